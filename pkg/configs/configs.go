@@ -1,0 +1,76 @@
+// Package configs turns queues.yaml into typed, immutable values, once.
+//
+// Load decodes and validates in one call, so nothing later in the program holds a
+// quantity, a policy or an access list as text, and nothing that passes can fail to
+// take effect. Every problem is reported, not the first, each at its place in the
+// file. What the settings mean is for the packages whose types they are.
+//
+// The rule that must hold: a Partition that Load returned is valid; whoever gets one
+// checks nothing again.
+package configs
+
+import (
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/limits"
+	"github.com/canopy-scheduler/canopy/pkg/placement"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// Config is a whole valid document.
+type Config struct {
+	Partitions []Partition
+	Checksum   string // SHA-256 of the text in upper-case hex, without a checksum line of its own (behaviour.md 1.1)
+}
+
+// Partition is the valid configuration of one partition (behaviour.md 1.2.2).
+type Partition struct {
+	Name            string // "default" when the document has none
+	Root            Queue
+	Rules           []placement.Rule // empty: only the queue a submission names
+	Nodes           policies.NodeOrder
+	Preemption      bool // default true
+	QuotaPreemption bool // default false
+	UserResolver    string
+}
+
+// Queue is the valid configuration of one queue and what is below it. Properties
+// are resolved: what a child inherits is already in it (behaviour.md 2.2).
+type Queue struct {
+	Name            string // one level, lower case
+	Parent          bool   // has children or may get them; false: a leaf
+	Max             resources.Limit
+	Guaranteed      resources.Guarantee
+	MaxApplications uint64 // running ones; 0: unlimited
+	Submit, Admin   security.ACL
+	Limits          []limits.Rule
+	Template        *Template // for dynamic queues below; nil: none
+	Settings
+	Children []Queue // in the order of the document
+}
+
+// Settings are the properties of a queue, read (behaviour.md 2.1).
+type Settings struct {
+	Sort            policies.Sort // of a leaf's applications
+	PrioritySort    policies.PrioritySort
+	Priority        policies.Priority
+	Offset          int32
+	Preemption      policies.Preemption
+	PreemptionDelay time.Duration // default 30 s
+	QuotaDelay      time.Duration // quota.preemption.delay; 0: off
+	Backoff         uint64        // application.unschedasks.backoff; 0: off
+	BackoffDelay    time.Duration // default 30 s
+	// Properties are all properties as text, inherited ones and unknown ones included,
+	// for REST to show. Never changed.
+	Properties map[string]string
+}
+
+// Template is what a dynamic leaf gets when it is created (behaviour.md 3.2).
+type Template struct {
+	MaxApplications uint64
+	Max             resources.Limit
+	Guaranteed      resources.Guarantee
+	Settings
+}

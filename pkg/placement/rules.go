@@ -1,0 +1,38 @@
+// Package placement holds the rules that turn a submission into a queue path, as
+// settings. Reading them from text is package configs'.
+//
+// The rule that must hold: a Rule is valid by construction: its kind exists, a fixed
+// or tag rule has a value, and its filter's expressions compile.
+package placement
+
+import "regexp"
+
+// Kind is what a rule derives the queue from (behaviour.md 7.3).
+type Kind uint8
+
+// The kinds of placement rules.
+const (
+	Provided Kind = iota // the queue the submission names
+	UserName             // the name of the user
+	Fixed                // Value
+	Tag                  // the application tag called Value
+)
+
+func (k Kind) String() string { return [...]string{"provided", "user", "fixed", "tag"}[k] }
+
+// Rule names a queue for a submission, or has no opinion.
+type Rule struct {
+	Kind   Kind
+	Create bool   // may name a queue that does not exist yet
+	Value  string // queue of a Fixed rule (lower case), tag of a Tag rule, else empty
+	Filter Filter
+	Parent *Rule // names the queue above; nil: root
+}
+
+// Filter says whom a rule is for. The zero value lets everybody pass.
+type Filter struct {
+	Deny          bool           // matching users and groups are kept out instead of let in
+	Users, Groups []string       // exact names
+	UserPattern   *regexp.Regexp // unanchored; nil: none
+	GroupPattern  *regexp.Regexp // unanchored; nil: none
+}

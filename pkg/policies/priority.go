@@ -1,0 +1,123 @@
+package policies
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// Current is the priority of the pending work of an application or a queue: the
+// highest of its asks. The zero value says that nothing is pending, which is a
+// state of its own and below every number (seed 004; behaviour.md 3.9).
+type Current struct {
+	Value   int32 // meaningless unless Pending
+	Pending bool
+}
+
+// Pending is the Current of work whose highest priority is v.
+func Pending(v int32) Current { return Current{v, true} }
+
+// Compare orders by importance: positive when c is more important than d.
+func (c Current) Compare(d Current) int {
+	switch {
+	case c.Pending && d.Pending:
+		return cmp.Compare(c.Value, d.Value)
+	case c.Pending:
+		return 1
+	case d.Pending:
+		return -1
+	}
+	return 0
+}
+
+// Number is the value that REST and metrics show: the smallest int32 stands for
+// "nothing pending", as upstream has it (behaviour.md 11.4).
+func (c Current) Number() int32 {
+	if !c.Pending {
+		return math.MinInt32
+	}
+	return c.Value
+}
+
+func (c Current) String() string {
+	if !c.Pending {
+		return "none"
+	}
+	return strconv.Itoa(int(c.Value))
+}
+
+// Priority says how a queue shows the priority of its work to its parent
+// (property priority.policy).
+type Priority uint8
+
+// The priority policies. Neither is inherited, neither has an effect on root.
+const (
+	PriorityDefault Priority = iota // the work's priority plus the queue's offset
+	PriorityFence                   // always just the offset
+)
+
+func (p Priority) String() string { return [...]string{"default", "fence"}[p] }
+
+// Expose is the priority a queue shows its parent when the work below it has
+// priority c: fenced in or not, plus its offset, clamped to int32. With nothing
+// pending there is nothing to show, whatever the policy (priority.md D13).
+func (p Priority) Expose(c Current, offset int32) Current {
+	switch {
+	case !c.Pending:
+		return c
+	case p == PriorityFence:
+		return Pending(offset)
+	}
+	return Pending(int32(min(max(int64(c.Value)+int64(offset), math.MinInt32), math.MaxInt32)))
+}
+
+// Tally counts how many asks, applications or queues have each priority, so that
+// the highest is known without looking at any of them again. The zero value is
+// empty and ready.
+type Tally struct {
+	e []tallied // highest priority first, counts above zero
+}
+
+type tallied struct {
+	priority int32
+	n        int
+}
+
+// Add counts one more at c. Something with nothing pending does not count.
+func (t *Tally) Add(c Current) {
+	if !c.Pending {
+		return
+	}
+	i, ok := t.find(c.Value)
+	if !ok {
+		t.e = slices.Insert(t.e, i, tallied{priority: c.Value})
+	}
+	t.e[i].n++
+}
+
+// Remove counts one less at c. Requires: it was added.
+func (t *Tally) Remove(c Current) {
+	if !c.Pending {
+		return
+	}
+	i, ok := t.find(c.Value)
+	if !ok {
+		panic("policies: priority " + c.String() + " was never tallied")
+	}
+	if t.e[i].n--; t.e[i].n == 0 {
+		t.e = slices.Delete(t.e, i, i+1)
+	}
+}
+
+// Max is the highest priority counted, or nothing pending.
+func (t *Tally) Max() Current {
+	if len(t.e) == 0 {
+		return Current{}
+	}
+	return Pending(t.e[0].priority)
+}
+
+func (t *Tally) find(p int32) (int, bool) {
+	return slices.BinarySearchFunc(t.e, p, func(x tallied, p int32) int { return cmp.Compare(p, x.priority) })
+}

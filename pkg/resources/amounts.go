@@ -1,0 +1,168 @@
+package resources
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Quantity is a count of one resource in its smallest unit: millicores for vcore,
+// bytes for memory, pieces for everything else.
+type Quantity int64
+
+type entry struct {
+	name string
+	n    Quantity
+}
+
+// Amounts says how much of each resource is asked for, used or owned. The zero
+// value is "nothing"; a missing name is zero. Amounts never change once made.
+type Amounts struct {
+	e []entry // sorted by name, never holds a zero
+}
+
+// FromMap copies m. Zero quantities are dropped, negative ones are kept: whether
+// they make sense is for the caller to say.
+func FromMap(m map[string]Quantity) Amounts {
+	return Amounts{slices.DeleteFunc(entries(m), func(x entry) bool { return x.n == 0 })}
+}
+
+// Get returns the quantity of name, zero when it is missing.
+func (a Amounts) Get(name string) Quantity {
+	n, _ := find(a.e, name)
+	return n
+}
+
+// All yields the quantities that are not zero, in name order.
+func (a Amounts) All() iter.Seq2[string, Quantity] { return all(a.e) }
+
+// Add returns a+b.
+func (a Amounts) Add(b Amounts) Amounts { return a.zip(b, addSat) }
+
+// Sub returns a-b, which may be negative.
+func (a Amounts) Sub(b Amounts) Amounts { return a.zip(b, subSat) }
+
+// IsZero reports whether there is nothing in a.
+func (a Amounts) IsZero() bool { return len(a.e) == 0 }
+
+// Equal reports whether a and b hold the same quantities.
+func (a Amounts) Equal(b Amounts) bool { return slices.Equal(a.e, b.e) }
+
+// HasNegative reports whether any quantity is below zero.
+func (a Amounts) HasNegative() bool {
+	return slices.ContainsFunc(a.e, func(x entry) bool { return x.n < 0 })
+}
+
+// Covers reports whether b fits into a: each of b's quantities is at most a's, where
+// a negative quantity of a counts as zero (behaviour.md appendix A, "fits").
+func (a Amounts) Covers(b Amounts) bool {
+	return !slices.ContainsFunc(b.e, func(x entry) bool { return x.n > max(0, a.Get(x.name)) })
+}
+
+// Sum adds all quantities up, whatever their units. It extends "asks for more of
+// everything" to a total order and means nothing else (performance.md Q2).
+func (a Amounts) Sum() Quantity {
+	var s Quantity
+	for _, x := range a.e {
+		s = addSat(s, x.n)
+	}
+	return s
+}
+
+// Map copies a into a map, without zeroes. It is never nil.
+func (a Amounts) Map() map[string]Quantity { return toMap(a.e) }
+
+// String is "{memory=1024 vcore=500}".
+func (a Amounts) String() string { return "{" + format(a.e) + "}" }
+
+func (a Amounts) zip(b Amounts, op func(x, y Quantity) Quantity) Amounts {
+	out := make([]entry, 0, len(a.e)+len(b.e))
+	put := func(name string, n Quantity) {
+		if n != 0 {
+			out = append(out, entry{name, n})
+		}
+	}
+	i, j := 0, 0
+	for i < len(a.e) || j < len(b.e) {
+		switch {
+		case j == len(b.e) || i < len(a.e) && a.e[i].name < b.e[j].name:
+			put(a.e[i].name, op(a.e[i].n, 0))
+			i++
+		case i == len(a.e) || b.e[j].name < a.e[i].name:
+			put(b.e[j].name, op(0, b.e[j].n))
+			j++
+		default:
+			put(a.e[i].name, op(a.e[i].n, b.e[j].n))
+			i, j = i+1, j+1
+		}
+	}
+	return Amounts{out}
+}
+
+func entries(m map[string]Quantity) []entry {
+	e := make([]entry, 0, len(m))
+	for name, n := range m {
+		e = append(e, entry{name, n})
+	}
+	slices.SortFunc(e, func(a, b entry) int { return cmp.Compare(a.name, b.name) })
+	return e
+}
+
+func all(e []entry) iter.Seq2[string, Quantity] {
+	return func(yield func(string, Quantity) bool) {
+		for _, x := range e {
+			if !yield(x.name, x.n) {
+				return
+			}
+		}
+	}
+}
+
+func toMap(e []entry) map[string]Quantity {
+	m := make(map[string]Quantity, len(e))
+	for _, x := range e {
+		m[x.name] = x.n
+	}
+	return m
+}
+
+func find(e []entry, name string) (Quantity, bool) {
+	i, ok := slices.BinarySearchFunc(e, name, func(x entry, s string) int { return cmp.Compare(x.name, s) })
+	if !ok {
+		return 0, false
+	}
+	return e[i].n, true
+}
+
+func format(e []entry) string {
+	parts := make([]string, len(e))
+	for i, x := range e {
+		parts[i] = fmt.Sprintf("%s=%d", x.name, x.n)
+	}
+	return strings.Join(parts, " ")
+}
+
+func addSat(x, y Quantity) Quantity {
+	s := x + y
+	switch {
+	case y > 0 && s < x:
+		return math.MaxInt64
+	case y < 0 && s > x:
+		return math.MinInt64
+	}
+	return s
+}
+
+func subSat(x, y Quantity) Quantity {
+	d := x - y
+	switch {
+	case y > 0 && d > x:
+		return math.MinInt64
+	case y < 0 && d < x:
+		return math.MaxInt64
+	}
+	return d
+}

@@ -1,0 +1,101 @@
+package resources
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+)
+
+// Limit says how much of each resource may be used. The zero value limits nothing:
+// a missing name is unlimited, a name present with zero allows none of it
+// (behaviour.md 3.4). Limits never change once made.
+type Limit struct {
+	e []entry // sorted by name, zeroes are kept
+}
+
+// LimitFromMap copies m, zeroes included.
+func LimitFromMap(m map[string]Quantity) Limit { return Limit{entries(m)} }
+
+// Get returns the limit of name; ok is false when it is unlimited.
+func (l Limit) Get(name string) (n Quantity, ok bool) { return find(l.e, name) }
+
+// All yields the limited names and their limits, in name order.
+func (l Limit) All() iter.Seq2[string, Quantity] { return all(l.e) }
+
+// IsUnlimited reports whether l limits nothing at all.
+func (l Limit) IsUnlimited() bool { return len(l.e) == 0 }
+
+// Equal reports whether l and m limit the same names to the same quantities.
+func (l Limit) Equal(m Limit) bool { return slices.Equal(l.e, m.e) }
+
+// Headroom is what is left of l after used, which may be negative. Resources that l
+// does not name stay unlimited.
+func (l Limit) Headroom(used Amounts) Limit {
+	out := slices.Clone(l.e)
+	for i := range out {
+		out[i].n = subSat(out[i].n, used.Get(out[i].name))
+	}
+	return Limit{out}
+}
+
+// Tighten is the smaller of the two limits in every resource.
+func (l Limit) Tighten(m Limit) Limit {
+	out := slices.Clone(l.e)
+	for _, x := range m.e {
+		i, ok := slices.BinarySearchFunc(out, x.name, func(y entry, s string) int { return cmp.Compare(y.name, s) })
+		if ok {
+			out[i].n = min(out[i].n, x.n)
+		} else {
+			out = slices.Insert(out, i, x)
+		}
+	}
+	return Limit{out}
+}
+
+// Allows reports whether a fits under l. A negative headroom allows zero, not less.
+func (l Limit) Allows(a Amounts) bool {
+	return !slices.ContainsFunc(l.e, func(x entry) bool { return a.Get(x.name) > max(0, x.n) })
+}
+
+// Map copies l into a map, zeroes included. It is never nil.
+func (l Limit) Map() map[string]Quantity { return toMap(l.e) }
+
+// String is "unlimited" or "≤{vcore=500}".
+func (l Limit) String() string {
+	if len(l.e) == 0 {
+		return "unlimited"
+	}
+	return "≤{" + format(l.e) + "}"
+}
+
+// Guarantee says how much of each resource is promised. The zero value promises
+// nothing. A name present with zero is not the same as a missing one: sharing then
+// counts the queue as fully served once it uses any (behaviour.md 3.10), and
+// nothing below it may be promised any (V24). Guarantees never change once made.
+type Guarantee struct {
+	e []entry // sorted by name, zeroes are kept
+}
+
+// GuaranteeFromMap copies m, zeroes included.
+func GuaranteeFromMap(m map[string]Quantity) Guarantee { return Guarantee{entries(m)} }
+
+// Get returns what is promised of name; ok is false when there is no promise.
+func (g Guarantee) Get(name string) (n Quantity, ok bool) { return find(g.e, name) }
+
+// All yields the promised names and quantities, in name order.
+func (g Guarantee) All() iter.Seq2[string, Quantity] { return all(g.e) }
+
+// IsEmpty reports whether g promises nothing at all.
+func (g Guarantee) IsEmpty() bool { return len(g.e) == 0 }
+
+// Equal reports whether g and h promise the same.
+func (g Guarantee) Equal(h Guarantee) bool { return slices.Equal(g.e, h.e) }
+
+// Amounts is g as plain amounts, where the difference between zero and missing is gone.
+func (g Guarantee) Amounts() Amounts { return FromMap(g.Map()) }
+
+// Map copies g into a map, zeroes included. It is never nil.
+func (g Guarantee) Map() map[string]Quantity { return toMap(g.e) }
+
+// String is "≥{vcore=500}".
+func (g Guarantee) String() string { return "≥{" + format(g.e) + "}" }
