@@ -1,0 +1,111 @@
+package loop
+
+import (
+	"context"
+	"errors"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// ErrEnded is returned to who waits for a Loop that has stopped running.
+var ErrEnded = errors.New("the scheduler has stopped")
+
+// Send leaves commands in the mailbox. They are applied one after the other, with
+// nothing in between. Send never blocks: doors Wait before they read more from their
+// peers.
+func (l *Loop) Send(cmds ...scheduler.Command) {
+	if len(cmds) > 0 {
+		l.put(envelope{cmds: cmds})
+	}
+}
+
+// Call is Send that waits for the effects of exactly these commands. They are
+// delivered to the Sink as well.
+func (l *Loop) Call(ctx context.Context, cmds ...scheduler.Command) ([]scheduler.Effect, error) {
+	reply := make(chan []scheduler.Effect, 1)
+	l.put(envelope{cmds: cmds, reply: reply})
+	return await(ctx, l, reply)
+}
+
+// Check recounts the books.
+func (l *Loop) Check(ctx context.Context) error {
+	reply := make(chan error, 1)
+	l.put(envelope{look: func() { reply <- l.core.Check() }})
+	err, failed := await(ctx, l, reply)
+	return errors.Join(err, failed)
+}
+
+// Snapshot copies the state as it is when the request is taken from the mailbox. While
+// the state does not change, everybody gets the same one.
+func (l *Loop) Snapshot(ctx context.Context) (*scheduler.Snapshot, error) {
+	reply := make(chan *scheduler.Snapshot, 1)
+	l.put(envelope{look: func() {
+		if l.view == nil {
+			l.view = l.core.Snapshot(l.now())
+		}
+		reply <- l.view
+	}})
+	return await(ctx, l, reply)
+}
+
+// Why says what stands in the way of an ask.
+func (l *Loop) Why(ctx context.Context, key objects.AllocationKey) (scheduler.Verdict, error) {
+	reply := make(chan scheduler.Verdict, 1)
+	l.put(envelope{look: func() { reply <- l.core.Why(key) }})
+	return await(ctx, l, reply)
+}
+
+// Depth is how many commands wait.
+func (l *Loop) Depth() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.waits
+}
+
+// Wait blocks while more commands wait than the high water mark allows, and so slows
+// down a peer that is faster than the Core. It returns early when ctx or the Loop ends.
+func (l *Loop) Wait(ctx context.Context) error {
+	for {
+		l.mu.Lock()
+		if l.waits < l.opt.HighWater {
+			l.mu.Unlock()
+			return nil
+		}
+		if l.ebb == nil {
+			l.ebb = make(chan struct{})
+		}
+		ebb := l.ebb
+		l.mu.Unlock()
+		select {
+		case <-ebb:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-l.ended:
+			return ErrEnded
+		}
+	}
+}
+
+func (l *Loop) put(m envelope) {
+	l.mu.Lock()
+	l.box = append(l.box, m)
+	l.waits += len(m.cmds)
+	l.mu.Unlock()
+	select {
+	case l.bell <- struct{}{}:
+	default:
+	}
+}
+
+func await[T any](ctx context.Context, l *Loop, reply <-chan T) (T, error) {
+	var none T
+	select {
+	case got := <-reply:
+		return got, nil
+	case <-ctx.Done():
+		return none, ctx.Err()
+	case <-l.ended:
+		return none, ErrEnded
+	}
+}

@@ -1,0 +1,152 @@
+package objects
+
+import (
+	"slices"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// Application is the asks and allocations of one user in one leaf.
+type Application struct {
+	id    AppID
+	user  security.User
+	tags  map[string]string
+	queue *Queue
+	state State
+	log   []StateChange
+
+	work     map[AllocationKey]*Allocation // pending and bound
+	classes  []*Class                      // of the pending asks, in no order
+	byID     map[classID]*Class
+	asks     int // how many are pending
+	bound    int // how many have a node
+	priority policies.Tally
+
+	pending      resources.Vector // asked for
+	allocated    resources.Vector // held by real allocations
+	placeholders resources.Vector // held by placeholders
+
+	made      int       // allocations ever made
+	firstMade time.Time // when the first of them was made
+	ramped    bool      // has ramped up: only StateAware leaves ask
+
+	key    policies.AppKey // as it stands in the orders of its leaf
+	listed bool            // is in queue.turn
+	fresh  bool            // is in queue.fresh
+}
+
+// ID is the name the RM gave the application.
+func (a *Application) ID() AppID { return a.id }
+
+// User is the owner.
+func (a *Application) User() security.User { return a.user }
+
+// Tags are what the RM sent along. Read-only.
+func (a *Application) Tags() map[string]string { return a.tags }
+
+// Queue is the leaf the application runs in.
+func (a *Application) Queue() *Queue { return a.queue }
+
+// State is where the application is in its life.
+func (a *Application) State() State { return a.state }
+
+// StateLog is every state the application has entered after New, oldest first. Read-only.
+func (a *Application) StateLog() []StateChange { return a.log }
+
+// Submitted is when the application, or the oldest work in it, was made.
+func (a *Application) Submitted() time.Time { return a.key.Submitted }
+
+// AskMaxPriority is the highest priority of its pending asks.
+func (a *Application) AskMaxPriority() policies.Current { return a.priority.Max() }
+
+// Classes are the pending asks by priority and shape, in no particular order.
+// Read-only, and good until the partition changes.
+func (a *Application) Classes() []*Class { return a.classes }
+
+// Pending is what the application asks for. Read-only.
+func (a *Application) Pending() resources.Vector { return a.pending }
+
+// Allocated is what its allocations hold, without placeholders. Read-only.
+func (a *Application) Allocated() resources.Vector { return a.allocated }
+
+// Placeholders is what its placeholders hold. Read-only.
+func (a *Application) Placeholders() resources.Vector { return a.placeholders }
+
+// Work is the pending and the bound, in key order. It is made on every call.
+func (a *Application) Work() []*Allocation {
+	out := make([]*Allocation, 0, len(a.work))
+	for _, x := range a.work {
+		out = append(out, x)
+	}
+	slices.SortFunc(out, byKey)
+	return out
+}
+
+// MayStart reports whether the application may be given something now. In a
+// StateAware leaf, of those that have not ramped up only the first may.
+func (a *Application) MayStart() bool {
+	q := a.queue
+	return q.conf.Sort != policies.StateAware || a.ramped || q.fresh.list[0] == a
+}
+
+func (a *Application) addPending(x *Allocation) {
+	id := classID{x.ask.Priority, x.shape}
+	c := a.byID[id]
+	if c == nil {
+		c = &Class{id: id, place: len(a.classes)}
+		a.byID[id] = c
+		a.classes = append(a.classes, c)
+	}
+	c.insert(x)
+	a.asks++
+	a.priority.Add(policies.Pending(x.ask.Priority))
+	a.pending.Add(x.shape.vector)
+}
+
+func (a *Application) removePending(x *Allocation) {
+	id := classID{x.ask.Priority, x.shape}
+	c := a.byID[id]
+	c.remove(x)
+	if len(c.Asks()) == 0 {
+		last := a.classes[len(a.classes)-1]
+		last.place = c.place
+		a.classes[c.place] = last
+		a.classes = a.classes[:len(a.classes)-1]
+		delete(a.byID, id)
+	}
+	a.asks--
+	a.priority.Remove(policies.Pending(x.ask.Priority))
+	a.pending.Sub(x.shape.vector)
+}
+
+// rekey brings the key up to date after a posting.
+func (a *Application) rekey() {
+	a.key.Priority = a.priority.Max()
+	a.key.Started = a.made > 0
+	if a.queue.conf.Sort != policies.Fair {
+		return
+	}
+	// behaviour.md 3.11: measured against the leaf's own guarantee, raw without one.
+	a.key.Shares = a.key.Shares[:0]
+	for k, used := range a.allocated {
+		if used <= 0 {
+			continue
+		}
+		share := resources.Raw(used)
+		if g, ok := a.queue.guaranteed.At(resources.Kind(k)); ok && g > 0 {
+			share = resources.Fraction(used, g)
+		}
+		a.key.Shares = append(a.key.Shares, share)
+	}
+	a.key.Shares.Sort()
+}
+
+func byKey(a, b *Allocation) int {
+	if a.Key() < b.Key() {
+		return -1
+	}
+	return 1
+}

@@ -1,0 +1,139 @@
+package objects
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// AddApplication puts an application in an existing leaf that is not draining.
+func (p *Partition) AddApplication(id AppID, user security.User, leaf QueuePath, tags map[string]string, now time.Time) error {
+	if _, ok := p.apps[id]; ok {
+		return fmt.Errorf("application %s %w", id, ErrExists)
+	}
+	q, ok := p.queues[leaf]
+	switch {
+	case !ok:
+		return fmt.Errorf("%w queue %s", ErrUnknown, leaf)
+	case !q.Leaf():
+		return fmt.Errorf("queue %s %w", leaf, ErrLeaf)
+	case q.draining:
+		return fmt.Errorf("queue %s %w", leaf, ErrDraining)
+	}
+	a := &Application{
+		id: id, user: user, tags: tags, queue: q, work: map[AllocationKey]*Allocation{}, byID: map[classID]*Class{},
+		key: policies.AppKey{ID: string(id), Submitted: now},
+	}
+	p.apps[id] = a
+	q.apps[id] = a
+	return nil
+}
+
+// RemoveApplication forgets an application: its asks are dropped, its allocations
+// freed and returned in key order. ok is false when there is no such application.
+func (p *Partition) RemoveApplication(id AppID) (freed []*Allocation, ok bool) {
+	a, ok := p.apps[id]
+	if !ok {
+		return nil, false
+	}
+	freed = p.Clear(a)
+	delete(p.apps, id)
+	delete(a.queue.apps, id)
+	p.prune(a.queue)
+	return freed, true
+}
+
+// Clear drops all asks of a and frees all its allocations, which it returns in key
+// order.
+func (p *Partition) Clear(a *Application) (freed []*Allocation) {
+	for _, x := range a.Work() {
+		if x.Pending() {
+			p.Cancel(x.Key())
+			continue
+		}
+		p.Free(x.Key())
+		freed = append(freed, x)
+	}
+	return freed
+}
+
+// AddAsk makes ask pending. Requires: the key is unknown.
+func (p *Partition) AddAsk(ask *Ask, now time.Time) (*Allocation, error) {
+	x, err := p.admit(ask, now)
+	if err != nil {
+		return nil, err
+	}
+	a := x.app
+	a.stepOut()
+	p.enter(x)
+	p.postPending(a, x.shape.vector, 1)
+	a.stepIn()
+	a.queue.awake()
+	a.run(Accepted, now)
+	return x, nil
+}
+
+// Report records an allocation that the RM made on its own, such as one that was
+// running before this process was. Quotas are not asked. Requires: the key is unknown.
+func (p *Partition) Report(ask *Ask, on NodeID, now time.Time) (*Allocation, error) {
+	n, ok := p.nodes[on]
+	if !ok {
+		return nil, fmt.Errorf("%w node %s", ErrUnknown, on)
+	}
+	x, err := p.admit(ask, now)
+	if err != nil {
+		return nil, err
+	}
+	x.app.stepOut()
+	p.enter(x)
+	p.postPending(x.app, x.shape.vector, 1)
+	p.toNode(x, n, now)
+	x.app.stepIn()
+	x.app.queue.awake()
+	return x, nil
+}
+
+// Cancel drops a pending ask. ok is false when there is none of that key.
+func (p *Partition) Cancel(key AllocationKey) (x *Allocation, ok bool) {
+	x, ok = p.work[key]
+	if !ok || !x.Pending() {
+		return nil, false
+	}
+	a := x.app
+	a.stepOut()
+	a.removePending(x)
+	p.postPending(a, x.shape.vector, -1)
+	p.leave(x)
+	a.stepIn()
+	a.queue.awake() // another newcomer may be first now
+	return x, true
+}
+
+// admit makes an unposted Allocation of ask, or says why it cannot be.
+func (p *Partition) admit(ask *Ask, now time.Time) (*Allocation, error) {
+	a, ok := p.apps[ask.App]
+	if !ok {
+		return nil, fmt.Errorf("%w application %s", ErrUnknown, ask.App)
+	}
+	if x, ok := p.work[ask.Key]; ok {
+		return nil, fmt.Errorf("key %s of application %s %w", ask.Key, x.ask.App, ErrExists)
+	}
+	if _, ok := p.others[ask.Key]; ok {
+		return nil, fmt.Errorf("key %s %w as a foreign allocation", ask.Key, ErrExists)
+	}
+	if err := p.quantities(ask.Amounts); err != nil {
+		return nil, err
+	}
+	if p.root.pending.Overflows(p.root.allocated, p.names.Vector(ask.Amounts)) {
+		return nil, ErrOverflow
+	}
+	created := ask.Created
+	if created.IsZero() {
+		created = now
+	}
+	p.arrivals++
+	key := policies.AskKey{Priority: ask.Priority, Created: created, Arrival: p.arrivals}
+	return &Allocation{ask: ask, app: a, key: key}, nil
+}

@@ -1,0 +1,228 @@
+package objects
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// Check recounts every book from the list of allocations, every priority from the list
+// of asks and every order from its keys, and reports the first that disagrees. It is
+// what "consistent" means for a Partition; tests and the health endpoint call it,
+// scheduling never does.
+func (p *Partition) Check() error {
+	c := recount{
+		p: p, node: map[NodeID]resources.Amounts{}, queue: map[QueuePath][2]resources.Amounts{},
+		app: map[AppID][3]resources.Amounts{}, asks: map[AppID][]*Allocation{}, bound: map[AppID]int{},
+	}
+	if err := c.list(); err != nil {
+		return err
+	}
+	if err := c.nodes(); err != nil {
+		return err
+	}
+	for _, a := range p.apps {
+		if err := c.application(a); err != nil {
+			return err
+		}
+	}
+	return c.below(p.root)
+}
+
+// recount is what the books should say.
+type recount struct {
+	p     *Partition
+	node  map[NodeID]resources.Amounts
+	queue map[QueuePath][2]resources.Amounts // allocated, pending
+	app   map[AppID][3]resources.Amounts     // allocated, placeholders, pending
+	asks  map[AppID][]*Allocation
+	bound map[AppID]int
+}
+
+// list goes through everything known once.
+func (c *recount) list() error {
+	shaped, bound := map[*Shape]int{}, 0
+	for key, x := range c.p.work {
+		a := c.p.apps[x.ask.App]
+		if a == nil || a != x.app || a.work[key] != x || x.Key() != key {
+			return fmt.Errorf("%s is not known to its application %s", key, x.ask.App)
+		}
+		shaped[x.shape]++
+		book, side := 2, 1
+		if !x.Pending() {
+			bound++
+			c.bound[a.id]++
+			if c.p.nodes[x.node.id] != x.node || x.node.work[key] != x {
+				return fmt.Errorf("allocation %s is not known to its node %s", key, x.node.id)
+			}
+			c.node[x.node.id] = c.node[x.node.id].Add(x.ask.Amounts)
+			book, side = 0, 0
+			if x.ask.Placeholder {
+				book = 1
+			}
+		} else {
+			c.asks[a.id] = append(c.asks[a.id], x)
+		}
+		sums := c.app[a.id]
+		sums[book] = sums[book].Add(x.ask.Amounts)
+		c.app[a.id] = sums
+		for q := a.queue; q != nil; q = q.parent {
+			sums := c.queue[q.path]
+			sums[side] = sums[side].Add(x.ask.Amounts)
+			c.queue[q.path] = sums
+		}
+	}
+	if bound != c.p.bound || len(shaped) != len(c.p.shapes) {
+		return fmt.Errorf("%d allocations and %d shapes are counted, there are %d and %d",
+			c.p.bound, len(c.p.shapes), bound, len(shaped))
+	}
+	for s, n := range shaped {
+		if s.users != n {
+			return fmt.Errorf("shape %v says %d have it, %d do", s.amounts, s.users, n)
+		}
+	}
+	return nil
+}
+
+func (c *recount) nodes() error {
+	var capacity resources.Amounts
+	schedulable, foreign := 0, 0
+	for id, n := range c.p.nodes {
+		capacity = capacity.Add(c.p.Amounts(n.total))
+		var occupied resources.Amounts
+		for key, f := range n.foreign {
+			if c.p.others[key] != f {
+				return fmt.Errorf("foreign allocation %s is known to node %s alone", key, id)
+			}
+			occupied = occupied.Add(f.Amounts)
+			foreign++
+		}
+		want := c.p.Amounts(n.total).Sub(c.node[id]).Sub(occupied)
+		if got := c.p.Amounts(n.allocated); !got.Equal(c.node[id]) {
+			return fmt.Errorf("node %s says %v, its allocations say %v", id, got, c.node[id])
+		}
+		if got := c.p.Amounts(n.available); !got.Equal(want) {
+			return fmt.Errorf("node %s says %v is available, its books say %v", id, got, want)
+		}
+		if n.schedulable {
+			schedulable++
+		}
+		if n.key.Score != c.p.scale.score(n) {
+			return fmt.Errorf("node %s has an old score", id)
+		}
+	}
+	if got := c.p.Amounts(c.p.capacity); !got.Equal(capacity) {
+		return fmt.Errorf("the cluster says %v, its nodes say %v", got, capacity)
+	}
+	if schedulable != len(c.p.byScore.list) || foreign != len(c.p.others) {
+		return fmt.Errorf("%d nodes are in order, %d are schedulable; %d foreign allocations are known, %d are on nodes",
+			len(c.p.byScore.list), schedulable, len(c.p.others), foreign)
+	}
+	return sorted("nodes", &c.p.byScore)
+}
+
+func (c *recount) application(a *Application) error {
+	want := c.app[a.id]
+	for i, book := range []resources.Vector{a.allocated, a.placeholders, a.pending} {
+		if got := c.p.Amounts(book); !got.Equal(want[i]) {
+			return fmt.Errorf("application %s says %v, its work says %v", a.id, got, want[i])
+		}
+	}
+	var top policies.Current
+	classed := 0
+	for _, x := range c.asks[a.id] {
+		if p := policies.Pending(x.ask.Priority); p.Compare(top) > 0 {
+			top = p
+		}
+		if class := a.byID[classID{x.ask.Priority, x.shape}]; class == nil || !slices.Contains(class.Asks(), x) {
+			return fmt.Errorf("ask %s is not in its class", x.Key())
+		}
+	}
+	for i, class := range a.classes {
+		if class.place != i || len(class.Asks()) == 0 || a.byID[class.id] != class {
+			return fmt.Errorf("application %s has a class out of place", a.id)
+		}
+		classed += len(class.Asks())
+		if !slices.IsSortedFunc(class.Asks(), func(x, y *Allocation) int { return policies.CompareAsks(&x.key, &y.key) }) {
+			return fmt.Errorf("application %s has asks out of order", a.id)
+		}
+	}
+	switch {
+	case classed != len(c.asks[a.id]) || a.asks != classed || a.bound != c.bound[a.id]:
+		return fmt.Errorf("application %s counts %d asks, %d in classes, and %d allocations; it has %d and %d",
+			a.id, a.asks, classed, a.bound, len(c.asks[a.id]), c.bound[a.id])
+	case a.AskMaxPriority() != top || a.key.Priority != top:
+		return fmt.Errorf("application %s says its priority is %v, its asks say %v", a.id, a.key.Priority, top)
+	case a.listed != (a.asks > 0) || a.fresh != a.newcomer():
+		return fmt.Errorf("application %s stands in the wrong orders", a.id)
+	case a.queue.apps[a.id] != a || c.p.queues[a.queue.path] != a.queue:
+		return fmt.Errorf("application %s is not known to its queue %s", a.id, a.queue.path)
+	}
+	return nil
+}
+
+// below checks q and everything below it.
+func (c *recount) below(q *Queue) error {
+	if c.p.queues[q.path] != q {
+		return fmt.Errorf("queue %s cannot be found", q.path)
+	}
+	want := c.queue[q.path]
+	for i, book := range []resources.Vector{q.allocated, q.pending} {
+		if got := c.p.Amounts(book); !got.Equal(want[i]) {
+			return fmt.Errorf("queue %s says %v, its work says %v", q.path, got, want[i])
+		}
+	}
+	var top policies.Current
+	asking, running, fresh := 0, 0, 0
+	for _, a := range q.apps {
+		if p := a.AskMaxPriority(); p.Compare(top) > 0 {
+			top = p
+		}
+		running += count(a.listed)
+		fresh += count(a.fresh)
+	}
+	for _, child := range q.children {
+		if err := c.below(child); err != nil {
+			return err
+		}
+		if p := child.CurrentPriority(); p.Compare(top) > 0 {
+			top = p
+		}
+		asking += count(child.listed)
+		if child.listed != child.HasPending() || child.parent != q {
+			return fmt.Errorf("queue %s stands in the wrong order", child.path)
+		}
+		if !c.p.unsound && child.key.Share.Compare(child.Share()) != 0 || child.key.Priority != child.CurrentPriority() {
+			return fmt.Errorf("queue %s has an old key", child.path)
+		}
+	}
+	switch {
+	case q.tally.Max() != top:
+		return fmt.Errorf("queue %s says the priority below is %v, its work says %v", q.path, q.tally.Max(), top)
+	case asking != len(q.turn.list) || running != len(q.apprun.list) || fresh != len(q.fresh.list):
+		return fmt.Errorf("queue %s has strangers in its orders", q.path)
+	}
+	if err := sorted("children of "+string(q.path), &q.turn); err != nil {
+		return err
+	}
+	if err := sorted("newcomers of "+string(q.path), &q.fresh); err != nil {
+		return err
+	}
+	return sorted("applications of "+string(q.path), &q.apprun)
+}
+
+func sorted[T any](what string, o *order[T]) error {
+	if !slices.IsSortedFunc(o.list, o.compare) {
+		return fmt.Errorf("the %s are out of order", what)
+	}
+	return nil
+}
+
+func count(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,65 @@
+package objects
+
+import (
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+)
+
+// Class is the pending asks of one application that have the same priority and the
+// same shape, oldest first. If the first of them cannot be placed, none can.
+type Class struct {
+	id    classID
+	asks  []*Allocation // asks[head:] are pending, in the order of policies.CompareAsks
+	head  int
+	place int // index in the application's list of classes
+}
+
+type classID struct {
+	priority int32
+	shape    *Shape
+}
+
+// Priority is the priority of every ask of the class.
+func (c *Class) Priority() int32 { return c.id.priority }
+
+// Shape is the shape of every ask of the class.
+func (c *Class) Shape() *Shape { return c.id.shape }
+
+// Asks are the pending asks, in the order in which they should be tried. Read-only,
+// and good until the partition changes.
+func (c *Class) Asks() []*Allocation { return c.asks[c.head:] }
+
+func (c *Class) insert(x *Allocation) {
+	i, found := c.find(x)
+	if found {
+		panic("objects: ask " + string(x.Key()) + " is pending twice")
+	}
+	if i == 0 && c.head > 0 { // the usual way back for an ask that was taken from the front
+		c.head--
+		c.asks[c.head] = x
+		return
+	}
+	c.asks = slices.Insert(c.asks, c.head+i, x)
+}
+
+func (c *Class) remove(x *Allocation) {
+	i, found := c.find(x)
+	if !found {
+		panic("objects: ask " + string(x.Key()) + " is not in its class")
+	}
+	if i > 0 {
+		c.asks = slices.Delete(c.asks, c.head+i, c.head+i+1)
+		return
+	}
+	c.asks[c.head] = nil
+	if c.head++; c.head > 64 && c.head > len(c.asks)/2 {
+		c.asks, c.head = slices.Clone(c.asks[c.head:]), 0
+	}
+}
+
+func (c *Class) find(x *Allocation) (int, bool) {
+	return slices.BinarySearchFunc(c.Asks(), x, func(a, b *Allocation) int {
+		return policies.CompareAsks(&a.key, &b.key)
+	})
+}

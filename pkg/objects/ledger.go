@@ -1,0 +1,200 @@
+package objects
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// The ledger: the only code that moves quantities. An allocation is in the books of
+// its node, its application, its leaf and every ancestor at once, or in none of them.
+
+// Bind gives a pending ask a node. A Decided binding must fit the node and every
+// queue on the way up; a Reported one always lands.
+func (p *Partition) Bind(key AllocationKey, on NodeID, how Binding, now time.Time) (*Allocation, error) {
+	x, ok := p.work[key]
+	if !ok || !x.Pending() {
+		return nil, fmt.Errorf("%w pending ask %s", ErrUnknown, key)
+	}
+	n, ok := p.nodes[on]
+	if !ok {
+		return nil, fmt.Errorf("%w node %s", ErrUnknown, on)
+	}
+	if how == Decided {
+		if err := p.admits(x, n); err != nil {
+			return nil, fmt.Errorf("bind %s on %s: %w", key, on, err)
+		}
+	}
+	x.app.stepOut()
+	p.toNode(x, n, now)
+	x.app.stepIn()
+	x.app.queue.awake() // it may have ramped up, and let the next newcomer in
+	return x, nil
+}
+
+// admits checks everything a decided binding must respect, and changes nothing.
+func (p *Partition) admits(x *Allocation, n *Node) error {
+	if !n.Takes(x.shape) || x.shape.required != "" && x.shape.required != n.id {
+		return ErrNoRoom
+	}
+	if q := p.Ceiling(x.app.queue, x.shape); q != nil {
+		return fmt.Errorf("queue %s: %w", q.path, ErrOverLimit)
+	}
+	return nil
+}
+
+// Free takes an allocation out of every book it is in, for good.
+func (p *Partition) Free(key AllocationKey) (*Allocation, bool) {
+	x, ok := p.work[key]
+	if !ok || x.Pending() {
+		return nil, false
+	}
+	x.app.stepOut()
+	p.fromNode(x)
+	p.leave(x)
+	x.app.stepIn()
+	p.news++
+	return x, true
+}
+
+// Return takes the node from an allocation, which becomes the pending ask it was, in
+// its old place among the asks (seed 004; it counts as never made).
+func (p *Partition) Return(key AllocationKey) (*Allocation, bool) {
+	x, ok := p.work[key]
+	if !ok || x.Pending() {
+		return nil, false
+	}
+	a := x.app
+	a.stepOut()
+	p.fromNode(x)
+	p.postPending(a, x.shape.vector, 1)
+	x.node = nil
+	if a.made--; a.made < policies.RampAllocations {
+		a.ramped = false
+		p.watchRamp(a)
+	}
+	a.addPending(x)
+	a.stepIn()
+	p.news++
+	return x, true
+}
+
+// Resize changes what an ask or an allocation takes, without asking any quota
+// (behaviour.md 10.8). Its place among the asks stays.
+func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Allocation, error) {
+	x, ok := p.work[key]
+	if !ok {
+		return nil, fmt.Errorf("%w key %s", ErrUnknown, key)
+	}
+	if err := p.quantities(amounts); err != nil {
+		return nil, err
+	}
+	if p.root.pending.Overflows(p.root.allocated, p.names.Vector(amounts)) {
+		return nil, ErrOverflow
+	}
+	ask := *x.ask
+	ask.Amounts = amounts
+	a, n := x.app, x.node
+	a.stepOut()
+	p.withdraw(x)
+	p.shapes.giveBack(x.shape, x.ask)
+	x.ask, x.shape = &ask, p.shapes.take(p.names, &ask)
+	p.reshaped()
+	if n == nil {
+		a.addPending(x)
+		p.postPending(a, x.shape.vector, 1)
+	} else {
+		p.post(x, n, 1)
+	}
+	a.stepIn()
+	p.news++
+	return x, nil
+}
+
+// withdraw takes x out of the books of quantities, and leaves all else as it is.
+func (p *Partition) withdraw(x *Allocation) {
+	if x.Pending() {
+		x.app.removePending(x)
+		p.postPending(x.app, x.shape.vector, -1)
+		return
+	}
+	p.post(x, x.node, -1)
+}
+
+// enter makes x known as a pending ask. Requires: its application stepped out.
+func (p *Partition) enter(x *Allocation) {
+	x.shape = p.shapes.take(p.names, x.ask)
+	p.reshaped()
+	p.work[x.Key()] = x
+	x.app.work[x.Key()] = x
+	if x.key.Created.Before(x.app.key.Submitted) {
+		x.app.key.Submitted = x.key.Created
+	}
+	x.app.addPending(x)
+}
+
+// leave forgets x. Requires: it is in no book.
+func (p *Partition) leave(x *Allocation) {
+	delete(p.work, x.Key())
+	delete(x.app.work, x.Key())
+	p.shapes.giveBack(x.shape, x.ask)
+}
+
+// toNode moves a pending x into the allocated books. Requires: its application stepped out.
+func (p *Partition) toNode(x *Allocation, n *Node, now time.Time) {
+	a := x.app
+	a.removePending(x)
+	p.postPending(a, x.shape.vector, -1)
+	x.node, x.boundAt = n, now
+	n.work[x.Key()] = x
+	a.bound++
+	p.bound++
+	p.post(x, n, 1)
+	if a.made++; a.made == 1 {
+		a.firstMade = now
+		p.watchRamp(a)
+	}
+	a.ramped = a.ramped || a.made >= policies.RampAllocations
+	a.run(Running, now)
+}
+
+// fromNode takes a bound x out of the allocated books. Requires: its application stepped out.
+func (p *Partition) fromNode(x *Allocation) {
+	p.post(x, x.node, -1)
+	delete(x.node.work, x.Key())
+	x.app.bound--
+	p.bound--
+}
+
+// post puts x into, or takes it from, the allocated book of its node, its application
+// and every queue up to root. It cannot fail.
+func (p *Partition) post(x *Allocation, n *Node, sign int) {
+	book := &x.app.allocated
+	if x.ask.Placeholder {
+		book = &x.app.placeholders
+	}
+	v := x.shape.vector
+	move(book, v, sign)
+	for q := x.app.queue; q != nil; q = q.parent {
+		move(&q.allocated, v, sign)
+	}
+	p.repost(n, func() { move(&n.allocated, v, sign) })
+}
+
+// postPending is post for the pending books of the queues; the application's own is
+// kept with its classes.
+func (p *Partition) postPending(a *Application, v resources.Vector, sign int) {
+	for q := a.queue; q != nil; q = q.parent {
+		move(&q.pending, v, sign)
+	}
+}
+
+func move(book *resources.Vector, v resources.Vector, sign int) {
+	if sign < 0 {
+		book.Sub(v)
+		return
+	}
+	book.Add(v)
+}

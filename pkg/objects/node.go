@@ -1,0 +1,112 @@
+package objects
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// Node is a machine work can run on.
+type Node struct {
+	id          NodeID
+	attributes  map[string]string
+	schedulable bool
+
+	total     resources.Vector // what the RM says it has
+	allocated resources.Vector // held by our allocations
+	occupied  resources.Vector // held by foreign allocations
+	available resources.Vector // total - allocated - occupied; negative after a shrink
+
+	work    map[AllocationKey]*Allocation
+	foreign map[AllocationKey]*Foreign
+	key     policies.NodeKey // as it stands in the node order
+}
+
+// ID is the name the RM gave the node.
+func (n *Node) ID() NodeID { return n.id }
+
+// Attributes are what the RM said about the node. Read-only.
+func (n *Node) Attributes() map[string]string { return n.attributes }
+
+// Schedulable is false while the node drains.
+func (n *Node) Schedulable() bool { return n.schedulable }
+
+// Total is what the node has, in use or not. Read-only.
+func (n *Node) Total() resources.Vector { return n.total }
+
+// Allocated is what our allocations hold. Read-only.
+func (n *Node) Allocated() resources.Vector { return n.allocated }
+
+// Occupied is what foreign allocations hold. Read-only.
+func (n *Node) Occupied() resources.Vector { return n.occupied }
+
+// Available is what is left; it can be negative after the RM shrank the node. Read-only.
+func (n *Node) Available() resources.Vector { return n.available }
+
+// Score is the node's place in the node order; lower is tried first.
+func (n *Node) Score() float64 { return n.key.Score }
+
+// Takes reports whether an ask of shape s could be placed here now.
+func (n *Node) Takes(s *Shape) bool { return n.schedulable && n.available.Covers(s.vector) }
+
+// Work are the allocations on the node in key order. It is made on every call.
+func (n *Node) Work() []*Allocation {
+	out := make([]*Allocation, 0, len(n.work))
+	for _, x := range n.work {
+		out = append(out, x)
+	}
+	slices.SortFunc(out, byKey)
+	return out
+}
+
+// Foreign are the foreign allocations on the node in key order. It is made on every call.
+func (n *Node) Foreign() []*Foreign {
+	out := make([]*Foreign, 0, len(n.foreign))
+	for _, f := range n.foreign {
+		out = append(out, f)
+	}
+	slices.SortFunc(out, func(a, b *Foreign) int { return cmp.Compare(a.Key, b.Key) })
+	return out
+}
+
+// Foreign is node usage that is not ours: it takes room and counts nowhere else
+// (behaviour.md 10.9). It never changes; a new report replaces it.
+type Foreign struct {
+	Key     AllocationKey
+	Node    NodeID
+	Amounts resources.Amounts
+	Static  bool // will never be asked to leave
+	Tags    map[string]string
+}
+
+// scale is a node order with the weighted resources as kinds.
+type scale struct {
+	nodes   policies.Nodes
+	weights []kindWeight // in name order
+}
+
+type kindWeight struct {
+	kind   resources.Kind
+	weight float64
+}
+
+func newScale(names *resources.Names, o policies.NodeOrder) scale {
+	s := scale{nodes: o.Nodes}
+	for _, w := range o.Weights {
+		s.weights = append(s.weights, kindWeight{names.Intern(w.Resource), w.Weight})
+	}
+	return s
+}
+
+// score is policies.NodeOrder.Score over kinds.
+func (s scale) score(n *Node) float64 {
+	var used, weights float64
+	for _, w := range s.weights {
+		if t := n.total.At(w.kind); t != 0 {
+			used, weights = policies.AddUse(used, weights, w.weight, n.available.At(w.kind), t)
+		}
+	}
+	return s.nodes.Finish(used, weights)
+}

@@ -1,0 +1,151 @@
+package objects
+
+import (
+	"fmt"
+
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// AddNode registers a node. A node that has nothing is fine; one with a negative
+// quantity is not.
+func (p *Partition) AddNode(id NodeID, total resources.Amounts, attributes map[string]string, schedulable bool) error {
+	if _, ok := p.nodes[id]; ok {
+		return fmt.Errorf("node %s %w", id, ErrExists)
+	}
+	n := &Node{id: id, attributes: attributes, work: map[AllocationKey]*Allocation{}, foreign: map[AllocationKey]*Foreign{}}
+	n.key.ID = string(id)
+	if err := p.resizeNode(n, total); err != nil {
+		return err
+	}
+	p.nodes[id] = n
+	p.setSchedulable(n, schedulable)
+	return nil
+}
+
+// SetCapacity changes what a node has. What runs on it stays, even over capacity.
+func (p *Partition) SetCapacity(id NodeID, total resources.Amounts) error {
+	n, ok := p.nodes[id]
+	if !ok {
+		return fmt.Errorf("%w node %s", ErrUnknown, id)
+	}
+	return p.resizeNode(n, total)
+}
+
+// SetSchedulable drains a node or takes it into use again. Draining changes neither
+// the capacity of the cluster nor what runs on the node.
+func (p *Partition) SetSchedulable(id NodeID, schedulable bool) error {
+	n, ok := p.nodes[id]
+	if !ok {
+		return fmt.Errorf("%w node %s", ErrUnknown, id)
+	}
+	p.setSchedulable(n, schedulable)
+	return nil
+}
+
+// RemoveNode forgets a node and everything on it, and returns the allocations that
+// went with it, in key order. Their asks do not come back.
+func (p *Partition) RemoveNode(id NodeID) ([]*Allocation, error) {
+	n, ok := p.nodes[id]
+	if !ok {
+		return nil, fmt.Errorf("%w node %s", ErrUnknown, id)
+	}
+	gone := n.Work()
+	for _, x := range gone {
+		p.Free(x.Key())
+	}
+	for key := range n.foreign {
+		delete(p.others, key)
+	}
+	p.setSchedulable(n, false)
+	p.capacity.Sub(n.total)
+	delete(p.nodes, id)
+	p.unsound = true
+	return gone, nil
+}
+
+func (p *Partition) resizeNode(n *Node, total resources.Amounts) error {
+	if total.HasNegative() {
+		return fmt.Errorf("node %s %w", n.id, ErrNegative)
+	}
+	if err := p.names.Admit(total); err != nil {
+		return fmt.Errorf("node %s: %w", n.id, err)
+	}
+	v := p.names.Vector(total)
+	var without resources.Vector
+	without.Difference(p.capacity, n.total, nil)
+	if without.Overflows(v, nil) {
+		return fmt.Errorf("node %s: %w", n.id, ErrOverflow)
+	}
+	p.capacity = without
+	p.capacity.Add(v)
+	p.repost(n, func() { n.total = v })
+	p.unsound = true
+	p.news++
+	return nil
+}
+
+func (p *Partition) setSchedulable(n *Node, schedulable bool) {
+	if n.schedulable == schedulable {
+		return
+	}
+	if !schedulable {
+		p.byScore.remove(n)
+	}
+	n.schedulable = schedulable
+	if schedulable {
+		p.byScore.insert(n)
+		p.news++
+	}
+}
+
+// repost changes a book of n and puts n back in its place.
+func (p *Partition) repost(n *Node, change func()) {
+	if n.schedulable {
+		p.byScore.remove(n)
+	}
+	change()
+	n.available.Difference(n.total, n.allocated, n.occupied)
+	n.key.Score = p.scale.score(n)
+	if n.schedulable {
+		p.byScore.insert(n)
+	}
+}
+
+// AddForeign records, or records anew, node usage that is not ours.
+func (p *Partition) AddForeign(f Foreign) error {
+	n, ok := p.nodes[f.Node]
+	if !ok {
+		return fmt.Errorf("%w node %s", ErrUnknown, f.Node)
+	}
+	if f.Amounts.HasNegative() {
+		return ErrNegative
+	}
+	if err := p.names.Admit(f.Amounts); err != nil {
+		return err
+	}
+	if x, ok := p.work[f.Key]; ok {
+		return fmt.Errorf("key %s belongs to application %s", f.Key, x.ask.App)
+	}
+	used := p.names.Vector(f.Amounts)
+	if n.occupied.Overflows(used, nil) {
+		return ErrOverflow
+	}
+	p.RemoveForeign(f.Key)
+	p.others[f.Key] = &f
+	n.foreign[f.Key] = &f
+	p.repost(n, func() { n.occupied.Add(used) })
+	return nil
+}
+
+// RemoveForeign forgets foreign usage. ok is false when there is none of that key.
+func (p *Partition) RemoveForeign(key AllocationKey) (f *Foreign, ok bool) {
+	if f, ok = p.others[key]; !ok {
+		return nil, false
+	}
+	n := p.nodes[f.Node]
+	delete(p.others, key)
+	delete(n.foreign, key)
+	p.repost(n, func() { n.occupied.Sub(p.names.Vector(f.Amounts)) })
+	p.news++
+	return f, true
+}

@@ -1,0 +1,180 @@
+package objects
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// Reasons a change is refused. The partition is untouched when one is returned.
+var (
+	ErrUnknown   = errors.New("unknown")                        // the thing named does not exist
+	ErrExists    = errors.New("already exists")                 // the name is taken
+	ErrOverLimit = errors.New("over limit")                     // a Decided binding above somebody's max
+	ErrNoRoom    = errors.New("does not fit the node")          // a Decided binding the node cannot take
+	ErrAmounts   = errors.New("contains no resources")          // nothing is above zero
+	ErrNegative  = errors.New("contains negative resources")    // something is below zero
+	ErrOverflow  = errors.New("quantities add up past 64 bits") // the books could not hold it
+	ErrQueueType = errors.New("queue changes its type")         // a leaf with applications becomes a parent, or the reverse
+	ErrLeaf      = errors.New("is not a leaf queue")
+	ErrDraining  = errors.New("is being removed")
+)
+
+// Partition owns every object and is the only way to change one.
+type Partition struct {
+	conf   configs.Partition
+	names  *resources.Names
+	root   *Queue
+	queues map[QueuePath]*Queue
+	apps   map[AppID]*Application
+	work   map[AllocationKey]*Allocation // pending and bound
+	nodes  map[NodeID]*Node
+	others map[AllocationKey]*Foreign // foreign allocations
+	shapes shapes
+
+	capacity resources.Vector // the sum of all nodes, schedulable or not (behaviour.md 3.4)
+	byScore  order[*Node]     // schedulable nodes, the one to try first in front
+	scale    scale
+	arrivals uint64 // asks that ever came in
+	ramping  []ramp // oldest first allocation in front
+	bound    int    // how many allocations there are
+
+	// news counts the changes after which something may be possible that was not. What
+	// could not be placed is remembered with the news of that time, and is not tried
+	// again while there are no other.
+	news    uint64
+	unsound bool // what queues are measured against has changed since Settle
+	trying  bool // a Trial is open
+}
+
+// NewPartition builds the queue tree of conf, with no nodes and no applications.
+func NewPartition(conf configs.Partition) *Partition {
+	p := &Partition{
+		conf: conf, names: resources.NewNames(), queues: map[QueuePath]*Queue{}, apps: map[AppID]*Application{},
+		work: map[AllocationKey]*Allocation{}, nodes: map[NodeID]*Node{}, others: map[AllocationKey]*Foreign{},
+		shapes: shapes{}, news: 1,
+	}
+	p.byScore.compare = func(a, b *Node) int { return policies.CompareNodes(&a.key, &b.key) }
+	p.scale = newScale(p.names, conf.Nodes)
+	p.root = p.grow(conf.Root, nil)
+	p.Settle()
+	return p
+}
+
+// grow builds the queue of conf, and those below it, under parent.
+func (p *Partition) grow(conf configs.Queue, parent *Queue) *Queue {
+	q := newQueue(conf, parent)
+	p.queues[q.path] = q
+	if parent != nil {
+		parent.children[conf.Name] = q
+	}
+	p.bind(q)
+	for _, c := range conf.Children {
+		p.grow(c, q)
+	}
+	p.unsound = true
+	return q
+}
+
+// bind interns the quantities of q's settings.
+func (p *Partition) bind(q *Queue) {
+	q.max = p.names.Bound(q.conf.Max)
+	q.guaranteed = p.names.Bound(resources.LimitFromMap(q.conf.Guaranteed.Map()))
+}
+
+// Name is the name of the partition.
+func (p *Partition) Name() string { return p.conf.Name }
+
+// Config is the configuration in force.
+func (p *Partition) Config() configs.Partition { return p.conf }
+
+// Root is the top of the queue tree.
+func (p *Partition) Root() *Queue { return p.root }
+
+// Queue finds a queue by its path.
+func (p *Partition) Queue(path QueuePath) (*Queue, bool) {
+	q, ok := p.queues[path]
+	return q, ok
+}
+
+// Application finds an application.
+func (p *Partition) Application(id AppID) (*Application, bool) {
+	a, ok := p.apps[id]
+	return a, ok
+}
+
+// Allocation finds an ask or an allocation.
+func (p *Partition) Allocation(key AllocationKey) (*Allocation, bool) {
+	x, ok := p.work[key]
+	return x, ok
+}
+
+// Node finds a node.
+func (p *Partition) Node(id NodeID) (*Node, bool) {
+	n, ok := p.nodes[id]
+	return n, ok
+}
+
+// NodeOrder is the schedulable nodes, the one to try first in front. Read-only, and
+// good until the partition changes.
+func (p *Partition) NodeOrder() []*Node { return p.byScore.list }
+
+// Nodes are all nodes in ID order. It is made on every call.
+func (p *Partition) Nodes() []*Node {
+	out := make([]*Node, 0, len(p.nodes))
+	for _, n := range p.nodes {
+		out = append(out, n)
+	}
+	slices.SortFunc(out, func(a, b *Node) int { return cmp.Compare(a.id, b.id) })
+	return out
+}
+
+// Capacity is the sum of all nodes. Read-only.
+func (p *Partition) Capacity() resources.Vector { return p.capacity }
+
+// Amounts gives the quantities of a book their names back.
+func (p *Partition) Amounts(v resources.Vector) resources.Amounts { return p.names.Amounts(v) }
+
+// Counts are how many applications, pending asks and allocations there are.
+func (p *Partition) Counts() (applications, asks, allocations int) {
+	return len(p.apps), len(p.work) - p.bound, p.bound
+}
+
+// NextDeadline is when Expire next has something to do.
+func (p *Partition) NextDeadline() (time.Time, bool) {
+	if len(p.ramping) == 0 {
+		return time.Time{}, false
+	}
+	return p.ramping[0].from.Add(policies.RampTime), true
+}
+
+// Expire does what time brings: applications have ramped up.
+func (p *Partition) Expire(now time.Time) {
+	for len(p.ramping) > 0 && !now.Before(p.ramping[0].from.Add(policies.RampTime)) {
+		a, from := p.ramping[0].app, p.ramping[0].from
+		p.ramping = p.ramping[1:]
+		if p.apps[a.id] != a || a.ramped || a.made == 0 || !a.firstMade.Equal(from) {
+			continue // it went, was faster, or started over
+		}
+		a.stepOut()
+		a.ramped = true
+		a.stepIn()
+		a.queue.awake()
+	}
+}
+
+// quantities checks what came in as amounts: all that a ledger needs to be exact later.
+func (p *Partition) quantities(a resources.Amounts) error {
+	switch {
+	case a.HasNegative():
+		return ErrNegative
+	case a.IsZero():
+		return ErrAmounts
+	}
+	return p.names.Admit(a)
+}

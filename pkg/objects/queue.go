@@ -1,0 +1,141 @@
+package objects
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// Queue is a place in the hierarchy. A leaf holds applications, a parent holds queues.
+type Queue struct {
+	path     QueuePath
+	conf     configs.Queue // its Children are not used after the queue was built
+	draining bool          // gone from the configuration, kept while it holds something
+	parent   *Queue
+	children map[string]*Queue
+	apps     map[AppID]*Application // leaf only
+
+	pending, allocated resources.Vector
+	max                resources.Bound        // conf.Max
+	guaranteed         resources.Bound        // conf.Guaranteed
+	shares             resources.Denominators // what allocated is measured against
+
+	tally  policies.Tally      // priorities shown by what is directly below
+	turn   order[*Queue]       // children with something pending, in turn
+	apprun order[*Application] // applications with something pending, in turn; leaf only
+	fresh  order[*Application] // those that have not ramped up; StateAware leaf only
+	key    policies.QueueKey   // as it stands in parent.turn
+	listed bool                // is in parent.turn
+	quiet  uint64              // the partition's news when nothing below could be placed
+}
+
+func newQueue(conf configs.Queue, parent *Queue) *Queue {
+	q := &Queue{parent: parent, path: RootPath, children: map[string]*Queue{}, apps: map[AppID]*Application{}}
+	if parent != nil {
+		q.path = parent.path.Child(conf.Name)
+	}
+	q.key.Path = string(q.path)
+	q.conf = conf
+	q.turn.compare = func(a, b *Queue) int { return policies.CompareQueues(&a.key, &b.key, q.conf.PrioritySort) }
+	q.apprun.compare = func(a, b *Application) int {
+		return q.conf.Sort.CompareApps(&a.key, &b.key, q.conf.PrioritySort)
+	}
+	q.fresh.compare = func(a, b *Application) int { return policies.CompareNew(&a.key, &b.key, q.conf.PrioritySort) }
+	return q
+}
+
+// Path is the full name, root.a.b.
+func (q *Queue) Path() QueuePath { return q.path }
+
+// Parent is the queue above, nil for root.
+func (q *Queue) Parent() *Queue { return q.parent }
+
+// Leaf reports whether q holds applications.
+func (q *Queue) Leaf() bool { return !q.conf.Parent }
+
+// Draining reports whether q has left the configuration and waits to be empty.
+func (q *Queue) Draining() bool { return q.draining }
+
+// Settings are the properties of q.
+func (q *Queue) Settings() configs.Settings { return q.conf.Settings }
+
+// Max is the configured ceiling of q alone; missing means unlimited. Root has none of
+// its own: its ceiling is the capacity of the cluster.
+func (q *Queue) Max() resources.Limit { return q.conf.Max }
+
+// Guaranteed is what q is promised.
+func (q *Queue) Guaranteed() resources.Guarantee { return q.conf.Guaranteed }
+
+// Template is what a dynamic leaf below q gets; nil when q has none of its own.
+func (q *Queue) Template() *configs.Template { return q.conf.Template }
+
+// MaxApplications is how many applications may run in q; 0 means any number.
+func (q *Queue) MaxApplications() uint64 { return q.conf.MaxApplications }
+
+// Allocated is what the work below q holds, whoever placed it. Read-only.
+func (q *Queue) Allocated() resources.Vector { return q.allocated }
+
+// Pending is what the work below q still asks for. Read-only.
+func (q *Queue) Pending() resources.Vector { return q.pending }
+
+// HasPending reports whether anything below q is pending.
+func (q *Queue) HasPending() bool { return q.tally.Max().Pending }
+
+// CurrentPriority is the priority q shows its parent: the highest of its asks, with
+// its offset and fence applied (seed 004). On root neither has an effect.
+func (q *Queue) CurrentPriority() policies.Current {
+	if q.parent == nil {
+		return q.tally.Max()
+	}
+	return q.conf.Priority.Expose(q.tally.Max(), q.conf.Offset)
+}
+
+// Share is how well q is served, as its siblings are compared (behaviour.md 3.10).
+func (q *Queue) Share() resources.Share { return q.shares.Dominant(q.allocated) }
+
+// Turn is the children with something pending, whose turn it is first. Read-only, and
+// good until the partition changes.
+func (q *Queue) Turn() []*Queue { return q.turn.list }
+
+// ApplicationTurn is the applications with something pending, whose turn it is first.
+// Read-only, and good until the partition changes.
+func (q *Queue) ApplicationTurn() []*Application { return q.apprun.list }
+
+// Newcomer is the only application of a StateAware leaf that may be given something
+// although it has not ramped up; nil when there is none.
+func (q *Queue) Newcomer() *Application {
+	if len(q.fresh.list) == 0 {
+		return nil
+	}
+	return q.fresh.list[0]
+}
+
+// Children are the queues of a parent in path order. It is made on every call.
+func (q *Queue) Children() []*Queue {
+	out := slices.Collect(maps.Values(q.children))
+	slices.SortFunc(out, func(a, b *Queue) int { return compareNames(a.path, b.path) })
+	return out
+}
+
+// Applications are the applications of a leaf in ID order. It is made on every call.
+func (q *Queue) Applications() []*Application {
+	out := slices.Collect(maps.Values(q.apps))
+	slices.SortFunc(out, func(a, b *Application) int { return compareNames(a.id, b.id) })
+	return out
+}
+
+func compareNames[S ~string](a, b S) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// empty reports whether nothing is left in q.
+func (q *Queue) empty() bool { return len(q.children) == 0 && len(q.apps) == 0 }

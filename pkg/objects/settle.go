@@ -1,0 +1,129 @@
+package objects
+
+import (
+	"slices"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// Settle brings what queues are measured against up to date, after the cluster or the
+// configuration changed, and restores the order of every level. It must be called
+// before a decision and before anybody reads a Share; when nothing changed it does
+// nothing. However many nodes came and went since, it is done once.
+func (p *Partition) Settle() {
+	if !p.unsound {
+		return
+	}
+	p.unsound = false
+	p.measure(p.root, p.clusterShares())
+}
+
+// clusterShares is what a queue without a guarantee and without a max on its path is
+// measured against: what the cluster has.
+func (p *Partition) clusterShares() resources.Denominators {
+	fair := make(resources.Denominators, p.names.Len())
+	for k := range fair {
+		fair[k] = resources.Unmeasured
+		if n := p.capacity.At(resources.Kind(k)); n > 0 {
+			fair[k] = n
+		}
+	}
+	return fair
+}
+
+// measure sets the denominators of q and everything below it. fair is the fair max of
+// the queue above: going down, each max replaces the one before, resource by resource,
+// and a guarantee goes before both (behaviour.md 3.10). In an empty cluster there is
+// no fair max at all.
+func (p *Partition) measure(q *Queue, fair resources.Denominators) {
+	q.shares = slices.Clone(fair)
+	if !p.capacity.IsZero() {
+		overlay(q.shares, q.max)
+	}
+	fair = q.shares
+	if len(q.guaranteed) > 0 {
+		q.shares = slices.Clone(fair)
+		overlay(q.shares, q.guaranteed)
+	}
+	for _, c := range q.children {
+		p.measure(c, fair)
+		c.rekey()
+	}
+	q.turn.resort()
+}
+
+func overlay(d resources.Denominators, b resources.Bound) {
+	for k := range d {
+		if n, ok := b.At(resources.Kind(k)); ok {
+			d[k] = max(n, 0)
+		}
+	}
+}
+
+// reshaped notices that a new resource name has come in: shares have to be measured in
+// it too.
+func (p *Partition) reshaped() {
+	if p.names.Len() != len(p.root.shares) {
+		p.unsound = true
+	}
+}
+
+// restand builds every order and every priority anew, from the applications up. It is
+// for changes that can move anything, such as a new configuration.
+func (p *Partition) restand() {
+	p.ramping = nil
+	p.restandBelow(p.root)
+	p.scale = newScale(p.names, p.conf.Nodes)
+	p.byScore.list = p.byScore.list[:0]
+	for _, n := range p.nodes {
+		n.key.Score = p.scale.score(n)
+		if n.schedulable {
+			p.byScore.list = append(p.byScore.list, n)
+		}
+	}
+	p.byScore.resort()
+	p.unsound = true
+	p.news++
+	p.Settle()
+}
+
+func (p *Partition) restandBelow(q *Queue) {
+	q.tally = policies.Tally{}
+	q.turn.list, q.apprun.list, q.fresh.list = nil, nil, nil
+	for _, c := range q.children {
+		p.restandBelow(c)
+		q.tally.Add(c.CurrentPriority())
+		c.listed = c.HasPending()
+		if c.listed {
+			q.turn.list = append(q.turn.list, c) // Settle sorts it
+		}
+		c.rekey()
+	}
+	for _, a := range q.apps {
+		a.listed, a.fresh, a.key.Shares = false, false, a.key.Shares[:0]
+		a.rekey()
+		a.list()
+		q.tally.Add(a.key.Priority)
+		p.watchRamp(a)
+	}
+}
+
+// ramp is an application of a StateAware leaf that ramps up by time, if not before.
+type ramp struct {
+	app  *Application
+	from time.Time
+}
+
+// watchRamp notes when a will have ramped up.
+func (p *Partition) watchRamp(a *Application) {
+	if a.queue.conf.Sort != policies.StateAware || a.ramped || a.made == 0 {
+		return
+	}
+	at, _ := slices.BinarySearchFunc(p.ramping, a.firstMade, func(r ramp, t time.Time) int { return r.from.Compare(t) })
+	for at < len(p.ramping) && p.ramping[at].from.Equal(a.firstMade) {
+		at++
+	}
+	p.ramping = slices.Insert(p.ramping, at, ramp{a, a.firstMade})
+}

@@ -1,0 +1,62 @@
+package objects
+
+// Trial is a what-if on a partition. It posts to the real books and remembers how to
+// take every posting back, so a search over victims copies nothing.
+//
+// A partition has at most one open Trial, and nobody else changes the partition while
+// it is open. It ends with End, which leaves the books as they were before it.
+type Trial struct {
+	p     *Partition
+	taken []*Allocation // freed, in that order
+}
+
+// Mark is a point a Trial can return to.
+type Mark int
+
+// Try opens a Trial.
+func (p *Partition) Try() *Trial {
+	if p.trying {
+		panic("objects: a trial is open already")
+	}
+	p.trying = true
+	return &Trial{p: p}
+}
+
+// Mark remembers this point.
+func (t *Trial) Mark() Mark { return Mark(len(t.taken)) }
+
+// Without pretends that an allocation is gone. It reports false when there is no
+// allocation of that key.
+func (t *Trial) Without(key AllocationKey) bool {
+	x, ok := t.p.Free(key)
+	if ok {
+		t.taken = append(t.taken, x)
+	}
+	return ok
+}
+
+// Undo takes back everything since m, newest first.
+func (t *Trial) Undo(m Mark) {
+	for i := len(t.taken) - 1; i >= int(m); i-- {
+		t.p.restore(t.taken[i])
+	}
+	t.taken = t.taken[:m]
+}
+
+// End takes everything back and closes the Trial.
+func (t *Trial) End() {
+	t.Undo(0)
+	t.p.trying = false
+}
+
+// restore is Free taken back.
+func (p *Partition) restore(x *Allocation) {
+	a := x.app
+	a.stepOut()
+	x.shape = p.shapes.take(p.names, x.ask)
+	p.work[x.Key()], a.work[x.Key()], x.node.work[x.Key()] = x, x, x
+	a.bound++
+	p.bound++
+	p.post(x, x.node, 1)
+	a.stepIn()
+}

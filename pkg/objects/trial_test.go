@@ -1,0 +1,143 @@
+package objects
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+var epoch = time.Unix(1_000_000_000, 0).UTC()
+
+func cores(n int64) resources.Amounts {
+	return resources.FromMap(map[string]resources.Quantity{"vcore": resources.Quantity(n)})
+}
+
+// busy is a partition with one leaf, one node, and as many bound allocations of one core
+// each as keys are given.
+func busy(t *testing.T, conf configs.Queue, keys ...AllocationKey) *Partition {
+	t.Helper()
+	root := configs.Queue{Name: "root", Parent: true, Children: []configs.Queue{conf}}
+	p := NewPartition(configs.Partition{Name: "default", Root: root, Nodes: policies.DefaultNodeOrder()})
+	assert.NilError(t, p.AddNode("n", cores(100), nil, true))
+	assert.NilError(t, p.AddApplication("app", security.User{Name: "ann"}, RootPath.Child(conf.Name), nil, epoch))
+	for _, key := range keys {
+		_, err := p.AddAsk(&Ask{Key: key, App: "app", Amounts: cores(1)}, epoch)
+		assert.NilError(t, err)
+		_, err = p.Bind(key, "n", Decided, epoch)
+		assert.NilError(t, err)
+	}
+	assert.NilError(t, p.Check())
+	return p
+}
+
+// books is everything a posting could change, as text.
+func books(p *Partition) string {
+	a, n := p.apps["app"], p.nodes["n"]
+	return fmt.Sprint(p.Amounts(a.allocated), p.Amounts(a.pending), a.bound, a.asks, a.made, a.state, a.log, p.bound,
+		p.Amounts(n.available), n.key.Score, len(n.work), p.Amounts(a.queue.allocated), p.Amounts(p.root.allocated), p.shapes)
+}
+
+func TestATrialLeavesNoTrace(t *testing.T) {
+	p := busy(t, configs.Queue{Name: "a"}, "k1", "k2", "k3")
+	before := books(p)
+
+	try := p.Try()
+	assert.Assert(t, try.Without("k2"))
+	mark := try.Mark()
+	assert.Assert(t, try.Without("k1"))
+	assert.Assert(t, !try.Without("k1"), "it is gone already")
+	assert.Assert(t, !try.Without("nobody"))
+	assert.DeepEqual(t, p.Amounts(p.nodes["n"].available).Map(), cores(99).Map())
+	assert.NilError(t, p.Check())
+
+	try.Undo(mark)
+	assert.DeepEqual(t, p.Amounts(p.nodes["n"].available).Map(), cores(98).Map())
+	try.End()
+	assert.NilError(t, p.Check())
+	assert.Equal(t, books(p), before)
+}
+
+func TestASecondTrialIsABug(t *testing.T) {
+	p := busy(t, configs.Queue{Name: "a"})
+	p.Try()
+	defer func() { assert.Assert(t, recover() != nil, "two trials were open at once") }()
+	p.Try()
+}
+
+func TestAnAllocationHandedBackIsTheAskItWas(t *testing.T) {
+	p := busy(t, configs.Queue{Name: "a"}, "k1", "k2")
+	_, err := p.AddAsk(&Ask{Key: "late", App: "app", Amounts: cores(1)}, epoch.Add(time.Second))
+	assert.NilError(t, err)
+	_, ok := p.Return("k1")
+	assert.Assert(t, ok)
+	assert.NilError(t, p.Check())
+	a := p.apps["app"]
+	assert.Equal(t, a.classes[0].Asks()[0].Key(), AllocationKey("k1"), "older asks come first again")
+	_, err = p.Bind("k1", "n", Decided, epoch)
+	assert.NilError(t, err)
+	assert.NilError(t, p.Check())
+}
+
+func TestHandingBackTakesTheRampUpBack(t *testing.T) {
+	leaf := configs.Queue{Name: "a", Settings: configs.Settings{Sort: policies.StateAware}}
+	p := busy(t, leaf, "k1", "k2")
+	a := p.apps["app"]
+	assert.Assert(t, a.ramped, "two allocations were made")
+	p.Return("k2")
+	assert.Assert(t, !a.ramped)
+	assert.NilError(t, p.Check())
+	p.Expire(epoch.Add(policies.RampTime - 1))
+	assert.Assert(t, !a.ramped)
+	p.Expire(epoch.Add(policies.RampTime))
+	assert.Assert(t, a.ramped, "five minutes have passed since the first")
+	assert.NilError(t, p.Check())
+}
+
+func TestADecidedBindingIsCheckedOnceMore(t *testing.T) {
+	limit := resources.LimitFromMap(map[string]resources.Quantity{"vcore": 2})
+	p := busy(t, configs.Queue{Name: "a", Max: limit}, "k1")
+	_, err := p.AddAsk(&Ask{Key: "k2", App: "app", Amounts: cores(2)}, epoch)
+	assert.NilError(t, err)
+	before := books(p)
+	_, err = p.Bind("k2", "n", Decided, epoch)
+	assert.ErrorIs(t, err, ErrOverLimit)
+	assert.Equal(t, books(p), before)
+	_, err = p.Bind("k2", "n", Reported, epoch)
+	assert.NilError(t, err, "what the RM reports is recorded")
+	assert.NilError(t, p.Check())
+}
+
+func TestBooksNeverSaturate(t *testing.T) {
+	p := busy(t, configs.Queue{Name: "a"}, "k1")
+	huge := cores(math.MaxInt64 - 1)
+	_, err := p.AddAsk(&Ask{Key: "k2", App: "app", Amounts: huge}, epoch)
+	assert.ErrorIs(t, err, ErrOverflow)
+	_, err = p.Resize("k1", huge)
+	assert.ErrorIs(t, err, ErrOverflow)
+	assert.ErrorIs(t, p.AddNode("n2", huge, nil, true), ErrOverflow)
+	assert.NilError(t, p.AddForeign(Foreign{Key: "f1", Node: "n", Amounts: huge}))
+	assert.ErrorIs(t, p.AddForeign(Foreign{Key: "f2", Node: "n", Amounts: huge}), ErrOverflow)
+	assert.NilError(t, p.Check())
+	p.RemoveForeign("f1")
+	assert.DeepEqual(t, p.Amounts(p.nodes["n"].available).Map(), cores(99).Map())
+}
+
+func TestTooManyResourceNamesAreRefused(t *testing.T) {
+	p := busy(t, configs.Queue{Name: "a"})
+	m := map[string]resources.Quantity{}
+	for i := range resources.MaxNames {
+		m[fmt.Sprint("r", i)] = 1
+	}
+	_, err := p.AddAsk(&Ask{Key: "k", App: "app", Amounts: resources.FromMap(m)}, epoch)
+	assert.ErrorContains(t, err, "more than 256 different resource names")
+	assert.ErrorContains(t, p.AddNode("n2", resources.FromMap(m), nil, true), "more than 256")
+	assert.NilError(t, p.Check())
+}

@@ -1,0 +1,133 @@
+package scheduler
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+)
+
+// submit takes an ask in. A known key is not an ask again: only its amounts may differ
+// (behaviour.md 10.8).
+func (c *Core) submit(now time.Time, ask *objects.Ask) {
+	if x, known := c.known(ask); known {
+		c.reject(ask, c.resize(x, ask))
+		return
+	}
+	if err := wellFormed(ask); err != nil {
+		c.reject(ask, err)
+		return
+	}
+	a, _ := c.part.Application(ask.App)
+	before := entered(a)
+	if _, err := c.part.AddAsk(ask, now); err != nil {
+		c.reject(ask, err)
+		return
+	}
+	c.tellStates(a, before)
+}
+
+// report takes in an allocation that has its node. The node of one that is known to
+// run does not change.
+func (c *Core) report(now time.Time, ask *objects.Ask, on objects.NodeID) {
+	a, _ := c.part.Application(ask.App)
+	before := entered(a)
+	x, known := c.known(ask)
+	switch _, ok := c.part.Node(on); {
+	case known && !x.Pending():
+		c.reject(ask, c.resize(x, ask))
+		return
+	case !ok:
+		c.reject(ask, fmt.Errorf("%w node %s", objects.ErrUnknown, on))
+		return
+	}
+	err := wellFormed(ask)
+	if known {
+		if err = c.resize(x, ask); err == nil {
+			x, err = c.part.Bind(ask.Key, on, objects.Reported, now)
+		}
+	} else if err == nil {
+		x, err = c.part.Report(ask, on, now)
+	}
+	if err != nil {
+		c.reject(ask, err)
+		return
+	}
+	c.tellStates(a, before)
+	c.emit(Allocated{x.Ask(), on})
+}
+
+// known finds the work that ask is about, if its application has it already.
+func (c *Core) known(ask *objects.Ask) (*objects.Allocation, bool) {
+	x, ok := c.part.Allocation(ask.Key)
+	if !ok || x.Ask().App != ask.App {
+		return nil, false
+	}
+	return x, true
+}
+
+func (c *Core) resize(x *objects.Allocation, ask *objects.Ask) error {
+	if x.Ask().Amounts.Equal(ask.Amounts) {
+		return nil
+	}
+	_, err := c.part.Resize(ask.Key, ask.Amounts)
+	return err
+}
+
+func wellFormed(ask *objects.Ask) error {
+	if ask.Placeholder && ask.TaskGroup == "" {
+		return fmt.Errorf("placeholder without a task group")
+	}
+	return nil
+}
+
+func (c *Core) reject(ask *objects.Ask, err error) {
+	if err != nil {
+		c.emit(AskRejected{ask.Key, ask.App, err.Error()})
+	}
+}
+
+// release takes in that work has stopped, or is not wanted any more. What is unknown is
+// gone already, which is what the RM wants.
+func (c *Core) release(m Release) {
+	a, ok := c.part.Application(m.App)
+	if !ok {
+		return
+	}
+	if m.Key == "" {
+		for _, x := range c.part.Clear(a) {
+			c.tellReleased(x, m)
+		}
+		return
+	}
+	x, ok := c.part.Allocation(m.Key)
+	switch {
+	case !ok || x.Application() != a:
+	case !x.Pending():
+		c.part.Free(m.Key)
+		c.tellReleased(x, m)
+	case m.Type != TimedOut: // what timed out was an allocation; the ask stays
+		c.part.Cancel(m.Key)
+	}
+}
+
+func (c *Core) tellReleased(x *objects.Allocation, m Release) {
+	if !m.Type.confirms() {
+		c.emit(Released{x.Key(), m.App, StoppedByRM, "released as the RM asked"})
+	}
+}
+
+// entered is how many states a has entered so far.
+func entered(a *objects.Application) int {
+	if a == nil {
+		return 0
+	}
+	return len(a.StateLog())
+}
+
+// tellStates says which states a has entered since there were before.
+func (c *Core) tellStates(a *objects.Application, before int) {
+	for _, s := range a.StateLog()[before:] {
+		c.emit(ApplicationUpdated{a.ID(), s.State, s.At})
+	}
+}

@@ -1,0 +1,19 @@
+package scheduler
+
+import "fmt"
+
+func (c *Core) addNode(m AddNode) {
+	if err := c.part.AddNode(m.Node, m.Total, m.Attributes, m.Schedulable); err != nil {
+		c.emit(NodeRejected{m.Node, err.Error()})
+		return
+	}
+	c.emit(NodeAccepted{m.Node})
+}
+
+func (c *Core) removeNode(m RemoveNode) {
+	gone, err := c.part.RemoveNode(m.Node)
+	c.refuse("removal of node "+string(m.Node), err)
+	for _, x := range gone {
+		c.emit(Released{x.Key(), x.Ask().App, StoppedByRM, fmt.Sprintf("node %s was removed", m.Node)})
+	}
+}

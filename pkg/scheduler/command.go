@@ -1,0 +1,132 @@
+package scheduler
+
+import (
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// Command is something the Core is told. The set is closed: everything that can ever
+// happen to the scheduler is a type in this file. What a command holds is not changed
+// after it was sent.
+type Command interface{ command() }
+
+type (
+	// UseConfig replaces the configuration of the partition. It has been validated.
+	// Effect: none, or Refused when the tree cannot become the new one.
+	UseConfig struct{ Partition configs.Partition }
+
+	// Forget drops all nodes, applications and allocations: the RM will say everything
+	// again (behaviour.md 10.4). Effect: Forgotten.
+	Forget struct{}
+
+	// AddNode offers a machine. Effect: NodeAccepted or NodeRejected.
+	AddNode struct {
+		Node        objects.NodeID
+		Total       resources.Amounts
+		Attributes  map[string]string
+		Schedulable bool // false: it joins draining
+	}
+
+	// SetCapacity changes what a node has. Effect: none, or Refused.
+	SetCapacity struct {
+		Node  objects.NodeID
+		Total resources.Amounts
+	}
+
+	// SetSchedulable drains a node or takes it into use again. Effect: none, or Refused.
+	SetSchedulable struct {
+		Node        objects.NodeID
+		Schedulable bool
+	}
+
+	// RemoveNode takes a machine away. Effect: Released for each allocation on it, or
+	// Refused.
+	RemoveNode struct{ Node objects.NodeID }
+
+	// AddApplication asks for a place in the queue tree. Effect: ApplicationAccepted or
+	// ApplicationRejected.
+	AddApplication struct {
+		App   objects.AppID
+		User  security.User
+		Queue string // as the RM wrote it
+		Tags  map[string]string
+	}
+
+	// RemoveApplication ends an application. Effect: Released for each of its
+	// allocations. An unknown one is no mistake: it may have been removed already.
+	RemoveApplication struct{ App objects.AppID }
+
+	// SubmitAsk asks for one allocation. Under a known key it changes the amounts, if
+	// they differ, and nothing else. Effect: none, or AskRejected.
+	SubmitAsk struct{ Ask *objects.Ask }
+
+	// ReportAllocation says that an allocation runs, whoever placed it. Under the key of
+	// a pending ask it places that ask. No quota is asked. Effect: Allocated, none when
+	// it was known to run, or AskRejected.
+	ReportAllocation struct {
+		Ask  *objects.Ask
+		Node objects.NodeID
+	}
+
+	// Release says that an allocation has stopped, or that an ask is not wanted any more.
+	// Without a key it is about all work of the application. Effect: Released, unless
+	// the RM only confirms what we told it, or it was an ask.
+	Release struct {
+		App  objects.AppID
+		Key  objects.AllocationKey // empty: all
+		Type Termination
+	}
+
+	// ReportForeign says that something which is not ours takes room on a node. Effect:
+	// none, or AskRejected.
+	ReportForeign struct{ Foreign objects.Foreign }
+
+	// ReleaseForeign says that it does not any more. Effect: none.
+	ReleaseForeign struct{ Key objects.AllocationKey }
+
+	// Wake says that time has passed. Deadlines that are due are served.
+	Wake struct{}
+)
+
+func (UseConfig) command()         {}
+func (Forget) command()            {}
+func (AddNode) command()           {}
+func (SetCapacity) command()       {}
+func (SetSchedulable) command()    {}
+func (RemoveNode) command()        {}
+func (AddApplication) command()    {}
+func (RemoveApplication) command() {}
+func (SubmitAsk) command()         {}
+func (ReportAllocation) command()  {}
+func (Release) command()           {}
+func (ReportForeign) command()     {}
+func (ReleaseForeign) command()    {}
+func (Wake) command()              {}
+
+// Termination says why an allocation ended. The numbers are those of the interface.
+type Termination int32
+
+// The reasons an allocation ends (behaviour.md 10.8).
+const (
+	Unspecified          Termination = iota // not said
+	StoppedByRM                             // the RM wanted it
+	TimedOut                                // it waited too long
+	PreemptedByScheduler                    // we wanted its room
+	PlaceholderReplaced                     // the real one took its place
+)
+
+func (t Termination) String() string {
+	names := [...]string{"unspecified", "stopped by rm", "timed out", "preempted", "replaced"}
+	if t < 0 || int(t) >= len(names) {
+		return names[Unspecified]
+	}
+	return names[t]
+}
+
+// confirms reports whether a release of this type only says that what we asked for has
+// happened; nobody is told again.
+func (t Termination) confirms() bool {
+	return t == TimedOut || t == PreemptedByScheduler || t == PlaceholderReplaced
+}

@@ -1,0 +1,180 @@
+package scheduler_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+var epoch = time.Unix(1_000_000_000, 0).UTC()
+
+// TestConversations reads the files of testdata/conversations as talks between a resource manager and
+// the scheduler: a command, what was said to it, and after the line what it answers.
+// The books are recounted after every step. Run with -rewrite after a change, then read
+// the diff.
+func TestConversations(t *testing.T) {
+	talks := 0
+	datadriven.Walk(t, "testdata/conversations", func(t *testing.T, path string) {
+		talks++
+		c := &conversation{now: epoch}
+		datadriven.RunTest(t, path, c.say)
+	})
+	assert.Assert(t, talks >= 10, "only %d conversations were found", talks)
+}
+
+type conversation struct {
+	core *scheduler.Core
+	now  time.Time
+}
+
+func (c *conversation) say(t *testing.T, d *datadriven.TestData) string {
+	c.now = c.now.Add(time.Second)
+	switch d.Cmd {
+	case "config":
+		return c.config(t, d)
+	case "after":
+		step, err := time.ParseDuration(d.CmdArgs[0].Key)
+		assert.NilError(t, err)
+		c.now = c.now.Add(step)
+		return c.tell(t, scheduler.Wake{})
+	case "schedule":
+		budget := 100
+		d.MaybeScanArgs(t, "budget", &budget)
+		effects, more := c.core.Schedule(c.now, budget)
+		assert.NilError(t, c.core.Check())
+		if more {
+			return transcript(effects) + "and more\n"
+		}
+		return transcript(effects)
+	case "why":
+		return c.core.Why(objects.AllocationKey(text(d, "key"))).String() + "\n"
+	case "queues":
+		return show(c.core.Snapshot(c.now).Root)
+	}
+	return c.tell(t, command(t, d, c.now))
+}
+
+func (c *conversation) config(t *testing.T, d *datadriven.TestData) string {
+	conf, problems := configs.Load([]byte(d.Input))
+	if conf == nil {
+		return problems.Error() + "\n"
+	}
+	if c.core == nil {
+		c.core = scheduler.New(conf.Partitions[0], nil)
+		return ""
+	}
+	return c.tell(t, scheduler.UseConfig{Partition: conf.Partitions[0]})
+}
+
+func (c *conversation) tell(t *testing.T, cmd scheduler.Command) string {
+	effects := c.core.Step(c.now, cmd)
+	assert.NilError(t, c.core.Check())
+	return transcript(effects)
+}
+
+func command(t *testing.T, d *datadriven.TestData, now time.Time) scheduler.Command {
+	node, app := objects.NodeID(text(d, "node")), objects.AppID(text(d, "app"))
+	key := objects.AllocationKey(text(d, "key"))
+	switch d.Cmd {
+	case "add-node":
+		return scheduler.AddNode{Node: node, Total: quantities(t, d), Schedulable: !d.HasArg("draining")}
+	case "capacity":
+		return scheduler.SetCapacity{Node: node, Total: quantities(t, d)}
+	case "drain":
+		return scheduler.SetSchedulable{Node: node, Schedulable: false}
+	case "undrain":
+		return scheduler.SetSchedulable{Node: node, Schedulable: true}
+	case "remove-node":
+		return scheduler.RemoveNode{Node: node}
+	case "add-app":
+		return scheduler.AddApplication{App: app, User: security.User{Name: "ann"}, Queue: text(d, "queue")}
+	case "remove-app":
+		return scheduler.RemoveApplication{App: app}
+	case "ask":
+		return scheduler.SubmitAsk{Ask: ask(t, d, now)}
+	case "report":
+		a := ask(t, d, now)
+		a.RequiredNode = ""
+		return scheduler.ReportAllocation{Ask: a, Node: node}
+	case "release":
+		return scheduler.Release{App: app, Key: key, Type: scheduler.Termination(number(t, d, "type"))}
+	case "foreign":
+		return scheduler.ReportForeign{Foreign: objects.Foreign{Key: key, Node: node, Amounts: quantities(t, d)}}
+	case "release-foreign":
+		return scheduler.ReleaseForeign{Key: key}
+	case "forget":
+		return scheduler.Forget{}
+	}
+	t.Fatalf("%s: unknown command %q", d.Pos, d.Cmd)
+	return nil
+}
+
+func ask(t *testing.T, d *datadriven.TestData, now time.Time) *objects.Ask {
+	a := &objects.Ask{
+		Key: objects.AllocationKey(text(d, "key")), App: objects.AppID(text(d, "app")), Amounts: quantities(t, d),
+		Priority: int32(number(t, d, "priority")), RequiredNode: objects.NodeID(text(d, "node")),
+		Placeholder: d.HasArg("placeholder"), TaskGroup: text(d, "group"),
+	}
+	if d.HasArg("age") {
+		a.Created = now.Add(-time.Duration(number(t, d, "age")) * time.Second)
+	}
+	return a
+}
+
+// quantities reads the arguments that name a resource.
+func quantities(t *testing.T, d *datadriven.TestData) resources.Amounts {
+	m := map[string]resources.Quantity{}
+	for _, name := range []string{"vcore", "memory", "gpu"} {
+		if d.HasArg(name) {
+			m[name] = resources.Quantity(number(t, d, name))
+		}
+	}
+	return resources.FromMap(m)
+}
+
+func number(t *testing.T, d *datadriven.TestData, name string) int64 {
+	if !d.HasArg(name) {
+		return 0
+	}
+	n, err := strconv.ParseInt(text(d, name), 10, 64)
+	assert.NilError(t, err, "%s: %s", d.Pos, name)
+	return n
+}
+
+func text(d *datadriven.TestData, name string) string {
+	if arg, ok := d.Arg(name); ok && len(arg.Vals) > 0 {
+		return arg.Vals[0]
+	}
+	return ""
+}
+
+func transcript(effects []scheduler.Effect) string {
+	var b strings.Builder
+	for _, e := range effects {
+		fmt.Fprintln(&b, e)
+	}
+	return b.String()
+}
+
+// show is a queue and those below it, a line each.
+func show(q scheduler.QueueView) string {
+	line := fmt.Sprintf("%s priority=%v allocated=%v pending=%v", q.Path, q.Priority, q.Allocated, q.Pending)
+	if q.Draining {
+		line += " draining"
+	}
+	for _, child := range q.Children {
+		line += "\n" + strings.TrimSuffix(show(child), "\n")
+	}
+	return line + "\n"
+}

@@ -1,0 +1,107 @@
+package scheduler
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+)
+
+// Core is the scheduler of one partition. It is not safe for concurrent use, on
+// purpose: see package loop for the goroutine that owns it.
+type Core struct {
+	part    *objects.Partition
+	oracle  Oracle
+	out     []Effect  // effects of the step under way
+	retryAt time.Time // when refused asks are tried again; zero: none was refused
+}
+
+// New returns a Core for a partition that has no nodes and no applications. A nil
+// oracle has no opinion.
+func New(conf configs.Partition, oracle Oracle) *Core {
+	if _, ok := oracle.(Willing); ok {
+		oracle = nil
+	}
+	return &Core{part: objects.NewPartition(conf), oracle: oracle}
+}
+
+// Step applies one command and returns what follows from it. It never fails: a
+// command that cannot be applied has an effect that says so. Requires: now is not
+// before that of the last call.
+func (c *Core) Step(now time.Time, cmd Command) []Effect {
+	c.out = nil
+	c.serveDeadlines(now)
+	c.apply(now, cmd)
+	return c.out
+}
+
+// NextDeadline is when the Core next wants a Wake, if nothing else happens.
+func (c *Core) NextDeadline() (time.Time, bool) {
+	t, ok := c.part.NextDeadline()
+	if !c.retryAt.IsZero() && (!ok || c.retryAt.Before(t)) {
+		return c.retryAt, true
+	}
+	return t, ok
+}
+
+// Check reports whether the books still balance.
+func (c *Core) Check() error { return c.part.Check() }
+
+// Partition is the state, for reading while nobody steps.
+func (c *Core) Partition() *objects.Partition { return c.part }
+
+func (c *Core) serveDeadlines(now time.Time) {
+	c.part.Expire(now)
+	if !c.retryAt.IsZero() && !now.Before(c.retryAt) {
+		c.retryAt = time.Time{}
+		c.part.Reconsider()
+	}
+}
+
+func (c *Core) emit(e Effect) { c.out = append(c.out, e) }
+
+// refuse says that a command without an answer of its own changed nothing.
+func (c *Core) refuse(what string, err error) {
+	if err != nil {
+		c.emit(Refused{what, err.Error()})
+	}
+}
+
+func (c *Core) apply(now time.Time, cmd Command) {
+	switch m := cmd.(type) {
+	case UseConfig:
+		c.refuse("configuration", c.part.Reconfigure(m.Partition))
+	case Forget:
+		c.part = objects.NewPartition(c.part.Config())
+		c.retryAt = time.Time{}
+		c.emit(Forgotten{})
+	case AddNode:
+		c.addNode(m)
+	case SetCapacity:
+		c.refuse("capacity of node "+string(m.Node), c.part.SetCapacity(m.Node, m.Total))
+	case SetSchedulable:
+		c.refuse("draining of node "+string(m.Node), c.part.SetSchedulable(m.Node, m.Schedulable))
+	case RemoveNode:
+		c.removeNode(m)
+	case AddApplication:
+		c.addApplication(now, m)
+	case RemoveApplication:
+		c.removeApplication(m)
+	case SubmitAsk:
+		c.submit(now, m.Ask)
+	case ReportAllocation:
+		c.report(now, m.Ask, m.Node)
+	case Release:
+		c.release(m)
+	case ReportForeign:
+		if err := c.part.AddForeign(m.Foreign); err != nil {
+			c.emit(AskRejected{m.Foreign.Key, "", "foreign allocation: " + err.Error()})
+		}
+	case ReleaseForeign:
+		c.part.RemoveForeign(m.Key)
+	case Wake:
+	default:
+		panic(fmt.Sprintf("scheduler: no case for %T", cmd))
+	}
+}

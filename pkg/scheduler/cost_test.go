@@ -1,0 +1,129 @@
+package scheduler
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// tree is a configuration of depth levels below root with fanout children each.
+func tree(depth, fanout int) configs.Partition {
+	return configs.Partition{Name: "default", Root: subtree("root", depth, fanout)}
+}
+
+func subtree(name string, depth, fanout int) configs.Queue {
+	q := configs.Queue{Name: name, Parent: depth > 0}
+	for i := range fanout * min(depth, 1) {
+		q.Children = append(q.Children, subtree(fmt.Sprintf("q%d", i), depth-1, fanout))
+	}
+	return q
+}
+
+func leaves(q *objects.Queue, to []objects.QueuePath) []objects.QueuePath {
+	if q.Leaf() {
+		return append(to, q.Path())
+	}
+	for _, c := range q.Children() {
+		to = leaves(c, to)
+	}
+	return to
+}
+
+func amounts(vcore, memory int64) resources.Amounts {
+	return resources.FromMap(map[string]resources.Quantity{
+		"vcore": resources.Quantity(vcore), "memory": resources.Quantity(memory),
+	})
+}
+
+// loaded is a Core with nodes that have room for everything, one application per leaf
+// and asks spread over them.
+func loaded(tb testing.TB, conf configs.Partition, nodes, asks int) (*Core, time.Time) {
+	tb.Helper()
+	c, now := New(conf, nil), time.Unix(1_000_000_000, 0)
+	for i := range nodes {
+		c.Step(now, AddNode{Node: objects.NodeID(fmt.Sprintf("n%05d", i)), Total: amounts(64_000, 256<<30), Schedulable: true})
+	}
+	paths := leaves(c.Partition().Root(), nil)
+	for i, path := range paths {
+		c.Step(now, AddApplication{App: objects.AppID(fmt.Sprint("a", i)), User: security.User{Name: "ann"}, Queue: string(path)})
+	}
+	for i := range asks {
+		now = now.Add(time.Millisecond)
+		c.Step(now, SubmitAsk{Ask: &objects.Ask{
+			Key: objects.AllocationKey(fmt.Sprint("k", i)), App: objects.AppID(fmt.Sprint("a", i%len(paths))),
+			Amounts: amounts(100*int64(1+i%3), 1<<30), Priority: int32(i % 5),
+		}})
+	}
+	return c, now
+}
+
+func TestDecidingAllocatesNothing(t *testing.T) {
+	c, now := loaded(t, tree(4, 4), 50, 2000)
+	c.Schedule(now, 100)
+	c.part.Settle()
+	got := testing.AllocsPerRun(100, func() { c.decide(now) })
+	assert.Equal(t, got, 0.0, "heap allocations per decision")
+}
+
+func TestASaturatedClusterIsNotSearchedAgain(t *testing.T) {
+	c, now := loaded(t, tree(2, 10), 1, 5000)
+	_, more := c.Schedule(now, 5000)
+	assert.Assert(t, !more, "the node cannot take 5000 asks")
+	assert.Assert(t, c.part.Root().HasPending())
+	assert.Assert(t, c.part.Quiet(c.part.Root()), "root should be passed by until there is news")
+	got := testing.AllocsPerRun(100, func() { c.Schedule(now, 1) })
+	assert.Equal(t, got, 0.0, "heap allocations per idle cycle")
+}
+
+func TestDeepAndWideTreesLoadAndSchedule(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		conf configs.Partition
+		want int // leaves
+	}{
+		{"a chain of fifty queues", tree(50, 1), 1},
+		{"a thousand children of one parent", tree(1, 1000), 1000},
+		{"ten thousand leaves on four levels", tree(4, 10), 10_000},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c, now := loaded(t, tc.conf, 100, 2000)
+			assert.Equal(t, len(leaves(c.part.Root(), nil)), tc.want)
+			effects, _ := c.Schedule(now, 3000)
+			allocated := 0
+			for _, e := range effects {
+				if _, ok := e.(Allocated); ok {
+					allocated++
+				}
+			}
+			assert.Equal(t, allocated, 2000)
+			assert.NilError(t, c.Check())
+		})
+	}
+}
+
+func BenchmarkDecision(b *testing.B) {
+	for _, shape := range []struct{ depth, fanout int }{{1, 10}, {1, 1000}, {2, 32}, {5, 4}, {10, 2}, {50, 1}} {
+		b.Run(fmt.Sprintf("depth=%d/fanout=%d", shape.depth, shape.fanout), func(b *testing.B) {
+			b.ReportAllocs()
+			c, now := loaded(b, tree(shape.depth, shape.fanout), 1000, 10_000)
+			key := 0
+			for b.Loop() {
+				effects, _ := c.Schedule(now, 1)
+				for _, e := range effects {
+					if x, ok := e.(Allocated); ok {
+						c.Step(now, Release{App: x.Ask.App, Key: x.Ask.Key, Type: TimedOut})
+						key++
+						c.Step(now, SubmitAsk{Ask: x.Ask})
+					}
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,36 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+)
+
+// Schedule decides up to budget things and returns them. more is true when the budget,
+// not the work, ran out. Requires: now is not before that of the last call.
+func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool) {
+	c.out = nil
+	c.serveDeadlines(now)
+	c.part.Settle()
+	for range budget {
+		x, n := c.decide(now)
+		if x == nil {
+			return c.out, false
+		}
+		a := x.Application()
+		before := entered(a)
+		if _, err := c.part.Bind(x.Key(), n.ID(), objects.Decided, now); err != nil {
+			// decide and Bind look at the same books; disagreeing is a bug here.
+			panic("scheduler: " + err.Error())
+		}
+		c.tellStates(a, before)
+		c.emit(Allocated{x.Ask(), n.ID()})
+	}
+	return c.out, true
+}
+
+// decide finds the first ask, in the order of queues, applications and asks, that can
+// be placed, and the first node that takes it. nil: there is none.
+func (c *Core) decide(now time.Time) (*objects.Allocation, *objects.Node) {
+	return c.turnOf(now, c.part.Root())
+}

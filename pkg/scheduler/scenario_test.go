@@ -1,0 +1,246 @@
+package scheduler_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gopkg.in/yaml.v3"
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// scenario is a worked case. Quantities are plain whole numbers; start is an age stamp,
+// larger is newer; null as a priority means that nothing is pending.
+type scenario struct {
+	ID     string
+	Topic  string
+	Shows  string
+	Source []string
+	Given  struct {
+		Queues []scenarioQueue
+		Nodes  []struct {
+			Name     string
+			Capacity map[string]int64
+		}
+		Running []scenarioWork // placed already
+		Asks    []scenarioWork // pending before the first cycle
+		Steps   []scenarioStep
+	}
+	Expect struct {
+		Order []string // the asks, as they are placed one per cycle
+		Steps []struct {
+			QueuePriority map[objects.QueuePath]*int32
+			AppPriority   map[objects.AppID]*int32
+		}
+	}
+}
+
+type scenarioQueue struct {
+	Path            string
+	Guaranteed, Max map[string]int64
+	Properties      map[string]string
+}
+
+type scenarioWork struct {
+	Key, App, Queue, Node string
+	Priority              int32
+	Start                 int64
+	Request               map[string]int64
+}
+
+type scenarioStep struct {
+	Op, App, Key, Queue string
+	Ask                 scenarioWork
+	Set                 map[string]string // "<remove>" takes a property out
+}
+
+func TestScenarios(t *testing.T) {
+	text, err := os.ReadFile("testdata/scenarios/priority.json")
+	assert.NilError(t, err)
+	var file struct{ Scenarios []scenario }
+	assert.NilError(t, json.Unmarshal(text, &file))
+	assert.Assert(t, len(file.Scenarios) >= 11, "only %d scenarios were found", len(file.Scenarios))
+	for _, s := range file.Scenarios {
+		t.Run(s.ID+" "+s.Shows, func(t *testing.T) {
+			assert.Assert(t, len(s.Expect.Order)+len(s.Expect.Steps) > 0, "nothing is expected")
+			newStage(t, s).play(t, s)
+		})
+	}
+}
+
+// stage is a Core set up as a scenario says.
+type stage struct {
+	core   *scheduler.Core
+	queues []scenarioQueue
+	node   objects.NodeID
+}
+
+func newStage(t *testing.T, s scenario) *stage {
+	st := &stage{queues: s.Given.Queues}
+	st.core = scheduler.New(st.config(t), nil)
+	for _, n := range s.Given.Nodes {
+		st.node = objects.NodeID(n.Name)
+		st.step(t, scheduler.AddNode{Node: st.node, Total: plain(n.Capacity), Schedulable: true})
+	}
+	for _, w := range s.Given.Running {
+		st.application(t, w)
+		st.step(t, scheduler.ReportAllocation{Ask: w.ask(), Node: objects.NodeID(w.Node)})
+	}
+	return st
+}
+
+func (st *stage) play(t *testing.T, s scenario) {
+	for _, w := range s.Given.Asks {
+		st.submit(t, w)
+	}
+	var got []string
+	for range s.Expect.Order {
+		effects, _ := st.core.Schedule(epoch, 1)
+		for _, e := range effects {
+			if x, ok := e.(scheduler.Allocated); ok {
+				got = append(got, string(x.Ask.Key))
+			}
+		}
+	}
+	assert.DeepEqual(t, got, s.Expect.Order)
+
+	assert.Assert(t, len(s.Given.Steps) >= len(s.Expect.Steps))
+	for i, want := range s.Expect.Steps {
+		st.do(t, s.Given.Steps[i])
+		assert.NilError(t, st.core.Check())
+		for path, want := range want.QueuePriority {
+			q, ok := st.core.Partition().Queue(path)
+			assert.Assert(t, ok, "step %d: queue %s is gone", i, path)
+			assert.Equal(t, q.CurrentPriority().String(), number32(want), "step %d: queue %s", i, path)
+		}
+		for id, want := range want.AppPriority {
+			a, ok := st.core.Partition().Application(id)
+			assert.Assert(t, ok, "step %d: application %s is gone", i, id)
+			assert.Equal(t, a.AskMaxPriority().String(), number32(want), "step %d: application %s", i, id)
+		}
+	}
+}
+
+func (st *stage) do(t *testing.T, s scenarioStep) {
+	switch s.Op {
+	case "add":
+		st.submit(t, s.Ask)
+	case "remove":
+		st.step(t, scheduler.Release{App: objects.AppID(s.App), Key: objects.AllocationKey(s.Key)})
+	case "removeApp":
+		st.step(t, scheduler.RemoveApplication{App: objects.AppID(s.App)})
+	case "allocate":
+		x, ok := st.core.Partition().Allocation(objects.AllocationKey(s.Key))
+		assert.Assert(t, ok, "ask %s is gone", s.Key)
+		st.step(t, scheduler.ReportAllocation{Ask: x.Ask(), Node: st.node})
+	case "return":
+		_, ok := st.core.Partition().Return(objects.AllocationKey(s.Key))
+		assert.Assert(t, ok, "allocation %s is gone", s.Key)
+	case "configure":
+		i := slices.IndexFunc(st.queues, func(q scenarioQueue) bool { return q.Path == s.Queue })
+		for name, value := range s.Set {
+			if st.queues[i].Properties[name] = value; value == "<remove>" {
+				delete(st.queues[i].Properties, name)
+			}
+		}
+		st.step(t, scheduler.UseConfig{Partition: st.config(t)})
+	default:
+		t.Fatalf("unknown operation %q", s.Op)
+	}
+}
+
+func (st *stage) submit(t *testing.T, w scenarioWork) {
+	st.application(t, w)
+	st.step(t, scheduler.SubmitAsk{Ask: w.ask()})
+}
+
+func (st *stage) application(t *testing.T, w scenarioWork) {
+	if _, ok := st.core.Partition().Application(objects.AppID(w.App)); !ok {
+		st.step(t, scheduler.AddApplication{App: objects.AppID(w.App), User: security.User{Name: "ann"}, Queue: w.Queue})
+	}
+}
+
+// step applies a command that must not be refused.
+func (st *stage) step(t *testing.T, cmd scheduler.Command) {
+	t.Helper()
+	for _, e := range st.core.Step(epoch, cmd) {
+		switch e.(type) {
+		case scheduler.AskRejected, scheduler.ApplicationRejected, scheduler.NodeRejected, scheduler.Refused:
+			t.Fatalf("%v", e)
+		}
+	}
+}
+
+// config writes the queues as a queues.yaml and reads it the way an operator's is read.
+func (st *stage) config(t *testing.T) configs.Partition {
+	root := map[string]any{"name": "root", "submitacl": "*"}
+	for _, q := range st.queues {
+		at := root
+		for _, name := range strings.Split(q.Path, ".")[1:] {
+			at = child(at, name)
+		}
+		at["properties"] = q.Properties
+		at["resources"] = map[string]any{"guaranteed": written(q.Guaranteed), "max": written(q.Max)}
+	}
+	delete(root, "resources")
+	text, err := yaml.Marshal(map[string]any{"partitions": []any{map[string]any{"name": "default", "queues": []any{root}}}})
+	assert.NilError(t, err)
+	conf, problems := configs.Load(text)
+	assert.Assert(t, conf != nil, "%v", problems)
+	return conf.Partitions[0]
+}
+
+func child(of map[string]any, name string) map[string]any {
+	list, _ := of["queues"].([]any)
+	for _, c := range list {
+		if q := c.(map[string]any); q["name"] == name {
+			return q
+		}
+	}
+	q := map[string]any{"name": name}
+	of["queues"] = append(list, q)
+	return q
+}
+
+// written turns whole numbers into the text that means them: vcore counts thousandths.
+func written(m map[string]int64) map[string]string {
+	out := map[string]string{}
+	for name, n := range m {
+		if out[name] = fmt.Sprint(n); name == resources.VCore {
+			out[name] += "m"
+		}
+	}
+	return out
+}
+
+func (w scenarioWork) ask() *objects.Ask {
+	return &objects.Ask{
+		Key: objects.AllocationKey(w.Key), App: objects.AppID(w.App), Amounts: plain(w.Request), Priority: w.Priority,
+		Created: epoch.Add(time.Duration(w.Start-1000) * time.Second), // before anything else, so that only start counts
+	}
+}
+
+func plain(m map[string]int64) resources.Amounts {
+	out := map[string]resources.Quantity{}
+	for name, n := range m {
+		out[name] = resources.Quantity(n)
+	}
+	return resources.FromMap(out)
+}
+
+func number32(n *int32) string {
+	if n == nil {
+		return "none"
+	}
+	return fmt.Sprint(*n)
+}

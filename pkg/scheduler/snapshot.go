@@ -1,0 +1,145 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// Snapshot is the state of a partition at one moment, as values: whoever has one may
+// read it for as long as they like. Lists are in name order.
+type Snapshot struct {
+	At           time.Time
+	Partition    string
+	NodeOrder    policies.NodeOrder
+	Capacity     resources.Amounts
+	Root         QueueView
+	Nodes        []NodeView
+	Applications int
+	Asks         int // pending
+	Allocations  int
+}
+
+// QueueView is a queue in a Snapshot.
+type QueueView struct {
+	Path            objects.QueuePath
+	Leaf, Draining  bool
+	Pending         resources.Amounts
+	Allocated       resources.Amounts
+	Max             resources.Limit // root: the capacity of the cluster
+	Guaranteed      resources.Guarantee
+	Headroom        resources.Limit
+	Share           resources.Share
+	Priority        policies.Current // as its parent sees it
+	MaxApplications uint64
+	Template        *configs.Template
+	Settings        configs.Settings
+	Children        []QueueView
+	Applications    []ApplicationView
+}
+
+// ApplicationView is an application in a Snapshot.
+type ApplicationView struct {
+	ID           objects.AppID
+	User         security.User
+	Tags         map[string]string
+	State        objects.State
+	StateLog     []objects.StateChange
+	Submitted    time.Time
+	Priority     policies.Current
+	Pending      resources.Amounts
+	Allocated    resources.Amounts // without placeholders
+	Placeholders resources.Amounts
+	Work         []WorkView
+}
+
+// WorkView is an ask or an allocation in a Snapshot.
+type WorkView struct {
+	Ask     *objects.Ask
+	Created time.Time
+	Node    objects.NodeID // empty: pending
+	BoundAt time.Time
+}
+
+// NodeView is a node in a Snapshot.
+type NodeView struct {
+	ID          objects.NodeID
+	Attributes  map[string]string
+	Schedulable bool
+	Total       resources.Amounts
+	Allocated   resources.Amounts
+	Occupied    resources.Amounts
+	Available   resources.Amounts // negative after a shrink
+	Score       float64           // lower is tried first
+	Work        []WorkView
+	Foreign     []*objects.Foreign
+}
+
+// Snapshot copies the state. It costs as much as the state is large, and is made only
+// when somebody asks.
+func (c *Core) Snapshot(now time.Time) *Snapshot {
+	p := c.part
+	p.Settle()
+	s := &Snapshot{
+		At: now, Partition: p.Name(), NodeOrder: p.Config().Nodes, Capacity: p.Amounts(p.Capacity()),
+		Root: c.viewQueue(p.Root()),
+	}
+	s.Applications, s.Asks, s.Allocations = p.Counts()
+	for _, n := range p.Nodes() {
+		s.Nodes = append(s.Nodes, c.viewNode(n))
+	}
+	return s
+}
+
+func (c *Core) viewQueue(q *objects.Queue) QueueView {
+	p := c.part
+	v := QueueView{
+		Path: q.Path(), Leaf: q.Leaf(), Draining: q.Draining(), Pending: p.Amounts(q.Pending()),
+		Allocated: p.Amounts(q.Allocated()), Max: q.Max(), Guaranteed: q.Guaranteed(), Headroom: p.Headroom(q),
+		Share: q.Share(), Priority: q.CurrentPriority(), MaxApplications: q.MaxApplications(),
+		Template: q.Template(), Settings: q.Settings(),
+	}
+	if q.Parent() == nil {
+		v.Max = resources.LimitFromMap(p.Amounts(p.Capacity()).Map())
+	}
+	for _, child := range q.Children() {
+		v.Children = append(v.Children, c.viewQueue(child))
+	}
+	for _, a := range q.Applications() {
+		v.Applications = append(v.Applications, c.viewApplication(a))
+	}
+	return v
+}
+
+func (c *Core) viewApplication(a *objects.Application) ApplicationView {
+	p := c.part
+	return ApplicationView{
+		ID: a.ID(), User: a.User(), Tags: a.Tags(), State: a.State(), StateLog: append([]objects.StateChange(nil), a.StateLog()...),
+		Submitted: a.Submitted(), Priority: a.AskMaxPriority(), Pending: p.Amounts(a.Pending()),
+		Allocated: p.Amounts(a.Allocated()), Placeholders: p.Amounts(a.Placeholders()), Work: viewWork(a.Work()),
+	}
+}
+
+func (c *Core) viewNode(n *objects.Node) NodeView {
+	p := c.part
+	return NodeView{
+		ID: n.ID(), Attributes: n.Attributes(), Schedulable: n.Schedulable(), Total: p.Amounts(n.Total()),
+		Allocated: p.Amounts(n.Allocated()), Occupied: p.Amounts(n.Occupied()), Available: p.Amounts(n.Available()),
+		Score: n.Score(), Work: viewWork(n.Work()), Foreign: n.Foreign(),
+	}
+}
+
+func viewWork(work []*objects.Allocation) []WorkView {
+	views := make([]WorkView, len(work))
+	for i, x := range work {
+		views[i] = WorkView{Ask: x.Ask(), Created: x.Created(), BoundAt: x.BoundAt()}
+		if !x.Pending() {
+			views[i].Node = x.Node().ID()
+		}
+	}
+	return views
+}

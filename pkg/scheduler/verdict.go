@@ -1,0 +1,77 @@
+package scheduler
+
+import (
+	"fmt"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+)
+
+// Verdict is why an ask is not placed. It is not an error: most asks in a busy cluster
+// have one most of the time. It is worked out when somebody wants to know, so it is
+// never old and costs a decision nothing.
+type Verdict struct {
+	Obstacle Obstacle
+	Where    string // the queue, application or node that stands in the way; may be empty
+}
+
+// Obstacle is what stands in an ask's way.
+type Obstacle uint8
+
+// The obstacles, in the order in which an ask meets them.
+const (
+	NotPending   Obstacle = iota // there is no such ask, or it has its node
+	WaitsForTurn                 // nothing: it can be placed when its turn comes
+	WaitsToStart                 // a newer application of a stateaware leaf: Where goes first
+	OverMax                      // Where has no headroom for it
+	UnknownNode                  // the only node it accepts, Where, does not exist
+	NoNodeFits                   // no schedulable node has room; with Where: the required one has none
+	NodesRefuse                  // the RM said no to every node that has room
+)
+
+func (v Verdict) String() string {
+	switch v.Obstacle {
+	case WaitsForTurn:
+		return "waits for its turn"
+	case WaitsToStart:
+		return fmt.Sprintf("waits for application %s to start", v.Where)
+	case OverMax:
+		return fmt.Sprintf("no headroom in queue %s", v.Where)
+	case UnknownNode:
+		return fmt.Sprintf("its required node %s does not exist", v.Where)
+	case NoNodeFits:
+		if v.Where != "" {
+			return fmt.Sprintf("its required node %s has no room", v.Where)
+		}
+		return "no node has room"
+	case NodesRefuse:
+		return "the resource manager refuses every node that has room"
+	}
+	return "not pending"
+}
+
+// Why says what stands in the way of an ask now.
+func (c *Core) Why(key objects.AllocationKey) Verdict {
+	x, ok := c.part.Allocation(key)
+	if !ok || !x.Pending() {
+		return Verdict{}
+	}
+	a, s := x.Application(), x.Shape()
+	if !a.MayStart() {
+		return Verdict{WaitsToStart, string(a.Queue().Newcomer().ID())}
+	}
+	if q := c.part.Ceiling(a.Queue(), s); q != nil {
+		return Verdict{OverMax, string(q.Path())}
+	}
+	if id := s.RequiredNode(); id != "" {
+		if _, ok := c.part.Node(id); !ok {
+			return Verdict{UnknownNode, string(id)}
+		}
+	}
+	switch {
+	case c.nodeFor(s) == nil:
+		return Verdict{NoNodeFits, string(s.RequiredNode())}
+	case c.part.Refused(x):
+		return Verdict{Obstacle: NodesRefuse}
+	}
+	return Verdict{Obstacle: WaitsForTurn}
+}
