@@ -1,0 +1,69 @@
+# Everything a developer or CI does with Canopy. `make` alone lists the targets.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help build run demo test race check lint golden fuzz sim bench example tools testrun
+
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+FUZZTIME ?= 20s
+SEED     ?= 1
+N        ?= 200
+BENCH    ?= .
+GOLDEN   ?= ./pkg/scheduler/...
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build bin/canopy
+	go build -ldflags "-X main.version=$(VERSION)" -o bin/canopy ./cmd/core
+
+run: build ## build and serve
+	bin/canopy serve
+
+demo: build ## build and show a cluster at work
+	bin/canopy demo
+
+test: testrun ## run all tests; one that executed nothing has failed
+	cd tools && ../bin/testrun ./...
+	bin/testrun ./...
+
+race: testrun ## run all tests with the race detector and the invariants
+	bin/testrun -race -tags invariants ./...
+
+check: lint build example race test ## everything CI checks
+
+lint: tools ## gofmt, go vet, staticcheck; the house rules are in internal/lint
+	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "gofmt these:"; echo "$$unformatted"; exit 1; }
+	go vet ./...
+	bin/staticcheck ./...
+	cd tools && go vet ./... && ../bin/staticcheck ./...
+
+golden: testrun ## rewrite the transcripts of GOLDEN; read the diff
+	bin/testrun $(GOLDEN) -run Conversations -count=1 -rewrite
+
+fuzz: ## run every fuzz target for FUZZTIME
+	@go test -list '^Fuzz' ./... | \
+	awk '/^Fuzz/ { name[n++] = $$1 } /^ok/ { while (n) print $$2, name[--n] }' | { \
+		ran=0; \
+		while read -r package name; do \
+			echo "$$package $$name"; \
+			go test "$$package" -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) </dev/null; \
+			ran=$$((ran + 1)); \
+		done; \
+		echo "$$ran fuzz targets"; [ $$ran -gt 0 ]; }
+
+sim: testrun ## run N random stories from SEED against the naive twin
+	CANOPY_SIM_SEED=$(SEED) CANOPY_SIM_STORIES=$(N) bin/testrun ./internal/twin -run Stories -count=1 -v
+
+bench: ## run the benchmarks that match BENCH
+	go test -run '^$$' -bench '$(BENCH)' -benchmem ./pkg/...
+
+example: # vet and build the example shim, a module of its own
+	@if [ -d examples/shim-go ]; then cd examples/shim-go && go vet ./... && go build ./...; fi
+
+tools: # build the tools that tools/go.mod names
+	@mkdir -p bin && go build -C tools -o ../bin/ tool
+
+testrun: # build the test runner alone
+	@mkdir -p bin && go build -C tools -o ../bin/ ./testrun

@@ -1,0 +1,467 @@
+package resources_test
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/big"
+	"slices"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"pgregory.net/rapid"
+
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+type (
+	quantity = resources.Quantity
+	amounts  = resources.Amounts
+	limit    = resources.Limit
+	vector   = resources.Vector
+)
+
+const (
+	largest  = quantity(math.MaxInt64)
+	smallest = quantity(math.MinInt64)
+)
+
+// names are few, so that two random amounts often share some and miss some.
+var names = []string{"gpu", "memory", "pods", "vcore"}
+
+// few are quantities that meet, cross zero, and stay away from saturation.
+var few = rapid.Custom(func(t *rapid.T) quantity { return quantity(rapid.Int64Range(-3, 9).Draw(t, "few")) })
+
+// some are as few, without what only books that went wrong would hold.
+var some = rapid.Custom(func(t *rapid.T) quantity { return quantity(rapid.Int64Range(0, 9).Draw(t, "some")) })
+
+// wild are quantities of all sizes, many of them at the edges of what there is.
+var wild = rapid.OneOf(
+	few,
+	rapid.SampledFrom([]quantity{smallest, smallest + 1, -1, 0, 1, largest - 1, largest}),
+	rapid.Custom(func(t *rapid.T) quantity { return quantity(rapid.Int64().Draw(t, "wild")) }),
+)
+
+// huge are wild quantities that are not negative.
+var huge = rapid.Custom(func(t *rapid.T) quantity { return max(0, wild.Draw(t, "huge")) })
+
+func mapOf(t *rapid.T, label string, q *rapid.Generator[quantity]) map[string]quantity {
+	return rapid.MapOf(rapid.SampledFrom(names), q).Draw(t, label)
+}
+
+func amountsOf(t *rapid.T, label string, q *rapid.Generator[quantity]) amounts {
+	return resources.FromMap(mapOf(t, label, q))
+}
+
+func limitOf(t *rapid.T, label string, q *rapid.Generator[quantity]) limit {
+	return resources.LimitFromMap(mapOf(t, label, q))
+}
+
+func same(t *rapid.T, got, want amounts) {
+	t.Helper()
+	if !got.Equal(want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+}
+
+// law is a sentence and what makes it true.
+type law struct {
+	sentence string
+	holds    func(t *rapid.T)
+}
+
+func check(t *testing.T, laws []law) {
+	t.Helper()
+	for _, l := range laws {
+		t.Run(l.sentence, rapid.MakeCheck(l.holds))
+	}
+}
+
+func TestLawsOfAmountsAwayFromSaturation(t *testing.T) {
+	check(t, []law{
+		{"adding and taking away again is nothing", func(t *rapid.T) {
+			a, b := amountsOf(t, "a", few), amountsOf(t, "b", few)
+			same(t, a.Add(b).Sub(b), a)
+		}},
+		{"adding has no order", func(t *rapid.T) {
+			a, b, c := amountsOf(t, "a", few), amountsOf(t, "b", few), amountsOf(t, "c", few)
+			same(t, a.Add(b), b.Add(a))
+			same(t, a.Add(b).Add(c), a.Add(b.Add(c)))
+		}},
+		{"nothing changes nothing", func(t *rapid.T) {
+			a := amountsOf(t, "a", few)
+			same(t, a.Add(amounts{}), a)
+			same(t, a.Sub(amounts{}), a)
+			assert.Assert(t, a.Sub(a).IsZero())
+		}},
+		{"a missing name is zero", func(t *rapid.T) {
+			m := mapOf(t, "a", few)
+			a := resources.FromMap(m)
+			for _, name := range names {
+				assert.Equal(t, a.Get(name), m[name])
+			}
+			maps.DeleteFunc(m, func(_ string, n quantity) bool { return n == 0 })
+			assert.DeepEqual(t, a.Map(), m)
+		}},
+		{"amounts do not change when others are made from them", func(t *rapid.T) {
+			m := mapOf(t, "a", few)
+			a, b := resources.FromMap(m), amountsOf(t, "b", few)
+			before := a.String()
+			_, _ = a.Add(b), a.Sub(b)
+			m["vcore"]++
+			assert.Equal(t, a.String(), before)
+		}},
+	})
+}
+
+// saturated is x, held to what a Quantity can be.
+func saturated(x *big.Int) quantity {
+	switch {
+	case x.Cmp(big.NewInt(math.MaxInt64)) > 0:
+		return largest
+	case x.Cmp(big.NewInt(math.MinInt64)) < 0:
+		return smallest
+	}
+	return quantity(x.Int64())
+}
+
+func TestLawsOfAmountsNearSaturation(t *testing.T) {
+	wide := func(q quantity) *big.Int { return big.NewInt(int64(q)) }
+	check(t, []law{
+		{"arithmetic saturates and never wraps around", func(t *rapid.T) {
+			a, b := amountsOf(t, "a", wild), amountsOf(t, "b", wild)
+			for _, name := range names {
+				x, y := wide(a.Get(name)), wide(b.Get(name))
+				assert.Equal(t, a.Add(b).Get(name), saturated(new(big.Int).Add(x, y)))
+				assert.Equal(t, a.Sub(b).Get(name), saturated(new(big.Int).Sub(x, y)))
+			}
+		}},
+		{"adding more never leaves less", func(t *rapid.T) {
+			a, b, more := amountsOf(t, "a", wild), amountsOf(t, "b", wild), amountsOf(t, "more", huge)
+			for _, name := range names {
+				assert.Assert(t, a.Add(b.Add(more)).Get(name) >= a.Add(b).Get(name))
+				assert.Assert(t, a.Sub(b.Add(more)).Get(name) <= a.Sub(b).Get(name))
+			}
+		}},
+		{"the sum of what is not negative saturates too", func(t *rapid.T) {
+			a, total := amountsOf(t, "a", huge), new(big.Int)
+			for _, n := range a.All() {
+				total.Add(total, wide(n))
+			}
+			assert.Equal(t, a.Sum(), saturated(total))
+		}},
+	})
+}
+
+func TestLawsOfCovers(t *testing.T) {
+	check(t, []law{
+		{"everything covers itself and nothing", func(t *rapid.T) {
+			a := amountsOf(t, "a", huge)
+			assert.Assert(t, a.Covers(a))
+			assert.Assert(t, a.Covers(amounts{}))
+		}},
+		{"what covers a cover covers", func(t *rapid.T) {
+			a, b, c := amountsOf(t, "a", few), amountsOf(t, "b", few), amountsOf(t, "c", few)
+			assert.Assert(t, !a.Covers(b) || !b.Covers(c) || a.Covers(c))
+		}},
+		{"more covers no less", func(t *rapid.T) {
+			a, b, more := amountsOf(t, "a", wild), amountsOf(t, "b", wild), amountsOf(t, "more", huge)
+			assert.Assert(t, !a.Covers(b) || a.Add(more).Covers(b))
+		}},
+		{"what is left of a cover is not negative", func(t *rapid.T) {
+			a, b := amountsOf(t, "a", huge), amountsOf(t, "b", huge)
+			assert.Equal(t, a.Covers(b), !a.Sub(b).HasNegative())
+		}},
+		{"a debt covers nothing and costs nothing", func(t *rapid.T) {
+			a, b := amountsOf(t, "a", few), amountsOf(t, "b", few)
+			want := true
+			for _, name := range names {
+				want = want && b.Get(name) <= max(0, a.Get(name))
+			}
+			assert.Equal(t, a.Covers(b), want)
+		}},
+	})
+}
+
+func TestLawsOfLimit(t *testing.T) {
+	check(t, []law{
+		{"the zero limit allows everything", func(t *rapid.T) {
+			assert.Assert(t, limit{}.Allows(amountsOf(t, "a", wild)))
+			assert.Assert(t, limit{}.IsUnlimited())
+		}},
+		{"a zero is kept and allows none", func(t *rapid.T) {
+			none := resources.LimitFromMap(map[string]quantity{"gpu": 0})
+			a := amountsOf(t, "a", few)
+			assert.Equal(t, none.Allows(a), a.Get("gpu") <= 0)
+			n, limited := none.Get("gpu")
+			assert.Assert(t, limited && n == 0)
+		}},
+		{"tighter allows what both allow, no more and no less", func(t *rapid.T) {
+			l, m, a := limitOf(t, "l", few), limitOf(t, "m", few), amountsOf(t, "a", few)
+			assert.Equal(t, l.Tighten(m).Allows(a), l.Allows(a) && m.Allows(a))
+		}},
+		{"tightening has no order and knows no twice", func(t *rapid.T) {
+			l, m, n := limitOf(t, "l", wild), limitOf(t, "m", wild), limitOf(t, "n", wild)
+			assert.Assert(t, l.Tighten(m).Equal(m.Tighten(l)))
+			assert.Assert(t, l.Tighten(m).Tighten(n).Equal(l.Tighten(m.Tighten(n))))
+			assert.Assert(t, l.Tighten(l).Equal(l))
+			assert.Assert(t, l.Tighten(limit{}).Equal(l) && limit{}.Tighten(l).Equal(l))
+		}},
+		{"using headroom keeps to the limit", func(t *rapid.T) {
+			l, used, a := limitOf(t, "l", huge), amountsOf(t, "used", some), amountsOf(t, "a", huge)
+			if l.Allows(used) && l.Headroom(used).Allows(a) {
+				assert.Assert(t, l.Allows(used.Add(a)))
+			}
+		}},
+		{"what keeps to the limit was in the headroom", func(t *rapid.T) {
+			l, used, a := limitOf(t, "l", some), amountsOf(t, "used", some), amountsOf(t, "a", some)
+			if l.Allows(used.Add(a)) {
+				assert.Assert(t, l.Headroom(used).Allows(a))
+			}
+		}},
+		{"headroom limits the same names", func(t *rapid.T) {
+			l, used := limitOf(t, "l", wild), amountsOf(t, "used", wild)
+			got, want := slices.Sorted(maps.Keys(l.Headroom(used).Map())), slices.Sorted(maps.Keys(l.Map()))
+			assert.DeepEqual(t, got, want)
+		}},
+	})
+}
+
+// ratio is an independent idea of resources.Fraction.
+func ratio(used, total quantity) *big.Rat {
+	switch {
+	case used <= 0:
+		return new(big.Rat)
+	case total <= 0:
+		return big.NewRat(1, 1)
+	}
+	return big.NewRat(int64(used), int64(total))
+}
+
+func shareOf(t *rapid.T, label string) (resources.Share, *big.Rat) {
+	used, total := wild.Draw(t, label+" used"), wild.Draw(t, label+" total")
+	return resources.Fraction(used, total), ratio(used, total)
+}
+
+func sharesOf(t *rapid.T, label string) (resources.Shares, []*big.Rat) {
+	var shares resources.Shares
+	var exact []*big.Rat
+	for i := range rapid.IntRange(0, 4).Draw(t, label) {
+		s, r := shareOf(t, fmt.Sprint(label, i))
+		if !s.IsZero() {
+			shares, exact = append(shares, s), append(exact, r)
+		}
+	}
+	shares.Sort()
+	slices.SortFunc(exact, func(a, b *big.Rat) int { return b.Cmp(a) })
+	return shares, exact
+}
+
+func TestLawsOfShare(t *testing.T) {
+	check(t, []law{
+		{"shares compare as the fractions they are", func(t *rapid.T) {
+			s, wantS := shareOf(t, "s")
+			u, wantU := shareOf(t, "u")
+			assert.Equal(t, s.Compare(u), wantS.Cmp(wantU))
+			assert.Equal(t, s.IsZero(), wantS.Sign() == 0)
+		}},
+		{"shares have a total order", func(t *rapid.T) {
+			s, _ := shareOf(t, "s")
+			u, _ := shareOf(t, "u")
+			v, _ := shareOf(t, "v")
+			assert.Equal(t, s.Compare(s), 0)
+			assert.Equal(t, s.Compare(u), -u.Compare(s))
+			assert.Assert(t, s.Compare(u) > 0 || u.Compare(v) > 0 || s.Compare(v) <= 0)
+		}},
+		{"the zero share is the least", func(t *rapid.T) {
+			s, _ := shareOf(t, "s")
+			assert.Assert(t, resources.Share{}.Compare(s) <= 0)
+		}},
+		{"raw shares compare as their quantities", func(t *rapid.T) {
+			a, b := huge.Draw(t, "a"), huge.Draw(t, "b")
+			assert.Equal(t, resources.Raw(a).Compare(resources.Raw(b)), big.NewInt(int64(a)).Cmp(big.NewInt(int64(b))))
+		}},
+		{"several shares compare like words, largest first", func(t *rapid.T) {
+			s, wantS := sharesOf(t, "s")
+			u, wantU := sharesOf(t, "u")
+			assert.Equal(t, s.Compare(u), slices.CompareFunc(wantS, wantU, (*big.Rat).Cmp))
+			assert.Equal(t, s.Compare(u), -u.Compare(s))
+			assert.Equal(t, append(slices.Clone(s), resources.Raw(1)).Compare(s), 1) // whoever has more left is larger
+		}},
+	})
+}
+
+// partition is a Names that has seen the names in a random order, some of them not
+// at all.
+func partition(t *rapid.T) *resources.Names {
+	n := resources.NewNames()
+	order := rapid.Permutation(names).Draw(t, "order")
+	for _, name := range order[:rapid.IntRange(0, len(order)).Draw(t, "known")] {
+		n.Vector(resources.FromMap(map[string]quantity{name: 1}))
+	}
+	return n
+}
+
+func TestDenseFormsAgreeWithNamedForms(t *testing.T) {
+	check(t, []law{
+		{"a vector has its names back", func(t *rapid.T) {
+			n, a := partition(t), amountsOf(t, "a", wild)
+			v := n.Vector(a)
+			same(t, n.Amounts(v), a)
+			assert.Assert(t, len(v) <= n.Len())
+			assert.Equal(t, v.IsZero(), a.IsZero())
+			for name, want := range a.All() {
+				k, known := n.Lookup(name)
+				assert.Assert(t, known)
+				assert.Equal(t, n.Name(k), name)
+				assert.Equal(t, v.At(k), want)
+			}
+		}},
+		{"vectors add and subtract as amounts do", func(t *rapid.T) {
+			n, a, b := partition(t), amountsOf(t, "a", wild), amountsOf(t, "b", wild)
+			sum, rest, w := n.Vector(a), n.Vector(a), n.Vector(b)
+			sum.Add(w)
+			rest.Sub(w)
+			same(t, n.Amounts(sum), a.Add(b))
+			same(t, n.Amounts(rest), a.Sub(b))
+			same(t, n.Amounts(w), b)
+		}},
+		{"vectors cover as amounts do", func(t *rapid.T) {
+			n, a, b := partition(t), amountsOf(t, "a", few), amountsOf(t, "b", few)
+			assert.Equal(t, n.Vector(a).Covers(n.Vector(b)), a.Covers(b))
+		}},
+		{"covering beyond is covering with what is left", func(t *rapid.T) {
+			n, a, used, b := partition(t), amountsOf(t, "a", wild), amountsOf(t, "used", wild), amountsOf(t, "b", wild)
+			got := n.Vector(a).CoversBeyond(n.Vector(used), n.Vector(b))
+			assert.Equal(t, got, a.Sub(used).Covers(b))
+		}},
+		{"vectors sum up as amounts do", func(t *rapid.T) {
+			n, a, b := partition(t), amountsOf(t, "a", huge), amountsOf(t, "b", few)
+			assert.Equal(t, n.Vector(a).Sum(), a.Sum())
+			assert.Equal(t, n.Vector(b).Sum(), b.Sum())
+		}},
+		{"a bound allows what the headroom of its limit allows", func(t *rapid.T) {
+			n, l := partition(t), limitOf(t, "l", wild)
+			used, a := amountsOf(t, "used", wild), amountsOf(t, "a", wild)
+			assert.Equal(t, n.Bound(l).Allows(n.Vector(used), n.Vector(a)), l.Headroom(used).Allows(a))
+		}},
+		{"a bound is exceeded when some name of its limit is", func(t *rapid.T) {
+			n, l, used := partition(t), limitOf(t, "l", few), amountsOf(t, "used", few)
+			b, want := n.Bound(l), false
+			for name, most := range l.All() {
+				want = want || used.Get(name) > most
+				k, _ := n.Lookup(name)
+				got, limited := b.At(k)
+				assert.Assert(t, limited && got == most)
+			}
+			assert.Equal(t, b.Exceeded(n.Vector(used)), want)
+		}},
+		{"the dominant share is the largest of the measured ones", func(t *rapid.T) {
+			used := vector(rapid.SliceOfN(wild, 0, 5).Draw(t, "used"))
+			measure := rapid.OneOf(wild, rapid.Just(resources.Unmeasured))
+			of := resources.Denominators(rapid.SliceOfN(measure, 0, 5).Draw(t, "of"))
+			var want resources.Share
+			for k := range min(len(used), len(of)) {
+				if s := resources.Fraction(used[k], of[k]); of[k] != resources.Unmeasured && s.Compare(want) > 0 {
+					want = s
+				}
+			}
+			assert.Equal(t, of.Dominant(used).Compare(want), 0)
+		}},
+	})
+}
+
+func TestNamesAreBounded(t *testing.T) {
+	n := resources.NewNames()
+	for i := range resources.MaxNames {
+		a := resources.FromMap(map[string]quantity{fmt.Sprint("r", i): 1})
+		assert.NilError(t, n.Admit(a))
+		n.Vector(a)
+	}
+	assert.NilError(t, n.Admit(resources.FromMap(map[string]quantity{"r0": 1, "r255": 1})))
+	err := n.Admit(resources.FromMap(map[string]quantity{"r0": 1, "r256": 1}))
+	assert.ErrorContains(t, err, "more than 256 different resource names")
+	assert.Equal(t, n.Len(), resources.MaxNames, "Admit changes nothing")
+}
+
+// books are the things a decision touches, for allocations and benchmarks.
+type books struct {
+	allocated, ask vector
+	max            resources.Bound
+	of             resources.Denominators
+}
+
+func newBooks() books {
+	n := resources.NewNames()
+	held := resources.FromMap(map[string]quantity{"gpu": 8, "memory": 64 << 30, "pods": 12, "vcore": 16000})
+	asked := resources.FromMap(map[string]quantity{"memory": 1 << 30, "pods": 1, "vcore": 500})
+	most := resources.LimitFromMap(map[string]quantity{"memory": 128 << 30, "vcore": 32000})
+	return books{
+		allocated: n.Vector(held), // in name order, as the first that n sees
+		ask:       n.Vector(asked),
+		max:       n.Bound(most),
+		of:        resources.Denominators{16, 128 << 30, resources.Unmeasured, 32000},
+	}
+}
+
+func TestDecidingAllocatesNothing(t *testing.T) {
+	b := newBooks()
+	half, third := resources.Fraction(1, 2), resources.Fraction(1, 3)
+	cases := map[string]func(){
+		"asking a bound":               func() { _ = b.max.Allows(b.allocated, b.ask) },
+		"asking whether it is passed":  func() { _ = b.max.Exceeded(b.allocated) },
+		"covering":                     func() { _ = b.allocated.Covers(b.ask) },
+		"covering with what is left":   func() { _ = b.allocated.CoversBeyond(b.ask, b.ask) },
+		"adding to a long enough book": func() { b.allocated.Add(b.ask) },
+		"taking away":                  func() { b.allocated.Sub(b.ask) },
+		"comparing shares":             func() { _ = half.Compare(third) },
+		"finding the dominant share":   func() { _ = b.of.Dominant(b.allocated) },
+	}
+	for name, f := range cases {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, testing.AllocsPerRun(100, f), 0.0)
+		})
+	}
+}
+
+func BenchmarkAdd(b *testing.B) {
+	b.Run("amounts", func(b *testing.B) {
+		x := resources.FromMap(map[string]quantity{"memory": 64 << 30, "pods": 12, "vcore": 16000})
+		y := resources.FromMap(map[string]quantity{"memory": 1 << 30, "pods": 1, "vcore": 500})
+		b.ReportAllocs()
+		for b.Loop() {
+			_ = x.Add(y)
+		}
+	})
+	b.Run("vector", func(b *testing.B) {
+		k := newBooks()
+		b.ReportAllocs()
+		for b.Loop() {
+			k.allocated.Add(k.ask)
+		}
+	})
+}
+
+func BenchmarkAllows(b *testing.B) {
+	k := newBooks()
+	b.ReportAllocs()
+	for b.Loop() {
+		_ = k.max.Allows(k.allocated, k.ask)
+	}
+}
+
+func BenchmarkCovers(b *testing.B) {
+	k := newBooks()
+	b.ReportAllocs()
+	for b.Loop() {
+		_ = k.allocated.Covers(k.ask)
+	}
+}
+
+func BenchmarkDominant(b *testing.B) {
+	k := newBooks()
+	b.ReportAllocs()
+	for b.Loop() {
+		_ = k.of.Dominant(k.allocated)
+	}
+}
