@@ -38,6 +38,7 @@ type Allocation struct {
 	ask     *Ask
 	app     *Application
 	shape   *Shape
+	class   *Class // while it is pending
 	key     policies.AskKey
 	node    *Node // nil: pending
 	boundAt time.Time
@@ -70,12 +71,3 @@ func (x *Allocation) Pending() bool { return x.node == nil }
 
 // BoundAt is when it got its node; meaningless while it is pending.
 func (x *Allocation) BoundAt() time.Time { return x.boundAt }
-
-// Binding says who decided a placement.
-type Binding uint8
-
-// The two kinds of placement.
-const (
-	Decided  Binding = iota // by this scheduler: limits must hold
-	Reported                // by the RM: recorded even when over a limit
-)

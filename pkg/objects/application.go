@@ -101,21 +101,22 @@ func (a *Application) addPending(x *Allocation) {
 		a.classes = append(a.classes, c)
 	}
 	c.insert(x)
+	x.class = c
 	a.asks++
 	a.priority.Add(policies.Pending(x.ask.Priority))
 	a.pending.Add(x.shape.vector)
 }
 
 func (a *Application) removePending(x *Allocation) {
-	id := classID{x.ask.Priority, x.shape}
-	c := a.byID[id]
+	c := x.class
 	c.remove(x)
+	x.class = nil
 	if len(c.Asks()) == 0 {
 		last := a.classes[len(a.classes)-1]
 		last.place = c.place
 		a.classes[c.place] = last
 		a.classes = a.classes[:len(a.classes)-1]
-		delete(a.byID, id)
+		delete(a.byID, c.id)
 	}
 	a.asks--
 	a.priority.Remove(policies.Pending(x.ask.Priority))

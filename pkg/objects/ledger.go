@@ -11,9 +11,19 @@ import (
 // The ledger: the only code that moves quantities. An allocation is in the books of
 // its node, its application, its leaf and every ancestor at once, or in none of them.
 
-// Bind gives a pending ask a node. A Decided binding must fit the node and every
-// queue on the way up; a Reported one always lands.
-func (p *Partition) Bind(key AllocationKey, on NodeID, how Binding, now time.Time) (*Allocation, error) {
+// Place gives a pending ask the node that was decided on. It must fit the node and every
+// queue on the way up: the books are asked once more, and when they do not agree nothing
+// changes.
+func (p *Partition) Place(x *Allocation, n *Node, now time.Time) error {
+	if err := p.admits(x, n); err != nil {
+		return fmt.Errorf("place %s on %s: %w", x.Key(), n.id, err)
+	}
+	p.give(x, n, now)
+	return nil
+}
+
+// PlaceReported gives a pending ask the node that the RM says it has. No limit is asked.
+func (p *Partition) PlaceReported(key AllocationKey, on NodeID, now time.Time) (*Allocation, error) {
 	x, ok := p.work[key]
 	if !ok || !x.Pending() {
 		return nil, fmt.Errorf("%w pending ask %s", ErrUnknown, key)
@@ -22,16 +32,15 @@ func (p *Partition) Bind(key AllocationKey, on NodeID, how Binding, now time.Tim
 	if !ok {
 		return nil, fmt.Errorf("%w node %s", ErrUnknown, on)
 	}
-	if how == Decided {
-		if err := p.admits(x, n); err != nil {
-			return nil, fmt.Errorf("bind %s on %s: %w", key, on, err)
-		}
-	}
+	p.give(x, n, now)
+	return x, nil
+}
+
+func (p *Partition) give(x *Allocation, n *Node, now time.Time) {
 	x.app.stepOut()
 	p.toNode(x, n, now)
 	x.app.stepIn()
 	x.app.queue.awake() // it may have ramped up, and let the next newcomer in
-	return x, nil
 }
 
 // admits checks everything a decided binding must respect, and changes nothing.

@@ -15,8 +15,8 @@ import (
 var (
 	ErrUnknown   = errors.New("unknown")                        // the thing named does not exist
 	ErrExists    = errors.New("already exists")                 // the name is taken
-	ErrOverLimit = errors.New("over limit")                     // a Decided binding above somebody's max
-	ErrNoRoom    = errors.New("does not fit the node")          // a Decided binding the node cannot take
+	ErrOverLimit = errors.New("over limit")                     // a decided placement above somebody's max
+	ErrNoRoom    = errors.New("does not fit the node")          // a decided placement that the node cannot take
 	ErrAmounts   = errors.New("contains no resources")          // nothing is above zero
 	ErrNegative  = errors.New("contains negative resources")    // something is below zero
 	ErrOverflow  = errors.New("quantities add up past 64 bits") // the books could not hold it
@@ -73,7 +73,7 @@ func (p *Partition) grow(conf configs.Queue, parent *Queue) *Queue {
 	if parent != nil {
 		parent.children[conf.Name] = q
 	}
-	p.bind(q)
+	p.intern(q)
 	for _, c := range conf.Children {
 		p.grow(c, q)
 	}
@@ -81,8 +81,8 @@ func (p *Partition) grow(conf configs.Queue, parent *Queue) *Queue {
 	return q
 }
 
-// bind interns the quantities of q's settings.
-func (p *Partition) bind(q *Queue) {
+// intern makes the dense form of q's settings.
+func (p *Partition) intern(q *Queue) {
 	q.max = p.names.Bound(q.conf.Max)
 	q.guaranteed = p.names.Bound(resources.LimitFromMap(q.conf.Guaranteed.Map()))
 }

@@ -45,7 +45,7 @@ func holdsWork(q *Queue) bool {
 
 func (p *Partition) reconfigure(q *Queue, conf configs.Queue) {
 	q.conf, q.draining = conf, false
-	p.bind(q)
+	p.intern(q)
 	wanted := map[string]bool{}
 	for _, c := range conf.Children {
 		wanted[c.Name] = true

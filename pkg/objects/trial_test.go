@@ -29,10 +29,9 @@ func busy(t *testing.T, conf configs.Queue, keys ...AllocationKey) *Partition {
 	assert.NilError(t, p.AddNode("n", cores(100), nil, true))
 	assert.NilError(t, p.AddApplication("app", security.User{Name: "ann"}, RootPath.Child(conf.Name), nil, epoch))
 	for _, key := range keys {
-		_, err := p.AddAsk(&Ask{Key: key, App: "app", Amounts: cores(1)}, epoch)
+		x, err := p.AddAsk(&Ask{Key: key, App: "app", Amounts: cores(1)}, epoch)
 		assert.NilError(t, err)
-		_, err = p.Bind(key, "n", Decided, epoch)
-		assert.NilError(t, err)
+		assert.NilError(t, p.Place(x, p.nodes["n"], epoch))
 	}
 	assert.NilError(t, p.Check())
 	return p
@@ -76,13 +75,12 @@ func TestAnAllocationHandedBackIsTheAskItWas(t *testing.T) {
 	p := busy(t, configs.Queue{Name: "a"}, "k1", "k2")
 	_, err := p.AddAsk(&Ask{Key: "late", App: "app", Amounts: cores(1)}, epoch.Add(time.Second))
 	assert.NilError(t, err)
-	_, ok := p.Return("k1")
+	x, ok := p.Return("k1")
 	assert.Assert(t, ok)
 	assert.NilError(t, p.Check())
 	a := p.apps["app"]
 	assert.Equal(t, a.classes[0].Asks()[0].Key(), AllocationKey("k1"), "older asks come first again")
-	_, err = p.Bind("k1", "n", Decided, epoch)
-	assert.NilError(t, err)
+	assert.NilError(t, p.Place(x, p.nodes["n"], epoch))
 	assert.NilError(t, p.Check())
 }
 
@@ -101,16 +99,15 @@ func TestHandingBackTakesTheRampUpBack(t *testing.T) {
 	assert.NilError(t, p.Check())
 }
 
-func TestADecidedBindingIsCheckedOnceMore(t *testing.T) {
+func TestADecidedPlacementIsCheckedOnceMore(t *testing.T) {
 	limit := resources.LimitFromMap(map[string]resources.Quantity{"vcore": 2})
 	p := busy(t, configs.Queue{Name: "a", Max: limit}, "k1")
-	_, err := p.AddAsk(&Ask{Key: "k2", App: "app", Amounts: cores(2)}, epoch)
+	x, err := p.AddAsk(&Ask{Key: "k2", App: "app", Amounts: cores(2)}, epoch)
 	assert.NilError(t, err)
 	before := books(p)
-	_, err = p.Bind("k2", "n", Decided, epoch)
-	assert.ErrorIs(t, err, ErrOverLimit)
+	assert.ErrorIs(t, p.Place(x, p.nodes["n"], epoch), ErrOverLimit)
 	assert.Equal(t, books(p), before)
-	_, err = p.Bind("k2", "n", Reported, epoch)
+	_, err = p.PlaceReported("k2", "n", epoch)
 	assert.NilError(t, err, "what the RM reports is recorded")
 	assert.NilError(t, p.Check())
 }

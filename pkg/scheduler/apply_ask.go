@@ -44,7 +44,7 @@ func (c *Core) report(now time.Time, ask *objects.Ask, on objects.NodeID) {
 	err := wellFormed(ask)
 	if known {
 		if err = c.resize(x, ask); err == nil {
-			x, err = c.part.Bind(ask.Key, on, objects.Reported, now)
+			x, err = c.part.PlaceReported(ask.Key, on, now)
 		}
 	} else if err == nil {
 		x, err = c.part.Report(ask, on, now)

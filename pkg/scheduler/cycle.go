@@ -19,8 +19,8 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 		}
 		a := x.Application()
 		before := entered(a)
-		if _, err := c.part.Bind(x.Key(), n.ID(), objects.Decided, now); err != nil {
-			// decide and Bind look at the same books; disagreeing is a bug here.
+		if err := c.part.Place(x, n, now); err != nil {
+			// decide and Place look at the same books; disagreeing is a bug here.
 			panic("scheduler: " + err.Error())
 		}
 		c.tellStates(a, before)

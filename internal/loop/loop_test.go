@@ -1,0 +1,340 @@
+package loop_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func cores(n int64) resources.Amounts {
+	return resources.FromMap(map[string]resources.Quantity{"vcore": resources.Quantity(n)})
+}
+
+func partition(name string, leaves ...string) configs.Partition {
+	p := configs.Partition{Name: name, Root: configs.Queue{Name: "root", Parent: true}, Nodes: policies.DefaultNodeOrder()}
+	for _, leaf := range leaves {
+		p.Root.Children = append(p.Root.Children, configs.Queue{Name: leaf})
+	}
+	return p
+}
+
+func node(id string, n int64) scheduler.Command {
+	return scheduler.AddNode{Node: objects.NodeID(id), Total: cores(n), Schedulable: true}
+}
+
+func app(id string) scheduler.Command {
+	return scheduler.AddApplication{App: objects.AppID(id), User: security.User{Name: "ann"}, Queue: "root.a"}
+}
+
+func ask(key string) scheduler.Command {
+	return scheduler.SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(key), App: "app", Amounts: cores(1)}}
+}
+
+// memory is a Sink that remembers what it was told.
+type memory struct {
+	mu   sync.Mutex
+	told []string
+}
+
+func (m *memory) Deliver(effects []scheduler.Effect) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, e := range effects {
+		m.told = append(m.told, e.String())
+	}
+}
+
+func (m *memory) text() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return strings.Join(m.told, "; ")
+}
+
+// run starts a loop that is stopped when the test ends.
+func run(t *testing.T, sink loop.Sink, oracle scheduler.Oracle, opt loop.Options) (l *loop.Loop, stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	l = loop.New(scheduler.New(partition("default", "a"), oracle), sink, opt)
+	done := make(chan struct{})
+	go func() { defer close(done); l.Run(ctx) }()
+	return l, func() { cancel(); <-done }
+}
+
+// slowRM is a resource manager that takes its time over every placement, and notices when
+// it is asked before it has been told.
+type slowRM struct {
+	memory
+	busy      atomic.Bool
+	surprised atomic.Bool
+}
+
+func (r *slowRM) Deliver(effects []scheduler.Effect) {
+	for _, e := range effects {
+		if _, ok := e.(scheduler.Allocated); ok {
+			r.busy.Store(true)
+			<-time.After(30 * time.Second) // virtual
+			r.busy.Store(false)
+		}
+	}
+	r.memory.Deliver(effects)
+}
+
+func (r *slowRM) Fits(_ objects.AllocationKey, nodes []objects.NodeID) []error {
+	if r.busy.Load() {
+		r.surprised.Store(true)
+	}
+	return make([]error, len(nodes))
+}
+
+func TestEveryPlacementIsToldBeforeTheNextQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rm := &slowRM{}
+		l, stop := run(t, rm, rm, loop.Options{TellFirst: true})
+		l.Send(node("n1", 1), app("app"), ask("k1"), ask("k2"))
+		synctest.Wait()
+		assert.Assert(t, rm.busy.Load(), "the resource manager should be busy with k1 now")
+
+		before := time.Now()
+		_, err := l.Call(t.Context(), node("n2", 1))
+		assert.NilError(t, err)
+		assert.Equal(t, time.Since(before), time.Duration(0), "news waited for a slow sink")
+
+		<-time.After(2 * time.Minute)
+		synctest.Wait()
+		stop()
+		assert.Assert(t, !rm.surprised.Load(), "the oracle was asked before the last placement was told")
+		assert.Equal(t, rm.text(), "accepted node n1; accepted application app; application app is Accepted; "+
+			"application app is Running; allocated k1 (app) on n1; accepted node n2; allocated k2 (app) on n2")
+	})
+}
+
+// moody refuses everything until told otherwise.
+type moody struct{ willing atomic.Bool }
+
+func (m *moody) Fits(_ objects.AllocationKey, nodes []objects.NodeID) []error {
+	answers := make([]error, len(nodes))
+	for i := range answers {
+		if !m.willing.Load() {
+			answers[i] = fmt.Errorf("not today")
+		}
+	}
+	return answers
+}
+
+func TestARefusedAskIsTriedAgainAfterASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rm, told := &moody{}, &memory{}
+		l, stop := run(t, told, rm, loop.Options{TellFirst: true})
+		defer stop()
+		l.Send(node("n1", 1), app("app"), ask("k1"))
+		synctest.Wait()
+		why, err := l.Why(t.Context(), "k1")
+		assert.NilError(t, err)
+		assert.Equal(t, why.String(), "the resource manager refuses every node that has room")
+
+		rm.willing.Store(true)
+		<-time.After(time.Second)
+		synctest.Wait()
+		assert.Assert(t, strings.HasSuffix(told.text(), "allocated k1 (app) on n1"), told.text())
+	})
+}
+
+// gate is a Sink that takes nothing until it is opened.
+type gate struct {
+	memory
+	open chan struct{}
+}
+
+func (g *gate) Deliver(effects []scheduler.Effect) {
+	<-g.open
+	g.memory.Deliver(effects)
+}
+
+func TestASlowSinkDelaysDecisionsNeverNews(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sink := &gate{open: make(chan struct{})}
+		l, stop := run(t, sink, nil, loop.Options{Stride: 1, MaxUntold: 5})
+		l.Send(node("n1", 100), app("app"))
+		for i := range 50 {
+			l.Send(ask(fmt.Sprint("k", i)))
+		}
+		synctest.Wait()
+		s, err := l.Snapshot(t.Context())
+		assert.NilError(t, err, "a reader was kept waiting")
+		assert.Assert(t, s.Allocations < 10, "%d decisions ran ahead of a sink that takes nothing", s.Allocations)
+		assert.Equal(t, s.Allocations+s.Asks, 50)
+
+		close(sink.open)
+		synctest.Wait()
+		s, err = l.Snapshot(t.Context())
+		assert.NilError(t, err)
+		assert.Equal(t, s.Allocations, 50)
+		stop()
+	})
+}
+
+func TestCommandsSentTogetherHaveNothingBetweenThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sink := &memory{}
+		l, stop := run(t, sink, nil, loop.Options{})
+		l.Send(app("app"), ask("k1"), scheduler.RemoveApplication{App: "app"}, node("n1", 1))
+		synctest.Wait()
+		stop()
+		assert.Equal(t, sink.text(), "accepted application app; application app is Accepted; accepted node n1",
+			"something was decided in the middle of a message")
+	})
+}
+
+func TestWhoeverIsFasterThanTheCoreWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := loop.New(scheduler.New(partition("default", "a"), nil), &memory{}, loop.Options{HighWater: 3})
+		l.Send(node("n1", 1), node("n2", 1))
+		assert.NilError(t, l.Wait(t.Context()), "there is room for one more")
+		l.Send(node("n3", 1))
+		assert.Equal(t, l.Depth(), 3)
+		waited := make(chan error)
+		go func() { waited <- l.Wait(t.Context()) }()
+		synctest.Wait()
+		select {
+		case <-waited:
+			t.Fatal("the mailbox is full and nobody empties it")
+		default:
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan struct{})
+		go func() { defer close(done); l.Run(ctx) }()
+		assert.NilError(t, <-waited)
+		assert.Equal(t, l.Depth(), 0)
+		cancel()
+		<-done
+	})
+}
+
+func TestNobodyWaitsForALoopThatHasEnded(t *testing.T) {
+	l, stop := run(t, &memory{}, nil, loop.Options{})
+	stop()
+	_, err := l.Call(t.Context(), node("n1", 1))
+	assert.ErrorIs(t, err, loop.ErrEnded)
+	_, err = l.Snapshot(t.Context())
+	assert.ErrorIs(t, err, loop.ErrEnded)
+}
+
+func TestWhatWasDecidedIsDeliveredBeforeTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sink := &gate{open: make(chan struct{})}
+		l, stop := run(t, sink, nil, loop.Options{})
+		l.Send(node("n1", 1))
+		synctest.Wait()
+		l.Send(node("n2", 1))
+		synctest.Wait()
+		go close(sink.open)
+		stop()
+		assert.Equal(t, sink.text(), "accepted node n1; accepted node n2")
+	})
+}
+
+func TestTimeNeverGoesBackForTheCore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var clock atomic.Int64
+		clock.Store(1000)
+		now := func() time.Time { return time.Unix(clock.Load(), 0) }
+		l, stop := run(t, &memory{}, nil, loop.Options{Now: now})
+		defer stop()
+		_, err := l.Call(t.Context(), app("first"))
+		assert.NilError(t, err)
+		clock.Store(500)
+		_, err = l.Call(t.Context(), app("second"))
+		assert.NilError(t, err)
+		s, err := l.Snapshot(t.Context())
+		assert.NilError(t, err)
+		for _, a := range s.Root.Children[0].Applications {
+			assert.Equal(t, a.Submitted.Unix(), int64(1000), "application %s", a.ID)
+		}
+	})
+}
+
+func TestReadersOfAnUnchangedStateShareOneCopy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, stop := run(t, &memory{}, nil, loop.Options{})
+		defer stop()
+		one, err := l.Snapshot(t.Context())
+		assert.NilError(t, err)
+		two, err := l.Snapshot(t.Context())
+		assert.NilError(t, err)
+		assert.Assert(t, one == two, "a second copy was made of the same state")
+		l.Send(node("n1", 1))
+		three, err := l.Snapshot(t.Context())
+		assert.NilError(t, err)
+		assert.Equal(t, len(three.Nodes), 1)
+		assert.Equal(t, len(one.Nodes), 0, "a reader's copy changed under it")
+		assert.NilError(t, l.Check(t.Context()))
+	})
+}
+
+func TestADeadlineWakesTheCore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conf := partition("default", "a")
+		conf.Root.Children[0].Sort = policies.StateAware
+		conf.Root.Children[0].PrioritySort = policies.PriorityIgnored
+		sink := &memory{}
+		l := loop.New(scheduler.New(conf, nil), sink, loop.Options{})
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan struct{})
+		go func() { defer close(done); l.Run(ctx) }()
+		l.Send(node("n1", 5), app("app"), app("next"), ask("k1"))
+		l.Send(scheduler.SubmitAsk{Ask: &objects.Ask{Key: "later", App: "next", Amounts: cores(1)}})
+		synctest.Wait()
+		assert.Assert(t, !strings.Contains(sink.text(), "later"), "two newcomers started at once")
+		<-time.After(policies.RampTime)
+		synctest.Wait()
+		assert.Assert(t, strings.HasSuffix(sink.text(), "allocated later (next) on n1"), sink.text())
+		cancel()
+		<-done
+	})
+}
+
+func TestAClusterKeepsItsPartitionsApart(t *testing.T) {
+	sinks := map[string]*memory{"default": {}, "gpu": {}}
+	c := loop.NewCluster(loop.Options{}, func(p string) loop.Sink { return sinks[p] }, nil)
+	defer c.End()
+	ctx := t.Context()
+	both := &configs.Config{Partitions: []configs.Partition{partition("default", "a"), partition("gpu", "a")}}
+	assert.NilError(t, c.Configure(ctx, both))
+	assert.DeepEqual(t, c.Partitions(), []string{"default", "gpu"})
+	gpu, ok := c.Partition("gpu")
+	assert.Assert(t, ok)
+	_, err := gpu.Call(ctx, node("n1", 1))
+	assert.NilError(t, err)
+	other, _ := c.Partition("default")
+	s, err := other.Snapshot(ctx)
+	assert.NilError(t, err)
+	assert.Equal(t, len(s.Nodes), 0)
+
+	one := &configs.Config{Partitions: []configs.Partition{partition("default", "a", "b")}}
+	assert.ErrorContains(t, c.Configure(ctx, one), "partition gpu has 1 nodes and 0 applications")
+	s, err = other.Snapshot(ctx)
+	assert.NilError(t, err)
+	assert.Equal(t, len(s.Root.Children), 1, "half of a refused configuration was put in force")
+
+	assert.NilError(t, c.Forget(ctx))
+	assert.NilError(t, c.Configure(ctx, one))
+	assert.DeepEqual(t, c.Partitions(), []string{"default"})
+	assert.Assert(t, c.Config() == one)
+}
