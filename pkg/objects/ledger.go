@@ -100,7 +100,9 @@ func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Alloc
 	if err := p.quantities(amounts); err != nil {
 		return nil, err
 	}
-	if p.root.pending.Overflows(p.root.allocated, p.names.Vector(amounts)) {
+	growth := p.names.Vector(amounts)
+	growth.Sub(x.shape.vector)
+	if p.root.pending.Overflows(p.root.allocated, growth) {
 		return nil, ErrOverflow
 	}
 	ask := *x.ask

@@ -13,6 +13,7 @@ import (
 type Queue struct {
 	path     QueuePath
 	conf     configs.Queue // its Children are not used after the queue was built
+	managed  bool          // from the configuration, not created by a placement rule
 	draining bool          // gone from the configuration, kept while it holds something
 	parent   *Queue
 	children map[string]*Queue
@@ -33,7 +34,7 @@ type Queue struct {
 }
 
 func newQueue(conf configs.Queue, parent *Queue) *Queue {
-	q := &Queue{parent: parent, path: RootPath, children: map[string]*Queue{}, apps: map[AppID]*Application{}}
+	q := &Queue{parent: parent, path: RootPath, managed: true, children: map[string]*Queue{}, apps: map[AppID]*Application{}}
 	if parent != nil {
 		q.path = parent.path.Child(conf.Name)
 	}
@@ -56,6 +57,9 @@ func (q *Queue) Parent() *Queue { return q.parent }
 // Leaf reports whether q holds applications.
 func (q *Queue) Leaf() bool { return !q.conf.Parent }
 
+// Managed reports whether q is in the configuration; else a placement rule created it.
+func (q *Queue) Managed() bool { return q.managed }
+
 // Draining reports whether q has left the configuration and waits to be empty.
 func (q *Queue) Draining() bool { return q.draining }
 
@@ -69,8 +73,13 @@ func (q *Queue) Max() resources.Limit { return q.conf.Max }
 // Guaranteed is what q is promised.
 func (q *Queue) Guaranteed() resources.Guarantee { return q.conf.Guaranteed }
 
-// Template is what a dynamic leaf below q gets; nil when q has none of its own.
-func (q *Queue) Template() *configs.Template { return q.conf.Template }
+// Template is what a dynamic leaf below q gets; nil: nothing.
+func (q *Queue) Template() *configs.Template {
+	if q.Leaf() {
+		return nil
+	}
+	return q.template()
+}
 
 // MaxApplications is how many applications may run in q; 0 means any number.
 func (q *Queue) MaxApplications() uint64 { return q.conf.MaxApplications }

@@ -9,7 +9,8 @@ import (
 
 // Reconfigure puts a new configuration in force, all of it or, when an error is
 // returned, none of it (behaviour.md 1.7). Queues that are not in it any more drain:
-// they take no new application, and go when they are empty. A leaf with applications
+// they take no new application, and go when they are empty. Dynamic queues stay as they
+// are, unless the configuration names them now. A leaf with applications
 // cannot become a parent, nor a parent with queues that still hold work a leaf.
 // Requires: conf came from configs.Load and has the partition's name.
 func (p *Partition) Reconfigure(conf configs.Partition) error {
@@ -44,7 +45,7 @@ func holdsWork(q *Queue) bool {
 }
 
 func (p *Partition) reconfigure(q *Queue, conf configs.Queue) {
-	q.conf, q.draining = conf, false
+	q.conf, q.draining, q.managed = conf, false, true
 	p.intern(q)
 	wanted := map[string]bool{}
 	for _, c := range conf.Children {
@@ -56,24 +57,27 @@ func (p *Partition) reconfigure(q *Queue, conf configs.Queue) {
 		}
 	}
 	for _, child := range q.Children() {
-		if !wanted[child.conf.Name] {
+		if child.managed && !wanted[child.conf.Name] {
 			p.drain(child)
 		}
 	}
 }
 
-// drain marks q and everything below it, and removes at once what is already empty.
+// drain marks q and the managed queues below it, and removes at once what is empty.
 func (p *Partition) drain(q *Queue) {
 	q.draining = true
 	for _, c := range q.Children() {
-		p.drain(c)
+		if c.managed {
+			p.drain(c)
+		}
 	}
 	p.prune(q)
 }
 
-// prune removes q if it drains and is empty, and then its parent likewise.
+// prune removes q if it is empty and either drains or was created on request, and then
+// its parent likewise.
 func (p *Partition) prune(q *Queue) {
-	for q.parent != nil && q.draining && q.empty() {
+	for q.parent != nil && (q.draining || !q.managed) && q.empty() {
 		delete(q.parent.children, q.conf.Name)
 		delete(p.queues, q.path)
 		q = q.parent

@@ -1,5 +1,6 @@
-// Package placement holds the rules that turn a submission into a queue path, as
-// settings. Reading them from text is package configs'.
+// Package placement holds the rules that turn a submission into a queue path, and
+// applies them. It sees the queue tree through one question, and changes nothing: making
+// the queue is the partition's business, and reading rules from text is package configs'.
 //
 // The rule that must hold: a Rule is valid by construction: its kind exists, a fixed
 // or tag rule has a value, and its filter's expressions compile.

@@ -2,36 +2,52 @@ package scheduler
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/placement"
 )
 
 func (c *Core) addApplication(now time.Time, m AddApplication) {
-	leaf, err := c.place(m)
-	if err == nil {
-		err = c.part.AddApplication(m.App, m.User, leaf, m.Tags, now)
-	}
-	if err != nil {
+	if err := c.join(now, m); err != nil {
 		c.emit(ApplicationRejected{m.App, err.Error()})
 		return
 	}
 	c.emit(ApplicationAccepted{m.App})
 }
 
-// place finds the leaf a submission names. A name is looked up as it is written when
-// it starts at root, and below root otherwise, in lower case (behaviour.md 7.3).
-func (c *Core) place(m AddApplication) (objects.QueuePath, error) {
-	name := strings.ToLower(strings.TrimSpace(m.Queue))
-	if name == "" {
-		return "", fmt.Errorf("application %s names no queue", m.App)
+// join places an application, in a queue that is made for it if need be.
+func (c *Core) join(now time.Time, m AddApplication) error {
+	if _, ok := c.part.Application(m.App); ok {
+		return fmt.Errorf("application %s %w", m.App, objects.ErrExists)
 	}
-	if name == string(objects.RootPath) || strings.HasPrefix(name, string(objects.RootPath)+".") {
-		return objects.QueuePath(name), nil
+	s := placement.Submission{Queue: m.Queue, User: m.User, Tags: m.Tags, Forced: forced(m.Tags)}
+	path, err := placement.Place(c.part.Config().Rules, s, c.part)
+	if err != nil {
+		return err
 	}
-	return objects.RootPath.Child(name), nil
+	if _, ok := c.part.Lookup(path); !ok {
+		if err := c.part.CreateLeaf(objects.QueuePath(path)); err != nil {
+			return err
+		}
+	}
+	return c.part.AddApplication(m.App, m.User, objects.QueuePath(path), m.Tags, now)
 }
+
+// forced reports whether the RM says that the application runs already and must be
+// taken somewhere (behaviour.md 4.5).
+func forced(tags map[string]string) bool {
+	for key, value := range tags {
+		if yes, err := strconv.ParseBool(value); err == nil && yes && strings.EqualFold(key, createForce) {
+			return true
+		}
+	}
+	return false
+}
+
+const createForce = "application.create.force"
 
 func (c *Core) removeApplication(m RemoveApplication) {
 	freed, _ := c.part.RemoveApplication(m.App)

@@ -95,19 +95,24 @@ func (c *Core) release(m Release) {
 		return
 	}
 	if m.Key == "" {
-		for _, x := range c.part.Clear(a) {
-			c.tellReleased(x, m)
+		for _, x := range a.Work() {
+			c.end(x, m)
 		}
 		return
 	}
-	x, ok := c.part.Allocation(m.Key)
+	if x, ok := c.part.Allocation(m.Key); ok && x.Application() == a {
+		c.end(x, m)
+	}
+}
+
+// end takes one piece of work out of the books.
+func (c *Core) end(x *objects.Allocation, m Release) {
 	switch {
-	case !ok || x.Application() != a:
 	case !x.Pending():
-		c.part.Free(m.Key)
+		c.part.Free(x.Key())
 		c.tellReleased(x, m)
 	case m.Type != TimedOut: // what timed out was an allocation; the ask stays
-		c.part.Cancel(m.Key)
+		c.part.Cancel(x.Key())
 	}
 }
 

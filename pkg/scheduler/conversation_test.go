@@ -98,7 +98,11 @@ func command(t *testing.T, d *datadriven.TestData, now time.Time) scheduler.Comm
 	case "remove-node":
 		return scheduler.RemoveNode{Node: node}
 	case "add-app":
-		return scheduler.AddApplication{App: app, User: security.User{Name: "ann"}, Queue: text(d, "queue")}
+		tags := map[string]string{"namespace": text(d, "namespace")}
+		if d.HasArg("force") {
+			tags["application.create.force"] = "true"
+		}
+		return scheduler.AddApplication{App: app, User: security.User{Name: "ann"}, Queue: text(d, "queue"), Tags: tags}
 	case "remove-app":
 		return scheduler.RemoveApplication{App: app}
 	case "ask":
@@ -172,6 +176,9 @@ func show(q scheduler.QueueView) string {
 	line := fmt.Sprintf("%s priority=%v allocated=%v pending=%v", q.Path, q.Priority, q.Allocated, q.Pending)
 	if q.Draining {
 		line += " draining"
+	}
+	if !q.Managed {
+		line += " dynamic"
 	}
 	for _, child := range q.Children {
 		line += "\n" + strings.TrimSuffix(show(child), "\n")

@@ -28,6 +28,7 @@ type Snapshot struct {
 type QueueView struct {
 	Path            objects.QueuePath
 	Leaf, Draining  bool
+	Managed         bool // in the configuration; else created by a placement rule
 	Pending         resources.Amounts
 	Allocated       resources.Amounts
 	Max             resources.Limit // root: the capacity of the cluster
@@ -98,7 +99,7 @@ func (c *Core) Snapshot(now time.Time) *Snapshot {
 func (c *Core) viewQueue(q *objects.Queue) QueueView {
 	p := c.part
 	v := QueueView{
-		Path: q.Path(), Leaf: q.Leaf(), Draining: q.Draining(), Pending: p.Amounts(q.Pending()),
+		Path: q.Path(), Leaf: q.Leaf(), Draining: q.Draining(), Managed: q.Managed(), Pending: p.Amounts(q.Pending()),
 		Allocated: p.Amounts(q.Allocated()), Max: q.Max(), Guaranteed: q.Guaranteed(), Headroom: p.Headroom(q),
 		Share: q.Share(), Priority: q.CurrentPriority(), MaxApplications: q.MaxApplications(),
 		Template: q.Template(), Settings: q.Settings(),

@@ -1,0 +1,91 @@
+package placement
+
+import (
+	"regexp"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// forest is a Tree of a few queues.
+type forest map[string]Spot
+
+func (f forest) Lookup(path string) (Spot, bool) { s, ok := f[path]; return s, ok }
+
+var some = forest{
+	"root": {}, "root.a": {Leaf: true}, "root.p": {}, "root.p.x": {Leaf: true}, "root.old": {Leaf: true, Draining: true},
+	"root.dev_dot_team": {Leaf: true},
+}
+
+func TestPlace(t *testing.T) {
+	ann := security.User{Name: "ann.b", Groups: []string{"dev", "ops"}}
+	create := func(k Kind, value string) Rule { return Rule{Kind: k, Value: value, Create: true} }
+	for _, tc := range []struct {
+		name  string
+		rules []Rule
+		s     Submission
+		tree  forest
+		want  string
+		err   string
+	}{
+		{name: "without rules the named queue is taken", s: Submission{Queue: "root.a"}, want: "root.a"},
+		{name: "a name without root is below root", s: Submission{Queue: "a"}, want: "root.a"},
+		{name: "case does not matter", s: Submission{Queue: "ROOT.P.X"}, want: "root.p.x"},
+		{name: "dots of an unqualified name are part of it", s: Submission{Queue: "dev.team"}, want: "root.dev_dot_team"},
+		{name: "a missing queue is not created without being told to", s: Submission{Queue: "root.b"},
+			err: "no placement rule matched: rule provided: queue root.b does not exist, and the rule does not create it"},
+		{name: "no queue named", err: "no placement rule matched: rule provided: the application names no queue"},
+		{name: "a parent takes no application", s: Submission{Queue: "root.p"},
+			err: "no placement rule matched: rule provided: queue root.p is not a leaf"},
+		{name: "a draining leaf is passed over", s: Submission{Queue: "root.old"}, err: "no placement rule matched: rule provided: queue root.old is being removed"},
+		{name: "plain root is a name like any other", rules: []Rule{create(Provided, "")}, s: Submission{Queue: "root"}, want: "root.root"},
+		{name: "a rule may create", rules: []Rule{create(Provided, "")}, s: Submission{Queue: "root.new.one"}, want: "root.new.one"},
+		{name: "an illegal name is an error, and no later rule is asked", rules: []Rule{create(Provided, ""), create(Fixed, "root.a")},
+			s: Submission{Queue: "root.b!"}, err: `placement rule provided: "b!" is not a legal queue name`},
+		{name: "an empty level is an error", rules: []Rule{create(Provided, "")}, s: Submission{Queue: "root..x"},
+			err: `placement rule provided: "" is not a legal queue name`},
+		{name: "the user rule uses the name with its dots", rules: []Rule{create(UserName, "")}, s: Submission{User: ann}, want: "root.ann_dot_b"},
+		{name: "a tag names the queue whatever the case of its name", rules: []Rule{create(Tag, "namespace")},
+			s: Submission{Tags: map[string]string{"NameSpace": "web"}}, want: "root.web"},
+		{name: "a tag may be a whole path", rules: []Rule{create(Tag, "queue")}, s: Submission{Tags: map[string]string{"queue": "root.p.y"}}, want: "root.p.y"},
+		{name: "without the tag the next rule is asked", rules: []Rule{create(Tag, "namespace"), {Kind: Fixed, Value: "a"}}, want: "root.a"},
+		{name: "a fixed value keeps its levels", rules: []Rule{create(Fixed, "p.z")}, want: "root.p.z"},
+		{name: "a fixed value that only begins like root is not a path", rules: []Rule{create(Fixed, "rootfoo")}, want: "root.rootfoo"},
+		{name: "a parent rule names the queue above", rules: []Rule{{Kind: UserName, Create: true, Parent: &Rule{Kind: Fixed, Value: "p"}}},
+			s: Submission{User: ann}, want: "root.p.ann_dot_b"},
+		{name: "a parent rule that may not create passes the rule over", rules: []Rule{{Kind: UserName, Create: true, Parent: &Rule{Kind: Fixed, Value: "q"}}},
+			s: Submission{User: ann}, err: "no placement rule matched: rule user: queue root.q does not exist, and the rule does not create it"},
+		{name: "a parent rule that names a leaf is an error", rules: []Rule{{Kind: UserName, Create: true, Parent: &Rule{Kind: Fixed, Value: "a"}}},
+			s: Submission{User: ann}, err: "placement rule user: parent rule fixed a names root.a, which is a leaf"},
+		{name: "a filter lets named groups pass", rules: []Rule{{Kind: Fixed, Value: "a", Filter: Filter{Groups: []string{"ops"}}}},
+			s: Submission{User: ann}, want: "root.a"},
+		{name: "a filter keeps the others out", rules: []Rule{{Kind: Fixed, Value: "a", Filter: Filter{Users: []string{"bob"}}}},
+			s: Submission{User: ann}, err: "no placement rule matched: rule fixed a: its filter is not for user ann.b"},
+		{name: "a deny filter keeps the named out", rules: []Rule{{Kind: Fixed, Value: "a", Filter: Filter{Deny: true, UserPattern: regexp.MustCompile("^a")}}},
+			s: Submission{User: ann}, err: "no placement rule matched: rule fixed a: its filter is not for user ann.b"},
+		{name: "a deny filter lets the others pass", rules: []Rule{{Kind: Fixed, Value: "a", Filter: Filter{Deny: true, Groups: []string{"qa"}}}},
+			s: Submission{User: ann}, want: "root.a"},
+		{name: "an empty deny filter keeps everybody out", rules: []Rule{{Kind: Fixed, Value: "a", Filter: Filter{Deny: true}}},
+			s: Submission{User: ann}, err: "no placement rule matched: rule fixed a: its filter is not for user ann.b"},
+		{name: "root.default takes what no rule placed", s: Submission{Queue: "root.b"},
+			tree: forest{"root": {}, "root.default": {Leaf: true}}, want: "root.default"},
+		{name: "a forced application is never homeless", s: Submission{Queue: "root.b", Forced: true}, want: "root.@recovery@"},
+		{name: "nobody else gets into the recovery queue", rules: []Rule{create(Provided, "")}, s: Submission{Queue: "root.@recovery@"},
+			err: "no placement rule matched: rule provided: queue root.@recovery@ is only for applications that are recovered"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if tc.tree == nil {
+				tc.tree = some
+			}
+			got, err := Place(tc.rules, tc.s, tc.tree)
+			if tc.err != "" {
+				assert.Error(t, err, tc.err)
+				return
+			}
+			assert.NilError(t, err)
+			assert.Equal(t, got, tc.want)
+		})
+	}
+}
