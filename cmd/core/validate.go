@@ -1,0 +1,214 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+)
+
+const validateHelp = `Read queues.yaml files and report everything that is wrong with them.
+
+Every problem is listed with its line, column, rule and queue, not only the first.
+Errors keep a file from being loaded; warnings do not, but the file may not do what
+it seems to say. A file named - is standard input.
+
+The exit code is 0 when all files are valid, perhaps with warnings, 1 when a file
+has errors, and 2 when a file cannot be read or the arguments make no sense.`
+
+const validateExamples = `  canopy validate queues.yaml
+  canopy validate --output json prod/queues.yaml test/queues.yaml
+  kubectl get configmap yunikorn-configs -o jsonpath='{.data.queues\.yaml}' | canopy validate -
+  canopy validate --rules`
+
+// validateCommand checks configurations without a scheduler.
+func validateCommand() *cobra.Command {
+	var output string
+	var rules bool
+	cmd := &cobra.Command{
+		Use:           "validate FILE...",
+		Short:         "Report everything that is wrong with queues.yaml files",
+		Long:          validateHelp,
+		Example:       validateExamples,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args: func(_ *cobra.Command, files []string) error {
+			switch {
+			case output != "text" && output != "json":
+				return exitError{exitUsage, fmt.Errorf("--output is text or json, not %q", output)}
+			case !rules && len(files) == 0:
+				return exitError{exitUsage, errors.New("name at least one file, or - for standard input")}
+			case rules && len(files) > 0:
+				return exitError{exitUsage, errors.New("--rules takes no files")}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if rules {
+				return printRules(cmd.OutOrStdout(), output)
+			}
+			r := validate(files, cmd.InOrStdin())
+			if err := r.print(cmd.OutOrStdout(), cmd.ErrOrStderr(), output); err != nil {
+				return exitError{exitUsage, err}
+			}
+			return r.exit()
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "how to print: text or json")
+	cmd.Flags().BoolVar(&rules, "rules", false, "list all rules and exit")
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{exitUsage, err} })
+	return cmd
+}
+
+// validation is what was found in all files. Its JSON form is for other programs, so
+// names stay.
+type validation struct {
+	Files    []validatedFile `json:"files"`
+	Errors   int             `json:"errors"`
+	Warnings int             `json:"warnings"`
+}
+
+type validatedFile struct {
+	File       string             `json:"file"`
+	Valid      bool               `json:"valid"`
+	Unreadable string             `json:"unreadable,omitempty"` // why it could not be read
+	Problems   []validatedProblem `json:"problems"`
+	found      configs.Problems
+}
+
+type validatedProblem struct {
+	Line     int    `json:"line"`
+	Column   int    `json:"column"`
+	Path     string `json:"path"`
+	Rule     string `json:"rule"`
+	Severity string `json:"severity"`
+	Message  string `json:"message"`
+	Hint     string `json:"hint"`
+}
+
+// validate checks files. One that cannot be read does not keep it from the others.
+func validate(files []string, stdin io.Reader) validation {
+	var v validation
+	for _, name := range files {
+		text, err := readConfig(name, stdin)
+		f := validatedFile{File: name, Problems: []validatedProblem{}}
+		if err != nil {
+			f.Unreadable = err.Error()
+			v.Files = append(v.Files, f)
+			continue
+		}
+		_, f.found = configs.Load(text)
+		f.Valid = !f.found.HasErrors()
+		for _, p := range f.found {
+			f.Problems = append(f.Problems, validatedProblem{
+				Line: p.Line, Column: p.Col, Path: p.Path, Rule: p.Rule,
+				Severity: p.Severity.String(), Message: p.Message, Hint: p.Hint,
+			})
+		}
+		v.Files = append(v.Files, f)
+		v.Errors += len(f.found.Errors())
+		v.Warnings += len(f.found.Warnings())
+	}
+	return v
+}
+
+// readConfig reads no more of a file than is needed to see that it is too long.
+func readConfig(name string, stdin io.Reader) ([]byte, error) {
+	in := stdin
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		in = file
+	}
+	return io.ReadAll(io.LimitReader(in, int64(configs.DefaultOptions().MaxBytes)+1))
+}
+
+func (v validation) exit() error {
+	for _, f := range v.Files {
+		if f.Unreadable != "" {
+			return exitError{exitUsage, nil}
+		}
+	}
+	if v.Errors > 0 {
+		return exitError{exitRefused, nil}
+	}
+	return nil
+}
+
+func (v validation) print(out, errs io.Writer, format string) error {
+	if format == "json" {
+		return printJSON(out, v)
+	}
+	for _, f := range v.Files {
+		if f.Unreadable != "" {
+			fmt.Fprintf(errs, "%s: unreadable: %s\n", f.File, f.Unreadable)
+			continue
+		}
+		for _, p := range f.found {
+			fmt.Fprintln(out, p.In(f.File))
+		}
+		if _, err := fmt.Fprintf(out, "%s: %s\n", f.File, f.summary()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// summary is "valid" or "3 errors, 1 warning".
+func (f validatedFile) summary() string {
+	var parts []string
+	if n := len(f.found.Errors()); n > 0 {
+		parts = append(parts, plural(n, "error"))
+	} else {
+		parts = append(parts, "valid")
+	}
+	if n := len(f.found.Warnings()); n > 0 {
+		parts = append(parts, plural(n, "warning"))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func printRules(out io.Writer, format string) error {
+	if format == "json" {
+		type rule struct {
+			ID       string `json:"id"`
+			Severity string `json:"severity"`
+			Summary  string `json:"summary"`
+		}
+		var all []rule
+		for _, x := range configs.Rules() {
+			all = append(all, rule{x.ID, x.Severity.String(), x.Summary})
+		}
+		return printJSON(out, map[string]any{"rules": all})
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "RULE\tSEVERITY\tSUMMARY")
+	for _, x := range configs.Rules() {
+		fmt.Fprintf(table, "%s\t%s\t%s\n", x.ID, x.Severity, x.Summary)
+	}
+	return table.Flush()
+}
+
+func printJSON(out io.Writer, v any) error {
+	e := json.NewEncoder(out)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}

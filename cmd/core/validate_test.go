@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+)
+
+const (
+	validQueues  = "partitions: [{queues: [{name: root, submitacl: '*'}]}]\n"
+	warnedQueues = "partitions: [{queues: [{name: root}]}]\n"
+	brokenQueues = `partitions:
+- queues:
+  - name: root
+    submitACL: '*'
+    submitacl: '*'
+    properties:
+      priority.offest: 5
+    queues:
+    - name: a.b
+`
+)
+
+// runValidate runs the command and returns its exit code with what it printed.
+func runValidate(t *testing.T, stdin string, args ...string) (code int, out, errs string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := validateCommand()
+	cmd.SetArgs(args)
+	cmd.SetIn(strings.NewReader(stdin))
+	cmd.SetOut(&stdout)
+	cmd.SetErr(&stderr)
+	err := cmd.Execute()
+	if err == nil {
+		return 0, stdout.String(), stderr.String()
+	}
+	var exit exitError
+	assert.Assert(t, errors.As(err, &exit), "%v", err)
+	return exit.code, stdout.String(), stderr.String() + exit.Error()
+}
+
+// inDirectory makes a directory with the files that the tests name, and goes there.
+func inDirectory(t *testing.T) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"valid.yaml": validQueues, "warned.yaml": warnedQueues, "broken.yaml": brokenQueues,
+	} {
+		assert.NilError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	t.Chdir(dir)
+}
+
+func TestValidatePrintsEveryProblemOfEveryFile(t *testing.T) {
+	inDirectory(t)
+	for _, c := range []struct {
+		name      string
+		stdin     string
+		args      []string
+		wantCode  int
+		want      string
+		wantError string
+	}{
+		{name: "a valid file", args: []string{"valid.yaml"}, want: "valid.yaml: valid\n"},
+		{name: "standard input", stdin: validQueues, args: []string{"-"}, want: "-: valid\n"},
+		{name: "a warning is no failure", args: []string{"warned.yaml"},
+			want: "warned.yaml:1:31: warning [nobody-submits] root: no queue has a submitacl or adminacl, so nobody can" +
+				" submit anything (hint: submitacl: '*' on root lets everybody)\nwarned.yaml: valid, 1 warning\n"},
+		{name: "errors are", args: []string{"valid.yaml", "broken.yaml"}, wantCode: 1,
+			want: "valid.yaml: valid\n" +
+				"broken.yaml:4:5: error [yaml-unknown-key] root: unknown key \"submitACL\" in a queue" +
+				" (hint: did you mean \"submitacl\"?)\n" +
+				"broken.yaml:7:7: warning [property-unknown] root: unknown property \"priority.offest\" has no effect" +
+				" (hint: did you mean \"priority.offset\"?)\n" +
+				"broken.yaml:9:13: error [V5] root.a.b: queue name \"a.b\" is not legal" +
+				" (hint: 1 to 64 letters, digits or any of _ : # / @ -)\n" +
+				"broken.yaml: 2 errors, 1 warning\n"},
+		{name: "a missing file is worse, but the others are checked", args: []string{"missing.yaml", "valid.yaml"},
+			wantCode: 2, want: "valid.yaml: valid\n",
+			wantError: "missing.yaml: unreadable: open missing.yaml: no such file or directory\n"},
+		{name: "no file", wantCode: 2, wantError: "name at least one file, or - for standard input"},
+		{name: "an output that does not exist", args: []string{"-o", "xml", "valid.yaml"}, wantCode: 2,
+			wantError: `--output is text or json, not "xml"`},
+		{name: "a flag that does not exist", args: []string{"--strict", "valid.yaml"}, wantCode: 2,
+			wantError: "unknown flag: --strict"},
+		{name: "rules of a file", args: []string{"--rules", "valid.yaml"}, wantCode: 2,
+			wantError: "--rules takes no files"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			code, out, errs := runValidate(t, c.stdin, c.args...)
+			assert.Equal(t, code, c.wantCode)
+			assert.Equal(t, out, c.want)
+			assert.Equal(t, errs, c.wantError)
+		})
+	}
+}
+
+func TestValidatePrintsJSON(t *testing.T) {
+	inDirectory(t)
+	code, out, errs := runValidate(t, "", "--output", "json", "valid.yaml", "broken.yaml", "missing.yaml")
+	assert.Equal(t, code, 2)
+	assert.Equal(t, errs, "")
+	assert.Assert(t, strings.Contains(out, `"problems": []`), "a list is never null")
+	var got validation
+	assert.NilError(t, json.Unmarshal([]byte(out), &got))
+	assert.Equal(t, got.Errors, 2)
+	assert.Equal(t, got.Warnings, 1)
+	assert.Equal(t, len(got.Files), 3)
+	assert.Assert(t, got.Files[0].Valid && !got.Files[1].Valid && !got.Files[2].Valid)
+	assert.Equal(t, got.Files[2].Unreadable, "open missing.yaml: no such file or directory")
+	assert.DeepEqual(t, got.Files[1].Problems[0], validatedProblem{
+		Line: 4, Column: 5, Path: "root", Rule: "yaml-unknown-key", Severity: "error",
+		Message: `unknown key "submitACL" in a queue`, Hint: `did you mean "submitacl"?`,
+	})
+	code, _, _ = runValidate(t, brokenQueues, "-o", "json", "-")
+	assert.Equal(t, code, 1)
+}
+
+func TestValidateListsItsRules(t *testing.T) {
+	code, out, _ := runValidate(t, "", "--rules")
+	assert.Equal(t, code, 0)
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	assert.Equal(t, len(lines), 1+len(configs.Rules()))
+	assert.Assert(t, strings.HasPrefix(lines[0], "RULE "))
+	assert.Assert(t, strings.Contains(out, "\nV6                  error     names of siblings are unique"))
+
+	code, out, _ = runValidate(t, "", "--rules", "-o", "json")
+	assert.Equal(t, code, 0)
+	var got struct {
+		Rules []struct{ ID, Severity, Summary string }
+	}
+	assert.NilError(t, json.Unmarshal([]byte(out), &got))
+	assert.Equal(t, len(got.Rules), len(configs.Rules()))
+}
+
+func TestValidateDoesNotReadWithoutEnd(t *testing.T) {
+	code, out, _ := runValidate(t, strings.Repeat("#", configs.DefaultOptions().MaxBytes+5), "-")
+	assert.Equal(t, code, 1)
+	assert.Assert(t, strings.HasPrefix(out, "-:1:1: error [bound-bytes] "), out)
+}

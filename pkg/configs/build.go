@@ -1,0 +1,111 @@
+package configs
+
+import (
+	"github.com/canopy-scheduler/canopy/pkg/limits"
+	"github.com/canopy-scheduler/canopy/pkg/placement"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// build turns a draft into a Partition. Requires: it was checked, without errors.
+func (p *partitionDraft) build() Partition {
+	out := Partition{
+		Name:            p.name,
+		Root:            p.root.build(map[string]string{}, nil),
+		Nodes:           p.nodes,
+		Preemption:      p.preemption,
+		QuotaPreemption: p.quotaPreemption,
+		UserResolver:    p.resolver,
+	}
+	for _, d := range p.rules {
+		out.Rules = append(out.Rules, *d.build())
+	}
+	return out
+}
+
+// build resolves what a queue has from the queues above: properties, and on a parent
+// the child template (behaviour.md 2.2, 3.2). Upstream inherits a template only when
+// the queue is made, and forgets it on reload (1.7).
+func (q *queueDraft) build(inherited map[string]string, template *Template) Queue {
+	resolved := resolve(inherited, q.settings)
+	out := Queue{
+		Name:            q.name,
+		Parent:          q.isParent(),
+		Max:             q.max.limit(),
+		Guaranteed:      q.guaranteed.guarantee(),
+		MaxApplications: q.maxApplications.n,
+		Submit:          q.submit,
+		Admin:           q.admin,
+		Settings:        readSettings(resolved),
+	}
+	for _, l := range q.limits {
+		out.Limits = append(out.Limits, l.build())
+	}
+	if !out.Parent {
+		return out
+	}
+	if q.template != nil {
+		template = q.template.build()
+	}
+	out.Template = template
+	below := inheritable(resolved)
+	for _, c := range q.children {
+		out.Children = append(out.Children, c.build(below, template))
+	}
+	return out
+}
+
+// limit is the quantities as a max. Nothing but zeroes is no max (behaviour.md 3.4).
+func (q *quantities) limit() resources.Limit {
+	if !q.isPositive() {
+		return resources.Limit{}
+	}
+	return resources.LimitFromMap(q.n)
+}
+
+// guarantee is the quantities as a guarantee. Nothing but zeroes is none.
+func (q *quantities) guarantee() resources.Guarantee {
+	if !q.isPositive() {
+		return resources.Guarantee{}
+	}
+	return resources.GuaranteeFromMap(q.n)
+}
+
+// build makes a template. Its properties are all that a dynamic leaf gets: nothing is
+// inherited from the queues above (behaviour.md 2.2).
+func (t *templateDraft) build() *Template {
+	return &Template{
+		MaxApplications: t.maxApplications.n,
+		Max:             t.max.limit(),
+		Guaranteed:      t.guaranteed.guarantee(),
+		Settings:        readSettings(resolve(map[string]string{}, t.settings)),
+	}
+}
+
+func (l *limitDraft) build() limits.Rule {
+	return limits.Rule{
+		Description:     l.description,
+		Users:           texts(l.users),
+		Groups:          texts(l.groups),
+		MaxResources:    l.max.limit(),
+		MaxApplications: l.maxApplications.n,
+	}
+}
+
+func texts(words []word) []string {
+	var out []string
+	for _, w := range words {
+		out = append(out, w.text)
+	}
+	return out
+}
+
+func (d *ruleDraft) build() *placement.Rule {
+	out := &placement.Rule{Kind: d.kind, Create: d.create, Filter: d.filter}
+	if d.kind == placement.Fixed || d.kind == placement.Tag {
+		out.Value = d.value.text
+	}
+	if d.parent != nil {
+		out.Parent = d.parent.build()
+	}
+	return out
+}

@@ -1,0 +1,32 @@
+package configs
+
+import "fmt"
+
+// checkMaxApplications applies V25: a queue that is bounded bounds all its children,
+// since zero would mean unlimited.
+func (r *report) checkMaxApplications(q *queueDraft) {
+	bound := q.maxApplications.n
+	if bound == 0 {
+		return
+	}
+	for _, c := range q.children {
+		switch n := c.maxApplications; {
+		case !n.ok:
+		case n.n == 0:
+			r.add(c, placeOr(n.at, c.at), "V25",
+				fmt.Sprintf("maxapplications is unlimited below %s, which has %d", q.path(), bound),
+				fmt.Sprintf("set it to something from 1 to %d", bound))
+		case n.n > bound:
+			r.add(c, n.at, "V25",
+				fmt.Sprintf("maxapplications %d is more than the %d of %s", n.n, bound, q.path()), "")
+		}
+	}
+}
+
+// placeOr is where something is written, or otherwise where it is missing.
+func placeOr(written, missing at) at {
+	if written == (at{}) {
+		return missing
+	}
+	return written
+}

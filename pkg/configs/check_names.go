@@ -1,0 +1,93 @@
+package configs
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// checkPartitionNames applies V1.
+func (r *report) checkPartitionNames(partitions []*partitionDraft) {
+	seen := map[string]bool{}
+	for _, p := range partitions {
+		name := strings.ToLower(p.name)
+		if seen[name] {
+			r.add(p, p.at, "V1", "there is another partition "+quote(name), "names must differ by more than case")
+		}
+		seen[name] = true
+	}
+}
+
+// checkChildNames applies V6. Names are lower case here already.
+func (r *report) checkChildNames(q *queueDraft) {
+	seen := make(map[string]bool, len(q.children))
+	for _, c := range q.children {
+		if seen[c.name] && c.name != "" {
+			r.add(c, c.at, "V6", fmt.Sprintf("%s has another child %s", q.path(), quote(c.name)),
+				"names must differ by more than case")
+		}
+		seen[c.name] = true
+	}
+}
+
+// checkResourceNames keeps the document within what a partition can count.
+func (r *report) checkResourceNames(p *partitionDraft) {
+	seen := map[string]bool{}
+	r.seeWords(p, seen, p.weights)
+	r.seeQueue(p.root, seen)
+}
+
+func (r *report) seeQueue(q *queueDraft, seen map[string]bool) {
+	all := []*quantities{&q.max, &q.guaranteed}
+	if t := q.template; t != nil {
+		all = append(all, &t.max, &t.guaranteed)
+	}
+	for _, l := range q.limits {
+		all = append(all, &l.max)
+	}
+	for _, x := range all {
+		var words []word
+		for _, name := range sortedKeys(x.n) {
+			words = append(words, word{x.places[name], name})
+		}
+		r.seeWords(q, seen, words)
+	}
+	for _, c := range q.children {
+		r.seeQueue(c, seen)
+	}
+}
+
+func (r *report) seeWords(o owner, seen map[string]bool, words []word) {
+	for _, w := range words {
+		if seen[w.text] {
+			continue
+		}
+		seen[w.text] = true
+		if len(seen) == resources.MaxNames+1 {
+			r.add(o, w.at, "bound-resources", fmt.Sprintf("the partition names more than %d different resources",
+				resources.MaxNames), "")
+		}
+	}
+}
+
+// checkSubmitters warns of a partition that no application can get into.
+func (r *report) checkSubmitters(p *partitionDraft) {
+	if !mayBeSubmittedTo(p.root) {
+		r.add(p.root, p.root.at, "nobody-submits",
+			"no queue has a submitacl or adminacl, so nobody can submit anything",
+			"submitacl: '*' on root lets everybody")
+	}
+}
+
+func mayBeSubmittedTo(q *queueDraft) bool {
+	if !q.submit.IsEmpty() || !q.admin.IsEmpty() || q.aclUnknown {
+		return true
+	}
+	for _, c := range q.children {
+		if mayBeSubmittedTo(c) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,67 @@
+package configs
+
+import (
+	"fmt"
+
+	"github.com/canopy-scheduler/canopy/pkg/placement"
+)
+
+// checkPlacement applies V29: what is fixed about a placement rule must fit the
+// configured queues.
+func (r *report) checkPlacement(p *partitionDraft) {
+	for _, d := range p.rules {
+		if d != nil {
+			r.checkRulePath(p.root, d)
+		}
+	}
+}
+
+// checkRulePath walks the queues that the chain of a rule names for certain: those of
+// the fixed rules it begins with. Whether a missing queue may be created is the rule's
+// own to say, not its parents'.
+func (r *report) checkRulePath(root *queueDraft, d *ruleDraft) {
+	chain := d.chain()
+	var levels []string
+	fixed := 0
+	for ; fixed < len(chain) && chain[fixed].kind == placement.Fixed; fixed++ {
+		if !chain[fixed].usable {
+			return // reported already
+		}
+		below, _ := splitValue(chain[fixed].value.text)
+		levels = append(levels, below...)
+	}
+	if fixed == 0 || !chain[min(fixed, len(chain)-1)].usable {
+		return
+	}
+	last := chain[fixed-1]
+	q := root
+	for _, name := range levels {
+		if !q.isParent() {
+			r.add(last, last.value.at, "V29", fmt.Sprintf("%s is a leaf, so there can be no queue %s below it",
+				q.path(), quote(name)), "")
+			return
+		}
+		child := q.child(name)
+		if child == nil {
+			r.reportMissing(d, last, q, name)
+			return
+		}
+		q = child
+	}
+	switch more := fixed < len(chain); {
+	case more && !q.isParent():
+		r.add(last, last.value.at, "V29", q.path()+" is a leaf, but another rule chooses a queue below it",
+			"give the queue the flag parent: true")
+	case !more && q.isParent():
+		r.add(last, last.value.at, "V29", q.path()+" is a parent, which cannot hold applications",
+			"name a leaf, or make this the parent of another rule")
+	}
+}
+
+func (r *report) reportMissing(top, last *ruleDraft, up *queueDraft, name string) {
+	if top.create {
+		return
+	}
+	hint := "configure the queue, or let the rule create it with create: true"
+	r.add(last, last.value.at, "V29", fmt.Sprintf("%s has no queue %s", up.path(), quote(name)), hint)
+}

@@ -1,0 +1,77 @@
+package configs
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+func FuzzLoad(f *testing.F) {
+	f.Add(Default())
+	for _, name := range []string{"testdata/production.yaml", "testdata/everything-wrong.yaml"} {
+		text, err := os.ReadFile(name)
+		assert.NilError(f, err)
+		f.Add(text)
+	}
+	for _, c := range allBadDocuments() {
+		text, _ := unmark(c.text)
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		c, problems := Load(text)
+		assert.Equal(t, c == nil, problems.HasErrors(), "a config is missing if and only if there are errors")
+		for _, p := range problems {
+			assert.Assert(t, p.Line > 0 && p.Col > 0 && p.Message != "", p.String())
+		}
+		_, again := Load(text)
+		assert.DeepEqual(t, again, problems)
+		if c == nil {
+			return
+		}
+		seen := map[string]bool{}
+		for i := range c.Partitions {
+			p := &c.Partitions[i]
+			assert.Assert(t, !seen[strings.ToLower(p.Name)], "partition names are unique")
+			seen[strings.ToLower(p.Name)] = true
+			assert.Equal(t, p.Root.Name, rootName)
+			assert.Assert(t, p.Root.Parent && p.Root.Max.IsUnlimited() && p.Root.Guaranteed.IsEmpty())
+			mustHold(t, &p.Root, resources.Limit{})
+		}
+	})
+}
+
+// mustHold checks what is true of every queue that Load returns.
+func mustHold(t *testing.T, q *Queue, ceiling resources.Limit) {
+	assert.Assert(t, queuePattern.MatchString(q.Name) && q.Name == strings.ToLower(q.Name), q.Name)
+	assert.Assert(t, q.Parent || len(q.Children) == 0, "only parents have children")
+	assert.Assert(t, q.Parent || q.Template == nil, "only parents have templates")
+	assert.Assert(t, q.PreemptionDelay > 0 && q.BackoffDelay > 0 && q.QuotaDelay >= 0)
+	assert.Assert(t, q.Properties != nil)
+	for name, n := range q.Max.All() {
+		most, bounded := ceiling.Get(name)
+		assert.Assert(t, n >= 0 && (!bounded || n <= most), "max %s of %s is within the ceiling", name, q.Name)
+	}
+	ceiling = ceiling.Tighten(q.Max)
+	for name, n := range q.Guaranteed.All() {
+		most, bounded := ceiling.Get(name)
+		assert.Assert(t, n >= 0 && (!bounded || n <= most), "guaranteed %s of %s is within max", name, q.Name)
+	}
+	for _, l := range q.Limits {
+		assert.Assert(t, len(l.Users)+len(l.Groups) > 0, "a limit is for somebody")
+		assert.Assert(t, l.MaxApplications > 0 || !l.MaxResources.IsUnlimited(), "a limit limits something")
+		assert.Assert(t, q.MaxApplications == 0 || l.MaxApplications <= q.MaxApplications)
+	}
+	seen := map[string]bool{}
+	for i := range q.Children {
+		c := &q.Children[i]
+		assert.Assert(t, !seen[c.Name], "%s is unique among its siblings", c.Name)
+		seen[c.Name] = true
+		bounded := c.MaxApplications > 0 && c.MaxApplications <= q.MaxApplications
+		assert.Assert(t, q.MaxApplications == 0 || bounded, "maxapplications of %s is within its parent's", c.Name)
+		mustHold(t, c, ceiling)
+	}
+}

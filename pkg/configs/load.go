@@ -1,0 +1,76 @@
+package configs
+
+// Options bound what a document may ask for, so that no text can exhaust the program
+// that reads it. A field that is zero has the value of DefaultOptions.
+type Options struct {
+	MaxBytes  int // length of the text
+	MaxQueues int // configured queues, in all partitions together
+	MaxDepth  int // levels of a queue path, root included, and of a placement rule chain
+}
+
+// DefaultOptions are far above what real clusters configure.
+func DefaultOptions() Options {
+	return Options{MaxBytes: 8 << 20, MaxQueues: 100_000, MaxDepth: 64}
+}
+
+// Load reads a document with the default bounds.
+func Load(text []byte) (*Config, Problems) { return LoadWith(text, DefaultOptions()) }
+
+// LoadWith reads and validates a document. The Config is nil if, and only if, one of
+// the problems is an Error; warnings may come with a Config. An empty text is a valid
+// document without partitions (behaviour.md 1.1).
+func LoadWith(text []byte, o Options) (*Config, Problems) {
+	r := &reader{options: o.withDefaults()}
+	partitions := r.read(text)
+	r.check(partitions)
+	problems := r.sorted()
+	if problems.HasErrors() {
+		return nil, problems
+	}
+	c := &Config{Checksum: checksum(text)}
+	for _, p := range partitions {
+		c.Partitions = append(c.Partitions, p.build())
+	}
+	return c, problems
+}
+
+func (o Options) withDefaults() Options {
+	d := DefaultOptions()
+	if o.MaxBytes == 0 {
+		o.MaxBytes = d.MaxBytes
+	}
+	if o.MaxQueues == 0 {
+		o.MaxQueues = d.MaxQueues
+	}
+	if o.MaxDepth == 0 {
+		o.MaxDepth = d.MaxDepth
+	}
+	return o
+}
+
+// check applies the rules that take more than one value to see.
+func (r *report) check(partitions []*partitionDraft) {
+	r.checkPartitionNames(partitions)
+	for _, p := range partitions {
+		r.checkPartitionLimits(p)
+		r.checkQueues(p.root)
+		r.checkGuarantees(p.root)
+		r.checkPlacement(p)
+		r.checkOffsets(p.root)
+		r.checkSubmitters(p)
+		r.checkResourceNames(p)
+	}
+}
+
+// checkQueues applies the rules of one queue, and of a queue and its children.
+func (r *report) checkQueues(q *queueDraft) {
+	r.checkChildNames(q)
+	r.checkMaxApplications(q)
+	r.checkLimits(q, q.limits)
+	r.checkInheritedLimits(q)
+	r.checkQueueProperties(q)
+	r.checkTemplate(q)
+	for _, c := range q.children {
+		r.checkQueues(c)
+	}
+}

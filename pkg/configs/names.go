@@ -1,0 +1,24 @@
+package configs
+
+import (
+	"fmt"
+	"regexp"
+)
+
+const (
+	defaultPartition = "default"
+	rootName         = "root"
+	maxNameLength    = 64 // of one level of a queue path
+)
+
+// The patterns of behaviour.md 1.4. Those of users and groups are in package security.
+var (
+	queuePattern = regexp.MustCompile(fmt.Sprintf(`^[a-zA-Z0-9_:#/@-]{1,%d}$`, maxNameLength))
+	rulePattern  = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
+)
+
+const (
+	queueNameHint = "1 to 64 letters, digits or any of _ : # / @ -"
+	userNameHint  = "a letter or _, then letters, digits or any of : # / _ . @ -, and perhaps a last $"
+	groupNameHint = "a letter or _, then letters, digits or any of : _ . -"
+)

@@ -1,0 +1,156 @@
+package configs
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+)
+
+// The properties of queues (behaviour.md 2.1).
+const (
+	sortPolicyProperty       = "application.sort.policy"
+	sortPriorityProperty     = "application.sort.priority"
+	priorityPolicyProperty   = "priority.policy"
+	priorityOffsetProperty   = "priority.offset"
+	preemptionPolicyProperty = "preemption.policy"
+	preemptionDelayProperty  = "preemption.delay"
+	quotaDelayProperty       = "quota.preemption.delay"
+	backoffProperty          = "application.unschedasks.backoff"
+	backoffDelayProperty     = "application.unschedasks.backoff.delay"
+)
+
+// property says how the text of one property becomes a setting.
+type property struct {
+	name string
+	want string // what a value may be, for people
+	// read changes s and reports whether the text is a value. It leaves s alone
+	// otherwise, so the default stays. It is never asked about an empty text.
+	read func(s *Settings, text string) bool
+}
+
+var properties = []property{
+	{sortPolicyProperty, "fifo, fair or stateaware, in lower case", readSort},
+	{sortPriorityProperty, "enabled or disabled", readPrioritySort},
+	{priorityPolicyProperty, "default or fence", readPriority},
+	{priorityOffsetProperty, "a whole number that fits 32 bits, such as -100", readOffset},
+	{preemptionPolicyProperty, "default, fence or disabled", readPreemption},
+	{preemptionDelayProperty, "a duration above zero, such as 30s", readPreemptionDelay},
+	{quotaDelayProperty, "a duration such as 5m, or 0s for off", readQuotaDelay},
+	{backoffProperty, "a whole number, zero or more", readBackoff},
+	{backoffDelayProperty, "a duration above zero, such as 30s", readBackoffDelay},
+}
+
+func propertyNames() []string {
+	var names []string
+	for _, p := range properties {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+func findProperty(name string) (property, bool) {
+	for _, p := range properties {
+		if p.name == name {
+			return p, true
+		}
+	}
+	return property{}, false
+}
+
+// DefaultSettings are those of a queue without properties.
+func DefaultSettings() Settings { return readSettings(map[string]string{}) }
+
+// readSettings reads resolved properties, which it keeps. A value that is none leaves
+// the default (behaviour.md 2.1); whoever wrote it was warned.
+func readSettings(resolved map[string]string) Settings {
+	s := Settings{
+		PreemptionDelay: 30 * time.Second,
+		BackoffDelay:    30 * time.Second,
+		Properties:      resolved,
+	}
+	for _, p := range properties {
+		if text := resolved[p.name]; text != "" {
+			p.read(&s, text)
+		}
+	}
+	return s
+}
+
+func readSort(s *Settings, text string) bool {
+	policy, ok := policies.ParseSort(text)
+	if ok {
+		s.Sort = policy
+	}
+	return ok
+}
+
+func readPrioritySort(s *Settings, text string) bool {
+	for p := policies.PriorityFirst; p <= policies.PriorityIgnored; p++ {
+		if strings.EqualFold(text, p.String()) {
+			s.PrioritySort = p
+			return true
+		}
+	}
+	return false
+}
+
+func readPriority(s *Settings, text string) bool {
+	for p := policies.PriorityDefault; p <= policies.PriorityFence; p++ {
+		if strings.EqualFold(text, p.String()) {
+			s.Priority = p
+			return true
+		}
+	}
+	return false
+}
+
+func readOffset(s *Settings, text string) bool {
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err == nil {
+		s.Offset = int32(n)
+	}
+	return err == nil
+}
+
+func readPreemption(s *Settings, text string) bool {
+	for p := policies.PreemptDefault; p <= policies.PreemptDisabled; p++ {
+		if strings.EqualFold(text, p.String()) {
+			s.Preemption = p
+			return true
+		}
+	}
+	return false
+}
+
+func readPreemptionDelay(s *Settings, text string) bool { return readDelay(&s.PreemptionDelay, text) }
+
+func readBackoffDelay(s *Settings, text string) bool { return readDelay(&s.BackoffDelay, text) }
+
+func readDelay(to *time.Duration, text string) bool {
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return false
+	}
+	*to = d
+	return true
+}
+
+// readQuotaDelay takes zero for "off", which is how a queue undoes what it inherits.
+func readQuotaDelay(s *Settings, text string) bool {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return false
+	}
+	s.QuotaDelay = d
+	return true
+}
+
+func readBackoff(s *Settings, text string) bool {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err == nil {
+		s.Backoff = n
+	}
+	return err == nil
+}

@@ -1,0 +1,173 @@
+package configs
+
+import (
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+)
+
+func TestSettingsWithoutProperties(t *testing.T) {
+	assert.DeepEqual(t, DefaultSettings(), Settings{
+		PreemptionDelay: 30 * time.Second, BackoffDelay: 30 * time.Second, Properties: map[string]string{},
+	})
+}
+
+func TestPropertiesBecomeSettings(t *testing.T) {
+	want := func(change func(*Settings)) Settings {
+		s := DefaultSettings()
+		change(&s)
+		return s
+	}
+	for _, c := range []struct {
+		name, property, text string
+		want                 Settings
+	}{
+		{"a sort policy", sortPolicyProperty, "fair", want(func(s *Settings) { s.Sort = policies.Fair })},
+		{"stateaware is a policy of its own", sortPolicyProperty, "stateaware",
+			want(func(s *Settings) { s.Sort = policies.StateAware })},
+		{"sort policies are case-sensitive", sortPolicyProperty, "Fair", DefaultSettings()},
+		{"priority can be switched off, in any case", sortPriorityProperty, "DisAbled",
+			want(func(s *Settings) { s.PrioritySort = policies.PriorityIgnored })},
+		{"anything else leaves it on", sortPriorityProperty, "no", DefaultSettings()},
+		{"a priority fence, in any case", priorityPolicyProperty, "FeNce",
+			want(func(s *Settings) { s.Priority = policies.PriorityFence })},
+		{"no other priority policy", priorityPolicyProperty, "disabled", DefaultSettings()},
+		{"the lowest offset", priorityOffsetProperty, "-2147483648",
+			want(func(s *Settings) { s.Offset = -2147483648 })},
+		{"the highest offset", priorityOffsetProperty, "2147483647",
+			want(func(s *Settings) { s.Offset = 2147483647 })},
+		{"an offset with a plus sign", priorityOffsetProperty, "+5", want(func(s *Settings) { s.Offset = 5 })},
+		{"an offset with leading zeroes", priorityOffsetProperty, "007", want(func(s *Settings) { s.Offset = 7 })},
+		{"an offset past 32 bits is none", priorityOffsetProperty, "2147483648", DefaultSettings()},
+		{"an offset with a space is none", priorityOffsetProperty, " 5", DefaultSettings()},
+		{"an offset in hex is none", priorityOffsetProperty, "0x10", DefaultSettings()},
+		{"an offset with an underscore is none", priorityOffsetProperty, "1_000", DefaultSettings()},
+		{"a preemption fence, in any case", preemptionPolicyProperty, "FENCE",
+			want(func(s *Settings) { s.Preemption = policies.PreemptFence })},
+		{"no preemption, in any case", preemptionPolicyProperty, "Disabled",
+			want(func(s *Settings) { s.Preemption = policies.PreemptDisabled })},
+		{"a preemption delay", preemptionDelayProperty, "1m30s",
+			want(func(s *Settings) { s.PreemptionDelay = 90 * time.Second })},
+		{"a preemption delay of zero is none", preemptionDelayProperty, "0s", DefaultSettings()},
+		{"a negative preemption delay is none", preemptionDelayProperty, "-5s", DefaultSettings()},
+		{"a quota preemption delay", quotaDelayProperty, "5m",
+			want(func(s *Settings) { s.QuotaDelay = 5 * time.Minute })},
+		{"a quota preemption delay of zero is off", quotaDelayProperty, "0s", DefaultSettings()},
+		{"a negative quota preemption delay is off", quotaDelayProperty, "-5m", DefaultSettings()},
+		{"a back-off", backoffProperty, "5", want(func(s *Settings) { s.Backoff = 5 })},
+		{"a negative back-off is none", backoffProperty, "-5", DefaultSettings()},
+		{"a back-off delay", backoffDelayProperty, "10s",
+			want(func(s *Settings) { s.BackoffDelay = 10 * time.Second })},
+		{"a delay without a unit is none", backoffDelayProperty, "10", DefaultSettings()},
+		{"an empty text is the default", priorityPolicyProperty, "", DefaultSettings()},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := readSettings(map[string]string{c.property: c.text})
+			c.want.Properties = map[string]string{c.property: c.text}
+			assert.DeepEqual(t, got, c.want)
+		})
+	}
+}
+
+func TestChildrenInheritWhatIsNotAboutTheQueueAlone(t *testing.T) {
+	c, problems := Load([]byte(rootHead + `
+    queues:
+    - name: a
+      properties:
+        priority.policy: fence
+        priority.offset: 100
+        preemption.policy: fence
+        application.sort.priority: disabled
+        application.sort.policy: fair
+        preemption.delay: 5s
+        quota.preemption.delay: 1m
+        application.unschedasks.backoff: 3
+        application.unschedasks.backoff.delay: 2s
+        my.own: kept
+      queues:
+      - name: b
+        queues:
+        - name: c
+          properties:
+            application.sort.priority: Enabled
+            preemption.delay: 7s
+            priority.offset: 7
+    - name: disabled
+      properties: {preemption.policy: Disabled}
+      queues:
+      - name: silent
+      - name: own
+        properties: {preemption.policy: default}
+        queues: [{name: below}]
+`))
+	assert.DeepEqual(t, places(problems), []string{"19:9 property-unknown"})
+
+	b := mustFind(t, c, "root.a.b").Settings
+	assert.DeepEqual(t, b, Settings{
+		Sort: policies.Fair, PrioritySort: policies.PriorityIgnored, PreemptionDelay: 5 * time.Second,
+		QuotaDelay: time.Minute, Backoff: 3, BackoffDelay: 2 * time.Second,
+		Properties: map[string]string{
+			"priority.policy": "default", "priority.offset": "0", "preemption.policy": "default",
+			"application.sort.priority": "disabled", "application.sort.policy": "fair", "preemption.delay": "5s",
+			"quota.preemption.delay": "1m", "application.unschedasks.backoff": "3",
+			"application.unschedasks.backoff.delay": "2s", "my.own": "kept",
+		},
+	})
+	leaf := mustFind(t, c, "root.a.b.c").Settings
+	assert.Equal(t, leaf.PrioritySort, policies.PriorityFirst, "a queue's own value wins")
+	assert.Equal(t, leaf.PreemptionDelay, 7*time.Second)
+	assert.Equal(t, leaf.Offset, int32(7))
+	assert.Equal(t, leaf.Properties["my.own"], "kept")
+
+	assert.DeepEqual(t, mustFind(t, c, "root").Properties, map[string]string{})
+	a := mustFind(t, c, "root.a").Settings
+	assert.Equal(t, a.Priority, policies.PriorityFence)
+	assert.Equal(t, a.Offset, int32(100))
+	assert.Equal(t, a.Preemption, policies.PreemptFence)
+
+	assert.Equal(t, mustFind(t, c, "root.disabled.silent").Preemption, policies.PreemptDisabled)
+	assert.Equal(t, mustFind(t, c, "root.disabled.silent").Properties["preemption.policy"], "Disabled")
+	assert.Equal(t, mustFind(t, c, "root.disabled.own").Preemption, policies.PreemptDefault)
+	assert.Equal(t, mustFind(t, c, "root.disabled.own.below").Preemption, policies.PreemptDefault)
+}
+
+func TestATemplateIsInheritedByParentsAndInheritsNothing(t *testing.T) {
+	c := mustLoad(t, rootHead+`
+    properties: {preemption.policy: disabled}
+    childtemplate:
+      maxapplications: 3
+      properties: {priority.offset: 5, priority.policy: ""}
+      resources:
+        max: {memory: 5}
+    queues:
+    - name: leaf
+    - name: silent
+      parent: true
+    - name: empty
+      parent: true
+      childtemplate: {maxapplications: 0, properties: {}, resources: {max: {}}}
+    - name: own
+      childtemplate: {maxapplications: 7}
+      queues:
+      - name: below
+        parent: true
+`)
+	root := mustFind(t, c, "root").Template
+	assert.Equal(t, root.MaxApplications, uint64(3))
+	assert.Equal(t, root.Max.String(), "≤{memory=5}")
+	assert.Assert(t, root.Guaranteed.IsEmpty())
+	assert.Equal(t, root.Offset, int32(5))
+	assert.Equal(t, root.Preemption, policies.PreemptDefault, "properties of queues do not reach dynamic ones")
+	assert.DeepEqual(t, root.Properties, map[string]string{"priority.offset": "5"})
+
+	assert.Assert(t, mustFind(t, c, "root.leaf").Template == nil)
+	assert.Assert(t, mustFind(t, c, "root.silent").Template == root)
+	assert.Assert(t, mustFind(t, c, "root.empty").Template == root)
+	own := mustFind(t, c, "root.own").Template
+	assert.Equal(t, own.MaxApplications, uint64(7))
+	assert.Assert(t, own.Max.IsUnlimited(), "templates replace each other, they do not merge")
+	assert.Assert(t, mustFind(t, c, "root.own.below").Template == own)
+}

@@ -1,0 +1,141 @@
+package configs
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+)
+
+var (
+	documentKeys  = []string{"partitions", "checksum"}
+	partitionKeys = []string{"name", "queues", "placementrules", "limits", "preemption", "nodesortpolicy",
+		"usergroupresolver"}
+	preemptionKeys = []string{"enabled", "quotapreemptionenabled"}
+	nodeKeys       = []string{"type", "resourceweights"}
+	resolverKeys   = []string{"type"}
+	nodePolicies   = []string{"fair", "binpacking"}
+	resolvers      = []string{"", "os", "ldap", "test"}
+)
+
+// read turns a text into drafts.
+func (r *reader) read(text []byte) []*partitionDraft {
+	if len(text) > r.options.MaxBytes {
+		r.add(nil, at{}, "bound-bytes",
+			fmt.Sprintf("the text is longer than MaxBytes (%d)", r.options.MaxBytes), "")
+		return nil
+	}
+	fields := r.fields(nil, "the document", r.document(text), documentKeys)
+	r.text(nil, "checksum", fields["checksum"])
+	var out []*partitionDraft
+	for _, n := range r.mappings(nil, "partitions", fields["partitions"]) {
+		out = append(out, r.partition(n))
+	}
+	return out
+}
+
+func (r *reader) partition(n *yaml.Node) *partitionDraft {
+	p := &partitionDraft{at: place(n), name: partitionName(peek(n, "name"))}
+	fields := r.fields(p, "a partition", n, partitionKeys)
+	if name := fields["name"]; name != nil {
+		p.at = place(name)
+		r.text(p, "name", name)
+	}
+	p.root = r.tree(p, fields["queues"])
+	for i, x := range r.mappings(p, "placementrules", fields["placementrules"]) {
+		p.rules = append(p.rules, r.rule(p, element("placementrules", i), x, 1))
+	}
+	if l := fields["limits"]; l != nil {
+		p.limitsAt = place(l)
+		p.limits = r.limits(p.root, l)
+	}
+	preemption := r.fields(p, "preemption", fields["preemption"], preemptionKeys)
+	p.preemption = r.flag(p, "enabled", preemption["enabled"], true)
+	p.quotaPreemption = r.flag(p, "quotapreemptionenabled", preemption["quotapreemptionenabled"], false)
+	r.nodeOrder(p, fields["nodesortpolicy"])
+	r.resolver(p, fields["usergroupresolver"])
+	return p
+}
+
+// partitionName gives a partition without a name its name, and the default partition
+// one spelling.
+func partitionName(s string) string {
+	if s == "" || strings.EqualFold(s, defaultPartition) {
+		return defaultPartition
+	}
+	return s
+}
+
+// tree reads the queues of a partition. A single top queue called root is the root, in
+// any case; otherwise all top queues go below a root of our own (V4, L4,
+// behaviour.md 1.2.7).
+func (r *reader) tree(p *partitionDraft, n *yaml.Node) *queueDraft {
+	root := &queueDraft{partition: p, at: p.at, name: rootName, level: 1, maxApplications: count{ok: true}}
+	if isNull(n) {
+		r.add(p, p.at, "V2", `key "queues" is missing`, `write "queues: []" for a partition with only a root queue`)
+		root.aclUnknown = true
+		return root
+	}
+	root.aclUnknown = n.Kind != yaml.SequenceNode
+	top := r.mappings(p, "queues", n)
+	if len(top) == 1 && strings.ToLower(peek(top[0], "name")) == rootName {
+		if q := r.queue(p, nil, top[0]); q != nil {
+			return q
+		}
+		return root
+	}
+	root.children = r.children(root, top)
+	return root
+}
+
+func (r *reader) nodeOrder(p *partitionDraft, n *yaml.Node) {
+	p.nodes = policies.DefaultNodeOrder()
+	if n != nil && n.Kind == yaml.ScalarNode && !isNull(n) {
+		r.add(p, place(n), "yaml-type", "nodesortpolicy must be a mapping, not "+describe(n),
+			"write nodesortpolicy: {type: "+n.Value+"}")
+		return
+	}
+	fields := r.fields(p, "nodesortpolicy", n, nodeKeys)
+	if t := fields["type"]; t != nil {
+		name := r.text(p, "type", t)
+		nodes, ok := policies.ParseNodes(name)
+		if !ok {
+			r.add(p, place(t), "V30", "unknown node sort policy "+quote(name), didYouMean(name, nodePolicies))
+		}
+		p.nodes.Nodes = nodes
+	}
+	weights := r.pairs(p, "resourceweights", fields["resourceweights"])
+	if len(weights) == 0 {
+		return
+	}
+	p.nodes.Weights = nil
+	for _, w := range weights {
+		p.weights = append(p.weights, word{place(w.key), w.name})
+		weight, ok := r.number(p, "the weight of "+quote(w.name), w.value)
+		switch {
+		case ok && weight < 0:
+			r.add(p, place(w.value), "V31", fmt.Sprintf("the weight of %s is negative: %v", quote(w.name), weight),
+				"0 leaves the resource out")
+		case weight > 0:
+			p.nodes.Weights = append(p.nodes.Weights, policies.Weight{Resource: w.name, Weight: weight})
+		}
+	}
+	slices.SortFunc(p.nodes.Weights, func(a, b policies.Weight) int {
+		return cmp.Compare(a.Resource, b.Resource)
+	})
+}
+
+func (r *reader) resolver(p *partitionDraft, n *yaml.Node) {
+	t := r.fields(p, "usergroupresolver", n, resolverKeys)["type"]
+	name := r.text(p, "type", t)
+	if !slices.Contains(resolvers, name) {
+		r.add(p, place(t), "resolver-unknown",
+			"unknown user group resolver "+quote(name)+": users are not resolved", didYouMean(name, resolvers))
+		name = ""
+	}
+	p.resolver = name
+}

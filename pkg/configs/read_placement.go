@@ -1,0 +1,202 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/canopy-scheduler/canopy/pkg/placement"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+var (
+	ruleKeys   = []string{"name", "create", "value", "filter", "parent"}
+	filterKeys = []string{"type", "users", "groups"}
+	ruleNames  = []string{"provided", "user", "fixed", "tag"}
+)
+
+// rule reads a placement rule with its parents, or returns nil when it is past a bound.
+func (r *reader) rule(p *partitionDraft, label string, n *yaml.Node, level int) *ruleDraft {
+	d := &ruleDraft{at: place(n), partition: p, label: label}
+	if level > r.options.MaxDepth {
+		r.add(p, d.at, "bound-depth", fmt.Sprintf("placement rules are nested deeper than MaxDepth (%d levels)",
+			r.options.MaxDepth), "")
+		return nil
+	}
+	fields := r.fields(d, "a placement rule", n, ruleKeys)
+	if name := fields["name"]; name != nil {
+		d.at = place(name)
+	}
+	d.kind, d.usable = r.ruleKind(d, r.text(d, "name", fields["name"]))
+	d.create = r.flag(d, "create", fields["create"], false)
+	d.value = word{d.at, r.text(d, "value", fields["value"])}
+	if v := fields["value"]; v != nil {
+		d.value.at = place(v)
+	}
+	d.filter = r.filter(d, fields["filter"])
+	if up := fields["parent"]; !isNull(up) {
+		d.parent = r.rule(p, label+".parent", up, level+1)
+		d.usable = d.usable && d.parent != nil
+	}
+	if d.usable {
+		d.usable = r.ruleValue(d)
+	}
+	return d
+}
+
+// ruleKind finds the rule of a name, in any case. Upstream learns of an unknown one
+// when it is too late to refuse the document (L3).
+func (r *reader) ruleKind(d *ruleDraft, name string) (placement.Kind, bool) {
+	if !rulePattern.MatchString(name) {
+		message := "placement rule name " + quote(name) + " is not legal"
+		if name == "" {
+			message = "the placement rule has no name"
+		}
+		r.add(d, d.at, "V26", message, "one of "+strings.Join(ruleNames, ", "))
+		return 0, false
+	}
+	for k := placement.Provided; k <= placement.Tag; k++ {
+		if strings.EqualFold(name, k.String()) {
+			return k, true
+		}
+	}
+	hint := didYouMean(name, ruleNames)
+	switch {
+	case strings.EqualFold(name, "recovery"):
+		hint = "recovery always comes last by itself and cannot be configured"
+	case hint == "":
+		hint = "one of " + strings.Join(ruleNames, ", ")
+	}
+	r.add(d, d.at, "L3", "unknown placement rule "+quote(name), hint)
+	return 0, false
+}
+
+// ruleValue reports whether a rule has the value that its kind needs (L3).
+func (r *reader) ruleValue(d *ruleDraft) bool {
+	switch d.kind {
+	case placement.Tag:
+		if d.value.text == "" {
+			r.add(d, d.value.at, "L3", "a tag rule needs the name of a tag as value", "")
+			return false
+		}
+	case placement.Fixed:
+		return r.fixedValue(d)
+	}
+	return true
+}
+
+func (r *reader) fixedValue(d *ruleDraft) bool {
+	d.value.text = strings.ToLower(d.value.text)
+	if d.value.text == "" {
+		r.add(d, d.value.at, "L3", "a fixed rule needs a queue as value", "")
+		return false
+	}
+	levels, qualified := splitValue(d.value.text)
+	for _, name := range levels {
+		if !queuePattern.MatchString(name) {
+			r.add(d, d.value.at, "L3", "the value has the illegal queue name "+quote(name), queueNameHint)
+			return false
+		}
+	}
+	if qualified && d.parent != nil {
+		r.add(d, d.value.at, "L3",
+			fmt.Sprintf("the value %s begins at root, so the rule cannot have a parent rule", quote(d.value.text)),
+			"drop the parent rule, or the root")
+		return false
+	}
+	return true
+}
+
+// splitValue takes the value of a fixed rule apart into levels below root or below the
+// parent rule. Only root itself and what begins with "root." begins at root; upstream
+// takes rootfoo for that, too, and panics later (behaviour.md 7.3).
+func splitValue(value string) (levels []string, qualified bool) {
+	if value == rootName {
+		return nil, true
+	}
+	below, qualified := strings.CutPrefix(value, rootName+".")
+	return strings.Split(below, "."), qualified
+}
+
+// filter reads whom a rule is for (behaviour.md 7.4).
+func (r *reader) filter(d *ruleDraft, n *yaml.Node) placement.Filter {
+	var f placement.Filter
+	fields := r.fields(d, "filter", n, filterKeys)
+	switch kind := r.text(d, "type", fields["type"]); strings.ToLower(kind) {
+	case "", "allow":
+	case "deny": // in any case: upstream's DENY passes validation and then allows
+		f.Deny = true
+	default:
+		r.add(d, place(fields["type"]), "V27", "unknown filter type "+quote(kind), "allow or deny")
+	}
+	f.Users, f.UserPattern = r.filterNames(d, "users", fields["users"], security.IsUserName)
+	f.Groups, f.GroupPattern = r.filterNames(d, "groups", fields["groups"], security.IsGroupName)
+	return f
+}
+
+// expressionCharacters tell a regular expression from a name (behaviour.md 1.4).
+const expressionCharacters = `^$*+?()[{}|`
+
+// longestExpression bounds the work of compiling and matching one.
+const longestExpression = 1000
+
+// filterNames reads a list of a filter. A single element may be a regular expression;
+// in a longer list every element is a plain name, legal or not.
+func (r *reader) filterNames(
+	d *ruleDraft, what string, n *yaml.Node, legal func(string) bool,
+) ([]string, *regexp.Regexp) {
+	list := r.words(d, what, n)
+	if len(list) == 1 {
+		return r.filterName(d, what, list[0], legal)
+	}
+	var names []string
+	for _, w := range list {
+		names = append(names, w.text)
+		if !legal(w.text) {
+			r.add(d, w.at, "filter-name",
+				fmt.Sprintf("%s has the name %s, which nobody can have", what, quote(w.text)),
+				"an expression must be the only element of its list")
+		}
+	}
+	return names, nil
+}
+
+// filterName applies V28.
+func (r *reader) filterName(
+	d *ruleDraft, what string, w word, legal func(string) bool,
+) ([]string, *regexp.Regexp) {
+	if !strings.ContainsAny(w.text, expressionCharacters) {
+		if !legal(w.text) {
+			r.add(d, w.at, "V28",
+				fmt.Sprintf("%s: %s is neither a legal name nor an expression", what, quote(w.text)), "")
+		}
+		return []string{w.text}, nil
+	}
+	if len(w.text) > longestExpression {
+		r.add(d, w.at, "V28",
+			fmt.Sprintf("%s: %s is longer than %d bytes", what, quote(w.text), longestExpression), "")
+		return nil, nil
+	}
+	e, err := regexp.Compile(w.text)
+	if err == nil {
+		return nil, e
+	}
+	reason := ""
+	if wrong := (*syntax.Error)(nil); errors.As(err, &wrong) {
+		reason = ": " + wrong.Code.String()
+	}
+	r.add(d, w.at, "V28", fmt.Sprintf("%s: %s is not a regular expression%s", what, quote(w.text), reason),
+		expressionHint(w.text))
+	return nil, nil
+}
+
+func expressionHint(text string) string {
+	if text == "*" {
+		return "a filter without names is for everybody"
+	}
+	return ""
+}

@@ -1,0 +1,217 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+var (
+	queueKeys = []string{"name", "parent", "resources", "maxapplications", "properties", "adminacl", "submitacl",
+		"childtemplate", "queues", "limits"}
+	resourceKeys = []string{"guaranteed", "max"}
+	templateKeys = []string{"maxapplications", "properties", "resources"}
+)
+
+// children reads a list of queues, without those past a bound.
+func (r *reader) children(up *queueDraft, list []*yaml.Node) []*queueDraft {
+	var out []*queueDraft
+	for _, n := range list {
+		if q := r.queue(up.partition, up, n); q != nil {
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+// queue reads a queue and what is below it, or returns nil when it is past a bound.
+func (r *reader) queue(p *partitionDraft, up *queueDraft, n *yaml.Node) *queueDraft {
+	q := &queueDraft{at: place(n), partition: p, up: up, level: 1, name: strings.ToLower(peek(n, "name"))}
+	if up != nil {
+		q.level = up.level + 1
+	}
+	if !r.inBounds(q) {
+		return nil
+	}
+	fields := r.fields(q, "a queue", n, queueKeys)
+	if name := fields["name"]; name != nil {
+		q.at = place(name)
+		r.text(q, "name", name)
+	}
+	r.checkName(q)
+	q.parent = r.flag(q, "parent", fields["parent"], false)
+	q.max, q.guaranteed = r.resources(q, "resources", fields["resources"], "quantity")
+	if up == nil {
+		r.dropRootResources(q)
+	}
+	q.maxApplications = r.count(q, "maxapplications", fields["maxapplications"])
+	q.settings = r.settings(q, "properties", fields["properties"])
+	q.admin = r.acl(q, "adminacl", fields["adminacl"])
+	q.submit = r.acl(q, "submitacl", fields["submitacl"])
+	q.template = r.template(q, fields["childtemplate"])
+	q.limits = r.limits(q, fields["limits"])
+	q.children = r.children(q, r.mappings(q, "queues", fields["queues"]))
+	return q
+}
+
+func (r *reader) inBounds(q *queueDraft) bool {
+	if q.level > r.options.MaxDepth {
+		r.add(q.up, q.at, "bound-depth", fmt.Sprintf("queues are nested deeper than MaxDepth (%d levels)",
+			r.options.MaxDepth), "")
+		return false
+	}
+	if r.queues++; r.queues > r.options.MaxQueues {
+		if r.queues == r.options.MaxQueues+1 {
+			r.add(q, q.at, "bound-queues", fmt.Sprintf("there are more than MaxQueues (%d) queues",
+				r.options.MaxQueues), "")
+		}
+		return false
+	}
+	return true
+}
+
+// checkName applies V5. Root is root, whatever its case (behaviour.md 1.2.8).
+func (r *reader) checkName(q *queueDraft) {
+	switch {
+	case q.name == "":
+		r.add(q, q.at, "V5", "the queue has no name", queueNameHint)
+	case !queuePattern.MatchString(q.name):
+		r.add(q, q.at, "V5", "queue name "+quote(q.name)+" is not legal", queueNameHint)
+	}
+}
+
+// dropRootResources applies V3: the size of the cluster is root's max, and an empty
+// map would be a second answer. What was written is dropped, so that nothing else is
+// measured against it.
+func (r *reader) dropRootResources(root *queueDraft) {
+	for _, x := range []struct {
+		key string
+		q   *quantities
+	}{{"guaranteed", &root.guaranteed}, {"max", &root.max}} {
+		if x.q.set {
+			r.add(root, x.q.at, "V3", "the root queue cannot have "+x.key+" resources",
+				"root always has what the nodes of the cluster have; set it on a queue below")
+			*x.q = quantities{}
+		}
+	}
+}
+
+// resources reads a mapping with max and guaranteed.
+func (r *reader) resources(o owner, what string, n *yaml.Node, rule string) (max, guaranteed quantities) {
+	fields := r.fields(o, what, n, resourceKeys)
+	return r.quantities(o, "max", fields["max"], rule), r.quantities(o, "guaranteed", fields["guaranteed"], rule)
+}
+
+// quantities reads resource quantities. The rule is the one that a quantity which
+// cannot be read breaks.
+func (r *reader) quantities(o owner, what string, n *yaml.Node, rule string) quantities {
+	if isNull(n) {
+		return quantities{}
+	}
+	q := quantities{at: place(n), set: true, n: map[string]resources.Quantity{},
+		places: map[string]at{}, texts: map[string]string{}}
+	for _, p := range r.pairs(o, what, n) {
+		q.places[p.name] = place(p.value)
+		text := r.text(o, fmt.Sprintf("%s %s", what, quote(p.name)), p.value)
+		q.texts[p.name] = text
+		amount, err := resources.Parse(p.name, text)
+		switch {
+		case err == nil:
+			q.n[p.name] = amount
+			continue
+		case isText(p.value):
+			r.add(o, place(p.value), rule, fmt.Sprintf("%s %s: %s", what, quote(p.name), refusal(text, err)),
+				quantityHint(p.name, text, err))
+		}
+		q.broken = true
+	}
+	return q
+}
+
+// refusal says what is wrong with a quantity without repeating a long text.
+func refusal(text string, err error) string {
+	for _, reason := range []error{resources.ErrSuffix, resources.ErrOverflow} {
+		if errors.Is(err, reason) {
+			return fmt.Sprintf("%s in %s", reason, quote(text))
+		}
+	}
+	if strings.TrimSpace(text) == "" {
+		return "the quantity is missing"
+	}
+	return fmt.Sprintf("%s %s", resources.ErrNotAQuantity, quote(text))
+}
+
+func quantityHint(resource, text string, err error) string {
+	switch {
+	case errors.Is(err, resources.ErrOverflow):
+		return "the largest is 2^63-1, for vcore in thousandths"
+	case errors.Is(err, resources.ErrSuffix) && strings.HasSuffix(strings.TrimSpace(text), "m"):
+		return "only vcore has thousandths; did you mean M or Mi?"
+	case resource == resources.VCore:
+		return "whole cores such as 2, or thousandths such as 500m"
+	}
+	return "a whole number, perhaps with one of k M G T P E Ki Mi Gi Ti Pi Ei"
+}
+
+// settings reads properties. Empty values are as good as missing ones.
+func (r *reader) settings(o owner, what string, n *yaml.Node) []setting {
+	var out []setting
+	for _, p := range r.pairs(o, what, n) {
+		value := r.text(o, fmt.Sprintf("%s %s", what, quote(p.name)), p.value)
+		out = append(out, setting{word{place(p.key), p.name}, word{place(p.value), value}})
+	}
+	return out
+}
+
+func (r *reader) acl(q *queueDraft, key string, n *yaml.Node) security.ACL {
+	text := r.text(q, key, n)
+	acl, illegal, err := security.ParseACL(text)
+	q.aclUnknown = q.aclUnknown || err != nil
+	switch {
+	case errors.Is(err, security.ErrManyLists):
+		r.add(q, place(n), "V7", fmt.Sprintf("%s %s has more than two lists", key, quote(text)),
+			"users, one space, groups; the names of a list are separated by commas without spaces")
+	case errors.Is(err, security.ErrLeadingSpace):
+		r.add(q, place(n), "L1", fmt.Sprintf("%s %s begins with a space but has two lists", key, quote(text)),
+			"drop the space; it stands for an empty list of users")
+	}
+	for _, name := range illegal {
+		message, hint := fmt.Sprintf("%s has the illegal name %s, which is ignored", key, quote(name)), userNameHint
+		switch {
+		case name == "":
+			message = key + " has an empty name in a list, which is ignored"
+			hint = "separate names by commas without spaces; a space ends the users and begins the groups"
+		case name == "*":
+			hint = "* must be the only name of its list"
+		case security.IsUserName(name):
+			hint = groupNameHint
+		}
+		r.add(q, place(n), "acl-name", message, hint)
+	}
+	return acl
+}
+
+// template reads a child template, or returns nil when it is empty (behaviour.md 3.2).
+func (r *reader) template(q *queueDraft, n *yaml.Node) *templateDraft {
+	if isNull(n) {
+		return nil
+	}
+	fields := r.fields(q, "childtemplate", n, templateKeys)
+	t := &templateDraft{at: place(n)}
+	t.maxApplications = r.count(q, "childtemplate maxapplications", fields["maxapplications"])
+	for _, s := range r.settings(q, "childtemplate properties", fields["properties"]) {
+		if s.name.text != "" && s.value.text != "" {
+			t.settings = append(t.settings, s)
+		}
+	}
+	t.max, t.guaranteed = r.resources(q, "childtemplate resources", fields["resources"], "L2")
+	if t.isEmpty() {
+		return nil
+	}
+	return t
+}

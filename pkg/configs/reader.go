@@ -1,0 +1,226 @@
+package configs
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"gopkg.in/yaml.v3"
+)
+
+// reader turns YAML nodes into drafts. It reports what is wrong and reads on; a node
+// that is missing or null gives the zero value of what was wanted.
+type reader struct {
+	report
+	options Options
+	queues  int // read so far
+}
+
+// pair is one entry of a mapping.
+type pair struct {
+	name       string
+	key, value *yaml.Node
+}
+
+// fields returns the values of a mapping that has fixed keys. Unknown ones are errors:
+// a misspelt key would silently do nothing.
+func (r *reader) fields(o owner, what string, n *yaml.Node, known []string) map[string]*yaml.Node {
+	out := map[string]*yaml.Node{}
+	for _, p := range r.pairs(o, what, n) {
+		if slices.Contains(known, p.name) {
+			out[p.name] = p.value
+			continue
+		}
+		hint := didYouMean(p.name, known)
+		if h, ok := keyHints[p.name]; hint == "" && ok {
+			hint = h
+		}
+		r.add(o, place(p.key), "yaml-unknown-key", fmt.Sprintf("unknown key %s in %s", quote(p.name), what), hint)
+	}
+	return out
+}
+
+// keyHints help with keys that are well known but not where they were written.
+var keyHints = map[string]string{
+	"statedumpfilepath": "it was removed; a state dump is read over REST",
+	"max":               `it belongs into "resources"`,
+	"guaranteed":        `it belongs into "resources"`,
+	"queues":            "queues nest inside queues, and the first level is in a partition",
+	"priority.offset":   `it belongs into "properties"`,
+	"priority.policy":   `it belongs into "properties"`,
+	"preemption.policy": `it belongs into "properties"`,
+	"preemption.delay":  `it belongs into "properties"`,
+}
+
+// pairs returns the entries of a mapping in the order of the document, without those
+// whose key is there already.
+func (r *reader) pairs(o owner, what string, n *yaml.Node) []pair {
+	if isNull(n) {
+		return nil
+	}
+	if n.Kind != yaml.MappingNode || n.Tag != "!!map" {
+		r.wrongType(o, what, n, "a mapping")
+		return nil
+	}
+	var out []pair
+	seen := make(map[string]bool, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i]
+		if !isText(key) {
+			r.wrongType(o, "a key of "+what, key, "a text")
+			continue
+		}
+		name := textOf(key)
+		if seen[name] {
+			r.add(o, place(key), "yaml-duplicate-key", fmt.Sprintf("key %s is twice in %s", quote(name), what), "")
+			continue
+		}
+		seen[name] = true
+		out = append(out, pair{name, key, n.Content[i+1]})
+	}
+	return out
+}
+
+// list returns the elements of a list.
+func (r *reader) list(o owner, what string, n *yaml.Node) []*yaml.Node {
+	if isNull(n) {
+		return nil
+	}
+	if n.Kind != yaml.SequenceNode || n.Tag != "!!seq" {
+		r.wrongType(o, what, n, "a list")
+		return nil
+	}
+	return n.Content
+}
+
+// mappings returns the elements of a list of mappings. One that is null is an empty
+// mapping, which breaks rules of its own.
+func (r *reader) mappings(o owner, what string, n *yaml.Node) []*yaml.Node {
+	var out []*yaml.Node
+	for _, x := range r.list(o, what, n) {
+		if isNull(x) || x.Kind == yaml.MappingNode {
+			out = append(out, x)
+		} else {
+			r.wrongType(o, "an element of "+what, x, "a mapping")
+		}
+	}
+	return out
+}
+
+// text returns a text. Numbers and booleans are texts too, as they were written.
+func (r *reader) text(o owner, what string, n *yaml.Node) string {
+	if n == nil {
+		return ""
+	}
+	if !isText(n) {
+		r.wrongType(o, what, n, "a text")
+		return ""
+	}
+	return textOf(n)
+}
+
+// words returns a list of texts.
+func (r *reader) words(o owner, what string, n *yaml.Node) []word {
+	var out []word
+	for _, x := range r.list(o, what, n) {
+		out = append(out, word{place(x), r.text(o, "an element of "+what, x)})
+	}
+	return out
+}
+
+// flag returns a boolean, with what it is when it is not written.
+func (r *reader) flag(o owner, what string, n *yaml.Node, missing bool) bool {
+	if isNull(n) {
+		return missing
+	}
+	var b bool
+	if n.Kind != yaml.ScalarNode || n.Decode(&b) != nil {
+		r.wrongType(o, what, n, "true or false")
+		return missing
+	}
+	return b
+}
+
+// count returns a number of applications: whole and not negative.
+func (r *reader) count(o owner, what string, n *yaml.Node) count {
+	if isNull(n) {
+		return count{ok: true}
+	}
+	c := count{at: place(n)}
+	if n.Kind != yaml.ScalarNode || n.Tag != "!!int" || n.Decode(&c.n) != nil {
+		r.wrongType(o, what, n, "a whole number, zero or more")
+		return c
+	}
+	c.ok = true
+	return c
+}
+
+// number returns a weight. It may be negative, but not infinite or undefined.
+func (r *reader) number(o owner, what string, n *yaml.Node) (f float64, ok bool) {
+	numeric := n.Kind == yaml.ScalarNode && (n.Tag == "!!int" || n.Tag == "!!float")
+	if !numeric || n.Decode(&f) != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+		r.wrongType(o, what, n, "a number")
+		return 0, false
+	}
+	return f, true
+}
+
+func (r *reader) wrongType(o owner, what string, n *yaml.Node, want string) {
+	r.add(o, place(n), "yaml-type", fmt.Sprintf("%s must be %s, not %s", what, want, describe(n)), "")
+}
+
+func describe(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	}
+	switch n.Tag {
+	case "!!null":
+		return "nothing"
+	case "!!str":
+		return "the text " + quote(n.Value)
+	case "!!int", "!!float", "!!bool", "!!timestamp":
+		return quote(n.Value)
+	}
+	return "a value with the tag " + quote(n.Tag)
+}
+
+func isNull(n *yaml.Node) bool {
+	return n == nil || n.Kind == yaml.ScalarNode && n.Tag == "!!null"
+}
+
+// isText reports whether n can be read as a text: any plain value can, but one with a
+// tag of its own, such as !!binary, is not what its text says.
+func isText(n *yaml.Node) bool {
+	if n.Kind != yaml.ScalarNode {
+		return false
+	}
+	return slices.Contains([]string{"!!str", "!!int", "!!float", "!!bool", "!!timestamp", "!!null"}, n.Tag)
+}
+
+func textOf(n *yaml.Node) string {
+	if isNull(n) {
+		return ""
+	}
+	return n.Value
+}
+
+// peek returns the text of one key of a mapping, without reporting anything: the
+// owner of problems needs its name before it can own any.
+func peek(n *yaml.Node, name string) string {
+	if isNull(n) || n.Kind != yaml.MappingNode {
+		return ""
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if key := n.Content[i]; isText(key) && textOf(key) == name && isText(n.Content[i+1]) {
+			return textOf(n.Content[i+1])
+		}
+	}
+	return ""
+}
+
+// element is the name of the i-th element of a list, for paths.
+func element(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }

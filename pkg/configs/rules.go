@@ -1,0 +1,145 @@
+package configs
+
+import "slices"
+
+// RuleInfo describes one thing that a Problem can be about.
+type RuleInfo struct {
+	ID       string // stable: it may be looked up, or filtered by
+	Severity Severity
+	Summary  string
+}
+
+// Rules lists every rule, in the order below. V and L rules have the numbers of
+// behaviour.md 1.5 and 1.6. Four of those describe what happens and cannot be broken:
+// V4 and V8 (a root queue is added), V10 (limits of a partition are root's) and L4 (a
+// root in another case is root).
+//
+//	yaml-syntax         error    the text is not YAML
+//	yaml-type           error    a value is of another kind than its key wants
+//	yaml-unknown-key    error    a mapping has a key that does not exist
+//	yaml-duplicate-key  error    a mapping has a key twice
+//	yaml-alias          error    anchors, aliases and merge keys are refused
+//	bound-bytes         error    the text is longer than MaxBytes
+//	bound-queues        error    there are more queues than MaxQueues
+//	bound-depth         error    queues or placement rules are nested deeper than MaxDepth
+//	bound-properties    error    a queue has too many properties, inherited ones included
+//	bound-resources     error    a partition names too many different resources
+//	quantity            error    a quantity of max or guaranteed cannot be read
+//	V1                  error    partition names are unique in any case
+//	V2                  error    a partition has the key queues
+//	V3                  error    root has neither max nor guaranteed
+//	V5                  error    queue names are legal
+//	V6                  error    names of siblings are unique in any case
+//	V7                  error    an access list has at most two lists
+//	V9                  error    limits of a partition and of its root are the same
+//	V11                 error    a limit is for some user or group
+//	V12                 error    names in limits are legal
+//	V13                 error    nobody has two limits in one queue
+//	V14                 error    the wildcard is the last of the limits of a queue
+//	V15                 error    a wildcard group follows a named group
+//	V16                 error    maxresources can be read, and some are above zero
+//	V17                 error    a limit limits something
+//	V18                 error    maxapplications of a limit are within those of the queue
+//	V19                 error    maxresources of a limit are within the max of the queue
+//	V20                 error    maxresources of a limit are within those of the queues above
+//	V21                 error    maxapplications of a limit are within those of the queues above
+//	V22                 error    guaranteed is within max
+//	V23                 error    max is within the max of the queues above
+//	V24                 error    the guarantees of children are within guarantee and max
+//	V25                 error    maxapplications are within those of the parent
+//	V26                 error    names of placement rules are legal
+//	V27                 error    the type of a filter is allow or deny
+//	V28                 error    the only element of a filter's list is a name or an expression
+//	V29                 error    a fixed placement rule leads to a place that can be
+//	V30                 error    the node sort policy exists
+//	V31                 error    weights of resources are not negative
+//	L1                  error    an access list with two lists does not begin with a space
+//	L2                  error    a quantity of a child template can be read
+//	L3                  error    a placement rule exists and has the value it needs
+//	bound-problems      warning  there are more problems than are listed
+//	yaml-documents      warning  documents after the first are not read
+//	property-unknown    warning  a property does not exist and has no effect
+//	property-value      warning  a property has a malformed value; the default is used
+//	stateaware-parent   warning  stateaware has no effect on a parent
+//	offset-system       warning  offsets lift work of users to priorities of the system
+//	zero-resources      warning  max or guaranteed with nothing but zeroes counts as not set
+//	resolver-unknown    warning  the type of usergroupresolver does not exist
+//	acl-name            warning  an access list has a name that nobody can have
+//	filter-name         warning  a filter has a name that nobody can have
+//	template-leaf       warning  a child template has no effect on a leaf
+//	fair-raw            warning  fair without a guarantee compares plain numbers
+//	nobody-submits      warning  no queue of a partition has an access list
+//
+// offset-system takes 1,000,000,000, the highest priority a user's class can have, adds
+// the offsets from a leaf upwards, and speaks up where that reaches 2,000,000,000, the
+// lowest priority of the system's classes. A fence shows its offset alone; there it
+// speaks up above 1,000,000,000, which is where Kubernetes' reserved range begins.
+func Rules() []RuleInfo { return slices.Clone(rules) }
+
+var rules = []RuleInfo{
+	{"yaml-syntax", Error, "the text is not YAML"},
+	{"yaml-type", Error, "a value is of another kind than its key wants"},
+	{"yaml-unknown-key", Error, "a mapping has a key that does not exist"},
+	{"yaml-duplicate-key", Error, "a mapping has a key twice"},
+	{"yaml-alias", Error, "anchors, aliases and merge keys are refused"},
+	{"bound-bytes", Error, "the text is longer than MaxBytes"},
+	{"bound-queues", Error, "there are more queues than MaxQueues"},
+	{"bound-depth", Error, "queues or placement rules are nested deeper than MaxDepth"},
+	{"bound-properties", Error, "a queue has too many properties, inherited ones included"},
+	{"bound-resources", Error, "a partition names too many different resources"},
+	{"quantity", Error, "a quantity of max or guaranteed cannot be read"},
+	{"V1", Error, "partition names are unique in any case"},
+	{"V2", Error, "a partition has the key queues"},
+	{"V3", Error, "root has neither max nor guaranteed"},
+	{"V5", Error, "queue names are legal"},
+	{"V6", Error, "names of siblings are unique in any case"},
+	{"V7", Error, "an access list has at most two lists"},
+	{"V9", Error, "limits of a partition and of its root are the same"},
+	{"V11", Error, "a limit is for some user or group"},
+	{"V12", Error, "names in limits are legal"},
+	{"V13", Error, "nobody has two limits in one queue"},
+	{"V14", Error, "the wildcard is the last of the limits of a queue"},
+	{"V15", Error, "a wildcard group follows a named group"},
+	{"V16", Error, "maxresources can be read, and some are above zero"},
+	{"V17", Error, "a limit limits something"},
+	{"V18", Error, "maxapplications of a limit are within those of the queue"},
+	{"V19", Error, "maxresources of a limit are within the max of the queue"},
+	{"V20", Error, "maxresources of a limit are within those of the queues above"},
+	{"V21", Error, "maxapplications of a limit are within those of the queues above"},
+	{"V22", Error, "guaranteed is within max"},
+	{"V23", Error, "max is within the max of the queues above"},
+	{"V24", Error, "the guarantees of children are within guarantee and max"},
+	{"V25", Error, "maxapplications are within those of the parent"},
+	{"V26", Error, "names of placement rules are legal"},
+	{"V27", Error, "the type of a filter is allow or deny"},
+	{"V28", Error, "the only element of a filter's list is a name or an expression"},
+	{"V29", Error, "a fixed placement rule leads to a place that can be"},
+	{"V30", Error, "the node sort policy exists"},
+	{"V31", Error, "weights of resources are not negative"},
+	{"L1", Error, "an access list with two lists does not begin with a space"},
+	{"L2", Error, "a quantity of a child template can be read"},
+	{"L3", Error, "a placement rule exists and has the value it needs"},
+	{"bound-problems", Warning, "there are more problems than are listed"},
+	{"yaml-documents", Warning, "documents after the first are not read"},
+	{"property-unknown", Warning, "a property does not exist and has no effect"},
+	{"property-value", Warning, "a property has a malformed value; the default is used"},
+	{"stateaware-parent", Warning, "stateaware has no effect on a parent"},
+	{"offset-system", Warning, "offsets lift work of users to priorities of the system"},
+	{"zero-resources", Warning, "max or guaranteed with nothing but zeroes counts as not set"},
+	{"resolver-unknown", Warning, "the type of usergroupresolver does not exist"},
+	{"acl-name", Warning, "an access list has a name that nobody can have"},
+	{"filter-name", Warning, "a filter has a name that nobody can have"},
+	{"template-leaf", Warning, "a child template has no effect on a leaf"},
+	{"fair-raw", Warning, "fair without a guarantee compares plain numbers"},
+	{"nobody-submits", Warning, "no queue of a partition has an access list"},
+}
+
+// severityOf is the severity of a rule. Every rule has only one.
+func severityOf(id string) Severity {
+	for _, x := range rules {
+		if x.ID == id {
+			return x.Severity
+		}
+	}
+	panic("configs: rule " + id + " is not in the table")
+}

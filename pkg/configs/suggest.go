@@ -1,0 +1,67 @@
+package configs
+
+import (
+	"fmt"
+	"strings"
+)
+
+// longestSuggestion bounds the texts that are compared: nothing we know is longer.
+const longestSuggestion = 64
+
+// didYouMean is a hint at the known word nearest to what was written, or empty. Case,
+// hyphens and underscores do not count, so submitACL and max-applications are found.
+func didYouMean(written string, known []string) string {
+	if len(written) > longestSuggestion {
+		return ""
+	}
+	w := plain(written)
+	best, bestEdits := "", 4
+	for _, k := range known {
+		limit := min(bestEdits, 1+max(1, len(k)/4))
+		if len(w)-len(k) >= limit || len(k)-len(w) >= limit {
+			continue // more edits than that
+		}
+		if n := edits(w, k); n < limit {
+			best, bestEdits = k, n
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("did you mean %q?", best)
+}
+
+var separators = strings.NewReplacer("-", "", "_", "", " ", "")
+
+// plain is how known words are spelled: lower case, in one piece.
+func plain(s string) string { return separators.Replace(strings.ToLower(s)) }
+
+// edits is how many bytes have to be added, dropped or changed to turn a into b.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			changed := diagonal
+			if a[i] != b[j] {
+				changed++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(changed, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// quote shows a text of the document in a message, shortened when it is long.
+func quote(s string) string {
+	const longest = 80
+	if len(s) > longest {
+		s = strings.ToValidUTF8(s[:longest], "") + "..."
+	}
+	return fmt.Sprintf("%q", s)
+}

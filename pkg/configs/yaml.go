@@ -1,0 +1,136 @@
+package configs
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"regexp"
+	"strconv"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+)
+
+// document parses the text and returns the top node of its first document, or nil
+// when there is nothing to read. Aliases and anchors are not in it any more.
+func (r *reader) document(text []byte) *yaml.Node {
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	var first, second yaml.Node
+	err := d.Decode(&first)
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	if err != nil {
+		r.addSyntax(text, err)
+		return nil
+	}
+	if err := d.Decode(&second); err == nil && !isNull(second.Content[0]) {
+		r.add(nil, place(second.Content[0]), "yaml-documents", "only the first document of the text is read",
+			"remove the line --- above and what it separates")
+	}
+	top := first.Content[0]
+	r.dropAliases(top)
+	return top
+}
+
+var (
+	syntaxText   = regexp.MustCompile(`^yaml: (?:line (\d+): )?(?s:(.*))$`)
+	anchorError  = regexp.MustCompile(`^unknown anchor '(?s:(.*))' referenced$`)
+	grammarError = regexp.MustCompile(`^(did not find expected (['<]|key|node)|found undefined tag handle)`)
+)
+
+// addSyntax reports why the text could not be parsed. The parser gives up at the first
+// such problem, names no column, and for some no line either.
+func (r *reader) addSyntax(text []byte, err error) {
+	m := syntaxText.FindStringSubmatch(err.Error())
+	if m == nil {
+		r.add(nil, at{}, "yaml-syntax", err.Error(), "")
+		return
+	}
+	line, message := 1, m[2]
+	if n, err := strconv.Atoi(m[1]); err == nil {
+		line = n
+	}
+	switch {
+	case grammarError.MatchString(message):
+		// The parser counts these from zero, and they may show where the part that it
+		// cannot make sense of begins.
+		if m[1] != "" {
+			line++
+		}
+		r.add(nil, at{line, 1}, "yaml-syntax", message, "look for the mistake around this line")
+	case m[1] != "":
+		r.add(nil, at{line, 1}, "yaml-syntax", message, tabHint(text, line))
+	case anchorError.MatchString(message):
+		name := anchorError.FindStringSubmatch(message)[1]
+		where := position(text, bytes.Index(text, []byte("*"+name)))
+		r.add(nil, where, "yaml-alias", "alias "+quote("*"+name)+" is not allowed", aliasHint)
+	default:
+		r.add(nil, position(text, bytes.IndexFunc(text, unreadable)), "yaml-syntax", message, "")
+	}
+}
+
+func unreadable(c rune) bool {
+	return c == utf8.RuneError || c == 0x7f || c < ' ' && c != '\n' && c != '\t' && c != '\r'
+}
+
+func position(text []byte, offset int) at {
+	if offset < 0 {
+		return at{1, 1}
+	}
+	before := text[:offset]
+	line := before[bytes.LastIndexByte(before, '\n')+1:]
+	return at{1 + bytes.Count(before, []byte("\n")), 1 + utf8.RuneCount(line)}
+}
+
+// tabHint finds the usual reason why a line that looks fine is not.
+func tabHint(text []byte, line int) string {
+	lines := bytes.SplitN(text, []byte("\n"), line+1)
+	if line > len(lines) {
+		return ""
+	}
+	indent, _, _ := bytes.Cut(lines[line-1], bytes.TrimLeft(lines[line-1], " \t"))
+	if !bytes.ContainsRune(indent, '\t') {
+		return ""
+	}
+	return "the line is indented with a tab; YAML allows only spaces"
+}
+
+// dropAliases reports the anchors, aliases and merge keys below n and takes aliases
+// and merges out of the tree, so nothing can refer to anything and the size of the
+// tree is bounded by the size of the text.
+func (r *reader) dropAliases(n *yaml.Node) {
+	if n.Anchor != "" {
+		r.add(nil, place(n), "yaml-alias", "anchor "+quote("&"+n.Anchor)+" is not allowed", aliasHint)
+	}
+	group := 1
+	if n.Kind == yaml.MappingNode {
+		group = 2
+	}
+	var kept []*yaml.Node
+	for i := 0; i+group <= len(n.Content); i += group {
+		if nodes := n.Content[i : i+group]; !r.refersElsewhere(nodes) {
+			kept = append(kept, nodes...)
+		}
+	}
+	n.Content = kept
+	for _, c := range kept {
+		r.dropAliases(c)
+	}
+}
+
+const aliasHint = "write the value out where it is used"
+
+func (r *reader) refersElsewhere(nodes []*yaml.Node) bool {
+	for _, n := range nodes {
+		switch {
+		case n.Kind == yaml.AliasNode:
+			r.add(nil, place(n), "yaml-alias", "alias "+quote("*"+n.Value)+" is not allowed", aliasHint)
+			return true
+		case n.Kind == yaml.ScalarNode && n.Tag == "!!merge":
+			r.add(nil, place(n), "yaml-alias", "merge key << is not allowed", aliasHint)
+			return true
+		}
+	}
+	return false
+}

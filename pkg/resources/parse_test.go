@@ -1,0 +1,116 @@
+package resources
+
+import (
+	"errors"
+	"math"
+	"math/big"
+	"regexp"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+func TestParseReadsQuantities(t *testing.T) {
+	for _, c := range []struct {
+		name, resource, text string
+		want                 Quantity
+	}{
+		{"a plain number", "memory", "10", 10},
+		{"zero", "memory", "0", 0},
+		{"leading zeroes", "memory", "007", 7},
+		{"white space around it", "memory", " \t10\n", 10},
+		{"white space before the suffix", "memory", "10 Mi", 10 << 20},
+		{"k", "memory", "1k", 1e3}, {"M", "memory", "1M", 1e6}, {"G", "memory", "1G", 1e9},
+		{"T", "memory", "1T", 1e12}, {"P", "memory", "1P", 1e15}, {"E", "memory", "1E", 1e18},
+		{"Ki", "memory", "1Ki", 1 << 10}, {"Mi", "memory", "1Mi", 1 << 20}, {"Gi", "memory", "1Gi", 1 << 30},
+		{"Ti", "memory", "1Ti", 1 << 40}, {"Pi", "memory", "1Pi", 1 << 50}, {"Ei", "memory", "1Ei", 1 << 60},
+		{"cores are counted in thousandths", VCore, "10", 10_000},
+		{"thousandths of a core", VCore, "500m", 500},
+		{"thousands of cores", VCore, "2k", 2_000_000},
+		{"other resources count pieces", "nvidia.com/gpu", "8", 8},
+		{"the largest", "memory", "9223372036854775807", math.MaxInt64},
+		{"the largest in thousandths", VCore, "9223372036854775807m", math.MaxInt64},
+		{"nothing of the largest unit", VCore, "0Ei", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := Parse(c.resource, c.text)
+			assert.NilError(t, err)
+			assert.Equal(t, got, c.want)
+		})
+	}
+}
+
+func TestParseRefusesTheRest(t *testing.T) {
+	for _, c := range []struct {
+		name, resource, text string
+		want                 error
+	}{
+		{"nothing", "memory", "", ErrNotAQuantity},
+		{"white space", "memory", "  ", ErrNotAQuantity},
+		{"a suffix alone", "memory", "Mi", ErrNotAQuantity},
+		{"a minus sign", "memory", "-1", ErrNotAQuantity},
+		{"a plus sign", "memory", "+1", ErrNotAQuantity},
+		{"a fraction", "memory", "1.5", ErrNotAQuantity},
+		{"an exponent", "memory", "1e3", ErrNotAQuantity},
+		{"hex", "memory", "0x10", ErrNotAQuantity},
+		{"an underscore", "memory", "1_000", ErrNotAQuantity},
+		{"digits of another script", "memory", "١", ErrNotAQuantity},
+		{"a word", "memory", "lots", ErrNotAQuantity},
+		{"K, which is k", "memory", "1K", ErrSuffix},
+		{"ki, which is Ki", "memory", "1ki", ErrSuffix},
+		{"mi, which is Mi", "memory", "1mi", ErrSuffix},
+		{"two suffixes", "memory", "1kM", ErrSuffix},
+		{"thousandths of anything but a core", "memory", "500m", ErrSuffix},
+		{"one more than the largest", "memory", "9223372036854775808", ErrOverflow},
+		{"more than 64 bits", "memory", "99999999999999999999999", ErrOverflow},
+		{"a product past the largest", "memory", "8Ei", ErrOverflow},
+		{"cores past the largest", VCore, "9223372036854776", ErrOverflow},
+		{"cores in a unit past the largest", VCore, "1Ei", ErrOverflow},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := Parse(c.resource, c.text)
+			assert.ErrorIs(t, err, c.want)
+			assert.Equal(t, got, Quantity(0))
+			assert.Assert(t, strings.Contains(err.Error(), c.text))
+		})
+	}
+}
+
+// grammar is behaviour.md 1.3 once more, as one expression.
+var grammar = regexp.MustCompile(`^([0-9]+)[ \t]*(|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|m)$`)
+
+// slowly reads a quantity with arithmetic that cannot overflow.
+func slowly(resource, text string) (Quantity, bool) {
+	m := grammar.FindStringSubmatch(strings.TrimSpace(text))
+	if m == nil || m[2] == "m" && resource != VCore {
+		return 0, false
+	}
+	n, _ := new(big.Int).SetString(m[1], 10)
+	if m[2] != "m" {
+		n.Mul(n, new(big.Int).SetUint64(multipliers[m[2]]))
+		if resource == VCore {
+			n.Mul(n, big.NewInt(1000))
+		}
+	}
+	return Quantity(n.Int64()), n.IsInt64()
+}
+
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{"10", "500m", " 7 Gi ", "9223372036854775807", "8Ei", "1.5", "-1", "0Ei", ""} {
+		f.Add("memory", text)
+		f.Add(VCore, text)
+	}
+	f.Fuzz(func(t *testing.T, resource, text string) {
+		got, err := Parse(resource, text)
+		want, ok := slowly(resource, text)
+		assert.Equal(t, err == nil, ok, "%q of %q: %v", text, resource, err)
+		if err != nil {
+			known := errors.Is(err, ErrNotAQuantity) || errors.Is(err, ErrSuffix) || errors.Is(err, ErrOverflow)
+			assert.Assert(t, known && got == 0, "%v", err)
+			return
+		}
+		assert.Equal(t, got, want)
+		assert.Assert(t, got >= 0)
+	})
+}

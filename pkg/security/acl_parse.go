@@ -1,0 +1,71 @@
+package security
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Reasons the text of an access list is refused.
+var (
+	ErrManyLists    = errors.New("access list has more than two lists")                 // V7
+	ErrLeadingSpace = errors.New("access list begins with a space but names two lists") // L1
+)
+
+// The names of behaviour.md 1.4. Access lists have the same as limits and filters:
+// upstream's narrower ones make service accounts impossible to name (9.1).
+var (
+	userPattern  = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9:#/_.@-]*\$?$`)
+	groupPattern = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9:_.-]*$`)
+)
+
+// IsUserName reports whether somebody can have this name.
+func IsUserName(s string) bool { return userPattern.MatchString(s) }
+
+// IsGroupName reports whether a group can have this name.
+func IsGroupName(s string) bool { return groupPattern.MatchString(s) }
+
+// ParseACL reads an access list as queues.yaml writes it: users, white space, groups,
+// with commas between names (behaviour.md 9.1). Any amount of white space is as good
+// as one space. White space in front stands for an empty list of users, so " dev" is
+// the group dev. A list that is exactly "*" allows everybody; an empty text, nobody.
+// Illegal names can match nobody; they are left out and returned.
+func ParseACL(text string) (acl ACL, illegal []string, err error) {
+	lists := strings.Fields(text)
+	onlyGroups := strings.TrimLeftFunc(text, unicode.IsSpace) != text
+	switch {
+	case len(lists) > 2:
+		return ACL{}, nil, ErrManyLists
+	case len(lists) == 2 && onlyGroups:
+		return ACL{}, nil, ErrLeadingSpace
+	case len(lists) == 0:
+		return ACL{}, nil, nil
+	case slices.Contains(lists, "*"):
+		return Everyone(), nil, nil
+	case onlyGroups:
+		acl.groups, illegal = legalNames(lists[0], IsGroupName)
+		return acl, illegal, nil
+	}
+	acl.users, illegal = legalNames(lists[0], IsUserName)
+	if len(lists) == 2 {
+		groups, more := legalNames(lists[1], IsGroupName)
+		acl.groups, illegal = groups, append(illegal, more...)
+	}
+	return acl, illegal, nil
+}
+
+// IsEmpty reports whether the list allows nobody.
+func (a ACL) IsEmpty() bool { return !a.everyone && len(a.users) == 0 && len(a.groups) == 0 }
+
+func legalNames(list string, legal func(string) bool) (names, illegal []string) {
+	for name := range strings.SplitSeq(list, ",") {
+		if legal(name) {
+			names = append(names, name)
+		} else {
+			illegal = append(illegal, name)
+		}
+	}
+	return names, illegal
+}
