@@ -1,0 +1,105 @@
+package rmproxy
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"google.golang.org/protobuf/proto"
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+)
+
+// Whatever bytes arrive: the door does not panic, the core neither, every answer can be
+// marshalled, and the books balance. A message is taken twice, because the second time
+// most of its names are known.
+func fuzz(t *testing.T, conf *configs.Config, m request, bytes []byte) {
+	if proto.Unmarshal(bytes, m) != nil {
+		t.Skip("gRPC would not let this in")
+	}
+	p := New(Options{Config: conf})
+	defer p.Close()
+	open := func(*session) *session { return newSession(p, "rm") }
+	assert.NilError(t, p.enlist(&si.RegisterResourceManagerRequest{RmID: "rm"}, open))
+	s := p.current()
+	s.take(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}})
+	s.take(&si.ApplicationRequest{New: []*si.AddApplicationRequest{newApp("app", "root.a")}})
+	s.take(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k1", "app"), newAsk("k2", "app")}})
+	for range 2 {
+		s.take(m)
+		speaksOld(m)
+		for _, name := range p.cluster.Partitions() {
+			l, _ := p.cluster.Partition(name)
+			assert.NilError(t, l.Check(context.Background()))
+			_, err := l.Snapshot(context.Background())
+			assert.NilError(t, err)
+		}
+	}
+	for _, b := range s.boxes {
+		for batch := b.take(); batch != nil; batch = b.take() {
+			_, err := proto.Marshal(s.message(batch))
+			assert.NilError(t, err)
+			b.done()
+		}
+	}
+}
+
+// seeds adds messages to a corpus.
+func seeds(f *testing.F, messages ...proto.Message) *configs.Config {
+	f.Helper()
+	for _, m := range messages {
+		bytes, err := proto.Marshal(m)
+		assert.NilError(f, err)
+		f.Add(bytes)
+	}
+	conf, problems := configs.Load([]byte(twoPartitions))
+	assert.Assert(f, conf != nil, "%v", problems)
+	return conf
+}
+
+func FuzzNodeRequest(f *testing.F) {
+	m := &si.NodeRequest{RmID: "rm"}
+	for action := range si.NodeInfo_ActionFromRM_name {
+		n := nodeCreated("n1")
+		n.Action, n.Attributes = si.NodeInfo_ActionFromRM(action), map[string]string{"si/node-partition": "gpu"}
+		m.Nodes = append(m.Nodes, n)
+	}
+	huge := nodeCreated("n2")
+	huge.SchedulableResource = someOf(math.MaxInt64, math.MinInt64)
+	gone := &si.NodeInfo{NodeID: "n1", Action: si.NodeInfo_DECOMISSION}
+	conf := seeds(f, m, &si.NodeRequest{Nodes: []*si.NodeInfo{huge, huge, gone}})
+	f.Fuzz(func(t *testing.T, bytes []byte) { fuzz(t, conf, &si.NodeRequest{}, bytes) })
+}
+
+func FuzzApplicationRequest(f *testing.F) {
+	gang := newApp("gang", "root.b")
+	gang.PlaceholderAsk, gang.GangSchedulingStyle, gang.ExecutionTimeoutMilliSeconds = someOf(1, 1), "Hard", -1
+	gang.Ugi, gang.Tags = nil, map[string]string{
+		"application.create.force": "true", "namespace": "x", "namespace.resourcequota": "{}",
+	}
+	conf := seeds(f, &si.ApplicationRequest{
+		RmID: "rm", New: []*si.AddApplicationRequest{gang, newApp("app", "root..")},
+		Remove: []*si.RemoveApplicationRequest{{ApplicationID: "app", PartitionName: "[rm]default"}, {}},
+	})
+	f.Fuzz(func(t *testing.T, bytes []byte) { fuzz(t, conf, &si.ApplicationRequest{}, bytes) })
+}
+
+func FuzzAllocationRequest(f *testing.F) {
+	resize, foreign := newAsk("k1", "app"), newAsk("f", "")
+	report, daemon := newAsk("k3", "app"), newAsk("k4", "app")
+	resize.ResourcePerAlloc = someOf(math.MaxInt64, 1)
+	foreign.NodeID, foreign.AllocationTags = "n1", map[string]string{"foreign": "static", "creationTime": "1"}
+	report.NodeID, report.Placeholder, report.TaskGroupName = "n1", true, "tg"
+	daemon.AllocationTags = map[string]string{requiredNodeTag: "n1"}
+	daemon.PreemptionPolicy = &si.PreemptionPolicy{AllowPreemptSelf: true}
+	conf := seeds(f,
+		&si.AllocationRequest{RmID: "rm", Allocations: []*si.Allocation{resize, foreign, report, daemon}},
+		&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{AllocationsToRelease: []*si.AllocationRelease{
+			{ApplicationID: "app", AllocationKey: "k1", TerminationType: 3}, {AllocationKey: "f"},
+			{ApplicationID: "app", TerminationType: 99}, {PartitionName: "gpu", ApplicationID: "app"},
+		}}},
+	)
+	f.Fuzz(func(t *testing.T, bytes []byte) { fuzz(t, conf, &si.AllocationRequest{}, bytes) })
+}

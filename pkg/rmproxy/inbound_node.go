@@ -1,0 +1,74 @@
+package rmproxy
+
+import (
+	"fmt"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// takeNodes turns a node message into commands (behaviour.md 10.6).
+func (s *session) takeNodes(m *si.NodeRequest) {
+	o := &orders{s: s}
+	for _, n := range m.GetNodes() {
+		if n == nil {
+			s.log.Warn("a node message holds an entry without a node")
+			continue
+		}
+		if err := o.node(n); err != nil {
+			o.refuseNode(n, err)
+		}
+	}
+	o.send()
+}
+
+func (o *orders) node(n *si.NodeInfo) error {
+	if err := checkID("node ID", n.NodeID); err != nil {
+		return err
+	}
+	partition := n.Attributes[common.NodePartition]
+	l := o.lot(partition)
+	if l == nil {
+		return fmt.Errorf("failed to find partition %s for node %s", clip(o.s.bareName(partition)), n.NodeID)
+	}
+	id := objects.NodeID(n.NodeID)
+	switch n.Action {
+	case si.NodeInfo_CREATE, si.NodeInfo_CREATE_DRAIN:
+		total, err := amounts(n.SchedulableResource)
+		if err != nil {
+			return err
+		}
+		l.add(scheduler.AddNode{
+			Node: id, Total: total, Attributes: o.s.keep(n.Attributes),
+			Schedulable: n.Action == si.NodeInfo_CREATE,
+		})
+	case si.NodeInfo_UPDATE:
+		total, err := amounts(n.SchedulableResource)
+		if err != nil {
+			return err
+		}
+		l.add(scheduler.SetCapacity{Node: id, Total: total})
+	case si.NodeInfo_DRAIN_NODE:
+		l.add(scheduler.SetSchedulable{Node: id, Schedulable: false})
+	case si.NodeInfo_DRAIN_TO_SCHEDULABLE:
+		l.add(scheduler.SetSchedulable{Node: id, Schedulable: true})
+	case si.NodeInfo_DECOMISSION:
+		l.add(scheduler.RemoveNode{Node: id})
+	default:
+		return fmt.Errorf("unknown action %d", n.Action)
+	}
+	return nil
+}
+
+// refuseNode answers a node that was to be created; for the other actions the
+// interface has no answer.
+func (o *orders) refuseNode(n *si.NodeInfo, err error) {
+	if n.Action == si.NodeInfo_CREATE || n.Action == si.NodeInfo_CREATE_DRAIN {
+		o.refuse(scheduler.NodeRejected{Node: objects.NodeID(wireID(n.NodeID)), Reason: err.Error()})
+		return
+	}
+	o.s.refused(n.Action.String()+" of node", n.NodeID, err)
+}

@@ -1,0 +1,361 @@
+package rmproxy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+)
+
+// shim is a callback that writes down what it hears.
+type shim struct {
+	mu       sync.Mutex
+	heard    []string
+	inside   int // calls under way; never more than one
+	overlaps bool
+	predict  func(key, node string) error
+	during   func(what string) // runs inside a call
+	fail     error             // what every call returns
+}
+
+func (s *shim) hear(format string, args ...any) error {
+	what := fmt.Sprintf(format, args...)
+	s.mu.Lock()
+	s.inside++
+	s.overlaps = s.overlaps || s.inside > 1
+	s.heard = append(s.heard, what)
+	s.mu.Unlock()
+	if s.during != nil {
+		s.during(what)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.inside--
+	return s.fail
+}
+
+func (s *shim) all() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.heard)
+}
+
+func (s *shim) UpdateNode(m *si.NodeResponse) error {
+	return s.hear("nodes +%d -%d", len(m.Accepted), len(m.Rejected))
+}
+
+func (s *shim) UpdateApplication(m *si.ApplicationResponse) error {
+	states := ""
+	for _, u := range m.Updated {
+		states += " " + u.State
+	}
+	return s.hear("applications +%d -%d%s", len(m.Accepted), len(m.Rejected), states)
+}
+
+func (s *shim) UpdateAllocation(m *si.AllocationResponse) error {
+	text := "allocations"
+	for _, x := range m.New {
+		text += fmt.Sprintf(" %s@%s", x.AllocationKey, x.NodeID)
+	}
+	for _, x := range m.Released {
+		text += fmt.Sprintf(" -%s", x.AllocationKey)
+	}
+	for _, x := range m.RejectedAllocations {
+		text += fmt.Sprintf(" !%s", x.AllocationKey)
+	}
+	return s.hear("%s", text)
+}
+
+func (s *shim) Predicates(m *si.PredicatesArgs) error {
+	s.mu.Lock()
+	s.heard = append(s.heard, fmt.Sprintf("fits %s@%s allocate=%v", m.AllocationKey, m.NodeID, m.Allocate))
+	predict := s.predict
+	s.mu.Unlock()
+	if predict == nil {
+		return nil
+	}
+	return predict(m.AllocationKey, m.NodeID)
+}
+
+func (s *shim) PreemptionPredicates(*si.PreemptionPredicatesArgs) *si.PreemptionPredicatesResponse {
+	return nil
+}
+func (s *shim) SendEvent([]*si.EventRecord)                                              {}
+func (s *shim) UpdateContainerSchedulingState(*si.UpdateContainerSchedulingStateRequest) {}
+
+// linked is a core that a test links, with the RM "rm" registered.
+type linked struct {
+	*InProcess
+	t    *testing.T
+	logs *observer.ObservedLogs
+}
+
+func link(t *testing.T, s *shim) *linked {
+	t.Helper()
+	core, logs := observer.New(zapcore.DebugLevel)
+	d := &linked{NewInProcess(Options{Log: zap.New(core)}), t, logs}
+	t.Cleanup(d.Stop)
+	d.register(s)
+	return d
+}
+
+func (d *linked) register(s *shim) {
+	d.t.Helper()
+	_, err := d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", Config: queues}, s)
+	assert.NilError(d.t, err)
+}
+
+func (d *linked) nodes(ids ...string) {
+	d.t.Helper()
+	m := &si.NodeRequest{RmID: "rm"}
+	for _, id := range ids {
+		m.Nodes = append(m.Nodes, nodeCreated(id))
+	}
+	assert.NilError(d.t, d.UpdateNode(m))
+}
+
+func (d *linked) app() {
+	d.t.Helper()
+	assert.NilError(d.t, d.UpdateApplication(&si.ApplicationRequest{
+		RmID: "rm", New: []*si.AddApplicationRequest{newApp("app", "root.a")},
+	}))
+}
+
+func (d *linked) asks(keys ...string) {
+	d.t.Helper()
+	m := &si.AllocationRequest{RmID: "rm"}
+	for _, key := range keys {
+		m.Allocations = append(m.Allocations, newAsk(key, "app"))
+	}
+	assert.NilError(d.t, d.UpdateAllocation(m))
+}
+
+func TestALinkedShimHearsInOrderBeforeItIsAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &shim{}
+		// Every answer takes its time; nobody may be asked or told anything meanwhile.
+		s.during = func(string) { time.Sleep(time.Second) }
+		d := link(t, s)
+		d.nodes("n1")
+		d.app()
+		synctest.Wait()
+		d.asks("k1", "k2")
+		time.Sleep(time.Minute)
+		assert.DeepEqual(t, s.all(), []string{
+			"nodes +1 -0",
+			"applications +1 -0",
+			"applications +0 -0 Accepted",
+			"fits k1@n1 allocate=true",
+			"applications +0 -0 Running",
+			"allocations k1@n1",
+			"fits k2@n1 allocate=true",
+			"allocations k2@n1",
+		})
+		assert.Assert(t, !s.overlaps)
+	})
+}
+
+func TestAShimMayRefuseANode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &shim{}
+		refuses := true
+		s.predict = func(_, node string) error {
+			if refuses || node != "n2" {
+				return errors.New("a taint")
+			}
+			return nil
+		}
+		d := link(t, s)
+		d.nodes("n1", "n2", "n3")
+		d.app()
+		d.asks("k")
+		synctest.Wait()
+		assert.Assert(t, !slices.Contains(s.all(), "allocations k@n2"))
+		s.mu.Lock()
+		refuses = false
+		s.heard = nil
+		s.mu.Unlock()
+		time.Sleep(2 * time.Second) // a refusal is not for ever
+		got := s.all()
+		assert.Assert(t, slices.Contains(got, "fits k@n1 allocate=true"), "%v", got)
+		assert.Assert(t, slices.Contains(got, "allocations k@n2"), "%v", got)
+		assert.Assert(t, !slices.Contains(got, "fits k@n3 allocate=true"), "nobody asks beyond the first yes: %v", got)
+	})
+}
+
+func TestUpdateCallsFailAtOnceOnlyForStrangers(t *testing.T) {
+	d := NewInProcess(Options{})
+	defer d.Stop()
+	want := `received AllocationRequest, but RmID="rm" not registered`
+	assert.ErrorContains(t, d.UpdateAllocation(&si.AllocationRequest{RmID: "rm"}), want)
+	assert.ErrorIs(t, d.UpdateNode(&si.NodeRequest{}), ErrNotRegistered)
+	assert.ErrorIs(t, d.UpdateApplication(nil), ErrNotRegistered)
+	assert.ErrorIs(t, d.UpdateNode(nil), ErrNotRegistered)
+	assert.ErrorIs(t, d.UpdateAllocation(nil), ErrNotRegistered)
+	assert.ErrorIs(t, d.UpdateConfiguration(nil), ErrNotRegistered)
+	assert.ErrorContains(t, d.UpdateConfiguration(&si.UpdateConfigurationRequest{RmID: "rm"}),
+		"update of configuration failed: RM rm has no active partitions, make sure it is registered")
+	_, err := d.RegisterResourceManager(nil, &shim{})
+	assert.ErrorIs(t, err, ErrRequest)
+	_, err = d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm"}, nil)
+	assert.ErrorIs(t, err, ErrRequest)
+	_, err = d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "r\xffm"}, &shim{})
+	assert.ErrorIs(t, err, ErrRequest)
+}
+
+func TestNilElementsAreNoNews(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &shim{}
+		d := link(t, s)
+		bare := &si.NodeInfo{NodeID: "n", Action: si.NodeInfo_CREATE, SchedulableResource: &si.Resource{
+			Resources: map[string]*si.Quantity{"memory": nil},
+		}}
+		assert.NilError(t, d.UpdateNode(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{nil, bare}}))
+		assert.NilError(t, d.UpdateApplication(&si.ApplicationRequest{
+			RmID: "rm", New: []*si.AddApplicationRequest{nil}, Remove: []*si.RemoveApplicationRequest{nil},
+		}))
+		assert.NilError(t, d.UpdateAllocation(&si.AllocationRequest{
+			RmID: "rm", Allocations: []*si.Allocation{nil, {}},
+			Releases: &si.AllocationReleasesRequest{AllocationsToRelease: []*si.AllocationRelease{nil}},
+		}))
+		synctest.Wait()
+		got := s.all()
+		slices.Sort(got) // the door itself answers the last, beside the core
+		assert.DeepEqual(t, got, []string{"allocations !", "nodes +1 -0"})
+	})
+}
+
+func TestInvalidUTF8IsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &shim{}
+		d := link(t, s)
+		d.nodes("n\xff1")
+		d.asks("k\xff")
+		synctest.Wait()
+		assert.DeepEqual(t, s.all(), []string{"nodes +0 -1", "allocations !k?"})
+	})
+}
+
+func TestAShimMayReuseItsMessages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := link(t, &shim{})
+		node := nodeCreated("n1")
+		node.Attributes = map[string]string{"a": "b"}
+		assert.NilError(t, d.UpdateNode(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{node}}))
+		node.Attributes["a"] = "changed"
+		synctest.Wait()
+		l, _ := d.Cluster().Partition("default")
+		view, err := l.Snapshot(t.Context())
+		assert.NilError(t, err)
+		assert.Equal(t, view.Nodes[0].Attributes["a"], "b")
+	})
+}
+
+func TestACallbackMayCallBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &shim{fail: errors.New("no use for it")}
+		var d *linked
+		s.during = func(what string) {
+			if what == "nodes +1 -0" {
+				d.app()
+			}
+			if what == "applications +1 -0" {
+				d.asks("k")
+			}
+		}
+		d = link(t, s)
+		d.nodes("n1")
+		synctest.Wait()
+		assert.Assert(t, slices.Contains(s.all(), "allocations k@n1"), "%v", s.all())
+		assert.Assert(t, d.logs.FilterMessage("the shim failed to take an answer").Len() > 0)
+	})
+}
+
+func TestALinkedShimMayRegisterAgainWhileACallIsStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stuck := make(chan struct{})
+		older := &shim{during: func(string) { <-stuck }}
+		d := link(t, older)
+		d.nodes("n1")
+		synctest.Wait() // the first call is under way
+
+		newer := &shim{}
+		d.register(newer)
+		d.nodes("n1")
+		synctest.Wait()
+		assert.Equal(t, len(newer.all()), 0, "calls are strictly one after the other")
+		close(stuck)
+		synctest.Wait()
+		assert.DeepEqual(t, newer.all(), []string{"nodes +1 -0"})
+		assert.DeepEqual(t, older.all(), []string{"nodes +1 -0"})
+	})
+}
+
+func TestAConfigurationCanBeReplaced(t *testing.T) {
+	d := link(t, &shim{})
+	update := func(config string, extra map[string]string) error {
+		return d.UpdateConfiguration(&si.UpdateConfigurationRequest{RmID: "rm", Config: config, ExtraConfig: extra})
+	}
+	assert.NilError(t, update(twoPartitions, map[string]string{"a": "1"}))
+	assert.DeepEqual(t, d.Cluster().Partitions(), []string{"default", "gpu"})
+	err := update("partitions: [{queues: [{name: root, submitACL: x}, {name: a.b}]}]", map[string]string{"a": "2"})
+	assert.ErrorContains(t, err, "update of configuration failed: ")
+	assert.ErrorIs(t, err, ErrConfig)
+	assert.ErrorContains(t, err, "submitACL")
+	assert.ErrorContains(t, err, "a.b")
+	got, _ := d.Registration()
+	assert.Equal(t, got.ExtraConfig["a"], "1", "that of a refused configuration does not count")
+	assert.NilError(t, update(queues, nil))
+	assert.DeepEqual(t, d.Cluster().Partitions(), []string{"default"})
+	assert.NilError(t, update("", nil))
+	want, _ := configs.Load(configs.Default())
+	assert.Equal(t, d.Cluster().Config().Checksum, want.Checksum)
+}
+
+func TestAConfigurationThatIsInTheWayIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := link(t, &shim{})
+		d.app()
+		synctest.Wait()
+		const parent = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, parent: true}]}]}]"
+		err := d.UpdateConfiguration(&si.UpdateConfigurationRequest{RmID: "rm", Config: parent})
+		assert.ErrorContains(t, err, "root.a")
+		assert.ErrorContains(t, err, "cannot become a parent")
+	})
+}
+
+func TestStopWaitsForTheLastCallAndIsFinal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stuck, stopped := make(chan struct{}), make(chan struct{})
+		d := link(t, &shim{during: func(string) { <-stuck }})
+		d.nodes("n1")
+		synctest.Wait()
+		go func() {
+			d.Stop()
+			close(stopped)
+		}()
+		synctest.Wait()
+		select {
+		case <-stopped:
+			t.Fatal("a call is still under way")
+		default:
+		}
+		assert.ErrorIs(t, d.UpdateNode(&si.NodeRequest{RmID: "rm"}), ErrClosed)
+		close(stuck)
+		<-stopped
+		d.Stop()
+		_, err := d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm"}, &shim{})
+		assert.ErrorIs(t, err, ErrClosed)
+	})
+}

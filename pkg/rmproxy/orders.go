@@ -1,0 +1,66 @@
+package rmproxy
+
+import (
+	"go.uber.org/zap"
+
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// orders are the commands of one message. Each partition gets its part at once, so
+// that nothing comes in between: an RM relies on a message being taken as a whole.
+type orders struct {
+	s     *session
+	lots  []*lot   // in the order in which the message names them
+	wrong []saying // answers to what no partition needs to hear
+}
+
+type lot struct {
+	partition string
+	loop      *loop.Loop
+	cmds      []scheduler.Command
+}
+
+// lot finds the orders for a partition. nil: there is no such partition.
+func (o *orders) lot(name string) *lot {
+	bare := o.s.bareName(name)
+	for _, l := range o.lots {
+		if l.partition == bare {
+			return l
+		}
+	}
+	bare, to, ok := o.s.partition(name)
+	if !ok {
+		return nil
+	}
+	l := &lot{partition: bare, loop: to}
+	o.lots = append(o.lots, l)
+	return l
+}
+
+func (l *lot) add(cmd scheduler.Command) { l.cmds = append(l.cmds, cmd) }
+
+// refuse answers an element of the message that cannot become a command.
+func (o *orders) refuse(e scheduler.Effect) { o.wrong = append(o.wrong, saying{effect: e}) }
+
+// refused logs an element that cannot become a command, and that the interface has no
+// answer for.
+func (s *session) refused(what, name string, err error) {
+	s.log.Warn("refused", zap.String("what", what+" "+clip(name)), zap.Error(err))
+}
+
+// send gives the orders to the partitions, unless the session is over.
+func (o *orders) send() {
+	s := o.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended() {
+		return
+	}
+	for _, said := range o.wrong {
+		s.boxes[listOf(said.effect).kind()].put(said)
+	}
+	for _, l := range o.lots {
+		l.loop.Send(l.cmds...)
+	}
+}

@@ -1,0 +1,149 @@
+package rmproxy
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"google.golang.org/protobuf/proto"
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// effects is one of each effect that an RM hears, as large as it can get.
+func effects() []scheduler.Effect {
+	id, long := strings.Repeat("x", maxID), strings.Repeat("r", 10*maxReason)
+	names := map[string]resources.Quantity{}
+	for i := range resources.MaxNames {
+		names[fmt.Sprintf("%s%04d", strings.Repeat("n", maxID-4), i)] = resources.Quantity(1<<62 + i)
+	}
+	return []scheduler.Effect{
+		scheduler.NodeAccepted{Node: objects.NodeID(id)},
+		scheduler.NodeRejected{Node: objects.NodeID(id), Reason: long},
+		scheduler.ApplicationAccepted{App: objects.AppID(id)},
+		scheduler.ApplicationRejected{App: objects.AppID(id), Reason: long},
+		scheduler.ApplicationUpdated{App: objects.AppID(id), State: objects.Accepted},
+		scheduler.AskRejected{App: objects.AppID(id), Key: objects.AllocationKey(id), Reason: long},
+		scheduler.Allocated{Node: objects.NodeID(id), Ask: &objects.Ask{
+			Key: objects.AllocationKey(id), App: objects.AppID(id), TaskGroup: id, Placeholder: true, Originator: true,
+			Amounts: resources.FromMap(names), Policy: objects.PreemptionPolicy{Sent: true, Self: true, Other: true},
+		}},
+		scheduler.Released{App: objects.AppID(id), Key: objects.AllocationKey(id), Type: 4, Message: long},
+	}
+}
+
+// There is no list of all effects to be had from the compiler, so the source is asked.
+func TestEveryEffectHasItsMessage(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "../scheduler/effect.go", nil, 0)
+	assert.NilError(t, err)
+	var want []string
+	for _, d := range file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Name.Name == "effect" {
+			want = append(want, f.Recv.List[0].Type.(*ast.Ident).Name)
+		}
+	}
+	slices.Sort(want)
+	got := []string{"Forgotten", "Refused"} // served by the teller
+	for _, e := range effects() {
+		got = append(got, strings.TrimPrefix(fmt.Sprintf("%T", e), "scheduler."))
+		listOf(e) // does not panic
+	}
+	slices.Sort(got)
+	assert.DeepEqual(t, got, want)
+}
+
+func TestAnEffectIsNotHeavierThanItsWeight(t *testing.T) {
+	s := &session{rm: strings.Repeat("m", maxID)}
+	for _, e := range effects() {
+		m := s.message([]saying{{strings.Repeat("p", maxID-2), e}})
+		assert.Assert(t, proto.Size(m) <= weight(e), "%T: %d bytes, weight %d", e, proto.Size(m), weight(e))
+		assert.Assert(t, weight(e) <= maxBytes)
+		_, err := proto.Marshal(m)
+		assert.NilError(t, err)
+	}
+}
+
+func TestAReasonIsFitForTheWire(t *testing.T) {
+	assert.Equal(t, reason("as it is"), "as it is")
+	assert.Equal(t, reason("a\xffb"), "a?b")
+	got := reason(strings.Repeat("ü", maxReason))
+	assert.Assert(t, len(got) <= maxReason && utf8.ValidString(got))
+	assert.Assert(t, strings.HasSuffix(got, ellipsis))
+}
+
+func sayings(partition string, keys ...string) []saying {
+	var out []saying
+	for _, k := range keys {
+		out = append(out, saying{partition, scheduler.AskRejected{Key: objects.AllocationKey(k)}})
+	}
+	return out
+}
+
+func keysOf(batch []saying) string {
+	var keys []string
+	for _, s := range batch {
+		keys = append(keys, string(s.effect.(scheduler.AskRejected).Key))
+	}
+	return strings.Join(keys, " ")
+}
+
+func TestABatchThatFailedIsFirstAgain(t *testing.T) {
+	b := newOutbox()
+	b.put(sayings("p", "1", "2")...)
+	assert.Equal(t, keysOf(b.take()), "1 2")
+	b.put(sayings("p", "3")...)
+	b.failed()
+	assert.Equal(t, keysOf(b.take()), "1 2 3")
+	b.done()
+	assert.Assert(t, b.take() == nil)
+	assert.Equal(t, b.in, b.out)
+}
+
+func TestWhatAPartitionSaidCanBeDropped(t *testing.T) {
+	b := newOutbox()
+	b.put(sayings("p", "1")...)
+	b.put(sayings("q", "2")...)
+	batch := b.take()
+	b.put(sayings("p", "3")...)
+	b.put(sayings("q", "4")...)
+	b.drop("p")
+	assert.Equal(t, keysOf(batch), "1 2", "whoever is telling it is not disturbed")
+	b.failed()
+	assert.Equal(t, keysOf(b.take()), "2 4")
+	b.done()
+	assert.Equal(t, b.in, b.out)
+}
+
+func TestAMessageHoldsOneListOnly(t *testing.T) {
+	b := newOutbox()
+	ask := &objects.Ask{Key: "k"}
+	b.put(
+		saying{"p", scheduler.Released{Key: "k"}}, saying{"p", scheduler.Allocated{Ask: ask}},
+		saying{"p", scheduler.Allocated{Ask: ask}}, saying{"p", scheduler.Released{Key: "k"}},
+	)
+	for _, want := range []int{1, 2, 1} {
+		assert.Equal(t, len(b.take()), want)
+		b.done()
+	}
+}
+
+func TestTerminationTypesHaveTheNumbersOfTheInterface(t *testing.T) {
+	for ours, theirs := range map[scheduler.Termination]si.TerminationType{
+		scheduler.Unspecified:          si.TerminationType_UNKNOWN_TERMINATION_TYPE,
+		scheduler.StoppedByRM:          si.TerminationType_STOPPED_BY_RM,
+		scheduler.TimedOut:             si.TerminationType_TIMEOUT,
+		scheduler.PreemptedByScheduler: si.TerminationType_PREEMPTED_BY_SCHEDULER,
+		scheduler.PlaceholderReplaced:  si.TerminationType_PLACEHOLDER_REPLACED,
+	} {
+		assert.Equal(t, int32(ours), int32(theirs))
+	}
+}

@@ -1,0 +1,143 @@
+package rmproxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"go.uber.org/zap"
+
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// Reasons the door refuses somebody.
+var (
+	ErrRequest       = errors.New("invalid request")                        // a field makes no sense
+	ErrConfig        = errors.New("invalid configuration")                  // the queues.yaml of a request
+	ErrOtherRM       = errors.New("another resource manager is registered") // only one at a time
+	ErrNotRegistered = errors.New("not registered")                         // say RegisterResourceManager first
+	ErrClosed        = errors.New("the scheduler is stopping")              // and does not come back
+	errReregistered  = errors.New("the resource manager has re-registered") // ends the streams of its former self
+)
+
+// Options say how a Proxy runs. The zero value is good.
+type Options struct {
+	Loop   loop.Options
+	Log    *zap.Logger     // nil: nothing is logged
+	Config *configs.Config // in force until an RM sends its own; nil: the embedded default
+	Pinned bool            // Config stays in force whatever an RM sends
+}
+
+// Proxy connects a resource manager with the partitions it constructs.
+type Proxy struct {
+	opt     Options
+	log     *zap.Logger
+	cluster *loop.Cluster
+	over    context.Context // ends when the Proxy closes
+	end     context.CancelFunc
+
+	changing sync.Mutex // held while somebody registers, configures or closes
+
+	mu      sync.Mutex         // guards the rest
+	now     *session           // nil: no RM is registered
+	record  Registration       // of now
+	tellers map[string]*teller // by partition
+	closed  bool
+	running sync.WaitGroup // the goroutines of streams and deliveries
+}
+
+// New returns a Proxy whose partitions run under the initial configuration.
+func New(opt Options) *Proxy { return build(opt, nil) }
+
+func build(opt Options, oracle func(p *Proxy) scheduler.Oracle) *Proxy {
+	if opt.Log == nil {
+		opt.Log = zap.NewNop()
+	}
+	if opt.Config == nil {
+		opt.Config = defaultConfig()
+	}
+	p := &Proxy{opt: opt, log: opt.Log, tellers: map[string]*teller{}}
+	p.over, p.end = context.WithCancel(context.Background())
+	var ask func(string) scheduler.Oracle
+	if oracle != nil {
+		ask = func(string) scheduler.Oracle { return oracle(p) }
+	}
+	p.cluster = loop.NewCluster(opt.Loop, p.newTeller, ask)
+	if err := p.cluster.Configure(p.over, opt.Config); err != nil {
+		// Nothing runs yet that could be in the way of a valid configuration.
+		panic("rmproxy: the initial configuration: " + err.Error())
+	}
+	return p
+}
+
+func defaultConfig() *configs.Config {
+	conf, problems := configs.Load(configs.Default())
+	if conf == nil {
+		panic("rmproxy: the embedded configuration: " + problems.Error())
+	}
+	return conf
+}
+
+// Cluster is the partitions, for whoever reads them.
+func (p *Proxy) Cluster() *loop.Cluster { return p.cluster }
+
+// Close ends the session and its streams, then the partitions, and waits for all of
+// them. It must not be called from a callback.
+func (p *Proxy) Close() {
+	p.mu.Lock()
+	p.closed = true
+	s := p.now
+	p.now = nil
+	p.mu.Unlock()
+	p.end()
+	if s != nil {
+		s.close(ErrClosed) // first: what waits for the session lets go now
+	}
+	p.changing.Lock()
+	defer p.changing.Unlock()
+	p.cluster.End()
+	p.running.Wait()
+}
+
+// session finds the session of a registered RM. what is the request that needs it.
+func (p *Proxy) session(rm, what string) (*session, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.closed:
+		return nil, ErrClosed
+	case p.now == nil || p.now.rm != rm:
+		return nil, fmt.Errorf("received %s, but RmID=%q %w", what, clip(rm), ErrNotRegistered)
+	}
+	return p.now, nil
+}
+
+// current is the session of the registered RM, nil when there is none.
+func (p *Proxy) current() *session {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.now
+}
+
+// wait blocks while the partitions have too much to do. One that ends is not behind.
+func (p *Proxy) wait(ctx context.Context) error {
+	if err := p.cluster.Wait(ctx); !errors.Is(err, loop.ErrEnded) {
+		return err
+	}
+	return nil
+}
+
+// spawn runs f in a goroutine that Close waits for. It does not when the Proxy has
+// closed.
+func (p *Proxy) spawn(f func()) (ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return false
+	}
+	p.running.Go(f)
+	return true
+}

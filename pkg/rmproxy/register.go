@@ -1,0 +1,177 @@
+package rmproxy
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"go.uber.org/zap"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+)
+
+// Registration is what a resource manager said about itself. It never changes; a
+// re-registration or a new configuration makes another.
+type Registration struct {
+	RM          string
+	Version     string // of the interface, as the RM sees it
+	PolicyGroup string
+	BuildInfo   map[string]string
+	ExtraConfig map[string]string // of the configuration in force
+	At          time.Time
+}
+
+// Registration says who is registered. ok is false when nobody is.
+func (p *Proxy) Registration() (r Registration, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.record, p.now != nil
+}
+
+// enlist registers a resource manager. When it refuses, everything is as before.
+//
+// An RM that was registered starts over. Its session ends, so that none of its
+// commands can come later; the partitions forget; then the configuration is put in
+// force. In that order nothing can be in its way, because a valid configuration is
+// refused only for the sake of nodes and applications, and there are none.
+func (p *Proxy) enlist(m *si.RegisterResourceManagerRequest, open func(old *session) *session) error {
+	if err := checkRM(m.GetRmID()); err != nil {
+		return err
+	}
+	p.changing.Lock()
+	defer p.changing.Unlock()
+	old := p.current()
+	if old != nil && old.rm != m.RmID {
+		return fmt.Errorf("%w: registration of RM failed: RM %s has been registered before, active partitions %d",
+			ErrOtherRM, old.rm, len(p.cluster.Partitions()))
+	}
+	conf, err := p.wanted(m.RmID, m.Config)
+	if err != nil {
+		return fmt.Errorf("registration of RM failed: %w", err)
+	}
+	if err := p.startOver(old, conf); err != nil {
+		return fmt.Errorf("registration of RM failed: %w", err)
+	}
+	if err := p.install(m, func() *session { return open(old) }); err != nil {
+		return err
+	}
+	p.log.Info("resource manager registered", zap.String("rm", m.RmID), zap.String("version", m.Version),
+		zap.Bool("again", old != nil), zap.Strings("partitions", p.cluster.Partitions()))
+	return nil
+}
+
+func (p *Proxy) install(m *si.RegisterResourceManagerRequest, open func() *session) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return ErrClosed
+	}
+	p.record = Registration{
+		RM: m.RmID, Version: m.Version, PolicyGroup: m.PolicyGroup, BuildInfo: maps.Clone(m.BuildInfo),
+		ExtraConfig: maps.Clone(m.ExtraConfig), At: p.clock(),
+	}
+	p.now = open()
+	return nil
+}
+
+func checkRM(rm string) error {
+	if !utf8.ValidString(rm) || len(rm) > maxID || rm == "" {
+		return fmt.Errorf("%w: %w", ErrRequest, checkID("rmID", rm))
+	}
+	return nil
+}
+
+// wanted reads the configuration that an RM sends. nil: what is in force stays.
+func (p *Proxy) wanted(rm, text string) (*configs.Config, error) {
+	if p.opt.Pinned {
+		if text != "" {
+			p.log.Info("the configuration of the resource manager is ignored: a file was given",
+				zap.String("rm", rm))
+		}
+		return nil, nil
+	}
+	if text == "" {
+		return p.opt.Config, nil
+	}
+	conf, problems := configs.Load([]byte(text))
+	if conf == nil {
+		return nil, fmt.Errorf("%w:\n%s", ErrConfig, p.listed(problems))
+	}
+	for _, w := range problems {
+		p.log.Warn("configuration", zap.String("rm", rm), zap.String("problem", w.String()))
+	}
+	return conf, nil
+}
+
+// listed is all problems as a text. An error of gRPC travels in a header, which peers
+// take up to a size only; should there be more, they are in the log.
+func (p *Proxy) listed(problems configs.Problems) string {
+	const longest = 64 << 10
+	text := strings.ToValidUTF8(problems.Error(), "?")
+	if len(text) <= longest {
+		return text
+	}
+	p.log.Error("configuration refused", zap.String("problems", text))
+	end := strings.LastIndexByte(text[:longest], '\n') + 1
+	return fmt.Sprintf("%s%d more problems", text[:end], strings.Count(text[end:], "\n")+1)
+}
+
+// startOver ends the old session, empties all partitions and puts conf in force.
+func (p *Proxy) startOver(old *session, conf *configs.Config) error {
+	if old != nil {
+		p.mu.Lock()
+		p.now = nil
+		p.mu.Unlock()
+		old.close(errReregistered)
+	}
+	p.mute()
+	if err := p.cluster.Forget(p.over); err != nil {
+		return p.stopped(err)
+	}
+	if conf == nil {
+		return nil
+	}
+	return p.stopped(p.cluster.Configure(p.over, conf))
+}
+
+// configure puts a new configuration in force for the RM that is registered.
+func (p *Proxy) configure(m *si.UpdateConfigurationRequest) error {
+	p.changing.Lock()
+	defer p.changing.Unlock()
+	if s := p.current(); s == nil || s.rm != m.GetRmID() {
+		return fmt.Errorf("RM %s has no active partitions, make sure it is registered: %w",
+			clip(m.GetRmID()), ErrNotRegistered)
+	}
+	conf, err := p.wanted(m.RmID, m.Config)
+	if err != nil {
+		return err
+	}
+	if now := p.cluster.Config(); conf != nil && now.Checksum != conf.Checksum {
+		if err := p.cluster.Configure(p.over, conf); err != nil {
+			return p.stopped(err)
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.record.ExtraConfig = maps.Clone(m.ExtraConfig)
+	return nil
+}
+
+// stopped tells an error of the partitions from their end.
+func (p *Proxy) stopped(err error) error {
+	if err != nil && p.over.Err() == context.Canceled {
+		return ErrClosed
+	}
+	return err
+}
+
+func (p *Proxy) clock() time.Time {
+	if p.opt.Loop.Now != nil {
+		return p.opt.Loop.Now()
+	}
+	return time.Now()
+}

@@ -1,0 +1,207 @@
+package rmproxy
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"go.uber.org/zap"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+)
+
+func wantStatus(t *testing.T, err error, code codes.Code, texts ...string) {
+	t.Helper()
+	assert.Equal(t, status.Code(err), code, "%v", err)
+	for _, text := range texts {
+		assert.ErrorContains(t, err, text)
+	}
+}
+
+func TestThereIsATreeBeforeAnyRM(t *testing.T) {
+	r := newRig(t, Options{})
+	assert.DeepEqual(t, r.p.Cluster().Partitions(), []string{"default"})
+	_, ok := r.p.Registration()
+	assert.Assert(t, !ok)
+}
+
+func TestAnRMNeedsAUsableName(t *testing.T) {
+	r := newRig(t, Options{})
+	wantStatus(t, r.register("", queues), codes.InvalidArgument, "rmID is empty")
+	wantStatus(t, r.register(strings.Repeat("x", 1025), queues), codes.InvalidArgument, "rmID has 1025 bytes")
+	assert.NilError(t, r.register(strings.Repeat("x", 1024), queues))
+}
+
+func TestABadConfigurationIsRefusedWithAllProblems(t *testing.T) {
+	r := registered(t, Options{})
+	r.withNodeAndApp()
+	const bad = `
+partitions:
+  - name: default
+    queues:
+      - name: root
+        submitACL: '*'
+        queues:
+          - name: a.b
+            resources: {max: {memory: 10Q}}
+`
+	err := r.register("rm", bad)
+	wantStatus(t, err, codes.InvalidArgument, "submitACL", "a.b", "10Q")
+
+	// What was running still is: the streams of the old registration were not ended.
+	x := r.allocations()
+	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "app")}}))
+	assert.Equal(t, hear(t, x, 1, (*si.AllocationResponse).GetNew)[0].NodeID, "n1")
+}
+
+func TestAVeryBadConfigurationStillFitsAnAnswer(t *testing.T) {
+	r := newRig(t, Options{})
+	var bad strings.Builder
+	bad.WriteString("partitions:\n  - name: default\n    queues:\n      - name: root\n        queues:\n")
+	for range 5000 {
+		bad.WriteString("          - name: not.a.name\n")
+	}
+	err := r.register("rm", bad.String())
+	wantStatus(t, err, codes.InvalidArgument, "more problems")
+	assert.Assert(t, len(err.Error()) < 80<<10, "%d bytes", len(err.Error()))
+}
+
+func TestASecondRMIsRefused(t *testing.T) {
+	r := registered(t, Options{})
+	wantStatus(t, r.register("other", queues), codes.FailedPrecondition,
+		"RM rm has been registered before, active partitions 1")
+	assert.NilError(t, r.register("rm", queues))
+}
+
+func TestARegistrationIsKept(t *testing.T) {
+	r := newRig(t, Options{})
+	request := &si.RegisterResourceManagerRequest{
+		RmID: "rm", Version: "1.9", PolicyGroup: "queues", Config: queues,
+		BuildInfo: map[string]string{"arch": "amd64"}, ExtraConfig: map[string]string{"log.level": "info"},
+	}
+	_, err := r.client.RegisterResourceManager(r.ctx, request)
+	assert.NilError(t, err)
+	got, ok := r.p.Registration()
+	assert.Assert(t, ok)
+	assert.Equal(t, got.RM, "rm")
+	assert.Equal(t, got.Version, "1.9")
+	assert.Equal(t, got.PolicyGroup, "queues")
+	assert.DeepEqual(t, got.BuildInfo, request.BuildInfo)
+	assert.DeepEqual(t, got.ExtraConfig, request.ExtraConfig)
+	assert.Assert(t, !got.At.IsZero())
+
+	// A refused one leaves it alone: sheet 1.7.1, the extra configuration too.
+	request.Config, request.ExtraConfig = "nonsense", map[string]string{"log.level": "debug"}
+	_, err = r.client.RegisterResourceManager(r.ctx, request)
+	wantStatus(t, err, codes.InvalidArgument)
+	got, ok = r.p.Registration()
+	assert.Assert(t, ok)
+	assert.Equal(t, got.ExtraConfig["log.level"], "info")
+}
+
+func TestWithoutAConfigurationTheInitialOneIsUsed(t *testing.T) {
+	r := newRig(t, Options{})
+	initial := r.p.Cluster().Config().Checksum
+	assert.NilError(t, r.register("rm", twoPartitions))
+	assert.DeepEqual(t, r.p.Cluster().Partitions(), []string{"default", "gpu"})
+	assert.NilError(t, r.register("rm", ""))
+	assert.Equal(t, r.p.Cluster().Config().Checksum, initial)
+	assert.DeepEqual(t, r.p.Cluster().Partitions(), []string{"default"})
+}
+
+func TestAFileWinsOverTheRM(t *testing.T) {
+	conf, problems := configs.Load([]byte(queues))
+	assert.Assert(t, conf != nil, "%v", problems)
+	r := newRig(t, Options{Config: conf, Pinned: true})
+	assert.NilError(t, r.register("rm", twoPartitions))
+	assert.DeepEqual(t, r.p.Cluster().Partitions(), []string{"default"})
+	assert.Equal(t, r.logs.FilterMessageSnippet("is ignored: a file was given").Len(), 1)
+}
+
+func TestWarningsAreLogged(t *testing.T) {
+	r := newRig(t, Options{})
+	assert.NilError(t, r.register("rm", "partitions: [{queues: [{name: root}]}]"))
+	got := r.logs.FilterMessage("configuration").FilterField(zap.String("rm", "rm"))
+	assert.Assert(t, got.Len() > 0)
+}
+
+func TestRegisteringAgainStartsOver(t *testing.T) {
+	r := registered(t, Options{})
+	n, a, x := r.nodes(), r.applications(), r.allocations()
+	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}}))
+	hear(t, n, 1, (*si.NodeResponse).GetAccepted)
+	assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{newApp("app", "root.a")}}))
+	hear(t, a, 1, (*si.ApplicationResponse).GetAccepted)
+
+	assert.NilError(t, r.register("rm", queues))
+	fails(t, n, codes.Aborted, "re-registered")
+	fails(t, a, codes.Aborted, "re-registered")
+	// This stream may never have had its first message read.
+	for {
+		if _, err := x.Recv(); err != nil {
+			break
+		}
+	}
+
+	// Everything can be said again, under the same names.
+	r.withNodeAndApp()
+	x = r.allocations()
+	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "app")}}))
+	hear(t, x, 1, (*si.AllocationResponse).GetNew)
+}
+
+func TestRegisteringAgainMayTurnALeafWithApplicationsIntoAParent(t *testing.T) {
+	r := registered(t, Options{})
+	r.withNodeAndApp()
+	deeper := strings.Replace(queues, "- name: a\n", "- name: a\n            queues: [{name: c}]\n", 1)
+	assert.NilError(t, r.register("rm", deeper))
+	a := r.applications()
+	assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{newApp("app", "root.a.c")}}))
+	hear(t, a, 1, (*si.ApplicationResponse).GetAccepted)
+}
+
+func TestUndeliveredEffectsOfAnOldRegistrationAreVoid(t *testing.T) {
+	r := registered(t, Options{})
+	r.withNodeAndApp()
+	x := r.allocations()
+	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "app")}}))
+	hear(t, x, 1, (*si.AllocationResponse).GetNew)
+
+	// The state changes of the application have not been asked for by anybody.
+	assert.NilError(t, r.register("rm", queues))
+	a := r.applications()
+	assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{newApp("app2", "root.a")}}))
+	m, err := a.Recv()
+	assert.NilError(t, err)
+	assert.Equal(t, len(m.Updated), 0)
+	assert.Equal(t, m.Accepted[0].ApplicationID, "app2")
+}
+
+func TestRegisteringWhileTheOldStreamIsFullOfWork(t *testing.T) {
+	r := registered(t, Options{})
+	for range 20 {
+		r.withNodeAndApp()
+		x := r.allocations()
+		for range 50 {
+			// Nobody reads: what was decided is in the outbox, in the loop, and on the way.
+			m := &si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "app"), newAsk("bad", "nobody")}}
+			if x.Send(m) != nil {
+				break
+			}
+		}
+		assert.NilError(t, r.register("rm", queues))
+	}
+}
+
+func TestAClosedProxyTakesNobody(t *testing.T) {
+	r := registered(t, Options{})
+	n := r.nodes()
+	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}}))
+	hear(t, n, 1, (*si.NodeResponse).GetAccepted)
+	r.p.Close()
+	fails(t, n, codes.Unavailable, "stopping")
+	wantStatus(t, r.register("rm", queues), codes.Unavailable)
+}

@@ -1,0 +1,134 @@
+package rmproxy
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"go.uber.org/zap"
+
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// maxUndelivered is how many answers about allocations a slow RM may leave unread
+// before decisions wait for it.
+const maxUndelivered = 65536
+
+// session is one registration of a resource manager. It turns what the RM says into
+// commands and keeps what the RM must be told, until it is told or the session ends.
+type session struct {
+	p       *Proxy
+	rm      string
+	log     *zap.Logger
+	borrows bool // messages belong to the RM, which may change them later
+
+	// What waits to be told, by kind. The in-process door has one outbox for all kinds:
+	// its calls are in the order of the effects.
+	boxes [kinds]*outbox
+	bound int // undelivered answers about allocations beyond which Deliver waits
+
+	over context.Context // ends with the session; its cause says why
+	end  context.CancelCauseFunc
+
+	caller *caller // of the in-process door; nil: answers go to streams
+
+	mu    sync.Mutex // guards lines, and that nothing is sent after the end
+	lines [kinds]*line
+}
+
+// newSession returns the session of a gRPC door.
+func newSession(p *Proxy, rm string) *session {
+	s := &session{p: p, rm: rm, log: p.log.With(zap.String("rm", rm)), bound: maxUndelivered}
+	s.over, s.end = context.WithCancelCause(context.Background())
+	for k := range s.boxes {
+		s.boxes[k] = newOutbox()
+	}
+	return s
+}
+
+// close ends the session and its streams. When it returns, no command of the session
+// can reach a partition any more, and nobody waits for the RM.
+func (s *session) close(cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.end(cause)
+	for _, l := range s.lines {
+		if l != nil {
+			l.cut(cause)
+		}
+	}
+}
+
+// ended reports whether the session is over.
+func (s *session) ended() bool { return s.over.Err() != nil }
+
+// tell puts effects in the outboxes, in order, and waits while too many answers about
+// allocations are there.
+func (s *session) tell(partition string, effects []scheduler.Effect) {
+	if s.ended() {
+		return
+	}
+	answers := s.boxes[allocations]
+	in := uint64(0) // how far answers must be told
+	for len(effects) > 0 {
+		box := s.boxes[listOf(effects[0]).kind()]
+		var run []saying // of what goes into the same outbox, up to its end
+		for len(effects) > 0 && s.boxes[listOf(effects[0]).kind()] == box {
+			run = append(run, saying{partition, effects[0]})
+			effects = effects[1:]
+		}
+		if n := box.put(run...); box == answers {
+			in = n
+		}
+	}
+	answers.wait(s.over, in, s.bound)
+}
+
+// forget drops what a partition said and the RM has not heard yet.
+func (s *session) forget(partition string) {
+	for _, b := range s.boxes {
+		b.drop(partition)
+	}
+}
+
+// partition finds a partition by the name the RM uses: bare, or with its own ID in
+// front (behaviour.md 10.2).
+func (s *session) partition(name string) (bare string, l *loop.Loop, ok bool) {
+	bare = s.bareName(name)
+	l, ok = s.p.cluster.Partition(bare)
+	return bare, l, ok
+}
+
+func (s *session) bareName(name string) string {
+	if name == "" {
+		return defaultPartition
+	}
+	return strings.TrimPrefix(name, "["+s.rm+"]")
+}
+
+// partitionName is a partition's name as the RM hears it.
+func (s *session) partitionName(bare string) string { return "[" + s.rm + "]" + bare }
+
+const defaultPartition = "default"
+
+// open makes l the stream of its kind, and returns the one it replaces. ok is false
+// when the session is over.
+func (s *session) open(l *line) (old *line, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended() {
+		return nil, false
+	}
+	old, s.lines[l.kind] = s.lines[l.kind], l
+	return old, true
+}
+
+// leave forgets a stream that has ended, if it was not replaced before.
+func (s *session) leave(l *line) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lines[l.kind] == l {
+		s.lines[l.kind] = nil
+	}
+}

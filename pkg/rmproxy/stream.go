@@ -1,0 +1,222 @@
+package rmproxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+)
+
+// After the RM has said that it will send no more, its stream stays open while answers
+// keep coming: until none came for lingerQuiet, but no longer than lingerMost.
+const (
+	lingerQuiet = 100 * time.Millisecond
+	lingerMost  = 5 * time.Second
+)
+
+// Why a stream ends.
+var (
+	errReplaced = errors.New("a newer stream of the same kind was opened")
+	errFinished = errors.New("the resource manager has finished")
+)
+
+// line is one open stream. A reader and a writer work beside the handler, which waits
+// for the first reason to end: only its return stops a reader or a writer that waits
+// for the peer.
+type line struct {
+	p    *Proxy
+	kind kind
+	wire grpc.ServerStream
+
+	ctx     context.Context // ends with the stream; its cause says why
+	cut     context.CancelCauseFunc
+	last    chan struct{} // closed when the RM will say no more
+	written chan struct{} // closed when the writer has ended, or never begins
+
+	s      *session // once the first message has said whose it is
+	warned bool     // about an old interface
+}
+
+// serve handles one stream until it ends.
+func (p *Proxy) serve(wire grpc.ServerStream, k kind) error {
+	l := &line{p: p, kind: k, wire: wire, last: make(chan struct{}), written: make(chan struct{})}
+	l.ctx, l.cut = context.WithCancelCause(wire.Context())
+	defer context.AfterFunc(p.over, func() { l.cut(ErrClosed) })()
+	if !p.spawn(l.read) {
+		return toStatus(ErrClosed)
+	}
+	<-l.ctx.Done()
+	cause := context.Cause(l.ctx)
+	if errors.Is(cause, errFinished) {
+		return nil
+	}
+	p.log.Debug("stream ended", zap.String("stream", k.String()), zap.Error(cause))
+	return toStatus(cause)
+}
+
+// read takes messages until the RM has no more or the stream ends.
+func (l *line) read() {
+	defer l.recover()
+	for {
+		m := l.kind.request()
+		err := l.wire.RecvMsg(m)
+		if err == nil {
+			err = l.admit(m)
+		}
+		if err == nil {
+			l.warn(m)
+			l.s.take(m)
+			// A core that is behind makes the RM wait: what is not read here fills the
+			// window of the stream.
+			err = l.p.wait(l.ctx)
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, io.EOF) && l.s != nil:
+			close(l.last)
+			return
+		case errors.Is(err, io.EOF):
+			l.cut(errFinished)
+			return
+		default:
+			l.cut(err)
+			return
+		}
+	}
+}
+
+// recover is the last resort when a message breaks the door: the interceptors of the
+// server do not see this goroutine.
+func (l *line) recover() {
+	if r := recover(); r != nil {
+		l.p.log.Error("panic in a stream", zap.String("stream", l.kind.String()), zap.Any("panic", r),
+			zap.Stack("stack"))
+		l.cut(fmt.Errorf("the scheduler could not take a message"))
+	}
+}
+
+// admit finds out whose message it is. The first one opens the stream.
+func (l *line) admit(m request) error {
+	rm := m.GetRmID()
+	if l.s != nil {
+		if rm != "" && rm != l.s.rm {
+			return fmt.Errorf("%w: the stream belongs to RM %s, not to %q", ErrRequest, l.s.rm, clip(rm))
+		}
+		return nil
+	}
+	if rm == "" {
+		return fmt.Errorf("%w: the first message of a stream must have an rmID", ErrRequest)
+	}
+	s, err := l.p.session(rm, l.kind.String())
+	if err != nil {
+		return err
+	}
+	old, ok := s.open(l)
+	if !ok {
+		return context.Cause(s.over)
+	}
+	if old != nil {
+		old.cut(errReplaced)
+	}
+	l.s = s
+	if !l.p.spawn(func() { l.write(old) }) {
+		return ErrClosed
+	}
+	return nil
+}
+
+// write tells what waits in the outbox, after the stream before this one has given
+// back what it could not tell.
+func (l *line) write(old *line) {
+	defer close(l.written)
+	defer l.s.leave(l)
+	if old != nil {
+		<-old.written
+	}
+	box := l.s.boxes[l.kind]
+	var quiet <-chan time.Time
+	var most time.Time
+	last := l.last
+	for l.ctx.Err() == nil {
+		if batch := box.take(); batch != nil {
+			if err := l.wire.SendMsg(l.s.message(batch)); err != nil {
+				box.failed()
+				l.cut(err)
+				return
+			}
+			box.done()
+			if quiet != nil {
+				quiet = time.After(lingerQuiet)
+			}
+			if !most.IsZero() && time.Now().After(most) {
+				l.cut(errFinished)
+			}
+			continue
+		}
+		select {
+		case <-box.bell:
+		case <-last:
+			last, quiet, most = nil, time.After(lingerQuiet), time.Now().Add(lingerMost)
+		case <-quiet:
+			l.cut(errFinished)
+		case <-l.ctx.Done():
+		}
+	}
+}
+
+// warn says once per stream when the RM uses fields that the interface has dropped: it
+// would wait for ever for answers to them.
+func (l *line) warn(m request) {
+	if l.warned || !speaksOld(m) {
+		return
+	}
+	l.warned = true
+	l.s.log.Warn("the shim speaks an older scheduler interface: some of what it sends is not understood",
+		zap.String("stream", l.kind.String()))
+}
+
+// speaksOld reports whether an allocation message has fields that are not known any
+// more, such as the asks and ask releases of the interfaces 1.0 to 1.5.
+func speaksOld(m request) bool {
+	a, ok := m.(*si.AllocationRequest)
+	return ok && (len(a.ProtoReflect().GetUnknown()) > 0 || len(a.GetReleases().ProtoReflect().GetUnknown()) > 0)
+}
+
+// request is a message from an RM.
+type request interface {
+	proto.Message
+	GetRmID() string
+}
+
+func (k kind) String() string {
+	return [...]string{"NodeRequest", "ApplicationRequest", "AllocationRequest"}[k]
+}
+
+// request makes an empty message of the kind.
+func (k kind) request() request {
+	switch k {
+	case nodes:
+		return &si.NodeRequest{}
+	case applications:
+		return &si.ApplicationRequest{}
+	}
+	return &si.AllocationRequest{}
+}
+
+// take serves a message of any kind.
+func (s *session) take(m request) {
+	switch m := m.(type) {
+	case *si.NodeRequest:
+		s.takeNodes(m)
+	case *si.ApplicationRequest:
+		s.takeApplications(m)
+	case *si.AllocationRequest:
+		s.takeAllocations(m)
+	}
+}

@@ -1,0 +1,329 @@
+package rmproxy
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+func TestAStreamBelongsToARegisteredRM(t *testing.T) {
+	r := newRig(t, Options{})
+	n, err := r.client.UpdateNode(r.ctx)
+	assert.NilError(t, err)
+	assert.NilError(t, n.Send(&si.NodeRequest{RmID: "rm"}))
+	fails(t, n, codes.FailedPrecondition, `received NodeRequest, but RmID="rm" not registered`)
+
+	assert.NilError(t, r.register("rm", queues))
+	x, err := r.client.UpdateAllocation(r.ctx)
+	assert.NilError(t, err)
+	assert.NilError(t, x.Send(&si.AllocationRequest{RmID: "other"}))
+	fails(t, x, codes.FailedPrecondition, `received AllocationRequest, but RmID="other" not registered`)
+}
+
+func TestTheFirstMessageNamesTheRM(t *testing.T) {
+	r := registered(t, Options{})
+	a, err := r.client.UpdateApplication(r.ctx)
+	assert.NilError(t, err)
+	assert.NilError(t, a.Send(&si.ApplicationRequest{}))
+	fails(t, a, codes.InvalidArgument, "the first message of a stream must have an rmID")
+
+	n := r.nodes() // nothing but the name
+	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}}), "without it")
+	assert.NilError(t, n.Send(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{nodeCreated("n2")}}), "with it")
+	hear(t, n, 2, (*si.NodeResponse).GetAccepted)
+	assert.NilError(t, n.Send(&si.NodeRequest{RmID: "other"}))
+	fails(t, n, codes.InvalidArgument, `the stream belongs to RM rm, not to "other"`)
+}
+
+func TestANewerStreamReplacesTheOlder(t *testing.T) {
+	r := registered(t, Options{})
+	older := r.nodes()
+	assert.NilError(t, older.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}}))
+	hear(t, older, 1, (*si.NodeResponse).GetAccepted)
+	newer := r.nodes()
+	fails(t, older, codes.Aborted, "a newer stream of the same kind was opened")
+	assert.NilError(t, newer.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n2")}}))
+	assert.Equal(t, hear(t, newer, 1, (*si.NodeResponse).GetAccepted)[0].NodeID, "n2")
+}
+
+func TestABrokenStreamKeepsWhatWasNotDelivered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newBubbleRig(t, Options{})
+		assert.NilError(t, r.register("rm", queues))
+		r.withNodeAndApp() // its streams stay open in the client, and then there is no allocation stream yet
+		older := r.allocations()
+		assert.NilError(t, older.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k1", "app")}}))
+		hear(t, older, 1, (*si.AllocationResponse).GetNew)
+		assert.NilError(t, older.CloseSend())
+		_, err := older.Recv()
+		assert.Equal(t, err, io.EOF)
+
+		// Now there is no stream, and the node goes: the release waits for the next one.
+		n := r.nodes()
+		assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{
+			{NodeID: "n1", Action: si.NodeInfo_DECOMISSION},
+		}}))
+		synctest.Wait()
+		newer := r.allocations()
+		gone := hear(t, newer, 1, (*si.AllocationResponse).GetReleased)[0]
+		assert.Equal(t, gone.AllocationKey, "k1")
+		assert.Equal(t, gone.TerminationType, si.TerminationType_STOPPED_BY_RM)
+	})
+}
+
+func TestAnswersWaitForTheFirstStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newBubbleRig(t, Options{})
+		assert.NilError(t, r.register("rm", queues))
+		r.p.current().take(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1"), nodeCreated("n1")}})
+		synctest.Wait()
+		n := r.nodes()
+		m, err := n.Recv()
+		assert.NilError(t, err)
+		assert.Equal(t, m.Accepted[0].NodeID, "n1")
+		assert.Equal(t, m.Rejected[0].NodeID, "n1")
+	})
+}
+
+func TestWhatAStuckStreamCouldNotSendGoesToTheNext(t *testing.T) {
+	r := registered(t, Options{})
+	older := r.allocations()
+	const n = 20000
+	m := &si.AllocationRequest{}
+	for i := range n {
+		m.Allocations = append(m.Allocations, newAsk(fmt.Sprint(i), strings.Repeat("nobody", 20)))
+	}
+	assert.NilError(t, older.Send(m))
+	first, err := older.Recv() // the rest is more than the window of a stream takes
+	assert.NilError(t, err)
+	assert.Equal(t, first.RejectedAllocations[0].AllocationKey, "0")
+
+	newer := r.allocations()
+	next := -1
+	for next != n {
+		m, err := newer.Recv()
+		assert.NilError(t, err)
+		for _, rejected := range m.RejectedAllocations {
+			if next < 0 {
+				_, err := fmt.Sscan(rejected.AllocationKey, &next)
+				assert.NilError(t, err)
+			}
+			assert.Equal(t, rejected.AllocationKey, fmt.Sprint(next), "nothing is left out or said twice")
+			next++
+		}
+	}
+	fails(t, older, codes.Aborted, "newer stream")
+}
+
+func TestAfterTheLastMessageTheAnswersComeAndTheStreamEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newBubbleRig(t, Options{})
+		assert.NilError(t, r.register("rm", queues))
+		r.withNodeAndApp()
+		x := r.allocations()
+		assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k1", "app")}}))
+		assert.NilError(t, x.CloseSend())
+		start := time.Now()
+		hear(t, x, 1, (*si.AllocationResponse).GetNew)
+		_, err := x.Recv()
+		assert.Equal(t, err, io.EOF)
+		assert.Equal(t, time.Since(start), lingerQuiet)
+
+		empty, err := r.client.UpdateNode(r.ctx)
+		assert.NilError(t, err)
+		assert.NilError(t, empty.CloseSend())
+		_, err = empty.Recv()
+		assert.Equal(t, err, io.EOF, "a stream that never says anything is no mistake")
+	})
+}
+
+func TestAFinishedStreamStaysWhileAnswersCome(t *testing.T) {
+	// finished returns how long after its last message a stream ended, when it is told
+	// something every pause.
+	finished := func(pause time.Duration, times int) (took time.Duration, heard int) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newBubbleRig(t, Options{})
+			assert.NilError(t, r.register("rm", queues))
+			x := r.allocations()
+			assert.NilError(t, x.CloseSend())
+			synctest.Wait()
+			start := time.Now()
+			go func() {
+				for range times {
+					time.Sleep(pause)
+					r.p.current().tell("default", []scheduler.Effect{scheduler.AskRejected{Key: "k"}})
+				}
+			}()
+			for {
+				m, err := x.Recv()
+				if err != nil {
+					assert.Equal(t, err, io.EOF)
+					break
+				}
+				heard += len(m.RejectedAllocations)
+			}
+			took = time.Since(start)
+			time.Sleep(pause * time.Duration(times))
+		})
+		return took, heard
+	}
+	took, heard := finished(60*time.Millisecond, 5)
+	assert.Equal(t, took, 5*60*time.Millisecond+lingerQuiet)
+	assert.Equal(t, heard, 5)
+	took, _ = finished(60*time.Millisecond, 1000)
+	assert.Assert(t, took >= lingerMost && took < lingerMost+lingerQuiet, "%v", took)
+}
+
+// bigAsk takes more than 20 KiB on the wire.
+func bigAsk(key string) *si.Allocation {
+	x := newAsk(key, "app")
+	x.TaskGroupName = strings.Repeat("t", 1000)
+	for i := range 200 {
+		x.ResourcePerAlloc.Resources[fmt.Sprintf("%s%03d", strings.Repeat("r", 100), i)] = &si.Quantity{Value: 1}
+	}
+	return x
+}
+
+func TestManyAnswersAreSplit(t *testing.T) {
+	r := registered(t, Options{})
+	r.withNodeAndApp()
+	x := r.allocations()
+	const n = 3000
+	m := &si.AllocationRequest{}
+	for i := range n {
+		m.Allocations = append(m.Allocations, newAsk(fmt.Sprint(i), "nobody"))
+	}
+	assert.NilError(t, x.Send(m))
+	next := 0
+	for next < n {
+		answer, err := x.Recv()
+		assert.NilError(t, err)
+		assert.Assert(t, len(answer.RejectedAllocations) <= maxEntries, "%d", len(answer.RejectedAllocations))
+		for _, rejected := range answer.RejectedAllocations {
+			assert.Equal(t, rejected.AllocationKey, fmt.Sprint(next), "in order")
+			next++
+		}
+	}
+}
+
+func TestLargeAnswersAreSplit(t *testing.T) {
+	r := registered(t, Options{})
+	r.withNodeAndApp()
+	x := r.allocations()
+	const n = 400
+	for i := range n {
+		ask := bigAsk(fmt.Sprint(i))
+		ask.NodeID = "n1" // reported, so it needs no room
+		assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{ask}}))
+	}
+	got, messages := 0, 0
+	for got < n {
+		answer, err := x.Recv()
+		assert.NilError(t, err)
+		assert.Assert(t, proto.Size(answer) <= maxBytes, "%d bytes", proto.Size(answer))
+		got += len(answer.New)
+		messages++
+	}
+	assert.Equal(t, got, n)
+	assert.Assert(t, messages > 5)
+}
+
+func TestASlowCoreMakesTheRMWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		open := make(chan struct{})
+		close(open)
+		pass := make(chan chan struct{}, 1)
+		pass <- open
+		clock := func() time.Time { // whoever holds pass decides whether the core goes on
+			way := <-pass
+			pass <- way
+			<-way
+			return time.Now()
+		}
+		r := newBubbleRig(t, Options{Loop: loop.Options{Now: clock, HighWater: 4}})
+		assert.NilError(t, r.register("rm", queues))
+		n := r.nodes()
+		synctest.Wait()
+		<-pass
+		pass <- gate
+
+		const sent = 50
+		for i := range sent {
+			assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated(fmt.Sprint("n", i))}}))
+		}
+		synctest.Wait()
+		l, ok := r.p.Cluster().Partition("default")
+		assert.Assert(t, ok)
+		assert.Equal(t, l.Depth(), 4, "the rest has not been read")
+		close(gate)
+		hear(t, n, sent, (*si.NodeResponse).GetAccepted)
+	})
+}
+
+func TestASlowReaderMakesDecisionsWaitButNotCommands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newBubbleRig(t, Options{Loop: loop.Options{Stride: 8, MaxUntold: 8}})
+		assert.NilError(t, r.register("rm", queues))
+		s := r.p.current()
+		s.bound = 16
+		r.withNodeAndApp()
+		n := r.nodes()
+		big := nodeCreated("big")
+		big.SchedulableResource = someOf(1<<40, 1<<40)
+		assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{big}}))
+		hear(t, n, 1, (*si.NodeResponse).GetAccepted)
+
+		// There is no allocation stream, so nobody takes the answers.
+		asks := &si.AllocationRequest{}
+		const many = 500
+		for i := range many {
+			asks.Allocations = append(asks.Allocations, newAsk(fmt.Sprint(i), "app"))
+		}
+		s.take(asks)
+		synctest.Wait()
+		l, ok := r.p.Cluster().Partition("default")
+		assert.Assert(t, ok)
+		view, err := l.Snapshot(r.ctx)
+		assert.NilError(t, err)
+		assert.Assert(t, view.Allocations > 0 && view.Allocations < 100, "%d decided", view.Allocations)
+		assert.Equal(t, view.Allocations+view.Asks, many, "all commands were taken")
+
+		x := r.allocations()
+		hear(t, x, many, (*si.AllocationResponse).GetNew)
+	})
+}
+
+func TestAnOlderInterfaceIsNoticedOnce(t *testing.T) {
+	r := registered(t, Options{})
+	r.withNodeAndApp()
+	x := r.allocations()
+	old := &si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "nobody")}}
+	ask := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), []byte("ask"))
+	old.ProtoReflect().SetUnknown(ask)
+	assert.NilError(t, x.Send(old))
+	assert.NilError(t, x.Send(old))
+	hear(t, x, 2, (*si.AllocationResponse).GetRejectedAllocations)
+	assert.Equal(t, r.logs.FilterMessageSnippet("older scheduler interface").Len(), 1)
+
+	x = r.allocations()
+	cancel := &si.AllocationRequest{Releases: &si.AllocationReleasesRequest{}}
+	cancel.Releases.ProtoReflect().SetUnknown(protowire.AppendBytes(
+		protowire.AppendTag(nil, 2, protowire.BytesType), []byte("ask")))
+	assert.NilError(t, x.Send(cancel))
+	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "nobody")}}))
+	hear(t, x, 1, (*si.AllocationResponse).GetRejectedAllocations)
+	assert.Equal(t, r.logs.FilterMessageSnippet("older scheduler interface").Len(), 2)
+}

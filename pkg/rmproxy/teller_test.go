@@ -1,0 +1,81 @@
+package rmproxy
+
+import (
+	"context"
+	"testing"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// told is what waits in the outbox about allocations.
+func told(s *session) string { return keysOf(s.boxes[allocations].waiting) }
+
+func rejected(key objects.AllocationKey) scheduler.Effect { return scheduler.AskRejected{Key: key} }
+
+func withSession(t *testing.T) (*Proxy, *session, *observer.ObservedLogs) {
+	t.Helper()
+	core, logs := observer.New(zapcore.DebugLevel)
+	p := New(Options{Log: zap.New(core)})
+	t.Cleanup(p.Close)
+	open := func(*session) *session { return newSession(p, "rm") }
+	assert.NilError(t, p.enlist(&si.RegisterResourceManagerRequest{RmID: "rm"}, open))
+	return p, p.current(), logs
+}
+
+// newVoice returns a teller of its own: that of the loop may be at work.
+func newVoice(p *Proxy) *teller { return &teller{p: p, partition: "default", log: p.log} }
+
+func TestWhatComesBeforeForgottenIsVoid(t *testing.T) {
+	p, s, _ := withSession(t)
+	teller := newVoice(p)
+	teller.void = 2 // registered twice, and neither Forgotten has been heard of
+	teller.Deliver([]scheduler.Effect{rejected("1")})
+	teller.Deliver([]scheduler.Effect{rejected("2"), scheduler.Forgotten{}, rejected("3")})
+	assert.Equal(t, told(s), "")
+	teller.Deliver([]scheduler.Effect{rejected("4"), scheduler.Forgotten{}, rejected("5")})
+	teller.Deliver([]scheduler.Effect{rejected("6")})
+	assert.Equal(t, told(s), "5 6")
+}
+
+func TestForgottenEmptiesTheOutboxes(t *testing.T) {
+	p, s, _ := withSession(t)
+	teller := newVoice(p)
+	s.tell("other", []scheduler.Effect{rejected("1")})
+	teller.Deliver([]scheduler.Effect{rejected("2")})
+	teller.Deliver([]scheduler.Effect{rejected("3"), scheduler.Forgotten{}, rejected("4")})
+	assert.Equal(t, told(s), "1 4", "only what this partition said")
+}
+
+func TestRefusalsAreForTheLog(t *testing.T) {
+	p, s, logs := withSession(t)
+	newVoice(p).Deliver([]scheduler.Effect{scheduler.Refused{What: "this", Reason: "that"}, rejected("1")})
+	assert.Equal(t, told(s), "1")
+	assert.Equal(t, logs.FilterMessage("refused").FilterField(zap.String("reason", "that")).Len(), 1)
+}
+
+func TestWithoutAnRMNobodyIsTold(t *testing.T) {
+	core, logs := observer.New(zapcore.DebugLevel)
+	p := New(Options{Log: zap.New(core)})
+	defer p.Close()
+	p.tellers["default"].Deliver([]scheduler.Effect{rejected("1")})
+	assert.Equal(t, logs.FilterMessageSnippet("without a resource manager").Len(), 1)
+}
+
+func TestNothingIsSentAfterTheEndOfASession(t *testing.T) {
+	p, s, _ := withSession(t)
+	s.close(errReregistered)
+	s.take(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("late"), nodeCreated("")}})
+	l, ok := p.Cluster().Partition("default")
+	assert.Assert(t, ok)
+	view, err := l.Snapshot(context.Background())
+	assert.NilError(t, err)
+	assert.Equal(t, len(view.Nodes), 0)
+	assert.Equal(t, len(s.boxes[nodes].waiting), 0)
+}
