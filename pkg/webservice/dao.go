@@ -1,0 +1,208 @@
+package webservice
+
+import (
+	"iter"
+	"math"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// The JSON of the REST interface (behaviour.md 11.4). Times are nanoseconds since 1970
+// unless said otherwise; quantities are in the smallest unit.
+
+type errorBody struct {
+	StatusCode  int    `json:"status_code"`
+	Message     string `json:"message"`
+	Description string `json:"description"`
+}
+
+type healthBody struct {
+	Healthy bool   `json:"healthy"`
+	Reason  string `json:"reason,omitempty"`
+}
+
+type readyBody struct {
+	Ready  bool   `json:"ready"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// whyBody is ours: upstream has nothing like it.
+type whyBody struct {
+	AllocationKey string `json:"allocationKey"`
+	Verdict       string `json:"verdict"`
+}
+
+// quantities are amounts by resource name.
+type quantities map[string]int64
+
+func quantitiesOf(all iter.Seq2[string, resources.Quantity]) quantities {
+	m := quantities{}
+	for name, n := range all {
+		m[name] = int64(n)
+	}
+	return m
+}
+
+// percentages is how much of each total is used: whole percent, for the resources that
+// have a total and are used at all (behaviour.md 11.4, absUsedCapacity).
+func percentages(used resources.Amounts, totals iter.Seq2[string, resources.Quantity]) quantities {
+	m := quantities{}
+	for name, total := range totals {
+		n := used.Get(name)
+		switch {
+		case n == 0:
+		case n < 0:
+			m[name] = 0
+		case total <= 0:
+			m[name] = 100
+		default:
+			m[name] = int64(min(float64(n)*100/float64(total), math.MaxInt32))
+		}
+	}
+	return m
+}
+
+type partitionBody struct {
+	ClusterID              string         `json:"clusterId"`
+	Name                   string         `json:"name"`
+	Capacity               capacityBody   `json:"capacity"`
+	NodeSortingPolicy      nodeSortBody   `json:"nodeSortingPolicy"`
+	PreemptionEnabled      bool           `json:"preemptionEnabled"`
+	QuotaPreemptionEnabled bool           `json:"quotaPreemptionEnabled"`
+	TotalNodes             int            `json:"totalNodes,omitempty"`
+	Applications           map[string]int `json:"applications,omitempty"`
+	TotalContainers        int            `json:"totalContainers,omitempty"`
+	State                  string         `json:"state,omitempty"`
+}
+
+type capacityBody struct {
+	Capacity     quantities `json:"capacity,omitempty"`
+	UsedCapacity quantities `json:"usedCapacity,omitempty"`
+	Utilization  quantities `json:"utilization,omitempty"` // percent
+}
+
+type nodeSortBody struct {
+	Type            string             `json:"type,omitempty"`
+	ResourceWeights map[string]float64 `json:"resourceWeights,omitempty"`
+}
+
+type queueBody struct {
+	QueueName           string            `json:"queuename"`
+	Status              string            `json:"status,omitempty"`
+	Partition           string            `json:"partition"` // of the top queue of an answer only
+	PendingResource     quantities        `json:"pendingResource,omitempty"`
+	MaxResource         quantities        `json:"maxResource,omitempty"`
+	GuaranteedResource  quantities        `json:"guaranteedResource,omitempty"`
+	AllocatedResource   quantities        `json:"allocatedResource,omitempty"`
+	Headroom            quantities        `json:"headroom,omitempty"`
+	IsLeaf              bool              `json:"isLeaf"`
+	IsManaged           bool              `json:"isManaged"`
+	Properties          map[string]string `json:"properties,omitempty"`
+	Parent              string            `json:"parent,omitempty"`
+	Template            *templateBody     `json:"template,omitempty"`
+	Children            []queueBody       `json:"children,omitempty"`
+	ChildNames          []string          `json:"childNames,omitempty"`
+	AbsUsedCapacity     quantities        `json:"absUsedCapacity,omitempty"` // percent
+	MaxRunningApps      uint64            `json:"maxRunningApps,omitempty"`
+	RunningApps         uint64            `json:"runningApps,omitempty"`
+	CurrentPriority     int32             `json:"currentPriority"`
+	SortingPolicy       string            `json:"sortingPolicy,omitempty"`
+	PrioritySorting     bool              `json:"prioritySorting"`
+	PreemptionEnabled   bool              `json:"preemptionEnabled"`
+	IsPreemptionFence   bool              `json:"isPreemptionFence"`
+	PreemptionDelay     string            `json:"preemptionDelay,omitempty"`
+	QuotaPreemptionWait string            `json:"quotaPreemptionDelay,omitempty"`
+	IsPriorityFence     bool              `json:"isPriorityFence"`
+	PriorityOffset      int32             `json:"priorityOffset,omitempty"`
+}
+
+type templateBody struct {
+	MaxApplications    uint64            `json:"maxApplications,omitempty"`
+	MaxResource        quantities        `json:"maxResource,omitempty"`
+	GuaranteedResource quantities        `json:"guaranteedResource,omitempty"`
+	Properties         map[string]string `json:"properties,omitempty"`
+}
+
+type applicationBody struct {
+	ApplicationID      string           `json:"applicationID"`
+	UsedResource       quantities       `json:"usedResource,omitempty"`
+	PendingResource    quantities       `json:"pendingResource,omitempty"`
+	Partition          string           `json:"partition"`
+	QueueName          string           `json:"queueName"`
+	SubmissionTime     int64            `json:"submissionTime,omitempty"`
+	Requests           []askBody        `json:"requests,omitempty"`
+	Allocations        []allocationBody `json:"allocations,omitempty"`
+	ApplicationState   string           `json:"applicationState,omitempty"`
+	User               string           `json:"user,omitempty"`
+	Groups             []string         `json:"groups,omitempty"`
+	StateLog           []stateBody      `json:"stateLog,omitempty"`
+	MaxRequestPriority int32            `json:"maxRequestPriority,omitempty"`
+	StartTime          int64            `json:"startTime,omitempty"` // milliseconds
+	ResourceHistory    struct{}         `json:"resourceHistory"`     // not kept yet
+}
+
+type stateBody struct {
+	Time             int64  `json:"time"`
+	ApplicationState string `json:"applicationState"`
+}
+
+type askBody struct {
+	AllocationKey  string            `json:"allocationKey"`
+	AllocationTags map[string]string `json:"allocationTags,omitempty"`
+	RequestTime    int64             `json:"requestTime,omitempty"`
+	Resource       quantities        `json:"resource,omitempty"`
+	Priority       string            `json:"priority,omitempty"`
+	RequiredNodeID string            `json:"requiredNodeId,omitempty"`
+	ApplicationID  string            `json:"applicationId,omitempty"`
+	Placeholder    bool              `json:"placeholder,omitempty"`
+	TaskGroupName  string            `json:"taskGroupName,omitempty"`
+	Originator     bool              `json:"originator,omitempty"`
+}
+
+type allocationBody struct {
+	AllocationKey   string            `json:"allocationKey"`
+	AllocationTags  map[string]string `json:"allocationTags,omitempty"`
+	RequestTime     int64             `json:"requestTime,omitempty"`
+	AllocationTime  int64             `json:"allocationTime,omitempty"`
+	AllocationDelay int64             `json:"allocationDelay,omitempty"`
+	Resource        quantities        `json:"resource,omitempty"`
+	Priority        string            `json:"priority,omitempty"`
+	NodeID          string            `json:"nodeId,omitempty"`
+	ApplicationID   string            `json:"applicationId,omitempty"`
+	Placeholder     bool              `json:"placeholder,omitempty"`
+	TaskGroupName   string            `json:"taskGroupName,omitempty"`
+	Originator      bool              `json:"originator,omitempty"`
+}
+
+type foreignBody struct {
+	AllocationKey  string            `json:"allocationKey"`
+	AllocationTags map[string]string `json:"allocationTags,omitempty"`
+	Resource       quantities        `json:"resource,omitempty"`
+	NodeID         string            `json:"nodeId,omitempty"`
+	Preemptable    bool              `json:"preemptable,omitempty"`
+}
+
+type nodeBody struct {
+	NodeID             string            `json:"nodeID"`
+	HostName           string            `json:"hostName,omitempty"`
+	RackName           string            `json:"rackName,omitempty"`
+	Attributes         map[string]string `json:"attributes,omitempty"`
+	Capacity           quantities        `json:"capacity,omitempty"`
+	Allocated          quantities        `json:"allocated,omitempty"`
+	Occupied           quantities        `json:"occupied,omitempty"`
+	Available          quantities        `json:"available,omitempty"`
+	Utilized           quantities        `json:"utilized,omitempty"` // percent
+	Allocations        []allocationBody  `json:"allocations,omitempty"`
+	ForeignAllocations []foreignBody     `json:"foreignAllocations,omitempty"`
+	Schedulable        bool              `json:"schedulable"`
+	IsReserved         bool              `json:"isReserved"`
+}
+
+// nanos is a time as the interface writes it; a time that is not known is left out.
+func nanos(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
+}

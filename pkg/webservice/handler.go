@@ -1,0 +1,81 @@
+package webservice
+
+import (
+	"net/http"
+	"path"
+	"strings"
+
+	"go.uber.org/zap"
+
+	"github.com/canopy-scheduler/canopy/internal/loop"
+)
+
+// Options say how a Handler behaves. The zero value is good.
+type Options struct {
+	ReadyCheck func() error // why requests cannot be served yet; nil: they always can
+	Log        *zap.Logger  // nil: none
+}
+
+type service struct {
+	cluster *loop.Cluster
+	opt     Options
+}
+
+// answer looks something up. What it returns becomes JSON; an error that is no failure
+// is a 500.
+type answer func(r *http.Request) (any, error)
+
+// Handler serves the REST interface of a cluster.
+func Handler(c *loop.Cluster, opt Options) http.Handler {
+	if opt.Log == nil {
+		opt.Log = zap.NewNop()
+	}
+	s := &service{cluster: c, opt: opt}
+	mux := http.NewServeMux()
+	s.route(mux, "/healthz", s.health)
+	s.route(mux, "/readyz", s.ready)
+	s.route(mux, "/ws/v1/partitions", s.partitions)
+	s.route(mux, "/ws/v1/partition/{partition}/queues", s.queues)
+	s.route(mux, "/ws/v1/partition/{partition}/nodes", s.nodes)
+	s.route(mux, "/ws/v1/partition/{partition}/queue/{queue}/applications", s.applications)
+	s.route(mux, "/ws/v1/partition/{partition}/ask/{key}/why", s.why)
+	return withoutTrailingSlash(mux)
+}
+
+// route serves GET and OPTIONS on a path. Everything else is answered by the mux: 405,
+// or 404 for a path that does not exist, both in plain text (behaviour.md 11.2).
+func (s *service) route(mux *http.ServeMux, path string, look answer) {
+	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+		body, err := look(r)
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		s.write(w, r, http.StatusOK, body)
+	})
+	mux.HandleFunc("OPTIONS "+path, func(w http.ResponseWriter, _ *http.Request) {
+		allowOrigins(w.Header())
+		w.Header().Set("Allow", allowedMethods)
+	})
+}
+
+// withoutTrailingSlash sends a client that put a slash too many behind a known path to
+// that path.
+func withoutTrailingSlash(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		trimmed, found := strings.CutSuffix(r.URL.Path, "/")
+		// A path that is not clean might lead to another host; the mux knows what to do.
+		if !found || trimmed == "" || path.Clean(r.URL.Path) != trimmed {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		shorter := r.Clone(r.Context())
+		shorter.URL.Path = trimmed
+		shorter.URL.RawPath = strings.TrimSuffix(r.URL.RawPath, "/")
+		if _, pattern := mux.Handler(shorter); pattern == "" {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		http.Redirect(w, r, shorter.URL.RequestURI(), http.StatusMovedPermanently)
+	})
+}

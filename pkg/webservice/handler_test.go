@@ -1,0 +1,169 @@
+package webservice_test
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/webservice"
+)
+
+func TestWhatIsNotThere(t *testing.T) {
+	c := busy(t)
+	cases := []struct {
+		name, target string
+		code         int
+		want         string
+	}{
+		{
+			"an unknown partition", "/ws/v1/partition/none/queues", 404,
+			`{"status_code":404,"message":"Partition not found","description":"Partition not found"}`,
+		}, {
+			"an unknown queue", "/ws/v1/partition/default/queue/root.none/applications", 404,
+			`{"status_code":404,"message":"Queue not found","description":"Queue not found"}`,
+		}, {
+			"a queue that only begins like one", "/ws/v1/partition/default/queue/root.tenant.fairer/applications", 404,
+			`{"status_code":404,"message":"Queue not found","description":"Queue not found"}`,
+		}, {
+			"the partition is looked up first", "/ws/v1/partition/none/queue/root.none/applications", 404,
+			`{"status_code":404,"message":"Partition not found","description":"Partition not found"}`,
+		}, {
+			"a name that cannot be one", "/ws/v1/partition/none/queue/root.a+b/applications", 400,
+			`{"status_code":400,"message":"queue name \"root.a b\": each level is 1 to 64 letters, digits or any of ` +
+				`_ : # / @ -","description":"queue name \"root.a b\": each level is 1 to 64 letters, digits ` +
+				`or any of _ : # / @ -"}`,
+		}, {
+			"a broken escape", "/ws/v1/partition/default/queue/root.a%25zz/applications", 400,
+			`{"status_code":400,"message":"queue name \"root.a%zz\": invalid URL escape \"%zz\"",` +
+				`"description":"queue name \"root.a%zz\": invalid URL escape \"%zz\""}`,
+		},
+		{"an unknown path", "/ws/v1/none", 404, "404 page not found\n"},
+		{"an unknown path with a slash", "/ws/v1/none/", 404, "404 page not found\n"},
+		{"an ask nobody knows", "/ws/v1/partition/default/ask/a%2520b/why", 200,
+			`{"allocationKey":"a b","verdict":"not pending"}`},
+	}
+	for _, x := range cases {
+		t.Run(x.name, func(t *testing.T) {
+			w := fetch(c, x.target)
+			assert.Equal(t, w.Code, x.code)
+			assert.Equal(t, w.Body.String(), x.want)
+		})
+	}
+}
+
+func TestMethods(t *testing.T) {
+	c := cluster(t, story)
+	const target = "/ws/v1/partition/default/queues"
+
+	w := request(c, webservice.Options{}, http.MethodPost, target)
+	assert.Equal(t, w.Code, http.StatusMethodNotAllowed)
+	assert.Equal(t, w.Body.String(), "Method Not Allowed\n")
+
+	w = request(c, webservice.Options{}, http.MethodOptions, target)
+	assert.Equal(t, w.Code, http.StatusOK)
+	assert.Equal(t, w.Header().Get("Allow"), "GET, OPTIONS")
+
+	w = fetch(c, target)
+	assert.Equal(t, w.Header().Get("Access-Control-Allow-Origin"), "*")
+	assert.Equal(t, w.Header().Get("Access-Control-Allow-Methods"), "GET, OPTIONS")
+	assert.Equal(t, w.Header().Get("Access-Control-Allow-Headers"), "X-Requested-With,Content-Type,Accept,Origin")
+}
+
+func TestATrailingSlashIsTakenAway(t *testing.T) {
+	c := cluster(t, story)
+	w := fetch(c, "/ws/v1/partition/default/queue/root.a%252Fb/applications/?x=1")
+	assert.Equal(t, w.Code, http.StatusMovedPermanently)
+	assert.Equal(t, w.Header().Get("Location"), "/ws/v1/partition/default/queue/root.a%252Fb/applications?x=1")
+
+	w = fetch(c, "//example.org/ws/v1/partitions/")
+	assert.Assert(t, w.Header().Get("Location") != "//example.org/ws/v1/partitions", "it must not lead elsewhere")
+}
+
+func TestALongAnswerIsCompressedForThoseWhoTakeIt(t *testing.T) {
+	c := busy(t)
+	const target = "/ws/v1/partition/default/queues"
+	plain := fetch(c, target).Body.String()
+	for _, accept := range []string{"gzip", "deflate, GZIP;q=0.5", "br,gzip"} {
+		w := fetch(c, target, "Accept-Encoding", accept)
+		assert.Equal(t, w.Header().Get("Content-Encoding"), "gzip", accept)
+		z, err := gzip.NewReader(w.Body)
+		assert.NilError(t, err)
+		got, err := io.ReadAll(z)
+		assert.NilError(t, err)
+		assert.Equal(t, string(got), plain)
+	}
+	for _, accept := range []string{"", "gzip;q=0", "br"} {
+		assert.Equal(t, fetch(c, target, "Accept-Encoding", accept).Body.String(), plain, accept)
+	}
+	short := fetch(c, "/ws/v1/partition/default/ask/none/why", "Accept-Encoding", "gzip")
+	assert.Equal(t, short.Header().Get("Content-Encoding"), "")
+}
+
+func TestHealth(t *testing.T) {
+	w := fetch(busy(t), "/healthz")
+	assert.Equal(t, w.Code, http.StatusOK)
+	assert.Equal(t, w.Body.String(), `{"healthy":true}`)
+
+	ended := cluster(t, story)
+	ended.End()
+	w = fetch(ended, "/healthz")
+	assert.Equal(t, w.Code, http.StatusServiceUnavailable)
+	assert.Equal(t, w.Body.String(), `{"healthy":false,"reason":"partition default: the scheduler has stopped"}`)
+}
+
+func TestReadiness(t *testing.T) {
+	c := cluster(t, story)
+	w := fetch(c, "/readyz")
+	assert.Equal(t, w.Code, http.StatusOK)
+	assert.Equal(t, w.Body.String(), `{"ready":true}`)
+
+	nobodyYet := func() error { return errors.New("no resource manager has registered") }
+	notYet := webservice.Options{ReadyCheck: nobodyYet}
+	w = request(c, notYet, http.MethodGet, "/readyz")
+	assert.Equal(t, w.Code, http.StatusServiceUnavailable)
+	assert.Equal(t, w.Body.String(), `{"ready":false,"reason":"no resource manager has registered"}`)
+}
+
+func TestAStoppedSchedulerIsUnavailable(t *testing.T) {
+	c := cluster(t, story)
+	c.End()
+	for _, target := range []string{"partitions", "partition/default/nodes", "partition/default/ask/x/why"} {
+		w := fetch(c, "/ws/v1/"+target)
+		assert.Equal(t, w.Code, http.StatusServiceUnavailable, target)
+		assert.Equal(t, w.Body.String(), `{"status_code":503,"message":"the scheduler has stopped",`+
+			`"description":"the scheduler has stopped"}`)
+	}
+}
+
+func TestAnAnswerIsNotWaitedForLongerThanTheClientDoes(t *testing.T) {
+	conf, _ := configs.Load([]byte(story))
+	moves := make(chan struct{})
+	opt := loop.Options{Now: func() time.Time { <-moves; return time.Unix(0, 0) }}
+	c := loop.NewCluster(opt, func(string) loop.Sink { return nobody{} }, nil)
+	t.Cleanup(c.End)
+	t.Cleanup(func() { close(moves) })
+	assert.NilError(t, c.Configure(t.Context(), conf))
+
+	ctx, leave := context.WithCancel(t.Context())
+	leave()
+	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/ws/v1/partition/default/nodes", nil)
+	w := httptest.NewRecorder()
+	webservice.Handler(c, webservice.Options{}).ServeHTTP(w, r)
+	assert.Equal(t, w.Code, http.StatusServiceUnavailable)
+}
+
+func TestBeforeTheFirstConfiguration(t *testing.T) {
+	c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return nobody{} }, nil)
+	t.Cleanup(c.End)
+	assert.Equal(t, fetch(c, "/ws/v1/partitions").Body.String(), "[]")
+	assert.Equal(t, fetch(c, "/healthz").Body.String(), `{"healthy":true}`)
+}

@@ -1,0 +1,79 @@
+package webservice
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// queueLevel is one level of a queue path (behaviour.md 1.4).
+var queueLevel = regexp.MustCompile(`^[a-zA-Z0-9_:#/@-]{1,64}$`)
+
+// parameter reads a name out of the path, by the rules for queries: + is a space. The
+// mux has decoded it once already, so a slash in a name arrives as %252F as well as
+// %2F; upstream takes only the former (behaviour.md 11.2).
+func parameter(r *http.Request, name string) (string, error) {
+	value, err := url.QueryUnescape(r.PathValue(name))
+	if err != nil {
+		return "", badRequest(fmt.Sprintf("%s name %q: %v", name, r.PathValue(name), err))
+	}
+	return value, nil
+}
+
+// partition finds the loop that the path names.
+func (s *service) partition(r *http.Request) (*loop.Loop, error) {
+	name, err := parameter(r, "partition")
+	if err != nil {
+		return nil, err
+	}
+	l, ok := s.cluster.Partition(name)
+	if !ok {
+		return nil, notFound("Partition")
+	}
+	return l, nil
+}
+
+// snapshot is the state of the partition that the path names.
+func (s *service) snapshot(r *http.Request) (*scheduler.Snapshot, error) {
+	l, err := s.partition(r)
+	if err != nil {
+		return nil, err
+	}
+	return l.Snapshot(r.Context())
+}
+
+// queuePath reads the path of a queue, in lower case.
+func queuePath(r *http.Request) (string, error) {
+	path, err := parameter(r, "queue")
+	if err != nil {
+		return "", err
+	}
+	for _, level := range strings.Split(path, ".") {
+		if !queueLevel.MatchString(level) {
+			return "", badRequest(fmt.Sprintf(
+				"queue name %q: each level is 1 to 64 letters, digits or any of _ : # / @ -", path))
+		}
+	}
+	return strings.ToLower(path), nil
+}
+
+// findQueue finds the queue of a path at or below q.
+func findQueue(q *scheduler.QueueView, path string) (*scheduler.QueueView, error) {
+	own := string(q.Path)
+	if own == path {
+		return q, nil
+	}
+	if strings.HasPrefix(path, own+".") {
+		for i := range q.Children {
+			if found, err := findQueue(&q.Children[i], path); err == nil {
+				return found, nil
+			}
+		}
+	}
+	return nil, notFound("Queue")
+}

@@ -1,0 +1,80 @@
+package webservice
+
+import (
+	"net/http"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// partitions lists the partitions. The cluster ID is empty: it is the RM's name, which
+// no snapshot has.
+func (s *service) partitions(r *http.Request) (any, error) {
+	out := []partitionBody{}
+	conf := s.cluster.Config()
+	if conf == nil {
+		return out, nil
+	}
+	for _, name := range s.cluster.Partitions() {
+		l, ok := s.cluster.Partition(name)
+		if !ok {
+			continue // it was left out of the configuration just now
+		}
+		snap, err := l.Snapshot(r.Context())
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, viewPartition(snap, configOf(conf, name)))
+	}
+	return out, nil
+}
+
+func configOf(conf *configs.Config, partition string) configs.Partition {
+	for _, p := range conf.Partitions {
+		if p.Name == partition {
+			return p
+		}
+	}
+	return configs.Partition{}
+}
+
+func viewPartition(s *scheduler.Snapshot, conf configs.Partition) partitionBody {
+	states := map[string]int{"total": s.Applications}
+	countStates(&s.Root, states)
+	return partitionBody{
+		Name: s.Partition,
+		Capacity: capacityBody{
+			Capacity:     quantitiesOf(s.Capacity.All()),
+			UsedCapacity: quantitiesOf(s.Root.Allocated.All()),
+			Utilization:  percentages(s.Root.Allocated, s.Capacity.All()),
+		},
+		NodeSortingPolicy: nodeSortBody{
+			Type:            s.NodeOrder.Nodes.String(),
+			ResourceWeights: weights(s.NodeOrder),
+		},
+		PreemptionEnabled:      conf.Preemption,
+		QuotaPreemptionEnabled: conf.QuotaPreemption,
+		TotalNodes:             len(s.Nodes),
+		Applications:           states,
+		TotalContainers:        s.Allocations,
+		State:                  "Active",
+	}
+}
+
+func countStates(q *scheduler.QueueView, states map[string]int) {
+	for i := range q.Applications {
+		states[q.Applications[i].State.String()]++
+	}
+	for i := range q.Children {
+		countStates(&q.Children[i], states)
+	}
+}
+
+func weights(o policies.NodeOrder) map[string]float64 {
+	m := map[string]float64{}
+	for _, w := range o.Weights {
+		m[w.Resource] = w.Weight
+	}
+	return m
+}

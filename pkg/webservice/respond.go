@@ -1,0 +1,113 @@
+package webservice
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"go.uber.org/zap"
+
+	"github.com/canopy-scheduler/canopy/internal/loop"
+)
+
+const (
+	allowedMethods = "GET, OPTIONS"
+	allowedHeaders = "X-Requested-With,Content-Type,Accept,Origin"
+	jsonType       = "application/json; charset=UTF-8"
+	worthGzip      = 1400 // bytes; a shorter body fits one packet as it is
+)
+
+// failure is an answer that is no success. Its body is the reason, unless it has one
+// of its own.
+type failure struct {
+	status int
+	reason string
+	body   any // nil: an errorBody
+}
+
+func (f *failure) Error() string { return f.reason }
+
+func notFound(what string) error {
+	return &failure{status: http.StatusNotFound, reason: what + " not found"}
+}
+
+func badRequest(reason string) error {
+	return &failure{status: http.StatusBadRequest, reason: reason}
+}
+
+func (s *service) fail(w http.ResponseWriter, r *http.Request, err error) {
+	f := new(failure)
+	switch {
+	case errors.As(err, &f):
+	case errors.Is(err, loop.ErrEnded), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		f = &failure{status: http.StatusServiceUnavailable, reason: err.Error()}
+	default:
+		f = &failure{status: http.StatusInternalServerError, reason: err.Error()}
+	}
+	if f.status >= http.StatusInternalServerError {
+		s.opt.Log.Warn("request failed", zap.String("path", r.URL.Path), zap.Int("status", f.status), zap.Error(err))
+	}
+	body := f.body
+	if body == nil {
+		body = errorBody{StatusCode: f.status, Message: f.reason, Description: f.reason}
+	}
+	s.write(w, r, f.status, body)
+}
+
+func (s *service) write(w http.ResponseWriter, r *http.Request, status int, body any) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		panic("webservice: " + err.Error()) // every shape in dao.go can be written
+	}
+	h := w.Header()
+	allowOrigins(h)
+	h.Set("Content-Type", jsonType)
+	h.Set("Vary", "Accept-Encoding")
+	if len(text) >= worthGzip && takesGzip(r) {
+		h.Set("Content-Encoding", "gzip")
+		text = compress(text)
+	}
+	h.Set("Content-Length", strconv.Itoa(len(text)))
+	w.WriteHeader(status)
+	if _, err := w.Write(text); err != nil {
+		s.opt.Log.Debug("answer was not read", zap.String("path", r.URL.Path), zap.Error(err))
+	}
+}
+
+// allowOrigins lets pages from anywhere read the answer (behaviour.md 11.2).
+func allowOrigins(h http.Header) {
+	h.Set("Access-Control-Allow-Origin", "*")
+	h.Set("Access-Control-Allow-Methods", allowedMethods)
+	h.Set("Access-Control-Allow-Headers", allowedHeaders)
+}
+
+// takesGzip reports whether the client names gzip and does not refuse it.
+func takesGzip(r *http.Request) bool {
+	for _, coding := range strings.Split(r.Header.Get("Accept-Encoding"), ",") {
+		name, quality, _ := strings.Cut(strings.TrimSpace(coding), ";")
+		if !strings.EqualFold(strings.TrimSpace(name), "gzip") {
+			continue
+		}
+		weight, found := strings.CutPrefix(strings.TrimSpace(quality), "q=")
+		q, err := strconv.ParseFloat(weight, 64)
+		return !found || err != nil || q > 0
+	}
+	return false
+}
+
+func compress(text []byte) []byte {
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	if _, err := z.Write(text); err != nil {
+		panic("webservice: " + err.Error()) // a buffer takes everything
+	}
+	if err := z.Close(); err != nil {
+		panic("webservice: " + err.Error())
+	}
+	return out.Bytes()
+}
