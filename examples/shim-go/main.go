@@ -1,0 +1,181 @@
+// Command shim-go is the smallest resource manager that is of any use: it offers two
+// machines, asks for room for one application, prints where its work may run, gives
+// the room back, and ends. It uses the scheduler interface and gRPC, nothing else.
+package main
+
+import (
+	"context"
+	_ "embed"
+	"flag"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+//go:embed queues.yaml
+var queues string
+
+const (
+	rmID = "shim-go"
+	app  = "hello"
+	asks = 4
+)
+
+func main() {
+	address := flag.String("address", "127.0.0.1:3333", "where the scheduler listens for gRPC")
+	timeout := flag.Duration("timeout", 30*time.Second, "how long the whole conversation may take")
+	flag.Parse()
+	ctx, cancel := context.WithTimeout(context.Background(), *timeout)
+	defer cancel()
+	if err := run(ctx, *address); err != nil {
+		fmt.Fprintln(os.Stderr, "shim-go:", err)
+		os.Exit(1)
+	}
+}
+
+// run is the whole life of the shim.
+func run(ctx context.Context, address string) error {
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	client := si.NewSchedulerClient(conn)
+
+	// Registering starts with an empty scheduler, and with our queues.
+	_, err = client.RegisterResourceManager(ctx, &si.RegisterResourceManagerRequest{
+		RmID: rmID, Version: "1.9.0", PolicyGroup: "queues", Config: queues,
+	})
+	if err != nil {
+		return fmt.Errorf("register: %w", err)
+	}
+	if err := addNodes(ctx, client); err != nil {
+		return fmt.Errorf("nodes: %w", err)
+	}
+	if err := addApplication(ctx, client); err != nil {
+		return fmt.Errorf("application: %w", err)
+	}
+	if err := work(ctx, client); err != nil {
+		return fmt.Errorf("allocations: %w", err)
+	}
+	return nil
+}
+
+// amounts are 1000ths of a core and bytes.
+func amounts(vcore, memory int64) *si.Resource {
+	return &si.Resource{Resources: map[string]*si.Quantity{"vcore": {Value: vcore}, "memory": {Value: memory}}}
+}
+
+// addNodes offers two machines and waits until both are accepted. Allocations on a node
+// make sense only after that: the three streams have no order among each other.
+func addNodes(ctx context.Context, client si.SchedulerClient) error {
+	stream, err := client.UpdateNode(ctx)
+	if err != nil {
+		return err
+	}
+	var offer []*si.NodeInfo
+	for _, id := range []string{"node-1", "node-2"} {
+		offer = append(offer, &si.NodeInfo{
+			NodeID: id, Action: si.NodeInfo_CREATE, SchedulableResource: amounts(4000, 8<<30),
+			Attributes: map[string]string{"si/hostname": id, "si/rackname": "rack-1"},
+		})
+	}
+	if err := stream.Send(&si.NodeRequest{RmID: rmID, Nodes: offer}); err != nil {
+		return err
+	}
+	for waiting := len(offer); waiting > 0; {
+		answer, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		for _, n := range answer.Rejected {
+			return fmt.Errorf("%s was rejected: %s", n.NodeID, n.Reason)
+		}
+		for _, n := range answer.Accepted {
+			fmt.Println("node accepted:", n.NodeID)
+			waiting--
+		}
+	}
+	return stream.CloseSend()
+}
+
+// addApplication asks for a place in the queue tree.
+func addApplication(ctx context.Context, client si.SchedulerClient) error {
+	stream, err := client.UpdateApplication(ctx)
+	if err != nil {
+		return err
+	}
+	err = stream.Send(&si.ApplicationRequest{RmID: rmID, New: []*si.AddApplicationRequest{{
+		ApplicationID: app, QueueName: "root.batch", PartitionName: "default",
+		Ugi: &si.UserGroupInformation{User: "alice", Groups: []string{"developers"}},
+	}}})
+	if err != nil {
+		return err
+	}
+	answer, err := stream.Recv()
+	if err != nil {
+		return err
+	}
+	for _, a := range answer.Rejected {
+		return fmt.Errorf("%s was rejected: %s", a.ApplicationID, a.Reason)
+	}
+	fmt.Println("application accepted:", app)
+	return stream.CloseSend()
+}
+
+// work asks for allocations, prints them as they are made, and gives them back.
+func work(ctx context.Context, client si.SchedulerClient) error {
+	stream, err := client.UpdateAllocation(ctx)
+	if err != nil {
+		return err
+	}
+	// Without a node, an allocation is an ask.
+	request := &si.AllocationRequest{RmID: rmID}
+	for i := range asks {
+		request.Allocations = append(request.Allocations, &si.Allocation{
+			AllocationKey: fmt.Sprintf("%s-%d", app, i), ApplicationID: app, PartitionName: "default",
+			ResourcePerAlloc: amounts(1000, 1<<30),
+		})
+	}
+	if err := stream.Send(request); err != nil {
+		return err
+	}
+	for made := 0; made < asks; {
+		answer, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		for _, x := range answer.RejectedAllocations {
+			return fmt.Errorf("%s was rejected: %s", x.AllocationKey, x.Reason)
+		}
+		for _, x := range answer.New {
+			fmt.Printf("allocated: %s on %s\n", x.AllocationKey, x.NodeID)
+			made++
+		}
+	}
+
+	// Without a key, a release is about all work of the application.
+	err = stream.Send(&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{
+		AllocationsToRelease: []*si.AllocationRelease{{
+			ApplicationID: app, PartitionName: "default", TerminationType: si.TerminationType_STOPPED_BY_RM,
+		}},
+	}})
+	if err != nil {
+		return err
+	}
+	for gone := 0; gone < asks; {
+		answer, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		for _, x := range answer.Released {
+			fmt.Printf("released: %s (%s)\n", x.AllocationKey, x.TerminationType)
+			gone++
+		}
+	}
+	return stream.CloseSend()
+}

@@ -1,0 +1,179 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// Audit checks what must hold in a scheduler that has come to rest: every sum is the
+// sum of its parts, nothing holds more than it may, priorities are those of the pending
+// asks, and no pending ask could be placed. It works everything out from the single
+// pieces of work in the snapshot and returns the first thing that is wrong.
+//
+// Requires: all work was placed by the scheduler; what an RM reports may exceed a max.
+func Audit(s *scheduler.Snapshot) error {
+	a := audit{
+		room:   room{capacity: s.Capacity, queues: map[objects.QueuePath]held{}},
+		bound:  map[objects.AllocationKey]objects.NodeID{},
+		onNode: map[objects.NodeID]resources.Amounts{},
+	}
+	total, err := a.queue(&s.Root)
+	if err != nil {
+		return err
+	}
+	if err := a.nodes(s); err != nil {
+		return err
+	}
+	got := [...]int{s.Applications, s.Asks, s.Allocations}
+	want := [...]int{total.applications, len(a.wishes), len(a.bound)}
+	if got != want {
+		return fmt.Errorf("the partition counts %v applications, asks and allocations, there are %v", got, want)
+	}
+	if err := a.room.overfull(); err != nil {
+		return err
+	}
+	return a.room.overlooked(a.wishes)
+}
+
+type audit struct {
+	room   room
+	wishes []wish
+	bound  map[objects.AllocationKey]objects.NodeID
+	onNode map[objects.NodeID]resources.Amounts // by the work of applications
+}
+
+// sums are what the work below a queue adds up to.
+type sums struct {
+	allocated, pending resources.Amounts
+	priority           policies.Current // of the asks, as the queue above sees them
+	applications       int
+}
+
+func (t *sums) add(u sums) {
+	t.allocated, t.pending = t.allocated.Add(u.allocated), t.pending.Add(u.pending)
+	t.applications += u.applications
+	if u.priority.Compare(t.priority) > 0 {
+		t.priority = u.priority
+	}
+}
+
+func (a *audit) queue(q *scheduler.QueueView) (sums, error) {
+	var t sums
+	for i := range q.Children {
+		u, err := a.queue(&q.Children[i])
+		if err != nil {
+			return t, err
+		}
+		t.add(u)
+	}
+	for i := range q.Applications {
+		u, err := a.application(&q.Applications[i], q)
+		if err != nil {
+			return t, err
+		}
+		t.add(u)
+	}
+	if q.Path != objects.RootPath {
+		t.priority = q.Settings.Priority.Expose(t.priority, q.Settings.Offset)
+	}
+	a.room.queues[q.Path] = held{
+		max: q.Max, allocated: t.allocated, oneByOne: q.Leaf && q.Settings.Sort == policies.StateAware,
+	}
+	switch {
+	case !q.Allocated.Equal(t.allocated):
+		return t, fmt.Errorf("queue %s says %v is allocated, its work says %v", q.Path, q.Allocated, t.allocated)
+	case !q.Pending.Equal(t.pending):
+		return t, fmt.Errorf("queue %s says %v is pending, its work says %v", q.Path, q.Pending, t.pending)
+	case q.Priority != t.priority:
+		return t, fmt.Errorf("queue %s says its priority is %v, its asks say %v", q.Path, q.Priority, t.priority)
+	}
+	return t, nil
+}
+
+func (a *audit) application(v *scheduler.ApplicationView, q *scheduler.QueueView) (sums, error) {
+	t := sums{applications: 1}
+	var placeholders resources.Amounts
+	for i := range v.Work {
+		w := &v.Work[i]
+		key, took := w.Ask.Key, w.Ask.Amounts
+		if w.Node == "" {
+			t.add(sums{pending: took, priority: policies.Pending(w.Ask.Priority)})
+			a.wishes = append(a.wishes, wish{key, q.Path, took, w.Ask.RequiredNode})
+			continue
+		}
+		if other, twice := a.bound[key]; twice {
+			return t, fmt.Errorf("allocation %s runs on nodes %s and %s", key, other, w.Node)
+		}
+		a.bound[key] = w.Node
+		a.onNode[w.Node] = a.onNode[w.Node].Add(took)
+		t.add(sums{allocated: took})
+		if w.Ask.Placeholder {
+			placeholders = placeholders.Add(took)
+		}
+	}
+	switch {
+	case !v.Allocated.Add(v.Placeholders).Equal(t.allocated) || !v.Placeholders.Equal(placeholders):
+		return t, fmt.Errorf("application %s says %v and %v of placeholders are allocated, its work says %v in all",
+			v.ID, v.Allocated, v.Placeholders, t.allocated)
+	case !v.Pending.Equal(t.pending):
+		return t, fmt.Errorf("application %s says %v is pending, its work says %v", v.ID, v.Pending, t.pending)
+	case v.Priority != t.priority:
+		return t, fmt.Errorf("application %s says its priority is %v, its asks say %v", v.ID, v.Priority, t.priority)
+	}
+	return t, nil
+}
+
+func (a *audit) nodes(s *scheduler.Snapshot) error {
+	var capacity resources.Amounts
+	placed := 0
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		if err := a.node(n); err != nil {
+			return err
+		}
+		capacity = capacity.Add(n.Total)
+		placed += len(n.Work)
+		if n.Schedulable {
+			a.room.nodes = append(a.room.nodes, space{n.ID, n.Available})
+		}
+	}
+	switch {
+	case !capacity.Equal(s.Capacity):
+		return fmt.Errorf("the cluster says it has %v, its nodes say %v", s.Capacity, capacity)
+	case placed != len(a.bound):
+		return fmt.Errorf("nodes have %d allocations, applications %d", placed, len(a.bound))
+	}
+	return nil
+}
+
+func (a *audit) node(n *scheduler.NodeView) error {
+	var allocated, occupied resources.Amounts
+	for i := range n.Work {
+		w := &n.Work[i]
+		if a.bound[w.Ask.Key] != n.ID || w.Node != n.ID {
+			return fmt.Errorf("node %s has allocation %s, its application says node %q",
+				n.ID, w.Ask.Key, a.bound[w.Ask.Key])
+		}
+		allocated = allocated.Add(w.Ask.Amounts)
+	}
+	for _, f := range n.Foreign {
+		occupied = occupied.Add(f.Amounts)
+	}
+	left := n.Total.Sub(allocated).Sub(occupied)
+	switch {
+	case !n.Allocated.Equal(allocated) || !n.Allocated.Equal(a.onNode[n.ID]):
+		return fmt.Errorf("node %s says %v is allocated, its work says %v, its applications %v",
+			n.ID, n.Allocated, allocated, a.onNode[n.ID])
+	case !n.Occupied.Equal(occupied):
+		return fmt.Errorf("node %s says %v is occupied, by what runs there it is %v", n.ID, n.Occupied, occupied)
+	case !n.Available.Equal(left):
+		return fmt.Errorf("node %s says %v is available, %v is left", n.ID, n.Available, left)
+	case left.HasNegative():
+		return fmt.Errorf("node %s has %v and holds more: %v is left", n.ID, n.Total, left)
+	}
+	return nil
+}

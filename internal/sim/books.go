@@ -1,0 +1,193 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// books are what a client has said and been told. They are kept from the messages
+// alone, so that they can be held against what the scheduler believes.
+type books struct {
+	machines map[objects.NodeID]*machine
+	apps     map[objects.AppID]*submission
+	work     map[objects.AllocationKey]*task  // pending and placed
+	leaving  map[objects.AllocationKey]bool   // released, and nobody has answered
+	barriers map[objects.AllocationKey]uint64 // answered ones, and what had happened by then
+	doubles  int                              // nodes rejected because they exist already
+	happened uint64                           // allocations and releases that were told
+	counts   Counts
+	placings []Placing
+	delays   []time.Duration // from an ask to its allocation
+	began    time.Time       // when the conversation did
+	heard    time.Time       // the last answer
+	aside    time.Duration   // spent on other things in between
+}
+
+type machine struct {
+	Node
+	accepted bool
+	used     resources.Amounts
+}
+
+type submission struct {
+	Application
+	accepted bool
+}
+
+type task struct {
+	Ask
+	at   time.Time      // when it was sent
+	node objects.NodeID // empty: pending
+}
+
+// Placing is an allocation as the client was told of it.
+type Placing struct {
+	Key  objects.AllocationKey
+	Node objects.NodeID
+	Took resources.Amounts
+}
+
+// Counts are what was said and told in total.
+type Counts struct {
+	Nodes, Applications, Asks     int // sent
+	Allocated, Released, Rejected int // told
+}
+
+func newBooks() books {
+	return books{
+		machines: map[objects.NodeID]*machine{},
+		apps:     map[objects.AppID]*submission{},
+		work:     map[objects.AllocationKey]*task{},
+		leaving:  map[objects.AllocationKey]bool{},
+		barriers: map[objects.AllocationKey]uint64{},
+	}
+}
+
+// Counts are the numbers so far.
+func (c *Client) Counts() Counts {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.counts
+	n.Nodes, n.Applications = len(c.machines), len(c.apps)
+	return n
+}
+
+// Placings are all allocations so far, in the order in which they were told.
+func (c *Client) Placings() []Placing {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.placings)
+}
+
+// Aside does something that is no part of the conversation. The time it takes is counted
+// nowhere: not in the conversation, and not for the asks that wait meanwhile. Requires:
+// no answers are to come.
+func (c *Client) Aside(something func() error) error {
+	from := time.Now()
+	err := something()
+	took := time.Since(from)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.aside += took
+	for _, t := range c.work {
+		if t.node == "" {
+			t.at = t.at.Add(took)
+		}
+	}
+	return err
+}
+
+// Running are the keys of the allocations that there are, in key order.
+func (c *Client) Running() []objects.AllocationKey {
+	return c.keys(func(t *task) bool { return t.node != "" })
+}
+
+// Waiting are the keys of the asks that are pending, in key order.
+func (c *Client) Waiting() []objects.AllocationKey {
+	return c.keys(func(t *task) bool { return t.node == "" })
+}
+
+func (c *Client) keys(which func(*task) bool) []objects.AllocationKey {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var keys []objects.AllocationKey
+	for key, t := range c.work {
+		if which(t) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// sortedMachines are the nodes in ID order. Requires: the lock.
+func (b *books) sortedMachines() []*machine {
+	out := make([]*machine, 0, len(b.machines))
+	for _, m := range b.machines {
+		out = append(out, m)
+	}
+	slices.SortFunc(out, func(x, y *machine) int { return cmp.Compare(x.ID, y.ID) })
+	return out
+}
+
+// sortedWork is everything pending or placed, in key order. Requires: the lock.
+func (b *books) sortedWork() []*task {
+	out := make([]*task, 0, len(b.work))
+	for _, t := range b.work {
+		out = append(out, t)
+	}
+	slices.SortFunc(out, func(x, y *task) int { return cmp.Compare(x.Key, y.Key) })
+	return out
+}
+
+func (c *Client) noteAsks(asks []Ask) error {
+	now := time.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, a := range asks {
+		if _, ok := c.work[a.Key]; ok {
+			return fmt.Errorf("ask %s is known already", a.Key)
+		}
+		c.work[a.Key] = &task{Ask: a, at: now}
+		c.counts.Asks++
+	}
+	return nil
+}
+
+func (c *Client) noteReleases(keys []objects.AllocationKey, to *si.AllocationReleasesRequest) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, key := range keys {
+		t, ok := c.work[key]
+		if !ok || c.leaving[key] {
+			return fmt.Errorf("%s is neither pending nor placed and cannot be released", key)
+		}
+		c.leaving[key] = true
+		to.AllocationsToRelease = append(to.AllocationsToRelease, &si.AllocationRelease{
+			PartitionName: Partition, ApplicationID: string(t.App), AllocationKey: string(key),
+			TerminationType: si.TerminationType_STOPPED_BY_RM, Message: "done",
+		})
+	}
+	return nil
+}
+
+// forgetWithdrawn ends the asks that were released before they were placed: the
+// interface has no answer for those. Requires: the lock, and that a barrier sent after
+// the releases was answered.
+func (b *books) forgetWithdrawn() error {
+	for key := range b.leaving {
+		if t := b.work[key]; t.node != "" {
+			return fmt.Errorf("allocation %s on node %s was released and the scheduler never said so", key, t.node)
+		}
+		delete(b.work, key)
+	}
+	clear(b.leaving)
+	return nil
+}

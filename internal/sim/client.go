@@ -1,0 +1,189 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+// patience is how long a Client waits for any one answer, if nobody sets a shorter
+// deadline.
+const patience = time.Minute
+
+// errHungUp is why a conversation is over that was cut off in the middle of a message,
+// because whoever sent it had run out of time.
+var errHungUp = errors.New("the client has hung up")
+
+// Client is a resource manager at its end of the line. It is for use by one goroutine;
+// answers are taken in by goroutines of its own, which end with Close. After an error
+// it is of no use any more.
+type Client struct {
+	rm      string
+	conn    *grpc.ClientConn
+	api     si.SchedulerClient
+	live    context.Context // of the streams
+	hangUp  context.CancelFunc
+	hearing sync.WaitGroup
+
+	nodes        si.Scheduler_UpdateNodeClient
+	applications si.Scheduler_UpdateApplicationClient
+	allocations  si.Scheduler_UpdateAllocationClient
+	unsettled    bool // nodes were changed and nobody has answered
+	passes       int  // barriers sent
+
+	mu     sync.Mutex    // guards the rest
+	news   chan struct{} // closed, and replaced, with every answer
+	failed error         // why the conversation is over
+	closed bool
+	books
+}
+
+// Dial connects to a scheduler. rm is the name that the client registers under.
+func Dial(ctx context.Context, address, rm string) (*Client, error) {
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return nil, fmt.Errorf("address %s: %w", address, err)
+	}
+	if err := connected(ctx, conn); err != nil {
+		return nil, fmt.Errorf("connecting to %s: %w", address, errors.Join(err, conn.Close()))
+	}
+	c := &Client{
+		rm: rm, conn: conn, api: si.NewSchedulerClient(conn), news: make(chan struct{}), books: newBooks(),
+	}
+	c.live, c.hangUp = context.WithCancel(context.Background())
+	return c, nil
+}
+
+func connected(ctx context.Context, conn *grpc.ClientConn) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	conn.Connect()
+	for state := conn.GetState(); state != connectivity.Ready; state = conn.GetState() {
+		if state == connectivity.TransientFailure {
+			return errors.New("nobody answers there")
+		}
+		if !conn.WaitForStateChange(ctx, state) {
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// Close hangs up and waits until all answers have been taken in.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.hangUp()
+	err := c.conn.Close()
+	c.hearing.Wait()
+	return err
+}
+
+// Register makes the client the resource manager of the scheduler, which forgets all it
+// knew of an earlier one of that name, and opens the three streams. config is the text
+// of a queues.yaml. Requires: it is called once, before anything else.
+func (c *Client) Register(ctx context.Context, config string) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	c.began = time.Now()
+	_, err := c.api.RegisterResourceManager(ctx, &si.RegisterResourceManagerRequest{
+		RmID: c.rm, Version: "1", PolicyGroup: "queues", Config: config,
+	})
+	if err != nil {
+		return fmt.Errorf("registering resource manager %s: %w", c.rm, err)
+	}
+	if c.nodes, err = c.api.UpdateNode(c.live); err != nil {
+		return fmt.Errorf("opening the node stream: %w", err)
+	}
+	if c.applications, err = c.api.UpdateApplication(c.live); err != nil {
+		return fmt.Errorf("opening the application stream: %w", err)
+	}
+	if c.allocations, err = c.api.UpdateAllocation(c.live); err != nil {
+		return fmt.Errorf("opening the allocation stream: %w", err)
+	}
+	hear(c, "node", c.nodes, c.hearNodes)
+	hear(c, "application", c.applications, c.hearApplications)
+	hear(c, "allocation", c.allocations, c.hearAllocations)
+	// A stream is known to be ours only when it has said so.
+	return errors.Join(
+		say(ctx, c, "a greeting", c.nodes, &si.NodeRequest{RmID: c.rm}),
+		say(ctx, c, "a greeting", c.applications, &si.ApplicationRequest{RmID: c.rm}),
+		say(ctx, c, "a greeting", c.allocations, &si.AllocationRequest{RmID: c.rm}),
+	)
+}
+
+// hear takes in the answers of one stream until it ends.
+func hear[A any](c *Client, about string, stream interface{ Recv() (*A, error) }, take func(*A)) {
+	c.hearing.Go(func() {
+		for {
+			answer, err := stream.Recv()
+			c.mu.Lock()
+			switch {
+			case err == nil:
+				c.heard = time.Now()
+				take(answer)
+			case c.failed != nil || c.closed:
+			case c.live.Err() != nil:
+				c.failed = errHungUp
+			default:
+				c.failed = fmt.Errorf("the %s stream has ended: %w", about, err)
+			}
+			close(c.news)
+			c.news = make(chan struct{})
+			c.mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	})
+}
+
+// say sends one message. gRPC takes no deadline for that, so when ctx ends the whole
+// conversation does.
+func say[Q any](ctx context.Context, c *Client, what string, to interface{ Send(*Q) error }, message *Q) error {
+	defer context.AfterFunc(ctx, c.hangUp)()
+	err := to.Send(message)
+	if errors.Is(err, io.EOF) { // the reason comes with the answers
+		err = c.wait(ctx, func() string { return "the reason why the stream has ended" },
+			func() bool { return false })
+	}
+	if err != nil {
+		return fmt.Errorf("sending %s: %w", what, err)
+	}
+	return nil
+}
+
+// wait blocks until done, which looks at the books, says so. what says, at the time,
+// what is being waited for.
+func (c *Client) wait(ctx context.Context, what func() string, done func() bool) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		c.mu.Lock()
+		finished, err, news := done(), c.failed, c.news
+		c.mu.Unlock()
+		cutOff := errors.Is(err, errHungUp) && ctx.Err() != nil // then it matters more what we waited for
+		switch {
+		case err != nil && !cutOff:
+			return err
+		case err == nil && finished:
+			return nil
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return fmt.Errorf("waiting for %s: %w", what(), ctx.Err())
+		}
+	}
+}

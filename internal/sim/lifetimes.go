@@ -1,0 +1,115 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+)
+
+// auditEvery is how many moments of a trace pass between two audits: each looks at the
+// whole cluster.
+const auditEvery = 1000
+
+// moment is what happens in one second of a trace.
+type moment struct {
+	second  int64
+	ends    []objects.AllocationKey // in name order
+	arrives []Task
+}
+
+// Lifetimes lives through a trace: in the order of time tasks end and then tasks arrive,
+// and each time all that can be placed is placed before anything else happens. A task
+// that still waits when it should end is withdrawn. One that ends when it arrives, or
+// before, is released right after it was placed. Requires: the client has registered.
+func (r *Replay) Lifetimes(ctx context.Context) error {
+	r.moveTo(0)
+	if err := r.addNodes(ctx, false); err != nil {
+		return err
+	}
+	if err := r.addApplications(ctx, r.Tasks); err != nil {
+		return err
+	}
+	moments := r.moments()
+	for i, m := range moments {
+		if err := r.live(ctx, m); err != nil {
+			return fmt.Errorf("second %d of the trace: %w", m.second, err)
+		}
+		if i%auditEvery == 0 || i == len(moments)-1 {
+			if err := r.audit(ctx); err != nil {
+				return fmt.Errorf("second %d of the trace: %w", m.second, err)
+			}
+		}
+		r.tell("moments lived through", i+1, len(moments))
+	}
+	return r.empty()
+}
+
+// live lets one moment happen. What ends and what arrives go in messages of their own
+// with a rest in between, so that the order is the same in every run.
+func (r *Replay) live(ctx context.Context, m moment) error {
+	r.moveTo(m.second)
+	if err := r.release(ctx, m.ends); err != nil {
+		return err
+	}
+	if len(m.arrives) == 0 {
+		return nil
+	}
+	if err := r.Client.Submit(ctx, asks(m.arrives)...); err != nil {
+		return err
+	}
+	if err := r.Client.Settle(ctx); err != nil {
+		return err
+	}
+	var over []objects.AllocationKey
+	for _, t := range m.arrives {
+		if t.Deleted <= t.Created {
+			over = append(over, objects.AllocationKey(t.Name))
+		}
+	}
+	return r.release(ctx, over)
+}
+
+func (r *Replay) release(ctx context.Context, keys []objects.AllocationKey) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	slices.Sort(keys)
+	if err := r.Client.Release(ctx, keys...); err != nil {
+		return err
+	}
+	return r.Client.Settle(ctx)
+}
+
+// moments are the seconds in which something happens, in order.
+func (r *Replay) moments() []moment {
+	all := map[int64]*moment{}
+	when := func(second int64) *moment {
+		if all[second] == nil {
+			all[second] = &moment{second: second}
+		}
+		return all[second]
+	}
+	for _, t := range r.inOrder() {
+		m := when(t.Created)
+		m.arrives = append(m.arrives, t)
+		if t.Deleted > t.Created {
+			m := when(t.Deleted)
+			m.ends = append(m.ends, objects.AllocationKey(t.Name))
+		}
+	}
+	var out []moment
+	for _, second := range sortedKeys(all) {
+		out = append(out, *all[second])
+	}
+	return out
+}
+
+// empty checks that everything has ended.
+func (r *Replay) empty() error {
+	if left := len(r.Client.Running()) + len(r.Client.Waiting()); left > 0 {
+		return fmt.Errorf("the trace is over, and %d tasks are left", left)
+	}
+	return nil
+}

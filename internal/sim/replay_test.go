@@ -1,0 +1,109 @@
+package sim_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
+
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/internal/sim"
+)
+
+// played is what came of a replay of the sample.
+type played struct {
+	decisions string
+	report    sim.Report
+	audits    int
+}
+
+func play(t *testing.T, seed uint64, mode func(*sim.Replay, context.Context) error) played {
+	t.Helper()
+	ctx := patient(t)
+	var out played
+	clock := sim.NewClock()
+	s, c := pair(t, loop.Options{Now: clock.Now}, sim.OpenbConfig())
+	nodes, tasks := sample(t)
+	r := sim.Replay{
+		Client: c, Clock: clock, Nodes: nodes, Tasks: tasks, Seed: seed,
+		Audit: func(ctx context.Context) error { out.audits++; return s.Audit(ctx, c) },
+	}
+	assert.NilError(t, mode(&r, ctx))
+	var b strings.Builder
+	for _, p := range c.Placings() {
+		fmt.Fprintf(&b, "%s %s\n", p.Key, p.Node)
+	}
+	out.decisions = b.String()
+	out.report = c.Report()
+	snap, err := s.Snapshot(ctx)
+	assert.NilError(t, err)
+	out.report.Queues = sim.Lines(snap)
+	return out
+}
+
+// The decisions for the sample, in full. After a change of the scheduler: go test
+// ./internal/sim -update, and read the diff.
+func TestFill(t *testing.T) {
+	got := play(t, 0, (*sim.Replay).Fill)
+	golden.Assert(t, got.decisions, "fill.txt")
+	assert.Equal(t, got.audits, 1)
+	r := got.report
+	assert.Equal(t, r.Asks, 80)
+	assert.Equal(t, r.Allocated+r.Pending, 80)
+	assert.Assert(t, r.Pending > 0, "the sample is meant to be too large")
+	assert.Equal(t, r.Released, 0)
+	assert.Equal(t, r.Queues[0].CurrentPriority, int32(200), "work that is latency sensitive waits")
+
+	for range 3 {
+		assert.Equal(t, play(t, 0, (*sim.Replay).Fill).decisions, got.decisions, "the same decisions each time")
+	}
+	for seed := range uint64(4) {
+		assert.Equal(t, play(t, seed, (*sim.Replay).Fill).decisions, got.decisions,
+			"the age of a task counts, not when it was submitted")
+	}
+}
+
+func TestLifetimes(t *testing.T) {
+	got := play(t, 0, (*sim.Replay).Lifetimes)
+	golden.Assert(t, got.decisions, "lifetimes.txt")
+	assert.Assert(t, got.audits >= 2)
+	r := got.report
+	assert.Equal(t, r.Asks, 80)
+	assert.Equal(t, r.Released, r.Allocated)
+	assert.Equal(t, r.Pending, 0)
+	assert.Assert(t, r.Allocated < 80, "some tasks are meant to end while they wait")
+	for _, q := range r.Queues {
+		assert.DeepEqual(t, q.Allocated, sim.Quantities{})
+		assert.DeepEqual(t, q.Pending, sim.Quantities{})
+	}
+	for range 3 {
+		assert.Equal(t, play(t, 0, (*sim.Replay).Lifetimes).decisions, got.decisions, "the same decisions "+
+			"each time")
+	}
+}
+
+func TestAFailedAuditEndsAReplay(t *testing.T) {
+	nodes, tasks := sample(t)
+	for name, mode := range map[string]func(*sim.Replay, context.Context) error{
+		"wrong": (*sim.Replay).Fill, "second 0 of the trace: wrong": (*sim.Replay).Lifetimes,
+	} {
+		clock := sim.NewClock()
+		_, c := pair(t, loop.Options{Now: clock.Now}, sim.OpenbConfig())
+		r := sim.Replay{
+			Client: c, Clock: clock, Nodes: nodes, Tasks: tasks,
+			Audit: func(context.Context) error { return fmt.Errorf("wrong") },
+		}
+		tasks[0].Created = 0
+		assert.Error(t, mode(&r, patient(t)), name)
+	}
+}
+
+func TestOpenbConfigIsTheExample(t *testing.T) {
+	example, err := os.ReadFile("../../examples/openb.yaml")
+	assert.NilError(t, err)
+	assert.Equal(t, sim.OpenbConfig(), string(example))
+}

@@ -1,0 +1,165 @@
+package sim
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// Report is what came of a run. Quantities are in the smallest unit.
+type Report struct {
+	Nodes                int         `json:"nodes"`
+	Applications         int         `json:"applications"`
+	Asks                 int         `json:"asks"`
+	Allocated            int         `json:"allocated"` // allocations told in total, also of what has ended
+	Released             int         `json:"released"`
+	Pending              int         `json:"pending"` // at the end
+	Rejected             int         `json:"rejected"`
+	AllocatedResources   Quantities  `json:"allocatedResources"` // at the end
+	WallSeconds          float64     `json:"wallSeconds"`
+	AllocationsPerSecond float64     `json:"allocationsPerSecond"`
+	LatencyMillis        Latency     `json:"latencyMillis"`
+	Queues               []QueueLine `json:"queues"` // a queue comes before those below it
+}
+
+// Quantities are amounts by resource name, never nil.
+type Quantities map[string]resources.Quantity
+
+// Latency is the time from sending an ask to hearing of its allocation.
+type Latency struct {
+	P50 float64 `json:"p50"`
+	P95 float64 `json:"p95"`
+	P99 float64 `json:"p99"`
+}
+
+// QueueLine is a queue at the end of a run.
+type QueueLine struct {
+	Path            objects.QueuePath `json:"path"`
+	CurrentPriority int32             `json:"currentPriority"`
+	Allocated       Quantities        `json:"allocated"`
+	Pending         Quantities        `json:"pending"`
+	Guaranteed      Quantities        `json:"guaranteed"`
+	Max             Quantities        `json:"max"` // of root: what the cluster has
+}
+
+// Report sums up what the client has said and been told, from its registration to the
+// last answer.
+func (c *Client) Report() Report {
+	n := c.Counts()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	seconds := (c.heard.Sub(c.began) - c.aside).Seconds()
+	r := Report{
+		Nodes: n.Nodes, Applications: n.Applications, Asks: n.Asks,
+		Allocated: n.Allocated, Released: n.Released, Rejected: n.Rejected,
+		WallSeconds: rounded(seconds), AllocationsPerSecond: rounded(float64(n.Allocated) / seconds),
+	}
+	var allocated resources.Amounts
+	for _, t := range c.sortedWork() {
+		if t.node == "" {
+			r.Pending++
+			continue
+		}
+		allocated = allocated.Add(t.Amounts)
+	}
+	r.AllocatedResources = allocated.Map()
+	r.LatencyMillis = latency(c.delays)
+	return r
+}
+
+// latency ranks delays; without any it is zero.
+func latency(delays []time.Duration) Latency {
+	sorted := slices.Clone(delays)
+	slices.Sort(sorted)
+	at := func(share float64) float64 {
+		if len(sorted) == 0 {
+			return 0
+		}
+		rank := int(math.Ceil(share * float64(len(sorted)))) // nearest rank, from 1
+		return rounded(float64(sorted[max(rank, 1)-1]) / float64(time.Millisecond))
+	}
+	return Latency{P50: at(0.50), P95: at(0.95), P99: at(0.99)}
+}
+
+// rounded leaves what a person can read, and what JSON can write.
+func rounded(x float64) float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return 0
+	}
+	return math.Round(x*1000) / 1000
+}
+
+// Lines are the queues of a snapshot.
+func Lines(s *scheduler.Snapshot) []QueueLine { return linesBelow(&s.Root) }
+
+func linesBelow(q *scheduler.QueueView) []QueueLine {
+	lines := []QueueLine{{
+		Path: q.Path, CurrentPriority: q.Priority.Number(), Allocated: q.Allocated.Map(), Pending: q.Pending.Map(),
+		Guaranteed: q.Guaranteed.Map(), Max: q.Max.Map(),
+	}}
+	for i := range q.Children {
+		lines = append(lines, linesBelow(&q.Children[i])...)
+	}
+	return lines
+}
+
+// Lines are the queues of a configuration with what the client knows to be in them. It
+// is for a scheduler that cannot be looked into.
+func (c *Client) Lines(conf configs.Partition) []QueueLine {
+	leaves := map[objects.QueuePath]*sums{}
+	var capacity resources.Amounts
+	c.mu.Lock()
+	for _, m := range c.machines {
+		capacity = capacity.Add(m.Has)
+	}
+	for _, t := range c.work {
+		path := c.apps[t.App].Queue
+		if leaves[path] == nil {
+			leaves[path] = &sums{}
+		}
+		if t.node == "" {
+			leaves[path].add(sums{pending: t.Amounts, priority: policies.Pending(t.Priority)})
+		} else {
+			leaves[path].add(sums{allocated: t.Amounts})
+		}
+	}
+	c.mu.Unlock()
+	lines, _ := configuredLines(conf.Root, objects.RootPath, leaves)
+	lines[0].Max = capacity.Map()
+	return lines
+}
+
+func configuredLines(q configs.Queue, path objects.QueuePath, leaves map[objects.QueuePath]*sums) (
+	lines []QueueLine, total sums) {
+	if own := leaves[path]; own != nil {
+		total = *own
+	}
+	lines = make([]QueueLine, 1)
+	for _, child := range sortedQueues(q.Children) {
+		below, t := configuredLines(child, path.Child(child.Name), leaves)
+		lines = append(lines, below...)
+		total.add(t)
+	}
+	if path != objects.RootPath {
+		total.priority = q.Priority.Expose(total.priority, q.Offset)
+	}
+	lines[0] = QueueLine{
+		Path: path, CurrentPriority: total.priority.Number(), Allocated: total.allocated.Map(),
+		Pending: total.pending.Map(), Guaranteed: q.Guaranteed.Map(), Max: q.Max.Map(),
+	}
+	return lines, total
+}
+
+// sortedQueues are queues in name order, as a snapshot has them.
+func sortedQueues(queues []configs.Queue) []configs.Queue {
+	return slices.SortedFunc(slices.Values(queues), func(a, b configs.Queue) int {
+		return cmp.Compare(a.Name, b.Name)
+	})
+}

@@ -1,0 +1,104 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+)
+
+// batch is how many nodes or applications go into one message. Asks go as they are
+// given: together or apart makes a difference to who is first.
+const batch = 1000
+
+// AddNodes adds machines and waits until all are accepted.
+func (c *Client) AddNodes(ctx context.Context, nodes ...Node) error {
+	for some := range slices.Chunk(nodes, batch) {
+		m := &si.NodeRequest{RmID: c.rm}
+		c.mu.Lock()
+		for _, n := range some {
+			c.machines[n.ID] = &machine{Node: n}
+			m.Nodes = append(m.Nodes, n.message())
+		}
+		c.mu.Unlock()
+		if err := say(ctx, c, "new nodes", c.nodes, m); err != nil {
+			return err
+		}
+	}
+	missing := func() (n int) {
+		for _, x := range nodes {
+			if !c.machines[x.ID].accepted {
+				n++
+			}
+		}
+		return n
+	}
+	return c.wait(ctx,
+		func() string { return fmt.Sprintf("%d of %d new nodes to be accepted", missing(), len(nodes)) },
+		func() bool { return missing() == 0 })
+}
+
+// OpenNodes takes draining machines into use, all in one message. It has no answer;
+// Settle waits for what follows from it.
+func (c *Client) OpenNodes(ctx context.Context, ids ...objects.NodeID) error {
+	m := &si.NodeRequest{RmID: c.rm}
+	c.mu.Lock()
+	for _, id := range ids {
+		c.machines[id].Draining = false
+		m.Nodes = append(m.Nodes, &si.NodeInfo{NodeID: string(id), Action: si.NodeInfo_DRAIN_TO_SCHEDULABLE})
+	}
+	c.unsettled = true
+	c.mu.Unlock()
+	return say(ctx, c, "nodes to take into use", c.nodes, m)
+}
+
+// AddApplications submits applications and waits until all are accepted.
+func (c *Client) AddApplications(ctx context.Context, apps ...Application) error {
+	for some := range slices.Chunk(apps, batch) {
+		m := &si.ApplicationRequest{RmID: c.rm}
+		c.mu.Lock()
+		for _, a := range some {
+			c.apps[a.ID] = &submission{Application: a}
+			m.New = append(m.New, a.message())
+		}
+		c.mu.Unlock()
+		if err := say(ctx, c, "new applications", c.applications, m); err != nil {
+			return err
+		}
+	}
+	missing := func() (n int) {
+		for _, a := range apps {
+			if !c.apps[a.ID].accepted {
+				n++
+			}
+		}
+		return n
+	}
+	return c.wait(ctx,
+		func() string { return fmt.Sprintf("%d of %d new applications to be accepted", missing(), len(apps)) },
+		func() bool { return missing() == 0 })
+}
+
+// Submit asks for allocations, all in one message: the scheduler sees them at once.
+func (c *Client) Submit(ctx context.Context, asks ...Ask) error {
+	m := &si.AllocationRequest{RmID: c.rm}
+	for _, a := range asks {
+		m.Allocations = append(m.Allocations, a.message())
+	}
+	if err := c.noteAsks(asks); err != nil {
+		return err
+	}
+	return say(ctx, c, "asks", c.allocations, m)
+}
+
+// Release gives allocations up, or withdraws asks, all in one message.
+func (c *Client) Release(ctx context.Context, keys ...objects.AllocationKey) error {
+	m := &si.AllocationRequest{RmID: c.rm, Releases: &si.AllocationReleasesRequest{}}
+	if err := c.noteReleases(keys, m.Releases); err != nil {
+		return err
+	}
+	return say(ctx, c, "releases", c.allocations, m)
+}

@@ -1,0 +1,100 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"google.golang.org/grpc"
+
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// Door is a scheduler in this process, behind the door that Server puts on the network.
+type Door interface {
+	Register(grpc.ServiceRegistrar)
+	Cluster() *loop.Cluster
+	Close()
+}
+
+// Server serves a scheduler of this process over gRPC, on an address that only this
+// machine can reach.
+type Server struct {
+	door    Door
+	grpc    *grpc.Server
+	address string
+	ended   chan error
+}
+
+// Serve starts serving. The door is the server's from now on.
+func Serve(ctx context.Context, d Door) (*Server, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		d.Close()
+		return nil, fmt.Errorf("listening on the loopback address: %w", err)
+	}
+	s := &Server{door: d, grpc: grpc.NewServer(), address: listener.Addr().String(), ended: make(chan error, 1)}
+	d.Register(s.grpc)
+	go func() { s.ended <- s.grpc.Serve(listener) }()
+	return s, nil
+}
+
+// Address is where the server can be reached.
+func (s *Server) Address() string { return s.address }
+
+// Snapshot is the state of the partition that clients talk about.
+func (s *Server) Snapshot(ctx context.Context) (*scheduler.Snapshot, error) {
+	l, err := s.partition()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	snap, err := l.Snapshot(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("waiting for a snapshot: %w", err)
+	}
+	return snap, nil
+}
+
+// Audit holds the scheduler at rest to account: by its own check of its books, by
+// ours, and by what it has told the client.
+func (s *Server) Audit(ctx context.Context, c *Client) error {
+	l, err := s.partition()
+	if err != nil {
+		return err
+	}
+	checking, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := l.Check(checking); err != nil {
+		return fmt.Errorf("the books of the scheduler: %w", err)
+	}
+	snap, err := s.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	if err := Audit(snap); err != nil {
+		return err
+	}
+	return c.Agrees(snap)
+}
+
+func (s *Server) partition() (*loop.Loop, error) {
+	l, ok := s.door.Cluster().Partition(Partition)
+	if !ok {
+		return nil, fmt.Errorf("the configuration has no partition %s", Partition)
+	}
+	return l, nil
+}
+
+// Close stops serving and ends the scheduler.
+func (s *Server) Close() error {
+	s.grpc.Stop()
+	s.door.Close()
+	if err := <-s.ended; err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+		return fmt.Errorf("serving on %s: %w", s.address, err)
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+)
+
+// barrierName starts the keys, and is the application, of asks that must be rejected.
+const barrierName = "canopy-sim-barrier"
+
+// quietEnough is how many barriers in a row must meet silence. The scheduler decides
+// right after it took a barrier, before it takes the next; the second makes sure that
+// no decision was still on its way to us.
+const quietEnough = 2
+
+// Settle waits until all that was sent has been taken, all that can be placed has been
+// placed, and we have been told of it. Requires: the scheduler asks no predicates; one
+// that waits for answers between decisions may be silent with work left.
+func (c *Client) Settle(ctx context.Context) error {
+	if err := c.settleNodes(ctx); err != nil {
+		return err
+	}
+	last, err := c.barrier(ctx)
+	for quiet := 0; err == nil && quiet < quietEnough; {
+		before := last
+		if last, err = c.barrier(ctx); last == before {
+			quiet++
+		} else {
+			quiet = 0
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("settling: %w", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.barriers)
+	return c.forgetWithdrawn()
+}
+
+// barrier asks for something that the scheduler has to reject, and waits until it has:
+// by then everything sent before has been taken. It returns how much had happened.
+func (c *Client) barrier(ctx context.Context) (happened uint64, err error) {
+	c.passes++
+	key := objects.AllocationKey(fmt.Sprintf("%s-%d", barrierName, c.passes))
+	m := &si.AllocationRequest{RmID: c.rm, Allocations: []*si.Allocation{{
+		AllocationKey: string(key), ApplicationID: barrierName, PartitionName: Partition,
+		ResourcePerAlloc: &si.Resource{Resources: map[string]*si.Quantity{"pods": {Value: 1}}},
+	}}}
+	if err := say(ctx, c, "a barrier", c.allocations, m); err != nil {
+		return 0, err
+	}
+	err = c.wait(ctx,
+		func() string {
+			return fmt.Sprintf("barrier %s to be rejected (%d allocated, %d released so far)",
+				key, c.counts.Allocated, c.counts.Released)
+		},
+		func() (passed bool) { happened, passed = c.barriers[key]; return passed })
+	return happened, err
+}
+
+// settleNodes is a barrier on the node stream, which the one among the asks may
+// overtake: a node that exists already has to be rejected.
+func (c *Client) settleNodes(ctx context.Context) error {
+	c.mu.Lock()
+	want := c.doubles + 1
+	unsettled := c.unsettled
+	var m *si.NodeRequest
+	if unsettled {
+		m = &si.NodeRequest{RmID: c.rm, Nodes: []*si.NodeInfo{c.sortedMachines()[0].message()}}
+		c.unsettled = false
+	}
+	c.mu.Unlock()
+	if !unsettled {
+		return nil
+	}
+	if err := say(ctx, c, "a barrier among the nodes", c.nodes, m); err != nil {
+		return err
+	}
+	return c.wait(ctx,
+		func() string { return "node changes to be taken: a node that exists to be rejected" },
+		func() bool { return c.doubles >= want })
+}

@@ -1,0 +1,103 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// tenant is one of the three that share the cluster of a workload.
+type tenant struct {
+	name       string
+	why        string
+	properties []string
+	guaranteed int64 // percent of the cluster; 0: nothing
+	max        int64 // percent of the cluster; 0: no limit
+}
+
+var tenantsOf = [tenants]tenant{
+	{
+		name: "production", why: "more important than the others by 50, ask by ask",
+		properties: []string{`priority.offset: "50"`}, guaranteed: 40,
+	}, {
+		name: "research", why: "its priorities count among its own only; to the others it is 20, always",
+		properties: []string{"priority.policy: fence", `priority.offset: "20"`}, guaranteed: 20,
+	}, {
+		name: "batch", why: "whatever is left, but never the whole cluster", max: 75,
+	},
+}
+
+// amount is a part of the cluster as queues.yaml has it. The zero value is none.
+type amount struct{ millicores, mebibytes int64 }
+
+func part(capacity resources.Amounts, percent int64) amount {
+	const mebibyte = 1 << 20
+	return amount{
+		millicores: int64(capacity.Get(resources.VCore)) / 100 * percent,
+		mebibytes:  int64(capacity.Get("memory")) / mebibyte * percent / 100,
+	}
+}
+
+// leafMax is the max of a leaf with that many siblings: every ask fits below it, and it
+// fits below the max of its tenant.
+func leafMax(capacity resources.Amounts, siblings int, t tenant) amount {
+	m := part(capacity, max(200/int64(siblings), 5))
+	m = amount{max(m.millicores, largest*cores), max(m.mebibytes, largest*mostMemory*1024)}
+	if t.max > 0 {
+		ceiling := part(capacity, t.max)
+		m = amount{min(m.millicores, ceiling.millicores), min(m.mebibytes, ceiling.mebibytes)}
+	}
+	return m
+}
+
+// tenantQueues writes a queues.yaml with n queues below root: the tenants, and their
+// leaves in turn. Every third leaf has a part of what its tenant is guaranteed and shares
+// it fairly, every fourth has a max. leaves are the paths of the leaves.
+func tenantQueues(n int, capacity resources.Amounts) (text string, leaves []objects.QueuePath) {
+	var b strings.Builder
+	b.WriteString("# Three tenants and their queues, as `canopy demo` makes them up.\n" +
+		"partitions:\n  - name: default\n    queues:\n      - name: root\n        submitacl: '*'\n        queues:\n")
+	for i, t := range tenantsOf {
+		fmt.Fprintf(&b, "          # %s\n          - name: %s\n", t.why, t.name)
+		if len(t.properties) > 0 {
+			fmt.Fprintf(&b, "            properties: {%s}\n", strings.Join(t.properties, ", "))
+		}
+		writeResources(&b, "            ", part(capacity, t.guaranteed), part(capacity, t.max))
+		b.WriteString("            queues:\n")
+		siblings := (n - tenants + tenants - 1 - i) / tenants
+		for j := range siblings {
+			name := fmt.Sprintf("team-%02d", j+1)
+			fmt.Fprintf(&b, "              - name: %s\n", name)
+			var guaranteed, most amount
+			if j%3 == 0 {
+				guaranteed = part(capacity, t.guaranteed/int64(siblings))
+			}
+			if guaranteed != (amount{}) { // without it, fair has nothing to measure by
+				b.WriteString("                properties: {application.sort.policy: fair}\n")
+			}
+			if j%4 == 1 {
+				most = leafMax(capacity, siblings, t)
+			}
+			writeResources(&b, "                ", guaranteed, most)
+			leaves = append(leaves, objects.RootPath.Child(t.name).Child(name))
+		}
+	}
+	return b.String(), leaves
+}
+
+func writeResources(b *strings.Builder, indent string, guaranteed, most amount) {
+	var parts []string
+	for _, x := range []struct {
+		key string
+		amount
+	}{{"guaranteed", guaranteed}, {"max", most}} {
+		if x.amount != (amount{}) {
+			parts = append(parts, fmt.Sprintf("%s: {vcore: %dm, memory: %dMi}", x.key, x.millicores, x.mebibytes))
+		}
+	}
+	if len(parts) > 0 {
+		fmt.Fprintf(b, "%sresources: {%s}\n", indent, strings.Join(parts, ", "))
+	}
+}
