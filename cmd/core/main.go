@@ -1,0 +1,56 @@
+// Command canopy is a scheduler for clusters: queues, quotas, fairness. It speaks the
+// scheduler interface of Apache YuniKorn.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+const rootHelp = `Canopy decides where work runs: which queue is next, which of its applications,
+and on which machine. A resource manager tells it what there is and what is wanted,
+over the scheduler interface of Apache YuniKorn.
+
+The exit code is 0 for success, 1 for a refusal or a failure, and 2 when the arguments
+make no sense.`
+
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+// run is main without the process around it.
+func run(args []string, in io.Reader, out, errs io.Writer) (code int) {
+	root := rootCommand()
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errs)
+	err := root.Execute()
+	if err == nil {
+		return 0
+	}
+	var exit exitError
+	if !errors.As(err, &exit) {
+		// What cobra itself complains about is always the command line.
+		exit = exitError{exitUsage, fmt.Errorf("%w\nRun 'canopy --help' for what there is", err)}
+	}
+	if exit.err != nil {
+		fmt.Fprintln(errs, "canopy:", exit.err)
+	}
+	return exit.code
+}
+
+func rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "canopy",
+		Short:         "A hierarchical queue scheduler for clusters",
+		Long:          rootHelp,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{exitUsage, err} })
+	root.AddCommand(serveCommand(), validateCommand(), demoCommand(), replayCommand(), versionCommand())
+	return root
+}

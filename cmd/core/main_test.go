@@ -1,0 +1,63 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"go.uber.org/goleak"
+	"gotest.tools/v3/assert"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// canopy runs the program in this process.
+func canopy(args ...string) (code int, out, errs string) {
+	var stdout, stderr bytes.Buffer
+	code = run(args, strings.NewReader(""), &stdout, &stderr)
+	return code, stdout.String(), stderr.String()
+}
+
+func TestEveryFlagIsExplained(t *testing.T) {
+	var visit func(c *cobra.Command)
+	visit = func(c *cobra.Command) {
+		assert.Assert(t, c.Short != "", c.CommandPath())
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			assert.Assert(t, f.Usage != "", "%s --%s", c.CommandPath(), f.Name)
+		})
+		for _, sub := range c.Commands() {
+			visit(sub)
+		}
+	}
+	visit(rootCommand())
+}
+
+func TestMistakesOnTheCommandLineAreUsageErrors(t *testing.T) {
+	for _, args := range [][]string{
+		{"nonsense"}, {"--nonsense"}, {"serve", "--nonsense"}, {"serve", "extra"}, {"version", "extra"},
+		{"version", "--output", "xml"}, {"serve", "--log-level", "loud"}, {"serve", "--log-format", "xml"},
+		{"serve", "--grpc-address", "nowhere"}, {"serve", "--grpc-address", "127.0.0.1:0", "--http-address", "x"},
+	} {
+		code, out, errs := canopy(args...)
+		assert.Equal(t, code, exitUsage, "%v", args)
+		assert.Equal(t, out, "", "%v", args)
+		assert.Assert(t, strings.HasPrefix(errs, "canopy: "), "%v: %q", args, errs)
+		assert.Assert(t, !strings.Contains(errs, "Usage:"), "%v: %q", args, errs)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	code, out, errs := canopy("version")
+	assert.Equal(t, code, 0)
+	assert.Equal(t, errs, "")
+	assert.Assert(t, strings.HasPrefix(out, "canopy dev\ngo go"), out)
+
+	code, out, _ = canopy("version", "--output", "json")
+	assert.Equal(t, code, 0)
+	var got build
+	assert.NilError(t, json.Unmarshal([]byte(out), &got))
+	assert.DeepEqual(t, got, thisBuild())
+}

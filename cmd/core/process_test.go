@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+)
+
+// moduleRoot is where go.mod is. Tests may change the directory, so it is found before.
+var moduleRoot = func() string {
+	dir, err := filepath.Abs("../..")
+	if err != nil {
+		panic(err)
+	}
+	return dir
+}()
+
+func buildIn(t *testing.T, dir, pkg string) (file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "program")
+	cmd := exec.Command("go", "build", "-o", file, pkg)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	assert.NilError(t, err, "%s", out)
+	return file
+}
+
+func buildProgram(t *testing.T) string { return buildIn(t, moduleRoot, "./cmd/core") }
+
+func buildShim(t *testing.T) string {
+	return buildIn(t, filepath.Join(moduleRoot, "examples", "shim-go"), ".")
+}
+
+// program is a process that serves.
+type program struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	ready string // the line it printed
+	logs  lockedBuffer
+	out   *bufio.Reader
+}
+
+func startProgram(t *testing.T, file string, args ...string) *program {
+	t.Helper()
+	p := &program{t: t, cmd: exec.Command(file, args...)}
+	p.cmd.Stderr = &p.logs
+	out, err := p.cmd.StdoutPipe()
+	assert.NilError(t, err)
+	assert.NilError(t, p.cmd.Start())
+	t.Cleanup(func() {
+		if p.cmd.ProcessState == nil {
+			_ = p.cmd.Process.Kill()
+			_ = p.cmd.Wait()
+		}
+	})
+	p.out = bufio.NewReader(out)
+	p.ready, err = p.out.ReadString('\n')
+	assert.NilError(t, err, "%s", &p.logs)
+	return p
+}
+
+// stop asks the process to end, and wants that to be quick and clean.
+func (p *program) stop() {
+	p.t.Helper()
+	start := time.Now()
+	assert.NilError(p.t, p.cmd.Process.Signal(syscall.SIGTERM))
+	late := time.AfterFunc(10*time.Second, func() { _ = p.cmd.Process.Signal(os.Kill) })
+	defer late.Stop()
+	assert.NilError(p.t, p.cmd.Wait(), "%s", &p.logs)
+	took := time.Since(start)
+	assert.Assert(p.t, took < 5*time.Second, "it took %v\n%s", took, &p.logs)
+}
+
+func runShim(t *testing.T, file, address string) (out string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	text, err := exec.CommandContext(ctx, file, "--address", address).CombinedOutput()
+	assert.NilError(t, err, "%s", text)
+	return string(text)
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/sim"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
+)
+
+type quantity = resources.Quantity
+
+const (
+	sampleNodes = "../../internal/sim/testdata/nodes.csv"
+	samplePods  = "../../internal/sim/testdata/pods.csv"
+)
+
+// narrow lets little of what is latency sensitive in.
+const narrow = `
+partitions:
+  - name: default
+    queues:
+      - name: root
+        submitacl: '*'
+        queues:
+          - {name: ls, resources: {max: {vcore: 100}}}
+          - {name: be}
+          - {name: burstable}
+          - {name: guaranteed}
+`
+
+// replayed replays the sample.
+func replayed(args ...string) (code int, out, errs string) {
+	return canopy(append([]string{"replay", "--nodes", sampleNodes, "--pods", samplePods}, args...)...)
+}
+
+func TestReplayFill(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	code, out, errs := replayed("--output", "json")
+	assert.Equal(t, code, 0, errs)
+	r := readReport(t, out)
+	assert.Equal(t, r.Nodes, 12)
+	assert.Equal(t, r.Applications, 80)
+	assert.Equal(t, r.Asks, 80)
+	assert.Equal(t, r.Allocated+r.Pending, 80)
+	assert.Assert(t, r.Allocated > 50 && r.Pending > 0)
+	assert.Equal(t, r.AllocatedResources["pods"], int64(r.Allocated))
+	var paths []string
+	for _, q := range r.Queues {
+		paths = append(paths, q.Path)
+	}
+	assert.DeepEqual(t, paths, []string{"root", "root.be", "root.burstable", "root.guaranteed", "root.ls"})
+	const warning = "warning: 1 of 80 tasks name a model of GPU in gpu_spec, which is not honoured"
+	assert.Assert(t, strings.Contains(errs, warning), errs)
+}
+
+func TestReplayLifetimes(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	code, out, errs := replayed("--mode", "lifetimes", "--output", "json")
+	assert.Equal(t, code, 0, errs)
+	r := readReport(t, out)
+	assert.Equal(t, r.Pending, 0)
+	assert.Equal(t, r.Released, r.Allocated)
+	assert.DeepEqual(t, r.AllocatedResources, map[string]int64{})
+	assert.DeepEqual(t, r.Queues[0].Allocated, map[string]int64{})
+
+	code, out, errs = replayed("--mode", "lifetimes")
+	assert.Equal(t, code, 0, errs)
+	const summary = "77 of 80 tasks were placed, with 73.6 GPUs\n3 ended while they waited\n"
+	assert.Assert(t, strings.Contains(out, summary), out)
+}
+
+func TestReplayDecidesTheSameEachTime(t *testing.T) {
+	for _, mode := range []string{"fill", "lifetimes"} {
+		t.Run(mode, func(t *testing.T) {
+			want, err := os.ReadFile("../../internal/sim/testdata/" + mode + ".txt")
+			assert.NilError(t, err)
+			for range 2 {
+				name := filepath.Join(t.TempDir(), "decisions")
+				code, _, errs := replayed("--mode", mode, "--decisions", name)
+				assert.Equal(t, code, 0, errs)
+				got, err := os.ReadFile(name)
+				assert.NilError(t, err)
+				assert.Assert(t, bytes.Equal(got, want), "%s", got)
+			}
+		})
+	}
+}
+
+func TestReplayTheFirstTasks(t *testing.T) {
+	code, out, errs := replayed("--limit", "10", "--output", "json")
+	assert.Equal(t, code, 0, errs)
+	assert.Equal(t, readReport(t, out).Asks, 10)
+	code, out, errs = replayed("--limit", "1000", "--seed", "4", "--output", "json")
+	assert.Equal(t, code, 0, errs)
+	assert.Equal(t, readReport(t, out).Asks, 80)
+}
+
+// A scheduler elsewhere gives the same report, apart from times.
+func TestReplayAgainstAnAddress(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	s, err := sim.Serve(t.Context(), rmproxy.New(rmproxy.Options{}))
+	assert.NilError(t, err)
+	defer func() { assert.NilError(t, s.Close()) }()
+	for _, mode := range []string{"fill", "lifetimes", "fill"} { // each replaces the one before
+		code, out, errs := replayed("--mode", mode, "--output", "json")
+		assert.Equal(t, code, 0, errs)
+		own := readReport(t, out)
+		code, out, errs = replayed("--mode", mode, "--output", "json", "--address", s.Address())
+		assert.Equal(t, code, 0, errs)
+		other := readReport(t, out)
+		own.WallSeconds, own.AllocationsPerSecond, own.LatencyMillis = 0, 0, other.LatencyMillis
+		other.WallSeconds, other.AllocationsPerSecond = 0, 0
+		assert.DeepEqual(t, other, own)
+	}
+}
+
+// A scheduler that goes by another configuration leaves tasks waiting that the client
+// sees room for.
+func TestABrokenInvariantIsReported(t *testing.T) {
+	conf, _ := configs.Load([]byte(strings.Replace(narrow, "vcore: 100", "vcore: 1", 1)))
+	s, err := sim.Serve(t.Context(), rmproxy.New(rmproxy.Options{Config: conf, Pinned: true}))
+	assert.NilError(t, err)
+	defer func() { assert.NilError(t, s.Close()) }()
+	code, out, errs := replayed("--address", s.Address(), "--config", write(t, "queues.yaml", narrow))
+	assert.Equal(t, code, 1)
+	assert.Equal(t, out, "")
+	assert.Assert(t, strings.Contains(errs, "of queue root.ls is pending, and node "), errs)
+}
+
+func TestReplayWithAnotherConfiguration(t *testing.T) {
+	config := write(t, "queues.yaml", narrow)
+	code, out, errs := replayed("--config", config, "--output", "json")
+	assert.Equal(t, code, 0, errs)
+	ls := readReport(t, out).Queues[4]
+	assert.Equal(t, ls.Max["vcore"], int64(100_000))
+	assert.Assert(t, ls.Allocated["vcore"] <= 100_000 && len(ls.Pending) > 0)
+}
+
+func TestReplayCannotBeMade(t *testing.T) {
+	bad := write(t, "bad.csv", "sn,cpu_milli,memory_mib,gpu,model\nn1,1,1,1,\nn2,1,lots,1,\n")
+	fewer := write(t, "fewer.yaml", strings.Replace(narrow, "- {name: be}", "- {name: more}", 1))
+	broken := write(t, "broken.yaml", "partitions: 1\n")
+	other := write(t, "other.yaml", "partitions:\n  - name: gpu\n    queues: []\n")
+	files := []string{"--nodes", sampleNodes, "--pods", samplePods}
+	cases := []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"no files", nil, "--nodes names no file\n--pods names no file"},
+		{"an unknown mode", append(files, "--mode", "all"), `--mode is fill or lifetimes, not "all"`},
+		{"a negative limit", append(files, "--limit", "-1"), "--limit is -1, and cannot be below 0"},
+		{"a file that is not there", []string{"--nodes", "none.csv", "--pods", samplePods}, "none.csv: no such file"},
+		{"a file with a mistake", []string{"--nodes", bad, "--pods", samplePods},
+			bad + `:3: column memory_mib: "lots" is not a whole number`},
+		{"the files the other way round", []string{"--nodes", samplePods, "--pods", sampleNodes},
+			samplePods + ":1: column sn is missing"},
+		{"a class without a leaf", append(files, "--config", fewer), "has QoS class BE, and there is no " +
+			"leaf root.be"},
+		{"a broken configuration", append(files, "--config", broken), broken + ":1:"},
+		{"no partition", append(files, "--config", other), "there is no partition default"},
+		{"decisions that cannot be written", append(files, "--decisions", filepath.Join(t.TempDir(), "no", "where")),
+			"no such file"},
+		{"nobody at the address", append(files, "--address", "127.0.0.1:1"),
+			"connecting to 127.0.0.1:1: nobody answers there"},
+		{"an address that is none", append(files, "--address", "\x00"), "\x00"},
+	}
+	for _, x := range cases {
+		t.Run(x.name, func(t *testing.T) {
+			code, out, errs := canopy(append([]string{"replay"}, x.args...)...)
+			assert.Equal(t, code, 2, errs)
+			assert.Equal(t, out, "")
+			assert.Assert(t, strings.Contains(errs, x.want), errs)
+		})
+	}
+}
+
+// write makes a file for a test.
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	name = filepath.Join(t.TempDir(), name)
+	assert.NilError(t, os.WriteFile(name, []byte(text), 0o600))
+	return name
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/canopy-scheduler/canopy/internal/sim"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+func checkOutput(output string) error {
+	if output != "text" && output != "json" {
+		return fmt.Errorf("--output is text or json, not %q", output)
+	}
+	return nil
+}
+
+// printReport prints what came of a run. summary is what people are told besides.
+func printReport(out io.Writer, output string, r sim.Report, summary func(sim.Report) []string) error {
+	if output == "json" {
+		return json.NewEncoder(out).Encode(r)
+	}
+	return writeReport(out, r, summary(r))
+}
+
+func writeReport(out io.Writer, r sim.Report, summary []string) error {
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "QUEUE\tPRIORITY\tALLOCATED\tPENDING\tGUARANTEED\tMAX")
+	for _, q := range r.Queues {
+		priority := "-"
+		if q.CurrentPriority != math.MinInt32 {
+			priority = strconv.Itoa(int(q.CurrentPriority))
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", q.Path, priority,
+			amountText(q.Allocated), amountText(q.Pending), amountText(q.Guaranteed), amountText(q.Max))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(t, "\nnodes\t%s\napplications\t%s\n", grouped(r.Nodes), grouped(r.Applications))
+	fmt.Fprintf(t, "asks\t%s: %s placed, %s released, %s rejected, %s pending at the end\n",
+		grouped(r.Asks), grouped(r.Allocated), grouped(r.Released), grouped(r.Rejected), grouped(r.Pending))
+	fmt.Fprintf(t, "allocated\t%s at the end\n", amountText(r.AllocatedResources))
+	fmt.Fprintf(t, "time\t%.1f s, %s allocations a second\n", r.WallSeconds, grouped(int(r.AllocationsPerSecond)))
+	fmt.Fprintf(t, "latency\t%s ms half of them, %s ms 95%%, %s ms 99%%, from asking to hearing of it\n",
+		millis(r.LatencyMillis.P50), millis(r.LatencyMillis.P95), millis(r.LatencyMillis.P99))
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, line := range summary {
+		fmt.Fprintln(t, line)
+	}
+	return t.Flush()
+}
+
+func millis(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
+
+// amountText writes quantities as people say them, the usual two first.
+func amountText(q sim.Quantities) string {
+	names := make([]string, 0, len(q))
+	for name := range q {
+		names = append(names, name)
+	}
+	rank := func(name string) int { return slices.Index([]string{"memory", resources.VCore}, name) }
+	slices.SortFunc(names, func(a, b string) int {
+		if rank(a) != rank(b) {
+			return rank(b) - rank(a)
+		}
+		return strings.Compare(a, b)
+	})
+	parts := make([]string, len(names))
+	for i, name := range names {
+		parts[i] = quantityText(name, q[name])
+	}
+	if len(parts) == 0 {
+		return "-"
+	}
+	return strings.Join(parts, ", ")
+}
+
+func quantityText(name string, n resources.Quantity) string {
+	const gibibyte = 1 << 30
+	switch {
+	case name == resources.VCore:
+		return short(float64(n)/1000) + " vcore"
+	case name == "memory":
+		return short(float64(n)/gibibyte) + " GiB"
+	case name == sim.GPU:
+		return short(float64(n)/1000) + " GPU"
+	}
+	return fmt.Sprintf("%d %s", n, name)
+}
+
+// short writes a number with one digit behind the point, if it is not zero.
+func short(x float64) string {
+	return strings.TrimSuffix(strconv.FormatFloat(x, 'f', 1, 64), ".0")
+}
+
+// grouped writes 1234567 as 1,234,567.
+func grouped(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}

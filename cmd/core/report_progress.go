@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// redraw is how often a line on a terminal changes, at most.
+const redraw = 100 * time.Millisecond
+
+// progress tells a person what is going on: on a terminal one line that changes,
+// elsewhere one line for each thing that is finished.
+type progress struct {
+	out      io.Writer
+	terminal bool
+	open     bool // the line on the terminal has not ended
+	last     time.Time
+}
+
+func progressOn(out io.Writer) *progress { return &progress{out: out, terminal: isTerminal(out)} }
+
+func isTerminal(out io.Writer) bool {
+	file, ok := out.(*os.File)
+	if !ok {
+		return false
+	}
+	stat, err := file.Stat()
+	return err == nil && stat.Mode()&os.ModeCharDevice != 0
+}
+
+// phase says that something is finished.
+func (p *progress) phase(text string) {
+	if !p.terminal {
+		fmt.Fprintln(p.out, text)
+		return
+	}
+	p.draw(text)
+}
+
+// count says how much of something is finished.
+func (p *progress) count(what string, done, total int) {
+	switch {
+	case done >= total:
+		p.phase(fmt.Sprintf("%s %s", grouped(done), what))
+	case p.terminal && time.Since(p.last) >= redraw:
+		p.draw(fmt.Sprintf("%s of %s %s", grouped(done), grouped(total), what))
+	}
+}
+
+func (p *progress) draw(text string) {
+	const toLineStart, eraseLine = "\r", "\x1b[K"
+	fmt.Fprint(p.out, toLineStart, text, eraseLine)
+	p.open, p.last = true, time.Now()
+}
+
+// end leaves the line on the terminal as it is.
+func (p *progress) end() {
+	if p.open {
+		fmt.Fprintln(p.out)
+		p.open = false
+	}
+}

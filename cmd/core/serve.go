@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+)
+
+const serveHelp = `Serve the scheduler interface over gRPC, and REST over HTTP, until SIGTERM or SIGINT.
+
+When both ports are open, one line is printed on standard output:
+
+  canopy ready grpc=127.0.0.1:3333 http=127.0.0.1:9080
+
+Everything else goes to standard error. A port 0 picks a free port, which the line names.
+
+Without --config, the embedded default configuration is used until a resource manager
+sends its own. With --config the file stays in force, whatever a resource manager sends.
+
+The exit code is 0 after a signal, 1 when the file has errors or a port cannot be
+opened, and 2 when the file cannot be read or the arguments make no sense.`
+
+const serveExamples = `  canopy serve
+  canopy serve --config queues.yaml --grpc-address 0.0.0.0:3333 --log-format json`
+
+// serveFlags is the command line of serve.
+type serveFlags struct {
+	config      string
+	grpcAddress string
+	httpAddress string
+	logLevel    string
+	logFormat   string
+}
+
+func serveCommand() *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{
+		Use:     "serve",
+		Short:   "Run the scheduler",
+		Long:    serveHelp,
+		Example: serveExamples,
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+			defer stop()
+			context.AfterFunc(ctx, stop) // a second signal ends the process at once
+			return serve(ctx, f, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.config, "config", "", "queues.yaml that stays in force (- is standard input)")
+	flags.StringVar(&f.grpcAddress, "grpc-address", "127.0.0.1:3333", "where resource managers connect")
+	flags.StringVar(&f.httpAddress, "http-address", "127.0.0.1:9080", "where REST is served")
+	flags.StringVar(&f.logLevel, "log-level", "info", "what is logged: debug, info, warn or error")
+	flags.StringVar(&f.logFormat, "log-format", "console", "how it is logged: console or json")
+	return cmd
+}
+
+// serve runs until ctx ends, which is a success.
+func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer) error {
+	log, err := newLogger(f.logLevel, f.logFormat, errs)
+	if err != nil {
+		return exitError{exitUsage, err}
+	}
+	conf, err := pinnedConfig(f.config, in, errs)
+	if err != nil {
+		return err
+	}
+	rpc, err := listen("--grpc-address", f.grpcAddress)
+	if err != nil {
+		return err
+	}
+	web, err := listen("--http-address", f.httpAddress)
+	if err != nil {
+		return errors.Join(err, rpc.Close())
+	}
+	s := newServers(conf, log)
+	s.start(rpc, web)
+	if conf != nil {
+		log.Info("the configuration of the file stays in force", zap.String("file", f.config),
+			zap.String("checksum", conf.Checksum))
+	}
+	if _, err := fmt.Fprintf(out, "canopy ready grpc=%s http=%s\n", rpc.Addr(), web.Addr()); err != nil {
+		s.fail(fmt.Errorf("announce readiness: %w", err))
+	}
+	select {
+	case <-ctx.Done():
+		log.Info("stopping")
+	case <-s.failed:
+	}
+	s.stop()
+	if s.err != nil {
+		return exitError{exitRefused, s.err}
+	}
+	return nil
+}
+
+// pinnedConfig reads the file of --config. nil: there is none.
+func pinnedConfig(name string, in io.Reader, errs io.Writer) (*configs.Config, error) {
+	if name == "" {
+		return nil, nil
+	}
+	text, err := readConfig(name, in)
+	if err != nil {
+		return nil, exitError{exitUsage, fmt.Errorf("--config: %w", err)}
+	}
+	conf, problems := configs.Load(text)
+	for _, p := range problems {
+		fmt.Fprintln(errs, p.In(name))
+	}
+	if conf == nil {
+		count := plural(len(problems.Errors()), "error")
+		return nil, exitError{exitRefused, fmt.Errorf("--config: %s has %s", name, count)}
+	}
+	return conf, nil
+}
+
+// listen opens a port. flag is for the error.
+func listen(flag, address string) (net.Listener, error) {
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return nil, exitError{exitUsage, fmt.Errorf("%s: %w", flag, err)}
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, exitError{exitRefused, fmt.Errorf("%s: %w", flag, err)}
+	}
+	return l, nil
+}

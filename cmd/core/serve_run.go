@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
+	"google.golang.org/grpc/status"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
+	"github.com/canopy-scheduler/canopy/pkg/webservice"
+)
+
+const (
+	maxMessage = 64 << 20        // a resource manager may replay its whole state in one message
+	patience   = 2 * time.Second // for calls under way, when stopping
+)
+
+// servers are the two doors of a running scheduler.
+type servers struct {
+	log    *zap.Logger
+	proxy  *rmproxy.Proxy
+	rpc    *grpc.Server
+	health *health.Server
+	web    *http.Server
+
+	serving sync.WaitGroup
+	closing atomic.Bool
+	once    sync.Once
+	failed  chan struct{} // closed when a door could not stay open
+	err     error         // why; read it after failed is closed, or after stop
+}
+
+func newServers(conf *configs.Config, log *zap.Logger) *servers {
+	s := &servers{log: log, health: health.NewServer(), failed: make(chan struct{})}
+	s.proxy = rmproxy.New(rmproxy.Options{Log: log, Config: conf, Pinned: conf != nil})
+	s.rpc = grpc.NewServer(
+		grpc.MaxRecvMsgSize(maxMessage),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
+			MinTime: 5 * time.Second, PermitWithoutStream: true,
+		}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
+		grpc.ChainUnaryInterceptor(recovery.UnaryServerInterceptor(recovery.WithRecoveryHandler(s.recovered))),
+		grpc.ChainStreamInterceptor(recovery.StreamServerInterceptor(recovery.WithRecoveryHandler(s.recovered))),
+	)
+	s.proxy.Register(s.rpc)
+	healthpb.RegisterHealthServer(s.rpc, s.health)
+	reflection.Register(s.rpc)
+	s.health.SetServingStatus(rmproxy.ServiceName, healthpb.HealthCheckResponse_SERVING)
+	s.web = &http.Server{
+		Handler:           webservice.Handler(s.proxy.Cluster(), webservice.Options{ReadyCheck: s.ready, Log: log}),
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		ErrorLog:          zap.NewStdLog(log),
+	}
+	return s
+}
+
+// recovered is the last resort: a call that panics fails, the scheduler goes on.
+func (s *servers) recovered(p any) error {
+	s.log.Error("panic in a call", zap.Any("panic", p), zap.Stack("stack"))
+	return status.Error(codes.Internal, "the scheduler could not serve the call")
+}
+
+// ready says why requests cannot be served.
+func (s *servers) ready() error {
+	if s.closing.Load() {
+		return errors.New("the scheduler is stopping")
+	}
+	return nil
+}
+
+func (s *servers) start(rpc, web net.Listener) {
+	s.serving.Go(func() {
+		if err := s.rpc.Serve(rpc); err != nil {
+			s.fail(fmt.Errorf("grpc: %w", err))
+		}
+	})
+	s.serving.Go(func() {
+		if err := s.web.Serve(web); !errors.Is(err, http.ErrServerClosed) {
+			s.fail(fmt.Errorf("http: %w", err))
+		}
+	})
+}
+
+// fail notes the first reason why the servers cannot go on.
+func (s *servers) fail(err error) {
+	s.once.Do(func() {
+		s.err = err
+		close(s.failed)
+	})
+}
+
+// stop closes the doors, waits a moment for who is inside, and ends the scheduler.
+func (s *servers) stop() {
+	s.closing.Store(true)
+	s.health.Shutdown()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	var ending sync.WaitGroup
+	ending.Go(func() {
+		if s.web.Shutdown(ctx) != nil {
+			_ = s.web.Close() // whoever is inside has been given the time
+		}
+	})
+	ending.Go(func() {
+		// Streams stay open as long as both sides like, so the proxy ends its own. Others,
+		// such as a watch of the health, are cut when the time is up.
+		defer context.AfterFunc(ctx, s.rpc.Stop)()
+		s.rpc.GracefulStop()
+	})
+	s.proxy.Close()
+	ending.Wait()
+	s.serving.Wait()
+}

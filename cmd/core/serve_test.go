@@ -1,0 +1,222 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/types/known/emptypb"
+	"gotest.tools/v3/assert"
+)
+
+// service is a running serve command, in this process or another.
+type service struct {
+	t    *testing.T
+	ctx  context.Context
+	conn *grpc.ClientConn
+	http string
+}
+
+// connect reads the ready line.
+func connect(t *testing.T, ready string) *service {
+	t.Helper()
+	var rpc, web string
+	_, err := fmt.Sscanf(ready, "canopy ready grpc=%s http=%s\n", &rpc, &web)
+	assert.NilError(t, err, "%q", ready)
+	conn, err := grpc.NewClient(rpc, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	assert.NilError(t, err)
+	t.Cleanup(func() { assert.NilError(t, conn.Close()) })
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	return &service{t, ctx, conn, "http://" + web}
+}
+
+func (s *service) get(path string) (code int, body string) {
+	s.t.Helper()
+	request, err := http.NewRequestWithContext(s.ctx, http.MethodGet, s.http+path, nil)
+	assert.NilError(s.t, err)
+	request.Close = true
+	response, err := http.DefaultClient.Do(request)
+	assert.NilError(s.t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	assert.NilError(s.t, err)
+	return response.StatusCode, string(text)
+}
+
+// text is a message with one text in it. The command knows no message of the scheduler
+// interface, so neither does its test: on the wire a field is a number.
+func text(field protowire.Number, value string) *emptypb.Empty {
+	m := &emptypb.Empty{}
+	m.ProtoReflect().SetUnknown(protowire.AppendString(protowire.AppendTag(nil, field, protowire.BytesType), value))
+	return m
+}
+
+// openStream registers an RM and opens a stream about nodes that stays open.
+func (s *service) openStream() grpc.ClientStream {
+	s.t.Helper()
+	err := s.conn.Invoke(s.ctx, "/si.v1.Scheduler/RegisterResourceManager", text(1, "rm"), &emptypb.Empty{})
+	assert.NilError(s.t, err)
+	both := &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}
+	stream, err := s.conn.NewStream(s.ctx, both, "/si.v1.Scheduler/UpdateNode")
+	assert.NilError(s.t, err)
+	assert.NilError(s.t, stream.SendMsg(text(2, "rm")))
+	return stream
+}
+
+func (s *service) healthOf(name string) healthpb.HealthCheckResponse_ServingStatus {
+	s.t.Helper()
+	r, err := healthpb.NewHealthClient(s.conn).Check(s.ctx, &healthpb.HealthCheckRequest{Service: name})
+	assert.NilError(s.t, err)
+	return r.Status
+}
+
+// lockedBuffer may be written by one goroutine and read by another.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func TestServeFromStartToStop(t *testing.T) {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	in, out := io.Pipe()
+	var logs lockedBuffer
+	ended := make(chan error, 1)
+	go func() {
+		f := serveFlags{grpcAddress: "127.0.0.1:0", httpAddress: "127.0.0.1:0", logLevel: "debug", logFormat: "json"}
+		ended <- serve(ctx, f, strings.NewReader(""), out, &logs)
+		out.Close()
+	}()
+	lines := bufio.NewReader(in)
+	ready, err := lines.ReadString('\n')
+	assert.NilError(t, err)
+	s := connect(t, ready)
+
+	code, body := s.get("/ws/v1/partitions")
+	assert.Equal(t, code, http.StatusOK)
+	assert.Assert(t, strings.Contains(body, "default"), body)
+	code, _ = s.get("/readyz")
+	assert.Equal(t, code, http.StatusOK)
+	assert.Equal(t, s.healthOf(""), healthpb.HealthCheckResponse_SERVING)
+	assert.Equal(t, s.healthOf("si.v1.Scheduler"), healthpb.HealthCheckResponse_SERVING)
+
+	nodes := s.openStream()
+	question := &healthpb.HealthCheckRequest{Service: "si.v1.Scheduler"}
+	watch, err := healthpb.NewHealthClient(s.conn).Watch(s.ctx, question)
+	assert.NilError(t, err)
+	first, err := watch.Recv()
+	assert.NilError(t, err)
+	assert.Equal(t, first.Status, healthpb.HealthCheckResponse_SERVING)
+
+	stop()
+	last, err := watch.Recv()
+	assert.NilError(t, err)
+	assert.Equal(t, last.Status, healthpb.HealthCheckResponse_NOT_SERVING)
+	assert.Equal(t, status.Code(nodes.RecvMsg(&emptypb.Empty{})), codes.Unavailable)
+	select {
+	case err := <-ended:
+		assert.NilError(t, err)
+	case <-time.After(5 * time.Second):
+		t.Fatal("it does not stop")
+	}
+	rest, err := io.ReadAll(lines)
+	assert.NilError(t, err)
+	assert.Equal(t, string(rest), "", "one line on standard output")
+	assert.Assert(t, strings.Contains(logs.String(), `"msg":"resource manager registered"`), logs.String())
+}
+
+func TestABadFileIsReportedInFullAndNoPortIsOpened(t *testing.T) {
+	inDirectory(t)
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	assert.NilError(t, err)
+	defer taken.Close()
+	// The port is taken: had it been tried, that would be the error.
+	code, out, errs := canopy("serve", "--config", "broken.yaml", "--grpc-address", taken.Addr().String())
+	assert.Equal(t, code, exitRefused)
+	assert.Equal(t, out, "")
+	for _, want := range []string{"broken.yaml:4:", "submitACL", "a.b", "--config: broken.yaml has"} {
+		assert.Assert(t, strings.Contains(errs, want), "no %q in %q", want, errs)
+	}
+	assert.Assert(t, !strings.Contains(errs, "in use"), errs)
+}
+
+func TestAFileThatCannotBeReadIsAUsageError(t *testing.T) {
+	code, _, errs := canopy("serve", "--config", filepath.Join(t.TempDir(), "missing.yaml"))
+	assert.Equal(t, code, exitUsage)
+	assert.Assert(t, strings.Contains(errs, "missing.yaml"), errs)
+}
+
+func TestATakenAddressIsAClearError(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	assert.NilError(t, err)
+	defer taken.Close()
+	for _, flag := range []string{"--grpc-address", "--http-address"} {
+		other := map[string]string{"--grpc-address": "--http-address", "--http-address": "--grpc-address"}[flag]
+		code, out, errs := canopy("serve", flag, taken.Addr().String(), other, "127.0.0.1:0")
+		assert.Equal(t, code, exitRefused)
+		assert.Equal(t, out, "")
+		assert.Assert(t, strings.Contains(errs, flag) && strings.Contains(errs, "address already in use"), errs)
+	}
+}
+
+// The whole way, with processes: the shim that is the example, against the program.
+func TestTheExampleShimAgainstTheProgram(t *testing.T) {
+	inDirectory(t)
+	program, shim := buildProgram(t), buildShim(t)
+	assert.NilError(t, os.WriteFile("batch.yaml", []byte(
+		"partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: batch}]}]}]\n"), 0o600))
+	for _, extra := range [][]string{nil, {"--config", "batch.yaml"}} {
+		p := startProgram(t, program, append([]string{
+			"serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0",
+		}, extra...)...)
+		s := connect(t, p.ready)
+		out := runShim(t, shim, s.conn.Target())
+		assert.Equal(t, strings.Count(out, "allocated: "), 4, out)
+		assert.Equal(t, strings.Count(out, "released: "), 4, out)
+		p.stop()
+		ignored := strings.Contains(p.logs.String(), "is ignored: a file was given")
+		assert.Equal(t, ignored, extra != nil, p.logs.String())
+	}
+}
+
+func TestTheProgramStopsAlthoughStreamsAreOpen(t *testing.T) {
+	p := startProgram(t, buildProgram(t),
+		"serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0")
+	s := connect(t, p.ready)
+	s.openStream()
+	_, err := healthpb.NewHealthClient(s.conn).Watch(s.ctx, &healthpb.HealthCheckRequest{})
+	assert.NilError(t, err)
+	idle, err := net.Dial("tcp", strings.TrimPrefix(s.http, "http://"))
+	assert.NilError(t, err)
+	defer idle.Close()
+	p.stop()
+}
