@@ -127,7 +127,12 @@ func (p *Partition) AddForeign(f Foreign) error {
 		return fmt.Errorf("key %s belongs to application %s", f.Key, x.ask.App)
 	}
 	used := p.names.Vector(f.Amounts)
-	if n.occupied.Overflows(used, nil) {
+	var others resources.Vector
+	others.Difference(n.occupied, nil, nil)
+	if was, ok := n.foreign[f.Key]; ok {
+		others.Sub(p.names.Vector(was.Amounts))
+	}
+	if others.Overflows(used, nil) {
 		return ErrOverflow
 	}
 	p.RemoveForeign(f.Key)
