@@ -42,7 +42,6 @@ type Allocation struct {
 	key     policies.AskKey
 	node    *Node // nil: pending
 	boundAt time.Time
-	refused uint64 // the partition's news when the RM last refused every node for it
 }
 
 // Ask is the request as it stands now.

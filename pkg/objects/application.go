@@ -33,9 +33,9 @@ type Application struct {
 	firstMade time.Time // when the first of them was made
 	ramped    bool      // has ramped up: only StateAware leaves ask
 
-	key    policies.AppKey // as it stands in the orders of its leaf
-	listed bool            // is in queue.turn
-	fresh  bool            // is in queue.fresh
+	key   policies.AppKey     // as it stands in the indexes of its leaf
+	turn  entry[*Application] // in queue.apps, if it asks for something
+	fresh entry[*Application] // in queue.newcomers
 }
 
 // ID is the name the RM gave the application.
@@ -89,14 +89,14 @@ func (a *Application) Work() []*Allocation {
 // StateAware leaf, of those that have not ramped up only the first may.
 func (a *Application) MayStart() bool {
 	q := a.queue
-	return q.conf.Sort != policies.StateAware || a.ramped || q.fresh.list[0] == a
+	return q.conf.Sort != policies.StateAware || a.ramped || q.newcomers.lowest() == a
 }
 
 func (a *Application) addPending(x *Allocation) {
 	id := classID{x.ask.Priority, x.shape}
 	c := a.byID[id]
 	if c == nil {
-		c = &Class{id: id, place: len(a.classes)}
+		c = &Class{id: id, place: len(a.classes), app: a}
 		a.byID[id] = c
 		a.classes = append(a.classes, c)
 	}
@@ -111,7 +111,7 @@ func (a *Application) removePending(x *Allocation) {
 	c := x.class
 	c.remove(x)
 	x.class = nil
-	if len(c.Asks()) == 0 {
+	if c.empty() {
 		last := a.classes[len(a.classes)-1]
 		last.place = c.place
 		a.classes[c.place] = last

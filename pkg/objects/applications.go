@@ -26,8 +26,9 @@ func (p *Partition) AddApplication(id AppID, user security.User, leaf QueuePath,
 		id: id, user: user, tags: tags, queue: q, work: map[AllocationKey]*Allocation{}, byID: map[classID]*Class{},
 		key: policies.AppKey{ID: string(id), Submitted: now},
 	}
+	a.turn.who, a.fresh.who = a, a
 	p.apps[id] = a
-	q.apps[id] = a
+	q.byID[id] = a
 	return nil
 }
 
@@ -40,7 +41,7 @@ func (p *Partition) RemoveApplication(id AppID) (freed []*Allocation, ok bool) {
 	}
 	freed = p.Clear(a)
 	delete(p.apps, id)
-	delete(a.queue.apps, id)
+	delete(a.queue.byID, id)
 	p.prune(a.queue)
 	return freed, true
 }
@@ -66,11 +67,9 @@ func (p *Partition) AddAsk(ask *Ask, now time.Time) (*Allocation, error) {
 		return nil, err
 	}
 	a := x.app
-	a.stepOut()
 	p.enter(x)
 	p.postPending(a, x.shape.vector, 1)
-	a.stepIn()
-	a.queue.awake()
+	a.stand()
 	a.run(Accepted, now)
 	return x, nil
 }
@@ -86,12 +85,10 @@ func (p *Partition) Report(ask *Ask, on NodeID, now time.Time) (*Allocation, err
 	if err != nil {
 		return nil, err
 	}
-	x.app.stepOut()
 	p.enter(x)
 	p.postPending(x.app, x.shape.vector, 1)
 	p.toNode(x, n, now)
-	x.app.stepIn()
-	x.app.queue.awake()
+	x.app.stand()
 	return x, nil
 }
 
@@ -102,12 +99,10 @@ func (p *Partition) Cancel(key AllocationKey) (x *Allocation, ok bool) {
 		return nil, false
 	}
 	a := x.app
-	a.stepOut()
 	a.removePending(x)
 	p.postPending(a, x.shape.vector, -1)
 	p.leave(x)
-	a.stepIn()
-	a.queue.awake() // another newcomer may be first now
+	a.stand()
 	return x, true
 }
 

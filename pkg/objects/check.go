@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -109,18 +110,23 @@ func (c *recount) nodes() error {
 		if n.schedulable {
 			schedulable++
 		}
-		if n.key.Score != c.p.scale.score(n) {
-			return fmt.Errorf("node %s has an old score", id)
+		if n.key.Score != c.p.scale.score(n) || n.turn.in() != n.schedulable {
+			return fmt.Errorf("node %s has an old place", id)
+		}
+		for _, s := range c.p.shapes {
+			if s.slot != unslotted && n.schedulable && n.turn.can.has(s.slot) != (n.Takes(s) && (s.required == "" || s.required == id)) {
+				return fmt.Errorf("node %s is wrong about shape %v", id, s.amounts)
+			}
 		}
 	}
 	if got := c.p.Amounts(c.p.capacity); !got.Equal(capacity) {
 		return fmt.Errorf("the cluster says %v, its nodes say %v", got, capacity)
 	}
-	if schedulable != len(c.p.byScore.list) || foreign != len(c.p.others) {
+	if schedulable != c.p.byScore.n || foreign != len(c.p.others) {
 		return fmt.Errorf("%d nodes are in order, %d are schedulable; %d foreign allocations are known, %d are on nodes",
-			len(c.p.byScore.list), schedulable, len(c.p.others), foreign)
+			c.p.byScore.n, schedulable, len(c.p.others), foreign)
 	}
-	return sorted("nodes", &c.p.byScore)
+	return c.p.byScore.check("nodes")
 }
 
 func (c *recount) application(a *Application) error {
@@ -136,15 +142,20 @@ func (c *recount) application(a *Application) error {
 		if p := policies.Pending(x.ask.Priority); p.Compare(top) > 0 {
 			top = p
 		}
-		if class := a.byID[classID{x.ask.Priority, x.shape}]; class == nil || !slices.Contains(class.Asks(), x) {
+		class := a.byID[classID{x.ask.Priority, x.shape}]
+		if class == nil || x.class != class || slices.Contains(class.Asks(), x) == slices.Contains(class.aside, x) {
 			return fmt.Errorf("ask %s is not in its class", x.Key())
 		}
 	}
+	var offer Mask
 	for i, class := range a.classes {
-		if class.place != i || len(class.Asks()) == 0 || a.byID[class.id] != class {
+		if class.place != i || class.empty() || a.byID[class.id] != class || class.app != a {
 			return fmt.Errorf("application %s has a class out of place", a.id)
 		}
-		classed += len(class.Asks())
+		classed += len(class.Asks()) + len(class.aside)
+		if class.hopeful() && a.MayStart() {
+			offer.put(class.id.shape.slot, true)
+		}
 		if !slices.IsSortedFunc(class.Asks(), func(x, y *Allocation) int { return policies.CompareAsks(&x.key, &y.key) }) {
 			return fmt.Errorf("application %s has asks out of order", a.id)
 		}
@@ -155,9 +166,11 @@ func (c *recount) application(a *Application) error {
 			a.id, a.asks, classed, a.bound, len(c.asks[a.id]), c.bound[a.id])
 	case a.AskMaxPriority() != top || a.key.Priority != top:
 		return fmt.Errorf("application %s says its priority is %v, its asks say %v", a.id, a.key.Priority, top)
-	case a.listed != (a.asks > 0) || a.fresh != a.newcomer():
+	case a.turn.in() != (a.asks > 0) || a.fresh.in() != a.newcomer():
 		return fmt.Errorf("application %s stands in the wrong orders", a.id)
-	case a.queue.apps[a.id] != a || c.p.queues[a.queue.path] != a.queue:
+	case a.turn.in() && !a.turn.can.same(offer):
+		return fmt.Errorf("application %s offers other shapes than it asks for", a.id)
+	case a.queue.byID[a.id] != a || c.p.queues[a.queue.path] != a.queue:
 		return fmt.Errorf("application %s is not known to its queue %s", a.id, a.queue.path)
 	}
 	return nil
@@ -176,22 +189,22 @@ func (c *recount) below(q *Queue) error {
 	}
 	var top policies.Current
 	asking, running, fresh := 0, 0, 0
-	for _, a := range q.apps {
+	for _, a := range q.byID {
 		if p := a.AskMaxPriority(); p.Compare(top) > 0 {
 			top = p
 		}
-		running += count(a.listed)
-		fresh += count(a.fresh)
+		running += count(a.turn.in())
+		fresh += count(a.fresh.in())
 	}
-	for _, child := range q.children {
+	for _, child := range q.byName {
 		if err := c.below(child); err != nil {
 			return err
 		}
 		if p := child.CurrentPriority(); p.Compare(top) > 0 {
 			top = p
 		}
-		asking += count(child.listed)
-		if child.listed != child.HasPending() || child.parent != q {
+		asking += count(child.turn.in())
+		if child.turn.in() != child.HasPending() || child.parent != q {
 			return fmt.Errorf("queue %s stands in the wrong order", child.path)
 		}
 		if !c.p.unsound && child.key.Share.Compare(child.Share()) != 0 || child.key.Priority != child.CurrentPriority() {
@@ -201,23 +214,21 @@ func (c *recount) below(q *Queue) error {
 	switch {
 	case q.tally.Max() != top:
 		return fmt.Errorf("queue %s says the priority below is %v, its work says %v", q.path, q.tally.Max(), top)
-	case asking != len(q.turn.list) || running != len(q.apprun.list) || fresh != len(q.fresh.list):
+	case asking != q.children.n || running != q.apps.n || fresh != q.newcomers.n:
 		return fmt.Errorf("queue %s has strangers in its orders", q.path)
 	}
-	if err := sorted("children of "+string(q.path), &q.turn); err != nil {
-		return err
+	for _, s := range c.p.shapes {
+		if s.slot != unslotted && q.fit.has(s.slot) != c.p.hasHeadroom(q, s) {
+			return fmt.Errorf("queue %s is wrong about its headroom for shape %v", q.path, s.amounts)
+		}
 	}
-	if err := sorted("newcomers of "+string(q.path), &q.fresh); err != nil {
-		return err
+	var offer Mask
+	offer.copyFrom(q.below())
+	if offer.narrow(q.fit); q.turn.in() && !q.turn.can.same(offer) {
+		return fmt.Errorf("queue %s offers other shapes than can be placed below it", q.path)
 	}
-	return sorted("applications of "+string(q.path), &q.apprun)
-}
-
-func sorted[T any](what string, o *order[T]) error {
-	if !slices.IsSortedFunc(o.list, o.compare) {
-		return fmt.Errorf("the %s are out of order", what)
-	}
-	return nil
+	return cmp.Or(q.children.check("children of "+string(q.path)), q.newcomers.check("newcomers of "+string(q.path)),
+		q.apps.check("applications of "+string(q.path)))
 }
 
 func count(b bool) int {

@@ -13,6 +13,12 @@ type Class struct {
 	asks  []*Allocation // asks[head:] are pending, in the order of policies.CompareAsks
 	head  int
 	place int // index in the application's list of classes
+	app   *Application
+
+	// What cannot be helped by masks is set aside until there is news: asks that the RM
+	// refused on every node, and the whole class if it has no slot and found no place.
+	aside  []*Allocation
+	parked bool
 }
 
 type classID struct {
@@ -26,9 +32,12 @@ func (c *Class) Priority() int32 { return c.id.priority }
 // Shape is the shape of every ask of the class.
 func (c *Class) Shape() *Shape { return c.id.shape }
 
-// Asks are the pending asks, in the order in which they should be tried. Read-only,
-// and good until the partition changes.
+// Asks are the pending asks that are not set aside, in the order in which they should be
+// tried. Read-only, and good until the partition changes.
 func (c *Class) Asks() []*Allocation { return c.asks[c.head:] }
+
+// Offered reports whether f has the class's shape, and there is an ask to try.
+func (c *Class) Offered(f Mask) bool { return c.hopeful() && f.has(c.id.shape.slot) }
 
 func (c *Class) insert(x *Allocation) {
 	i, found := c.find(x)
@@ -46,7 +55,12 @@ func (c *Class) insert(x *Allocation) {
 func (c *Class) remove(x *Allocation) {
 	i, found := c.find(x)
 	if !found {
-		panic("objects: ask " + string(x.Key()) + " is not in its class")
+		at := slices.Index(c.aside, x)
+		if at < 0 {
+			panic("objects: ask " + string(x.Key()) + " is not in its class")
+		}
+		c.aside = slices.Delete(c.aside, at, at+1)
+		return
 	}
 	if i > 0 {
 		c.asks = slices.Delete(c.asks, c.head+i, c.head+i+1)
@@ -57,6 +71,12 @@ func (c *Class) remove(x *Allocation) {
 		c.asks, c.head = slices.Clone(c.asks[c.head:]), 0
 	}
 }
+
+// empty reports whether nothing of the class is pending.
+func (c *Class) empty() bool { return len(c.Asks())+len(c.aside) == 0 }
+
+// hopeful reports whether there is an ask to try.
+func (c *Class) hopeful() bool { return len(c.Asks()) > 0 && !c.parked }
 
 func (c *Class) find(x *Allocation) (int, bool) {
 	return slices.BinarySearchFunc(c.Asks(), x, func(a, b *Allocation) int {

@@ -31,7 +31,7 @@ func (p *Partition) CreateLeaf(path QueuePath) error {
 	}
 	q, depth := p.root, 1
 	for ; ; depth++ {
-		child, ok := q.children[names[depth]]
+		child, ok := q.byName[names[depth]]
 		if !ok {
 			break
 		}

@@ -7,16 +7,20 @@ import "github.com/canopy-scheduler/canopy/pkg/resources"
 // the capacity of the cluster, where a resource that no node has is not there at all
 // (behaviour.md 3.4, 3.7).
 func (p *Partition) Ceiling(leaf *Queue, s *Shape) *Queue {
-	q := leaf
-	for ; q.parent != nil; q = q.parent {
-		if !q.max.Allows(q.allocated, s.vector) {
+	for q := leaf; q != nil; q = q.parent {
+		if !p.hasHeadroom(q, s) {
 			return q
 		}
 	}
-	if !p.capacity.CoversBeyond(q.allocated, s.vector) {
-		return q
-	}
 	return nil
+}
+
+// hasHeadroom reports whether q alone leaves room for an ask of shape s.
+func (p *Partition) hasHeadroom(q *Queue, s *Shape) bool {
+	if q.parent == nil {
+		return p.capacity.CoversBeyond(q.allocated, s.vector)
+	}
+	return q.max.Allows(q.allocated, s.vector)
 }
 
 // Headroom is how much more q may allocate: the tightest of max minus allocated over

@@ -37,10 +37,8 @@ func (p *Partition) PlaceReported(key AllocationKey, on NodeID, now time.Time) (
 }
 
 func (p *Partition) give(x *Allocation, n *Node, now time.Time) {
-	x.app.stepOut()
 	p.toNode(x, n, now)
-	x.app.stepIn()
-	x.app.queue.awake() // it may have ramped up, and let the next newcomer in
+	x.app.stand()
 }
 
 // admits checks everything a decided binding must respect, and changes nothing.
@@ -60,11 +58,10 @@ func (p *Partition) Free(key AllocationKey) (*Allocation, bool) {
 	if !ok || x.Pending() {
 		return nil, false
 	}
-	x.app.stepOut()
 	p.fromNode(x)
 	p.leave(x)
-	x.app.stepIn()
-	p.news++
+	x.app.stand()
+	p.Reconsider()
 	return x, true
 }
 
@@ -76,7 +73,6 @@ func (p *Partition) Return(key AllocationKey) (*Allocation, bool) {
 		return nil, false
 	}
 	a := x.app
-	a.stepOut()
 	p.fromNode(x)
 	p.postPending(a, x.shape.vector, 1)
 	x.node = nil
@@ -85,8 +81,8 @@ func (p *Partition) Return(key AllocationKey) (*Allocation, bool) {
 		p.watchRamp(a)
 	}
 	a.addPending(x)
-	a.stepIn()
-	p.news++
+	a.stand()
+	p.Reconsider()
 	return x, true
 }
 
@@ -108,19 +104,17 @@ func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Alloc
 	ask := *x.ask
 	ask.Amounts = amounts
 	a, n := x.app, x.node
-	a.stepOut()
 	p.withdraw(x)
-	p.shapes.giveBack(x.shape, x.ask)
-	x.ask, x.shape = &ask, p.shapes.take(p.names, &ask)
-	p.reshaped()
+	p.giveBackShape(x.shape, x.ask)
+	x.ask, x.shape = &ask, p.takeShape(&ask)
 	if n == nil {
 		a.addPending(x)
 		p.postPending(a, x.shape.vector, 1)
 	} else {
 		p.post(x, n, 1)
 	}
-	a.stepIn()
-	p.news++
+	a.stand()
+	p.Reconsider()
 	return x, nil
 }
 
@@ -134,10 +128,9 @@ func (p *Partition) withdraw(x *Allocation) {
 	p.post(x, x.node, -1)
 }
 
-// enter makes x known as a pending ask. Requires: its application stepped out.
+// enter makes x known as a pending ask.
 func (p *Partition) enter(x *Allocation) {
-	x.shape = p.shapes.take(p.names, x.ask)
-	p.reshaped()
+	x.shape = p.takeShape(x.ask)
 	p.work[x.Key()] = x
 	x.app.work[x.Key()] = x
 	if x.key.Created.Before(x.app.key.Submitted) {
@@ -150,10 +143,10 @@ func (p *Partition) enter(x *Allocation) {
 func (p *Partition) leave(x *Allocation) {
 	delete(p.work, x.Key())
 	delete(x.app.work, x.Key())
-	p.shapes.giveBack(x.shape, x.ask)
+	p.giveBackShape(x.shape, x.ask)
 }
 
-// toNode moves a pending x into the allocated books. Requires: its application stepped out.
+// toNode moves a pending x into the allocated books.
 func (p *Partition) toNode(x *Allocation, n *Node, now time.Time) {
 	a := x.app
 	a.removePending(x)
@@ -171,7 +164,7 @@ func (p *Partition) toNode(x *Allocation, n *Node, now time.Time) {
 	a.run(Running, now)
 }
 
-// fromNode takes a bound x out of the allocated books. Requires: its application stepped out.
+// fromNode takes a bound x out of the allocated books.
 func (p *Partition) fromNode(x *Allocation) {
 	p.post(x, x.node, -1)
 	delete(x.node.work, x.Key())
@@ -190,6 +183,7 @@ func (p *Partition) post(x *Allocation, n *Node, sign int) {
 	move(book, v, sign)
 	for q := x.app.queue; q != nil; q = q.parent {
 		move(&q.allocated, v, sign)
+		p.refit(q)
 	}
 	p.repost(n, func() { move(&n.allocated, v, sign) })
 }

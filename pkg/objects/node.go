@@ -22,6 +22,7 @@ type Node struct {
 	work    map[AllocationKey]*Allocation
 	foreign map[AllocationKey]*Foreign
 	key     policies.NodeKey // as it stands in the node order
+	turn    entry[*Node]     // in Partition.byScore, if it is schedulable; what it can is what fits
 }
 
 // ID is the name the RM gave the node.

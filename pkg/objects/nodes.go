@@ -13,7 +13,7 @@ func (p *Partition) AddNode(id NodeID, total resources.Amounts, attributes map[s
 		return fmt.Errorf("node %s %w", id, ErrExists)
 	}
 	n := &Node{id: id, attributes: attributes, work: map[AllocationKey]*Allocation{}, foreign: map[AllocationKey]*Foreign{}}
-	n.key.ID = string(id)
+	n.key.ID, n.turn.who = string(id), n
 	if err := p.resizeNode(n, total); err != nil {
 		return err
 	}
@@ -58,6 +58,7 @@ func (p *Partition) RemoveNode(id NodeID) ([]*Allocation, error) {
 	}
 	p.setSchedulable(n, false)
 	p.capacity.Sub(n.total)
+	p.refit(p.root)
 	delete(p.nodes, id)
 	p.unsound = true
 	return gone, nil
@@ -79,8 +80,9 @@ func (p *Partition) resizeNode(n *Node, total resources.Amounts) error {
 	p.capacity = without
 	p.capacity.Add(v)
 	p.repost(n, func() { n.total = v })
+	p.refit(p.root)
 	p.unsound = true
-	p.news++
+	p.Reconsider()
 	return nil
 }
 
@@ -88,27 +90,25 @@ func (p *Partition) setSchedulable(n *Node, schedulable bool) {
 	if n.schedulable == schedulable {
 		return
 	}
-	if !schedulable {
-		p.byScore.remove(n)
-	}
 	n.schedulable = schedulable
+	p.byScore.stand(&n.turn, schedulable)
 	if schedulable {
-		p.byScore.insert(n)
-		p.news++
+		p.Reconsider()
 	}
 }
 
 // repost changes a book of n and puts n back in its place.
 func (p *Partition) repost(n *Node, change func()) {
-	if n.schedulable {
-		p.byScore.remove(n)
-	}
 	change()
 	n.available.Difference(n.total, n.allocated, n.occupied)
 	n.key.Score = p.scale.score(n)
-	if n.schedulable {
-		p.byScore.insert(n)
+	p.slots.settle(p.names.Len())
+	p.slots.all(&n.turn.can)
+	for k := range p.names.Len() {
+		p.slots.within(n.turn.can, resources.Kind(k), n.available.At(resources.Kind(k)))
 	}
+	p.slots.onNode(n.turn.can, n.id)
+	p.byScore.stand(&n.turn, n.schedulable)
 }
 
 // AddForeign records, or records anew, node usage that is not ours.
@@ -151,6 +151,6 @@ func (p *Partition) RemoveForeign(key AllocationKey) (f *Foreign, ok bool) {
 	delete(p.others, key)
 	delete(n.foreign, key)
 	p.repost(n, func() { n.occupied.Sub(p.names.Vector(f.Amounts)) })
-	p.news++
+	p.Reconsider()
 	return f, true
 }

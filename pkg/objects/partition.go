@@ -3,6 +3,7 @@ package objects
 import (
 	"cmp"
 	"errors"
+	"iter"
 	"slices"
 	"time"
 
@@ -35,29 +36,32 @@ type Partition struct {
 	work   map[AllocationKey]*Allocation // pending and bound
 	nodes  map[NodeID]*Node
 	others map[AllocationKey]*Foreign // foreign allocations
-	shapes shapes
+	shapes map[string]*Shape
 
 	capacity resources.Vector // the sum of all nodes, schedulable or not (behaviour.md 3.4)
-	byScore  order[*Node]     // schedulable nodes, the one to try first in front
+	byScore  index[*Node]     // schedulable nodes, the one to try first in front
+	slots    slots
 	scale    scale
 	arrivals uint64 // asks that ever came in
 	ramping  []ramp // oldest first allocation in front
 	bound    int    // how many allocations there are
 
-	// news counts the changes after which something may be possible that was not. What
-	// could not be placed is remembered with the news of that time, and is not tried
-	// again while there are no other.
-	news    uint64
-	unsound bool // what queues are measured against has changed since Settle
-	trying  bool // a Trial is open
+	resting []*Class // what was set aside
+	stirred bool     // there has been news since
+	unsound bool     // what queues are measured against has changed since Settle
+	trying  bool     // a Trial is open
 }
 
 // NewPartition builds the queue tree of conf, with no nodes and no applications.
-func NewPartition(conf configs.Partition) *Partition {
+func NewPartition(conf configs.Partition) *Partition { return NewSized(conf, DefaultShapes) }
+
+// NewSized is NewPartition for a table of shapes of another size. Asks of shapes that find
+// no place in it are placed just the same, but looked at one by one.
+func NewSized(conf configs.Partition, shapes int) *Partition {
 	p := &Partition{
 		conf: conf, names: resources.NewNames(), queues: map[QueuePath]*Queue{}, apps: map[AppID]*Application{},
 		work: map[AllocationKey]*Allocation{}, nodes: map[NodeID]*Node{}, others: map[AllocationKey]*Foreign{},
-		shapes: shapes{}, news: 1,
+		shapes: map[string]*Shape{}, slots: newSlots(shapes),
 	}
 	p.byScore.compare = func(a, b *Node) int { return policies.CompareNodes(&a.key, &b.key) }
 	p.scale = newScale(p.names, conf.Nodes)
@@ -71,9 +75,10 @@ func (p *Partition) grow(conf configs.Queue, parent *Queue) *Queue {
 	q := newQueue(conf, parent)
 	p.queues[q.path] = q
 	if parent != nil {
-		parent.children[conf.Name] = q
+		parent.byName[conf.Name] = q
 	}
 	p.intern(q)
+	p.refit(q)
 	for _, c := range conf.Children {
 		p.grow(c, q)
 	}
@@ -120,9 +125,36 @@ func (p *Partition) Node(id NodeID) (*Node, bool) {
 	return n, ok
 }
 
-// NodeOrder is the schedulable nodes, the one to try first in front. Read-only, and
-// good until the partition changes.
-func (p *Partition) NodeOrder() []*Node { return p.byScore.list }
+// NodeFor is the first node, in node order, that takes s now; nil: none does.
+func (p *Partition) NodeFor(s *Shape) *Node {
+	for n := range p.NodesFor(s) {
+		return n
+	}
+	return nil
+}
+
+// NodesFor yields the nodes that take s now, in node order.
+func (p *Partition) NodesFor(s *Shape) iter.Seq[*Node] {
+	return func(yield func(*Node) bool) {
+		if s.required != "" {
+			if n, ok := p.nodes[s.required]; ok && n.Takes(s) {
+				yield(n)
+			}
+			return
+		}
+		for m := range p.byScore.having(s.slot) {
+			if m.who.Takes(s) && !yield(m.who) {
+				return
+			}
+		}
+	}
+}
+
+// Possible sets f to the shapes that some node takes and the cluster has room for.
+func (p *Partition) Possible(f *Mask) {
+	f.copyFrom(p.byScore.all())
+	f.narrow(p.root.fit)
+}
 
 // Nodes are all nodes in ID order. It is made on every call.
 func (p *Partition) Nodes() []*Node {
@@ -161,10 +193,8 @@ func (p *Partition) Expire(now time.Time) {
 		if p.apps[a.id] != a || a.ramped || a.made == 0 || !a.firstMade.Equal(from) {
 			continue // it went, was faster, or started over
 		}
-		a.stepOut()
 		a.ramped = true
-		a.stepIn()
-		a.queue.awake()
+		a.stand()
 	}
 }
 

@@ -16,35 +16,40 @@ type Queue struct {
 	managed  bool          // from the configuration, not created by a placement rule
 	draining bool          // gone from the configuration, kept while it holds something
 	parent   *Queue
-	children map[string]*Queue
-	apps     map[AppID]*Application // leaf only
+	byName   map[string]*Queue      // children
+	byID     map[AppID]*Application // leaf only
 
 	pending, allocated resources.Vector
 	max                resources.Bound        // conf.Max
 	guaranteed         resources.Bound        // conf.Guaranteed
 	shares             resources.Denominators // what allocated is measured against
 
-	tally  policies.Tally      // priorities shown by what is directly below
-	turn   order[*Queue]       // children with something pending, in turn
-	apprun order[*Application] // applications with something pending, in turn; leaf only
-	fresh  order[*Application] // those that have not ramped up; StateAware leaf only
-	key    policies.QueueKey   // as it stands in parent.turn
-	listed bool                // is in parent.turn
-	quiet  uint64              // the partition's news when nothing below could be placed
+	tally     policies.Tally      // priorities shown by what is directly below
+	children  index[*Queue]       // those with something pending, in turn
+	apps      index[*Application] // those with something pending, in turn; leaf only
+	newcomers index[*Application] // those of which only the first may start; StateAware leaf only
+	fit       Mask                // the shapes that max, or at root the cluster, leaves room for
+	key       policies.QueueKey   // as it stands in parent.children
+	turn      entry[*Queue]       // in parent.children
 }
 
 func newQueue(conf configs.Queue, parent *Queue) *Queue {
-	q := &Queue{parent: parent, path: RootPath, managed: true, children: map[string]*Queue{}, apps: map[AppID]*Application{}}
+	q := &Queue{parent: parent, path: RootPath, managed: true, byName: map[string]*Queue{}, byID: map[AppID]*Application{}}
 	if parent != nil {
 		q.path = parent.path.Child(conf.Name)
 	}
 	q.key.Path = string(q.path)
 	q.conf = conf
-	q.turn.compare = func(a, b *Queue) int { return policies.CompareQueues(&a.key, &b.key, q.conf.PrioritySort) }
-	q.apprun.compare = func(a, b *Application) int {
+	q.turn.who = q
+	q.children.compare = func(a, b *Queue) int {
+		return policies.CompareQueues(&a.key, &b.key, q.conf.PrioritySort)
+	}
+	q.apps.compare = func(a, b *Application) int {
 		return q.conf.Sort.CompareApps(&a.key, &b.key, q.conf.PrioritySort)
 	}
-	q.fresh.compare = func(a, b *Application) int { return policies.CompareNew(&a.key, &b.key, q.conf.PrioritySort) }
+	q.newcomers.compare = func(a, b *Application) int {
+		return policies.CompareNew(&a.key, &b.key, q.conf.PrioritySort)
+	}
 	return q
 }
 
@@ -105,33 +110,42 @@ func (q *Queue) CurrentPriority() policies.Current {
 // Share is how well q is served, as its siblings are compared (behaviour.md 3.10).
 func (q *Queue) Share() resources.Share { return q.shares.Dominant(q.allocated) }
 
-// Turn is the children with something pending, whose turn it is first. Read-only, and
-// good until the partition changes.
-func (q *Queue) Turn() []*Queue { return q.turn.list }
+// Possible reports whether something below q can be placed, as far as the shapes of f go.
+func (q *Queue) Possible(f Mask) bool { return q.below().meets(f) }
 
-// ApplicationTurn is the applications with something pending, whose turn it is first.
-// Read-only, and good until the partition changes.
-func (q *Queue) ApplicationTurn() []*Application { return q.apprun.list }
+// Next is the child whose turn it is among those where something of f can be placed.
+// Requires: Possible(f).
+func (q *Queue) Next(f Mask) *Queue {
+	child, _ := q.children.first(f)
+	return child
+}
+
+// Narrow takes out of f the shapes that q has no headroom for.
+func (q *Queue) Narrow(f Mask) { f.narrow(q.fit) }
+
+// NextApplication is the application whose turn it is among those that may be given
+// something of f. Requires: Possible(f).
+func (q *Queue) NextApplication(f Mask) *Application {
+	a, _ := q.apps.first(f)
+	return a
+}
 
 // Newcomer is the only application of a StateAware leaf that may be given something
 // although it has not ramped up; nil when there is none.
 func (q *Queue) Newcomer() *Application {
-	if len(q.fresh.list) == 0 {
-		return nil
-	}
-	return q.fresh.list[0]
+	return q.newcomers.lowest()
 }
 
 // Children are the queues of a parent in path order. It is made on every call.
 func (q *Queue) Children() []*Queue {
-	out := slices.Collect(maps.Values(q.children))
+	out := slices.Collect(maps.Values(q.byName))
 	slices.SortFunc(out, func(a, b *Queue) int { return compareNames(a.path, b.path) })
 	return out
 }
 
 // Applications are the applications of a leaf in ID order. It is made on every call.
 func (q *Queue) Applications() []*Application {
-	out := slices.Collect(maps.Values(q.apps))
+	out := slices.Collect(maps.Values(q.byID))
 	slices.SortFunc(out, func(a, b *Application) int { return compareNames(a.id, b.id) })
 	return out
 }
@@ -147,4 +161,4 @@ func compareNames[S ~string](a, b S) int {
 }
 
 // empty reports whether nothing is left in q.
-func (q *Queue) empty() bool { return len(q.children) == 0 && len(q.apps) == 0 }
+func (q *Queue) empty() bool { return len(q.byName) == 0 && len(q.byID) == 0 }

@@ -25,13 +25,13 @@ func (p *Partition) Reconfigure(conf configs.Partition) error {
 
 func (p *Partition) mayBecome(q *Queue, conf configs.Queue) error {
 	switch {
-	case q.Leaf() && conf.Parent && len(q.apps) > 0:
-		return fmt.Errorf("%w: leaf %s holds applications (%d) and cannot become a parent", ErrQueueType, q.path, len(q.apps))
+	case q.Leaf() && conf.Parent && len(q.byID) > 0:
+		return fmt.Errorf("%w: leaf %s holds applications (%d) and cannot become a parent", ErrQueueType, q.path, len(q.byID))
 	case !q.Leaf() && !conf.Parent && holdsWork(q):
 		return fmt.Errorf("%w: parent %s has queues with applications and cannot become a leaf", ErrQueueType, q.path)
 	}
 	for _, c := range conf.Children {
-		if child, ok := q.children[c.Name]; ok {
+		if child, ok := q.byName[c.Name]; ok {
 			if err := p.mayBecome(child, c); err != nil {
 				return err
 			}
@@ -41,7 +41,7 @@ func (p *Partition) mayBecome(q *Queue, conf configs.Queue) error {
 }
 
 func holdsWork(q *Queue) bool {
-	return len(q.apps) > 0 || slices.ContainsFunc(q.Children(), holdsWork)
+	return len(q.byID) > 0 || slices.ContainsFunc(q.Children(), holdsWork)
 }
 
 func (p *Partition) reconfigure(q *Queue, conf configs.Queue) {
@@ -50,7 +50,7 @@ func (p *Partition) reconfigure(q *Queue, conf configs.Queue) {
 	wanted := map[string]bool{}
 	for _, c := range conf.Children {
 		wanted[c.Name] = true
-		if child, ok := q.children[c.Name]; ok {
+		if child, ok := q.byName[c.Name]; ok {
 			p.reconfigure(child, c)
 		} else {
 			p.grow(c, q)
@@ -78,7 +78,7 @@ func (p *Partition) drain(q *Queue) {
 // its parent likewise.
 func (p *Partition) prune(q *Queue) {
 	for q.parent != nil && (q.draining || !q.managed) && q.empty() {
-		delete(q.parent.children, q.conf.Name)
+		delete(q.parent.byName, q.conf.Name)
 		delete(p.queues, q.path)
 		q = q.parent
 	}

@@ -13,11 +13,11 @@ import (
 // before a decision and before anybody reads a Share; when nothing changed it does
 // nothing. However many nodes came and went since, it is done once.
 func (p *Partition) Settle() {
-	if !p.unsound {
-		return
+	if p.unsound {
+		p.unsound = false
+		p.measure(p.root, p.clusterShares())
 	}
-	p.unsound = false
-	p.measure(p.root, p.clusterShares())
+	p.rouse()
 }
 
 // clusterShares is what a queue without a guarantee and without a max on its path is
@@ -47,11 +47,11 @@ func (p *Partition) measure(q *Queue, fair resources.Denominators) {
 		q.shares = slices.Clone(fair)
 		overlay(q.shares, q.guaranteed)
 	}
-	for _, c := range q.children {
+	for _, c := range q.byName {
 		p.measure(c, fair)
-		c.rekey()
+		c.key.Share = c.Share()
 	}
-	q.turn.resort()
+	q.children.rebuild()
 }
 
 func overlay(d resources.Denominators, b resources.Bound) {
@@ -62,51 +62,49 @@ func overlay(d resources.Denominators, b resources.Bound) {
 	}
 }
 
-// reshaped notices that a new resource name has come in: shares have to be measured in
-// it too.
-func (p *Partition) reshaped() {
-	if p.names.Len() != len(p.root.shares) {
-		p.unsound = true
-	}
-}
-
-// restand builds every order and every priority anew, from the applications up. It is
+// restand builds every index and every priority anew, from the applications up. It is
 // for changes that can move anything, such as a new configuration.
 func (p *Partition) restand() {
-	p.ramping = nil
-	p.restandBelow(p.root)
+	p.ramping, p.resting, p.unsound = nil, nil, false
 	p.scale = newScale(p.names, p.conf.Nodes)
-	p.byScore.list = p.byScore.list[:0]
+	p.measure(p.root, p.clusterShares())
+	p.restandBelow(p.root)
+	var nodes []*entry[*Node]
 	for _, n := range p.nodes {
 		n.key.Score = p.scale.score(n)
 		if n.schedulable {
-			p.byScore.list = append(p.byScore.list, n)
+			nodes = append(nodes, &n.turn)
 		}
 	}
-	p.byScore.resort()
-	p.unsound = true
-	p.news++
-	p.Settle()
+	p.byScore.fill(nodes)
 }
 
 func (p *Partition) restandBelow(q *Queue) {
 	q.tally = policies.Tally{}
-	q.turn.list, q.apprun.list, q.fresh.list = nil, nil, nil
-	for _, c := range q.children {
+	q.children.fill(nil)
+	q.apps.fill(nil)
+	q.newcomers.fill(nil)
+	p.refit(q)
+	for _, c := range q.byName {
+		c.turn.at = nil
 		p.restandBelow(c)
 		q.tally.Add(c.CurrentPriority())
-		c.listed = c.HasPending()
-		if c.listed {
-			q.turn.list = append(q.turn.list, c) // Settle sorts it
-		}
-		c.rekey()
+		c.standInTurn()
 	}
-	for _, a := range q.apps {
-		a.listed, a.fresh, a.key.Shares = false, false, a.key.Shares[:0]
+	for _, a := range q.byID {
+		a.turn.at, a.fresh.at, a.key.Shares = nil, nil, a.key.Shares[:0]
 		a.rekey()
-		a.list()
 		q.tally.Add(a.key.Priority)
 		p.watchRamp(a)
+		for _, c := range a.classes {
+			c.wake()
+		}
+	}
+	for _, a := range q.byID {
+		q.newcomers.stand(&a.fresh, a.newcomer())
+	}
+	for _, a := range q.byID {
+		a.standInTurn()
 	}
 }
 

@@ -15,7 +15,7 @@ type Shape struct {
 	vector   resources.Vector // amounts, dense
 	required NodeID           // the only node; empty: any
 	users    int              // allocations that have this shape
-	noRoom   uint64           // the partition's news when no node had room for it
+	slot     int              // its number in masks; unslotted: it has none
 }
 
 // Amounts is what an ask of this shape takes.
@@ -27,24 +27,43 @@ func (s *Shape) Vector() resources.Vector { return s.vector }
 // RequiredNode is the only node an ask of this shape accepts; empty: any.
 func (s *Shape) RequiredNode() NodeID { return s.required }
 
-// shapes interns the shapes of a partition; a shape nobody has is forgotten.
-type shapes map[string]*Shape
+// Slotted reports whether masks know the shape. Others are tried one by one.
+func (s *Shape) Slotted() bool { return s.slot != unslotted }
 
-func (m shapes) take(names *resources.Names, ask *Ask) *Shape {
+// takeShape finds the shape of ask, or makes it. A shape nobody has is forgotten.
+func (p *Partition) takeShape(ask *Ask) *Shape {
 	key := shapeKey(ask)
-	s := m[key]
+	s := p.shapes[key]
 	if s == nil {
-		s = &Shape{amounts: ask.Amounts, vector: names.Vector(ask.Amounts), required: ask.RequiredNode}
-		m[key] = s
+		s = &Shape{amounts: ask.Amounts, vector: p.names.Vector(ask.Amounts), required: ask.RequiredNode}
+		p.shapes[key] = s
+		if p.names.Len() != len(p.root.shares) {
+			p.unsound = true // shares have to be measured in the new resource too
+		}
+		if p.slots.take(s) {
+			p.introduce(s)
+		}
 	}
 	s.users++
 	return s
 }
 
-func (m shapes) giveBack(s *Shape, ask *Ask) {
+func (p *Partition) giveBackShape(s *Shape, ask *Ask) {
 	if s.users--; s.users == 0 {
-		delete(m, shapeKey(ask))
+		delete(p.shapes, shapeKey(ask))
+		p.slots.giveBack(s)
 	}
+}
+
+// introduce decides for every queue and every node whether it takes the new shape s.
+func (p *Partition) introduce(s *Shape) {
+	for _, q := range p.queues {
+		q.fit.put(s.slot, p.hasHeadroom(q, s))
+	}
+	for _, n := range p.nodes {
+		n.turn.can.put(s.slot, n.available.Covers(s.vector) && (s.required == "" || s.required == n.id))
+	}
+	p.byScore.root.reunite()
 }
 
 // shapeKey is the same for two asks exactly when they have the same shape: every

@@ -1,36 +1,20 @@
 package objects
 
-import "github.com/canopy-scheduler/canopy/pkg/policies"
+import (
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
 
-// An application and the queues above it stand in orders, and their keys change with
-// every posting. So whoever changes a book first lets the application stepOut, and
-// then lets it stepIn again: keys and priorities are brought up to date from the
-// leaf to the root, and nothing outside that path is touched.
+// An application stands in an index of its leaf, a queue in one of its parent. After a
+// posting the application and the queues above it take their new places: keys,
+// priorities and masks are brought up to date from the leaf to the root, and nothing
+// outside that path is touched.
 
-// stepOut takes a, its leaf and every ancestor out of the orders they stand in.
-func (a *Application) stepOut() {
-	q := a.queue
-	if a.listed {
-		q.apprun.remove(a)
-		a.listed = false
-	}
-	if a.fresh {
-		q.fresh.remove(a)
-		a.fresh = false
-	}
-	for ; q.parent != nil; q = q.parent {
-		if q.listed {
-			q.parent.turn.remove(q)
-			q.listed = false
-		}
-	}
-}
-
-// stepIn undoes stepOut with the keys as they are now.
-func (a *Application) stepIn() {
+// stand puts a and every queue above it where they belong now.
+func (a *Application) stand() {
 	q, was := a.queue, a.key.Priority
 	a.rekey()
-	a.list()
+	a.standInLeaf()
 	for now := a.key.Priority; ; q = q.parent {
 		shown := q.CurrentPriority()
 		if was != now { // a change travels up only while it changes anything
@@ -41,21 +25,43 @@ func (a *Application) stepIn() {
 		if q.parent == nil {
 			return
 		}
-		q.rekey()
-		q.list()
+		q.standInTurn()
 	}
 }
 
-// list puts a into the orders of its leaf that it belongs in.
-func (a *Application) list() {
-	q := a.queue
-	if a.asks > 0 {
-		q.apprun.insert(a)
-		a.listed = true
+// standInTurn puts a into the order of its leaf, if it asks for something, with the
+// shapes that it may be given.
+func (a *Application) standInTurn() {
+	a.turn.can = a.turn.can[:0]
+	if a.MayStart() {
+		for _, c := range a.classes {
+			if c.hopeful() {
+				a.turn.can.put(c.id.shape.slot, true)
+			}
+		}
 	}
-	if a.newcomer() {
-		q.fresh.insert(a)
-		a.fresh = true
+	a.queue.apps.stand(&a.turn, a.asks > 0)
+}
+
+// standInLeaf puts a into both orders of its leaf. When that changes which of the
+// newcomers is first, the one who was and the one who is offer something else now.
+func (a *Application) standInLeaf() {
+	q := a.queue
+	if q.conf.Sort != policies.StateAware {
+		a.standInTurn()
+		return
+	}
+	before := q.newcomers.lowest()
+	q.newcomers.stand(&a.fresh, a.newcomer())
+	after := q.newcomers.lowest()
+	a.standInTurn()
+	if before == after {
+		return
+	}
+	for _, other := range []*Application{before, after} {
+		if other != nil && other != a && other.turn.in() {
+			other.standInTurn()
+		}
 	}
 }
 
@@ -66,23 +72,39 @@ func (a *Application) newcomer() bool {
 	return a.queue.conf.Sort == policies.StateAware && !a.ramped && (a.asks > 0 || a.made > 0 && a.bound > 0)
 }
 
-func (q *Queue) rekey() {
+// standInTurn puts q into the order of its parent, if anything below it is pending, with
+// the shapes that something below asks for and that q itself has headroom for.
+func (q *Queue) standInTurn() {
 	q.key.Priority = q.CurrentPriority()
 	q.key.Share = q.Share()
 	q.key.Pending = q.pending.Sum()
+	q.turn.can.copyFrom(q.below())
+	q.turn.can.narrow(q.fit)
+	q.parent.children.stand(&q.turn, q.HasPending())
 }
 
-func (q *Queue) list() {
-	if q.HasPending() {
-		q.parent.turn.insert(q)
-		q.listed = true
+// below is the shapes that something below q asks for and may be given, as far as the
+// queues below q are concerned.
+func (q *Queue) below() Mask {
+	if q.Leaf() {
+		return q.apps.all()
 	}
+	return q.children.all()
 }
 
-// awake says that something below q may have become possible: nobody on the way up
-// may pass it over any more.
-func (q *Queue) awake() {
-	for ; q != nil; q = q.parent {
-		q.quiet = 0
+// refit decides which shapes q has headroom for, after its books or its max changed.
+func (p *Partition) refit(q *Queue) {
+	p.slots.settle(p.names.Len())
+	p.slots.all(&q.fit)
+	if q.parent == nil {
+		for k := range p.names.Len() {
+			k := resources.Kind(k)
+			p.slots.within(q.fit, k, resources.Less(p.capacity.At(k), q.allocated.At(k)))
+		}
+		return
+	}
+	for i := range q.max {
+		k, left := q.max.Left(i, q.allocated)
+		p.slots.within(q.fit, k, left)
 	}
 }

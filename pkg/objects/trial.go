@@ -52,11 +52,10 @@ func (t *Trial) End() {
 // restore is Free taken back.
 func (p *Partition) restore(x *Allocation) {
 	a := x.app
-	a.stepOut()
-	x.shape = p.shapes.take(p.names, x.ask)
+	x.shape = p.takeShape(x.ask)
 	p.work[x.Key()], a.work[x.Key()], x.node.work[x.Key()] = x, x, x
 	a.bound++
 	p.bound++
 	p.post(x, x.node, 1)
-	a.stepIn()
+	a.stand()
 }

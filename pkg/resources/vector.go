@@ -129,6 +129,15 @@ func (b Bound) At(k Kind) (n Quantity, ok bool) {
 	return 0, false
 }
 
+// Left is the i-th limited kind, and what is left of it on top of used, which can be
+// negative. i is below len(b).
+func (b Bound) Left(i int, used Vector) (Kind, Quantity) {
+	return b[i].kind, subSat(b[i].n, used.At(b[i].kind))
+}
+
+// Less is a-b, saturated.
+func Less(a, b Quantity) Quantity { return subSat(a, b) }
+
 // Exceeded reports whether used is above the bound in any kind.
 func (b Bound) Exceeded(used Vector) bool {
 	for _, x := range b {

@@ -13,17 +13,25 @@ import (
 type Core struct {
 	part    *objects.Partition
 	oracle  Oracle
+	shapes  int       // how many the partition can tell apart
 	out     []Effect  // effects of the step under way
 	retryAt time.Time // when refused asks are tried again; zero: none was refused
+
+	possible objects.Mask // scratch of decide
 }
 
 // New returns a Core for a partition that has no nodes and no applications. A nil
 // oracle has no opinion.
 func New(conf configs.Partition, oracle Oracle) *Core {
+	return NewSized(conf, oracle, objects.DefaultShapes)
+}
+
+// NewSized is New for a partition that can tell another number of shapes apart.
+func NewSized(conf configs.Partition, oracle Oracle, shapes int) *Core {
 	if _, ok := oracle.(Willing); ok {
 		oracle = nil
 	}
-	return &Core{part: objects.NewPartition(conf), oracle: oracle}
+	return &Core{part: objects.NewSized(conf, shapes), oracle: oracle, shapes: shapes}
 }
 
 // Step applies one command and returns what follows from it. It never fails: a
@@ -73,7 +81,7 @@ func (c *Core) apply(now time.Time, cmd Command) {
 	case UseConfig:
 		c.refuse("configuration", c.part.Reconfigure(m.Partition))
 	case Forget:
-		c.part = objects.NewPartition(c.part.Config())
+		c.part = objects.NewSized(c.part.Config(), c.shapes)
 		c.retryAt = time.Time{}
 		c.emit(Forgotten{})
 	case AddNode:

@@ -1,10 +1,6 @@
 package scheduler
 
-import (
-	"time"
-
-	"github.com/canopy-scheduler/canopy/pkg/objects"
-)
+import "time"
 
 // Schedule decides up to budget things and returns them. more is true when the budget,
 // not the work, ran out. Requires: now is not before that of the last call.
@@ -27,10 +23,4 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 		c.emit(Allocated{x.Ask(), n.ID()})
 	}
 	return c.out, true
-}
-
-// decide finds the first ask, in the order of queues, applications and asks, that can
-// be placed, and the first node that takes it. nil: there is none.
-func (c *Core) decide(now time.Time) (*objects.Allocation, *objects.Node) {
-	return c.turnOf(now, c.part.Root())
 }

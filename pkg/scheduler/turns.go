@@ -7,52 +7,59 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
 
-// turnOf walks down from q, whoever's turn it is first, and stops at the first ask that
-// can be placed. Queues where nothing could be placed are passed by until there is news.
-func (c *Core) turnOf(now time.Time, q *objects.Queue) (*objects.Allocation, *objects.Node) {
-	if !q.HasPending() || c.part.Quiet(q) {
+// decide finds the first ask, in the order of queues, applications and asks, that can
+// be placed, and the first node that takes it. nil: there is none.
+//
+// It begins with the shapes that some node takes. At each level the first child that
+// offers one of them is the one whose turn it is; what that child has no headroom for is
+// left out further down. Because an offer is exact there is no way back up, except from
+// what masks cannot know: then something is set aside and the next look is different.
+func (c *Core) decide(now time.Time) (*objects.Allocation, *objects.Node) {
+	for {
+		c.part.Possible(&c.possible)
+		q := c.part.Root()
+		if !q.Possible(c.possible) {
+			return nil, nil
+		}
+		for !q.Leaf() {
+			q = q.Next(c.possible)
+			q.Narrow(c.possible)
+		}
+		if x, n := c.choose(now, q.NextApplication(c.possible)); x != nil {
+			return x, n
+		}
+	}
+}
+
+// choose finds the first of a's asks that can be placed. One look at each class is
+// enough: its asks differ only in age. nil: something was set aside instead.
+func (c *Core) choose(now time.Time, a *objects.Application) (*objects.Allocation, *objects.Node) {
+	var first *objects.Class
+	for _, class := range a.Classes() {
+		if class.Offered(c.possible) && (first == nil || before(class, first)) {
+			first = class
+		}
+	}
+	if !first.Shape().Slotted() && (c.part.Ceiling(a.Queue(), first.Shape()) != nil || c.part.NodeFor(first.Shape()) == nil) {
+		c.part.Park(first)
 		return nil, nil
 	}
-	if q.Leaf() {
-		for _, a := range q.ApplicationTurn() {
-			if x, n := c.turnOfApplication(now, a); x != nil {
-				return x, n
-			}
-		}
-	} else {
-		for _, child := range q.Turn() {
-			if x, n := c.turnOf(now, child); x != nil {
-				return x, n
-			}
-		}
+	x := first.Asks()[0]
+	if c.oracle == nil {
+		return x, c.part.NodeFor(first.Shape())
 	}
-	c.part.Hush(q)
+	if n := c.willingNode(x); n != nil {
+		return x, n
+	}
+	c.part.SetAside(x)
+	if c.retryAt.IsZero() {
+		c.retryAt = now.Add(refusalRetry)
+	}
 	return nil, nil
 }
 
-// turnOfApplication finds the first of a's asks that can be placed. One look at each
-// class is enough: its asks differ only in age.
-func (c *Core) turnOfApplication(now time.Time, a *objects.Application) (*objects.Allocation, *objects.Node) {
-	if !a.MayStart() {
-		return nil, nil
-	}
-	var first *objects.Allocation
-	var on *objects.Node
-	for _, class := range a.Classes() {
-		if first != nil && !before(class.Asks()[0], first) {
-			continue
-		}
-		if c.part.Ceiling(a.Queue(), class.Shape()) != nil {
-			continue
-		}
-		if x, n := c.placeFor(now, class); x != nil && (first == nil || before(x, first)) {
-			first, on = x, n
-		}
-	}
-	return first, on
-}
-
-func before(x, y *objects.Allocation) bool {
-	kx, ky := x.OrderKey(), y.OrderKey()
-	return policies.CompareAsks(&kx, &ky) < 0
+// before reports whether the first ask of c comes before that of d.
+func before(c, d *objects.Class) bool {
+	kc, kd := c.Asks()[0].OrderKey(), d.Asks()[0].OrderKey()
+	return policies.CompareAsks(&kc, &kd) < 0
 }

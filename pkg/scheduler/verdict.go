@@ -68,7 +68,7 @@ func (c *Core) Why(key objects.AllocationKey) Verdict {
 		}
 	}
 	switch {
-	case c.nodeFor(s) == nil:
+	case c.part.NodeFor(s) == nil:
 		return Verdict{NoNodeFits, string(s.RequiredNode())}
 	case c.part.Refused(x):
 		return Verdict{Obstacle: NodesRefuse}

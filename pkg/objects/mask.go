@@ -1,0 +1,80 @@
+package objects
+
+// Mask is a set of shapes, by their slots. A Mask may be shorter than another; the slots
+// it does not reach are not in it.
+type Mask []uint64
+
+func (m Mask) has(slot int) bool {
+	w := slot >> 6
+	return w < len(m) && m[w]>>(slot&63)&1 != 0
+}
+
+// put adds slot to m, or takes it out.
+func (m *Mask) put(slot int, in bool) {
+	w := slot >> 6
+	for len(*m) <= w {
+		*m = append(*m, 0)
+	}
+	if in {
+		(*m)[w] |= 1 << (slot & 63)
+		return
+	}
+	(*m)[w] &^= 1 << (slot & 63)
+}
+
+// meets reports whether m and n have a slot in common.
+func (m Mask) meets(n Mask) bool {
+	for w := range min(len(m), len(n)) {
+		if m[w]&n[w] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// empty reports whether m has no slot.
+func (m Mask) empty() bool {
+	for _, w := range m {
+		if w != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// same reports whether m and n have the same slots.
+func (m Mask) same(n Mask) bool {
+	if len(m) < len(n) {
+		m, n = n, m
+	}
+	for w := range n {
+		if m[w] != n[w] {
+			return false
+		}
+	}
+	return m[len(n):].empty()
+}
+
+// join adds all slots of n to m.
+func (m *Mask) join(n Mask) {
+	for len(*m) < len(n) {
+		*m = append(*m, 0)
+	}
+	for w, b := range n {
+		(*m)[w] |= b
+	}
+}
+
+// copyFrom makes m the same as n, in place.
+func (m *Mask) copyFrom(n Mask) { *m = append((*m)[:0], n...) }
+
+// narrow takes out of m what is not in n.
+func (m Mask) narrow(n Mask) {
+	for w := range m {
+		if w < len(n) {
+			m[w] &= n[w]
+		} else {
+			m[w] = 0
+		}
+	}
+}
