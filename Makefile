@@ -48,7 +48,7 @@ fuzz: ## run every fuzz target for FUZZTIME
 		ran=0; \
 		while read -r package name; do \
 			echo "$$package $$name"; \
-			go test "$$package" -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) </dev/null; \
+			go test "$$package" -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5x </dev/null; \
 			ran=$$((ran + 1)); \
 		done; \
 		echo "$$ran fuzz targets"; [ $$ran -gt 0 ]; }

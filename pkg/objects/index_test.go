@@ -2,6 +2,8 @@ package objects
 
 import (
 	"cmp"
+	"math"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -139,5 +141,38 @@ func TestMaskLaws(t *testing.T) {
 		assert.Equal(t, ma.meets(mb), meets, "seed %d", seed)
 		assert.Equal(t, ma.same(mb), same, "seed %d", seed)
 		assert.Equal(t, both.empty(), !meets, "seed %d", seed)
+	}
+}
+
+// TestAMoveComparesALogarithm keeps scans out: what a move compares, and how deep a
+// search goes, must not grow with the number of members but by its logarithm.
+func TestAMoveComparesALogarithm(t *testing.T) {
+	for _, n := range []int{100, 1000, 10_000, 100_000} {
+		r := rand.New(rand.NewPCG(7, uint64(n)))
+		compared := 0
+		x := index[*thing]{compare: func(a, b *thing) int { compared++; return compareThings(a, b) }}
+		all := make([]*thing, n)
+		for i := range all {
+			all[i] = &thing{key: r.IntN(n), id: i}
+			all[i].turn.who = all[i]
+			all[i].reshape(r, 100)
+			x.stand(&all[i].turn, true)
+		}
+		depth := 0
+		for b := x.root; b != nil && !b.leaf(); b = b.below[0] {
+			depth++
+		}
+		assert.Assert(t, math.Pow(blockSize/2, float64(depth-1)) <= float64(n), "%d members are %d levels deep", n, depth)
+
+		compared = 0
+		const moves = 2000
+		for range moves {
+			m := all[r.IntN(n)]
+			m.key = r.IntN(n)
+			x.stand(&m.turn, true)
+		}
+		most := bits.Len(uint(n)) + 6
+		assert.Assert(t, compared/moves <= most, "%d members: %d comparisons a move, at most %d are fine",
+			n, compared/moves, most)
 	}
 }
