@@ -1,0 +1,129 @@
+package twin
+
+import (
+	"math"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+func (t *Twin) submit(ask *objects.Ask) {
+	if reason := t.mistake(ask); reason != "" {
+		t.reject(ask, reason)
+		return
+	}
+	t.note(ask)
+}
+
+// report takes in an allocation that has its node. Where the RM says it is does not
+// matter any more once it is known to run.
+func (t *Twin) report(ask *objects.Ask, on objects.NodeID) {
+	reason, w := t.mistake(ask), t.known(ask.Key)
+	if runs := w != nil && w.node != ""; reason == "" && !runs && t.node(on) == nil {
+		reason = "node unknown"
+	}
+	if reason != "" {
+		t.reject(ask, reason)
+		return
+	}
+	if w := t.note(ask); w.node == "" {
+		t.place(w, on)
+	}
+}
+
+func (t *Twin) reject(ask *objects.Ask, reason string) {
+	t.emit(scheduler.AskRejected{Key: ask.Key, App: ask.App, Reason: reason})
+}
+
+// mistake says what is wrong with an ask, or with the new amounts of a known one.
+func (t *Twin) mistake(ask *objects.Ask) string {
+	w := t.known(ask.Key)
+	var before resources.Amounts
+	if w != nil {
+		before = w.ask.Amounts
+	}
+	switch {
+	case t.app(ask.App) == nil:
+		return "application unknown"
+	case t.isForeign(ask.Key):
+		return "the key is that of a foreign allocation"
+	case w != nil && w.ask.App != ask.App:
+		return "the key belongs to another application"
+	case w == nil && ask.Placeholder && ask.TaskGroup == "":
+		return "a placeholder of no task group"
+	case ask.Amounts.HasNegative():
+		return "a negative quantity"
+	case ask.Amounts.IsZero():
+		return "it asks for nothing"
+	case tooMuch(t.askedAndHeld().Sub(before), ask.Amounts):
+		return "more than can be counted"
+	}
+	return ""
+}
+
+// note takes a valid ask into the list, or gives a known one its new amounts.
+func (t *Twin) note(ask *objects.Ask) *work {
+	if w := t.known(ask.Key); w != nil {
+		resized := *w.ask
+		resized.Amounts = ask.Amounts
+		w.ask = &resized
+		return w
+	}
+	a := t.app(ask.App)
+	t.arrivals++
+	w := &work{ask: ask, created: ask.Created, arrival: t.arrivals}
+	if w.created.IsZero() {
+		w.created = t.now
+	}
+	if w.created.Before(a.submitted) {
+		a.submitted = w.created
+	}
+	t.work = append(t.work, w)
+	t.reach(a, objects.Accepted)
+	return w
+}
+
+// place gives an ask its node, whoever decided that.
+func (t *Twin) place(w *work, on objects.NodeID) {
+	a := t.app(w.ask.App)
+	if a.made == 0 {
+		a.first = t.now
+	}
+	a.made++
+	w.node = on
+	t.reach(a, objects.Running)
+	t.emit(scheduler.Allocated{Ask: w.ask, Node: on})
+}
+
+func (t *Twin) release(c scheduler.Release) {
+	gone := t.remove(func(w *work) bool {
+		meant := w.ask.App == c.App && (c.Key == "" || w.ask.Key == c.Key)
+		return meant && (w.node != "" || c.Type != scheduler.TimedOut)
+	})
+	switch c.Type {
+	case scheduler.TimedOut, scheduler.PreemptedByScheduler, scheduler.PlaceholderReplaced:
+		return // the RM confirms what it was told
+	}
+	for _, w := range gone {
+		t.tellReleased(w, "allocation remove as per RM request")
+	}
+}
+
+func (t *Twin) askedAndHeld() resources.Amounts {
+	var sum resources.Amounts
+	for _, w := range t.work {
+		sum = sum.Add(w.ask.Amounts)
+	}
+	return sum
+}
+
+// tooMuch reports whether a sum would reach the end of the numbers.
+func tooMuch(sum, more resources.Amounts) bool {
+	for _, n := range sum.Add(more).All() {
+		if n == math.MaxInt64 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,154 @@
+package twin
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/placement"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// partition makes up a configuration of one to four levels below the root.
+func (a *author) partition() configs.Partition {
+	root := a.queue("root", 1+a.IntN(4))
+	root.Parent, root.Max, root.Submit = true, resources.Limit{}, security.Everyone()
+	if len(root.Children) == 0 {
+		root.Children = []configs.Queue{a.queue("a", 0)}
+	}
+	if a.wide {
+		root.Children = root.Children[:1]
+		for i := range pick(a, 0, wide) {
+			root.Children = append(root.Children, a.queue(fmt.Sprintf("w%d", i), 0))
+		}
+	}
+	return configs.Partition{Name: "default", Root: root, Rules: a.rules(), Nodes: a.nodeOrder()}
+}
+
+// rules place by the user first, sometimes, and then as the submission says.
+func (a *author) rules() []placement.Rule {
+	provided := placement.Rule{Kind: placement.Provided, Create: !a.oneIn(3)}
+	switch a.IntN(4) {
+	case 0:
+		return []placement.Rule{{Kind: placement.UserName, Create: a.oneIn(3)}, provided}
+	case 1:
+		return []placement.Rule{provided, {Kind: placement.UserName, Create: true}}
+	case 2:
+		return []placement.Rule{provided}
+	}
+	return nil
+}
+
+func (a *author) queue(name string, levels int) configs.Queue {
+	q := configs.Queue{Name: name}
+	a.settle(&q)
+	if levels == 0 || a.oneIn(4) && name != "root" {
+		q.Parent = a.oneIn(12)
+		return q
+	}
+	q.Parent = true
+	if a.oneIn(3) {
+		t := a.queue("", 0)
+		q.Template = &configs.Template{Max: t.Max, Guaranteed: t.Guaranteed, Settings: t.Settings}
+	}
+	for _, child := range []string{"a", "b", pick(a, "c", "c", "default")}[:1+a.IntN(3)] {
+		q.Children = append(q.Children, a.queue(child, levels-1))
+	}
+	return q
+}
+
+// settle gives a queue quotas and settings of its own.
+func (a *author) settle(q *configs.Queue) {
+	q.Max, q.Guaranteed = resources.Limit{}, resources.Guarantee{}
+	if a.oneIn(3) && q.Name != "root" {
+		q.Max = resources.LimitFromMap(a.quota(0, 8, 16, 16, 30, 30))
+	}
+	if a.oneIn(2) {
+		q.Guaranteed = resources.GuaranteeFromMap(a.quota(0, 1, 2, 4, 10))
+	}
+	q.Settings = configs.Settings{
+		Sort:         pick(a, policies.FIFO, policies.Fair, policies.StateAware),
+		PrioritySort: pick(a, policies.PriorityFirst, policies.PriorityFirst, policies.PriorityIgnored),
+		Priority:     pick(a, policies.PriorityDefault, policies.PriorityDefault, policies.PriorityFence),
+	}
+	if a.oneIn(3) {
+		q.Offset = a.priority()
+	}
+}
+
+func (a *author) quota(choices ...resources.Quantity) map[string]resources.Quantity {
+	m := map[string]resources.Quantity{}
+	for range 1 + a.IntN(2) {
+		m[pick(a, "vcore", "vcore", "memory", "memory", "gpu", "disk")] = pick(a, choices...)
+	}
+	return m
+}
+
+func (a *author) nodeOrder() policies.NodeOrder {
+	o := policies.NodeOrder{Nodes: pick(a, policies.Spread, policies.Pack)}
+	for _, name := range []string{"gpu", "memory", "vcore"} {
+		if !a.oneIn(3) {
+			o.Weights = append(o.Weights, policies.Weight{Resource: name, Weight: pick(a, 1, 1, 0.1, 2.5, 3.7)})
+		}
+	}
+	return o
+}
+
+func (a *author) priority() int32 {
+	if a.oneIn(8) {
+		return pick(a, math.MinInt32, math.MaxInt32, math.MaxInt32-1, int32(a.Uint32()))
+	}
+	return pick[int32](a, 0, 0, 0, 1, 2, 5, -3)
+}
+
+// reload changes the configuration: often a little, seldom all of it. The author
+// keeps most changes and forgets some, so that a tree that was refused is not
+// proposed for ever.
+func (a *author) reload() configs.Partition {
+	conf := a.conf
+	switch {
+	case a.oneIn(6):
+		conf = a.partition()
+	case a.oneIn(5):
+		conf.Nodes, conf.Rules = a.nodeOrder(), a.rules()
+	default:
+		conf.Root = a.changed(conf.Root)
+	}
+	if a.oneIn(2) {
+		a.conf = conf
+	}
+	return conf
+}
+
+// changed is q with something different at q or at one of the queues below it. The
+// old one stays as it was: others hold it.
+func (a *author) changed(q configs.Queue) configs.Queue {
+	q.Children = slices.Clone(q.Children)
+	n := len(q.Children)
+	switch {
+	case n > 0 && !a.oneIn(3):
+		i := a.IntN(n)
+		q.Children[i] = a.changed(q.Children[i])
+	case a.oneIn(3) && n > 0:
+		i := a.IntN(n)
+		q.Children = slices.Delete(q.Children, i, i+1)
+	case a.oneIn(3):
+		name := pick(a, "a", "b", "c", "d")
+		if !slices.ContainsFunc(q.Children, func(c configs.Queue) bool { return c.Name == name }) {
+			q.Parent = true
+			q.Children = append(q.Children, a.queue(name, a.IntN(2)))
+		}
+	case q.Name == "root":
+		q.PrioritySort = pick(a, policies.PriorityFirst, policies.PriorityIgnored)
+		q.Offset, q.Priority = a.priority(), policies.PriorityFence
+	default:
+		a.settle(&q)
+		if n == 0 && a.oneIn(6) {
+			q.Parent = !q.Parent
+		}
+	}
+	return q
+}

@@ -1,0 +1,181 @@
+package twin
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/placement"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// most bounds how many asks the author remembers, so that most releases are of work that
+// still lives.
+const most = 40
+
+// ask is a new one, as a rule.
+func (a *author) ask() *objects.Ask {
+	a.keys++
+	if a.plain && len(a.apps) > 0 && !a.oneIn(10) {
+		one := resources.FromMap(map[string]resources.Quantity{"vcore": 1})
+		return &objects.Ask{Key: a.key(), App: a.apps[0], Amounts: one}
+	}
+	ask := &objects.Ask{
+		Key: a.key(), App: a.app(), Amounts: a.shape(),
+		Priority: a.priority(), Originator: a.oneIn(10), Created: a.created(),
+	}
+	if a.oneIn(12) {
+		ask.RequiredNode = a.node()
+	}
+	if a.oneIn(8) {
+		ask.Placeholder, ask.TaskGroup = true, pick(a, "g", "g", "g", "g", "g", "g", "g", "")
+	}
+	if a.oneIn(25) {
+		ask.Key = a.known().Key // perhaps that of another application
+	}
+	if a.oneIn(60) {
+		ask.Key = a.foreignKey()
+	}
+	a.live = append(a.live, ask)
+	if len(a.live) > most {
+		a.live = a.live[len(a.live)-most:]
+	}
+	return ask
+}
+
+func (a *author) key() objects.AllocationKey {
+	return objects.AllocationKey(fmt.Sprintf("k%d", a.keys))
+}
+
+// created is a time as RMs give it, in whole seconds, or none.
+func (a *author) created() time.Time {
+	if a.oneIn(2) {
+		return time.Time{}
+	}
+	back := time.Duration(pick(a, 0, 1, 1, 5, 60, 600)) * time.Second
+	return start().Add(a.told - back).Truncate(time.Second)
+}
+
+// known is an ask that was told before, or one that nobody knows.
+func (a *author) known() *objects.Ask {
+	if len(a.live) == 0 || a.oneIn(15) {
+		return &objects.Ask{Key: "unknown", App: a.app(), Amounts: a.shape()}
+	}
+	return pick(a, a.live...)
+}
+
+func (a *author) resized() *objects.Ask {
+	ask := *a.known()
+	ask.Amounts = a.shape()
+	if a.oneIn(2) {
+		ask.Amounts = a.amounts()
+	}
+	ask.Priority, ask.Created = a.priority(), a.created() // which changes nothing
+	return &ask
+}
+
+// reported is a known ask as it was, a known one with other amounts, or a new one.
+func (a *author) reported() *objects.Ask {
+	switch a.IntN(4) {
+	case 0:
+		return a.known()
+	case 1:
+		return a.resized()
+	}
+	return a.ask()
+}
+
+func (a *author) release() scheduler.Release {
+	was := a.known()
+	r := scheduler.Release{App: was.App, Key: was.Key, Type: scheduler.Termination(a.IntN(5))}
+	switch {
+	case a.oneIn(12):
+		r.Key = ""
+	case a.oneIn(25):
+		r.App = a.app()
+	default:
+		a.live = slices.DeleteFunc(a.live, func(x *objects.Ask) bool { return x == was })
+	}
+	return r
+}
+
+// shape is one of the story's usual amounts, where it has some.
+func (a *author) shape() resources.Amounts {
+	if len(a.shapes) == 0 || a.oneIn(12) {
+		return a.amounts()
+	}
+	return pick(a, a.shapes...)
+}
+
+func (a *author) amounts() resources.Amounts {
+	m := map[string]resources.Quantity{}
+	for _, name := range []string{"vcore", "memory", "gpu"}[:1+a.IntN(3)] {
+		m[name] = pick[resources.Quantity](a, 1, 1, 1, 2, 3, 4, 7, 0)
+	}
+	switch a.IntN(90) {
+	case 0:
+		m["disk"] = 1
+	case 1:
+		m["vcore"] = -1
+	case 2:
+		m["memory"] = math.MaxInt64 - resources.Quantity(a.IntN(3))
+	case 3:
+		m["memory"] = math.MaxInt64/2 + 1
+	case 4:
+		return resources.Amounts{}
+	}
+	return resources.FromMap(m)
+}
+
+func (a *author) appCommand() scheduler.Command {
+	if len(a.apps) > 2 && a.oneIn(3) {
+		gone := a.app()
+		a.apps = slices.DeleteFunc(a.apps, func(id objects.AppID) bool { return id == gone })
+		a.live = slices.DeleteFunc(a.live, func(x *objects.Ask) bool { return x.App == gone })
+		return scheduler.RemoveApplication{App: gone}
+	}
+	return a.addApplication()
+}
+
+func (a *author) addApplication() scheduler.AddApplication {
+	c := scheduler.AddApplication{User: security.User{Name: pick(a, "u", "v.w")}, Queue: a.path()}
+	if c.App = a.app(); len(a.apps) == 0 || !a.oneIn(8) {
+		a.names++
+		c.App = objects.AppID(fmt.Sprintf("a%d", a.names))
+		a.apps = append(a.apps, c.App)
+	}
+	if a.oneIn(15) {
+		c.Tags = map[string]string{forceTag: "true"}
+	}
+	return c
+}
+
+func (a *author) app() objects.AppID {
+	if len(a.apps) == 0 || a.oneIn(30) {
+		return "nobody"
+	}
+	return pick(a, a.apps...)
+}
+
+// path leads to a leaf, unless it leads to a parent or nowhere.
+func (a *author) path() string {
+	path, q := "root", &a.conf.Root
+	for len(q.Children) > 0 && !a.oneIn(50) {
+		q = &q.Children[a.IntN(len(q.Children))]
+		path += "." + q.Name
+	}
+	switch a.IntN(60) {
+	case 0, 1, 2, 3, 4:
+		return path + pick(a, ".d", ".d.e", ".d.e", ".c")
+	case 5:
+		return strings.ToUpper(path)
+	case 6:
+		return pick(a, "", "a", "B", "root", "x.y", "root.d.e", "root.u", placement.Recovery)
+	}
+	return path
+}

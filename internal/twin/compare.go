@@ -1,0 +1,152 @@
+package twin
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// Differences says, line by line, where a snapshot of a Core is not what the twin
+// counts. None: they agree.
+func (t *Twin) Differences(s *scheduler.Snapshot) []string {
+	d := &comparison{t: t, c: t.count()}
+	same(d, "partition", "applications", len(t.apps), s.Applications)
+	same(d, "partition", "asks", d.c.asks, s.Asks)
+	same(d, "partition", "allocations", d.c.runs, s.Allocations)
+	alike(d, "partition", "capacity", d.c.capacity, s.Capacity)
+	d.queue(t.root, &s.Root)
+	d.nodes(s.Nodes)
+	return d.lines
+}
+
+// comparison collects the differences between what the twin counts and a snapshot.
+type comparison struct {
+	t     *Twin
+	c     *counts
+	lines []string
+}
+
+func (d *comparison) queue(q *queue, v *scheduler.QueueView) {
+	name := string(q.path)
+	same(d, name, "path", q.path, v.Path)
+	same(d, name, "leaf", !q.conf.Parent, v.Leaf)
+	same(d, name, "managed", q.managed, v.Managed)
+	same(d, name, "draining", q.draining, v.Draining)
+	same(d, name, "priority", d.t.exposed(d.c, q), v.Priority)
+	alike(d, name, "pending", d.c.pending[q.path], v.Pending)
+	alike(d, name, "allocated", d.c.allocated[q.path], v.Allocated)
+	alike(d, name, "headroom", d.t.headroom(d.c, q), v.Headroom)
+	if share := d.t.share(d.c, q); share.Compare(v.Share) != 0 {
+		d.differ(name, "share", share, v.Share)
+	}
+	if q != d.t.root {
+		alike(d, name, "max", q.conf.Max, v.Max)
+		alike(d, name, "guaranteed", q.conf.Guaranteed, v.Guaranteed)
+	}
+	children := byName(q.children, func(q *queue) objects.QueuePath { return q.path })
+	if same(d, name, "children", len(children), len(v.Children)) {
+		for i, child := range children {
+			d.queue(child, &v.Children[i])
+		}
+	}
+	d.apps(q, v.Applications)
+}
+
+func (d *comparison) apps(q *queue, views []scheduler.ApplicationView) {
+	apps := filter(d.t.apps, func(a *app) bool { return a.leaf == q.path })
+	apps = byName(apps, func(a *app) objects.AppID { return a.id })
+	if !same(d, string(q.path), "applications", len(apps), len(views)) {
+		return
+	}
+	for i, a := range apps {
+		v, h, name := &views[i], d.c.apps[a.id], string(a.id)
+		same(d, name, "id", a.id, v.ID)
+		same(d, name, "state", a.state, v.State)
+		same(d, name, "submitted", a.submitted, v.Submitted)
+		same(d, name, "priority", d.c.priority(a), v.Priority)
+		alike(d, name, "pending", h.pending, v.Pending)
+		alike(d, name, "allocated", h.allocated, v.Allocated)
+		alike(d, name, "placeholders", h.placeholders, v.Placeholders)
+		d.work(name, d.t.of(a.id), v.Work)
+	}
+}
+
+func (d *comparison) nodes(views []scheduler.NodeView) {
+	nodes := byName(d.t.nodes, func(n *node) objects.NodeID { return n.id })
+	if !same(d, "partition", "nodes", len(nodes), len(views)) {
+		return
+	}
+	for i, n := range nodes {
+		v, name := &views[i], string(n.id)
+		same(d, name, "id", n.id, v.ID)
+		same(d, name, "schedulable", n.schedulable, v.Schedulable)
+		same(d, name, "score", d.t.nodeKey(d.c, n).Score, v.Score)
+		alike(d, name, "total", n.total, v.Total)
+		alike(d, name, "allocated", d.c.bound[n.id], v.Allocated)
+		alike(d, name, "occupied", d.c.occupied[n.id], v.Occupied)
+		alike(d, name, "available", d.c.available(n), v.Available)
+		d.work(name, filter(d.t.work, func(w *work) bool { return w.node == n.id }), v.Work)
+		d.foreign(n, v.Foreign)
+	}
+}
+
+func (d *comparison) foreign(n *node, views []*objects.Foreign) {
+	want := map[objects.AllocationKey]bool{}
+	for _, f := range d.t.foreign {
+		if f.Node == n.id {
+			want[f.Key] = true
+		}
+	}
+	same(d, string(n.id), "foreign allocations", len(want), len(views))
+	for _, f := range views {
+		same(d, string(n.id), "foreign allocation "+string(f.Key), want[f.Key], true)
+	}
+}
+
+func (d *comparison) work(holder string, work []*work, views []scheduler.WorkView) {
+	if !same(d, holder, "asks and allocations", len(work), len(views)) {
+		return
+	}
+	views = slices.Clone(views)
+	slices.SortFunc(views, func(a, b scheduler.WorkView) int { return cmp.Compare(a.Ask.Key, b.Ask.Key) })
+	for i, w := range byKey(work) {
+		v, name := &views[i], string(w.ask.Key)
+		same(d, name, "key", w.ask.Key, v.Ask.Key)
+		same(d, name, "node", w.node, v.Node)
+		same(d, name, "created", w.created, v.Created)
+		same(d, name, "priority", w.ask.Priority, v.Ask.Priority)
+		alike(d, name, "amounts", w.ask.Amounts, v.Ask.Amounts)
+	}
+}
+
+func (d *comparison) differ(name, what string, want, got any) {
+	d.lines = append(d.lines, fmt.Sprintf("%s: %s is %v, the twin counts %v", name, what, got, want))
+}
+
+func same[T comparable](d *comparison, name, what string, want, got T) bool {
+	if want != got {
+		d.differ(name, what, want, got)
+	}
+	return want == got
+}
+
+// alike is same for quantities.
+func alike[T interface{ Equal(T) bool }](d *comparison, name, what string, want, got T) {
+	if !want.Equal(got) {
+		d.differ(name, what, want, got)
+	}
+}
+
+func byName[T any, N ~string](list []*T, name func(*T) N) []*T {
+	list = slices.Clone(list)
+	slices.SortFunc(list, func(a, b *T) int { return strings.Compare(string(name(a)), string(name(b))) })
+	return list
+}
+
+func byKey(list []*work) []*work {
+	return byName(list, func(w *work) objects.AllocationKey { return w.ask.Key })
+}

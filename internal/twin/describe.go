@@ -1,0 +1,87 @@
+package twin
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+func (s Story) String() string {
+	var b strings.Builder
+	fmt.Fprintf(
+		&b, "seed %d, %d beats, %s RM, %d shapes\n%s",
+		s.Seed, len(s.Beats), s.RM, s.Shapes, describePartition(s.Partition),
+	)
+	for i, beat := range s.Beats {
+		fmt.Fprintf(&b, "%3d %s\n", i, beat)
+	}
+	return b.String()
+}
+
+func (b Beat) String() string {
+	if b.Command == nil {
+		return fmt.Sprintf("+%s schedule %d", b.After, b.Budget)
+	}
+	return fmt.Sprintf("+%s %s", b.After, describe(b.Command))
+}
+
+func describe(cmd scheduler.Command) string {
+	switch c := cmd.(type) {
+	case scheduler.UseConfig:
+		return "use config\n" + describePartition(c.Partition)
+	case scheduler.SubmitAsk:
+		return "ask " + describeAsk(c.Ask)
+	case scheduler.ReportAllocation:
+		return fmt.Sprintf("report on %s %s", c.Node, describeAsk(c.Ask))
+	}
+	return fmt.Sprintf("%T%+v", cmd, cmd)
+}
+
+func describeAsk(a *objects.Ask) string {
+	s := fmt.Sprintf("%s (%s) %s priority=%d", a.Key, a.App, a.Amounts, a.Priority)
+	if !a.Created.IsZero() {
+		s += fmt.Sprintf(" created=%s", a.Created.Sub(start()))
+	}
+	if a.RequiredNode != "" {
+		s += " only on " + string(a.RequiredNode)
+	}
+	if a.Placeholder {
+		s += fmt.Sprintf(" placeholder of %q", a.TaskGroup)
+	}
+	return s
+}
+
+func describePartition(p configs.Partition) string {
+	return fmt.Sprintf("\tnodes %s %v\n", p.Nodes.Nodes, p.Nodes.Weights) + describeQueue(&p.Root, "\t")
+}
+
+func describeQueue(q *configs.Queue, indent string) string {
+	s := indent + q.Name
+	if !q.Parent {
+		s += " leaf " + q.Sort.String()
+	}
+	if !q.Max.IsUnlimited() {
+		s += " " + q.Max.String()
+	}
+	if !q.Guaranteed.IsEmpty() {
+		s += " " + q.Guaranteed.String()
+	}
+	if q.Priority == policies.PriorityFence {
+		s += " fenced"
+	}
+	if q.Offset != 0 {
+		s += fmt.Sprintf(" offset=%d", q.Offset)
+	}
+	if q.PrioritySort == policies.PriorityIgnored {
+		s += " priority ignored"
+	}
+	s += "\n"
+	for i := range q.Children {
+		s += describeQueue(&q.Children[i], indent+"\t")
+	}
+	return s
+}

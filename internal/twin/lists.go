@@ -1,0 +1,108 @@
+package twin
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// queue is a queue and its settings. What it holds is found by looking through the
+// applications for its path.
+type queue struct {
+	path     objects.QueuePath
+	conf     configs.Queue // its Children are out of date as soon as one drains
+	managed  bool          // by the configuration; else it was made for an application
+	draining bool          // it vanished from the configuration and still holds something
+	children []*queue
+}
+
+// node is a node; what it holds is found by looking through the work.
+type node struct {
+	id          objects.NodeID
+	total       resources.Amounts
+	schedulable bool
+}
+
+// app is an application; what it holds is found by looking through the work.
+type app struct {
+	id        objects.AppID
+	leaf      objects.QueuePath
+	submitted time.Time // of its oldest ask, if that is older than itself
+	state     objects.State
+	made      int       // allocations ever made for it
+	first     time.Time // when the first of them was
+}
+
+// work is an ask, or an allocation once it has a node.
+type work struct {
+	ask     *objects.Ask
+	created time.Time
+	arrival uint64
+	node    objects.NodeID // empty: pending
+}
+
+func (t *Twin) node(id objects.NodeID) *node {
+	return find(t.nodes, func(n *node) bool { return n.id == id })
+}
+
+func (t *Twin) app(id objects.AppID) *app {
+	return find(t.apps, func(a *app) bool { return a.id == id })
+}
+
+func (t *Twin) known(key objects.AllocationKey) *work {
+	return find(t.work, func(w *work) bool { return w.ask.Key == key })
+}
+
+func (t *Twin) isForeign(key objects.AllocationKey) bool {
+	return slices.ContainsFunc(t.foreign, func(f objects.Foreign) bool { return f.Key == key })
+}
+
+func (t *Twin) queue(path objects.QueuePath) *queue {
+	return find(t.along(path), func(q *queue) bool { return q.path == path })
+}
+
+// along are the queues from the root to path, as far as they exist.
+func (t *Twin) along(path objects.QueuePath) []*queue {
+	queues := []*queue{t.root}
+	for _, name := range path.Parts()[1:] {
+		q := queues[len(queues)-1]
+		next := find(q.children, func(c *queue) bool { return c.path == q.path.Child(name) })
+		if next == nil {
+			break
+		}
+		queues = append(queues, next)
+	}
+	return queues
+}
+
+// within reports whether path is q or below it.
+func (q *queue) within(path objects.QueuePath) bool {
+	return path == q.path || strings.HasPrefix(string(path), string(q.path)+".")
+}
+
+// of are the pieces of work that belong to an application.
+func (t *Twin) of(id objects.AppID) []*work {
+	return filter(t.work, func(w *work) bool { return w.ask.App == id })
+}
+
+// remove takes the given work off the list and returns it in key order.
+func (t *Twin) remove(gone func(*work) bool) []*work {
+	out := byKey(filter(t.work, gone))
+	t.work = slices.DeleteFunc(t.work, gone)
+	return out
+}
+
+func find[T any](list []*T, is func(*T) bool) *T {
+	if i := slices.IndexFunc(list, is); i >= 0 {
+		return list[i]
+	}
+	return nil
+}
+
+func filter[T any](list []*T, is func(*T) bool) []*T {
+	return slices.DeleteFunc(slices.Clone(list), func(x *T) bool { return !is(x) })
+}

@@ -1,0 +1,82 @@
+package twin
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+func (t *Twin) addNode(c scheduler.AddNode) {
+	switch {
+	case t.node(c.Node) != nil:
+		t.emit(scheduler.NodeRejected{Node: c.Node, Reason: "already exists"})
+	case t.badCapacity(c.Node, c.Total):
+		t.emit(scheduler.NodeRejected{Node: c.Node, Reason: "impossible capacity"})
+	default:
+		t.nodes = append(t.nodes, &node{id: c.Node, total: c.Total, schedulable: c.Schedulable})
+		t.emit(scheduler.NodeAccepted{Node: c.Node})
+	}
+}
+
+func (t *Twin) setCapacity(c scheduler.SetCapacity) {
+	n := t.node(c.Node)
+	if n == nil || t.badCapacity(c.Node, c.Total) {
+		t.refuse("capacity", "unknown node or impossible capacity")
+		return
+	}
+	n.total = c.Total
+}
+
+// badCapacity reports whether a node, new or not, cannot have this much.
+func (t *Twin) badCapacity(id objects.NodeID, total resources.Amounts) bool {
+	var others resources.Amounts
+	for _, n := range t.nodes {
+		if n.id != id {
+			others = others.Add(n.total)
+		}
+	}
+	return total.HasNegative() || tooMuch(others, total)
+}
+
+func (t *Twin) setSchedulable(c scheduler.SetSchedulable) {
+	n := t.node(c.Node)
+	if n == nil {
+		t.refuse("schedulable", "unknown node")
+		return
+	}
+	n.schedulable = c.Schedulable
+}
+
+func (t *Twin) removeNode(c scheduler.RemoveNode) {
+	if t.node(c.Node) == nil {
+		t.refuse("removal", "unknown node")
+		return
+	}
+	for _, w := range t.remove(func(w *work) bool { return w.node == c.Node }) {
+		t.tellReleased(w, fmt.Sprintf("Node %s Removed", c.Node))
+	}
+	t.foreign = slices.DeleteFunc(t.foreign, func(f objects.Foreign) bool { return f.Node == c.Node })
+	t.nodes = slices.DeleteFunc(t.nodes, func(n *node) bool { return n.id == c.Node })
+}
+
+func (t *Twin) reportForeign(f objects.Foreign) {
+	var others resources.Amounts
+	for _, o := range t.foreign {
+		if o.Node == f.Node && o.Key != f.Key {
+			others = others.Add(o.Amounts)
+		}
+	}
+	if t.node(f.Node) == nil || t.known(f.Key) != nil || f.Amounts.HasNegative() || tooMuch(others, f.Amounts) {
+		t.emit(scheduler.AskRejected{Key: f.Key, Reason: "not a foreign allocation on a known node"})
+		return
+	}
+	t.releaseForeign(f.Key)
+	t.foreign = append(t.foreign, f)
+}
+
+func (t *Twin) releaseForeign(key objects.AllocationKey) {
+	t.foreign = slices.DeleteFunc(t.foreign, func(f objects.Foreign) bool { return f.Key == key })
+}

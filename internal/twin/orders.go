@@ -1,0 +1,70 @@
+package twin
+
+import (
+	"cmp"
+
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+)
+
+// The orders once more, from the sheet, as one line of questions each: the first that
+// has an answer decides, and the last always has one.
+
+// compareQueues orders siblings (sheet 3.10).
+func compareQueues(a, b *policies.QueueKey, by policies.PrioritySort) int {
+	first, second := importance(a.Priority, b.Priority), a.Share.Compare(b.Share)
+	if by == policies.PriorityIgnored {
+		first, second = second, first
+	}
+	return cmp.Or(first, second, -cmp.Compare(a.Pending, b.Pending), cmp.Compare(a.Path, b.Path))
+}
+
+// compareApps orders the applications of a leaf (sheet 3.11).
+func compareApps(a, b *policies.AppKey, sort policies.Sort, by policies.PrioritySort) int {
+	first, second := importance(a.Priority, b.Priority), a.Submitted.Compare(b.Submitted)
+	if sort == policies.Fair {
+		second = a.Shares.Compare(b.Shares)
+	}
+	if by == policies.PriorityIgnored {
+		first, second = second, first
+	}
+	return cmp.Or(first, second, cmp.Compare(a.ID, b.ID))
+}
+
+// compareNew orders those applications of a StateAware leaf that have not ramped up. The
+// most important goes first, not the oldest (seed 004), and one that has started goes
+// before those that have not.
+func compareNew(a, b *policies.AppKey, by policies.PrioritySort) int {
+	first := importance(a.Priority, b.Priority)
+	if by == policies.PriorityIgnored {
+		first = 0
+	}
+	started := yes(b.Started) - yes(a.Started)
+	return cmp.Or(first, started, a.Submitted.Compare(b.Submitted), cmp.Compare(a.ID, b.ID))
+}
+
+// compareAsks orders the asks of an application (sheet 3.12).
+func compareAsks(a, b *work) int {
+	return cmp.Or(-cmp.Compare(a.ask.Priority, b.ask.Priority), a.created.Compare(b.created),
+		cmp.Compare(a.arrival, b.arrival))
+}
+
+// compareNodes orders nodes (sheet 5.5).
+func compareNodes(a, b *policies.NodeKey) int {
+	return cmp.Or(cmp.Compare(a.Score, b.Score), cmp.Compare(a.ID, b.ID))
+}
+
+// importance is negative when a is more important than b: any number is more important
+// than nothing pending, and a larger one than a smaller.
+func importance(a, b policies.Current) int {
+	if !a.Pending || !b.Pending {
+		return yes(b.Pending) - yes(a.Pending)
+	}
+	return -cmp.Compare(a.Value, b.Value)
+}
+
+func yes(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

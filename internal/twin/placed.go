@@ -1,0 +1,86 @@
+package twin
+
+import (
+	"strings"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/placement"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// destination is the queue for a new application: a leaf, or a path that may be made
+// (sheet 7.1). Of the rules, stories use those that name the queue of the submission
+// or that of the user, without filters and parents; the others have tables of their own.
+func (t *Twin) destination(c scheduler.AddApplication) (objects.QueuePath, bool) {
+	rules := t.rules
+	if len(rules) == 0 {
+		rules = []placement.Rule{{Kind: placement.Provided}}
+	}
+	for _, r := range rules {
+		path := named(r.Kind, c)
+		if path == "" || path == placement.Recovery {
+			continue
+		}
+		if q := t.queue(path); q == nil && r.Create || q != nil && q.open() {
+			return path, true
+		}
+	}
+	if q := t.queue(placement.Default); q != nil && q.open() {
+		return q.path, true
+	}
+	return placement.Recovery, c.Tags[forceTag] == "true"
+}
+
+// forceTag marks an application that runs already and must be taken somewhere.
+const forceTag = "application.create.force"
+
+func named(kind placement.Kind, c scheduler.AddApplication) objects.QueuePath {
+	name := strings.ToLower(c.Queue)
+	if kind == placement.UserName {
+		name = c.User.Name
+	}
+	if name == "" || strings.HasPrefix(name, "root.") && kind == placement.Provided {
+		return objects.QueuePath(name)
+	}
+	return objects.RootPath.Child(strings.ReplaceAll(name, ".", "_dot_"))
+}
+
+func (q *queue) open() bool { return !q.conf.Parent && !q.draining }
+
+// build makes the queues that a path lacks. It reports false where they cannot be.
+func (t *Twin) build(path objects.QueuePath) bool {
+	above := t.along(path)
+	q := above[len(above)-1]
+	if q.path == path {
+		return true
+	}
+	if !q.conf.Parent || q.draining {
+		return false
+	}
+	template := templateFor(above)
+	parts := path.Parts()
+	for i := len(above); i < len(parts); i++ {
+		made := &queue{path: q.path.Child(parts[i]), conf: configs.Queue{Name: parts[i], Parent: true}}
+		if i == len(parts)-1 {
+			made.conf.Parent = false
+			if template != nil && path != placement.Recovery {
+				made.conf.Max, made.conf.Guaranteed = template.Max, template.Guaranteed
+				made.conf.Settings = template.Settings
+			}
+		}
+		q.children = append(q.children, made)
+		q = made
+	}
+	return true
+}
+
+// templateFor is the nearest child template along a path; nil: there is none.
+func templateFor(above []*queue) (t *configs.Template) {
+	for _, q := range above {
+		if q.conf.Template != nil {
+			t = q.conf.Template
+		}
+	}
+	return t
+}

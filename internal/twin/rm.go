@@ -1,0 +1,53 @@
+package twin
+
+import (
+	"fmt"
+	"hash/fnv"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// RM says what the resource manager of a story answers when it is asked about nodes.
+type RM uint8
+
+// The resource managers.
+const (
+	Silent  RM = iota // it cannot be asked
+	Willing           // it takes every node
+	Picky             // it refuses some
+)
+
+func (r RM) oracle() scheduler.Oracle {
+	switch r {
+	case Willing:
+		return scheduler.Willing{}
+	case Picky:
+		return picky{}
+	}
+	return nil
+}
+
+func (r RM) String() string { return [...]string{"silent", "willing", "picky"}[r] }
+
+// picky is an RM that refuses every fourth node or so, and some asks altogether. It
+// never changes its mind, so whether a refusal is remembered cannot be seen.
+type picky struct{}
+
+// Fits implements scheduler.Oracle.
+func (picky) Fits(ask objects.AllocationKey, nodes []objects.NodeID) []error {
+	answers := make([]error, len(nodes))
+	for i, n := range nodes {
+		if chance(string(ask)) < 10 || chance(string(ask)+" on "+string(n)) < 25 {
+			answers[i] = fmt.Errorf("not on %s", n)
+		}
+	}
+	return answers
+}
+
+// chance is a number below a hundred that follows from s.
+func chance(s string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(s))
+	return h.Sum64() % 100
+}

@@ -1,0 +1,70 @@
+package twin
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// Story is a conversation with a scheduler, from the first configuration on.
+type Story struct {
+	Seed      uint64
+	Partition configs.Partition
+	RM        RM
+	Shapes    int // how many the second core can tell apart
+	Beats     []Beat
+}
+
+// Beat is one thing that happens in a story: a command, or a call of Schedule.
+type Beat struct {
+	After   time.Duration     // since the beat before
+	Command scheduler.Command // nil: Schedule
+	Budget  int
+}
+
+// Failure says at which beat of a story a Core and its twin parted, and how.
+type Failure struct {
+	Step    int
+	Beat    Beat
+	Core    []scheduler.Effect
+	Twin    []scheduler.Effect
+	Problem string
+}
+
+func (f *Failure) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "step %d: %s\n%s\n", f.Step, f.Beat, f.Problem)
+	tell := func(who string, effects []scheduler.Effect) {
+		fmt.Fprintf(&b, "%s said:\n", who)
+		for _, e := range effects {
+			fmt.Fprintf(&b, "\t%s\n", gist(e))
+		}
+	}
+	tell("core", f.Core)
+	tell("twin", f.Twin)
+	return b.String()
+}
+
+// start is when all stories begin.
+func start() time.Time { return time.Unix(1_700_000_000, 0).UTC() }
+
+// Play tells the story to a Core, to its twin and to a second Core, and compares them
+// after every beat. nil: they agree to the end. The second Core may have another table of
+// shapes, which must not be seen, and nobody looks at its books, which might settle them.
+func (s Story) Play() *Failure {
+	oracle := s.RM.oracle()
+	p := play{
+		now: start(), twin: New(s.Partition, oracle),
+		core: scheduler.New(s.Partition, oracle), again: scheduler.NewSized(s.Partition, oracle, s.Shapes),
+	}
+	for i, beat := range s.Beats {
+		if f := p.perform(beat); f != nil {
+			f.Step = i
+			return f
+		}
+	}
+	return nil
+}

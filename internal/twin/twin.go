@@ -1,0 +1,104 @@
+package twin
+
+import (
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/placement"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// Twin is a whole partition as lists. It is driven like a scheduler.Core, from one
+// goroutine.
+type Twin struct {
+	oracle scheduler.Oracle // nil: nobody is asked
+	order  policies.NodeOrder
+	rules  []placement.Rule
+	root   *queue
+
+	nodes   []*node
+	apps    []*app
+	work    []*work
+	foreign []objects.Foreign
+
+	arrivals uint64
+	now      time.Time
+	out      []scheduler.Effect
+}
+
+// New returns a partition with this queue tree and nothing in it.
+func New(conf configs.Partition, oracle scheduler.Oracle) *Twin {
+	t := &Twin{oracle: oracle}
+	t.useConfig(conf)
+	return t
+}
+
+// Step applies a command and returns what has to be told.
+func (t *Twin) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
+	t.now, t.out = now, nil
+	switch c := cmd.(type) {
+	case scheduler.UseConfig:
+		t.useConfig(c.Partition)
+	case scheduler.Forget:
+		t.forget()
+	case scheduler.AddNode:
+		t.addNode(c)
+	case scheduler.SetCapacity:
+		t.setCapacity(c)
+	case scheduler.SetSchedulable:
+		t.setSchedulable(c)
+	case scheduler.RemoveNode:
+		t.removeNode(c)
+	case scheduler.AddApplication:
+		t.addApplication(c)
+	case scheduler.RemoveApplication:
+		t.removeApplication(c)
+	case scheduler.SubmitAsk:
+		t.submit(c.Ask)
+	case scheduler.ReportAllocation:
+		t.report(c.Ask, c.Node)
+	case scheduler.Release:
+		t.release(c)
+	case scheduler.ReportForeign:
+		t.reportForeign(c.Foreign)
+	case scheduler.ReleaseForeign:
+		t.releaseForeign(c.Key)
+	case scheduler.Wake: // t.now has moved; everything else follows from it
+	}
+	return t.out
+}
+
+// Schedule makes up to budget decisions. more is true when the budget ran out first.
+func (t *Twin) Schedule(now time.Time, budget int) (effects []scheduler.Effect, more bool) {
+	t.now, t.out = now, nil
+	for range budget {
+		w, n := t.decide()
+		if w == nil {
+			return t.out, false
+		}
+		t.place(w, n)
+	}
+	return t.out, true
+}
+
+// NextDeadline is when an application ramps up by time alone. A Core may want to be
+// woken earlier, for other reasons; never later.
+func (t *Twin) NextDeadline() (next time.Time, ok bool) {
+	for _, a := range t.apps {
+		if t.queue(a.leaf).conf.Sort != policies.StateAware || a.made == 0 || t.ramped(a) {
+			continue
+		}
+		if at := a.first.Add(policies.RampTime); !ok || at.Before(next) {
+			next, ok = at, true
+		}
+	}
+	return next, ok
+}
+
+func (t *Twin) emit(e scheduler.Effect) { t.out = append(t.out, e) }
+
+func (t *Twin) refuse(what, reason string) {
+	t.emit(scheduler.Refused{What: what, Reason: reason})
+}
