@@ -46,15 +46,20 @@ func clip(name string) string {
 	return name[:longest] + ellipsis
 }
 
-// amounts reads a resource. A missing quantity is zero; whether negative ones make
-// sense is for the core to say.
+// amounts reads a resource. A missing quantity is zero.
 func amounts(r *si.Resource) (resources.Amounts, error) {
-	if len(r.GetResources()) > resources.MaxNames {
-		return resources.Amounts{}, fmt.Errorf("more than %d different resource names", resources.MaxNames)
-	}
 	m := make(map[string]resources.Quantity, len(r.GetResources()))
 	for name, q := range r.GetResources() {
 		m[name] = resources.Quantity(q.GetValue())
+	}
+	return amountsOf(m)
+}
+
+// amountsOf checks quantities as they were sent. Whether negative ones make sense is
+// for the core to say.
+func amountsOf(m map[string]resources.Quantity) (resources.Amounts, error) {
+	if len(m) > resources.MaxNames {
+		return resources.Amounts{}, fmt.Errorf("more than %d different resource names", resources.MaxNames)
 	}
 	for _, name := range slices.Sorted(maps.Keys(m)) { // sorted: the same problem every time
 		if err := checkID("resource name", name); err != nil {

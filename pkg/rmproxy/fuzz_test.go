@@ -29,7 +29,6 @@ func fuzz(t *testing.T, conf *configs.Config, m request, bytes []byte) {
 	s.take(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k1", "app"), newAsk("k2", "app")}})
 	for range 2 {
 		s.take(m)
-		speaksOld(m)
 		for _, name := range p.cluster.Partitions() {
 			l, _ := p.cluster.Partition(name)
 			assert.NilError(t, l.Check(context.Background()))
@@ -37,9 +36,10 @@ func fuzz(t *testing.T, conf *configs.Config, m request, bytes []byte) {
 			assert.NilError(t, err)
 		}
 	}
-	for _, b := range s.boxes {
+	for k, b := range s.boxes {
+		wording := s.wording(kind(k))
 		for batch := b.take(); batch != nil; batch = b.take() {
-			_, err := proto.Marshal(s.message(batch))
+			_, err := proto.Marshal(wording(batch))
 			assert.NilError(t, err)
 			b.done()
 		}
@@ -101,5 +101,5 @@ func FuzzAllocationRequest(f *testing.F) {
 			{ApplicationID: "app", TerminationType: 99}, {PartitionName: "gpu", ApplicationID: "app"},
 		}}},
 	)
-	f.Fuzz(func(t *testing.T, bytes []byte) { fuzz(t, conf, &si.AllocationRequest{}, bytes) })
+	f.Fuzz(func(t *testing.T, bytes []byte) { fuzz(t, conf, newLeanRequest(), bytes) })
 }

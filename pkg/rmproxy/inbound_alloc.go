@@ -7,11 +7,10 @@ import (
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
 
+	"github.com/canopy-scheduler/canopy/internal/wire"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
-	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -19,139 +18,129 @@ const requiredNodeTag = common.DomainYuniKorn + common.KeyRequiredNode
 
 // takeAllocations turns an allocation message into commands: first asks and
 // allocations, then releases (behaviour.md 10.8).
-func (s *session) takeAllocations(m *si.AllocationRequest) {
+func (s *session) takeAllocations(m *wire.AllocationRequest) {
 	o := &orders{s: s}
-	for _, x := range m.GetAllocations() {
-		if x == nil {
-			s.log.Warn("an allocation message holds an entry without an allocation")
-			continue
-		}
+	for i := range m.Allocations {
+		x := &m.Allocations[i]
 		if err := o.allocation(x); err != nil {
 			o.refuse(scheduler.AskRejected{
-				Key: objects.AllocationKey(wireID(x.AllocationKey)), App: objects.AppID(wireID(x.ApplicationID)),
-				Reason: err.Error(),
+				Key: objects.AllocationKey(wireID(x.Key)), App: objects.AppID(wireID(x.App)), Reason: err.Error(),
 			})
 		}
 	}
-	for _, r := range m.GetReleases().GetAllocationsToRelease() {
-		if err := o.release(r); err != nil {
-			s.refused("release of", r.GetAllocationKey(), err)
+	for i := range m.Releases {
+		if err := o.release(&m.Releases[i]); err != nil {
+			s.refused("release of", m.Releases[i].Key, err)
 		}
 	}
 	o.send()
 }
 
-func (o *orders) allocation(x *si.Allocation) error {
-	if err := checkID("allocation key", x.AllocationKey); err != nil {
+func (o *orders) allocation(x *wire.Allocation) error {
+	if err := checkID("allocation key", x.Key); err != nil {
 		return err
 	}
-	if err := checkName("node ID", x.NodeID, maxID); err != nil {
+	if err := checkName("node ID", x.Node, maxID); err != nil {
 		return err
 	}
-	amounts, err := amounts(x.ResourcePerAlloc)
+	if x.Wrong != nil {
+		return x.Wrong
+	}
+	if kind, foreign := x.Tags[common.Foreign]; foreign {
+		return o.foreign(x, kind)
+	}
+	ask, err := ask(x)
 	if err != nil {
 		return err
 	}
-	if kind, foreign := x.AllocationTags[common.Foreign]; foreign {
-		return o.foreign(x, amounts, kind)
-	}
-	ask, err := o.s.ask(x, amounts)
-	if err != nil {
-		return err
-	}
-	l := o.lot(x.PartitionName)
+	l := o.lot(x.Partition)
 	switch {
 	case l == nil:
 		return o.noPartition(x)
-	case x.NodeID == "":
+	case x.Node == "":
 		l.add(scheduler.SubmitAsk{Ask: ask})
 	default:
-		l.add(scheduler.ReportAllocation{Ask: ask, Node: objects.NodeID(x.NodeID)})
+		l.add(scheduler.ReportAllocation{Ask: ask, Node: objects.NodeID(x.Node)})
 	}
 	return nil
 }
 
-func (o *orders) noPartition(x *si.Allocation) error {
+func (o *orders) noPartition(x *wire.Allocation) error {
 	return fmt.Errorf("failed to find partition %s, for application %s and allocation %s",
-		clip(o.s.bareName(x.PartitionName)), x.ApplicationID, x.AllocationKey)
+		clip(o.s.bareName(x.Partition)), x.App, x.Key)
 }
 
 // foreign reports what is not ours. Of which application it is does not matter.
-func (o *orders) foreign(x *si.Allocation, amounts resources.Amounts, kind string) error {
-	if x.NodeID == "" {
-		return fmt.Errorf("trying to add a foreign request (non-allocation) %s", x.AllocationKey)
+func (o *orders) foreign(x *wire.Allocation, kind string) error {
+	if x.Node == "" {
+		return fmt.Errorf("trying to add a foreign request (non-allocation) %s", x.Key)
 	}
 	if kind != common.AllocTypeStatic && kind != common.AllocTypeDefault {
 		o.s.log.Warn("unknown kind of foreign allocation, taken as default",
-			zap.String("key", x.AllocationKey), zap.String("kind", clip(kind)))
+			zap.String("key", x.Key), zap.String("kind", clip(kind)))
 	}
-	l := o.lot(x.PartitionName)
+	l := o.lot(x.Partition)
 	if l == nil {
 		return o.noPartition(x)
 	}
 	l.add(scheduler.ReportForeign{Foreign: objects.Foreign{
-		Key: objects.AllocationKey(x.AllocationKey), Node: objects.NodeID(x.NodeID), Amounts: amounts,
-		Static: kind == common.AllocTypeStatic, Tags: o.s.keep(x.AllocationTags),
+		Key: objects.AllocationKey(x.Key), Node: objects.NodeID(x.Node), Amounts: x.Amounts,
+		Static: kind == common.AllocTypeStatic, Tags: x.Tags,
 	}})
 	return nil
 }
 
 // ask reads everything about an ask that does not depend on where it goes.
-func (s *session) ask(x *si.Allocation, amounts resources.Amounts) (*objects.Ask, error) {
-	if err := checkID("application ID", x.ApplicationID); err != nil {
+func ask(x *wire.Allocation) (*objects.Ask, error) {
+	if err := checkID("application ID", x.App); err != nil {
 		return nil, err
 	}
-	if err := checkName("task group name", x.TaskGroupName, maxID); err != nil {
+	if err := checkName("task group name", x.TaskGroup, maxID); err != nil {
 		return nil, err
 	}
-	required := x.AllocationTags[requiredNodeTag]
+	required := x.Tags[requiredNodeTag]
 	if err := checkName("required node ID", required, maxID); err != nil {
 		return nil, err
 	}
 	return &objects.Ask{
-		Key: objects.AllocationKey(x.AllocationKey), App: objects.AppID(x.ApplicationID),
-		Amounts: amounts, Priority: x.Priority, Created: created(x.AllocationTags),
-		TaskGroup: x.TaskGroupName, Placeholder: x.Placeholder, Originator: x.Originator,
-		Policy: policy(x.PreemptionPolicy), RequiredNode: objects.NodeID(required),
-		Tags: s.keep(x.AllocationTags),
+		Key: objects.AllocationKey(x.Key), App: objects.AppID(x.App),
+		Amounts: x.Amounts, Priority: x.Priority, Created: created(x.Tags),
+		TaskGroup: x.TaskGroup, Placeholder: x.Placeholder, Originator: x.Originator,
+		Policy: x.Policy, RequiredNode: objects.NodeID(required), Tags: x.Tags,
 	}, nil
-}
-
-func policy(p *si.PreemptionPolicy) objects.PreemptionPolicy {
-	if p == nil {
-		return objects.PreemptionPolicy{}
-	}
-	return objects.PreemptionPolicy{Sent: true, Self: p.AllowPreemptSelf, Other: p.AllowPreemptOther}
 }
 
 // created reads when the RM's object was made. A text that is no time is ignored, and
 // so is a time that REST could not show in nanoseconds.
 func created(tags map[string]string) time.Time {
-	sec, err := strconv.ParseInt(tags[common.CreationTime], 10, 64)
+	text, sent := tags[common.CreationTime]
+	if !sent {
+		return time.Time{} // the usual case, and a parse error is not free
+	}
+	sec, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || sec < 0 || sec > math.MaxInt64/int64(time.Second) {
 		return time.Time{}
 	}
 	return time.Unix(sec, 0)
 }
 
-func (o *orders) release(r *si.AllocationRelease) error {
-	if err := checkName("allocation key", r.GetAllocationKey(), maxID); err != nil {
+func (o *orders) release(x *wire.Release) error {
+	if err := checkName("allocation key", x.Key, maxID); err != nil {
 		return err
 	}
-	if err := checkName("application ID", r.GetApplicationID(), maxID); err != nil {
+	if err := checkName("application ID", x.App, maxID); err != nil {
 		return err
 	}
-	l := o.lot(r.GetPartitionName())
+	l := o.lot(x.Partition)
 	switch {
 	case l == nil:
-		return fmt.Errorf("unknown partition %s", clip(o.s.bareName(r.GetPartitionName())))
-	case r.GetApplicationID() != "":
+		return fmt.Errorf("unknown partition %s", clip(o.s.bareName(x.Partition)))
+	case x.App != "":
 		l.add(scheduler.Release{
-			App: objects.AppID(r.ApplicationID), Key: objects.AllocationKey(r.AllocationKey),
-			Type: scheduler.Termination(r.TerminationType),
+			App: objects.AppID(x.App), Key: objects.AllocationKey(x.Key), Type: scheduler.Termination(x.Type),
 		})
-	case r.GetAllocationKey() != "":
-		l.add(scheduler.ReleaseForeign{Key: objects.AllocationKey(r.AllocationKey)})
+	case x.Key != "":
+		l.add(scheduler.ReleaseForeign{Key: objects.AllocationKey(x.Key)})
 	default:
 		return fmt.Errorf("it names neither an application nor an allocation")
 	}

@@ -340,9 +340,7 @@ func TestAnAskIsReadInFull(t *testing.T) {
 		Originator: true, PreemptionPolicy: &si.PreemptionPolicy{AllowPreemptSelf: true},
 		AllocationTags: map[string]string{"creationTime": "1700000000", requiredNodeTag: "n7", "other": "tag"},
 	}
-	amounts, err := amounts(someOf(1, 2))
-	assert.NilError(t, err)
-	ask, err := s.ask(x, amounts)
+	ask, err := ask(&s.uncoded(&si.AllocationRequest{Allocations: []*si.Allocation{x}}).Allocations[0])
 	assert.NilError(t, err)
 	assert.Equal(t, ask.Priority, int32(math.MinInt32))
 	assert.Equal(t, ask.Created.Unix(), int64(1700000000))

@@ -52,6 +52,7 @@ type rig struct {
 	t      *testing.T
 	p      *Proxy
 	logs   *observer.ObservedLogs
+	conn   *grpc.ClientConn
 	client si.SchedulerClient
 	ctx    context.Context // fails the test when something takes too long
 }
@@ -81,7 +82,7 @@ func rigOn(t *testing.T, opt Options, listener net.Listener, conn *grpc.ClientCo
 	t.Helper()
 	core, logs := observer.New(zapcore.DebugLevel)
 	opt.Log = zap.New(core)
-	r := &rig{t: t, p: New(opt), logs: logs, client: si.NewSchedulerClient(conn)}
+	r := &rig{t: t, p: New(opt), logs: logs, conn: conn, client: si.NewSchedulerClient(conn)}
 	var cancel context.CancelFunc
 	r.ctx, cancel = context.WithTimeout(context.Background(), 30*time.Second)
 	server := grpc.NewServer()

@@ -63,8 +63,8 @@ func (p *Proxy) serve(wire grpc.ServerStream, k kind) error {
 // read takes messages until the RM has no more or the stream ends.
 func (l *line) read() {
 	defer l.recover()
+	m := l.kind.request() // the same for every message of the stream
 	for {
-		m := l.kind.request()
 		err := l.wire.RecvMsg(m)
 		if err == nil {
 			err = l.admit(m)
@@ -72,6 +72,7 @@ func (l *line) read() {
 		if err == nil {
 			l.warn(m)
 			l.s.take(m)
+			m.Reset() // now rather than with the next message, which may be long in coming
 			// A core that is behind makes the RM wait: what is not read here fills the
 			// window of the stream.
 			err = l.p.wait(l.ctx)
@@ -139,13 +140,13 @@ func (l *line) write(old *line) {
 	if old != nil {
 		<-old.written
 	}
-	box := l.s.boxes[l.kind]
+	box, wording := l.s.boxes[l.kind], l.s.wording(l.kind)
 	var quiet <-chan time.Time
 	var most time.Time
 	last := l.last
 	for l.ctx.Err() == nil {
 		if batch := box.take(); batch != nil {
-			if err := l.wire.SendMsg(l.s.message(batch)); err != nil {
+			if err := l.wire.SendMsg(wording(batch)); err != nil {
 				box.failed()
 				l.cut(err)
 				return
@@ -184,14 +185,15 @@ func (l *line) warn(m request) {
 // speaksOld reports whether an allocation message has fields that are not known any
 // more, such as the asks and ask releases of the interfaces 1.0 to 1.5.
 func speaksOld(m request) bool {
-	a, ok := m.(*si.AllocationRequest)
-	return ok && (len(a.ProtoReflect().GetUnknown()) > 0 || len(a.GetReleases().ProtoReflect().GetUnknown()) > 0)
+	a, ok := m.(*leanRequest)
+	return ok && a.Unknown
 }
 
 // request is a message from an RM.
 type request interface {
 	proto.Message
 	GetRmID() string
+	Reset()
 }
 
 func (k kind) String() string {
@@ -206,7 +208,7 @@ func (k kind) request() request {
 	case applications:
 		return &si.ApplicationRequest{}
 	}
-	return &si.AllocationRequest{}
+	return newLeanRequest()
 }
 
 // take serves a message of any kind.
@@ -217,6 +219,8 @@ func (s *session) take(m request) {
 	case *si.ApplicationRequest:
 		s.takeApplications(m)
 	case *si.AllocationRequest:
-		s.takeAllocations(m)
+		s.takeAllocations(s.uncoded(m))
+	case *leanRequest:
+		s.takeAllocations(&m.AllocationRequest)
 	}
 }
