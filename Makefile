@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build run demo test race check lint golden fuzz sim bench example tools testrun
+.PHONY: help build run demo test race check lint golden fuzz sim bench versus versus-test example tools testrun
 
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
@@ -11,6 +11,7 @@ SEED     ?= 1
 N        ?= 200
 BENCH    ?= .
 GOLDEN   ?= ./pkg/scheduler/...
+VERSUS   ?=
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +59,13 @@ sim: testrun ## run N random stories from SEED against the naive twin
 
 bench: ## run the benchmarks that match BENCH
 	go test -run '^$$' -bench '$(BENCH)' -benchmem ./pkg/...
+
+versus: ## compare with yunikorn-core, both in process; flags in VERSUS
+	@mkdir -p bin && go build -C bench/versus -o ../../bin/versus .
+	bin/versus $(VERSUS)
+
+versus-test: # vet and test the comparison, a module of its own with many downloads
+	cd bench/versus && go vet ./... && go test ./...
 
 example: # vet and build the example shim, a module of its own
 	@if [ -d examples/shim-go ]; then cd examples/shim-go && go vet ./... && go build ./...; fi

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/apache/yunikorn-core/pkg/entrypoint"
+	yklog "github.com/apache/yunikorn-core/pkg/log"
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
+	"go.uber.org/zap"
+
+	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
+)
+
+// The arms.
+const (
+	yunikorn = "yunikorn"
+	canopy   = "canopy"
+)
+
+// start returns a scheduler that runs in this process until the process ends.
+func start(arm string) (api.SchedulerAPI, error) {
+	switch arm {
+	case yunikorn:
+		conf := zap.NewProductionConfig()
+		conf.Level = zap.NewAtomicLevelAt(zap.ErrorLevel)
+		yklog.InitializeLogger(zap.NewNop(), &conf)
+		// Scheduling by its own goroutine, without the web application.
+		return entrypoint.StartAllServicesWithParams(false, false).RMProxy, nil
+	case canopy:
+		return rmproxy.NewInProcess(rmproxy.Options{}), nil
+	}
+	return nil, fmt.Errorf("arm %q: is neither %s nor %s", arm, yunikorn, canopy)
+}
+
+// loadLimit bounds each step of loading. Reaching it is an error, not a measurement.
+const loadLimit = 2 * time.Minute
+
+// load tells the scheduler everything but that the nodes may be used, and returns when
+// all of it was taken in. Applications and nodes are acknowledged. Asks are not, so a
+// last one that must be refused stands for those before it: messages about asks are
+// handled in order. Waiting for an idle process would not do: yunikorn-core tries asks
+// again and again that find no node.
+//
+// The draining nodes come last for the same reason. With them there first, each of these
+// attempts walks over all nodes, and loading 50,000 asks takes minutes.
+func load(scheduler api.SchedulerAPI, s *Stream, w Workload, told *shim) error {
+	if _, err := scheduler.RegisterResourceManager(s.Register, told); err != nil {
+		return err
+	}
+	for _, m := range s.Apps {
+		if err := scheduler.UpdateApplication(m); err != nil {
+			return err
+		}
+	}
+	if err := told.await("applications", loadLimit, func() bool { return told.apps == w.Apps }); err != nil {
+		return err
+	}
+	for _, m := range s.Asks {
+		if err := scheduler.UpdateAllocation(m); err != nil {
+			return err
+		}
+	}
+	if err := scheduler.UpdateAllocation(s.Sentinel); err != nil {
+		return err
+	}
+	if err := told.await("the last ask", loadLimit, func() bool { return told.sentinel }); err != nil {
+		return err
+	}
+	for _, m := range s.Nodes {
+		if err := scheduler.UpdateNode(m); err != nil {
+			return err
+		}
+	}
+	return told.await("nodes", loadLimit, func() bool { return told.nodes == w.Nodes })
+}

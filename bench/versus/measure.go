@@ -1,0 +1,143 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/pprof"
+	"syscall"
+	"time"
+)
+
+// Sample is what one process measured.
+type Sample struct {
+	Workload  string        `json:"workload"`
+	Arm       string        `json:"arm"`
+	Digest    string        `json:"digest"` // of the stream
+	Asks      int           `json:"asks"`
+	Allocated int           `json:"allocated"`
+	CPU       time.Duration `json:"cpuNanos"`  // user and system, while deciding
+	Wall      time.Duration `json:"wallNanos"` // while deciding
+	LoadCPU   time.Duration `json:"loadCPUNanos"`
+	LoadWall  time.Duration `json:"loadWallNanos"`
+	IdleShare float64       `json:"idleShare"` // CPU used per second just before the nodes open
+}
+
+// cut reports whether the deadline ended the run before the last ask was placed.
+func (s Sample) cut() bool { return s.Allocated < s.Asks }
+
+func (s Sample) cpuPer() float64  { return perAllocation(s.CPU, s.Allocated) }
+func (s Sample) wallPer() float64 { return perAllocation(s.Wall, s.Allocated) }
+
+// perAllocation is in microseconds. Requires: n > 0.
+func perAllocation(d time.Duration, n int) float64 {
+	return float64(d.Nanoseconds()) / 1000 / float64(n)
+}
+
+// reading is the state of the clock and of the CPU account of this process.
+type reading struct {
+	at  time.Time
+	cpu time.Duration
+}
+
+func read() reading {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic("getrusage: " + err.Error()) // it has no reason to fail for the process itself
+	}
+	return reading{time.Now(), time.Duration(u.Utime.Nano() + u.Stime.Nano())}
+}
+
+func (r reading) since(start reading) (cpu, wall time.Duration) {
+	return r.cpu - start.cpu, r.at.Sub(start.at)
+}
+
+// breather is how long a loaded scheduler is watched before it may decide. A garbage
+// collection comes first, so that no arm pays for what loading left behind.
+const breather = 300 * time.Millisecond
+
+// measure runs a workload through an arm in this process. A run that the deadline cuts
+// off counts for what it placed until then.
+func measure(w Workload, arm string, o options) (Sample, error) {
+	stream := newStream(w, o.seed)
+	sample := Sample{Workload: w.Name, Arm: arm, Digest: stream.Digest, Asks: w.Asks}
+	told := newShim(w.Asks)
+	scheduler, err := start(arm)
+	if err != nil {
+		return sample, err
+	}
+	begin := read()
+	if err := load(scheduler, stream, w, told); err != nil {
+		return sample, err
+	}
+	sample.LoadCPU, sample.LoadWall = read().since(begin)
+
+	runtime.GC()
+	before := read()
+	time.Sleep(breather)
+	cpu, wall := read().since(before)
+	sample.IdleShare = cpu.Seconds() / wall.Seconds()
+
+	stop, err := profile(o.profile)
+	if err != nil {
+		return sample, err
+	}
+	begin = read()
+	if err := scheduler.UpdateNode(stream.Open); err != nil {
+		return sample, err
+	}
+	deadline := time.NewTimer(o.deadline)
+	defer deadline.Stop()
+	select {
+	case <-told.done:
+	case <-deadline.C:
+	}
+	end, placed, err := told.outcome()
+	sample.CPU, sample.Wall = end.since(begin)
+	sample.Allocated = placed
+	return sample, errors.Join(err, stop())
+}
+
+// outcome is when deciding ended and how many asks are placed, each once.
+func (s *shim) outcome() (end reading, placed int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	end = s.end
+	if len(s.placed) < s.want {
+		end = read()
+	}
+	seen := make(map[string]bool, len(s.placed))
+	for _, key := range s.placed {
+		if seen[key] {
+			return end, 0, fmt.Errorf("ask %s was placed twice", key)
+		}
+		seen[key] = true
+	}
+	switch {
+	case len(s.trouble) > 0:
+		return end, 0, errors.New(s.trouble[0])
+	case len(seen) == 0:
+		return end, 0, errors.New("nothing was placed before the deadline")
+	}
+	return end, len(seen), nil
+}
+
+// profile writes a CPU profile of what follows to a file, until stop is called. An
+// empty path is no profile.
+func profile(path string) (stop func() error, err error) {
+	if path == "" {
+		return func() error { return nil }, nil
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() error {
+		pprof.StopCPUProfile()
+		return f.Close()
+	}, nil
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"text/tabwriter"
+)
+
+// Report is everything a comparison found, and under which circumstances.
+type Report struct {
+	Scale      string       `json:"scale"`
+	Seed       uint64       `json:"seed"`
+	Runs       int          `json:"runs"`
+	CPUs       int          `json:"cpus"`
+	Go         string       `json:"go"`
+	Yunikorn   string       `json:"yunikorn"` // version of yunikorn-core
+	LoadBefore string       `json:"loadBefore"`
+	LoadAfter  string       `json:"loadAfter"`
+	Workloads  []Comparison `json:"workloads"`
+}
+
+// Comparison is one workload in both arms.
+type Comparison struct {
+	Workload string   `json:"workload"`
+	About    string   `json:"about"`
+	Nodes    int      `json:"nodes"`
+	Leaves   int      `json:"leaves"`
+	Apps     int      `json:"applications"`
+	Asks     int      `json:"asks"`
+	Yunikorn Figures  `json:"yunikorn"`
+	Canopy   Figures  `json:"canopy"`
+	CPU      Ratio    `json:"cpuRatio"`  // yunikorn to canopy
+	Wall     Ratio    `json:"wallRatio"` // yunikorn to canopy
+	Notes    []string `json:"notes,omitempty"`
+	Samples  []Sample `json:"samples"`
+}
+
+// Figures are medians per allocation, in microseconds.
+type Figures struct {
+	CPU  float64 `json:"cpuMicros"`
+	Wall float64 `json:"wallMicros"`
+}
+
+func newReport(o options) *Report {
+	return &Report{
+		Scale: o.scale, Seed: o.seed, Runs: o.runs, CPUs: runtime.NumCPU(), Go: runtime.Version(),
+		Yunikorn: versionOf("github.com/apache/yunikorn-core"), LoadBefore: loadAverage(),
+	}
+}
+
+func versionOf(module string) string {
+	info, _ := debug.ReadBuildInfo()
+	if info != nil {
+		for _, d := range info.Deps {
+			if d.Path == module {
+				return d.Version
+			}
+		}
+	}
+	return "unknown"
+}
+
+// loadAverage is that of the last minute, where the system tells.
+func loadAverage() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	return first
+}
+
+// add compares the samples of a workload. Requires: as many of one arm as of the other.
+func (r *Report) add(w Workload, samples []Sample, seed uint64) {
+	cpu, wall := map[string][]float64{}, map[string][]float64{}
+	for _, s := range samples {
+		cpu[s.Arm] = append(cpu[s.Arm], s.cpuPer())
+		wall[s.Arm] = append(wall[s.Arm], s.wallPer())
+	}
+	r.Workloads = append(r.Workloads, Comparison{
+		Workload: w.Name, About: w.About, Nodes: w.Nodes, Leaves: len(w.leaves()), Apps: w.Apps, Asks: w.Asks,
+		Yunikorn: Figures{median(cpu[yunikorn]), median(wall[yunikorn])},
+		Canopy:   Figures{median(cpu[canopy]), median(wall[canopy])},
+		CPU:      compare(cpu[yunikorn], cpu[canopy], seed),
+		Wall:     compare(wall[yunikorn], wall[canopy], seed),
+		Notes:    notes(w, samples),
+		Samples:  samples,
+	})
+}
+
+// notes say what a reader must know: the arms did not place the same number of asks.
+func notes(w Workload, samples []Sample) (all []string) {
+	for _, arm := range []string{yunikorn, canopy} {
+		cut, least, most := 0, w.Asks, 0
+		for _, s := range samples {
+			if s.Arm != arm {
+				continue
+			}
+			least, most = min(least, s.Allocated), max(most, s.Allocated)
+			if s.cut() {
+				cut++
+			}
+		}
+		if cut > 0 {
+			all = append(all, fmt.Sprintf("%s: %s was cut off in %d of its runs with %d to %d of %d asks placed; "+
+				"its figures are per allocation done until then", w.Name, arm, cut, least, most, w.Asks))
+		}
+	}
+	if len(all) > 0 {
+		all = append(all, w.Name+": the arms did not place the same number of asks")
+	}
+	return all
+}
+
+func (r *Report) writeJSON(out io.Writer) error {
+	e := json.NewEncoder(out)
+	e.SetIndent("", "  ")
+	return e.Encode(r)
+}
+
+func (r *Report) writeText(out io.Writer) error {
+	fmt.Fprintf(out, "yunikorn-core %s and Canopy in process, %d runs each, scale %s, seed %d, %d CPUs, %s, load %s to %s\n",
+		r.Yunikorn, r.Runs, r.Scale, r.Seed, r.CPUs, r.Go, r.LoadBefore, r.LoadAfter)
+	fmt.Fprint(out, "Medians in µs per allocation, deciding only. Canopy decides once per delivery, as its door does.\n\n")
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "workload\tnodes\tleaves\tapps\tasks\tyunikorn CPU\twall\tcanopy CPU\twall\tCPU ratio (95 %)\twall ratio (95 %)")
+	for _, c := range r.Workloads {
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%.1f\t%.1f\t%.1f\t%.1f\t%s\t%s\n",
+			c.Workload, c.Nodes, c.Leaves, c.Apps, c.Asks,
+			c.Yunikorn.CPU, c.Yunikorn.Wall, c.Canopy.CPU, c.Canopy.Wall, c.CPU, c.Wall)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	remarks := 0
+	for _, c := range r.Workloads {
+		for _, n := range c.Notes {
+			fmt.Fprintln(out, n)
+			remarks++
+		}
+	}
+	if remarks == 0 {
+		fmt.Fprintln(out, "Both arms placed every ask in every run.")
+	}
+	return nil
+}
+
+// String is the ratio with as many digits as mean something.
+func (r Ratio) String() string {
+	return fmt.Sprintf("%s (%s to %s)", digits(r.Value), digits(r.Low), digits(r.High))
+}
+
+func digits(x float64) string {
+	if x >= 100 {
+		return fmt.Sprintf("%.0f", x)
+	}
+	return fmt.Sprintf("%.1f", x)
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+)
+
+// shim counts what it is told and agrees to everything at once. It is the same code in
+// both arms, and its part in the measured time is a lock and an append.
+type shim struct {
+	mu       sync.Mutex // guards the rest
+	nodes    int        // accepted
+	apps     int        // accepted
+	sentinel bool       // was refused, as it should be
+	trouble  []string   // what should not have been said
+	placed   []string   // allocation keys, in order
+	want     int        // placements after which the clock stops
+
+	end     reading       // taken with the last placement
+	changed chan struct{} // holds one token when something was told
+	done    chan struct{} // closed with the last placement
+}
+
+var _ api.ResourceManagerCallback = (*shim)(nil)
+
+func newShim(want int) *shim {
+	return &shim{
+		want: want, placed: make([]string, 0, want),
+		changed: make(chan struct{}, 1), done: make(chan struct{}),
+	}
+}
+
+// await blocks until true holds, or something went wrong, or the time is over. what is
+// awaited goes into the error.
+func (s *shim) await(what string, limit time.Duration, holds func() bool) error {
+	timeout := time.NewTimer(limit)
+	defer timeout.Stop()
+	for {
+		s.mu.Lock()
+		ok, trouble := holds(), s.trouble
+		s.mu.Unlock()
+		switch {
+		case len(trouble) > 0:
+			return fmt.Errorf("waiting for %s: %s", what, trouble[0])
+		case ok:
+			return nil
+		}
+		select {
+		case <-s.changed:
+		case <-timeout.C:
+			return fmt.Errorf("waiting for %s: nothing after %v", what, limit)
+		}
+	}
+}
+
+func (s *shim) ring() {
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
+
+// UpdateAllocation counts placements. The clock is read here and not by who waits for
+// it: waking up is no part of a decision.
+func (s *shim) UpdateAllocation(m *si.AllocationResponse) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range m.New {
+		s.placed = append(s.placed, a.AllocationKey)
+		if len(s.placed) == s.want {
+			s.end = read()
+			close(s.done)
+		}
+	}
+	for _, r := range m.RejectedAllocations {
+		if r.AllocationKey == sentinelKey {
+			s.sentinel = true
+			continue
+		}
+		s.trouble = append(s.trouble, fmt.Sprintf("ask %s was refused: %s", r.AllocationKey, r.Reason))
+	}
+	for _, r := range m.Released {
+		s.trouble = append(s.trouble, fmt.Sprintf("allocation %s was released: %s", r.AllocationKey, r.Message))
+	}
+	if len(m.RejectedAllocations)+len(m.Released) > 0 {
+		s.ring()
+	}
+	return nil
+}
+
+// UpdateApplication counts applications.
+func (s *shim) UpdateApplication(m *si.ApplicationResponse) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.apps += len(m.Accepted)
+	for _, r := range m.Rejected {
+		s.trouble = append(s.trouble, fmt.Sprintf("application %s was refused: %s", r.ApplicationID, r.Reason))
+	}
+	s.ring()
+	return nil
+}
+
+// UpdateNode counts nodes.
+func (s *shim) UpdateNode(m *si.NodeResponse) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.nodes += len(m.Accepted)
+	for _, r := range m.Rejected {
+		s.trouble = append(s.trouble, fmt.Sprintf("node %s was refused: %s", r.NodeID, r.Reason))
+	}
+	s.ring()
+	return nil
+}
+
+// Predicates agrees.
+func (*shim) Predicates(*si.PredicatesArgs) error { return nil }
+
+// PreemptionPredicates agrees to nothing; preemption is off.
+func (*shim) PreemptionPredicates(*si.PreemptionPredicatesArgs) *si.PreemptionPredicatesResponse {
+	return &si.PreemptionPredicatesResponse{}
+}
+
+// SendEvent takes events and drops them.
+func (*shim) SendEvent([]*si.EventRecord) {}
+
+// UpdateContainerSchedulingState is of no interest.
+func (*shim) UpdateContainerSchedulingState(*si.UpdateContainerSchedulingStateRequest) {}
