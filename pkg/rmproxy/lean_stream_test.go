@@ -60,13 +60,13 @@ func TestAMalformedMessageEndsItsStreamAsOnTheOthers(t *testing.T) {
 		generated := r.say("UpdateNode", node, broken)
 		lean := r.say("UpdateAllocation", first, append(ask, broken...))
 		for _, err := range []error{generated, lean} {
-			assert.Equal(t, status.Code(err), codes.Internal)
-			assert.ErrorContains(t, err, "failed to unmarshal the received message")
+			assert.Equal(t, status.Code(err), codes.InvalidArgument)
+			assert.ErrorContains(t, err, "malformed message")
 			assert.ErrorContains(t, err, "cannot parse invalid wire-format data")
 		}
 	}
 	text := r.say("UpdateAllocation", first, str(3, "\xff"))
-	assert.Equal(t, status.Code(text), codes.Internal)
+	assert.Equal(t, status.Code(text), codes.InvalidArgument)
 	assert.ErrorContains(t, text, "invalid UTF-8")
 	assert.Equal(t, r.view("default").Allocations, 0, "what was sound in a broken message is not taken either")
 }

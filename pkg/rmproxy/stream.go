@@ -63,9 +63,13 @@ func (p *Proxy) serve(wire grpc.ServerStream, k kind) error {
 // read takes messages until the RM has no more or the stream ends.
 func (l *line) read() {
 	defer l.recover()
-	m := l.kind.request() // the same for every message of the stream
+	letter := seal(l.kind.request()) // the same for every message of the stream
 	for {
-		err := l.wire.RecvMsg(m)
+		var m request
+		err := l.wire.RecvMsg(letter)
+		if err == nil {
+			m, err = letter.open()
+		}
 		if err == nil {
 			err = l.admit(m)
 		}
