@@ -22,7 +22,8 @@ func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
 // run is main without the process around it.
 func run(args []string, in io.Reader, out, errs io.Writer) (code int) {
-	root := rootCommand()
+	root, started := rootCommand(), false
+	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(out)
@@ -31,9 +32,14 @@ func run(args []string, in io.Reader, out, errs io.Writer) (code int) {
 	if err == nil {
 		return 0
 	}
+	// Until a command has started it is cobra that complains, about the command line. What
+	// fails after that, such as writing to a full disk, is no mistake of the arguments.
 	var exit exitError
-	if !errors.As(err, &exit) {
-		// What cobra itself complains about is always the command line.
+	switch {
+	case errors.As(err, &exit):
+	case started:
+		exit = exitError{exitRefused, err}
+	default:
 		exit = exitError{exitUsage, fmt.Errorf("%w\nRun 'canopy --help' for what there is", err)}
 	}
 	if exit.err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -46,6 +47,28 @@ func TestMistakesOnTheCommandLineAreUsageErrors(t *testing.T) {
 		assert.Equal(t, out, "", "%v", args)
 		assert.Assert(t, strings.HasPrefix(errs, "canopy: "), "%v: %q", args, errs)
 		assert.Assert(t, !strings.Contains(errs, "Usage:"), "%v: %q", args, errs)
+	}
+}
+
+// full is a disk that takes nothing more.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+func TestAFullDiskIsNoMistakeOfTheArguments(t *testing.T) {
+	for _, tc := range []struct {
+		args []string
+		want int
+	}{
+		{[]string{"version"}, exitRefused},
+		{[]string{"demo", "--nodes", "5", "--queues", "6", "--asks", "10"}, exitRefused},
+		// 1 would say that the file is bad.
+		{[]string{"validate", "../../examples/demo.yaml"}, exitUsage},
+	} {
+		var errs strings.Builder
+		assert.Equal(t, run(tc.args, strings.NewReader(""), full{}, &errs), tc.want, "%v: %s", tc.args, &errs)
+		assert.Assert(t, strings.Contains(errs.String(), "no space left"), "%v: %s", tc.args, &errs)
+		assert.Assert(t, !strings.Contains(errs.String(), "--help"), "%v: %s", tc.args, &errs)
 	}
 }
 
