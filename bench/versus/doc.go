@@ -1,4 +1,4 @@
-// Versus runs the same stream of requests through yunikorn-core and through Canopy and
+// Command versus runs the same stream of requests through yunikorn-core and through Canopy and
 // compares what a placement costs in each.
 //
 // Both are linked as libraries and driven through the interface they share,
