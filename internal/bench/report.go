@@ -1,0 +1,79 @@
+package bench
+
+import "time"
+
+// Report is what a call of `canopy bench run` found: the file that it writes with
+// --output json and that `canopy bench compare` reads.
+type Report struct {
+	Version    string    `json:"version"` // of canopy
+	Go         string    `json:"go"`
+	CPU        string    `json:"cpu"` // model name; empty: not known
+	Cores      int       `json:"cores"`
+	Started    time.Time `json:"started"`
+	Seed       uint64    `json:"seed"`
+	Runs       int       `json:"runs"`       // samples per cell that were asked for
+	LoadBefore float64   `json:"loadBefore"` // load average over one minute; -1: not known
+	LoadAfter  float64   `json:"loadAfter"`
+	Suites     []Suite   `json:"suites"`
+}
+
+// Suite is a set of cells that belong together.
+type Suite struct {
+	Name  string `json:"name"`
+	About string `json:"about"`
+	Axis  string `json:"axis,omitempty"` // what grows from cell to cell, such as "nodes"; empty: nothing does
+	Cells []Cell `json:"cells"`
+}
+
+// Cell is one workload and what was measured with it.
+type Cell struct {
+	Name    string   `json:"name"`           // unique within the suite, the same in every Report
+	Line    string   `json:"line,omitempty"` // cells of the same line form one curve over Size, such as "binpacking"
+	Size    float64  `json:"size,omitempty"` // position on the suite's Axis; 0: it has none
+	Spec    Spec     `json:"spec"`
+	Digest  string   `json:"digest"`            // of the request stream: equal digests, equal work
+	Samples []Sample `json:"samples"`           // one per run, in the order of the runs
+	Failure string   `json:"failure,omitempty"` // why there are no samples, or fewer than asked for
+}
+
+// Sample is what one process measured: values by the name of a Metric. A metric that
+// does not apply is missing.
+type Sample map[string]float64
+
+// Metric describes a figure.
+type Metric struct {
+	Name   string // as in Sample
+	Unit   string // µs, 1/s, bytes, share, count
+	About  string
+	Higher bool // more is better; else less is
+	Exact  bool // a count that does not vary: any difference is a difference
+}
+
+// The figures, in the order in which they are shown.
+var Metrics = []Metric{
+	{Name: "cpuPerDecision", Unit: "µs", About: "CPU per allocation, user and system, whole process, with collections"},
+	{Name: "wallPerDecision", Unit: "µs", About: "wall time per allocation"},
+	{Name: "decisionsPerSecond", Unit: "1/s", About: "allocations per second of wall time", Higher: true},
+	{Name: "decisionP50", Unit: "µs", About: "time of one decision in the core, median"},
+	{Name: "decisionP99", Unit: "µs", About: "the same, 99th percentile"},
+	{Name: "decisionP999", Unit: "µs", About: "the same, 99.9th percentile"},
+	{Name: "askToAllocationP50", Unit: "µs", About: "from the time an ask should have been sent to its allocation, median"},
+	{Name: "askToAllocationP99", Unit: "µs", About: "the same, 99th percentile"},
+	{Name: "askToAllocationP999", Unit: "µs", About: "the same, 99.9th percentile"},
+	{Name: "releaseToNextP50", Unit: "µs", About: "from a release in a full cluster to the next allocation, median"},
+	{Name: "releaseToNextP99", Unit: "µs", About: "the same, 99th percentile"},
+	{Name: "idleCPU", Unit: "share", About: "share of one core used while the cluster is saturated and nothing happens"},
+	{Name: "heapAllocsPerDecision", Unit: "count", About: "heap allocations per allocation"},
+	{Name: "heapBytesPerDecision", Unit: "bytes", About: "heap bytes allocated per allocation"},
+	{Name: "bytesPerAsk", Unit: "bytes", About: "heap held per pending ask"},
+	{Name: "bytesPerApplication", Unit: "bytes", About: "heap held per application without asks"},
+	{Name: "bytesPerQueue", Unit: "bytes", About: "heap held per leaf queue"},
+	{Name: "bytesPerNode", Unit: "bytes", About: "heap held per node"},
+	{Name: "gcShare", Unit: "share", About: "share of the CPU spent on collections"},
+	{Name: "pauseP99", Unit: "µs", About: "pause of deciding caused by an event of the suite, such as a reload, 99th percentile"},
+	{Name: "allocations", Unit: "count", About: "allocations decided", Higher: true, Exact: true},
+	{Name: "utilisation", Unit: "share", About: "share of the scarcest resource that is allocated at the end", Higher: true, Exact: true},
+	{Name: "fairShareError", Unit: "share", About: "largest distance of a leaf from its fair share at the end", Exact: true},
+	{Name: "audited", Unit: "count", About: "decisions that were checked against the legal order", Higher: true, Exact: true},
+	{Name: "auditViolations", Unit: "count", About: "of these, decisions that were not the first in that order", Exact: true},
+}
