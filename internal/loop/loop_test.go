@@ -96,11 +96,11 @@ func (r *slowRM) Deliver(effects []scheduler.Effect) {
 	r.memory.Deliver(effects)
 }
 
-func (r *slowRM) Fits(_ objects.AllocationKey, nodes []objects.NodeID) []error {
+func (r *slowRM) Fits(objects.AllocationKey, objects.NodeID) bool {
 	if r.busy.Load() {
 		r.surprised.Store(true)
 	}
-	return make([]error, len(nodes))
+	return true
 }
 
 func TestEveryPlacementIsToldBeforeTheNextQuestion(t *testing.T) {
@@ -128,15 +128,7 @@ func TestEveryPlacementIsToldBeforeTheNextQuestion(t *testing.T) {
 // moody refuses everything until told otherwise.
 type moody struct{ willing atomic.Bool }
 
-func (m *moody) Fits(_ objects.AllocationKey, nodes []objects.NodeID) []error {
-	answers := make([]error, len(nodes))
-	for i := range answers {
-		if !m.willing.Load() {
-			answers[i] = fmt.Errorf("not today")
-		}
-	}
-	return answers
-}
+func (m *moody) Fits(objects.AllocationKey, objects.NodeID) bool { return m.willing.Load() }
 
 func TestARefusedAskIsTriedAgainAfterASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

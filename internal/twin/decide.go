@@ -101,7 +101,7 @@ func (c *counts) hasRoom(n *node, ask *objects.Ask) bool {
 
 // accepts asks the RM.
 func (t *Twin) accepts(n *node, ask *objects.Ask) bool {
-	return t.oracle == nil || t.oracle.Fits(ask.Key, []objects.NodeID{n.id})[0] == nil
+	return t.oracle == nil || t.oracle.Fits(ask.Key, n.id)
 }
 
 // headroom is the tightest bound from q to the root (sheet 3.7).

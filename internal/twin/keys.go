@@ -88,7 +88,7 @@ func (t *Twin) fairMax(c *counts, q *queue) map[string]resources.Quantity {
 // appKey is what the applications of a leaf are compared by.
 func (t *Twin) appKey(c *counts, a *app) policies.AppKey {
 	return policies.AppKey{
-		ID: string(a.id), Priority: c.priority(a), Submitted: a.submitted, Shares: t.shares(c, a),
+		ID: string(a.id), Priority: c.priority(a), Submitted: a.submitted.UnixNano(), Shares: t.shares(c, a),
 		Started: a.made > 0,
 	}
 }

@@ -20,7 +20,7 @@ func compareQueues(a, b *policies.QueueKey, by policies.PrioritySort) int {
 
 // compareApps orders the applications of a leaf (sheet 3.11).
 func compareApps(a, b *policies.AppKey, sort policies.Sort, by policies.PrioritySort) int {
-	first, second := importance(a.Priority, b.Priority), a.Submitted.Compare(b.Submitted)
+	first, second := importance(a.Priority, b.Priority), cmp.Compare(a.Submitted, b.Submitted)
 	if sort == policies.Fair {
 		second = a.Shares.Compare(b.Shares)
 	}
@@ -39,7 +39,7 @@ func compareNew(a, b *policies.AppKey, by policies.PrioritySort) int {
 		first = 0
 	}
 	started := yes(b.Started) - yes(a.Started)
-	return cmp.Or(first, started, a.Submitted.Compare(b.Submitted), cmp.Compare(a.ID, b.ID))
+	return cmp.Or(first, started, cmp.Compare(a.Submitted, b.Submitted), cmp.Compare(a.ID, b.ID))
 }
 
 // compareAsks orders the asks of an application (sheet 3.12).

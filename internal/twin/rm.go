@@ -1,7 +1,6 @@
 package twin
 
 import (
-	"fmt"
 	"hash/fnv"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -35,14 +34,8 @@ func (r RM) String() string { return [...]string{"silent", "willing", "picky"}[r
 type picky struct{}
 
 // Fits implements scheduler.Oracle.
-func (picky) Fits(ask objects.AllocationKey, nodes []objects.NodeID) []error {
-	answers := make([]error, len(nodes))
-	for i, n := range nodes {
-		if chance(string(ask)) < 10 || chance(string(ask)+" on "+string(n)) < 25 {
-			answers[i] = fmt.Errorf("not on %s", n)
-		}
-	}
-	return answers
+func (picky) Fits(ask objects.AllocationKey, node objects.NodeID) bool {
+	return chance(string(ask)) >= 10 && chance(string(ask)+" on "+string(node)) >= 25
 }
 
 // chance is a number below a hundred that follows from s.

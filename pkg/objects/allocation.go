@@ -34,14 +34,19 @@ type PreemptionPolicy struct {
 
 // Allocation is one unit of work: pending while it has no node (it is then called an
 // ask), bound once it has one. It belongs to the partition, which alone changes it.
+//
+// There may be a million of them. So the times are numbers, and it is on the lists of its
+// application and of its node without a map.
 type Allocation struct {
 	ask     *Ask
 	app     *Application
 	shape   *Shape
 	class   *Class // while it is pending
+	node    *Node  // nil: pending
 	key     policies.AskKey
-	node    *Node // nil: pending
-	boundAt time.Time
+	boundAt int64 // nanoseconds since 1970
+	inApp   int32 // index in app.work
+	onNode  int32 // index in node.work
 }
 
 // Ask is the request as it stands now.
@@ -60,7 +65,7 @@ func (x *Allocation) Shape() *Shape { return x.shape }
 func (x *Allocation) OrderKey() policies.AskKey { return x.key }
 
 // Created is its place in time among the asks of its application.
-func (x *Allocation) Created() time.Time { return x.key.Created }
+func (x *Allocation) Created() time.Time { return time.Unix(0, x.key.Created).UTC() }
 
 // Node is where it runs, nil while it is pending.
 func (x *Allocation) Node() *Node { return x.node }
@@ -69,4 +74,4 @@ func (x *Allocation) Node() *Node { return x.node }
 func (x *Allocation) Pending() bool { return x.node == nil }
 
 // BoundAt is when it got its node; meaningless while it is pending.
-func (x *Allocation) BoundAt() time.Time { return x.boundAt }
+func (x *Allocation) BoundAt() time.Time { return time.Unix(0, x.boundAt).UTC() }

@@ -1,7 +1,6 @@
 package objects
 
 import (
-	"slices"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/policies"
@@ -18,8 +17,8 @@ type Application struct {
 	state State
 	log   []StateChange
 
-	work     map[AllocationKey]*Allocation // pending and bound
-	classes  []*Class                      // of the pending asks, in no order
+	work     roster   // pending and bound
+	classes  []*Class // of the pending asks, in no order
 	byID     map[classID]*Class
 	asks     int // how many are pending
 	bound    int // how many have a node
@@ -57,7 +56,7 @@ func (a *Application) State() State { return a.state }
 func (a *Application) StateLog() []StateChange { return a.log }
 
 // Submitted is when the application, or the oldest work in it, was made.
-func (a *Application) Submitted() time.Time { return a.key.Submitted }
+func (a *Application) Submitted() time.Time { return time.Unix(0, a.key.Submitted).UTC() }
 
 // AskMaxPriority is the highest priority of its pending asks.
 func (a *Application) AskMaxPriority() policies.Current { return a.priority.Max() }
@@ -77,12 +76,7 @@ func (a *Application) Placeholders() resources.Vector { return a.placeholders }
 
 // Work is the pending and the bound, in key order. It is made on every call.
 func (a *Application) Work() []*Allocation {
-	out := make([]*Allocation, 0, len(a.work))
-	for _, x := range a.work {
-		out = append(out, x)
-	}
-	slices.SortFunc(out, byKey)
-	return out
+	return a.work.sorted()
 }
 
 // MayStart reports whether the application may be given something now. In a
@@ -143,11 +137,4 @@ func (a *Application) rekey() {
 		a.key.Shares = append(a.key.Shares, share)
 	}
 	a.key.Shares.Sort()
-}
-
-func byKey(a, b *Allocation) int {
-	if a.Key() < b.Key() {
-		return -1
-	}
-	return 1
 }

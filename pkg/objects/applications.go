@@ -23,8 +23,8 @@ func (p *Partition) AddApplication(id AppID, user security.User, leaf QueuePath,
 		return fmt.Errorf("queue %s %w", leaf, ErrDraining)
 	}
 	a := &Application{
-		id: id, user: user, tags: tags, queue: q, work: map[AllocationKey]*Allocation{}, byID: map[classID]*Class{},
-		key: policies.AppKey{ID: string(id), Submitted: now},
+		id: id, user: user, tags: tags, queue: q, byID: map[classID]*Class{},
+		key: policies.AppKey{ID: string(id), Submitted: now.UnixNano()},
 	}
 	a.turn.who, a.fresh.who = a, a
 	p.apps[id] = a
@@ -129,6 +129,6 @@ func (p *Partition) admit(ask *Ask, now time.Time) (*Allocation, error) {
 		created = now
 	}
 	p.arrivals++
-	key := policies.AskKey{Priority: ask.Priority, Created: created, Arrival: p.arrivals}
+	key := policies.AskKey{Priority: ask.Priority, Created: created.UnixNano(), Arrival: p.arrivals}
 	return &Allocation{ask: ask, app: a, key: key}, nil
 }

@@ -47,7 +47,7 @@ func (c *recount) list() error {
 	shaped, bound := map[*Shape]int{}, 0
 	for key, x := range c.p.work {
 		a := c.p.apps[x.ask.App]
-		if a == nil || a != x.app || a.work[key] != x || x.Key() != key {
+		if a == nil || a != x.app || !a.work.has(x, placeInApp) || x.Key() != key {
 			return fmt.Errorf("%s is not known to its application %s", key, x.ask.App)
 		}
 		shaped[x.shape]++
@@ -55,7 +55,7 @@ func (c *recount) list() error {
 		if !x.Pending() {
 			bound++
 			c.bound[a.id]++
-			if c.p.nodes[x.node.id] != x.node || x.node.work[key] != x {
+			if c.p.nodes[x.node.id] != x.node || !x.node.work.has(x, placeOnNode) {
 				return fmt.Errorf("allocation %s is not known to its node %s", key, x.node.id)
 			}
 			c.node[x.node.id] = c.node[x.node.id].Add(x.ask.Amounts)

@@ -132,17 +132,15 @@ func (p *Partition) withdraw(x *Allocation) {
 func (p *Partition) enter(x *Allocation) {
 	x.shape = p.takeShape(x.ask)
 	p.work[x.Key()] = x
-	x.app.work[x.Key()] = x
-	if x.key.Created.Before(x.app.key.Submitted) {
-		x.app.key.Submitted = x.key.Created
-	}
+	x.app.work.add(x, placeInApp)
+	x.app.key.Submitted = min(x.app.key.Submitted, x.key.Created)
 	x.app.addPending(x)
 }
 
 // leave forgets x. Requires: it is in no book.
 func (p *Partition) leave(x *Allocation) {
 	delete(p.work, x.Key())
-	delete(x.app.work, x.Key())
+	x.app.work.remove(x, placeInApp)
 	p.giveBackShape(x.shape, x.ask)
 }
 
@@ -151,8 +149,8 @@ func (p *Partition) toNode(x *Allocation, n *Node, now time.Time) {
 	a := x.app
 	a.removePending(x)
 	p.postPending(a, x.shape.vector, -1)
-	x.node, x.boundAt = n, now
-	n.work[x.Key()] = x
+	x.node, x.boundAt = n, now.UnixNano()
+	n.work.add(x, placeOnNode)
 	a.bound++
 	p.bound++
 	p.post(x, n, 1)
@@ -167,7 +165,7 @@ func (p *Partition) toNode(x *Allocation, n *Node, now time.Time) {
 // fromNode takes a bound x out of the allocated books.
 func (p *Partition) fromNode(x *Allocation) {
 	p.post(x, x.node, -1)
-	delete(x.node.work, x.Key())
+	x.node.work.remove(x, placeOnNode)
 	x.app.bound--
 	p.bound--
 }

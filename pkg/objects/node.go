@@ -19,7 +19,7 @@ type Node struct {
 	occupied  resources.Vector // held by foreign allocations
 	available resources.Vector // total - allocated - occupied; negative after a shrink
 
-	work    map[AllocationKey]*Allocation
+	work    roster
 	foreign map[AllocationKey]*Foreign
 	key     policies.NodeKey // as it stands in the node order
 	turn    entry[*Node]     // in Partition.byScore, if it is schedulable; what it can is what fits
@@ -54,12 +54,7 @@ func (n *Node) Takes(s *Shape) bool { return n.schedulable && n.available.Covers
 
 // Work are the allocations on the node in key order. It is made on every call.
 func (n *Node) Work() []*Allocation {
-	out := make([]*Allocation, 0, len(n.work))
-	for _, x := range n.work {
-		out = append(out, x)
-	}
-	slices.SortFunc(out, byKey)
-	return out
+	return n.work.sorted()
 }
 
 // Foreign are the foreign allocations on the node in key order. It is made on every call.

@@ -12,7 +12,7 @@ func (p *Partition) AddNode(id NodeID, total resources.Amounts, attributes map[s
 	if _, ok := p.nodes[id]; ok {
 		return fmt.Errorf("node %s %w", id, ErrExists)
 	}
-	n := &Node{id: id, attributes: attributes, work: map[AllocationKey]*Allocation{}, foreign: map[AllocationKey]*Foreign{}}
+	n := &Node{id: id, attributes: attributes, foreign: map[AllocationKey]*Foreign{}}
 	n.key.ID, n.turn.who = string(id), n
 	if err := p.resizeNode(n, total); err != nil {
 		return err

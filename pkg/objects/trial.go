@@ -53,7 +53,9 @@ func (t *Trial) End() {
 func (p *Partition) restore(x *Allocation) {
 	a := x.app
 	x.shape = p.takeShape(x.ask)
-	p.work[x.Key()], a.work[x.Key()], x.node.work[x.Key()] = x, x, x
+	p.work[x.Key()] = x
+	a.work.add(x, placeInApp)
+	x.node.work.add(x, placeOnNode)
 	a.bound++
 	p.bound++
 	p.post(x, x.node, 1)

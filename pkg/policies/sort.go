@@ -75,7 +75,7 @@ func CompareQueues(a, b *QueueKey, by PrioritySort) int {
 type AppKey struct {
 	ID        string
 	Priority  Current
-	Submitted time.Time        // of its oldest ask, if that is older than itself (behaviour.md 3.11)
+	Submitted int64            // of its oldest ask, if that is older than itself; nanoseconds since 1970 (behaviour.md 3.11)
 	Shares    resources.Shares // per resource, largest first; used by Fair only
 	Started   bool             // it has had its first allocation; used by StateAware only
 }
@@ -92,7 +92,7 @@ func (s Sort) CompareApps(a, b *AppKey, by PrioritySort) int {
 	if s == Fair {
 		turn = a.Shares.Compare(b.Shares)
 	} else {
-		turn = a.Submitted.Compare(b.Submitted)
+		turn = cmp.Compare(a.Submitted, b.Submitted)
 	}
 	if turn != 0 {
 		return turn
@@ -116,7 +116,7 @@ func CompareNew(a, b *AppKey, by PrioritySort) int {
 		}
 		return 1
 	}
-	return cmp.Or(a.Submitted.Compare(b.Submitted), cmp.Compare(a.ID, b.ID))
+	return cmp.Or(cmp.Compare(a.Submitted, b.Submitted), cmp.Compare(a.ID, b.ID))
 }
 
 // An application of a StateAware leaf has ramped up when RampAllocations were made
@@ -129,8 +129,8 @@ const (
 // AskKey is all a policy may know about an ask.
 type AskKey struct {
 	Priority int32
-	Created  time.Time // creationTime tag, or arrival
-	Arrival  uint64    // counts up with every ask of the partition; unique
+	Created  int64  // creationTime tag, or arrival; nanoseconds since 1970
+	Arrival  uint64 // counts up with every ask of the partition; unique
 }
 
 // CompareAsks orders the asks of one application: by priority, then the oldest, then
@@ -139,7 +139,7 @@ func CompareAsks(a, b *AskKey) int {
 	if c := cmp.Compare(b.Priority, a.Priority); c != 0 {
 		return c
 	}
-	if c := a.Created.Compare(b.Created); c != 0 {
+	if c := cmp.Compare(a.Created, b.Created); c != 0 {
 		return c
 	}
 	return cmp.Compare(a.Arrival, b.Arrival)

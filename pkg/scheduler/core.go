@@ -35,10 +35,10 @@ func NewSized(conf configs.Partition, oracle Oracle, shapes int) *Core {
 }
 
 // Step applies one command and returns what follows from it. It never fails: a
-// command that cannot be applied has an effect that says so. Requires: now is not
-// before that of the last call.
+// command that cannot be applied has an effect that says so. The list is good until the
+// next call of Step or Schedule. Requires: now is not before that of the last call.
 func (c *Core) Step(now time.Time, cmd Command) []Effect {
-	c.out = nil
+	c.forgetOut()
 	c.serveDeadlines(now)
 	c.apply(now, cmd)
 	return c.out
@@ -65,6 +65,13 @@ func (c *Core) serveDeadlines(now time.Time) {
 		c.retryAt = time.Time{}
 		c.part.Reconsider()
 	}
+}
+
+// forgetOut empties the list of effects, which is used again: a decision makes no garbage
+// but what it tells.
+func (c *Core) forgetOut() {
+	clear(c.out)
+	c.out = c.out[:0]
 }
 
 func (c *Core) emit(e Effect) { c.out = append(c.out, e) }

@@ -5,7 +5,7 @@ import "time"
 // Schedule decides up to budget things and returns them. more is true when the budget,
 // not the work, ran out. Requires: now is not before that of the last call.
 func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool) {
-	c.out = nil
+	c.forgetOut()
 	c.serveDeadlines(now)
 	c.part.Settle()
 	for range budget {

@@ -45,9 +45,6 @@ func (c *Core) choose(now time.Time, a *objects.Application) (*objects.Allocatio
 		return nil, nil
 	}
 	x := first.Asks()[0]
-	if c.oracle == nil {
-		return x, c.part.NodeFor(first.Shape())
-	}
 	if n := c.willingNode(x); n != nil {
 		return x, n
 	}
