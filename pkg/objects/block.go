@@ -9,31 +9,40 @@ const (
 	blockFill = 24
 )
 
-// block is a part of an index: members, or further blocks.
+// block is a part of an index: members, or further blocks. The masks of what is directly
+// below stand in one row after the other, so that looking for one, and uniting them,
+// reads memory in a line.
 type block[T any] struct {
 	above *block[T]   // nil: the root
 	below []*block[T] // in order; or
 	list  []*entry[T] // in order: one of the two is empty
-	can   Mask        // the union of the masks below
+	rows  []uint64    // the masks of below or list, width words each
+	width int         // at least 1
+	can   Mask        // their union
 }
 
 func newLeaf[T any](list []*entry[T]) *block[T] {
-	b := &block[T]{list: append(make([]*entry[T], 0, blockSize+1), list...)}
-	for _, m := range b.list {
+	b := &block[T]{width: 1, list: append(make([]*entry[T], 0, max(4, len(list))), list...)}
+	for i, m := range b.list {
 		m.at = b
+		b.putRow(i, m.can)
 	}
 	return b
 }
 
 func newAbove[T any](below []*block[T]) *block[T] {
-	b := &block[T]{below: append(make([]*block[T], 0, blockSize+1), below...)}
-	for _, c := range b.below {
+	b := &block[T]{width: 1, below: append(make([]*block[T], 0, blockSize+1), below...)}
+	for i, c := range b.below {
 		c.above = b
+		b.putRow(i, c.can)
 	}
 	return b
 }
 
 func (b *block[T]) leaf() bool { return len(b.below) == 0 }
+
+// size is how many members or blocks are directly below b.
+func (b *block[T]) size() int { return len(b.list) + len(b.below) }
 
 // last is the last member below b. Requires: there is one.
 func (b *block[T]) last() T {
@@ -43,56 +52,76 @@ func (b *block[T]) last() T {
 	return b.list[len(b.list)-1].who
 }
 
+// atEdge reports whether nothing is before b in its index, or with after nothing behind it.
+func (b *block[T]) atEdge(after bool) bool {
+	for ; b.above != nil; b = b.above {
+		i := 0
+		if after {
+			i = len(b.above.below) - 1
+		}
+		if b.above.below[i] != b {
+			return false
+		}
+	}
+	return true
+}
+
 // halve moves the latter half of b into a block of its own, which is not yet below
 // anything. The union above both stays what it is.
 func (b *block[T]) halve() *block[T] {
 	var right *block[T]
-	if half := len(b.list) / 2; b.leaf() {
+	half := b.size() / 2
+	if b.leaf() {
 		right = newLeaf(b.list[half:])
 		clear(b.list[half:])
 		b.list = b.list[:half]
 	} else {
-		half = len(b.below) / 2
 		right = newAbove(b.below[half:])
 		clear(b.below[half:])
 		b.below = b.below[:half]
 	}
+	b.rows = b.rows[:half*b.width]
 	right.above = b.above
 	right.refresh()
 	b.refresh()
 	return right
 }
 
-// refresh brings the union of one block up to date.
-func (b *block[T]) refresh() {
-	b.can = b.can[:0]
-	for _, m := range b.list {
-		b.can.join(m.can)
+// refresh brings the union of one block up to date. It reports whether it changed.
+func (b *block[T]) refresh() (changed bool) {
+	for len(b.can) < b.width {
+		b.can = append(b.can, 0)
 	}
-	for _, c := range b.below {
-		b.can.join(c.can)
+	for k := range b.can {
+		var all uint64
+		for at := k; at < len(b.rows); at += b.width {
+			all |= b.rows[at]
+		}
+		changed = changed || all != b.can[k]
+		b.can[k] = all
 	}
+	return changed
 }
 
 // unite brings the unions from b upwards up to date, as far as they change.
 func (b *block[T]) unite() {
-	for ; b != nil; b = b.above {
-		var room [16]uint64
-		before := append(Mask(room[:0]), b.can...)
-		b.refresh()
-		if b.can.same(before) {
-			return
-		}
+	for b.refresh() && b.above != nil {
+		b.above.setRow(position(b.above.below, b), b.can)
+		b = b.above
 	}
 }
 
-// reunite brings all unions from b downwards up to date.
+// reunite brings all masks from b downwards up to date with those of the members.
 func (b *block[T]) reunite() {
 	if b == nil {
 		return
 	}
-	for _, c := range b.below {
+	for i, m := range b.list {
+		b.setRow(i, m.can)
+	}
+	for i, c := range b.below {
 		c.reunite()
+		b.setRow(i, c.can)
 	}
 	b.refresh()
 }
@@ -118,13 +147,14 @@ func (b *block[T]) having(slot int, yield func(*entry[T]) bool) bool {
 	if b == nil || !b.can.has(slot) {
 		return true
 	}
-	for _, c := range b.below {
-		if !c.having(slot, yield) {
-			return false
-		}
-	}
-	for _, m := range b.list {
-		if m.can.has(slot) && !yield(m) {
+	for at, i := slot>>6, 0; i < b.size(); at, i = at+b.width, i+1 {
+		switch {
+		case b.rows[at]>>(slot&63)&1 == 0:
+		case b.leaf():
+			if !yield(b.list[i]) {
+				return false
+			}
+		case !b.below[i].having(slot, yield):
 			return false
 		}
 	}
@@ -132,19 +162,19 @@ func (b *block[T]) having(slot int, yield func(*entry[T]) bool) bool {
 }
 
 // check reports whether the members of x are in order, where they say they are, and
-// offer what their blocks say.
+// whether its blocks say what is below them.
 func (x *index[T]) check(what string) error {
+	var before *entry[T]
 	n := 0
-	var last *entry[T]
 	for m := range x.members {
-		if last != nil && x.compare(last.who, m.who) >= 0 {
-			return fmt.Errorf("the %s are out of order", what)
+		if before != nil && x.compare(before.who, m.who) >= 0 {
+			return fmt.Errorf("%s: number %d is out of order", what, n)
 		}
-		last = m
+		before = m
 		n++
 	}
 	if n != x.n || !x.root.sound(nil) {
-		return fmt.Errorf("the index of the %s is broken", what)
+		return fmt.Errorf("%s: the index disagrees with its members", what)
 	}
 	return nil
 }
@@ -154,15 +184,15 @@ func (b *block[T]) sound(above *block[T]) bool {
 		return true
 	}
 	var can Mask
-	for _, m := range b.list {
-		if can.join(m.can); m.at != b {
+	for i, m := range b.list {
+		if can.join(m.can); m.at != b || !b.row(i).same(m.can) {
 			return false
 		}
 	}
-	for _, c := range b.below {
-		if can.join(c.can); !c.sound(b) {
+	for i, c := range b.below {
+		if can.join(c.can); !c.sound(b) || !b.row(i).same(c.can) {
 			return false
 		}
 	}
-	return b.above == above && can.same(b.can) && (above == nil || len(b.list)+len(b.below) > 0)
+	return b.above == above && can.same(b.can) && len(b.rows) == b.size()*b.width && (above == nil || b.size() > 0)
 }

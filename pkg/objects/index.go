@@ -1,9 +1,6 @@
 package objects
 
-import (
-	"slices"
-	"sort"
-)
+import "slices"
 
 // index keeps members in order and answers "who is the first that can place one of these
 // shapes?" without looking at those that cannot. It is a B+ tree; each block carries the
@@ -36,18 +33,9 @@ func (x *index[T]) first(f Mask) (found T, ok bool) {
 		return found, false
 	}
 	for !b.leaf() {
-		i := 0
-		for !b.below[i].can.meets(f) {
-			i++ // the union says that there is one
-		}
-		b = b.below[i]
+		b = b.below[b.firstRow(f)] // the union says that there is one
 	}
-	for _, m := range b.list {
-		if m.can.meets(f) {
-			return m.who, true
-		}
-	}
-	panic("objects: a block promises what no member has")
+	return b.list[b.firstRow(f)].who, true
 }
 
 // lowest is the first member, whatever it can place; the zero value if there is none.
@@ -92,39 +80,79 @@ func (x *index[T]) stand(m *entry[T], member bool) {
 	}
 }
 
-// moved puts m in its place. As long as its neighbours in its block are still on either
-// side of it, nothing moves.
+// moved puts m in its place. As long as that is in the same block, nobody else is touched.
 func (x *index[T]) moved(m *entry[T]) {
-	list := m.at.list
-	i := position(list, m)
-	if i > 0 && i < len(list)-1 &&
-		x.compare(list[i-1].who, m.who) < 0 && x.compare(m.who, list[i+1].who) < 0 {
-		m.at.unite()
+	b := m.at
+	i := position(b.list, m)
+	j, stays := x.placeIn(b, i)
+	if !stays {
+		x.takeOut(m)
+		x.putIn(m)
 		return
 	}
-	x.takeOut(m)
-	x.putIn(m)
+	changed := b.setRow(i, m.can)
+	if i != j {
+		slide(b.list, i, j)
+		b.slideRow(i, j)
+	}
+	if changed {
+		b.unite()
+	}
+}
+
+// placeIn is where member i of b belongs among the others of b. stays is false when it
+// may belong into another block.
+func (x *index[T]) placeIn(b *block[T], i int) (j int, stays bool) {
+	m, n := b.list[i].who, len(b.list)
+	switch {
+	case i > 0 && x.compare(m, b.list[i-1].who) < 0:
+		j = x.search(b.list[:i-1], m)
+	case i < n-1 && x.compare(b.list[i+1].who, m) < 0:
+		j = i + 1 + x.search(b.list[i+2:], m)
+	default:
+		j = i
+	}
+	return j, (j > 0 || b.atEdge(false)) && (j < n-1 || b.atEdge(true))
+}
+
+// search is how many of list are before who.
+func (x *index[T]) search(list []*entry[T], who T) int {
+	low, high := 0, len(list)
+	for low < high {
+		if mid := (low + high) / 2; x.compare(list[mid].who, who) < 0 {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	return low
 }
 
 func (x *index[T]) putIn(m *entry[T]) {
 	if x.root == nil {
-		x.root = &block[T]{}
+		x.root = newLeaf[T](nil)
 	}
 	b := x.root
 	for !b.leaf() {
-		i := sort.Search(len(b.below)-1, func(i int) bool { return x.compare(m.who, b.below[i].last()) < 0 })
-		b = b.below[i]
+		low, high := 0, len(b.below)-1
+		for low < high {
+			if mid := (low + high) / 2; x.compare(b.below[mid].last(), m.who) < 0 {
+				low = mid + 1
+			} else {
+				high = mid
+			}
+		}
+		b = b.below[low]
 	}
-	at, found := slices.BinarySearchFunc(b.list, m, func(a, b *entry[T]) int { return x.compare(a.who, b.who) })
-	if found {
+	at := x.search(b.list, m.who)
+	if at < len(b.list) && x.compare(m.who, b.list[at].who) == 0 {
 		panic("objects: two members of an index are the same")
 	}
 	b.list = slices.Insert(b.list, at, m)
+	b.putRow(at, m.can)
 	m.at = b
 	x.n++
-	for up := b; up != nil; up = up.above {
-		up.can.join(m.can)
-	}
+	b.unite()
 	x.split(b)
 }
 
@@ -134,9 +162,11 @@ func (x *index[T]) takeOut(m *entry[T]) {
 	x.n--
 	i := position(b.list, m)
 	b.list = slices.Delete(b.list, i, i+1)
-	for len(b.list)+len(b.below) == 0 && b.above != nil { // no empty blocks, but for the last
+	b.cutRow(i)
+	for b.size() == 0 && b.above != nil { // no empty blocks, but for the last
 		i := position(b.above.below, b)
 		b.above.below = slices.Delete(b.above.below, i, i+1)
+		b.above.cutRow(i)
 		b = b.above
 	}
 	b.unite()
@@ -148,15 +178,16 @@ func (x *index[T]) takeOut(m *entry[T]) {
 
 // split divides b if it is too large, and then the blocks above it.
 func (x *index[T]) split(b *block[T]) {
-	for ; b != nil && max(len(b.list), len(b.below)) > blockSize; b = b.above {
+	for ; b != nil && b.size() > blockSize; b = b.above {
 		if b.above == nil {
-			x.root = &block[T]{below: []*block[T]{b}}
-			x.root.can.copyFrom(b.can)
-			b.above = x.root
+			x.root = newAbove([]*block[T]{b})
+			x.root.refresh()
 		}
 		right := b.halve()
 		i := position(b.above.below, b)
+		b.above.setRow(i, b.can)
 		b.above.below = slices.Insert(b.above.below, i+1, right)
+		b.above.putRow(i+1, right.can)
 	}
 }
 
@@ -195,4 +226,15 @@ func position[E comparable](list []E, x E) int {
 		return i
 	}
 	panic("objects: a member is not where it should be")
+}
+
+// slide takes what is at i out of list and puts it where it is at j then.
+func slide[E any](list []E, i, j int) {
+	moving := list[i]
+	if i < j {
+		copy(list[i:j], list[i+1:j+1])
+	} else {
+		copy(list[j+1:i+1], list[j:i])
+	}
+	list[j] = moving
 }
