@@ -90,6 +90,10 @@ func (c *recount) list() error {
 func (c *recount) nodes() error {
 	var capacity resources.Amounts
 	schedulable, foreign := 0, 0
+	joining := map[*Node]bool{}
+	for _, n := range c.p.joining {
+		joining[n] = n.schedulable && !n.turn.in()
+	}
 	for id, n := range c.p.nodes {
 		capacity = capacity.Add(c.p.Amounts(n.total))
 		var occupied resources.Amounts
@@ -107,10 +111,10 @@ func (c *recount) nodes() error {
 		if got := c.p.Amounts(n.available); !got.Equal(want) {
 			return fmt.Errorf("node %s says %v is available, its books say %v", id, got, want)
 		}
-		if n.schedulable {
+		if n.schedulable && !joining[n] {
 			schedulable++
 		}
-		if n.key.Score != c.p.scale.score(n) || n.turn.in() != n.schedulable {
+		if n.key.Score != c.p.scale.score(n) || n.turn.in() != (n.schedulable && !joining[n]) {
 			return fmt.Errorf("node %s has an old place", id)
 		}
 		for _, s := range c.p.shapes {

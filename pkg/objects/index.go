@@ -200,9 +200,10 @@ func (x *index[T]) rebuild() {
 	x.fill(all)
 }
 
-// fill makes members of all, in any order, and of nobody else.
+// fill makes members of all, in any order and perhaps named twice, and of nobody else.
 func (x *index[T]) fill(all []*entry[T]) {
 	slices.SortFunc(all, func(a, b *entry[T]) int { return x.compare(a.who, b.who) })
+	all = slices.Compact(all)
 	x.root, x.n = nil, len(all)
 	var level []*block[T]
 	for part := range slices.Chunk(all, blockFill) {

@@ -2,6 +2,7 @@ package objects
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -91,10 +92,12 @@ func (p *Partition) setSchedulable(n *Node, schedulable bool) {
 		return
 	}
 	n.schedulable = schedulable
-	p.byScore.stand(&n.turn, schedulable)
-	if schedulable {
-		p.Reconsider()
+	if !schedulable {
+		p.byScore.stand(&n.turn, false)
+		return
 	}
+	p.joining = append(p.joining, n)
+	p.Reconsider()
 }
 
 // repost changes a book of n and puts n back in its place.
@@ -108,7 +111,30 @@ func (p *Partition) repost(n *Node, change func()) {
 		p.slots.within(n.turn.can, resources.Kind(k), n.available.At(resources.Kind(k)))
 	}
 	p.slots.onNode(n.turn.can, n.id)
-	p.byScore.stand(&n.turn, n.schedulable)
+	if n.turn.in() {
+		p.byScore.stand(&n.turn, true)
+	}
+}
+
+// join puts the nodes that came into use since the last time into the node order. Many
+// are sorted together: one by one they would cost more than the decisions they are for.
+func (p *Partition) join() {
+	joining := slices.DeleteFunc(p.joining, func(n *Node) bool { return !n.schedulable || n.turn.in() })
+	p.joining = nil
+	if len(joining) < 64 {
+		for _, n := range joining {
+			p.byScore.stand(&n.turn, true)
+		}
+		return
+	}
+	all := make([]*entry[*Node], 0, p.byScore.n+len(joining))
+	for m := range p.byScore.members {
+		all = append(all, m)
+	}
+	for _, n := range joining {
+		all = append(all, &n.turn)
+	}
+	p.byScore.fill(all)
 }
 
 // AddForeign records, or records anew, node usage that is not ours.

@@ -40,6 +40,7 @@ type Partition struct {
 
 	capacity resources.Vector // the sum of all nodes, schedulable or not (behaviour.md 3.4)
 	byScore  index[*Node]     // schedulable nodes, the one to try first in front
+	joining  []*Node          // came into use since Settle; some may have gone again
 	slots    slots
 	scale    scale
 	arrivals uint64 // asks that ever came in

@@ -13,6 +13,7 @@ import (
 // before a decision and before anybody reads a Share; when nothing changed it does
 // nothing. However many nodes came and went since, it is done once.
 func (p *Partition) Settle() {
+	p.join()
 	if p.unsound {
 		p.unsound = false
 		p.measure(p.root, p.clusterShares())
@@ -65,7 +66,7 @@ func overlay(d resources.Denominators, b resources.Bound) {
 // restand builds every index and every priority anew, from the applications up. It is
 // for changes that can move anything, such as a new configuration.
 func (p *Partition) restand() {
-	p.ramping, p.resting, p.unsound = nil, nil, false
+	p.ramping, p.resting, p.joining, p.unsound = nil, nil, nil, false
 	p.scale = newScale(p.names, p.conf.Nodes)
 	p.measure(p.root, p.clusterShares())
 	p.restandBelow(p.root)

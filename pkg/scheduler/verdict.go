@@ -55,6 +55,7 @@ func (c *Core) Why(key objects.AllocationKey) Verdict {
 	if !ok || !x.Pending() {
 		return Verdict{}
 	}
+	c.part.Settle()
 	a, s := x.Application(), x.Shape()
 	if !a.MayStart() {
 		return Verdict{WaitsToStart, string(a.Queue().Newcomer().ID())}
