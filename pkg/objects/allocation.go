@@ -61,9 +61,6 @@ func (x *Allocation) Application() *Application { return x.app }
 // Shape is what decides where it fits.
 func (x *Allocation) Shape() *Shape { return x.shape }
 
-// OrderKey is its place among the asks of its application.
-func (x *Allocation) OrderKey() policies.AskKey { return x.key }
-
 // Created is its place in time among the asks of its application.
 func (x *Allocation) Created() time.Time { return time.Unix(0, x.key.Created).UTC() }
 

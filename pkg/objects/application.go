@@ -17,11 +17,10 @@ type Application struct {
 	state State
 	log   []StateChange
 
-	work     roster   // pending and bound
-	classes  []*Class // of the pending asks, in no order
-	byID     map[classID]*Class
-	asks     int // how many are pending
-	bound    int // how many have a node
+	work     roster  // pending and bound
+	classes  classes // of the pending asks
+	asks     int     // how many are pending
+	bound    int     // how many have a node
 	priority policies.Tally
 
 	pending      resources.Vector // asked for
@@ -61,9 +60,12 @@ func (a *Application) Submitted() time.Time { return time.Unix(0, a.key.Submitte
 // AskMaxPriority is the highest priority of its pending asks.
 func (a *Application) AskMaxPriority() policies.Current { return a.priority.Max() }
 
-// Classes are the pending asks by priority and shape, in no particular order.
-// Read-only, and good until the partition changes.
-func (a *Application) Classes() []*Class { return a.classes }
+// Next is the class whose turn it is among those whose shape is in f. Requires: one of
+// those with something to try is.
+func (a *Application) Next(f Mask) *Class {
+	c, _ := a.classes.turns.first(f)
+	return c
+}
 
 // Pending is what the application asks for. Read-only.
 func (a *Application) Pending() resources.Vector { return a.pending }
@@ -88,14 +90,14 @@ func (a *Application) MayStart() bool {
 
 func (a *Application) addPending(x *Allocation) {
 	id := classID{x.ask.Priority, x.shape}
-	c := a.byID[id]
+	c := a.classes.of(id)
 	if c == nil {
-		c = &Class{id: id, place: len(a.classes), app: a}
-		a.byID[id] = c
-		a.classes = append(a.classes, c)
+		c = newClass(id, a)
+		a.classes.add(c)
 	}
 	c.insert(x)
 	x.class = c
+	a.classes.stand(c)
 	a.asks++
 	a.priority.Add(policies.Pending(x.ask.Priority))
 	a.pending.Add(x.shape.vector)
@@ -105,12 +107,8 @@ func (a *Application) removePending(x *Allocation) {
 	c := x.class
 	c.remove(x)
 	x.class = nil
-	if c.empty() {
-		last := a.classes[len(a.classes)-1]
-		last.place = c.place
-		a.classes[c.place] = last
-		a.classes = a.classes[:len(a.classes)-1]
-		delete(a.byID, c.id)
+	if a.classes.stand(c); c.empty() {
+		a.classes.remove(c)
 	}
 	a.asks--
 	a.priority.Remove(policies.Pending(x.ask.Priority))

@@ -23,7 +23,7 @@ func (p *Partition) AddApplication(id AppID, user security.User, leaf QueuePath,
 		return fmt.Errorf("queue %s %w", leaf, ErrDraining)
 	}
 	a := &Application{
-		id: id, user: user, tags: tags, queue: q, byID: map[classID]*Class{},
+		id: id, user: user, tags: tags, queue: q, classes: newClasses(),
 		key: policies.AppKey{ID: string(id), Submitted: now.UnixNano()},
 	}
 	a.turn.who, a.fresh.who = a, a

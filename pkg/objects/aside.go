@@ -35,6 +35,7 @@ func (p *Partition) Reconsider() { p.stirred = true }
 
 func (p *Partition) rest(c *Class) {
 	p.resting = append(p.resting, c)
+	c.app.classes.stand(c)
 	c.app.stand()
 }
 
@@ -60,4 +61,5 @@ func (c *Class) wake() {
 	for _, x := range aside {
 		c.insert(x)
 	}
+	c.app.classes.stand(c)
 }

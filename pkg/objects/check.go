@@ -146,14 +146,15 @@ func (c *recount) application(a *Application) error {
 		if p := policies.Pending(x.ask.Priority); p.Compare(top) > 0 {
 			top = p
 		}
-		class := a.byID[classID{x.ask.Priority, x.shape}]
+		class := a.classes.of(classID{x.ask.Priority, x.shape})
 		if class == nil || x.class != class || slices.Contains(class.Asks(), x) == slices.Contains(class.aside, x) {
 			return fmt.Errorf("ask %s is not in its class", x.Key())
 		}
 	}
 	var offer Mask
-	for i, class := range a.classes {
-		if class.place != i || class.empty() || a.byID[class.id] != class || class.app != a {
+	for i, class := range a.classes.list {
+		if class.place != i || class.empty() || a.classes.of(class.id) != class || class.app != a ||
+			class.turn.in() != class.hopeful() || class.hopeful() && class.key != class.Asks()[0].key {
 			return fmt.Errorf("application %s has a class out of place", a.id)
 		}
 		classed += len(class.Asks()) + len(class.aside)
@@ -163,6 +164,9 @@ func (c *recount) application(a *Application) error {
 		if !slices.IsSortedFunc(class.Asks(), func(x, y *Allocation) int { return policies.CompareAsks(&x.key, &y.key) }) {
 			return fmt.Errorf("application %s has asks out of order", a.id)
 		}
+	}
+	if err := a.classes.turns.check("classes of " + string(a.id)); err != nil {
+		return err
 	}
 	switch {
 	case classed != len(c.asks[a.id]) || a.asks != classed || a.bound != c.bound[a.id]:

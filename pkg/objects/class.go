@@ -10,10 +10,12 @@ import (
 // same shape, oldest first. If the first of them cannot be placed, none can.
 type Class struct {
 	id    classID
+	app   *Application
 	asks  []*Allocation // asks[head:] are pending, in the order of policies.CompareAsks
 	head  int
-	place int // index in the application's list of classes
-	app   *Application
+	place int             // in the application's list of classes
+	key   policies.AskKey // of the first ask to try
+	turn  entry[*Class]   // among the application's classes, if there is an ask to try
 
 	// What cannot be helped by masks is set aside until there is news: asks that the RM
 	// refused on every node, and the whole class if it has no slot and found no place.
@@ -26,6 +28,12 @@ type classID struct {
 	shape    *Shape
 }
 
+func newClass(id classID, a *Application) *Class {
+	c := &Class{id: id, app: a}
+	c.turn.who, c.turn.can = c, id.shape.only
+	return c
+}
+
 // Priority is the priority of every ask of the class.
 func (c *Class) Priority() int32 { return c.id.priority }
 
@@ -35,9 +43,6 @@ func (c *Class) Shape() *Shape { return c.id.shape }
 // Asks are the pending asks that are not set aside, in the order in which they should be
 // tried. Read-only, and good until the partition changes.
 func (c *Class) Asks() []*Allocation { return c.asks[c.head:] }
-
-// Offered reports whether f has the class's shape, and there is an ask to try.
-func (c *Class) Offered(f Mask) bool { return c.hopeful() && f.has(c.id.shape.slot) }
 
 func (c *Class) insert(x *Allocation) {
 	i, found := c.find(x)

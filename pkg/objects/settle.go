@@ -97,7 +97,7 @@ func (p *Partition) restandBelow(q *Queue) {
 		a.rekey()
 		q.tally.Add(a.key.Priority)
 		p.watchRamp(a)
-		for _, c := range a.classes {
+		for _, c := range a.classes.list {
 			c.wake()
 		}
 	}

@@ -16,6 +16,7 @@ type Shape struct {
 	required NodeID           // the only node; empty: any
 	users    int              // allocations that have this shape
 	slot     int              // its number in masks; unslotted: it has none
+	only     Mask             // the set of just that slot
 }
 
 // Amounts is what an ask of this shape takes.
@@ -43,6 +44,7 @@ func (p *Partition) takeShape(ask *Ask) *Shape {
 		if p.slots.take(s) {
 			p.introduce(s)
 		}
+		s.only.put(s.slot, true)
 	}
 	s.users++
 	return s

@@ -32,13 +32,8 @@ func (a *Application) stand() {
 // standInTurn puts a into the order of its leaf, if it asks for something, with the
 // shapes that it may be given.
 func (a *Application) standInTurn() {
-	a.turn.can = a.turn.can[:0]
-	if a.MayStart() {
-		for _, c := range a.classes {
-			if c.hopeful() {
-				a.turn.can.put(c.id.shape.slot, true)
-			}
-		}
+	if a.turn.can = a.turn.can[:0]; a.MayStart() {
+		a.turn.can.copyFrom(a.classes.turns.all())
 	}
 	a.queue.apps.stand(&a.turn, a.asks > 0)
 }

@@ -79,7 +79,7 @@ func TestAnAllocationHandedBackIsTheAskItWas(t *testing.T) {
 	assert.Assert(t, ok)
 	assert.NilError(t, p.Check())
 	a := p.apps["app"]
-	assert.Equal(t, a.classes[0].Asks()[0].Key(), AllocationKey("k1"), "older asks come first again")
+	assert.Equal(t, a.classes.list[0].Asks()[0].Key(), AllocationKey("k1"), "older asks come first again")
 	assert.NilError(t, p.Place(x, p.nodes["n"], epoch))
 	assert.NilError(t, p.Check())
 }

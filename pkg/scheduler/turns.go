@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
-	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
 
 // decide finds the first ask, in the order of queues, applications and asks, that can
@@ -31,15 +30,11 @@ func (c *Core) decide(now time.Time) (*objects.Allocation, *objects.Node) {
 	}
 }
 
-// choose finds the first of a's asks that can be placed. One look at each class is
-// enough: its asks differ only in age. nil: something was set aside instead.
+// choose finds the first of a's asks that can be placed: the first one of the first class
+// that is offered, since the asks of a class differ only in age. nil: something was set
+// aside instead.
 func (c *Core) choose(now time.Time, a *objects.Application) (*objects.Allocation, *objects.Node) {
-	var first *objects.Class
-	for _, class := range a.Classes() {
-		if class.Offered(c.possible) && (first == nil || before(class, first)) {
-			first = class
-		}
-	}
+	first := a.Next(c.possible)
 	if !first.Shape().Slotted() && (c.part.Ceiling(a.Queue(), first.Shape()) != nil || c.part.NodeFor(first.Shape()) == nil) {
 		c.part.Park(first)
 		return nil, nil
@@ -53,10 +48,4 @@ func (c *Core) choose(now time.Time, a *objects.Application) (*objects.Allocatio
 		c.retryAt = now.Add(refusalRetry)
 	}
 	return nil, nil
-}
-
-// before reports whether the first ask of c comes before that of d.
-func before(c, d *objects.Class) bool {
-	kc, kd := c.Asks()[0].OrderKey(), d.Asks()[0].OrderKey()
-	return policies.CompareAsks(&kc, &kd) < 0
 }
