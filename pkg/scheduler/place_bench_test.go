@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"testing"
 	"time"
@@ -73,4 +74,61 @@ func filled(tb testing.TB, conf configs.Partition, nodes, apps, asks int) (*Core
 	}
 	c.Schedule(now, 0)
 	return c, now
+}
+
+// BenchmarkUnlikeAsks is a release in a full cluster until the next ask has its place,
+// when no two asks are alike: most of them are in no mask.
+func BenchmarkUnlikeAsks(b *testing.B) {
+	for _, asks := range []int{2000, 10_000, 50_000} {
+		b.Run(fmt.Sprintf("asks=%d", asks), func(b *testing.B) {
+			b.ReportAllocs()
+			c, now := New(tree(2, 32), nil), time.Unix(1_000_000_000, 0)
+			nodes := asks / 20
+			for i := range nodes {
+				c.Step(now, AddNode{Node: objects.NodeID(fmt.Sprintf("n%05d", i)), Total: amounts(4_000, 16<<30), Schedulable: true})
+			}
+			paths := leaves(c.Partition().Root(), nil)
+			apps := asks / 20
+			r := rand.New(rand.NewPCG(1, 1))
+			unlike := func(i int) *objects.Ask {
+				return &objects.Ask{
+					Key: objects.AllocationKey(fmt.Sprint("k", i)), App: objects.AppID(fmt.Sprint("a", i%apps)),
+					Amounts: amounts(200+r.Int64N(1800), 1<<28+r.Int64N(7<<30)), Priority: int32(i % 5),
+				}
+			}
+			for i := range apps {
+				c.Step(now, AddApplication{App: objects.AppID(fmt.Sprint("a", i)), User: security.User{Name: "ann"}, Queue: string(paths[i%len(paths)])})
+			}
+			for i := range asks {
+				c.Step(now, SubmitAsk{Ask: unlike(i)})
+			}
+			var placed []*objects.Ask
+			for more := true; more; {
+				var effects []Effect
+				effects, more = c.Schedule(now, 1000)
+				placed = allocated(placed, effects)
+			}
+			next := asks
+			b.ResetTimer()
+			for range b.N {
+				i := r.IntN(len(placed))
+				c.Step(now, Release{App: placed[i].App, Key: placed[i].Key, Type: TimedOut})
+				placed[i] = placed[len(placed)-1]
+				placed = placed[:len(placed)-1]
+				c.Step(now, SubmitAsk{Ask: unlike(next)})
+				next++
+				effects, _ := c.Schedule(now, 100)
+				placed = allocated(placed, effects)
+			}
+		})
+	}
+}
+
+func allocated(to []*objects.Ask, effects []Effect) []*objects.Ask {
+	for _, e := range effects {
+		if x, ok := e.(Allocated); ok {
+			to = append(to, x.Ask)
+		}
+	}
+	return to
 }
