@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"iter"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/policies"
@@ -66,6 +67,10 @@ func (a *Application) Next(f Mask) *Class {
 	c, _ := a.classes.turns.first(f)
 	return c
 }
+
+// Offering are the classes with something to try whose shape, or its band, is in f, in
+// turn.
+func (a *Application) Offering(f Mask) iter.Seq[*Class] { return a.classes.turns.meeting(f) }
 
 // Pending is what the application asks for. Read-only.
 func (a *Application) Pending() resources.Vector { return a.pending }

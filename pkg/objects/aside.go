@@ -1,9 +1,8 @@
 package objects
 
-// Masks say exactly who can be placed where, but for two things: what the RM refuses, and
-// shapes that found no slot. Those are tried one by one, and what failed is set aside.
-// Placing something else only takes room away, so it stays impossible until there is
-// news: room that appeared in a node or below a max.
+// Masks say who can be placed where, but not what the RM refuses. An ask that it refused on
+// every node with room is set aside. Placing something else only takes room away, so it
+// stays impossible until there is news: room that appeared in a node or below a max.
 
 // SetAside keeps x, which the RM refused on every node with room, from being tried again
 // until there is news.
@@ -11,12 +10,6 @@ func (p *Partition) SetAside(x *Allocation) {
 	c := x.class
 	c.remove(x)
 	c.aside = append(c.aside, x)
-	p.rest(c)
-}
-
-// Park does the same for a class without a slot.
-func (p *Partition) Park(c *Class) {
-	c.parked = true
 	p.rest(c)
 }
 
@@ -57,7 +50,7 @@ func (p *Partition) rouse() {
 // wake makes all of c worth another try.
 func (c *Class) wake() {
 	aside := c.aside
-	c.aside, c.parked = nil, false
+	c.aside = nil
 	for _, x := range aside {
 		c.insert(x)
 	}

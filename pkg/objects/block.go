@@ -161,6 +161,24 @@ func (b *block[T]) having(slot int, yield func(*entry[T]) bool) bool {
 	return true
 }
 
+func (b *block[T]) meeting(f Mask, yield func(T) bool) bool {
+	if b == nil || !b.can.meets(f) {
+		return true
+	}
+	for i := range b.size() {
+		switch {
+		case !b.row(i).meets(f):
+		case b.leaf():
+			if !yield(b.list[i].who) {
+				return false
+			}
+		case !b.below[i].meeting(f, yield):
+			return false
+		}
+	}
+	return true
+}
+
 // check reports whether the members of x are in order, where they say they are, and
 // whether its blocks say what is below them.
 func (x *index[T]) check(what string) error {

@@ -117,9 +117,9 @@ func (c *recount) nodes() error {
 		if n.key.Score != c.p.scale.score(n) || n.turn.in() != (n.schedulable && !joining[n]) {
 			return fmt.Errorf("node %s has an old place", id)
 		}
-		for _, s := range c.p.shapes {
-			if s.slot != unslotted && n.schedulable && n.turn.can.has(s.slot) != (n.Takes(s) && (s.required == "" || s.required == id)) {
-				return fmt.Errorf("node %s is wrong about shape %v", id, s.amounts)
+		for _, s := range c.p.slots.shapes {
+			if s != nil && n.schedulable && n.turn.can.has(s.slot) != (n.Takes(s) && (s.required == "" || s.required == id)) {
+				return fmt.Errorf("node %s is wrong about shape %v", id, s.vector)
 			}
 		}
 	}
@@ -225,9 +225,9 @@ func (c *recount) below(q *Queue) error {
 	case asking != q.children.n || running != q.apps.n || fresh != q.newcomers.n:
 		return fmt.Errorf("queue %s has strangers in its orders", q.path)
 	}
-	for _, s := range c.p.shapes {
-		if s.slot != unslotted && q.fit.has(s.slot) != c.p.hasHeadroom(q, s) {
-			return fmt.Errorf("queue %s is wrong about its headroom for shape %v", q.path, s.amounts)
+	for _, s := range c.p.slots.shapes {
+		if s != nil && q.fit.has(s.slot) != c.p.hasHeadroom(q, s) {
+			return fmt.Errorf("queue %s is wrong about its headroom for shape %v", q.path, s.vector)
 		}
 	}
 	var offer Mask

@@ -17,10 +17,7 @@ type Class struct {
 	key   policies.AskKey // of the first ask to try
 	turn  entry[*Class]   // among the application's classes, if there is an ask to try
 
-	// What cannot be helped by masks is set aside until there is news: asks that the RM
-	// refused on every node, and the whole class if it has no slot and found no place.
-	aside  []*Allocation
-	parked bool
+	aside []*Allocation // refused by the RM on every node, until there is news
 }
 
 type classID struct {
@@ -81,7 +78,7 @@ func (c *Class) remove(x *Allocation) {
 func (c *Class) empty() bool { return len(c.Asks())+len(c.aside) == 0 }
 
 // hopeful reports whether there is an ask to try.
-func (c *Class) hopeful() bool { return len(c.Asks()) > 0 && !c.parked }
+func (c *Class) hopeful() bool { return len(c.Asks()) > 0 }
 
 func (c *Class) find(x *Allocation) (int, bool) {
 	return slices.BinarySearchFunc(c.Asks(), x, func(a, b *Allocation) int {

@@ -1,6 +1,9 @@
 package objects
 
-import "slices"
+import (
+	"iter"
+	"slices"
+)
 
 // index keeps members in order and answers "who is the first that can place one of these
 // shapes?" without looking at those that cannot. It is a B+ tree; each block carries the
@@ -66,6 +69,11 @@ func (x *index[T]) members(yield func(*entry[T]) bool) { x.root.each(yield) }
 // having yields the members whose masks have slot, in order.
 func (x *index[T]) having(slot int) func(yield func(*entry[T]) bool) {
 	return func(yield func(*entry[T]) bool) { x.root.having(slot, yield) }
+}
+
+// meeting yields the members whose masks meet f, in order.
+func (x *index[T]) meeting(f Mask) iter.Seq[T] {
+	return func(yield func(T) bool) { x.root.meeting(f, yield) }
 }
 
 // stand puts m where it belongs now, as a member or not.

@@ -184,6 +184,9 @@ func (p *Partition) post(x *Allocation, n *Node, sign int) {
 		p.refit(q)
 	}
 	p.repost(n, func() { move(&n.allocated, v, sign) })
+	if sign < 0 {
+		p.gain(n)
+	}
 }
 
 // postPending is post for the pending books of the queues; the application's own is

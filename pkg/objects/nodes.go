@@ -81,6 +81,7 @@ func (p *Partition) resizeNode(n *Node, total resources.Amounts) error {
 	p.capacity = without
 	p.capacity.Add(v)
 	p.repost(n, func() { n.total = v })
+	p.gain(n)
 	p.refit(p.root)
 	p.unsound = true
 	p.Reconsider()
@@ -97,6 +98,7 @@ func (p *Partition) setSchedulable(n *Node, schedulable bool) {
 		return
 	}
 	p.joining = append(p.joining, n)
+	p.gain(n)
 	p.Reconsider()
 }
 
@@ -177,6 +179,7 @@ func (p *Partition) RemoveForeign(key AllocationKey) (f *Foreign, ok bool) {
 	delete(p.others, key)
 	delete(n.foreign, key)
 	p.repost(n, func() { n.occupied.Sub(p.names.Vector(f.Amounts)) })
+	p.gain(n)
 	p.Reconsider()
 	return f, true
 }

@@ -42,6 +42,8 @@ type Partition struct {
 	byScore  index[*Node]     // schedulable nodes, the one to try first in front
 	joining  []*Node          // came into use since Settle; some may have gone again
 	slots    slots
+	gained   []*Node // nodes that may have more room than before, the latest last
+	gainedAt uint64  // how many gained before gained[0], and one
 	scale    scale
 	arrivals uint64 // asks that ever came in
 	ramping  []ramp // oldest first allocation in front
@@ -62,7 +64,7 @@ func NewSized(conf configs.Partition, shapes int) *Partition {
 	p := &Partition{
 		conf: conf, names: resources.NewNames(), queues: map[QueuePath]*Queue{}, apps: map[AppID]*Application{},
 		work: map[AllocationKey]*Allocation{}, nodes: map[NodeID]*Node{}, others: map[AllocationKey]*Foreign{},
-		shapes: map[string]*Shape{}, slots: newSlots(shapes),
+		shapes: map[string]*Shape{}, slots: newSlots(shapes), gainedAt: 1,
 	}
 	p.byScore.compare = func(a, b *Node) int { return policies.CompareNodes(&a.key, &b.key) }
 	p.scale = newScale(p.names, conf.Nodes)
@@ -128,9 +130,13 @@ func (p *Partition) Node(id NodeID) (*Node, bool) {
 
 // NodeFor is the first node, in node order, that takes s now; nil: none does.
 func (p *Partition) NodeFor(s *Shape) *Node {
+	if p.barren(s) {
+		return nil
+	}
 	for n := range p.NodesFor(s) {
 		return n
 	}
+	s.barren = p.gainedAt + uint64(len(p.gained))
 	return nil
 }
 

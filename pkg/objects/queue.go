@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"iter"
 	"maps"
 	"slices"
 
@@ -129,6 +130,12 @@ func (q *Queue) NextApplication(f Mask) *Application {
 	a, _ := q.apps.first(f)
 	return a
 }
+
+// Offering are the children below which something of f may be placed, in turn.
+func (q *Queue) Offering(f Mask) iter.Seq[*Queue] { return q.children.meeting(f) }
+
+// ApplicationsOffering are the applications that may be given something of f, in turn.
+func (q *Queue) ApplicationsOffering(f Mask) iter.Seq[*Application] { return q.apps.meeting(f) }
 
 // Newcomer is the only application of a StateAware leaf that may be given something
 // although it has not ramped up; nil when there is none.

@@ -15,8 +15,10 @@ type Shape struct {
 	vector   resources.Vector // amounts, dense
 	required NodeID           // the only node; empty: any
 	users    int              // allocations that have this shape
-	slot     int              // its number in masks; unslotted: it has none
+	slot     int              // its number in masks
 	only     Mask             // the set of just that slot
+	band     *Shape           // whose slot that is; nil: its own
+	barren   uint64           // it fitted no node when the news were that far; 0: not known
 }
 
 // Amounts is what an ask of this shape takes.
@@ -28,8 +30,9 @@ func (s *Shape) Vector() resources.Vector { return s.vector }
 // RequiredNode is the only node an ask of this shape accepts; empty: any.
 func (s *Shape) RequiredNode() NodeID { return s.required }
 
-// Slotted reports whether masks know the shape. Others are tried one by one.
-func (s *Shape) Slotted() bool { return s.slot != unslotted }
+// Exact reports whether masks know the shape itself. Of others they know only the band, so
+// that what they say has to be verified.
+func (s *Shape) Exact() bool { return s.band == nil }
 
 // takeShape finds the shape of ask, or makes it. A shape nobody has is forgotten.
 func (p *Partition) takeShape(ask *Ask) *Shape {
@@ -41,10 +44,9 @@ func (p *Partition) takeShape(ask *Ask) *Shape {
 		if p.names.Len() != len(p.root.shares) {
 			p.unsound = true // shares have to be measured in the new resource too
 		}
-		if p.slots.take(s) {
-			p.introduce(s)
+		if fresh := p.slots.take(s); fresh != nil {
+			p.introduce(fresh)
 		}
-		s.only.put(s.slot, true)
 	}
 	s.users++
 	return s
@@ -60,6 +62,10 @@ func (p *Partition) giveBackShape(s *Shape, ask *Ask) {
 // introduce decides for every queue and every node whether it takes the new shape s.
 func (p *Partition) introduce(s *Shape) {
 	for _, q := range p.queues {
+		if len(q.max) == 0 && q.parent != nil {
+			q.fit.put(s.slot, true)
+			continue
+		}
 		q.fit.put(s.slot, p.hasHeadroom(q, s))
 	}
 	for _, n := range p.nodes {

@@ -1,7 +1,8 @@
 package objects
 
 import (
-	"cmp"
+	"encoding/binary"
+	"math/bits"
 	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -12,26 +13,21 @@ import (
 // once: per resource one search among the amounts that shapes ask for, and an
 // intersection (architecture.md 9.2).
 //
-// The table is bounded. A shape that finds no place in it has the slot unslotted, which
-// every queue and every node promises to take: its asks are looked at one by one, and
-// set aside while nothing can be done for them.
+// The table is bounded. Shapes that find it full share the slot of a band: of the sizes
+// that are about the same. What a mask says of a band holds for the smallest that could be
+// in it, so it may promise too much and never too little.
 type slots struct {
-	most     int              // how many there may be
-	shapes   []*Shape         // by slot; nil: free, or unslotted
-	free     []int            // slots that had a shape
-	required Mask             // the slots of shapes that accept only one node
-	at       map[NodeID][]int // and those that accept only this one
-	needs    []needs          // by kind; stale until settled
-	stale    bool
-}
-
-// unslotted is the slot of all shapes that have none of their own.
-const unslotted = 0
-
-// needs is what shapes ask for of one kind.
-type needs struct {
-	amounts []resources.Quantity // above zero, ascending, each once
-	upto    []Mask               // upto[i]: the shapes that need at most amounts[:i], or none of it
+	most     int               // how many shapes may have a slot of their own, and how many bands there may be
+	exact    int               // how many have one
+	crowded  bool              // the table was full, and is not yet half empty
+	bands    map[string]*Shape // in use, by what their smallest takes
+	any      *Shape            // the band of those that find no room even among the bands; it takes nothing
+	shapes   []*Shape          // shapes and bands, by slot; nil: free
+	free     []int             // slots that had a shape
+	required Mask              // the slots of shapes that accept only one node
+	at       map[NodeID][]int  // and those that accept only this one
+	needs    []needs           // by kind; behind by the kinds that are new, until settled
+	gone     int               // shapes that left since needs were built
 }
 
 // DefaultShapes is how many shapes a partition can tell apart at once, if it is not told
@@ -39,52 +35,92 @@ type needs struct {
 const DefaultShapes = 512
 
 func newSlots(most int) slots {
-	return slots{most: most, shapes: make([]*Shape, unslotted+1), at: map[NodeID][]int{}}
+	any := &Shape{}
+	any.only.put(any.slot, true)
+	return slots{most: most, any: any, shapes: []*Shape{any}, bands: map[string]*Shape{}, at: map[NodeID][]int{}}
 }
 
-// take gives s a slot. It reports false when s has to stay unslotted.
-func (t *slots) take(s *Shape) bool {
+// take gives s a slot, of its own or that of a band. It returns what is new in the table,
+// s or its band; nil: nothing.
+func (t *slots) take(s *Shape) (fresh *Shape) {
+	if !t.crowded && t.exact < t.most {
+		t.exact++
+		t.enter(s)
+		return s
+	}
+	t.crowded = true // else a stream of shapes that come and go would be decided everywhere, one by one
+	key, lowest := band(s.vector)
+	b := t.bands[key]
 	switch {
-	case len(t.free) > 0:
-		s.slot = t.free[len(t.free)-1]
-		t.free = t.free[:len(t.free)-1]
-	case len(t.shapes) > t.most:
-		return false
-	default:
+	case b == nil && len(t.bands) < t.most:
+		b = &Shape{vector: lowest}
+		t.bands[key], fresh = b, b
+		t.enter(b)
+	case b == nil:
+		b = t.any
+	}
+	b.users++
+	s.band, s.slot, s.only = b, b.slot, b.only
+	return fresh
+}
+
+// giveBack frees the slot of s, which nobody has any more. Masks keep the bit, which means
+// nothing until somebody takes the slot, and then it is decided anew everywhere.
+func (t *slots) giveBack(s *Shape) {
+	if s.band == nil {
+		t.exact--
+		t.crowded = t.crowded && t.exact > t.most/2
+		t.leave(s)
+		return
+	}
+	if s.band.users--; s.band.users == 0 && s.band != t.any {
+		key, _ := band(s.vector)
+		delete(t.bands, key)
+		t.leave(s.band)
+	}
+}
+
+func (t *slots) enter(s *Shape) {
+	if end := len(t.free) - 1; end >= 0 {
+		s.slot, t.free = t.free[end], t.free[:end]
+	} else {
 		s.slot = len(t.shapes)
 		t.shapes = append(t.shapes, nil)
 	}
-	t.shapes[s.slot] = s
+	t.shapes[s.slot], s.only = s, nil
+	s.only.put(s.slot, true)
 	if t.required.put(s.slot, s.required != ""); s.required != "" {
 		t.at[s.required] = append(t.at[s.required], s.slot)
 	}
-	t.stale = true
-	return true
+	for k := range t.needs {
+		t.needs[k].add(s.slot, s.vector.At(resources.Kind(k)))
+	}
 }
 
-// giveBack frees the slot of s. Masks keep the bit, which means nothing until somebody
-// takes the slot, and then it is decided anew everywhere.
-func (t *slots) giveBack(s *Shape) {
-	if s.slot != unslotted {
-		t.shapes[s.slot] = nil
-		t.free = append(t.free, s.slot)
-		if s.required != "" {
-			t.forgetRequired(s)
+func (t *slots) leave(s *Shape) {
+	t.shapes[s.slot] = nil
+	t.free = append(t.free, s.slot)
+	if s.required != "" {
+		t.forgetRequired(s)
+	}
+	if t.gone++; t.gone > len(t.shapes)+64 { // their amounts are still listed
+		t.gone, t.needs = 0, t.needs[:0]
+	}
+}
+
+// band names the band of v, and is the smallest there can be in it: quantities are
+// rounded down to three binary digits.
+func band(v resources.Vector) (key string, lowest resources.Vector) {
+	lowest = make(resources.Vector, len(v))
+	name := make([]byte, 0, 16)
+	for k, q := range v {
+		if q > 0 {
+			drop := max(bits.Len64(uint64(q))-3, 0)
+			lowest[k] = q >> drop << drop
 		}
-		t.stale = true
+		name = binary.AppendVarint(name, int64(lowest[k]))
 	}
-}
-
-// settle brings needs up to date. kinds is how many resources there are.
-func (t *slots) settle(kinds int) {
-	if !t.stale && len(t.needs) == kinds {
-		return
-	}
-	t.stale = false
-	t.needs = t.needs[:0]
-	for k := range kinds {
-		t.needs = append(t.needs, t.needsOf(resources.Kind(k)))
-	}
+	return string(name), lowest
 }
 
 func (t *slots) forgetRequired(s *Shape) {
@@ -93,41 +129,6 @@ func (t *slots) forgetRequired(s *Shape) {
 	if t.at[s.required] = left; len(left) == 0 {
 		delete(t.at, s.required)
 	}
-}
-
-func (t *slots) needsOf(k resources.Kind) needs {
-	var used []*Shape
-	var anyway Mask
-	anyway.put(unslotted, true)
-	for _, s := range t.shapes {
-		switch {
-		case s == nil:
-		case s.vector.At(k) == 0:
-			anyway.put(s.slot, true)
-		default:
-			used = append(used, s)
-		}
-	}
-	slices.SortFunc(used, func(a, b *Shape) int { return cmp.Compare(a.vector.At(k), b.vector.At(k)) })
-	n := needs{upto: []Mask{anyway}}
-	for _, s := range used {
-		if q := s.vector.At(k); len(n.amounts) == 0 || n.amounts[len(n.amounts)-1] != q {
-			n.amounts = append(n.amounts, q)
-			n.upto = append(n.upto, slices.Clone(n.upto[len(n.upto)-1]))
-		}
-		n.upto[len(n.upto)-1].put(s.slot, true)
-	}
-	return n
-}
-
-// within takes out of m the shapes that need more than left of kind k.
-func (t *slots) within(m Mask, k resources.Kind, left resources.Quantity) {
-	n := &t.needs[k]
-	i, found := slices.BinarySearch(n.amounts, left)
-	if found {
-		i++
-	}
-	m.narrow(n.upto[i])
 }
 
 // onNode takes out of m the shapes that accept only another node than id.

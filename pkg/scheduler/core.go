@@ -17,7 +17,8 @@ type Core struct {
 	out     []Effect  // effects of the step under way
 	retryAt time.Time // when refused asks are tried again; zero: none was refused
 
-	possible objects.Mask // scratch of decide
+	possible objects.Mask   // scratch of decide
+	levels   []objects.Mask // scratch of lookAround, by depth
 }
 
 // New returns a Core for a partition that has no nodes and no applications. A nil

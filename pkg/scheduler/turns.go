@@ -12,7 +12,8 @@ import (
 // It begins with the shapes that some node takes. At each level the first child that
 // offers one of them is the one whose turn it is; what that child has no headroom for is
 // left out further down. Because an offer is exact there is no way back up, except from
-// what masks cannot know: then something is set aside and the next look is different.
+// what masks cannot know: an ask that the RM refuses is set aside, and the next look is
+// different. Where an offer is only about right, everybody is looked at in turn.
 func (c *Core) decide(now time.Time) (*objects.Allocation, *objects.Node) {
 	for {
 		c.part.Possible(&c.possible)
@@ -24,28 +25,20 @@ func (c *Core) decide(now time.Time) (*objects.Allocation, *objects.Node) {
 			q = q.Next(c.possible)
 			q.Narrow(c.possible)
 		}
-		if x, n := c.choose(now, q.NextApplication(c.possible)); x != nil {
+		a := q.NextApplication(c.possible)
+		class := a.Next(c.possible)
+		if !class.Shape().Exact() {
+			if class = c.lookAround(); class == nil {
+				return nil, nil
+			}
+		}
+		x := class.Asks()[0]
+		if n := c.willingNode(x); n != nil {
 			return x, n
 		}
+		c.part.SetAside(x)
+		if c.retryAt.IsZero() {
+			c.retryAt = now.Add(refusalRetry)
+		}
 	}
-}
-
-// choose finds the first of a's asks that can be placed: the first one of the first class
-// that is offered, since the asks of a class differ only in age. nil: something was set
-// aside instead.
-func (c *Core) choose(now time.Time, a *objects.Application) (*objects.Allocation, *objects.Node) {
-	first := a.Next(c.possible)
-	if !first.Shape().Slotted() && (c.part.Ceiling(a.Queue(), first.Shape()) != nil || c.part.NodeFor(first.Shape()) == nil) {
-		c.part.Park(first)
-		return nil, nil
-	}
-	x := first.Asks()[0]
-	if n := c.willingNode(x); n != nil {
-		return x, n
-	}
-	c.part.SetAside(x)
-	if c.retryAt.IsZero() {
-		c.retryAt = now.Add(refusalRetry)
-	}
-	return nil, nil
 }
