@@ -2,14 +2,13 @@
 // concurrent in this program meets here: commands wait in a mailbox, time is read in
 // one place, effects go out to a Sink in order.
 //
-// Commands are taken at any time, all that wait at once; then the Core decides, up to
-// a stride of decisions at a time. Effects are delivered beside the loop, so a slow
-// Sink delays decisions, never news. What the Core is, what effects mean and who gets
-// them is not known here.
+// All commands that wait are taken at once; then the Core decides, up to a stride of
+// decisions at a time. Effects are delivered beside the loop, so a slow Sink delays
+// decisions, never news. What effects mean and who gets them is not known here.
 //
 // Tell before you ask: a resource manager that answers "does it fit?" from its own
-// cache must have heard about every earlier placement first. With TellFirst the Core
-// decides only while nothing is left to tell.
+// cache must have heard about every earlier placement first. With TellFirst the loop
+// itself delivers each decision, and does nothing else meanwhile (ADR 16).
 //
 // The rule that must hold: nobody but Run's goroutine touches the Core.
 package loop

@@ -2,15 +2,21 @@ package loop
 
 import (
 	"context"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Sink takes effects away, one batch at a time, in order. It runs beside the loop and
-// may Send and Call. While Deliver has not returned, decisions go on only until
-// Options.MaxUntold effects wait. A Loop ends only when Deliver returns.
+// Sink takes effects away, one batch at a time, in order. The batch is its own only until
+// Deliver returns. A Loop ends only when Deliver has returned.
+//
+// Usually Deliver runs beside the loop and may Send and Call; until it returns, decisions
+// go on only until Options.MaxUntold effects wait. With Options.TellFirst it runs on the
+// loop's own goroutine: nothing is taken or decided meanwhile, so it may Send, but must
+// not wait for the Loop (ADR 16).
 type Sink interface{ Deliver([]scheduler.Effect) }
 
 // Options say how a Loop drives its Core. The zero value is good for a Core without an
@@ -18,7 +24,7 @@ type Sink interface{ Deliver([]scheduler.Effect) }
 type Options struct {
 	Now       func() time.Time // the clock; nil: time.Now
 	Stride    int              // decisions before waiting commands are looked at again; 0: 256
-	TellFirst bool             // decide only while everything decided has been delivered
+	TellFirst bool             // deliver what is decided before anything else is done
 	MaxUntold int              // effects that may wait for the Sink before decisions pause; 0: 8192
 	HighWater int              // commands that may wait before Wait blocks; 0: 65536
 }
@@ -31,6 +37,7 @@ type Loop struct {
 
 	mu    sync.Mutex // guards box, waits and ebb
 	box   []envelope
+	mail  atomic.Bool   // box is not empty: for a look without the lock
 	waits int           // commands in the box
 	ebb   chan struct{} // closed when the box is emptied; nil: nobody waits
 	bell  chan struct{} // holds one ring while box may be non-empty
@@ -39,7 +46,6 @@ type Loop struct {
 	// Only Run's goroutine touches the rest.
 	last   time.Time           // the time of the last step: time never goes back
 	untold []scheduler.Effect  // waiting for the Sink
-	tells  bool                // the Sink has a batch
 	hungry bool                // a decision may be possible
 	view   *scheduler.Snapshot // of the state as it is; nil: nobody asked since it changed
 }
@@ -70,81 +76,17 @@ func orDefault(n, otherwise int) int {
 
 // Run drives the Core until ctx ends. Commands that wait then are dropped.
 func (l *Loop) Run(ctx context.Context) {
-	out, told := make(chan []scheduler.Effect), make(chan struct{}, 1)
-	delivered := make(chan struct{})
-	go func() {
-		defer close(delivered)
-		for batch := range out {
-			l.sink.Deliver(batch)
-			told <- struct{}{}
-		}
-	}()
-	defer func() {
-		close(l.ended)
-		if l.tells {
-			<-told
-		}
-		if len(l.untold) > 0 {
-			out <- l.untold
-		}
-		close(out)
-		<-delivered
-	}()
-
-	for {
-		var tell chan<- []scheduler.Effect
-		if !l.tells && len(l.untold) > 0 {
-			tell = out
-		}
-		var more chan struct{} // always ready while there is something to decide
-		if l.mayDecide() {
-			more = closed
-		}
-		due, stop := l.alarm()
-		select {
-		case <-ctx.Done():
-			stop()
-			return
-		case <-l.bell:
-			l.takeAll()
-		case <-due:
-			l.step([]scheduler.Command{scheduler.Wake{}})
-		case tell <- l.untold:
-			l.untold, l.tells = nil, true
-		case <-told:
-			l.tells = false
-		case <-more:
-		}
-		stop()
-		l.takeAll()
-		l.decide()
-	}
-}
-
-var closed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
-
-// mayDecide reports whether the Core may be asked for decisions now.
-func (l *Loop) mayDecide() bool {
-	if !l.hungry {
-		return false
-	}
 	if l.opt.TellFirst {
-		return !l.tells && len(l.untold) == 0
-	}
-	return len(l.untold) < l.opt.MaxUntold
-}
-
-// decide lets the Core decide one stride.
-func (l *Loop) decide() {
-	if !l.mayDecide() {
+		l.runInLine(ctx)
 		return
 	}
-	stride := l.opt.Stride
-	if l.opt.TellFirst {
-		stride = 1
-	}
+	l.runBeside(ctx)
+}
+
+// decide lets the Core decide so many things.
+func (l *Loop) decide(stride int) {
 	effects, more := l.core.Schedule(l.now(), stride)
-	l.untold = append(l.untold, effects...)
+	l.untold = append(l.untold, effects...) // the Core uses its slice again
 	l.hungry = more
 	if len(effects) > 0 {
 		l.view = nil
@@ -155,6 +97,7 @@ func (l *Loop) takeAll() {
 	l.mu.Lock()
 	box, ebb := l.box, l.ebb
 	l.box, l.waits, l.ebb = nil, 0, nil
+	l.mail.Store(false)
 	l.mu.Unlock()
 	if ebb != nil {
 		close(ebb)
@@ -164,21 +107,21 @@ func (l *Loop) takeAll() {
 			m.look()
 			continue
 		}
-		effects := l.step(m.cmds)
+		before := len(l.untold)
+		l.step(m.cmds)
 		if m.reply != nil {
-			m.reply <- effects
+			m.reply <- slices.Clone(l.untold[before:])
 		}
 	}
 }
 
-func (l *Loop) step(cmds []scheduler.Command) (effects []scheduler.Effect) {
+// step puts what follows from commands behind what is not told yet.
+func (l *Loop) step(cmds []scheduler.Command) {
 	now := l.now()
 	for _, cmd := range cmds {
-		effects = append(effects, l.core.Step(now, cmd)...)
+		l.untold = append(l.untold, l.core.Step(now, cmd)...)
 	}
-	l.untold = append(l.untold, effects...)
 	l.hungry, l.view = true, nil
-	return effects
 }
 
 // now reads the clock. A clock that was set back stands still for the Core. The
@@ -189,14 +132,4 @@ func (l *Loop) now() time.Time {
 		l.last = t
 	}
 	return l.last
-}
-
-// alarm rings at the Core's next deadline, if it has one.
-func (l *Loop) alarm() (due <-chan time.Time, stop func()) {
-	t, ok := l.core.NextDeadline()
-	if !ok {
-		return nil, func() {}
-	}
-	timer := time.NewTimer(t.Sub(l.now()))
-	return timer.C, func() { timer.Stop() }
 }

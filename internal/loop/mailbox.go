@@ -91,6 +91,7 @@ func (l *Loop) put(m envelope) {
 	l.mu.Lock()
 	l.box = append(l.box, m)
 	l.waits += len(m.cmds)
+	l.mail.Store(true)
 	l.mu.Unlock()
 	select {
 	case l.bell <- struct{}{}:

@@ -21,7 +21,7 @@ func fuzz(t *testing.T, conf *configs.Config, m request, bytes []byte) {
 	}
 	p := New(Options{Config: conf})
 	defer p.Close()
-	open := func(*session) *session { return newSession(p, "rm") }
+	open := func() *session { return newSession(p, "rm") }
 	assert.NilError(t, p.enlist(&si.RegisterResourceManagerRequest{RmID: "rm"}, open))
 	s := p.current()
 	s.take(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}})

@@ -1,23 +1,24 @@
 package rmproxy
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
-	"go.uber.org/zap"
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
 // InProcess is the door for a shim that links the core. Update calls return at once;
-// what follows from them is told through the callback, from one goroutine, in the
-// order in which it became true. Decisions wait until the callback has returned.
+// what follows from them is told through the callback, one call at a time, in the order
+// in which it became true. The scheduler itself calls, and does nothing else until the
+// callback has returned.
 //
-// RegisterResourceManager, UpdateConfiguration and Stop must not be called from a
-// callback. The others may be.
+// A callback may make Update calls. It must not call RegisterResourceManager,
+// UpdateConfiguration or Stop, nor wait for the Cluster (snapshots, Why), because all of
+// these wait for the callback. For the same reason nobody may do so while holding a lock
+// that a callback takes.
 type InProcess struct{ p *Proxy }
 
 var _ api.SchedulerAPI = (*InProcess)(nil)
@@ -41,7 +42,7 @@ func (d *InProcess) RegisterResourceManager(
 	if callback == nil {
 		return nil, fmt.Errorf("%w: there is no callback", ErrRequest)
 	}
-	open := func(old *session) *session { return newCalled(d.p, m.RmID, callback, old) }
+	open := func() *session { return newCalled(d.p, m.RmID, callback) }
 	if err := d.p.enlist(m, open); err != nil {
 		return nil, err
 	}
@@ -76,59 +77,3 @@ func (d *InProcess) UpdateConfiguration(m *si.UpdateConfigurationRequest) error 
 
 // Stop ends the scheduler.
 func (d *InProcess) Stop() { d.p.Close() }
-
-// caller tells a session's effects by calling the shim.
-type caller struct {
-	callback api.ResourceManagerCallback
-	done     chan struct{} // closed after the last call
-}
-
-// newCalled returns the session of an in-process door. The first call waits for the
-// last of the session before.
-func newCalled(p *Proxy, rm string, callback api.ResourceManagerCallback, old *session) *session {
-	s := &session{
-		p: p, rm: rm, log: p.log.With(zap.String("rm", rm)), borrows: true,
-		caller: &caller{callback, make(chan struct{})},
-	}
-	s.over, s.end = context.WithCancelCause(context.Background())
-	box := newOutbox()
-	for k := range s.boxes {
-		s.boxes[k] = box
-	}
-	p.running.Go(func() {
-		defer close(s.caller.done)
-		if old != nil {
-			<-old.caller.done
-		}
-		s.call(box)
-	})
-	return s
-}
-
-// call tells what is in the outbox until the session ends.
-func (s *session) call(box *outbox) {
-	for !s.ended() {
-		batch := box.take()
-		if batch == nil {
-			select {
-			case <-box.bell:
-			case <-s.over.Done():
-			}
-			continue
-		}
-		var err error
-		switch m := s.message(batch).(type) {
-		case *si.NodeResponse:
-			err = s.caller.callback.UpdateNode(m)
-		case *si.ApplicationResponse:
-			err = s.caller.callback.UpdateApplication(m)
-		case *si.AllocationResponse:
-			err = s.caller.callback.UpdateAllocation(m)
-		}
-		if err != nil {
-			// It was told; that the shim could make no use of it does not make it untrue.
-			s.log.Error("the shim failed to take an answer", zap.Error(err))
-		}
-		box.done()
-	}
-}

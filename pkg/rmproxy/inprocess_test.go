@@ -282,26 +282,6 @@ func TestACallbackMayCallBack(t *testing.T) {
 	})
 }
 
-func TestALinkedShimMayRegisterAgainWhileACallIsStuck(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		stuck := make(chan struct{})
-		older := &shim{during: func(string) { <-stuck }}
-		d := link(t, older)
-		d.nodes("n1")
-		synctest.Wait() // the first call is under way
-
-		newer := &shim{}
-		d.register(newer)
-		d.nodes("n1")
-		synctest.Wait()
-		assert.Equal(t, len(newer.all()), 0, "calls are strictly one after the other")
-		close(stuck)
-		synctest.Wait()
-		assert.DeepEqual(t, newer.all(), []string{"nodes +1 -0"})
-		assert.DeepEqual(t, older.all(), []string{"nodes +1 -0"})
-	})
-}
-
 func TestAConfigurationCanBeReplaced(t *testing.T) {
 	d := link(t, &shim{})
 	update := func(config string, extra map[string]string) error {
@@ -332,30 +312,5 @@ func TestAConfigurationThatIsInTheWayIsRefused(t *testing.T) {
 		err := d.UpdateConfiguration(&si.UpdateConfigurationRequest{RmID: "rm", Config: parent})
 		assert.ErrorContains(t, err, "root.a")
 		assert.ErrorContains(t, err, "cannot become a parent")
-	})
-}
-
-func TestStopWaitsForTheLastCallAndIsFinal(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		stuck, stopped := make(chan struct{}), make(chan struct{})
-		d := link(t, &shim{during: func(string) { <-stuck }})
-		d.nodes("n1")
-		synctest.Wait()
-		go func() {
-			d.Stop()
-			close(stopped)
-		}()
-		synctest.Wait()
-		select {
-		case <-stopped:
-			t.Fatal("a call is still under way")
-		default:
-		}
-		assert.ErrorIs(t, d.UpdateNode(&si.NodeRequest{RmID: "rm"}), ErrClosed)
-		close(stuck)
-		<-stopped
-		d.Stop()
-		_, err := d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm"}, &shim{})
-		assert.ErrorIs(t, err, ErrClosed)
 	})
 }

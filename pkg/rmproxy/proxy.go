@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"go.uber.org/zap"
 
@@ -39,10 +40,12 @@ type Proxy struct {
 	over    context.Context // ends when the Proxy closes
 	end     context.CancelFunc
 
-	changing sync.Mutex // held while somebody registers, configures or closes
+	changing sync.Mutex    // held while somebody registers, configures or closes
+	calling  chan struct{} // holds a token while a linked shim is told something
+
+	now atomic.Pointer[session] // nil: no RM is registered; changed under mu
 
 	mu      sync.Mutex         // guards the rest
-	now     *session           // nil: no RM is registered
 	record  Registration       // of now
 	tellers map[string]*teller // by partition
 	closed  bool
@@ -59,13 +62,14 @@ func build(opt Options, oracle func(p *Proxy) scheduler.Oracle) *Proxy {
 	if opt.Config == nil {
 		opt.Config = defaultConfig()
 	}
-	p := &Proxy{opt: opt, log: opt.Log, tellers: map[string]*teller{}}
+	p := &Proxy{opt: opt, log: opt.Log, calling: make(chan struct{}, 1), tellers: map[string]*teller{}}
 	p.over, p.end = context.WithCancel(context.Background())
+	p.opt.Loop.TellFirst = oracle != nil // whoever is asked must have been told before
 	var ask func(string) scheduler.Oracle
 	if oracle != nil {
 		ask = func(string) scheduler.Oracle { return oracle(p) }
 	}
-	p.cluster = loop.NewCluster(opt.Loop, p.newTeller, ask)
+	p.cluster = loop.NewCluster(p.opt.Loop, p.newTeller, ask)
 	if err := p.cluster.Configure(p.over, opt.Config); err != nil {
 		// Nothing runs yet that could be in the way of a valid configuration.
 		panic("rmproxy: the initial configuration: " + err.Error())
@@ -89,8 +93,7 @@ func (p *Proxy) Cluster() *loop.Cluster { return p.cluster }
 func (p *Proxy) Close() {
 	p.mu.Lock()
 	p.closed = true
-	s := p.now
-	p.now = nil
+	s := p.now.Swap(nil)
 	p.mu.Unlock()
 	p.end()
 	if s != nil {
@@ -106,21 +109,18 @@ func (p *Proxy) Close() {
 func (p *Proxy) session(rm, what string) (*session, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	s := p.current()
 	switch {
 	case p.closed:
 		return nil, ErrClosed
-	case p.now == nil || p.now.rm != rm:
+	case s == nil || s.rm != rm:
 		return nil, fmt.Errorf("received %s, but RmID=%q %w", what, clip(rm), ErrNotRegistered)
 	}
-	return p.now, nil
+	return s, nil
 }
 
 // current is the session of the registered RM, nil when there is none.
-func (p *Proxy) current() *session {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.now
-}
+func (p *Proxy) current() *session { return p.now.Load() }
 
 // wait blocks while the partitions have too much to do. One that ends is not behind.
 func (p *Proxy) wait(ctx context.Context) error {

@@ -29,7 +29,7 @@ type Registration struct {
 func (p *Proxy) Registration() (r Registration, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.record, p.now != nil
+	return p.record, p.current() != nil
 }
 
 // enlist registers a resource manager. When it refuses, everything is as before.
@@ -38,7 +38,7 @@ func (p *Proxy) Registration() (r Registration, ok bool) {
 // commands can come later; the partitions forget; then the configuration is put in
 // force. In that order nothing can be in its way, because a valid configuration is
 // refused only for the sake of nodes and applications, and there are none.
-func (p *Proxy) enlist(m *si.RegisterResourceManagerRequest, open func(old *session) *session) error {
+func (p *Proxy) enlist(m *si.RegisterResourceManagerRequest, open func() *session) error {
 	if err := checkRM(m.GetRmID()); err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (p *Proxy) enlist(m *si.RegisterResourceManagerRequest, open func(old *sess
 	if err := p.startOver(old, conf); err != nil {
 		return fmt.Errorf("registration of RM failed: %w", err)
 	}
-	if err := p.install(m, func() *session { return open(old) }); err != nil {
+	if err := p.install(m, open); err != nil {
 		return err
 	}
 	p.log.Info("resource manager registered", zap.String("rm", m.RmID), zap.String("version", m.Version),
@@ -74,7 +74,7 @@ func (p *Proxy) install(m *si.RegisterResourceManagerRequest, open func() *sessi
 		RM: m.RmID, Version: m.Version, PolicyGroup: m.PolicyGroup, BuildInfo: maps.Clone(m.BuildInfo),
 		ExtraConfig: maps.Clone(m.ExtraConfig), At: p.clock(),
 	}
-	p.now = open()
+	p.now.Store(open())
 	return nil
 }
 
@@ -124,7 +124,7 @@ func (p *Proxy) listed(problems configs.Problems) string {
 func (p *Proxy) startOver(old *session, conf *configs.Config) error {
 	if old != nil {
 		p.mu.Lock()
-		p.now = nil
+		p.now.Store(nil)
 		p.mu.Unlock()
 		old.close(errReregistered)
 	}

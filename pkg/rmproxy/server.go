@@ -28,7 +28,7 @@ func (s server) RegisterResourceManager(
 ) (*si.RegisterResourceManagerResponse, error) {
 	// The context of the call is left out on purpose: a registration that has begun
 	// is carried through, whether or not the RM still listens.
-	if err := s.p.enlist(m, func(*session) *session { return newSession(s.p, m.RmID) }); err != nil {
+	if err := s.p.enlist(m, func() *session { return newSession(s.p, m.RmID) }); err != nil {
 		return nil, toStatus(err)
 	}
 	return &si.RegisterResourceManagerResponse{}, nil

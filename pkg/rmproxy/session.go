@@ -23,8 +23,8 @@ type session struct {
 	log     *zap.Logger
 	borrows bool // messages belong to the RM, which may change them later
 
-	// What waits to be told, by kind. The in-process door has one outbox for all kinds:
-	// its calls are in the order of the effects.
+	// What waits to be told, by kind. The in-process door has one outbox for all kinds,
+	// and only for what the door itself answers: effects are told by whoever brings them.
 	boxes [kinds]*outbox
 	bound int // undelivered answers about allocations beyond which Deliver waits
 
@@ -63,10 +63,15 @@ func (s *session) close(cause error) {
 // ended reports whether the session is over.
 func (s *session) ended() bool { return s.over.Err() != nil }
 
-// tell puts effects in the outboxes, in order, and waits while too many answers about
+// tell takes effects to the RM, in order. A linked shim has been told when it returns.
+// For streams it puts them in the outboxes, and waits while too many answers about
 // allocations are there.
 func (s *session) tell(partition string, effects []scheduler.Effect) {
 	if s.ended() {
+		return
+	}
+	if s.caller != nil {
+		s.call(partition, effects)
 		return
 	}
 	answers := s.boxes[allocations]

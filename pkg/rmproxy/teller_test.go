@@ -24,7 +24,7 @@ func withSession(t *testing.T) (*Proxy, *session, *observer.ObservedLogs) {
 	core, logs := observer.New(zapcore.DebugLevel)
 	p := New(Options{Log: zap.New(core)})
 	t.Cleanup(p.Close)
-	open := func(*session) *session { return newSession(p, "rm") }
+	open := func() *session { return newSession(p, "rm") }
 	assert.NilError(t, p.enlist(&si.RegisterResourceManagerRequest{RmID: "rm"}, open))
 	return p, p.current(), logs
 }

@@ -1,0 +1,70 @@
+package loop
+
+import (
+	"context"
+
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// runBeside delivers in a goroutine of its own: decisions run ahead of a Sink that takes
+// its time, up to a bound, and news never waits for it.
+func (l *Loop) runBeside(ctx context.Context) {
+	out, told := make(chan []scheduler.Effect), make(chan struct{}, 1)
+	delivered := make(chan struct{})
+	go func() {
+		defer close(delivered)
+		for batch := range out {
+			l.sink.Deliver(batch)
+			told <- struct{}{}
+		}
+	}()
+	tells := false // the Sink has a batch
+	defer func() {
+		close(l.ended)
+		if tells {
+			<-told
+		}
+		if len(l.untold) > 0 {
+			out <- l.untold
+		}
+		close(out)
+		<-delivered
+	}()
+
+	var next alarm
+	defer next.stop()
+	for {
+		var tell chan<- []scheduler.Effect
+		if !tells && len(l.untold) > 0 {
+			tell = out
+		}
+		var more chan struct{} // always ready while there is something to decide
+		if l.mayDecide() {
+			more = closed
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.bell:
+		case <-next.set(l):
+			l.step(wake)
+		case tell <- l.untold:
+			l.untold, tells = nil, true
+		case <-told:
+			tells = false
+		case <-more:
+		}
+		l.takeAll()
+		if l.mayDecide() {
+			l.decide(l.opt.Stride)
+		}
+	}
+}
+
+// mayDecide reports whether the Core may be asked for decisions now.
+func (l *Loop) mayDecide() bool { return l.hungry && len(l.untold) < l.opt.MaxUntold }
+
+var (
+	closed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+	wake   = []scheduler.Command{scheduler.Wake{}}
+)

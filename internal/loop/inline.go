@@ -1,0 +1,50 @@
+package loop
+
+import "context"
+
+// runInLine delivers where it decides: what follows from commands, or from one decision,
+// has been delivered before anything else happens. Handing it to another goroutine would
+// cost more than deciding, and there is nothing to do meanwhile: the next decision waits
+// for the delivery anyway.
+func (l *Loop) runInLine(ctx context.Context) {
+	defer close(l.ended)
+	var next alarm
+	defer next.stop()
+	for {
+		l.takeAll()
+		l.deliver()
+		for l.hungry && ctx.Err() == nil {
+			l.decide(1)
+			l.deliver()
+			if l.mail.Load() {
+				break
+			}
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if l.mail.Load() {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.bell:
+		case <-next.set(l):
+			l.step(wake)
+		}
+	}
+}
+
+// deliver tells what is untold. The room for it is kept, unless that was a lot.
+func (l *Loop) deliver() {
+	if len(l.untold) == 0 {
+		return
+	}
+	l.sink.Deliver(l.untold)
+	clear(l.untold)
+	l.untold = l.untold[:0]
+	if cap(l.untold) > l.opt.MaxUntold {
+		l.untold = nil
+	}
+}
