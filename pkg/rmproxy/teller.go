@@ -44,11 +44,13 @@ func (p *Proxy) mute() {
 
 // Deliver hands the effects to the session, and waits while the session has too many.
 func (t *teller) Deliver(effects []scheduler.Effect) {
+	// Whose effects they are is asked first: what is found valid now must not reach an RM
+	// that registers in between.
+	s := t.p.current()
 	effects = t.valid(effects)
 	if len(effects) == 0 {
 		return
 	}
-	s := t.p.current()
 	switch {
 	case s != nil:
 		s.tell(t.partition, effects)
@@ -62,11 +64,12 @@ func (t *teller) Deliver(effects []scheduler.Effect) {
 func (t *teller) valid(effects []scheduler.Effect) []scheduler.Effect {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	start := 0
+	start, refusals := 0, false
 	for i, e := range effects {
 		switch e := e.(type) {
 		case scheduler.Refused:
 			t.log.Warn("refused", zap.String("what", e.What), zap.String("reason", e.Reason))
+			refusals = true
 		case scheduler.Forgotten:
 			start = i + 1
 			if t.void > 0 {
@@ -76,11 +79,15 @@ func (t *teller) valid(effects []scheduler.Effect) []scheduler.Effect {
 			}
 		}
 	}
-	if t.void > 0 {
+	effects = effects[start:]
+	switch {
+	case t.void > 0:
 		return nil
+	case refusals:
+		return slices.DeleteFunc(slices.Clone(effects), func(e scheduler.Effect) bool {
+			_, refused := e.(scheduler.Refused)
+			return refused
+		})
 	}
-	return slices.DeleteFunc(slices.Clone(effects[start:]), func(e scheduler.Effect) bool {
-		_, refused := e.(scheduler.Refused)
-		return refused
-	})
+	return effects
 }

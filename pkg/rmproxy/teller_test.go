@@ -44,6 +44,22 @@ func TestWhatComesBeforeForgottenIsVoid(t *testing.T) {
 	assert.Equal(t, told(s), "5 6")
 }
 
+// Effects are on their way to a session that ends before they get there, and another
+// begins: they are not for that one.
+func TestEffectsDoNotReachWhoRegistersWhileTheyAreOnTheirWay(t *testing.T) {
+	p, old, _ := withSession(t)
+	teller := newVoice(p)
+	again := func(zapcore.Entry) error {
+		return p.enlist(&si.RegisterResourceManagerRequest{RmID: "rm"}, func() *session { return newSession(p, "rm") })
+	}
+	core, logs := observer.New(zapcore.DebugLevel)
+	teller.log = zap.New(zapcore.RegisterHooks(core, again))
+	teller.Deliver([]scheduler.Effect{rejected("1"), scheduler.Refused{What: "this"}})
+	assert.Equal(t, logs.FilterMessage("refused").Len(), 1)
+	assert.Assert(t, p.current() != old)
+	assert.Equal(t, told(p.current()), "")
+}
+
 func TestForgottenEmptiesTheOutboxes(t *testing.T) {
 	p, s, _ := withSession(t)
 	teller := newVoice(p)
