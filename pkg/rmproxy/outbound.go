@@ -137,6 +137,11 @@ func applicationResponse(batch []saying) *si.ApplicationResponse {
 }
 
 func (s *session) allocationResponse(batch []saying) *si.AllocationResponse {
+	if len(batch) == 1 {
+		if e, ok := batch[0].effect.(scheduler.Allocated); ok {
+			return oneAllocation(e)
+		}
+	}
 	r := &si.AllocationResponse{}
 	for _, said := range batch {
 		switch e := said.effect.(type) {
@@ -159,18 +164,42 @@ func (s *session) allocationResponse(batch []saying) *si.AllocationResponse {
 	return r
 }
 
-// allocation is an ask with its node. It has neither priority nor tags nor partition
-// (behaviour.md 10.8).
+// oneAllocation is the message about one placement, which a linked shim hears of each. It
+// is made in one piece.
+func oneAllocation(e scheduler.Allocated) *si.AllocationResponse {
+	m := &struct {
+		response si.AllocationResponse
+		list     [1]*si.Allocation
+		wired    wired
+	}{}
+	m.list[0] = m.wired.from(e.Ask, e.Node)
+	m.response.New = m.list[:]
+	return &m.response
+}
+
+// allocation is an ask with its node.
 func allocation(ask *objects.Ask, on objects.NodeID) *si.Allocation {
-	x := &si.Allocation{
-		AllocationKey:    string(ask.Key),
-		ApplicationID:    string(ask.App),
-		NodeID:           string(on),
-		ResourcePerAlloc: resource(ask.Amounts),
-		TaskGroupName:    ask.TaskGroup,
-		Placeholder:      ask.Placeholder,
-		Originator:       ask.Originator,
-	}
+	return new(wired).from(ask, on)
+}
+
+// wired is an allocation together with what it always points to.
+type wired struct {
+	allocation si.Allocation
+	resource   si.Resource
+}
+
+// from says which ask it is. There is neither priority nor tags nor partition
+// (behaviour.md 10.8).
+func (w *wired) from(ask *objects.Ask, on objects.NodeID) *si.Allocation {
+	x := &w.allocation
+	x.AllocationKey = string(ask.Key)
+	x.ApplicationID = string(ask.App)
+	x.NodeID = string(on)
+	x.ResourcePerAlloc = &w.resource
+	x.TaskGroupName = ask.TaskGroup
+	x.Placeholder = ask.Placeholder
+	x.Originator = ask.Originator
+	w.resource.Resources = quantities(ask.Amounts)
 	if ask.Policy.Sent {
 		x.PreemptionPolicy = &si.PreemptionPolicy{
 			AllowPreemptSelf: ask.Policy.Self, AllowPreemptOther: ask.Policy.Other,
@@ -179,12 +208,20 @@ func allocation(ask *objects.Ask, on objects.NodeID) *si.Allocation {
 	return x
 }
 
-func resource(a resources.Amounts) *si.Resource {
-	r := &si.Resource{Resources: map[string]*si.Quantity{}}
-	for name, n := range a.All() {
-		r.Resources[name] = &si.Quantity{Value: int64(n)}
+// quantities belong to the RM, which may change them.
+func quantities(a resources.Amounts) map[string]*si.Quantity {
+	n := 0
+	for range a.All() {
+		n++
 	}
-	return r
+	all := make([]si.Quantity, n)
+	m := make(map[string]*si.Quantity, n)
+	for name, q := range a.All() {
+		n--
+		all[n].Value = int64(q)
+		m[name] = &all[n]
+	}
+	return m
 }
 
 // reason makes a text fit for the wire, which takes valid UTF-8 only.

@@ -1,0 +1,54 @@
+package rmproxy
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// deaf is a shim that takes no notice of placements.
+type deaf struct{ shim }
+
+func (*deaf) UpdateAllocation(*si.AllocationResponse) error { return nil }
+
+// placing returns a function that tells a linked shim of one placement, of so many resources.
+func placing(t testing.TB, names int) func() {
+	d := NewInProcess(Options{})
+	t.Cleanup(d.Stop)
+	_, err := d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm"}, &deaf{})
+	assert.NilError(t, err)
+	amounts := map[string]resources.Quantity{}
+	for i := range names {
+		amounts[fmt.Sprint("resource", i)] = 1
+	}
+	effects := []scheduler.Effect{scheduler.Allocated{
+		Ask: &objects.Ask{Key: "key", App: "app", Amounts: resources.FromMap(amounts)}, Node: "node",
+	}}
+	return func() { d.p.tellers["default"].Deliver(effects) }
+}
+
+func TestALinkedShimHearsOfAPlacementInFewObjects(t *testing.T) {
+	// The message, and the map of its resources with what is in it.
+	for names, want := range map[int]float64{0: 2, 2: 4} {
+		assert.Equal(t, testing.AllocsPerRun(100, placing(t, names)), want, "%d resources", names)
+	}
+}
+
+// From an effect to the callback of a linked shim and back.
+func BenchmarkTell(b *testing.B) {
+	for _, names := range []int{0, 2} {
+		b.Run(fmt.Sprintf("resources=%d", names), func(b *testing.B) {
+			tell := placing(b, names)
+			b.ReportAllocs()
+			for b.Loop() {
+				tell()
+			}
+		})
+	}
+}
