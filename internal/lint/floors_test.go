@@ -27,7 +27,7 @@ var floors = [][]string{
 	{"internal/loop", "internal/trace", "internal/wire"},
 	{
 		"pkg/rmproxy", "pkg/webservice", "pkg/metrics",
-		"internal/configwatch", "internal/usergroup", "internal/sim", "internal/twin", "internal/bench",
+		"internal/configwatch", "internal/usergroup", "internal/sim", "internal/twin", "internal/bench", "internal/counts",
 	},
 	{"cmd/core"},
 }

@@ -1,0 +1,87 @@
+package counts
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// counted are the packages whose statements count.
+const counted = "github.com/canopy-scheduler/canopy/pkg/resources,github.com/canopy-scheduler/canopy/pkg/policies," +
+	"github.com/canopy-scheduler/canopy/pkg/objects,github.com/canopy-scheduler/canopy/pkg/scheduler"
+
+// TestWorkDoesNotGrow compares what a release, a new ask and the decision that follows
+// execute in a small cluster and in one that is larger in one respect.
+func TestWorkDoesNotGrow(t *testing.T) {
+	small := size{leaves: 10, levels: 2, apps: 20, asks: 400, nodes: 20, shapes: 3, decisions: 100}
+	binary := build(t)
+	for _, tc := range []struct {
+		name   string
+		larger func(s *size)
+		most   float64 // how many times the work of the small cluster
+	}{
+		{"a hundred times the leaves", func(s *size) { s.leaves, s.apps, s.asks = 1000, 2000, 8000 }, 1.5},
+		{"a hundred times the leaves, fair", func(s *size) { s.leaves, s.apps, s.asks, s.fair = 1000, 2000, 8000, 1 }, 1.5},
+		{"a hundred times the applications", func(s *size) { s.apps, s.asks = 2000, 8000 }, 1.5},
+		{"a hundred times the applications, fair", func(s *size) { s.apps, s.asks, s.fair = 2000, 8000, 1 }, 1.5},
+		{"a hundred times the asks", func(s *size) { s.asks = 40_000 }, 1.5},
+		{"a hundred times the nodes", func(s *size) { s.asks, s.nodes = 8000, 2000 }, 1.5},
+		{"a hundred times the nodes, the fullest first", func(s *size) { s.asks, s.nodes, s.pack = 8000, 2000, 1 }, 1.5},
+		{"thirty times the shapes", func(s *size) { s.shapes = 100 }, 1.5},
+		{"ten more levels", func(s *size) { s.levels = 12 }, 3.2},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			large := small
+			tc.larger(&large)
+			little, much := perDecision(t, binary, small), perDecision(t, binary, large)
+			t.Logf("%.0f statements, and %.0f: %.2f times as many", little, much, much/little)
+			assert.Assert(t, little > 100, "hardly anything was counted")
+			assert.Assert(t, much <= tc.most*little, "%.2f times the statements, at most %.1f times are due", much/little, tc.most)
+		})
+	}
+}
+
+// build makes a program of this package in which statements are counted.
+func build(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "subject")
+	out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-covermode=count", "-coverpkg="+counted, "-o", path, ".").CombinedOutput()
+	assert.NilError(t, err, "%s", out)
+	return path
+}
+
+// perDecision is how many statements a decision of that size executes, with the release
+// and the ask before it. What builds the cluster is in both of two runs, and drops out.
+func perDecision(t *testing.T, binary string, s size) float64 {
+	t.Helper()
+	some, more := s, s
+	more.decisions = 2 * s.decisions
+	return (statements(t, binary, more) - statements(t, binary, some)) / float64(s.decisions)
+}
+
+func statements(t *testing.T, binary string, s size) (total float64) {
+	t.Helper()
+	profile := filepath.Join(t.TempDir(), "profile")
+	cmd := exec.CommandContext(t.Context(), binary, "-test.run=^$", "-test.coverprofile="+profile)
+	cmd.Env = append(os.Environ(), subject+"="+s.String())
+	out, err := cmd.CombinedOutput()
+	assert.NilError(t, err, "%s", out)
+	f, err := os.Open(profile)
+	assert.NilError(t, err)
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() { // file.go:line.column,line.column statements count
+		var place string
+		var n, times float64
+		if _, err := fmt.Sscan(lines.Text(), &place, &n, &times); err == nil {
+			total += n * times
+		}
+	}
+	assert.NilError(t, lines.Err())
+	return total
+}
