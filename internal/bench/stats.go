@@ -1,0 +1,140 @@
+package bench
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// headline is the figure that exponents and plots are about.
+const headline = "cpuPerDecision"
+
+// resamples is how often a bootstrap draws.
+const resamples = 2000
+
+// Estimate is a figure and the interval that holds the true one in 95 of 100 cases.
+// Low and High are NaN when there is no interval, as with a single run, and one of them
+// may be infinite. In JSON either of these is null.
+type Estimate struct {
+	Value, Low, High float64
+}
+
+// HasInterval reports whether there were enough values for one.
+func (e Estimate) HasInterval() bool { return !math.IsNaN(e.Low) && !math.IsNaN(e.High) }
+
+func (e Estimate) MarshalJSON() ([]byte, error) {
+	finite := func(x float64) *float64 {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return nil
+		}
+		return &x
+	}
+	return json.Marshal(struct {
+		Value *float64 `json:"value"`
+		Low   *float64 `json:"low"`
+		High  *float64 `json:"high"`
+	}{finite(e.Value), finite(e.Low), finite(e.High)})
+}
+
+// values are what the runs of a cell found for a metric, in the order of the runs. Runs
+// without it are left out.
+func (c Cell) values(metric string) []float64 {
+	var vs []float64
+	for _, s := range c.Samples {
+		if v, ok := s[metric]; ok {
+			vs = append(vs, v)
+		}
+	}
+	return vs
+}
+
+// median is the middle value, or the mean of the two in the middle. Requires: vs is
+// sorted and not empty.
+func median(vs []float64) float64 {
+	n := len(vs)
+	if n%2 == 1 {
+		return vs[n/2]
+	}
+	return vs[n/2-1]/2 + vs[n/2]/2 // the sum may overflow
+}
+
+// medianOf is the median of a sample with its bootstrap interval. It does not depend on
+// the order of the values. Requires: there is one.
+func medianOf(vs []float64) Estimate {
+	vs = slices.Sorted(slices.Values(vs))
+	e := Estimate{Value: median(vs), Low: math.NaN(), High: math.NaN()}
+	if len(vs) == 1 {
+		return e
+	}
+	draw := newBootstrap()
+	e.Low, e.High = interval(func() float64 { return draw.median(vs) })
+	return e
+}
+
+// ratioOf is the median of now over the median of before, with its bootstrap interval.
+// Two medians of zero are equal. Requires: both have values.
+func ratioOf(before, now []float64) Estimate {
+	before, now = slices.Sorted(slices.Values(before)), slices.Sorted(slices.Values(now))
+	e := Estimate{Value: ratio(median(before), median(now)), Low: math.NaN(), High: math.NaN()}
+	if len(before) == 1 || len(now) == 1 {
+		return e
+	}
+	draw := newBootstrap()
+	e.Low, e.High = interval(func() float64 { return ratio(draw.median(before), draw.median(now)) })
+	return e
+}
+
+func ratio(before, now float64) float64 {
+	if before == now {
+		return 1
+	}
+	return now / before
+}
+
+// spreadOf is the median between the least and the greatest value. Requires: there is one.
+func spreadOf(vs []float64) Estimate {
+	vs = slices.Sorted(slices.Values(vs))
+	return Estimate{Value: median(vs), Low: vs[0], High: vs[len(vs)-1]}
+}
+
+// bootstrap draws samples out of a sample. It starts from the same seed each time, so
+// that a figure has the same interval wherever it is shown.
+type bootstrap struct {
+	rand  *rand.Rand
+	drawn []int // how often each value was drawn
+}
+
+func newBootstrap() *bootstrap { return &bootstrap{rand: rand.New(rand.NewPCG(1, 2))} }
+
+// median is that of as many values as there are, drawn with replacement. Requires: vs is
+// sorted.
+func (b *bootstrap) median(vs []float64) float64 {
+	n := len(vs)
+	b.drawn = append(b.drawn[:0], make([]int, n)...)
+	for range n {
+		b.drawn[b.rand.IntN(n)]++
+	}
+	below, lower := 0, -1 // lower: the value in the middle, or the lower one of the two
+	for i, times := range b.drawn {
+		below += times
+		if lower < 0 && below >= (n+1)/2 {
+			lower = i
+		}
+		if below > n/2 { // with n odd this is reached together with lower
+			return vs[lower]/2 + vs[i]/2
+		}
+	}
+	panic("bench: fewer values were drawn than there are")
+}
+
+// interval cuts 2.5 % of the outcomes off at both ends.
+func interval(draw func() float64) (low, high float64) {
+	outcomes := make([]float64, resamples)
+	for i := range outcomes {
+		outcomes[i] = draw()
+	}
+	slices.Sort(outcomes)
+	const off = resamples / 40
+	return outcomes[off], outcomes[resamples-1-off]
+}
