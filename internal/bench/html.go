@@ -1,0 +1,85 @@
+package bench
+
+import (
+	_ "embed" // for the template
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+)
+
+//go:embed html_report.tmpl
+var htmlText string
+
+// htmlPage escapes whatever a report says: names may come from a file of somebody else.
+var htmlPage = template.Must(template.New("report").Parse(htmlText))
+
+// WriteHTML writes a report as one page that needs nothing else: for each suite a plot of
+// the CPU per decision over the axis, bars for the latencies, all figures, and what it
+// takes to measure the same again. Figures are medians with 95 % intervals. Its errors
+// are those of w.
+func WriteHTML(w io.Writer, r *Report) error {
+	page := htmlReport{Machine: r.machine(), Occasion: r.occasion(), Report: r}
+	for i, s := range r.Suites {
+		page.Suites = append(page.Suites, s.section(i))
+	}
+	return htmlPage.Execute(w, page)
+}
+
+type htmlReport struct {
+	*Report
+	Machine, Occasion string
+	Suites            []htmlSuite
+}
+
+type htmlSuite struct {
+	ID, Name, About string
+	Plot            *plot // nil: there is no axis, or nothing on it
+	Latencies       []bars
+	Metrics         []Metric
+	Rows            []htmlRow
+	Failures        []string
+}
+
+type htmlRow struct {
+	Cell, Digest, Spec string
+	Runs               int
+	Figures            []string // one for each of the suite's Metrics
+}
+
+func (s Suite) section(i int) htmlSuite {
+	out := htmlSuite{
+		ID: fmt.Sprintf("suite%d", i+1), Name: s.Name, About: s.About,
+		Plot: s.plot(), Latencies: s.latencies(), Metrics: s.present(),
+	}
+	for _, c := range s.Cells {
+		row := htmlRow{Cell: c.Name, Digest: c.Digest, Spec: c.Spec.text(), Runs: len(c.Samples)}
+		for _, m := range out.Metrics {
+			row.Figures = append(row.Figures, m.text(c.values(m.Name)))
+		}
+		out.Rows = append(out.Rows, row)
+		if c.Failure != "" {
+			out.Failures = append(out.Failures, c.Name+": "+c.Failure)
+		}
+	}
+	return out
+}
+
+// text is a figure with its interval.
+func (m Metric) text(vs []float64) string {
+	switch {
+	case len(vs) == 0:
+		return "-"
+	case m.Exact:
+		return exactSpread(spreadOf(vs))
+	}
+	return withEnds(medianOf(vs))
+}
+
+func (s Spec) text() string {
+	text, err := json.Marshal(s)
+	if err != nil { // a float that JSON does not know
+		return err.Error()
+	}
+	return string(text)
+}

@@ -1,0 +1,89 @@
+package bench
+
+import (
+	"math"
+	"strconv"
+)
+
+// frame is a picture in pixels, and the field in it that an axis or two span.
+type frame struct {
+	Width, Height, Left, Right, Top, Bottom int
+}
+
+// Where the field's labels stand. Names and ticks on its left end before it.
+
+func (f frame) MiddleX() int { return (f.Left + f.Right) / 2 }
+func (f frame) MiddleY() int { return (f.Top + f.Bottom) / 2 }
+func (f frame) TickX() int   { return f.Left - 8 }
+func (f frame) TickY() int   { return f.Bottom + 20 }
+func (f frame) TitleY() int  { return f.Bottom + 48 }
+func (f frame) ValueX() int  { return f.Right + 8 }
+
+// logAxis maps values above zero to places on a picture, a decade as long as the next.
+type logAxis struct {
+	low, high float64 // logarithms to base 10
+	from, to  float64 // where they are
+}
+
+// axisTick is a value with a place on an axis.
+type axisTick struct {
+	At    float64
+	Label string
+}
+
+// newLogAxis makes an axis for values between low and high, with some air around them.
+// Requires: 0 < low <= high.
+func newLogAxis(low, high, from, to float64) logAxis {
+	const air = 0.08
+	a := logAxis{low: math.Log10(low), high: math.Log10(high), from: from, to: to}
+	if a.high-a.low < 0.3 { // noise on a flat line must not look like a mountain
+		middle := (a.low + a.high) / 2
+		a.low, a.high = middle-0.15, middle+0.15
+	}
+	width := a.high - a.low
+	a.low, a.high = a.low-air*width, a.high+air*width
+	return a
+}
+
+// at is the place of a value, to a tenth of a pixel.
+func (a logAxis) at(v float64) float64 {
+	share := (math.Log10(v) - a.low) / (a.high - a.low)
+	return math.Round(10*(a.from+share*(a.to-a.from))) / 10
+}
+
+// ticks are at as many round values as have room for their labels, and at least at two
+// unless the field is tiny.
+func (a logAxis) ticks() []axisTick {
+	decades := a.high - a.low
+	decade := math.Abs(a.to-a.from) / decades // in pixels
+	var steps []float64
+	switch {
+	case decade > 450:
+		steps = []float64{1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9}
+	case decade > 200:
+		steps = []float64{1, 2, 5}
+	case decade > 110:
+		steps = []float64{1, 3}
+	default:
+		steps = []float64{1}
+	}
+	every := max(1, math.Ceil(60/decade)) // decades from tick to tick
+	var ticks []axisTick
+	for d := math.Floor(a.low/every) * every; d <= a.high; d += every {
+		for _, step := range steps {
+			v := step * math.Pow(10, d)
+			if l := math.Log10(v); l >= a.low && l <= a.high {
+				ticks = append(ticks, axisTick{a.at(v), tickLabel(v)})
+			}
+		}
+	}
+	return ticks
+}
+
+// tickLabel has no more digits than a tick needs: 0.1, 1.5, 10,000.
+func tickLabel(v float64) string {
+	if v >= 1 && v == math.Trunc(v) {
+		return figure(v)
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
+}

@@ -1,0 +1,122 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// latencyFamilies are the latencies of which there are percentiles.
+var latencyFamilies = []struct{ prefix, title string }{
+	{"decision", "Time of one decision in the core"},
+	{"askToAllocation", "From ask to allocation"},
+	{"releaseToNext", "From a release to the next allocation"},
+}
+
+// percentiles are the suffixes of their metrics, and what people call them.
+var percentiles = []struct{ suffix, name string }{{"P50", "p50"}, {"P99", "p99"}, {"P999", "p99.9"}}
+
+// The size of bars in pixels, and the room for their names on the left and values on the
+// right.
+const (
+	barsWidth, barsLeft, barsRight = 640, 150, 430
+	barsTop, barsBottom            = 10, 34
+	barPitch, barHeight            = 26, 16
+	longestName                    = 20 // in letters
+)
+
+// bars show percentiles of a latency, a row a cell, on one logarithmic axis.
+type bars struct {
+	frame
+	Title  string
+	Ticks  []axisTick
+	Rows   []barRow
+	Legend []bar // of the percentiles that there are
+}
+
+// barRow has the bars of a cell, the longest first, so that shorter ones lie on top.
+type barRow struct {
+	Name, Cell      string // shortened to what fits, and in full
+	Y, TextY, Thick int    // upper edge, base line of the text, height
+	Bars            []bar
+	Says            string // the values
+}
+
+// bar is a percentile. Kind is its place in percentiles.
+type bar struct {
+	Kind  int
+	Width float64
+	Says  string
+}
+
+// latencies are the families of which the suite has any value above zero.
+func (s Suite) latencies() []bars {
+	var all []bars
+	for _, f := range latencyFamilies {
+		low, high := math.Inf(1), 0.0
+		for _, c := range s.Cells {
+			for _, p := range percentiles {
+				if v, ok := c.median(f.prefix + p.suffix); ok {
+					low, high = min(low, v), max(high, v)
+				}
+			}
+		}
+		if high > 0 {
+			all = append(all, s.bars(f.prefix, f.title, newLogAxis(below(low), high, barsLeft, barsRight)))
+		}
+	}
+	return all
+}
+
+// below is where the axis of bars begins, so that the shortest has some length.
+func below(low float64) float64 { return max(low/2, math.SmallestNonzeroFloat64) }
+
+// median is not there without samples, and not when it is zero: that has no place on the
+// axis.
+func (c Cell) median(metric string) (v float64, ok bool) {
+	if vs := c.values(metric); len(vs) > 0 {
+		v = medianOf(vs).Value
+	}
+	return v, v > 0
+}
+
+func (s Suite) bars(prefix, title string, x logAxis) bars {
+	b := bars{
+		frame: frame{Width: barsWidth, Left: barsLeft, Right: barsRight, Top: barsTop}, Title: title, Ticks: x.ticks(),
+	}
+	for _, c := range s.Cells {
+		row := barRow{Name: fitting(c.Name), Cell: c.Name, Thick: barHeight}
+		row.Y = barsTop + len(b.Rows)*barPitch + (barPitch-barHeight)/2
+		row.TextY = row.Y + barHeight - 4
+		var says []string
+		for kind, p := range percentiles {
+			if v, ok := c.median(prefix + p.suffix); ok {
+				says = append(says, figure(v))
+				width := math.Round(10*(x.at(v)-barsLeft)) / 10
+				row.Bars = append(row.Bars, bar{kind, width, fmt.Sprintf("%s, %s: %s µs", c.Name, p.name, figure(v))})
+			}
+		}
+		slices.Reverse(row.Bars)
+		if len(says) > 0 {
+			row.Says = strings.Join(says, " / ")
+			b.Rows = append(b.Rows, row)
+		}
+	}
+	for kind, p := range percentiles {
+		if slices.ContainsFunc(s.Cells, func(c Cell) bool { _, ok := c.median(prefix + p.suffix); return ok }) {
+			b.Legend = append(b.Legend, bar{Kind: kind, Says: p.name})
+		}
+	}
+	b.Bottom = barsTop + len(b.Rows)*barPitch
+	b.Height = b.Bottom + barsBottom
+	return b
+}
+
+// fitting is the beginning of a name that is too long for its place.
+func fitting(name string) string {
+	if letters := []rune(name); len(letters) > longestName {
+		return string(letters[:longestName-1]) + "…"
+	}
+	return name
+}

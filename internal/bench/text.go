@@ -1,0 +1,151 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// widest is how many figures stand beside each other in a table of text.
+const widest = 8
+
+// WriteText writes a report for a terminal: a head that says what was measured where,
+// and for each suite its figures, how the cost of a decision grows, and what failed.
+// With more than one run a figure is the median, and ± the farther end of its 95 %
+// interval. Its errors are those of w.
+func WriteText(w io.Writer, r *Report) error {
+	// A tabwriter keeps what failed until it is flushed, and so does its last flush.
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "%s\n%s\n", r.machine(), r.occasion())
+	for _, s := range r.Suites {
+		if err := s.writeText(t); err != nil {
+			return err
+		}
+	}
+	return t.Flush()
+}
+
+// machine is what was measured, and where.
+func (r *Report) machine() string {
+	cpu := "of an unknown CPU"
+	if r.CPU != "" {
+		cpu = "of " + plain(r.CPU)
+	}
+	return fmt.Sprintf("canopy %s, %s, %s %s, load %s before and %s after",
+		plain(r.Version), plain(r.Go), count(r.Cores, "core"), cpu, load(r.LoadBefore), load(r.LoadAfter))
+}
+
+// occasion is when it was measured, and how often.
+func (r *Report) occasion() string {
+	s := fmt.Sprintf("%s of each cell, seed %d, started %s",
+		count(r.Runs, "run"), r.Seed, r.Started.UTC().Format(time.DateTime+" UTC"))
+	if r.Cores > 0 && r.LoadBefore > float64(r.Cores) {
+		s += "\nwarning: the machine was busier than it has cores, so no figure here is to be trusted"
+	}
+	return s
+}
+
+func load(x float64) string {
+	if x < 0 {
+		return "unknown"
+	}
+	return fmt.Sprintf("%.2f", x)
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// present are the metrics that a run of the suite has, in the order of Metrics.
+func (s Suite) present() []Metric {
+	var ms []Metric
+	for _, m := range Metrics {
+		if slices.ContainsFunc(s.Cells, func(c Cell) bool { return len(c.values(m.Name)) > 0 }) {
+			ms = append(ms, m)
+		}
+	}
+	return ms
+}
+
+func (s Suite) writeText(t *tabwriter.Writer) error {
+	fmt.Fprintf(t, "\n%s: %s\n", plain(s.Name), plain(s.About))
+	first := true
+	for ms := range slices.Chunk(s.present(), widest) {
+		fmt.Fprintln(t)
+		s.writeTable(t, ms, first)
+		first = false
+		// Flushed, so that the columns of one table do not widen those of the next.
+		if err := t.Flush(); err != nil {
+			return err
+		}
+	}
+	grows := s.Scaling()
+	if len(grows) > 0 {
+		fmt.Fprintln(t)
+	}
+	for _, g := range grows {
+		fmt.Fprintf(t, "%s%s\n", lead(g.Line), g.sentence(s.Axis))
+	}
+	for _, c := range s.Cells {
+		if c.Failure != "" {
+			fmt.Fprintf(t, "failed: %s: %s\n", plain(c.Name), plain(c.Failure))
+		}
+	}
+	return t.Flush()
+}
+
+func lead(line string) string {
+	if line == "" {
+		return ""
+	}
+	return plain(line) + ": "
+}
+
+// writeTable writes one row a cell. The first table of a suite also says how many runs
+// there were and of what work.
+func (s Suite) writeTable(t *tabwriter.Writer, ms []Metric, first bool) {
+	head, units := []string{"CELL"}, []string{""}
+	if first {
+		head, units = append(head, "RUNS"), append(units, "")
+	}
+	for _, m := range ms {
+		head, units = append(head, m.Name), append(units, m.Unit)
+	}
+	if first {
+		head = append(head, "DIGEST")
+	}
+	fmt.Fprintf(t, "%s\n%s\n", strings.Join(head, "\t"), strings.Join(units, "\t"))
+	for _, c := range s.Cells {
+		row := []string{plain(c.Name)}
+		if first {
+			row = append(row, fmt.Sprint(len(c.Samples)))
+		}
+		for _, m := range ms {
+			row = append(row, withMargin(m, c.values(m.Name)))
+		}
+		if first {
+			row = append(row, short(c.Digest))
+		}
+		fmt.Fprintln(t, strings.Join(row, "\t"))
+	}
+}
+
+// sentence says how the cost grows with what the axis counts.
+func (g Scaling) sentence(axis string) string {
+	axis = plain(axis)
+	if g.Err != nil {
+		return fmt.Sprintf("how the cost grows with %s is not known: %v", axis, g.Err)
+	}
+	s := fmt.Sprintf("CPU per decision grows as %s to the power of %.2f (%.2f to %.2f), from %d points",
+		axis, g.Exponent.Value, g.Exponent.Low, g.Exponent.High, g.Points)
+	if g.PerLevel != nil {
+		s += fmt.Sprintf("; one more level adds %s µs", withEnds(*g.PerLevel))
+	}
+	return s
+}

@@ -1,0 +1,110 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// figure writes a number with three significant digits, or more in front of the point:
+// 0.0123, 1.23, 12,345. A number that is not known is a dash.
+func figure(x float64) string {
+	size := math.Abs(x)
+	switch {
+	case math.IsNaN(x):
+		return "-"
+	case math.IsInf(x, 1):
+		return "∞"
+	case x == math.Trunc(x) && size < 1e15:
+		return grouped(strconv.FormatFloat(x, 'f', 0, 64))
+	case size < 1e-4 || size >= 1e15:
+		return strconv.FormatFloat(x, 'g', 3, 64)
+	}
+	// The exponent after rounding: 0.9999 is 1.00, not 1.000.
+	_, exponent, _ := strings.Cut(strconv.FormatFloat(x, 'e', 2, 64), "e")
+	e, err := strconv.Atoi(exponent)
+	if err != nil {
+		panic("bench: a number without exponent: " + err.Error())
+	}
+	return grouped(strconv.FormatFloat(x, 'f', max(2-e, 0), 64))
+}
+
+// exactly writes all digits of a number: counts that must not differ are compared by eye.
+func exactly(x float64) string {
+	if x == math.Trunc(x) {
+		return figure(x)
+	}
+	return strconv.FormatFloat(x, 'g', -1, 64)
+}
+
+// grouped writes 1234567.8 as 1,234,567.8.
+func grouped(number string) string {
+	whole, fraction, _ := strings.Cut(number, ".")
+	for i := len(whole) - 3; i > 0 && whole[i-1] != '-'; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if fraction == "" {
+		return whole
+	}
+	return whole + "." + fraction
+}
+
+// withMargin is "1.23 ±4%": the farther end of the interval as a share of the value.
+func withMargin(m Metric, vs []float64) string {
+	switch {
+	case len(vs) == 0:
+		return "-"
+	case m.Exact:
+		return exactSpread(spreadOf(vs))
+	}
+	e := medianOf(vs)
+	far := math.Max(e.High-e.Value, e.Value-e.Low)
+	switch {
+	case !e.HasInterval():
+		return figure(e.Value)
+	case e.Value == 0 && far > 0:
+		return "0 to " + figure(e.High)
+	case far == 0:
+		return figure(e.Value) + " ±0%"
+	}
+	return fmt.Sprintf("%s ±%.0f%%", figure(e.Value), 100*far/e.Value)
+}
+
+// withEnds is "1.23 (1.20 to 1.31)".
+func withEnds(e Estimate) string {
+	if !e.HasInterval() || math.IsInf(e.Low, 0) {
+		return figure(e.Value)
+	}
+	return fmt.Sprintf("%s (%s to %s)", figure(e.Value), figure(e.Low), figure(e.High))
+}
+
+// exactSpread is the value of all runs, or their median and how far apart they are.
+func exactSpread(e Estimate) string {
+	if e.Low == e.High {
+		return exactly(e.Value)
+	}
+	return fmt.Sprintf("%s (%s to %s)", exactly(e.Value), exactly(e.Low), exactly(e.High))
+}
+
+// plain makes a string of a file one line without control characters, so that it can
+// neither break a table nor command a terminal.
+func plain(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, s)
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// short is enough of a digest to tell it from others by eye.
+func short(digest string) string {
+	if digest == "" {
+		return "-"
+	}
+	letters := []rune(plain(digest))
+	return string(letters[:min(12, len(letters))])
+}

@@ -1,0 +1,47 @@
+package bench
+
+import (
+	"math"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+func TestFigures(t *testing.T) {
+	for want, x := range map[string]float64{
+		"0": 0, "7": 7, "1,234,567": 1234567, "-1,234": -1234, "12,346": 12345.6, "123": 123.4, "1.23": 1.2345,
+		"0.0123": 0.012345, "0.000123": 0.00012345, "1.23e-05": 0.000012345, "1.00": 0.99999, "1,000": 999.96,
+		"1e+15": 1e15, "1.23e+20": 1.2345e20, "-": math.NaN(), "∞": math.Inf(1), "-0.500": -0.5,
+	} {
+		assert.Equal(t, figure(x), want)
+	}
+	assert.Equal(t, exactly(0.98765432), "0.98765432")
+	assert.Equal(t, exactly(1000000), "1,000,000")
+}
+
+func TestMargins(t *testing.T) {
+	vague, exact := Metric{}, Metric{Exact: true}
+	for _, c := range []struct {
+		m      Metric
+		values []float64
+		want   string
+	}{
+		{vague, nil, "-"},
+		{vague, []float64{2.5}, "2.50"},
+		{vague, []float64{100, 90, 120}, "100 ±20%"},
+		{vague, []float64{3, 3}, "3 ±0%"},
+		{vague, []float64{0, 0}, "0 ±0%"},
+		{vague, []float64{0, 0, 0.5}, "0 to 0.500"},
+		{exact, []float64{0.25, 0.25}, "0.25"},
+		{exact, []float64{1, 3, 4}, "3 (1 to 4)"},
+	} {
+		assert.Equal(t, withMargin(c.m, c.values), c.want)
+	}
+}
+
+func TestNamesCannotCommandATerminal(t *testing.T) {
+	assert.Equal(t, plain("a\tb\r\n\x1b[2J \u202ec é"), "a b [2J c é")
+	assert.Equal(t, short("0123456789abcdef"), "0123456789ab")
+	assert.Equal(t, short("äöü"), "äöü")
+	assert.Equal(t, short(""), "-")
+}
