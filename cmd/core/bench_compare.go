@@ -1,0 +1,114 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/canopy-scheduler/canopy/internal/bench"
+)
+
+const benchCompareHelp = `Compare two files that canopy bench run --output json has written.
+
+Every figure of every cell that did the same work in both is listed with its medians,
+their ratio, the 95 % intervals and what there is to say: better, worse, no difference,
+or too few runs to tell. A difference is one when a Mann-Whitney test finds it at 5 %,
+corrected for the number of figures (Holm), and it exceeds the threshold. With ten runs
+a side a clear difference shows among all suites together. Counts that do not vary need
+no test: there any difference is one.
+
+Cells whose requests were not the same are not compared. Other machines and other
+versions of Go are warned of.
+
+The exit code is 0 when nothing is worse, 1 when something is, also when a cell had
+samples and now fails without any, and 2 when a file cannot be read or is no report.`
+
+const benchCompareExamples = `  canopy bench compare old.json new.json
+  canopy bench compare --threshold 10% --output json old.json new.json`
+
+// benchCompareCommand sets two reports against each other.
+func benchCompareCommand() *cobra.Command {
+	var output, threshold string
+	cmd := &cobra.Command{
+		Use:           "compare OLD.json NEW.json",
+		Short:         "Compare what two runs of the benchmark have found",
+		Long:          benchCompareHelp,
+		Example:       benchCompareExamples,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args: func(_ *cobra.Command, files []string) error {
+			if len(files) != 2 {
+				return exitError{exitUsage, fmt.Errorf("name two files, the old report and the new one, not %d", len(files))}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, files []string) error {
+			share, err := parseThreshold(threshold)
+			if err := errors.Join(err, checkOutput(output)); err != nil {
+				return exitError{exitUsage, err}
+			}
+			return benchCompare(cmd.OutOrStdout(), files[0], files[1], share, output)
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "how to print the result: text or json")
+	cmd.Flags().StringVar(&threshold, "threshold", "5%",
+		"differences of medians up to this `SHARE` do not count, such as 5% or 0.05")
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{exitUsage, err} })
+	return cmd
+}
+
+// parseThreshold reads 5% or 0.05. A bare 5 may mean either and is refused.
+func parseThreshold(text string) (share float64, err error) {
+	number, percent := strings.CutSuffix(text, "%")
+	share, err = strconv.ParseFloat(number, 64)
+	if percent {
+		share /= 100
+	}
+	if err != nil || !(share >= 0 && share < 1) {
+		return 0, fmt.Errorf("--threshold is a share below 1, such as 5%% or 0.05, not %q", text)
+	}
+	return share, nil
+}
+
+// benchCompare prints the comparison of two files. Its errors have their exit code.
+func benchCompare(out io.Writer, before, now string, threshold float64, output string) error {
+	old, err := readBenchReport(before)
+	if err != nil {
+		return exitError{exitUsage, err}
+	}
+	young, err := readBenchReport(now)
+	if err != nil {
+		return exitError{exitUsage, err}
+	}
+	c := bench.Compare(old, young, threshold)
+	if output == "json" {
+		err = printJSON(out, c)
+	} else {
+		err = c.WriteText(out)
+	}
+	if err != nil {
+		return exitError{exitUsage, err} // 1 would say that something is worse
+	}
+	if c.Verdicts.Worse > 0 {
+		return exitError{exitRefused, nil}
+	}
+	return nil
+}
+
+func readBenchReport(name string) (*bench.Report, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	r, err := bench.ReadReport(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return r, nil
+}

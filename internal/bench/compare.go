@@ -1,0 +1,220 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Verdict is what a comparison says about one figure.
+type Verdict string
+
+// The verdicts. TooFewRuns means that even runs without any overlap could not have shown
+// a difference among so many figures.
+const (
+	Better       Verdict = "better"
+	Worse        Verdict = "worse"
+	NoDifference Verdict = "no difference"
+	TooFewRuns   Verdict = "too few runs"
+)
+
+// Comparison is what `canopy bench compare` finds between two reports.
+type Comparison struct {
+	Threshold float64 `json:"threshold"` // share by which medians must differ to count; 0: by anything
+	// Warnings say why figures may differ although the program does not, such as another
+	// CPU. Empty, never nil.
+	Warnings []string   `json:"warnings"`
+	Figures  []Compared `json:"figures"`  // in the order of the old report
+	Others   []Other    `json:"others"`   // what could not be compared
+	RunsFor  int        `json:"runsFor"`  // runs a side that it takes to see a difference among so many figures
+	Verdicts Verdicts   `json:"verdicts"` // how many of each
+}
+
+// Verdicts counts verdicts. Worse includes cells that now fail.
+type Verdicts struct {
+	Better       int `json:"better"`
+	Worse        int `json:"worse"`
+	NoDifference int `json:"noDifference"`
+	TooFewRuns   int `json:"tooFewRuns"`
+}
+
+// Compared is one figure of one cell in both reports.
+type Compared struct {
+	Suite  string `json:"suite"`
+	Cell   string `json:"cell"`
+	Metric string `json:"metric"`
+	Unit   string `json:"unit"`
+	// Old and New are medians with their 95 % intervals; of an exact metric, with the least
+	// and the greatest value.
+	Old     Estimate `json:"old"`
+	New     Estimate `json:"new"`
+	OldRuns int      `json:"oldRuns"`
+	NewRuns int      `json:"newRuns"`
+	Ratio   Estimate `json:"ratio"` // of the medians, new over old; infinite, and null in JSON, if old is 0
+	// P is the chance to see such a difference without there being one, corrected for the
+	// number of figures. nil: the metric is exact, so there is no chance in it.
+	P       *float64 `json:"p"`
+	Verdict Verdict  `json:"verdict"`
+	metric  Metric
+}
+
+// Other is what only one report has, or what is not the same work in both.
+type Other struct {
+	Suite  string `json:"suite"`
+	Cell   string `json:"cell,omitempty"`   // empty: the whole suite
+	Metric string `json:"metric,omitempty"` // empty: the whole cell
+	Why    string `json:"why"`
+	Worse  bool   `json:"worse"` // it worked and now fails
+}
+
+// Compare sets two reports against each other, cell by cell. A figure is better or worse
+// when a Mann-Whitney test says so at 5 %, after Holm's correction over all figures of the
+// comparison, and the medians differ by more than threshold, a share of the old one. So
+// two reports of the same thing alarm in at most 5 of 100 comparisons. Exact metrics know
+// no chance: any difference is one. Requires: threshold >= 0.
+func Compare(before, now *Report, threshold float64) *Comparison {
+	c := &Comparison{
+		Threshold: threshold, Warnings: machineWarnings(before, now), Figures: []Compared{}, Others: []Other{},
+	}
+	for _, old := range before.Suites {
+		s := named(now.Suites, old.Name)
+		if s == nil {
+			c.Others = append(c.Others, Other{Suite: old.Name, Why: onlyOld})
+			continue
+		}
+		c.suite(old, *s)
+	}
+	for _, s := range now.Suites {
+		if named(before.Suites, s.Name) == nil {
+			c.Others = append(c.Others, Other{Suite: s.Name, Why: onlyNew})
+		}
+	}
+	c.judge()
+	return c
+}
+
+const (
+	onlyOld = "only in the old report"
+	onlyNew = "only in the new report"
+)
+
+func machineWarnings(before, now *Report) []string {
+	warnings := []string{}
+	differ := func(what, a, b string) {
+		if a != b {
+			warnings = append(warnings, fmt.Sprintf("%s differs: %s, then %s", what, orUnknown(a), orUnknown(b)))
+		}
+	}
+	differ("the CPU", before.CPU, now.CPU)
+	differ("the number of cores", fmt.Sprint(before.Cores), fmt.Sprint(now.Cores))
+	differ("the version of Go", before.Go, now.Go)
+	return warnings
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return "unknown"
+	}
+	return plain(s)
+}
+
+func (c *Comparison) suite(before, now Suite) {
+	for _, old := range before.Cells {
+		other := Other{Suite: before.Name, Cell: old.Name}
+		cell := cellNamed(now.Cells, old.Name)
+		switch {
+		case cell == nil:
+			other.Why = onlyOld
+		case len(cell.Samples) == 0:
+			other.Why = "no samples in the new report" + because(cell.Failure)
+			other.Worse = cell.Failure != "" && len(old.Samples) > 0
+		case len(old.Samples) == 0:
+			other.Why = "no samples in the old report" + because(old.Failure)
+		case old.Digest != cell.Digest:
+			other.Why = "different work"
+		default:
+			c.cell(before.Name, old, *cell)
+			continue
+		}
+		c.Others = append(c.Others, other)
+	}
+	for _, cell := range now.Cells {
+		if cellNamed(before.Cells, cell.Name) == nil {
+			c.Others = append(c.Others, Other{Suite: now.Name, Cell: cell.Name, Why: onlyNew})
+		}
+	}
+}
+
+func because(failure string) string {
+	if failure == "" {
+		return ""
+	}
+	return ": " + failure
+}
+
+func (c *Comparison) cell(suite string, before, now Cell) {
+	for _, m := range Metrics {
+		old, young := before.values(m.Name), now.values(m.Name)
+		switch {
+		case len(old) == 0 && len(young) == 0:
+			continue
+		case len(young) == 0:
+			c.Others = append(c.Others, Other{Suite: suite, Cell: before.Name, Metric: m.Name, Why: onlyOld})
+			continue
+		case len(old) == 0:
+			c.Others = append(c.Others, Other{Suite: suite, Cell: before.Name, Metric: m.Name, Why: onlyNew})
+			continue
+		}
+		f := Compared{
+			Suite: suite, Cell: before.Name, Metric: m.Name, Unit: m.Unit,
+			OldRuns: len(old), NewRuns: len(young), metric: m,
+		}
+		if m.Exact {
+			f.Old, f.New = spreadOf(old), spreadOf(young)
+			f.Ratio = Estimate{ratio(f.Old.Value, f.New.Value), math.NaN(), math.NaN()}
+			f.Verdict = f.exactVerdict()
+		} else {
+			p := mannWhitney(old, young)
+			f.Old, f.New, f.Ratio, f.P = medianOf(old), medianOf(young), ratioOf(old, young), &p
+		}
+		c.Figures = append(c.Figures, f)
+	}
+}
+
+// exactVerdict looks at the worst run first: one wrong decision in ten runs is worse than
+// none, whatever the median is.
+func (f Compared) exactVerdict() Verdict {
+	pairs := [][2]float64{{f.Old.High, f.New.High}, {f.Old.Low, f.New.Low}, {f.Old.Value, f.New.Value}}
+	if f.metric.Higher {
+		pairs[0], pairs[1] = pairs[1], pairs[0]
+	}
+	for _, p := range pairs {
+		if p[0] != p[1] {
+			return direction(p[1] > p[0], f.metric.Higher)
+		}
+	}
+	return NoDifference
+}
+
+func direction(rose, higher bool) Verdict {
+	if rose == higher {
+		return Better
+	}
+	return Worse
+}
+
+func named(suites []Suite, name string) *Suite {
+	i := slices.IndexFunc(suites, func(s Suite) bool { return s.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &suites[i]
+}
+
+func cellNamed(cells []Cell, name string) *Cell {
+	i := slices.IndexFunc(cells, func(c Cell) bool { return c.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &cells[i]
+}

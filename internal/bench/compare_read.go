@@ -1,0 +1,145 @@
+package bench
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// largestReport is more than any report has, in bytes. A file that is larger is
+// something else.
+const largestReport = 16 << 20
+
+// ReadReport reads what `canopy bench run --output json` wrote. What it returns has at
+// least one suite, names that are unique, and figures that are known metrics, finite and
+// not negative. An error is one line that says where in the text, or in which cell, it is
+// not a report.
+func ReadReport(r io.Reader) (*Report, error) {
+	text, err := io.ReadAll(io.LimitReader(r, largestReport+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > largestReport {
+		return nil, fmt.Errorf("not a report: longer than %d bytes", largestReport)
+	}
+	var report Report
+	if err := json.Unmarshal(text, &report, json.RejectUnknownMembers(true)); err != nil {
+		return nil, placed(text, err)
+	}
+	return &report, report.check()
+}
+
+// placed says in terms of the file what the parser objects to.
+func placed(text []byte, err error) error {
+	var syntax *jsontext.SyntacticError
+	var meaning *json.SemanticError
+	switch {
+	case errors.As(err, &syntax):
+		what := syntax.Err.Error()
+		if errors.Is(syntax.Err, io.ErrUnexpectedEOF) {
+			what = "the file ends too early"
+		}
+		return fmt.Errorf("%s: %s%s", position(text, syntax.ByteOffset), what, within(syntax.JSONPointer))
+	case errors.As(err, &meaning):
+		what := "not a report"
+		switch {
+		case errors.Is(meaning.Err, json.ErrUnknownName):
+			what = fmt.Sprintf("unknown field %q, so not a report of this version", meaning.JSONPointer.LastToken())
+		case meaning.Err != nil:
+			what = meaning.Err.Error()
+		case meaning.JSONPointer != "":
+			what = fmt.Sprintf("a %v does not belong here", meaning.JSONKind)
+		}
+		return fmt.Errorf("%s: %s%s", position(text, meaning.ByteOffset), plain(what), within(meaning.JSONPointer))
+	}
+	return err
+}
+
+// position is a place as editors count it, from 1.
+func position(text []byte, offset int64) string {
+	before := text[:min(offset, int64(len(text)))]
+	line := bytes.Count(before, []byte("\n"))
+	column := len(before) - (bytes.LastIndexByte(before, '\n') + 1)
+	return fmt.Sprintf("line %d, column %d", line+1, column+1)
+}
+
+func within(p jsontext.Pointer) string {
+	if p == "" {
+		return ""
+	}
+	return " (at " + plain(string(p)) + ")"
+}
+
+// check finds what has the form of a report and is none.
+func (r *Report) check() error {
+	switch {
+	case r.Version == "" || r.Go == "":
+		return errors.New("not a report: it does not say which version of canopy or Go was measured")
+	case r.Cores < 1:
+		return fmt.Errorf("not a report: cores is %d", r.Cores)
+	case r.Runs < 1:
+		return fmt.Errorf("not a report: runs is %d", r.Runs)
+	case len(r.Suites) == 0:
+		return errors.New("not a report: it has no suites")
+	}
+	suites := map[string]bool{}
+	for i, s := range r.Suites {
+		switch {
+		case s.Name == "":
+			return fmt.Errorf("suite number %d has no name", i+1)
+		case suites[s.Name]:
+			return fmt.Errorf("suite %q: there are two of this name", s.Name)
+		}
+		suites[s.Name] = true
+		if err := s.check(); err != nil {
+			return fmt.Errorf("suite %q, %w", s.Name, err)
+		}
+	}
+	return nil
+}
+
+func (s Suite) check() error {
+	cells := map[string]bool{}
+	for i, c := range s.Cells {
+		switch {
+		case c.Name == "":
+			return fmt.Errorf("cell number %d: it has no name", i+1)
+		case cells[c.Name]:
+			return fmt.Errorf("cell %q: there are two of this name", c.Name)
+		}
+		cells[c.Name] = true
+		if err := c.check(); err != nil {
+			return fmt.Errorf("cell %q: %w", c.Name, err)
+		}
+	}
+	return nil
+}
+
+func (c Cell) check() error {
+	switch {
+	case c.Size < 0:
+		return fmt.Errorf("size is %g", c.Size)
+	case c.Digest == "" && len(c.Samples) > 0:
+		return errors.New("there are samples, and no digest of the work")
+	}
+	for i, sample := range c.Samples {
+		for name, v := range sample {
+			switch {
+			case !known(name):
+				return fmt.Errorf("sample number %d: unknown metric %q", i+1, name)
+			case v < 0:
+				return fmt.Errorf("sample number %d: %s is %g", i+1, name, v)
+			}
+		}
+	}
+	return nil
+}
+
+func known(metric string) bool {
+	return slices.ContainsFunc(Metrics, func(m Metric) bool { return m.Name == metric })
+}

@@ -1,0 +1,96 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// WriteText writes a comparison for a terminal: warnings, a row for every figure, what
+// could not be compared, how often each verdict fell, and once more what is worse. Its
+// errors are those of w.
+func (c *Comparison) WriteText(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, warning := range c.Warnings {
+		fmt.Fprintf(t, "warning: %s\n", warning)
+	}
+	suite := ""
+	for i, f := range c.Figures {
+		if i == 0 || f.Suite != suite {
+			if err := t.Flush(); err != nil { // columns are aligned within a suite
+				return err
+			}
+			suite = f.Suite
+			fmt.Fprintf(t, "\n%s\n\nCELL\tMETRIC\tUNIT\tOLD\tNEW\tRATIO\tP\tVERDICT\n", plain(suite))
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", plain(f.Cell), f.Metric, f.Unit, f.figures())
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	c.writeOthers(t)
+	c.writeSummary(t)
+	return t.Flush()
+}
+
+func (c *Comparison) writeOthers(t *tabwriter.Writer) {
+	if len(c.Others) > 0 {
+		fmt.Fprintln(t, "\nnot compared:")
+	}
+	for _, o := range c.Others {
+		fmt.Fprintf(t, "  %s: %s\n", o.place(), plain(o.Why))
+	}
+}
+
+// place is "suite, cell, metric", as far as it goes.
+func (o Other) place() string {
+	place := plain(o.Suite)
+	for _, part := range []string{o.Cell, o.Metric} {
+		if part != "" {
+			place += ", " + plain(part)
+		}
+	}
+	return place
+}
+
+func (c *Comparison) writeSummary(t *tabwriter.Writer) {
+	v := c.Verdicts
+	fmt.Fprintf(t, "\n%d better, %d worse, %d no difference, %d too few runs; differences up to %s do not count\n",
+		v.Better, v.Worse, v.NoDifference, v.TooFewRuns, percent(c.Threshold))
+	if len(c.Figures) == 0 {
+		fmt.Fprintln(t, "nothing was compared: the reports have no work in common")
+	}
+	if v.TooFewRuns > 0 {
+		fmt.Fprintf(t, "to see a difference among so many figures takes at least %d runs a side\n", c.RunsFor)
+	}
+	for _, f := range c.Figures {
+		if f.Verdict == Worse {
+			fmt.Fprintf(t, "worse: %s, %s, %s: was %s, is %s (%s)\n", plain(f.Suite), plain(f.Cell), f.Metric,
+				f.end(f.Old), f.end(f.New), f.Unit)
+		}
+	}
+	for _, o := range c.Others {
+		if o.Worse {
+			fmt.Fprintf(t, "worse: %s: %s\n", o.place(), plain(o.Why))
+		}
+	}
+}
+
+// figures are the columns of a row from OLD on.
+func (f Compared) figures() string {
+	p := "exact"
+	if f.P != nil {
+		p = fmt.Sprintf("%.2g", *f.P)
+	}
+	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", f.end(f.Old), f.end(f.New), withEnds(f.Ratio), p, f.Verdict)
+}
+
+func (f Compared) end(e Estimate) string {
+	if f.metric.Exact {
+		return exactSpread(e)
+	}
+	return withEnds(e)
+}
+
+// percent writes a share: 0.05 is "5%".
+func percent(share float64) string { return fmt.Sprintf("%.4g%%", 100*share) }

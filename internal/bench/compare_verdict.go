@@ -1,0 +1,56 @@
+package bench
+
+import "math"
+
+// judge gives every figure its verdict, which depends on all the others: the more are
+// looked at, the more differ by chance.
+func (c *Comparison) judge() {
+	var ps []float64
+	for _, f := range c.Figures {
+		if f.P != nil {
+			ps = append(ps, *f.P)
+		}
+	}
+	tests := len(ps)
+	c.RunsFor = runsFor(tests)
+	corrected := holm(ps)
+	for i := range c.Figures {
+		f := &c.Figures[i]
+		if f.P != nil {
+			f.P, corrected = &corrected[0], corrected[1:]
+			f.Verdict = f.verdict(c.Threshold, tests)
+		}
+		c.Verdicts.add(f.Verdict)
+	}
+	for _, o := range c.Others {
+		if o.Worse {
+			c.Verdicts.Worse++
+		}
+	}
+}
+
+// verdict is that of a figure with some chance in it. Requires: P is corrected.
+func (f *Compared) verdict(threshold float64, tests int) Verdict {
+	switch {
+	case *f.P <= level && math.Abs(f.Ratio.Value-1) > threshold:
+		return direction(f.Ratio.Value > 1, f.metric.Higher)
+	case *f.P > level && smallestP(f.OldRuns, f.NewRuns)*float64(tests) > level:
+		return TooFewRuns
+	}
+	return NoDifference
+}
+
+func (v *Verdicts) add(verdict Verdict) {
+	switch verdict {
+	case Better:
+		v.Better++
+	case Worse:
+		v.Worse++
+	case NoDifference:
+		v.NoDifference++
+	case TooFewRuns:
+		v.TooFewRuns++
+	default:
+		panic("bench: a figure without a verdict: " + string(verdict))
+	}
+}
