@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -128,13 +129,23 @@ func (c Cell) check() error {
 		return errors.New("there are samples, and no digest of the work")
 	}
 	for i, sample := range c.Samples {
-		for name, v := range sample {
-			switch {
-			case !known(name):
-				return fmt.Errorf("sample number %d: unknown metric %q", i+1, name)
-			case v < 0:
-				return fmt.Errorf("sample number %d: %s is %g", i+1, name, v)
-			}
+		if err := sample.check(); err != nil {
+			return fmt.Errorf("sample number %d: %w", i+1, err)
+		}
+	}
+	if err := c.Merged.check(); err != nil {
+		return fmt.Errorf("merged: %w", err)
+	}
+	return nil
+}
+
+func (s Sample) check() error {
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		switch {
+		case !known(name):
+			return fmt.Errorf("unknown metric %q", name)
+		case s[name] < 0:
+			return fmt.Errorf("%s is %g", name, s[name])
 		}
 	}
 	return nil

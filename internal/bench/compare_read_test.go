@@ -62,6 +62,8 @@ func TestReadReportRefusesWhatIsNone(t *testing.T) {
 			`suite "s", cell "c": sample number 2: idleCPU is -0.5`},
 		{"a figure that nobody knows", cell(`"name": "c", "digest": "d", "samples": [{"speed": 1}]`),
 			`suite "s", cell "c": sample number 1: unknown metric "speed"`},
+		{"percentiles of all runs that nobody knows", cell(`"name": "c", "digest": "d", "samples": [{}], "merged": {"p": 1}`),
+			`suite "s", cell "c": merged: unknown metric "p"`},
 		{"more than a report can have", strings.Repeat(" ", largestReport+1), "not a report: longer than 16777216 bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

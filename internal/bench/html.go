@@ -55,7 +55,7 @@ func (s Suite) section(i int) htmlSuite {
 	for _, c := range s.Cells {
 		row := htmlRow{Cell: c.Name, Digest: c.Digest, Spec: c.Spec.text(), Runs: len(c.Samples)}
 		for _, m := range out.Metrics {
-			row.Figures = append(row.Figures, m.text(c.values(m.Name)))
+			row.Figures = append(row.Figures, c.withEnds(m))
 		}
 		out.Rows = append(out.Rows, row)
 		if c.Failure != "" {
@@ -63,17 +63,6 @@ func (s Suite) section(i int) htmlSuite {
 		}
 	}
 	return out
-}
-
-// text is a figure with its interval.
-func (m Metric) text(vs []float64) string {
-	switch {
-	case len(vs) == 0:
-		return "-"
-	case m.Exact:
-		return exactSpread(spreadOf(vs))
-	}
-	return withEnds(medianOf(vs))
 }
 
 func (s Spec) text() string {

@@ -57,7 +57,7 @@ func (s Suite) latencies() []bars {
 		low, high := math.Inf(1), 0.0
 		for _, c := range s.Cells {
 			for _, p := range percentiles {
-				if v, ok := c.median(f.prefix + p.suffix); ok {
+				if v, ok := c.latency(f.prefix + p.suffix); ok {
 					low, high = min(low, v), max(high, v)
 				}
 			}
@@ -72,13 +72,11 @@ func (s Suite) latencies() []bars {
 // below is where the axis of bars begins, so that the shortest has some length.
 func below(low float64) float64 { return max(low/2, math.SmallestNonzeroFloat64) }
 
-// median is not there without samples, and not when it is zero: that has no place on the
+// latency is not there without samples, and not when it is zero: that has no place on the
 // axis.
-func (c Cell) median(metric string) (v float64, ok bool) {
-	if vs := c.values(metric); len(vs) > 0 {
-		v = medianOf(vs).Value
-	}
-	return v, v > 0
+func (c Cell) latency(metric string) (v float64, ok bool) {
+	e, _ := c.estimate(Metric{Name: metric})
+	return e.Value, e.Value > 0
 }
 
 func (s Suite) bars(prefix, title string, x logAxis) bars {
@@ -91,7 +89,7 @@ func (s Suite) bars(prefix, title string, x logAxis) bars {
 		row.TextY = row.Y + barHeight - 4
 		var says []string
 		for kind, p := range percentiles {
-			if v, ok := c.median(prefix + p.suffix); ok {
+			if v, ok := c.latency(prefix + p.suffix); ok {
 				says = append(says, figure(v))
 				width := math.Round(10*(x.at(v)-barsLeft)) / 10
 				row.Bars = append(row.Bars, bar{kind, width, fmt.Sprintf("%s, %s: %s µs", c.Name, p.name, figure(v))})
@@ -104,7 +102,7 @@ func (s Suite) bars(prefix, title string, x logAxis) bars {
 		}
 	}
 	for kind, p := range percentiles {
-		if slices.ContainsFunc(s.Cells, func(c Cell) bool { _, ok := c.median(prefix + p.suffix); return ok }) {
+		if slices.ContainsFunc(s.Cells, func(c Cell) bool { _, ok := c.latency(prefix + p.suffix); return ok }) {
 			b.Legend = append(b.Legend, bar{Kind: kind, Says: p.name})
 		}
 	}

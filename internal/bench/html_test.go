@@ -97,7 +97,7 @@ func TestPagesShowEverything(t *testing.T) {
 		"3 runs of each cell, seed 7, started 2026-01-02 03:04:05 UTC",
 		"fair: CPU per decision grows as nodes to the power of 0.12 (0.12 to 0.12), from 4 points",
 		"one more level adds 0.500 (0.500 to 0.500) µs",
-		"fair-100, run 3: 1.72 µs", "100,000 nodes: median 17.8 µs", "full, p99.9: 480 µs",
+		"fair-100, run 3: 1.72 µs", "100,000 nodes: median 17.8 µs", "full, p99.9: 488 µs", "488 (466 to 490)",
 		"nodes (logarithmic)", "CPU per decision, µs (logarithmic)",
 		"Failed: 50: killed after 10 minutes", "0.9876543", `"nodeSort":"binpacking"`,
 		r.Suites[0].Cells[0].Digest,

@@ -33,6 +33,7 @@ type Cell struct {
 	Spec    Spec     `json:"spec"`
 	Digest  string   `json:"digest"`            // of the request stream: equal digests, equal work
 	Samples []Sample `json:"samples"`           // one per run, in the order of the runs
+	Merged  Sample   `json:"merged,omitempty"`  // percentiles of the times of all runs together
 	Failure string   `json:"failure,omitempty"` // why there are no samples, or fewer than asked for
 }
 

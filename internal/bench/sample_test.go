@@ -68,6 +68,7 @@ func churnSuite() Suite {
 			"allocations": 1_000_000, "utilisation": 0.9876543, "audited": 20_000, "auditViolations": float64(i / 2),
 		})
 	}
+	full.Merged = Sample{"decisionP50": 3.03, "decisionP99": 21.2, "decisionP999": 488}
 	named.Samples = []Sample{{headline: 5.25, "decisionP50": 4, "decisionP99": 30, "allocations": 12}}
 	return Suite{Name: "churn", About: "A full cluster.", Cells: []Cell{full, named}}
 }

@@ -49,6 +49,26 @@ func (c Cell) values(metric string) []float64 {
 	return vs
 }
 
+// estimate is what the runs of a cell found for a metric, and whether there is anything.
+// Of an exact metric and of one that was merged over the runs, Low and High are the least
+// and the greatest run: a percentile of all runs together lies between those of the runs.
+func (c Cell) estimate(m Metric) (e Estimate, ok bool) {
+	vs := c.values(m.Name)
+	merged, isMerged := c.Merged[m.Name]
+	switch {
+	case len(vs) == 0:
+		return e, false
+	case isMerged && len(vs) > 1:
+		e = spreadOf(vs)
+		e.Value = merged
+	case m.Exact:
+		e = spreadOf(vs)
+	default:
+		e = medianOf(vs)
+	}
+	return e, true
+}
+
 // median is the middle value, or the mean of the two in the middle. Requires: vs is
 // sorted and not empty.
 func median(vs []float64) float64 {

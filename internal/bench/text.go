@@ -15,7 +15,7 @@ const widest = 8
 // WriteText writes a report for a terminal: a head that says what was measured where,
 // and for each suite its figures, how the cost of a decision grows, and what failed.
 // With more than one run a figure is the median, and ± the farther end of its 95 %
-// interval. Its errors are those of w.
+// interval; of a percentile of all runs together, ± is the farthest run. Its errors are those of w.
 func WriteText(w io.Writer, r *Report) error {
 	// A tabwriter keeps what failed until it is flushed, and so does its last flush.
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -127,7 +127,7 @@ func (s Suite) writeTable(t *tabwriter.Writer, ms []Metric, first bool) {
 			row = append(row, fmt.Sprint(len(c.Samples)))
 		}
 		for _, m := range ms {
-			row = append(row, withMargin(m, c.values(m.Name)))
+			row = append(row, c.withMargin(m))
 		}
 		if first {
 			row = append(row, short(c.Digest))

@@ -52,16 +52,14 @@ func grouped(number string) string {
 }
 
 // withMargin is "1.23 ±4%": the farther end of the interval as a share of the value.
-func withMargin(m Metric, vs []float64) string {
-	switch {
-	case len(vs) == 0:
-		return "-"
-	case m.Exact:
-		return exactSpread(spreadOf(vs))
-	}
-	e := medianOf(vs)
+func (c Cell) withMargin(m Metric) string {
+	e, ok := c.estimate(m)
 	far := math.Max(e.High-e.Value, e.Value-e.Low)
 	switch {
+	case !ok:
+		return "-"
+	case m.Exact:
+		return exactSpread(e)
 	case !e.HasInterval():
 		return figure(e.Value)
 	case e.Value == 0 && far > 0:
@@ -70,6 +68,18 @@ func withMargin(m Metric, vs []float64) string {
 		return figure(e.Value) + " ±0%"
 	}
 	return fmt.Sprintf("%s ±%.0f%%", figure(e.Value), 100*far/e.Value)
+}
+
+// withEnds is the same as "1.23 (1.20 to 1.31)".
+func (c Cell) withEnds(m Metric) string {
+	e, ok := c.estimate(m)
+	switch {
+	case !ok:
+		return "-"
+	case m.Exact:
+		return exactSpread(e)
+	}
+	return withEnds(e)
 }
 
 // withEnds is "1.23 (1.20 to 1.31)".

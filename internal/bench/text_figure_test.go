@@ -20,23 +20,36 @@ func TestFigures(t *testing.T) {
 }
 
 func TestMargins(t *testing.T) {
-	vague, exact := Metric{}, Metric{Exact: true}
+	vague, exact := Metric{Name: "m"}, Metric{Name: "m", Exact: true}
 	for _, c := range []struct {
 		m      Metric
 		values []float64
 		want   string
+		ends   string
 	}{
-		{vague, nil, "-"},
-		{vague, []float64{2.5}, "2.50"},
-		{vague, []float64{100, 90, 120}, "100 ±20%"},
-		{vague, []float64{3, 3}, "3 ±0%"},
-		{vague, []float64{0, 0}, "0 ±0%"},
-		{vague, []float64{0, 0, 0.5}, "0 to 0.500"},
-		{exact, []float64{0.25, 0.25}, "0.25"},
-		{exact, []float64{1, 3, 4}, "3 (1 to 4)"},
+		{vague, nil, "-", "-"},
+		{vague, []float64{2.5}, "2.50", "2.50"},
+		{vague, []float64{100, 90, 120}, "100 ±20%", "100 (90 to 120)"},
+		{vague, []float64{3, 3}, "3 ±0%", "3 (3 to 3)"},
+		{vague, []float64{0, 0}, "0 ±0%", "0 (0 to 0)"},
+		{vague, []float64{0, 0, 0.5}, "0 to 0.500", "0 (0 to 0.500)"},
+		{exact, []float64{0.25, 0.25}, "0.25", "0.25"},
+		{exact, []float64{1, 3, 4}, "3 (1 to 4)", "3 (1 to 4)"},
 	} {
-		assert.Equal(t, withMargin(c.m, c.values), c.want)
+		var cell Cell
+		for _, v := range c.values {
+			cell.Samples = append(cell.Samples, Sample{}, Sample{"m": v}) // runs without it do not count
+		}
+		assert.Equal(t, cell.withMargin(c.m), c.want)
+		assert.Equal(t, cell.withEnds(c.m), c.ends)
 	}
+	// A percentile of all runs together is no median of the runs.
+	merged := Cell{Samples: []Sample{{"m": 10}, {"m": 11}, {"m": 20}}, Merged: Sample{"m": 16, "other": 1}}
+	assert.Equal(t, merged.withMargin(vague), "16 ±38%")
+	assert.Equal(t, merged.withEnds(vague), "16 (10 to 20)")
+	assert.Equal(t, merged.withEnds(Metric{Name: "other"}), "-")
+	one := Cell{Samples: []Sample{{"m": 10}}, Merged: Sample{"m": 10}}
+	assert.Equal(t, one.withEnds(vague), "10")
 }
 
 func TestNamesCannotCommandATerminal(t *testing.T) {
