@@ -51,23 +51,35 @@ func (a logAxis) at(v float64) float64 {
 	return math.Round(10*(a.from+share*(a.to-a.from))) / 10
 }
 
-// ticks are at as many round values as have room for their labels, and at least at two
-// unless the field is tiny.
+// rounds are the values of a decade that may get a tick, the most of them first, with the
+// share of the decade between the two that are closest.
+var rounds = []struct {
+	steps   []float64
+	closest float64
+}{
+	{[]float64{1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9}, math.Log10(10. / 9)},
+	{[]float64{1, 2, 3, 5, 7}, math.Log10(7. / 5)},
+	{[]float64{1, 2, 5}, math.Log10(2)},
+	{[]float64{1, 3}, math.Log10(3)},
+	{[]float64{1}, 1},
+}
+
+// ticks are at as many round values as have room for their labels.
 func (a logAxis) ticks() []axisTick {
 	decades := a.high - a.low
 	decade := math.Abs(a.to-a.from) / decades // in pixels
-	var steps []float64
-	switch {
-	case decade > 450:
-		steps = []float64{1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9}
-	case decade > 200:
-		steps = []float64{1, 2, 5}
-	case decade > 110:
-		steps = []float64{1, 3}
-	default:
-		steps = []float64{1}
+	room := 48.0                              // for a label beside others
+	if a.to < a.from {
+		room = 18 // above others, as the axis goes up
 	}
-	every := max(1, math.Ceil(60/decade)) // decades from tick to tick
+	steps := rounds[len(rounds)-1].steps
+	for _, r := range rounds {
+		if r.closest*decade >= room {
+			steps = r.steps
+			break
+		}
+	}
+	every := max(1, math.Ceil(room/decade)) // decades from tick to tick
 	var ticks []axisTick
 	for d := math.Floor(a.low/every) * every; d <= a.high; d += every {
 		for _, step := range steps {
@@ -80,9 +92,9 @@ func (a logAxis) ticks() []axisTick {
 	return ticks
 }
 
-// tickLabel has no more digits than a tick needs: 0.1, 1.5, 10,000.
+// tickLabel has no more digits than a tick needs: 0.1, 1.5, 10,000, 1e+06.
 func tickLabel(v float64) string {
-	if v >= 1 && v == math.Trunc(v) {
+	if v >= 1 && v < 1e6 && v == math.Trunc(v) {
 		return figure(v)
 	}
 	return strconv.FormatFloat(v, 'g', 3, 64)

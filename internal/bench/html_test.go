@@ -110,28 +110,41 @@ func TestPagesShowEverything(t *testing.T) {
 
 func TestTicksHaveRoom(t *testing.T) {
 	for _, c := range []struct {
-		low, high float64
-		want      string
+		low, high  float64
+		across, up string // upwards there is more room
 	}{
-		{1, 1, "0.7 0.8 0.9 1"},
-		{100, 300, "100 150 200 300"},
-		{1, 30, "1 2 5 10 20"},
-		{1, 1000, "1 3 10 30 100 300 1,000"},
-		{0.001, 100_000, "0.001 0.01 0.1 1 10 100 1,000 10,000 100,000"},
-		{1e-300, 1e300, ""},
+		{1, 1, "0.7 0.8 0.9 1", "0.7 0.8 0.9 1"},
+		{100, 300, "100 150 200 300", "100 150 200 300"},
+		{1000, 10_000, "1,000 2,000 3,000 5,000 7,000 10,000",
+			"900 1,000 1,500 2,000 3,000 4,000 5,000 6,000 7,000 8,000 9,000 10,000"},
+		{1, 30, "1 2 3 5 7 10 20 30", "1 2 3 5 7 10 20 30"},
+		{1e5, 1e7, "100,000 200,000 500,000 1e+06 2e+06 5e+06 1e+07",
+			"70,000 100,000 200,000 300,000 500,000 700,000 1e+06 2e+06 3e+06 5e+06 7e+06 1e+07"},
+		{1, 1000, "1 2 5 10 20 50 100 200 500 1,000",
+			"0.7 1 2 3 5 7 10 20 30 50 70 100 200 300 500 700 1,000"},
+		{0.1, 100_000, "0.1 1 10 100 1,000 10,000 100,000",
+			"0.05 0.1 0.2 0.5 1 2 5 10 20 50 100 200 500 1,000 2,000 5,000 10,000 20,000 50,000 100,000 200,000"},
 	} {
-		ticks := newLogAxis(c.low, c.high, 0, 600).ticks()
-		var labels []string
-		for i, x := range ticks {
-			labels = append(labels, x.Label)
-			assert.Assert(t, x.At >= 0 && x.At <= 600)
-			assert.Assert(t, i == 0 || x.At-ticks[i-1].At > 20, "%v", ticks)
-		}
-		assert.Assert(t, len(ticks) >= 3 && len(ticks) <= 12, "%v", ticks)
-		if c.want != "" {
-			assert.Equal(t, strings.Join(labels, " "), c.want)
-		}
+		x, y := newLogAxis(c.low, c.high, 0, 600), newLogAxis(c.low, c.high, 600, 0)
+		assert.Equal(t, labels(t, x, 48), c.across)
+		assert.Equal(t, labels(t, y, 18), c.up)
 	}
+	labels(t, newLogAxis(1e-300, 1e300, 0, 600), 48)
+	labels(t, newLogAxis(math.SmallestNonzeroFloat64, math.MaxFloat64, 600, 0), 18)
+}
+
+// labels are those of the ticks of an axis 600 pixels long.
+func labels(t *testing.T, a logAxis, room float64) string {
+	t.Helper()
+	var all []string
+	ticks := a.ticks()
+	for i, x := range ticks {
+		all = append(all, x.Label)
+		assert.Assert(t, x.At >= 0 && x.At <= 600)
+		assert.Assert(t, i == 0 || math.Abs(x.At-ticks[i-1].At) >= room-0.2, "%v", ticks)
+	}
+	assert.Assert(t, len(ticks) >= 3, "%v", ticks)
+	return strings.Join(all, " ")
 }
 
 func TestAPowerIsAStraightLine(t *testing.T) {
