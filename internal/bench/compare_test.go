@@ -87,9 +87,9 @@ func TestAlarmsAreRareWhenNothingDiffers(t *testing.T) {
 		found := false
 		for i, c := range before.Suites[0].Cells {
 			ps = append(ps, mannWhitney(c.values("gcShare"), now.Suites[0].Cells[i].values("gcShare")))
-			found = found || ps[i] <= level
+			found = found || ps[i] <= significance
 		}
-		if slices.Min(holm(ps)) <= level {
+		if slices.Min(holm(ps)) <= significance {
 			alarms++
 		}
 		if found {

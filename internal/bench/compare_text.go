@@ -87,7 +87,7 @@ func (f Compared) figures() string {
 
 func (f Compared) end(e Estimate) string {
 	if f.metric.Exact {
-		return exactSpread(e)
+		return spreadText(e, exactly)
 	}
 	return withEnds(e)
 }

@@ -32,9 +32,9 @@ func (c *Comparison) judge() {
 // verdict is that of a figure with some chance in it. Requires: P is corrected.
 func (f *Compared) verdict(threshold float64, tests int) Verdict {
 	switch {
-	case *f.P <= level && math.Abs(f.Ratio.Value-1) > threshold:
+	case *f.P <= significance && math.Abs(f.Ratio.Value-1) > threshold:
 		return direction(f.Ratio.Value > 1, f.metric.Higher)
-	case *f.P > level && smallestP(f.OldRuns, f.NewRuns)*float64(tests) > level:
+	case *f.P > significance && smallestP(f.OldRuns, f.NewRuns)*float64(tests) > significance:
 		return TooFewRuns
 	}
 	return NoDifference

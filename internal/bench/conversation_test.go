@@ -63,15 +63,15 @@ func compared(t *testing.T, d *datadriven.TestData, threshold float64) *Comparis
 				assert.Equal(t, words[1], "cpu")
 				sides[i].CPU = end
 			case end != "":
-				say(t, &sides[i], words, end)
+				enterLine(t, &sides[i], words, end)
 			}
 		}
 	}
 	return Compare(&sides[0], &sides[1], threshold)
 }
 
-// say enters what a line says about one side: a suite, a cell, a metric or field, values.
-func say(t *testing.T, r *Report, words []string, end string) {
+// enterLine enters what a line says about one side: a suite, a cell, a metric or field, values.
+func enterLine(t *testing.T, r *Report, words []string, end string) {
 	t.Helper()
 	assert.Equal(t, len(words), 3, "%v", words)
 	if named(r.Suites, words[0]) == nil {

@@ -14,16 +14,16 @@ var latencyFamilies = []struct{ prefix, title string }{
 	{"releaseToNext", "From a release to the next allocation"},
 }
 
-// percentiles are the suffixes of their metrics, and what people call them.
-var percentiles = []struct{ suffix, name string }{{"P50", "p50"}, {"P99", "p99"}, {"P999", "p99.9"}}
+// barPercentiles are the suffixes of their metrics, and what people call them.
+var barPercentiles = []struct{ suffix, name string }{{"P50", "p50"}, {"P99", "p99"}, {"P999", "p99.9"}}
 
 // The size of bars in pixels, and the room for their names on the left and values on the
 // right.
 const (
-	barsWidth, barsLeft, barsRight = 640, 150, 430
+	barsWidth, barsLeft, barsRight = 640, 190, 460
 	barsTop, barsBottom            = 10, 34
 	barPitch, barHeight            = 26, 16
-	longestName                    = 20 // in letters
+	longestName                    = 24 // in letters
 )
 
 // bars show percentiles of a latency, a row a cell, on one logarithmic axis.
@@ -43,7 +43,7 @@ type barRow struct {
 	Says            string // the values
 }
 
-// bar is a percentile. Kind is its place in percentiles.
+// bar is a percentile. Kind is its place in barPercentiles.
 type bar struct {
 	Kind  int
 	Width float64
@@ -56,7 +56,7 @@ func (s Suite) latencies() []bars {
 	for _, f := range latencyFamilies {
 		low, high := math.Inf(1), 0.0
 		for _, c := range s.Cells {
-			for _, p := range percentiles {
+			for _, p := range barPercentiles {
 				if v, ok := c.latency(f.prefix + p.suffix); ok {
 					low, high = min(low, v), max(high, v)
 				}
@@ -88,7 +88,7 @@ func (s Suite) bars(prefix, title string, x logAxis) bars {
 		row.Y = barsTop + len(b.Rows)*barPitch + (barPitch-barHeight)/2
 		row.TextY = row.Y + barHeight - 4
 		var says []string
-		for kind, p := range percentiles {
+		for kind, p := range barPercentiles {
 			if v, ok := c.latency(prefix + p.suffix); ok {
 				says = append(says, figure(v))
 				width := math.Round(10*(x.at(v)-barsLeft)) / 10
@@ -101,7 +101,7 @@ func (s Suite) bars(prefix, title string, x logAxis) bars {
 			b.Rows = append(b.Rows, row)
 		}
 	}
-	for kind, p := range percentiles {
+	for kind, p := range barPercentiles {
 		if slices.ContainsFunc(s.Cells, func(c Cell) bool { _, ok := c.latency(prefix + p.suffix); return ok }) {
 			b.Legend = append(b.Legend, bar{Kind: kind, Says: p.name})
 		}

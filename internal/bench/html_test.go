@@ -99,7 +99,7 @@ func TestPagesShowEverything(t *testing.T) {
 		"one more level adds 0.500 (0.500 to 0.500) µs",
 		"fair-100, run 3: 1.72 µs", "100,000 nodes: median 17.8 µs", "full, p99.9: 488 µs", "488 (466 to 490)",
 		"nodes (logarithmic)", "CPU per decision, µs (logarithmic)",
-		"Failed: 50: killed after 10 minutes", "0.9876543", `"nodeSort":"binpacking"`,
+		"Failed: 50: killed after 10 minutes", "0.987654", `"nodeSort":"binpacking"`,
 		r.Suites[0].Cells[0].Digest,
 	} {
 		assert.Assert(t, strings.Contains(said, want), "%s\nis not on the page", want)

@@ -8,8 +8,8 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// level is the chance of an alarm that a comparison of equals may have.
-const level = 0.05
+// significance is the chance of an alarm that a comparison of equals may have.
+const significance = 0.05
 
 // mannWhitney is the two-sided p-value of the hypothesis that neither sample tends to
 // have the larger values: exact for up to 50 values a side, 25 with ties, and near enough
@@ -58,7 +58,7 @@ func smallestP(m, n int) float64 {
 // runsFor is how many runs a side it takes to see anything among so many tests.
 func runsFor(tests int) int {
 	n := 1
-	for smallestP(n, n)*float64(tests) > level {
+	for smallestP(n, n)*float64(tests) > significance {
 		n++
 	}
 	return n

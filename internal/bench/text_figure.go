@@ -31,12 +31,21 @@ func figure(x float64) string {
 	return grouped(strconv.FormatFloat(x, 'f', max(2-e, 0), 64))
 }
 
-// exactly writes all digits of a number: counts that must not differ are compared by eye.
+// exactly writes all digits of a number: where any difference is one, it must be seen.
 func exactly(x float64) string {
 	if x == math.Trunc(x) {
 		return figure(x)
 	}
 	return strconv.FormatFloat(x, 'g', -1, 64)
+}
+
+// closely writes up to six digits, and all of a whole number: what does not vary
+// deserves more than figure gives it.
+func closely(x float64) string {
+	if x == math.Trunc(x) {
+		return figure(x)
+	}
+	return strconv.FormatFloat(x, 'g', 6, 64)
 }
 
 // grouped writes 1234567.8 as 1,234,567.8.
@@ -59,7 +68,7 @@ func (c Cell) withMargin(m Metric) string {
 	case !ok:
 		return "-"
 	case m.Exact:
-		return exactSpread(e)
+		return spreadText(e, closely)
 	case !e.HasInterval():
 		return figure(e.Value)
 	case e.Value == 0 && far > 0:
@@ -77,7 +86,7 @@ func (c Cell) withEnds(m Metric) string {
 	case !ok:
 		return "-"
 	case m.Exact:
-		return exactSpread(e)
+		return spreadText(e, closely)
 	}
 	return withEnds(e)
 }
@@ -90,12 +99,12 @@ func withEnds(e Estimate) string {
 	return fmt.Sprintf("%s (%s to %s)", figure(e.Value), figure(e.Low), figure(e.High))
 }
 
-// exactSpread is the value of all runs, or their median and how far apart they are.
-func exactSpread(e Estimate) string {
+// spreadText is the value of all runs, or their median and how far apart they are.
+func spreadText(e Estimate, write func(float64) string) string {
 	if e.Low == e.High {
-		return exactly(e.Value)
+		return write(e.Value)
 	}
-	return fmt.Sprintf("%s (%s to %s)", exactly(e.Value), exactly(e.Low), exactly(e.High))
+	return fmt.Sprintf("%s (%s to %s)", write(e.Value), write(e.Low), write(e.High))
 }
 
 // plain makes a string of a file one line without control characters, so that it can

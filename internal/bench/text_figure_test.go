@@ -17,6 +17,9 @@ func TestFigures(t *testing.T) {
 	}
 	assert.Equal(t, exactly(0.98765432), "0.98765432")
 	assert.Equal(t, exactly(1000000), "1,000,000")
+	assert.Equal(t, closely(0.98765432), "0.987654")
+	assert.Equal(t, closely(0.4999999999), "0.5")
+	assert.Equal(t, closely(1000000), "1,000,000")
 }
 
 func TestMargins(t *testing.T) {
