@@ -3,6 +3,7 @@ package wire
 import (
 	"unicode/utf8"
 
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -180,14 +181,14 @@ func (d *Decoder) tag(b []byte) error {
 }
 
 func policy(b []byte, x *Allocation) error {
-	x.Policy.Sent = true
+	x.Policy = x.Policy.With(objects.PolicySent, true)
 	r := reader{rest: b}
 	for tag := r.next(); tag != 0; tag = r.next() {
 		switch tag {
 		case 1*field | varint:
-			x.Policy.Self = r.flag()
+			x.Policy = x.Policy.With(objects.PolicySelf, r.flag())
 		case 2*field | varint:
-			x.Policy.Other = r.flag()
+			x.Policy = x.Policy.With(objects.PolicyOther, r.flag())
 		default:
 			r.skip(tag)
 		}

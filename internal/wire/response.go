@@ -42,10 +42,10 @@ func (m *Response) Allocated(ask *objects.Ask, on objects.NodeID) {
 	m.text(11, ask.TaskGroup)
 	m.flag(12, ask.Placeholder)
 	m.flag(14, ask.Originator)
-	if ask.Policy.Sent {
+	if ask.Policy.Sent() {
 		p := m.open(15)
-		m.flag(1, ask.Policy.Self)
-		m.flag(2, ask.Policy.Other)
+		m.flag(1, ask.Policy.Self())
+		m.flag(2, ask.Policy.Other())
 		m.close(p)
 	}
 	m.close(x)

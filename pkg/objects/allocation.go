@@ -13,24 +13,45 @@ type Ask struct {
 	Key      AllocationKey
 	App      AppID
 	Amounts  resources.Amounts // at least one above zero, none below
-	Priority int32             // any int32; 0 is the default
 	Created  time.Time         // when the RM's object was made; zero: when the ask arrived
+	Priority int32             // any int32; 0 is the default
 
-	TaskGroup   string // gang it belongs to; empty: none
-	Placeholder bool   // stands in for a later ask of its task group
-	Originator  bool   // the first of its application, such as a driver
-
+	Placeholder  bool // stands in for a later ask of its task group
+	Originator   bool // the first of its application, such as a driver
 	Policy       PreemptionPolicy
+	TaskGroup    string            // gang it belongs to; empty: none
 	RequiredNode NodeID            // the only node it accepts; empty: any
 	Tags         map[string]string // as sent; never changed
 }
 
-// PreemptionPolicy is what an ask says about preemption. The zero value is a message
-// that was not sent, which means neither (behaviour.md 6).
-type PreemptionPolicy struct {
-	Sent        bool
-	Self, Other bool // may be a victim; may have victims
+// PreemptionPolicy is what an ask says about preemption (behaviour.md 6). The zero value is
+// a message that was not sent, which means neither. It is one byte because there may be a
+// million asks.
+type PreemptionPolicy uint8
+
+// What a PreemptionPolicy is made of.
+const (
+	PolicySent  PreemptionPolicy = 1 << iota // there was a message
+	PolicySelf                               // the ask may be a victim
+	PolicyOther                              // the ask may have victims
+)
+
+// With is p with a part of it set, or not.
+func (p PreemptionPolicy) With(part PreemptionPolicy, set bool) PreemptionPolicy {
+	if set {
+		return p | part
+	}
+	return p &^ part
 }
+
+// Sent reports whether there was a message.
+func (p PreemptionPolicy) Sent() bool { return p&PolicySent != 0 }
+
+// Self reports whether the ask may be a victim.
+func (p PreemptionPolicy) Self() bool { return p&PolicySelf != 0 }
+
+// Other reports whether the ask may have victims.
+func (p PreemptionPolicy) Other() bool { return p&PolicyOther != 0 }
 
 // Allocation is one unit of work: pending while it has no node (it is then called an
 // ask), bound once it has one. It belongs to the partition, which alone changes it.

@@ -35,7 +35,7 @@ func (s *session) uncoded(m *si.AllocationRequest) *wire.AllocationRequest {
 
 func policy(p *si.PreemptionPolicy) objects.PreemptionPolicy {
 	if p == nil {
-		return objects.PreemptionPolicy{}
+		return 0
 	}
-	return objects.PreemptionPolicy{Sent: true, Self: p.AllowPreemptSelf, Other: p.AllowPreemptOther}
+	return objects.PolicySent.With(objects.PolicySelf, p.AllowPreemptSelf).With(objects.PolicyOther, p.AllowPreemptOther)
 }

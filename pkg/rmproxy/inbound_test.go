@@ -345,7 +345,7 @@ func TestAnAskIsReadInFull(t *testing.T) {
 	assert.Equal(t, ask.Priority, int32(math.MinInt32))
 	assert.Equal(t, ask.Created.Unix(), int64(1700000000))
 	assert.Equal(t, ask.RequiredNode, objects.NodeID("n7"))
-	assert.Equal(t, ask.Policy, objects.PreemptionPolicy{Sent: true, Self: true})
+	assert.Equal(t, ask.Policy, objects.PolicySent|objects.PolicySelf)
 	assert.Assert(t, ask.Placeholder && ask.Originator && ask.TaskGroup == "tg")
 	assert.Equal(t, ask.Tags["other"], "tag")
 }

@@ -163,7 +163,7 @@ func FuzzEncodeAllocationResponse(f *testing.F) {
 				e = scheduler.Allocated{Node: objects.NodeID(node), Ask: &objects.Ask{
 					Key: key, App: objects.AppID(app), TaskGroup: text, Amounts: resources.FromMap(names),
 					Placeholder: flags&1 > 0, Originator: flags&2 > 0, Priority: number,
-					Policy: objects.PreemptionPolicy{Sent: flags&4 > 0, Self: flags&8 > 0, Other: flags&16 > 0},
+					Policy: objects.PreemptionPolicy(flags >> 2 & 7),
 				}}
 			case 1:
 				e = scheduler.Released{

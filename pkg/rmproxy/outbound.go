@@ -200,9 +200,9 @@ func (w *wired) from(ask *objects.Ask, on objects.NodeID) *si.Allocation {
 	x.Placeholder = ask.Placeholder
 	x.Originator = ask.Originator
 	w.resource.Resources = quantities(ask.Amounts)
-	if ask.Policy.Sent {
+	if ask.Policy.Sent() {
 		x.PreemptionPolicy = &si.PreemptionPolicy{
-			AllowPreemptSelf: ask.Policy.Self, AllowPreemptOther: ask.Policy.Other,
+			AllowPreemptSelf: ask.Policy.Self(), AllowPreemptOther: ask.Policy.Other(),
 		}
 	}
 	return x
