@@ -1,0 +1,114 @@
+package rmproxy
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+)
+
+// As fast as it goes, in messages of a hundred asks: all of them are there to stay, or
+// each is given back as soon as it has its node, and twenty thousand are there at a time.
+// Client and core share the processors.
+func BenchmarkStream(b *testing.B) {
+	const size = 100
+	b.Run("fill", func(b *testing.B) {
+		n := (b.N + size - 1) / size * size
+		l := newLoad(b, n, size)
+		l.run(b, n, n)
+	})
+	b.Run("churn", func(b *testing.B) {
+		n := (b.N + size - 1) / size * size
+		l := newLoad(b, 40_000, size)
+		l.run(b, n, 20_000)
+	})
+}
+
+// run asks n times and releases what goes beyond the first most.
+func (l *load) run(b *testing.B, n, most int) {
+	held := make(chan int, n/l.size) // messages of which every ask has its node
+	failed := make(chan error, 1)
+	b.ResetTimer()
+	before := cpu(b)
+	go func() {
+		for first := 0; first < n; first += l.size {
+			err := l.ask(first)
+			if err == nil && first >= most {
+				err = l.release(<-held)
+			}
+			if err != nil {
+				failed <- err
+				return
+			}
+		}
+		failed <- nil
+	}()
+	left, seen := make([]int8, n/l.size), make([]bool, n)
+	for i := range left {
+		left[i] = int8(l.size)
+	}
+	for made, gone := 0, 0; made < n || gone < n-most; {
+		must(b, l.hear(func(number int, allocated bool) {
+			if !allocated {
+				gone++
+				return
+			}
+			if seen[number] {
+				b.Fatalf("ask %d was allocated twice", number)
+			}
+			seen[number] = true
+			made++
+			if at := number / l.size; left[at] == 1 {
+				held <- at * l.size
+			} else {
+				left[at]--
+			}
+		}))
+	}
+	b.StopTimer()
+	used := cpu(b) - before
+	assert.NilError(b, <-failed)
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "allocations/s")
+	b.ReportMetric(float64(used.Nanoseconds())/1000/float64(n), "CPU-us/allocation")
+}
+
+// At a steady rate of 10,000 asks each second: how long from an ask to its allocation.
+func BenchmarkStreamSteady(b *testing.B) {
+	const size = 10
+	n := (b.N + size - 1) / size * size
+	l := newLoad(b, n, size)
+	sent, took, failed := make([]time.Time, n), make([]time.Duration, 0, n), make(chan error, 1)
+	b.ResetTimer()
+	before := cpu(b)
+	go func() {
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		begin, first := time.Now(), 0
+		for first < n {
+			now := <-tick.C
+			for due := min(n, int(now.Sub(begin).Microseconds())/100); first+size <= due; first += size {
+				for i := range size {
+					sent[first+i] = time.Now()
+				}
+				if err := l.ask(first); err != nil {
+					failed <- err
+					return
+				}
+			}
+		}
+		failed <- nil
+	}()
+	for len(took) < n {
+		must(b, l.hear(func(number int, _ bool) { took = append(took, time.Since(sent[number])) }))
+	}
+	b.StopTimer()
+	used := cpu(b) - before
+	assert.NilError(b, <-failed)
+	slices.Sort(took)
+	for name, share := range map[string]float64{"p50-us": 0.5, "p99-us": 0.99, "max-us": 1} {
+		b.ReportMetric(float64(took[int(share*float64(n-1))].Microseconds()), name)
+	}
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "asks/s")
+	b.ReportMetric(float64(used.Nanoseconds())/1000/float64(n), "CPU-us/allocation")
+}
