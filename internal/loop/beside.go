@@ -9,16 +9,17 @@ import (
 // runBeside delivers in a goroutine of its own: decisions run ahead of a Sink that takes
 // its time, up to a bound, and news never waits for it.
 func (l *Loop) runBeside(ctx context.Context) {
-	out, told := make(chan []scheduler.Effect), make(chan struct{}, 1)
+	out, told := make(chan []scheduler.Effect), make(chan []scheduler.Effect, 1)
 	delivered := make(chan struct{})
 	go func() {
 		defer close(delivered)
 		for batch := range out {
 			l.sink.Deliver(batch)
-			told <- struct{}{}
+			told <- l.emptied(batch)
 		}
 	}()
-	tells := false // the Sink has a batch
+	tells := false               // the Sink has a batch
+	var spare []scheduler.Effect // room for the next one
 	defer func() {
 		close(l.ended)
 		if tells {
@@ -49,8 +50,8 @@ func (l *Loop) runBeside(ctx context.Context) {
 		case <-next.set(l):
 			l.step(wake)
 		case tell <- l.untold:
-			l.untold, tells = nil, true
-		case <-told:
+			l.untold, spare, tells = spare, nil, true
+		case spare = <-told:
 			tells = false
 		case <-more:
 		}

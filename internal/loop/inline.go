@@ -1,6 +1,10 @@
 package loop
 
-import "context"
+import (
+	"context"
+
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
 
 // runInLine delivers where it decides: what follows from commands, or from one decision,
 // has been delivered before anything else happens. Handing it to another goroutine would
@@ -36,15 +40,20 @@ func (l *Loop) runInLine(ctx context.Context) {
 	}
 }
 
-// deliver tells what is untold. The room for it is kept, unless that was a lot.
+// deliver tells what is untold.
 func (l *Loop) deliver() {
 	if len(l.untold) == 0 {
 		return
 	}
 	l.sink.Deliver(l.untold)
-	clear(l.untold)
-	l.untold = l.untold[:0]
-	if cap(l.untold) > l.opt.MaxUntold {
-		l.untold = nil
+	l.untold = l.emptied(l.untold)
+}
+
+// emptied is the room of a batch that has been told, for another one, unless it is a lot.
+func (l *Loop) emptied(batch []scheduler.Effect) []scheduler.Effect {
+	if cap(batch) > 2*l.opt.MaxUntold {
+		return nil
 	}
+	clear(batch)
+	return batch[:0]
 }

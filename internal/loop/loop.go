@@ -46,6 +46,7 @@ type Loop struct {
 	// Only Run's goroutine touches the rest.
 	last   time.Time           // the time of the last step: time never goes back
 	untold []scheduler.Effect  // waiting for the Sink
+	spare  []envelope          // an empty box
 	hungry bool                // a decision may be possible
 	view   *scheduler.Snapshot // of the state as it is; nil: nobody asked since it changed
 }
@@ -96,7 +97,7 @@ func (l *Loop) decide(stride int) {
 func (l *Loop) takeAll() {
 	l.mu.Lock()
 	box, ebb := l.box, l.ebb
-	l.box, l.waits, l.ebb = nil, 0, nil
+	l.box, l.waits, l.ebb = l.spare, 0, nil
 	l.mail.Store(false)
 	l.mu.Unlock()
 	if ebb != nil {
@@ -113,7 +114,15 @@ func (l *Loop) takeAll() {
 			m.reply <- slices.Clone(l.untold[before:])
 		}
 	}
+	clear(box)
+	l.spare = box[:0]
+	if cap(box) > mostSpare {
+		l.spare = nil
+	}
 }
+
+// mostSpare is for how many messages an empty mailbox keeps room.
+const mostSpare = 1024
 
 // step puts what follows from commands behind what is not told yet.
 func (l *Loop) step(cmds []scheduler.Command) {

@@ -39,7 +39,7 @@ func (s *session) answer(box *outbox) {
 	for !s.ended() {
 		select {
 		case <-box.bell:
-			s.call("", nil)
+			s.call(theDoor, nil)
 		case <-s.over.Done():
 		}
 	}

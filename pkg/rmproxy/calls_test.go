@@ -120,7 +120,7 @@ func TestWhatTheDoorAnswersComesBeforeWhatFollowsFromLaterMessages(t *testing.T)
 	heard := &shim{}
 	s := newSession(p, "rm")
 	s.caller = &caller{callback: heard}
-	s.boxes[allocations].put(saying{"", rejected("k")})
+	s.boxes[allocations].put(theDoor, rejected("k"))
 	s.tell("default", []scheduler.Effect{
 		scheduler.Allocated{Ask: &objects.Ask{Key: "k"}, Node: "n"}, scheduler.NodeAccepted{Node: "n"},
 		scheduler.Allocated{Ask: &objects.Ask{Key: "l"}, Node: "n"}, scheduler.Allocated{Ask: &objects.Ask{Key: "m"}, Node: "n"},

@@ -19,7 +19,7 @@ const requiredNodeTag = common.DomainYuniKorn + common.KeyRequiredNode
 // takeAllocations turns an allocation message into commands: first asks and
 // allocations, then releases (behaviour.md 10.8).
 func (s *session) takeAllocations(m *wire.AllocationRequest) {
-	o := &orders{s: s}
+	o := &orders{s: s, most: len(m.Allocations) + len(m.Releases)}
 	for i := range m.Allocations {
 		x := &m.Allocations[i]
 		if err := o.allocation(x); err != nil {

@@ -17,7 +17,7 @@ import (
 // takeApplications turns an application message into commands: first what is new,
 // then what is to be removed (behaviour.md 10.7).
 func (s *session) takeApplications(m *si.ApplicationRequest) {
-	o := &orders{s: s}
+	o := &orders{s: s, most: len(m.GetNew()) + len(m.GetRemove())}
 	for _, a := range m.GetNew() {
 		if a == nil {
 			s.log.Warn("an application message holds an entry without an application")

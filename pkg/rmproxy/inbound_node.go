@@ -12,7 +12,7 @@ import (
 
 // takeNodes turns a node message into commands (behaviour.md 10.6).
 func (s *session) takeNodes(m *si.NodeRequest) {
-	o := &orders{s: s}
+	o := &orders{s: s, most: len(m.GetNodes())}
 	for _, n := range m.GetNodes() {
 		if n == nil {
 			s.log.Warn("a node message holds an entry without a node")

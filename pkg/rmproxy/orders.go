@@ -11,8 +11,9 @@ import (
 // that nothing comes in between: an RM relies on a message being taken as a whole.
 type orders struct {
 	s     *session
-	lots  []*lot   // in the order in which the message names them
-	wrong []saying // answers to what no partition needs to hear
+	most  int                // commands there can be
+	lots  []*lot             // in the order in which the message names them
+	wrong []scheduler.Effect // answers to what no partition needs to hear
 }
 
 type lot struct {
@@ -33,15 +34,24 @@ func (o *orders) lot(name string) *lot {
 	if !ok {
 		return nil
 	}
-	l := &lot{partition: bare, loop: to}
+	l := &lot{partition: bare, loop: to, cmds: make([]scheduler.Command, 0, o.room())}
 	o.lots = append(o.lots, l)
 	return l
+}
+
+// room is for how many commands the next lot should have room: nearly every message is
+// about one partition.
+func (o *orders) room() int {
+	if len(o.lots) > 0 {
+		return 0
+	}
+	return o.most
 }
 
 func (l *lot) add(cmd scheduler.Command) { l.cmds = append(l.cmds, cmd) }
 
 // refuse answers an element of the message that cannot become a command.
-func (o *orders) refuse(e scheduler.Effect) { o.wrong = append(o.wrong, saying{effect: e}) }
+func (o *orders) refuse(e scheduler.Effect) { o.wrong = append(o.wrong, e) }
 
 // refused logs an element that cannot become a command, and that the interface has no
 // answer for.
@@ -57,8 +67,8 @@ func (o *orders) send() {
 	if s.ended() {
 		return
 	}
-	for _, said := range o.wrong {
-		s.boxes[listOf(said.effect).kind()].put(said)
+	for _, e := range o.wrong {
+		s.boxes[listOf(e).kind()].put(theDoor, e)
 	}
 	for _, l := range o.lots {
 		l.loop.Send(l.cmds...)

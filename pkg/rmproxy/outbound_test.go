@@ -80,13 +80,15 @@ func TestAReasonIsFitForTheWire(t *testing.T) {
 	assert.Assert(t, strings.HasSuffix(got, ellipsis))
 }
 
-func sayings(partition string, keys ...string) []saying {
-	var out []saying
+// say puts rejections of asks into an outbox.
+func (b *outbox) say(partition string, keys ...objects.AllocationKey) {
 	for _, k := range keys {
-		out = append(out, saying{partition, scheduler.AskRejected{Key: objects.AllocationKey(k)}})
+		b.put(partition, rejected(k))
 	}
-	return out
 }
+
+// waiting is what is not told.
+func waiting(b *outbox) []saying { return b.said[b.gone+b.taken:] }
 
 func keysOf(batch []saying) string {
 	var keys []string
@@ -98,9 +100,9 @@ func keysOf(batch []saying) string {
 
 func TestABatchThatFailedIsFirstAgain(t *testing.T) {
 	b := newOutbox()
-	b.put(sayings("p", "1", "2")...)
+	b.say("p", "1", "2")
 	assert.Equal(t, keysOf(b.take()), "1 2")
-	b.put(sayings("p", "3")...)
+	b.say("p", "3")
 	b.failed()
 	assert.Equal(t, keysOf(b.take()), "1 2 3")
 	b.done()
@@ -110,11 +112,11 @@ func TestABatchThatFailedIsFirstAgain(t *testing.T) {
 
 func TestWhatAPartitionSaidCanBeDropped(t *testing.T) {
 	b := newOutbox()
-	b.put(sayings("p", "1")...)
-	b.put(sayings("q", "2")...)
+	b.say("p", "1")
+	b.say("q", "2")
 	batch := b.take()
-	b.put(sayings("p", "3")...)
-	b.put(sayings("q", "4")...)
+	b.say("p", "3")
+	b.say("q", "4")
 	b.drop("p")
 	assert.Equal(t, keysOf(batch), "1 2", "whoever is telling it is not disturbed")
 	b.failed()
@@ -126,10 +128,8 @@ func TestWhatAPartitionSaidCanBeDropped(t *testing.T) {
 func TestAMessageHoldsOneListOnly(t *testing.T) {
 	b := newOutbox()
 	ask := &objects.Ask{Key: "k"}
-	b.put(
-		saying{"p", scheduler.Released{Key: "k"}}, saying{"p", scheduler.Allocated{Ask: ask}},
-		saying{"p", scheduler.Allocated{Ask: ask}}, saying{"p", scheduler.Released{Key: "k"}},
-	)
+	b.put("p", scheduler.Released{Key: "k"}, scheduler.Allocated{Ask: ask},
+		scheduler.Allocated{Ask: ask}, scheduler.Released{Key: "k"})
 	for _, want := range []int{1, 2, 1} {
 		assert.Equal(t, len(b.take()), want)
 		b.done()

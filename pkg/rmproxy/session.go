@@ -77,15 +77,15 @@ func (s *session) tell(partition string, effects []scheduler.Effect) {
 	answers := s.boxes[allocations]
 	in := uint64(0) // how far answers must be told
 	for len(effects) > 0 {
-		box := s.boxes[listOf(effects[0]).kind()]
-		var run []saying // of what goes into the same outbox, up to its end
-		for len(effects) > 0 && s.boxes[listOf(effects[0]).kind()] == box {
-			run = append(run, saying{partition, effects[0]})
-			effects = effects[1:]
+		kind, n := listOf(effects[0]).kind(), 1
+		for n < len(effects) && listOf(effects[n]).kind() == kind {
+			n++
 		}
-		if n := box.put(run...); box == answers {
-			in = n
+		count := s.boxes[kind].put(partition, effects[:n]...)
+		if kind == allocations {
+			in = count
 		}
+		effects = effects[n:]
 	}
 	answers.wait(s.over, in, s.bound)
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // told is what waits in the outbox about allocations.
-func told(s *session) string { return keysOf(s.boxes[allocations].waiting) }
+func told(s *session) string { return keysOf(waiting(s.boxes[allocations])) }
 
 func rejected(key objects.AllocationKey) scheduler.Effect { return scheduler.AskRejected{Key: key} }
 
@@ -93,5 +93,5 @@ func TestNothingIsSentAfterTheEndOfASession(t *testing.T) {
 	view, err := l.Snapshot(context.Background())
 	assert.NilError(t, err)
 	assert.Equal(t, len(view.Nodes), 0)
-	assert.Equal(t, len(s.boxes[nodes].waiting), 0)
+	assert.Equal(t, len(waiting(s.boxes[nodes])), 0)
 }
