@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/canopy-scheduler/canopy/internal/sim"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
 const replayHelp = `Replay an openb trace of a GPU cluster over gRPC, in virtual time.
@@ -54,6 +55,7 @@ type replayFlags struct {
 	seed                uint64
 	address             string
 	decisions           string // the file to write them to; empty: none
+	bounds              configs.Options
 }
 
 // replayCommand lives through a trace.
@@ -90,6 +92,7 @@ func replayCommand() *cobra.Command {
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print the result: text or json")
 	flags.StringVar(&f.address, "address", "", "`HOST:PORT` of a scheduler to use; its state is replaced")
 	flags.StringVar(&f.decisions, "decisions", "", "write a line 'task node' for each allocation to `FILE`")
+	addBounds(flags, &f.bounds)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{exitUsage, err} })
 	return cmd
 }
@@ -105,7 +108,7 @@ func (f *replayFlags) check() error {
 	note(f.pods == "", "--pods names no file")
 	note(f.mode != "fill" && f.mode != "lifetimes", "--mode is fill or lifetimes, not %q", f.mode)
 	note(f.limit < 0, "--limit is %d, and cannot be below 0", f.limit)
-	return errors.Join(append(wrong, checkOutput(f.output))...)
+	return errors.Join(append(wrong, checkBounds(f.bounds), checkOutput(f.output))...)
 }
 
 // replay does what the flags say. Its errors have their exit code.

@@ -34,13 +34,15 @@ func readTrace(f replayFlags) (*trace, error) {
 	t := &trace{nodes: nodes, tasks: tasks, config: sim.OpenbConfig()}
 	name := "the built-in configuration"
 	if f.config != "" {
-		text, err := readFile(f.config, func(_ string, in io.Reader) ([]byte, error) { return io.ReadAll(in) })
+		text, err := readFile(f.config, func(_ string, in io.Reader) ([]byte, error) {
+			return io.ReadAll(io.LimitReader(in, int64(f.bounds.MaxBytes)+1))
+		})
 		if err != nil {
 			return nil, err
 		}
 		t.config, name = string(text), f.config
 	}
-	return t, t.configure(name)
+	return t, t.configure(name, f.bounds)
 }
 
 func readFile[T any](name string, read func(name string, in io.Reader) (T, error)) (T, error) {
@@ -54,8 +56,8 @@ func readFile[T any](name string, read func(name string, in io.Reader) (T, error
 }
 
 // configure reads the configuration and checks that every task has its leaf.
-func (t *trace) configure(name string) error {
-	conf, problems := configs.Load([]byte(t.config))
+func (t *trace) configure(name string, bounds configs.Options) error {
+	conf, problems := configs.LoadWith([]byte(t.config), bounds)
 	if conf == nil {
 		lines := make([]string, len(problems))
 		for i, p := range problems {

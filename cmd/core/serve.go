@@ -39,6 +39,7 @@ type serveFlags struct {
 	httpAddress string
 	logLevel    string
 	logFormat   string
+	bounds      configs.Options // of the file, and of what resource managers send
 }
 
 func serveCommand() *cobra.Command {
@@ -50,6 +51,9 @@ func serveCommand() *cobra.Command {
 		Example: serveExamples,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkBounds(f.bounds); err != nil {
+				return exitError{exitUsage, err}
+			}
 			ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 			defer stop()
 			context.AfterFunc(ctx, stop) // a second signal ends the process at once
@@ -62,6 +66,7 @@ func serveCommand() *cobra.Command {
 	flags.StringVar(&f.httpAddress, "http-address", "127.0.0.1:9080", "where REST is served")
 	flags.StringVar(&f.logLevel, "log-level", "info", "what is logged: debug, info, warn or error")
 	flags.StringVar(&f.logFormat, "log-format", "console", "how it is logged: console or json")
+	addBounds(flags, &f.bounds)
 	return cmd
 }
 
@@ -71,9 +76,11 @@ func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer)
 	if err != nil {
 		return exitError{exitUsage, err}
 	}
-	conf, err := pinnedConfig(f.config, in, errs)
-	if err != nil {
-		return err
+	var conf *configs.Config // nil: until a resource manager sends one, the default
+	if f.config != "" {
+		if conf, err = loadConfig("--config", f.config, in, errs, f.bounds); err != nil {
+			return err
+		}
 	}
 	rpc, err := listen("--grpc-address", f.grpcAddress)
 	if err != nil {
@@ -83,7 +90,7 @@ func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer)
 	if err != nil {
 		return errors.Join(err, rpc.Close())
 	}
-	s := newServers(conf, log)
+	s := newServers(conf, f.bounds, log)
 	s.start(rpc, web)
 	if conf != nil {
 		log.Info("the configuration of the file stays in force", zap.String("file", f.config),
@@ -102,26 +109,6 @@ func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer)
 		return exitError{exitRefused, s.err}
 	}
 	return nil
-}
-
-// pinnedConfig reads the file of --config. nil: there is none.
-func pinnedConfig(name string, in io.Reader, errs io.Writer) (*configs.Config, error) {
-	if name == "" {
-		return nil, nil
-	}
-	text, err := readConfig(name, in)
-	if err != nil {
-		return nil, exitError{exitUsage, fmt.Errorf("--config: %w", err)}
-	}
-	conf, problems := configs.Load(text)
-	for _, p := range problems {
-		fmt.Fprintln(errs, p.In(name))
-	}
-	if conf == nil {
-		count := plural(len(problems.Errors()), "error")
-		return nil, exitError{exitRefused, fmt.Errorf("--config: %s has %s", name, count)}
-	}
-	return conf, nil
 }
 
 // listen opens a port. flag is for the error.

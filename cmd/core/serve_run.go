@@ -45,9 +45,9 @@ type servers struct {
 	err     error         // why; read it after failed is closed, or after stop
 }
 
-func newServers(conf *configs.Config, log *zap.Logger) *servers {
+func newServers(conf *configs.Config, bounds configs.Options, log *zap.Logger) *servers {
 	s := &servers{log: log, health: health.NewServer(), failed: make(chan struct{})}
-	s.proxy = rmproxy.New(rmproxy.Options{Log: log, Config: conf, Pinned: conf != nil})
+	s.proxy = rmproxy.New(rmproxy.Options{Log: log, Config: conf, Pinned: conf != nil, Bounds: bounds})
 	s.rpc = grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxMessage),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"text/tabwriter"
 
@@ -26,12 +25,14 @@ has errors, and 2 when a file cannot be read or the arguments make no sense.`
 const validateExamples = `  canopy validate queues.yaml
   canopy validate --output json prod/queues.yaml test/queues.yaml
   kubectl get configmap yunikorn-configs -o jsonpath='{.data.queues\.yaml}' | canopy validate -
+  canopy validate --max-queues 1000 --max-depth 8 queues.yaml
   canopy validate --rules`
 
 // validateCommand checks configurations without a scheduler.
 func validateCommand() *cobra.Command {
 	var output string
 	var rules bool
+	var bounds configs.Options
 	cmd := &cobra.Command{
 		Use:           "validate FILE...",
 		Short:         "Report everything that is wrong with queues.yaml files",
@@ -48,13 +49,16 @@ func validateCommand() *cobra.Command {
 			case rules && len(files) > 0:
 				return exitError{exitUsage, errors.New("--rules takes no files")}
 			}
+			if err := checkBounds(bounds); err != nil {
+				return exitError{exitUsage, err}
+			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if rules {
 				return printRules(cmd.OutOrStdout(), output)
 			}
-			r := validate(files, cmd.InOrStdin())
+			r := validate(files, cmd.InOrStdin(), bounds)
 			if err := r.print(cmd.OutOrStdout(), cmd.ErrOrStderr(), output); err != nil {
 				return exitError{exitUsage, err}
 			}
@@ -63,6 +67,7 @@ func validateCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "how to print: text or json")
 	cmd.Flags().BoolVar(&rules, "rules", false, "list all rules and exit")
+	addBounds(cmd.Flags(), &bounds)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{exitUsage, err} })
 	return cmd
 }
@@ -94,17 +99,17 @@ type validatedProblem struct {
 }
 
 // validate checks files. One that cannot be read does not keep it from the others.
-func validate(files []string, stdin io.Reader) validation {
+func validate(files []string, stdin io.Reader, bounds configs.Options) validation {
 	var v validation
 	for _, name := range files {
-		text, err := readConfig(name, stdin)
+		text, err := readConfig(name, stdin, bounds)
 		f := validatedFile{File: name, Problems: []validatedProblem{}}
 		if err != nil {
 			f.Unreadable = err.Error()
 			v.Files = append(v.Files, f)
 			continue
 		}
-		_, f.found = configs.Load(text)
+		_, f.found = configs.LoadWith(text, bounds)
 		f.Valid = !f.found.HasErrors()
 		for _, p := range f.found {
 			f.Problems = append(f.Problems, validatedProblem{
@@ -117,20 +122,6 @@ func validate(files []string, stdin io.Reader) validation {
 		v.Warnings += len(f.found.Warnings())
 	}
 	return v
-}
-
-// readConfig reads no more of a file than is needed to see that it is too long.
-func readConfig(name string, stdin io.Reader) ([]byte, error) {
-	in := stdin
-	if name != "-" {
-		file, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		defer file.Close()
-		in = file
-	}
-	return io.ReadAll(io.LimitReader(in, int64(configs.DefaultOptions().MaxBytes)+1))
 }
 
 func (v validation) exit() error {

@@ -59,6 +59,11 @@ func inDirectory(t *testing.T) {
 	t.Chdir(dir)
 }
 
+func writeFile(t *testing.T, name, text string) {
+	t.Helper()
+	assert.NilError(t, os.WriteFile(name, []byte(text), 0o600))
+}
+
 func TestValidatePrintsEveryProblemOfEveryFile(t *testing.T) {
 	inDirectory(t)
 	for _, c := range []struct {

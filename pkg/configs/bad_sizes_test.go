@@ -168,6 +168,9 @@ func boundless() []badDocument {
 		{"queues past the bound of depth", deep},
 		{"placement rules past the bound of depth", rootHead + "  placementrules:\n  - " +
 			strings.Repeat("{name: user, parent: ", 64) + "«bound-depth»{name: user}" + strings.Repeat("}", 64)},
+		{"placement rules past their bound, parents included", rootHead + "  placementrules:\n" +
+			strings.Repeat("  - {name: user, parent: {name: user}}\n", maxRules/2) +
+			"  - «bound-rules»{name: user}\n  - {name: user}\n"},
 	}
 }
 
@@ -194,6 +197,8 @@ func TestBoundsRefuseWhatIsTooLarge(t *testing.T) {
       queues:
       - name: c
     - name: d
+- name: gpu
+  queues: [{name: a, submitacl: '*'}]
 `
 	for _, c := range []struct {
 		name    string
@@ -201,12 +206,14 @@ func TestBoundsRefuseWhatIsTooLarge(t *testing.T) {
 		want    string
 	}{
 		{"a text of too many bytes", Options{MaxBytes: len(text) - 1},
-			fmt.Sprintf("1:1: error [bound-bytes] the text is longer than MaxBytes (%d)", len(text)-1)},
+			fmt.Sprintf("1:1: error [bound-bytes] the text is longer than max-config-bytes (%d)", len(text)-1)},
 		{"too many queues", Options{MaxQueues: 3},
-			"10:9: error [bound-queues] root.b.c: there are more than MaxQueues (3) queues"},
+			"10:9: error [bound-queues] root.b.c: there are more than max-queues (3) queues"},
 		{"too many levels", Options{MaxDepth: 2},
-			"10:9: error [bound-depth] root.b: queues are nested deeper than MaxDepth (2 levels)"},
-		{"what just fits", Options{MaxBytes: len(text), MaxQueues: 5, MaxDepth: 3}, ""},
+			"10:9: error [bound-depth] root.b: queues are nested deeper than max-depth (2 levels)"},
+		{"too many queues, because each partition has a root", Options{MaxQueues: 5},
+			"12:9: error [bound-queues] [gpu]root: there are more than max-queues (5) queues"},
+		{"what just fits", Options{MaxBytes: len(text), MaxQueues: 7, MaxDepth: 3}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			config, problems := LoadWith([]byte(text), c.options)
@@ -214,4 +221,16 @@ func TestBoundsRefuseWhatIsTooLarge(t *testing.T) {
 			assert.Equal(t, config == nil, c.want != "")
 		})
 	}
+}
+
+func TestPartitionsPastTheBoundAreNotEvenRead(t *testing.T) {
+	_, problems := LoadWith([]byte("partitions: ["+strings.Repeat("{queues: []}, ", 5)+"]"), Options{MaxQueues: 2})
+	count := 0
+	for _, p := range problems {
+		if p.Rule == "bound-queues" {
+			count++
+		}
+		assert.Assert(t, p.Col < 14+4*14, "the fourth partition is not looked at: %s", p)
+	}
+	assert.Equal(t, count, 1)
 }

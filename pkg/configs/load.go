@@ -1,10 +1,11 @@
 package configs
 
 // Options bound what a document may ask for, so that no text can exhaust the program
-// that reads it. A field that is zero has the value of DefaultOptions.
+// that reads it. A field that is zero has the value of DefaultOptions. Refusals name the
+// bounds as the flags of the commands do: max-config-bytes, max-queues, max-depth.
 type Options struct {
 	MaxBytes  int // length of the text
-	MaxQueues int // configured queues, in all partitions together
+	MaxQueues int // queues in all partitions together, each partition's root included
 	MaxDepth  int // levels of a queue path, root included, and of a placement rule chain
 }
 

@@ -26,14 +26,16 @@ var (
 func (r *reader) read(text []byte) []*partitionDraft {
 	if len(text) > r.options.MaxBytes {
 		r.add(nil, at{}, "bound-bytes",
-			fmt.Sprintf("the text is longer than MaxBytes (%d)", r.options.MaxBytes), "")
+			fmt.Sprintf("the text is longer than max-config-bytes (%d)", r.options.MaxBytes), "")
 		return nil
 	}
 	fields := r.fields(nil, "the document", r.document(text), documentKeys)
 	r.text(nil, "checksum", fields["checksum"])
 	var out []*partitionDraft
 	for _, n := range r.mappings(nil, "partitions", fields["partitions"]) {
-		out = append(out, r.partition(n))
+		if out = append(out, r.partition(n)); r.queues > r.options.MaxQueues {
+			break // reported; what comes is not read at all
+		}
 	}
 	return out
 }
@@ -75,6 +77,12 @@ func partitionName(s string) string {
 // behaviour.md 1.2.7).
 func (r *reader) tree(p *partitionDraft, n *yaml.Node) *queueDraft {
 	root := &queueDraft{partition: p, at: p.at, name: rootName, level: 1, maxApplications: count{ok: true}}
+	written := n != nil && n.Kind == yaml.SequenceNode && len(n.Content) == 1 &&
+		strings.ToLower(peek(n.Content[0], "name")) == rootName
+	if !written && !r.inBounds(root) {
+		root.aclUnknown = true
+		return root
+	}
 	if isNull(n) {
 		r.add(p, p.at, "V2", `key "queues" is missing`, `write "queues: []" for a partition with only a root queue`)
 		root.aclUnknown = true
@@ -82,7 +90,7 @@ func (r *reader) tree(p *partitionDraft, n *yaml.Node) *queueDraft {
 	}
 	root.aclUnknown = n.Kind != yaml.SequenceNode
 	top := r.mappings(p, "queues", n)
-	if len(top) == 1 && strings.ToLower(peek(top[0], "name")) == rootName {
+	if written && len(top) == 1 {
 		if q := r.queue(p, nil, top[0]); q != nil {
 			return q
 		}

@@ -19,12 +19,22 @@ var (
 	ruleNames  = []string{"provided", "user", "fixed", "tag"}
 )
 
+// maxRules bounds the placement rules of a document. Every one may bring expressions,
+// and a text of many short ones that compile to long programs took half a minute.
+const maxRules = 1000
+
 // rule reads a placement rule with its parents, or returns nil when it is past a bound.
 func (r *reader) rule(p *partitionDraft, label string, n *yaml.Node, level int) *ruleDraft {
 	d := &ruleDraft{at: place(n), partition: p, label: label}
 	if level > r.options.MaxDepth {
-		r.add(p, d.at, "bound-depth", fmt.Sprintf("placement rules are nested deeper than MaxDepth (%d levels)",
+		r.add(p, d.at, "bound-depth", fmt.Sprintf("placement rules are nested deeper than max-depth (%d levels)",
 			r.options.MaxDepth), "")
+		return nil
+	}
+	if r.rules++; r.rules > maxRules {
+		if r.rules == maxRules+1 {
+			r.add(p, d.at, "bound-rules", fmt.Sprintf("there are more than %d placement rules, parents included", maxRules), "")
+		}
 		return nil
 	}
 	fields := r.fields(d, "a placement rule", n, ruleKeys)

@@ -61,13 +61,13 @@ func (r *reader) queue(p *partitionDraft, up *queueDraft, n *yaml.Node) *queueDr
 
 func (r *reader) inBounds(q *queueDraft) bool {
 	if q.level > r.options.MaxDepth {
-		r.add(q.up, q.at, "bound-depth", fmt.Sprintf("queues are nested deeper than MaxDepth (%d levels)",
+		r.add(q.up, q.at, "bound-depth", fmt.Sprintf("queues are nested deeper than max-depth (%d levels)",
 			r.options.MaxDepth), "")
 		return false
 	}
 	if r.queues++; r.queues > r.options.MaxQueues {
 		if r.queues == r.options.MaxQueues+1 {
-			r.add(q, q.at, "bound-queues", fmt.Sprintf("there are more than MaxQueues (%d) queues",
+			r.add(q, q.at, "bound-queues", fmt.Sprintf("there are more than max-queues (%d) queues",
 				r.options.MaxQueues), "")
 		}
 		return false

@@ -15,6 +15,7 @@ type reader struct {
 	report
 	options Options
 	queues  int // read so far
+	rules   int // placement rules read so far, parents included
 }
 
 // pair is one entry of a mapping.

@@ -19,9 +19,10 @@ type RuleInfo struct {
 //	yaml-unknown-key    error    a mapping has a key that does not exist
 //	yaml-duplicate-key  error    a mapping has a key twice
 //	yaml-alias          error    anchors, aliases and merge keys are refused
-//	bound-bytes         error    the text is longer than MaxBytes
-//	bound-queues        error    there are more queues than MaxQueues
-//	bound-depth         error    queues or placement rules are nested deeper than MaxDepth
+//	bound-bytes         error    the text is longer than max-config-bytes
+//	bound-queues        error    there are more queues than max-queues
+//	bound-depth         error    queues or placement rules are nested deeper than max-depth
+//	bound-rules         error    there are too many placement rules
 //	bound-properties    error    a queue has too many properties, inherited ones included
 //	bound-resources     error    a partition names too many different resources
 //	quantity            error    a quantity of max or guaranteed cannot be read
@@ -82,9 +83,10 @@ var rules = []RuleInfo{
 	{"yaml-unknown-key", Error, "a mapping has a key that does not exist"},
 	{"yaml-duplicate-key", Error, "a mapping has a key twice"},
 	{"yaml-alias", Error, "anchors, aliases and merge keys are refused"},
-	{"bound-bytes", Error, "the text is longer than MaxBytes"},
-	{"bound-queues", Error, "there are more queues than MaxQueues"},
-	{"bound-depth", Error, "queues or placement rules are nested deeper than MaxDepth"},
+	{"bound-bytes", Error, "the text is longer than max-config-bytes"},
+	{"bound-queues", Error, "there are more queues than max-queues"},
+	{"bound-depth", Error, "queues or placement rules are nested deeper than max-depth"},
+	{"bound-rules", Error, "there are too many placement rules"},
 	{"bound-properties", Error, "a queue has too many properties, inherited ones included"},
 	{"bound-resources", Error, "a partition names too many different resources"},
 	{"quantity", Error, "a quantity of max or guaranteed cannot be read"},

@@ -30,6 +30,7 @@ type Options struct {
 	Log    *zap.Logger     // nil: nothing is logged
 	Config *configs.Config // in force until an RM sends its own; nil: the embedded default
 	Pinned bool            // Config stays in force whatever an RM sends
+	Bounds configs.Options // of the configurations that RMs send; zero: the default ones
 }
 
 // Proxy connects a resource manager with the partitions it constructs.

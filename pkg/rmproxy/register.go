@@ -97,7 +97,7 @@ func (p *Proxy) wanted(rm, text string) (*configs.Config, error) {
 	if text == "" {
 		return p.opt.Config, nil
 	}
-	conf, problems := configs.Load([]byte(text))
+	conf, problems := configs.LoadWith([]byte(text), p.opt.Bounds)
 	if conf == nil {
 		return nil, fmt.Errorf("%w:\n%s", ErrConfig, p.listed(problems))
 	}

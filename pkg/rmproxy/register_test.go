@@ -69,6 +69,11 @@ func TestAVeryBadConfigurationStillFitsAnAnswer(t *testing.T) {
 	assert.Assert(t, len(err.Error()) < 80<<10, "%d bytes", len(err.Error()))
 }
 
+func TestAConfigurationPastTheBoundsIsRefused(t *testing.T) {
+	r := newRig(t, Options{Bounds: configs.Options{MaxQueues: 1}})
+	wantStatus(t, r.register("rm", queues), codes.InvalidArgument, "more than max-queues (1) queues")
+}
+
 func TestASecondRMIsRefused(t *testing.T) {
 	r := registered(t, Options{})
 	wantStatus(t, r.register("other", queues), codes.FailedPrecondition,

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+)
+
+// addBounds adds the flags that say how large a configuration may be. Problems name the
+// bounds by the names of these flags.
+func addBounds(f *pflag.FlagSet, o *configs.Options) {
+	d := configs.DefaultOptions()
+	f.IntVar(&o.MaxBytes, "max-config-bytes", d.MaxBytes, "refuse a queues.yaml longer than this")
+	f.IntVar(&o.MaxQueues, "max-queues", d.MaxQueues, "refuse a queues.yaml with more queues, roots included")
+	f.IntVar(&o.MaxDepth, "max-depth", d.MaxDepth, "refuse a queues.yaml with more levels of queues, or of parent rules")
+}
+
+// checkBounds says which bounds make no sense.
+func checkBounds(o configs.Options) error {
+	above := func(flag string, n int) error {
+		if n > 0 {
+			return nil
+		}
+		return fmt.Errorf("--%s is %d, and must be above 0", flag, n)
+	}
+	return errors.Join(above("max-config-bytes", o.MaxBytes), above("max-queues", o.MaxQueues),
+		above("max-depth", o.MaxDepth))
+}
+
+// readConfig reads no more of a file than is needed to see that it is too long. The name
+// - is standard input.
+func readConfig(name string, stdin io.Reader, o configs.Options) ([]byte, error) {
+	in := stdin
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		in = file
+	}
+	return io.ReadAll(io.LimitReader(in, int64(o.MaxBytes)+1))
+}
+
+// loadConfig reads the queues.yaml that a flag names, and tells people of its problems.
+// The errors have their exit code: a file with errors is refused, one that cannot be read
+// is a usage error.
+func loadConfig(flag, name string, stdin io.Reader, errs io.Writer, o configs.Options) (*configs.Config, error) {
+	text, err := readConfig(name, stdin, o)
+	if err != nil {
+		return nil, exitError{exitUsage, fmt.Errorf("%s: %w", flag, err)}
+	}
+	conf, problems := configs.LoadWith(text, o)
+	for _, p := range problems {
+		fmt.Fprintln(errs, p.In(name))
+	}
+	if conf == nil {
+		count := plural(len(problems.Errors()), "error")
+		return nil, exitError{exitRefused, fmt.Errorf("%s: %s has %s", flag, name, count)}
+	}
+	return conf, nil
+}
