@@ -109,7 +109,7 @@ func (s size) cluster() (*scheduler.Core, time.Time) {
 
 // chain is a queue with levels of queues below it, one each but for the last, the leaves.
 func (s size) chain(name string, levels int) configs.Queue {
-	q := configs.Queue{Name: name, Parent: levels > 0}
+	q := configs.Queue{Name: name, Parent: levels > 0, Submit: security.Everyone()}
 	if s.fair > 0 {
 		q.Sort = policies.Fair
 	}

@@ -29,7 +29,7 @@ func cores(n int64) resources.Amounts {
 }
 
 func partition(name string, leaves ...string) configs.Partition {
-	p := configs.Partition{Name: name, Root: configs.Queue{Name: "root", Parent: true}, Nodes: policies.DefaultNodeOrder()}
+	p := configs.Partition{Name: name, Root: configs.Queue{Name: "root", Parent: true, Submit: security.Everyone()}, Nodes: policies.DefaultNodeOrder()}
 	for _, leaf := range leaves {
 		p.Root.Children = append(p.Root.Children, configs.Queue{Name: leaf})
 	}

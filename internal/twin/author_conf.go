@@ -15,7 +15,10 @@ import (
 // partition makes up a configuration of one to four levels below the root.
 func (a *author) partition() configs.Partition {
 	root := a.queue("root", 1+a.IntN(4))
-	root.Parent, root.Max, root.Submit = true, resources.Limit{}, security.Everyone()
+	root.Parent, root.Max = true, resources.Limit{}
+	if !a.oneIn(3) {
+		root.Submit = security.Everyone()
+	}
 	if len(root.Children) == 0 {
 		root.Children = []configs.Queue{a.queue("a", 0)}
 	}
@@ -77,6 +80,29 @@ func (a *author) settle(q *configs.Queue) {
 	if a.oneIn(3) {
 		q.Offset = a.priority()
 	}
+	q.Submit, q.Admin = a.acl(), a.acl()
+}
+
+// acl is empty, as a rule, or names some of the users and groups of the story.
+func (a *author) acl() security.ACL {
+	switch a.IntN(12) {
+	case 0:
+		return security.Everyone()
+	case 1, 2:
+		return security.AllowList([]string{pick(a, users...).Name, pick(a, users...).Name}, nil)
+	case 3:
+		return security.AllowList([]string{pick(a, users...).Name}, []string{pick(a, "dev", "ops", "data.science")})
+	case 4:
+		return security.AllowList(nil, []string{pick(a, "dev", "ops", "dev2")})
+	}
+	return security.ACL{}
+}
+
+// users submit the applications of all stories. Names of users and groups look alike on
+// purpose.
+var users = []security.User{
+	{Name: "u"}, {Name: "v.w", Groups: []string{"v.w"}}, {Name: "dev", Groups: []string{"dev"}},
+	{Name: "x", Groups: []string{"ops", "dev"}}, {Name: "system:serviceaccount:ns:x", Groups: []string{"data.science"}},
 }
 
 func (a *author) quota(choices ...resources.Quantity) map[string]resources.Quantity {

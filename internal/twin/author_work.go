@@ -11,7 +11,6 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/placement"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
-	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
 // most bounds how many asks the author remembers, so that most releases are of work that
@@ -143,7 +142,7 @@ func (a *author) appCommand() scheduler.Command {
 }
 
 func (a *author) addApplication() scheduler.AddApplication {
-	c := scheduler.AddApplication{User: security.User{Name: pick(a, "u", "v.w")}, Queue: a.path()}
+	c := scheduler.AddApplication{User: pick(a, users...), Queue: a.path()}
 	if c.App = a.app(); len(a.apps) == 0 || !a.oneIn(8) {
 		a.names++
 		c.App = objects.AppID(fmt.Sprintf("a%d", a.names))
@@ -175,7 +174,7 @@ func (a *author) path() string {
 	case 5:
 		return strings.ToUpper(path)
 	case 6:
-		return pick(a, "", "a", "B", "root", "x.y", "root.d.e", "root.u", placement.Recovery)
+		return pick(a, "", "a", "B", "root", "x.y", "root.d.e", "root.u", placement.Recovery, placement.Recovery+".d")
 	}
 	return path
 }

@@ -79,6 +79,12 @@ func describeQueue(q *configs.Queue, indent string) string {
 	if q.PrioritySort == policies.PriorityIgnored {
 		s += " priority ignored"
 	}
+	if acl := q.Submit.String(); acl != "" {
+		s += fmt.Sprintf(" submit=%q", acl)
+	}
+	if acl := q.Admin.String(); acl != "" {
+		s += fmt.Sprintf(" admin=%q", acl)
+	}
 	s += "\n"
 	for i := range q.Children {
 		s += describeQueue(&q.Children[i], indent+"\t")

@@ -19,14 +19,14 @@ func (t *Twin) destination(c scheduler.AddApplication) (objects.QueuePath, bool)
 	}
 	for _, r := range rules {
 		path := named(r.Kind, c)
-		if path == "" || path == placement.Recovery {
+		if path == "" || forTheRecovered(path) || !t.mayEnter(path, c.User) {
 			continue
 		}
 		if q := t.queue(path); q == nil && r.Create || q != nil && q.open() {
 			return path, true
 		}
 	}
-	if q := t.queue(placement.Default); q != nil && q.open() {
+	if q := t.queue(placement.Default); q != nil && q.open() && t.mayEnter(placement.Default, c.User) {
 		return q.path, true
 	}
 	return placement.Recovery, c.Tags[forceTag] == "true"

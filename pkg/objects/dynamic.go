@@ -5,6 +5,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/placement"
+	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
 // MaxDepth is how many levels below root a queue may be created on request. It keeps a
@@ -20,24 +21,22 @@ func (p *Partition) Lookup(path string) (placement.Spot, bool) {
 	return placement.Spot{Leaf: q.Leaf(), Draining: q.draining}, true
 }
 
-// CreateLeaf makes a dynamic leaf and the dynamic parents it needs. The leaf gets what
+// CreateLeaf makes a dynamic leaf, and the dynamic parents it needs, for an application
+// of u, who must have submit access to the lowest queue that exists (behaviour.md 9.3):
+// all but Recovery, which is made for anybody who is sent there. The leaf gets what
 // the nearest child template above it says, and nothing of its parents' properties
 // (behaviour.md 2.2, 3.2). Dynamic queues go when the last application in them has gone.
 // Requires: the path does not exist, and its names are legal.
-func (p *Partition) CreateLeaf(path QueuePath) error {
+func (p *Partition) CreateLeaf(path QueuePath, u security.User) error {
 	names := path.Parts()
 	if len(names) > MaxDepth+1 {
 		return fmt.Errorf("queue %s is more than %d levels deep", path, MaxDepth)
 	}
-	q, depth := p.root, 1
-	for ; ; depth++ {
-		child, ok := q.byName[names[depth]]
-		if !ok {
-			break
-		}
-		q = child
-	}
+	q := p.nearest(path)
+	depth := len(q.path.Parts())
 	switch {
+	case path != placement.Recovery && !q.MaySubmit(u):
+		return fmt.Errorf("queue %s cannot be created: %s", path, q.refusal(path, u))
 	case q.Leaf():
 		return fmt.Errorf("queue %s cannot be created: %s is a leaf", path, q.path)
 	case q.draining:

@@ -22,6 +22,9 @@ type Submission struct {
 type Tree interface {
 	// Lookup finds a queue by its lower-case path.
 	Lookup(path string) (Spot, bool)
+	// Refusal says why u may not submit to the queue at path or, where there is none yet,
+	// have it made below the nearest queue that exists; empty: u may.
+	Refusal(path string, u security.User) string
 }
 
 // Spot is what rules know about an existing queue.
@@ -44,8 +47,9 @@ var ErrNoMatch = errors.New("no placement rule matched")
 
 // Place names the queue for a submission: a leaf that exists and is not draining, or a
 // path that does not exist and may be created. An error of a rule ends the search, as a
-// rule that has no opinion does not (behaviour.md 7.1). Without rules the queue must be
-// named by the submission and exist. Whether the user may submit there is not asked here.
+// rule that has no opinion does not, nor one that names a queue to which the user may not
+// submit (behaviour.md 7.1). Without rules the queue must be named by the submission and
+// exist. Recovery is the only queue whose access list is not asked.
 func Place(rules []Rule, s Submission, t Tree) (path string, err error) {
 	if len(rules) == 0 {
 		rules = []Rule{{Kind: Provided}}
@@ -57,14 +61,18 @@ func Place(rules []Rule, s Submission, t Tree) (path string, err error) {
 			return "", fmt.Errorf("placement rule %s: %w", &rules[i], err)
 		}
 		if path != "" {
-			if why = unusable(path, t); why == "" {
+			if why = unusable(path, s.User, t); why == "" {
 				return path, nil
 			}
 		}
 		heard = append(heard, fmt.Sprintf("rule %s: %s", &rules[i], why))
 	}
-	if _, ok := t.Lookup(Default); ok && unusable(Default, t) == "" {
-		return Default, nil
+	if _, ok := t.Lookup(Default); ok {
+		why := unusable(Default, s.User, t)
+		if why == "" {
+			return Default, nil
+		}
+		heard = append(heard, "what no rule places: "+why)
 	}
 	if s.Forced {
 		return Recovery, nil
@@ -72,18 +80,18 @@ func Place(rules []Rule, s Submission, t Tree) (path string, err error) {
 	return "", fmt.Errorf("%w: %s", ErrNoMatch, strings.Join(heard, "; "))
 }
 
-// unusable says why an application cannot be placed at path; empty: it can.
-func unusable(path string, t Tree) string {
+// unusable says why an application of u cannot be placed at path; empty: it can.
+func unusable(path string, u security.User, t Tree) string {
 	spot, exists := t.Lookup(path)
 	switch {
-	case path == Recovery:
+	case path == Recovery || strings.HasPrefix(path, Recovery+"."):
 		return fmt.Sprintf("queue %s is only for applications that are recovered", path)
 	case exists && !spot.Leaf:
 		return fmt.Sprintf("queue %s is not a leaf", path)
 	case exists && spot.Draining:
 		return fmt.Sprintf("queue %s is being removed", path)
 	}
-	return ""
+	return t.Refusal(path, u)
 }
 
 // place is what the rule makes of a submission: a path, or why it has no opinion.

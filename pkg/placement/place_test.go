@@ -14,6 +14,9 @@ type forest map[string]Spot
 
 func (f forest) Lookup(path string) (Spot, bool) { s, ok := f[path]; return s, ok }
 
+// Refusal implements Tree: everybody may submit everywhere.
+func (forest) Refusal(string, security.User) string { return "" }
+
 var some = forest{
 	"root": {}, "root.a": {Leaf: true}, "root.p": {}, "root.p.x": {Leaf: true}, "root.old": {Leaf: true, Draining: true},
 	"root.dev_dot_team": {Leaf: true},

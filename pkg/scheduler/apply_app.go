@@ -29,7 +29,7 @@ func (c *Core) join(now time.Time, m AddApplication) error {
 		return err
 	}
 	if _, ok := c.part.Lookup(path); !ok {
-		if err := c.part.CreateLeaf(objects.QueuePath(path)); err != nil {
+		if err := c.part.CreateLeaf(objects.QueuePath(path), m.User); err != nil {
 			return err
 		}
 	}

@@ -102,7 +102,7 @@ func command(t *testing.T, d *datadriven.TestData, now time.Time) scheduler.Comm
 		if d.HasArg("force") {
 			tags["application.create.force"] = "true"
 		}
-		return scheduler.AddApplication{App: app, User: security.User{Name: "ann"}, Queue: text(d, "queue"), Tags: tags}
+		return scheduler.AddApplication{App: app, User: user(d), Queue: text(d, "queue"), Tags: tags}
 	case "remove-app":
 		return scheduler.RemoveApplication{App: app}
 	case "ask":
@@ -122,6 +122,18 @@ func command(t *testing.T, d *datadriven.TestData, now time.Time) scheduler.Comm
 	}
 	t.Fatalf("%s: unknown command %q", d.Pos, d.Cmd)
 	return nil
+}
+
+// user is ann, unless somebody else is named.
+func user(d *datadriven.TestData) security.User {
+	u := security.User{Name: text(d, "user")}
+	if !d.HasArg("user") {
+		u.Name = "ann"
+	}
+	if groups, ok := d.Arg("groups"); ok {
+		u.Groups = groups.Vals
+	}
+	return u
 }
 
 func ask(t *testing.T, d *datadriven.TestData, now time.Time) *objects.Ask {

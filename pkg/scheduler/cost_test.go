@@ -19,7 +19,7 @@ func tree(depth, fanout int) configs.Partition {
 }
 
 func subtree(name string, depth, fanout int) configs.Queue {
-	q := configs.Queue{Name: name, Parent: depth > 0}
+	q := configs.Queue{Name: name, Parent: depth > 0, Submit: security.Everyone()}
 	for i := range fanout * min(depth, 1) {
 		q.Children = append(q.Children, subtree(fmt.Sprintf("q%d", i), depth-1, fanout))
 	}

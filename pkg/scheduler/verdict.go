@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
 // Verdict is why an ask is not placed. It is not an error: most asks in a busy cluster
@@ -12,6 +13,10 @@ import (
 type Verdict struct {
 	Obstacle Obstacle
 	Where    string // the queue, application or node that stands in the way; may be empty
+
+	// Whose ask it is, and which groups were found for the user. Empty when NotPending.
+	App  objects.AppID
+	User security.User
 }
 
 // Obstacle is what stands in an ask's way.
@@ -56,23 +61,29 @@ func (c *Core) Why(key objects.AllocationKey) Verdict {
 		return Verdict{}
 	}
 	c.part.Settle()
+	v := Verdict{App: x.Application().ID(), User: x.Application().User()}
+	v.Obstacle, v.Where = c.obstacle(x)
+	return v
+}
+
+func (c *Core) obstacle(x *objects.Allocation) (o Obstacle, where string) {
 	a, s := x.Application(), x.Shape()
 	if !a.MayStart() {
-		return Verdict{WaitsToStart, string(a.Queue().Newcomer().ID())}
+		return WaitsToStart, string(a.Queue().Newcomer().ID())
 	}
 	if q := c.part.Ceiling(a.Queue(), s); q != nil {
-		return Verdict{OverMax, string(q.Path())}
+		return OverMax, string(q.Path())
 	}
 	if id := s.RequiredNode(); id != "" {
 		if _, ok := c.part.Node(id); !ok {
-			return Verdict{UnknownNode, string(id)}
+			return UnknownNode, string(id)
 		}
 	}
 	switch {
 	case c.part.NodeFor(s) == nil:
-		return Verdict{NoNodeFits, string(s.RequiredNode())}
+		return NoNodeFits, string(s.RequiredNode())
 	case c.part.Refused(x):
-		return Verdict{Obstacle: NodesRefuse}
+		return NodesRefuse, ""
 	}
-	return Verdict{Obstacle: WaitsForTurn}
+	return WaitsForTurn, ""
 }

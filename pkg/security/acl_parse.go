@@ -45,19 +45,16 @@ func ParseACL(text string) (acl ACL, illegal []string, err error) {
 	case slices.Contains(lists, "*"):
 		return Everyone(), nil, nil
 	case onlyGroups:
-		acl.groups, illegal = legalNames(lists[0], IsGroupName)
-		return acl, illegal, nil
+		groups, illegal := legalNames(lists[0], IsGroupName)
+		return AllowList(nil, groups), illegal, nil
 	}
-	acl.users, illegal = legalNames(lists[0], IsUserName)
+	users, illegal := legalNames(lists[0], IsUserName)
+	var groups, more []string
 	if len(lists) == 2 {
-		groups, more := legalNames(lists[1], IsGroupName)
-		acl.groups, illegal = groups, append(illegal, more...)
+		groups, more = legalNames(lists[1], IsGroupName)
 	}
-	return acl, illegal, nil
+	return AllowList(users, groups), append(illegal, more...), nil
 }
-
-// IsEmpty reports whether the list allows nobody.
-func (a ACL) IsEmpty() bool { return !a.everyone && len(a.users) == 0 && len(a.groups) == 0 }
 
 func legalNames(list string, legal func(string) bool) (names, illegal []string) {
 	for name := range strings.SplitSeq(list, ",") {

@@ -3,10 +3,13 @@
 // deciding where a list is asked is the queue tree's.
 //
 // The rule that must hold: a list is parsed once, when it is configured; asking it
-// cannot fail.
+// cannot fail, and its cost does not grow with the list.
 package security
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // User is a resolved user with its groups. Values are immutable.
 type User struct {
@@ -17,7 +20,7 @@ type User struct {
 // ACL is a parsed access list. The zero value allows nobody (behaviour.md 9.1).
 type ACL struct {
 	everyone bool
-	users    []string
+	users    []string // in order, each once; so are groups
 	groups   []string
 }
 
@@ -26,11 +29,37 @@ func Everyone() ACL { return ACL{everyone: true} }
 
 // AllowList is the list that allows exactly these users and members of these groups.
 func AllowList(users, groups []string) ACL {
-	return ACL{users: slices.Clone(users), groups: slices.Clone(groups)}
+	return ACL{users: ordered(users), groups: ordered(groups)}
 }
 
-// Allows reports whether u may do what the list guards. Names match exactly.
+func ordered(names []string) []string {
+	names = slices.Clone(names)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Allows reports whether u may do what the list guards. Names match exactly, case
+// included.
 func (a ACL) Allows(u User) bool {
-	return a.everyone || slices.Contains(a.users, u.Name) ||
-		slices.ContainsFunc(u.Groups, func(g string) bool { return slices.Contains(a.groups, g) })
+	return a.everyone || has(a.users, u.Name) ||
+		slices.ContainsFunc(u.Groups, func(g string) bool { return has(a.groups, g) })
+}
+
+func has(names []string, name string) bool {
+	_, found := slices.BinarySearch(names, name)
+	return found
+}
+
+// IsEmpty reports whether the list allows nobody.
+func (a ACL) IsEmpty() bool { return !a.everyone && len(a.users) == 0 && len(a.groups) == 0 }
+
+// String is the list as queues.yaml would write it, names in order: "alice,bob dev".
+func (a ACL) String() string {
+	switch {
+	case a.everyone:
+		return "*"
+	case len(a.groups) == 0:
+		return strings.Join(a.users, ",")
+	}
+	return strings.Join(a.users, ",") + " " + strings.Join(a.groups, ",")
 }

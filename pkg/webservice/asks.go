@@ -21,5 +21,8 @@ func (s *service) why(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return whyBody{AllocationKey: key, Verdict: verdict.String()}, nil
+	return whyBody{
+		AllocationKey: key, Verdict: verdict.String(),
+		ApplicationID: string(verdict.App), User: verdict.User.Name, Groups: verdict.User.Groups,
+	}, nil
 }

@@ -29,8 +29,11 @@ type readyBody struct {
 
 // whyBody is ours: upstream has nothing like it.
 type whyBody struct {
-	AllocationKey string `json:"allocationKey"`
-	Verdict       string `json:"verdict"`
+	AllocationKey string   `json:"allocationKey"`
+	Verdict       string   `json:"verdict"`
+	ApplicationID string   `json:"applicationID,omitempty"`
+	User          string   `json:"user,omitempty"`
+	Groups        []string `json:"groups,omitempty"`
 }
 
 // quantities are amounts by resource name.

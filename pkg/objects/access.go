@@ -1,0 +1,84 @@
+package objects
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/canopy-scheduler/canopy/pkg/placement"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// MaySubmit reports whether u has submit access to q: the submitacl or the adminacl of q
+// or of a queue above it allows u (behaviour.md 9.2). Nobody has it to the recovery
+// queue. Queues that were created for applications have no lists of their own.
+func (q *Queue) MaySubmit(u security.User) bool {
+	if q.path == placement.Recovery {
+		return false
+	}
+	for ; q != nil; q = q.parent {
+		if q.conf.Submit.Allows(u) || q.conf.Admin.Allows(u) {
+			return true
+		}
+	}
+	return false
+}
+
+// Refusal answers placement rules: why u may not submit to the queue at path, or to the
+// lowest existing queue above it; empty: u may.
+func (p *Partition) Refusal(path string, u security.User) string {
+	q := p.nearest(QueuePath(path))
+	if q.MaySubmit(u) {
+		return ""
+	}
+	return q.refusal(QueuePath(path), u)
+}
+
+// nearest is the queue at path or, where there is none, the lowest one above it.
+func (p *Partition) nearest(path QueuePath) *Queue {
+	q := p.root
+	for _, name := range path.Parts()[1:] {
+		child, ok := q.byName[name]
+		if !ok {
+			break
+		}
+		q = child
+	}
+	return q
+}
+
+// Longer lists in a refusal are cut: it must stay readable.
+const (
+	mostListsNamed  = 4
+	mostGroupsNamed = 8
+)
+
+// refusal names the lists that do not have u: that of q, and those above. wanted is the
+// queue that u wanted, at q or below it.
+func (q *Queue) refusal(wanted QueuePath, u security.User) string {
+	below := ""
+	if wanted != q.path {
+		below = fmt.Sprintf(", below which %s would be created", wanted)
+	}
+	var lists []string
+	for up := q; up != nil; up = up.parent {
+		lists = append(lists, string(up.path))
+	}
+	asked := strings.Join(lists, ", ")
+	if len(lists) > mostListsNamed {
+		asked = fmt.Sprintf("%s and of all %d queues above it", q.path, len(lists)-1)
+	}
+	return fmt.Sprintf("user %s has no submit access to %s%s (submitacl of %s%s)", u.Name, q.path, below, asked, groupsOf(u))
+}
+
+// groupsOf names the groups of u, unless there is nothing to know about them.
+func groupsOf(u security.User) string {
+	switch {
+	case len(u.Groups) == 0 || slices.Equal(u.Groups, []string{u.Name}):
+		return ""
+	case len(u.Groups) > mostGroupsNamed:
+		return fmt.Sprintf("; groups of %s: %s and %d more", u.Name,
+			strings.Join(u.Groups[:mostGroupsNamed], ", "), len(u.Groups)-mostGroupsNamed)
+	}
+	return fmt.Sprintf("; groups of %s: %s", u.Name, strings.Join(u.Groups, ", "))
+}

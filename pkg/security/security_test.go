@@ -1,0 +1,54 @@
+package security
+
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"pgregory.net/rapid"
+)
+
+func TestAllows(t *testing.T) {
+	list := AllowList([]string{"bob", "alice", "bob"}, []string{"ops", "dev"})
+	for _, c := range []struct {
+		name string
+		acl  ACL
+		user User
+		want bool
+	}{
+		{"9.1: the empty list is nobody", ACL{}, User{Name: "alice", Groups: []string{"dev"}}, false},
+		{"9.1: a star is everybody", Everyone(), User{Name: "eve"}, true},
+		{"9.1: even who has no name", Everyone(), User{}, true},
+		{"9.1: a listed user", list, User{Name: "alice"}, true},
+		{"9.1: a member of a listed group", list, User{Name: "eve", Groups: []string{"qa", "ops"}}, true},
+		{"9.1: a user does not match a group", list, User{Name: "dev"}, false},
+		{"9.1: nor a group a user", list, User{Name: "eve", Groups: []string{"alice"}}, false},
+		{"9.1: matching is case-sensitive", list, User{Name: "Alice", Groups: []string{"DEV"}}, false},
+		{"9.1: and of whole names", list, User{Name: "ali", Groups: []string{"developers"}}, false},
+		{"9.1: no name is no match", list, User{}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) { assert.Equal(t, c.acl.Allows(c.user), c.want) })
+	}
+}
+
+// Whatever is written can be read again, and says the same.
+func TestAListIsItsText(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		users := rapid.SliceOf(rapid.StringMatching(`[a-zA-Z_][a-zA-Z0-9:#/_.@-]{0,8}\$?`)).Draw(t, "users")
+		groups := rapid.SliceOf(rapid.StringMatching(`[a-zA-Z_][a-zA-Z0-9:_.-]{0,8}`)).Draw(t, "groups")
+		acl := AllowList(users, groups)
+		if rapid.Bool().Draw(t, "everyone") {
+			acl = Everyone()
+		}
+		again, illegal, err := ParseACL(acl.String())
+		assert.NilError(t, err)
+		assert.Equal(t, len(illegal), 0)
+		assert.Equal(t, again.String(), acl.String())
+		for _, u := range users {
+			assert.Assert(t, again.Allows(User{Name: u}), u)
+		}
+		for _, g := range groups {
+			assert.Assert(t, again.Allows(User{Groups: []string{g}}), g)
+		}
+		assert.Equal(t, again.IsEmpty(), acl.IsEmpty())
+	})
+}
