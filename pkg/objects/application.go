@@ -35,6 +35,13 @@ type Application struct {
 	key   policies.AppKey     // as it stands in the indexes of its leaf
 	turn  entry[*Application] // in queue.apps, if it asks for something
 	fresh entry[*Application] // in queue.newcomers
+	room  appRoom
+}
+
+// appRoom is for an application what queueRoom is for a queue.
+type appRoom struct {
+	pending, allocated [shortVector]resources.Quantity
+	can                [shortMask]uint64
 }
 
 // ID is the name the RM gave the application.
@@ -90,7 +97,7 @@ func (a *Application) Work() []*Allocation {
 // StateAware leaf, of those that have not ramped up only the first may.
 func (a *Application) MayStart() bool {
 	q := a.queue
-	return q.conf.Sort != policies.StateAware || a.ramped || q.newcomers.lowest() == a
+	return q.rule.sort != policies.StateAware || a.ramped || q.newcomers.lowest() == a
 }
 
 func (a *Application) addPending(x *Allocation) {
@@ -124,7 +131,7 @@ func (a *Application) removePending(x *Allocation) {
 func (a *Application) rekey() {
 	a.key.Priority = a.priority.Max()
 	a.key.Started = a.made > 0
-	if a.queue.conf.Sort != policies.Fair {
+	if a.queue.rule.sort != policies.Fair {
 		return
 	}
 	// behaviour.md 3.11: measured against the leaf's own guarantee, raw without one.

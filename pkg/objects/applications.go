@@ -26,7 +26,8 @@ func (p *Partition) AddApplication(id AppID, user security.User, leaf QueuePath,
 		id: id, user: user, tags: tags, queue: q, classes: newClasses(),
 		key: policies.AppKey{ID: string(id), Submitted: now.UnixNano()},
 	}
-	a.turn.who, a.fresh.who = a, a
+	a.turn.who, a.fresh.who, a.turn.can = a, a, a.room.can[:0]
+	a.pending, a.allocated = a.room.pending[:0], a.room.allocated[:0]
 	p.apps[id] = a
 	q.byID[id] = a
 	return nil

@@ -21,8 +21,19 @@ type block[T any] struct {
 	can   Mask        // their union
 }
 
+// small is a block with room for few members. Most applications have few classes and most
+// leaves few applications: there everything lies together.
+type small[T any] struct {
+	block[T]
+	members [4]*entry[T]
+	masks   [5]uint64
+}
+
 func newLeaf[T any](list []*entry[T]) *block[T] {
-	b := &block[T]{width: 1, list: append(make([]*entry[T], 0, max(4, len(list))), list...)}
+	s := &small[T]{}
+	b := &s.block
+	b.width, b.rows, b.can = 1, s.masks[0:0:4], s.masks[4:4:5]
+	b.list = append(s.members[:0:4], list...)
 	for i, m := range b.list {
 		m.at = b
 		b.putRow(i, m.can)

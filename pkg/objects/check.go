@@ -226,13 +226,13 @@ func (c *recount) below(q *Queue) error {
 		return fmt.Errorf("queue %s has strangers in its orders", q.path)
 	}
 	for _, s := range c.p.slots.shapes {
-		if s != nil && q.fit.has(s.slot) != c.p.hasHeadroom(q, s) {
+		if s != nil && !q.rule.roomy && q.fit.has(s.slot) != c.p.hasHeadroom(q, s) {
 			return fmt.Errorf("queue %s is wrong about its headroom for shape %v", q.path, s.vector)
 		}
 	}
 	var offer Mask
 	offer.copyFrom(q.below())
-	if offer.narrow(q.fit); q.turn.in() && !q.turn.can.same(offer) {
+	if q.Narrow(offer); q.turn.in() && !q.turn.can.same(offer) {
 		return fmt.Errorf("queue %s offers other shapes than can be placed below it", q.path)
 	}
 	return cmp.Or(q.children.check("children of "+string(q.path)), q.newcomers.check("newcomers of "+string(q.path)),

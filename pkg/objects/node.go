@@ -11,18 +11,32 @@ import (
 // Node is a machine work can run on.
 type Node struct {
 	id          NodeID
-	attributes  map[string]string
 	schedulable bool
+	key         policies.NodeKey // as it stands in the node order
+	turn        entry[*Node]     // in Partition.byScore, if it is schedulable; what it can is what fits
 
 	total     resources.Vector // what the RM says it has
 	allocated resources.Vector // held by our allocations
 	occupied  resources.Vector // held by foreign allocations
 	available resources.Vector // total - allocated - occupied; negative after a shrink
+	work      roster
+	room      nodeRoom
 
-	work    roster
-	foreign map[AllocationKey]*Foreign
-	key     policies.NodeKey // as it stands in the node order
-	turn    entry[*Node]     // in Partition.byScore, if it is schedulable; what it can is what fits
+	attributes map[string]string
+	foreign    map[AllocationKey]*Foreign
+}
+
+// nodeRoom is for a node what queueRoom is for a queue.
+type nodeRoom struct {
+	total, allocated, available [shortVector]resources.Quantity
+	can                         [shortMask]uint64
+}
+
+func newNode(id NodeID, attributes map[string]string) *Node {
+	n := &Node{id: id, attributes: attributes, foreign: map[AllocationKey]*Foreign{}}
+	n.key.ID, n.turn.who, n.turn.can = string(id), n, n.room.can[:0]
+	n.total, n.allocated, n.available = n.room.total[:0], n.room.allocated[:0], n.room.available[:0]
+	return n
 }
 
 // ID is the name the RM gave the node.

@@ -13,8 +13,7 @@ func (p *Partition) AddNode(id NodeID, total resources.Amounts, attributes map[s
 	if _, ok := p.nodes[id]; ok {
 		return fmt.Errorf("node %s %w", id, ErrExists)
 	}
-	n := &Node{id: id, attributes: attributes, foreign: map[AllocationKey]*Foreign{}}
-	n.key.ID, n.turn.who = string(id), n
+	n := newNode(id, attributes)
 	if err := p.resizeNode(n, total); err != nil {
 		return err
 	}
@@ -80,7 +79,7 @@ func (p *Partition) resizeNode(n *Node, total resources.Amounts) error {
 	}
 	p.capacity = without
 	p.capacity.Add(v)
-	p.repost(n, func() { n.total = v })
+	p.repost(n, func() { n.total.Difference(v, nil, nil) })
 	p.gain(n)
 	p.refit(p.root)
 	p.unsound = true

@@ -11,28 +11,57 @@ import (
 )
 
 // Queue is a place in the hierarchy. A leaf holds applications, a parent holds queues.
+//
+// What decisions touch comes first and lies together: in a large tree most of the time
+// goes into fetching it.
 type Queue struct {
-	path     QueuePath
-	conf     configs.Queue // its Children are not used after the queue was built
-	managed  bool          // from the configuration, not created by a placement rule
-	draining bool          // gone from the configuration, kept while it holds something
-	parent   *Queue
-	byName   map[string]*Queue      // children
-	byID     map[AppID]*Application // leaf only
+	parent *Queue
+	key    policies.QueueKey   // as it stands in parent.children
+	turn   entry[*Queue]       // in parent.children
+	rule   rule                // what conf says about orders
+	tally  policies.Tally      // priorities shown by what is directly below
+	apps   index[*Application] // those with something pending, in turn; leaf only
 
 	pending, allocated resources.Vector
 	max                resources.Bound        // conf.Max
-	guaranteed         resources.Bound        // conf.Guaranteed
 	shares             resources.Denominators // what allocated is measured against
+	fit                Mask                   // the shapes that max, or at root the cluster, leaves room for; unused when roomy
+	room               queueRoom
 
-	tally     policies.Tally      // priorities shown by what is directly below
-	children  index[*Queue]       // those with something pending, in turn
-	apps      index[*Application] // those with something pending, in turn; leaf only
-	newcomers index[*Application] // those of which only the first may start; StateAware leaf only
-	fit       Mask                // the shapes that max, or at root the cluster, leaves room for
-	key       policies.QueueKey   // as it stands in parent.children
-	turn      entry[*Queue]       // in parent.children
+	children   index[*Queue]       // those with something pending, in turn
+	newcomers  index[*Application] // those of which only the first may start; StateAware leaf only
+	guaranteed resources.Bound     // conf.Guaranteed
+
+	path     QueuePath
+	managed  bool                   // from the configuration, not created by a placement rule
+	draining bool                   // gone from the configuration, kept while it holds something
+	byName   map[string]*Queue      // children
+	byID     map[AppID]*Application // leaf only
+	conf     configs.Queue          // its Children are not used after the queue was built
 }
+
+// rule is the part of a queue's configuration that every decision reads.
+type rule struct {
+	leaf     bool
+	roomy    bool // it has no max, and is not root
+	sort     policies.Sort
+	by       policies.PrioritySort
+	priority policies.Priority
+	offset   int32
+}
+
+// queueRoom holds the vectors and masks of a queue while they are short, so that they lie
+// with it. Longer ones move out by themselves.
+type queueRoom struct {
+	pending, allocated [shortVector]resources.Quantity
+	fit, can           [shortMask]uint64
+}
+
+// A vector is short up to this many resources, a mask up to this many words.
+const (
+	shortVector = 4
+	shortMask   = 2
+)
 
 func newQueue(conf configs.Queue, parent *Queue) *Queue {
 	q := &Queue{parent: parent, path: RootPath, managed: true, byName: map[string]*Queue{}, byID: map[AppID]*Application{}}
@@ -40,18 +69,28 @@ func newQueue(conf configs.Queue, parent *Queue) *Queue {
 		q.path = parent.path.Child(conf.Name)
 	}
 	q.key.Path = string(q.path)
-	q.conf = conf
-	q.turn.who = q
+	q.use(conf)
+	q.turn.who, q.turn.can, q.fit = q, q.room.can[:0], q.room.fit[:0]
+	q.pending, q.allocated = q.room.pending[:0], q.room.allocated[:0]
 	q.children.compare = func(a, b *Queue) int {
-		return policies.CompareQueues(&a.key, &b.key, q.conf.PrioritySort)
+		return policies.CompareQueues(&a.key, &b.key, q.rule.by)
 	}
 	q.apps.compare = func(a, b *Application) int {
-		return q.conf.Sort.CompareApps(&a.key, &b.key, q.conf.PrioritySort)
+		return q.rule.sort.CompareApps(&a.key, &b.key, q.rule.by)
 	}
 	q.newcomers.compare = func(a, b *Application) int {
-		return policies.CompareNew(&a.key, &b.key, q.conf.PrioritySort)
+		return policies.CompareNew(&a.key, &b.key, q.rule.by)
 	}
 	return q
+}
+
+// use makes conf what q goes by.
+func (q *Queue) use(conf configs.Queue) {
+	q.conf = conf
+	q.rule = rule{
+		leaf: !conf.Parent, roomy: q.parent != nil && conf.Max.IsUnlimited(),
+		sort: conf.Sort, by: conf.PrioritySort, priority: conf.Priority, offset: conf.Offset,
+	}
 }
 
 // Path is the full name, root.a.b.
@@ -61,7 +100,7 @@ func (q *Queue) Path() QueuePath { return q.path }
 func (q *Queue) Parent() *Queue { return q.parent }
 
 // Leaf reports whether q holds applications.
-func (q *Queue) Leaf() bool { return !q.conf.Parent }
+func (q *Queue) Leaf() bool { return q.rule.leaf }
 
 // Managed reports whether q is in the configuration; else a placement rule created it.
 func (q *Queue) Managed() bool { return q.managed }
@@ -105,7 +144,7 @@ func (q *Queue) CurrentPriority() policies.Current {
 	if q.parent == nil {
 		return q.tally.Max()
 	}
-	return q.conf.Priority.Expose(q.tally.Max(), q.conf.Offset)
+	return q.rule.priority.Expose(q.tally.Max(), q.rule.offset)
 }
 
 // Share is how well q is served, as its siblings are compared (behaviour.md 3.10).
@@ -122,7 +161,11 @@ func (q *Queue) Next(f Mask) *Queue {
 }
 
 // Narrow takes out of f the shapes that q has no headroom for.
-func (q *Queue) Narrow(f Mask) { f.narrow(q.fit) }
+func (q *Queue) Narrow(f Mask) {
+	if !q.rule.roomy {
+		f.narrow(q.fit)
+	}
+}
 
 // NextApplication is the application whose turn it is among those that may be given
 // something of f. Requires: Possible(f).

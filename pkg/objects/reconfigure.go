@@ -45,7 +45,8 @@ func holdsWork(q *Queue) bool {
 }
 
 func (p *Partition) reconfigure(q *Queue, conf configs.Queue) {
-	q.conf, q.draining, q.managed = conf, false, true
+	q.use(conf)
+	q.draining, q.managed = false, true
 	p.intern(q)
 	wanted := map[string]bool{}
 	for _, c := range conf.Children {

@@ -117,7 +117,7 @@ type ramp struct {
 
 // watchRamp notes when a will have ramped up.
 func (p *Partition) watchRamp(a *Application) {
-	if a.queue.conf.Sort != policies.StateAware || a.ramped || a.made == 0 {
+	if a.queue.rule.sort != policies.StateAware || a.ramped || a.made == 0 {
 		return
 	}
 	at, _ := slices.BinarySearchFunc(p.ramping, a.firstMade, func(r ramp, t time.Time) int { return r.from.Compare(t) })

@@ -62,11 +62,9 @@ func (p *Partition) giveBackShape(s *Shape, ask *Ask) {
 // introduce decides for every queue and every node whether it takes the new shape s.
 func (p *Partition) introduce(s *Shape) {
 	for _, q := range p.queues {
-		if len(q.max) == 0 && q.parent != nil {
-			q.fit.put(s.slot, true)
-			continue
+		if !q.rule.roomy {
+			q.fit.put(s.slot, p.hasHeadroom(q, s))
 		}
-		q.fit.put(s.slot, p.hasHeadroom(q, s))
 	}
 	for _, n := range p.nodes {
 		n.turn.can.put(s.slot, n.available.Covers(s.vector) && (s.required == "" || s.required == n.id))

@@ -42,7 +42,7 @@ func (a *Application) standInTurn() {
 // newcomers is first, the one who was and the one who is offer something else now.
 func (a *Application) standInLeaf() {
 	q := a.queue
-	if q.conf.Sort != policies.StateAware {
+	if q.rule.sort != policies.StateAware {
 		a.standInTurn()
 		return
 	}
@@ -64,7 +64,7 @@ func (a *Application) standInLeaf() {
 // something: in a StateAware leaf, not ramped up, and either asking or still holding
 // its first allocation.
 func (a *Application) newcomer() bool {
-	return a.queue.conf.Sort == policies.StateAware && !a.ramped && (a.asks > 0 || a.made > 0 && a.bound > 0)
+	return a.queue.rule.sort == policies.StateAware && !a.ramped && (a.asks > 0 || a.made > 0 && a.bound > 0)
 }
 
 // standInTurn puts q into the order of its parent, if anything below it is pending, with
@@ -74,7 +74,7 @@ func (q *Queue) standInTurn() {
 	q.key.Share = q.Share()
 	q.key.Pending = q.pending.Sum()
 	q.turn.can.copyFrom(q.below())
-	q.turn.can.narrow(q.fit)
+	q.Narrow(q.turn.can)
 	q.parent.children.stand(&q.turn, q.HasPending())
 }
 
@@ -89,6 +89,9 @@ func (q *Queue) below() Mask {
 
 // refit decides which shapes q has headroom for, after its books or its max changed.
 func (p *Partition) refit(q *Queue) {
+	if q.rule.roomy {
+		return
+	}
 	p.slots.settle(p.names.Len())
 	p.slots.all(&q.fit)
 	if q.parent == nil {

@@ -75,8 +75,11 @@ func (p Priority) Expose(c Current, offset int32) Current {
 // Tally counts how many asks, applications or queues have each priority, so that
 // the highest is known without looking at any of them again. The zero value is
 // empty and ready.
+//
+// Nearly all tallies count one priority. So the highest needs no list.
 type Tally struct {
-	e []tallied // highest priority first, counts above zero
+	top  tallied   // the highest; n is 0 when nothing is counted
+	rest []tallied // the others, highest priority first, counts above zero
 }
 
 type tallied struct {
@@ -86,14 +89,22 @@ type tallied struct {
 
 // Add counts one more at c. Something with nothing pending does not count.
 func (t *Tally) Add(c Current) {
-	if !c.Pending {
-		return
+	switch {
+	case !c.Pending:
+	case t.top.n == 0:
+		t.top = tallied{c.Value, 1}
+	case c.Value == t.top.priority:
+		t.top.n++
+	case c.Value > t.top.priority:
+		t.rest = slices.Insert(t.rest, 0, t.top)
+		t.top = tallied{c.Value, 1}
+	default:
+		i, ok := t.find(c.Value)
+		if !ok {
+			t.rest = slices.Insert(t.rest, i, tallied{priority: c.Value})
+		}
+		t.rest[i].n++
 	}
-	i, ok := t.find(c.Value)
-	if !ok {
-		t.e = slices.Insert(t.e, i, tallied{priority: c.Value})
-	}
-	t.e[i].n++
 }
 
 // Remove counts one less at c. Requires: it was added.
@@ -101,23 +112,30 @@ func (t *Tally) Remove(c Current) {
 	if !c.Pending {
 		return
 	}
+	if t.top.n > 0 && c.Value == t.top.priority {
+		if t.top.n--; t.top.n == 0 && len(t.rest) > 0 {
+			t.top = t.rest[0]
+			t.rest = slices.Delete(t.rest, 0, 1)
+		}
+		return
+	}
 	i, ok := t.find(c.Value)
 	if !ok {
 		panic("policies: priority " + c.String() + " was never tallied")
 	}
-	if t.e[i].n--; t.e[i].n == 0 {
-		t.e = slices.Delete(t.e, i, i+1)
+	if t.rest[i].n--; t.rest[i].n == 0 {
+		t.rest = slices.Delete(t.rest, i, i+1)
 	}
 }
 
 // Max is the highest priority counted, or nothing pending.
 func (t *Tally) Max() Current {
-	if len(t.e) == 0 {
+	if t.top.n == 0 {
 		return Current{}
 	}
-	return Pending(t.e[0].priority)
+	return Pending(t.top.priority)
 }
 
 func (t *Tally) find(p int32) (int, bool) {
-	return slices.BinarySearchFunc(t.e, p, func(x tallied, p int32) int { return cmp.Compare(p, x.priority) })
+	return slices.BinarySearchFunc(t.rest, p, func(x tallied, p int32) int { return cmp.Compare(p, x.priority) })
 }
