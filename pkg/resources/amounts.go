@@ -39,6 +39,9 @@ func (a Amounts) Get(name string) Quantity {
 // All yields the quantities that are not zero, in name order.
 func (a Amounts) All() iter.Seq2[string, Quantity] { return all(a.e) }
 
+// Len is how many quantities are not zero.
+func (a Amounts) Len() int { return len(a.e) }
+
 // Add returns a+b.
 func (a Amounts) Add(b Amounts) Amounts { return a.zip(b, addSat) }
 

@@ -186,6 +186,7 @@ func allocation(ask *objects.Ask, on objects.NodeID) *si.Allocation {
 type wired struct {
 	allocation si.Allocation
 	resource   si.Resource
+	room       [2]si.Quantity // most asks are for processors and memory
 }
 
 // from says which ask it is. There is neither priority nor tags nor partition
@@ -199,7 +200,7 @@ func (w *wired) from(ask *objects.Ask, on objects.NodeID) *si.Allocation {
 	x.TaskGroupName = ask.TaskGroup
 	x.Placeholder = ask.Placeholder
 	x.Originator = ask.Originator
-	w.resource.Resources = quantities(ask.Amounts)
+	w.resource.Resources = quantities(ask.Amounts, w.room[:])
 	if ask.Policy.Sent() {
 		x.PreemptionPolicy = &si.PreemptionPolicy{
 			AllowPreemptSelf: ask.Policy.Self(), AllowPreemptOther: ask.Policy.Other(),
@@ -208,18 +209,17 @@ func (w *wired) from(ask *objects.Ask, on objects.NodeID) *si.Allocation {
 	return x
 }
 
-// quantities belong to the RM, which may change them.
-func quantities(a resources.Amounts) map[string]*si.Quantity {
-	n := 0
-	for range a.All() {
-		n++
+// quantities belong to the RM, which may change them. They are in room as far as it goes.
+func quantities(a resources.Amounts, room []si.Quantity) map[string]*si.Quantity {
+	n := a.Len()
+	if n > len(room) {
+		room = make([]si.Quantity, n)
 	}
-	all := make([]si.Quantity, n)
 	m := make(map[string]*si.Quantity, n)
 	for name, q := range a.All() {
 		n--
-		all[n].Value = int64(q)
-		m[name] = &all[n]
+		room[n].Value = int64(q)
+		m[name] = &room[n]
 	}
 	return m
 }
