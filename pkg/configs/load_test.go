@@ -308,6 +308,6 @@ func TestSuggestionsAreNearAndOnlyNear(t *testing.T) {
 		"child-template": `did you mean "childtemplate"?`, "queue": `did you mean "queues"?`,
 		"nme": `did you mean "name"?`, "x": "", "": "", "weight": "", strings.Repeat("a", 1000): "",
 	} {
-		assert.Equal(t, didYouMean(written, queueKeys), want, written)
+		assert.Equal(t, didYouMean(written, queueMapping.names()), want, written)
 	}
 }

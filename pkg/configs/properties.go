@@ -23,23 +23,24 @@ const (
 
 // property says how the text of one property becomes a setting.
 type property struct {
-	name string
-	want string // what a value may be, for people
+	name  string
+	want  string   // what a value may be, for people
+	words []string // all values there are, or some examples
 	// read changes s and reports whether the text is a value. It leaves s alone
 	// otherwise, so the default stays. It is never asked about an empty text.
 	read func(s *Settings, text string) bool
 }
 
 var properties = []property{
-	{sortPolicyProperty, "fifo, fair or stateaware, in lower case", readSort},
-	{sortPriorityProperty, "enabled or disabled", readPrioritySort},
-	{priorityPolicyProperty, "default or fence", readPriority},
-	{priorityOffsetProperty, "a whole number that fits 32 bits, such as -100", readOffset},
-	{preemptionPolicyProperty, "default, fence or disabled", readPreemption},
-	{preemptionDelayProperty, "a duration above zero, such as 30s", readPreemptionDelay},
-	{quotaDelayProperty, "a duration such as 5m, or 0s for off", readQuotaDelay},
-	{backoffProperty, "a whole number, zero or more", readBackoff},
-	{backoffDelayProperty, "a duration above zero, such as 30s", readBackoffDelay},
+	{sortPolicyProperty, "fifo, fair or stateaware, in lower case", []string{"fifo", "fair", "stateaware"}, readSort},
+	{sortPriorityProperty, "enabled or disabled", []string{"enabled", "disabled"}, readPrioritySort},
+	{priorityPolicyProperty, "default or fence", []string{"default", "fence"}, readPriority},
+	{priorityOffsetProperty, "a whole number that fits 32 bits, such as -100", []string{"-100"}, readOffset},
+	{preemptionPolicyProperty, "default, fence or disabled", []string{"default", "fence", "disabled"}, readPreemption},
+	{preemptionDelayProperty, "a duration above zero, such as 30s", []string{"30s"}, readPreemptionDelay},
+	{quotaDelayProperty, "a duration such as 5m, or 0s for off", []string{"5m", "0s"}, readQuotaDelay},
+	{backoffProperty, "a whole number, zero or more", []string{"3"}, readBackoff},
+	{backoffDelayProperty, "a duration above zero, such as 30s", []string{"30s"}, readBackoffDelay},
 }
 
 func propertyNames() []string {

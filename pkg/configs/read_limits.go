@@ -2,13 +2,11 @@ package configs
 
 import "gopkg.in/yaml.v3"
 
-var limitKeys = []string{"limit", "users", "groups", "maxresources", "maxapplications"}
-
 // limits reads the limits of a queue; those of a partition are root's (V10).
 func (r *reader) limits(q *queueDraft, n *yaml.Node) []*limitDraft {
 	var out []*limitDraft
 	for _, x := range r.mappings(q, "limits", n) {
-		fields := r.fields(q, "a limit", x, limitKeys)
+		fields := r.fields(q, "a limit", x, &limitMapping)
 		out = append(out, &limitDraft{
 			at:              place(x),
 			description:     r.text(q, "limit", fields["limit"]),

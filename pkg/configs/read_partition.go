@@ -11,17 +11,6 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
 
-var (
-	documentKeys  = []string{"partitions", "checksum"}
-	partitionKeys = []string{"name", "queues", "placementrules", "limits", "preemption", "nodesortpolicy",
-		"usergroupresolver"}
-	preemptionKeys = []string{"enabled", "quotapreemptionenabled"}
-	nodeKeys       = []string{"type", "resourceweights"}
-	resolverKeys   = []string{"type"}
-	nodePolicies   = []string{"fair", "binpacking"}
-	resolvers      = []string{"", "os", "ldap", "test"}
-)
-
 // read turns a text into drafts.
 func (r *reader) read(text []byte) []*partitionDraft {
 	if len(text) > r.options.MaxBytes {
@@ -29,7 +18,7 @@ func (r *reader) read(text []byte) []*partitionDraft {
 			fmt.Sprintf("the text is longer than max-config-bytes (%d)", r.options.MaxBytes), "")
 		return nil
 	}
-	fields := r.fields(nil, "the document", r.document(text), documentKeys)
+	fields := r.fields(nil, "the document", r.document(text), &documentMapping)
 	r.text(nil, "checksum", fields["checksum"])
 	var out []*partitionDraft
 	for _, n := range r.mappings(nil, "partitions", fields["partitions"]) {
@@ -42,7 +31,7 @@ func (r *reader) read(text []byte) []*partitionDraft {
 
 func (r *reader) partition(n *yaml.Node) *partitionDraft {
 	p := &partitionDraft{at: place(n), name: partitionName(peek(n, "name"))}
-	fields := r.fields(p, "a partition", n, partitionKeys)
+	fields := r.fields(p, "a partition", n, &partitionMapping)
 	if name := fields["name"]; name != nil {
 		p.at = place(name)
 		r.text(p, "name", name)
@@ -55,7 +44,7 @@ func (r *reader) partition(n *yaml.Node) *partitionDraft {
 		p.limitsAt = place(l)
 		p.limits = r.limits(p.root, l)
 	}
-	preemption := r.fields(p, "preemption", fields["preemption"], preemptionKeys)
+	preemption := r.fields(p, "preemption", fields["preemption"], &preemptionMapping)
 	p.preemption = r.flag(p, "enabled", preemption["enabled"], true)
 	p.quotaPreemption = r.flag(p, "quotapreemptionenabled", preemption["quotapreemptionenabled"], false)
 	r.nodeOrder(p, fields["nodesortpolicy"])
@@ -107,7 +96,7 @@ func (r *reader) nodeOrder(p *partitionDraft, n *yaml.Node) {
 			"write nodesortpolicy: {type: "+n.Value+"}")
 		return
 	}
-	fields := r.fields(p, "nodesortpolicy", n, nodeKeys)
+	fields := r.fields(p, "nodesortpolicy", n, &nodesMapping)
 	if t := fields["type"]; t != nil {
 		name := r.text(p, "type", t)
 		nodes, ok := policies.ParseNodes(name)
@@ -138,7 +127,7 @@ func (r *reader) nodeOrder(p *partitionDraft, n *yaml.Node) {
 }
 
 func (r *reader) resolver(p *partitionDraft, n *yaml.Node) {
-	t := r.fields(p, "usergroupresolver", n, resolverKeys)["type"]
+	t := r.fields(p, "usergroupresolver", n, &resolverMapping)["type"]
 	name := r.text(p, "type", t)
 	if !slices.Contains(resolvers, name) {
 		r.add(p, place(t), "resolver-unknown",

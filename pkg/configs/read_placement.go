@@ -13,12 +13,6 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-var (
-	ruleKeys   = []string{"name", "create", "value", "filter", "parent"}
-	filterKeys = []string{"type", "users", "groups"}
-	ruleNames  = []string{"provided", "user", "fixed", "tag"}
-)
-
 // maxRules bounds the placement rules of a document. Every one may bring expressions,
 // and a text of many short ones that compile to long programs took half a minute.
 const maxRules = 1000
@@ -37,7 +31,7 @@ func (r *reader) rule(p *partitionDraft, label string, n *yaml.Node, level int) 
 		}
 		return nil
 	}
-	fields := r.fields(d, "a placement rule", n, ruleKeys)
+	fields := r.fields(d, "a placement rule", n, &ruleMapping)
 	if name := fields["name"]; name != nil {
 		d.at = place(name)
 	}
@@ -135,7 +129,7 @@ func splitValue(value string) (levels []string, qualified bool) {
 // filter reads whom a rule is for (behaviour.md 7.4).
 func (r *reader) filter(d *ruleDraft, n *yaml.Node) placement.Filter {
 	var f placement.Filter
-	fields := r.fields(d, "filter", n, filterKeys)
+	fields := r.fields(d, "filter", n, &filterMapping)
 	switch kind := r.text(d, "type", fields["type"]); strings.ToLower(kind) {
 	case "", "allow":
 	case "deny": // in any case: upstream's DENY passes validation and then allows

@@ -11,13 +11,6 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-var (
-	queueKeys = []string{"name", "parent", "resources", "maxapplications", "properties", "adminacl", "submitacl",
-		"childtemplate", "queues", "limits"}
-	resourceKeys = []string{"guaranteed", "max"}
-	templateKeys = []string{"maxapplications", "properties", "resources"}
-)
-
 // children reads a list of queues, without those past a bound.
 func (r *reader) children(up *queueDraft, list []*yaml.Node) []*queueDraft {
 	var out []*queueDraft
@@ -38,7 +31,7 @@ func (r *reader) queue(p *partitionDraft, up *queueDraft, n *yaml.Node) *queueDr
 	if !r.inBounds(q) {
 		return nil
 	}
-	fields := r.fields(q, "a queue", n, queueKeys)
+	fields := r.fields(q, "a queue", n, &queueMapping)
 	if name := fields["name"]; name != nil {
 		q.at = place(name)
 		r.text(q, "name", name)
@@ -103,7 +96,7 @@ func (r *reader) dropRootResources(root *queueDraft) {
 
 // resources reads a mapping with max and guaranteed.
 func (r *reader) resources(o owner, what string, n *yaml.Node, rule string) (max, guaranteed quantities) {
-	fields := r.fields(o, what, n, resourceKeys)
+	fields := r.fields(o, what, n, &resourcesMapping)
 	return r.quantities(o, "max", fields["max"], rule), r.quantities(o, "guaranteed", fields["guaranteed"], rule)
 }
 
@@ -201,7 +194,7 @@ func (r *reader) template(q *queueDraft, n *yaml.Node) *templateDraft {
 	if isNull(n) {
 		return nil
 	}
-	fields := r.fields(q, "childtemplate", n, templateKeys)
+	fields := r.fields(q, "childtemplate", n, &templateMapping)
 	t := &templateDraft{at: place(n)}
 	t.maxApplications = r.count(q, "childtemplate maxapplications", fields["maxapplications"])
 	for _, s := range r.settings(q, "childtemplate properties", fields["properties"]) {

@@ -26,14 +26,14 @@ type pair struct {
 
 // fields returns the values of a mapping that has fixed keys. Unknown ones are errors:
 // a misspelt key would silently do nothing.
-func (r *reader) fields(o owner, what string, n *yaml.Node, known []string) map[string]*yaml.Node {
+func (r *reader) fields(o owner, what string, n *yaml.Node, known *mapping) map[string]*yaml.Node {
 	out := map[string]*yaml.Node{}
 	for _, p := range r.pairs(o, what, n) {
-		if slices.Contains(known, p.name) {
+		if known.has(p.name) {
 			out[p.name] = p.value
 			continue
 		}
-		hint := didYouMean(p.name, known)
+		hint := didYouMean(p.name, known.names())
 		if h, ok := keyHints[p.name]; hint == "" && ok {
 			hint = h
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"strings"
 )
 
@@ -21,6 +22,21 @@ const VCore = "vcore"
 var multipliers = map[string]uint64{
 	"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18,
 	"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40, "Pi": 1 << 50, "Ei": 1 << 60,
+}
+
+// Suffixes are the units that Parse knows for the named resource, in order.
+func Suffixes(name string) []string {
+	var out []string
+	for s := range multipliers {
+		if s != "" {
+			out = append(out, s)
+		}
+	}
+	if name == VCore {
+		out = append(out, "m")
+	}
+	slices.Sort(out)
+	return out
 }
 
 // Parse reads a quantity of the named resource as queues.yaml writes it

@@ -1,0 +1,159 @@
+package configs
+
+import (
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+)
+
+// The keys of a document: what the reader takes and Schema describes. A key that is not
+// here does not exist.
+
+// mapping is the keys of one kind of mapping.
+type mapping []key
+
+// key is one key of a mapping.
+type key struct {
+	name     string
+	value    kind
+	of       string   // mappingValue, mappingList: which of mappings
+	words    []string // wordValue: what the value may be; textValue: what it usually is
+	required bool
+	about    string // what it is for, its unit and its default
+}
+
+// kind is what the value of a key is. Unless it is required, it may also be null, which
+// is the same as leaving the key out.
+type kind uint8
+
+const (
+	textValue      kind = iota // also a number or a boolean, as it is written
+	queueNameValue             // one level of a queue path
+	wordValue                  // one of some words, in any case
+	exactWordValue             // one of some words, as they are
+	flagValue
+	countValue
+	textList
+	quantitiesValue // resource to quantity
+	weightsValue    // resource to number
+	settingsValue   // properties
+	mappingValue
+	mappingList // null elements are no mappings
+)
+
+// mappings are all kinds of mappings, by the name that keys use.
+var mappings = map[string]*mapping{
+	"document":   &documentMapping,
+	"partition":  &partitionMapping,
+	"queue":      &queueMapping,
+	"resources":  &resourcesMapping,
+	"template":   &templateMapping,
+	"limit":      &limitMapping,
+	"rule":       &ruleMapping,
+	"filter":     &filterMapping,
+	"preemption": &preemptionMapping,
+	"nodesort":   &nodesMapping,
+	"resolver":   &resolverMapping,
+}
+
+var documentMapping = mapping{
+	{name: "partitions", value: mappingList, of: "partition", about: "The partitions: pools of nodes, each with a queue tree of its own."},
+	{name: "checksum", value: textValue, about: "Ignored; it is computed."},
+}
+
+var partitionMapping = mapping{
+	{name: "name", value: textValue, about: "Name of the partition. Default: default."},
+	{name: "queues", value: mappingList, of: "queue", required: true,
+		about: "The top of the queue tree. A single queue called root is the root; otherwise all of these go below one."},
+	{name: "placementrules", value: mappingList, of: "rule",
+		about: "Which queue an application gets; the first rule that names one decides. Default: the queue it names itself."},
+	{name: "limits", value: mappingList, of: "limit", about: "The limits of the root queue."},
+	{name: "preemption", value: mappingValue, of: "preemption", about: "Whether work may be evicted for other work."},
+	{name: "nodesortpolicy", value: mappingValue, of: "nodesort", about: "Which node is tried first."},
+	{name: "usergroupresolver", value: mappingValue, of: "resolver", about: "Where the groups of a user come from."},
+}
+
+var preemptionMapping = mapping{
+	{name: "enabled", value: flagValue, about: "Preempt for queues below their guarantee. Default: true."},
+	{name: "quotapreemptionenabled", value: flagValue,
+		about: "Preempt in queues that are over a max that was lowered. Default: false."},
+}
+
+var nodesMapping = mapping{
+	{name: "type", value: exactWordValue, words: nodePolicies,
+		about: "fair takes the emptiest node first, binpacking the fullest. Default: fair."},
+	{name: "resourceweights", value: weightsValue,
+		about: "How much each resource counts for how full a node is; 0 leaves it out. Default: vcore and memory, 1 each."},
+}
+
+var resolverMapping = mapping{
+	{name: "type", value: textValue, words: resolvers, about: "os, ldap, or empty for one group of the user's name."},
+}
+
+var queueMapping = mapping{
+	{name: "name", value: queueNameValue, required: true, about: "Name of this level of the queue's path. Case does not count."},
+	{name: "parent", value: flagValue, about: "A parent even without children below it here. Default: false."},
+	{name: "resources", value: mappingValue, of: "resources", about: "What the queue may use and is promised; not on root."},
+	{name: "maxapplications", value: countValue, about: "How many applications may run below. Default: 0, any number."},
+	{name: "properties", value: settingsValue, about: "How the queue orders, shows and preempts its work. Most are inherited."},
+	{name: "adminacl", value: textValue, about: "Who may administer the queue, and submit to it: users, one space, groups; commas within a list. Default: nobody."},
+	{name: "submitacl", value: textValue, about: "Who may submit to the queue and those below: users, one space, groups; commas within a list. Default: nobody."},
+	{name: "childtemplate", value: mappingValue, of: "template", about: "What leaves get that placement rules create below."},
+	{name: "queues", value: mappingList, of: "queue", about: "The queues below."},
+	{name: "limits", value: mappingList, of: "limit", about: "What users and groups may use here."},
+}
+
+var resourcesMapping = mapping{
+	{name: "guaranteed", value: quantitiesValue, about: "What the queue is promised. A missing resource is not promised."},
+	{name: "max", value: quantitiesValue, about: "What the queue may use. A missing resource is not limited; zero forbids it."},
+}
+
+var templateMapping = mapping{
+	{name: "maxapplications", value: countValue, about: "How many applications may run in the leaf. Default: 0, any number."},
+	{name: "properties", value: settingsValue, about: "All the properties that the leaf has; it inherits none."},
+	{name: "resources", value: mappingValue, of: "resources", about: "What the leaf may use and is promised."},
+}
+
+var limitMapping = mapping{
+	{name: "limit", value: textValue, about: "A description."},
+	{name: "users", value: textList, about: "Whom the limit is for, each on their own; '*' is every user not named in this queue."},
+	{name: "groups", value: textList, about: "For which groups the limit is, each as one pool; '*' is every group not named in this queue."},
+	{name: "maxresources", value: quantitiesValue, about: "What they may use. A missing resource is not limited."},
+	{name: "maxapplications", value: countValue, about: "How many applications they may run. Default: 0, any number."},
+}
+
+var ruleMapping = mapping{
+	{name: "name", value: wordValue, words: ruleNames, required: true,
+		about: "What names the queue: the application itself, its user, this rule's value, or a tag of the application."},
+	{name: "create", value: flagValue, about: "May name a queue that does not exist yet. Default: false."},
+	{name: "value", value: textValue, about: "The queue of a fixed rule, the name of the tag of a tag rule."},
+	{name: "filter", value: mappingValue, of: "filter", about: "Whom the rule is for. Default: everybody."},
+	{name: "parent", value: mappingValue, of: "rule", about: "The rule that names the queue above. Default: root."},
+}
+
+var filterMapping = mapping{
+	{name: "type", value: wordValue, words: filterTypes, about: "Whether those who match are let in or kept out. Default: allow."},
+	{name: "users", value: textList, about: "Names, or one regular expression."},
+	{name: "groups", value: textList, about: "Names, or one regular expression."},
+}
+
+var (
+	ruleNames   = []string{"provided", "user", "fixed", "tag"}
+	filterTypes = []string{"allow", "deny", ""}
+	// nodePolicies are policies.ParseNodes' names; the default comes first.
+	nodePolicies = []string{policies.Spread.String(), policies.Pack.String(), ""}
+	resolvers    = []string{"", "os", "ldap", "test"}
+)
+
+func (m *mapping) has(name string) bool {
+	return slices.ContainsFunc(*m, func(k key) bool { return k.name == name })
+}
+
+// names are the keys, for suggestions.
+func (m *mapping) names() []string {
+	var out []string
+	for _, k := range *m {
+		out = append(out, k.name)
+	}
+	return out
+}

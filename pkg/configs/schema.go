@@ -1,0 +1,175 @@
+package configs
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// schema is the part of JSON Schema (2020-12) that a queues.yaml needs.
+type schema struct {
+	Schema      string             `json:"$schema,omitempty"`
+	Title       string             `json:"title,omitempty"`
+	Description string             `json:"description,omitempty"`
+	Ref         string             `json:"$ref,omitempty"`
+	Type        []string           `json:"type,omitempty"`
+	Enum        []any              `json:"enum,omitempty"`
+	AnyOf       []*schema          `json:"anyOf,omitempty"`
+	Pattern     string             `json:"pattern,omitempty"`
+	Minimum     *int               `json:"minimum,omitempty"`
+	Examples    []string           `json:"examples,omitempty"`
+	Required    []string           `json:"required,omitempty"`
+	Items       *schema            `json:"items,omitempty"`
+	Properties  map[string]*schema `json:"properties,omitempty"`
+	// Additional is false, or the schema of what has no name above; nil: anything.
+	Additional any                `json:"additionalProperties,omitempty"`
+	Defs       map[string]*schema `json:"$defs,omitempty"`
+}
+
+// Schema is the JSON Schema (2020-12) of queues.yaml, for editors and other checkers. It is
+// made from the tables that Load reads by, so it knows exactly the same keys.
+//
+// Whatever Load accepts, the schema accepts; it refuses unknown and missing keys, and values
+// of the wrong kind or form. What takes more than one value to see, such as a guarantee
+// above its max, is for Load alone. So are the spellings that only YAML knows: a schema is
+// asked about the document as it would be in JSON.
+func Schema() []byte {
+	top := documentMapping.schema()
+	top.Schema = "https://json-schema.org/draft/2020-12/schema"
+	top.Title = "queues.yaml"
+	top.Description = "The partitions, queues, limits and placement rules of a cluster."
+	top.Defs = map[string]*schema{"quantities": quantitiesSchema(), "properties": settingsSchema()}
+	for name, m := range mappings {
+		if m != &documentMapping {
+			top.Defs[name] = m.schema()
+		}
+	}
+	text, err := json.MarshalIndent(top, "", "  ")
+	if err != nil {
+		panic(fmt.Sprintf("configs: the schema cannot be written: %v", err))
+	}
+	return append(text, '\n')
+}
+
+func (m *mapping) schema() *schema {
+	s := &schema{Type: []string{"object", "null"}, Properties: map[string]*schema{}, Additional: false}
+	for _, k := range *m {
+		s.Properties[k.name] = k.schema()
+		if k.required {
+			s.Required = append(s.Required, k.name)
+		}
+	}
+	return s
+}
+
+// schema describes the value of a key, which may be null unless the key is required.
+func (k *key) schema() *schema {
+	s := k.value.schema(k)
+	s.Description = k.about
+	switch {
+	case k.required, s.Ref != "": // what is referred to may be null already
+	case len(s.AnyOf) > 0:
+		s.AnyOf = append(s.AnyOf, &schema{Type: []string{"null"}})
+	case len(s.Enum) > 0:
+		s.Enum = append(s.Enum, nil)
+	case !slices.Contains(s.Type, "null"):
+		s.Type = append(s.Type, "null")
+	}
+	return s
+}
+
+func (v kind) schema(k *key) *schema {
+	switch v {
+	case textValue:
+		s := textSchema()
+		s.Examples = k.words
+		return s
+	case queueNameValue:
+		return &schema{Type: []string{"string", "number", "boolean"}, Pattern: queuePattern.String()}
+	case wordValue:
+		return &schema{AnyOf: []*schema{{Enum: anys(k.words)}, {Type: []string{"string"}, Pattern: inAnyCase(k.words)}}}
+	case exactWordValue:
+		return &schema{Enum: anys(k.words)}
+	case flagValue:
+		return &schema{Enum: append([]any{true, false}, anys(yamlFlags)...)}
+	case countValue:
+		return &schema{Type: []string{"integer"}, Minimum: new(int)}
+	case textList:
+		return &schema{Type: []string{"array"}, Items: textSchema()}
+	case quantitiesValue:
+		return &schema{Ref: "#/$defs/quantities"}
+	case weightsValue:
+		return &schema{Type: []string{"object"}, Additional: &schema{Type: []string{"number"}, Minimum: new(int)}}
+	case settingsValue:
+		return &schema{Ref: "#/$defs/properties"}
+	case mappingValue:
+		return &schema{Ref: "#/$defs/" + k.of}
+	case mappingList:
+		return &schema{Type: []string{"array"}, Items: &schema{Type: []string{"object"}, Ref: "#/$defs/" + k.of}}
+	}
+	panic(fmt.Sprintf("configs: key %s has a value of kind %d", k.name, v))
+}
+
+// textSchema is any scalar: numbers and booleans are texts as they were written.
+func textSchema() *schema { return &schema{Type: []string{"string", "number", "boolean", "null"}} }
+
+// quantitiesSchema is resources.Parse as an expression. Only the size of a number, which
+// an expression cannot tell, is left to Load.
+func quantitiesSchema() *schema {
+	of := func(resource, about string) *schema {
+		suffixes := strings.Join(resources.Suffixes(resource), "|")
+		return &schema{Description: about, Type: []string{"string", "integer"}, Minimum: new(int),
+			Pattern: `^\s*[0-9]+[ \t]*(` + suffixes + `)?\s*$`}
+	}
+	return &schema{
+		Type:        []string{"object", "null"},
+		Description: "Resource to quantity: a whole number, perhaps with a unit.",
+		Properties: map[string]*schema{
+			resources.VCore: of(resources.VCore, "Cores, such as 2, or thousandths, such as 500m."),
+			"memory":        of("memory", "Bytes, such as 16Gi."),
+		},
+		Additional: of("", "Pieces of the resource."),
+	}
+}
+
+// settingsSchema names the properties that exist. Others, and values that are none, are
+// legal and warned about; a schema has no warnings.
+func settingsSchema() *schema {
+	s := &schema{Type: []string{"object", "null"}, Properties: map[string]*schema{}, Additional: textSchema()}
+	for _, p := range properties {
+		value := textSchema()
+		value.Description = strings.ToUpper(p.want[:1]) + p.want[1:] + "."
+		value.Examples = p.words
+		s.Properties[p.name] = value
+	}
+	return s
+}
+
+// yamlFlags are what else YAML 1.1 takes for true and false.
+var yamlFlags = []string{"y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "n", "N", "no", "No", "NO", "off", "Off", "OFF"}
+
+func anys(words []string) []any {
+	var out []any
+	for _, w := range words {
+		out = append(out, w)
+	}
+	return out
+}
+
+// inAnyCase is an expression for the words, without the flag that not every engine has.
+func inAnyCase(words []string) string {
+	var b strings.Builder
+	for i, w := range words {
+		if i > 0 {
+			b.WriteByte('|')
+		}
+		for _, c := range w {
+			fmt.Fprintf(&b, "[%c%c]", unicode.ToLower(c), unicode.ToUpper(c))
+		}
+	}
+	return "^(" + b.String() + ")$"
+}
