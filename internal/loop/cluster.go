@@ -2,10 +2,10 @@ package loop
 
 import (
 	"context"
-	"errors"
-	"fmt"
+	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -18,10 +18,16 @@ type Cluster struct {
 	oracle func(partition string) scheduler.Oracle
 	sink   func(partition string) Sink
 
-	mu    sync.Mutex // guards loops, conf and ended
+	over context.Context // ends with the Cluster
+	end  context.CancelFunc
+
+	changing sync.Mutex     // held while partitions come, change or go; before mu
+	leaving  sync.WaitGroup // loops that end, and those that found themselves drained
+
+	mu    sync.Mutex // guards the rest; nobody waits for a loop or a Sink while holding it
 	loops map[string]*running
+	last  map[string]*running // of partitions that went; their Sinks may still be busy
 	conf  *configs.Config
-	ended bool
 }
 
 type running struct {
@@ -36,86 +42,64 @@ func NewCluster(opt Options, sink func(partition string) Sink, oracle func(parti
 	if oracle == nil {
 		oracle = func(string) scheduler.Oracle { return nil }
 	}
-	return &Cluster{opt: opt, oracle: oracle, sink: sink, loops: map[string]*running{}}
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	c := &Cluster{opt: opt, oracle: oracle, sink: sink, loops: map[string]*running{}, last: map[string]*running{}}
+	c.over, c.end = context.WithCancel(context.Background())
+	return c
 }
 
-// Configure puts a whole configuration in force: partitions are created and changed.
-// A partition that is in use cannot be left out. On an error the partitions named in
-// it keep their old configuration.
-func (c *Cluster) Configure(ctx context.Context, conf *configs.Config) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ended {
-		return ErrEnded
-	}
-	gone, err := c.leftOut(ctx, conf)
-	if err != nil {
-		return err
-	}
-	var refused []error
-	for _, p := range conf.Partitions {
-		if l, ok := c.loops[p.Name]; ok {
-			refused = append(refused, configure(ctx, l.Loop, p))
-			continue
-		}
-		c.start(p)
-	}
-	if err := errors.Join(refused...); err != nil {
-		return err
-	}
-	for _, name := range gone {
-		c.loops[name].end()
-		delete(c.loops, name)
-	}
-	c.conf = conf
-	return nil
-}
-
-// leftOut lists the partitions that conf does not have, if they can go.
-func (c *Cluster) leftOut(ctx context.Context, conf *configs.Config) (gone []string, err error) {
-	for name, l := range c.loops {
-		if slices.ContainsFunc(conf.Partitions, func(p configs.Partition) bool { return p.Name == name }) {
-			continue
-		}
-		s, err := l.Snapshot(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if s.Applications > 0 || len(s.Nodes) > 0 {
-			return nil, fmt.Errorf("partition %s has %d nodes and %d applications and cannot be left out of the configuration",
-				name, len(s.Nodes), s.Applications)
-		}
-		gone = append(gone, name)
-	}
-	return gone, nil
-}
-
-func configure(ctx context.Context, l *Loop, p configs.Partition) error {
-	effects, err := l.Call(ctx, scheduler.UseConfig{Partition: p})
-	if err != nil {
-		return err
-	}
-	for _, e := range effects {
-		if r, ok := e.(scheduler.Refused); ok {
-			return fmt.Errorf("partition %s: %s", p.Name, r.Reason)
-		}
-	}
-	return nil
-}
-
+// start runs a new partition. Whoever had its name before tells the rest first.
+// Requires: c.changing is held.
 func (c *Cluster) start(p configs.Partition) {
 	ctx, stop := context.WithCancel(context.Background())
-	r := &running{New(scheduler.New(p, c.oracle(p.Name)), c.sink(p.Name), c.opt), stop, make(chan struct{})}
+	l := New(scheduler.New(p, c.oracle(p.Name)), c.sink(p.Name), c.opt)
+	r := &running{l, stop, make(chan struct{})}
+	l.drained = func() { c.leaving.Go(func() { c.reap(p.Name, r) }) }
+	c.mu.Lock()
+	before := c.last[p.Name]
 	c.loops[p.Name] = r
+	c.mu.Unlock()
 	go func() {
 		defer close(r.done)
+		if before != nil {
+			<-before.done
+		}
 		r.Run(ctx)
 	}()
 }
 
-func (r *running) end() {
-	r.stop()
-	<-r.done
+// reap lets a partition go that found itself empty, if it still is.
+func (c *Cluster) reap(name string, r *running) {
+	c.changing.Lock()
+	defer c.changing.Unlock()
+	if now, ok := c.Partition(name); !ok || now != r.Loop {
+		return
+	}
+	empty, err := ask(c.over, r.Loop, r.core.Drained)
+	if err == nil && empty {
+		c.remove(name, r)
+	}
+}
+
+// remove takes a partition out. What it has to tell is told beside, so that a slow Sink
+// keeps nobody waiting; commands that are in its mailbox are answered. Requires:
+// c.changing is held, and the partition is drained.
+func (c *Cluster) remove(name string, r *running) {
+	c.mu.Lock()
+	delete(c.loops, name)
+	c.last[name] = r
+	c.mu.Unlock()
+	r.put(envelope{look: r.stop})
+	c.leaving.Go(func() {
+		<-r.done
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.last[name] == r {
+			delete(c.last, name)
+		}
+	})
 }
 
 // Config is the configuration in force, nil before the first.
@@ -173,6 +157,8 @@ func (c *Cluster) behind() (full []*Loop) {
 
 // Forget drops the nodes, applications and allocations of all partitions.
 func (c *Cluster) Forget(ctx context.Context) error {
+	c.changing.Lock()
+	defer c.changing.Unlock()
 	for _, name := range c.Partitions() {
 		if l, ok := c.Partition(name); ok {
 			if _, err := l.Call(ctx, scheduler.Forget{}); err != nil {
@@ -186,10 +172,15 @@ func (c *Cluster) Forget(ctx context.Context) error {
 // End stops all partitions and waits until they have stopped. What they decided has
 // been delivered then.
 func (c *Cluster) End() {
+	c.end() // first: whoever changes something may be waiting for a partition
+	c.changing.Lock()
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ended = true
-	for _, l := range c.loops {
-		l.end()
+	all := slices.Collect(maps.Values(c.loops))
+	c.mu.Unlock()
+	for _, r := range all {
+		r.stop()
+		<-r.done
 	}
+	c.changing.Unlock()
+	c.leaving.Wait()
 }

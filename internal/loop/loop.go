@@ -49,6 +49,9 @@ type Loop struct {
 	spare  []envelope          // an empty box
 	hungry bool                // a decision may be possible
 	view   *scheduler.Snapshot // of the state as it is; nil: nobody asked since it changed
+
+	drained func() // told when the partition may go; nil: nobody is interested
+	empty   bool   // it has been told
 }
 
 type envelope struct {
@@ -112,6 +115,11 @@ func (l *Loop) takeAll() {
 		l.step(m.cmds)
 		if m.reply != nil {
 			m.reply <- slices.Clone(l.untold[before:])
+		}
+	}
+	if empty := l.core.Drained(); empty != l.empty {
+		if l.empty = empty; empty && l.drained != nil {
+			l.drained()
 		}
 	}
 	clear(box)

@@ -247,15 +247,4 @@ func TestAClusterKeepsItsPartitionsApart(t *testing.T) {
 	s, err := other.Snapshot(ctx)
 	assert.NilError(t, err)
 	assert.Equal(t, len(s.Nodes), 0)
-
-	one := &configs.Config{Partitions: []configs.Partition{partition("default", "a", "b")}}
-	assert.ErrorContains(t, c.Configure(ctx, one), "partition gpu has 1 nodes and 0 applications")
-	s, err = other.Snapshot(ctx)
-	assert.NilError(t, err)
-	assert.Equal(t, len(s.Root.Children), 1, "half of a refused configuration was put in force")
-
-	assert.NilError(t, c.Forget(ctx))
-	assert.NilError(t, c.Configure(ctx, one))
-	assert.DeepEqual(t, c.Partitions(), []string{"default"})
-	assert.Assert(t, c.Config() == one)
 }

@@ -30,29 +30,30 @@ func (l *Loop) Call(ctx context.Context, cmds ...scheduler.Command) ([]scheduler
 
 // Check recounts the books.
 func (l *Loop) Check(ctx context.Context) error {
-	reply := make(chan error, 1)
-	l.put(envelope{look: func() { reply <- l.core.Check() }})
-	err, failed := await(ctx, l, reply)
+	err, failed := ask(ctx, l, l.core.Check)
 	return errors.Join(err, failed)
 }
 
 // Snapshot copies the state as it is when the request is taken from the mailbox. While
 // the state does not change, everybody gets the same one.
 func (l *Loop) Snapshot(ctx context.Context) (*scheduler.Snapshot, error) {
-	reply := make(chan *scheduler.Snapshot, 1)
-	l.put(envelope{look: func() {
+	return ask(ctx, l, func() *scheduler.Snapshot {
 		if l.view == nil {
 			l.view = l.core.Snapshot(l.now())
 		}
-		reply <- l.view
-	}})
-	return await(ctx, l, reply)
+		return l.view
+	})
 }
 
 // Why says what stands in the way of an ask.
 func (l *Loop) Why(ctx context.Context, key objects.AllocationKey) (scheduler.Verdict, error) {
-	reply := make(chan scheduler.Verdict, 1)
-	l.put(envelope{look: func() { reply <- l.core.Why(key) }})
+	return ask(ctx, l, func() scheduler.Verdict { return l.core.Why(key) })
+}
+
+// ask has Run's goroutine look something up.
+func ask[T any](ctx context.Context, l *Loop, look func() T) (T, error) {
+	reply := make(chan T, 1)
+	l.put(envelope{look: func() { reply <- look() }})
 	return await(ctx, l, reply)
 }
 

@@ -108,6 +108,9 @@ func (a *author) next() Beat {
 	case n < wake || !a.oneIn(5):
 		return a.beat(scheduler.Wake{})
 	}
+	if a.oneIn(2) {
+		return a.beat(scheduler.Drain{}) // until the next configuration
+	}
 	a.live, a.apps, a.machines = nil, nil, 0
 	return a.beat(scheduler.Forget{})
 }

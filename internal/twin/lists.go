@@ -14,9 +14,10 @@ import (
 // applications for its path.
 type queue struct {
 	path     objects.QueuePath
-	conf     configs.Queue // its Children are out of date as soon as one drains
-	managed  bool          // by the configuration; else it was made for an application
-	draining bool          // it vanished from the configuration and still holds something
+	conf     configs.Queue  // its Children are out of date as soon as one drains
+	managed  bool           // by the configuration; else it was made for an application
+	draining bool           // it vanished from the configuration and still holds something
+	once     *configs.Queue // what it was made as for an application, before the configuration named it
 	children []*queue
 }
 

@@ -11,6 +11,8 @@ import (
 
 func (t *Twin) addNode(c scheduler.AddNode) {
 	switch {
+	case t.drains:
+		t.emit(scheduler.NodeRejected{Node: c.Node, Reason: "the partition is being removed"})
 	case t.node(c.Node) != nil:
 		t.emit(scheduler.NodeRejected{Node: c.Node, Reason: "already exists"})
 	case t.badCapacity(c.Node, c.Total):

@@ -14,8 +14,8 @@ func (t *Twin) useConfig(conf configs.Partition) {
 		t.refuse("configuration", "a queue with applications cannot change between leaf and parent")
 		return
 	}
-	t.order, t.rules = conf.Nodes, conf.Rules
-	t.root = merged(t.root, &conf.Root, objects.RootPath)
+	t.order, t.rules, t.drains = conf.Nodes, conf.Rules, false
+	t.root = t.merged(t.root, &conf.Root, objects.RootPath)
 	t.prune(t.root)
 }
 
@@ -38,35 +38,45 @@ func (t *Twin) inUse(q *queue) bool {
 
 // merged is the queue that conf describes, with those children of the old one that
 // conf leaves out.
-func merged(old *queue, conf *configs.Queue, path objects.QueuePath) *queue {
+func (t *Twin) merged(old *queue, conf *configs.Queue, path objects.QueuePath) *queue {
 	q := &queue{path: path, conf: *conf, managed: true}
 	var vanished []*queue
 	if old != nil {
 		vanished = slices.Clone(old.children)
+		if q.once = old.once; !old.managed {
+			q.once = &old.conf
+		}
 	}
 	for i := range conf.Children {
 		at := path.Child(conf.Children[i].Name)
 		was := find(vanished, func(x *queue) bool { return x.path == at })
 		vanished = slices.DeleteFunc(vanished, func(x *queue) bool { return x == was })
-		q.children = append(q.children, merged(was, &conf.Children[i], at))
+		q.children = append(q.children, t.merged(was, &conf.Children[i], at))
 	}
 	for _, v := range vanished {
-		v.drain()
+		t.drain(v)
 		q.children = append(q.children, v)
 	}
 	return q
 }
 
 // drain closes a queue that the configuration made, with those below it. What was made
-// for applications stays open (sheet 3.6).
-func (q *queue) drain() {
+// for applications stays open (sheet 3.6), also when a configuration named it meanwhile.
+func (t *Twin) drain(q *queue) {
 	if !q.managed {
 		return
 	}
-	q.draining = true
+	stays := false // something below
 	for _, child := range q.children {
-		child.drain()
+		t.drain(child)
+		stays = stays || t.inUse(child)
 	}
+	here := slices.ContainsFunc(t.apps, func(a *app) bool { return a.leaf == q.path })
+	if q.once != nil && (q.once.Parent && !here || !q.once.Parent && !stays) {
+		q.conf, q.once, q.managed = *q.once, nil, false
+		return
+	}
+	q.draining = true
 }
 
 // prune drops the queues that hold nothing and that nobody wants any more, from the
@@ -74,6 +84,9 @@ func (q *queue) drain() {
 func (t *Twin) prune(q *queue) {
 	q.children = slices.DeleteFunc(q.children, func(child *queue) bool {
 		t.prune(child)
+		if !t.inUse(child) {
+			child.once = nil // as what it was it would be gone
+		}
 		return (child.draining || !child.managed) && !t.inUse(child)
 	})
 }

@@ -17,6 +17,7 @@ type Twin struct {
 	order  policies.NodeOrder
 	rules  []placement.Rule
 	root   *queue
+	drains bool // the partition is being removed
 
 	nodes   []*node
 	apps    []*app
@@ -41,6 +42,8 @@ func (t *Twin) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
 	switch c := cmd.(type) {
 	case scheduler.UseConfig:
 		t.useConfig(c.Partition)
+	case scheduler.Drain:
+		t.drains = true
 	case scheduler.Forget:
 		t.forget()
 	case scheduler.AddNode:

@@ -205,6 +205,9 @@ func (p *Partition) Expire(now time.Time) {
 	}
 }
 
+// Empty reports whether there is neither a node nor an application.
+func (p *Partition) Empty() bool { return len(p.nodes) == 0 && len(p.apps) == 0 }
+
 // quantities checks what came in as amounts: all that a ledger needs to be exact later.
 func (p *Partition) quantities(a resources.Amounts) error {
 	switch {

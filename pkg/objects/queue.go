@@ -35,6 +35,7 @@ type Queue struct {
 	path     QueuePath
 	managed  bool                   // from the configuration, not created by a placement rule
 	draining bool                   // gone from the configuration, kept while it holds something
+	dynamic  *configs.Queue         // what q was before the configuration named it; nil: always managed, or not at all
 	byName   map[string]*Queue      // children
 	byID     map[AppID]*Application // leaf only
 	conf     configs.Queue          // its Children are not used after the queue was built

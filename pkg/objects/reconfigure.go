@@ -3,18 +3,90 @@ package objects
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
-// Reconfigure puts a new configuration in force, all of it or, when an error is
-// returned, none of it (behaviour.md 1.7). Queues that are not in it any more drain:
-// they take no new application, and go when they are empty. Dynamic queues stay as they
-// are, unless the configuration names them now. A leaf with applications
-// cannot become a parent, nor a parent with queues that still hold work a leaf.
-// Requires: conf came from configs.Load and has the partition's name.
+// MayBecome says what keeps the partition from a new configuration; nil: nothing. It
+// changes nothing. A leaf with applications cannot become a parent, nor a parent with
+// queues that still hold work a leaf: the applications would be stranded (upstream they
+// are, behaviour.md 1.7.8). Every queue in the way is named, with its applications, up to
+// a bound. Requires: conf came from configs.Load and has the partition's name.
+func (p *Partition) MayBecome(conf configs.Partition) error {
+	clashes := clashesBelow(p.root, conf.Root, nil)
+	if len(clashes) == 0 {
+		return nil
+	}
+	named := clashes[:min(len(clashes), mostNamed)]
+	if more := len(clashes) - len(named); more > 0 {
+		named = append(slices.Clip(named), fmt.Sprintf("and %d more queues", more))
+	}
+	return fmt.Errorf("%w: %s", ErrQueueType, strings.Join(named, "; "))
+}
+
+// mostNamed is how many queues, and how many applications of each, a refusal names.
+const mostNamed = 10
+
+// clashesBelow is what is wrong at q and below it, in the order of the document.
+func clashesBelow(q *Queue, conf configs.Queue, found []string) []string {
+	if q.Leaf() == conf.Parent {
+		was, wanted := "parent", "a leaf"
+		if conf.Parent {
+			was, wanted = "leaf", "a parent"
+		}
+		if n, ids := holders(q, 0, nil); n > 0 {
+			found = append(found, fmt.Sprintf("%s %s cannot become %s: it holds %s", was, q.path, wanted, listApps(n, ids)))
+		}
+	}
+	for _, c := range conf.Children {
+		if child, ok := q.byName[c.Name]; ok {
+			found = clashesBelow(child, c, found)
+		}
+	}
+	return found
+}
+
+// holders counts the applications in q and below it, and lists the first of them, queue
+// by queue.
+func holders(q *Queue, n int, ids []AppID) (int, []AppID) {
+	n += len(q.byID)
+	if len(q.byID) > 0 && len(ids) < mostNamed {
+		for _, a := range q.Applications() {
+			if ids = append(ids, a.id); len(ids) == mostNamed {
+				break
+			}
+		}
+	}
+	for _, c := range q.Children() {
+		n, ids = holders(c, n, ids)
+	}
+	return n, ids
+}
+
+func listApps(n int, ids []AppID) string {
+	words := make([]string, len(ids))
+	for i, id := range ids {
+		words[i] = string(id)
+	}
+	list := strings.Join(words, ", ")
+	switch {
+	case n == 1:
+		return "application " + list
+	case n > len(ids):
+		return fmt.Sprintf("%d applications: %s and %d more", n, list, n-len(ids))
+	}
+	return fmt.Sprintf("%d applications: %s", n, list)
+}
+
+// Reconfigure puts a new configuration in force, all of it or, when MayBecome has an
+// objection, none of it (behaviour.md 1.7). Queues that are not in it any more drain:
+// they take no new application, and go when they are empty. A dynamic queue that it names
+// is managed from now on; when a later configuration leaves it out again, it is the
+// dynamic queue that it was. So going to another configuration and back leaves no trace.
+// Requires: as MayBecome.
 func (p *Partition) Reconfigure(conf configs.Partition) error {
-	if err := p.mayBecome(p.root, conf.Root); err != nil {
+	if err := p.MayBecome(conf); err != nil {
 		return err
 	}
 	p.conf = conf
@@ -23,28 +95,11 @@ func (p *Partition) Reconfigure(conf configs.Partition) error {
 	return nil
 }
 
-func (p *Partition) mayBecome(q *Queue, conf configs.Queue) error {
-	switch {
-	case q.Leaf() && conf.Parent && len(q.byID) > 0:
-		return fmt.Errorf("%w: leaf %s holds applications (%d) and cannot become a parent", ErrQueueType, q.path, len(q.byID))
-	case !q.Leaf() && !conf.Parent && holdsWork(q):
-		return fmt.Errorf("%w: parent %s has queues with applications and cannot become a leaf", ErrQueueType, q.path)
-	}
-	for _, c := range conf.Children {
-		if child, ok := q.byName[c.Name]; ok {
-			if err := p.mayBecome(child, c); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func holdsWork(q *Queue) bool {
-	return len(q.byID) > 0 || slices.ContainsFunc(q.Children(), holdsWork)
-}
-
 func (p *Partition) reconfigure(q *Queue, conf configs.Queue) {
+	if !q.managed {
+		was := q.conf
+		q.dynamic = &was
+	}
 	q.use(conf)
 	q.draining, q.managed = false, true
 	p.intern(q)
@@ -64,20 +119,45 @@ func (p *Partition) reconfigure(q *Queue, conf configs.Queue) {
 	}
 }
 
-// drain marks q and the managed queues below it, and removes at once what is empty.
+// drain takes q and the managed queues below it out of the configuration: what is empty
+// goes at once, what was dynamic is so again, and the rest takes nothing new.
 func (p *Partition) drain(q *Queue) {
-	q.draining = true
 	for _, c := range q.Children() {
 		if c.managed {
 			p.drain(c)
 		}
 	}
+	if was := q.dynamic; was != nil && q.mayBe(*was) {
+		q.use(*was)
+		q.dynamic, q.managed = nil, false
+		p.intern(q)
+	} else {
+		q.draining = true
+	}
 	p.prune(q)
 }
 
+func holdsWork(q *Queue) bool {
+	return len(q.byID) > 0 || slices.ContainsFunc(q.Children(), holdsWork)
+}
+
+// mayBe reports whether q holds nothing that a queue of the kind of conf cannot hold.
+func (q *Queue) mayBe(conf configs.Queue) bool {
+	if conf.Parent {
+		return len(q.byID) == 0
+	}
+	return len(q.byName) == 0
+}
+
 // prune removes q if it is empty and either drains or was created on request, and then
-// its parent likewise.
+// its parent likewise. A queue of the configuration in which the last work has ended
+// forgets that it was dynamic: had it stayed that, it would be gone now.
 func (p *Partition) prune(q *Queue) {
+	for above := q; above != nil; above = above.parent {
+		if above.dynamic != nil && !holdsWork(above) {
+			above.dynamic = nil
+		}
+	}
 	for q.parent != nil && (q.draining || !q.managed) && q.empty() {
 		delete(q.parent.byName, q.conf.Name)
 		delete(p.queues, q.path)

@@ -23,6 +23,9 @@ func (c *Core) join(now time.Time, m AddApplication) error {
 	if _, ok := c.part.Application(m.App); ok {
 		return fmt.Errorf("application %s %w", m.App, objects.ErrExists)
 	}
+	if err := c.open(); err != nil {
+		return err
+	}
 	s := placement.Submission{Queue: m.Queue, User: m.User, Tags: m.Tags, Forced: forced(m.Tags)}
 	path, err := placement.Place(c.part.Config().Rules, s, c.part)
 	if err != nil {

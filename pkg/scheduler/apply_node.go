@@ -3,7 +3,11 @@ package scheduler
 import "fmt"
 
 func (c *Core) addNode(m AddNode) {
-	if err := c.part.AddNode(m.Node, m.Total, m.Attributes, m.Schedulable); err != nil {
+	err := c.open()
+	if err == nil {
+		err = c.part.AddNode(m.Node, m.Total, m.Attributes, m.Schedulable)
+	}
+	if err != nil {
 		c.emit(NodeRejected{m.Node, err.Error()})
 		return
 	}

@@ -15,7 +15,12 @@ type Command interface{ command() }
 type (
 	// UseConfig replaces the configuration of the partition. It has been validated.
 	// Effect: none, or Refused when the tree cannot become the new one.
+	// A partition that was being removed is not any more.
 	UseConfig struct{ Partition configs.Partition }
+
+	// Drain says that the configuration does not have the partition any more: it takes no
+	// new node and no new application, and what it has goes on. Effect: none.
+	Drain struct{}
 
 	// Forget drops all nodes, applications and allocations: the RM will say everything
 	// again (behaviour.md 10.4). Effect: Forgotten.
@@ -91,6 +96,7 @@ type (
 )
 
 func (UseConfig) command()         {}
+func (Drain) command()             {}
 func (Forget) command()            {}
 func (AddNode) command()           {}
 func (SetCapacity) command()       {}

@@ -117,6 +117,8 @@ func command(t *testing.T, d *datadriven.TestData, now time.Time) scheduler.Comm
 		return scheduler.ReportForeign{Foreign: objects.Foreign{Key: key, Node: node, Amounts: quantities(t, d)}}
 	case "release-foreign":
 		return scheduler.ReleaseForeign{Key: key}
+	case "remove-partition":
+		return scheduler.Drain{}
 	case "forget":
 		return scheduler.Forget{}
 	}

@@ -14,6 +14,7 @@ type Core struct {
 	part    *objects.Partition
 	oracle  Oracle
 	shapes  int       // how many the partition can tell apart
+	drains  bool      // it is being removed
 	out     []Effect  // effects of the step under way
 	retryAt time.Time // when refused asks are tried again; zero: none was refused
 
@@ -87,7 +88,9 @@ func (c *Core) refuse(what string, err error) {
 func (c *Core) apply(now time.Time, cmd Command) {
 	switch m := cmd.(type) {
 	case UseConfig:
-		c.refuse("configuration", c.part.Reconfigure(m.Partition))
+		c.useConfig(m.Partition)
+	case Drain:
+		c.drains = true
 	case Forget:
 		c.part = objects.NewSized(c.part.Config(), c.shapes)
 		c.retryAt = time.Time{}

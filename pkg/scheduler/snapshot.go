@@ -13,15 +13,18 @@ import (
 // Snapshot is the state of a partition at one moment, as values: whoever has one may
 // read it for as long as they like. Lists are in name order.
 type Snapshot struct {
-	At           time.Time
-	Partition    string
-	NodeOrder    policies.NodeOrder
-	Capacity     resources.Amounts
-	Root         QueueView
-	Nodes        []NodeView
-	Applications int
-	Asks         int // pending
-	Allocations  int
+	At              time.Time
+	Partition       string
+	Draining        bool // being removed: it takes no new node and no new application
+	NodeOrder       policies.NodeOrder
+	Preemption      bool // as configured
+	QuotaPreemption bool // as configured
+	Capacity        resources.Amounts
+	Root            QueueView
+	Nodes           []NodeView
+	Applications    int
+	Asks            int // pending
+	Allocations     int
 }
 
 // QueueView is a queue in a Snapshot.
@@ -86,8 +89,9 @@ func (c *Core) Snapshot(now time.Time) *Snapshot {
 	p := c.part
 	p.Settle()
 	s := &Snapshot{
-		At: now, Partition: p.Name(), NodeOrder: p.Config().Nodes, Capacity: p.Amounts(p.Capacity()),
-		Root: c.viewQueue(p.Root()),
+		At: now, Partition: p.Name(), Draining: c.drains, NodeOrder: p.Config().Nodes,
+		Preemption: p.Config().Preemption, QuotaPreemption: p.Config().QuotaPreemption,
+		Capacity: p.Amounts(p.Capacity()), Root: c.viewQueue(p.Root()),
 	}
 	s.Applications, s.Asks, s.Allocations = p.Counts()
 	for _, n := range p.Nodes() {

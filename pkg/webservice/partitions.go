@@ -1,9 +1,10 @@
 package webservice
 
 import (
+	"errors"
 	"net/http"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -12,34 +13,28 @@ import (
 // no snapshot has.
 func (s *service) partitions(r *http.Request) (any, error) {
 	out := []partitionBody{}
-	conf := s.cluster.Config()
-	if conf == nil {
-		return out, nil
-	}
 	for _, name := range s.cluster.Partitions() {
 		l, ok := s.cluster.Partition(name)
 		if !ok {
-			continue // it was left out of the configuration just now
+			continue // it was drained and went just now
 		}
 		snap, err := l.Snapshot(r.Context())
+		if _, stays := s.cluster.Partition(name); errors.Is(err, loop.ErrEnded) && !stays {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, viewPartition(snap, configOf(conf, name)))
+		out = append(out, viewPartition(snap))
 	}
 	return out, nil
 }
 
-func configOf(conf *configs.Config, partition string) configs.Partition {
-	for _, p := range conf.Partitions {
-		if p.Name == partition {
-			return p
-		}
+func viewPartition(s *scheduler.Snapshot) partitionBody {
+	state := "Active"
+	if s.Draining {
+		state = "Draining"
 	}
-	return configs.Partition{}
-}
-
-func viewPartition(s *scheduler.Snapshot, conf configs.Partition) partitionBody {
 	states := map[string]int{"total": s.Applications}
 	countStates(&s.Root, states)
 	return partitionBody{
@@ -53,12 +48,12 @@ func viewPartition(s *scheduler.Snapshot, conf configs.Partition) partitionBody 
 			Type:            s.NodeOrder.Nodes.String(),
 			ResourceWeights: weights(s.NodeOrder),
 		},
-		PreemptionEnabled:      conf.Preemption,
-		QuotaPreemptionEnabled: conf.QuotaPreemption,
+		PreemptionEnabled:      s.Preemption,
+		QuotaPreemptionEnabled: s.QuotaPreemption,
 		TotalNodes:             len(s.Nodes),
 		Applications:           states,
 		TotalContainers:        s.Allocations,
-		State:                  "Active",
+		State:                  state,
 	}
 }
 

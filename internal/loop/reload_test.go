@@ -1,0 +1,276 @@
+package loop_test
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+func configOf(partitions ...configs.Partition) *configs.Config {
+	return &configs.Config{Partitions: partitions}
+}
+
+// pair is a cluster of two partitions, default and gpu, with what their Sinks heard.
+func pair(t *testing.T, opt loop.Options) (c *loop.Cluster, sinks map[string]*memory) {
+	t.Helper()
+	sinks = map[string]*memory{"default": {}, "gpu": {}}
+	c = loop.NewCluster(opt, func(p string) loop.Sink { return sinks[p] }, nil)
+	assert.NilError(t, c.Configure(t.Context(), configOf(partition("default", "a"), partition("gpu", "a"))))
+	return c, sinks
+}
+
+func tell(t *testing.T, c *loop.Cluster, name string, cmds ...scheduler.Command) {
+	t.Helper()
+	l, ok := c.Partition(name)
+	assert.Assert(t, ok, "there is no partition %s", name)
+	_, err := l.Call(t.Context(), cmds...)
+	assert.NilError(t, err)
+}
+
+// state is all partitions, as values.
+func state(t *testing.T, c *loop.Cluster) map[string]*scheduler.Snapshot {
+	t.Helper()
+	all := map[string]*scheduler.Snapshot{}
+	for _, name := range c.Partitions() {
+		l, ok := c.Partition(name)
+		assert.Assert(t, ok)
+		s, err := l.Snapshot(t.Context())
+		assert.NilError(t, err)
+		timeless := *s
+		timeless.At = time.Time{}
+		all[name] = &timeless
+	}
+	return all
+}
+
+// withBelow is a partition whose leaf a has become a parent.
+func withBelow(name string) configs.Partition {
+	p := partition(name, "a", "b")
+	p.Root.Children[0].Parent = true
+	p.Root.Children[0].Children = []configs.Queue{{Name: "below"}}
+	return p
+}
+
+func TestAConfigurationThatOnePartitionRefusesChangesNone(t *testing.T) {
+	c, _ := pair(t, loop.Options{})
+	defer c.End()
+	tell(t, c, "default", node("n1", 2), app("app"), ask("k1"))
+	tell(t, c, "gpu", app("app"), app("other"))
+	tell(t, c, "default") // what could be decided has been decided
+	was, before := c.Config(), state(t, c)
+
+	err := c.Configure(t.Context(), configOf(partition("default", "a", "b"), withBelow("gpu"), partition("new", "a")))
+	assert.ErrorContains(t, err, "partition gpu: queue changes its type: leaf root.a cannot become a parent: "+
+		"it holds 2 applications: app, other")
+	assert.Assert(t, reflect.DeepEqual(state(t, c), before), "half of a refused configuration was put in force")
+	assert.Assert(t, c.Config() == was)
+
+	// All that is in the way is named, whichever partition it is in.
+	err = c.Configure(t.Context(), configOf(withBelow("default"), withBelow("gpu")))
+	assert.ErrorContains(t, err, "partition default: queue changes its type")
+	assert.ErrorContains(t, err, "partition gpu: queue changes its type")
+	assert.Assert(t, reflect.DeepEqual(state(t, c), before))
+}
+
+func TestAPartitionThatIsLeftOutDrainsAndGoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, sinks := pair(t, loop.Options{})
+		defer c.End()
+		tell(t, c, "gpu", node("n1", 2), app("app"))
+		only := configOf(partition("default", "a", "b"))
+		assert.NilError(t, c.Configure(t.Context(), only))
+		assert.Assert(t, c.Config() == only)
+		assert.DeepEqual(t, c.Partitions(), []string{"default", "gpu"})
+		assert.Assert(t, state(t, c)["gpu"].Draining)
+
+		tell(t, c, "gpu", node("n2", 1), scheduler.AddApplication{App: "late", Queue: "root.a"}, ask("k1"))
+		synctest.Wait()
+		assert.Equal(t, sinks["gpu"].text(), "accepted node n1; accepted application app; "+
+			"rejected node n2: partition gpu is being removed; "+
+			"rejected application late: partition gpu is being removed; application app is Accepted; "+
+			"application app is Running; allocated k1 (app) on n1")
+
+		tell(t, c, "gpu", scheduler.RemoveApplication{App: "app"})
+		synctest.Wait()
+		assert.DeepEqual(t, c.Partitions(), []string{"default", "gpu"})
+		gpu, _ := c.Partition("gpu")
+		gpu.Send(scheduler.RemoveNode{Node: "n1"}, node("n3", 1))
+		synctest.Wait()
+		assert.DeepEqual(t, c.Partitions(), []string{"default"})
+		_, err := gpu.Call(t.Context(), node("n4", 1))
+		assert.ErrorIs(t, err, loop.ErrEnded)
+	})
+}
+
+func TestAnEmptyPartitionGoesAtOnceAndMayComeBack(t *testing.T) {
+	c, sinks := pair(t, loop.Options{})
+	defer c.End()
+	both, one := c.Config(), configOf(partition("default", "a"))
+	for range 3 {
+		assert.NilError(t, c.Configure(t.Context(), one))
+		assert.DeepEqual(t, c.Partitions(), []string{"default"})
+		assert.NilError(t, c.Configure(t.Context(), both))
+		assert.DeepEqual(t, c.Partitions(), []string{"default", "gpu"})
+		tell(t, c, "gpu", node("n1", 1), scheduler.RemoveNode{Node: "n1"})
+	}
+	c.End()
+	assert.Equal(t, sinks["gpu"].text(), "accepted node n1; accepted node n1; accepted node n1")
+}
+
+func TestADrainingPartitionIsTakenBack(t *testing.T) {
+	c, _ := pair(t, loop.Options{})
+	defer c.End()
+	tell(t, c, "gpu", node("n1", 1), app("app"))
+	before := state(t, c)
+	both := c.Config()
+	assert.NilError(t, c.Configure(t.Context(), configOf(partition("default", "a"))))
+	assert.NilError(t, c.Configure(t.Context(), both))
+	assert.Assert(t, reflect.DeepEqual(state(t, c), before), "leaving a partition out and taking it back left a trace")
+	tell(t, c, "gpu", scheduler.RemoveApplication{App: "app"}, scheduler.RemoveNode{Node: "n1"})
+	tell(t, c, "gpu", node("n2", 1))
+}
+
+func TestForgettingEmptiesAPartitionThatDrains(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := pair(t, loop.Options{})
+		defer c.End()
+		tell(t, c, "gpu", node("n1", 1), app("app"))
+		assert.NilError(t, c.Configure(t.Context(), configOf(partition("default", "a"))))
+		assert.NilError(t, c.Forget(t.Context()))
+		synctest.Wait()
+		assert.DeepEqual(t, c.Partitions(), []string{"default"})
+	})
+}
+
+// A partition that goes may have a lot to tell to somebody slow: nobody else waits for that
+// (behaviour.md 1.7.9), and its successor tells nothing before it.
+func TestNobodyWaitsForWhatARemovedPartitionTells(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := &gate{open: make(chan struct{})}
+		c := loop.NewCluster(loop.Options{}, func(p string) loop.Sink {
+			if p == "gpu" {
+				return slow
+			}
+			return &memory{}
+		}, nil)
+		both, one := configOf(partition("default", "a"), partition("gpu", "a")), configOf(partition("default", "a"))
+		assert.NilError(t, c.Configure(t.Context(), both))
+		tell(t, c, "gpu", node("n1", 1), scheduler.RemoveNode{Node: "n1"})
+		synctest.Wait()
+		assert.NilError(t, c.Configure(t.Context(), one))
+		assert.DeepEqual(t, c.Partitions(), []string{"default"})
+		tell(t, c, "default", node("n1", 1))
+
+		assert.NilError(t, c.Configure(t.Context(), both))
+		gpu, _ := c.Partition("gpu")
+		gpu.Send(node("n2", 1))
+		synctest.Wait()
+		close(slow.open)
+		synctest.Wait()
+		assert.Equal(t, slow.text(), "accepted node n1; accepted node n2")
+		c.End()
+	})
+}
+
+// A shim that does not return from a callback keeps its partition from the meeting. The
+// others go on as they were when patience ends.
+func TestAPartitionThatDoesNotComeIsNotWaitedForForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stuck := &gate{open: make(chan struct{})}
+		c := loop.NewCluster(loop.Options{TellFirst: true}, func(p string) loop.Sink {
+			if p == "gpu" {
+				return stuck
+			}
+			return &memory{}
+		}, nil)
+		defer c.End()
+		assert.NilError(t, c.Configure(t.Context(), configOf(partition("default", "a"), partition("gpu", "a"))))
+		gpu, _ := c.Partition("gpu")
+		gpu.Send(node("n1", 1))
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		paused, err := c.Reload(ctx, configOf(partition("default", "a", "b"), partition("gpu", "a", "b")))
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, paused, time.Minute, "default stood still for as long")
+		tell(t, c, "default", node("n1", 1))
+
+		close(stuck.open)
+		synctest.Wait()
+		for name, s := range state(t, c) {
+			assert.Equal(t, len(s.Root.Children), 1, "partition %s changed although the change was given up", name)
+			assert.Equal(t, len(s.Nodes), 1)
+		}
+	})
+}
+
+func TestTheEndDoesNotWaitForAMeeting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stuck := &gate{open: make(chan struct{})}
+		c := loop.NewCluster(loop.Options{TellFirst: true}, func(string) loop.Sink { return stuck }, nil)
+		assert.NilError(t, c.Configure(t.Context(), configOf(partition("default", "a"))))
+		l, _ := c.Partition("default")
+		l.Send(node("n1", 1))
+		synctest.Wait()
+		refused := make(chan error, 1)
+		go func() { refused <- c.Configure(context.Background(), configOf(partition("default", "b"))) }()
+		synctest.Wait()
+		go c.End()
+		assert.ErrorIs(t, <-refused, loop.ErrEnded)
+		close(stuck.open)
+		c.End()
+		assert.ErrorIs(t, c.Configure(t.Context(), configOf(partition("default", "b"))), loop.ErrEnded)
+	})
+}
+
+// Whoever is asked during a reload answers as before it or as after it, in all partitions
+// alike, and nothing that is asked for is lost.
+func TestReloadingUnderLoad(t *testing.T) {
+	c, sinks := pair(t, loop.Options{})
+	defer c.End()
+	small := c.Config()
+	large := configOf(partition("default", "a", "b"), partition("gpu", "a", "b"))
+	const asks = 400
+	var load sync.WaitGroup
+	for _, name := range []string{"default", "gpu"} {
+		l, _ := c.Partition(name)
+		l.Send(node("n1", asks), app("app"))
+		load.Go(func() {
+			for i := range asks {
+				l.Send(ask(fmt.Sprint("k", i)))
+			}
+		})
+	}
+	for range 20 {
+		for _, conf := range []*configs.Config{large, small} {
+			assert.NilError(t, c.Configure(t.Context(), conf))
+			for name, s := range state(t, c) {
+				assert.Equal(t, len(s.Root.Children), len(conf.Partitions[0].Root.Children), name)
+			}
+		}
+	}
+	load.Wait()
+	for _, name := range []string{"default", "gpu"} {
+		l, _ := c.Partition(name)
+		for {
+			s, err := l.Snapshot(t.Context())
+			assert.NilError(t, err)
+			if s.Allocations == asks {
+				break
+			}
+		}
+		assert.NilError(t, l.Check(t.Context()))
+	}
+	c.End()
+	assert.Equal(t, sinks["gpu"].text(), sinks["default"].text())
+}
