@@ -24,7 +24,7 @@ var floors = [][]string{
 	{"pkg/objects"},
 	{"pkg/preemption"},
 	{"pkg/scheduler"},
-	{"internal/loop", "internal/trace", "internal/wire"},
+	{"internal/loop", "internal/offline", "internal/trace", "internal/wire"},
 	{
 		"pkg/rmproxy", "pkg/webservice", "pkg/metrics",
 		"internal/configwatch", "internal/usergroup", "internal/sim", "internal/twin", "internal/bench", "internal/counts",

@@ -13,15 +13,32 @@ import (
 // or of a queue above it allows u (behaviour.md 9.2). Nobody has it to the recovery
 // queue. Queues that were created for applications have no lists of their own.
 func (q *Queue) MaySubmit(u security.User) bool {
+	_, ok := q.Grant(u)
+	return ok
+}
+
+// Grant is the list that gives somebody submit access to a queue.
+type Grant struct {
+	Queue QueuePath // whose list it is: the queue itself, or one above it
+	Admin bool      // the adminacl; else the submitacl
+	List  security.ACL
+}
+
+// Grant finds the list that gives u submit access to q, from q upwards. ok is false when
+// none does, as for the recovery queue, which no list opens.
+func (q *Queue) Grant(u security.User) (g Grant, ok bool) {
 	if q.path == placement.Recovery {
-		return false
+		return Grant{}, false
 	}
 	for ; q != nil; q = q.parent {
-		if q.conf.Submit.Allows(u) || q.conf.Admin.Allows(u) {
-			return true
+		if q.conf.Submit.Allows(u) {
+			return Grant{q.path, false, q.conf.Submit}, true
+		}
+		if q.conf.Admin.Allows(u) {
+			return Grant{q.path, true, q.conf.Admin}, true
 		}
 	}
-	return false
+	return Grant{}, false
 }
 
 // Refusal answers placement rules: why u may not submit to the queue at path, or to the

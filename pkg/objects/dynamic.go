@@ -73,3 +73,22 @@ func (q *Queue) template() *configs.Template {
 	}
 	return nil
 }
+
+// TemplateFrom is the queue in whose configuration the child template of q stands. ok is
+// false for a queue that was configured, or created without one.
+func (q *Queue) TemplateFrom() (path QueuePath, ok bool) {
+	if q.managed || !q.Leaf() || q.path == placement.Recovery {
+		return "", false
+	}
+	up := q.parent
+	for up != nil && up.conf.Template == nil {
+		up = up.parent
+	}
+	if up == nil {
+		return "", false
+	}
+	for up.parent != nil && up.parent.conf.Template == up.conf.Template { // inherited: it is the same one
+		up = up.parent
+	}
+	return up.path, true
+}

@@ -3,8 +3,6 @@ package placement
 import (
 	"errors"
 	"fmt"
-	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/security"
@@ -30,15 +28,10 @@ type Tree interface {
 // Spot is what rules know about an existing queue.
 type Spot struct{ Leaf, Draining bool }
 
-// Queues that placement knows by name.
+// Queues that placement knows by name. See also Recovery.
 const (
-	Root     = "root"
-	Default  = "root.default" // taken when no rule matched and it exists
-	Recovery = Root + "." + RecoveryName
-
-	// RecoveryName is the last part of Recovery, which is for forced applications alone
-	// and takes nothing from templates (behaviour.md 7.6).
-	RecoveryName = "@recovery@"
+	Root    = "root"
+	Default = "root.default" // taken when no rule matched and it exists
 )
 
 // ErrNoMatch says that no rule named a queue that can take the application. It is
@@ -51,33 +44,53 @@ var ErrNoMatch = errors.New("no placement rule matched")
 // submit (behaviour.md 7.1). Without rules the queue must be named by the submission and
 // exist. Recovery is the only queue whose access list is not asked.
 func Place(rules []Rule, s Submission, t Tree) (path string, err error) {
+	e := Explain(rules, s, t)
+	return e.Path, e.Err
+}
+
+// Explain is Place with what every rule that was asked had to say.
+func Explain(rules []Rule, s Submission, t Tree) Trace {
 	if len(rules) == 0 {
 		rules = []Rule{{Kind: Provided}}
 	}
-	var heard []string
+	e := Trace{Steps: make([]Step, 0, len(rules)+2)}
 	for i := range rules {
-		path, why, err := rules[i].place(s, t)
-		if err != nil {
-			return "", fmt.Errorf("placement rule %s: %w", &rules[i], err)
+		step := rules[i].ask(s, t)
+		if step.Outcome == Named {
+			step.settle(s.User, t)
 		}
-		if path != "" {
-			if why = unusable(path, s.User, t); why == "" {
-				return path, nil
-			}
+		e.Steps = append(e.Steps, step)
+		switch step.Outcome {
+		case Named:
+			e.Path = step.Path
+			return e
+		case Failed:
+			e.Err = fmt.Errorf("placement rule %s: %s", step.Rule, step.Why)
+			return e
 		}
-		heard = append(heard, fmt.Sprintf("rule %s: %s", &rules[i], why))
 	}
 	if _, ok := t.Lookup(Default); ok {
-		why := unusable(Default, s.User, t)
-		if why == "" {
-			return Default, nil
+		step := Step{Rule: Default, Outcome: Named, Path: Default}
+		step.settle(s.User, t)
+		if e.Steps = append(e.Steps, step); step.Outcome == Named {
+			e.Path = Default
+			return e
 		}
-		heard = append(heard, "what no rule places: "+why)
 	}
 	if s.Forced {
-		return Recovery, nil
+		e.Steps = append(e.Steps, recovered())
+		e.Path = Recovery
+		return e
 	}
-	return "", fmt.Errorf("%w: %s", ErrNoMatch, strings.Join(heard, "; "))
+	e.Err = fmt.Errorf("%w: %s", ErrNoMatch, strings.Join(e.heard(), "; "))
+	return e
+}
+
+// settle passes over a queue that was named but cannot take the application of u.
+func (s *Step) settle(u security.User, t Tree) {
+	if why := unusable(s.Path, u, t); why != "" {
+		s.Outcome, s.Why = PassedOver, why
+	}
 }
 
 // unusable says why an application of u cannot be placed at path; empty: it can.
@@ -92,107 +105,4 @@ func unusable(path string, u security.User, t Tree) string {
 		return fmt.Sprintf("queue %s is being removed", path)
 	}
 	return t.Refusal(path, u)
-}
-
-// place is what the rule makes of a submission: a path, or why it has no opinion.
-func (r *Rule) place(s Submission, t Tree) (path, why string, err error) {
-	name, qualified, why := r.derive(s)
-	if why != "" {
-		return "", why, nil
-	}
-	if why := r.Filter.keepsOut(s.User); why != "" {
-		return "", why, nil
-	}
-	if !qualified && r.Kind != Fixed {
-		name = strings.ReplaceAll(name, ".", "_dot_")
-	}
-	for _, part := range strings.Split(name, ".") {
-		if !legalName.MatchString(part) {
-			return "", "", fmt.Errorf("%q is not a legal queue name", part)
-		}
-	}
-	path = strings.ToLower(name)
-	if !qualified {
-		above := Root
-		if r.Parent != nil {
-			if above, why, err = r.Parent.place(s, t); err != nil || above == "" {
-				return "", why, err
-			}
-			if spot, ok := t.Lookup(above); ok && spot.Leaf {
-				return "", "", fmt.Errorf("parent rule %s names %s, which is a leaf", r.Parent, above)
-			}
-		}
-		path = above + "." + path
-	}
-	if _, ok := t.Lookup(path); !ok && !r.Create {
-		return "", fmt.Sprintf("queue %s does not exist, and the rule does not create it", path), nil
-	}
-	return path, "", nil
-}
-
-// derive is the rule's own name, before it is made a path; qualified: it is a path.
-func (r *Rule) derive(s Submission) (name string, qualified bool, why string) {
-	switch r.Kind {
-	case Provided:
-		if name = strings.TrimSpace(s.Queue); name == "" {
-			return "", false, "the application names no queue"
-		}
-	case UserName:
-		if s.User.Name == "" {
-			return "", false, "the application has no user"
-		}
-		return s.User.Name, false, ""
-	case Fixed:
-		return r.Value, r.Value == Root || below(r.Value), ""
-	case Tag:
-		if name = tag(s.Tags, r.Value); name == "" {
-			return "", false, fmt.Sprintf("the application has no tag %s", r.Value)
-		}
-	}
-	return name, below(name), ""
-}
-
-// below reports whether name is the path of a queue below root.
-func below(name string) bool {
-	return len(name) > len(Root) && strings.EqualFold(name[:len(Root)+1], Root+".")
-}
-
-// tag finds a tag whatever the case of its name. Of several the first in order counts.
-func tag(tags map[string]string, name string) string {
-	found := ""
-	for key := range tags {
-		if strings.EqualFold(key, name) && (found == "" || key < found) {
-			found = key
-		}
-	}
-	return tags[found]
-}
-
-// legalName is what one level of a path may be (behaviour.md 1.4).
-var legalName = regexp.MustCompile(`^[a-zA-Z0-9_:#/@-]{1,64}$`)
-
-// keepsOut says why the filter is not for u; empty: it is.
-func (f *Filter) keepsOut(u security.User) string {
-	everybody := len(f.Users) == 0 && len(f.Groups) == 0 && f.UserPattern == nil && f.GroupPattern == nil
-	if everybody && !f.Deny || !everybody && f.names(u) != f.Deny {
-		return ""
-	}
-	return fmt.Sprintf("its filter is not for user %s", u.Name)
-}
-
-func (f *Filter) names(u security.User) bool {
-	if slices.Contains(f.Users, u.Name) || f.UserPattern != nil && f.UserPattern.MatchString(u.Name) {
-		return true
-	}
-	return slices.ContainsFunc(u.Groups, func(g string) bool {
-		return slices.Contains(f.Groups, g) || f.GroupPattern != nil && f.GroupPattern.MatchString(g)
-	})
-}
-
-// String is how a rule is called in a reason: tag namespace, or provided.
-func (r *Rule) String() string {
-	if r.Value == "" {
-		return r.Kind.String()
-	}
-	return r.Kind.String() + " " + r.Value
 }

@@ -6,8 +6,6 @@
 // or tag rule has a value, and its filter's expressions compile.
 package placement
 
-import "regexp"
-
 // Kind is what a rule derives the queue from (behaviour.md 7.3).
 type Kind uint8
 
@@ -30,10 +28,10 @@ type Rule struct {
 	Parent *Rule // names the queue above; nil: root
 }
 
-// Filter says whom a rule is for. The zero value lets everybody pass.
-type Filter struct {
-	Deny          bool           // matching users and groups are kept out instead of let in
-	Users, Groups []string       // exact names
-	UserPattern   *regexp.Regexp // unanchored; nil: none
-	GroupPattern  *regexp.Regexp // unanchored; nil: none
+// String is how a rule is called in a reason: tag namespace, or provided.
+func (r *Rule) String() string {
+	if r.Value == "" {
+		return r.Kind.String()
+	}
+	return r.Kind.String() + " " + r.Value
 }

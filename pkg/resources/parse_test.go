@@ -4,11 +4,13 @@ import (
 	"errors"
 	"math"
 	"math/big"
+	"math/bits"
 	"regexp"
 	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
+	"pgregory.net/rapid"
 )
 
 func TestParseReadsQuantities(t *testing.T) {
@@ -112,5 +114,28 @@ func FuzzParse(f *testing.F) {
 		}
 		assert.Equal(t, got, want)
 		assert.Assert(t, got >= 0)
+	})
+}
+
+func TestTextIsReadBack(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		n    Quantity
+		want string
+	}{
+		{VCore, 10_000, "10"}, {VCore, 500, "500m"}, {VCore, 0, "0"}, {VCore, -1500, "-1500m"},
+		{"memory", 16 << 30, "16Gi"}, {"memory", 1000, "1000"}, {"memory", 1536, "1536"}, {"memory", 3 << 9, "1536"},
+		{"memory", 5 << 60, "5Ei"}, {"gpu", 0, "0"}, {"gpu", -2048, "-2Ki"},
+	} {
+		assert.Equal(t, Text(c.name, c.n), c.want)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.SampledFrom([]string{VCore, "memory", "gpu"}).Draw(t, "name")
+		n := Quantity(rapid.Int64Range(0, math.MaxInt64).Draw(t, "n") >> rapid.IntRange(0, 62).Draw(t, "bits"))
+		n <<= min(rapid.IntRange(0, 40).Draw(t, "zeroes"), bits.LeadingZeros64(uint64(n))-1)
+		back, err := Parse(name, Text(name, n))
+		if err != nil || back != n {
+			t.Fatalf("%s %d is %q, which is %d, %v", name, n, Text(name, n), back, err)
+		}
 	})
 }

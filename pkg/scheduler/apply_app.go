@@ -2,8 +2,6 @@ package scheduler
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -26,7 +24,7 @@ func (c *Core) join(now time.Time, m AddApplication) error {
 	if err := c.open(); err != nil {
 		return err
 	}
-	s := placement.Submission{Queue: m.Queue, User: m.User, Tags: m.Tags, Forced: forced(m.Tags)}
+	s := placement.Submission{Queue: m.Queue, User: m.User, Tags: m.Tags, Forced: placement.IsForced(m.Tags)}
 	path, err := placement.Place(c.part.Config().Rules, s, c.part)
 	if err != nil {
 		return err
@@ -38,19 +36,6 @@ func (c *Core) join(now time.Time, m AddApplication) error {
 	}
 	return c.part.AddApplication(m.App, m.User, objects.QueuePath(path), m.Tags, now)
 }
-
-// forced reports whether the RM says that the application runs already and must be
-// taken somewhere (behaviour.md 4.5).
-func forced(tags map[string]string) bool {
-	for key, value := range tags {
-		if yes, err := strconv.ParseBool(value); err == nil && yes && strings.EqualFold(key, createForce) {
-			return true
-		}
-	}
-	return false
-}
-
-const createForce = "application.create.force"
 
 func (c *Core) removeApplication(m RemoveApplication) {
 	freed, _ := c.part.RemoveApplication(m.App)

@@ -45,6 +45,23 @@ func (a ACL) Allows(u User) bool {
 		slices.ContainsFunc(u.Groups, func(g string) bool { return has(a.groups, g) })
 }
 
+// Names is the name in the list for which u is allowed: "*", "user ann" or "group dev",
+// the first of the user's groups that counts. Empty: u is not allowed.
+func (a ACL) Names(u User) string {
+	switch {
+	case a.everyone:
+		return "*"
+	case has(a.users, u.Name):
+		return "user " + u.Name
+	}
+	for _, g := range u.Groups {
+		if has(a.groups, g) {
+			return "group " + g
+		}
+	}
+	return ""
+}
+
 func has(names []string, name string) bool {
 	_, found := slices.BinarySearch(names, name)
 	return found

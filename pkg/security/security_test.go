@@ -52,3 +52,18 @@ func TestAListIsItsText(t *testing.T) {
 		assert.Equal(t, again.IsEmpty(), acl.IsEmpty())
 	})
 }
+
+func TestAListNamesWhomItLetsIn(t *testing.T) {
+	list := AllowList([]string{"ann"}, []string{"ops", "dev"})
+	for _, c := range []struct {
+		list ACL
+		u    User
+		want string
+	}{
+		{Everyone(), User{Name: "ann"}, "*"}, {list, User{"ann", []string{"dev"}}, "user ann"},
+		{list, User{"bob", []string{"x", "dev", "ops"}}, "group dev"}, {list, User{"bob", []string{"x"}}, ""}, {ACL{}, User{Name: "ann"}, ""},
+	} {
+		assert.Equal(t, c.list.Names(c.u), c.want)
+		assert.Equal(t, c.list.Allows(c.u), c.want != "")
+	}
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/canopy-scheduler/canopy/internal/offline"
+	"github.com/canopy-scheduler/canopy/pkg/placement"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+const placeHelp = `Say which queue an application would get, and why, without a server.
+
+The partition of the file is built as a server builds it, and the application is
+submitted to it. Every placement rule that is asked is listed with what it said: the
+queue it named, why it was passed over, or what was wrong. For a queue that would be
+created the values of its childtemplate are shown, and for every queue which access
+list lets the user in.
+
+Without --groups the user is alone in a group of the same name, as with a resource
+manager that sends none. Applications that are running already, and must be taken
+somewhere, have --create-forced or the tag application.create.force=true.
+
+The exit code is 0 when the application is placed, 1 when it is rejected, and 2 when
+the file has errors or cannot be read or the arguments make no sense.`
+
+const placeExamples = `  canopy place --config queues.yaml --user ann --queue root.tenants.batch
+  canopy place --config queues.yaml --user ann --groups dev,ops --tag namespace=web
+  canopy place --config queues.yaml --user ann --output json | jq -r .queue`
+
+// placeFlags are the flags as given.
+type placeFlags struct {
+	offlineFlags
+	user, queue string
+	groups      []string
+	tags        []string
+	forced      bool
+}
+
+// placeCommand submits an application to a configuration.
+func placeCommand() *cobra.Command {
+	var f placeFlags
+	cmd := &cobra.Command{
+		Use:     "place --config FILE --user NAME",
+		Short:   "Say which queue an application would get, and why",
+		Long:    placeHelp,
+		Example: placeExamples,
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := f.submission()
+			if err := errors.Join(f.check(), err); err != nil {
+				return exitError{exitUsage, err}
+			}
+			w, err := f.world(cmd)
+			if err != nil {
+				return err
+			}
+			p := w.Place(s)
+			if err := printPlacing(cmd.OutOrStdout(), f.output, p); err != nil {
+				return exitError{exitUsage, err} // 1 would say that it was rejected
+			}
+			if !p.Placed {
+				return exitError{exitRefused, nil}
+			}
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	f.add(flags)
+	flags.StringVar(&f.user, "user", "", "`NAME` of the user who submits")
+	flags.StringSliceVar(&f.groups, "groups", nil, "groups of the user, the primary one first; default: one of the user's name")
+	flags.StringVar(&f.queue, "queue", "", "queue that the application names")
+	flags.StringArrayVar(&f.tags, "tag", nil, "tag `NAME=VALUE` of the application; may be repeated")
+	flags.BoolVar(&f.forced, "create-forced", false, "the application runs already and must be taken somewhere")
+	return cmd
+}
+
+// submission is what the flags say, or what is wrong with them.
+func (f *placeFlags) submission() (placement.Submission, error) {
+	var wrong []error
+	user := security.User{Name: f.user, Groups: slices.Clone(f.groups)}
+	switch {
+	case f.user == "":
+		wrong = append(wrong, errors.New("--user names nobody"))
+	case len(f.groups) == 0:
+		user.Groups = []string{f.user}
+	case !security.IsUserName(f.user):
+		wrong = append(wrong, fmt.Errorf("--user: nobody with groups can be called %q", f.user))
+	}
+	if slices.Contains(f.groups, "") {
+		wrong = append(wrong, errors.New("--groups has an empty name"))
+	}
+	tags := map[string]string{}
+	for _, t := range f.tags {
+		name, value, ok := strings.Cut(t, "=")
+		if _, twice := tags[name]; !ok || name == "" {
+			wrong = append(wrong, fmt.Errorf("--tag is NAME=VALUE, not %q", t))
+		} else if twice {
+			wrong = append(wrong, fmt.Errorf("--tag gives %q twice", name))
+		}
+		tags[name] = value
+	}
+	return placement.Submission{Queue: f.queue, User: user, Tags: tags, Forced: f.forced}, errors.Join(wrong...)
+}
+
+func printPlacing(out io.Writer, format string, p offline.Placing) error {
+	if format == "json" {
+		return printJSON(out, p)
+	}
+	l := &lines{out: out}
+	if p.Placed {
+		l.add(fmt.Sprintf("%s: placed by %s", p.Queue, ruleName(p.Rule)))
+	} else {
+		l.add("rejected: " + p.Reason)
+	}
+	for i := range p.Steps {
+		addStep(l, &p.Steps[i], "  ")
+	}
+	if a := p.Access; a != nil {
+		l.add(fmt.Sprintf("access: %s of %s has %s", a.List, a.Queue, a.Name))
+	}
+	for i := range p.Created {
+		addMade(l, &p.Created[i])
+	}
+	return l.err
+}
+
+// ruleName is how a rule is called among other words. What comes after the rules is none.
+func ruleName(rule string) string {
+	switch rule {
+	case placement.Default:
+		return "default, because no rule placed it"
+	case "recovery":
+		return "the recovery rule, because no other rule placed it and it is forced"
+	}
+	return "rule " + rule
+}
+
+func addStep(l *lines, s *offline.Step, indent string) {
+	said := s.Outcome
+	if s.Reason != "" {
+		said += ": " + s.Reason
+	} else {
+		said += ": " + s.Queue
+	}
+	l.add(indent + s.Rule + ": " + said)
+	if s.Parent != nil {
+		addStep(l, s.Parent, indent+"  parent ")
+	}
+}
+
+func addMade(l *lines, m *offline.Made) {
+	if m.Parent {
+		l.add("creates " + m.Queue + ", a parent")
+		return
+	}
+	if m.Template == "" {
+		l.add("creates " + m.Queue + ", a leaf without limits")
+		return
+	}
+	l.add(fmt.Sprintf("creates %s, a leaf with the childtemplate of %s", m.Queue, m.Template))
+	if m.Max != nil {
+		l.add("  max: " + offline.Quantities(m.Max))
+	}
+	if m.Guaranteed != nil {
+		l.add("  guaranteed: " + offline.Quantities(m.Guaranteed))
+	}
+	if m.MaxApplications > 0 {
+		l.add(fmt.Sprintf("  maxapplications: %d", m.MaxApplications))
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Properties)) {
+		l.add("  " + name + ": " + m.Properties[name])
+	}
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"encoding/json"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/offline"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+const placedQueues = `partitions:
+- placementrules:
+  - {name: provided, filter: {users: [ann]}}
+  - {name: user, create: true, parent: {name: fixed, value: root.teams}}
+  queues:
+  - name: root
+    queues:
+    - name: teams
+      submitacl: ' dev'
+      parent: true
+      childtemplate:
+        maxapplications: 5
+        properties: {priority.offset: 10}
+        resources: {max: {vcore: 10500m, memory: 16Gi}, guaranteed: {vcore: 2}}
+    - {name: open, submitacl: '*'}
+- name: gpu
+  queues: [{name: root, submitacl: '*', queues: [{name: a}]}]
+`
+
+func TestPlaceSaysWhereAndWhy(t *testing.T) {
+	inDirectory(t)
+	writeFile(t, "queues.yaml", placedQueues)
+	for _, c := range []struct {
+		name, args string
+		want       string
+	}{
+		{"an existing queue", "--user ann --queue root.open", "root.open: placed by rule provided\n" +
+			"  provided: named: root.open\naccess: submitacl of root.open has *\n"},
+		{"a queue that is created", "--user bob.b --groups ops,dev", "root.teams.bob_dot_b: placed by rule user\n" +
+			"  provided: passed over: the application names no queue\n" +
+			"  user: named: root.teams.bob_dot_b\n    parent fixed root.teams: named: root.teams\n" +
+			"access: submitacl of root.teams has group dev\n" +
+			"creates root.teams.bob_dot_b, a leaf with the childtemplate of root.teams\n" +
+			"  max: memory 16Gi, vcore 10500m\n  guaranteed: vcore 2\n  maxapplications: 5\n  priority.offset: 10\n"},
+		{"a rejection", "--user ann --queue root.open.x", "rejected: no placement rule matched: rule provided: queue root.open.x does not exist," +
+			" and the rule does not create it; rule user: user ann has no submit access to root.teams, below which root.teams.ann would be created" +
+			" (submitacl of root.teams, root)\n" +
+			"  provided: passed over: queue root.open.x does not exist, and the rule does not create it\n" +
+			"  user: passed over: user ann has no submit access to root.teams, below which root.teams.ann would be created" +
+			" (submitacl of root.teams, root)\n    parent fixed root.teams: named: root.teams\n"},
+		{"a forced one", "--user eve --create-forced", "root.@recovery@: placed by the recovery rule, because no other rule placed it and it is forced\n" +
+			"  provided: passed over: the application names no queue\n" +
+			"  user: passed over: user eve has no submit access to root.teams, below which root.teams.eve would be created" +
+			" (submitacl of root.teams, root)\n    parent fixed root.teams: named: root.teams\n" +
+			"  recovery: named: root.@recovery@\ncreates root.@recovery@, a leaf without limits\n"},
+		{"a forced one by its tag, in another partition", "--partition gpu --user eve --queue root.a --tag application.create.force=true --tag x=",
+			"root.a: placed by rule provided\n  provided: named: root.a\naccess: submitacl of root has *\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			code, out, errs := canopy(append([]string{"place", "--config", "queues.yaml"}, strings.Fields(c.args)...)...)
+			assert.Equal(t, out, c.want)
+			assert.Equal(t, errs, "")
+			assert.Equal(t, code == exitRefused, strings.HasPrefix(c.want, "rejected: "))
+		})
+	}
+}
+
+func TestPlacePrintsJSON(t *testing.T) {
+	inDirectory(t)
+	writeFile(t, "queues.yaml", placedQueues)
+	code, out, _ := canopy("place", "--config", "queues.yaml", "--user", "bob", "--groups", "dev", "-o", "json")
+	assert.Equal(t, code, 0)
+	var got offline.Placing
+	assert.NilError(t, json.Unmarshal([]byte(out), &got))
+	assert.Equal(t, got.Queue, "root.teams.bob")
+	assert.DeepEqual(t, got.Created[0].Max, map[string]resources.Quantity{"vcore": 10500, "memory": 16 << 30})
+
+	code, out, _ = canopy("place", "--config", "queues.yaml", "--user", "eve", "-o", "json")
+	assert.Equal(t, code, exitRefused)
+	assert.NilError(t, json.Unmarshal([]byte(out), &got))
+	assert.Assert(t, !got.Placed && len(got.Steps) == 2)
+}
+
+func TestPlaceRefusesWhatMakesNoSense(t *testing.T) {
+	inDirectory(t)
+	for args, want := range map[string]string{
+		"":                                 "--user names nobody",
+		"--user ann":                       "--config names no file",
+		"--user ann --config missing.yaml": "no such file",
+		"--user ann --config broken.yaml":  "--config: broken.yaml has 2 errors",
+		"--user ann --config valid.yaml --partition gpu":     `there is no partition "gpu": the configuration has default`,
+		"--user ann --config valid.yaml --tag x":             `--tag is NAME=VALUE, not "x"`,
+		"--user ann --config valid.yaml --tag =x":            `--tag is NAME=VALUE, not "=x"`,
+		"--user ann --config valid.yaml --tag x=1 --tag x=2": `--tag gives "x" twice`,
+		"--user a|b --groups dev --config valid.yaml":        `nobody with groups can be called "a|b"`,
+		"--user ann --groups a,,b --config valid.yaml":       "--groups has an empty name",
+		"--user ann --config valid.yaml -o xml":              `--output is text or json, not "xml"`,
+		"--user ann --config valid.yaml --max-depth 0":       "--max-depth is 0",
+		"--user ann --config valid.yaml extra":               "extra",
+	} {
+		code, out, errs := canopy(append([]string{"place"}, strings.Fields(args)...)...)
+		assert.Equal(t, code, exitUsage, args)
+		assert.Equal(t, out, "", args)
+		assert.Assert(t, strings.Contains(errs, want), "%s: %s", args, errs)
+	}
+}
+
+func TestOfflineCommandsAreProcesses(t *testing.T) {
+	file := buildProgram(t)
+	for _, c := range []struct {
+		args string
+		want int
+	}{
+		{"place --config examples/demo.yaml --user ann --queue root.nowhere", exitRefused},
+		{"place --config examples/demo.yaml --user ann", exitRefused},
+		{"place --config examples/demo.yaml", exitUsage},
+		{"schema", 0},
+	} {
+		cmd := exec.Command(file, strings.Fields(c.args)...)
+		cmd.Dir = moduleRoot
+		out, _ := cmd.CombinedOutput()
+		assert.Equal(t, cmd.ProcessState.ExitCode(), c.want, "%s: %s", c.args, out)
+	}
+}

@@ -1,0 +1,68 @@
+// Package offline answers questions about a configuration without a server: where an
+// application would go, what would hold for a queue, who would be next. It builds the
+// partition that a server would build and asks that; it decides nothing itself. Reading
+// questions from files is its business too, printing answers is the commands'.
+//
+// The rule that must hold: asking leaves a World as it was, so the order of questions
+// never shows in the answers.
+package offline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// World is one partition of a configuration, without nodes and applications.
+type World struct {
+	conf configs.Partition
+	part *objects.Partition
+}
+
+// New builds the partition of that name, in any case. The error lists those there are.
+func New(conf *configs.Config, partition string) (*World, error) {
+	var names []string
+	for _, p := range conf.Partitions {
+		if strings.EqualFold(p.Name, partition) {
+			return &World{conf: p, part: objects.NewPartition(p)}, nil
+		}
+		names = append(names, p.Name)
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("there is no partition %q: the configuration has no partitions", partition)
+	}
+	return nil, fmt.Errorf("there is no partition %q: the configuration has %s", partition, strings.Join(names, ", "))
+}
+
+// beginning is when everything offline happens. Nothing that is asked depends on it.
+var beginning = time.Unix(0, 0).UTC()
+
+// limitMap is a limit for JSON: nil when nothing is limited, so that the key is left out.
+func limitMap(l resources.Limit) map[string]resources.Quantity {
+	if l.IsUnlimited() {
+		return nil
+	}
+	return l.Map()
+}
+
+func guaranteeMap(g resources.Guarantee) map[string]resources.Quantity {
+	if g.IsEmpty() {
+		return nil
+	}
+	return g.Map()
+}
+
+// Quantities writes quantities as people read them: "memory 16Gi, vcore 500m".
+func Quantities(m map[string]resources.Quantity) string {
+	var parts []string
+	for name, n := range m {
+		parts = append(parts, name+" "+resources.Text(name, n))
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, ", ")
+}

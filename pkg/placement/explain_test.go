@@ -1,0 +1,81 @@
+package placement
+
+import (
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+func TestExplainSaysWhatEveryRuleSaid(t *testing.T) {
+	ann := security.User{Name: "ann"}
+	team := &Rule{Kind: Fixed, Value: "p", Filter: Filter{Users: []string{"ann"}}}
+	for _, tc := range []struct {
+		name  string
+		rules []Rule
+		s     Submission
+		tree  forest
+		want  string
+	}{
+		{name: "7.1: the rules before the one that decides", s: Submission{User: ann, Tags: map[string]string{"queue": "old"}},
+			rules: []Rule{{Kind: Provided}, {Kind: Tag, Value: "queue"}, {Kind: Fixed, Value: "a"}, {Kind: UserName, Create: true}},
+			want: "provided: passed over: the application names no queue | " +
+				"tag queue (root.old): passed over: queue root.old is being removed | fixed a (root.a): named"},
+		{name: "7.1: an error is the last word", s: Submission{User: ann, Queue: "a b"}, rules: []Rule{{Kind: Provided, Create: true}, {Kind: Fixed, Value: "a"}},
+			want: `provided: rejected: "a b" is not a legal queue name`},
+		{name: "7.1: root.default is asked last", s: Submission{User: ann}, tree: forest{"root": {}, "root.default": {Leaf: true}},
+			want: "provided: passed over: the application names no queue | root.default (root.default): named"},
+		{name: "7.2: a parent rule that named a queue", s: Submission{User: ann}, rules: []Rule{{Kind: UserName, Create: true, Parent: team}},
+			want: "user (root.p.ann) [fixed p (root.p): named]: named"},
+		{name: "7.2: a parent rule that did not", s: Submission{User: security.User{Name: "bob"}}, rules: []Rule{{Kind: UserName, Create: true, Parent: team}},
+			want: "user [fixed p: passed over: its filter is not for user bob]: passed over: its filter is not for user bob"},
+		{name: "7.2: a parent rule that named a leaf", s: Submission{User: ann}, rules: []Rule{{Kind: UserName, Create: true, Parent: &Rule{Kind: Fixed, Value: "a"}}},
+			want: "user [fixed a (root.a): named]: rejected: parent rule fixed a names root.a, which is a leaf"},
+		{name: "7.3: a qualified name does without its parent rule", s: Submission{User: ann, Queue: "root.p.x"}, rules: []Rule{{Kind: Provided, Parent: team}},
+			want: "provided (root.p.x): named"},
+		{name: "7.6: recovery comes after everything", s: Submission{User: ann, Forced: true},
+			want: "provided: passed over: the application names no queue | recovery (root.@recovery@): named"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if tc.tree == nil {
+				tc.tree = some
+			}
+			e := Explain(tc.rules, tc.s, tc.tree)
+			var said []string
+			for _, s := range e.Steps {
+				said = append(said, sayStep(s))
+			}
+			assert.Equal(t, strings.Join(said, " | "), tc.want)
+
+			path, err := Place(tc.rules, tc.s, tc.tree)
+			assert.Equal(t, path, e.Path)
+			assert.Equal(t, (err == nil), e.Path != "")
+			last := e.Steps[len(e.Steps)-1]
+			assert.Equal(t, last.Outcome == Named, e.Path != "", "the last step decides")
+		})
+	}
+}
+
+func sayStep(s Step) string {
+	out := s.Rule
+	if s.Path != "" {
+		out += " (" + s.Path + ")"
+	}
+	if s.Parent != nil {
+		out += " [" + sayStep(*s.Parent) + "]"
+	}
+	out += ": " + s.Outcome.String()
+	if s.Why != "" {
+		out += ": " + s.Why
+	}
+	return out
+}
+
+func TestForcedApplicationsSaySo(t *testing.T) {
+	for value, want := range map[string]bool{"true": true, "1": true, "false": false, "perhaps": false, "": false} {
+		assert.Equal(t, IsForced(map[string]string{"Application.Create.FORCE": value}), want, value)
+	}
+	assert.Assert(t, !IsForced(nil))
+}

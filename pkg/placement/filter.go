@@ -1,0 +1,35 @@
+package placement
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// Filter says whom a rule is for (behaviour.md 7.4). The zero value lets everybody pass.
+type Filter struct {
+	Deny          bool           // matching users and groups are kept out instead of let in
+	Users, Groups []string       // exact names
+	UserPattern   *regexp.Regexp // unanchored; nil: none
+	GroupPattern  *regexp.Regexp // unanchored; nil: none
+}
+
+// keepsOut says why the filter is not for u; empty: it is.
+func (f *Filter) keepsOut(u security.User) string {
+	everybody := len(f.Users) == 0 && len(f.Groups) == 0 && f.UserPattern == nil && f.GroupPattern == nil
+	if everybody && !f.Deny || !everybody && f.names(u) != f.Deny {
+		return ""
+	}
+	return fmt.Sprintf("its filter is not for user %s", u.Name)
+}
+
+func (f *Filter) names(u security.User) bool {
+	if slices.Contains(f.Users, u.Name) || f.UserPattern != nil && f.UserPattern.MatchString(u.Name) {
+		return true
+	}
+	return slices.ContainsFunc(u.Groups, func(g string) bool {
+		return slices.Contains(f.Groups, g) || f.GroupPattern != nil && f.GroupPattern.MatchString(g)
+	})
+}
