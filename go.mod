@@ -3,6 +3,7 @@ module github.com/canopy-scheduler/canopy
 go 1.26.0
 
 require (
+	github.com/HdrHistogram/hdrhistogram-go v1.4.0
 	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794
 	github.com/apache/yunikorn-scheduler-interface v1.9.0
 	github.com/cockroachdb/datadriven v1.0.3

@@ -57,6 +57,9 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{exitUsage, err} })
-	root.AddCommand(serveCommand(), validateCommand(), schemaCommand(), placeCommand(), demoCommand(), replayCommand(), versionCommand())
+	root.AddCommand(
+		serveCommand(), validateCommand(), schemaCommand(), placeCommand(), demoCommand(), replayCommand(), benchCommand(),
+		versionCommand(),
+	)
 	return root
 }

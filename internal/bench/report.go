@@ -15,6 +15,7 @@ type Report struct {
 	LoadBefore float64   `json:"loadBefore"` // load average over one minute; -1: not known
 	LoadAfter  float64   `json:"loadAfter"`
 	Suites     []Suite   `json:"suites"`
+	Incomplete string    `json:"incomplete,omitempty"` // why not everything was measured; empty: it was
 }
 
 // Suite is a set of cells that belong together.

@@ -45,6 +45,9 @@ func (r *Report) occasion() string {
 	if r.Cores > 0 && r.LoadBefore > float64(r.Cores) {
 		s += "\nwarning: the machine was busier than it has cores, so no figure here is to be trusted"
 	}
+	if r.Incomplete != "" {
+		s += "\nwarning: incomplete: " + plain(r.Incomplete)
+	}
 	return s
 }
 

@@ -86,6 +86,17 @@ func (t *Twin) Schedule(now time.Time, budget int) (effects []scheduler.Effect, 
 	return t.out, true
 }
 
+// Next is the decision that Schedule would make now, without making it: for whoever holds
+// the decisions of somebody else against it. A nil ask: there is nothing to decide.
+func (t *Twin) Next(now time.Time) (ask *objects.Ask, on objects.NodeID) {
+	t.now = now
+	w, on := t.decide()
+	if w == nil {
+		return nil, ""
+	}
+	return w.ask, on
+}
+
 // NextDeadline is when an application ramps up by time alone. A Core may want to be
 // woken earlier, for other reasons; never later.
 func (t *Twin) NextDeadline() (next time.Time, ok bool) {

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/signal"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/canopy-scheduler/canopy/internal/bench"
+)
+
+const benchHelp = `Measure what decisions cost.
+
+  canopy bench run      measures suites of workloads, or one workload of your own
+  canopy bench compare  sets two results of run against each other
+  canopy bench list     lists the suites`
+
+// benchCommand is what there is to measure with.
+func benchCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:           "bench",
+		Short:         "Measure what decisions cost",
+		Long:          benchHelp,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(benchRunCommand(), benchCompareCommand(), benchListCommand(), benchSampleCommand())
+	return cmd
+}
+
+// benchListCommand lists suites.
+func benchListCommand() *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:           "list",
+		Short:         "List the suites of the benchmark",
+		Long:          "List the suites that canopy bench run --suite takes, with a line on each.",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkOutput(output); err != nil {
+				return exitError{exitUsage, err}
+			}
+			plans := bench.List()
+			if output == "json" {
+				type suite struct {
+					Name  string `json:"name"`
+					About string `json:"about"`
+					Axis  string `json:"axis,omitempty"`
+					Cells int    `json:"cells"`
+				}
+				all := make([]suite, len(plans))
+				for i, p := range plans {
+					all[i] = suite{p.Name, p.About, p.Axis, p.Cells()}
+				}
+				return printJSON(cmd.OutOrStdout(), map[string]any{"suites": all})
+			}
+			t := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			for _, p := range plans {
+				fmt.Fprintf(t, "%s\t%s\n", p.Name, p.About)
+			}
+			return t.Flush()
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "how to print the list: text or json")
+	return cmd
+}
+
+// sampleCommand is the name by which the benchmark starts itself.
+const sampleCommand = "sample"
+
+// benchSampleCommand measures one sample: the program calls itself with it.
+func benchSampleCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:           sampleCommand,
+		Short:         "Measure one sample: read a job from standard input, write the answer as JSON",
+		Hidden:        true,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			// Who is at the terminal interrupts the parent, which then ends its children.
+			signal.Ignore(os.Interrupt)
+			defer signal.Reset(os.Interrupt)
+			orphaned := func() { os.Exit(exitRefused) }
+			a, err := bench.Serve(cmd.Context(), cmd.InOrStdin(), orphaned)
+			if err != nil {
+				return exitError{exitRefused, err}
+			}
+			return json.NewEncoder(cmd.OutOrStdout()).Encode(a)
+		},
+	}
+}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/canopy-scheduler/canopy/internal/bench"
+)
+
+// How often each cell is measured.
+const (
+	defaultRuns = 10
+	quickRuns   = 2
+	mostRuns    = 1000
+)
+
+// benchFlags are the flags of canopy bench run as given.
+type benchFlags struct {
+	suites                 []string
+	spec                   bench.Spec
+	trace                  string
+	runs                   int
+	seed                   uint64
+	quick                  bool
+	output, html           string
+	cpuProfile, memProfile string
+
+	set *pflag.FlagSet // to see which were given
+}
+
+// specFlags describe a workload. They make no sense together with suites, but for --via.
+var specFlags = []string{
+	"depth", "fanout", "apps-per-leaf", "asks", "nodes", "shapes", "types", "priorities", "tags", "bound", "sort",
+	"node-sort", "churn", "saturation", "rate",
+}
+
+func (f *benchFlags) define(set *pflag.FlagSet) {
+	f.set, f.spec = set, bench.DefaultSpec()
+	s := &f.spec
+	set.StringSliceVar(&f.suites, "suite", nil, "measure this suite, or several separated by commas; without it and the flags of a workload, all")
+	set.IntVar(&s.Depth, "depth", s.Depth, "workload: levels of queues below root")
+	set.IntVar(&s.Fanout, "fanout", s.Fanout, "workload: children of each parent queue")
+	set.IntVar(&s.AppsPerLeaf, "apps-per-leaf", s.AppsPerLeaf, "workload: applications in each leaf")
+	set.IntVar(&s.Asks, "asks", s.Asks, "workload: asks in all, dealt to the applications in turn")
+	set.IntVar(&s.Nodes, "nodes", s.Nodes, "workload: nodes, all of one size")
+	set.IntVar(&s.Shapes, "shapes", s.Shapes, "workload: sizes of asks, the n-th asked for 1/n as often; as many as asks: no two are alike")
+	set.IntVar(&s.Types, "types", s.Types, "workload: types of resources: vcore, memory, then others")
+	set.IntVar(&s.Priorities, "priorities", s.Priorities, "workload: different priorities of asks")
+	set.IntVar(&s.Tags, "tags", s.Tags, "workload: tags on each ask")
+	set.Float64Var(&s.Bound, "bound", s.Bound, "workload: share of the leaves that have a max of half of what they ask for")
+	set.StringVar(&s.Sort, "sort", s.Sort, "workload: order of applications in a leaf: fifo, fair or stateaware")
+	set.StringVar(&s.NodeSort, "node-sort", s.NodeSort, "workload: order of nodes: fair or binpacking")
+	set.Float64Var(&s.Churn, "churn", s.Churn, "workload: once the cluster is filled, this part of its allocations ends, each followed by another ask")
+	set.Float64Var(&s.Saturation, "saturation", s.Saturation, "workload: what is asked for as a share of the cluster; above 1 it fills up")
+	set.Float64Var(&s.Rate, "rate", s.Rate, "workload: asks, or with --churn releases, per second at random times; 0: as fast as it goes")
+	set.StringVar(&s.Via, "via", s.Via, "way to the scheduler: core, inprocess or grpc; also restricts suites to it")
+	set.StringVar(&f.trace, "trace", "", "`FILES` NODES.csv,PODS.csv of an openb trace, for the suite trace")
+	set.IntVar(&f.runs, "runs", defaultRuns, "samples of each cell, each in a process of its own; with --quick 2 unless given")
+	set.Uint64Var(&f.seed, "seed", 1, "number that sizes, priorities, times and the order of the runs depend on")
+	set.BoolVar(&f.quick, "quick", false, "a tenth of the work in each suite, and fewer runs: figures to look at, not to compare")
+	set.StringVarP(&f.output, "output", "o", "text", "how to print the result: text or json")
+	set.StringVar(&f.html, "html", "", "also write the result as a page to `FILE`")
+	set.StringVar(&f.cpuProfile, "cpuprofile", "", "write a CPU profile of the last run of a single workload to `FILE`; distorts its figures")
+	set.StringVar(&f.memProfile, "memprofile", "", "write a heap profile of the last run of a single workload to `FILE`")
+}
+
+// given are those of the named flags that are on the command line.
+func (f *benchFlags) given(names ...string) (on []string) {
+	for _, name := range names {
+		if f.set.Changed(name) {
+			on = append(on, "--"+name)
+		}
+	}
+	return on
+}
+
+// plans are what the flags say is to be measured. Everything that can be wrong is found
+// here, before anything is measured.
+func (f *benchFlags) plans() ([]bench.Plan, error) {
+	if f.quick && !f.set.Changed("runs") {
+		f.runs = quickRuns
+	}
+	if err := errors.Join(f.contradictions(), checkOutput(f.output), f.writable()); err != nil {
+		return nil, oneLine(err)
+	}
+	trace, err := f.readTrace()
+	if err != nil {
+		return nil, err
+	}
+	plans, err := f.choose(trace)
+	if err != nil {
+		return nil, oneLine(err)
+	}
+	cells := 0
+	for _, p := range plans {
+		cells += p.Cells()
+		if err := p.Check(f.seed); err != nil {
+			return nil, oneLine(err)
+		}
+	}
+	if on := f.given("cpuprofile", "memprofile"); len(on) > 0 && cells != 1 {
+		return nil, fmt.Errorf("%s is about one workload, and %d cells would be measured", on[0], cells)
+	}
+	return plans, nil
+}
+
+func (f *benchFlags) choose(trace bench.Trace) ([]bench.Plan, error) {
+	via := ""
+	if f.set.Changed("via") {
+		via = f.spec.Via
+	}
+	scale := bench.Full
+	if f.quick {
+		scale = bench.Quick
+	}
+	custom := append(f.given(specFlags...), f.given("via")...)
+	if f.set.Changed("suite") || len(custom) == 0 {
+		return bench.Choose(f.suites, scale, trace, via)
+	}
+	if !f.set.Changed("shapes") { // who asks for three things does not mean twenty sizes
+		f.spec.Shapes = max(min(f.spec.Shapes, f.spec.Asks), 1)
+	}
+	return []bench.Plan{bench.Custom(f.spec)}, nil
+}
+
+// contradictions finds flags that make no sense, together or alone.
+func (f *benchFlags) contradictions() error {
+	var wrong []error
+	note := func(is bool, format string, args ...any) {
+		if is {
+			wrong = append(wrong, fmt.Errorf(format, args...))
+		}
+	}
+	workload := f.given(specFlags...)
+	suite, withSuite := f.set.Changed("suite"), len(workload) > 0
+	note(suite && withSuite, "--suite has workloads of its own: %s cannot be given with it", strings.Join(workload, ", "))
+	note(suite && len(f.suites) == 0, "--suite names no suite")
+	note(f.quick && withSuite, "--quick is about suites: %s cannot be given with it", strings.Join(workload, ", "))
+	note(f.set.Changed("trace") && !suite && (withSuite || f.set.Changed("via")),
+		"--trace is for suites, not for a workload of your own")
+	note(f.runs < 1 || f.runs > mostRuns, "--runs is %d, and must be from 1 to %d", f.runs, mostRuns)
+	return errors.Join(wrong...)
+}
+
+func (f *benchFlags) readTrace() (bench.Trace, error) {
+	if !f.set.Changed("trace") {
+		return bench.Trace{}, nil
+	}
+	t, err := bench.ParseTrace(f.trace)
+	if err != nil {
+		return t, err
+	}
+	for _, name := range []*string{&t.Nodes, &t.Pods} {
+		if *name, err = filepath.Abs(*name); err != nil {
+			return t, err
+		}
+	}
+	_, _, err = t.Read()
+	return t, err
+}
+
+// writable finds files that could not be written when everything has been measured. Files
+// that are there keep what they hold until then.
+func (f *benchFlags) writable() error {
+	var wrong []error
+	for _, x := range []struct{ flag, file string }{
+		{"html", f.html}, {"cpuprofile", f.cpuProfile}, {"memprofile", f.memProfile},
+	} {
+		if !f.set.Changed(x.flag) {
+			continue
+		}
+		if x.file == "" {
+			wrong = append(wrong, fmt.Errorf("--%s names no file", x.flag))
+			continue
+		}
+		_, err := os.Stat(x.file)
+		missing := os.IsNotExist(err)
+		file, err := os.OpenFile(x.file, os.O_WRONLY|os.O_CREATE, 0o644)
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("--%s: %w", x.flag, err))
+			continue
+		}
+		err = file.Close()
+		if missing {
+			err = errors.Join(err, os.Remove(x.file))
+		}
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("--%s: %w", x.flag, err))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// oneLine makes several mistakes one line.
+func oneLine(err error) error {
+	if err == nil {
+		return nil
+	}
+	return errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))
+}

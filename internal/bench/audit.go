@@ -1,0 +1,120 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/canopy-scheduler/canopy/internal/twin"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// The most that an audited workload has: for every decision the whole tree is sorted and
+// every node looked at.
+const (
+	auditedLeaves = 40
+	auditedApps   = 80
+	auditedAsks   = 600
+	auditedNodes  = 40
+	auditedLevels = 12
+	auditedChurn  = 0.25
+)
+
+// auditable is a workload of the same kind that is small enough to be audited.
+func auditable(s Spec) Spec {
+	s.Depth = min(s.Depth, auditedLevels)
+	for _, leaves := s.queues(); leaves > auditedLeaves; _, leaves = s.queues() {
+		if s.Fanout > 2 && (s.Depth == 1 || s.Fanout > s.Depth) {
+			s.Fanout--
+		} else {
+			s.Depth--
+		}
+	}
+	_, leaves := s.queues()
+	s.AppsPerLeaf = min(s.AppsPerLeaf, max(auditedApps/leaves, 1))
+	unlike := s.Shapes == s.Asks
+	s.Asks = min(s.Asks, auditedAsks)
+	if s.Shapes = min(s.Shapes, max(s.Asks-1, 1)); unlike {
+		s.Shapes = s.Asks
+	}
+	s.Priorities = min(s.Priorities, s.Asks)
+	s.Nodes = min(s.Nodes, auditedNodes)
+	s.Churn, s.Rate, s.Via = min(s.Churn, auditedChurn), 0, ViaCore
+	return s
+}
+
+// auditor is a second scheduler that sorts everything for each decision. It believes what
+// the first one has decided, and says whether it would have decided the same.
+type auditor struct {
+	*tape
+	reference *tape
+	twin      *twin.Twin
+	checked   int
+	wrong     []string // a line for each decision that was not the first in the order
+}
+
+// audit runs a workload and checks every decision against the legal order. It fails only
+// when the workload cannot be run; wrong decisions are counted.
+func audit(s *stream, d decider, r *result) error {
+	a, err := auditOf(s, d)
+	if err != nil {
+		return err
+	}
+	r.sample["audited"] = float64(a.checked)
+	r.sample["auditViolations"] = float64(len(a.wrong))
+	return nil
+}
+
+func auditOf(s *stream, d decider) (*auditor, error) {
+	reference := twin.New(s.partition, nil)
+	a := &auditor{tape: newTape(d), reference: newTape(reference), twin: reference}
+	if err := errors.Join(a.load(s), a.reference.load(s)); err != nil {
+		return nil, err
+	}
+	var running placements
+	a.decide(&running)
+	dice := s.dice(diceReleases)
+	for next := s.spec.Asks; next < len(s.draws) && len(running) > 0; next++ {
+		c := churning{running: running, dice: dice}
+		x := c.end()
+		running = c.running
+		release := scheduler.Release{App: x.App, Key: x.Key, Type: scheduler.StoppedByRM}
+		for _, cmd := range []scheduler.Command{release, s.submit(next)} {
+			if err := errors.Join(a.tell(cmd), a.reference.tell(cmd)); err != nil {
+				return nil, err
+			}
+			a.decide(&running)
+		}
+	}
+	return a, nil
+}
+
+// decide checks decisions until there are none, and also that there are none.
+func (a *auditor) decide(p *placements) {
+	for {
+		want, where := a.twin.Next(a.reference.now)
+		effects, more := a.Schedule(a.now, 1)
+		p.hear(effects)
+		if !more {
+			if want != nil {
+				a.checked++
+				a.wrong = append(a.wrong, fmt.Sprintf("nothing was decided, and ask %s should go to node %s", want.Key, where))
+			}
+			return
+		}
+		for _, e := range effects {
+			x, ok := e.(scheduler.Allocated)
+			if !ok {
+				continue
+			}
+			a.checked++
+			switch {
+			case want == nil:
+				a.wrong = append(a.wrong, fmt.Sprintf("ask %s got node %s, and nothing may be placed", x.Ask.Key, x.Node))
+			case want.Key != x.Ask.Key || where != x.Node:
+				a.wrong = append(a.wrong, fmt.Sprintf("ask %s got node %s, and it was the turn of ask %s on node %s",
+					x.Ask.Key, x.Node, want.Key, where))
+			}
+			a.reference.Step(a.reference.now, scheduler.ReportAllocation(x))
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package bench
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// audited is a workload with everything that orders depend on.
+func audited() Spec {
+	s := small()
+	s.AppsPerLeaf, s.Asks, s.Priorities, s.Sort, s.Saturation, s.Churn = 2, 200, 3, "fair", 2, 0.2
+	return auditable(s)
+}
+
+func TestAnAuditFindsNothingInTheCore(t *testing.T) {
+	s := streamOf(t, audited(), 1)
+	a, err := auditOf(s, newCore(s))
+	assert.NilError(t, err)
+	assert.Assert(t, a.checked >= 100, "only %d decisions", a.checked)
+	assert.DeepEqual(t, a.wrong, []string(nil))
+}
+
+// lazy decides nothing after some decisions.
+type lazy struct {
+	*scheduler.Core
+	left int
+}
+
+func (l *lazy) Schedule(now time.Time, budget int) ([]scheduler.Effect, bool) {
+	if l.left--; l.left < 0 {
+		return nil, false
+	}
+	return l.Core.Schedule(now, budget)
+}
+
+// Faults are planted in what the decider believes: it decides rightly, but by other rules.
+func TestAnAuditFindsWrongDecisions(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		plant func(s *stream) decider
+		want  string
+	}{
+		{"nodes in the opposite order", func(s *stream) decider {
+			other := *s
+			other.partition.Nodes.Nodes = policies.Pack
+			return newCore(&other)
+		}, "and it was the turn of ask"},
+		{"applications in another order", func(s *stream) decider {
+			spec := s.spec
+			spec.Sort = "fifo"
+			other := streamOf(t, spec, s.seed)
+			return newCore(other)
+		}, "and it was the turn of ask"},
+		{"a quota that is not seen", func(s *stream) decider {
+			other := *s
+			other.partition.Root.Children = append(other.partition.Root.Children[:0:0], other.partition.Root.Children...)
+			return newCore(streamOf(t, func() Spec { spec := s.spec; spec.Bound = 0; return spec }(), s.seed))
+		}, "and nothing may be placed"},
+		{"deciding that stops too early", func(s *stream) decider {
+			return &lazy{newCore(s), 10}
+		}, "nothing was decided, and ask"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			spec := audited()
+			if strings.Contains(c.name, "quota") {
+				spec.Bound, spec.Saturation, spec.Churn = 1, 0.5, 0
+			}
+			s := streamOf(t, spec, 1)
+			a, err := auditOf(s, c.plant(s))
+			assert.NilError(t, err)
+			assert.Assert(t, len(a.wrong) > 0, "%d decisions were checked", a.checked)
+			assert.Assert(t, strings.Contains(strings.Join(a.wrong, "\n"), c.want), "%s", strings.Join(a.wrong, "\n"))
+			r := newResult()
+			assert.NilError(t, audit(s, c.plant(s), r))
+			assert.Equal(t, r.sample["auditViolations"], float64(len(a.wrong)))
+		})
+	}
+}
+
+func TestWhatIsAuditedIsSmall(t *testing.T) {
+	for _, p := range suites(Full, Trace{}) {
+		for _, c := range p.cells {
+			if c.measure != Fill && c.measure != Churn {
+				continue
+			}
+			s := auditable(c.spec)
+			assert.NilError(t, s.Check(), "%s %s", p.Name, c.name)
+			_, leaves := s.queues()
+			assert.Assert(t, leaves <= auditedLeaves && s.Asks <= auditedAsks && s.Nodes <= auditedNodes, "%s %s", p.Name, c.name)
+			assert.Equal(t, s.Shapes == s.Asks, c.spec.Shapes == c.spec.Asks, "%s %s", p.Name, c.name)
+			assert.Equal(t, s.Sort+s.NodeSort, c.spec.Sort+c.spec.NodeSort)
+		}
+	}
+}

@@ -1,0 +1,174 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/pprof"
+)
+
+// Measure is what is done with a workload.
+type Measure string
+
+// The measures.
+const (
+	Fill   Measure = "fill"   // everything is asked for, then decided as fast as it goes
+	Churn  Measure = "churn"  // a full cluster in which allocations end and others take their place
+	Steady Measure = "steady" // asks come at a rate, and there is room
+	Memory Measure = "memory" // what a queue, a node, an application and an ask hold
+	Reload Measure = "reload" // how long deciding pauses for a new configuration
+	Audit  Measure = "audit"  // no timing: every decision is checked
+)
+
+// Job is what one process is to measure.
+type Job struct {
+	Spec       Spec    `json:"spec"`
+	Measure    Measure `json:"measure"`
+	Seed       uint64  `json:"seed"`
+	Trace      Trace   `json:"trace"`      // instead of the stream of Spec
+	Once       bool    `json:"once"`       // do not repeat what is over too soon: for a test
+	CPUProfile string  `json:"cpuProfile"` // file to write; empty: none
+	MemProfile string  `json:"memProfile"`
+}
+
+// Answer is what it has measured.
+type Answer struct {
+	Digest string            `json:"digest"`
+	Sample Sample            `json:"sample"`
+	Times  map[string]string `json:"times"` // by family: histograms, to be merged over the runs
+}
+
+// result is an Answer in the making.
+type result struct {
+	sample Sample
+	times  map[string]times
+}
+
+func newResult() *result { return &result{sample: Sample{}, times: map[string]times{}} }
+
+// family are the times of a family, which the sample gets percentiles of in the end.
+func (r *result) family(name string) times {
+	t, ok := r.times[name]
+	if !ok {
+		t = newTimes()
+		r.times[name] = t
+	}
+	return t
+}
+
+// Do measures in this process. For figures that can be trusted it must do nothing else.
+func Do(ctx context.Context, j Job) (Answer, error) {
+	s, err := j.stream()
+	if err != nil {
+		return Answer{}, err
+	}
+	stop, err := profileCPU(j.CPUProfile)
+	if err != nil {
+		return Answer{}, err
+	}
+	r := newResult()
+	err = errors.Join(j.measure(ctx, s, r), stop())
+	if err == nil {
+		err = profileMemory(j.MemProfile)
+	}
+	a := Answer{Digest: s.digest, Sample: r.sample, Times: map[string]string{}}
+	for family, t := range r.times {
+		t.enter(family, r.sample)
+		text, bad := t.encode()
+		a.Times[family], err = text, errors.Join(err, bad)
+	}
+	return a, err
+}
+
+func (j Job) stream() (*stream, error) {
+	if j.Trace.given() {
+		return j.Trace.stream(j.Spec)
+	}
+	if err := j.Spec.Check(); err != nil {
+		return nil, err
+	}
+	spec := j.Spec
+	if j.Measure == Audit {
+		spec = auditable(spec)
+	}
+	return newStream(spec, j.Seed)
+}
+
+func (j Job) measure(ctx context.Context, s *stream, r *result) error {
+	core := s.spec.Via == ViaCore
+	switch j.Measure {
+	case Fill:
+		if core {
+			return fillCore(s, r, j.rounds())
+		}
+		return fillDoor(ctx, s, r, j.rounds())
+	case Churn:
+		if core {
+			return churnCore(s, r)
+		}
+		return churnDoor(ctx, s, r)
+	case Steady:
+		return steadyDoor(ctx, s, r)
+	case Memory:
+		return memory(s, r)
+	case Reload:
+		return reload(s, r)
+	case Audit:
+		return audit(s, newCore(s), r)
+	}
+	return fmt.Errorf("there is no measure %q", j.Measure)
+}
+
+// mostRounds is how often a fill may be repeated until there are enough decisions.
+const mostRounds = 20
+
+func (j Job) rounds() int {
+	if j.Once {
+		return 1
+	}
+	return mostRounds
+}
+
+// MeasureOf is what is done with a workload that no suite says anything about.
+func MeasureOf(s Spec) Measure {
+	switch {
+	case s.Churn > 0:
+		return Churn
+	case s.Rate > 0:
+		return Steady
+	}
+	return Fill
+}
+
+// profileCPU writes a CPU profile of what follows to a file, until stop is called.
+func profileCPU(path string) (stop func() error, err error) {
+	if path == "" {
+		return func() error { return nil }, nil
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() error {
+		pprof.StopCPUProfile()
+		return f.Close()
+	}, nil
+}
+
+// profileMemory writes what the heap holds and has held to a file.
+func profileMemory(path string) error {
+	if path == "" {
+		return nil
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	runtime.GC()
+	return errors.Join(pprof.Lookup("allocs").WriteTo(f, 0), f.Close())
+}

@@ -1,0 +1,162 @@
+package bench
+
+import (
+	"encoding/base64"
+	"fmt"
+	"runtime"
+	"runtime/metrics"
+	"syscall"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// reading is the state of the clock and of the accounts of this process.
+type reading struct {
+	at      time.Time
+	cpu     time.Duration // user and system, all threads
+	gc      float64       // seconds of CPU spent on collections
+	objects uint64        // allocated on the heap, ever
+	bytes   uint64
+}
+
+// read takes a reading before something is measured: what reading costs is not in it.
+func read() reading {
+	r := reading{}
+	r.heap()
+	r.clocks()
+	return r
+}
+
+func (r *reading) clocks() {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic("getrusage: " + err.Error()) // it has no reason to fail for the process itself
+	}
+	r.cpu, r.at = time.Duration(u.Utime.Nano()+u.Stime.Nano()), time.Now()
+}
+
+func (r *reading) heap() {
+	samples := []metrics.Sample{
+		{Name: "/cpu/classes/gc/total:cpu-seconds"}, {Name: "/gc/heap/allocs:objects"}, {Name: "/gc/heap/allocs:bytes"},
+	}
+	metrics.Read(samples)
+	r.gc, r.objects, r.bytes = samples[0].Value.Float64(), samples[1].Value.Uint64(), samples[2].Value.Uint64()
+}
+
+// spent is what happened between two readings, or several pairs of them.
+type spent struct {
+	cpu, wall      time.Duration
+	gc             float64
+	objects, bytes uint64
+	decisions      int
+}
+
+// add takes in what happened since a reading.
+func (s *spent) add(since reading, decisions int) {
+	var now reading
+	now.clocks()
+	now.heap()
+	s.cpu += now.cpu - since.cpu
+	s.wall += now.at.Sub(since.at)
+	s.gc += now.gc - since.gc
+	s.objects += now.objects - since.objects
+	s.bytes += now.bytes - since.bytes
+	s.decisions += decisions
+}
+
+// pace says whether how fast it went was up to the scheduler.
+type pace bool
+
+const (
+	asFastAsItGoes pace = true
+	atARate        pace = false
+)
+
+// enter puts the figures into a sample. Requires: there were decisions.
+func (s *spent) enter(to Sample, p pace) {
+	n := float64(s.decisions)
+	to["cpuPerDecision"] = micros(s.cpu) / n
+	to["heapAllocsPerDecision"] = float64(s.objects) / n
+	to["heapBytesPerDecision"] = float64(s.bytes) / n
+	if s.cpu > 0 {
+		to["gcShare"] = s.gc / s.cpu.Seconds()
+	}
+	if p == asFastAsItGoes {
+		to["wallPerDecision"] = micros(s.wall) / n
+		to["decisionsPerSecond"] = n / s.wall.Seconds()
+	}
+}
+
+func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
+
+// The families of times that are measured one by one, by the prefix of their metrics.
+const (
+	decisionTimes = "decision"
+	askTimes      = "askToAllocation"
+	releaseTimes  = "releaseToNext"
+	pauseTimes    = "pause"
+)
+
+// longestTime is the longest that a histogram tells from longer ones.
+const longestTime = 2 * time.Minute
+
+// times collects durations to three digits.
+type times struct{ h *hdrhistogram.Histogram }
+
+func newTimes() times { return times{hdrhistogram.New(1, longestTime.Nanoseconds(), 3)} }
+
+func (t times) add(d time.Duration) {
+	// It can fail only for what is out of its range.
+	_ = t.h.RecordValue(min(max(d.Nanoseconds(), 1), longestTime.Nanoseconds()))
+}
+
+// percentiles are the metrics that a family may have, and how many values it takes to say
+// so: ten beyond the percentile.
+var percentiles = []struct {
+	suffix  string
+	percent float64
+	least   int64
+}{{"P50", 50, 10}, {"P99", 99, 100}, {"P999", 99.9, 10_000}}
+
+// enter puts the percentiles of a family into a sample, as far as the family has them
+// and there are enough values.
+func (t times) enter(family string, to Sample) {
+	for _, p := range percentiles {
+		if name := family + p.suffix; known(name) && t.h.TotalCount() >= p.least {
+			to[name] = float64(t.h.ValueAtQuantile(p.percent)) / 1000
+		}
+	}
+}
+
+func (t times) encode() (string, error) {
+	b, err := t.h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	if err != nil {
+		return "", fmt.Errorf("encoding a histogram: %w", err)
+	}
+	return base64.StdEncoding.EncodeToString(b), nil
+}
+
+func decodeTimes(text string) (t times, err error) {
+	b, err := base64.StdEncoding.DecodeString(text)
+	if err == nil {
+		t.h, err = hdrhistogram.Decode(b)
+	}
+	if err != nil {
+		return t, fmt.Errorf("decoding a histogram: %w", err)
+	}
+	return t, nil
+}
+
+// idleWindow is how long a scheduler at rest is watched.
+const idleWindow = time.Second
+
+// idleShare is the share of a core that this process uses while nothing happens.
+func idleShare() float64 {
+	runtime.GC() // what it started is over when it returns, but for sweeping
+	before := read()
+	time.Sleep(idleWindow)
+	var s spent
+	s.add(before, 0)
+	return s.cpu.Seconds() / s.wall.Seconds()
+}

@@ -1,0 +1,85 @@
+package bench
+
+import (
+	"errors"
+	"runtime"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// memory measures what a leaf, a node, an application and an ask hold in the heap: the
+// difference between a tenth of them and all. Ids, keys and tags are those of the core
+// from then on, so they count.
+func memory(s *stream, r *result) error {
+	perLeaf, err := s.bytesPerLeaf()
+	if err != nil {
+		return err
+	}
+	core := newCore(s)
+	t := newTape(core)
+	r.sample["bytesPerQueue"] = perLeaf
+	for _, part := range []struct {
+		metric string
+		count  int
+		cmd    func(i int) scheduler.Command
+	}{
+		{"bytesPerNode", len(s.nodes), s.addNode},
+		{"bytesPerApplication", len(s.apps), s.addApp},
+		{"bytesPerAsk", s.spec.Asks, s.submit},
+	} {
+		few := part.count / 10
+		err := t.tellAll(few, part.cmd)
+		before := heapHeld()
+		err = errors.Join(err, t.tellAll(part.count-few, func(i int) scheduler.Command { return part.cmd(few + i) }))
+		if err != nil {
+			return err
+		}
+		r.sample[part.metric] = growth(before, heapHeld(), part.count-few)
+	}
+	err = core.Check()
+	runtime.KeepAlive(s) // what it holds must not seem to have been freed in between
+	return err
+}
+
+// bytesPerLeaf compares a tree with one that has a tenth of the children at the last but
+// one level. What the configuration holds is part of it.
+func (s *stream) bytesPerLeaf() (float64, error) {
+	few := *s
+	few.spec.Fanout = max(s.spec.Fanout/10, 1)
+	few.spec.Bound = 0
+	smallText, largeText := few.configText(), s.configText()
+	held := func(text string) (uint64, *scheduler.Core, error) {
+		before := heapHeld()
+		conf, problems := configs.Load([]byte(text))
+		if conf == nil {
+			return 0, nil, problems
+		}
+		core := scheduler.New(conf.Partitions[0], nil)
+		conf = nil
+		return heapHeld() - before, core, nil
+	}
+	small, one, err := held(smallText)
+	if err != nil {
+		return 0, err
+	}
+	large, other, err := held(largeText)
+	runtime.KeepAlive(one)
+	runtime.KeepAlive(other)
+	_, fewLeaves := few.spec.queues()
+	return growth(small, large, len(s.leaves)-fewLeaves), err
+}
+
+func growth(before, after uint64, count int) float64 {
+	return max(0, float64(int64(after)-int64(before))/float64(max(count, 1)))
+}
+
+// heapHeld is what the heap holds after collections: the second frees what finalizers and
+// pools have kept over the first.
+func heapHeld() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}

@@ -1,0 +1,150 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The ways to the scheduler that Spec.Via names.
+const (
+	ViaCore      = "core"      // the core alone, called by whoever measures
+	ViaInProcess = "inprocess" // api.SchedulerAPI, asked about every placement
+	ViaGRPC      = "grpc"      // the service, over the loopback interface, client in the same process
+)
+
+// The most that a workload may have. Beyond these a single cell takes minutes, or more
+// memory than machines have.
+const (
+	mostQueues = 200_000
+	mostApps   = 1_000_000
+	mostAsks   = 5_000_000
+	mostNodes  = 200_000
+	mostTypes  = 32
+	mostTags   = 64
+	mostRate   = 1_000_000
+	mostLevels = 200
+	mostChurn  = 1000
+)
+
+// fitting is how full a cluster may become in which every ask is sure to find a node.
+const surelyFits = 0.9
+
+// DefaultSpec is the workload when no flag says otherwise: a thousand leaves on five
+// levels, one application each, and room for everything.
+func DefaultSpec() Spec {
+	return Spec{
+		Depth: 5, Fanout: 4, AppsPerLeaf: 1, Asks: 50_000, Nodes: 1000, Shapes: 20, Types: 2, Priorities: 1,
+		Sort: "fifo", NodeSort: "fair", Saturation: 0.8, Via: ViaCore,
+	}
+}
+
+// Check reports everything that is wrong with a workload in terms of the flags, one line
+// each; nil: it can be made.
+func (s Spec) Check() error {
+	c := checks{}
+	c.within("depth", s.Depth, 1, mostLevels)
+	c.within("fanout", s.Fanout, 1, mostQueues)
+	c.within("apps-per-leaf", s.AppsPerLeaf, 1, mostApps)
+	c.within("asks", s.Asks, 1, mostAsks)
+	c.within("nodes", s.Nodes, 1, mostNodes)
+	c.within("shapes", s.Shapes, 1, max(s.Asks, 1))
+	c.within("types", s.Types, 1, mostTypes)
+	c.within("priorities", s.Priorities, 1, max(s.Asks, 1))
+	c.within("tags", s.Tags, 0, mostTags)
+	c.share("bound", s.Bound, 0, 1)
+	c.share("churn", s.Churn, 0, mostChurn)
+	c.share("saturation", s.Saturation, 0.01, 100)
+	c.share("rate", s.Rate, 0, mostRate)
+	c.oneOf("sort", s.Sort, "fifo", "fair", "stateaware")
+	c.oneOf("node-sort", s.NodeSort, "fair", "binpacking")
+	c.oneOf("via", s.Via, ViaCore, ViaInProcess, ViaGRPC)
+	if len(c.wrong) > 0 {
+		return errors.Join(c.wrong...)
+	}
+	return errors.Join(s.checkSize(), s.checkPace())
+}
+
+// checkSize finds what is too much only together.
+func (s Spec) checkSize() error {
+	queues, leaves := s.queues()
+	switch {
+	case queues > mostQueues:
+		return fmt.Errorf("--depth %d with --fanout %d makes more than %d queues", s.Depth, s.Fanout, mostQueues)
+	case leaves*s.AppsPerLeaf > mostApps:
+		return fmt.Errorf("%d leaves with --apps-per-leaf %d make more than %d applications",
+			leaves, s.AppsPerLeaf, mostApps)
+	case int(s.Bound*float64(leaves)) == 0 && s.Bound > 0:
+		return fmt.Errorf("--bound %g of %d leaves is less than one leaf", s.Bound, leaves)
+	case float64(s.Asks)*s.Churn > 10*mostAsks:
+		return fmt.Errorf("--churn %g of --asks %d is more than %d releases", s.Churn, s.Asks, 10*mostAsks)
+	}
+	return nil
+}
+
+// checkPace finds combinations that mean nothing.
+func (s Spec) checkPace() error {
+	switch {
+	case s.Rate > 0 && s.Via == ViaCore:
+		return errors.New("--rate needs --via inprocess or grpc: the core alone has no clock to be late by")
+	case s.Rate == 0 && s.Churn > 0 && s.Via != ViaCore:
+		return fmt.Errorf("--churn via %s needs a --rate at which allocations are released", s.Via)
+	case s.Rate > 0 && s.Churn == 0 && s.Saturation > surelyFits:
+		return fmt.Errorf("--rate without --churn measures how long asks take that fit: --saturation is %g, and may be %g",
+			s.Saturation, surelyFits)
+	case s.Rate > 0 && s.events()/s.Rate > 3600:
+		return fmt.Errorf("at --rate %g this takes %.0f minutes, and may take 60", s.Rate, s.events()/s.Rate/60)
+	}
+	return nil
+}
+
+// events are what is sent at a rate.
+func (s Spec) events() float64 {
+	if s.Churn > 0 {
+		return s.Churn * float64(s.Asks)
+	}
+	return float64(s.Asks)
+}
+
+// queues counts those below root, and the leaves among them. It stops soon beyond the
+// most there may be.
+func (s Spec) queues() (all, leaves int) {
+	leaves = 1
+	for range s.Depth {
+		leaves *= s.Fanout
+		all += leaves
+		if all > mostQueues {
+			break
+		}
+	}
+	return all, leaves
+}
+
+// placesAll reports whether every ask is sure to be placed.
+func (s Spec) placesAll() bool { return s.Saturation <= surelyFits && s.Bound == 0 }
+
+type checks struct{ wrong []error }
+
+func (c *checks) note(format string, args ...any) {
+	c.wrong = append(c.wrong, fmt.Errorf(format, args...))
+}
+
+func (c *checks) within(flag string, n, least, most int) {
+	if n < least || n > most {
+		c.note("--%s is %d, and must be from %d to %d", flag, n, least, most)
+	}
+}
+
+// share refuses NaN too.
+func (c *checks) share(flag string, x, least, most float64) {
+	if !(x >= least && x <= most) {
+		c.note("--%s is %g, and must be from %g to %g", flag, x, least, most)
+	}
+}
+
+func (c *checks) oneOf(flag, got string, names ...string) {
+	if !slices.Contains(names, got) {
+		c.note("--%s is %q, and must be one of %s", flag, got, strings.Join(names, ", "))
+	}
+}

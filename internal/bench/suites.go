@@ -1,0 +1,215 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Plan is a suite before it is measured.
+type Plan struct {
+	Name  string
+	About string
+	Axis  string // as in Suite
+	cells []plannedCell
+	// made says that people have made the workloads up on the command line, so that it is
+	// not known whether they can be run.
+	made bool
+}
+
+// plannedCell is a cell before it is measured.
+type plannedCell struct {
+	name    string
+	line    string
+	size    float64
+	spec    Spec
+	measure Measure
+	trace   Trace
+}
+
+// Scale says how large suites are.
+type Scale bool
+
+// The scales: Quick has the same suites with a tenth of the work, for a look in passing.
+const (
+	Full  Scale = false
+	Quick Scale = true
+)
+
+// of is a size at a scale: what is quick has a tenth of it, but not less than least.
+func (s Scale) of(n, least int) int {
+	if s == Quick {
+		return max(n/10, least)
+	}
+	return n
+}
+
+// suites are all there are, in the order in which they are listed and shown. trace may be
+// missing; then the suite of that name has no cells.
+func suites(scale Scale, trace Trace) []Plan {
+	return []Plan{
+		flatPlan(scale), fanoutPlan(scale), depthPlan(scale), appsPlan(scale), bigAppPlan(scale),
+		nodesPlan(scale), shapesPlan(scale), boundPlan(scale), prioritiesPlan(scale), adversarialPlan(scale),
+		churnPlan(scale), latencyPlan(scale), reloadPlan(scale), tracePlan(trace), soakPlan(scale),
+		memoryPlan(scale),
+	}
+}
+
+// SuiteNames are the names of all suites.
+func SuiteNames() []string {
+	var names []string
+	for _, p := range suites(Full, Trace{}) {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// List is all suites, for people to choose from.
+func List() []Plan { return suites(Full, Trace{}) }
+
+// Cells is how many cells there are.
+func (p Plan) Cells() int { return len(p.cells) }
+
+// Choose finds suites by their names; none means all that need nothing else. via other
+// than empty is the way that all cells go, or those that are measured in several ways.
+func Choose(names []string, scale Scale, trace Trace, via string) ([]Plan, error) {
+	all := suites(scale, trace)
+	if len(names) == 0 {
+		all = slices.DeleteFunc(all, func(p Plan) bool { return len(p.cells) == 0 })
+		return all, nil
+	}
+	var chosen []Plan
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(p Plan) bool { return p.Name == name })
+		switch {
+		case i < 0:
+			return nil, fmt.Errorf("there is no suite %q%s; canopy bench list shows them", name, meant(name))
+		case slices.ContainsFunc(chosen, func(p Plan) bool { return p.Name == name }):
+			return nil, fmt.Errorf("suite %s is there twice", name)
+		case len(all[i].cells) == 0:
+			return nil, fmt.Errorf("suite %s needs the files of a trace: --trace NODES.csv,PODS.csv", name)
+		}
+		p, err := all[i].via(via)
+		if err != nil {
+			return nil, err
+		}
+		chosen = append(chosen, p)
+	}
+	return chosen, nil
+}
+
+// via is the suite by one way only.
+func (p Plan) via(via string) (Plan, error) {
+	if via == "" {
+		return p, nil
+	}
+	several := slices.ContainsFunc(p.cells, func(c plannedCell) bool { return c.spec.Via != p.cells[0].spec.Via })
+	var kept []plannedCell
+	for _, c := range p.cells {
+		same := c.spec.Via == via
+		switch {
+		case several && !same:
+			continue
+		case c.measure == Memory || c.measure == Reload || c.measure == Churn:
+			if !same {
+				return p, fmt.Errorf("suite %s is measured via %s: it cannot be measured via %s", p.Name, c.spec.Via, via)
+			}
+		}
+		c.spec.Via = via
+		kept = append(kept, c)
+	}
+	p.cells = kept
+	for _, c := range kept {
+		if err := c.spec.Check(); err != nil {
+			return p, fmt.Errorf("suite %s: %w", p.Name, err)
+		}
+	}
+	if len(kept) == 0 {
+		return p, fmt.Errorf("suite %s has nothing that is measured via %s", p.Name, via)
+	}
+	return p, nil
+}
+
+// Custom is the suite of one workload that is none of a suite.
+func Custom(spec Spec) Plan {
+	return Plan{
+		Name: "custom", About: "One workload, as the flags say.", made: true,
+		cells: []plannedCell{{name: "custom", spec: spec, measure: MeasureOf(spec)}},
+	}
+}
+
+// Check finds what cannot be measured, before anything is: what makes no sense, what needs
+// more memory than the machine has, and asks that fit on no node.
+func (p Plan) Check(seed uint64) error { return p.check(seed, memoryAvailable()) }
+
+// check is Check on a machine with that much memory; 0: not known.
+func (p Plan) check(seed uint64, have int64) error {
+	for _, c := range p.cells {
+		if c.trace.given() {
+			continue // it was read to know its size
+		}
+		if err := c.spec.Check(); err != nil {
+			return err
+		}
+		if need := c.spec.bytes(); have > 0 && need > have {
+			return fmt.Errorf("suite %s, cell %s needs about %d MiB of memory, and %d MiB are available",
+				p.Name, c.name, need>>20, have>>20)
+		}
+		if p.made {
+			s := &stream{spec: c.spec, seed: seed}
+			s.drawShapes()
+			s.drawAsks()
+			if _, err := s.nodeSize(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// bytes is about what the process that measures a workload takes: the core, what the
+// stream keeps, and as much again for the collector.
+func (s Spec) bytes() int64 {
+	queues, leaves := s.queues()
+	asks := int64(s.Asks) * int64(500+100*s.Tags+100*s.Types)
+	return 2 * (asks + int64(float64(s.Asks)*s.Churn)*8 + int64(s.Nodes)*2000 + int64(queues)*4000 +
+		int64(leaves)*int64(s.AppsPerLeaf)*1500)
+}
+
+// meant suggests the suite that somebody may have misspelled.
+func meant(name string) string {
+	best, distance := "", 3
+	for _, known := range SuiteNames() {
+		if strings.HasPrefix(known, name) && name != "" {
+			return fmt.Sprintf(": did you mean %s", known)
+		}
+		if d := edits(name, known); d < distance {
+			best, distance = known, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(": did you mean %s", best)
+}
+
+// edits is how many letters must be changed, added or left out.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

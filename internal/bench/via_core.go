@@ -1,0 +1,156 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// decider is a Core, or what is put in its place to see whether that would be noticed.
+type decider interface {
+	Step(now time.Time, cmd scheduler.Command) []scheduler.Effect
+	Schedule(now time.Time, budget int) (effects []scheduler.Effect, more bool)
+}
+
+func newCore(s *stream) *scheduler.Core { return scheduler.New(s.partition, nil) }
+
+// tape is what happens to a decider: commands in order, each a moment after the other.
+type tape struct {
+	decider
+	now time.Time
+}
+
+const moment = time.Millisecond
+
+func newTape(d decider) *tape { return &tape{d, time.Unix(1_700_000_000, 0)} }
+
+// tell applies a command that has no reason to be refused.
+func (t *tape) tell(cmd scheduler.Command) error {
+	t.now = t.now.Add(moment)
+	for _, e := range t.Step(t.now, cmd) {
+		switch e.(type) {
+		case scheduler.NodeRejected, scheduler.ApplicationRejected, scheduler.AskRejected, scheduler.Refused:
+			return errors.New(e.String())
+		}
+	}
+	return nil
+}
+
+func (t *tape) tellAll(n int, cmd func(i int) scheduler.Command) error {
+	for i := range n {
+		if err := t.tell(cmd(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Commands of a stream.
+
+func (s *stream) addNode(i int) scheduler.Command {
+	return scheduler.AddNode{Node: s.nodes[i].ID, Total: s.nodes[i].Has, Schedulable: true}
+}
+
+func (s *stream) addApp(i int) scheduler.Command {
+	a := &s.apps[i]
+	return scheduler.AddApplication{App: a.ID, User: security.User{Name: a.User}, Queue: string(a.Queue)}
+}
+
+func (s *stream) submit(i int) scheduler.Command { return scheduler.SubmitAsk{Ask: s.ask(i)} }
+
+// load tells everything but the asks that churn adds.
+func (t *tape) load(s *stream) error {
+	return errors.Join(
+		t.tellAll(len(s.nodes), s.addNode),
+		t.tellAll(len(s.apps), s.addApp),
+		t.tellAll(s.spec.Asks, s.submit),
+	)
+}
+
+// placements are the asks that have their node, in the order in which they got it.
+type placements []*objects.Ask
+
+func (p *placements) hear(effects []scheduler.Effect) (more int) {
+	for _, e := range effects {
+		if x, ok := e.(scheduler.Allocated); ok {
+			*p = append(*p, x.Ask)
+			more++
+		}
+	}
+	return more
+}
+
+// fill decides until nothing more can be placed. A nil took means that nobody wants to
+// know how long each decision was.
+func (t *tape) fill(p *placements, took *times) {
+	last := time.Now()
+	for {
+		effects, more := t.Schedule(t.now, 1)
+		if !more {
+			return
+		}
+		p.hear(effects)
+		if took != nil {
+			now := time.Now()
+			took.add(now.Sub(last))
+			last = now
+		}
+	}
+}
+
+const (
+	enoughDecisions = 40_000 // a cell that decides less is repeated
+	warmUp          = 20_000 // asks: what code and caches have seen before it counts
+)
+
+// fillCore places everything that can be placed, with all of it known before. What is
+// over too soon is repeated, up to so many rounds.
+func fillCore(s *stream, r *result, rounds int) error {
+	var total spent
+	took := r.family(decisionTimes)
+	for round := 0; round == 0 || total.decisions < enoughDecisions && round < rounds; round++ {
+		if round == 0 && s.spec.Asks <= warmUp && rounds > 1 {
+			if _, err := fillOnce(s, nil, nil); err != nil {
+				return err
+			}
+		}
+		p, err := fillOnce(s, &took, &total)
+		if err != nil {
+			return err
+		}
+		if round == 0 {
+			s.enterOutcome(p, r.sample)
+		}
+	}
+	if total.decisions == 0 {
+		return errors.New("nothing could be placed")
+	}
+	total.enter(r.sample, asFastAsItGoes)
+	return nil
+}
+
+// fillOnce fills a new core. Without total it is the warm-up.
+func fillOnce(s *stream, took *times, total *spent) (placements, error) {
+	core := newCore(s)
+	t := newTape(core)
+	if err := t.load(s); err != nil {
+		return nil, err
+	}
+	t.Schedule(t.now, 0) // what loading has left to be settled
+	p := make(placements, 0, s.spec.Asks)
+	runtime.GC()
+	before := read()
+	t.fill(&p, took)
+	if total != nil {
+		total.add(before, len(p))
+	}
+	if s.spec.placesAll() && len(p) != s.spec.Asks {
+		return nil, fmt.Errorf("%d of %d asks were placed, and there is room for all", len(p), s.spec.Asks)
+	}
+	return p, nil
+}

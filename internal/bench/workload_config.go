@@ -1,0 +1,92 @@
+package bench
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// leafPaths are the leaves below a queue, in the order of the configuration.
+func leafPaths(above objects.QueuePath, depth, fanout int, to []objects.QueuePath) []objects.QueuePath {
+	if depth == 0 {
+		return append(to, above)
+	}
+	for i := range fanout {
+		to = leafPaths(above.Child(queueName(i)), depth-1, fanout, to)
+	}
+	return to
+}
+
+func queueName(i int) string { return "q" + padded(i, 4) }
+
+// configText is the queues.yaml. Queues are written on one line each, because a tree of
+// many levels would be mostly indentation.
+func (s *stream) configText() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "partitions:\n  - name: default\n    nodesortpolicy: {type: %s}\n    preemption: {enabled: false}\n"+
+		"    queues:\n      - name: root\n        submitacl: '*'\n        properties: {application.sort.policy: %s}\n",
+		s.spec.NodeSort, s.spec.Sort)
+	b.WriteString("        queues: ")
+	next := 0
+	held := s.heldLeaves()
+	s.writeQueues(&b, s.spec.Depth, held, &next)
+	b.WriteString("\n")
+	return b.String()
+}
+
+func (s *stream) writeQueues(b *strings.Builder, depth int, held map[int]string, leaf *int) {
+	b.WriteString("[")
+	for i := range s.spec.Fanout {
+		if i > 0 {
+			b.WriteString(",\n          ")
+		}
+		fmt.Fprintf(b, "{name: %s", queueName(i))
+		switch {
+		case depth > 1:
+			b.WriteString(", queues: ")
+			s.writeQueues(b, depth-1, held, leaf)
+		default:
+			if most, bound := held[*leaf]; bound {
+				fmt.Fprintf(b, ", resources: {max: %s}", most)
+			}
+			*leaf++
+		}
+		b.WriteString("}")
+	}
+	b.WriteString("]")
+}
+
+// heldLeaves are the leaves that get a max of half of what is asked for there, by their
+// number.
+func (s *stream) heldLeaves() map[int]string {
+	n := int(s.spec.Bound * float64(len(s.leaves)))
+	if n == 0 {
+		return nil
+	}
+	demand := make([]resources.Amounts, len(s.leaves))
+	for i := range s.spec.Asks {
+		leaf := i % (len(s.leaves) * s.spec.AppsPerLeaf) % len(s.leaves)
+		demand[leaf] = demand[leaf].Add(s.amounts(i))
+	}
+	held := map[int]string{}
+	for _, leaf := range s.dice(diceBound).Perm(len(s.leaves))[:n] {
+		var parts []string
+		for name, q := range demand[leaf].All() {
+			parts = append(parts, fmt.Sprintf("%s: %s", name, quantityText(name, q/2)))
+		}
+		if len(parts) > 0 { // a leaf that nobody asks in needs no max
+			held[leaf] = "{" + strings.Join(parts, ", ") + "}"
+		}
+	}
+	return held
+}
+
+// quantityText is a number as a configuration has it.
+func quantityText(name string, q resources.Quantity) string {
+	if name == resources.VCore {
+		return fmt.Sprintf("%dm", max(q, 1))
+	}
+	return fmt.Sprint(max(q, 1))
+}

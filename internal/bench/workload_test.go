@@ -1,0 +1,152 @@
+package bench
+
+import (
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// small is a workload that is measured in no time.
+func small() Spec {
+	s := DefaultSpec()
+	s.Depth, s.Fanout, s.Asks, s.Nodes = 2, 3, 300, 10
+	return s
+}
+
+func streamOf(t *testing.T, spec Spec, seed uint64) *stream {
+	t.Helper()
+	assert.NilError(t, spec.Check())
+	s, err := newStream(spec, seed)
+	assert.NilError(t, err)
+	return s
+}
+
+func TestAStreamFollowsFromItsSpecAndSeed(t *testing.T) {
+	base := streamOf(t, small(), 1)
+	assert.Equal(t, streamOf(t, small(), 1).digest, base.digest)
+	seen := map[string]string{base.digest: "the same"}
+	other := func(what string, s *stream) {
+		t.Helper()
+		if first, twice := seen[s.digest]; twice {
+			t.Errorf("%s has the digest of %s", what, first)
+		}
+		seen[s.digest] = what
+	}
+	other("another seed", streamOf(t, small(), 2))
+	for what, change := range map[string]func(*Spec){
+		"depth": func(s *Spec) { s.Depth++ }, "fanout": func(s *Spec) { s.Fanout++ },
+		"applications": func(s *Spec) { s.AppsPerLeaf++ }, "asks": func(s *Spec) { s.Asks++ },
+		"nodes": func(s *Spec) { s.Nodes++ }, "shapes": func(s *Spec) { s.Shapes++ }, "types": func(s *Spec) { s.Types++ },
+		"priorities": func(s *Spec) { s.Priorities++ }, "tags": func(s *Spec) { s.Tags++ },
+		"sort": func(s *Spec) { s.Sort = "fair" }, "node order": func(s *Spec) { s.NodeSort = "binpacking" },
+		"churn": func(s *Spec) { s.Churn = 0.1 }, "saturation": func(s *Spec) { s.Saturation = 2 },
+		"bound": func(s *Spec) { s.Bound = 0.5 },
+	} {
+		spec := small()
+		change(&spec)
+		other(what, streamOf(t, spec, 1))
+	}
+	// The same work by another way is the same work.
+	via := small()
+	via.Via = ViaGRPC
+	assert.Equal(t, streamOf(t, via, 1).digest, base.digest)
+}
+
+func TestShapesAreAskedForLessAndLess(t *testing.T) {
+	spec := small()
+	spec.Asks, spec.Shapes = 20_000, 10
+	s := streamOf(t, spec, 3)
+	times := make([]int, spec.Shapes)
+	for _, d := range s.draws {
+		times[d.shape]++
+	}
+	for i := 1; i < len(times); i++ {
+		want := float64(times[0]) / float64(i+1)
+		assert.Assert(t, float64(times[i]) > 0.8*want && float64(times[i]) < 1.2*want, "seed 3: %v", times)
+	}
+}
+
+func TestNoTwoAsksAreAlikeWhenThereAreAsManyShapes(t *testing.T) {
+	for _, types := range []int{1, 2, 5} {
+		spec := small()
+		spec.Shapes, spec.Types = spec.Asks, types
+		s, seen := streamOf(t, spec, 4), map[string]bool{}
+		for i := range spec.Asks {
+			seen[s.amounts(i).String()] = true
+		}
+		assert.Equal(t, len(seen), spec.Asks)
+	}
+}
+
+func TestKeysHaveTheirNumbers(t *testing.T) {
+	s := streamOf(t, small(), 1)
+	for _, n := range []int{0, 7, 299, 123_456_789} {
+		key := s.key(n)
+		assert.Equal(t, len(key), 36)
+		assert.Equal(t, numberOf(key), n)
+		assert.Equal(t, numberOf([]byte(key)), n)
+	}
+}
+
+func TestEveryAskFindsItsLeaf(t *testing.T) {
+	spec := small()
+	spec.AppsPerLeaf, spec.Tags = 2, 4
+	s := streamOf(t, spec, 1)
+	assert.Equal(t, len(s.leaves), 9)
+	assert.Equal(t, len(s.apps), 18)
+	perLeaf := map[string]int{}
+	for i := range spec.Asks {
+		a := s.ask(i)
+		assert.Equal(t, len(a.Tags), 4)
+		perLeaf[string(s.appOf(i).Queue)]++
+	}
+	assert.Equal(t, len(perLeaf), 9)
+	assert.Assert(t, strings.HasPrefix(string(s.leaves[0]), "root.q0000."), s.leaves[0])
+}
+
+func TestAClusterThatFillsUpMustTakeTheLargestAsk(t *testing.T) {
+	spec := small()
+	spec.Saturation, spec.Nodes = 2, 300
+	_, err := newStream(spec, 1)
+	assert.ErrorContains(t, err, "use fewer --nodes or more --asks")
+	assert.ErrorContains(t, Custom(spec).Check(1), "use fewer --nodes or more --asks")
+	spec.Nodes = 10
+	assert.NilError(t, Custom(spec).Check(1))
+}
+
+func TestSpecsThatMakeNoSense(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*Spec)
+		want   string
+	}{
+		{"nothing at all", func(s *Spec) { *s = Spec{} }, "--depth is 0, and must be from 1 to 200\n--fanout is 0"},
+		{"a tree that explodes", func(s *Spec) { s.Depth, s.Fanout = 9, 9 }, "--depth 9 with --fanout 9 makes more than 200000 queues"},
+		{"a tree that would overflow", func(s *Spec) { s.Depth, s.Fanout = 200, 200_000 }, "makes more than 200000 queues"},
+		{"more shapes than asks", func(s *Spec) { s.Shapes = s.Asks + 1 }, "--shapes is 301, and must be from 1 to 300"},
+		{"applications without end", func(s *Spec) { s.AppsPerLeaf = 999_999 }, "make more than 1000000 applications"},
+		{"a share above one", func(s *Spec) { s.Bound = 1.5 }, "--bound is 1.5, and must be from 0 to 1"},
+		{"a bound that reaches no leaf", func(s *Spec) { s.Bound = 0.01 }, "--bound 0.01 of 9 leaves is less than one leaf"},
+		{"no number", func(s *Spec) { s.Saturation = nan() }, "--saturation is NaN"},
+		{"an order that is none", func(s *Spec) { s.Sort = "lifo" }, `--sort is "lifo", and must be one of fifo, fair, stateaware`},
+		{"a rate without a clock", func(s *Spec) { s.Rate = 10 }, "--rate needs --via inprocess or grpc"},
+		{"churn at no rate", func(s *Spec) { s.Churn, s.Via = 1, ViaGRPC }, "--churn via grpc needs a --rate"},
+		{"asks at a rate that do not fit", func(s *Spec) { s.Rate, s.Saturation, s.Via = 10, 2, ViaGRPC }, "--saturation is 2, and may be 0.9"},
+		{"a rate that takes all day", func(s *Spec) { s.Rate, s.Via = 0.001, ViaGRPC }, "minutes, and may take 60"},
+		{"a way that is none", func(s *Spec) { s.Via = "http" }, "--via is"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			spec := small()
+			c.change(&spec)
+			assert.ErrorContains(t, spec.Check(), c.want)
+		})
+	}
+	assert.NilError(t, small().Check())
+	assert.NilError(t, DefaultSpec().Check())
+}
+
+func nan() float64 {
+	zero := 0.0
+	return zero / zero
+}
