@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"math"
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/sim"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 )
 
@@ -21,9 +23,12 @@ type pair struct {
 // startPair starts a scheduler in this process and connects to it. clock is what the
 // scheduler goes by; nil: the real time.
 func startPair(ctx context.Context, clock *sim.Clock) (*pair, error) {
-	var opt rmproxy.Options
+	// The applications of a demo stay, however long it takes until they ask again.
+	patient := objects.DefaultLifetimes()
+	patient.Completing = math.MaxInt64
+	opt := rmproxy.Options{Loop: loop.Options{Lifetimes: &patient}}
 	if clock != nil {
-		opt.Loop = loop.Options{Now: clock.Now}
+		opt.Loop.Now = clock.Now
 	}
 	server, err := sim.Serve(ctx, rmproxy.New(opt))
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
 const serveHelp = `Serve the scheduler interface over gRPC, and REST over HTTP, until SIGTERM or SIGINT.
@@ -25,6 +26,10 @@ Everything else goes to standard error. A port 0 picks a free port, which the li
 
 Without --config, the embedded default configuration is used until a resource manager
 sends its own. With --config the file stays in force, whatever a resource manager sends.
+
+An application that has nothing pending and nothing running completes after a while. It is
+shown for some time after that, as is one that was rejected; flags say how long, and how many
+are shown at most.
 
 The exit code is 0 after a signal, 1 when the file has errors or a port cannot be
 opened, and 2 when the file cannot be read or the arguments make no sense.`
@@ -39,6 +44,7 @@ type serveFlags struct {
 	httpAddress string
 	logLevel    string
 	logFormat   string
+	lifetimes   objects.Lifetimes
 	bounds      configs.Options // of the file, and of what resource managers send
 }
 
@@ -51,7 +57,7 @@ func serveCommand() *cobra.Command {
 		Example: serveExamples,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkBounds(f.bounds); err != nil {
+			if err := errors.Join(checkBounds(f.bounds), checkLifetimes(f.lifetimes)); err != nil {
 				return exitError{exitUsage, err}
 			}
 			ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
@@ -66,6 +72,7 @@ func serveCommand() *cobra.Command {
 	flags.StringVar(&f.httpAddress, "http-address", "127.0.0.1:9080", "where REST is served")
 	flags.StringVar(&f.logLevel, "log-level", "info", "what is logged: debug, info, warn or error")
 	flags.StringVar(&f.logFormat, "log-format", "console", "how it is logged: console or json")
+	addLifetimes(flags, &f.lifetimes)
 	addBounds(flags, &f.bounds)
 	return cmd
 }
@@ -90,7 +97,7 @@ func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer)
 	if err != nil {
 		return errors.Join(err, rpc.Close())
 	}
-	s := newServers(conf, f.bounds, log)
+	s := newServers(conf, f, log)
 	s.start(rpc, web)
 	if conf != nil {
 		log.Info("the configuration of the file stays in force", zap.String("file", f.config),

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/status"
 
+	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
@@ -45,9 +46,11 @@ type servers struct {
 	err     error         // why; read it after failed is closed, or after stop
 }
 
-func newServers(conf *configs.Config, bounds configs.Options, log *zap.Logger) *servers {
+func newServers(conf *configs.Config, f serveFlags, log *zap.Logger) *servers {
 	s := &servers{log: log, health: health.NewServer(), failed: make(chan struct{})}
-	s.proxy = rmproxy.New(rmproxy.Options{Log: log, Config: conf, Pinned: conf != nil, Bounds: bounds})
+	s.proxy = rmproxy.New(rmproxy.Options{
+		Log: log, Config: conf, Pinned: conf != nil, Bounds: f.bounds, Loop: loop.Options{Lifetimes: &f.lifetimes},
+	})
 	s.rpc = grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxMessage),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{

@@ -65,7 +65,7 @@ func audit(s *stream, d decider, r *result) error {
 }
 
 func auditOf(s *stream, d decider) (*auditor, error) {
-	reference := twin.New(s.partition, nil)
+	reference := twin.NewWith(s.partition, nil, *patient())
 	a := &auditor{tape: newTape(d), reference: newTape(reference), twin: reference}
 	if err := errors.Join(a.load(s), a.reference.load(s)); err != nil {
 		return nil, err

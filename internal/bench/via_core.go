@@ -3,6 +3,7 @@ package bench
 import (
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"time"
 
@@ -17,7 +18,19 @@ type decider interface {
 	Schedule(now time.Time, budget int) (effects []scheduler.Effect, more bool)
 }
 
-func newCore(s *stream) *scheduler.Core { return scheduler.New(s.partition, nil) }
+func newCore(s *stream) *scheduler.Core {
+	opt := objects.DefaultOptions()
+	opt.Lifetimes = *patient()
+	return scheduler.NewWith(s.partition, nil, opt)
+}
+
+// patient are lifetimes that let applications stay, however long they have nothing to do:
+// a workload gives them something again.
+func patient() *objects.Lifetimes {
+	keep := objects.DefaultLifetimes()
+	keep.Completing = math.MaxInt64
+	return &keep
+}
 
 // tape is what happens to a decider: commands in order, each a moment after the other.
 type tape struct {

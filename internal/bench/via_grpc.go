@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/sim"
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 )
@@ -40,7 +41,7 @@ type overGRPC struct {
 }
 
 func openGRPC(ctx context.Context, s *stream, e *ear) (d door, err error) {
-	g := &overGRPC{proxy: rmproxy.New(rmproxy.Options{}), ear: e, stream: s}
+	g := &overGRPC{proxy: rmproxy.New(rmproxy.Options{Loop: loop.Options{Lifetimes: patient()}}), ear: e, stream: s}
 	g.live, g.hangUp = context.WithCancel(context.Background())
 	if g.server, err = sim.Serve(ctx, g.proxy); err != nil {
 		g.hangUp()

@@ -19,7 +19,7 @@ type inProcess struct {
 }
 
 func openInProcess(s *stream, e *ear) (door, error) {
-	d := inProcess{rmproxy.NewInProcess(rmproxy.Options{}), s}
+	d := inProcess{rmproxy.NewInProcess(rmproxy.Options{Loop: loop.Options{Lifetimes: patient()}}), s}
 	if _, err := d.RegisterResourceManager(registration(s), shim{ear: e}); err != nil {
 		d.Stop()
 		return nil, err

@@ -3,26 +3,34 @@ package loop
 import "time"
 
 // alarm is one timer for all deadlines of a Core.
-type alarm struct{ timer *time.Timer }
+type alarm struct {
+	timer *time.Timer
+	at    time.Time // what the timer is set to; zero: it is not set, or has rung
+}
 
-// set makes the alarm ring at the next deadline, as it is now. nil: there is none.
+// set makes the alarm ring at the next deadline, as it is now. nil: there is none. There
+// nearly always is one, days away, so a timer that is right is left alone.
 func (a *alarm) set(l *Loop) (due <-chan time.Time) {
 	t, ok := l.core.NextDeadline()
-	if !ok {
+	switch {
+	case !ok:
 		a.stop()
 		return nil
+	case a.timer == nil:
+		a.timer = time.NewTimer(t.Sub(l.now()))
+	case !t.Equal(a.at):
+		a.timer.Reset(t.Sub(l.now()))
 	}
-	in := t.Sub(l.now())
-	if a.timer == nil {
-		a.timer = time.NewTimer(in)
-	} else {
-		a.timer.Reset(in)
-	}
+	a.at = t
 	return a.timer.C
 }
 
+// rang must be called when the alarm has rung. The clock may not have come as far as the
+// timer has; then it is set again.
+func (a *alarm) rang() { a.at = time.Time{} }
+
 func (a *alarm) stop() {
-	if a.timer != nil {
+	if a.at = (time.Time{}); a.timer != nil {
 		a.timer.Stop()
 	}
 }

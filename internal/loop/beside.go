@@ -48,6 +48,7 @@ func (l *Loop) runBeside(ctx context.Context) {
 			return
 		case <-l.bell:
 		case <-next.set(l):
+			next.rang()
 			l.step(wake)
 		case tell <- l.untold:
 			l.untold, spare, tells = spare, nil, true

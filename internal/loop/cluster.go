@@ -54,7 +54,7 @@ func NewCluster(opt Options, sink func(partition string) Sink, oracle func(parti
 // Requires: c.changing is held.
 func (c *Cluster) start(p configs.Partition) {
 	ctx, stop := context.WithCancel(context.Background())
-	l := New(scheduler.New(p, c.oracle(p.Name)), c.sink(p.Name), c.opt)
+	l := New(scheduler.NewWith(p, c.oracle(p.Name), c.opt.core()), c.sink(p.Name), c.opt)
 	r := &running{l, stop, make(chan struct{})}
 	l.drained = func() { c.leaving.Go(func() { c.reap(p.Name, r) }) }
 	c.mu.Lock()

@@ -35,6 +35,7 @@ func (l *Loop) runInLine(ctx context.Context) {
 			return
 		case <-l.bell:
 		case <-next.set(l):
+			next.rang()
 			l.step(wake)
 		}
 	}

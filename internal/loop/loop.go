@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -27,6 +28,17 @@ type Options struct {
 	TellFirst bool             // deliver what is decided before anything else is done
 	MaxUntold int              // effects that may wait for the Sink before decisions pause; 0: 8192
 	HighWater int              // commands that may wait before Wait blocks; 0: 65536
+
+	// Lifetimes are those of the Cores that a Cluster makes; nil: objects.DefaultLifetimes.
+	Lifetimes *objects.Lifetimes
+}
+
+func (o Options) core() objects.Options {
+	core := objects.DefaultOptions()
+	if o.Lifetimes != nil {
+		core.Lifetimes = *o.Lifetimes
+	}
+	return core
 }
 
 // Loop is the single writer of one Core.
@@ -89,7 +101,11 @@ func (l *Loop) Run(ctx context.Context) {
 
 // decide lets the Core decide so many things.
 func (l *Loop) decide(stride int) {
-	effects, more := l.core.Schedule(l.now(), stride)
+	now := l.now()
+	if at, ok := l.core.NextDeadline(); ok && !now.Before(at) {
+		l.view = nil // what is due may change more than is told
+	}
+	effects, more := l.core.Schedule(now, stride)
 	l.untold = append(l.untold, effects...) // the Core uses its slice again
 	l.hungry = more
 	if len(effects) > 0 {

@@ -118,7 +118,8 @@ func TestCommandsSentTogetherHaveNothingBetweenThem(t *testing.T) {
 		l.Send(app("app"), ask("k1"), scheduler.RemoveApplication{App: "app"}, node("n1", 1))
 		synctest.Wait()
 		stop()
-		assert.Equal(t, sink.text(), "accepted application app; application app is Accepted; accepted node n1",
+		assert.Equal(t, sink.text(), "accepted application app; application app is Accepted; "+
+			"application app is Completing; application app is Completed; accepted node n1",
 			"something was decided in the middle of a message")
 	})
 }
@@ -247,4 +248,82 @@ func TestAClusterKeepsItsPartitionsApart(t *testing.T) {
 	s, err := other.Snapshot(ctx)
 	assert.NilError(t, err)
 	assert.Equal(t, len(s.Nodes), 0)
+}
+
+// slow is a clock that goes at half the speed of the timers.
+func slow() func() time.Time {
+	began := time.Now()
+	return func() time.Time { return began.Add(time.Since(began) / 2) }
+}
+
+// A clock may be slower than the timer, or be set back: the alarm is set again.
+func TestAnAlarmThatRingsTooEarlyIsSetAgain(t *testing.T) {
+	for _, first := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			sink := &memory{}
+			l, stop := run(t, sink, nil, loop.Options{TellFirst: first, Now: slow()})
+			l.Send(app("app"), ask("k1"), scheduler.Release{App: "app", Key: "k1"})
+			<-time.After(59 * time.Second)
+			synctest.Wait()
+			assert.Assert(t, strings.HasSuffix(sink.text(), "application app is Completing"), sink.text())
+			<-time.After(2 * time.Second)
+			synctest.Wait()
+			stop()
+			assert.Assert(t, strings.HasSuffix(sink.text(), "application app is Completed"), sink.text())
+		})
+	}
+}
+
+// The next deadline may be sooner than the one the alarm is set to, or there may be none.
+func TestTheAlarmFollowsTheDeadlines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sink := &memory{}
+		c := loop.NewCluster(loop.Options{Lifetimes: &objects.Lifetimes{Completing: time.Minute, Ended: 9, Completed: time.Hour}},
+			func(string) loop.Sink { return sink }, nil)
+		defer c.End()
+		assert.NilError(t, c.Configure(t.Context(), &configs.Config{Partitions: []configs.Partition{partition("default", "a")}}))
+		l, _ := c.Partition("default")
+		idle := func(id string) {
+			l.Send(app(id), scheduler.SubmitAsk{Ask: &objects.Ask{Key: "k", App: objects.AppID(id), Amounts: cores(1)}},
+				scheduler.Release{App: objects.AppID(id), Key: "k"})
+			synctest.Wait()
+		}
+		told := func(after time.Duration, want string) {
+			t.Helper()
+			before := sink.text()
+			<-time.After(after)
+			synctest.Wait()
+			assert.Equal(t, strings.TrimPrefix(sink.text(), before), want)
+		}
+		idle("one")
+		told(59*time.Second, "")
+		told(time.Second, "; application one is Completed")
+		told(30*time.Minute, "")
+		idle("two")
+		told(time.Minute, "; application two is Completed")
+		told(28*time.Minute, "")
+		told(time.Minute, "; application one is Expired")
+		told(31*time.Minute, "; application two is Expired")
+	})
+}
+
+// What a decision finds due may go without a word, and must not be read any more.
+func TestNobodyReadsWhatWasForgottenByADecision(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := loop.NewCluster(loop.Options{TellFirst: true, Lifetimes: &objects.Lifetimes{Rejected: 20 * time.Second, Ended: 9}},
+			func(string) loop.Sink { return &slowRM{} }, nil)
+		defer c.End()
+		assert.NilError(t, c.Configure(t.Context(), &configs.Config{Partitions: []configs.Partition{partition("default", "a")}}))
+		l, _ := c.Partition("default")
+		rejected := func() int {
+			s, err := l.Snapshot(context.Background())
+			assert.Check(t, err)
+			return len(s.Rejected)
+		}
+		l.Send(scheduler.AddApplication{App: "x", Queue: "root.none"}, node("n1", 1), app("app"), ask("k1"), ask("k2"))
+		synctest.Wait()
+		assert.Equal(t, rejected(), 1, "read when k1 has been told, and before it is known that k2 has no place")
+		synctest.Wait()
+		assert.Equal(t, rejected(), 0)
+	})
 }

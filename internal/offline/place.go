@@ -75,7 +75,7 @@ func (w *World) Place(s placement.Submission) Placing {
 	}
 	out.Placed, out.Queue = true, trace.Path
 	out.Rule = trace.Steps[len(trace.Steps)-1].Rule
-	w.part.RemoveApplication(applicant)
+	w.part.RemoveApplication(applicant, beginning)
 	return out
 }
 

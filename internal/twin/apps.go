@@ -11,6 +11,7 @@ import (
 func (t *Twin) addApplication(c scheduler.AddApplication) {
 	path, ok := t.destination(c)
 	if t.app(c.App) != nil || t.drains || !ok || !t.build(path) {
+		t.turnAway(c)
 		t.emit(scheduler.ApplicationRejected{App: c.App, Reason: "known already, or no queue takes it"})
 		return
 	}
@@ -19,20 +20,20 @@ func (t *Twin) addApplication(c scheduler.AddApplication) {
 }
 
 func (t *Twin) removeApplication(c scheduler.RemoveApplication) {
-	gone := t.remove(func(w *work) bool { return w.ask.App == c.App })
-	t.apps = slices.DeleteFunc(t.apps, func(a *app) bool { return a.id == c.App })
-	for _, w := range gone {
+	a := t.app(c.App)
+	if a == nil {
+		return
+	}
+	for _, w := range byKey(t.of(a.id)) {
 		t.tellReleased(w, fmt.Sprintf("Application %s Removed", c.App))
 	}
-	t.prune(t.root)
-}
-
-// reach moves an application on, through every state on the way.
-func (t *Twin) reach(a *app, to objects.State) {
-	for a.state < to {
-		a.state++
-		t.emit(scheduler.ApplicationUpdated{App: a.id, State: a.state, At: t.now})
+	t.work = slices.DeleteFunc(t.work, func(w *work) bool { return w.ask.App == c.App })
+	if a.state != objects.New {
+		t.complete(a, objects.WasRemoved)
+		return
 	}
+	t.apps = slices.DeleteFunc(t.apps, func(x *app) bool { return x == a })
+	t.prune(t.root)
 }
 
 // tellReleased says that an allocation is gone. An ask goes without a word.

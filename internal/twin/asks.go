@@ -80,7 +80,7 @@ func (t *Twin) note(ask *objects.Ask) *work {
 		a.submitted = w.created
 	}
 	t.work = append(t.work, w)
-	t.reach(a, objects.Accepted)
+	t.asked(a)
 	return w
 }
 
@@ -92,12 +92,15 @@ func (t *Twin) place(w *work, on objects.NodeID) {
 	}
 	a.made++
 	w.node = on
-	t.reach(a, objects.Running)
+	if a.state == objects.Accepted {
+		t.enter(a, objects.Running, objects.WasPlaced)
+	}
+	t.tellStates()
 	t.emit(scheduler.Allocated{Ask: w.ask, Node: on})
 }
 
 func (t *Twin) release(c scheduler.Release) {
-	gone := t.remove(func(w *work) bool {
+	gone := t.end(func(w *work) bool {
 		meant := w.ask.App == c.App && (c.Key == "" || w.ask.Key == c.Key)
 		return meant && (w.node != "" || c.Type != scheduler.TimedOut)
 	})

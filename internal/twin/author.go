@@ -20,6 +20,7 @@ type author struct {
 	pool     int                 // how many nodes come and go
 	shapes   []resources.Amounts // none: every ask is different
 	apps     []objects.AppID
+	removed  []objects.AppID
 	live     []*objects.Ask // lately asked for or reported
 	keys     int
 	names    int           // applications so far
@@ -47,6 +48,11 @@ func write(source rand.Source, beats int) Story {
 	}
 	s := Story{
 		Partition: a.conf, RM: pick(a, Silent, Silent, Willing, Picky),
+		Lifetimes: objects.Lifetimes{
+			Completing: pick(a, 0, 5*time.Second, 30*time.Second, 30*time.Second, 2*time.Minute, 10*time.Minute),
+			Ended:      pick(a, 0, 2, 5, 1000, 1000),
+			Completed:  pick(a, 0, time.Minute, 10*time.Minute, 72*time.Hour, 72*time.Hour), Rejected: pick(a, time.Minute, 72*time.Hour),
+		},
 		Shapes: pick(a, objects.DefaultShapes, objects.DefaultShapes, 0, 1, 2, 3, 5, 70),
 	}
 	for range pick(a, 0, 3, 4, a.pool) {

@@ -134,6 +134,7 @@ func (a *author) amounts() resources.Amounts {
 func (a *author) appCommand() scheduler.Command {
 	if len(a.apps) > 2 && a.oneIn(3) {
 		gone := a.app()
+		a.removed = append(a.removed, gone)
 		a.apps = slices.DeleteFunc(a.apps, func(id objects.AppID) bool { return id == gone })
 		a.live = slices.DeleteFunc(a.live, func(x *objects.Ask) bool { return x.App == gone })
 		return scheduler.RemoveApplication{App: gone}
@@ -143,7 +144,13 @@ func (a *author) appCommand() scheduler.Command {
 
 func (a *author) addApplication() scheduler.AddApplication {
 	c := scheduler.AddApplication{User: pick(a, users...), Queue: a.path()}
-	if c.App = a.app(); len(a.apps) == 0 || !a.oneIn(8) {
+	switch {
+	case len(a.removed) > 0 && a.oneIn(3):
+		c.App = pick(a, a.removed...)
+		a.apps = append(a.apps, c.App)
+	case len(a.apps) > 0 && a.oneIn(4):
+		c.App = a.app() // it may have completed, or be at work
+	default:
 		a.names++
 		c.App = objects.AppID(fmt.Sprintf("a%d", a.names))
 		a.apps = append(a.apps, c.App)

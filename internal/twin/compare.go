@@ -20,6 +20,8 @@ func (t *Twin) Differences(s *scheduler.Snapshot) []string {
 	alike(d, "partition", "capacity", d.c.capacity, s.Capacity)
 	d.queue(t.root, &s.Root)
 	d.nodes(s.Nodes)
+	d.history("completed", d.t.completed, s.Completed)
+	d.history("rejected", d.t.rejected, s.Rejected)
 	return d.lines
 }
 
@@ -91,6 +93,21 @@ func (d *comparison) nodes(views []scheduler.NodeView) {
 		alike(d, name, "available", d.c.available(n), v.Available)
 		d.work(name, filter(d.t.work, func(w *work) bool { return w.node == n.id }), v.Work)
 		d.foreign(n, v.Foreign)
+	}
+}
+
+func (d *comparison) history(what string, want []*past, got []*objects.Ended) {
+	if !same(d, "partition", what, len(want), len(got)) {
+		return
+	}
+	for i, p := range want {
+		name := fmt.Sprintf("%s %d", what, i)
+		same(d, name, "id", p.id, got[i].ID)
+		same(d, name, "queue", p.queue, got[i].Queue)
+		same(d, name, "state", p.state, got[i].State)
+		same(d, name, "end", p.at, got[i].Finished)
+		log := got[i].StateLog()
+		same(d, name, "last entry", p.state, log[len(log)-1].State)
 	}
 }
 

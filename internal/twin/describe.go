@@ -13,8 +13,8 @@ import (
 func (s Story) String() string {
 	var b strings.Builder
 	fmt.Fprintf(
-		&b, "seed %d, %d beats, %s RM, %d shapes\n%s",
-		s.Seed, len(s.Beats), s.RM, s.Shapes, describePartition(s.Partition),
+		&b, "seed %d, %d beats, %s RM, %d shapes, lifetimes %v\n%s",
+		s.Seed, len(s.Beats), s.RM, s.Shapes, s.Lifetimes, describePartition(s.Partition),
 	)
 	for i, beat := range s.Beats {
 		fmt.Fprintf(&b, "%3d %s\n", i, beat)

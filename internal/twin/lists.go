@@ -34,6 +34,9 @@ type app struct {
 	leaf      objects.QueuePath
 	submitted time.Time // of its oldest ask, if that is older than itself
 	state     objects.State
+	since     time.Time // when it entered the state
+	entry     uint64    // which of all entries into a state that was
+	timeIsUp  bool      // it would be completed, but for its placeholders
 	made      int       // allocations ever made for it
 	first     time.Time // when the first of them was
 }
@@ -88,13 +91,6 @@ func (q *queue) within(path objects.QueuePath) bool {
 // of are the pieces of work that belong to an application.
 func (t *Twin) of(id objects.AppID) []*work {
 	return filter(t.work, func(w *work) bool { return w.ask.App == id })
-}
-
-// remove takes the given work off the list and returns it in key order.
-func (t *Twin) remove(gone func(*work) bool) []*work {
-	out := byKey(filter(t.work, gone))
-	t.work = slices.DeleteFunc(t.work, gone)
-	return out
 }
 
 func find[T any](list []*T, is func(*T) bool) *T {

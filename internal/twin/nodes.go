@@ -57,7 +57,7 @@ func (t *Twin) removeNode(c scheduler.RemoveNode) {
 		t.refuse("removal", "unknown node")
 		return
 	}
-	for _, w := range t.remove(func(w *work) bool { return w.node == c.Node }) {
+	for _, w := range t.end(func(w *work) bool { return w.node == c.Node }) {
 		t.tellReleased(w, fmt.Sprintf("Node %s Removed", c.Node))
 	}
 	t.foreign = slices.DeleteFunc(t.foreign, func(f objects.Foreign) bool { return f.Node == c.Node })

@@ -111,7 +111,7 @@ func gist(e scheduler.Effect) string {
 	case scheduler.Released:
 		return fmt.Sprintf("released %s (%s), %s", e.Key, e.App, e.Type)
 	case scheduler.ApplicationUpdated:
-		return fmt.Sprintf("%s at %s", e, e.At)
+		return fmt.Sprintf("%s at %s: %s", e, e.At, e.Why)
 	case scheduler.Allocated:
 		return fmt.Sprintf("%s: %s", e, describeAsk(e.Ask))
 	}

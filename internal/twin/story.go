@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -14,6 +15,7 @@ type Story struct {
 	Seed      uint64
 	Partition configs.Partition
 	RM        RM
+	Lifetimes objects.Lifetimes
 	Shapes    int // how many the second core can tell apart
 	Beats     []Beat
 }
@@ -56,10 +58,12 @@ func start() time.Time { return time.Unix(1_700_000_000, 0).UTC() }
 // shapes, which must not be seen, and nobody looks at its books, which might settle them.
 func (s Story) Play() *Failure {
 	oracle := s.RM.oracle()
+	opt := objects.Options{Shapes: objects.DefaultShapes, Lifetimes: s.Lifetimes}
 	p := play{
-		now: start(), twin: New(s.Partition, oracle),
-		core: scheduler.New(s.Partition, oracle), again: scheduler.NewSized(s.Partition, oracle, s.Shapes),
+		now: start(), twin: NewWith(s.Partition, oracle, s.Lifetimes), core: scheduler.NewWith(s.Partition, oracle, opt),
 	}
+	opt.Shapes = s.Shapes
+	p.again = scheduler.NewWith(s.Partition, oracle, opt)
 	for i, beat := range s.Beats {
 		if f := p.perform(beat); f != nil {
 			f.Step = i

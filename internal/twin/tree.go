@@ -92,7 +92,7 @@ func (t *Twin) prune(q *queue) {
 }
 
 func (t *Twin) forget() {
-	t.nodes, t.apps, t.work, t.foreign = nil, nil, nil, nil
+	t.nodes, t.apps, t.work, t.foreign, t.completed, t.rejected = nil, nil, nil, nil, nil, nil
 	t.prune(t.root)
 	t.emit(scheduler.Forgotten{})
 }

@@ -24,6 +24,12 @@ type Twin struct {
 	work    []*work
 	foreign []objects.Foreign
 
+	lifetimes objects.Lifetimes
+	completed []*past // oldest first
+	rejected  []*past
+	entries   uint64             // states ever entered
+	states    []scheduler.Effect // entered, and not told yet
+
 	arrivals uint64
 	now      time.Time
 	out      []scheduler.Effect
@@ -31,7 +37,12 @@ type Twin struct {
 
 // New returns a partition with this queue tree and nothing in it.
 func New(conf configs.Partition, oracle scheduler.Oracle) *Twin {
-	t := &Twin{oracle: oracle}
+	return NewWith(conf, oracle, objects.DefaultLifetimes())
+}
+
+// NewWith is New for other lifetimes.
+func NewWith(conf configs.Partition, oracle scheduler.Oracle, keep objects.Lifetimes) *Twin {
+	t := &Twin{oracle: oracle, lifetimes: keep}
 	t.useConfig(conf)
 	return t
 }
@@ -39,6 +50,7 @@ func New(conf configs.Partition, oracle scheduler.Oracle) *Twin {
 // Step applies a command and returns what has to be told.
 func (t *Twin) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
 	t.now, t.out = now, nil
+	t.passTime()
 	switch c := cmd.(type) {
 	case scheduler.UseConfig:
 		t.useConfig(c.Partition)
@@ -68,14 +80,16 @@ func (t *Twin) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
 		t.reportForeign(c.Foreign)
 	case scheduler.ReleaseForeign:
 		t.releaseForeign(c.Key)
-	case scheduler.Wake: // t.now has moved; everything else follows from it
+	case scheduler.Wake: // time has passed already
 	}
+	t.tellStates()
 	return t.out
 }
 
 // Schedule makes up to budget decisions. more is true when the budget ran out first.
 func (t *Twin) Schedule(now time.Time, budget int) (effects []scheduler.Effect, more bool) {
 	t.now, t.out = now, nil
+	t.passTime()
 	for range budget {
 		w, n := t.decide()
 		if w == nil {
@@ -97,16 +111,27 @@ func (t *Twin) Next(now time.Time) (ask *objects.Ask, on objects.NodeID) {
 	return w.ask, on
 }
 
-// NextDeadline is when an application ramps up by time alone. A Core may want to be
-// woken earlier, for other reasons; never later.
+// NextDeadline is when something happens by time alone: an application ramps up, completes
+// or is forgotten. A Core may want to be woken earlier, for other reasons; never later.
 func (t *Twin) NextDeadline() (next time.Time, ok bool) {
+	at := func(when time.Time) {
+		if !ok || when.Before(next) {
+			next, ok = when, true
+		}
+	}
 	for _, a := range t.apps {
-		if t.queue(a.leaf).conf.Sort != policies.StateAware || a.made == 0 || t.ramped(a) {
-			continue
+		if t.queue(a.leaf).conf.Sort == policies.StateAware && a.made > 0 && !t.ramped(a) {
+			at(a.first.Add(policies.RampTime))
 		}
-		if at := a.first.Add(policies.RampTime); !ok || at.Before(next) {
-			next, ok = at, true
+		if when, waits := t.completes(a); waits {
+			at(when)
 		}
+	}
+	for _, p := range t.completed {
+		at(p.at.Add(t.lifetimes.Completed))
+	}
+	for _, p := range t.rejected {
+		at(p.at.Add(t.lifetimes.Rejected))
 	}
 	return next, ok
 }

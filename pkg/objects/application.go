@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"container/list"
 	"iter"
 	"time"
 
@@ -16,7 +17,7 @@ type Application struct {
 	tags  map[string]string
 	queue *Queue
 	state State
-	log   []StateChange
+	log   stateLog
 
 	work     roster  // pending and bound
 	classes  classes // of the pending asks
@@ -31,6 +32,8 @@ type Application struct {
 	made      int       // allocations ever made
 	firstMade time.Time // when the first of them was made
 	ramped    bool      // has ramped up: only StateAware leaves ask
+
+	waiting *list.Element // in partition.completing; nil: it does not complete, or its time is up
 
 	key   policies.AppKey     // as it stands in the indexes of its leaf
 	turn  entry[*Application] // in queue.apps, if it asks for something
@@ -59,7 +62,8 @@ func (a *Application) Queue() *Queue { return a.queue }
 // State is where the application is in its life.
 func (a *Application) State() State { return a.state }
 
-// StateLog is every state the application has entered after New, oldest first. Read-only.
+// StateLog is every state the application has entered after New, oldest first; of a very
+// long log the middle is left out. Read-only.
 func (a *Application) StateLog() []StateChange { return a.log }
 
 // Submitted is when the application, or the oldest work in it, was made.

@@ -33,32 +33,28 @@ func (p *Partition) AddApplication(id AppID, user security.User, leaf QueuePath,
 	return nil
 }
 
-// RemoveApplication forgets an application: its asks are dropped, its allocations
-// freed and returned in key order. ok is false when there is no such application.
-func (p *Partition) RemoveApplication(id AppID) (freed []*Allocation, ok bool) {
+// RemoveApplication ends an application at once: its asks are dropped, its allocations
+// freed and returned in key order. One that never asked for anything is forgotten, any
+// other is Completed. ok is false when there is no such application.
+func (p *Partition) RemoveApplication(id AppID, now time.Time) (freed []*Allocation, ok bool) {
 	a, ok := p.apps[id]
 	if !ok {
 		return nil, false
 	}
-	freed = p.Clear(a)
-	delete(p.apps, id)
-	delete(a.queue.byID, id)
-	p.prune(a.queue)
-	return freed, true
-}
-
-// Clear drops all asks of a and frees all its allocations, which it returns in key
-// order.
-func (p *Partition) Clear(a *Application) (freed []*Allocation) {
 	for _, x := range a.Work() {
 		if x.Pending() {
-			p.Cancel(x.Key())
+			p.cancel(x)
 			continue
 		}
-		p.Free(x.Key())
+		p.free(x)
 		freed = append(freed, x)
 	}
-	return freed
+	if _, ends := a.state.After(CompleteApplication); ends {
+		p.complete(a, WasRemoved, now)
+	} else {
+		p.forget(a)
+	}
+	return freed, true
 }
 
 // AddAsk makes ask pending. Requires: the key is unknown.
@@ -71,7 +67,7 @@ func (p *Partition) AddAsk(ask *Ask, now time.Time) (*Allocation, error) {
 	p.enter(x)
 	p.postPending(a, x.shape.vector, 1)
 	a.stand()
-	a.run(Accepted, now)
+	p.hasAsked(a, now)
 	return x, nil
 }
 
@@ -88,30 +84,36 @@ func (p *Partition) Report(ask *Ask, on NodeID, now time.Time) (*Allocation, err
 	}
 	p.enter(x)
 	p.postPending(x.app, x.shape.vector, 1)
+	p.hasAsked(x.app, now)
 	p.toNode(x, n, now)
 	x.app.stand()
 	return x, nil
 }
 
 // Cancel drops a pending ask. ok is false when there is none of that key.
-func (p *Partition) Cancel(key AllocationKey) (x *Allocation, ok bool) {
+func (p *Partition) Cancel(key AllocationKey, now time.Time) (x *Allocation, ok bool) {
 	x, ok = p.work[key]
 	if !ok || !x.Pending() {
 		return nil, false
 	}
+	p.cancel(x)
+	p.ended(x.app, false, now)
+	return x, true
+}
+
+func (p *Partition) cancel(x *Allocation) {
 	a := x.app
 	a.removePending(x)
 	p.postPending(a, x.shape.vector, -1)
 	p.leave(x)
 	a.stand()
-	return x, true
 }
 
 // admit makes an unposted Allocation of ask, or says why it cannot be.
 func (p *Partition) admit(ask *Ask, now time.Time) (*Allocation, error) {
 	a, ok := p.apps[ask.App]
 	if !ok {
-		return nil, fmt.Errorf("%w application %s", ErrUnknown, ask.App)
+		return nil, p.stranger(ask.App)
 	}
 	if x, ok := p.work[ask.Key]; ok {
 		return nil, fmt.Errorf("key %s of application %s %w", ask.Key, x.ask.App, ErrExists)
@@ -132,4 +134,14 @@ func (p *Partition) admit(ask *Ask, now time.Time) (*Allocation, error) {
 	p.arrivals++
 	key := policies.AskKey{Priority: ask.Priority, Created: created.UnixNano(), Arrival: p.arrivals}
 	return &Allocation{ask: ask, app: a, key: key}, nil
+}
+
+// stranger says that there is no such application, and whether there was.
+func (p *Partition) stranger(id AppID) error {
+	for _, h := range []*history{&p.completed, &p.rejected} {
+		if e := h.last(id); e != nil {
+			return fmt.Errorf("%w application %s: it was %s at %s", ErrUnknown, id, e.State, e.Finished.Format(time.RFC3339))
+		}
+	}
+	return fmt.Errorf("%w application %s", ErrUnknown, id)
 }

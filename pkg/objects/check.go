@@ -25,11 +25,11 @@ func (p *Partition) Check() error {
 		return err
 	}
 	for _, a := range p.apps {
-		if err := c.application(a); err != nil {
+		if err := cmp.Or(c.application(a), c.life(a)); err != nil {
 			return err
 		}
 	}
-	return c.below(p.root)
+	return cmp.Or(c.below(p.root), p.checkEnds())
 }
 
 // recount is what the books should say.

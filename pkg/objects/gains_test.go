@@ -20,7 +20,7 @@ func TestWhatFitsNowhereIsFoundAgain(t *testing.T) {
 		return resources.FromMap(map[string]resources.Quantity{"vcore": n})
 	}
 	for _, gains := range []int{1, mostGains - 1, mostGains, mostGains + 1, 3*mostGains + 7} {
-		p := NewSized(configs.Partition{Root: configs.Queue{Name: "root"}}, 0)
+		p := NewWith(configs.Partition{Root: configs.Queue{Name: "root"}}, Options{})
 		assert.NilError(t, p.AddApplication("app", security.User{}, RootPath, nil, now))
 		for i := range gains {
 			assert.NilError(t, p.AddNode(NodeID(fmt.Sprintf("n%04d", i)), vcore(1), nil, true))

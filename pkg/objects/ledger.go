@@ -53,16 +53,22 @@ func (p *Partition) admits(x *Allocation, n *Node) error {
 }
 
 // Free takes an allocation out of every book it is in, for good.
-func (p *Partition) Free(key AllocationKey) (*Allocation, bool) {
+func (p *Partition) Free(key AllocationKey, now time.Time) (*Allocation, bool) {
 	x, ok := p.work[key]
 	if !ok || x.Pending() {
 		return nil, false
 	}
+	p.free(x)
+	p.ended(x.app, !x.ask.Placeholder, now)
+	return x, true
+}
+
+// free is Free without what it means for the application.
+func (p *Partition) free(x *Allocation) {
 	p.fromNode(x)
 	p.leave(x)
 	x.app.stand()
 	p.Reconsider()
-	return x, true
 }
 
 // Return takes the node from an allocation, which becomes the pending ask it was, in
@@ -159,7 +165,7 @@ func (p *Partition) toNode(x *Allocation, n *Node, now time.Time) {
 		p.watchRamp(a)
 	}
 	a.ramped = a.ramped || a.made >= policies.RampAllocations
-	a.run(Running, now)
+	p.move(a, RunApplication, WasPlaced, now)
 }
 
 // fromNode takes a bound x out of the allocated books.

@@ -1,31 +1,139 @@
 package objects
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
-// State is where an application is in its life. It only moves forward
-// (behaviour.md 4.1). The states after Running come with the application's end: an
-// application lives here until the RM removes it.
+// State is where an application is in its life (behaviour.md 4.1). The names are the
+// interface's.
 type State uint8
 
 // The states of an application.
 const (
-	New      State = iota // no ask yet
-	Accepted              // has asked, nothing placed yet
-	Running               // something was placed
+	New        State = iota // no ask yet
+	Accepted                // has asked, nothing placed yet
+	Running                 // something was placed
+	Rejected                // was never let in; history alone knows it
+	Completing              // has nothing to do; completes unless it asks again
+	Completed               // has ended; history alone knows it
+	Failing                 // is being taken down; not entered before there are gangs
+	Failed                  // was taken down; not entered before there are gangs
+	Expired                 // is forgotten
+	Resuming                // starts over without its gang; not entered before there are gangs
+	states
 )
 
-func (s State) String() string { return [...]string{"New", "Accepted", "Running"}[s] }
-
-// StateChange is one line of an application's state log.
-type StateChange struct {
-	State State
-	At    time.Time
+func (s State) String() string {
+	return [...]string{"New", "Accepted", "Running", "Rejected", "Completing", "Completed", "Failing", "Failed", "Expired", "Resuming"}[s]
 }
 
-// run moves a one state on, as far as to. Every state on the way is logged.
-func (a *Application) run(to State, now time.Time) {
-	for a.state < to {
-		a.state++
-		a.log = append(a.log, StateChange{a.state, now})
+// Event is what moves an application from one state to another.
+type Event uint8
+
+// The events of an application's life.
+const (
+	RunApplication Event = iota
+	RejectApplication
+	CompleteApplication
+	FailApplication
+	ExpireApplication
+	ResumeApplication
+	events
+)
+
+func (e Event) String() string {
+	return [...]string{"runApplication", "rejectApplication", "completeApplication", "failApplication", "expireApplication", "resumeApplication"}[e]
+}
+
+// moves is the whole life of an application. What is not in it does not happen.
+var moves = [...]struct {
+	from  State
+	event Event
+	to    State
+}{
+	{New, RejectApplication, Rejected},
+	{New, RunApplication, Accepted},
+	{Resuming, RunApplication, Accepted},
+	{Accepted, RunApplication, Running},
+	{Running, RunApplication, Running},
+	{Completing, RunApplication, Running},
+	{Accepted, CompleteApplication, Completing},
+	{Running, CompleteApplication, Completing},
+	{Completing, CompleteApplication, Completed},
+	{New, FailApplication, Failing},
+	{Accepted, FailApplication, Failing},
+	{Running, FailApplication, Failing},
+	{Failing, FailApplication, Failed},
+	{New, ResumeApplication, Resuming},
+	{Accepted, ResumeApplication, Resuming},
+	{Completed, ExpireApplication, Expired},
+	{Failed, ExpireApplication, Expired},
+	{Rejected, ExpireApplication, Expired},
+}
+
+// next is moves by state and event; nowhere: there is no such move.
+var next = func() (n [states][events]State) {
+	for s := range n {
+		for e := range n[s] {
+			n[s][e] = nowhere
+		}
+	}
+	for _, m := range moves {
+		n[m.from][m.event] = m.to
+	}
+	return n
+}()
+
+const nowhere = states
+
+// After is the state that e leads to from s. ok is false when e cannot happen in s.
+func (s State) After(e Event) (to State, ok bool) {
+	to = next[s][e]
+	return to, to != nowhere
+}
+
+// Entered says that an application has entered a state.
+type Entered struct {
+	App AppID
+	StateChange
+}
+
+// TakeEntered returns which states applications have entered since it was last called,
+// in that order. The list is good until the partition changes.
+func (p *Partition) TakeEntered() []Entered {
+	out := p.entered
+	p.entered = p.entered[:0]
+	return out
+}
+
+// move lets e happen to a. An event that leaves it where it is leaves no trace.
+func (p *Partition) move(a *Application, e Event, why Reason, now time.Time) {
+	to, ok := a.state.After(e)
+	switch {
+	case !ok:
+		panic(fmt.Sprintf("objects: %s happens to application %s, which is %s", e, a.id, a.state))
+	case to == a.state:
+		return
+	}
+	if a.waiting != nil {
+		p.completing.Remove(a.waiting)
+		a.waiting = nil
+	}
+	change := StateChange{State: to, Why: why, at: now.UnixNano()}
+	if a.state = to; to == Completing {
+		a.waiting = p.completing.PushBack(completingSince{a, change.at})
+	}
+	a.log = a.log.with(change)
+	p.entered = append(p.entered, Entered{a.id, change})
+}
+
+// asks notes that an application has asked for something.
+func (p *Partition) hasAsked(a *Application, now time.Time) {
+	switch a.state {
+	case New:
+		p.move(a, RunApplication, AskedFirst, now)
+	case Completing:
+		p.move(a, RunApplication, AskedAgain, now)
 	}
 }

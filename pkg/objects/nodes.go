@@ -3,6 +3,7 @@ package objects
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -44,14 +45,14 @@ func (p *Partition) SetSchedulable(id NodeID, schedulable bool) error {
 
 // RemoveNode forgets a node and everything on it, and returns the allocations that
 // went with it, in key order. Their asks do not come back.
-func (p *Partition) RemoveNode(id NodeID) ([]*Allocation, error) {
+func (p *Partition) RemoveNode(id NodeID, now time.Time) ([]*Allocation, error) {
 	n, ok := p.nodes[id]
 	if !ok {
 		return nil, fmt.Errorf("%w node %s", ErrUnknown, id)
 	}
 	gone := n.Work()
 	for _, x := range gone {
-		p.Free(x.Key())
+		p.Free(x.Key(), now)
 	}
 	for key := range n.foreign {
 		delete(p.others, key)

@@ -2,10 +2,10 @@ package objects
 
 import (
 	"cmp"
+	"container/list"
 	"errors"
 	"iter"
 	"slices"
-	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
@@ -46,8 +46,15 @@ type Partition struct {
 	gainedAt uint64  // how many gained before gained[0], and one
 	scale    scale
 	arrivals uint64 // asks that ever came in
-	ramping  []ramp // oldest first allocation in front
-	bound    int    // how many allocations there are
+
+	lifetimes  Lifetimes
+	completing list.List // of completingSince: the one to complete next in front
+	completed  history
+	rejected   history
+	entered    []Entered // since TakeEntered
+
+	ramping []ramp // oldest first allocation in front
+	bound   int    // how many allocations there are
 
 	resting []*Class // what was set aside
 	stirred bool     // there has been news since
@@ -56,15 +63,17 @@ type Partition struct {
 }
 
 // NewPartition builds the queue tree of conf, with no nodes and no applications.
-func NewPartition(conf configs.Partition) *Partition { return NewSized(conf, DefaultShapes) }
+func NewPartition(conf configs.Partition) *Partition { return NewWith(conf, DefaultOptions()) }
 
-// NewSized is NewPartition for a table of shapes of another size. Asks of shapes that find
-// no place in it are placed just the same, but looked at one by one.
-func NewSized(conf configs.Partition, shapes int) *Partition {
+// NewWith is NewPartition with other options.
+func NewWith(conf configs.Partition, opt Options) *Partition {
+	keep := opt.Lifetimes
 	p := &Partition{
 		conf: conf, names: resources.NewNames(), queues: map[QueuePath]*Queue{}, apps: map[AppID]*Application{},
 		work: map[AllocationKey]*Allocation{}, nodes: map[NodeID]*Node{}, others: map[AllocationKey]*Foreign{},
-		shapes: map[string]*Shape{}, slots: newSlots(shapes), gainedAt: 1,
+		shapes: map[string]*Shape{}, slots: newSlots(opt.Shapes), gainedAt: 1,
+		lifetimes: keep,
+		completed: newHistory(keep.Completed, keep.Ended, false), rejected: newHistory(keep.Rejected, keep.Ended, true),
 	}
 	p.byScore.compare = func(a, b *Node) int { return policies.CompareNodes(&a.key, &b.key) }
 	p.scale = newScale(p.names, conf.Nodes)
@@ -182,27 +191,6 @@ func (p *Partition) Amounts(v resources.Vector) resources.Amounts { return p.nam
 // Counts are how many applications, pending asks and allocations there are.
 func (p *Partition) Counts() (applications, asks, allocations int) {
 	return len(p.apps), len(p.work) - p.bound, p.bound
-}
-
-// NextDeadline is when Expire next has something to do.
-func (p *Partition) NextDeadline() (time.Time, bool) {
-	if len(p.ramping) == 0 {
-		return time.Time{}, false
-	}
-	return p.ramping[0].from.Add(policies.RampTime), true
-}
-
-// Expire does what time brings: applications have ramped up.
-func (p *Partition) Expire(now time.Time) {
-	for len(p.ramping) > 0 && !now.Before(p.ramping[0].from.Add(policies.RampTime)) {
-		a, from := p.ramping[0].app, p.ramping[0].from
-		p.ramping = p.ramping[1:]
-		if p.apps[a.id] != a || a.ramped || a.made == 0 || !a.firstMade.Equal(from) {
-			continue // it went, was faster, or started over
-		}
-		a.ramped = true
-		a.stand()
-	}
 }
 
 // Empty reports whether there is neither a node nor an application.

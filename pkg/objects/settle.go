@@ -126,3 +126,14 @@ func (p *Partition) watchRamp(a *Application) {
 	}
 	p.ramping = slices.Insert(p.ramping, at, ramp{a, a.firstMade})
 }
+
+// unwatchRamp forgets that a would have ramped up.
+func (p *Partition) unwatchRamp(a *Application) {
+	at, found := slices.BinarySearchFunc(p.ramping, a.firstMade, func(r ramp, t time.Time) int { return r.from.Compare(t) })
+	for ; found && at < len(p.ramping) && p.ramping[at].from.Equal(a.firstMade); at++ {
+		if p.ramping[at].app == a {
+			p.ramping = slices.Delete(p.ramping, at, at+1)
+			return
+		}
+	}
+}

@@ -28,11 +28,13 @@ func (t *Trial) Mark() Mark { return Mark(len(t.taken)) }
 // Without pretends that an allocation is gone. It reports false when there is no
 // allocation of that key.
 func (t *Trial) Without(key AllocationKey) bool {
-	x, ok := t.p.Free(key)
-	if ok {
-		t.taken = append(t.taken, x)
+	x, ok := t.p.work[key]
+	if !ok || x.Pending() {
+		return false
 	}
-	return ok
+	t.p.free(x)
+	t.taken = append(t.taken, x)
+	return true
 }
 
 // Undo takes back everything since m, newest first.

@@ -41,7 +41,7 @@ func TestAWholeConversation(t *testing.T) {
 	assert.Equal(t, states[0].State, "Accepted")
 	assert.Equal(t, states[1].State, "Running")
 	assert.Assert(t, states[1].StateTransitionTimestamp > 0)
-	assert.Equal(t, states[1].Message, "application app is Running")
+	assert.Equal(t, states[1].Message, "application app is Running: something was placed")
 
 	assert.NilError(t, x.Send(&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{
 		AllocationsToRelease: []*si.AllocationRelease{

@@ -129,7 +129,7 @@ func applicationResponse(batch []saying) *si.ApplicationResponse {
 				ApplicationID:            string(e.App),
 				State:                    e.State.String(),
 				StateTransitionTimestamp: e.At.UnixNano(),
-				Message:                  e.String(),
+				Message:                  e.String() + ": " + e.Why.String(),
 			})
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 func (c *Core) addApplication(now time.Time, m AddApplication) {
 	if err := c.join(now, m); err != nil {
+		c.part.Reject(m.App, m.User, objects.QueuePath(m.Queue), err.Error(), now)
 		c.emit(ApplicationRejected{m.App, err.Error()})
 		return
 	}
@@ -37,9 +38,10 @@ func (c *Core) join(now time.Time, m AddApplication) error {
 	return c.part.AddApplication(m.App, m.User, objects.QueuePath(path), m.Tags, now)
 }
 
-func (c *Core) removeApplication(m RemoveApplication) {
-	freed, _ := c.part.RemoveApplication(m.App)
+func (c *Core) removeApplication(now time.Time, m RemoveApplication) {
+	freed, _ := c.part.RemoveApplication(m.App, now)
 	for _, x := range freed {
 		c.emit(Released{x.Key(), m.App, StoppedByRM, fmt.Sprintf("application %s was removed", m.App)})
 	}
+	c.tellStates()
 }

@@ -18,20 +18,16 @@ func (c *Core) submit(now time.Time, ask *objects.Ask) {
 		c.reject(ask, err)
 		return
 	}
-	a, _ := c.part.Application(ask.App)
-	before := entered(a)
 	if _, err := c.part.AddAsk(ask, now); err != nil {
 		c.reject(ask, err)
 		return
 	}
-	c.tellStates(a, before)
+	c.tellStates()
 }
 
 // report takes in an allocation that has its node. The node of one that is known to
 // run does not change.
 func (c *Core) report(now time.Time, ask *objects.Ask, on objects.NodeID) {
-	a, _ := c.part.Application(ask.App)
-	before := entered(a)
 	x, known := c.known(ask)
 	switch _, ok := c.part.Node(on); {
 	case known && !x.Pending():
@@ -53,7 +49,7 @@ func (c *Core) report(now time.Time, ask *objects.Ask, on objects.NodeID) {
 		c.reject(ask, err)
 		return
 	}
-	c.tellStates(a, before)
+	c.tellStates()
 	c.emit(Allocated{x.Ask(), on})
 }
 
@@ -89,30 +85,29 @@ func (c *Core) reject(ask *objects.Ask, err error) {
 
 // release takes in that work has stopped, or is not wanted any more. What is unknown is
 // gone already, which is what the RM wants.
-func (c *Core) release(m Release) {
+func (c *Core) release(now time.Time, m Release) {
 	a, ok := c.part.Application(m.App)
 	if !ok {
 		return
 	}
 	if m.Key == "" {
 		for _, x := range a.Work() {
-			c.end(x, m)
+			c.end(now, x, m)
 		}
-		return
+	} else if x, ok := c.part.Allocation(m.Key); ok && x.Application() == a {
+		c.end(now, x, m)
 	}
-	if x, ok := c.part.Allocation(m.Key); ok && x.Application() == a {
-		c.end(x, m)
-	}
+	c.tellStates()
 }
 
 // end takes one piece of work out of the books.
-func (c *Core) end(x *objects.Allocation, m Release) {
+func (c *Core) end(now time.Time, x *objects.Allocation, m Release) {
 	switch {
 	case !x.Pending():
-		c.part.Free(x.Key())
+		c.part.Free(x.Key(), now)
 		c.tellReleased(x, m)
 	case m.Type != TimedOut: // what timed out was an allocation; the ask stays
-		c.part.Cancel(x.Key())
+		c.part.Cancel(x.Key(), now)
 	}
 }
 
@@ -122,17 +117,9 @@ func (c *Core) tellReleased(x *objects.Allocation, m Release) {
 	}
 }
 
-// entered is how many states a has entered so far.
-func entered(a *objects.Application) int {
-	if a == nil {
-		return 0
-	}
-	return len(a.StateLog())
-}
-
-// tellStates says which states a has entered since there were before.
-func (c *Core) tellStates(a *objects.Application, before int) {
-	for _, s := range a.StateLog()[before:] {
-		c.emit(ApplicationUpdated{a.ID(), s.State, s.At})
+// tellStates says which states applications have entered since it was last called.
+func (c *Core) tellStates() {
+	for _, s := range c.part.TakeEntered() {
+		c.emit(ApplicationUpdated{s.App, s.State, s.At(), s.Why})
 	}
 }

@@ -1,6 +1,9 @@
 package scheduler
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 func (c *Core) addNode(m AddNode) {
 	err := c.open()
@@ -14,10 +17,11 @@ func (c *Core) addNode(m AddNode) {
 	c.emit(NodeAccepted{m.Node})
 }
 
-func (c *Core) removeNode(m RemoveNode) {
-	gone, err := c.part.RemoveNode(m.Node)
+func (c *Core) removeNode(now time.Time, m RemoveNode) {
+	gone, err := c.part.RemoveNode(m.Node, now)
 	c.refuse("removal of node "+string(m.Node), err)
 	for _, x := range gone {
 		c.emit(Released{x.Key(), x.Ask().App, StoppedByRM, fmt.Sprintf("node %s was removed", m.Node)})
 	}
+	c.tellStates()
 }

@@ -50,8 +50,8 @@ type (
 	// Refused.
 	RemoveNode struct{ Node objects.NodeID }
 
-	// AddApplication asks for a place in the queue tree. Effect: ApplicationAccepted or
-	// ApplicationRejected.
+	// AddApplication asks for a place in the queue tree. The ID may be that of one that
+	// has ended. Effect: ApplicationAccepted or ApplicationRejected.
 	AddApplication struct {
 		App   objects.AppID
 		User  security.User
@@ -60,7 +60,8 @@ type (
 	}
 
 	// RemoveApplication ends an application. Effect: Released for each of its
-	// allocations. An unknown one is no mistake: it may have been removed already.
+	// allocations, then ApplicationUpdated up to Completed, unless it is New. An unknown
+	// one is no mistake: it may have ended already.
 	RemoveApplication struct{ App objects.AppID }
 
 	// SubmitAsk asks for one allocation. Under a known key it changes the amounts, if
@@ -77,7 +78,8 @@ type (
 
 	// Release says that an allocation has stopped, or that an ask is not wanted any more.
 	// Without a key it is about all work of the application. Effect: Released, unless
-	// the RM only confirms what we told it, or it was an ask.
+	// the RM only confirms what we told it, or it was an ask; then ApplicationUpdated, if
+	// the application has nothing left to do.
 	Release struct {
 		App  objects.AppID
 		Key  objects.AllocationKey // empty: all
@@ -91,7 +93,9 @@ type (
 	// ReleaseForeign says that it does not any more. Effect: none.
 	ReleaseForeign struct{ Key objects.AllocationKey }
 
-	// Wake says that time has passed. Deadlines that are due are served.
+	// Wake says that time has passed. Deadlines that are due are served, as before any
+	// other command. Effect: ApplicationUpdated for those that complete or are forgotten,
+	// Released for placeholders that are not needed any more.
 	Wake struct{}
 )
 

@@ -59,6 +59,9 @@ func (c *conversation) say(t *testing.T, d *datadriven.TestData) string {
 		return transcript(effects)
 	case "why":
 		return c.core.Why(objects.AllocationKey(text(d, "key"))).String() + "\n"
+	case "history":
+		s := c.core.Snapshot(c.now)
+		return c.remembered(s.Completed) + c.remembered(s.Rejected)
 	case "queues":
 		return show(c.core.Snapshot(c.now).Root)
 	}
@@ -75,6 +78,23 @@ func (c *conversation) config(t *testing.T, d *datadriven.TestData) string {
 		return ""
 	}
 	return c.tell(t, scheduler.UseConfig{Partition: conf.Partitions[0]})
+}
+
+// remembered shows what has ended, and when: counted from the beginning of the talk.
+func (c *conversation) remembered(ended []*objects.Ended) string {
+	var b strings.Builder
+	for _, e := range ended {
+		fmt.Fprintf(&b, "%s in %s, submitted at %s:", e.ID, e.Queue, e.Submitted.Sub(epoch))
+		for _, l := range e.StateLog() {
+			fmt.Fprintf(&b, " %s at %s,", l.State, l.At().Sub(epoch))
+		}
+		fmt.Fprintf(&b, " finished at %s", e.Finished.Sub(epoch))
+		if e.Message != "" {
+			fmt.Fprintf(&b, ": %s", e.Message)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
 }
 
 func (c *conversation) tell(t *testing.T, cmd scheduler.Command) string {

@@ -13,7 +13,7 @@ import (
 type Core struct {
 	part    *objects.Partition
 	oracle  Oracle
-	shapes  int       // how many the partition can tell apart
+	opt     objects.Options
 	drains  bool      // it is being removed
 	out     []Effect  // effects of the step under way
 	retryAt time.Time // when refused asks are tried again; zero: none was refused
@@ -25,15 +25,15 @@ type Core struct {
 // New returns a Core for a partition that has no nodes and no applications. A nil
 // oracle has no opinion.
 func New(conf configs.Partition, oracle Oracle) *Core {
-	return NewSized(conf, oracle, objects.DefaultShapes)
+	return NewWith(conf, oracle, objects.DefaultOptions())
 }
 
-// NewSized is New for a partition that can tell another number of shapes apart.
-func NewSized(conf configs.Partition, oracle Oracle, shapes int) *Core {
+// NewWith is New for a partition with other options.
+func NewWith(conf configs.Partition, oracle Oracle, opt objects.Options) *Core {
 	if _, ok := oracle.(Willing); ok {
 		oracle = nil
 	}
-	return &Core{part: objects.NewSized(conf, shapes), oracle: oracle, shapes: shapes}
+	return &Core{part: objects.NewWith(conf, opt), oracle: oracle, opt: opt}
 }
 
 // Step applies one command and returns what follows from it. It never fails: a
@@ -62,7 +62,10 @@ func (c *Core) Check() error { return c.part.Check() }
 func (c *Core) Partition() *objects.Partition { return c.part }
 
 func (c *Core) serveDeadlines(now time.Time) {
-	c.part.Expire(now)
+	for _, x := range c.part.Expire(now) {
+		c.emit(Released{x.Key(), x.Ask().App, TimedOut, fmt.Sprintf("application %s completes without its placeholders", x.Ask().App)})
+	}
+	c.tellStates()
 	if !c.retryAt.IsZero() && !now.Before(c.retryAt) {
 		c.retryAt = time.Time{}
 		c.part.Reconsider()
@@ -92,7 +95,7 @@ func (c *Core) apply(now time.Time, cmd Command) {
 	case Drain:
 		c.drains = true
 	case Forget:
-		c.part = objects.NewSized(c.part.Config(), c.shapes)
+		c.part = objects.NewWith(c.part.Config(), c.opt)
 		c.retryAt = time.Time{}
 		c.emit(Forgotten{})
 	case AddNode:
@@ -102,17 +105,17 @@ func (c *Core) apply(now time.Time, cmd Command) {
 	case SetSchedulable:
 		c.refuse("draining of node "+string(m.Node), c.part.SetSchedulable(m.Node, m.Schedulable))
 	case RemoveNode:
-		c.removeNode(m)
+		c.removeNode(now, m)
 	case AddApplication:
 		c.addApplication(now, m)
 	case RemoveApplication:
-		c.removeApplication(m)
+		c.removeApplication(now, m)
 	case SubmitAsk:
 		c.submit(now, m.Ask)
 	case ReportAllocation:
 		c.report(now, m.Ask, m.Node)
 	case Release:
-		c.release(m)
+		c.release(now, m)
 	case ReportForeign:
 		if err := c.part.AddForeign(m.Foreign); err != nil {
 			c.emit(AskRejected{m.Foreign.Key, "", "foreign allocation: " + err.Error()})

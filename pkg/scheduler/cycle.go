@@ -13,13 +13,11 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 		if x == nil {
 			return c.out, false
 		}
-		a := x.Application()
-		before := entered(a)
 		if err := c.part.Place(x, n, now); err != nil {
 			// decide and Place look at the same books; disagreeing is a bug here.
 			panic("scheduler: " + err.Error())
 		}
-		c.tellStates(a, before)
+		c.tellStates()
 		c.emit(Allocated{x.Ask(), n.ID()})
 	}
 	return c.out, true

@@ -34,11 +34,13 @@ type (
 		Reason string
 	}
 
-	// ApplicationUpdated says that an application entered a state.
+	// ApplicationUpdated says that an application entered a state. Nobody is told of
+	// Rejected, which is an answer, nor of New, which is nothing yet.
 	ApplicationUpdated struct {
 		App   objects.AppID
 		State objects.State
 		At    time.Time
+		Why   objects.Reason
 	}
 
 	// AskRejected answers SubmitAsk, ReportAllocation or ReportForeign: nothing changed.

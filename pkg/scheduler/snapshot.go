@@ -22,8 +22,10 @@ type Snapshot struct {
 	Capacity        resources.Amounts
 	Root            QueueView
 	Nodes           []NodeView
-	Applications    int
-	Asks            int // pending
+	Completed       []*objects.Ended // oldest first
+	Rejected        []*objects.Ended // oldest first, each ID once
+	Applications    int              // that live
+	Asks            int              // pending
 	Allocations     int
 }
 
@@ -92,6 +94,7 @@ func (c *Core) Snapshot(now time.Time) *Snapshot {
 		At: now, Partition: p.Name(), Draining: c.drains, NodeOrder: p.Config().Nodes,
 		Preemption: p.Config().Preemption, QuotaPreemption: p.Config().QuotaPreemption,
 		Capacity: p.Amounts(p.Capacity()), Root: c.viewQueue(p.Root()),
+		Completed: p.Completed(), Rejected: p.Rejected(),
 	}
 	s.Applications, s.Asks, s.Allocations = p.Counts()
 	for _, n := range p.Nodes() {

@@ -3,6 +3,7 @@ package webservice
 import (
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -10,25 +11,40 @@ import (
 
 // applications lists the applications of one queue. A parent has none.
 func (s *service) applications(r *http.Request) (any, error) {
-	path, err := queuePath(r)
+	snap, q, err := s.queue(r)
 	if err != nil {
 		return nil, err
+	}
+	return listApplications([]applicationBody{}, snap.Partition, q, ""), nil
+}
+
+// queue is the queue that the path of the request names, root without one.
+func (s *service) queue(r *http.Request) (*scheduler.Snapshot, *scheduler.QueueView, error) {
+	path := string(objects.RootPath)
+	if r.PathValue("queue") != "" {
+		var err error
+		if path, err = queuePath(r); err != nil {
+			return nil, nil, err
+		}
 	}
 	snap, err := s.snapshot(r)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	q, err := findQueue(&snap.Root, path)
-	if err != nil {
-		return nil, err
-	}
-	out := []applicationBody{}
+	return snap, q, err
+}
+
+// listApplications adds what is in q, of one state or, with an empty one, of any.
+func listApplications(to []applicationBody, partition string, q *scheduler.QueueView, state string) []applicationBody {
 	for i := range q.Applications {
-		v := viewApplication(&q.Applications[i])
-		v.Partition, v.QueueName = snap.Partition, string(q.Path)
-		out = append(out, v)
+		if a := &q.Applications[i]; state == "" || strings.EqualFold(a.State.String(), state) {
+			v := viewApplication(a)
+			v.Partition, v.QueueName = partition, string(q.Path)
+			to = append(to, v)
+		}
 	}
-	return out, nil
+	return to
 }
 
 func viewApplication(a *scheduler.ApplicationView) applicationBody {
@@ -42,12 +58,7 @@ func viewApplication(a *scheduler.ApplicationView) applicationBody {
 		Groups:             a.User.Groups,
 		MaxRequestPriority: a.Priority.Number(),
 	}
-	for _, change := range a.StateLog {
-		v.StateLog = append(v.StateLog, stateBody{Time: nanos(change.At), ApplicationState: change.State.String()})
-		if change.State == objects.Running {
-			v.StartTime = change.At.UnixMilli()
-		}
-	}
+	v.log(a.StateLog)
 	for i := range a.Work {
 		if w := &a.Work[i]; w.Node == "" {
 			v.Requests = append(v.Requests, viewAsk(w))
@@ -56,6 +67,17 @@ func viewApplication(a *scheduler.ApplicationView) applicationBody {
 		}
 	}
 	return v
+}
+
+// log shows which states were entered, and takes the first time it ran from them. One that
+// never ran has no start; upstream shows the year 1 (behaviour.md 13.3.19).
+func (v *applicationBody) log(changes []objects.StateChange) {
+	for _, c := range changes {
+		v.StateLog = append(v.StateLog, stateBody{Time: nanos(c.At()), ApplicationState: c.State.String(), Reason: c.Why.String()})
+		if c.State == objects.Running && v.StartTime == 0 {
+			v.StartTime = c.At().UnixMilli()
+		}
+	}
 }
 
 func viewAsk(w *scheduler.WorkView) askBody {

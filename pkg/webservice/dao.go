@@ -118,6 +118,14 @@ type queueBody struct {
 	QuotaPreemptionWait string            `json:"quotaPreemptionDelay,omitempty"`
 	IsPriorityFence     bool              `json:"isPriorityFence"`
 	PriorityOffset      int32             `json:"priorityOffset,omitempty"`
+	WaitsFor            []waitsForBody    `json:"waitsFor,omitempty"`
+}
+
+// waitsForBody is ours: an application that a draining leaf is kept for.
+type waitsForBody struct {
+	ApplicationID    string `json:"applicationID"`
+	ApplicationState string `json:"applicationState"`
+	User             string `json:"user,omitempty"`
 }
 
 type templateBody struct {
@@ -134,11 +142,13 @@ type applicationBody struct {
 	Partition          string           `json:"partition"`
 	QueueName          string           `json:"queueName"`
 	SubmissionTime     int64            `json:"submissionTime,omitempty"`
+	FinishedTime       int64            `json:"finishedTime,omitempty"`
 	Requests           []askBody        `json:"requests,omitempty"`
 	Allocations        []allocationBody `json:"allocations,omitempty"`
 	ApplicationState   string           `json:"applicationState,omitempty"`
 	User               string           `json:"user,omitempty"`
 	Groups             []string         `json:"groups,omitempty"`
+	RejectedMessage    string           `json:"rejectedMessage,omitempty"`
 	StateLog           []stateBody      `json:"stateLog,omitempty"`
 	MaxRequestPriority int32            `json:"maxRequestPriority,omitempty"`
 	StartTime          int64            `json:"startTime,omitempty"` // milliseconds
@@ -148,6 +158,7 @@ type applicationBody struct {
 type stateBody struct {
 	Time             int64  `json:"time"`
 	ApplicationState string `json:"applicationState"`
+	Reason           string `json:"reason"` // ours: why it was entered
 }
 
 type askBody struct {

@@ -8,13 +8,14 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/golden"
+
+	"github.com/canopy-scheduler/canopy/internal/loop"
 )
 
 // The answers to a story, in full. After a change: go test ./pkg/webservice -update,
 // and read the diff.
 func TestAnswers(t *testing.T) {
-	c := busy(t)
-	cases := []struct{ name, target string }{
+	expect(t, busy(t), []answer{
 		{"partitions", "/ws/v1/partitions"},
 		{"queues", "/ws/v1/partition/default/queues"},
 		{"queues-empty", "/ws/v1/partition/empty/queues"},
@@ -24,8 +25,30 @@ func TestAnswers(t *testing.T) {
 		{"applications-odd", "/ws/v1/partition/default/queue/root.tenant.odd%252Fname/applications"},
 		{"applications-parent", "/ws/v1/partition/default/queue/root/applications"},
 		{"why", "/ws/v1/partition/default/ask/waits/why"},
-	}
-	for _, x := range cases {
+	})
+}
+
+// The answers about what has ended, or is about to.
+func TestAnswersAboutTheEnd(t *testing.T) {
+	const partition = "/ws/v1/partition/default/"
+	expect(t, over(t), []answer{
+		{"end-partitions", "/ws/v1/partitions"},
+		{"end-draining", partition + "queue/root.idle/applications"},
+		{"end-queues", partition + "queues"},
+		{"end-completed", partition + "applications/Completed"},
+		{"end-rejected", partition + "applications/rejected"},
+		{"end-active", partition + "applications/active?status=Completing"},
+		{"end-queue-active", partition + "queue/root.tenant.fair/applications/active?status=new"},
+		{"end-application", partition + "application/idle"},
+		{"end-queue-application", partition + "queue/root.idle/application/idle"},
+	})
+}
+
+type answer struct{ name, target string }
+
+func expect(t *testing.T, c *loop.Cluster, answers []answer) {
+	t.Helper()
+	for _, x := range answers {
 		t.Run(x.name, func(t *testing.T) {
 			w := fetch(c, x.target)
 			assert.Equal(t, w.Code, http.StatusOK)

@@ -38,6 +38,10 @@ func Handler(c *loop.Cluster, opt Options) http.Handler {
 	s.route(mux, "/ws/v1/partition/{partition}/queues", s.queues)
 	s.route(mux, "/ws/v1/partition/{partition}/nodes", s.nodes)
 	s.route(mux, "/ws/v1/partition/{partition}/queue/{queue}/applications", s.applications)
+	s.route(mux, "/ws/v1/partition/{partition}/queue/{queue}/applications/{state}", s.applicationsIn)
+	s.route(mux, "/ws/v1/partition/{partition}/queue/{queue}/application/{application}", s.application)
+	s.route(mux, "/ws/v1/partition/{partition}/applications/{state}", s.applicationsIn)
+	s.route(mux, "/ws/v1/partition/{partition}/application/{application}", s.application)
 	s.route(mux, "/ws/v1/partition/{partition}/ask/{key}/why", s.why)
 	return withoutTrailingSlash(mux)
 }

@@ -46,6 +46,33 @@ func TestWhatIsNotThere(t *testing.T) {
 			`{"status_code":400,"message":"queue name \"root.a%zz\": invalid URL escape \"%zz\"",` +
 				`"description":"queue name \"root.a%zz\": invalid URL escape \"%zz\""}`,
 		},
+		{
+			"a state that is none", "/ws/v1/partition/default/applications/running", 400,
+			`{"status_code":400,"message":"state \"running\": it is one of active, rejected, completed",` +
+				`"description":"state \"running\": it is one of active, rejected, completed"}`,
+		}, {
+			"a status that is none", "/ws/v1/partition/default/applications/active?status=completed", 400,
+			`{"status_code":400,"message":"status \"completed\": it is one of new, accepted, running, completing, ` +
+				`failing, resuming","description":"status \"completed\": it is one of new, accepted, running, ` +
+				`completing, failing, resuming"}`,
+		}, {
+			"a status of what has ended", "/ws/v1/partition/default/applications/rejected?status=new", 400,
+			`{"status_code":400,"message":"a status can be asked for with the state active only",` +
+				`"description":"a status can be asked for with the state active only"}`,
+		}, {
+			"what has ended, by queue", "/ws/v1/partition/default/queue/root/applications/completed", 400,
+			`{"status_code":400,"message":"state \"completed\": a queue lists its active applications only",` +
+				`"description":"state \"completed\": a queue lists its active applications only"}`,
+		}, {
+			"an application nobody knows", "/ws/v1/partition/default/application/none", 404,
+			`{"status_code":404,"message":"Application not found","description":"Application not found"}`,
+		}, {
+			"an application of another queue", "/ws/v1/partition/default/queue/root.idle/application/app-1", 404,
+			`{"status_code":404,"message":"Application not found","description":"Application not found"}`,
+		}, {
+			"an application below the queue", "/ws/v1/partition/default/queue/root.tenant/application/app-1", 404,
+			`{"status_code":404,"message":"Application not found","description":"Application not found"}`,
+		},
 		{"an unknown path", "/ws/v1/none", 404, "404 page not found\n"},
 		{"an unknown path with a slash", "/ws/v1/none/", 404, "404 page not found\n"},
 		{"an ask nobody knows", "/ws/v1/partition/default/ask/a%2520b/why", 200,

@@ -3,6 +3,7 @@ package webservice
 import (
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
@@ -35,8 +36,11 @@ func viewPartition(s *scheduler.Snapshot) partitionBody {
 	if s.Draining {
 		state = "Draining"
 	}
-	states := map[string]int{"total": s.Applications}
+	states := map[string]int{"total": s.Applications + len(s.Completed) + len(s.Rejected)}
 	countStates(&s.Root, states)
+	for _, e := range slices.Concat(s.Completed, s.Rejected) {
+		states[e.State.String()]++
+	}
 	return partitionBody{
 		Name: s.Partition,
 		Capacity: capacityBody{

@@ -47,8 +47,12 @@ func viewQueue(q *scheduler.QueueView) queueBody {
 	}
 	v.show(q.Settings)
 	for i := range q.Applications {
-		if q.Applications[i].State == objects.Running {
+		a := &q.Applications[i]
+		if a.State == objects.Running {
 			v.RunningApps++
+		}
+		if q.Draining {
+			v.WaitsFor = append(v.WaitsFor, waitsForBody{string(a.ID), a.State.String(), a.User.Name})
 		}
 	}
 	for i := range q.Children {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -97,6 +98,36 @@ func busy(t *testing.T) *loop.Cluster {
 		ask("runs", "app-1", 3500, 10), ask("waits", "app-1", 1000, 5), picky, ask("next", "app-2", 200, 0),
 	)
 	told(t, l) // what could be decided has been decided
+	return c
+}
+
+// over is the busy cluster with applications that have ended: one idle, two done, one
+// twice rejected. One more is in a queue that has left the configuration.
+func over(t *testing.T) *loop.Cluster {
+	t.Helper()
+	c := busy(t)
+	l, _ := c.Partition("default")
+	ask := func(app string) scheduler.SubmitAsk {
+		return scheduler.SubmitAsk{Ask: &objects.Ask{
+			Key: objects.AllocationKey(app), App: objects.AppID(app), Amounts: amounts(map[string]resources.Quantity{"vcore": 1}),
+		}}
+	}
+	bob := security.User{Name: "bob", Groups: []string{"bob"}}
+	told(t, l,
+		scheduler.AddApplication{App: "again", User: bob, Queue: "root.tenant.fair"}, ask("again"),
+		scheduler.RemoveApplication{App: "again"},
+		scheduler.AddApplication{App: "again", User: bob, Queue: "root.idle"}, ask("again"),
+		scheduler.RemoveApplication{App: "again"},
+		scheduler.AddApplication{App: "idle", User: bob, Queue: "root.idle"}, ask("idle"),
+		scheduler.Release{App: "idle", Key: "idle"},
+	)
+	for _, queue := range []string{"root.gone", "root.tenant"} {
+		_, err := l.Call(t.Context(), scheduler.AddApplication{App: "lost", User: bob, Queue: queue})
+		assert.NilError(t, err)
+	}
+	conf, problems := configs.Load([]byte(strings.Replace(story, "- name: idle", "- name: other", 1)))
+	assert.Assert(t, !problems.HasErrors(), "%v", problems)
+	assert.NilError(t, c.Configure(t.Context(), conf))
 	return c
 }
 

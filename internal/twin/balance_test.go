@@ -1,0 +1,77 @@
+package twin
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// Stories in which something never happens show nothing about it.
+func TestStoriesTellOfEverything(t *testing.T) {
+	const stories = 60
+	told := map[string]int{}
+	for seed := range uint64(stories) {
+		s := Random(seed+1, beats)
+		core := scheduler.NewWith(s.Partition, s.RM.oracle(), objects.Options{Shapes: 70, Lifetimes: s.Lifetimes})
+		now := start()
+		for _, b := range s.Beats {
+			now = now.Add(b.After)
+			effects, _ := b.act(core, now)
+			for _, e := range effects {
+				told[kindOf(e)]++
+			}
+			count(told, b, core.Snapshot(now), now)
+		}
+	}
+	t.Log(told)
+	for what, least := range map[string]int{
+		"allocated": 30 * stories, "released": 10 * stories, "rejected ask": stories, "rejected application": stories,
+		"Accepted: its first ask came in": 5 * stories, "Running: something was placed": 5 * stories,
+		"Completing: nothing is pending and nothing runs": stories, "Running: it asked again": stories / 2,
+		"Completed: it had nothing to do for long enough": stories, "Completed: the resource manager removed it": stories,
+		"Expired: it ended long enough ago": stories / 2, "Expired: more have ended since than are kept": stories / 2,
+		"released, timed out": 1, "asks wait": 1000 * stories, "an ID is used again": stories / 2, "Completing: the resource manager removed it": stories,
+	} {
+		assert.Check(t, told[what] >= least, "%s happens %d times in %d stories, at least %d are due", what, told[what], stories, least)
+	}
+	assert.Check(t, told["rejected ask"] < 2*told["allocated"], "too much of what is told is nonsense")
+}
+
+func kindOf(e scheduler.Effect) string {
+	switch e := e.(type) {
+	case scheduler.Allocated:
+		return "allocated"
+	case scheduler.AskRejected:
+		return "rejected ask"
+	case scheduler.ApplicationRejected:
+		return "rejected application"
+	case scheduler.Released:
+		if e.Type == scheduler.TimedOut {
+			return "released, timed out"
+		}
+		return "released"
+	case scheduler.ApplicationUpdated:
+		return fmt.Sprintf("%s: %s", e.State, e.Why)
+	}
+	return fmt.Sprintf("%T", e)
+}
+
+func count(told map[string]int, b Beat, s *scheduler.Snapshot, now time.Time) {
+	told["asks wait"] += s.Asks
+	told["beats"]++
+	c, ok := b.Command.(scheduler.AddApplication)
+	if !ok {
+		return
+	}
+	for _, e := range s.Completed {
+		if e.ID == c.App && e.Finished.Before(now) {
+			told["an ID is used again"]++
+			return
+		}
+	}
+}

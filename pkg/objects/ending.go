@@ -1,0 +1,72 @@
+package objects
+
+import "time"
+
+// How an application ends. When nothing is pending and nothing runs it is Completing, and
+// when that has lasted a while it is Completed: it leaves its queue, and only history
+// knows it from then on (behaviour.md 4.2).
+
+// completingSince is an application in its last state but one. All wait equally long, so
+// they stand in the order in which they are due.
+type completingSince struct {
+	app   *Application
+	since int64 // nanoseconds since 1970
+}
+
+// ended sees what follows from a piece of work having left the books of a. real: it was an
+// allocation and no placeholder. With a placeholder left an application completes only if
+// its last real allocation has gone just now: its gang may still come (behaviour.md 4.2).
+func (p *Partition) ended(a *Application, real bool, now time.Time) {
+	switch {
+	case a.asks > 0 || !a.allocated.IsZero():
+	case a.state == Accepted || a.state == Running:
+		if real || a.bound == 0 {
+			p.move(a, CompleteApplication, WentIdle, now)
+		}
+	case a.state == Completing:
+		if a.waiting == nil && a.bound == 0 { // its time was up before its placeholders had gone
+			p.complete(a, StayedIdle, now)
+		}
+	}
+}
+
+// completeDue completes the applications that have been idle for long enough. Those that
+// still have placeholders wait until these are gone; they are returned in key order,
+// application by application.
+func (p *Partition) completeDue(now time.Time) (unwanted []*Allocation) {
+	for at, ok := p.completingDue(); ok && !now.Before(at); at, ok = p.completingDue() {
+		a := p.completing.Remove(p.completing.Front()).(completingSince).app
+		if a.waiting = nil; a.bound == 0 {
+			p.complete(a, StayedIdle, now)
+			continue
+		}
+		unwanted = append(unwanted, a.Work()...)
+	}
+	return unwanted
+}
+
+// completingDue is when the next application completes.
+func (p *Partition) completingDue() (time.Time, bool) {
+	first := p.completing.Front()
+	if first == nil {
+		return time.Time{}, false
+	}
+	return time.Unix(0, first.Value.(completingSince).since).UTC().Add(p.lifetimes.Completing), true
+}
+
+// complete moves a to Completed, and to history. Requires: it has no work.
+func (p *Partition) complete(a *Application, why Reason, now time.Time) {
+	for a.state != Completed {
+		p.move(a, CompleteApplication, why, now)
+	}
+	p.forget(a)
+	p.remember(&p.completed, a.ending(now), now)
+}
+
+// forget takes a out of its queue. Requires: it has no work.
+func (p *Partition) forget(a *Application) {
+	delete(p.apps, a.id)
+	delete(a.queue.byID, a.id)
+	p.unwatchRamp(a)
+	p.prune(a.queue)
+}

@@ -1,0 +1,149 @@
+package objects
+
+import (
+	"container/list"
+	"strings"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// Ended is what is left of an application that has completed or was rejected: about 400
+// bytes, however much it ran. It never changes.
+type Ended struct {
+	ID        AppID
+	User      security.User
+	Queue     QueuePath // the leaf it was in; of a rejected one, what the RM named
+	State     State     // Completed or Rejected
+	Message   string    // why it was rejected; else empty
+	Submitted time.Time
+	Finished  time.Time // when it entered State
+	log       stateLog
+}
+
+// StateLog is every state it has entered after New, oldest first; of a very long log the
+// middle is left out. Read-only.
+func (e *Ended) StateLog() []StateChange { return e.log }
+
+// longestMessage bounds the reason of a rejection that is remembered, in bytes.
+const longestMessage = 1024
+
+func (a *Application) ending(now time.Time) *Ended {
+	return &Ended{
+		ID: a.id, User: a.user, Queue: a.queue.path, State: a.state, Submitted: a.Submitted(), Finished: now,
+		log: append(stateLog(nil), a.log...),
+	}
+}
+
+// history is the applications of one kind that have ended, oldest first.
+type history struct {
+	keep   time.Duration
+	most   int
+	unique bool // of one ID only the newest is kept
+	list   list.List
+	newest map[AppID]*list.Element
+	view   []*Ended // the list as it is; nil: nobody asked since it changed
+}
+
+func newHistory(keep time.Duration, most int, unique bool) history {
+	return history{keep: keep, most: most, unique: unique, newest: map[AppID]*list.Element{}}
+}
+
+// Completed are the applications that have completed and are still remembered, oldest
+// first. An ID may be there more than once. Read-only.
+func (p *Partition) Completed() []*Ended { return p.completed.all() }
+
+// Rejected are the applications that were rejected and are still remembered, oldest first.
+// Of an ID that was rejected more than once only the newest is there. Read-only.
+func (p *Partition) Rejected() []*Ended { return p.rejected.all() }
+
+func (h *history) all() []*Ended {
+	if h.view == nil {
+		h.view = make([]*Ended, 0, h.list.Len())
+		for e := h.list.Front(); e != nil; e = e.Next() {
+			h.view = append(h.view, e.Value.(*Ended))
+		}
+	}
+	return h.view
+}
+
+// last is the newest of an ID; nil: there is none.
+func (h *history) last(id AppID) *Ended {
+	if e, ok := h.newest[id]; ok {
+		return e.Value.(*Ended)
+	}
+	return nil
+}
+
+func (h *history) add(e *Ended) {
+	if was, ok := h.newest[e.ID]; ok && h.unique {
+		h.list.Remove(was)
+	}
+	h.newest[e.ID] = h.list.PushBack(e)
+	h.view = nil
+}
+
+// dropOldest forgets the oldest. Requires: there is one.
+func (h *history) dropOldest() *Ended {
+	first := h.list.Front()
+	e := h.list.Remove(first).(*Ended)
+	if h.newest[e.ID] == first {
+		delete(h.newest, e.ID)
+	}
+	h.view = nil
+	return e
+}
+
+// due is when the oldest is to be forgotten.
+func (h *history) due() (time.Time, bool) {
+	if h.list.Len() == 0 {
+		return time.Time{}, false
+	}
+	return h.list.Front().Value.(*Ended).Finished.Add(h.keep), true
+}
+
+// remember keeps e for its time, or until there are too many.
+func (p *Partition) remember(h *history, e *Ended, now time.Time) {
+	h.add(e)
+	for h.list.Len() > h.most {
+		p.expire(h.dropOldest(), WasCrowdedOut, now)
+	}
+}
+
+// expireDue forgets what ended long enough ago.
+func (p *Partition) expireDue(h *history, now time.Time) {
+	for at, ok := h.due(); ok && !now.Before(at); at, ok = h.due() {
+		p.expire(h.dropOldest(), WasKeptLong, now)
+	}
+}
+
+// expire says that e is forgotten. The RM is not told of a rejected application, which it
+// was never told the state of, nor of one whose ID is in use again: it would take that for
+// the new one.
+func (p *Partition) expire(e *Ended, why Reason, now time.Time) {
+	to, ok := e.State.After(ExpireApplication)
+	if !ok {
+		panic("objects: application " + string(e.ID) + " is remembered, and " + e.State.String())
+	}
+	if _, used := p.apps[e.ID]; e.State != Rejected && !used {
+		p.entered = append(p.entered, Entered{e.ID, StateChange{State: to, Why: why, at: now.UnixNano()}})
+	}
+}
+
+// Reject remembers that an application was not let in, and why.
+func (p *Partition) Reject(id AppID, user security.User, queue QueuePath, why string, now time.Time) {
+	to, _ := New.After(RejectApplication)
+	p.remember(&p.rejected, &Ended{
+		ID: id, User: user, Queue: queue, State: to, Message: clip(why), Submitted: now, Finished: now,
+		log: stateLog{{State: to, Why: WasRefused, at: now.UnixNano()}},
+	}, now)
+}
+
+// clip bounds a message, and copies it: it may be part of something larger.
+func clip(s string) string {
+	if len(s) <= longestMessage {
+		return s
+	}
+	const ellipsis = "..."
+	return strings.ToValidUTF8(s[:longestMessage-len(ellipsis)], "") + ellipsis
+}

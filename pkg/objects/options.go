@@ -1,0 +1,29 @@
+package objects
+
+import "time"
+
+// Options say how large and how long-lived things are. Nobody can see the size of a table
+// in what is decided.
+type Options struct {
+	// Shapes is how many shapes can be told apart. Asks of shapes that find no place in the
+	// table are placed just the same, but looked at one by one.
+	Shapes    int
+	Lifetimes Lifetimes
+}
+
+// DefaultOptions are those of NewPartition.
+func DefaultOptions() Options { return Options{Shapes: DefaultShapes, Lifetimes: DefaultLifetimes()} }
+
+// Lifetimes say how long things last that end by time alone. A time of zero is over at
+// once.
+type Lifetimes struct {
+	Completing time.Duration // from having nothing to do to being Completed
+	Completed  time.Duration // how long an application that has ended is remembered
+	Rejected   time.Duration // how long one is remembered that was rejected
+	Ended      int           // how many of each kind are remembered at most
+}
+
+// DefaultLifetimes are those of upstream, which remembers any number, and a bound.
+func DefaultLifetimes() Lifetimes {
+	return Lifetimes{Completing: 30 * time.Second, Completed: 72 * time.Hour, Rejected: 72 * time.Hour, Ended: 50_000}
+}

@@ -1,0 +1,119 @@
+package webservice
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// The states that the path of a request may name, and those that ?status= may name for the
+// active ones (behaviour.md 11.3). All in lower case.
+var (
+	listedStates   = []string{"active", "rejected", "completed"}
+	activeStatuses = []string{"new", "accepted", "running", "completing", "failing", "resuming"}
+)
+
+// applicationsIn lists the applications of a partition that are active, were rejected or
+// have completed, or the active ones of a queue.
+func (s *service) applicationsIn(r *http.Request) (any, error) {
+	state, status := strings.ToLower(r.PathValue("state")), strings.ToLower(r.URL.Query().Get("status"))
+	inQueue := r.PathValue("queue") != ""
+	switch {
+	case inQueue && state != "active":
+		return nil, badRequest(fmt.Sprintf("state %q: a queue lists its active applications only", state))
+	case !slices.Contains(listedStates, state):
+		return nil, badRequest(fmt.Sprintf("state %q: it is one of %s", state, strings.Join(listedStates, ", ")))
+	case status != "" && state != "active":
+		return nil, badRequest("a status can be asked for with the state active only")
+	case status != "" && !slices.Contains(activeStatuses, status):
+		return nil, badRequest(fmt.Sprintf("status %q: it is one of %s", status, strings.Join(activeStatuses, ", ")))
+	}
+	snap, q, err := s.queue(r)
+	if err != nil {
+		return nil, err
+	}
+	switch state {
+	case "rejected":
+		return listEnded(snap.Partition, snap.Rejected), nil
+	case "completed":
+		return listEnded(snap.Partition, snap.Completed), nil
+	}
+	if inQueue {
+		return listApplications([]applicationBody{}, snap.Partition, q, status), nil
+	}
+	return listBelow([]applicationBody{}, snap.Partition, q, status), nil
+}
+
+func listBelow(to []applicationBody, partition string, q *scheduler.QueueView, status string) []applicationBody {
+	to = listApplications(to, partition, q, status)
+	for i := range q.Children {
+		to = listBelow(to, partition, &q.Children[i], status)
+	}
+	return to
+}
+
+func listEnded(partition string, ended []*objects.Ended) []applicationBody {
+	out := make([]applicationBody, len(ended))
+	for i, e := range ended {
+		out[i] = viewEnded(partition, e)
+	}
+	return out
+}
+
+// viewEnded shows what is left of an application.
+func viewEnded(partition string, e *objects.Ended) applicationBody {
+	v := applicationBody{
+		ApplicationID:      string(e.ID),
+		Partition:          partition,
+		QueueName:          string(e.Queue),
+		SubmissionTime:     nanos(e.Submitted),
+		FinishedTime:       nanos(e.Finished),
+		ApplicationState:   e.State.String(),
+		User:               e.User.Name,
+		Groups:             e.User.Groups,
+		RejectedMessage:    e.Message,
+		MaxRequestPriority: policies.Current{}.Number(),
+	}
+	v.log(e.StateLog())
+	return v
+}
+
+// application is one that is active: of the whole partition, or of the queue in the path.
+func (s *service) application(r *http.Request) (any, error) {
+	id, err := parameter(r, "application")
+	if err != nil {
+		return nil, err
+	}
+	snap, q, err := s.queue(r)
+	if err != nil {
+		return nil, err
+	}
+	a, in := findApplication(q, objects.AppID(id), r.PathValue("queue") == "")
+	if a == nil {
+		return nil, notFound("Application")
+	}
+	v := viewApplication(a)
+	v.Partition, v.QueueName = snap.Partition, string(in.Path)
+	return v, nil
+}
+
+// findApplication finds an application in q or, with below, further down; nil: it is not
+// there.
+func findApplication(q *scheduler.QueueView, id objects.AppID, below bool) (*scheduler.ApplicationView, *scheduler.QueueView) {
+	for i := range q.Applications {
+		if q.Applications[i].ID == id {
+			return &q.Applications[i], q
+		}
+	}
+	for i := 0; below && i < len(q.Children); i++ {
+		if a, in := findApplication(&q.Children[i], id, true); a != nil {
+			return a, in
+		}
+	}
+	return nil, nil
+}
