@@ -15,7 +15,7 @@ func (t *Twin) addApplication(c scheduler.AddApplication) {
 		t.emit(scheduler.ApplicationRejected{App: c.App, Reason: "known already, or no queue takes it"})
 		return
 	}
-	t.apps = append(t.apps, &app{id: c.App, leaf: path, submitted: t.now})
+	t.apps = append(t.apps, &app{id: c.App, leaf: path, user: c.User, submitted: t.now})
 	t.emit(scheduler.ApplicationAccepted{App: c.App})
 }
 

@@ -17,6 +17,7 @@ type author struct {
 	conf     configs.Partition
 	plain    bool                // a flood of like asks from one application, on a large cluster
 	wide     bool                // many of everything
+	tight    bool                // users, groups and running applications are limited
 	pool     int                 // how many nodes come and go
 	shapes   []resources.Amounts // none: every ask is different
 	apps     []objects.AppID
@@ -42,6 +43,7 @@ func write(source rand.Source, beats int) Story {
 	if a.wide = a.oneIn(30); a.wide {
 		a.pool = wide
 	}
+	a.tight = a.oneIn(2)
 	a.conf = a.partition()
 	for range pick(a, 0, 0, 2, 4) {
 		a.shapes = append(a.shapes, a.amounts())

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/placement"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -55,7 +56,7 @@ func (a *author) queue(name string, levels int) configs.Queue {
 	q.Parent = true
 	if a.oneIn(3) {
 		t := a.queue("", 0)
-		q.Template = &configs.Template{Max: t.Max, Guaranteed: t.Guaranteed, Settings: t.Settings}
+		q.Template = &configs.Template{MaxApplications: t.MaxApplications, Max: t.Max, Guaranteed: t.Guaranteed, Settings: t.Settings}
 	}
 	for _, child := range []string{"a", "b", pick(a, "c", "c", "default")}[:1+a.IntN(3)] {
 		q.Children = append(q.Children, a.queue(child, levels-1))
@@ -81,6 +82,36 @@ func (a *author) settle(q *configs.Queue) {
 		q.Offset = a.priority()
 	}
 	q.Submit, q.Admin = a.acl(), a.acl()
+	q.MaxApplications, q.Limits = 0, nil
+	if !a.tight {
+		return
+	}
+	if a.oneIn(6) {
+		q.MaxApplications = uint64(1 + a.IntN(4))
+	}
+	for a.oneIn(4) && len(q.Limits) < 3 {
+		q.Limits = append(q.Limits, a.limit())
+	}
+}
+
+// limit is one of some users and groups of the story.
+func (a *author) limit() limits.Rule {
+	var r limits.Rule
+	for r.Users == nil && r.Groups == nil {
+		if a.oneIn(2) {
+			r.Users = []string{pick(a, pick(a, users...).Name, limits.Wildcard)}
+		}
+		if a.oneIn(2) {
+			r.Groups = []string{pick(a, "dev", "ops", "data.science", limits.Wildcard)}
+		}
+	}
+	if a.oneIn(2) {
+		r.MaxApplications = uint64(1 + a.IntN(2))
+	}
+	if r.MaxApplications == 0 || a.oneIn(2) {
+		r.MaxResources = resources.LimitFromMap(a.quota(0, 4, 8, 16, 16))
+	}
+	return r
 }
 
 // acl is empty, as a rule, or names some of the users and groups of the story.

@@ -45,6 +45,8 @@ func (d *comparison) queue(q *queue, v *scheduler.QueueView) {
 	if share := d.t.share(d.c, q); share.Compare(v.Share) != 0 {
 		d.differ(name, "share", share, v.Share)
 	}
+	same(d, name, "running", d.t.running(q), uint64(v.Running))
+	d.limits(q, v.Limits)
 	if q != d.t.root {
 		alike(d, name, "max", q.conf.Max, v.Max)
 		alike(d, name, "guaranteed", q.conf.Guaranteed, v.Guaranteed)

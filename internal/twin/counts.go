@@ -22,6 +22,10 @@ type held struct {
 	pending, allocated, placeholders resources.Amounts
 	asks                             []*work // pending
 	runs                             int
+
+	group   string // whose limits count for it, if grouped
+	grouped bool
+	bounds  []bound // the limits that count for it
 }
 
 func (t *Twin) count() *counts {
@@ -39,7 +43,10 @@ func (t *Twin) count() *counts {
 		c.occupied[f.Node] = c.occupied[f.Node].Add(f.Amounts)
 	}
 	for _, a := range t.apps {
-		c.apps[a.id] = &held{}
+		h := &held{}
+		h.group, h.grouped = t.groupOf(a)
+		h.bounds = t.bounds(a, h)
+		c.apps[a.id] = h
 	}
 	for _, w := range t.work {
 		c.add(w)

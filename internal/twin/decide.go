@@ -14,7 +14,7 @@ func (t *Twin) decide() (*work, objects.NodeID) {
 	c := t.count()
 	nodes := t.nodesInOrder(c)
 	for _, w := range t.turns(c, t.root) {
-		if !t.withinQuota(c, w) {
+		if _, limited := t.limited(c, w); limited || !t.withinQuota(c, w) {
 			continue
 		}
 		for _, n := range nodes {

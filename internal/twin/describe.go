@@ -85,6 +85,12 @@ func describeQueue(q *configs.Queue, indent string) string {
 	if acl := q.Admin.String(); acl != "" {
 		s += fmt.Sprintf(" admin=%q", acl)
 	}
+	if q.MaxApplications > 0 {
+		s += fmt.Sprintf(" maxapplications=%d", q.MaxApplications)
+	}
+	for _, r := range q.Limits {
+		s += fmt.Sprintf(" limit(users %q groups %q %v apps %d)", r.Users, r.Groups, r.MaxResources, r.MaxApplications)
+	}
 	s += "\n"
 	for i := range q.Children {
 		s += describeQueue(&q.Children[i], indent+"\t")

@@ -8,6 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
 // queue is a queue and its settings. What it holds is found by looking through the
@@ -32,6 +33,7 @@ type node struct {
 type app struct {
 	id        objects.AppID
 	leaf      objects.QueuePath
+	user      security.User
 	submitted time.Time // of its oldest ask, if that is older than itself
 	state     objects.State
 	since     time.Time // when it entered the state

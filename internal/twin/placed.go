@@ -66,7 +66,7 @@ func (t *Twin) build(path objects.QueuePath) bool {
 			made.conf.Parent = false
 			if template != nil && path != placement.Recovery {
 				made.conf.Max, made.conf.Guaranteed = template.Max, template.Guaranteed
-				made.conf.Settings = template.Settings
+				made.conf.Settings, made.conf.MaxApplications = template.Settings, template.MaxApplications
 			}
 		}
 		q.children = append(q.children, made)

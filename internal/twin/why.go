@@ -8,6 +8,9 @@ func (t *Twin) obstacle(c *counts, w *work) scheduler.Obstacle {
 	if find(t.appsInOrder(c, t.queue(a.leaf)), func(x *app) bool { return x == a }) == nil {
 		return scheduler.WaitsToStart
 	}
+	if obstacle, limited := t.limited(c, w); limited {
+		return obstacle
+	}
 	if !t.withinQuota(c, w) {
 		return scheduler.OverMax
 	}

@@ -32,6 +32,8 @@ type Application struct {
 	made      int       // allocations ever made
 	firstMade time.Time // when the first of them was made
 	ramped    bool      // has ramped up: only StateAware leaves ask
+	counted   bool      // is counted among the running applications
+	seats     []seat    // in the accounts that limit it
 
 	waiting *list.Element // in partition.completing; nil: it does not complete, or its time is up
 
@@ -72,6 +74,13 @@ func (a *Application) Submitted() time.Time { return time.Unix(0, a.key.Submitte
 // AskMaxPriority is the highest priority of its pending asks.
 func (a *Application) AskMaxPriority() policies.Current { return a.priority.Max() }
 
+// Narrow takes out of f the shapes that the user or the group of a has no headroom for.
+func (a *Application) Narrow(f Mask) {
+	for _, s := range a.seats {
+		f.narrow(s.account.fit)
+	}
+}
+
 // Next is the class whose turn it is among those whose shape is in f. Requires: one of
 // those with something to try is.
 func (a *Application) Next(f Mask) *Class {
@@ -104,11 +113,12 @@ func (a *Application) MayStart() bool {
 	return q.rule.sort != policies.StateAware || a.ramped || q.newcomers.lowest() == a
 }
 
-func (a *Application) addPending(x *Allocation) {
-	id := classID{x.ask.Priority, x.shape}
+func (p *Partition) addPending(x *Allocation) {
+	a, id := x.app, classID{x.ask.Priority, x.shape}
 	c := a.classes.of(id)
 	if c == nil {
 		c = newClass(id, a)
+		p.dress(c, p.gated && a.starting())
 		a.classes.add(c)
 	}
 	c.insert(x)
@@ -119,12 +129,13 @@ func (a *Application) addPending(x *Allocation) {
 	a.pending.Add(x.shape.vector)
 }
 
-func (a *Application) removePending(x *Allocation) {
-	c := x.class
+func (p *Partition) removePending(x *Allocation) {
+	a, c := x.app, x.class
 	c.remove(x)
 	x.class = nil
 	if a.classes.stand(c); c.empty() {
 		a.classes.remove(c)
+		p.dress(c, false)
 	}
 	a.asks--
 	a.priority.Remove(policies.Pending(x.ask.Priority))

@@ -30,6 +30,7 @@ func (p *Partition) AddApplication(id AppID, user security.User, leaf QueuePath,
 	a.pending, a.allocated = a.room.pending[:0], a.room.allocated[:0]
 	p.apps[id] = a
 	q.byID[id] = a
+	p.enroll(a)
 	return nil
 }
 
@@ -66,7 +67,7 @@ func (p *Partition) AddAsk(ask *Ask, now time.Time) (*Allocation, error) {
 	a := x.app
 	p.enter(x)
 	p.postPending(a, x.shape.vector, 1)
-	a.stand()
+	p.stand(a)
 	p.hasAsked(a, now)
 	return x, nil
 }
@@ -86,7 +87,7 @@ func (p *Partition) Report(ask *Ask, on NodeID, now time.Time) (*Allocation, err
 	p.postPending(x.app, x.shape.vector, 1)
 	p.hasAsked(x.app, now)
 	p.toNode(x, n, now)
-	x.app.stand()
+	p.stand(x.app)
 	return x, nil
 }
 
@@ -103,10 +104,10 @@ func (p *Partition) Cancel(key AllocationKey, now time.Time) (x *Allocation, ok 
 
 func (p *Partition) cancel(x *Allocation) {
 	a := x.app
-	a.removePending(x)
+	p.removePending(x)
 	p.postPending(a, x.shape.vector, -1)
 	p.leave(x)
-	a.stand()
+	p.stand(a)
 }
 
 // admit makes an unposted Allocation of ask, or says why it cannot be.

@@ -153,16 +153,25 @@ func (c *recount) application(a *Application) error {
 	}
 	var offer Mask
 	for i, class := range a.classes.list {
-		if class.place != i || class.empty() || a.classes.of(class.id) != class || class.app != a ||
+		if int(class.place) != i || class.empty() || a.classes.of(class.id) != class || class.app != a ||
 			class.turn.in() != class.hopeful() || class.hopeful() && class.key != class.Asks()[0].key {
 			return fmt.Errorf("application %s has a class out of place", a.id)
 		}
 		classed += len(class.Asks()) + len(class.aside)
+		if class.starting != (c.p.gated && a.starting()) || class.starting && class.shown().users < 1 {
+			return fmt.Errorf("application %s has a class with the wrong slot", a.id)
+		}
 		if class.hopeful() && a.MayStart() {
-			offer.put(class.id.shape.slot, true)
+			offer.put(class.shown().slot, true)
 		}
 		if !slices.IsSortedFunc(class.Asks(), func(x, y *Allocation) int { return policies.CompareAsks(&x.key, &y.key) }) {
 			return fmt.Errorf("application %s has asks out of order", a.id)
+		}
+	}
+	a.Narrow(offer)
+	for _, s := range a.seats {
+		if s.account.members[s.place] != a || s.account.queue.accounts[s.account.holder] != s.account {
+			return fmt.Errorf("application %s is not known to an account", a.id)
 		}
 	}
 	if err := a.classes.turns.check("classes of " + string(a.id)); err != nil {
@@ -174,6 +183,8 @@ func (c *recount) application(a *Application) error {
 			a.id, a.asks, classed, a.bound, len(c.asks[a.id]), c.bound[a.id])
 	case a.AskMaxPriority() != top || a.key.Priority != top:
 		return fmt.Errorf("application %s says its priority is %v, its asks say %v", a.id, a.key.Priority, top)
+	case a.counted != (a.state == Running):
+		return fmt.Errorf("application %s is counted as running or not, and is %s", a.id, a.state)
 	case a.turn.in() != (a.asks > 0) || a.fresh.in() != a.newcomer():
 		return fmt.Errorf("application %s stands in the wrong orders", a.id)
 	case a.turn.in() && !a.turn.can.same(offer):
@@ -194,6 +205,9 @@ func (c *recount) below(q *Queue) error {
 		if got := c.p.Amounts(book); !got.Equal(want[i]) {
 			return fmt.Errorf("queue %s says %v, its work says %v", q.path, got, want[i])
 		}
+	}
+	if err := c.accounts(q); err != nil {
+		return err
 	}
 	var top policies.Current
 	asking, running, fresh := 0, 0, 0

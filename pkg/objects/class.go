@@ -9,13 +9,14 @@ import (
 // Class is the pending asks of one application that have the same priority and the
 // same shape, oldest first. If the first of them cannot be placed, none can.
 type Class struct {
-	id    classID
-	app   *Application
-	asks  []*Allocation // asks[head:] are pending, in the order of policies.CompareAsks
-	head  int
-	place int             // in the application's list of classes
-	key   policies.AskKey // of the first ask to try
-	turn  entry[*Class]   // among the application's classes, if there is an ask to try
+	id       classID
+	app      *Application
+	asks     []*Allocation // asks[head:] are pending, in the order of policies.CompareAsks
+	head     int
+	place    int32           // in the application's list of classes
+	starting bool            // it has the slot of an application that has not started
+	key      policies.AskKey // of the first ask to try
+	turn     entry[*Class]   // among the application's classes, if there is an ask to try
 
 	aside []*Allocation // refused by the RM on every node, until there is news
 }

@@ -31,7 +31,7 @@ func (s *classes) of(id classID) *Class {
 }
 
 func (s *classes) add(c *Class) {
-	c.place = len(s.list)
+	c.place = int32(len(s.list))
 	if s.list = append(s.list, c); s.byID != nil {
 		s.byID[c.id] = c
 		return

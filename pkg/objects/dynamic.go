@@ -51,6 +51,9 @@ func (p *Partition) CreateLeaf(path QueuePath, u security.User) error {
 		q = p.grow(conf, q)
 		q.managed = false
 	}
+	if q.rule.most > 0 && !p.gated {
+		p.restand()
+	}
 	return nil
 }
 

@@ -68,5 +68,6 @@ func (p *Partition) forget(a *Application) {
 	delete(p.apps, a.id)
 	delete(a.queue.byID, a.id)
 	p.unwatchRamp(a)
+	p.dismiss(a)
 	p.prune(a.queue)
 }

@@ -15,8 +15,50 @@ func (p *Partition) Ceiling(leaf *Queue, s *Shape) *Queue {
 	return nil
 }
 
+// Barrier is what keeps an application from being given anything: a queue with no
+// application to spare, or its user or its group there. ok is false when there is none,
+// or a runs already (behaviour.md 3.8, 8.5).
+func (p *Partition) Barrier(a *Application) (q *Queue, h Holder, ok bool) {
+	if !a.starting() {
+		return nil, h, false
+	}
+	for _, s := range a.seats {
+		if s.account.full() {
+			return s.account.queue, s.account.holder, true
+		}
+	}
+	for q := a.queue; q != nil; q = q.parent {
+		if q.full() {
+			return q, h, true
+		}
+	}
+	return nil, h, false
+}
+
+// OverLimit is the limit of the user or the group of a that does not allow an ask of shape
+// s on top of what they hold; ok is false when all of them do (behaviour.md 8.4).
+func (p *Partition) OverLimit(a *Application, s *Shape) (q *Queue, h Holder, ok bool) {
+	for _, seat := range a.seats {
+		if x := seat.account; !x.max.Allows(x.allocated, s.vector) {
+			return x.queue, x.holder, true
+		}
+	}
+	return nil, h, false
+}
+
+// Allowed reports whether no quota, no limit and no bound on running applications keeps an
+// ask of shape s of a from being placed.
+func (p *Partition) Allowed(a *Application, s *Shape) bool {
+	_, _, barred := p.Barrier(a)
+	_, _, over := p.OverLimit(a, s)
+	return !barred && !over && p.Ceiling(a.queue, s) == nil
+}
+
 // hasHeadroom reports whether q alone leaves room for an ask of shape s.
 func (p *Partition) hasHeadroom(q *Queue, s *Shape) bool {
+	if s.starting && q.full() {
+		return false
+	}
 	if q.parent == nil {
 		return p.capacity.CoversBeyond(q.allocated, s.vector)
 	}

@@ -38,7 +38,7 @@ func (p *Partition) PlaceReported(key AllocationKey, on NodeID, now time.Time) (
 
 func (p *Partition) give(x *Allocation, n *Node, now time.Time) {
 	p.toNode(x, n, now)
-	x.app.stand()
+	p.stand(x.app)
 }
 
 // admits checks everything a decided binding must respect, and changes nothing.
@@ -48,6 +48,12 @@ func (p *Partition) admits(x *Allocation, n *Node) error {
 	}
 	if q := p.Ceiling(x.app.queue, x.shape); q != nil {
 		return fmt.Errorf("queue %s: %w", q.path, ErrOverLimit)
+	}
+	if q, h, over := p.OverLimit(x.app, x.shape); over {
+		return fmt.Errorf("%s in queue %s: %w", h, q.path, ErrOverLimit)
+	}
+	if q, _, barred := p.Barrier(x.app); barred {
+		return fmt.Errorf("applications of queue %s: %w", q.path, ErrOverLimit)
 	}
 	return nil
 }
@@ -67,7 +73,7 @@ func (p *Partition) Free(key AllocationKey, now time.Time) (*Allocation, bool) {
 func (p *Partition) free(x *Allocation) {
 	p.fromNode(x)
 	p.leave(x)
-	x.app.stand()
+	p.stand(x.app)
 	p.Reconsider()
 }
 
@@ -86,8 +92,8 @@ func (p *Partition) Return(key AllocationKey) (*Allocation, bool) {
 		a.ramped = false
 		p.watchRamp(a)
 	}
-	a.addPending(x)
-	a.stand()
+	p.addPending(x)
+	p.stand(a)
 	p.Reconsider()
 	return x, true
 }
@@ -114,12 +120,12 @@ func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Alloc
 	p.giveBackShape(x.shape, x.ask)
 	x.ask, x.shape = &ask, p.takeShape(&ask)
 	if n == nil {
-		a.addPending(x)
+		p.addPending(x)
 		p.postPending(a, x.shape.vector, 1)
 	} else {
 		p.post(x, n, 1)
 	}
-	a.stand()
+	p.stand(a)
 	p.Reconsider()
 	return x, nil
 }
@@ -127,7 +133,7 @@ func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Alloc
 // withdraw takes x out of the books of quantities, and leaves all else as it is.
 func (p *Partition) withdraw(x *Allocation) {
 	if x.Pending() {
-		x.app.removePending(x)
+		p.removePending(x)
 		p.postPending(x.app, x.shape.vector, -1)
 		return
 	}
@@ -140,7 +146,7 @@ func (p *Partition) enter(x *Allocation) {
 	p.work[x.Key()] = x
 	x.app.work.add(x, placeInApp)
 	x.app.key.Submitted = min(x.app.key.Submitted, x.key.Created)
-	x.app.addPending(x)
+	p.addPending(x)
 }
 
 // leave forgets x. Requires: it is in no book.
@@ -153,7 +159,7 @@ func (p *Partition) leave(x *Allocation) {
 // toNode moves a pending x into the allocated books.
 func (p *Partition) toNode(x *Allocation, n *Node, now time.Time) {
 	a := x.app
-	a.removePending(x)
+	p.removePending(x)
 	p.postPending(a, x.shape.vector, -1)
 	x.node, x.boundAt = n, now.UnixNano()
 	n.work.add(x, placeOnNode)
@@ -185,6 +191,7 @@ func (p *Partition) post(x *Allocation, n *Node, sign int) {
 	}
 	v := x.shape.vector
 	move(book, v, sign)
+	p.charge(x.app, v, sign)
 	for q := x.app.queue; q != nil; q = q.parent {
 		move(&q.allocated, v, sign)
 		p.refit(q)

@@ -126,6 +126,7 @@ func (p *Partition) move(a *Application, e Event, why Reason, now time.Time) {
 	}
 	a.log = a.log.with(change)
 	p.entered = append(p.entered, Entered{a.id, change})
+	p.recount(a)
 }
 
 // asks notes that an application has asked for something.

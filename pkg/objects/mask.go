@@ -68,6 +68,13 @@ func (m *Mask) join(n Mask) {
 // copyFrom makes m the same as n, in place.
 func (m *Mask) copyFrom(n Mask) { *m = append((*m)[:0], n...) }
 
+// without takes out of m what is in n.
+func (m Mask) without(n Mask) {
+	for w := range min(len(m), len(n)) {
+		m[w] &^= n[w]
+	}
+}
+
 // narrow takes out of m what is not in n.
 func (m Mask) narrow(n Mask) {
 	for w := range m {

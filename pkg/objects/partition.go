@@ -60,6 +60,10 @@ type Partition struct {
 	stirred bool     // there has been news since
 	unsound bool     // what queues are measured against has changed since Settle
 	trying  bool     // a Trial is open
+
+	gated   bool       // there is a bound on running applications somewhere
+	turned  []*account // which offer other shapes than before, until Partition.stand
+	fitting Mask       // scratch
 }
 
 // NewPartition builds the queue tree of conf, with no nodes and no applications.
@@ -78,6 +82,7 @@ func NewWith(conf configs.Partition, opt Options) *Partition {
 	p.byScore.compare = func(a, b *Node) int { return policies.CompareNodes(&a.key, &b.key) }
 	p.scale = newScale(p.names, conf.Nodes)
 	p.root = p.grow(conf.Root, nil)
+	p.gated = p.isGated()
 	p.Settle()
 	return p
 }

@@ -33,6 +33,8 @@ type Queue struct {
 	guaranteed resources.Bound     // conf.Guaranteed
 
 	path     QueuePath
+	running  int                    // applications in state Running
+	accounts map[Holder]*account    // of those who are limited in q and have an application there; nil: none
 	managed  bool                   // from the configuration, not created by a placement rule
 	draining bool                   // gone from the configuration, kept while it holds something
 	dynamic  *configs.Queue         // what q was before the configuration named it; nil: always managed, or not at all
@@ -44,7 +46,8 @@ type Queue struct {
 // rule is the part of a queue's configuration that every decision reads.
 type rule struct {
 	leaf     bool
-	roomy    bool // it has no max, and is not root
+	roomy    bool   // there is nothing that it could have no room for: no max, any number of applications, not root
+	most     uint64 // applications that may run; 0: any number
 	sort     policies.Sort
 	by       policies.PrioritySort
 	priority policies.Priority
@@ -89,7 +92,7 @@ func newQueue(conf configs.Queue, parent *Queue) *Queue {
 func (q *Queue) use(conf configs.Queue) {
 	q.conf = conf
 	q.rule = rule{
-		leaf: !conf.Parent, roomy: q.parent != nil && conf.Max.IsUnlimited(),
+		leaf: !conf.Parent, roomy: q.parent != nil && conf.Max.IsUnlimited() && conf.MaxApplications == 0, most: conf.MaxApplications,
 		sort: conf.Sort, by: conf.PrioritySort, priority: conf.Priority, offset: conf.Offset,
 	}
 }
@@ -129,6 +132,9 @@ func (q *Queue) Template() *configs.Template {
 
 // MaxApplications is how many applications may run in q; 0 means any number.
 func (q *Queue) MaxApplications() uint64 { return q.conf.MaxApplications }
+
+// Running is how many applications run in q and below.
+func (q *Queue) Running() int { return q.running }
 
 // Allocated is what the work below q holds, whoever placed it. Read-only.
 func (q *Queue) Allocated() resources.Vector { return q.allocated }

@@ -67,6 +67,7 @@ func overlay(d resources.Denominators, b resources.Bound) {
 // for changes that can move anything, such as a new configuration.
 func (p *Partition) restand() {
 	p.ramping, p.resting, p.joining, p.unsound = nil, nil, nil, false
+	p.relimit()
 	p.scale = newScale(p.names, p.conf.Nodes)
 	p.measure(p.root, p.clusterShares())
 	p.restandBelow(p.root)

@@ -19,6 +19,8 @@ type Shape struct {
 	only     Mask             // the set of just that slot
 	band     *Shape           // whose slot that is; nil: its own
 	barren   uint64           // it fitted no node when the news were that far; 0: not known
+	start    *Shape           // the same in applications that have not started; nil: there are none
+	starting bool             // it is the start of another
 }
 
 // Amounts is what an ask of this shape takes.
@@ -64,6 +66,11 @@ func (p *Partition) introduce(s *Shape) {
 	for _, q := range p.queues {
 		if !q.rule.roomy {
 			q.fit.put(s.slot, p.hasHeadroom(q, s))
+		}
+	}
+	for _, q := range p.queues {
+		for _, x := range q.accounts {
+			x.fit.put(s.slot, x.allows(s))
 		}
 	}
 	for _, n := range p.nodes {

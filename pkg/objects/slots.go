@@ -24,6 +24,7 @@ type slots struct {
 	any      *Shape            // the band of those that find no room even among the bands; it takes nothing
 	shapes   []*Shape          // shapes and bands, by slot; nil: free
 	free     []int             // slots that had a shape
+	starting Mask              // the slots of shapes in applications that have not started
 	required Mask              // the slots of shapes that accept only one node
 	at       map[NodeID][]int  // and those that accept only this one
 	needs    []needs           // by kind; behind by the kinds that are new, until settled
@@ -49,11 +50,11 @@ func (t *slots) take(s *Shape) (fresh *Shape) {
 		return s
 	}
 	t.crowded = true // else a stream of shapes that come and go would be decided everywhere, one by one
-	key, lowest := band(s.vector)
+	key, lowest := band(s)
 	b := t.bands[key]
 	switch {
 	case b == nil && len(t.bands) < t.most:
-		b = &Shape{vector: lowest}
+		b = &Shape{vector: lowest, starting: s.starting}
 		t.bands[key], fresh = b, b
 		t.enter(b)
 	case b == nil:
@@ -74,7 +75,7 @@ func (t *slots) giveBack(s *Shape) {
 		return
 	}
 	if s.band.users--; s.band.users == 0 && s.band != t.any {
-		key, _ := band(s.vector)
+		key, _ := band(s)
 		delete(t.bands, key)
 		t.leave(s.band)
 	}
@@ -89,6 +90,7 @@ func (t *slots) enter(s *Shape) {
 	}
 	t.shapes[s.slot], s.only = s, nil
 	s.only.put(s.slot, true)
+	t.starting.put(s.slot, s.starting)
 	if t.required.put(s.slot, s.required != ""); s.required != "" {
 		t.at[s.required] = append(t.at[s.required], s.slot)
 	}
@@ -100,6 +102,7 @@ func (t *slots) enter(s *Shape) {
 func (t *slots) leave(s *Shape) {
 	t.shapes[s.slot] = nil
 	t.free = append(t.free, s.slot)
+	t.starting.put(s.slot, false)
 	if s.required != "" {
 		t.forgetRequired(s)
 	}
@@ -108,12 +111,16 @@ func (t *slots) leave(s *Shape) {
 	}
 }
 
-// band names the band of v, and is the smallest there can be in it: quantities are
+// band names the band of s, and is the smallest there can be in it: quantities are
 // rounded down to three binary digits.
-func band(v resources.Vector) (key string, lowest resources.Vector) {
-	lowest = make(resources.Vector, len(v))
+func band(s *Shape) (key string, lowest resources.Vector) {
+	lowest = make(resources.Vector, len(s.vector))
 	name := make([]byte, 0, 16)
-	for k, q := range v {
+	if s.starting {
+		name = append(name, '+')
+	}
+	name = binary.AppendUvarint(name, uint64(len(s.vector)))
+	for k, q := range s.vector {
 		if q > 0 {
 			drop := max(bits.Len64(uint64(q))-3, 0)
 			lowest[k] = q >> drop << drop

@@ -10,6 +10,22 @@ import (
 // priorities and masks are brought up to date from the leaf to the root, and nothing
 // outside that path is touched.
 
+// stand puts a and every queue above it where they belong now, after the books changed,
+// and likewise the applications that share an account with it, if that offers other shapes
+// than before.
+func (p *Partition) stand(a *Application) {
+	a.stand()
+	for len(p.turned) > 0 {
+		x := p.turned[0]
+		p.turned = p.turned[1:]
+		for _, other := range x.members {
+			if other != a && other.asks > 0 {
+				other.stand()
+			}
+		}
+	}
+}
+
 // stand puts a and every queue above it where they belong now.
 func (a *Application) stand() {
 	q, was := a.queue, a.key.Priority
@@ -34,6 +50,7 @@ func (a *Application) stand() {
 func (a *Application) standInTurn() {
 	if a.turn.can = a.turn.can[:0]; a.MayStart() {
 		a.turn.can.copyFrom(a.classes.turns.all())
+		a.Narrow(a.turn.can)
 	}
 	a.queue.apps.stand(&a.turn, a.asks > 0)
 }
@@ -94,6 +111,9 @@ func (p *Partition) refit(q *Queue) {
 	}
 	p.slots.settle(p.names.Len())
 	p.slots.all(&q.fit)
+	if q.full() {
+		q.fit.without(p.slots.starting)
+	}
 	if q.parent == nil {
 		for k := range p.names.Len() {
 			k := resources.Kind(k)

@@ -61,5 +61,5 @@ func (p *Partition) restore(x *Allocation) {
 	a.bound++
 	p.bound++
 	p.post(x, x.node, 1)
-	a.stand()
+	p.stand(a)
 }

@@ -15,11 +15,11 @@ func (c *Core) lookAround() *objects.Class {
 
 // lookBelow looks at what q offers of c.levels[level].
 func (c *Core) lookBelow(q *objects.Queue, level int) *objects.Class {
-	if q.Leaf() {
-		return c.lookInto(q, c.levels[level])
-	}
 	if len(c.levels) == level+1 {
 		c.levels = append(c.levels, nil)
+	}
+	if q.Leaf() {
+		return c.lookInto(q, level)
 	}
 	for child := range q.Offering(c.levels[level]) {
 		c.levels[level+1] = append(c.levels[level+1][:0], c.levels[level]...)
@@ -31,11 +31,13 @@ func (c *Core) lookBelow(q *objects.Queue, level int) *objects.Class {
 	return nil
 }
 
-func (c *Core) lookInto(leaf *objects.Queue, f objects.Mask) *objects.Class {
-	for a := range leaf.ApplicationsOffering(f) {
-		for class := range a.Offering(f) {
+func (c *Core) lookInto(leaf *objects.Queue, level int) *objects.Class {
+	for a := range leaf.ApplicationsOffering(c.levels[level]) {
+		c.levels[level+1] = append(c.levels[level+1][:0], c.levels[level]...)
+		a.Narrow(c.levels[level+1])
+		for class := range a.Offering(c.levels[level+1]) {
 			s := class.Shape()
-			if s.Exact() || c.part.Ceiling(leaf, s) == nil && c.part.NodeFor(s) != nil {
+			if class.Exact() || c.part.Allowed(a, s) && c.part.NodeFor(s) != nil {
 				return class
 			}
 		}

@@ -41,7 +41,9 @@ type QueueView struct {
 	Headroom        resources.Limit
 	Share           resources.Share
 	Priority        policies.Current // as its parent sees it
-	MaxApplications uint64
+	MaxApplications uint64           // that may run; 0: any number
+	Running         int              // applications that do
+	Limits          []objects.Limited
 	Template        *configs.Template
 	Settings        configs.Settings
 	Children        []QueueView
@@ -108,7 +110,7 @@ func (c *Core) viewQueue(q *objects.Queue) QueueView {
 	v := QueueView{
 		Path: q.Path(), Leaf: q.Leaf(), Draining: q.Draining(), Managed: q.Managed(), Pending: p.Amounts(q.Pending()),
 		Allocated: p.Amounts(q.Allocated()), Max: q.Max(), Guaranteed: q.Guaranteed(), Headroom: p.Headroom(q),
-		Share: q.Share(), Priority: q.CurrentPriority(), MaxApplications: q.MaxApplications(),
+		Share: q.Share(), Priority: q.CurrentPriority(), MaxApplications: q.MaxApplications(), Running: q.Running(), Limits: p.Limited(q),
 		Template: q.Template(), Settings: q.Settings(),
 	}
 	if q.Parent() == nil {

@@ -26,8 +26,9 @@ func (c *Core) decide(now time.Time) (*objects.Allocation, *objects.Node) {
 			q.Narrow(c.possible)
 		}
 		a := q.NextApplication(c.possible)
+		a.Narrow(c.possible)
 		class := a.Next(c.possible)
-		if !class.Shape().Exact() {
+		if !class.Exact() {
 			if class = c.lookAround(); class == nil {
 				return nil, nil
 			}

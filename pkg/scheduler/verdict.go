@@ -27,6 +27,9 @@ const (
 	NotPending   Obstacle = iota // there is no such ask, or it has its node
 	WaitsForTurn                 // nothing: it can be placed when its turn comes
 	WaitsToStart                 // a newer application of a stateaware leaf: Where goes first
+	QueueFull                    // Where runs as many applications as it may
+	HolderFull                   // a user or a group does, in a queue: Where is both
+	OverLimit                    // the limit of a user or a group does not allow it: Where is who, and in which queue
 	OverMax                      // Where has no headroom for it
 	UnknownNode                  // the only node it accepts, Where, does not exist
 	NoNodeFits                   // no schedulable node has room; with Where: the required one has none
@@ -39,6 +42,12 @@ func (v Verdict) String() string {
 		return "waits for its turn"
 	case WaitsToStart:
 		return fmt.Sprintf("waits for application %s to start", v.Where)
+	case QueueFull:
+		return fmt.Sprintf("queue %s runs as many applications as it may", v.Where)
+	case HolderFull:
+		return fmt.Sprintf("%s runs as many applications as it may", v.Where)
+	case OverLimit:
+		return fmt.Sprintf("over the limit of %s", v.Where)
 	case OverMax:
 		return fmt.Sprintf("no headroom in queue %s", v.Where)
 	case UnknownNode:
@@ -70,6 +79,14 @@ func (c *Core) obstacle(x *objects.Allocation) (o Obstacle, where string) {
 	a, s := x.Application(), x.Shape()
 	if !a.MayStart() {
 		return WaitsToStart, string(a.Queue().Newcomer().ID())
+	}
+	if q, h, barred := c.part.Barrier(a); barred && h == (objects.Holder{}) {
+		return QueueFull, string(q.Path())
+	} else if barred {
+		return HolderFull, fmt.Sprintf("%s in queue %s", h, q.Path())
+	}
+	if q, h, over := c.part.OverLimit(a, s); over {
+		return OverLimit, fmt.Sprintf("%s in queue %s", h, q.Path())
 	}
 	if q := c.part.Ceiling(a.Queue(), s); q != nil {
 		return OverMax, string(q.Path())
