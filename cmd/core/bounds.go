@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
@@ -51,17 +52,29 @@ func readConfig(name string, stdin io.Reader, o configs.Options) ([]byte, error)
 // The errors have their exit code: a file with errors is refused, one that cannot be read
 // is a usage error.
 func loadConfig(flag, name string, stdin io.Reader, errs io.Writer, o configs.Options) (*configs.Config, error) {
+	p, err := loadProposal(flag, name, stdin, errs, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range p.Warnings {
+		fmt.Fprintln(errs, w.In(name))
+	}
+	return p.Config, nil
+}
+
+// loadProposal is loadConfig for whoever logs the warnings.
+func loadProposal(flag, name string, stdin io.Reader, errs io.Writer, o configs.Options) (*reload.Proposal, error) {
 	text, err := readConfig(name, stdin, o)
 	if err != nil {
 		return nil, exitError{exitUsage, fmt.Errorf("%s: %w", flag, err)}
 	}
-	conf, problems := configs.LoadWith(text, o)
-	for _, p := range problems {
-		fmt.Fprintln(errs, p.In(name))
-	}
-	if conf == nil {
-		count := plural(len(problems.Errors()), "error")
+	p, err := reload.Read(reload.File, name, text, o)
+	if bad := new(reload.InvalidError); errors.As(err, &bad) {
+		for _, problem := range bad.Problems {
+			fmt.Fprintln(errs, problem.In(name))
+		}
+		count := plural(len(bad.Problems.Errors()), "error")
 		return nil, exitError{exitRefused, fmt.Errorf("%s: %s has %s", flag, name, count)}
 	}
-	return conf, nil
+	return p, err
 }

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/internal/sim"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -126,8 +127,10 @@ func TestReplayAgainstAnAddress(t *testing.T) {
 // A scheduler that goes by another configuration leaves tasks waiting that the client
 // sees room for.
 func TestABrokenInvariantIsReported(t *testing.T) {
-	conf, _ := configs.Load([]byte(strings.Replace(narrow, "vcore: 100", "vcore: 1", 1)))
-	s, err := sim.Serve(t.Context(), rmproxy.New(rmproxy.Options{Config: conf, Pinned: true}))
+	text := strings.Replace(narrow, "vcore: 100", "vcore: 1", 1)
+	first, err := reload.Read(reload.File, "", []byte(text), configs.Options{})
+	assert.NilError(t, err)
+	s, err := sim.Serve(t.Context(), rmproxy.New(rmproxy.Options{First: first, Pinned: true}))
 	assert.NilError(t, err)
 	defer func() { assert.NilError(t, s.Close()) }()
 	code, out, errs := replayed("--address", s.Address(), "--config", write(t, "queues.yaml", narrow))

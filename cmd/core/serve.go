@@ -5,15 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os/signal"
 	"syscall"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 )
 
 const serveHelp = `Serve the scheduler interface over gRPC, and REST over HTTP, until SIGTERM or SIGINT.
@@ -21,6 +23,10 @@ const serveHelp = `Serve the scheduler interface over gRPC, and REST over HTTP, 
 When both ports are open, one line is printed on standard output:
 
   canopy ready grpc=127.0.0.1:3333 http=127.0.0.1:9080
+
+With --admin the line goes on with admin=127.0.0.1:9081, or where --admin-listen says. Only
+there the configuration can be changed over REST. There is no authentication yet, so it is
+a loopback address or a socket (unix:/path), and nothing else.
 
 Everything else goes to standard error. A port 0 picks a free port, which the line names.
 
@@ -35,6 +41,7 @@ The exit code is 0 after a signal, 1 when the file has errors or a port cannot b
 opened, and 2 when the file cannot be read or the arguments make no sense.`
 
 const serveExamples = `  canopy serve
+  canopy serve --admin --admin-listen unix:/run/canopy/admin.sock
   canopy serve --config queues.yaml --grpc-address 0.0.0.0:3333 --log-format json`
 
 // serveFlags is the command line of serve.
@@ -44,6 +51,8 @@ type serveFlags struct {
 	httpAddress string
 	logLevel    string
 	logFormat   string
+	admin       bool
+	adminListen string
 	lifetimes   objects.Lifetimes
 	bounds      configs.Options // of the file, and of what resource managers send
 }
@@ -70,6 +79,8 @@ func serveCommand() *cobra.Command {
 	flags.StringVar(&f.config, "config", "", "queues.yaml that stays in force (- is standard input)")
 	flags.StringVar(&f.grpcAddress, "grpc-address", "127.0.0.1:3333", "where resource managers connect")
 	flags.StringVar(&f.httpAddress, "http-address", "127.0.0.1:9080", "where REST is served")
+	flags.BoolVar(&f.admin, "admin", false, "let local clients change the configuration over REST")
+	flags.StringVar(&f.adminListen, "admin-listen", "", "where --admin listens: a loopback address or unix:/path (default "+defaultAdmin+")")
 	flags.StringVar(&f.logLevel, "log-level", "info", "what is logged: debug, info, warn or error")
 	flags.StringVar(&f.logFormat, "log-format", "console", "how it is logged: console or json")
 	addLifetimes(flags, &f.lifetimes)
@@ -83,27 +94,19 @@ func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer)
 	if err != nil {
 		return exitError{exitUsage, err}
 	}
-	var conf *configs.Config // nil: until a resource manager sends one, the default
+	var first *reload.Proposal // nil: until a resource manager sends one, the default
 	if f.config != "" {
-		if conf, err = loadConfig("--config", f.config, in, errs, f.bounds); err != nil {
+		if first, err = loadProposal("--config", f.config, in, errs, f.bounds); err != nil {
 			return err
 		}
 	}
-	rpc, err := listen("--grpc-address", f.grpcAddress)
+	doors, err := openDoors(f)
 	if err != nil {
 		return err
 	}
-	web, err := listen("--http-address", f.httpAddress)
-	if err != nil {
-		return errors.Join(err, rpc.Close())
-	}
-	s := newServers(conf, f, log)
-	s.start(rpc, web)
-	if conf != nil {
-		log.Info("the configuration of the file stays in force", zap.String("file", f.config),
-			zap.String("checksum", conf.Checksum))
-	}
-	if _, err := fmt.Fprintf(out, "canopy ready grpc=%s http=%s\n", rpc.Addr(), web.Addr()); err != nil {
+	s := newServers(f.options(first, log), f.admin)
+	s.start(doors)
+	if _, err := fmt.Fprintln(out, doors); err != nil {
 		s.fail(fmt.Errorf("announce readiness: %w", err))
 	}
 	select {
@@ -118,14 +121,10 @@ func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer)
 	return nil
 }
 
-// listen opens a port. flag is for the error.
-func listen(flag, address string) (net.Listener, error) {
-	if _, _, err := net.SplitHostPort(address); err != nil {
-		return nil, exitError{exitUsage, fmt.Errorf("%s: %w", flag, err)}
+// options are those of the scheduler. first: what the file says; nil: there is none.
+func (f *serveFlags) options(first *reload.Proposal, log *zap.Logger) rmproxy.Options {
+	return rmproxy.Options{
+		Log: log, First: first, Pinned: first != nil, Reload: reload.Options{Bounds: f.bounds},
+		Loop: loop.Options{Lifetimes: &f.lifetimes},
 	}
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, exitError{exitRefused, fmt.Errorf("%s: %w", flag, err)}
-	}
-	return l, nil
 }

@@ -20,8 +20,6 @@ import (
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/status"
 
-	"github.com/canopy-scheduler/canopy/internal/loop"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
@@ -31,13 +29,14 @@ const (
 	patience   = 2 * time.Second // for calls under way, when stopping
 )
 
-// servers are the two doors of a running scheduler.
+// servers are the doors of a running scheduler.
 type servers struct {
 	log    *zap.Logger
 	proxy  *rmproxy.Proxy
 	rpc    *grpc.Server
 	health *health.Server
 	web    *http.Server
+	admin  *http.Server // nil without --admin
 
 	serving sync.WaitGroup
 	closing atomic.Bool
@@ -46,11 +45,9 @@ type servers struct {
 	err     error         // why; read it after failed is closed, or after stop
 }
 
-func newServers(conf *configs.Config, f serveFlags, log *zap.Logger) *servers {
-	s := &servers{log: log, health: health.NewServer(), failed: make(chan struct{})}
-	s.proxy = rmproxy.New(rmproxy.Options{
-		Log: log, Config: conf, Pinned: conf != nil, Bounds: f.bounds, Loop: loop.Options{Lifetimes: &f.lifetimes},
-	})
+func newServers(opt rmproxy.Options, admin bool) *servers {
+	s := &servers{log: opt.Log, health: health.NewServer(), failed: make(chan struct{})}
+	s.proxy = rmproxy.New(opt)
 	s.rpc = grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxMessage),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
@@ -64,13 +61,22 @@ func newServers(conf *configs.Config, f serveFlags, log *zap.Logger) *servers {
 	healthpb.RegisterHealthServer(s.rpc, s.health)
 	reflection.Register(s.rpc)
 	s.health.SetServingStatus(rmproxy.ServiceName, healthpb.HealthCheckResponse_SERVING)
-	s.web = &http.Server{
-		Handler:           webservice.Handler(s.proxy.Cluster(), webservice.Options{ReadyCheck: s.ready, Log: log}),
-		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		ErrorLog:          zap.NewStdLog(log),
+	rest := webservice.Options{ReadyCheck: s.ready, Log: s.log, Reloads: s.proxy.Reloads(), HasAdmin: admin}
+	s.web = s.overHTTP(webservice.Handler(s.proxy.Cluster(), rest))
+	if admin {
+		s.admin = s.overHTTP(webservice.Admin(s.proxy.Cluster(), rest))
+		s.admin.ReadTimeout = time.Minute // for a whole configuration
 	}
 	return s
+}
+
+func (s *servers) overHTTP(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		ErrorLog:          zap.NewStdLog(s.log),
+	}
 }
 
 // recovered is the last resort: a call that panics fails, the scheduler goes on.
@@ -87,15 +93,22 @@ func (s *servers) ready() error {
 	return nil
 }
 
-func (s *servers) start(rpc, web net.Listener) {
+func (s *servers) start(d doors) {
 	s.serving.Go(func() {
-		if err := s.rpc.Serve(rpc); err != nil {
+		if err := s.rpc.Serve(d.rpc); err != nil {
 			s.fail(fmt.Errorf("grpc: %w", err))
 		}
 	})
+	s.serveHTTP("http", s.web, d.web)
+	if s.admin != nil {
+		s.serveHTTP("admin", s.admin, d.admin)
+	}
+}
+
+func (s *servers) serveHTTP(name string, server *http.Server, on net.Listener) {
 	s.serving.Go(func() {
-		if err := s.web.Serve(web); !errors.Is(err, http.ErrServerClosed) {
-			s.fail(fmt.Errorf("http: %w", err))
+		if err := server.Serve(on); !errors.Is(err, http.ErrServerClosed) {
+			s.fail(fmt.Errorf("%s: %w", name, err))
 		}
 	})
 }
@@ -115,11 +128,16 @@ func (s *servers) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	var ending sync.WaitGroup
-	ending.Go(func() {
-		if s.web.Shutdown(ctx) != nil {
-			_ = s.web.Close() // whoever is inside has been given the time
+	for _, web := range []*http.Server{s.web, s.admin} {
+		if web == nil {
+			continue
 		}
-	})
+		ending.Go(func() {
+			if web.Shutdown(ctx) != nil {
+				_ = web.Close() // whoever is inside has been given the time
+			}
+		})
+	}
 	ending.Go(func() {
 		// Streams stay open as long as both sides like, so the proxy ends its own. Others,
 		// such as a watch of the health, are cut when the time is up.

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -31,28 +30,61 @@ type service struct {
 	ctx  context.Context
 	conn *grpc.ClientConn
 	http string
+
+	admin  string       // the base of its URLs; empty: there is none
+	client *http.Client // reaches all of them
 }
 
 // connect reads the ready line.
 func connect(t *testing.T, ready string) *service {
 	t.Helper()
-	var rpc, web string
-	_, err := fmt.Sscanf(ready, "canopy ready grpc=%s http=%s\n", &rpc, &web)
-	assert.NilError(t, err, "%q", ready)
+	at := map[string]string{}
+	for _, word := range strings.Fields(strings.TrimPrefix(ready, "canopy ready ")) {
+		name, address, _ := strings.Cut(word, "=")
+		at[name] = address
+	}
+	assert.Assert(t, at["grpc"] != "" && at["http"] != "", "%q", ready)
+	rpc, web := at["grpc"], at["http"]
 	conn, err := grpc.NewClient(rpc, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	assert.NilError(t, err)
 	t.Cleanup(func() { assert.NilError(t, conn.Close()) })
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
-	return &service{t, ctx, conn, "http://" + web}
+	s := &service{t: t, ctx: ctx, conn: conn, http: "http://" + web, client: &http.Client{Transport: &http.Transport{}}}
+	if file, ok := strings.CutPrefix(at["admin"], "unix:"); ok {
+		s.admin = "http://localhost"
+		s.client.Transport = &http.Transport{DialContext: func(ctx context.Context, _, to string) (net.Conn, error) {
+			if to == "localhost:80" {
+				return new(net.Dialer).DialContext(ctx, "unix", file)
+			}
+			return new(net.Dialer).DialContext(ctx, "tcp", to)
+		}}
+	} else if at["admin"] != "" {
+		s.admin = "http://" + at["admin"]
+	}
+	return s
 }
 
 func (s *service) get(path string) (code int, body string) {
 	s.t.Helper()
-	request, err := http.NewRequestWithContext(s.ctx, http.MethodGet, s.http+path, nil)
+	return s.do(http.MethodGet, s.http+path, "")
+}
+
+// post goes to the admin listener.
+func (s *service) post(path, kind, body string) (code int, answer string) {
+	s.t.Helper()
+	return s.do(http.MethodPost, s.admin+path, body, "Content-Type", kind)
+}
+
+func (s *service) do(method, url, body string, headers ...string) (code int, answer string) {
+	s.t.Helper()
+	request, err := http.NewRequestWithContext(s.ctx, method, url, strings.NewReader(body))
 	assert.NilError(s.t, err)
 	request.Close = true
-	response, err := http.DefaultClient.Do(request)
+	for i := 0; i+1 < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	response, err := s.client.Do(request)
 	assert.NilError(s.t, err)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)

@@ -81,21 +81,10 @@ type validation struct {
 }
 
 type validatedFile struct {
-	File       string             `json:"file"`
-	Valid      bool               `json:"valid"`
-	Unreadable string             `json:"unreadable,omitempty"` // why it could not be read
-	Problems   []validatedProblem `json:"problems"`
-	found      configs.Problems
-}
-
-type validatedProblem struct {
-	Line     int    `json:"line"`
-	Column   int    `json:"column"`
-	Path     string `json:"path"`
-	Rule     string `json:"rule"`
-	Severity string `json:"severity"`
-	Message  string `json:"message"`
-	Hint     string `json:"hint"`
+	File       string           `json:"file"`
+	Valid      bool             `json:"valid"`
+	Unreadable string           `json:"unreadable,omitempty"` // why it could not be read
+	Problems   configs.Problems `json:"problems"`
 }
 
 // validate checks files. One that cannot be read does not keep it from the others.
@@ -103,23 +92,17 @@ func validate(files []string, stdin io.Reader, bounds configs.Options) validatio
 	var v validation
 	for _, name := range files {
 		text, err := readConfig(name, stdin, bounds)
-		f := validatedFile{File: name, Problems: []validatedProblem{}}
+		f := validatedFile{File: name, Problems: configs.Problems{}}
 		if err != nil {
 			f.Unreadable = err.Error()
 			v.Files = append(v.Files, f)
 			continue
 		}
-		_, f.found = configs.LoadWith(text, bounds)
-		f.Valid = !f.found.HasErrors()
-		for _, p := range f.found {
-			f.Problems = append(f.Problems, validatedProblem{
-				Line: p.Line, Column: p.Col, Path: p.Path, Rule: p.Rule,
-				Severity: p.Severity.String(), Message: p.Message, Hint: p.Hint,
-			})
-		}
+		_, f.Problems = configs.LoadWith(text, bounds)
+		f.Valid = !f.Problems.HasErrors()
 		v.Files = append(v.Files, f)
-		v.Errors += len(f.found.Errors())
-		v.Warnings += len(f.found.Warnings())
+		v.Errors += len(f.Problems.Errors())
+		v.Warnings += len(f.Problems.Warnings())
 	}
 	return v
 }
@@ -145,7 +128,7 @@ func (v validation) print(out, errs io.Writer, format string) error {
 			fmt.Fprintf(errs, "%s: unreadable: %s\n", f.File, f.Unreadable)
 			continue
 		}
-		for _, p := range f.found {
+		for _, p := range f.Problems {
 			fmt.Fprintln(out, p.In(f.File))
 		}
 		if _, err := fmt.Fprintf(out, "%s: %s\n", f.File, f.summary()); err != nil {
@@ -158,12 +141,12 @@ func (v validation) print(out, errs io.Writer, format string) error {
 // summary is "valid" or "3 errors, 1 warning".
 func (f validatedFile) summary() string {
 	var parts []string
-	if n := len(f.found.Errors()); n > 0 {
+	if n := len(f.Problems.Errors()); n > 0 {
 		parts = append(parts, plural(n, "error"))
 	} else {
 		parts = append(parts, "valid")
 	}
-	if n := len(f.found.Warnings()); n > 0 {
+	if n := len(f.Problems.Warnings()); n > 0 {
 		parts = append(parts, plural(n, "warning"))
 	}
 	return strings.Join(parts, ", ")

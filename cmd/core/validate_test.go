@@ -121,8 +121,8 @@ func TestValidatePrintsJSON(t *testing.T) {
 	assert.Equal(t, len(got.Files), 3)
 	assert.Assert(t, got.Files[0].Valid && !got.Files[1].Valid && !got.Files[2].Valid)
 	assert.Equal(t, got.Files[2].Unreadable, "open missing.yaml: no such file or directory")
-	assert.DeepEqual(t, got.Files[1].Problems[0], validatedProblem{
-		Line: 4, Column: 5, Path: "root", Rule: "yaml-unknown-key", Severity: "error",
+	assert.DeepEqual(t, got.Files[1].Problems[0], configs.Problem{
+		Line: 4, Col: 5, Path: "root", Rule: "yaml-unknown-key", Severity: configs.Error,
 		Message: `unknown key "submitACL" in a queue`, Hint: `did you mean "submitacl"?`,
 	})
 	code, _, _ = runValidate(t, brokenQueues, "-o", "json", "-")

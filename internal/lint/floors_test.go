@@ -25,6 +25,7 @@ var floors = [][]string{
 	{"pkg/preemption"},
 	{"pkg/scheduler"},
 	{"internal/loop", "internal/offline", "internal/trace", "internal/wire"},
+	{"internal/reload"},
 	{
 		"pkg/rmproxy", "pkg/webservice", "pkg/metrics",
 		"internal/configwatch", "internal/usergroup", "internal/sim", "internal/twin", "internal/counts",

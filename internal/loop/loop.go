@@ -111,6 +111,7 @@ func (l *Loop) decide(stride int) {
 	if len(effects) > 0 {
 		l.view = nil
 	}
+	l.watch()
 }
 
 func (l *Loop) takeAll() {
@@ -133,15 +134,20 @@ func (l *Loop) takeAll() {
 			m.reply <- slices.Clone(l.untold[before:])
 		}
 	}
-	if empty := l.core.Drained(); empty != l.empty {
-		if l.empty = empty; empty && l.drained != nil {
-			l.drained()
-		}
-	}
+	l.watch()
 	clear(box)
 	l.spare = box[:0]
 	if cap(box) > mostSpare {
 		l.spare = nil
+	}
+}
+
+// watch tells who is interested that the partition may go, once.
+func (l *Loop) watch() {
+	if empty := l.core.Drained(); empty != l.empty {
+		if l.empty = empty; empty && l.drained != nil {
+			l.drained()
+		}
 	}
 }
 

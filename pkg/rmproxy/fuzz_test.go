@@ -9,17 +9,18 @@ import (
 	"google.golang.org/protobuf/proto"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
 // Whatever bytes arrive: the door does not panic, the core neither, every answer can be
 // marshalled, and the books balance. A message is taken twice, because the second time
 // most of its names are known.
-func fuzz(t *testing.T, conf *configs.Config, m request, bytes []byte) {
+func fuzz(t *testing.T, conf *reload.Proposal, m request, bytes []byte) {
 	if proto.Unmarshal(bytes, m) != nil {
 		t.Skip("gRPC would not let this in")
 	}
-	p := New(Options{Config: conf})
+	p := New(Options{First: conf})
 	defer p.Close()
 	open := func() *session { return newSession(p, "rm") }
 	assert.NilError(t, p.enlist(&si.RegisterResourceManagerRequest{RmID: "rm"}, open))
@@ -47,16 +48,16 @@ func fuzz(t *testing.T, conf *configs.Config, m request, bytes []byte) {
 }
 
 // seeds adds messages to a corpus.
-func seeds(f *testing.F, messages ...proto.Message) *configs.Config {
+func seeds(f *testing.F, messages ...proto.Message) *reload.Proposal {
 	f.Helper()
 	for _, m := range messages {
 		bytes, err := proto.Marshal(m)
 		assert.NilError(f, err)
 		f.Add(bytes)
 	}
-	conf, problems := configs.Load([]byte(twoPartitions))
-	assert.Assert(f, conf != nil, "%v", problems)
-	return conf
+	first, err := reload.Read(reload.File, "", []byte(twoPartitions), configs.Options{})
+	assert.NilError(f, err)
+	return first
 }
 
 func FuzzNodeRequest(f *testing.F) {

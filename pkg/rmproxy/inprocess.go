@@ -7,6 +7,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -31,6 +32,10 @@ func NewInProcess(opt Options) *InProcess {
 
 // Cluster is the partitions, for whoever reads them.
 func (d *InProcess) Cluster() *loop.Cluster { return d.p.Cluster() }
+
+// Reloads puts configurations in force, whoever wants them, and remembers them. For a
+// callback the same holds as for UpdateConfiguration.
+func (d *InProcess) Reloads() *reload.Reloader { return d.p.Reloads() }
 
 // Registration says who is registered.
 func (d *InProcess) Registration() (Registration, bool) { return d.p.Registration() }

@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -27,10 +27,10 @@ var (
 // Options say how a Proxy runs. The zero value is good.
 type Options struct {
 	Loop   loop.Options
-	Log    *zap.Logger     // nil: nothing is logged
-	Config *configs.Config // in force until an RM sends its own; nil: the embedded default
-	Pinned bool            // Config stays in force whatever an RM sends
-	Bounds configs.Options // of the configurations that RMs send; zero: the default ones
+	Log    *zap.Logger      // nil: nothing is logged
+	First  *reload.Proposal // in force until somebody has another; nil: the embedded default
+	Pinned bool             // the texts of an RM are ignored
+	Reload reload.Options   // how configurations are remembered; its clock and log are those above
 }
 
 // Proxy connects a resource manager with the partitions it constructs.
@@ -38,6 +38,7 @@ type Proxy struct {
 	opt     Options
 	log     *zap.Logger
 	cluster *loop.Cluster
+	reloads *reload.Reloader
 	over    context.Context // ends when the Proxy closes
 	end     context.CancelFunc
 
@@ -60,8 +61,8 @@ func build(opt Options, oracle func(p *Proxy) scheduler.Oracle) *Proxy {
 	if opt.Log == nil {
 		opt.Log = zap.NewNop()
 	}
-	if opt.Config == nil {
-		opt.Config = defaultConfig()
+	if opt.First == nil {
+		opt.First = reload.Default()
 	}
 	p := &Proxy{opt: opt, log: opt.Log, calling: make(chan struct{}, 1), tellers: map[string]*teller{}}
 	p.over, p.end = context.WithCancel(context.Background())
@@ -71,23 +72,16 @@ func build(opt Options, oracle func(p *Proxy) scheduler.Oracle) *Proxy {
 		ask = func(string) scheduler.Oracle { return oracle(p) }
 	}
 	p.cluster = loop.NewCluster(p.opt.Loop, p.newTeller, ask)
-	if err := p.cluster.Configure(p.over, opt.Config); err != nil {
-		// Nothing runs yet that could be in the way of a valid configuration.
-		panic("rmproxy: the initial configuration: " + err.Error())
-	}
+	opt.Reload.Now, opt.Reload.Log = opt.Loop.Now, opt.Log
+	p.reloads = reload.New(p.cluster, opt.First, opt.Reload)
 	return p
-}
-
-func defaultConfig() *configs.Config {
-	conf, problems := configs.Load(configs.Default())
-	if conf == nil {
-		panic("rmproxy: the embedded configuration: " + problems.Error())
-	}
-	return conf
 }
 
 // Cluster is the partitions, for whoever reads them.
 func (p *Proxy) Cluster() *loop.Cluster { return p.cluster }
+
+// Reloads puts configurations in force, whoever wants them, and remembers them.
+func (p *Proxy) Reloads() *reload.Reloader { return p.reloads }
 
 // Close ends the session and its streams, then the partitions, and waits for all of
 // them. It must not be called from a callback.

@@ -2,6 +2,7 @@ package rmproxy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
 
+	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
@@ -49,11 +51,11 @@ func (p *Proxy) enlist(m *si.RegisterResourceManagerRequest, open func() *sessio
 		return fmt.Errorf("%w: registration of RM failed: RM %s has been registered before, active partitions %d",
 			ErrOtherRM, old.rm, len(p.cluster.Partitions()))
 	}
-	conf, err := p.wanted(m.RmID, m.Config)
+	wish, err := p.wanted(m.RmID, m.Config, m.ExtraConfig)
 	if err != nil {
 		return fmt.Errorf("registration of RM failed: %w", err)
 	}
-	if err := p.startOver(old, conf); err != nil {
+	if err := p.startOver(old, wish); err != nil {
 		return fmt.Errorf("registration of RM failed: %w", err)
 	}
 	if err := p.install(m, open); err != nil {
@@ -85,43 +87,43 @@ func checkRM(rm string) error {
 	return nil
 }
 
-// wanted reads the configuration that an RM sends. nil: what is in force stays.
-func (p *Proxy) wanted(rm, text string) (*configs.Config, error) {
-	if p.opt.Pinned {
-		if text != "" {
-			p.log.Info("the configuration of the resource manager is ignored: a file was given",
-				zap.String("rm", rm))
+// wanted reads the configuration that an RM sends. Without a text it is the one that was
+// in force first.
+func (p *Proxy) wanted(rm, text string, extra map[string]string) (*reload.Proposal, error) {
+	wish := &reload.Proposal{Source: reload.RM, From: rm}
+	switch {
+	case p.opt.Pinned && text != "":
+		p.log.Info("the configuration of the resource manager is ignored: a file was given",
+			zap.String("rm", rm))
+	case p.opt.Pinned:
+	case text == "":
+		wish.Text, wish.Config, wish.Warnings = p.opt.First.Text, p.opt.First.Config, p.opt.First.Warnings
+	default:
+		read, err := p.reloads.Read(reload.RM, rm, []byte(text))
+		if bad := new(reload.InvalidError); errors.As(err, &bad) {
+			return nil, fmt.Errorf("%w:\n%s", ErrConfig, listed(bad.Problems))
 		}
-		return nil, nil
+		wish = read
 	}
-	if text == "" {
-		return p.opt.Config, nil
-	}
-	conf, problems := configs.LoadWith([]byte(text), p.opt.Bounds)
-	if conf == nil {
-		return nil, fmt.Errorf("%w:\n%s", ErrConfig, p.listed(problems))
-	}
-	for _, w := range problems {
-		p.log.Warn("configuration", zap.String("rm", rm), zap.String("problem", w.String()))
-	}
-	return conf, nil
+	wish.Extra, wish.HasExtra = extra, true
+	return wish, nil
 }
 
 // listed is all problems as a text. An error of gRPC travels in a header, which peers
-// take up to a size only; should there be more, they are in the log.
-func (p *Proxy) listed(problems configs.Problems) string {
+// take up to a size only.
+func listed(problems configs.Problems) string {
 	const longest = 64 << 10
 	text := strings.ToValidUTF8(problems.Error(), "?")
 	if len(text) <= longest {
 		return text
 	}
-	p.log.Error("configuration refused", zap.String("problems", text))
 	end := strings.LastIndexByte(text[:longest], '\n') + 1
 	return fmt.Sprintf("%s%d more problems", text[:end], strings.Count(text[end:], "\n")+1)
 }
 
-// startOver ends the old session, empties all partitions and puts conf in force.
-func (p *Proxy) startOver(old *session, conf *configs.Config) error {
+// startOver ends the old session, empties all partitions and puts in force what the RM
+// wishes.
+func (p *Proxy) startOver(old *session, wish *reload.Proposal) error {
 	if old != nil {
 		p.mu.Lock()
 		p.now.Store(nil)
@@ -132,10 +134,8 @@ func (p *Proxy) startOver(old *session, conf *configs.Config) error {
 	if err := p.cluster.Forget(p.over); err != nil {
 		return p.stopped(err)
 	}
-	if conf == nil {
-		return nil
-	}
-	return p.stopped(p.cluster.Configure(p.over, conf))
+	_, err := p.reloads.Enact(p.over, wish)
+	return p.stopped(err)
 }
 
 // configure puts a new configuration in force for the RM that is registered.
@@ -146,14 +146,12 @@ func (p *Proxy) configure(m *si.UpdateConfigurationRequest) error {
 		return fmt.Errorf("RM %s has no active partitions, make sure it is registered: %w",
 			clip(m.GetRmID()), ErrNotRegistered)
 	}
-	conf, err := p.wanted(m.RmID, m.Config)
+	wish, err := p.wanted(m.RmID, m.Config, m.ExtraConfig)
 	if err != nil {
 		return err
 	}
-	if now := p.cluster.Config(); conf != nil && now.Checksum != conf.Checksum {
-		if err := p.cluster.Configure(p.over, conf); err != nil {
-			return p.stopped(err)
-		}
+	if _, err := p.reloads.Enact(p.over, wish); err != nil {
+		return p.stopped(err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
@@ -70,7 +71,7 @@ func TestAVeryBadConfigurationStillFitsAnAnswer(t *testing.T) {
 }
 
 func TestAConfigurationPastTheBoundsIsRefused(t *testing.T) {
-	r := newRig(t, Options{Bounds: configs.Options{MaxQueues: 1}})
+	r := newRig(t, Options{Reload: reload.Options{Bounds: configs.Options{MaxQueues: 1}}})
 	wantStatus(t, r.register("rm", queues), codes.InvalidArgument, "more than max-queues (1) queues")
 }
 
@@ -118,9 +119,9 @@ func TestWithoutAConfigurationTheInitialOneIsUsed(t *testing.T) {
 }
 
 func TestAFileWinsOverTheRM(t *testing.T) {
-	conf, problems := configs.Load([]byte(queues))
-	assert.Assert(t, conf != nil, "%v", problems)
-	r := newRig(t, Options{Config: conf, Pinned: true})
+	first, err := reload.Read(reload.File, "queues.yaml", []byte(queues), configs.Options{})
+	assert.NilError(t, err)
+	r := newRig(t, Options{First: first, Pinned: true})
 	assert.NilError(t, r.register("rm", twoPartitions))
 	assert.DeepEqual(t, r.p.Cluster().Partitions(), []string{"default"})
 	assert.Equal(t, r.logs.FilterMessageSnippet("is ignored: a file was given").Len(), 1)
@@ -129,7 +130,7 @@ func TestAFileWinsOverTheRM(t *testing.T) {
 func TestWarningsAreLogged(t *testing.T) {
 	r := newRig(t, Options{})
 	assert.NilError(t, r.register("rm", "partitions: [{queues: [{name: root}]}]"))
-	got := r.logs.FilterMessage("configuration").FilterField(zap.String("rm", "rm"))
+	got := r.logs.FilterMessage("configuration").FilterField(zap.String("source", "rm"))
 	assert.Assert(t, got.Len() > 0)
 }
 

@@ -8,29 +8,44 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/internal/reload"
 )
 
 // Options say how a Handler behaves. The zero value is good.
 type Options struct {
-	ReadyCheck func() error // why requests cannot be served yet; nil: they always can
-	Log        *zap.Logger  // nil: none
+	ReadyCheck func() error     // why requests cannot be served yet; nil: they always can
+	Log        *zap.Logger      // nil: none
+	Reloads    *reload.Reloader // what is in force and what was; nil: it is not shown
+	HasAdmin   bool             // the configuration can be changed elsewhere, see Admin
 }
 
 type service struct {
 	cluster *loop.Cluster
 	opt     Options
+	private bool // pages from elsewhere may not read the answers
 }
 
 // answer looks something up. What it returns becomes JSON; an error that is no failure
 // is a 500.
 type answer func(r *http.Request) (any, error)
 
-// Handler serves the REST interface of a cluster.
+// Handler serves the REST interface of a cluster. It changes nothing.
 func Handler(c *loop.Cluster, opt Options) http.Handler {
+	s := newService(c, opt)
+	mux := s.mux()
+	s.routeRefusals(mux)
+	return withoutTrailingSlash(mux)
+}
+
+func newService(c *loop.Cluster, opt Options) *service {
 	if opt.Log == nil {
 		opt.Log = zap.NewNop()
 	}
-	s := &service{cluster: c, opt: opt}
+	return &service{cluster: c, opt: opt}
+}
+
+// mux serves everything that only reads.
+func (s *service) mux() *http.ServeMux {
 	mux := http.NewServeMux()
 	s.route(mux, "/healthz", s.health)
 	s.route(mux, "/readyz", s.ready)
@@ -43,7 +58,8 @@ func Handler(c *loop.Cluster, opt Options) http.Handler {
 	s.route(mux, "/ws/v1/partition/{partition}/applications/{state}", s.applicationsIn)
 	s.route(mux, "/ws/v1/partition/{partition}/application/{application}", s.application)
 	s.route(mux, "/ws/v1/partition/{partition}/ask/{key}/why", s.why)
-	return withoutTrailingSlash(mux)
+	s.routeConfig(mux)
+	return mux
 }
 
 // route serves GET and OPTIONS on a path. Everything else is answered by the mux: 405,
@@ -57,10 +73,14 @@ func (s *service) route(mux *http.ServeMux, path string, look answer) {
 		}
 		s.write(w, r, http.StatusOK, body)
 	})
-	mux.HandleFunc("OPTIONS "+path, func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("OPTIONS "+path, s.options)
+}
+
+func (s *service) options(w http.ResponseWriter, _ *http.Request) {
+	if !s.private {
 		allowOrigins(w.Header())
-		w.Header().Set("Allow", allowedMethods)
-	})
+	}
+	w.Header().Set("Allow", allowedMethods)
 }
 
 // withoutTrailingSlash sends a client that put a slash too many behind a known path to

@@ -64,10 +64,17 @@ func (s *service) write(w http.ResponseWriter, r *http.Request, status int, body
 	if err != nil {
 		panic("webservice: " + err.Error()) // every shape in dao.go can be written
 	}
+	s.send(w, r, status, jsonType, text)
+}
+
+// send writes an answer, packed if that is worth it.
+func (s *service) send(w http.ResponseWriter, r *http.Request, status int, kind string, text []byte) {
 	h := w.Header()
-	allowOrigins(h)
-	h.Set("Content-Type", jsonType)
-	h.Set("Vary", "Accept-Encoding")
+	if !s.private {
+		allowOrigins(h)
+	}
+	h.Set("Content-Type", kind)
+	h.Add("Vary", "Accept-Encoding")
 	if len(text) >= worthGzip && takesGzip(r) {
 		h.Set("Content-Encoding", "gzip")
 		text = compress(text)

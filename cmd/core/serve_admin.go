@@ -1,0 +1,112 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// defaultAdmin is where --admin listens if --admin-listen does not say.
+const defaultAdmin = "127.0.0.1:9081"
+
+// listenAdmin opens the listener of --admin. There is no authentication, so it is only for
+// this machine: a loopback address, or a socket that only this user may open.
+func listenAdmin(address string) (net.Listener, error) {
+	if file, ok := strings.CutPrefix(address, "unix:"); ok {
+		return listenSocket(file)
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, exitError{exitUsage, fmt.Errorf("--admin-listen: %w", err)}
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, notLocal(address)
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, exitError{exitRefused, fmt.Errorf("--admin-listen: %w", err)}
+	}
+	if bound, ok := l.Addr().(*net.TCPAddr); !ok || !bound.IP.IsLoopback() { // localhost may be anything
+		return nil, errors.Join(notLocal(l.Addr().String()), l.Close())
+	}
+	return l, nil
+}
+
+func notLocal(address string) error {
+	return exitError{exitUsage, fmt.Errorf("--admin-listen: %s can be reached from other machines, and there is no "+
+		"authentication: use a loopback address such as %s, or unix:/path", address, defaultAdmin)}
+}
+
+// listenSocket opens a socket that only this user may connect to. It is made in a directory
+// of its own and moved to its place when nobody else can use it any more. A socket that a
+// former process has left is replaced; one that somebody listens on is not.
+func listenSocket(file string) (net.Listener, error) {
+	if !filepath.IsAbs(file) {
+		return nil, exitError{exitUsage, fmt.Errorf("--admin-listen: unix:%s is not an absolute path", file)}
+	}
+	l, err := openSocket(file)
+	if err != nil {
+		return nil, exitError{exitRefused, fmt.Errorf("--admin-listen: unix:%s: %w", file, err)}
+	}
+	return l, nil
+}
+
+func openSocket(file string) (net.Listener, error) {
+	switch info, err := os.Lstat(file); {
+	case errors.Is(err, os.ErrNotExist):
+	case err != nil:
+		return nil, err
+	case info.Mode()&os.ModeSocket == 0:
+		return nil, errors.New("there is a file that is no socket")
+	default:
+		conn, err := net.Dial("unix", file)
+		if err == nil {
+			return nil, errors.Join(syscall.EADDRINUSE, conn.Close())
+		}
+	}
+	private, err := os.MkdirTemp(filepath.Dir(file), ".canopy")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(private)
+	made := filepath.Join(private, "s")
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: made, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	l.SetUnlinkOnClose(false)
+	if err := errors.Join(os.Chmod(made, 0o600), os.Rename(made, file)); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return socket{l, file}, nil
+}
+
+// socket is a listener that knows where it was moved, and takes its file along when it ends.
+type socket struct {
+	net.Listener
+	file string
+}
+
+// Addr is where the socket is.
+func (s socket) Addr() net.Addr { return &net.UnixAddr{Name: s.file, Net: "unix"} }
+
+// Close ends the listener and removes its file.
+func (s socket) Close() error {
+	err := s.Listener.Close()
+	if gone := os.Remove(s.file); !errors.Is(gone, os.ErrNotExist) {
+		err = errors.Join(err, gone)
+	}
+	return err
+}
+
+// adminAddress is how the ready line and --admin-listen name a listener.
+func adminAddress(l net.Listener) string {
+	if l.Addr().Network() == "unix" {
+		return "unix:" + l.Addr().String()
+	}
+	return l.Addr().String()
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+)
+
+// doors are the listeners of a server.
+type doors struct{ rpc, web, admin net.Listener } // admin: nil without --admin
+
+// openDoors opens all ports, or none.
+func openDoors(f serveFlags) (d doors, err error) {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.close())
+		}
+	}()
+	if f.adminListen != "" && !f.admin {
+		return d, exitError{exitUsage, errors.New("--admin-listen goes with --admin")}
+	}
+	if f.admin {
+		where := f.adminListen
+		if where == "" {
+			where = defaultAdmin
+		}
+		if d.admin, err = listenAdmin(where); err != nil {
+			return d, err
+		}
+	}
+	if d.rpc, err = listen("--grpc-address", f.grpcAddress); err != nil {
+		return d, err
+	}
+	d.web, err = listen("--http-address", f.httpAddress)
+	return d, err
+}
+
+// String is the ready line.
+func (d doors) String() string {
+	line := fmt.Sprintf("canopy ready grpc=%s http=%s", d.rpc.Addr(), d.web.Addr())
+	if d.admin != nil {
+		line += " admin=" + adminAddress(d.admin)
+	}
+	return line
+}
+
+func (d doors) close() (err error) {
+	for _, l := range []net.Listener{d.rpc, d.web, d.admin} {
+		if l != nil {
+			err = errors.Join(err, l.Close())
+		}
+	}
+	return err
+}
+
+// listen opens a port. flag is for the error.
+func listen(flag, address string) (net.Listener, error) {
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return nil, exitError{exitUsage, fmt.Errorf("%s: %w", flag, err)}
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, exitError{exitRefused, fmt.Errorf("%s: %w", flag, err)}
+	}
+	return l, nil
+}

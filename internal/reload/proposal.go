@@ -1,0 +1,50 @@
+package reload
+
+import (
+	"fmt"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+)
+
+// Proposal is a configuration that is valid in itself, and who wants it. Whether the
+// partitions may become it is not known yet.
+type Proposal struct {
+	Source   Source
+	From     string
+	Text     string
+	Config   *configs.Config   // of the text; nil: the text in force stays
+	Warnings configs.Problems  // of the text
+	Extra    map[string]string // the extra configuration; looked at if HasExtra
+	HasExtra bool              // false: the extra configuration in force stays
+	OnlyOver uint64            // refused unless this generation is in force; 0: over any
+}
+
+// InvalidError says that a text is no valid configuration.
+type InvalidError struct{ Problems configs.Problems }
+
+func (e *InvalidError) Error() string { return "invalid configuration:\n" + e.Problems.Error() }
+
+// Read makes a Proposal of a text. The error is an *InvalidError with everything that is
+// wrong, warnings included. Bounds that are zero are the default ones.
+func Read(source Source, from string, text []byte, bounds configs.Options) (*Proposal, error) {
+	conf, problems := configs.LoadWith(text, bounds)
+	if conf == nil {
+		return nil, &InvalidError{problems}
+	}
+	return &Proposal{Source: source, From: from, Text: string(text), Config: conf, Warnings: problems}, nil
+}
+
+// Default is the embedded configuration.
+func Default() *Proposal {
+	p, err := Read(Embedded, "", configs.Default(), configs.Options{})
+	if err != nil {
+		panic(fmt.Sprintf("reload: the embedded configuration: %v", err))
+	}
+	return p
+}
+
+// repeats reports whether a source that is heard only for its news may have spoken.
+func (p *Proposal) repeats() bool { return p.Source == RM }
+
+// speaker is who is remembered to have said a text.
+func (p *Proposal) speaker() string { return string(p.Source) + " " + p.From }

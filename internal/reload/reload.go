@@ -1,0 +1,216 @@
+package reload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+)
+
+// Reasons a configuration is not put in force, besides what is wrong with it.
+var (
+	ErrRefused = errors.New("the configuration is refused")   // a partition cannot become it
+	ErrStale   = errors.New("another generation is in force") // than the one it was meant to replace
+	ErrUnknown = errors.New("is not remembered")              // a generation to go back to
+	ErrBusy    = errors.New("the partitions did not come to rest, nothing has changed")
+)
+
+// Cluster is what a configuration is put in force in: all of it or, on an error, none.
+type Cluster interface {
+	Reload(ctx context.Context, conf *configs.Config) (paused time.Duration, err error)
+}
+
+// Store keeps generations and what speakers said, for the next start.
+type Store interface {
+	// Add keeps g and forgets all that are older than oldest.
+	Add(g *Generation, oldest uint64) error
+	// Heard keeps the checksum of what a speaker said last.
+	Heard(speaker, checksum string) error
+}
+
+// Past is what a Store remembers of former runs.
+type Past struct {
+	Generations []*Generation     // the oldest first
+	Said        map[string]string // the checksum of what each speaker said last
+}
+
+// Options say how a Reloader runs. The zero value is good.
+type Options struct {
+	Now      func() time.Time // nil: time.Now
+	Log      *zap.Logger      // nil: nothing is logged
+	Bounds   configs.Options  // of texts; zero: the default ones
+	Keep     int              // generations that are remembered; 0: 50
+	Patience time.Duration    // how long partitions may take to come to rest; 0: 30 s
+	Store    Store            // nil: generations are forgotten when the program ends
+	Past     Past             // what Store remembers
+}
+
+// Reloader puts configurations in force and remembers them. It is safe for concurrent use.
+type Reloader struct {
+	cluster Cluster
+	opt     Options
+
+	changing sync.Mutex        // held while a configuration is put in force; before mu
+	said     map[string]string // guarded by changing
+
+	mu      sync.Mutex // guards the rest
+	history history
+	warned  configs.Problems // of the text in force
+}
+
+// Result says what became of a Proposal that was not refused.
+type Result struct {
+	Generation *Generation // in force now
+	Changed    bool        // false: it was in force before, or nothing new was said
+}
+
+// New puts a first configuration in force. It is the latest generation of the past if it
+// has the same checksum, and a new one otherwise. Requires: cluster has no partitions yet,
+// so that nothing can be in its way.
+func New(cluster Cluster, first *Proposal, opt Options) *Reloader {
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	if opt.Log == nil {
+		opt.Log = zap.NewNop()
+	}
+	if opt.Keep <= 0 {
+		opt.Keep = 50
+	}
+	if opt.Patience <= 0 {
+		opt.Patience = 30 * time.Second
+	}
+	r := &Reloader{cluster: cluster, opt: opt, said: maps.Clone(opt.Past.Said), warned: first.Warnings}
+	if r.said == nil {
+		r.said = map[string]string{}
+	}
+	r.history = history{all: slices.Clone(opt.Past.Generations), keep: opt.Keep}
+	if _, err := cluster.Reload(context.Background(), first.Config); err != nil {
+		panic("reload: the first configuration: " + err.Error())
+	}
+	if n := len(r.history.all); n > 0 && r.history.latest().Checksum == first.Config.Checksum {
+		r.logAccepted("configuration restored", r.history.latest())
+		return r
+	}
+	r.accept(first, 0)
+	return r
+}
+
+// MaxBytes is how long a text may be.
+func (r *Reloader) MaxBytes() int {
+	if n := r.opt.Bounds.MaxBytes; n > 0 {
+		return n
+	}
+	return configs.DefaultOptions().MaxBytes
+}
+
+// Read makes a Proposal of a text, within the bounds of r. A refusal is logged.
+func (r *Reloader) Read(source Source, from string, text []byte) (*Proposal, error) {
+	p, err := Read(source, from, text, r.opt.Bounds)
+	if err != nil {
+		r.Refuse(source, from, err)
+	}
+	return p, err
+}
+
+// Enact puts a Proposal in force. An error means that nothing at all has changed: ErrStale,
+// ErrBusy, or ErrRefused with everything that is in the way. What is refused and what is
+// accepted is logged.
+func (r *Reloader) Enact(ctx context.Context, p *Proposal) (Result, error) {
+	r.changing.Lock()
+	defer r.changing.Unlock()
+	res, err := r.enact(ctx, p)
+	if err != nil {
+		r.Refuse(p.Source, p.From, err)
+	}
+	return res, err
+}
+
+func (r *Reloader) enact(ctx context.Context, p *Proposal) (Result, error) {
+	now := r.Current()
+	if p.OnlyOver != 0 && p.OnlyOver != now.Number {
+		return Result{}, fmt.Errorf("%w: %d, not %d", ErrStale, now.Number, p.OnlyOver)
+	}
+	next := *p
+	if next.Config != nil && !r.news(p, now) {
+		next.Config = nil
+	}
+	if !next.HasExtra {
+		next.Extra = now.Extra
+	}
+	if next.Config == nil && maps.Equal(next.Extra, now.Extra) {
+		r.heard(p)
+		return Result{Generation: now}, nil
+	}
+	var paused time.Duration
+	switch {
+	case next.Config == nil:
+		next.Text = now.Text
+	case len(next.Config.Partitions) == 0:
+		// Valid by the letter (behaviour.md 1.2.1), and what is left of a file that somebody truncated.
+		return Result{}, fmt.Errorf("%w: it has no partition, so everything would be removed", ErrRefused)
+	default:
+		patience, cancel := context.WithTimeout(ctx, r.opt.Patience)
+		defer cancel()
+		var err error
+		if paused, err = r.cluster.Reload(patience, next.Config); err != nil {
+			return Result{}, whyNot(err)
+		}
+	}
+	g := r.accept(&next, paused)
+	r.heard(p)
+	return Result{Generation: g, Changed: true}, nil
+}
+
+// news reports whether a text is to be put in force.
+func (r *Reloader) news(p *Proposal, now *Generation) bool {
+	sum := p.Config.Checksum
+	if sum == now.Checksum {
+		return false
+	}
+	if p.repeats() && r.said[p.speaker()] == sum {
+		r.opt.Log.Warn("the configuration is what its source said before: the one in force stays",
+			zap.String("source", string(p.Source)), zap.String("from", p.From), zap.String("checksum", sum),
+			zap.Uint64("generation", now.Number), zap.String("in force from", string(now.Source)))
+		return false
+	}
+	return true
+}
+
+// whyNot tells a refusal from partitions that are busy, a caller who left, and the end.
+func whyNot(err error) error {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return fmt.Errorf("%w: %w", ErrBusy, err)
+	case errors.Is(err, loop.ErrEnded):
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrRefused, err)
+}
+
+// Rollback puts the text of a former generation in force again, as a new one. The extra
+// configuration is that of the RM and stays. Errors: those of Enact, ErrUnknown, or an
+// *InvalidError when this version of the program is stricter than the one that accepted it.
+func (r *Reloader) Rollback(ctx context.Context, to uint64, onlyOver uint64) (Result, error) {
+	from := fmt.Sprintf("generation %d", to)
+	g, ok := r.Generation(to)
+	if !ok {
+		err := fmt.Errorf("%s %w", from, ErrUnknown)
+		r.Refuse(Rollback, from, err)
+		return Result{}, err
+	}
+	p, err := r.Read(Rollback, from, []byte(g.Text))
+	if err != nil {
+		return Result{}, err
+	}
+	p.OnlyOver = onlyOver
+	return r.Enact(ctx, p)
+}

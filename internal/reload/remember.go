@@ -1,0 +1,118 @@
+package reload
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+)
+
+// Current is the generation in force.
+func (r *Reloader) Current() *Generation {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.history.latest()
+}
+
+// Generations are all that are remembered, the oldest first. The last one is in force.
+func (r *Reloader) Generations() []*Generation {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.history.all)
+}
+
+// Generation finds one that is remembered.
+func (r *Reloader) Generation(n uint64) (g *Generation, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	g = r.history.find(n)
+	return g, g != nil
+}
+
+// Warnings are those of the text in force.
+func (r *Reloader) Warnings() configs.Problems {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.warned
+}
+
+// accept makes a generation of what has been put in force. Requires: r.changing is held,
+// or nobody else knows r yet.
+func (r *Reloader) accept(p *Proposal, paused time.Duration) *Generation {
+	r.mu.Lock()
+	g := &Generation{
+		Number: 1, At: r.opt.Now(), Source: p.Source, From: p.From, Text: p.Text,
+		Extra: maps.Clone(p.Extra), Paused: paused,
+	}
+	if len(r.history.all) > 0 {
+		before := r.history.latest()
+		g.Number, g.Checksum = before.Number+1, before.Checksum
+	}
+	if p.Config != nil {
+		g.Checksum, r.warned = p.Config.Checksum, p.Warnings
+	}
+	oldest := r.history.add(g)
+	r.mu.Unlock()
+	r.logAccepted("configuration accepted", g)
+	for _, w := range p.Warnings {
+		r.opt.Log.Warn("configuration", zap.String("source", string(p.Source)), zap.String("from", p.From),
+			zap.String("problem", w.String()))
+	}
+	if r.opt.Store != nil {
+		if err := r.opt.Store.Add(g, oldest); err != nil {
+			// It is in force whether or not it could be written down; taking it back would be worse.
+			r.opt.Log.Error("the configuration is in force, but could not be stored for the next start",
+				zap.Uint64("generation", g.Number), zap.Error(err))
+		}
+	}
+	return g
+}
+
+// heard remembers what a speaker said. Requires: r.changing is held.
+func (r *Reloader) heard(p *Proposal) {
+	if p.Config == nil || !p.repeats() || r.said[p.speaker()] == p.Config.Checksum {
+		return
+	}
+	r.said[p.speaker()] = p.Config.Checksum
+	if r.opt.Store == nil {
+		return
+	}
+	if err := r.opt.Store.Heard(p.speaker(), p.Config.Checksum); err != nil {
+		r.opt.Log.Error("what a source said could not be stored for the next start",
+			zap.String("source", string(p.Source)), zap.String("from", p.From), zap.Error(err))
+	}
+}
+
+func (r *Reloader) logAccepted(message string, g *Generation) {
+	r.opt.Log.Info(message, zap.Uint64("generation", g.Number), zap.String("source", string(g.Source)),
+		zap.String("from", g.From), zap.String("checksum", g.Checksum), zap.Duration("paused", g.Paused))
+}
+
+// Refuse logs that a configuration was refused, also one that a door could not even read.
+func (r *Reloader) Refuse(source Source, from string, why error) {
+	fields := []zap.Field{
+		zap.String("source", string(source)), zap.String("from", from),
+		zap.Uint64("generation", r.Current().Number),
+	}
+	if bad := new(InvalidError); errors.As(why, &bad) {
+		fields = append(fields, zap.Int("errors", len(bad.Problems.Errors())), zap.String("problems", listed(bad.Problems)))
+	} else {
+		fields = append(fields, zap.String("reason", why.Error()))
+	}
+	r.opt.Log.Error("configuration refused: the one in force stays", fields...)
+}
+
+// listed is problems as a text that fits a log.
+func listed(problems configs.Problems) string {
+	const longest = 64 << 10
+	text := problems.Error()
+	if len(text) > longest {
+		text = text[:strings.LastIndexByte(text[:longest], '\n')+1] + "and more"
+	}
+	return strings.ToValidUTF8(text, "?")
+}

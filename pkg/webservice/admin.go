@@ -1,0 +1,184 @@
+package webservice
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/internal/reload"
+)
+
+// Admin serves what Handler does and what changes the scheduler. There is no
+// authentication: whoever reaches it may do everything, so it belongs on a loopback address
+// or a socket. It guards itself against web pages that a browser on the same machine shows:
+// requests must name a local host (DNS rebinding) and say what they bring in a type that
+// no form can send, and are refused when a browser says that they come from elsewhere.
+// Requires: opt.Reloads.
+func Admin(c *loop.Cluster, opt Options) http.Handler {
+	s := newService(c, opt)
+	s.private = true
+	mux := s.mux()
+	s.change(mux, "/ws/v1/config", []string{"application/yaml", "application/x-yaml", "text/yaml"}, s.putConfig)
+	s.change(mux, "/ws/v1/config/rollback/{generation}", []string{"application/json"}, s.rollback)
+	return s.localOnly(withoutTrailingSlash(mux))
+}
+
+// change serves POST on a path, for requests of certain types.
+func (s *service) change(mux *http.ServeMux, path string, types []string, act answer) {
+	fromElsewhere := http.NewCrossOriginProtection()
+	mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
+		kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+		if err := fromElsewhere.Check(r); err != nil {
+			s.fail(w, r, &failure{status: http.StatusForbidden, reason: err.Error()})
+			return
+		}
+		if !slices.Contains(types, kind) {
+			s.fail(w, r, &failure{status: http.StatusUnsupportedMediaType,
+				reason: fmt.Sprintf("Content-Type is %q: send %s", kind, strings.Join(types, " or "))})
+			return
+		}
+		body, err := act(r)
+		if err != nil {
+			s.fail(w, r, s.notChanged(err))
+			return
+		}
+		s.write(w, r, http.StatusOK, body)
+	})
+}
+
+// localOnly refuses requests for another host: a name that somebody else's DNS points at
+// this machine.
+func (s *service) localOnly(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !isLocal(r.Host) {
+			s.fail(w, r, &failure{status: http.StatusForbidden,
+				reason: fmt.Sprintf("Host is %q: changes are only for clients of this machine that ask for localhost", r.Host)})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// isLocal reports whether a Host header means this machine, whatever DNS says.
+func isLocal(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	address, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil && address.IsLoopback()
+}
+
+// putConfig puts the body of a request in force.
+func (s *service) putConfig(r *http.Request) (any, error) {
+	over, err := ifMatch(r)
+	if err != nil {
+		return nil, err
+	}
+	limit := int64(s.opt.Reloads.MaxBytes())
+	text, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
+	switch {
+	case err != nil:
+		return nil, badRequest("the body cannot be read: " + err.Error())
+	case int64(len(text)) > limit:
+		return nil, &failure{status: http.StatusRequestEntityTooLarge,
+			reason: fmt.Sprintf("the configuration is longer than max-config-bytes (%d)", limit)}
+	case strings.TrimSpace(string(text)) == "":
+		return nil, badRequest("the body is empty: send the text of queues.yaml")
+	}
+	wish, err := s.opt.Reloads.Read(reload.REST, caller(r), text)
+	if err != nil {
+		return nil, err
+	}
+	wish.OnlyOver = over
+	return s.changed(s.opt.Reloads.Enact(r.Context(), wish))
+}
+
+// rollback puts the text of a former generation in force again.
+func (s *service) rollback(r *http.Request) (any, error) {
+	n, err := generationOf(r)
+	if err != nil {
+		return nil, err
+	}
+	over, err := ifMatch(r)
+	if err != nil {
+		return nil, err
+	}
+	return s.changed(s.opt.Reloads.Rollback(r.Context(), n, over))
+}
+
+func (s *service) changed(res reload.Result, err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	return reloadBody{viewGeneration(res.Generation, res.Generation), res.Changed, s.opt.Reloads.Warnings()}, nil
+}
+
+// notChanged gives a refusal its status.
+func (s *service) notChanged(err error) error {
+	status, bad := 0, new(reload.InvalidError)
+	switch {
+	case errors.As(err, &bad):
+		n := s.opt.Reloads.Current().Number
+		reason := fmt.Sprintf("the configuration is invalid: generation %d stays in force", n)
+		return &failure{status: http.StatusBadRequest, reason: reason, body: refusalBody{
+			errorBody{http.StatusBadRequest, reason, reason}, n, bad.Problems,
+		}}
+	case errors.Is(err, reload.ErrRefused):
+		status = http.StatusConflict
+	case errors.Is(err, reload.ErrStale):
+		status = http.StatusPreconditionFailed
+	case errors.Is(err, reload.ErrUnknown):
+		status = http.StatusNotFound
+	case errors.Is(err, reload.ErrBusy):
+		status = http.StatusServiceUnavailable
+	default:
+		return err
+	}
+	return &failure{status: status, reason: err.Error()}
+}
+
+// ifMatch is the generation that a request wants to replace, 0 when it does not say.
+func ifMatch(r *http.Request) (uint64, error) {
+	tag := strings.TrimSpace(r.Header.Get("If-Match"))
+	if tag == "" || tag == "*" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(strings.Trim(tag, `"`), 10, 64)
+	if err != nil || n == 0 {
+		return 0, badRequest(fmt.Sprintf("If-Match is %s: it takes the number of a generation", tag))
+	}
+	return n, nil
+}
+
+// caller is where a request comes from, for the history.
+func caller(r *http.Request) string {
+	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
+		return host
+	}
+	return "socket"
+}
+
+// routeRefusals says where the configuration can be changed to who tries it here.
+func (s *service) routeRefusals(mux *http.ServeMux) {
+	reason := "the configuration can be changed on the admin listener only"
+	if !s.opt.HasAdmin {
+		reason = "the configuration cannot be changed over REST: canopy serve runs without --admin"
+	}
+	for _, path := range []string{"/ws/v1/config", "/ws/v1/config/rollback/{generation}"} {
+		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Allow", allowedMethods)
+			s.fail(w, r, &failure{status: http.StatusMethodNotAllowed, reason: reason})
+		})
+	}
+}

@@ -1,0 +1,265 @@
+package webservice_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/internal/reload"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/webservice"
+)
+
+// plain is a configuration with one leaf; wider has two.
+const (
+	plain = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a}]}]}]\n"
+	wider = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a}, {name: b}]}]}]\n"
+)
+
+// office is a cluster with both its handlers.
+type office struct {
+	t              *testing.T
+	cluster        *loop.Cluster
+	reloads        *reload.Reloader
+	handler, admin http.Handler
+}
+
+func openOffice(t *testing.T, text string) *office {
+	t.Helper()
+	noon := func() time.Time { return time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC) }
+	o := &office{t: t, cluster: loop.NewCluster(loop.Options{Now: noon}, func(string) loop.Sink { return nobody{} }, nil)}
+	t.Cleanup(o.cluster.End)
+	bounds := configs.Options{MaxBytes: 10_000}
+	first, err := reload.Read(reload.File, "first.yaml", []byte(text), bounds)
+	assert.NilError(t, err)
+	o.reloads = reload.New(o.cluster, first, reload.Options{Now: noon, Bounds: bounds})
+	opt := webservice.Options{Reloads: o.reloads, HasAdmin: true}
+	o.handler, o.admin = webservice.Handler(o.cluster, opt), webservice.Admin(o.cluster, opt)
+	return o
+}
+
+// ask sends a request. Headers are in pairs; Host counts as one.
+func (o *office) ask(h http.Handler, method, target, body string, headers ...string) *httptest.ResponseRecorder {
+	o.t.Helper()
+	r := httptest.NewRequestWithContext(o.t.Context(), method, target, strings.NewReader(body))
+	r.Host = "localhost:9081"
+	for i := 0; i+1 < len(headers); i += 2 {
+		if headers[i] == "Host" {
+			r.Host = headers[i+1]
+		}
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func (o *office) post(text string, headers ...string) *httptest.ResponseRecorder {
+	o.t.Helper()
+	return o.ask(o.admin, http.MethodPost, "/ws/v1/config", text,
+		append([]string{"Content-Type", "application/yaml"}, headers...)...)
+}
+
+func (o *office) back(n any, headers ...string) *httptest.ResponseRecorder {
+	o.t.Helper()
+	return o.ask(o.admin, http.MethodPost, fmt.Sprint("/ws/v1/config/rollback/", n), "",
+		append([]string{"Content-Type", "application/json"}, headers...)...)
+}
+
+func (o *office) get(target string, headers ...string) *httptest.ResponseRecorder {
+	o.t.Helper()
+	return o.ask(o.handler, http.MethodGet, target, "", headers...)
+}
+
+func wantAnswer(t *testing.T, w *httptest.ResponseRecorder, status int, body string) {
+	t.Helper()
+	assert.Equal(t, w.Code, status, w.Body.String())
+	assert.Equal(t, w.Body.String(), body)
+}
+
+func sum(text string) string {
+	conf, _ := configs.Load([]byte(text))
+	return conf.Checksum
+}
+
+func TestTheConfigurationIsChangedAndRemembered(t *testing.T) {
+	o := openOffice(t, plain)
+	w := o.post(wider)
+	want := `{"generation":2,"active":true,"checksum":"` + sum(wider) + `","time":"2026-01-02T12:00:00Z",` +
+		`"source":"rest","from":"192.0.2.1","pauseMicroseconds":0`
+	wantAnswer(t, w, http.StatusOK, want+`,"changed":true,"warnings":[]}`)
+	assert.Equal(t, w.Header().Get("Access-Control-Allow-Origin"), "", "no page may read it")
+	l, _ := o.cluster.Partition("default")
+	s, err := l.Snapshot(t.Context())
+	assert.NilError(t, err)
+	assert.Equal(t, len(s.Root.Children), 2)
+	wantAnswer(t, o.post(wider), http.StatusOK, want+`,"changed":false,"warnings":[]}`)
+
+	first := `{"generation":1,"active":false,"checksum":"` + sum(plain) + `","time":"2026-01-02T12:00:00Z",` +
+		`"source":"file","from":"first.yaml","pauseMicroseconds":0`
+	wantAnswer(t, o.get("/ws/v1/config/history"), http.StatusOK, "["+want+"},"+first+"}]")
+	text, err := json.Marshal(plain)
+	assert.NilError(t, err)
+	wantAnswer(t, o.get("/ws/v1/config/history/1"), http.StatusOK, first+`,"text":`+
+		strings.NewReplacer(`<`, `\u003c`, `>`, `\u003e`, `&`, `\u0026`).Replace(string(text))+"}")
+
+	w = o.back(1)
+	assert.Equal(t, w.Code, http.StatusOK, w.Body.String())
+	assert.Assert(t, strings.Contains(w.Body.String(), `"generation":3`), w.Body.String())
+	assert.Assert(t, strings.Contains(w.Body.String(), `"source":"rollback","from":"generation 1"`), w.Body.String())
+	assert.Equal(t, o.reloads.Current().Text, plain)
+}
+
+func TestTheConfigurationInForceIsShown(t *testing.T) {
+	o := openOffice(t, "partitions:\n- name: DEFAULT\n  limits: [{users: [x], maxapplications: 2}]\n"+
+		"  queues: [{name: A, submitacl: '*', resources: {max: {memory: 10G, vcore: 1}}}, {name: b}]\n")
+	w := o.get("/ws/v1/config")
+	assert.Equal(t, w.Header().Get("Content-Type"), "application/x-yaml")
+	assert.Equal(t, w.Header().Get("ETag"), `"1"`)
+	checksum := o.reloads.Current().Checksum
+	wantAnswer(t, w, http.StatusOK, `partitions:
+    - name: default
+      queues:
+        - name: root
+          parent: true
+          queues:
+            - name: A
+              resources:
+                max:
+                    memory: 10G
+                    vcore: "1"
+              submitacl: '*'
+            - name: b
+          limits:
+            - users:
+                - x
+              maxapplications: 2
+      limits:
+        - users:
+            - x
+          maxapplications: 2
+checksum: `+checksum+`
+deadlockdetectionenabled: false
+deadlocktimeoutseconds: 0
+generation: 1
+`)
+	w = o.get("/ws/v1/config", "Accept", "application/json")
+	assert.Equal(t, w.Header().Get("Content-Type"), "application/json; charset=UTF-8")
+	wantAnswer(t, w, http.StatusOK, `{"Partitions":[{"Name":"default","Queues":[{"Name":"root","Parent":true,`+
+		`"Queues":[{"Name":"A","Resources":{"Max":{"memory":"10G","vcore":"1"}},"SubmitACL":"*"},{"Name":"b"}],`+
+		`"Limits":[{"Users":["x"],"MaxApplications":2}]}],"Limits":[{"Users":["x"],"MaxApplications":2}]}],`+
+		`"Checksum":"`+checksum+`","DeadlockDetectionEnabled":false,"DeadlockTimeoutSeconds":0,"Generation":1}`)
+}
+
+func TestATextWithErrorsIsAnsweredWithEveryProblemAtItsPlace(t *testing.T) {
+	o := openOffice(t, plain)
+	const bad = "partitions:\n- queues:\n  - name: root\n    submitACL: x\n    queues: [{name: a.b}]\n"
+	w := o.post(bad)
+	assert.Equal(t, w.Code, http.StatusBadRequest)
+	var got struct {
+		Status     int    `json:"status_code"`
+		Message    string `json:"message"`
+		Generation uint64 `json:"generation"`
+		Problems   configs.Problems
+	}
+	assert.NilError(t, json.Unmarshal(w.Body.Bytes(), &got))
+	_, want := configs.Load([]byte(bad))
+	assert.DeepEqual(t, got.Problems, want)
+	assert.Equal(t, got.Status, http.StatusBadRequest)
+	assert.Equal(t, got.Message, "the configuration is invalid: generation 1 stays in force")
+	assert.Equal(t, got.Generation, uint64(1))
+	assert.Equal(t, len(o.reloads.Generations()), 1)
+}
+
+func TestWhatIsNotDoneIsSaidWhy(t *testing.T) {
+	o := openOffice(t, plain)
+	l, _ := o.cluster.Partition("default")
+	told(t, l, scheduler.AddApplication{App: "app-1", Queue: "root.a"})
+	before := o.get("/ws/v1/partition/default/queues").Body.String()
+	parent := strings.Replace(plain, "name: a", "name: a, parent: true", 1)
+	yaml := []string{"Content-Type", "application/yaml"}
+	for _, x := range []struct {
+		name, method, target, body string
+		headers                    []string
+		status                     int
+		want                       string
+	}{
+		{name: "a leaf with applications", target: "/ws/v1/config", body: parent, headers: yaml,
+			status: http.StatusConflict, want: "leaf root.a cannot become a parent: it holds application app-1"},
+		{name: "nothing", target: "/ws/v1/config", body: " \n", headers: yaml,
+			status: http.StatusBadRequest, want: "the body is empty"},
+		{name: "no partitions", target: "/ws/v1/config", body: "partitions: []", headers: yaml,
+			status: http.StatusConflict, want: "it has no partition"},
+		{name: "too much", target: "/ws/v1/config", body: strings.Repeat("#", 10_001), headers: yaml,
+			status: http.StatusRequestEntityTooLarge, want: "longer than max-config-bytes (10000)"},
+		{name: "what a form sends", target: "/ws/v1/config", body: wider, headers: []string{"Content-Type", "text/plain"},
+			status: http.StatusUnsupportedMediaType, want: "send application/yaml or"},
+		{name: "no type", target: "/ws/v1/config", body: wider, status: http.StatusUnsupportedMediaType,
+			want: `Content-Type is \"\"`},
+		{name: "another host", target: "/ws/v1/config", body: wider, headers: append(yaml, "Host", "rebound.example:9081"),
+			status: http.StatusForbidden, want: `Host is \"rebound.example:9081\"`},
+		{name: "no host", target: "/ws/v1/config", body: wider, headers: append(yaml, "Host", ""),
+			status: http.StatusForbidden, want: `Host is \"\"`},
+		{name: "a page from elsewhere", target: "/ws/v1/config", body: wider,
+			headers: append(yaml, "Sec-Fetch-Site", "cross-site"), status: http.StatusForbidden, want: "cross-origin"},
+		{name: "an older browser", target: "/ws/v1/config/rollback/1",
+			headers: []string{"Content-Type", "application/json", "Origin", "https://evil.example"},
+			status:  http.StatusForbidden, want: "cross-origin"},
+		{name: "reading as another host", method: http.MethodGet, target: "/ws/v1/config",
+			headers: []string{"Host", "rebound.example"}, status: http.StatusForbidden, want: "Host is"},
+		{name: "over another generation", target: "/ws/v1/config", body: wider, headers: append(yaml, "If-Match", `"7"`),
+			status: http.StatusPreconditionFailed, want: "another generation is in force: 1, not 7"},
+		{name: "over nonsense", target: "/ws/v1/config", body: wider, headers: append(yaml, "If-Match", `"x"`),
+			status: http.StatusBadRequest, want: "takes the number of a generation"},
+		{name: "back to nowhere", target: "/ws/v1/config/rollback/9", headers: []string{"Content-Type", "application/json"},
+			status: http.StatusNotFound, want: "generation 9 is not remembered"},
+		{name: "back to nonsense", target: "/ws/v1/config/rollback/-1", headers: []string{"Content-Type", "application/json"},
+			status: http.StatusBadRequest, want: `\"-1\" is not the number of a generation`},
+		{name: "back by a form", target: "/ws/v1/config/rollback/1", status: http.StatusUnsupportedMediaType,
+			want: "send application/json"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			method := http.MethodPost
+			if x.method != "" {
+				method = x.method
+			}
+			w := o.ask(o.admin, method, x.target, x.body, x.headers...)
+			assert.Equal(t, w.Code, x.status, w.Body.String())
+			assert.Assert(t, strings.Contains(w.Body.String(), x.want), w.Body.String())
+			assert.Equal(t, o.reloads.Current().Number, uint64(1))
+		})
+	}
+	assert.Equal(t, o.get("/ws/v1/partition/default/queues").Body.String(), before, "a refusal changed something")
+}
+
+func TestLocalClientsReachTheAdminListener(t *testing.T) {
+	o := openOffice(t, plain)
+	for i, host := range []string{"localhost", "LocalHost:1", "127.0.0.1:9081", "127.8.8.8", "[::1]:9081", "::1"} {
+		w := o.post(fmt.Sprintf("%s# %d\n", plain, i), "Host", host, "If-Match", fmt.Sprint(i+1))
+		assert.Equal(t, w.Code, http.StatusOK, "%s: %s", host, w.Body.String())
+	}
+}
+
+func TestTheOtherListenerChangesNothing(t *testing.T) {
+	o := openOffice(t, plain)
+	bare := webservice.Handler(o.cluster, webservice.Options{Reloads: o.reloads})
+	for _, target := range []string{"/ws/v1/config", "/ws/v1/config/rollback/1"} {
+		for want, h := range map[string]http.Handler{"on the admin listener only": o.handler, "runs without --admin": bare} {
+			w := o.ask(h, http.MethodPost, target, wider, "Content-Type", "application/yaml")
+			assert.Equal(t, w.Code, http.StatusMethodNotAllowed)
+			assert.Assert(t, strings.Contains(w.Body.String(), want), w.Body.String())
+			assert.Equal(t, w.Header().Get("Allow"), "GET, OPTIONS")
+		}
+	}
+	assert.Equal(t, o.reloads.Current().Number, uint64(1))
+	assert.Equal(t, o.get("/ws/v1/config/history/2").Code, http.StatusNotFound)
+	assert.Equal(t, o.get("/ws/v1/config/history/x").Code, http.StatusBadRequest)
+}

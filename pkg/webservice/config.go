@@ -1,0 +1,91 @@
+package webservice
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// routeConfig serves what is in force and what was.
+func (s *service) routeConfig(mux *http.ServeMux) {
+	if s.opt.Reloads == nil {
+		return
+	}
+	s.route(mux, "/ws/v1/config/history", s.generations)
+	s.route(mux, "/ws/v1/config/history/{generation}", s.generation)
+	mux.HandleFunc("GET /ws/v1/config", s.config)
+	mux.HandleFunc("OPTIONS /ws/v1/config", s.options)
+}
+
+// config is the configuration in force: YAML, or JSON for who asks for it.
+func (s *service) config(w http.ResponseWriter, r *http.Request) {
+	g := s.opt.Reloads.Current()
+	w.Header().Set("ETag", etag(g.Number))
+	w.Header().Add("Vary", "Accept")
+	body, err := viewConfig(g)
+	if err != nil {
+		s.fail(w, r, fmt.Errorf("generation %d: %w", g.Number, err))
+		return
+	}
+	if wantsJSON(r) {
+		s.write(w, r, http.StatusOK, body)
+		return
+	}
+	text, err := yaml.Marshal(body)
+	if err != nil {
+		s.fail(w, r, fmt.Errorf("generation %d: %w", g.Number, err))
+		return
+	}
+	s.send(w, r, http.StatusOK, yamlType, text)
+}
+
+const yamlType = "application/x-yaml"
+
+// wantsJSON reports whether the client names JSON among what it takes.
+func wantsJSON(r *http.Request) bool {
+	for _, kind := range strings.Split(r.Header.Get("Accept"), ",") {
+		name, _, _ := strings.Cut(kind, ";")
+		if strings.EqualFold(strings.TrimSpace(name), "application/json") {
+			return true
+		}
+	}
+	return false
+}
+
+// etag names a generation in a header.
+func etag(generation uint64) string { return fmt.Sprintf("%q", strconv.FormatUint(generation, 10)) }
+
+// generations lists what is remembered, the latest first.
+func (s *service) generations(*http.Request) (any, error) {
+	all := s.opt.Reloads.Generations()
+	current := all[len(all)-1]
+	out := make([]generationBody, 0, len(all))
+	for i := len(all) - 1; i >= 0; i-- {
+		out = append(out, viewGeneration(all[i], current))
+	}
+	return out, nil
+}
+
+func (s *service) generation(r *http.Request) (any, error) {
+	n, err := generationOf(r)
+	if err != nil {
+		return nil, err
+	}
+	g, ok := s.opt.Reloads.Generation(n)
+	if !ok {
+		return nil, notFound(fmt.Sprintf("Generation %d", n))
+	}
+	return generationDetail{viewGeneration(g, s.opt.Reloads.Current()), g.Text, g.Extra}, nil
+}
+
+// generationOf is the number in the path of a request.
+func generationOf(r *http.Request) (uint64, error) {
+	n, err := strconv.ParseUint(r.PathValue("generation"), 10, 64)
+	if err != nil {
+		return 0, badRequest(fmt.Sprintf("%q is not the number of a generation", r.PathValue("generation")))
+	}
+	return n, nil
+}

@@ -1,0 +1,47 @@
+package webservice
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/reload"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+)
+
+// FuzzConfigView shows every valid text: what the strict reader takes, the one for people
+// must take as well, and what it shows is a valid configuration again.
+func FuzzConfigView(f *testing.F) {
+	files, err := filepath.Glob("../../examples/*.yaml")
+	assert.NilError(f, err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		assert.NilError(f, err)
+		f.Add(string(text))
+	}
+	f.Add(string(configs.Default()))
+	f.Add("partitions: [{name: DEFAULT, queues: [{name: a, maxapplications: '5', resources: {max: {memory: 10}}}]}]")
+	f.Add("partitions: [{queues: [{name: ROOT, parent: yes, properties: {a: 1, b: true, c: null}}], limits: " +
+		"[{users: ['*'], maxapplications: 7}], preemption: {enabled: no}, nodesortpolicy: {resourceweights: {vcore: 1}}}]")
+	f.Add("partitions: [{queues: &q [{name: a}]}, {name: b, queues: *q}]")
+	f.Fuzz(func(t *testing.T, text string) {
+		conf, _ := configs.Load([]byte(text))
+		if conf == nil {
+			return
+		}
+		body, err := viewConfig(&reload.Generation{Number: 3, Text: text, Checksum: conf.Checksum})
+		assert.NilError(t, err)
+		assert.Equal(t, len(body.Partitions), len(conf.Partitions))
+		_, err = json.Marshal(body)
+		assert.NilError(t, err)
+		out, err := yaml.Marshal(map[string]any{"partitions": body.Partitions})
+		assert.NilError(t, err)
+		again, problems := configs.Load(out)
+		assert.Assert(t, again != nil, "%v\n%s", problems, out)
+		assert.Equal(t, len(again.Partitions), len(conf.Partitions))
+	})
+}

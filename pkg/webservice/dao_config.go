@@ -1,0 +1,123 @@
+package webservice
+
+import (
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/canopy-scheduler/canopy/internal/reload"
+)
+
+// The configuration as upstream shows it (behaviour.md 11.4): what was written, under the
+// names of fields in JSON and the keys of queues.yaml in YAML. Keys are the names in lower
+// case.
+
+type configBody struct {
+	Partitions               []partitionConfig
+	Checksum                 string            `json:",omitempty" yaml:",omitempty"`
+	Extra                    map[string]string `json:",omitempty" yaml:",omitempty"`
+	DeadlockDetectionEnabled bool
+	DeadlockTimeoutSeconds   int
+	Generation               uint64 // ours
+}
+
+type partitionConfig struct {
+	Name              string
+	Queues            []queueConfig
+	PlacementRules    []ruleConfig     `json:",omitempty" yaml:",omitempty"`
+	Limits            []limitConfig    `json:",omitempty" yaml:",omitempty"`
+	Preemption        preemptionConfig `json:",omitzero" yaml:",omitempty"`
+	NodeSortPolicy    sortConfig       `json:",omitzero" yaml:",omitempty"`
+	UserGroupResolver resolverConfig   `json:",omitzero" yaml:",omitempty"`
+}
+
+type queueConfig struct {
+	Name            string
+	Parent          bool              `json:",omitempty" yaml:",omitempty"`
+	Resources       resourcesConfig   `json:",omitzero" yaml:",omitempty"`
+	MaxApplications uint64            `json:",omitempty" yaml:",omitempty"`
+	Properties      map[string]string `json:",omitempty" yaml:",omitempty"`
+	AdminACL        string            `json:",omitempty" yaml:",omitempty"`
+	SubmitACL       string            `json:",omitempty" yaml:",omitempty"`
+	ChildTemplate   templateConfig    `json:",omitzero" yaml:",omitempty"`
+	Queues          []queueConfig     `json:",omitempty" yaml:",omitempty"`
+	Limits          []limitConfig     `json:",omitempty" yaml:",omitempty"`
+}
+
+type resourcesConfig struct {
+	Guaranteed map[string]string `json:",omitempty" yaml:",omitempty"`
+	Max        map[string]string `json:",omitempty" yaml:",omitempty"`
+}
+
+type templateConfig struct {
+	MaxApplications uint64            `json:",omitempty" yaml:",omitempty"`
+	Properties      map[string]string `json:",omitempty" yaml:",omitempty"`
+	Resources       resourcesConfig   `json:",omitzero" yaml:",omitempty"`
+}
+
+type limitConfig struct {
+	Limit           string            `json:",omitempty" yaml:",omitempty"`
+	Users           []string          `json:",omitempty" yaml:",omitempty"`
+	Groups          []string          `json:",omitempty" yaml:",omitempty"`
+	MaxResources    map[string]string `json:",omitempty" yaml:",omitempty"`
+	MaxApplications uint64            `json:",omitempty" yaml:",omitempty"`
+}
+
+type ruleConfig struct {
+	Name   string
+	Create bool         `json:",omitempty" yaml:",omitempty"`
+	Filter filterConfig `json:",omitzero" yaml:",omitempty"`
+	Parent *ruleConfig  `json:",omitempty" yaml:",omitempty"`
+	Value  string       `json:",omitempty" yaml:",omitempty"`
+}
+
+type filterConfig struct {
+	Type   string
+	Users  []string `json:",omitempty" yaml:",omitempty"`
+	Groups []string `json:",omitempty" yaml:",omitempty"`
+}
+
+type preemptionConfig struct {
+	Enabled                *bool `json:",omitempty" yaml:",omitempty"`
+	QuotaPreemptionEnabled *bool `json:",omitempty" yaml:",omitempty"`
+}
+
+type sortConfig struct {
+	Type            string
+	ResourceWeights map[string]float64 `json:",omitempty" yaml:",omitempty"`
+}
+
+type resolverConfig struct {
+	Type string `json:",omitempty" yaml:",omitempty"`
+}
+
+// viewConfig reads the text of a generation again, this time for what was written. It is
+// valid, so what can go wrong is ours: two readers of the same text disagree.
+func viewConfig(g *reload.Generation) (configBody, error) {
+	var body configBody
+	if err := yaml.Unmarshal([]byte(g.Text), &body); err != nil {
+		return configBody{}, err
+	}
+	for i := range body.Partitions {
+		body.Partitions[i].complete()
+	}
+	body.Checksum, body.Extra, body.Generation = g.Checksum, g.Extra, g.Number
+	body.DeadlockDetectionEnabled, body.DeadlockTimeoutSeconds = false, 0 // there are no locks to watch
+	return body, nil
+}
+
+// complete adds what reading adds: the name of the partition and a single root, which
+// carries the limits of the partition (behaviour.md 1.1.4).
+func (p *partitionConfig) complete() {
+	if p.Name == "" || strings.EqualFold(p.Name, "default") {
+		p.Name = "default"
+	}
+	if len(p.Queues) != 1 || !strings.EqualFold(p.Queues[0].Name, "root") {
+		p.Queues = []queueConfig{{Name: "root", Queues: p.Queues}}
+	}
+	root := &p.Queues[0]
+	root.Parent = true
+	if len(p.Limits) > 0 {
+		root.Limits = p.Limits
+	}
+}

@@ -1,0 +1,48 @@
+package webservice
+
+import (
+	"time"
+
+	"github.com/canopy-scheduler/canopy/internal/reload"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+)
+
+// generationBody is a configuration that was accepted. Ours: upstream remembers only the
+// one in force.
+type generationBody struct {
+	Generation  uint64    `json:"generation"`
+	Active      bool      `json:"active"` // in force
+	Checksum    string    `json:"checksum"`
+	Time        time.Time `json:"time"` // RFC 3339
+	Source      string    `json:"source"`
+	From        string    `json:"from,omitempty"`
+	PauseMicros int64     `json:"pauseMicroseconds"` // how long no partition decided
+}
+
+// generationDetail is generationBody with what was accepted.
+type generationDetail struct {
+	generationBody
+	Text  string            `json:"text"`
+	Extra map[string]string `json:"extra,omitempty"`
+}
+
+// reloadBody answers who changed the configuration.
+type reloadBody struct {
+	generationBody
+	Changed  bool             `json:"changed"` // false: it was in force before
+	Warnings configs.Problems `json:"warnings"`
+}
+
+// refusalBody is an errorBody that lists what is wrong, as canopy validate does.
+type refusalBody struct {
+	errorBody
+	Generation uint64           `json:"generation"` // still in force
+	Problems   configs.Problems `json:"problems"`
+}
+
+func viewGeneration(g, current *reload.Generation) generationBody {
+	return generationBody{
+		Generation: g.Number, Active: g.Number == current.Number, Checksum: g.Checksum, Time: g.At.UTC(),
+		Source: string(g.Source), From: g.From, PauseMicros: g.Paused.Microseconds(),
+	}
+}
