@@ -116,6 +116,12 @@ func (p *Partition) relimit() {
 	}
 }
 
+// LimitGroup is the group whose limits count for a; empty: none.
+func (a *Application) LimitGroup() string {
+	group, _ := a.limitGroup()
+	return group
+}
+
 func (p *Partition) sit(a *Application, q *Queue, h Holder, rule limits.Rule) {
 	x := q.accounts[h]
 	if x == nil {

@@ -54,6 +54,7 @@ type QueueView struct {
 type ApplicationView struct {
 	ID           objects.AppID
 	User         security.User
+	LimitGroup   string // the group whose limits count for it; empty: none
 	Tags         map[string]string
 	State        objects.State
 	StateLog     []objects.StateChange
@@ -128,7 +129,7 @@ func (c *Core) viewQueue(q *objects.Queue) QueueView {
 func (c *Core) viewApplication(a *objects.Application) ApplicationView {
 	p := c.part
 	return ApplicationView{
-		ID: a.ID(), User: a.User(), Tags: a.Tags(), State: a.State(), StateLog: append([]objects.StateChange(nil), a.StateLog()...),
+		ID: a.ID(), User: a.User(), LimitGroup: a.LimitGroup(), Tags: a.Tags(), State: a.State(), StateLog: append([]objects.StateChange(nil), a.StateLog()...),
 		Submitted: a.Submitted(), Priority: a.AskMaxPriority(), Pending: p.Amounts(a.Pending()),
 		Allocated: p.Amounts(a.Allocated()), Placeholders: p.Amounts(a.Placeholders()), Work: viewWork(a.Work()),
 	}

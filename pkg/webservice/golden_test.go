@@ -24,6 +24,11 @@ func TestAnswers(t *testing.T) {
 		{"applications", "/ws/v1/partition/default/queue/ROOT.tenant.Fair/applications"},
 		{"applications-odd", "/ws/v1/partition/default/queue/root.tenant.odd%252Fname/applications"},
 		{"applications-parent", "/ws/v1/partition/default/queue/root/applications"},
+		{"usage-users", "/ws/v1/partition/default/usage/users"},
+		{"usage-user", "/ws/v1/partition/default/usage/user/ann"},
+		{"usage-groups", "/ws/v1/partition/default/usage/groups"},
+		{"usage-group", "/ws/v1/partition/default/usage/group/ops"},
+		{"usage-nobody", "/ws/v1/partition/empty/usage/users"},
 		{"why", "/ws/v1/partition/default/ask/waits/why"},
 	})
 }

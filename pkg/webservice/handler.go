@@ -57,6 +57,10 @@ func (s *service) mux() *http.ServeMux {
 	s.route(mux, "/ws/v1/partition/{partition}/queue/{queue}/application/{application}", s.application)
 	s.route(mux, "/ws/v1/partition/{partition}/applications/{state}", s.applicationsIn)
 	s.route(mux, "/ws/v1/partition/{partition}/application/{application}", s.application)
+	s.route(mux, "/ws/v1/partition/{partition}/usage/users", s.users)
+	s.route(mux, "/ws/v1/partition/{partition}/usage/user/{user}", s.user)
+	s.route(mux, "/ws/v1/partition/{partition}/usage/groups", s.groups)
+	s.route(mux, "/ws/v1/partition/{partition}/usage/group/{group}", s.group)
 	s.route(mux, "/ws/v1/partition/{partition}/ask/{key}/why", s.why)
 	s.routeConfig(mux)
 	return mux

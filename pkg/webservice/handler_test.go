@@ -64,6 +64,12 @@ func TestWhatIsNotThere(t *testing.T) {
 			`{"status_code":400,"message":"state \"completed\": a queue lists its active applications only",` +
 				`"description":"state \"completed\": a queue lists its active applications only"}`,
 		}, {
+			"a user without applications", "/ws/v1/partition/default/usage/user/zoe", 404,
+			`{"status_code":404,"message":"User not found","description":"User not found"}`,
+		}, {
+			"a group nothing counts for", "/ws/v1/partition/default/usage/group/dev", 404,
+			`{"status_code":404,"message":"Group not found","description":"Group not found"}`,
+		}, {
 			"an application nobody knows", "/ws/v1/partition/default/application/none", 404,
 			`{"status_code":404,"message":"Application not found","description":"Application not found"}`,
 		}, {

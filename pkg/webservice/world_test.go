@@ -38,6 +38,9 @@ partitions:
                 maxapplications: 5
                 properties: {application.sort.policy: fair, application.sort.priority: disabled}
               - name: odd/name
+                limits:
+                  - {limit: ops, groups: [ops], maxapplications: 2}
+                  - {limit: ann, users: [ann], maxresources: {vcore: 5, memory: 9G}}
                 properties: {application.sort.policy: stateaware, preemption.policy: disabled}
           - name: idle
             properties: {preemption.delay: 5s, quota.preemption.delay: 1m}
