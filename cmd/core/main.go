@@ -57,9 +57,7 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{exitUsage, err} })
-	root.AddCommand(
-		serveCommand(), validateCommand(), schemaCommand(), placeCommand(), demoCommand(), replayCommand(), benchCommand(),
-		versionCommand(),
-	)
+	root.AddCommand(serveCommand(), validateCommand(), schemaCommand(), placeCommand(), testCommand(), demoCommand(),
+		replayCommand(), benchCommand(), versionCommand())
 	return root
 }

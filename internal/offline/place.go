@@ -56,6 +56,20 @@ const applicant objects.AppID = "applicant"
 // Place submits an application and takes it back. It goes the way of a server: the rules
 // name a queue, the queue is created if need be, the application is added.
 func (w *World) Place(s placement.Submission) Placing {
+	out := w.place(s)
+	w.leave(&out)
+	return out
+}
+
+// leave takes back what place did.
+func (w *World) leave(p *Placing) {
+	if p.Placed {
+		w.part.RemoveApplication(applicant, beginning)
+	}
+}
+
+// place submits an application, which stays.
+func (w *World) place(s placement.Submission) Placing {
 	s.Forced = s.Forced || placement.IsForced(s.Tags)
 	trace := placement.Explain(w.conf.Rules, s, w.part)
 	out := Placing{
@@ -75,7 +89,6 @@ func (w *World) Place(s placement.Submission) Placing {
 	}
 	out.Placed, out.Queue = true, trace.Path
 	out.Rule = trace.Steps[len(trace.Steps)-1].Rule
-	w.part.RemoveApplication(applicant, beginning)
 	return out
 }
 

@@ -65,3 +65,7 @@ func quote(s string) string {
 	}
 	return fmt.Sprintf("%q", s)
 }
+
+// DidYouMean is a hint at the known word nearest to what was written, such as
+// `did you mean "queues"?`, for other readers of files. Empty: none is near.
+func DidYouMean(written string, known []string) string { return didYouMean(written, known) }

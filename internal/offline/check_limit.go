@@ -1,0 +1,56 @@
+package offline
+
+import (
+	"fmt"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/limits"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+)
+
+// checkLimit compares what limits leave to a user: the user's own, and those of the group
+// that answers, whichever is less (behaviour.md 8).
+func (w *World) checkLimit(r *Result, a *Assertion) error {
+	path := w.limitsOf(objects.QueuePath(a.Limit.Queue))
+	group, answers := path.GroupOf(a.Limit.Groups)
+	bound := path.User(a.Limit.User)
+	if answers {
+		bound = bound.Tighten(path.Group(group))
+	}
+	e := &a.Expect
+	what := fmt.Sprintf("%s user %s", a.Limit.Queue, a.Limit.User)
+	for _, x := range e.MaxResources {
+		n, limited := bound.MaxResources.Get(x.Resource)
+		r.differ(what+" maxresources "+x.Resource, x.String(), quantityText(x.Resource, n, limited))
+	}
+	if e.MaxApplications != nil {
+		r.differ(what+" maxapplications", fmt.Sprint(*e.MaxApplications), fmt.Sprint(bound.MaxApplications))
+	}
+	if e.Group != nil {
+		r.differ(what+" group", fmt.Sprintf("%q", *e.Group), fmt.Sprintf("%q", group))
+	}
+	return nil
+}
+
+// limitsOf is the limits of the queues along path, the lowest first. A queue that is not
+// configured has none of its own, and is limited by those above it.
+func (w *World) limitsOf(path objects.QueuePath) limits.Path {
+	q := &w.conf.Root
+	out := limits.Path{q.Limits}
+	for _, name := range path.Parts()[1:] {
+		if q = childOf(q, name); q == nil {
+			break
+		}
+		out = append(limits.Path{q.Limits}, out...)
+	}
+	return out
+}
+
+func childOf(q *configs.Queue, name string) *configs.Queue {
+	for i := range q.Children {
+		if q.Children[i].Name == name {
+			return &q.Children[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package offline
+
+import (
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+)
+
+const checked = `
+partitions:
+- name: default
+  placementrules: [{name: provided, create: true}]
+  limits: [{users: [ann], maxresources: {vcore: 9}}, {users: ['*'], maxapplications: 7}]
+  queues:
+  - name: root
+    submitacl: '*'
+    maxapplications: 50
+    queues:
+    - name: a
+      maxapplications: 20
+      properties: {priority.offset: "10"}
+      resources: {max: {vcore: 40, gpu: 8}, guaranteed: {vcore: 20}}
+      limits: [{groups: [ops], maxapplications: 3}, {groups: [dev], maxresources: {vcore: 2}}]
+      queues:
+      - {name: x, maxapplications: 20, resources: {max: {vcore: 50m}}}
+      - {name: y, maxapplications: 5, resources: {guaranteed: {vcore: 10}}}
+    - name: f
+      maxapplications: 50
+      properties: {priority.policy: fence, priority.offset: "12"}
+      resources: {guaranteed: {vcore: 20}}
+    - name: plain
+      maxapplications: 50
+      properties: {application.sort.priority: disabled}
+      queues:
+      - {name: l, maxapplications: 50}
+      - {name: r, maxapplications: 50}
+- name: gpu
+  queues: [{name: root, submitacl: '*', queues: [{name: a, resources: {max: {gpu: 2}}}]}]
+`
+
+func TestAssertionsAreCheckedByTheRealThing(t *testing.T) {
+	conf, problems := configs.Load([]byte(checked))
+	assert.Assert(t, conf != nil, problems)
+	cases := []struct {
+		name, text string
+		want       string // the differences; empty: none
+	}{
+		{"3.4: the effective max is the smallest on the path", "{queue: root.a.x, expect: {max: {vcore: 50m, gpu: 8, memory: unlimited}}}", ""},
+		{"3.4: and of the cluster", "{queue: root.a, cluster: {vcore: 30, gpu: 100}, expect: {max: {vcore: 30, gpu: 8}}}", ""},
+		{"3.4: what no node has is not there", "{queue: root.a, cluster: {vcore: 30}, expect: {max: {gpu: 0, memory: 0}}}", ""},
+		{"3.4: root has what the cluster has", "{queue: root, cluster: {vcore: 30}, expect: {max: {vcore: 30}}}", ""},
+		{"3.4: a difference names path, resource and both values", "{queue: root.a, expect: {max: {vcore: 41, gpu: unlimited}}}",
+			"root.a max gpu: expected unlimited, actual 8 | root.a max vcore: expected 41, actual 40"},
+		{"a guarantee is the queue's own", "{queue: root.a.y, expect: {guaranteed: {vcore: 10, memory: 0}}}", ""},
+		{"a guarantee cannot be more than there is", "{queue: root.a, cluster: {vcore: 7}, expect: {guaranteed: {vcore: 20}}}",
+			"root.a guaranteed vcore: expected 20, actual 7"},
+		{"3.8: every level bounds the applications", "{queue: root.a.x, expect: {maxapplications: 20}}", ""},
+		{"a queue that does not exist", "{queue: root.b, expect: {maxapplications: 20}}",
+			"queue root.b: expected an answer, actual there is no queue root.b; what a rule would create, place asks about"},
+		{"another partition", "{partition: GPU, queue: root.a, expect: {max: {gpu: 3}}}", "root.a max gpu: expected 3, actual 2"},
+
+		{"7.1: a placement", "{place: {user: ann, queue: root.a.x}, expect: {queue: root.a.x, rule: provided, created: false, maxapplications: 20}}", ""},
+		{"7.1: another queue", "{place: {user: ann, queue: root.a.x}, expect: {queue: root.f, rule: user, created: true}}",
+			"queue: expected root.f, actual root.a.x | root.a.x rule: expected user, actual provided | root.a.x created: expected true, actual false"},
+		{"7.1: no rejection", "{place: {user: ann, queue: root.a.x}, expect: {rejected: access}}",
+			"placement: expected rejected, actual root.a.x by provided"},
+		{"7.1: another reason", "{place: {user: ann}, expect: {rejected: access}}",
+			`reason: expected one with "access", actual no placement rule matched: rule provided: the application names no queue`},
+		{"7.1: an unexpected rejection", "{place: {user: ann, queue: root.f.x}, expect: {queue: root.f.x}}",
+			"placement: expected a queue, actual rejected: queue root.f.x cannot be created: root.f is a leaf"},
+
+		{"8.2: a named user", "{limit: {queue: root.a.x, user: ann}, expect: {maxresources: {vcore: 9}, maxapplications: 0, group: ''}}", ""},
+		{"8.2: the wildcard", "{limit: {queue: root.f, user: eve}, expect: {maxresources: {vcore: unlimited}, maxapplications: 7}}", ""},
+		{"8.3: the first configured group, from the leaf up", "{limit: {queue: root.a.new, user: ann, groups: [dev, ops]}, expect: {group: ops, maxapplications: 3, maxresources: {vcore: 9}}}", ""},
+		{"8.4: user and group, whichever is less", "{limit: {queue: root.a, user: ann, groups: [dev]}, expect: {maxresources: {vcore: 9}}}",
+			"root.a user ann maxresources vcore: expected 9, actual 2"},
+
+		{"3.9: an offset is added, a fence hides", "{work: [{queue: root.a.x, priority: 5, pending: {vcore: 1}}, {queue: root.f, priority: 900, pending: {vcore: 1}}], " +
+			"expect: {priorities: {root.a.x: 5, root.a: 15, root.f: 12, root.plain: none}, order: [root.a, root.f]}}", ""},
+		{"3.9: what is wrong about a priority", "{work: [{queue: root.a.x, priority: 5, pending: {vcore: 1}}], expect: {priorities: {root.a: 5, root.f: 12}}}",
+			"root.a priority: expected 5, actual 15 | root.f priority: expected 12, actual none"},
+		{"3.10: of equal priorities the less served goes first", "{cluster: {vcore: 100}, work: [{queue: root.a.x, priority: 2, used: {vcore: 15}, pending: {vcore: 1}}, " +
+			"{queue: root.f, used: {vcore: 10}, pending: {vcore: 1}}], expect: {order: [root.f, root.a.x]}}", ""},
+		{"3.10: the other way round", "{cluster: {vcore: 100}, work: [{queue: root.a.x, priority: 2, used: {vcore: 15}, pending: {vcore: 1}}, " +
+			"{queue: root.f, used: {vcore: 10}, pending: {vcore: 1}}], expect: {order: [root.a.x, root.f]}}",
+			"order below root: expected root.a.x (priority 12, share 0.75) before root.f (priority 12, share 0.5), actual root.f first"},
+		{"3.10: where priority is disabled the share comes first", "{cluster: {vcore: 100}, work: [{queue: root.plain.l, priority: 9, used: {vcore: 2}, pending: {vcore: 1}}, " +
+			"{queue: root.plain.r, used: {vcore: 1}, pending: {vcore: 1}}], expect: {order: [root.plain.r, root.plain.l]}}", ""},
+		{"nothing pending has no place", "{work: [{queue: root.a.x, used: {vcore: 1}}, {queue: root.f, pending: {vcore: 1}}], expect: {order: [root.a, root.f]}}",
+			"work in root.a.x, root.f: expected an answer, actual root.a has nothing pending, so it has no place in an order"},
+		{"work in a parent", "{work: [{queue: root.a, pending: {vcore: 1}}], expect: {priorities: {root.a: 1}}}",
+			"work in root.a: expected an answer, actual root.a: queue root.a is not a leaf queue"},
+		{"work in a queue that a rule would create", "{work: [{queue: root.new.q, user: u, priority: 3, pending: {vcore: 1}}], expect: {priorities: {root.new: 3}}}", ""},
+	}
+	var text strings.Builder
+	text.WriteString("assertions:\n")
+	for _, c := range cases {
+		text.WriteString("- " + c.text + "\n")
+	}
+	all, mistakes := ReadAssertions([]byte(text.String()))
+	assert.Equal(t, len(mistakes), 0, "%v", mistakes)
+	results, err := Check(conf, all)
+	assert.NilError(t, err)
+	for i, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			var got []string
+			for _, d := range results[i].Differences {
+				got = append(got, d.String())
+			}
+			assert.Equal(t, strings.Join(got, " | "), c.want)
+			assert.Equal(t, results[i].OK, c.want == "")
+			assert.Equal(t, results[i].Line, i+2)
+
+			alone, err := Check(conf, Assertions{List: all.List[i : i+1]})
+			assert.NilError(t, err)
+			assert.DeepEqual(t, alone[0], results[i]) // what was asked before does not show
+		})
+	}
+	w := worldOf(t, checked, "default")
+	for i := range all.List {
+		w.check(&all.List[i])
+		assert.NilError(t, w.part.Check())
+	}
+	assert.DeepEqual(t, len(w.part.Root().Children()), 3)
+	_, asks, allocations := w.part.Counts()
+	assert.Equal(t, asks+allocations+len(w.part.Nodes()), 0)
+}
+
+func TestAPartitionThatDoesNotExistIsNamedWithItsLine(t *testing.T) {
+	conf, _ := configs.Load([]byte(checked))
+	all, mistakes := ReadAssertions([]byte("partition: cpu\nassertions:\n- {queue: root, expect: {maxapplications: 1}}"))
+	assert.Equal(t, len(mistakes), 0)
+	_, err := Check(conf, all)
+	assert.Error(t, err, `line 3: there is no partition "cpu": the configuration has default, gpu`)
+}

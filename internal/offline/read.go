@@ -1,0 +1,206 @@
+package offline
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// file reads YAML nodes, notes what is wrong with them, and reads on. What is missing or
+// wrong gives a zero value.
+type file struct {
+	mistakes []Mistake
+}
+
+// mostMistakes bounds how many are listed: nobody reads as many.
+const mostMistakes = 100
+
+func (f *file) wrong(n *yaml.Node, hint, format string, args ...any) {
+	if len(f.mistakes) < mostMistakes {
+		f.mistakes = append(f.mistakes, Mistake{max(n.Line, 1), max(n.Column, 1), fmt.Sprintf(format, args...), hint})
+	}
+}
+
+var syntax = regexp.MustCompile(`^yaml: (?:line (\d+): )?(?s:(.*))$`)
+
+// document is the top of the text; nil: there is none, or it is no YAML.
+func (f *file) document(text []byte) *yaml.Node {
+	var doc, second yaml.Node
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	switch err := d.Decode(&doc); {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err != nil:
+		m := syntax.FindStringSubmatch(err.Error())
+		if m == nil {
+			m = []string{"", "", err.Error()}
+		}
+		line, _ := strconv.Atoi(m[1]) // no line: the first
+		f.wrong(&yaml.Node{Line: line}, "", "this is not YAML: %s", m[2])
+		return nil
+	}
+	if d.Decode(&second) == nil {
+		f.wrong(&second, "put all assertions into one document", "there is a second document")
+	}
+	return doc.Content[0]
+}
+
+// field is a known key of a mapping and who reads its value.
+type field struct {
+	name string
+	read func(*yaml.Node)
+}
+
+// fields reads a mapping with fixed keys, each at most once.
+func (f *file) fields(n *yaml.Node, what string, known ...field) {
+	var names []string
+	for _, k := range known {
+		names = append(names, k.name)
+	}
+	f.each(n, what, func(key, value *yaml.Node) {
+		i := slices.Index(names, key.Value)
+		if i < 0 {
+			hint := configs.DidYouMean(key.Value, names)
+			if hint == "" {
+				hint = "one of " + strings.Join(names, ", ")
+			}
+			f.wrong(key, hint, "unknown key %s in %s", clipped(key.Value), what)
+			return
+		}
+		known[i].read(value)
+	})
+}
+
+// each goes over the entries of a mapping.
+func (f *file) each(n *yaml.Node, what string, do func(key, value *yaml.Node)) {
+	if n.Kind != yaml.MappingNode {
+		f.wrong(n, "", "%s must be a mapping, not %s", what, kindOf(n))
+		return
+	}
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i]
+		switch {
+		case key.Kind != yaml.ScalarNode || key.Tag == "!!merge":
+			f.wrong(key, "", "a key of %s must be a text, not %s", what, kindOf(key))
+		case seen[key.Value]:
+			f.wrong(key, "", "%s is twice in %s", clipped(key.Value), what)
+		default:
+			seen[key.Value] = true
+			do(key, n.Content[i+1])
+		}
+	}
+}
+
+func (f *file) list(n *yaml.Node, what string) []*yaml.Node {
+	if n.Kind != yaml.SequenceNode {
+		f.wrong(n, "", "%s must be a list, not %s", what, kindOf(n))
+		return nil
+	}
+	return n.Content
+}
+
+func (f *file) text(n *yaml.Node, what string) string {
+	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
+		f.wrong(n, "", "%s must be a text, not %s", what, kindOf(n))
+		return ""
+	}
+	return n.Value
+}
+
+func (f *file) texts(n *yaml.Node, what string) []string {
+	out := []string{}
+	for _, x := range f.list(n, what) {
+		out = append(out, f.text(x, "an element of "+what))
+	}
+	return out
+}
+
+// queue is the path of a queue, in lower case as the tree has it.
+func (f *file) queue(n *yaml.Node, what string) string {
+	path := strings.ToLower(f.text(n, what))
+	if n.Kind == yaml.ScalarNode && n.Tag != "!!null" && path != "root" && !strings.HasPrefix(path, "root.") {
+		f.wrong(n, "paths begin with root", "%s must be the path of a queue, not %s", what, clipped(path))
+	}
+	return path
+}
+
+func (f *file) flag(n *yaml.Node, what string) (b bool) {
+	if n.Kind != yaml.ScalarNode || n.Tag != "!!bool" || n.Decode(&b) != nil {
+		f.wrong(n, "", "%s must be true or false, not %s", what, kindOf(n))
+	}
+	return b
+}
+
+// number reads a whole number of a type that has a range.
+func number[T int32 | uint64](f *file, n *yaml.Node, what string) (x T) {
+	if n.Kind != yaml.ScalarNode || n.Tag != "!!int" || n.Decode(&x) != nil {
+		f.wrong(n, "", "%s must be a whole number that fits, not %s", what, kindOf(n))
+	}
+	return x
+}
+
+// amounts reads quantities as queues.yaml writes them.
+func (f *file) amounts(n *yaml.Node, what string) resources.Amounts {
+	m := map[string]resources.Quantity{}
+	f.each(n, what, func(key, value *yaml.Node) {
+		if q, err := resources.Parse(key.Value, f.text(value, what+" "+key.Value)); err == nil {
+			m[key.Value] = q
+		} else if value.Kind == yaml.ScalarNode {
+			f.wrong(value, "", "%s %s: %v", what, clipped(key.Value), err)
+		}
+	})
+	return resources.FromMap(m)
+}
+
+// quantified reads quantities, or the word unlimited.
+func (f *file) quantified(n *yaml.Node, what string) Quantified {
+	out := Quantified{}
+	f.each(n, what, func(key, value *yaml.Node) {
+		text := f.text(value, what+" "+key.Value)
+		if text == "unlimited" {
+			out = append(out, Quantity{Resource: key.Value, Any: true})
+			return
+		}
+		q, err := resources.Parse(key.Value, text)
+		if err != nil && value.Kind == yaml.ScalarNode {
+			f.wrong(value, `or the word "unlimited"`, "%s %s: %v", what, clipped(key.Value), err)
+		}
+		out = append(out, Quantity{Resource: key.Value, N: q})
+	})
+	slices.SortFunc(out, func(a, b Quantity) int { return strings.Compare(a.Resource, b.Resource) })
+	return out
+}
+
+func kindOf(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	case yaml.AliasNode:
+		return "an alias: write the value out where it is used"
+	}
+	if n.Tag == "!!null" {
+		return "nothing"
+	}
+	return clipped(n.Value)
+}
+
+func clipped(s string) string {
+	const longest = 80
+	if len(s) > longest {
+		s = strings.ToValidUTF8(s[:longest], "") + "..."
+	}
+	return strconv.Quote(s)
+}

@@ -1,0 +1,235 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/canopy-scheduler/canopy/pkg/placement"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// ReadAssertions reads a file of assertions. With mistakes there are no assertions: a
+// misspelt one would pass.
+func ReadAssertions(text []byte) (Assertions, []Mistake) {
+	f := &file{}
+	out := Assertions{Partition: "default"}
+	var cluster *resources.Amounts
+	top := f.document(text)
+	if top != nil {
+		f.fields(top, "the document",
+			field{"partition", func(n *yaml.Node) { out.Partition = f.text(n, "partition") }},
+			field{"cluster", func(n *yaml.Node) { cluster = f.cluster(n) }},
+			field{"assertions", func(n *yaml.Node) {
+				for _, x := range f.list(n, "assertions") {
+					out.List = append(out.List, f.assertion(x))
+				}
+			}})
+	}
+	if len(out.List) == 0 && len(f.mistakes) == 0 {
+		f.wrong(&yaml.Node{}, "assertions: is a list of at least one", "there are no assertions")
+	}
+	for i := range out.List {
+		a := &out.List[i]
+		if a.Partition == "" {
+			a.Partition = out.Partition
+		}
+		if a.Cluster == nil {
+			a.Cluster = cluster
+		}
+	}
+	if len(f.mistakes) > 0 {
+		slices.SortStableFunc(f.mistakes, func(a, b Mistake) int {
+			if a.Line != b.Line {
+				return a.Line - b.Line
+			}
+			return a.Column - b.Column
+		})
+		return Assertions{}, f.mistakes
+	}
+	return out, nil
+}
+
+func (f *file) cluster(n *yaml.Node) *resources.Amounts {
+	a := f.amounts(n, "cluster")
+	return &a
+}
+
+// questions are the keys of which an assertion has exactly one, and what may be expected
+// of each.
+var questions = map[string][]string{
+	"place": {"queue", "rejected", "rule", "created", "max", "guaranteed", "maxapplications"},
+	"queue": {"max", "guaranteed", "maxapplications"},
+	"limit": {"maxresources", "maxapplications", "group"},
+	"work":  {"order", "priorities"},
+}
+
+func (f *file) assertion(n *yaml.Node) Assertion {
+	a := Assertion{Line: n.Line}
+	var asked []string
+	var expected *yaml.Node
+	question := func(name string, read func(*yaml.Node)) field {
+		return field{name, func(n *yaml.Node) { asked = append(asked, name); read(n) }}
+	}
+	f.fields(n, "an assertion",
+		field{"name", func(n *yaml.Node) { a.Name = f.text(n, "name") }},
+		field{"partition", func(n *yaml.Node) { a.Partition = f.text(n, "partition") }},
+		field{"cluster", func(n *yaml.Node) { a.Cluster = f.cluster(n) }},
+		question("place", func(n *yaml.Node) { a.Place = f.submission(n) }),
+		question("queue", func(n *yaml.Node) { a.Queue = f.queue(n, "queue") }),
+		question("limit", func(n *yaml.Node) { a.Limit = f.limitOf(n) }),
+		question("work", func(n *yaml.Node) { a.Work = f.works(n) }),
+		field{"expect", func(n *yaml.Node) { expected = n }},
+	)
+	switch {
+	case n.Kind != yaml.MappingNode:
+	case len(asked) != 1:
+		f.wrong(n, "it has one of place, queue, limit and work", "the assertion asks %d questions", len(asked))
+	case expected == nil:
+		f.wrong(n, "expect: says what must come out", "the assertion expects nothing")
+	default:
+		f.expect(expected, asked[0], &a)
+	}
+	return a
+}
+
+func (f *file) submission(n *yaml.Node) *placement.Submission {
+	s := &placement.Submission{Tags: map[string]string{}}
+	f.fields(n, "place",
+		field{"user", func(n *yaml.Node) { s.User.Name = f.text(n, "user") }},
+		field{"groups", func(n *yaml.Node) { s.User.Groups = f.texts(n, "groups") }},
+		field{"queue", func(n *yaml.Node) { s.Queue = f.text(n, "queue") }},
+		field{"tags", func(n *yaml.Node) {
+			f.each(n, "tags", func(key, value *yaml.Node) { s.Tags[key.Value] = f.text(value, "tag "+key.Value) })
+		}},
+		field{"forced", func(n *yaml.Node) { s.Forced = f.flag(n, "forced") }},
+	)
+	if s.User.Name == "" {
+		f.wrong(n, "", "place has no user")
+	}
+	if len(s.User.Groups) == 0 {
+		s.User.Groups = []string{s.User.Name} // as with a resource manager that sends none (behaviour.md 9.4)
+	}
+	return s
+}
+
+func (f *file) limitOf(n *yaml.Node) *LimitOf {
+	l := &LimitOf{}
+	f.fields(n, "limit",
+		field{"queue", func(n *yaml.Node) { l.Queue = f.queue(n, "queue") }},
+		field{"user", func(n *yaml.Node) { l.User = f.text(n, "user") }},
+		field{"groups", func(n *yaml.Node) { l.Groups = f.texts(n, "groups") }},
+	)
+	if l.Queue == "" || l.User == "" {
+		f.wrong(n, "", "limit needs a queue and a user")
+	}
+	if len(l.Groups) == 0 {
+		l.Groups = []string{l.User}
+	}
+	return l
+}
+
+func (f *file) works(n *yaml.Node) []Work {
+	out := []Work{}
+	for _, x := range f.list(n, "work") {
+		w := Work{}
+		f.fields(x, "an element of work",
+			field{"queue", func(n *yaml.Node) { w.Queue = f.queue(n, "queue") }},
+			field{"user", func(n *yaml.Node) { w.User = f.text(n, "user") }},
+			field{"groups", func(n *yaml.Node) { w.Groups = f.texts(n, "groups") }},
+			field{"priority", func(n *yaml.Node) { w.Priority = number[int32](f, n, "priority") }},
+			field{"pending", func(n *yaml.Node) { w.Pending = f.amounts(n, "pending") }},
+			field{"used", func(n *yaml.Node) { w.Used = f.amounts(n, "used") }},
+		)
+		if w.Queue == "" || w.Pending.IsZero() && w.Used.IsZero() {
+			f.wrong(x, "", "an element of work needs a queue, and something pending or used")
+		}
+		out = append(out, w)
+	}
+	if len(out) == 0 && n.Kind == yaml.SequenceNode {
+		f.wrong(n, "", "work is empty")
+	}
+	return out
+}
+
+func (f *file) expect(n *yaml.Node, question string, a *Assertion) {
+	e := &a.Expect
+	said := 0
+	text := func(to **string) func(*yaml.Node) {
+		return func(n *yaml.Node) { s := f.text(n, "what is expected"); *to = &s }
+	}
+	all := []field{
+		{"queue", func(n *yaml.Node) { s := f.queue(n, "queue"); e.Queue = &s }},
+		{"rejected", text(&e.Rejected)},
+		{"rule", text(&e.Rule)},
+		{"created", func(n *yaml.Node) { b := f.flag(n, "created"); e.Created = &b }},
+		{"max", func(n *yaml.Node) { e.Max = f.quantified(n, "max") }},
+		{"guaranteed", func(n *yaml.Node) {
+			e.Guaranteed = f.quantified(n, "guaranteed")
+			if slices.ContainsFunc(e.Guaranteed, func(q Quantity) bool { return q.Any }) {
+				f.wrong(n, "0 is no guarantee", "a guarantee cannot be unlimited")
+			}
+		}},
+		{"maxapplications", func(n *yaml.Node) { x := number[uint64](f, n, "maxapplications"); e.MaxApplications = &x }},
+		{"maxresources", func(n *yaml.Node) { e.MaxResources = f.quantified(n, "maxresources") }},
+		{"group", text(&e.Group)},
+		{"order", func(n *yaml.Node) { e.Order = f.order(n) }},
+		{"priorities", func(n *yaml.Node) { e.Priorities = f.priorities(n) }},
+	}
+	var known []field
+	for _, x := range all {
+		if slices.Contains(questions[question], x.name) {
+			known = append(known, field{x.name, func(n *yaml.Node) { said++; x.read(n) }})
+		}
+	}
+	f.fields(n, "expect of "+question, known...)
+	switch {
+	case said == 0 && n.Kind == yaml.MappingNode:
+		f.wrong(n, "one of "+strings.Join(questions[question], ", "), "nothing is expected")
+	case e.Rejected != nil && said > 1:
+		f.wrong(n, "", "an application that is rejected has nothing else")
+	}
+}
+
+func (f *file) order(n *yaml.Node) []string {
+	var out []string
+	for _, x := range f.list(n, "order") {
+		out = append(out, f.queue(x, "an element of order"))
+	}
+	if len(out) < 2 && n.Kind == yaml.SequenceNode {
+		f.wrong(n, "", "an order takes two queues or more")
+	}
+	if len(out) > mostOrdered {
+		f.wrong(n, "", "an order takes %d queues at most", mostOrdered)
+		return nil
+	}
+	for i := range out {
+		for _, later := range out[i+1:] {
+			if within(out[i], later) || within(later, out[i]) {
+				f.wrong(n, "", "%s and %s cannot be in an order: one is part of the other", out[i], later)
+			}
+		}
+	}
+	return out
+}
+
+// mostOrdered bounds an order, in which everybody is compared with everybody.
+const mostOrdered = 1000
+
+// within reports whether a queue is another, or below it.
+func within(path, above string) bool { return path == above || strings.HasPrefix(path, above+".") }
+
+func (f *file) priorities(n *yaml.Node) []Shown {
+	out := []Shown{}
+	f.each(n, "priorities", func(key, value *yaml.Node) {
+		s := Shown{Queue: f.queue(key, "a key of priorities"), Pending: true}
+		if value.Value == "none" {
+			s.Pending = false
+		} else {
+			s.Priority = number[int32](f, value, "the priority of "+s.Queue)
+		}
+		out = append(out, s)
+	})
+	return out
+}
