@@ -1,0 +1,179 @@
+package configs
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Change is what a new configuration changes about an old one. It is a value: nothing is
+// asked of a cluster, and equal documents with other comments, spelling or order of keys
+// have the same Change, the empty one. Its JSON form is for other programs, so names stay.
+type Change struct {
+	Partitions []PartitionChange `json:"partitions"` // in name order; those that do not change are left out
+}
+
+// PartitionChange is what changes about one partition.
+type PartitionChange struct {
+	Partition string        `json:"partition"`
+	Kind      ChangeKind    `json:"kind"`
+	Settings  []ValueChange `json:"settings,omitempty"` // of the partition itself
+	Queues    []QueueChange `json:"queues,omitempty"`   // in path order
+	Limits    []LimitChange `json:"limits,omitempty"`   // by path, then users before groups, then name
+}
+
+// QueueChange is what changes about one queue.
+type QueueChange struct {
+	Queue  string        `json:"queue"` // the path
+	Kind   ChangeKind    `json:"kind"`
+	Values []ValueChange `json:"values,omitempty"` // of a queue that is removed: none
+}
+
+// LimitChange is what changes for a user or a group that limits name in a queue. Values are
+// effective: those of the queues above are counted in.
+type LimitChange struct {
+	Queue  string        `json:"queue"`
+	Kind   ChangeKind    `json:"kind"`
+	User   string        `json:"user,omitempty"`  // or else
+	Group  string        `json:"group,omitempty"` // "*" is everybody who is not named
+	Values []ValueChange `json:"values,omitempty"`
+}
+
+// ValueChange is a value before and after. Both are as queues.yaml would have them; empty:
+// not set, which for a max is unlimited.
+type ValueChange struct {
+	Name      string `json:"name"` // max vcore, priority.offset, submitacl, ...
+	Before    string `json:"before,omitempty"`
+	After     string `json:"after,omitempty"`
+	Inherited bool   `json:"inherited,omitempty"` // it changes in a queue above, and here because of that
+}
+
+// ChangeKind says what becomes of something. The values are those of the JSON form.
+type ChangeKind string
+
+// What can become of a partition, a queue or a limit.
+const (
+	Created ChangeKind = "created"
+	Removed ChangeKind = "removed" // a queue or partition drains, and is gone when it is empty
+	Changed ChangeKind = "changed"
+)
+
+// IsEmpty reports whether nothing changes.
+func (c Change) IsEmpty() bool { return len(c.Partitions) == 0 }
+
+// Count is how many queues, or else limits of users and groups, a Change has of a kind.
+func (c Change) Count(kind ChangeKind) (queues, limits int) {
+	for _, p := range c.Partitions {
+		for _, q := range p.Queues {
+			if q.Kind == kind {
+				queues++
+			}
+		}
+		for _, l := range p.Limits {
+			if l.Kind == kind {
+				limits++
+			}
+		}
+	}
+	return queues, limits
+}
+
+// Summary is the Change in a few words: "2 queues created, 1 queue changed, 1 limit changed".
+func (c Change) Summary() string {
+	if c.IsEmpty() {
+		return "nothing changes"
+	}
+	var parts []string
+	add := func(n int, what string, kind ChangeKind) {
+		switch {
+		case n == 1:
+			parts = append(parts, fmt.Sprintf("1 %s %s", what, kind))
+		case n > 1:
+			parts = append(parts, fmt.Sprintf("%d %ss %s", n, what, kind))
+		}
+	}
+	partitions := map[ChangeKind]int{}
+	for _, p := range c.Partitions {
+		if p.Kind != Changed || len(p.Settings) > 0 {
+			partitions[p.Kind]++
+		}
+	}
+	kinds := []ChangeKind{Created, Removed, Changed}
+	for _, k := range kinds {
+		add(partitions[k], "partition", k)
+	}
+	for _, k := range kinds {
+		queues, _ := c.Count(k)
+		add(queues, "queue", k)
+	}
+	for _, k := range kinds {
+		_, limits := c.Count(k)
+		add(limits, "limit", k)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Diff is what new changes about old. nil: there is none, so everything is created, or
+// removed.
+func Diff(old, new *Config) Change {
+	was, is := partitionsOf(old), partitionsOf(new)
+	names := maps.Clone(was)
+	maps.Copy(names, is)
+	out := Change{Partitions: []PartitionChange{}}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if p := diffPartition(was[name], is[name]); !p.isEmpty() {
+			p.Partition = name
+			out.Partitions = append(out.Partitions, p)
+		}
+	}
+	return out
+}
+
+func partitionsOf(c *Config) map[string]*Partition {
+	out := map[string]*Partition{}
+	if c != nil {
+		for i := range c.Partitions {
+			out[c.Partitions[i].Name] = &c.Partitions[i]
+		}
+	}
+	return out
+}
+
+func (p *PartitionChange) isEmpty() bool {
+	return p.Kind == Changed && len(p.Settings)+len(p.Queues)+len(p.Limits) == 0
+}
+
+// diffPartition compares partitions; nil: there is none.
+func diffPartition(old, new *Partition) PartitionChange {
+	out := PartitionChange{Kind: kindOf(old, new)}
+	d := &differ{out: &out}
+	var before, after *side
+	if old != nil {
+		before = &side{q: &old.Root}
+	}
+	if new != nil {
+		after = &side{q: &new.Root}
+	}
+	if out.Kind == Changed || new != nil {
+		out.Settings = diffValues(partitionValues(old), partitionValues(new), nil, nil)
+	}
+	d.queue(rootName, before, after)
+	slices.SortStableFunc(out.Queues, func(a, b QueueChange) int { return strings.Compare(a.Queue, b.Queue) })
+	slices.SortStableFunc(out.Limits, func(a, b LimitChange) int {
+		return cmp.Or(strings.Compare(a.Queue, b.Queue), cmp.Compare(len(a.Group), 0)-cmp.Compare(len(b.Group), 0),
+			strings.Compare(a.User+a.Group, b.User+b.Group))
+	})
+	return out
+}
+
+func kindOf[T any](old, new *T) ChangeKind {
+	switch {
+	case old == nil:
+		return Created
+	case new == nil:
+		return Removed
+	}
+	return Changed
+}

@@ -1,0 +1,195 @@
+package configs
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/limits"
+)
+
+// told writes a Change as lines: what, then each value as before -> after.
+func told(c Change) string {
+	var b strings.Builder
+	values := func(list []ValueChange) {
+		for _, v := range list {
+			fmt.Fprintf(&b, " | %s: %s -> %s", v.Name, orNone(v.Before), orNone(v.After))
+			if v.Inherited {
+				b.WriteString(" (inherited)")
+			}
+		}
+		b.WriteString("\n")
+	}
+	for _, p := range c.Partitions {
+		if p.Kind != Changed || len(p.Settings) > 0 {
+			fmt.Fprintf(&b, "%s partition %s", p.Kind, p.Partition)
+			values(p.Settings)
+		}
+		for _, q := range p.Queues {
+			fmt.Fprintf(&b, "%s %s", q.Kind, q.Queue)
+			values(q.Values)
+		}
+		for _, l := range p.Limits {
+			fmt.Fprintf(&b, "%s %s user %q group %q", l.Kind, l.Queue, l.User, l.Group)
+			values(l.Values)
+		}
+	}
+	return b.String()
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+func TestDiffTellsWhatChanges(t *testing.T) {
+	root := func(rest string) string {
+		return "partitions: [{queues: [{name: root, submitacl: '*', " + rest + "}]}]"
+	}
+	below := func(queues string) string { return root("queues: [" + queues + "]") }
+	for _, c := range []struct{ name, old, new, want string }{
+		{"nothing, but for spelling and order", below("{name: A, resources: {max: {vcore: 1, memory: 1Gi}}}, {name: b}"),
+			"# a comment\n" + below("{name: b}, {name: a, properties: {priority.offset: 0}, resources: {max: {memory: 1073741824, vcore: 1000m}}}"), ""},
+		{"a queue comes and one goes", below("{name: a, queues: [{name: x, limits: [{users: [ann], maxapplications: 1}]}]}"), below("{name: b, maxapplications: 5}"),
+			"removed root.a\nremoved root.a.x\ncreated root.b | maxapplications: none -> 5 | type: none -> leaf\n"},
+		{"a leaf becomes a parent", below("{name: a}"), below("{name: a, parent: true}"), "changed root.a | type: leaf -> parent\n"},
+		{"a max is effective below", below("{name: a, resources: {max: {vcore: 10}}, queues: [{name: x}, {name: y, resources: {max: {vcore: 2}}}]}"),
+			below("{name: a, resources: {max: {vcore: 8}}, queues: [{name: x}, {name: y, resources: {max: {vcore: 2}}}]}"),
+			"changed root.a | max vcore: 10 -> 8\nchanged root.a.x | max vcore: 10 -> 8 (inherited)\n"},
+		{"a max that says what is so anyway", below("{name: a, resources: {max: {vcore: 10}}, queues: [{name: x}]}"),
+			below("{name: a, resources: {max: {vcore: 10}}, queues: [{name: x, resources: {max: {vcore: 10}}}]}"),
+			"changed root.a.x | max vcore of its own: none -> 10\n"},
+		{"no max at all any more", below("{name: a, resources: {max: {vcore: 10}, guaranteed: {memory: 1Gi}}}"), below("{name: a}"),
+			"changed root.a | guaranteed memory: 1Gi -> none | max vcore: 10 -> none\n"},
+		{"access, applications, properties", below("{name: a, submitacl: ' dev'}"),
+			below("{name: a, adminacl: ann, maxapplications: 3, properties: {priority.offset: 5, application.sort.policy: fair, my.own: x}}"),
+			"changed root.a | adminacl: none -> ann | application.sort.policy: none -> fair | maxapplications: none -> 3 | my.own: none -> x" +
+				" | priority.offset: none -> 5 | submitacl:  dev -> none\n"},
+		{"properties are inherited, but not the offset", below("{name: a, queues: [{name: x}]}"),
+			below("{name: a, properties: {preemption.delay: 5s, priority.offset: 7}, queues: [{name: x}]}"),
+			"changed root.a | preemption.delay: none -> 5s | priority.offset: none -> 7\nchanged root.a.x | preemption.delay: none -> 5s (inherited)\n"},
+		{"a child template, once", below("{name: a, parent: true, childtemplate: {maxapplications: 2}, queues: [{name: x, parent: true}]}"),
+			below("{name: a, parent: true, childtemplate: {properties: {priority.offset: 1}, resources: {max: {vcore: 1}, guaranteed: {vcore: 1}}}, queues: [{name: x, parent: true}]}"),
+			"changed root.a | childtemplate guaranteed vcore: none -> 1 | childtemplate max vcore: none -> 1 | childtemplate maxapplications: 2 -> none" +
+				" | childtemplate property priority.offset: none -> 1\n"},
+		{"limits are effective", root("limits: [{users: [ann], maxapplications: 9}, {users: ['*'], maxresources: {vcore: 5}}], queues: [{name: a, limits: [{users: [ann], maxapplications: 9, maxresources: {vcore: 7}}]}]"),
+			root("limits: [{users: [ann], maxapplications: 8, maxresources: {vcore: 6}}, {groups: [dev], maxapplications: 2}], queues: [{name: a, limits: [{users: [ann], maxapplications: 8, maxresources: {vcore: 6}}]}]"),
+			`removed root user "*" group "" | maxresources vcore: 5 -> none` + "\n" +
+				`changed root user "ann" group "" | maxapplications: 9 -> 8 | maxresources vcore: none -> 6` + "\n" +
+				`created root user "" group "dev" | maxapplications: none -> 2` + "\n" +
+				`changed root.a user "ann" group "" | maxapplications: 9 -> 8 | maxresources vcore: 7 -> 6` + "\n"},
+		{"a limit that changes above", root("limits: [{users: [ann], maxresources: {gpu: 9}, maxapplications: 0}], queues: [{name: a, limits: [{users: [ann], maxresources: {vcore: 7}}]}]"),
+			root("limits: [{users: [ann], maxresources: {gpu: 8}}], queues: [{name: a, limits: [{users: [ann], maxresources: {vcore: 7}}]}]"),
+			`changed root user "ann" group "" | maxresources gpu: 9 -> 8` + "\n" + `changed root.a user "ann" group "" | maxresources gpu: 9 -> 8 (inherited)` + "\n"},
+		{"the order of groups decides", root("limits: [{groups: [a, b], maxapplications: 1}]"), root("limits: [{groups: [b, a], maxapplications: 1}]"),
+			"changed root | order of groups in limits: a, b -> b, a\n"},
+		{"what a partition itself has", "partitions: [{queues: [], placementrules: [{name: provided}, {name: fixed, value: root.x, create: true}]}]",
+			"partitions: [{queues: [], preemption: {enabled: false}, nodesortpolicy: {type: binpacking, resourceweights: {gpu: 2}}, usergroupresolver: {type: os}," +
+				" placementrules: [{name: user, create: true, filter: {type: deny, users: [ann, bob], groups: ['^x']}, parent: {name: tag, value: t}}]}]",
+			"changed partition default | nodesortpolicy: fair -> binpacking" +
+				" | placementrules[0]: provided -> user, may create, not for users ann, bob and groups like ^x, below (tag t)" +
+				" | placementrules[1]: fixed root.x, may create -> none | preemption: true -> false" +
+				" | resourceweights gpu: none -> 2 | resourceweights memory: 1 -> none | resourceweights vcore: 1 -> none | usergroupresolver: none -> os\n"},
+		{"partitions come and go", "partitions: [{name: cpu, queues: []}]", "partitions: [{name: gpu, queues: []}]",
+			"removed partition cpu\nremoved root\ncreated partition gpu | nodesortpolicy: none -> fair | preemption: none -> true | quotapreemption: none -> false" +
+				" | resourceweights memory: none -> 1 | resourceweights vcore: none -> 1\ncreated root | type: none -> parent\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			old, problems := Load([]byte(c.old))
+			assert.Assert(t, old != nil, problems)
+			new, problems := Load([]byte(c.new))
+			assert.Assert(t, new != nil, problems)
+			got := Diff(old, new)
+			assert.Equal(t, told(got), c.want)
+			assert.Equal(t, got.IsEmpty(), c.want == "")
+			assert.Assert(t, Diff(old, old).IsEmpty())
+			assert.Equal(t, Diff(new, old).IsEmpty(), c.want == "", "the way back is as long")
+
+			text, err := json.Marshal(got)
+			assert.NilError(t, err)
+			var back Change
+			assert.NilError(t, json.Unmarshal(text, &back))
+			assert.DeepEqual(t, back, got)
+		})
+	}
+}
+
+func TestDiffWithNothing(t *testing.T) {
+	c := mustLoad(t, string(Default()))
+	assert.Equal(t, Diff(nil, c).Summary(), "1 partition created, 1 queue created")
+	assert.Equal(t, Diff(c, nil).Summary(), "1 partition removed, 1 queue removed")
+	assert.Assert(t, Diff(nil, nil).IsEmpty())
+	text, err := json.Marshal(Diff(nil, nil))
+	assert.NilError(t, err)
+	assert.Equal(t, string(text), `{"partitions":[]}`)
+}
+
+func TestAChangeSumsItselfUp(t *testing.T) {
+	old := mustLoad(t, rootHead+"    limits: [{users: [ann], maxapplications: 5}]\n    queues: [{name: a}, {name: b}, {name: c}]\n")
+	new := mustLoad(t, rootHead+"    limits: [{users: [ann], maxapplications: 4}]\n    queues: [{name: a, maxapplications: 5}, {name: x}, {name: y}]\n")
+	assert.Equal(t, Diff(old, new).Summary(), "2 queues created, 2 queues removed, 1 queue changed, 1 limit changed")
+	assert.Equal(t, Diff(old, old).Summary(), "nothing changes")
+}
+
+func TestDiffFindsTheLimitsThatHold(t *testing.T) {
+	c := mustLoad(t, rootHead+`    limits: [{users: [ann, '*'], maxapplications: 5}, {groups: [dev], maxresources: {vcore: 9}}]
+    queues:
+    - name: a
+      limits: [{users: [bob], maxapplications: 4, maxresources: {vcore: 3}}, {groups: [dev, '*'], maxapplications: 2}]
+`)
+	root := &c.Partitions[0].Root
+	a := &root.Children[0]
+	up := &side{q: root, limits: levelOf(root.Limits)}
+	s := &side{q: a, up: up, limits: levelOf(a.Limits)}
+	path := limits.Path{a.Limits, root.Limits}
+	for _, name := range []string{"ann", "bob", "eve", "dev", "*"} {
+		user, _, _ := s.bound(limited{false, name})
+		assert.Assert(t, user.Equal(path.User(name)), "user %s: %v", name, user)
+		group, _, _ := s.bound(limited{true, name})
+		assert.Assert(t, group.Equal(path.Group(name)), "group %s: %v", name, group)
+	}
+}
+
+// FuzzDiff looks for two configurations that Diff cannot tell, or tells apart from
+// themselves.
+func FuzzDiff(f *testing.F) {
+	text, err := os.ReadFile("testdata/production.yaml")
+	assert.NilError(f, err)
+	f.Add(text, Default())
+	for _, c := range allBadDocuments() {
+		text, _ := unmark(c.text)
+		f.Add([]byte(text), Default())
+	}
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		old, _ := Load(a)
+		new, _ := Load(b)
+		assert.Assert(t, Diff(old, old).IsEmpty())
+		there, back := Diff(old, new), Diff(new, old)
+		assert.DeepEqual(t, Diff(old, new), there)
+		created, _ := there.Count(Created)
+		removed, _ := back.Count(Removed)
+		assert.Equal(t, created, removed)
+		assert.Equal(t, there.IsEmpty(), back.IsEmpty())
+	})
+}
+
+func BenchmarkDiff(b *testing.B) {
+	for _, queues := range []int{10_000, 99_999} {
+		for _, levels := range []int{1, 60} {
+			b.Run(fmt.Sprintf("queues=%d/levels=%d", queues, levels), func(b *testing.B) {
+				text := manyQueues(queues, levels)
+				old, _ := LoadWith(text, Options{MaxBytes: 1 << 30})
+				new, _ := LoadWith([]byte(strings.ReplaceAll(string(text), "vcore: 10", "vcore: 11")), Options{MaxBytes: 1 << 30})
+				for b.Loop() {
+					assert.Assert(b, !Diff(old, new).IsEmpty())
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package configs
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/canopy-scheduler/canopy/pkg/placement"
+)
+
+// diffValues are the values that differ, in name order. A value is inherited when the
+// queue above had and has the same; nil: there is none above.
+func diffValues(before, after, aboveBefore, aboveAfter map[string]string) []ValueChange {
+	if maps.Equal(before, after) {
+		return nil
+	}
+	names := maps.Clone(before)
+	if names == nil {
+		names = map[string]string{}
+	}
+	maps.Copy(names, after)
+	var out []ValueChange
+	for name := range names {
+		was, is := before[name], after[name]
+		if was == is {
+			continue
+		}
+		resource, own := strings.CutPrefix(name, "own max ")
+		effective := "max " + resource
+		switch {
+		case own && before[effective] != after[effective]:
+			continue // it is there as the effective max
+		case own:
+			name = "max " + resource + " of its own"
+		}
+		c := ValueChange{Name: strings.TrimPrefix(name, "property "), Before: was, After: is}
+		if strings.HasPrefix(name, "max ") && !own {
+			own := "own " + name
+			c.Inherited = before[own] == after[own] && before != nil
+		} else if strings.HasPrefix(name, "property ") && before != nil {
+			c.Inherited = aboveBefore != nil && aboveAfter != nil && aboveBefore[name] == was && aboveAfter[name] == is
+		}
+		out = append(out, c)
+	}
+	slices.SortFunc(out, func(a, b ValueChange) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// partitionValues are what a partition itself has; nil: there is none.
+func partitionValues(p *Partition) map[string]string {
+	if p == nil {
+		return nil
+	}
+	v := map[string]string{
+		"preemption": strconv.FormatBool(p.Preemption), "quotapreemption": strconv.FormatBool(p.QuotaPreemption),
+		"nodesortpolicy": p.Nodes.Nodes.String(), "usergroupresolver": p.UserResolver,
+	}
+	for _, w := range p.Nodes.Weights {
+		v["resourceweights "+w.Resource] = strconv.FormatFloat(w.Weight, 'g', -1, 64)
+	}
+	for i := range p.Rules {
+		v[fmt.Sprintf("placementrules[%d]", i)] = ruleText(&p.Rules[i])
+	}
+	return v
+}
+
+// ruleText is all of a placement rule on a line.
+func ruleText(r *placement.Rule) string {
+	text := r.String()
+	if r.Create {
+		text += ", may create"
+	}
+	if f := filterText(&r.Filter); f != "" {
+		text += ", " + f
+	}
+	if r.Parent != nil {
+		text += ", below (" + ruleText(r.Parent) + ")"
+	}
+	return text
+}
+
+func filterText(f *placement.Filter) string {
+	var who []string
+	list := func(what string, names []string) {
+		if len(names) > 0 {
+			who = append(who, what+" "+strings.Join(names, ", "))
+		}
+	}
+	list("users", f.Users)
+	list("groups", f.Groups)
+	if f.UserPattern != nil {
+		who = append(who, "users like "+f.UserPattern.String())
+	}
+	if f.GroupPattern != nil {
+		who = append(who, "groups like "+f.GroupPattern.String())
+	}
+	switch {
+	case len(who) == 0 && f.Deny:
+		return "for nobody"
+	case len(who) == 0:
+		return ""
+	case f.Deny:
+		return "not for " + strings.Join(who, " and ")
+	}
+	return "for " + strings.Join(who, " and ")
+}
