@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/signal"
 	"syscall"
 
@@ -31,7 +32,10 @@ a loopback address or a socket (unix:/path), and nothing else.
 Everything else goes to standard error. A port 0 picks a free port, which the line names.
 
 Without --config, the embedded default configuration is used until a resource manager
-sends its own. With --config the file stays in force, whatever a resource manager sends.
+sends its own. With --config the file goes before whatever a resource manager sends. It is
+read again when it changes (also when a ConfigMap is swapped; see --config-watch) and on
+SIGHUP. A text with errors, or one that a partition cannot become, changes nothing: what was
+in force stays, and the log says why.
 
 An application that has nothing pending and nothing running completes after a while. It is
 shown for some time after that, as is one that was rejected; flags say how long, and how many
@@ -51,6 +55,7 @@ type serveFlags struct {
 	httpAddress string
 	logLevel    string
 	logFormat   string
+	configWatch bool
 	admin       bool
 	adminListen string
 	lifetimes   objects.Lifetimes
@@ -76,9 +81,10 @@ func serveCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.config, "config", "", "queues.yaml that stays in force (- is standard input)")
+	flags.StringVar(&f.config, "config", "", "queues.yaml that goes before those of resource managers (- is standard input)")
 	flags.StringVar(&f.grpcAddress, "grpc-address", "127.0.0.1:3333", "where resource managers connect")
 	flags.StringVar(&f.httpAddress, "http-address", "127.0.0.1:9080", "where REST is served")
+	flags.BoolVar(&f.configWatch, "config-watch", true, "put the file of --config in force again when it changes")
 	flags.BoolVar(&f.admin, "admin", false, "let local clients change the configuration over REST")
 	flags.StringVar(&f.adminListen, "admin-listen", "", "where --admin listens: a loopback address or unix:/path (default "+defaultAdmin+")")
 	flags.StringVar(&f.logLevel, "log-level", "info", "what is logged: debug, info, warn or error")
@@ -106,6 +112,11 @@ func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer)
 	}
 	s := newServers(f.options(first, log), f.admin)
 	s.start(doors)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	running, rest := context.WithCancel(ctx)
+	s.keepUp(running, &f, first, signals)
 	if _, err := fmt.Fprintln(out, doors); err != nil {
 		s.fail(fmt.Errorf("announce readiness: %w", err))
 	}
@@ -114,6 +125,7 @@ func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer)
 		log.Info("stopping")
 	case <-s.failed:
 	}
+	rest()
 	s.stop()
 	if s.err != nil {
 		return exitError{exitRefused, s.err}

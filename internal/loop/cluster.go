@@ -22,7 +22,7 @@ type Cluster struct {
 	end  context.CancelFunc
 
 	changing sync.Mutex     // held while partitions come, change or go; before mu
-	leaving  sync.WaitGroup // loops that end, and those that found themselves drained
+	leaving  sync.WaitGroup // loops that were removed, until they have ended
 
 	mu    sync.Mutex // guards the rest; nobody waits for a loop or a Sink while holding it
 	loops map[string]*running
@@ -32,8 +32,9 @@ type Cluster struct {
 
 type running struct {
 	*Loop
-	stop context.CancelFunc
-	done chan struct{}
+	stop  context.CancelFunc
+	done  chan struct{}
+	reaps sync.WaitGroup // whoever lets it go because it is drained; after done there is nobody new
 }
 
 // NewCluster returns a Cluster without partitions. sink and oracle are asked once per
@@ -55,8 +56,8 @@ func NewCluster(opt Options, sink func(partition string) Sink, oracle func(parti
 func (c *Cluster) start(p configs.Partition) {
 	ctx, stop := context.WithCancel(context.Background())
 	l := New(scheduler.NewWith(p, c.oracle(p.Name), c.opt.core()), c.sink(p.Name), c.opt)
-	r := &running{l, stop, make(chan struct{})}
-	l.drained = func() { c.leaving.Go(func() { c.reap(p.Name, r) }) }
+	r := &running{Loop: l, stop: stop, done: make(chan struct{})}
+	l.drained = func() { r.reaps.Go(func() { c.reap(p.Name, r) }) }
 	c.mu.Lock()
 	before := c.last[p.Name]
 	c.loops[p.Name] = r
@@ -94,6 +95,7 @@ func (c *Cluster) remove(name string, r *running) {
 	r.put(envelope{look: r.stop})
 	c.leaving.Go(func() {
 		<-r.done
+		r.reaps.Wait()
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.last[name] == r {
@@ -182,5 +184,8 @@ func (c *Cluster) End() {
 		<-r.done
 	}
 	c.changing.Unlock()
+	for _, r := range all {
+		r.reaps.Wait()
+	}
 	c.leaving.Wait()
 }

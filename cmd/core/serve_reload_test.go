@@ -1,0 +1,99 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/poll"
+)
+
+func put(t *testing.T, name, text string) {
+	t.Helper()
+	assert.NilError(t, os.WriteFile(name, []byte(text), 0o600))
+}
+
+// becomes asks until the answer to a GET has a text in it.
+func (s *service) becomes(path, want string, logs *lockedBuffer) {
+	s.t.Helper()
+	poll.WaitOn(s.t, func(poll.LogT) poll.Result {
+		_, body := s.get(path)
+		if strings.Contains(body, want) {
+			return poll.Success()
+		}
+		return poll.Continue("no %q in %s\n%s", want, body, logs)
+	}, poll.WithTimeout(30*time.Second), poll.WithDelay(20*time.Millisecond))
+}
+
+func logged(t *testing.T, p *program, want string) {
+	t.Helper()
+	poll.WaitOn(t, func(poll.LogT) poll.Result {
+		if strings.Contains(p.logs.String(), want) {
+			return poll.Success()
+		}
+		return poll.Continue("no %q in\n%s", want, &p.logs)
+	}, poll.WithTimeout(30*time.Second), poll.WithDelay(20*time.Millisecond))
+}
+
+func TestAFileThatChangesIsPutInForce(t *testing.T) {
+	program, dir := buildProgram(t), t.TempDir()
+	version := func(name, text string) {
+		assert.NilError(t, os.Mkdir(filepath.Join(dir, name), 0o700))
+		put(t, filepath.Join(dir, name, "queues.yaml"), text)
+		assert.NilError(t, os.Symlink(name, filepath.Join(dir, "..tmp")))
+		assert.NilError(t, os.Rename(filepath.Join(dir, "..tmp"), filepath.Join(dir, "..data")))
+	}
+	version("..1", oneLeaf)
+	file := filepath.Join(dir, "queues.yaml")
+	assert.NilError(t, os.Symlink("..data/queues.yaml", file))
+	p, s := startServing(t, program, "--config", file)
+	s.becomes("/ws/v1/config/history", `"source":"file"`, &p.logs)
+
+	version("..2", twoLeaves) // as a ConfigMap is swapped
+	s.becomes("/ws/v1/partition/default/queues", `"root.b"`, &p.logs)
+	version("..3", "partitions: [{queues: [{name: a.b}]}]")
+	logged(t, p, "configuration refused")
+	version("..4", "")
+	logged(t, p, "it has no partition")
+	assert.NilError(t, os.Remove(file))
+	assert.NilError(t, os.Symlink("..1/queues.yaml", file))
+	s.becomes("/ws/v1/config/history", `"generation":3`, &p.logs)
+	_, body := s.get("/ws/v1/partition/default/queues")
+	assert.Assert(t, !strings.Contains(body, `"root.b"`), body)
+	p.stop()
+}
+
+func TestSIGHUPReadsTheFileAgain(t *testing.T) {
+	program, file := buildProgram(t), filepath.Join(t.TempDir(), "queues.yaml")
+	put(t, file, oneLeaf)
+	p, s := startServing(t, program, "--config", file, "--config-watch=false", "--admin", "--admin-listen", "127.0.0.1:0")
+	hup := func() { assert.NilError(t, p.cmd.Process.Signal(syscall.SIGHUP)) }
+	put(t, file, twoLeaves)
+	hup()
+	s.becomes("/ws/v1/config/history", `"source":"sighup"`, &p.logs)
+
+	// Somebody changes it elsewhere; the signal is an act, so the file is heard again.
+	code, body := s.post("/ws/v1/config", "application/yaml", oneLeaf)
+	assert.Equal(t, code, http.StatusOK, body)
+	hup()
+	s.becomes("/ws/v1/config/history", `"generation":4`, &p.logs)
+	assert.NilError(t, os.Remove(file))
+	hup()
+	logged(t, p, "no such file or directory")
+	_, body = s.get("/ws/v1/partition/default/queues")
+	assert.Assert(t, strings.Contains(body, `"root.b"`), body)
+	p.stop()
+
+	p, s = startServing(t, program)
+	hup2 := p.cmd.Process.Signal(syscall.SIGHUP)
+	assert.NilError(t, hup2)
+	logged(t, p, "there is no file of --config to read again")
+	code, _ = s.get("/readyz")
+	assert.Equal(t, code, http.StatusOK)
+	p.stop()
+}

@@ -1,0 +1,156 @@
+// Package configwatch reads a file again whenever its content may have changed, and hands
+// on each new content once. What the content means is for others.
+//
+// Not the file is watched but its directory, because what looks like an edit is mostly
+// another file under the same name: editors rename, and a ConfigMap swaps a symbolic link
+// two levels up. If the name leads to another directory, that one is watched as well. And
+// because not every file system tells, and a directory may be replaced too, the file is
+// read from time to time in any case.
+//
+// The rule that must hold: a content is handed on only when it has been the same for a
+// quiet time. A file that is missing, or that somebody is still writing, is nothing new.
+package configwatch
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// Options say how a file is watched. The zero value is good.
+type Options struct {
+	Quiet    time.Duration // how long a content must have been the same; 0: 250 ms
+	Poll     time.Duration // how often the file is read in any case; 0: 10 s
+	MaxBytes int           // how much of the file is read, to see that it is too long; 0: 8 MiB
+	Log      *zap.Logger   // nil: nothing is logged
+}
+
+// Watch hands on every new content of a file until ctx ends. known is what the caller has
+// read already. changed reports whether it could deal with a content; one that it could not
+// deal with is handed on again later. When the operating system cannot tell of changes,
+// that is logged, and the file is only read from time to time.
+func Watch(ctx context.Context, file string, known []byte, opt Options, changed func(content []byte) bool) {
+	w := newWatch(file, known, opt, changed)
+	dirs, err := newDirs(file)
+	if err != nil {
+		w.opt.Log.Warn("the file of the configuration is not watched, but read from time to time",
+			zap.String("file", file), zap.Duration("every", w.opt.Poll), zap.Error(err))
+		w.run(ctx, nil, func() {})
+		return
+	}
+	defer dirs.close()
+	w.run(ctx, dirs.stirs, dirs.follow)
+}
+
+// watch is what is known of a file.
+type watch struct {
+	file    string
+	opt     Options
+	read    func() ([]byte, error)
+	changed func([]byte) bool
+
+	known  sum // was handed on
+	seen   sum // was read last
+	absent bool
+}
+
+type sum [sha256.Size]byte
+
+func newWatch(file string, known []byte, opt Options, changed func([]byte) bool) *watch {
+	if opt.Quiet <= 0 {
+		opt.Quiet = 250 * time.Millisecond
+	}
+	if opt.Poll <= 0 {
+		opt.Poll = 10 * time.Second
+	}
+	if opt.MaxBytes <= 0 {
+		opt.MaxBytes = 8 << 20
+	}
+	if opt.Log == nil {
+		opt.Log = zap.NewNop()
+	}
+	w := &watch{file: file, opt: opt, changed: changed, known: sha256.Sum256(known)}
+	w.seen = w.known
+	w.read = func() ([]byte, error) { return readSome(file, opt.MaxBytes) }
+	return w
+}
+
+// run looks at the file when it has been quiet after a stir, and at every poll. follow is
+// called before each look: the way to the file may have changed.
+func (w *watch) run(ctx context.Context, stirs <-chan struct{}, follow func()) {
+	poll := time.NewTicker(w.opt.Poll)
+	defer poll.Stop()
+	quiet := time.NewTimer(0) // something may have changed since the caller read it
+	defer quiet.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-stirs:
+			quiet.Reset(w.opt.Quiet)
+			continue
+		case <-poll.C:
+		case <-quiet.C:
+		}
+		follow()
+		if w.look() {
+			quiet.Reset(w.opt.Quiet)
+		}
+	}
+}
+
+// look reads the file. again: it is to be read once more after a quiet time.
+func (w *watch) look() (again bool) {
+	content, err := w.read()
+	if err != nil {
+		if !w.absent {
+			w.opt.Log.Warn("the file of the configuration cannot be read: what is in force stays",
+				zap.String("file", w.file), zap.Error(err))
+		}
+		w.absent = true
+		return false
+	}
+	if w.absent {
+		w.absent = false
+		w.opt.Log.Info("the file of the configuration can be read again", zap.String("file", w.file))
+	}
+	now := sum(sha256.Sum256(content))
+	switch {
+	case now == w.known:
+		w.seen = now
+		return false
+	case now != w.seen:
+		w.seen = now
+		return true
+	}
+	if w.changed(content) {
+		w.known = now
+	}
+	return false
+}
+
+// readSome reads no more of a file than one byte past most.
+func readSome(name string, most int) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, fmt.Errorf("%s is a directory", name)
+	case !info.Mode().IsRegular():
+		return nil, errors.Join(fs.ErrInvalid, fmt.Errorf("%s is not a regular file", name))
+	}
+	return io.ReadAll(io.LimitReader(f, int64(most)+1))
+}
