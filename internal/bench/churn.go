@@ -19,7 +19,7 @@ func churnCore(s *stream, r *result) error {
 		return err
 	}
 	t.Schedule(t.now, 0)
-	c := churning{tape: t, stream: s, running: make(placements, 0, s.spec.Asks), dice: s.dice(diceReleases), next: s.spec.Asks}
+	c := churning{tape: t, running: make(placements, 0, s.spec.Asks), dice: s.dice(diceReleases)}
 	t.fill(&c.running, nil)
 	if len(c.running) == 0 {
 		return errors.New("nothing could be placed")
@@ -27,6 +27,9 @@ func churnCore(s *stream, r *result) error {
 	s.enterOutcome(c.running, r.sample)
 	delete(r.sample, "allocations")
 	count := min(int(s.spec.Churn*float64(len(c.running))), len(s.draws)-s.spec.Asks)
+	for i := range count { // made before, so that making them costs the scheduler nothing
+		c.coming = append(c.coming, s.submit(s.spec.Asks+i))
+	}
 	if err := c.turn(count/10, newTimes(), newTimes()); err != nil { // the warm-up
 		return err
 	}
@@ -48,14 +51,13 @@ func churnCore(s *stream, r *result) error {
 // churning is a full cluster in which work ends.
 type churning struct {
 	*tape
-	stream  *stream
 	running placements
+	coming  []scheduler.Command // asks, one for each allocation that ends
 	dice    *rand.Rand
-	next    int // ask
 	decided int
 }
 
-// turn ends so many allocations, one after the other.
+// turn ends so many allocations, one after the other. Requires: as many asks are coming.
 func (c *churning) turn(count int, decisions, releases times) error {
 	for range count {
 		if len(c.running) == 0 {
@@ -79,10 +81,10 @@ func (c *churning) turn(count int, decisions, releases times) error {
 			}
 			c.decided += c.running.hear(effects)
 		}
-		if err := c.tell(c.stream.submit(c.next)); err != nil {
+		if err := c.tell(c.coming[0]); err != nil {
 			return err
 		}
-		c.next++
+		c.coming = c.coming[1:]
 	}
 	return nil
 }

@@ -208,7 +208,7 @@ func soakPlan(s Scale) Plan {
 }
 
 func memoryPlan(s Scale) Plan {
-	p := Plan{Name: "memory", About: "What an ask, an application, a leaf and a node hold: in one application, spread, with tags, and a million asks."}
+	p := Plan{Name: "memory", About: "What an ask, an application, a leaf and a node hold: 100 asks in each application, spread to 5 in each, with 4 tags, and a million."}
 	cell := func(name string, asks, appsPerLeaf, tags int) {
 		spec := basis(asks)
 		spec.Depth, spec.Fanout, spec.Nodes, spec.AppsPerLeaf, spec.Tags = 1, 1000, s.of(10_000, 1000), appsPerLeaf, tags
