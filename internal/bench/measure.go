@@ -15,7 +15,8 @@ import (
 type reading struct {
 	at      time.Time
 	cpu     time.Duration // user and system, all threads
-	gc      float64       // seconds of CPU spent on collections
+	gc      float64       // seconds spent on collections, as the runtime accounts for them
+	work    float64       // seconds spent on the program itself, by the same account
 	objects uint64        // allocated on the heap, ever
 	bytes   uint64
 }
@@ -38,16 +39,18 @@ func (r *reading) clocks() {
 
 func (r *reading) heap() {
 	samples := []metrics.Sample{
-		{Name: "/cpu/classes/gc/total:cpu-seconds"}, {Name: "/gc/heap/allocs:objects"}, {Name: "/gc/heap/allocs:bytes"},
+		{Name: "/cpu/classes/gc/total:cpu-seconds"}, {Name: "/cpu/classes/user:cpu-seconds"},
+		{Name: "/gc/heap/allocs:objects"}, {Name: "/gc/heap/allocs:bytes"},
 	}
 	metrics.Read(samples)
-	r.gc, r.objects, r.bytes = samples[0].Value.Float64(), samples[1].Value.Uint64(), samples[2].Value.Uint64()
+	r.gc, r.work = samples[0].Value.Float64(), samples[1].Value.Float64()
+	r.objects, r.bytes = samples[2].Value.Uint64(), samples[3].Value.Uint64()
 }
 
 // spent is what happened between two readings, or several pairs of them.
 type spent struct {
 	cpu, wall      time.Duration
-	gc             float64
+	gc, work       float64
 	objects, bytes uint64
 	decisions      int
 }
@@ -60,6 +63,7 @@ func (s *spent) add(since reading, decisions int) {
 	s.cpu += now.cpu - since.cpu
 	s.wall += now.at.Sub(since.at)
 	s.gc += now.gc - since.gc
+	s.work += now.work - since.work
 	s.objects += now.objects - since.objects
 	s.bytes += now.bytes - since.bytes
 	s.decisions += decisions
@@ -79,8 +83,11 @@ func (s *spent) enter(to Sample, p pace) {
 	to["cpuPerDecision"] = micros(s.cpu) / n
 	to["heapAllocsPerDecision"] = float64(s.objects) / n
 	to["heapBytesPerDecision"] = float64(s.bytes) / n
-	if s.cpu > 0 {
-		to["gcShare"] = s.gc / s.cpu.Seconds()
+	// Both by the account of the runtime, which counts by the clock: on a busy machine it is
+	// not that of the system. Without a collection in between both are zero.
+	to["gcShare"] = 0
+	if s.gc+s.work > 0 {
+		to["gcShare"] = s.gc / (s.gc + s.work)
 	}
 	if p == asFastAsItGoes {
 		to["wallPerDecision"] = micros(s.wall) / n

@@ -140,7 +140,7 @@ func fillDoor(ctx context.Context, s *stream, r *result, rounds int) error {
 
 // join adds what another pair of readings has found.
 func (s *spent) join(t spent) {
-	s.cpu, s.wall, s.gc = s.cpu+t.cpu, s.wall+t.wall, s.gc+t.gc
+	s.cpu, s.wall, s.gc, s.work = s.cpu+t.cpu, s.wall+t.wall, s.gc+t.gc, s.work+t.work
 	s.objects, s.bytes, s.decisions = s.objects+t.objects, s.bytes+t.bytes, s.decisions+t.decisions
 }
 
