@@ -38,9 +38,9 @@ func diffValues(before, after, aboveBefore, aboveAfter map[string]string) []Valu
 		c := ValueChange{Name: strings.TrimPrefix(name, "property "), Before: was, After: is}
 		if strings.HasPrefix(name, "max ") && !own {
 			own := "own " + name
-			c.Inherited = before[own] == after[own] && before != nil
-		} else if strings.HasPrefix(name, "property ") && before != nil {
-			c.Inherited = aboveBefore != nil && aboveAfter != nil && aboveBefore[name] == was && aboveAfter[name] == is
+			c.Inherited = before[own] == after[own]
+		} else if strings.HasPrefix(name, "property ") {
+			c.Inherited = aboveAfter != nil && aboveBefore[name] == was && aboveAfter[name] == is
 		}
 		out = append(out, c)
 	}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/canopy-scheduler/canopy/internal/plan"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+)
+
+const planHelp = `Say what a new queues.yaml would change, before it is put in force.
+
+Compared is what takes effect, not the text: comments, the order of keys and other
+spellings of a quantity change nothing, and a lower max of a parent changes the queues
+below it, too. What a queue or a limit has only because a queue above has it is marked
+as inherited.
+
+The new file is compared with what a running server has in force (--address), or with
+another file (--against). A server also tells of its work: which queues would be over
+their new max and by how much, which changes from leaf to parent or back it would
+refuse because of their applications, and who would lose submit access. With both, the
+file is compared and the server asked for its work alone.
+
+The exit code is 0 when nothing changes, 2 when something does, and 1 when a file has
+errors or cannot be read, the server cannot be reached, or the arguments make no sense.`
+
+const planExamples = `  canopy plan --config new.yaml --against queues.yaml
+  canopy plan --config new.yaml --address 127.0.0.1:9080
+  canopy plan --config new.yaml --address 127.0.0.1:9080 --output json | jq .overMax`
+
+const exitImpact = 2 // of plan alone: 2 is a question's answer there, not a usage error
+
+// planFlags are the flags as given.
+type planFlags struct {
+	config, against, address string
+	partition, output, color string
+	timeout                  time.Duration
+	bounds                   configs.Options
+}
+
+func planCommand() *cobra.Command {
+	var f planFlags
+	cmd := &cobra.Command{
+		Use:     "plan --config FILE (--address HOST:PORT | --against FILE)",
+		Short:   "Say what a new queues.yaml would change",
+		Long:    planHelp,
+		Example: planExamples,
+		Args: func(cmd *cobra.Command, args []string) error {
+			return refused(errors.Join(cobra.NoArgs(cmd, args), f.check()))
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
+			defer stop()
+			p, err := f.plan(ctx, cmd.InOrStdin(), cmd.ErrOrStderr())
+			if err != nil {
+				return refused(err)
+			}
+			if err := f.print(cmd.OutOrStdout(), &p); err != nil {
+				return refused(err)
+			}
+			if p.Impact {
+				return exitError{exitImpact, nil}
+			}
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.config, "config", "", "the new queues.yaml `FILE` (- is standard input)")
+	flags.StringVar(&f.address, "address", "", "`HOST:PORT` of the REST interface of a running server")
+	flags.StringVar(&f.against, "against", "", "queues.yaml `FILE` that is in force now")
+	flags.StringVar(&f.partition, "partition", "", "look only at the partition with this `NAME`; default: all")
+	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
+	flags.StringVar(&f.color, "color", "auto", "colours of the text: auto (on a terminal, unless NO_COLOR is set), always or never")
+	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "how long the server may take to answer")
+	addBounds(flags, &f.bounds)
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return refused(err) })
+	return cmd
+}
+
+// refused gives an error the exit code 1, whatever it had. nil stays nil.
+func refused(err error) error {
+	var exit exitError
+	if err == nil {
+		return nil
+	}
+	if errors.As(err, &exit) {
+		err = exit.err
+	}
+	return exitError{exitRefused, err}
+}
+
+func (f *planFlags) check() error {
+	var wrong []error
+	note := func(is bool, format string, args ...any) {
+		if is {
+			wrong = append(wrong, fmt.Errorf(format, args...))
+		}
+	}
+	note(f.config == "", "--config names no file")
+	note(f.address == "" && f.against == "", "compare with what? give --address or --against")
+	note(f.config == "-" && f.against == "-", "--config and --against cannot both be standard input")
+	note(f.color != "auto" && f.color != "always" && f.color != "never", "--color is auto, always or never, not %q", f.color)
+	note(f.timeout <= 0, "--timeout is %v, and must be above 0", f.timeout)
+	if _, _, err := net.SplitHostPort(f.address); f.address != "" && err != nil {
+		wrong = append(wrong, fmt.Errorf("--address: %w", err))
+	}
+	return errors.Join(append(wrong, checkOutput(f.output), checkBounds(f.bounds))...)
+}
+
+// plan reads both configurations and the state of the server.
+func (f *planFlags) plan(ctx context.Context, in io.Reader, errs io.Writer) (plan.Plan, error) {
+	after, err := loadConfig("--config", f.config, in, errs, f.bounds)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	server := plan.Server{Address: f.address, Client: &http.Client{Timeout: f.timeout}}
+	var before *configs.Config
+	if f.against != "" {
+		before, err = loadConfig("--against", f.against, in, errs, f.bounds)
+	} else if before, err = server.Config(ctx, f.bounds); errors.Is(err, plan.ErrNoConfig) {
+		err = fmt.Errorf("%w; name the file that is in force with --against", err)
+	}
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	var partitions []string
+	if f.partition != "" {
+		if partitions, err = f.named(before, after); err != nil {
+			return plan.Plan{}, err
+		}
+	}
+	var state plan.State
+	if f.address != "" {
+		if state, err = server.State(ctx, namesOf(before)); err != nil {
+			return plan.Plan{}, err
+		}
+	}
+	return plan.Of(before, after, state, partitions...), nil
+}
+
+// named is the partition of the flag, if one of the configurations has it.
+func (f *planFlags) named(before, after *configs.Config) ([]string, error) {
+	for _, name := range append(namesOf(before), namesOf(after)...) {
+		if name == f.partition {
+			return []string{name}, nil
+		}
+	}
+	return nil, fmt.Errorf("--partition: neither configuration has %q", f.partition)
+}
+
+func namesOf(c *configs.Config) []string {
+	var out []string
+	for _, p := range c.Partitions {
+		out = append(out, p.Name)
+	}
+	return out
+}
+
+func (f *planFlags) print(out io.Writer, p *plan.Plan) error {
+	if f.output == "json" {
+		return printJSON(out, p)
+	}
+	colours := f.color == "always" || f.color == "auto" && isTerminal(out) && os.Getenv("NO_COLOR") == ""
+	return printPlan(out, p, colours)
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/plan"
+	"github.com/canopy-scheduler/canopy/internal/sim"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+const (
+	oldPlan = `partitions:
+- queues:
+  - name: root
+    submitacl: '*'
+    limits: [{users: [ann], maxapplications: 5}]
+    queues:
+    - {name: a, resources: {max: {vcore: 10}}, queues: [{name: x}]}
+    - {name: b}
+- {name: gpu, queues: [{name: root, submitacl: '*'}]}
+`
+	newPlan = `partitions:
+- placementrules: [{name: user, create: true}]
+  queues:
+  - name: root
+    submitacl: '*'
+    limits: [{groups: [dev], maxapplications: 5}]
+    queues:
+    - {name: a, resources: {max: {vcore: 500m}}, properties: {priority.offset: 7}, queues: [{name: x}, {name: y}]}
+- {name: cpu, queues: [{name: root, submitacl: '*'}]}
+`
+)
+
+func TestPlanPrintsWhatChanges(t *testing.T) {
+	inDirectory(t)
+	writeFile(t, "old.yaml", oldPlan)
+	writeFile(t, "new.yaml", newPlan)
+	code, out, errs := canopy("plan", "--config", "new.yaml", "--against", "old.yaml")
+	assert.Equal(t, errs, "")
+	assert.Equal(t, code, exitImpact)
+	want := `+ partition cpu
+    nodesortpolicy: fair
+    preemption: true
+    quotapreemption: false
+    resourceweights memory: 1
+    resourceweights vcore: 1
+  + root
+      submitacl: *
+      type: parent
+partition default
+    placementrules[0]: not set -> user, may create
+  ~ root.a
+      max vcore: 10 -> 500m
+      priority.offset: not set -> 7
+  ~ root.a.x
+      max vcore: 10 -> 500m (inherited)
+  + root.a.y
+      type: leaf
+  - root.b (drains, and is gone when it is empty)
+  - limit of user ann in root
+      maxapplications: 5 -> not set
+  + limit of group dev in root
+      maxapplications: 5
+- partition gpu (drains, and is gone when it is empty)
+  - root (drains, and is gone when it is empty)
+no server was asked: what this means for its work is not known
+1 partition created, 1 partition removed, 1 partition changed, 2 queues created, 2 queues removed, 2 queues changed, 1 limit created, 1 limit removed
+`
+	assert.Equal(t, out, want)
+
+	code, out, _ = canopy("plan", "--config", "new.yaml", "--against", "old.yaml", "--partition", "gpu", "--color", "always")
+	assert.Equal(t, code, exitImpact)
+	assert.Assert(t, strings.HasPrefix(out, "\x1b[31m- partition gpu (drains, and is gone when it is empty)\x1b[0m\n"), "%q", out)
+	_, out, _ = canopy("plan", "--config", "new.yaml", "--against", "old.yaml", "--color", "never")
+	assert.Assert(t, !strings.Contains(out, "\x1b"))
+
+	writeFile(t, "same.yaml", "# nothing but a comment\n"+oldPlan)
+	code, out, _ = canopy("plan", "--config", "same.yaml", "--against", "old.yaml")
+	assert.Equal(t, code, 0)
+	assert.Equal(t, out, "nothing changes\n")
+}
+
+func TestPlanPrintsJSON(t *testing.T) {
+	inDirectory(t)
+	writeFile(t, "old.yaml", oldPlan)
+	writeFile(t, "new.yaml", newPlan)
+	code, out, _ := canopy("plan", "--config", "new.yaml", "--against", "old.yaml", "-o", "json")
+	assert.Equal(t, code, exitImpact)
+	var got plan.Plan
+	assert.NilError(t, json.Unmarshal([]byte(out), &got))
+	old, _ := configs.Load([]byte(oldPlan))
+	new, _ := configs.Load([]byte(newPlan))
+	assert.DeepEqual(t, got, plan.Of(old, new, nil))
+}
+
+func TestPlanRefusesWhatMakesNoSense(t *testing.T) {
+	inDirectory(t)
+	for args, want := range map[string]string{
+		"--config valid.yaml":                                            "compare with what? give --address or --against",
+		"--against valid.yaml":                                           "--config names no file",
+		"--config - --against -":                                         "cannot both be standard input",
+		"--config valid.yaml --against valid.yaml --color red":           `--color is auto, always or never, not "red"`,
+		"--config valid.yaml --against valid.yaml --partition gpu":       `neither configuration has "gpu"`,
+		"--config broken.yaml --against valid.yaml":                      "--config: broken.yaml has 2 errors",
+		"--config valid.yaml --against broken.yaml":                      "--against: broken.yaml has 2 errors",
+		"--config valid.yaml --against missing.yaml":                     "--against: open missing.yaml",
+		"--config valid.yaml --address nowhere":                          "--address: address nowhere: missing port",
+		"--config valid.yaml --address 127.0.0.1:1":                      "127.0.0.1:1",
+		"--config valid.yaml --address 127.0.0.1:1 --against valid.yaml": "127.0.0.1:1",
+		"--config valid.yaml --against valid.yaml --timeout 0s":          "--timeout is 0s, and must be above 0",
+		"--config valid.yaml --against valid.yaml --max-queues 0":        "--max-queues is 0",
+		"--config valid.yaml --against valid.yaml --nonsense":            "unknown flag: --nonsense",
+		"--config valid.yaml --against valid.yaml extra":                 "extra",
+		"--config valid.yaml --against valid.yaml -o xml":                "--output is text or json",
+	} {
+		code, out, errs := canopy(append([]string{"plan"}, strings.Fields(args)...)...)
+		assert.Equal(t, code, exitRefused, args) // 2 would say that something changes
+		assert.Equal(t, out, "", args)
+		assert.Assert(t, strings.Contains(errs, want), "%s: %s", args, errs)
+	}
+}
+
+func TestPlanAsksARunningServer(t *testing.T) {
+	file, dir := buildProgram(t), t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		assert.NilError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	old := write("old.yaml", oldPlan)
+	p := startProgram(t, file, "serve", "--config", old, "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0")
+	s := connect(t, p.ready)
+	client, err := sim.Dial(s.ctx, s.conn.Target(), "rm")
+	assert.NilError(t, err)
+	defer func() { assert.NilError(t, client.Close()) }()
+	has := resources.FromMap(map[string]resources.Quantity{"vcore": 8000, "memory": 1 << 30})
+	assert.NilError(t, client.Register(s.ctx, ""))
+	assert.NilError(t, client.AddNodes(s.ctx, sim.Node{ID: "n1", Has: has}))
+	assert.NilError(t, client.AddApplications(s.ctx, sim.Application{ID: "app-1", Queue: "root.a.x", User: "ann"}))
+	assert.NilError(t, client.Submit(s.ctx, sim.Ask{Key: "k", App: objects.AppID("app-1"),
+		Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 2000})}))
+	assert.NilError(t, client.Settle(s.ctx))
+
+	address := strings.TrimPrefix(s.http, "http://")
+	ask := func(want int, args ...string) string {
+		cmd := exec.Command(file, append([]string{"plan", "--address", address}, args...)...)
+		out, _ := cmd.CombinedOutput()
+		assert.Equal(t, cmd.ProcessState.ExitCode(), want, "%s", out)
+		return string(out)
+	}
+	assert.Equal(t, ask(0, "--config", old), "nothing changes\n")
+
+	out := ask(exitImpact, "--config", write("new.yaml", newPlan))
+	assert.Assert(t, strings.Contains(out, "\n! root.a is over its new max by vcore 1500m: it holds 2, and may hold 500m\n"), out)
+	assert.Assert(t, !strings.Contains(out, "no server was asked"), out)
+	assert.Assert(t, !strings.Contains(out, "\x1b"), "a pipe has no colours")
+
+	changed := strings.Replace(strings.Replace(oldPlan, "{name: x}", "{name: x, parent: true}", 1), "submitacl: '*'", "submitacl: bob", 1)
+	out = ask(exitImpact, "--config", write("changed.yaml", changed), "--against", old)
+	assert.Assert(t, strings.Contains(out, "! refused: leaf root.a.x cannot become a parent: it holds app-1\n"), out)
+	assert.Assert(t, strings.Contains(out, "! user ann loses submit access to root.a.x, where application app-1 is\n"), out)
+	assert.Assert(t, strings.Contains(ask(exitRefused, "--config", write("broken.yaml", brokenQueues)), "has 2 errors"))
+	p.stop()
+}

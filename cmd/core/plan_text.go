@@ -1,0 +1,120 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/canopy-scheduler/canopy/internal/plan"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+)
+
+// The colours of a plan, as terminals know them.
+const (
+	green  = "\x1b[32m"
+	red    = "\x1b[31m"
+	yellow = "\x1b[33m"
+	plain  = "\x1b[0m"
+)
+
+// planText writes a plan for people.
+type planText struct {
+	lines
+	colours bool
+}
+
+// printPlan writes a plan: first what changes, then what that means for work, then the
+// summary.
+func printPlan(out io.Writer, p *plan.Plan, colours bool) error {
+	t := &planText{lines{out: out}, colours}
+	for i := range p.Change.Partitions {
+		t.partition(&p.Change.Partitions[i])
+	}
+	for _, r := range p.Refused {
+		t.add(t.in(red, "! refused: "+r.String()))
+	}
+	for _, o := range p.Over {
+		t.add(t.in(red, "! "+o.String()))
+	}
+	for _, l := range p.Lost {
+		t.add(t.in(red, "! "+l.String()))
+	}
+	if !p.Asked && p.Impact {
+		t.add("no server was asked: what this means for its work is not known")
+	}
+	t.add(p.Summary)
+	return t.err
+}
+
+func (t *planText) partition(c *configs.PartitionChange) {
+	if c.Kind == configs.Changed {
+		t.add("partition " + c.Partition)
+	} else {
+		t.add(t.marked(c.Kind, "partition "+c.Partition+drains(c.Kind)))
+	}
+	t.values(c.Kind, c.Settings, "    ")
+	for i := range c.Queues {
+		q := &c.Queues[i]
+		t.add("  " + t.marked(q.Kind, q.Queue+drains(q.Kind)))
+		t.values(q.Kind, q.Values, "      ")
+	}
+	for i := range c.Limits {
+		l := &c.Limits[i]
+		who := "user " + l.User
+		if l.Group != "" {
+			who = "group " + l.Group
+		}
+		t.add("  " + t.marked(l.Kind, "limit of "+who+" in "+l.Queue))
+		t.values(l.Kind, l.Values, "      ")
+	}
+}
+
+// values writes what changes: before and after or, of what is new, only what it has of its
+// own.
+func (t *planText) values(kind configs.ChangeKind, all []configs.ValueChange, indent string) {
+	for _, v := range all {
+		if kind == configs.Created {
+			if !v.Inherited {
+				t.add(indent + v.Name + ": " + v.After)
+			}
+			continue
+		}
+		line := fmt.Sprintf("%s%s: %s -> %s", indent, v.Name, shown(v.Before), shown(v.After))
+		if v.Inherited {
+			line += " (inherited)"
+		}
+		t.add(line)
+	}
+}
+
+func shown(value string) string {
+	if value == "" {
+		return "not set"
+	}
+	return value
+}
+
+// marked puts a sign in front that says what becomes of something, with or without colours.
+func (t *planText) marked(kind configs.ChangeKind, text string) string {
+	switch kind {
+	case configs.Created:
+		return t.in(green, "+ "+text)
+	case configs.Removed:
+		return t.in(red, "- "+text)
+	}
+	return t.in(yellow, "~ "+text)
+}
+
+// drains says what becomes of a queue or a partition that is removed.
+func drains(kind configs.ChangeKind) string {
+	if kind == configs.Removed {
+		return " (drains, and is gone when it is empty)"
+	}
+	return ""
+}
+
+func (t *planText) in(colour, text string) string {
+	if !t.colours {
+		return text
+	}
+	return colour + text + plain
+}

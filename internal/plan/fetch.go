@@ -1,0 +1,164 @@
+package plan
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// ErrNoConfig says that a server does not tell its configuration.
+var ErrNoConfig = errors.New("the server does not tell its configuration")
+
+// Server is the REST interface of a running server.
+type Server struct {
+	Address string // host:port
+	Client  *http.Client
+}
+
+// most bounds an answer. A cluster with 100,000 applications fits many times.
+const most = 1 << 30
+
+// Config reads the configuration in force. ErrNoConfig: the server is too old to tell it.
+func (s Server) Config(ctx context.Context, o configs.Options) (*configs.Config, error) {
+	var all []struct {
+		Number uint64 `json:"generation"`
+		Active bool   `json:"active"`
+	}
+	if err := s.read(ctx, history, &all); err != nil {
+		return nil, err
+	}
+	for _, g := range all {
+		if g.Active {
+			return s.generation(ctx, g.Number, o)
+		}
+	}
+	return nil, fmt.Errorf("%s: %w", s.Address, ErrNoConfig)
+}
+
+// generation reads a configuration as it was written: what is served at /ws/v1/config has
+// been read and written again, with keys that no document may have.
+func (s Server) generation(ctx context.Context, n uint64, o configs.Options) (*configs.Config, error) {
+	var g struct {
+		Text string `json:"text"`
+	}
+	if err := s.read(ctx, fmt.Sprintf("%s/%d", history, n), &g); err != nil {
+		return nil, err
+	}
+	text := []byte(g.Text)
+	if len(text) == 0 {
+		text = configs.Default()
+	}
+	conf, problems := configs.LoadWith(text, o)
+	if conf == nil {
+		return nil, fmt.Errorf("%s: the configuration in force cannot be read: %w", s.Address, problems.Errors())
+	}
+	return conf, nil
+}
+
+// history lists the configurations that were in force, and its members have their texts.
+const history = "/ws/v1/config/history"
+
+// State reads the work in the named partitions. One that the server does not have is left
+// out.
+func (s Server) State(ctx context.Context, partitions []string) (State, error) {
+	var have []struct {
+		Name string `json:"name"`
+	}
+	if err := s.read(ctx, "/ws/v1/partitions", &have); err != nil {
+		return nil, err
+	}
+	there := map[string]bool{}
+	for _, p := range have {
+		there[p.Name] = true
+	}
+	out := State{}
+	for _, name := range partitions {
+		if !there[name] {
+			continue
+		}
+		p, err := s.partition(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		out[name] = p
+	}
+	return out, nil
+}
+
+// queue is what a server says about a queue, as far as it matters here.
+type queue struct {
+	Name      string                        `json:"queuename"`
+	Allocated map[string]resources.Quantity `json:"allocatedResource"`
+	Children  []queue                       `json:"children"`
+}
+
+func (s Server) partition(ctx context.Context, name string) (*Partition, error) {
+	base := "/ws/v1/partition/" + url.PathEscape(name)
+	var root queue
+	if err := s.read(ctx, base+"/queues", &root); err != nil {
+		return nil, err
+	}
+	p := &Partition{Allocated: map[string]map[string]resources.Quantity{}}
+	p.add(&root)
+	var apps []struct {
+		ID     string   `json:"applicationID"`
+		Queue  string   `json:"queueName"`
+		User   string   `json:"user"`
+		Groups []string `json:"groups"`
+	}
+	if err := s.read(ctx, base+"/applications/active", &apps); err != nil {
+		return nil, err
+	}
+	for _, a := range apps {
+		p.Applications = append(p.Applications, Application{a.ID, a.Queue, security.User{Name: a.User, Groups: a.Groups}})
+	}
+	return p, nil
+}
+
+func (p *Partition) add(q *queue) {
+	p.Allocated[q.Name] = q.Allocated
+	for i := range q.Children {
+		p.add(&q.Children[i])
+	}
+}
+
+func (s Server) read(ctx context.Context, path string, to any) error {
+	body, err := s.get(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	if err := json.NewDecoder(io.LimitReader(body, most)).Decode(to); err != nil {
+		return fmt.Errorf("%s answers %s with something else than was expected: %w", s.Address, path, err)
+	}
+	return nil
+}
+
+func (s Server) get(ctx context.Context, path string) (io.ReadCloser, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.Address+path, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s is no address: %w", s.Address, err)
+	}
+	request.Header.Set("Accept", "application/json")
+	answer, err := s.Client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case answer.StatusCode == http.StatusOK:
+		return answer.Body, nil
+	case answer.StatusCode == http.StatusNotFound && path == history:
+		err = fmt.Errorf("%s: %w", s.Address, ErrNoConfig)
+	default:
+		err = fmt.Errorf("%s answers %s with %s", s.Address, path, answer.Status)
+	}
+	return nil, errors.Join(err, answer.Body.Close())
+}

@@ -1,0 +1,137 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+const before = `
+partitions:
+- queues:
+  - name: root
+    submitacl: 'admin'
+    queues:
+    - {name: leaf, submitacl: 'ann dev'}
+    - name: team
+      submitacl: '*'
+      resources: {max: {vcore: 10, gpu: 4}}
+      queues: [{name: x}, {name: y, resources: {max: {vcore: 8}}}]
+    - {name: gone, submitacl: '*', resources: {max: {vcore: 1}}}
+- name: gpu
+  queues: [{name: root, submitacl: '*', queues: [{name: a, resources: {max: {vcore: 2}}}]}]
+`
+
+const after = `
+partitions:
+- queues:
+  - name: root
+    submitacl: 'admin'
+    queues:
+    - {name: leaf, parent: true, submitacl: ' dev'}
+    - name: team
+      resources: {max: {vcore: 6, gpu: 4}}
+- name: gpu
+  queues: [{name: root, submitacl: '*', queues: [{name: a, resources: {max: {vcore: 1}}}]}]
+`
+
+func load(t testing.TB, text string) *configs.Config {
+	t.Helper()
+	c, problems := configs.Load([]byte(text))
+	assert.Assert(t, c != nil, problems)
+	return c
+}
+
+type amounts = map[string]resources.Quantity
+
+func working() State {
+	app := func(id, queue, user string, groups ...string) Application {
+		return Application{id, queue, security.User{Name: user, Groups: groups}}
+	}
+	return State{
+		"default": {
+			Allocated: map[string]amounts{
+				"root": {"vcore": 9500}, "root.team": {"vcore": 8500, "gpu": 5}, "root.team.x": {"vcore": 8000}, "root.gone": {"vcore": 1000},
+			},
+			Applications: []Application{
+				app("app-2", "root.leaf", "bob", "dev"), app("app-1", "root.leaf", "ann", "ops"), app("app-3", "root.leaf", "admin"),
+				app("app-5", "root.team.x", "eve", "eve"), app("app-4", "root.team.x", "admin"),
+			},
+		},
+		"gpu": {Allocated: map[string]amounts{"root.a": {"vcore": 1000}}},
+	}
+}
+
+func TestPlanSaysWhatAChangeMeansForWork(t *testing.T) {
+	p := Of(load(t, before), load(t, after), working())
+	assert.Assert(t, p.Impact && p.Asked)
+	assert.Equal(t, p.Summary, "3 queues removed, 3 queues changed")
+	assert.DeepEqual(t, p.Refused, []Refusal{
+		{"default", "root.leaf", "leaf", "parent", []string{"app-1", "app-2", "app-3"}},
+		{"default", "root.team", "parent", "leaf", []string{"app-4", "app-5"}},
+	})
+	// gpu was over before and is not news; root.team.y and root.gone keep what they have.
+	assert.DeepEqual(t, p.Over, []Over{{"default", "root.team", "vcore", 8500, 6000, 2500}})
+	assert.DeepEqual(t, p.Lost, []Lost{
+		{"default", "app-1", "ann", []string{"ops"}, "root.leaf"}, {"default", "app-5", "eve", []string{"eve"}, "root.team.x"},
+	})
+	assert.Equal(t, p.Refused[0].String(), "leaf root.leaf cannot become a parent: it holds app-1, app-2, app-3")
+	assert.Equal(t, p.Over[0].String(), "root.team is over its new max by vcore 2500m: it holds 8500m, and may hold 6")
+	assert.Equal(t, p.Lost[0].String(), "user ann loses submit access to root.leaf, where application app-1 is")
+}
+
+func TestALongListIsCut(t *testing.T) {
+	r := Refusal{Queue: "root.a", From: "leaf", To: "parent"}
+	for i := range 12 {
+		r.Applications = append(r.Applications, fmt.Sprint("a", i))
+	}
+	assert.Assert(t, strings.HasSuffix(r.String(), "a9 and 2 more"), r.String())
+}
+
+func TestAPlanMayBeAboutOnePartition(t *testing.T) {
+	p := Of(load(t, before), load(t, after), working(), "gpu")
+	assert.Equal(t, p.Summary, "1 queue changed")
+	assert.Equal(t, len(p.Refused)+len(p.Over)+len(p.Lost), 0, "what is held is exactly the new max")
+}
+
+func TestWithoutAServerNothingIsKnownOfWork(t *testing.T) {
+	p := Of(load(t, before), load(t, after), nil)
+	assert.Assert(t, p.Impact && !p.Asked)
+	assert.Equal(t, len(p.Refused)+len(p.Over)+len(p.Lost), 0)
+	text, err := json.Marshal(Of(load(t, before), load(t, before), nil))
+	assert.NilError(t, err)
+	assert.Equal(t, string(text), `{"impact":false,"summary":"nothing changes","change":{"partitions":[]},"asked":false,`+
+		`"refused":[],"overMax":[],"lostAccess":[]}`)
+}
+
+// BenchmarkPlan reads two files of 10,000 queues and compares them, for a server with
+// 20,000 applications. The target is two seconds.
+func BenchmarkPlan(b *testing.B) {
+	var text strings.Builder
+	text.WriteString("partitions:\n- queues:\n  - name: root\n    submitacl: '*'\n    queues:\n")
+	work := &Partition{Allocated: map[string]amounts{}}
+	for i := range 100 {
+		fmt.Fprintf(&text, "    - name: t%d\n      submitacl: ' g%d'\n      queues:\n", i, i)
+		for j := range 99 {
+			fmt.Fprintf(&text, "      - {name: q%d, resources: {max: {vcore: 10, memory: 1Gi}, guaranteed: {vcore: 1}}, limits: [{users: [u%d], maxapplications: 5}]}\n", j, j)
+			path := fmt.Sprintf("root.t%d.q%d", i, j)
+			work.Allocated[path] = amounts{"vcore": 10_000}
+			for k := range 2 {
+				work.Applications = append(work.Applications, Application{fmt.Sprint(path, k), path, security.User{Name: "u"}})
+			}
+		}
+	}
+	other := strings.ReplaceAll(text.String(), "vcore: 10,", "vcore: 9,")
+	state := State{"default": work}
+	for b.Loop() {
+		p := Of(load(b, text.String()), load(b, other), state)
+		assert.Equal(b, len(p.Over), 9900)
+	}
+}
