@@ -128,6 +128,9 @@ func printPlacing(out io.Writer, format string, p offline.Placing) error {
 	for i := range p.Created {
 		addMade(l, &p.Created[i])
 	}
+	for _, w := range p.Warnings {
+		l.add("warning: " + w)
+	}
 	return l.err
 }
 
@@ -160,11 +163,15 @@ func addMade(l *lines, m *offline.Made) {
 		l.add("creates " + m.Queue + ", a parent")
 		return
 	}
-	if m.Template == "" {
+	limited := m.Max != nil || m.Guaranteed != nil || m.MaxApplications > 0
+	switch {
+	case m.Template != "":
+		l.add(fmt.Sprintf("creates %s, a leaf with the childtemplate of %s", m.Queue, m.Template))
+	case limited:
+		l.add("creates " + m.Queue + ", a leaf with what the tags say")
+	default:
 		l.add("creates " + m.Queue + ", a leaf without limits")
-		return
 	}
-	l.add(fmt.Sprintf("creates %s, a leaf with the childtemplate of %s", m.Queue, m.Template))
 	if m.Max != nil {
 		l.add("  max: " + offline.Quantities(m.Max))
 	}

@@ -46,6 +46,15 @@ func TestPlaceSaysWhereAndWhy(t *testing.T) {
 			"access: submitacl of root.teams has group dev\n" +
 			"creates root.teams.bob_dot_b, a leaf with the childtemplate of root.teams\n" +
 			"  max: memory 16Gi, vcore 10500m\n  guaranteed: vcore 2\n  maxapplications: 5\n  priority.offset: 10\n"},
+		{"quota tags, one of which makes no sense", "--user bob --groups dev " +
+			`--tag namespace.resourcequota={"resources":{"vcore":{"value":3000}}} --tag namespace.resourcemaxapps=x`,
+			"root.teams.bob: placed by rule user\n" +
+				"  provided: passed over: the application names no queue\n" +
+				"  user: named: root.teams.bob\n    parent fixed root.teams: named: root.teams\n" +
+				"access: submitacl of root.teams has group dev\n" +
+				"creates root.teams.bob, a leaf with the childtemplate of root.teams\n" +
+				"  max: vcore 3\n  guaranteed: vcore 2\n  maxapplications: 5\n  priority.offset: 10\n" +
+				"warning: tag namespace.resourcemaxapps: \"x\" is not a number of applications\n"},
 		{"a rejection", "--user ann --queue root.open.x", "rejected: no placement rule matched: rule provided: queue root.open.x does not exist," +
 			" and the rule does not create it; rule user: user ann has no submit access to root.teams, below which root.teams.ann would be created" +
 			" (submitacl of root.teams, root)\n" +

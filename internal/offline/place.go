@@ -20,6 +20,7 @@ type Placing struct {
 	Steps     []Step   `json:"steps"`            // what every rule that was asked said
 	Access    *Access  `json:"access,omitempty"` // nil: rejected, or the recovery queue, which needs none
 	Created   []Made   `json:"created,omitempty"`
+	Warnings  []string `json:"warnings,omitempty"` // tags about quotas that make no sense
 }
 
 // Step is what one rule said.
@@ -103,6 +104,9 @@ func (w *World) enter(s placement.Submission, path objects.QueuePath, out *Placi
 	}
 	if err := w.part.AddApplication(applicant, s.User, path, s.Tags, beginning); err != nil {
 		return err
+	}
+	for _, problem := range w.part.UseQuotaTags(path, s.Tags) {
+		out.Warnings = append(out.Warnings, problem.Error())
 	}
 	leaf, _ := w.part.Queue(path)
 	out.Access = accessOf(leaf, s.User)

@@ -35,6 +35,21 @@ func TestPlacingShowsWhatWouldBeCreated(t *testing.T) {
 	assert.Equal(t, got.Created[0].Template, "root.tenants")
 }
 
+func TestPlacingHeedsQuotaTags(t *testing.T) {
+	w := worldOf(t, tenants, "default")
+	ann := security.User{Name: "ann", Groups: []string{"ops", "dev"}}
+	got := w.Place(placement.Submission{User: ann, Tags: map[string]string{
+		"team": "blue", "namespace.resourcequota": `{"resources":{"vcore":{"value":7}}}`, "namespace.resourcemaxapps": "x",
+	}})
+	leaf := got.Created[1]
+	assert.DeepEqual(t, leaf.Max, map[string]resources.Quantity{"vcore": 7})
+	assert.DeepEqual(t, leaf.Guaranteed, map[string]resources.Quantity{"memory": 1 << 30})
+	assert.DeepEqual(t, got.Warnings, []string{`tag namespace.resourcemaxapps: "x" is not a number of applications`})
+
+	got = w.Place(placement.Submission{User: ann, Tags: map[string]string{"team": "blue"}})
+	assert.Equal(t, got.Created[1].Max["vcore"], resources.Quantity(10500), "the queue went, and its quota with it")
+}
+
 func TestPlacingNamesTheListThatLetsSomebodyIn(t *testing.T) {
 	w := worldOf(t, tenants, "default")
 	for _, c := range []struct {

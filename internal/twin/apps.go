@@ -17,6 +17,7 @@ func (t *Twin) addApplication(c scheduler.AddApplication) {
 	}
 	t.apps = append(t.apps, &app{id: c.App, leaf: path, user: c.User, submitted: t.now})
 	t.emit(scheduler.ApplicationAccepted{App: c.App})
+	t.heed(c, path)
 }
 
 func (t *Twin) removeApplication(c scheduler.RemoveApplication) {

@@ -51,7 +51,7 @@ func write(source rand.Source, beats int) Story {
 	s := Story{
 		Partition: a.conf, RM: pick(a, Silent, Silent, Willing, Picky),
 		Lifetimes: objects.Lifetimes{
-			Completing: pick(a, 0, 5*time.Second, 30*time.Second, 30*time.Second, 2*time.Minute, 10*time.Minute),
+			Completing: pick(a, 0, 5*time.Second, 30*time.Second, 30*time.Second, 30*time.Second, 2*time.Minute, 10*time.Minute),
 			Ended:      pick(a, 0, 2, 5, 1000, 1000),
 			Completed:  pick(a, 0, time.Minute, 10*time.Minute, 72*time.Hour, 72*time.Hour), Rejected: pick(a, time.Minute, 72*time.Hour),
 		},

@@ -148,22 +148,29 @@ func (a *author) addApplication() scheduler.AddApplication {
 	case len(a.removed) > 0 && a.oneIn(3):
 		c.App = pick(a, a.removed...)
 		a.apps = append(a.apps, c.App)
-	case len(a.apps) > 0 && a.oneIn(4):
+	case len(a.apps) > 0 && a.oneIn(6):
 		c.App = a.app() // it may have completed, or be at work
 	default:
 		a.names++
 		c.App = objects.AppID(fmt.Sprintf("a%d", a.names))
 		a.apps = append(a.apps, c.App)
 	}
+	c.Tags = map[string]string{}
 	if a.oneIn(15) {
-		c.Tags = map[string]string{forceTag: "true"}
+		c.Tags[forceTag] = "true"
+	}
+	if a.oneIn(3) {
+		a.quotaTags(c.Tags)
 	}
 	return c
 }
 
 func (a *author) app() objects.AppID {
-	if len(a.apps) == 0 || a.oneIn(30) {
+	switch {
+	case len(a.apps) == 0 || a.oneIn(30):
 		return "nobody"
+	case !a.oneIn(3): // the others may have completed
+		return pick(a, a.apps[max(0, len(a.apps)-4):]...)
 	}
 	return pick(a, a.apps...)
 }

@@ -2,6 +2,7 @@ package twin
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,12 +31,12 @@ func TestStoriesTellOfEverything(t *testing.T) {
 	}
 	t.Log(told)
 	for what, least := range map[string]int{
-		"allocated": 30 * stories, "released": 10 * stories, "rejected ask": stories, "rejected application": stories,
+		"allocated": 25 * stories, "released": 10 * stories, "rejected ask": stories, "rejected application": stories,
 		"Accepted: its first ask came in": 5 * stories, "Running: something was placed": 5 * stories,
 		"Completing: nothing is pending and nothing runs": stories, "Running: it asked again": stories / 2,
 		"Completed: it had nothing to do for long enough": stories, "Completed: the resource manager removed it": stories,
 		"Expired: it ended long enough ago": stories / 2, "Expired: more have ended since than are kept": stories / 2,
-		"released, timed out": 1, "asks wait": 1000 * stories, "an ID is used again": stories / 2, "Completing: the resource manager removed it": stories,
+		"released, timed out": 1, "a tag makes no sense": 5, "queues with a quota from tags": 2 * stories, "asks wait": 1000 * stories, "an ID is used again": stories / 2, "Completing: the resource manager removed it": stories,
 	} {
 		assert.Check(t, told[what] >= least, "%s happens %d times in %d stories, at least %d are due", what, told[what], stories, least)
 	}
@@ -50,6 +51,10 @@ func kindOf(e scheduler.Effect) string {
 		return "rejected ask"
 	case scheduler.ApplicationRejected:
 		return "rejected application"
+	case scheduler.Refused:
+		if strings.HasPrefix(e.What, "quota") {
+			return "a tag makes no sense"
+		}
 	case scheduler.Released:
 		if e.Type == scheduler.TimedOut {
 			return "released, timed out"
@@ -64,6 +69,7 @@ func kindOf(e scheduler.Effect) string {
 func count(told map[string]int, b Beat, s *scheduler.Snapshot, now time.Time) {
 	told["asks wait"] += s.Asks
 	told["beats"]++
+	told["queues with a quota from tags"] += tagged(&s.Root)
 	c, ok := b.Command.(scheduler.AddApplication)
 	if !ok {
 		return
@@ -74,4 +80,15 @@ func count(told map[string]int, b Beat, s *scheduler.Snapshot, now time.Time) {
 			return
 		}
 	}
+}
+
+// tagged counts the dynamic leaves that may have what only tags say.
+func tagged(q *scheduler.QueueView) (n int) {
+	if gpu, ok := q.Max.Get("gpu"); ok && gpu == 1 && q.Leaf && !q.Managed {
+		n++
+	}
+	for i := range q.Children {
+		n += tagged(&q.Children[i])
+	}
+	return n
 }

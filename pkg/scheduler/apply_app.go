@@ -9,33 +9,38 @@ import (
 )
 
 func (c *Core) addApplication(now time.Time, m AddApplication) {
-	if err := c.join(now, m); err != nil {
+	path, err := c.join(now, m)
+	if err != nil {
 		c.part.Reject(m.App, m.User, objects.QueuePath(m.Queue), err.Error(), now)
 		c.emit(ApplicationRejected{m.App, err.Error()})
 		return
 	}
 	c.emit(ApplicationAccepted{m.App})
+	for _, problem := range c.part.UseQuotaTags(path, m.Tags) {
+		c.refuse(fmt.Sprintf("quota of queue %s from application %s", path, m.App), problem)
+	}
 }
 
 // join places an application, in a queue that is made for it if need be.
-func (c *Core) join(now time.Time, m AddApplication) error {
+func (c *Core) join(now time.Time, m AddApplication) (objects.QueuePath, error) {
 	if _, ok := c.part.Application(m.App); ok {
-		return fmt.Errorf("application %s %w", m.App, objects.ErrExists)
+		return "", fmt.Errorf("application %s %w", m.App, objects.ErrExists)
 	}
 	if err := c.open(); err != nil {
-		return err
+		return "", err
 	}
 	s := placement.Submission{Queue: m.Queue, User: m.User, Tags: m.Tags, Forced: placement.IsForced(m.Tags)}
-	path, err := placement.Place(c.part.Config().Rules, s, c.part)
+	name, err := placement.Place(c.part.Config().Rules, s, c.part)
 	if err != nil {
-		return err
+		return "", err
 	}
-	if _, ok := c.part.Lookup(path); !ok {
-		if err := c.part.CreateLeaf(objects.QueuePath(path), m.User); err != nil {
-			return err
+	path := objects.QueuePath(name)
+	if _, ok := c.part.Lookup(name); !ok {
+		if err := c.part.CreateLeaf(path, m.User); err != nil {
+			return "", err
 		}
 	}
-	return c.part.AddApplication(m.App, m.User, objects.QueuePath(path), m.Tags, now)
+	return path, c.part.AddApplication(m.App, m.User, path, m.Tags, now)
 }
 
 func (c *Core) removeApplication(now time.Time, m RemoveApplication) {

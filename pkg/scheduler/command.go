@@ -51,7 +51,8 @@ type (
 	RemoveNode struct{ Node objects.NodeID }
 
 	// AddApplication asks for a place in the queue tree. The ID may be that of one that
-	// has ended. Effect: ApplicationAccepted or ApplicationRejected.
+	// has ended. Its tags may say what a dynamic leaf may have. Effect: ApplicationAccepted
+	// or ApplicationRejected; then Refused for each of these tags that makes no sense.
 	AddApplication struct {
 		App   objects.AppID
 		User  security.User

@@ -59,6 +59,10 @@ func (c *conversation) say(t *testing.T, d *datadriven.TestData) string {
 		return transcript(effects)
 	case "why":
 		return c.core.Why(objects.AllocationKey(text(d, "key"))).String() + "\n"
+	case "quota":
+		q, ok := c.core.Partition().Queue(objects.QueuePath(text(d, "queue")))
+		assert.Assert(t, ok, "%s: there is no such queue", d.Pos)
+		return fmt.Sprintf("max %v, guaranteed %v, applications %d\n", q.Max(), q.Guaranteed(), q.MaxApplications())
 	case "history":
 		s := c.core.Snapshot(c.now)
 		return c.remembered(s.Completed) + c.remembered(s.Rejected)
@@ -119,6 +123,11 @@ func command(t *testing.T, d *datadriven.TestData, now time.Time) scheduler.Comm
 		return scheduler.RemoveNode{Node: node}
 	case "add-app":
 		tags := map[string]string{"namespace": text(d, "namespace")}
+		for tag, of := range map[string]string{"quota": configs.TagMax, "guaranteed": configs.TagGuaranteed, "maxapps": configs.TagMaxApplications} {
+			if d.HasArg(tag) {
+				tags[of] = text(d, tag)
+			}
+		}
 		if d.HasArg("force") {
 			tags["application.create.force"] = "true"
 		}

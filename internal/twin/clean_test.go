@@ -1,0 +1,184 @@
+package twin
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// When the RM has removed all applications, whatever they did, a partition is as if there
+// had never been any: its books are the bytes of a new partition's that was told of the
+// same nodes, foreign allocations and configuration (behaviour.md 4.6).
+func TestRemovedApplicationsLeaveNothingBehind(t *testing.T) {
+	stories := uint64(80)
+	if raceDetector || testing.Short() {
+		stories = 20
+	}
+	removed := 0
+	for seed := uint64(1); seed <= stories; seed++ {
+		s := Random(seed, beats)
+		opt := objects.Options{Shapes: s.Shapes, Lifetimes: s.Lifetimes}
+		used := scheduler.NewWith(s.Partition, s.RM.oracle(), opt)
+		now := start()
+		for _, b := range s.Beats {
+			now = now.Add(b.After)
+			b.act(used, now)
+		}
+		before := used.Snapshot(now)
+		removeAll(used, &before.Root, now)
+		removed += before.Applications
+		after := used.Snapshot(now)
+		assert.Equal(t, after.Applications+after.Asks+after.Allocations, 0)
+		assert.NilError(t, used.Check())
+
+		fresh := scheduler.NewWith(used.Partition().Config(), nil, opt)
+		retellNodes(fresh, after, now)
+		fresh.Snapshot(now)
+		got, want := books(used.Partition()), books(fresh.Partition())
+		if got != want {
+			t.Fatalf("seed %d: something is left behind:\n%s", seed, firstDifference(want, got))
+		}
+	}
+	assert.Assert(t, removed > int(stories), "there was nothing to remove")
+}
+
+func removeAll(c *scheduler.Core, q *scheduler.QueueView, now time.Time) {
+	for i := range q.Children {
+		removeAll(c, &q.Children[i], now)
+	}
+	for i := range q.Applications {
+		c.Step(now, scheduler.RemoveApplication{App: q.Applications[i].ID})
+	}
+}
+
+func retellNodes(c *scheduler.Core, s *scheduler.Snapshot, now time.Time) {
+	for _, n := range s.Nodes {
+		c.Step(now, scheduler.AddNode{Node: n.ID, Total: n.Total, Attributes: n.Attributes, Schedulable: n.Schedulable})
+		for _, f := range n.Foreign {
+			c.Step(now, scheduler.ReportForeign{Foreign: *f})
+		}
+	}
+}
+
+// notBooks are the fields of a partition that are not in its books: history, what counts
+// up, room that is kept, what was learnt of names, shapes and bounds, and lists in which
+// somebody may stand who has gone.
+var notBooks = map[string]bool{
+	"Partition.completed": true, "Partition.rejected": true, "Partition.entered": true, "Partition.arrivals": true,
+	"Partition.names": true, "Partition.slots": true, "Partition.scale": true, "Partition.gained": true, "Partition.gainedAt": true,
+	"Partition.joining": true, "Partition.stirred": true, "Partition.gated": true,
+	"Queue.room": true, "Node.room": true, "Queue.dynamic": true, "List.root": true,
+}
+
+// books is everything a partition holds, as text. Vectors have the names of resources, and
+// of an index only its members are told: blocks remember how they came about.
+func books(p *objects.Partition) string {
+	d := &dump{p: p, seen: map[uintptr]int{}}
+	d.value("partition", reflect.ValueOf(p))
+	return d.b.String()
+}
+
+type dump struct {
+	p    *objects.Partition
+	b    strings.Builder
+	seen map[uintptr]int
+}
+
+func (d *dump) line(path string, x any) { fmt.Fprintf(&d.b, "%s = %v\n", path, x) }
+
+func (d *dump) value(path string, v reflect.Value) {
+	name := v.Type().Name()
+	switch {
+	case name == "Mask" || v.Kind() == reflect.Func:
+		return
+	case strings.HasPrefix(name, "index["):
+		d.line(path+".n", v.FieldByName("n"))
+		return
+	case strings.HasPrefix(name, "entry["):
+		d.line(path+".in", !v.FieldByName("at").IsNil())
+		return
+	case name == "Vector" || name == "Denominators":
+		d.line(path, d.named(v))
+		return
+	case name == "tallied" && v.FieldByName("n").Int() == 0:
+		d.line(path, "nobody") // whose priority may be that of the last who was
+		return
+	case name == "bounded":
+		kind := make(resources.Vector, v.FieldByName("kind").Int()+1)
+		kind[len(kind)-1] = 1
+		d.line(path, fmt.Sprint(d.p.Amounts(kind), v.FieldByName("n")))
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		d.pointer(path, v)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if field := v.Type().Field(i).Name; !notBooks[name+"."+field] {
+				d.value(path+"."+field, v.Field(i))
+			}
+		}
+	case reflect.Map:
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+		d.line(path+".len", len(keys))
+		for _, k := range keys {
+			d.value(fmt.Sprintf("%s[%v]", path, k), v.MapIndex(k))
+		}
+	case reflect.Slice, reflect.Array:
+		d.line(path+".len", v.Len())
+		for i := range v.Len() {
+			d.value(fmt.Sprintf("%s[%d]", path, i), v.Index(i))
+		}
+	default:
+		d.line(path, v)
+	}
+}
+
+func (d *dump) pointer(path string, v reflect.Value) {
+	if v.IsNil() {
+		d.line(path, nil)
+		return
+	}
+	if v.Kind() == reflect.Pointer {
+		if n, again := d.seen[v.Pointer()]; again {
+			d.line(path, fmt.Sprint("#", n))
+			return
+		}
+		d.seen[v.Pointer()] = len(d.seen)
+	}
+	d.value(path, v.Elem())
+}
+
+// named is a vector by names. Zeroes and what is not measured say nothing.
+func (d *dump) named(v reflect.Value) string {
+	var out []string
+	for i := range v.Len() {
+		if n := v.Index(i).Int(); n != 0 && n != int64(resources.Unmeasured) {
+			kind := make(resources.Vector, i+1)
+			kind[i] = 1
+			out = append(out, fmt.Sprint(d.p.Amounts(kind), n))
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(out, " ")
+}
+
+func firstDifference(want, got string) string {
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range w {
+		if i >= len(g) || w[i] != g[i] {
+			return fmt.Sprintf("fresh: %s\nused:  %s", w[i], g[min(i, len(g)-1)])
+		}
+	}
+	return "used: " + g[len(w)]
+}

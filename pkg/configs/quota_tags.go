@@ -1,0 +1,133 @@
+package configs
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// The tags that say what a dynamic leaf may have, in any case (behaviour.md 3.3).
+const (
+	TagMax             = "namespace.resourcequota"
+	TagGuaranteed      = "namespace.resourceguaranteed"
+	TagMaxApplications = "namespace.resourcemaxapps"
+)
+
+// QuotaTags is what the tags of an application say about the dynamic leaf it goes to. What
+// no tag names is nil, or 0.
+type QuotaTags struct {
+	Max             *resources.Limit
+	Guaranteed      *resources.Guarantee
+	MaxApplications uint64
+}
+
+// A tag holds a resource of the scheduler interface in JSON, {"resources":{"memory":
+// {"value":1}}}. These bounds are far from what anybody writes.
+const (
+	longestQuotaTag = 64 << 10
+	longestName     = 1 << 10
+)
+
+// ReadQuotaTags reads the tags of an application. A tag that makes no sense is left out,
+// and a problem names it; the others count.
+func ReadQuotaTags(tags map[string]string) (q QuotaTags, problems []error) {
+	if len(tags) == 0 {
+		return q, nil
+	}
+	read := func(name string, take func(text string) error) {
+		text, ok := findTag(tags, name)
+		if !ok {
+			return
+		}
+		if err := take(text); err != nil {
+			problems = append(problems, fmt.Errorf("tag %s: %w", name, err))
+		}
+	}
+	read(TagMax, func(text string) error {
+		m, err := readResource(text)
+		if err == nil {
+			max := resources.LimitFromMap(m)
+			q.Max = &max
+		}
+		return err
+	})
+	read(TagGuaranteed, func(text string) error {
+		m, err := readResource(text)
+		if err == nil {
+			guaranteed := resources.GuaranteeFromMap(m)
+			q.Guaranteed = &guaranteed
+		}
+		return err
+	})
+	read(TagMaxApplications, func(text string) (err error) {
+		if q.MaxApplications, err = strconv.ParseUint(strings.TrimSpace(text), 10, 64); err != nil {
+			return fmt.Errorf("%q is not a number of applications", clipped(text))
+		}
+		return nil
+	})
+	return q, problems
+}
+
+// findTag finds a tag whatever the case of its name. Of several the first in order counts.
+func findTag(tags map[string]string, name string) (text string, ok bool) {
+	found := ""
+	for key := range tags {
+		if strings.EqualFold(key, name) && (!ok || key < found) {
+			found, ok = key, true
+		}
+	}
+	return tags[found], ok
+}
+
+// readResource reads quantities of which none is negative and at least one is not zero.
+func readResource(text string) (map[string]resources.Quantity, error) {
+	if len(text) > longestQuotaTag {
+		return nil, fmt.Errorf("it has %d bytes, at most %d are allowed", len(text), longestQuotaTag)
+	}
+	var sent struct {
+		Resources map[string]struct{ Value json.Number }
+	}
+	if err := json.Unmarshal([]byte(text), &sent); err != nil {
+		return nil, fmt.Errorf("%q is not a resource in JSON: %w", clipped(text), err)
+	}
+	m, some := map[string]resources.Quantity{}, false
+	for _, name := range slices.Sorted(maps.Keys(sent.Resources)) { // sorted: the same problem every time
+		value := sent.Resources[name].Value
+		if value == "" {
+			value = "0" // that is how the interface writes a zero
+		}
+		n, err := value.Int64()
+		switch {
+		case name == "" || len(name) > longestName:
+			return nil, fmt.Errorf("a resource name has %d bytes, 1 to %d are allowed", len(name), longestName)
+		case err != nil:
+			return nil, fmt.Errorf("%s of resource %s is not a whole number of 64 bits", clipped(value.String()), name)
+		case n < 0:
+			return nil, fmt.Errorf("%d of resource %s is negative", n, name)
+		}
+		m[name] = resources.Quantity(n)
+		some = some || n > 0
+	}
+	switch {
+	case len(m) > resources.MaxNames:
+		return nil, fmt.Errorf("it names %d resources, at most %d are allowed", len(m), resources.MaxNames)
+	case !some:
+		return nil, errors.New("nothing in it is above zero")
+	}
+	return m, nil
+}
+
+// clipped shortens a text that is quoted.
+func clipped(text string) string {
+	const longest = 64
+	if len(text) <= longest {
+		return text
+	}
+	return strings.ToValidUTF8(text[:longest], "") + "..."
+}

@@ -1,0 +1,86 @@
+package objects
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/placement"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// UseQuotaTags gives the dynamic leaf at path what the tags of an application that came
+// into it say (behaviour.md 3.3). The last one that says something wins, and it holds until
+// the queue goes; what no tag names stays as it is, from a template or an earlier
+// application. A queue of the configuration and the recovery queue have no use for tags.
+// Tags that make no sense are left out and returned as problems. Requires: the queue
+// exists.
+func (p *Partition) UseQuotaTags(path QueuePath, tags map[string]string) (problems []error) {
+	q := p.queues[path]
+	if q.managed || path == placement.Recovery {
+		return nil
+	}
+	want, problems := configs.ReadQuotaTags(tags)
+	conf := q.conf
+	if want.Max != nil {
+		if err := p.admitNames(want.Max.All()); err != nil {
+			problems = append(problems, fmt.Errorf("tag %s: %w", configs.TagMax, err))
+		} else {
+			conf.Max = *want.Max
+		}
+	}
+	if want.Guaranteed != nil {
+		if err := p.admitNames(want.Guaranteed.All()); err != nil {
+			problems = append(problems, fmt.Errorf("tag %s: %w", configs.TagGuaranteed, err))
+		} else {
+			conf.Guaranteed = *want.Guaranteed
+		}
+	}
+	if want.MaxApplications != 0 {
+		conf.MaxApplications = want.MaxApplications
+	}
+	p.requota(q, conf)
+	return problems
+}
+
+// admitNames makes sure that the names of resources have a place, zeroes included, or says
+// that there is none.
+func (p *Partition) admitNames(all iter.Seq2[string, resources.Quantity]) error {
+	named := map[string]resources.Quantity{}
+	for name := range all {
+		named[name] = 1
+	}
+	a := resources.FromMap(named)
+	if err := p.names.Admit(a); err != nil {
+		return err
+	}
+	p.names.Vector(a)
+	return nil
+}
+
+// requota gives a leaf other quotas. Most applications say what the one before them has
+// said, so most of the time nothing changes.
+func (p *Partition) requota(q *Queue, conf configs.Queue) {
+	if conf.Max.Equal(q.conf.Max) && conf.Guaranteed.Equal(q.conf.Guaranteed) && conf.MaxApplications == q.conf.MaxApplications {
+		return
+	}
+	q.use(conf)
+	p.intern(q)
+	if q.rule.most > 0 && !p.gated { // the first bound on running applications
+		p.restand()
+		return
+	}
+	p.refit(q)
+	if conf.Sort == policies.Fair { // which measures applications by what the leaf is promised
+		for _, a := range q.byID {
+			a.rekey()
+		}
+		q.apps.rebuild()
+	}
+	p.unsound = true
+	for ; q.parent != nil; q = q.parent {
+		q.standInTurn()
+	}
+	p.Reconsider()
+}
