@@ -142,7 +142,7 @@ var (
 	filterTypes = []string{"allow", "deny", ""}
 	// nodePolicies are policies.ParseNodes' names; the default comes first.
 	nodePolicies = []string{policies.Spread.String(), policies.Pack.String(), ""}
-	resolvers    = []string{"", "os", "ldap", "test"}
+	resolvers    = []string{"", "os", "ldap"} // test is for the tests of upstream
 )
 
 func (m *mapping) has(name string) bool {
