@@ -16,7 +16,7 @@ and on which machine. A resource manager tells it what there is and what is want
 over the scheduler interface of Apache YuniKorn.
 
 The exit code is 0 for success, 1 for a refusal or a failure, and 2 when the arguments
-make no sense.`
+make no sense; of 'canopy plan', 2 says that something would change.`
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 

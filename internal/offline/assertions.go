@@ -31,11 +31,21 @@ type Assertion struct {
 	Expect Expect
 }
 
-// LimitOf asks what limits leave to a user, and to the group that answers, in a queue.
+// LimitOf asks what limits leave in a queue: to a user together with the group that answers
+// for the user, or to a group.
 type LimitOf struct {
 	Queue  string
-	User   string
-	Groups []string
+	User   string   // empty: it is about Group
+	Groups []string // of the user
+	Group  string   // "*" is everybody who is in no group that is named
+}
+
+// who is the user or the group, in words.
+func (l *LimitOf) who() string {
+	if l.User == "" {
+		return "group " + l.Group
+	}
+	return "user " + l.User
 }
 
 // Work is work in a leaf: what it asks for at which priority, and what it holds already.
@@ -101,7 +111,7 @@ func (a *Assertion) Question() string {
 		}
 		return words
 	case a.Limit != nil:
-		return fmt.Sprintf("limit of %s in %s", a.Limit.User, a.Limit.Queue)
+		return fmt.Sprintf("limit of %s in %s", a.Limit.who(), a.Limit.Queue)
 	case a.Work != nil:
 		var queues []string
 		for _, w := range a.Work {

@@ -8,17 +8,20 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// checkLimit compares what limits leave to a user: the user's own, and those of the group
-// that answers, whichever is less (behaviour.md 8).
+// checkLimit compares what limits leave to a group, or to a user: the user's own, and those
+// of the group that answers, whichever is less (behaviour.md 8).
 func (w *World) checkLimit(r *Result, a *Assertion) error {
 	path := w.limitsOf(objects.QueuePath(a.Limit.Queue))
-	group, answers := path.GroupOf(a.Limit.Groups)
-	bound := path.User(a.Limit.User)
-	if answers {
+	group, bound := a.Limit.Group, limits.Bound{}
+	if a.Limit.User != "" {
+		bound = path.User(a.Limit.User)
+		group, _ = path.GroupOf(a.Limit.Groups)
+	}
+	if group != "" {
 		bound = bound.Tighten(path.Group(group))
 	}
 	e := &a.Expect
-	what := fmt.Sprintf("%s user %s", a.Limit.Queue, a.Limit.User)
+	what := a.Limit.Queue + " " + a.Limit.who()
 	for _, x := range e.MaxResources {
 		n, limited := bound.MaxResources.Get(x.Resource)
 		r.differ(what+" maxresources "+x.Resource, x.String(), quantityText(x.Resource, n, limited))

@@ -77,6 +77,9 @@ func TestAssertionsAreCheckedByTheRealThing(t *testing.T) {
 		{"8.3: the first configured group, from the leaf up", "{limit: {queue: root.a.new, user: ann, groups: [dev, ops]}, expect: {group: ops, maxapplications: 3, maxresources: {vcore: 9}}}", ""},
 		{"8.4: user and group, whichever is less", "{limit: {queue: root.a, user: ann, groups: [dev]}, expect: {maxresources: {vcore: 9}}}",
 			"root.a user ann maxresources vcore: expected 9, actual 2"},
+		{"8.3: a group is a pool", "{limit: {queue: root.a.x, group: dev}, expect: {maxresources: {vcore: 2, gpu: unlimited}, maxapplications: 0}}", ""},
+		{"8.3: that nobody limits", "{limit: {queue: root.f, group: dev}, expect: {maxresources: {vcore: 2}}}",
+			"root.f group dev maxresources vcore: expected 2, actual unlimited"},
 
 		{"3.9: an offset is added, a fence hides", "{work: [{queue: root.a.x, priority: 5, pending: {vcore: 1}}, {queue: root.f, priority: 900, pending: {vcore: 1}}], " +
 			"expect: {priorities: {root.a.x: 5, root.a: 15, root.f: 12, root.plain: none}, order: [root.a, root.f]}}", ""},

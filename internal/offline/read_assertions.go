@@ -120,11 +120,15 @@ func (f *file) limitOf(n *yaml.Node) *LimitOf {
 		field{"queue", func(n *yaml.Node) { l.Queue = f.queue(n, "queue") }},
 		field{"user", func(n *yaml.Node) { l.User = f.text(n, "user") }},
 		field{"groups", func(n *yaml.Node) { l.Groups = f.texts(n, "groups") }},
+		field{"group", func(n *yaml.Node) { l.Group = f.text(n, "group") }},
 	)
-	if l.Queue == "" || l.User == "" {
-		f.wrong(n, "", "limit needs a queue and a user")
+	switch {
+	case l.Queue == "" || (l.User == "") == (l.Group == ""):
+		f.wrong(n, "", "limit needs a queue, and either a user or a group")
+	case l.Group != "" && l.Groups != nil:
+		f.wrong(n, "", "groups are those of a user; the limit is that of one group")
 	}
-	if len(l.Groups) == 0 {
+	if l.User != "" && len(l.Groups) == 0 {
 		l.Groups = []string{l.User}
 	}
 	return l

@@ -45,7 +45,11 @@ func TestMistakesAreReportedAtTheirPlace(t *testing.T) {
 				`2:65: max "memory": invalid suffix "m" for memory: "5m" (hint: or the word "unlimited")` + "\n" +
 				`2:82: a guarantee cannot be unlimited (hint: 0 is no guarantee)`},
 		{"numbers out of range", of("{queue: root.a, expect: {maxapplications: -1}}"), `2:45: maxapplications must be a whole number that fits, not "-1"`},
-		{"a limit of nobody", of("{limit: {queue: root.a}, expect: {group: ''}}"), "2:11: limit needs a queue and a user"},
+		{"a limit of nobody", of("{limit: {queue: root.a}, expect: {group: ''}}"), "2:11: limit needs a queue, and either a user or a group"},
+		{"a limit of a user and a group", of("{limit: {queue: root.a, user: a, group: b}, expect: {maxapplications: 1}}"),
+			"2:11: limit needs a queue, and either a user or a group"},
+		{"a limit of a group in groups", of("{limit: {queue: root.a, groups: [a], group: b}, expect: {maxapplications: 1}}"),
+			"2:11: groups are those of a user; the limit is that of one group"},
 		{"work without anything", of("{work: [{queue: root.a, priority: 99999999999}], expect: {order: [root.a, root.b]}}"),
 			"2:11: an element of work needs a queue, and something pending or used\n" +
 				`2:37: priority must be a whole number that fits, not "99999999999"`},

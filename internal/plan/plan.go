@@ -128,8 +128,8 @@ func (p *Plan) refuse(c *configs.PartitionChange, s *Partition) {
 	}
 }
 
-// measure lists the queues that hold more than a max that changes. A queue below that only
-// inherits the max is not listed: the queue that has it holds at least as much.
+// measure lists the queues that hold more than a max of their own that changes. The queues
+// below are not listed: whoever has the max holds at least as much as they do.
 func (p *Plan) measure(c *configs.PartitionChange, new tree, s *Partition) {
 	for _, change := range c.Queues {
 		q := new[change.Queue]
@@ -139,7 +139,7 @@ func (p *Plan) measure(c *configs.PartitionChange, new tree, s *Partition) {
 		for _, v := range change.Values {
 			name, is := strings.CutPrefix(v.Name, "max ")
 			limit, limited := q.Max.Get(name)
-			if !is || !limited || v.Inherited {
+			if !is || !limited {
 				continue
 			}
 			if n := s.Allocated[change.Queue][name]; n > limit {

@@ -63,6 +63,7 @@ func working() State {
 			Applications: []Application{
 				app("app-2", "root.leaf", "bob", "dev"), app("app-1", "root.leaf", "ann", "ops"), app("app-3", "root.leaf", "admin"),
 				app("app-5", "root.team.x", "eve", "eve"), app("app-4", "root.team.x", "admin"),
+				app("app-6", "root.leaf", "zoe"), // who has been without access before
 			},
 		},
 		"gpu": {Allocated: map[string]amounts{"root.a": {"vcore": 1000}}},
@@ -74,7 +75,7 @@ func TestPlanSaysWhatAChangeMeansForWork(t *testing.T) {
 	assert.Assert(t, p.Impact && p.Asked)
 	assert.Equal(t, p.Summary, "3 queues removed, 3 queues changed")
 	assert.DeepEqual(t, p.Refused, []Refusal{
-		{"default", "root.leaf", "leaf", "parent", []string{"app-1", "app-2", "app-3"}},
+		{"default", "root.leaf", "leaf", "parent", []string{"app-1", "app-2", "app-3", "app-6"}},
 		{"default", "root.team", "parent", "leaf", []string{"app-4", "app-5"}},
 	})
 	// gpu was over before and is not news; root.team.y and root.gone keep what they have.
@@ -82,9 +83,16 @@ func TestPlanSaysWhatAChangeMeansForWork(t *testing.T) {
 	assert.DeepEqual(t, p.Lost, []Lost{
 		{"default", "app-1", "ann", []string{"ops"}, "root.leaf"}, {"default", "app-5", "eve", []string{"eve"}, "root.team.x"},
 	})
-	assert.Equal(t, p.Refused[0].String(), "leaf root.leaf cannot become a parent: it holds app-1, app-2, app-3")
+	assert.Equal(t, p.Refused[0].String(), "leaf root.leaf cannot become a parent: it holds app-1, app-2, app-3, app-6")
 	assert.Equal(t, p.Over[0].String(), "root.team is over its new max by vcore 2500m: it holds 8500m, and may hold 6")
 	assert.Equal(t, p.Lost[0].String(), "user ann loses submit access to root.leaf, where application app-1 is")
+}
+
+func TestOnlyTheQueueThatHasTheMaxIsOver(t *testing.T) {
+	const text = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, resources: {max: {vcore: 9}}, queues: [{name: x}]}]}]}]"
+	work := State{"default": {Allocated: map[string]amounts{"root.a": {"vcore": 8000}, "root.a.x": {"vcore": 8000}}}}
+	p := Of(load(t, text), load(t, strings.Replace(text, "9", "5", 1)), work)
+	assert.DeepEqual(t, p.Over, []Over{{"default", "root.a", "vcore", 8000, 5000, 3000}})
 }
 
 func TestALongListIsCut(t *testing.T) {
