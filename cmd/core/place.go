@@ -120,7 +120,7 @@ func printPlacing(out io.Writer, format string, p offline.Placing) error {
 		l.add("rejected: " + p.Reason)
 	}
 	for i := range p.Steps {
-		addStep(l, &p.Steps[i], "  ")
+		addStep(l, &p.Steps[i], "  ", "")
 	}
 	if a := p.Access; a != nil {
 		l.add(fmt.Sprintf("access: %s of %s has %s", a.List, a.Queue, a.Name))
@@ -145,16 +145,17 @@ func ruleName(rule string) string {
 	return "rule " + rule
 }
 
-func addStep(l *lines, s *offline.Step, indent string) {
+// addStep writes what a rule said, and below it what its parent rules said.
+func addStep(l *lines, s *offline.Step, indent, label string) {
 	said := s.Outcome
 	if s.Reason != "" {
 		said += ": " + s.Reason
 	} else {
 		said += ": " + s.Queue
 	}
-	l.add(indent + s.Rule + ": " + said)
+	l.add(indent + label + s.Rule + ": " + said)
 	if s.Parent != nil {
-		addStep(l, s.Parent, indent+"  parent ")
+		addStep(l, s.Parent, indent+"  ", "parent ")
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -76,6 +77,23 @@ func TestPlaceSaysWhereAndWhy(t *testing.T) {
 			assert.Equal(t, code == exitRefused, strings.HasPrefix(c.want, "rejected: "))
 		})
 	}
+}
+
+func TestPlaceShowsParentRulesOfParentRules(t *testing.T) {
+	code, out, errs := canopy("place", "--config", filepath.Join(moduleRoot, "examples", "tenants.yaml"),
+		"--user", "ann", "--groups", "research", "--tag", "tenant=research")
+	assert.Equal(t, errs, "")
+	assert.Equal(t, code, 0)
+	assert.Equal(t, out, `root.tenants.research.ann: placed by rule user
+  provided: passed over: the application names no queue
+  user: named: root.tenants.research.ann
+    parent tag tenant: named: root.tenants.research
+      parent fixed root.tenants: named: root.tenants
+access: submitacl of root.tenants.research has group research
+creates root.tenants.research.ann, a leaf with the childtemplate of root.tenants.research
+  max: memory 64Gi, vcore 10
+  maxapplications: 10
+`)
 }
 
 func TestPlacePrintsJSON(t *testing.T) {
