@@ -23,8 +23,8 @@ queue it named, why it was passed over, or what was wrong. For a queue that woul
 created the values of its childtemplate are shown, and for every queue which access
 list lets the user in.
 
-Without --groups the user is alone in a group of the same name, as with a resource
-manager that sends none. Applications that are running already, and must be taken
+Without --groups the user is alone in a group of the same name: nobody is asked who the
+user is, whatever usergroupresolver the partition has. Applications that are running already, and must be taken
 somewhere, have --create-forced or the tag application.create.force=true.
 
 The exit code is 0 when the application is placed, 1 when it is rejected, and 2 when

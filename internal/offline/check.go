@@ -79,21 +79,23 @@ func (r *Result) differ(what, expected, actual string) {
 // machine is the node that stands for a stated cluster.
 const machine objects.NodeID = "cluster"
 
-// on does something while the partition has the stated nodes; nil: none.
+// on does something while the partition has the stated nodes; nil: none. They stay until a
+// question states others: what queues are measured against changes with them, for every
+// queue, and most questions of a file are about one cluster.
 func (w *World) on(cluster *resources.Amounts, do func() error) error {
-	if cluster == nil {
-		return do()
+	if w.cluster != nil && (cluster == nil || !w.cluster.Equal(*cluster)) {
+		if _, err := w.part.RemoveNode(machine, beginning); err != nil {
+			panic(fmt.Sprintf("offline: the node that was added is gone: %v", err))
+		}
+		w.cluster = nil
 	}
-	if err := w.part.AddNode(machine, *cluster, nil, true); err != nil {
-		return err
+	if w.cluster == nil && cluster != nil {
+		if err := w.part.AddNode(machine, *cluster, nil, true); err != nil {
+			return err
+		}
+		w.cluster = cluster
 	}
-	w.part.Settle()
-	err := do()
-	if _, gone := w.part.RemoveNode(machine, beginning); gone != nil {
-		panic(fmt.Sprintf("offline: the node that was added is gone: %v", gone))
-	}
-	w.part.Settle()
-	return err
+	return do()
 }
 
 func (w *World) checkPlace(r *Result, a *Assertion) error {

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -128,6 +129,7 @@ func TestAssertionsAreCheckedByTheRealThing(t *testing.T) {
 		assert.NilError(t, w.part.Check())
 	}
 	assert.DeepEqual(t, len(w.part.Root().Children()), 3)
+	assert.NilError(t, w.on(nil, func() error { return nil }))
 	_, asks, allocations := w.part.Counts()
 	assert.Equal(t, asks+allocations+len(w.part.Nodes()), 0)
 }
@@ -138,4 +140,34 @@ func TestAPartitionThatDoesNotExistIsNamedWithItsLine(t *testing.T) {
 	assert.Equal(t, len(mistakes), 0)
 	_, err := Check(conf, all)
 	assert.Error(t, err, `line 3: there is no partition "cpu": the configuration has default, gpu`)
+}
+
+// BenchmarkCheck asks a thousand questions of a tree of 10,000 queues, a third of each kind.
+func BenchmarkCheck(b *testing.B) {
+	var text, asked strings.Builder
+	text.WriteString("partitions:\n- queues:\n  - name: root\n    submitacl: '*'\n    queues:\n")
+	for i := range 100 {
+		fmt.Fprintf(&text, "    - name: t%d\n      queues:\n", i)
+		for j := range 99 {
+			fmt.Fprintf(&text, "      - {name: q%d, resources: {max: {vcore: 10}}, properties: {priority.offset: %d}}\n", j, j)
+		}
+	}
+	conf, problems := configs.Load([]byte(text.String()))
+	assert.Assert(b, conf != nil, problems)
+	asked.WriteString("cluster: {vcore: 1000}\nassertions:\n")
+	for i := range 333 {
+		q, r := fmt.Sprintf("root.t%d.q%d", i%100, i%99), fmt.Sprintf("root.t%d.q%d", (i+1)%100, i%99)
+		fmt.Fprintf(&asked, "- {queue: %s, expect: {max: {vcore: 10}}}\n", q)
+		fmt.Fprintf(&asked, "- {place: {user: ann, queue: %s}, expect: {queue: %s, max: {vcore: 10}}}\n", q, q)
+		fmt.Fprintf(&asked, "- {work: [{queue: %s, priority: 2, pending: {vcore: 1}}, {queue: %s, pending: {vcore: 1}}], expect: {order: [%s, %s]}}\n", q, r, q, r)
+	}
+	all, mistakes := ReadAssertions([]byte(asked.String()))
+	assert.Equal(b, len(mistakes), 0, "%v", mistakes)
+	for b.Loop() {
+		results, err := Check(conf, all)
+		assert.NilError(b, err)
+		for _, r := range results {
+			assert.Assert(b, r.OK, "%v", r)
+		}
+	}
 }

@@ -3,8 +3,8 @@
 // partition that a server would build and asks that; it decides nothing itself. Reading
 // questions from files is its business too, printing answers is the commands'.
 //
-// The rule that must hold: asking leaves a World as it was, so the order of questions
-// never shows in the answers.
+// The rule that must hold: no question sees what another one left, so their order never
+// shows in the answers.
 package offline
 
 import (
@@ -18,10 +18,12 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// World is one partition of a configuration, without nodes and applications.
+// World is one partition of a configuration, without applications, and without nodes but
+// those that a question states.
 type World struct {
-	conf configs.Partition
-	part *objects.Partition
+	conf    configs.Partition
+	part    *objects.Partition
+	cluster *resources.Amounts // of the one node that there is; nil: there is none
 }
 
 // New builds the partition of that name, in any case. The error lists those there are.
