@@ -68,6 +68,7 @@ func (t *Twin) note(ask *objects.Ask) *work {
 		resized := *w.ask
 		resized.Amounts = ask.Amounts
 		w.ask = &resized
+		t.raise(t.app(ask.App))
 		return w
 	}
 	a := t.app(ask.App)
@@ -92,6 +93,7 @@ func (t *Twin) place(w *work, on objects.NodeID) {
 	}
 	a.made++
 	w.node = on
+	t.raise(a)
 	if a.state == objects.Accepted {
 		t.enter(a, objects.Running, objects.WasPlaced)
 	}

@@ -76,6 +76,7 @@ func (d *comparison) apps(q *queue, views []scheduler.ApplicationView) {
 		alike(d, name, "pending", h.pending, v.Pending)
 		alike(d, name, "allocated", h.allocated, v.Allocated)
 		alike(d, name, "placeholders", h.placeholders, v.Placeholders)
+		alike(d, name, "peak", a.peak, v.Peak)
 		d.work(name, d.t.of(a.id), v.Work)
 	}
 }
@@ -109,6 +110,7 @@ func (d *comparison) history(what string, want []*past, got []*objects.Ended) {
 		same(d, name, "queue", p.queue, got[i].Queue)
 		same(d, name, "state", p.state, got[i].State)
 		same(d, name, "end", p.at, got[i].Finished)
+		alike(d, name, "peak", p.peak, got[i].Peak)
 		log := got[i].StateLog()
 		same(d, name, "last entry", p.state, log[len(log)-1].State)
 	}

@@ -36,11 +36,12 @@ type app struct {
 	user      security.User
 	submitted time.Time // of its oldest ask, if that is older than itself
 	state     objects.State
-	since     time.Time // when it entered the state
-	entry     uint64    // which of all entries into a state that was
-	timeIsUp  bool      // it would be completed, but for its placeholders
-	made      int       // allocations ever made for it
-	first     time.Time // when the first of them was
+	since     time.Time         // when it entered the state
+	entry     uint64            // which of all entries into a state that was
+	timeIsUp  bool              // it would be completed, but for its placeholders
+	made      int               // allocations ever made for it
+	first     time.Time         // when the first of them was
+	peak      resources.Amounts // the most that its allocations or its placeholders ever held
 }
 
 // work is an ask, or an allocation once it has a node.

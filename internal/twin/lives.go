@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -18,6 +19,18 @@ type past struct {
 	queue objects.QueuePath // where it was, or wanted to be
 	state objects.State
 	at    time.Time
+	peak  resources.Amounts
+}
+
+// raise notes what an application holds, if it never held as much.
+func (t *Twin) raise(a *app) {
+	h, most := t.count().apps[a.id], a.peak.Map()
+	for _, held := range []resources.Amounts{h.allocated, h.placeholders} {
+		for name, n := range held.All() {
+			most[name] = max(most[name], n)
+		}
+	}
+	a.peak = resources.FromMap(most)
 }
 
 // enter notes that an application has entered a state. It is told with tellStates.
@@ -75,7 +88,7 @@ func (t *Twin) complete(a *app, why objects.Reason) {
 	t.enter(a, objects.Completed, why)
 	t.apps = slices.DeleteFunc(t.apps, func(x *app) bool { return x == a })
 	t.prune(t.root)
-	t.completed = t.remember(t.completed, &past{a.id, a.leaf, objects.Completed, t.now})
+	t.completed = t.remember(t.completed, &past{a.id, a.leaf, objects.Completed, t.now, a.peak})
 }
 
 // remember adds to a list that must not get too long.
@@ -99,7 +112,7 @@ func (t *Twin) expire(p *past, why objects.Reason) {
 // turnAway notes an application that was not let in. The last time counts.
 func (t *Twin) turnAway(c scheduler.AddApplication) {
 	t.rejected = slices.DeleteFunc(t.rejected, func(p *past) bool { return p.id == c.App })
-	t.rejected = t.remember(t.rejected, &past{c.App, objects.QueuePath(c.Queue), objects.Rejected, t.now})
+	t.rejected = t.remember(t.rejected, &past{c.App, objects.QueuePath(c.Queue), objects.Rejected, t.now, resources.Amounts{}})
 }
 
 // passTime does what is due by now.

@@ -28,6 +28,7 @@ type Application struct {
 	pending      resources.Vector // asked for
 	allocated    resources.Vector // held by real allocations
 	placeholders resources.Vector // held by placeholders
+	peak         resources.Vector // the most that either of the two ever was
 
 	made      int       // allocations ever made
 	firstMade time.Time // when the first of them was made
@@ -45,8 +46,8 @@ type Application struct {
 
 // appRoom is for an application what queueRoom is for a queue.
 type appRoom struct {
-	pending, allocated [shortVector]resources.Quantity
-	can                [shortMask]uint64
+	pending, allocated, peak [shortVector]resources.Quantity
+	can                      [shortMask]uint64
 }
 
 // ID is the name the RM gave the application.
@@ -100,6 +101,10 @@ func (a *Application) Allocated() resources.Vector { return a.allocated }
 
 // Placeholders is what its placeholders hold. Read-only.
 func (a *Application) Placeholders() resources.Vector { return a.placeholders }
+
+// Peak is, resource by resource, the most that its allocations or its placeholders ever held
+// at once (behaviour.md 11.4, maxUsedResource). Read-only.
+func (a *Application) Peak() resources.Vector { return a.peak }
 
 // Work is the pending and the bound, in key order. It is made on every call.
 func (a *Application) Work() []*Allocation {

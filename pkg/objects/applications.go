@@ -27,7 +27,7 @@ func (p *Partition) AddApplication(id AppID, user security.User, leaf QueuePath,
 		key: policies.AppKey{ID: string(id), Submitted: now.UnixNano()},
 	}
 	a.turn.who, a.fresh.who, a.turn.can = a, a, a.room.can[:0]
-	a.pending, a.allocated = a.room.pending[:0], a.room.allocated[:0]
+	a.pending, a.allocated, a.peak = a.room.pending[:0], a.room.allocated[:0], a.room.peak[:0]
 	p.apps[id] = a
 	q.byID[id] = a
 	p.enroll(a)

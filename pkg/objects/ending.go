@@ -60,7 +60,7 @@ func (p *Partition) complete(a *Application, why Reason, now time.Time) {
 		p.move(a, CompleteApplication, why, now)
 	}
 	p.forget(a)
-	p.remember(&p.completed, a.ending(now), now)
+	p.remember(&p.completed, p.ending(a, now), now)
 }
 
 // forget takes a out of its queue. Requires: it has no work.

@@ -5,10 +5,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// Ended is what is left of an application that has completed or was rejected: about 400
+// Ended is what is left of an application that has completed or was rejected: about 500
 // bytes, however much it ran. It never changes.
 type Ended struct {
 	ID        AppID
@@ -17,7 +18,8 @@ type Ended struct {
 	State     State     // Completed or Rejected
 	Message   string    // why it was rejected; else empty
 	Submitted time.Time
-	Finished  time.Time // when it entered State
+	Finished  time.Time         // when it entered State
+	Peak      resources.Amounts // as of Application
 	log       stateLog
 }
 
@@ -28,9 +30,10 @@ func (e *Ended) StateLog() []StateChange { return e.log }
 // longestMessage bounds the reason of a rejection that is remembered, in bytes.
 const longestMessage = 1024
 
-func (a *Application) ending(now time.Time) *Ended {
+func (p *Partition) ending(a *Application, now time.Time) *Ended {
 	return &Ended{
-		ID: a.id, User: a.user, Queue: a.queue.path, State: a.state, Submitted: a.Submitted(), Finished: now,
+		Peak: p.Amounts(a.peak),
+		ID:   a.id, User: a.user, Queue: a.queue.path, State: a.state, Submitted: a.Submitted(), Finished: now,
 		log: append(stateLog(nil), a.log...),
 	}
 }

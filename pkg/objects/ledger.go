@@ -190,7 +190,9 @@ func (p *Partition) post(x *Allocation, n *Node, sign int) {
 		book = &x.app.placeholders
 	}
 	v := x.shape.vector
-	move(book, v, sign)
+	if move(book, v, sign); sign > 0 {
+		x.app.peak.Raise(*book)
+	}
 	p.charge(x.app, v, sign)
 	for q := x.app.queue; q != nil; q = q.parent {
 		move(&q.allocated, v, sign)

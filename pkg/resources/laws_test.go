@@ -326,6 +326,16 @@ func TestDenseFormsAgreeWithNamedForms(t *testing.T) {
 			same(t, n.Amounts(rest), a.Sub(b))
 			same(t, n.Amounts(w), b)
 		}},
+		{"raising takes the larger, name by name", func(t *rapid.T) {
+			n, a, b := partition(t), amountsOf(t, "a", some), amountsOf(t, "b", some)
+			v, w := n.Vector(a), n.Vector(b)
+			v.Raise(w)
+			for k := range n.Len() {
+				name := n.Name(resources.Kind(k))
+				assert.Equal(t, v.At(resources.Kind(k)), max(a.Get(name), b.Get(name)))
+			}
+			same(t, n.Amounts(w), b)
+		}},
 		{"vectors cover as amounts do", func(t *rapid.T) {
 			n, a, b := partition(t), amountsOf(t, "a", few), amountsOf(t, "b", few)
 			assert.Equal(t, n.Vector(a).Covers(n.Vector(b)), a.Covers(b))

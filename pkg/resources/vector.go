@@ -35,6 +35,16 @@ func (v *Vector) Sub(w Vector) {
 	}
 }
 
+// Raise makes v the larger of v and w in every place. Requires: nothing is negative.
+func (v *Vector) Raise(w Vector) {
+	if len(w) > len(*v) {
+		v.reach(Kind(len(w) - 1))
+	}
+	for k, q := range w {
+		(*v)[k] = max((*v)[k], q)
+	}
+}
+
 // Covers is Amounts.Covers.
 func (v Vector) Covers(w Vector) bool {
 	for k, q := range w {

@@ -63,6 +63,7 @@ type ApplicationView struct {
 	Pending      resources.Amounts
 	Allocated    resources.Amounts // without placeholders
 	Placeholders resources.Amounts
+	Peak         resources.Amounts // the most that either of the two ever was
 	Work         []WorkView
 }
 
@@ -131,7 +132,7 @@ func (c *Core) viewApplication(a *objects.Application) ApplicationView {
 	return ApplicationView{
 		ID: a.ID(), User: a.User(), LimitGroup: a.LimitGroup(), Tags: a.Tags(), State: a.State(), StateLog: append([]objects.StateChange(nil), a.StateLog()...),
 		Submitted: a.Submitted(), Priority: a.AskMaxPriority(), Pending: p.Amounts(a.Pending()),
-		Allocated: p.Amounts(a.Allocated()), Placeholders: p.Amounts(a.Placeholders()), Work: viewWork(a.Work()),
+		Allocated: p.Amounts(a.Allocated()), Placeholders: p.Amounts(a.Placeholders()), Peak: p.Amounts(a.Peak()), Work: viewWork(a.Work()),
 	}
 }
 

@@ -51,6 +51,7 @@ func viewApplication(a *scheduler.ApplicationView) applicationBody {
 	v := applicationBody{
 		ApplicationID:      string(a.ID),
 		UsedResource:       quantitiesOf(a.Allocated.All()),
+		MaxUsedResource:    quantitiesOf(a.Peak.All()),
 		PendingResource:    quantitiesOf(a.Pending.All()),
 		SubmissionTime:     nanos(a.Submitted),
 		ApplicationState:   a.State.String(),

@@ -71,6 +71,7 @@ func viewEnded(partition string, e *objects.Ended) applicationBody {
 		ApplicationID:      string(e.ID),
 		Partition:          partition,
 		QueueName:          string(e.Queue),
+		MaxUsedResource:    quantitiesOf(e.Peak.All()),
 		SubmissionTime:     nanos(e.Submitted),
 		FinishedTime:       nanos(e.Finished),
 		ApplicationState:   e.State.String(),

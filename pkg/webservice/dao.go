@@ -138,6 +138,7 @@ type templateBody struct {
 type applicationBody struct {
 	ApplicationID      string           `json:"applicationID"`
 	UsedResource       quantities       `json:"usedResource,omitempty"`
+	MaxUsedResource    quantities       `json:"maxUsedResource,omitempty"` // the most at any time
 	PendingResource    quantities       `json:"pendingResource,omitempty"`
 	Partition          string           `json:"partition"`
 	QueueName          string           `json:"queueName"`
