@@ -83,6 +83,12 @@ no server was asked: what this means for its work is not known
 	_, out, _ = canopy("plan", "--config", "new.yaml", "--against", "old.yaml", "--color", "never")
 	assert.Assert(t, !strings.Contains(out, "\x1b"))
 
+	writeFile(t, "classes.yaml", oldPlan+"priorityclasses: [{name: high, value: 5, submitacl: ann}]\n")
+	code, out, _ = canopy("plan", "--config", "classes.yaml", "--against", "old.yaml")
+	assert.Equal(t, code, exitImpact)
+	assert.Equal(t, out, "+ priority class high\n    globalDefault: false\n    preemptionPolicy: PreemptLowerPriority\n    submitacl: \"ann\"\n"+
+		"    value: 5\nno server was asked: what this means for its work is not known\n1 priority class created\n")
+
 	writeFile(t, "same.yaml", "# nothing but a comment\n"+oldPlan)
 	code, out, _ = canopy("plan", "--config", "same.yaml", "--against", "old.yaml")
 	assert.Equal(t, code, 0)

@@ -29,6 +29,10 @@ func printPlan(out io.Writer, p *plan.Plan, colours bool) error {
 	for i := range p.Change.Partitions {
 		t.partition(&p.Change.Partitions[i])
 	}
+	for _, c := range p.Change.Classes {
+		t.add(t.marked(c.Kind, "priority class "+c.Class))
+		t.values(c.Kind, c.Values, "    ")
+	}
 	for _, r := range p.Refused {
 		t.add(t.in(red, "! refused: "+r.String()))
 	}

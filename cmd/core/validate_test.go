@@ -135,7 +135,7 @@ func TestValidateListsItsRules(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	assert.Equal(t, len(lines), 1+len(configs.Rules()))
 	assert.Assert(t, strings.HasPrefix(lines[0], "RULE "))
-	assert.Assert(t, strings.Contains(out, "\nV6                  error     names of siblings are unique"))
+	assert.Assert(t, strings.Contains(out, "\nV6                           error     names of siblings are unique"))
 
 	code, out, _ = runValidate(t, "", "--rules", "-o", "json")
 	assert.Equal(t, code, 0)

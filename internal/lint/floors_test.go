@@ -19,7 +19,7 @@ const (
 // its own. Test files may look anywhere: what they import does not ship.
 var floors = [][]string{
 	{"pkg/resources", "pkg/security", "pkg/events", "internal/invariants"},
-	{"pkg/policies", "pkg/limits", "pkg/placement"},
+	{"pkg/policies", "pkg/limits", "pkg/placement", "pkg/priorities"},
 	{"pkg/configs"},
 	{"pkg/objects"},
 	{"pkg/preemption"},

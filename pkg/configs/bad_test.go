@@ -17,7 +17,7 @@ type badDocument struct {
 }
 
 func allBadDocuments() []badDocument {
-	return slices.Concat(badYAML(), badNames(), badLimits(), badSizes(), badPlacement(), badPartitions(),
+	return slices.Concat(badYAML(), badNames(), badLimits(), badSizes(), badPlacement(), badPartitions(), badClasses(),
 		surprising(), boundless())
 }
 
@@ -228,10 +228,6 @@ partitions:
       vcore: 0.5
       gpu: «yaml-type».nan
       disk: «yaml-type»much
-`},
-		{"a resolver that is for tests of upstream", rootHead + `
-  usergroupresolver:
-    type: «resolver-unknown»test
 `},
 		{"a resolver that does not exist", rootHead + `
   usergroupresolver:

@@ -15,6 +15,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/placement"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -22,7 +23,8 @@ import (
 // Config is a whole valid document.
 type Config struct {
 	Partitions []Partition
-	Checksum   string // SHA-256 of the text in upper-case hex, without a checksum line of its own (behaviour.md 1.1)
+	Classes    priorities.Registry // of the whole cluster (priority.md 1.1)
+	Checksum   string              // SHA-256 of the text in upper-case hex, without a checksum line of its own (behaviour.md 1.1)
 }
 
 // Partition is the valid configuration of one partition (behaviour.md 1.2.2).
@@ -31,9 +33,9 @@ type Partition struct {
 	Root            Queue
 	Rules           []placement.Rule // empty: only the queue a submission names
 	Nodes           policies.NodeOrder
-	Preemption      bool   // default true
-	QuotaPreemption bool   // default false
-	UserResolver    string // who knows the groups of users: os, ldap, or nobody (empty)
+	Preemption      bool // default true
+	QuotaPreemption bool // default false
+	UserResolver    string
 }
 
 // Queue is the valid configuration of one queue and what is below it. Properties

@@ -13,6 +13,7 @@ import (
 // have the same Change, the empty one. Its JSON form is for other programs, so names stay.
 type Change struct {
 	Partitions []PartitionChange `json:"partitions"` // in name order; those that do not change are left out
+	Classes    []ClassChange     `json:"priorityclasses,omitempty"`
 }
 
 // PartitionChange is what changes about one partition.
@@ -61,7 +62,7 @@ const (
 )
 
 // IsEmpty reports whether nothing changes.
-func (c Change) IsEmpty() bool { return len(c.Partitions) == 0 }
+func (c Change) IsEmpty() bool { return len(c.Partitions)+len(c.Classes) == 0 }
 
 // Count is how many queues, or else limits of users and groups, a Change has of a kind.
 func (c Change) Count(kind ChangeKind) (queues, limits int) {
@@ -90,6 +91,8 @@ func (c Change) Summary() string {
 		switch {
 		case n == 1:
 			parts = append(parts, fmt.Sprintf("1 %s %s", what, kind))
+		case n > 1 && strings.HasSuffix(what, "s"):
+			parts = append(parts, fmt.Sprintf("%d %ses %s", n, what, kind))
 		case n > 1:
 			parts = append(parts, fmt.Sprintf("%d %ss %s", n, what, kind))
 		}
@@ -112,6 +115,9 @@ func (c Change) Summary() string {
 		_, limits := c.Count(k)
 		add(limits, "limit", k)
 	}
+	for _, k := range kinds {
+		add(countClasses(c.Classes, k), "priority class", k)
+	}
 	return strings.Join(parts, ", ")
 }
 
@@ -121,7 +127,7 @@ func Diff(old, new *Config) Change {
 	was, is := partitionsOf(old), partitionsOf(new)
 	names := maps.Clone(was)
 	maps.Copy(names, is)
-	out := Change{Partitions: []PartitionChange{}}
+	out := Change{Partitions: []PartitionChange{}, Classes: diffClasses(old, new)}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if p := diffPartition(was[name], is[name]); !p.isEmpty() {
 			p.Partition = name

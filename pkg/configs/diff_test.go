@@ -38,6 +38,10 @@ func told(c Change) string {
 			values(l.Values)
 		}
 	}
+	for _, x := range c.Classes {
+		fmt.Fprintf(&b, "%s class %s", x.Kind, x.Class)
+		values(x.Values)
+	}
 	return b.String()
 }
 

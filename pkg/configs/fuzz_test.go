@@ -7,6 +7,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -32,6 +33,9 @@ func FuzzLoad(f *testing.F) {
 		if c == nil {
 			return
 		}
+		classes, err := priorities.New(c.Classes.All()...)
+		assert.NilError(t, err)
+		assert.Assert(t, classes.Equal(c.Classes), "classes are valid")
 		seen := map[string]bool{}
 		for i := range c.Partitions {
 			p := &c.Partitions[i]

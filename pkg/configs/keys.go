@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/priorities"
 )
 
 // The keys of a document: what the reader takes and Schema describes. A key that is not
@@ -33,6 +34,8 @@ const (
 	exactWordValue             // one of some words, as they are
 	flagValue
 	countValue
+	int32Value
+	objectValue // a mapping of which only the name is ours
 	textList
 	quantitiesValue // resource to quantity
 	weightsValue    // resource to number
@@ -45,6 +48,7 @@ const (
 var mappings = map[string]*mapping{
 	"document":   &documentMapping,
 	"partition":  &partitionMapping,
+	"class":      &classMapping,
 	"queue":      &queueMapping,
 	"resources":  &resourcesMapping,
 	"template":   &templateMapping,
@@ -58,6 +62,8 @@ var mappings = map[string]*mapping{
 
 var documentMapping = mapping{
 	{name: "partitions", value: mappingList, of: "partition", about: "The partitions: pools of nodes, each with a queue tree of its own."},
+	{name: "priorityclasses", value: mappingList, of: "class",
+		about: "Names for priorities, for the whole cluster. A PriorityClass of Kubernetes is taken as it is."},
 	{name: "checksum", value: textValue, about: "Ignored; it is computed."},
 }
 
@@ -71,6 +77,21 @@ var partitionMapping = mapping{
 	{name: "preemption", value: mappingValue, of: "preemption", about: "Whether work may be evicted for other work."},
 	{name: "nodesortpolicy", value: mappingValue, of: "nodesort", about: "Which node is tried first."},
 	{name: "usergroupresolver", value: mappingValue, of: "resolver", about: "Where the groups of a user come from."},
+}
+
+var classMapping = mapping{
+	{name: "name", value: textValue, about: "Name of the class, a DNS subdomain; here or in metadata."},
+	{name: "value", value: int32Value, required: true,
+		about: "The priority: the larger, the more important. At most 1000000000, but for classes of the system."},
+	{name: "globalDefault", value: flagValue, about: "Asks that name no class are of this one; at most one class is. Default: false."},
+	{name: "preemptionPolicy", value: exactWordValue, words: classPolicies,
+		about: "Whether work of the class may have others of lower priority evicted. Default: PreemptLowerPriority."},
+	{name: "description", value: textValue, about: "For people: when to use the class."},
+	{name: "submitacl", value: textValue,
+		about: "Who may name the class: users, one space, groups; commas within a list. Default: everybody, and nobody for classes of the system."},
+	{name: "apiVersion", value: exactWordValue, words: []string{classVersion, ""}, about: "As in Kubernetes; may be left out."},
+	{name: "kind", value: exactWordValue, words: []string{classKind, ""}, about: "As in Kubernetes; may be left out."},
+	{name: "metadata", value: objectValue, about: "As in Kubernetes. Of what is in it, only the name counts."},
 }
 
 var preemptionMapping = mapping{
@@ -142,7 +163,14 @@ var (
 	filterTypes = []string{"allow", "deny", ""}
 	// nodePolicies are policies.ParseNodes' names; the default comes first.
 	nodePolicies = []string{policies.Spread.String(), policies.Pack.String(), ""}
-	resolvers    = []string{"", "os", "ldap"} // test is for the tests of upstream
+	resolvers    = []string{"", "os", "ldap", "test"}
+	// classPolicies are priorities.ParsePolicy's names; the default comes first.
+	classPolicies = []string{priorities.PreemptLowerPriority.String(), priorities.Never.String(), ""}
+)
+
+const (
+	classVersion = "scheduling.k8s.io/v1"
+	classKind    = "PriorityClass"
 )
 
 func (m *mapping) has(name string) bool {

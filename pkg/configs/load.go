@@ -22,13 +22,14 @@ func Load(text []byte) (*Config, Problems) { return LoadWith(text, DefaultOption
 // document without partitions (behaviour.md 1.1).
 func LoadWith(text []byte, o Options) (*Config, Problems) {
 	r := &reader{options: o.withDefaults()}
-	partitions := r.read(text)
+	partitions, classes := r.read(text)
 	r.check(partitions)
+	r.checkClasses(classes)
 	problems := r.sorted()
 	if problems.HasErrors() {
 		return nil, problems
 	}
-	c := &Config{Checksum: checksum(text)}
+	c := &Config{Checksum: checksum(text), Classes: buildClasses(classes)}
 	for _, p := range partitions {
 		c.Partitions = append(c.Partitions, p.build())
 	}

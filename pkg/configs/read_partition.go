@@ -12,21 +12,21 @@ import (
 )
 
 // read turns a text into drafts.
-func (r *reader) read(text []byte) []*partitionDraft {
+func (r *reader) read(text []byte) (partitions []*partitionDraft, classes []*classDraft) {
 	if len(text) > r.options.MaxBytes {
 		r.add(nil, at{}, "bound-bytes",
 			fmt.Sprintf("the text is longer than max-config-bytes (%d)", r.options.MaxBytes), "")
-		return nil
+		return nil, nil
 	}
 	fields := r.fields(nil, "the document", r.document(text), &documentMapping)
 	r.text(nil, "checksum", fields["checksum"])
-	var out []*partitionDraft
+	classes = r.classes(fields["priorityclasses"])
 	for _, n := range r.mappings(nil, "partitions", fields["partitions"]) {
-		if out = append(out, r.partition(n)); r.queues > r.options.MaxQueues {
+		if partitions = append(partitions, r.partition(n)); r.queues > r.options.MaxQueues {
 			break // reported; what comes is not read at all
 		}
 	}
-	return out
+	return partitions, classes
 }
 
 func (r *reader) partition(n *yaml.Node) *partitionDraft {

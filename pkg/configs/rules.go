@@ -57,6 +57,15 @@ type RuleInfo struct {
 //	L1                  error    an access list with two lists does not begin with a space
 //	L2                  error    a quantity of a child template can be read
 //	L3                  error    a placement rule exists and has the value it needs
+//	class-kind          error    an object among the priority classes is a PriorityClass
+//	class-invalid-name  error    the name of a priority class is a DNS subdomain
+//	class-invalid-value error    the value of a priority class is a whole number of 32 bits
+//	class-invalid-policy error    the policy of a priority class exists
+//	class-invalid-acl   error    the access list of a priority class can be read
+//	class-reserved-name error    a priority class that begins with system- is one of the system, as it is
+//	class-above-user-maximum error    a priority class has at most the value 1000000000
+//	class-already-exists error    names of priority classes are unique
+//	class-second-global-default error    at most one priority class is the default
 //	bound-problems      warning  there are more problems than are listed
 //	yaml-documents      warning  documents after the first are not read
 //	property-unknown    warning  a property does not exist and has no effect
@@ -67,9 +76,12 @@ type RuleInfo struct {
 //	resolver-unknown    warning  the type of usergroupresolver does not exist
 //	acl-name            warning  an access list has a name that nobody can have
 //	filter-name         warning  a filter has a name that nobody can have
+//	class-acl-name      warning  the access list of a priority class has a name that nobody can have
 //	template-leaf       warning  a child template has no effect on a leaf
 //	fair-raw            warning  fair without a guarantee compares plain numbers
 //	nobody-submits      warning  no queue of a partition has an access list
+//
+// A class- rule, without class-, is the reason that REST gives for it (package priorities).
 //
 // offset-system takes 1,000,000,000, the highest priority a user's class can have, adds
 // the offsets from a leaf upwards, and speaks up where that reaches 2,000,000,000, the
@@ -121,6 +133,15 @@ var rules = []RuleInfo{
 	{"L1", Error, "an access list with two lists does not begin with a space"},
 	{"L2", Error, "a quantity of a child template can be read"},
 	{"L3", Error, "a placement rule exists and has the value it needs"},
+	{"class-kind", Error, "an object among the priority classes is a PriorityClass"},
+	{"class-invalid-name", Error, "the name of a priority class is a DNS subdomain"},
+	{"class-invalid-value", Error, "the value of a priority class is a whole number of 32 bits"},
+	{"class-invalid-policy", Error, "the policy of a priority class exists"},
+	{"class-invalid-acl", Error, "the access list of a priority class can be read"},
+	{"class-reserved-name", Error, "a priority class that begins with system- is one of the system, as it is"},
+	{"class-above-user-maximum", Error, "a priority class has at most the value 1000000000"},
+	{"class-already-exists", Error, "names of priority classes are unique"},
+	{"class-second-global-default", Error, "at most one priority class is the default"},
 	{"bound-problems", Warning, "there are more problems than are listed"},
 	{"yaml-documents", Warning, "documents after the first are not read"},
 	{"property-unknown", Warning, "a property does not exist and has no effect"},
@@ -131,6 +152,7 @@ var rules = []RuleInfo{
 	{"resolver-unknown", Warning, "the type of usergroupresolver does not exist"},
 	{"acl-name", Warning, "an access list has a name that nobody can have"},
 	{"filter-name", Warning, "a filter has a name that nobody can have"},
+	{"class-acl-name", Warning, "the access list of a priority class has a name that nobody can have"},
 	{"template-leaf", Warning, "a child template has no effect on a leaf"},
 	{"fair-raw", Warning, "fair without a guarantee compares plain numbers"},
 	{"nobody-submits", Warning, "no queue of a partition has an access list"},

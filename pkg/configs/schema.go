@@ -3,6 +3,7 @@ package configs
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -21,6 +22,7 @@ type schema struct {
 	AnyOf       []*schema          `json:"anyOf,omitempty"`
 	Pattern     string             `json:"pattern,omitempty"`
 	Minimum     *int               `json:"minimum,omitempty"`
+	Maximum     *int               `json:"maximum,omitempty"`
 	Examples    []string           `json:"examples,omitempty"`
 	Required    []string           `json:"required,omitempty"`
 	Items       *schema            `json:"items,omitempty"`
@@ -41,7 +43,7 @@ func Schema() []byte {
 	top := documentMapping.schema()
 	top.Schema = "https://json-schema.org/draft/2020-12/schema"
 	top.Title = "queues.yaml"
-	top.Description = "The partitions, queues, limits and placement rules of a cluster."
+	top.Description = "The partitions, queues, limits, placement rules and priority classes of a cluster."
 	top.Defs = map[string]*schema{"quantities": quantitiesSchema(), "properties": settingsSchema()}
 	for name, m := range mappings {
 		if m != &documentMapping {
@@ -98,6 +100,11 @@ func (v kind) schema(k *key) *schema {
 		return &schema{Enum: append([]any{true, false}, anys(yamlFlags)...)}
 	case countValue:
 		return &schema{Type: []string{"integer"}, Minimum: new(int)}
+	case int32Value:
+		least, most := math.MinInt32, math.MaxInt32
+		return &schema{Type: []string{"integer"}, Minimum: &least, Maximum: &most}
+	case objectValue:
+		return &schema{Type: []string{"object"}, Properties: map[string]*schema{"name": textSchema()}}
 	case textList:
 		return &schema{Type: []string{"array"}, Items: textSchema()}
 	case quantitiesValue:

@@ -28,6 +28,8 @@ func FuzzConfigView(f *testing.F) {
 	f.Add("partitions: [{queues: [{name: ROOT, parent: yes, properties: {a: 1, b: true, c: null}}], limits: " +
 		"[{users: ['*'], maxapplications: 7}], preemption: {enabled: no}, nodesortpolicy: {resourceweights: {vcore: 1}}}]")
 	f.Add("partitions: [{queues: &q [{name: a}]}, {name: b, queues: *q}]")
+	f.Add("priorityclasses: [{metadata: {name: a, labels: {1: 2}}, value: 0x10, globalDefault: yes, description: 5}, " +
+		"{name: b, metadata: {name: b}, kind: PriorityClass, value: -1, preemptionPolicy: Never, submitacl: ''}]")
 	f.Fuzz(func(t *testing.T, text string) {
 		conf, _ := configs.Load([]byte(text))
 		if conf == nil {
@@ -38,10 +40,11 @@ func FuzzConfigView(f *testing.F) {
 		assert.Equal(t, len(body.Partitions), len(conf.Partitions))
 		_, err = json.Marshal(body)
 		assert.NilError(t, err)
-		out, err := yaml.Marshal(map[string]any{"partitions": body.Partitions})
+		out, err := yaml.Marshal(map[string]any{"partitions": body.Partitions, "priorityclasses": body.PriorityClasses})
 		assert.NilError(t, err)
 		again, problems := configs.Load(out)
 		assert.Assert(t, again != nil, "%v\n%s", problems, out)
 		assert.Equal(t, len(again.Partitions), len(conf.Partitions))
+		assert.Assert(t, again.Classes.Equal(conf.Classes), "%v\n%v", again.Classes.All(), conf.Classes.All())
 	})
 }

@@ -1,0 +1,151 @@
+package configs
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/priorities"
+)
+
+func badClasses() []badDocument {
+	return []badDocument{
+		{"classes without a name or a value", `
+priorityclasses:
+- «class-invalid-name»value: 5
+- «class-invalid-value»name: a
+- name:«class-invalid-name»
+  value:«class-invalid-value»
+-«class-invalid-name»«class-invalid-value»
+`},
+		{"values that are no whole numbers of 32 bits", `
+priorityclasses:
+- {name: a, value: «class-invalid-value»2147483648}
+- {name: b, value: «class-invalid-value»-2147483649}
+- {name: c, value: «class-invalid-value»1.5}
+- {name: d, value: «class-invalid-value»"5"}
+- {name: e, value: «class-invalid-value»[5]}
+- {name: f, value: «class-invalid-value»99999999999999999999}
+`},
+		{"values and names of the system", `
+priorityclasses:
+- {name: a, value: «class-above-user-maximum»1000000001}
+- {name: «class-reserved-name»system-mine, value: 5}
+- {name: system-node-critical, value: «class-reserved-name»2000000100}
+- {name: system-cluster-critical, value: 2000000000, globalDefault: «class-reserved-name»true}
+`},
+		{"names that are no DNS subdomains", `
+priorityclasses:
+- {name: «class-invalid-name»High, value: 5}
+- metadata: {name: «class-invalid-name»a_b}
+  value: 5
+`},
+		{"two names, for one class and for two", `
+priorityclasses:
+- name: «class-invalid-name»a
+  metadata: {name: b}
+  value: 5
+- {name: c, value: 5}
+- {name: «class-already-exists»c, value: 6}
+`},
+		{"two defaults", `
+priorityclasses:
+- {name: a, value: 5, globalDefault: true}
+- {name: b, value: 6}
+- {name: c, value: 7, globalDefault: «class-second-global-default»true}
+`},
+		{"policies and access lists that do not exist", `
+priorityclasses:
+- {name: a, value: 5, preemptionPolicy: «class-invalid-policy»never}
+- {name: b, value: 5, submitacl: «class-invalid-acl»a b c}
+- {name: c, value: 5, submitacl: «class-acl-name»"b%b"}
+`},
+		{"objects that are something else", `
+priorityclasses:
+- apiVersion: «class-kind»scheduling.k8s.io/v1beta1
+  kind: «class-kind»Pod
+  metadata: «yaml-type»a
+  name: a
+  value: 5
+- «yaml-type»high
+`},
+		{"keys that do not exist", `
+priorityclasses:
+- {name: a, value: 5, «yaml-unknown-key»globaldefault: true}
+`},
+	}
+}
+
+// S2-3: the class of the guide as it is, with what a cluster adds to it.
+func TestAPriorityClassOfKubernetesIsTakenAsItIs(t *testing.T) {
+	c := mustLoad(t, `
+priorityclasses:
+- apiVersion: scheduling.k8s.io/v1
+  kind: PriorityClass
+  metadata:
+    name: high-priority
+    uid: 7f1b6a1e
+    creationTimestamp: "2026-01-02T12:00:00Z"
+    annotations: {team: web}
+  value: 1000000
+  globalDefault: false
+  preemptionPolicy: PreemptLowerPriority
+  description: "This priority class should be used for XYZ service pods only."
+- {name: batch, value: -10, globalDefault: true, preemptionPolicy: Never, submitacl: ann dev}
+- {name: system-node-critical, value: 2000001000, submitacl: root}
+`)
+	var got []string
+	for _, x := range c.Classes.All() {
+		acl := "nil"
+		if x.Submit != nil {
+			acl = x.Submit.String()
+		}
+		got = append(got, fmt.Sprintf("%s %d %t %s %q %s", x.Name, x.Value, x.GlobalDefault, x.Policy, x.Description, acl))
+	}
+	assert.DeepEqual(t, got, []string{
+		`batch -10 true Never "" ann dev`,
+		`high-priority 1000000 false PreemptLowerPriority "This priority class should be used for XYZ service pods only." nil`,
+		`system-cluster-critical 2000000000 false PreemptLowerPriority ` +
+			`"For what must run in the cluster, and may move to another node if it has to." nil`,
+		`system-node-critical 2000001000 false PreemptLowerPriority "" root`,
+	})
+	assert.Equal(t, c.Classes.Default().Name, "batch")
+}
+
+func TestADocumentWithoutClassesHasThoseOfTheSystem(t *testing.T) {
+	for _, text := range []string{"", "priorityclasses:\n", "priorityclasses: []\n", string(Default())} {
+		assert.Assert(t, mustLoad(t, text).Classes.Equal(priorities.Registry{}), text)
+	}
+}
+
+// Two defaults in a document: the error names both, and where they are.
+func TestS0_19TwoDefaultsAreNamed(t *testing.T) {
+	_, problems := Load([]byte("priorityclasses:\n- {name: a, value: 1, globalDefault: true}\n- {name: b, value: 2, globalDefault: true}\n"))
+	assert.Equal(t, problems.Error(), `3:38: error [class-second-global-default] priority class b: `+
+		`"a" (line 2) is the default already, and there can be only one`)
+}
+
+func TestS0_15ThousandClassesInADocument(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("priorityclasses:\n")
+	for i := range 1000 {
+		fmt.Fprintf(&b, "- {name: c%d, value: %d}\n", i, i)
+	}
+	c := mustLoad(t, b.String())
+	got, ok := c.Classes.Get("c999")
+	assert.Assert(t, ok && got.Value == 999)
+}
+
+func TestDiffTellsWhichClassesChange(t *testing.T) {
+	old := mustLoad(t, "priorityclasses: [{name: a, value: 1}, {name: b, value: 2, submitacl: ''}, {name: c, value: 3}]")
+	new := mustLoad(t, "priorityclasses: [{name: c, value: 3}, {name: d, value: 4, globalDefault: true}, {name: b, value: 5}]")
+	d := Diff(old, new)
+	assert.Equal(t, told(d), "removed class a\n"+
+		"changed class b | submitacl: \"\" -> none | value: 2 -> 5\n"+
+		"created class d | globalDefault: none -> true | preemptionPolicy: none -> PreemptLowerPriority | value: none -> 4\n")
+	assert.Equal(t, d.Summary(), "1 priority class created, 1 priority class removed, 1 priority class changed")
+	assert.Assert(t, Diff(new, new).IsEmpty() && Diff(nil, mustLoad(t, "")).IsEmpty())
+	assert.Equal(t, Diff(nil, old).Summary(), "3 priority classes created")
+}

@@ -1,0 +1,227 @@
+package priorities
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// reasons are those of all problems that an error joins.
+func reasons(err error) []Reason {
+	var out []Reason
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) {
+		for _, e := range joined.Unwrap() {
+			out = append(out, reasons(e)...)
+		}
+		return out
+	}
+	if p := new(Problem); errors.As(err, &p) {
+		return []Reason{p.Reason}
+	}
+	return nil
+}
+
+func wantReason(t *testing.T, err error, want Reason) {
+	t.Helper()
+	if want == "" {
+		assert.NilError(t, err)
+		return
+	}
+	assert.DeepEqual(t, reasons(err), []Reason{want})
+}
+
+func must(r Registry, err error) Registry {
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
+func names(r Registry) []string {
+	var out []string
+	for _, c := range r.All() {
+		out = append(out, c.Name)
+	}
+	return out
+}
+
+func TestWhichClassesCanBeMade(t *testing.T) {
+	nobody := security.AllowList(nil, nil)
+	for _, c := range []struct {
+		name  string
+		class Class
+		want  Reason
+	}{
+		{"S0-16: the highest value of users", Class{Name: "a", Value: 1_000_000_000}, ""},
+		{"S0-16: one above it is reserved", Class{Name: "a", Value: 1_000_000_001}, AboveUserMaximum},
+		{"S2-4: the lowest value there is", Class{Name: "a", Value: math.MinInt32}, ""},
+		{"S0-22, S2-6: a description is any text", Class{Name: "a", Description: "für alle\n☂\t"}, ""},
+		{"S2-30: the sample class of the guide", Class{Name: "high-priority-nonpreempting", Value: 1_000_000, Policy: Never}, ""},
+		{"S0-23, S4-12: a name of the system", Class{Name: "system-mine", Value: 1}, ReservedName},
+		{"S0-23: a class of the system with another value", Class{Name: "system-node-critical", Value: 2_000_000_100}, ReservedName},
+		{"S0-23: a class of the system as the default", Class{Name: "system-node-critical", Value: NodeCritical, GlobalDefault: true}, ReservedName},
+		{"S0-23: a class of the system that never preempts", Class{Name: "system-node-critical", Value: NodeCritical, Policy: Never}, ReservedName},
+		{"S0-23: a class of the system as it is", Class{Name: "system-node-critical", Value: NodeCritical, Submit: &nobody}, ""},
+		{"S0-23: system without the hyphen is anybody's", Class{Name: "system", Value: 1}, ""},
+		{"1.4: a policy that does not exist", Class{Name: "a", Policy: 2}, InvalidPolicy},
+		{"1.4: no name", Class{}, InvalidName},
+		{"1.4: capitals", Class{Name: "High"}, InvalidName},
+		{"1.4: a name that ends in a hyphen", Class{Name: "high-"}, InvalidName},
+		{"1.4: an empty part", Class{Name: "a..b"}, InvalidName},
+		{"1.4: letters of other scripts", Class{Name: "größe"}, InvalidName},
+		{"1.4: a line break behind the name", Class{Name: "a\n"}, InvalidName},
+		{"1.4: a subdomain of several parts", Class{Name: "0.a-b.c9"}, ""},
+		{"1.4: the longest name", Class{Name: strings.Repeat("a", 253)}, ""},
+		{"1.4: a longer name", Class{Name: strings.Repeat("a", 254)}, InvalidName},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, err := New(c.class)
+			wantReason(t, err, c.want)
+			if c.want != "" {
+				assert.ErrorContains(t, err, string(c.want))
+				return
+			}
+			got, ok := r.Get(c.class.Name)
+			assert.Assert(t, ok && got.Equal(&c.class))
+		})
+	}
+}
+
+func TestS2_31AndS0_17OnlyTheSystemsClassesAreThereFromTheStart(t *testing.T) {
+	assert.DeepEqual(t, names(Registry{}), []string{"system-cluster-critical", "system-node-critical"})
+	a, _ := Registry{}.Get("system-cluster-critical")
+	b, _ := Registry{}.Get("system-node-critical")
+	assert.Equal(t, a.Value, int32(2_000_000_000))
+	assert.Equal(t, b.Value, int32(2_000_001_000))
+	assert.Assert(t, !a.GlobalDefault && !b.GlobalDefault && (Registry{}).Default() == nil)
+	assert.Equal(t, a.Policy, PreemptLowerPriority)
+	assert.Assert(t, must(New()).Equal(Registry{}))
+}
+
+func TestAClassCanBeChanged(t *testing.T) {
+	ten := Class{Name: "ten", Value: 10, GlobalDefault: true}
+	five := Class{Name: "five", Value: 5, Policy: Never}
+	r := must(New(ten, five))
+	with := func(c Class, change func(*Class)) Class {
+		change(&c)
+		return c
+	}
+	for _, c := range []struct {
+		name  string
+		class Class
+		want  Reason
+	}{
+		{"S0-26, 1.4: another value", with(ten, func(c *Class) { c.Value = 11 }), ValueImmutable},
+		{"S0-26, 1.4: another policy", with(ten, func(c *Class) { c.Policy = Never }), PolicyImmutable},
+		{"S0-26: another name is another class", with(ten, func(c *Class) { c.Name = "eleven" }), UnknownClass},
+		{"S0-27: another description", with(ten, func(c *Class) { c.Description = "new" }), ""},
+		{"S0-27: the default no more", with(ten, func(c *Class) { c.GlobalDefault = false }), ""},
+		{"S0-19: a second default", with(five, func(c *Class) { c.GlobalDefault = true }), SecondGlobalDefault},
+		{"S0-27: nothing new", ten, ""},
+		{"S0-25: a class of the system for some", Class{Name: "system-node-critical", Value: NodeCritical,
+			Submit: acl(security.AllowList([]string{"ann"}, nil))}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			next, err := r.Update(c.class)
+			wantReason(t, err, c.want)
+			if c.want == "" {
+				got, _ := next.Get(c.class.Name)
+				assert.Assert(t, got.Equal(&c.class))
+			}
+			assert.Assert(t, r.Equal(must(New(five, ten))), "the registry it was made from has changed")
+		})
+	}
+}
+
+func acl(a security.ACL) *security.ACL { return &a }
+
+func TestThereIsOneDefaultAtMost(t *testing.T) {
+	a, b := Class{Name: "a", Value: 2, GlobalDefault: true}, Class{Name: "b", Value: 1, GlobalDefault: true}
+	r := must(New(a))
+	assert.Equal(t, r.Default().Name, "a")
+	_, err := r.With(b)
+	wantReason(t, err, SecondGlobalDefault)
+	assert.Error(t, err, `second-global-default: priority class "b": "a" is the default already, and there can be only one`)
+	_, err = New(a, b)
+	wantReason(t, err, SecondGlobalDefault)
+	assert.ErrorContains(t, err, `"a"`)
+	r = must(must(r.Without("a")).With(b))
+	assert.Equal(t, r.Default().Name, "b", "S0-19: when there is none any more, another may be")
+}
+
+func TestClassesComeAndGo(t *testing.T) {
+	r := must(Registry{}.With(Class{Name: "a", Value: 10}))
+	_, err := r.With(Class{Name: "a", Value: 99})
+	wantReason(t, err, AlreadyExists) // S2-2
+	r = must(must(r.Without("a")).With(Class{Name: "a", Value: 99}))
+	a, _ := r.Get("a")
+	assert.Equal(t, a.Value, int32(99), "S0-29")
+	_, err = r.Without("b")
+	wantReason(t, err, UnknownClass)
+	_, err = r.Without("system-node-critical")
+	wantReason(t, err, ReservedName)
+	_, err = r.With(Class{Name: "system-node-critical", Value: NodeCritical})
+	wantReason(t, err, AlreadyExists)
+	_, err = r.With(Class{Name: "system-node-critical", Value: 5})
+	wantReason(t, err, ReservedName)
+}
+
+func TestS0_15ThousandClasses(t *testing.T) {
+	var r Registry
+	for i := range 1000 {
+		r = must(r.With(Class{Name: fmt.Sprint("class-", i), Value: int32(i)}))
+	}
+	for i := range 1000 {
+		c, ok := r.Get(fmt.Sprint("class-", i))
+		assert.Assert(t, ok && c.Value == int32(i))
+	}
+	assert.Equal(t, len(r.All()), 1002)
+}
+
+func TestS0_25WhoMayNameAClass(t *testing.T) {
+	ann := security.User{Name: "ann", Groups: []string{"dev"}}
+	some := func(users, groups []string) *security.ACL { return acl(security.AllowList(users, groups)) }
+	system := Class{Name: "system-node-critical", Value: NodeCritical}
+	for _, c := range []struct {
+		name   string
+		class  Class
+		submit *security.ACL
+		want   bool
+	}{
+		{"a class of the system is nobody's", system, nil, false},
+		{"unless its list names the user", system, some([]string{"ann"}, nil), true},
+		{"or a group", system, some(nil, []string{"dev"}), true},
+		{"or somebody else", system, some([]string{"bob"}, nil), false},
+		{"a class of users is everybody's", Class{Name: "a"}, nil, true},
+		{"unless it has a list", Class{Name: "a"}, some([]string{"bob"}, nil), false},
+		{"which may be empty", Class{Name: "a"}, some(nil, nil), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.class.Submit = c.submit
+			assert.Equal(t, c.class.MayUse(ann), c.want)
+		})
+	}
+}
+
+func TestEverythingThatIsWrongIsSaid(t *testing.T) {
+	_, err := New(Class{Name: "A", Value: 2_000_000_001, Policy: 7}, Class{Name: "b"}, Class{Name: "b"})
+	assert.DeepEqual(t, reasons(err), []Reason{InvalidName, InvalidPolicy, AboveUserMaximum, AlreadyExists})
+}
+
+func TestPolicies(t *testing.T) {
+	for text, want := range map[string]Policy{"": PreemptLowerPriority, "PreemptLowerPriority": PreemptLowerPriority, "Never": Never} {
+		got, ok := ParsePolicy(text)
+		assert.Assert(t, ok && got == want, "S2-7: %s", text)
+	}
+	for _, text := range []string{"never", "Always", " Never"} {
+		_, ok := ParsePolicy(text)
+		assert.Assert(t, !ok, text)
+	}
+}
