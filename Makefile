@@ -3,18 +3,18 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build run demo test race check lint golden fuzz sim bench versus versus-test example tools testrun
+.PHONY: help build run demo test race test-ldap check lint golden fuzz sim bench versus versus-test example tools testrun
 
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
 SEED     ?= 1
 N        ?= 200
 BENCH    ?= .
-GOLDEN   ?= ./pkg/scheduler/...
+GOLDEN   ?= ./pkg/scheduler/... ./pkg/rmproxy
 VERSUS   ?=
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/canopy
 	go build -ldflags "-X main.version=$(VERSION)" -o bin/canopy ./cmd/core
@@ -31,6 +31,12 @@ test: testrun ## run all tests; one that executed nothing has failed
 
 race: testrun ## run all tests with the race detector and the invariants
 	bin/testrun -race -tags invariants ./...
+
+test-ldap: ## test the ldap resolver against a real slapd, which root gets installed
+	@PATH=$$PATH:/usr/sbin; command -v slapd >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || { \
+		apt-get update -q; DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends slapd; }
+	go vet -tags slapd ./internal/usergroup
+	PATH=$$PATH:/usr/sbin go test -tags slapd -count=1 -v -run Slapd ./internal/usergroup
 
 check: lint build example race test ## everything CI checks
 

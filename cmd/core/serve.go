@@ -31,6 +31,12 @@ a loopback address or a socket (unix:/path), and nothing else.
 
 Everything else goes to standard error. A port 0 picks a free port, which the line names.
 
+Applications that come without groups get those of their user where the partition has a
+usergroupresolver: os asks the operating system, ldap a directory server. The settings of
+ldap are files in --ldap-secrets: Host, Port, BaseDN, Filter, GroupAttr, ReturnAttr,
+BindUser, BindPassword and, if wanted, SSL and Insecure. A configuration that needs them is
+refused when one is missing.
+
 Without --config, the embedded default configuration is used until a resource manager
 sends its own. With --config the file goes before whatever a resource manager sends. It is
 read again when it changes (also when a ConfigMap is swapped; see --config-watch) and on
@@ -58,6 +64,7 @@ type serveFlags struct {
 	configWatch bool
 	admin       bool
 	adminListen string
+	users       userFlags
 	lifetimes   objects.Lifetimes
 	bounds      configs.Options // of the file, and of what resource managers send
 }
@@ -71,7 +78,7 @@ func serveCommand() *cobra.Command {
 		Example: serveExamples,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(checkBounds(f.bounds), checkLifetimes(f.lifetimes)); err != nil {
+			if err := errors.Join(checkBounds(f.bounds), checkLifetimes(f.lifetimes), f.users.check()); err != nil {
 				return exitError{exitUsage, err}
 			}
 			ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
@@ -89,6 +96,7 @@ func serveCommand() *cobra.Command {
 	flags.StringVar(&f.adminListen, "admin-listen", "", "where --admin listens: a loopback address or unix:/path (default "+defaultAdmin+")")
 	flags.StringVar(&f.logLevel, "log-level", "info", "what is logged: debug, info, warn or error")
 	flags.StringVar(&f.logFormat, "log-format", "console", "how it is logged: console or json")
+	f.users.add(flags)
 	addLifetimes(flags, &f.lifetimes)
 	addBounds(flags, &f.bounds)
 	return cmd
@@ -106,11 +114,20 @@ func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer)
 			return err
 		}
 	}
+	users := f.users.open()
+	defer users.Close()
+	if first != nil {
+		if _, err := directoriesOf(users)(first.Config); err != nil {
+			return exitError{exitRefused, fmt.Errorf("--config: %s: %w", f.config, err)}
+		}
+	}
 	doors, err := openDoors(f)
 	if err != nil {
 		return err
 	}
-	s := newServers(f.options(first, log), f.admin)
+	opt := f.options(first, log)
+	opt.Users = directoriesOf(users)
+	s := newServers(opt, f.admin)
 	s.start(doors)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGHUP)

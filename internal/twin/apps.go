@@ -10,7 +10,7 @@ import (
 
 func (t *Twin) addApplication(c scheduler.AddApplication) {
 	path, ok := t.destination(c)
-	if t.app(c.App) != nil || t.drains || !ok || !t.build(path) {
+	if c.Unresolved != "" || t.app(c.App) != nil || t.drains || !ok || !t.build(path) {
 		t.turnAway(c)
 		t.emit(scheduler.ApplicationRejected{App: c.App, Reason: "known already, or no queue takes it"})
 		return

@@ -162,6 +162,9 @@ func (a *author) addApplication() scheduler.AddApplication {
 	if a.oneIn(3) {
 		a.quotaTags(c.Tags)
 	}
+	if a.oneIn(40) {
+		c.Unresolved = "nobody knows the user"
+	}
 	return c
 }
 

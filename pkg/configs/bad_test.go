@@ -229,6 +229,10 @@ partitions:
       gpu: «yaml-type».nan
       disk: «yaml-type»much
 `},
+		{"a resolver that is for tests of upstream", rootHead + `
+  usergroupresolver:
+    type: «resolver-unknown»test
+`},
 		{"a resolver that does not exist", rootHead + `
   usergroupresolver:
     type: «resolver-unknown»LDAP

@@ -33,9 +33,9 @@ type Partition struct {
 	Root            Queue
 	Rules           []placement.Rule // empty: only the queue a submission names
 	Nodes           policies.NodeOrder
-	Preemption      bool // default true
-	QuotaPreemption bool // default false
-	UserResolver    string
+	Preemption      bool   // default true
+	QuotaPreemption bool   // default false
+	UserResolver    string // who knows the groups of users: os, ldap, or nobody (empty)
 }
 
 // Queue is the valid configuration of one queue and what is below it. Properties

@@ -163,7 +163,7 @@ var (
 	filterTypes = []string{"allow", "deny", ""}
 	// nodePolicies are policies.ParseNodes' names; the default comes first.
 	nodePolicies = []string{policies.Spread.String(), policies.Pack.String(), ""}
-	resolvers    = []string{"", "os", "ldap", "test"}
+	resolvers    = []string{"", "os", "ldap"} // test is for the tests of upstream
 	// classPolicies are priorities.ParsePolicy's names; the default comes first.
 	classPolicies = []string{priorities.PreemptLowerPriority.String(), priorities.Never.String(), ""}
 )

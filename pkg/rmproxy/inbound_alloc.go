@@ -66,8 +66,11 @@ func (o *orders) allocation(x *wire.Allocation) error {
 }
 
 func (o *orders) noPartition(x *wire.Allocation) error {
-	return fmt.Errorf("failed to find partition %s, for application %s and allocation %s",
-		clip(o.s.bareName(x.Partition)), x.App, x.Key)
+	return noPartitionFor(objects.AppID(x.App), objects.AllocationKey(x.Key), o.s.bareName(x.Partition))
+}
+
+func noPartitionFor(app objects.AppID, key objects.AllocationKey, partition string) error {
+	return fmt.Errorf("failed to find partition %s, for application %s and allocation %s", clip(partition), app, key)
 }
 
 // foreign reports what is not ours. Of which application it is does not matter.

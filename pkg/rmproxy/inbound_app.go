@@ -2,16 +2,12 @@ package rmproxy
 
 import (
 	"fmt"
-	"slices"
-	"strconv"
-	"strings"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/placement"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
-	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
 // takeApplications turns an application message into commands: first what is new,
@@ -44,19 +40,33 @@ func (o *orders) newApplication(a *si.AddApplicationRequest) error {
 	if err := checkName("queue name", a.QueueName, maxQueueName); err != nil {
 		return err
 	}
-	user, err := owner(a.Ugi, isForced(a.Tags))
+	l := o.lot(a.PartitionName)
+	if l == nil {
+		return noPartition(objects.AppID(a.ApplicationID), o.s.bareName(a.PartitionName))
+	}
+	user, ask, err := owner(a.Ugi, placement.IsForced(a.Tags), o.s.p.directory(l.partition))
 	if err != nil {
 		return err
 	}
-	l := o.lot(a.PartitionName)
-	if l == nil {
-		return fmt.Errorf("failed to add application %s to partition %s, partition doesn't exist",
-			a.ApplicationID, clip(o.s.bareName(a.PartitionName)))
-	}
-	l.add(scheduler.AddApplication{
+	cmd := scheduler.AddApplication{
 		App: objects.AppID(a.ApplicationID), User: user, Queue: a.QueueName, Tags: o.s.keep(a.Tags),
-	})
+	}
+	if ask == nil {
+		l.add(cmd)
+		return nil
+	}
+	groups, known, err := ask.Known(user.Name)
+	if !known {
+		l.addStranger(cmd, ask)
+		return nil
+	}
+	resolve(&cmd, groups, err)
+	l.add(cmd)
 	return nil
+}
+
+func noPartition(app objects.AppID, partition string) error {
+	return fmt.Errorf("failed to add application %s to partition %s, partition doesn't exist", app, clip(partition))
 }
 
 func (o *orders) removeApplication(a *si.RemoveApplicationRequest) error {
@@ -69,47 +79,4 @@ func (o *orders) removeApplication(a *si.RemoveApplicationRequest) error {
 	}
 	l.add(scheduler.RemoveApplication{App: objects.AppID(a.ApplicationID)})
 	return nil
-}
-
-// The owner of an application that must get in although nobody knows its user.
-var nobody = security.User{Name: "nobody", Groups: []string{"nogroup"}}
-
-// owner reads the user of an application. One that came without groups is alone in a
-// group of the same name, and only one that came with some must have a name that a
-// configuration could use (behaviour.md 9.4).
-func owner(u *si.UserGroupInformation, forced bool) (security.User, error) {
-	switch {
-	case u.GetUser() == "" && forced:
-		return nobody, nil
-	case u == nil:
-		return security.User{}, fmt.Errorf("no user information")
-	}
-	if err := checkID("user name", u.User); err != nil {
-		return security.User{}, err
-	}
-	for _, g := range u.Groups {
-		if err := checkID("group name", g); err != nil {
-			return security.User{}, err
-		}
-	}
-	if len(u.Groups) == 0 {
-		return security.User{Name: u.User, Groups: []string{u.User}}, nil
-	}
-	if !security.IsUserName(u.User) {
-		return security.User{}, fmt.Errorf("invalid user name %q", clip(u.User))
-	}
-	return security.User{Name: u.User, Groups: slices.Clone(u.Groups)}, nil
-}
-
-// isForced reports whether an application already owns running work and must get in.
-func isForced(tags map[string]string) bool {
-	for key, value := range tags {
-		if !strings.EqualFold(key, common.AppTagCreateForce) {
-			continue
-		}
-		if yes, err := strconv.ParseBool(value); err == nil && yes {
-			return true
-		}
-	}
-	return false
 }

@@ -20,6 +20,7 @@ type lot struct {
 	partition string
 	loop      *loop.Loop
 	cmds      []scheduler.Command
+	strangers map[int]Directory // by index in cmds: who must be asked about the user first
 }
 
 // lot finds the orders for a partition. nil: there is no such partition.
@@ -50,6 +51,15 @@ func (o *orders) room() int {
 
 func (l *lot) add(cmd scheduler.Command) { l.cmds = append(l.cmds, cmd) }
 
+// addStranger adds an application whose user must be looked up before anybody hears of it.
+func (l *lot) addStranger(cmd scheduler.AddApplication, ask Directory) {
+	if l.strangers == nil {
+		l.strangers = map[int]Directory{}
+	}
+	l.strangers[len(l.cmds)] = ask
+	l.add(cmd)
+}
+
 // refuse answers an element of the message that cannot become a command.
 func (o *orders) refuse(e scheduler.Effect) { o.wrong = append(o.wrong, e) }
 
@@ -68,9 +78,12 @@ func (o *orders) send() {
 		return
 	}
 	for _, e := range o.wrong {
-		s.boxes[listOf(e).kind()].put(theDoor, e)
+		s.reply(e)
 	}
 	for _, l := range o.lots {
-		l.loop.Send(l.cmds...)
+		s.admit(l)
 	}
 }
+
+// reply is an answer of the door itself.
+func (s *session) reply(e scheduler.Effect) { s.boxes[listOf(e).kind()].put(theDoor, e) }

@@ -30,6 +30,7 @@ type Options struct {
 	Log    *zap.Logger      // nil: nothing is logged
 	First  *reload.Proposal // in force until somebody has another; nil: the embedded default
 	Pinned bool             // the texts of an RM are ignored
+	Users  Directories      // of users that come without groups; nil: they are alone in a group of their name
 	Reload reload.Options   // how configurations are remembered; its clock and log are those above
 }
 
@@ -45,7 +46,8 @@ type Proxy struct {
 	changing sync.Mutex    // held while somebody registers, configures or closes
 	calling  chan struct{} // holds a token while a linked shim is told something
 
-	now atomic.Pointer[session] // nil: no RM is registered; changed under mu
+	now   atomic.Pointer[session]              // nil: no RM is registered; changed under mu
+	users atomic.Pointer[map[string]Directory] // by partition, of the configuration in force
 
 	mu      sync.Mutex         // guards the rest
 	record  Registration       // of now
@@ -73,7 +75,7 @@ func build(opt Options, oracle func(p *Proxy) scheduler.Oracle) *Proxy {
 	}
 	p.cluster = loop.NewCluster(p.opt.Loop, p.newTeller, ask)
 	opt.Reload.Now, opt.Reload.Log = opt.Loop.Now, opt.Log
-	p.reloads = reload.New(p.cluster, opt.First, opt.Reload)
+	p.reloads = reload.New(knowing{p}, opt.First, opt.Reload)
 	return p
 }
 

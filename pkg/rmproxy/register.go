@@ -103,6 +103,10 @@ func (p *Proxy) wanted(rm, text string, extra map[string]string) (*reload.Propos
 		if bad := new(reload.InvalidError); errors.As(err, &bad) {
 			return nil, fmt.Errorf("%w:\n%s", ErrConfig, listed(bad.Problems))
 		}
+		if _, err := p.resolving(read.Config); err != nil {
+			p.reloads.Refuse(reload.RM, rm, err)
+			return nil, err
+		}
 		wish = read
 	}
 	wish.Extra, wish.HasExtra = extra, true

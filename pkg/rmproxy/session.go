@@ -33,8 +33,9 @@ type session struct {
 
 	caller *caller // of the in-process door; nil: answers go to streams
 
-	mu    sync.Mutex // guards lines, and that nothing is sent after the end
+	mu    sync.Mutex // guards the rest, and that nothing is sent after the end
 	lines [kinds]*line
+	lobby lobby
 }
 
 // newSession returns the session of a gRPC door.

@@ -81,6 +81,9 @@ func (l *line) read() {
 			// window of the stream.
 			err = l.p.wait(l.ctx)
 		}
+		if err == nil {
+			err = l.s.waitInLobby(l.ctx)
+		}
 		switch {
 		case err == nil:
 		case errors.Is(err, io.EOF) && l.s != nil:

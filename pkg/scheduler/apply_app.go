@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -23,6 +24,9 @@ func (c *Core) addApplication(now time.Time, m AddApplication) {
 
 // join places an application, in a queue that is made for it if need be.
 func (c *Core) join(now time.Time, m AddApplication) (objects.QueuePath, error) {
+	if m.Unresolved != "" {
+		return "", errors.New(m.Unresolved)
+	}
 	if _, ok := c.part.Application(m.App); ok {
 		return "", fmt.Errorf("application %s %w", m.App, objects.ErrExists)
 	}

@@ -58,6 +58,10 @@ type (
 		User  security.User
 		Queue string // as the RM wrote it
 		Tags  map[string]string
+
+		// Unresolved is why nobody can say which groups the user has, which is a reason to
+		// reject the application (behaviour.md 4.3). Empty: User has them.
+		Unresolved string
 	}
 
 	// RemoveApplication ends an application. Effect: Released for each of its

@@ -131,7 +131,9 @@ func command(t *testing.T, d *datadriven.TestData, now time.Time) scheduler.Comm
 		if d.HasArg("force") {
 			tags["application.create.force"] = "true"
 		}
-		return scheduler.AddApplication{App: app, User: user(d), Queue: text(d, "queue"), Tags: tags}
+		return scheduler.AddApplication{
+			App: app, User: user(d), Queue: text(d, "queue"), Tags: tags, Unresolved: text(d, "unresolved"),
+		}
 	case "remove-app":
 		return scheduler.RemoveApplication{App: app}
 	case "ask":

@@ -1,0 +1,207 @@
+package usergroup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jellydator/ttlcache/v3"
+)
+
+// How long an answer is good (behaviour.md 9.4).
+const (
+	goodFor    = 300 * time.Second
+	failureFor = 30 * time.Second // nobody can say
+)
+
+// DefaultTimeout is how long an answer may take when nothing else is said.
+const DefaultTimeout = 5 * time.Second
+
+// Source knows the groups of users.
+type Source interface {
+	// Groups lists the groups of user in any order. It returns soon after ctx ends. An
+	// error means that nobody can say; a user without groups is none.
+	Groups(ctx context.Context, user string) ([]string, error)
+	fmt.Stringer // who it is, for a reason
+}
+
+// Options say how a Directory works. The zero value is good.
+type Options struct {
+	Timeout time.Duration // from question to answer; 0: DefaultTimeout
+	Askers  int           // questions a Source is asked at the same time; 0: 64
+	Known   uint64        // users whose answers are remembered; 0: 65,536
+}
+
+// Directory answers questions about users out of a Source. It is safe for concurrent use.
+type Directory struct {
+	opt   Options
+	known *ttlcache.Cache[string, answer] // cleaned as it is used: it has no goroutine
+	life  context.Context                 // ends with the Directory
+	end   context.CancelFunc
+
+	mu      sync.Mutex // guards the rest
+	source  Source
+	open    map[string]*question // by user: those without an answer
+	line    []*question          // those nobody asks yet
+	askers  int
+	running sync.WaitGroup // the askers
+}
+
+type answer struct {
+	groups []string
+	err    error
+}
+
+// question is about one user, whoever wants to know.
+type question struct {
+	user  string
+	until time.Time
+	then  []func(groups []string, err error)
+}
+
+// NewDirectory returns a Directory that asks source.
+func NewDirectory(source Source, opt Options) *Directory {
+	if opt.Timeout <= 0 {
+		opt.Timeout = DefaultTimeout
+	}
+	if opt.Askers <= 0 {
+		opt.Askers = 64
+	}
+	if opt.Known == 0 {
+		opt.Known = 1 << 16
+	}
+	d := &Directory{opt: opt, source: source, open: map[string]*question{}}
+	d.known = ttlcache.New(ttlcache.WithCapacity[string, answer](opt.Known),
+		ttlcache.WithDisableTouchOnHit[string, answer]())
+	d.life, d.end = context.WithCancel(context.Background())
+	return d
+}
+
+// Known is what can be said without asking anybody. ok is false when it has to be Found
+// out; err says that nobody could say, a short while ago. The groups are in order and
+// must not be changed.
+func (d *Directory) Known(user string) (groups []string, ok bool, err error) {
+	item := d.known.Get(user)
+	if item == nil {
+		return nil, false, nil
+	}
+	return item.Value().groups, true, item.Value().err
+}
+
+// Find finds out and tells then, once and on another goroutine, unless the Directory
+// closes first. The wait for a turn counts in the time-out: a Source that hangs makes
+// nobody wait longer than that.
+func (d *Directory) Find(user string, then func(groups []string, err error)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.life.Err() != nil {
+		return
+	}
+	if q, ok := d.open[user]; ok {
+		q.then = append(q.then, then)
+		return
+	}
+	q := &question{user: user, until: time.Now().Add(d.opt.Timeout), then: []func([]string, error){then}}
+	d.open[user] = q
+	d.line = append(d.line, q)
+	if d.askers < d.opt.Askers {
+		d.askers++
+		d.running.Go(d.ask)
+	}
+}
+
+// Close ends the Directory. When it returns, nobody is told anything any more.
+func (d *Directory) Close() {
+	d.mu.Lock()
+	d.end()
+	d.mu.Unlock()
+	d.running.Wait()
+}
+
+// use asks another source from now on, and forgets what the old one said.
+func (d *Directory) use(source Source) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.source != source {
+		d.source = source
+		d.known.DeleteAll()
+	}
+}
+
+// ask asks one question after the other, until there are none.
+func (d *Directory) ask() {
+	for q, source := d.next(); q != nil; q, source = d.next() {
+		groups, known, err := d.Known(q.user) // somebody was told between two looks
+		a := answer{groups, err}
+		if !known {
+			a = d.answer(q, source)
+			d.remember(q, source, a)
+		}
+		for _, then := range d.answered(q) {
+			then(a.groups, a.err)
+		}
+	}
+}
+
+func (d *Directory) next() (*question, Source) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.line) == 0 || d.life.Err() != nil {
+		d.askers--
+		return nil, nil
+	}
+	q := d.line[0]
+	d.line[0] = nil
+	d.line = d.line[1:]
+	return q, d.source
+}
+
+// answer asks a source.
+func (d *Directory) answer(q *question, source Source) (a answer) {
+	ctx, cancel := context.WithDeadline(d.life, q.until)
+	defer cancel()
+	defer func() {
+		// What a Source reads comes from a network, through code that is not ours.
+		if p := recover(); p != nil {
+			a = answer{err: fmt.Errorf("%s: broken answer: %v", source, p)}
+		}
+	}()
+	groups, err := source.Groups(ctx, q.user)
+	if err == nil {
+		groups, err = tidy(groups)
+	}
+	switch {
+	case err == nil:
+		return answer{groups: groups}
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return answer{err: fmt.Errorf("%s: no answer within %s", source, d.opt.Timeout)}
+	}
+	return answer{err: fmt.Errorf("%s: %w", source, err)}
+}
+
+// remember keeps an answer of a source that is still the one to ask.
+func (d *Directory) remember(q *question, source Source, a answer) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if source != d.source || d.life.Err() != nil {
+		return
+	}
+	ttl := goodFor
+	if a.err != nil {
+		ttl = failureFor
+	}
+	d.known.Set(q.user, a, ttl)
+}
+
+// answered closes a question and returns who has to be told: nobody, after the end.
+func (d *Directory) answered(q *question) []func([]string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.open, q.user)
+	if d.life.Err() != nil {
+		return nil
+	}
+	return q.then
+}

@@ -1,0 +1,142 @@
+package usergroup
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-ldap/ldap/v3"
+)
+
+// DefaultSecrets is where the settings of LDAP are looked for.
+const DefaultSecrets = "/run/secrets/ldap"
+
+// nameHere stands for the user name in a filter.
+const nameHere = "%s"
+
+// longestSecret bounds a file of settings.
+const longestSecret = 64 << 10
+
+// ldapSettings say how an LDAP server is asked. Each is the content of the file of the
+// same name (behaviour.md 9.4). All but Insecure and SSL must be there.
+type ldapSettings struct {
+	Host         string
+	Port         string // a number
+	BaseDN       string // where the search begins
+	Filter       string // with nameHere for the user name
+	GroupAttr    string // the attribute that names the groups
+	ReturnAttr   string // the attributes that the server is asked for, GroupAttr in any case
+	BindUser     string
+	BindPassword string
+	Insecure     bool // the certificate of the server is not verified; default false
+	SSL          bool // ldaps; default false
+}
+
+// readSettings reads the files of a directory. The error names all that is missing or
+// wrong, and never says what is in BindPassword.
+func readSettings(dir string) (ldapSettings, error) {
+	var s ldapSettings
+	var missing, wrong []string
+	texts := []struct {
+		name string
+		to   *string
+	}{
+		{"Host", &s.Host}, {"Port", &s.Port}, {"BaseDN", &s.BaseDN}, {"Filter", &s.Filter},
+		{"GroupAttr", &s.GroupAttr}, {"ReturnAttr", &s.ReturnAttr},
+		{"BindUser", &s.BindUser}, {"BindPassword", &s.BindPassword},
+	}
+	for _, t := range texts {
+		text, err := readSecret(dir, t.name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) || err == nil && text == "":
+			missing = append(missing, t.name)
+		case err != nil:
+			wrong = append(wrong, fmt.Sprintf("%s: %v", t.name, err))
+		}
+		*t.to = text
+	}
+	for _, f := range []struct {
+		name string
+		to   *bool
+	}{{"Insecure", &s.Insecure}, {"SSL", &s.SSL}} {
+		text, err := readSecret(dir, f.name)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && text == "" {
+			continue
+		}
+		if err == nil {
+			if *f.to, err = strconv.ParseBool(text); err != nil {
+				err = fmt.Errorf("%q is neither true nor false", text)
+			}
+		}
+		if err != nil {
+			wrong = append(wrong, fmt.Sprintf("%s: %v", f.name, err))
+		}
+	}
+	wrong = append(wrong, s.problems()...)
+	if len(missing) > 0 {
+		wrong = slices.Insert(wrong, 0, "missing: "+strings.Join(missing, ", "))
+	}
+	if len(wrong) > 0 {
+		return ldapSettings{}, fmt.Errorf("settings of LDAP in %s: %s", dir, strings.Join(wrong, "; "))
+	}
+	return s, nil
+}
+
+// problems are what is wrong with settings that are there.
+func (s ldapSettings) problems() (wrong []string) {
+	if n, err := strconv.ParseUint(s.Port, 10, 16); s.Port != "" && (err != nil || n == 0) {
+		wrong = append(wrong, fmt.Sprintf("Port: %q is not a port", s.Port))
+	}
+	if s.BaseDN != "" {
+		if _, err := ldap.ParseDN(s.BaseDN); err != nil {
+			wrong = append(wrong, fmt.Sprintf("BaseDN: %q is not a distinguished name", s.BaseDN))
+		}
+	}
+	switch {
+	case s.Filter == "":
+	case !strings.Contains(s.Filter, nameHere):
+		wrong = append(wrong, fmt.Sprintf("Filter: %q has no %s for the user name", s.Filter, nameHere))
+	default:
+		if _, err := ldap.CompileFilter(s.filterFor("name")); err != nil {
+			wrong = append(wrong, fmt.Sprintf("Filter: %q is not a filter", s.Filter))
+		}
+	}
+	return wrong
+}
+
+// filterFor is the filter for a user. A name cannot change what the filter means.
+func (s ldapSettings) filterFor(user string) string {
+	return strings.ReplaceAll(s.Filter, nameHere, ldap.EscapeFilter(user))
+}
+
+// attributes are those that the server is asked for.
+func (s ldapSettings) attributes() []string {
+	names := strings.FieldsFunc(s.ReturnAttr, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' })
+	if !slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, s.GroupAttr) }) {
+		names = append(names, s.GroupAttr)
+	}
+	return names
+}
+
+// readSecret reads a file without the line end that editors leave.
+func readSecret(dir, name string) (string, error) {
+	f, err := os.Open(filepath.Join(dir, name))
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, longestSecret+1))
+	switch {
+	case err != nil:
+		return "", err
+	case len(text) > longestSecret:
+		return "", fmt.Errorf("longer than %d bytes", longestSecret)
+	}
+	return strings.TrimRight(string(text), "\r\n"), nil
+}

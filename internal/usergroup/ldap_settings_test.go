@@ -1,0 +1,90 @@
+package usergroup
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+func TestSettings(t *testing.T) {
+	read, err := readSettings(writeSettings(t, "ldap.example.com", "636", map[string]string{"SSL": "TRUE\r\n", "Insecure": ""}))
+	assert.NilError(t, err)
+	assert.Equal(t, read.BindPassword, bindPassword, "the end of the line is not part of it")
+	assert.Equal(t, read.SSL, true)
+	assert.Equal(t, read.Insecure, false)
+	assert.Equal(t, directoryServer{read}.String(), "ldaps://ldap.example.com:636")
+}
+
+func TestSettingsThatAreNotGood(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change map[string]string
+		want   string
+	}{
+		{"9.4: every missing name is named", map[string]string{"Host": gone, "BindPassword": gone, "ReturnAttr": gone},
+			"missing: Host, ReturnAttr, BindPassword"},
+		{"9.4: an empty one is missing", map[string]string{"BaseDN": "\n"}, "missing: BaseDN"},
+		{"9.4: Insecure and SSL may be missing, not wrong", map[string]string{"SSL": "maybe"}, `SSL: "maybe" is neither true nor false`},
+		{"a port", map[string]string{"Port": "ldap"}, `Port: "ldap" is not a port`},
+		{"a port that there is", map[string]string{"Port": "70000"}, `Port: "70000" is not a port`},
+		{"a filter for everybody", map[string]string{"Filter": "(uid=ann)"}, `Filter: "(uid=ann)" has no %s for the user name`},
+		{"no filter", map[string]string{"Filter": "(uid=%s"}, `Filter: "(uid=%s" is not a filter`},
+		{"no name", map[string]string{"BaseDN": "example.com"}, `BaseDN: "example.com" is not a distinguished name`},
+		{"all at once", map[string]string{"Host": gone, "Port": "0", "Insecure": "2"},
+			`missing: Host; Insecure: "2" is neither true nor false; Port: "0" is not a port`},
+		{"too long", map[string]string{"BindPassword": strings.Repeat("x", longestSecret+1)},
+			"BindPassword: longer than 65536 bytes"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := writeSettings(t, "ldap", "389", c.change)
+			_, err := readSettings(dir)
+			assert.Error(t, err, "settings of LDAP in "+dir+": "+c.want)
+		})
+	}
+}
+
+func TestADirectoryOfSecretsThatDoesNotExist(t *testing.T) {
+	_, err := readSettings(filepath.Join(t.TempDir(), "none"))
+	assert.ErrorContains(t, err, "missing: Host, Port, BaseDN, Filter, GroupAttr, ReturnAttr, BindUser, BindPassword")
+}
+
+func TestDirectoriesOfPartitions(t *testing.T) {
+	dir := writeSettings(t, "127.0.0.1", "1", nil)
+	x := NewDirectories(dir, Options{})
+	t.Cleanup(x.Close)
+	none, err := x.For("p", "")
+	assert.NilError(t, err)
+	assert.Assert(t, none == nil)
+	_, err = x.For("p", "active-directory")
+	assert.Error(t, err, `unknown user group resolver "active-directory"`)
+
+	p, err := x.For("p", "ldap")
+	assert.NilError(t, err)
+	q, err := x.For("q", "ldap")
+	assert.NilError(t, err)
+	assert.Assert(t, p != q, "each partition has a memory of its own")
+	system, err := x.For("p", "os")
+	assert.NilError(t, err)
+	assert.Assert(t, system != p)
+
+	heard := make(chan error, 1)
+	p.Find("ann", func(_ []string, err error) { heard <- err })
+	assert.ErrorContains(t, <-heard, "ldap://127.0.0.1:1: ")
+	again, err := x.For("p", "ldap")
+	assert.NilError(t, err)
+	_, known, _ := again.Known("ann")
+	assert.Assert(t, again == p && known, "the same settings keep what is known")
+
+	assert.NilError(t, os.WriteFile(filepath.Join(dir, "Port"), []byte("2"), 0o600))
+	again, err = x.For("p", "ldap")
+	assert.NilError(t, err)
+	_, known, _ = again.Known("ann")
+	assert.Assert(t, again == p && !known, "other settings do not")
+
+	assert.NilError(t, os.Remove(filepath.Join(dir, "Port")))
+	_, err = x.For("p", "ldap")
+	assert.ErrorContains(t, err, "missing: Port")
+}

@@ -1,0 +1,209 @@
+package usergroup
+
+import (
+	"context"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+)
+
+// server returns a source that asks s.
+func (s *ldapServer) source(t *testing.T, change map[string]string) directoryServer {
+	t.Helper()
+	read, err := readSettings(s.settings(t, change))
+	assert.NilError(t, err)
+	return directoryServer{read}
+}
+
+func members(values ...string) []entry {
+	return []entry{{"uid=ann", map[string][]string{"memberOf": values, "mail": {"ann@example.com"}}}}
+}
+
+func TestLDAPGroups(t *testing.T) {
+	const filter = "(&(sAMAccountName=ann))"
+	for _, c := range []struct {
+		name    string
+		found   []entry
+		change  map[string]string
+		want    []string
+		err     string
+		request []string
+	}{
+		{name: "9.4: a group is the first CN of each value", want: []string{"dev", "ops"},
+			found: members("cn=dev,ou=groups,cn=x,dc=example,dc=com", "ou=groups,CN=ops,dc=example,dc=com")},
+		{name: "9.4: a value without a CN is none", want: []string{"dev"}, found: members("ou=people,dc=example,dc=com", "cn=dev")},
+		{name: "a plain name is a group", want: []string{"dev", "data science"}, found: members("dev", "data science")},
+		{name: "escaped characters are part of the name", want: []string{"a,b"}, found: members(`cn=a\,b,dc=example`)},
+		{name: "the case of the attribute does not matter", want: []string{"dev"},
+			found: []entry{{"uid=ann", map[string][]string{"MEMBEROF": {"cn=dev"}}}}},
+		{name: "a user without groups has none", found: []entry{{dn: "uid=ann"}}},
+		{name: "9.4: GroupAttr says which attribute names them", want: []string{"staff"},
+			change: map[string]string{"GroupAttr": "isMemberOf"}, request: []string{"memberOf", "isMemberOf"},
+			found: []entry{{"uid=ann", map[string][]string{"memberOf": {"cn=dev"}, "isMemberOf": {"cn=staff"}}}}},
+		{name: "9.4: ReturnAttr says what is asked for", want: []string{"dev"}, found: members("cn=dev"),
+			change: map[string]string{"ReturnAttr": "mail, MemberOf\n"}, request: []string{"mail", "MemberOf"}},
+		{name: "nobody of that name", err: `there is no user "ann" below dc=example,dc=com`},
+		{name: "two of that name", found: []entry{{dn: "uid=ann,ou=a"}, {dn: "uid=ann,ou=b"}},
+			err: `more than one entry below dc=example,dc=com is "ann"`},
+		{name: "many of that name", found: make([]entry, 5), err: `more than one entry below dc=example,dc=com is "ann"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := serveLDAP(t, false, func(s *ldapServer) { s.people[filter] = c.found })
+			got, err := s.source(t, c.change).Groups(t.Context(), "ann")
+			if c.err != "" {
+				assert.Error(t, err, c.err)
+				return
+			}
+			assert.NilError(t, err)
+			assert.DeepEqual(t, got, c.want)
+			if c.request == nil {
+				c.request = []string{"memberOf"}
+			}
+			assert.DeepEqual(t, s.wanted, c.request)
+		})
+	}
+}
+
+// Names are data: whatever is in them, the filter stays the same.
+func TestANameCannotChangeTheFilter(t *testing.T) {
+	s := serveLDAP(t, false, nil)
+	source := s.source(t, nil)
+	for name, want := range map[string]string{
+		"*":                       `(&(sAMAccountName=\2a))`,
+		"ann)(uid=*":              `(&(sAMAccountName=ann\29\28uid=\2a))`,
+		`a\b`:                     `(&(sAMAccountName=a\5cb))`,
+		"nul\x00byte":             `(&(sAMAccountName=nul\00byte))`,
+		"%s":                      `(&(sAMAccountName=%s))`,
+		"system:serviceaccount:x": `(&(sAMAccountName=system:serviceaccount:x))`,
+	} {
+		_, err := source.Groups(t.Context(), name)
+		assert.ErrorContains(t, err, "there is no user")
+		filters := s.filters()
+		assert.Equal(t, filters[len(filters)-1], want)
+	}
+}
+
+func TestLDAPOverTLS(t *testing.T) {
+	s := serveLDAP(t, true, func(s *ldapServer) { s.people["(&(sAMAccountName=ann))"] = members("cn=dev") })
+	trusting := s.source(t, map[string]string{"SSL": "true\n", "Insecure": "true"})
+	got, err := trusting.Groups(t.Context(), "ann")
+	assert.NilError(t, err)
+	assert.DeepEqual(t, got, []string{"dev"})
+	assert.Assert(t, strings.HasPrefix(trusting.String(), "ldaps://127.0.0.1:"), trusting.String())
+
+	_, err = s.source(t, map[string]string{"SSL": "true"}).Groups(t.Context(), "ann")
+	assert.ErrorContains(t, err, "certificate", "a stranger's certificate is not trusted without Insecure")
+	assert.Equal(t, len(s.filters()), 1)
+}
+
+func TestAWrongPasswordIsSaidAndNotShown(t *testing.T) {
+	s := serveLDAP(t, false, nil)
+	_, err := s.source(t, map[string]string{"BindPassword": "guessed"}).Groups(t.Context(), "ann")
+	assert.ErrorContains(t, err, "bind as "+bindUser+": LDAP Result Code 49")
+	assert.Assert(t, !strings.Contains(err.Error(), "guessed"), err)
+	assert.Equal(t, len(s.filters()), 0)
+}
+
+func TestAServerThatIsNotThere(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	assert.NilError(t, err)
+	assert.NilError(t, l.Close()) // nobody listens there now
+	host, port, err := net.SplitHostPort(l.Addr().String())
+	assert.NilError(t, err)
+	read, err := readSettings(writeSettings(t, host, port, nil))
+	assert.NilError(t, err)
+	_, err = directoryServer{read}.Groups(t.Context(), "ann")
+	assert.ErrorContains(t, err, "connection refused")
+}
+
+// Wherever a server hangs, the lookup ends with its context.
+func TestAServerThatHangs(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		secure bool
+		change func(*ldapServer)
+		reach  func(*ldapServer) <-chan struct{}
+	}{
+		{"before the handshake", true, func(s *ldapServer) {
+			s.broken = func(c net.Conn) bool { s.binds <- struct{}{}; <-s.t.Context().Done(); return true }
+		}, func(s *ldapServer) <-chan struct{} { return s.binds }},
+		{"at the bind", false, func(s *ldapServer) { s.silent = true },
+			func(s *ldapServer) <-chan struct{} { return s.binds }},
+		{"at the search", false, func(s *ldapServer) { s.answer = func(net.Conn, int64) {} },
+			func(s *ldapServer) <-chan struct{} { return s.searches }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := serveLDAP(t, c.secure, c.change)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			go func() {
+				<-c.reach(s)
+				cancel()
+			}()
+			change := map[string]string{}
+			if c.secure {
+				change["SSL"] = "true"
+			}
+			_, err := s.source(t, change).Groups(ctx, "ann")
+			assert.Assert(t, err != nil)
+			assert.ErrorIs(t, ctx.Err(), context.Canceled)
+		})
+	}
+}
+
+// A Directory puts it in words that help, and asks others meanwhile.
+func TestADirectoryOfAServerThatHangs(t *testing.T) {
+	s := serveLDAP(t, false, func(s *ldapServer) { s.silent = true })
+	source := s.source(t, nil)
+	d := NewDirectory(source, Options{Timeout: time.Millisecond})
+	t.Cleanup(d.Close)
+	heard := make(chan error, 1)
+	d.Find("ann", func(_ []string, err error) { heard <- err })
+	assert.Error(t, <-heard, source.String()+": no answer within 1ms")
+}
+
+func TestAnswersThatAreTooLongOrNone(t *testing.T) {
+	huge := strings.Repeat("x", 1<<20)
+	for _, c := range []struct {
+		name   string
+		change func(*ldapServer)
+		want   string
+	}{
+		{"an endless list", func(s *ldapServer) {
+			s.answer = func(c net.Conn, id int64) {
+				for send(c, id, members(huge)[0].packet()) {
+				}
+			}
+		}, errTooLong.Error()},
+		{"a packet that says it is long", func(s *ldapServer) {
+			s.answer = func(c net.Conn, _ int64) {
+				_, err := c.Write([]byte{0x30, 0x84, 0x7f, 0xff, 0xff, 0xff, 0x04, 0x84, 0x7f, 0xff, 0xff, 0xf0})
+				for err == nil {
+					_, err = c.Write([]byte(huge))
+				}
+			}
+		}, errTooLong.Error()},
+		{"something else than LDAP", func(s *ldapServer) {
+			s.broken = func(c net.Conn) bool {
+				_, _ = c.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
+				return true
+			}
+		}, ""},
+		{"an entry without anything in it", func(s *ldapServer) {
+			s.answer = func(c net.Conn, id int64) { send(c, id, result(4, 0)) }
+		}, ""},
+		{"the end", func(s *ldapServer) { s.answer = func(c net.Conn, _ int64) { _ = c.Close() } }, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := serveLDAP(t, false, c.change)
+			d := NewDirectory(s.source(t, nil), Options{Timeout: time.Minute})
+			t.Cleanup(d.Close)
+			heard := make(chan error, 1)
+			d.Find("ann", func(_ []string, err error) { heard <- err })
+			assert.ErrorContains(t, <-heard, c.want)
+		})
+	}
+}

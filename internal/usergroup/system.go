@@ -1,0 +1,73 @@
+package usergroup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/user"
+)
+
+// mostCalls is how many calls of the operating system may be under way. One that hangs
+// cannot be ended, so they must not pile up.
+const mostCalls = 64
+
+// system asks the user and group database of the operating system.
+type system struct {
+	calls chan struct{} // holds a token per call under way
+	find  func(user string) ([]string, error)
+}
+
+func newSystem(find func(user string) ([]string, error)) *system {
+	return &system{calls: make(chan struct{}, mostCalls), find: find}
+}
+
+func (s *system) String() string { return "os" }
+
+// Groups implements Source. The call itself knows no time-out (it may ask a server of its
+// own), so it is left alone when ctx ends.
+func (s *system) Groups(ctx context.Context, name string) ([]string, error) {
+	select {
+	case s.calls <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	got := make(chan answer, 1)
+	go func() {
+		defer func() { <-s.calls }()
+		groups, err := s.find(name)
+		got <- answer{groups, err}
+	}()
+	select {
+	case a := <-got:
+		return a.groups, a.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// groupsOf reads the database. A group without a name is left out.
+func groupsOf(name string) ([]string, error) {
+	u, err := user.Lookup(name)
+	if unknown := (user.UnknownUserError)(""); errors.As(err, &unknown) {
+		return nil, fmt.Errorf("there is no user %q", name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	ids, err := u.GroupIds()
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, id := range ids {
+		g, err := user.LookupGroupId(id)
+		if unknown := (user.UnknownGroupIdError)(""); errors.As(err, &unknown) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, g.Name)
+	}
+	return names, nil
+}

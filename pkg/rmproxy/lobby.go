@@ -1,0 +1,187 @@
+package rmproxy
+
+import (
+	"context"
+	"sync/atomic"
+
+	"go.uber.org/zap"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// mostHeld is how many commands may wait in a lobby before streams are not read any more.
+// It is for a peer that sends without end while a Directory gives no answer; what waits
+// is answered within the time-out of the Directory.
+const mostHeld = 65536
+
+// lobby is where the applications of a session wait until their users are known, each
+// with all that the RM says about it meanwhile, in the order in which it was said: an RM
+// need not know that users are looked up. What is about other applications goes on.
+//
+// Guarded by session.mu, held apart.
+type lobby struct {
+	lines map[visitor][]errand
+	held  atomic.Int64  // errands of all lines; changed under session.mu
+	ebb   chan struct{} // closed when some have left; nil: nobody cares
+}
+
+// visitor is an application that waits.
+type visitor struct {
+	partition string
+	app       objects.AppID
+}
+
+// errand is a command that waits. Invariant: the first of a line has somebody to ask, and
+// is being asked about.
+type errand struct {
+	cmd scheduler.Command
+	ask Directory // of an AddApplication whose user is not known; else nil
+}
+
+// admit gives a lot to its partition, all but what has to wait. Requires: s.mu.
+func (s *session) admit(l *lot) {
+	if len(l.strangers) == 0 && len(s.lobby.lines) == 0 {
+		l.loop.Send(l.cmds...)
+		return
+	}
+	var pass []scheduler.Command
+	for i, cmd := range l.cmds {
+		who, ask := visitor{l.partition, applicationOf(cmd)}, l.strangers[i]
+		line, waits := s.lobby.lines[who]
+		if !waits && ask == nil {
+			pass = append(pass, cmd)
+			continue
+		}
+		if s.lobby.lines == nil {
+			s.lobby.lines = map[visitor][]errand{}
+		}
+		s.lobby.lines[who] = append(line, errand{cmd, ask})
+		s.lobby.held.Add(1)
+		if !waits {
+			s.lookUp(who)
+		}
+	}
+	l.loop.Send(pass...)
+}
+
+// lookUp asks about the user of the first errand of a line. Requires: s.mu.
+func (s *session) lookUp(who visitor) {
+	first := s.lobby.lines[who][0]
+	user := first.cmd.(scheduler.AddApplication).User.Name
+	first.ask.Find(user, func(groups []string, err error) { s.found(who, groups, err) })
+}
+
+// found lets an application go on whose user is known now, or known to nobody, and then
+// whatever waits behind it. Another application of the same ID may be there, the user of
+// which has to be looked up in turn. A session that is over has nothing to say to anybody.
+func (s *session) found(who visitor, groups []string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended() {
+		return
+	}
+	line, gone := s.lobby.lines[who], 0
+	var pass []scheduler.Command
+	for ; gone < len(line); gone++ {
+		e := line[gone]
+		if e.ask == nil {
+			pass = append(pass, e.cmd)
+			continue
+		}
+		add := e.cmd.(scheduler.AddApplication)
+		if gone > 0 {
+			var ok bool
+			if groups, ok, err = e.ask.Known(add.User.Name); !ok {
+				break
+			}
+		}
+		if err != nil {
+			s.log.Warn("user not resolved", zap.String("application", string(add.App)), zap.Error(err))
+		}
+		resolve(&add, groups, err)
+		pass = append(pass, add)
+	}
+	s.leaveLobby(who, line, gone)
+	to, ok := s.p.cluster.Partition(who.partition)
+	if !ok {
+		s.turnAway(who, pass)
+		return
+	}
+	to.Send(pass...)
+}
+
+// leaveLobby takes so many errands off a line. Requires: s.mu.
+func (s *session) leaveLobby(who visitor, line []errand, gone int) {
+	s.lobby.held.Add(-int64(gone))
+	if s.lobby.ebb != nil {
+		close(s.lobby.ebb)
+		s.lobby.ebb = nil
+	}
+	if gone == len(line) {
+		delete(s.lobby.lines, who)
+		return
+	}
+	s.lobby.lines[who] = line[gone:]
+	s.lookUp(who)
+}
+
+// turnAway answers commands to a partition that has been left out of the configuration
+// while they waited. Requires: s.mu.
+func (s *session) turnAway(who visitor, cmds []scheduler.Command) {
+	turnAway := func(ask *objects.Ask) {
+		reason := noPartitionFor(ask.App, ask.Key, who.partition).Error()
+		s.reply(scheduler.AskRejected{Key: ask.Key, App: ask.App, Reason: reason})
+	}
+	for _, cmd := range cmds {
+		switch m := cmd.(type) {
+		case scheduler.AddApplication:
+			s.reply(scheduler.ApplicationRejected{App: m.App, Reason: noPartition(m.App, who.partition).Error()})
+		case scheduler.SubmitAsk:
+			turnAway(m.Ask)
+		case scheduler.ReportAllocation:
+			turnAway(m.Ask)
+		}
+	}
+}
+
+// waitInLobby blocks while too much waits for users to be known.
+func (s *session) waitInLobby(ctx context.Context) error {
+	for s.lobby.held.Load() >= mostHeld {
+		s.mu.Lock()
+		if s.lobby.held.Load() < mostHeld {
+			s.mu.Unlock()
+			return nil
+		}
+		if s.lobby.ebb == nil {
+			s.lobby.ebb = make(chan struct{})
+		}
+		ebb := s.lobby.ebb
+		s.mu.Unlock()
+		select {
+		case <-ebb:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.over.Done():
+			return context.Cause(s.over)
+		}
+	}
+	return nil
+}
+
+// applicationOf is the application that a command is about; empty: it is about none.
+func applicationOf(cmd scheduler.Command) objects.AppID {
+	switch m := cmd.(type) {
+	case scheduler.AddApplication:
+		return m.App
+	case scheduler.RemoveApplication:
+		return m.App
+	case scheduler.SubmitAsk:
+		return m.Ask.App
+	case scheduler.ReportAllocation:
+		return m.Ask.App
+	case scheduler.Release:
+		return m.App
+	}
+	return ""
+}

@@ -1,0 +1,248 @@
+package rmproxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"google.golang.org/protobuf/proto"
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/reload"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+)
+
+// looked is the configuration of these tests: users are looked up.
+const looked = `
+partitions:
+  - name: default
+    usergroupresolver: {type: os}
+    queues: [{name: root, submitacl: '*', queues: [{name: a}]}]
+`
+
+func loneApp(id, user string) *si.AddApplicationRequest {
+	return &si.AddApplicationRequest{ApplicationID: id, QueueName: "root.a", Ugi: &si.UserGroupInformation{User: user}}
+}
+
+// verdicts are what n applications are told: that they are accepted, or why not.
+func verdicts(t *testing.T, a receiver[*si.ApplicationResponse], n int) map[string]string {
+	t.Helper()
+	got := map[string]string{}
+	for len(got) < n {
+		m, err := a.Recv()
+		assert.NilError(t, err, "%v", got)
+		for _, x := range m.Accepted {
+			got[x.ApplicationID] = "accepted"
+		}
+		for _, x := range m.Rejected {
+			got[x.ApplicationID] = x.Reason
+		}
+	}
+	return got
+}
+
+// Over streams the answer finds the stream that is open when it comes.
+func TestAUserIsFoundAfterTheStreamHasBroken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		board := &switchboard{}
+		r := newBubbleRig(t, Options{Users: board.directories(t.Cleanup)})
+		assert.NilError(t, r.register("rm", looked))
+		ctx, cut := context.WithCancel(r.ctx)
+		first, err := r.client.UpdateApplication(ctx)
+		assert.NilError(t, err)
+		assert.NilError(t, first.Send(&si.ApplicationRequest{
+			RmID: "rm", New: []*si.AddApplicationRequest{loneApp("app", "ann"), loneApp("ghost", "ghost")},
+		}))
+		synctest.Wait()
+		assert.DeepEqual(t, board.calls(), []string{"ann", "ghost"})
+		cut()
+		synctest.Wait()
+
+		again, x := r.applications(), r.allocations()
+		assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k1", "app")}}))
+		synctest.Wait()
+		board.line("ghost") <- found{err: errors.New("unknown")}
+		board.line("ann") <- found{groups: []string{"dev"}}
+		assert.DeepEqual(t, verdicts(t, again, 2), map[string]string{
+			"app": "accepted", "ghost": `user "ghost" cannot be resolved: switchboard: unknown`,
+		})
+		assert.Equal(t, r.view("default").Asks, 1, "the ask waited too")
+	})
+}
+
+// Neither the doors nor the directories leave anything running: package goleak looks.
+func TestClosingWhileUsersAreLookedUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		board := &switchboard{}
+		r := newBubbleRig(t, Options{Users: board.directories(t.Cleanup)})
+		assert.NilError(t, r.register("rm", looked))
+		a := r.applications()
+		var many []*si.AddApplicationRequest
+		for i := range 200 {
+			many = append(many, loneApp(fmt.Sprint("app", i), fmt.Sprint("u", i)))
+		}
+		assert.NilError(t, a.Send(&si.ApplicationRequest{New: many}))
+		synctest.Wait()
+		assert.Equal(t, len(board.calls()), 64)
+		r.p.Close()
+	})
+}
+
+// A peer that sends without end to an application that waits is not read from.
+func TestALobbyIsNotBottomless(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		board := &switchboard{}
+		p := New(Options{Users: board.directories(t.Cleanup)})
+		t.Cleanup(p.Close)
+		open := func() *session { return newSession(p, "rm") }
+		assert.NilError(t, p.enlist(&si.RegisterResourceManagerRequest{RmID: "rm", Config: looked}, open))
+		s := p.current()
+		s.take(&si.ApplicationRequest{New: []*si.AddApplicationRequest{loneApp("app", "ann")}})
+		asks := &si.AllocationRequest{}
+		for i := range mostHeld - 2 {
+			asks.Allocations = append(asks.Allocations, newAsk(fmt.Sprint("k", i), "app"))
+		}
+		s.take(asks)
+		assert.NilError(t, s.waitInLobby(t.Context()))
+		s.take(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("last", "app")}})
+
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		assert.ErrorIs(t, s.waitInLobby(ended), context.Canceled)
+		read := make(chan error, 1)
+		go func() { read <- s.waitInLobby(context.Background()) }()
+		synctest.Wait()
+		assert.Equal(t, len(read), 0, "it should wait")
+		board.line("ann") <- found{groups: []string{"dev"}}
+		assert.NilError(t, <-read)
+		assert.Equal(t, s.lobby.held.Load(), int64(0))
+		l, _ := p.cluster.Partition("default")
+		view, err := l.Snapshot(t.Context())
+		assert.NilError(t, err)
+		assert.Equal(t, view.Asks, mostHeld-1)
+	})
+}
+
+// A lobby that is full lets go of its streams when the session ends.
+func TestAFullLobbyEndsWithItsSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New(Options{})
+		s := newSession(p, "rm")
+		s.lobby.held.Store(mostHeld)
+		read := make(chan error, 1)
+		go func() { read <- s.waitInLobby(context.Background()) }()
+		synctest.Wait()
+		s.close(ErrClosed)
+		assert.ErrorIs(t, <-read, ErrClosed)
+		p.Close()
+	})
+}
+
+// The initial configuration has been tried before; should its users be nowhere to be found
+// all the same, applications are told so.
+func TestWithoutADirectoryApplicationsAreTold(t *testing.T) {
+	first, err := reload.Read(reload.File, "", []byte(looked), configs.Options{})
+	assert.NilError(t, err)
+	fail := func(*configs.Config) (map[string]Directory, error) { return nil, errors.New("no server") }
+	r := newRig(t, Options{First: first, Pinned: true, Users: fail})
+	assert.NilError(t, r.register("rm", ""))
+	a := r.applications()
+	forced := loneApp("forced", "ann")
+	forced.Tags = map[string]string{"application.create.force": "true"}
+	assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{loneApp("app", "ann"), forced}}))
+	assert.DeepEqual(t, verdicts(t, a, 2), map[string]string{
+		"app": `user "ann" cannot be resolved: invalid configuration: no server`, "forced": "accepted",
+	})
+}
+
+func TestADoorWithoutDirectoriesWarns(t *testing.T) {
+	r := newRig(t, Options{})
+	assert.NilError(t, r.register("rm", looked))
+	a := r.applications()
+	assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{loneApp("app", "ann")}}))
+	hear(t, a, 1, (*si.ApplicationResponse).GetAccepted)
+	assert.Equal(t, r.logs.FilterMessage("users are not resolved: this door has no user directory").Len(), 1)
+	assert.DeepEqual(t, r.view("default").Root.Children[0].Applications[0].User.Groups, []string{"ann"})
+}
+
+// oracleOfNames is a Directory that knows everybody, or nobody, and remembers nothing.
+type oracleOfNames struct {
+	groups []string
+	err    error
+}
+
+func (o oracleOfNames) Known(string) (groups []string, ok bool, err error) { return nil, false, nil }
+func (o oracleOfNames) Find(_ string, then func([]string, error)) {
+	go then(o.groups, o.err)
+}
+
+// Whatever names of users and groups come, from the RM or from a directory: nothing
+// panics, every application is answered once, the answer can be sent, and an owner that is
+// accepted can be shown.
+func FuzzUsers(f *testing.F) {
+	f.Add("ann", "dev", false, false, byte(0))
+	f.Add("", "", true, true, byte(1))
+	f.Add("system:serviceaccount:ns:x", "data.science", false, true, byte(2))
+	f.Add("\xff", "a\x00b", true, false, byte(3))
+	f.Add("1st*)(uid=", " ", false, true, byte(4))
+	first, err := reload.Read(reload.File, "", []byte(looked), configs.Options{})
+	assert.NilError(f, err)
+	f.Fuzz(func(t *testing.T, name, group string, force, given bool, kind byte) {
+		var in Directory
+		switch kind % 4 {
+		case 0:
+			in = oracleOfNames{groups: []string{"dev"}}
+		case 1:
+			in = oracleOfNames{err: errors.New("who is " + name + "?")}
+		case 2:
+			in = unable{errors.New(group)}
+		}
+		p := New(Options{First: first, Users: func(*configs.Config) (map[string]Directory, error) {
+			return map[string]Directory{"default": in}, nil
+		}})
+		defer p.Close()
+		open := func() *session { return newSession(p, "rm") }
+		assert.NilError(t, p.enlist(&si.RegisterResourceManagerRequest{RmID: "rm"}, open))
+		s := p.current()
+		a := loneApp("app", name)
+		if given {
+			a.Ugi.Groups = []string{group}
+		}
+		if force {
+			a.Tags = map[string]string{"application.create.force": "1"}
+		}
+		s.take(&si.ApplicationRequest{New: []*si.AddApplicationRequest{a}})
+		s.take(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "app")}})
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // fails the test when it hangs
+		defer cancel()
+		box, answers := s.boxes[applications], 0
+		for answers == 0 {
+			select {
+			case <-box.bell:
+			case <-ctx.Done():
+				t.Fatalf("no answer: %q %q %v %v %d", name, group, force, given, kind)
+			}
+			for batch := box.take(); batch != nil; batch = box.take() {
+				m := applicationResponse(batch)
+				_, err := proto.Marshal(m)
+				assert.NilError(t, err)
+				answers += len(m.Accepted) + len(m.Rejected)
+				box.done()
+			}
+		}
+		assert.Equal(t, answers, 1)
+		l, _ := p.cluster.Partition("default")
+		view, err := l.Snapshot(context.Background())
+		assert.NilError(t, err)
+		for _, shown := range view.Root.Children[0].Applications {
+			for _, text := range append([]string{shown.User.Name}, shown.User.Groups...) {
+				assert.Assert(t, text != "" && len(text) <= maxID && utf8.ValidString(text), "%q", text)
+			}
+		}
+	})
+}
