@@ -47,6 +47,11 @@ An application that has nothing pending and nothing running completes after a wh
 shown for some time after that, as is one that was rejected; flags say how long, and how many
 are shown at most.
 
+With --data-dir the configurations that were accepted survive a restart, and the latest one
+is in force until somebody has news. Starting with a --config that says something else is
+news: it becomes a new generation. A history that is damaged, that is not ours, or that
+another process uses is an error; it is left as it is.
+
 The exit code is 0 after a signal, 1 when the file has errors or a port cannot be
 opened, and 2 when the file cannot be read or the arguments make no sense.`
 
@@ -62,6 +67,8 @@ type serveFlags struct {
 	logLevel    string
 	logFormat   string
 	configWatch bool
+	dataDir     string
+	history     int
 	admin       bool
 	adminListen string
 	users       userFlags
@@ -92,6 +99,8 @@ func serveCommand() *cobra.Command {
 	flags.StringVar(&f.grpcAddress, "grpc-address", "127.0.0.1:3333", "where resource managers connect")
 	flags.StringVar(&f.httpAddress, "http-address", "127.0.0.1:9080", "where REST is served")
 	flags.BoolVar(&f.configWatch, "config-watch", true, "put the file of --config in force again when it changes")
+	flags.StringVar(&f.dataDir, "data-dir", "", "directory that keeps the history of configurations; none: it is forgotten at the end")
+	flags.IntVar(&f.history, "config-history", 50, "how many configurations are remembered")
 	flags.BoolVar(&f.admin, "admin", false, "let local clients change the configuration over REST")
 	flags.StringVar(&f.adminListen, "admin-listen", "", "where --admin listens: a loopback address or unix:/path (default "+defaultAdmin+")")
 	flags.StringVar(&f.logLevel, "log-level", "info", "what is logged: debug, info, warn or error")
@@ -103,29 +112,30 @@ func serveCommand() *cobra.Command {
 }
 
 // serve runs until ctx ends, which is a success.
-func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer) error {
+func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer) (err error) {
 	log, err := newLogger(f.logLevel, f.logFormat, errs)
 	if err != nil {
 		return exitError{exitUsage, err}
 	}
-	var first *reload.Proposal // nil: until a resource manager sends one, the default
-	if f.config != "" {
-		if first, err = loadProposal("--config", f.config, in, errs, f.bounds); err != nil {
-			return err
-		}
+	first, store, err := f.start(in, errs)
+	if err != nil {
+		return err
+	}
+	if store != nil {
+		defer func() { err = errors.Join(err, store.Close()) }() // after everything that writes to it
 	}
 	users := f.users.open()
 	defer users.Close()
 	if first != nil {
 		if _, err := directoriesOf(users)(first.Config); err != nil {
-			return exitError{exitRefused, fmt.Errorf("--config: %s: %w", f.config, err)}
+			return exitError{exitRefused, fmt.Errorf("%s: %w", f.origin(), err)}
 		}
 	}
 	doors, err := openDoors(f)
 	if err != nil {
 		return err
 	}
-	opt := f.options(first, log)
+	opt := f.options(first, store, log)
 	opt.Users = directoriesOf(users)
 	s := newServers(opt, f.admin)
 	s.start(doors)
@@ -150,10 +160,14 @@ func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer)
 	return nil
 }
 
-// options are those of the scheduler. first: what the file says; nil: there is none.
-func (f *serveFlags) options(first *reload.Proposal, log *zap.Logger) rmproxy.Options {
-	return rmproxy.Options{
-		Log: log, First: first, Pinned: first != nil, Reload: reload.Options{Bounds: f.bounds},
+// options are those of the scheduler. first is what it starts with, nil: the default.
+func (f *serveFlags) options(first *reload.Proposal, store *reload.Disk, log *zap.Logger) rmproxy.Options {
+	opt := rmproxy.Options{
+		Log: log, First: first, Pinned: f.config != "", Reload: reload.Options{Bounds: f.bounds, Keep: f.history},
 		Loop: loop.Options{Lifetimes: &f.lifetimes},
 	}
+	if store != nil {
+		opt.Reload.Store, opt.Reload.Past = store, store.Past()
+	}
+	return opt
 }

@@ -97,3 +97,44 @@ func TestSIGHUPReadsTheFileAgain(t *testing.T) {
 	assert.Equal(t, code, http.StatusOK)
 	p.stop()
 }
+
+func TestTheHistorySurvivesARestart(t *testing.T) {
+	program, dir := buildProgram(t), t.TempDir()
+	data := filepath.Join(dir, "data")
+	admin := []string{"--data-dir", data, "--admin", "--admin-listen", "127.0.0.1:0"}
+	p, s := startServing(t, program, admin...)
+	for _, text := range []string{oneLeaf, twoLeaves} {
+		code, body := s.post("/ws/v1/config", "application/yaml", text)
+		assert.Equal(t, code, http.StatusOK, body)
+	}
+	code, body := s.post("/ws/v1/config/rollback/2", "application/json", "")
+	assert.Equal(t, code, http.StatusOK, body)
+	assert.Assert(t, strings.Contains(body, `"kind":"removed"`), body)
+	_, before := s.get("/ws/v1/config/history")
+	code, out, errs := canopy("serve", "--data-dir", data)
+	assert.Equal(t, code, exitRefused, out)
+	assert.Assert(t, strings.Contains(errs, "config.db cannot be used: another process has it open"), errs)
+	p.stop()
+
+	p, s = startServing(t, program, admin...)
+	_, after := s.get("/ws/v1/config/history")
+	assert.Equal(t, after, before)
+	_, body = s.get("/ws/v1/partition/default/queues")
+	assert.Assert(t, strings.Contains(body, `"root.a"`) && !strings.Contains(body, `"root.b"`), body)
+	p.stop()
+
+	file := filepath.Join(dir, "queues.yaml")
+	put(t, file, twoLeaves)
+	p, s = startServing(t, program, "--data-dir", data, "--config", file)
+	_, body = s.get("/ws/v1/config/history")
+	assert.Assert(t, strings.HasPrefix(body, `[{"generation":5,"active":true,`), body)
+	p.stop()
+
+	put(t, filepath.Join(data, "config.db"), "my diary")
+	code, _, errs = canopy("serve", "--data-dir", data, "--config", file)
+	assert.Equal(t, code, exitRefused)
+	assert.Assert(t, strings.Contains(errs, "--data-dir: the history of configurations "+data), errs)
+	code, _, errs = canopy("serve", "--config-history", "0")
+	assert.Equal(t, code, exitUsage)
+	assert.Assert(t, strings.Contains(errs, "--config-history is 0"), errs)
+}

@@ -144,7 +144,7 @@ func TestServeFromStartToStop(t *testing.T) {
 	var logs lockedBuffer
 	ended := make(chan error, 1)
 	go func() {
-		f := serveFlags{grpcAddress: "127.0.0.1:0", httpAddress: "127.0.0.1:0", logLevel: "debug", logFormat: "json"}
+		f := serveFlags{grpcAddress: "127.0.0.1:0", httpAddress: "127.0.0.1:0", logLevel: "debug", logFormat: "json", history: 5}
 		ended <- serve(ctx, f, strings.NewReader(""), out, &logs)
 		out.Close()
 	}()

@@ -1,6 +1,10 @@
 package reload
 
-import "time"
+import (
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+)
 
 // Source says where a configuration came from.
 type Source string
@@ -24,6 +28,7 @@ type Generation struct {
 	Checksum string            // of the text, as configs.Config has it
 	Text     string            // queues.yaml, as it came
 	Extra    map[string]string // the extra configuration of the RM; nil: none. Read-only
+	Changes  *configs.Change   // against the one before; nil: not known, or there was none. Read-only
 	Paused   time.Duration     // how long no partition decided, for it to be put in force
 }
 

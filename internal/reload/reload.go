@@ -59,7 +59,8 @@ type Reloader struct {
 	opt     Options
 
 	changing sync.Mutex        // held while a configuration is put in force; before mu
-	said     map[string]string // guarded by changing
+	said     map[string]string // guarded by changing, as conf
+	conf     *configs.Config   // in force; nil: not known, during New only
 
 	mu      sync.Mutex // guards the rest
 	history history
@@ -96,11 +97,20 @@ func New(cluster Cluster, first *Proposal, opt Options) *Reloader {
 	if _, err := cluster.Reload(context.Background(), first.Config); err != nil {
 		panic("reload: the first configuration: " + err.Error())
 	}
-	if n := len(r.history.all); n > 0 && r.history.latest().Checksum == first.Config.Checksum {
-		r.logAccepted("configuration restored", r.history.latest())
-		return r
+	wish := *first
+	if len(r.history.all) > 0 {
+		last := r.history.latest()
+		if last.Checksum == first.Config.Checksum {
+			r.conf = first.Config
+			r.logAccepted("configuration restored", last)
+			return r
+		}
+		r.conf, _ = configs.LoadWith([]byte(last.Text), opt.Bounds) // nil: it is not valid any more
+		if !wish.HasExtra {
+			wish.Extra = last.Extra
+		}
 	}
-	r.accept(first, 0)
+	r.accept(&wish, 0)
 	return r
 }
 

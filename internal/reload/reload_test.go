@@ -243,3 +243,25 @@ func TestOneOfTwoWhoChangeTheSameGenerationIsTold(t *testing.T) {
 	assert.ErrorIs(t, err, reload.ErrStale)
 	assert.Equal(t, w.Current().Text, text("b0"))
 }
+
+// full is a Store on a full disk.
+type full struct{}
+
+func (full) Add(*reload.Generation, uint64) error { return errors.New("no space left") }
+func (full) Heard(string, string) error           { return errors.New("no space left") }
+
+func TestAConfigurationThatCannotBeStoredIsInForceAllTheSame(t *testing.T) {
+	w := newWorld(t, reload.Options{Store: full{}})
+	res := w.rm(text("b"), nil)
+	assert.Assert(t, res.Changed)
+	assert.Equal(t, w.Current().Text, text("b"))
+	assert.Equal(t, w.logs.FilterMessageSnippet("could not be stored").Len(), 3, "two generations, and what the RM said")
+}
+
+func TestWhatChangedIsRemembered(t *testing.T) {
+	w := newWorld(t, reload.Options{})
+	assert.Assert(t, w.Current().Changes == nil, "there was nothing before")
+	assert.Equal(t, w.enact(reload.REST, "", text("a", "b")).Generation.Changes.Summary(), "1 queue created")
+	assert.Equal(t, w.rm(text("a", "b"), map[string]string{"x": "y"}).Generation.Changes.Summary(), "nothing changes")
+	assert.Equal(t, w.enact(reload.REST, "", text("b")).Generation.Changes.Summary(), "1 queue removed")
+}

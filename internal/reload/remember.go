@@ -44,10 +44,21 @@ func (r *Reloader) Warnings() configs.Problems {
 // accept makes a generation of what has been put in force. Requires: r.changing is held,
 // or nobody else knows r yet.
 func (r *Reloader) accept(p *Proposal, paused time.Duration) *Generation {
+	var changes *configs.Change
+	switch {
+	case p.Config == nil:
+		changes = &configs.Change{Partitions: []configs.PartitionChange{}}
+	case r.conf != nil:
+		d := configs.Diff(r.conf, p.Config)
+		changes = &d
+	}
+	if p.Config != nil {
+		r.conf = p.Config
+	}
 	r.mu.Lock()
 	g := &Generation{
 		Number: 1, At: r.opt.Now(), Source: p.Source, From: p.From, Text: p.Text,
-		Extra: maps.Clone(p.Extra), Paused: paused,
+		Extra: maps.Clone(p.Extra), Changes: changes, Paused: paused,
 	}
 	if len(r.history.all) > 0 {
 		before := r.history.latest()
@@ -89,8 +100,14 @@ func (r *Reloader) heard(p *Proposal) {
 }
 
 func (r *Reloader) logAccepted(message string, g *Generation) {
-	r.opt.Log.Info(message, zap.Uint64("generation", g.Number), zap.String("source", string(g.Source)),
-		zap.String("from", g.From), zap.String("checksum", g.Checksum), zap.Duration("paused", g.Paused))
+	fields := []zap.Field{
+		zap.Uint64("generation", g.Number), zap.String("source", string(g.Source)),
+		zap.String("from", g.From), zap.String("checksum", g.Checksum), zap.Duration("paused", g.Paused),
+	}
+	if g.Changes != nil {
+		fields = append(fields, zap.String("changes", g.Changes.Summary()))
+	}
+	r.opt.Log.Info(message, fields...)
 }
 
 // Refuse logs that a configuration was refused, also one that a door could not even read.

@@ -20,7 +20,7 @@ func fuzz(t *testing.T, conf *reload.Proposal, m request, bytes []byte) {
 	if proto.Unmarshal(bytes, m) != nil {
 		t.Skip("gRPC would not let this in")
 	}
-	p := New(Options{First: conf})
+	p := New(Options{First: conf, Pinned: true})
 	defer p.Close()
 	open := func() *session { return newSession(p, "rm") }
 	assert.NilError(t, p.enlist(&si.RegisterResourceManagerRequest{RmID: "rm"}, open))

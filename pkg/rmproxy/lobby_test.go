@@ -202,7 +202,7 @@ func FuzzUsers(f *testing.F) {
 		case 2:
 			in = unable{errors.New(group)}
 		}
-		p := New(Options{First: first, Users: func(*configs.Config) (map[string]Directory, error) {
+		p := New(Options{First: first, Pinned: true, Users: func(*configs.Config) (map[string]Directory, error) {
 			return map[string]Directory{"default": in}, nil
 		}})
 		defer p.Close()

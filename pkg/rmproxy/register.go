@@ -87,8 +87,8 @@ func checkRM(rm string) error {
 	return nil
 }
 
-// wanted reads the configuration that an RM sends. Without a text it is the one that was
-// in force first.
+// wanted reads the configuration that an RM sends. Without a text it is the embedded one
+// (behaviour.md 1.1.2).
 func (p *Proxy) wanted(rm, text string, extra map[string]string) (*reload.Proposal, error) {
 	wish := &reload.Proposal{Source: reload.RM, From: rm}
 	switch {
@@ -97,7 +97,8 @@ func (p *Proxy) wanted(rm, text string, extra map[string]string) (*reload.Propos
 			zap.String("rm", rm))
 	case p.opt.Pinned:
 	case text == "":
-		wish.Text, wish.Config, wish.Warnings = p.opt.First.Text, p.opt.First.Config, p.opt.First.Warnings
+		embedded := reload.Default()
+		wish.Text, wish.Config, wish.Warnings = embedded.Text, embedded.Config, embedded.Warnings
 	default:
 		read, err := p.reloads.Read(reload.RM, rm, []byte(text))
 		if bad := new(reload.InvalidError); errors.As(err, &bad) {

@@ -121,7 +121,11 @@ func (s *service) changed(res reload.Result, err error) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return reloadBody{viewGeneration(res.Generation, res.Generation), res.Changed, s.opt.Reloads.Warnings()}, nil
+	body := reloadBody{viewGeneration(res.Generation, res.Generation), res.Changed, nil, s.opt.Reloads.Warnings()}
+	if res.Changed {
+		body.Changes = res.Generation.Changes
+	}
+	return body, nil
 }
 
 // notChanged gives a refusal its status.

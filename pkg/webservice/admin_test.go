@@ -94,8 +94,10 @@ func TestTheConfigurationIsChangedAndRemembered(t *testing.T) {
 	o := openOffice(t, plain)
 	w := o.post(wider)
 	want := `{"generation":2,"active":true,"checksum":"` + sum(wider) + `","time":"2026-01-02T12:00:00Z",` +
-		`"source":"rest","from":"192.0.2.1","pauseMicroseconds":0`
-	wantAnswer(t, w, http.StatusOK, want+`,"changed":true,"warnings":[]}`)
+		`"source":"rest","from":"192.0.2.1","pauseMicroseconds":0,"summary":"1 queue created"`
+	wantAnswer(t, w, http.StatusOK, want+`,"changed":true,"changes":{"partitions":[{"partition":"default",`+
+		`"kind":"changed","queues":[{"queue":"root.b","kind":"created","values":[{"name":"type","after":"leaf"}]}]}]},`+
+		`"warnings":[]}`)
 	assert.Equal(t, w.Header().Get("Access-Control-Allow-Origin"), "", "no page may read it")
 	l, _ := o.cluster.Partition("default")
 	s, err := l.Snapshot(t.Context())

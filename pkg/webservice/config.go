@@ -78,7 +78,7 @@ func (s *service) generation(r *http.Request) (any, error) {
 	if !ok {
 		return nil, notFound(fmt.Sprintf("Generation %d", n))
 	}
-	return generationDetail{viewGeneration(g, s.opt.Reloads.Current()), g.Text, g.Extra}, nil
+	return generationDetail{viewGeneration(g, s.opt.Reloads.Current()), g.Text, g.Extra, g.Changes}, nil
 }
 
 // generationOf is the number in the path of a request.

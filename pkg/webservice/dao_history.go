@@ -17,19 +17,22 @@ type generationBody struct {
 	Source      string    `json:"source"`
 	From        string    `json:"from,omitempty"`
 	PauseMicros int64     `json:"pauseMicroseconds"` // how long no partition decided
+	Summary     string    `json:"summary,omitempty"` // of what changed, in words
 }
 
 // generationDetail is generationBody with what was accepted.
 type generationDetail struct {
 	generationBody
-	Text  string            `json:"text"`
-	Extra map[string]string `json:"extra,omitempty"`
+	Text    string            `json:"text"`
+	Extra   map[string]string `json:"extra,omitempty"`
+	Changes *configs.Change   `json:"changes,omitempty"` // against the generation before, if that is known
 }
 
 // reloadBody answers who changed the configuration.
 type reloadBody struct {
 	generationBody
 	Changed  bool             `json:"changed"` // false: it was in force before
+	Changes  *configs.Change  `json:"changes,omitempty"`
 	Warnings configs.Problems `json:"warnings"`
 }
 
@@ -41,8 +44,12 @@ type refusalBody struct {
 }
 
 func viewGeneration(g, current *reload.Generation) generationBody {
-	return generationBody{
+	body := generationBody{
 		Generation: g.Number, Active: g.Number == current.Number, Checksum: g.Checksum, Time: g.At.UTC(),
 		Source: string(g.Source), From: g.From, PauseMicros: g.Paused.Microseconds(),
 	}
+	if g.Changes != nil {
+		body.Summary = g.Changes.Summary()
+	}
+	return body
 }

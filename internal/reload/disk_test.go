@@ -1,0 +1,172 @@
+package reload_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/reload"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+)
+
+func openDisk(t *testing.T, dir string) *reload.Disk {
+	t.Helper()
+	d, err := reload.OpenDisk(dir)
+	assert.NilError(t, err)
+	return d
+}
+
+// run is one run of the program on a directory. Without a first text the latest generation
+// is in force.
+func run(t *testing.T, dir, first string, keep int, during func(w *world)) {
+	t.Helper()
+	d := openDisk(t, dir)
+	defer func() { assert.NilError(t, d.Close()) }()
+	w := &world{t: t, cluster: &fake{}}
+	opt := reload.Options{Store: d, Past: d.Past(), Keep: keep, Now: func() time.Time { return noon }}
+	p, err := d.Latest(configs.Options{})
+	assert.NilError(t, err)
+	if first != "" {
+		p = w.proposal(reload.File, "q.yaml", first)
+	} else if p == nil {
+		p = reload.Default()
+	}
+	w.Reloader = reload.New(w.cluster, p, opt)
+	during(w)
+}
+
+func TestGenerationsSurviveARestart(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "made", "on the way")
+	var before []*reload.Generation
+	run(t, dir, "", 3, func(w *world) {
+		w.rm(text("a"), map[string]string{"log.level": "info"})
+		w.enact(reload.REST, "::1", text("a", "b"))
+		w.enact(reload.REST, "::1", text("c"))
+		_, err := w.Rollback(t.Context(), 2, 0)
+		assert.NilError(t, err)
+		before = w.Generations()
+		assert.Equal(t, len(before), 3)
+	})
+	run(t, dir, "", 3, func(w *world) {
+		assert.DeepEqual(t, w.Generations(), before)
+		assert.Equal(t, w.cluster.taken[0].Checksum, w.Current().Checksum)
+		assert.Equal(t, w.Current().Extra["log.level"], "info")
+
+		// What the RM said in the former run is no news in this one.
+		w.enact(reload.REST, "::1", text("d"))
+		assert.Equal(t, w.rm(text("a"), map[string]string{"log.level": "info"}).Generation.Text, text("d"))
+	})
+	run(t, dir, text("d"), 3, func(w *world) {
+		assert.Equal(t, w.Current().Number, uint64(6), "a file that says the same is no news")
+	})
+	run(t, dir, text("file"), 3, func(w *world) {
+		assert.Equal(t, w.Current().Number, uint64(7))
+		assert.Equal(t, w.Current().Source, reload.File)
+		assert.Equal(t, w.Current().Extra["log.level"], "info")
+		assert.Equal(t, w.Current().Changes.Summary(), "1 queue created, 1 queue removed")
+		assert.Equal(t, w.Generations()[0].Number, uint64(5))
+	})
+	run(t, dir, "", 1, func(w *world) {
+		assert.Equal(t, w.enact(reload.REST, "", text("x")).Generation.Number, uint64(8))
+		assert.Equal(t, len(w.Generations()), 1)
+	})
+	run(t, dir, "", 50, func(w *world) { assert.Equal(t, len(w.Generations()), 1) })
+}
+
+func TestAHistoryIsForOneProcess(t *testing.T) {
+	dir := t.TempDir()
+	d := openDisk(t, dir)
+	_, err := reload.OpenDisk(dir)
+	assert.ErrorContains(t, err, filepath.Join(dir, "config.db")+" cannot be used: another process has it open")
+	assert.NilError(t, d.Close())
+}
+
+func TestWhatIsNotOursIsLeftAlone(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.db")
+	assert.NilError(t, os.WriteFile(file, []byte("my diary"), 0o600))
+	_, err := reload.OpenDisk(filepath.Dir(file))
+	assert.ErrorContains(t, err, file+" cannot be used")
+	kept, err := os.ReadFile(file)
+	assert.NilError(t, err)
+	assert.Equal(t, string(kept), "my diary")
+
+	for name, want := range map[string]string{
+		"recipes": `it is a database of something else, with "recipes" in it`,
+		"meta":    `it is not of the format "canopy configuration history 1"`,
+	} {
+		file := filepath.Join(t.TempDir(), "config.db")
+		db, err := bolt.Open(file, 0o600, nil)
+		assert.NilError(t, err)
+		assert.NilError(t, db.Update(func(tx *bolt.Tx) error {
+			_, err := tx.CreateBucket([]byte(name))
+			return err
+		}))
+		assert.NilError(t, db.Close())
+		_, err = reload.OpenDisk(filepath.Dir(file))
+		assert.ErrorContains(t, err, want)
+	}
+	_, err = reload.OpenDisk(file) // a file, not a directory
+	assert.Assert(t, err != nil)
+}
+
+// However a file was damaged, the program neither crashes nor believes it.
+func TestADamagedHistoryIsAnError(t *testing.T) {
+	dir := t.TempDir()
+	run(t, dir, text("a"), 9, func(w *world) {
+		for _, leaf := range []string{"b", "c", "d", "e"} {
+			w.enact(reload.REST, "", text(leaf))
+		}
+	})
+	sound, err := os.ReadFile(filepath.Join(dir, "config.db"))
+	assert.NilError(t, err)
+	original := openDisk(t, dir)
+	want := original.Past().Generations
+	assert.NilError(t, original.Close())
+
+	refused := 0
+	for seed := range uint64(120) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		bytes := append([]byte(nil), sound...)
+		if random.IntN(3) == 0 {
+			bytes = bytes[:random.IntN(len(bytes))]
+		}
+		for range random.IntN(40) {
+			if len(bytes) > 0 {
+				bytes[random.IntN(len(bytes))] = byte(random.Uint32())
+			}
+		}
+		dir := t.TempDir()
+		assert.NilError(t, os.WriteFile(filepath.Join(dir, "config.db"), bytes, 0o600))
+		d, err := reload.OpenDisk(dir)
+		if err != nil {
+			assert.ErrorContains(t, err, dir)
+			refused++
+			continue
+		}
+		if len(bytes) > 0 { // an empty file is a new one
+			// Damage may hide where nothing is; what is believed must be what was written, or older.
+			for _, g := range d.Past().Generations {
+				assert.DeepEqual(t, g, want[g.Number-1])
+			}
+		}
+		assert.NilError(t, d.Close())
+	}
+	assert.Assert(t, refused > 40, "only %d of 120 damaged files were refused", refused)
+}
+
+func TestAConfigurationThatIsNotValidAnyMoreStopsTheStart(t *testing.T) {
+	dir := t.TempDir()
+	run(t, dir, text("a", "b"), 9, func(*world) {})
+	d := openDisk(t, dir)
+	defer func() { assert.NilError(t, d.Close()) }()
+	_, err := d.Latest(configs.Options{MaxQueues: 1})
+	bad := new(reload.InvalidError)
+	assert.Assert(t, errors.As(err, &bad))
+	assert.ErrorContains(t, err, "generation 1 of the history "+filepath.Join(dir, "config.db"))
+}
