@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
 // source is a Source that does as it is told.
@@ -230,7 +232,7 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 
 func TestTooManyGroupsAreAFailure(t *testing.T) {
 	s := &source{groups: func(context.Context, string) (groups []string, err error) {
-		for i := range mostGroups + 1 {
+		for i := range security.MaxGroups + 1 {
 			groups = append(groups, fmt.Sprint("g", i))
 		}
 		return groups, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
 // looked is the configuration of these tests: users are looked up.
@@ -157,6 +159,21 @@ func TestWithoutADirectoryApplicationsAreTold(t *testing.T) {
 	assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{loneApp("app", "ann"), forced}}))
 	assert.DeepEqual(t, verdicts(t, a, 2), map[string]string{
 		"app": `user "ann" cannot be resolved: invalid configuration: no server`, "forced": "accepted",
+	})
+}
+
+// One user in more groups than anybody has would be a burden for every list and filter.
+func TestGroupsThatComeWithAnApplicationAreBounded(t *testing.T) {
+	r := registered(t, Options{})
+	a := r.applications()
+	most, more := newApp("most", "root.a"), newApp("more", "root.a")
+	for i := range security.MaxGroups {
+		most.Ugi.Groups = append(most.Ugi.Groups[:i], fmt.Sprint("g", i))
+	}
+	more.Ugi.Groups = append(slices.Clone(most.Ugi.Groups), "one-more")
+	assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{most, more}}))
+	assert.DeepEqual(t, verdicts(t, a, 2), map[string]string{
+		"most": "accepted", "more": `user "u" has 4097 groups, at most 4096 are allowed`,
 	})
 }
 

@@ -102,6 +102,10 @@ func owner(u *si.UserGroupInformation, forced bool, in Directory) (user security
 	if err := checkID("user name", u.User); err != nil {
 		return security.User{}, nil, err
 	}
+	if len(u.Groups) > security.MaxGroups {
+		return security.User{}, nil, fmt.Errorf("user %q has %d groups, at most %d are allowed",
+			clip(u.User), len(u.Groups), security.MaxGroups)
+	}
 	for _, g := range u.Groups {
 		if err := checkID("group name", g); err != nil {
 			return security.User{}, nil, err

@@ -11,6 +11,10 @@ import (
 	"strings"
 )
 
+// MaxGroups is how many groups a user may have: they are kept for each application, and
+// every list, filter and limit looks through them.
+const MaxGroups = 4096
+
 // User is a resolved user with its groups. Values are immutable.
 type User struct {
 	Name   string
