@@ -120,7 +120,40 @@ func (s Server) partition(ctx context.Context, name string) (*Partition, error) 
 	for _, a := range apps {
 		p.Applications = append(p.Applications, Application{a.ID, a.Queue, security.User{Name: a.User, Groups: a.Groups}})
 	}
+	for _, kind := range []string{"users", "groups"} {
+		var all []holder
+		if err := s.read(ctx, base+"/usage/"+kind, &all); err != nil {
+			return nil, err
+		}
+		for _, h := range all {
+			if h.Queues != nil {
+				p.use(&h, h.Queues)
+			}
+		}
+	}
 	return p, nil
+}
+
+// holder is what a server says about a user or a group.
+type holder struct {
+	User   string `json:"userName"`
+	Group  string `json:"groupName"`
+	Queues *held  `json:"queues"`
+}
+
+// held is what somebody uses in a queue and below it.
+type held struct {
+	Queue     string                        `json:"queuePath"`
+	Resources map[string]resources.Quantity `json:"resourceUsage"`
+	Running   []string                      `json:"runningApplications"`
+	Children  []held                        `json:"children"`
+}
+
+func (p *Partition) use(h *holder, q *held) {
+	p.Usage = append(p.Usage, Usage{q.Queue, h.User, h.Group, q.Resources, len(q.Running)})
+	for i := range q.Children {
+		p.use(h, &q.Children[i])
+	}
 }
 
 func (p *Partition) add(q *queue) {

@@ -52,12 +52,18 @@ func TestWorkIsReadFromTheQueuesAndTheApplications(t *testing.T) {
 		"/ws/v1/partition/default/queues": `{"queuename":"root","allocatedResource":{"vcore":5},"children":[` +
 			`{"queuename":"root.a","allocatedResource":{"vcore":5,"memory":7}}]}`,
 		"/ws/v1/partition/default/applications/active": `[{"applicationID":"app-1","queueName":"root.a","user":"ann","groups":["dev"]}]`,
+		"/ws/v1/partition/default/usage/users": `[{"userName":"ann","queues":{"queuePath":"root","resourceUsage":{"vcore":5},` +
+			`"runningApplications":["app-1"],"children":[{"queuePath":"root.a"}]}},{"userName":"bob"}]`,
+		"/ws/v1/partition/default/usage/groups": `[{"groupName":"dev","queues":{"queuePath":"root"}}]`,
 	})
 	got, err := s.State(t.Context(), []string{"default", "new"})
 	assert.NilError(t, err)
 	assert.DeepEqual(t, got, State{"default": {
 		Allocated:    map[string]amounts{"root": {"vcore": 5}, "root.a": {"vcore": 5, "memory": 7}},
 		Applications: []Application{{"app-1", "root.a", security.User{Name: "ann", Groups: []string{"dev"}}}},
+		Usage: []Usage{
+			{Queue: "root", User: "ann", Resources: amounts{"vcore": 5}, Running: 1}, {Queue: "root.a", User: "ann"}, {Queue: "root", Group: "dev"},
+		},
 	}})
 }
 

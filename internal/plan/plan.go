@@ -26,7 +26,9 @@ type Plan struct {
 	Asked   bool           `json:"asked"` // a running server told of its work; else what follows is not known
 	Refused []Refusal      `json:"refused"`
 	Over    []Over         `json:"overMax"`
-	Lost    []Lost         `json:"lostAccess"`
+
+	OverLimit []OverLimit `json:"overLimit"`
+	Lost      []Lost      `json:"lostAccess"`
 }
 
 // Refusal is a queue whose type a server does not change: a leaf with applications cannot
@@ -68,6 +70,7 @@ type State map[string]*Partition
 type Partition struct {
 	Allocated    map[string]map[string]resources.Quantity // by queue path, then resource
 	Applications []Application                            // active ones
+	Usage        []Usage                                  // of users and groups
 }
 
 // Application is an active application.
@@ -81,14 +84,16 @@ type Application struct {
 // nil: no server was asked. Only partitions named count; none named: all.
 func Of(old, new *configs.Config, state State, partitions ...string) Plan {
 	old, new = only(old, partitions), only(new, partitions)
-	p := Plan{Change: configs.Diff(old, new), Asked: state != nil, Refused: []Refusal{}, Over: []Over{}, Lost: []Lost{}}
+	p := Plan{Change: configs.Diff(old, new), Asked: state != nil, Refused: []Refusal{}, Over: []Over{}, OverLimit: []OverLimit{}, Lost: []Lost{}}
 	p.Impact, p.Summary = !p.Change.IsEmpty(), p.Change.Summary()
 	for i := range p.Change.Partitions {
 		c := &p.Change.Partitions[i]
 		if s := state[c.Partition]; s != nil && c.Kind == configs.Changed {
+			before, after := treeOf(old, c.Partition), treeOf(new, c.Partition)
 			p.refuse(c, s)
-			p.measure(c, treeOf(new, c.Partition), s)
-			p.lose(treeOf(old, c.Partition), treeOf(new, c.Partition), c.Partition, s)
+			p.measure(c, after, s)
+			p.limit(c, before, after, s)
+			p.lose(before, after, c.Partition, s)
 		}
 	}
 	return p

@@ -95,6 +95,30 @@ func TestOnlyTheQueueThatHasTheMaxIsOver(t *testing.T) {
 	assert.DeepEqual(t, p.Over, []Over{{"default", "root.a", "vcore", 8000, 5000, 3000}})
 }
 
+func TestPlanSaysWhoIsOverANewLimit(t *testing.T) {
+	const old = "partitions: [{queues: [{name: root, submitacl: '*', limits: [{users: [ann], maxresources: {vcore: 9, gpu: 1}}, {users: ['*'], maxapplications: 5}], queues: [{name: a}]}]}]"
+	const new = "partitions: [{queues: [{name: root, submitacl: '*', limits: [{users: [ann], maxresources: {vcore: 5, gpu: 1}}, {users: ['*'], maxapplications: 2}," +
+		" {groups: [dev], maxapplications: 1}], queues: [{name: a, limits: [{users: [eve], maxapplications: 2, maxresources: {vcore: 1}}]}]}]}]"
+	work := State{"default": {Usage: []Usage{
+		{Queue: "root", User: "eve", Resources: amounts{"vcore": 99_000}, Running: 3},
+		{Queue: "root.a", User: "eve", Resources: amounts{"vcore": 1001, "gpu": 9}, Running: 2},
+		{Queue: "root.a", User: "zoe", Resources: amounts{"vcore": 9000}, Running: 9},
+		{Queue: "root", User: "ann", Resources: amounts{"vcore": 5500, "gpu": 3}, Running: 9}, // gpu was over before
+		{Queue: "root", Group: "dev", Resources: amounts{"vcore": 1}, Running: 2},
+		{Queue: "root", Group: "ops", Running: 20},
+	}}}
+	p := Of(load(t, old), load(t, new), work)
+	assert.DeepEqual(t, p.OverLimit, []OverLimit{
+		{"default", "root", "ann", "", "vcore", 5500, 5000, 500},
+		{"default", "root", "eve", "", "applications", 3, 2, 1},
+		{"default", "root", "", "dev", "applications", 2, 1, 1},
+		{"default", "root.a", "eve", "", "vcore", 1001, 1000, 1},
+	})
+	assert.Equal(t, p.OverLimit[0].String(), "user ann is over the new limit in root by vcore 500m: 5500m are used, and 5 allowed")
+	assert.Equal(t, p.OverLimit[2].String(), "group dev is over the new limit in root by applications 1: 2 are used, and 1 allowed")
+	assert.Equal(t, len(Of(load(t, new), load(t, new), work).OverLimit), 0)
+}
+
 func TestALongListIsCut(t *testing.T) {
 	r := Refusal{Queue: "root.a", From: "leaf", To: "parent"}
 	for i := range 12 {
@@ -116,7 +140,7 @@ func TestWithoutAServerNothingIsKnownOfWork(t *testing.T) {
 	text, err := json.Marshal(Of(load(t, before), load(t, before), nil))
 	assert.NilError(t, err)
 	assert.Equal(t, string(text), `{"impact":false,"summary":"nothing changes","change":{"partitions":[]},"asked":false,`+
-		`"refused":[],"overMax":[],"lostAccess":[]}`)
+		`"refused":[],"overMax":[],"overLimit":[],"lostAccess":[]}`)
 }
 
 // BenchmarkPlan reads two files of 10,000 queues and compares them, for a server with
