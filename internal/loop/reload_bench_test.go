@@ -25,7 +25,7 @@ const (
 )
 
 func wideConfig(max int64) *configs.Config {
-	p := configs.Partition{Name: "default", Root: configs.Queue{Name: "root", Parent: true}}
+	p := configs.Partition{Name: "default", Root: configs.Queue{Name: "root", Parent: true, Submit: security.Everyone()}}
 	for i := range benchParents {
 		parent := configs.Queue{Name: fmt.Sprint("p", i), Parent: true}
 		for j := range benchLeaves {
@@ -58,8 +58,12 @@ func BenchmarkReload(b *testing.B) {
 			Queue: fmt.Sprintf("root.p%d.l%d", i/benchLeaves, i%benchLeaves),
 		})
 	}
-	_, err := l.Call(b.Context(), setup...)
+	said, err := l.Call(b.Context(), setup...)
 	assert.NilError(b, err)
+	for _, e := range said {
+		_, rejected := e.(scheduler.ApplicationRejected)
+		assert.Assert(b, !rejected, "%s", e)
+	}
 	ctx, stop := context.WithCancel(b.Context())
 	var load sync.WaitGroup
 	load.Go(func() { keepAsking(ctx, l) })
