@@ -61,19 +61,20 @@ const serveExamples = `  canopy serve
 
 // serveFlags is the command line of serve.
 type serveFlags struct {
-	config      string
-	grpcAddress string
-	httpAddress string
-	logLevel    string
-	logFormat   string
-	configWatch bool
-	dataDir     string
-	history     int
-	admin       bool
-	adminListen string
-	users       userFlags
-	lifetimes   objects.Lifetimes
-	bounds      configs.Options // of the file, and of what resource managers send
+	config        string
+	grpcAddress   string
+	httpAddress   string
+	logLevel      string
+	logFormat     string
+	configWatch   bool
+	dataDir       string
+	history       int
+	admin         bool
+	strictClasses bool
+	adminListen   string
+	users         userFlags
+	lifetimes     objects.Lifetimes
+	bounds        configs.Options // of the file, and of what resource managers send
 }
 
 func serveCommand() *cobra.Command {
@@ -105,6 +106,8 @@ func serveCommand() *cobra.Command {
 	flags.StringVar(&f.adminListen, "admin-listen", "", "where --admin listens: a loopback address or unix:/path (default "+defaultAdmin+")")
 	flags.StringVar(&f.logLevel, "log-level", "info", "what is logged: debug, info, warn or error")
 	flags.StringVar(&f.logFormat, "log-format", "console", "how it is logged: console or json")
+	flags.BoolVar(&f.strictClasses, "strict-priority-classes", false,
+		"refuse asks that send a priority without naming a priority class; existing shims name none")
 	f.users.add(flags)
 	addLifetimes(flags, &f.lifetimes)
 	addBounds(flags, &f.bounds)
@@ -164,7 +167,7 @@ func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer)
 func (f *serveFlags) options(first *reload.Proposal, store *reload.Disk, log *zap.Logger) rmproxy.Options {
 	opt := rmproxy.Options{
 		Log: log, First: first, Pinned: f.config != "", Reload: reload.Options{Bounds: f.bounds, Keep: f.history},
-		Loop: loop.Options{Lifetimes: &f.lifetimes},
+		Loop: loop.Options{Lifetimes: &f.lifetimes}, StrictClasses: f.strictClasses,
 	}
 	if store != nil {
 		opt.Reload.Store, opt.Reload.Past = store, store.Past()

@@ -16,6 +16,21 @@ func (t *Twin) submit(ask *objects.Ask) {
 	t.note(ask)
 }
 
+// submitClassed asks what the class of an ask has against it, if the ask is new.
+func (t *Twin) submitClassed(c scheduler.SubmitClassed) {
+	if w := t.known(c.Ask.Key); w == nil || w.ask.App != c.Ask.App {
+		if c.Refuse != "" {
+			t.reject(c.Ask, c.Refuse)
+			return
+		}
+		if a := t.app(c.Ask.App); a != nil && c.Users != nil && !c.Users.Allows(a.user) {
+			t.reject(c.Ask, "not for this user")
+			return
+		}
+	}
+	t.submit(c.Ask)
+}
+
 // report takes in an allocation that has its node. Where the RM says it is does not
 // matter any more once it is known to run.
 func (t *Twin) report(ask *objects.Ask, on objects.NodeID) {

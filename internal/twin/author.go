@@ -98,13 +98,13 @@ func (a *author) next() Beat {
 	case n < schedule:
 		return a.schedule()
 	case n < ask:
-		return a.beat(scheduler.SubmitAsk{Ask: a.ask()})
+		return a.beat(a.submit(a.ask()))
 	case n < release:
 		return a.beat(a.release())
 	case n < report:
 		return a.beat(scheduler.ReportAllocation{Ask: a.reported(), Node: a.node()})
 	case n < resize:
-		return a.beat(scheduler.SubmitAsk{Ask: a.resized()})
+		return a.beat(a.submit(a.resized()))
 	case n < nodes:
 		return a.beat(a.nodeCommand())
 	case n < apps:

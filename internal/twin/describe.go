@@ -35,6 +35,8 @@ func describe(cmd scheduler.Command) string {
 		return "use config\n" + describePartition(c.Partition)
 	case scheduler.SubmitAsk:
 		return "ask " + describeAsk(c.Ask)
+	case scheduler.SubmitClassed:
+		return fmt.Sprintf("ask of class %q for %v, against it %q: %s", c.Class, c.Users, c.Refuse, describeAsk(c.Ask))
 	case scheduler.ReportAllocation:
 		return fmt.Sprintf("report on %s %s", c.Node, describeAsk(c.Ask))
 	}

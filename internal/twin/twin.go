@@ -72,6 +72,8 @@ func (t *Twin) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
 		t.removeApplication(c)
 	case scheduler.SubmitAsk:
 		t.submit(c.Ask)
+	case scheduler.SubmitClassed:
+		t.submitClassed(c)
 	case scheduler.ReportAllocation:
 		t.report(c.Ask, c.Node)
 	case scheduler.Release:

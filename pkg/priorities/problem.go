@@ -38,13 +38,16 @@ const (
 // Problem says why a class is refused.
 type Problem struct {
 	Reason Reason
-	Class  string // its name
+	Class  string // its name; empty: none
 	Field  Field
 	Text   string // what is wrong, without the name
 }
 
-// Error is "reason: priority class name: text".
+// Error is "reason: priority class name: text", or without the class if there is none.
 func (p *Problem) Error() string {
+	if p.Class == "" {
+		return fmt.Sprintf("%s: %s", p.Reason, p.Text)
+	}
 	return fmt.Sprintf("%s: priority class %s: %s", p.Reason, quote(p.Class), p.Text)
 }
 

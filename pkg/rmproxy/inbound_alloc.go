@@ -58,8 +58,9 @@ func (o *orders) allocation(x *wire.Allocation) error {
 	case l == nil:
 		return o.noPartition(x)
 	case x.Node == "":
-		l.add(scheduler.SubmitAsk{Ask: ask})
+		l.add(o.submission(ask, x))
 	default:
+		o.recall(ask, x)
 		l.add(scheduler.ReportAllocation{Ask: ask, Node: objects.NodeID(x.Node)})
 	}
 	return nil

@@ -139,6 +139,8 @@ func (s *session) turnAway(who visitor, cmds []scheduler.Command) {
 			s.reply(scheduler.ApplicationRejected{App: m.App, Reason: noPartition(m.App, who.partition).Error()})
 		case scheduler.SubmitAsk:
 			turnAway(m.Ask)
+		case scheduler.SubmitClassed:
+			turnAway(m.Ask)
 		case scheduler.ReportAllocation:
 			turnAway(m.Ask)
 		}
@@ -177,6 +179,8 @@ func applicationOf(cmd scheduler.Command) objects.AppID {
 	case scheduler.RemoveApplication:
 		return m.App
 	case scheduler.SubmitAsk:
+		return m.Ask.App
+	case scheduler.SubmitClassed:
 		return m.Ask.App
 	case scheduler.ReportAllocation:
 		return m.Ask.App

@@ -4,6 +4,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -14,6 +15,8 @@ type orders struct {
 	most  int                // commands there can be
 	lots  []*lot             // in the order in which the message names them
 	wrong []scheduler.Effect // answers to what no partition needs to hear
+
+	registry *priorities.Registry // use classes()
 }
 
 type lot struct {

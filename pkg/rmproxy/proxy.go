@@ -31,7 +31,10 @@ type Options struct {
 	First  *reload.Proposal // in force until somebody has another; nil: the embedded default
 	Pinned bool             // the texts of an RM are ignored
 	Users  Directories      // of users that come without groups; nil: they are alone in a group of their name
-	Reload reload.Options   // how configurations are remembered; its clock and log are those above
+	// StrictClasses refuses a number without a class (priority.md S0-11). Existing shims send
+	// nothing else.
+	StrictClasses bool
+	Reload        reload.Options // how configurations are remembered; its clock and log are those above
 }
 
 // Proxy connects a resource manager with the partitions it constructs.

@@ -1,10 +1,12 @@
 package scheduler
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/priorities"
 )
 
 // submit takes an ask in. A known key is not an ask again: only its amounts may differ
@@ -23,6 +25,32 @@ func (c *Core) submit(now time.Time, ask *objects.Ask) {
 		return
 	}
 	c.tellStates()
+}
+
+// submitClassed takes an ask in if it is known, or if its class has nothing against it. Who
+// asks is known here only: the door hears of applications on another stream.
+func (c *Core) submitClassed(now time.Time, m SubmitClassed) {
+	if _, known := c.known(m.Ask); !known {
+		if err := c.demand(m); err != nil {
+			c.reject(m.Ask, err)
+			return
+		}
+	}
+	c.submit(now, m.Ask)
+}
+
+func (c *Core) demand(m SubmitClassed) error {
+	if m.Refuse != "" {
+		return errors.New(m.Refuse)
+	}
+	a, ok := c.part.Application(m.Ask.App)
+	if !ok || m.Users == nil || m.Users.Allows(a.User()) {
+		return nil // or it is refused for having no application
+	}
+	return &priorities.Problem{
+		Reason: priorities.NeedsPermission, Class: m.Class, Field: priorities.ACLField,
+		Text: fmt.Sprintf("user %s may not name it", a.User().Name),
+	}
 }
 
 // report takes in an allocation that has its node. The node of one that is known to

@@ -73,6 +73,16 @@ type (
 	// they differ, and nothing else. Effect: none, or AskRejected.
 	SubmitAsk struct{ Ask *objects.Ask }
 
+	// SubmitClassed is SubmitAsk with what the priority class of the ask demands. Under a
+	// known key nothing is demanded: what was admitted stays (priority.md S0-2). Effect: none,
+	// or AskRejected.
+	SubmitClassed struct {
+		Ask    *objects.Ask
+		Refuse string        // why it cannot be admitted; empty: it can
+		Class  string        // its priority class; looked at if Users is
+		Users  *security.ACL // whose application may ask; nil: everybody's
+	}
+
 	// ReportAllocation says that an allocation runs, whoever placed it. Under the key of
 	// a pending ask it places that ask. No quota is asked. Effect: Allocated, none when
 	// it was known to run, or AskRejected.
@@ -114,6 +124,7 @@ func (RemoveNode) command()        {}
 func (AddApplication) command()    {}
 func (RemoveApplication) command() {}
 func (SubmitAsk) command()         {}
+func (SubmitClassed) command()     {}
 func (ReportAllocation) command()  {}
 func (Release) command()           {}
 func (ReportForeign) command()     {}

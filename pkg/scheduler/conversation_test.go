@@ -137,6 +137,15 @@ func command(t *testing.T, d *datadriven.TestData, now time.Time) scheduler.Comm
 	case "remove-app":
 		return scheduler.RemoveApplication{App: app}
 	case "ask":
+		if class := text(d, "class"); class != "" {
+			m := scheduler.SubmitClassed{Ask: ask(t, d, now), Class: class, Refuse: text(d, "refuse")}
+			if d.HasArg("users") {
+				acl, _, err := security.ParseACL(text(d, "users"))
+				assert.NilError(t, err)
+				m.Users = &acl
+			}
+			return m
+		}
 		return scheduler.SubmitAsk{Ask: ask(t, d, now)}
 	case "report":
 		a := ask(t, d, now)

@@ -112,6 +112,8 @@ func (c *Core) apply(now time.Time, cmd Command) {
 		c.removeApplication(now, m)
 	case SubmitAsk:
 		c.submit(now, m.Ask)
+	case SubmitClassed:
+		c.submitClassed(now, m)
 	case ReportAllocation:
 		c.report(now, m.Ask, m.Node)
 	case Release:

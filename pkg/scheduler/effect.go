@@ -43,7 +43,7 @@ type (
 		Why   objects.Reason
 	}
 
-	// AskRejected answers SubmitAsk, ReportAllocation or ReportForeign: nothing changed.
+	// AskRejected answers SubmitAsk, SubmitClassed, ReportAllocation or ReportForeign: nothing changed.
 	AskRejected struct {
 		Key    objects.AllocationKey
 		App    objects.AppID

@@ -1,0 +1,159 @@
+package priorities
+
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"pgregory.net/rapid"
+)
+
+func TestAdmit(t *testing.T) {
+	plain := must(New(Class{Name: "high", Value: 1_000_000}, Class{Name: "quiet", Value: 50, Policy: Never},
+		Class{Name: "zero", Value: 0}))
+	normal := must(plain.With(Class{Name: "normal", Value: 7, GlobalDefault: true}))
+	quiet := must(plain.With(Class{Name: "normal", Value: 7, GlobalDefault: true, Policy: Never}))
+	const ( // what an ask sends about preemption
+		nothing = iota
+		never
+		preempts
+	)
+	const ( // for which shims a case holds
+		any = iota
+		lenient
+		strict
+	)
+	for _, c := range []struct {
+		name       string
+		r          Registry
+		class      string
+		priority   int32
+		policy     int
+		strictness int
+		want       int32
+		of         string // the class
+		preempts   bool
+		refused    Reason
+		text       string
+	}{
+		{name: "S0-10, S3-20: the number of the class", r: plain, class: "high", want: 1_000_000, of: "high", preempts: true},
+		{name: "S2-7, D1: a class that says nothing preempts", r: plain, class: "high", policy: preempts, want: 1_000_000, of: "high", preempts: true},
+		{name: "S2-30: a class that never preempts", r: plain, class: "quiet", want: 50, of: "quiet"},
+		{name: "S2-30: and an ask that says so too", r: plain, class: "quiet", policy: never, want: 50, of: "quiet"},
+		{name: "S0-11: the same number", r: plain, class: "high", priority: 1_000_000, want: 1_000_000, of: "high", preempts: true},
+		{name: "S0-11, S4-16, D8: another number", r: plain, class: "high", priority: 999, refused: PriorityMismatch,
+			text: `priority-mismatch: priority class "high": the ask sends the priority 999, but the class has 1000000`},
+		{name: "S0-11: another number than zero", r: plain, class: "zero", priority: 1, refused: PriorityMismatch},
+		{name: "S0-12, S3-21, 1.4: an unknown class", r: plain, class: "none", refused: UnknownClass,
+			text: `unknown-class: priority class "none": the ask names it, but there is no such class`},
+		{name: "S0-12: whatever number comes with it", r: normal, class: "none", priority: 7, refused: UnknownClass},
+		{name: "1.4: a policy that the class forbids", r: plain, class: "quiet", policy: preempts, refused: PolicyMismatch,
+			text: `policy-mismatch: priority class "quiet": the ask sends the policy PreemptLowerPriority, but the class has Never`},
+		{name: "1.4: a policy that the class does not have", r: plain, class: "high", policy: never, refused: PolicyMismatch},
+		{name: "S0-13, S0-18: without class and default, zero", r: plain, want: 0},
+		{name: "S0-11: a number without a class, from a shim that knows no classes", r: plain, priority: 5, strictness: lenient, want: 5},
+		{name: "S0-11: a number without a class", r: plain, priority: 5, strictness: strict, refused: PriorityMismatch,
+			text: `priority-mismatch: the ask sends the priority 5, but names no class, and there is no default`},
+		{name: "S0-13, S2-5, S3-15: without a class, the default", r: normal, want: 7, of: "normal", preempts: true},
+		{name: "its number may be sent", r: normal, priority: 7, want: 7, of: "normal", preempts: true},
+		{name: "another may not", r: normal, priority: 5, strictness: strict, refused: PriorityMismatch},
+		{name: "another is that of a class we do not hear of", r: normal, priority: 5, strictness: lenient, want: 5},
+		{name: "D1: then what it sends about preemption counts", r: quiet, priority: 5, policy: preempts, strictness: lenient, want: 5},
+		{name: "P8: the default never preempts, whatever is sent", r: quiet, policy: preempts, strictness: lenient, want: 7, of: "normal"},
+		{name: "P8: never is never, whatever the default", r: normal, policy: never, strictness: lenient, want: 7, of: "normal"},
+		{name: "1.4: the policy of the default, checked", r: quiet, policy: preempts, strictness: strict, refused: PolicyMismatch},
+		{name: "a named class goes before the default", r: normal, class: "quiet", want: 50, of: "quiet"},
+		{name: "S2-31: a class of the system", r: Registry{}, class: "system-node-critical", want: NodeCritical, of: "system-node-critical", preempts: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, s := range []bool{false, true} {
+				if c.strictness == lenient && s || c.strictness == strict && !s {
+					continue
+				}
+				q := Request{Class: c.class, Priority: c.priority, Policy: c.policy != nothing, Preempts: c.policy == preempts}
+				g, p := c.r.Admit(q, s)
+				if c.refused != "" {
+					assert.Assert(t, p != nil)
+					assert.Equal(t, p.Reason, c.refused)
+					assert.Assert(t, c.text == "" || p.Error() == c.text, p.Error())
+					continue
+				}
+				assert.Assert(t, p == nil, "%v", p)
+				assert.Equal(t, g.Priority, c.want)
+				assert.Equal(t, g.Preempts, c.preempts)
+				name := ""
+				if g.Class != nil {
+					name = g.Class.Name
+				}
+				assert.Equal(t, name, c.of)
+			}
+		})
+	}
+}
+
+func TestRecall(t *testing.T) {
+	r := must(New(Class{Name: "a", Value: 10}, Class{Name: "normal", Value: 7, GlobalDefault: true, Policy: Never}))
+	for _, c := range []struct {
+		name string
+		q    Request
+		want int32
+		of   bool
+	}{
+		{"S3-17, S3-18: without a number and a class, zero", Request{}, 0, false},
+		{"S0-2, S0-30: its number is that of its time", Request{Class: "a", Priority: 9}, 9, false},
+		{"S0-10: a class without a number", Request{Class: "a"}, 10, true},
+		{"S0-28, S3-19: its class is gone", Request{Class: "gone", Priority: 9}, 9, false},
+		{"and there is no number", Request{Class: "gone"}, 0, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := r.Recall(c.q)
+			assert.Equal(t, g.Priority, c.want)
+			assert.Equal(t, g.Class != nil, c.of)
+		})
+	}
+	assert.Assert(t, !r.Recall(Request{Class: "a", Policy: true}).Preempts, "what it sends stays")
+}
+
+// Whatever an ask says: a class that is named decides, a refusal names its reason, a strict
+// door admits no more than one that is not, and never is never.
+func TestLawsOfAdmission(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var r Registry
+		for _, c := range rapid.SliceOfN(anyClass, 0, 6).Draw(t, "classes") {
+			if next, err := r.With(c); err == nil {
+				r = next
+			}
+		}
+		q := Request{
+			Class:    rapid.SampledFrom([]string{"", "", "a", "b", "system-node-critical"}).Draw(t, "class"),
+			Priority: rapid.SampledFrom([]int32{-1 << 31, 0, 0, 1, UserMaximum, NodeCritical}).Draw(t, "priority"),
+			Policy:   rapid.Bool().Draw(t, "policy"), Preempts: rapid.Bool().Draw(t, "preempts"),
+		}
+		easy, no := r.Admit(q, false)
+		hard, hardNo := r.Admit(q, true)
+		c, known := r.Get(q.Class)
+		assert.Assert(t, q.Class == "" || known || no.Reason == UnknownClass)
+		if hardNo == nil {
+			assert.Assert(t, no == nil && easy == hard, "strict only refuses")
+		}
+		if no != nil {
+			assert.Assert(t, no.Reason == UnknownClass || no.Reason == PriorityMismatch || no.Reason == PolicyMismatch)
+			return
+		}
+		assert.Assert(t, !known || easy.Class == c && easy.Priority == c.Value)
+		assert.Assert(t, q.Priority == 0 || easy.Priority == q.Priority, "a number that is sent and admitted stands")
+		if easy.Class != nil {
+			assert.Assert(t, !easy.Preempts || easy.Class.Policy != Never && (!q.Policy || q.Preempts))
+		}
+	})
+}
+
+func TestAdmittingMakesNothing(t *testing.T) {
+	r := must(New(Class{Name: "a", Value: 10, Policy: Never}, Class{Name: "normal", Value: 7, GlobalDefault: true}))
+	for _, q := range []Request{{}, {Priority: 5}, {Class: "a"}, {Class: "a", Priority: 10, Policy: true}} {
+		assert.Equal(t, testing.AllocsPerRun(100, func() {
+			if _, p := r.Admit(q, false); p != nil {
+				panic(p)
+			}
+		}), 0.0)
+	}
+}

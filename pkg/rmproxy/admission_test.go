@@ -1,0 +1,247 @@
+package rmproxy
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"github.com/cockroachdb/datadriven"
+	"google.golang.org/grpc/status"
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/reload"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// hearer is a callback that writes down the answers to asks.
+type hearer struct {
+	shim
+	lock  sync.Mutex
+	lines []string
+}
+
+func (h *hearer) UpdateAllocation(m *si.AllocationResponse) error {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	for _, x := range m.New {
+		h.lines = append(h.lines, fmt.Sprintf("allocated %s on %s", x.AllocationKey, x.NodeID))
+	}
+	for _, x := range m.RejectedAllocations {
+		h.lines = append(h.lines, fmt.Sprintf("rejected %s: %s", x.AllocationKey, x.Reason))
+	}
+	return nil
+}
+
+func (h *hearer) told() string {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	lines := h.lines
+	h.lines = nil
+	return strings.Join(append(lines, ""), "\n")
+}
+
+// side is a door with somebody in front of it.
+type side struct {
+	nodes func(*si.NodeRequest) error
+	apps  func(*si.ApplicationRequest) error
+	work  func(*si.AllocationRequest) error
+	proxy *Proxy
+	heard *hearer
+}
+
+func overTheWire(t *testing.T, opt Options) *side {
+	r := newBubbleRig(t, opt)
+	assert.NilError(t, r.register("rm", queues))
+	n, a, x := r.nodes(), r.applications(), r.allocations()
+	s := &side{nodes: n.Send, apps: a.Send, work: x.Send, proxy: r.p, heard: &hearer{}}
+	go func() {
+		for {
+			m, err := x.Recv()
+			if err != nil {
+				if _, ok := status.FromError(err); !ok && !errors.Is(err, io.EOF) {
+					t.Error(err)
+				}
+				return
+			}
+			_ = s.heard.UpdateAllocation(m) // it takes everything
+		}
+	}()
+	return s
+}
+
+func inProcess(t *testing.T, opt Options) *side {
+	d, heard := NewInProcess(opt), &hearer{}
+	t.Cleanup(d.Stop)
+	_, err := d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", Config: queues}, heard)
+	assert.NilError(t, err)
+	named := func(rm *string) { *rm = "rm" }
+	return &side{
+		nodes: func(m *si.NodeRequest) error { named(&m.RmID); return d.UpdateNode(m) },
+		apps:  func(m *si.ApplicationRequest) error { named(&m.RmID); return d.UpdateApplication(m) },
+		work:  func(m *si.AllocationRequest) error { named(&m.RmID); return d.UpdateAllocation(m) },
+		proxy: d.p, heard: heard,
+	}
+}
+
+// TestConversationsAboutClasses reads each file as what a resource manager and operators
+// say, and after the line what is answered to asks. Both doors must answer the same. Run
+// with -rewrite after a change, then read the diff.
+func TestConversationsAboutClasses(t *testing.T) {
+	doors := map[string]func(*testing.T, Options) *side{"wire": overTheWire, "in process": inProcess}
+	for file, strict := range map[string]bool{"classes": false, "classes_strict": true} {
+		for name, open := range doors {
+			t.Run(file+" "+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s, directives := open(t, Options{StrictClasses: strict}), 0
+					datadriven.RunTest(t, "testdata/conversations/"+file+".txt", func(t *testing.T, d *datadriven.TestData) string {
+						directives++
+						out := s.say(t, d)
+						synctest.Wait()
+						return out + s.heard.told()
+					})
+					assert.Assert(t, directives > 8, "only %d directives", directives)
+				})
+			})
+		}
+	}
+}
+
+func (s *side) say(t *testing.T, d *datadriven.TestData) string {
+	app, key := word(d, "app"), word(d, "key")
+	switch d.Cmd {
+	case "config":
+		p, err := s.proxy.Reloads().Read(reload.REST, "", []byte(queues+d.Input))
+		if err == nil {
+			_, err = s.proxy.Reloads().Enact(t.Context(), p)
+		}
+		return failure(0, err)
+	case "add-node":
+		assert.NilError(t, s.nodes(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated(word(d, "node"))}}))
+	case "add-app":
+		a := newApp(app, word(d, "queue"))
+		a.Ugi = &si.UserGroupInformation{User: word(d, "user"), Groups: words(d, "groups")}
+		assert.NilError(t, s.apps(&si.ApplicationRequest{New: []*si.AddApplicationRequest{a}}))
+	case "ask":
+		assert.NilError(t, s.work(&si.AllocationRequest{Allocations: []*si.Allocation{classedAsk(t, d)}}))
+	case "release":
+		assert.NilError(t, s.work(&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{
+			AllocationsToRelease: []*si.AllocationRelease{{ApplicationID: app, AllocationKey: key}},
+		}}))
+	case "work":
+		return s.everything(t)
+	default:
+		d.Fatalf(t, "unknown command %q", d.Cmd)
+	}
+	return ""
+}
+
+// classedAsk is an ask of the whole of a node, so that only the first is placed.
+func classedAsk(t *testing.T, d *datadriven.TestData) *si.Allocation {
+	x := newAsk(word(d, "key"), word(d, "app"))
+	x.ResourcePerAlloc, x.NodeID = someOf(100, 100), word(d, "node")
+	if size := word(d, "size"); size != "" {
+		n, err := strconv.ParseInt(size, 10, 64)
+		assert.NilError(t, err)
+		x.ResourcePerAlloc = someOf(n, n)
+	}
+	if p := word(d, "priority"); p != "" {
+		n, err := strconv.ParseInt(p, 10, 32)
+		assert.NilError(t, err)
+		x.Priority = int32(n)
+	}
+	if d.HasArg("class") {
+		x.AllocationTags = map[string]string{"kubernetes.io/meta/priorityClassName": word(d, "class")}
+	}
+	x.Placeholder, x.TaskGroupName = d.HasArg("placeholder"), word(d, "placeholder")
+	if p := word(d, "policy"); p != "" {
+		x.PreemptionPolicy = &si.PreemptionPolicy{AllowPreemptSelf: true, AllowPreemptOther: p == "preempts"}
+	}
+	return x
+}
+
+// everything lists what is there, with what was decided about it.
+func (s *side) everything(t *testing.T) string {
+	l, ok := s.proxy.Cluster().Partition("default")
+	assert.Assert(t, ok)
+	view, err := l.Snapshot(t.Context())
+	assert.NilError(t, err)
+	var lines []string
+	for _, q := range view.Root.Children {
+		for _, a := range q.Applications {
+			for _, w := range a.Work {
+				lines = append(lines, fmt.Sprintf("%s: priority %d%s\n", w.Ask.Key, w.Ask.Priority, policyText(w.Ask.Policy)))
+			}
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "")
+}
+
+func policyText(p objects.PreemptionPolicy) string {
+	if !p.Sent() {
+		return ""
+	}
+	text := ", may not have victims"
+	if p.Other() {
+		text = ", may have victims"
+	}
+	if p.Self() {
+		return text + ", may be one"
+	}
+	return text
+}
+
+// A class costs an ask nothing that has none: no object is made to find out.
+func TestAdmissionCostsNothing(t *testing.T) {
+	s := overTheBench(t, "\npriorityclasses: [{name: normal, value: 7, globalDefault: true}, {name: high, value: 9}]\n")
+	for _, tags := range []map[string]string{nil, {"a": "b"}, {classTag: "high"}} {
+		x := realRequest(1, 0)
+		x.Allocations[0].PreemptionPolicy = nil
+		x.Allocations[0].Priority = 0
+		x.Allocations[0].AllocationTags = tags
+		m := newLeanRequest()
+		assert.NilError(t, m.decoder.Decode(marshalled(t, x), &m.AllocationRequest))
+		o := &orders{s: s}
+		one := &m.Allocations[0]
+		made, err := ask(one)
+		assert.NilError(t, err)
+		assert.Equal(t, testing.AllocsPerRun(100, func() { o.submission(made, one) }), 0.0, "%v", tags)
+		assert.Equal(t, made.Priority, map[bool]int32{true: 9, false: 7}[tags[classTag] != ""])
+	}
+}
+
+// overTheBench is a session without anybody, under a configuration.
+func overTheBench(t *testing.T, more string) *session {
+	first, err := reload.Read(reload.File, "", []byte(queues+more), reload.Options{}.Bounds)
+	assert.NilError(t, err)
+	p := New(Options{First: first})
+	t.Cleanup(p.Close)
+	return newSession(p, "rm")
+}
+
+// S0-34, S3-60: how much a pod may be trusted to keep to its requests is not our business.
+func TestS0_34QualityOfServiceAndPriorityAreIndependent(t *testing.T) {
+	s := overTheBench(t, "\npriorityclasses: [{name: low, value: -5}, {name: high, value: 1000000000}]\n")
+	for _, qos := range []string{"BestEffort", "Burstable", "Guaranteed"} {
+		for class, want := range map[string]int32{"low": -5, "": 0, "high": 1_000_000_000} {
+			x := realRequest(1, 0)
+			x.Allocations[0].PreemptionPolicy, x.Allocations[0].Priority = nil, 0
+			x.Allocations[0].AllocationTags = map[string]string{classTag: class, "kubernetes.io/meta/qosClass": qos}
+			o := &orders{s: s}
+			one := &s.uncoded(x).Allocations[0]
+			made, err := ask(one)
+			assert.NilError(t, err)
+			_, plain := o.submission(made, one).(scheduler.SubmitAsk)
+			assert.Assert(t, plain)
+			assert.Equal(t, made.Priority, want)
+		}
+	}
+}
