@@ -42,8 +42,12 @@ func (t *Twin) report(ask *objects.Ask, on objects.NodeID) {
 		t.reject(ask, reason)
 		return
 	}
-	if w := t.note(ask); w.node == "" {
+	unheard := w == nil
+	if w = t.note(ask); w.node == "" {
 		t.place(w, on)
+	}
+	if unheard && w.created.Before(w.bound) {
+		w.bound = w.created
 	}
 }
 
@@ -80,6 +84,9 @@ func (t *Twin) mistake(ask *objects.Ask) string {
 // note takes a valid ask into the list, or gives a known one its new amounts.
 func (t *Twin) note(ask *objects.Ask) *work {
 	if w := t.known(ask.Key); w != nil {
+		if !w.ask.Amounts.Equal(ask.Amounts) {
+			t.unnominate(w)
+		}
 		resized := *w.ask
 		resized.Amounts = ask.Amounts
 		w.ask = &resized
@@ -107,7 +114,7 @@ func (t *Twin) place(w *work, on objects.NodeID) {
 		a.first = t.now
 	}
 	a.made++
-	w.node = on
+	w.node, w.bound = on, t.now
 	t.raise(a)
 	if a.state == objects.Accepted {
 		t.enter(a, objects.Running, objects.WasPlaced)

@@ -18,6 +18,7 @@ type author struct {
 	plain    bool                // a flood of like asks from one application, on a large cluster
 	wide     bool                // many of everything
 	tight    bool                // users, groups and running applications are limited
+	ruthless bool                // some may take the place of others
 	pool     int                 // how many nodes come and go
 	shapes   []resources.Amounts // none: every ask is different
 	apps     []objects.AppID
@@ -43,7 +44,7 @@ func write(source rand.Source, beats int) Story {
 	if a.wide = a.oneIn(30); a.wide {
 		a.pool = wide
 	}
-	a.tight = a.oneIn(2)
+	a.tight, a.ruthless = a.oneIn(3), a.oneIn(2)
 	a.conf = a.partition()
 	for range pick(a, 0, 0, 2, 4) {
 		a.shapes = append(a.shapes, a.amounts())

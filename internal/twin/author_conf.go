@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
@@ -29,7 +30,7 @@ func (a *author) partition() configs.Partition {
 			root.Children = append(root.Children, a.queue(fmt.Sprintf("w%d", i), 0))
 		}
 	}
-	return configs.Partition{Name: "default", Root: root, Rules: a.rules(), Nodes: a.nodeOrder()}
+	return configs.Partition{Name: "default", Root: root, Rules: a.rules(), Nodes: a.nodeOrder(), Preemption: a.ruthless && !a.oneIn(6)}
 }
 
 // rules place by the user first, sometimes, and then as the submission says.
@@ -80,6 +81,11 @@ func (a *author) settle(q *configs.Queue) {
 	}
 	if a.oneIn(3) {
 		q.Offset = a.priority()
+	}
+	if a.ruthless {
+		q.Preemption = pick(a, policies.PreemptDefault, policies.PreemptDefault, policies.PreemptDefault, policies.PreemptFence, policies.PreemptDisabled)
+		q.PrioritySwap = pick(a, policies.PrioritySwapNone, policies.PrioritySwapLeaf, policies.PrioritySwapFence)
+		q.PreemptionDelay = pick(a, 0, time.Second, 30*time.Second)
 	}
 	q.Submit, q.Admin = a.acl(), a.acl()
 	q.MaxApplications, q.Limits = 0, nil

@@ -52,6 +52,7 @@ func (a *author) ask() *objects.Ask {
 	if a.oneIn(12) {
 		ask.RequiredNode = a.node()
 	}
+	ask.Policy = pick(a, 0, objects.PolicySent|objects.PolicyOther, objects.PolicySent|objects.PolicyOther|objects.PolicySelf)
 	if a.oneIn(8) {
 		ask.Placeholder, ask.TaskGroup = true, pick(a, "g", "g", "g", "g", "g", "g", "g", "")
 	}

@@ -18,7 +18,7 @@ func TestStoriesTellOfEverything(t *testing.T) {
 	told := map[string]int{}
 	for seed := range uint64(stories) {
 		s := Random(seed+1, beats)
-		core := scheduler.NewWith(s.Partition, s.RM.oracle(), objects.Options{Shapes: 70, Lifetimes: s.Lifetimes})
+		core := scheduler.NewWith(s.Partition, s.RM.oracle(), objects.Options{Shapes: 70, Lifetimes: s.Lifetimes, Looks: 1 << 30})
 		now := start()
 		for _, b := range s.Beats {
 			now = now.Add(b.After)
@@ -58,6 +58,9 @@ func kindOf(e scheduler.Effect) string {
 	case scheduler.Released:
 		if e.Type == scheduler.TimedOut {
 			return "released, timed out"
+		}
+		if e.Type == scheduler.PreemptedByScheduler {
+			return "preempted by " + strings.Fields(e.Message)[4]
 		}
 		return "released"
 	case scheduler.ApplicationUpdated:

@@ -74,7 +74,7 @@ func retellNodes(c *scheduler.Core, s *scheduler.Snapshot, now time.Time) {
 // somebody may stand who has gone.
 var notBooks = map[string]bool{
 	"Partition.completed": true, "Partition.rejected": true, "Partition.entered": true, "Partition.arrivals": true,
-	"Partition.names": true, "Partition.slots": true, "Partition.scale": true, "Partition.gained": true, "Partition.gainedAt": true,
+	"Partition.names": true, "Partition.changes": true, "Partition.fresh": true, "Partition.slots": true, "Partition.scale": true, "Partition.gained": true, "Partition.gainedAt": true,
 	"Partition.joining": true, "Partition.stirred": true, "Partition.gated": true,
 	"Queue.room": true, "Node.room": true, "Queue.dynamic": true, "List.root": true,
 }

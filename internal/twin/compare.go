@@ -139,6 +139,8 @@ func (d *comparison) work(holder string, work []*work, views []scheduler.WorkVie
 		v, name := &views[i], string(w.ask.Key)
 		same(d, name, "key", w.ask.Key, v.Ask.Key)
 		same(d, name, "node", w.node, v.Node)
+		same(d, name, "leaving", w.leaving, v.Leaving)
+		same(d, name, "nominated", w.nominated, v.Nominated)
 		same(d, name, "created", w.created, v.Created)
 		same(d, name, "priority", w.ask.Priority, v.Ask.Priority)
 		alike(d, name, "amounts", w.ask.Amounts, v.Ask.Amounts)

@@ -14,7 +14,8 @@ type counts struct {
 	apps       map[objects.AppID]*held
 	bound      map[objects.NodeID]resources.Amounts
 	occupied   map[objects.NodeID]resources.Amounts
-	asks, runs int // how many are pending, how many have a node
+	held       map[objects.NodeID]resources.Amounts // for those who wait for the node
+	asks, runs int                                  // how many are pending, how many have a node
 }
 
 // held is what an application has.
@@ -35,12 +36,16 @@ func (t *Twin) count() *counts {
 		apps:      map[objects.AppID]*held{},
 		bound:     map[objects.NodeID]resources.Amounts{},
 		occupied:  map[objects.NodeID]resources.Amounts{},
+		held:      map[objects.NodeID]resources.Amounts{},
 	}
 	for _, n := range t.nodes {
 		c.capacity = c.capacity.Add(n.total)
 	}
 	for _, f := range t.foreign {
 		c.occupied[f.Node] = c.occupied[f.Node].Add(f.Amounts)
+	}
+	for _, w := range t.nominees {
+		c.held[w.nominated] = c.held[w.nominated].Add(w.ask.Amounts)
 	}
 	for _, a := range t.apps {
 		h := &held{}

@@ -96,7 +96,7 @@ func (c *counts) hasRoom(n *node, ask *objects.Ask) bool {
 	if !n.schedulable || ask.RequiredNode != "" && ask.RequiredNode != n.id {
 		return false
 	}
-	return c.available(n).Covers(ask.Amounts)
+	return c.available(n).Sub(c.held[n.id]).Covers(ask.Amounts)
 }
 
 // accepts asks the RM.

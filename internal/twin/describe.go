@@ -93,6 +93,7 @@ func describeQueue(q *configs.Queue, indent string) string {
 	for _, r := range q.Limits {
 		s += fmt.Sprintf(" limit(users %q groups %q %v apps %d)", r.Users, r.Groups, r.MaxResources, r.MaxApplications)
 	}
+	s += fmt.Sprintf(" preemption %s, by priority %s", q.Preemption, q.PrioritySwap)
 	s += "\n"
 	for i := range q.Children {
 		s += describeQueue(&q.Children[i], indent+"\t")

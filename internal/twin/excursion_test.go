@@ -7,6 +7,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -30,7 +31,9 @@ func TestGoingToAnotherConfigurationAndBackLeavesNoTrace(t *testing.T) {
 func travel(t *testing.T, s Story) (away int) {
 	t.Helper()
 	oracle := s.RM.oracle()
-	stays, goes := scheduler.New(s.Partition, oracle), scheduler.New(s.Partition, oracle)
+	opt := objects.DefaultOptions()
+	opt.Looks = 1 << 30 // how many look at a time is no trace
+	stays, goes := scheduler.NewWith(s.Partition, oracle, opt), scheduler.NewWith(s.Partition, oracle, opt)
 	guide := &author{Rand: rand.New(rand.NewPCG(s.Seed, 1)), conf: s.Partition}
 	now, drains := start(), false
 	for i, beat := range s.Beats {

@@ -72,15 +72,18 @@ type usage struct {
 // holds counts what the applications of b have.
 func (t *Twin) holds(c *counts, b bound) (u usage) {
 	for _, a := range t.apps {
-		group, grouped := c.apps[a.id].group, c.apps[a.id].grouped
-		is := b.holder.Group && grouped && group == b.holder.Name || !b.holder.Group && a.user.Name == b.holder.Name
-		if is && b.q.within(a.leaf) {
+		if t.isOf(c, a, b.holder) && b.q.within(a.leaf) {
 			u.held = u.held.Add(c.apps[a.id].allocated).Add(c.apps[a.id].placeholders)
 			u.running += yes(a.state == objects.Running)
 			u.all++
 		}
 	}
 	return u
+}
+
+func (t *Twin) isOf(c *counts, a *app, h objects.Holder) bool {
+	of := c.apps[a.id]
+	return h.Group && of.grouped && of.group == h.Name || !h.Group && a.user.Name == h.Name
 }
 
 // limited says whether a limit, or a bound on running applications, keeps an ask from

@@ -50,6 +50,10 @@ type work struct {
 	created time.Time
 	arrival uint64
 	node    objects.NodeID // empty: pending
+
+	bound     time.Time      // when it got its node
+	leaving   bool           // was told to leave
+	nominated objects.NodeID // where it waits until others have left; empty: nowhere
 }
 
 func (t *Twin) node(id objects.NodeID) *node {

@@ -58,7 +58,7 @@ func start() time.Time { return time.Unix(1_700_000_000, 0).UTC() }
 // shapes, which must not be seen, and nobody looks at its books, which might settle them.
 func (s Story) Play() *Failure {
 	oracle := s.RM.oracle()
-	opt := objects.Options{Shapes: objects.DefaultShapes, Lifetimes: s.Lifetimes}
+	opt := objects.Options{Shapes: objects.DefaultShapes, Lifetimes: s.Lifetimes, Looks: 1 << 30}
 	p := play{
 		now: start(), twin: NewWith(s.Partition, oracle, s.Lifetimes), core: scheduler.NewWith(s.Partition, oracle, opt),
 	}

@@ -14,7 +14,7 @@ func (t *Twin) useConfig(conf configs.Partition) {
 		t.refuse("configuration", "a queue with applications cannot change between leaf and parent")
 		return
 	}
-	t.order, t.rules, t.drains = conf.Nodes, conf.Rules, false
+	t.order, t.rules, t.drains, t.preemption = conf.Nodes, conf.Rules, false, conf.Preemption
 	t.root = t.merged(t.root, &conf.Root, objects.RootPath)
 	t.prune(t.root)
 }
@@ -93,6 +93,7 @@ func (t *Twin) prune(q *queue) {
 
 func (t *Twin) forget() {
 	t.nodes, t.apps, t.work, t.foreign, t.completed, t.rejected = nil, nil, nil, nil, nil, nil
+	t.nominees = nil
 	t.prune(t.root)
 	t.emit(scheduler.Forgotten{})
 }

@@ -30,6 +30,10 @@ type Twin struct {
 	entries   uint64             // states ever entered
 	states    []scheduler.Effect // entered, and not told yet
 
+	preemption bool
+	nominees   []*work              // in the order in which they were nominated
+	tried      map[string]time.Time // kinds of asks that could take nobody, and when
+
 	arrivals uint64
 	now      time.Time
 	out      []scheduler.Effect
@@ -42,7 +46,7 @@ func New(conf configs.Partition, oracle scheduler.Oracle) *Twin {
 
 // NewWith is New for other lifetimes.
 func NewWith(conf configs.Partition, oracle scheduler.Oracle, keep objects.Lifetimes) *Twin {
-	t := &Twin{oracle: oracle, lifetimes: keep}
+	t := &Twin{oracle: oracle, lifetimes: keep, tried: map[string]time.Time{}}
 	t.useConfig(conf)
 	return t
 }
@@ -85,6 +89,7 @@ func (t *Twin) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
 	case scheduler.Wake: // time has passed already
 	}
 	t.tellStates()
+	t.forgetKinds()
 	return t.out
 }
 
@@ -93,11 +98,17 @@ func (t *Twin) Schedule(now time.Time, budget int) (effects []scheduler.Effect, 
 	t.now, t.out = now, nil
 	t.passTime()
 	for range budget {
-		w, n := t.decide()
+		w, n := t.nominee()
 		if w == nil {
+			w, n = t.decide()
+		}
+		switch {
+		case w != nil:
+			t.place(w, n)
+			t.forgetKinds()
+		case !t.preempt():
 			return t.out, false
 		}
-		t.place(w, n)
 	}
 	return t.out, true
 }

@@ -5,6 +5,9 @@ import "github.com/canopy-scheduler/canopy/pkg/scheduler"
 // obstacle is what stands in the way of a pending ask, the first it meets.
 func (t *Twin) obstacle(c *counts, w *work) scheduler.Obstacle {
 	a := t.app(w.ask.App)
+	if w.nominated != "" {
+		return scheduler.WaitsForVictims
+	}
 	if find(t.appsInOrder(c, t.queue(a.leaf)), func(x *app) bool { return x == a }) == nil {
 		return scheduler.WaitsToStart
 	}

@@ -60,6 +60,7 @@ type Settings struct {
 	Priority        policies.Priority
 	Offset          int32
 	Preemption      policies.Preemption
+	PrioritySwap    policies.PriorityPreemption
 	PreemptionDelay time.Duration // default 30 s
 	QuotaDelay      time.Duration // quota.preemption.delay; 0: off
 	Backoff         uint64        // application.unschedasks.backoff; 0: off

@@ -16,6 +16,7 @@ const (
 	priorityOffsetProperty   = "priority.offset"
 	preemptionPolicyProperty = "preemption.policy"
 	preemptionDelayProperty  = "preemption.delay"
+	prioritySwapProperty     = "preemption.priority"
 	quotaDelayProperty       = "quota.preemption.delay"
 	backoffProperty          = "application.unschedasks.backoff"
 	backoffDelayProperty     = "application.unschedasks.backoff.delay"
@@ -38,6 +39,7 @@ var properties = []property{
 	{priorityOffsetProperty, "a whole number that fits 32 bits, such as -100", []string{"-100"}, readOffset},
 	{preemptionPolicyProperty, "default, fence or disabled", []string{"default", "fence", "disabled"}, readPreemption},
 	{preemptionDelayProperty, "a duration above zero, such as 30s", []string{"30s"}, readPreemptionDelay},
+	{prioritySwapProperty, "disabled, leaf or fence", []string{"disabled", "leaf", "fence"}, readPrioritySwap},
 	{quotaDelayProperty, "a duration such as 5m, or 0s for off", []string{"5m", "0s"}, readQuotaDelay},
 	{backoffProperty, "a whole number, zero or more", []string{"3"}, readBackoff},
 	{backoffDelayProperty, "a duration above zero, such as 30s", []string{"30s"}, readBackoffDelay},
@@ -119,6 +121,16 @@ func readPreemption(s *Settings, text string) bool {
 	for p := policies.PreemptDefault; p <= policies.PreemptDisabled; p++ {
 		if strings.EqualFold(text, p.String()) {
 			s.Preemption = p
+			return true
+		}
+	}
+	return false
+}
+
+func readPrioritySwap(s *Settings, text string) bool {
+	for p := policies.PrioritySwapNone; p <= policies.PrioritySwapFence; p++ {
+		if strings.EqualFold(text, p.String()) {
+			s.PrioritySwap = p
 			return true
 		}
 	}

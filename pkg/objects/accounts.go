@@ -102,6 +102,9 @@ func (a *Application) limitGroup() (group string, ok bool) {
 func (p *Partition) relimit() {
 	p.gated, p.turned = p.isGated(), nil
 	for _, q := range p.queues {
+		q.rule.claims = q.Leaf() && p.claims(q)
+	}
+	for _, q := range p.queues {
 		q.accounts = nil
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.apps)) { // sorted: slots come out the same every time
@@ -113,6 +116,7 @@ func (p *Partition) relimit() {
 	}
 	for _, a := range p.apps {
 		p.enroll(a)
+		p.noticeAll(a)
 	}
 }
 

@@ -128,6 +128,7 @@ func (p *Partition) addPending(x *Allocation) {
 	}
 	c.insert(x)
 	x.class = c
+	p.notice(c)
 	a.classes.stand(c)
 	a.asks++
 	a.priority.Add(policies.Pending(x.ask.Priority))

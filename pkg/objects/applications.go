@@ -87,6 +87,7 @@ func (p *Partition) Report(ask *Ask, on NodeID, now time.Time) (*Allocation, err
 	p.postPending(x.app, x.shape.vector, 1)
 	p.hasAsked(x.app, now)
 	p.toNode(x, n, now)
+	x.boundAt = min(x.boundAt, x.key.Created) // it has been running: for how long, nobody says
 	p.stand(x.app)
 	return x, nil
 }
@@ -104,6 +105,7 @@ func (p *Partition) Cancel(key AllocationKey, now time.Time) (x *Allocation, ok 
 
 func (p *Partition) cancel(x *Allocation) {
 	a := x.app
+	p.Unnominate(x)
 	p.removePending(x)
 	p.postPending(a, x.shape.vector, -1)
 	p.leave(x)

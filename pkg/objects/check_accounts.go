@@ -11,7 +11,7 @@ import (
 func (c *recount) accounts(q *Queue) error {
 	running := 0
 	for _, a := range c.p.apps {
-		if a.counted && q.above(a.queue) {
+		if a.counted && q.Above(a.queue) {
 			running++
 		}
 	}
@@ -22,7 +22,7 @@ func (c *recount) accounts(q *Queue) error {
 		var holds resources.Amounts
 		running, members := 0, 0
 		for _, a := range c.p.apps {
-			if !q.above(a.queue) || !a.isOf(h) {
+			if !q.Above(a.queue) || !a.isOf(h) {
 				continue
 			}
 			sums := c.app[a.id]
@@ -44,16 +44,6 @@ func (c *recount) accounts(q *Queue) error {
 		}
 	}
 	return nil
-}
-
-// above reports whether q is other, or one of its ancestors.
-func (q *Queue) above(other *Queue) bool {
-	for ; other != nil; other = other.parent {
-		if other == q {
-			return true
-		}
-	}
-	return false
 }
 
 func (a *Application) isOf(h Holder) bool {

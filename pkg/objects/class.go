@@ -14,6 +14,7 @@ type Class struct {
 	asks     []*Allocation // asks[head:] are pending, in the order of policies.CompareAsks
 	head     int
 	place    int32           // in the application's list of classes
+	noticed  bool            // it was fresh once: package preemption knows of it
 	starting bool            // it has the slot of an application that has not started
 	key      policies.AskKey // of the first ask to try
 	turn     entry[*Class]   // among the application's classes, if there is an ask to try

@@ -43,7 +43,7 @@ func (p *Partition) give(x *Allocation, n *Node, now time.Time) {
 
 // admits checks everything a decided binding must respect, and changes nothing.
 func (p *Partition) admits(x *Allocation, n *Node) error {
-	if !n.Takes(x.shape) || x.shape.required != "" && x.shape.required != n.id {
+	if !n.Takes(x.shape) && !(p.Nomination(x) == n && p.Fits(x)) || x.shape.required != "" && x.shape.required != n.id {
 		return ErrNoRoom
 	}
 	if q := p.Ceiling(x.app.queue, x.shape); q != nil {
@@ -115,7 +115,7 @@ func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Alloc
 	}
 	ask := *x.ask
 	ask.Amounts = amounts
-	a, n := x.app, x.node
+	a, n, leaving := x.app, x.node, p.Leaving(x)
 	p.withdraw(x)
 	p.giveBackShape(x.shape, x.ask)
 	x.ask, x.shape = &ask, p.takeShape(&ask)
@@ -125,6 +125,9 @@ func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Alloc
 	} else {
 		p.post(x, n, 1)
 	}
+	if leaving { // it still is
+		p.leaves(x)
+	}
 	p.stand(a)
 	p.Reconsider()
 	return x, nil
@@ -133,10 +136,12 @@ func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Alloc
 // withdraw takes x out of the books of quantities, and leaves all else as it is.
 func (p *Partition) withdraw(x *Allocation) {
 	if x.Pending() {
+		p.Unnominate(x)
 		p.removePending(x)
 		p.postPending(x.app, x.shape.vector, -1)
 		return
 	}
+	p.left(x)
 	p.post(x, x.node, -1)
 }
 
@@ -159,6 +164,7 @@ func (p *Partition) leave(x *Allocation) {
 // toNode moves a pending x into the allocated books.
 func (p *Partition) toNode(x *Allocation, n *Node, now time.Time) {
 	a := x.app
+	p.Unnominate(x)
 	p.removePending(x)
 	p.postPending(a, x.shape.vector, -1)
 	x.node, x.boundAt = n, now.UnixNano()
@@ -176,6 +182,7 @@ func (p *Partition) toNode(x *Allocation, n *Node, now time.Time) {
 
 // fromNode takes a bound x out of the allocated books.
 func (p *Partition) fromNode(x *Allocation) {
+	p.left(x)
 	p.post(x, x.node, -1)
 	x.node.work.remove(x, placeOnNode)
 	x.app.bound--

@@ -19,6 +19,7 @@ type Node struct {
 	allocated resources.Vector // held by our allocations
 	occupied  resources.Vector // held by foreign allocations
 	available resources.Vector // total - allocated - occupied; negative after a shrink
+	held      resources.Vector // of available, for asks that are nominated for the node
 	work      roster
 	room      nodeRoom
 
@@ -64,7 +65,7 @@ func (n *Node) Available() resources.Vector { return n.available }
 func (n *Node) Score() float64 { return n.key.Score }
 
 // Takes reports whether an ask of shape s could be placed here now.
-func (n *Node) Takes(s *Shape) bool { return n.schedulable && n.available.Covers(s.vector) }
+func (n *Node) Takes(s *Shape) bool { return n.schedulable && n.has(s.vector) }
 
 // Work are the allocations on the node in key order. It is made on every call.
 func (n *Node) Work() []*Allocation {

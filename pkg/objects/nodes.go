@@ -93,7 +93,9 @@ func (p *Partition) setSchedulable(n *Node, schedulable bool) {
 		return
 	}
 	n.schedulable = schedulable
+	p.changes++
 	if !schedulable {
+		p.unnominateAll(n)
 		p.byScore.stand(&n.turn, false)
 		return
 	}
@@ -105,12 +107,13 @@ func (p *Partition) setSchedulable(n *Node, schedulable bool) {
 // repost changes a book of n and puts n back in its place.
 func (p *Partition) repost(n *Node, change func()) {
 	change()
+	p.changes++
 	n.available.Difference(n.total, n.allocated, n.occupied)
 	n.key.Score = p.scale.score(n)
 	p.slots.settle(p.names.Len())
 	p.slots.all(&n.turn.can)
 	for k := range p.names.Len() {
-		p.slots.within(n.turn.can, resources.Kind(k), n.available.At(resources.Kind(k)))
+		p.slots.within(n.turn.can, resources.Kind(k), n.leftover(resources.Kind(k)))
 	}
 	p.slots.onNode(n.turn.can, n.id)
 	if n.turn.in() {

@@ -9,6 +9,9 @@ type Options struct {
 	// table are placed just the same, but looked at one by one.
 	Shapes    int
 	Lifetimes Lifetimes
+	// Looks is how many asks may look for somebody whose place they could take before
+	// commands are looked at again; 0: 16.
+	Looks int
 }
 
 // DefaultOptions are those of NewPartition.

@@ -61,6 +61,12 @@ type Partition struct {
 	unsound bool     // what queues are measured against has changed since Settle
 	trying  bool     // a Trial is open
 
+	changes   uint64                // of anything that could let somebody preempt who could not before
+	leaving   map[*Allocation]bool  // told to leave, still there
+	nominated map[*Allocation]*Node // pending, waiting for room on a node
+	fresh     []*Class              // since TakeFresh
+	nominees  []*Allocation         // the same, in the order in which they were nominated
+
 	gated   bool       // there is a bound on running applications somewhere
 	turned  []*account // which offer other shapes than before, until Partition.stand
 	fitting Mask       // scratch
@@ -75,6 +81,7 @@ func NewWith(conf configs.Partition, opt Options) *Partition {
 	p := &Partition{
 		conf: conf, names: resources.NewNames(), queues: map[QueuePath]*Queue{}, apps: map[AppID]*Application{},
 		work: map[AllocationKey]*Allocation{}, nodes: map[NodeID]*Node{}, others: map[AllocationKey]*Foreign{},
+		leaving: map[*Allocation]bool{}, nominated: map[*Allocation]*Node{},
 		shapes: map[string]*Shape{}, slots: newSlots(opt.Shapes), gainedAt: 1,
 		lifetimes: keep,
 		completed: newHistory(keep.Completed, keep.Ended, false), rejected: newHistory(keep.Rejected, keep.Ended, true),
@@ -107,6 +114,7 @@ func (p *Partition) grow(conf configs.Queue, parent *Queue) *Queue {
 func (p *Partition) intern(q *Queue) {
 	q.max = p.names.Bound(q.conf.Max)
 	q.guaranteed = p.names.Bound(resources.LimitFromMap(q.conf.Guaranteed.Map()))
+	q.rule.claims = q.Leaf() && p.claims(q)
 }
 
 // Name is the name of the partition.

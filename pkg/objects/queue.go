@@ -33,6 +33,8 @@ type Queue struct {
 	guaranteed resources.Bound     // conf.Guaranteed
 
 	path     QueuePath
+	leaving  resources.Vector       // of allocated: was told to leave
+	promised resources.Vector       // of pending: is nominated for a node
 	running  int                    // applications in state Running
 	accounts map[Holder]*account    // of those who are limited in q and have an application there; nil: none
 	managed  bool                   // from the configuration, not created by a placement rule
@@ -52,6 +54,7 @@ type rule struct {
 	by       policies.PrioritySort
 	priority policies.Priority
 	offset   int32
+	claims   bool // its asks may have a right to preempt; leaf only
 }
 
 // queueRoom holds the vectors and masks of a queue while they are short, so that they lie
@@ -102,6 +105,16 @@ func (q *Queue) Path() QueuePath { return q.path }
 
 // Parent is the queue above, nil for root.
 func (q *Queue) Parent() *Queue { return q.parent }
+
+// Above reports whether q is other, or one of its ancestors.
+func (q *Queue) Above(other *Queue) bool {
+	for ; other != nil; other = other.parent {
+		if other == q {
+			return true
+		}
+	}
+	return false
+}
 
 // Leaf reports whether q holds applications.
 func (q *Queue) Leaf() bool { return q.rule.leaf }

@@ -67,6 +67,9 @@ func (p *Partition) requota(q *Queue, conf configs.Queue) {
 	}
 	q.use(conf)
 	p.intern(q)
+	for _, a := range q.byID {
+		p.noticeAll(a)
+	}
 	if q.rule.most > 0 && !p.gated { // the first bound on running applications
 		p.restand()
 		return

@@ -13,6 +13,9 @@ import (
 // before a decision and before anybody reads a Share; when nothing changed it does
 // nothing. However many nodes came and went since, it is done once.
 func (p *Partition) Settle() {
+	if len(p.joining) == 0 && !p.unsound && !p.stirred {
+		return
+	}
 	p.join()
 	if p.unsound {
 		p.unsound = false
@@ -68,6 +71,7 @@ func overlay(d resources.Denominators, b resources.Bound) {
 func (p *Partition) restand() {
 	p.ramping, p.resting, p.joining, p.unsound = nil, nil, nil, false
 	p.relimit()
+	p.changes++
 	p.scale = newScale(p.names, p.conf.Nodes)
 	p.measure(p.root, p.clusterShares())
 	p.restandBelow(p.root)

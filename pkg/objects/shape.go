@@ -74,7 +74,7 @@ func (p *Partition) introduce(s *Shape) {
 		}
 	}
 	for _, n := range p.nodes {
-		n.turn.can.put(s.slot, n.available.Covers(s.vector) && (s.required == "" || s.required == n.id))
+		n.turn.can.put(s.slot, n.has(s.vector) && (s.required == "" || s.required == n.id))
 	}
 	p.byScore.root.reunite()
 }

@@ -7,7 +7,12 @@ package objects
 // it is open. It ends with End, which leaves the books as they were before it.
 type Trial struct {
 	p     *Partition
-	taken []*Allocation // freed, in that order
+	taken []taken // freed, in that order
+}
+
+type taken struct {
+	x       *Allocation
+	leaving bool // it had been told to leave
 }
 
 // Mark is a point a Trial can return to.
@@ -32,15 +37,18 @@ func (t *Trial) Without(key AllocationKey) bool {
 	if !ok || x.Pending() {
 		return false
 	}
+	t.taken = append(t.taken, taken{x, t.p.Leaving(x)})
 	t.p.free(x)
-	t.taken = append(t.taken, x)
 	return true
 }
 
 // Undo takes back everything since m, newest first.
 func (t *Trial) Undo(m Mark) {
 	for i := len(t.taken) - 1; i >= int(m); i-- {
-		t.p.restore(t.taken[i])
+		t.p.restore(t.taken[i].x)
+		if t.taken[i].leaving {
+			t.p.leaves(t.taken[i].x)
+		}
 	}
 	t.taken = t.taken[:m]
 }

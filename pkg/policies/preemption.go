@@ -11,4 +11,17 @@ const (
 	PreemptDisabled                   // this queue never gives up victims
 )
 
+// PriorityPreemption says whose place an ask may take only because it is more important
+// (property preemption.priority, which upstream does not have).
+type PriorityPreemption uint8
+
+// The scopes of preemption by priority. They are inherited.
+const (
+	PrioritySwapNone  PriorityPreemption = iota // nobody's: "disabled"
+	PrioritySwapLeaf                            // that of less important work in its own leaf
+	PrioritySwapFence                           // also of other queues, up to the preemption fence
+)
+
+func (p PriorityPreemption) String() string { return [...]string{"disabled", "leaf", "fence"}[p] }
+
 func (p Preemption) String() string { return [...]string{"default", "fence", "disabled"}[p] }

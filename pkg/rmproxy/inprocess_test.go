@@ -22,6 +22,7 @@ import (
 type shim struct {
 	mu       sync.Mutex
 	heard    []string
+	judging  []string
 	inside   int // calls under way; never more than one
 	overlaps bool
 	predict  func(key, node string) error
@@ -88,7 +89,17 @@ func (s *shim) Predicates(m *si.PredicatesArgs) error {
 	return predict(m.AllocationKey, m.NodeID)
 }
 
-func (s *shim) PreemptionPredicates(*si.PreemptionPredicatesArgs) *si.PreemptionPredicatesResponse {
+// judged is what it was asked about preemption, to which it says no.
+func (s *shim) judged() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.judging)
+}
+
+func (s *shim) PreemptionPredicates(m *si.PreemptionPredicatesArgs) *si.PreemptionPredicatesResponse {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.judging = append(s.judging, fmt.Sprintf("%s on %s without %v from %d", m.AllocationKey, m.NodeID, m.PreemptAllocationKeys, m.StartIndex))
 	return nil
 }
 func (s *shim) SendEvent([]*si.EventRecord)                                              {}

@@ -16,3 +16,22 @@ func (o oracle) Fits(ask objects.AllocationKey, node objects.NodeID) bool {
 		AllocationKey: string(ask), NodeID: string(node), Allocate: true,
 	}) == nil
 }
+
+// FitsWithout asks whether the ask could run on the node if victims left it.
+func (o oracle) FitsWithout(ask objects.AllocationKey, node objects.NodeID, victims []objects.AllocationKey) bool {
+	s := o.p.current()
+	if s == nil {
+		return false
+	}
+	if len(victims) == 0 {
+		return o.Fits(ask, node)
+	}
+	keys := make([]string, len(victims))
+	for i, key := range victims {
+		keys[i] = string(key)
+	}
+	answer := s.caller.callback.PreemptionPredicates(&si.PreemptionPredicatesArgs{
+		AllocationKey: string(ask), NodeID: string(node), PreemptAllocationKeys: keys, StartIndex: int32(len(keys) - 1),
+	})
+	return answer.GetSuccess()
+}

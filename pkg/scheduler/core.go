@@ -18,6 +18,9 @@ type Core struct {
 	out     []Effect  // effects of the step under way
 	retryAt time.Time // when refused asks are tried again; zero: none was refused
 
+	eager   []looked // classes that should look whom they could preempt
+	lookers []looked // those that did, in vain; the first that did in front
+
 	possible objects.Mask   // scratch of decide
 	levels   []objects.Mask // scratch of lookAround, by depth
 }
@@ -32,6 +35,9 @@ func New(conf configs.Partition, oracle Oracle) *Core {
 func NewWith(conf configs.Partition, oracle Oracle, opt objects.Options) *Core {
 	if _, ok := oracle.(Willing); ok {
 		oracle = nil
+	}
+	if opt.Looks <= 0 {
+		opt.Looks = 16
 	}
 	return &Core{part: objects.NewWith(conf, opt), oracle: oracle, opt: opt}
 }
@@ -50,7 +56,10 @@ func (c *Core) Step(now time.Time, cmd Command) []Effect {
 func (c *Core) NextDeadline() (time.Time, bool) {
 	t, ok := c.part.NextDeadline()
 	if !c.retryAt.IsZero() && (!ok || c.retryAt.Before(t)) {
-		return c.retryAt, true
+		t, ok = c.retryAt, true
+	}
+	if at, again := c.lookAgainAt(); again && (!ok || at.Before(t)) {
+		t, ok = at, true
 	}
 	return t, ok
 }
@@ -66,6 +75,7 @@ func (c *Core) serveDeadlines(now time.Time) {
 		c.emit(Released{x.Key(), x.Ask().App, TimedOut, fmt.Sprintf("application %s completes without its placeholders", x.Ask().App)})
 	}
 	c.tellStates()
+	c.serveLookers(now)
 	if !c.retryAt.IsZero() && !now.Before(c.retryAt) {
 		c.retryAt = time.Time{}
 		c.part.Reconsider()
@@ -96,7 +106,7 @@ func (c *Core) apply(now time.Time, cmd Command) {
 		c.drains = true
 	case Forget:
 		c.part = objects.NewWith(c.part.Config(), c.opt)
-		c.retryAt = time.Time{}
+		c.retryAt, c.eager, c.lookers = time.Time{}, nil, nil
 		c.emit(Forgotten{})
 	case AddNode:
 		c.addNode(m)

@@ -7,11 +7,17 @@ import "time"
 func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool) {
 	c.forgetOut()
 	c.serveDeadlines(now)
-	c.part.Settle()
 	for range budget {
-		x, n := c.decide(now)
+		c.part.Settle() // a nomination that ended may be news
+		x, n := c.nominee()
 		if x == nil {
-			return c.out, false
+			x, n = c.decide(now)
+		}
+		if x == nil {
+			if found, more := c.preempt(now); !found {
+				return c.out, more
+			}
+			continue
 		}
 		if err := c.part.Place(x, n, now); err != nil {
 			// decide and Place look at the same books; disagreeing is a bug here.

@@ -72,6 +72,10 @@ type WorkView struct {
 	Ask     *objects.Ask
 	Created time.Time
 	Node    objects.NodeID // empty: pending
+
+	Leaving   bool           // was told to leave, by preemption
+	Nominated objects.NodeID // the node for which it waits until others have left; empty: none
+
 	BoundAt time.Time
 }
 
@@ -132,7 +136,7 @@ func (c *Core) viewApplication(a *objects.Application) ApplicationView {
 	return ApplicationView{
 		ID: a.ID(), User: a.User(), LimitGroup: a.LimitGroup(), Tags: a.Tags(), State: a.State(), StateLog: append([]objects.StateChange(nil), a.StateLog()...),
 		Submitted: a.Submitted(), Priority: a.AskMaxPriority(), Pending: p.Amounts(a.Pending()),
-		Allocated: p.Amounts(a.Allocated()), Placeholders: p.Amounts(a.Placeholders()), Peak: p.Amounts(a.Peak()), Work: viewWork(a.Work()),
+		Allocated: p.Amounts(a.Allocated()), Placeholders: p.Amounts(a.Placeholders()), Peak: p.Amounts(a.Peak()), Work: c.viewWork(a.Work()),
 	}
 }
 
@@ -141,16 +145,18 @@ func (c *Core) viewNode(n *objects.Node) NodeView {
 	return NodeView{
 		ID: n.ID(), Attributes: n.Attributes(), Schedulable: n.Schedulable(), Total: p.Amounts(n.Total()),
 		Allocated: p.Amounts(n.Allocated()), Occupied: p.Amounts(n.Occupied()), Available: p.Amounts(n.Available()),
-		Score: n.Score(), Work: viewWork(n.Work()), Foreign: n.Foreign(),
+		Score: n.Score(), Work: c.viewWork(n.Work()), Foreign: n.Foreign(),
 	}
 }
 
-func viewWork(work []*objects.Allocation) []WorkView {
+func (c *Core) viewWork(work []*objects.Allocation) []WorkView {
 	views := make([]WorkView, len(work))
 	for i, x := range work {
-		views[i] = WorkView{Ask: x.Ask(), Created: x.Created(), BoundAt: x.BoundAt()}
+		views[i] = WorkView{Ask: x.Ask(), Created: x.Created(), BoundAt: x.BoundAt(), Leaving: c.part.Leaving(x)}
 		if !x.Pending() {
 			views[i].Node = x.Node().ID()
+		} else if n := c.part.Nomination(x); n != nil {
+			views[i].Nominated = n.ID()
 		}
 	}
 	return views

@@ -24,16 +24,17 @@ type Obstacle uint8
 
 // The obstacles, in the order in which an ask meets them.
 const (
-	NotPending   Obstacle = iota // there is no such ask, or it has its node
-	WaitsForTurn                 // nothing: it can be placed when its turn comes
-	WaitsToStart                 // a newer application of a stateaware leaf: Where goes first
-	QueueFull                    // Where runs as many applications as it may
-	HolderFull                   // a user or a group does, in a queue: Where is both
-	OverLimit                    // the limit of a user or a group does not allow it: Where is who, and in which queue
-	OverMax                      // Where has no headroom for it
-	UnknownNode                  // the only node it accepts, Where, does not exist
-	NoNodeFits                   // no schedulable node has room; with Where: the required one has none
-	NodesRefuse                  // the RM said no to every node that has room
+	NotPending      Obstacle = iota // there is no such ask, or it has its node
+	WaitsForTurn                    // nothing: it can be placed when its turn comes
+	WaitsToStart                    // a newer application of a stateaware leaf: Where goes first
+	QueueFull                       // Where runs as many applications as it may
+	HolderFull                      // a user or a group does, in a queue: Where is both
+	OverLimit                       // the limit of a user or a group does not allow it: Where is who, and in which queue
+	WaitsForVictims                 // others were told to leave node Where for it, and have not all left
+	OverMax                         // Where has no headroom for it
+	UnknownNode                     // the only node it accepts, Where, does not exist
+	NoNodeFits                      // no schedulable node has room; with Where: the required one has none
+	NodesRefuse                     // the RM said no to every node that has room
 )
 
 func (v Verdict) String() string {
@@ -48,6 +49,8 @@ func (v Verdict) String() string {
 		return fmt.Sprintf("%s runs as many applications as it may", v.Where)
 	case OverLimit:
 		return fmt.Sprintf("over the limit of %s", v.Where)
+	case WaitsForVictims:
+		return fmt.Sprintf("waits until others have left node %s", v.Where)
 	case OverMax:
 		return fmt.Sprintf("no headroom in queue %s", v.Where)
 	case UnknownNode:
@@ -77,6 +80,9 @@ func (c *Core) Why(key objects.AllocationKey) Verdict {
 
 func (c *Core) obstacle(x *objects.Allocation) (o Obstacle, where string) {
 	a, s := x.Application(), x.Shape()
+	if n := c.part.Nomination(x); n != nil {
+		return WaitsForVictims, string(n.ID())
+	}
 	if !a.MayStart() {
 		return WaitsToStart, string(a.Queue().Newcomer().ID())
 	}

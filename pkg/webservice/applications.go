@@ -93,6 +93,7 @@ func viewAsk(w *scheduler.WorkView) askBody {
 		Placeholder:    w.Ask.Placeholder,
 		TaskGroupName:  w.Ask.TaskGroup,
 		Originator:     w.Ask.Originator,
+		NominatedNode:  string(w.Nominated),
 	}
 }
 
@@ -112,6 +113,7 @@ func viewAllocation(w *scheduler.WorkView) allocationBody {
 		Placeholder:     w.Ask.Placeholder,
 		TaskGroupName:   w.Ask.TaskGroup,
 		Originator:      w.Ask.Originator,
+		Preempted:       w.Leaving,
 	}
 }
 

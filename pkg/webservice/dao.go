@@ -173,6 +173,7 @@ type askBody struct {
 	Placeholder    bool              `json:"placeholder,omitempty"`
 	TaskGroupName  string            `json:"taskGroupName,omitempty"`
 	Originator     bool              `json:"originator,omitempty"`
+	NominatedNode  string            `json:"nominatedNode,omitempty"` // ours: where it waits until others have left
 }
 
 type allocationBody struct {
@@ -188,6 +189,7 @@ type allocationBody struct {
 	Placeholder     bool              `json:"placeholder,omitempty"`
 	TaskGroupName   string            `json:"taskGroupName,omitempty"`
 	Originator      bool              `json:"originator,omitempty"`
+	Preempted       bool              `json:"preempted,omitempty"`
 }
 
 type foreignBody struct {

@@ -1,0 +1,193 @@
+package twin
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+)
+
+// Who is taken, and where (P3 to P9).
+
+// plan is who has to leave which node.
+type plan struct {
+	n       *node
+	victims []*work // the most important first
+}
+
+// bestPlan looks at every node on which there is somebody to take, or something to wait for.
+func (t *Twin) bestPlan(c *counts, w *work, right string) (best plan, ok bool) {
+	nodes := slices.Clone(t.nodes)
+	slices.SortFunc(nodes, func(a, b *node) int { return cmp.Compare(a.id, b.id) })
+	for _, n := range nodes {
+		may := filter(t.work, func(y *work) bool { return y.node == n.id && t.mayTake(c, w, y, right) })
+		waits := len(t.leavingOn(n.id)) > 0 || slices.ContainsFunc(t.nominees, func(x *work) bool { return x.nominated == n.id })
+		if !n.schedulable || w.ask.RequiredNode != "" && w.ask.RequiredNode != n.id || len(may) == 0 && !waits {
+			continue
+		}
+		p, found := t.planFor(c, w, n, may, right)
+		if found && (!ok || slices.Compare(cost(p, right), cost(best, right)) < 0) && t.accepts(n, w.ask) {
+			best, ok = p, true
+		}
+	}
+	return best, ok
+}
+
+func (t *Twin) planFor(c *counts, w *work, n *node, may []*work, right string) (plan, bool) {
+	slices.SortFunc(may, func(a, b *work) int { return slices.Compare(weight(a, right), weight(b, right)) })
+	var off []*work
+	for _, y := range may {
+		if right == "node" || !t.spared(c, w, y, off) {
+			off = append(off, y)
+		}
+	}
+	fits := func(victims []*work) bool {
+		room := t.roomFor(c, w, n)
+		for _, y := range t.leavingOn(n.id) {
+			room = room.Add(y.ask.Amounts)
+		}
+		for _, y := range victims {
+			room = room.Add(y.ask.Amounts)
+		}
+		return room.Covers(w.ask.Amounts) && t.allowedWithout(c, w, victims)
+	}
+	if !fits(off) {
+		return plan{}, false
+	}
+	slices.Reverse(off)
+	for _, y := range slices.Clone(off) {
+		without := slices.DeleteFunc(slices.Clone(off), func(z *work) bool { return z == y })
+		if fits(without) {
+			off = without
+		}
+	}
+	return plan{n, off}, true
+}
+
+func (t *Twin) leavingOn(id objects.NodeID) []*work {
+	return filter(t.work, func(w *work) bool { return w.leaving && w.node == id })
+}
+
+// mayTake says whether w could take y (P3, P6, P7).
+func (t *Twin) mayTake(c *counts, w, y *work, right string) bool {
+	own, other := t.queue(t.app(w.ask.App).leaf), t.queue(t.app(y.ask.App).leaf)
+	if y.node == "" || y.leaving || y.ask.RequiredNode != "" || !sharesSomething(w, y) {
+		return false
+	}
+	if y.ask.Priority >= 2_000_000_000 && w.ask.Priority <= y.ask.Priority {
+		return false
+	}
+	if right == "node" {
+		return y.ask.Priority <= w.ask.Priority
+	}
+	if other.conf.Preemption == policies.PreemptDisabled {
+		return false
+	}
+	if right == "priority" && own.conf.PrioritySwap == policies.PrioritySwapLeaf && own != other {
+		return false
+	}
+	if right == "guarantee" && t.owed(c, w).within(other.path) {
+		return false
+	}
+	common := t.root
+	fenced := false
+	for _, q := range t.along(own.path) {
+		if q.within(other.path) {
+			common = q
+		} else {
+			fenced = fenced || q.conf.Preemption == policies.PreemptFence
+		}
+	}
+	if fenced {
+		return false
+	}
+	mine, theirs := t.seenFrom(common, w), t.seenFrom(common, y)
+	return theirs < mine || theirs == mine && right == "guarantee"
+}
+
+func sharesSomething(w, y *work) bool {
+	for name, n := range w.ask.Amounts.All() {
+		if n > 0 && y.ask.Amounts.Get(name) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// seenFrom is the priority of w as the queue above sees it.
+func (t *Twin) seenFrom(above *queue, w *work) int64 {
+	p := int64(w.ask.Priority)
+	for _, q := range slices.Backward(t.along(t.app(w.ask.App).leaf)) {
+		if q == above {
+			break
+		}
+		if q.conf.Priority == policies.PriorityFence {
+			p = 0
+		}
+		p = min(max(p+int64(q.conf.Offset), math.MinInt32), math.MaxInt32)
+	}
+	return p
+}
+
+// spared says whether a guarantee on the side of y keeps it where it is (P4).
+func (t *Twin) spared(c *counts, w, y *work, victims []*work) bool {
+	own := t.app(w.ask.App).leaf
+	for _, q := range t.along(t.app(y.ask.App).leaf) {
+		if q.within(own) {
+			continue
+		}
+		left := t.usedIn(c, q, victims).Sub(y.ask.Amounts)
+		for _, x := range t.nominees { // what is promised does not count
+			if q.within(t.app(x.ask.App).leaf) {
+				left = left.Sub(x.ask.Amounts)
+			}
+		}
+		for name, n := range y.ask.Amounts.All() {
+			if g, ok := q.conf.Guaranteed.Get(name); ok && n > 0 && left.Get(name) < g {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// weight is larger, number by number, for one that should stay longer.
+func weight(w *work, right string) []int64 {
+	number := int64(w.ask.Priority)
+	reluctant, leads := int64(yes(!w.ask.Policy.Self())), int64(yes(w.ask.Originator))
+	age := -w.bound.UnixNano()
+	name := make([]int64, 0, len(w.ask.Key)+1)
+	for _, b := range []byte(w.ask.Key) {
+		name = append(name, -int64(b))
+	}
+	name = append(name, 1)
+	switch right {
+	case "priority":
+		return append([]int64{number, reluctant, leads, age}, name...)
+	case "node":
+		return append([]int64{reluctant, leads, number, age}, name...)
+	}
+	return append([]int64{reluctant, leads, age}, name...)
+}
+
+// cost is smaller, number by number, for a plan that takes less.
+func cost(p plan, right string) []int64 {
+	top, sum, oldest := int64(math.MinInt64), int64(0), int64(math.MaxInt64)
+	var reluctant, leads int64
+	for _, y := range p.victims {
+		top = max(top, int64(y.ask.Priority))
+		sum += int64(y.ask.Priority) + 1<<31
+		reluctant, leads = max(reluctant, int64(yes(!y.ask.Policy.Self()))), max(leads, int64(yes(y.ask.Originator)))
+	}
+	for _, y := range p.victims {
+		if int64(y.ask.Priority) == top {
+			oldest = min(oldest, y.bound.UnixNano())
+		}
+	}
+	if right == "priority" {
+		return []int64{top, sum, int64(len(p.victims)), -oldest}
+	}
+	return []int64{reluctant, leads, int64(len(p.victims))}
+}

@@ -1,0 +1,49 @@
+package objects
+
+import (
+	"fmt"
+
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// nominations checks who is said to leave, who waits for which node, and what is added up
+// from that.
+func (c *recount) nominations() error {
+	held := map[*Node]resources.Amounts{}
+	leaving, promised := map[*Queue]resources.Amounts{}, map[*Queue]resources.Amounts{}
+	for x := range c.p.leaving {
+		if c.p.work[x.Key()] != x || x.Pending() {
+			return fmt.Errorf("%s was told to leave and does not run", x.Key())
+		}
+		for q := x.app.queue; q != nil; q = q.parent {
+			leaving[q] = leaving[q].Add(x.ask.Amounts)
+		}
+	}
+	if len(c.p.nominees) != len(c.p.nominated) {
+		return fmt.Errorf("%d asks wait for a node, %d are listed", len(c.p.nominated), len(c.p.nominees))
+	}
+	for _, x := range c.p.nominees {
+		n := c.p.nominated[x]
+		if n == nil || c.p.nodes[n.id] != n || !n.schedulable || c.p.work[x.Key()] != x || !x.Pending() {
+			return fmt.Errorf("%s waits for a node that it cannot have, or does not wait", x.Key())
+		}
+		held[n] = held[n].Add(x.ask.Amounts)
+		for q := x.app.queue; q != nil; q = q.parent {
+			promised[q] = promised[q].Add(x.ask.Amounts)
+		}
+	}
+	for _, n := range c.p.nodes {
+		if got := c.p.Amounts(n.held); !got.Equal(held[n]) {
+			return fmt.Errorf("node %s holds %v for others, %v wait for it", n.id, got, held[n])
+		}
+	}
+	for _, q := range c.p.queues {
+		if got := c.p.Amounts(q.leaving); !got.Equal(leaving[q]) {
+			return fmt.Errorf("in queue %s %v is said to leave, it is %v", q.path, got, leaving[q])
+		}
+		if got := c.p.Amounts(q.promised); !got.Equal(promised[q]) {
+			return fmt.Errorf("in queue %s %v is said to be promised, it is %v", q.path, got, promised[q])
+		}
+	}
+	return nil
+}

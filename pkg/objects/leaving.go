@@ -1,0 +1,164 @@
+package objects
+
+import (
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// What preemption keeps in mind: who was told to leave, and which ask waits on which node
+// for that. An allocation that was told to leave keeps all it holds until the RM says that
+// it is gone. A nomination is soft: it keeps asks that are no more important from the room
+// on the node, and nothing else (priority.md P11).
+
+// Preempt tells victims to leave and nominates x for n, where they run. An older nomination
+// of x is void, and so are those of less important asks on n, which are returned in the
+// order in which they were made. Requires: x is pending, and the victims are on n.
+func (p *Partition) Preempt(x *Allocation, n *Node, victims []*Allocation) (cleared []*Allocation) {
+	p.Unnominate(x)
+	for _, other := range p.NomineesOn(n) {
+		if other.ask.Priority < x.ask.Priority {
+			p.Unnominate(other)
+			cleared = append(cleared, other)
+		}
+	}
+	for _, y := range victims {
+		p.leaves(y)
+	}
+	p.nominated[x] = n
+	p.nominees = append(p.nominees, x)
+	for q := x.app.queue; q != nil; q = q.parent {
+		q.promised.Add(x.shape.vector)
+	}
+	p.repost(n, func() { n.held.Add(x.shape.vector) })
+	return cleared
+}
+
+// Changes grows with every change that could let an ask preempt that could not before.
+func (p *Partition) Changes() uint64 { return p.changes }
+
+// leaves notes that x was told to leave.
+func (p *Partition) leaves(x *Allocation) {
+	p.leaving[x] = true
+	for q := x.app.queue; q != nil; q = q.parent {
+		q.leaving.Add(x.shape.vector)
+	}
+}
+
+// Unnominate forgets the nomination of x, if there is one.
+func (p *Partition) Unnominate(x *Allocation) {
+	n := p.Nomination(x)
+	if n == nil {
+		return
+	}
+	delete(p.nominated, x)
+	p.nominees = slices.DeleteFunc(p.nominees, func(y *Allocation) bool { return x == y })
+	for q := x.app.queue; q != nil; q = q.parent {
+		q.promised.Sub(x.shape.vector)
+	}
+	p.repost(n, func() { n.held.Sub(x.shape.vector) })
+	p.notice(x.class)
+	p.gain(n)
+	p.Reconsider()
+}
+
+// unnominateAll forgets the nominations on n.
+func (p *Partition) unnominateAll(n *Node) {
+	for _, x := range p.NomineesOn(n) {
+		p.Unnominate(x)
+	}
+}
+
+// left forgets that x was told to leave, as it has left.
+func (p *Partition) left(x *Allocation) {
+	if !p.Leaving(x) {
+		return
+	}
+	delete(p.leaving, x)
+	for q := x.app.queue; q != nil; q = q.parent {
+		q.leaving.Sub(x.shape.vector)
+	}
+}
+
+// Leaving reports whether x was told to leave and has not left yet.
+func (p *Partition) Leaving(x *Allocation) bool { return len(p.leaving) > 0 && p.leaving[x] }
+
+// LeavingOn are the allocations on n that were told to leave, in key order.
+func (p *Partition) LeavingOn(n *Node) (out []*Allocation) {
+	if len(p.leaving) == 0 {
+		return nil
+	}
+	for _, x := range n.Work() {
+		if p.leaving[x] {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// Nomination is the node that x waits for; nil: none.
+func (p *Partition) Nomination(x *Allocation) *Node {
+	if len(p.nominees) == 0 {
+		return nil
+	}
+	return p.nominated[x]
+}
+
+// Nominees are the asks with a nomination, in the order in which these were made. Read-only.
+func (p *Partition) Nominees() []*Allocation { return p.nominees }
+
+// NomineesOn are those of n.
+func (p *Partition) NomineesOn(n *Node) (out []*Allocation) {
+	for _, x := range p.nominees {
+		if p.nominated[x] == n {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// Fits reports whether x has room on the node it is nominated for, beside the others that
+// are and are as important. Requires: x has a nomination.
+func (p *Partition) Fits(x *Allocation) bool {
+	n := p.nominated[x]
+	return n.schedulable && p.RoomFor(x, n).Covers(x.shape.vector)
+}
+
+// RoomFor is what x may use of n now: what is available without what is held for other
+// nominees that are at least as important.
+func (p *Partition) RoomFor(x *Allocation, n *Node) resources.Vector {
+	room := slices.Clone(n.available)
+	for _, other := range p.NomineesOn(n) {
+		if other != x && other.ask.Priority >= x.ask.Priority {
+			room.Sub(other.shape.vector)
+		}
+	}
+	return room
+}
+
+// leftover is what n has for asks that nothing is held for.
+func (n *Node) leftover(k resources.Kind) resources.Quantity {
+	return resources.Less(n.available.At(k), n.held.At(k))
+}
+
+// has reports whether n has room for v beside what is held.
+func (n *Node) has(v resources.Vector) bool { return n.available.CoversBeyond(n.held, v) }
+
+// Disturbed are the nodes where somebody was told to leave or something is held, in no
+// order, each once.
+func (p *Partition) Disturbed() (nodes []*Node) {
+	seen := map[*Node]bool{}
+	add := func(n *Node) {
+		if !seen[n] {
+			seen[n] = true
+			nodes = append(nodes, n)
+		}
+	}
+	for x := range p.leaving {
+		add(x.node)
+	}
+	for _, n := range p.nominated {
+		add(n)
+	}
+	return nodes
+}

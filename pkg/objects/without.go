@@ -1,0 +1,214 @@
+package objects
+
+import (
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// What preemption asks before it tells anybody to leave. Nothing here changes a book: a
+// question is answered by adding up.
+
+// AllowedWithout reports whether the quotas of x and the limits of its user and its group
+// would leave room for it if victims, and all who were told to leave, had gone, and all
+// other nominees were placed.
+func (p *Partition) AllowedWithout(x *Allocation, victims []*Allocation) bool {
+	v := x.shape.vector
+	for q := x.app.queue; q != nil; q = q.parent {
+		used := slices.Clone(q.allocated)
+		used.Sub(q.leaving)
+		used.Add(q.promised)
+		if p.Nomination(x) != nil {
+			used.Sub(v)
+		}
+		for _, y := range victims {
+			if q.Above(y.app.queue) {
+				used.Sub(y.shape.vector)
+			}
+		}
+		if q.parent == nil && !p.capacity.CoversBeyond(used, v) || q.parent != nil && !q.max.Allows(used, v) {
+			return false
+		}
+	}
+	for _, s := range x.app.seats {
+		if len(s.account.max) > 0 && !s.account.max.Allows(p.usedWithout(s.account, x, victims), v) {
+			return false
+		}
+	}
+	return true
+}
+
+// usedWithout is what a would hold then, beside x.
+func (p *Partition) usedWithout(a *account, x *Allocation, victims []*Allocation) resources.Vector {
+	used := slices.Clone(a.allocated)
+	for y := range p.leaving {
+		if y.app.sits(a) {
+			used.Sub(y.shape.vector)
+		}
+	}
+	for _, y := range p.nominees {
+		if y != x && y.app.sits(a) {
+			used.Add(y.shape.vector)
+		}
+	}
+	for _, y := range victims {
+		if y.app.sits(a) {
+			used.Sub(y.shape.vector)
+		}
+	}
+	return used
+}
+
+func (a *Application) sits(x *account) bool {
+	return slices.ContainsFunc(a.seats, func(s seat) bool { return s.account == x })
+}
+
+// Spared reports whether q would be below its guarantee, in something that y holds, if y
+// left it, and so would victims and all who were told to leave. y must stay then, as far as
+// q is concerned (priority.md P4).
+func (q *Queue) Spared(y *Allocation, victims []*Allocation) bool {
+	if len(q.guaranteed) == 0 {
+		return false
+	}
+	left := slices.Clone(q.allocated)
+	left.Sub(q.leaving)
+	for _, z := range victims {
+		if q.Above(z.app.queue) {
+			left.Sub(z.shape.vector)
+		}
+	}
+	left.Sub(y.shape.vector)
+	for k, n := range y.shape.vector {
+		if g, ok := q.guaranteed.At(resources.Kind(k)); ok && n > 0 && left.At(resources.Kind(k)) < g {
+			return true
+		}
+	}
+	return false
+}
+
+// Entitles reports whether q guarantees something of what x asks for (about), and whether x
+// would still be within the guarantee (within). What was told to leave does not count,
+// what is promised to nominees does.
+func (q *Queue) Entitles(x *Allocation) (about, within bool) {
+	used := slices.Clone(q.allocated)
+	used.Sub(q.leaving)
+	used.Add(q.promised)
+	used.Add(x.shape.vector)
+	within = true
+	for k, n := range x.shape.vector {
+		if g, ok := q.guaranteed.At(resources.Kind(k)); ok && n > 0 {
+			about = true
+			within = within && used.At(resources.Kind(k)) <= g
+		}
+	}
+	return about, about && within
+}
+
+// Standing is the priority of x as it is seen from above, a queue on its path: its own
+// number, carried up through the offsets and fences of the queues below above
+// (priority.md P3). In its own leaf it is the plain number.
+func (x *Allocation) Standing(above *Queue) int32 {
+	c := policies.Pending(x.ask.Priority)
+	for q := x.app.queue; q != above; q = q.parent {
+		c = q.rule.priority.Expose(c, q.rule.offset)
+	}
+	return c.Value
+}
+
+// CompareTurns is negative when it is the turn of a before that of b, whether or not they can
+// be placed.
+func CompareTurns(a, b *Class) int {
+	if a.app == b.app {
+		return policies.CompareAsks(&a.Pending()[0].key, &b.Pending()[0].key)
+	}
+	if a.app.queue == b.app.queue {
+		return a.app.queue.apps.compare(a.app, b.app)
+	}
+	left, right := a.app.queue.line(), b.app.queue.line()
+	for i := range left { // both begin at root
+		if left[i] != right[i] {
+			return left[i].parent.children.compare(left[i], right[i])
+		}
+	}
+	panic("objects: a leaf is above another")
+}
+
+// line is the queues from root to q.
+func (q *Queue) line() (line []*Queue) {
+	for ; q != nil; q = q.parent {
+		line = append(line, q)
+	}
+	slices.Reverse(line)
+	return line
+}
+
+// TakeFresh returns the classes that have come up since it was last called and that have a
+// reason to look whether they could preempt somebody; some may have gone again.
+func (p *Partition) TakeFresh() []*Class {
+	out := p.fresh
+	p.fresh = nil
+	return out
+}
+
+// notice lists c as fresh, if it may have a right and has not been listed before.
+func (p *Partition) notice(c *Class) {
+	if c.MayClaim() && !c.noticed {
+		c.noticed = true
+		p.fresh = append(p.fresh, c)
+	}
+}
+
+func (p *Partition) noticeAll(a *Application) {
+	for _, c := range a.classes.list {
+		p.notice(c)
+	}
+}
+
+// MayClaim reports whether the configuration gives c any right to preempt.
+func (c *Class) MayClaim() bool { return c.app.queue.rule.claims || c.id.shape.required != "" }
+
+// Overlook forgets that c was ever fresh: it will be again when it has a right.
+func (c *Class) Overlook() { c.noticed = false }
+
+// claims reports whether the configuration gives asks in q any right to preempt: one of the
+// queues from q up to the fence has a guarantee, or priority counts.
+func (p *Partition) claims(q *Queue) bool {
+	if !p.conf.Preemption {
+		return false
+	}
+	if q.conf.PrioritySwap != policies.PrioritySwapNone {
+		return true
+	}
+	for ; q != nil; q = q.parent {
+		if len(q.guaranteed) > 0 {
+			return true
+		}
+		if q.conf.Preemption == policies.PreemptFence {
+			break
+		}
+	}
+	return false
+}
+
+// Pending are the asks of c, also those that were set aside, in turn.
+func (c *Class) Pending() []*Allocation {
+	if len(c.aside) == 0 {
+		return c.Asks()
+	}
+	all := slices.Concat(c.Asks(), c.aside)
+	slices.SortFunc(all, func(a, b *Allocation) int { return policies.CompareAsks(&a.key, &b.key) })
+	return all
+}
+
+// Application is whose asks they are.
+func (c *Class) Application() *Application { return c.app }
+
+// Bound yields the allocations of a, in no order.
+func (a *Application) Bound(yield func(*Allocation) bool) {
+	for _, x := range a.work {
+		if !x.Pending() && !yield(x) {
+			return
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package preemption
+
+import (
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+)
+
+// Right is why an ask may take the place of others. They are kept apart (priority.md P1).
+type Right uint8
+
+// The rights, in the order in which an ask tries them (priority.md P2).
+const (
+	OfNode      Right = iota // it accepts no other node
+	OfGuarantee              // its queue is owed the room
+	OfPriority               // it is more important
+)
+
+func (r Right) String() string { return [...]string{"required node", "guarantee", "priority"}[r] }
+
+// Rights are the rights of x at a time. due is when it gets one more by waiting; the zero
+// time: never. An ask that may not preempt has none (P8).
+func Rights(p *objects.Partition, x *objects.Allocation, now time.Time) (rights []Right, due time.Time) {
+	if !x.Ask().Policy.Other() {
+		return nil, due
+	}
+	if x.Ask().RequiredNode != "" {
+		return []Right{OfNode}, due
+	}
+	if !p.Config().Preemption {
+		return nil, due
+	}
+	leaf := x.Application().Queue()
+	if owed(x) != nil {
+		if at := x.Created().Add(leaf.Settings().PreemptionDelay); now.Before(at) {
+			due = at
+		} else {
+			rights = append(rights, OfGuarantee)
+		}
+	}
+	if leaf.Settings().PrioritySwap != policies.PrioritySwapNone {
+		rights = append(rights, OfPriority)
+	}
+	return rights, due
+}
+
+// owed is the queue that x is entitled by: the nearest one, from its leaf up to the fence,
+// that guarantees something of what x asks for, if x is still within that guarantee. nil:
+// there is none.
+func owed(x *objects.Allocation) *objects.Queue {
+	for q := x.Application().Queue(); q != nil; q = q.Parent() {
+		switch about, within := q.Entitles(x); {
+		case within:
+			return q
+		case about:
+			return nil
+		}
+		if q.Settings().Preemption == policies.PreemptFence {
+			return nil
+		}
+	}
+	return nil
+}
+
+// reach is the highest queue below which x may look for victims: the nearest preemption
+// fence, or root (P6).
+func reach(x *objects.Allocation) *objects.Queue {
+	q := x.Application().Queue()
+	for q.Parent() != nil && q.Settings().Preemption != policies.PreemptFence {
+		q = q.Parent()
+	}
+	return q
+}

@@ -1,0 +1,192 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
+)
+
+// When nothing that is pending finds room, asks that have a right to somebody's place get
+// their turn again, in the same order. What one of them cannot take, an ask like it cannot
+// take either, so classes look, and each not more often than every preemptRetry: a look is
+// much dearer than a decision. So a full cluster pays for what is new in it and for those
+// whose time has come, and not for all that wait.
+const preemptRetry = 5 * time.Second
+
+// PreemptionOracle is an Oracle that can also say whether an ask could run on a node if
+// others left it. Of any other Oracle only Fits is asked.
+type PreemptionOracle interface {
+	FitsWithout(ask objects.AllocationKey, node objects.NodeID, victims []objects.AllocationKey) bool
+}
+
+// looked is a class that found nobody to take, or had no right to.
+type looked struct {
+	class   *objects.Class
+	at      time.Time
+	changes uint64
+	rights  int
+	due     bool // it gets another right by waiting
+}
+
+// preempt tells those to leave whom the first ask may take that may take anybody. found
+// says that something has changed, which may let others be placed; else more says whether
+// not all have looked who should.
+func (c *Core) preempt(now time.Time) (found, more bool) {
+	if c.forgetStale() {
+		return true, false // what was held for them is free: decide first
+	}
+	c.gather()
+	for tries := 0; len(c.eager) > 0; tries++ {
+		if tries == c.opt.Looks {
+			return false, true
+		}
+		x := c.unnominated(c.eager[0].class)
+		if x == nil { // all wait for a node; that is noticed when one does not any more
+			c.eager[0].class.Overlook()
+			c.eager = c.eager[1:]
+			continue
+		}
+		plan, l, ok := c.look(x, c.eager[0], now)
+		if ok {
+			c.carryOut(plan)
+			return true, false
+		}
+		c.eager = c.eager[1:]
+		c.lookers = append(c.lookers, l)
+	}
+	return false, false
+}
+
+// gather brings together, in turn, the classes that should look now: those that are new,
+// and those that have looked in vain long enough ago.
+func (c *Core) gather() {
+	for _, class := range c.part.TakeFresh() {
+		c.eager = append(c.eager, looked{class: class})
+	}
+	c.eager = slices.DeleteFunc(c.eager, gone)
+	if len(c.eager) > 1 {
+		slices.SortFunc(c.eager, func(a, b looked) int { return objects.CompareTurns(a.class, b.class) })
+	}
+}
+
+// serveLookers lets those look again who have looked in vain long enough ago.
+func (c *Core) serveLookers(now time.Time) {
+	for len(c.lookers) > 0 && !now.Before(c.lookers[0].at.Add(preemptRetry)) {
+		c.eager = append(c.eager, c.lookers[0])
+		c.lookers = c.lookers[1:]
+	}
+}
+
+// gone reports whether nothing of a class is pending any more, or it cannot have a right.
+func gone(l looked) bool {
+	switch {
+	case len(l.class.Pending()) == 0:
+		return true
+	case !l.class.MayClaim():
+		l.class.Overlook()
+		return true
+	}
+	return false
+}
+
+// look finds out whether x can take somebody's place. was is when its class looked last.
+func (c *Core) look(x *objects.Allocation, was looked, now time.Time) (plan preemption.Plan, is looked, found bool) {
+	is = looked{class: was.class, at: now, changes: c.part.Changes()}
+	if !c.mayStart(x.Application()) || c.onlyWaits(x) {
+		return plan, is, false
+	}
+	rights, due := preemption.Rights(c.part, x, now)
+	is.rights, is.due = len(rights), !due.IsZero()
+	if !was.at.IsZero() && was.changes == is.changes && was.rights == is.rights {
+		return plan, is, false // nothing has changed since
+	}
+	for _, r := range rights {
+		if plan, found = preemption.Find(c.part, x, r, c.judge); found {
+			return plan, is, true
+		}
+	}
+	return plan, is, false
+}
+
+// lookAgainAt is when there is a reason to look although nothing else happens.
+func (c *Core) lookAgainAt() (time.Time, bool) {
+	for _, l := range c.lookers {
+		if l.due || l.changes != c.part.Changes() {
+			return l.at.Add(preemptRetry), true
+		}
+	}
+	return time.Time{}, false
+}
+
+// mayStart reports whether a is not kept waiting by something that preemption cannot change.
+func (c *Core) mayStart(a *objects.Application) bool {
+	_, _, barred := c.part.Barrier(a)
+	return !barred && a.MayStart()
+}
+
+// onlyWaits reports whether a node takes x, and its quotas will allow it as soon as those
+// have left who were told to: nobody else need leave.
+func (c *Core) onlyWaits(x *objects.Allocation) bool {
+	return c.part.AllowedWithout(x, nil) && c.willingNode(x) != nil
+}
+
+// unnominated is the first ask of a class that waits for no node yet; nil: there is none.
+func (c *Core) unnominated(class *objects.Class) *objects.Allocation {
+	for _, x := range class.Pending() {
+		if c.part.Nomination(x) == nil {
+			return x
+		}
+	}
+	return nil
+}
+
+// forgetStale gives up nominations for which nobody will leave any more and which still do
+// not fit. It reports whether there were any.
+func (c *Core) forgetStale() (any bool) {
+	for _, x := range slices.Clone(c.part.Nominees()) {
+		if !c.part.Fits(x) && len(c.part.LeavingOn(c.part.Nomination(x))) == 0 {
+			c.part.Unnominate(x)
+			any = true
+		}
+	}
+	return any
+}
+
+func (c *Core) judge(x *objects.Allocation, n *objects.Node, victims []*objects.Allocation) bool {
+	switch o := c.oracle.(type) {
+	case nil:
+		return true
+	case PreemptionOracle:
+		keys := make([]objects.AllocationKey, len(victims))
+		for i, y := range victims {
+			keys[i] = y.Key()
+		}
+		return o.FitsWithout(x.Key(), n.ID(), keys)
+	default:
+		return c.oracle.Fits(x.Key(), n.ID())
+	}
+}
+
+func (c *Core) carryOut(plan preemption.Plan) {
+	x := plan.Ask
+	c.part.Preempt(x, plan.Node, plan.Victims)
+	for _, y := range plan.Victims {
+		c.emit(Released{y.Key(), y.Ask().App, PreemptedByScheduler,
+			fmt.Sprintf("preempted by right of %s for ask %s of application %s", plan.Right, x.Key(), x.Ask().App)})
+	}
+}
+
+// nominee is the first ask that may have the node it waits for now, and that node.
+func (c *Core) nominee() (*objects.Allocation, *objects.Node) {
+	for _, x := range c.part.Nominees() {
+		n := c.part.Nomination(x)
+		if c.part.Fits(x) && x.Application().MayStart() && c.part.Allowed(x.Application(), x.Shape()) &&
+			(c.oracle == nil || c.oracle.Fits(x.Key(), n.ID())) {
+			return x, n
+		}
+	}
+	return nil, nil
+}
