@@ -38,7 +38,7 @@ test-ldap: ## test the ldap resolver against a real slapd, which root gets insta
 	go vet -tags slapd ./internal/usergroup
 	PATH=$$PATH:/usr/sbin go test -tags slapd -count=1 -v -run Slapd ./internal/usergroup
 
-check: lint build example race test ## everything CI checks
+check: lint build example versus-test race test ## everything CI checks
 
 lint: tools ## gofmt, go vet, staticcheck; the house rules are in internal/lint
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "gofmt these:"; echo "$$unformatted"; exit 1; }

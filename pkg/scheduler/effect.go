@@ -92,7 +92,7 @@ func (e ApplicationRejected) String() string {
 	return fmt.Sprintf("rejected application %s: %s", e.App, e.Reason)
 }
 func (e ApplicationUpdated) String() string {
-	return fmt.Sprintf("application %s is %s", e.App, e.State)
+	return "application " + string(e.App) + " is " + e.State.String() // told of every application that starts
 }
 func (e AskRejected) String() string {
 	return fmt.Sprintf("rejected ask %s (%s): %s", e.Key, e.App, e.Reason)
