@@ -116,7 +116,7 @@ func serveCommand() *cobra.Command {
 
 // serve runs until ctx ends, which is a success.
 func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer) (err error) {
-	log, err := newLogger(f.logLevel, f.logFormat, errs)
+	log, level, err := newLogger(f.logLevel, f.logFormat, errs)
 	if err != nil {
 		return exitError{exitUsage, err}
 	}
@@ -140,6 +140,8 @@ func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer)
 	}
 	opt := f.options(first, store, log)
 	opt.Users = directoriesOf(users)
+	usual := level.Level()
+	opt.Reload.InForce = func(g *reload.Generation) { level.SetLevel(extraLevel(g.Extra, usual)) }
 	s := newServers(opt, f.admin)
 	s.start(doors)
 	signals := make(chan os.Signal, 1)

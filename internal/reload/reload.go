@@ -51,6 +51,9 @@ type Options struct {
 	Patience time.Duration    // how long partitions may take to come to rest; 0: 30 s
 	Store    Store            // nil: generations are forgotten when the program ends
 	Past     Past             // what Store remembers
+	// InForce hears of each generation that is in force, the first included, one after the
+	// other; it must not change a configuration. Nil: nobody does.
+	InForce func(*Generation)
 }
 
 // Reloader puts configurations in force and remembers them. It is safe for concurrent use.
@@ -103,6 +106,7 @@ func New(cluster Cluster, first *Proposal, opt Options) *Reloader {
 		if last.Checksum == first.Config.Checksum {
 			r.conf = first.Config
 			r.logAccepted("configuration restored", last)
+			r.inForce(last)
 			return r
 		}
 		r.conf, _ = configs.LoadWith([]byte(last.Text), opt.Bounds) // nil: it is not valid any more

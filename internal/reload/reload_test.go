@@ -176,6 +176,15 @@ func TestTheEndIsNoRefusal(t *testing.T) {
 	assert.Assert(t, !errors.Is(err, reload.ErrRefused))
 }
 
+func TestWhatIsInForceIsTold(t *testing.T) {
+	var told []uint64
+	w := newWorld(t, reload.Options{InForce: func(g *reload.Generation) { told = append(told, g.Number) }})
+	w.rm(text("a"), map[string]string{"log.level": "info"})
+	w.rm(text("a"), map[string]string{"log.level": "info"}) // no news
+	w.rm(text("b"), nil)
+	assert.DeepEqual(t, told, []uint64{1, 2, 3})
+}
+
 func TestExtraConfigurationAloneIsAGenerationWithoutAPause(t *testing.T) {
 	w := newWorld(t, reload.Options{})
 	res := w.rm(text("a"), map[string]string{"log.level": "info"})

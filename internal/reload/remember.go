@@ -69,6 +69,7 @@ func (r *Reloader) accept(p *Proposal, paused time.Duration) *Generation {
 	}
 	oldest := r.history.add(g)
 	r.mu.Unlock()
+	r.inForce(g)
 	r.logAccepted("configuration accepted", g)
 	for _, w := range p.Warnings {
 		r.opt.Log.Warn("configuration", zap.String("source", string(p.Source)), zap.String("from", p.From),
@@ -82,6 +83,12 @@ func (r *Reloader) accept(p *Proposal, paused time.Duration) *Generation {
 		}
 	}
 	return g
+}
+
+func (r *Reloader) inForce(g *Generation) {
+	if r.opt.InForce != nil {
+		r.opt.InForce(g)
+	}
 }
 
 // heard remembers what a speaker said. Requires: r.changing is held.

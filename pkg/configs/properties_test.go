@@ -49,6 +49,11 @@ func TestPropertiesBecomeSettings(t *testing.T) {
 			want(func(s *Settings) { s.Preemption = policies.PreemptFence })},
 		{"no preemption, in any case", preemptionPolicyProperty, "Disabled",
 			want(func(s *Settings) { s.Preemption = policies.PreemptDisabled })},
+		{"preemption by priority in the leaf, in any case", prioritySwapProperty, "Leaf",
+			want(func(s *Settings) { s.PrioritySwap = policies.PrioritySwapLeaf })},
+		{"preemption by priority up to the fence", prioritySwapProperty, "fence",
+			want(func(s *Settings) { s.PrioritySwap = policies.PrioritySwapFence })},
+		{"no other preemption by priority", prioritySwapProperty, "enabled", DefaultSettings()},
 		{"a preemption delay", preemptionDelayProperty, "1m30s",
 			want(func(s *Settings) { s.PreemptionDelay = 90 * time.Second })},
 		{"a preemption delay of zero is none", preemptionDelayProperty, "0s", DefaultSettings()},
@@ -64,7 +69,7 @@ func TestPropertiesBecomeSettings(t *testing.T) {
 		{"a delay without a unit is none", backoffDelayProperty, "10", DefaultSettings()},
 		{"an empty text is the default", priorityPolicyProperty, "", DefaultSettings()},
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		t.Run("2.1 "+c.name, func(t *testing.T) {
 			got := readSettings(map[string]string{c.property: c.text})
 			c.want.Properties = map[string]string{c.property: c.text}
 			assert.DeepEqual(t, got, c.want)

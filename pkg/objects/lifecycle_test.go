@@ -38,12 +38,14 @@ func TestEveryStateAndEveryEvent(t *testing.T) {
 		from, row := State(i), strings.Fields(line)
 		assert.Equal(t, row[0], from.String())
 		for e := range events {
-			assert.Equal(t, e.String(), columns[e]+"Application")
-			got := "."
-			if to, ok := from.After(e); ok {
-				got = to.String()
-			}
-			assert.Equal(t, got, row[1+e], "%s happens to an application that is %s", e, from)
+			t.Run(fmt.Sprintf("4.1 %s happens to an application that is %s", e, from), func(t *testing.T) {
+				assert.Equal(t, e.String(), columns[e]+"Application")
+				got := "."
+				if to, ok := from.After(e); ok {
+					got = to.String()
+				}
+				assert.Equal(t, got, row[1+e])
+			})
 		}
 	}
 }
