@@ -1,6 +1,7 @@
 package rmproxy
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -23,6 +24,14 @@ func placing(t testing.TB, names int) func() {
 	t.Cleanup(d.Stop)
 	_, err := d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm"}, &deaf{})
 	assert.NilError(t, err)
+	// A registration makes partitions forget, and what they say is void until they have said
+	// so. When a second reader has been served, what came before the first has been told.
+	l, ok := d.p.cluster.Partition("default")
+	assert.Assert(t, ok)
+	for range 2 {
+		_, err := l.Snapshot(context.Background())
+		assert.NilError(t, err)
+	}
 	amounts := map[string]resources.Quantity{}
 	for i := range names {
 		amounts[fmt.Sprint("resource", i)] = 1
