@@ -11,6 +11,7 @@
 //   - With a file, the text of a resource manager is ignored. Its extra configuration is not.
 //   - A resource manager that repeats what it said before, such as when it registers
 //     anew, changes nothing. So a roll-back outlives its next registration.
+//   - A text of a resource manager that has no priority classes keeps those in force.
 //   - The start of the program with a file, SIGHUP, a POST and a roll-back are acts of
 //     somebody: they are heard also when they repeat themselves.
 //

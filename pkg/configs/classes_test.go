@@ -64,8 +64,8 @@ priorityclasses:
 `},
 		{"objects that are something else", `
 priorityclasses:
-- apiVersion: «class-kind»scheduling.k8s.io/v1beta1
-  kind: «class-kind»Pod
+- apiVersion: «class-invalid-kind»scheduling.k8s.io/v1beta1
+  kind: «class-invalid-kind»Pod
   metadata: «yaml-type»a
   name: a
   value: 5
@@ -112,6 +112,8 @@ priorityclasses:
 		`system-node-critical 2000001000 false PreemptLowerPriority "" root`,
 	})
 	assert.Equal(t, c.Classes.Default().Name, "batch")
+	nulls := mustLoad(t, "priorityclasses: [{name: a, value: 1, preemptionPolicy: , submitacl: , globalDefault: null, metadata: ~}]")
+	assert.Assert(t, nulls.Classes.Equal(mustLoad(t, "priorityclasses: [{name: a, value: 1}]").Classes), "null is not written")
 }
 
 func TestADocumentWithoutClassesHasThoseOfTheSystem(t *testing.T) {

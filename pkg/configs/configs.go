@@ -24,6 +24,7 @@ import (
 type Config struct {
 	Partitions []Partition
 	Classes    priorities.Registry // of the whole cluster (priority.md 1.1)
+	HasClasses bool                // the document says which classes there are; false: it has no such key
 	Checksum   string              // SHA-256 of the text in upper-case hex, without a checksum line of its own (behaviour.md 1.1)
 }
 

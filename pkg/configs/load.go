@@ -29,7 +29,7 @@ func LoadWith(text []byte, o Options) (*Config, Problems) {
 	if problems.HasErrors() {
 		return nil, problems
 	}
-	c := &Config{Checksum: checksum(text), Classes: buildClasses(classes)}
+	c := &Config{Checksum: checksum(text), Classes: buildClasses(classes), HasClasses: r.hasClasses}
 	for _, p := range partitions {
 		c.Partitions = append(c.Partitions, p.build())
 	}

@@ -83,10 +83,10 @@ func className(n *yaml.Node) string {
 // classKind refuses objects of Kubernetes that are something else.
 func (r *reader) classKind(d *classDraft, version, kind *yaml.Node) {
 	if v := r.text(d, "apiVersion", version); v != "" && v != classVersion {
-		r.add(d, place(version), "class-kind", "the apiVersion is "+quote(v), "it is "+classVersion)
+		r.add(d, place(version), "class-invalid-kind", "the apiVersion is "+quote(v), "it is "+classVersion)
 	}
 	if k := r.text(d, "kind", kind); k != "" && k != classKind {
-		r.add(d, place(kind), "class-kind", "the kind is "+quote(k), "it is "+classKind)
+		r.add(d, place(kind), "class-invalid-kind", "the kind is "+quote(k), "it is "+classKind)
 	}
 }
 
@@ -125,7 +125,7 @@ func (r *reader) classValue(d *classDraft, n *yaml.Node) {
 }
 
 func (r *reader) classACL(d *classDraft, n *yaml.Node) {
-	if n == nil {
+	if isNull(n) {
 		return
 	}
 	acl, illegal, err := security.ParseACL(r.text(d, "submitacl", n))

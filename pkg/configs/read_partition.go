@@ -20,7 +20,8 @@ func (r *reader) read(text []byte) (partitions []*partitionDraft, classes []*cla
 	}
 	fields := r.fields(nil, "the document", r.document(text), &documentMapping)
 	r.text(nil, "checksum", fields["checksum"])
-	classes = r.classes(fields["priorityclasses"])
+	_, r.hasClasses = fields[classesKey]
+	classes = r.classes(fields[classesKey])
 	for _, n := range r.mappings(nil, "partitions", fields["partitions"]) {
 		if partitions = append(partitions, r.partition(n)); r.queues > r.options.MaxQueues {
 			break // reported; what comes is not read at all

@@ -16,6 +16,8 @@ type reader struct {
 	options Options
 	queues  int // read so far
 	rules   int // placement rules read so far, parents included
+
+	hasClasses bool // the key was there
 }
 
 // pair is one entry of a mapping.

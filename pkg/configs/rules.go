@@ -57,7 +57,7 @@ type RuleInfo struct {
 //	L1                  error    an access list with two lists does not begin with a space
 //	L2                  error    a quantity of a child template can be read
 //	L3                  error    a placement rule exists and has the value it needs
-//	class-kind          error    an object among the priority classes is a PriorityClass
+//	class-invalid-kind  error    an object among the priority classes is a PriorityClass
 //	class-invalid-name  error    the name of a priority class is a DNS subdomain
 //	class-invalid-value error    the value of a priority class is a whole number of 32 bits
 //	class-invalid-policy error    the policy of a priority class exists
@@ -133,7 +133,7 @@ var rules = []RuleInfo{
 	{"L1", Error, "an access list with two lists does not begin with a space"},
 	{"L2", Error, "a quantity of a child template can be read"},
 	{"L3", Error, "a placement rule exists and has the value it needs"},
-	{"class-kind", Error, "an object among the priority classes is a PriorityClass"},
+	{"class-invalid-kind", Error, "an object among the priority classes is a PriorityClass"},
 	{"class-invalid-name", Error, "the name of a priority class is a DNS subdomain"},
 	{"class-invalid-value", Error, "the value of a priority class is a whole number of 32 bits"},
 	{"class-invalid-policy", Error, "the policy of a priority class exists"},

@@ -49,7 +49,7 @@ type Class struct {
 	Value         int32  // the larger, the more important
 	GlobalDefault bool   // asks without a class are of this one
 	Policy        Policy
-	Description   string // for people; any text
+	Description   string // for people; any text in UTF-8
 	// Submit is who may name the class. nil: everybody, but nobody for a class of the
 	// system (priority.md S0-25). It is not asked about what is of the class by default.
 	Submit *security.ACL

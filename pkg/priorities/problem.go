@@ -13,6 +13,7 @@ const (
 	InvalidPolicy       Reason = "invalid-policy"         // neither Never nor PreemptLowerPriority
 	InvalidACL          Reason = "invalid-acl"            // an access list that cannot be read
 	InvalidValue        Reason = "invalid-value"          // missing, or no whole number of 32 bits
+	InvalidKind         Reason = "invalid-kind"           // an object of Kubernetes that is something else
 	AlreadyExists       Reason = "already-exists"         // another class has the name
 	SecondGlobalDefault Reason = "second-global-default"  // another class is the default
 	ValueImmutable      Reason = "value-immutable"        // an update with another value

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -244,4 +245,45 @@ func TestS0_34QualityOfServiceAndPriorityAreIndependent(t *testing.T) {
 			assert.Equal(t, made.Priority, want)
 		}
 	}
+}
+
+// S0-20, S0-21: the ladder of the example, on a cluster with room for one at a time.
+func TestS0_21TheLadderOfTheExample(t *testing.T) {
+	example, err := os.ReadFile("../../examples/priority-classes.yaml")
+	assert.NilError(t, err)
+	synctest.Test(t, func(t *testing.T) {
+		s := overTheWire(t, Options{})
+		p, err := s.proxy.Reloads().Read(reload.REST, "", example)
+		assert.NilError(t, err)
+		_, err = s.proxy.Reloads().Enact(t.Context(), p)
+		assert.NilError(t, err)
+		assert.NilError(t, s.nodes(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}}))
+		a := newApp("app", "root.services")
+		a.Ugi = &si.UserGroupInformation{
+			User: "system:serviceaccount:kube-system:daemons", Groups: []string{"cluster-admins", "platform"},
+		}
+		assert.NilError(t, s.apps(&si.ApplicationRequest{New: []*si.AddApplicationRequest{a}}))
+		synctest.Wait()
+		ask := func(class string) {
+			x := newAsk(class, "app")
+			x.ResourcePerAlloc = someOf(100, 100)
+			x.AllocationTags = map[string]string{classTag: class}
+			assert.NilError(t, s.work(&si.AllocationRequest{Allocations: []*si.Allocation{x}}))
+		}
+		ladder := []string{"high-priority-nonpreempting", "system-node-critical", "system-cluster-critical", "user-critical",
+			"serving", "interruptible-important", "interruptible", "best-effort"}
+		ask(ladder[0])
+		synctest.Wait()
+		for i := len(ladder) - 1; i > 0; i-- {
+			ask(ladder[i]) // the least important first
+		}
+		synctest.Wait()
+		for _, class := range ladder {
+			assert.Equal(t, s.heard.told(), "allocated "+class+" on n1\n")
+			assert.NilError(t, s.work(&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{
+				AllocationsToRelease: []*si.AllocationRelease{{ApplicationID: "app", AllocationKey: class}},
+			}}))
+			synctest.Wait()
+		}
+	})
 }

@@ -26,21 +26,26 @@ func Admin(c *loop.Cluster, opt Options) http.Handler {
 	s := newService(c, opt)
 	s.private = true
 	mux := s.mux()
-	s.change(mux, "/ws/v1/config", []string{"application/yaml", "application/x-yaml", "text/yaml"}, s.putConfig)
-	s.change(mux, "/ws/v1/config/rollback/{generation}", []string{"application/json"}, s.rollback)
+	s.change(mux, http.MethodPost, "/ws/v1/config", http.StatusOK, yamlTypes, s.putConfig)
+	s.change(mux, http.MethodPost, "/ws/v1/config/rollback/{generation}", http.StatusOK, []string{"application/json"}, s.rollback)
+	s.changeClasses(mux)
 	return s.localOnly(withoutTrailingSlash(mux))
 }
 
-// change serves POST on a path, for requests of certain types.
-func (s *service) change(mux *http.ServeMux, path string, types []string, act answer) {
+// yamlTypes are what clients call YAML.
+var yamlTypes = []string{"application/yaml", "application/x-yaml", "text/yaml"}
+
+// change serves a method on a path, for requests of certain types; nil: they bring nothing,
+// and the method is one that no form can send.
+func (s *service) change(mux *http.ServeMux, method, path string, status int, types []string, act answer) {
 	fromElsewhere := http.NewCrossOriginProtection()
-	mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc(method+" "+path, func(w http.ResponseWriter, r *http.Request) {
 		kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 		if err := fromElsewhere.Check(r); err != nil {
 			s.fail(w, r, &failure{status: http.StatusForbidden, reason: err.Error()})
 			return
 		}
-		if !slices.Contains(types, kind) {
+		if types != nil && !slices.Contains(types, kind) {
 			s.fail(w, r, &failure{status: http.StatusUnsupportedMediaType,
 				reason: fmt.Sprintf("Content-Type is %q: send %s", kind, strings.Join(types, " or "))})
 			return
@@ -50,7 +55,7 @@ func (s *service) change(mux *http.ServeMux, path string, types []string, act an
 			s.fail(w, r, s.notChanged(err))
 			return
 		}
-		s.write(w, r, http.StatusOK, body)
+		s.write(w, r, status, body)
 	})
 }
 
@@ -179,8 +184,11 @@ func (s *service) routeRefusals(mux *http.ServeMux) {
 	if !s.opt.HasAdmin {
 		reason = "the configuration cannot be changed over REST: canopy serve runs without --admin"
 	}
-	for _, path := range []string{"/ws/v1/config", "/ws/v1/config/rollback/{generation}"} {
-		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
+	for _, route := range []string{
+		"POST /ws/v1/config", "POST /ws/v1/config/rollback/{generation}",
+		"POST /ws/v1/priorityclasses", "PUT /ws/v1/priorityclass/{name}", "DELETE /ws/v1/priorityclass/{name}",
+	} {
+		mux.HandleFunc(route, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Allow", allowedMethods)
 			s.fail(w, r, &failure{status: http.StatusMethodNotAllowed, reason: reason})
 		})

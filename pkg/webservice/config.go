@@ -3,6 +3,7 @@ package webservice
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -45,10 +46,13 @@ func (s *service) config(w http.ResponseWriter, r *http.Request) {
 const yamlType = "application/x-yaml"
 
 // wantsJSON reports whether the client names JSON among what it takes.
-func wantsJSON(r *http.Request) bool {
+func wantsJSON(r *http.Request) bool { return accepts(r, "application/json") }
+
+// accepts reports whether the client names one of these types among what it takes.
+func accepts(r *http.Request, types ...string) bool {
 	for _, kind := range strings.Split(r.Header.Get("Accept"), ",") {
 		name, _, _ := strings.Cut(kind, ";")
-		if strings.EqualFold(strings.TrimSpace(name), "application/json") {
+		if slices.Contains(types, strings.ToLower(strings.TrimSpace(name))) {
 			return true
 		}
 	}

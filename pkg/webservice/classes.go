@@ -1,0 +1,125 @@
+package webservice
+
+import (
+	"fmt"
+	"net/http"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/canopy-scheduler/canopy/pkg/priorities"
+)
+
+// classBody is a priority class. Its fields have the names of Kubernetes.
+type classBody struct {
+	Name             string  `json:"name"`
+	Value            int32   `json:"value"`
+	GlobalDefault    bool    `json:"globalDefault"`
+	PreemptionPolicy string  `json:"preemptionPolicy"`
+	Description      string  `json:"description,omitempty"`
+	SubmitACL        *string `json:"submitacl,omitempty"` // who may name it; missing: everybody, or nobody for one of the system
+	System           bool    `json:"system,omitempty"`    // it is always there
+}
+
+// classObject is a priority class as Kubernetes writes it.
+type classObject struct {
+	APIVersion       string        `yaml:"apiVersion"`
+	Kind             string        `yaml:"kind"`
+	Metadata         classMetadata `yaml:"metadata"`
+	Value            int32         `yaml:"value"`
+	GlobalDefault    bool          `yaml:"globalDefault,omitempty"`
+	PreemptionPolicy string        `yaml:"preemptionPolicy"`
+	Description      string        `yaml:"description,omitempty"`
+	SubmitACL        *string       `yaml:"submitacl,omitempty"`
+}
+
+// classList is several of them.
+type classList struct {
+	APIVersion string        `yaml:"apiVersion"`
+	Kind       string        `yaml:"kind"`
+	Items      []classObject `yaml:"items"`
+}
+
+const classVersion = "scheduling.k8s.io/v1"
+
+func viewClass(c *priorities.Class) classBody {
+	return classBody{c.Name, c.Value, c.GlobalDefault, c.Policy.String(), c.Description, aclText(c), c.IsSystem()}
+}
+
+func objectOf(c *priorities.Class) classObject {
+	return classObject{
+		classVersion, "PriorityClass", classMetadata{c.Name},
+		c.Value, c.GlobalDefault, c.Policy.String(), c.Description, aclText(c),
+	}
+}
+
+func aclText(c *priorities.Class) *string {
+	if c.Submit == nil {
+		return nil
+	}
+	text := c.Submit.String()
+	return &text
+}
+
+func (s *service) routeClasses(mux *http.ServeMux) {
+	s.routeEither(mux, "/ws/v1/priorityclasses", s.classes)
+	s.routeEither(mux, "/ws/v1/priorityclass/{name}", s.class)
+}
+
+// routeEither serves GET and OPTIONS on a path: JSON, or YAML for who asks for it.
+func (s *service) routeEither(mux *http.ServeMux, path string, look func(*http.Request) (inJSON, inYAML any, err error)) {
+	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Add("Vary", "Accept")
+		inJSON, inYAML, err := look(r)
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		if !accepts(r, yamlTypes...) {
+			s.write(w, r, http.StatusOK, inJSON)
+			return
+		}
+		text, err := yaml.Marshal(inYAML)
+		if err != nil {
+			s.fail(w, r, fmt.Errorf("%s: %w", path, err))
+			return
+		}
+		s.send(w, r, http.StatusOK, yamlType, text)
+	})
+	mux.HandleFunc("OPTIONS "+path, s.options)
+}
+
+// classes lists the classes in force, in name order.
+func (s *service) classes(*http.Request) (inJSON, inYAML any, err error) {
+	bodies, list := []classBody{}, classList{classVersion, "PriorityClassList", nil}
+	for _, c := range s.registry().All() {
+		bodies = append(bodies, viewClass(&c))
+		list.Items = append(list.Items, objectOf(&c))
+	}
+	return bodies, list, nil
+}
+
+func (s *service) class(r *http.Request) (inJSON, inYAML any, err error) {
+	name, err := parameter(r, "name")
+	if err != nil {
+		return nil, nil, err
+	}
+	c, ok := s.registry().Get(name)
+	if !ok {
+		return nil, nil, unknownClass(name)
+	}
+	return viewClass(c), objectOf(c), nil
+}
+
+// registry is the classes in force.
+func (s *service) registry() priorities.Registry {
+	if conf := s.cluster.Config(); conf != nil {
+		return conf.Classes
+	}
+	return priorities.Registry{}
+}
+
+func unknownClass(name string) error {
+	return classRefused(&priorities.Problem{
+		Reason: priorities.UnknownClass, Class: name, Field: priorities.NameField, Text: "there is no such class",
+	})
+}
