@@ -102,13 +102,13 @@ func (s *session) found(who visitor, groups []string, err error) {
 		resolve(&add, groups, err)
 		pass = append(pass, add)
 	}
-	s.leaveLobby(who, line, gone)
-	to, ok := s.p.cluster.Partition(who.partition)
-	if !ok {
+	// Who waits for room in the lobby goes on when these have been sent, and not before.
+	if to, ok := s.p.cluster.Partition(who.partition); ok {
+		to.Send(pass...)
+	} else {
 		s.turnAway(who, pass)
-		return
 	}
-	to.Send(pass...)
+	s.leaveLobby(who, line, gone)
 }
 
 // leaveLobby takes so many errands off a line. Requires: s.mu.
