@@ -21,7 +21,7 @@ func TestBenchRunFindsMistakesBeforeItMeasures(t *testing.T) {
 	t.Chdir(t.TempDir())
 	assert.NilError(t, os.WriteFile("old.html", []byte("old"), 0o600))
 	for _, c := range []struct{ args, want string }{
-		{"--suite dept", `there is no suite "dept": did you mean depth; canopy bench list shows them`},
+		{"--suite dept", `there is no suite "dept": did you mean "depth"?; canopy bench list shows them`},
 		{"--suite depth --depth 3", "--suite has workloads of its own: --depth cannot be given with it"},
 		{"--suite depth --asks 3 --rate 1", "--suite has workloads of its own: --asks, --rate cannot be given with it"},
 		{"--suite=", "--suite names no suite"},
@@ -47,7 +47,7 @@ func TestBenchRunFindsMistakesBeforeItMeasures(t *testing.T) {
 		{"--asks many", `invalid argument "many" for "--asks" flag`},
 		{"--nonsense", "unknown flag: --nonsense"},
 		{"extra", `unknown command "extra" for "canopy bench run"`},
-		{"--suite depht --html old.html", "did you mean depth"},
+		{"--suite depthh --html old.html", `did you mean "depth"?`},
 	} {
 		code, out, errs := canopy(append([]string{"bench", "run"}, strings.Fields(c.args)...)...)
 		assert.Equal(t, code, exitUsage, "%s: %s", c.args, errs)

@@ -196,8 +196,8 @@ func TestSuitesAreChosenByName(t *testing.T) {
 		names[p.Name] = true
 	}
 	for _, c := range []struct{ name, via, want string }{
-		{"dept", "", `there is no suite "dept": did you mean depth; canopy bench list shows them`},
-		{"shaeps", "", "did you mean shapes"},
+		{"dept", "", `there is no suite "dept": did you mean "depth"?; canopy bench list shows them`},
+		{"shaps", "", `did you mean "shapes"?`},
 		{"everything", "", `there is no suite "everything"; canopy bench list shows them`},
 		{"trace", "", "suite trace needs the files of a trace: --trace NODES.csv,PODS.csv"},
 		{"reload", ViaGRPC, "suite reload is measured via core: it cannot be measured via grpc"},

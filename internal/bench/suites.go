@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
 // Plan is a suite before it is measured.
@@ -176,40 +178,15 @@ func (s Spec) bytes() int64 {
 		int64(leaves)*int64(s.AppsPerLeaf)*1500)
 }
 
-// meant suggests the suite that somebody may have misspelled.
+// meant suggests the suite that somebody may have misspelled, or cut short.
 func meant(name string) string {
-	best, distance := "", 3
 	for _, known := range SuiteNames() {
 		if strings.HasPrefix(known, name) && name != "" {
-			return fmt.Sprintf(": did you mean %s", known)
-		}
-		if d := edits(name, known); d < distance {
-			best, distance = known, d
+			return fmt.Sprintf(": did you mean %q?", known)
 		}
 	}
-	if best == "" {
-		return ""
+	if hint := configs.DidYouMean(name, SuiteNames()); hint != "" {
+		return ": " + hint
 	}
-	return fmt.Sprintf(": did you mean %s", best)
-}
-
-// edits is how many letters must be changed, added or left out.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return ""
 }
