@@ -10,7 +10,7 @@ type Options struct {
 	Shapes    int
 	Lifetimes Lifetimes
 	// Looks is how many asks may look for somebody whose place they could take before
-	// commands are looked at again; 0: 16.
+	// commands are looked at again; 0: 4. In a very large cluster a look takes long (ADR 24).
 	Looks int
 }
 

@@ -37,7 +37,7 @@ func NewWith(conf configs.Partition, oracle Oracle, opt objects.Options) *Core {
 		oracle = nil
 	}
 	if opt.Looks <= 0 {
-		opt.Looks = 16
+		opt.Looks = 4
 	}
 	return &Core{part: objects.NewWith(conf, opt), oracle: oracle, opt: opt}
 }
