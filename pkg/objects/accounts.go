@@ -120,6 +120,9 @@ func (p *Partition) relimit() {
 	}
 }
 
+// Limited reports whether a limit of its user or its group counts for a.
+func (a *Application) Limited() bool { return len(a.seats) > 0 }
+
 // LimitGroup is the group whose limits count for a; empty: none.
 func (a *Application) LimitGroup() string {
 	group, _ := a.limitGroup()

@@ -21,6 +21,10 @@ type Core struct {
 	eager   []looked // classes that should look whom they could preempt
 	lookers []looked // those that did, in vain; the first that did in front
 
+	vain   map[like]bool // what cannot take anybody; scratch of preempt, as the next two
+	looks  int           // since commands were looked at
+	judged bool          // the RM was asked about the look under way
+
 	possible objects.Mask   // scratch of decide
 	levels   []objects.Mask // scratch of lookAround, by depth
 }

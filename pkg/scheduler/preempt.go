@@ -39,8 +39,9 @@ func (c *Core) preempt(now time.Time) (found, more bool) {
 		return true, false // what was held for them is free: decide first
 	}
 	c.gather()
-	for tries := 0; len(c.eager) > 0; tries++ {
-		if tries == c.opt.Looks {
+	clear(c.vain)
+	for c.looks = 0; len(c.eager) > 0; {
+		if c.looks >= c.opt.Looks {
 			return false, true
 		}
 		x := c.unnominated(c.eager[0].class)
@@ -103,12 +104,43 @@ func (c *Core) look(x *objects.Allocation, was looked, now time.Time) (plan pree
 	if !was.at.IsZero() && was.changes == is.changes && was.rights == is.rights {
 		return plan, is, false // nothing has changed since
 	}
+	if len(rights) == 0 || c.vain[likeOf(x, rights)] {
+		return plan, is, false
+	}
+	c.looks++
+	c.judged = false
 	for _, r := range rights {
 		if plan, found = preemption.Find(c.part, x, r, c.judge); found {
 			return plan, is, true
 		}
 	}
+	if !c.judged { // what the RM said holds for this ask alone
+		if c.vain == nil {
+			c.vain = map[like]bool{}
+		}
+		c.vain[likeOf(x, rights)] = true
+	}
 	return plan, is, false
+}
+
+// like is all that decides whom an ask can take, as long as nothing changes. A thousand
+// applications that wait in a leaf for the same look once.
+type like struct {
+	leaf       *objects.Queue
+	shape      *objects.Shape
+	priority   int32
+	rights     int
+	first      preemption.Right
+	user, team string // whose limits count; empty: nobody's
+}
+
+func likeOf(x *objects.Allocation, rights []preemption.Right) like {
+	a := x.Application()
+	l := like{leaf: a.Queue(), shape: x.Shape(), priority: x.Ask().Priority, rights: len(rights), first: rights[0]}
+	if a.Limited() {
+		l.user, l.team = a.User().Name, a.LimitGroup()
+	}
+	return l
 }
 
 // lookAgainAt is when there is a reason to look although nothing else happens.
@@ -156,6 +188,7 @@ func (c *Core) forgetStale() (any bool) {
 }
 
 func (c *Core) judge(x *objects.Allocation, n *objects.Node, victims []*objects.Allocation) bool {
+	c.judged = c.judged || c.oracle != nil
 	switch o := c.oracle.(type) {
 	case nil:
 		return true
