@@ -30,7 +30,6 @@ type preemptScenario struct {
 		Action  string // preempt or none
 		Node    objects.NodeID
 		Victims []string
-		Cleared []string `json:"nominationsCleared"`
 	}
 	// DivergesFrom is what another system does; where the expectation is a seed's that needs
 	// a switch which is not there, this is what counts.
@@ -210,4 +209,32 @@ func playPreemption(t *testing.T, s preemptScenario) {
 	st.core.Schedule(now, 100)
 	assert.Assert(t, !x.Pending())
 	assert.Equal(t, x.Node().ID(), s.Expect.Node)
+}
+
+// SC-101, its other half: in a cycle the nominees that fit are placed first, so whose
+// nomination ends is asked of the partition.
+func TestALessImportantNomineeLosesTheNode(t *testing.T) {
+	st := &stage{queues: []scenarioQueue{{Path: "root.default"}}}
+	st.core = scheduler.New(st.config(t), nil)
+	st.step(t, scheduler.AddNode{Node: "n1", Total: plain(map[string]int64{"vcore": 8}), Schedulable: true})
+	part := st.core.Partition()
+	n, _ := part.Node("n1")
+	asks := map[string]*objects.Allocation{}
+	for key, priority := range map[string]int32{"P": 100, "S": 200, "R": 200} {
+		st.submit(t, scenarioWork{Key: key, App: key, Queue: "root.default", Priority: priority, Request: map[string]int64{"vcore": 1}})
+		asks[key], _ = part.Allocation(objects.AllocationKey(key))
+	}
+	part.Preempt(asks["S"], n, nil)
+	part.Preempt(asks["P"], n, nil)
+	assert.DeepEqual(t, keysOf(part.Preempt(asks["R"], n, nil)), []objects.AllocationKey{"P"})
+	assert.DeepEqual(t, keysOf(part.Nominees()), []objects.AllocationKey{"S", "R"})
+	assert.Assert(t, part.Nomination(asks["P"]) == nil)
+	assert.NilError(t, st.core.Check())
+}
+
+func keysOf(list []*objects.Allocation) (keys []objects.AllocationKey) {
+	for _, x := range list {
+		keys = append(keys, x.Key())
+	}
+	return keys
 }
