@@ -85,7 +85,7 @@ func (t *Twin) loseNominations() {
 // preempt tells those to leave whom the first ask may take that may take anybody.
 func (t *Twin) preempt() bool {
 	c := t.count()
-	stale := filter(t.nominees, func(w *work) bool { return !t.fitsThere(c, w) && len(t.leavingOn(w.nominated)) == 0 })
+	stale := filter(t.nominees, func(w *work) bool { return len(t.leavingOn(w.nominated)) == 0 && !t.promising(c, w) })
 	for _, w := range stale {
 		t.unnominate(w)
 	}
@@ -108,6 +108,14 @@ func (t *Twin) preempt() bool {
 		t.tried[kindOfAsk(w.ask)] = t.now
 	}
 	return false
+}
+
+// promising says whether w can have the node it waits for, now or when those have left who
+// are in the way of its quotas.
+func (t *Twin) promising(c *counts, w *work) bool {
+	barrier, limited := t.limited(c, w)
+	barred := limited && barrier != scheduler.OverLimit
+	return t.fitsThere(c, w) && !barred && t.mayStart(c, w) && t.allowedWithout(c, w, nil) && t.accepts(t.node(w.nominated), w.ask)
 }
 
 // firstOfEachKind are the asks that wait for no node yet, in turn, one of each kind.
@@ -241,6 +249,9 @@ func (t *Twin) usedIn(c *counts, q *queue, victims []*work) resources.Amounts {
 func (t *Twin) allowedWithout(c *counts, w *work, victims []*work) bool {
 	for _, q := range t.along(t.app(w.ask.App).leaf) {
 		used := t.usedIn(c, q, victims)
+		if w.nominated != "" {
+			used = used.Sub(w.ask.Amounts) // not beside itself
+		}
 		if q == t.root && !c.capacity.Sub(used).Covers(w.ask.Amounts) ||
 			q != t.root && !q.conf.Max.Headroom(used).Allows(w.ask.Amounts) {
 			return false
@@ -258,7 +269,7 @@ func (t *Twin) allowedWithout(c *counts, w *work, victims []*work) bool {
 			}
 		}
 		for _, x := range t.nominees {
-			if is(x) {
+			if x != w && is(x) {
 				held = held.Add(x.ask.Amounts)
 			}
 		}

@@ -2,6 +2,7 @@ package objects
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -15,6 +16,9 @@ func (c *recount) nominations() error {
 		if c.p.work[x.Key()] != x || x.Pending() {
 			return fmt.Errorf("%s was told to leave and does not run", x.Key())
 		}
+		if !slices.Contains(x.node.leaving, x) {
+			return fmt.Errorf("node %s does not know that %s was told to leave", x.node.id, x.Key())
+		}
 		for q := x.app.queue; q != nil; q = q.parent {
 			leaving[q] = leaving[q].Add(x.ask.Amounts)
 		}
@@ -27,15 +31,24 @@ func (c *recount) nominations() error {
 		if n == nil || c.p.nodes[n.id] != n || !n.schedulable || c.p.work[x.Key()] != x || !x.Pending() {
 			return fmt.Errorf("%s waits for a node that it cannot have, or does not wait", x.Key())
 		}
+		if !slices.Contains(n.nominees, x) {
+			return fmt.Errorf("node %s does not know that %s waits for it", n.id, x.Key())
+		}
 		held[n] = held[n].Add(x.ask.Amounts)
 		for q := x.app.queue; q != nil; q = q.parent {
 			promised[q] = promised[q].Add(x.ask.Amounts)
 		}
 	}
+	told, waiting := 0, 0
 	for _, n := range c.p.nodes {
+		told, waiting = told+len(n.leaving), waiting+len(n.nominees)
 		if got := c.p.Amounts(n.held); !got.Equal(held[n]) {
 			return fmt.Errorf("node %s holds %v for others, %v wait for it", n.id, got, held[n])
 		}
+	}
+	if told != len(c.p.leaving) || waiting != len(c.p.nominees) {
+		return fmt.Errorf("nodes list %d that were told to leave and %d that wait, there are %d and %d",
+			told, waiting, len(c.p.leaving), len(c.p.nominees))
 	}
 	for _, q := range c.p.queues {
 		if got := c.p.Amounts(q.leaving); !got.Equal(leaving[q]) {

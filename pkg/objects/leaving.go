@@ -16,7 +16,7 @@ import (
 // order in which they were made. Requires: x is pending, and the victims are on n.
 func (p *Partition) Preempt(x *Allocation, n *Node, victims []*Allocation) (cleared []*Allocation) {
 	p.Unnominate(x)
-	for _, other := range p.NomineesOn(n) {
+	for _, other := range slices.Clone(n.nominees) {
 		if other.ask.Priority < x.ask.Priority {
 			p.Unnominate(other)
 			cleared = append(cleared, other)
@@ -30,6 +30,7 @@ func (p *Partition) Preempt(x *Allocation, n *Node, victims []*Allocation) (clea
 	for q := x.app.queue; q != nil; q = q.parent {
 		q.promised.Add(x.shape.vector)
 	}
+	n.nominees = append(n.nominees, x)
 	p.repost(n, func() { n.held.Add(x.shape.vector) })
 	return cleared
 }
@@ -40,6 +41,7 @@ func (p *Partition) Changes() uint64 { return p.changes }
 // leaves notes that x was told to leave.
 func (p *Partition) leaves(x *Allocation) {
 	p.leaving[x] = true
+	x.node.leaving = append(x.node.leaving, x)
 	for q := x.app.queue; q != nil; q = q.parent {
 		q.leaving.Add(x.shape.vector)
 	}
@@ -52,7 +54,7 @@ func (p *Partition) Unnominate(x *Allocation) {
 		return
 	}
 	delete(p.nominated, x)
-	p.nominees = slices.DeleteFunc(p.nominees, func(y *Allocation) bool { return x == y })
+	p.nominees, n.nominees = without(p.nominees, x), without(n.nominees, x)
 	for q := x.app.queue; q != nil; q = q.parent {
 		q.promised.Sub(x.shape.vector)
 	}
@@ -64,9 +66,13 @@ func (p *Partition) Unnominate(x *Allocation) {
 
 // unnominateAll forgets the nominations on n.
 func (p *Partition) unnominateAll(n *Node) {
-	for _, x := range p.NomineesOn(n) {
+	for _, x := range slices.Clone(n.nominees) {
 		p.Unnominate(x)
 	}
+}
+
+func without(list []*Allocation, x *Allocation) []*Allocation {
+	return slices.DeleteFunc(list, func(y *Allocation) bool { return x == y })
 }
 
 // left forgets that x was told to leave, as it has left.
@@ -75,6 +81,7 @@ func (p *Partition) left(x *Allocation) {
 		return
 	}
 	delete(p.leaving, x)
+	x.node.leaving = without(x.node.leaving, x)
 	for q := x.app.queue; q != nil; q = q.parent {
 		q.leaving.Sub(x.shape.vector)
 	}
@@ -82,19 +89,6 @@ func (p *Partition) left(x *Allocation) {
 
 // Leaving reports whether x was told to leave and has not left yet.
 func (p *Partition) Leaving(x *Allocation) bool { return len(p.leaving) > 0 && p.leaving[x] }
-
-// LeavingOn are the allocations on n that were told to leave, in key order.
-func (p *Partition) LeavingOn(n *Node) (out []*Allocation) {
-	if len(p.leaving) == 0 {
-		return nil
-	}
-	for _, x := range n.Work() {
-		if p.leaving[x] {
-			out = append(out, x)
-		}
-	}
-	return out
-}
 
 // Nomination is the node that x waits for; nil: none.
 func (p *Partition) Nomination(x *Allocation) *Node {
@@ -107,34 +101,30 @@ func (p *Partition) Nomination(x *Allocation) *Node {
 // Nominees are the asks with a nomination, in the order in which these were made. Read-only.
 func (p *Partition) Nominees() []*Allocation { return p.nominees }
 
-// NomineesOn are those of n.
-func (p *Partition) NomineesOn(n *Node) (out []*Allocation) {
-	for _, x := range p.nominees {
-		if p.nominated[x] == n {
-			out = append(out, x)
-		}
-	}
-	return out
-}
-
 // Fits reports whether x has room on the node it is nominated for, beside the others that
 // are and are as important. Requires: x has a nomination.
 func (p *Partition) Fits(x *Allocation) bool {
 	n := p.nominated[x]
-	return n.schedulable && p.RoomFor(x, n).Covers(x.shape.vector)
+	if len(n.nominees) == 1 { // nearly always: x alone
+		return n.available.Covers(x.shape.vector)
+	}
+	return n.RoomFor(x).Covers(x.shape.vector)
 }
 
 // RoomFor is what x may use of n now: what is available without what is held for other
 // nominees that are at least as important.
-func (p *Partition) RoomFor(x *Allocation, n *Node) resources.Vector {
+func (n *Node) RoomFor(x *Allocation) resources.Vector {
 	room := slices.Clone(n.available)
-	for _, other := range p.NomineesOn(n) {
+	for _, other := range n.nominees {
 		if other != x && other.ask.Priority >= x.ask.Priority {
 			room.Sub(other.shape.vector)
 		}
 	}
 	return room
 }
+
+// Leaving are the allocations on n that were told to leave, in that order. Read-only.
+func (n *Node) Leaving() []*Allocation { return n.leaving }
 
 // leftover is what n has for asks that nothing is held for.
 func (n *Node) leftover(k resources.Kind) resources.Quantity {

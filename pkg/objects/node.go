@@ -19,7 +19,9 @@ type Node struct {
 	allocated resources.Vector // held by our allocations
 	occupied  resources.Vector // held by foreign allocations
 	available resources.Vector // total - allocated - occupied; negative after a shrink
-	held      resources.Vector // of available, for asks that are nominated for the node
+	held      resources.Vector // of available, for nominees
+	nominees  []*Allocation    // the asks that are nominated for the node, the oldest nomination first
+	leaving   []*Allocation    // what was told to leave, in that order
 	work      roster
 	room      nodeRoom
 

@@ -51,8 +51,8 @@ func nodesFor(p *objects.Partition, x *objects.Allocation, may map[*objects.Node
 // onNode takes off n all who may be taken, and then puts back whoever x does not need gone,
 // those first that should stay longest.
 func onNode(p *objects.Partition, x *objects.Allocation, r Right, n *objects.Node, may []*objects.Allocation) (Plan, bool) {
-	room := p.RoomFor(x, n)
-	for _, y := range p.LeavingOn(n) {
+	room := n.RoomFor(x)
+	for _, y := range n.Leaving() {
 		room.Add(y.Shape().Vector())
 	}
 	fits := func(victims []*objects.Allocation) bool {

@@ -175,16 +175,23 @@ func (c *Core) unnominated(class *objects.Class) *objects.Allocation {
 	return nil
 }
 
-// forgetStale gives up nominations for which nobody will leave any more and which still do
-// not fit. It reports whether there were any.
+// forgetStale gives up nominations that nobody will leave for any more and that lead nowhere
+// as things are. It reports whether there were any.
 func (c *Core) forgetStale() (any bool) {
 	for _, x := range slices.Clone(c.part.Nominees()) {
-		if !c.part.Fits(x) && len(c.part.LeavingOn(c.part.Nomination(x))) == 0 {
+		if len(c.part.Nomination(x).Leaving()) == 0 && !c.promising(x) {
 			c.part.Unnominate(x)
 			any = true
 		}
 	}
 	return any
+}
+
+// promising reports whether x can have the node it waits for, now or when those have left
+// who are in the way of its quotas.
+func (c *Core) promising(x *objects.Allocation) bool {
+	return c.part.Fits(x) && c.mayStart(x.Application()) && c.part.AllowedWithout(x, nil) &&
+		(c.oracle == nil || c.oracle.Fits(x.Key(), c.part.Nomination(x).ID()))
 }
 
 func (c *Core) judge(x *objects.Allocation, n *objects.Node, victims []*objects.Allocation) bool {

@@ -238,3 +238,40 @@ func keysOf(list []*objects.Allocation) (keys []objects.AllocationKey) {
 	}
 	return keys
 }
+
+// fickle is a resource manager that takes back what it said once victims have left.
+type fickle struct{ key objects.AllocationKey }
+
+func (f fickle) Fits(ask objects.AllocationKey, _ objects.NodeID) bool { return ask != f.key }
+
+func (fickle) FitsWithout(objects.AllocationKey, objects.NodeID, []objects.AllocationKey) bool {
+	return true
+}
+
+// A nominee that the resource manager refuses after all keeps nobody else from the node.
+func TestANominationThatLeadsNowhereEnds(t *testing.T) {
+	st := &stage{queues: []scenarioQueue{{Path: "root.default", Properties: map[string]string{"preemption.priority": "leaf"}}}}
+	st.core = scheduler.New(st.config(t), fickle{"high"})
+	st.step(t, scheduler.AddNode{Node: "n1", Total: plain(map[string]int64{"vcore": 1}), Schedulable: true})
+	part := st.core.Partition()
+	submit := func(key string, priority int32) *objects.Allocation {
+		v := victim{scenarioWork: scenarioWork{Key: key, App: key, Queue: "root.default", Priority: priority, Request: map[string]int64{"vcore": 1}}}
+		st.application(t, v.scenarioWork)
+		ask := v.ask()
+		ask.Amounts = plain(v.Request)
+		st.step(t, scheduler.SubmitAsk{Ask: ask})
+		x, _ := part.Allocation(objects.AllocationKey(key))
+		return x
+	}
+	first := submit("first", 0)
+	st.core.Schedule(epoch, 10)
+	high, low := submit("high", 100), submit("low", 0)
+	st.core.Schedule(epoch, 10)
+	assert.Assert(t, part.Leaving(first) && part.Nomination(high) != nil)
+
+	st.step(t, scheduler.Release{App: "first", Key: "first", Type: scheduler.PreemptedByScheduler})
+	st.core.Schedule(epoch, 10)
+	assert.Assert(t, high.Pending() && part.Nomination(high) == nil)
+	assert.Assert(t, !low.Pending(), "the node is free for others")
+	assert.NilError(t, st.core.Check())
+}
