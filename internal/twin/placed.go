@@ -2,6 +2,7 @@ package twin
 
 import (
 	"strings"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -62,6 +63,7 @@ func (t *Twin) build(path objects.QueuePath) bool {
 	parts := path.Parts()
 	for i := len(above); i < len(parts); i++ {
 		made := &queue{path: q.path.Child(parts[i]), conf: configs.Queue{Name: parts[i], Parent: true}}
+		made.conf.PreemptionDelay = 30 * time.Second // sheet 2.1: nobody says anything else
 		if i == len(parts)-1 {
 			made.conf.Parent = false
 			if template != nil && path != placement.Recovery {

@@ -85,11 +85,19 @@ func (t *Twin) loseNominations() {
 // preempt tells those to leave whom the first ask may take that may take anybody.
 func (t *Twin) preempt() bool {
 	c := t.count()
-	stale := filter(t.nominees, func(w *work) bool { return len(t.leavingOn(w.nominated)) == 0 && !t.promising(c, w) })
-	for _, w := range stale {
+	stale := false
+	for _, w := range slices.Clone(t.nominees) { // one that gives up may make room for the next
+		if len(t.leavingOn(w.nominated)) > 0 || t.promising(c, w) {
+			continue
+		}
+		stale = true
+		kind := kindOfAsk(w.ask)
+		if !slices.ContainsFunc(t.work, func(x *work) bool { return x.node == "" && x.nominated == "" && kindOfAsk(x.ask) == kind }) {
+			t.tried[kind] = t.now // it might be led astray again
+		}
 		t.unnominate(w)
 	}
-	if len(stale) > 0 {
+	if stale {
 		return true
 	}
 	for _, w := range t.firstOfEachKind(c) {

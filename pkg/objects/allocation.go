@@ -82,6 +82,9 @@ func (x *Allocation) Application() *Application { return x.app }
 // Shape is what decides where it fits.
 func (x *Allocation) Shape() *Shape { return x.shape }
 
+// Class is what it belongs to while it is pending; nil once it has a node.
+func (x *Allocation) Class() *Class { return x.class }
+
 // Created is its place in time among the asks of its application.
 func (x *Allocation) Created() time.Time { return time.Unix(0, x.key.Created).UTC() }
 

@@ -168,6 +168,9 @@ func (p *Partition) noticeAll(a *Application) {
 // MayClaim reports whether the configuration gives c any right to preempt.
 func (c *Class) MayClaim() bool { return c.app.queue.rule.claims || c.id.shape.required != "" }
 
+// Notice says that c need not be listed as fresh.
+func (c *Class) Notice() { c.noticed = true }
+
 // Overlook forgets that c was ever fresh: it will be again when it has a right.
 func (c *Class) Overlook() { c.noticed = false }
 

@@ -35,10 +35,11 @@ type looked struct {
 // says that something has changed, which may let others be placed; else more says whether
 // not all have looked who should.
 func (c *Core) preempt(now time.Time) (found, more bool) {
-	if c.forgetStale() {
+	c.takeFresh()
+	if c.forgetStale(now) {
 		return true, false // what was held for them is free: decide first
 	}
-	c.gather()
+	c.putInTurn()
 	clear(c.vain)
 	for c.looks = 0; len(c.eager) > 0; {
 		if c.looks >= c.opt.Looks {
@@ -61,12 +62,15 @@ func (c *Core) preempt(now time.Time) (found, more bool) {
 	return false, false
 }
 
-// gather brings together, in turn, the classes that should look now: those that are new,
-// and those that have looked in vain long enough ago.
-func (c *Core) gather() {
+// takeFresh adds the classes that are new to those that should look. Those that have looked
+// in vain long enough ago are there already.
+func (c *Core) takeFresh() {
 	for _, class := range c.part.TakeFresh() {
 		c.eager = append(c.eager, looked{class: class})
 	}
+}
+
+func (c *Core) putInTurn() {
 	c.eager = slices.DeleteFunc(c.eager, gone)
 	if len(c.eager) > 1 {
 		slices.SortFunc(c.eager, func(a, b looked) int { return objects.CompareTurns(a.class, b.class) })
@@ -176,13 +180,21 @@ func (c *Core) unnominated(class *objects.Class) *objects.Allocation {
 }
 
 // forgetStale gives up nominations that nobody will leave for any more and that lead nowhere
-// as things are. It reports whether there were any.
-func (c *Core) forgetStale() (any bool) {
+// as things are. It reports whether there were any. Who was led astray does not look again
+// at once: it might be led astray again, and others would have to leave each time.
+func (c *Core) forgetStale(now time.Time) (any bool) {
 	for _, x := range slices.Clone(c.part.Nominees()) {
-		if len(c.part.Nomination(x).Leaving()) == 0 && !c.promising(x) {
-			c.part.Unnominate(x)
-			any = true
+		if len(c.part.Nomination(x).Leaving()) > 0 || c.promising(x) {
+			continue
 		}
+		any = true
+		class := x.Class()
+		if c.unnominated(class) == nil {
+			class.Notice()
+			c.eager = slices.DeleteFunc(c.eager, func(l looked) bool { return l.class == class })
+			c.lookers = append(c.lookers, looked{class: class, at: now, rights: -1})
+		}
+		c.part.Unnominate(x)
 	}
 	return any
 }
