@@ -16,10 +16,14 @@ import (
 // bounds by the names of these flags.
 func addBounds(f *pflag.FlagSet, o *configs.Options) {
 	d := configs.DefaultOptions()
-	f.IntVar(&o.MaxBytes, "max-config-bytes", d.MaxBytes, "refuse a queues.yaml longer than this")
+	f.IntVar(&o.MaxBytes, "max-config-bytes", d.MaxBytes, "refuse a queues.yaml longer than this; 1 GiB at most")
 	f.IntVar(&o.MaxQueues, "max-queues", d.MaxQueues, "refuse a queues.yaml with more queues, roots included")
 	f.IntVar(&o.MaxDepth, "max-depth", d.MaxDepth, "refuse a queues.yaml with more levels of queues, or of parent rules")
 }
+
+// mostConfigBytes is the largest --max-config-bytes: 1 GiB, far more than any configuration
+// has, and little enough that one byte more can be counted.
+const mostConfigBytes = 1 << 30
 
 // checkBounds says which bounds make no sense.
 func checkBounds(o configs.Options) error {
@@ -29,12 +33,16 @@ func checkBounds(o configs.Options) error {
 		}
 		return fmt.Errorf("--%s is %d, and must be above 0", flag, n)
 	}
-	return errors.Join(above("max-config-bytes", o.MaxBytes), above("max-queues", o.MaxQueues),
+	var large error
+	if o.MaxBytes > mostConfigBytes {
+		large = fmt.Errorf("--max-config-bytes is %d, and can be %d (1 GiB) at most", o.MaxBytes, mostConfigBytes)
+	}
+	return errors.Join(above("max-config-bytes", o.MaxBytes), large, above("max-queues", o.MaxQueues),
 		above("max-depth", o.MaxDepth))
 }
 
 // readConfig reads no more of a file than is needed to see that it is too long. The name
-// - is standard input.
+// - is standard input. Requires: the bounds were checked.
 func readConfig(name string, stdin io.Reader, o configs.Options) ([]byte, error) {
 	in := stdin
 	if name != "-" {

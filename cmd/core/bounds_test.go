@@ -29,6 +29,22 @@ func TestBoundsAreFlagsOfEveryCommandThatReadsAConfiguration(t *testing.T) {
 			assert.Equal(t, errs, "canopy: "+flag+" is 0, and must be above 0\n")
 		}
 	}
-	code, out, _ := canopy("validate", "two.yaml", "--max-queues=3", "--max-depth=2", "--max-config-bytes=87")
+	for _, command := range [][]string{
+		{"validate", "two.yaml"},
+		{"serve", "--config", "two.yaml", "--grpc-address", "nowhere"},
+		{"plan", "--config", "two.yaml", "--against", "two.yaml"},
+		{"test", "--config", "two.yaml", "two.yaml"},
+		{"place", "--config", "two.yaml", "--user", "u"},
+		{"replay", "--nodes", "n", "--pods", "p", "--config", "two.yaml"},
+	} {
+		for _, n := range []string{"1073741825", "9223372036854775807"} {
+			_, out, errs := canopy(append(command, "--max-config-bytes", n)...)
+			want := "--max-config-bytes is " + n + ", and can be 1073741824 (1 GiB) at most"
+			assert.Assert(t, strings.Contains(errs, want), "%v: %s%s", command, out, errs)
+		}
+	}
+	code, out, _ := canopy("validate", "two.yaml", "--max-config-bytes", "1073741824")
+	assert.Equal(t, code, 0, out)
+	code, out, _ = canopy("validate", "two.yaml", "--max-queues=3", "--max-depth=2", "--max-config-bytes=87")
 	assert.Equal(t, code, 0, out)
 }

@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"time"
 
@@ -136,7 +137,7 @@ func (w *watch) look() (again bool) {
 	return false
 }
 
-// readSome reads no more of a file than one byte past most.
+// readSome reads no more of a file than one byte past most, if that can be counted.
 func readSome(name string, most int) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -152,5 +153,5 @@ func readSome(name string, most int) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, errors.Join(fs.ErrInvalid, fmt.Errorf("%s is not a regular file", name))
 	}
-	return io.ReadAll(io.LimitReader(f, int64(most)+1))
+	return io.ReadAll(io.LimitReader(f, int64(min(most, math.MaxInt-1))+1))
 }

@@ -3,6 +3,7 @@ package configwatch
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -220,4 +221,13 @@ func TestALinkLeadsToAnotherDirectory(t *testing.T) {
 	heard := real(t, file)
 	write(t, target, "two")
 	wantNews(t, heard, "two")
+}
+
+// One byte more than the largest number cannot be counted; the file is read all the same.
+func TestTheLargestBoundReadsEverything(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "file")
+	write(t, name, "content")
+	got, err := readSome(name, math.MaxInt)
+	assert.NilError(t, err)
+	assert.Equal(t, string(got), "content")
 }

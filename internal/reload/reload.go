@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -119,10 +120,10 @@ func New(cluster Cluster, first *Proposal, opt Options) *Reloader {
 	return r
 }
 
-// MaxBytes is how long a text may be.
+// MaxBytes is how long a text may be. One byte more can always be counted.
 func (r *Reloader) MaxBytes() int {
 	if n := r.opt.Bounds.MaxBytes; n > 0 {
-		return n
+		return min(n, math.MaxInt-1)
 	}
 	return configs.DefaultOptions().MaxBytes
 }

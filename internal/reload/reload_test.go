@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -273,4 +274,11 @@ func TestWhatChangedIsRemembered(t *testing.T) {
 	assert.Equal(t, w.enact(reload.REST, "", text("a", "b")).Generation.Changes.Summary(), "1 queue created")
 	assert.Equal(t, w.rm(text("a", "b"), map[string]string{"x": "y"}).Generation.Changes.Summary(), "nothing changes")
 	assert.Equal(t, w.enact(reload.REST, "", text("b")).Generation.Changes.Summary(), "1 queue removed")
+}
+
+func TestOneByteMoreThanTheBoundCanBeCounted(t *testing.T) {
+	for set, want := range map[int]int{0: configs.DefaultOptions().MaxBytes, 5: 5, math.MaxInt: math.MaxInt - 1} {
+		w := newWorld(t, reload.Options{Bounds: configs.Options{MaxBytes: set}})
+		assert.Equal(t, w.MaxBytes(), want)
+	}
 }
