@@ -41,18 +41,26 @@ func (f *file) document(text []byte) *yaml.Node {
 	case errors.Is(err, io.EOF):
 		return nil
 	case err != nil:
-		m := syntax.FindStringSubmatch(err.Error())
-		if m == nil {
-			m = []string{"", "", err.Error()}
-		}
-		line, _ := strconv.Atoi(m[1]) // no line: the first
-		f.wrong(&yaml.Node{Line: line}, "", "this is not YAML: %s", m[2])
+		f.unreadable(err)
 		return nil
 	}
-	if d.Decode(&second) == nil {
+	switch err := d.Decode(&second); {
+	case err == nil:
 		f.wrong(&second, "put all assertions into one document", "there is a second document")
+	case !errors.Is(err, io.EOF):
+		f.unreadable(err)
 	}
 	return doc.Content[0]
+}
+
+// unreadable notes why the text is no YAML, at the line that the parser names.
+func (f *file) unreadable(err error) {
+	m := syntax.FindStringSubmatch(err.Error())
+	if m == nil {
+		m = []string{"", "", err.Error()}
+	}
+	line, _ := strconv.Atoi(m[1]) // no line: the first
+	f.wrong(&yaml.Node{Line: line}, "", "this is not YAML: %s", m[2])
 }
 
 // field is a known key of a mapping and who reads its value.

@@ -19,6 +19,12 @@ func TestMistakesAreReportedAtTheirPlace(t *testing.T) {
 		{"a list", "- place", "1:1: the document must be a mapping, not a list"},
 		{"two documents", of("{queue: root, expect: {maxapplications: 0}}") + "---\na: b\n",
 			"3:1: there is a second document (hint: put all assertions into one document)"},
+		{"a second document that is no YAML", of("{queue: root, expect: {maxapplications: 0}}") + "---\n}\n",
+			"3:1: this is not YAML: did not find expected node content"},
+		{"what follows the document is no YAML", of("{queue: root, expect: {maxapplications: 0}}") + "...\nqueue: [",
+			"3:1: this is not YAML: did not find expected <document start>"},
+		{"an unknown anchor in a second document", of("{queue: root, expect: {maxapplications: 0}}") + "---\na: *b\n",
+			"1:1: this is not YAML: unknown anchor 'b' referenced"},
 		{"an unknown key", "assertion: []", `1:1: unknown key "assertion" in the document (hint: did you mean "assertions"?)`},
 		{"an unknown key of an assertion", of("{queu: root.a, expect: {max: {}}}"),
 			`2:3: the assertion asks 0 questions (hint: it has one of place, queue, limit and work)` + "\n" +

@@ -150,6 +150,7 @@ partitions:
       «yaml-alias»<<: *r
 `},
 		{"a second document", "partitions: []\n---\n«yaml-documents»partitions: []\n"},
+		{"a second document that is no YAML", "«yaml-documents»partitions: []\n---\n}\n"},
 	}
 }
 

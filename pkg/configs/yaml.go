@@ -24,9 +24,13 @@ func (r *reader) document(text []byte) *yaml.Node {
 		r.addSyntax(text, err)
 		return nil
 	}
-	if err := d.Decode(&second); err == nil && !isNull(second.Content[0]) {
+	switch err := d.Decode(&second); {
+	case err == nil && !isNull(second.Content[0]):
 		r.add(nil, place(second.Content[0]), "yaml-documents", "only the first document of the text is read",
 			"remove the line --- above and what it separates")
+	case err != nil && !errors.Is(err, io.EOF):
+		r.add(nil, at{}, "yaml-documents", "only the first document of the text is read, and what follows is no YAML",
+			"remove what follows")
 	}
 	top := first.Content[0]
 	r.dropAliases(top)
