@@ -22,8 +22,8 @@ corrected for the number of figures (Holm), and it exceeds the threshold. With t
 a side a clear difference shows among all suites together. Counts that do not vary need
 no test: there any difference is one.
 
-Cells whose requests were not the same are not compared. Other machines and other
-versions of Go are warned of.
+Cells whose requests were not the same are not compared. Other machines, other versions
+of Go and reports of runs that were cut short are warned of.
 
 The exit code is 0 when nothing is worse, 1 when something is, also when a cell had
 samples and now fails without any, and 2 when a file cannot be read or is no report.`

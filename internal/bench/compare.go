@@ -22,7 +22,7 @@ const (
 type Comparison struct {
 	Threshold float64 `json:"threshold"` // share by which medians must differ to count; 0: by anything
 	// Warnings say why figures may differ although the program does not, such as another
-	// CPU. Empty, never nil.
+	// CPU, or be too few, because a run was cut short. Empty, never nil.
 	Warnings []string   `json:"warnings"`
 	Figures  []Compared `json:"figures"`  // in the order of the old report
 	Others   []Other    `json:"others"`   // what could not be compared
@@ -74,7 +74,7 @@ type Other struct {
 // no chance: any difference is one. Requires: threshold >= 0.
 func Compare(before, now *Report, threshold float64) *Comparison {
 	c := &Comparison{
-		Threshold: threshold, Warnings: machineWarnings(before, now), Figures: []Compared{}, Others: []Other{},
+		Threshold: threshold, Warnings: warningsAbout(before, now), Figures: []Compared{}, Others: []Other{},
 	}
 	for _, old := range before.Suites {
 		s := named(now.Suites, old.Name)
@@ -98,8 +98,15 @@ const (
 	onlyNew = "only in the new report"
 )
 
-func machineWarnings(before, now *Report) []string {
+func warningsAbout(before, now *Report) []string {
 	warnings := []string{}
+	cutShort := func(which, why string) {
+		if why != "" {
+			warnings = append(warnings, fmt.Sprintf("the %s report is incomplete: %s", which, plain(why)))
+		}
+	}
+	cutShort("old", before.Incomplete)
+	cutShort("new", now.Incomplete)
 	differ := func(what, a, b string) {
 		if a != b {
 			warnings = append(warnings, fmt.Sprintf("%s differs: %s, then %s", what, orUnknown(a), orUnknown(b)))

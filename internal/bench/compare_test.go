@@ -110,6 +110,31 @@ func TestMachinesThatDifferAreWarnedOf(t *testing.T) {
 	})
 }
 
+func TestReportsThatWereCutShortAreWarnedOf(t *testing.T) {
+	whole := Report{Suites: []Suite{{Name: "s"}}}
+	half := whole
+	half.Incomplete = "interrupted\x1b[0m after 3 of 8 samples"
+	const why = "interrupted [0m after 3 of 8 samples"
+	for _, c := range []struct {
+		before, now *Report
+		want        []string
+	}{
+		{&whole, &whole, []string{}},
+		{&half, &whole, []string{"the old report is incomplete: " + why}},
+		{&whole, &half, []string{"the new report is incomplete: " + why}},
+		{&half, &half, []string{"the old report is incomplete: " + why, "the new report is incomplete: " + why}},
+	} {
+		got := Compare(c.before, c.now, 0)
+		assert.DeepEqual(t, got.Warnings, c.want)
+		var text strings.Builder
+		assert.NilError(t, got.WriteText(&text))
+		assert.Equal(t, strings.Count(text.String(), "warning: "), len(c.want), text.String())
+		form, err := json.Marshal(got)
+		assert.NilError(t, err)
+		assert.Equal(t, strings.Count(string(form), "report is incomplete"), len(c.want), string(form))
+	}
+}
+
 func TestComparisonInJSON(t *testing.T) {
 	sides := [2]*Report{}
 	for i, values := range [][]float64{{0, 0, 0, 0}, {1, 1, 1, 1}} {
