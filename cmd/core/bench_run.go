@@ -89,10 +89,11 @@ func benchRun(
 	})
 	progress.end()
 	stop() // a second interrupt ends the writing
-	err := printBench(out, f.output, r)
-	if f.html != "" {
-		err = errors.Join(err, writePage(f.html, r))
+	var err error
+	if f.html != "" { // first: nobody may read the other end of a pipe, which ends the process
+		err = writePage(f.html, r)
 	}
+	err = errors.Join(err, printBench(out, f.output, r))
 	failed, wrong := r.Failures()
 	switch {
 	case err != nil:

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -128,6 +129,25 @@ func TestBenchRunMeasuresInProcessesOfItsOwn(t *testing.T) {
 	code, out, _ := canopy("bench", "compare", "one.json", "two.json")
 	assert.Equal(t, code, 0, out)
 	assert.Assert(t, strings.Contains(out, "0 worse"), out)
+}
+
+// What took an hour to measure is kept although nobody reads the result, as in a pipe to head.
+func TestABenchRunThatNobodyReadsLeavesItsPage(t *testing.T) {
+	for _, output := range []string{"text", "json"} {
+		page := filepath.Join(t.TempDir(), "page.html")
+		cmd := exec.Command(buildProgram(t), "bench", "run", "--asks", "100", "--nodes", "5", "--runs", "1", "--output", output, "--html", page)
+		reader, writer, err := os.Pipe()
+		assert.NilError(t, err)
+		assert.NilError(t, reader.Close())
+		cmd.Stdout = writer
+		err = cmd.Run()
+		assert.NilError(t, writer.Close())
+		failed := new(exec.ExitError)
+		assert.Assert(t, errors.As(err, &failed), "nobody could have read it: %v", err)
+		text, err := os.ReadFile(page)
+		assert.NilError(t, err)
+		assert.Assert(t, bytes.Contains(text, []byte("</html>")), "%s", text)
+	}
 }
 
 func TestAnInterruptedBenchRunKeepsWhatItHas(t *testing.T) {
