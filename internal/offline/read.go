@@ -137,8 +137,17 @@ func (f *file) texts(n *yaml.Node, what string) []string {
 // queue is the path of a queue, in lower case as the tree has it.
 func (f *file) queue(n *yaml.Node, what string) string {
 	path := strings.ToLower(f.text(n, what))
-	if n.Kind == yaml.ScalarNode && n.Tag != "!!null" && path != "root" && !strings.HasPrefix(path, "root.") {
+	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
+		return path
+	}
+	names := strings.Split(path, ".")
+	illegal := func(name string) bool { return !configs.IsQueueName(name) }
+	switch {
+	case names[0] != "root":
 		f.wrong(n, "paths begin with root", "%s must be the path of a queue, not %s", what, clipped(path))
+	case slices.ContainsFunc(names, illegal):
+		f.wrong(n, "names of 1 to 64 letters, digits or any of _ : # / @ -, with a dot between each two",
+			"%s must be the path of a queue, not %s", what, clipped(path))
 	}
 	return path
 }
@@ -171,8 +180,9 @@ func (f *file) amounts(n *yaml.Node, what string) resources.Amounts {
 	return resources.FromMap(m)
 }
 
-// quantified reads quantities, or the word unlimited.
+// quantified reads at least one quantity, or the word unlimited.
 func (f *file) quantified(n *yaml.Node, what string) Quantified {
+	f.filled(n, what, "name a resource, and what it must be limited to")
 	out := Quantified{}
 	f.each(n, what, func(key, value *yaml.Node) {
 		text := f.text(value, what+" "+key.Value)
@@ -188,6 +198,13 @@ func (f *file) quantified(n *yaml.Node, what string) Quantified {
 	})
 	slices.SortFunc(out, func(a, b Quantity) int { return strings.Compare(a.Resource, b.Resource) })
 	return out
+}
+
+// filled notes a mapping without entries where it says nothing.
+func (f *file) filled(n *yaml.Node, what, hint string) {
+	if n.Kind == yaml.MappingNode && len(n.Content) == 0 {
+		f.wrong(n, hint, "%s is empty, so nothing is expected", what)
+	}
 }
 
 func kindOf(n *yaml.Node) string {

@@ -165,7 +165,11 @@ func (f *file) expect(n *yaml.Node, question string, a *Assertion) {
 	}
 	all := []field{
 		{"queue", func(n *yaml.Node) { s := f.queue(n, "queue"); e.Queue = &s }},
-		{"rejected", text(&e.Rejected)},
+		{"rejected", func(n *yaml.Node) {
+			if text(&e.Rejected)(n); n.Kind == yaml.ScalarNode && n.Tag != "!!null" && strings.TrimSpace(n.Value) == "" {
+				f.wrong(n, "a part of the reason", "rejected is empty, and would fit every reason")
+			}
+		}},
 		{"rule", text(&e.Rule)},
 		{"created", func(n *yaml.Node) { b := f.flag(n, "created"); e.Created = &b }},
 		{"max", func(n *yaml.Node) { e.Max = f.quantified(n, "max") }},
@@ -226,6 +230,7 @@ func within(path, above string) bool { return path == above || strings.HasPrefix
 
 func (f *file) priorities(n *yaml.Node) []Shown {
 	out := []Shown{}
+	f.filled(n, "priorities", "name a queue, and the priority it must show")
 	f.each(n, "priorities", func(key, value *yaml.Node) {
 		s := Shown{Queue: f.queue(key, "a key of priorities"), Pending: true}
 		if value.Value == "none" {

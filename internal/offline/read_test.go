@@ -10,6 +10,12 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
+// What is said about paths, and about expectations that name nothing.
+const (
+	legalPath = " (hint: names of 1 to 64 letters, digits or any of _ : # / @ -, with a dot between each two)"
+	limitHint = " (hint: name a resource, and what it must be limited to)"
+)
+
 func TestMistakesAreReportedAtTheirPlace(t *testing.T) {
 	of := func(assertion string) string { return "assertions:\n- " + assertion + "\n" }
 	for _, c := range []struct{ name, text, want string }{
@@ -29,7 +35,7 @@ func TestMistakesAreReportedAtTheirPlace(t *testing.T) {
 		{"an unknown key of an assertion", of("{queu: root.a, expect: {max: {}}}"),
 			`2:3: the assertion asks 0 questions (hint: it has one of place, queue, limit and work)` + "\n" +
 				`2:4: unknown key "queu" in an assertion (hint: did you mean "queue"?)`},
-		{"an unknown key far from all", of("{queue: root.a, expect: {zzzzz: 1, max: {}}}"),
+		{"an unknown key far from all", of("{queue: root.a, expect: {zzzzz: 1, max: {vcore: 1}}}"),
 			`2:28: unknown key "zzzzz" in expect of queue (hint: one of max, guaranteed, maxapplications)`},
 		{"what another question expects", of("{queue: root.a, expect: {rule: user}}"),
 			"2:27: nothing is expected (hint: one of max, guaranteed, maxapplications)\n" +
@@ -41,6 +47,21 @@ func TestMistakesAreReportedAtTheirPlace(t *testing.T) {
 		{"not a mapping", of("root.a"), `2:3: an assertion must be a mapping, not "root.a"`},
 		{"not a path", of("{queue: a, expect: {max: {vcore: 1}}}"),
 			`2:11: queue must be the path of a queue, not "a" (hint: paths begin with root)`},
+		{"a path that ends in dots", of("{limit: {queue: root.., user: a}, expect: {maxapplications: 0}}"),
+			`2:19: queue must be the path of a queue, not "root.."` + legalPath},
+		{"a path with a name left out", of("{work: [{queue: root.a..b, used: {vcore: 1}}], expect: {priorities: {root.: none}}}"),
+			`2:19: queue must be the path of a queue, not "root.a..b"` + legalPath + "\n" +
+				`2:72: a key of priorities must be the path of a queue, not "root."` + legalPath},
+		{"a name that no queue can have", of("{queue: root.a b, expect: {maxapplications: 1}}"),
+			`2:11: queue must be the path of a queue, not "root.a b"` + legalPath},
+		{"a max of nothing", of("{queue: root.a, expect: {max: {}, guaranteed: {}}}"),
+			"2:33: max is empty, so nothing is expected" + limitHint + "\n2:49: guaranteed is empty, so nothing is expected" + limitHint},
+		{"a limit of nothing", of("{limit: {queue: root.a, user: a}, expect: {maxresources: {}}}"),
+			"2:60: maxresources is empty, so nothing is expected" + limitHint},
+		{"no priorities", of("{work: [{queue: root.a, used: {vcore: 1}}], expect: {priorities: {}}}"),
+			"2:68: priorities is empty, so nothing is expected (hint: name a queue, and the priority it must show)"},
+		{"a rejection for any reason", of("{place: {user: a}, expect: {rejected: ' '}}"),
+			"2:41: rejected is empty, and would fit every reason (hint: a part of the reason)"},
 		{"no user", of("{place: {queue: a}, expect: {queue: root.a}}"), "2:11: place has no user"},
 		{"tags that are no texts", of("{place: {user: a, tags: {b: [c]}}, expect: {queue: root.a}}"), "2:31: tag b must be a text, not a list"},
 		{"a flag that is none", of("{place: {user: a, forced: perhaps}, expect: {queue: root.a}}"), `2:29: forced must be true or false, not "perhaps"`},

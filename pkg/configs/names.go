@@ -17,6 +17,9 @@ var (
 	rulePattern  = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 )
 
+// IsQueueName reports whether a queue can be called so: one level of a path, without dots.
+func IsQueueName(name string) bool { return queuePattern.MatchString(name) }
+
 const (
 	queueNameHint = "1 to 64 letters, digits or any of _ : # / @ -"
 	userNameHint  = "a letter or _, then letters, digits or any of : # / _ . @ -, and perhaps a last $"

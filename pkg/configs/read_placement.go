@@ -101,7 +101,7 @@ func (r *reader) fixedValue(d *ruleDraft) bool {
 	}
 	levels, qualified := splitValue(d.value.text)
 	for _, name := range levels {
-		if !queuePattern.MatchString(name) {
+		if !IsQueueName(name) {
 			r.add(d, d.value.at, "L3", "the value has the illegal queue name "+quote(name), queueNameHint)
 			return false
 		}

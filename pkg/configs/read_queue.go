@@ -73,7 +73,7 @@ func (r *reader) checkName(q *queueDraft) {
 	switch {
 	case q.name == "":
 		r.add(q, q.at, "V5", "the queue has no name", queueNameHint)
-	case !queuePattern.MatchString(q.name):
+	case !IsQueueName(q.name):
 		r.add(q, q.at, "V5", "queue name "+quote(q.name)+" is not legal", queueNameHint)
 	}
 }
