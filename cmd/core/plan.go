@@ -134,35 +134,30 @@ func (f *planFlags) plan(ctx context.Context, in io.Reader, errs io.Writer) (pla
 	if err != nil {
 		return plan.Plan{}, err
 	}
+	was, is := f.namesOf(before), f.namesOf(after)
 	var partitions []string
 	if f.partition != "" {
-		if partitions, err = f.named(before, after); err != nil {
-			return plan.Plan{}, err
+		if len(was)+len(is) == 0 {
+			return plan.Plan{}, fmt.Errorf("--partition: neither configuration has %q", f.partition)
 		}
+		partitions = []string{f.partition}
 	}
 	var state plan.State
 	if f.address != "" {
-		if state, err = server.State(ctx, namesOf(before)); err != nil {
+		if state, err = server.State(ctx, was, is); err != nil {
 			return plan.Plan{}, err
 		}
 	}
 	return plan.Of(before, after, state, partitions...), nil
 }
 
-// named is the partition of the flag, if one of the configurations has it.
-func (f *planFlags) named(before, after *configs.Config) ([]string, error) {
-	for _, name := range append(namesOf(before), namesOf(after)...) {
-		if name == f.partition {
-			return []string{name}, nil
-		}
-	}
-	return nil, fmt.Errorf("--partition: neither configuration has %q", f.partition)
-}
-
-func namesOf(c *configs.Config) []string {
+// namesOf lists the partitions of c that are asked about.
+func (f *planFlags) namesOf(c *configs.Config) []string {
 	var out []string
 	for _, p := range c.Partitions {
-		out = append(out, p.Name)
+		if f.partition == "" || p.Name == f.partition {
+			out = append(out, p.Name)
+		}
 	}
 	return out
 }

@@ -178,6 +178,11 @@ func TestPlanAsksARunningServer(t *testing.T) {
 	out = ask(exitImpact, "--config", write("changed.yaml", changed), "--against", old)
 	assert.Assert(t, strings.Contains(out, "! refused: leaf root.a.x cannot become a parent: it holds app-1\n"), out)
 	assert.Assert(t, strings.Contains(out, "! user ann loses submit access to root.a.x, where application app-1 is\n"), out)
+
+	// In this file root.a.x is no leaf that becomes a parent; at the server it is.
+	without := write("without.yaml", strings.Replace(oldPlan, "{name: x}", "{name: z}", 1))
+	out = ask(exitImpact, "--config", write("parent.yaml", strings.Replace(oldPlan, "{name: x}", "{name: x, parent: true}", 1)), "--against", without)
+	assert.Assert(t, strings.Contains(out, "  + root.a.x\n") && strings.Contains(out, "! refused: leaf root.a.x cannot become a parent: it holds app-1\n"), out)
 	assert.Assert(t, strings.Contains(ask(exitRefused, "--config", write("broken.yaml", brokenQueues)), "has 2 errors"))
 	p.stop()
 }

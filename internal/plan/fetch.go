@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -66,22 +67,22 @@ func (s Server) generation(ctx context.Context, n uint64, o configs.Options) (*c
 // history lists the configurations that were in force, and its members have their texts.
 const history = "/ws/v1/config/history"
 
-// State reads the work in the named partitions. One that the server does not have is left
-// out.
-func (s Server) State(ctx context.Context, partitions []string) (State, error) {
+// State reads the work in partitions. One that the server does not have is left out;
+// of others it tells too, such as one that drains and would come back.
+func (s Server) State(ctx context.Context, wanted, others []string) (State, error) {
 	var have []struct {
 		Name string `json:"name"`
 	}
 	if err := s.read(ctx, "/ws/v1/partitions", &have); err != nil {
 		return nil, err
 	}
-	there := map[string]bool{}
+	var there []string
 	for _, p := range have {
-		there[p.Name] = true
+		there = append(there, p.Name)
 	}
 	out := State{}
-	for _, name := range partitions {
-		if !there[name] {
+	for _, name := range slices.Concat(wanted, others) {
+		if out[name] != nil || !slices.Contains(there, name) {
 			continue
 		}
 		p, err := s.partition(ctx, name)
@@ -96,6 +97,7 @@ func (s Server) State(ctx context.Context, partitions []string) (State, error) {
 // queue is what a server says about a queue, as far as it matters here.
 type queue struct {
 	Name      string                        `json:"queuename"`
+	Leaf      *bool                         `json:"isLeaf"` // nil: it does not say
 	Allocated map[string]resources.Quantity `json:"allocatedResource"`
 	Children  []queue                       `json:"children"`
 }
@@ -106,7 +108,7 @@ func (s Server) partition(ctx context.Context, name string) (*Partition, error) 
 	if err := s.read(ctx, base+"/queues", &root); err != nil {
 		return nil, err
 	}
-	p := &Partition{Allocated: map[string]map[string]resources.Quantity{}}
+	p := &Partition{Leaf: map[string]bool{}, Allocated: map[string]map[string]resources.Quantity{}}
 	p.add(&root)
 	var apps []struct {
 		ID     string   `json:"applicationID"`
@@ -157,6 +159,9 @@ func (p *Partition) use(h *holder, q *held) {
 }
 
 func (p *Partition) add(q *queue) {
+	if q.Leaf != nil {
+		p.Leaf[q.Name] = *q.Leaf
+	}
 	p.Allocated[q.Name] = q.Allocated
 	for i := range q.Children {
 		p.add(&q.Children[i])

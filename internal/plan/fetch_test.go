@@ -49,17 +49,18 @@ func TestTheConfigurationInForceIsTheActiveGeneration(t *testing.T) {
 func TestWorkIsReadFromTheQueuesAndTheApplications(t *testing.T) {
 	s := serving(t, map[string]string{
 		"/ws/v1/partitions": `[{"name":"default"},{"name":"other"}]`,
-		"/ws/v1/partition/default/queues": `{"queuename":"root","allocatedResource":{"vcore":5},"children":[` +
-			`{"queuename":"root.a","allocatedResource":{"vcore":5,"memory":7}}]}`,
+		"/ws/v1/partition/default/queues": `{"queuename":"root","isLeaf":false,"allocatedResource":{"vcore":5},"children":[` +
+			`{"queuename":"root.a","isLeaf":true,"allocatedResource":{"vcore":5,"memory":7}},{"queuename":"root.old"}]}`,
 		"/ws/v1/partition/default/applications/active": `[{"applicationID":"app-1","queueName":"root.a","user":"ann","groups":["dev"]}]`,
 		"/ws/v1/partition/default/usage/users": `[{"userName":"ann","queues":{"queuePath":"root","resourceUsage":{"vcore":5},` +
 			`"runningApplications":["app-1"],"children":[{"queuePath":"root.a"}]}},{"userName":"bob"}]`,
 		"/ws/v1/partition/default/usage/groups": `[{"groupName":"dev","queues":{"queuePath":"root"}}]`,
 	})
-	got, err := s.State(t.Context(), []string{"default", "new"})
+	got, err := s.State(t.Context(), []string{"default"}, []string{"new", "default"})
 	assert.NilError(t, err)
 	assert.DeepEqual(t, got, State{"default": {
-		Allocated:    map[string]amounts{"root": {"vcore": 5}, "root.a": {"vcore": 5, "memory": 7}},
+		Leaf:         map[string]bool{"root": false, "root.a": true},
+		Allocated:    map[string]amounts{"root": {"vcore": 5}, "root.a": {"vcore": 5, "memory": 7}, "root.old": nil},
 		Applications: []Application{{"app-1", "root.a", security.User{Name: "ann", Groups: []string{"dev"}}}},
 		Usage: []Usage{
 			{Queue: "root", User: "ann", Resources: amounts{"vcore": 5}, Running: 1}, {Queue: "root.a", User: "ann"}, {Queue: "root", Group: "dev"},
@@ -87,11 +88,11 @@ func TestWhatGoesWrongWithAServerIsNamed(t *testing.T) {
 			assert.ErrorContains(t, err, c.want)
 		})
 	}
-	_, err := serving(t, map[string]string{"/ws/v1/partitions": `[{"name":"a/b"}]`}).State(t.Context(), []string{"a/b"})
+	_, err := serving(t, map[string]string{"/ws/v1/partitions": `[{"name":"a/b"}]`}).State(t.Context(), nil, []string{"a/b"})
 	assert.ErrorContains(t, err, "answers /ws/v1/partition/a%2Fb/queues with 404")
 	s := Server{Address: "127.0.0.1:1", Client: http.DefaultClient}
 	_, err = s.Config(t.Context(), configs.DefaultOptions())
 	assert.ErrorContains(t, err, "127.0.0.1:1")
-	_, err = Server{Address: "a b", Client: http.DefaultClient}.State(t.Context(), nil)
+	_, err = Server{Address: "a b", Client: http.DefaultClient}.State(t.Context(), nil, nil)
 	assert.ErrorContains(t, err, "a b is no address")
 }

@@ -9,6 +9,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -68,6 +69,7 @@ type State map[string]*Partition
 
 // Partition is the work in one partition.
 type Partition struct {
+	Leaf         map[string]bool                          // by queue path; false: a parent
 	Allocated    map[string]map[string]resources.Quantity // by queue path, then resource
 	Applications []Application                            // active ones
 	Usage        []Usage                                  // of users and groups
@@ -88,9 +90,10 @@ func Of(old, new *configs.Config, state State, partitions ...string) Plan {
 	p.Impact, p.Summary = !p.Change.IsEmpty(), p.Change.Summary()
 	for i := range p.Change.Partitions {
 		c := &p.Change.Partitions[i]
-		if s := state[c.Partition]; s != nil && c.Kind == configs.Changed {
+		// One that is created may be there already: it drains, and comes back.
+		if s := state[c.Partition]; s != nil && c.Kind != configs.Removed {
 			before, after := treeOf(old, c.Partition), treeOf(new, c.Partition)
-			p.refuse(c, s)
+			p.refuse(c.Partition, after, s)
 			p.measure(c, after, s)
 			p.limit(c, before, after, s)
 			p.lose(before, after, c.Partition, s)
@@ -113,16 +116,20 @@ func only(c *configs.Config, partitions []string) *configs.Config {
 	return out
 }
 
-// refuse lists the queues that change their type while they hold applications.
-func (p *Plan) refuse(c *configs.PartitionChange, s *Partition) {
-	for _, q := range c.Queues {
-		i := slices.IndexFunc(q.Values, func(v configs.ValueChange) bool { return v.Name == "type" })
-		if i < 0 || q.Kind != configs.Changed {
+// refuse lists the queues that change their type while they hold applications. What they are
+// now the server says: a dynamic queue, or one that drains, is in no configuration.
+func (p *Plan) refuse(partition string, new tree, s *Partition) {
+	for _, path := range slices.Sorted(maps.Keys(new)) {
+		leaf, there := s.Leaf[path]
+		if !there || leaf != new[path].Parent {
 			continue
 		}
-		r := Refusal{Partition: c.Partition, Queue: q.Queue, From: q.Values[i].Before, To: q.Values[i].After}
+		r := Refusal{Partition: partition, Queue: path, From: "leaf", To: "parent"}
+		if !leaf {
+			r.From, r.To = r.To, r.From
+		}
 		for _, a := range s.Applications {
-			if a.Queue == q.Queue || strings.HasPrefix(a.Queue, q.Queue+".") {
+			if a.Queue == path || strings.HasPrefix(a.Queue, path+".") {
 				r.Applications = append(r.Applications, a.ID)
 			}
 		}

@@ -57,6 +57,7 @@ func working() State {
 	}
 	return State{
 		"default": {
+			Leaf: map[string]bool{"root": false, "root.leaf": true, "root.team": false, "root.team.x": true, "root.team.y": true, "root.gone": true},
 			Allocated: map[string]amounts{
 				"root": {"vcore": 9500}, "root.team": {"vcore": 8500, "gpu": 5}, "root.team.x": {"vcore": 8000}, "root.gone": {"vcore": 1000},
 			},
@@ -86,6 +87,33 @@ func TestPlanSaysWhatAChangeMeansForWork(t *testing.T) {
 	assert.Equal(t, p.Refused[0].String(), "leaf root.leaf cannot become a parent: it holds app-1, app-2, app-3, app-6")
 	assert.Equal(t, p.Over[0].String(), "root.team is over its new max by vcore 2500m: it holds 8500m, and may hold 6")
 	assert.Equal(t, p.Lost[0].String(), "user ann loses submit access to root.leaf, where application app-1 is")
+}
+
+// Dynamic queues and queues that drain are in no configuration, and may be in the way all the
+// same; so may a partition that drains.
+func TestWhatTheServerHasIsInTheWay(t *testing.T) {
+	const old = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, parent: true}]}]}]"
+	const new = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, queues: [{name: ann, parent: true}, {name: bob}]}, {name: old}]}]}," +
+		" {name: gpu, queues: [{name: root, submitacl: '*', queues: [{name: b, parent: true, resources: {max: {gpu: 1}}}]}]}]"
+	work := State{
+		"default": {
+			Leaf: map[string]bool{"root": false, "root.a": false, "root.a.ann": true, "root.a.bob": false, "root.old": false, "root.old.x": true},
+			Applications: []Application{
+				{"app-1", "root.a.ann", security.User{Name: "ann"}}, {"app-2", "root.old.x", security.User{Name: "zoe"}},
+			},
+		},
+		"gpu": {
+			Leaf: map[string]bool{"root": false, "root.b": true}, Allocated: map[string]amounts{"root.b": {"gpu": 3}},
+			Applications: []Application{{"app-3", "root.b", security.User{Name: "ann"}}},
+		},
+	}
+	p := Of(load(t, old), load(t, new), work)
+	assert.DeepEqual(t, p.Refused, []Refusal{
+		{"default", "root.a.ann", "leaf", "parent", []string{"app-1"}},
+		{"default", "root.old", "parent", "leaf", []string{"app-2"}}, // root.a.bob holds nobody
+		{"gpu", "root.b", "leaf", "parent", []string{"app-3"}},
+	})
+	assert.DeepEqual(t, p.Over, []Over{{"gpu", "root.b", "gpu", 3, 1, 2}})
 }
 
 func TestOnlyTheQueueThatHasTheMaxIsOver(t *testing.T) {
