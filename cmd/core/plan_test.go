@@ -183,6 +183,9 @@ func TestPlanAsksARunningServer(t *testing.T) {
 	without := write("without.yaml", strings.Replace(oldPlan, "{name: x}", "{name: z}", 1))
 	out = ask(exitImpact, "--config", write("parent.yaml", strings.Replace(oldPlan, "{name: x}", "{name: x, parent: true}", 1)), "--against", without)
 	assert.Assert(t, strings.Contains(out, "  + root.a.x\n") && strings.Contains(out, "! refused: leaf root.a.x cannot become a parent: it holds app-1\n"), out)
+	other := write("other.yaml", strings.Replace(oldPlan, "name: gpu", "name: cpu", 1))
+	assert.Equal(t, ask(exitRefused, "--config", old, "--against", other), "canopy: "+address+" has no partition cpu; it has default, gpu\n")
+	assert.Equal(t, ask(0, "--config", old, "--against", other, "--partition", "default"), "nothing changes\n")
 	assert.Assert(t, strings.Contains(ask(exitRefused, "--config", write("broken.yaml", brokenQueues)), "has 2 errors"))
 	p.stop()
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -67,8 +68,9 @@ func (s Server) generation(ctx context.Context, n uint64, o configs.Options) (*c
 // history lists the configurations that were in force, and its members have their texts.
 const history = "/ws/v1/config/history"
 
-// State reads the work in partitions. One that the server does not have is left out;
-// of others it tells too, such as one that drains and would come back.
+// State reads the work in partitions. The server must have those that are wanted: of one that
+// it does not have nothing is known, which is not the same as no work. Of others it tells as
+// far as it has them, such as one that drains and would come back.
 func (s Server) State(ctx context.Context, wanted, others []string) (State, error) {
 	var have []struct {
 		Name string `json:"name"`
@@ -79,6 +81,12 @@ func (s Server) State(ctx context.Context, wanted, others []string) (State, erro
 	var there []string
 	for _, p := range have {
 		there = append(there, p.Name)
+	}
+	slices.Sort(there)
+	for _, name := range wanted {
+		if !slices.Contains(there, name) {
+			return nil, fmt.Errorf("%s has no partition %s; it has %s", s.Address, name, strings.Join(there, ", "))
+		}
 	}
 	out := State{}
 	for _, name := range slices.Concat(wanted, others) {

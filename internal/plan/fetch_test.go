@@ -90,6 +90,8 @@ func TestWhatGoesWrongWithAServerIsNamed(t *testing.T) {
 	}
 	_, err := serving(t, map[string]string{"/ws/v1/partitions": `[{"name":"a/b"}]`}).State(t.Context(), nil, []string{"a/b"})
 	assert.ErrorContains(t, err, "answers /ws/v1/partition/a%2Fb/queues with 404")
+	_, err = serving(t, map[string]string{"/ws/v1/partitions": `[{"name":"gpu"},{"name":"default"}]`}).State(t.Context(), []string{"cpu"}, nil)
+	assert.ErrorContains(t, err, " has no partition cpu; it has default, gpu")
 	s := Server{Address: "127.0.0.1:1", Client: http.DefaultClient}
 	_, err = s.Config(t.Context(), configs.DefaultOptions())
 	assert.ErrorContains(t, err, "127.0.0.1:1")
