@@ -19,6 +19,7 @@ type author struct {
 	wide     bool                // many of everything
 	tight    bool                // users, groups and running applications are limited
 	ruthless bool                // some may take the place of others
+	fierce   bool                // and the cluster is so small and so plain that they must
 	pool     int                 // how many nodes come and go
 	shapes   []resources.Amounts // none: every ask is different
 	apps     []objects.AppID
@@ -45,6 +46,10 @@ func write(source rand.Source, beats int) Story {
 		a.pool = wide
 	}
 	a.tight, a.ruthless = a.oneIn(3), a.oneIn(2)
+	a.fierce = a.ruthless && !a.plain && !a.wide && !a.oneIn(3)
+	if a.fierce {
+		a.pool = pick(a, 1, 2, 3)
+	}
 	a.conf = a.partition()
 	for range pick(a, 0, 0, 2, 4) {
 		a.shapes = append(a.shapes, a.amounts())
@@ -56,7 +61,8 @@ func write(source rand.Source, beats int) Story {
 			Ended:      pick(a, 0, 2, 5, 1000, 1000),
 			Completed:  pick(a, 0, time.Minute, 10*time.Minute, 72*time.Hour, 72*time.Hour), Rejected: pick(a, time.Minute, 72*time.Hour),
 		},
-		Shapes: pick(a, objects.DefaultShapes, objects.DefaultShapes, 0, 1, 2, 3, 5, 70),
+		Shapes:     pick(a, objects.DefaultShapes, objects.DefaultShapes, 0, 1, 2, 3, 5, 70),
+		Candidates: pick(a, 1<<30, 1<<30, 1, 2, 3),
 	}
 	for range pick(a, 0, 3, 4, a.pool) {
 		s.Beats = append(s.Beats, a.beat(a.addNode()), a.beat(a.addApplication()))

@@ -87,6 +87,13 @@ func (a *author) settle(q *configs.Queue) {
 		q.PrioritySwap = pick(a, policies.PrioritySwapNone, policies.PrioritySwapLeaf, policies.PrioritySwapFence)
 		q.PreemptionDelay = pick(a, 0, time.Second, 30*time.Second)
 	}
+	if a.fierce {
+		q.PreemptionDelay, q.Offset = 0, pick[int32](a, 0, 0, 0, 0, 3)
+		q.PrioritySwap = pick(a, policies.PrioritySwapNone, policies.PrioritySwapLeaf, policies.PrioritySwapFence, policies.PrioritySwapFence)
+		if a.oneIn(2) {
+			q.Max, q.Preemption, q.Priority = resources.Limit{}, policies.PreemptDefault, policies.PriorityDefault
+		}
+	}
 	q.Submit, q.Admin = a.acl(), a.acl()
 	q.MaxApplications, q.Limits = 0, nil
 	if !a.tight {

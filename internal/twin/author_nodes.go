@@ -38,6 +38,10 @@ func (a *author) capacity() resources.Amounts {
 		"memory": pick[resources.Quantity](a, 4, 8, 16, 24, 40),
 		"gpu":    pick[resources.Quantity](a, 0, 8, 12, 20),
 	}
+	if a.fierce {
+		n := pick[resources.Quantity](a, 3, 4, 6, 8)
+		return resources.FromMap(map[string]resources.Quantity{"vcore": n, "memory": n})
+	}
 	if a.plain {
 		m["vcore"], m["memory"] = 100, 100
 	}

@@ -53,6 +53,10 @@ func (a *author) ask() *objects.Ask {
 		ask.RequiredNode = a.node()
 	}
 	ask.Policy = pick(a, 0, objects.PolicySent|objects.PolicyOther, objects.PolicySent|objects.PolicyOther|objects.PolicySelf)
+	if a.fierce {
+		ask.Priority, ask.Originator = int32(a.IntN(10)), a.oneIn(4)
+		ask.Policy = ask.Policy.With(objects.PolicySent, true).With(objects.PolicyOther, !a.oneIn(8))
+	}
 	if a.oneIn(8) {
 		ask.Placeholder, ask.TaskGroup = true, pick(a, "g", "g", "g", "g", "g", "g", "g", "")
 	}
@@ -135,6 +139,9 @@ func (a *author) shape() resources.Amounts {
 
 func (a *author) amounts() resources.Amounts {
 	m := map[string]resources.Quantity{}
+	if a.fierce {
+		return resources.FromMap(map[string]resources.Quantity{"vcore": pick[resources.Quantity](a, 1, 1, 2, 3, 4), "memory": 1})
+	}
 	for _, name := range []string{"vcore", "memory", "gpu"}[:1+a.IntN(3)] {
 		m[name] = pick[resources.Quantity](a, 1, 1, 1, 2, 3, 4, 7, 0)
 	}

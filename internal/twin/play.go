@@ -109,6 +109,9 @@ func gist(e scheduler.Effect) string {
 	case scheduler.Refused:
 		return "refused"
 	case scheduler.Released:
+		if e.Type == scheduler.PreemptedByScheduler {
+			return e.String()
+		}
 		return fmt.Sprintf("released %s (%s), %s", e.Key, e.App, e.Type)
 	case scheduler.ApplicationUpdated:
 		return fmt.Sprintf("%s at %s: %s", e, e.At, e.Why)

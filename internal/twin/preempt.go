@@ -198,7 +198,7 @@ func (t *Twin) rights(c *counts, w *work) (rights []string) {
 	case !w.ask.Policy.Other():
 		return nil
 	case w.ask.RequiredNode != "":
-		return []string{"node"}
+		return []string{"required node"}
 	case !t.preemption:
 		return nil
 	}
@@ -299,6 +299,6 @@ func (t *Twin) carryOut(w *work, p plan, right string) {
 	t.nominees = append(t.nominees, w)
 	for _, y := range p.victims {
 		y.leaving = true
-		t.emit(scheduler.Released{Key: y.ask.Key, App: y.ask.App, Type: scheduler.PreemptedByScheduler, Message: right})
+		t.emit(scheduler.Released{Key: y.ask.Key, App: y.ask.App, Type: scheduler.PreemptedByScheduler, Message: fmt.Sprintf("preempted by right of %s for ask %s of application %s", right, w.ask.Key, w.ask.App)})
 	}
 }

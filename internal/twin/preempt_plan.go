@@ -17,29 +17,65 @@ type plan struct {
 	victims []*work // the most important first
 }
 
-// bestPlan looks at every node on which there is somebody to take, or something to wait for.
+// bestPlan compares the first so many nodes on which room could be made.
 func (t *Twin) bestPlan(c *counts, w *work, right string) (best plan, ok bool) {
-	nodes := slices.Clone(t.nodes)
-	slices.SortFunc(nodes, func(a, b *node) int { return cmp.Compare(a.id, b.id) })
-	for _, n := range nodes {
+	compared := 0
+	for _, n := range t.nodesToTry(c, w, right) {
 		may := filter(t.work, func(y *work) bool { return y.node == n.id && t.mayTake(c, w, y, right) })
 		waits := len(t.leavingOn(n.id)) > 0 || slices.ContainsFunc(t.nominees, func(x *work) bool { return x.nominated == n.id })
 		if !n.schedulable || w.ask.RequiredNode != "" && w.ask.RequiredNode != n.id || len(may) == 0 && !waits {
 			continue
 		}
 		p, found := t.planFor(c, w, n, may, right)
-		if found && (!ok || slices.Compare(cost(p, right), cost(best, right)) < 0) && t.accepts(n, w.ask) {
-			best, ok = p, true
+		if found && (ok && slices.Compare(cost(p, right), cost(best, right)) >= 0 || t.accepts(n, w.ask)) {
+			if !ok || slices.Compare(cost(p, right), cost(best, right)) < 0 {
+				best, ok = p, true
+			}
+			if compared++; t.candidates > 0 && compared >= t.candidates {
+				break
+			}
 		}
 	}
 	return best, ok
+}
+
+// nodesToTry are those where w would fit if all went who could, in the order of their names.
+// By priority those are first where the less important would be enough.
+func (t *Twin) nodesToTry(c *counts, w *work, right string) []*node {
+	nodes := slices.Clone(t.nodes)
+	slices.SortFunc(nodes, func(a, b *node) int { return cmp.Compare(a.id, b.id) })
+	if right == "required node" {
+		return nodes
+	}
+	rank := func(n *node) int64 {
+		room := t.roomFor(c, w, n)
+		for _, y := range t.leavingOn(n.id) {
+			room = room.Add(y.ask.Amounts)
+		}
+		if room.Covers(w.ask.Amounts) {
+			return math.MinInt64
+		}
+		could := filter(t.work, func(y *work) bool { return y.node == n.id && !y.leaving && y.ask.RequiredNode == "" })
+		slices.SortFunc(could, func(a, b *work) int { return cmp.Compare(a.ask.Priority, b.ask.Priority) })
+		for _, y := range could {
+			if room = room.Add(y.ask.Amounts); room.Covers(w.ask.Amounts) {
+				return int64(y.ask.Priority)
+			}
+		}
+		return math.MaxInt64
+	}
+	nodes = filter(nodes, func(n *node) bool { return rank(n) != math.MaxInt64 })
+	if right == "priority" {
+		slices.SortStableFunc(nodes, func(a, b *node) int { return cmp.Compare(rank(a), rank(b)) })
+	}
+	return nodes
 }
 
 func (t *Twin) planFor(c *counts, w *work, n *node, may []*work, right string) (plan, bool) {
 	slices.SortFunc(may, func(a, b *work) int { return slices.Compare(weight(a, right), weight(b, right)) })
 	var off []*work
 	for _, y := range may {
-		if right == "node" || !t.spared(c, w, y, off) {
+		if right == "required node" || !t.spared(c, w, y, off) {
 			off = append(off, y)
 		}
 	}
@@ -79,7 +115,7 @@ func (t *Twin) mayTake(c *counts, w, y *work, right string) bool {
 	if y.ask.Priority >= 2_000_000_000 && w.ask.Priority <= y.ask.Priority {
 		return false
 	}
-	if right == "node" {
+	if right == "required node" {
 		return y.ask.Priority <= w.ask.Priority
 	}
 	if other.conf.Preemption == policies.PreemptDisabled {
@@ -158,18 +194,18 @@ func weight(w *work, right string) []int64 {
 	number := int64(w.ask.Priority)
 	reluctant, leads := int64(yes(!w.ask.Policy.Self())), int64(yes(w.ask.Originator))
 	age := -w.bound.UnixNano()
-	name := make([]int64, 0, len(w.ask.Key)+1)
-	for _, b := range []byte(w.ask.Key) {
-		name = append(name, -int64(b))
+	last := name(w.ask.Key)
+	for i := range last {
+		last[i] = -last[i]
 	}
-	name = append(name, 1)
+	last = append(last, 1)
 	switch right {
 	case "priority":
-		return append([]int64{number, reluctant, leads, age}, name...)
-	case "node":
-		return append([]int64{reluctant, leads, number, age}, name...)
+		return append([]int64{number, reluctant, leads, age}, last...)
+	case "required node":
+		return append([]int64{reluctant, leads, number, age}, last...)
 	}
-	return append([]int64{reluctant, leads, age}, name...)
+	return append([]int64{reluctant, leads, age}, last...)
 }
 
 // cost is smaller, number by number, for a plan that takes less.
@@ -187,7 +223,16 @@ func cost(p plan, right string) []int64 {
 		}
 	}
 	if right == "priority" {
-		return []int64{top, sum, int64(len(p.victims)), -oldest}
+		return append([]int64{top, sum, int64(len(p.victims)), -oldest}, name(p.n.id)...)
 	}
-	return []int64{reluctant, leads, int64(len(p.victims))}
+	return append([]int64{reluctant, leads, int64(len(p.victims))}, name(p.n.id)...)
+}
+
+// name compares as the text does.
+func name[T ~string](text T) []int64 {
+	var letters []int64
+	for _, b := range []byte(text) {
+		letters = append(letters, int64(b))
+	}
+	return letters
 }

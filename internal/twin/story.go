@@ -17,7 +17,9 @@ type Story struct {
 	RM        RM
 	Lifetimes objects.Lifetimes
 	Shapes    int // how many the second core can tell apart
-	Beats     []Beat
+
+	Candidates int // how many nodes are compared for an ask that could preempt; above 0
+	Beats      []Beat
 }
 
 // Beat is one thing that happens in a story: a command, or a call of Schedule.
@@ -58,10 +60,11 @@ func start() time.Time { return time.Unix(1_700_000_000, 0).UTC() }
 // shapes, which must not be seen, and nobody looks at its books, which might settle them.
 func (s Story) Play() *Failure {
 	oracle := s.RM.oracle()
-	opt := objects.Options{Shapes: objects.DefaultShapes, Lifetimes: s.Lifetimes, Looks: 1 << 30}
+	opt := objects.Options{Shapes: objects.DefaultShapes, Lifetimes: s.Lifetimes, Looks: 1 << 30, Candidates: s.Candidates}
 	p := play{
 		now: start(), twin: NewWith(s.Partition, oracle, s.Lifetimes), core: scheduler.NewWith(s.Partition, oracle, opt),
 	}
+	p.twin.candidates = s.Candidates
 	opt.Shapes = s.Shapes
 	p.again = scheduler.NewWith(s.Partition, oracle, opt)
 	for i, beat := range s.Beats {

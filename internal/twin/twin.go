@@ -31,6 +31,7 @@ type Twin struct {
 	states    []scheduler.Effect // entered, and not told yet
 
 	preemption bool
+	candidates int                  // nodes compared for an ask at most; 0: any number
 	nominees   []*work              // in the order in which they were nominated
 	tried      map[string]time.Time // kinds of asks that could take nobody, and when
 

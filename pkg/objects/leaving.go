@@ -41,6 +41,7 @@ func (p *Partition) Changes() uint64 { return p.changes }
 // leaves notes that x was told to leave.
 func (p *Partition) leaves(x *Allocation) {
 	p.leaving[x] = true
+	p.touch(x.node)
 	x.node.leaving = append(x.node.leaving, x)
 	for q := x.app.queue; q != nil; q = q.parent {
 		q.leaving.Add(x.shape.vector)
@@ -113,8 +114,19 @@ func (p *Partition) Fits(x *Allocation) bool {
 
 // RoomFor is what x may use of n now: what is available without what is held for other
 // nominees that are at least as important.
-func (n *Node) RoomFor(x *Allocation) resources.Vector {
-	room := slices.Clone(n.available)
+func (n *Node) RoomFor(x *Allocation) resources.Vector { return n.roomFor(nil, x) }
+
+// RoomOnceLeft sets room to what RoomFor will be when those have gone who were told to leave.
+func (n *Node) RoomOnceLeft(room resources.Vector, x *Allocation) resources.Vector {
+	room = n.roomFor(room, x)
+	for _, y := range n.leaving {
+		room.Add(y.shape.vector)
+	}
+	return room
+}
+
+func (n *Node) roomFor(room resources.Vector, x *Allocation) resources.Vector {
+	room = append(room[:0], n.available...)
 	for _, other := range n.nominees {
 		if other != x && other.ask.Priority >= x.ask.Priority {
 			room.Sub(other.shape.vector)

@@ -19,6 +19,7 @@ func (p *Partition) AddNode(id NodeID, total resources.Amounts, attributes map[s
 		return err
 	}
 	p.nodes[id] = n
+	p.nodeSet++
 	p.setSchedulable(n, schedulable)
 	return nil
 }
@@ -61,6 +62,7 @@ func (p *Partition) RemoveNode(id NodeID, now time.Time) ([]*Allocation, error) 
 	p.capacity.Sub(n.total)
 	p.refit(p.root)
 	delete(p.nodes, id)
+	p.nodeSet++
 	p.unsound = true
 	return gone, nil
 }
@@ -94,6 +96,7 @@ func (p *Partition) setSchedulable(n *Node, schedulable bool) {
 	}
 	n.schedulable = schedulable
 	p.changes++
+	p.touch(n)
 	if !schedulable {
 		p.unnominateAll(n)
 		p.byScore.stand(&n.turn, false)
@@ -108,6 +111,7 @@ func (p *Partition) setSchedulable(n *Node, schedulable bool) {
 func (p *Partition) repost(n *Node, change func()) {
 	change()
 	p.changes++
+	p.touch(n)
 	n.available.Difference(n.total, n.allocated, n.occupied)
 	n.key.Score = p.scale.score(n)
 	p.slots.settle(p.names.Len())

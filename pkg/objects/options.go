@@ -9,6 +9,9 @@ type Options struct {
 	// table are placed just the same, but looked at one by one.
 	Shapes    int
 	Lifetimes Lifetimes
+	// Candidates is how many nodes where room could be made for an ask are compared at most;
+	// 0: 100, which is what kube-scheduler compares at least (priority.md 2.2).
+	Candidates int
 	// Looks is how many asks may look for somebody whose place they could take before
 	// commands are looked at again; 0: 4. In a very large cluster a look takes long (ADR 24).
 	Looks int

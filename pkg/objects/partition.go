@@ -66,6 +66,8 @@ type Partition struct {
 	nominated map[*Allocation]*Node // pending, waiting for room on a node
 	fresh     []*Class              // since TakeFresh
 	nominees  []*Allocation         // the same, in the order in which they were nominated
+	touched   []*Node               // since TakeTouched
+	nodeSet   uint64                // how often a node came or went
 
 	gated   bool       // there is a bound on running applications somewhere
 	turned  []*account // which offer other shapes than before, until Partition.stand

@@ -10,60 +10,6 @@ import (
 // What preemption asks before it tells anybody to leave. Nothing here changes a book: a
 // question is answered by adding up.
 
-// AllowedWithout reports whether the quotas of x and the limits of its user and its group
-// would leave room for it if victims, and all who were told to leave, had gone, and all
-// other nominees were placed.
-func (p *Partition) AllowedWithout(x *Allocation, victims []*Allocation) bool {
-	v := x.shape.vector
-	for q := x.app.queue; q != nil; q = q.parent {
-		used := slices.Clone(q.allocated)
-		used.Sub(q.leaving)
-		used.Add(q.promised)
-		if p.Nomination(x) != nil {
-			used.Sub(v)
-		}
-		for _, y := range victims {
-			if q.Above(y.app.queue) {
-				used.Sub(y.shape.vector)
-			}
-		}
-		if q.parent == nil && !p.capacity.CoversBeyond(used, v) || q.parent != nil && !q.max.Allows(used, v) {
-			return false
-		}
-	}
-	for _, s := range x.app.seats {
-		if len(s.account.max) > 0 && !s.account.max.Allows(p.usedWithout(s.account, x, victims), v) {
-			return false
-		}
-	}
-	return true
-}
-
-// usedWithout is what a would hold then, beside x.
-func (p *Partition) usedWithout(a *account, x *Allocation, victims []*Allocation) resources.Vector {
-	used := slices.Clone(a.allocated)
-	for y := range p.leaving {
-		if y.app.sits(a) {
-			used.Sub(y.shape.vector)
-		}
-	}
-	for _, y := range p.nominees {
-		if y != x && y.app.sits(a) {
-			used.Add(y.shape.vector)
-		}
-	}
-	for _, y := range victims {
-		if y.app.sits(a) {
-			used.Sub(y.shape.vector)
-		}
-	}
-	return used
-}
-
-func (a *Application) sits(x *account) bool {
-	return slices.ContainsFunc(a.seats, func(s seat) bool { return s.account == x })
-}
-
 // Spared reports whether q would be below its guarantee, in something that y holds, if y
 // left it, and so would victims and all who were told to leave. y must stay then, as far as
 // q is concerned (priority.md P4).

@@ -6,6 +6,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
 )
 
 // Core is the scheduler of one partition. It is not safe for concurrent use, on
@@ -18,8 +19,9 @@ type Core struct {
 	out     []Effect  // effects of the step under way
 	retryAt time.Time // when refused asks are tried again; zero: none was refused
 
-	eager   []looked // classes that should look whom they could preempt
-	lookers []looked // those that did, in vain; the first that did in front
+	victims *preemption.Search // nil: nobody has looked yet
+	eager   []looked           // classes that should look whom they could preempt
+	lookers []looked           // those that did, in vain; the first that did in front
 
 	vain   map[like]bool // what cannot take anybody; scratch of preempt, as the next two
 	looks  int           // since commands were looked at
@@ -110,7 +112,7 @@ func (c *Core) apply(now time.Time, cmd Command) {
 		c.drains = true
 	case Forget:
 		c.part = objects.NewWith(c.part.Config(), c.opt)
-		c.retryAt, c.eager, c.lookers = time.Time{}, nil, nil
+		c.retryAt, c.eager, c.lookers, c.victims = time.Time{}, nil, nil, nil
 		c.emit(Forgotten{})
 	case AddNode:
 		c.addNode(m)

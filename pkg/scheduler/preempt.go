@@ -114,7 +114,7 @@ func (c *Core) look(x *objects.Allocation, was looked, now time.Time) (plan pree
 	c.looks++
 	c.judged = false
 	for _, r := range rights {
-		if plan, found = preemption.Find(c.part, x, r, c.judge); found {
+		if plan, found = c.search().Find(x, r, c.judge); found {
 			return plan, is, true
 		}
 	}
@@ -125,6 +125,14 @@ func (c *Core) look(x *objects.Allocation, was looked, now time.Time) (plan pree
 		c.vain[likeOf(x, rights)] = true
 	}
 	return plan, is, false
+}
+
+// search is made when somebody first looks: most partitions never need it.
+func (c *Core) search() *preemption.Search {
+	if c.victims == nil {
+		c.victims = preemption.NewSearch(c.part, c.opt.Candidates)
+	}
+	return c.victims
 }
 
 // like is all that decides whom an ask can take, as long as nothing changes. A thousand
@@ -166,7 +174,7 @@ func (c *Core) mayStart(a *objects.Application) bool {
 // onlyWaits reports whether a node takes x, and its quotas will allow it as soon as those
 // have left who were told to: nobody else need leave.
 func (c *Core) onlyWaits(x *objects.Allocation) bool {
-	return c.part.AllowedWithout(x, nil) && c.willingNode(x) != nil
+	return len(c.part.Walls(x)) == 0 && c.willingNode(x) != nil
 }
 
 // unnominated is the first ask of a class that waits for no node yet; nil: there is none.
@@ -202,7 +210,7 @@ func (c *Core) forgetStale(now time.Time) (any bool) {
 // promising reports whether x can have the node it waits for, now or when those have left
 // who are in the way of its quotas.
 func (c *Core) promising(x *objects.Allocation) bool {
-	return c.part.Fits(x) && c.mayStart(x.Application()) && c.part.AllowedWithout(x, nil) &&
+	return c.part.Fits(x) && c.mayStart(x.Application()) && len(c.part.Walls(x)) == 0 &&
 		(c.oracle == nil || c.oracle.Fits(x.Key(), c.part.Nomination(x).ID()))
 }
 

@@ -1,0 +1,153 @@
+package preemption
+
+import (
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+)
+
+// Law is why an allocation may not be a victim.
+type Law uint8
+
+// The laws, in the order in which they are asked.
+const (
+	MayBeTaken    Law = iota
+	IsLeaving         // it was told to leave already
+	IsBound           // it accepts no other node
+	IsUnrelated       // it holds nothing of what is asked for
+	IsSystem          // it is system work, and the ask is not above it (P7)
+	IsElsewhere       // it is in another leaf, and the ask looks in its own only
+	IsOwed            // it is in the queue whose guarantee gives the right
+	IsFenced          // it is beyond a fence of the asker (P6)
+	IsDisabled        // its queue gives up no work (P6)
+	IsAsImportant     // its priority is too high (P3)
+	IsGuaranteed      // a queue would fall below its guarantee (P4)
+)
+
+func (l Law) String() string {
+	return [...]string{
+		"may be taken", "was told to leave already", "accepts no other node", "holds nothing of what is asked for",
+		"is system work", "is in another leaf", "is in the queue that is owed room", "is beyond a fence",
+		"is in a queue that gives up no work", "is too important", "is guaranteed its place",
+	}[l]
+}
+
+// system is the lowest number of work that belongs to the system (priority.md P7).
+const system = 2_000_000_000
+
+// hunt is the search of one ask by one right. What the laws say of a leaf is found out once.
+type hunt struct {
+	part   *objects.Partition
+	x      *objects.Allocation
+	right  Right
+	top    *objects.Queue // the highest queue that x may look below
+	owed   *objects.Queue // whose guarantee gives the right
+	leaves map[*objects.Queue]gate
+}
+
+// gate is what the laws say of all work in a leaf.
+type gate struct {
+	law    Law
+	common *objects.Queue // the lowest queue that the leaf and x are both in
+	own    int32          // the priority of x as common sees it
+}
+
+func (h *hunt) begin(p *objects.Partition, x *objects.Allocation, r Right) {
+	h.part, h.x, h.right, h.top, h.owed = p, x, r, nil, nil
+	if h.leaves == nil {
+		h.leaves = map[*objects.Queue]gate{}
+	}
+	clear(h.leaves)
+	if r != OfNode {
+		h.top = reach(x)
+	}
+	if r == OfGuarantee {
+		h.owed = owed(x)
+	}
+}
+
+// law is the first law that keeps y where it is, but for guarantees: those depend on who
+// else leaves.
+func (h *hunt) law(y *objects.Allocation) Law {
+	own, other := h.x.Ask().Priority, y.Ask().Priority
+	switch {
+	case h.part.Leaving(y):
+		return IsLeaving
+	case y.Ask().RequiredNode != "":
+		return IsBound
+	case !helps(y, h.x):
+		return IsUnrelated
+	case other >= system && own <= other:
+		return IsSystem
+	}
+	if h.right != OfNode {
+		g := h.gate(y.Application().Queue())
+		if g.law != MayBeTaken {
+			return g.law
+		}
+		own, other = g.own, y.Standing(g.common)
+	}
+	if other > own || other == own && h.right == OfPriority {
+		return IsAsImportant
+	}
+	return MayBeTaken
+}
+
+func (h *hunt) gate(leaf *objects.Queue) gate {
+	g, known := h.leaves[leaf]
+	if !known {
+		g = h.judge(leaf)
+		h.leaves[leaf] = g
+	}
+	return g
+}
+
+func (h *hunt) judge(leaf *objects.Queue) gate {
+	home := h.x.Application().Queue()
+	switch {
+	case h.right == OfPriority && home.Settings().PrioritySwap == policies.PrioritySwapLeaf && leaf != home:
+		return gate{law: IsElsewhere}
+	case h.owed != nil && h.owed.Above(leaf):
+		return gate{law: IsOwed}
+	case !h.top.Above(leaf):
+		return gate{law: IsFenced}
+	case leaf.Settings().Preemption == policies.PreemptDisabled:
+		return gate{law: IsDisabled}
+	}
+	common := meeting(home, leaf)
+	return gate{common: common, own: h.x.Standing(common)}
+}
+
+// spared reports whether a guarantee keeps y in its place, once victims have gone
+// (priority.md P4). The owner of a leaf chooses freely within it, and who needs this node
+// needs it all the same.
+func (h *hunt) spared(y *objects.Allocation, victims []*objects.Allocation) bool {
+	if h.right == OfNode {
+		return false
+	}
+	leaf := y.Application().Queue()
+	for q, common := leaf, h.gate(leaf).common; q != common; q = q.Parent() {
+		if q.Spared(y, victims) {
+			return true
+		}
+	}
+	return false
+}
+
+// helps reports whether y holds something of what x asks for.
+func helps(y, x *objects.Allocation) bool {
+	held := y.Shape().Vector()
+	for k, n := range x.Shape().Vector() {
+		if n > 0 && k < len(held) && held[k] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// meeting is the lowest queue that two leaves are both in.
+func meeting(a, b *objects.Queue) *objects.Queue {
+	for !a.Above(b) {
+		a = a.Parent()
+	}
+	return a
+}

@@ -1,0 +1,180 @@
+package preemption
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+)
+
+// Plan is a way to make room for an ask. Without victims there is room already, or there
+// will be when those have gone who were told to.
+type Plan struct {
+	Ask     *objects.Allocation
+	Right   Right
+	Node    *objects.Node
+	Victims []*objects.Allocation // the one that should stay longest first
+}
+
+// Judge is asked whether an ask may run on a node that victims have left. Nil: it may.
+type Judge func(x *objects.Allocation, n *objects.Node, victims []*objects.Allocation) bool
+
+// Candidates is how many nodes are compared at most, if nobody says otherwise. It is what
+// kube-scheduler compares at least (priority.md 2.2).
+const Candidates = 100
+
+// maxRankings is how many kinds of asks are remembered.
+const maxRankings = 64
+
+// Search finds victims for asks of one partition. It keeps in mind what it found out about
+// nodes: a look costs what has changed since the last one, and the nodes it compares.
+type Search struct {
+	part     *objects.Partition
+	most     int
+	roll     roll
+	rankings map[want]*ranking
+	hunt     hunt
+	trim     trim
+	near     []int // scratch: places
+}
+
+// NewSearch returns a Search that compares at most so many nodes for an ask; 0: Candidates.
+// There is one for a partition: what has changed is told only once.
+func NewSearch(p *objects.Partition, most int) *Search {
+	if most <= 0 {
+		most = Candidates
+	}
+	return &Search{part: p, most: most, roll: roll{part: p}, rankings: map[want]*ranking{}}
+}
+
+// Find looks for the plan that takes the least. ok is false when there is none: then
+// nobody need leave.
+//
+// Nodes are looked at in the order of their rank, and of their ID for a guarantee, until so
+// many have been compared, or none to come can be better.
+func (s *Search) Find(x *objects.Allocation, r Right, judge Judge) (best Plan, ok bool) {
+	s.hunt.begin(s.part, x, r)
+	s.trim.begin(&s.hunt)
+	compared := 0
+	try := func(n *objects.Node) {
+		plan, found := s.trim.onNode(n)
+		if !found {
+			return
+		}
+		if ok && !better(plan, best) {
+			compared++
+		} else if judge == nil || judge(x, n, plan.Victims) {
+			compared++
+			plan.Victims = slices.Clone(plan.Victims)
+			best, ok = plan, true
+		}
+	}
+	if r == OfNode {
+		if n, known := s.part.Node(x.Ask().RequiredNode); known && n.Schedulable() {
+			try(n)
+		}
+		return best, ok
+	}
+	s.roll.sync()
+	ranks := s.ranking(x)
+	for place := range s.places(ranks, r) {
+		if compared >= s.most || ok && settled(best, ranks, place) {
+			break
+		}
+		try(s.roll.nodes[place])
+	}
+	return best, ok
+}
+
+// settled reports whether no node from place on can be better than best.
+func settled(best Plan, ranks *ranking, place int) bool {
+	if best.Right == OfPriority {
+		return ranks.of(place) > top(best)
+	}
+	fewest := 1 // victims, where nobody has room as it is
+	if ranks.lowest() == roomy {
+		fewest = 0
+	}
+	return reluctant(best) == 0 && leaders(best) == 0 && len(best.Victims) <= fewest // the others have later names
+}
+
+// ranking is the one for asks like x, up to date.
+func (s *Search) ranking(x *objects.Allocation) *ranking {
+	key := want{x.Shape(), x.Ask().Priority}
+	r := s.rankings[key]
+	if r == nil {
+		if len(s.rankings) >= maxRankings {
+			clear(s.rankings)
+		}
+		r = &ranking{made: -1}
+		s.rankings[key] = r
+	}
+	r.sync(&s.roll, x)
+	return r
+}
+
+// places are the nodes to look at, in turn. Where there is little work in reach of x, these
+// are the nodes that it is on.
+func (s *Search) places(ranks *ranking, r Right) func(yield func(place int) bool) {
+	if near, few := s.nearby(r); few {
+		slices.SortFunc(near, func(a, b int) int {
+			if r == OfPriority && ranks.of(a) != ranks.of(b) {
+				return cmp.Compare(ranks.of(a), ranks.of(b))
+			}
+			return a - b
+		})
+		return func(yield func(int) bool) {
+			for _, place := range slices.Compact(near) {
+				if ranks.of(place) != hopeless && !yield(place) {
+					return
+				}
+			}
+		}
+	}
+	if r == OfPriority {
+		return ranks.byRank
+	}
+	return ranks.byPlace
+}
+
+// nearby are the places of all nodes with work in reach, and of those that wait for
+// somebody; few is false when there is too much of it.
+func (s *Search) nearby(r Right) (places []int, few bool) {
+	h, most := &s.hunt, len(s.roll.nodes)/8
+	from := h.top
+	if home := h.x.Application().Queue(); r == OfPriority && home.Settings().PrioritySwap == policies.PrioritySwapLeaf {
+		from = home
+	}
+	s.near = s.near[:0]
+	if !s.gather(from, most) {
+		return nil, false
+	}
+	for _, n := range s.part.Disturbed() {
+		s.near = append(s.near, s.roll.place[n])
+	}
+	return s.near, true
+}
+
+// gather adds the places of what runs below q. It reports false when there are more than most.
+func (s *Search) gather(q *objects.Queue, most int) bool {
+	if q == s.hunt.owed {
+		return true
+	}
+	for _, child := range q.Children() {
+		if !s.gather(child, most) {
+			return false
+		}
+	}
+	if !q.Leaf() {
+		return true
+	}
+	for _, a := range q.Applications() {
+		for y := range a.Bound {
+			if s.near = append(s.near, s.roll.place[y.Node()]); len(s.near) > most {
+				return false
+			}
+		}
+	}
+	return true
+}
