@@ -15,11 +15,13 @@ import (
 type author struct {
 	*rand.Rand
 	conf     configs.Partition
-	plain    bool                // a flood of like asks from one application, on a large cluster
-	wide     bool                // many of everything
-	tight    bool                // users, groups and running applications are limited
-	ruthless bool                // some may take the place of others
-	fierce   bool                // and the cluster is so small and so plain that they must
+	plain    bool // a flood of like asks from one application, on a large cluster
+	wide     bool // many of everything
+	tight    bool // users, groups and running applications are limited
+	ruthless bool // some may take the place of others
+	fierce   bool // and the cluster is so small and so plain that they must
+	settled  int  // queues that were given settings
+	reloads  int
 	pool     int                 // how many nodes come and go
 	shapes   []resources.Amounts // none: every ask is different
 	apps     []objects.AppID

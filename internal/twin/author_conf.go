@@ -30,7 +30,7 @@ func (a *author) partition() configs.Partition {
 			root.Children = append(root.Children, a.queue(fmt.Sprintf("w%d", i), 0))
 		}
 	}
-	return configs.Partition{Name: "default", Root: root, Rules: a.rules(), Nodes: a.nodeOrder(), Preemption: a.ruthless && !a.oneIn(6)}
+	return configs.Partition{Name: "default", Root: root, Rules: a.rules(), Nodes: a.nodeOrder(), Preemption: a.ruthless && !a.oneIn(6), QuotaPreemption: a.settled%5 != 0}
 }
 
 // rules place by the user first, sometimes, and then as the submission says.
@@ -94,6 +94,8 @@ func (a *author) settle(q *configs.Queue) {
 			q.Max, q.Preemption, q.Priority = resources.Limit{}, policies.PreemptDefault, policies.PriorityDefault
 		}
 	}
+	a.settled++ // not drawn: a draw more would make other stories of all seeds
+	q.QuotaDelay = []time.Duration{0, time.Second, 10 * time.Second, time.Minute}[a.settled%4]
 	q.Submit, q.Admin = a.acl(), a.acl()
 	q.MaxApplications, q.Limits = 0, nil
 	if !a.tight {
@@ -176,7 +178,7 @@ func (a *author) priority() int32 {
 
 // reload changes the configuration: often a little, seldom all of it. The author
 // keeps most changes and forgets some, so that a tree that was refused is not
-// proposed for ever.
+// proposed for ever. A max that is lowered to be enforced is back at the next reload.
 func (a *author) reload() configs.Partition {
 	conf := a.conf
 	switch {
@@ -189,6 +191,9 @@ func (a *author) reload() configs.Partition {
 	}
 	if a.oneIn(2) {
 		a.conf = conf
+	}
+	if a.reloads++; a.reloads%3 > 0 {
+		conf.Root, conf.QuotaPreemption = a.lowered(conf.Root, a.reloads), true
 	}
 	return conf
 }
@@ -219,6 +224,24 @@ func (a *author) changed(q configs.Queue) configs.Queue {
 		if n == 0 && a.oneIn(6) {
 			q.Parent = !q.Parent
 		}
+	}
+	return q
+}
+
+// lowered is q with a small max at one of the queues below it, which is enforced soon. Which
+// one, and how small, follows from what has been told.
+func (a *author) lowered(q configs.Queue, turn int) configs.Queue {
+	q.Children = slices.Clone(q.Children)
+	if n := len(q.Children); n > 0 && (q.Name == "root" || turn%3 > 0) {
+		q.Children[turn%n] = a.lowered(q.Children[turn%n], turn+a.settled)
+		return q
+	}
+	if q.Name != "root" {
+		few := resources.Quantity(a.keys % 5)
+		q.Max = resources.LimitFromMap([]map[string]resources.Quantity{
+			{"vcore": few}, {"memory": 2 * few}, {"vcore": few, "memory": 16}, {"gpu": few, "memory": few, "vcore": 2 + few},
+		}[turn%4])
+		q.QuotaDelay = []time.Duration{time.Second, 5 * time.Second, 30 * time.Second}[a.keys%3]
 	}
 	return q
 }

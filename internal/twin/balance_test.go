@@ -31,11 +31,12 @@ func TestStoriesTellOfEverything(t *testing.T) {
 	}
 	t.Log(told)
 	for what, least := range map[string]int{
-		"allocated": 20 * stories, "released": 10 * stories, "rejected ask": stories, "rejected application": stories,
+		"allocated": 20 * stories, "released": 9 * stories, "rejected ask": stories, "rejected application": stories,
 		"Accepted: its first ask came in": 5 * stories, "Running: something was placed": 5 * stories,
 		"Completing: nothing is pending and nothing runs": stories, "Running: it asked again": stories / 2,
 		"Completed: it had nothing to do for long enough": stories, "Completed: the resource manager removed it": stories,
 		"Expired: it ended long enough ago": stories / 2, "Expired: more have ended since than are kept": stories / 2,
+		"preempted by quota:": stories, "queues above a max": 10 * stories, "queues above a max after a look": 5 * stories,
 		"released, timed out": 1, "a tag makes no sense": 5, "queues with a quota from tags": stories, "asks wait": 1000 * stories, "an ID is used again": stories / 2, "Completing: the resource manager removed it": stories,
 	} {
 		assert.Check(t, told[what] >= least, "%s happens %d times in %d stories, at least %d are due", what, told[what], stories, least)
@@ -73,6 +74,7 @@ func count(told map[string]int, b Beat, s *scheduler.Snapshot, now time.Time) {
 	told["asks wait"] += s.Asks
 	told["beats"]++
 	told["queues with a quota from tags"] += tagged(&s.Root)
+	above(told, &s.Root)
 	c, ok := b.Command.(scheduler.AddApplication)
 	if !ok {
 		return
@@ -94,4 +96,17 @@ func tagged(q *scheduler.QueueView) (n int) {
 		n += tagged(&q.Children[i])
 	}
 	return n
+}
+
+// above counts the queues that are above a max that is enforced.
+func above(told map[string]int, q *scheduler.QueueView) {
+	if q.AboveMax != nil {
+		told["queues above a max"]++
+		if !q.AboveMax.Looked.IsZero() {
+			told["queues above a max after a look"]++
+		}
+	}
+	for i := range q.Children {
+		above(told, &q.Children[i])
+	}
 }

@@ -47,6 +47,7 @@ func (d *comparison) queue(q *queue, v *scheduler.QueueView) {
 	}
 	same(d, name, "running", d.t.running(q), uint64(v.Running))
 	d.limits(q, v.Limits)
+	d.above(q, v.AboveMax)
 	same(d, name, "maxapplications", q.conf.MaxApplications, v.MaxApplications)
 	if q != d.t.root {
 		alike(d, name, "max", q.conf.Max, v.Max)

@@ -14,7 +14,7 @@ func (t *Twin) useConfig(conf configs.Partition) {
 		t.refuse("configuration", "a queue with applications cannot change between leaf and parent")
 		return
 	}
-	t.order, t.rules, t.drains, t.preemption = conf.Nodes, conf.Rules, false, conf.Preemption
+	t.order, t.rules, t.drains, t.preemption, t.lowers = conf.Nodes, conf.Rules, false, conf.Preemption, conf.QuotaPreemption
 	t.root = t.merged(t.root, &conf.Root, objects.RootPath)
 	t.prune(t.root)
 }

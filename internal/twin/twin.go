@@ -31,9 +31,11 @@ type Twin struct {
 	states    []scheduler.Effect // entered, and not told yet
 
 	preemption bool
-	candidates int                  // nodes compared for an ask at most; 0: any number
-	nominees   []*work              // in the order in which they were nominated
-	tried      map[string]time.Time // kinds of asks that could take nobody, and when
+	lowers     bool                               // a max that was lowered is enforced
+	above      map[objects.QueuePath]*tooMuchHeld // which queues are above theirs
+	candidates int                                // nodes compared for an ask at most; 0: any number
+	nominees   []*work                            // in the order in which they were nominated
+	tried      map[string]time.Time               // kinds of asks that could take nobody, and when
 
 	arrivals uint64
 	now      time.Time
@@ -91,6 +93,7 @@ func (t *Twin) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
 	}
 	t.tellStates()
 	t.forgetKinds()
+	t.weigh()
 	return t.out
 }
 
@@ -98,7 +101,12 @@ func (t *Twin) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
 func (t *Twin) Schedule(now time.Time, budget int) (effects []scheduler.Effect, more bool) {
 	t.now, t.out = now, nil
 	t.passTime()
+	defer t.weigh()
 	for range budget {
+		if t.enforce() {
+			t.forgetKinds()
+			continue
+		}
 		w, n := t.nominee()
 		if w == nil {
 			w, n = t.decide()
@@ -138,6 +146,11 @@ func (t *Twin) NextDeadline() (next time.Time, ok bool) {
 			at(a.first.Add(policies.RampTime))
 		}
 		if when, waits := t.completes(a); waits {
+			at(when)
+		}
+	}
+	for path, a := range t.above {
+		if when := t.enforcedAt(path); a.looked.IsZero() && when.After(t.now) {
 			at(when)
 		}
 	}

@@ -20,16 +20,19 @@ func (p *Partition) NextDeadline() (at time.Time, ok bool) {
 	sooner(p.completingDue())
 	sooner(p.completed.due())
 	sooner(p.rejected.due())
+	sooner(p.enforcementDue())
 	return at, ok
 }
 
-// Expire does what time brings: applications have ramped up, complete, and are forgotten.
+// Expire does what time brings: applications have ramped up, complete, and are forgotten,
+// and queues are to be brought within their max.
 // It returns the placeholders of those that complete, which the RM should take away.
 func (p *Partition) Expire(now time.Time) (unwanted []*Allocation) {
 	p.rampUp(now)
 	unwanted = p.completeDue(now)
 	p.expireDue(&p.completed, now)
 	p.expireDue(&p.rejected, now)
+	p.fallDue(now)
 	return unwanted
 }
 

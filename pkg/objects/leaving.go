@@ -45,6 +45,7 @@ func (p *Partition) leaves(x *Allocation) {
 	x.node.leaving = append(x.node.leaving, x)
 	for q := x.app.queue; q != nil; q = q.parent {
 		q.leaving.Add(x.shape.vector)
+		p.doubt(q)
 	}
 }
 
@@ -85,6 +86,7 @@ func (p *Partition) left(x *Allocation) {
 	x.node.leaving = without(x.node.leaving, x)
 	for q := x.app.queue; q != nil; q = q.parent {
 		q.leaving.Sub(x.shape.vector)
+		p.doubt(q)
 	}
 }
 

@@ -204,6 +204,7 @@ func (p *Partition) post(x *Allocation, n *Node, sign int) {
 	for q := x.app.queue; q != nil; q = q.parent {
 		move(&q.allocated, v, sign)
 		p.refit(q)
+		p.doubt(q)
 	}
 	p.repost(n, func() { move(&n.allocated, v, sign) })
 	if sign < 0 {

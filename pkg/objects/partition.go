@@ -69,6 +69,10 @@ type Partition struct {
 	touched   []*Node               // since TakeTouched
 	nodeSet   uint64                // how often a node came or went
 
+	above    []*Queue // those above a max that is enforced, but for those that are due; the first to be looked at in front
+	due      []*Queue // those that should be looked at now
+	doubtful []*Queue // those that may be above such a max and are not listed, or the reverse
+
 	gated   bool       // there is a bound on running applications somewhere
 	turned  []*account // which offer other shapes than before, until Partition.stand
 	fitting Mask       // scratch
@@ -117,6 +121,7 @@ func (p *Partition) intern(q *Queue) {
 	q.max = p.names.Bound(q.conf.Max)
 	q.guaranteed = p.names.Bound(resources.LimitFromMap(q.conf.Guaranteed.Map()))
 	q.rule.claims = q.Leaf() && p.claims(q)
+	q.rule.enforced = p.conf.QuotaPreemption && q.conf.QuotaDelay > 0
 }
 
 // Name is the name of the partition.

@@ -37,6 +37,8 @@ type Queue struct {
 	promised resources.Vector       // of pending: is nominated for a node
 	running  int                    // applications in state Running
 	accounts map[Holder]*account    // of those who are limited in q and have an application there; nil: none
+	above    *excess                // its max is enforced, and it holds more; nil: not so
+	doubted  bool                   // stands in Partition.doubtful
 	managed  bool                   // from the configuration, not created by a placement rule
 	draining bool                   // gone from the configuration, kept while it holds something
 	dynamic  *configs.Queue         // what q was before the configuration named it; nil: always managed, or not at all
@@ -55,6 +57,7 @@ type rule struct {
 	priority policies.Priority
 	offset   int32
 	claims   bool // its asks may have a right to preempt; leaf only
+	enforced bool // should it be managed, its max is enforced
 }
 
 // queueRoom holds the vectors and masks of a queue while they are short, so that they lie

@@ -92,6 +92,7 @@ func (p *Partition) Reconfigure(conf configs.Partition) error {
 	p.conf = conf
 	p.reconfigure(p.root, conf.Root)
 	p.restand()
+	p.doubtAll()
 	return nil
 }
 

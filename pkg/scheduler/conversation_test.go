@@ -68,6 +68,8 @@ func (c *conversation) say(t *testing.T, d *datadriven.TestData) string {
 		return c.remembered(s.Completed) + c.remembered(s.Rejected)
 	case "queues":
 		return show(c.core.Snapshot(c.now).Root)
+	case "above":
+		return above(c.core.Snapshot(c.now).Root)
 	}
 	return c.tell(t, command(t, d, c.now))
 }
@@ -182,7 +184,10 @@ func ask(t *testing.T, d *datadriven.TestData, now time.Time) *objects.Ask {
 	a := &objects.Ask{
 		Key: objects.AllocationKey(text(d, "key")), App: objects.AppID(text(d, "app")), Amounts: quantities(t, d),
 		Priority: int32(number(t, d, "priority")), RequiredNode: objects.NodeID(text(d, "node")),
-		Placeholder: d.HasArg("placeholder"), TaskGroup: text(d, "group"),
+		Placeholder: d.HasArg("placeholder"), TaskGroup: text(d, "group"), Originator: d.HasArg("originator"),
+	}
+	if d.HasArg("agrees") { // to be a victim
+		a.Policy = objects.PolicySent | objects.PolicySelf
 	}
 	if d.HasArg("age") {
 		a.Created = now.Add(-time.Duration(number(t, d, "age")) * time.Second)
@@ -238,4 +243,16 @@ func show(q scheduler.QueueView) string {
 		line += "\n" + strings.TrimSuffix(show(child), "\n")
 	}
 	return line + "\n"
+}
+
+// above is the queues from q down that are above a max that is enforced, with their times
+// counted from the beginning of the talk.
+func above(q scheduler.QueueView) (lines string) {
+	if a := q.AboveMax; a != nil {
+		lines = fmt.Sprintf("%s is above its max by %v since %s, due at %s\n", q.Path, a.By, a.Since.Sub(epoch), a.Due.Sub(epoch))
+	}
+	for _, child := range q.Children {
+		lines += above(child)
+	}
+	return lines
 }

@@ -55,6 +55,7 @@ func (c *Core) Step(now time.Time, cmd Command) []Effect {
 	c.forgetOut()
 	c.serveDeadlines(now)
 	c.apply(now, cmd)
+	c.part.Weigh(now)
 	return c.out
 }
 

@@ -7,7 +7,11 @@ import "time"
 func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool) {
 	c.forgetOut()
 	c.serveDeadlines(now)
+	defer c.part.Weigh(now)
 	for range budget {
+		if c.enforceMax(now) {
+			continue
+		}
 		c.part.Settle() // a nomination that ended may be news
 		x, n := c.nominee()
 		if x == nil {

@@ -44,6 +44,7 @@ type QueueView struct {
 	MaxApplications uint64           // that may run; 0: any number
 	Running         int              // applications that do
 	Limits          []objects.Limited
+	AboveMax        *objects.AboveMax // it holds more than a max that is enforced; nil: no
 	Template        *configs.Template
 	Settings        configs.Settings
 	Children        []QueueView
@@ -121,6 +122,9 @@ func (c *Core) viewQueue(q *objects.Queue) QueueView {
 	}
 	if q.Parent() == nil {
 		v.Max = resources.LimitFromMap(p.Amounts(p.Capacity()).Map())
+	}
+	if above, ok := p.AboveMax(q); ok {
+		v.AboveMax = &above
 	}
 	for _, child := range q.Children() {
 		v.Children = append(v.Children, c.viewQueue(child))

@@ -119,6 +119,7 @@ type queueBody struct {
 	IsPriorityFence     bool              `json:"isPriorityFence"`
 	PriorityOffset      int32             `json:"priorityOffset,omitempty"`
 	WaitsFor            []waitsForBody    `json:"waitsFor,omitempty"`
+	AboveMax            *aboveMaxBody     `json:"aboveMax,omitempty"`
 }
 
 // waitsForBody is ours: an application that a draining leaf is kept for.
@@ -126,6 +127,15 @@ type waitsForBody struct {
 	ApplicationID    string `json:"applicationID"`
 	ApplicationState string `json:"applicationState"`
 	User             string `json:"user,omitempty"`
+}
+
+// aboveMaxBody is ours: the queue holds more than its max, which is enforced. What was told to
+// leave already is not counted.
+type aboveMaxBody struct {
+	By       quantities `json:"by"`
+	Since    int64      `json:"since"`              // nanoseconds, like all times here
+	Due      int64      `json:"due"`                // when work may be told to leave for it
+	LastLook int64      `json:"lastLook,omitempty"` // in vain, or not enough could be told to leave
 }
 
 type templateBody struct {

@@ -46,6 +46,9 @@ func viewQueue(q *scheduler.QueueView) queueBody {
 		v.SortingPolicy = q.Settings.Sort.String()
 	}
 	v.show(q.Settings)
+	if a := q.AboveMax; a != nil {
+		v.AboveMax = &aboveMaxBody{quantitiesOf(a.By.All()), nanos(a.Since), nanos(a.Due), nanos(a.Looked)}
+	}
 	for i := range q.Applications {
 		a := &q.Applications[i]
 		if a.State == objects.Running {

@@ -1,0 +1,41 @@
+package objects
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// checkAbove checks that exactly those queues are listed as above a max that is enforced
+// which are, by the names and numbers of the configuration.
+func (p *Partition) checkAbove() error {
+	listed := map[*Queue]int{}
+	for _, q := range slices.Concat(p.above, p.due) {
+		if listed[q]++; q.above == nil || p.queues[q.path] != q {
+			return fmt.Errorf("queue %s is said to be above its max, and does not know or does not exist", q.path)
+		}
+	}
+	for _, q := range p.queues {
+		over := false
+		for name, most := range q.conf.Max.All() {
+			over = over || p.Amounts(q.allocated).Get(name)-p.Amounts(q.leaving).Get(name) > most
+		}
+		is := over && q.managed && p.conf.QuotaPreemption && q.conf.QuotaDelay > 0
+		switch {
+		case q.doubted != slices.Contains(p.doubtful, q):
+			return fmt.Errorf("queue %s does not know whether it is in doubt", q.path)
+		case is != (q.above != nil) && !q.doubted:
+			return fmt.Errorf("queue %s holds %v, of which %v leaves; that it is above %v is said to be %t",
+				q.path, p.Amounts(q.allocated), p.Amounts(q.leaving), q.conf.Max, !is)
+		case listed[q] != count(q.above != nil):
+			return fmt.Errorf("queue %s is listed %d times as above its max", q.path, listed[q])
+		case resources.Vector(q.Excess()).IsZero() == over:
+			return fmt.Errorf("queue %s says that it is above its max by %v", q.path, p.Amounts(q.Excess()))
+		}
+	}
+	if !slices.IsSortedFunc(p.above, compareLooks) {
+		return fmt.Errorf("the queues above their max are out of order")
+	}
+	return nil
+}

@@ -1,0 +1,223 @@
+package preemption
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// ForQuota are those who have to leave so that q, which holds more than its max, is within
+// it again, the one that matters least first (behaviour.md 6.4). No queue from theirs up to q
+// falls below its guarantee, so each gives up only what it has beyond that. Who accepts one
+// node only stays, and so does the system's work: no ask outranks it (priority.md P7).
+// Policies and fences of queues do not count, as it is no ask that wants the room.
+//
+// As few leave as needed: with any one less q would be further above. If q cannot be brought
+// within its max, it is brought nearer, as far as taking them in order goes.
+func ForQuota(p *objects.Partition, q *objects.Queue) []*objects.Allocation {
+	s := &shrinking{p: p, q: q, over: q.Excess()}
+	if s.within() {
+		return nil
+	}
+	s.collect(q, nil)
+	slices.SortFunc(s.may, s.compare)
+	if s.inTurn(); !s.within() { // guarantees are in the way of this way
+		for len(s.off) > 0 {
+			s.takeBack()
+		}
+		if s.addUp(); !s.search(0) {
+			s.inTurn()
+		}
+	}
+	s.putBack()
+	victims := make([]*objects.Allocation, len(s.off))
+	for i, c := range s.off {
+		victims[i] = c.x
+	}
+	return victims
+}
+
+// shrinking is a queue that is to hold less, and who has been taken off so far.
+type shrinking struct {
+	p     *objects.Partition
+	q     *objects.Queue
+	over  resources.Vector   // what is still too much; negative: more than enough has gone
+	may   []candidate        // in the order in which they are taken
+	rest  []resources.Vector // by index in may: what they hold from there on
+	off   []candidate
+	turns int             // how often search may still go on to the next candidate
+	like  map[kindred]int // how many are passed over who are alike
+}
+
+// candidate is an allocation that may go, with the guarantees on its way up.
+type candidate struct {
+	x      *objects.Allocation
+	guards []*guard
+}
+
+// guard is a queue with a guarantee, and what stays in it.
+type guard struct {
+	q    *objects.Queue
+	left resources.Vector
+}
+
+// kindred is what two allocations have in common of which either can go as well.
+type kindred struct {
+	leaf  *objects.Queue
+	shape *objects.Shape
+}
+
+func (c candidate) kindred() kindred { return kindred{c.x.Application().Queue(), c.x.Shape()} }
+
+// collect finds those below q who may go. guards are of the queues from s.q down to q.
+func (s *shrinking) collect(q *objects.Queue, guards []*guard) {
+	if !q.Guaranteed().IsEmpty() {
+		guards = append(slices.Clip(guards), &guard{q, q.Staying()})
+	}
+	for _, child := range q.Children() {
+		s.collect(child, guards)
+	}
+	for _, a := range q.Applications() {
+		for y := range a.Bound {
+			if !s.p.Leaving(y) && y.Ask().RequiredNode == "" && y.Ask().Priority < system && s.helps(candidate{x: y}) {
+				s.may = append(s.may, candidate{y, guards})
+			}
+		}
+	}
+}
+
+// compare puts those first that leave first: who agreed to, who does not lead an
+// application (P8), who is less important, newer, smaller. The name settles the rest.
+func (s *shrinking) compare(a, b candidate) int {
+	x, y := a.x.Ask(), b.x.Ask()
+	return cmp.Or(
+		cmp.Compare(yes(!x.Policy.Self()), yes(!y.Policy.Self())), cmp.Compare(yes(x.Originator), yes(y.Originator)),
+		cmp.Compare(x.Priority, y.Priority), b.x.BoundAt().Compare(a.x.BoundAt()),
+		s.share(a).Compare(s.share(b)), cmp.Compare(y.Key, x.Key),
+	)
+}
+
+// share is how much of the max c holds, of what there is too much of.
+func (s *shrinking) share(c candidate) (most resources.Share) {
+	for k, n := range s.over {
+		if limit, ok := s.q.MaxOf(resources.Kind(k)); ok && n > 0 {
+			if part := resources.Fraction(c.x.Shape().Vector().At(resources.Kind(k)), limit); part.Compare(most) > 0 {
+				most = part
+			}
+		}
+	}
+	return most
+}
+
+// inTurn takes off all who help, one after the other.
+func (s *shrinking) inTurn() {
+	for _, c := range s.may {
+		if s.helps(c) && !s.spared(c) {
+			s.take(c)
+		}
+	}
+}
+
+// addUp readies search, and says how long it may take: guarantees can make it a puzzle that
+// nobody can solve in a lifetime.
+func (s *shrinking) addUp() {
+	s.turns, s.like = 10_000+2*len(s.may), map[kindred]int{}
+	s.rest = make([]resources.Vector, len(s.may)+1)
+	for i, c := range slices.Backward(s.may) {
+		s.rest[i] = slices.Clone(s.rest[i+1])
+		s.rest[i].Add(c.x.Shape().Vector())
+	}
+}
+
+// search takes candidates off, from the i-th on, until q is within its max. Each is taken
+// before it is passed over, so the first way in their order is found. It reports whether there
+// is one; if not, s is as before.
+func (s *shrinking) search(i int) bool {
+	switch {
+	case s.within():
+		return true
+	case !s.rest[i].Covers(s.over) || s.turns == 0:
+		return false
+	}
+	s.turns--
+	c := s.may[i]
+	if !s.helps(c) || s.spared(c) || s.like[c.kindred()] > 0 {
+		return s.search(i + 1)
+	}
+	if s.take(c); s.search(i + 1) {
+		return true
+	}
+	s.takeBack()
+	s.like[c.kindred()]++ // nor would another one like it do
+	found := s.search(i + 1)
+	s.like[c.kindred()]--
+	return found
+}
+
+// putBack puts those back who are not needed, those first who should stay longest.
+func (s *shrinking) putBack() {
+	var gone []candidate
+	for len(s.off) > 0 {
+		if c := s.takeBack(); s.helps(c) {
+			s.over.Sub(c.x.Shape().Vector())
+			gone = append(gone, c)
+		}
+	}
+	slices.Reverse(gone)
+	s.off = gone
+}
+
+// within reports whether nothing is too much any more.
+func (s *shrinking) within() bool {
+	for _, n := range s.over {
+		if n > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// helps reports whether c holds something of which there is still too much.
+func (s *shrinking) helps(c candidate) bool {
+	for k, n := range s.over {
+		if n > 0 && c.x.Shape().Vector().At(resources.Kind(k)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// spared reports whether a queue would be below its guarantee, in something that c holds, if
+// c left too.
+func (s *shrinking) spared(c candidate) bool {
+	for _, g := range c.guards {
+		for k, n := range c.x.Shape().Vector() {
+			least, ok := g.q.GuaranteeOf(resources.Kind(k))
+			if ok && n > 0 && g.left.At(resources.Kind(k))-n < least {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (s *shrinking) take(c candidate) {
+	s.off = append(s.off, c)
+	s.over.Sub(c.x.Shape().Vector())
+	for _, g := range c.guards {
+		g.left.Sub(c.x.Shape().Vector())
+	}
+}
+
+// takeBack puts the last back who was taken off.
+func (s *shrinking) takeBack() candidate {
+	c := s.off[len(s.off)-1]
+	s.off = s.off[:len(s.off)-1]
+	s.over.Add(c.x.Shape().Vector())
+	for _, g := range c.guards {
+		g.left.Add(c.x.Shape().Vector())
+	}
+	return c
+}

@@ -1,0 +1,342 @@
+package scheduler_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// lowering is a Core whose queue root.a runs something and gets other settings.
+type lowering struct {
+	t    *testing.T
+	core *scheduler.Core
+	now  time.Time
+	told []objects.AllocationKey // to leave
+}
+
+// settings are those of root.a; off leaves it without the switch of the partition.
+type settings struct {
+	max   string // of root.a, as in queues.yaml; empty: none
+	delay time.Duration
+	off   bool
+	below string // queues of root.a, as in queues.yaml; empty: it is a leaf
+	gone  bool   // it is not in the configuration
+	made  bool   // it is not either, but placement rules make it
+}
+
+func (s settings) conf(t *testing.T) configs.Partition {
+	t.Helper()
+	text := fmt.Sprintf("partitions:\n- name: default\n  preemption: {quotapreemptionenabled: %t}\n", !s.off)
+	text += "  placementrules: [{name: provided, create: true}]\n"
+	text += "  queues:\n  - name: root\n    submitacl: '*'\n    queues:\n    - name: other\n"
+	text = strings.Replace(text, "submitacl: '*'\n", "submitacl: '*'\n    childtemplate: {resources: {max: {vcore: 5m}}, properties: {quota.preemption.delay: 1s}}\n", 1)
+	if !s.gone && !s.made {
+		text += fmt.Sprintf("    - name: a\n      properties: {quota.preemption.delay: %s}\n", s.delay)
+		if s.max != "" {
+			text += fmt.Sprintf("      resources: {max: {%s}}\n", s.max)
+		}
+		if s.below != "" {
+			text += "      queues: [" + s.below + "]\n"
+		}
+	}
+	conf, problems := configs.Load([]byte(text))
+	assert.Assert(t, conf != nil, "%v", problems)
+	return conf.Partitions[0]
+}
+
+// newLowering has a node and an application in root.a, or in the leaf below it.
+func newLowering(t *testing.T, s settings) *lowering {
+	l := &lowering{t: t, now: epoch, core: scheduler.New(s.conf(t), nil)}
+	leaf := "root.a"
+	if s.below != "" {
+		leaf = "root.a.b"
+	}
+	l.do(scheduler.AddNode{Node: "n", Total: vcores(1000), Schedulable: true}, addApp(leaf))
+	return l
+}
+
+func (l *lowering) do(cmds ...scheduler.Command) {
+	for _, cmd := range cmds {
+		l.hear(l.core.Step(l.now, cmd))
+	}
+}
+
+func (l *lowering) hear(effects []scheduler.Effect) {
+	assert.NilError(l.t, l.core.Check())
+	for _, e := range effects {
+		switch e := e.(type) {
+		case scheduler.Released:
+			if e.Type == scheduler.PreemptedByScheduler {
+				l.told = append(l.told, e.Key)
+			}
+		case scheduler.Refused, scheduler.AskRejected, scheduler.ApplicationRejected:
+			l.t.Fatalf("%v", e)
+		}
+	}
+}
+
+func (l *lowering) schedule() {
+	effects, _ := l.core.Schedule(l.now, 100)
+	l.hear(effects)
+}
+
+func (l *lowering) use(s settings) { l.do(scheduler.UseConfig{Partition: s.conf(l.t)}) }
+
+func amounts(vcore, memory resources.Quantity) resources.Amounts {
+	return resources.FromMap(map[string]resources.Quantity{"vcore": vcore, "memory": memory})
+}
+
+func (l *lowering) report(key objects.AllocationKey, a resources.Amounts) {
+	l.do(scheduler.ReportAllocation{Node: "n", Ask: &objects.Ask{Key: key, App: "x", Amounts: a}})
+}
+
+func (l *lowering) release(key string) { l.do(release(key)) }
+
+// due is when the max of a queue is enforced, in seconds from the beginning, or "never".
+func (l *lowering) due(path objects.QueuePath) string {
+	q, ok := l.core.Partition().Queue(path)
+	assert.Assert(l.t, ok, "there is no queue %s", path)
+	if a, above := l.core.Partition().AboveMax(q); above {
+		return fmt.Sprint(a.Due.Sub(epoch).Seconds())
+	}
+	return "never"
+}
+
+// Arming, by the numbers of section 6.4 of the sheet. At 10 seconds 6 vcores and 6 memory
+// run in root.a, at 100 it gets other settings. Where the sheet says what the numbers were
+// meant to be and are not, it is as they were meant.
+func TestWhenALoweredMaxIsEnforced(t *testing.T) {
+	const delay, longer, at = 600 * time.Second, 900 * time.Second, "never"
+	for _, c := range []struct {
+		name          string
+		before, after settings
+		was, is       string // when it is due
+	}{
+		{"6.4 1 a delay of zero calls it off", settings{max: "vcore: 5m", delay: delay}, settings{max: "vcore: 5m"}, "610", at},
+		{"6.4 2 no max calls it off", settings{max: "vcore: 5m", delay: delay}, settings{delay: delay}, "610", at},
+		{"6.4 3 a max that is not exceeded calls it off",
+			settings{max: "vcore: 5m", delay: delay}, settings{max: "vcore: 6m", delay: delay}, "610", at},
+		{"6.4 3 only what the max names counts",
+			settings{max: "vcore: 5m", delay: delay}, settings{max: "gpu: 1", delay: delay}, "610", at},
+		{"6.4 4 the same max, and a delay at last", settings{max: "vcore: 5m"}, settings{max: "vcore: 5m", delay: delay}, at, "700"},
+		{"6.4 4 the same max, and another delay",
+			settings{max: "vcore: 5m", delay: delay}, settings{max: "vcore: 5m", delay: longer}, "610", "910"},
+		{"6.4 4 the same max and the same delay",
+			settings{max: "vcore: 5m", delay: delay}, settings{max: "vcore: 5m", delay: delay}, "610", "610"},
+		{"6.4 5 a max that is lowered", settings{max: "vcore: 8m", delay: delay}, settings{max: "vcore: 5m", delay: delay}, at, "700"},
+		{"6.4 5 a max that is lowered again",
+			settings{max: "vcore: 5m", delay: delay}, settings{max: "vcore: 4m", delay: delay}, "610", "610"},
+		{"6.4 5 a max that is lowered again, and another delay",
+			settings{max: "vcore: 5m", delay: delay}, settings{max: "vcore: 4m", delay: longer}, "610", "910"},
+		{"6.4 5 a max that is lowered and not exceeded",
+			settings{max: "vcore: 8m", delay: delay}, settings{max: "vcore: 6m", delay: delay}, at, at},
+		{"6.4 6 a max that is raised, not enough",
+			settings{max: "vcore: 4m", delay: delay}, settings{max: "vcore: 5m", delay: delay}, "610", "610"},
+		{"6.4 6 a max that is raised, not enough, and another delay",
+			settings{max: "vcore: 4m", delay: delay}, settings{max: "vcore: 5m", delay: longer}, "610", "910"},
+		{"6.4 7 one kind up and another down",
+			settings{max: "vcore: 8m, memory: 6", delay: delay}, settings{max: "vcore: 5m, memory: 9", delay: delay}, at, "700"},
+		{"6.4 7 one kind up and another down, again",
+			settings{max: "vcore: 5m, memory: 4", delay: delay}, settings{max: "vcore: 4m, memory: 5", delay: delay}, "610", "610"},
+		{"13.3 11 from no max to a max", settings{delay: delay}, settings{max: "vcore: 5m", delay: delay}, at, "700"},
+		{"13.3 11 one more kind", settings{max: "vcore: 8m", delay: delay}, settings{max: "vcore: 8m, memory: 4", delay: delay}, at, "700"},
+		{"13.3 11 a max of zero in one kind",
+			settings{max: "vcore: 8m", delay: delay}, settings{max: "vcore: 8m, memory: 0", delay: delay}, at, "700"},
+		{"the switch of the partition goes off",
+			settings{max: "vcore: 5m", delay: delay}, settings{max: "vcore: 5m", delay: delay, off: true}, "610", at},
+		{"the switch of the partition goes on",
+			settings{max: "vcore: 5m", delay: delay, off: true}, settings{max: "vcore: 5m", delay: delay}, at, "700"},
+		{"a queue that drains is still above its max", settings{max: "vcore: 5m", delay: delay}, settings{gone: true}, "610", "610"},
+		{"a queue that drains is not, once the switch is off",
+			settings{max: "vcore: 5m", delay: delay}, settings{gone: true, off: true}, "610", at},
+		{"a dynamic queue never is", settings{made: true}, settings{made: true}, at, at},
+		{"a dynamic queue is, once the configuration names it",
+			settings{made: true}, settings{max: "vcore: 5m", delay: delay}, at, "700"},
+		{"a queue that is dynamic again is not",
+			settings{made: true}, settings{made: true}, at, at},
+		{"what is below counts", settings{max: "vcore: 5m", delay: delay, below: "{name: b}"},
+			settings{max: "vcore: 5m", delay: delay, below: "{name: b}"}, "610", "610"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := newLowering(t, c.before)
+			l.now = epoch.Add(10 * time.Second)
+			l.report("k", amounts(6, 6))
+			assert.Equal(t, l.due("root.a"), c.was)
+			l.now = epoch.Add(100 * time.Second)
+			l.use(c.after)
+			assert.Equal(t, l.due("root.a"), c.is)
+			if strings.HasPrefix(c.name, "a queue that is dynamic again") {
+				l.use(settings{max: "vcore: 5m", delay: delay})
+				assert.Equal(t, l.due("root.a"), "700")
+				l.use(c.after)
+				assert.Equal(t, l.due("root.a"), at)
+			}
+			l.now = epoch.Add(time.Hour)
+			l.do(scheduler.Wake{})
+			l.schedule()
+			assert.Equal(t, len(l.told) == 1, c.is != at, "%v were told", l.told)
+		})
+	}
+}
+
+// What else brings a queue above its max, or within it.
+func TestWhatBringsAQueueAboveItsMax(t *testing.T) {
+	five := settings{max: "vcore: 5m", delay: time.Minute}
+	for _, c := range []struct {
+		name string
+		do   func(l *lowering)
+		want string
+	}{
+		{"6.4 recovery", func(l *lowering) { l.report("k2", vcores(2)) }, "70"},
+		{"6.4 the resource manager places an ask", func(l *lowering) {
+			l.do(scheduler.SubmitAsk{Ask: &objects.Ask{Key: "k2", App: "x", Amounts: vcores(2)}})
+			l.schedule() // there is no room for it
+			l.report("k2", vcores(2))
+		}, "70"},
+		{"6.4 a resize", func(l *lowering) { l.report("k", vcores(6)) }, "70"},
+		{"6.4 a resize of what is too much already", func(l *lowering) {
+			l.report("k", vcores(6))
+			l.now = l.now.Add(time.Second)
+			l.report("k", vcores(9))
+		}, "70"},
+		{"another forced increase", func(l *lowering) {
+			l.report("k2", vcores(2))
+			l.now = l.now.Add(time.Second)
+			l.report("k3", vcores(2))
+		}, "70"},
+		{"exactly the max is not above it", func(l *lowering) { l.report("k2", vcores(1)) }, "never"},
+		{"an end brings it back", func(l *lowering) { l.report("k2", vcores(2)); l.release("k2") }, "never"},
+		{"a resize brings it back", func(l *lowering) { l.report("k", vcores(6)); l.report("k", vcores(5)) }, "never"},
+		{"a node that goes brings it back", func(l *lowering) {
+			l.report("k2", vcores(2))
+			l.do(scheduler.RemoveNode{Node: "n"})
+		}, "never"},
+		{"its application goes", func(l *lowering) {
+			l.report("k2", vcores(2))
+			l.do(scheduler.RemoveApplication{App: "x"})
+		}, "never"},
+		{"the resource manager starts anew", func(l *lowering) { l.report("k2", vcores(2)); l.do(scheduler.Forget{}) }, "never"},
+		{"who was told to leave does not count", func(l *lowering) {
+			l.report("k2", vcores(2))
+			l.now = l.now.Add(time.Minute)
+			l.schedule()
+			assert.Equal(l.t, len(l.told), 1)
+		}, "never"},
+		{"one who was told to leave and grows does not count either", func(l *lowering) {
+			l.report("k2", vcores(2))
+			l.now = l.now.Add(time.Minute)
+			l.schedule()
+			l.report(l.told[0], vcores(20))
+		}, "never"},
+		{"what comes above it while others leave has the whole delay", func(l *lowering) {
+			l.report("k2", vcores(2))
+			l.now = l.now.Add(time.Minute)
+			l.schedule() // k2, the newest
+			l.report("k3", vcores(2))
+		}, "130"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := newLowering(t, five)
+			l.report("k", vcores(4))
+			l.now = l.now.Add(10 * time.Second)
+			c.do(l)
+			assert.Equal(t, l.due("root.a"), c.want)
+			at, set := l.core.NextDeadline()
+			want := epoch
+			if c.want != "never" {
+				seconds, err := time.ParseDuration(c.want + "s")
+				assert.NilError(t, err)
+				want = epoch.Add(seconds)
+			}
+			assert.Equal(t, set && at.Equal(want), c.want != "never", "next deadline %v", at)
+		})
+	}
+}
+
+// Two queues on one path are above their max: who leaves the lower leaves the upper too.
+func TestTheLowerQueueGoesFirst(t *testing.T) {
+	s := settings{max: "vcore: 8m", delay: time.Minute, below: "{name: b, resources: {max: {vcore: 7m}}}, {name: c}"}
+	l := newLowering(t, s)
+	l.do(scheduler.AddApplication{App: "y", Queue: "root.a.c"})
+	l.report("b1", vcores(4))
+	l.report("b2", vcores(4))
+	l.now = l.now.Add(time.Second)
+	l.do(scheduler.ReportAllocation{Node: "n", Ask: &objects.Ask{Key: "c1", App: "y", Amounts: vcores(4)}}) // the newest
+	assert.Equal(t, l.due("root.a")+" "+l.due("root.a.b"), "61 60")
+	l.now = l.now.Add(time.Hour)
+	l.schedule()
+	assert.DeepEqual(t, l.told, []objects.AllocationKey{"b2"})
+}
+
+// What leaves for a max is room that an ask can wait for: it takes the place of nobody else.
+func TestAnAskWaitsForWhoLeavesAnyway(t *testing.T) {
+	s := settings{max: "vcore: 4m", delay: time.Minute}
+	conf := s.conf(t)
+	conf.Root.Children[0].Guaranteed = resources.GuaranteeFromMap(map[string]resources.Quantity{"vcore": 4}) // root.other
+	conf.Root.Children[0].PreemptionDelay = time.Second
+	conf.Root.Children = append(conf.Root.Children, configs.Queue{Name: "third", Settings: configs.DefaultSettings()})
+	l := &lowering{t: t, now: epoch, core: scheduler.New(conf, nil)}
+	l.do(scheduler.AddNode{Node: "n", Total: vcores(12), Schedulable: true}, addApp("root.a"),
+		scheduler.AddApplication{App: "y", Queue: "root.other"}, scheduler.AddApplication{App: "z", Queue: "root.third"})
+	l.report("k1", vcores(4))
+	l.report("k2", vcores(4))
+	l.now = l.now.Add(time.Second)
+	l.do(scheduler.ReportAllocation{Node: "n", Ask: &objects.Ask{Key: "newest", App: "z", Amounts: vcores(4)}}) // the ask would take it
+	l.do(scheduler.SubmitAsk{Ask: &objects.Ask{Key: "wants", App: "y", Amounts: vcores(4), Policy: objects.PolicySent | objects.PolicyOther}})
+	l.now = l.now.Add(time.Minute)
+	l.schedule()
+	assert.DeepEqual(t, l.told, []objects.AllocationKey{"k2"})
+	l.release("k2")
+	l.schedule()
+	x, ok := l.core.Partition().Allocation("wants")
+	assert.Assert(t, ok && !x.Pending(), "the room that was made is not used")
+}
+
+// A queue that cannot be brought within its max is looked at again, but not for nothing: not
+// within five seconds, and not when nothing has changed.
+func TestWhatCannotBeEnforcedIsTriedAgain(t *testing.T) {
+	l := newLowering(t, settings{max: "vcore: 5m", delay: time.Minute})
+	l.do(scheduler.ReportAllocation{Node: "n", Ask: &objects.Ask{Key: "bound", App: "x", Amounts: vcores(6), RequiredNode: "n"}})
+	l.now = l.now.Add(time.Minute)
+	l.do(scheduler.Wake{})
+	_, set := l.core.NextDeadline()
+	assert.Assert(t, !set, "it is due, and wants to be woken for that again")
+	l.schedule()
+	_, set = l.core.NextDeadline()
+	assert.Assert(t, !set, "there is nothing to wait for")
+
+	l.now = l.now.Add(time.Second)
+	l.report("more", vcores(1))
+	l.schedule()
+	assert.Equal(t, len(l.told), 0)
+	at, set := l.core.NextDeadline()
+	assert.Assert(t, set && at.Equal(epoch.Add(65*time.Second)), "next deadline %v", at)
+	l.now = at
+	l.do(scheduler.Wake{})
+	l.schedule()
+	assert.DeepEqual(t, l.told, []objects.AllocationKey{"more"})
+	assert.Equal(t, l.due("root.a"), "60")
+}
+
+// A cluster that is idle but for a max that was lowered still brings it in force, and one
+// decision after the other.
+func TestEnforcingCountsAsADecision(t *testing.T) {
+	l := newLowering(t, settings{max: "vcore: 5m", delay: time.Minute, below: "{name: b, resources: {max: {vcore: 3m}}}"})
+	for _, key := range []objects.AllocationKey{"k1", "k2", "k3", "k4"} {
+		l.report(key, vcores(2))
+	}
+	l.now = l.now.Add(time.Minute)
+	effects, more := l.core.Schedule(l.now, 1)
+	assert.Assert(t, more)
+	assert.Equal(t, len(effects), 3)
+	effects, more = l.core.Schedule(l.now, 1)
+	assert.Assert(t, !more && len(effects) == 0, "%v", effects)
+}
