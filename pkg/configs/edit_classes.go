@@ -108,8 +108,9 @@ func editClass(n *yaml.Node, c *priorities.Class) error {
 	}
 	switch {
 	case c.Submit == nil && was.Submit != nil:
-		i := slices.IndexFunc(n.Content, func(x *yaml.Node) bool { return x.Value == "submitacl" })
-		n.Content = slices.Delete(n.Content, i, i+2)
+		if i, acl := lookUp(n, "submitacl"); acl != nil {
+			n.Content = slices.Delete(n.Content, i, i+2)
+		}
 	case c.Submit != nil && (was.Submit == nil || was.Submit.String() != c.Submit.String()):
 		set(n, "submitacl", scalar(c.Submit.String()))
 	}

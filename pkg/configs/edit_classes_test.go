@@ -51,6 +51,9 @@ func TestClassesOfATextAreChangedAndNothingElse(t *testing.T) {
 		{"nobody may any more", tree + "priorityclasses: [{name: a, value: 1, submitacl: '*'}]\n", []priorities.Class{{Name: "a", Value: 1, Submit: &security.ACL{}}},
 			tree + "priorityclasses:\n  - {name: a, value: 1, submitacl: \"\"}\n"},
 		{"and everybody again", tree + "priorityclasses: [{name: a, submitacl: '', value: 1}]\n", []priorities.Class{a}, tree + "priorityclasses:\n  - {name: a, value: 1}\n"},
+		{"also if something else has the name of the list", tree + "priorityclasses: [{name: submitacl, description: submitacl, value: 1, submitacl: ann}]\n",
+			[]priorities.Class{{Name: "submitacl", Value: 1, Description: "submitacl"}},
+			tree + "priorityclasses:\n  - {name: submitacl, description: submitacl, value: 1}\n"},
 		{"nothing changes", tree + "priorityclasses:   [ {name: a, value: 1} ]\n", []priorities.Class{a}, tree + "priorityclasses:   [ {name: a, value: 1} ]\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
