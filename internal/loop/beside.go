@@ -45,6 +45,7 @@ func (l *Loop) runBeside(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
+			l.shut()
 			return
 		case <-l.bell:
 		case <-next.set(l):

@@ -85,8 +85,8 @@ func (c *Cluster) reap(name string, r *running) {
 }
 
 // remove takes a partition out. What it has to tell is told beside, so that a slow Sink
-// keeps nobody waiting; commands that are in its mailbox are answered. Requires:
-// c.changing is held, and the partition is drained.
+// keeps nobody waiting; commands that are in its mailbox are answered, and whoever Sends
+// later hears that it has ended. Requires: c.changing is held, and the partition is drained.
 func (c *Cluster) remove(name string, r *running) {
 	c.mu.Lock()
 	delete(c.loops, name)

@@ -25,6 +25,8 @@ func (l *Loop) runInLine(ctx context.Context) {
 			}
 		}
 		if ctx.Err() != nil {
+			l.shut()
+			l.deliver()
 			return
 		}
 		if l.mail.Load() {
@@ -32,7 +34,6 @@ func (l *Loop) runInLine(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-			return
 		case <-l.bell:
 		case <-next.set(l):
 			next.rang()

@@ -47,8 +47,9 @@ type Loop struct {
 	sink Sink
 	opt  Options
 
-	mu    sync.Mutex // guards box, waits and ebb
+	mu    sync.Mutex // guards box, over, waits and ebb
 	box   []envelope
+	over  bool          // nothing comes into the box any more
 	mail  atomic.Bool   // box is not empty: for a look without the lock
 	waits int           // commands in the box
 	ebb   chan struct{} // closed when the box is emptied; nil: nobody waits
@@ -90,7 +91,8 @@ func orDefault(n, otherwise int) int {
 	return n
 }
 
-// Run drives the Core until ctx ends. Commands that wait then are dropped.
+// Run drives the Core until ctx ends. What was sent by then is taken and told; nothing more
+// is decided.
 func (l *Loop) Run(ctx context.Context) {
 	if l.opt.TellFirst {
 		l.runInLine(ctx)
@@ -140,6 +142,15 @@ func (l *Loop) takeAll() {
 	if cap(box) > mostSpare {
 		l.spare = nil
 	}
+}
+
+// shut refuses what comes from now on, and takes what came before: nothing that Send took is
+// lost without an answer.
+func (l *Loop) shut() {
+	l.mu.Lock()
+	l.over = true
+	l.mu.Unlock()
+	l.takeAll()
 }
 
 // watch tells who is interested that the partition may go, once.

@@ -13,18 +13,19 @@ var ErrEnded = errors.New("the scheduler has stopped")
 
 // Send leaves commands in the mailbox. They are applied one after the other, with
 // nothing in between. Send never blocks: doors Wait before they read more from their
-// peers.
-func (l *Loop) Send(cmds ...scheduler.Command) {
-	if len(cmds) > 0 {
-		l.put(envelope{cmds: cmds})
-	}
+// peers. ok is false when the Loop has ended: then nobody takes them, and whoever sent
+// them has to answer. A partition may go between a look at the Cluster and a Send.
+func (l *Loop) Send(cmds ...scheduler.Command) (ok bool) {
+	return len(cmds) == 0 || l.put(envelope{cmds: cmds})
 }
 
 // Call is Send that waits for the effects of exactly these commands. They are
 // delivered to the Sink as well.
 func (l *Loop) Call(ctx context.Context, cmds ...scheduler.Command) ([]scheduler.Effect, error) {
 	reply := make(chan []scheduler.Effect, 1)
-	l.put(envelope{cmds: cmds, reply: reply})
+	if !l.put(envelope{cmds: cmds, reply: reply}) {
+		return nil, ErrEnded
+	}
 	return await(ctx, l, reply)
 }
 
@@ -53,7 +54,10 @@ func (l *Loop) Why(ctx context.Context, key objects.AllocationKey) (scheduler.Ve
 // ask has Run's goroutine look something up.
 func ask[T any](ctx context.Context, l *Loop, look func() T) (T, error) {
 	reply := make(chan T, 1)
-	l.put(envelope{look: func() { reply <- look() }})
+	if !l.put(envelope{look: func() { reply <- look() }}) {
+		var none T
+		return none, ErrEnded
+	}
 	return await(ctx, l, reply)
 }
 
@@ -88,8 +92,13 @@ func (l *Loop) Wait(ctx context.Context) error {
 	}
 }
 
-func (l *Loop) put(m envelope) {
+// put leaves a message in the mailbox, unless the Loop has ended.
+func (l *Loop) put(m envelope) (ok bool) {
 	l.mu.Lock()
+	if l.over {
+		l.mu.Unlock()
+		return false
+	}
 	l.box = append(l.box, m)
 	l.waits += len(m.cmds)
 	l.mail.Store(true)
@@ -98,6 +107,7 @@ func (l *Loop) put(m envelope) {
 	case l.bell <- struct{}{}:
 	default:
 	}
+	return true
 }
 
 func await[T any](ctx context.Context, l *Loop, reply <-chan T) (T, error) {
@@ -108,6 +118,11 @@ func await[T any](ctx context.Context, l *Loop, reply <-chan T) (T, error) {
 	case <-ctx.Done():
 		return none, ctx.Err()
 	case <-l.ended:
+	}
+	select {
+	case got := <-reply: // the last thing it did
+		return got, nil
+	default:
 		return none, ErrEnded
 	}
 }

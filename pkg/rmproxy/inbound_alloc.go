@@ -70,10 +70,6 @@ func (o *orders) noPartition(x *wire.Allocation) error {
 	return noPartitionFor(objects.AppID(x.App), objects.AllocationKey(x.Key), o.s.bareName(x.Partition))
 }
 
-func noPartitionFor(app objects.AppID, key objects.AllocationKey, partition string) error {
-	return fmt.Errorf("failed to find partition %s, for application %s and allocation %s", clip(partition), app, key)
-}
-
 // foreign reports what is not ours. Of which application it is does not matter.
 func (o *orders) foreign(x *wire.Allocation, kind string) error {
 	if x.Node == "" {

@@ -65,10 +65,6 @@ func (o *orders) newApplication(a *si.AddApplicationRequest) error {
 	return nil
 }
 
-func noPartition(app objects.AppID, partition string) error {
-	return fmt.Errorf("failed to add application %s to partition %s, partition doesn't exist", app, clip(partition))
-}
-
 func (o *orders) removeApplication(a *si.RemoveApplicationRequest) error {
 	if err := checkID("application ID", a.GetApplicationID()); err != nil {
 		return err

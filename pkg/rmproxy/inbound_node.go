@@ -32,7 +32,7 @@ func (o *orders) node(n *si.NodeInfo) error {
 	partition := n.Attributes[common.NodePartition]
 	l := o.lot(partition)
 	if l == nil {
-		return fmt.Errorf("failed to find partition %s for node %s", clip(o.s.bareName(partition)), n.NodeID)
+		return noPartitionForNode(objects.NodeID(n.NodeID), o.s.bareName(partition))
 	}
 	id := objects.NodeID(n.NodeID)
 	switch n.Action {

@@ -42,7 +42,7 @@ type errand struct {
 // admit gives a lot to its partition, all but what has to wait. Requires: s.mu.
 func (s *session) admit(l *lot) {
 	if len(l.strangers) == 0 && len(s.lobby.lines) == 0 {
-		l.loop.Send(l.cmds...)
+		s.post(l.partition, l.loop, l.cmds)
 		return
 	}
 	var pass []scheduler.Command
@@ -62,7 +62,7 @@ func (s *session) admit(l *lot) {
 			s.lookUp(who)
 		}
 	}
-	l.loop.Send(pass...)
+	s.post(l.partition, l.loop, pass)
 }
 
 // lookUp asks about the user of the first errand of a line. Requires: s.mu.
@@ -104,9 +104,9 @@ func (s *session) found(who visitor, groups []string, err error) {
 	}
 	// Who waits for room in the lobby goes on when these have been sent, and not before.
 	if to, ok := s.p.cluster.Partition(who.partition); ok {
-		to.Send(pass...)
+		s.post(who.partition, to, pass)
 	} else {
-		s.turnAway(who, pass)
+		s.turnAway(who.partition, pass)
 	}
 	s.leaveLobby(who, line, gone)
 }
@@ -124,27 +124,6 @@ func (s *session) leaveLobby(who visitor, line []errand, gone int) {
 	}
 	s.lobby.lines[who] = line[gone:]
 	s.lookUp(who)
-}
-
-// turnAway answers commands to a partition that has been left out of the configuration
-// while they waited. Requires: s.mu.
-func (s *session) turnAway(who visitor, cmds []scheduler.Command) {
-	turnAway := func(ask *objects.Ask) {
-		reason := noPartitionFor(ask.App, ask.Key, who.partition).Error()
-		s.reply(scheduler.AskRejected{Key: ask.Key, App: ask.App, Reason: reason})
-	}
-	for _, cmd := range cmds {
-		switch m := cmd.(type) {
-		case scheduler.AddApplication:
-			s.reply(scheduler.ApplicationRejected{App: m.App, Reason: noPartition(m.App, who.partition).Error()})
-		case scheduler.SubmitAsk:
-			turnAway(m.Ask)
-		case scheduler.SubmitClassed:
-			turnAway(m.Ask)
-		case scheduler.ReportAllocation:
-			turnAway(m.Ask)
-		}
-	}
 }
 
 // waitInLobby blocks while too much waits for users to be known.

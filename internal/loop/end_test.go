@@ -1,0 +1,87 @@
+package loop_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// unknown is a command that is always answered, and leaves a partition as it is.
+var unknown = scheduler.RemoveNode{Node: "none"}
+
+func TestWhatWasSentBeforeTheEndIsTaken(t *testing.T) {
+	for _, opt := range []loop.Options{{}, {TellFirst: true}} {
+		for range 50 { // the end and the mail are there at the same time, and either may be seen first
+			sink := &memory{}
+			l := loop.New(scheduler.New(partition("default", "a"), nil), sink, opt)
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			assert.Assert(t, l.Send(node("n1", 9), app("app"), ask("k1")))
+			l.Run(ctx)
+			assert.Assert(t, strings.Contains(sink.text(), "accepted application app"), sink.text())
+			assert.Assert(t, !l.Send(node("n2", 1)), "nobody takes it any more")
+			assert.Assert(t, l.Send(), "nothing is not lost")
+		}
+	}
+}
+
+// talker is a Sink that says something whenever it hears anything.
+type talker struct {
+	memory
+	say func()
+}
+
+func (x *talker) Deliver(effects []scheduler.Effect) {
+	x.memory.Deliver(effects)
+	x.say()
+}
+
+// A Sink that hears the last news may still have something to say.
+func TestWhatASinkSaysAtTheEndIsTakenOrNot(t *testing.T) {
+	sink, took := &talker{}, []bool{}
+	l := loop.New(scheduler.New(partition("default", "a"), nil), sink, loop.Options{TellFirst: true})
+	ctx, cancel := context.WithCancel(t.Context())
+	sink.say = func() {
+		cancel()
+		took = append(took, l.Send(unknown))
+	}
+	l.Send(node("n1", 9))
+	l.Run(ctx)
+	assert.DeepEqual(t, took, []bool{true, false})
+	assert.Equal(t, strings.Count(sink.text(), "unknown node none"), 1, sink.text())
+}
+
+// A partition goes while somebody who looked it up before sends to it.
+func TestWhatIsSentToAPartitionThatGoesIsAnsweredOrHandedBack(t *testing.T) {
+	c, sinks := pair(t, loop.Options{HighWater: 16})
+	both, sent := c.Config(), 0
+	for range 50 {
+		assert.NilError(t, c.Configure(t.Context(), both))
+		gpu, ok := c.Partition("gpu")
+		assert.Assert(t, ok)
+		begun := make(chan struct{}, 1)
+		var sender sync.WaitGroup
+		sender.Go(func() {
+			for ok := true; ok; _ = gpu.Wait(t.Context()) {
+				if ok = gpu.Send(unknown); ok {
+					sent++
+				}
+				select {
+				case begun <- struct{}{}:
+				default:
+				}
+			}
+		})
+		<-begun
+		assert.NilError(t, c.Configure(t.Context(), configOf(partition("default", "a"))))
+		sender.Wait()
+	}
+	c.End()
+	assert.Equal(t, strings.Count(sinks["gpu"].text(), "unknown node none"), sent)
+}
