@@ -21,7 +21,7 @@ const mostHeld = 65536
 //
 // Guarded by session.mu, held apart.
 type lobby struct {
-	lines map[visitor][]errand
+	lines map[visitor][]*errand
 	held  atomic.Int64  // errands of all lines; changed under session.mu
 	ebb   chan struct{} // closed when some have left; nil: nobody cares
 }
@@ -32,11 +32,10 @@ type visitor struct {
 	app       objects.AppID
 }
 
-// errand is a command that waits. Invariant: the first of a line has somebody to ask, and
-// is being asked about.
+// errand is a command that waits. Invariant: the first of a line is open.
 type errand struct {
-	cmd scheduler.Command
-	ask Directory // of an AddApplication whose user is not known; else nil
+	cmd  scheduler.Command
+	open bool // an AddApplication whose user is being asked about
 }
 
 // admit gives a lot to its partition, all but what has to wait. Requires: s.mu.
@@ -54,53 +53,48 @@ func (s *session) admit(l *lot) {
 			continue
 		}
 		if s.lobby.lines == nil {
-			s.lobby.lines = map[visitor][]errand{}
+			s.lobby.lines = map[visitor][]*errand{}
 		}
-		s.lobby.lines[who] = append(line, errand{cmd, ask})
+		e := &errand{cmd, ask != nil}
+		s.lobby.lines[who] = append(line, e)
 		s.lobby.held.Add(1)
-		if !waits {
-			s.lookUp(who)
+		if ask != nil {
+			// At once, also for one that is not the first: each waits for its own answer only, so
+			// the time-out of a Directory is the longest that a whole line waits.
+			ask.Find(cmd.(scheduler.AddApplication).User.Name, func(groups []string, err error) {
+				s.found(who, e, groups, err)
+			})
 		}
 	}
 	s.post(l.partition, l.loop, pass)
 }
 
-// lookUp asks about the user of the first errand of a line. Requires: s.mu.
-func (s *session) lookUp(who visitor) {
-	first := s.lobby.lines[who][0]
-	user := first.cmd.(scheduler.AddApplication).User.Name
-	first.ask.Find(user, func(groups []string, err error) { s.found(who, groups, err) })
-}
-
-// found lets an application go on whose user is known now, or known to nobody, and then
-// whatever waits behind it. Another application of the same ID may be there, the user of
-// which has to be looked up in turn. A session that is over has nothing to say to anybody.
-func (s *session) found(who visitor, groups []string, err error) {
+// found completes an application whose user is known now, or known to nobody, and lets go
+// on what waits for nothing else: it, if it is the first of its line, and those behind it up
+// to another one whose user is still asked about. A session that is over has nothing to say
+// to anybody.
+func (s *session) found(who visitor, e *errand, groups []string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended() {
 		return
 	}
-	line, gone := s.lobby.lines[who], 0
+	add := e.cmd.(scheduler.AddApplication)
+	if err != nil {
+		s.log.Warn("user not resolved", zap.String("application", string(add.App)), zap.Error(err))
+	}
+	resolve(&add, groups, err)
+	e.cmd, e.open = add, false
+	line := s.lobby.lines[who]
 	var pass []scheduler.Command
-	for ; gone < len(line); gone++ {
-		e := line[gone]
-		if e.ask == nil {
-			pass = append(pass, e.cmd)
-			continue
+	for _, e := range line {
+		if e.open {
+			break
 		}
-		add := e.cmd.(scheduler.AddApplication)
-		if gone > 0 {
-			var ok bool
-			if groups, ok, err = e.ask.Known(add.User.Name); !ok {
-				break
-			}
-		}
-		if err != nil {
-			s.log.Warn("user not resolved", zap.String("application", string(add.App)), zap.Error(err))
-		}
-		resolve(&add, groups, err)
-		pass = append(pass, add)
+		pass = append(pass, e.cmd)
+	}
+	if len(pass) == 0 {
+		return
 	}
 	// Who waits for room in the lobby goes on when these have been sent, and not before.
 	if to, ok := s.p.cluster.Partition(who.partition); ok {
@@ -108,11 +102,11 @@ func (s *session) found(who visitor, groups []string, err error) {
 	} else {
 		s.turnAway(who.partition, pass)
 	}
-	s.leaveLobby(who, line, gone)
+	s.leaveLobby(who, line, len(pass))
 }
 
 // leaveLobby takes so many errands off a line. Requires: s.mu.
-func (s *session) leaveLobby(who visitor, line []errand, gone int) {
+func (s *session) leaveLobby(who visitor, line []*errand, gone int) {
 	s.lobby.held.Add(-int64(gone))
 	if s.lobby.ebb != nil {
 		close(s.lobby.ebb)
@@ -122,8 +116,8 @@ func (s *session) leaveLobby(who visitor, line []errand, gone int) {
 		delete(s.lobby.lines, who)
 		return
 	}
+	clear(line[:gone]) // the line may be long, and live long
 	s.lobby.lines[who] = line[gone:]
-	s.lookUp(who)
 }
 
 // waitInLobby blocks while too much waits for users to be known.

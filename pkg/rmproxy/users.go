@@ -21,7 +21,8 @@ type Directory interface {
 	// Known answers at once. ok is false when the user must be Found first; err says that
 	// nobody can say. The groups are not changed by anybody.
 	Known(user string) (groups []string, ok bool, err error)
-	// Find asks, and tells then once, on another goroutine; never after its end.
+	// Find asks, and tells then once, on another goroutine; never after its end. Somebody may
+	// be asked about again before there is an answer.
 	Find(user string, then func(groups []string, err error))
 }
 
