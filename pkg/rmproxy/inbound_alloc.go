@@ -18,7 +18,7 @@ const requiredNodeTag = common.DomainYuniKorn + common.KeyRequiredNode
 
 // takeAllocations turns an allocation message into commands: first asks and
 // allocations, then releases (behaviour.md 10.8).
-func (s *session) takeAllocations(m *wire.AllocationRequest) {
+func (s *session) takeAllocations(m *wire.AllocationRequest) error {
 	o := &orders{s: s, most: len(m.Allocations) + len(m.Releases)}
 	for i := range m.Allocations {
 		x := &m.Allocations[i]
@@ -33,7 +33,7 @@ func (s *session) takeAllocations(m *wire.AllocationRequest) {
 			s.refused("release of", m.Releases[i].Key, err)
 		}
 	}
-	o.send()
+	return o.send()
 }
 
 func (o *orders) allocation(x *wire.Allocation) error {

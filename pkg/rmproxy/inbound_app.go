@@ -12,7 +12,7 @@ import (
 
 // takeApplications turns an application message into commands: first what is new,
 // then what is to be removed (behaviour.md 10.7).
-func (s *session) takeApplications(m *si.ApplicationRequest) {
+func (s *session) takeApplications(m *si.ApplicationRequest) error {
 	o := &orders{s: s, most: len(m.GetNew()) + len(m.GetRemove())}
 	for _, a := range m.GetNew() {
 		if a == nil {
@@ -30,7 +30,7 @@ func (s *session) takeApplications(m *si.ApplicationRequest) {
 			s.refused("removal of application", a.GetApplicationID(), err)
 		}
 	}
-	o.send()
+	return o.send()
 }
 
 func (o *orders) newApplication(a *si.AddApplicationRequest) error {

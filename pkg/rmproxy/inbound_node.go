@@ -11,7 +11,7 @@ import (
 )
 
 // takeNodes turns a node message into commands (behaviour.md 10.6).
-func (s *session) takeNodes(m *si.NodeRequest) {
+func (s *session) takeNodes(m *si.NodeRequest) error {
 	o := &orders{s: s, most: len(m.GetNodes())}
 	for _, n := range m.GetNodes() {
 		if n == nil {
@@ -22,7 +22,7 @@ func (s *session) takeNodes(m *si.NodeRequest) {
 			o.refuseNode(n, err)
 		}
 	}
-	o.send()
+	return o.send()
 }
 
 func (o *orders) node(n *si.NodeInfo) error {

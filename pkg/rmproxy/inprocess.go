@@ -14,7 +14,9 @@ import (
 // InProcess is the door for a shim that links the core. Update calls return at once;
 // what follows from them is told through the callback, one call at a time, in the order
 // in which it became true. The scheduler itself calls, and does nothing else until the
-// callback has returned.
+// callback has returned. An error means that nothing of the message was taken. ErrFull says that
+// it can be sent again later: 65,536 commands wait for users to be looked up, this message
+// has some that would, too, and to make the caller wait could make it wait for itself.
 //
 // A callback may make Update calls. It must not call RegisterResourceManager,
 // UpdateConfiguration or Stop, nor wait for the Cluster (snapshots, Why), because all of
@@ -68,7 +70,9 @@ func (d *InProcess) take(m request, k kind) error {
 	if err != nil {
 		return err
 	}
-	s.take(m)
+	if err := s.take(m); err != nil {
+		return fmt.Errorf("received %s, but %w", k, err)
+	}
 	return nil
 }
 

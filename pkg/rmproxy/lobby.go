@@ -2,6 +2,7 @@ package rmproxy
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 
 	"go.uber.org/zap"
@@ -10,9 +11,10 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// mostHeld is how many commands may wait in a lobby before streams are not read any more.
-// It is for a peer that sends without end while a Directory gives no answer; what waits
-// is answered within the time-out of the Directory.
+// mostHeld is how many commands may wait in a lobby before streams are not read any more,
+// and linked shims are refused what would have to wait. It is for a peer that sends without
+// end while a Directory gives no answer; what waits is answered within the time-out of the
+// Directory.
 const mostHeld = 65536
 
 // lobby is where the applications of a session wait until their users are known, each
@@ -36,6 +38,15 @@ type visitor struct {
 type errand struct {
 	cmd  scheduler.Command
 	open bool // an AddApplication whose user is being asked about
+}
+
+func (y *lobby) isFull() bool { return y.held.Load() >= mostHeld }
+
+// keepsSome reports whether some commands of a lot will have to wait. Requires: s.mu.
+func (s *session) keepsSome(l *lot) bool {
+	return len(l.strangers) > 0 || slices.ContainsFunc(l.cmds, func(cmd scheduler.Command) bool {
+		return len(s.lobby.lines[visitor{l.partition, applicationOf(cmd)}]) > 0
+	})
 }
 
 // admit gives a lot to its partition, all but what has to wait. Requires: s.mu.
@@ -122,9 +133,9 @@ func (s *session) leaveLobby(who visitor, line []*errand, gone int) {
 
 // waitInLobby blocks while too much waits for users to be known.
 func (s *session) waitInLobby(ctx context.Context) error {
-	for s.lobby.held.Load() >= mostHeld {
+	for s.lobby.isFull() {
 		s.mu.Lock()
-		if s.lobby.held.Load() < mostHeld {
+		if !s.lobby.isFull() {
 			s.mu.Unlock()
 			return nil
 		}

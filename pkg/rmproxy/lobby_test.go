@@ -130,6 +130,49 @@ func TestALobbyIsNotBottomless(t *testing.T) {
 	})
 }
 
+// A linked shim is not made to wait, because a callback may be what it waits for: it gets the
+// message back, and only if some of it would have to wait.
+func TestALobbyOfALinkedShimIsNotBottomless(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		board, heard := &switchboard{}, &scribe{}
+		d := NewInProcess(Options{Users: board.directories(t.Cleanup)})
+		t.Cleanup(d.Stop)
+		_, err := d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", Config: looked}, heard)
+		assert.NilError(t, err)
+		apps := func(all ...*si.AddApplicationRequest) error {
+			return d.UpdateApplication(&si.ApplicationRequest{RmID: "rm", New: all})
+		}
+		asks := func(n int, name, app string) error {
+			m := &si.AllocationRequest{RmID: "rm"}
+			for i := range n {
+				m.Allocations = append(m.Allocations, newAsk(fmt.Sprint(name, i), app))
+			}
+			return d.UpdateAllocation(m)
+		}
+		assert.NilError(t, apps(loneApp("app", "ann"), newApp("known", "root.a")))
+		assert.NilError(t, asks(mostHeld-1, "k", "app"))
+		assert.ErrorIs(t, asks(1, "more", "app"), ErrFull)
+		err = apps(newApp("with", "root.a"), loneApp("stranger", "bob"))
+		assert.Error(t, err, "received ApplicationRequest, but too much waits for users to be looked up: send it again later")
+		assert.ErrorIs(t, err, ErrFull)
+		assert.NilError(t, asks(1, "other", "known"), "it need not wait")
+		assert.NilError(t, apps(newApp("late", "root.a")))
+		assert.NilError(t, d.UpdateNode(&si.NodeRequest{RmID: "rm"}))
+		synctest.Wait()
+		assert.DeepEqual(t, board.calls(), []string{"ann"})
+		assert.Equal(t, heard.told(), "accepted application known\napplication known is Accepted\naccepted application late\n")
+
+		board.line("ann") <- found{groups: []string{"dev"}}
+		synctest.Wait()
+		assert.NilError(t, asks(1, "more", "app"))
+		synctest.Wait()
+		l, _ := d.Cluster().Partition("default")
+		view, err := l.Snapshot(t.Context())
+		assert.NilError(t, err)
+		assert.Equal(t, view.Asks, mostHeld+1)
+	})
+}
+
 // A lobby that is full lets go of its streams when the session ends.
 func TestAFullLobbyEndsWithItsSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,6 +1,8 @@
 package rmproxy
 
 import (
+	"slices"
+
 	"go.uber.org/zap"
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
@@ -72,13 +74,18 @@ func (s *session) refused(what, name string, err error) {
 	s.log.Warn("refused", zap.String("what", what+" "+clip(name)), zap.Error(err))
 }
 
-// send gives the orders to the partitions, unless the session is over.
-func (o *orders) send() {
+// send gives the orders to the partitions, unless the session is over. A door that cannot
+// make its peer wait hands all of them back, with ErrFull, if some would have to wait in a
+// lobby without room.
+func (o *orders) send() error {
 	s := o.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended() {
-		return
+		return nil
+	}
+	if s.caller != nil && s.lobby.isFull() && slices.ContainsFunc(o.lots, s.keepsSome) {
+		return ErrFull
 	}
 	for _, e := range o.wrong {
 		s.reply(e)
@@ -86,6 +93,7 @@ func (o *orders) send() {
 	for _, l := range o.lots {
 		s.admit(l)
 	}
+	return nil
 }
 
 // reply is an answer of the door itself.

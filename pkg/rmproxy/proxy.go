@@ -20,6 +20,7 @@ var (
 	ErrConfig        = errors.New("invalid configuration")                  // the queues.yaml of a request
 	ErrOtherRM       = errors.New("another resource manager is registered") // only one at a time
 	ErrNotRegistered = errors.New("not registered")                         // say RegisterResourceManager first
+	ErrFull          = errors.New("too much waits for users to be looked up: send it again later")
 	ErrClosed        = errors.New("the scheduler is stopping")              // and does not come back
 	errReregistered  = errors.New("the resource manager has re-registered") // ends the streams of its former self
 )

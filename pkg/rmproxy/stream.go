@@ -75,8 +75,10 @@ func (l *line) read() {
 		}
 		if err == nil {
 			l.warn(m)
-			l.s.take(m)
+			err = l.s.take(m)
 			m.Reset() // now rather than with the next message, which may be long in coming
+		}
+		if err == nil {
 			// A core that is behind makes the RM wait: what is not read here fills the
 			// window of the stream.
 			err = l.p.wait(l.ctx)
@@ -218,16 +220,18 @@ func (k kind) request() request {
 	return newLeanRequest()
 }
 
-// take serves a message of any kind.
-func (s *session) take(m request) {
+// take serves a message of any kind. An error means that nothing of it was taken, which
+// happens to a linked shim only: a stream is not read meanwhile (waitInLobby).
+func (s *session) take(m request) error {
 	switch m := m.(type) {
 	case *si.NodeRequest:
-		s.takeNodes(m)
+		return s.takeNodes(m)
 	case *si.ApplicationRequest:
-		s.takeApplications(m)
+		return s.takeApplications(m)
 	case *si.AllocationRequest:
-		s.takeAllocations(s.uncoded(m))
+		return s.takeAllocations(s.uncoded(m))
 	case *leanRequest:
-		s.takeAllocations(&m.AllocationRequest)
+		return s.takeAllocations(&m.AllocationRequest)
 	}
+	panic(fmt.Sprintf("rmproxy: a message that no door takes: %T", m))
 }
