@@ -3,6 +3,7 @@ package twin
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -17,6 +18,14 @@ func (t *Twin) addApplication(c scheduler.AddApplication) {
 	}
 	t.apps = append(t.apps, &app{id: c.App, leaf: path, user: c.User, submitted: t.now})
 	t.emit(scheduler.ApplicationAccepted{App: c.App})
+	if text, ok := c.Tags[objects.TagGroupPriority]; ok {
+		if n, err := strconv.ParseInt(text, 10, 32); err == nil {
+			group := int32(n)
+			t.app(c.App).group = &group
+		} else {
+			t.refuse("group of application "+string(c.App), "no number")
+		}
+	}
 	t.heed(c, path)
 }
 

@@ -90,6 +90,11 @@ func (a *author) settle(q *configs.Queue) {
 	if a.fierce {
 		q.PreemptionDelay, q.Offset = 0, pick[int32](a, 0, 0, 0, 0, 3)
 		q.PrioritySwap = pick(a, policies.PrioritySwapNone, policies.PrioritySwapLeaf, policies.PrioritySwapFence, policies.PrioritySwapFence)
+		q.VictimUnit = pick(a, policies.UnitAllocation, policies.UnitAllocation, policies.UnitTaskGroup, policies.UnitApplication)
+		q.GangPreemption = a.oneIn(3)
+		if !a.oneIn(3) {
+			q.Guaranteed = resources.GuaranteeFromMap(map[string]resources.Quantity{"vcore": pick[resources.Quantity](a, 0, 2, 4, 8)})
+		}
 		if a.oneIn(2) {
 			q.Max, q.Preemption, q.Priority = resources.Limit{}, policies.PreemptDefault, policies.PriorityDefault
 		}

@@ -54,6 +54,7 @@ func (a *author) ask() *objects.Ask {
 	}
 	ask.Policy = pick(a, 0, objects.PolicySent|objects.PolicyOther, objects.PolicySent|objects.PolicyOther|objects.PolicySelf)
 	if a.fierce {
+		ask.TaskGroup = pick(a, "", "", "g", "h")
 		ask.Priority, ask.Originator = int32(a.IntN(10)), a.oneIn(4)
 		ask.Policy = ask.Policy.With(objects.PolicySent, true).With(objects.PolicyOther, !a.oneIn(8))
 	}
@@ -190,6 +191,9 @@ func (a *author) addApplication() scheduler.AddApplication {
 	}
 	if a.oneIn(3) {
 		a.quotaTags(c.Tags)
+	}
+	if a.fierce && a.oneIn(3) {
+		c.Tags[objects.TagGroupPriority] = pick(a, "0", "2", "5", "-1", "2147483647", "high")
 	}
 	if a.oneIn(40) {
 		c.Unresolved = "nobody knows the user"

@@ -42,6 +42,7 @@ type app struct {
 	made      int               // allocations ever made for it
 	first     time.Time         // when the first of them was
 	peak      resources.Amounts // the most that its allocations or its placeholders ever held
+	group     *int32            // priority of its groups, as its tags say; nil: they do not
 }
 
 // work is an ask, or an allocation once it has a node.

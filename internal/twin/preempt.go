@@ -107,15 +107,27 @@ func (t *Twin) preempt() bool {
 		if !t.mayClaim(w) {
 			continue
 		}
-		for _, right := range t.rights(c, w) {
-			if p, ok := t.bestPlan(c, w, right); ok {
-				t.carryOut(w, p, right)
+		if t.gang(w) {
+			if t.preemptTogether(c, w) {
 				return true
 			}
+		} else if p, right, ok := t.planAny(c, w); ok {
+			t.carryOut(w, p, right)
+			return true
 		}
 		t.tried[kindOfAsk(w.ask)] = t.now
 	}
 	return false
+}
+
+// planAny tries one right after the other.
+func (t *Twin) planAny(c *counts, w *work) (p plan, right string, ok bool) {
+	for _, right := range t.rights(c, w) {
+		if p, ok := t.bestPlan(c, w, right); ok {
+			return p, right, true
+		}
+	}
+	return plan{}, "", false
 }
 
 // promising says whether w can have the node it waits for, now or when those have left who

@@ -15,6 +15,7 @@ import (
 type plan struct {
 	n       *node
 	victims []*work // the most important first
+	cost    []int64
 }
 
 // bestPlan compares the first so many nodes on which room could be made.
@@ -27,8 +28,9 @@ func (t *Twin) bestPlan(c *counts, w *work, right string) (best plan, ok bool) {
 			continue
 		}
 		p, found := t.planFor(c, w, n, may, right)
-		if found && (ok && slices.Compare(cost(p, right), cost(best, right)) >= 0 || t.accepts(n, w.ask)) {
-			if !ok || slices.Compare(cost(p, right), cost(best, right)) < 0 {
+		p.cost = append(p.cost, name(n.id)...)
+		if found && (ok && slices.Compare(p.cost, best.cost) >= 0 || t.accepts(n, w.ask)) {
+			if !ok || slices.Compare(p.cost, best.cost) < 0 {
 				best, ok = p, true
 			}
 			if compared++; t.candidates > 0 && compared >= t.candidates {
@@ -56,10 +58,10 @@ func (t *Twin) nodesToTry(c *counts, w *work, right string) []*node {
 			return math.MinInt64
 		}
 		could := filter(t.work, func(y *work) bool { return y.node == n.id && !y.leaving && y.ask.RequiredNode == "" })
-		slices.SortFunc(could, func(a, b *work) int { return cmp.Compare(a.ask.Priority, b.ask.Priority) })
+		slices.SortFunc(could, func(a, b *work) int { return cmp.Compare(t.number(a), t.number(b)) })
 		for _, y := range could {
 			if room = room.Add(y.ask.Amounts); room.Covers(w.ask.Amounts) {
-				return int64(y.ask.Priority)
+				return int64(t.number(y))
 			}
 		}
 		return math.MaxInt64
@@ -72,20 +74,29 @@ func (t *Twin) nodesToTry(c *counts, w *work, right string) []*node {
 }
 
 func (t *Twin) planFor(c *counts, w *work, n *node, may []*work, right string) (plan, bool) {
-	slices.SortFunc(may, func(a, b *work) int { return slices.Compare(weight(a, right), weight(b, right)) })
-	var off []*work
+	var units [][]*work
 	for _, y := range may {
-		if right == "required node" || !t.spared(c, w, y, off) {
-			off = append(off, y)
+		if u := t.unit(y); !slices.ContainsFunc(units, func(other []*work) bool { return other[0] == u[0] }) {
+			units = append(units, u)
 		}
 	}
-	fits := func(victims []*work) bool {
+	slices.SortFunc(units, func(a, b []*work) int { return slices.Compare(t.weight(a, right), t.weight(b, right)) })
+	var off [][]*work
+	for _, u := range units {
+		if right == "required node" || !t.anySpared(c, w, u, slices.Concat(off...)) {
+			off = append(off, u)
+		}
+	}
+	fits := func(off [][]*work) bool {
 		room := t.roomFor(c, w, n)
 		for _, y := range t.leavingOn(n.id) {
 			room = room.Add(y.ask.Amounts)
 		}
+		victims := slices.Concat(off...)
 		for _, y := range victims {
-			room = room.Add(y.ask.Amounts)
+			if y.node == n.id {
+				room = room.Add(y.ask.Amounts)
+			}
 		}
 		return room.Covers(w.ask.Amounts) && t.allowedWithout(c, w, victims)
 	}
@@ -93,13 +104,23 @@ func (t *Twin) planFor(c *counts, w *work, n *node, may []*work, right string) (
 		return plan{}, false
 	}
 	slices.Reverse(off)
-	for _, y := range slices.Clone(off) {
-		without := slices.DeleteFunc(slices.Clone(off), func(z *work) bool { return z == y })
+	for _, u := range slices.Clone(off) {
+		without := slices.DeleteFunc(slices.Clone(off), func(v []*work) bool { return v[0] == u[0] })
 		if fits(without) {
 			off = without
 		}
 	}
-	return plan{n, off}, true
+	return plan{n, slices.Concat(off...), t.cost(off, right)}, true
+}
+
+// anySpared says whether a guarantee keeps one of a unit where it is.
+func (t *Twin) anySpared(c *counts, w *work, unit, victims []*work) bool {
+	for i, y := range unit {
+		if t.spared(c, w, y, slices.Concat(victims, unit[:i])) {
+			return true
+		}
+	}
+	return false
 }
 
 func (t *Twin) leavingOn(id objects.NodeID) []*work {
@@ -112,11 +133,17 @@ func (t *Twin) mayTake(c *counts, w, y *work, right string) bool {
 	if y.node == "" || y.leaving || y.ask.RequiredNode != "" || !sharesSomething(w, y) {
 		return false
 	}
-	if y.ask.Priority >= 2_000_000_000 && w.ask.Priority <= y.ask.Priority {
+	number := t.number(y)
+	for _, z := range t.unit(y) {
+		if number = max(number, t.number(z)); z.ask.RequiredNode != "" {
+			return false
+		}
+	}
+	if number >= 2_000_000_000 && w.ask.Priority <= number {
 		return false
 	}
 	if right == "required node" {
-		return y.ask.Priority <= w.ask.Priority
+		return number <= w.ask.Priority
 	}
 	if other.conf.Preemption == policies.PreemptDisabled {
 		return false
@@ -139,7 +166,7 @@ func (t *Twin) mayTake(c *counts, w, y *work, right string) bool {
 	if fenced {
 		return false
 	}
-	mine, theirs := t.seenFrom(common, w), t.seenFrom(common, y)
+	mine, theirs := t.seenFrom(common, own, w.ask.Priority), t.seenFrom(common, other, number)
 	return theirs < mine || theirs == mine && right == "guarantee"
 }
 
@@ -152,10 +179,10 @@ func sharesSomething(w, y *work) bool {
 	return false
 }
 
-// seenFrom is the priority of w as the queue above sees it.
-func (t *Twin) seenFrom(above *queue, w *work) int64 {
-	p := int64(w.ask.Priority)
-	for _, q := range slices.Backward(t.along(t.app(w.ask.App).leaf)) {
+// seenFrom is a priority in a leaf as the queue above sees it.
+func (t *Twin) seenFrom(above, leaf *queue, priority int32) int64 {
+	p := int64(priority)
+	for _, q := range slices.Backward(t.along(leaf.path)) {
 		if q == above {
 			break
 		}
@@ -189,43 +216,71 @@ func (t *Twin) spared(c *counts, w, y *work, victims []*work) bool {
 	return false
 }
 
-// weight is larger, number by number, for one that should stay longer.
-func weight(w *work, right string) []int64 {
-	number := int64(w.ask.Priority)
-	reluctant, leads := int64(yes(!w.ask.Policy.Self())), int64(yes(w.ask.Originator))
-	age := -w.bound.UnixNano()
-	last := name(w.ask.Key)
+// unit are those that fall with y, by their names.
+func (t *Twin) unit(y *work) []*work {
+	how := t.queue(t.app(y.ask.App).leaf).conf.VictimUnit
+	if how == policies.UnitAllocation || how == policies.UnitTaskGroup && y.ask.TaskGroup == "" {
+		return []*work{y}
+	}
+	return byKey(filter(t.work, func(z *work) bool {
+		return z == y || z.ask.App == y.ask.App && z.node != "" && !z.leaving && (how == policies.UnitApplication || z.ask.TaskGroup == y.ask.TaskGroup)
+	}))
+}
+
+// number is the priority of y as a victim.
+func (t *Twin) number(y *work) int32 {
+	a := t.app(y.ask.App)
+	how := t.queue(a.leaf).conf.VictimUnit
+	if a.group != nil && (how == policies.UnitApplication || how == policies.UnitTaskGroup && y.ask.TaskGroup != "") {
+		return min(y.ask.Priority, *a.group)
+	}
+	return y.ask.Priority
+}
+
+// weight is larger, number by number, for a unit that should stay longer.
+func (t *Twin) weight(unit []*work, right string) []int64 {
+	number, reluctant, leads, since := int64(math.MinInt64), int64(0), int64(0), int64(math.MaxInt64)
+	for _, w := range unit {
+		number, since = max(number, int64(t.number(w))), min(since, w.bound.UnixNano())
+		reluctant, leads = max(reluctant, int64(yes(!w.ask.Policy.Self()))), max(leads, int64(yes(w.ask.Originator)))
+	}
+	size := int64(len(unit))
+	last := name(unit[0].ask.Key)
 	for i := range last {
 		last[i] = -last[i]
 	}
-	last = append(last, 1)
+	last = append(append([]int64{size, -since}, last...), 1)
 	switch right {
 	case "priority":
-		return append([]int64{number, reluctant, leads, age}, last...)
+		return append([]int64{number, reluctant, leads}, last...)
 	case "required node":
-		return append([]int64{reluctant, leads, number, age}, last...)
+		return append([]int64{reluctant, leads, number}, last...)
 	}
-	return append([]int64{reluctant, leads, age}, last...)
+	return append([]int64{reluctant, leads}, last...)
 }
 
 // cost is smaller, number by number, for a plan that takes less.
-func cost(p plan, right string) []int64 {
-	top, sum, oldest := int64(math.MinInt64), int64(0), int64(math.MaxInt64)
+func (t *Twin) cost(off [][]*work, right string) []int64 {
+	top, sum, count, oldest := int64(math.MinInt64), int64(0), int64(0), int64(math.MaxInt64)
 	var reluctant, leads int64
-	for _, y := range p.victims {
-		top = max(top, int64(y.ask.Priority))
-		sum += int64(y.ask.Priority) + 1<<31
-		reluctant, leads = max(reluctant, int64(yes(!y.ask.Policy.Self()))), max(leads, int64(yes(y.ask.Originator)))
-	}
-	for _, y := range p.victims {
-		if int64(y.ask.Priority) == top {
-			oldest = min(oldest, y.bound.UnixNano())
+	for _, u := range off {
+		number, since := int64(math.MinInt64), int64(math.MaxInt64)
+		for _, y := range u {
+			number, since = max(number, int64(t.number(y))), min(since, y.bound.UnixNano())
+			reluctant, leads = max(reluctant, int64(yes(!y.ask.Policy.Self()))), max(leads, int64(yes(y.ask.Originator)))
+		}
+		count += int64(len(u))
+		sum += (number + 1<<31) * int64(len(u))
+		if number > top {
+			top, oldest = number, since
+		} else if number == top {
+			oldest = min(oldest, since)
 		}
 	}
 	if right == "priority" {
-		return append([]int64{top, sum, int64(len(p.victims)), -oldest}, name(p.n.id)...)
+		return []int64{top, sum, count, -oldest}
 	}
-	return append([]int64{reluctant, leads, int64(len(p.victims))}, name(p.n.id)...)
+	return []int64{reluctant, leads, count}
 }
 
 // name compares as the text does.

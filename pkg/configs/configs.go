@@ -62,6 +62,8 @@ type Settings struct {
 	Offset          int32
 	Preemption      policies.Preemption
 	PrioritySwap    policies.PriorityPreemption
+	VictimUnit      policies.VictimUnit
+	GangPreemption  bool          // asks of a task group look for victims together, or not at all
 	PreemptionDelay time.Duration // default 30 s
 	QuotaDelay      time.Duration // quota.preemption.delay; 0: off
 	Backoff         uint64        // application.unschedasks.backoff; 0: off

@@ -17,6 +17,8 @@ const (
 	preemptionPolicyProperty = "preemption.policy"
 	preemptionDelayProperty  = "preemption.delay"
 	prioritySwapProperty     = "preemption.priority"
+	victimUnitProperty       = "preemption.victim.unit"
+	gangPreemptionProperty   = "preemption.gang"
 	quotaDelayProperty       = "quota.preemption.delay"
 	backoffProperty          = "application.unschedasks.backoff"
 	backoffDelayProperty     = "application.unschedasks.backoff.delay"
@@ -40,6 +42,8 @@ var properties = []property{
 	{preemptionPolicyProperty, "default, fence or disabled", []string{"default", "fence", "disabled"}, readPreemption},
 	{preemptionDelayProperty, "a duration above zero, such as 30s", []string{"30s"}, readPreemptionDelay},
 	{prioritySwapProperty, "disabled, leaf or fence", []string{"disabled", "leaf", "fence"}, readPrioritySwap},
+	{victimUnitProperty, "allocation, taskgroup or application", []string{"allocation", "taskgroup", "application"}, readVictimUnit},
+	{gangPreemptionProperty, "enabled or disabled", []string{"enabled", "disabled"}, readGangPreemption},
 	{quotaDelayProperty, "a duration such as 5m, or 0s for off", []string{"5m", "0s"}, readQuotaDelay},
 	{backoffProperty, "a whole number, zero or more", []string{"3"}, readBackoff},
 	{backoffDelayProperty, "a duration above zero, such as 30s", []string{"30s"}, readBackoffDelay},
@@ -135,6 +139,21 @@ func readPrioritySwap(s *Settings, text string) bool {
 		}
 	}
 	return false
+}
+
+func readVictimUnit(s *Settings, text string) bool {
+	for u := policies.UnitAllocation; u <= policies.UnitApplication; u++ {
+		if strings.EqualFold(text, u.String()) {
+			s.VictimUnit = u
+			return true
+		}
+	}
+	return false
+}
+
+func readGangPreemption(s *Settings, text string) bool {
+	s.GangPreemption = strings.EqualFold(text, "enabled")
+	return s.GangPreemption || strings.EqualFold(text, "disabled")
 }
 
 func readPreemptionDelay(s *Settings, text string) bool { return readDelay(&s.PreemptionDelay, text) }

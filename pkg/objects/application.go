@@ -36,6 +36,9 @@ type Application struct {
 	counted   bool      // is counted among the running applications
 	seats     []seat    // in the accounts that limit it
 
+	groupPriority int32 // of its groups, if groupRanked
+	groupRanked   bool
+
 	waiting *list.Element // in partition.completing; nil: it does not complete, or its time is up
 
 	key   policies.AppKey     // as it stands in the indexes of its leaf

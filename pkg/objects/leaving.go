@@ -13,7 +13,7 @@ import (
 
 // Preempt tells victims to leave and nominates x for n, where they run. An older nomination
 // of x is void, and so are those of less important asks on n, which are returned in the
-// order in which they were made. Requires: x is pending, and the victims are on n.
+// order in which they were made. Requires: x is pending. Victims may run elsewhere too.
 func (p *Partition) Preempt(x *Allocation, n *Node, victims []*Allocation) (cleared []*Allocation) {
 	p.Unnominate(x)
 	for _, other := range slices.Clone(n.nominees) {
@@ -22,6 +22,27 @@ func (p *Partition) Preempt(x *Allocation, n *Node, victims []*Allocation) (clea
 			cleared = append(cleared, other)
 		}
 	}
+	p.nominate(x, n, victims)
+	return cleared
+}
+
+// Suppose does what Preempt does, but for the nominations that end, to see what else could
+// be had then. It is taken back by what it returns; nothing else may happen meanwhile but
+// more of the same, which is taken back first. Requires: x has no nomination.
+func (p *Partition) Suppose(x *Allocation, n *Node, victims []*Allocation) (takeBack func()) {
+	changes := p.changes
+	p.nominate(x, n, victims)
+	return func() {
+		for _, y := range slices.Backward(victims) {
+			p.left(y)
+		}
+		p.denominate(x)
+		p.gain(n)
+		p.changes = changes
+	}
+}
+
+func (p *Partition) nominate(x *Allocation, n *Node, victims []*Allocation) {
 	for _, y := range victims {
 		p.leaves(y)
 	}
@@ -32,7 +53,17 @@ func (p *Partition) Preempt(x *Allocation, n *Node, victims []*Allocation) (clea
 	}
 	n.nominees = append(n.nominees, x)
 	p.repost(n, func() { n.held.Add(x.shape.vector) })
-	return cleared
+}
+
+// denominate takes back what nominate did about x.
+func (p *Partition) denominate(x *Allocation) {
+	n := p.nominated[x]
+	delete(p.nominated, x)
+	p.nominees, n.nominees = without(p.nominees, x), without(n.nominees, x)
+	for q := x.app.queue; q != nil; q = q.parent {
+		q.promised.Sub(x.shape.vector)
+	}
+	p.repost(n, func() { n.held.Sub(x.shape.vector) })
 }
 
 // Changes grows with every change that could let an ask preempt that could not before.
@@ -55,12 +86,7 @@ func (p *Partition) Unnominate(x *Allocation) {
 	if n == nil {
 		return
 	}
-	delete(p.nominated, x)
-	p.nominees, n.nominees = without(p.nominees, x), without(n.nominees, x)
-	for q := x.app.queue; q != nil; q = q.parent {
-		q.promised.Sub(x.shape.vector)
-	}
-	p.repost(n, func() { n.held.Sub(x.shape.vector) })
+	p.denominate(x)
 	p.notice(x.class)
 	p.gain(n)
 	p.Reconsider()
@@ -83,6 +109,7 @@ func (p *Partition) left(x *Allocation) {
 		return
 	}
 	delete(p.leaving, x)
+	p.touch(x.node)
 	x.node.leaving = without(x.node.leaving, x)
 	for q := x.app.queue; q != nil; q = q.parent {
 		q.leaving.Sub(x.shape.vector)

@@ -67,7 +67,7 @@ type Partition struct {
 	fresh     []*Class              // since TakeFresh
 	nominees  []*Allocation         // the same, in the order in which they were nominated
 	touched   []*Node               // since TakeTouched
-	nodeSet   uint64                // how often a node came or went
+	nodeSet   uint64                // how often a node came or went, or the configuration changed
 
 	above    []*Queue // those above a max that is enforced, but for those that are due; the first to be looked at in front
 	due      []*Queue // those that should be looked at now

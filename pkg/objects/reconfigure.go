@@ -90,6 +90,7 @@ func (p *Partition) Reconfigure(conf configs.Partition) error {
 		return err
 	}
 	p.conf = conf
+	p.nodeSet++
 	p.reconfigure(p.root, conf.Root)
 	p.restand()
 	p.doubtAll()

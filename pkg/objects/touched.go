@@ -13,7 +13,7 @@ func (p *Partition) TakeTouched() []*Node {
 	return out
 }
 
-// NodeSet changes whenever a node comes or goes.
+// NodeSet changes whenever a node comes or goes, and with the configuration.
 func (p *Partition) NodeSet() uint64 { return p.nodeSet }
 
 func (p *Partition) touch(n *Node) {

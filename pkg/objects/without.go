@@ -54,9 +54,12 @@ func (q *Queue) Entitles(x *Allocation) (about, within bool) {
 // Standing is the priority of x as it is seen from above, a queue on its path: its own
 // number, carried up through the offsets and fences of the queues below above
 // (priority.md P3). In its own leaf it is the plain number.
-func (x *Allocation) Standing(above *Queue) int32 {
-	c := policies.Pending(x.ask.Priority)
-	for q := x.app.queue; q != above; q = q.parent {
+func (x *Allocation) Standing(above *Queue) int32 { return x.app.queue.Expose(x.ask.Priority, above) }
+
+// Expose is how a number of work in a leaf is seen from above, a queue on its path.
+func (leaf *Queue) Expose(number int32, above *Queue) int32 {
+	c := policies.Pending(number)
+	for q := leaf; q != above; q = q.parent {
 		c = q.rule.priority.Expose(c, q.rule.offset)
 	}
 	return c.Value
@@ -146,6 +149,18 @@ func (c *Class) Pending() []*Allocation {
 		return c.Asks()
 	}
 	all := slices.Concat(c.Asks(), c.aside)
+	slices.SortFunc(all, func(a, b *Allocation) int { return policies.CompareAsks(&a.key, &b.key) })
+	return all
+}
+
+// Gang are the pending asks of the task group of x that wait for no node yet, x among them,
+// in turn. Requires: x has a task group, is pending and waits for no node.
+func (p *Partition) Gang(x *Allocation) (all []*Allocation) {
+	for _, y := range x.app.work {
+		if y.Pending() && y.ask.TaskGroup == x.ask.TaskGroup && p.Nomination(y) == nil {
+			all = append(all, y)
+		}
+	}
 	slices.SortFunc(all, func(a, b *Allocation) int { return policies.CompareAsks(&a.key, &b.key) })
 	return all
 }

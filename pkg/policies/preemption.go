@@ -22,6 +22,19 @@ const (
 	PrioritySwapFence                           // also of other queues, up to the preemption fence
 )
 
+// VictimUnit says who falls together when work of a queue is preempted (property
+// preemption.victim.unit, which upstream does not have).
+type VictimUnit uint8
+
+// The units of victims. They are inherited.
+const (
+	UnitAllocation  VictimUnit = iota // each on its own
+	UnitTaskGroup                     // all of a task group of an application
+	UnitApplication                   // all of an application
+)
+
+func (u VictimUnit) String() string { return [...]string{"allocation", "taskgroup", "application"}[u] }
+
 func (p PriorityPreemption) String() string { return [...]string{"disabled", "leaf", "fence"}[p] }
 
 func (p Preemption) String() string { return [...]string{"default", "fence", "disabled"}[p] }

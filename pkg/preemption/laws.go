@@ -66,9 +66,8 @@ func (h *hunt) begin(p *objects.Partition, x *objects.Allocation, r Right) {
 }
 
 // law is the first law that keeps y where it is, but for guarantees: those depend on who
-// else leaves.
+// else leaves. Who falls with others is kept by whatever keeps one of them.
 func (h *hunt) law(y *objects.Allocation) Law {
-	own, other := h.x.Ask().Priority, y.Ask().Priority
 	switch {
 	case h.part.Leaving(y):
 		return IsLeaving
@@ -76,17 +75,27 @@ func (h *hunt) law(y *objects.Allocation) Law {
 		return IsBound
 	case !helps(y, h.x):
 		return IsUnrelated
-	case other >= system && own <= other:
+	}
+	number := y.Number()
+	if y.Grouped() {
+		for _, z := range h.part.Group(y) {
+			if number = max(number, z.Number()); z.Ask().RequiredNode != "" {
+				return IsBound
+			}
+		}
+	}
+	own, leaf := h.x.Ask().Priority, y.Application().Queue()
+	if number >= system && own <= number {
 		return IsSystem
 	}
 	if h.right != OfNode {
-		g := h.gate(y.Application().Queue())
+		g := h.gate(leaf)
 		if g.law != MayBeTaken {
 			return g.law
 		}
-		own, other = g.own, y.Standing(g.common)
+		own, number = g.own, leaf.Expose(number, g.common)
 	}
-	if other > own || other == own && h.right == OfPriority {
+	if number > own || number == own && h.right == OfPriority {
 		return IsAsImportant
 	}
 	return MayBeTaken

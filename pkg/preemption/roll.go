@@ -1,6 +1,7 @@
 package preemption
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -61,14 +62,14 @@ func (l *roll) renew(i int) {
 		}
 	}
 	slices.SortFunc(l.queue, func(a, b *objects.Allocation) int {
-		return comparePriorities(a.Ask().Priority, b.Ask().Priority)
+		return cmp.Compare(a.Number(), b.Number())
 	})
 	t := &l.tiers[i]
 	t.upTo = t.upTo[:0]
 	for _, y := range l.queue {
 		k := len(t.upTo)
-		if k == 0 || t.upTo[k-1] != y.Ask().Priority {
-			t.upTo = append(t.upTo, y.Ask().Priority)
+		if k == 0 || t.upTo[k-1] != y.Number() {
+			t.upTo = append(t.upTo, y.Number())
 			if k++; k > len(t.freed) {
 				t.freed = append(t.freed, nil)
 			}

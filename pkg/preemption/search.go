@@ -14,7 +14,8 @@ type Plan struct {
 	Ask     *objects.Allocation
 	Right   Right
 	Node    *objects.Node
-	Victims []*objects.Allocation // the one that should stay longest first
+	Victims []*objects.Allocation // the one that should stay longest first; of a group also on other nodes
+	cost    cost
 }
 
 // Judge is asked whether an ask may run on a node that victims have left. Nil: it may.
@@ -62,7 +63,7 @@ func (s *Search) Find(x *objects.Allocation, r Right, judge Judge) (best Plan, o
 		if !found {
 			return
 		}
-		if ok && !better(plan, best) {
+		if ok && !better(&plan, &best) {
 			compared++
 		} else if judge == nil || judge(x, n, plan.Victims) {
 			compared++
@@ -90,13 +91,13 @@ func (s *Search) Find(x *objects.Allocation, r Right, judge Judge) (best Plan, o
 // settled reports whether no node from place on can be better than best.
 func settled(best Plan, ranks *ranking, place int) bool {
 	if best.Right == OfPriority {
-		return ranks.of(place) > top(best)
+		return ranks.of(place) > best.cost.top
 	}
 	fewest := 1 // victims, where nobody has room as it is
 	if ranks.lowest() == roomy {
 		fewest = 0
 	}
-	return reluctant(best) == 0 && leaders(best) == 0 && len(best.Victims) <= fewest // the others have later names
+	return !best.cost.opposed && !best.cost.leads && best.cost.victims <= fewest // the others have later names
 }
 
 // ranking is the one for asks like x, up to date.

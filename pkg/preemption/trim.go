@@ -7,13 +7,15 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// trim finds who has to leave one node.
+// trim finds who has to leave for an ask to run on a node.
 type trim struct {
 	hunt  *hunt
+	node  *objects.Node
 	walls []wall
 
-	room     resources.Vector // scratch, like the next two
-	may, off []*objects.Allocation
+	room     resources.Vector // scratch, like the next three
+	may, off []unit
+	victims  []*objects.Allocation
 }
 
 // wall is a quota that is in the way, and what goes with those who are off.
@@ -30,29 +32,30 @@ func (t *trim) begin(h *hunt) {
 }
 
 // onNode takes off n all who may be taken, and then puts back whoever the ask does not need
-// gone, those first that should stay longest. The victims are good until the next call.
+// gone, those first that should stay longest. The plan is good until the next call.
 func (t *trim) onNode(n *objects.Node) (Plan, bool) {
 	h := t.hunt
-	t.room, t.may = n.RoomOnceLeft(t.room, h.x), t.may[:0]
+	t.node, t.room, t.may, t.off = n, n.RoomOnceLeft(t.room, h.x), t.may[:0], t.off[:0]
 	for i := range t.walls {
 		clear(t.walls[i].gone)
 	}
 	for y := range n.EachWork {
-		if h.law(y) == MayBeTaken {
-			t.may = append(t.may, y)
-			t.takeOff(y)
+		if h.law(y) == MayBeTaken && !t.has(y) {
+			u := h.unitOf(y)
+			t.may = append(t.may, u)
+			t.takeOff(&u)
 		}
 	}
 	if len(t.may) == 0 && !n.Disturbed() || !t.enough() {
 		return Plan{}, false
 	}
 	byImportance(t.may, h.right)
-	t.off = t.off[:0]
-	for _, y := range slices.Backward(t.may) { // who matters least first: a guarantee may spare the rest
-		if h.spared(y, t.off) {
-			t.putBack(y)
+	t.victims = t.victims[:0]
+	for _, u := range slices.Backward(t.may) { // who matters least first: a guarantee may spare the rest
+		if t.spared(&u) {
+			t.putBack(&u)
 		} else {
-			t.off = append(t.off, y)
+			t.off = append(t.off, u)
 		}
 	}
 	if !t.enough() {
@@ -60,33 +63,70 @@ func (t *trim) onNode(n *objects.Node) (Plan, bool) {
 	}
 	slices.Reverse(t.off)
 	t.off = slices.DeleteFunc(t.off, t.needNotGo)
-	return Plan{Ask: h.x, Right: h.right, Node: n, Victims: t.off}, true
+	return t.plan(), true
 }
 
-// needNotGo puts y back, if there is enough without it.
-func (t *trim) needNotGo(y *objects.Allocation) bool {
-	t.putBack(y)
-	if t.enough() {
-		return true
+func (t *trim) plan() Plan {
+	p := Plan{Ask: t.hunt.x, Right: t.hunt.right, Node: t.node, cost: costOf(t.off)}
+	t.victims = t.victims[:0]
+	for i := range t.off {
+		t.victims = slices.AppendSeq(t.victims, t.off[i].each)
 	}
-	t.takeOff(y)
+	p.Victims = t.victims
+	return p
+}
+
+// has reports whether y is in a unit already.
+func (t *trim) has(y *objects.Allocation) bool {
+	return y.Grouped() && slices.ContainsFunc(t.may, func(u unit) bool { return y.Together(u.lead) })
+}
+
+// spared reports whether a guarantee keeps one of u in its place, when all those go too who
+// were asked before and are not spared: they are t.victims.
+func (t *trim) spared(u *unit) bool {
+	before := len(t.victims)
+	for y := range u.each {
+		if t.hunt.spared(y, t.victims) {
+			t.victims = t.victims[:before]
+			return true
+		}
+		t.victims = append(t.victims, y)
+	}
 	return false
 }
 
-func (t *trim) takeOff(y *objects.Allocation) {
-	t.room.Add(y.Shape().Vector())
-	for i := range t.walls {
-		if w := &t.walls[i]; w.Counts(y) {
-			w.gone.Add(y.Shape().Vector())
+// needNotGo puts u back, if there is enough without it.
+func (t *trim) needNotGo(u unit) bool {
+	t.putBack(&u)
+	if t.enough() {
+		return true
+	}
+	t.takeOff(&u)
+	return false
+}
+
+func (t *trim) takeOff(u *unit) {
+	for y := range u.each {
+		if y.Node() == t.node {
+			t.room.Add(y.Shape().Vector())
+		}
+		for i := range t.walls {
+			if w := &t.walls[i]; w.Counts(y) {
+				w.gone.Add(y.Shape().Vector())
+			}
 		}
 	}
 }
 
-func (t *trim) putBack(y *objects.Allocation) {
-	t.room.Sub(y.Shape().Vector())
-	for i := range t.walls {
-		if w := &t.walls[i]; w.Counts(y) {
-			w.gone.Sub(y.Shape().Vector())
+func (t *trim) putBack(u *unit) {
+	for y := range u.each {
+		if y.Node() == t.node {
+			t.room.Sub(y.Shape().Vector())
+		}
+		for i := range t.walls {
+			if w := &t.walls[i]; w.Counts(y) {
+				w.gone.Sub(y.Shape().Vector())
+			}
 		}
 	}
 }

@@ -17,6 +17,7 @@ func (c *Core) addApplication(now time.Time, m AddApplication) {
 		return
 	}
 	c.emit(ApplicationAccepted{m.App})
+	c.refuse("group of application "+string(m.App), c.part.UseGroupTag(m.App))
 	for _, problem := range c.part.UseQuotaTags(path, m.Tags) {
 		c.refuse(fmt.Sprintf("quota of queue %s from application %s", path, m.App), problem)
 	}

@@ -51,9 +51,11 @@ func (c *Core) preempt(now time.Time) (found, more bool) {
 			c.eager = c.eager[1:]
 			continue
 		}
-		plan, l, ok := c.look(x, c.eager[0], now)
-		if ok {
+		plans, l := c.look(x, c.eager[0], now)
+		for _, plan := range plans {
 			c.carryOut(plan)
+		}
+		if len(plans) > 0 {
 			return true, false
 		}
 		c.eager = c.eager[1:]
@@ -98,33 +100,43 @@ func gone(l looked) bool {
 }
 
 // look finds out whether x can take somebody's place. was is when its class looked last.
-func (c *Core) look(x *objects.Allocation, was looked, now time.Time) (plan preemption.Plan, is looked, found bool) {
+// There are several plans where a gang looks together, and none if it must not or cannot.
+func (c *Core) look(x *objects.Allocation, was looked, now time.Time) (plans []preemption.Plan, is looked) {
 	is = looked{class: was.class, at: now, changes: c.part.Changes()}
 	if !c.mayStart(x.Application()) || c.onlyWaits(x) {
-		return plan, is, false
+		return nil, is
 	}
 	rights, due := preemption.Rights(c.part, x, now)
 	is.rights, is.due = len(rights), !due.IsZero()
 	if !was.at.IsZero() && was.changes == is.changes && was.rights == is.rights {
-		return plan, is, false // nothing has changed since
+		return nil, is // nothing has changed since
 	}
 	if len(rights) == 0 || c.vain[likeOf(x, rights)] {
-		return plan, is, false
+		return nil, is
 	}
-	c.looks++
 	c.judged = false
-	for _, r := range rights {
-		if plan, found = c.search().Find(x, r, c.judge); found {
-			return plan, is, true
-		}
+	if together(x) {
+		plans = c.planTogether(x, now)
+	} else if plan, found := c.planFor(x, rights); found {
+		plans = append(plans, plan)
 	}
-	if !c.judged { // what the RM said holds for this ask alone
+	if len(plans) == 0 && !c.judged { // what the RM said holds for this ask alone
 		if c.vain == nil {
 			c.vain = map[like]bool{}
 		}
 		c.vain[likeOf(x, rights)] = true
 	}
-	return plan, is, false
+	return plans, is
+}
+
+func (c *Core) planFor(x *objects.Allocation, rights []preemption.Right) (plan preemption.Plan, found bool) {
+	c.looks++
+	for _, r := range rights {
+		if plan, found = c.search().Find(x, r, c.judge); found {
+			break
+		}
+	}
+	return plan, found
 }
 
 // search is made when somebody first looks: most partitions never need it.
@@ -144,6 +156,11 @@ type like struct {
 	rights     int
 	first      preemption.Right
 	user, team string // whose limits count; empty: nobody's
+
+	gang struct { // that looks together
+		app   *objects.Application
+		group string
+	}
 }
 
 func likeOf(x *objects.Allocation, rights []preemption.Right) like {
@@ -151,6 +168,9 @@ func likeOf(x *objects.Allocation, rights []preemption.Right) like {
 	l := like{leaf: a.Queue(), shape: x.Shape(), priority: x.Ask().Priority, rights: len(rights), first: rights[0]}
 	if a.Limited() {
 		l.user, l.team = a.User().Name, a.LimitGroup()
+	}
+	if together(x) {
+		l.gang.app, l.gang.group = a, x.Ask().TaskGroup
 	}
 	return l
 }

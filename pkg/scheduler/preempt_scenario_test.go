@@ -2,6 +2,7 @@ package scheduler_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"slices"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
 // preemptScenario is a worked case of preemption: one pending ask in a full cluster, and who
@@ -25,6 +27,17 @@ type preemptScenario struct {
 		Running   []victim
 		Nominated []victim
 		Ask       victim
+
+		Groups []struct {
+			Name     string
+			Priority int32
+			Unit     string // all: they fall together; or single
+		}
+		Gang *struct {
+			Name     string
+			Priority int32
+			Members  []victim
+		}
 	}
 	Expect struct {
 		Action  string // preempt or none
@@ -51,6 +64,7 @@ type victim struct {
 	AllowPreemptSelf     *bool // nil: true
 	PreemptionPolicy     string
 	RequiredNode         string
+	Group                string
 	NominatedNode        objects.NodeID
 	Constraints          []struct {
 		Type        string
@@ -67,7 +81,7 @@ func (v victim) ask() *objects.Ask {
 	x.Amounts = resources.FromMap(amounts)
 	x.Policy = objects.PolicySent.With(objects.PolicySelf, v.AllowPreemptSelf == nil || *v.AllowPreemptSelf).
 		With(objects.PolicyOther, v.PreemptionPolicy != "Never")
-	x.Originator, x.RequiredNode = v.Originator, objects.NodeID(v.RequiredNode)
+	x.Originator, x.RequiredNode, x.TaskGroup = v.Originator, objects.NodeID(v.RequiredNode), v.Group
 	return x
 }
 
@@ -76,7 +90,11 @@ func (v victim) where() victim {
 	if v.Queue == "" {
 		v.Queue = "root.default"
 	}
-	if v.App == "" {
+	switch {
+	case v.App != "":
+	case v.Group != "":
+		v.App = "app-" + v.Group
+	default:
 		v.App = "app-" + v.Key
 	}
 	return v
@@ -136,7 +154,9 @@ func TestPreemptionScenarios(t *testing.T) {
 func playPreemption(t *testing.T, s preemptScenario) {
 	st := &stage{queues: s.Given.Queues}
 	if len(st.queues) == 0 {
-		st.queues = []scenarioQueue{{Path: "root.default", Properties: map[string]string{"preemption.priority": "leaf"}}}
+		st.queues = []scenarioQueue{{Path: "root.default", Properties: map[string]string{
+			"preemption.priority": "leaf", "preemption.gang": "enabled", "preemption.victim.unit": "taskgroup",
+		}}}
 	}
 	rm := labelled{map[objects.NodeID]map[string]string{}, map[objects.AllocationKey]victim{}, s.Given.Running}
 	st.core = scheduler.New(st.config(t), rm)
@@ -144,6 +164,13 @@ func playPreemption(t *testing.T, s preemptScenario) {
 		rm.nodes[objects.NodeID(n.Name)] = n.Labels
 		n.Capacity["pods"] = 110
 		st.step(t, scheduler.AddNode{Node: objects.NodeID(n.Name), Total: plain(n.Capacity), Schedulable: !n.Unschedulable})
+	}
+	for _, g := range s.Given.Groups {
+		assert.Equal(t, g.Unit, "all")
+		st.step(t, scheduler.AddApplication{
+			App: objects.AppID("app-" + g.Name), User: security.User{Name: "ann"}, Queue: "root.default",
+			Tags: map[string]string{objects.TagGroupPriority: fmt.Sprint(g.Priority)},
+		})
 	}
 	part := st.core.Partition()
 	var dying []*objects.Allocation
@@ -172,7 +199,16 @@ func playPreemption(t *testing.T, s preemptScenario) {
 	for _, v := range s.Given.Nominated {
 		nominate(submit(v), objects.NodeID(v.Node))
 	}
-	x := submit(s.Given.Ask)
+	var asks []*objects.Allocation
+	if g := s.Given.Gang; g != nil {
+		for _, v := range g.Members {
+			v.Priority, v.Group = g.Priority, g.Name
+			asks = append(asks, submit(v))
+		}
+	} else {
+		asks = append(asks, submit(s.Given.Ask))
+	}
+	x := asks[0]
 	if s.Given.Ask.NominatedNode != "" {
 		nominate(x, s.Given.Ask.NominatedNode)
 	}
@@ -201,14 +237,20 @@ func playPreemption(t *testing.T, s preemptScenario) {
 	if s.Expect.Action == "none" {
 		return
 	}
-	assert.Equal(t, part.Nomination(x).ID(), s.Expect.Node)
+	if s.Given.Gang == nil {
+		assert.Equal(t, part.Nomination(x).ID(), s.Expect.Node)
+	}
 	for _, key := range victims { // when they have gone, it gets the node
 		v, _ := part.Allocation(objects.AllocationKey(key))
 		st.core.Step(now, scheduler.Release{App: v.Ask().App, Key: v.Key(), Type: scheduler.PreemptedByScheduler})
 	}
 	st.core.Schedule(now, 100)
-	assert.Assert(t, !x.Pending())
-	assert.Equal(t, x.Node().ID(), s.Expect.Node)
+	for _, x := range asks {
+		assert.Assert(t, !x.Pending())
+	}
+	if s.Given.Gang == nil {
+		assert.Equal(t, x.Node().ID(), s.Expect.Node)
+	}
 }
 
 // SC-101, its other half: in a cycle the nominees that fit are placed first, so whose

@@ -1,0 +1,87 @@
+package preemption
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+)
+
+// unit is what is taken whole or not at all: an allocation, or a group of them, wherever
+// they run (priority.md 2.8).
+type unit struct {
+	lead    *objects.Allocation   // the first by key
+	group   []*objects.Allocation // in key order; nil: lead alone
+	number  int32                 // its priority: of a group that of its most important member
+	opposed bool                  // one of them did not agree to leave
+	leads   bool                  // one of them leads its application
+	since   time.Time             // when the first of them began to run
+}
+
+// unitOf is what y falls with.
+func (h *hunt) unitOf(y *objects.Allocation) unit {
+	u := unit{
+		lead: y, number: y.Number(), since: y.BoundAt(),
+		opposed: !y.Ask().Policy.Self(), leads: y.Ask().Originator,
+	}
+	if !y.Grouped() {
+		return u
+	}
+	group := h.part.Group(y)
+	if len(group) == 1 {
+		return u
+	}
+	u.lead, u.group = group[0], group
+	for _, z := range group {
+		u.number, u.opposed, u.leads = max(u.number, z.Number()), u.opposed || !z.Ask().Policy.Self(), u.leads || z.Ask().Originator
+		if z.BoundAt().Before(u.since) {
+			u.since = z.BoundAt()
+		}
+	}
+	return u
+}
+
+// each yields the allocations of u.
+func (u *unit) each(yield func(*objects.Allocation) bool) {
+	if u.group == nil {
+		yield(u.lead)
+		return
+	}
+	for _, y := range u.group {
+		if !yield(y) {
+			return
+		}
+	}
+}
+
+// byImportance puts those first that should stay longest.
+func byImportance(list []unit, r Right) {
+	slices.SortFunc(list, func(a, b unit) int { return -compareImportance(&a, &b, r) })
+}
+
+// compareImportance is positive when a should stay rather than b. By priority, the number
+// counts first; by other rights it is whether one agreed to leave, and whether it leads its
+// application (P8). Groups stay rather than single ones, and larger groups rather than
+// smaller; among equals it is the older, and the name settles the rest.
+func compareImportance(a, b *unit, r Right) int {
+	number := cmp.Compare(a.number, b.number)
+	kind := cmp.Or(cmp.Compare(yes(a.opposed), yes(b.opposed)), cmp.Compare(yes(a.leads), yes(b.leads)))
+	older := cmp.Or(
+		cmp.Compare(len(a.group), len(b.group)), b.since.Compare(a.since), cmp.Compare(b.lead.Key(), a.lead.Key()),
+	)
+	switch r {
+	case OfPriority:
+		return cmp.Or(number, kind, older)
+	case OfNode:
+		return cmp.Or(kind, number, older)
+	}
+	return cmp.Or(kind, older)
+}
+
+func yes(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,54 @@
+package scheduler
+
+import (
+	"slices"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
+)
+
+// together reports whether the asks of the task group of x look for victims together, or not
+// at all (priority.md 2.8).
+func together(x *objects.Allocation) bool {
+	return x.Ask().TaskGroup != "" && x.Application().Queue().Settings().GangPreemption
+}
+
+// planTogether finds room for all asks of the gang of x, or for none: one after the other,
+// each as if those before had their places. Nobody is told to leave unless somebody has to.
+// A single one that may not preempt anybody keeps all from it.
+func (c *Core) planTogether(x *objects.Allocation, now time.Time) (plans []preemption.Plan) {
+	var takeBack []func()
+	defer func() {
+		for _, f := range slices.Backward(takeBack) {
+			f()
+		}
+	}()
+	victims := 0
+	for _, y := range c.part.Gang(x) {
+		plan, found := c.planMember(y, now)
+		if !found {
+			return nil
+		}
+		plans = append(plans, plan)
+		victims += len(plan.Victims)
+		takeBack = append(takeBack, c.part.Suppose(y, plan.Node, plan.Victims))
+	}
+	if victims == 0 {
+		return nil // they have what they need, or will
+	}
+	return plans
+}
+
+func (c *Core) planMember(y *objects.Allocation, now time.Time) (preemption.Plan, bool) {
+	if !y.Ask().Policy.Other() {
+		return preemption.Plan{}, false
+	}
+	if len(c.part.Walls(y)) == 0 {
+		if n := c.willingNode(y); n != nil {
+			return preemption.Plan{Ask: y, Node: n}, true
+		}
+	}
+	rights, _ := preemption.Rights(c.part, y, now)
+	return c.planFor(y, rights)
+}
