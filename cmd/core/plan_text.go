@@ -33,6 +33,10 @@ func printPlan(out io.Writer, p *plan.Plan, colours bool) error {
 		t.add(t.marked(c.Kind, "priority class "+c.Class))
 		t.values(c.Kind, c.Values, "    ")
 	}
+	for _, b := range p.Change.Budgets {
+		t.add(t.marked(b.Kind, "disruption budget "+b.Budget))
+		t.values(b.Kind, b.Values, "    ")
+	}
 	for _, r := range p.Refused {
 		t.add(t.in(red, "! refused: "+r.String()))
 	}

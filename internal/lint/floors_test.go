@@ -18,8 +18,8 @@ const (
 // floors lists the packages bottom up. A package may import only from floors below
 // its own. Test files may look anywhere: what they import does not ship.
 var floors = [][]string{
-	{"pkg/resources", "pkg/security", "pkg/events", "internal/invariants"},
-	{"pkg/policies", "pkg/limits", "pkg/placement", "pkg/priorities"},
+	{"pkg/resources", "pkg/security", "pkg/events", "pkg/names", "internal/invariants"},
+	{"pkg/policies", "pkg/limits", "pkg/placement", "pkg/priorities", "pkg/budgets"},
 	{"pkg/configs"},
 	{"pkg/objects"},
 	{"pkg/preemption"},

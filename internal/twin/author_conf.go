@@ -30,7 +30,8 @@ func (a *author) partition() configs.Partition {
 			root.Children = append(root.Children, a.queue(fmt.Sprintf("w%d", i), 0))
 		}
 	}
-	return configs.Partition{Name: "default", Root: root, Rules: a.rules(), Nodes: a.nodeOrder(), Preemption: a.ruthless && !a.oneIn(6), QuotaPreemption: a.settled%5 != 0}
+	conf := configs.Partition{Name: "default", Root: root, Rules: a.rules(), Nodes: a.nodeOrder(), Preemption: a.ruthless && !a.oneIn(6), QuotaPreemption: a.settled%5 != 0}
+	return guarded(conf)
 }
 
 // rules place by the user first, sometimes, and then as the submission says.
@@ -194,6 +195,7 @@ func (a *author) reload() configs.Partition {
 	default:
 		conf.Root = a.changed(conf.Root)
 	}
+	conf = guarded(conf)
 	if a.oneIn(2) {
 		a.conf = conf
 	}

@@ -43,11 +43,11 @@ func (a *author) ask() *objects.Ask {
 	a.keys++
 	if a.plain && len(a.apps) > 0 && !a.oneIn(10) {
 		one := resources.FromMap(map[string]resources.Quantity{"vcore": 1})
-		return &objects.Ask{Key: a.key(), App: a.apps[0], Amounts: one}
+		return &objects.Ask{Key: a.key(), App: a.apps[0], Amounts: one, Tags: tags(a.keys)}
 	}
 	ask := &objects.Ask{
 		Key: a.key(), App: a.app(), Amounts: a.shape(),
-		Priority: a.priority(), Originator: a.oneIn(10), Created: a.created(),
+		Priority: a.priority(), Originator: a.oneIn(10), Created: a.created(), Tags: tags(a.keys),
 	}
 	if a.oneIn(12) {
 		ask.RequiredNode = a.node()
@@ -101,7 +101,7 @@ func (a *author) resized() *objects.Ask {
 	if a.oneIn(2) {
 		ask.Amounts = a.amounts()
 	}
-	ask.Priority, ask.Created = a.priority(), a.created() // which changes nothing
+	ask.Priority, ask.Created, ask.Tags = a.priority(), a.created(), tags(-a.keys) // which changes nothing
 	return &ask
 }
 

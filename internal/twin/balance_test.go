@@ -37,7 +37,8 @@ func TestStoriesTellOfEverything(t *testing.T) {
 		"Completed: it had nothing to do for long enough": stories, "Completed: the resource manager removed it": stories,
 		"Expired: it ended long enough ago": stories / 2, "Expired: more have ended since than are kept": stories / 2,
 		"preempted by quota:": stories, "queues above a max": 10 * stories, "queues above a max after a look": 5 * stories,
-		"released, timed out": 1, "a tag makes no sense": 5, "queues with a quota from tags": stories, "asks wait": 1000 * stories, "an ID is used again": stories / 2, "Completing: the resource manager removed it": stories,
+		"released, timed out": 1, "a tag makes no sense": 5, "queues with a quota from tags": stories, "asks wait": 1000 * stories,
+		"allocations have a budget": 100 * stories, "those with a budget leave": stories / 2, "a budget is exceeded": 10 * stories, "an ID is used again": stories / 2, "Completing: the resource manager removed it": stories,
 	} {
 		assert.Check(t, told[what] >= least, "%s happens %d times in %d stories, at least %d are due", what, told[what], stories, least)
 	}
@@ -75,6 +76,13 @@ func count(told map[string]int, b Beat, s *scheduler.Snapshot, now time.Time) {
 	told["beats"]++
 	told["queues with a quota from tags"] += tagged(&s.Root)
 	above(told, &s.Root)
+	for _, v := range s.Budgets {
+		told["allocations have a budget"] += v.Selected
+		told["those with a budget leave"] += v.Leaving
+		if v.Allowed < 0 {
+			told["a budget is exceeded"]++
+		}
+	}
 	c, ok := b.Command.(scheduler.AddApplication)
 	if !ok {
 		return

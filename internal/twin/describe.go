@@ -54,11 +54,18 @@ func describeAsk(a *objects.Ask) string {
 	if a.Placeholder {
 		s += fmt.Sprintf(" placeholder of %q", a.TaskGroup)
 	}
+	if len(a.Tags) > 0 {
+		s += fmt.Sprintf(" tags %q", a.Tags)
+	}
 	return s
 }
 
 func describePartition(p configs.Partition) string {
-	return fmt.Sprintf("\tnodes %s %v\n", p.Nodes.Nodes, p.Nodes.Weights) + describeQueue(&p.Root, "\t")
+	s := fmt.Sprintf("\tnodes %s %v\n", p.Nodes.Nodes, p.Nodes.Weights)
+	for _, b := range p.Budgets.All() {
+		s += fmt.Sprintf("\tbudget %s for %s: %s\n", b.ID(), b.Selector, b.Allowance)
+	}
+	return s + describeQueue(&p.Root, "\t")
 }
 
 func describeQueue(q *configs.Queue, indent string) string {

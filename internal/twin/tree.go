@@ -15,6 +15,7 @@ func (t *Twin) useConfig(conf configs.Partition) {
 		return
 	}
 	t.order, t.rules, t.drains, t.preemption, t.lowers = conf.Nodes, conf.Rules, false, conf.Preemption, conf.QuotaPreemption
+	t.budgets = conf.Budgets.All()
 	t.root = t.merged(t.root, &conf.Root, objects.RootPath)
 	t.prune(t.root)
 }

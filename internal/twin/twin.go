@@ -3,6 +3,7 @@ package twin
 import (
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/placement"
@@ -36,6 +37,7 @@ type Twin struct {
 	candidates int                                // nodes compared for an ask at most; 0: any number
 	nominees   []*work                            // in the order in which they were nominated
 	tried      map[string]time.Time               // kinds of asks that could take nobody, and when
+	budgets    []budgets.Budget
 
 	arrivals uint64
 	now      time.Time

@@ -17,7 +17,7 @@ type badDocument struct {
 }
 
 func allBadDocuments() []badDocument {
-	return slices.Concat(badYAML(), badNames(), badLimits(), badSizes(), badPlacement(), badPartitions(), badClasses(),
+	return slices.Concat(badYAML(), badNames(), badLimits(), badSizes(), badPlacement(), badPartitions(), badClasses(), badBudgets(),
 		surprising(), boundless())
 }
 

@@ -12,6 +12,7 @@ package configs
 import (
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/placement"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
@@ -25,6 +26,8 @@ type Config struct {
 	Partitions []Partition
 	Classes    priorities.Registry // of the whole cluster (priority.md 1.1)
 	HasClasses bool                // the document says which classes there are; false: it has no such key
+	Budgets    budgets.Registry    // of the whole cluster; each partition has them too
+	HasBudgets bool                // as HasClasses
 	Checksum   string              // SHA-256 of the text in upper-case hex, without a checksum line of its own (behaviour.md 1.1)
 }
 
@@ -37,6 +40,7 @@ type Partition struct {
 	Preemption      bool   // default true
 	QuotaPreemption bool   // default false
 	UserResolver    string // who knows the groups of users: os, ldap, or nobody (empty)
+	Budgets         budgets.Registry
 }
 
 // Queue is the valid configuration of one queue and what is below it. Properties
@@ -63,11 +67,14 @@ type Settings struct {
 	Preemption      policies.Preemption
 	PrioritySwap    policies.PriorityPreemption
 	VictimUnit      policies.VictimUnit
-	GangPreemption  bool          // asks of a task group look for victims together, or not at all
-	PreemptionDelay time.Duration // default 30 s
-	QuotaDelay      time.Duration // quota.preemption.delay; 0: off
-	Backoff         uint64        // application.unschedasks.backoff; 0: off
-	BackoffDelay    time.Duration // default 30 s
+	GangPreemption  bool                 // asks of a task group look for victims together, or not at all
+	Budgets         policies.Budgets     // for the work of a leaf: whether it may be taken beyond its budgets
+	VictimOrder     policies.VictimOrder // for the asks of a leaf: whom they take first
+	VictimQoS       policies.VictimQoS   // likewise
+	PreemptionDelay time.Duration        // default 30 s
+	QuotaDelay      time.Duration        // quota.preemption.delay; 0: off
+	Backoff         uint64               // application.unschedasks.backoff; 0: off
+	BackoffDelay    time.Duration        // default 30 s
 	// Properties are all properties as text, inherited ones and unknown ones included,
 	// for REST to show. Never changed.
 	Properties map[string]string

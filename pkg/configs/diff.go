@@ -14,6 +14,7 @@ import (
 type Change struct {
 	Partitions []PartitionChange `json:"partitions"` // in name order; those that do not change are left out
 	Classes    []ClassChange     `json:"priorityclasses,omitempty"`
+	Budgets    []BudgetChange    `json:"disruptionbudgets,omitempty"`
 }
 
 // PartitionChange is what changes about one partition.
@@ -62,7 +63,7 @@ const (
 )
 
 // IsEmpty reports whether nothing changes.
-func (c Change) IsEmpty() bool { return len(c.Partitions)+len(c.Classes) == 0 }
+func (c Change) IsEmpty() bool { return len(c.Partitions)+len(c.Classes)+len(c.Budgets) == 0 }
 
 // Count is how many queues, or else limits of users and groups, a Change has of a kind.
 func (c Change) Count(kind ChangeKind) (queues, limits int) {
@@ -116,7 +117,10 @@ func (c Change) Summary() string {
 		add(limits, "limit", k)
 	}
 	for _, k := range kinds {
-		add(countClasses(c.Classes, k), "priority class", k)
+		add(countKind(c.Classes, func(x ClassChange) ChangeKind { return x.Kind }, k), "priority class", k)
+	}
+	for _, k := range kinds {
+		add(countKind(c.Budgets, func(x BudgetChange) ChangeKind { return x.Kind }, k), "disruption budget", k)
 	}
 	return strings.Join(parts, ", ")
 }
@@ -127,7 +131,7 @@ func Diff(old, new *Config) Change {
 	was, is := partitionsOf(old), partitionsOf(new)
 	names := maps.Clone(was)
 	maps.Copy(names, is)
-	out := Change{Partitions: []PartitionChange{}, Classes: diffClasses(old, new)}
+	out := Change{Partitions: []PartitionChange{}, Classes: diffClasses(old, new), Budgets: diffBudgets(old, new)}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if p := diffPartition(was[name], is[name]); !p.isEmpty() {
 			p.Partition = name

@@ -1,10 +1,11 @@
 package configs
 
 import (
+	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
+	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 )
 
@@ -16,34 +17,58 @@ type ClassChange struct {
 	Values []ValueChange `json:"values,omitempty"` // of a class that is removed: none
 }
 
-func countClasses(all []ClassChange, kind ChangeKind) (n int) {
-	for _, c := range all {
-		if c.Kind == kind {
+// BudgetChange is what changes about a disruption budget. It holds for what runs already.
+type BudgetChange struct {
+	Budget string        `json:"budget"` // namespace/name
+	Kind   ChangeKind    `json:"kind"`
+	Values []ValueChange `json:"values,omitempty"` // of a budget that is removed: none
+}
+
+func countKind[T any](all []T, of func(T) ChangeKind, kind ChangeKind) (n int) {
+	for _, x := range all {
+		if of(x) == kind {
 			n++
 		}
 	}
 	return n
 }
 
-// diffClasses compares the classes of documents, in name order. Without a document there
-// are those of the system.
-func diffClasses(old, new *Config) []ClassChange {
-	was, is := registryOf(old), registryOf(new)
-	var out []ClassChange
-	for _, c := range is.All() {
-		before, _ := was.Get(c.Name)
-		change := ClassChange{Class: c.Name, Kind: kindOf(before, &c)}
-		change.Values = diffValues(classValues(before), classValues(&c), nil, nil)
-		if change.Kind != Changed || len(change.Values) > 0 {
-			out = append(out, change)
+// diffNamed compares things that have names and stand in lists, and tells what becomes of
+// each, in name order.
+func diffNamed[T any](
+	was, is []T, name func(*T) string, values func(*T) map[string]string, tell func(string, ChangeKind, []ValueChange),
+) {
+	before, after := byName(was, name), byName(is, name)
+	all := maps.Clone(before)
+	maps.Copy(all, after)
+	for _, n := range slices.Sorted(maps.Keys(all)) {
+		old, new := before[n], after[n]
+		kind := kindOf(old, new)
+		var changes []ValueChange
+		if kind != Removed {
+			changes = diffValues(values(old), values(new), nil, nil)
+		}
+		if kind != Changed || len(changes) > 0 {
+			tell(n, kind, changes)
 		}
 	}
-	for _, c := range was.All() {
-		if _, stays := is.Get(c.Name); !stays {
-			out = append(out, ClassChange{Class: c.Name, Kind: Removed})
-		}
+}
+
+func byName[T any](list []T, name func(*T) string) map[string]*T {
+	out := make(map[string]*T, len(list))
+	for i := range list {
+		out[name(&list[i])] = &list[i]
 	}
-	slices.SortFunc(out, func(a, b ClassChange) int { return strings.Compare(a.Class, b.Class) })
+	return out
+}
+
+// diffClasses compares the classes of documents. Without a document there are those of the
+// system.
+func diffClasses(old, new *Config) (out []ClassChange) {
+	diffNamed(registryOf(old).All(), registryOf(new).All(), func(c *priorities.Class) string { return c.Name }, classValues,
+		func(name string, kind ChangeKind, values []ValueChange) {
+			out = append(out, ClassChange{name, kind, values})
+		})
 	return out
 }
 
@@ -52,6 +77,30 @@ func registryOf(c *Config) priorities.Registry {
 		return priorities.Registry{}
 	}
 	return c.Classes
+}
+
+// diffBudgets compares the disruption budgets of documents.
+func diffBudgets(old, new *Config) (out []BudgetChange) {
+	diffNamed(budgetsOf(old), budgetsOf(new), (*budgets.Budget).ID, budgetValues,
+		func(name string, kind ChangeKind, values []ValueChange) {
+			out = append(out, BudgetChange{name, kind, values})
+		})
+	return out
+}
+
+func budgetsOf(c *Config) []budgets.Budget {
+	if c == nil {
+		return nil
+	}
+	return c.Budgets.All()
+}
+
+// budgetValues are the fields of a budget; nil: there is none.
+func budgetValues(b *budgets.Budget) map[string]string {
+	if b == nil {
+		return nil
+	}
+	return map[string]string{"selector": b.Selector.String(), string(b.Allowance.Kind.Field()): b.Allowance.Number()}
 }
 
 // classValues are the fields of a class; nil: there is none.

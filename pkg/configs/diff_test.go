@@ -42,6 +42,10 @@ func told(c Change) string {
 		fmt.Fprintf(&b, "%s class %s", x.Kind, x.Class)
 		values(x.Values)
 	}
+	for _, x := range c.Budgets {
+		fmt.Fprintf(&b, "%s budget %s", x.Kind, x.Budget)
+		values(x.Values)
+	}
 	return b.String()
 }
 

@@ -63,6 +63,13 @@ func (q *quantities) isPositive() bool {
 	return false
 }
 
+type documentDraft struct {
+	partitions             []*partitionDraft
+	classes                []*classDraft
+	budgets                []*budgetDraft
+	hasClasses, hasBudgets bool // the key was there
+}
+
 type partitionDraft struct {
 	at
 	name            string

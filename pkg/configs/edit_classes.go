@@ -38,7 +38,7 @@ func EditClasses(text []byte, r priorities.Registry, o Options) ([]byte, error) 
 		}
 		conf, problems := LoadWith(out, o)
 		switch {
-		case conf != nil && conf.Classes.Equal(r) && len(Diff(old, conf).Partitions) == 0:
+		case conf != nil && conf.Classes.Equal(r) && conf.Budgets.Equal(old.Budgets) && len(Diff(old, conf).Partitions) == 0:
 			return out, nil
 		case slices.ContainsFunc(problems, func(p Problem) bool { return p.Rule == "bound-bytes" }):
 			return nil, problems
@@ -63,7 +63,7 @@ func editedList(text []byte, r priorities.Registry) (top, list *yaml.Node, err e
 	if was != nil {
 		dropFeet(was)
 		for _, n := range was.Content {
-			c, stays := r.Get(className(n))
+			c, stays := r.Get(objectText(n, "name"))
 			if !stays {
 				continue
 			}
@@ -94,7 +94,7 @@ func editClass(n *yaml.Node, c *priorities.Class) error {
 	r := &reader{options: DefaultOptions()}
 	d := r.class(n)
 	was := &d.class
-	if was.Value != c.Value || d.broken[priorities.ValueField] {
+	if was.Value != c.Value || d.broken[string(priorities.ValueField)] {
 		set(n, "value", &yaml.Node{Kind: yaml.ScalarNode, Value: strconv.Itoa(int(c.Value))})
 	}
 	if was.GlobalDefault != c.GlobalDefault {
@@ -120,7 +120,7 @@ func editClass(n *yaml.Node, c *priorities.Class) error {
 func scalar(s string) *yaml.Node {
 	n := &yaml.Node{}
 	n.SetString(s)
-	if s == "" {
+	if strings.TrimSpace(s) != s || s == "" { // in a block, the library loses what it begins and ends with
 		n.Style = yaml.DoubleQuotedStyle
 	}
 	return n

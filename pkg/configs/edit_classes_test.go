@@ -79,6 +79,7 @@ func FuzzEditClasses(f *testing.F) {
 	}
 	f.Add([]byte("priorityclasses: [{name: a, value: 1, description: x}]\npartitions: []"), "b", int32(-1), "")
 	f.Add([]byte("priorityclasses:\n- name: a\n  value: 1 # one\n  # foot\n\n# head\npartitions: []"), "a", int32(1), "new\n# no comment")
+	f.Add([]byte(" "), "0", int32(-24), "\n")
 	f.Fuzz(func(t *testing.T, text []byte, name string, value int32, about string) {
 		old, _ := Load(text)
 		if old == nil || !utf8.ValidString(about) {

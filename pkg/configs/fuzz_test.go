@@ -7,6 +7,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -36,6 +37,9 @@ func FuzzLoad(f *testing.F) {
 		classes, err := priorities.New(c.Classes.All()...)
 		assert.NilError(t, err)
 		assert.Assert(t, classes.Equal(c.Classes), "classes are valid")
+		all, err := budgets.New(c.Budgets.All()...)
+		assert.NilError(t, err)
+		assert.Assert(t, all.Equal(c.Budgets), "budgets are valid")
 		seen := map[string]bool{}
 		for i := range c.Partitions {
 			p := &c.Partitions[i]

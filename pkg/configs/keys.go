@@ -18,7 +18,7 @@ type key struct {
 	name     string
 	value    kind
 	of       string   // mappingValue, mappingList: which of mappings
-	words    []string // wordValue: what the value may be; textValue: what it usually is
+	words    []string // wordValue: what the value may be; textValue: what it usually is; objectValue: its texts
 	required bool
 	about    string // what it is for, its unit and its default
 }
@@ -35,7 +35,9 @@ const (
 	flagValue
 	countValue
 	int32Value
-	objectValue // a mapping of which only the name is ours
+	objectValue        // a mapping of which only some texts are ours: words
+	numberOrShareValue // 3 or 50%
+	labelsValue        // any names to texts
 	textList
 	quantitiesValue // resource to quantity
 	weightsValue    // resource to number
@@ -49,6 +51,10 @@ var mappings = map[string]*mapping{
 	"document":   &documentMapping,
 	"partition":  &partitionMapping,
 	"class":      &classMapping,
+	"budget":     &budgetMapping,
+	"budgetspec": &budgetSpecMapping,
+	"selector":   &selectorMapping,
+	"expression": &expressionMapping,
 	"queue":      &queueMapping,
 	"resources":  &resourcesMapping,
 	"template":   &templateMapping,
@@ -64,6 +70,8 @@ var documentMapping = mapping{
 	{name: "partitions", value: mappingList, of: "partition", about: "The partitions: pools of nodes, each with a queue tree of its own."},
 	{name: "priorityclasses", value: mappingList, of: "class",
 		about: "Names for priorities, for the whole cluster. A PriorityClass of Kubernetes is taken as it is."},
+	{name: budgetsKey, value: mappingList, of: "budget",
+		about: "How much of some work may be taken away at the same time, in each partition. A PodDisruptionBudget of Kubernetes is taken as it is."},
 	{name: "checksum", value: textValue, about: "Ignored; it is computed."},
 }
 
@@ -91,7 +99,7 @@ var classMapping = mapping{
 		about: "Who may name the class: users, one space, groups; commas within a list. Default: everybody, and nobody for classes of the system."},
 	{name: "apiVersion", value: exactWordValue, words: []string{classVersion, ""}, about: "As in Kubernetes; may be left out."},
 	{name: "kind", value: exactWordValue, words: []string{classKind, ""}, about: "As in Kubernetes; may be left out."},
-	{name: "metadata", value: objectValue, about: "As in Kubernetes. Of what is in it, only the name counts."},
+	{name: "metadata", value: objectValue, words: []string{"name"}, about: "As in Kubernetes. Of what is in it, only the name counts."},
 }
 
 var preemptionMapping = mapping{

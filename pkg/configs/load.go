@@ -22,16 +22,22 @@ func Load(text []byte) (*Config, Problems) { return LoadWith(text, DefaultOption
 // document without partitions (behaviour.md 1.1).
 func LoadWith(text []byte, o Options) (*Config, Problems) {
 	r := &reader{options: o.withDefaults()}
-	partitions, classes := r.read(text)
-	r.check(partitions)
-	r.checkClasses(classes)
+	d := r.read(text)
+	r.check(d.partitions)
+	r.checkClasses(d.classes)
+	r.checkBudgets(d.budgets)
 	problems := r.sorted()
 	if problems.HasErrors() {
 		return nil, problems
 	}
-	c := &Config{Checksum: checksum(text), Classes: buildClasses(classes), HasClasses: r.hasClasses}
-	for _, p := range partitions {
-		c.Partitions = append(c.Partitions, p.build())
+	c := &Config{
+		Checksum: checksum(text), Classes: buildClasses(d.classes), HasClasses: d.hasClasses,
+		Budgets: buildBudgets(d.budgets), HasBudgets: d.hasBudgets,
+	}
+	for _, x := range d.partitions {
+		p := x.build()
+		p.Budgets = c.Budgets
+		c.Partitions = append(c.Partitions, p)
 	}
 	return c, problems
 }

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +20,9 @@ const (
 	prioritySwapProperty     = "preemption.priority"
 	victimUnitProperty       = "preemption.victim.unit"
 	gangPreemptionProperty   = "preemption.gang"
+	budgetsProperty          = "disruption.budgets"
+	victimOrderProperty      = "preemption.victim.order"
+	victimQoSProperty        = "preemption.victim.qos"
 	quotaDelayProperty       = "quota.preemption.delay"
 	backoffProperty          = "application.unschedasks.backoff"
 	backoffDelayProperty     = "application.unschedasks.backoff.delay"
@@ -44,6 +48,9 @@ var properties = []property{
 	{prioritySwapProperty, "disabled, leaf or fence", []string{"disabled", "leaf", "fence"}, readPrioritySwap},
 	{victimUnitProperty, "allocation, taskgroup or application", []string{"allocation", "taskgroup", "application"}, readVictimUnit},
 	{gangPreemptionProperty, "enabled or disabled", []string{"enabled", "disabled"}, readGangPreemption},
+	{budgetsProperty, "best-effort, strict or ignore", []string{"best-effort", "strict", "ignore"}, readBudgets},
+	{victimOrderProperty, "compatible or priority", []string{"compatible", "priority"}, readVictimOrder},
+	{victimQoSProperty, "disabled or enabled", []string{"disabled", "enabled"}, readVictimQoS},
 	{quotaDelayProperty, "a duration such as 5m, or 0s for off", []string{"5m", "0s"}, readQuotaDelay},
 	{backoffProperty, "a whole number, zero or more", []string{"3"}, readBackoff},
 	{backoffDelayProperty, "a duration above zero, such as 30s", []string{"30s"}, readBackoffDelay},
@@ -93,24 +100,47 @@ func readSort(s *Settings, text string) bool {
 	return ok
 }
 
-func readPrioritySort(s *Settings, text string) bool {
-	for p := policies.PriorityFirst; p <= policies.PriorityIgnored; p++ {
+// readWord reads one of the words that the policies from the zero value to last have, in any
+// case.
+func readWord[P interface {
+	~uint8
+	fmt.Stringer
+}](to *P, last P, text string) bool {
+	for p := P(0); p <= last; p++ {
 		if strings.EqualFold(text, p.String()) {
-			s.PrioritySort = p
+			*to = p
 			return true
 		}
 	}
 	return false
 }
 
+func readPrioritySort(s *Settings, text string) bool {
+	return readWord(&s.PrioritySort, policies.PriorityIgnored, text)
+}
+
 func readPriority(s *Settings, text string) bool {
-	for p := policies.PriorityDefault; p <= policies.PriorityFence; p++ {
-		if strings.EqualFold(text, p.String()) {
-			s.Priority = p
-			return true
-		}
-	}
-	return false
+	return readWord(&s.Priority, policies.PriorityFence, text)
+}
+
+func readPreemption(s *Settings, text string) bool {
+	return readWord(&s.Preemption, policies.PreemptDisabled, text)
+}
+
+func readPrioritySwap(s *Settings, text string) bool {
+	return readWord(&s.PrioritySwap, policies.PrioritySwapFence, text)
+}
+
+func readBudgets(s *Settings, text string) bool {
+	return readWord(&s.Budgets, policies.BudgetsIgnored, text)
+}
+
+func readVictimOrder(s *Settings, text string) bool {
+	return readWord(&s.VictimOrder, policies.VictimsByPriority, text)
+}
+
+func readVictimQoS(s *Settings, text string) bool {
+	return readWord(&s.VictimQoS, policies.QoSCounts, text)
 }
 
 func readOffset(s *Settings, text string) bool {
@@ -121,34 +151,8 @@ func readOffset(s *Settings, text string) bool {
 	return err == nil
 }
 
-func readPreemption(s *Settings, text string) bool {
-	for p := policies.PreemptDefault; p <= policies.PreemptDisabled; p++ {
-		if strings.EqualFold(text, p.String()) {
-			s.Preemption = p
-			return true
-		}
-	}
-	return false
-}
-
-func readPrioritySwap(s *Settings, text string) bool {
-	for p := policies.PrioritySwapNone; p <= policies.PrioritySwapFence; p++ {
-		if strings.EqualFold(text, p.String()) {
-			s.PrioritySwap = p
-			return true
-		}
-	}
-	return false
-}
-
 func readVictimUnit(s *Settings, text string) bool {
-	for u := policies.UnitAllocation; u <= policies.UnitApplication; u++ {
-		if strings.EqualFold(text, u.String()) {
-			s.VictimUnit = u
-			return true
-		}
-	}
-	return false
+	return readWord(&s.VictimUnit, policies.UnitApplication, text)
 }
 
 func readGangPreemption(s *Settings, text string) bool {

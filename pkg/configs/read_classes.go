@@ -12,21 +12,11 @@ import (
 
 // classDraft is a priority class with the places of its fields.
 type classDraft struct {
-	at
-	class  priorities.Class
-	places map[priorities.Field]at
-	broken map[priorities.Field]bool // could not be read, so rules about it stay silent
+	objectDraft
+	class priorities.Class
 }
 
 func (d *classDraft) path() string { return "priority class " + d.class.Name }
-
-// place is where a problem of a field is reported.
-func (d *classDraft) place(f priorities.Field) at {
-	if p, ok := d.places[f]; ok {
-		return p
-	}
-	return d.at
-}
 
 // classes reads the priority classes: as Kubernetes writes a PriorityClass, or without
 // what does not say anything (priority.md 1.1).
@@ -39,18 +29,12 @@ func (r *reader) classes(n *yaml.Node) []*classDraft {
 }
 
 func (r *reader) class(n *yaml.Node) *classDraft {
-	d := &classDraft{at: place(n), places: map[priorities.Field]at{}, broken: map[priorities.Field]bool{}}
-	d.class.Name = className(n)
+	d := &classDraft{objectDraft: newObject(n, "class-")}
+	d.class.Name = objectText(n, "name")
 	fields := r.fields(d, "a priority class", n, &classMapping)
-	for _, f := range []priorities.Field{
-		priorities.NameField, priorities.ValueField, priorities.DefaultField, priorities.PolicyField, priorities.ACLField,
-	} {
-		if x := fields[string(f)]; x != nil {
-			d.places[f] = place(x)
-		}
-	}
-	r.classKind(d, fields["apiVersion"], fields["kind"])
-	r.className(d, fields["name"], fields["metadata"])
+	d.found(fields)
+	r.kind(d, &d.objectDraft, fields, classVersion, classKind)
+	r.naming(d, &d.objectDraft, fields, "name")
 	r.classValue(d, fields["value"])
 	d.class.GlobalDefault = r.flag(d, "globalDefault", fields["globalDefault"], false)
 	policy, ok := priorities.ParsePolicy(r.text(d, "preemptionPolicy", fields["preemptionPolicy"]))
@@ -62,51 +46,6 @@ func (r *reader) class(n *yaml.Node) *classDraft {
 	d.class.Description = r.text(d, "description", fields["description"])
 	r.classACL(d, fields["submitacl"])
 	return d
-}
-
-// className is the name of a class, wherever it is written.
-func className(n *yaml.Node) string {
-	if name := peek(n, "name"); name != "" {
-		return name
-	}
-	if isNull(n) {
-		return ""
-	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == "metadata" {
-			return peek(n.Content[i+1], "name")
-		}
-	}
-	return ""
-}
-
-// classKind refuses objects of Kubernetes that are something else.
-func (r *reader) classKind(d *classDraft, version, kind *yaml.Node) {
-	if v := r.text(d, "apiVersion", version); v != "" && v != classVersion {
-		r.add(d, place(version), "class-invalid-kind", "the apiVersion is "+quote(v), "it is "+classVersion)
-	}
-	if k := r.text(d, "kind", kind); k != "" && k != classKind {
-		r.add(d, place(kind), "class-invalid-kind", "the kind is "+quote(k), "it is "+classKind)
-	}
-}
-
-// className notes where the name is, and that there is one. What else is in the metadata
-// is Kubernetes' own business.
-func (r *reader) className(d *classDraft, name, metadata *yaml.Node) {
-	var long *yaml.Node
-	for _, p := range r.pairs(d, "metadata", metadata) {
-		if p.name == "name" {
-			long = p.value
-		}
-	}
-	short, full := r.text(d, "name", name), r.text(d, "the name in metadata", long)
-	switch {
-	case long != nil && name == nil:
-		d.places[priorities.NameField] = place(long)
-	case full != "" && short != full:
-		r.addClass(d, priorities.NameField, priorities.InvalidName,
-			fmt.Sprintf("the names %s and %s are different", quote(short), quote(full)), "")
-	}
 }
 
 func (r *reader) classValue(d *classDraft, n *yaml.Node) {
@@ -145,14 +84,14 @@ func (r *report) checkClasses(drafts []*classDraft) {
 	var normal *classDraft
 	for _, d := range drafts {
 		for _, p := range d.class.Check() {
-			if !d.broken[p.Field] {
+			if !d.broken[string(p.Field)] {
 				r.addClass(d, p.Field, p.Reason, p.Text, "")
 			}
 		}
 		if name := d.class.Name; name != "" {
 			if other := first[name]; other != nil {
 				r.addClass(d, priorities.NameField, priorities.AlreadyExists,
-					fmt.Sprintf("the name is in line %d already", other.place(priorities.NameField).line), "")
+					fmt.Sprintf("the name is in line %d already", other.place(string(priorities.NameField)).line), "")
 			} else {
 				first[name] = d
 			}
@@ -164,15 +103,14 @@ func (r *report) checkClasses(drafts []*classDraft) {
 		default:
 			r.addClass(d, priorities.DefaultField, priorities.SecondGlobalDefault, fmt.Sprintf(
 				"%s (line %d) is the default already, and there can be only one", quote(normal.class.Name),
-				normal.place(priorities.DefaultField).line), "")
+				normal.place(string(priorities.DefaultField)).line), "")
 		}
 	}
 }
 
 // addClass reports a problem by the reason that REST gives for it.
 func (r *report) addClass(d *classDraft, f priorities.Field, why priorities.Reason, message, hint string) {
-	d.broken[f] = true
-	r.add(d, d.place(f), "class-"+string(why), message, hint)
+	r.addObject(d, &d.objectDraft, string(f), string(why), message, hint)
 }
 
 // buildClasses makes the registry. Requires: the drafts were checked, without errors.

@@ -12,22 +12,24 @@ import (
 )
 
 // read turns a text into drafts.
-func (r *reader) read(text []byte) (partitions []*partitionDraft, classes []*classDraft) {
+func (r *reader) read(text []byte) (d documentDraft) {
 	if len(text) > r.options.MaxBytes {
 		r.add(nil, at{}, "bound-bytes",
 			fmt.Sprintf("the text is longer than max-config-bytes (%d)", r.options.MaxBytes), "")
-		return nil, nil
+		return d
 	}
 	fields := r.fields(nil, "the document", r.document(text), &documentMapping)
 	r.text(nil, "checksum", fields["checksum"])
-	_, r.hasClasses = fields[classesKey]
-	classes = r.classes(fields[classesKey])
+	_, d.hasClasses = fields[classesKey]
+	_, d.hasBudgets = fields[budgetsKey]
+	d.classes = r.classes(fields[classesKey])
+	d.budgets = r.budgets(fields[budgetsKey])
 	for _, n := range r.mappings(nil, "partitions", fields["partitions"]) {
-		if partitions = append(partitions, r.partition(n)); r.queues > r.options.MaxQueues {
+		if d.partitions = append(d.partitions, r.partition(n)); r.queues > r.options.MaxQueues {
 			break // reported; what comes is not read at all
 		}
 	}
-	return partitions, classes
+	return d
 }
 
 func (r *reader) partition(n *yaml.Node) *partitionDraft {

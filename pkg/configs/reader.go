@@ -16,8 +16,6 @@ type reader struct {
 	options Options
 	queues  int // read so far
 	rules   int // placement rules read so far, parents included
-
-	hasClasses bool // the key was there
 }
 
 // pair is one entry of a mapping.
@@ -46,14 +44,15 @@ func (r *reader) fields(o owner, what string, n *yaml.Node, known *mapping) map[
 
 // keyHints help with keys that are well known but not where they were written.
 var keyHints = map[string]string{
-	"statedumpfilepath": "it was removed; a state dump is read over REST",
-	"max":               `it belongs into "resources"`,
-	"guaranteed":        `it belongs into "resources"`,
-	"queues":            "queues nest inside queues, and the first level is in a partition",
-	"priority.offset":   `it belongs into "properties"`,
-	"priority.policy":   `it belongs into "properties"`,
-	"preemption.policy": `it belongs into "properties"`,
-	"preemption.delay":  `it belongs into "properties"`,
+	"statedumpfilepath":  "it was removed; a state dump is read over REST",
+	"max":                `it belongs into "resources"`,
+	"guaranteed":         `it belongs into "resources"`,
+	"queues":             "queues nest inside queues, and the first level is in a partition",
+	"disruption.budgets": `it belongs into "properties" of a queue`,
+	"priority.offset":    `it belongs into "properties"`,
+	"priority.policy":    `it belongs into "properties"`,
+	"preemption.policy":  `it belongs into "properties"`,
+	"preemption.delay":   `it belongs into "properties"`,
 }
 
 // pairs returns the entries of a mapping in the order of the document, without those

@@ -66,6 +66,14 @@ type RuleInfo struct {
 //	class-above-user-maximum error    a priority class has at most the value 1000000000
 //	class-already-exists error    names of priority classes are unique
 //	class-second-global-default error    at most one priority class is the default
+//	budget-invalid-kind error    an object among the disruption budgets is a PodDisruptionBudget
+//	budget-invalid-name error    the name of a disruption budget is a DNS subdomain
+//	budget-invalid-namespace error    the namespace of a disruption budget is a DNS label
+//	budget-invalid-selector error    labels and expressions of a disruption budget can be
+//	budget-invalid-allowance error    what a disruption budget allows is a number, or a share of 100%
+//	budget-one-allowance error    a disruption budget has one of minAvailable, maxUnavailable and allowed
+//	budget-said-twice error    nothing about a disruption budget is in spec and beside it
+//	budget-already-exists error    names of disruption budgets are unique in their namespace
 //	bound-problems      warning  there are more problems than are listed
 //	yaml-documents      warning  documents after the first are not read
 //	property-unknown    warning  a property does not exist and has no effect
@@ -77,11 +85,13 @@ type RuleInfo struct {
 //	acl-name            warning  an access list has a name that nobody can have
 //	filter-name         warning  a filter has a name that nobody can have
 //	class-acl-name      warning  the access list of a priority class has a name that nobody can have
+//	budget-for-nothing  warning  the selector of a disruption budget has no condition and selects nothing
 //	template-leaf       warning  a child template has no effect on a leaf
 //	fair-raw            warning  fair without a guarantee compares plain numbers
 //	nobody-submits      warning  no queue of a partition has an access list
 //
-// A class- rule, without class-, is the reason that REST gives for it (package priorities).
+// A class- rule, without class-, is the reason that REST gives for it (package priorities); so
+// is a budget- rule, without budget- (package budgets).
 //
 // offset-system takes 1,000,000,000, the highest priority a user's class can have, adds
 // the offsets from a leaf upwards, and speaks up where that reaches 2,000,000,000, the
@@ -142,6 +152,14 @@ var rules = []RuleInfo{
 	{"class-above-user-maximum", Error, "a priority class has at most the value 1000000000"},
 	{"class-already-exists", Error, "names of priority classes are unique"},
 	{"class-second-global-default", Error, "at most one priority class is the default"},
+	{"budget-invalid-kind", Error, "an object among the disruption budgets is a PodDisruptionBudget"},
+	{"budget-invalid-name", Error, "the name of a disruption budget is a DNS subdomain"},
+	{"budget-invalid-namespace", Error, "the namespace of a disruption budget is a DNS label"},
+	{"budget-invalid-selector", Error, "labels and expressions of a disruption budget can be"},
+	{"budget-invalid-allowance", Error, "what a disruption budget allows is a number, or a share of 100%"},
+	{"budget-one-allowance", Error, "a disruption budget has one of minAvailable, maxUnavailable and allowed"},
+	{"budget-said-twice", Error, "nothing about a disruption budget is in spec and beside it"},
+	{"budget-already-exists", Error, "names of disruption budgets are unique in their namespace"},
 	{"bound-problems", Warning, "there are more problems than are listed"},
 	{"yaml-documents", Warning, "documents after the first are not read"},
 	{"property-unknown", Warning, "a property does not exist and has no effect"},
@@ -153,6 +171,7 @@ var rules = []RuleInfo{
 	{"acl-name", Warning, "an access list has a name that nobody can have"},
 	{"filter-name", Warning, "a filter has a name that nobody can have"},
 	{"class-acl-name", Warning, "the access list of a priority class has a name that nobody can have"},
+	{"budget-for-nothing", Warning, "the selector of a disruption budget has no condition and selects nothing"},
 	{"template-leaf", Warning, "a child template has no effect on a leaf"},
 	{"fair-raw", Warning, "fair without a guarantee compares plain numbers"},
 	{"nobody-submits", Warning, "no queue of a partition has an access list"},

@@ -43,7 +43,7 @@ func Schema() []byte {
 	top := documentMapping.schema()
 	top.Schema = "https://json-schema.org/draft/2020-12/schema"
 	top.Title = "queues.yaml"
-	top.Description = "The partitions, queues, limits, placement rules and priority classes of a cluster."
+	top.Description = "The partitions, queues, limits, placement rules, priority classes and disruption budgets of a cluster."
 	top.Defs = map[string]*schema{"quantities": quantitiesSchema(), "properties": settingsSchema()}
 	for name, m := range mappings {
 		if m != &documentMapping {
@@ -104,7 +104,19 @@ func (v kind) schema(k *key) *schema {
 		least, most := math.MinInt32, math.MaxInt32
 		return &schema{Type: []string{"integer"}, Minimum: &least, Maximum: &most}
 	case objectValue:
-		return &schema{Type: []string{"object"}, Properties: map[string]*schema{"name": textSchema()}}
+		s := &schema{Type: []string{"object"}, Properties: map[string]*schema{}}
+		for _, w := range k.words {
+			s.Properties[w] = textSchema()
+		}
+		return s
+	case labelsValue:
+		return &schema{Type: []string{"object"}, Additional: textSchema()}
+	case numberOrShareValue:
+		most := math.MaxInt32
+		return &schema{AnyOf: []*schema{
+			{Type: []string{"integer"}, Minimum: new(int), Maximum: &most},
+			{Type: []string{"string"}, Pattern: `^0*(100|[0-9]{1,2})%$`},
+		}}
 	case textList:
 		return &schema{Type: []string{"array"}, Items: textSchema()}
 	case quantitiesValue:

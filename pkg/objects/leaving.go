@@ -73,6 +73,7 @@ func (p *Partition) Changes() uint64 { return p.changes }
 func (p *Partition) leaves(x *Allocation) {
 	p.leaving[x] = true
 	p.touch(x.node)
+	p.countLeaving(x, 1)
 	x.node.leaving = append(x.node.leaving, x)
 	for q := x.app.queue; q != nil; q = q.parent {
 		q.leaving.Add(x.shape.vector)
@@ -110,6 +111,7 @@ func (p *Partition) left(x *Allocation) {
 	}
 	delete(p.leaving, x)
 	p.touch(x.node)
+	p.countLeaving(x, -1)
 	x.node.leaving = without(x.node.leaving, x)
 	for q := x.app.queue; q != nil; q = q.parent {
 		q.leaving.Sub(x.shape.vector)

@@ -171,6 +171,7 @@ func (p *Partition) toNode(x *Allocation, n *Node, now time.Time) {
 	n.work.add(x, placeOnNode)
 	a.bound++
 	p.bound++
+	p.guard(x)
 	p.post(x, n, 1)
 	if a.made++; a.made == 1 {
 		a.firstMade = now
@@ -183,6 +184,7 @@ func (p *Partition) toNode(x *Allocation, n *Node, now time.Time) {
 // fromNode takes a bound x out of the allocated books.
 func (p *Partition) fromNode(x *Allocation) {
 	p.left(x)
+	p.unguard(x)
 	p.post(x, x.node, -1)
 	x.node.work.remove(x, placeOnNode)
 	x.app.bound--

@@ -68,6 +68,7 @@ type Partition struct {
 	nominees  []*Allocation         // the same, in the order in which they were nominated
 	touched   []*Node               // since TakeTouched
 	nodeSet   uint64                // how often a node came or went, or the configuration changed
+	guards    guards
 
 	above    []*Queue // those above a max that is enforced, but for those that are due; the first to be looked at in front
 	due      []*Queue // those that should be looked at now
@@ -96,6 +97,7 @@ func NewWith(conf configs.Partition, opt Options) *Partition {
 	p.scale = newScale(p.names, conf.Nodes)
 	p.root = p.grow(conf.Root, nil)
 	p.gated = p.isGated()
+	p.useBudgets()
 	p.Settle()
 	return p
 }

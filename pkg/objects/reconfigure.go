@@ -89,8 +89,12 @@ func (p *Partition) Reconfigure(conf configs.Partition) error {
 	if err := p.MayBecome(conf); err != nil {
 		return err
 	}
+	others := !p.conf.Budgets.Equal(conf.Budgets)
 	p.conf = conf
 	p.nodeSet++
+	if others {
+		p.useBudgets()
+	}
 	p.reconfigure(p.root, conf.Root)
 	p.restand()
 	p.doubtAll()

@@ -68,6 +68,7 @@ func (p *Partition) restore(x *Allocation) {
 	x.node.work.add(x, placeOnNode)
 	a.bound++
 	p.bound++
+	p.guard(x)
 	p.post(x, x.node, 1)
 	p.stand(a)
 }

@@ -35,6 +35,43 @@ const (
 
 func (u VictimUnit) String() string { return [...]string{"allocation", "taskgroup", "application"}[u] }
 
+// Budgets says how far disruption budgets keep the work of a queue in its place (property
+// disruption.budgets, which upstream does not have).
+type Budgets uint8
+
+// How budgets count. They are inherited.
+const (
+	BudgetsBestEffort Budgets = iota // others leave rather, if there are others
+	BudgetsStrict                    // nobody leaves beyond a budget
+	BudgetsIgnored                   // they do not count
+)
+
+func (b Budgets) String() string { return [...]string{"best-effort", "strict", "ignore"}[b] }
+
+// VictimOrder says what counts first among those whose place an ask may take (property
+// preemption.victim.order, which upstream does not have).
+type VictimOrder uint8
+
+// The orders of victims. They are inherited.
+const (
+	VictimsCompatible VictimOrder = iota // as upstream: the one who agreed to leave, then the youngest
+	VictimsByPriority                    // the least important
+)
+
+func (o VictimOrder) String() string { return [...]string{"compatible", "priority"}[o] }
+
+// VictimQoS says whether the quality of service decides between victims that are equally
+// important (property preemption.victim.qos, which upstream does not have).
+type VictimQoS uint8
+
+// Whether it does. They are inherited.
+const (
+	QoSIgnored VictimQoS = iota // "disabled": as Kubernetes
+	QoSCounts                   // "enabled": best effort leaves before burstable before guaranteed
+)
+
+func (q VictimQoS) String() string { return [...]string{"disabled", "enabled"}[q] }
+
 func (p PriorityPreemption) String() string { return [...]string{"disabled", "leaf", "fence"}[p] }
 
 func (p Preemption) String() string { return [...]string{"default", "fence", "disabled"}[p] }

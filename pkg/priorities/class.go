@@ -1,10 +1,9 @@
 package priorities
 
 import (
-	"fmt"
-	"regexp"
 	"strings"
 
+	"github.com/canopy-scheduler/canopy/pkg/names"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
@@ -77,10 +76,7 @@ func (c *Class) Equal(d *Class) bool {
 	return a == b && same
 }
 
-const (
-	systemPrefix = "system-"
-	maxName      = 253
-)
+const systemPrefix = "system-"
 
 // systemValues are the classes that are always there.
 var systemValues = map[string]int32{
@@ -104,8 +100,10 @@ func systemClasses() []Class {
 // S0-23, 1.4).
 func (c *Class) Check() []*Problem {
 	var out []*Problem
-	if why := notSubdomain(c.Name); why != "" {
-		out = append(out, problem(c, InvalidName, NameField, "%s", why))
+	if c.Name == "" {
+		out = append(out, problem(c, InvalidName, NameField, "it has no name"))
+	} else if why := names.NotSubdomain(c.Name); why != "" {
+		out = append(out, problem(c, InvalidName, NameField, "the name %s", why))
 	}
 	if c.Policy > Never {
 		out = append(out, problem(c, InvalidPolicy, PolicyField, "there is no policy %d", c.Policy))
@@ -134,19 +132,3 @@ func (c *Class) checkSystem() []*Problem {
 	}
 	return nil
 }
-
-// notSubdomain says why a name is no DNS subdomain (RFC 1123), or nothing.
-func notSubdomain(name string) string {
-	switch {
-	case name == "":
-		return "it has no name"
-	case len(name) > maxName:
-		return fmt.Sprintf("the name has %d characters, at most %d are allowed", len(name), maxName)
-	case !subdomain.MatchString(name):
-		return "the name must be lower-case letters, digits, - and ., each part beginning and ending with a letter or digit"
-	}
-	return ""
-}
-
-// subdomain is RFC 1123's, as Kubernetes reads it: parts have no length of their own.
-var subdomain = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)

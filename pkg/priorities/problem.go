@@ -1,6 +1,10 @@
 package priorities
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/canopy-scheduler/canopy/pkg/names"
+)
 
 // Reason names a rule about classes. It is stable: clients compare it.
 type Reason string
@@ -49,17 +53,9 @@ func (p *Problem) Error() string {
 	if p.Class == "" {
 		return fmt.Sprintf("%s: %s", p.Reason, p.Text)
 	}
-	return fmt.Sprintf("%s: priority class %s: %s", p.Reason, quote(p.Class), p.Text)
+	return fmt.Sprintf("%s: priority class %s: %s", p.Reason, names.Quote(p.Class), p.Text)
 }
 
 func problem(c *Class, why Reason, f Field, text string, args ...any) *Problem {
 	return &Problem{why, c.Name, f, fmt.Sprintf(text, args...)}
-}
-
-// quote shows a name, shortened when it is long.
-func quote(name string) string {
-	if len(name) > maxName {
-		return fmt.Sprintf("%.*q...", maxName, name)
-	}
-	return fmt.Sprintf("%q", name)
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 	"strings"
+
+	"github.com/canopy-scheduler/canopy/pkg/names"
 )
 
 // Registry is a set of classes. The zero value has those of the system only (priority.md
@@ -20,17 +22,17 @@ type Registry struct {
 // or two defaults included, of which the error names both.
 func New(classes ...Class) (Registry, error) {
 	var errs []error
-	names := make(map[string]bool, len(classes))
+	taken := make(map[string]bool, len(classes))
 	normal := ""
 	for i := range classes {
 		c := &classes[i]
 		for _, p := range c.Check() {
 			errs = append(errs, p)
 		}
-		if names[c.Name] {
+		if taken[c.Name] {
 			errs = append(errs, problem(c, AlreadyExists, NameField, "the name is there already"))
 		}
-		names[c.Name] = true
+		taken[c.Name] = true
 		switch {
 		case !c.GlobalDefault:
 		case normal == "":
@@ -47,7 +49,7 @@ func New(classes ...Class) (Registry, error) {
 
 func secondDefault(c *Class, first string) *Problem {
 	return problem(c, SecondGlobalDefault, DefaultField,
-		"%s is the default already, and there can be only one", quote(first))
+		"%s is the default already, and there can be only one", names.Quote(first))
 }
 
 // build makes a registry of valid classes, which it keeps.

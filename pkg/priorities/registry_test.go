@@ -44,7 +44,7 @@ func must(r Registry, err error) Registry {
 	return r
 }
 
-func names(r Registry) []string {
+func namesOf(r Registry) []string {
 	var out []string
 	for _, c := range r.All() {
 		out = append(out, c.Name)
@@ -95,7 +95,7 @@ func TestWhichClassesCanBeMade(t *testing.T) {
 }
 
 func TestS2_31AndS0_17OnlyTheSystemsClassesAreThereFromTheStart(t *testing.T) {
-	assert.DeepEqual(t, names(Registry{}), []string{"system-cluster-critical", "system-node-critical"})
+	assert.DeepEqual(t, namesOf(Registry{}), []string{"system-cluster-critical", "system-node-critical"})
 	a, _ := Registry{}.Get("system-cluster-critical")
 	b, _ := Registry{}.Get("system-node-critical")
 	assert.Equal(t, a.Value, int32(2_000_000_000))

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
@@ -22,11 +23,20 @@ type Snapshot struct {
 	Capacity        resources.Amounts
 	Root            QueueView
 	Nodes           []NodeView
+	Budgets         []BudgetView     // by namespace, then by name
 	Completed       []*objects.Ended // oldest first
 	Rejected        []*objects.Ended // oldest first, each ID once
 	Applications    int              // that live
 	Asks            int              // pending
 	Allocations     int
+}
+
+// BudgetView is a disruption budget in a Snapshot.
+type BudgetView struct {
+	Budget   *budgets.Budget
+	Selected int // allocations that it is about
+	Leaving  int // of these, told to leave
+	Allowed  int // how many more may be told; negative: too many were, or too few run
 }
 
 // QueueView is a queue in a Snapshot.
@@ -108,6 +118,9 @@ func (c *Core) Snapshot(now time.Time) *Snapshot {
 	s.Applications, s.Asks, s.Allocations = p.Counts()
 	for _, n := range p.Nodes() {
 		s.Nodes = append(s.Nodes, c.viewNode(n))
+	}
+	for _, b := range p.Budgets() {
+		s.Budgets = append(s.Budgets, BudgetView{b.Config(), b.Selected(), b.Leaving(), b.Allowed()})
 	}
 	return s
 }

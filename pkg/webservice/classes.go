@@ -22,14 +22,14 @@ type classBody struct {
 
 // classObject is a priority class as Kubernetes writes it.
 type classObject struct {
-	APIVersion       string        `yaml:"apiVersion"`
-	Kind             string        `yaml:"kind"`
-	Metadata         classMetadata `yaml:"metadata"`
-	Value            int32         `yaml:"value"`
-	GlobalDefault    bool          `yaml:"globalDefault,omitempty"`
-	PreemptionPolicy string        `yaml:"preemptionPolicy"`
-	Description      string        `yaml:"description,omitempty"`
-	SubmitACL        *string       `yaml:"submitacl,omitempty"`
+	APIVersion       string         `yaml:"apiVersion"`
+	Kind             string         `yaml:"kind"`
+	Metadata         objectMetadata `yaml:"metadata"`
+	Value            int32          `yaml:"value"`
+	GlobalDefault    bool           `yaml:"globalDefault,omitempty"`
+	PreemptionPolicy string         `yaml:"preemptionPolicy"`
+	Description      string         `yaml:"description,omitempty"`
+	SubmitACL        *string        `yaml:"submitacl,omitempty"`
 }
 
 // classList is several of them.
@@ -47,7 +47,7 @@ func viewClass(c *priorities.Class) classBody {
 
 func objectOf(c *priorities.Class) classObject {
 	return classObject{
-		classVersion, "PriorityClass", classMetadata{c.Name},
+		classVersion, "PriorityClass", objectMetadata{Name: c.Name},
 		c.Value, c.GlobalDefault, c.Policy.String(), c.Description, aclText(c),
 	}
 }

@@ -30,6 +30,8 @@ func FuzzConfigView(f *testing.F) {
 	f.Add("partitions: [{queues: &q [{name: a}]}, {name: b, queues: *q}]")
 	f.Add("priorityclasses: [{metadata: {name: a, labels: {1: 2}}, value: 0x10, globalDefault: yes, description: 5}, " +
 		"{name: b, metadata: {name: b}, kind: PriorityClass, value: -1, preemptionPolicy: Never, submitacl: ''}]")
+	f.Add("disruptionbudgets: [{metadata: {name: a, namespace: b}, spec: {minAvailable: 0x10, selector: {matchLabels: {a: yes, b: }}}, " +
+		"status: {c: 1}}, {name: b, maxUnavailable: 5%, selector: {matchExpressions: [{key: c, operator: In, values: [1, true]}]}}, {name: c, allowed: 0}]")
 	f.Fuzz(func(t *testing.T, text string) {
 		conf, _ := configs.Load([]byte(text))
 		if conf == nil {
@@ -40,11 +42,14 @@ func FuzzConfigView(f *testing.F) {
 		assert.Equal(t, len(body.Partitions), len(conf.Partitions))
 		_, err = json.Marshal(body)
 		assert.NilError(t, err)
-		out, err := yaml.Marshal(map[string]any{"partitions": body.Partitions, "priorityclasses": body.PriorityClasses})
+		out, err := yaml.Marshal(map[string]any{
+			"partitions": body.Partitions, "priorityclasses": body.PriorityClasses, "disruptionbudgets": body.DisruptionBudgets,
+		})
 		assert.NilError(t, err)
 		again, problems := configs.Load(out)
 		assert.Assert(t, again != nil, "%v\n%s", problems, out)
 		assert.Equal(t, len(again.Partitions), len(conf.Partitions))
 		assert.Assert(t, again.Classes.Equal(conf.Classes), "%v\n%v", again.Classes.All(), conf.Classes.All())
+		assert.Assert(t, again.Budgets.Equal(conf.Budgets), "%v\n%v", again.Budgets.All(), conf.Budgets.All())
 	})
 }

@@ -15,6 +15,7 @@ import (
 type configBody struct {
 	Partitions               []partitionConfig
 	PriorityClasses          []classConfig     `json:",omitempty" yaml:",omitempty"`
+	DisruptionBudgets        []budgetConfig    `json:",omitempty" yaml:",omitempty"`
 	Checksum                 string            `json:",omitempty" yaml:",omitempty"`
 	Extra                    map[string]string `json:",omitempty" yaml:",omitempty"`
 	DeadlockDetectionEnabled bool
@@ -95,17 +96,13 @@ type resolverConfig struct {
 // classConfig is a priority class under the keys that Kubernetes gives it, its name at the
 // top.
 type classConfig struct {
-	Name             string        `yaml:"name"`
-	Metadata         classMetadata `json:"-" yaml:"metadata,omitempty"`
-	Value            int32         `yaml:"value"`
-	GlobalDefault    bool          `json:",omitempty" yaml:"globalDefault,omitempty"`
-	PreemptionPolicy string        `json:",omitempty" yaml:"preemptionPolicy,omitempty"`
-	Description      string        `json:",omitempty" yaml:"description,omitempty"`
-	SubmitACL        *string       `json:",omitempty" yaml:"submitacl,omitempty"`
-}
-
-type classMetadata struct {
-	Name string `yaml:"name"`
+	Name             string         `yaml:"name"`
+	Metadata         objectMetadata `json:"-" yaml:"metadata,omitempty"`
+	Value            int32          `yaml:"value"`
+	GlobalDefault    bool           `json:",omitempty" yaml:"globalDefault,omitempty"`
+	PreemptionPolicy string         `json:",omitempty" yaml:"preemptionPolicy,omitempty"`
+	Description      string         `json:",omitempty" yaml:"description,omitempty"`
+	SubmitACL        *string        `json:",omitempty" yaml:"submitacl,omitempty"`
 }
 
 // complete brings the name to the top; the rest of the metadata is Kubernetes' own.
@@ -113,7 +110,7 @@ func (c *classConfig) complete() {
 	if c.Name == "" {
 		c.Name = c.Metadata.Name
 	}
-	c.Metadata = classMetadata{}
+	c.Metadata = objectMetadata{}
 }
 
 // viewConfig reads the text of a generation again, this time for what was written. It is
@@ -128,6 +125,9 @@ func viewConfig(g *reload.Generation) (configBody, error) {
 	}
 	for i := range body.PriorityClasses {
 		body.PriorityClasses[i].complete()
+	}
+	for i := range body.DisruptionBudgets {
+		body.DisruptionBudgets[i].complete()
 	}
 	body.Checksum, body.Extra, body.Generation = g.Checksum, g.Extra, g.Number
 	body.DeadlockDetectionEnabled, body.DeadlockTimeoutSeconds = false, 0 // there are no locks to watch

@@ -1,0 +1,109 @@
+package budgets
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+)
+
+// Registry is a set of budgets. The zero value has none. Values are immutable.
+type Registry struct {
+	all []Budget // by namespace, then by name
+}
+
+// New returns a registry of these budgets. The error joins a *Problem for everything that is
+// wrong, two budgets of one name included.
+func New(all ...Budget) (Registry, error) {
+	r := Registry{slices.Clone(all)}
+	slices.SortStableFunc(r.all, compare)
+	var errs []error
+	for i := range r.all {
+		b := &r.all[i]
+		if i > 0 && r.all[i-1].ID() == b.ID() {
+			errs = append(errs, taken(b))
+		}
+		errs = append(errs, b.problems()...)
+	}
+	if len(errs) > 0 {
+		return Registry{}, errors.Join(errs...)
+	}
+	return r, nil
+}
+
+func compare(a, b Budget) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
+// find is where the budget is, or would be.
+func (r Registry) find(namespace, name string) (at int, there bool) {
+	return slices.BinarySearchFunc(r.all, Budget{Namespace: namespace, Name: name}, compare)
+}
+
+// Get finds a budget. It is not to be changed.
+func (r Registry) Get(namespace, name string) (*Budget, bool) {
+	at, there := r.find(namespace, name)
+	if !there {
+		return nil, false
+	}
+	return &r.all[at], true
+}
+
+// All are the budgets, by namespace and then by name. They are not to be changed.
+func (r Registry) All() []Budget { return r.all }
+
+// Equal reports whether two registries have the same budgets.
+func (r Registry) Equal(o Registry) bool {
+	return slices.EqualFunc(r.all, o.all, func(a, b Budget) bool { return a.Equal(&b) })
+}
+
+// With is r and one more budget. Errors: those of Check, and AlreadyExists.
+func (r Registry) With(b Budget) (Registry, error) {
+	at, there := r.find(b.Namespace, b.Name)
+	if there {
+		return Registry{}, taken(&b)
+	}
+	if errs := b.problems(); len(errs) > 0 {
+		return Registry{}, errors.Join(errs...)
+	}
+	return Registry{slices.Insert(slices.Clone(r.all), at, b)}, nil
+}
+
+// Update is r with another budget instead of the one that has its name; everything else may
+// be new, as in Kubernetes. Errors: those of Check, and UnknownBudget.
+func (r Registry) Update(b Budget) (Registry, error) {
+	at, there := r.find(b.Namespace, b.Name)
+	if !there {
+		return Registry{}, unknown(&b)
+	}
+	if errs := b.problems(); len(errs) > 0 {
+		return Registry{}, errors.Join(errs...)
+	}
+	all := slices.Clone(r.all)
+	all[at] = b
+	return Registry{all}, nil
+}
+
+// Without is r without a budget. Error: UnknownBudget.
+func (r Registry) Without(namespace, name string) (Registry, error) {
+	at, there := r.find(namespace, name)
+	if !there {
+		return Registry{}, unknown(&Budget{Namespace: namespace, Name: name})
+	}
+	return Registry{slices.Delete(slices.Clone(r.all), at, at+1)}, nil
+}
+
+// problems is Check as errors.
+func (b *Budget) problems() (errs []error) {
+	for _, p := range b.Check() {
+		errs = append(errs, p)
+	}
+	return errs
+}
+
+func taken(b *Budget) *Problem {
+	return problem(b, AlreadyExists, NameField, "the name is there already")
+}
+
+func unknown(b *Budget) *Problem {
+	return problem(b, UnknownBudget, NameField, "there is no such budget")
+}

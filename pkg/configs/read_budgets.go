@@ -1,0 +1,185 @@
+package configs
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/canopy-scheduler/canopy/pkg/budgets"
+)
+
+// budgetDraft is a disruption budget with the places of its fields.
+type budgetDraft struct {
+	objectDraft
+	budget budgets.Budget
+}
+
+func (d *budgetDraft) path() string { return "disruption budget " + d.budget.ID() }
+
+// budgets reads the disruption budgets: as Kubernetes writes a PodDisruptionBudget, or
+// without what does not say anything (priority.md 1.1).
+func (r *reader) budgets(n *yaml.Node) []*budgetDraft {
+	var out []*budgetDraft
+	for _, x := range r.mappings(nil, budgetsKey, n) {
+		out = append(out, r.budget(x))
+	}
+	return out
+}
+
+func (r *reader) budget(n *yaml.Node) *budgetDraft {
+	d := &budgetDraft{objectDraft: newObject(n, "budget-")}
+	d.budget.Name, d.budget.Namespace = objectText(n, "name"), objectText(n, "namespace")
+	if d.budget.Namespace == "" {
+		d.budget.Namespace = budgets.DefaultNamespace
+	}
+	fields := r.fields(d, "a disruption budget", n, &budgetMapping)
+	d.found(fields)
+	r.kind(d, &d.objectDraft, fields, budgetVersion, budgetKind)
+	r.naming(d, &d.objectDraft, fields, string(budgets.NameField), string(budgets.NamespaceField))
+	if s := fields["status"]; !isNull(s) && s.Kind != yaml.MappingNode {
+		r.wrongType(d, "status", s, "a mapping")
+	}
+	r.budgetSpec(d, fields)
+	r.text(d, "unhealthyPodEvictionPolicy", fields["unhealthyPodEvictionPolicy"])
+	d.budget.Selector = r.selector(d, fields[string(budgets.SelectorField)])
+	r.allowance(d, fields)
+	return d
+}
+
+// budgetSpec puts what is in the spec beside it.
+func (r *reader) budgetSpec(d *budgetDraft, fields map[string]*yaml.Node) {
+	for key, n := range r.fields(d, "spec", fields["spec"], &budgetSpecMapping) {
+		switch {
+		case isNull(n):
+		case isNull(fields[key]):
+			fields[key] = n
+			d.places[key] = place(n)
+		default:
+			r.addBudget(d, budgets.Field(key), budgets.SaidTwice,
+				fmt.Sprintf("%s is in spec (line %d) and beside it", key, n.Line), "write it once")
+		}
+	}
+}
+
+// selector reads the conditions. One that cannot be is left out, and whoever has a broken
+// selector is refused.
+func (r *reader) selector(d *budgetDraft, n *yaml.Node) budgets.Selector {
+	fields := r.fields(d, "the selector", n, &selectorMapping)
+	labels := map[string]string{}
+	for _, p := range r.pairs(d, "matchLabels", fields["matchLabels"]) {
+		value := r.text(d, "label "+quote(p.name), p.value)
+		r.condition(d, p.key, budgets.Expression{Key: p.name, Operator: budgets.In, Values: []string{value}})
+		labels[p.name] = value
+	}
+	var expressions []budgets.Expression
+	for _, x := range r.mappings(d, "matchExpressions", fields["matchExpressions"]) {
+		f := r.fields(d, "an expression", x, &expressionMapping)
+		e := budgets.Expression{Key: r.text(d, "key", f["key"]), Operator: budgets.Operator(r.text(d, "operator", f["operator"]))}
+		for _, v := range r.list(d, "values", f["values"]) {
+			if isNull(v) {
+				r.wrongType(d, "a value", v, "a text")
+			}
+			e.Values = append(e.Values, r.text(d, "a value", v))
+		}
+		r.condition(d, x, e)
+		expressions = append(expressions, e)
+	}
+	s := budgets.NewSelector(labels, expressions)
+	if s.IsEmpty() && (isNull(n) || n.Kind == yaml.MappingNode) {
+		where := d.at
+		if n != nil {
+			where = place(n)
+		}
+		r.add(d, where, "budget-for-nothing", "without conditions the selector selects nothing, so the budget is about nothing",
+			"name the labels of the work under matchLabels")
+	}
+	return s
+}
+
+func (r *reader) condition(d *budgetDraft, n *yaml.Node, e budgets.Expression) {
+	if why := e.Wrong(); why != "" {
+		d.broken[string(budgets.SelectorField)] = true
+		r.add(d, place(n), "budget-"+string(budgets.InvalidSelector), why, "")
+	}
+}
+
+// allowance reads the one of three keys that says how many may leave.
+func (r *reader) allowance(d *budgetDraft, fields map[string]*yaml.Node) {
+	var first budgets.Field
+	for _, k := range []budgets.Kind{budgets.MinAvailable, budgets.MaxUnavailable, budgets.Allowed} {
+		f := k.Field()
+		n := fields[string(f)]
+		switch {
+		case isNull(n):
+			continue
+		case first != "":
+			r.addBudget(d, f, budgets.OneAllowance, fmt.Sprintf("%s is there (line %d) and so is %s", first, d.place(string(first)).line, f),
+				"a budget has one of minAvailable, maxUnavailable and allowed")
+		default:
+			first = f
+		}
+		d.budget.Allowance = r.numberOrShare(d, k, n)
+	}
+}
+
+// numberOrShare reads 3 or, but for what is allowed, 50%.
+func (r *reader) numberOrShare(d *budgetDraft, k budgets.Kind, n *yaml.Node) budgets.Allowance {
+	f := k.Field()
+	if digits, ok := strings.CutSuffix(n.Value, "%"); ok && n.Kind == yaml.ScalarNode && n.Tag == "!!str" && k != budgets.Allowed {
+		share, err := strconv.ParseUint(digits, 10, 31)
+		if err == nil && share <= 100 {
+			return budgets.Allowance{Kind: k, N: int32(share), Percent: true}
+		}
+		r.addBudget(d, f, budgets.InvalidAllowance, fmt.Sprintf("%s is %s", f, describe(n)), "a share is 0% to 100%, in whole hundredths")
+		return budgets.Allowance{Kind: k}
+	}
+	var count int64
+	if n.Kind != yaml.ScalarNode || n.Tag != "!!int" || n.Decode(&count) != nil || count < 0 || count > math.MaxInt32 {
+		hint := "a whole number without quotes, zero or more, or a share such as 50%"
+		if k == budgets.Allowed {
+			hint = "a whole number, zero or more"
+		}
+		r.addBudget(d, f, budgets.InvalidAllowance, fmt.Sprintf("%s is %s", f, describe(n)), hint)
+	}
+	return budgets.Allowance{Kind: k, N: int32(count)}
+}
+
+// checkBudgets applies the rules of package budgets.
+func (r *report) checkBudgets(drafts []*budgetDraft) {
+	first := map[string]*budgetDraft{}
+	for _, d := range drafts {
+		for _, p := range d.budget.Check() {
+			if !d.broken[string(p.Field)] {
+				r.addBudget(d, p.Field, p.Reason, p.Text, "")
+			}
+		}
+		id := d.budget.ID()
+		if other := first[id]; other != nil && d.budget.Name != "" {
+			r.addBudget(d, budgets.NameField, budgets.AlreadyExists, fmt.Sprintf("the namespace has a budget of this name in line %d already",
+				other.place(string(budgets.NameField)).line), "")
+			continue
+		}
+		first[id] = d
+	}
+}
+
+// addBudget reports a problem by the reason that REST gives for it.
+func (r *report) addBudget(d *budgetDraft, f budgets.Field, why budgets.Reason, message, hint string) {
+	r.addObject(d, &d.objectDraft, string(f), string(why), message, hint)
+}
+
+// buildBudgets makes the registry. Requires: the drafts were checked, without errors.
+func buildBudgets(drafts []*budgetDraft) budgets.Registry {
+	all := make([]budgets.Budget, len(drafts))
+	for i, d := range drafts {
+		all[i] = d.budget
+	}
+	r, err := budgets.New(all...)
+	if err != nil {
+		panic(fmt.Sprintf("configs: budgets were checked, but %v", err))
+	}
+	return r
+}

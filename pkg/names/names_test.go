@@ -1,0 +1,54 @@
+package names
+
+import (
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+func TestWhatIsAName(t *testing.T) {
+	a63, a64 := strings.Repeat("a", 63), strings.Repeat("a", 64)
+	for _, c := range []struct {
+		name string
+		not  func(string) string
+		good []string
+		bad  []string
+	}{
+		{
+			"of an object", NotSubdomain,
+			[]string{"a", "0.a-b.c9", a64, strings.Repeat("a", 253)},
+			[]string{"", "A", "a_b", "a-", "-a", "a..b", ".a", "a.", "größe", "a\n", "a/b", strings.Repeat("a", 254)},
+		},
+		{
+			"of a namespace", NotNamespace,
+			[]string{"a", "0", "kube-system", a63},
+			[]string{"", "A", "a.b", "a-", "-a", "a_b", a64, "a\n"},
+		},
+		{
+			"of a label", NotLabelKey,
+			[]string{"app", "App_2.x", "app.kubernetes.io/name", "a/b", strings.Repeat("a", 253) + "/" + a63},
+			[]string{"", "/", "/a", "a/", "a/b/c", "A/b", "-a", "a-", "a b", a64, strings.Repeat("a", 254) + "/b", "a\n"},
+		},
+		{
+			"for a label", NotLabelValue,
+			[]string{"", "db", "Db_2.x-y", "1", a63},
+			[]string{"-", "a-", ".a", "a b", "a/b", a64, "a\n"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, s := range c.good {
+				assert.Equal(t, c.not(s), "", "%q", s)
+			}
+			for _, s := range c.bad {
+				assert.Assert(t, c.not(s) != "", "%q", s)
+			}
+		})
+	}
+}
+
+func TestLongNamesAreShortened(t *testing.T) {
+	assert.Equal(t, Quote("a\n"), `"a\n"`)
+	assert.Equal(t, len(Quote(strings.Repeat("a", 1000))), 253+len(`""...`))
+	assert.Equal(t, NotNamespace(strings.Repeat("a", 64)), "has 64 characters, at most 63 are allowed")
+}
