@@ -1,0 +1,130 @@
+package preemption_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+var epoch = time.Unix(1_000_000_000, 0).UTC()
+
+// late is when every delay of a random cluster has passed.
+var late = epoch.Add(time.Hour)
+
+// dice makes up clusters.
+type dice struct{ *rand.Rand }
+
+func roll(seed uint64) dice { return dice{rand.New(rand.NewPCG(seed, 0))} }
+
+func (d dice) oneIn(n int) bool { return d.IntN(n) == 0 }
+
+func pick[T any](d dice, from ...T) T { return from[d.IntN(len(from))] }
+
+func (d dice) amounts(most int) resources.Amounts {
+	m := map[string]resources.Quantity{"vcore": resources.Quantity(1 + d.IntN(most))}
+	if d.oneIn(2) {
+		m["memory"] = resources.Quantity(d.IntN(most + 1))
+	}
+	return resources.FromMap(m)
+}
+
+// queue is one with a guarantee, a max and settings of its own.
+func (d dice) queue(name string, children ...configs.Queue) configs.Queue {
+	q := configs.Queue{Name: name, Parent: len(children) > 0, Children: children, Submit: security.Everyone(), Settings: configs.DefaultSettings()}
+	if name == "root" {
+		return q
+	}
+	if d.oneIn(2) {
+		q.Guaranteed = resources.GuaranteeFromMap(d.amounts(12).Map())
+	}
+	if d.oneIn(4) {
+		q.Max = resources.LimitFromMap(map[string]resources.Quantity{"vcore": resources.Quantity(8 + d.IntN(20))})
+	}
+	q.Preemption = pick(d, policies.PreemptDefault, policies.PreemptDefault, policies.PreemptDefault, policies.PreemptFence, policies.PreemptDisabled)
+	q.Priority = pick(d, policies.PriorityDefault, policies.PriorityDefault, policies.PriorityFence)
+	q.Offset = pick[int32](d, 0, 0, 0, 2, -2)
+	q.PrioritySwap = pick(d, policies.PrioritySwapLeaf, policies.PrioritySwapFence, policies.PrioritySwapFence)
+	q.VictimUnit = pick(d, policies.UnitAllocation, policies.UnitAllocation, policies.UnitTaskGroup, policies.UnitApplication)
+	q.PreemptionDelay = time.Minute
+	return q
+}
+
+var leaves = []objects.QueuePath{"root.p.a", "root.p.b", "root.c", "root.d"}
+
+// cluster is a partition that is nearly full, in which some were told to leave.
+func (d dice) cluster(t *testing.T) *objects.Partition {
+	root := d.queue("root", d.queue("p", d.queue("a"), d.queue("b")), d.queue("c"), d.queue("d"))
+	p := objects.NewPartition(configs.Partition{Name: "default", Root: root, Preemption: true, Nodes: policies.DefaultNodeOrder()})
+	for i, leaf := range leaves {
+		for j := range 2 {
+			id := objects.AppID(fmt.Sprint("app", i, j))
+			tags := map[string]string{}
+			if d.oneIn(3) {
+				tags[objects.TagGroupPriority] = fmt.Sprint(d.IntN(6))
+			}
+			assert.NilError(t, p.AddApplication(id, security.User{Name: "ann"}, leaf, tags, epoch))
+			assert.NilError(t, p.UseGroupTag(id))
+		}
+	}
+	nodes := 1 + d.IntN(4)
+	for i := range nodes {
+		n := resources.Quantity(6 + d.IntN(10))
+		total := resources.FromMap(map[string]resources.Quantity{"vcore": n, "memory": n})
+		assert.NilError(t, p.AddNode(objects.NodeID(fmt.Sprint("n", i)), total, nil, !d.oneIn(8)))
+	}
+	for i := range 6 * nodes {
+		ask := d.ask(fmt.Sprint("run", i))
+		if d.oneIn(10) {
+			ask.RequiredNode = "n0"
+		}
+		ask.Policy = ask.Policy.With(objects.PolicySelf, !d.oneIn(4))
+		x, err := p.AddAsk(ask, epoch)
+		assert.NilError(t, err)
+		p.Settle()
+		n := p.NodeFor(x.Shape())
+		switch {
+		case n == nil || !p.Allowed(x.Application(), x.Shape()):
+			p.Cancel(ask.Key, epoch)
+		default:
+			assert.NilError(t, p.Place(x, n, epoch.Add(time.Duration(d.IntN(5))*time.Second)))
+		}
+	}
+	p.Settle()
+	for range d.IntN(3) { // somebody else has looked already
+		d.look(t, p)
+	}
+	assert.NilError(t, p.Check())
+	return p
+}
+
+func (d dice) ask(key string) *objects.Ask {
+	return &objects.Ask{
+		Key: objects.AllocationKey(key), App: objects.AppID(fmt.Sprint("app", d.IntN(len(leaves)), d.IntN(2))), Amounts: d.amounts(4),
+		Priority: pick[int32](d, 0, 1, 2, 3, 4, 5, 2_000_000_000), Created: epoch, Originator: d.oneIn(6),
+		TaskGroup: pick(d, "", "", "g", "h"), Policy: objects.PolicySent | objects.PolicyOther,
+	}
+}
+
+// look lets a new ask look, and tells its victims.
+func (d dice) look(t *testing.T, p *objects.Partition) {
+	ask := d.ask(fmt.Sprint("look", d.Uint32()))
+	x, err := p.AddAsk(ask, epoch)
+	assert.NilError(t, err)
+	rights, _ := preemption.Rights(p, x, late)
+	for _, r := range rights {
+		if plan, ok := preemption.NewSearch(p, 0).Find(x, r, nil); ok {
+			p.Preempt(x, plan.Node, plan.Victims)
+			return
+		}
+	}
+}
