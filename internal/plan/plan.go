@@ -43,17 +43,6 @@ type Refusal struct {
 	Applications []string `json:"applications"` // all of them, in order
 }
 
-// Over is a queue that holds more than its new max. What runs goes on, and nothing starts
-// until the queue is below.
-type Over struct {
-	Partition string             `json:"partition"`
-	Queue     string             `json:"queue"`
-	Resource  string             `json:"resource"`
-	Allocated resources.Quantity `json:"allocated"`
-	Max       resources.Quantity `json:"max"`
-	By        resources.Quantity `json:"by"`
-}
-
 // Lost is an application whose user could not submit it to its queue any more. It goes on;
 // the next one like it is rejected, or goes elsewhere.
 type Lost struct {
@@ -94,7 +83,7 @@ func Of(old, new *configs.Config, state State, partitions ...string) Plan {
 		if s := state[c.Partition]; s != nil && c.Kind != configs.Removed {
 			before, after := treeOf(old, c.Partition), treeOf(new, c.Partition)
 			p.refuse(c.Partition, after, s)
-			p.measure(c, after, s)
+			p.measure(c, enforcement{old, before}, enforcement{new, after}, s)
 			p.limit(c, before, after, s)
 			p.lose(before, after, c.Partition, s)
 		}
@@ -136,27 +125,6 @@ func (p *Plan) refuse(partition string, new tree, s *Partition) {
 		if len(r.Applications) > 0 {
 			slices.Sort(r.Applications)
 			p.Refused = append(p.Refused, r)
-		}
-	}
-}
-
-// measure lists the queues that hold more than a max of their own that changes. The queues
-// below are not listed: whoever has the max holds at least as much as they do.
-func (p *Plan) measure(c *configs.PartitionChange, new tree, s *Partition) {
-	for _, change := range c.Queues {
-		q := new[change.Queue]
-		if q == nil {
-			continue // it drains with the max that it has
-		}
-		for _, v := range change.Values {
-			name, is := strings.CutPrefix(v.Name, "max ")
-			limit, limited := q.Max.Get(name)
-			if !is || !limited {
-				continue
-			}
-			if n := s.Allocated[change.Queue][name]; n > limit {
-				p.Over = append(p.Over, Over{c.Partition, change.Queue, name, n, limit, n - limit})
-			}
 		}
 	}
 }
@@ -217,13 +185,6 @@ func (r Refusal) String() string {
 		words += fmt.Sprintf(" and %d more", n)
 	}
 	return fmt.Sprintf("%s %s cannot become a %s: it holds %s", r.From, r.Queue, r.To, words)
-}
-
-// String is the excess in words.
-func (o Over) String() string {
-	text := func(n resources.Quantity) string { return resources.Text(o.Resource, n) }
-	return fmt.Sprintf("%s is over its new max by %s %s: it holds %s, and may hold %s",
-		o.Queue, o.Resource, text(o.By), text(o.Allocated), text(o.Max))
 }
 
 // String is the loss in words.

@@ -80,7 +80,7 @@ func TestPlanSaysWhatAChangeMeansForWork(t *testing.T) {
 		{"default", "root.team", "parent", "leaf", []string{"app-4", "app-5"}},
 	})
 	// gpu was over before and is not news; root.team.y and root.gone keep what they have.
-	assert.DeepEqual(t, p.Over, []Over{{"default", "root.team", "vcore", 8500, 6000, 2500}})
+	assert.DeepEqual(t, p.Over, []Over{{Partition: "default", Queue: "root.team", Resource: "vcore", Allocated: 8500, Max: 6000, By: 2500}})
 	assert.DeepEqual(t, p.Lost, []Lost{
 		{"default", "app-1", "ann", []string{"ops"}, "root.leaf"}, {"default", "app-5", "eve", []string{"eve"}, "root.team.x"},
 	})
@@ -113,14 +113,14 @@ func TestWhatTheServerHasIsInTheWay(t *testing.T) {
 		{"default", "root.old", "parent", "leaf", []string{"app-2"}}, // root.a.bob holds nobody
 		{"gpu", "root.b", "leaf", "parent", []string{"app-3"}},
 	})
-	assert.DeepEqual(t, p.Over, []Over{{"gpu", "root.b", "gpu", 3, 1, 2}})
+	assert.DeepEqual(t, p.Over, []Over{{Partition: "gpu", Queue: "root.b", Resource: "gpu", Allocated: 3, Max: 1, By: 2}})
 }
 
 func TestOnlyTheQueueThatHasTheMaxIsOver(t *testing.T) {
 	const text = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, resources: {max: {vcore: 9}}, queues: [{name: x}]}]}]}]"
 	work := State{"default": {Allocated: map[string]amounts{"root.a": {"vcore": 8000}, "root.a.x": {"vcore": 8000}}}}
 	p := Of(load(t, text), load(t, strings.Replace(text, "9", "5", 1)), work)
-	assert.DeepEqual(t, p.Over, []Over{{"default", "root.a", "vcore", 8000, 5000, 3000}})
+	assert.DeepEqual(t, p.Over, []Over{{Partition: "default", Queue: "root.a", Resource: "vcore", Allocated: 8000, Max: 5000, By: 3000}})
 }
 
 func TestPlanSaysWhoIsOverANewLimit(t *testing.T) {

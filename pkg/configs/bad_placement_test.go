@@ -157,6 +157,28 @@ func surprising() []badDocument {
         preemption.policy: FENCE
         quota.preemption.delay: 0s
 `},
+		{"a delay before a max that is not enforced", rootHead + `
+    properties:
+      «quota-delay»quota.preemption.delay: 5m
+    queues:
+    - name: a
+      properties:
+        quota.preemption.delay: 0s
+    - name: b
+      childtemplate:
+        properties:
+          «quota-delay»quota.preemption.delay: 5m
+      parent: true
+`},
+		{"a delay before a max that is enforced", `
+partitions:
+- preemption: {quotapreemptionenabled: true}
+  queues:
+  - name: root
+    submitacl: '*'
+    properties:
+      quota.preemption.delay: 5m
+`},
 		{"stateaware on a parent", rootHead + `
     properties:
       application.sort.policy: «stateaware-parent»stateaware

@@ -22,6 +22,9 @@ func (r *report) checkQueueProperties(q *queueDraft) {
 		if q.up != nil || s.name.text != priorityPolicyProperty && s.name.text != priorityOffsetProperty {
 			r.checkProperty(q, "", s)
 		}
+		if !q.partition.quotaPreemption {
+			r.checkQuotaDelay(q, "", s, "the partition does not enforce a max", "set preemption: {quotapreemptionenabled: true} in the partition")
+		}
 	}
 	sort, ok := q.own(sortPolicyProperty)
 	switch {
@@ -87,6 +90,14 @@ func (r *report) checkProperty(q *queueDraft, of string, s setting) {
 		fmt.Sprintf("%s is no value of %s%s, so the default is used", quote(text), of, p.name), hint)
 }
 
+// checkQuotaDelay warns of a delay after which nothing happens (behaviour.md 6.4).
+func (r *report) checkQuotaDelay(q *queueDraft, of string, s setting, why, hint string) {
+	var read Settings
+	if s.name.text == quotaDelayProperty && readQuotaDelay(&read, s.value.text) && read.QuotaDelay > 0 {
+		r.add(q, s.name.at, "quota-delay", fmt.Sprintf("%s%s has no effect: %s", of, quotaDelayProperty, why), hint)
+	}
+}
+
 // checkTemplate warns about the child template and about quantities that say nothing.
 func (r *report) checkTemplate(q *queueDraft) {
 	r.checkZero(q, "max", &q.max)
@@ -99,6 +110,7 @@ func (r *report) checkTemplate(q *queueDraft) {
 	r.checkZero(q, "childtemplate guaranteed", &t.guaranteed)
 	for _, s := range t.settings {
 		r.checkProperty(q, "childtemplate ", s)
+		r.checkQuotaDelay(q, "childtemplate ", s, "only the max of configured queues is enforced", "")
 	}
 	if len(t.settings) > maxProperties {
 		r.add(q, t.at, "bound-properties",

@@ -108,7 +108,7 @@ func TestChildrenInheritWhatIsNotAboutTheQueueAlone(t *testing.T) {
         properties: {preemption.policy: default}
         queues: [{name: below}]
 `))
-	assert.DeepEqual(t, places(problems), []string{"19:9 property-unknown"})
+	assert.DeepEqual(t, places(problems), []string{"16:9 quota-delay", "19:9 property-unknown"})
 
 	b := mustFind(t, c, "root.a.b").Settings
 	assert.DeepEqual(t, b, Settings{

@@ -88,6 +88,7 @@ type RuleInfo struct {
 //	budget-for-nothing  warning  the selector of a disruption budget has no condition and selects nothing
 //	template-leaf       warning  a child template has no effect on a leaf
 //	fair-raw            warning  fair without a guarantee compares plain numbers
+//	quota-delay         warning  quota.preemption.delay is set where no max is enforced
 //	nobody-submits      warning  no queue of a partition has an access list
 //
 // A class- rule, without class-, is the reason that REST gives for it (package priorities); so
@@ -174,6 +175,7 @@ var rules = []RuleInfo{
 	{"budget-for-nothing", Warning, "the selector of a disruption budget has no condition and selects nothing"},
 	{"template-leaf", Warning, "a child template has no effect on a leaf"},
 	{"fair-raw", Warning, "fair without a guarantee compares plain numbers"},
+	{"quota-delay", Warning, "quota.preemption.delay is set where no max is enforced"},
 	{"nobody-submits", Warning, "no queue of a partition has an access list"},
 }
 

@@ -22,7 +22,7 @@ func ForQuota(p *objects.Partition, q *objects.Queue) []*objects.Allocation {
 		return nil
 	}
 	s.collect(q, nil)
-	slices.SortFunc(s.may, s.compare)
+	slices.SortFunc(s.may, compareLeaving)
 	if s.inTurn(); !s.within() { // guarantees are in the way of this way
 		for len(s.off) > 0 {
 			s.takeBack()
@@ -51,10 +51,16 @@ type shrinking struct {
 	like  map[kindred]int // how many are passed over who are alike
 }
 
-// candidate is an allocation that may go, with the guarantees on its way up.
+// candidate is an allocation that may go, with the guarantees on its way up. What they are
+// sorted by lies together: there may be a hundred thousand, and fetching each would take most
+// of the time.
 type candidate struct {
-	x      *objects.Allocation
-	guards []*guard
+	x        *objects.Allocation
+	guards   []*guard
+	kind     int8 // 0: it agreed to leave; 2 more if it did not, 1 more if it leads an application
+	priority int32
+	bound    int64           // nanoseconds
+	share    resources.Share // of the max, of what there is too much of
 }
 
 // guard is a queue with a guarantee, and what stays in it.
@@ -82,33 +88,35 @@ func (s *shrinking) collect(q *objects.Queue, guards []*guard) {
 	for _, a := range q.Applications() {
 		for y := range a.Bound {
 			if !s.p.Leaving(y) && y.Ask().RequiredNode == "" && y.Ask().Priority < system && s.helps(candidate{x: y}) {
-				s.may = append(s.may, candidate{y, guards})
+				s.may = append(s.may, s.weigh(y, guards))
 			}
 		}
 	}
 }
 
-// compare puts those first that leave first: who agreed to, who does not lead an
-// application (P8), who is less important, newer, smaller. The name settles the rest.
-func (s *shrinking) compare(a, b candidate) int {
-	x, y := a.x.Ask(), b.x.Ask()
-	return cmp.Or(
-		cmp.Compare(yes(!x.Policy.Self()), yes(!y.Policy.Self())), cmp.Compare(yes(x.Originator), yes(y.Originator)),
-		cmp.Compare(x.Priority, y.Priority), b.x.BoundAt().Compare(a.x.BoundAt()),
-		s.share(a).Compare(s.share(b)), cmp.Compare(y.Key, x.Key),
-	)
-}
-
-// share is how much of the max c holds, of what there is too much of.
-func (s *shrinking) share(c candidate) (most resources.Share) {
+// weigh notes what the order goes by.
+func (s *shrinking) weigh(y *objects.Allocation, guards []*guard) candidate {
+	c := candidate{x: y, guards: guards, priority: y.Ask().Priority, bound: y.BoundAt().UnixNano()}
+	c.kind = int8(2*yes(!y.Ask().Policy.Self()) + yes(y.Ask().Originator))
 	for k, n := range s.over {
 		if limit, ok := s.q.MaxOf(resources.Kind(k)); ok && n > 0 {
-			if part := resources.Fraction(c.x.Shape().Vector().At(resources.Kind(k)), limit); part.Compare(most) > 0 {
-				most = part
+			if part := resources.Fraction(y.Shape().Vector().At(resources.Kind(k)), limit); part.Compare(c.share) > 0 {
+				c.share = part
 			}
 		}
 	}
-	return most
+	return c
+}
+
+// compareLeaving is negative when a leaves before b: who agreed to first, who does not lead an
+// application (P8), who is less important, newer, smaller. The name settles the rest.
+func compareLeaving(a, b candidate) int {
+	if order := cmp.Or(
+		cmp.Compare(a.kind, b.kind), cmp.Compare(a.priority, b.priority), cmp.Compare(b.bound, a.bound), a.share.Compare(b.share),
+	); order != 0 {
+		return order
+	}
+	return cmp.Compare(b.x.Key(), a.x.Key())
 }
 
 // inTurn takes off all who help, one after the other.

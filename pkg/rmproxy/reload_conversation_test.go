@@ -12,23 +12,27 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestConversationsAboutReload reads the file as a talk between a shim and the scheduler
-// about configurations, with somebody who rolls back now and then. Run with -rewrite after
-// a change, then read the diff.
+// TestConversationsAboutReload reads the files as talks between a shim and the scheduler
+// about configurations, with somebody who rolls back now and then, on virtual time. Run with
+// -rewrite after a change, then read the diff.
 func TestConversationsAboutReload(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := &talk{board: &switchboard{}, shim: &scribe{}}
-		c.InProcess = NewInProcess(Options{})
-		t.Cleanup(c.Stop)
-		directives := 0
-		datadriven.RunTest(t, "testdata/conversations/reload.txt", func(t *testing.T, d *datadriven.TestData) string {
-			directives++
-			out := c.reload(t, d)
-			synctest.Wait()
-			return out + c.shim.told()
+	for file, least := range map[string]int{"reload.txt": 20, "lowered_max.txt": 10} {
+		t.Run(file, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := &talk{board: &switchboard{}, shim: &scribe{}}
+				c.InProcess = NewInProcess(Options{})
+				t.Cleanup(c.Stop)
+				directives := 0
+				datadriven.RunTest(t, "testdata/conversations/"+file, func(t *testing.T, d *datadriven.TestData) string {
+					directives++
+					out := c.reload(t, d)
+					synctest.Wait()
+					return out + c.shim.told()
+				})
+				assert.Assert(t, directives >= least, "only %d directives", directives)
+			})
 		})
-		assert.Assert(t, directives > 20, "only %d directives", directives)
-	})
+	}
 }
 
 // reload is what is said about configurations; say knows the rest.
