@@ -36,8 +36,11 @@ type benchFlags struct {
 // specFlags describe a workload. They make no sense together with suites, but for --via.
 var specFlags = []string{
 	"depth", "fanout", "apps-per-leaf", "asks", "nodes", "shapes", "types", "priorities", "tags", "bound", "sort",
-	"node-sort", "churn", "saturation", "rate",
+	"node-sort", "churn", "saturation", "rate", "preemptors",
 }
+
+// preemptorFlags describe preemptors, and mean nothing without them.
+var preemptorFlags = []string{"preempt-by", "victims", "preemptor-sizes", "at-once"}
 
 func (f *benchFlags) define(set *pflag.FlagSet) {
 	f.set, f.spec = set, bench.DefaultSpec()
@@ -58,6 +61,11 @@ func (f *benchFlags) define(set *pflag.FlagSet) {
 	set.Float64Var(&s.Churn, "churn", s.Churn, "workload: once the cluster is filled, this part of its allocations ends, each followed by another ask")
 	set.Float64Var(&s.Saturation, "saturation", s.Saturation, "workload: what is asked for as a share of the cluster; above 1 it fills up")
 	set.Float64Var(&s.Rate, "rate", s.Rate, "workload: asks, or with --churn releases, per second at random times; 0: as fast as it goes")
+	set.IntVar(&s.Preemptors, "preemptors", s.Preemptors, "workload: asks that take the place of others once the cluster is full, with one --shapes and a --saturation of 1 unless given")
+	set.StringVar(&s.PreemptBy, "preempt-by", s.PreemptBy, "preemptors: by which right: leaf or fence, of priority as far as that; or guarantee, of a queue of their own")
+	set.IntVar(&s.Victims, "victims", s.Victims, "preemptors: how many of the commonest allocations each is as large as")
+	set.IntVar(&s.PreemptorSizes, "preemptor-sizes", s.PreemptorSizes, "preemptors: different sizes, which differ by bytes; as many as preemptors: no two are alike")
+	set.IntVar(&s.AtOnce, "at-once", s.AtOnce, "preemptors: how many come together, before any victim leaves")
 	set.StringVar(&s.Via, "via", s.Via, "way to the scheduler: core, inprocess or grpc; also restricts suites to it")
 	set.StringVar(&f.trace, "trace", "", "`FILES` NODES.csv,PODS.csv of an openb trace, for the suite trace")
 	set.IntVar(&f.runs, "runs", defaultRuns, "samples of each cell, each in a process of its own; with --quick 2 unless given")
@@ -122,10 +130,23 @@ func (f *benchFlags) choose(trace bench.Trace) ([]bench.Plan, error) {
 	if f.set.Changed("suite") || len(custom) == 0 {
 		return bench.Choose(f.suites, scale, trace, via)
 	}
+	if f.spec.Preemptors > 0 {
+		f.crowd()
+	}
 	if !f.set.Changed("shapes") { // who asks for three things does not mean twenty sizes
 		f.spec.Shapes = max(min(f.spec.Shapes, f.spec.Asks), 1)
 	}
 	return []bench.Plan{bench.Custom(f.spec)}, nil
+}
+
+// crowd makes the cluster full, of work of one size, for who says only that asks preempt.
+func (f *benchFlags) crowd() {
+	if !f.set.Changed("saturation") {
+		f.spec.Saturation = 1
+	}
+	if !f.set.Changed("shapes") {
+		f.spec.Shapes = 1
+	}
 }
 
 // contradictions finds flags that make no sense, together or alone.
@@ -136,11 +157,13 @@ func (f *benchFlags) contradictions() error {
 			wrong = append(wrong, fmt.Errorf(format, args...))
 		}
 	}
-	workload := f.given(specFlags...)
+	workload := append(f.given(specFlags...), f.given(preemptorFlags...)...)
 	suite, withSuite := f.set.Changed("suite"), len(workload) > 0
 	note(suite && withSuite, "--suite has workloads of its own: %s cannot be given with it", strings.Join(workload, ", "))
 	note(suite && len(f.suites) == 0, "--suite names no suite")
 	note(f.quick && withSuite, "--quick is about suites: %s cannot be given with it", strings.Join(workload, ", "))
+	about := f.given(preemptorFlags...)
+	note(!suite && len(about) > 0 && f.spec.Preemptors == 0, "%s needs --preemptors", strings.Join(about, ", "))
 	note(f.set.Changed("trace") && !suite && (withSuite || f.set.Changed("via")),
 		"--trace is for suites, not for a workload of your own")
 	note(f.runs < 1 || f.runs > mostRuns, "--runs is %d, and must be from 1 to %d", f.runs, mostRuns)

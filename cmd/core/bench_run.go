@@ -42,6 +42,7 @@ const benchRunExamples = `  canopy bench run --quick
   canopy bench run --suite depth,fanout --runs 2
   canopy bench run --depth 5 --fanout 4 --asks 100000 --nodes 10000 --runs 5
   canopy bench run --saturation 2 --churn 1 --rate 2000 --via grpc
+  canopy bench run --preemptors 1000 --asks 100000 --nodes 10000
   canopy bench run --suite trace --trace nodes.csv,pods.csv`
 
 // benchRunCommand measures.

@@ -32,11 +32,15 @@ func auditable(s Spec) Spec {
 	_, leaves := s.queues()
 	s.AppsPerLeaf = min(s.AppsPerLeaf, max(auditedApps/leaves, 1))
 	unlike := s.Shapes == s.Asks
+	perNode := max(s.Asks/s.Nodes, 1)
 	s.Asks = min(s.Asks, auditedAsks)
 	if s.Shapes = min(s.Shapes, max(s.Asks-1, 1)); unlike {
 		s.Shapes = s.Asks
 	}
 	s.Priorities = min(s.Priorities, s.Asks)
+	if s.Preemptors > 0 {
+		s = s.fewPreemptors(perNode)
+	}
 	s.Nodes = min(s.Nodes, auditedNodes)
 	s.Churn, s.Rate, s.Via = min(s.Churn, auditedChurn), 0, ViaCore
 	return s

@@ -86,7 +86,7 @@ func TestAnAuditFindsWrongDecisions(t *testing.T) {
 func TestWhatIsAuditedIsSmall(t *testing.T) {
 	for _, p := range suites(Full, Trace{}) {
 		for _, c := range p.cells {
-			if c.measure != Fill && c.measure != Churn {
+			if c.measure != Fill && c.measure != Churn && c.measure != Preempt {
 				continue
 			}
 			s := auditable(c.spec)

@@ -24,6 +24,10 @@ func wanted(m Measure, via string) []string {
 			return []string{"cpuPerDecision", "releaseToNextP50", "decisionP50", "allocations", "utilisation"}
 		}
 		return []string{"cpuPerDecision", "releaseToNextP50", "idleCPU"}
+	case Preempt:
+		return []string{
+			"cpuPerDecision", "askToVictimsP50", "leftToAllocationP50", "firstLook", "victims", "nodesTried", "nodesRanked", "allocations",
+		}
 	case Steady:
 		return []string{"cpuPerDecision", "askToAllocationP50", "askToAllocationP99", "allocations"}
 	case Memory:

@@ -14,12 +14,13 @@ type Measure string
 
 // The measures.
 const (
-	Fill   Measure = "fill"   // everything is asked for, then decided as fast as it goes
-	Churn  Measure = "churn"  // a full cluster in which allocations end and others take their place
-	Steady Measure = "steady" // asks come at a rate, and there is room
-	Memory Measure = "memory" // what a queue, a node, an application and an ask hold
-	Reload Measure = "reload" // how long deciding pauses for a new configuration
-	Audit  Measure = "audit"  // no timing: every decision is checked
+	Fill    Measure = "fill"    // everything is asked for, then decided as fast as it goes
+	Churn   Measure = "churn"   // a full cluster in which allocations end and others take their place
+	Steady  Measure = "steady"  // asks come at a rate, and there is room
+	Memory  Measure = "memory"  // what a queue, a node, an application and an ask hold
+	Reload  Measure = "reload"  // how long deciding pauses for a new configuration
+	Preempt Measure = "preempt" // a full cluster in which asks take the place of others
+	Audit   Measure = "audit"   // no timing: every decision is checked
 )
 
 // Job is what one process is to measure.
@@ -111,11 +112,16 @@ func (j Job) measure(ctx context.Context, s *stream, r *result) error {
 		return churnDoor(ctx, s, r)
 	case Steady:
 		return steadyDoor(ctx, s, r)
+	case Preempt:
+		return preemptCore(s, r)
 	case Memory:
 		return memory(s, r)
 	case Reload:
 		return reload(s, r)
 	case Audit:
+		if s.spec.Preemptors > 0 {
+			return auditPreempting(s, newCore(s), r)
+		}
 		return audit(s, newCore(s), r)
 	}
 	return fmt.Errorf("there is no measure %q", j.Measure)
@@ -134,6 +140,8 @@ func (j Job) rounds() int {
 // MeasureOf is what is done with a workload that no suite says anything about.
 func MeasureOf(s Spec) Measure {
 	switch {
+	case s.Preemptors > 0:
+		return Preempt
 	case s.Churn > 0:
 		return Churn
 	case s.Rate > 0:

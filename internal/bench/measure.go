@@ -103,6 +103,8 @@ const (
 	askTimes      = "askToAllocation"
 	releaseTimes  = "releaseToNext"
 	pauseTimes    = "pause"
+	victimTimes   = "askToVictims"
+	roomTimes     = "leftToAllocation"
 )
 
 // longestTime is the longest that a histogram tells from longer ones.

@@ -65,7 +65,7 @@ func Run(ctx context.Context, plans []Plan, o Options) *Report {
 func audits(cells []plannedCell, all []*running) (audited []*running) {
 	var lines []string
 	for i, c := range cells {
-		if c.spec.Via == ViaCore && (c.measure == Fill || c.measure == Churn) && !c.trace.given() &&
+		if c.spec.Via == ViaCore && (c.measure == Fill || c.measure == Churn || c.measure == Preempt) && !c.trace.given() &&
 			!slices.Contains(lines, c.line) {
 			lines = append(lines, c.line)
 			audited = append(audited, all[i])

@@ -222,7 +222,7 @@ func TestEveryLineIsAudited(t *testing.T) {
 		lines, cells := map[string]bool{}, make([]*running, len(p.cells))
 		for i, c := range p.cells {
 			cells[i] = &running{plannedCell: c}
-			if c.spec.Via == ViaCore && !c.trace.given() && (c.measure == Fill || c.measure == Churn) {
+			if c.spec.Via == ViaCore && !c.trace.given() && (c.measure == Fill || c.measure == Churn || c.measure == Preempt) {
 				lines[c.line] = true
 			}
 		}

@@ -19,4 +19,10 @@ type Spec struct {
 	Bound       float64 `json:"bound"`      // share of the leaves that are held at their max
 	Rate        float64 `json:"rate"`       // events per second, sent at random times; 0: as fast as it goes
 	Via         string  `json:"via"`        // core, inprocess or grpc
+
+	Preemptors     int    `json:"preemptors,omitempty"`     // asks that take the place of others once the cluster is full; 0: none, and what follows means nothing
+	PreemptBy      string `json:"preemptBy,omitempty"`      // leaf or fence: by right of priority, as far as that; guarantee: by that right
+	Victims        int    `json:"victims,omitempty"`        // how many of the commonest allocations each is as large as
+	PreemptorSizes int    `json:"preemptorSizes,omitempty"` // different sizes of preemptors, all but alike; Preemptors: each is unique
+	AtOnce         int    `json:"atOnce,omitempty"`         // how many preemptors come together, before any victim leaves
 }

@@ -26,6 +26,8 @@ const (
 	mostRate   = 1_000_000
 	mostLevels = 200
 	mostChurn  = 1000
+
+	mostPreemptors = 100_000
 )
 
 // fitting is how full a cluster may become in which every ask is sure to find a node.
@@ -37,6 +39,7 @@ func DefaultSpec() Spec {
 	return Spec{
 		Depth: 5, Fanout: 4, AppsPerLeaf: 1, Asks: 50_000, Nodes: 1000, Shapes: 20, Types: 2, Priorities: 1,
 		Sort: "fifo", NodeSort: "fair", Saturation: 0.8, Via: ViaCore,
+		PreemptBy: ByFence, Victims: 1, PreemptorSizes: 1, AtOnce: 1,
 	}
 }
 
@@ -60,10 +63,44 @@ func (s Spec) Check() error {
 	c.oneOf("sort", s.Sort, "fifo", "fair", "stateaware")
 	c.oneOf("node-sort", s.NodeSort, "fair", "binpacking")
 	c.oneOf("via", s.Via, ViaCore, ViaInProcess, ViaGRPC)
+	s.checkPreemptors(&c)
 	if len(c.wrong) > 0 {
 		return errors.Join(c.wrong...)
 	}
-	return errors.Join(s.checkSize(), s.checkPace())
+	return errors.Join(s.checkSize(), s.checkPace(), s.checkPreempting())
+}
+
+// checkPreemptors finds numbers of preemptors that make no sense.
+func (s Spec) checkPreemptors(c *checks) {
+	c.within("preemptors", s.Preemptors, 0, mostPreemptors)
+	if s.Preemptors <= 0 {
+		return
+	}
+	c.oneOf("preempt-by", s.PreemptBy, ByLeaf, ByFence, ByGuarantee)
+	c.within("victims", s.Victims, 1, max(s.Asks, 1))
+	c.within("preemptor-sizes", s.PreemptorSizes, 1, s.Preemptors)
+	c.within("at-once", s.AtOnce, 1, s.Preemptors)
+}
+
+// checkPreempting finds preemptors who would find nobody to take, or cannot be measured.
+func (s Spec) checkPreempting() error {
+	switch {
+	case s.Preemptors == 0:
+		return nil
+	case s.Preemptors == 1:
+		return errors.New("--preemptors is 1, and must be at least 2: the first one is the warm-up")
+	case s.Via != ViaCore:
+		return fmt.Errorf("--preemptors are measured via %s: they cannot be measured via %s", ViaCore, s.Via)
+	case s.Churn > 0 || s.Rate > 0 || s.Bound > 0:
+		return errors.New("--preemptors go with neither --churn nor --rate nor --bound")
+	case s.Saturation < 1:
+		return fmt.Errorf("--preemptors need a full cluster: --saturation is %g, and must be at least 1", s.Saturation)
+	case 2*s.Preemptors*s.Victims > s.Asks:
+		return fmt.Errorf("%d --preemptors with --victims %d take more than half of %d --asks", s.Preemptors, s.Victims, s.Asks)
+	case s.PreemptorSizes > 1 && s.Types < 2:
+		return errors.New("--preemptor-sizes needs --types 2: sizes differ in memory")
+	}
+	return nil
 }
 
 // checkSize finds what is too much only together.

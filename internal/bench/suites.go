@@ -52,7 +52,7 @@ func suites(scale Scale, trace Trace) []Plan {
 	return []Plan{
 		flatPlan(scale), fanoutPlan(scale), depthPlan(scale), appsPlan(scale), bigAppPlan(scale),
 		nodesPlan(scale), shapesPlan(scale), boundPlan(scale), prioritiesPlan(scale), adversarialPlan(scale),
-		churnPlan(scale), latencyPlan(scale), reloadPlan(scale), tracePlan(trace), soakPlan(scale),
+		churnPlan(scale), preemptPlan(scale), latencyPlan(scale), reloadPlan(scale), tracePlan(trace), soakPlan(scale),
 		memoryPlan(scale),
 	}
 }
@@ -112,7 +112,7 @@ func (p Plan) via(via string) (Plan, error) {
 		switch {
 		case several && !same:
 			continue
-		case c.measure == Memory || c.measure == Reload || c.measure == Churn:
+		case c.measure == Memory || c.measure == Reload || c.measure == Churn || c.measure == Preempt:
 			if !same {
 				return p, fmt.Errorf("suite %s is measured via %s: it cannot be measured via %s", p.Name, c.spec.Via, via)
 			}
@@ -161,7 +161,7 @@ func (p Plan) check(seed uint64, have int64) error {
 			s := &stream{spec: c.spec, seed: seed}
 			s.drawShapes()
 			s.drawAsks()
-			if _, err := s.nodeSize(); err != nil {
+			if err := s.sizeUp(); err != nil {
 				return err
 			}
 		}
@@ -174,7 +174,7 @@ func (p Plan) check(seed uint64, have int64) error {
 func (s Spec) bytes() int64 {
 	queues, leaves := s.queues()
 	asks := int64(s.Asks) * int64(500+100*s.Tags+100*s.Types)
-	return 2 * (asks + int64(float64(s.Asks)*s.Churn)*8 + int64(s.Nodes)*2000 + int64(queues)*4000 +
+	return 2 * (asks + int64(s.Preemptors)*1000 + int64(float64(s.Asks)*s.Churn)*8 + int64(s.Nodes)*2000 + int64(queues)*4000 +
 		int64(leaves)*int64(s.AppsPerLeaf)*1500)
 }
 

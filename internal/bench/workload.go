@@ -27,7 +27,9 @@ type stream struct {
 	apps      []sim.Application
 	leaves    []objects.QueuePath
 	shapes    []resources.Amounts
-	draws     []draw // of the asks, and behind them of those that churn asks for
+	draws     []draw              // of the asks, and behind them of those that churn asks for
+	size      resources.Amounts   // of each node
+	preemptor []resources.Amounts // sizes of asks that preempt
 	digest    string
 }
 
@@ -57,12 +59,11 @@ func newStream(spec Spec, seed uint64) (*stream, error) {
 	s.leaves = leafPaths(objects.RootPath, spec.Depth, spec.Fanout, nil)
 	s.drawShapes()
 	s.drawAsks()
-	size, err := s.nodeSize()
-	if err != nil {
+	if err := s.sizeUp(); err != nil {
 		return nil, err
 	}
 	for i := range spec.Nodes {
-		s.nodes = append(s.nodes, sim.Node{ID: objects.NodeID("node-" + padded(i, 6)), Has: size, Draining: true})
+		s.nodes = append(s.nodes, sim.Node{ID: objects.NodeID("node-" + padded(i, 6)), Has: s.size, Draining: true})
 	}
 	for i := range len(s.leaves) * spec.AppsPerLeaf {
 		s.apps = append(s.apps, sim.Application{
@@ -100,6 +101,9 @@ func (s *stream) finish() error {
 		hashNumber(h, int(d.priority))
 	}
 	text(fmt.Sprint(s.spec.Asks, s.spec.Tags, s.spec.Churn, s.spec.Rate))
+	if p := s.spec; p.Preemptors > 0 {
+		text(fmt.Sprint(p.Preemptors, p.PreemptBy, p.Victims, p.PreemptorSizes, p.AtOnce))
+	}
 	s.digest = hex.EncodeToString(h.Sum(nil))
 	return nil
 }
@@ -157,6 +161,14 @@ func (s *stream) drawAsks() {
 
 // roomy is how many of the largest ask fit on a node of a cluster that must not fill up.
 const roomy = 8
+
+// sizeUp finds out how large nodes are, and asks that preempt. Requires: asks are drawn.
+func (s *stream) sizeUp() (err error) {
+	if s.size, err = s.nodeSize(); err == nil {
+		err = s.drawPreemptors()
+	}
+	return err
+}
 
 // nodeSize is what each node has, so that the first asks take as much of the cluster as
 // the spec says, or less when nodes would get too small for that.

@@ -25,15 +25,19 @@ func queueName(i int) string { return "q" + padded(i, 4) }
 // many levels would be mostly indentation.
 func (s *stream) configText() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "partitions:\n  - name: default\n    nodesortpolicy: {type: %s}\n    preemption: {enabled: false}\n"+
-		"    queues:\n      - name: root\n        submitacl: '*'\n        properties: {application.sort.policy: %s}\n",
-		s.spec.NodeSort, s.spec.Sort)
+	fmt.Fprintf(&b, "partitions:\n  - name: default\n    nodesortpolicy: {type: %s}\n    preemption: {enabled: %t}\n"+
+		"    queues:\n      - name: root\n        submitacl: '*'\n        properties: {application.sort.policy: %s%s}\n",
+		s.spec.NodeSort, s.spec.Preemptors > 0, s.spec.Sort, s.preemptProperty())
 	b.WriteString("        queues: ")
 	next := 0
 	held := s.heldLeaves()
 	s.writeQueues(&b, s.spec.Depth, held, &next)
 	b.WriteString("\n")
-	return b.String()
+	text := b.String()
+	if s.owed() {
+		text = strings.TrimSuffix(text, "]\n") + s.owedQueue() + "]\n"
+	}
+	return text
 }
 
 func (s *stream) writeQueues(b *strings.Builder, depth int, held map[int]string, leaf *int) {

@@ -41,7 +41,12 @@ func TestAStreamFollowsFromItsSpecAndSeed(t *testing.T) {
 		"priorities": func(s *Spec) { s.Priorities++ }, "tags": func(s *Spec) { s.Tags++ },
 		"sort": func(s *Spec) { s.Sort = "fair" }, "node order": func(s *Spec) { s.NodeSort = "binpacking" },
 		"churn": func(s *Spec) { s.Churn = 0.1 }, "saturation": func(s *Spec) { s.Saturation = 2 },
-		"bound": func(s *Spec) { s.Bound = 0.5 },
+		"bound":         func(s *Spec) { s.Bound = 0.5 },
+		"preemptors":    func(s *Spec) { s.Preemptors, s.Saturation = 5, 1 },
+		"victims":       func(s *Spec) { s.Preemptors, s.Saturation, s.Victims = 5, 1, 2 },
+		"their right":   func(s *Spec) { s.Preemptors, s.Saturation, s.PreemptBy = 5, 1, ByGuarantee },
+		"their sizes":   func(s *Spec) { s.Preemptors, s.Saturation, s.PreemptorSizes = 5, 1, 2 },
+		"how many come": func(s *Spec) { s.Preemptors, s.Saturation, s.AtOnce = 5, 1, 2 },
 	} {
 		spec := small()
 		change(&spec)
@@ -134,6 +139,18 @@ func TestSpecsThatMakeNoSense(t *testing.T) {
 		{"churn at no rate", func(s *Spec) { s.Churn, s.Via = 1, ViaGRPC }, "--churn via grpc needs a --rate"},
 		{"asks at a rate that do not fit", func(s *Spec) { s.Rate, s.Saturation, s.Via = 10, 2, ViaGRPC }, "--saturation is 2, and may be 0.9"},
 		{"a rate that takes all day", func(s *Spec) { s.Rate, s.Via = 0.001, ViaGRPC }, "minutes, and may take 60"},
+		{"preemptors of no right", func(s *Spec) { s.Preemptors = 1; s.PreemptBy = "force" },
+			`--preempt-by is "force", and must be one of leaf, fence, guarantee`},
+		{"victims without a preemptor's place", func(s *Spec) { s.Preemptors, s.Victims = 1, 0 }, "--victims is 0, and must be from 1 to 300"},
+		{"more sizes than preemptors", func(s *Spec) { s.Preemptors, s.PreemptorSizes = 3, 4 }, "--preemptor-sizes is 4, and must be from 1 to 3"},
+		{"more together than there are", func(s *Spec) { s.Preemptors, s.AtOnce = 3, 4 }, "--at-once is 4, and must be from 1 to 3"},
+		{"one preemptor", func(s *Spec) { s.Preemptors, s.Saturation = 1, 1 }, "--preemptors is 1, and must be at least 2"},
+		{"preemptors where there is room", func(s *Spec) { s.Preemptors = 3 }, "--preemptors need a full cluster: --saturation is 0.8, and must be at least 1"},
+		{"preemptors and churn", func(s *Spec) { s.Preemptors, s.Saturation, s.Churn = 3, 1, 1 }, "--preemptors go with neither --churn nor --rate nor --bound"},
+		{"preemptors that take everything", func(s *Spec) { s.Preemptors, s.Saturation, s.Victims = 51, 1, 3 },
+			"51 --preemptors with --victims 3 take more than half of 300 --asks"},
+		{"sizes without memory", func(s *Spec) { s.Preemptors, s.Saturation, s.PreemptorSizes, s.Types = 3, 1, 2, 1 },
+			"--preemptor-sizes needs --types 2: sizes differ in memory"},
 		{"a way that is none", func(s *Spec) { s.Via = "http" }, "--via is"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

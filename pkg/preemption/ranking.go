@@ -68,6 +68,7 @@ func (r *ranking) fill(l *roll, x *objects.Allocation) {
 }
 
 func (r *ranking) rank(l *roll, place int, x *objects.Allocation) int64 {
+	l.ranked++
 	n, t := l.nodes[place], &l.tiers[place]
 	if !n.Schedulable() {
 		return hopeless

@@ -20,6 +20,8 @@ type roll struct {
 	made  int    // how often the list was made
 	log   []int  // places whose tiers were renewed, since made
 	queue []*objects.Allocation
+
+	ranked uint64 // Effort.Ranked
 }
 
 // tiers are what the work on a node would free, priority by priority: freed[i] with all

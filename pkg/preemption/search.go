@@ -37,6 +37,7 @@ type Search struct {
 	rankings map[want]*ranking
 	hunt     hunt
 	trim     trim
+	effort   Effort
 	near     []int // scratch: places
 }
 
@@ -57,8 +58,10 @@ func NewSearch(p *objects.Partition, most int) *Search {
 func (s *Search) Find(x *objects.Allocation, r Right, judge Judge) (best Plan, ok bool) {
 	s.hunt.begin(s.part, x, r)
 	s.trim.begin(&s.hunt)
+	s.effort.Looks++
 	compared := 0
 	try := func(n *objects.Node) {
+		s.effort.Tried++
 		plan, found := s.trim.onNode(n)
 		if !found {
 			return
@@ -172,6 +175,7 @@ func (s *Search) gather(q *objects.Queue, most int) bool {
 	}
 	for _, a := range q.Applications() {
 		for y := range a.Bound {
+			s.effort.Listed++
 			if s.near = append(s.near, s.roll.place[y.Node()]); len(s.near) > most {
 				return false
 			}

@@ -1,0 +1,50 @@
+package bench
+
+import "fmt"
+
+// crowded is a cluster that is full of one kind of work, and in which asks preempt.
+func crowded(s Scale, nodes, perNode int) Spec {
+	nodes = s.of(nodes, 20)
+	spec := basis(nodes * perNode)
+	spec.Depth, spec.Fanout, spec.Nodes, spec.Shapes, spec.Saturation = 2, 10, nodes, 1, 1
+	spec.PreemptBy, spec.Victims, spec.PreemptorSizes, spec.AtOnce = ByFence, 1, 1, 1
+	spec.Preemptors = min(s.of(1000, 100), spec.Asks/2)
+	return spec
+}
+
+func preemptPlan(s Scale) Plan {
+	p := Plan{
+		Name:  "preempt",
+		About: "1,000 asks take the place of others in a full cluster: by each right, on ever more nodes, alike or of 1,000 sizes; together; on nodes with much work.",
+		Axis:  "nodes",
+	}
+	add := func(name, line string, size int, spec Spec) {
+		p.cells = append(p.cells, plannedCell{name: name, line: line, size: float64(size), spec: spec, measure: Preempt})
+	}
+	for _, right := range []string{ByLeaf, ByFence, ByGuarantee} {
+		for _, unlike := range []bool{false, true} {
+			for _, nodes := range []int{100, 1000, 10_000} {
+				spec, line := crowded(s, nodes, 10), right
+				if spec.PreemptBy = right; unlike {
+					spec.PreemptorSizes, line = spec.Preemptors, right+"-unlike"
+				}
+				add(fmt.Sprint(line, "-", spec.Nodes), line, spec.Nodes, spec)
+			}
+		}
+	}
+	alone := func(name string, spec Spec, change func(*Spec)) {
+		change(&spec)
+		add(name, name, 0, spec)
+	}
+	alone("fence-priorities-10", crowded(s, 10_000, 10), func(c *Spec) { c.Priorities = 10 })
+	for _, right := range []string{ByFence, ByGuarantee} {
+		alone(right+"-together", crowded(s, 10_000, 10), func(c *Spec) { c.PreemptBy, c.AtOnce = right, c.Preemptors/5 })
+		for _, victims := range []int{1, 10, 100} {
+			alone(fmt.Sprint(right, "-dense-", victims), crowded(s, 1000, 100), func(c *Spec) {
+				c.PreemptBy, c.Victims = right, victims
+				c.Preemptors = min(c.Preemptors, c.Asks/2/victims)
+			})
+		}
+	}
+	return p
+}
