@@ -7,6 +7,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/priorities"
 )
 
 // What budgets are and which labels work has follows from what has been told, by a draw beside
@@ -72,6 +73,9 @@ func tags(asks int) map[string]string {
 	out := map[string]string{}
 	if a.oneIn(2) {
 		out[budgets.NamespaceTag] = pick(a, "default", "x", "x", "")
+	}
+	if a.oneIn(2) {
+		out[priorities.QoSTag] = pick(a, "BestEffort", "Burstable", "Guaranteed", "Best")
 	}
 	for range a.IntN(3) {
 		out[budgets.LabelTag+pick(a, "app", "app", "tier")] = pick(a, "a", "a", "b", "")

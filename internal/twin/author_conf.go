@@ -93,6 +93,9 @@ func (a *author) settle(q *configs.Queue) {
 		q.PrioritySwap = pick(a, policies.PrioritySwapNone, policies.PrioritySwapLeaf, policies.PrioritySwapFence, policies.PrioritySwapFence)
 		q.VictimUnit = pick(a, policies.UnitAllocation, policies.UnitAllocation, policies.UnitTaskGroup, policies.UnitApplication)
 		q.GangPreemption = a.oneIn(3)
+		q.Budgets = pick(a, policies.BudgetsBestEffort, policies.BudgetsStrict, policies.BudgetsIgnored)
+		q.VictimOrder = pick(a, policies.VictimsCompatible, policies.VictimsByPriority)
+		q.VictimQoS = pick(a, policies.QoSIgnored, policies.QoSCounts)
 		if !a.oneIn(3) {
 			q.Guaranteed = resources.GuaranteeFromMap(map[string]resources.Quantity{"vcore": pick[resources.Quantity](a, 0, 2, 4, 8)})
 		}

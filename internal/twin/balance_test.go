@@ -38,7 +38,7 @@ func TestStoriesTellOfEverything(t *testing.T) {
 		"Expired: it ended long enough ago": stories / 2, "Expired: more have ended since than are kept": stories / 2,
 		"preempted by quota:": stories, "queues above a max": 10 * stories, "queues above a max after a look": 5 * stories,
 		"released, timed out": 1, "a tag makes no sense": 5, "queues with a quota from tags": stories, "asks wait": 1000 * stories,
-		"allocations have a budget": 100 * stories, "those with a budget leave": stories / 2, "a budget is exceeded": 10 * stories, "an ID is used again": stories / 2, "Completing: the resource manager removed it": stories,
+		"allocations have a budget": 60 * stories, "preempted by priority": stories / 4, "those with a budget leave": stories / 2, "a budget is exceeded": 10 * stories, "an ID is used again": stories / 2, "Completing: the resource manager removed it": stories,
 	} {
 		assert.Check(t, told[what] >= least, "%s happens %d times in %d stories, at least %d are due", what, told[what], stories, least)
 	}

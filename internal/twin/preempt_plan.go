@@ -33,7 +33,7 @@ func (t *Twin) bestPlan(c *counts, w *work, right string) (best plan, ok bool) {
 			if !ok || slices.Compare(p.cost, best.cost) < 0 {
 				best, ok = p, true
 			}
-			if compared++; t.candidates > 0 && compared >= t.candidates {
+			if compared++; t.candidates > 0 && compared >= t.candidates && best.cost[0] == 0 {
 				break
 			}
 		}
@@ -67,7 +67,7 @@ func (t *Twin) nodesToTry(c *counts, w *work, right string) []*node {
 		return math.MaxInt64
 	}
 	nodes = filter(nodes, func(n *node) bool { return rank(n) != math.MaxInt64 })
-	if right == "priority" {
+	if right == "priority" || t.queue(t.app(w.ask.App).leaf).conf.VictimOrder == policies.VictimsByPriority {
 		slices.SortStableFunc(nodes, func(a, b *node) int { return cmp.Compare(rank(a), rank(b)) })
 	}
 	return nodes
@@ -80,11 +80,14 @@ func (t *Twin) planFor(c *counts, w *work, n *node, may []*work, right string) (
 			units = append(units, u)
 		}
 	}
-	slices.SortFunc(units, func(a, b []*work) int { return slices.Compare(t.weight(a, right), t.weight(b, right)) })
+	slices.SortFunc(units, func(a, b []*work) int { return slices.Compare(t.weight(a, w, right), t.weight(b, w, right)) })
 	var off [][]*work
 	for _, u := range units {
-		if right == "required node" || !t.anySpared(c, w, u, slices.Concat(off...)) {
-			off = append(off, u)
+		before := slices.Concat(off...)
+		if right == "required node" || !t.anySpared(c, w, u, before) {
+			if t.thinksOfBudgets(u) != policies.BudgetsStrict || !t.overBudget(before, u) {
+				off = append(off, u)
+			}
 		}
 	}
 	fits := func(off [][]*work) bool {
@@ -104,13 +107,47 @@ func (t *Twin) planFor(c *counts, w *work, n *node, may []*work, right string) (
 		return plan{}, false
 	}
 	slices.Reverse(off)
-	for _, u := range slices.Clone(off) {
-		without := slices.DeleteFunc(slices.Clone(off), func(v []*work) bool { return v[0] == u[0] })
-		if fits(without) {
-			off = without
+	beyond := map[*work]bool{}
+	for i, u := range off { // the most important is allowed to leave first
+		beyond[u[0]] = t.overBudget(slices.Concat(off[:i]...), u)
+	}
+	for _, first := range []bool{true, false} {
+		for _, u := range slices.Clone(off) {
+			without := slices.DeleteFunc(slices.Clone(off), func(v []*work) bool { return v[0] == u[0] })
+			if beyond[u[0]] == first && fits(without) {
+				off = without
+			}
 		}
 	}
-	return plan{n, slices.Concat(off...), t.cost(off, right)}, true
+	violations := int64(0)
+	for _, u := range off {
+		violations += int64(yes(beyond[u[0]]))
+	}
+	return plan{n, slices.Concat(off...), append([]int64{violations}, t.cost(off, w, right)...)}, true
+}
+
+func (t *Twin) thinksOfBudgets(unit []*work) policies.Budgets {
+	return t.queue(t.app(unit[0].ask.App).leaf).conf.Budgets
+}
+
+// overBudget says whether a unit, if it leaves after others, is more than some budget of its
+// work allows.
+func (t *Twin) overBudget(before, unit []*work) bool {
+	if t.thinksOfBudgets(unit) == policies.BudgetsIgnored {
+		return false
+	}
+	for i := range t.budgets {
+		b := &t.budgets[i]
+		about := func(y *work) bool {
+			return !y.ask.Placeholder && selects(b, y.ask.Tags) && t.thinksOfBudgets([]*work{y}) != policies.BudgetsIgnored
+		}
+		all, leaving := t.selected(b)
+		more := len(filter(unit, about))
+		if more > 0 && len(filter(before, about))+more > allowed(b.Allowance, all, leaving) {
+			return true
+		}
+	}
+	return false
 }
 
 // anySpared says whether a guarantee keeps one of a unit where it is.
@@ -238,11 +275,16 @@ func (t *Twin) number(y *work) int32 {
 }
 
 // weight is larger, number by number, for a unit that should stay longer.
-func (t *Twin) weight(unit []*work, right string) []int64 {
+func (t *Twin) weight(unit []*work, w *work, right string) []int64 {
 	number, reluctant, leads, since := int64(math.MinInt64), int64(0), int64(0), int64(math.MaxInt64)
-	for _, w := range unit {
-		number, since = max(number, int64(t.number(w))), min(since, w.bound.UnixNano())
-		reluctant, leads = max(reluctant, int64(yes(!w.ask.Policy.Self()))), max(leads, int64(yes(w.ask.Originator)))
+	var quality int64
+	conf := t.queue(t.app(w.ask.App).leaf).conf
+	for _, y := range unit {
+		number, since = max(number, int64(t.number(y))), min(since, y.bound.UnixNano())
+		reluctant, leads = max(reluctant, int64(yes(!y.ask.Policy.Self()))), max(leads, int64(yes(y.ask.Originator)))
+		if conf.VictimQoS == policies.QoSCounts {
+			quality = max(quality, qualityOf(y.ask.Tags["kubernetes.io/meta/qosClass"]))
+		}
 	}
 	size := int64(len(unit))
 	last := name(unit[0].ask.Key)
@@ -250,17 +292,27 @@ func (t *Twin) weight(unit []*work, right string) []int64 {
 		last[i] = -last[i]
 	}
 	last = append(append([]int64{size, -since}, last...), 1)
-	switch right {
-	case "priority":
-		return append([]int64{number, reluctant, leads}, last...)
-	case "required node":
-		return append([]int64{reluctant, leads, number}, last...)
+	switch {
+	case right == "priority":
+		return append([]int64{number, quality, reluctant, leads}, last...)
+	case right == "guarantee" && conf.VictimOrder == policies.VictimsCompatible:
+		return append([]int64{reluctant, leads}, last...)
 	}
-	return append([]int64{reluctant, leads}, last...)
+	return append([]int64{reluctant, leads, number, quality}, last...)
+}
+
+func qualityOf(text string) int64 {
+	switch text {
+	case "BestEffort":
+		return 0
+	case "Guaranteed":
+		return 2
+	}
+	return 1
 }
 
 // cost is smaller, number by number, for a plan that takes less.
-func (t *Twin) cost(off [][]*work, right string) []int64 {
+func (t *Twin) cost(off [][]*work, w *work, right string) []int64 {
 	top, sum, count, oldest := int64(math.MinInt64), int64(0), int64(0), int64(math.MaxInt64)
 	var reluctant, leads int64
 	for _, u := range off {
@@ -277,10 +329,14 @@ func (t *Twin) cost(off [][]*work, right string) []int64 {
 			oldest = min(oldest, since)
 		}
 	}
-	if right == "priority" {
-		return []int64{top, sum, count, -oldest}
+	numbers := []int64{top, sum, count, -oldest}
+	switch {
+	case right == "priority":
+		return numbers
+	case right == "guarantee" && t.queue(t.app(w.ask.App).leaf).conf.VictimOrder == policies.VictimsCompatible:
+		return []int64{reluctant, leads, count}
 	}
-	return []int64{reluctant, leads, count}
+	return append([]int64{reluctant, leads}, numbers...)
 }
 
 // name compares as the text does.

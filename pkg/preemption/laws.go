@@ -21,6 +21,7 @@ const (
 	IsDisabled        // its queue gives up no work (P6)
 	IsAsImportant     // its priority is too high (P3)
 	IsGuaranteed      // a queue would fall below its guarantee (P4)
+	IsBudgeted        // a budget does not allow it to leave, and its queue is strict about that
 )
 
 func (l Law) String() string {
@@ -28,6 +29,7 @@ func (l Law) String() string {
 		"may be taken", "was told to leave already", "accepts no other node", "holds nothing of what is asked for",
 		"is system work", "is in another leaf", "is in the queue that is owed room", "is beyond a fence",
 		"is in a queue that gives up no work", "is too important", "is guaranteed its place",
+		"is kept by a disruption budget",
 	}[l]
 }
 
@@ -42,6 +44,9 @@ type hunt struct {
 	top    *objects.Queue // the highest queue that x may look below
 	owed   *objects.Queue // whose guarantee gives the right
 	leaves map[*objects.Queue]gate
+
+	order   policies.VictimOrder
+	quality bool // the quality of service counts
 }
 
 // gate is what the laws say of all work in a leaf.
@@ -57,12 +62,20 @@ func (h *hunt) begin(p *objects.Partition, x *objects.Allocation, r Right) {
 		h.leaves = map[*objects.Queue]gate{}
 	}
 	clear(h.leaves)
+	conf := x.Application().Queue().Settings()
+	h.order, h.quality = conf.VictimOrder, conf.VictimQoS == policies.QoSCounts
 	if r != OfNode {
 		h.top = reach(x)
 	}
 	if r == OfGuarantee {
 		h.owed = owed(x)
 	}
+}
+
+// compatible reports whether victims are chosen as upstream chooses them, which does not
+// look at priorities (priority.md M6).
+func (h *hunt) compatible() bool {
+	return h.right == OfGuarantee && h.order == policies.VictimsCompatible
 }
 
 // law is the first law that keeps y where it is, but for guarantees: those depend on who

@@ -53,8 +53,9 @@ func NewSearch(p *objects.Partition, most int) *Search {
 // Find looks for the plan that takes the least. ok is false when there is none: then
 // nobody need leave.
 //
-// Nodes are looked at in the order of their rank, and of their ID for a guarantee, until so
-// many have been compared, or none to come can be better.
+// Nodes are looked at in the order of their rank, or of their ID for a guarantee as upstream
+// upholds it, until none to come can be better. If nobody leaves beyond a budget, it also ends
+// when so many have been compared.
 func (s *Search) Find(x *objects.Allocation, r Right, judge Judge) (best Plan, ok bool) {
 	s.hunt.begin(s.part, x, r)
 	s.trim.begin(&s.hunt)
@@ -66,7 +67,7 @@ func (s *Search) Find(x *objects.Allocation, r Right, judge Judge) (best Plan, o
 		if !found {
 			return
 		}
-		if ok && !better(&plan, &best) {
+		if ok && !s.hunt.better(&plan, &best) {
 			compared++
 		} else if judge == nil || judge(x, n, plan.Victims) {
 			compared++
@@ -83,7 +84,7 @@ func (s *Search) Find(x *objects.Allocation, r Right, judge Judge) (best Plan, o
 	s.roll.sync()
 	ranks := s.ranking(x)
 	for place := range s.places(ranks, r) {
-		if compared >= s.most || ok && settled(best, ranks, place) {
+		if ok && best.cost.beyond == 0 && (compared >= s.most || s.hunt.settled(&best, ranks, place)) {
 			break
 		}
 		try(s.roll.nodes[place])
@@ -92,15 +93,17 @@ func (s *Search) Find(x *objects.Allocation, r Right, judge Judge) (best Plan, o
 }
 
 // settled reports whether no node from place on can be better than best.
-func settled(best Plan, ranks *ranking, place int) bool {
-	if best.Right == OfPriority {
+func (h *hunt) settled(best *Plan, ranks *ranking, place int) bool {
+	kinds := !best.cost.opposed && !best.cost.leads
+	switch {
+	case h.right == OfPriority:
 		return ranks.of(place) > best.cost.top
+	case !h.compatible():
+		return kinds && ranks.of(place) > best.cost.top
+	case ranks.lowest() == roomy: // there may be a node that needs no victim
+		return kinds && best.cost.victims == 0
 	}
-	fewest := 1 // victims, where nobody has room as it is
-	if ranks.lowest() == roomy {
-		fewest = 0
-	}
-	return !best.cost.opposed && !best.cost.leads && best.cost.victims <= fewest // the others have later names
+	return kinds && best.cost.victims <= 1 // the others have later names
 }
 
 // ranking is the one for asks like x, up to date.
@@ -123,7 +126,7 @@ func (s *Search) ranking(x *objects.Allocation) *ranking {
 func (s *Search) places(ranks *ranking, r Right) func(yield func(place int) bool) {
 	if near, few := s.nearby(r); few {
 		slices.SortFunc(near, func(a, b int) int {
-			if r == OfPriority && ranks.of(a) != ranks.of(b) {
+			if !s.hunt.compatible() && ranks.of(a) != ranks.of(b) {
 				return cmp.Compare(ranks.of(a), ranks.of(b))
 			}
 			return a - b
@@ -136,10 +139,10 @@ func (s *Search) places(ranks *ranking, r Right) func(yield func(place int) bool
 			}
 		}
 	}
-	if r == OfPriority {
-		return ranks.byRank
+	if s.hunt.compatible() {
+		return ranks.byPlace
 	}
-	return ranks.byPlace
+	return ranks.byRank
 }
 
 // nearby are the places of all nodes with work in reach, and of those that wait for

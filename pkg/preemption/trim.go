@@ -16,6 +16,7 @@ type trim struct {
 	room     resources.Vector // scratch, like the next three
 	may, off []unit
 	victims  []*objects.Allocation
+	spending spending
 }
 
 // wall is a quota that is in the way, and what goes with those who are off.
@@ -32,7 +33,8 @@ func (t *trim) begin(h *hunt) {
 }
 
 // onNode takes off n all who may be taken, and then puts back whoever the ask does not need
-// gone, those first that should stay longest. The plan is good until the next call.
+// gone: those first whom a budget does not allow to leave, and then those that should stay
+// longest. The plan is good until the next call.
 func (t *trim) onNode(n *objects.Node) (Plan, bool) {
 	h := t.hunt
 	t.node, t.room, t.may, t.off = n, n.RoomOnceLeft(t.room, h.x), t.may[:0], t.off[:0]
@@ -49,20 +51,23 @@ func (t *trim) onNode(n *objects.Node) (Plan, bool) {
 	if len(t.may) == 0 && !n.Disturbed() || !t.enough() {
 		return Plan{}, false
 	}
-	byImportance(t.may, h.right)
+	h.byImportance(t.may)
 	t.victims = t.victims[:0]
-	for _, u := range slices.Backward(t.may) { // who matters least first: a guarantee may spare the rest
-		if t.spared(&u) {
+	t.spending.begin(h.part)
+	for _, u := range slices.Backward(t.may) { // who matters least first: a guarantee or a budget may spare the rest
+		if t.spared(&u) || t.spending.forbids(&u) {
 			t.putBack(&u)
-		} else {
-			t.off = append(t.off, u)
+			continue
 		}
+		t.off, t.victims = append(t.off, u), slices.AppendSeq(t.victims, u.each)
 	}
 	if !t.enough() {
 		return Plan{}, false
 	}
 	slices.Reverse(t.off)
+	t.spending.putApart(t.off)
 	t.off = slices.DeleteFunc(t.off, t.needNotGo)
+	h.byImportance(t.off)
 	return t.plan(), true
 }
 
@@ -82,12 +87,12 @@ func (t *trim) has(y *objects.Allocation) bool {
 }
 
 // spared reports whether a guarantee keeps one of u in its place, when all those go too who
-// were asked before and are not spared: they are t.victims.
+// are off: they are t.victims.
 func (t *trim) spared(u *unit) bool {
 	before := len(t.victims)
+	defer func() { t.victims = t.victims[:before] }()
 	for y := range u.each {
 		if t.hunt.spared(y, t.victims) {
-			t.victims = t.victims[:before]
 			return true
 		}
 		t.victims = append(t.victims, y)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/priorities"
 )
 
 // unit is what is taken whole or not at all: an allocation, or a group of them, wherever
@@ -17,6 +18,8 @@ type unit struct {
 	opposed bool                  // one of them did not agree to leave
 	leads   bool                  // one of them leads its application
 	since   time.Time             // when the first of them began to run
+	quality priorities.QoS        // the best of theirs, where that counts
+	beyond  bool                  // a budget does not allow it to leave
 }
 
 // unitOf is what y falls with.
@@ -24,6 +27,9 @@ func (h *hunt) unitOf(y *objects.Allocation) unit {
 	u := unit{
 		lead: y, number: y.Number(), since: y.BoundAt(),
 		opposed: !y.Ask().Policy.Self(), leads: y.Ask().Originator,
+	}
+	if h.quality {
+		u.quality = priorities.QoSOf(y.Ask().Tags)
 	}
 	if !y.Grouped() {
 		return u
@@ -37,6 +43,9 @@ func (h *hunt) unitOf(y *objects.Allocation) unit {
 		u.number, u.opposed, u.leads = max(u.number, z.Number()), u.opposed || !z.Ask().Policy.Self(), u.leads || z.Ask().Originator
 		if z.BoundAt().Before(u.since) {
 			u.since = z.BoundAt()
+		}
+		if h.quality {
+			u.quality = max(u.quality, priorities.QoSOf(z.Ask().Tags))
 		}
 	}
 	return u
@@ -56,27 +65,29 @@ func (u *unit) each(yield func(*objects.Allocation) bool) {
 }
 
 // byImportance puts those first that should stay longest.
-func byImportance(list []unit, r Right) {
-	slices.SortFunc(list, func(a, b unit) int { return -compareImportance(&a, &b, r) })
+func (h *hunt) byImportance(list []unit) {
+	slices.SortFunc(list, func(a, b unit) int { return -h.compareImportance(&a, &b) })
 }
 
 // compareImportance is positive when a should stay rather than b. By priority, the number
 // counts first; by other rights it is whether one agreed to leave, and whether it leads its
-// application (P8). Groups stay rather than single ones, and larger groups rather than
-// smaller; among equals it is the older, and the name settles the rest.
-func compareImportance(a, b *unit, r Right) int {
-	number := cmp.Compare(a.number, b.number)
+// application (P8), and then the number, unless a guarantee is to be upheld as upstream does.
+// Behind the number comes the quality of service, where that counts. Groups stay rather than
+// single ones, and larger groups rather than smaller; among equals it is the older, and the
+// name settles the rest.
+func (h *hunt) compareImportance(a, b *unit) int {
+	number := cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.quality, b.quality))
 	kind := cmp.Or(cmp.Compare(yes(a.opposed), yes(b.opposed)), cmp.Compare(yes(a.leads), yes(b.leads)))
 	older := cmp.Or(
 		cmp.Compare(len(a.group), len(b.group)), b.since.Compare(a.since), cmp.Compare(b.lead.Key(), a.lead.Key()),
 	)
-	switch r {
-	case OfPriority:
+	switch {
+	case h.right == OfPriority:
 		return cmp.Or(number, kind, older)
-	case OfNode:
-		return cmp.Or(kind, number, older)
+	case h.compatible():
+		return cmp.Or(kind, older)
 	}
-	return cmp.Or(kind, older)
+	return cmp.Or(kind, number, older)
 }
 
 func yes(b bool) int {

@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -10,7 +11,9 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/security"
@@ -28,6 +31,11 @@ type preemptScenario struct {
 		Nominated []victim
 		Ask       victim
 
+		Budgets []struct {
+			Name, Namespace string
+			Selector        map[string]string
+			Allowed         int32
+		}
 		Groups []struct {
 			Name     string
 			Priority int32
@@ -44,9 +52,6 @@ type preemptScenario struct {
 		Node    objects.NodeID
 		Victims []string
 	}
-	// DivergesFrom is what another system does; where the expectation is a seed's that needs
-	// a switch which is not there, this is what counts.
-	DivergesFrom map[string]struct{ Victims []string }
 }
 
 type victimNode struct {
@@ -65,6 +70,7 @@ type victim struct {
 	PreemptionPolicy     string
 	RequiredNode         string
 	Group                string
+	Namespace, QoS       string
 	NominatedNode        objects.NodeID
 	Constraints          []struct {
 		Type        string
@@ -82,6 +88,10 @@ func (v victim) ask() *objects.Ask {
 	x.Policy = objects.PolicySent.With(objects.PolicySelf, v.AllowPreemptSelf == nil || *v.AllowPreemptSelf).
 		With(objects.PolicyOther, v.PreemptionPolicy != "Never")
 	x.Originator, x.RequiredNode, x.TaskGroup = v.Originator, objects.NodeID(v.RequiredNode), v.Group
+	x.Tags = map[string]string{budgets.NamespaceTag: cmp.Or(v.Namespace, "default"), priorities.QoSTag: v.QoS}
+	for key, value := range v.Labels {
+		x.Tags[budgets.LabelTag+key] = value
+	}
 	return x
 }
 
@@ -157,9 +167,23 @@ func playPreemption(t *testing.T, s preemptScenario) {
 		st.queues = []scenarioQueue{{Path: "root.default", Properties: map[string]string{
 			"preemption.priority": "leaf", "preemption.gang": "enabled", "preemption.victim.unit": "taskgroup",
 		}}}
+		if s.Topic == "qos-order" {
+			st.queues[0].Properties["preemption.victim.qos"] = "enabled"
+		}
 	}
 	rm := labelled{map[objects.NodeID]map[string]string{}, map[objects.AllocationKey]victim{}, s.Given.Running}
-	st.core = scheduler.New(st.config(t), rm)
+	conf := st.config(t)
+	var all []budgets.Budget
+	for _, b := range s.Given.Budgets {
+		all = append(all, budgets.Budget{
+			Name: b.Name, Namespace: cmp.Or(b.Namespace, "default"), Selector: budgets.NewSelector(b.Selector, nil),
+			Allowance: budgets.Allowance{Kind: budgets.Allowed, N: b.Allowed},
+		})
+	}
+	var err error
+	conf.Budgets, err = budgets.New(all...)
+	assert.NilError(t, err)
+	st.core = scheduler.New(conf, rm)
 	for _, n := range s.Given.Nodes {
 		rm.nodes[objects.NodeID(n.Name)] = n.Labels
 		n.Capacity["pods"] = 110
@@ -227,9 +251,6 @@ func playPreemption(t *testing.T, s preemptScenario) {
 		now = now.Add(time.Minute)
 	}
 	want := s.Expect.Victims
-	if instead, ok := s.DivergesFrom["kube-scheduler-1.36"]; ok && s.Topic == "qos-order" {
-		want = instead.Victims
-	}
 	slices.Sort(victims)
 	slices.Sort(want)
 	assert.DeepEqual(t, victims, append([]string(nil), want...))
