@@ -8,6 +8,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
@@ -55,8 +56,25 @@ func (d dice) queue(name string, children ...configs.Queue) configs.Queue {
 	q.Offset = pick[int32](d, 0, 0, 0, 2, -2)
 	q.PrioritySwap = pick(d, policies.PrioritySwapLeaf, policies.PrioritySwapFence, policies.PrioritySwapFence)
 	q.VictimUnit = pick(d, policies.UnitAllocation, policies.UnitAllocation, policies.UnitTaskGroup, policies.UnitApplication)
+	q.Budgets = pick(d, policies.BudgetsBestEffort, policies.BudgetsStrict, policies.BudgetsIgnored)
+	q.VictimOrder = pick(d, policies.VictimsCompatible, policies.VictimsByPriority)
 	q.PreemptionDelay = time.Minute
 	return q
+}
+
+func (d dice) budgets(t *testing.T) budgets.Registry {
+	var all []budgets.Budget
+	for _, app := range []string{"x", "y"} {
+		if d.oneIn(2) {
+			all = append(all, budgets.Budget{
+				Name: app, Namespace: "default", Selector: budgets.NewSelector(map[string]string{"app": app}, nil),
+				Allowance: budgets.Allowance{Kind: budgets.Allowed, N: int32(d.IntN(3))},
+			})
+		}
+	}
+	r, err := budgets.New(all...)
+	assert.NilError(t, err)
+	return r
 }
 
 var leaves = []objects.QueuePath{"root.p.a", "root.p.b", "root.c", "root.d"}
@@ -64,7 +82,9 @@ var leaves = []objects.QueuePath{"root.p.a", "root.p.b", "root.c", "root.d"}
 // cluster is a partition that is nearly full, in which some were told to leave.
 func (d dice) cluster(t *testing.T) *objects.Partition {
 	root := d.queue("root", d.queue("p", d.queue("a"), d.queue("b")), d.queue("c"), d.queue("d"))
-	p := objects.NewPartition(configs.Partition{Name: "default", Root: root, Preemption: true, Nodes: policies.DefaultNodeOrder()})
+	p := objects.NewPartition(configs.Partition{
+		Name: "default", Root: root, Preemption: true, Nodes: policies.DefaultNodeOrder(), Budgets: d.budgets(t),
+	})
 	for i, leaf := range leaves {
 		for j := range 2 {
 			id := objects.AppID(fmt.Sprint("app", i, j))
@@ -112,6 +132,7 @@ func (d dice) ask(key string) *objects.Ask {
 		Key: objects.AllocationKey(key), App: objects.AppID(fmt.Sprint("app", d.IntN(len(leaves)), d.IntN(2))), Amounts: d.amounts(4),
 		Priority: pick[int32](d, 0, 1, 2, 3, 4, 5, 2_000_000_000), Created: epoch, Originator: d.oneIn(6),
 		TaskGroup: pick(d, "", "", "g", "h"), Policy: objects.PolicySent | objects.PolicyOther,
+		Tags: map[string]string{budgets.LabelTag + "app": pick(d, "x", "y", "z")},
 	}
 }
 
