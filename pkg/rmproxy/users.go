@@ -3,6 +3,7 @@ package rmproxy
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -64,7 +65,13 @@ func (k knowing) Reload(ctx context.Context, conf *configs.Config) (paused time.
 	default:
 		return 0, err
 	}
+	// Partitions that are added can be found before Reload returns, and those that go until
+	// then. So all Directories are there meanwhile, of two for a partition the new one: an
+	// application that is early is looked up, or refused, but never let in unresolved.
+	former := k.p.users.Load()
+	k.p.users.Store(together(former, users))
 	if paused, err = k.p.cluster.Reload(ctx, conf); err != nil {
+		k.p.users.Store(former)
 		return 0, err
 	}
 	k.p.users.Store(&users)
@@ -75,6 +82,16 @@ func (k knowing) Reload(ctx context.Context, conf *configs.Config) (paused time.
 		}
 	}
 	return paused, nil
+}
+
+// together are the Directories of two configurations, those of the latter first.
+func together(former *map[string]Directory, latter map[string]Directory) *map[string]Directory {
+	all := map[string]Directory{}
+	if former != nil {
+		maps.Copy(all, *former)
+	}
+	maps.Copy(all, latter)
+	return &all
 }
 
 // directory is that of a partition; nil: there is none.
