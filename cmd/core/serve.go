@@ -130,7 +130,7 @@ func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer)
 	users := f.users.open()
 	defer users.Close()
 	if first != nil {
-		if _, err := directoriesOf(users)(first.Config); err != nil {
+		if _, err := directoriesOf(users)(first.Config, nil); err != nil {
 			return exitError{exitRefused, fmt.Errorf("%s: %w", f.origin(), err)}
 		}
 	}

@@ -42,11 +42,12 @@ func (f *userFlags) open() *usergroup.Directories {
 // directoriesOf finds the directories of a configuration, or says for every partition
 // what it lacks.
 func directoriesOf(users *usergroup.Directories) rmproxy.Directories {
-	return func(conf *configs.Config) (map[string]rmproxy.Directory, error) {
+	return func(conf *configs.Config, now map[string]rmproxy.Directory) (map[string]rmproxy.Directory, error) {
 		all := map[string]rmproxy.Directory{}
 		var failed []error
 		for _, p := range conf.Partitions {
-			d, err := users.For(p.Name, p.UserResolver)
+			former, _ := now[p.Name].(*usergroup.Directory) // nil: there is none
+			d, err := users.For(p.UserResolver, former)
 			switch {
 			case err != nil:
 				failed = append(failed, fmt.Errorf("partition %s: usergroupresolver %s: %w", p.Name, p.UserResolver, err))

@@ -1,47 +1,35 @@
 package usergroup
 
-import (
-	"fmt"
-	"sync"
-)
+import "fmt"
 
-// Directories are those of all partitions, each with its own memory.
+// Directories makes those of a process. It does not know which are in use: one that is not
+// is forgotten by whoever had it.
 type Directories struct {
 	opt     Options
 	secrets string
-
-	mu  sync.Mutex
-	all map[place]*Directory
+	system  *system // one for all: a call that hangs keeps a thread
+	life    *life
 }
-
-// place is a partition with a resolver. When a partition changes its resolver, questions
-// to the old one are still answered.
-type place struct{ partition, resolver string }
 
 // NewDirectories returns the Directories of a process. secrets is the directory with the
 // settings of LDAP, which is read when a partition wants LDAP.
 func NewDirectories(secrets string, opt Options) *Directories {
-	return &Directories{opt: opt, secrets: secrets, all: map[place]*Directory{}}
+	return &Directories{opt: opt, secrets: secrets, system: newSystem(groupsOf), life: newLife()}
 }
 
-// For is the Directory of a partition with this type of usergroupresolver. nil without an
-// error: the partition resolves nobody, users are alone in a group of their name. The
-// settings of LDAP are read anew each time; what was remembered is forgotten when they
-// have changed.
-func (x *Directories) For(partition, resolver string) (*Directory, error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	at := place{partition, resolver}
-	d := x.all[at]
+// For is the Directory of a partition with this type of usergroupresolver: now, which the
+// partition has at this time, nil for none, if it is still the right one, and one without
+// memory otherwise. nil without an error: the partition resolves nobody, users are alone in
+// a group of their name. The settings of LDAP are read anew each time.
+//
+// Nothing changes by asking: a configuration that wants a Directory may be refused yet.
+func (x *Directories) For(resolver string, now *Directory) (*Directory, error) {
 	var source Source
 	switch resolver {
 	case "":
 		return nil, nil
 	case "os":
-		if d != nil {
-			return d, nil
-		}
-		source = newSystem(groupsOf)
+		source = x.system
 	case "ldap":
 		s, err := readSettings(x.secrets)
 		if err != nil {
@@ -51,19 +39,11 @@ func (x *Directories) For(partition, resolver string) (*Directory, error) {
 	default:
 		return nil, fmt.Errorf("unknown user group resolver %q", resolver)
 	}
-	if d == nil {
-		d = NewDirectory(source, x.opt)
-		x.all[at] = d
+	if now != nil && now.source == source {
+		return now, nil
 	}
-	d.use(source)
-	return d, nil
+	return newDirectory(source, x.opt, x.life), nil
 }
 
-// Close closes all Directories.
-func (x *Directories) Close() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	for _, d := range x.all {
-		d.Close()
-	}
-}
+// Close ends all Directories. When it returns, nobody is told anything any more.
+func (x *Directories) Close() { x.life.close() }

@@ -36,17 +36,15 @@ type Options struct {
 
 // Directory answers questions about users out of a Source. It is safe for concurrent use.
 type Directory struct {
-	opt   Options
-	known *ttlcache.Cache[string, answer] // cleaned as it is used: it has no goroutine
-	life  context.Context                 // ends with the Directory
-	end   context.CancelFunc
+	opt    Options
+	source Source
+	life   *life
+	known  *ttlcache.Cache[string, answer] // cleaned as it is used: it has no goroutine
 
-	mu      sync.Mutex // guards the rest
-	source  Source
-	open    map[string]*question // by user: those without an answer
-	line    []*question          // those nobody asks yet
-	askers  int
-	running sync.WaitGroup // the askers
+	mu     sync.Mutex           // guards the rest
+	open   map[string]*question // by user: those without an answer
+	line   []*question          // those nobody asks yet
+	askers int
 }
 
 type answer struct {
@@ -61,8 +59,12 @@ type question struct {
 	then  []func(groups []string, err error)
 }
 
-// NewDirectory returns a Directory that asks source.
-func NewDirectory(source Source, opt Options) *Directory {
+// NewDirectory returns a Directory that asks source, with a life of its own.
+func NewDirectory(source Source, opt Options) *Directory { return newDirectory(source, opt, newLife()) }
+
+// newDirectory returns a Directory that holds nothing but memory while nobody asks it: whoever
+// does not want it any more forgets it.
+func newDirectory(source Source, opt Options, l *life) *Directory {
 	if opt.Timeout <= 0 {
 		opt.Timeout = DefaultTimeout
 	}
@@ -72,10 +74,9 @@ func NewDirectory(source Source, opt Options) *Directory {
 	if opt.Known == 0 {
 		opt.Known = 1 << 16
 	}
-	d := &Directory{opt: opt, source: source, open: map[string]*question{}}
+	d := &Directory{opt: opt, source: source, life: l, open: map[string]*question{}}
 	d.known = ttlcache.New(ttlcache.WithCapacity[string, answer](opt.Known),
 		ttlcache.WithDisableTouchOnHit[string, answer]())
-	d.life, d.end = context.WithCancel(context.Background())
 	return d
 }
 
@@ -96,7 +97,7 @@ func (d *Directory) Known(user string) (groups []string, ok bool, err error) {
 func (d *Directory) Find(user string, then func(groups []string, err error)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.life.Err() != nil {
+	if d.life.over.Err() != nil {
 		return
 	}
 	if q, ok := d.open[user]; ok {
@@ -106,38 +107,22 @@ func (d *Directory) Find(user string, then func(groups []string, err error)) {
 	q := &question{user: user, until: time.Now().Add(d.opt.Timeout), then: []func([]string, error){then}}
 	d.open[user] = q
 	d.line = append(d.line, q)
-	if d.askers < d.opt.Askers {
+	if d.askers < d.opt.Askers && d.life.spawn(d.ask) {
 		d.askers++
-		d.running.Go(d.ask)
 	}
 }
 
-// Close ends the Directory. When it returns, nobody is told anything any more.
-func (d *Directory) Close() {
-	d.mu.Lock()
-	d.end()
-	d.mu.Unlock()
-	d.running.Wait()
-}
-
-// use asks another source from now on, and forgets what the old one said.
-func (d *Directory) use(source Source) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.source != source {
-		d.source = source
-		d.known.DeleteAll()
-	}
-}
+// Close ends the life of the Directory. When it returns, nobody is told anything any more.
+func (d *Directory) Close() { d.life.close() }
 
 // ask asks one question after the other, until there are none.
 func (d *Directory) ask() {
-	for q, source := d.next(); q != nil; q, source = d.next() {
+	for q := d.next(); q != nil; q = d.next() {
 		groups, known, err := d.Known(q.user) // somebody was told between two looks
 		a := answer{groups, err}
 		if !known {
-			a = d.answer(q, source)
-			d.remember(q, source, a)
+			a = d.answer(q)
+			d.remember(q, a)
 		}
 		for _, then := range d.answered(q) {
 			then(a.groups, a.err)
@@ -145,30 +130,30 @@ func (d *Directory) ask() {
 	}
 }
 
-func (d *Directory) next() (*question, Source) {
+func (d *Directory) next() *question {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.line) == 0 || d.life.Err() != nil {
+	if len(d.line) == 0 || d.life.over.Err() != nil {
 		d.askers--
-		return nil, nil
+		return nil
 	}
 	q := d.line[0]
 	d.line[0] = nil
 	d.line = d.line[1:]
-	return q, d.source
+	return q
 }
 
-// answer asks a source.
-func (d *Directory) answer(q *question, source Source) (a answer) {
-	ctx, cancel := context.WithDeadline(d.life, q.until)
+// answer asks the source.
+func (d *Directory) answer(q *question) (a answer) {
+	ctx, cancel := context.WithDeadline(d.life.over, q.until)
 	defer cancel()
 	defer func() {
 		// What a Source reads comes from a network, through code that is not ours.
 		if p := recover(); p != nil {
-			a = answer{err: fmt.Errorf("%s: broken answer: %v", source, p)}
+			a = answer{err: fmt.Errorf("%s: broken answer: %v", d.source, p)}
 		}
 	}()
-	groups, err := source.Groups(ctx, q.user)
+	groups, err := d.source.Groups(ctx, q.user)
 	if err == nil {
 		groups, err = tidy(groups)
 	}
@@ -176,17 +161,15 @@ func (d *Directory) answer(q *question, source Source) (a answer) {
 	case err == nil:
 		return answer{groups: groups}
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return answer{err: fmt.Errorf("%s: no answer within %s", source, d.opt.Timeout)}
+		return answer{err: fmt.Errorf("%s: no answer within %s", d.source, d.opt.Timeout)}
 	}
-	return answer{err: fmt.Errorf("%s: %w", source, err)}
+	return answer{err: fmt.Errorf("%s: %w", d.source, err)}
 }
 
-// remember keeps an answer of a source that is still the one to ask.
-func (d *Directory) remember(q *question, source Source, a answer) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if source != d.source || d.life.Err() != nil {
-		return
+// remember keeps an answer.
+func (d *Directory) remember(q *question, a answer) {
+	if d.life.over.Err() != nil {
+		return // it is no answer, but the end
 	}
 	ttl := goodFor
 	if a.err != nil {
@@ -200,7 +183,7 @@ func (d *Directory) answered(q *question) []func([]string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.open, q.user)
-	if d.life.Err() != nil {
+	if d.life.over.Err() != nil {
 		return nil
 	}
 	return q.then

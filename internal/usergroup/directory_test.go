@@ -252,37 +252,3 @@ func TestABrokenAnswerIsAFailure(t *testing.T) {
 		assert.Equal(t, a.says("ann"), "source: broken answer: index out of range")
 	})
 }
-
-func TestAnotherSourceStartsAfresh(t *testing.T) {
-	inBubble(t, &source{groups: says("old")}, Options{}, func(t *testing.T, d *Directory, a *told) {
-		d.Find("ann", a.as("ann"))
-		synctest.Wait()
-		d.use(&source{groups: says("new")})
-		_, ok, _ := d.Known("ann")
-		assert.Assert(t, !ok)
-		d.Find("ann", a.as("again"))
-		synctest.Wait()
-		assert.Equal(t, a.says("again"), "[new]")
-	})
-}
-
-// An answer of the old source is told to who asked, and not remembered.
-func TestAnAnswerThatComesLateIsNotRemembered(t *testing.T) {
-	s := &source{groups: func(ctx context.Context, _ string) ([]string, error) {
-		select {
-		case <-time.After(time.Second):
-		case <-ctx.Done():
-		}
-		return []string{"old"}, nil
-	}}
-	inBubble(t, s, Options{}, func(t *testing.T, d *Directory, a *told) {
-		d.Find("ann", a.as("ann"))
-		synctest.Wait()
-		d.use(&source{groups: says("new")})
-		time.Sleep(time.Second)
-		synctest.Wait()
-		assert.Equal(t, a.says("ann"), "[old]")
-		_, ok, _ := d.Known("ann")
-		assert.Assert(t, !ok)
-	})
-}

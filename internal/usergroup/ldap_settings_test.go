@@ -1,7 +1,6 @@
 package usergroup
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -49,42 +48,4 @@ func TestSettingsThatAreNotGood(t *testing.T) {
 func TestADirectoryOfSecretsThatDoesNotExist(t *testing.T) {
 	_, err := readSettings(filepath.Join(t.TempDir(), "none"))
 	assert.ErrorContains(t, err, "missing: Host, Port, BaseDN, Filter, GroupAttr, ReturnAttr, BindUser, BindPassword")
-}
-
-func TestDirectoriesOfPartitions(t *testing.T) {
-	dir := writeSettings(t, "127.0.0.1", "1", nil)
-	x := NewDirectories(dir, Options{})
-	t.Cleanup(x.Close)
-	none, err := x.For("p", "")
-	assert.NilError(t, err)
-	assert.Assert(t, none == nil)
-	_, err = x.For("p", "active-directory")
-	assert.Error(t, err, `unknown user group resolver "active-directory"`)
-
-	p, err := x.For("p", "ldap")
-	assert.NilError(t, err)
-	q, err := x.For("q", "ldap")
-	assert.NilError(t, err)
-	assert.Assert(t, p != q, "each partition has a memory of its own")
-	system, err := x.For("p", "os")
-	assert.NilError(t, err)
-	assert.Assert(t, system != p)
-
-	heard := make(chan error, 1)
-	p.Find("ann", func(_ []string, err error) { heard <- err })
-	assert.ErrorContains(t, <-heard, "ldap://127.0.0.1:1: ")
-	again, err := x.For("p", "ldap")
-	assert.NilError(t, err)
-	_, known, _ := again.Known("ann")
-	assert.Assert(t, again == p && known, "the same settings keep what is known")
-
-	assert.NilError(t, os.WriteFile(filepath.Join(dir, "Port"), []byte("2"), 0o600))
-	again, err = x.For("p", "ldap")
-	assert.NilError(t, err)
-	_, known, _ = again.Known("ann")
-	assert.Assert(t, again == p && !known, "other settings do not")
-
-	assert.NilError(t, os.Remove(filepath.Join(dir, "Port")))
-	_, err = x.For("p", "ldap")
-	assert.ErrorContains(t, err, "missing: Port")
 }

@@ -193,7 +193,9 @@ func TestAFullLobbyEndsWithItsSession(t *testing.T) {
 func TestWithoutADirectoryApplicationsAreTold(t *testing.T) {
 	first, err := reload.Read(reload.File, "", []byte(looked), configs.Options{})
 	assert.NilError(t, err)
-	fail := func(*configs.Config) (map[string]Directory, error) { return nil, errors.New("no server") }
+	fail := func(*configs.Config, map[string]Directory) (map[string]Directory, error) {
+		return nil, errors.New("no server")
+	}
 	r := newRig(t, Options{First: first, Pinned: true, Users: fail})
 	assert.NilError(t, r.register("rm", ""))
 	a := r.applications()
@@ -262,7 +264,7 @@ func FuzzUsers(f *testing.F) {
 		case 2:
 			in = unable{errors.New(group)}
 		}
-		p := New(Options{First: first, Pinned: true, Users: func(*configs.Config) (map[string]Directory, error) {
+		p := New(Options{First: first, Pinned: true, Users: func(*configs.Config, map[string]Directory) (map[string]Directory, error) {
 			return map[string]Directory{"default": in}, nil
 		}})
 		defer p.Close()

@@ -29,15 +29,22 @@ type Directory interface {
 
 // Directories finds the Directory of each partition of a configuration by its name. A
 // partition without one resolves nobody: users are alone in a group of their name. An
-// error refuses the configuration.
-type Directories func(*configs.Config) (map[string]Directory, error)
+// error refuses the configuration, and others may refuse it later, so nothing must have
+// changed by then. now are those in force, nil before the first: one that is still right is
+// used on, with what it remembers. One that is not used on is forgotten here, but for the
+// questions that it has still to answer.
+type Directories func(conf *configs.Config, now map[string]Directory) (map[string]Directory, error)
 
 // resolving are the Directories of a configuration, before it is in force.
 func (p *Proxy) resolving(conf *configs.Config) (map[string]Directory, error) {
 	if p.opt.Users == nil {
 		return nil, nil
 	}
-	all, err := p.opt.Users(conf)
+	var now map[string]Directory
+	if users := p.users.Load(); users != nil {
+		now = *users
+	}
+	all, err := p.opt.Users(conf, now)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}

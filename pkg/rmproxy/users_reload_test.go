@@ -22,7 +22,7 @@ func pools(n int) string {
 }
 
 // asked gives every partition with a resolver a Directory, and each configuration others.
-func asked(conf *configs.Config) (map[string]Directory, error) {
+func asked(conf *configs.Config, _ map[string]Directory) (map[string]Directory, error) {
 	all := map[string]Directory{}
 	for _, p := range conf.Partitions {
 		if p.UserResolver != "" {

@@ -81,7 +81,7 @@ func (s *switchboard) calls() []string {
 // directories gives each partition that wants it a Directory of the switchboard.
 func (s *switchboard) directories(close func(func())) Directories {
 	all := map[string]*usergroup.Directory{}
-	return func(conf *configs.Config) (map[string]Directory, error) {
+	return func(conf *configs.Config, _ map[string]Directory) (map[string]Directory, error) {
 		out := map[string]Directory{}
 		for _, p := range conf.Partitions {
 			switch p.UserResolver {
