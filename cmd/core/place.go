@@ -93,8 +93,17 @@ func (f *placeFlags) submission() (placement.Submission, error) {
 	case !security.IsUserName(f.user):
 		wrong = append(wrong, fmt.Errorf("--user: nobody with groups can be called %q", f.user))
 	}
-	if slices.Contains(f.groups, "") {
-		wrong = append(wrong, errors.New("--groups has an empty name"))
+	for i, name := range append([]string{f.user}, f.groups...) {
+		flag := "--groups"
+		if i == 0 {
+			flag = "--user"
+		}
+		switch {
+		case !security.IsShowable(name):
+			wrong = append(wrong, fmt.Errorf("%s: %q has a control character or is not UTF-8", flag, name))
+		case name == "" && i > 0:
+			wrong = append(wrong, fmt.Errorf("%s has an empty name", flag))
+		}
 	}
 	tags := map[string]string{}
 	for _, t := range f.tags {

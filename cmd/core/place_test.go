@@ -125,6 +125,8 @@ func TestPlaceRefusesWhatMakesNoSense(t *testing.T) {
 		"--user ann --config valid.yaml --tag x=1 --tag x=2": `--tag gives "x" twice`,
 		"--user a|b --groups dev --config valid.yaml":        `nobody with groups can be called "a|b"`,
 		"--user ann --groups a,,b --config valid.yaml":       "--groups has an empty name",
+		"--user root\x00 --config valid.yaml":                `--user: "root\x00" has a control character`,
+		"--user ann --groups a,b\x7f --config valid.yaml":    `--groups: "b\x7f" has a control character`,
 		"--user ann --config valid.yaml -o xml":              `--output is text or json, not "xml"`,
 		"--user ann --config valid.yaml --max-depth 0":       "--max-depth is 0",
 		"--user ann --config valid.yaml extra":               "extra",

@@ -97,7 +97,7 @@ func inBubble(t *testing.T, s *source, opt Options, f func(t *testing.T, d *Dire
 }
 
 func TestAnAnswerIsGoodForFiveMinutes(t *testing.T) {
-	s := &source{groups: says("ops", "dev", "", "ops", "bad\xff")}
+	s := &source{groups: says("ops", "dev", "", "ops", "bad\xff", "dev\x00s", "a\nb")}
 	inBubble(t, s, Options{}, func(t *testing.T, d *Directory, a *told) {
 		_, ok, _ := d.Known("ann")
 		assert.Assert(t, !ok)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/user"
+	"strings"
 )
 
 // mostCalls is how many calls of the operating system may be under way. One that hangs
@@ -47,6 +48,9 @@ func (s *system) Groups(ctx context.Context, name string) ([]string, error) {
 
 // groupsOf reads the database. A group without a name is left out.
 func groupsOf(name string) ([]string, error) {
+	if strings.ContainsRune(name, 0) { // C would read what is before it, which may be somebody
+		return nil, fmt.Errorf("there is no user %q", name)
+	}
 	u, err := user.Lookup(name)
 	if unknown := (user.UnknownUserError)(""); errors.As(err, &unknown) {
 		return nil, fmt.Errorf("there is no user %q", name)

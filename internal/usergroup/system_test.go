@@ -2,6 +2,7 @@ package usergroup
 
 import (
 	"context"
+	"fmt"
 	"os/user"
 	"slices"
 	"sync"
@@ -21,6 +22,8 @@ func TestTheOperatingSystemKnowsWhoRunsThis(t *testing.T) {
 	assert.Assert(t, slices.Contains(groups, primary.Name), "%v has no %s", groups, primary.Name)
 	_, err = s.Groups(t.Context(), "no:such/user")
 	assert.Error(t, err, `there is no user "no:such/user"`)
+	_, err = s.Groups(t.Context(), me.Username+"\x00x")
+	assert.Error(t, err, fmt.Sprintf("there is no user %q", me.Username+"\x00x"), "it is nobody, not who is before the NUL")
 }
 
 // A call that hangs is left alone, and others go on until too many hang.

@@ -3,7 +3,6 @@ package usergroup
 import (
 	"fmt"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -15,7 +14,7 @@ const longestGroupName = 1 << 10
 // be shown to anybody are left out, for no access list can have them.
 func tidy(groups []string) ([]string, error) {
 	groups = slices.DeleteFunc(slices.Clone(groups), func(g string) bool {
-		return g == "" || len(g) > longestGroupName || !utf8.ValidString(g)
+		return g == "" || len(g) > longestGroupName || !security.IsShowable(g)
 	})
 	slices.Sort(groups)
 	groups = slices.Compact(groups)

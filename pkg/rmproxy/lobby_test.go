@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-	"unicode/utf8"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"google.golang.org/protobuf/proto"
@@ -222,6 +222,55 @@ func TestGroupsThatComeWithAnApplicationAreBounded(t *testing.T) {
 	})
 }
 
+// Nobody looks them up: C reads a name up to a NUL, which may be somebody else's, and a line
+// break makes two lines of one wherever the name is written down.
+func TestNamesWithControlCharactersAreNobodys(t *testing.T) {
+	want := map[string]string{
+		"nul":     `user name has a control character: "root\x00x"`,
+		"break":   `user name has a control character: "ann\nbob"`,
+		"del":     `user name has a control character: "ann\x7f"`,
+		"late":    `user name has a control character: "ann\u0085"`,
+		"group":   `group name has a control character: "dev\x00ops"`,
+		"forced":  `user name has a control character: "root\x00"`,
+		"strange": "accepted", "usual": "accepted",
+	}
+	apps := func() []*si.AddApplicationRequest {
+		group, forced := newApp("group", "root.a"), loneApp("forced", "root\x00")
+		group.Ugi.Groups = []string{"ops", "dev\x00ops"}
+		forced.Tags = map[string]string{"application.create.force": "true"}
+		return []*si.AddApplicationRequest{
+			loneApp("nul", "root\x00x"), loneApp("break", "ann\nbob"), loneApp("del", "ann\x7f"), loneApp("late", "ann\u0085"),
+			group, forced, loneApp("strange", "Zoë 1*)(uid="), newApp("usual", "root.a"),
+		}
+	}
+	everybody := func(*configs.Config, map[string]Directory) (map[string]Directory, error) {
+		return map[string]Directory{"default": oracleOfNames{groups: []string{"wheel"}}}, nil
+	}
+	r := newRig(t, Options{Users: everybody})
+	assert.NilError(t, r.register("rm", looked))
+	a := r.applications()
+	assert.NilError(t, a.Send(&si.ApplicationRequest{New: apps()}))
+	assert.DeepEqual(t, verdicts(t, a, len(want)), want)
+
+	synctest.Test(t, func(t *testing.T) {
+		heard := &scribe{}
+		d := NewInProcess(Options{Users: everybody})
+		t.Cleanup(d.Stop)
+		_, err := d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", Config: looked}, heard)
+		assert.NilError(t, err)
+		assert.NilError(t, d.UpdateApplication(&si.ApplicationRequest{RmID: "rm", New: apps()}))
+		synctest.Wait()
+		told := heard.told()
+		for app, verdict := range want {
+			line := "rejected application " + app + ": " + verdict
+			if verdict == "accepted" {
+				line = "accepted application " + app
+			}
+			assert.Assert(t, strings.Contains(told, line+"\n"), "no %q in %s", line, told)
+		}
+	})
+}
+
 func TestADoorWithoutDirectoriesWarns(t *testing.T) {
 	r := newRig(t, Options{})
 	assert.NilError(t, r.register("rm", looked))
@@ -303,7 +352,7 @@ func FuzzUsers(f *testing.F) {
 		assert.NilError(t, err)
 		for _, shown := range view.Root.Children[0].Applications {
 			for _, text := range append([]string{shown.User.Name}, shown.User.Groups...) {
-				assert.Assert(t, text != "" && len(text) <= maxID && utf8.ValidString(text), "%q", text)
+				assert.Assert(t, text != "" && len(text) <= maxID && security.IsShowable(text), "%q", text)
 			}
 		}
 	})

@@ -124,7 +124,7 @@ func owner(u *si.UserGroupInformation, forced bool, in Directory) (user security
 	case u == nil:
 		return security.User{}, nil, fmt.Errorf("no user information")
 	}
-	if err := checkID("user name", u.User); err != nil {
+	if err := checkPerson("user name", u.User); err != nil {
 		return security.User{}, nil, err
 	}
 	if len(u.Groups) > security.MaxGroups {
@@ -132,7 +132,7 @@ func owner(u *si.UserGroupInformation, forced bool, in Directory) (user security
 			clip(u.User), len(u.Groups), security.MaxGroups)
 	}
 	for _, g := range u.Groups {
-		if err := checkID("group name", g); err != nil {
+		if err := checkPerson("group name", g); err != nil {
 			return security.User{}, nil, err
 		}
 	}
@@ -145,6 +145,17 @@ func owner(u *si.UserGroupInformation, forced bool, in Directory) (user security
 		return security.User{Name: u.User, Groups: []string{u.User}}, nil, nil
 	}
 	return security.User{Name: u.User}, in, nil
+}
+
+// checkPerson reports what is wrong with the name of a user or group.
+func checkPerson(what, name string) error {
+	if err := checkID(what, name); err != nil {
+		return err
+	}
+	if !security.IsShowable(name) {
+		return fmt.Errorf("%s has a control character: %q", what, clip(name))
+	}
+	return nil
 }
 
 // resolve completes an application with what a Directory says about its user. One that

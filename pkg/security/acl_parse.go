@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Reasons the text of an access list is refused.
@@ -26,6 +27,14 @@ func IsUserName(s string) bool { return userPattern.MatchString(s) }
 
 // IsGroupName reports whether a group can have this name.
 func IsGroupName(s string) bool { return groupPattern.MatchString(s) }
+
+// IsShowable reports whether a name can be written down for people, and is to everybody who
+// reads it the same: it is UTF-8 and has no control character. Names that no list can have
+// may still be names of users; those that are not showable are nobody's. C, where the
+// operating system looks users up, ends a name at NUL and so reads that of somebody else.
+func IsShowable(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
+}
 
 // ParseACL reads an access list as queues.yaml writes it: users, white space, groups,
 // with commas between names (behaviour.md 9.1). Any amount of white space is as good

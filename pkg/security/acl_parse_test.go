@@ -56,3 +56,13 @@ func TestAnEmptyListAllowsNobody(t *testing.T) {
 	assert.Assert(t, !AllowList([]string{"alice"}, nil).IsEmpty())
 	assert.Assert(t, !AllowList(nil, []string{"dev"}).IsEmpty())
 }
+
+func TestNamesThatCanBeShown(t *testing.T) {
+	for name, want := range map[string]bool{
+		"": true, "ann": true, "Zoë 1*)(uid=": true, "no-break\u00a0space": true,
+		"\x00": false, "root\x00x": false, "a\nb": false, "tab\t": false, "del\x7f": false, "next\u0085line": false,
+		"\x1b[31m": false, "\xff": false,
+	} {
+		assert.Equal(t, IsShowable(name), want, "%q", name)
+	}
+}
