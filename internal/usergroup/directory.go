@@ -32,6 +32,7 @@ type Options struct {
 	Timeout time.Duration // from question to answer; 0: DefaultTimeout
 	Askers  int           // questions a Source is asked at the same time; 0: 64
 	Known   uint64        // users whose answers are remembered; 0: 65,536
+	Bytes   uint64        // what these answers may take together, roughly; 0: 128 MiB
 }
 
 // Directory answers questions about users out of a Source. It is safe for concurrent use.
@@ -39,7 +40,7 @@ type Directory struct {
 	opt    Options
 	source Source
 	life   *life
-	known  *ttlcache.Cache[string, answer] // cleaned as it is used: it has no goroutine
+	known  *ttlcache.Cache[string, answer] // cleaned when something is added: it has no goroutine
 
 	mu     sync.Mutex           // guards the rest
 	open   map[string]*question // by user: those without an answer
@@ -50,6 +51,19 @@ type Directory struct {
 type answer struct {
 	groups []string
 	err    error
+}
+
+// bytesOf is about what an answer takes to remember.
+func bytesOf(item ttlcache.CostItem[string, answer]) uint64 {
+	const (
+		entry = 256 // in the cache, and a text of an error
+		text  = 16  // besides its bytes
+	)
+	n := entry + len(item.Key)
+	for _, g := range item.Value.groups {
+		n += text + len(g)
+	}
+	return uint64(n)
 }
 
 // question is about one user, whoever wants to know.
@@ -74,9 +88,12 @@ func newDirectory(source Source, opt Options, l *life) *Directory {
 	if opt.Known == 0 {
 		opt.Known = 1 << 16
 	}
+	if opt.Bytes == 0 {
+		opt.Bytes = 128 << 20
+	}
 	d := &Directory{opt: opt, source: source, life: l, open: map[string]*question{}}
 	d.known = ttlcache.New(ttlcache.WithCapacity[string, answer](opt.Known),
-		ttlcache.WithDisableTouchOnHit[string, answer]())
+		ttlcache.WithMaxCost(opt.Bytes, bytesOf), ttlcache.WithDisableTouchOnHit[string, answer]())
 	return d
 }
 
@@ -166,7 +183,7 @@ func (d *Directory) answer(q *question) (a answer) {
 	return answer{err: fmt.Errorf("%s: %w", d.source, err)}
 }
 
-// remember keeps an answer.
+// remember keeps an answer, and forgets those that are not good any more: nobody else does.
 func (d *Directory) remember(q *question, a answer) {
 	if d.life.over.Err() != nil {
 		return // it is no answer, but the end
@@ -175,6 +192,7 @@ func (d *Directory) remember(q *question, a answer) {
 	if a.err != nil {
 		ttl = failureFor
 	}
+	d.known.DeleteExpired()
 	d.known.Set(q.user, a, ttl)
 }
 

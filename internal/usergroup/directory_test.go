@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -227,6 +228,43 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 		}
 		assert.Equal(t, known, 10)
 		assert.Equal(t, a.count("all"), 100)
+	})
+}
+
+// Groups may be many and long, so their number of users says little about what they take.
+func TestWhatIsRememberedIsBoundedInBytes(t *testing.T) {
+	long := strings.Repeat("g", 1000)
+	s := &source{groups: func(_ context.Context, user string) ([]string, error) { return []string{user, long}, nil }}
+	inBubble(t, s, Options{Bytes: 5 * 1500, Askers: 1}, func(t *testing.T, d *Directory, a *told) {
+		for i := range 50 {
+			d.Find(fmt.Sprint("u", i), a.as("all"))
+		}
+		synctest.Wait()
+		assert.Equal(t, a.count("all"), 50)
+		assert.Equal(t, d.known.Len(), 5)
+		_, ok, _ := d.Known("u49")
+		assert.Assert(t, ok, "the latest is remembered")
+	})
+	inBubble(t, s, Options{Bytes: 1000}, func(t *testing.T, d *Directory, a *told) {
+		d.Find("ann", a.as("ann"))
+		synctest.Wait()
+		assert.Equal(t, a.says("ann"), "[ann "+long+"]", "an answer too long to be remembered is one")
+		assert.Equal(t, d.known.Len(), 0)
+	})
+}
+
+// Nothing cleans up while nobody asks, but what is not good any more makes room first.
+func TestWhatIsNotGoodAnyMoreIsForgotten(t *testing.T) {
+	s := &source{groups: says("dev")}
+	inBubble(t, s, Options{}, func(t *testing.T, d *Directory, a *told) {
+		for i := range 100 {
+			d.Find(fmt.Sprint("u", i), a.as("all"))
+		}
+		time.Sleep(goodFor + time.Second)
+		d.Find("ann", a.as("ann"))
+		synctest.Wait()
+		assert.Equal(t, d.known.Metrics().Evictions, uint64(100))
+		assert.Equal(t, d.known.Len(), 1)
 	})
 }
 
