@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -56,10 +57,13 @@ type answer struct {
 // bytesOf is about what an answer takes to remember.
 func bytesOf(item ttlcache.CostItem[string, answer]) uint64 {
 	const (
-		entry = 256 // in the cache, and a text of an error
+		entry = 256 // in the cache
 		text  = 16  // besides its bytes
 	)
 	n := entry + len(item.Key)
+	if item.Value.err != nil {
+		n += len(item.Value.err.Error())
+	}
 	for _, g := range item.Value.groups {
 		n += text + len(g)
 	}
@@ -180,7 +184,16 @@ func (d *Directory) answer(q *question) (a answer) {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return answer{err: fmt.Errorf("%s: no answer within %s", d.source, d.opt.Timeout)}
 	}
-	return answer{err: fmt.Errorf("%s: %w", d.source, err)}
+	return answer{err: fmt.Errorf("%s: %w", d.source, short(err))}
+}
+
+// short is an error without the end of a text that somebody else made very long.
+func short(err error) error {
+	const longest = 1 << 10
+	if text := err.Error(); len(text) > longest {
+		return errors.New(strings.ToValidUTF8(text[:longest], "") + "...")
+	}
+	return err
 }
 
 // remember keeps an answer, and forgets those that are not good any more: nobody else does.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"gotest.tools/v3/assert"
 
@@ -279,6 +280,17 @@ func TestTooManyGroupsAreAFailure(t *testing.T) {
 		d.Find("ann", a.as("ann"))
 		synctest.Wait()
 		assert.Equal(t, a.says("ann"), "source: the user has 4097 groups, at most 4096 are allowed")
+	})
+}
+
+// A server may put anything in an error. It is remembered, told, and logged.
+func TestAFailureIsNotALongStory(t *testing.T) {
+	s := &source{groups: fails(strings.Repeat("why ä ", 1<<16))}
+	inBubble(t, s, Options{}, func(t *testing.T, d *Directory, a *told) {
+		d.Find("ann", a.as("ann"))
+		synctest.Wait()
+		assert.Assert(t, strings.HasPrefix(a.says("ann"), "source: why ä why ä "))
+		assert.Assert(t, len(a.says("ann")) < 1100 && utf8.ValidString(a.says("ann")), "%d", len(a.says("ann")))
 	})
 }
 

@@ -1,8 +1,11 @@
 package usergroup
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"net"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -163,6 +166,29 @@ func TestADirectoryOfAServerThatHangs(t *testing.T) {
 	heard := make(chan error, 1)
 	d.Find("ann", func(_ []string, err error) { heard <- err })
 	assert.Error(t, <-heard, source.String()+": no answer within 1ms")
+}
+
+// Elements of two bytes become packets of the library each, which take a hundred times as much.
+func TestAnAnswerTakesLittleMemoryWhateverIsInIt(t *testing.T) {
+	const size = 16 << 20
+	s := serveLDAP(t, false, func(s *ldapServer) {
+		s.answer = func(c net.Conn, _ int64) {
+			_, err := c.Write(binary.BigEndian.AppendUint32([]byte{0x30, 0x84}, size))
+			for empty := bytes.Repeat([]byte{0x04, 0x00}, 1<<15); err == nil; {
+				_, err = c.Write(empty)
+			}
+		}
+	})
+	source := s.source(t, nil)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := source.Groups(t.Context(), "ann")
+	runtime.ReadMemStats(&after)
+	assert.ErrorContains(t, err, errTooLong.Error())
+	const most = 200 << 20
+	got := after.TotalAlloc - before.TotalAlloc
+	assert.Assert(t, got < most, "%d MiB", got>>20)
+	t.Logf("%d MiB", got>>20)
 }
 
 func TestAnswersThatAreTooLongOrNone(t *testing.T) {
