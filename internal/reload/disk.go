@@ -60,7 +60,7 @@ func OpenDisk(dir string) (*Disk, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	d := &Disk{file: filepath.Join(dir, diskName)}
+	d := &Disk{file: filepath.Join(dir, diskName), past: Past{Said: map[string]string{}}}
 	if err := d.open(); err != nil {
 		if d.db != nil {
 			err = errors.Join(err, d.db.Close())
@@ -70,7 +70,8 @@ func OpenDisk(dir string) (*Disk, error) {
 	return d, nil
 }
 
-// open reads everything once.
+// open reads everything once. It writes only to a file that is new: one that turns out to be
+// damaged must stay as it is for whoever can save something.
 func (d *Disk) open() (err error) {
 	defer guard(&err)()
 	d.db, err = bolt.Open(d.file, 0o600, &bolt.Options{Timeout: time.Second})
@@ -80,13 +81,23 @@ func (d *Disk) open() (err error) {
 	case err != nil:
 		return err
 	}
-	if err := d.db.View(d.whole); err != nil {
-		return err
+	fresh := false
+	err = d.db.View(func(tx *bolt.Tx) error {
+		if err := d.whole(tx); err != nil {
+			return err
+		}
+		if fresh = isEmpty(tx); fresh {
+			return nil
+		}
+		if err := ours(tx); err != nil {
+			return err
+		}
+		return d.load(tx)
+	})
+	if err == nil && fresh {
+		err = d.db.Update(prepare)
 	}
-	if err := d.db.Update(prepare); err != nil {
-		return err
-	}
-	return d.db.View(d.load)
+	return err
 }
 
 // guard makes errors of what goes wrong in a damaged file, which may lead anywhere. Its
@@ -110,25 +121,41 @@ func (d *Disk) whole(tx *bolt.Tx) error {
 	return err
 }
 
-// prepare makes an empty file ours, and refuses one that is somebody else's.
-func prepare(tx *bolt.Tx) error {
-	if meta := tx.Bucket(metaBucket); meta != nil {
-		if format := string(meta.Get(formatKey)); format != diskFormat {
-			return fmt.Errorf("it is not of the format %q, but %q", diskFormat, format)
-		}
-	} else if first, _ := tx.Cursor().First(); first != nil {
+func isEmpty(tx *bolt.Tx) bool {
+	first, _ := tx.Cursor().First()
+	return first == nil
+}
+
+// ours refuses a file that is somebody else's.
+func ours(tx *bolt.Tx) error {
+	meta := tx.Bucket(metaBucket)
+	if meta == nil {
+		first, _ := tx.Cursor().First()
 		return fmt.Errorf("it is a database of something else, with %q in it", first)
 	}
+	if format := string(meta.Get(formatKey)); format != diskFormat {
+		return fmt.Errorf("it is not of the format %q, but %q", diskFormat, format)
+	}
+	for _, name := range [][]byte{generationsBucket, saidBucket} {
+		if tx.Bucket(name) == nil {
+			return fmt.Errorf("it is damaged: it has no %s", name)
+		}
+	}
+	return nil
+}
+
+// prepare makes an empty file ours.
+func prepare(tx *bolt.Tx) error {
 	for _, name := range [][]byte{metaBucket, generationsBucket, saidBucket} {
-		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
+		if _, err := tx.CreateBucket(name); err != nil {
 			return err
 		}
 	}
 	return tx.Bucket(metaBucket).Put(formatKey, []byte(diskFormat))
 }
 
+// load reads a file that is ours.
 func (d *Disk) load(tx *bolt.Tx) error {
-	d.past = Past{Said: map[string]string{}}
 	err := tx.Bucket(generationsBucket).ForEach(func(key, value []byte) error {
 		var r record
 		text, err := open(key, value)

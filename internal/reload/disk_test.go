@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -146,6 +147,9 @@ func TestADamagedHistoryIsAnError(t *testing.T) {
 		d, err := reload.OpenDisk(dir)
 		if err != nil {
 			assert.ErrorContains(t, err, dir)
+			left, err := os.ReadFile(filepath.Join(dir, "config.db"))
+			assert.NilError(t, err)
+			assert.Assert(t, slices.Equal(left, bytes), "seed %d: a file that was refused has changed", seed)
 			refused++
 			continue
 		}
