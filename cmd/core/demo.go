@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os/signal"
@@ -19,6 +20,10 @@ machines would. Three tenants share a made-up cluster: one is more important tha
 others, one keeps its priorities behind a fence, one takes what is left. Asks of mixed
 priorities come in waves, each for more than there is room, and in between work ends.
 When all have come, work ends until the last ask has its place.
+
+Then a small cluster is filled with work that is not important, and one ask comes that is:
+some are told to leave, the resource manager says that they have, and the ask is placed on
+the node that it was nominated for.
 
 Each time the cluster is at rest everything is checked: that all books add up, that
 nothing holds more than it may, and that no ask waits that could be placed. The exit
@@ -49,7 +54,10 @@ func demoCommand() *cobra.Command {
 			if err != nil {
 				return exitError{exitRefused, err}
 			}
-			return printReport(cmd.OutOrStdout(), output, r, demoSummary)
+			if output == "json" {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(r)
+			}
+			return writeReport(cmd.OutOrStdout(), r.Report, r.summary())
 		},
 	}
 	f := cmd.Flags()
@@ -76,10 +84,28 @@ func checkSize(s sim.Size) error {
 	)
 }
 
-// demo runs a workload and sums it up.
-func demo(ctx context.Context, size sim.Size, progress *progress) (r sim.Report, err error) {
+// demoReport is what came of a demo. Its JSON form is for other programs, so names stay.
+type demoReport struct {
+	sim.Report
+	Preemption *sim.Scene `json:"preemption"`
+}
+
+// demo runs a workload, sums it up, and then shows a preemption.
+func demo(ctx context.Context, size sim.Size, progress *progress) (*demoReport, error) {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
+	r := &demoReport{}
+	var err error
+	if r.Report, err = demoWork(ctx, size, progress); err != nil {
+		return nil, err
+	}
+	if r.Preemption, err = demoPreemption(ctx); err != nil {
+		return nil, fmt.Errorf("preemption: %w", err)
+	}
+	return r, nil
+}
+
+func demoWork(ctx context.Context, size sim.Size, progress *progress) (r sim.Report, err error) {
 	w := sim.NewWorkload(size)
 	pair, err := startPair(ctx, nil)
 	if err != nil {
@@ -107,6 +133,19 @@ func demo(ctx context.Context, size sim.Size, progress *progress) (r sim.Report,
 	return r, nil
 }
 
-func demoSummary(sim.Report) []string {
-	return []string{"every invariant held, and every ask that could be placed was"}
+// demoPreemption has a scheduler of its own, over gRPC as well.
+func demoPreemption(ctx context.Context) (scene *sim.Scene, err error) {
+	pair, err := startPair(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, pair.close()) }()
+	if err := pair.client.Register(ctx, sim.SceneConfig); err != nil {
+		return nil, err
+	}
+	return sim.Play(ctx, pair.server, pair.client)
+}
+
+func (r *demoReport) summary() []string {
+	return append([]string{"every invariant held, and every ask that could be placed was", ""}, r.Preemption.Lines()...)
 }

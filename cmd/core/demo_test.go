@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +16,7 @@ import (
 
 // reportFields are the fields of a report in the order in which they are printed.
 var reportFields = []string{
-	"nodes", "applications", "asks", "allocated", "released", "pending", "rejected", "allocatedResources",
+	"nodes", "applications", "asks", "allocated", "preempted", "released", "pending", "rejected", "allocatedResources",
 	"wallSeconds", "allocationsPerSecond", "latencyMillis", "queues",
 }
 
@@ -53,9 +55,10 @@ type report struct {
 	Queues                                                            []queueReport
 }
 
-func readReport(t *testing.T, text string) (r report) {
+// readReport reads a report, which has more fields at its end.
+func readReport(t *testing.T, text string, more ...string) (r report) {
 	t.Helper()
-	assert.DeepEqual(t, fieldsOf(t, text), reportFields)
+	assert.DeepEqual(t, fieldsOf(t, text), append(slices.Clone(reportFields), more...))
 	assert.NilError(t, json.Unmarshal([]byte(text), &r))
 	return r
 }
@@ -65,7 +68,7 @@ func TestDemoInJSON(t *testing.T) {
 	code, out, errs := canopy("demo", "--nodes", "5", "--queues", "8", "--asks", "300", "--seed", "2",
 		"--output", "json")
 	assert.Equal(t, code, 0, errs)
-	r := readReport(t, out)
+	r := readReport(t, out, "preemption")
 	assert.Equal(t, r.Nodes, 5)
 	assert.Equal(t, r.Asks, 300)
 	assert.Equal(t, r.Allocated, 300)
@@ -77,6 +80,15 @@ func TestDemoInJSON(t *testing.T) {
 	assert.Equal(t, r.Queues[0].CurrentPriority, int64(-2147483648))
 	assert.DeepEqual(t, r.Queues[0].Allocated, r.AllocatedResources)
 	assert.Assert(t, strings.Contains(errs, "wave 1 of "), errs)
+
+	var got demoReport
+	assert.NilError(t, json.Unmarshal([]byte(out), &got))
+	scene := got.Preemption
+	assert.Equal(t, len(scene.Victims), 2)
+	for _, v := range scene.Victims {
+		assert.Assert(t, v.Node == scene.Node && v.Priority < scene.Priority, "%+v", scene)
+	}
+	assert.Assert(t, scene.PlacedOn != "" && scene.PlacedOn == scene.Node)
 	assert.Assert(t, !strings.Contains(errs, "\r"), "no cursor movements where there is no terminal")
 }
 
@@ -88,7 +100,13 @@ func TestDemoInText(t *testing.T) {
 		[]string{"QUEUE", "PRIORITY", "ALLOCATED", "PENDING", "GUARANTEED", "MAX"})
 	assert.Assert(t, strings.HasPrefix(lines[1], "root "))
 	assert.Assert(t, strings.Contains(out, "\nasks          50: 50 placed, "), out)
-	assert.Assert(t, strings.HasSuffix(out, "every invariant held, and every ask that could be placed was\n"), out)
+	assert.Assert(t, strings.Contains(out, "\nevery invariant held, and every ask that could be placed was\n"), out)
+	end := regexp.MustCompile(`\npreemption: 3 nodes are full of 12 allocations, with priorities from 0 to 20\n` +
+		`  urgent asks for 2 cores with priority 1000, and no node has room\n` +
+		`  told to leave \(PREEMPTED_BY_SCHEDULER\): batch-\d\d \(priority 0\), batch-\d\d \(priority 0\); urgent is nominated for their node, (node-\d)\n` +
+		`  the resource manager says that they have left\n  urgent is placed on (node-\d)\n$`)
+	m := end.FindStringSubmatch(out)
+	assert.Assert(t, m != nil && m[1] == m[2], out)
 }
 
 func TestDemoRefusesNonsense(t *testing.T) {

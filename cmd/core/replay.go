@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/canopy-scheduler/canopy/internal/sim"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
 const replayHelp = `Replay an openb trace of a GPU cluster over gRPC, in virtual time.
@@ -24,9 +24,10 @@ creation_time and deletion_time, in seconds. Other columns are ignored. gpu_mill
 how much of its GPU a task with one GPU takes, in thousandths. What gpu_spec asks for is
 not honoured.
 
-Every task is an application of its own in the queue root.<qos>, in lower case, and
-belongs to a user of that name. So the configuration says which class goes first; the
-one that is used without --config is examples/openb.yaml.
+Every task is an application of its own in the queue root.<qos>, in lower case, or in the
+one that --queue names, and belongs to a user who is called like its class. So the
+configuration says which class goes first; the one that is used without --config is
+examples/openb.yaml.
 
   --mode fill       All tasks are submitted before any node takes work; then all nodes
                     are opened at once, and nothing ends. It shows who gets a place when
@@ -34,29 +35,31 @@ one that is used without --config is examples/openb.yaml.
   --mode lifetimes  Tasks come and go at the times of the trace. What still waits when
                     it should end is withdrawn.
 
+Preemption is up to the configuration: with preemption.priority, or a guarantee, tasks may
+take the place of others, and what has to leave does so at once. --resubmit lets it ask
+again, as a new ask of the same application. To see it:
+
+  --order qos          fill class by class, the least important first, the oldest first
+                       in each; a class comes when the one before has settled down
+  --priority-from qos  tasks have the priority of their class: BE 0, Burstable 100,
+                       Guaranteed 200, LS 300, or what --qos-priorities says
+  --nodes-percent 70   70 of 100 nodes, evenly spread over the file
+  --preemption compare replay once without preemption and once with it, and report both
+
 A replay makes the same decisions each time; --decisions writes them down. With
 --address a scheduler that runs elsewhere is used instead of one in this process, and
 the configuration is sent to it; one that was started with a file of its own would keep
 to that. It forgets what an earlier replay has told it.
 
-The exit code is 0 when every invariant held and every task that could be placed was, 1
-when not, and 2 when the replay could not be made: arguments that make no sense, files
-that cannot be read, an address where nobody answers.`
+The exit code is 0 when every invariant held, the books balance and every task that could
+be placed was, 1 when not, and 2 when the replay could not be made: arguments that make no
+sense, files that cannot be read, an address where nobody answers.`
 
 const replayExamples = `  canopy replay --nodes openb_node_list_all_node.csv --pods openb_pod_list_default.csv
   canopy replay --nodes nodes.csv --pods pods.csv --mode lifetimes --output json
-  canopy replay --nodes nodes.csv --pods pods.csv --address 127.0.0.1:3333 --decisions decisions.txt`
-
-// replayFlags are the flags as given.
-type replayFlags struct {
-	nodes, pods, config string // names of files
-	mode, output        string
-	limit               int
-	seed                uint64
-	address             string
-	decisions           string // the file to write them to; empty: none
-	bounds              configs.Options
-}
+  canopy replay --nodes nodes.csv --pods pods.csv --address 127.0.0.1:3333 --decisions decisions.txt
+  canopy replay --nodes nodes.csv --pods pods.csv --nodes-percent 70 --order qos --priority-from qos \
+    --config examples/openb-preemption.yaml --queue root.shared --preemption compare --resubmit`
 
 // replayCommand lives through a trace.
 func replayCommand() *cobra.Command {
@@ -73,52 +76,28 @@ func replayCommand() *cobra.Command {
 			if err := f.check(); err != nil {
 				return exitError{exitUsage, err}
 			}
-			r, placed, err := replay(cmd.Context(), f, cmd.ErrOrStderr())
+			r, err := replay(cmd.Context(), f, cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
-			return printReport(cmd.OutOrStdout(), f.output, r, func(r sim.Report) []string {
-				return replaySummary(r, placed)
-			})
+			if f.output == "json" {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(r)
+			}
+			return writeReport(cmd.OutOrStdout(), r.Report, r.summary())
 		},
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&f.nodes, "nodes", "", "CSV `FILE` with the nodes")
-	flags.StringVar(&f.pods, "pods", "", "CSV `FILE` with the tasks")
-	flags.StringVar(&f.mode, "mode", "fill", "what is replayed: fill or lifetimes")
-	flags.StringVar(&f.config, "config", "", "queues.yaml `FILE` with a leaf for each QoS class")
-	flags.IntVar(&f.limit, "limit", 0, "replay only the first `N` tasks; 0: all")
-	flags.Uint64Var(&f.seed, "seed", 0, "other than 0: shuffle the order among tasks that are submitted together")
-	flags.StringVarP(&f.output, "output", "o", "text", "how to print the result: text or json")
-	flags.StringVar(&f.address, "address", "", "`HOST:PORT` of a scheduler to use; its state is replaced")
-	flags.StringVar(&f.decisions, "decisions", "", "write a line 'task node' for each allocation to `FILE`")
-	addBounds(flags, &f.bounds)
+	f.define(cmd.Flags())
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{exitUsage, err} })
 	return cmd
 }
 
-func (f *replayFlags) check() error {
-	var wrong []error
-	note := func(is bool, format string, args ...any) {
-		if is {
-			wrong = append(wrong, fmt.Errorf(format, args...))
-		}
-	}
-	note(f.nodes == "", "--nodes names no file")
-	note(f.pods == "", "--pods names no file")
-	note(f.mode != "fill" && f.mode != "lifetimes", "--mode is fill or lifetimes, not %q", f.mode)
-	note(f.limit < 0, "--limit is %d, and cannot be below 0", f.limit)
-	return errors.Join(append(wrong, checkBounds(f.bounds), checkOutput(f.output))...)
-}
-
 // replay does what the flags say. Its errors have their exit code.
-func replay(ctx context.Context, f replayFlags, stderr io.Writer) (
-	r sim.Report, placed []sim.Placing, err error) {
+func replay(ctx context.Context, f replayFlags, stderr io.Writer) (*replayReport, error) {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	t, err := readTrace(f)
+	t, err := readTrace(&f)
 	if err != nil {
-		return r, nil, exitError{exitUsage, err}
+		return nil, exitError{exitUsage, err}
 	}
 	if n := t.specs(); n > 0 {
 		fmt.Fprintf(stderr, "warning: %d of %d tasks name a model of GPU in gpu_spec, which is not honoured\n",
@@ -126,10 +105,45 @@ func replay(ctx context.Context, f replayFlags, stderr io.Writer) (
 	}
 	decisions, err := createDecisions(f.decisions)
 	if err != nil {
-		return r, nil, exitError{exitUsage, err}
+		return nil, exitError{exitUsage, err}
 	}
+	r, err := t.replay(ctx, &f, decisions, progressOn(stderr))
+	exit := exitError{}
+	if err := errors.Join(err, decisions.Close()); err != nil {
+		if !errors.As(err, &exit) {
+			exit = exitError{exitRefused, err}
+		}
+		return nil, exitError{exit.code, err}
+	}
+	return r, nil
+}
+
+// replay replays the trace, or compares two replays of it.
+func (t *trace) replay(ctx context.Context, f *replayFlags, decisions io.Writer, progress *progress) (*replayReport, error) {
+	if f.preemption != "compare" {
+		r, err := t.once(ctx, f, f.preemption == "on", decisions, progress)
+		return r, err
+	}
+	progress.phase("first without preemption")
+	without, err := t.once(ctx, f, false, io.Discard, progress)
+	if err != nil {
+		return nil, err
+	}
+	progress.phase("now with preemption")
+	r, err := t.once(ctx, f, true, decisions, progress)
+	if err == nil {
+		r.Preemption.Mode, r.Preemption.Without = f.preemption, &without.Preemption.Preemption
+	}
+	return r, err
+}
+
+// once starts or joins a scheduler and lets the trace happen there.
+func (t *trace) once(
+	ctx context.Context, f *replayFlags, preempts bool, decisions io.Writer, progress *progress,
+) (*replayReport, error) {
 	var clock *sim.Clock
 	var p *pair
+	var err error
 	if f.address == "" {
 		clock = sim.NewClock()
 		p, err = startPair(ctx, clock)
@@ -137,66 +151,68 @@ func replay(ctx context.Context, f replayFlags, stderr io.Writer) (
 		p, err = joinScheduler(ctx, f.address)
 	}
 	if err != nil {
-		return r, nil, exitError{exitUsage, errors.Join(err, decisions.Close())}
+		return nil, exitError{exitUsage, err}
 	}
-	r, err = t.run(ctx, f, p, clock, progressOn(stderr))
-	placed = p.client.Placings()
+	r, err := t.run(ctx, f, p, clock, preempts, progress)
 	// What was decided before a failure may explain it.
-	err = errors.Join(err, writeDecisions(decisions, placed), decisions.Close(), p.close())
-	if err != nil {
-		return r, nil, exitError{exitRefused, err}
+	if err := errors.Join(err, writeDecisions(decisions, p.client.Log()), p.close()); err != nil {
+		return nil, exitError{exitRefused, err}
 	}
-	return r, placed, nil
+	return r, nil
 }
 
 // run lets the pair live through the trace.
-func (t *trace) run(ctx context.Context, f replayFlags, p *pair, clock *sim.Clock, progress *progress) (
-	r sim.Report, err error) {
+func (t *trace) run(
+	ctx context.Context, f *replayFlags, p *pair, clock *sim.Clock, preempts bool, progress *progress,
+) (*replayReport, error) {
 	defer progress.end()
 	if err := p.client.Register(ctx, t.config); err != nil {
-		return r, err
+		return nil, err
 	}
 	live := sim.Replay{
 		Client: p.client, Clock: clock, Nodes: t.nodes, Tasks: t.tasks, Seed: f.seed, Progress: progress.count,
-		Audit: func(ctx context.Context) error {
-			err := p.client.Audit(t.partition)
-			if err == nil && p.server != nil {
-				err = p.server.Audit(ctx, p.client)
-			}
-			return err
-		},
+		Queue: f.leafOf, Priorities: t.numbers, SendPriorities: f.priorities == "qos", ByClass: f.order == "qos",
+		Preempts: preempts && t.patience > 0, Resubmit: f.resubmit, Patience: t.patience,
 	}
+	live.Audit = func(ctx context.Context) error {
+		err := p.client.Audit(t.partition)
+		if err == nil && live.Preempts && f.mode == "fill" {
+			err = p.client.AuditPreemption(t.partition)
+		}
+		if err == nil && p.server != nil {
+			err = p.server.Audit(ctx, p.client)
+		}
+		return err
+	}
+	how := live.Fill
 	if f.mode == "lifetimes" {
-		err = live.Lifetimes(ctx)
-	} else {
-		err = live.Fill(ctx)
+		how = live.Lifetimes
 	}
-	if err != nil {
-		return r, err
+	if err := how(ctx); err != nil {
+		return nil, err
 	}
-	r = p.client.Report()
+	r := &replayReport{Report: p.client.Report()}
+	r.Preemption = replayPreemption{Mode: onOff(preempts), Possible: live.Preempts, Preemption: live.Preemption()}
+	var err error
+	if r.Balance, err = p.client.Balance(); err != nil {
+		return nil, fmt.Errorf("the books do not balance: %w", err)
+	}
 	r.Queues = p.client.Lines(t.partition)
 	if p.server != nil {
 		snap, err := p.server.Snapshot(ctx)
 		if err != nil {
-			return r, err
+			return nil, err
 		}
 		r.Queues = sim.Lines(snap)
 	}
 	return r, nil
 }
 
-func replaySummary(r sim.Report, placed []sim.Placing) []string {
-	var gpus int64
-	for _, p := range placed {
-		gpus += int64(p.Took.Get(sim.GPU))
+func onOff(on bool) string {
+	if on {
+		return "on"
 	}
-	lines := []string{fmt.Sprintf("%s of %s tasks were placed, with %s GPUs",
-		grouped(len(placed)), grouped(r.Asks), short(float64(gpus)/1000))}
-	if n := r.Asks - r.Allocated - r.Rejected - r.Pending; n > 0 {
-		lines = append(lines, fmt.Sprintf("%s ended while they waited", grouped(n)))
-	}
-	return append(lines, "every invariant held, and every task that could be placed was")
+	return "off"
 }
 
 // createDecisions opens the file of that name for writing. Without one, nothing is
@@ -212,10 +228,15 @@ type nowhere struct{ io.Writer }
 
 func (nowhere) Close() error { return nil }
 
-func writeDecisions(out io.Writer, placed []sim.Placing) error {
+func writeDecisions(out io.Writer, log []sim.Event) error {
 	buffered := bufio.NewWriter(out)
-	for _, p := range placed {
-		fmt.Fprintf(buffered, "%s %s\n", p.Key, p.Node)
+	for _, e := range log {
+		switch e.Kind {
+		case sim.Placed:
+			fmt.Fprintf(buffered, "%s %s\n", e.Key, e.Node)
+		case sim.Preempted:
+			fmt.Fprintf(buffered, "%s %s preempted\n", e.Key, e.Node)
+		}
 	}
 	return buffered.Flush()
 }

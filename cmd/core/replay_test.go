@@ -47,7 +47,7 @@ func TestReplayFill(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	code, out, errs := replayed("--output", "json")
 	assert.Equal(t, code, 0, errs)
-	r := readReport(t, out)
+	r := readReport(t, out, "balance", "preemption")
 	assert.Equal(t, r.Nodes, 12)
 	assert.Equal(t, r.Applications, 80)
 	assert.Equal(t, r.Asks, 80)
@@ -67,7 +67,7 @@ func TestReplayLifetimes(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	code, out, errs := replayed("--mode", "lifetimes", "--output", "json")
 	assert.Equal(t, code, 0, errs)
-	r := readReport(t, out)
+	r := readReport(t, out, "balance", "preemption")
 	assert.Equal(t, r.Pending, 0)
 	assert.Equal(t, r.Released, r.Allocated)
 	assert.DeepEqual(t, r.AllocatedResources, map[string]int64{})
@@ -99,10 +99,10 @@ func TestReplayDecidesTheSameEachTime(t *testing.T) {
 func TestReplayTheFirstTasks(t *testing.T) {
 	code, out, errs := replayed("--limit", "10", "--output", "json")
 	assert.Equal(t, code, 0, errs)
-	assert.Equal(t, readReport(t, out).Asks, 10)
+	assert.Equal(t, readReport(t, out, "balance", "preemption").Asks, 10)
 	code, out, errs = replayed("--limit", "1000", "--seed", "4", "--output", "json")
 	assert.Equal(t, code, 0, errs)
-	assert.Equal(t, readReport(t, out).Asks, 80)
+	assert.Equal(t, readReport(t, out, "balance", "preemption").Asks, 80)
 }
 
 // A scheduler elsewhere gives the same report, apart from times.
@@ -114,10 +114,10 @@ func TestReplayAgainstAnAddress(t *testing.T) {
 	for _, mode := range []string{"fill", "lifetimes", "fill"} { // each replaces the one before
 		code, out, errs := replayed("--mode", mode, "--output", "json")
 		assert.Equal(t, code, 0, errs)
-		own := readReport(t, out)
+		own := readReport(t, out, "balance", "preemption")
 		code, out, errs = replayed("--mode", mode, "--output", "json", "--address", s.Address())
 		assert.Equal(t, code, 0, errs)
-		other := readReport(t, out)
+		other := readReport(t, out, "balance", "preemption")
 		own.WallSeconds, own.AllocationsPerSecond, own.LatencyMillis = 0, 0, other.LatencyMillis
 		other.WallSeconds, other.AllocationsPerSecond = 0, 0
 		assert.DeepEqual(t, other, own)
@@ -143,7 +143,7 @@ func TestReplayWithAnotherConfiguration(t *testing.T) {
 	config := write(t, "queues.yaml", narrow)
 	code, out, errs := replayed("--config", config, "--output", "json")
 	assert.Equal(t, code, 0, errs)
-	ls := readReport(t, out).Queues[4]
+	ls := readReport(t, out, "balance", "preemption").Queues[4]
 	assert.Equal(t, ls.Max["vcore"], int64(100_000))
 	assert.Assert(t, ls.Allocated["vcore"] <= 100_000 && len(ls.Pending) > 0)
 }
@@ -152,6 +152,9 @@ func TestReplayCannotBeMade(t *testing.T) {
 	bad := write(t, "bad.csv", "sn,cpu_milli,memory_mib,gpu,model\nn1,1,1,1,\nn2,1,lots,1,\n")
 	fewer := write(t, "fewer.yaml", strings.Replace(narrow, "- {name: be}", "- {name: more}", 1))
 	broken := write(t, "broken.yaml", "partitions: 1\n")
+	pods, err := os.ReadFile(samplePods)
+	assert.NilError(t, err)
+	strange := write(t, "strange.csv", strings.Replace(string(pods), ",BE,Running,123", ",Odd,Running,123", 1))
 	other := write(t, "other.yaml", "partitions:\n  - name: gpu\n    queues: []\n")
 	files := []string{"--nodes", sampleNodes, "--pods", samplePods}
 	cases := []struct {
@@ -173,6 +176,21 @@ func TestReplayCannotBeMade(t *testing.T) {
 		{"no partition", append(files, "--config", other), "there is no partition default"},
 		{"decisions that cannot be written", append(files, "--decisions", filepath.Join(t.TempDir(), "no", "where")),
 			"no such file"},
+		{"more than all nodes", append(files, "--nodes-percent", "101"), "--nodes-percent is 101, and must be from 1 to 100"},
+		{"no node", append(files, "--nodes-percent", "5"), "--nodes-percent 5 leaves no node"},
+		{"an unknown order", append(files, "--order", "size"), `--order is age or qos, not "size"`},
+		{"an order against time", append(files, "--order", "qos", "--mode", "lifetimes"), "--order qos is for --mode fill"},
+		{"priorities from nowhere", append(files, "--priority-from", "user"), `--priority-from is none or qos, not "user"`},
+		{"numbers that nobody asks for", append(files, "--qos-priorities", "LS=1"), "--qos-priorities are for --priority-from qos or --order qos"},
+		{"a number that is none", append(files, "--qos-priorities", "LS=high"), `invalid argument "LS=high" for "--qos-priorities"`},
+		{"a number too large", append(files, "--order", "qos", "--qos-priorities", "LS=2147483648"), "--qos-priorities: LS=2147483648 is no number of 32 bits"},
+		{"a class without a number", []string{"--nodes", sampleNodes, "--pods", strange, "--order", "qos", "--queue", "root.ls"},
+			"task task-003 has QoS class Odd, which has no number: --qos-priorities Odd=N gives it one"},
+		{"preemption as it likes", append(files, "--preemption", "maybe"), `--preemption is on, off or compare, not "maybe"`},
+		{"a return of nobody", append(files, "--preemption", "off", "--resubmit"), "with --preemption off none has to"},
+		{"a queue that is no path", append(files, "--queue", "shared"), `--queue is the path of a leaf, such as root.a, not "shared"`},
+		{"a queue that is not there", append(files, "--queue", "root.shared"), "there is no leaf root.shared, which --queue names"},
+		{"a queue that is no leaf", append(files, "--queue", "root.", "--config", fewer), "there is no leaf root., which --queue names"},
 		{"nobody at the address", append(files, "--address", "127.0.0.1:1"),
 			"connecting to 127.0.0.1:1: nobody answers there"},
 		{"an address that is none", append(files, "--address", "\x00"), "\x00"},

@@ -5,21 +5,25 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/internal/sim"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
 // trace is what a replay is made of.
 type trace struct {
 	nodes     []sim.Node
 	tasks     []sim.Task
+	numbers   map[string]int32 // of the QoS classes, in lower case
 	config    string
 	partition configs.Partition // of the configuration
+	patience  time.Duration     // that preemption takes; 0: nobody has a right to it
 }
 
 // readTrace reads the files that the flags name.
-func readTrace(f replayFlags) (*trace, error) {
+func readTrace(f *replayFlags) (*trace, error) {
 	nodes, err := readFile(f.nodes, sim.ReadNodes)
 	if err != nil {
 		return nil, err
@@ -31,7 +35,11 @@ func readTrace(f replayFlags) (*trace, error) {
 	if f.limit > 0 && f.limit < len(tasks) {
 		tasks = tasks[:f.limit]
 	}
-	t := &trace{nodes: nodes, tasks: tasks, config: sim.OpenbConfig()}
+	nodes = share(nodes, f.percent)
+	if len(nodes) == 0 {
+		return nil, fmt.Errorf("--nodes-percent %d leaves no node", f.percent)
+	}
+	t := &trace{nodes: nodes, tasks: tasks, numbers: f.qosPriorities(), config: sim.OpenbConfig()}
 	name := "the built-in configuration"
 	if f.config != "" {
 		text, err := readFile(f.config, func(_ string, in io.Reader) ([]byte, error) {
@@ -42,7 +50,18 @@ func readTrace(f replayFlags) (*trace, error) {
 		}
 		t.config, name = string(text), f.config
 	}
-	return t, t.configure(name, f.bounds)
+	return t, t.configure(name, f)
+}
+
+// share is so many of 100 nodes, evenly spread.
+func share(nodes []sim.Node, percent int) []sim.Node {
+	var out []sim.Node
+	for i, n := range nodes {
+		if (i+1)*percent/100 > i*percent/100 {
+			out = append(out, n)
+		}
+	}
+	return out
 }
 
 func readFile[T any](name string, read func(name string, in io.Reader) (T, error)) (T, error) {
@@ -56,8 +75,8 @@ func readFile[T any](name string, read func(name string, in io.Reader) (T, error
 }
 
 // configure reads the configuration and checks that every task has its leaf.
-func (t *trace) configure(name string, bounds configs.Options) error {
-	conf, problems := configs.LoadWith([]byte(t.config), bounds)
+func (t *trace) configure(name string, f *replayFlags) error {
+	conf, problems := configs.LoadWith([]byte(t.config), f.bounds)
 	if conf == nil {
 		lines := make([]string, len(problems))
 		for i, p := range problems {
@@ -67,21 +86,33 @@ func (t *trace) configure(name string, bounds configs.Options) error {
 	}
 	for _, p := range conf.Partitions {
 		if p.Name == sim.Partition {
-			t.partition = p
-			return t.findLeaves(name)
+			t.partition, t.patience = p, sim.Patience(p)
+			return t.findLeaves(name, f)
 		}
 	}
 	return fmt.Errorf("%s: there is no partition %s", name, sim.Partition)
 }
 
-func (t *trace) findLeaves(name string) error {
-	leaves := map[string]bool{}
-	for _, q := range t.partition.Root.Children {
-		leaves[q.Name] = !q.Parent
+func (t *trace) findLeaves(name string, f *replayFlags) error {
+	leaves := map[objects.QueuePath]bool{}
+	var find func(q *configs.Queue, path objects.QueuePath)
+	find = func(q *configs.Queue, path objects.QueuePath) {
+		leaves[path] = !q.Parent
+		for i := range q.Children {
+			find(&q.Children[i], path.Child(q.Children[i].Name))
+		}
 	}
+	find(&t.partition.Root, objects.RootPath)
 	for _, x := range t.tasks {
-		if class := strings.ToLower(x.QoS); !leaves[class] {
-			return fmt.Errorf("%s: task %s has QoS class %s, and there is no leaf root.%s", name, x.Name, x.QoS, class)
+		leaf := f.leafOf(x)
+		switch _, known := t.numbers[x.Class()]; {
+		case f.queue != "" && !leaves[leaf]:
+			return fmt.Errorf("%s: there is no leaf %s, which --queue names", name, leaf)
+		case !leaves[leaf]:
+			return fmt.Errorf("%s: task %s has QoS class %s, and there is no leaf %s", name, x.Name, x.QoS, leaf)
+		case !known && (f.order == "qos" || f.priorities == "qos"):
+			return fmt.Errorf("%s: task %s has QoS class %s, which has no number: --qos-priorities %s=N gives it one",
+				f.pods, x.Name, x.QoS, x.QoS)
 		}
 	}
 	return nil

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -21,14 +20,7 @@ func checkOutput(output string) error {
 	return nil
 }
 
-// printReport prints what came of a run. summary is what people are told besides.
-func printReport(out io.Writer, output string, r sim.Report, summary func(sim.Report) []string) error {
-	if output == "json" {
-		return json.NewEncoder(out).Encode(r)
-	}
-	return writeReport(out, r, summary(r))
-}
-
+// writeReport prints what came of a run. summary is what people are told besides.
 func writeReport(out io.Writer, r sim.Report, summary []string) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "QUEUE\tPRIORITY\tALLOCATED\tPENDING\tGUARANTEED\tMAX")
@@ -44,8 +36,12 @@ func writeReport(out io.Writer, r sim.Report, summary []string) error {
 		return err
 	}
 	fmt.Fprintf(t, "\nnodes\t%s\napplications\t%s\n", grouped(r.Nodes), grouped(r.Applications))
-	fmt.Fprintf(t, "asks\t%s: %s placed, %s released, %s rejected, %s pending at the end\n",
-		grouped(r.Asks), grouped(r.Allocated), grouped(r.Released), grouped(r.Rejected), grouped(r.Pending))
+	preempted := ""
+	if r.Preempted > 0 {
+		preempted = grouped(r.Preempted) + " preempted, "
+	}
+	fmt.Fprintf(t, "asks\t%s: %s placed, %s%s released, %s rejected, %s pending at the end\n",
+		grouped(r.Asks), grouped(r.Allocated), preempted, grouped(r.Released), grouped(r.Rejected), grouped(r.Pending))
 	fmt.Fprintf(t, "allocated\t%s at the end\n", amountText(r.AllocatedResources))
 	fmt.Fprintf(t, "time\t%.1f s, %s allocations a second\n", r.WallSeconds, grouped(int(r.AllocationsPerSecond)))
 	fmt.Fprintf(t, "latency\t%s ms half of them, %s ms 95%%, %s ms 99%%, from asking to hearing of it\n",

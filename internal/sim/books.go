@@ -23,7 +23,8 @@ type books struct {
 	doubles  int                              // nodes rejected because they exist already
 	happened uint64                           // allocations and releases that were told
 	counts   Counts
-	placings []Placing
+	log      []Event
+	victims  []Victim        // all there were, in the order in which they were told to leave
 	delays   []time.Duration // from an ask to its allocation
 	began    time.Time       // when the conversation did
 	heard    time.Time       // the last answer
@@ -45,19 +46,13 @@ type task struct {
 	Ask
 	at   time.Time      // when it was sent
 	node objects.NodeID // empty: pending
-}
-
-// Placing is an allocation as the client was told of it.
-type Placing struct {
-	Key  objects.AllocationKey
-	Node objects.NodeID
-	Took resources.Amounts
+	told bool           // to leave, by the scheduler
 }
 
 // Counts are what was said and told in total.
 type Counts struct {
-	Nodes, Applications, Asks     int // sent
-	Allocated, Released, Rejected int // told
+	Nodes, Applications, Asks                int // sent
+	Allocated, Preempted, Released, Rejected int // told
 }
 
 func newBooks() books {
@@ -77,13 +72,6 @@ func (c *Client) Counts() Counts {
 	n := c.counts
 	n.Nodes, n.Applications = len(c.machines), len(c.apps)
 	return n
-}
-
-// Placings are all allocations so far, in the order in which they were told.
-func (c *Client) Placings() []Placing {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.placings)
 }
 
 // Aside does something that is no part of the conversation. The time it takes is counted
@@ -170,12 +158,26 @@ func (c *Client) noteReleases(keys []objects.AllocationKey, to *si.AllocationRel
 			return fmt.Errorf("%s is neither pending nor placed and cannot be released", key)
 		}
 		c.leaving[key] = true
-		to.AllocationsToRelease = append(to.AllocationsToRelease, &si.AllocationRelease{
-			PartitionName: Partition, ApplicationID: string(t.App), AllocationKey: string(key),
-			TerminationType: si.TerminationType_STOPPED_BY_RM, Message: "done",
-		})
+		to.AllocationsToRelease = append(to.AllocationsToRelease, t.release(si.TerminationType_STOPPED_BY_RM, "done"))
 	}
 	return nil
+}
+
+// release is a message that an allocation ends, or an ask.
+func (t *task) release(how si.TerminationType, why string) *si.AllocationRelease {
+	return &si.AllocationRelease{
+		PartitionName: Partition, ApplicationID: string(t.App), AllocationKey: string(t.Key),
+		TerminationType: how, Message: why,
+	}
+}
+
+// leave takes an allocation off its node. Requires: the lock, and that it has one.
+func (b *books) leave(t *task, how EventKind) {
+	n := b.machines[t.node]
+	n.used = n.used.Sub(t.Amounts)
+	delete(b.work, t.Key)
+	delete(b.leaving, t.Key)
+	b.log = append(b.log, Event{how, t.Key, t.node, t.Amounts})
 }
 
 // forgetWithdrawn ends the asks that were released before they were placed: the

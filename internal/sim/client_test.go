@@ -44,8 +44,10 @@ func TestAConversation(t *testing.T) {
 	assert.Equal(t, c.Counts().Rejected, 1)
 
 	var keys []objects.AllocationKey
-	for _, p := range c.Placings() {
-		keys = append(keys, p.Key)
+	for _, e := range c.Log() {
+		if e.Kind == sim.Placed {
+			keys = append(keys, e.Key)
+		}
 	}
 	assert.DeepEqual(t, keys, []objects.AllocationKey{"low", "a1", "b1"})
 }

@@ -86,7 +86,7 @@ func (c *Client) hearPlaced(x *si.Allocation) {
 	}
 	t.node = id
 	c.counts.Allocated++
-	c.placings = append(c.placings, Placing{Key: key, Node: id, Took: t.Amounts})
+	c.log = append(c.log, Event{Placed, key, id, t.Amounts})
 	c.delays = append(c.delays, c.heard.Sub(t.at))
 }
 
@@ -98,14 +98,15 @@ func (c *Client) hearReleased(x *si.AllocationRelease) {
 		c.protest("%s was released, and it is not placed", key)
 		return
 	}
+	if x.TerminationType == si.TerminationType_PREEMPTED_BY_SCHEDULER {
+		c.hearToLeave(t, x.Message)
+		return
+	}
 	if !c.leaving[key] {
 		c.protest("%s was released, which nobody asked for: %s", key, x.Message)
 		return
 	}
-	n := c.machines[t.node]
-	n.used = n.used.Sub(t.Amounts)
-	delete(c.work, key)
-	delete(c.leaving, key)
+	c.leave(t, Released)
 	c.counts.Released++
 }
 

@@ -14,24 +14,25 @@ const auditEvery = 1000
 
 // moment is what happens in one second of a trace.
 type moment struct {
-	second  int64
-	ends    []objects.AllocationKey // in name order
-	arrives []Task
+	second        int64
+	ends, arrives []*Task
 }
 
 // Lifetimes lives through a trace: in the order of time tasks end and then tasks arrive,
 // and each time all that can be placed is placed before anything else happens. A task
 // that still waits when it should end is withdrawn. One that ends when it arrives, or
-// before, is released right after it was placed. Requires: the client has registered.
+// before, is released right after it was placed. One that had to leave before is no more,
+// unless it comes back. Requires: the client has registered.
 func (r *Replay) Lifetimes(ctx context.Context) error {
+	tasks := r.begin()
 	r.moveTo(0)
 	if err := r.addNodes(ctx, false); err != nil {
 		return err
 	}
-	if err := r.addApplications(ctx, r.Tasks); err != nil {
+	if err := r.addApplications(ctx, tasks); err != nil {
 		return err
 	}
-	moments := r.moments()
+	moments := moments(tasks)
 	for i, m := range moments {
 		if err := r.live(ctx, m); err != nil {
 			return fmt.Errorf("second %d of the trace: %w", m.second, err)
@@ -56,22 +57,30 @@ func (r *Replay) live(ctx context.Context, m moment) error {
 	if len(m.arrives) == 0 {
 		return nil
 	}
-	if err := r.Client.Submit(ctx, asks(m.arrives)...); err != nil {
+	if err := r.Client.Submit(ctx, r.firstAsks(m.arrives)...); err != nil {
 		return err
 	}
-	if err := r.Client.Settle(ctx); err != nil {
+	if err := r.rest(ctx, false); err != nil {
 		return err
 	}
-	var over []objects.AllocationKey
+	var over []*Task
 	for _, t := range m.arrives {
 		if t.Deleted <= t.Created {
-			over = append(over, objects.AllocationKey(t.Name))
+			over = append(over, t)
 		}
 	}
 	return r.release(ctx, over)
 }
 
-func (r *Replay) release(ctx context.Context, keys []objects.AllocationKey) error {
+// release ends tasks, in the order of the names of their asks.
+func (r *Replay) release(ctx context.Context, tasks []*Task) error {
+	var keys []objects.AllocationKey
+	for _, t := range tasks {
+		if key, there := r.asks[t.Name]; there {
+			keys = append(keys, key)
+			delete(r.asks, t.Name)
+		}
+	}
 	if len(keys) == 0 {
 		return nil
 	}
@@ -79,11 +88,11 @@ func (r *Replay) release(ctx context.Context, keys []objects.AllocationKey) erro
 	if err := r.Client.Release(ctx, keys...); err != nil {
 		return err
 	}
-	return r.Client.Settle(ctx)
+	return r.rest(ctx, false)
 }
 
 // moments are the seconds in which something happens, in order.
-func (r *Replay) moments() []moment {
+func moments(tasks []*Task) []moment {
 	all := map[int64]*moment{}
 	when := func(second int64) *moment {
 		if all[second] == nil {
@@ -91,12 +100,12 @@ func (r *Replay) moments() []moment {
 		}
 		return all[second]
 	}
-	for _, t := range r.inOrder() {
+	for _, t := range tasks {
 		m := when(t.Created)
 		m.arrives = append(m.arrives, t)
 		if t.Deleted > t.Created {
 			m := when(t.Deleted)
-			m.ends = append(m.ends, objects.AllocationKey(t.Name))
+			m.ends = append(m.ends, t)
 		}
 	}
 	var out []moment

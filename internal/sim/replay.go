@@ -5,7 +5,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -20,24 +19,37 @@ const asksAtOnce = 500
 
 // Replay lets a client live through a trace.
 //
-// Every task is an application of one ask; both have its name. The application goes to
-// the queue root.<QoS class>, in lower case, and belongs to a user of that name. So the
-// configuration says what a QoS class is worth.
+// Every task is an application of one ask; both have its name. The application belongs to a
+// user who is called like its QoS class, in lower case, and usually goes to a queue of that
+// name. So the configuration says what a QoS class is worth.
 type Replay struct {
 	Client   *Client
 	Clock    *Clock // of the scheduler; nil: it has its own
 	Nodes    []Node
 	Tasks    []Task
+	Queue    func(Task) objects.QueuePath       // where it goes; nil: root.<QoS class>, in lower case
 	Seed     uint64                             // other than 0: what is submitted together is shuffled
 	Progress func(what string, done, total int) // nil: nobody wants to know
 	Audit    func(ctx context.Context) error    // called with the books at rest; nil: nobody checks
+
+	Priorities     map[string]int32 // of the QoS classes, in lower case; one that is missing has 0
+	SendPriorities bool             // tasks have the priority of their class; else 0
+	ByClass        bool             // Fill: the least important class comes first, with the nodes to itself
+	Preempts       bool             // tasks may take the place of others
+	Resubmit       bool             // a task that had to leave asks again
+	Patience       time.Duration    // how long Fill waits until all have looked for victims who might
+
+	now   time.Time                        // in the trace
+	tries map[objects.AllocationKey]try    // all asks there are and were
+	asks  map[string]objects.AllocationKey // the ask of each task; missing: it has left for good
 }
 
 // Fill submits everything while no node takes work, and then opens all nodes at once:
-// every decision is made with everything known, and nothing ends. Requires: the client
-// has registered.
+// every decision is made with everything known, and nothing ends. By class it does so once
+// for each class, the next one when nothing more comes of the one before. Requires: the
+// client has registered.
 func (r *Replay) Fill(ctx context.Context) error {
-	tasks := r.inOrder()
+	tasks := r.begin()
 	for _, t := range tasks {
 		r.moveTo(t.Created)
 	}
@@ -47,29 +59,64 @@ func (r *Replay) Fill(ctx context.Context) error {
 	if err := r.addApplications(ctx, tasks); err != nil {
 		return err
 	}
+	ids := make([]objects.NodeID, len(r.Nodes))
+	for i, n := range r.Nodes {
+		ids[i] = n.ID
+	}
+	for i, wave := range r.waves(tasks) {
+		if i > 0 {
+			if err := r.Client.DrainNodes(ctx, ids...); err != nil {
+				return err
+			}
+			if err := r.Client.Settle(ctx); err != nil { // asks go another way, and could be faster
+				return err
+			}
+		}
+		if err := r.submit(ctx, wave); err != nil {
+			return err
+		}
+		if err := r.Client.OpenNodes(ctx, ids...); err != nil {
+			return err
+		}
+		if err := r.rest(ctx, true); err != nil {
+			return err
+		}
+		if err := r.audit(ctx); err != nil {
+			return err
+		}
+	}
+	r.tell("tasks placed", r.Client.Counts().Allocated, len(tasks))
+	return nil
+}
+
+// waves are the tasks in the order in which Fill submits them.
+func (r *Replay) waves(tasks []*Task) [][]*Task {
+	if !r.ByClass {
+		return [][]*Task{tasks}
+	}
+	of := map[int32][]*Task{}
+	for _, t := range tasks {
+		n := r.Priorities[t.Class()]
+		of[n] = append(of[n], t)
+	}
+	var out [][]*Task
+	for _, n := range sortedKeys(of) {
+		out = append(out, of[n])
+	}
+	return out
+}
+
+// submit sends asks and waits until they have been taken. Requires: no node takes work.
+func (r *Replay) submit(ctx context.Context, tasks []*Task) error {
 	sent := 0
 	for some := range slices.Chunk(tasks, asksAtOnce) {
-		if err := r.Client.Submit(ctx, asks(some)...); err != nil {
+		if err := r.Client.Submit(ctx, r.firstAsks(some)...); err != nil {
 			return err
 		}
 		sent += len(some)
 		r.tell("asks submitted", sent, len(tasks))
 	}
-	if err := r.Client.Settle(ctx); err != nil {
-		return err
-	}
-	ids := make([]objects.NodeID, len(r.Nodes))
-	for i, n := range r.Nodes {
-		ids[i] = n.ID
-	}
-	if err := r.Client.OpenNodes(ctx, ids...); err != nil {
-		return err
-	}
-	if err := r.Client.Settle(ctx); err != nil {
-		return err
-	}
-	r.tell("tasks placed", r.Client.Counts().Allocated, len(tasks))
-	return r.audit(ctx)
+	return r.Client.Settle(ctx)
 }
 
 func (r *Replay) addNodes(ctx context.Context, draining bool) error {
@@ -84,11 +131,14 @@ func (r *Replay) addNodes(ctx context.Context, draining bool) error {
 	return nil
 }
 
-func (r *Replay) addApplications(ctx context.Context, tasks []Task) error {
+func (r *Replay) addApplications(ctx context.Context, tasks []*Task) error {
 	apps := make([]Application, len(tasks))
 	for i, t := range tasks {
-		class := strings.ToLower(t.QoS)
+		class := t.Class()
 		apps[i] = Application{ID: objects.AppID(t.Name), Queue: objects.RootPath.Child(class), User: class}
+		if r.Queue != nil {
+			apps[i].Queue = r.Queue(*t)
+		}
 	}
 	if err := r.Client.AddApplications(ctx, apps...); err != nil {
 		return err
@@ -97,12 +147,18 @@ func (r *Replay) addApplications(ctx context.Context, tasks []Task) error {
 	return nil
 }
 
-// inOrder are the tasks in the order in which they are submitted, as far as they are
+// begin returns the tasks in the order in which they are submitted, as far as they are
 // not apart in time anyway: the order of their creation, or any.
-func (r *Replay) inOrder() []Task {
-	tasks := slices.Clone(r.Tasks)
+func (r *Replay) begin() []*Task {
+	r.now, r.tries, r.asks = epoch, map[objects.AllocationKey]try{}, map[string]objects.AllocationKey{}
+	tasks := make([]*Task, len(r.Tasks))
+	for i := range r.Tasks {
+		t := &r.Tasks[i]
+		tasks[i] = t
+		r.tries[objects.AllocationKey(t.Name)] = try{t, 1}
+	}
 	if r.Seed == 0 {
-		slices.SortStableFunc(tasks, func(a, b Task) int { return cmp.Compare(a.Created, b.Created) })
+		slices.SortStableFunc(tasks, func(a, b *Task) int { return cmp.Compare(a.Created, b.Created) })
 		return tasks
 	}
 	dice := rand.New(rand.NewPCG(r.Seed, 0))
@@ -110,22 +166,15 @@ func (r *Replay) inOrder() []Task {
 	return tasks
 }
 
-func asks(tasks []Task) []Ask {
-	out := make([]Ask, len(tasks))
-	for i, t := range tasks {
-		out[i] = Ask{
-			Key: objects.AllocationKey(t.Name), App: objects.AppID(t.Name), Amounts: t.Takes, Created: at(t.Created),
-		}
-	}
-	return out
-}
-
 // at is a second of the trace as a time.
 func at(second int64) time.Time { return epoch.Add(time.Duration(second) * time.Second) }
 
 func (r *Replay) moveTo(second int64) {
+	if t := at(second); t.After(r.now) {
+		r.now = t
+	}
 	if r.Clock != nil {
-		r.Clock.Set(at(second))
+		r.Clock.Set(r.now)
 	}
 }
 

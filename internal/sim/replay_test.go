@@ -34,8 +34,10 @@ func play(t *testing.T, seed uint64, mode func(*sim.Replay, context.Context) err
 	}
 	assert.NilError(t, mode(&r, ctx))
 	var b strings.Builder
-	for _, p := range c.Placings() {
-		fmt.Fprintf(&b, "%s %s\n", p.Key, p.Node)
+	for _, e := range c.Log() {
+		if e.Kind == sim.Placed {
+			fmt.Fprintf(&b, "%s %s\n", e.Key, e.Node)
+		}
 	}
 	out.decisions = b.String()
 	out.report = c.Report()

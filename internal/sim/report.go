@@ -19,6 +19,7 @@ type Report struct {
 	Applications         int         `json:"applications"`
 	Asks                 int         `json:"asks"`
 	Allocated            int         `json:"allocated"` // allocations told in total, also of what has ended
+	Preempted            int         `json:"preempted"` // allocations that were told to leave
 	Released             int         `json:"released"`
 	Pending              int         `json:"pending"` // at the end
 	Rejected             int         `json:"rejected"`
@@ -58,7 +59,7 @@ func (c *Client) Report() Report {
 	seconds := (c.heard.Sub(c.began) - c.aside).Seconds()
 	r := Report{
 		Nodes: n.Nodes, Applications: n.Applications, Asks: n.Asks,
-		Allocated: n.Allocated, Released: n.Released, Rejected: n.Rejected,
+		Allocated: n.Allocated, Preempted: n.Preempted, Released: n.Released, Rejected: n.Rejected,
 		WallSeconds: rounded(seconds), AllocationsPerSecond: rounded(float64(n.Allocated) / seconds),
 	}
 	var allocated resources.Amounts

@@ -4,7 +4,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
 func TestLatencyIsTheNearestRank(t *testing.T) {
@@ -24,4 +28,56 @@ func TestTheClockDoesNotGoBack(t *testing.T) {
 	c.Set(at(5))
 	assert.Equal(t, c.Now(), at(10))
 	assert.Equal(t, at(longest).Before(time.Now()), true, "no trace reaches the present")
+}
+
+func TestBooksThatDoNotBalance(t *testing.T) {
+	two := resources.FromMap(map[string]resources.Quantity{"vcore": 2})
+	for _, c := range []struct {
+		name  string
+		spoil func(b *books)
+		want  string
+	}{
+		{"honest ones", func(*books) {}, ""},
+		{"a departure that nobody noted", func(b *books) { b.log = b.log[:2] },
+			"node n: what came and went leaves {vcore=4}, {vcore=2} runs there, and {vcore=2} is counted"},
+		{"a node that counts wrong", func(b *books) { b.machines["n"].used = resources.Amounts{} },
+			"node n: what came and went leaves {vcore=2}, {vcore=2} runs there, and {} is counted"},
+		{"a departure that took nothing", func(b *books) { b.log = append(b.log, Event{Kind: Released, Node: "n"}) },
+			"of 2 allocations 1 were preempted and 1 released, which leaves 0, and 1 run"},
+		{"work on a node that is not there", func(b *books) {
+			b.log = append(b.log, Event{Placed, "c", "m", two}, Event{Released, "d", "n", resources.Amounts{}})
+		}, "what came and went leaves {vcore=4}, and {vcore=2} runs"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			client := &Client{books: newBooks()}
+			b := &client.books
+			b.machines["n"] = &machine{Node: Node{ID: "n"}, used: two}
+			b.work["a"] = &task{Ask: Ask{Key: "a", Amounts: two}, node: "n"}
+			b.log = []Event{{Placed, "a", "n", two}, {Placed, "b", "n", two}, {Preempted, "b", "n", two}}
+			c.spoil(b)
+			_, err := client.Balance()
+			if c.want == "" {
+				assert.NilError(t, err)
+				return
+			}
+			assert.Error(t, err, c.want)
+		})
+	}
+}
+
+// What has left is confirmed as what it is, and its place is free in our books at once.
+func TestAConfirmationSaysWhy(t *testing.T) {
+	two := resources.FromMap(map[string]resources.Quantity{"vcore": 2})
+	c := &Client{books: newBooks()}
+	c.machines["n"] = &machine{Node: Node{ID: "n"}, used: two}
+	c.work["k"] = &task{Ask: Ask{Key: "k", App: "app", Amounts: two}, node: "n"}
+	c.hearToLeave(c.work["k"], "preempted by right of priority for ask urgent of application x")
+	assert.Equal(t, c.Victims()[0].For, objects.AllocationKey("urgent"))
+	m := &si.AllocationReleasesRequest{}
+	assert.NilError(t, c.noteLeft([]objects.AllocationKey{"k"}, m))
+	r := m.AllocationsToRelease[0]
+	assert.Equal(t, r.TerminationType, si.TerminationType_PREEMPTED_BY_SCHEDULER)
+	assert.Equal(t, r.AllocationKey+" "+r.ApplicationID, "k app")
+	assert.Assert(t, c.machines["n"].used.IsZero() && len(c.Running()) == 0)
+	assert.Equal(t, len(c.Victims()), 0)
 }

@@ -52,7 +52,7 @@ func (r room) overlooked(wishes []wish) error {
 			n = r.nodeFor(w)
 			nodes[what] = n
 		}
-		if n != nil && r.mayHold(w) {
+		if n != nil && r.mayHold(w, resources.Amounts{}) {
 			return fmt.Errorf("ask %s of queue %s is pending, and node %s has room for it: %v of %v",
 				w.key, w.queue, n.id, w.amounts, n.left)
 		}
@@ -70,17 +70,18 @@ func (r room) nodeFor(w wish) *space {
 	return nil
 }
 
-// mayHold reports whether the queues allow a wish, from the leaf up to root.
-func (r room) mayHold(w wish) bool {
+// mayHold reports whether the queues allow a wish, from the leaf up to root, when others of
+// the leaf have left.
+func (r room) mayHold(w wish, off resources.Amounts) bool {
 	for path := w.queue; ; path = above(path) {
 		q := r.queues[path]
 		if q.oneByOne {
 			return false
 		}
 		if path == objects.RootPath {
-			return r.capacity.Sub(q.allocated).Covers(w.amounts)
+			return r.capacity.Sub(q.allocated).Add(off).Covers(w.amounts)
 		}
-		if !q.max.Headroom(q.allocated).Allows(w.amounts) {
+		if !q.max.Headroom(q.allocated.Sub(off)).Allows(w.amounts) {
 			return false
 		}
 	}

@@ -44,15 +44,29 @@ func (c *Client) AddNodes(ctx context.Context, nodes ...Node) error {
 // OpenNodes takes draining machines into use, all in one message. It has no answer;
 // Settle waits for what follows from it.
 func (c *Client) OpenNodes(ctx context.Context, ids ...objects.NodeID) error {
-	m := &si.NodeRequest{RmID: c.rm}
+	return c.setNodes(ctx, "nodes to take into use", false, ids)
+}
+
+// DrainNodes lets machines take no more work, all in one message; what runs there goes on.
+// As of OpenNodes there is no answer: what is asked for before Settle came back may still be
+// placed there. Requires: nothing is about to be placed.
+func (c *Client) DrainNodes(ctx context.Context, ids ...objects.NodeID) error {
+	return c.setNodes(ctx, "nodes to drain", true, ids)
+}
+
+func (c *Client) setNodes(ctx context.Context, what string, drain bool, ids []objects.NodeID) error {
+	m, action := &si.NodeRequest{RmID: c.rm}, si.NodeInfo_DRAIN_TO_SCHEDULABLE
+	if drain {
+		action = si.NodeInfo_DRAIN_NODE
+	}
 	c.mu.Lock()
 	for _, id := range ids {
-		c.machines[id].Draining = false
-		m.Nodes = append(m.Nodes, &si.NodeInfo{NodeID: string(id), Action: si.NodeInfo_DRAIN_TO_SCHEDULABLE})
+		c.machines[id].Draining = drain
+		m.Nodes = append(m.Nodes, &si.NodeInfo{NodeID: string(id), Action: action})
 	}
 	c.unsettled = true
 	c.mu.Unlock()
-	return say(ctx, c, "nodes to take into use", c.nodes, m)
+	return say(ctx, c, what, c.nodes, m)
 }
 
 // AddApplications submits applications and waits until all are accepted.
@@ -92,6 +106,16 @@ func (c *Client) Submit(ctx context.Context, asks ...Ask) error {
 		return err
 	}
 	return say(ctx, c, "asks", c.allocations, m)
+}
+
+// Confirm says that victims have left, all in one message: their places are free now, and
+// there is no answer. Requires: they are among Victims.
+func (c *Client) Confirm(ctx context.Context, victims ...objects.AllocationKey) error {
+	m := &si.AllocationRequest{RmID: c.rm, Releases: &si.AllocationReleasesRequest{}}
+	if err := c.noteLeft(victims, m.Releases); err != nil {
+		return err
+	}
+	return say(ctx, c, "that victims have left", c.allocations, m)
 }
 
 // Release gives allocations up, or withdraws asks, all in one message.

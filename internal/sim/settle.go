@@ -12,10 +12,25 @@ import (
 // barrierName starts the keys, and is the application, of asks that must be rejected.
 const barrierName = "canopy-sim-barrier"
 
+// looksAtOnce is how many asks look for victims, at least, before the scheduler takes the
+// next barrier.
+const looksAtOnce = 4
+
 // quietEnough is how many barriers in a row must meet silence. The scheduler decides
 // right after it took a barrier, before it takes the next; the second makes sure that
-// no decision was still on its way to us.
-const quietEnough = 2
+// no decision was still on its way to us. Asks that look for victims do so after all
+// decisions, a few at a time, and are silent if they look in vain.
+func (c *Client) quietEnough() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	looking := 0
+	for _, t := range c.work {
+		if t.node == "" && t.Preempts {
+			looking++
+		}
+	}
+	return 2 + (looking+looksAtOnce-1)/looksAtOnce
+}
 
 // Settle waits until all that was sent has been taken, all that can be placed has been
 // placed, and we have been told of it. Requires: the scheduler asks no predicates; one
@@ -25,12 +40,12 @@ func (c *Client) Settle(ctx context.Context) error {
 		return err
 	}
 	last, err := c.barrier(ctx)
-	for quiet := 0; err == nil && quiet < quietEnough; {
+	for quiet, enough := 0, c.quietEnough(); err == nil && quiet < enough; {
 		before := last
 		if last, err = c.barrier(ctx); last == before {
 			quiet++
 		} else {
-			quiet = 0
+			quiet, enough = 0, c.quietEnough()
 		}
 	}
 	if err != nil {

@@ -35,6 +35,7 @@ type Ask struct {
 	Amounts  resources.Amounts
 	Priority int32
 	Created  time.Time // when its object was made; zero: not said
+	Preempts bool      // it may take the place of others, and says so; false: it says nothing
 }
 
 func (n Node) message() *si.NodeInfo {
@@ -62,6 +63,9 @@ func (a Ask) message() *si.Allocation {
 	}
 	if !a.Created.IsZero() {
 		m.AllocationTags = map[string]string{common.CreationTime: strconv.FormatInt(a.Created.Unix(), 10)}
+	}
+	if a.Preempts {
+		m.PreemptionPolicy = &si.PreemptionPolicy{AllowPreemptSelf: true, AllowPreemptOther: true}
 	}
 	return m
 }
