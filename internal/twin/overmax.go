@@ -3,6 +3,7 @@ package twin
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -112,53 +113,68 @@ func (t *Twin) enforce() bool {
 func (t *Twin) tooMany(q *queue) []*work {
 	c := t.count()
 	over, _ := t.isAbove(c, q)
-	may := filter(t.work, func(w *work) bool {
-		return w.node != "" && !w.leaving && w.ask.RequiredNode == "" && w.ask.Priority < 2_000_000_000 &&
-			q.within(t.app(w.ask.App).leaf) && holdsSomeOf(w, over)
-	})
-	slices.SortFunc(may, func(a, b *work) int { return t.compareWorth(q, over, a, b) })
+	var may [][]*work // units, of which each goes whole or not at all
+	for _, w := range t.work {
+		if w.node == "" || w.leaving || !q.within(t.app(w.ask.App).leaf) {
+			continue
+		}
+		u := t.unit(w)
+		if u[0] == w && t.mayGo(u) && holdSomeOf(u, over) {
+			may = append(may, u)
+		}
+	}
+	slices.SortFunc(may, func(a, b []*work) int { return t.compareWorth(q, over, a, b) })
 	turns := mostTurns + 2*len(may)
 	off, found := t.firstWay(c, q, over, may, nil, nil, &turns)
 	if !found {
 		off = nil
-		for _, w := range may {
-			if holdsSomeOf(w, leftOf(over, off)) && !t.keptByGuarantee(c, q, w, off) {
-				off = append(off, w)
+		for _, u := range may {
+			if holdSomeOf(u, leftOf(over, off...)) && !t.keptByGuarantee(c, q, u, off) {
+				off = append(off, u)
 			}
 		}
 	}
-	for _, w := range slices.Backward(slices.Clone(off)) {
-		without := slices.DeleteFunc(slices.Clone(off), func(x *work) bool { return x == w })
-		if !holdsSomeOf(w, leftOf(over, without)) {
+	for _, u := range slices.Backward(slices.Clone(off)) {
+		without := slices.DeleteFunc(slices.Clone(off), func(v []*work) bool { return v[0] == u[0] })
+		if !holdSomeOf(u, leftOf(over, without...)) {
 			off = without
 		}
 	}
-	return off
+	return slices.Concat(off...)
+}
+
+func (t *Twin) mayGo(unit []*work) bool {
+	return !slices.ContainsFunc(unit, func(w *work) bool { return w.ask.RequiredNode != "" || t.number(w) >= 2_000_000_000 })
 }
 
 // firstWay is the first of all ways to choose that brings q within its max, where each is
 // chosen before it is not.
-func (t *Twin) firstWay(c *counts, q *queue, over resources.Amounts, may, off []*work, passed []string, turns *int) ([]*work, bool) {
-	left := leftOf(over, off)
+func (t *Twin) firstWay(c *counts, q *queue, over resources.Amounts, may, off [][]*work, passed []string, turns *int) ([][]*work, bool) {
+	left := leftOf(over, off...)
 	if !someIsLeft(left) {
 		return off, true
 	}
-	if someIsLeft(leftOf(left, may)) || *turns == 0 {
+	if someIsLeft(leftOf(left, may...)) || *turns == 0 {
 		return nil, false
 	}
 	*turns--
-	w, like := may[0], fmt.Sprint(t.app(may[0].ask.App).leaf, may[0].ask.Amounts)
-	if holdsSomeOf(w, left) && !t.keptByGuarantee(c, q, w, off) && !slices.Contains(passed, like) {
-		if way, found := t.firstWay(c, q, over, may[1:], append(slices.Clip(off), w), passed, turns); found {
+	u, like := may[0], ""
+	if len(u) == 1 {
+		like = fmt.Sprint(t.app(u[0].ask.App).leaf, u[0].ask.Amounts)
+	}
+	if holdSomeOf(u, left) && !t.keptByGuarantee(c, q, u, off) && !slices.Contains(passed, like) {
+		if way, found := t.firstWay(c, q, over, may[1:], append(slices.Clip(off), u), passed, turns); found {
 			return way, true
 		}
-		passed = append(slices.Clip(passed), like)
+		if like != "" {
+			passed = append(slices.Clip(passed), like)
+		}
 	}
 	return t.firstWay(c, q, over, may[1:], off, passed, turns)
 }
 
-func leftOf(over resources.Amounts, gone []*work) resources.Amounts {
-	for _, w := range gone {
+func leftOf(over resources.Amounts, gone ...[]*work) resources.Amounts {
+	for _, w := range slices.Concat(gone...) {
 		over = over.Sub(w.ask.Amounts)
 	}
 	return over
@@ -173,29 +189,30 @@ func someIsLeft(over resources.Amounts) bool {
 	return false
 }
 
-func holdsSomeOf(w *work, over resources.Amounts) bool {
+func holdSomeOf(unit []*work, over resources.Amounts) bool {
 	for name, n := range over.All() {
-		if n > 0 && w.ask.Amounts.Get(name) > 0 {
+		if n > 0 && slices.ContainsFunc(unit, func(w *work) bool { return w.ask.Amounts.Get(name) > 0 }) {
 			return true
 		}
 	}
 	return false
 }
 
-// keptByGuarantee says whether a queue from that of w up to q would be below its guarantee.
-func (t *Twin) keptByGuarantee(c *counts, q *queue, w *work, off []*work) bool {
-	for _, above := range t.along(t.app(w.ask.App).leaf) {
+// keptByGuarantee says whether a queue from that of the unit up to q would be below its
+// guarantee.
+func (t *Twin) keptByGuarantee(c *counts, q *queue, unit []*work, off [][]*work) bool {
+	for _, above := range t.along(t.app(unit[0].ask.App).leaf) {
 		if !strings.HasPrefix(string(above.path)+".", string(q.path)+".") {
 			continue
 		}
-		left := t.stays(c, above).Sub(w.ask.Amounts)
-		for _, x := range off {
+		left := leftOf(t.stays(c, above), unit)
+		for _, x := range slices.Concat(off...) {
 			if above.within(t.app(x.ask.App).leaf) {
 				left = left.Sub(x.ask.Amounts)
 			}
 		}
-		for name, n := range w.ask.Amounts.All() {
-			if least, ok := above.conf.Guaranteed.Get(name); ok && n > 0 && left.Get(name) < least {
+		for name, least := range above.conf.Guaranteed.All() {
+			if left.Get(name) < least && holdSomeOf(unit, resources.FromMap(map[string]resources.Quantity{name: 1})) {
 				return true
 			}
 		}
@@ -204,9 +221,13 @@ func (t *Twin) keptByGuarantee(c *counts, q *queue, w *work, off []*work) bool {
 }
 
 // compareWorth is positive when a should stay rather than b.
-func (t *Twin) compareWorth(q *queue, over resources.Amounts, a, b *work) int {
-	size := func(w *work) (largest resources.Share) {
-		for name, n := range w.ask.Amounts.All() {
+func (t *Twin) compareWorth(q *queue, over resources.Amounts, a, b []*work) int {
+	size := func(unit []*work) (largest resources.Share) {
+		var held resources.Amounts
+		for _, w := range unit {
+			held = held.Add(w.ask.Amounts)
+		}
+		for name, n := range held.All() {
 			most, _ := q.conf.Max.Get(name)
 			if part := resources.Fraction(n, most); over.Get(name) > 0 && part.Compare(largest) > 0 {
 				largest = part
@@ -214,10 +235,25 @@ func (t *Twin) compareWorth(q *queue, over resources.Amounts, a, b *work) int {
 		}
 		return largest
 	}
+	const reluctant, leads = 0, 1
+	has := func(unit []*work, what int) int {
+		return yes(slices.ContainsFunc(unit, func(w *work) bool {
+			return what == reluctant && !w.ask.Policy.Self() || what == leads && w.ask.Originator
+		}))
+	}
+	top := func(unit []*work) (number int32) {
+		number = math.MinInt32
+		for _, w := range unit {
+			number = max(number, t.number(w))
+		}
+		return number
+	}
+	first := func(unit []*work) time.Time {
+		return slices.MinFunc(unit, func(x, y *work) int { return x.bound.Compare(y.bound) }).bound
+	}
 	return cmp.Or(
-		yes(!a.ask.Policy.Self())-yes(!b.ask.Policy.Self()), yes(a.ask.Originator)-yes(b.ask.Originator),
-		cmp.Compare(a.ask.Priority, b.ask.Priority), -a.bound.Compare(b.bound),
-		size(a).Compare(size(b)), cmp.Compare(b.ask.Key, a.ask.Key),
+		has(a, reluctant)-has(b, reluctant), has(a, leads)-has(b, leads), cmp.Compare(top(a), top(b)), len(a)-len(b),
+		first(b).Compare(first(a)), size(a).Compare(size(b)), cmp.Compare(b[0].ask.Key, a[0].ask.Key),
 	)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
@@ -37,6 +38,10 @@ func draw(t *rapid.T) world {
 		return resources.GuaranteeFromMap(rapid.MapOfN(rapid.SampledFrom(kinds), few(0, 6), 1, 2).Draw(t, label+" of"))
 	}
 	leaf := func(name string) configs.Queue {
+		settings := settings
+		settings.VictimUnit = rapid.SampledFrom([]policies.VictimUnit{
+			policies.UnitAllocation, policies.UnitAllocation, policies.UnitTaskGroup, policies.UnitApplication,
+		}).Draw(t, "unit of "+name)
 		return configs.Queue{Name: name, Settings: settings, Guaranteed: guarantee(name)}
 	}
 	q := configs.Queue{
@@ -58,6 +63,7 @@ func draw(t *rapid.T) world {
 			Key: objects.AllocationKey(fmt.Sprint("k", i)), App: objects.AppID(fmt.Sprint(rapid.IntRange(0, 2).Draw(t, "leaf"))),
 			Amounts:    resources.FromMap(rapid.MapOfN(rapid.SampledFrom(kinds), few(1, 5), 1, 2).Draw(t, "amounts")),
 			Priority:   rapid.SampledFrom([]int32{0, 0, 0, 1, -1, 2_000_000_000}).Draw(t, "priority"),
+			TaskGroup:  rapid.SampledFrom([]string{"", "g", "h"}).Draw(t, "group"),
 			Originator: rapid.IntRange(0, 5).Draw(t, "originator") == 0,
 			Policy:     rapid.SampledFrom([]objects.PreemptionPolicy{0, objects.PolicySent | objects.PolicySelf}).Draw(t, "policy"),
 		}
@@ -113,6 +119,9 @@ func (w world) allowed(gone []*objects.Allocation) bool {
 		if w.p.Leaving(x) || x.Ask().RequiredNode != "" || x.Ask().Priority >= 2_000_000_000 {
 			return false
 		}
+		if x.Grouped() && slices.ContainsFunc(w.p.Group(x), func(y *objects.Allocation) bool { return !slices.Contains(gone, y) }) {
+			return false // it falls with others
+		}
 		for q := x.Application().Queue(); q.Path() != "root"; q = q.Parent() {
 			for name, least := range q.Guaranteed().All() {
 				if x.Ask().Amounts.Get(name) > 0 && w.stays(q, gone).Get(name) < least {
@@ -151,9 +160,9 @@ func TestLawsOfALoweredMax(t *testing.T) {
 			}
 		},
 		"nobody could stay without more being too much": func(t *rapid.T, w world, gone []*objects.Allocation) {
-			for i := range gone {
-				fewer := slices.Concat(gone[:i], gone[i+1:])
-				assert.Assert(t, !w.excess(fewer).Equal(w.excess(gone)), "%s need not go", gone[i].Key())
+			for _, x := range gone {
+				fewer := slices.DeleteFunc(slices.Clone(gone), func(y *objects.Allocation) bool { return y == x || x.Grouped() && x.Together(y) })
+				assert.Assert(t, !w.excess(fewer).Equal(w.excess(gone)), "%s need not go", x.Key())
 			}
 		},
 		"who is within its max loses nobody": func(t *rapid.T, w world, gone []*objects.Allocation) {
@@ -162,7 +171,7 @@ func TestLawsOfALoweredMax(t *testing.T) {
 		"one who agreed to leave goes before one alike who did not": func(t *rapid.T, w world, gone []*objects.Allocation) {
 			for _, x := range gone {
 				for _, y := range w.work {
-					alike := x.Application() == y.Application() && x.Ask().Amounts.Equal(y.Ask().Amounts)
+					alike := !x.Grouped() && !y.Grouped() && x.Application() == y.Application() && x.Ask().Amounts.Equal(y.Ask().Amounts)
 					if alike && y.Ask().Policy.Self() && !x.Ask().Policy.Self() && !slices.Contains(gone, y) {
 						assert.Assert(t, w.p.Leaving(y) || y.Ask().RequiredNode != "" || y.Ask().Priority >= 2_000_000_000,
 							"%s goes rather than %s", x.Key(), y.Key())

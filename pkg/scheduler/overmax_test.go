@@ -326,6 +326,28 @@ func TestWhatCannotBeEnforcedIsTriedAgain(t *testing.T) {
 	assert.Equal(t, l.due("root.a"), "60")
 }
 
+// A delay that becomes longer at the last moment holds, and each queue waits for its own time.
+func TestALongerDelayHoldsForWhatIsDue(t *testing.T) {
+	both := func(delay, below time.Duration) settings {
+		return settings{max: "vcore: 5m", delay: delay,
+			below: fmt.Sprintf("{name: b, properties: {quota.preemption.delay: %s}, resources: {max: {vcore: 3m}}}", below)}
+	}
+	l := newLowering(t, both(time.Minute, 2*time.Minute))
+	l.report("k1", vcores(3))
+	l.report("k2", vcores(3))
+	l.now = l.now.Add(time.Minute)
+	l.do(scheduler.Wake{})
+	l.use(both(3*time.Minute, 2*time.Minute))
+	l.schedule()
+	assert.Equal(t, len(l.told), 0)
+	at, set := l.core.NextDeadline()
+	assert.Assert(t, set && at.Equal(epoch.Add(2*time.Minute)), "next deadline %v", at)
+	l.now = at
+	l.do(scheduler.Wake{})
+	l.schedule()
+	assert.DeepEqual(t, l.told, []objects.AllocationKey{"k2"})
+}
+
 // A cluster that is idle but for a max that was lowered still brings it in force, and one
 // decision after the other.
 func TestEnforcingCountsAsADecision(t *testing.T) {
