@@ -118,7 +118,7 @@ func (a *auditor) decide(p *placements) {
 				a.wrong = append(a.wrong, fmt.Sprintf("ask %s got node %s, and it was the turn of ask %s on node %s",
 					x.Ask.Key, x.Node, want.Key, where))
 			}
-			a.reference.Step(a.reference.now, scheduler.ReportAllocation(x))
+			a.reference.Step(a.reference.now, scheduler.ReportAllocation{Ask: x.Ask, Node: x.Node})
 		}
 	}
 }

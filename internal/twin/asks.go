@@ -8,12 +8,16 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-func (t *Twin) submit(ask *objects.Ask) {
-	if reason := t.mistake(ask); reason != "" {
+func (t *Twin) submit(ask *objects.Ask, class string) {
+	reason := t.mistake(ask)
+	if reason == "" {
+		reason = t.overQuota(ask, class, t.known(ask.Key))
+	}
+	if reason != "" {
 		t.reject(ask, reason)
 		return
 	}
-	t.note(ask)
+	t.note(ask, class)
 }
 
 // submitClassed asks what the class of an ask has against it, if the ask is new.
@@ -28,12 +32,13 @@ func (t *Twin) submitClassed(c scheduler.SubmitClassed) {
 			return
 		}
 	}
-	t.submit(c.Ask)
+	t.submit(c.Ask, c.Class)
 }
 
 // report takes in an allocation that has its node. Where the RM says it is does not
-// matter any more once it is known to run.
-func (t *Twin) report(ask *objects.Ask, on objects.NodeID) {
+// matter any more once it is known to run. Nobody asks a quota about what is so already.
+func (t *Twin) report(c scheduler.ReportAllocation) {
+	ask, on := c.Ask, c.Node
 	reason, w := t.mistake(ask), t.known(ask.Key)
 	if runs := w != nil && w.node != ""; reason == "" && !runs && t.node(on) == nil {
 		reason = "node unknown"
@@ -43,7 +48,7 @@ func (t *Twin) report(ask *objects.Ask, on objects.NodeID) {
 		return
 	}
 	unheard := w == nil
-	if w = t.note(ask); w.node == "" {
+	if w = t.note(ask, c.Class); w.node == "" {
 		t.place(w, on)
 	}
 	if unheard && w.created.Before(w.bound) {
@@ -82,7 +87,7 @@ func (t *Twin) mistake(ask *objects.Ask) string {
 }
 
 // note takes a valid ask into the list, or gives a known one its new amounts.
-func (t *Twin) note(ask *objects.Ask) *work {
+func (t *Twin) note(ask *objects.Ask, class string) *work {
 	if w := t.known(ask.Key); w != nil {
 		if !w.ask.Amounts.Equal(ask.Amounts) {
 			t.unnominate(w)
@@ -95,7 +100,7 @@ func (t *Twin) note(ask *objects.Ask) *work {
 	}
 	a := t.app(ask.App)
 	t.arrivals++
-	w := &work{ask: ask, created: ask.Created, arrival: t.arrivals}
+	w := &work{ask: ask, class: class, created: ask.Created, arrival: t.arrivals}
 	if w.created.IsZero() {
 		w.created = t.now
 	}

@@ -78,6 +78,7 @@ func write(source rand.Source, beats int) Story {
 	for end := max(beats, len(s.Beats)+beats/3); len(s.Beats) < end; {
 		s.Beats = append(s.Beats, a.next())
 	}
+	s.classify(source)
 	return s
 }
 

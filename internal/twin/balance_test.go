@@ -9,6 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -25,6 +26,11 @@ func TestStoriesTellOfEverything(t *testing.T) {
 			effects, _ := b.act(core, now)
 			for _, e := range effects {
 				told[kindOf(e)]++
+				if r, ok := e.(scheduler.AskRejected); ok && strings.Contains(r.Reason, ": asked") {
+					if _, known := core.Partition().Allocation(r.Key); known {
+						told["grew more than a quota leaves"]++
+					}
+				}
 			}
 			count(told, b, core.Snapshot(now), now)
 		}
@@ -37,6 +43,7 @@ func TestStoriesTellOfEverything(t *testing.T) {
 		"Completed: it had nothing to do for long enough": stories, "Completed: the resource manager removed it": stories,
 		"Expired: it ended long enough ago": stories / 2, "Expired: more have ended since than are kept": stories / 2,
 		"preempted by quota:": stories, "queues above a max": 10 * stories, "queues above a max after a look": 5 * stories,
+		"more than a quota leaves": 2 * stories, "no quota covers it": stories / 4, "grew more than a quota leaves": 5,
 		"released, timed out": 1, "a tag makes no sense": 5, "queues with a quota from tags": stories, "asks wait": 1000 * stories,
 		"allocations have a budget": 60 * stories, "preempted by priority": stories / 4, "those with a budget leave": stories / 2, "a budget is exceeded": 10 * stories, "an ID is used again": stories / 2, "Completing: the resource manager removed it": stories,
 	} {
@@ -50,6 +57,12 @@ func kindOf(e scheduler.Effect) string {
 	case scheduler.Allocated:
 		return "allocated"
 	case scheduler.AskRejected:
+		switch reason, _, _ := strings.Cut(e.Reason, ":"); priorities.Reason(reason) {
+		case priorities.ExceedsQuota:
+			return "more than a quota leaves"
+		case priorities.NeedsQuota:
+			return "no quota covers it"
+		}
 		return "rejected ask"
 	case scheduler.ApplicationRejected:
 		return "rejected application"

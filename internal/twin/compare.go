@@ -13,7 +13,7 @@ import (
 // Differences says, line by line, where a snapshot of a Core is not what the twin
 // counts. None: they agree.
 func (t *Twin) Differences(s *scheduler.Snapshot) []string {
-	d := &comparison{t: t, c: t.count()}
+	d := &comparison{t: t, c: t.count(), used: t.countedIn()}
 	same(d, "partition", "applications", len(t.apps), s.Applications)
 	same(d, "partition", "asks", d.c.asks, s.Asks)
 	same(d, "partition", "allocations", d.c.runs, s.Allocations)
@@ -30,6 +30,7 @@ func (t *Twin) Differences(s *scheduler.Snapshot) []string {
 type comparison struct {
 	t     *Twin
 	c     *counts
+	used  map[place]classUse
 	lines []string
 }
 
@@ -49,6 +50,7 @@ func (d *comparison) queue(q *queue, v *scheduler.QueueView) {
 	same(d, name, "running", d.t.running(q), uint64(v.Running))
 	d.limits(q, v.Limits)
 	d.above(q, v.AboveMax)
+	d.classQuotas(q, v.ClassQuotas)
 	same(d, name, "maxapplications", q.conf.MaxApplications, v.MaxApplications)
 	if q != d.t.root {
 		alike(d, name, "max", q.conf.Max, v.Max)
@@ -141,6 +143,7 @@ func (d *comparison) work(holder string, work []*work, views []scheduler.WorkVie
 		v, name := &views[i], string(w.ask.Key)
 		same(d, name, "key", w.ask.Key, v.Ask.Key)
 		same(d, name, "node", w.node, v.Node)
+		same(d, name, "class", w.class, v.Class)
 		same(d, name, "leaving", w.leaving, v.Leaving)
 		same(d, name, "nominated", w.nominated, v.Nominated)
 		same(d, name, "created", w.created, v.Created)

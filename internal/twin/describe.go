@@ -38,7 +38,7 @@ func describe(cmd scheduler.Command) string {
 	case scheduler.SubmitClassed:
 		return fmt.Sprintf("ask of class %q for %v, against it %q: %s", c.Class, c.Users, c.Refuse, describeAsk(c.Ask))
 	case scheduler.ReportAllocation:
-		return fmt.Sprintf("report on %s %s", c.Node, describeAsk(c.Ask))
+		return fmt.Sprintf("report on %s of class %q %s", c.Node, c.Class, describeAsk(c.Ask))
 	}
 	return fmt.Sprintf("%T%+v", cmd, cmd)
 }
@@ -62,6 +62,9 @@ func describeAsk(a *objects.Ask) string {
 
 func describePartition(p configs.Partition) string {
 	s := fmt.Sprintf("\tnodes %s %v\n", p.Nodes.Nodes, p.Nodes.Weights)
+	if len(p.NeedQuota) > 0 {
+		s += fmt.Sprintf("\ta quota is needed for %v\n", p.NeedQuota)
+	}
 	for _, b := range p.Budgets.All() {
 		s += fmt.Sprintf("\tbudget %s for %s: %s\n", b.ID(), b.Selector, b.Allowance)
 	}
@@ -99,6 +102,9 @@ func describeQueue(q *configs.Queue, indent string) string {
 	}
 	for _, r := range q.Limits {
 		s += fmt.Sprintf(" limit(users %q groups %q %v apps %d)", r.Users, r.Groups, r.MaxResources, r.MaxApplications)
+	}
+	for _, x := range q.ClassQuotas {
+		s += fmt.Sprintf(" quota %s(%s users %q groups %q %v)", x.Name, x.Match, x.Users, x.Groups, x.Hard)
 	}
 	s += fmt.Sprintf(" preemption %s, by priority %s", q.Preemption, q.PrioritySwap)
 	s += "\n"

@@ -48,6 +48,7 @@ type app struct {
 // work is an ask, or an allocation once it has a node.
 type work struct {
 	ask     *objects.Ask
+	class   string // its priority class; empty: none
 	created time.Time
 	arrival uint64
 	node    objects.NodeID // empty: pending

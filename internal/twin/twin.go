@@ -5,6 +5,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/placement"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
@@ -19,6 +20,8 @@ type Twin struct {
 	rules  []placement.Rule
 	root   *queue
 	drains bool // the partition is being removed
+
+	needQuota []limits.Selector // which asks a class quota must cover
 
 	nodes   []*node
 	apps    []*app
@@ -80,11 +83,11 @@ func (t *Twin) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
 	case scheduler.RemoveApplication:
 		t.removeApplication(c)
 	case scheduler.SubmitAsk:
-		t.submit(c.Ask)
+		t.submit(c.Ask, "")
 	case scheduler.SubmitClassed:
 		t.submitClassed(c)
 	case scheduler.ReportAllocation:
-		t.report(c.Ask, c.Node)
+		t.report(c)
 	case scheduler.Release:
 		t.release(c)
 	case scheduler.ReportForeign:

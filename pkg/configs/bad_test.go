@@ -17,7 +17,7 @@ type badDocument struct {
 }
 
 func allBadDocuments() []badDocument {
-	return slices.Concat(badYAML(), badNames(), badLimits(), badSizes(), badPlacement(), badPartitions(), badClasses(), badBudgets(),
+	return slices.Concat(badYAML(), badNames(), badLimits(), badSizes(), badPlacement(), badPartitions(), badClasses(), badBudgets(), badClassQuotas(),
 		surprising(), boundless())
 }
 

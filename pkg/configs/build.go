@@ -1,6 +1,8 @@
 package configs
 
 import (
+	"slices"
+
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/placement"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -15,6 +17,9 @@ func (p *partitionDraft) build() Partition {
 		Preemption:      p.preemption,
 		QuotaPreemption: p.quotaPreemption,
 		UserResolver:    p.resolver,
+	}
+	for _, s := range p.needQuota {
+		out.NeedQuota = append(out.NeedQuota, s.build())
 	}
 	for _, d := range p.rules {
 		out.Rules = append(out.Rules, *d.build())
@@ -39,6 +44,9 @@ func (q *queueDraft) build(inherited map[string]string, template *Template) Queu
 	}
 	for _, l := range q.limits {
 		out.Limits = append(out.Limits, l.build())
+	}
+	for _, d := range q.classQuotas {
+		out.ClassQuotas = append(out.ClassQuotas, d.build())
 	}
 	if !out.Parent {
 		return out
@@ -88,6 +96,19 @@ func (l *limitDraft) build() limits.Rule {
 		Groups:          texts(l.groups),
 		MaxResources:    l.max.limit(),
 		MaxApplications: l.maxApplications.n,
+	}
+}
+
+// build makes a selector. The order in which classes are written says nothing.
+func (s *selectorDraft) build() limits.Selector {
+	return limits.Selector{Operator: s.operator, Classes: slices.Sorted(slices.Values(texts(s.classes)))}
+}
+
+// build makes a class quota. Unlike a max, one of nothing but zeroes is one: it forbids.
+func (d *classQuotaDraft) build() limits.ClassQuota {
+	return limits.ClassQuota{
+		Name: d.name.text, Match: d.match.build(), Users: texts(d.users), Groups: texts(d.groups),
+		Hard: resources.LimitFromMap(d.hard.n),
 	}
 }
 

@@ -46,6 +46,9 @@ func (r *report) seeQueue(q *queueDraft, seen map[string]bool) {
 	for _, l := range q.limits {
 		all = append(all, &l.max)
 	}
+	for _, d := range q.classQuotas {
+		all = append(all, &d.hard)
+	}
 	for _, x := range all {
 		var words []word
 		for _, name := range sortedKeys(x.n) {

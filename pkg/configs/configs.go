@@ -41,6 +41,10 @@ type Partition struct {
 	QuotaPreemption bool   // default false
 	UserResolver    string // who knows the groups of users: os, ldap, or nobody (empty)
 	Budgets         budgets.Registry
+
+	// NeedQuota finds the asks that a class quota must cover: one that counts them, in their
+	// queue or above it (priority.md S3-4).
+	NeedQuota []limits.Selector
 }
 
 // Queue is the valid configuration of one queue and what is below it. Properties
@@ -53,6 +57,7 @@ type Queue struct {
 	MaxApplications uint64 // running ones; 0: unlimited
 	Submit, Admin   security.ACL
 	Limits          []limits.Rule
+	ClassQuotas     []limits.ClassQuota
 	Template        *Template // for dynamic queues below; nil: none
 	Settings
 	Children []Queue // in the order of the document

@@ -75,6 +75,7 @@ func (s *side) prepare() {
 	if len(groups) > 1 { // the first one that a user is in answers for the user (behaviour.md 8.3)
 		v["order of groups in limits"] = strings.Join(groups, ", ")
 	}
+	putClassQuotas(v, q.ClassQuotas)
 	if q.Template != inherited {
 		putTemplate(v, q.Template)
 	}

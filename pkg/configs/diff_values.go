@@ -60,6 +60,9 @@ func partitionValues(p *Partition) map[string]string {
 	for _, w := range p.Nodes.Weights {
 		v["resourceweights "+w.Resource] = strconv.FormatFloat(w.Weight, 'g', -1, 64)
 	}
+	for i, s := range p.NeedQuota {
+		v[fmt.Sprintf("classesneedingquota[%d]", i)] = s.String()
+	}
 	for i := range p.Rules {
 		v[fmt.Sprintf("placementrules[%d]", i)] = ruleText(&p.Rules[i])
 	}

@@ -82,6 +82,7 @@ type partitionDraft struct {
 	preemption      bool
 	quotaPreemption bool
 	resolver        string
+	needQuota       []*selectorDraft
 }
 
 func (p *partitionDraft) path() string { return "partition " + p.name }
@@ -109,6 +110,8 @@ type queueDraft struct {
 	submit, admin   security.ACL
 	aclUnknown      bool // an access list could not be read
 	limits          []*limitDraft
+	classQuotas     []*classQuotaDraft
+	quotaForAll     map[string]*classQuotaDraft // those for everybody, by match; made by checkQuotasOfClasses
 	template        *templateDraft
 	children        []*queueDraft
 	index           map[string]*queueDraft // of children, made by child

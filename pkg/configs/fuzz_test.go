@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
+	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -72,6 +73,22 @@ func mustHold(t *testing.T, q *Queue, ceiling resources.Limit) {
 		assert.Assert(t, len(l.Users)+len(l.Groups) > 0, "a limit is for somebody")
 		assert.Assert(t, l.MaxApplications > 0 || !l.MaxResources.IsUnlimited(), "a limit limits something")
 		assert.Assert(t, q.MaxApplications == 0 || l.MaxApplications <= q.MaxApplications)
+	}
+	for _, s := range limits.Scopes(q.ClassQuotas) {
+		assert.Equal(t, len(s.Match.Classes) > 0, s.Match.Operator.NeedsClasses())
+		all := 0
+		for i := range s.Quotas {
+			quota := &s.Quotas[i]
+			assert.Equal(t, notClassName(quota.Name), "")
+			assert.Assert(t, !quota.Hard.IsUnlimited(), "a class quota limits something")
+			if quota.ForAll() {
+				all++
+			}
+			for _, n := range quota.Hard.All() {
+				assert.Assert(t, n >= 0)
+			}
+		}
+		assert.Assert(t, all <= 1, "everybody has one quota of a match")
 	}
 	seen := map[string]bool{}
 	for i := range q.Children {

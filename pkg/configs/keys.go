@@ -48,22 +48,24 @@ const (
 
 // mappings are all kinds of mappings, by the name that keys use.
 var mappings = map[string]*mapping{
-	"document":   &documentMapping,
-	"partition":  &partitionMapping,
-	"class":      &classMapping,
-	"budget":     &budgetMapping,
-	"budgetspec": &budgetSpecMapping,
-	"selector":   &selectorMapping,
-	"expression": &expressionMapping,
-	"queue":      &queueMapping,
-	"resources":  &resourcesMapping,
-	"template":   &templateMapping,
-	"limit":      &limitMapping,
-	"rule":       &ruleMapping,
-	"filter":     &filterMapping,
-	"preemption": &preemptionMapping,
-	"nodesort":   &nodesMapping,
-	"resolver":   &resolverMapping,
+	"document":      &documentMapping,
+	"partition":     &partitionMapping,
+	"class":         &classMapping,
+	"budget":        &budgetMapping,
+	"budgetspec":    &budgetSpecMapping,
+	"selector":      &selectorMapping,
+	"expression":    &expressionMapping,
+	"queue":         &queueMapping,
+	"resources":     &resourcesMapping,
+	"template":      &templateMapping,
+	"limit":         &limitMapping,
+	"classquota":    &classQuotaMapping,
+	"classselector": &classSelectorMapping,
+	"rule":          &ruleMapping,
+	"filter":        &filterMapping,
+	"preemption":    &preemptionMapping,
+	"nodesort":      &nodesMapping,
+	"resolver":      &resolverMapping,
 }
 
 var documentMapping = mapping{
@@ -85,6 +87,8 @@ var partitionMapping = mapping{
 	{name: "preemption", value: mappingValue, of: "preemption", about: "Whether work may be evicted for other work."},
 	{name: "nodesortpolicy", value: mappingValue, of: "nodesort", about: "Which node is tried first."},
 	{name: "usergroupresolver", value: mappingValue, of: "resolver", about: "Where the groups of a user come from."},
+	{name: "classesneedingquota", value: mappingList, of: "classselector",
+		about: "Asks that are refused unless a class quota of their queue or one above counts them. Default: none."},
 }
 
 var classMapping = mapping{
@@ -130,6 +134,8 @@ var queueMapping = mapping{
 	{name: "childtemplate", value: mappingValue, of: "template", about: "What leaves get that placement rules create below."},
 	{name: "queues", value: mappingList, of: "queue", about: "The queues below."},
 	{name: "limits", value: mappingList, of: "limit", about: "What users and groups may use here."},
+	{name: "classquotas", value: mappingList, of: "classquota",
+		about: "What asks of some priority classes may ask for and hold here and below; more of them are refused."},
 }
 
 var resourcesMapping = mapping{

@@ -26,6 +26,7 @@ func LoadWith(text []byte, o Options) (*Config, Problems) {
 	r.check(d.partitions)
 	r.checkClasses(d.classes)
 	r.checkBudgets(d.budgets)
+	r.checkQuotasOfClasses(d.partitions, d.classes, d.hasClasses)
 	problems := r.sorted()
 	if problems.HasErrors() {
 		return nil, problems

@@ -52,6 +52,7 @@ func (r *reader) partition(n *yaml.Node) *partitionDraft {
 	p.quotaPreemption = r.flag(p, "quotapreemptionenabled", preemption["quotapreemptionenabled"], false)
 	r.nodeOrder(p, fields["nodesortpolicy"])
 	r.resolver(p, fields["usergroupresolver"])
+	p.needQuota = r.selectors(p, fields["classesneedingquota"])
 	return p
 }
 

@@ -48,6 +48,7 @@ func (r *reader) queue(p *partitionDraft, up *queueDraft, n *yaml.Node) *queueDr
 	q.submit = r.acl(q, "submitacl", fields["submitacl"])
 	q.template = r.template(q, fields["childtemplate"])
 	q.limits = r.limits(q, fields["limits"])
+	q.classQuotas = r.classQuotas(q, fields["classquotas"])
 	q.children = r.children(q, r.mappings(q, "queues", fields["queues"]))
 	return q
 }

@@ -74,6 +74,12 @@ type RuleInfo struct {
 //	budget-one-allowance error    a disruption budget has one of minAvailable, maxUnavailable and allowed
 //	budget-said-twice error    nothing about a disruption budget is in spec and beside it
 //	budget-already-exists error    names of disruption budgets are unique in their namespace
+//	classquota-name     error    the name of a class quota is a DNS subdomain, and unique in its queue
+//	classquota-operator error    a class quota and a selector say which asks they find, by an operator that exists
+//	classquota-selector error    In and NotIn have classes that can be, each once, others none; no selector is twice
+//	classquota-holder   error    users and groups of a class quota are legal, and have one of a match in a queue
+//	classquota-hard     error    a class quota limits something
+//	classquota-above    error    a class quota for everybody is within those of the same match above
 //	bound-problems      warning  there are more problems than are listed
 //	yaml-documents      warning  documents after the first are not read
 //	property-unknown    warning  a property does not exist and has no effect
@@ -86,6 +92,8 @@ type RuleInfo struct {
 //	filter-name         warning  a filter has a name that nobody can have
 //	class-acl-name      warning  the access list of a priority class has a name that nobody can have
 //	budget-for-nothing  warning  the selector of a disruption budget has no condition and selects nothing
+//	classquota-class    warning  a class quota or a selector names a priority class that does not exist
+//	classquota-uncovered warning  a class needs a quota and no queue has one, so its asks are all refused
 //	template-leaf       warning  a child template has no effect on a leaf
 //	fair-raw            warning  fair without a guarantee compares plain numbers
 //	quota-delay         warning  quota.preemption.delay is set where no max is enforced
@@ -161,6 +169,12 @@ var rules = []RuleInfo{
 	{"budget-one-allowance", Error, "a disruption budget has one of minAvailable, maxUnavailable and allowed"},
 	{"budget-said-twice", Error, "nothing about a disruption budget is in spec and beside it"},
 	{"budget-already-exists", Error, "names of disruption budgets are unique in their namespace"},
+	{"classquota-name", Error, "the name of a class quota is a DNS subdomain, and unique in its queue"},
+	{"classquota-operator", Error, "a class quota and a selector say which asks they find, by an operator that exists"},
+	{"classquota-selector", Error, "In and NotIn have classes that can be, each once, others none; no selector is twice"},
+	{"classquota-holder", Error, "users and groups of a class quota are legal, and have one of a match in a queue"},
+	{"classquota-hard", Error, "a class quota limits something"},
+	{"classquota-above", Error, "a class quota for everybody is within those of the same match above"},
 	{"bound-problems", Warning, "there are more problems than are listed"},
 	{"yaml-documents", Warning, "documents after the first are not read"},
 	{"property-unknown", Warning, "a property does not exist and has no effect"},
@@ -173,6 +187,8 @@ var rules = []RuleInfo{
 	{"filter-name", Warning, "a filter has a name that nobody can have"},
 	{"class-acl-name", Warning, "the access list of a priority class has a name that nobody can have"},
 	{"budget-for-nothing", Warning, "the selector of a disruption budget has no condition and selects nothing"},
+	{"classquota-class", Warning, "a class quota or a selector names a priority class that does not exist"},
+	{"classquota-uncovered", Warning, "a class needs a quota and no queue has one, so its asks are all refused"},
 	{"template-leaf", Warning, "a child template has no effect on a leaf"},
 	{"fair-raw", Warning, "fair without a guarantee compares plain numbers"},
 	{"quota-delay", Warning, "quota.preemption.delay is set where no max is enforced"},

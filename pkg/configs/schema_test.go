@@ -82,7 +82,7 @@ func TestTheSchemaAcceptsWhatPeopleWrite(t *testing.T) {
 
 // structural are the rules that a schema can keep.
 var structural = []string{"yaml-unknown-key", "yaml-type", "V2", "V5", "V26", "V27", "V30", "V31", "quantity", "L2",
-	"class-invalid-policy", "class-invalid-value", "budget-invalid-allowance"}
+	"class-invalid-policy", "class-invalid-value", "budget-invalid-allowance", "classquota-operator"}
 
 func TestTheSchemaAgreesWithTheReader(t *testing.T) {
 	s := compiledSchema(t)

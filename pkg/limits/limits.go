@@ -1,8 +1,9 @@
-// Package limits holds the configured bounds on what users and groups may use in a
-// queue. Keeping their accounts is the ledger's business (package objects) once
-// limits are enforced; reading them from text is package configs'.
+// Package limits holds the configured bounds on what users and groups, and asks of some
+// priority classes, may use in a queue. Keeping their accounts is the ledger's business
+// (package objects); reading them from text is package configs'.
 //
-// The rule that must hold: a Rule is valid by construction; nobody checks it again.
+// The rule that must hold: a Rule or a ClassQuota is valid by construction; nobody checks it
+// again.
 package limits
 
 import (

@@ -37,6 +37,14 @@ func (h Holder) String() string {
 	return "user " + h.Name
 }
 
+// compare puts users before groups, in name order.
+func (h Holder) compare(o Holder) int {
+	if h.Group != o.Group {
+		return count(h.Group) - count(o.Group)
+	}
+	return cmp.Compare(h.Name, o.Name)
+}
+
 // Limited is an account, for reading.
 type Limited struct {
 	Holder       Holder
@@ -54,12 +62,7 @@ func (p *Partition) Limited(q *Queue) []Limited {
 	for h, x := range q.accounts {
 		out = append(out, Limited{h, x.limit, p.names.Amounts(x.allocated), x.most, x.running, len(x.members)})
 	}
-	slices.SortFunc(out, func(a, b Limited) int {
-		if a.Holder.Group != b.Holder.Group {
-			return count(a.Holder.Group) - count(b.Holder.Group)
-		}
-		return cmp.Compare(a.Holder.Name, b.Holder.Name)
-	})
+	slices.SortFunc(out, func(a, b Limited) int { return a.Holder.compare(b.Holder) })
 	return out
 }
 

@@ -58,12 +58,22 @@ func (p *Partition) RemoveApplication(id AppID, now time.Time) (freed []*Allocat
 	return freed, true
 }
 
-// AddAsk makes ask pending. Requires: the key is unknown.
+// AddAsk makes an ask of no priority class pending. Requires: the key is unknown.
 func (p *Partition) AddAsk(ask *Ask, now time.Time) (*Allocation, error) {
+	return p.AddAskOf("", ask, now)
+}
+
+// AddAskOf makes an ask of a priority class pending, if the class quotas leave room for it.
+// The class is a name, empty: none. Requires: the key is unknown.
+func (p *Partition) AddAskOf(class string, ask *Ask, now time.Time) (*Allocation, error) {
 	x, err := p.admit(ask, now)
 	if err != nil {
 		return nil, err
 	}
+	if err := p.mayCount(x.app, class, ask.Amounts); err != nil {
+		return nil, err
+	}
+	x.key.Mark = p.classNames.take(class)
 	a := x.app
 	p.enter(x)
 	p.postPending(a, x.shape.vector, 1)
@@ -72,9 +82,14 @@ func (p *Partition) AddAsk(ask *Ask, now time.Time) (*Allocation, error) {
 	return x, nil
 }
 
-// Report records an allocation that the RM made on its own, such as one that was
-// running before this process was. Quotas are not asked. Requires: the key is unknown.
+// Report is ReportOf for an allocation of no priority class.
 func (p *Partition) Report(ask *Ask, on NodeID, now time.Time) (*Allocation, error) {
+	return p.ReportOf("", ask, on, now)
+}
+
+// ReportOf records an allocation of a priority class that the RM made on its own, such as one
+// that was running before this process was. Quotas are not asked. Requires: the key is unknown.
+func (p *Partition) ReportOf(class string, ask *Ask, on NodeID, now time.Time) (*Allocation, error) {
 	n, ok := p.nodes[on]
 	if !ok {
 		return nil, fmt.Errorf("%w node %s", ErrUnknown, on)
@@ -83,6 +98,7 @@ func (p *Partition) Report(ask *Ask, on NodeID, now time.Time) (*Allocation, err
 	if err != nil {
 		return nil, err
 	}
+	x.key.Mark = p.classNames.take(class)
 	p.enter(x)
 	p.postPending(x.app, x.shape.vector, 1)
 	p.hasAsked(x.app, now)

@@ -117,8 +117,10 @@ func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Alloc
 	ask.Amounts = amounts
 	a, n, leaving := x.app, x.node, p.Leaving(x)
 	p.withdraw(x)
+	p.meter(x, -1)
 	p.giveBackShape(x.shape, x.ask)
 	x.ask, x.shape = &ask, p.takeShape(&ask)
+	p.meter(x, 1)
 	if n == nil {
 		p.addPending(x)
 		p.postPending(a, x.shape.vector, 1)
@@ -151,11 +153,14 @@ func (p *Partition) enter(x *Allocation) {
 	p.work[x.Key()] = x
 	x.app.work.add(x, placeInApp)
 	x.app.key.Submitted = min(x.app.key.Submitted, x.key.Created)
+	p.meter(x, 1)
 	p.addPending(x)
 }
 
 // leave forgets x. Requires: it is in no book.
 func (p *Partition) leave(x *Allocation) {
+	p.meter(x, -1)
+	p.classNames.giveBack(x.key.Mark)
 	delete(p.work, x.Key())
 	x.app.work.remove(x, placeInApp)
 	p.giveBackShape(x.shape, x.ask)

@@ -74,6 +74,9 @@ type Partition struct {
 	due      []*Queue // those that should be looked at now
 	doubtful []*Queue // those that may be above such a max and are not listed, or the reverse
 
+	classNames classNames // of the priority classes of all work
+	metered    bool       // there may be a class quota somewhere, or asks that need one
+
 	gated   bool       // there is a bound on running applications somewhere
 	turned  []*account // which offer other shapes than before, until Partition.stand
 	fitting Mask       // scratch
@@ -96,7 +99,7 @@ func NewWith(conf configs.Partition, opt Options) *Partition {
 	p.byScore.compare = func(a, b *Node) int { return policies.CompareNodes(&a.key, &b.key) }
 	p.scale = newScale(p.names, conf.Nodes)
 	p.root = p.grow(conf.Root, nil)
-	p.gated = p.isGated()
+	p.gated, p.metered = p.isGated(), p.isMetered()
 	p.useBudgets()
 	p.Settle()
 	return p
@@ -124,6 +127,7 @@ func (p *Partition) intern(q *Queue) {
 	q.guaranteed = p.names.Bound(resources.LimitFromMap(q.conf.Guaranteed.Map()))
 	q.rule.claims = q.Leaf() && p.claims(q)
 	q.rule.enforced = p.conf.QuotaPreemption && q.conf.QuotaDelay > 0
+	q.scopes = p.scopesOf(q.conf.ClassQuotas)
 }
 
 // Name is the name of the partition.

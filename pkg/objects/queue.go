@@ -36,6 +36,8 @@ type Queue struct {
 	leaving  resources.Vector       // of allocated: was told to leave
 	promised resources.Vector       // of pending: is nominated for a node
 	running  int                    // applications in state Running
+	scopes   []scope                // conf.ClassQuotas
+	meters   map[meterID]*meter     // of the quotas in which something counts; nil: none
 	accounts map[Holder]*account    // of those who are limited in q and have an application there; nil: none
 	above    *excess                // its max is enforced, and it holds more; nil: not so
 	doubted  bool                   // stands in Partition.doubtful

@@ -98,6 +98,7 @@ func (p *Partition) Reconfigure(conf configs.Partition) error {
 	p.reconfigure(p.root, conf.Root)
 	p.restand()
 	p.doubtAll()
+	p.remeter()
 	return nil
 }
 

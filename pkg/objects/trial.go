@@ -12,7 +12,8 @@ type Trial struct {
 
 type taken struct {
 	x       *Allocation
-	leaving bool // it had been told to leave
+	leaving bool   // it had been told to leave
+	class   string // its priority class
 }
 
 // Mark is a point a Trial can return to.
@@ -37,7 +38,7 @@ func (t *Trial) Without(key AllocationKey) bool {
 	if !ok || x.Pending() {
 		return false
 	}
-	t.taken = append(t.taken, taken{x, t.p.Leaving(x)})
+	t.taken = append(t.taken, taken{x, t.p.Leaving(x), t.p.PriorityClass(x)})
 	t.p.free(x)
 	return true
 }
@@ -45,7 +46,7 @@ func (t *Trial) Without(key AllocationKey) bool {
 // Undo takes back everything since m, newest first.
 func (t *Trial) Undo(m Mark) {
 	for i := len(t.taken) - 1; i >= int(m); i-- {
-		t.p.restore(t.taken[i].x)
+		t.p.restore(t.taken[i].x, t.taken[i].class)
 		if t.taken[i].leaving {
 			t.p.leaves(t.taken[i].x)
 		}
@@ -60,9 +61,10 @@ func (t *Trial) End() {
 }
 
 // restore is Free taken back.
-func (p *Partition) restore(x *Allocation) {
+func (p *Partition) restore(x *Allocation, class string) {
 	a := x.app
-	x.shape = p.takeShape(x.ask)
+	x.shape, x.key.Mark = p.takeShape(x.ask), p.classNames.take(class)
+	p.meter(x, 1)
 	p.work[x.Key()] = x
 	a.work.add(x, placeInApp)
 	x.node.work.add(x, placeOnNode)

@@ -129,6 +129,7 @@ const (
 // AskKey is all a policy may know about an ask.
 type AskKey struct {
 	Priority int32
+	Mark     uint32 // for whoever keeps the key, where padding would be; it has no say
 	Created  int64  // creationTime tag, or arrival; nanoseconds since 1970
 	Arrival  uint64 // counts up with every ask of the partition; unique
 }

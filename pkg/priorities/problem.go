@@ -26,6 +26,8 @@ const (
 	PriorityMismatch    Reason = "priority-mismatch"      // an ask with another number than that of its class
 	PolicyMismatch      Reason = "policy-mismatch"        // an ask with another policy than that of its class
 	NeedsPermission     Reason = "class-needs-permission" // the user of the ask is not on the list of its class
+	NeedsQuota          Reason = "class-needs-quota"      // no quota covers an ask of a class that needs one
+	ExceedsQuota        Reason = "exceeded-class-quota"   // an ask, or what it grows to, is more than a quota of its class leaves
 )
 
 // Field is the part of a class that a Problem is about.

@@ -4,13 +4,15 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
 
 	"github.com/canopy-scheduler/canopy/internal/wire"
+	"github.com/canopy-scheduler/canopy/pkg/names"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// classTag names the priority class of an ask. Nothing behind the door reads it.
+// classTag names the priority class of an ask. Nothing behind the door reads it: the name that
+// class quotas count by is that of the class which was found.
 const classTag = common.DomainK8s + common.GroupMeta + "priorityClassName"
 
 var notForUsers = security.AllowList(nil, nil)
@@ -30,27 +32,33 @@ func (o *orders) submission(ask *objects.Ask, x *wire.Allocation) scheduler.Comm
 		return scheduler.SubmitClassed{Ask: ask, Refuse: problem.Error()}
 	}
 	stamp(ask, g)
-	users := demanded(g.Class, x)
-	if users == nil {
+	if g.Class == nil {
 		return scheduler.SubmitAsk{Ask: ask}
 	}
-	return scheduler.SubmitClassed{Ask: ask, Class: g.Class.Name, Users: users}
+	return scheduler.SubmitClassed{Ask: ask, Class: g.Class.Name, Users: demanded(g.Class, x)}
 }
 
-// demanded is the list of users that a class has for those who name it; nil: none.
+// demanded is the list of users that a class has for those who name it; nil: none. Requires: the
+// ask is of the class.
 func demanded(c *priorities.Class, x *wire.Allocation) *security.ACL {
 	switch {
-	case c == nil || x.Tags[classTag] == "":
-		return nil
+	case x.Tags[classTag] == "":
+		return nil // it is of the default class, which nobody has to name
 	case c.Submit == nil && c.IsSystem():
 		return &notForUsers
 	}
 	return c.Submit
 }
 
-// recall gives what runs already its number.
-func (o *orders) recall(ask *objects.Ask, x *wire.Allocation) {
+// recollection gives what runs already its number. It is of the class that it names, whatever
+// has become of the class: Kubernetes counts what runs by its name, too.
+func (o *orders) recollection(ask *objects.Ask, x *wire.Allocation) scheduler.Command {
 	stamp(ask, o.classes().Recall(wish(x)))
+	class := x.Tags[classTag]
+	if names.NotSubdomain(class) != "" {
+		class = "" // it never was of a class
+	}
+	return scheduler.ReportAllocation{Ask: ask, Node: objects.NodeID(x.Node), Class: class}
 }
 
 // stamp writes down what was found out. The class decides whether the ask may have victims;

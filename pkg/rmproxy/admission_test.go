@@ -97,7 +97,7 @@ func inProcess(t *testing.T, opt Options) *side {
 // with -rewrite after a change, then read the diff.
 func TestConversationsAboutClasses(t *testing.T) {
 	doors := map[string]func(*testing.T, Options) *side{"wire": overTheWire, "in process": inProcess}
-	for file, strict := range map[string]bool{"classes": false, "classes_strict": true} {
+	for file, strict := range map[string]bool{"classes": false, "classes_strict": true, "class_quotas": false} {
 		for name, open := range doors {
 			t.Run(file+" "+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -200,22 +200,34 @@ func policyText(p objects.PreemptionPolicy) string {
 	return text
 }
 
-// A class costs an ask nothing that has none: no object is made to find out.
+// A class costs an ask nothing that has none: no object is made to find out. Of one that has
+// one, the command says which, and is gone as soon as it was heard.
 func TestAdmissionCostsNothing(t *testing.T) {
-	s := overTheBench(t, "\npriorityclasses: [{name: normal, value: 7, globalDefault: true}, {name: high, value: 9}]\n")
-	for _, tags := range []map[string]string{nil, {"a": "b"}, {classTag: "high"}} {
+	const high, normal = "{name: high, value: 9}", "{name: normal, value: 7, globalDefault: true}"
+	for _, c := range []struct {
+		classes string
+		tags    map[string]string
+		want    int32
+		allocs  float64
+	}{
+		{high, nil, 0, 0},
+		{high, map[string]string{"a": "b"}, 0, 0},
+		{high, map[string]string{classTag: "high"}, 9, 1},
+		{normal, nil, 7, 1},
+	} {
+		s := overTheBench(t, "\npriorityclasses: ["+c.classes+"]\n")
 		x := realRequest(1, 0)
 		x.Allocations[0].PreemptionPolicy = nil
 		x.Allocations[0].Priority = 0
-		x.Allocations[0].AllocationTags = tags
+		x.Allocations[0].AllocationTags = c.tags
 		m := newLeanRequest()
 		assert.NilError(t, m.decoder.Decode(marshalled(t, x), &m.AllocationRequest))
 		o := &orders{s: s}
 		one := &m.Allocations[0]
 		made, err := ask(one)
 		assert.NilError(t, err)
-		assert.Equal(t, testing.AllocsPerRun(100, func() { o.submission(made, one) }), 0.0, "%v", tags)
-		assert.Equal(t, made.Priority, map[bool]int32{true: 9, false: 7}[tags[classTag] != ""])
+		assert.Equal(t, testing.AllocsPerRun(100, func() { o.submission(made, one) }), c.allocs, "%v", c)
+		assert.Equal(t, made.Priority, c.want)
 	}
 }
 
@@ -240,8 +252,12 @@ func TestS0_34QualityOfServiceAndPriorityAreIndependent(t *testing.T) {
 			one := &s.uncoded(x).Allocations[0]
 			made, err := ask(one)
 			assert.NilError(t, err)
-			_, plain := o.submission(made, one).(scheduler.SubmitAsk)
-			assert.Assert(t, plain)
+			switch cmd := o.submission(made, one).(type) {
+			case scheduler.SubmitAsk:
+				assert.Equal(t, class, "")
+			case scheduler.SubmitClassed:
+				assert.Assert(t, cmd.Refuse == "" && cmd.Users == nil && cmd.Class == class)
+			}
 			assert.Equal(t, made.Priority, want)
 		}
 	}

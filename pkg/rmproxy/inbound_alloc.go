@@ -60,8 +60,7 @@ func (o *orders) allocation(x *wire.Allocation) error {
 	case x.Node == "":
 		l.add(o.submission(ask, x))
 	default:
-		o.recall(ask, x)
-		l.add(scheduler.ReportAllocation{Ask: ask, Node: objects.NodeID(x.Node)})
+		l.add(o.recollection(ask, x))
 	}
 	return nil
 }

@@ -9,18 +9,26 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 )
 
-// submit takes an ask in. A known key is not an ask again: only its amounts may differ
+// submit takes an ask of no priority class in. A known key is not an ask again: only its amounts may differ
 // (behaviour.md 10.8).
 func (c *Core) submit(now time.Time, ask *objects.Ask) {
+	c.submitOf("", now, ask)
+}
+
+func (c *Core) submitOf(class string, now time.Time, ask *objects.Ask) {
 	if x, known := c.known(ask); known {
-		c.reject(ask, c.resize(x, ask))
+		err := c.part.MayResize(x, ask.Amounts)
+		if err == nil {
+			err = c.resize(x, ask)
+		}
+		c.reject(ask, err)
 		return
 	}
 	if err := wellFormed(ask); err != nil {
 		c.reject(ask, err)
 		return
 	}
-	if _, err := c.part.AddAsk(ask, now); err != nil {
+	if _, err := c.part.AddAskOf(class, ask, now); err != nil {
 		c.reject(ask, err)
 		return
 	}
@@ -36,7 +44,7 @@ func (c *Core) submitClassed(now time.Time, m SubmitClassed) {
 			return
 		}
 	}
-	c.submit(now, m.Ask)
+	c.submitOf(m.Class, now, m.Ask)
 }
 
 func (c *Core) demand(m SubmitClassed) error {
@@ -54,8 +62,10 @@ func (c *Core) demand(m SubmitClassed) error {
 }
 
 // report takes in an allocation that has its node. The node of one that is known to
-// run does not change.
-func (c *Core) report(now time.Time, ask *objects.Ask, on objects.NodeID) {
+// run does not change. What the RM reports is so already: no quota is asked, not even for
+// what it has grown by.
+func (c *Core) report(now time.Time, m ReportAllocation) {
+	ask, on := m.Ask, m.Node
 	x, known := c.known(ask)
 	switch _, ok := c.part.Node(on); {
 	case known && !x.Pending():
@@ -71,7 +81,7 @@ func (c *Core) report(now time.Time, ask *objects.Ask, on objects.NodeID) {
 			x, err = c.part.PlaceReported(ask.Key, on, now)
 		}
 	} else if err == nil {
-		x, err = c.part.Report(ask, on, now)
+		x, err = c.part.ReportOf(m.Class, ask, on, now)
 	}
 	if err != nil {
 		c.reject(ask, err)

@@ -69,8 +69,9 @@ type (
 	// one is no mistake: it may have ended already.
 	RemoveApplication struct{ App objects.AppID }
 
-	// SubmitAsk asks for one allocation. Under a known key it changes the amounts, if
-	// they differ, and nothing else. Effect: none, or AskRejected.
+	// SubmitAsk asks for one allocation, of no priority class. Under a known key it changes the
+	// amounts, if they differ and the class quotas leave room, and nothing else. Effect: none, or
+	// AskRejected.
 	SubmitAsk struct{ Ask *objects.Ask }
 
 	// SubmitClassed is SubmitAsk with what the priority class of the ask demands. Under a
@@ -79,7 +80,7 @@ type (
 	SubmitClassed struct {
 		Ask    *objects.Ask
 		Refuse string        // why it cannot be admitted; empty: it can
-		Class  string        // its priority class; looked at if Users is
+		Class  string        // its priority class, for class quotas; empty: none
 		Users  *security.ACL // whose application may ask; nil: everybody's
 	}
 
@@ -87,8 +88,9 @@ type (
 	// a pending ask it places that ask. No quota is asked. Effect: Allocated, none when
 	// it was known to run, or AskRejected.
 	ReportAllocation struct {
-		Ask  *objects.Ask
-		Node objects.NodeID
+		Ask   *objects.Ask
+		Node  objects.NodeID
+		Class string // its priority class, unless the key is known; empty: none
 	}
 
 	// Release says that an allocation has stopped, or that an ask is not wanted any more.

@@ -70,6 +70,8 @@ func (c *conversation) say(t *testing.T, d *datadriven.TestData) string {
 		return show(c.core.Snapshot(c.now).Root)
 	case "above":
 		return above(c.core.Snapshot(c.now).Root)
+	case "quotas":
+		return showQuotas(c.core.Snapshot(c.now).Root)
 	}
 	return c.tell(t, command(t, d, c.now))
 }
@@ -152,7 +154,7 @@ func command(t *testing.T, d *datadriven.TestData, now time.Time) scheduler.Comm
 	case "report":
 		a := ask(t, d, now)
 		a.RequiredNode = ""
-		return scheduler.ReportAllocation{Ask: a, Node: node}
+		return scheduler.ReportAllocation{Ask: a, Node: node, Class: text(d, "class")}
 	case "release":
 		return scheduler.Release{App: app, Key: key, Type: scheduler.Termination(number(t, d, "type"))}
 	case "foreign":
@@ -255,4 +257,27 @@ func above(q scheduler.QueueView) (lines string) {
 		lines += above(child)
 	}
 	return lines
+}
+
+// showQuotas is what counts in the class quotas of a queue and of those below it, a line each.
+func showQuotas(q scheduler.QueueView) string {
+	var b strings.Builder
+	for _, x := range q.ClassQuotas {
+		var used []string
+		for _, u := range x.Used {
+			who := ""
+			if u.Holder != (objects.Holder{}) {
+				who = u.Holder.String() + " "
+			}
+			used = append(used, fmt.Sprintf("%s%v, %d pods", who, u.Amounts, u.Pods))
+		}
+		if len(used) == 0 {
+			used = []string{"nobody"}
+		}
+		fmt.Fprintf(&b, "%s %s: %s\n", q.Path, x.Name, strings.Join(used, "; "))
+	}
+	for _, child := range q.Children {
+		b.WriteString(showQuotas(child))
+	}
+	return b.String()
 }

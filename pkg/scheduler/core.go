@@ -132,7 +132,7 @@ func (c *Core) apply(now time.Time, cmd Command) {
 	case SubmitClassed:
 		c.submitClassed(now, m)
 	case ReportAllocation:
-		c.report(now, m.Ask, m.Node)
+		c.report(now, m)
 	case Release:
 		c.release(now, m)
 	case ReportForeign:

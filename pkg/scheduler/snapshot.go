@@ -5,6 +5,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -19,6 +20,7 @@ type Snapshot struct {
 	Draining        bool // being removed: it takes no new node and no new application
 	NodeOrder       policies.NodeOrder
 	Preemption      bool // as configured
+	NeedQuota       []limits.Selector
 	QuotaPreemption bool // as configured
 	Capacity        resources.Amounts
 	Root            QueueView
@@ -55,6 +57,7 @@ type QueueView struct {
 	Running         int              // applications that do
 	Limits          []objects.Limited
 	AboveMax        *objects.AboveMax // it holds more than a max that is enforced; nil: no
+	ClassQuotas     []objects.ClassQuota
 	Template        *configs.Template
 	Settings        configs.Settings
 	Children        []QueueView
@@ -81,6 +84,7 @@ type ApplicationView struct {
 // WorkView is an ask or an allocation in a Snapshot.
 type WorkView struct {
 	Ask     *objects.Ask
+	Class   string // its priority class; empty: none
 	Created time.Time
 	Node    objects.NodeID // empty: pending
 
@@ -111,7 +115,7 @@ func (c *Core) Snapshot(now time.Time) *Snapshot {
 	p.Settle()
 	s := &Snapshot{
 		At: now, Partition: p.Name(), Draining: c.drains, NodeOrder: p.Config().Nodes,
-		Preemption: p.Config().Preemption, QuotaPreemption: p.Config().QuotaPreemption,
+		Preemption: p.Config().Preemption, NeedQuota: p.Config().NeedQuota, QuotaPreemption: p.Config().QuotaPreemption,
 		Capacity: p.Amounts(p.Capacity()), Root: c.viewQueue(p.Root()),
 		Completed: p.Completed(), Rejected: p.Rejected(),
 	}
@@ -130,7 +134,7 @@ func (c *Core) viewQueue(q *objects.Queue) QueueView {
 	v := QueueView{
 		Path: q.Path(), Leaf: q.Leaf(), Draining: q.Draining(), Managed: q.Managed(), Pending: p.Amounts(q.Pending()),
 		Allocated: p.Amounts(q.Allocated()), Max: q.Max(), Guaranteed: q.Guaranteed(), Headroom: p.Headroom(q),
-		Share: q.Share(), Priority: q.CurrentPriority(), MaxApplications: q.MaxApplications(), Running: q.Running(), Limits: p.Limited(q),
+		Share: q.Share(), Priority: q.CurrentPriority(), MaxApplications: q.MaxApplications(), Running: q.Running(), Limits: p.Limited(q), ClassQuotas: p.ClassQuotas(q),
 		Template: q.Template(), Settings: q.Settings(),
 	}
 	if q.Parent() == nil {
@@ -169,7 +173,7 @@ func (c *Core) viewNode(n *objects.Node) NodeView {
 func (c *Core) viewWork(work []*objects.Allocation) []WorkView {
 	views := make([]WorkView, len(work))
 	for i, x := range work {
-		views[i] = WorkView{Ask: x.Ask(), Created: x.Created(), BoundAt: x.BoundAt(), Leaving: c.part.Leaving(x)}
+		views[i] = WorkView{Ask: x.Ask(), Class: c.part.PriorityClass(x), Created: x.Created(), BoundAt: x.BoundAt(), Leaving: c.part.Leaving(x)}
 		if !x.Pending() {
 			views[i].Node = x.Node().ID()
 		} else if n := c.part.Nomination(x); n != nil {

@@ -94,6 +94,7 @@ func viewAsk(w *scheduler.WorkView) askBody {
 		TaskGroupName:  w.Ask.TaskGroup,
 		Originator:     w.Ask.Originator,
 		NominatedNode:  string(w.Nominated),
+		PriorityClass:  w.Class,
 	}
 }
 
@@ -114,6 +115,7 @@ func viewAllocation(w *scheduler.WorkView) allocationBody {
 		TaskGroupName:   w.Ask.TaskGroup,
 		Originator:      w.Ask.Originator,
 		Preempted:       w.Leaving,
+		PriorityClass:   w.Class,
 	}
 }
 

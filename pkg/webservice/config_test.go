@@ -2,6 +2,7 @@ package webservice
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -27,6 +28,9 @@ func FuzzConfigView(f *testing.F) {
 	f.Add("partitions: [{name: DEFAULT, queues: [{name: a, maxapplications: '5', resources: {max: {memory: 10}}}]}]")
 	f.Add("partitions: [{queues: [{name: ROOT, parent: yes, properties: {a: 1, b: true, c: null}}], limits: " +
 		"[{users: ['*'], maxapplications: 7}], preemption: {enabled: no}, nodesortpolicy: {resourceweights: {vcore: 1}}}]")
+	f.Add("partitions: [{classesneedingquota: [{operator: In, classes: [a]}, {operator: Exists}], queues: [{name: a, classquotas: " +
+		"[{name: q, match: {operator: NotIn, classes: [a, b]}, users: ['*'], groups: [dev], hard: {pods: 5, vcore: 500m}}, " +
+		"{name: r, match: {operator: Exists, classes: }, hard: {memory: 0}}]}]}]")
 	f.Add("partitions: [{queues: &q [{name: a}]}, {name: b, queues: *q}]")
 	f.Add("priorityclasses: [{metadata: {name: a, labels: {1: 2}}, value: 0x10, globalDefault: yes, description: 5}, " +
 		"{name: b, metadata: {name: b}, kind: PriorityClass, value: -1, preemptionPolicy: Never, submitacl: ''}]")
@@ -49,7 +53,19 @@ func FuzzConfigView(f *testing.F) {
 		again, problems := configs.Load(out)
 		assert.Assert(t, again != nil, "%v\n%s", problems, out)
 		assert.Equal(t, len(again.Partitions), len(conf.Partitions))
+		for i := range conf.Partitions {
+			assert.DeepEqual(t, again.Partitions[i].NeedQuota, conf.Partitions[i].NeedQuota)
+			sameClassQuotas(t, &again.Partitions[i].Root, &conf.Partitions[i].Root)
+		}
 		assert.Assert(t, again.Classes.Equal(conf.Classes), "%v\n%v", again.Classes.All(), conf.Classes.All())
 		assert.Assert(t, again.Budgets.Equal(conf.Budgets), "%v\n%v", again.Budgets.All(), conf.Budgets.All())
 	})
+}
+
+func sameClassQuotas(t *testing.T, got, want *configs.Queue) {
+	assert.Equal(t, fmt.Sprint(got.ClassQuotas), fmt.Sprint(want.ClassQuotas), got.Name)
+	assert.Equal(t, len(got.Children), len(want.Children))
+	for i := range want.Children {
+		sameClassQuotas(t, &got.Children[i], &want.Children[i])
+	}
 }

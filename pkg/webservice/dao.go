@@ -120,6 +120,7 @@ type queueBody struct {
 	PriorityOffset      int32             `json:"priorityOffset,omitempty"`
 	WaitsFor            []waitsForBody    `json:"waitsFor,omitempty"`
 	AboveMax            *aboveMaxBody     `json:"aboveMax,omitempty"`
+	ClassQuotas         []classQuotaBody  `json:"classQuotas,omitempty"` // ours
 }
 
 // waitsForBody is ours: an application that a draining leaf is kept for.
@@ -184,6 +185,7 @@ type askBody struct {
 	TaskGroupName  string            `json:"taskGroupName,omitempty"`
 	Originator     bool              `json:"originator,omitempty"`
 	NominatedNode  string            `json:"nominatedNode,omitempty"` // ours: where it waits until others have left
+	PriorityClass  string            `json:"priorityClass,omitempty"` // ours: of which it is in class quotas
 }
 
 type allocationBody struct {
@@ -200,6 +202,7 @@ type allocationBody struct {
 	TaskGroupName   string            `json:"taskGroupName,omitempty"`
 	Originator      bool              `json:"originator,omitempty"`
 	Preempted       bool              `json:"preempted,omitempty"`
+	PriorityClass   string            `json:"priorityClass,omitempty"` // ours: of which it is in class quotas
 }
 
 type foreignBody struct {

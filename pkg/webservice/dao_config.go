@@ -31,6 +31,8 @@ type partitionConfig struct {
 	Preemption        preemptionConfig `json:",omitzero" yaml:",omitempty"`
 	NodeSortPolicy    sortConfig       `json:",omitzero" yaml:",omitempty"`
 	UserGroupResolver resolverConfig   `json:",omitzero" yaml:",omitempty"`
+
+	ClassesNeedingQuota []selectorConfig `json:",omitempty" yaml:",omitempty"`
 }
 
 type queueConfig struct {
@@ -44,6 +46,21 @@ type queueConfig struct {
 	ChildTemplate   templateConfig    `json:",omitzero" yaml:",omitempty"`
 	Queues          []queueConfig     `json:",omitempty" yaml:",omitempty"`
 	Limits          []limitConfig     `json:",omitempty" yaml:",omitempty"`
+
+	ClassQuotas []classQuotaConfig `json:",omitempty" yaml:",omitempty"`
+}
+
+type classQuotaConfig struct {
+	Name   string
+	Match  selectorConfig
+	Users  []string `json:",omitempty" yaml:",omitempty"`
+	Groups []string `json:",omitempty" yaml:",omitempty"`
+	Hard   map[string]string
+}
+
+type selectorConfig struct {
+	Operator string
+	Classes  []string `json:",omitempty" yaml:",omitempty"`
 }
 
 type resourcesConfig struct {

@@ -51,6 +51,7 @@ func (s *service) mux() *http.ServeMux {
 	s.route(mux, "/readyz", s.ready)
 	s.route(mux, "/ws/v1/partitions", s.partitions)
 	s.route(mux, "/ws/v1/partition/{partition}/queues", s.queues)
+	s.route(mux, "/ws/v1/partition/{partition}/classquotas", s.classQuotas)
 	s.route(mux, "/ws/v1/partition/{partition}/nodes", s.nodes)
 	s.route(mux, "/ws/v1/partition/{partition}/queue/{queue}/applications", s.applications)
 	s.route(mux, "/ws/v1/partition/{partition}/queue/{queue}/applications/{state}", s.applicationsIn)

@@ -45,6 +45,7 @@ func viewQueue(q *scheduler.QueueView) queueBody {
 	if q.Leaf {
 		v.SortingPolicy = q.Settings.Sort.String()
 	}
+	v.ClassQuotas = viewClassQuotas(q)
 	v.show(q.Settings)
 	if a := q.AboveMax; a != nil {
 		v.AboveMax = &aboveMaxBody{quantitiesOf(a.By.All()), nanos(a.Since), nanos(a.Due), nanos(a.Looked)}

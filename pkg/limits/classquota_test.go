@@ -1,0 +1,65 @@
+package limits
+
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+func TestASelectorFindsClasses(t *testing.T) {
+	two := []string{"high", "low"}
+	for _, c := range []struct {
+		of                Selector
+		high, other, none bool
+		text              string
+	}{
+		{Selector{In, two}, true, false, false, "PriorityClass In [high low]"},
+		{Selector{NotIn, two}, false, true, true, "PriorityClass NotIn [high low]"},
+		{Selector{Operator: Exists}, true, true, false, "PriorityClass Exists"},
+		{Selector{Operator: DoesNotExist}, false, false, true, "PriorityClass DoesNotExist"},
+	} {
+		t.Run(c.text, func(t *testing.T) {
+			assert.Equal(t, c.of.Matches("high"), c.high)
+			assert.Equal(t, c.of.Matches("other"), c.other)
+			assert.Equal(t, c.of.Matches(""), c.none)
+			assert.Equal(t, c.of.String(), c.text)
+			o, ok := ParseOperator(c.of.Operator.String())
+			assert.Assert(t, ok && o == c.of.Operator)
+		})
+	}
+	_, ok := ParseOperator("in")
+	assert.Assert(t, !ok, "operators are written as they are")
+}
+
+func TestWhoCountsInWhichQuota(t *testing.T) {
+	high, low := Selector{In, []string{"high"}}, Selector{In, []string{"low"}}
+	scopes := Scopes([]ClassQuota{
+		{Name: "ann", Match: high, Users: []string{"ann"}},
+		{Name: "low", Match: low},
+		{Name: "each", Match: high, Users: []string{"bob", Wildcard}, Groups: []string{"ops"}},
+		{Name: "rest", Match: high, Groups: []string{Wildcard, "dev"}},
+	})
+	assert.Equal(t, len(scopes), 2)
+	s, other := &scopes[0], &scopes[1]
+	assert.Equal(t, other.All(), 0)
+	assert.Equal(t, other.OfUser("ann"), -1, "a quota for everybody is for nobody in particular")
+	assert.Equal(t, s.All(), -1)
+	for user, want := range map[string]string{"ann": "ann", "bob": "each", "eve": "each"} {
+		assert.Equal(t, s.Quotas[s.OfUser(user)].Name, want)
+	}
+	for _, c := range []struct {
+		has         []string
+		quota, want string
+	}{
+		{[]string{"dev", "ops"}, "each", "ops"}, // the first that is named, not the first that is had
+		{[]string{"dev"}, "rest", "dev"},        // before the wildcard, although after it in the list
+		{[]string{"x"}, "rest", Wildcard},
+		{nil, "rest", Wildcard},
+	} {
+		i, group := s.OfGroups(c.has)
+		assert.Equal(t, s.Quotas[i].Name, c.quota)
+		assert.Equal(t, group, c.want)
+	}
+	i, _ := other.OfGroups([]string{"dev"})
+	assert.Equal(t, i, -1)
+}

@@ -1,0 +1,64 @@
+package limits
+
+import (
+	"slices"
+	"strings"
+)
+
+// Operator says how a Selector finds classes. The names are those of Kubernetes.
+type Operator uint8
+
+// The operators. In and NotIn need classes, Exists and DoesNotExist have none.
+const (
+	In           Operator = iota // asks of one of these classes
+	NotIn                        // asks of another class, or of none
+	Exists                       // asks of any class
+	DoesNotExist                 // asks of no class
+)
+
+// Operators are all of them, in the order of their numbers.
+func Operators() []Operator { return []Operator{In, NotIn, Exists, DoesNotExist} }
+
+func (o Operator) String() string { return [...]string{"In", "NotIn", "Exists", "DoesNotExist"}[o] }
+
+// NeedsClasses reports whether the operator says nothing without classes.
+func (o Operator) NeedsClasses() bool { return o == In || o == NotIn }
+
+// ParseOperator reads the name of an operator.
+func ParseOperator(text string) (o Operator, ok bool) {
+	for _, o := range Operators() {
+		if o.String() == text {
+			return o, true
+		}
+	}
+	return 0, false
+}
+
+// Selector finds asks by their priority class (priority.md 5). Two Selectors are the same if,
+// and only if, they have the same String. It never changes once made.
+type Selector struct {
+	Operator Operator
+	Classes  []string // sorted, each once
+}
+
+// Matches reports whether the Selector finds asks of a class; empty: asks of none.
+func (s Selector) Matches(class string) bool {
+	switch s.Operator {
+	case In:
+		return slices.Contains(s.Classes, class)
+	case NotIn:
+		return !slices.Contains(s.Classes, class)
+	case Exists:
+		return class != ""
+	}
+	return class == ""
+}
+
+// String is as Kubernetes shows a scope: "PriorityClass In [a b]".
+func (s Selector) String() string {
+	text := "PriorityClass " + s.Operator.String()
+	if s.Operator.NeedsClasses() {
+		text += " [" + strings.Join(s.Classes, " ") + "]"
+	}
+	return text
+}

@@ -1,0 +1,95 @@
+package objects
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/canopy-scheduler/canopy/pkg/limits"
+	"github.com/canopy-scheduler/canopy/pkg/priorities"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// mayCount says why an ask cannot be taken in: there is no quota although its class needs one,
+// or too little is left of one.
+func (p *Partition) mayCount(a *Application, class string, amounts resources.Amounts) (err error) {
+	if !p.metered {
+		return nil
+	}
+	asked, covered := p.names.Vector(amounts), false
+	p.eachQuota(a, class, func(c counted) bool {
+		covered = true
+		err = p.exceeded(c, class, asked, 1)
+		return err == nil
+	})
+	if covered {
+		return err
+	}
+	return p.uncovered(a, class)
+}
+
+// MayResize says which class quota does not leave room for what x grows by; nil: all do. What
+// does not grow is not asked about, so an ask can always be made smaller.
+func (p *Partition) MayResize(x *Allocation, amounts resources.Amounts) (err error) {
+	if !p.metered || p.quantities(amounts) != nil {
+		return nil // nobody is asked, or Resize says what is wrong
+	}
+	growth := p.names.Vector(amounts)
+	growth.Sub(x.shape.vector)
+	class := p.PriorityClass(x)
+	p.eachQuota(x.app, class, func(c counted) bool {
+		err = p.exceeded(c, class, growth, 0)
+		return err == nil
+	})
+	return err
+}
+
+// exceeded says what a quota does not leave room for; nil: it leaves room for all. pods is how
+// many asks more there would be.
+func (p *Partition) exceeded(c counted, class string, more resources.Vector, pods int) error {
+	var used meter
+	if m := c.meter(); m != nil {
+		used = *m
+	}
+	var asked, held, allowed []string
+	over := func(name string, more, used, most resources.Quantity) {
+		asked = append(asked, name+"="+resources.Text(name, more))
+		held = append(held, name+"="+resources.Text(name, used))
+		allowed = append(allowed, name+"="+resources.Text(name, most))
+	}
+	for i := range c.hard.max {
+		k, left := c.hard.max.Left(i, used.used)
+		if n := more.At(k); n > max(0, left) {
+			most, _ := c.hard.max.At(k)
+			over(p.names.Name(k), n, used.used.At(k), most)
+		}
+	}
+	if n := c.hard.pods; pods > 0 && c.hard.bounded && resources.Quantity(used.pods+pods) > n {
+		over(limits.Pods, resources.Quantity(pods), resources.Quantity(used.pods), n)
+	}
+	if len(asked) == 0 {
+		return nil
+	}
+	who := ""
+	if c.id.holder != (Holder{}) {
+		who = " for " + c.id.holder.String()
+	}
+	return &priorities.Problem{Reason: priorities.ExceedsQuota, Class: class, Field: priorities.NameField, Text: fmt.Sprintf(
+		"quota %s of queue %s%s: asked %s, used %s, allowed %s",
+		c.id.quota, c.queue.path, who, strings.Join(asked, " "), strings.Join(held, " "), strings.Join(allowed, " "))}
+}
+
+// uncovered says that an ask which counts in no quota needs one; nil: it does not.
+func (p *Partition) uncovered(a *Application, class string) error {
+	var missing []string
+	for _, s := range p.conf.NeedQuota {
+		if s.Matches(class) {
+			missing = append(missing, "{"+s.String()+"}")
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return &priorities.Problem{Reason: priorities.NeedsQuota, Class: class, Field: priorities.NameField, Text: fmt.Sprintf(
+		"insufficient quota to match these scopes: [%s]: no class quota of queue %s or those above counts it for user %s",
+		strings.Join(missing, " "), a.queue.path, a.user.Name)}
+}

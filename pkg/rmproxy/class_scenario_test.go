@@ -1,0 +1,169 @@
+package rmproxy
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/reload"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/priorities"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// classScenario is a worked case of classes and asks: steps in order, and what becomes of each.
+type classScenario struct {
+	ID    string
+	Shows string
+	Given struct{ Steps []classStep }
+
+	Expect struct {
+		Steps []struct {
+			Result           string // ok or rejected
+			Why              string // the reason of a refusal
+			Priority         int32  // of an ask, as the next two
+			PreemptionPolicy string
+			ClassName        string
+		}
+	}
+}
+
+type classStep struct {
+	Op    string          // createClass, updateClass, deleteClass, admitAsk
+	Class json.RawMessage // as it is sent over REST; an update names all fields that count
+	Ask   struct {
+		ClassName        string
+		Priority         *int32
+		PreemptionPolicy string
+	}
+}
+
+// reasonsHere are our names for reasons that scenarios name otherwise.
+var reasonsHere = map[string]priorities.Reason{"not-int32": priorities.InvalidValue}
+
+// SC-019, SC-047, SC-075, SC-103, over both doors. Kubernetes knows nobody who sends a number
+// without a class, so these hold with --strict-priority-classes.
+func TestClassAdmissionScenarios(t *testing.T) {
+	text, err := os.ReadFile("testdata/scenarios/class_admission.json")
+	assert.NilError(t, err)
+	var file struct{ Scenarios []classScenario }
+	assert.NilError(t, json.Unmarshal(text, &file))
+	assert.Equal(t, len(file.Scenarios), 4)
+	doors := map[string]func(*testing.T, Options) *side{"wire": overTheWire, "in process": inProcess}
+	for _, s := range file.Scenarios {
+		for name, open := range doors {
+			t.Run(s.ID+" "+s.Shows+" "+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { s.play(t, open(t, Options{StrictClasses: true})) })
+			})
+		}
+	}
+}
+
+func (s *classScenario) play(t *testing.T, at *side) {
+	assert.NilError(t, at.apps(&si.ApplicationRequest{New: []*si.AddApplicationRequest{newApp("app", "root.a")}}))
+	synctest.Wait()
+	assert.Equal(t, len(s.Given.Steps), len(s.Expect.Steps))
+	for i, step := range s.Given.Steps {
+		want := s.Expect.Steps[i]
+		key, why := fmt.Sprintf("k%d", i), ""
+		if step.Op == "admitAsk" {
+			why = at.admit(t, key, step)
+		} else {
+			why = at.change(t, step)
+		}
+		if want.Result == "rejected" {
+			reason, ours := reasonsHere[want.Why]
+			if !ours {
+				reason = priorities.Reason(want.Why)
+			}
+			assert.Equal(t, why, string(reason), "step %d", i)
+			continue
+		}
+		assert.Equal(t, why, "", "step %d", i)
+		if step.Op != "admitAsk" {
+			continue
+		}
+		got := at.find(t, key)
+		assert.Equal(t, got.Ask.Priority, want.Priority, "step %d", i)
+		assert.Equal(t, got.Class, want.ClassName, "step %d", i)
+		assert.Equal(t, got.Ask.Policy.Other(), want.PreemptionPolicy == "PreemptLowerPriority", "step %d", i)
+	}
+}
+
+// admit sends an ask and returns the reason of its refusal; empty: it was taken in.
+func (s *side) admit(t *testing.T, key string, step classStep) string {
+	x := newAsk(key, "app")
+	x.AllocationTags = map[string]string{classTag: step.Ask.ClassName}
+	if step.Ask.Priority != nil {
+		x.Priority = *step.Ask.Priority
+	}
+	// A shim says what a pod without a class and a policy has; a message that is not sent
+	// means neither (priority.md D1).
+	if policy := step.Ask.PreemptionPolicy; policy != "" || step.Ask.ClassName == "" {
+		x.PreemptionPolicy = &si.PreemptionPolicy{AllowPreemptSelf: true, AllowPreemptOther: policy != "Never"}
+	}
+	assert.NilError(t, s.work(&si.AllocationRequest{Allocations: []*si.Allocation{x}}))
+	synctest.Wait()
+	why, refused := strings.CutPrefix(s.heard.told(), "rejected "+key+": ")
+	if !refused {
+		return ""
+	}
+	reason, _, _ := strings.Cut(why, ":")
+	return reason
+}
+
+// change creates, updates or deletes a class as REST does, and returns the reason of a refusal.
+func (s *side) change(t *testing.T, step classStep) string {
+	doc, problems := configs.ReadClass(step.Class, "", configs.Options{})
+	if problems.HasErrors() {
+		return strings.TrimPrefix(problems[0].Rule, "class-")
+	}
+	now, next := s.proxy.Cluster().Config().Classes, priorities.Registry{}
+	var err error
+	switch step.Op {
+	case "createClass":
+		next, err = now.With(doc.Class)
+	case "updateClass":
+		next, err = now.Update(doc.Class)
+	case "deleteClass":
+		next, err = now.Without(doc.Class.Name)
+	default:
+		t.Fatalf("unknown operation %q", step.Op)
+	}
+	if problem := (*priorities.Problem)(nil); errors.As(err, &problem) {
+		return string(problem.Reason)
+	}
+	assert.NilError(t, err)
+	text, err := s.proxy.Reloads().EditClasses(s.proxy.Reloads().Current(), next)
+	assert.NilError(t, err)
+	wish, err := s.proxy.Reloads().Read(reload.REST, "", text)
+	assert.NilError(t, err)
+	_, err = s.proxy.Reloads().Enact(t.Context(), wish)
+	assert.NilError(t, err)
+	return ""
+}
+
+func (s *side) find(t *testing.T, key string) scheduler.WorkView {
+	l, ok := s.proxy.Cluster().Partition("default")
+	assert.Assert(t, ok)
+	view, err := l.Snapshot(t.Context())
+	assert.NilError(t, err)
+	for _, q := range view.Root.Children {
+		for _, a := range q.Applications {
+			for _, w := range a.Work {
+				if string(w.Ask.Key) == key {
+					return w
+				}
+			}
+		}
+	}
+	t.Fatalf("there is no ask %s", key)
+	return scheduler.WorkView{}
+}

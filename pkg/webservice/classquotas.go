@@ -1,0 +1,106 @@
+package webservice
+
+import (
+	"net/http"
+
+	"github.com/canopy-scheduler/canopy/pkg/limits"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// Class quotas and what counts in them. All of this is ours: upstream has no classes.
+
+// classQuotasBody is all class quotas of a partition.
+type classQuotasBody struct {
+	Partition string           `json:"partition"`
+	NeedQuota []selectorBody   `json:"classesNeedingQuota"` // asks that some quota must cover
+	Quotas    []classQuotaBody `json:"classQuotas"`
+}
+
+// classQuotaBody is a quota of a queue.
+type classQuotaBody struct {
+	Queue  string         `json:"queue,omitempty"` // where quotas of several queues are listed
+	Name   string         `json:"name"`
+	Match  selectorBody   `json:"match"`
+	Users  []string       `json:"users,omitempty"`
+	Groups []string       `json:"groups,omitempty"`
+	Hard   quantities     `json:"hard"`           // pods is how many asks and allocations
+	Used   quantities     `json:"used,omitempty"` // by everybody together, of what hard limits; or else
+	UsedBy []classUseBody `json:"usedBy,omitempty"`
+}
+
+// classUseBody is what counts in a quota for a user, or for a group.
+type classUseBody struct {
+	User  string     `json:"user,omitempty"`
+	Group string     `json:"group,omitempty"`
+	Used  quantities `json:"used"`
+}
+
+type selectorBody struct {
+	Operator string   `json:"operator"`
+	Classes  []string `json:"classes,omitempty"`
+}
+
+func viewSelector(s limits.Selector) selectorBody {
+	return selectorBody{s.Operator.String(), s.Classes}
+}
+
+// classQuotas lists the class quotas of a partition, queue by queue.
+func (s *service) classQuotas(r *http.Request) (any, error) {
+	snap, err := s.snapshot(r)
+	if err != nil {
+		return nil, err
+	}
+	v := classQuotasBody{Partition: snap.Partition, NeedQuota: []selectorBody{}, Quotas: []classQuotaBody{}}
+	for _, x := range snap.NeedQuota {
+		v.NeedQuota = append(v.NeedQuota, viewSelector(x))
+	}
+	v.gather(&snap.Root)
+	return v, nil
+}
+
+func (v *classQuotasBody) gather(q *scheduler.QueueView) {
+	for _, body := range viewClassQuotas(q) {
+		body.Queue = string(q.Path)
+		v.Quotas = append(v.Quotas, body)
+	}
+	for i := range q.Children {
+		v.gather(&q.Children[i])
+	}
+}
+
+func viewClassQuotas(q *scheduler.QueueView) []classQuotaBody {
+	var out []classQuotaBody
+	for i := range q.ClassQuotas {
+		x := &q.ClassQuotas[i]
+		body := classQuotaBody{
+			Name: x.Name, Match: viewSelector(x.Match), Users: x.Users, Groups: x.Groups, Hard: quantitiesOf(x.Hard.All()),
+		}
+		for _, u := range x.Used {
+			used := usedOf(x.Hard, u)
+			switch {
+			case u.Holder == (objects.Holder{}):
+				body.Used = used
+			case u.Holder.Group:
+				body.UsedBy = append(body.UsedBy, classUseBody{Group: u.Holder.Name, Used: used})
+			default:
+				body.UsedBy = append(body.UsedBy, classUseBody{User: u.Holder.Name, Used: used})
+			}
+		}
+		out = append(out, body)
+	}
+	return out
+}
+
+// usedOf is what counts, of what is limited.
+func usedOf(hard resources.Limit, u objects.ClassUse) quantities {
+	used := quantities{}
+	for name := range hard.All() {
+		used[name] = int64(u.Amounts.Get(name))
+		if name == limits.Pods {
+			used[name] = int64(u.Pods)
+		}
+	}
+	return used
+}
