@@ -51,6 +51,21 @@ func (l *Loop) Why(ctx context.Context, key objects.AllocationKey) (scheduler.Ve
 	return ask(ctx, l, func() scheduler.Verdict { return l.core.Why(key) })
 }
 
+// Preemptions are those that are remembered.
+func (l *Loop) Preemptions(ctx context.Context) (scheduler.Preemptions, error) {
+	return ask(ctx, l, l.core.Preemptions)
+}
+
+// Preemption is the one of that number; nil: there is none, or it is forgotten.
+func (l *Loop) Preemption(ctx context.Context, number uint64) (*scheduler.Preemption, error) {
+	return ask(ctx, l, func() *scheduler.Preemption {
+		if r, ok := l.core.Preemption(number); ok {
+			return &r
+		}
+		return nil
+	})
+}
+
 // ask has Run's goroutine look something up.
 func ask[T any](ctx context.Context, l *Loop, look func() T) (T, error) {
 	reply := make(chan T, 1)

@@ -15,6 +15,8 @@ type Options struct {
 	// Looks is how many asks may look for somebody whose place they could take before
 	// commands are looked at again; 0: 4. In a very large cluster a look takes long (ADR 24).
 	Looks int
+	// Preemptions is how many preemptions are remembered, with what became of them; 0: 1,000.
+	Preemptions int
 }
 
 // DefaultOptions are those of NewPartition.

@@ -26,6 +26,15 @@ func (w *Wall) Counts(y *Allocation) bool {
 	return y.app.sits(w.account)
 }
 
+// Where is the queue whose quota it is, or that has the limit, and who is limited; the zero
+// Holder: it is a quota.
+func (w *Wall) Where() (*Queue, Holder) {
+	if w.queue != nil {
+		return w.queue, Holder{}
+	}
+	return w.account.queue, w.account.holder
+}
+
 // Walls are what is in the way of x: where it would not fit although all had gone who were
 // told to leave, when the other nominees are placed. None: it is let through.
 func (p *Partition) Walls(x *Allocation) (walls []Wall) {

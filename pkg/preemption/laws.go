@@ -47,6 +47,8 @@ type hunt struct {
 
 	order   policies.VictimOrder
 	quality bool // the quality of service counts
+
+	kept map[*objects.Allocation]Law // who was spared, and why; nil: nobody asks
 }
 
 // gate is what the laws say of all work in a leaf.

@@ -15,6 +15,7 @@ type Plan struct {
 	Right   Right
 	Node    *objects.Node
 	Victims []*objects.Allocation // the one that should stay longest first; of a group also on other nodes
+	Seen    Seen                  // the nodes that were looked at before it was chosen
 	cost    cost
 }
 
@@ -39,6 +40,9 @@ type Search struct {
 	trim     trim
 	effort   Effort
 	near     []int // scratch: places
+
+	seen  Seen // of the last Find
+	watch func(n *objects.Node, plan Plan, s Sight)
 }
 
 // NewSearch returns a Search that compares at most so many nodes for an ask; 0: Candidates.
@@ -60,19 +64,23 @@ func (s *Search) Find(x *objects.Allocation, r Right, judge Judge) (best Plan, o
 	s.hunt.begin(s.part, x, r)
 	s.trim.begin(&s.hunt)
 	s.effort.Looks++
-	compared := 0
+	s.seen = Seen{}
+	defer func() { best.Seen = s.seen }()
 	try := func(n *objects.Node) {
 		s.effort.Tried++
 		plan, found := s.trim.onNode(n)
 		if !found {
+			s.saw(n, plan, NoPlan)
 			return
 		}
 		if ok && !s.hunt.better(&plan, &best) {
-			compared++
+			s.saw(n, plan, Compared)
 		} else if judge == nil || judge(x, n, plan.Victims) {
-			compared++
+			s.saw(n, plan, Compared)
 			plan.Victims = slices.Clone(plan.Victims)
 			best, ok = plan, true
+		} else {
+			s.saw(n, plan, Refused)
 		}
 	}
 	if r == OfNode {
@@ -84,7 +92,7 @@ func (s *Search) Find(x *objects.Allocation, r Right, judge Judge) (best Plan, o
 	s.roll.sync()
 	ranks := s.ranking(x)
 	for place := range s.places(ranks, r) {
-		if ok && best.cost.beyond == 0 && (compared >= s.most || s.hunt.settled(&best, ranks, place)) {
+		if ok && best.cost.beyond == 0 && (s.seen[Compared] >= s.most || s.hunt.settled(&best, ranks, place)) {
 			break
 		}
 		try(s.roll.nodes[place])

@@ -55,7 +55,8 @@ func (t *trim) onNode(n *objects.Node) (Plan, bool) {
 	t.victims = t.victims[:0]
 	t.spending.begin(h.part)
 	for _, u := range slices.Backward(t.may) { // who matters least first: a guarantee or a budget may spare the rest
-		if t.spared(&u) || t.spending.forbids(&u) {
+		if law := t.keeps(&u); law != MayBeTaken {
+			h.keep(&u, law)
 			t.putBack(&u)
 			continue
 		}

@@ -48,6 +48,17 @@ func (a Amounts) Add(b Amounts) Amounts { return a.zip(b, addSat) }
 // Sub returns a-b, which may be negative.
 func (a Amounts) Sub(b Amounts) Amounts { return a.zip(b, subSat) }
 
+// Times returns a, n times. n is not negative.
+func (a Amounts) Times(n int64) Amounts {
+	out := make([]entry, 0, len(a.e))
+	for _, x := range a.e {
+		if p := mulSat(x.n, Quantity(n)); p != 0 {
+			out = append(out, entry{x.name, p})
+		}
+	}
+	return Amounts{out}
+}
+
 // IsZero reports whether there is nothing in a.
 func (a Amounts) IsZero() bool { return len(a.e) == 0 }
 
@@ -168,4 +179,16 @@ func subSat(x, y Quantity) Quantity {
 		return math.MaxInt64
 	}
 	return d
+}
+
+// mulSat is x*n. Requires: n is not negative.
+func mulSat(x, n Quantity) Quantity {
+	p := x * n
+	switch {
+	case x == 0 || p/x == n:
+		return p
+	case x > 0:
+		return math.MaxInt64
+	}
+	return math.MinInt64
 }

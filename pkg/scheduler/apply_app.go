@@ -49,7 +49,9 @@ func (c *Core) join(now time.Time, m AddApplication) (objects.QueuePath, error) 
 }
 
 func (c *Core) removeApplication(now time.Time, m RemoveApplication) {
+	c.noteRemoval(m.App, now)
 	freed, _ := c.part.RemoveApplication(m.App, now)
+	c.noteGone(End{How: LeftWithApplication, At: now}, freed...)
 	for _, x := range freed {
 		c.emit(Released{x.Key(), m.App, StoppedByRM, fmt.Sprintf("application %s was removed", m.App)})
 	}

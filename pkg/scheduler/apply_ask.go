@@ -19,7 +19,7 @@ func (c *Core) submitOf(class string, now time.Time, ask *objects.Ask) {
 	if x, known := c.known(ask); known {
 		err := c.part.MayResize(x, ask.Amounts)
 		if err == nil {
-			err = c.resize(x, ask)
+			err = c.resize(now, x, ask)
 		}
 		c.reject(ask, err)
 		return
@@ -69,7 +69,7 @@ func (c *Core) report(now time.Time, m ReportAllocation) {
 	x, known := c.known(ask)
 	switch _, ok := c.part.Node(on); {
 	case known && !x.Pending():
-		c.reject(ask, c.resize(x, ask))
+		c.reject(ask, c.resize(now, x, ask))
 		return
 	case !ok:
 		c.reject(ask, fmt.Errorf("%w node %s", objects.ErrUnknown, on))
@@ -77,7 +77,7 @@ func (c *Core) report(now time.Time, m ReportAllocation) {
 	}
 	err := wellFormed(ask)
 	if known {
-		if err = c.resize(x, ask); err == nil {
+		if err = c.resize(now, x, ask); err == nil {
 			x, err = c.part.PlaceReported(ask.Key, on, now)
 		}
 	} else if err == nil {
@@ -87,6 +87,7 @@ func (c *Core) report(now time.Time, m ReportAllocation) {
 		c.reject(ask, err)
 		return
 	}
+	c.notePlaced(x, now)
 	c.tellStates()
 	c.emit(Allocated{x.Ask(), on})
 }
@@ -100,12 +101,17 @@ func (c *Core) known(ask *objects.Ask) (*objects.Allocation, bool) {
 	return x, true
 }
 
-func (c *Core) resize(x *objects.Allocation, ask *objects.Ask) error {
+func (c *Core) resize(now time.Time, x *objects.Allocation, ask *objects.Ask) error {
 	if x.Ask().Amounts.Equal(ask.Amounts) {
 		return nil
 	}
-	_, err := c.part.Resize(ask.Key, ask.Amounts)
-	return err
+	if _, err := c.part.Resize(ask.Key, ask.Amounts); err != nil {
+		return err
+	}
+	if c.part.Nomination(x) == nil {
+		c.ledger.lose(x, Nomination{State: NominationResized, Until: now})
+	}
+	return nil
 }
 
 func wellFormed(ask *objects.Ask) error {
@@ -143,8 +149,10 @@ func (c *Core) end(now time.Time, x *objects.Allocation, m Release) {
 	switch {
 	case !x.Pending():
 		c.part.Free(x.Key(), now)
+		c.noteGone(End{How: LeftAsTold, At: now, Type: m.Type}, x)
 		c.tellReleased(x, m)
 	case m.Type != TimedOut: // what timed out was an allocation; the ask stays
+		c.ledger.drop(x, now)
 		c.part.Cancel(x.Key(), now)
 	}
 }

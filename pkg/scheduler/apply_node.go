@@ -20,6 +20,8 @@ func (c *Core) addNode(m AddNode) {
 func (c *Core) removeNode(now time.Time, m RemoveNode) {
 	gone, err := c.part.RemoveNode(m.Node, now)
 	c.refuse("removal of node "+string(m.Node), err)
+	c.noteGone(End{How: LeftWithNode, At: now}, gone...)
+	c.noteEnded(NominationLeftNode, now)
 	for _, x := range gone {
 		c.emit(Released{x.Key(), x.Ask().App, StoppedByRM, fmt.Sprintf("node %s was removed", m.Node)})
 	}

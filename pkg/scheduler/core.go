@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -22,6 +23,8 @@ type Core struct {
 	victims *preemption.Search // nil: nobody has looked yet
 	eager   []looked           // classes that should look whom they could preempt
 	lookers []looked           // those that did, in vain; the first that did in front
+
+	ledger victimLedger
 
 	vain   map[like]bool // what cannot take anybody; scratch of preempt, as the next two
 	looks  int           // since commands were looked at
@@ -45,7 +48,7 @@ func NewWith(conf configs.Partition, oracle Oracle, opt objects.Options) *Core {
 	if opt.Looks <= 0 {
 		opt.Looks = 4
 	}
-	return &Core{part: objects.NewWith(conf, opt), oracle: oracle, opt: opt}
+	return &Core{part: objects.NewWith(conf, opt), oracle: oracle, opt: opt, ledger: newVictimLedger(opt.Preemptions)}
 }
 
 // Step applies one command and returns what follows from it. It never fails: a
@@ -71,8 +74,8 @@ func (c *Core) NextDeadline() (time.Time, bool) {
 	return t, ok
 }
 
-// Check reports whether the books still balance.
-func (c *Core) Check() error { return c.part.Check() }
+// Check reports whether the books still balance, and the ledger of victims agrees with them.
+func (c *Core) Check() error { return errors.Join(c.part.Check(), c.ledger.check(c.part)) }
 
 // Partition is the state, for reading while nobody steps.
 func (c *Core) Partition() *objects.Partition { return c.part }
@@ -112,6 +115,7 @@ func (c *Core) apply(now time.Time, cmd Command) {
 	case Drain:
 		c.drains = true
 	case Forget:
+		c.ledger.abandon(now)
 		c.part = objects.NewWith(c.part.Config(), c.opt)
 		c.retryAt, c.eager, c.lookers, c.victims = time.Time{}, nil, nil, nil
 		c.emit(Forgotten{})
@@ -121,6 +125,7 @@ func (c *Core) apply(now time.Time, cmd Command) {
 		c.refuse("capacity of node "+string(m.Node), c.part.SetCapacity(m.Node, m.Total))
 	case SetSchedulable:
 		c.refuse("draining of node "+string(m.Node), c.part.SetSchedulable(m.Node, m.Schedulable))
+		c.noteEnded(NominationLeftNode, now)
 	case RemoveNode:
 		c.removeNode(now, m)
 	case AddApplication:

@@ -27,6 +27,7 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 			// decide and Place look at the same books; disagreeing is a bug here.
 			panic("scheduler: " + err.Error())
 		}
+		c.notePlaced(x, now)
 		c.tellStates()
 		c.emit(Allocated{x.Ask(), n.ID()})
 	}

@@ -53,7 +53,7 @@ func (c *Core) preempt(now time.Time) (found, more bool) {
 		}
 		plans, l := c.look(x, c.eager[0], now)
 		for _, plan := range plans {
-			c.carryOut(plan)
+			c.carryOut(plan, now)
 		}
 		if len(plans) > 0 {
 			return true, false
@@ -222,6 +222,7 @@ func (c *Core) forgetStale(now time.Time) (any bool) {
 			c.eager = slices.DeleteFunc(c.eager, func(l looked) bool { return l.class == class })
 			c.lookers = append(c.lookers, looked{class: class, at: now, rights: -1})
 		}
+		c.noteGivenUp(x, now)
 		c.part.Unnominate(x)
 	}
 	return any
@@ -250,9 +251,10 @@ func (c *Core) judge(x *objects.Allocation, n *objects.Node, victims []*objects.
 	}
 }
 
-func (c *Core) carryOut(plan preemption.Plan) {
+func (c *Core) carryOut(plan preemption.Plan, now time.Time) {
 	x := plan.Ask
-	c.part.Preempt(x, plan.Node, plan.Victims)
+	c.note(plan, now)
+	c.noteLost(c.part.Preempt(x, plan.Node, plan.Victims), x.Key(), now)
 	for _, y := range plan.Victims {
 		c.emit(Released{y.Key(), y.Ask().App, PreemptedByScheduler,
 			fmt.Sprintf("preempted by right of %s for ask %s of application %s", plan.Right, x.Key(), x.Ask().App)})

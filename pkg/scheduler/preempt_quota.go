@@ -16,10 +16,11 @@ func (c *Core) enforceMax(now time.Time) bool {
 		if len(victims) == 0 {
 			continue // nobody may go as things are
 		}
+		c.noteQuota(q, victims, now)
 		c.part.Dismiss(victims)
 		for _, y := range victims {
 			c.emit(Released{y.Key(), y.Ask().App, PreemptedByScheduler,
-				fmt.Sprintf("preempted by right of quota: queue %s is above its max", q.Path())})
+				fmt.Sprintf("preempted by right of %s: queue %s is above its max", preemption.OfQuota, q.Path())})
 		}
 		return true
 	}

@@ -35,6 +35,8 @@ const (
 	UnknownNode                     // the only node it accepts, Where, does not exist
 	NoNodeFits                      // no schedulable node has room; with Where: the required one has none
 	NodesRefuse                     // the RM said no to every node that has room
+	NodeIsTaken                     // others have left node Where for it, and there is no room all the same
+	NodeRefuses                     // others have left node Where for it, and the RM says no all the same
 )
 
 func (v Verdict) String() string {
@@ -60,6 +62,10 @@ func (v Verdict) String() string {
 			return fmt.Sprintf("its required node %s has no room", v.Where)
 		}
 		return "no node has room"
+	case NodeIsTaken:
+		return fmt.Sprintf("node %s has no room after all", v.Where)
+	case NodeRefuses:
+		return fmt.Sprintf("the resource manager refuses node %s after all", v.Where)
 	case NodesRefuse:
 		return "the resource manager refuses every node that has room"
 	}
@@ -83,13 +89,8 @@ func (c *Core) obstacle(x *objects.Allocation) (o Obstacle, where string) {
 	if n := c.part.Nomination(x); n != nil {
 		return WaitsForVictims, string(n.ID())
 	}
-	if !a.MayStart() {
-		return WaitsToStart, string(a.Queue().Newcomer().ID())
-	}
-	if q, h, barred := c.part.Barrier(a); barred && h == (objects.Holder{}) {
-		return QueueFull, string(q.Path())
-	} else if barred {
-		return HolderFull, fmt.Sprintf("%s in queue %s", h, q.Path())
+	if o, where := c.startObstacle(a); o != NotPending {
+		return o, where
 	}
 	if q, h, over := c.part.OverLimit(a, s); over {
 		return OverLimit, fmt.Sprintf("%s in queue %s", h, q.Path())
@@ -109,4 +110,26 @@ func (c *Core) obstacle(x *objects.Allocation) (o Obstacle, where string) {
 		return NodesRefuse, ""
 	}
 	return WaitsForTurn, ""
+}
+
+// startObstacle is what keeps a from being given anything at all; NotPending: nothing does.
+func (c *Core) startObstacle(a *objects.Application) (o Obstacle, where string) {
+	if !a.MayStart() {
+		return WaitsToStart, string(a.Queue().Newcomer().ID())
+	}
+	if q, h, barred := c.part.Barrier(a); barred && h == (objects.Holder{}) {
+		return QueueFull, string(q.Path())
+	} else if barred {
+		return HolderFull, fmt.Sprintf("%s in queue %s", h, q.Path())
+	}
+	return NotPending, ""
+}
+
+// wallObstacle is what a wall is to an ask.
+func wallObstacle(w *objects.Wall) (o Obstacle, where string) {
+	q, h := w.Where()
+	if h == (objects.Holder{}) {
+		return OverMax, string(q.Path())
+	}
+	return OverLimit, fmt.Sprintf("%s in queue %s", h, q.Path())
 }

@@ -63,6 +63,7 @@ func (s *service) mux() *http.ServeMux {
 	s.route(mux, "/ws/v1/partition/{partition}/usage/groups", s.groups)
 	s.route(mux, "/ws/v1/partition/{partition}/usage/group/{group}", s.group)
 	s.route(mux, "/ws/v1/partition/{partition}/ask/{key}/why", s.why)
+	s.routePreemptions(mux)
 	s.routeClasses(mux)
 	s.routeConfig(mux)
 	return mux

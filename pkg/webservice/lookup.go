@@ -55,11 +55,14 @@ func queuePath(r *http.Request) (string, error) {
 	}
 	for _, level := range strings.Split(path, ".") {
 		if !queueLevel.MatchString(level) {
-			return "", badRequest(fmt.Sprintf(
-				"queue name %q: each level is 1 to 64 letters, digits or any of _ : # / @ -", path))
+			return "", badQueueName(path)
 		}
 	}
 	return strings.ToLower(path), nil
+}
+
+func badQueueName(path string) error {
+	return badRequest(fmt.Sprintf("queue name %q: each level is 1 to 64 letters, digits or any of _ : # / @ -", path))
 }
 
 // findQueue finds the queue of a path at or below q.

@@ -1,0 +1,137 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// Preemption is what is kept of a preemption: for whom, by which right, who had to leave
+// and who did not, and what became of it since. It is a value: whoever has one may read it
+// for as long as they like.
+type Preemption struct {
+	Number uint64 // from 1 on, in the order in which they happened
+	At     time.Time
+	Right  preemption.Right
+
+	Victims     []Victim // the one that should stay longest first
+	MoreVictims int      // that are not named
+	Excess      Excess   // by right of quota; else empty
+
+	// What follows is empty by right of quota, which needs no ask.
+
+	Ask            Claimant
+	Vain           []preemption.Right // that were tried before it
+	Node           objects.NodeID     // where room is made
+	Seen           preemption.Seen    // the nodes that were looked at
+	Candidates     []Candidate        // everybody on the node, in key order. Read-only
+	MoreCandidates int                // that are not named
+	Nomination     Nomination
+	Placed         Placed
+	Dropped        time.Time // when the ask was cancelled; zero: it was not
+}
+
+// mostNamed is how many victims, and how many candidates, a Preemption names.
+const mostNamed = 200
+
+// Excess is what a queue held more than its max.
+type Excess struct {
+	Queue objects.QueuePath
+	By    resources.Amounts
+}
+
+// Claimant is an ask that takes the place of others, as it was then.
+type Claimant struct {
+	Key          objects.AllocationKey
+	App          objects.AppID
+	User         string
+	Queue        objects.QueuePath
+	Priority     int32
+	Amounts      resources.Amounts
+	Created      time.Time
+	RequiredNode objects.NodeID // empty: any
+}
+
+// Victim is an allocation that was told to leave.
+type Victim struct {
+	Key      objects.AllocationKey
+	App      objects.AppID
+	Queue    objects.QueuePath
+	Node     objects.NodeID
+	Priority int32
+	Amounts  resources.Amounts
+	BoundAt  time.Time     // when it got its node
+	Ran      time.Duration // from then until it was told to leave; not below 0
+	End      End
+}
+
+// LostWork is what it had used: its amounts, times the whole seconds it ran.
+func (v *Victim) LostWork() resources.Amounts { return v.Amounts.Times(int64(v.Ran / time.Second)) }
+
+// End is how an allocation that was told to leave left.
+type End struct {
+	How  Departure
+	At   time.Time   // zero: it is still there
+	Type Termination // what the RM said of it, if it was LeftAsTold
+}
+
+// Departure is a way to leave.
+type Departure uint8
+
+// The ways to leave.
+const (
+	StillThere          Departure = iota // it was told, and has not left
+	LeftAsTold                           // the RM said that it is gone
+	LeftWithNode                         // its node was removed
+	LeftWithApplication                  // its application was removed
+	LeftUnknown                          // the RM says everything again: what became of it is not known
+)
+
+func (d Departure) String() string {
+	return [...]string{"still there", "gone", "gone with its node", "gone with its application", "unknown"}[d]
+}
+
+// Candidate is an allocation on the node of a Preemption.
+type Candidate struct {
+	Key      objects.AllocationKey
+	App      objects.AppID
+	Queue    objects.QueuePath
+	Priority int32
+	Law      preemption.Law // that kept it; MayBeTaken: none did
+	Victim   bool           // else room was made without it
+}
+
+// Nomination is what became of the claim of an ask on a node.
+type Nomination struct {
+	State NominationState
+	Until time.Time             // when it ended; zero: it has not
+	To    objects.AllocationKey // the more important ask that has the node now, if NominationLost
+	Why   Verdict               // what stood in the way, if NominationGivenUp
+}
+
+// NominationState is how a nomination stands, or ended.
+type NominationState uint8
+
+// The states of a nomination.
+const (
+	NominationWaits     NominationState = iota // until others have left
+	NominationKept                             // the ask was placed, on this node or another
+	NominationLost                             // to a more important ask
+	NominationLeftNode                         // the node drains, or was removed
+	NominationGivenUp                          // everybody has left, and yet it cannot be placed there
+	NominationResized                          // the ask is another one now
+	NominationCancelled                        // nobody wants the ask any more
+	NominationUnknown                          // the RM says everything again
+)
+
+func (s NominationState) String() string {
+	return [...]string{"waits", "placed", "lost to another ask", "lost its node", "given up", "resized", "cancelled", "unknown"}[s]
+}
+
+// Placed is where and when an ask that preempted was placed, by its nomination or later.
+type Placed struct {
+	At   time.Time // zero: it was not
+	Node objects.NodeID
+}

@@ -1,0 +1,137 @@
+package webservice_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+const fullStory = `
+partitions:
+  - name: default
+    queues:
+      - name: root
+        submitacl: '*'
+        queues:
+          - name: prod
+            resources: {guaranteed: {vcore: 4}}
+            properties: {preemption.delay: 1s}
+          - name: batch
+            properties: {preemption.priority: leaf}
+          - name: held
+            resources: {guaranteed: {vcore: 2}, max: {vcore: 4}}
+`
+
+// full is a cluster in which two asks have preempted: one of them has its node, the other
+// waits for it.
+func full(t *testing.T) *loop.Cluster {
+	t.Helper()
+	c := cluster(t, fullStory)
+	l, _ := c.Partition("default")
+	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	ask := func(key, app string, vcore resources.Quantity, priority int32, age time.Duration) *objects.Ask {
+		return &objects.Ask{
+			Key: objects.AllocationKey(key), App: objects.AppID(app), Priority: priority, Created: noon.Add(-age),
+			Amounts: amounts(map[string]resources.Quantity{"vcore": vcore}), Policy: objects.PolicySent | objects.PolicySelf | objects.PolicyOther,
+		}
+	}
+	for _, n := range []objects.NodeID{"n1", "n2"} {
+		told(t, l, scheduler.AddNode{Node: n, Total: amounts(map[string]resources.Quantity{"vcore": 4000}), Schedulable: true})
+	}
+	for app, queue := range map[objects.AppID]string{"web": "root.prod", "etl": "root.batch", "ml": "root.batch", "db": "root.held"} {
+		told(t, l, scheduler.AddApplication{App: app, User: security.User{Name: "ann"}, Queue: queue})
+	}
+	for _, x := range []struct {
+		ask  *objects.Ask
+		node objects.NodeID
+	}{
+		{ask("etl-1", "etl", 2000, 10, time.Hour), "n1"}, {ask("etl-2", "etl", 1000, 10, time.Minute), "n1"},
+		{ask("db-1", "db", 1000, 0, time.Hour), "n1"},
+		{ask("ml-1", "ml", 3000, 20, time.Hour), "n2"}, {ask("db-2", "db", 1000, 0, time.Hour), "n2"},
+	} {
+		told(t, l, scheduler.ReportAllocation{Ask: x.ask, Node: x.node})
+	}
+	told(t, l, scheduler.SubmitAsk{Ask: ask("web-1", "web", 2000, 10, time.Minute)})
+	told(t, l)
+	told(t, l, scheduler.Release{App: "etl", Key: "etl-1", Type: scheduler.PreemptedByScheduler})
+	told(t, l)
+	told(t, l, scheduler.SubmitAsk{Ask: ask("ml-2", "ml", 1000, 15, 0)})
+	told(t, l)
+	return c
+}
+
+// The ledger of preemptions. After a change: go test ./pkg/webservice -update, and read the
+// diff.
+func TestAnswersAboutPreemptions(t *testing.T) {
+	const partition = "/ws/v1/partition/default/preemptions"
+	expect(t, full(t), []answer{
+		{"preemptions", partition},
+		{"preemption-1", partition + "/1"},
+		{"preemption-2", partition + "/2"},
+		{"preemptions-none", partition + "?application=nobody"},
+	})
+}
+
+func TestPreemptionsAreFiltered(t *testing.T) {
+	c := full(t)
+	for query, want := range map[string][]uint64{
+		"":                                   {2, 1},
+		"?limit=1":                           {2},
+		"?limit=5":                           {2, 1},
+		"?right=Guarantee":                   {1},
+		"?right=priority":                    {2},
+		"?right=node":                        nil,
+		"?application=web":                   {1},
+		"?application=etl":                   {2, 1}, // a victim counts
+		"?application=etl&right=guarantee":   {1},
+		"?queue=root.prod":                   {1},
+		"?queue=ROOT.batch":                  {2, 1},
+		"?queue=root":                        {2, 1},
+		"?queue=root.bat":                    nil,
+		"?application=web&queue=root.batch":  nil, // one ask or victim must be both
+		"?application=web&queue=root.prod":   {1},
+		"?queue=root&limit=1&application=ml": {2},
+	} {
+		w := fetch(c, "/ws/v1/partition/default/preemptions"+query)
+		assert.Equal(t, w.Code, http.StatusOK, query)
+		var got struct{ Preemptions []struct{ Number uint64 } }
+		assert.NilError(t, json.Unmarshal(w.Body.Bytes(), &got))
+		var numbers []uint64
+		for _, p := range got.Preemptions {
+			numbers = append(numbers, p.Number)
+		}
+		assert.DeepEqual(t, numbers, want)
+	}
+}
+
+func TestBadQuestionsAboutPreemptions(t *testing.T) {
+	c := full(t)
+	for target, want := range map[string]struct {
+		code   int
+		reason string
+	}{
+		"none/preemptions":                 {404, "Partition not found"},
+		"default/preemptions/3":            {404, "Preemption not found"},
+		"default/preemptions/0":            {400, `preemption "0": it is a number from 1 on`},
+		"default/preemptions/x":            {400, `preemption "x": it is a number from 1 on`},
+		"default/preemptions?limit=0":      {400, `limit "0": it is a number from 1 on`},
+		"default/preemptions?limit=all":    {400, `limit "all": it is a number from 1 on`},
+		"default/preemptions?right=might":  {400, `right "might": it is one of node, guarantee, priority, quota`},
+		"default/preemptions?queue=root..": {400, `queue name "root..": each level is 1 to 64 letters, digits or any of _ : # / @ -`},
+	} {
+		w := fetch(c, "/ws/v1/partition/"+target)
+		assert.Equal(t, w.Code, want.code, target)
+		var got struct{ Message string }
+		assert.NilError(t, json.Unmarshal(w.Body.Bytes(), &got))
+		assert.Equal(t, got.Message, want.reason)
+	}
+}
