@@ -89,6 +89,12 @@ no server was asked: what this means for its work is not known
 	assert.Equal(t, out, "+ priority class high\n    globalDefault: false\n    preemptionPolicy: PreemptLowerPriority\n    submitacl: \"ann\"\n"+
 		"    value: 5\nno server was asked: what this means for its work is not known\n1 priority class created\n")
 
+	writeFile(t, "budgets.yaml", oldPlan+"disruptionbudgets: [{name: db, selector: {matchLabels: {app: db}}, maxUnavailable: 25%}]\n")
+	code, out, _ = canopy("plan", "--config", "budgets.yaml", "--against", "old.yaml")
+	assert.Equal(t, code, exitImpact)
+	assert.Equal(t, out, "+ disruption budget default/db\n    maxUnavailable: 25%\n    selector: app=db\n"+
+		"no server was asked: what this means for its work is not known\n1 disruption budget created\n")
+
 	writeFile(t, "same.yaml", "# nothing but a comment\n"+oldPlan)
 	code, out, _ = canopy("plan", "--config", "same.yaml", "--against", "old.yaml")
 	assert.Equal(t, code, 0)

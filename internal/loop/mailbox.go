@@ -66,6 +66,11 @@ func (l *Loop) Preemption(ctx context.Context, number uint64) (*scheduler.Preemp
 	})
 }
 
+// Budgets are the disruption budgets of the partition with what they have counted.
+func (l *Loop) Budgets(ctx context.Context) ([]scheduler.BudgetView, error) {
+	return ask(ctx, l, l.core.Budgets)
+}
+
 // ask has Run's goroutine look something up.
 func ask[T any](ctx context.Context, l *Loop, look func() T) (T, error) {
 	reply := make(chan T, 1)

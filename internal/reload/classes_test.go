@@ -47,3 +47,29 @@ func TestATextThatIsWhatIsInForceButForItsClassesIsNoNews(t *testing.T) {
 	assert.Assert(t, !res.Changed)
 	assert.Equal(t, w.Current().Text, with)
 }
+
+func TestTheTextOfAResourceManagerKeepsTheDisruptionBudgets(t *testing.T) {
+	const db = "disruptionbudgets: [{name: db, selector: {matchLabels: {app: db}}, minAvailable: 1}]\n"
+	const high = "priorityclasses: [{name: high, value: 5}]\n"
+	w := newWorld(t, reload.Options{})
+	budgets := func() (ids []string) {
+		last := w.cluster.taken[len(w.cluster.taken)-1]
+		for _, b := range last.Partitions[0].Budgets.All() {
+			ids = append(ids, b.ID())
+		}
+		return ids
+	}
+	w.enact(reload.REST, "", text("a")+high+db)
+	res := w.rm(text("b"), nil)
+	assert.Assert(t, res.Changed)
+	assert.DeepEqual(t, budgets(), []string{"default/db"})
+	kept := text("b") + "priorityclasses:\n  - name: high\n    value: 5\n" +
+		"disruptionbudgets:\n  - name: db\n    selector:\n      matchLabels:\n        app: db\n    minAvailable: 1\n"
+	assert.Equal(t, res.Generation.Text, kept)
+	assert.Assert(t, !w.rm(text("b"), nil).Changed, "said again, it is no news")
+	w.enact(reload.REST, "", kept+"# once more\n")
+	assert.Assert(t, !w.rm(text("b"), nil).Changed, "somebody else has said something since")
+
+	w.rm(text("c")+"disruptionbudgets: []\n", nil)
+	assert.Equal(t, len(budgets()), 0, "one that speaks of budgets is heard")
+}

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 )
@@ -142,6 +143,11 @@ func (r *Reloader) EditClasses(g *Generation, to priorities.Registry) ([]byte, e
 	return configs.EditClasses([]byte(g.Text), to, r.opt.Bounds)
 }
 
+// EditBudgets is the text of a generation with other disruption budgets.
+func (r *Reloader) EditBudgets(g *Generation, to budgets.Registry) ([]byte, error) {
+	return configs.EditBudgets([]byte(g.Text), to, r.opt.Bounds)
+}
+
 // Enact puts a Proposal in force. An error means that nothing at all has changed: ErrStale,
 // ErrBusy, or ErrRefused with everything that is in the way. What is refused and what is
 // accepted is logged.
@@ -164,7 +170,7 @@ func (r *Reloader) enact(ctx context.Context, p *Proposal) (Result, error) {
 	if next.Config != nil && !r.news(p, now) {
 		next.Config = nil
 	}
-	r.keepClasses(&next, now)
+	r.keepLists(&next, now)
 	if !next.HasExtra {
 		next.Extra = now.Extra
 	}
@@ -205,27 +211,6 @@ func (r *Reloader) news(p *Proposal, now *Generation) bool {
 		return false
 	}
 	return true
-}
-
-// keepClasses has the text of a resource manager that does not speak of priority classes keep
-// those in force: shims know queues.yaml as it is elsewhere, and what they do not know of they
-// do not want to remove.
-func (r *Reloader) keepClasses(next *Proposal, now *Generation) {
-	if next.Source != RM || next.Config == nil || next.Config.HasClasses || r.conf == nil ||
-		r.conf.Classes.Equal(next.Config.Classes) {
-		return
-	}
-	text, err := configs.EditClasses([]byte(next.Text), r.conf.Classes, r.opt.Bounds)
-	conf, _ := configs.LoadWith(text, r.opt.Bounds)
-	if err != nil || conf == nil {
-		r.opt.Log.Error("the priority classes in force are lost: they do not fit into the text of the resource manager",
-			zap.String("from", next.From), zap.Error(err))
-		return
-	}
-	next.Text, next.Config = string(text), conf
-	if conf.Checksum == now.Checksum {
-		next.Config = nil
-	}
 }
 
 // whyNot tells a refusal from partitions that are busy, a caller who left, and the end.

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -24,17 +25,20 @@ func (d *budgetDraft) path() string { return "disruption budget " + d.budget.ID(
 func (r *reader) budgets(n *yaml.Node) []*budgetDraft {
 	var out []*budgetDraft
 	for _, x := range r.mappings(nil, budgetsKey, n) {
-		out = append(out, r.budget(x))
+		out = append(out, r.budget(newBudget(x), x))
 	}
 	return out
 }
 
-func (r *reader) budget(n *yaml.Node) *budgetDraft {
+// newBudget is a budget of which only the name is known: problems need one to be about.
+func newBudget(n *yaml.Node) *budgetDraft {
 	d := &budgetDraft{objectDraft: newObject(n, "budget-")}
-	d.budget.Name, d.budget.Namespace = objectText(n, "name"), objectText(n, "namespace")
-	if d.budget.Namespace == "" {
-		d.budget.Namespace = budgets.DefaultNamespace
-	}
+	d.budget.Name = objectText(n, "name")
+	d.budget.Namespace = cmp.Or(objectText(n, "namespace"), budgets.DefaultNamespace)
+	return d
+}
+
+func (r *reader) budget(d *budgetDraft, n *yaml.Node) *budgetDraft {
 	fields := r.fields(d, "a disruption budget", n, &budgetMapping)
 	d.found(fields)
 	r.kind(d, &d.objectDraft, fields, budgetVersion, budgetKind)

@@ -66,6 +66,8 @@ func (c *conversation) say(t *testing.T, d *datadriven.TestData) string {
 	case "history":
 		s := c.core.Snapshot(c.now)
 		return c.remembered(s.Completed) + c.remembered(s.Rejected)
+	case "budgets":
+		return counted(c.core.Budgets())
 	case "queues":
 		return show(c.core.Snapshot(c.now).Root)
 	case "above":
@@ -86,6 +88,16 @@ func (c *conversation) config(t *testing.T, d *datadriven.TestData) string {
 		return ""
 	}
 	return c.tell(t, scheduler.UseConfig{Partition: conf.Partitions[0]})
+}
+
+// counted shows budgets, and what they have counted.
+func counted(views []scheduler.BudgetView) string {
+	var b strings.Builder
+	for _, v := range views {
+		fmt.Fprintf(&b, "%s for %s, %s: %d match, %d leave, %d more may\n",
+			v.Budget.ID(), v.Budget.Selector, v.Budget.Allowance, v.Selected, v.Leaving, v.Allowed)
+	}
+	return b.String()
 }
 
 // remembered shows what has ended, and when: counted from the beginning of the talk.
@@ -190,6 +202,12 @@ func ask(t *testing.T, d *datadriven.TestData, now time.Time) *objects.Ask {
 	}
 	if d.HasArg("agrees") { // to be a victim
 		a.Policy = objects.PolicySent | objects.PolicySelf
+	}
+	if d.HasArg("preempts") {
+		a.Policy |= objects.PolicySent | objects.PolicyOther
+	}
+	if label := text(d, "label"); label != "" {
+		a.Tags = map[string]string{"kubernetes.io/label/app": label, "kubernetes.io/meta/namespace": text(d, "namespace")}
 	}
 	if d.HasArg("age") {
 		a.Created = now.Add(-time.Duration(number(t, d, "age")) * time.Second)

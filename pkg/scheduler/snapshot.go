@@ -33,7 +33,7 @@ type Snapshot struct {
 	Allocations     int
 }
 
-// BudgetView is a disruption budget in a Snapshot.
+// BudgetView is a disruption budget and what it has counted.
 type BudgetView struct {
 	Budget   *budgets.Budget
 	Selected int // allocations that it is about
@@ -117,16 +117,24 @@ func (c *Core) Snapshot(now time.Time) *Snapshot {
 		At: now, Partition: p.Name(), Draining: c.drains, NodeOrder: p.Config().Nodes,
 		Preemption: p.Config().Preemption, NeedQuota: p.Config().NeedQuota, QuotaPreemption: p.Config().QuotaPreemption,
 		Capacity: p.Amounts(p.Capacity()), Root: c.viewQueue(p.Root()),
-		Completed: p.Completed(), Rejected: p.Rejected(),
+		Budgets: c.Budgets(), Completed: p.Completed(), Rejected: p.Rejected(),
 	}
 	s.Applications, s.Asks, s.Allocations = p.Counts()
 	for _, n := range p.Nodes() {
 		s.Nodes = append(s.Nodes, c.viewNode(n))
 	}
-	for _, b := range p.Budgets() {
-		s.Budgets = append(s.Budgets, BudgetView{b.Config(), b.Selected(), b.Leaving(), b.Allowed()})
-	}
 	return s
+}
+
+// Budgets shows the disruption budgets. It costs as much as there are of them, not as the state
+// is large.
+func (c *Core) Budgets() []BudgetView {
+	all := c.part.Budgets()
+	views := make([]BudgetView, len(all))
+	for i, b := range all {
+		views[i] = BudgetView{b.Config(), b.Selected(), b.Leaving(), b.Allowed()}
+	}
+	return views
 }
 
 func (c *Core) viewQueue(q *objects.Queue) QueueView {

@@ -91,7 +91,7 @@ func (s *service) routeEither(mux *http.ServeMux, path string, look func(*http.R
 // classes lists the classes in force, in name order.
 func (s *service) classes(*http.Request) (inJSON, inYAML any, err error) {
 	bodies, list := []classBody{}, classList{classVersion, "PriorityClassList", nil}
-	for _, c := range s.registry().All() {
+	for _, c := range s.inForce().Classes.All() {
 		bodies = append(bodies, viewClass(&c))
 		list.Items = append(list.Items, objectOf(&c))
 	}
@@ -103,19 +103,11 @@ func (s *service) class(r *http.Request) (inJSON, inYAML any, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	c, ok := s.registry().Get(name)
+	c, ok := s.inForce().Classes.Get(name)
 	if !ok {
 		return nil, nil, unknownClass(name)
 	}
 	return viewClass(c), objectOf(c), nil
-}
-
-// registry is the classes in force.
-func (s *service) registry() priorities.Registry {
-	if conf := s.cluster.Config(); conf != nil {
-		return conf.Classes
-	}
-	return priorities.Registry{}
 }
 
 func unknownClass(name string) error {

@@ -1,22 +1,28 @@
 package webservice
 
-import "cmp"
+import (
+	"cmp"
+
+	"github.com/canopy-scheduler/canopy/pkg/budgets"
+)
 
 // budgetConfig is a disruption budget under the keys that Kubernetes gives it, all at the top.
 type budgetConfig struct {
-	Name       string         `yaml:"name"`
-	Namespace  string         `json:",omitempty" yaml:"namespace,omitempty"`
-	Metadata   objectMetadata `json:"-" yaml:"metadata,omitempty"`
-	budgetSpec `yaml:",inline"`
-	Allowed    any        `json:",omitempty" yaml:"allowed,omitempty"`
-	Spec       budgetSpec `json:"-" yaml:"spec,omitempty"`
+	Name           string         `yaml:"name"`
+	Namespace      string         `json:",omitempty" yaml:"namespace,omitempty"`
+	Metadata       objectMetadata `json:"-" yaml:"metadata,omitempty"`
+	Selector       *selectorSpec  `json:",omitempty" yaml:"selector,omitempty"`
+	MinAvailable   any            `json:",omitempty" yaml:"minAvailable,omitempty"`
+	MaxUnavailable any            `json:",omitempty" yaml:"maxUnavailable,omitempty"`
+	Allowed        any            `json:",omitempty" yaml:"allowed,omitempty"`
+	Spec           budgetSpec     `json:"-" yaml:"spec,omitempty"`
 }
 
 // budgetSpec is what Kubernetes has below spec.
 type budgetSpec struct {
-	Selector       *selectorSpec `json:",omitempty" yaml:"selector,omitempty"`
-	MinAvailable   any           `json:",omitempty" yaml:"minAvailable,omitempty"` // 3 or 50%
-	MaxUnavailable any           `json:",omitempty" yaml:"maxUnavailable,omitempty"`
+	Selector       *selectorSpec `json:"selector,omitempty" yaml:"selector,omitempty"`
+	MinAvailable   any           `json:"minAvailable,omitempty" yaml:"minAvailable,omitempty"` // 3 or 50%
+	MaxUnavailable any           `json:"maxUnavailable,omitempty" yaml:"maxUnavailable,omitempty"`
 }
 
 type selectorSpec struct {
@@ -43,4 +49,88 @@ func (b *budgetConfig) complete() {
 	b.MinAvailable = cmp.Or(b.MinAvailable, b.Spec.MinAvailable)
 	b.MaxUnavailable = cmp.Or(b.MaxUnavailable, b.Spec.MaxUnavailable)
 	b.Metadata, b.Spec = objectMetadata{}, budgetSpec{}
+}
+
+// budgetBody is a disruption budget. Its fields have the names of Kubernetes.
+type budgetBody struct {
+	Name      string `json:"name"`
+	Namespace string `json:"namespace"`
+	budgetSpec
+	Allowed    *int32         `json:"allowed,omitempty"`
+	Partitions []budgetCounts `json:"partitions,omitempty"` // what it has counted, in the order of their names
+}
+
+// budgetCounts is what a budget has counted in a partition.
+type budgetCounts struct {
+	Partition string `json:"partition"`
+	Matching  int    `json:"matching"` // allocations that it selects
+	Leaving   int    `json:"leaving"`  // of these, told to leave
+	Allowed   int    `json:"allowed"`  // so many more may be told now; negative: too many were, or too few run
+}
+
+// budgetObject is a disruption budget as Kubernetes writes it.
+type budgetObject struct {
+	APIVersion string         `yaml:"apiVersion"`
+	Kind       string         `yaml:"kind"`
+	Metadata   objectMetadata `yaml:"metadata"`
+	Spec       budgetSpec     `yaml:"spec"`
+	Allowed    *int32         `yaml:"allowed,omitempty"` // ours
+	Status     budgetStatus   `yaml:"status"`
+}
+
+// budgetStatus adds up the partitions, in the words of Kubernetes.
+type budgetStatus struct {
+	CurrentHealthy     int `yaml:"currentHealthy"`
+	DesiredHealthy     int `yaml:"desiredHealthy"`
+	DisruptionsAllowed int `yaml:"disruptionsAllowed"`
+	ExpectedPods       int `yaml:"expectedPods"`
+}
+
+// budgetList is several of them.
+type budgetList struct {
+	APIVersion string         `yaml:"apiVersion"`
+	Kind       string         `yaml:"kind"`
+	Items      []budgetObject `yaml:"items"`
+}
+
+const budgetVersion = "policy/v1"
+
+func viewBudget(b *budgets.Budget, counts []budgetCounts) budgetBody {
+	spec, allowed := specOf(b)
+	return budgetBody{b.Name, b.Namespace, spec, allowed, counts}
+}
+
+func budgetObjectOf(b *budgets.Budget, counts []budgetCounts) budgetObject {
+	spec, allowed := specOf(b)
+	var s budgetStatus
+	for _, c := range counts {
+		if c.Matching == 0 {
+			continue // the work is in other partitions, or nowhere
+		}
+		s.CurrentHealthy += c.Matching - c.Leaving
+		s.DesiredHealthy += max(0, c.Matching-c.Leaving-c.Allowed)
+		s.DisruptionsAllowed += max(0, c.Allowed)
+		s.ExpectedPods += c.Matching
+	}
+	return budgetObject{budgetVersion, "PodDisruptionBudget", objectMetadata{b.Name, b.Namespace}, spec, allowed, s}
+}
+
+func specOf(b *budgets.Budget) (spec budgetSpec, allowed *int32) {
+	var number any = b.Allowance.N
+	if b.Allowance.Percent {
+		number = b.Allowance.Number()
+	}
+	switch b.Allowance.Kind {
+	case budgets.MinAvailable:
+		spec.MinAvailable = number
+	case budgets.MaxUnavailable:
+		spec.MaxUnavailable = number
+	case budgets.Allowed:
+		allowed = &b.Allowance.N
+	}
+	spec.Selector = &selectorSpec{MatchLabels: b.Selector.Labels()}
+	for _, e := range b.Selector.Expressions() {
+		spec.Selector.MatchExpressions = append(spec.Selector.MatchExpressions, expressionSpec{e.Key, string(e.Operator), e.Values})
+	}
+	return spec, allowed
 }

@@ -65,6 +65,7 @@ func (s *service) mux() *http.ServeMux {
 	s.route(mux, "/ws/v1/partition/{partition}/ask/{key}/why", s.why)
 	s.routePreemptions(mux)
 	s.routeClasses(mux)
+	s.routeBudgets(mux)
 	s.routeConfig(mux)
 	return mux
 }

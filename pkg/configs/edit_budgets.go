@@ -1,0 +1,110 @@
+package configs
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/canopy-scheduler/canopy/pkg/budgets"
+)
+
+// EditBudgets returns a text with other disruption budgets and all else as it was. Requires: the
+// text is valid. An error means that the text cannot be edited, and has to be by hand.
+func EditBudgets(text []byte, r budgets.Registry, o Options) ([]byte, error) {
+	old, err := toEdit(text, o)
+	if err != nil || old.Budgets.Equal(r) {
+		return text, err
+	}
+	should := *old
+	should.Budgets = r
+	e := listEdit{key: budgetsKey, idOf: budgetID, of: func(c *Config) bool { return c.Budgets.Equal(r) }}
+	all := r.All()
+	for i := range all {
+		b := &all[i]
+		e.want = append(e.want, item{
+			id: b.ID(), fill: func(n *yaml.Node) { fillBudget(n, b) },
+			fresh: func() *yaml.Node {
+				n := named(b.Name)
+				if b.Namespace != budgets.DefaultNamespace {
+					set(n, "namespace", scalar(b.Namespace))
+				}
+				return n
+			},
+		})
+	}
+	return editList(text, e, &should, o)
+}
+
+func budgetID(n *yaml.Node) string {
+	return newBudget(n).budget.ID()
+}
+
+// fillBudget gives a budget its selector and its allowance, where a budget of its form has
+// them, and leaves alone what it has already.
+func fillBudget(n *yaml.Node, b *budgets.Budget) {
+	d := (&reader{options: DefaultOptions()}).budget(newBudget(n), n)
+	_, spec := lookUp(n, "spec")
+	if isNull(spec) {
+		spec = n
+	}
+	if !d.budget.Selector.Equal(b.Selector) {
+		replace(n, spec, selectorNode(b.Selector), budgets.SelectorField)
+	}
+	if d.budget.Allowance != b.Allowance {
+		f := b.Allowance.Kind.Field()
+		for _, other := range []budgets.Field{budgets.MinField, budgets.MaxField, budgets.AllowedField} {
+			if other != f {
+				drop(n, string(other))
+				drop(spec, string(other))
+			}
+		}
+		number := scalar(b.Allowance.Number())
+		if !b.Allowance.Percent {
+			number = &yaml.Node{Kind: yaml.ScalarNode, Value: strconv.Itoa(int(b.Allowance.N))}
+		}
+		if f == budgets.AllowedField {
+			spec = n
+		}
+		replace(n, spec, number, f)
+	}
+}
+
+// replace gives a key its value where it is written already, or else below spec.
+func replace(n, spec, value *yaml.Node, f budgets.Field) {
+	if _, was := lookUp(n, string(f)); !isNull(was) {
+		spec = n
+	}
+	set(spec, string(f), value)
+}
+
+func selectorNode(s budgets.Selector) *yaml.Node {
+	out := &yaml.Node{Kind: yaml.MappingNode}
+	labels := &yaml.Node{Kind: yaml.MappingNode}
+	list := &yaml.Node{Kind: yaml.SequenceNode}
+	named := s.Labels()
+	for _, key := range slices.Sorted(maps.Keys(named)) {
+		set(labels, key, scalar(named[key]))
+	}
+	for _, e := range s.Expressions() {
+		x := &yaml.Node{Kind: yaml.MappingNode}
+		set(x, "key", scalar(e.Key))
+		set(x, "operator", scalar(string(e.Operator)))
+		if len(e.Values) > 0 {
+			values := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+			for _, v := range e.Values {
+				values.Content = append(values.Content, scalar(v))
+			}
+			set(x, "values", values)
+		}
+		list.Content = append(list.Content, x)
+	}
+	if len(labels.Content) > 0 {
+		set(out, "matchLabels", labels)
+	}
+	if len(list.Content) > 0 {
+		set(out, "matchExpressions", list)
+	}
+	return out
+}

@@ -1,0 +1,66 @@
+package configs
+
+import (
+	"cmp"
+	"fmt"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/canopy-scheduler/canopy/pkg/budgets"
+	"github.com/canopy-scheduler/canopy/pkg/priorities"
+)
+
+// ClassText is a priority class that somebody wrote on its own.
+type ClassText struct {
+	Class     priorities.Class
+	HasPolicy bool // it says which policy
+	HasACL    bool // it says who may name it
+}
+
+// ReadClass reads a priority class as it would stand in the list of a document, in YAML or in
+// JSON, which is YAML. name is that of one that does not say; it may be empty. The problems
+// are those of Load.
+func ReadClass(text []byte, name string, o Options) (ClassText, Problems) {
+	r := &reader{options: o.withDefaults()}
+	n := r.alone(text, "a priority class")
+	if n == nil {
+		return ClassText{}, r.sorted()
+	}
+	d := r.class(n)
+	d.class.Name = cmp.Or(d.class.Name, name)
+	r.checkClasses([]*classDraft{d})
+	_, policy := lookUp(n, string(priorities.PolicyField))
+	return ClassText{d.class, !isNull(policy), d.class.Submit != nil}, r.sorted()
+}
+
+// ReadBudget is ReadClass for a disruption budget. One that says neither is of this namespace
+// and has this name; each may be empty.
+func ReadBudget(text []byte, namespace, name string, o Options) (budgets.Budget, Problems) {
+	r := &reader{options: o.withDefaults()}
+	n := r.alone(text, "a disruption budget")
+	if n == nil {
+		return budgets.Budget{}, r.sorted()
+	}
+	d := newBudget(n)
+	d.budget.Name = cmp.Or(d.budget.Name, name)
+	d.budget.Namespace = cmp.Or(objectText(n, "namespace"), namespace, budgets.DefaultNamespace)
+	r.budget(d, n)
+	r.checkBudgets([]*budgetDraft{d})
+	return d.budget, r.sorted()
+}
+
+// alone reads a text that is one mapping; nil: it is not, and that is reported.
+func (r *reader) alone(text []byte, what string) *yaml.Node {
+	if len(text) > r.options.MaxBytes {
+		r.add(nil, at{}, "bound-bytes", fmt.Sprintf("the text is longer than max-config-bytes (%d)", r.options.MaxBytes), "")
+		return nil
+	}
+	n := r.document(text)
+	if n != nil && n.Kind == yaml.MappingNode {
+		return n
+	}
+	if !r.problems.HasErrors() {
+		r.add(nil, at{}, "yaml-type", what+" must be a mapping", "")
+	}
+	return nil
+}

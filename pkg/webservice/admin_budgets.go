@@ -1,0 +1,110 @@
+package webservice
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/canopy-scheduler/canopy/internal/reload"
+	"github.com/canopy-scheduler/canopy/pkg/budgets"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+)
+
+// changeBudgets serves what changes disruption budgets.
+func (s *service) changeBudgets(mux *http.ServeMux) {
+	s.change(mux, http.MethodPost, "/ws/v1/disruptionbudgets", http.StatusCreated, objectTypes, s.createBudget)
+	s.change(mux, http.MethodPut, "/ws/v1/disruptionbudget/{name}", http.StatusOK, objectTypes, s.updateBudget)
+	s.change(mux, http.MethodDelete, "/ws/v1/disruptionbudget/{name}", http.StatusOK, nil, s.deleteBudget)
+}
+
+// changedBudget answers who changed a budget. What it counts is shown to who asks for it.
+type changedBudget struct {
+	budgetBody
+	Generation uint64           `json:"generation"`         // in force now
+	Changed    bool             `json:"changed"`            // false: it was so before
+	Warnings   configs.Problems `json:"warnings,omitempty"` // about what was sent
+}
+
+// createBudget makes a budget in the namespace that it says, or else that the query names.
+func (s *service) createBudget(r *http.Request) (any, error) {
+	b, warnings, err := budgetOf(r, "")
+	if err != nil {
+		return nil, err
+	}
+	return s.editBudgets(r, &b, warnings, func(now budgets.Registry) (budgets.Registry, error) { return now.With(b) })
+}
+
+// updateBudget takes the whole budget: what is not sent is not there any more.
+func (s *service) updateBudget(r *http.Request) (any, error) {
+	namespace, name, err := budgetNames(r)
+	if err != nil {
+		return nil, err
+	}
+	b, warnings, err := budgetOf(r, name)
+	if err != nil {
+		return nil, err
+	}
+	if b.Name != name || b.Namespace != namespace {
+		return nil, badRequest(fmt.Sprintf("the budget in the body is %q, but the request is about %q", b.ID(), namespace+"/"+name))
+	}
+	return s.editBudgets(r, &b, warnings, func(now budgets.Registry) (budgets.Registry, error) { return now.Update(b) })
+}
+
+func (s *service) deleteBudget(r *http.Request) (any, error) {
+	namespace, name, err := budgetNames(r)
+	if err != nil {
+		return nil, err
+	}
+	gone := budgets.Budget{Namespace: namespace, Name: name}
+	return s.editBudgets(r, &gone, nil, func(now budgets.Registry) (budgets.Registry, error) {
+		if b, ok := now.Get(namespace, name); ok {
+			gone = *b
+		}
+		return now.Without(namespace, name)
+	})
+}
+
+// budgetOf is the budget in the body of a request.
+func budgetOf(r *http.Request, name string) (budgets.Budget, configs.Problems, error) {
+	text, err := objectText(r)
+	if err != nil {
+		return budgets.Budget{}, nil, err
+	}
+	b, problems := configs.ReadBudget(text, r.URL.Query().Get("namespace"), name, configs.Options{})
+	if problems.HasErrors() {
+		return budgets.Budget{}, nil, unreadable(problems.Errors(), "budget-", "disruption budget")
+	}
+	return b, problems.Warnings(), nil
+}
+
+// editBudgets changes the budgets in force.
+func (s *service) editBudgets(
+	r *http.Request, b *budgets.Budget, warnings configs.Problems, edit func(budgets.Registry) (budgets.Registry, error),
+) (any, error) {
+	res, err := s.edit(r, func(now *configs.Config, g *reload.Generation) ([]byte, error) {
+		next, err := edit(now.Budgets)
+		if err != nil {
+			return nil, budgetRefused(err)
+		}
+		return notEditable(s.opt.Reloads.EditBudgets(g, next))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return changedBudget{viewBudget(b, nil), res.Generation.Number, res.Changed, warnings}, nil
+}
+
+// budgetRefused gives a refusal of package budgets its status.
+func budgetRefused(err error) error {
+	p := new(budgets.Problem)
+	if !errors.As(err, &p) {
+		return err
+	}
+	status := map[budgets.Reason]int{
+		budgets.UnknownBudget: http.StatusNotFound, budgets.AlreadyExists: http.StatusConflict,
+	}[p.Reason]
+	if status == 0 {
+		status = http.StatusUnprocessableEntity
+	}
+	return objectFailed(status, string(p.Reason), err.Error(), nil)
+}

@@ -1,0 +1,210 @@
+package webservice_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
+
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// guarding is a configuration with budgets of all kinds, in two partitions.
+const guarding = `
+partitions:
+  - name: default
+    queues: [{name: root, submitacl: '*', queues: [{name: a, properties: {preemption.priority: leaf}}]}]
+  - name: gpu
+    queues: [{name: root, submitacl: '*', queues: [{name: a}]}]
+disruptionbudgets:
+  - {name: db, namespace: team-a, selector: {matchLabels: {app: db}}, minAvailable: 2}
+  - {name: most, namespace: team-a, selector: {matchExpressions: [{key: app, operator: In, values: [web, db]}]}, maxUnavailable: 50%}
+  - {name: known, selector: {matchLabels: {app: db}}, allowed: 0}
+`
+
+// guarded has three databases, one of which was told to leave for something more important.
+func guarded(t *testing.T) *loop.Cluster {
+	t.Helper()
+	c := cluster(t, guarding)
+	l, _ := c.Partition("default")
+	ask := func(key, app string, priority int32) scheduler.SubmitAsk {
+		return scheduler.SubmitAsk{Ask: &objects.Ask{
+			Key: objects.AllocationKey(key), App: "app-1", Priority: priority, Policy: objects.PolicySent | objects.PolicySelf | objects.PolicyOther,
+			Amounts: amounts(map[string]resources.Quantity{"vcore": 1000}),
+			Tags:    map[string]string{"kubernetes.io/meta/namespace": "team-a", "kubernetes.io/label/app": app},
+		}}
+	}
+	told(t, l, scheduler.AddNode{Node: "n1", Total: amounts(map[string]resources.Quantity{"vcore": 3000}), Schedulable: true},
+		scheduler.AddApplication{App: "app-1", User: security.User{Name: "ann"}, Queue: "root.a"},
+		ask("db-1", "db", 0), ask("db-2", "db", 0), ask("db-3", "db", 0))
+	told(t, l)
+	told(t, l, ask("urgent", "urgent", 10))
+	told(t, l)
+	return c
+}
+
+func TestAnswersAboutBudgets(t *testing.T) {
+	c := guarded(t)
+	expect(t, c, []answer{
+		{"budgets", "/ws/v1/disruptionbudgets"},
+		{"budgets-namespace", "/ws/v1/disruptionbudgets?namespace=default"},
+		{"budgets-nowhere", "/ws/v1/disruptionbudgets?namespace=team-b"},
+		{"budget", "/ws/v1/disruptionbudget/db?namespace=team-a"},
+		{"budget-default", "/ws/v1/disruptionbudget/known"},
+	})
+	for name, target := range map[string]string{"budgets": "disruptionbudgets", "budget": "disruptionbudget/db?namespace=team-a"} {
+		w := fetch(c, "/ws/v1/"+target, "Accept", yamlBody)
+		assert.Equal(t, w.Header().Get("Content-Type"), "application/x-yaml")
+		golden.Assert(t, w.Body.String(), name+".yaml")
+	}
+	wantAnswer(t, fetch(c, "/ws/v1/disruptionbudget/db"), http.StatusNotFound, `{"status_code":404,`+
+		`"message":"unknown-budget: disruption budget \"default/db\": there is no such budget",`+
+		`"description":"unknown-budget: disruption budget \"default/db\": there is no such budget","reason":"unknown-budget"}`)
+}
+
+func (o *office) budgets() string {
+	o.t.Helper()
+	var out []string
+	for _, b := range o.cluster.Config().Budgets.All() {
+		out = append(out, b.ID()+" "+b.Selector.String()+" "+b.Allowance.String())
+	}
+	return strings.Join(out, ", ")
+}
+
+func (o *office) budget(method, name, body string, headers ...string) *httptest.ResponseRecorder {
+	o.t.Helper()
+	path := "/ws/v1/disruptionbudget/" + name
+	if method == http.MethodPost {
+		path = "/ws/v1/disruptionbudgets" + name
+	}
+	if len(headers) == 0 && method != http.MethodDelete {
+		headers = []string{"Content-Type", jsonBody}
+	}
+	return o.ask(o.admin, method, path, body, headers...)
+}
+
+func TestDisruptionBudgetsAreMadeChangedAndDeleted(t *testing.T) {
+	o := openOffice(t, "# mine\n"+plain)
+	w := o.budget(http.MethodPost, "", "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: zk, namespace: team-a, labels: {a: b}}\n"+
+		"spec: {minAvailable: 50%, selector: {matchLabels: {app: zk}}, unhealthyPodEvictionPolicy: AlwaysAllow}\nstatus: {currentHealthy: 3}\n",
+		"Content-Type", yamlBody)
+	wantAnswer(t, w, http.StatusCreated, `{"name":"zk","namespace":"team-a","selector":{"matchLabels":{"app":"zk"}},"minAvailable":"50%",`+
+		`"generation":2,"changed":true}`)
+	w = o.budget(http.MethodPost, "", `{"name": "zk", "selector": {"matchExpressions": [{"key": "a", "operator": "Exists"}]}, "maxUnavailable": 0}`)
+	assert.Equal(t, w.Code, http.StatusCreated, w.Body.String())
+	w = o.budget(http.MethodPost, "?namespace=team-b", `{"name": "zk", "selector": {}, "allowed": 0}`)
+	wantAnswer(t, w, http.StatusCreated, `{"name":"zk","namespace":"team-b","selector":{},"allowed":0,"generation":4,"changed":true,"warnings":[{"line":1,`+
+		`"column":28,"path":"disruption budget team-b/zk","rule":"budget-for-nothing","severity":"warning",`+
+		`"message":"without conditions the selector selects nothing, so the budget is about nothing","hint":"name the labels of the work under matchLabels"}]}`)
+	assert.Equal(t, o.budgets(), "default/zk a maxUnavailable: 0, team-a/zk app=zk minAvailable: 50%, team-b/zk  allowed: 0")
+
+	w = o.budget(http.MethodPut, "zk?namespace=team-a", `{"selector": {"matchLabels": {"app": "zk"}}, "maxUnavailable": 1}`)
+	wantAnswer(t, w, http.StatusOK, `{"name":"zk","namespace":"team-a","selector":{"matchLabels":{"app":"zk"}},"maxUnavailable":1,"generation":5,"changed":true}`)
+	w = o.budget(http.MethodPut, "zk?namespace=team-a", `{"selector": {"matchLabels": {"app": "zk"}}, "maxUnavailable": 1}`)
+	assert.Assert(t, strings.Contains(w.Body.String(), `"generation":5,"changed":false`), w.Body.String())
+
+	w = o.budget(http.MethodDelete, "zk", "")
+	wantAnswer(t, w, http.StatusOK, `{"name":"zk","namespace":"default","selector":{"matchExpressions":[{"key":"a","operator":"Exists"}]},`+
+		`"maxUnavailable":0,"generation":6,"changed":true}`)
+	assert.Equal(t, o.budgets(), "team-a/zk app=zk maxUnavailable: 1, team-b/zk  allowed: 0")
+
+	// Each of these is a generation, and a former one comes back with its budgets.
+	assert.Assert(t, strings.HasPrefix(o.reloads.Current().Text, "# mine\n"+plain+"disruptionbudgets:\n"))
+	assert.Equal(t, o.back(2).Code, http.StatusOK)
+	assert.Equal(t, o.budgets(), "team-a/zk app=zk minAvailable: 50%")
+	var history struct {
+		Changes configs.Change `json:"changes"`
+	}
+	assert.NilError(t, json.Unmarshal(o.get("/ws/v1/config/history/3").Body.Bytes(), &history))
+	assert.Equal(t, history.Changes.Summary(), "1 disruption budget created")
+
+	// What is shown can be sent to where it is not yet.
+	other := openOffice(t, plain)
+	shown := o.get("/ws/v1/disruptionbudget/zk?namespace=team-a", "Accept", yamlBody).Body.String()
+	w = other.budget(http.MethodPost, "", shown, "Content-Type", yamlBody)
+	assert.Equal(t, w.Code, http.StatusCreated, w.Body.String())
+	assert.Equal(t, other.budgets(), o.budgets())
+}
+
+func TestWhatCannotBecomeADisruptionBudgetIsRefusedWithAReason(t *testing.T) {
+	const start = plain + "disruptionbudgets: [{name: a, selector: {matchLabels: {app: db}}, minAvailable: 1}]\n"
+	for _, c := range []struct {
+		name, method, budget, body string
+		status                     int
+		reason                     string
+	}{
+		{"none of the three", "POST", "", `{"name": "x", "selector": {"matchLabels": {"a": "b"}}}`, 422, "one-allowance"},
+		{"two of them", "POST", "", `{"name": "x", "minAvailable": 1, "maxUnavailable": 1}`, 422, "one-allowance"},
+		{"a share above all", "POST", "", `{"name": "x", "minAvailable": "101%"}`, 422, "invalid-allowance"},
+		{"a number as a text", "POST", "", `{"name": "x", "minAvailable": "1"}`, 422, "invalid-allowance"},
+		{"below zero", "POST", "", `{"name": "x", "allowed": -1}`, 422, "invalid-allowance"},
+		{"a name that is none", "POST", "", `{"name": "X", "allowed": 1}`, 422, "invalid-name"},
+		{"no name", "POST", "", `{"allowed": 1}`, 422, "invalid-name"},
+		{"a namespace that is none", "POST", "", `{"name": "x", "namespace": "a.b", "allowed": 1}`, 422, "invalid-namespace"},
+		{"a selector that cannot be", "POST", "", `{"name": "x", "selector": {"matchLabels": {"a b": "c"}}, "allowed": 1}`, 422, "invalid-selector"},
+		{"said twice", "POST", "", `{"name": "x", "minAvailable": 1, "spec": {"minAvailable": 1}}`, 422, "said-twice"},
+		{"something else of Kubernetes", "POST", "", `{"kind": "Pod", "name": "x", "allowed": 1}`, 422, "invalid-kind"},
+		{"a name that is there", "POST", "", `{"name": "a", "allowed": 1}`, 409, "already-exists"},
+		{"a budget that is not there", "PUT", "x", `{"allowed": 1}`, 404, "unknown-budget"},
+		{"nor in this namespace", "PUT", "a?namespace=x", `{"allowed": 1}`, 404, "unknown-budget"},
+		{"another name", "PUT", "a", `{"name": "b", "allowed": 1}`, 400, ""},
+		{"another namespace", "PUT", "a", `{"namespace": "x", "allowed": 1}`, 400, ""},
+		{"to delete what is not there", "DELETE", "x", "", 404, "unknown-budget"},
+		{"a field that does not exist", "POST", "", `{"name": "x", "minavailable": 1, "allowed": 1}`, 400, ""},
+		{"a list", "POST", "", `[1]`, 400, ""},
+		{"nothing", "POST", "", ``, 400, ""},
+		{"what is neither JSON nor YAML", "POST", "", `{`, 400, ""},
+		{"too much", "POST", "", strings.Repeat("#", 1<<20+1), 413, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := openOffice(t, start)
+			w := o.budget(c.method, c.budget, c.body)
+			assert.Equal(t, w.Code, c.status, w.Body.String())
+			var got struct{ Reason, Message string }
+			assert.NilError(t, json.Unmarshal(w.Body.Bytes(), &got))
+			assert.Equal(t, got.Reason, c.reason)
+			assert.Assert(t, got.Message != "" && strings.HasPrefix(got.Message, c.reason), got.Message)
+			assert.Equal(t, o.reloads.Current().Number, uint64(1), "it has become a generation")
+		})
+	}
+}
+
+func TestDisruptionBudgetsAreChangedByAdministratorsOnly(t *testing.T) {
+	o := openOffice(t, plain)
+	body := `{"name": "x", "allowed": 1}`
+	for _, c := range []struct{ method, path string }{
+		{http.MethodPost, "/ws/v1/disruptionbudgets"}, {http.MethodPut, "/ws/v1/disruptionbudget/x"}, {http.MethodDelete, "/ws/v1/disruptionbudget/x"},
+	} {
+		w := o.ask(o.handler, c.method, c.path, body, "Content-Type", jsonBody)
+		assert.Equal(t, w.Code, http.StatusMethodNotAllowed, c.method)
+		w = o.ask(o.admin, c.method, c.path, body, "Content-Type", jsonBody, "Sec-Fetch-Site", "cross-site")
+		assert.Equal(t, w.Code, http.StatusForbidden, c.method)
+		w = o.ask(o.admin, c.method, c.path, body, "Content-Type", jsonBody, "If-Match", `"7"`)
+		assert.Equal(t, w.Code, http.StatusPreconditionFailed, c.method)
+	}
+	assert.Equal(t, o.budget(http.MethodPost, "", body, "Content-Type", "text/plain").Code, http.StatusUnsupportedMediaType)
+	assert.Equal(t, o.budgets(), "")
+	assert.Equal(t, o.budget(http.MethodPost, "", body, "Content-Type", jsonBody, "If-Match", `"1"`).Code, http.StatusCreated)
+}
+
+// FuzzBudgetBody looks for a body that breaks the door, or a budget that is not valid.
+func FuzzBudgetBody(f *testing.F) {
+	f.Add("apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: zk}\nspec: {minAvailable: 50%, selector: {matchLabels: {app: zk}}}", "", "zk")
+	f.Add(`{"name": "x", "allowed": 1, "selector": {"matchExpressions": [{"key": "a", "operator": "In", "values": ["b"]}]}}`, "a", "")
+	f.Add(`{"metadata": {"name": "x"}, "minAvailable": [1]}`, "y", "x")
+	f.Fuzz(func(t *testing.T, body, namespace, name string) {
+		b, problems := configs.ReadBudget([]byte(body), namespace, name, configs.Options{})
+		if !problems.HasErrors() {
+			assert.Equal(t, len(b.Check()), 0)
+		}
+	})
+}
