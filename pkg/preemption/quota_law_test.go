@@ -210,24 +210,42 @@ func keys(list []*objects.Allocation) (keys []objects.AllocationKey) {
 	return keys
 }
 
-// A guarantee can be in the way of who should go first: a queue that must keep 5 and may hold
-// 6 of 10 gives up the 4 that is more important, not the 3 that is less.
-func TestAGuaranteeCanMakeTheMoreImportantGo(t *testing.T) {
+// leaf is a partition whose leaf root.q has this max and guarantee and runs this, all of it
+// placed at once.
+func leaf(t *testing.T, max, guaranteed map[string]quantity, asks ...*objects.Ask) (*objects.Partition, *objects.Queue) {
 	settings := configs.DefaultSettings()
 	p := objects.NewPartition(configs.Partition{Name: "default", Root: configs.Queue{
 		Name: "root", Parent: true, Submit: security.Everyone(), Settings: settings, Children: []configs.Queue{{
-			Name: "q", Settings: settings, Max: resources.LimitFromMap(map[string]quantity{"vcore": 6}),
-			Guaranteed: resources.GuaranteeFromMap(map[string]quantity{"vcore": 5}),
+			Name: "q", Settings: settings, Max: resources.LimitFromMap(max), Guaranteed: resources.GuaranteeFromMap(guaranteed),
 		}},
 	}})
 	now := time.Unix(1_000_000_000, 0).UTC()
-	assert.NilError(t, p.AddNode("n", resources.FromMap(map[string]quantity{"vcore": 1000}), nil, true))
+	assert.NilError(t, p.AddNode("n", resources.FromMap(map[string]quantity{"vcore": 1000, "memory": 1000}), nil, true))
 	assert.NilError(t, p.AddApplication("x", security.User{Name: "u"}, "root.q", nil, now))
-	for key, n := range map[objects.AllocationKey]quantity{"a3": 3, "b3": 3, "c4": 4} {
-		ask := &objects.Ask{Key: key, App: "x", Amounts: resources.FromMap(map[string]quantity{"vcore": n}), Priority: int32(n)}
+	for _, ask := range asks {
 		_, err := p.Report(ask, "n", now)
 		assert.NilError(t, err)
 	}
 	q, _ := p.Queue("root.q")
+	return p, q
+}
+
+func ask(key objects.AllocationKey, vcore, memory quantity, priority int32) *objects.Ask {
+	return &objects.Ask{Key: key, App: "x", Priority: priority, Amounts: resources.FromMap(map[string]quantity{"vcore": vcore, "memory": memory})}
+}
+
+// Of two that are alike but for their size either would do: the one goes that is smaller,
+// measured by the max, although it has more vcores.
+func TestTheSmallerShareGoesFirst(t *testing.T) {
+	p, q := leaf(t, map[string]quantity{"vcore": 10, "memory": 100}, nil,
+		ask("a", 3, 20, 0), ask("b", 2, 50, 0), ask("stays", 7, 40, 1))
+	assert.DeepEqual(t, keys(preemption.ForQuota(p, q)), []objects.AllocationKey{"a"})
+}
+
+// A guarantee can be in the way of who should go first: a queue that must keep 5 and may hold
+// 6 of 10 gives up the 4 that is more important, not the 3 that is less.
+func TestAGuaranteeCanMakeTheMoreImportantGo(t *testing.T) {
+	p, q := leaf(t, map[string]quantity{"vcore": 6}, map[string]quantity{"vcore": 5},
+		ask("a3", 3, 0, 3), ask("b3", 3, 0, 3), ask("c4", 4, 0, 4))
 	assert.DeepEqual(t, keys(preemption.ForQuota(p, q)), []objects.AllocationKey{"c4"})
 }
