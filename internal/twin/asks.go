@@ -94,6 +94,16 @@ func (t *Twin) note(ask *objects.Ask, class string) *work {
 		}
 		resized := *w.ask
 		resized.Amounts = ask.Amounts
+		if _, says, err := objects.ReadUsage(ask.Tags); err != nil && ask.Tags[objects.UsageTag] != w.ask.Tags[objects.UsageTag] {
+			t.refuse("usage", "nonsense")
+		} else if says && err == nil {
+			resized.Tags = map[string]string{objects.UsageTag: ask.Tags[objects.UsageTag]}
+			for name, value := range w.ask.Tags {
+				if name != objects.UsageTag {
+					resized.Tags[name] = value
+				}
+			}
+		}
 		w.ask = &resized
 		t.raise(t.app(ask.App))
 		return w

@@ -7,6 +7,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 )
 
@@ -76,6 +77,9 @@ func tags(asks int) map[string]string {
 	}
 	if a.oneIn(2) {
 		out[priorities.QoSTag] = pick(a, "BestEffort", "Burstable", "Guaranteed", "Best")
+	}
+	if a.oneIn(3) {
+		out[objects.UsageTag] = pick(a, `{"vcore":"1m","memory":"2"}`, `{"vcore":"5m","memory":"1"}`, `{"memory":"9"}`, "much")
 	}
 	for range a.IntN(3) {
 		out[budgets.LabelTag+pick(a, "app", "app", "tier")] = pick(a, "a", "a", "b", "")

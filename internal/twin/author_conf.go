@@ -30,7 +30,7 @@ func (a *author) partition() configs.Partition {
 			root.Children = append(root.Children, a.queue(fmt.Sprintf("w%d", i), 0))
 		}
 	}
-	conf := configs.Partition{Name: "default", Root: root, Rules: a.rules(), Nodes: a.nodeOrder(), Preemption: a.ruthless && !a.oneIn(6), QuotaPreemption: a.settled%5 != 0}
+	conf := configs.Partition{Name: "default", Root: root, Rules: a.rules(), Nodes: a.nodeOrder(), Preemption: a.ruthless && !a.oneIn(6), QuotaPreemption: a.settled%5 != 0, NodePressure: a.fierce && a.oneIn(2)}
 	return guarded(conf)
 }
 

@@ -30,6 +30,7 @@ func (t *Twin) setCapacity(c scheduler.SetCapacity) {
 		return
 	}
 	n.total = c.Total
+	t.relieve(n)
 }
 
 // badCapacity reports whether a node, new or not, cannot have this much.

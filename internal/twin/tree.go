@@ -17,6 +17,7 @@ func (t *Twin) useConfig(conf configs.Partition) {
 	t.order, t.rules, t.drains, t.preemption, t.lowers = conf.Nodes, conf.Rules, false, conf.Preemption, conf.QuotaPreemption
 	t.budgets = conf.Budgets.All()
 	t.needQuota = conf.NeedQuota
+	t.pressure = conf.NodePressure
 	t.root = t.merged(t.root, &conf.Root, objects.RootPath)
 	t.prune(t.root)
 }

@@ -37,6 +37,7 @@ type Twin struct {
 	preemption bool
 	lowers     bool                               // a max that was lowered is enforced
 	above      map[objects.QueuePath]*tooMuchHeld // which queues are above theirs
+	pressure   bool                               // who has no room on a node that shrinks is told to leave
 	candidates int                                // nodes compared for an ask at most; 0: any number
 	nominees   []*work                            // in the order in which they were nominated
 	tried      map[string]time.Time               // kinds of asks that could take nobody, and when

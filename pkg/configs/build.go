@@ -15,8 +15,8 @@ func (p *partitionDraft) build() Partition {
 		Root:            p.root.build(map[string]string{}, nil),
 		Nodes:           p.nodes,
 		Preemption:      p.preemption,
-		QuotaPreemption: p.quotaPreemption,
-		UserResolver:    p.resolver,
+		QuotaPreemption: p.quotaPreemption, NodePressure: p.nodePressure,
+		UserResolver: p.resolver,
 	}
 	for _, s := range p.needQuota {
 		out.NeedQuota = append(out.NeedQuota, s.build())

@@ -39,6 +39,7 @@ type Partition struct {
 	Nodes           policies.NodeOrder
 	Preemption      bool   // default true
 	QuotaPreemption bool   // default false
+	NodePressure    bool   // work leaves a node that has less than it holds; default false
 	UserResolver    string // who knows the groups of users: os, ldap, or nobody (empty)
 	Budgets         budgets.Registry
 

@@ -55,6 +55,7 @@ func partitionValues(p *Partition) map[string]string {
 	}
 	v := map[string]string{
 		"preemption": strconv.FormatBool(p.Preemption), "quotapreemption": strconv.FormatBool(p.QuotaPreemption),
+		"nodepressure":   strconv.FormatBool(p.NodePressure),
 		"nodesortpolicy": p.Nodes.Nodes.String(), "usergroupresolver": p.UserResolver,
 	}
 	for _, w := range p.Nodes.Weights {

@@ -81,6 +81,7 @@ type partitionDraft struct {
 	weights         []word
 	preemption      bool
 	quotaPreemption bool
+	nodePressure    bool
 	resolver        string
 	needQuota       []*selectorDraft
 }

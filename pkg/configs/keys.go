@@ -110,6 +110,8 @@ var preemptionMapping = mapping{
 	{name: "enabled", value: flagValue, about: "Preempt for queues below their guarantee. Default: true."},
 	{name: "quotapreemptionenabled", value: flagValue,
 		about: "Preempt in queues that are over a max that was lowered. Default: false."},
+	{name: "nodepressureenabled", value: flagValue,
+		about: "Tell work to leave a node whose capacity was lowered below what it holds. Default: false."},
 }
 
 var nodesMapping = mapping{

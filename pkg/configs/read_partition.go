@@ -50,6 +50,7 @@ func (r *reader) partition(n *yaml.Node) *partitionDraft {
 	preemption := r.fields(p, "preemption", fields["preemption"], &preemptionMapping)
 	p.preemption = r.flag(p, "enabled", preemption["enabled"], true)
 	p.quotaPreemption = r.flag(p, "quotapreemptionenabled", preemption["quotapreemptionenabled"], false)
+	p.nodePressure = r.flag(p, "nodepressureenabled", preemption["nodepressureenabled"], false)
 	r.nodeOrder(p, fields["nodesortpolicy"])
 	r.resolver(p, fields["usergroupresolver"])
 	p.needQuota = r.selectors(p, fields["classesneedingquota"])

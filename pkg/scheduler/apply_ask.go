@@ -101,16 +101,17 @@ func (c *Core) known(ask *objects.Ask) (*objects.Allocation, bool) {
 	return x, true
 }
 
+// resize takes in what is new about known work: its amounts, and what it uses.
 func (c *Core) resize(now time.Time, x *objects.Allocation, ask *objects.Ask) error {
-	if x.Ask().Amounts.Equal(ask.Amounts) {
-		return nil
+	if !x.Ask().Amounts.Equal(ask.Amounts) {
+		if _, err := c.part.Resize(ask.Key, ask.Amounts); err != nil {
+			return err
+		}
+		if c.part.Nomination(x) == nil {
+			c.ledger.lose(x, Nomination{State: NominationResized, Until: now})
+		}
 	}
-	if _, err := c.part.Resize(ask.Key, ask.Amounts); err != nil {
-		return err
-	}
-	if c.part.Nomination(x) == nil {
-		c.ledger.lose(x, Nomination{State: NominationResized, Until: now})
-	}
+	c.refuse("usage of allocation "+string(ask.Key), c.part.NoteUsage(x, ask.Tags))
 	return nil
 }
 

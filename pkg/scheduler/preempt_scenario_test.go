@@ -31,6 +31,9 @@ type preemptScenario struct {
 		Nominated []victim
 		Ask       victim
 
+		Resource    string // of topic pressure-rank, as are the allocations
+		Allocations []pressed
+
 		Budgets []struct {
 			Name, Namespace string
 			Selector        map[string]string
@@ -51,6 +54,8 @@ type preemptScenario struct {
 		Action  string // preempt or none
 		Node    objects.NodeID
 		Victims []string
+
+		EvictionOrder []objects.AllocationKey
 	}
 }
 
@@ -155,6 +160,10 @@ func TestPreemptionScenarios(t *testing.T) {
 	assert.Assert(t, len(file.Scenarios) >= 38, "only %d scenarios were found", len(file.Scenarios))
 	for _, s := range file.Scenarios {
 		t.Run(s.ID+" "+s.Shows, func(t *testing.T) {
+			if s.Topic == "pressure-rank" {
+				playPressure(t, s)
+				return
+			}
 			assert.Assert(t, s.Expect.Action == "preempt" || s.Expect.Action == "none")
 			playPreemption(t, s)
 		})

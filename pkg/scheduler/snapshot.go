@@ -22,6 +22,7 @@ type Snapshot struct {
 	Preemption      bool // as configured
 	NeedQuota       []limits.Selector
 	QuotaPreemption bool // as configured
+	NodePressure    bool // as configured
 	Capacity        resources.Amounts
 	Root            QueueView
 	Nodes           []NodeView
@@ -116,6 +117,7 @@ func (c *Core) Snapshot(now time.Time) *Snapshot {
 	s := &Snapshot{
 		At: now, Partition: p.Name(), Draining: c.drains, NodeOrder: p.Config().Nodes,
 		Preemption: p.Config().Preemption, NeedQuota: p.Config().NeedQuota, QuotaPreemption: p.Config().QuotaPreemption,
+		NodePressure: p.Config().NodePressure,
 		Capacity: p.Amounts(p.Capacity()), Root: c.viewQueue(p.Root()),
 		Budgets: c.Budgets(), Completed: p.Completed(), Rejected: p.Rejected(),
 	}

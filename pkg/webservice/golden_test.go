@@ -10,6 +10,9 @@ import (
 	"gotest.tools/v3/golden"
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
 // The answers to a story, in full. After a change: go test ./pkg/webservice -update,
@@ -20,6 +23,7 @@ func TestAnswers(t *testing.T) {
 		{"queues", "/ws/v1/partition/default/queues"},
 		{"queues-empty", "/ws/v1/partition/empty/queues"},
 		{"nodes", "/ws/v1/partition/default/nodes"},
+		{"node", "/ws/v1/partition/default/node/n1"},
 		{"nodes-empty", "/ws/v1/partition/empty/nodes"},
 		{"applications", "/ws/v1/partition/default/queue/ROOT.tenant.Fair/applications"},
 		{"applications-odd", "/ws/v1/partition/default/queue/root.tenant.odd%252Fname/applications"},
@@ -46,6 +50,25 @@ func TestAnswersAboutTheEnd(t *testing.T) {
 		{"end-queue-active", partition + "queue/root.tenant.fair/applications/active?status=new"},
 		{"end-application", partition + "application/idle"},
 		{"end-queue-application", partition + "queue/root.idle/application/idle"},
+	})
+}
+
+// The order in which work leaves a node, one that has shrunk and one that is empty.
+func TestAnswersAboutPressure(t *testing.T) {
+	const node = "/ws/v1/partition/default/node/"
+	c := busy(t)
+	l, _ := c.Partition("default")
+	told(t, l,
+		scheduler.SetCapacity{Node: "n1", Total: amounts(map[string]resources.Quantity{"vcore": 3000, "memory": 8_000_000_000})},
+		scheduler.ReportAllocation{Node: "n1", Ask: &objects.Ask{
+			Key: "hog", App: "app-2", Priority: 100, Amounts: amounts(map[string]resources.Quantity{"vcore": 100, "memory": 1000}),
+			Tags: map[string]string{objects.UsageTag: `{"memory":"2000"}`},
+		}},
+	)
+	expect(t, c, []answer{
+		{"eviction-order", node + "n1/eviction-order"},
+		{"eviction-order-memory", node + "n1/eviction-order?resource=memory"},
+		{"eviction-order-nobody", node + "n2/eviction-order"},
 	})
 }
 

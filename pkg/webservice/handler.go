@@ -53,6 +53,8 @@ func (s *service) mux() *http.ServeMux {
 	s.route(mux, "/ws/v1/partition/{partition}/queues", s.queues)
 	s.route(mux, "/ws/v1/partition/{partition}/classquotas", s.classQuotas)
 	s.route(mux, "/ws/v1/partition/{partition}/nodes", s.nodes)
+	s.route(mux, "/ws/v1/partition/{partition}/node/{node}", s.node)
+	s.route(mux, "/ws/v1/partition/{partition}/node/{node}/eviction-order", s.evictionOrder)
 	s.route(mux, "/ws/v1/partition/{partition}/queue/{queue}/applications", s.applications)
 	s.route(mux, "/ws/v1/partition/{partition}/queue/{queue}/applications/{state}", s.applicationsIn)
 	s.route(mux, "/ws/v1/partition/{partition}/queue/{queue}/application/{application}", s.application)

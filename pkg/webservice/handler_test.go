@@ -79,6 +79,14 @@ func TestWhatIsNotThere(t *testing.T) {
 			"an application below the queue", "/ws/v1/partition/default/queue/root.tenant/application/app-1", 404,
 			`{"status_code":404,"message":"Application not found","description":"Application not found"}`,
 		},
+		{
+			"an unknown node", "/ws/v1/partition/default/node/n9", 404,
+			`{"status_code":404,"message":"Node not found","description":"Node not found"}`,
+		},
+		{
+			"pressure on an unknown node", "/ws/v1/partition/default/node/n9/eviction-order", 404,
+			`{"status_code":404,"message":"Node not found","description":"Node not found"}`,
+		},
 		{"an unknown path", "/ws/v1/none", 404, "404 page not found\n"},
 		{"an unknown path with a slash", "/ws/v1/none/", 404, "404 page not found\n"},
 		{"an ask nobody knows", "/ws/v1/partition/default/ask/a%2520b/why", 200,

@@ -1,0 +1,121 @@
+package scheduler_test
+
+import (
+	"fmt"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// pressed is an allocation on a node that is short of something.
+type pressed struct {
+	Key           string
+	Priority      int32
+	Used, Request int64
+}
+
+func (x pressed) ask(resource string) *objects.Ask {
+	return &objects.Ask{
+		Key: objects.AllocationKey(x.Key), App: "app", Priority: x.Priority, Amounts: plain(map[string]int64{resource: x.Request}),
+		Tags: map[string]string{objects.UsageTag: fmt.Sprintf(`{%q:"%d"}`, resource, x.Used)},
+	}
+}
+
+// playPressure asks for the order in which work would leave a node.
+func playPressure(t *testing.T, s preemptScenario) {
+	st := &stage{queues: []scenarioQueue{{Path: "root.default"}}}
+	st.core = scheduler.New(st.config(t), nil)
+	st.step(t, scheduler.AddNode{Node: "n", Total: plain(map[string]int64{s.Given.Resource: 1000}), Schedulable: true})
+	st.application(t, scenarioWork{App: "app", Queue: "root.default"})
+	for _, x := range s.Given.Allocations {
+		st.step(t, scheduler.ReportAllocation{Ask: x.ask(s.Given.Resource), Node: "n"})
+	}
+	var work []*objects.Ask
+	for _, w := range st.core.Snapshot(epoch).Nodes[0].Work {
+		work = append(work, w.Ask)
+	}
+	var order []objects.AllocationKey
+	for _, c := range preemption.EvictionOrder(work, s.Given.Resource) {
+		order = append(order, c.Ask.Key)
+	}
+	assert.Assert(t, len(order) > 1)
+	assert.DeepEqual(t, order, s.Expect.EvictionOrder)
+}
+
+// A node shrinks below what it holds: who leaves it, if the configuration says that anybody
+// does.
+func TestWhoLeavesANodeThatShrinks(t *testing.T) {
+	const running = 8 // of 2 each; w1 is bound to its node, w7 is of the system
+	for _, x := range []struct {
+		what     string
+		off      bool
+		to       int64
+		usage    map[string]string // as reported again, before the node shrinks
+		told     []objects.AllocationKey
+		thenTo   int64
+		thenTold []objects.AllocationKey
+	}{
+		{what: "nobody, if that is off", off: true, to: 4},
+		{what: "nobody, if all still fit", to: 16},
+		{what: "the least important", to: 13, told: []objects.AllocationKey{"w0", "w2"}},
+		{what: "who uses more than it asked for, first", to: 13, usage: map[string]string{"w6": `{"memory":"3"}`, "w5": `{"memory":"5"}`},
+			told: []objects.AllocationKey{"w5", "w6"}},
+		{what: "usage that makes no sense does not count", to: 15, usage: map[string]string{"w6": "lots"}, told: []objects.AllocationKey{"w0"}},
+		{what: "work of the system last, and never who needs the node", to: 2,
+			told: []objects.AllocationKey{"w0", "w2", "w3", "w4", "w5", "w6", "w7"}},
+		{what: "nobody, if that is not enough", to: 1},
+		{what: "who leaves already counts as gone", to: 13, told: []objects.AllocationKey{"w0", "w2"},
+			thenTo: 12, thenTold: nil},
+		{what: "and more when it shrinks again", to: 13, told: []objects.AllocationKey{"w0", "w2"},
+			thenTo: 11, thenTold: []objects.AllocationKey{"w3"}},
+	} {
+		t.Run(x.what, func(t *testing.T) {
+			st := &stage{queues: []scenarioQueue{{Path: "root.default"}}}
+			conf := st.config(t)
+			conf.NodePressure = !x.off
+			st.core = scheduler.New(conf, nil)
+			memory := func(n int64) scheduler.SetCapacity {
+				return scheduler.SetCapacity{Node: "n", Total: plain(map[string]int64{"memory": n})}
+			}
+			st.step(t, scheduler.AddNode{Node: "n", Total: memory(2 * running).Total, Schedulable: true})
+			st.application(t, scenarioWork{App: "app", Queue: "root.default"})
+			report := func(i int, usage string) []scheduler.Effect {
+				ask := pressed{Key: fmt.Sprint("w", i), Priority: int32(i), Request: 2, Used: 2}.ask("memory")
+				if ask.Tags[objects.UsageTag] = usage; i == 1 {
+					ask.RequiredNode = "n"
+				} else if i == 7 {
+					ask.Priority = 2_000_000_000
+				}
+				return st.core.Step(epoch, scheduler.ReportAllocation{Ask: ask, Node: "n"})
+			}
+			for i := range running {
+				report(i, "")
+			}
+			for key, usage := range x.usage {
+				refused := len(report(int(key[1]-'0'), usage)) > 0
+				assert.Equal(t, refused, usage == "lots")
+			}
+			assert.DeepEqual(t, leaves(t, st.core.Step(epoch, memory(x.to))), x.told)
+			if x.thenTo > 0 {
+				assert.DeepEqual(t, leaves(t, st.core.Step(epoch, memory(x.thenTo))), x.thenTold)
+			}
+			assert.NilError(t, st.core.Check())
+		})
+	}
+}
+
+// leaves are those who are told to leave under pressure.
+func leaves(t *testing.T, effects []scheduler.Effect) (keys []objects.AllocationKey) {
+	for _, e := range effects {
+		r, ok := e.(scheduler.Released)
+		assert.Assert(t, ok, "%v", e)
+		assert.Equal(t, r.Type, scheduler.PreemptedByScheduler)
+		assert.Equal(t, r.Message, "preempted by pressure: node n has less than its work holds")
+		keys = append(keys, r.Key)
+	}
+	return keys
+}

@@ -1,0 +1,97 @@
+package webservice
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// evictionBody is who leaves a node first when it is short of a resource.
+type evictionBody struct {
+	NodeID       string         `json:"nodeID"`
+	Resource     string         `json:"resource"`
+	OverCapacity quantities     `json:"overCapacity"` // what the node lacks, when those have gone who were told to
+	Requested    bool           `json:"requested"`    // those who are proposed are told to leave when a capacity is lowered
+	Order        []evictionStep `json:"order"`        // who goes first in front
+}
+
+type evictionStep struct {
+	AllocationKey string `json:"allocationKey"`
+	ApplicationID string `json:"applicationId"`
+	Priority      int32  `json:"priority"`
+	Request       int64  `json:"request"`
+	Used          int64  `json:"used"`
+	Reported      bool   `json:"usageReported"` // else what was asked for is taken as used
+	Over          int64  `json:"overRequest"`   // negative: it uses less
+	Leaving       bool   `json:"leaving"`       // it was told to leave already
+	Proposed      bool   `json:"proposed"`      // it would have to go so that the others have what they asked for
+}
+
+// node is one node.
+func (s *service) node(r *http.Request) (any, error) {
+	n, _, err := s.findNode(r)
+	if err != nil {
+		return nil, err
+	}
+	return viewNode(n), nil
+}
+
+// evictionOrder ranks the work on a node as the kubelet does under pressure. The resource is
+// that of the query, else what the node lacks most, else memory.
+func (s *service) evictionOrder(r *http.Request) (any, error) {
+	n, snap, err := s.findNode(r)
+	if err != nil {
+		return nil, err
+	}
+	load := preemption.Load{Total: n.Total, Available: n.Available}
+	leaving := map[objects.AllocationKey]bool{}
+	var all []*objects.Ask
+	for i := range n.Work {
+		ask := n.Work[i].Ask
+		if all = append(all, ask); n.Work[i].Leaving {
+			leaving[ask.Key] = true
+			load.Available = load.Available.Add(ask.Amounts)
+		} else {
+			load.Work = append(load.Work, ask)
+		}
+	}
+	lacks, _ := load.Scarcest()
+	body := evictionBody{
+		NodeID: string(n.ID), Resource: cmp.Or(r.URL.Query().Get("resource"), lacks, "memory"),
+		OverCapacity: quantities{}, Requested: snap.NodePressure, Order: []evictionStep{},
+	}
+	for name, left := range load.Available.All() {
+		if left < 0 {
+			body.OverCapacity[name] = -int64(left)
+		}
+	}
+	proposed := preemption.ForPressure(load)
+	for _, c := range preemption.EvictionOrder(all, body.Resource) {
+		body.Order = append(body.Order, evictionStep{
+			AllocationKey: string(c.Ask.Key), ApplicationID: string(c.Ask.App), Priority: c.Ask.Priority,
+			Request: int64(c.Requested), Used: int64(c.Used), Reported: c.Reported, Over: int64(c.Over()),
+			Leaving: leaving[c.Ask.Key], Proposed: slices.Contains(proposed, c.Ask),
+		})
+	}
+	return body, nil
+}
+
+func (s *service) findNode(r *http.Request) (*scheduler.NodeView, *scheduler.Snapshot, error) {
+	id, err := parameter(r, "node")
+	if err != nil {
+		return nil, nil, err
+	}
+	snap, err := s.snapshot(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	i := slices.IndexFunc(snap.Nodes, func(n scheduler.NodeView) bool { return string(n.ID) == id })
+	if i < 0 {
+		return nil, nil, notFound("Node")
+	}
+	return &snap.Nodes[i], snap, nil
+}
