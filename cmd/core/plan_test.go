@@ -48,6 +48,7 @@ func TestPlanPrintsWhatChanges(t *testing.T) {
 	assert.Equal(t, errs, "")
 	assert.Equal(t, code, exitImpact)
 	want := `+ partition cpu
+    nodepressure: false
     nodesortpolicy: fair
     preemption: true
     quotapreemption: false

@@ -94,9 +94,9 @@ func (t *Twin) note(ask *objects.Ask, class string) *work {
 		}
 		resized := *w.ask
 		resized.Amounts = ask.Amounts
-		if _, says, err := objects.ReadUsage(ask.Tags); err != nil && ask.Tags[objects.UsageTag] != w.ask.Tags[objects.UsageTag] {
+		if used, err := objects.ReadUsage(ask.Tags); err != nil && ask.Tags[objects.UsageTag] != w.ask.Tags[objects.UsageTag] {
 			t.refuse("usage", "nonsense")
-		} else if says && err == nil {
+		} else if used != nil && err == nil {
 			resized.Tags = map[string]string{objects.UsageTag: ask.Tags[objects.UsageTag]}
 			for name, value := range w.ask.Tags {
 				if name != objects.UsageTag {

@@ -32,8 +32,9 @@ func (t *Twin) relieve(n *node) {
 		return
 	}
 	over := func(w *work) int64 {
-		if used, ok, err := objects.ReadUsage(w.ask.Tags); ok && err == nil {
-			return int64(used.Get(scarce) - w.ask.Amounts.Get(scarce))
+		used, err := objects.ReadUsage(w.ask.Tags)
+		if n, ok := used[scarce]; ok && err == nil {
+			return int64(n - w.ask.Amounts.Get(scarce))
 		}
 		return 0
 	}

@@ -200,6 +200,16 @@ func (c *recount) below(q *Queue) error {
 	if c.p.queues[q.path] != q {
 		return fmt.Errorf("queue %s cannot be found", q.path)
 	}
+	bound := 0
+	for _, child := range q.byName {
+		bound += child.bound
+	}
+	for id := range q.byID {
+		bound += c.bound[id]
+	}
+	if bound != q.bound {
+		return fmt.Errorf("queue %s says %d allocations, there are %d", q.path, q.bound, bound)
+	}
 	want := c.queue[q.path]
 	for i, book := range []resources.Vector{q.allocated, q.pending} {
 		if got := c.p.Amounts(book); !got.Equal(want[i]) {

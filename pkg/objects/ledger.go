@@ -209,6 +209,7 @@ func (p *Partition) post(x *Allocation, n *Node, sign int) {
 	}
 	p.charge(x.app, v, sign)
 	for q := x.app.queue; q != nil; q = q.parent {
+		q.bound += sign
 		move(&q.allocated, v, sign)
 		p.refit(q)
 		p.doubt(q)

@@ -23,6 +23,7 @@ type Queue struct {
 	apps   index[*Application] // those with something pending, in turn; leaf only
 
 	pending, allocated resources.Vector
+	bound              int // how many allocations hold that
 	max                resources.Bound        // conf.Max
 	shares             resources.Denominators // what allocated is measured against
 	fit                Mask                   // the shapes that max, or at root the cluster, leaves room for; unused when roomy
@@ -223,6 +224,23 @@ func (q *Queue) Applications() []*Application {
 	out := slices.Collect(maps.Values(q.byID))
 	slices.SortFunc(out, func(a, b *Application) int { return compareNames(a.id, b.id) })
 	return out
+}
+
+// Bound is how many allocations there are in q and below it.
+func (q *Queue) Bound() int { return q.bound }
+
+// Members is how many applications a leaf has.
+func (q *Queue) Members() int { return len(q.byID) }
+
+// EachBound yields the allocations in a leaf, in no order.
+func (q *Queue) EachBound(yield func(*Allocation) bool) {
+	for _, a := range q.byID {
+		for x := range a.Bound {
+			if !yield(x) {
+				return
+			}
+		}
+	}
 }
 
 func compareNames[S ~string](a, b S) int {

@@ -13,25 +13,26 @@ import (
 // heard whenever the allocation is reported again (priority.md S3-63).
 const UsageTag = "canopy.scheduler/usage"
 
-// ReadUsage is what tags say is used. ok is false when they say nothing.
-func ReadUsage(tags map[string]string) (used resources.Amounts, ok bool, err error) {
+// ReadUsage is what tags say is used, of the resources that they name; nil when they say
+// nothing.
+func ReadUsage(tags map[string]string) (map[string]resources.Quantity, error) {
 	text := tags[UsageTag]
 	if text == "" {
-		return used, false, nil
+		return nil, nil
 	}
 	var written map[string]string
 	if err := json.Unmarshal([]byte(text), &written); err != nil {
-		return used, false, fmt.Errorf("tag %s: %w", UsageTag, err)
+		return nil, fmt.Errorf("tag %s: %w", UsageTag, err)
 	}
-	m := map[string]resources.Quantity{}
+	used := map[string]resources.Quantity{}
 	for name, text := range written {
 		n, err := resources.Parse(name, text)
 		if err != nil {
-			return used, false, fmt.Errorf("tag %s: %s: %w", UsageTag, name, err)
+			return nil, fmt.Errorf("tag %s: %s: %w", UsageTag, name, err)
 		}
-		m[name] = n
+		used[name] = n
 	}
-	return resources.FromMap(m), true, nil
+	return used, nil
 }
 
 // NoteUsage keeps what tags say x uses, instead of what was said before. Tags without the
@@ -41,7 +42,7 @@ func (p *Partition) NoteUsage(x *Allocation, tags map[string]string) error {
 	if text == "" || text == x.ask.Tags[UsageTag] {
 		return nil
 	}
-	if _, _, err := ReadUsage(tags); err != nil {
+	if _, err := ReadUsage(tags); err != nil {
 		return err
 	}
 	ask := *x.ask

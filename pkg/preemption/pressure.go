@@ -30,8 +30,10 @@ func EvictionOrder(work []*objects.Ask, resource string) []Claim {
 	for i, ask := range work {
 		c := Claim{Ask: ask, Requested: ask.Amounts.Get(resource)}
 		c.Used = c.Requested
-		if used, ok, err := objects.ReadUsage(ask.Tags); ok && err == nil {
-			c.Used, c.Reported = used.Get(resource), true
+		if used, err := objects.ReadUsage(ask.Tags); err == nil {
+			if n, ok := used[resource]; ok {
+				c.Used, c.Reported = n, true
+			}
 		}
 		claims[i] = c
 	}

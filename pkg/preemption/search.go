@@ -171,26 +171,22 @@ func (s *Search) nearby(r Right) (places []int, few bool) {
 	return s.near, true
 }
 
-// gather adds the places of what runs below q. It reports false when there are more than most.
+// gather adds the places of what runs below q. It reports false when there are more than
+// most, or so many applications that asking them is dearer than asking the nodes.
 func (s *Search) gather(q *objects.Queue, most int) bool {
-	if q == s.hunt.owed {
+	switch {
+	case q == s.hunt.owed || q.Bound() == 0:
 		return true
+	case len(s.near)+q.Bound() > most || q.Members() > most:
+		return false
 	}
 	for _, child := range q.Children() {
 		if !s.gather(child, most) {
 			return false
 		}
 	}
-	if !q.Leaf() {
-		return true
-	}
-	for _, a := range q.Applications() {
-		for y := range a.Bound {
-			s.effort.Listed++
-			if s.near = append(s.near, s.roll.place[y.Node()]); len(s.near) > most {
-				return false
-			}
-		}
+	for y := range q.EachBound {
+		s.near = append(s.near, s.roll.place[y.Node()])
 	}
 	return true
 }

@@ -118,7 +118,7 @@ func (c *Core) Snapshot(now time.Time) *Snapshot {
 		At: now, Partition: p.Name(), Draining: c.drains, NodeOrder: p.Config().Nodes,
 		Preemption: p.Config().Preemption, NeedQuota: p.Config().NeedQuota, QuotaPreemption: p.Config().QuotaPreemption,
 		NodePressure: p.Config().NodePressure,
-		Capacity: p.Amounts(p.Capacity()), Root: c.viewQueue(p.Root()),
+		Capacity:     p.Amounts(p.Capacity()), Root: c.viewQueue(p.Root()),
 		Budgets: c.Budgets(), Completed: p.Completed(), Rejected: p.Rejected(),
 	}
 	s.Applications, s.Asks, s.Allocations = p.Counts()
