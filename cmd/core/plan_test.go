@@ -50,6 +50,7 @@ func TestPlanPrintsWhatChanges(t *testing.T) {
 	want := `+ partition cpu
     nodepressure: false
     nodesortpolicy: fair
+    nominationtimeout: 5m0s
     preemption: true
     quotapreemption: false
     resourceweights memory: 1

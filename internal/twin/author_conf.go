@@ -30,8 +30,17 @@ func (a *author) partition() configs.Partition {
 			root.Children = append(root.Children, a.queue(fmt.Sprintf("w%d", i), 0))
 		}
 	}
-	conf := configs.Partition{Name: "default", Root: root, Rules: a.rules(), Nodes: a.nodeOrder(), Preemption: a.ruthless && !a.oneIn(6), QuotaPreemption: a.settled%5 != 0, NodePressure: a.fierce && a.oneIn(2)}
+	conf := configs.Partition{
+		Name: "default", Root: root, Rules: a.rules(), Nodes: a.nodeOrder(), Preemption: a.ruthless && !a.oneIn(6),
+		QuotaPreemption: a.settled%5 != 0, NodePressure: a.fierce && a.oneIn(2), NominationTimeout: a.patience(),
+	}
 	return guarded(conf)
+}
+
+// patience follows from what has been told: a draw more would make other stories of all
+// seeds.
+func (a *author) patience() time.Duration {
+	return []time.Duration{8 * time.Second, 0, 30 * time.Second, 5 * time.Minute}[(a.pool+a.keys)%4]
 }
 
 // rules place by the user first, sometimes, and then as the submission says.
@@ -194,7 +203,7 @@ func (a *author) reload() configs.Partition {
 	case a.oneIn(6):
 		conf = a.partition()
 	case a.oneIn(5):
-		conf.Nodes, conf.Rules = a.nodeOrder(), a.rules()
+		conf.Nodes, conf.Rules, conf.NominationTimeout = a.nodeOrder(), a.rules(), a.patience()
 	default:
 		conf.Root = a.changed(conf.Root)
 	}

@@ -21,6 +21,7 @@ func TestStoriesTellOfEverything(t *testing.T) {
 		s := Random(seed+1, beats)
 		core := scheduler.NewWith(s.Partition, s.RM.oracle(), objects.Options{Shapes: 70, Lifetimes: s.Lifetimes, Looks: 1 << 30})
 		now := start()
+		waiting := map[objects.AllocationKey]bool{}
 		for _, b := range s.Beats {
 			now = now.Add(b.After)
 			effects, _ := b.act(core, now)
@@ -32,7 +33,9 @@ func TestStoriesTellOfEverything(t *testing.T) {
 					}
 				}
 			}
-			count(told, b, core.Snapshot(now), now)
+			after := core.Snapshot(now)
+			count(told, b, after, now)
+			countOverdue(told, waiting, after)
 		}
 	}
 	t.Log(told)
@@ -45,7 +48,8 @@ func TestStoriesTellOfEverything(t *testing.T) {
 		"preempted by quota:": stories, "queues above a max": 10 * stories, "queues above a max after a look": 5 * stories,
 		"more than a quota leaves": 2 * stories, "no quota covers it": stories / 4, "grew more than a quota leaves": 5,
 		"released, timed out": 1, "a tag makes no sense": 5, "queues with a quota from tags": stories, "asks wait": 1000 * stories,
-		"allocations have a budget": 60 * stories, "preempted by priority": stories / 4, "those with a budget leave": stories / 2, "a budget is exceeded": 10 * stories, "an ID is used again": stories / 2, "Completing: the resource manager removed it": stories,
+		"allocations have a budget": 60 * stories, "preempted by priority": stories / 4, "those with a budget leave": stories / 2, "a budget is exceeded": 10 * stories, "an ID is used again": stories / 2,
+		"overdue": stories / 2, "overdue and left": stories / 10, "Completing: the resource manager removed it": stories,
 	} {
 		assert.Check(t, told[what] >= least, "%s happens %d times in %d stories, at least %d are due", what, told[what], stories, least)
 	}
@@ -129,5 +133,29 @@ func above(told map[string]int, q *scheduler.QueueView) {
 	}
 	for i := range q.Children {
 		above(told, &q.Children[i])
+	}
+}
+
+// countOverdue counts who has become overdue, and who is and leaves after all.
+func countOverdue(told map[string]int, overdue map[objects.AllocationKey]bool, s *scheduler.Snapshot) {
+	now := map[objects.AllocationKey]bool{}
+	for _, n := range s.Nodes {
+		for _, w := range n.Work {
+			now[w.Ask.Key] = w.Overdue
+			if w.Overdue && !overdue[w.Ask.Key] {
+				told["overdue"]++
+			}
+		}
+	}
+	for key := range overdue {
+		if !now[key] {
+			told["overdue and left"]++
+			delete(overdue, key)
+		}
+	}
+	for key, is := range now {
+		if is {
+			overdue[key] = true
+		}
 	}
 }

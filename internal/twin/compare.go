@@ -145,6 +145,8 @@ func (d *comparison) work(holder string, work []*work, views []scheduler.WorkVie
 		same(d, name, "node", w.node, v.Node)
 		same(d, name, "class", w.class, v.Class)
 		same(d, name, "leaving", w.leaving, v.Leaving)
+		same(d, name, "overdue", w.overdue, v.Overdue)
+		same(d, name, "told to leave", w.told, v.ToldAt)
 		same(d, name, "nominated", w.nominated, v.Nominated)
 		same(d, name, "created", w.created, v.Created)
 		same(d, name, "priority", w.ask.Priority, v.Ask.Priority)

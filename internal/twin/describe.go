@@ -65,6 +65,9 @@ func describePartition(p configs.Partition) string {
 	if len(p.NeedQuota) > 0 {
 		s += fmt.Sprintf("\ta quota is needed for %v\n", p.NeedQuota)
 	}
+	if p.NominationTimeout > 0 {
+		s += fmt.Sprintf("\tpreemption waits %s\n", p.NominationTimeout)
+	}
 	for _, b := range p.Budgets.All() {
 		s += fmt.Sprintf("\tbudget %s for %s: %s\n", b.ID(), b.Selector, b.Allowance)
 	}

@@ -55,7 +55,10 @@ type work struct {
 
 	bound     time.Time      // when it got its node
 	leaving   bool           // was told to leave
+	overdue   bool           // so long ago that nobody counts on it
+	told      time.Time      // when it was
 	nominated objects.NodeID // where it waits until others have left; empty: nowhere
+	waits     time.Time      // since when
 }
 
 func (t *Twin) node(id objects.NodeID) *node {

@@ -99,7 +99,7 @@ func (t *Twin) enforce() bool {
 		t.above[q.path].looked = t.now
 		if victims := t.tooMany(q); len(victims) > 0 {
 			for _, w := range victims {
-				w.leaving = true
+				w.leaving, w.told = true, t.now
 				t.emit(scheduler.Released{Key: w.ask.Key, App: w.ask.App, Type: scheduler.PreemptedByScheduler,
 					Message: fmt.Sprintf("preempted by right of quota: queue %s is above its max", q.path)})
 			}

@@ -91,11 +91,7 @@ func (t *Twin) preempt() bool {
 			continue
 		}
 		stale = true
-		kind := kindOfAsk(w.ask)
-		if !slices.ContainsFunc(t.work, func(x *work) bool { return x.node == "" && x.nominated == "" && kindOfAsk(x.ask) == kind }) {
-			t.tried[kind] = t.now // it might be led astray again
-		}
-		t.unnominate(w)
+		t.giveUp(w)
 	}
 	if stale {
 		return true
@@ -248,7 +244,7 @@ func (t *Twin) owed(c *counts, w *work) *queue {
 func (t *Twin) usedIn(c *counts, q *queue, victims []*work) resources.Amounts {
 	used := c.allocated[q.path]
 	for _, w := range t.work {
-		if w.leaving && q.within(t.app(w.ask.App).leaf) {
+		if w.leaving && !w.overdue && q.within(t.app(w.ask.App).leaf) {
 			used = used.Sub(w.ask.Amounts)
 		}
 	}
@@ -284,7 +280,7 @@ func (t *Twin) allowedWithout(c *counts, w *work, victims []*work) bool {
 			return b.q.within(a.leaf) && t.isOf(c, a, b.holder)
 		}
 		for _, x := range t.work {
-			if x.leaving && is(x) || slices.Contains(victims, x) && is(x) {
+			if x.leaving && !x.overdue && is(x) || slices.Contains(victims, x) && is(x) {
 				held = held.Sub(x.ask.Amounts)
 			}
 		}
@@ -307,10 +303,10 @@ func (t *Twin) carryOut(w *work, p plan, right string) {
 			t.unnominate(other)
 		}
 	}
-	w.nominated = p.n.id
+	w.nominated, w.waits = p.n.id, t.now
 	t.nominees = append(t.nominees, w)
 	for _, y := range p.victims {
-		y.leaving = true
+		y.leaving, y.told = true, t.now
 		t.emit(scheduler.Released{Key: y.ask.Key, App: y.ask.App, Type: scheduler.PreemptedByScheduler, Message: fmt.Sprintf("preempted by right of %s for ask %s of application %s", right, w.ask.Key, w.ask.App)})
 	}
 }

@@ -161,7 +161,7 @@ func (t *Twin) anySpared(c *counts, w *work, unit, victims []*work) bool {
 }
 
 func (t *Twin) leavingOn(id objects.NodeID) []*work {
-	return filter(t.work, func(w *work) bool { return w.leaving && w.node == id })
+	return filter(t.work, func(w *work) bool { return w.leaving && !w.overdue && w.node == id })
 }
 
 // mayTake says whether w could take y (P3, P6, P7).

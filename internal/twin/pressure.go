@@ -18,7 +18,7 @@ func (t *Twin) relieve(n *node) {
 	}
 	c := t.count()
 	left := c.available(n)
-	for _, w := range t.leavingOn(n.id) {
+	for _, w := range filter(t.work, func(w *work) bool { return w.leaving && w.node == n.id }) {
 		left = left.Add(w.ask.Amounts)
 	}
 	var scarce string
@@ -60,7 +60,7 @@ func (t *Twin) relieve(n *node) {
 		}
 	}
 	for _, w := range victims {
-		w.leaving = true
+		w.leaving, w.told = true, t.now
 		t.emit(scheduler.Released{Key: w.ask.Key, App: w.ask.App, Type: scheduler.PreemptedByScheduler,
 			Message: fmt.Sprintf("preempted by pressure: node %s has less than its work holds", n.id)})
 	}

@@ -18,6 +18,7 @@ func (t *Twin) useConfig(conf configs.Partition) {
 	t.budgets = conf.Budgets.All()
 	t.needQuota = conf.NeedQuota
 	t.pressure = conf.NodePressure
+	t.patience = conf.NominationTimeout
 	t.root = t.merged(t.root, &conf.Root, objects.RootPath)
 	t.prune(t.root)
 }

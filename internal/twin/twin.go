@@ -35,6 +35,7 @@ type Twin struct {
 	states    []scheduler.Effect // entered, and not told yet
 
 	preemption bool
+	patience   time.Duration                      // how long preemption waits; 0: for ever
 	lowers     bool                               // a max that was lowered is enforced
 	above      map[objects.QueuePath]*tooMuchHeld // which queues are above theirs
 	pressure   bool                               // who has no room on a node that shrinks is told to leave
@@ -108,6 +109,7 @@ func (t *Twin) Schedule(now time.Time, budget int) (effects []scheduler.Effect, 
 	t.now, t.out = now, nil
 	t.passTime()
 	defer t.weigh()
+	t.endOverdue()
 	for range budget {
 		if t.enforce() {
 			t.forgetKinds()
@@ -159,6 +161,9 @@ func (t *Twin) NextDeadline() (next time.Time, ok bool) {
 		if when := t.enforcedAt(path); a.looked.IsZero() && when.After(t.now) {
 			at(when)
 		}
+	}
+	for _, when := range t.patienceEnds() {
+		at(when)
 	}
 	for _, p := range t.completed {
 		at(p.at.Add(t.lifetimes.Completed))

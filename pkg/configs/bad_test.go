@@ -87,11 +87,24 @@ partitions:
     - «yaml-type»alice
   placementrules: [«yaml-type»user]
 `},
+		{"times that are none", `
+partitions:
+- name: a
+  queues: [{name: root, submitacl: '*'}]
+  preemption: {nominationtimeout: «yaml-type»soon}
+- name: b
+  queues: [{name: root, submitacl: '*'}]
+  preemption: {nominationtimeout: «yaml-type»-1s}
+- name: c
+  queues: [{name: root, submitacl: '*'}]
+  preemption: {nominationtimeout: «yaml-type»[5m]}
+`},
 		{"values of the wrong kind, all of them", `
 partitions:
 - name: default
   preemption:
     enabled: «yaml-type»perhaps
+    nominationtimeout: «yaml-type»5
   queues:
   - name: root
     parent: «yaml-type»[]

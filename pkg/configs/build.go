@@ -17,6 +17,8 @@ func (p *partitionDraft) build() Partition {
 		Preemption:      p.preemption,
 		QuotaPreemption: p.quotaPreemption, NodePressure: p.nodePressure,
 		UserResolver: p.resolver,
+
+		NominationTimeout: p.waits,
 	}
 	for _, s := range p.needQuota {
 		out.NeedQuota = append(out.NeedQuota, s.build())

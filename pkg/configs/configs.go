@@ -46,6 +46,10 @@ type Partition struct {
 	// NeedQuota finds the asks that a class quota must cover: one that counts them, in their
 	// queue or above it (priority.md S3-4).
 	NeedQuota []limits.Selector
+
+	// NominationTimeout is how long preemption waits, for a confirmation that somebody has
+	// left, and for the room on a node; 0: for ever. Default 5 minutes.
+	NominationTimeout time.Duration
 }
 
 // Queue is the valid configuration of one queue and what is below it. Properties

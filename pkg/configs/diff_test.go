@@ -98,14 +98,14 @@ func TestDiffTellsWhatChanges(t *testing.T) {
 		{"the order of groups decides", root("limits: [{groups: [a, b], maxapplications: 1}]"), root("limits: [{groups: [b, a], maxapplications: 1}]"),
 			"changed root | order of groups in limits: a, b -> b, a\n"},
 		{"what a partition itself has", "partitions: [{queues: [], placementrules: [{name: provided}, {name: fixed, value: root.x, create: true}]}]",
-			"partitions: [{queues: [], preemption: {enabled: false}, nodesortpolicy: {type: binpacking, resourceweights: {gpu: 2}}, usergroupresolver: {type: os}," +
+			"partitions: [{queues: [], preemption: {enabled: false, nominationtimeout: 0s}, nodesortpolicy: {type: binpacking, resourceweights: {gpu: 2}}, usergroupresolver: {type: os}," +
 				" placementrules: [{name: user, create: true, filter: {type: deny, users: [ann, bob], groups: ['^x']}, parent: {name: tag, value: t}}]}]",
-			"changed partition default | nodesortpolicy: fair -> binpacking" +
+			"changed partition default | nodesortpolicy: fair -> binpacking | nominationtimeout: 5m0s -> 0s" +
 				" | placementrules[0]: provided -> user, may create, not for users ann, bob and groups like ^x, below (tag t)" +
 				" | placementrules[1]: fixed root.x, may create -> none | preemption: true -> false" +
 				" | resourceweights gpu: none -> 2 | resourceweights memory: 1 -> none | resourceweights vcore: 1 -> none | usergroupresolver: none -> os\n"},
 		{"partitions come and go", "partitions: [{name: cpu, queues: []}]", "partitions: [{name: gpu, queues: []}]",
-			"removed partition cpu\nremoved root\ncreated partition gpu | nodepressure: none -> false | nodesortpolicy: none -> fair | preemption: none -> true | quotapreemption: none -> false" +
+			"removed partition cpu\nremoved root\ncreated partition gpu | nodepressure: none -> false | nodesortpolicy: none -> fair | nominationtimeout: none -> 5m0s | preemption: none -> true | quotapreemption: none -> false" +
 				" | resourceweights memory: none -> 1 | resourceweights vcore: none -> 1\ncreated root | type: none -> parent\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -55,8 +55,9 @@ func partitionValues(p *Partition) map[string]string {
 	}
 	v := map[string]string{
 		"preemption": strconv.FormatBool(p.Preemption), "quotapreemption": strconv.FormatBool(p.QuotaPreemption),
-		"nodepressure":   strconv.FormatBool(p.NodePressure),
-		"nodesortpolicy": p.Nodes.Nodes.String(), "usergroupresolver": p.UserResolver,
+		"nodepressure":      strconv.FormatBool(p.NodePressure),
+		"nominationtimeout": p.NominationTimeout.String(),
+		"nodesortpolicy":    p.Nodes.Nodes.String(), "usergroupresolver": p.UserResolver,
 	}
 	for _, w := range p.Nodes.Weights {
 		v["resourceweights "+w.Resource] = strconv.FormatFloat(w.Weight, 'g', -1, 64)

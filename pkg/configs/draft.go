@@ -3,6 +3,7 @@ package configs
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -82,6 +83,7 @@ type partitionDraft struct {
 	preemption      bool
 	quotaPreemption bool
 	nodePressure    bool
+	waits           time.Duration // nominationtimeout
 	resolver        string
 	needQuota       []*selectorDraft
 }

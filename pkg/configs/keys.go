@@ -35,6 +35,7 @@ const (
 	flagValue
 	countValue
 	int32Value
+	durationValue      // a text such as 5m; words are examples
 	objectValue        // a mapping of which only some texts are ours: words
 	numberOrShareValue // 3 or 50%
 	labelsValue        // any names to texts
@@ -112,6 +113,8 @@ var preemptionMapping = mapping{
 		about: "Preempt in queues that are over a max that was lowered. Default: false."},
 	{name: "nodepressureenabled", value: flagValue,
 		about: "Tell work to leave a node whose capacity was lowered below what it holds. Default: false."},
+	{name: "nominationtimeout", value: durationValue, words: []string{"5m", "0s"},
+		about: "How long an ask waits for a node that others were told to leave, and how long they are waited for. 0s: for ever. Default: 5m."},
 }
 
 var nodesMapping = mapping{

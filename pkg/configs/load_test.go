@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/golden"
@@ -43,6 +44,8 @@ func TestAnOrdinaryProductionDocumentHasNoWarnings(t *testing.T) {
 	assert.Equal(t, len(c.Partitions), 2)
 	assert.Assert(t, p.Preemption)
 	assert.Assert(t, p.QuotaPreemption)
+	assert.Equal(t, p.NominationTimeout, 10*time.Minute)
+	assert.Equal(t, c.Partitions[1].NominationTimeout, 5*time.Minute)
 	assert.Equal(t, p.UserResolver, "ldap")
 	assert.DeepEqual(t, p.Nodes, policies.NodeOrder{Nodes: policies.Pack,
 		Weights: []policies.Weight{{Resource: "nvidia.com/gpu", Weight: 4}, {Resource: "vcore", Weight: 1}}})

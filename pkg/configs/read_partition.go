@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -51,11 +52,16 @@ func (r *reader) partition(n *yaml.Node) *partitionDraft {
 	p.preemption = r.flag(p, "enabled", preemption["enabled"], true)
 	p.quotaPreemption = r.flag(p, "quotapreemptionenabled", preemption["quotapreemptionenabled"], false)
 	p.nodePressure = r.flag(p, "nodepressureenabled", preemption["nodepressureenabled"], false)
+	p.waits = r.duration(p, "nominationtimeout", preemption["nominationtimeout"], defaultNominationTimeout)
 	r.nodeOrder(p, fields["nodesortpolicy"])
 	r.resolver(p, fields["usergroupresolver"])
 	p.needQuota = r.selectors(p, fields["classesneedingquota"])
 	return p
 }
+
+// defaultNominationTimeout is well above the grace periods in use: the default of Kubernetes
+// is 30 seconds.
+const defaultNominationTimeout = 5 * time.Minute
 
 // partitionName gives a partition without a name its name, and the default partition
 // one spelling.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"time"
 
 	"gopkg.in/yaml.v3"
 )
@@ -156,6 +157,19 @@ func (r *reader) count(o owner, what string, n *yaml.Node) count {
 	}
 	c.ok = true
 	return c
+}
+
+// duration returns a time of zero or more, with what it is when it is not written.
+func (r *reader) duration(o owner, what string, n *yaml.Node, missing time.Duration) time.Duration {
+	if isNull(n) {
+		return missing
+	}
+	d, err := time.ParseDuration(textOf(n))
+	if !isText(n) || err != nil || d < 0 {
+		r.wrongType(o, what, n, "a time such as 5m, or 0s")
+		return missing
+	}
+	return d
 }
 
 // number returns a weight. It may be negative, but not infinite or undefined.

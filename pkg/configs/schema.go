@@ -86,7 +86,7 @@ func (k *key) schema() *schema {
 
 func (v kind) schema(k *key) *schema {
 	switch v {
-	case textValue:
+	case textValue, durationValue:
 		s := textSchema()
 		s.Examples = k.words
 		return s

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -103,7 +104,7 @@ func TestBudgetsCountWhatTheySelect(t *testing.T) {
 func TestBudgetsCountWhoWasToldToLeave(t *testing.T) {
 	one := budgets.Allowance{Kind: budgets.MaxUnavailable, N: 1}
 	p := guarded(t, budget("db", "db", one))
-	p.Preempt(p.work["waits"], p.nodes["n"], []*Allocation{p.work["db1"], p.work["web"]})
+	p.Preempt(p.work["waits"], p.nodes["n"], []*Allocation{p.work["db1"], p.work["web"]}, time.Time{})
 	assert.Equal(t, told(p), "default/db 3-1:0")
 	assert.NilError(t, p.Check())
 
@@ -131,7 +132,7 @@ func TestAReloadCountsForNewBudgetsWhatRunsAlready(t *testing.T) {
 	half := budgets.Allowance{Kind: budgets.MinAvailable, N: 50, Percent: true}
 	p := guarded(t)
 	assert.Equal(t, told(p), "")
-	p.Preempt(p.work["waits"], p.nodes["n"], []*Allocation{p.work["db2"]})
+	p.Preempt(p.work["waits"], p.nodes["n"], []*Allocation{p.work["db2"]}, time.Time{})
 
 	use(t, p, budget("db", "db", half))
 	assert.Equal(t, told(p), "default/db 3-1:0")

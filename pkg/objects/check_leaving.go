@@ -11,10 +11,21 @@ import (
 // from that.
 func (c *recount) nominations() error {
 	held := map[*Node]resources.Amounts{}
-	leaving, promised := map[*Queue]resources.Amounts{}, map[*Queue]resources.Amounts{}
-	for x := range c.p.leaving {
+	leaving, overdue, promised := map[*Queue]resources.Amounts{}, map[*Queue]resources.Amounts{}, map[*Queue]resources.Amounts{}
+	awaited := 0
+	for x, d := range c.p.leaving {
 		if c.p.work[x.Key()] != x || x.Pending() {
 			return fmt.Errorf("%s was told to leave and does not run", x.Key())
+		}
+		if d.overdue {
+			for q := x.app.queue; q != nil; q = q.parent {
+				overdue[q] = overdue[q].Add(x.ask.Amounts)
+			}
+			continue
+		}
+		awaited++
+		if !slices.Contains(c.p.told, x) {
+			return fmt.Errorf("%s was told to leave, and nobody will notice if it stays", x.Key())
 		}
 		if !slices.Contains(x.node.leaving, x) {
 			return fmt.Errorf("node %s does not know that %s was told to leave", x.node.id, x.Key())
@@ -27,7 +38,7 @@ func (c *recount) nominations() error {
 		return fmt.Errorf("%d asks wait for a node, %d are listed", len(c.p.nominated), len(c.p.nominees))
 	}
 	for _, x := range c.p.nominees {
-		n := c.p.nominated[x]
+		n := c.p.nominated[x].node
 		if n == nil || c.p.nodes[n.id] != n || !n.schedulable || c.p.work[x.Key()] != x || !x.Pending() {
 			return fmt.Errorf("%s waits for a node that it cannot have, or does not wait", x.Key())
 		}
@@ -46,13 +57,16 @@ func (c *recount) nominations() error {
 			return fmt.Errorf("node %s holds %v for others, %v wait for it", n.id, got, held[n])
 		}
 	}
-	if told != len(c.p.leaving) || waiting != len(c.p.nominees) {
+	if told != awaited || waiting != len(c.p.nominees) {
 		return fmt.Errorf("nodes list %d that were told to leave and %d that wait, there are %d and %d",
-			told, waiting, len(c.p.leaving), len(c.p.nominees))
+			told, waiting, awaited, len(c.p.nominees))
 	}
 	for _, q := range c.p.queues {
 		if got := c.p.Amounts(q.leaving); !got.Equal(leaving[q]) {
 			return fmt.Errorf("in queue %s %v is said to leave, it is %v", q.path, got, leaving[q])
+		}
+		if got := c.p.Amounts(q.overdue); !got.Equal(overdue[q]) {
+			return fmt.Errorf("in queue %s %v is said to be overdue, it is %v", q.path, got, overdue[q])
 		}
 		if got := c.p.Amounts(q.promised); !got.Equal(promised[q]) {
 			return fmt.Errorf("in queue %s %v is said to be promised, it is %v", q.path, got, promised[q])

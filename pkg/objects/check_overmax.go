@@ -19,15 +19,15 @@ func (p *Partition) checkAbove() error {
 	for _, q := range p.queues {
 		over := false
 		for name, most := range q.conf.Max.All() {
-			over = over || p.Amounts(q.allocated).Get(name)-p.Amounts(q.leaving).Get(name) > most
+			over = over || p.Amounts(q.Staying()).Get(name) > most
 		}
 		is := over && q.managed && p.conf.QuotaPreemption && q.conf.QuotaDelay > 0
 		switch {
 		case q.doubted != slices.Contains(p.doubtful, q):
 			return fmt.Errorf("queue %s does not know whether it is in doubt", q.path)
 		case is != (q.above != nil) && !q.doubted:
-			return fmt.Errorf("queue %s holds %v, of which %v leaves; that it is above %v is said to be %t",
-				q.path, p.Amounts(q.allocated), p.Amounts(q.leaving), q.conf.Max, !is)
+			return fmt.Errorf("queue %s holds %v, of which %v stays; that it is above %v is said to be %t",
+				q.path, p.Amounts(q.allocated), p.Amounts(q.Staying()), q.conf.Max, !is)
 		case listed[q] != count(q.above != nil):
 			return fmt.Errorf("queue %s is listed %d times as above its max", q.path, listed[q])
 		case resources.Vector(q.Excess()).IsZero() == over:

@@ -2,6 +2,7 @@ package objects
 
 import (
 	"slices"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -14,7 +15,7 @@ import (
 // Preempt tells victims to leave and nominates x for n, where they run. An older nomination
 // of x is void, and so are those of less important asks on n, which are returned in the
 // order in which they were made. Requires: x is pending. Victims may run elsewhere too.
-func (p *Partition) Preempt(x *Allocation, n *Node, victims []*Allocation) (cleared []*Allocation) {
+func (p *Partition) Preempt(x *Allocation, n *Node, victims []*Allocation, now time.Time) (cleared []*Allocation) {
 	p.Unnominate(x)
 	for _, other := range slices.Clone(n.nominees) {
 		if other.ask.Priority < x.ask.Priority {
@@ -22,7 +23,10 @@ func (p *Partition) Preempt(x *Allocation, n *Node, victims []*Allocation) (clea
 			cleared = append(cleared, other)
 		}
 	}
-	p.nominate(x, n, victims)
+	for _, y := range victims {
+		p.departs(y, now)
+	}
+	p.nominate(x, n, now)
 	return cleared
 }
 
@@ -31,7 +35,10 @@ func (p *Partition) Preempt(x *Allocation, n *Node, victims []*Allocation) (clea
 // more of the same, which is taken back first. Requires: x has no nomination.
 func (p *Partition) Suppose(x *Allocation, n *Node, victims []*Allocation) (takeBack func()) {
 	changes := p.changes
-	p.nominate(x, n, victims)
+	for _, y := range victims {
+		p.leaves(y, departure{})
+	}
+	p.nominate(x, n, time.Time{})
 	return func() {
 		for _, y := range slices.Backward(victims) {
 			p.left(y)
@@ -42,11 +49,8 @@ func (p *Partition) Suppose(x *Allocation, n *Node, victims []*Allocation) (take
 	}
 }
 
-func (p *Partition) nominate(x *Allocation, n *Node, victims []*Allocation) {
-	for _, y := range victims {
-		p.leaves(y)
-	}
-	p.nominated[x] = n
+func (p *Partition) nominate(x *Allocation, n *Node, now time.Time) {
+	p.nominated[x] = nomination{n, now}
 	p.nominees = append(p.nominees, x)
 	for q := x.app.queue; q != nil; q = q.parent {
 		q.promised.Add(x.shape.vector)
@@ -57,7 +61,7 @@ func (p *Partition) nominate(x *Allocation, n *Node, victims []*Allocation) {
 
 // denominate takes back what nominate did about x.
 func (p *Partition) denominate(x *Allocation) {
-	n := p.nominated[x]
+	n := p.nominated[x].node
 	delete(p.nominated, x)
 	p.nominees, n.nominees = without(p.nominees, x), without(n.nominees, x)
 	for q := x.app.queue; q != nil; q = q.parent {
@@ -69,14 +73,22 @@ func (p *Partition) denominate(x *Allocation) {
 // Changes grows with every change that could let an ask preempt that could not before.
 func (p *Partition) Changes() uint64 { return p.changes }
 
-// leaves notes that x was told to leave.
-func (p *Partition) leaves(x *Allocation) {
-	p.leaving[x] = true
+// nomination is the node that an ask waits for, and since when.
+type nomination struct {
+	node *Node
+	at   time.Time
+}
+
+// leaves notes that x was told to leave. What it holds counts as leaving, unless it is overdue.
+func (p *Partition) leaves(x *Allocation, d departure) {
+	p.leaving[x] = d
 	p.touch(x.node)
 	p.countLeaving(x, 1)
-	x.node.leaving = append(x.node.leaving, x)
+	if !d.overdue {
+		x.node.leaving = append(x.node.leaving, x)
+	}
 	for q := x.app.queue; q != nil; q = q.parent {
-		q.leaving.Add(x.shape.vector)
+		q.departing(d).Add(x.shape.vector)
 		p.doubt(q)
 	}
 }
@@ -109,25 +121,34 @@ func (p *Partition) left(x *Allocation) {
 	if !p.Leaving(x) {
 		return
 	}
+	d := p.leaving[x]
 	delete(p.leaving, x)
 	p.touch(x.node)
 	p.countLeaving(x, -1)
-	x.node.leaving = without(x.node.leaving, x)
+	if !d.overdue {
+		x.node.leaving = without(x.node.leaving, x)
+	}
 	for q := x.app.queue; q != nil; q = q.parent {
-		q.leaving.Sub(x.shape.vector)
+		q.departing(d).Sub(x.shape.vector)
 		p.doubt(q)
 	}
 }
 
 // Leaving reports whether x was told to leave and has not left yet.
-func (p *Partition) Leaving(x *Allocation) bool { return len(p.leaving) > 0 && p.leaving[x] }
+func (p *Partition) Leaving(x *Allocation) bool {
+	if len(p.leaving) == 0 {
+		return false
+	}
+	_, told := p.leaving[x]
+	return told
+}
 
 // Nomination is the node that x waits for; nil: none.
 func (p *Partition) Nomination(x *Allocation) *Node {
 	if len(p.nominees) == 0 {
 		return nil
 	}
-	return p.nominated[x]
+	return p.nominated[x].node
 }
 
 // Nominees are the asks with a nomination, in the order in which these were made. Read-only.
@@ -136,7 +157,7 @@ func (p *Partition) Nominees() []*Allocation { return p.nominees }
 // Fits reports whether x has room on the node it is nominated for, beside the others that
 // are and are as important. Requires: x has a nomination.
 func (p *Partition) Fits(x *Allocation) bool {
-	n := p.nominated[x]
+	n := p.nominated[x].node
 	if len(n.nominees) == 1 { // nearly always: x alone
 		return n.available.Covers(x.shape.vector)
 	}
@@ -166,7 +187,8 @@ func (n *Node) roomFor(room resources.Vector, x *Allocation) resources.Vector {
 	return room
 }
 
-// Leaving are the allocations on n that were told to leave, in that order. Read-only.
+// Leaving are the allocations on n that were told to leave and are not overdue, in that
+// order. Read-only.
 func (n *Node) Leaving() []*Allocation { return n.leaving }
 
 // leftover is what n has for asks that nothing is held for.
@@ -190,8 +212,8 @@ func (p *Partition) Disturbed() (nodes []*Node) {
 	for x := range p.leaving {
 		add(x.node)
 	}
-	for _, n := range p.nominated {
-		add(n)
+	for _, waits := range p.nominated {
+		add(waits.node)
 	}
 	return nodes
 }

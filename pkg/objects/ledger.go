@@ -115,7 +115,8 @@ func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Alloc
 	}
 	ask := *x.ask
 	ask.Amounts = amounts
-	a, n, leaving := x.app, x.node, p.Leaving(x)
+	a, n := x.app, x.node
+	d, told := p.leaving[x]
 	p.withdraw(x)
 	p.meter(x, -1)
 	p.giveBackShape(x.shape, x.ask)
@@ -127,8 +128,8 @@ func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Alloc
 	} else {
 		p.post(x, n, 1)
 	}
-	if leaving { // it still is
-		p.leaves(x)
+	if told { // it still is
+		p.leaves(x, d)
 	}
 	p.stand(a)
 	p.Reconsider()

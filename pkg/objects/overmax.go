@@ -12,7 +12,7 @@ import (
 // A queue holds more than its max after a reload that lowers it, or because the RM said so.
 // Where the configuration has a delay for that, the max is enforced when the delay is over
 // (behaviour.md 6.4). Here is for which queues and when; who leaves then is for package
-// preemption. What was told to leave counts as gone.
+// preemption. What was told to leave counts as gone, also what is overdue: nobody waits for the room.
 
 // lookAgain is how long nobody looks for victims again after a look.
 const lookAgain = 5 * time.Second
@@ -47,7 +47,7 @@ func (p *Partition) AboveMax(q *Queue) (a AboveMax, ok bool) {
 func (q *Queue) Excess() (over resources.Vector) {
 	for i := range q.max {
 		kind, left := q.max.Left(i, q.allocated)
-		if left += q.leaving.At(kind); left < 0 {
+		if left += q.told(kind); left < 0 {
 			for len(over) <= int(kind) {
 				over = append(over, 0)
 			}
@@ -61,8 +61,12 @@ func (q *Queue) Excess() (over resources.Vector) {
 func (q *Queue) Staying() resources.Vector {
 	v := slices.Clone(q.allocated)
 	v.Sub(q.leaving)
+	v.Sub(q.overdue)
 	return v
 }
+
+// told is how much of one kind was told to leave.
+func (q *Queue) told(k resources.Kind) resources.Quantity { return q.leaving.At(k) + q.overdue.At(k) }
 
 // MaxOf is the max of q in one kind; ok is false when there is none.
 func (q *Queue) MaxOf(k resources.Kind) (n resources.Quantity, ok bool) { return q.max.At(k) }
@@ -74,7 +78,7 @@ func (q *Queue) GuaranteeOf(k resources.Kind) (n resources.Quantity, ok bool) {
 
 func (q *Queue) exceeds() bool {
 	for i := range q.max {
-		if kind, left := q.max.Left(i, q.allocated); left < 0 && left+q.leaving.At(kind) < 0 {
+		if kind, left := q.max.Left(i, q.allocated); left < 0 && left+q.told(kind) < 0 {
 			return true
 		}
 	}
@@ -199,9 +203,9 @@ func (p *Partition) TakeDue(now time.Time) *Queue {
 
 // Dismiss tells victims to leave, for no ask in particular. Requires: they run, and were not
 // told before.
-func (p *Partition) Dismiss(victims []*Allocation) {
+func (p *Partition) Dismiss(victims []*Allocation, now time.Time) {
 	for _, y := range victims {
-		p.leaves(y)
+		p.departs(y, now)
 	}
 	p.changes++
 }

@@ -61,13 +61,14 @@ type Partition struct {
 	unsound bool     // what queues are measured against has changed since Settle
 	trying  bool     // a Trial is open
 
-	changes   uint64                // of anything that could let somebody preempt who could not before
-	leaving   map[*Allocation]bool  // told to leave, still there
-	nominated map[*Allocation]*Node // pending, waiting for room on a node
-	fresh     []*Class              // since TakeFresh
-	nominees  []*Allocation         // the same, in the order in which they were nominated
-	touched   []*Node               // since TakeTouched
-	nodeSet   uint64                // how often a node came or went, or the configuration changed
+	changes   uint64                     // of anything that could let somebody preempt who could not before
+	leaving   map[*Allocation]departure  // told to leave, still there
+	told      []*Allocation              // those of them that are not overdue, in the order in which they were told; some may have gone since
+	nominated map[*Allocation]nomination // pending, waiting for room on a node
+	fresh     []*Class                   // since TakeFresh
+	nominees  []*Allocation              // those of nominated, in the order in which they were
+	touched   []*Node                    // since TakeTouched
+	nodeSet   uint64                     // how often a node came or went, or the configuration changed
 	guards    guards
 
 	above    []*Queue // those above a max that is enforced, but for those that are due; the first to be looked at in front
@@ -91,7 +92,7 @@ func NewWith(conf configs.Partition, opt Options) *Partition {
 	p := &Partition{
 		conf: conf, names: resources.NewNames(), queues: map[QueuePath]*Queue{}, apps: map[AppID]*Application{},
 		work: map[AllocationKey]*Allocation{}, nodes: map[NodeID]*Node{}, others: map[AllocationKey]*Foreign{},
-		leaving: map[*Allocation]bool{}, nominated: map[*Allocation]*Node{},
+		leaving: map[*Allocation]departure{}, nominated: map[*Allocation]nomination{},
 		shapes: map[string]*Shape{}, slots: newSlots(opt.Shapes), gainedAt: 1,
 		lifetimes: keep,
 		completed: newHistory(keep.Completed, keep.Ended, false), rejected: newHistory(keep.Rejected, keep.Ended, true),

@@ -23,7 +23,7 @@ type Queue struct {
 	apps   index[*Application] // those with something pending, in turn; leaf only
 
 	pending, allocated resources.Vector
-	bound              int // how many allocations hold that
+	bound              int                    // how many allocations hold that
 	max                resources.Bound        // conf.Max
 	shares             resources.Denominators // what allocated is measured against
 	fit                Mask                   // the shapes that max, or at root the cluster, leaves room for; unused when roomy
@@ -34,7 +34,8 @@ type Queue struct {
 	guaranteed resources.Bound     // conf.Guaranteed
 
 	path     QueuePath
-	leaving  resources.Vector       // of allocated: was told to leave
+	leaving  resources.Vector       // of allocated: was told to leave, and is not overdue
+	overdue  resources.Vector       // likewise, and is
 	promised resources.Vector       // of pending: is nominated for a node
 	running  int                    // applications in state Running
 	scopes   []scope                // conf.ClassQuotas

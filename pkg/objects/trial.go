@@ -11,9 +11,10 @@ type Trial struct {
 }
 
 type taken struct {
-	x       *Allocation
-	leaving bool   // it had been told to leave
-	class   string // its priority class
+	x     *Allocation
+	class string // its priority class
+	told  bool   // to leave, as follows
+	departure
 }
 
 // Mark is a point a Trial can return to.
@@ -38,7 +39,8 @@ func (t *Trial) Without(key AllocationKey) bool {
 	if !ok || x.Pending() {
 		return false
 	}
-	t.taken = append(t.taken, taken{x, t.p.Leaving(x), t.p.PriorityClass(x)})
+	d, told := t.p.leaving[x]
+	t.taken = append(t.taken, taken{x, t.p.PriorityClass(x), told, d})
 	t.p.free(x)
 	return true
 }
@@ -47,8 +49,8 @@ func (t *Trial) Without(key AllocationKey) bool {
 func (t *Trial) Undo(m Mark) {
 	for i := len(t.taken) - 1; i >= int(m); i-- {
 		t.p.restore(t.taken[i].x, t.taken[i].class)
-		if t.taken[i].leaving {
-			t.p.leaves(t.taken[i].x)
+		if t.taken[i].told {
+			t.p.leaves(t.taken[i].x, t.taken[i].departure)
 		}
 	}
 	t.taken = t.taken[:m]

@@ -93,8 +93,8 @@ func only(a, b resources.Vector) resources.Vector {
 // and the other nominees are placed.
 func (p *Partition) usedOnceLeft(a *account, x *Allocation) resources.Vector {
 	used := slices.Clone(a.allocated)
-	for y := range p.leaving {
-		if y.app.sits(a) {
+	for y, d := range p.leaving {
+		if !d.overdue && y.app.sits(a) {
 			used.Sub(y.shape.vector)
 		}
 	}

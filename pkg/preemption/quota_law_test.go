@@ -76,7 +76,7 @@ func draw(t *rapid.T) world {
 	}
 	w.q, _ = p.Queue("root.q")
 	if rapid.Bool().Draw(t, "somebody leaves already") {
-		w.p.Dismiss(subset(w.work, rapid.IntRange(0, 1<<len(w.work)-1).Draw(t, "who")))
+		w.p.Dismiss(subset(w.work, rapid.IntRange(0, 1<<len(w.work)-1).Draw(t, "who")), time.Time{})
 	}
 	return w
 }
@@ -189,7 +189,7 @@ func TestLawsOfALoweredMax(t *testing.T) {
 					assert.Assert(t, !told[x], "%s was told twice", x.Key())
 					told[x] = true
 				}
-				w.p.Dismiss(gone)
+				w.p.Dismiss(gone, time.Time{})
 				gone = preemption.ForQuota(w.p, w.q)
 			}
 			t.Fatal("there is no end")

@@ -144,7 +144,7 @@ func (d dice) look(t *testing.T, p *objects.Partition) {
 	rights, _ := preemption.Rights(p, x, late)
 	for _, r := range rights {
 		if plan, ok := preemption.NewSearch(p, 0).Find(x, r, nil); ok {
-			p.Preempt(x, plan.Node, plan.Victims)
+			p.Preempt(x, plan.Node, plan.Victims, late)
 			return
 		}
 	}

@@ -74,6 +74,8 @@ func (c *conversation) say(t *testing.T, d *datadriven.TestData) string {
 		return above(c.core.Snapshot(c.now).Root)
 	case "quotas":
 		return showQuotas(c.core.Snapshot(c.now).Root)
+	case "waits":
+		return waits(c.core.Snapshot(c.now).Root)
 	}
 	return c.tell(t, command(t, d, c.now))
 }
@@ -298,4 +300,24 @@ func showQuotas(q scheduler.QueueView) string {
 		b.WriteString(showQuotas(child))
 	}
 	return b.String()
+}
+
+// waits is who was told to leave and who waits for a node, since when.
+func waits(q scheduler.QueueView) (lines string) {
+	for _, a := range q.Applications {
+		for _, w := range a.Work {
+			switch {
+			case w.Overdue:
+				lines += fmt.Sprintf("%s was told to leave %s at %s, and nobody counts on it\n", w.Ask.Key, w.Node, w.ToldAt.Sub(epoch))
+			case w.Leaving:
+				lines += fmt.Sprintf("%s was told to leave %s at %s\n", w.Ask.Key, w.Node, w.ToldAt.Sub(epoch))
+			case w.Nominated != "":
+				lines += fmt.Sprintf("%s waits for %s since %s\n", w.Ask.Key, w.Nominated, w.NominatedAt.Sub(epoch))
+			}
+		}
+	}
+	for _, child := range q.Children {
+		lines += waits(child)
+	}
+	return lines
 }

@@ -19,6 +19,7 @@ type Core struct {
 	drains  bool      // it is being removed
 	out     []Effect  // effects of the step under way
 	retryAt time.Time // when refused asks are tried again; zero: none was refused
+	served  time.Time // until when deadlines have been served
 
 	victims *preemption.Search // nil: nobody has looked yet
 	eager   []looked           // classes that should look whom they could preempt
@@ -68,6 +69,9 @@ func (c *Core) NextDeadline() (time.Time, bool) {
 	if !c.retryAt.IsZero() && (!ok || c.retryAt.Before(t)) {
 		t, ok = c.retryAt, true
 	}
+	if at, waits := c.patienceEnds(); waits && (!ok || at.Before(t)) {
+		t, ok = at, true
+	}
 	if at, again := c.lookAgainAt(); again && (!ok || at.Before(t)) {
 		t, ok = at, true
 	}
@@ -81,6 +85,7 @@ func (c *Core) Check() error { return errors.Join(c.part.Check(), c.ledger.check
 func (c *Core) Partition() *objects.Partition { return c.part }
 
 func (c *Core) serveDeadlines(now time.Time) {
+	c.served = now
 	for _, x := range c.part.Expire(now) {
 		c.emit(Released{x.Key(), x.Ask().App, TimedOut, fmt.Sprintf("application %s completes without its placeholders", x.Ask().App)})
 	}
@@ -123,7 +128,7 @@ func (c *Core) apply(now time.Time, cmd Command) {
 		c.addNode(m)
 	case SetCapacity:
 		c.refuse("capacity of node "+string(m.Node), c.part.SetCapacity(m.Node, m.Total))
-		c.relieve(m.Node)
+		c.relieve(m.Node, now)
 	case SetSchedulable:
 		c.refuse("draining of node "+string(m.Node), c.part.SetSchedulable(m.Node, m.Schedulable))
 		c.noteEnded(NominationLeftNode, now)

@@ -8,6 +8,7 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 	c.forgetOut()
 	c.serveDeadlines(now)
 	defer c.part.Weigh(now)
+	c.endOverdue(now)
 	for range budget {
 		if c.enforceMax(now) {
 			continue

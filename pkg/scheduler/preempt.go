@@ -208,22 +208,15 @@ func (c *Core) unnominated(class *objects.Class) *objects.Allocation {
 }
 
 // forgetStale gives up nominations that nobody will leave for any more and that lead nowhere
-// as things are. It reports whether there were any. Who was led astray does not look again
-// at once: it might be led astray again, and others would have to leave each time.
+// as things are. It reports whether there were any.
 func (c *Core) forgetStale(now time.Time) (any bool) {
 	for _, x := range slices.Clone(c.part.Nominees()) {
 		if len(c.part.Nomination(x).Leaving()) > 0 || c.promising(x) {
 			continue
 		}
 		any = true
-		class := x.Class()
-		if c.unnominated(class) == nil {
-			class.Notice()
-			c.eager = slices.DeleteFunc(c.eager, func(l looked) bool { return l.class == class })
-			c.lookers = append(c.lookers, looked{class: class, at: now, rights: -1})
-		}
 		c.noteGivenUp(x, now)
-		c.part.Unnominate(x)
+		c.giveUp(x, now)
 	}
 	return any
 }
@@ -254,7 +247,7 @@ func (c *Core) judge(x *objects.Allocation, n *objects.Node, victims []*objects.
 func (c *Core) carryOut(plan preemption.Plan, now time.Time) {
 	x := plan.Ask
 	c.note(plan, now)
-	c.noteLost(c.part.Preempt(x, plan.Node, plan.Victims), x.Key(), now)
+	c.noteLost(c.part.Preempt(x, plan.Node, plan.Victims, now), x.Key(), now)
 	for _, y := range plan.Victims {
 		c.emit(Released{y.Key(), y.Ask().App, PreemptedByScheduler,
 			fmt.Sprintf("preempted by right of %s for ask %s of application %s", plan.Right, x.Key(), x.Ask().App)})

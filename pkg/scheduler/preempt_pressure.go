@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
@@ -9,7 +10,7 @@ import (
 
 // relieve tells work to leave a node that has less than it holds, where the configuration
 // wants that. Else it is only shown whom that would be.
-func (c *Core) relieve(id objects.NodeID) {
+func (c *Core) relieve(id objects.NodeID, now time.Time) {
 	n, ok := c.part.Node(id)
 	if !ok || !c.part.Config().NodePressure {
 		return
@@ -27,7 +28,7 @@ func (c *Core) relieve(id objects.NodeID) {
 		y, _ := c.part.Allocation(ask.Key)
 		victims = append(victims, y)
 	}
-	c.part.Dismiss(victims)
+	c.part.Dismiss(victims, now)
 	for _, y := range victims {
 		c.emit(Released{y.Key(), y.Ask().App, PreemptedByScheduler,
 			fmt.Sprintf("preempted by pressure: node %s has less than its work holds", id)})

@@ -17,7 +17,7 @@ func (c *Core) enforceMax(now time.Time) bool {
 			continue // nobody may go as things are
 		}
 		c.noteQuota(q, victims, now)
-		c.part.Dismiss(victims)
+		c.part.Dismiss(victims, now)
 		for _, y := range victims {
 			c.emit(Released{y.Key(), y.Ask().App, PreemptedByScheduler,
 				fmt.Sprintf("preempted by right of %s: queue %s is above its max", preemption.OfQuota, q.Path())})

@@ -227,7 +227,7 @@ func playPreemption(t *testing.T, s preemptScenario) {
 	nominate := func(x *objects.Allocation, on objects.NodeID) {
 		n, ok := part.Node(on)
 		assert.Assert(t, ok)
-		part.Preempt(x, n, dying)
+		part.Preempt(x, n, dying, epoch.Add(time.Hour))
 	}
 	for _, v := range s.Given.Nominated {
 		nominate(submit(v), objects.NodeID(v.Node))
@@ -296,9 +296,9 @@ func TestALessImportantNomineeLosesTheNode(t *testing.T) {
 		st.submit(t, scenarioWork{Key: key, App: key, Queue: "root.default", Priority: priority, Request: map[string]int64{"vcore": 1}})
 		asks[key], _ = part.Allocation(objects.AllocationKey(key))
 	}
-	part.Preempt(asks["S"], n, nil)
-	part.Preempt(asks["P"], n, nil)
-	assert.DeepEqual(t, keysOf(part.Preempt(asks["R"], n, nil)), []objects.AllocationKey{"P"})
+	part.Preempt(asks["S"], n, nil, epoch)
+	part.Preempt(asks["P"], n, nil, epoch)
+	assert.DeepEqual(t, keysOf(part.Preempt(asks["R"], n, nil, epoch)), []objects.AllocationKey{"P"})
 	assert.DeepEqual(t, keysOf(part.Nominees()), []objects.AllocationKey{"S", "R"})
 	assert.Assert(t, part.Nomination(asks["P"]) == nil)
 	assert.NilError(t, st.core.Check())

@@ -124,10 +124,11 @@ const (
 	NominationResized                          // the ask is another one now
 	NominationCancelled                        // nobody wants the ask any more
 	NominationUnknown                          // the RM says everything again
+	NominationTimedOut                         // it has lasted as long as preemption waits
 )
 
 func (s NominationState) String() string {
-	return [...]string{"waits", "placed", "lost to another ask", "lost its node", "given up", "resized", "cancelled", "unknown"}[s]
+	return [...]string{"waits", "placed", "lost to another ask", "lost its node", "given up", "resized", "cancelled", "unknown", "timed out"}[s]
 }
 
 // Placed is where and when an ask that preempted was placed, by its nomination or later.

@@ -89,8 +89,11 @@ type WorkView struct {
 	Created time.Time
 	Node    objects.NodeID // empty: pending
 
-	Leaving   bool           // was told to leave, by preemption
-	Nominated objects.NodeID // the node for which it waits until others have left; empty: none
+	Leaving     bool           // was told to leave, by preemption
+	ToldAt      time.Time      // when
+	Overdue     bool           // so long ago that nobody counts on it any more
+	Nominated   objects.NodeID // the node for which it waits until others have left; empty: none
+	NominatedAt time.Time      // since when
 
 	BoundAt time.Time
 }
@@ -186,8 +189,9 @@ func (c *Core) viewWork(work []*objects.Allocation) []WorkView {
 		views[i] = WorkView{Ask: x.Ask(), Class: c.part.PriorityClass(x), Created: x.Created(), BoundAt: x.BoundAt(), Leaving: c.part.Leaving(x)}
 		if !x.Pending() {
 			views[i].Node = x.Node().ID()
+			views[i].ToldAt, views[i].Overdue = c.part.ToldAt(x)
 		} else if n := c.part.Nomination(x); n != nil {
-			views[i].Nominated = n.ID()
+			views[i].Nominated, views[i].NominatedAt = n.ID(), c.part.NominatedAt(x)
 		}
 	}
 	return views

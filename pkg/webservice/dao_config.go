@@ -97,8 +97,9 @@ type filterConfig struct {
 }
 
 type preemptionConfig struct {
-	Enabled                *bool `json:",omitempty" yaml:",omitempty"`
-	QuotaPreemptionEnabled *bool `json:",omitempty" yaml:",omitempty"`
+	Enabled                *bool  `json:",omitempty" yaml:",omitempty"`
+	QuotaPreemptionEnabled *bool  `json:",omitempty" yaml:",omitempty"`
+	NominationTimeout      string `json:",omitempty" yaml:",omitempty"`
 }
 
 type sortConfig struct {
