@@ -27,10 +27,10 @@ as inherited.
 
 The new file is compared with what a running server has in force (--address), or with
 another file (--against). A server also tells of its work: which queues would be over
-their new max, and which users and groups over their new limits, by how much; which
-changes from leaf to parent or back it would refuse because of their applications; and
-who would lose submit access. With both, the file is compared, and the server is asked
-for its work alone.
+their new max, which users and groups over their new limits, and which class quotas would
+be exceeded, by how much; which changes from leaf to parent or back it would refuse
+because of their applications; and who would lose submit access. With both, the file is
+compared, and the server is asked for its work alone.
 
 The exit code is 0 when nothing changes, 2 when something does, and 1 when a file has
 errors or cannot be read, the server cannot be reached, or the arguments make no sense.`

@@ -46,6 +46,9 @@ func printPlan(out io.Writer, p *plan.Plan, colours bool) error {
 	for _, o := range p.OverLimit {
 		t.add(t.in(red, "! "+o.String()))
 	}
+	for _, o := range p.OverQuota {
+		t.add(t.in(red, "! "+o.String()))
+	}
 	for _, l := range p.Lost {
 		t.add(t.in(red, "! "+l.String()))
 	}

@@ -123,12 +123,19 @@ func (s Server) partition(ctx context.Context, name string) (*Partition, error) 
 		Queue  string   `json:"queueName"`
 		User   string   `json:"user"`
 		Groups []string `json:"groups"`
+
+		Requests    []work `json:"requests"`
+		Allocations []work `json:"allocations"`
 	}
 	if err := s.read(ctx, base+"/applications/active", &apps); err != nil {
 		return nil, err
 	}
 	for _, a := range apps {
-		p.Applications = append(p.Applications, Application{a.ID, a.Queue, security.User{Name: a.User, Groups: a.Groups}})
+		user := security.User{Name: a.User, Groups: a.Groups}
+		p.Applications = append(p.Applications, Application{a.ID, a.Queue, user})
+		for _, w := range slices.Concat(a.Requests, a.Allocations) {
+			p.Work = append(p.Work, Work{a.Queue, user, w.Class, w.Resource})
+		}
 	}
 	for _, kind := range []string{"users", "groups"} {
 		var all []holder
@@ -142,6 +149,12 @@ func (s Server) partition(ctx context.Context, name string) (*Partition, error) 
 		}
 	}
 	return p, nil
+}
+
+// work is what a server says about an ask or an allocation.
+type work struct {
+	Class    string                        `json:"priorityClass"`
+	Resource map[string]resources.Quantity `json:"resource"`
 }
 
 // holder is what a server says about a user or a group.

@@ -51,7 +51,8 @@ func TestWorkIsReadFromTheQueuesAndTheApplications(t *testing.T) {
 		"/ws/v1/partitions": `[{"name":"default"},{"name":"other"}]`,
 		"/ws/v1/partition/default/queues": `{"queuename":"root","isLeaf":false,"allocatedResource":{"vcore":5},"children":[` +
 			`{"queuename":"root.a","isLeaf":true,"allocatedResource":{"vcore":5,"memory":7}},{"queuename":"root.old"}]}`,
-		"/ws/v1/partition/default/applications/active": `[{"applicationID":"app-1","queueName":"root.a","user":"ann","groups":["dev"]}]`,
+		"/ws/v1/partition/default/applications/active": `[{"applicationID":"app-1","queueName":"root.a","user":"ann","groups":["dev"],` +
+			`"requests":[{"resource":{"vcore":9}}],"allocations":[{"priorityClass":"high","resource":{"vcore":5}}]}]`,
 		"/ws/v1/partition/default/usage/users": `[{"userName":"ann","queues":{"queuePath":"root","resourceUsage":{"vcore":5},` +
 			`"runningApplications":["app-1"],"children":[{"queuePath":"root.a"}]}},{"userName":"bob"}]`,
 		"/ws/v1/partition/default/usage/groups": `[{"groupName":"dev","queues":{"queuePath":"root"}}]`,
@@ -62,6 +63,10 @@ func TestWorkIsReadFromTheQueuesAndTheApplications(t *testing.T) {
 		Leaf:         map[string]bool{"root": false, "root.a": true},
 		Allocated:    map[string]amounts{"root": {"vcore": 5}, "root.a": {"vcore": 5, "memory": 7}, "root.old": nil},
 		Applications: []Application{{"app-1", "root.a", security.User{Name: "ann", Groups: []string{"dev"}}}},
+		Work: []Work{
+			{Queue: "root.a", User: security.User{Name: "ann", Groups: []string{"dev"}}, Amounts: amounts{"vcore": 9}},
+			{"root.a", security.User{Name: "ann", Groups: []string{"dev"}}, "high", amounts{"vcore": 5}},
+		},
 		Usage: []Usage{
 			{Queue: "root", User: "ann", Resources: amounts{"vcore": 5}, Running: 1}, {Queue: "root.a", User: "ann"}, {Queue: "root", Group: "dev"},
 		},

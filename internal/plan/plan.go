@@ -29,6 +29,7 @@ type Plan struct {
 	Over    []Over         `json:"overMax"`
 
 	OverLimit []OverLimit `json:"overLimit"`
+	OverQuota []OverQuota `json:"overQuota"`
 	Lost      []Lost      `json:"lostAccess"`
 }
 
@@ -62,6 +63,7 @@ type Partition struct {
 	Allocated    map[string]map[string]resources.Quantity // by queue path, then resource
 	Applications []Application                            // active ones
 	Usage        []Usage                                  // of users and groups
+	Work         []Work                                   // asks and allocations
 }
 
 // Application is an active application.
@@ -75,7 +77,7 @@ type Application struct {
 // nil: no server was asked. Only partitions named count; none named: all.
 func Of(old, new *configs.Config, state State, partitions ...string) Plan {
 	old, new = only(old, partitions), only(new, partitions)
-	p := Plan{Change: configs.Diff(old, new), Asked: state != nil, Refused: []Refusal{}, Over: []Over{}, OverLimit: []OverLimit{}, Lost: []Lost{}}
+	p := Plan{Change: configs.Diff(old, new), Asked: state != nil, Refused: []Refusal{}, Over: []Over{}, OverLimit: []OverLimit{}, OverQuota: []OverQuota{}, Lost: []Lost{}}
 	p.Impact, p.Summary = !p.Change.IsEmpty(), p.Change.Summary()
 	for i := range p.Change.Partitions {
 		c := &p.Change.Partitions[i]
@@ -85,6 +87,7 @@ func Of(old, new *configs.Config, state State, partitions ...string) Plan {
 			p.refuse(c.Partition, after, s)
 			p.measure(c, enforcement{old, before}, enforcement{new, after}, s)
 			p.limit(c, before, after, s)
+			p.quotas(c, after, s)
 			p.lose(before, after, c.Partition, s)
 		}
 	}

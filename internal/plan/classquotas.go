@@ -1,0 +1,121 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/limits"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// OverQuota is a class quota, new or changed, in which more counts than it allows. What is there
+// stays; more of it is refused until enough has gone.
+type OverQuota struct {
+	Partition string             `json:"partition"`
+	Queue     string             `json:"queue"`
+	Quota     string             `json:"quota"`
+	User      string             `json:"user,omitempty"`  // or else
+	Group     string             `json:"group,omitempty"` // or else everybody together
+	Resource  string             `json:"resource"`        // "pods" are asks and allocations
+	Used      resources.Quantity `json:"used"`
+	Hard      resources.Quantity `json:"hard"`
+	By        resources.Quantity `json:"by"`
+}
+
+// String is the excess in words.
+func (o OverQuota) String() string {
+	who := ""
+	switch {
+	case o.User != "":
+		who = " for user " + o.User
+	case o.Group != "":
+		who = " for group " + o.Group
+	}
+	return fmt.Sprintf("class quota %s of %s is exceeded%s by %s %s: %s are used, and %s allowed", o.Quota, o.Queue, who, o.Resource,
+		resources.Text(o.Resource, o.By), resources.Text(o.Resource, o.Used), resources.Text(o.Resource, o.Hard))
+}
+
+// Work is an ask or an allocation, for class quotas.
+type Work struct {
+	Queue   string // of its application, as the user
+	User    security.User
+	Class   string // its priority class; empty: none
+	Amounts map[string]resources.Quantity
+}
+
+// counter is where work counts.
+type counter struct{ queue, quota, user, group string }
+
+// quotas lists the class quotas that change and in which more counts than they allow then.
+func (p *Plan) quotas(c *configs.PartitionChange, new tree, s *Partition) {
+	changed := map[counter]bool{}
+	for _, q := range c.Queues {
+		for _, v := range q.Values {
+			if words := strings.Fields(v.Name); len(words) > 2 && words[0] == "classquota" {
+				changed[counter{queue: q.Queue, quota: words[1]}] = true
+			}
+		}
+	}
+	if len(changed) == 0 {
+		return
+	}
+	used := map[counter]map[string]resources.Quantity{}
+	for i := range s.Work {
+		w := &s.Work[i]
+		new.count(w, func(at counter) {
+			if used[at] == nil {
+				used[at] = map[string]resources.Quantity{}
+			}
+			for name, n := range w.Amounts {
+				if name != limits.Pods {
+					used[at][name] += n
+				}
+			}
+			used[at][limits.Pods]++
+		})
+	}
+	for at, amounts := range used {
+		if !changed[counter{queue: at.queue, quota: at.quota}] {
+			continue
+		}
+		for _, quota := range new[at.queue].ClassQuotas {
+			for name, most := range quota.Hard.All() {
+				if n := amounts[name]; quota.Name == at.quota && n > most {
+					p.OverQuota = append(p.OverQuota, OverQuota{c.Partition, at.queue, at.quota, at.user, at.group, name, n, most, n - most})
+				}
+			}
+		}
+	}
+	slices.SortFunc(p.OverQuota, func(a, b OverQuota) int {
+		return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Quota, b.Quota),
+			cmp.Compare(a.Group, b.Group), cmp.Compare(a.User, b.User), cmp.Compare(a.Resource, b.Resource))
+	})
+}
+
+// count goes through the quotas that a piece of work counts in.
+func (t tree) count(w *Work, in func(counter)) {
+	for path := w.Queue; path != ""; path = path[:max(0, strings.LastIndexByte(path, '.'))] {
+		q := t[path]
+		if q == nil {
+			continue // a dynamic queue has none
+		}
+		for _, s := range limits.Scopes(q.ClassQuotas) {
+			if !s.Match.Matches(w.Class) {
+				continue
+			}
+			if i := s.All(); i >= 0 {
+				in(counter{queue: path, quota: s.Quotas[i].Name})
+			}
+			if i := s.OfUser(w.User.Name); i >= 0 {
+				in(counter{queue: path, quota: s.Quotas[i].Name, user: w.User.Name})
+			}
+			if i, group := s.OfGroups(w.User.Groups); i >= 0 {
+				in(counter{queue: path, quota: s.Quotas[i].Name, group: group})
+			}
+		}
+	}
+}
