@@ -29,7 +29,7 @@ func (s *spending) spend(u *unit) (beyond bool) {
 	if u.lead.Application().Queue().Settings().Budgets == policies.BudgetsIgnored {
 		return false
 	}
-	for y := range u.each {
+	for _, y := range u.members() {
 		for _, b := range s.part.BudgetsOf(y) {
 			s.of[b]++
 			beyond = beyond || s.of[b] > b.Allowed()
@@ -40,7 +40,7 @@ func (s *spending) spend(u *unit) (beyond bool) {
 
 // refund undoes spend.
 func (s *spending) refund(u *unit) {
-	for y := range u.each {
+	for _, y := range u.members() {
 		for _, b := range s.part.BudgetsOf(y) {
 			s.of[b]--
 		}

@@ -35,7 +35,7 @@ func ForQuota(p *objects.Partition, q *objects.Queue) []*objects.Allocation {
 	s.putBack()
 	var victims []*objects.Allocation
 	for _, c := range s.off {
-		victims = slices.AppendSeq(victims, c.each)
+		victims = append(victims, c.members()...)
 	}
 	return victims
 }
@@ -119,7 +119,7 @@ func (s *shrinking) weigh(u unit, guards []*guard) candidate {
 	c := candidate{unit: u, guards: guards, bound: u.since.UnixNano(), kind: int8(2*yes(u.opposed) + yes(u.leads))}
 	if c.holds = u.lead.Shape().Vector(); u.group != nil {
 		c.holds = nil
-		for y := range c.each {
+		for _, y := range c.members() {
 			c.holds.Add(y.Shape().Vector())
 		}
 	}
@@ -135,7 +135,7 @@ func (s *shrinking) weigh(u unit, guards []*guard) candidate {
 
 // free reports whether nobody of c accepts one node only.
 func (c *candidate) free() bool {
-	for y := range c.each {
+	for _, y := range c.members() {
 		if y.Ask().RequiredNode != "" {
 			return false
 		}

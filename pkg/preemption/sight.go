@@ -74,7 +74,7 @@ func (t *trim) keeps(u *unit) Law {
 // keep notes that u is spared, if somebody wants to know.
 func (h *hunt) keep(u *unit, law Law) {
 	if h.kept != nil {
-		for y := range u.each {
+		for _, y := range u.members() {
 			h.kept[y] = law
 		}
 	}

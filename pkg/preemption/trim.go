@@ -43,9 +43,8 @@ func (t *trim) onNode(n *objects.Node) (Plan, bool) {
 	}
 	for y := range n.EachWork {
 		if h.law(y) == MayBeTaken && !t.has(y) {
-			u := h.unitOf(y)
-			t.may = append(t.may, u)
-			t.takeOff(&u)
+			t.may = append(t.may, h.unitOf(y))
+			t.takeOff(&t.may[len(t.may)-1])
 		}
 	}
 	if len(t.may) == 0 && !n.Disturbed() || !t.enough() {
@@ -54,29 +53,43 @@ func (t *trim) onNode(n *objects.Node) (Plan, bool) {
 	h.byImportance(t.may)
 	t.victims = t.victims[:0]
 	t.spending.begin(h.part)
-	for _, u := range slices.Backward(t.may) { // who matters least first: a guarantee or a budget may spare the rest
-		if law := t.keeps(&u); law != MayBeTaken {
-			h.keep(&u, law)
-			t.putBack(&u)
+	for i := len(t.may) - 1; i >= 0; i-- { // who matters least first: a guarantee or a budget may spare the rest
+		u := &t.may[i]
+		if law := t.keeps(u); law != MayBeTaken {
+			h.keep(u, law)
+			t.putBack(u)
 			continue
 		}
-		t.off, t.victims = append(t.off, u), slices.AppendSeq(t.victims, u.each)
+		t.off, t.victims = append(t.off, *u), append(t.victims, u.members()...)
 	}
 	if !t.enough() {
 		return Plan{}, false
 	}
 	slices.Reverse(t.off)
 	t.spending.putApart(t.off)
-	t.off = slices.DeleteFunc(t.off, t.needNotGo)
-	h.byImportance(t.off)
+	t.putBackWhoMay()
+	if !t.spending.idle() { // they were put apart
+		h.byImportance(t.off)
+	}
 	return t.plan(), true
+}
+
+// putBackWhoMay leaves of those who are off who has to go.
+func (t *trim) putBackWhoMay() {
+	must := t.off[:0]
+	for i := range t.off {
+		if u := &t.off[i]; !t.needNotGo(u) {
+			must = append(must, *u)
+		}
+	}
+	t.off = must
 }
 
 func (t *trim) plan() Plan {
 	p := Plan{Ask: t.hunt.x, Right: t.hunt.right, Node: t.node, cost: costOf(t.off)}
 	t.victims = t.victims[:0]
 	for i := range t.off {
-		t.victims = slices.AppendSeq(t.victims, t.off[i].each)
+		t.victims = append(t.victims, t.off[i].members()...)
 	}
 	p.Victims = t.victims
 	return p
@@ -92,7 +105,7 @@ func (t *trim) has(y *objects.Allocation) bool {
 func (t *trim) spared(u *unit) bool {
 	before := len(t.victims)
 	defer func() { t.victims = t.victims[:before] }()
-	for y := range u.each {
+	for _, y := range u.members() {
 		if t.hunt.spared(y, t.victims) {
 			return true
 		}
@@ -102,17 +115,17 @@ func (t *trim) spared(u *unit) bool {
 }
 
 // needNotGo puts u back, if there is enough without it.
-func (t *trim) needNotGo(u unit) bool {
-	t.putBack(&u)
+func (t *trim) needNotGo(u *unit) bool {
+	t.putBack(u)
 	if t.enough() {
 		return true
 	}
-	t.takeOff(&u)
+	t.takeOff(u)
 	return false
 }
 
 func (t *trim) takeOff(u *unit) {
-	for y := range u.each {
+	for _, y := range u.members() {
 		if y.Node() == t.node {
 			t.room.Add(y.Shape().Vector())
 		}
@@ -125,7 +138,7 @@ func (t *trim) takeOff(u *unit) {
 }
 
 func (t *trim) putBack(u *unit) {
-	for y := range u.each {
+	for _, y := range u.members() {
 		if y.Node() == t.node {
 			t.room.Sub(y.Shape().Vector())
 		}

@@ -12,20 +12,21 @@ import (
 // unit is what is taken whole or not at all: an allocation, or a group of them, wherever
 // they run (priority.md 2.8).
 type unit struct {
-	lead    *objects.Allocation   // the first by key
-	group   []*objects.Allocation // in key order; nil: lead alone
-	number  int32                 // its priority: of a group that of its most important member
-	opposed bool                  // one of them did not agree to leave
-	leads   bool                  // one of them leads its application
-	since   time.Time             // when the first of them began to run
-	quality priorities.QoS        // the best of theirs, where that counts
-	beyond  bool                  // a budget does not allow it to leave
+	lead    *objects.Allocation    // the first by key
+	alone   [1]*objects.Allocation // it too
+	group   []*objects.Allocation  // in key order; nil: lead alone
+	number  int32                  // its priority: of a group that of its most important member
+	opposed bool                   // one of them did not agree to leave
+	leads   bool                   // one of them leads its application
+	since   time.Time              // when the first of them began to run
+	quality priorities.QoS         // the best of theirs, where that counts
+	beyond  bool                   // a budget does not allow it to leave
 }
 
 // unitOf is what y falls with.
 func (h *hunt) unitOf(y *objects.Allocation) unit {
 	u := unit{
-		lead: y, number: y.Number(), since: y.BoundAt(),
+		lead: y, alone: [1]*objects.Allocation{y}, number: y.Number(), since: y.BoundAt(),
 		opposed: !y.Ask().Policy.Self(), leads: y.Ask().Originator,
 	}
 	if h.quality {
@@ -51,17 +52,12 @@ func (h *hunt) unitOf(y *objects.Allocation) unit {
 	return u
 }
 
-// each yields the allocations of u.
-func (u *unit) each(yield func(*objects.Allocation) bool) {
+// members are the allocations of u. Read-only, and good as long as u stays where it is.
+func (u *unit) members() []*objects.Allocation {
 	if u.group == nil {
-		yield(u.lead)
-		return
+		return u.alone[:]
 	}
-	for _, y := range u.group {
-		if !yield(y) {
-			return
-		}
-	}
+	return u.group
 }
 
 // byImportance puts those first that should stay longest.
