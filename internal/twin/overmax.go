@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -140,7 +141,13 @@ func (t *Twin) tooMany(q *queue) []*work {
 			off = without
 		}
 	}
-	return slices.Concat(off...)
+	var told []*work
+	for _, u := range off {
+		if t.thinksOfBudgets(u) != policies.BudgetsStrict || !t.overBudget(told, u) {
+			told = append(told, u...)
+		}
+	}
+	return told
 }
 
 func (t *Twin) mayGo(unit []*work) bool {

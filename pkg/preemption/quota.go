@@ -15,6 +15,9 @@ import (
 // does the system's work: no ask outranks it (priority.md P7). Policies and fences of queues
 // do not count, as it is no ask that wants the room.
 //
+// Who would be beyond a budget in a strict queue is not told; when the budget allows it again,
+// it will be (ADR 27). Nobody else goes instead.
+//
 // As few leave as needed: with any one less q would be further above. If q cannot be brought
 // within its max, it is brought nearer, as far as taking them in order goes.
 func ForQuota(p *objects.Partition, q *objects.Queue) []*objects.Allocation {
@@ -34,8 +37,12 @@ func ForQuota(p *objects.Partition, q *objects.Queue) []*objects.Allocation {
 	}
 	s.putBack()
 	var victims []*objects.Allocation
+	var budgets spending
+	budgets.begin(p)
 	for _, c := range s.off {
-		victims = append(victims, c.members()...)
+		if !budgets.forbids(&c.unit) {
+			victims = append(victims, c.members()...)
+		}
 	}
 	return victims
 }
