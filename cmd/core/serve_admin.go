@@ -43,7 +43,7 @@ func notLocal(address string) error {
 
 // listenSocket opens a socket that only this user may connect to. It is made in a directory
 // of its own and moved to its place when nobody else can use it any more. A socket that a
-// former process has left is replaced; one that somebody listens on is not.
+// former process has left is replaced; one that somebody may be listening on is not.
 func listenSocket(file string) (net.Listener, error) {
 	if !filepath.IsAbs(file) {
 		return nil, exitError{exitUsage, fmt.Errorf("--admin-listen: unix:%s is not an absolute path", file)}
@@ -63,10 +63,17 @@ func openSocket(file string) (net.Listener, error) {
 	case info.Mode()&os.ModeSocket == 0:
 		return nil, errors.New("there is a file that is no socket")
 	default:
+		// Only who refuses is not there. One that is busy, or for others, is somebody's.
 		conn, err := net.Dial("unix", file)
 		if err == nil {
 			return nil, errors.Join(syscall.EADDRINUSE, conn.Close())
 		}
+		if !errors.Is(err, syscall.ECONNREFUSED) {
+			return nil, fmt.Errorf("%w: %w", syscall.EADDRINUSE, err)
+		}
+	}
+	if most := len(syscall.RawSockaddrUnix{}.Path) - 1; len(file) > most {
+		return nil, fmt.Errorf("the path has %d bytes, and nobody could connect to one of more than %d", len(file), most)
 	}
 	private, err := os.MkdirTemp(filepath.Dir(file), ".canopy")
 	if err != nil {
@@ -79,28 +86,30 @@ func openSocket(file string) (net.Listener, error) {
 		return nil, err
 	}
 	l.SetUnlinkOnClose(false)
-	if err := errors.Join(os.Chmod(made, 0o600), os.Rename(made, file)); err != nil {
+	info, err := os.Lstat(made)
+	if err := errors.Join(err, os.Chmod(made, 0o600), os.Rename(made, file)); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	return socket{l, file}, nil
+	return socket{l, file, info}, nil
 }
 
 // socket is a listener that knows where it was moved, and takes its file along when it ends.
 type socket struct {
 	net.Listener
 	file string
+	info os.FileInfo
 }
 
 // Addr is where the socket is.
 func (s socket) Addr() net.Addr { return &net.UnixAddr{Name: s.file, Net: "unix"} }
 
-// Close ends the listener and removes its file.
+// Close ends the listener and removes its file, unless that is somebody else's by now.
 func (s socket) Close() error {
 	err := s.Listener.Close()
-	if gone := os.Remove(s.file); !errors.Is(gone, os.ErrNotExist) {
-		err = errors.Join(err, gone)
+	if now, gone := os.Lstat(s.file); gone != nil || !os.SameFile(now, s.info) {
+		return err
 	}
-	return err
+	return errors.Join(err, os.Remove(s.file))
 }
 
 // adminAddress is how the ready line and --admin-listen name a listener.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -97,6 +98,14 @@ func TestAnAdminSocketIsNobodyElses(t *testing.T) {
 	assert.NilError(t, conn.Close())
 	assert.NilError(t, l.Close())
 
+	// One that somebody else has put there is not taken along.
+	l, err = listenAdmin("unix:" + sock)
+	assert.NilError(t, err)
+	assert.NilError(t, os.Remove(sock))
+	assert.NilError(t, os.WriteFile(sock, []byte("mine"), 0o600))
+	assert.NilError(t, l.Close())
+	assert.NilError(t, os.Remove(sock))
+
 	// What a process left that was killed is replaced; what is no socket is not.
 	dead, err := net.ListenUnix("unix", &net.UnixAddr{Name: sock, Net: "unix"})
 	assert.NilError(t, err)
@@ -108,4 +117,39 @@ func TestAnAdminSocketIsNobodyElses(t *testing.T) {
 	assert.NilError(t, os.WriteFile(sock, nil, 0o600))
 	_, err = listenAdmin("unix:" + sock)
 	assert.ErrorContains(t, err, "no socket")
+}
+
+// Somebody who does not take a connection at this moment is there all the same.
+func TestASocketThatIsBusyIsNotTaken(t *testing.T) {
+	sock := filepath.Join(t.TempDir(), "s")
+	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	assert.NilError(t, err)
+	defer func() { assert.NilError(t, syscall.Close(fd)) }()
+	assert.NilError(t, syscall.Bind(fd, &syscall.SockaddrUnix{Name: sock}))
+	assert.NilError(t, syscall.Listen(fd, 0))
+	for err == nil { // until nobody else may wait
+		var conn net.Conn
+		if conn, err = net.Dial("unix", sock); err == nil {
+			defer conn.Close()
+		}
+	}
+	before, err := os.Lstat(sock)
+	assert.NilError(t, err)
+	_, err = listenAdmin("unix:" + sock)
+	assert.ErrorContains(t, err, "address already in use")
+	after, err := os.Lstat(sock)
+	assert.NilError(t, err)
+	assert.Assert(t, os.SameFile(before, after))
+
+	datagrams, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: sock + "2", Net: "unixgram"})
+	assert.NilError(t, err)
+	defer datagrams.Close()
+	_, err = listenAdmin("unix:" + sock + "2")
+	assert.ErrorContains(t, err, "address already in use")
+}
+
+// It could be made, because it is made elsewhere and moved.
+func TestASocketThatNobodyCouldReachIsNotMade(t *testing.T) {
+	_, err := listenAdmin("unix:" + filepath.Join(t.TempDir(), strings.Repeat("x", 200)))
+	assert.ErrorContains(t, err, "nobody could connect to one of more than")
 }
