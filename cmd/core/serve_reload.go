@@ -81,7 +81,7 @@ func (s *servers) reread(ctx context.Context, f *serveFlags, file string) {
 		s.log.Warn("SIGHUP: there is no file of --config to read again")
 		return
 	}
-	text, err := readConfig(file, nil, f.bounds)
+	text, err := configwatch.Read(file, f.bounds.MaxBytes)
 	if err != nil {
 		s.proxy.Reloads().Refuse(reload.Signal, file, err)
 		return

@@ -14,12 +14,11 @@ package configwatch
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"os"
+	"syscall"
 	"time"
 
 	"go.uber.org/zap"
@@ -79,7 +78,7 @@ func newWatch(file string, known []byte, opt Options, changed func([]byte) bool)
 	}
 	w := &watch{file: file, opt: opt, changed: changed, known: sha256.Sum256(known)}
 	w.seen = w.known
-	w.read = func() ([]byte, error) { return readSome(file, opt.MaxBytes) }
+	w.read = func() ([]byte, error) { return Read(file, opt.MaxBytes) }
 	return w
 }
 
@@ -137,9 +136,10 @@ func (w *watch) look() (again bool) {
 	return false
 }
 
-// readSome reads no more of a file than one byte past most, if that can be counted.
-func readSome(name string, most int) ([]byte, error) {
-	f, err := os.Open(name)
+// Read reads no more of a file than one byte past most, if that can be counted. What is no
+// regular file is an error; it does not wait until somebody writes to a pipe.
+func Read(name string, most int) ([]byte, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func readSome(name string, most int) ([]byte, error) {
 	case info.IsDir():
 		return nil, fmt.Errorf("%s is a directory", name)
 	case !info.Mode().IsRegular():
-		return nil, errors.Join(fs.ErrInvalid, fmt.Errorf("%s is not a regular file", name))
+		return nil, fmt.Errorf("%s is not a regular file", name)
 	}
 	return io.ReadAll(io.LimitReader(f, int64(min(most, math.MaxInt-1))+1))
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -193,6 +194,20 @@ func TestFilesThatChangeInEveryWay(t *testing.T) {
 	wantNews(t, heard, strings.Repeat("x", 101))
 }
 
+// To open a pipe is to wait for who writes to it, for ever if need be, and the end with it.
+func TestAPipeIsNotWaitedFor(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "queues.yaml")
+	write(t, file, "one")
+	heard := real(t, file)
+	assert.NilError(t, os.Remove(file))
+	assert.NilError(t, syscall.Mkfifo(file, 0o600))
+	_, err := Read(file, 10)
+	assert.Error(t, err, file+" is not a regular file")
+	assert.NilError(t, os.Remove(file))
+	write(t, file, "two")
+	wantNews(t, heard, "two")
+}
+
 // A ConfigMap is a directory in which ..data is a link to the directory in force.
 func TestAConfigMapIsSwapped(t *testing.T) {
 	dir := t.TempDir()
@@ -227,7 +242,7 @@ func TestALinkLeadsToAnotherDirectory(t *testing.T) {
 func TestTheLargestBoundReadsEverything(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
 	write(t, name, "content")
-	got, err := readSome(name, math.MaxInt)
+	got, err := Read(name, math.MaxInt)
 	assert.NilError(t, err)
 	assert.Equal(t, string(got), "content")
 }
