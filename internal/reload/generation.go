@@ -21,7 +21,7 @@ const (
 
 // Generation is a configuration that was accepted. It never changes.
 type Generation struct {
-	Number   uint64 // from 1, in the order of acceptance; never used twice
+	Number   uint64 // from 1, in the order of acceptance; used twice only if it could not be stored
 	At       time.Time
 	Source   Source
 	From     string            // which file, RM or generation; may be empty

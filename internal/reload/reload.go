@@ -77,6 +77,7 @@ type Reloader struct {
 type Result struct {
 	Generation *Generation // in force now
 	Changed    bool        // false: it was in force before, or nothing new was said
+	NotStored  error       // why the next start will not know of the change; nil: it will, or nothing stores it
 }
 
 // New puts a first configuration in force. It is the latest generation of the past if it
@@ -117,7 +118,7 @@ func New(cluster Cluster, first *Proposal, opt Options) *Reloader {
 			wish.Extra = last.Extra
 		}
 	}
-	r.accept(&wish, 0)
+	_, _ = r.accept(&wish, 0) // what could not be stored has been logged
 	return r
 }
 
@@ -193,9 +194,9 @@ func (r *Reloader) enact(ctx context.Context, p *Proposal) (Result, error) {
 			return Result{}, whyNot(err)
 		}
 	}
-	g := r.accept(&next, paused)
+	g, notStored := r.accept(&next, paused)
 	r.heard(p)
-	return Result{Generation: g, Changed: true}, nil
+	return Result{Generation: g, Changed: true, NotStored: notStored}, nil
 }
 
 // news reports whether a text is to be put in force.

@@ -264,6 +264,7 @@ func TestAConfigurationThatCannotBeStoredIsInForceAllTheSame(t *testing.T) {
 	w := newWorld(t, reload.Options{Store: full{}})
 	res := w.rm(text("b"), nil)
 	assert.Assert(t, res.Changed)
+	assert.Error(t, res.NotStored, "no space left")
 	assert.Equal(t, w.Current().Text, text("b"))
 	assert.Equal(t, w.logs.FilterMessageSnippet("could not be stored").Len(), 3, "two generations, and what the RM said")
 }

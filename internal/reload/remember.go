@@ -41,9 +41,9 @@ func (r *Reloader) Warnings() configs.Problems {
 	return r.warned
 }
 
-// accept makes a generation of what has been put in force. Requires: r.changing is held,
-// or nobody else knows r yet.
-func (r *Reloader) accept(p *Proposal, paused time.Duration) *Generation {
+// accept makes a generation of what has been put in force, which it is although it could not
+// be stored. Requires: r.changing is held, or nobody else knows r yet.
+func (r *Reloader) accept(p *Proposal, paused time.Duration) (g *Generation, notStored error) {
 	var changes *configs.Change
 	switch {
 	case p.Config == nil:
@@ -56,7 +56,7 @@ func (r *Reloader) accept(p *Proposal, paused time.Duration) *Generation {
 		r.conf = p.Config
 	}
 	r.mu.Lock()
-	g := &Generation{
+	g = &Generation{
 		Number: 1, At: r.opt.Now(), Source: p.Source, From: p.From, Text: p.Text,
 		Extra: maps.Clone(p.Extra), Changes: changes, Paused: paused,
 	}
@@ -76,13 +76,13 @@ func (r *Reloader) accept(p *Proposal, paused time.Duration) *Generation {
 			zap.String("problem", w.String()))
 	}
 	if r.opt.Store != nil {
-		if err := r.opt.Store.Add(g, oldest); err != nil {
+		if notStored = r.opt.Store.Add(g, oldest); notStored != nil {
 			// It is in force whether or not it could be written down; taking it back would be worse.
 			r.opt.Log.Error("the configuration is in force, but could not be stored for the next start",
-				zap.Uint64("generation", g.Number), zap.Error(err))
+				zap.Uint64("generation", g.Number), zap.Error(notStored))
 		}
 	}
-	return g
+	return g, notStored
 }
 
 func (r *Reloader) inForce(g *Generation) {

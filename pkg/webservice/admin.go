@@ -127,11 +127,21 @@ func (s *service) changed(res reload.Result, err error) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := reloadBody{viewGeneration(res.Generation, res.Generation), res.Changed, nil, s.opt.Reloads.Warnings()}
+	body := reloadBody{
+		generationBody: viewGeneration(res.Generation, res.Generation), Changed: res.Changed,
+		Warnings: s.opt.Reloads.Warnings(), NotStored: textOf(res.NotStored),
+	}
 	if res.Changed {
 		body.Changes = res.Generation.Changes
 	}
 	return body, nil
+}
+
+func textOf(err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // notChanged gives a refusal its status.

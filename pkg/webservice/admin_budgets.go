@@ -23,6 +23,7 @@ type changedBudget struct {
 	Generation uint64           `json:"generation"`         // in force now
 	Changed    bool             `json:"changed"`            // false: it was so before
 	Warnings   configs.Problems `json:"warnings,omitempty"` // about what was sent
+	NotStored  string           `json:"notStored,omitempty"`
 }
 
 // createBudget makes a budget in the namespace that it says, or else that the query names.
@@ -91,7 +92,7 @@ func (s *service) editBudgets(
 	if err != nil {
 		return nil, err
 	}
-	return changedBudget{viewBudget(b, nil), res.Generation.Number, res.Changed, warnings}, nil
+	return changedBudget{viewBudget(b, nil), res.Generation.Number, res.Changed, warnings, textOf(res.NotStored)}, nil
 }
 
 // budgetRefused gives a refusal of package budgets its status.

@@ -22,6 +22,7 @@ type changedClass struct {
 	classBody
 	Generation uint64 `json:"generation"` // in force now
 	Changed    bool   `json:"changed"`    // false: it was so before
+	NotStored  string `json:"notStored,omitempty"`
 }
 
 func (s *service) createClass(r *http.Request) (any, error) {
@@ -102,7 +103,7 @@ func (s *service) editClasses(
 	if err != nil {
 		return nil, err
 	}
-	return changedClass{viewClass(c), res.Generation.Number, res.Changed}, nil
+	return changedClass{viewClass(c), res.Generation.Number, res.Changed, textOf(res.NotStored)}, nil
 }
 
 // classRefused gives a refusal of package priorities its status. Several at once have that

@@ -2,6 +2,7 @@ package webservice_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -34,13 +35,18 @@ type office struct {
 
 func openOffice(t *testing.T, text string) *office {
 	t.Helper()
+	return openOfficeWith(t, text, nil)
+}
+
+func openOfficeWith(t *testing.T, text string, store reload.Store) *office {
+	t.Helper()
 	noon := func() time.Time { return time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC) }
 	o := &office{t: t, cluster: loop.NewCluster(loop.Options{Now: noon}, func(string) loop.Sink { return nobody{} }, nil)}
 	t.Cleanup(o.cluster.End)
 	bounds := configs.Options{MaxBytes: 10_000}
 	first, err := reload.Read(reload.File, "first.yaml", []byte(text), bounds)
 	assert.NilError(t, err)
-	o.reloads = reload.New(o.cluster, first, reload.Options{Now: noon, Bounds: bounds})
+	o.reloads = reload.New(o.cluster, first, reload.Options{Now: noon, Bounds: bounds, Store: store})
 	opt := webservice.Options{Reloads: o.reloads, HasAdmin: true}
 	o.handler, o.admin = webservice.Handler(o.cluster, opt), webservice.Admin(o.cluster, opt)
 	return o
@@ -264,4 +270,29 @@ func TestTheOtherListenerChangesNothing(t *testing.T) {
 	assert.Equal(t, o.reloads.Current().Number, uint64(1))
 	assert.Equal(t, o.get("/ws/v1/config/history/2").Code, http.StatusNotFound)
 	assert.Equal(t, o.get("/ws/v1/config/history/x").Code, http.StatusBadRequest)
+}
+
+// fullDisk is a Store on a full disk.
+type fullDisk struct{}
+
+func (fullDisk) Add(*reload.Generation, uint64) error { return errors.New("no space left on device") }
+func (fullDisk) Heard(string, string) error           { return nil }
+
+func TestWhoChangesSomethingIsToldThatItWillNotSurvive(t *testing.T) {
+	const want = `"notStored":"no space left on device"`
+	o := openOfficeWith(t, plain, fullDisk{})
+	w := o.post(wider)
+	assert.Equal(t, w.Code, http.StatusOK)
+	assert.Assert(t, strings.Contains(w.Body.String(), want), w.Body.String())
+	for path, body := range map[string]string{
+		"/ws/v1/priorityclasses":   `{"name": "high", "value": 5}`,
+		"/ws/v1/disruptionbudgets": `{"name": "x", "minAvailable": 1, "selector": {"matchLabels": {"a": "b"}}}`,
+	} {
+		w = o.ask(o.admin, http.MethodPost, path, body, "Content-Type", "application/json")
+		assert.Equal(t, w.Code, http.StatusCreated)
+		assert.Assert(t, strings.Contains(w.Body.String(), want), w.Body.String())
+	}
+
+	stored := openOffice(t, plain).post(wider)
+	assert.Assert(t, !strings.Contains(stored.Body.String(), "notStored"), stored.Body.String())
 }

@@ -34,6 +34,9 @@ type reloadBody struct {
 	Changed  bool             `json:"changed"` // false: it was in force before
 	Changes  *configs.Change  `json:"changes,omitempty"`
 	Warnings configs.Problems `json:"warnings"`
+	// NotStored is why the change is in force but will not survive a restart. Missing: it will,
+	// as far as anything does.
+	NotStored string `json:"notStored,omitempty"`
 }
 
 // refusalBody is an errorBody that lists what is wrong, as canopy validate does.
