@@ -65,7 +65,6 @@ func newServers(opt rmproxy.Options, admin bool) *servers {
 	s.web = s.overHTTP(webservice.Handler(s.proxy.Cluster(), rest))
 	if admin {
 		s.admin = s.overHTTP(webservice.Admin(s.proxy.Cluster(), rest))
-		s.admin.ReadTimeout = time.Minute // for a whole configuration
 	}
 	return s
 }
@@ -74,6 +73,8 @@ func (s *servers) overHTTP(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       time.Minute,     // for a whole configuration
+		WriteTimeout:      5 * time.Minute, // for a whole cluster
 		IdleTimeout:       2 * time.Minute,
 		ErrorLog:          zap.NewStdLog(s.log),
 	}
