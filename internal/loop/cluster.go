@@ -21,7 +21,7 @@ type Cluster struct {
 	over context.Context // ends with the Cluster
 	end  context.CancelFunc
 
-	changing sync.Mutex     // held while partitions come, change or go; before mu
+	changing chan struct{}  // holds a token while partitions come, change or go; before mu
 	leaving  sync.WaitGroup // loops that were removed, until they have ended
 
 	mu    sync.Mutex // guards the rest; nobody waits for a loop or a Sink while holding it
@@ -47,9 +47,23 @@ func NewCluster(opt Options, sink func(partition string) Sink, oracle func(parti
 		opt.Now = time.Now
 	}
 	c := &Cluster{opt: opt, oracle: oracle, sink: sink, loops: map[string]*running{}, last: map[string]*running{}}
+	c.changing = make(chan struct{}, 1)
 	c.over, c.end = context.WithCancel(context.Background())
 	return c
 }
+
+// hold waits until nobody else changes partitions. Whoever does may wait for a partition
+// that does not come, so it is no mutex: waiting ends with ctx.
+func (c *Cluster) hold(ctx context.Context) error {
+	select {
+	case c.changing <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (c *Cluster) release() { <-c.changing }
 
 // start runs a new partition. Whoever had its name before tells the rest first.
 // Requires: c.changing is held.
@@ -73,8 +87,10 @@ func (c *Cluster) start(p configs.Partition) {
 
 // reap lets a partition go that found itself empty, if it still is.
 func (c *Cluster) reap(name string, r *running) {
-	c.changing.Lock()
-	defer c.changing.Unlock()
+	if c.hold(c.over) != nil {
+		return
+	}
+	defer c.release()
 	if now, ok := c.Partition(name); !ok || now != r.Loop {
 		return
 	}
@@ -159,8 +175,10 @@ func (c *Cluster) behind() (full []*Loop) {
 
 // Forget drops the nodes, applications and allocations of all partitions.
 func (c *Cluster) Forget(ctx context.Context) error {
-	c.changing.Lock()
-	defer c.changing.Unlock()
+	if err := c.hold(ctx); err != nil {
+		return err
+	}
+	defer c.release()
 	for _, name := range c.Partitions() {
 		if l, ok := c.Partition(name); ok {
 			if _, err := l.Call(ctx, scheduler.Forget{}); err != nil {
@@ -175,7 +193,7 @@ func (c *Cluster) Forget(ctx context.Context) error {
 // been delivered then.
 func (c *Cluster) End() {
 	c.end() // first: whoever changes something may be waiting for a partition
-	c.changing.Lock()
+	c.changing <- struct{}{}
 	c.mu.Lock()
 	all := slices.Collect(maps.Values(c.loops))
 	c.mu.Unlock()
@@ -183,7 +201,7 @@ func (c *Cluster) End() {
 		r.stop()
 		<-r.done
 	}
-	c.changing.Unlock()
+	c.release()
 	for _, r := range all {
 		r.reaps.Wait()
 	}

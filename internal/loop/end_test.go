@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -84,4 +86,35 @@ func TestWhatIsSentToAPartitionThatGoesIsAnsweredOrHandedBack(t *testing.T) {
 	}
 	c.End()
 	assert.Equal(t, strings.Count(sinks["gpu"].text(), "unknown node none"), sent)
+}
+
+// A partition that is to go, and whose Sink does not return, is waited for only as long as
+// patience lasts, whoever was waiting for it before.
+func TestAnEmptyPartitionThatIsStuckIsNotWaitedForForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stuck := &gate{open: make(chan struct{})}
+		c := loop.NewCluster(loop.Options{TellFirst: true}, func(p string) loop.Sink {
+			if p == "gpu" {
+				return stuck
+			}
+			return &memory{}
+		}, nil)
+		both, one := configOf(partition("default", "a"), partition("gpu", "a")), configOf(partition("default", "a"))
+		assert.NilError(t, c.Configure(t.Context(), both))
+		gpu, _ := c.Partition("gpu")
+		gpu.Send(scheduler.Drain{}, unknown) // it is empty then, and what it has to say keeps it busy
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		changed := make(chan error, 1)
+		go func() { changed <- c.Configure(ctx, one) }()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.ErrorIs(t, <-changed, context.DeadlineExceeded)
+		close(stuck.open)
+		assert.NilError(t, c.Configure(t.Context(), one))
+		synctest.Wait()
+		assert.DeepEqual(t, c.Partitions(), []string{"default"})
+		c.End()
+	})
 }

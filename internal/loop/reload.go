@@ -31,14 +31,19 @@ func (c *Cluster) Configure(ctx context.Context, conf *configs.Config) error {
 // nobody can see one partition changed and another not. A loop that does not come in time,
 // because its Sink does not return, is waited for until ctx ends; then nothing has changed.
 func (c *Cluster) Reload(ctx context.Context, conf *configs.Config) (paused time.Duration, err error) {
-	c.changing.Lock()
-	defer c.changing.Unlock()
-	if c.over.Err() != nil {
-		return 0, ErrEnded
-	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(c.over, stop)()
+	err = c.hold(ctx)
+	if err == nil {
+		defer c.release()
+	}
+	switch {
+	case c.over.Err() != nil:
+		return 0, ErrEnded
+	case err != nil:
+		return 0, err
+	}
 	m := c.convene(conf)
 	if err := m.agree(ctx); err != nil {
 		if c.over.Err() != nil {
