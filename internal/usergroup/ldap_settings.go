@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/go-ldap/ldap/v3"
 )
@@ -124,9 +125,10 @@ func (s ldapSettings) attributes() []string {
 	return names
 }
 
-// readSecret reads a file without the line end that editors leave.
+// readSecret reads a file without the line end that editors leave. It does not wait for who
+// might write to a pipe: a reload would wait with it.
 func readSecret(dir, name string) (string, error) {
-	f, err := os.Open(filepath.Join(dir, name))
+	f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return "", err
 	}

@@ -3,6 +3,7 @@ package usergroup
 import (
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -43,6 +44,13 @@ func TestSettingsThatAreNotGood(t *testing.T) {
 			assert.Error(t, err, "settings of LDAP in "+dir+": "+c.want)
 		})
 	}
+}
+
+func TestASecretThatIsAPipeIsMissing(t *testing.T) {
+	dir := writeSettings(t, "ldap", "389", map[string]string{"Host": gone})
+	assert.NilError(t, syscall.Mkfifo(filepath.Join(dir, "Host"), 0o600))
+	_, err := readSettings(dir)
+	assert.ErrorContains(t, err, "missing: Host")
 }
 
 func TestADirectoryOfSecretsThatDoesNotExist(t *testing.T) {
