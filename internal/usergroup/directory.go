@@ -181,7 +181,7 @@ func (d *Directory) answer(q *question) (a answer) {
 	switch {
 	case err == nil:
 		return answer{groups: groups}
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+	case !time.Now().Before(q.until): // a dialer may notice before ctx does
 		return answer{err: fmt.Errorf("%s: no answer within %s", d.source, d.opt.Timeout)}
 	}
 	return answer{err: fmt.Errorf("%s: %w", d.source, short(err))}

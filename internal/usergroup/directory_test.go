@@ -178,6 +178,23 @@ func TestASourceThatHangsMakesNobodyWaitLonger(t *testing.T) {
 	})
 }
 
+// A source that has a clock of its own may be the first to notice.
+func TestATimeOutIsCalledSoWhoeverNoticesIt(t *testing.T) {
+	s := &source{groups: func(ctx context.Context, _ string) ([]string, error) {
+		until, _ := ctx.Deadline()
+		<-time.After(time.Until(until))
+		return nil, errors.New("dial tcp: i/o timeout")
+	}}
+	for range 20 { // in virtual time both are at once, and either may be first
+		inBubble(t, s, Options{}, func(t *testing.T, d *Directory, a *told) {
+			d.Find("ann", a.as("ann"))
+			time.Sleep(DefaultTimeout)
+			synctest.Wait()
+			assert.Equal(t, a.says("ann"), "source: no answer within 5s")
+		})
+	}
+}
+
 func TestOneUserWhoHangsIsNotInTheWayOfOthers(t *testing.T) {
 	s := &source{}
 	s.groups = func(ctx context.Context, user string) ([]string, error) {
