@@ -59,9 +59,9 @@ func among(some []*Budget, tags map[string]string, found []*Budget) []*Budget {
 		switch {
 		case !b.conf.Selector.Matches(tags):
 		case len(found) == 0:
-			found = b.alone
+			found = b.alone // which is full: a second one goes to a list of its own
 		default:
-			found = append(slices.Clip(found), b)
+			found = append(found, b)
 		}
 	}
 	return found
