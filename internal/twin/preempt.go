@@ -122,6 +122,9 @@ func (t *Twin) planAny(c *counts, w *work) (p plan, right string, ok bool) {
 		if p, ok := t.bestPlan(c, w, right); ok {
 			return p, right, true
 		}
+		if p, ok := t.planAcross(c, w, right); ok {
+			return p, right, true
+		}
 	}
 	return plan{}, "", false
 }
@@ -263,17 +266,35 @@ func (t *Twin) usedIn(c *counts, q *queue, victims []*work) resources.Amounts {
 
 // allowedWithout asks all quotas and limits about the time when the victims have gone.
 func (t *Twin) allowedWithout(c *counts, w *work, victims []*work) bool {
+	return len(t.stillMissing(c, w, victims)) == 0
+}
+
+// stillMissing is what quotas and limits lack then, by whose it is and by resource.
+func (t *Twin) stillMissing(c *counts, w *work, victims []*work) map[string]resources.Quantity {
+	missing := map[string]resources.Quantity{}
+	note := func(whose any, most resources.Limit, used resources.Amounts) {
+		for name, n := range w.ask.Amounts.All() {
+			if bound, ok := most.Get(name); ok && n > 0 && n > max(0, resources.Less(bound, used.Get(name))) {
+				missing[fmt.Sprint(whose, name)] = resources.Less(n, resources.Less(bound, used.Get(name)))
+			}
+		}
+	}
 	for _, q := range t.along(t.app(w.ask.App).leaf) {
 		used := t.usedIn(c, q, victims)
 		if w.nominated != "" {
 			used = used.Sub(w.ask.Amounts) // not beside itself
 		}
-		if q == t.root && !c.capacity.Sub(used).Covers(w.ask.Amounts) ||
-			q != t.root && !q.conf.Max.Headroom(used).Allows(w.ask.Amounts) {
-			return false
+		if q != t.root {
+			note(q.path, q.conf.Max, used)
+			continue
+		}
+		for name, n := range w.ask.Amounts.All() {
+			if left := c.capacity.Sub(used).Get(name); n > 0 && n > left {
+				missing[fmt.Sprint(q.path, name)] = resources.Less(n, left)
+			}
 		}
 	}
-	for _, b := range c.apps[w.ask.App].bounds {
+	for i, b := range c.apps[w.ask.App].bounds {
 		held := t.holds(c, b).held
 		is := func(x *work) bool {
 			a := t.app(x.ask.App)
@@ -289,11 +310,9 @@ func (t *Twin) allowedWithout(c *counts, w *work, victims []*work) bool {
 				held = held.Add(x.ask.Amounts)
 			}
 		}
-		if !b.MaxResources.Headroom(held).Allows(w.ask.Amounts) {
-			return false
-		}
+		note(i, b.MaxResources, held)
 	}
-	return true
+	return missing
 }
 
 func (t *Twin) carryOut(w *work, p plan, right string) {

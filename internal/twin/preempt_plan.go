@@ -24,7 +24,7 @@ func (t *Twin) bestPlan(c *counts, w *work, right string) (best plan, ok bool) {
 	for _, n := range t.nodesToTry(c, w, right) {
 		may := filter(t.work, func(y *work) bool { return y.node == n.id && t.mayTake(c, w, y, right) })
 		waits := len(t.leavingOn(n.id)) > 0 || slices.ContainsFunc(t.nominees, func(x *work) bool { return x.nominated == n.id })
-		if !n.schedulable || w.ask.RequiredNode != "" && w.ask.RequiredNode != n.id || len(may) == 0 && !waits {
+		if !n.schedulable || w.ask.RequiredNode != "" && w.ask.RequiredNode != n.id || len(may) == 0 && !waits && !t.anyQuota {
 			continue
 		}
 		p, found := t.planFor(c, w, n, may, right)
@@ -101,7 +101,7 @@ func (t *Twin) planFor(c *counts, w *work, n *node, may []*work, right string) (
 				room = room.Add(y.ask.Amounts)
 			}
 		}
-		return room.Covers(w.ask.Amounts) && t.allowedWithout(c, w, victims)
+		return room.Covers(w.ask.Amounts) && (t.anyQuota || t.allowedWithout(c, w, victims))
 	}
 	if !fits(off) {
 		return plan{}, false

@@ -39,6 +39,7 @@ type Twin struct {
 	lowers     bool                               // a max that was lowered is enforced
 	above      map[objects.QueuePath]*tooMuchHeld // which queues are above theirs
 	pressure   bool                               // who has no room on a node that shrinks is told to leave
+	anyQuota   bool                               // quotas do not count for now
 	candidates int                                // nodes compared for an ask at most; 0: any number
 	nominees   []*work                            // in the order in which they were nominated
 	tried      map[string]time.Time               // kinds of asks that could take nobody, and when

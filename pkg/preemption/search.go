@@ -59,13 +59,23 @@ func NewSearch(p *objects.Partition, most int) *Search {
 //
 // Nodes are looked at in the order of their rank, or of their ID for a guarantee as upstream
 // upholds it, until none to come can be better. If nobody leaves beyond a budget, it also ends
-// when so many have been compared.
+// when so many have been compared. Where a quota is in the way and no node alone has enough
+// to give, some of those may leave who run elsewhere.
 func (s *Search) Find(x *objects.Allocation, r Right, judge Judge) (best Plan, ok bool) {
 	s.hunt.begin(s.part, x, r)
 	s.trim.begin(&s.hunt)
 	s.effort.Looks++
 	s.seen = Seen{}
-	defer func() { best.Seen = s.seen }()
+	if best, ok = s.oneNode(judge); !ok && r != OfNode && len(s.trim.walls) > 0 {
+		best, ok = s.acrossNodes(judge)
+	}
+	best.Seen = s.seen
+	return best, ok
+}
+
+// oneNode is the best plan in which everybody leaves one node.
+func (s *Search) oneNode(judge Judge) (best Plan, ok bool) {
+	x, r := s.hunt.x, s.hunt.right
 	try := func(n *objects.Node) {
 		s.effort.Tried++
 		plan, found := s.trim.onNode(n)
@@ -132,7 +142,7 @@ func (s *Search) ranking(x *objects.Allocation) *ranking {
 // places are the nodes to look at, in turn. Where there is little work in reach of x, these
 // are the nodes that it is on.
 func (s *Search) places(ranks *ranking, r Right) func(yield func(place int) bool) {
-	if near, few := s.nearby(r); few {
+	if near, few := s.nearby(); few && !s.trim.anywhere {
 		slices.SortFunc(near, func(a, b int) int {
 			if !s.hunt.compatible() && ranks.of(a) != ranks.of(b) {
 				return cmp.Compare(ranks.of(a), ranks.of(b))
@@ -155,20 +165,25 @@ func (s *Search) places(ranks *ranking, r Right) func(yield func(place int) bool
 
 // nearby are the places of all nodes with work in reach, and of those that wait for
 // somebody; few is false when there is too much of it.
-func (s *Search) nearby(r Right) (places []int, few bool) {
-	h, most := &s.hunt, len(s.roll.nodes)/8
-	from := h.top
-	if home := h.x.Application().Queue(); r == OfPriority && home.Settings().PrioritySwap == policies.PrioritySwapLeaf {
-		from = home
-	}
+func (s *Search) nearby() (places []int, few bool) {
+	most := len(s.roll.nodes) / 8
 	s.near = s.near[:0]
-	if !s.gather(from, most) {
+	if !s.gather(s.from(), most) {
 		return nil, false
 	}
 	for _, n := range s.part.Disturbed() {
 		s.near = append(s.near, s.roll.place[n])
 	}
 	return s.near, true
+}
+
+// from is the highest queue below which the ask may take somebody.
+func (s *Search) from() *objects.Queue {
+	h := &s.hunt
+	if home := h.x.Application().Queue(); h.right == OfPriority && home.Settings().PrioritySwap == policies.PrioritySwapLeaf {
+		return home
+	}
+	return h.top
 }
 
 // gather adds the places of what runs below q. It reports false when there are more than

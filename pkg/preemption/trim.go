@@ -17,6 +17,7 @@ type trim struct {
 	may, off []unit
 	victims  []*objects.Allocation
 	spending spending
+	anywhere bool // also where nobody can leave and nothing is held
 }
 
 // wall is a quota that is in the way, and what goes with those who are off.
@@ -47,7 +48,7 @@ func (t *trim) onNode(n *objects.Node) (Plan, bool) {
 			t.takeOff(&t.may[len(t.may)-1])
 		}
 	}
-	if len(t.may) == 0 && !n.Disturbed() || !t.enough() {
+	if len(t.may) == 0 && !n.Disturbed() && !t.anywhere || !t.enough() {
 		return Plan{}, false
 	}
 	h.byImportance(t.may)
@@ -129,12 +130,8 @@ func (t *trim) takeOff(u *unit) {
 		if y.Node() == t.node {
 			t.room.Add(y.Shape().Vector())
 		}
-		for i := range t.walls {
-			if w := &t.walls[i]; w.Counts(y) {
-				w.gone.Add(y.Shape().Vector())
-			}
-		}
 	}
+	t.lowerAll(u, 1)
 }
 
 func (t *trim) putBack(u *unit) {
@@ -142,23 +139,11 @@ func (t *trim) putBack(u *unit) {
 		if y.Node() == t.node {
 			t.room.Sub(y.Shape().Vector())
 		}
-		for i := range t.walls {
-			if w := &t.walls[i]; w.Counts(y) {
-				w.gone.Sub(y.Shape().Vector())
-			}
-		}
 	}
+	t.lowerAll(u, -1)
 }
 
 // enough reports whether the ask has its room, and no quota is in its way.
 func (t *trim) enough() bool {
-	if !t.room.Covers(t.hunt.x.Shape().Vector()) {
-		return false
-	}
-	for i := range t.walls {
-		if w := &t.walls[i]; !w.gone.Covers(w.Missing) {
-			return false
-		}
-	}
-	return true
+	return t.room.Covers(t.hunt.x.Shape().Vector()) && t.through()
 }

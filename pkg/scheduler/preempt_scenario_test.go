@@ -257,7 +257,7 @@ func playPreemption(t *testing.T, s preemptScenario) {
 			}
 		}
 		assert.NilError(t, st.core.Check())
-		now = now.Add(time.Minute)
+		now = now.Add(10 * time.Second)
 	}
 	want := s.Expect.Victims
 	slices.Sort(victims)
