@@ -102,7 +102,7 @@ func serveCommand() *cobra.Command {
 	flags.BoolVar(&f.configWatch, "config-watch", true, "put the file of --config in force again when it changes")
 	flags.StringVar(&f.dataDir, "data-dir", "", "directory that keeps the history of configurations; none: it is forgotten at the end")
 	flags.IntVar(&f.history, "config-history", 50, "how many configurations are remembered")
-	flags.BoolVar(&f.admin, "admin", false, "let local clients change the configuration and its priority classes over REST")
+	flags.BoolVar(&f.admin, "admin", false, "let local clients change the configuration, its priority classes and disruption budgets over REST")
 	flags.StringVar(&f.adminListen, "admin-listen", "", "where --admin listens: a loopback address or unix:/path (default "+defaultAdmin+")")
 	flags.StringVar(&f.logLevel, "log-level", "info", "what is logged: debug, info, warn or error")
 	flags.StringVar(&f.logFormat, "log-format", "console", "how it is logged: console or json")
