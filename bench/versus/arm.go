@@ -1,12 +1,15 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/apache/yunikorn-core/pkg/entrypoint"
 	yklog "github.com/apache/yunikorn-core/pkg/log"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
 
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
@@ -53,24 +56,39 @@ func load(scheduler api.SchedulerAPI, s *Stream, w Workload, told *shim) error {
 			return err
 		}
 	}
-	if err := told.await("applications", loadLimit, func() bool { return told.apps == w.Apps }); err != nil {
+	want := len(applications(w))
+	if err := told.await("applications", loadLimit, func() bool { return told.apps == want }); err != nil {
 		return err
 	}
-	for _, m := range s.Asks {
+	if w.preempts() { // nothing waits yet, and what runs needs its node
+		return errors.Join(loadNodes(scheduler, s, w, told), loadAllocations(scheduler, s.Running, w.Nodes*w.Cores, s.Sentinel, told))
+	}
+	return errors.Join(loadAllocations(scheduler, s.Asks, 0, s.Sentinel, told), loadNodes(scheduler, s, w, told))
+}
+
+func loadAllocations(scheduler api.SchedulerAPI, all []*si.AllocationRequest, running int, last *si.AllocationRequest, told *shim) error {
+	for _, m := range append(slices.Clone(all), last) {
 		if err := scheduler.UpdateAllocation(m); err != nil {
 			return err
 		}
 	}
-	if err := scheduler.UpdateAllocation(s.Sentinel); err != nil {
-		return err
-	}
-	if err := told.await("the last ask", loadLimit, func() bool { return told.sentinel }); err != nil {
-		return err
-	}
+	return told.await("the last ask", loadLimit, func() bool { return told.sentinel && told.running == running })
+}
+
+func loadNodes(scheduler api.SchedulerAPI, s *Stream, w Workload, told *shim) error {
 	for _, m := range s.Nodes {
 		if err := scheduler.UpdateNode(m); err != nil {
 			return err
 		}
 	}
 	return told.await("nodes", loadLimit, func() bool { return told.nodes == w.Nodes })
+}
+
+// begin says what deciding follows from: that nodes may be used, or else what is asked for
+// where nobody has room.
+func begin(scheduler api.SchedulerAPI, s *Stream, w Workload) error {
+	if w.preempts() {
+		return scheduler.UpdateAllocation(s.Asks[0])
+	}
+	return scheduler.UpdateNode(s.Open)
 }

@@ -17,8 +17,9 @@ type Sample struct {
 	Digest    string        `json:"digest"` // of the stream
 	Asks      int           `json:"asks"`
 	Allocated int           `json:"allocated"`
-	CPU       time.Duration `json:"cpuNanos"`  // user and system, while deciding
-	Wall      time.Duration `json:"wallNanos"` // while deciding
+	Victims   int           `json:"victims,omitempty"` // told to leave while deciding
+	CPU       time.Duration `json:"cpuNanos"`          // user and system, while deciding
+	Wall      time.Duration `json:"wallNanos"`         // while deciding
 	LoadCPU   time.Duration `json:"loadCPUNanos"`
 	LoadWall  time.Duration `json:"loadWallNanos"`
 	IdleShare float64       `json:"idleShare"` // CPU used per second just before the nodes open
@@ -67,11 +68,18 @@ func measure(w Workload, arm string, o options) (Sample, error) {
 	if err != nil {
 		return sample, err
 	}
-	begin := read()
+	started := read()
 	if err := load(scheduler, stream, w, told); err != nil {
 		return sample, err
 	}
-	sample.LoadCPU, sample.LoadWall = read().since(begin)
+	sample.LoadCPU, sample.LoadWall = read().since(started)
+	if w.preempts() {
+		told.expectVictims()
+		go confirm(told, scheduler.UpdateAllocation) // until the process ends
+		if err := scheduler.UpdateNode(stream.Open); err != nil {
+			return sample, err
+		}
+	}
 
 	runtime.GC()
 	before := read()
@@ -83,8 +91,8 @@ func measure(w Workload, arm string, o options) (Sample, error) {
 	if err != nil {
 		return sample, err
 	}
-	begin = read()
-	if err := scheduler.UpdateNode(stream.Open); err != nil {
+	started = read()
+	if err := begin(scheduler, stream, w); err != nil {
 		return sample, err
 	}
 	deadline := time.NewTimer(o.deadline)
@@ -94,8 +102,8 @@ func measure(w Workload, arm string, o options) (Sample, error) {
 	case <-deadline.C:
 	}
 	end, placed, err := told.outcome()
-	sample.CPU, sample.Wall = end.since(begin)
-	sample.Allocated = placed
+	sample.CPU, sample.Wall = end.since(started)
+	sample.Allocated, sample.Victims = placed, told.told()
 	return sample, errors.Join(err, stop())
 }
 

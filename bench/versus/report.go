@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -95,6 +96,7 @@ func (r *Report) add(w Workload, samples []Sample, seed uint64) {
 
 // notes say what a reader must know: the arms did not place the same number of asks.
 func notes(w Workload, samples []Sample) (all []string) {
+	var taken []string
 	for _, arm := range []string{yunikorn, canopy} {
 		cut, least, most := 0, w.Asks, 0
 		for _, s := range samples {
@@ -106,6 +108,10 @@ func notes(w Workload, samples []Sample) (all []string) {
 				cut++
 			}
 		}
+		if least, most := victims(samples, arm); w.preempts() && cut == 0 && most > 2*w.Owed {
+			taken = append(taken, fmt.Sprintf("%s: %s told %d to %d allocations to leave, where %d are enough",
+				w.Name, arm, least, most, 2*w.Owed))
+		}
 		if cut > 0 {
 			all = append(all, fmt.Sprintf("%s: %s was cut off in %d of its runs with %d to %d of %d asks placed; "+
 				"its figures are per allocation done until then", w.Name, arm, cut, least, most, w.Asks))
@@ -114,7 +120,18 @@ func notes(w Workload, samples []Sample) (all []string) {
 	if len(all) > 0 {
 		all = append(all, w.Name+": the arms did not place the same number of asks")
 	}
-	return all
+	return append(all, taken...)
+}
+
+// victims are the fewest and the most that an arm told to leave. Requires: it has a sample.
+func victims(samples []Sample, arm string) (least, most int) {
+	least = math.MaxInt
+	for _, s := range samples {
+		if s.Arm == arm {
+			least, most = min(least, s.Victims), max(most, s.Victims)
+		}
+	}
+	return least, most
 }
 
 func (r *Report) writeJSON(out io.Writer) error {
@@ -138,14 +155,16 @@ func (r *Report) writeText(out io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(out)
-	remarks := 0
+	all := true
 	for _, c := range r.Workloads {
 		for _, n := range c.Notes {
 			fmt.Fprintln(out, n)
-			remarks++
+		}
+		for _, s := range c.Samples {
+			all = all && !s.cut()
 		}
 	}
-	if remarks == 0 {
+	if all {
 		fmt.Fprintln(out, "Both arms placed every ask in every run.")
 	}
 	return nil

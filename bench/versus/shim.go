@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,10 +16,16 @@ type shim struct {
 	mu       sync.Mutex // guards the rest
 	nodes    int        // accepted
 	apps     int        // accepted
+	running  int        // reported to run, and accepted
 	sentinel bool       // was refused, as it should be
 	trouble  []string   // what should not have been said
 	placed   []string   // allocation keys, in order
 	want     int        // placements after which the clock stops
+
+	preempts bool                    // victims are expected, and leave at once
+	victims  []*si.AllocationRelease // told to leave, and not confirmed yet
+	left     int                     // were told to leave, in all
+	leave    chan struct{}           // holds one token when there are victims
 
 	end     reading       // taken with the last placement
 	changed chan struct{} // holds one token when something was told
@@ -30,7 +37,7 @@ var _ api.ResourceManagerCallback = (*shim)(nil)
 func newShim(want int) *shim {
 	return &shim{
 		want: want, placed: make([]string, 0, want),
-		changed: make(chan struct{}, 1), done: make(chan struct{}),
+		changed: make(chan struct{}, 1), done: make(chan struct{}), leave: make(chan struct{}, 1),
 	}
 }
 
@@ -57,11 +64,53 @@ func (s *shim) await(what string, limit time.Duration, holds func() bool) error 
 	}
 }
 
-func (s *shim) ring() {
+// ring leaves a token for who waits, unless there is one.
+func ring(bell chan struct{}) {
 	select {
-	case s.changed <- struct{}{}:
+	case bell <- struct{}{}:
 	default:
 	}
+}
+
+// note adds to the trouble.
+func (s *shim) note(trouble string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trouble = append(s.trouble, trouble)
+	ring(s.changed)
+}
+
+// expectVictims says that from now on allocations may be told to leave.
+func (s *shim) expectVictims() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.preempts = true
+}
+
+// mustLeave notes a victim. Requires: the lock is held.
+func (s *shim) mustLeave(r *si.AllocationRelease) {
+	s.victims = append(s.victims, &si.AllocationRelease{
+		PartitionName: partition, ApplicationID: r.ApplicationID, AllocationKey: r.AllocationKey,
+		TerminationType: si.TerminationType_PREEMPTED_BY_SCHEDULER,
+	})
+	s.left++
+	ring(s.leave)
+}
+
+// takeVictims are those who were told to leave since it was last called.
+func (s *shim) takeVictims() []*si.AllocationRelease {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.victims
+	s.victims = nil
+	return all
+}
+
+// told is how many were told to leave.
+func (s *shim) told() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.left
 }
 
 // UpdateAllocation counts placements. The clock is read here and not by who waits for
@@ -70,6 +119,10 @@ func (s *shim) UpdateAllocation(m *si.AllocationResponse) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, a := range m.New {
+		if strings.HasPrefix(a.AllocationKey, filling) { // the answer to a report
+			s.running++
+			continue
+		}
 		s.placed = append(s.placed, a.AllocationKey)
 		if len(s.placed) == s.want {
 			s.end = read()
@@ -84,10 +137,14 @@ func (s *shim) UpdateAllocation(m *si.AllocationResponse) error {
 		s.trouble = append(s.trouble, fmt.Sprintf("ask %s was refused: %s", r.AllocationKey, r.Reason))
 	}
 	for _, r := range m.Released {
+		if s.preempts && r.TerminationType == si.TerminationType_PREEMPTED_BY_SCHEDULER {
+			s.mustLeave(r)
+			continue
+		}
 		s.trouble = append(s.trouble, fmt.Sprintf("allocation %s was released: %s", r.AllocationKey, r.Message))
 	}
 	if len(m.RejectedAllocations)+len(m.Released) > 0 {
-		s.ring()
+		ring(s.changed)
 	}
 	return nil
 }
@@ -100,7 +157,7 @@ func (s *shim) UpdateApplication(m *si.ApplicationResponse) error {
 	for _, r := range m.Rejected {
 		s.trouble = append(s.trouble, fmt.Sprintf("application %s was refused: %s", r.ApplicationID, r.Reason))
 	}
-	s.ring()
+	ring(s.changed)
 	return nil
 }
 
@@ -112,16 +169,16 @@ func (s *shim) UpdateNode(m *si.NodeResponse) error {
 	for _, r := range m.Rejected {
 		s.trouble = append(s.trouble, fmt.Sprintf("node %s was refused: %s", r.NodeID, r.Reason))
 	}
-	s.ring()
+	ring(s.changed)
 	return nil
 }
 
 // Predicates agrees.
 func (*shim) Predicates(*si.PredicatesArgs) error { return nil }
 
-// PreemptionPredicates agrees to nothing; preemption is off.
-func (*shim) PreemptionPredicates(*si.PreemptionPredicatesArgs) *si.PreemptionPredicatesResponse {
-	return &si.PreemptionPredicatesResponse{}
+// PreemptionPredicates agrees as soon as those have left who must in any case.
+func (*shim) PreemptionPredicates(args *si.PreemptionPredicatesArgs) *si.PreemptionPredicatesResponse {
+	return &si.PreemptionPredicatesResponse{Success: true, Index: args.StartIndex}
 }
 
 // SendEvent takes events and drops them.

@@ -30,9 +30,10 @@ type Stream struct {
 	Register *si.RegisterResourceManagerRequest
 	Nodes    []*si.NodeRequest // draining: nothing can be placed yet
 	Apps     []*si.ApplicationRequest
+	Running  []*si.AllocationRequest // reported to run already; none unless asks preempt
 	Asks     []*si.AllocationRequest
 	Sentinel *si.AllocationRequest // is refused; hearing so means that all asks before it were read
-	Open     *si.NodeRequest       // takes every node into use; deciding starts here
+	Open     *si.NodeRequest       // takes every node into use; deciding starts here, unless asks preempt
 	Digest   string                // equal streams have equal digests
 }
 
@@ -50,7 +51,7 @@ func newStream(w Workload, seed uint64) *Stream {
 	}
 	var nodes []*si.NodeInfo
 	for i := range w.Nodes {
-		id := fmt.Sprintf("node-%05d", i)
+		id := nodeID(i)
 		nodes = append(nodes, &si.NodeInfo{
 			NodeID: id, Action: si.NodeInfo_CREATE_DRAIN,
 			Attributes:          map[string]string{"si/node-partition": partition},
@@ -66,8 +67,12 @@ func newStream(w Workload, seed uint64) *Stream {
 	for some := range slices.Chunk(applications(w), batch) {
 		s.Apps = append(s.Apps, &si.ApplicationRequest{RmID: rmID, New: some})
 	}
-	for some := range slices.Chunk(asks(w, seed), batch) {
-		s.Asks = append(s.Asks, &si.AllocationRequest{RmID: rmID, Allocations: some})
+	if w.preempts() {
+		s.crowd(w)
+	} else {
+		for some := range slices.Chunk(asks(w, seed), batch) {
+			s.Asks = append(s.Asks, &si.AllocationRequest{RmID: rmID, Allocations: some})
+		}
 	}
 	s.Sentinel = &si.AllocationRequest{RmID: rmID, Allocations: []*si.Allocation{ask(sentinelKey, "no-such-app", askShapes[0])}}
 	s.Digest = s.digest()
@@ -83,6 +88,12 @@ func applications(w Workload) []*si.AddApplicationRequest {
 			Ugi: &si.UserGroupInformation{User: "user", Groups: []string{"group"}},
 		}
 	}
+	if w.preempts() {
+		apps = append(apps, &si.AddApplicationRequest{
+			ApplicationID: owedApp, QueueName: "root.owed", PartitionName: partition,
+			Ugi: &si.UserGroupInformation{User: "user", Groups: []string{"group"}},
+		})
+	}
 	return apps
 }
 
@@ -95,6 +106,8 @@ func asks(w Workload, seed uint64) []*si.Allocation {
 	}
 	return all
 }
+
+func nodeID(i int) string { return fmt.Sprintf("node-%05d", i) }
 
 func appID(i int) string { return fmt.Sprintf("app-%05d", i) }
 
@@ -126,6 +139,9 @@ func (s *Stream) digest() string {
 		write(m)
 	}
 	for _, m := range s.Apps {
+		write(m)
+	}
+	for _, m := range s.Running {
 		write(m)
 	}
 	for _, m := range s.Asks {

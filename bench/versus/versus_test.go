@@ -40,6 +40,71 @@ func TestBothArmsPlaceEveryAsk(t *testing.T) {
 	}
 }
 
+func TestBothArmsTakeBackAGuarantee(t *testing.T) {
+	var out, errs bytes.Buffer
+	code := run([]string{"--scale=small", "--workloads=guarantee", "--runs=1", "--output=json"}, &out, &errs)
+	assert.Equal(t, code, 0, errs.String())
+	var got Report
+	assert.NilError(t, json.Unmarshal(out.Bytes(), &got))
+	for _, s := range got.Workloads[0].Samples {
+		assert.Equal(t, s.Allocated, 20, s.Arm)
+		assert.Assert(t, s.Victims >= 40, "%s: two leave for each ask: %d", s.Arm, s.Victims)
+		if s.Arm == canopy {
+			assert.Equal(t, s.Victims, 40)
+		}
+	}
+}
+
+// Nothing has room where asks preempt, or they would not have to.
+func TestWhatRunsFillsTheCluster(t *testing.T) {
+	for scale, workloads := range scales {
+		for _, w := range workloads {
+			if !w.preempts() {
+				continue
+			}
+			onNode := map[string]int64{}
+			for _, m := range newStream(w, 1).Running {
+				for _, a := range m.Allocations {
+					onNode[a.NodeID] += a.ResourcePerAlloc.Resources["vcore"].Value
+				}
+			}
+			assert.Equal(t, len(onNode), w.Nodes, "%s %s", scale, w.Name)
+			for id, millicores := range onNode {
+				assert.Equal(t, millicores, int64(w.Cores)*1000, "%s %s %s", scale, w.Name, id)
+			}
+			assert.Assert(t, 4*w.Owed < w.Nodes*w.Cores, "%s %s: most must stay", scale, w.Name)
+			assert.Equal(t, w.Asks, w.Owed)
+		}
+	}
+}
+
+func TestNotesTellWhoTookMoreThanItNeeds(t *testing.T) {
+	w := Workload{Name: "guarantee", Asks: 10, Owed: 10}
+	got := notes(w, []Sample{
+		{Arm: yunikorn, Asks: 10, Allocated: 10, Victims: 21}, {Arm: canopy, Asks: 10, Allocated: 10, Victims: 20},
+		{Arm: canopy, Asks: 10, Allocated: 10, Victims: 20}, {Arm: yunikorn, Asks: 10, Allocated: 10, Victims: 24},
+	})
+	assert.DeepEqual(t, got, []string{"guarantee: yunikorn told 21 to 24 allocations to leave, where 20 are enough"})
+}
+
+func TestAReleaseThatNobodyExpectsIsTrouble(t *testing.T) {
+	told := newShim(1)
+	victim := &si.AllocationRelease{AllocationKey: "a", ApplicationID: "b", TerminationType: si.TerminationType_PREEMPTED_BY_SCHEDULER}
+	answer := &si.AllocationResponse{Released: []*si.AllocationRelease{victim}}
+	assert.NilError(t, told.UpdateAllocation(answer))
+	_, _, err := told.outcome()
+	assert.ErrorContains(t, err, "allocation a was released")
+
+	told = newShim(1)
+	told.expectVictims()
+	assert.NilError(t, told.UpdateAllocation(answer))
+	assert.Equal(t, told.told(), 1)
+	victims := told.takeVictims()
+	assert.Equal(t, len(victims), 1)
+	assert.Equal(t, victims[0].AllocationKey+victims[0].ApplicationID, "ab")
+	assert.Equal(t, len(told.takeVictims()), 0, "nobody leaves twice")
+}
+
 func TestChildThatFailsIsReported(t *testing.T) {
 	_, err := spawn(small[0], "nobody", 0, options{scale: "small", seed: 1, deadline: time.Second})
 	assert.ErrorContains(t, err, `arm "nobody": is neither yunikorn nor canopy`)
@@ -49,7 +114,7 @@ func TestWrongFlags(t *testing.T) {
 	cases := map[string]string{
 		"--output=xml":      `output "xml": is neither text nor json`,
 		"--scale=huge":      `scale "huge": is neither small nor full`,
-		"--workloads=flat,": `workload "": is none of flat,depth,32x32,wide,bigapp,nodes`,
+		"--workloads=flat,": `workload "": is none of flat,depth,32x32,wide,bigapp,nodes,guarantee`,
 		"--runs=0":          "runs 0: is not a positive number",
 		"--deadline=0s":     "deadline 0s: is not a positive time",
 		"now":               `argument "now": there are only flags`,
@@ -89,6 +154,9 @@ func TestStreamIsDecidedByItsSeed(t *testing.T) {
 func TestEveryWorkloadFitsItsCluster(t *testing.T) {
 	for scale, workloads := range scales {
 		for _, w := range workloads {
+			if w.preempts() {
+				continue
+			}
 			var millicores int64
 			for _, a := range asks(w, 1) {
 				millicores += a.ResourcePerAlloc.Resources["vcore"].Value
