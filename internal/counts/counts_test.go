@@ -13,7 +13,8 @@ import (
 
 // counted are the packages whose statements count.
 const counted = "github.com/canopy-scheduler/canopy/pkg/resources,github.com/canopy-scheduler/canopy/pkg/policies," +
-	"github.com/canopy-scheduler/canopy/pkg/objects,github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/objects,github.com/canopy-scheduler/canopy/pkg/scheduler," +
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
 
 // TestWorkDoesNotGrow compares what a release, a new ask and the decision that follows
 // execute in a small cluster and in one that is larger in one respect.
@@ -41,6 +42,33 @@ func TestWorkDoesNotGrow(t *testing.T) {
 			little, much := perDecision(t, binary, small), perDecision(t, binary, large)
 			t.Logf("%.0f statements, and %.0f: %.2f times as many", little, much, much/little)
 			assert.Assert(t, little > 100, "hardly anything was counted")
+			assert.Assert(t, much <= tc.most*little, "%.2f times the statements, at most %.1f times are due", much/little, tc.most)
+		})
+	}
+}
+
+// TestLookingForVictimsDoesNotGrow compares what it takes to find somebody to preempt, with
+// the release and the placement that follow, on nodes of ten allocations. On 100 nodes all
+// of them are compared, and on more no more than that; what grows is the list of work in
+// reach, until it is an eighth of the nodes.
+func TestLookingForVictimsDoesNotGrow(t *testing.T) {
+	small := size{leaves: 10, levels: 2, apps: 10, asks: 1000, nodes: 100, shapes: 1, preempt: byPriority, decisions: 20}
+	binary := build(t)
+	for _, tc := range []struct {
+		name  string
+		right int
+		most  float64
+	}{
+		{"a hundred times the nodes, by priority", byPriority, 1.5},
+		{"a hundred times the nodes, by guarantee", byGuarantee, 1.5},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			small.preempt = tc.right
+			large := small
+			large.nodes, large.asks = 10_000, 100_000
+			little, much := perDecision(t, binary, small), perDecision(t, binary, large)
+			t.Logf("%.0f statements, and %.0f: %.2f times as many", little, much, much/little)
+			assert.Assert(t, little > 1000, "hardly anything was counted")
 			assert.Assert(t, much <= tc.most*little, "%.2f times the statements, at most %.1f times are due", much/little, tc.most)
 		})
 	}

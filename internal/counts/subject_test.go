@@ -21,18 +21,22 @@ import (
 const subject = "CANOPY_COUNTS_SUBJECT"
 
 // size is how large a cluster is, and how many decisions are made in it.
-type size struct{ leaves, levels, apps, asks, nodes, shapes, fair, pack, decisions int }
+type size struct{ leaves, levels, apps, asks, nodes, shapes, fair, pack, preempt, decisions int }
 
 func (s size) String() string {
-	return fmt.Sprint(s.leaves, s.levels, s.apps, s.asks, s.nodes, s.shapes, s.fair, s.pack, s.decisions)
+	return fmt.Sprint(s.leaves, s.levels, s.apps, s.asks, s.nodes, s.shapes, s.fair, s.pack, s.preempt, s.decisions)
 }
 
 // TestMain makes a process that is told a size the subject, and runs no test in it.
 func TestMain(m *testing.M) {
 	if text := os.Getenv(subject); text != "" {
 		var s size
-		must(fmt.Sscan(text, &s.leaves, &s.levels, &s.apps, &s.asks, &s.nodes, &s.shapes, &s.fair, &s.pack, &s.decisions))
-		s.decide()
+		must(fmt.Sscan(text, &s.leaves, &s.levels, &s.apps, &s.asks, &s.nodes, &s.shapes, &s.fair, &s.pack, &s.preempt, &s.decisions))
+		if s.preempt > 0 {
+			s.lookForVictims()
+		} else {
+			s.decide()
+		}
 	}
 	os.Exit(m.Run())
 }

@@ -17,20 +17,25 @@ func (q *Queue) Spared(y *Allocation, victims []*Allocation) bool {
 	if len(q.guaranteed) == 0 {
 		return false
 	}
-	left := slices.Clone(q.allocated)
-	left.Sub(q.leaving)
-	for _, z := range victims {
-		if q.Above(z.app.queue) {
-			left.Sub(z.shape.vector)
-		}
-	}
-	left.Sub(y.shape.vector)
 	for k, n := range y.shape.vector {
-		if g, ok := q.guaranteed.At(resources.Kind(k)); ok && n > 0 && left.At(resources.Kind(k)) < g {
+		k := resources.Kind(k)
+		if g, ok := q.guaranteed.At(k); ok && n > 0 && q.leftOf(k, y, victims) < g {
 			return true
 		}
 	}
 	return false
+}
+
+// leftOf is what q would hold of a kind of resource without y, the victims and all who were
+// told to leave. It is asked for one victim after the other, so it makes no vector.
+func (q *Queue) leftOf(k resources.Kind, y *Allocation, victims []*Allocation) resources.Quantity {
+	left := resources.Less(resources.Less(q.allocated.At(k), q.leaving.At(k)), y.shape.vector.At(k))
+	for _, z := range victims {
+		if q.Above(z.app.queue) {
+			left = resources.Less(left, z.shape.vector.At(k))
+		}
+	}
+	return left
 }
 
 // Entitles reports whether q guarantees something of what x asks for (about), and whether x

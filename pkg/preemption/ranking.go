@@ -3,6 +3,7 @@ package preemption
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -55,7 +56,7 @@ func (r *ranking) sync(l *roll, x *objects.Allocation) {
 func (r *ranking) fill(l *roll, x *objects.Allocation) {
 	r.made, r.seen = l.made, len(l.log)
 	r.width = 1 << bits.Len(uint(max(len(l.nodes)-1, 0)))
-	r.least = make([]int64, 2*r.width)
+	r.least = slices.Grow(r.least[:0], 2*r.width)[:2*r.width]
 	for place := range r.width {
 		r.least[r.width+place] = hopeless
 		if place < len(l.nodes) {

@@ -2,6 +2,7 @@ package preemption
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -36,6 +37,7 @@ type Search struct {
 	most     int
 	roll     roll
 	rankings map[want]*ranking
+	spare    []*ranking // forgotten: their memory is used again
 	hunt     hunt
 	trim     trim
 	effort   Effort
@@ -130,12 +132,23 @@ func (s *Search) ranking(x *objects.Allocation) *ranking {
 	r := s.rankings[key]
 	if r == nil {
 		if len(s.rankings) >= maxRankings {
+			s.spare = slices.AppendSeq(s.spare, maps.Values(s.rankings))
 			clear(s.rankings)
 		}
-		r = &ranking{made: -1}
+		r = s.blankRanking()
 		s.rankings[key] = r
 	}
 	r.sync(&s.roll, x)
+	return r
+}
+
+// blankRanking is one that is not up to date with anything.
+func (s *Search) blankRanking() *ranking {
+	r := &ranking{}
+	if n := len(s.spare); n > 0 {
+		r, s.spare = s.spare[n-1], s.spare[:n-1]
+	}
+	r.made = -1
 	return r
 }
 

@@ -74,16 +74,23 @@ func (h *hunt) byImportance(list []unit) {
 func (h *hunt) compareImportance(a, b *unit) int {
 	number := cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.quality, b.quality))
 	kind := cmp.Or(cmp.Compare(yes(a.opposed), yes(b.opposed)), cmp.Compare(yes(a.leads), yes(b.leads)))
-	older := cmp.Or(
-		cmp.Compare(len(a.group), len(b.group)), b.since.Compare(a.since), cmp.Compare(b.lead.Key(), a.lead.Key()),
-	)
 	switch {
 	case h.right == OfPriority:
-		return cmp.Or(number, kind, older)
+		kind, number = number, kind
 	case h.compatible():
-		return cmp.Or(kind, older)
+		number = 0
 	}
-	return cmp.Or(kind, number, older)
+	switch {
+	case kind != 0:
+		return kind
+	case number != 0:
+		return number
+	case len(a.group) != len(b.group):
+		return cmp.Compare(len(a.group), len(b.group))
+	case !a.since.Equal(b.since):
+		return b.since.Compare(a.since)
+	}
+	return cmp.Compare(b.lead.Key(), a.lead.Key()) // asked for last: it takes longest
 }
 
 func yes(b bool) int {

@@ -1,0 +1,148 @@
+package scheduler
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// crowded is a Core whose nodes are full of work that anybody above it may take, and a
+// function that has one more ask take somebody's place.
+func crowded(tb testing.TB, nodes, perNode int) (c *Core, preempt func(vcore int64)) {
+	tb.Helper()
+	leaf := configs.Queue{Name: "q", Settings: configs.DefaultSettings()}
+	leaf.PrioritySwap = policies.PrioritySwapFence
+	c = New(configs.Partition{Name: "default", Preemption: true, Root: configs.Queue{
+		Name: "root", Parent: true, Submit: security.Everyone(), Settings: configs.DefaultSettings(), Children: []configs.Queue{leaf},
+	}}, nil)
+	now, n := time.Unix(1_000_000_000, 0), 0
+	c.Step(now, AddApplication{App: "a", Queue: "root.q"})
+	for i := range nodes {
+		node := objects.NodeID(fmt.Sprintf("n%05d", i))
+		c.Step(now, AddNode{Node: node, Total: amounts(int64(perNode)*1000, int64(perNode)<<30), Schedulable: true})
+		for j := range perNode {
+			c.Step(now, ReportAllocation{Node: node, Ask: &objects.Ask{
+				Key: objects.AllocationKey(fmt.Sprint("run-", i, "-", j)), App: "a", Amounts: amounts(1000, 1<<30),
+			}})
+		}
+	}
+	return c, func(vcore int64) {
+		n++
+		c.Step(now, SubmitAsk{Ask: &objects.Ask{
+			Key: objects.AllocationKey(fmt.Sprint("high-", n)), App: "a", Amounts: amounts(vcore, 1<<30), Priority: 100,
+			Policy: objects.PolicySent | objects.PolicyOther,
+		}})
+		effects, _ := c.Schedule(now, 1)
+		assert.Equal(tb, len(effects), 1)
+		victim := effects[0].(Released)
+		c.Step(now, Release{App: victim.App, Key: victim.Key, Type: PreemptedByScheduler})
+		effects, _ = c.Schedule(now, 1)
+		assert.Equal(tb, len(effects), 1)
+	}
+}
+
+// What is known about nodes is brought up to date and not found out again: a look ranks the
+// few that have changed, and tries no more nodes than are to be compared.
+func TestALookRanksOnlyWhatHasChanged(t *testing.T) {
+	for _, nodes := range []int{200, 5000} {
+		c, preempt := crowded(t, nodes, 10)
+		assert.Equal(t, c.PreemptionEffort().Looks, uint64(0), "nobody has looked")
+		preempt(1000)
+		first := c.PreemptionEffort()
+		assert.Equal(t, first.Ranked, uint64(nodes), "the first one knows nothing yet")
+		for range 50 {
+			preempt(1000)
+		}
+		then := c.PreemptionEffort()
+		assert.Equal(t, then.Looks-first.Looks, uint64(50))
+		assert.Equal(t, then.Ranked-first.Ranked, uint64(50), "of %d nodes one changed before each look", nodes)
+		assert.Equal(t, then.Tried-first.Tried, uint64(50*100), "of %d nodes", nodes)
+		preempt(999)
+		assert.Equal(t, c.PreemptionEffort().Ranked-then.Ranked, uint64(nodes), "another kind of ask, another ranking")
+		preempt(1000)
+		assert.Equal(t, c.PreemptionEffort().Ranked-then.Ranked, uint64(nodes)+2, "the first kind is remembered; twice the node has changed")
+	}
+}
+
+// A look makes hardly any garbage, however many nodes there are and however much runs on
+// them: here with the ask, what is told, the release and the placement.
+func TestALookAllocatesLittle(t *testing.T) {
+	for _, size := range []struct{ nodes, perNode int }{{200, 10}, {5000, 10}, {200, 100}} {
+		_, preempt := crowded(t, size.nodes, size.perNode)
+		for range 10 {
+			preempt(1000)
+		}
+		got := testing.AllocsPerRun(50, func() { preempt(1000) })
+		t.Logf("%d nodes with %d allocations each: %.0f heap allocations", size.nodes, size.perNode, got)
+		assert.Assert(t, got <= 250, "%.0f heap allocations with %d nodes of %d allocations", got, size.nodes, size.perNode)
+	}
+}
+
+// Where no two asks are alike each has a ranking of its own. Those that are forgotten leave
+// their memory to the next.
+func TestRankingsUseTheirMemoryAgain(t *testing.T) {
+	_, preempt := crowded(t, 5000, 2)
+	size := int64(1000)
+	for range 140 {
+		size--
+		preempt(size)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	const looks = 100
+	for range looks {
+		size--
+		preempt(size)
+	}
+	runtime.ReadMemStats(&after)
+	each := (after.TotalAlloc - before.TotalAlloc) / looks
+	t.Logf("%d bytes each", each)
+	assert.Assert(t, each < 65_536, "%d bytes each, and a ranking of 5,000 nodes has 131,072", each)
+}
+
+// BenchmarkLookingInVain is the dearest look: every node could be cleared for the ask, and
+// a guarantee keeps all who are there, so each of 10,000 nodes is tried.
+func BenchmarkLookingInVain(b *testing.B) {
+	const nodes, perNode = 10_000, 10
+	kept := configs.Queue{Name: "kept", Settings: configs.DefaultSettings()}
+	all := resources.Quantity(nodes * perNode * 1000)
+	kept.Guaranteed = resources.GuaranteeFromMap(map[string]resources.Quantity{"vcore": all})
+	asking := configs.Queue{Name: "asking", Settings: configs.DefaultSettings()}
+	asking.PrioritySwap = policies.PrioritySwapFence
+	c := New(configs.Partition{Name: "default", Preemption: true, Root: configs.Queue{
+		Name: "root", Parent: true, Submit: security.Everyone(), Settings: configs.DefaultSettings(),
+		Children: []configs.Queue{kept, asking},
+	}}, nil)
+	now := time.Unix(1_000_000_000, 0)
+	c.Step(now, AddApplication{App: "kept", Queue: "root.kept"})
+	c.Step(now, AddApplication{App: "asking", Queue: "root.asking"})
+	for i := range nodes {
+		node := objects.NodeID(fmt.Sprintf("n%05d", i))
+		c.Step(now, AddNode{Node: node, Total: amounts(perNode*1000, perNode<<30), Schedulable: true})
+		for j := range perNode {
+			c.Step(now, ReportAllocation{Node: node, Ask: &objects.Ask{
+				Key: objects.AllocationKey(fmt.Sprint("run-", i, "-", j)), App: "kept", Amounts: amounts(1000, 1<<30),
+			}})
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		c.Step(now, SubmitAsk{Ask: &objects.Ask{
+			Key: "high", App: "asking", Amounts: amounts(1000, 1<<30), Priority: 100, Policy: objects.PolicySent | objects.PolicyOther,
+		}})
+		effects, _ := c.Schedule(now, 1)
+		assert.Equal(b, len(effects), 0)
+		c.Step(now, Release{App: "asking", Key: "high", Type: StoppedByRM})
+	}
+	e := c.PreemptionEffort()
+	b.ReportMetric(float64(e.Tried)/float64(e.Looks), "nodes/look")
+}
