@@ -19,6 +19,7 @@ partitions:
   - name: root
     submitacl: '*'
     maxapplications: 50
+    classquotas: [{name: none, match: {operator: DoesNotExist}, hard: {pods: 0}}]
     queues:
     - name: a
       maxapplications: 20
@@ -39,6 +40,7 @@ partitions:
       - {name: l, maxapplications: 50}
       - {name: r, maxapplications: 50}
 - name: gpu
+  classesneedingquota: [{operator: DoesNotExist}]
   queues: [{name: root, submitacl: '*', queues: [{name: a, resources: {max: {gpu: 2}}}]}]
 `
 

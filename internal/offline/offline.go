@@ -31,7 +31,7 @@ func New(conf *configs.Config, partition string) (*World, error) {
 	var names []string
 	for _, p := range conf.Partitions {
 		if strings.EqualFold(p.Name, partition) {
-			return &World{conf: p, part: objects.NewPartition(p)}, nil
+			return &World{conf: p, part: objects.NewPartition(withoutClassQuotas(p))}, nil
 		}
 		names = append(names, p.Name)
 	}
@@ -39,6 +39,21 @@ func New(conf *configs.Config, partition string) (*World, error) {
 		return nil, fmt.Errorf("there is no partition %q: the configuration has no partitions", partition)
 	}
 	return nil, fmt.Errorf("there is no partition %q: the configuration has %s", partition, strings.Join(names, ", "))
+}
+
+// withoutClassQuotas is a partition that takes in any ask: whether there is room is no question
+// here, and work that is put into queues has no class.
+func withoutClassQuotas(p configs.Partition) configs.Partition {
+	var strip func(q configs.Queue) configs.Queue
+	strip = func(q configs.Queue) configs.Queue {
+		q.ClassQuotas, q.Children = nil, slices.Clone(q.Children)
+		for i := range q.Children {
+			q.Children[i] = strip(q.Children[i])
+		}
+		return q
+	}
+	p.NeedQuota, p.Root = nil, strip(p.Root)
+	return p
 }
 
 // beginning is when everything offline happens. Nothing that is asked depends on it.
