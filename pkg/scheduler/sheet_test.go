@@ -33,7 +33,7 @@ func newSheetRig(t *testing.T, queues string) *rig {
 
 // conf is a configuration with these queues below root, one a line.
 func (r *rig) conf(queues string) configs.Partition {
-	text := "partitions:\n- name: default\n  queues:\n  - name: root\n    submitacl: '*'\n    queues:\n"
+	text := "partitions:\n- name: default\n  placementrules: [{name: provided, create: true}]\n  queues:\n  - name: root\n    submitacl: '*'\n    queues:\n"
 	for _, line := range strings.Split(queues, "\n") {
 		text += "    - {" + line + "}\n"
 	}

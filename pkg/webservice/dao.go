@@ -77,6 +77,10 @@ type partitionBody struct {
 	Applications           map[string]int `json:"applications,omitempty"`
 	TotalContainers        int            `json:"totalContainers,omitempty"`
 	State                  string         `json:"state,omitempty"`
+
+	// SystemWorkWaits is ours: while preemption is off, how many asks at 2000000000 or above
+	// are pending. Critical work relies on preemption.
+	SystemWorkWaits int `json:"systemWorkWaits,omitempty"`
 }
 
 type capacityBody struct {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -41,6 +42,10 @@ func viewPartition(s *scheduler.Snapshot) partitionBody {
 	for _, e := range slices.Concat(s.Completed, s.Rejected) {
 		states[e.State.String()]++
 	}
+	waiting := 0
+	if !s.Preemption {
+		waiting = systemWork(&s.Root)
+	}
 	return partitionBody{
 		Name: s.Partition,
 		Capacity: capacityBody{
@@ -58,7 +63,23 @@ func viewPartition(s *scheduler.Snapshot) partitionBody {
 		Applications:           states,
 		TotalContainers:        s.Allocations,
 		State:                  state,
+		SystemWorkWaits:        waiting,
 	}
+}
+
+// systemWork counts the pending asks in q and below it whose number is one of the system's.
+func systemWork(q *scheduler.QueueView) (n int) {
+	for i := range q.Applications {
+		for _, w := range q.Applications[i].Work {
+			if w.Node == "" && w.Ask.Priority >= priorities.ClusterCritical {
+				n++
+			}
+		}
+	}
+	for i := range q.Children {
+		n += systemWork(&q.Children[i])
+	}
+	return n
 }
 
 func countStates(q *scheduler.QueueView, states map[string]int) {
