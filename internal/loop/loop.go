@@ -56,6 +56,8 @@ type Loop struct {
 	bell  chan struct{} // holds one ring while box may be non-empty
 	ended chan struct{} // closed when Run returns
 
+	supposing chan struct{} // has room for the one whose question is next
+
 	// Only Run's goroutine touches the rest.
 	last   time.Time           // the time of the last step: time never goes back
 	untold []scheduler.Effect  // waiting for the Sink
@@ -81,7 +83,8 @@ func New(core *scheduler.Core, sink Sink, opt Options) *Loop {
 	opt.Stride = orDefault(opt.Stride, 256)
 	opt.MaxUntold = orDefault(opt.MaxUntold, 8192)
 	opt.HighWater = orDefault(opt.HighWater, 65536)
-	return &Loop{core: core, sink: sink, opt: opt, bell: make(chan struct{}, 1), ended: make(chan struct{})}
+	return &Loop{core: core, sink: sink, opt: opt, bell: make(chan struct{}, 1), ended: make(chan struct{}),
+		supposing: make(chan struct{}, 1)}
 }
 
 func orDefault(n, otherwise int) int {

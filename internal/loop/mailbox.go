@@ -71,6 +71,34 @@ func (l *Loop) Budgets(ctx context.Context) ([]scheduler.BudgetView, error) {
 	return ask(ctx, l, l.core.Budgets)
 }
 
+// Suppose says what would become of an ask; see scheduler.Core.Suppose. One question is
+// answered at a time, so that however many are asked, others are served in between.
+func (l *Loop) Suppose(ctx context.Context, h scheduler.Hypothesis) (*scheduler.Supposition, error) {
+	type answer struct {
+		out *scheduler.Supposition
+		err error
+	}
+	select {
+	case l.supposing <- struct{}{}:
+		defer func() { <-l.supposing }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-l.ended:
+		return nil, ErrEnded
+	}
+	a, err := ask(ctx, l, func() answer {
+		if ctx.Err() != nil {
+			return answer{} // nobody waits any more
+		}
+		if l.opt.TellFirst {
+			l.deliver() // whoever is asked must have been told before (ADR 16)
+		}
+		out, err := l.core.Suppose(h, l.now())
+		return answer{out, err}
+	})
+	return a.out, errors.Join(err, a.err)
+}
+
 // ask has Run's goroutine look something up.
 func ask[T any](ctx context.Context, l *Loop, look func() T) (T, error) {
 	reply := make(chan T, 1)

@@ -82,15 +82,21 @@ var notBooks = map[string]bool{
 // books is everything a partition holds, as text. Vectors have the names of resources, and
 // of an index only its members are told: blocks remember how they came about.
 func books(p *objects.Partition) string {
-	d := &dump{p: p, seen: map[uintptr]int{}}
+	return dumped(p, notBooks)
+}
+
+// dumped is a partition as text, but for some fields.
+func dumped(p *objects.Partition, without map[string]bool) string {
+	d := &dump{p: p, without: without, seen: map[uintptr]int{}}
 	d.value("partition", reflect.ValueOf(p))
 	return d.b.String()
 }
 
 type dump struct {
-	p    *objects.Partition
-	b    strings.Builder
-	seen map[uintptr]int
+	p       *objects.Partition
+	without map[string]bool // fields
+	b       strings.Builder
+	seen    map[uintptr]int
 }
 
 func (d *dump) line(path string, x any) { fmt.Fprintf(&d.b, "%s = %v\n", path, x) }
@@ -123,7 +129,7 @@ func (d *dump) value(path string, v reflect.Value) {
 		d.pointer(path, v)
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if field := v.Type().Field(i).Name; !notBooks[name+"."+field] {
+			if field := v.Type().Field(i).Name; !d.without[name+"."+field] {
 				d.value(path+"."+field, v.Field(i))
 			}
 		}

@@ -10,16 +10,17 @@ import (
 // Right is why an ask may take the place of others. They are kept apart (priority.md P1).
 type Right uint8
 
-// The rights, in the order in which an ask tries them (priority.md P2). The last is no ask's.
+// The rights, in the order in which an ask tries them (priority.md P2). The last two are no ask's.
 const (
 	OfNode      Right = iota // it accepts no other node
 	OfGuarantee              // its queue is owed the room
 	OfPriority               // it is more important
 	OfQuota                  // a queue is above its max
+	OfPressure               // a node has less than its work holds
 )
 
 func (r Right) String() string {
-	return [...]string{"required node", "guarantee", "priority", "quota"}[r]
+	return [...]string{"required node", "guarantee", "priority", "quota", "pressure"}[r]
 }
 
 // Rights are the rights of x at a time. due is when it gets one more by waiting; the zero

@@ -69,6 +69,7 @@ func (s *Search) Find(x *objects.Allocation, r Right, judge Judge) (best Plan, o
 	s.effort.Looks++
 	s.seen = Seen{}
 	if best, ok = s.oneNode(judge); !ok && r != OfNode && len(s.trim.walls) > 0 {
+		s.seen = Seen{}
 		best, ok = s.acrossNodes(judge)
 	}
 	best.Seen = s.seen

@@ -33,14 +33,17 @@ type Candidate struct {
 	Victim bool // else it stays, also if no law keeps it: room is made without it
 }
 
-// Candidates says of everybody on the node of a plan what becomes of them, in key order.
-// Requires: the plan was not carried out yet.
+// Candidates says of everybody on the node of a plan what becomes of them, in key order. A plan
+// without victims is taken for the one that there would be for its node. Requires: the plan was
+// not carried out yet.
 func (s *Search) Candidates(plan Plan) []Candidate {
 	h := &s.hunt
 	h.begin(s.part, plan.Ask, plan.Right)
 	h.kept = map[*objects.Allocation]Law{}
 	s.trim.begin(h)
-	s.trim.onNode(plan.Node)
+	if there, found := s.trim.onNode(plan.Node); found && len(plan.Victims) == 0 {
+		plan.Victims = there.Victims
+	}
 	out := make([]Candidate, 0, len(plan.Victims))
 	for _, y := range plan.Node.Work() {
 		law := h.law(y)

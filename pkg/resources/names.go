@@ -1,6 +1,10 @@
 package resources
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
 
 // MaxNames is how many different resource names one partition may use. Real
 // clusters use a dozen; the bound keeps nonsense from a door out of every vector.
@@ -19,6 +23,11 @@ type Names struct {
 
 // NewNames returns a Names that knows no resource.
 func NewNames() *Names { return &Names{kinds: map[string]Kind{}} }
+
+// Clone returns a Names that knows the same resources by the same numbers.
+func (n *Names) Clone() *Names {
+	return &Names{names: slices.Clone(n.names), kinds: maps.Clone(n.kinds)}
+}
 
 // Len is how many names are known. A Vector may be shorter, never longer.
 func (n *Names) Len() int { return len(n.names) }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
+	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
 // submit takes an ask of no priority class in. A known key is not an ask again: only its amounts may differ
@@ -55,9 +56,13 @@ func (c *Core) demand(m SubmitClassed) error {
 	if !ok || m.Users == nil || m.Users.Allows(a.User()) {
 		return nil // or it is refused for having no application
 	}
+	return needsPermission(m.Class, a.User())
+}
+
+func needsPermission(class string, u security.User) error {
 	return &priorities.Problem{
-		Reason: priorities.NeedsPermission, Class: m.Class, Field: priorities.ACLField,
-		Text: fmt.Sprintf("user %s may not name it", a.User().Name),
+		Reason: priorities.NeedsPermission, Class: class, Field: priorities.ACLField,
+		Text: fmt.Sprintf("user %s may not name it", u.Name),
 	}
 }
 

@@ -28,9 +28,12 @@ func (c *Core) relieve(id objects.NodeID, now time.Time) {
 		y, _ := c.part.Allocation(ask.Key)
 		victims = append(victims, y)
 	}
+	if len(victims) > 0 {
+		c.notePressure(id, load, victims, now)
+	}
 	c.part.Dismiss(victims, now)
 	for _, y := range victims {
 		c.emit(Released{y.Key(), y.Ask().App, PreemptedByScheduler,
-			fmt.Sprintf("preempted by pressure: node %s has less than its work holds", id)})
+			fmt.Sprintf("preempted by %s: node %s has less than its work holds", preemption.OfPressure, id)})
 	}
 }

@@ -100,6 +100,14 @@ func TestWhoLeavesANodeThatShrinks(t *testing.T) {
 				assert.Equal(t, refused, usage == "lots")
 			}
 			assert.DeepEqual(t, leaves(t, st.core.Step(epoch, memory(x.to))), x.told)
+			all := st.core.Preemptions()
+			assert.Equal(t, all.Made, uint64(min(len(x.told), 1)))
+			if all.Made > 0 {
+				assert.Equal(t, all.Last[0].Right, preemption.OfPressure)
+				assert.Equal(t, all.Last[0].Node, objects.NodeID("n"))
+				assert.DeepEqual(t, all.Last[0].Excess.By, plain(map[string]int64{"memory": 2*running - x.to}))
+				assert.Equal(t, len(all.Last[0].Victims), len(x.told))
+			}
 			if x.thenTo > 0 {
 				assert.DeepEqual(t, leaves(t, st.core.Step(epoch, memory(x.thenTo))), x.thenTold)
 			}

@@ -248,6 +248,9 @@ func playPreemption(t *testing.T, s preemptScenario) {
 
 	var victims []string
 	now := epoch.Add(time.Hour) // older than any delay
+	supposed, err := st.core.Suppose(scheduler.Hypothesis{Key: x.Key()}, now)
+	assert.NilError(t, err)
+	defer func() { supposedRight(t, s, st.core, supposed) }()
 	for range 5 {
 		effects, _ := st.core.Schedule(now, 100)
 		for _, e := range effects {

@@ -16,15 +16,15 @@ type Preemption struct {
 	At     time.Time
 	Right  preemption.Right
 
-	Victims     []Victim // the one that should stay longest first
-	MoreVictims int      // that are not named
-	Excess      Excess   // by right of quota; else empty
+	Victims     []Victim       // the one that should stay longest first
+	MoreVictims int            // that are not named
+	Excess      Excess         // by right of quota and by pressure; else empty
+	Node        objects.NodeID // where room is made; empty by right of quota
 
-	// What follows is empty by right of quota, which needs no ask.
+	// What follows is empty where no ask wants the room.
 
 	Ask            Claimant
 	Vain           []preemption.Right // that were tried before it
-	Node           objects.NodeID     // where room is made
 	Seen           preemption.Seen    // the nodes that were looked at
 	Candidates     []Candidate        // everybody on the node, in key order. Read-only
 	MoreCandidates int                // that are not named
@@ -36,10 +36,10 @@ type Preemption struct {
 // mostNamed is how many victims, and how many candidates, a Preemption names.
 const mostNamed = 200
 
-// Excess is what a queue held more than its max.
+// Excess is what a queue held more than its max, or a node more than it has.
 type Excess struct {
-	Queue objects.QueuePath
-	By    resources.Amounts
+	Queue objects.QueuePath // empty: it is the node
+	By    resources.Amounts // beside what was told to leave
 }
 
 // Claimant is an ask that takes the place of others, as it was then.

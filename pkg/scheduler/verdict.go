@@ -92,11 +92,8 @@ func (c *Core) obstacle(x *objects.Allocation) (o Obstacle, where string) {
 	if o, where := c.startObstacle(a); o != NotPending {
 		return o, where
 	}
-	if q, h, over := c.part.OverLimit(a, s); over {
-		return OverLimit, fmt.Sprintf("%s in queue %s", h, q.Path())
-	}
-	if q := c.part.Ceiling(a.Queue(), s); q != nil {
-		return OverMax, string(q.Path())
+	if o, where := c.quotaObstacle(x); o != NotPending {
+		return o, where
 	}
 	if id := s.RequiredNode(); id != "" {
 		if _, ok := c.part.Node(id); !ok {
@@ -117,10 +114,27 @@ func (c *Core) startObstacle(a *objects.Application) (o Obstacle, where string) 
 	if !a.MayStart() {
 		return WaitsToStart, string(a.Queue().Newcomer().ID())
 	}
+	return c.barrier(a)
+}
+
+// barrier is what keeps a from running; NotPending: nothing does.
+func (c *Core) barrier(a *objects.Application) (o Obstacle, where string) {
 	if q, h, barred := c.part.Barrier(a); barred && h == (objects.Holder{}) {
 		return QueueFull, string(q.Path())
 	} else if barred {
 		return HolderFull, fmt.Sprintf("%s in queue %s", h, q.Path())
+	}
+	return NotPending, ""
+}
+
+// quotaObstacle is the limit or the max that keeps x from being placed now; NotPending: none.
+func (c *Core) quotaObstacle(x *objects.Allocation) (o Obstacle, where string) {
+	a, s := x.Application(), x.Shape()
+	if q, h, over := c.part.OverLimit(a, s); over {
+		return OverLimit, fmt.Sprintf("%s in queue %s", h, q.Path())
+	}
+	if q := c.part.Ceiling(a.Queue(), s); q != nil {
+		return OverMax, string(q.Path())
 	}
 	return NotPending, ""
 }

@@ -173,6 +173,15 @@ func (c *Core) noteQuota(q *objects.Queue, victims []*objects.Allocation, now ti
 	c.ledger.add(f)
 }
 
+// notePressure remembers that victims are about to be told to leave because a node has less than
+// it holds.
+func (c *Core) notePressure(id objects.NodeID, load preemption.Load, victims []*objects.Allocation, now time.Time) {
+	f := followVictims(victims, now)
+	lacks := resources.Amounts{}.Sub(load.Available)
+	f.Right, f.Node, f.Excess = preemption.OfPressure, id, Excess{By: positive(lacks)}
+	c.ledger.add(f)
+}
+
 // positive is a without what is below zero.
 func positive(a resources.Amounts) resources.Amounts {
 	m := a.Map()
@@ -181,10 +190,10 @@ func positive(a resources.Amounts) resources.Amounts {
 }
 
 func followVictims(victims []*objects.Allocation, now time.Time) *followed {
-	named := slices.Clone(victims[:min(len(victims), mostNamed)])
-	return &followed{victims: named, Preemption: Preemption{
-		At: now, Victims: victimsOf(named, now), MoreVictims: len(victims) - len(named),
-	}}
+	f := &followed{victims: slices.Clone(victims[:min(len(victims), mostNamed)])}
+	f.At = now
+	f.Victims, f.MoreVictims = victimsNamed(victims, now)
+	return f
 }
 
 func claimantOf(x *objects.Allocation) Claimant {
@@ -195,16 +204,16 @@ func claimantOf(x *objects.Allocation) Claimant {
 	}
 }
 
-func victimsOf(list []*objects.Allocation, now time.Time) []Victim {
-	out := make([]Victim, len(list))
-	for i, y := range list {
+func victimsNamed(list []*objects.Allocation, now time.Time) (out []Victim, more int) {
+	out = make([]Victim, min(len(list), mostNamed))
+	for i, y := range list[:len(out)] {
 		ask := y.Ask()
 		out[i] = Victim{
 			Key: objects.AllocationKey(strings.Clone(string(ask.Key))), App: ask.App, Queue: y.Application().Queue().Path(),
 			Node: y.Node().ID(), Priority: ask.Priority, Amounts: ask.Amounts, BoundAt: y.BoundAt(), Ran: max(now.Sub(y.BoundAt()), 0),
 		}
 	}
-	return out
+	return out, len(list) - len(out)
 }
 
 // candidatesOf has keys of its own: those of asks are part of larger texts.

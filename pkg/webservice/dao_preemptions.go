@@ -2,7 +2,6 @@ package webservice
 
 import (
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
-	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -19,6 +18,7 @@ type preemptionBody struct {
 	Time        int64           `json:"time"`
 	Right       string          `json:"right"`
 	TriedBefore []string        `json:"triedBefore,omitempty"` // rights by which nobody could be taken
+	Lacks       quantities      `json:"lacks,omitempty"`       // by pressure: what the node does not have
 	AboveMax    *excessBody     `json:"aboveMax,omitempty"`    // by right of quota: instead of an ask
 	Ask         *claimantBody   `json:"ask,omitempty"`
 	NodeID      string          `json:"nodeID,omitempty"`
@@ -96,11 +96,16 @@ func viewPreemption(r *scheduler.Preemption) preemptionBody {
 	body := preemptionBody{
 		Number: r.Number, Time: nanos(r.At), Right: rightNames[r.Right], Victims: viewVictims(r.Victims), MoreVictims: r.MoreVictims,
 	}
-	if r.Right == preemption.OfQuota {
+	body.NodeID = string(r.Node)
+	switch r.Right {
+	case preemption.OfQuota:
 		body.AboveMax = &excessBody{string(r.Excess.Queue), amountsOf(r.Excess.By)}
 		return body
+	case preemption.OfPressure:
+		body.Lacks = amountsOf(r.Excess.By)
+		return body
 	}
-	body.Ask, body.NodeID, body.Nodes, body.Cancelled = viewClaimant(&r.Ask), string(r.Node), viewSeen(r.Seen), nanos(r.Dropped)
+	body.Ask, body.Nodes, body.Cancelled = viewClaimant(&r.Ask), viewSeen(r.Seen), nanos(r.Dropped)
 	body.Nomination = &nominationBody{State: r.Nomination.State.String(), Until: nanos(r.Nomination.Until), To: string(r.Nomination.To)}
 	for _, v := range r.Vain {
 		body.TriedBefore = append(body.TriedBefore, rightNames[v])
@@ -159,5 +164,3 @@ func fateOf(victim bool, law preemption.Law) string {
 	}
 	return law.String()
 }
-
-func amountsOf(a resources.Amounts) quantities { return quantitiesOf(a.All()) }

@@ -5,5 +5,5 @@
 // waits no longer than its client does. Lists are in name order, so the same state
 // always gives the same bytes. The names of JSON fields are in dao.go and nowhere else.
 //
-// The rule that must hold: only Snapshots are read, never the Core.
+// The rule that must hold: only values that the loop hands out are read, never the Core.
 package webservice

@@ -16,13 +16,14 @@ import (
 func (s *service) routePreemptions(mux *http.ServeMux) {
 	s.route(mux, "/ws/v1/partition/{partition}/preemptions", s.preemptions)
 	s.route(mux, "/ws/v1/partition/{partition}/preemptions/{number}", s.preemption)
+	s.routeDryRun(mux)
 }
 
 // mostListed is how many preemptions an answer has, if the client does not say.
 const mostListed = 100
 
 // rightNames are the rights in the words of the interface.
-var rightNames = [...]string{preemption.OfNode: "node", preemption.OfGuarantee: "guarantee", preemption.OfPriority: "priority", preemption.OfQuota: "quota"}
+var rightNames = [...]string{preemption.OfNode: "node", preemption.OfGuarantee: "guarantee", preemption.OfPriority: "priority", preemption.OfQuota: "quota", preemption.OfPressure: "pressure"}
 
 // preemptions lists the last ones, the newest first.
 func (s *service) preemptions(r *http.Request) (any, error) {

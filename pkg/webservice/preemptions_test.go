@@ -27,8 +27,10 @@ partitions:
             properties: {preemption.delay: 1s}
           - name: batch
             properties: {preemption.priority: leaf}
+            limits: [{limit: zoe, users: [zoe], maxresources: {vcore: 1}}]
           - name: held
-            resources: {guaranteed: {vcore: 2}, max: {vcore: 4}}
+            resources: {guaranteed: {vcore: 2}, max: {vcore: 2}}
+            properties: {preemption.priority: leaf}
 `
 
 // full is a cluster in which two asks have preempted: one of them has its node, the other
@@ -125,7 +127,7 @@ func TestBadQuestionsAboutPreemptions(t *testing.T) {
 		"default/preemptions/x":            {400, `preemption "x": it is a number from 1 on`},
 		"default/preemptions?limit=0":      {400, `limit "0": it is a number from 1 on`},
 		"default/preemptions?limit=all":    {400, `limit "all": it is a number from 1 on`},
-		"default/preemptions?right=might":  {400, `right "might": it is one of node, guarantee, priority, quota`},
+		"default/preemptions?right=might":  {400, `right "might": it is one of node, guarantee, priority, quota, pressure`},
 		"default/preemptions?queue=root..": {400, `queue name "root..": each level is 1 to 64 letters, digits or any of _ : # / @ -`},
 	} {
 		w := fetch(c, "/ws/v1/partition/"+target)

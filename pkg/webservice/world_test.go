@@ -56,7 +56,7 @@ type nobody struct{}
 func (nobody) Deliver([]scheduler.Effect) {}
 
 // cluster starts the loops of a configuration, with a clock that stands at noon.
-func cluster(t *testing.T, text string) *loop.Cluster {
+func cluster(t testing.TB, text string) *loop.Cluster {
 	t.Helper()
 	conf, problems := configs.Load([]byte(text))
 	assert.Assert(t, !problems.HasErrors(), "%v", problems)
