@@ -34,6 +34,7 @@ func TestWorkDoesNotGrow(t *testing.T) {
 		{"a hundred times the nodes", func(s *size) { s.asks, s.nodes = 8000, 2000 }, 1.5},
 		{"a hundred times the nodes, the fullest first", func(s *size) { s.asks, s.nodes, s.pack = 8000, 2000, 1 }, 1.5},
 		{"thirty times the shapes", func(s *size) { s.shapes = 100 }, 1.5},
+		{"as many priorities as asks", func(s *size) { s.apps, s.asks, s.priorities = 10, 40_000, 40_000 }, 1.5},
 		{"ten more levels", func(s *size) { s.levels = 12 }, 3.2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -20,18 +20,19 @@ import (
 // the fields of size, in order.
 const subject = "CANOPY_COUNTS_SUBJECT"
 
-// size is how large a cluster is, and how many decisions are made in it.
-type size struct{ leaves, levels, apps, asks, nodes, shapes, fair, pack, preempt, decisions int }
+// size is how large a cluster is, and how many decisions are made in it. Priorities fall from
+// ask to ask.
+type size struct{ leaves, levels, apps, asks, nodes, shapes, priorities, fair, pack, preempt, decisions int }
 
 func (s size) String() string {
-	return fmt.Sprint(s.leaves, s.levels, s.apps, s.asks, s.nodes, s.shapes, s.fair, s.pack, s.preempt, s.decisions)
+	return fmt.Sprint(s.leaves, s.levels, s.apps, s.asks, s.nodes, s.shapes, s.priorities, s.fair, s.pack, s.preempt, s.decisions)
 }
 
 // TestMain makes a process that is told a size the subject, and runs no test in it.
 func TestMain(m *testing.M) {
 	if text := os.Getenv(subject); text != "" {
 		var s size
-		must(fmt.Sscan(text, &s.leaves, &s.levels, &s.apps, &s.asks, &s.nodes, &s.shapes, &s.fair, &s.pack, &s.preempt, &s.decisions))
+		must(fmt.Sscan(text, &s.leaves, &s.levels, &s.apps, &s.asks, &s.nodes, &s.shapes, &s.priorities, &s.fair, &s.pack, &s.preempt, &s.decisions))
 		if s.preempt > 0 {
 			s.lookForVictims()
 		} else {
@@ -65,6 +66,9 @@ func (s size) decide() {
 		c.Step(now, scheduler.Release{App: ask.App, Key: ask.Key, Type: scheduler.TimedOut})
 		again := *ask
 		again.Key += "'"
+		if s.priorities > 1 {
+			again.Priority -= int32(s.asks) // behind everybody, and the best of those who wait is placed
+		}
 		c.Step(now, scheduler.SubmitAsk{Ask: &again})
 		effects, _ := c.Schedule(now, 10)
 		before := len(placed)
@@ -100,7 +104,7 @@ func (s size) cluster() (*scheduler.Core, time.Time) {
 		now = now.Add(time.Millisecond)
 		effects := c.Step(now, scheduler.SubmitAsk{Ask: &objects.Ask{
 			Key: objects.AllocationKey("k" + strconv.Itoa(i)), App: objects.AppID("a" + strconv.Itoa(i%s.apps)),
-			Amounts: amounts(1000, 1+i%s.shapes),
+			Amounts: amounts(1000, 1+i%s.shapes), Priority: int32(-i % max(1, s.priorities)),
 		}})
 		for _, e := range effects {
 			if no, ok := e.(scheduler.AskRejected); ok {
