@@ -9,9 +9,11 @@ import (
 // What GET .../preemptions, GET .../preemptions/{number} and POST .../preemptions/dry-run
 // answer, for clients written in Go.
 type (
-	PreemptionList = preemptionsBody
-	Preemption     = preemptionBody
-	Supposition    = suppositionBody
+	PreemptionList      = preemptionsBody
+	Preemption          = preemptionBody
+	PreemptionVictim    = victimBody
+	PreemptionCandidate = candidateBody
+	Supposition         = suppositionBody
 )
 
 // suppositionBody is what would become of an ask.

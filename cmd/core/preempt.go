@@ -1,0 +1,249 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/canopy-scheduler/canopy/pkg/webservice"
+)
+
+const preemptHelp = `Ask a running server who would have to leave for an ask, or who had to.
+
+With --dry-run the server says what would become of an ask: whether a node has room for it,
+and if not, by which right it could take the place of others, whom on which node, and why not
+everybody else. Nothing is changed and nobody is told to leave; there is no other way to
+preempt by hand. The file is YAML or JSON:
+
+  user: ann                    # and groups: [...]; or applicationID of one that is there
+  queueName: root.prod
+  priority: 4000               # or priorityClassName
+  resource: {vcore: 2, memory: 4Gi}
+  requiredNodeId: n7           # it accepts no other node
+  preempts: true               # false: it may have no victims
+  waited: true                 # as if preemption.delay was over
+  explainNode: n3              # whose work is listed; default: that of the plan
+
+Of an ask that waits at the server, "allocationKey: KEY" is enough.
+
+With --list the last preemptions are listed, the newest first, and with --show one of them is
+shown with everybody who was on the node.
+
+The exit code of --dry-run is 0 when the ask would be placed, now or when others have left, and
+1 when it would not. It is 2 when the ask or the arguments make no sense, or the server does not
+answer.`
+
+const preemptExamples = `  canopy preempt --dry-run --ask ask.yaml --address 127.0.0.1:9080
+  echo 'allocationKey: web-1' | canopy preempt --dry-run --ask - --address 127.0.0.1:9080 --json
+  canopy preempt --list --right guarantee --address 127.0.0.1:9080
+  canopy preempt --show 17 --address 127.0.0.1:9080`
+
+// preemptFlags are the flags as given.
+type preemptFlags struct {
+	dryRun, list, json              bool
+	show                            uint64
+	ask, address, partition, output string
+	application, queue, right       string
+	limit                           int
+	timeout                         time.Duration
+	showGiven, filterGiven          bool
+}
+
+func preemptCommand() *cobra.Command {
+	var f preemptFlags
+	cmd := &cobra.Command{
+		Use:     "preempt (--dry-run --ask FILE | --list | --show NUMBER) --address HOST:PORT",
+		Short:   "Say who would have to leave for an ask, or who had to",
+		Long:    preemptHelp,
+		Example: preemptExamples,
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.showGiven = cmd.Flags().Changed("show")
+			for _, name := range []string{"application", "queue", "right", "limit"} {
+				f.filterGiven = f.filterGiven || cmd.Flags().Changed(name)
+			}
+			if err := f.check(); err != nil {
+				return exitError{exitUsage, err}
+			}
+			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
+			defer stop()
+			return f.run(ctx, cmd.InOrStdin(), cmd.OutOrStdout())
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.dryRun, "dry-run", false, "say what would become of the ask of --ask; nothing is changed")
+	flags.StringVar(&f.ask, "ask", "", "YAML or JSON `FILE` with the ask of a dry run (- is standard input)")
+	flags.BoolVar(&f.list, "list", false, "list the last preemptions, the newest first")
+	flags.Uint64Var(&f.show, "show", 0, "show the preemption with this `NUMBER`")
+	flags.StringVar(&f.address, "address", "", "`HOST:PORT` of the REST interface of a running server")
+	flags.StringVar(&f.partition, "partition", "default", "which `NAME` of its partitions")
+	flags.StringVar(&f.application, "application", "", "list only those with an ask or a victim of the application with this `ID`")
+	flags.StringVar(&f.queue, "queue", "", "list only those with an ask or a victim in the queue at this `PATH`, or below it")
+	flags.StringVar(&f.right, "right", "", "list only those by this right: node, guarantee, priority, quota or pressure")
+	flags.IntVar(&f.limit, "limit", 20, "list so many at most")
+	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
+	flags.BoolVar(&f.json, "json", false, "the same as --output json")
+	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "how long the server may take to answer")
+	return cmd
+}
+
+func (f *preemptFlags) check() error {
+	var wrong []error
+	note := func(is bool, format string, args ...any) {
+		if is {
+			wrong = append(wrong, fmt.Errorf(format, args...))
+		}
+	}
+	modes := 0
+	for _, given := range []bool{f.dryRun, f.list, f.showGiven} {
+		if given {
+			modes++
+		}
+	}
+	note(modes == 0, "nobody is preempted by hand, there is a dry run only: give --dry-run with --ask, or --list, or --show")
+	note(modes > 1, "--dry-run, --list and --show exclude each other")
+	note(f.dryRun && f.ask == "", "--ask names no file")
+	note(!f.dryRun && f.ask != "", "--ask is for --dry-run")
+	note(f.filterGiven && !f.list, "--application, --queue, --right and --limit are for --list")
+	note(f.limit <= 0, "--limit is %d, and must be above 0", f.limit)
+	note(f.showGiven && f.show == 0, "--show takes the number of a preemption, from 1 on")
+	note(f.timeout <= 0, "--timeout is %v, and must be above 0", f.timeout)
+	note(f.address == "", "--address names no server")
+	if _, _, err := net.SplitHostPort(f.address); f.address != "" && err != nil {
+		wrong = append(wrong, fmt.Errorf("--address: %w", err))
+	}
+	return errors.Join(append(wrong, checkOutput(f.output))...)
+}
+
+func (f *preemptFlags) run(ctx context.Context, in io.Reader, out io.Writer) error {
+	switch {
+	case f.dryRun:
+		ask, err := f.readAsk(in)
+		if err != nil {
+			return exitError{exitUsage, err}
+		}
+		var s webservice.Supposition
+		if err := f.fetch(ctx, http.MethodPost, "/dry-run", ask, out, &s); err != nil {
+			return err
+		}
+		if err := f.print(func() error { return printSupposition(out, &s) }); err != nil {
+			return err
+		}
+		if s.Outcome == "nothing" || s.Outcome == "may not start" {
+			return exitError{exitRefused, nil}
+		}
+		return nil
+	case f.list:
+		q := url.Values{"limit": {strconv.Itoa(f.limit)}}
+		for name, value := range map[string]string{"application": f.application, "queue": f.queue, "right": f.right} {
+			if value != "" {
+				q.Set(name, value)
+			}
+		}
+		var all webservice.PreemptionList
+		if err := f.fetch(ctx, http.MethodGet, "?"+q.Encode(), nil, out, &all); err != nil {
+			return err
+		}
+		return f.print(func() error { return printPreemptions(out, &all) })
+	}
+	var p webservice.Preemption
+	if err := f.fetch(ctx, http.MethodGet, "/"+strconv.FormatUint(f.show, 10), nil, out, &p); err != nil {
+		return err
+	}
+	return f.print(func() error { return printPreemption(out, &p) })
+}
+
+// longestAskFile is what a server takes, and one byte more.
+const longestAskFile = 64<<10 + 1
+
+func (f *preemptFlags) readAsk(in io.Reader) ([]byte, error) {
+	if f.ask != "-" {
+		file, err := os.Open(f.ask)
+		if err != nil {
+			return nil, fmt.Errorf("--ask: %w", err)
+		}
+		defer file.Close()
+		in = file
+	}
+	text, err := io.ReadAll(io.LimitReader(in, longestAskFile))
+	if err != nil {
+		return nil, fmt.Errorf("--ask: %s: %w", f.ask, err)
+	}
+	return text, nil
+}
+
+func (f *preemptFlags) asJSON() bool { return f.json || f.output == "json" }
+
+// print prints for people, if JSON was not wanted: that has been printed as it came.
+func (f *preemptFlags) print(text func() error) error {
+	if f.asJSON() {
+		return nil
+	}
+	if err := text(); err != nil {
+		return exitError{exitUsage, err}
+	}
+	return nil
+}
+
+// fetch asks the server. Where JSON is wanted, the answer is printed, indented.
+func (f *preemptFlags) fetch(ctx context.Context, method, path string, body []byte, out io.Writer, to any) error {
+	text, err := f.answer(ctx, method, path, body)
+	if err == nil {
+		if err = json.Unmarshal(text, to); err != nil {
+			err = fmt.Errorf("%s answers with something else than was expected: %w", f.address, err)
+		}
+	}
+	if err == nil && f.asJSON() {
+		var pretty bytes.Buffer
+		if err = json.Indent(&pretty, text, "", "  "); err == nil {
+			_, err = fmt.Fprintln(out, pretty.String())
+		}
+	}
+	if err != nil {
+		return exitError{exitUsage, err}
+	}
+	return nil
+}
+
+// longestAnswer is far more than a thousand preemptions take.
+const longestAnswer = 1 << 28
+
+func (f *preemptFlags) answer(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+	target := "http://" + f.address + "/ws/v1/partition/" + url.PathEscape(f.partition) + "/preemptions" + path
+	r, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("--address: %w", err)
+	}
+	r.Header.Set("Content-Type", "application/yaml")
+	client := http.Client{Timeout: f.timeout}
+	got, err := client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer got.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(got.Body, longestAnswer))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.address, err)
+	}
+	if got.StatusCode == http.StatusOK {
+		return text, nil
+	}
+	var refusal struct{ Message string }
+	if json.Unmarshal(text, &refusal) != nil || refusal.Message == "" {
+		return nil, fmt.Errorf("%s answers with %s", f.address, got.Status)
+	}
+	return nil, fmt.Errorf("%s: %s", f.address, refusal.Message)
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+	"github.com/canopy-scheduler/canopy/pkg/webservice"
+)
+
+type deaf struct{}
+
+func (deaf) Deliver([]scheduler.Effect) {}
+
+// preemptServer is a server with a full node in a leaf where priority counts. One ask has
+// preempted another, and waits for it to leave.
+func preemptServer(t *testing.T) (address string) {
+	conf, problems := configs.Load([]byte(`partitions:
+- name: default
+  queues:
+  - name: root
+    submitacl: '*'
+    queues:
+    - {name: a, properties: {preemption.priority: leaf}}
+    - {name: b, resources: {guaranteed: {vcore: 2}}}
+`))
+	assert.Assert(t, conf != nil, "%v", problems)
+	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	c := loop.NewCluster(loop.Options{Now: func() time.Time { return noon }}, func(string) loop.Sink { return deaf{} }, nil)
+	t.Cleanup(c.End)
+	assert.NilError(t, c.Configure(t.Context(), conf))
+	l, _ := c.Partition("default")
+	vcore := func(n resources.Quantity) resources.Amounts {
+		return resources.FromMap(map[string]resources.Quantity{"vcore": n})
+	}
+	ask := func(key string, priority int32) *objects.Ask {
+		return &objects.Ask{Key: objects.AllocationKey(key), App: "x", Amounts: vcore(2000), Priority: priority, Created: noon.Add(-time.Hour),
+			Policy: objects.PolicySent | objects.PolicySelf | objects.PolicyOther}
+	}
+	for _, cmd := range []scheduler.Command{
+		scheduler.AddNode{Node: "n1", Total: vcore(4000), Schedulable: true},
+		scheduler.AddApplication{App: "x", User: security.User{Name: "ann"}, Queue: "root.a"},
+		scheduler.ReportAllocation{Ask: ask("low", 1), Node: "n1"}, scheduler.ReportAllocation{Ask: ask("mid", 2), Node: "n1"},
+		scheduler.SubmitAsk{Ask: ask("high", 9)},
+	} {
+		_, err := l.Call(t.Context(), cmd)
+		assert.NilError(t, err)
+	}
+	_, err := l.Call(t.Context())
+	assert.NilError(t, err)
+	server := httptest.NewServer(webservice.Handler(c, webservice.Options{}))
+	t.Cleanup(func() {
+		server.Close()
+		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	})
+	return strings.TrimPrefix(server.URL, "http://")
+}
+
+func TestPreemptSaysWhatWouldBecomeOfAnAsk(t *testing.T) {
+	inDirectory(t)
+	address := preemptServer(t)
+	writeFile(t, "ask.yaml", "user: eve\nqueueName: root.a\npriority: 5\nresource: {vcore: 2}\n")
+	code, out, errs := canopy("preempt", "--dry-run", "--ask", "ask.yaml", "--address", address)
+	assert.Equal(t, errs, "")
+	assert.Equal(t, code, 0)
+	assert.Equal(t, trimmed(out), `preempts on node n1
+ask of user eve in queue root.a, priority 5: vcore 2
+it was made up, so the resource manager was not asked
+now: no headroom in queue root
+
+RIGHT      HAS IT  WHY
+node       no      accepts any node
+guarantee  no      no queue guarantees anything of what it asks for
+priority   yes
+
+by right of priority: 1 of 1 nodes compared, 0 without a plan, 0 refused, 0 hopeless, 0 not looked at
+  plan for node n1: mid (2)
+
+VICTIM  APPLICATION  QUEUE   NODE  PRIORITY  HELD     FOR     STATE
+mid     x            root.a  n1    2         vcore 2  1h0m0s  still there
+
+ON NODE n1  APPLICATION  QUEUE   PRIORITY  FATE
+low         x            root.a  1         was told to leave already
+mid         x            root.a  2         has to leave
+`)
+
+	code, out, _ = canopy("preempt", "--dry-run", "--ask", "ask.yaml", "--address", address, "--json")
+	assert.Equal(t, code, 0)
+	var s webservice.Supposition
+	assert.NilError(t, json.Unmarshal([]byte(out), &s))
+	assert.Equal(t, s.Outcome, "preempts")
+	_, other, _ := canopy("preempt", "--dry-run", "--ask", "ask.yaml", "--address", address, "-o", "json")
+	assert.Equal(t, other, out)
+
+	writeFile(t, "small.yaml", "user: eve\nqueueName: root.b\nresource: {vcore: 2}\n")
+	code, out, errs = canopy("preempt", "--dry-run", "--ask", "small.yaml", "--address", address)
+	assert.Equal(t, code, exitRefused)
+	assert.Equal(t, errs, "")
+	assert.Assert(t, strings.HasPrefix(out, "finds no room, and nobody to take\n"), out)
+	assert.Assert(t, strings.Contains(out, "has not waited as long as the queue wants: root.b, until 2026-01-02T12:00:30Z\n"), out)
+}
+
+// trimmed is a text without the space that tables put behind their last column.
+func trimmed(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestPreemptShowsWhoWasPreempted(t *testing.T) {
+	address := preemptServer(t)
+	code, out, errs := canopy("preempt", "--list", "--address", address)
+	assert.Equal(t, errs, "")
+	assert.Equal(t, code, 0)
+	assert.Equal(t, out, `NUMBER  TIME                  RIGHT     FOR   NODE  VICTIMS  OUTCOME
+1       2026-01-02T12:00:00Z  priority  high  n1    1        waits
+1 listed, 1 remembered, 1 made
+`)
+	_, out, _ = canopy("preempt", "--list", "--application", "y", "--queue", "root.a", "--right", "priority", "--limit", "3", "--address", address)
+	assert.Assert(t, strings.Contains(out, "0 listed, 1 remembered, 1 made\n"), out)
+
+	code, out, _ = canopy("preempt", "--show", "1", "--address", address)
+	assert.Equal(t, code, 0)
+	assert.Equal(t, trimmed(out), `preemption 1 at 2026-01-02T12:00:00Z, by right of priority
+for ask high of application x of user ann in queue root.a, priority 9: vcore 2
+on node n1; nodes compared 1, without a plan 0, refused 0
+nomination: waits
+
+VICTIM  APPLICATION  QUEUE   NODE  PRIORITY  HELD     FOR     STATE
+low     x            root.a  n1    1         vcore 2  1h0m0s  still there
+
+ON NODE n1  APPLICATION  QUEUE   PRIORITY  FATE
+low         x            root.a  1         has to leave
+mid         x            root.a  2         may be taken, but need not go
+`)
+	_, out, _ = canopy("preempt", "--show", "1", "--address", address, "--json")
+	var p webservice.Preemption
+	assert.NilError(t, json.Unmarshal([]byte(out), &p))
+	assert.Equal(t, p.Number, uint64(1))
+}
+
+func TestPreemptRefusesWhatMakesNoSense(t *testing.T) {
+	inDirectory(t)
+	address := preemptServer(t)
+	writeFile(t, "ask.yaml", "user: eve\nqueueName: root.x\nresource: {vcore: 2}\n")
+	writeFile(t, "odd.yaml", "usr: eve\n")
+	writeFile(t, "long.yaml", strings.Repeat("# nothing\n", 7000))
+	at := " --address " + address
+	for args, want := range map[string]string{
+		"--ask ask.yaml" + at:               "nobody is preempted by hand, there is a dry run only: give --dry-run with --ask, or --list, or --show",
+		"--dry-run" + at:                    "--ask names no file",
+		"--list --ask ask.yaml" + at:        "--ask is for --dry-run",
+		"--list --show 1" + at:              "--dry-run, --list and --show exclude each other",
+		"--show 1 --right node" + at:        "--application, --queue, --right and --limit are for --list",
+		"--show 0" + at:                     "--show takes the number of a preemption, from 1 on",
+		"--show x" + at:                     `invalid argument "x" for "--show" flag`,
+		"--list --limit 0" + at:             "--limit is 0, and must be above 0",
+		"--list --timeout 0s" + at:          "--timeout is 0s, and must be above 0",
+		"--list -o xml" + at:                "--output is text or json",
+		"--list":                            "--address names no server",
+		"--list --address nowhere":          "--address: address nowhere: missing port",
+		"--list --address 127.0.0.1:1":      "127.0.0.1:1",
+		"--list more" + at:                  "more",
+		"--list --partition gpu" + at:       "Partition not found",
+		"--list --right might" + at:         `right "might": it is one of node, guarantee, priority, quota, pressure`,
+		"--show 7" + at:                     "Preemption not found",
+		"--dry-run --ask missing.yaml" + at: "--ask: open missing.yaml",
+		"--dry-run --ask ask.yaml" + at:     "the ask would be refused: unknown queue root.x",
+		"--dry-run --ask odd.yaml" + at:     `unknown field "usr": did you mean "user"?`,
+		"--dry-run --ask long.yaml" + at:    "the body is longer than 65536 bytes",
+		"--dry-run --ask -" + at:            "the body is empty: send an ask",
+		"--dry-run --ask ask.yaml --partition a/b --address " + address: "Partition not found",
+	} {
+		code, out, errs := canopy(append([]string{"preempt"}, strings.Fields(args)...)...)
+		assert.Equal(t, code, exitUsage, args)
+		assert.Equal(t, out, "", args)
+		assert.Assert(t, strings.Contains(errs, want), "%s: %s", args, errs)
+	}
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("hello"))
+	}))
+	defer other.Close()
+	code, _, errs := canopy("preempt", "--list", "--address", strings.TrimPrefix(other.URL, "http://"))
+	assert.Equal(t, code, exitUsage)
+	assert.Assert(t, strings.Contains(errs, "answers with something else than was expected"), errs)
+}
