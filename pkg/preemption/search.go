@@ -86,14 +86,16 @@ func (s *Search) oneNode(judge Judge) (best Plan, ok bool) {
 			s.saw(n, plan, NoPlan)
 			return
 		}
-		if ok && !s.hunt.better(&plan, &best) {
-			s.saw(n, plan, Compared)
-		} else if judge == nil || judge(x, n, plan.Victims) {
-			s.saw(n, plan, Compared)
+		if judge != nil && (!ok || s.hunt.better(&plan, &best)) && !judge(x, n, plan.Victims) {
+			if plan, found = s.trim.onNodeFor(judge); !found {
+				s.saw(n, plan, Refused)
+				return
+			}
+		}
+		s.saw(n, plan, Compared)
+		if !ok || s.hunt.better(&plan, &best) {
 			plan.Victims = slices.Clone(plan.Victims)
 			best, ok = plan, true
-		} else {
-			s.saw(n, plan, Refused)
 		}
 	}
 	if r == OfNode {

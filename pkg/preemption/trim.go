@@ -15,6 +15,7 @@ type trim struct {
 
 	room     resources.Vector // scratch, like the next three
 	may, off []unit
+	all      []unit // who were off before any of them was put back
 	victims  []*objects.Allocation
 	spending spending
 	anywhere bool // also where nobody can leave and nothing is held
@@ -68,22 +69,48 @@ func (t *trim) onNode(n *objects.Node) (Plan, bool) {
 	}
 	slices.Reverse(t.off)
 	t.spending.putApart(t.off)
-	t.putBackWhoMay()
+	t.all = append(t.all[:0], t.off...)
+	t.putBackWhoMay(nil)
 	if !t.spending.idle() { // they were put apart
 		h.byImportance(t.off)
 	}
 	return t.plan(), true
 }
 
-// putBackWhoMay leaves of those who are off who has to go.
-func (t *trim) putBackWhoMay() {
-	must := t.off[:0]
-	for i := range t.off {
-		if u := &t.off[i]; !t.needNotGo(u) {
-			must = append(must, *u)
+// onNodeFor is onNode once more for the same node, which the RM refused: perhaps somebody is in
+// its way whom there is room beside, such as an unwanted neighbour (priority.md S2-27). Nobody
+// is put back whom the RM wants gone.
+func (t *trim) onNodeFor(judge Judge) (Plan, bool) {
+	for i := range t.all {
+		if u := &t.all[i]; !slices.ContainsFunc(t.off, func(v unit) bool { return v.lead == u.lead }) {
+			t.takeOff(u)
 		}
 	}
-	t.off = must
+	t.off = append(t.off[:0], t.all...)
+	if !judge(t.hunt.x, t.node, t.plan().Victims) {
+		return Plan{}, false
+	}
+	t.putBackWhoMay(judge)
+	if !t.spending.idle() {
+		t.hunt.byImportance(t.off)
+	}
+	return t.plan(), true
+}
+
+// putBackWhoMay leaves of those who are off who has to go; judge may be nil.
+func (t *trim) putBackWhoMay(judge Judge) {
+	for i := 0; i < len(t.off); {
+		u := t.off[i]
+		if !t.needNotGo(&u) {
+			i++
+			continue
+		}
+		if t.off = slices.Delete(t.off, i, i+1); judge != nil && !judge(t.hunt.x, t.node, t.plan().Victims) {
+			t.off = slices.Insert(t.off, i, u)
+			t.takeOff(&u)
+			i++
+		}
+	}
 }
 
 func (t *trim) plan() Plan {

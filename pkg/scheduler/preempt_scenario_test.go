@@ -121,6 +121,7 @@ type labelled struct {
 	nodes   map[objects.NodeID]map[string]string
 	asks    map[objects.AllocationKey]victim
 	running []victim
+	left    map[objects.AllocationKey]bool
 }
 
 func (l labelled) Fits(ask objects.AllocationKey, node objects.NodeID) bool {
@@ -133,7 +134,7 @@ func (l labelled) FitsWithout(ask objects.AllocationKey, node objects.NodeID, vi
 	}
 	for _, c := range l.asks[ask].Constraints {
 		beside := slices.ContainsFunc(l.running, func(v victim) bool {
-			return objects.NodeID(v.Node) == node && matches(v.Labels, c.MatchLabels) &&
+			return objects.NodeID(v.Node) == node && matches(v.Labels, c.MatchLabels) && !l.left[objects.AllocationKey(v.Key)] &&
 				!slices.Contains(victims, objects.AllocationKey(v.Key))
 		})
 		if beside != (c.Type == "affinity") {
@@ -180,7 +181,7 @@ func playPreemption(t *testing.T, s preemptScenario) {
 			st.queues[0].Properties["preemption.victim.qos"] = "enabled"
 		}
 	}
-	rm := labelled{map[objects.NodeID]map[string]string{}, map[objects.AllocationKey]victim{}, s.Given.Running}
+	rm := labelled{map[objects.NodeID]map[string]string{}, map[objects.AllocationKey]victim{}, s.Given.Running, map[objects.AllocationKey]bool{}}
 	conf := st.config(t)
 	var all []budgets.Budget
 	for _, b := range s.Given.Budgets {
@@ -275,6 +276,7 @@ func playPreemption(t *testing.T, s preemptScenario) {
 	}
 	for _, key := range victims { // when they have gone, it gets the node
 		v, _ := part.Allocation(objects.AllocationKey(key))
+		rm.left[v.Key()] = true
 		st.core.Step(now, scheduler.Release{App: v.Ask().App, Key: v.Key(), Type: scheduler.PreemptedByScheduler})
 	}
 	st.core.Schedule(now, 100)
