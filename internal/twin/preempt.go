@@ -290,7 +290,7 @@ func (t *Twin) stillMissing(c *counts, w *work, victims []*work) map[string]reso
 		}
 		for name, n := range w.ask.Amounts.All() {
 			if left := c.capacity.Sub(used).Get(name); n > 0 && n > left {
-				missing[fmt.Sprint(q.path, name)] = resources.Less(n, left)
+				missing["cluster "+name] = resources.Less(n, left)
 			}
 		}
 	}

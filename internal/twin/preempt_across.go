@@ -3,6 +3,7 @@ package twin
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
@@ -10,7 +11,11 @@ import (
 // planAcross is for one whom a quota keeps from every node: the node is chosen as if there was
 // none, and then those leave who are in the way of the quota, wherever they run.
 func (t *Twin) planAcross(c *counts, w *work, right string) (plan, bool) {
-	if right == "required node" || t.allowedWithout(c, w, nil) {
+	quotas := 0
+	for whose := range t.stillMissing(c, w, nil) {
+		quotas += yes(!strings.HasPrefix(whose, "cluster "))
+	}
+	if right == "required node" || quotas == 0 {
 		return plan{}, false
 	}
 	t.anyQuota = true

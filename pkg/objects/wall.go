@@ -35,6 +35,10 @@ func (w *Wall) Where() (*Queue, Holder) {
 	return w.account.queue, w.account.holder
 }
 
+// Elsewhere reports whether somebody who runs anywhere could lower w; else it is the size of
+// the cluster, and whoever makes room on a node lowers it as much as need be.
+func (w *Wall) Elsewhere() bool { return w.queue == nil || w.queue.parent != nil }
+
 // Walls are what is in the way of x: where it would not fit although all had gone who were
 // told to leave, when the other nominees are placed. None: it is let through.
 func (p *Partition) Walls(x *Allocation) (walls []Wall) {

@@ -22,6 +22,11 @@ func (s *Search) acrossNodes(judge Judge) (Plan, bool) {
 	return t.widen(plan, s.from())
 }
 
+// walled reports whether there is a quota in the way that those on other nodes count for.
+func (t *trim) walled() bool {
+	return slices.ContainsFunc(t.walls, func(w wall) bool { return w.Elsewhere() })
+}
+
 // widen adds to a plan who has to leave elsewhere so that no quota is in the way: the least
 // important first, and then those are put back who need not go, the most important first.
 func (t *trim) widen(plan Plan, from *objects.Queue) (Plan, bool) {

@@ -68,7 +68,7 @@ func (s *Search) Find(x *objects.Allocation, r Right, judge Judge) (best Plan, o
 	s.trim.begin(&s.hunt)
 	s.effort.Looks++
 	s.seen = Seen{}
-	if best, ok = s.oneNode(judge); !ok && r != OfNode && len(s.trim.walls) > 0 {
+	if best, ok = s.oneNode(judge); !ok && r != OfNode && s.trim.walled() {
 		s.seen = Seen{}
 		best, ok = s.acrossNodes(judge)
 	}

@@ -81,6 +81,9 @@ func (t *trim) onNode(n *objects.Node) (Plan, bool) {
 // its way whom there is room beside, such as an unwanted neighbour (priority.md S2-27). Nobody
 // is put back whom the RM wants gone.
 func (t *trim) onNodeFor(judge Judge) (Plan, bool) {
+	if len(t.off) == len(t.all) {
+		return Plan{}, false // that was the question
+	}
 	for i := range t.all {
 		if u := &t.all[i]; !slices.ContainsFunc(t.off, func(v unit) bool { return v.lead == u.lead }) {
 			t.takeOff(u)
