@@ -81,7 +81,7 @@ var Metrics = []Metric{
 	{Name: "victims", Unit: "count", About: "allocations told to leave, per ask that preempts", Exact: true},
 	{Name: "nodesTried", Unit: "count", About: "nodes on which victims were looked for, per look", Exact: true},
 	{Name: "nodesRanked", Unit: "count", About: "nodes that were ranked for a kind of ask, per look", Exact: true},
-	{Name: "listed", Unit: "count", About: "allocations in reach that were listed, per look", Exact: true},
+	{Name: "listed", Unit: "count", About: "allocations in reach that were listed because they are few, per look", Exact: true},
 	{Name: "allocations", Unit: "count", About: "allocations decided", Higher: true, Exact: true},
 	{Name: "utilisation", Unit: "share", About: "share of the scarcest resource that is allocated at the end", Higher: true, Exact: true},
 	{Name: "fairShareError", Unit: "share", About: "largest distance of a leaf from its fair share at the end", Exact: true},

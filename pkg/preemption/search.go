@@ -217,6 +217,7 @@ func (s *Search) gather(q *objects.Queue, most int) bool {
 		}
 	}
 	for y := range q.EachBound {
+		s.effort.Listed++
 		s.near = append(s.near, s.roll.place[y.Node()])
 	}
 	return true

@@ -15,30 +15,38 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// crowded is a Core whose nodes are full of work that anybody above it may take, and a
-// function that has one more ask take somebody's place.
-func crowded(tb testing.TB, nodes, perNode int) (c *Core, preempt func(vcore int64)) {
+// crowded is a Core whose nodes are full of work of app-many, which anybody above it may take,
+// but for one allocation of app-few on every 40th, whose leaf looks at itself alone. preempt
+// has one more ask of an application take somebody's place.
+func crowded(tb testing.TB, nodes, perNode int) (c *Core, preempt func(app objects.AppID, vcore int64)) {
 	tb.Helper()
-	leaf := configs.Queue{Name: "q", Settings: configs.DefaultSettings()}
-	leaf.PrioritySwap = policies.PrioritySwapFence
+	many := configs.Queue{Name: "many", Settings: configs.DefaultSettings()}
+	many.PrioritySwap = policies.PrioritySwapFence
+	few := configs.Queue{Name: "few", Settings: configs.DefaultSettings()}
+	few.PrioritySwap = policies.PrioritySwapLeaf
 	c = New(configs.Partition{Name: "default", Preemption: true, Root: configs.Queue{
-		Name: "root", Parent: true, Submit: security.Everyone(), Settings: configs.DefaultSettings(), Children: []configs.Queue{leaf},
+		Name: "root", Parent: true, Submit: security.Everyone(), Settings: configs.DefaultSettings(), Children: []configs.Queue{many, few},
 	}}, nil)
 	now, n := time.Unix(1_000_000_000, 0), 0
-	c.Step(now, AddApplication{App: "a", Queue: "root.q"})
+	c.Step(now, AddApplication{App: "app-many", Queue: "root.many"})
+	c.Step(now, AddApplication{App: "app-few", Queue: "root.few"})
 	for i := range nodes {
 		node := objects.NodeID(fmt.Sprintf("n%05d", i))
 		c.Step(now, AddNode{Node: node, Total: amounts(int64(perNode)*1000, int64(perNode)<<30), Schedulable: true})
 		for j := range perNode {
+			app := objects.AppID("app-many")
+			if i%40 == 0 && j == 0 {
+				app = "app-few"
+			}
 			c.Step(now, ReportAllocation{Node: node, Ask: &objects.Ask{
-				Key: objects.AllocationKey(fmt.Sprint("run-", i, "-", j)), App: "a", Amounts: amounts(1000, 1<<30),
+				Key: objects.AllocationKey(fmt.Sprint("run-", i, "-", j)), App: app, Amounts: amounts(1000, 1<<30),
 			}})
 		}
 	}
-	return c, func(vcore int64) {
+	return c, func(app objects.AppID, vcore int64) {
 		n++
 		c.Step(now, SubmitAsk{Ask: &objects.Ask{
-			Key: objects.AllocationKey(fmt.Sprint("high-", n)), App: "a", Amounts: amounts(vcore, 1<<30), Priority: 100,
+			Key: objects.AllocationKey(fmt.Sprint("high-", n)), App: app, Amounts: amounts(vcore, 1<<30), Priority: 100,
 			Policy: objects.PolicySent | objects.PolicyOther,
 		}})
 		effects, _ := c.Schedule(now, 1)
@@ -56,21 +64,32 @@ func TestALookRanksOnlyWhatHasChanged(t *testing.T) {
 	for _, nodes := range []int{200, 5000} {
 		c, preempt := crowded(t, nodes, 10)
 		assert.Equal(t, c.PreemptionEffort().Looks, uint64(0), "nobody has looked")
-		preempt(1000)
+		preempt("app-many", 1000)
 		first := c.PreemptionEffort()
 		assert.Equal(t, first.Ranked, uint64(nodes), "the first one knows nothing yet")
 		for range 50 {
-			preempt(1000)
+			preempt("app-many", 1000)
 		}
 		then := c.PreemptionEffort()
 		assert.Equal(t, then.Looks-first.Looks, uint64(50))
 		assert.Equal(t, then.Ranked-first.Ranked, uint64(50), "of %d nodes one changed before each look", nodes)
 		assert.Equal(t, then.Tried-first.Tried, uint64(50*100), "of %d nodes", nodes)
-		preempt(999)
+		preempt("app-many", 999)
 		assert.Equal(t, c.PreemptionEffort().Ranked-then.Ranked, uint64(nodes), "another kind of ask, another ranking")
-		preempt(1000)
+		preempt("app-many", 1000)
 		assert.Equal(t, c.PreemptionEffort().Ranked-then.Ranked, uint64(nodes)+2, "the first kind is remembered; twice the node has changed")
 	}
+}
+
+// Where little is in reach it is listed, and no other node is tried.
+func TestAFewInReachAreListed(t *testing.T) {
+	c, preempt := crowded(t, 200, 10)
+	preempt("app-few", 1000)
+	e := c.PreemptionEffort()
+	assert.Equal(t, e.Listed, uint64(5), "on every 40th of 200 nodes there is one")
+	assert.Equal(t, e.Tried, uint64(5))
+	preempt("app-many", 1000)
+	assert.Equal(t, c.PreemptionEffort().Listed, e.Listed, "there are too many to list them")
 }
 
 // A look makes hardly any garbage, however many nodes there are and however much runs on
@@ -79,9 +98,9 @@ func TestALookAllocatesLittle(t *testing.T) {
 	for _, size := range []struct{ nodes, perNode int }{{200, 10}, {5000, 10}, {200, 100}} {
 		_, preempt := crowded(t, size.nodes, size.perNode)
 		for range 10 {
-			preempt(1000)
+			preempt("app-many", 1000)
 		}
-		got := testing.AllocsPerRun(50, func() { preempt(1000) })
+		got := testing.AllocsPerRun(50, func() { preempt("app-many", 1000) })
 		t.Logf("%d nodes with %d allocations each: %.0f heap allocations", size.nodes, size.perNode, got)
 		assert.Assert(t, got <= 250, "%.0f heap allocations with %d nodes of %d allocations", got, size.nodes, size.perNode)
 	}
@@ -94,14 +113,14 @@ func TestRankingsUseTheirMemoryAgain(t *testing.T) {
 	size := int64(1000)
 	for range 140 {
 		size--
-		preempt(size)
+		preempt("app-many", size)
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	const looks = 100
 	for range looks {
 		size--
-		preempt(size)
+		preempt("app-many", size)
 	}
 	runtime.ReadMemStats(&after)
 	each := (after.TotalAlloc - before.TotalAlloc) / looks
