@@ -1,6 +1,7 @@
 package twin
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -143,6 +144,9 @@ func (t *Twin) release(c scheduler.Release) {
 		meant := w.ask.App == c.App && (c.Key == "" || w.ask.Key == c.Key)
 		return meant && (w.node != "" || c.Type != scheduler.TimedOut)
 	})
+	if c.Type == scheduler.PreemptedByScheduler && c.Key != "" && len(gone) == 0 {
+		t.refuse(fmt.Sprintf("confirmation that allocation %s was preempted", c.Key), "nobody has it")
+	}
 	switch c.Type {
 	case scheduler.TimedOut, scheduler.PreemptedByScheduler, scheduler.PlaceholderReplaced:
 		return // the RM confirms what it was told

@@ -14,12 +14,16 @@ import (
 type Preemptions struct {
 	Made uint64       // since the partition was there
 	Last []Preemption // the newest first
+
+	// Strays are the confirmations, since the partition was there, that somebody unknown was
+	// preempted. They changed nothing. A few are late or came twice; many are a fault of the RM.
+	Strays uint64
 }
 
 // Preemptions are those that are remembered.
 func (c *Core) Preemptions() Preemptions {
 	l := &c.ledger
-	out := Preemptions{Made: l.made, Last: make([]Preemption, len(l.ring))}
+	out := Preemptions{Made: l.made, Strays: l.strays, Last: make([]Preemption, len(l.ring))}
 	for i := range out.Last {
 		out.Last[i] = l.back(i).view()
 	}

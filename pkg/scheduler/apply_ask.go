@@ -138,6 +138,7 @@ func (c *Core) reject(ask *objects.Ask, err error) {
 func (c *Core) release(now time.Time, m Release) {
 	a, ok := c.part.Application(m.App)
 	if !ok {
+		c.stray(m)
 		return
 	}
 	if m.Key == "" {
@@ -146,8 +147,23 @@ func (c *Core) release(now time.Time, m Release) {
 		}
 	} else if x, ok := c.part.Allocation(m.Key); ok && x.Application() == a {
 		c.end(now, x, m)
+	} else {
+		c.stray(m)
 	}
 	c.tellStates()
+}
+
+// stray counts a confirmation of a preemption that is about nobody, and says so: it came twice,
+// or after the node or the application had gone, or the RM has mixed up its work.
+func (c *Core) stray(m Release) {
+	if m.Key == "" || m.Type != PreemptedByScheduler {
+		return
+	}
+	c.ledger.strays++
+	c.emit(Refused{
+		fmt.Sprintf("confirmation that allocation %s was preempted", m.Key),
+		fmt.Sprintf("%v allocation of application %s", objects.ErrUnknown, m.App),
+	})
 }
 
 // end takes one piece of work out of the books.

@@ -96,7 +96,8 @@ type (
 	// Release says that an allocation has stopped, or that an ask is not wanted any more.
 	// Without a key it is about all work of the application. Effect: Released, unless
 	// the RM only confirms what we told it, or it was an ask; then ApplicationUpdated, if
-	// the application has nothing left to do.
+	// the application has nothing left to do. What is unknown is no mistake; only of a single key
+	// that is said to have been preempted: Refused.
 	Release struct {
 		App  objects.AppID
 		Key  objects.AllocationKey // empty: all

@@ -19,6 +19,7 @@ import (
 type victimLedger struct {
 	most    int
 	made    uint64
+	strays  uint64      // confirmations about nobody
 	ring    []*followed // once it is full, the oldest is at made%most
 	asks    map[*objects.Allocation]*followed
 	victims map[*objects.Allocation]*followed

@@ -10,6 +10,7 @@ import (
 type preemptionsBody struct {
 	Made        uint64           `json:"made"`       // since the partition was there
 	Remembered  int              `json:"remembered"` // the last ones
+	Strays      uint64           `json:"strays"`     // confirmations about nobody, since then
 	Preemptions []preemptionBody `json:"preemptions"`
 }
 
