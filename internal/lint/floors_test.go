@@ -28,7 +28,7 @@ var floors = [][]string{
 	{"internal/reload"},
 	{
 		"pkg/rmproxy", "pkg/webservice", "pkg/metrics",
-		"internal/configwatch", "internal/usergroup", "internal/sim", "internal/twin", "internal/counts",
+		"internal/configwatch", "internal/usergroup", "internal/sim", "internal/twin", "internal/storm", "internal/counts",
 	},
 	{"internal/bench"}, // drives all of these
 	{"cmd/core"},

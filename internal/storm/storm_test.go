@@ -1,0 +1,175 @@
+package storm
+
+import (
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// beats is how long a storm is.
+const beats = 100
+
+// happens is what must happen in the storms together, each at least so often: a property of what
+// never happens shows nothing.
+var happens = []string{
+	"a gang asks", "a node comes back", "a node drains, or does not any more", "a node has another size",
+	"a node vanishes under a preemption", "a reload", "a running task is resized", "a task ends", "a victim asks again",
+	"a victim ends by itself", "a victim never asks again", "again, as a more important one took the node",
+	"again, as it has waited too long", "again, as its node has changed",
+	"an application is removed", "an ask that preempted is cancelled", "by right of pressure", "by right of guarantee",
+	"by right of priority", "by right of quota", "by right of required node", "confirmed as something else", "confirmed at once",
+	"confirmed for another application first", "confirmed late", "confirmed out of order", "confirmed twice",
+	"confirmed what is unknown", "everything is said anew", "never confirmed", "preempted in the calm", "somebody waits for a node",
+	"who preempted gets another node", "who preempted gets the node",
+}
+
+// TestStorms lets everything go wrong and then nothing any more. The environment variables
+// CANOPY_STORM_SEED and CANOPY_STORMS say with which storm it begins and how many they are.
+func TestStorms(t *testing.T) {
+	const shards = 8
+	first, storms := number(t, "CANOPY_STORM_SEED", 1), uint64(200)
+	if raceDetector || testing.Short() {
+		storms = 40
+	}
+	storms = number(t, "CANOPY_STORMS", storms)
+	var mu sync.Mutex
+	counts, most, chain, rest := map[string]int{}, 0, 0, 0
+	t.Run("all", func(t *testing.T) {
+		for shard := range uint64(shards) {
+			t.Run("every eighth from seed "+strconv.FormatUint(first+shard, 10), func(t *testing.T) {
+				t.Parallel()
+				for i := shard; i < storms; i += shards {
+					w := weather(t, first+i)
+					mu.Lock()
+					for what, n := range w.counts {
+						counts[what] += n
+					}
+					most, chain, rest = max(most, w.most), max(chain, w.chain), max(rest, w.rest)
+					mu.Unlock()
+				}
+			})
+		}
+	})
+	for _, what := range slices.Sorted(maps.Keys(counts)) {
+		t.Logf("%6d %s", counts[what], what)
+	}
+	t.Logf("an ask preempted %d times at most; in the calm, a chain had %d links at most and there were %d preemptions at most", most, chain, rest)
+	if storms < 100 || t.Failed() {
+		return // too few for everything to happen
+	}
+	for _, what := range happens {
+		assert.Assert(t, counts[what] >= 10, "%q happened %d times", what, counts[what])
+	}
+}
+
+func number(t *testing.T, variable string, otherwise uint64) uint64 {
+	text := os.Getenv(variable)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	assert.NilError(t, err, variable)
+	return n
+}
+
+func weather(t *testing.T, seed uint64) watch {
+	m := &manager{
+		t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 0)), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+		nodes: map[objects.NodeID]*machine{}, apps: map[objects.AppID]objects.QueuePath{}, work: map[objects.AllocationKey]*task{}, w: newWatch(),
+	}
+	m.conf = anySetting(m.rng)
+	m.moody = m.rng.IntN(4) == 0
+	var oracle scheduler.Oracle
+	if m.moody {
+		oracle = m
+	}
+	m.core = scheduler.New(m.conf.partition(t), oracle)
+	m.storm(beats)
+	m.comeToRest()
+	m.clear()
+	return m.w
+}
+
+// comeToRest is the second part: the faults stop, and everybody who had to leave asks again. The
+// manager acts when a confirmation is due or the Core wants to be woken, until neither is.
+func (m *manager) comeToRest() {
+	m.letters = nil
+	for _, id := range slices.Sorted(maps.Keys(m.nodes)) {
+		n := m.nodes[id]
+		switch {
+		case n.away:
+			m.nodes[id] = &machine{has: nodeCores}
+			m.step(scheduler.AddNode{Node: id, Total: cores(nodeCores), Schedulable: true})
+		default:
+			m.setCapacity(id, nodeCores)
+			n.drains, n.foreign = false, 0
+			m.step(scheduler.SetSchedulable{Node: id, Schedulable: true})
+			m.step(scheduler.ReleaseForeign{Key: "f-" + objects.AllocationKey(id)})
+		}
+		m.w.disturb(id)
+	}
+	s := anySetting(m.rng)
+	s.timeout = time.Minute
+	m.reload(s)
+	m.calm = true
+	for _, key := range slices.Sorted(maps.Keys(m.work)) { // the last that were told
+		if x := m.work[key]; leaving(x) && m.rng.IntN(4) > 0 {
+			m.answer(x)
+		}
+	}
+	for range 5_000 {
+		m.decide()
+		at, wakes := m.core.NextDeadline()
+		for _, l := range m.letters {
+			if !wakes || l.at.Before(at) {
+				at, wakes = l.at, true
+			}
+		}
+		if len(m.letters) == 0 && (!wakes || at.After(m.now.Add(time.Hour))) {
+			m.rested()
+			return
+		}
+		if at.After(m.now) {
+			m.now = at
+		}
+		m.step(scheduler.Wake{})
+		m.deliver()
+		m.comeAgain()
+	}
+	m.fail("it does not come to rest: %d preemptions since the faults stopped", m.w.rest)
+}
+
+// rested holds when everybody has confirmed who ever will: nobody waits for a node any more.
+func (m *manager) rested() {
+	if n := m.core.Partition().Nominees(); len(n) > 0 {
+		m.fail("%s still waits for node %s", n[0].Key(), m.core.Partition().Nomination(n[0]).ID())
+	}
+	if m.w.rest > 0 {
+		m.count("preempted in the calm")
+	}
+	m.balance()
+}
+
+// clear is the end: without applications nothing is left, of preemptions either.
+func (m *manager) clear() {
+	for _, id := range slices.Sorted(maps.Keys(m.apps)) {
+		m.removeApplication(id)
+	}
+	if len(m.work) > 0 {
+		m.fail("%d tasks have no application", len(m.work))
+	}
+	m.balance()
+	if left := m.core.Partition().Disturbed(); len(left) > 0 {
+		m.fail("something is left on node %s", left[0].ID())
+	}
+}
