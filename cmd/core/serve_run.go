@@ -20,6 +20,8 @@ import (
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/status"
 
+	"github.com/canopy-scheduler/canopy/internal/history"
+	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
@@ -33,6 +35,7 @@ const (
 type servers struct {
 	log    *zap.Logger
 	proxy  *rmproxy.Proxy
+	past   *history.History
 	rpc    *grpc.Server
 	health *health.Server
 	web    *http.Server
@@ -47,6 +50,15 @@ type servers struct {
 
 func newServers(opt rmproxy.Options, admin bool) *servers {
 	s := &servers{log: opt.Log, health: health.NewServer(), failed: make(chan struct{})}
+	s.past = history.New(opt.Loop.Now)
+	opt.Heard = s.past.Hear
+	others := opt.Reload.InForce
+	opt.Reload.InForce = func(g *reload.Generation) {
+		s.past.Use(history.Read(g.Extra))
+		if others != nil {
+			others(g)
+		}
+	}
 	s.proxy = rmproxy.New(opt)
 	s.rpc = grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxMessage),
@@ -61,7 +73,7 @@ func newServers(opt rmproxy.Options, admin bool) *servers {
 	healthpb.RegisterHealthServer(s.rpc, s.health)
 	reflection.Register(s.rpc)
 	s.health.SetServingStatus(rmproxy.ServiceName, healthpb.HealthCheckResponse_SERVING)
-	rest := webservice.Options{ReadyCheck: s.ready, Log: s.log, Reloads: s.proxy.Reloads(), HasAdmin: admin}
+	rest := webservice.Options{ReadyCheck: s.ready, Log: s.log, Reloads: s.proxy.Reloads(), History: s.past, HasAdmin: admin}
 	s.web = s.overHTTP(webservice.Handler(s.proxy.Cluster(), rest))
 	if admin {
 		s.admin = s.overHTTP(webservice.Admin(s.proxy.Cluster(), rest))
@@ -126,6 +138,7 @@ func (s *servers) fail(err error) {
 func (s *servers) stop() {
 	s.closing.Store(true)
 	s.health.Shutdown()
+	s.past.Close() // streams would stay open as long as clients like
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	var ending sync.WaitGroup

@@ -18,13 +18,13 @@ const (
 // floors lists the packages bottom up. A package may import only from floors below
 // its own. Test files may look anywhere: what they import does not ship.
 var floors = [][]string{
-	{"pkg/resources", "pkg/security", "pkg/events", "pkg/names", "internal/invariants"},
-	{"pkg/policies", "pkg/limits", "pkg/placement", "pkg/priorities", "pkg/budgets"},
+	{"pkg/resources", "pkg/security", "pkg/names", "internal/invariants"},
+	{"pkg/policies", "pkg/limits", "pkg/placement", "pkg/priorities", "pkg/budgets", "pkg/events"},
 	{"pkg/configs"},
 	{"pkg/objects"},
 	{"pkg/preemption"},
 	{"pkg/scheduler"},
-	{"internal/loop", "internal/offline", "internal/plan", "internal/trace", "internal/wire"},
+	{"internal/loop", "internal/offline", "internal/plan", "internal/trace", "internal/wire", "internal/history"},
 	{"internal/reload"},
 	{
 		"pkg/rmproxy", "pkg/webservice", "pkg/metrics",

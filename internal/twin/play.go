@@ -15,6 +15,7 @@ type play struct {
 	now         time.Time
 	twin        *Twin
 	core, again *scheduler.Core // the same twice: the story must come out the same
+	notes       *notes          // of core
 }
 
 // actor is a Core or a Twin.
@@ -38,12 +39,15 @@ func (p *play) perform(beat Beat) (f *Failure) {
 	f.Twin, more = beat.act(p.twin, p.now)
 	f.Core, alsoMore = beat.act(p.core, p.now)
 	again, againMore := beat.act(p.again, p.now)
+	told := retell(f.Core)
+	f.Core, f.Problem = p.notes.hear(f.Core)
 	switch {
+	case f.Problem != "":
 	case !slices.EqualFunc(f.Core, f.Twin, func(a, b scheduler.Effect) bool { return gist(a) == gist(b) }):
 		f.Problem = "they say different things"
 	case more != alsoMore:
 		f.Problem = fmt.Sprintf("more is %t for the core, %t for the twin", alsoMore, more)
-	case retell(f.Core) != retell(again) || alsoMore != againMore:
+	case told != retell(again) || alsoMore != againMore:
 		f.Problem = "told twice, it is another story:\n" + retell(again)
 	default:
 		f.Problem = p.inspect(beat)
@@ -67,6 +71,9 @@ func (p *play) inspect(beat Beat) string {
 		return "check: " + err.Error()
 	}
 	if lines := p.twin.Differences(p.core.Snapshot(p.now)); len(lines) > 0 {
+		return strings.Join(lines, "\n")
+	}
+	if lines := p.notes.differences(p.twin); len(lines) > 0 {
 		return strings.Join(lines, "\n")
 	}
 	at, set := p.core.NextDeadline()

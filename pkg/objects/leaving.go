@@ -99,6 +99,7 @@ func (p *Partition) Unnominate(x *Allocation) {
 	if n == nil {
 		return
 	}
+	p.lapsed = append(p.lapsed, Lapsed{x, n, p.nominated[x].at})
 	p.denominate(x)
 	p.notice(x.class)
 	p.gain(n)

@@ -94,6 +94,21 @@ func (p *Partition) PatienceEnds() (at time.Time, ok bool) {
 	return at, ok
 }
 
+// Lapsed is a nomination that has ended.
+type Lapsed struct {
+	Ask   *Allocation // pending, placed by now, or gone
+	Node  *Node       // where it waited; may be gone
+	Since time.Time
+}
+
+// TakeLapsed returns the nominations that have ended since it was last called, in the order
+// in which they did. The list is good until the next one ends.
+func (p *Partition) TakeLapsed() []Lapsed {
+	out := p.lapsed
+	p.lapsed = p.lapsed[:0]
+	return out
+}
+
 // ToldAt is when x was told to leave. overdue says that nobody counts on it any more. The
 // zero time: it was not told.
 func (p *Partition) ToldAt(x *Allocation) (at time.Time, overdue bool) {

@@ -2,6 +2,8 @@ package rmproxy
 
 import (
 	"fmt"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -9,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
 const swapping = `
@@ -79,4 +82,36 @@ func TestALinkedShimJudgesPreemption(t *testing.T) {
 		assert.Equal(t, oracle{d.p}.FitsWithout("k", "n1", []objects.AllocationKey{"a"}), false, "the shim said no")
 		assert.Equal(t, oracle{d.p}.FitsWithout("k", "n1", nil), true, "without victims it is asked as always")
 	})
+}
+
+// Whoever listens hears everything that a partition says, and the resource manager only what
+// is meant for it.
+func TestWhoListensHearsMoreThanTheRM(t *testing.T) {
+	var mu sync.Mutex
+	var heard []string
+	r := newRig(t, Options{Heard: func(partition string, effects []scheduler.Effect) {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, e := range effects {
+			heard = append(heard, partition+": "+e.String())
+		}
+	}})
+	assert.NilError(t, r.register("rm", swapping))
+	r.withNodeAndApp()
+	x := r.allocations()
+	for i := range 10 {
+		assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk(fmt.Sprint("low-", i), "app")}}))
+	}
+	hear(t, x, 10, (*si.AllocationResponse).GetNew)
+	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{important("high")}}))
+	told := hear(t, x, 10, (*si.AllocationResponse).GetReleased)
+	mu.Lock()
+	defer mu.Unlock()
+	for _, want := range []string{
+		"default: accepted node n1", "default: allocated low-0 (app) on n1",
+		fmt.Sprintf("default: noted: %s (app in root.a) preempted on n1, by priority, by high (app in root.a)", told[0].AllocationKey),
+		"default: noted: high (app in root.a) nominated on n1, by priority, 10 leave",
+	} {
+		assert.Assert(t, slices.Contains(heard, want), "%q is not in %q", want, heard)
+	}
 }

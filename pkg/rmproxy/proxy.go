@@ -35,7 +35,10 @@ type Options struct {
 	// StrictClasses refuses a number without a class (priority.md S0-11). Existing shims send
 	// nothing else.
 	StrictClasses bool
-	Reload        reload.Options // how configurations are remembered; its clock and log are those above
+	// Heard is told what the partitions say, in order for each, before the RM is. It must not
+	// wait for anybody. Nil: nobody listens.
+	Heard  func(partition string, effects []scheduler.Effect)
+	Reload reload.Options // how configurations are remembered; its clock and log are those above
 }
 
 // Proxy connects a resource manager with the partitions it constructs.

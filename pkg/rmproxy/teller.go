@@ -44,6 +44,9 @@ func (p *Proxy) mute() {
 
 // Deliver hands the effects to the session, and waits while the session has too many.
 func (t *teller) Deliver(effects []scheduler.Effect) {
+	if t.p.opt.Heard != nil {
+		t.p.opt.Heard(t.partition, effects)
+	}
 	// Whose effects they are is asked first: what is found valid now must not reach an RM
 	// that registers in between.
 	s := t.p.current()
@@ -60,16 +63,27 @@ func (t *teller) Deliver(effects []scheduler.Effect) {
 	}
 }
 
+// isOurs reports whether an effect is for nobody outside.
+func isOurs(e scheduler.Effect) bool {
+	switch e.(type) {
+	case scheduler.Refused, scheduler.Noted:
+		return true
+	}
+	return false
+}
+
 // valid returns the effects that are for the session. The rest is served here.
 func (t *teller) valid(effects []scheduler.Effect) []scheduler.Effect {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	start, refusals := 0, false
+	start, ours := 0, false
 	for i, e := range effects {
 		switch e := e.(type) {
 		case scheduler.Refused:
 			t.log.Warn("refused", zap.String("what", e.What), zap.String("reason", e.Reason))
-			refusals = true
+			ours = true
+		case scheduler.Noted:
+			ours = true
 		case scheduler.Forgotten:
 			start = i + 1
 			if t.void > 0 {
@@ -83,11 +97,8 @@ func (t *teller) valid(effects []scheduler.Effect) []scheduler.Effect {
 	switch {
 	case t.void > 0:
 		return nil
-	case refusals:
-		return slices.DeleteFunc(slices.Clone(effects), func(e scheduler.Effect) bool {
-			_, refused := e.(scheduler.Refused)
-			return refused
-		})
+	case ours:
+		return slices.DeleteFunc(slices.Clone(effects), isOurs)
 	}
 	return effects
 }

@@ -34,8 +34,9 @@ func TestConversations(t *testing.T) {
 }
 
 type conversation struct {
-	core *scheduler.Core
-	now  time.Time
+	core  *scheduler.Core
+	now   time.Time
+	notes bool // what is noted is shown
 }
 
 func (c *conversation) say(t *testing.T, d *datadriven.TestData) string {
@@ -54,9 +55,9 @@ func (c *conversation) say(t *testing.T, d *datadriven.TestData) string {
 		effects, more := c.core.Schedule(c.now, budget)
 		assert.NilError(t, c.core.Check())
 		if more {
-			return transcript(effects) + "and more\n"
+			return c.transcript(effects) + "and more\n"
 		}
-		return transcript(effects)
+		return c.transcript(effects)
 	case "why":
 		return c.core.Why(objects.AllocationKey(text(d, "key"))).String() + "\n"
 	case "quota":
@@ -74,6 +75,9 @@ func (c *conversation) say(t *testing.T, d *datadriven.TestData) string {
 		return above(c.core.Snapshot(c.now).Root)
 	case "quotas":
 		return showQuotas(c.core.Snapshot(c.now).Root)
+	case "notes":
+		c.notes = true
+		return ""
 	case "waits":
 		return waits(c.core.Snapshot(c.now).Root)
 	}
@@ -122,7 +126,7 @@ func (c *conversation) remembered(ended []*objects.Ended) string {
 func (c *conversation) tell(t *testing.T, cmd scheduler.Command) string {
 	effects := c.core.Step(c.now, cmd)
 	assert.NilError(t, c.core.Check())
-	return transcript(effects)
+	return c.transcript(effects)
 }
 
 func command(t *testing.T, d *datadriven.TestData, now time.Time) scheduler.Command {
@@ -242,6 +246,13 @@ func text(d *datadriven.TestData, name string) string {
 		return arg.Vals[0]
 	}
 	return ""
+}
+
+func (c *conversation) transcript(effects []scheduler.Effect) string {
+	if !c.notes {
+		effects = scheduler.WithoutNotes(effects)
+	}
+	return transcript(effects)
 }
 
 func transcript(effects []scheduler.Effect) string {

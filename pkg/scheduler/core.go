@@ -59,6 +59,7 @@ func (c *Core) Step(now time.Time, cmd Command) []Effect {
 	c.forgetOut()
 	c.serveDeadlines(now)
 	c.apply(now, cmd)
+	c.noteLapsed(NominationWaits, Party{}, "")
 	c.part.Weigh(now)
 	return c.out
 }

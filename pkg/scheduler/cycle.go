@@ -31,6 +31,7 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 		c.notePlaced(x, now)
 		c.tellStates()
 		c.emit(Allocated{x.Ask(), n.ID()})
+		c.noteLapsed(NominationWaits, Party{}, "")
 	}
 	return c.out, true
 }

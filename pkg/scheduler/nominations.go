@@ -14,10 +14,11 @@ import (
 // told to leave, and nominations. It goes before all decisions, for these may never end in a
 // busy cluster.
 func (c *Core) endOverdue(now time.Time) {
-	c.part.TakeOverdue(now)
+	c.noteOverdue(c.part.TakeOverdue(now))
 	for x := c.part.OverdueNominee(now); x != nil; x = c.part.OverdueNominee(now) {
 		c.ledger.lose(x, Nomination{State: NominationTimedOut, Until: now})
 		c.giveUp(x, now)
+		c.noteLapsed(NominationTimedOut, Party{}, "")
 	}
 }
 

@@ -216,7 +216,9 @@ func (c *Core) forgetStale(now time.Time) (any bool) {
 		}
 		any = true
 		c.noteGivenUp(x, now)
+		why := c.strayed(x)
 		c.giveUp(x, now)
+		c.noteLapsed(NominationGivenUp, Party{}, why.String())
 	}
 	return any
 }
@@ -248,10 +250,13 @@ func (c *Core) carryOut(plan preemption.Plan, now time.Time) {
 	x := plan.Ask
 	c.note(plan, now)
 	c.noteLost(c.part.Preempt(x, plan.Node, plan.Victims, now), x.Key(), now)
+	c.noteLapsed(NominationLost, partyOf(x), "")
 	for _, y := range plan.Victims {
 		c.emit(Released{y.Key(), y.Ask().App, PreemptedByScheduler,
 			fmt.Sprintf("preempted by right of %s for ask %s of application %s", plan.Right, x.Key(), x.Ask().App)})
 	}
+	c.noteTold(plan.Victims, x, Cause(plan.Right), "")
+	c.noteNominated(x, plan.Node.ID(), Cause(plan.Right), len(plan.Victims))
 }
 
 // nominee is the first ask that may have the node it waits for now, and that node.

@@ -52,7 +52,7 @@ func BenchmarkPreempting(b *testing.B) {
 					Key: key, App: app, Amounts: amounts(1), Priority: 100, Policy: objects.PolicySent | objects.PolicyOther,
 				}})
 				effects, _ := core.Schedule(epoch, 1)
-				assert.Equal(b, len(effects), 1)
+				assert.Equal(b, len(effects), 3) // two of them are notes
 				victim := effects[0].(scheduler.Released)
 				tell(scheduler.Release{App: victim.App, Key: victim.Key, Type: scheduler.PreemptedByScheduler})
 				core.Schedule(epoch, 1) // it gets the node

@@ -118,7 +118,7 @@ func TestWhoLeavesANodeThatShrinks(t *testing.T) {
 
 // leaves are those who are told to leave under pressure.
 func leaves(t *testing.T, effects []scheduler.Effect) (keys []objects.AllocationKey) {
-	for _, e := range effects {
+	for _, e := range scheduler.WithoutNotes(effects) {
 		r, ok := e.(scheduler.Released)
 		assert.Assert(t, ok, "%v", e)
 		assert.Equal(t, r.Type, scheduler.PreemptedByScheduler)

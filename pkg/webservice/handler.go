@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/canopy-scheduler/canopy/internal/history"
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/reload"
 )
@@ -16,6 +17,7 @@ type Options struct {
 	ReadyCheck func() error     // why requests cannot be served yet; nil: they always can
 	Log        *zap.Logger      // nil: none
 	Reloads    *reload.Reloader // what is in force and what was; nil: it is not shown
+	History    *history.History // what has happened; nil: it is not shown
 	HasAdmin   bool             // the configuration can be changed elsewhere, see Admin
 }
 
@@ -66,6 +68,7 @@ func (s *service) mux() *http.ServeMux {
 	s.route(mux, "/ws/v1/partition/{partition}/usage/group/{group}", s.group)
 	s.route(mux, "/ws/v1/partition/{partition}/ask/{key}/why", s.why)
 	s.routePreemptions(mux)
+	s.routeEvents(mux)
 	s.routeClasses(mux)
 	s.routeBudgets(mux)
 	s.routeConfig(mux)

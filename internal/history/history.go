@@ -1,0 +1,170 @@
+// Package history keeps what the partitions have said, as lines that people and programs
+// read: a ring of the last ones, and streams of those to come.
+//
+// It hears the effects where they are told, beside the loop, and reads no state: what an
+// effect does not say is not in history. Meters hear the same effects elsewhere.
+//
+// The rule that must hold: whoever tells never waits for who reads. A reader that falls
+// behind is let go.
+package history
+
+import (
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/events"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// Settings are what the extra configuration says of history (behaviour.md 12).
+type Settings struct {
+	Off            bool // nothing is kept from now on; what was stays
+	Records        int  // that are kept at most
+	Answer         int  // that an answer has at most
+	Streams        int  // at the same time
+	StreamsPerHost int  // of them, for one client address
+}
+
+// DefaultSettings are those of upstream.
+func DefaultSettings() Settings {
+	return Settings{Records: 100_000, Answer: 10_000, Streams: 100, StreamsPerHost: 15}
+}
+
+// Read takes settings from an extra configuration. What is missing or makes no sense has its
+// default; zero is a number for streams only.
+func Read(extra map[string]string) Settings {
+	s := DefaultSettings()
+	if on, err := strconv.ParseBool(strings.TrimSpace(extra["event.trackingEnabled"])); err == nil {
+		s.Off = !on
+	}
+	number := func(to *int, key string, least int) {
+		if n, err := strconv.ParseInt(strings.TrimSpace(extra[key]), 10, 32); err == nil && int(n) >= least {
+			*to = int(n)
+		}
+	}
+	number(&s.Records, "event.ringBufferCapacity", 1)
+	number(&s.Answer, "event.RESTResponseSize", 1)
+	number(&s.Streams, "event.maxStreams", 0)
+	number(&s.StreamsPerHost, "event.maxStreamsPerHost", 0)
+	return s
+}
+
+// History is safe for concurrent use.
+type History struct {
+	now func() time.Time
+	id  string
+	off atomic.Bool // for a look without the lock
+
+	mu       sync.Mutex // guards the rest
+	settings Settings
+	ring     *events.Ring
+	streams  map[*Stream]bool
+	writer   writer // used again and again
+	closed   bool
+}
+
+// New returns one that is empty. now is the clock; nil: time.Now.
+func New(now func() time.Time) *History {
+	if now == nil {
+		now = time.Now
+	}
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	s := DefaultSettings()
+	return &History{
+		now: now, id: fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:]),
+		settings: s, ring: events.NewRing(s.Records), streams: map[*Stream]bool{},
+	}
+}
+
+// ID is that of this process: IDs of records are its own.
+func (h *History) ID() string { return h.id }
+
+// Use puts settings in force. When history is switched off, streams end.
+func (h *History) Use(s Settings) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.settings = s
+	h.off.Store(s.Off)
+	h.ring.Resize(s.Records)
+	if s.Off {
+		h.endStreams()
+	}
+}
+
+// Hear takes in what a partition has said, in order.
+func (h *History) Hear(partition string, effects []scheduler.Effect) {
+	if h.off.Load() {
+		return
+	}
+	now := h.now().Round(0)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w := &h.writer
+	w.partition, w.now, w.records = partition, now, w.records[:0]
+	for _, e := range effects {
+		w.write(e)
+	}
+	for i := range w.records {
+		h.ring.Add(w.records[i])
+	}
+	if len(h.streams) == 0 || len(w.records) == 0 {
+		return
+	}
+	news := slices.Clone(w.records)
+	for s := range h.streams {
+		if !s.add(news) {
+			h.end(s)
+		}
+	}
+}
+
+// Batch is part of history.
+type Batch struct {
+	Lowest, Highest uint64          // the IDs of the oldest and the newest that are kept; both 0 when there are none
+	Records         []events.Record // nil: the first that was asked for is not kept
+}
+
+// From returns up to so many records from an ID on; 0: as many as an answer may have. ok is
+// false when history is switched off.
+func (h *History) From(id uint64, count int) (b Batch, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.from(id, count)
+}
+
+// Oldest is From the oldest that is kept.
+func (h *History) Oldest(count int) (b Batch, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.from(h.ring.Lowest(), count)
+}
+
+func (h *History) from(id uint64, count int) (b Batch, ok bool) {
+	if h.settings.Off {
+		return b, false
+	}
+	if count == 0 || count > h.settings.Answer {
+		count = h.settings.Answer
+	}
+	if h.ring.Len() > 0 {
+		b.Lowest, b.Highest = h.ring.Lowest(), h.ring.Next()-1
+	}
+	b.Records = h.ring.From(id, count)
+	return b, true
+}
+
+// Close ends all streams. There are no new ones after it.
+func (h *History) Close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closed = true
+	h.endStreams()
+}

@@ -1,0 +1,234 @@
+package history
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/events"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+func newHistory() *History { return New(func() time.Time { return noon }) }
+
+func node(id string) scheduler.Effect { return scheduler.NodeAccepted{Node: objects.NodeID(id)} }
+
+// told is records as text, a line each.
+func told(records []events.Record) string {
+	var b strings.Builder
+	for _, r := range records {
+		fmt.Fprintf(&b, "%d %s/%s %d %d %v %s %q\n", r.Type, r.Object, r.Reference, r.Change, r.Detail, r.Amounts, r.At.Sub(noon), r.Message)
+	}
+	return b.String()
+}
+
+func TestWhatIsKeptOfEachEffect(t *testing.T) {
+	two := resources.FromMap(map[string]resources.Quantity{"vcore": 2})
+	low := scheduler.Party{Key: "low", App: "a", Queue: "root.a"}
+	high := scheduler.Party{Key: "high", App: "b", Queue: "root.b"}
+	for _, c := range []struct {
+		effect scheduler.Effect
+		want   string
+	}{
+		{node("n1"), `3 n1/ 2 0 {} 0s "Node added to the scheduler"`},
+		{scheduler.NodeRejected{Node: "n1", Reason: "it is there"}, `3 n1/ 0 0 {} 0s "Node refused: it is there"`},
+		{scheduler.ApplicationAccepted{App: "a"}, `2 a/ 2 203 {} 0s ""`},
+		{scheduler.ApplicationRejected{App: "a", Reason: "no"}, `2 a/ 1 202 {} 0s "no"`},
+		{scheduler.ApplicationUpdated{App: "a", State: objects.Running, At: noon.Add(-time.Second), Why: objects.WasPlaced},
+			`2 a/ 1 206 {} -1s "something was placed"`},
+		{scheduler.ApplicationUpdated{App: "a", State: objects.Expired, At: noon, Why: objects.WasKeptLong}, `2 a/ 1 212 {} 0s "it ended long enough ago"`},
+		{scheduler.AskRejected{Key: "low", App: "a", Reason: "no"}, `1 low/a 0 0 {} 0s "no"`},
+		{scheduler.Allocated{Ask: &objects.Ask{Key: "low", App: "a", Amounts: two}, Node: "n1"},
+			`2 a/low 2 200 {vcore=2} 0s ""` + "\n" + `3 n1/low 2 303 {vcore=2} 0s ""`},
+		{scheduler.Released{Key: "low", App: "a", Type: scheduler.StoppedByRM, Message: "gone"}, `2 a/low 3 500 {} 0s "gone"`},
+		{scheduler.Released{Key: "low", App: "a", Type: scheduler.PreemptedByScheduler}, `2 a/low 3 501 {} 0s ""`},
+		{scheduler.Released{Key: "low", App: "a", Type: scheduler.TimedOut}, `2 a/low 3 502 {} 0s ""`},
+		{scheduler.Released{Key: "low", App: "a", Type: scheduler.PlaceholderReplaced}, `2 a/low 3 503 {} 0s ""`},
+		{scheduler.Noted{What: scheduler.NotePreempted, Who: low, Node: "n1", Amounts: two, By: high, Cause: scheduler.ByRightOfPriority},
+			`1 low/a 0 0 {vcore=2} 0s "Preempted by high of application b in queue root.b on node n1, by right of priority"`},
+		{scheduler.Noted{What: scheduler.NotePreempted, Who: low, Node: "n1", Cause: scheduler.ByQuota, Why: "queue root.a is above its max"},
+			`1 low/a 0 0 {} 0s "Preempted on node n1: queue root.a is above its max"`},
+		{scheduler.Noted{What: scheduler.NoteOverdue, Who: low, Node: "n1", Since: noon},
+			`1 low/a 0 0 {} 0s "Was told to leave node n1 at 2026-01-02T12:00:00Z and has not left: nobody counts on it any more"`},
+		{scheduler.Noted{What: scheduler.NoteNominated, Who: high, Node: "n1", Cause: scheduler.ByRightOfGuarantee, Victims: 3},
+			`1 high/b 0 0 {} 0s "Waits for node n1, by right of guarantee: 3 allocations were told to leave"`},
+		{scheduler.Noted{What: scheduler.NoteNominationEnded, Who: high, Node: "n1", End: scheduler.NominationTimedOut},
+			`1 high/b 0 0 {} 0s "Does not wait for node n1 any more: timed out"`},
+		{scheduler.Noted{What: scheduler.NoteNominationEnded, Who: low, Node: "n1", End: scheduler.NominationLost, By: high},
+			`1 low/a 0 0 {} 0s "Does not wait for node n1 any more: lost to another ask, high of application b in queue root.b"`},
+		{scheduler.Refused{What: "configuration", Reason: "no"}, ""},
+		{scheduler.Forgotten{}, ""},
+	} {
+		h := newHistory()
+		h.Hear("p", []scheduler.Effect{c.effect})
+		b, ok := h.Oldest(0)
+		assert.Assert(t, ok)
+		assert.Equal(t, strings.TrimSuffix(told(b.Records), "\n"), c.want, "%T", c.effect)
+		for _, r := range b.Records {
+			assert.Equal(t, r.Partition, "p")
+		}
+	}
+}
+
+func TestSettingsOfHistory(t *testing.T) {
+	usual := DefaultSettings()
+	for _, c := range []struct {
+		extra map[string]string
+		want  func(s *Settings)
+	}{
+		{nil, func(*Settings) {}},
+		{map[string]string{"event.trackingEnabled": "false"}, func(s *Settings) { s.Off = true }},
+		{map[string]string{"event.trackingEnabled": "perhaps"}, func(*Settings) {}},
+		{map[string]string{"event.ringBufferCapacity": " 5 ", "event.RESTResponseSize": "7", "event.maxStreams": "0", "event.maxStreamsPerHost": "2"},
+			func(s *Settings) { s.Records, s.Answer, s.Streams, s.StreamsPerHost = 5, 7, 0, 2 }},
+		{map[string]string{"event.ringBufferCapacity": "0", "event.RESTResponseSize": "-1", "event.maxStreams": "-1", "event.maxStreamsPerHost": "x"}, func(*Settings) {}},
+		{map[string]string{"event.ringBufferCapacity": "99999999999999999999", "event.ringbufferCapacity": "3"}, func(*Settings) {}},
+	} {
+		want := usual
+		c.want(&want)
+		assert.DeepEqual(t, Read(c.extra), want)
+	}
+}
+
+func TestOnlySoMuchIsKept(t *testing.T) {
+	h := newHistory()
+	h.Use(Settings{Records: 3, Answer: 2})
+	b, ok := h.From(0, 0)
+	assert.Assert(t, ok && b.Records == nil && b.Lowest == 0 && b.Highest == 0)
+	for i := range 5 {
+		h.Hear("p", []scheduler.Effect{node(fmt.Sprint(i))})
+	}
+	b, _ = h.Oldest(0)
+	assert.Equal(t, b.Lowest, uint64(2))
+	assert.Equal(t, b.Highest, uint64(4))
+	assert.Equal(t, len(b.Records), 2, "as many as an answer may have")
+	assert.Equal(t, b.Records[0].Object, "2")
+	b, _ = h.From(4, 9)
+	assert.Equal(t, len(b.Records), 1)
+	for _, id := range []uint64{0, 1, 5} {
+		b, _ = h.From(id, 1)
+		assert.Assert(t, b.Records == nil, "%d is not kept", id)
+	}
+
+	h.Use(Settings{Records: 3, Answer: 2, Off: true})
+	h.Hear("p", []scheduler.Effect{node("nobody hears")})
+	_, ok = h.Oldest(1)
+	assert.Assert(t, !ok)
+	h.Use(Settings{Records: 2, Answer: 2})
+	b, ok = h.Oldest(0)
+	assert.Assert(t, ok && b.Lowest == 3 && b.Highest == 4, "what was is still there, as far as it fits")
+}
+
+func TestAStreamBeginsWithThePast(t *testing.T) {
+	h := newHistory()
+	for i := range 3 {
+		h.Hear("p", []scheduler.Effect{node(fmt.Sprint(i))})
+	}
+	s, err := h.Follow("ann", 2)
+	assert.NilError(t, err)
+	assert.Equal(t, len(s.Past()), 2)
+	assert.Equal(t, s.Past()[0].Object, "1")
+	h.Hear("p", []scheduler.Effect{node("3"), node("4")})
+	h.Hear("p", []scheduler.Effect{scheduler.Forgotten{}})
+	h.Hear("p", []scheduler.Effect{node("5")})
+	first, second := <-s.News(), <-s.News()
+	assert.Equal(t, len(first), 2)
+	assert.Equal(t, second[0].Object, "5")
+	s.Close()
+	_, more := <-s.News()
+	assert.Assert(t, !more)
+	s.Close() // again
+	h.Hear("p", []scheduler.Effect{node("6")})
+}
+
+// Who tells never waits: whoever does not read is let go, and another reader goes on.
+func TestAReaderThatFallsBehindIsLetGo(t *testing.T) {
+	h := newHistory()
+	slow, err := h.Follow("ann", 0)
+	assert.NilError(t, err)
+	fast, err := h.Follow("bob", 0)
+	assert.NilError(t, err)
+	effects := make([]scheduler.Effect, 100)
+	for i := range effects {
+		effects[i] = node("n")
+	}
+	told := 0
+	for range 2 * mostBehind / len(effects) {
+		h.Hear("p", effects)
+		records := <-fast.News()
+		fast.Read(len(records))
+		told += len(records)
+	}
+	assert.Equal(t, told, 2*mostBehind)
+	got := 0
+	for records := range slow.News() {
+		got += len(records)
+	}
+	assert.Equal(t, got, mostBehind, "what it had is not taken away")
+	for range 2 * mostBehind {
+		h.Hear("p", effects[:1]) // fast does not read any more: there is room for as many
+	}
+}
+
+func TestOnlySoManyReadAtOnce(t *testing.T) {
+	h := newHistory()
+	h.Use(Settings{Records: 1, Answer: 1, Streams: 3, StreamsPerHost: 2})
+	var open []*Stream
+	for i, c := range []struct {
+		host string
+		want error
+	}{{"ann", nil}, {"ann", nil}, {"ann", ErrTooMany}, {"bob", nil}, {"eve", ErrTooMany}} {
+		s, err := h.Follow(c.host, 0)
+		assert.Equal(t, err, c.want, "%d", i)
+		if err == nil {
+			open = append(open, s)
+		}
+	}
+	open[0].Close()
+	_, err := h.Follow("eve", 0)
+	assert.NilError(t, err)
+
+	h.Use(Settings{Records: 1, Answer: 1, Streams: 3, StreamsPerHost: 2, Off: true})
+	_, more := <-open[1].News()
+	assert.Assert(t, !more, "switched off, streams end")
+	_, err = h.Follow("ann", 0)
+	assert.Equal(t, err, ErrOff)
+	h.Use(DefaultSettings())
+	last, err := h.Follow("ann", 0)
+	assert.NilError(t, err)
+	h.Close()
+	_, more = <-last.News()
+	assert.Assert(t, !more)
+	_, err = h.Follow("ann", 0)
+	assert.Equal(t, err, ErrClosed)
+}
+
+func TestEachProcessHasAnID(t *testing.T) {
+	a, b := New(nil), New(nil)
+	assert.Assert(t, a.ID() != b.ID())
+	assert.Equal(t, len(a.ID()), 36)
+	assert.Equal(t, a.ID()[14:15], "4", a.ID())
+}
+
+func BenchmarkHear(b *testing.B) {
+	for _, on := range []bool{true, false} {
+		b.Run(fmt.Sprintf("on=%t", on), func(b *testing.B) {
+			h := New(nil)
+			s := DefaultSettings()
+			s.Off = !on
+			h.Use(s)
+			e := []scheduler.Effect{scheduler.Allocated{Ask: &objects.Ask{Key: "a-key-of-a-usual-length", App: "app"}, Node: "n1"}}
+			b.ReportAllocs()
+			for b.Loop() {
+				h.Hear("default", e)
+			}
+		})
+	}
+}

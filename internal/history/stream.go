@@ -1,0 +1,98 @@
+package history
+
+import (
+	"errors"
+
+	"github.com/canopy-scheduler/canopy/pkg/events"
+)
+
+// Reasons there is no stream.
+var (
+	ErrOff     = errors.New("event tracking is disabled")
+	ErrTooMany = errors.New("too many event streams")
+	ErrClosed  = errors.New("the scheduler is stopping")
+)
+
+// mostBehind is how many records a reader may be behind when more come. Upstream lets 1,000;
+// here what is told at once may be some thousands.
+const mostBehind = 10_000
+
+// Stream is records as they come, for one reader.
+type Stream struct {
+	h    *History
+	host string
+	past []events.Record
+	news chan []events.Record // closed when the stream has ended
+	lag  int                  // records in news; guarded by the lock of h
+}
+
+// Follow opens a stream for a client, which begins with up to so many of the past.
+func (h *History) Follow(host string, past int) (*Stream, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	own := 0
+	for s := range h.streams {
+		if s.host == host {
+			own++
+		}
+	}
+	switch {
+	case h.closed:
+		return nil, ErrClosed
+	case h.settings.Off:
+		return nil, ErrOff
+	case len(h.streams) >= h.settings.Streams || own >= h.settings.StreamsPerHost:
+		return nil, ErrTooMany
+	}
+	s := &Stream{h: h, host: host, news: make(chan []events.Record, mostBehind)}
+	if past = min(past, h.ring.Len()); past > 0 {
+		s.past = h.ring.From(h.ring.Next()-uint64(past), past)
+	}
+	h.streams[s] = true
+	return s, nil
+}
+
+// Past is what it begins with.
+func (s *Stream) Past() []events.Record { return s.past }
+
+// News are the records that come, in order. It is closed when the reader has fallen behind,
+// history is switched off or the process stops. Whoever takes some says so with Read.
+func (s *Stream) News() <-chan []events.Record { return s.news }
+
+// Read says that so many records have been taken out of News.
+func (s *Stream) Read(n int) {
+	s.h.mu.Lock()
+	defer s.h.mu.Unlock()
+	s.lag -= n
+}
+
+// Close ends the stream.
+func (s *Stream) Close() {
+	s.h.mu.Lock()
+	defer s.h.mu.Unlock()
+	s.h.end(s)
+}
+
+// add reports whether the reader is not too far behind. Nobody changes records. Requires: the lock of s.h is held.
+func (s *Stream) add(records []events.Record) bool {
+	if s.lag >= mostBehind {
+		return false
+	}
+	s.lag += len(records)
+	s.news <- records // there is room: each that waits has at least one record
+	return true
+}
+
+// end ends a stream, if it has not ended. Requires: h.mu is held.
+func (h *History) end(s *Stream) {
+	if h.streams[s] {
+		delete(h.streams, s)
+		close(s.news)
+	}
+}
+
+func (h *History) endStreams() {
+	for s := range h.streams {
+		h.end(s)
+	}
+}

@@ -1,0 +1,112 @@
+package history
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/events"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// writer turns effects into records.
+type writer struct {
+	partition string
+	now       time.Time // effects that do not say when happened just before they were told
+	records   []events.Record
+}
+
+func (w *writer) add(r events.Record) {
+	if r.Partition = w.partition; r.At.IsZero() {
+		r.At = w.now
+	}
+	r.Message = events.Message(r.Message)
+	w.records = append(w.records, r)
+}
+
+func (w *writer) write(e scheduler.Effect) {
+	switch e := e.(type) {
+	case scheduler.NodeAccepted:
+		w.add(events.Record{Type: events.Node, Object: string(e.Node), Change: events.Add, Message: "Node added to the scheduler"})
+	case scheduler.NodeRejected:
+		w.add(events.Record{Type: events.Node, Object: string(e.Node), Message: "Node refused: " + e.Reason})
+	case scheduler.ApplicationAccepted:
+		w.add(events.Record{Type: events.Application, Object: string(e.App), Change: events.Add, Detail: events.AppNew})
+	case scheduler.ApplicationRejected:
+		w.add(events.Record{Type: events.Application, Object: string(e.App), Change: events.Set, Detail: events.AppRejected, Message: e.Reason})
+	case scheduler.ApplicationUpdated:
+		w.add(events.Record{
+			Type: events.Application, Object: string(e.App), Change: events.Set, Detail: stateDetails[e.State], Message: e.Why.String(), At: e.At,
+		})
+	case scheduler.AskRejected:
+		w.request(e.Key, e.App, events.Record{Message: e.Reason})
+	case scheduler.Allocated:
+		key := own(e.Ask.Key)
+		w.add(events.Record{
+			Type: events.Application, Object: string(e.Ask.App), Reference: key, Change: events.Add, Detail: events.AppAllocated, Amounts: e.Ask.Amounts,
+		})
+		w.add(events.Record{
+			Type: events.Node, Object: string(e.Node), Reference: key, Change: events.Add, Detail: events.NodeAllocated, Amounts: e.Ask.Amounts,
+		})
+	case scheduler.Released:
+		w.add(events.Record{
+			Type: events.Application, Object: string(e.App), Reference: own(e.Key), Change: events.Remove, Detail: detailOf(e.Type), Message: e.Message,
+		})
+	case scheduler.Noted:
+		w.request(e.Who.Key, e.Who.App, events.Record{Message: wordsFor(e), Amounts: e.Amounts})
+	}
+}
+
+// request is a record about an ask or an allocation.
+func (w *writer) request(key objects.AllocationKey, app objects.AppID, r events.Record) {
+	r.Type, r.Object, r.Reference = events.Request, own(key), string(app)
+	w.add(r)
+}
+
+// own is a key that keeps no larger text in memory: those of asks are parts of messages.
+func own(key objects.AllocationKey) string { return strings.Clone(string(key)) }
+
+var stateDetails = map[objects.State]events.Detail{
+	objects.New: events.AppNew, objects.Accepted: events.AppAccepted, objects.Running: events.AppRunning,
+	objects.Rejected: events.AppRejected, objects.Completing: events.AppCompleting, objects.Completed: events.AppCompleted,
+	objects.Failing: events.AppFailing, objects.Failed: events.AppFailed, objects.Expired: events.AppExpired,
+	objects.Resuming: events.AppResuming,
+}
+
+// detailOf says how an allocation ends. One that is preempted or has timed out is told to
+// leave then, and is not gone yet.
+func detailOf(t scheduler.Termination) events.Detail {
+	switch t {
+	case scheduler.PreemptedByScheduler:
+		return events.AllocationPreempted
+	case scheduler.TimedOut:
+		return events.AllocationTimedOut
+	case scheduler.PlaceholderReplaced:
+		return events.AllocationReplaced
+	}
+	return events.AllocationCancelled
+}
+
+// wordsFor says what was noted. That of a preemption has its words from priority.md S3-47.
+func wordsFor(e scheduler.Noted) string {
+	switch e.What {
+	case scheduler.NotePreempted:
+		if e.By == (scheduler.Party{}) {
+			return fmt.Sprintf("Preempted on node %s: %s", e.Node, e.Why)
+		}
+		return fmt.Sprintf("Preempted by %s of application %s in queue %s on node %s, by right of %s", e.By.Key, e.By.App, e.By.Queue, e.Node, e.Cause)
+	case scheduler.NoteOverdue:
+		return fmt.Sprintf("Was told to leave node %s at %s and has not left: nobody counts on it any more", e.Node, e.Since.UTC().Format(time.RFC3339))
+	case scheduler.NoteNominated:
+		return fmt.Sprintf("Waits for node %s, by right of %s: %d allocations were told to leave", e.Node, e.Cause, e.Victims)
+	}
+	words := fmt.Sprintf("Does not wait for node %s any more: %s", e.Node, e.End)
+	if e.By != (scheduler.Party{}) {
+		words += fmt.Sprintf(", %s of application %s in queue %s", e.By.Key, e.By.App, e.By.Queue)
+	}
+	if e.Why != "" {
+		words += ", " + e.Why
+	}
+	return words
+}

@@ -1,0 +1,160 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// Notice is what a Noted is about.
+type Notice uint8
+
+// The notices.
+const (
+	NotePreempted       Notice = iota // an allocation was told to leave
+	NoteOverdue                       // it was so long ago, and has not left
+	NoteNominated                     // an ask waits for a node
+	NoteNominationEnded               // it does not any more
+)
+
+func (n Notice) String() string {
+	return [...]string{"preempted", "overdue", "nominated", "nomination ended"}[n]
+}
+
+// Party is an ask, or an allocation, as far as others have to know who it is.
+type Party struct {
+	Key   objects.AllocationKey
+	App   objects.AppID
+	Queue objects.QueuePath
+}
+
+func (p Party) String() string { return fmt.Sprintf("%s (%s in %s)", p.Key, p.App, p.Queue) }
+
+// Noted says what only the core knows about preemption. It is for history and meters: no
+// resource manager is told.
+type Noted struct {
+	What    Notice
+	Who     Party // the allocation that was told to leave, or the ask that waits
+	Amounts resources.Amounts
+	Node    objects.NodeID
+	Since   time.Time       // NoteOverdue, NoteNominationEnded: when it was told, or began to wait
+	By      Party           // who takes the place; nobody: no ask does, or nobody's is taken
+	Cause   Cause           // NotePreempted, NoteNominated, NoteOverdue
+	Victims int             // NoteNominated: how many were told to leave for it
+	End     NominationState // NoteNominationEnded
+	Why     string          // in words, where there is more to say; may be empty
+}
+
+// Cause is why somebody was told to leave: by one of the rights of an ask, or without an ask.
+type Cause uint8
+
+// The causes. The first are the rights of package preemption.
+const (
+	ByRightOfNode Cause = iota
+	ByRightOfGuarantee
+	ByRightOfPriority
+	ByQuota    // a queue is above its max
+	ByPressure // a node has less than its work holds
+)
+
+func (c Cause) String() string {
+	return [...]string{"required node", "guarantee", "priority", "quota", "pressure"}[c]
+}
+
+func (Noted) effect() {}
+
+func (e Noted) String() string {
+	s := fmt.Sprintf("noted: %s %s on %s", e.Who, e.What, e.Node)
+	switch e.What {
+	case NotePreempted:
+		s += ", by " + e.Cause.String()
+	case NoteNominated:
+		s += fmt.Sprintf(", by %s, %d leave", e.Cause, e.Victims)
+	case NoteNominationEnded:
+		s += ", " + e.End.String()
+	}
+	if e.By != (Party{}) {
+		s += ", by " + e.By.String()
+	}
+	if e.Why != "" {
+		s += ": " + e.Why
+	}
+	return s
+}
+
+// WithoutNotes is effects without what is Noted: what there is to tell and to do.
+func WithoutNotes(effects []Effect) []Effect {
+	noted := func(e Effect) bool {
+		_, is := e.(Noted)
+		return is
+	}
+	if !slices.ContainsFunc(effects, noted) {
+		return effects
+	}
+	return slices.DeleteFunc(slices.Clone(effects), noted)
+}
+
+func partyOf(x *objects.Allocation) Party {
+	a := x.Application()
+	return Party{x.Key(), a.ID(), a.Queue().Path()}
+}
+
+// noteTold notes that somebody was told to leave. by is nil when no ask wants the room.
+func (c *Core) noteTold(victims []*objects.Allocation, by *objects.Allocation, cause Cause, why string) {
+	n := Noted{What: NotePreempted, Cause: cause, Why: why}
+	if by != nil {
+		n.By = partyOf(by)
+	}
+	for _, y := range victims {
+		n.Who, n.Amounts, n.Node = partyOf(y), y.Ask().Amounts, y.Node().ID()
+		c.emit(n)
+	}
+}
+
+func (c *Core) noteNominated(x *objects.Allocation, on objects.NodeID, cause Cause, victims int) {
+	c.emit(Noted{What: NoteNominated, Who: partyOf(x), Amounts: x.Ask().Amounts, Node: on, Cause: cause, Victims: victims})
+}
+
+func (c *Core) noteOverdue(late []*objects.Allocation) {
+	for _, y := range late {
+		at, _ := c.part.ToldAt(y)
+		c.emit(Noted{What: NoteOverdue, Who: partyOf(y), Amounts: y.Ask().Amounts, Node: y.Node().ID(), Since: at})
+	}
+}
+
+// noteLapsed notes which nominations have ended since it was last called. The reason is
+// that which is given, with the ask that has the node now and what else there is to say, or
+// what can be seen.
+func (c *Core) noteLapsed(end NominationState, by Party, why string) {
+	for _, l := range c.part.TakeLapsed() {
+		n := Noted{
+			What: NoteNominationEnded, Who: partyOf(l.Ask), Amounts: l.Ask.Ask().Amounts, Node: l.Node.ID(), Since: l.Since,
+			End: end, By: by, Why: why,
+		}
+		if end == NominationWaits {
+			n.End = c.endOf(l)
+			if n.End == NominationKept {
+				n.Why = "placed on node " + string(l.Ask.Node().ID())
+			}
+		}
+		c.emit(n)
+	}
+}
+
+// endOf sees why a nomination has ended about which nobody has said anything.
+func (c *Core) endOf(l objects.Lapsed) NominationState {
+	x, known := c.part.Allocation(l.Ask.Key())
+	n, there := c.part.Node(l.Node.ID())
+	switch {
+	case !known || x != l.Ask:
+		return NominationCancelled
+	case !x.Pending():
+		return NominationKept
+	case !there || n != l.Node || !n.Schedulable():
+		return NominationLeftNode
+	}
+	return NominationResized
+}

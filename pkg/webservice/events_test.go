@@ -1,0 +1,115 @@
+package webservice_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/history"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/webservice"
+)
+
+// eventful is a history at noon in which one allocation was preempted.
+func eventful() *history.History {
+	h := history.New(func() time.Time { return time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC) })
+	ask := &objects.Ask{Key: "low", App: "app-1", Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 1, "memory": 5})}
+	low := scheduler.Party{Key: "low", App: "app-1", Queue: "root.a"}
+	high := scheduler.Party{Key: "high", App: "app-2", Queue: "root.b"}
+	h.Hear("default", []scheduler.Effect{
+		scheduler.Allocated{Ask: ask, Node: "n1"},
+		scheduler.Noted{What: scheduler.NotePreempted, Who: low, Amounts: ask.Amounts, Node: "n1", By: high, Cause: scheduler.ByRightOfPriority},
+	})
+	return h
+}
+
+const prefix = `"InstanceUUID":"%s","LowestID":0,"HighestID":2,`
+
+func TestAnswersAboutEvents(t *testing.T) {
+	h := eventful()
+	c := cluster(t, story)
+	get := func(query string) *httptest.ResponseRecorder {
+		return request(c, webservice.Options{History: h}, http.MethodGet, "/ws/v1/events/batch"+query)
+	}
+	const (
+		placed = `{"type":2,"objectID":"app-1","timestampNano":1767355200000000000,"eventChangeType":2,"eventChangeDetail":200,` +
+			`"referenceID":"low","resource":{"resources":{"memory":{"value":5},"vcore":{"value":1}}},"partition":"default"}`
+		onNode = `{"type":3,"objectID":"n1","timestampNano":1767355200000000000,"eventChangeType":2,"eventChangeDetail":303,` +
+			`"referenceID":"low","resource":{"resources":{"memory":{"value":5},"vcore":{"value":1}}},"partition":"default"}`
+		preempted = `{"type":1,"objectID":"low","message":"Preempted by high of application app-2 in queue root.b on node n1, by right of priority",` +
+			`"timestampNano":1767355200000000000,"referenceID":"app-1","resource":{"resources":{"memory":{"value":5},"vcore":{"value":1}}},"partition":"default"}`
+	)
+	for query, want := range map[string]string{
+		"":                  "[" + placed + "," + onNode + "," + preempted + "]",
+		"?start=0&count=1":  "[" + placed + "]",
+		"?start=2":          "[" + preempted + "]",
+		"?start=1&count=99": "[" + onNode + "," + preempted + "]",
+		"?start=3":          "null",
+	} {
+		w := get(query)
+		assert.Equal(t, w.Code, http.StatusOK)
+		assert.Equal(t, w.Body.String(), "{"+fmt.Sprintf(prefix, h.ID())+`"EventRecords":`+want+"}", query)
+	}
+	for query, want := range map[string]string{
+		"?start=-1": `start \"-1\": it is a whole number, 0 or more`, "?start=x": `start \"x\"`,
+		"?count=0": `count \"0\": it is a whole number, 1 or more`, "?count=1.5": `count \"1.5\"`,
+	} {
+		w := get(query)
+		assert.Equal(t, w.Code, http.StatusBadRequest)
+		assert.Assert(t, strings.Contains(w.Body.String(), want), w.Body)
+	}
+	h.Use(history.Read(map[string]string{"event.trackingEnabled": "false"}))
+	assert.Equal(t, get("").Code, http.StatusInternalServerError)
+	assert.Assert(t, strings.Contains(get("").Body.String(), "event tracking is disabled"))
+	assert.Equal(t, request(c, webservice.Options{}, http.MethodGet, "/ws/v1/events/batch").Code, http.StatusNotFound)
+}
+
+func TestAStreamOfEvents(t *testing.T) {
+	h := eventful()
+	server := httptest.NewServer(webservice.Handler(cluster(t, story), webservice.Options{History: h}))
+	defer server.Close()
+	open := func(query string) *http.Response {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/ws/v1/events/stream"+query, nil)
+		assert.NilError(t, err)
+		response, err := server.Client().Do(r)
+		assert.NilError(t, err)
+		return response
+	}
+	response := open("?count=1")
+	defer response.Body.Close()
+	assert.Equal(t, response.StatusCode, http.StatusOK)
+	assert.Equal(t, response.Header.Get("Access-Control-Allow-Origin"), "*")
+	lines := bufio.NewScanner(response.Body)
+	next := func() (m map[string]any) {
+		assert.Assert(t, lines.Scan(), "%v", lines.Err())
+		assert.NilError(t, json.Unmarshal(lines.Bytes(), &m))
+		return m
+	}
+	assert.Equal(t, next()["InstanceUUID"], h.ID())
+	assert.Equal(t, next()["objectID"], "low", "what was before")
+	h.Hear("default", []scheduler.Effect{scheduler.NodeAccepted{Node: "n2"}})
+	assert.Equal(t, next()["objectID"], "n2", "what comes")
+
+	bad := open("?count=x")
+	assert.NilError(t, bad.Body.Close())
+	assert.Equal(t, bad.StatusCode, http.StatusBadRequest)
+	h.Use(history.Read(map[string]string{"event.maxStreamsPerHost": "1"}))
+	many := open("")
+	assert.NilError(t, many.Body.Close())
+	assert.Equal(t, many.StatusCode, http.StatusServiceUnavailable)
+	h.Close()
+	assert.Assert(t, !lines.Scan(), "it ends with the process")
+	h.Use(history.Read(map[string]string{"event.trackingEnabled": "false"}))
+	late := open("")
+	assert.NilError(t, late.Body.Close())
+	assert.Equal(t, late.StatusCode, http.StatusServiceUnavailable)
+}
