@@ -23,26 +23,21 @@ func (c *Core) Suppose(h Hypothesis, now time.Time) (*Supposition, error) {
 	if err := s.meet(); err != nil {
 		return nil, err
 	}
-	s.search = c.victims
-	if s.search == nil { // and none stays: the next one finds out everything anew
-		s.search = preemption.NewSearch(c.part, c.opt.Candidates)
-	}
 	s.decide()
 	return s.out, nil
 }
 
 // supposing is a Suppose under way.
 type supposing struct {
-	c      *Core
-	now    time.Time
-	h      Hypothesis
-	x      *objects.Allocation
-	first  *objects.Application // that has to start before; nil: none
-	named  func(resources.Vector) resources.Amounts
-	judge  preemption.Judge
-	search *preemption.Search
-	last   preemption.Inquiry // of the right that was tried last
-	out    *Supposition
+	c     *Core
+	now   time.Time
+	h     Hypothesis
+	x     *objects.Allocation
+	first *objects.Application // that has to start before; nil: none
+	named func(resources.Vector) resources.Amounts
+	judge preemption.Judge
+	last  preemption.Inquiry // of the right that was tried last
+	out   *Supposition
 }
 
 // meet finds the ask, or imagines it.
@@ -175,7 +170,7 @@ func (s *supposing) taken() bool {
 
 // try looks for victims by one right, and reports whether there is a plan.
 func (s *supposing) try(r preemption.Right) bool {
-	s.last = s.search.Explain(s.x, r, s.judge)
+	s.last = s.c.search().Explain(s.x, r, s.judge)
 	s.out.Tried = append(s.out.Tried, s.viewSearch(&s.last))
 	if !s.last.Found {
 		return false
@@ -207,7 +202,7 @@ func (s *supposing) explainNode() {
 		return
 	}
 	s.out.CandidatesNode, s.out.CandidatesRight = plan.Node.ID(), plan.Right
-	s.out.Candidates, s.out.MoreCandidates = candidatesOf(s.search.Candidates(plan))
+	s.out.Candidates, s.out.MoreCandidates = candidatesOf(s.c.search().Candidates(plan))
 }
 
 func (s *supposing) viewSearch(q *preemption.Inquiry) SupposedSearch {
