@@ -281,8 +281,10 @@ func (t *Twin) stillMissing(c *counts, w *work, victims []*work) map[string]reso
 	}
 	for _, q := range t.along(t.app(w.ask.App).leaf) {
 		used := t.usedIn(c, q, victims)
-		if w.nominated != "" {
-			used = used.Sub(w.ask.Amounts) // not beside itself
+		for _, x := range t.nominees { // not beside itself, and before the less important
+			if x == w || x.ask.Priority < w.ask.Priority && q.within(t.app(x.ask.App).leaf) {
+				used = used.Sub(x.ask.Amounts)
+			}
 		}
 		if q != t.root {
 			note(q.path, q.conf.Max, used)
@@ -306,7 +308,7 @@ func (t *Twin) stillMissing(c *counts, w *work, victims []*work) map[string]reso
 			}
 		}
 		for _, x := range t.nominees {
-			if x != w && is(x) {
+			if x != w && x.ask.Priority >= w.ask.Priority && is(x) {
 				held = held.Add(x.ask.Amounts)
 			}
 		}

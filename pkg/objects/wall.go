@@ -40,15 +40,18 @@ func (w *Wall) Where() (*Queue, Holder) {
 func (w *Wall) Elsewhere() bool { return w.queue == nil || w.queue.parent != nil }
 
 // Walls are what is in the way of x: where it would not fit although all had gone who were
-// told to leave, when the other nominees are placed. None: it is let through.
+// told to leave, when the other nominees that are as important are placed. None: it is let
+// through.
 func (p *Partition) Walls(x *Allocation) (walls []Wall) {
 	v := x.shape.vector
 	for q := x.app.queue; q != nil; q = q.parent {
 		used := slices.Clone(q.allocated)
 		used.Sub(q.leaving)
 		used.Add(q.promised)
-		if p.Nomination(x) != nil {
-			used.Sub(v)
+		for _, y := range p.nominees { // it may take the place of the less important
+			if y == x || y.ask.Priority < x.ask.Priority && q.Above(y.app.queue) {
+				used.Sub(y.shape.vector)
+			}
 		}
 		if q.parent != nil {
 			if !q.max.Allows(used, v) {
@@ -103,7 +106,7 @@ func (p *Partition) usedOnceLeft(a *account, x *Allocation) resources.Vector {
 		}
 	}
 	for _, y := range p.nominees {
-		if y != x && y.app.sits(a) {
+		if y != x && y.ask.Priority >= x.ask.Priority && y.app.sits(a) {
 			used.Add(y.shape.vector)
 		}
 	}

@@ -309,6 +309,38 @@ func TestALessImportantNomineeLosesTheNode(t *testing.T) {
 	assert.NilError(t, st.core.Check())
 }
 
+// S3-32 where the whole cluster is full: what is promised to a less important nominee is in
+// nobody's way, neither on the node nor in a quota.
+func TestAMoreImportantAskTakesANomineesNodeInAFullCluster(t *testing.T) {
+	st := &stage{queues: []scenarioQueue{{Path: "root.default", Max: map[string]int64{"vcore": 4}, Properties: map[string]string{"preemption.priority": "leaf"}}}}
+	st.core = scheduler.New(st.config(t), nil)
+	st.step(t, scheduler.AddNode{Node: "n1", Total: plain(map[string]int64{"vcore": 4}), Schedulable: true})
+	ask := func(key string, priority int32) scenarioWork {
+		return scenarioWork{Key: key, App: key, Queue: "root.default", Priority: priority, Request: map[string]int64{"vcore": 4}}
+	}
+	submit := func(key string, priority int32) *objects.Allocation {
+		w := ask(key, priority)
+		st.application(t, w)
+		x := w.ask()
+		x.Policy = objects.PolicySent | objects.PolicyOther
+		st.step(t, scheduler.SubmitAsk{Ask: x})
+		st.core.Schedule(epoch, 10)
+		found, _ := st.core.Partition().Allocation(x.Key)
+		return found
+	}
+	v := submit("v", 0)
+	low := submit("low", 10)
+	part := st.core.Partition()
+	assert.Assert(t, part.Leaving(v) && part.Nomination(low) != nil)
+	high := submit("high", 20)
+	assert.Assert(t, part.Nomination(low) == nil)
+	assert.Equal(t, part.Nomination(high).ID(), objects.NodeID("n1"))
+	st.core.Step(epoch, scheduler.Release{App: "v", Key: "v", Type: scheduler.PreemptedByScheduler})
+	st.core.Schedule(epoch, 10)
+	assert.Assert(t, !high.Pending() && low.Pending())
+	assert.NilError(t, st.core.Check())
+}
+
 func keysOf(list []*objects.Allocation) (keys []objects.AllocationKey) {
 	for _, x := range list {
 		keys = append(keys, x.Key())
