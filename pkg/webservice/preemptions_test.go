@@ -66,7 +66,7 @@ func full(t *testing.T) *loop.Cluster {
 	told(t, l)
 	told(t, l, scheduler.Release{App: "etl", Key: "etl-1", Type: scheduler.PreemptedByScheduler})
 	told(t, l)
-	told(t, l, scheduler.SubmitAsk{Ask: ask("ml-2", "ml", 1000, 15, 0)})
+	told(t, l, scheduler.SubmitAsk{Ask: ask("ml-2", "ml", 1000, 20, 0)})
 	told(t, l)
 	return c
 }
