@@ -17,6 +17,14 @@ func (c *Core) addNode(m AddNode) {
 	c.emit(NodeAccepted{m.Node})
 }
 
+func (c *Core) setCapacity(now time.Time, m SetCapacity) {
+	if err := c.part.SetCapacity(m.Node, m.Total); err != nil {
+		c.refuse("capacity of node "+string(m.Node), err)
+		return
+	}
+	c.relieve(m.Node, now)
+}
+
 func (c *Core) removeNode(now time.Time, m RemoveNode) {
 	gone, err := c.part.RemoveNode(m.Node, now)
 	c.refuse("removal of node "+string(m.Node), err)

@@ -128,8 +128,7 @@ func (c *Core) apply(now time.Time, cmd Command) {
 	case AddNode:
 		c.addNode(m)
 	case SetCapacity:
-		c.refuse("capacity of node "+string(m.Node), c.part.SetCapacity(m.Node, m.Total))
-		c.relieve(m.Node, now)
+		c.setCapacity(now, m)
 	case SetSchedulable:
 		c.refuse("draining of node "+string(m.Node), c.part.SetSchedulable(m.Node, m.Schedulable))
 		c.noteEnded(NominationLeftNode, now)

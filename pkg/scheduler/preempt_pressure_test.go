@@ -2,6 +2,7 @@ package scheduler_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -114,6 +115,23 @@ func TestWhoLeavesANodeThatShrinks(t *testing.T) {
 			assert.NilError(t, st.core.Check())
 		})
 	}
+}
+
+// A capacity that is refused changes nothing, also where there has been too much on the node
+// since before anybody was to leave for it.
+func TestNobodyLeavesForACapacityThatIsRefused(t *testing.T) {
+	st := &stage{queues: []scenarioQueue{{Path: "root.default"}}}
+	conf := st.config(t)
+	st.core = scheduler.New(conf, nil)
+	st.step(t, scheduler.AddNode{Node: "n", Total: plain(map[string]int64{"memory": 4}), Schedulable: true})
+	st.application(t, scenarioWork{App: "app", Queue: "root.default"})
+	st.step(t, scheduler.ReportAllocation{Ask: pressed{Key: "w", Request: 4, Used: 4}.ask("memory"), Node: "n"})
+	st.step(t, scheduler.SetCapacity{Node: "n", Total: plain(map[string]int64{"memory": 3})})
+	conf.NodePressure = true
+	st.step(t, scheduler.UseConfig{Partition: conf})
+	effects := st.core.Step(epoch, scheduler.SetCapacity{Node: "n", Total: plain(map[string]int64{"memory": -1})})
+	assert.Equal(t, len(effects), 1)
+	assert.Assert(t, strings.HasPrefix(effects[0].String(), "refused capacity of node n: "), "%v", effects[0])
 }
 
 // leaves are those who are told to leave under pressure.
