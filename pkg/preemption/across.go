@@ -36,12 +36,11 @@ func (t *trim) widen(plan Plan, from *objects.Queue) (Plan, bool) {
 	}
 	t.victims = append(t.victims[:0], plan.Victims...)
 	t.may, t.off = t.may[:0], t.off[:0]
-	t.collect(from)
+	t.collect(from, map[*objects.Allocation]bool{})
 	t.hunt.byImportance(t.may)
 	t.spending.begin(t.hunt.part)
 	for _, y := range plan.Victims {
-		u := t.hunt.unitOf(y)
-		u.group = nil // each member is in the plan
+		u := t.hunt.single(y) // whoever falls with it is in the plan too
 		t.spending.spend(&u)
 	}
 	for i := len(t.may) - 1; i >= 0 && !t.through(); i-- {
@@ -65,21 +64,27 @@ func (t *trim) widen(plan Plan, from *objects.Queue) (Plan, bool) {
 	return plan, true
 }
 
-// collect finds the units below q who may be taken and would lower a wall.
-func (t *trim) collect(q *objects.Queue) {
+// collect finds the units below q who may be taken and would lower a wall. seen are the leads
+// of the groups that were met already.
+func (t *trim) collect(q *objects.Queue, seen map[*objects.Allocation]bool) {
 	if q == t.hunt.owed || q.Bound() == 0 {
 		return
 	}
 	for _, child := range q.Children() {
-		t.collect(child)
+		t.collect(child, seen)
 	}
 	for y := range q.EachBound {
-		if t.hunt.law(y) != MayBeTaken || slices.Contains(t.victims, y) || t.has(y) {
+		if t.hunt.law(y) != MayBeTaken || slices.Contains(t.victims, y) {
 			continue
 		}
-		if u := t.hunt.unitOf(y); t.lowers(&u) {
-			t.may = append(t.may, u)
+		u := t.hunt.unitOf(y)
+		if u.group != nil && seen[u.lead] || !t.lowers(&u) {
+			continue
 		}
+		if u.group != nil {
+			seen[u.lead] = true
+		}
+		t.may = append(t.may, u)
 	}
 }
 

@@ -44,6 +44,7 @@ type hunt struct {
 	top    *objects.Queue // the highest queue that x may look below
 	owed   *objects.Queue // whose guarantee gives the right
 	leaves map[*objects.Queue]gate
+	groups map[kin]*family // of those that fall together
 
 	order   policies.VictimOrder
 	quality bool // the quality of service counts
@@ -64,6 +65,7 @@ func (h *hunt) begin(p *objects.Partition, x *objects.Allocation, r Right) {
 		h.leaves = map[*objects.Queue]gate{}
 	}
 	clear(h.leaves)
+	clear(h.groups)
 	conf := x.Application().Queue().Settings()
 	h.order, h.quality = conf.VictimOrder, conf.VictimQoS == policies.QoSCounts
 	if r != OfNode {
@@ -93,10 +95,9 @@ func (h *hunt) law(y *objects.Allocation) Law {
 	}
 	number := y.Number()
 	if y.Grouped() {
-		for _, z := range h.part.Group(y) {
-			if number = max(number, z.Number()); z.Ask().RequiredNode != "" {
-				return IsBound
-			}
+		group := h.groupOf(y)
+		if number = group.number; group.bound {
+			return IsBound
 		}
 	}
 	own, leaf := h.x.Ask().Priority, y.Application().Queue()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 )
 
@@ -25,6 +26,14 @@ type unit struct {
 
 // unitOf is what y falls with.
 func (h *hunt) unitOf(y *objects.Allocation) unit {
+	if y.Grouped() {
+		return h.groupOf(y).unit
+	}
+	return h.single(y)
+}
+
+// single is y alone, whoever it falls with.
+func (h *hunt) single(y *objects.Allocation) unit {
 	u := unit{
 		lead: y, alone: [1]*objects.Allocation{y}, number: y.Number(), since: y.BoundAt(),
 		opposed: !y.Ask().Policy.Self(), leads: y.Ask().Originator,
@@ -32,24 +41,50 @@ func (h *hunt) unitOf(y *objects.Allocation) unit {
 	if h.quality {
 		u.quality = priorities.QoSOf(y.Ask().Tags)
 	}
-	if !y.Grouped() {
-		return u
+	return u
+}
+
+// kin are allocations that fall together.
+type kin struct {
+	app   *objects.Application
+	group string // empty: all of the application
+}
+
+// family is a group as one search finds it. An application may have thousands in it, so it
+// is added up once.
+type family struct {
+	unit
+	bound bool // one of them accepts no other node
+}
+
+// groupOf is the group of y. Requires: y is grouped, and was not told to leave.
+func (h *hunt) groupOf(y *objects.Allocation) *family {
+	key := kin{app: y.Application()}
+	if key.app.Queue().Settings().VictimUnit == policies.UnitTaskGroup {
+		key.group = y.Ask().TaskGroup
+	}
+	f := h.groups[key]
+	if f != nil {
+		return f
 	}
 	group := h.part.Group(y)
-	if len(group) == 1 {
-		return u
-	}
-	u.lead, u.group = group[0], group
+	f = &family{unit: h.single(group[0])}
 	for _, z := range group {
-		u.number, u.opposed, u.leads = max(u.number, z.Number()), u.opposed || !z.Ask().Policy.Self(), u.leads || z.Ask().Originator
-		if z.BoundAt().Before(u.since) {
-			u.since = z.BoundAt()
-		}
-		if h.quality {
-			u.quality = max(u.quality, priorities.QoSOf(z.Ask().Tags))
+		one := h.single(z)
+		f.number, f.opposed, f.leads = max(f.number, one.number), f.opposed || one.opposed, f.leads || one.leads
+		f.quality, f.bound = max(f.quality, one.quality), f.bound || z.Ask().RequiredNode != ""
+		if one.since.Before(f.since) {
+			f.since = one.since
 		}
 	}
-	return u
+	if len(group) > 1 {
+		f.group = group
+	}
+	if h.groups == nil {
+		h.groups = map[kin]*family{}
+	}
+	h.groups[key] = f
+	return f
 }
 
 // members are the allocations of u. Read-only, and good as long as u stays where it is.
