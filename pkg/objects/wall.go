@@ -43,13 +43,13 @@ func (w *Wall) Elsewhere() bool { return w.queue == nil || w.queue.parent != nil
 // told to leave, when the other nominees that are as important are placed. None: it is let
 // through.
 func (p *Partition) Walls(x *Allocation) (walls []Wall) {
-	v := x.shape.vector
+	v, yields := x.shape.vector, p.yielding(x)
 	for q := x.app.queue; q != nil; q = q.parent {
 		used := slices.Clone(q.allocated)
 		used.Sub(q.leaving)
 		used.Add(q.promised)
-		for _, y := range p.nominees { // it may take the place of the less important
-			if y == x || y.ask.Priority < x.ask.Priority && q.Above(y.app.queue) {
+		for _, y := range yields {
+			if q.Above(y.app.queue) {
 				used.Sub(y.shape.vector)
 			}
 		}
@@ -73,6 +73,17 @@ func (p *Partition) Walls(x *Allocation) (walls []Wall) {
 		}
 	}
 	return walls
+}
+
+// yielding are the nominees whose promises are not in the way of x: x itself, and those that
+// are less important, whose place it may take.
+func (p *Partition) yielding(x *Allocation) (yields []*Allocation) {
+	for _, y := range p.nominees {
+		if y == x || y.ask.Priority < x.ask.Priority {
+			yields = append(yields, y)
+		}
+	}
+	return yields
 }
 
 // beyond is by how much used and v together are above a bound, in what v has.
