@@ -10,6 +10,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/events"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -51,13 +52,13 @@ func TestWhatIsKeptOfEachEffect(t *testing.T) {
 		{scheduler.Released{Key: "low", App: "a", Type: scheduler.PreemptedByScheduler}, `2 a/low 3 501 {} 0s ""`},
 		{scheduler.Released{Key: "low", App: "a", Type: scheduler.TimedOut}, `2 a/low 3 502 {} 0s ""`},
 		{scheduler.Released{Key: "low", App: "a", Type: scheduler.PlaceholderReplaced}, `2 a/low 3 503 {} 0s ""`},
-		{scheduler.Noted{What: scheduler.NotePreempted, Who: low, Node: "n1", Amounts: two, By: high, Cause: scheduler.ByRightOfPriority},
+		{scheduler.Noted{What: scheduler.NotePreempted, Who: low, Node: "n1", Amounts: two, By: high, Right: preemption.OfPriority},
 			`1 low/a 0 0 {vcore=2} 0s "Preempted by high of application b in queue root.b on node n1, by right of priority"`},
-		{scheduler.Noted{What: scheduler.NotePreempted, Who: low, Node: "n1", Cause: scheduler.ByQuota, Why: "queue root.a is above its max"},
+		{scheduler.Noted{What: scheduler.NotePreempted, Who: low, Node: "n1", Right: preemption.OfQuota, Why: "queue root.a is above its max"},
 			`1 low/a 0 0 {} 0s "Preempted on node n1: queue root.a is above its max"`},
 		{scheduler.Noted{What: scheduler.NoteOverdue, Who: low, Node: "n1", Since: noon},
 			`1 low/a 0 0 {} 0s "Was told to leave node n1 at 2026-01-02T12:00:00Z and has not left: nobody counts on it any more"`},
-		{scheduler.Noted{What: scheduler.NoteNominated, Who: high, Node: "n1", Cause: scheduler.ByRightOfGuarantee, Victims: 3},
+		{scheduler.Noted{What: scheduler.NoteNominated, Who: high, Node: "n1", Right: preemption.OfGuarantee, Victims: 3},
 			`1 high/b 0 0 {} 0s "Waits for node n1, by right of guarantee: 3 allocations were told to leave"`},
 		{scheduler.Noted{What: scheduler.NoteNominationEnded, Who: high, Node: "n1", End: scheduler.NominationTimedOut},
 			`1 high/b 0 0 {} 0s "Does not wait for node n1 any more: timed out"`},

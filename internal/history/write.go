@@ -95,11 +95,11 @@ func wordsFor(e scheduler.Noted) string {
 		if e.By == (scheduler.Party{}) {
 			return fmt.Sprintf("Preempted on node %s: %s", e.Node, e.Why)
 		}
-		return fmt.Sprintf("Preempted by %s of application %s in queue %s on node %s, by right of %s", e.By.Key, e.By.App, e.By.Queue, e.Node, e.Cause)
+		return fmt.Sprintf("Preempted by %s of application %s in queue %s on node %s, by right of %s", e.By.Key, e.By.App, e.By.Queue, e.Node, e.Right)
 	case scheduler.NoteOverdue:
 		return fmt.Sprintf("Was told to leave node %s at %s and has not left: nobody counts on it any more", e.Node, e.Since.UTC().Format(time.RFC3339))
 	case scheduler.NoteNominated:
-		return fmt.Sprintf("Waits for node %s, by right of %s: %d allocations were told to leave", e.Node, e.Cause, e.Victims)
+		return fmt.Sprintf("Waits for node %s, by right of %s: %d allocations were told to leave", e.Node, e.Right, e.Victims)
 	}
 	words := fmt.Sprintf("Does not wait for node %s any more: %s", e.Node, e.End)
 	if e.By != (scheduler.Party{}) {

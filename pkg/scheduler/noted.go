@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -40,28 +41,12 @@ type Noted struct {
 	Who     Party // the allocation that was told to leave, or the ask that waits
 	Amounts resources.Amounts
 	Node    objects.NodeID
-	Since   time.Time       // NoteOverdue, NoteNominationEnded: when it was told, or began to wait
-	By      Party           // who takes the place; nobody: no ask does, or nobody's is taken
-	Cause   Cause           // NotePreempted, NoteNominated, NoteOverdue
-	Victims int             // NoteNominated: how many were told to leave for it
-	End     NominationState // NoteNominationEnded
-	Why     string          // in words, where there is more to say; may be empty
-}
-
-// Cause is why somebody was told to leave: by one of the rights of an ask, or without an ask.
-type Cause uint8
-
-// The causes. The first are the rights of package preemption.
-const (
-	ByRightOfNode Cause = iota
-	ByRightOfGuarantee
-	ByRightOfPriority
-	ByQuota    // a queue is above its max
-	ByPressure // a node has less than its work holds
-)
-
-func (c Cause) String() string {
-	return [...]string{"required node", "guarantee", "priority", "quota", "pressure"}[c]
+	Since   time.Time        // NoteOverdue, NoteNominationEnded: when it was told, or began to wait
+	By      Party            // who takes the place; nobody: no ask does, or nobody's is taken
+	Right   preemption.Right // NotePreempted, NoteNominated
+	Victims int              // NoteNominated: how many were told to leave for it
+	End     NominationState  // NoteNominationEnded
+	Why     string           // in words, where there is more to say; may be empty
 }
 
 func (Noted) effect() {}
@@ -70,9 +55,9 @@ func (e Noted) String() string {
 	s := fmt.Sprintf("noted: %s %s on %s", e.Who, e.What, e.Node)
 	switch e.What {
 	case NotePreempted:
-		s += ", by " + e.Cause.String()
+		s += ", by " + e.Right.String()
 	case NoteNominated:
-		s += fmt.Sprintf(", by %s, %d leave", e.Cause, e.Victims)
+		s += fmt.Sprintf(", by %s, %d leave", e.Right, e.Victims)
 	case NoteNominationEnded:
 		s += ", " + e.End.String()
 	}
@@ -103,8 +88,8 @@ func partyOf(x *objects.Allocation) Party {
 }
 
 // noteTold notes that somebody was told to leave. by is nil when no ask wants the room.
-func (c *Core) noteTold(victims []*objects.Allocation, by *objects.Allocation, cause Cause, why string) {
-	n := Noted{What: NotePreempted, Cause: cause, Why: why}
+func (c *Core) noteTold(victims []*objects.Allocation, by *objects.Allocation, right preemption.Right, why string) {
+	n := Noted{What: NotePreempted, Right: right, Why: why}
 	if by != nil {
 		n.By = partyOf(by)
 	}
@@ -114,8 +99,8 @@ func (c *Core) noteTold(victims []*objects.Allocation, by *objects.Allocation, c
 	}
 }
 
-func (c *Core) noteNominated(x *objects.Allocation, on objects.NodeID, cause Cause, victims int) {
-	c.emit(Noted{What: NoteNominated, Who: partyOf(x), Amounts: x.Ask().Amounts, Node: on, Cause: cause, Victims: victims})
+func (c *Core) noteNominated(x *objects.Allocation, on objects.NodeID, right preemption.Right, victims int) {
+	c.emit(Noted{What: NoteNominated, Who: partyOf(x), Amounts: x.Ask().Amounts, Node: on, Right: right, Victims: victims})
 }
 
 func (c *Core) noteOverdue(late []*objects.Allocation) {

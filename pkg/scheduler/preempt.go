@@ -116,7 +116,7 @@ func (c *Core) look(x *objects.Allocation, was looked, now time.Time) (plans []p
 	}
 	c.judged = false
 	if together(x) {
-		plans = c.planTogether(x, now)
+		plans = c.planTogether(x, rights[0], now)
 	} else if plan, found := c.planFor(x, rights); found {
 		plans = append(plans, plan)
 	}
@@ -255,8 +255,8 @@ func (c *Core) carryOut(plan preemption.Plan, now time.Time) {
 		c.emit(Released{y.Key(), y.Ask().App, PreemptedByScheduler,
 			fmt.Sprintf("preempted by right of %s for ask %s of application %s", plan.Right, x.Key(), x.Ask().App)})
 	}
-	c.noteTold(plan.Victims, x, Cause(plan.Right), "")
-	c.noteNominated(x, plan.Node.ID(), Cause(plan.Right), len(plan.Victims))
+	c.noteTold(plan.Victims, x, plan.Right, "")
+	c.noteNominated(x, plan.Node.ID(), plan.Right, len(plan.Victims))
 }
 
 // nominee is the first ask that may have the node it waits for now, and that node.

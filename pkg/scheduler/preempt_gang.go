@@ -17,7 +17,7 @@ func together(x *objects.Allocation) bool {
 // planTogether finds room for all asks of the gang of x, or for none: one after the other,
 // each as if those before had their places. Nobody is told to leave unless somebody has to.
 // A single one that may not preempt anybody keeps all from it.
-func (c *Core) planTogether(x *objects.Allocation, now time.Time) (plans []preemption.Plan) {
+func (c *Core) planTogether(x *objects.Allocation, first preemption.Right, now time.Time) (plans []preemption.Plan) {
 	var takeBack []func()
 	defer func() {
 		for _, f := range slices.Backward(takeBack) {
@@ -26,7 +26,7 @@ func (c *Core) planTogether(x *objects.Allocation, now time.Time) (plans []preem
 	}()
 	victims := 0
 	for _, y := range c.part.Gang(x) {
-		plan, found := c.planMember(y, now)
+		plan, found := c.planMember(y, first, now)
 		if !found {
 			return nil
 		}
@@ -40,13 +40,15 @@ func (c *Core) planTogether(x *objects.Allocation, now time.Time) (plans []preem
 	return plans
 }
 
-func (c *Core) planMember(y *objects.Allocation, now time.Time) (preemption.Plan, bool) {
+// planMember finds the place of one of a gang. Where there is room already, it has it by the
+// right that the gang tries first: it waits for the others.
+func (c *Core) planMember(y *objects.Allocation, first preemption.Right, now time.Time) (preemption.Plan, bool) {
 	if !y.Ask().Policy.Other() {
 		return preemption.Plan{}, false
 	}
 	if len(c.part.Walls(y)) == 0 {
 		if n := c.willingNode(y); n != nil {
-			return preemption.Plan{Ask: y, Node: n}, true
+			return preemption.Plan{Ask: y, Right: first, Node: n}, true
 		}
 	}
 	rights, _ := preemption.Rights(c.part, y, now)

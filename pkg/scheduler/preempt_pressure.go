@@ -36,5 +36,5 @@ func (c *Core) relieve(id objects.NodeID, now time.Time) {
 		c.emit(Released{y.Key(), y.Ask().App, PreemptedByScheduler,
 			fmt.Sprintf("preempted by %s: node %s has less than its work holds", preemption.OfPressure, id)})
 	}
-	c.noteTold(victims, nil, ByPressure, fmt.Sprintf("node %s has less than its work holds", id))
+	c.noteTold(victims, nil, preemption.OfPressure, fmt.Sprintf("node %s has less than its work holds", id))
 }

@@ -22,7 +22,7 @@ func (c *Core) enforceMax(now time.Time) bool {
 			c.emit(Released{y.Key(), y.Ask().App, PreemptedByScheduler,
 				fmt.Sprintf("preempted by right of %s: queue %s is above its max", preemption.OfQuota, q.Path())})
 		}
-		c.noteTold(victims, nil, ByQuota, fmt.Sprintf("queue %s is above its max", q.Path()))
+		c.noteTold(victims, nil, preemption.OfQuota, fmt.Sprintf("queue %s is above its max", q.Path()))
 		return true
 	}
 	return false

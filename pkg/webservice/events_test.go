@@ -14,6 +14,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/history"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
@@ -27,7 +28,7 @@ func eventful() *history.History {
 	high := scheduler.Party{Key: "high", App: "app-2", Queue: "root.b"}
 	h.Hear("default", []scheduler.Effect{
 		scheduler.Allocated{Ask: ask, Node: "n1"},
-		scheduler.Noted{What: scheduler.NotePreempted, Who: low, Amounts: ask.Amounts, Node: "n1", By: high, Cause: scheduler.ByRightOfPriority},
+		scheduler.Noted{What: scheduler.NotePreempted, Who: low, Amounts: ask.Amounts, Node: "n1", By: high, Right: preemption.OfPriority},
 	})
 	return h
 }
