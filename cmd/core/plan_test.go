@@ -48,6 +48,10 @@ func TestPlanPrintsWhatChanges(t *testing.T) {
 	assert.Equal(t, errs, "")
 	assert.Equal(t, code, exitImpact)
 	want := `+ partition cpu
+    churnbreaker: true
+    churnpause: 5m0s
+    churnrounds: 10
+    churnwindow: 30m0s
     nodepressure: false
     nodesortpolicy: fair
     nominationtimeout: 5m0s

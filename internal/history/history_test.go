@@ -64,6 +64,11 @@ func TestWhatIsKeptOfEachEffect(t *testing.T) {
 			`1 high/b 0 0 {} 0s "Does not wait for node n1 any more: timed out"`},
 		{scheduler.Noted{What: scheduler.NoteNominationEnded, Who: low, Node: "n1", End: scheduler.NominationLost, By: high},
 			`1 low/a 0 0 {} 0s "Does not wait for node n1 any more: lost to another ask, high of application b in queue root.b"`},
+		{scheduler.Noted{What: scheduler.NoteChurn, Cycle: preemption.Cycle{"root.a", "root.b", "root.c"}, Until: noon},
+			`4 root.a/root.b 0 0 {} 0s "Preemption goes round: root.a -> root.b -> root.c -> root.a; paused until 2026-01-02T12:00:00Z"`},
+		{scheduler.Noted{What: scheduler.NoteChurn, Cycle: preemption.Cycle{"root.a"}}, `4 root.a/root.a 0 0 {} 0s "Preemption goes round: root.a -> root.a"`},
+		{scheduler.Noted{What: scheduler.NotePauseEnded, Cycle: preemption.Cycle{"root.a", "root.b"}, Since: noon},
+			`4 root.a/root.b 0 0 {} 0s "May preempt each other again, paused since 2026-01-02T12:00:00Z"`},
 		{scheduler.Refused{What: "configuration", Reason: "no"}, ""},
 		{scheduler.Forgotten{}, ""},
 	} {

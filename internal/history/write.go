@@ -54,6 +54,10 @@ func (w *writer) write(e scheduler.Effect) {
 			Type: events.Application, Object: string(e.App), Reference: own(e.Key), Change: events.Remove, Detail: detailOf(e.Type), Message: e.Message,
 		})
 	case scheduler.Noted:
+		if e.What == scheduler.NoteChurn || e.What == scheduler.NotePauseEnded {
+			w.churn(e)
+			return
+		}
 		w.request(e.Who.Key, e.Who.App, events.Record{Message: wordsFor(e), Amounts: e.Amounts})
 	}
 }
@@ -61,6 +65,20 @@ func (w *writer) write(e scheduler.Effect) {
 // request is a record about an ask or an allocation.
 func (w *writer) request(key objects.AllocationKey, app objects.AppID, r events.Record) {
 	r.Type, r.Object, r.Reference = events.Request, own(key), string(app)
+	w.add(r)
+}
+
+// churn is a record about the first leaf of a circle, and the one that it is beside.
+func (w *writer) churn(e scheduler.Noted) {
+	r := events.Record{Type: events.Queue, Object: string(e.Cycle[0]), Reference: string(e.Cycle[1%len(e.Cycle)])}
+	switch {
+	case e.What == scheduler.NotePauseEnded:
+		r.Message = fmt.Sprintf("May preempt each other again, paused since %s", e.Since.UTC().Format(time.RFC3339))
+	case e.Until.IsZero():
+		r.Message = fmt.Sprintf("Preemption goes round: %s", e.Cycle)
+	default:
+		r.Message = fmt.Sprintf("Preemption goes round: %s; paused until %s", e.Cycle, e.Until.UTC().Format(time.RFC3339))
+	}
 	w.add(r)
 }
 

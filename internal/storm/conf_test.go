@@ -29,6 +29,8 @@ type setting struct {
 	right, budgets     string
 	timeout            time.Duration
 	pressure           bool
+	breaker            bool // else who goes round is only named
+	rounds             int
 }
 
 func anySetting(rng *rand.Rand) setting {
@@ -37,6 +39,7 @@ func anySetting(rng *rand.Rand) setting {
 		right:   []string{"leaf", "fence", "leaf", "disabled"}[rng.IntN(4)],
 		budgets: []string{"strict", "best-effort", "ignore"}[rng.IntN(3)],
 		timeout: []time.Duration{time.Minute, 5 * time.Minute, 0}[rng.IntN(3)], pressure: rng.IntN(2) == 0,
+		breaker: rng.IntN(4) > 0, rounds: rng.IntN(3),
 	}
 }
 
@@ -45,7 +48,8 @@ func (s setting) partition(t *testing.T) configs.Partition {
 disruptionbudgets: [{name: few, selector: {matchLabels: {app: few}}, maxUnavailable: 1}]
 partitions:
 - name: default
-  preemption: {nominationtimeout: %s, quotapreemptionenabled: true, nodepressureenabled: %t}
+  preemption: {nominationtimeout: %s, quotapreemptionenabled: true, nodepressureenabled: %t,
+    churnbreakerenabled: %t, churnrounds: %d, churnpause: 1m}
   queues:
   - name: root
     submitacl: '*'
@@ -59,7 +63,7 @@ partitions:
       queues: [{name: x}, {name: y, properties: {preemption.victim.order: priority}}]
     - {name: groups, properties: {preemption.priority: fence, preemption.victim.unit: taskgroup, preemption.gang: enabled}}
     - {name: batch, resources: {max: {vcore: %d}}, properties: {quota.preemption.delay: 30s, preemption.priority: leaf}}
-`, s.timeout, s.pressure, s.budgets, s.owed, s.spared, s.right, s.most)
+`, s.timeout, s.pressure, s.breaker, s.rounds, s.budgets, s.owed, s.spared, s.right, s.most)
 	conf, problems := configs.Load([]byte(text))
 	assert.Assert(t, conf != nil, "%v", problems)
 	return conf.Partitions[0]

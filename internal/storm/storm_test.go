@@ -29,7 +29,7 @@ var happens = []string{
 	"an application is removed", "an ask that preempted is cancelled", "by right of pressure", "by right of guarantee",
 	"by right of priority", "by right of quota", "by right of required node", "confirmed as something else", "confirmed at once",
 	"confirmed for another application first", "confirmed late", "confirmed out of order", "confirmed twice",
-	"confirmed what is unknown", "everything is said anew", "never confirmed", "preempted in the calm", "somebody waits for a node",
+	"confirmed what is unknown", "everything is said anew", "never confirmed", "preempted in the calm", "room goes round", "room goes round, and there is a pause", "somebody waits for a node",
 	"who preempted gets another node", "who preempted gets the node",
 }
 
@@ -119,7 +119,7 @@ func (m *manager) comeToRest() {
 		m.w.disturb(id)
 	}
 	s := anySetting(m.rng)
-	s.timeout = time.Minute
+	s.timeout, s.breaker = time.Minute, false // P10 holds without it
 	m.reload(s)
 	m.calm = true
 	for _, key := range slices.Sorted(maps.Keys(m.work)) { // the last that were told

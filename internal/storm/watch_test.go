@@ -57,7 +57,8 @@ type watch struct {
 	moodAt   int
 	overAt   int // when a node held more than it has
 
-	message string // of the last preemption that was heard
+	paused  map[[2]objects.QueuePath]time.Time // leaves, in both orders, and since when
+	message string                             // of the last preemption that was heard
 	chain   int    // the longest in the calm
 	rest    int    // preemptions in the calm
 }
@@ -80,6 +81,7 @@ func newWatch() watch {
 	return watch{
 		counts: map[string]int{}, last: map[objects.AllocationKey]claim{}, times: map[objects.AllocationKey]int{},
 		asked: map[objects.AllocationKey]int32{}, late: map[objects.NodeID]int{}, changed: map[objects.NodeID]int{}, taken: map[objects.NodeID][]use{}, reloadAt: -1, moodAt: -1, overAt: -1, quota: -1,
+		paused: map[[2]objects.QueuePath]time.Time{},
 	}
 }
 
@@ -103,12 +105,39 @@ func (m *manager) hear(effects []scheduler.Effect) {
 			if e.State == objects.Completed {
 				delete(m.apps, e.App)
 			}
+		case scheduler.Forgotten:
+			clear(m.w.paused)
+		case scheduler.Noted:
+			m.roundAbout(e)
 		case scheduler.AskRejected, scheduler.NodeRejected, scheduler.ApplicationRejected:
 			m.fail("%s", e)
 		case scheduler.Refused:
 			if want := "confirmation that allocation " + string(m.expected.Key) + " was preempted"; m.expected.Key == "" || e.What != want {
 				m.fail("%s", e)
 			}
+		}
+	}
+}
+
+// roundAbout holds preemptions against pauses. What is decided together, as for a gang, may go on.
+func (m *manager) roundAbout(e scheduler.Noted) {
+	switch e.What {
+	case scheduler.NoteChurn:
+		m.count("room goes round")
+		for i, a := range e.Cycle {
+			b := e.Cycle[(i+1)%len(e.Cycle)]
+			if !e.Until.IsZero() {
+				m.count("room goes round, and there is a pause")
+				m.w.paused[[2]objects.QueuePath{a, b}], m.w.paused[[2]objects.QueuePath{b, a}] = m.now, m.now
+			}
+		}
+	case scheduler.NotePauseEnded:
+		a, b := e.Cycle[0], e.Cycle[len(e.Cycle)-1]
+		delete(m.w.paused, [2]objects.QueuePath{a, b})
+		delete(m.w.paused, [2]objects.QueuePath{b, a})
+	case scheduler.NotePreempted:
+		if since, paused := m.w.paused[[2]objects.QueuePath{e.By.Queue, e.Who.Queue}]; paused && since.Before(m.now) {
+			m.fail("%s, and they are paused since %s", e, since)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func (a *author) partition() configs.Partition {
 	}
 	conf := configs.Partition{
 		Name: "default", Root: root, Rules: a.rules(), Nodes: a.nodeOrder(), Preemption: a.ruthless && !a.oneIn(6),
-		QuotaPreemption: a.settled%5 != 0, NodePressure: a.fierce && a.oneIn(2), NominationTimeout: a.patience(),
+		QuotaPreemption: a.settled%5 != 0, NodePressure: a.fierce && a.oneIn(2), NominationTimeout: a.patience(), Churn: a.churn(),
 	}
 	return guarded(conf)
 }
@@ -41,6 +41,15 @@ func (a *author) partition() configs.Partition {
 // seeds.
 func (a *author) patience() time.Duration {
 	return []time.Duration{8 * time.Second, 0, 30 * time.Second, 5 * time.Minute}[(a.pool+a.keys)%4]
+}
+
+// churn has limits that stories come to. As with patience, nothing is drawn.
+func (a *author) churn() configs.Churn {
+	return []configs.Churn{
+		{Breaker: true, Rounds: 1, Window: time.Hour, Pause: time.Minute}, {},
+		{Breaker: true, Rounds: 2, Window: time.Hour, Pause: 8 * time.Second}, {Rounds: 1, Window: time.Hour, Pause: time.Minute},
+		{Breaker: true, Rounds: 1, Window: 20 * time.Second, Pause: 5 * time.Minute},
+	}[(a.pool+2*a.keys)%5]
 }
 
 // rules place by the user first, sometimes, and then as the submission says.
@@ -203,7 +212,7 @@ func (a *author) reload() configs.Partition {
 	case a.oneIn(6):
 		conf = a.partition()
 	case a.oneIn(5):
-		conf.Nodes, conf.Rules, conf.NominationTimeout = a.nodeOrder(), a.rules(), a.patience()
+		conf.Nodes, conf.Rules, conf.NominationTimeout, conf.Churn = a.nodeOrder(), a.rules(), a.patience(), a.churn()
 	default:
 		conf.Root = a.changed(conf.Root)
 	}

@@ -49,7 +49,7 @@ func TestStoriesTellOfEverything(t *testing.T) {
 		"more than a quota leaves": 2 * stories, "no quota covers it": stories / 4, "grew more than a quota leaves": 5,
 		"released, timed out": 1, "a tag makes no sense": 5, "queues with a quota from tags": stories, "asks wait": 1000 * stories,
 		"allocations have a budget": 60 * stories, "preempted by priority": stories / 4, "those with a budget leave": stories / 2, "a budget is exceeded": 10 * stories, "an ID is used again": stories / 2,
-		"overdue": stories / 2, "overdue and left": stories / 10, "Completing: the resource manager removed it": stories,
+		"room goes round, paused true": 2, "room goes round, paused false": 4, "pause ended": 2, "overdue": stories / 2, "overdue and left": stories / 10, "Completing: the resource manager removed it": stories,
 	} {
 		assert.Check(t, told[what] >= least, "%s happens %d times in %d stories, at least %d are due", what, told[what], stories, least)
 	}
@@ -74,6 +74,11 @@ func kindOf(e scheduler.Effect) string {
 		if strings.HasPrefix(e.What, "quota") {
 			return "a tag makes no sense"
 		}
+	case scheduler.Noted:
+		if e.What == scheduler.NoteChurn {
+			return fmt.Sprintf("room goes round, paused %t", !e.Until.IsZero())
+		}
+		return e.What.String()
 	case scheduler.Released:
 		if e.Type == scheduler.TimedOut {
 			return "released, timed out"

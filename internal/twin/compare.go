@@ -20,6 +20,7 @@ func (t *Twin) Differences(s *scheduler.Snapshot) []string {
 	alike(d, "partition", "capacity", d.c.capacity, s.Capacity)
 	d.queue(t.root, &s.Root)
 	d.nodes(s.Nodes)
+	same(d, "partition", "pauses", fmt.Sprint(d.t.churn.pauses), fmt.Sprint(s.Pauses))
 	d.budgets(s.Budgets)
 	d.history("completed", d.t.completed, s.Completed)
 	d.history("rejected", d.t.rejected, s.Rejected)

@@ -68,6 +68,9 @@ func describePartition(p configs.Partition) string {
 	if p.NominationTimeout > 0 {
 		s += fmt.Sprintf("\tpreemption waits %s\n", p.NominationTimeout)
 	}
+	if p.Churn.Rounds > 0 {
+		s += fmt.Sprintf("\tchurn %+v\n", p.Churn)
+	}
 	for _, b := range p.Budgets.All() {
 		s += fmt.Sprintf("\tbudget %s for %s: %s\n", b.ID(), b.Selector, b.Allowance)
 	}

@@ -53,12 +53,13 @@ type work struct {
 	arrival uint64
 	node    objects.NodeID // empty: pending
 
-	bound     time.Time      // when it got its node
-	leaving   bool           // was told to leave
-	overdue   bool           // so long ago that nobody counts on it
-	told      time.Time      // when it was
-	nominated objects.NodeID // where it waits until others have left; empty: nowhere
-	waits     time.Time      // since when
+	bound     time.Time           // when it got its node
+	leaving   bool                // was told to leave
+	overdue   bool                // so long ago that nobody counts on it
+	told      time.Time           // when it was
+	nominated objects.NodeID      // where it waits until others have left; empty: nowhere
+	waits     time.Time           // since when
+	gaveWay   []objects.QueuePath // where others were told to leave for it
 }
 
 func (t *Twin) node(id objects.NodeID) *node {

@@ -2,6 +2,7 @@ package twin
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -13,10 +14,12 @@ type notes struct {
 	waits   map[objects.AllocationKey]objects.NodeID // nominated, and not ended
 	told    map[objects.AllocationKey]bool
 	overdue map[objects.AllocationKey]bool
+	closed  []string        // circles that room went round
+	paused  map[string]bool // by two leaves, or one twice
 }
 
 func newNotes() *notes {
-	return &notes{map[objects.AllocationKey]objects.NodeID{}, map[objects.AllocationKey]bool{}, map[objects.AllocationKey]bool{}}
+	return &notes{map[objects.AllocationKey]objects.NodeID{}, map[objects.AllocationKey]bool{}, map[objects.AllocationKey]bool{}, nil, map[string]bool{}}
 }
 
 // hear takes the notes out of effects. Its problem is one that cannot be.
@@ -51,9 +54,23 @@ func (n *notes) take(e scheduler.Noted) (fine bool) {
 	case scheduler.NoteNominationEnded:
 		fine = n.waits[key] == e.Node && !e.Since.IsZero() && e.End != scheduler.NominationWaits
 		delete(n.waits, key)
+	case scheduler.NoteChurn:
+		fine = len(e.Cycle) > 0
+		n.closed = append(n.closed, e.Cycle.String())
+		for i, leaf := range e.Cycle {
+			if !e.Until.IsZero() {
+				n.paused[pair(leaf, e.Cycle[(i+1)%len(e.Cycle)])] = true
+			}
+		}
+	case scheduler.NotePauseEnded:
+		name := pair(e.Cycle[0], e.Cycle[len(e.Cycle)-1])
+		fine = n.paused[name] && !e.Since.IsZero()
+		delete(n.paused, name)
 	}
 	return fine
 }
+
+func pair(a, b objects.QueuePath) string { return fmt.Sprint(min(a, b), " ", max(a, b)) }
 
 // differences compares what was noted with what the twin knows. Who has gone leaves no note.
 func (n *notes) differences(t *Twin) (lines []string) {
@@ -77,6 +94,13 @@ func (n *notes) differences(t *Twin) (lines []string) {
 			delete(n.told, key)
 			delete(n.overdue, key)
 		}
+	}
+	paused := map[string]bool{}
+	for _, p := range t.churn.pauses {
+		paused[pair(p.A, p.B)] = true
+	}
+	if !maps.Equal(n.paused, paused) || !slices.Equal(n.closed, t.churn.closed) {
+		lines = append(lines, fmt.Sprintf("circles %v and pauses %v were noted, the twin counts %v and %v", n.closed, n.paused, t.churn.closed, paused))
 	}
 	slices.Sort(lines)
 	return lines

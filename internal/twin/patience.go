@@ -30,6 +30,7 @@ func (t *Twin) giveUp(w *work) {
 		t.tried[kind] = t.now
 	}
 	t.unnominate(w)
+	t.gaveBack(w)
 }
 
 // patienceEnds are the times that endOverdue waits for; none, if it need not wait.

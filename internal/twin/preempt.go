@@ -330,4 +330,5 @@ func (t *Twin) carryOut(w *work, p plan, right string) {
 		y.leaving, y.told = true, t.now
 		t.emit(scheduler.Released{Key: y.ask.Key, App: y.ask.App, Type: scheduler.PreemptedByScheduler, Message: fmt.Sprintf("preempted by right of %s for ask %s of application %s", right, w.ask.Key, w.ask.App)})
 	}
+	t.took(w, p.victims)
 }

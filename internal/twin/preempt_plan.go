@@ -179,6 +179,9 @@ func (t *Twin) mayTake(c *counts, w, y *work, right string) bool {
 	if number >= 2_000_000_000 && w.ask.Priority <= number {
 		return false
 	}
+	if t.paused(own.path, other.path) {
+		return false
+	}
 	if right == "required node" {
 		return number <= w.ask.Priority
 	}

@@ -19,6 +19,7 @@ func (t *Twin) useConfig(conf configs.Partition) {
 	t.needQuota = conf.NeedQuota
 	t.pressure = conf.NodePressure
 	t.patience = conf.NominationTimeout
+	t.churn.wanted = conf.Churn
 	t.root = t.merged(t.root, &conf.Root, objects.RootPath)
 	t.prune(t.root)
 }
@@ -97,7 +98,7 @@ func (t *Twin) prune(q *queue) {
 
 func (t *Twin) forget() {
 	t.nodes, t.apps, t.work, t.foreign, t.completed, t.rejected = nil, nil, nil, nil, nil, nil
-	t.nominees = nil
+	t.nominees, t.churn = nil, churn{wanted: t.churn.wanted}
 	t.prune(t.root)
 	t.emit(scheduler.Forgotten{})
 }

@@ -44,6 +44,7 @@ type Twin struct {
 	nominees   []*work                            // in the order in which they were nominated
 	tried      map[string]time.Time               // kinds of asks that could take nobody, and when
 	budgets    []budgets.Budget
+	churn      churn
 
 	arrivals uint64
 	now      time.Time
@@ -110,6 +111,7 @@ func (t *Twin) Schedule(now time.Time, budget int) (effects []scheduler.Effect, 
 	t.now, t.out = now, nil
 	t.passTime()
 	defer t.weigh()
+	t.endPauses()
 	t.endOverdue()
 	for range budget {
 		if t.enforce() {
@@ -165,6 +167,11 @@ func (t *Twin) NextDeadline() (next time.Time, ok bool) {
 	}
 	for _, when := range t.patienceEnds() {
 		at(when)
+	}
+	for _, p := range t.churn.pauses {
+		if p.Until.After(t.now) {
+			at(p.Until)
+		}
 	}
 	for _, p := range t.completed {
 		at(p.at.Add(t.lifetimes.Completed))

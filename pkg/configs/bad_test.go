@@ -99,6 +99,18 @@ partitions:
   queues: [{name: root, submitacl: '*'}]
   preemption: {nominationtimeout: «yaml-type»[5m]}
 `},
+		{"limits of churn that mean nothing", `
+partitions:
+- name: a
+  queues: [{name: root, submitacl: '*'}]
+  preemption: {churnrounds: «yaml-type»1001, churnwindow: «yaml-type»0s}
+- name: b
+  queues: [{name: root, submitacl: '*'}]
+  preemption: {churnbreakerenabled: «yaml-type»maybe, churnrounds: «yaml-type»-1, churnpause: «yaml-type»0s}
+- name: c
+  queues: [{name: root, submitacl: '*'}]
+  preemption: {churnrounds: 0, churnwindow: «yaml-type»often}
+`},
 		{"values of the wrong kind, all of them", `
 partitions:
 - name: default

@@ -18,7 +18,7 @@ func (p *partitionDraft) build() Partition {
 		QuotaPreemption: p.quotaPreemption, NodePressure: p.nodePressure,
 		UserResolver: p.resolver,
 
-		NominationTimeout: p.waits,
+		NominationTimeout: p.waits, Churn: p.churn,
 	}
 	for _, s := range p.needQuota {
 		out.NeedQuota = append(out.NeedQuota, s.build())

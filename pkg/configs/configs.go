@@ -50,6 +50,18 @@ type Partition struct {
 	// NominationTimeout is how long preemption waits, for a confirmation that somebody has
 	// left, and for the room on a node; 0: for ever. Default 5 minutes.
 	NominationTimeout time.Duration
+
+	Churn Churn
+}
+
+// Churn says what is done where preemption leads to more preemption (priority.md P10): when
+// room has gone round a circle of leaves so often within so long, that is told, and with the
+// breaker neighbours in the circle do not take each other's place for a while.
+type Churn struct {
+	Breaker bool          // default true
+	Rounds  int           // at most 1000; 0: nobody watches. Default 10
+	Window  time.Duration // above 0. Default 30 minutes
+	Pause   time.Duration // above 0. Default 5 minutes
 }
 
 // Queue is the valid configuration of one queue and what is below it. Properties

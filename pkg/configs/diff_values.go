@@ -57,7 +57,10 @@ func partitionValues(p *Partition) map[string]string {
 		"preemption": strconv.FormatBool(p.Preemption), "quotapreemption": strconv.FormatBool(p.QuotaPreemption),
 		"nodepressure":      strconv.FormatBool(p.NodePressure),
 		"nominationtimeout": p.NominationTimeout.String(),
-		"nodesortpolicy":    p.Nodes.Nodes.String(), "usergroupresolver": p.UserResolver,
+		"churnbreaker":      strconv.FormatBool(p.Churn.Breaker),
+		"churnrounds":       strconv.Itoa(p.Churn.Rounds),
+		"churnwindow":       p.Churn.Window.String(), "churnpause": p.Churn.Pause.String(),
+		"nodesortpolicy": p.Nodes.Nodes.String(), "usergroupresolver": p.UserResolver,
 	}
 	for _, w := range p.Nodes.Weights {
 		v["resourceweights "+w.Resource] = strconv.FormatFloat(w.Weight, 'g', -1, 64)

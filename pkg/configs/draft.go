@@ -84,6 +84,7 @@ type partitionDraft struct {
 	quotaPreemption bool
 	nodePressure    bool
 	waits           time.Duration // nominationtimeout
+	churn           Churn
 	resolver        string
 	needQuota       []*selectorDraft
 }

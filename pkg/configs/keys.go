@@ -115,6 +115,11 @@ var preemptionMapping = mapping{
 		about: "Tell work to leave a node whose capacity was lowered below what it holds. Default: false."},
 	{name: "nominationtimeout", value: durationValue, words: []string{"5m", "0s"},
 		about: "How long an ask waits for a node that others were told to leave, and how long they are waited for. 0s: for ever. Default: 5m."},
+	{name: "churnbreakerenabled", value: flagValue,
+		about: "Let leaves between which room goes round by preemption not preempt each other for a while. Default: true."},
+	{name: "churnrounds", value: countValue, about: "How often it has to go round; at most 1000, 0: nobody watches. Default: 10."},
+	{name: "churnwindow", value: durationValue, words: []string{"30m"}, about: "Within how long. Default: 30m."},
+	{name: "churnpause", value: durationValue, words: []string{"5m"}, about: "How long they do not preempt each other then. Default: 5m."},
 }
 
 var nodesMapping = mapping{

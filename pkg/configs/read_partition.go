@@ -53,6 +53,7 @@ func (r *reader) partition(n *yaml.Node) *partitionDraft {
 	p.quotaPreemption = r.flag(p, "quotapreemptionenabled", preemption["quotapreemptionenabled"], false)
 	p.nodePressure = r.flag(p, "nodepressureenabled", preemption["nodepressureenabled"], false)
 	p.waits = r.duration(p, "nominationtimeout", preemption["nominationtimeout"], defaultNominationTimeout)
+	p.churn = r.churn(p, preemption)
 	r.nodeOrder(p, fields["nodesortpolicy"])
 	r.resolver(p, fields["usergroupresolver"])
 	p.needQuota = r.selectors(p, fields["classesneedingquota"])
@@ -62,6 +63,36 @@ func (r *reader) partition(n *yaml.Node) *partitionDraft {
 // defaultNominationTimeout is well above the grace periods in use: the default of Kubernetes
 // is 30 seconds.
 const defaultNominationTimeout = 5 * time.Minute
+
+// defaultChurn is far from what a cluster with work to do comes to: each time round, somebody
+// is told to leave, leaves, asks anew, waits for its turn and takes room from somebody.
+var defaultChurn = Churn{Breaker: true, Rounds: 10, Window: 30 * time.Minute, Pause: 5 * time.Minute}
+
+const mostRounds = 1000
+
+func (r *reader) churn(p *partitionDraft, preemption map[string]*yaml.Node) Churn {
+	c := defaultChurn
+	c.Breaker = r.flag(p, "churnbreakerenabled", preemption["churnbreakerenabled"], c.Breaker)
+	if n := preemption["churnrounds"]; !isNull(n) {
+		if rounds := r.count(p, "churnrounds", n); rounds.ok && rounds.n <= mostRounds {
+			c.Rounds = int(rounds.n)
+		} else if rounds.ok {
+			r.wrongType(p, "churnrounds", n, "a whole number from 0 to 1000")
+		}
+	}
+	c.Window = r.stretch(p, "churnwindow", preemption["churnwindow"], c.Window)
+	c.Pause = r.stretch(p, "churnpause", preemption["churnpause"], c.Pause)
+	return c
+}
+
+// stretch is a duration above zero.
+func (r *reader) stretch(p *partitionDraft, what string, n *yaml.Node, missing time.Duration) time.Duration {
+	d := r.duration(p, what, n, missing)
+	if d == 0 {
+		r.wrongType(p, what, n, "a time above 0s, such as 5m")
+	}
+	return d
+}
 
 // partitionName gives a partition without a name its name, and the default partition
 // one spelling.

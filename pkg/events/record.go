@@ -36,6 +36,7 @@ const (
 	Request     Type = 1 // an ask, or an allocation
 	Application Type = 2
 	Node        Type = 3
+	Queue       Type = 4
 )
 
 // Change says what became of the object.

@@ -19,6 +19,7 @@ const (
 	IsOwed            // it is in the queue whose guarantee gives the right
 	IsFenced          // it is beyond a fence of the asker (P6)
 	IsDisabled        // its queue gives up no work (P6)
+	IsPaused          // room went round between its leaf and that of the ask too often (P10)
 	IsAsImportant     // its priority is too high (P3)
 	IsGuaranteed      // a queue would fall below its guarantee (P4)
 	IsBudgeted        // a budget does not allow it to leave, and its queue is strict about that
@@ -28,7 +29,7 @@ func (l Law) String() string {
 	return [...]string{
 		"may be taken", "was told to leave already", "accepts no other node", "holds nothing of what is asked for",
 		"is system work", "is in another leaf", "is in the queue that is owed room", "is beyond a fence",
-		"is in a queue that gives up no work", "is too important", "is guaranteed its place",
+		"is in a queue that gives up no work", "is paused with the queue of the ask", "is too important", "is guaranteed its place",
 		"is kept by a disruption budget",
 	}[l]
 }
@@ -39,6 +40,7 @@ const system = 2_000_000_000
 // hunt is the search of one ask by one right. What the laws say of a leaf is found out once.
 type hunt struct {
 	part   *objects.Partition
+	churn  *Churn // nil: nothing is paused
 	x      *objects.Allocation
 	right  Right
 	top    *objects.Queue // the highest queue that x may look below
@@ -104,11 +106,11 @@ func (h *hunt) law(y *objects.Allocation) Law {
 	if number >= system && own <= number {
 		return IsSystem
 	}
+	g := h.gate(leaf)
+	if g.law != MayBeTaken {
+		return g.law
+	}
 	if h.right != OfNode {
-		g := h.gate(leaf)
-		if g.law != MayBeTaken {
-			return g.law
-		}
 		own, number = g.own, leaf.Expose(number, g.common)
 	}
 	if number > own || number == own && h.right == OfPriority {
@@ -128,18 +130,30 @@ func (h *hunt) gate(leaf *objects.Queue) gate {
 
 func (h *hunt) judge(leaf *objects.Queue) gate {
 	home := h.x.Application().Queue()
-	switch {
-	case h.right == OfPriority && home.Settings().PrioritySwap == policies.PrioritySwapLeaf && leaf != home:
-		return gate{law: IsElsewhere}
-	case h.owed != nil && h.owed.Above(leaf):
-		return gate{law: IsOwed}
-	case !h.top.Above(leaf):
-		return gate{law: IsFenced}
-	case leaf.Settings().Preemption == policies.PreemptDisabled:
-		return gate{law: IsDisabled}
+	if h.right != OfNode { // who needs this node needs it, whosever work is there
+		if law := h.outOfReach(home, leaf); law != MayBeTaken {
+			return gate{law: law}
+		}
+	}
+	if h.churn != nil && h.churn.Paused(home.Path(), leaf.Path()) {
+		return gate{law: IsPaused}
 	}
 	common := meeting(home, leaf)
 	return gate{common: common, own: h.x.Standing(common)}
+}
+
+func (h *hunt) outOfReach(home, leaf *objects.Queue) Law {
+	switch {
+	case h.right == OfPriority && home.Settings().PrioritySwap == policies.PrioritySwapLeaf && leaf != home:
+		return IsElsewhere
+	case h.owed != nil && h.owed.Above(leaf):
+		return IsOwed
+	case !h.top.Above(leaf):
+		return IsFenced
+	case leaf.Settings().Preemption == policies.PreemptDisabled:
+		return IsDisabled
+	}
+	return MayBeTaken
 }
 
 // spared reports whether a guarantee keeps y in its place, once victims have gone

@@ -33,7 +33,7 @@ func TestPlansObeyTheLaws(t *testing.T) {
 		{"a strict queue gives up nobody beyond a budget", keepBudgets},
 	}
 	found := map[preemption.Right]int{}
-	victims := 0
+	victims, kept := 0, 0
 	for seed := range uint64(3000) {
 		d := roll(seed)
 		p := d.cluster(t)
@@ -45,7 +45,8 @@ func TestPlansObeyTheLaws(t *testing.T) {
 		x, err := p.AddAsk(ask, epoch)
 		assert.NilError(t, err)
 		rights, _ := preemption.Rights(p, x, late)
-		search := preemption.NewSearch(p, pick(d, 0, 1, 2))
+		churn := d.churn(x)
+		search := preemption.NewSearch(p, pick(d, 0, 1, 2), churn)
 		for _, r := range rights {
 			plan, ok := search.Find(x, r, nil)
 			if !ok {
@@ -57,10 +58,12 @@ func TestPlansObeyTheLaws(t *testing.T) {
 				l.law(t, p, plan)
 				assert.Assert(t, !t.Failed(), "seed %d, %s, by %s: %v on %s for %v", seed, l.name, r, describe(plan.Victims), plan.Node.ID(), describe([]*objects.Allocation{x}))
 			}
+			kept += heedPauses(t, churn, x, search.Candidates(plan))
 			assert.NilError(t, p.Check())
 		}
 	}
-	t.Log(found, victims)
+	assert.Assert(t, kept > 50, "pauses kept only %d", kept)
+	t.Log(found, victims, kept)
 	for _, r := range []preemption.Right{preemption.OfNode, preemption.OfGuarantee, preemption.OfPriority} {
 		assert.Assert(t, found[r] >= 150, "only %d plans by right of %s", found[r], r)
 	}
@@ -72,6 +75,25 @@ func describe(list []*objects.Allocation) (text []string) {
 		text = append(text, fmt.Sprintf("%s of %s, %d, %s", y.Key(), y.Application().Queue().Path(), y.Ask().Priority, y.Ask().TaskGroup))
 	}
 	return text
+}
+
+// heedPauses holds candidates against the pauses of their leaves with that of the ask, and
+// counts whom they keep.
+func heedPauses(t *testing.T, churn *preemption.Churn, x *objects.Allocation, candidates []preemption.Candidate) (kept int) {
+	home := x.Application().Queue().Path()
+	for _, y := range candidates {
+		paused := false
+		for _, p := range churn.Pauses() {
+			leaf := y.Application().Queue().Path()
+			paused = paused || p.A == home && p.B == leaf || p.A == leaf && p.B == home
+		}
+		assert.Check(t, !paused || !y.Victim)
+		if y.Law == preemption.IsPaused {
+			assert.Check(t, paused)
+			kept++
+		}
+	}
+	return kept
 }
 
 func hasTheRight(t *testing.T, p *objects.Partition, plan preemption.Plan) {

@@ -79,6 +79,19 @@ func (d dice) budgets(t *testing.T) budgets.Registry {
 
 var leaves = []objects.QueuePath{"root.p.a", "root.p.b", "root.c", "root.d"}
 
+// churn has paused the leaf of x with others, or with itself.
+func (d dice) churn(x *objects.Allocation) *preemption.Churn {
+	c := &preemption.Churn{}
+	c.Use(configs.Churn{Breaker: true, Rounds: 1, Window: time.Hour, Pause: time.Hour}, late)
+	home := x.Application().Queue().Path()
+	for d.oneIn(4) {
+		from := []objects.QueuePath{pick(d, leaves...)}
+		c.Took(home, from, late)
+		c.GaveBack(home, from, late)
+	}
+	return c
+}
+
 // cluster is a partition that is nearly full, in which some were told to leave.
 func (d dice) cluster(t *testing.T) *objects.Partition {
 	root := d.queue("root", d.queue("p", d.queue("a"), d.queue("b")), d.queue("c"), d.queue("d"))
@@ -143,7 +156,7 @@ func (d dice) look(t *testing.T, p *objects.Partition) {
 	assert.NilError(t, err)
 	rights, _ := preemption.Rights(p, x, late)
 	for _, r := range rights {
-		if plan, ok := preemption.NewSearch(p, 0).Find(x, r, nil); ok {
+		if plan, ok := preemption.NewSearch(p, 0, nil).Find(x, r, nil); ok {
 			p.Preempt(x, plan.Node, plan.Victims, late)
 			return
 		}

@@ -48,12 +48,13 @@ type Search struct {
 }
 
 // NewSearch returns a Search that compares at most so many nodes for an ask; 0: Candidates.
-// There is one for a partition: what has changed is told only once.
-func NewSearch(p *objects.Partition, most int) *Search {
+// Of churn it heeds the pauses; nil: there are none. There is one Search for a partition: what
+// has changed is told only once.
+func NewSearch(p *objects.Partition, most int, churn *Churn) *Search {
 	if most <= 0 {
 		most = Candidates
 	}
-	return &Search{part: p, most: most, roll: roll{part: p}, rankings: map[want]*ranking{}}
+	return &Search{part: p, most: most, roll: roll{part: p}, rankings: map[want]*ranking{}, hunt: hunt{churn: churn}}
 }
 
 // Find looks for the plan that takes the least. ok is false when there is none: then

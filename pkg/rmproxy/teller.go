@@ -83,7 +83,9 @@ func (t *teller) valid(effects []scheduler.Effect) []scheduler.Effect {
 			t.log.Warn("refused", zap.String("what", e.What), zap.String("reason", e.Reason))
 			ours = true
 		case scheduler.Noted:
-			ours = true
+			if ours = true; e.What == scheduler.NoteChurn {
+				t.log.Warn("preemption goes round", zap.Stringer("queues", e.Cycle), zap.Time("pausedUntil", e.Until))
+			}
 		case scheduler.Forgotten:
 			start = i + 1
 			if t.void > 0 {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
 )
 
 // What becomes of preemptions, for the ledger. Nominations end in many places; wherever
@@ -18,12 +19,14 @@ type Preemptions struct {
 	// Strays are the confirmations, since the partition was there, that somebody unknown was
 	// preempted. They changed nothing. A few are late or came twice; many are a fault of the RM.
 	Strays uint64
+
+	Pauses []preemption.Pause // that last, the oldest first
 }
 
 // Preemptions are those that are remembered.
 func (c *Core) Preemptions() Preemptions {
 	l := &c.ledger
-	out := Preemptions{Made: l.made, Strays: l.strays, Last: make([]Preemption, len(l.ring))}
+	out := Preemptions{Made: l.made, Strays: l.strays, Last: make([]Preemption, len(l.ring)), Pauses: slices.Clone(c.churn.Pauses())}
 	for i := range out.Last {
 		out.Last[i] = l.back(i).view()
 	}

@@ -78,6 +78,12 @@ func (c *conversation) say(t *testing.T, d *datadriven.TestData) string {
 	case "notes":
 		c.notes = true
 		return ""
+	case "paused":
+		var b strings.Builder
+		for _, p := range c.core.Preemptions().Pauses {
+			fmt.Fprintf(&b, "%s and %s from %s to %s\n", p.A, p.B, p.Since.Sub(epoch), p.Until.Sub(epoch))
+		}
+		return b.String()
 	case "waits":
 		return waits(c.core.Snapshot(c.now).Root)
 	}

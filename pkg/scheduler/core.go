@@ -25,7 +25,9 @@ type Core struct {
 	eager   []looked           // classes that should look whom they could preempt
 	lookers []looked           // those that did, in vain; the first that did in front
 
-	ledger victimLedger
+	ledger  victimLedger
+	churn   preemption.Churn
+	gaveWay map[*objects.Allocation][]objects.QueuePath // where others were told to leave for a nominee
 
 	vain   map[like]bool // what cannot take anybody; scratch of preempt, as the next two
 	looks  int           // since commands were looked at
@@ -49,7 +51,7 @@ func NewWith(conf configs.Partition, oracle Oracle, opt objects.Options) *Core {
 	if opt.Looks <= 0 {
 		opt.Looks = 4
 	}
-	return &Core{part: objects.NewWith(conf, opt), oracle: oracle, opt: opt, ledger: newVictimLedger(opt.Preemptions)}
+	return &Core{part: objects.NewWith(conf, opt), oracle: oracle, opt: opt, ledger: newVictimLedger(opt.Preemptions), gaveWay: map[*objects.Allocation][]objects.QueuePath{}}
 }
 
 // Step applies one command and returns what follows from it. It never fails: a
@@ -59,7 +61,7 @@ func (c *Core) Step(now time.Time, cmd Command) []Effect {
 	c.forgetOut()
 	c.serveDeadlines(now)
 	c.apply(now, cmd)
-	c.noteLapsed(NominationWaits, Party{}, "")
+	c.noteLapsed(NominationWaits, Party{}, "", now)
 	c.part.Weigh(now)
 	return c.out
 }
@@ -73,6 +75,9 @@ func (c *Core) NextDeadline() (time.Time, bool) {
 	if at, waits := c.patienceEnds(); waits && (!ok || at.Before(t)) {
 		t, ok = at, true
 	}
+	if at, paused := c.pausesEnd(); paused && (!ok || at.Before(t)) {
+		t, ok = at, true
+	}
 	if at, again := c.lookAgainAt(); again && (!ok || at.Before(t)) {
 		t, ok = at, true
 	}
@@ -80,7 +85,15 @@ func (c *Core) NextDeadline() (time.Time, bool) {
 }
 
 // Check reports whether the books still balance, and the ledger of victims agrees with them.
-func (c *Core) Check() error { return errors.Join(c.part.Check(), c.ledger.check(c.part)) }
+func (c *Core) Check() error {
+	err := errors.Join(c.part.Check(), c.ledger.check(c.part))
+	for x := range c.gaveWay {
+		if c.part.Nomination(x) == nil {
+			err = errors.Join(err, fmt.Errorf("others gave way to %s, which waits for no node", x.Key()))
+		}
+	}
+	return err
+}
 
 // Partition is the state, for reading while nobody steps.
 func (c *Core) Partition() *objects.Partition { return c.part }
@@ -123,7 +136,8 @@ func (c *Core) apply(now time.Time, cmd Command) {
 	case Forget:
 		c.ledger.abandon(now)
 		c.part = objects.NewWith(c.part.Config(), c.opt)
-		c.retryAt, c.eager, c.lookers, c.victims = time.Time{}, nil, nil, nil
+		c.retryAt, c.eager, c.lookers, c.victims, c.churn = time.Time{}, nil, nil, nil, preemption.Churn{}
+		clear(c.gaveWay)
 		c.emit(Forgotten{})
 	case AddNode:
 		c.addNode(m)

@@ -8,6 +8,7 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 	c.forgetOut()
 	c.serveDeadlines(now)
 	defer c.part.Weigh(now)
+	c.endPauses(now)
 	c.endOverdue(now)
 	for range budget {
 		if c.enforceMax(now) {
@@ -31,7 +32,7 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 		c.notePlaced(x, now)
 		c.tellStates()
 		c.emit(Allocated{x.Ask(), n.ID()})
-		c.noteLapsed(NominationWaits, Party{}, "")
+		c.noteLapsed(NominationWaits, Party{}, "", now)
 	}
 	return c.out, true
 }

@@ -18,7 +18,7 @@ func (c *Core) endOverdue(now time.Time) {
 	for x := c.part.OverdueNominee(now); x != nil; x = c.part.OverdueNominee(now) {
 		c.ledger.lose(x, Nomination{State: NominationTimedOut, Until: now})
 		c.giveUp(x, now)
-		c.noteLapsed(NominationTimedOut, Party{}, "")
+		c.noteLapsed(NominationTimedOut, Party{}, "", now)
 	}
 }
 

@@ -19,10 +19,12 @@ const (
 	NoteOverdue                       // it was so long ago, and has not left
 	NoteNominated                     // an ask waits for a node
 	NoteNominationEnded               // it does not any more
+	NoteChurn                         // room has gone round a circle of leaves too often
+	NotePauseEnded                    // two leaves may take each other's place again
 )
 
 func (n Notice) String() string {
-	return [...]string{"preempted", "overdue", "nominated", "nomination ended"}[n]
+	return [...]string{"preempted", "overdue", "nominated", "nomination ended", "churn", "pause ended"}[n]
 }
 
 // Party is an ask, or an allocation, as far as others have to know who it is.
@@ -41,12 +43,15 @@ type Noted struct {
 	Who     Party // the allocation that was told to leave, or the ask that waits
 	Amounts resources.Amounts
 	Node    objects.NodeID
-	Since   time.Time        // NoteOverdue, NoteNominationEnded: when it was told, or began to wait
+	Since   time.Time        // NoteOverdue, NoteNominationEnded, NotePauseEnded: when it was told, began to wait, was paused
 	By      Party            // who takes the place; nobody: no ask does, or nobody's is taken
 	Right   preemption.Right // NotePreempted, NoteNominated
 	Victims int              // NoteNominated: how many were told to leave for it
 	End     NominationState  // NoteNominationEnded
 	Why     string           // in words, where there is more to say; may be empty
+
+	Cycle preemption.Cycle // NoteChurn; NotePauseEnded: the two, or the one, that were paused
+	Until time.Time        // NoteChurn: until when those beside each other in the cycle are paused; zero: they are not
 }
 
 func (Noted) effect() {}
@@ -54,6 +59,11 @@ func (Noted) effect() {}
 func (e Noted) String() string {
 	s := fmt.Sprintf("noted: %s %s on %s", e.Who, e.What, e.Node)
 	switch e.What {
+	case NoteChurn, NotePauseEnded:
+		s = fmt.Sprintf("noted: %s %s", e.What, e.Cycle)
+		if !e.Until.IsZero() {
+			s += ", paused"
+		}
 	case NotePreempted:
 		s += ", by " + e.Right.String()
 	case NoteNominated:
@@ -113,7 +123,7 @@ func (c *Core) noteOverdue(late []*objects.Allocation) {
 // noteLapsed notes which nominations have ended since it was last called. The reason is
 // that which is given, with the ask that has the node now and what else there is to say, or
 // what can be seen.
-func (c *Core) noteLapsed(end NominationState, by Party, why string) {
+func (c *Core) noteLapsed(end NominationState, by Party, why string, now time.Time) {
 	for _, l := range c.part.TakeLapsed() {
 		n := Noted{
 			What: NoteNominationEnded, Who: partyOf(l.Ask), Amounts: l.Ask.Ask().Amounts, Node: l.Node.ID(), Since: l.Since,
@@ -126,6 +136,7 @@ func (c *Core) noteLapsed(end NominationState, by Party, why string) {
 			}
 		}
 		c.emit(n)
+		c.noteLeftWaiting(l.Ask, n.End, now)
 	}
 }
 

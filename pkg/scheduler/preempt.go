@@ -102,7 +102,7 @@ func gone(l looked) bool {
 // look finds out whether x can take somebody's place. was is when its class looked last.
 // There are several plans where a gang looks together, and none if it must not or cannot.
 func (c *Core) look(x *objects.Allocation, was looked, now time.Time) (plans []preemption.Plan, is looked) {
-	is = looked{class: was.class, at: now, changes: c.part.Changes()}
+	is = looked{class: was.class, at: now, changes: c.changes()}
 	if !c.mayStart(x.Application()) || c.onlyWaits(x) {
 		return nil, is
 	}
@@ -142,7 +142,7 @@ func (c *Core) planFor(x *objects.Allocation, rights []preemption.Right) (plan p
 // search is made when somebody first looks: most partitions never need it.
 func (c *Core) search() *preemption.Search {
 	if c.victims == nil {
-		c.victims = preemption.NewSearch(c.part, c.opt.Candidates)
+		c.victims = preemption.NewSearch(c.part, c.opt.Candidates, &c.churn)
 	}
 	return c.victims
 }
@@ -178,7 +178,7 @@ func likeOf(x *objects.Allocation, rights []preemption.Right) like {
 // lookAgainAt is when there is a reason to look although nothing else happens.
 func (c *Core) lookAgainAt() (time.Time, bool) {
 	for _, l := range c.lookers {
-		if l.due || l.changes != c.part.Changes() {
+		if l.due || l.changes != c.changes() {
 			return l.at.Add(preemptRetry), true
 		}
 	}
@@ -218,7 +218,7 @@ func (c *Core) forgetStale(now time.Time) (any bool) {
 		c.noteGivenUp(x, now)
 		why := c.strayed(x)
 		c.giveUp(x, now)
-		c.noteLapsed(NominationGivenUp, Party{}, why.String())
+		c.noteLapsed(NominationGivenUp, Party{}, why.String(), now)
 	}
 	return any
 }
@@ -250,13 +250,14 @@ func (c *Core) carryOut(plan preemption.Plan, now time.Time) {
 	x := plan.Ask
 	c.note(plan, now)
 	c.noteLost(c.part.Preempt(x, plan.Node, plan.Victims, now), x.Key(), now)
-	c.noteLapsed(NominationLost, partyOf(x), "")
+	c.noteLapsed(NominationLost, partyOf(x), "", now)
 	for _, y := range plan.Victims {
 		c.emit(Released{y.Key(), y.Ask().App, PreemptedByScheduler,
 			fmt.Sprintf("preempted by right of %s for ask %s of application %s", plan.Right, x.Key(), x.Ask().App)})
 	}
 	c.noteTold(plan.Victims, x, plan.Right, "")
 	c.noteNominated(x, plan.Node.ID(), plan.Right, len(plan.Victims))
+	c.noteTook(x, plan.Victims, now)
 }
 
 // nominee is the first ask that may have the node it waits for now, and that node.

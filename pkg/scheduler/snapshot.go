@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"slices"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
@@ -8,6 +9,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -26,11 +28,12 @@ type Snapshot struct {
 	Capacity        resources.Amounts
 	Root            QueueView
 	Nodes           []NodeView
-	Budgets         []BudgetView     // by namespace, then by name
-	Completed       []*objects.Ended // oldest first
-	Rejected        []*objects.Ended // oldest first, each ID once
-	Applications    int              // that live
-	Asks            int              // pending
+	Budgets         []BudgetView       // by namespace, then by name
+	Pauses          []preemption.Pause // of leaves that do not take each other's place, the oldest first
+	Completed       []*objects.Ended   // oldest first
+	Rejected        []*objects.Ended   // oldest first, each ID once
+	Applications    int                // that live
+	Asks            int                // pending
 	Allocations     int
 }
 
@@ -120,8 +123,8 @@ func (c *Core) Snapshot(now time.Time) *Snapshot {
 	s := &Snapshot{
 		At: now, Partition: p.Name(), Draining: c.drains, NodeOrder: p.Config().Nodes,
 		Preemption: p.Config().Preemption, NeedQuota: p.Config().NeedQuota, QuotaPreemption: p.Config().QuotaPreemption,
-		NodePressure: p.Config().NodePressure,
-		Capacity:     p.Amounts(p.Capacity()), Root: c.viewQueue(p.Root()),
+		NodePressure: p.Config().NodePressure, Pauses: slices.Clone(c.churn.Pauses()),
+		Capacity: p.Amounts(p.Capacity()), Root: c.viewQueue(p.Root()),
 		Budgets: c.Budgets(), Completed: p.Completed(), Rejected: p.Rejected(),
 	}
 	s.Applications, s.Asks, s.Allocations = p.Counts()

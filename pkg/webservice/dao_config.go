@@ -100,6 +100,11 @@ type preemptionConfig struct {
 	Enabled                *bool  `json:",omitempty" yaml:",omitempty"`
 	QuotaPreemptionEnabled *bool  `json:",omitempty" yaml:",omitempty"`
 	NominationTimeout      string `json:",omitempty" yaml:",omitempty"`
+	NodePressureEnabled    *bool  `json:",omitempty" yaml:",omitempty"`
+	ChurnBreakerEnabled    *bool  `json:",omitempty" yaml:",omitempty"`
+	ChurnRounds            *int   `json:",omitempty" yaml:",omitempty"`
+	ChurnWindow            string `json:",omitempty" yaml:",omitempty"`
+	ChurnPause             string `json:",omitempty" yaml:",omitempty"`
 }
 
 type sortConfig struct {

@@ -11,7 +11,14 @@ type preemptionsBody struct {
 	Made        uint64           `json:"made"`       // since the partition was there
 	Remembered  int              `json:"remembered"` // the last ones
 	Strays      uint64           `json:"strays"`     // confirmations about nobody, since then
+	Paused      []pauseBody      `json:"paused"`     // pairs of leaves that do not take each other's place
 	Preemptions []preemptionBody `json:"preemptions"`
+}
+
+type pauseBody struct {
+	QueueNames [2]string `json:"queueNames"` // twice the same: a leaf that takes nothing of its own
+	Since      int64     `json:"since"`
+	Until      int64     `json:"until"`
 }
 
 type preemptionBody struct {
@@ -91,6 +98,14 @@ type placedBody struct {
 	Time         int64  `json:"time"`
 	NodeID       string `json:"nodeID"`
 	AfterSeconds int64  `json:"afterSeconds"` // since the others were told to leave
+}
+
+func viewPauses(list []preemption.Pause) []pauseBody {
+	out := make([]pauseBody, len(list))
+	for i, p := range list {
+		out[i] = pauseBody{[2]string{string(p.A), string(p.B)}, nanos(p.Since), nanos(p.Until)}
+	}
+	return out
 }
 
 func viewPreemption(r *scheduler.Preemption) preemptionBody {

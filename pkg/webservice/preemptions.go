@@ -39,7 +39,7 @@ func (s *service) preemptions(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := preemptionsBody{Made: all.Made, Strays: all.Strays, Remembered: len(all.Last), Preemptions: []preemptionBody{}}
+	body := preemptionsBody{Made: all.Made, Strays: all.Strays, Remembered: len(all.Last), Paused: viewPauses(all.Pauses), Preemptions: []preemptionBody{}}
 	for i := range all.Last {
 		if len(body.Preemptions) == want.limit {
 			break

@@ -1,0 +1,131 @@
+package preemption_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
+)
+
+// A case is a list of words. a<b: an ask of a takes the place of work in b; a<bc: in b and c.
+// a>b: it gives up. A number is that many seconds that pass. After = is what becomes of the
+// word before it: the circle that it closes.
+func TestWhatGoesRound(t *testing.T) {
+	twice := configs.Churn{Breaker: true, Rounds: 2, Window: time.Minute, Pause: 10 * time.Second}
+	for _, c := range []struct{ name, moves string }{
+		{"1. two leaves take turns", "a<b b<a a<b b<a =a-b"},
+		{"2. whoever begins, the circle has one name", "b<a a<b b<a a<b =a-b"},
+		{"3. many at once are one time", "a<b a<b a<b b<a b<a a<b b<a =a-b"},
+		{"4. one way is no circle", "a<b a<b a<b a<b 5 a<b 5 a<b"},
+		{"5. once is not often", "a<b b<a a<b"},
+		{"6. what was long ago does not count", "a<b 30 b<a 29 a<b 2 b<a"},
+		{"7. but a little later it does", "a<b 30 b<a 29 a<b b<a =a-b"},
+		{"8. three in a circle", "a<b b<c c<a a<b b<c c<a =a-c-b"},
+		{"9. the shortest circle is named", "a<b b<c a<c c<a a<b b<c a<c c<a =a-c"},
+		{"10. others beside do not matter", "a<b d<b b<a e<d a<b d<e b<a =a-b"},
+		{"11. one leaf whose asks give up", "a<a a>a a<a a>a =a"},
+		{"12. one leaf whose asks do not", "a<a a<a a<a a<a a<a"},
+		{"13. who gives up gives it all back", "a<bc a>bc a<bc a>bc =a-b =a-c"},
+		{"14. giving up and taking back make a circle as well", "a<b a>b a<b b<a =a-b"},
+		{"15. counting begins anew", "a<b b<a a<b b<a =a-b a<b b<a a<b b<a =a-b"},
+		{"16. of three leaves too", "a<b b<c c<a a<b b<c c<a =a-c-b a<b b<c c<a"},
+		{"17. many that give up at once are one time", "a<b a<b a<b a>b a>b a>b"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var churn preemption.Churn
+			assert.Equal(t, len(churn.Use(twice, epoch)), 0)
+			now := epoch
+			var closed []preemption.Cycle
+			for _, word := range strings.Fields(c.moves) {
+				var seconds int
+				if want, is := strings.CutPrefix(word, "="); is {
+					assert.Assert(t, len(closed) > 0, "nothing is closed before %s", word)
+					assert.Equal(t, closed[0].String(), strings.ReplaceAll(want, "-", " -> ")+" -> a")
+					closed = closed[1:]
+					continue
+				}
+				assert.Equal(t, len(closed), 0, "before %s: %v", word, closed)
+				if n, _ := fmt.Sscan(word, &seconds); n == 1 {
+					now = now.Add(time.Duration(seconds) * time.Second)
+					continue
+				}
+				taker, others := objects.QueuePath(word[:1]), paths(word[2:])
+				if word[1] == '<' {
+					closed = churn.Took(taker, others, now)
+				} else {
+					closed = churn.GaveBack(taker, others, now)
+				}
+			}
+			assert.Equal(t, len(closed), 0, "%v", closed)
+		})
+	}
+}
+
+func paths(letters string) (all []objects.QueuePath) {
+	for _, l := range letters {
+		all = append(all, objects.QueuePath(l))
+	}
+	return all
+}
+
+func TestPausesOfACircle(t *testing.T) {
+	rule := configs.Churn{Breaker: true, Rounds: 1, Window: time.Minute, Pause: 10 * time.Second}
+	var churn preemption.Churn
+	churn.Use(rule, epoch)
+	churn.Took("a", paths("b"), epoch)
+	churn.Took("b", paths("c"), epoch)
+	_, any := churn.NextEnd()
+	assert.Assert(t, !any && len(churn.Pauses()) == 0)
+	assert.Equal(t, len(churn.Took("c", paths("a"), epoch)), 1)
+	for _, pair := range []string{"ab", "ba", "bc", "cb", "ca", "ac"} {
+		assert.Check(t, churn.Paused(objects.QueuePath(pair[:1]), objects.QueuePath(pair[1:])), pair)
+	}
+	for _, pair := range []string{"aa", "ad", "da"} {
+		assert.Check(t, !churn.Paused(objects.QueuePath(pair[:1]), objects.QueuePath(pair[1:])), pair)
+	}
+	at, any := churn.NextEnd()
+	assert.Assert(t, any && at.Equal(epoch.Add(10*time.Second)))
+	assert.Equal(t, len(churn.Use(rule, at.Add(-1))), 0)
+	assert.Equal(t, len(churn.Use(rule, at)), 3)
+	assert.Assert(t, churn.Ended() == 3 && !churn.Paused("a", "b"))
+
+	churn.Took("a", paths("a"), at)
+	assert.Equal(t, len(churn.GaveBack("a", paths("a"), at)), 1)
+	assert.Assert(t, churn.Paused("a", "a") && !churn.Paused("a", "b"))
+	rule.Breaker = false
+	assert.Equal(t, len(churn.Use(rule, at)), 1, "without a breaker nothing is paused")
+	churn.Took("a", paths("a"), at)
+	assert.Equal(t, len(churn.GaveBack("a", paths("a"), at)), 1, "and what goes round is named all the same")
+	assert.Equal(t, len(churn.Pauses()), 0)
+}
+
+// What is kept in mind is bounded by what happens within a window.
+func TestOldMovesAreForgotten(t *testing.T) {
+	var churn, short preemption.Churn
+	rule := configs.Churn{Breaker: true, Rounds: 2, Window: time.Minute, Pause: time.Second}
+	d := roll(1)
+	said := [2][]string{}
+	for i := range 20000 {
+		now := epoch.Add(time.Duration(i) * time.Second)
+		churn.Use(rule, now)
+		short.Use(rule, now)
+		taker := objects.QueuePath(fmt.Sprint(d.IntN(40)))
+		from := []objects.QueuePath{objects.QueuePath(fmt.Sprint(d.IntN(40)))}
+		if d.oneIn(3) { // now and then the same few
+			taker, from = pick(d, "x", objects.QueuePath("y")), []objects.QueuePath{pick(d, "x", objects.QueuePath("y"))}
+		}
+		said[0] = append(said[0], fmt.Sprint(churn.Took(taker, from, now)))
+		preemption.ForgetOld(&short, now)
+		said[1] = append(said[1], fmt.Sprint(short.Took(taker, from, now)))
+		assert.Assert(t, preemption.Remembered(&churn) < 400, "after %d moves", i+1)
+	}
+	assert.Assert(t, slices.Equal(said[0], said[1]), "it depends on when old moves are forgotten")
+	assert.Assert(t, slices.ContainsFunc(said[0], func(s string) bool { return strings.Contains(s, "->") }))
+}
