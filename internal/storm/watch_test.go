@@ -59,8 +59,8 @@ type watch struct {
 
 	paused  map[[2]objects.QueuePath]time.Time // leaves, in both orders, and since when
 	message string                             // of the last preemption that was heard
-	chain   int    // the longest in the calm
-	rest    int    // preemptions in the calm
+	chain   int                                // the longest in the calm
+	rest    int                                // preemptions in the calm
 }
 
 // claim is the last preemption of an ask.
