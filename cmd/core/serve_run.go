@@ -22,7 +22,9 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/history"
 	"github.com/canopy-scheduler/canopy/internal/reload"
+	"github.com/canopy-scheduler/canopy/pkg/metrics"
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
@@ -51,7 +53,11 @@ type servers struct {
 func newServers(opt rmproxy.Options, admin bool) *servers {
 	s := &servers{log: opt.Log, health: health.NewServer(), failed: make(chan struct{})}
 	s.past = history.New(opt.Loop.Now)
-	opt.Heard = s.past.Hear
+	meters := metrics.New(metrics.Options{Now: opt.Loop.Now, Log: opt.Log, History: s.past})
+	opt.Heard = func(partition string, effects []scheduler.Effect) {
+		s.past.Hear(partition, effects)
+		meters.Hear(partition, effects)
+	}
 	others := opt.Reload.InForce
 	opt.Reload.InForce = func(g *reload.Generation) {
 		s.past.Use(history.Read(g.Extra))
@@ -73,7 +79,10 @@ func newServers(opt rmproxy.Options, admin bool) *servers {
 	healthpb.RegisterHealthServer(s.rpc, s.health)
 	reflection.Register(s.rpc)
 	s.health.SetServingStatus(rmproxy.ServiceName, healthpb.HealthCheckResponse_SERVING)
-	rest := webservice.Options{ReadyCheck: s.ready, Log: s.log, Reloads: s.proxy.Reloads(), History: s.past, HasAdmin: admin}
+	rest := webservice.Options{
+		ReadyCheck: s.ready, Log: s.log, Reloads: s.proxy.Reloads(), History: s.past, HasAdmin: admin,
+		Metrics: meters.Handler(s.proxy.Cluster()),
+	}
 	s.web = s.overHTTP(webservice.Handler(s.proxy.Cluster(), rest))
 	if admin {
 		s.admin = s.overHTTP(webservice.Admin(s.proxy.Cluster(), rest))

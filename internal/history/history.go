@@ -65,6 +65,7 @@ type History struct {
 	settings Settings
 	ring     *events.Ring
 	streams  map[*Stream]bool
+	dropped  uint64 // streams, because their readers were too far behind
 	writer   writer // used again and again
 	closed   bool
 }
@@ -121,9 +122,25 @@ func (h *History) Hear(partition string, effects []scheduler.Effect) {
 	news := slices.Clone(w.records)
 	for s := range h.streams {
 		if !s.add(news) {
+			h.dropped++
 			h.end(s)
 		}
 	}
+}
+
+// Counts are numbers for meters.
+type Counts struct {
+	Kept       uint64 // records, since the start
+	Remembered int    // of these
+	Streams    int    // that are open
+	Dropped    uint64 // streams that ended because their readers were too far behind
+}
+
+// Counts says how much there is.
+func (h *History) Counts() Counts {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return Counts{h.ring.Next(), h.ring.Len(), len(h.streams), h.dropped}
 }
 
 // Batch is part of history.

@@ -52,6 +52,8 @@ var exceptions = map[string][]string{
 // internal/sim and internal/bench speak the wire as clients.
 var doors = map[string][]string{
 	si: {"pkg/rmproxy", "internal/sim", "internal/bench"},
+
+	"github.com/prometheus": {"pkg/metrics"},
 }
 
 // outside are directories of programs that use Canopy as strangers: they stand on

@@ -129,7 +129,7 @@ func (p *Partition) expire(e *Ended, why Reason, now time.Time) {
 		panic("objects: application " + string(e.ID) + " is remembered, and " + e.State.String())
 	}
 	if _, used := p.apps[e.ID]; e.State != Rejected && !used {
-		p.entered = append(p.entered, Entered{e.ID, StateChange{State: to, Why: why, at: now.UnixNano()}})
+		p.entered = append(p.entered, Entered{e.ID, e.Queue, StateChange{State: to, Why: why, at: now.UnixNano()}})
 	}
 }
 

@@ -95,7 +95,8 @@ func (s State) After(e Event) (to State, ok bool) {
 
 // Entered says that an application has entered a state.
 type Entered struct {
-	App AppID
+	App   AppID
+	Queue QueuePath // the leaf that it is in, or was
 	StateChange
 }
 
@@ -125,7 +126,7 @@ func (p *Partition) move(a *Application, e Event, why Reason, now time.Time) {
 		a.waiting = p.completing.PushBack(completingSince{a, change.at})
 	}
 	a.log = a.log.with(change)
-	p.entered = append(p.entered, Entered{a.id, change})
+	p.entered = append(p.entered, Entered{a.id, a.queue.path, change})
 	p.recount(a)
 }
 

@@ -90,7 +90,7 @@ func TestAnEventThatCannotHappenPanics(t *testing.T) {
 				assert.Equal(t, said, nil)
 				assert.Equal(t, a.state, to)
 				assert.Equal(t, len(entered), 1)
-				assert.Equal(t, entered[0], Entered{"app", StateChange{State: to, Why: WasPlaced, at: now.UnixNano()}})
+				assert.Equal(t, entered[0], Entered{"app", "root.leaf", StateChange{State: to, Why: WasPlaced, at: now.UnixNano()}})
 				assert.Equal(t, a.log[0], entered[0].StateChange)
 			}
 			assert.Equal(t, a.waiting != nil, a.state == Completing && ok, "only who completes waits to be completed")

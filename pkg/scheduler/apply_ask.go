@@ -188,6 +188,6 @@ func (c *Core) tellReleased(x *objects.Allocation, m Release) {
 // tellStates says which states applications have entered since it was last called.
 func (c *Core) tellStates() {
 	for _, s := range c.part.TakeEntered() {
-		c.emit(ApplicationUpdated{s.App, s.State, s.At(), s.Why})
+		c.emit(ApplicationUpdated{s.App, s.Queue, s.State, s.At(), s.Why})
 	}
 }

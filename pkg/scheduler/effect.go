@@ -38,6 +38,7 @@ type (
 	// Rejected, which is an answer, nor of New, which is nothing yet.
 	ApplicationUpdated struct {
 		App   objects.AppID
+		Queue objects.QueuePath // the leaf that it is in, or was; for meters, the RM is not told
 		State objects.State
 		At    time.Time
 		Why   objects.Reason

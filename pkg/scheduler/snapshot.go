@@ -35,6 +35,7 @@ type Snapshot struct {
 	Applications    int                // that live
 	Asks            int                // pending
 	Allocations     int
+	Strays          uint64 // as of Preemptions
 }
 
 // BudgetView is a disruption budget and what it has counted.
@@ -126,6 +127,7 @@ func (c *Core) Snapshot(now time.Time) *Snapshot {
 		NodePressure: p.Config().NodePressure, Pauses: slices.Clone(c.churn.Pauses()),
 		Capacity: p.Amounts(p.Capacity()), Root: c.viewQueue(p.Root()),
 		Budgets: c.Budgets(), Completed: p.Completed(), Rejected: p.Rejected(),
+		Strays: c.ledger.strays,
 	}
 	s.Applications, s.Asks, s.Allocations = p.Counts()
 	for _, n := range p.Nodes() {

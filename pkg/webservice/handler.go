@@ -18,6 +18,7 @@ type Options struct {
 	Log        *zap.Logger      // nil: none
 	Reloads    *reload.Reloader // what is in force and what was; nil: it is not shown
 	History    *history.History // what has happened; nil: it is not shown
+	Metrics    http.Handler     // what Prometheus scrapes; nil: nothing
 	HasAdmin   bool             // the configuration can be changed elsewhere, see Admin
 }
 
@@ -72,6 +73,7 @@ func (s *service) mux() *http.ServeMux {
 	s.routeClasses(mux)
 	s.routeBudgets(mux)
 	s.routeConfig(mux)
+	s.routeMetrics(mux)
 	return mux
 }
 

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// A whole process: a shim comes, has its work placed and ends it, and Prometheus sees that.
+func TestMetricsAreServed(t *testing.T) {
+	shim := buildShim(t)
+	p, s := startServing(t, buildProgram(t))
+	out := runShim(t, shim, s.conn.Target())
+	assert.Equal(t, strings.Count(out, "allocated: "), 4, out)
+	for _, path := range []string{"/ws/v1/metrics", "/metrics"} {
+		code, body := s.get(path)
+		assert.Equal(t, code, http.StatusOK)
+		for _, want := range []string{
+			`yunikorn_scheduler_container_allocation_attempt_total{partition="default",state="allocated"} 4`,
+			`yunikorn_scheduler_container_allocation_attempt_total{partition="default",state="released"} 4`,
+			`yunikorn_scheduler_application_submission_total{partition="default",result="new"} 1`,
+			`canopy_allocations{partition="default"} 0`,
+			`canopy_scrape_failures_total{partition="default"} 0`,
+			"\ngo_goroutines ", "\nprocess_start_time_seconds ",
+		} {
+			assert.Assert(t, strings.Contains(body, want), "%s\n%s", want, body)
+		}
+		// Packed, as Prometheus wants it, it is unpacked once.
+		response, err := s.client.Get(s.http + path)
+		assert.NilError(t, err)
+		assert.NilError(t, response.Body.Close())
+		assert.Assert(t, response.Uncompressed, "the client of the test takes gzip by itself")
+	}
+	code, body := s.get("/ws/v1/events/batch")
+	assert.Equal(t, code, http.StatusOK)
+	assert.Assert(t, strings.Contains(body, `"EventRecords":[`), "history hears as well: %s", body)
+	p.stop()
+}

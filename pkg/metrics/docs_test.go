@@ -1,0 +1,49 @@
+package metrics
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"gotest.tools/v3/assert"
+)
+
+// Every family is in the table of docs/METRICS.md with its type, its labels and the words of these,
+// and none is there that is not here.
+func TestTheTableOfMetrics(t *testing.T) {
+	text, err := os.ReadFile("../../docs/METRICS.md")
+	assert.NilError(t, err)
+	rows := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		if name, rest, ok := strings.Cut(strings.TrimPrefix(line, "| `"), "` | "); ok && strings.HasPrefix(line, "| `") {
+			rows[name] = rest
+		}
+	}
+	words := map[*family][]string{
+		queueApplications: append(stateWords[:], endingWords[:]...), queueEnded: endingWords[:],
+		victims: rightWords[:len(rightWords)-1], nominationsEnded: endWords[:len(endWords)-1],
+	}
+	for _, f := range families {
+		row, ok := rows[f.name]
+		assert.Assert(t, ok, "%s has no row", f.name)
+		delete(rows, f.name)
+		kind := "counter"
+		if f.kind == prometheus.GaugeValue {
+			kind = "gauge"
+		}
+		assert.Assert(t, strings.HasPrefix(row, kind+" |"), "%s is a %s: %s", f.name, kind, row)
+		if len(f.labels) == 0 {
+			assert.Assert(t, strings.HasPrefix(row, kind+" | none"), row)
+			continue
+		}
+		for _, label := range f.labels[1:] {
+			assert.Assert(t, strings.Contains(row, "`"+label+"`"), "%s has the label %s: %s", f.name, label, row)
+		}
+		for _, word := range words[f] {
+			assert.Assert(t, strings.Contains(row, word), "%s has the word %s: %s", f.name, word, row)
+		}
+	}
+	delete(rows, "yunikorn_scheduler_<resource>_node_usage_total")
+	assert.Equal(t, len(rows), 0, "%v", rows)
+}

@@ -1,0 +1,4 @@
+package metrics
+
+// PatienceOf is for tests.
+var PatienceOf = patienceOf

@@ -1,0 +1,69 @@
+package metrics
+
+import (
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"go.uber.org/zap"
+
+	"github.com/canopy-scheduler/canopy/internal/history"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// Options say where Metrics look. The zero value is good.
+type Options struct {
+	Now     func() time.Time // the clock of the partitions; nil: time.Now
+	Log     *zap.Logger      // nil: none
+	History *history.History // what keeps events; nil: nothing is said of them
+}
+
+// Metrics counts what partitions say. It is safe for concurrent use.
+type Metrics struct {
+	opt     Options
+	process *prometheus.Registry // Go, the process, and scrapes themselves
+
+	mu      sync.RWMutex
+	tallies map[string]*tally // by partition; those that are gone stay
+}
+
+// New returns Metrics that have heard nothing. Nothing global is used: two do not know each
+// other.
+func New(opt Options) *Metrics {
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	if opt.Log == nil {
+		opt.Log = zap.NewNop()
+	}
+	m := &Metrics{opt: opt, process: prometheus.NewRegistry(), tallies: map[string]*tally{}}
+	m.process.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Hear counts what a partition has said. Of one partition it may be called by one goroutine at
+// a time only. It waits for nobody who scrapes longer than it takes to copy some numbers.
+func (m *Metrics) Hear(partition string, effects []scheduler.Effect) {
+	t := m.tally(partition)
+	for _, e := range effects {
+		t.hear(e)
+	}
+}
+
+// tally is that of a partition, which may be new.
+func (m *Metrics) tally(partition string) *tally {
+	m.mu.RLock()
+	t := m.tallies[partition]
+	m.mu.RUnlock()
+	if t != nil {
+		return t
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if t = m.tallies[partition]; t == nil {
+		t = &tally{}
+		m.tallies[partition] = t
+	}
+	return t
+}

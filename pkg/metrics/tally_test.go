@@ -1,0 +1,134 @@
+package metrics_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/metrics"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// Effects are heard between two decisions of a linked shim.
+func TestHearingMakesNoGarbage(t *testing.T) {
+	m := metrics.New(metrics.Options{})
+	effects := []scheduler.Effect{
+		scheduler.Allocated{Ask: ask("a", "app", 1, 0), Node: "n1"},
+		scheduler.Released{Key: "a", App: "app", Type: scheduler.StoppedByRM},
+		scheduler.AskRejected{Key: "b", App: "app"},
+		scheduler.ApplicationUpdated{App: "app", Queue: "root.a", State: objects.Completed},
+		scheduler.Noted{What: scheduler.NotePreempted},
+	}
+	m.Hear("default", effects) // what is new costs something once
+	for _, e := range effects {
+		one := []scheduler.Effect{e}
+		assert.Equal(t, testing.AllocsPerRun(100, func() { m.Hear("default", one) }), 0.0, "%s", e)
+	}
+}
+
+func BenchmarkHearOnePlacement(b *testing.B) {
+	m := metrics.New(metrics.Options{})
+	effects := []scheduler.Effect{scheduler.Allocated{Ask: ask("a", "app", 1, 0), Node: "n1"}}
+	b.ReportAllocs()
+	for b.Loop() {
+		m.Hear("default", effects)
+	}
+}
+
+// Every notice of the core about preemption is counted, under a word for each right and end.
+// What has no word here is not lost either.
+func TestWhatIsNotedIsCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, story)
+		before := w.said("canopy_preempt")
+		assert.Assert(t, !strings.Contains(before, `"other"`), before)
+		var effects []scheduler.Effect
+		for r := range preemption.OfPressure + 2 {
+			effects = append(effects, scheduler.Noted{What: scheduler.NotePreempted, Right: r}, scheduler.Noted{What: scheduler.NoteNominated, Right: r})
+		}
+		for s := scheduler.NominationKept; s <= scheduler.NominationTimedOut+1; s++ {
+			effects = append(effects, scheduler.Noted{What: scheduler.NoteNominationEnded, End: s})
+		}
+		w.metrics.Hear("default", append(effects, scheduler.Noted{What: scheduler.NoteOverdue}))
+		after := w.said("canopy_preempt")
+		for _, right := range []string{"node", "guarantee", "priority", "quota", "pressure", "other"} {
+			for _, name := range []string{"preemption_victims_total", "preemptions_total"} {
+				line := fmt.Sprintf("canopy_%s{partition=\"default\",right=%q} 1\n", name, right)
+				assert.Assert(t, strings.Contains(after, line), "%s\n%s", line, after)
+			}
+		}
+		for _, state := range []string{"placed", "lost", "lost_node", "given_up", "resized", "cancelled", "unknown", "timed_out", "other"} {
+			line := fmt.Sprintf("canopy_preemption_nominations_ended_total{partition=\"default\",state=%q} 1\n", state)
+			assert.Assert(t, strings.Contains(after, line), "%s\n%s", line, after)
+		}
+		assert.Assert(t, strings.Contains(after, "\ncanopy_preemption_victims_overdue_total{partition=\"default\"} 1\n"), after)
+	})
+}
+
+// The core knows no right and no end of a nomination that has no word of its own.
+func TestEveryRightAndEndHasAWord(t *testing.T) {
+	beyond := func(name func() string) (panics bool) {
+		defer func() { panics = recover() != nil }()
+		_ = name()
+		return false
+	}
+	assert.Assert(t, beyond((preemption.OfPressure + 1).String))
+	assert.Assert(t, beyond((scheduler.NominationTimedOut + 1).String))
+}
+
+// A victim that does not leave: how long ago it was told goes on, and at last it is overdue.
+func TestAnOverdueVictimIsSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := busy(t)
+		victims := func() string {
+			return w.said("canopy_preemption_victims_unc", "canopy_preemption_victims_overdue{", "canopy_preemption_oldest")
+		}
+		assert.Assert(t, strings.Contains(victims(), "_seconds{partition=\"default\"} 90\n"), victims())
+		time.Sleep(10 * time.Second) // nothing changes: the snapshot is the same
+		assert.Assert(t, strings.Contains(victims(), "_seconds{partition=\"default\"} 100\n"), victims())
+		time.Sleep(10 * time.Minute)
+		for _, want := range []string{
+			"canopy_preemption_oldest_unconfirmed_seconds{partition=\"default\"} 700\n",
+			"canopy_preemption_victims_overdue{partition=\"default\"} 1\n",
+			"canopy_preemption_victims_unconfirmed{partition=\"default\"} 1\n",
+		} {
+			assert.Assert(t, strings.Contains(victims(), want), "%s\n%s", want, victims())
+		}
+		said := w.said("canopy_preemption")
+		assert.Assert(t, strings.Contains(said, "ended_total{partition=\"default\",state=\"timed_out\"} 1\n"), said)
+		w.tell(scheduler.Release{App: "etl", Key: "etl-2", Type: scheduler.PreemptedByScheduler})
+		assert.Assert(t, strings.Contains(victims(), "_seconds{partition=\"default\"} 0\n"), victims())
+	})
+}
+
+// Who ends in a queue that goes with it is counted all the same, and queues without end take
+// no memory without end.
+func TestEndingsAreCountedByQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, story)
+		end := func(queue objects.QueuePath, state objects.State) {
+			w.metrics.Hear("default", []scheduler.Effect{scheduler.ApplicationUpdated{App: "a", Queue: queue, State: state}})
+		}
+		end("root.batch", objects.Completed)
+		end("root.gone", objects.Failed)
+		for i := range 10_000 {
+			end(objects.QueuePath(fmt.Sprint("root.q", i)), objects.Completed)
+		}
+		said := w.said("yunikorn_queue_app")
+		for _, want := range []string{
+			"yunikorn_queue_app{partition=\"default\",queue=\"root.batch\",state=\"completed\"} 1\n",
+			"yunikorn_queue_app_total{partition=\"default\",queue=\"root.batch\",state=\"completed\"} 1\n",
+			"yunikorn_queue_app_total{partition=\"default\",queue=\"root.gone\",state=\"failed\"} 1\n",
+			"yunikorn_queue_app_total{partition=\"default\",queue=\"(more)\",state=\"completed\"} 2\n",
+		} {
+			assert.Assert(t, strings.Contains(said, want), want)
+		}
+		assert.Assert(t, !strings.Contains(said, `queue_app{partition="default",queue="root.gone"`))
+	})
+}

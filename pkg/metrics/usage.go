@@ -1,0 +1,95 @@
+package metrics
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// How full nodes are, by resource. Upstream has the resource in the name of the family, and so
+// have we, for its dashboards: there are as many as nodes have kinds of resources.
+
+const ranges = 10
+
+// rangeWords are shares of a node in use.
+var rangeWords = [ranges]string{
+	"[0,10%]", "(10%,20%]", "(20%,30%]", "(30%,40%]", "(40%,50%]", "(50%,60%]", "(60%,70%]", "(70%,80%]", "(80%,90%]", "(90%,100%]",
+}
+
+// usage tells of the nodes of a scrape. It does not describe what it tells: nobody knows the
+// resources before.
+type usage struct{ *scrape }
+
+// Describe is part of prometheus.Collector.
+func (usage) Describe(chan<- *prometheus.Desc) {}
+
+// Collect is part of prometheus.Collector.
+func (u usage) Collect(to chan<- prometheus.Metric) {
+	counts := make([]map[string]*[ranges]int, len(u.snaps))
+	all := map[string]bool{}
+	for i, s := range u.snaps {
+		counts[i] = countUsage(s.Nodes)
+		for resource := range counts[i] {
+			all[resource] = true
+		}
+	}
+	taken := map[string]bool{}
+	for _, resource := range slices.Sorted(maps.Keys(all)) {
+		name := usageName(resource)
+		if taken[name] {
+			continue // another resource has that name; what is said must be about one
+		}
+		taken[name] = true
+		f := gauge(name, "Nodes by the share of their "+strings.ToValidUTF8(resource, "_")+" that is allocated.", "partition", "range")
+		for i, s := range u.snaps {
+			of := counts[i][resource]
+			if of == nil {
+				continue // no node there has it
+			}
+			for r, n := range of {
+				teller{to, s.Partition}.count(f, n, rangeWords[r])
+			}
+		}
+	}
+}
+
+// illegal is what the name of a family must not have.
+var illegal = regexp.MustCompile(`[^a-zA-Z0-9_]`)
+
+func usageName(resource string) string {
+	return "yunikorn_scheduler_" + illegal.ReplaceAllString(resource, "_") + "_node_usage_total"
+}
+
+// countUsage counts for each resource how many nodes are how full.
+func countUsage(nodes []scheduler.NodeView) map[string]*[ranges]int {
+	counts := map[string]*[ranges]int{}
+	for i := range nodes {
+		n := &nodes[i]
+		for resource, total := range n.Total.All() {
+			if total <= 0 {
+				continue
+			}
+			if counts[resource] == nil {
+				counts[resource] = new([ranges]int)
+			}
+			counts[resource][rangeOf(int64(n.Allocated.Get(resource)), int64(total))]++
+		}
+	}
+	return counts
+}
+
+// rangeOf is where used of total is. A node that has shrunk may use more than there is.
+func rangeOf(used, total int64) int {
+	tenths := float64(used) * ranges / float64(total) // exact where it matters: at whole tenths
+	for r := range ranges {
+		if tenths <= float64(r+1) {
+			return r
+		}
+	}
+	return ranges - 1
+}

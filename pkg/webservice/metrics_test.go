@@ -1,0 +1,30 @@
+package webservice_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/webservice"
+)
+
+// Metrics come as whoever makes them writes them: packing them again would spoil them.
+func TestMetricsAreHandedOn(t *testing.T) {
+	c := cluster(t, story)
+	text := strings.Repeat("go_goroutines 7\n", 1000)
+	opt := webservice.Options{Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(text))
+	})}
+	for _, path := range []string{"/metrics", "/ws/v1/metrics"} {
+		w := request(c, opt, http.MethodGet, path, "Accept-Encoding", "gzip")
+		assert.Equal(t, w.Code, http.StatusOK)
+		assert.Equal(t, w.Body.String(), text)
+		assert.Equal(t, w.Header().Get("Content-Encoding"), "")
+		assert.Equal(t, w.Header().Get("Access-Control-Allow-Origin"), "*")
+		assert.Equal(t, request(c, opt, http.MethodPost, path).Code, http.StatusMethodNotAllowed)
+		assert.Equal(t, request(c, opt, http.MethodOptions, path).Header().Get("Allow"), "GET, OPTIONS")
+		assert.Equal(t, fetch(c, path).Code, http.StatusNotFound, "there are none")
+	}
+}
