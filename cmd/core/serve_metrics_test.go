@@ -36,5 +36,8 @@ func TestMetricsAreServed(t *testing.T) {
 	code, body := s.get("/ws/v1/events/batch")
 	assert.Equal(t, code, http.StatusOK)
 	assert.Assert(t, strings.Contains(body, `"EventRecords":[`), "history hears as well: %s", body)
+	code, body = s.get("/ws/v1/scheduler/healthcheck")
+	assert.Equal(t, code, http.StatusOK)
+	assert.Assert(t, strings.HasPrefix(body, `{"Healthy":true,"HealthChecks":[{"Name":"Partitions answer"`), body)
 	p.stop()
 }

@@ -22,6 +22,19 @@ type healthBody struct {
 	Reason  string `json:"reason,omitempty"`
 }
 
+// healthCheckBody is what upstream answers, capital letters included (behaviour.md 11.4).
+type healthCheckBody struct {
+	Healthy      bool        `json:"Healthy"`
+	HealthChecks []checkBody `json:"HealthChecks"`
+}
+
+type checkBody struct {
+	Name             string `json:"Name"`
+	Succeeded        bool   `json:"Succeeded"`
+	Description      string `json:"Description"`
+	DiagnosisMessage string `json:"DiagnosisMessage"`
+}
+
 type readyBody struct {
 	Ready  bool   `json:"ready"`
 	Reason string `json:"reason,omitempty"`

@@ -52,6 +52,7 @@ func (s *service) mux() *http.ServeMux {
 	mux := http.NewServeMux()
 	s.route(mux, "/healthz", s.health)
 	s.route(mux, "/readyz", s.ready)
+	s.route(mux, "/ws/v1/scheduler/healthcheck", s.healthCheck)
 	s.route(mux, "/ws/v1/partitions", s.partitions)
 	s.route(mux, "/ws/v1/partition/{partition}/queues", s.queues)
 	s.route(mux, "/ws/v1/partition/{partition}/classquotas", s.classQuotas)

@@ -1,0 +1,161 @@
+package webservice_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+const healthPath = "/ws/v1/scheduler/healthcheck"
+
+// health is the answer of a health check, in the words of its interface.
+type health struct {
+	Healthy      bool
+	HealthChecks []struct {
+		Name, Description, DiagnosisMessage string
+		Succeeded                           bool
+	}
+}
+
+func healthOf(t *testing.T, c *loop.Cluster) (h health, failed []string) {
+	t.Helper()
+	w := fetch(c, healthPath)
+	assert.Equal(t, w.Code, http.StatusOK, "also when it is bad")
+	assert.NilError(t, json.Unmarshal(w.Body.Bytes(), &h))
+	for _, x := range h.HealthChecks {
+		if !x.Succeeded {
+			failed = append(failed, x.Name+": "+x.DiagnosisMessage)
+		}
+	}
+	assert.Equal(t, h.Healthy, len(failed) == 0)
+	return h, failed
+}
+
+func TestHealthInDetail(t *testing.T) {
+	expect(t, busy(t), []answer{{"healthcheck", healthPath}})
+	expect(t, over(t), []answer{{"healthcheck", healthPath}})
+	expect(t, full(t), []answer{{"healthcheck", healthPath}})
+}
+
+// A node that has shrunk, and messages that make no sense, are no illness. Upstream never gets well
+// again after one of these (sheet 11.5).
+func TestABadRequestIsNoIllness(t *testing.T) {
+	c := busy(t)
+	l, _ := c.Partition("default")
+	told(t, l, scheduler.SetCapacity{Node: "n1", Total: amounts(map[string]resources.Quantity{"vcore": 1})})
+	for _, cmd := range []scheduler.Command{
+		scheduler.AddNode{Node: "n1"}, scheduler.SetCapacity{Node: "none"}, scheduler.Release{App: "none", Key: "none"},
+		scheduler.SubmitAsk{Ask: &objects.Ask{Key: "x", App: "none"}}, scheduler.AddApplication{App: "x", Queue: "root.none"},
+	} {
+		_, err := l.Call(t.Context(), cmd)
+		assert.NilError(t, err)
+	}
+	h, _ := healthOf(t, c)
+	assert.Assert(t, h.Healthy)
+}
+
+// Books that do not balance are found, and when they do again it is healthy again.
+func TestHealthFindsWrongBooks(t *testing.T) {
+	c := busy(t)
+	l, _ := c.Partition("default")
+	snap, err := l.Snapshot(t.Context())
+	assert.NilError(t, err)
+	var bound *objects.Ask
+	for _, n := range snap.Nodes {
+		for _, w := range n.Work {
+			bound = w.Ask
+		}
+	}
+	right := bound.Amounts
+	bound.Amounts = right.Add(right) // an ask belongs to the core: it must never change
+	_, failed := healthOf(t, c)
+	assert.Equal(t, len(failed), 1, "%q", failed)
+	assert.Assert(t, strings.HasPrefix(failed[0], "Recount of the books: partition default: "), failed[0])
+	assert.Equal(t, fetch(c, "/healthz").Code, http.StatusServiceUnavailable)
+	bound.Amounts = right
+	h, _ := healthOf(t, c)
+	assert.Assert(t, h.Healthy)
+}
+
+// An overdue victim is named, and is no failure: the scheduler is well, somebody else is not.
+func TestHealthWarnsOfOverdueVictims(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conf, problems := configs.Load([]byte(fullStory))
+		assert.Assert(t, !problems.HasErrors(), "%v", problems)
+		c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return nobody{} }, nil)
+		t.Cleanup(c.End)
+		assert.NilError(t, c.Configure(t.Context(), conf))
+		l, _ := c.Partition("default")
+		vcore := func(n resources.Quantity) resources.Amounts {
+			return amounts(map[string]resources.Quantity{"vcore": n})
+		}
+		ask := func(key string, vcores resources.Quantity, priority int32) *objects.Ask {
+			return &objects.Ask{
+				Key: objects.AllocationKey(key), App: "etl", Priority: priority, Created: time.Now(), Amounts: vcore(vcores),
+				Policy: objects.PolicySent | objects.PolicySelf | objects.PolicyOther,
+			}
+		}
+		told(t, l, scheduler.AddApplication{App: "etl", Queue: "root.batch"}, scheduler.AddNode{Node: "n1", Total: vcore(12), Schedulable: true})
+		const victims = 12
+		for i := range victims {
+			told(t, l, scheduler.ReportAllocation{Ask: ask("low-"+string(rune('a'+i)), 1, 0), Node: "n1"})
+		}
+		told(t, l, scheduler.SubmitAsk{Ask: ask("high", victims, 10)})
+		synctest.Wait()
+		h, _ := healthOf(t, c)
+		assert.Equal(t, h.HealthChecks[len(h.HealthChecks)-1].DiagnosisMessage, "")
+		time.Sleep(6 * time.Minute) // the default is 5
+		synctest.Wait()
+		h, failed := healthOf(t, c)
+		assert.Equal(t, len(failed), 0, "%q", failed)
+		last := h.HealthChecks[len(h.HealthChecks)-1]
+		assert.Equal(t, last.Name, "Overdue victims")
+		assert.Assert(t, strings.HasPrefix(last.DiagnosisMessage,
+			"partition default: allocation low-a of application etl was told at 2000-01-01T00:00:00Z to leave node n1; partition"), last.DiagnosisMessage)
+		assert.Assert(t, strings.HasSuffix(last.DiagnosisMessage, "; and 2 more"), last.DiagnosisMessage)
+	})
+}
+
+// A partition that does not answer makes the scheduler unhealthy, and nobody waits for it for ever.
+func TestHealthOfAPartitionThatIsStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conf, _ := configs.Load([]byte(story))
+		moves := make(chan struct{})
+		opt := loop.Options{Now: func() time.Time { <-moves; return time.Unix(0, 0) }}
+		c := loop.NewCluster(opt, func(string) loop.Sink { return nobody{} }, nil)
+		t.Cleanup(c.End)
+		t.Cleanup(func() { close(moves) })
+		assert.NilError(t, c.Configure(t.Context(), conf))
+		began := time.Now()
+		_, failed := healthOf(t, c)
+		assert.Equal(t, time.Since(began), 5*time.Second)
+		assert.DeepEqual(t, failed, []string{"Partitions answer: partition default: it does not answer: context deadline exceeded; " +
+			"partition empty: it does not answer: context deadline exceeded"})
+	})
+}
+
+func TestHealthOfAStoppedScheduler(t *testing.T) {
+	c := cluster(t, story)
+	c.End()
+	_, failed := healthOf(t, c)
+	assert.DeepEqual(t, failed, []string{"Partitions answer: partition default: it does not answer: the scheduler has stopped; " +
+		"partition empty: it does not answer: the scheduler has stopped"})
+}
+
+func TestHealthBeforeTheFirstConfiguration(t *testing.T) {
+	c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return nobody{} }, nil)
+	t.Cleanup(c.End)
+	h, _ := healthOf(t, c)
+	assert.Assert(t, h.Healthy && len(h.HealthChecks) == 9)
+}
