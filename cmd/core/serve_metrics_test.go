@@ -23,6 +23,7 @@ func TestMetricsAreServed(t *testing.T) {
 			`yunikorn_scheduler_application_submission_total{partition="default",result="new"} 1`,
 			`canopy_allocations{partition="default"} 0`,
 			`canopy_scrape_failures_total{partition="default"} 0`,
+			`canopy_decision_run_seconds_count{partition="default"} `,
 			"\ngo_goroutines ", "\nprocess_start_time_seconds ",
 		} {
 			assert.Assert(t, strings.Contains(body, want), "%s\n%s", want, body)

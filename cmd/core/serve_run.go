@@ -58,6 +58,7 @@ func newServers(opt rmproxy.Options, admin bool) *servers {
 		s.past.Hear(partition, effects)
 		meters.Hear(partition, effects)
 	}
+	opt.Loop.Meter = meters.Meter
 	others := opt.Reload.InForce
 	opt.Reload.InForce = func(g *reload.Generation) {
 		s.past.Use(history.Read(g.Extra))

@@ -173,6 +173,7 @@ func TestAReaderThatFallsBehindIsLetGo(t *testing.T) {
 		told += len(records)
 	}
 	assert.Equal(t, told, 2*mostBehind)
+	assert.Equal(t, h.Counts(), Counts{Kept: 2 * mostBehind, Remembered: 2 * mostBehind, Streams: 1, Dropped: 1})
 	got := 0
 	for records := range slow.News() {
 		got += len(records)
@@ -181,6 +182,9 @@ func TestAReaderThatFallsBehindIsLetGo(t *testing.T) {
 	for range 2 * mostBehind {
 		h.Hear("p", effects[:1]) // fast does not read any more: there is room for as many
 	}
+	assert.Equal(t, h.Counts().Dropped, uint64(2))
+	h.Use(Settings{Records: 5, Answer: 1, Streams: 1, StreamsPerHost: 1})
+	assert.Equal(t, h.Counts(), Counts{Kept: 4 * mostBehind, Remembered: 5, Dropped: 2})
 }
 
 func TestOnlySoManyReadAtOnce(t *testing.T) {

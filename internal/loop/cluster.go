@@ -70,6 +70,9 @@ func (c *Cluster) release() { <-c.changing }
 func (c *Cluster) start(p configs.Partition) {
 	ctx, stop := context.WithCancel(context.Background())
 	l := New(scheduler.NewWith(p, c.oracle(p.Name), c.opt.core()), c.sink(p.Name), c.opt)
+	if c.opt.Meter != nil {
+		l.decided = c.opt.Meter(p.Name)
+	}
 	r := &running{Loop: l, stop: stop, done: make(chan struct{})}
 	l.drained = func() { r.reaps.Go(func() { c.reap(p.Name, r) }) }
 	c.mu.Lock()

@@ -29,6 +29,11 @@ type Options struct {
 	MaxUntold int              // effects that may wait for the Sink before decisions pause; 0: 8192
 	HighWater int              // commands that may wait before Wait blocks; 0: 65536
 
+	// Meter is asked once for each partition of a Cluster; what it returns is told how long each run
+	// of decisions took, by the loop, which waits for it meanwhile. nil, or if it returns nil: nobody
+	// measures, and no clock is read for it.
+	Meter func(partition string) func(took time.Duration)
+
 	// Lifetimes are those of the Cores that a Cluster makes; nil: objects.DefaultLifetimes.
 	Lifetimes *objects.Lifetimes
 }
@@ -64,6 +69,8 @@ type Loop struct {
 	spare  []envelope          // an empty box
 	hungry bool                // a decision may be possible
 	view   *scheduler.Snapshot // of the state as it is; nil: nobody asked since it changed
+
+	decided func(took time.Duration) // told of each run of decisions; nil: nobody is interested
 
 	drained func() // told when the partition may go; nil: nobody is interested
 	empty   bool   // it has been told
@@ -111,6 +118,9 @@ func (l *Loop) decide(stride int) {
 		l.view = nil // what is due may change more than is told
 	}
 	effects, more := l.core.Schedule(now, stride)
+	if l.decided != nil {
+		l.decided(l.since(now))
+	}
 	l.untold = append(l.untold, effects...) // the Core uses its slice again
 	l.hungry = more
 	if len(effects) > 0 {
@@ -186,3 +196,6 @@ func (l *Loop) now() time.Time {
 	}
 	return l.last
 }
+
+// since is how long ago a reading of the clock was; of a clock that was set back meanwhile, 0.
+func (l *Loop) since(t time.Time) time.Duration { return max(0, l.opt.Now().Sub(t)) }

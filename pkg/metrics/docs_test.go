@@ -45,5 +45,7 @@ func TestTheTableOfMetrics(t *testing.T) {
 		}
 	}
 	delete(rows, "yunikorn_scheduler_<resource>_node_usage_total")
+	assert.Assert(t, strings.HasPrefix(rows[runsName], "histogram | | said"))
+	delete(rows, runsName)
 	assert.Equal(t, len(rows), 0, "%v", rows)
 }

@@ -22,7 +22,8 @@ type Options struct {
 // Metrics counts what partitions say. It is safe for concurrent use.
 type Metrics struct {
 	opt     Options
-	process *prometheus.Registry // Go, the process, and scrapes themselves
+	process *prometheus.Registry // Go, the process, scrapes themselves, and runs
+	runs    *prometheus.HistogramVec
 
 	mu      sync.RWMutex
 	tallies map[string]*tally // by partition; those that are gone stay
@@ -38,7 +39,10 @@ func New(opt Options) *Metrics {
 		opt.Log = zap.NewNop()
 	}
 	m := &Metrics{opt: opt, process: prometheus.NewRegistry(), tallies: map[string]*tally{}}
-	m.process.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.runs = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: runsName, Help: "How long a run of decisions took.", Buckets: prometheus.ExponentialBuckets(1e-6, 4, 12),
+	}, []string{"partition"})
+	m.process.MustRegister(m.runs, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
@@ -49,6 +53,16 @@ func (m *Metrics) Hear(partition string, effects []scheduler.Effect) {
 	for _, e := range effects {
 		t.hear(e)
 	}
+}
+
+// runsName is a histogram. Its buckets go from a microsecond, a decision or two, to four seconds.
+const runsName = "canopy_decision_run_seconds"
+
+// Meter returns what is told how long the runs of decisions of a partition took. It is a
+// loop.Options.Meter: it makes no garbage, and waits for nobody.
+func (m *Metrics) Meter(partition string) func(took time.Duration) {
+	h := m.runs.WithLabelValues(partition)
+	return func(took time.Duration) { h.Observe(took.Seconds()) }
 }
 
 // tally is that of a partition, which may be new.

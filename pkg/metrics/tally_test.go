@@ -26,6 +26,8 @@ func TestHearingMakesNoGarbage(t *testing.T) {
 		scheduler.Noted{What: scheduler.NotePreempted},
 	}
 	m.Hear("default", effects) // what is new costs something once
+	took := m.Meter("default")
+	assert.Equal(t, testing.AllocsPerRun(100, func() { took(time.Millisecond) }), 0.0)
 	for _, e := range effects {
 		one := []scheduler.Effect{e}
 		assert.Equal(t, testing.AllocsPerRun(100, func() { m.Hear("default", one) }), 0.0, "%s", e)
@@ -130,5 +132,23 @@ func TestEndingsAreCountedByQueue(t *testing.T) {
 			assert.Assert(t, strings.Contains(said, want), want)
 		}
 		assert.Assert(t, !strings.Contains(said, `queue_app{partition="default",queue="root.gone"`))
+	})
+}
+
+// How long runs of decisions took is told apart by partition.
+func TestRunsOfDecisionsAreMeasured(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, story)
+		took := w.metrics.Meter("default")
+		took(3 * time.Millisecond)
+		took(time.Minute)
+		w.metrics.Meter("empty")
+		said := w.said("canopy_decision_run_seconds")
+		for _, want := range []string{
+			`bucket{partition="default",le="0.001024"} 0`, `bucket{partition="default",le="0.004096"} 1`, `bucket{partition="default",le="+Inf"} 2`,
+			`sum{partition="default"} 60.003`, `count{partition="empty"} 0`,
+		} {
+			assert.Assert(t, strings.Contains(said, "canopy_decision_run_seconds_"+want+"\n"), "%s\n%s", want, said)
+		}
 	})
 }
