@@ -136,6 +136,18 @@ func TestAPartitionThatIsGone(t *testing.T) {
 	})
 }
 
+// A scheduler that is stopping says what it has said.
+func TestAScrapeOfAStoppedScheduler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := busy(t)
+		w.End()
+		text := w.scrape().Body.String()
+		for _, want := range []string{"failures_total{partition=\"default\"} 1\n", "failures_total{partition=\"empty\"} 1\n", "submission_total{partition"} {
+			assert.Assert(t, strings.Contains(text, want), "%s\n%s", want, text)
+		}
+	})
+}
+
 // Two resources whose names become the same do not spoil a scrape.
 func TestResourcesOfLikeNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

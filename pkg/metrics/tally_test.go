@@ -51,10 +51,10 @@ func TestWhatIsNotedIsCounted(t *testing.T) {
 		before := w.said("canopy_preempt")
 		assert.Assert(t, !strings.Contains(before, `"other"`), before)
 		var effects []scheduler.Effect
-		for r := range preemption.OfPressure + 2 {
+		for _, r := range []preemption.Right{0, 1, 2, 3, 4, 200} {
 			effects = append(effects, scheduler.Noted{What: scheduler.NotePreempted, Right: r}, scheduler.Noted{What: scheduler.NoteNominated, Right: r})
 		}
-		for s := scheduler.NominationKept; s <= scheduler.NominationTimedOut+1; s++ {
+		for _, s := range []scheduler.NominationState{1, 2, 3, 4, 5, 6, 7, 8, 200} {
 			effects = append(effects, scheduler.Noted{What: scheduler.NoteNominationEnded, End: s})
 		}
 		w.metrics.Hear("default", append(effects, scheduler.Noted{What: scheduler.NoteOverdue}))
