@@ -46,6 +46,7 @@ func tellTally(to teller, t *tally, ended map[objects.QueuePath][endingsOfQueues
 	tell(nodes, &t.nodesRejected, "failed")
 	tell(refusals, &t.refused)
 	tell(overdueEver, &t.overdue)
+	tell(churns, &t.churns)
 	tell(scrapesMissed, &t.scrapesMissed)
 	tellWords(to, victims, t.victims[:], rightWords[:], len(rightWords)-1)
 	tellWords(to, preemptions, t.preemptions[:], rightWords[:], int(preemption.OfPriority)+1) // the others are no ask's

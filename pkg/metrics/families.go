@@ -48,6 +48,10 @@ var (
 		"How long ago the first was told to leave of those that have not left; 0: there is none.", "partition")
 	strays = counter("canopy_preemption_stray_confirmations_total",
 		"Confirmations that somebody unknown was preempted.", "partition")
+	churns = counter("canopy_preemption_churns_total",
+		"Times that room had gone round a circle of leaves too often.", "partition")
+	pauses = gauge("canopy_preemption_pauses",
+		"Pairs of leaves that may not take each other's place for now.", "partition")
 
 	scrapesMissed = counter("canopy_scrape_failures_total",
 		"Scrapes that a partition did not answer in time.", "partition")
@@ -66,5 +70,6 @@ var families = []*family{
 	attempts, submissions, applications, nodes, queueApplications, queueEnded, queueResources,
 	asksPending, allocations, refusals, queuesAboveMax,
 	preemptions, victims, nominations, nominationsEnded, unconfirmed, overdue, overdueEver, oldestUnconfirmed, strays,
+	churns, pauses,
 	scrapesMissed, eventsKept, eventsRemembered, eventStreams, eventReadersDropped,
 }

@@ -13,6 +13,7 @@ func tellPartition(to teller, s *scheduler.Snapshot) {
 	to.count(asksPending, s.Asks)
 	to.count(allocations, s.Allocations)
 	to.say(strays, float64(s.Strays))
+	to.count(pauses, len(s.Pauses))
 	active := 0
 	for i := range s.Nodes {
 		if s.Nodes[i].Schedulable {

@@ -57,7 +57,8 @@ func TestWhatIsNotedIsCounted(t *testing.T) {
 		for _, s := range []scheduler.NominationState{1, 2, 3, 4, 5, 6, 7, 8, 200} {
 			effects = append(effects, scheduler.Noted{What: scheduler.NoteNominationEnded, End: s})
 		}
-		w.metrics.Hear("default", append(effects, scheduler.Noted{What: scheduler.NoteOverdue}))
+		w.metrics.Hear("default", append(effects, scheduler.Noted{What: scheduler.NoteOverdue}, scheduler.Noted{What: scheduler.NoteChurn},
+			scheduler.Noted{What: scheduler.NotePauseEnded}))
 		after := w.said("canopy_preempt")
 		for _, right := range []string{"node", "guarantee", "priority", "quota", "pressure", "other"} {
 			for _, name := range []string{"preemption_victims_total", "preemptions_total"} {
@@ -69,6 +70,7 @@ func TestWhatIsNotedIsCounted(t *testing.T) {
 			line := fmt.Sprintf("canopy_preemption_nominations_ended_total{partition=\"default\",state=%q} 1\n", state)
 			assert.Assert(t, strings.Contains(after, line), "%s\n%s", line, after)
 		}
+		assert.Assert(t, strings.Contains(after, "\ncanopy_preemption_churns_total{partition=\"default\"} 1\n"), after)
 		assert.Assert(t, strings.Contains(after, "\ncanopy_preemption_victims_overdue_total{partition=\"default\"} 1\n"), after)
 	})
 }
