@@ -46,11 +46,13 @@ func tellTally(to teller, t *tally, ended map[objects.QueuePath][endingsOfQueues
 	tell(nodes, &t.nodesRejected, "failed")
 	tell(refusals, &t.refused)
 	tell(overdueEver, &t.overdue)
-	tell(churns, &t.churns)
 	tell(scrapesMissed, &t.scrapesMissed)
 	tellWords(to, victims, t.victims[:], rightWords[:], len(rightWords)-1)
 	tellWords(to, preemptions, t.preemptions[:], rightWords[:], int(preemption.OfPriority)+1) // the others are no ask's
 	tellWords(to, nominationsEnded, t.nominationsEnded[:], endWords[:], len(endWords)-1)
+	for cycle, n := range t.churned.all() {
+		to.say(churns, float64(n), cycle)
+	}
 	for queue, counts := range ended {
 		for how, n := range counts {
 			to.say(queueEnded, float64(n), string(queue), endingWords[how])

@@ -49,9 +49,9 @@ var (
 	strays = counter("canopy_preemption_stray_confirmations_total",
 		"Confirmations that somebody unknown was preempted.", "partition")
 	churns = counter("canopy_preemption_churns_total",
-		"Times that room had gone round a circle of leaves too often.", "partition")
-	pauses = gauge("canopy_preemption_pauses",
-		"Pairs of leaves that may not take each other's place for now.", "partition")
+		"Times that room had gone round a circle of leaves too often.", "partition", "cycle")
+	pauses = gauge("canopy_preemption_paused",
+		"1 for leaves that may not take each other's place for now; twice the same leaf: its own.", "partition", "queue", "other")
 
 	scrapesMissed = counter("canopy_scrape_failures_total",
 		"Scrapes that a partition did not answer in time.", "partition")

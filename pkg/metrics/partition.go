@@ -13,7 +13,9 @@ func tellPartition(to teller, s *scheduler.Snapshot) {
 	to.count(asksPending, s.Asks)
 	to.count(allocations, s.Allocations)
 	to.say(strays, float64(s.Strays))
-	to.count(pauses, len(s.Pauses))
+	for _, p := range s.Pauses {
+		to.count(pauses, 1, string(p.A), string(p.B))
+	}
 	active := 0
 	for i := range s.Nodes {
 		if s.Nodes[i].Schedulable {

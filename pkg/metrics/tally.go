@@ -24,14 +24,15 @@ var endWords = [...]string{
 
 // tally counts what one partition has said. One goroutine at a time adds; anybody may read.
 type tally struct {
-	allocated, released, asksRejected       atomic.Uint64
-	appsNew, appsAccepted, appsRejected     atomic.Uint64
-	appsCompleted, appsFailed               atomic.Uint64
-	nodesRejected, refused, overdue, churns atomic.Uint64
-	preemptions, victims                    [len(rightWords)]atomic.Uint64
-	nominationsEnded                        [len(endWords)]atomic.Uint64
-	scrapesMissed                           atomic.Uint64
-	ended                                   endings
+	allocated, released, asksRejected   atomic.Uint64
+	appsNew, appsAccepted, appsRejected atomic.Uint64
+	appsCompleted, appsFailed           atomic.Uint64
+	nodesRejected, refused, overdue     atomic.Uint64
+	preemptions, victims                [len(rightWords)]atomic.Uint64
+	nominationsEnded                    [len(endWords)]atomic.Uint64
+	scrapesMissed                       atomic.Uint64
+	ended                               endings
+	churned                             circles
 }
 
 // hear counts one effect. It is called for every placement: it makes no garbage.
@@ -83,7 +84,7 @@ func (t *tally) noted(e *scheduler.Noted) {
 	case scheduler.NoteNominationEnded:
 		bump(t.nominationsEnded[:], int(e.End))
 	case scheduler.NoteChurn:
-		t.churns.Add(1)
+		t.churned.add(e.Cycle.String())
 	}
 }
 

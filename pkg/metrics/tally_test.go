@@ -57,8 +57,8 @@ func TestWhatIsNotedIsCounted(t *testing.T) {
 		for _, s := range []scheduler.NominationState{1, 2, 3, 4, 5, 6, 7, 8, 200} {
 			effects = append(effects, scheduler.Noted{What: scheduler.NoteNominationEnded, End: s})
 		}
-		w.metrics.Hear("default", append(effects, scheduler.Noted{What: scheduler.NoteOverdue}, scheduler.Noted{What: scheduler.NoteChurn},
-			scheduler.Noted{What: scheduler.NotePauseEnded}))
+		w.metrics.Hear("default", append(effects, scheduler.Noted{What: scheduler.NoteOverdue},
+			scheduler.Noted{What: scheduler.NoteChurn, Cycle: preemption.Cycle{"root.a", "root.b"}}, scheduler.Noted{What: scheduler.NotePauseEnded}))
 		after := w.said("canopy_preempt")
 		for _, right := range []string{"node", "guarantee", "priority", "quota", "pressure", "other"} {
 			for _, name := range []string{"preemption_victims_total", "preemptions_total"} {
@@ -70,8 +70,22 @@ func TestWhatIsNotedIsCounted(t *testing.T) {
 			line := fmt.Sprintf("canopy_preemption_nominations_ended_total{partition=\"default\",state=%q} 1\n", state)
 			assert.Assert(t, strings.Contains(after, line), "%s\n%s", line, after)
 		}
-		assert.Assert(t, strings.Contains(after, "\ncanopy_preemption_churns_total{partition=\"default\"} 1\n"), after)
+		assert.Assert(t, strings.Contains(after, "\ncanopy_preemption_churns_total{cycle=\"root.a -> root.b -> root.a\",partition=\"default\"} 1\n"), after)
 		assert.Assert(t, strings.Contains(after, "\ncanopy_preemption_victims_overdue_total{partition=\"default\"} 1\n"), after)
+	})
+}
+
+// Circles that nobody has a name for any more are not lost.
+func TestCirclesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, story)
+		for i := range 103 {
+			cycle := preemption.Cycle{objects.QueuePath(fmt.Sprintf("root.q%03d", i))}
+			w.metrics.Hear("default", []scheduler.Effect{scheduler.Noted{What: scheduler.NoteChurn, Cycle: cycle}})
+		}
+		said := w.said("canopy_preemption_churns_total{")
+		assert.Equal(t, strings.Count(said, "\n"), 101, said)
+		assert.Assert(t, strings.Contains(said, `{cycle="(more)",partition="default"} 3`) && strings.Contains(said, `"root.q099 -> root.q099"`), said)
 	})
 }
 

@@ -157,5 +157,5 @@ func TestHealthBeforeTheFirstConfiguration(t *testing.T) {
 	c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return nobody{} }, nil)
 	t.Cleanup(c.End)
 	h, _ := healthOf(t, c)
-	assert.Assert(t, h.Healthy && len(h.HealthChecks) == 9)
+	assert.Assert(t, h.Healthy && len(h.HealthChecks) == 10)
 }

@@ -39,6 +39,7 @@ var checks = []check{
 	{"Consistency of data", "Check that what a node has is allocated, occupied or available", false, ofSnapshot(nodesAddUp)},
 	{"Orphan allocation on node check", "Check that every allocation on a node is known to its application", false, ofSnapshot(orphansOnNodes)},
 	{"Orphan allocation on app check", "Check that every allocation of an application is known to its node", false, ofSnapshot(orphansOfApplications)},
+	{"Paused queues", "Name leaves that may not take each other's place, as room went round between them too often; a warning", true, ofSnapshot(pausedLeaves)},
 	{"Overdue victims", "Name those who were told to leave longer ago than anybody waits, and have not left; a warning", true, ofSnapshot(overdueVictims)},
 }
 
@@ -166,6 +167,12 @@ func overdueVictims(s *scheduler.Snapshot, f *findings) {
 				w.ToldAt.UTC().Format(time.RFC3339), w.Node)
 		}
 	})
+}
+
+func pausedLeaves(s *scheduler.Snapshot, f *findings) {
+	for _, p := range s.Pauses {
+		f.add("queues %s and %s until %s", p.A, p.B, p.Until.UTC().Format(time.RFC3339))
+	}
 }
 
 func eachQueue(q *scheduler.QueueView, do func(*scheduler.QueueView)) {

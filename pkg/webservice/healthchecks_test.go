@@ -2,10 +2,12 @@ package webservice
 
 import (
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -78,4 +80,13 @@ func TestEveryFaultIsFound(t *testing.T) {
 			assert.Equal(t, said, c.says)
 		})
 	}
+}
+
+// Who is paused is named, and nothing is wrong for it.
+func TestPausedLeavesAreNamed(t *testing.T) {
+	found := findings{partition: "p"}
+	pausedLeaves(&scheduler.Snapshot{Pauses: []preemption.Pause{{A: "root.a", B: "root.b", Until: time.Unix(0, 0)}}}, &found)
+	assert.Equal(t, found.String(), "partition p: queues root.a and root.b until 1970-01-01T00:00:00Z")
+	paused := checks[len(checks)-2]
+	assert.Assert(t, paused.name == "Paused queues" && viewCheck(&paused, &found).Succeeded)
 }
