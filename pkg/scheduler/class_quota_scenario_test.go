@@ -1,8 +1,7 @@
 package scheduler_test
 
 import (
-	"encoding/json"
-	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,8 +24,7 @@ type selectorText struct {
 // quotaScenario is a worked case of class quotas: asks are submitted in order, and those that
 // are taken in use the quotas.
 type quotaScenario struct {
-	ID    string
-	Shows string
+	caption
 	Given struct {
 		Quotas []struct {
 			Name  string
@@ -42,31 +40,20 @@ type quotaScenario struct {
 	Expect struct{ Results []string } // ok or rejected, ask by ask
 }
 
-// SC-025, SC-081. Without the quotas nothing is refused, and without those that are needed
-// everything is; so each case also shows what it would be without them.
-func TestClassQuotaScenarios(t *testing.T) {
-	text, err := os.ReadFile("testdata/scenarios/class_quotas.json")
-	assert.NilError(t, err)
-	var file struct{ Scenarios []quotaScenario }
-	assert.NilError(t, json.Unmarshal(text, &file))
-	assert.Equal(t, len(file.Scenarios), 2)
-	for _, s := range file.Scenarios {
-		t.Run(s.ID+" "+s.Shows, func(t *testing.T) {
-			for _, reason := range s.play(t, s.Expect.Results) {
-				assert.Assert(t, strings.HasPrefix(reason, string(priorities.ExceedsQuota)+": "), reason)
-			}
-		})
-		t.Run(s.ID+" without quotas", func(t *testing.T) {
-			s.Given.Quotas = nil
-			want := []string{"ok", "ok", "ok", "ok"}[:len(s.Given.Asks)]
-			if len(s.Given.ClassesNeedingQuota) > 0 {
-				want = []string{"rejected", "rejected", "rejected"}[:len(s.Given.Asks)]
-			}
-			for _, reason := range s.play(t, want) {
-				assert.Equal(t, reason, `class-needs-quota: priority class "cluster-services": insufficient quota to match these scopes: `+
-					`[{PriorityClass In [cluster-services]}]: no class quota of queue root.default or those above counts it for user ann`)
-			}
-		})
+// playQuotas also shows what each case would be without the quotas: nothing is refused, or
+// everything that needs one.
+func playQuotas(t *testing.T, s quotaScenario) {
+	for _, reason := range s.play(t, s.Expect.Results) {
+		assert.Assert(t, strings.HasPrefix(reason, string(priorities.ExceedsQuota)+": "), reason)
+	}
+	s.Given.Quotas = nil
+	without := "ok"
+	if len(s.Given.ClassesNeedingQuota) > 0 {
+		without = "rejected"
+	}
+	for _, reason := range s.play(t, slices.Repeat([]string{without}, len(s.Given.Asks))) {
+		assert.Equal(t, reason, `class-needs-quota: priority class "cluster-services": insufficient quota to match these scopes: `+
+			`[{PriorityClass In [cluster-services]}]: no class quota of queue root.default or those above counts it for user ann`)
 	}
 }
 

@@ -26,8 +26,18 @@ func (x pressed) ask(resource string) *objects.Ask {
 	}
 }
 
+// pressureScenario is a worked case of work on a node that is short of something.
+type pressureScenario struct {
+	caption
+	Given struct {
+		Resource    string
+		Allocations []pressed
+	}
+	Expect struct{ EvictionOrder []objects.AllocationKey }
+}
+
 // playPressure asks for the order in which work would leave a node.
-func playPressure(t *testing.T, s preemptScenario) {
+func playPressure(t *testing.T, s pressureScenario) {
 	st := &stage{queues: []scenarioQueue{{Path: "root.default"}}}
 	st.core = scheduler.New(st.config(t), nil)
 	st.step(t, scheduler.AddNode{Node: "n", Total: plain(map[string]int64{s.Given.Resource: 1000}), Schedulable: true})

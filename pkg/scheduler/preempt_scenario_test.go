@@ -2,9 +2,8 @@ package scheduler_test
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"os"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -23,16 +22,13 @@ import (
 // has to leave for it. Without queues everything is in one leaf that lets the more important
 // take the place of the less important.
 type preemptScenario struct {
-	ID, Topic, Shows string
-	Given            struct {
+	caption
+	Given struct {
 		Queues    []scenarioQueue
 		Nodes     []victimNode
 		Running   []victim
 		Nominated []victim
 		Ask       victim
-
-		Resource    string // of topic pressure-rank, as are the allocations
-		Allocations []pressed
 
 		Budgets []struct {
 			Name, Namespace string
@@ -54,8 +50,11 @@ type preemptScenario struct {
 		Action  string // preempt or none
 		Node    objects.NodeID
 		Victims []string
+		By      string // the right that has to win; empty: any
+		Reason  string // of the system it was seen on, not ours
 
-		EvictionOrder []objects.AllocationKey
+		BudgetViolations   int                     // victims that a budget did not allow to leave
+		NominationsCleared []objects.AllocationKey // asks that lose their node to this one
 	}
 }
 
@@ -78,8 +77,9 @@ type victim struct {
 	Namespace, QoS       string
 	NominatedNode        objects.NodeID
 	Constraints          []struct {
-		Type        string
+		Type        string // affinity or anti-affinity
 		MatchLabels map[string]string
+		Scope       string // node
 	}
 }
 
@@ -153,105 +153,25 @@ func matches(labels, wanted map[string]string) bool {
 	return true
 }
 
-func TestPreemptionScenarios(t *testing.T) {
-	text, err := os.ReadFile("testdata/scenarios/preemption.json")
-	assert.NilError(t, err)
-	var file struct{ Scenarios []preemptScenario }
-	assert.NilError(t, json.Unmarshal(text, &file))
-	assert.Assert(t, len(file.Scenarios) >= 38, "only %d scenarios were found", len(file.Scenarios))
-	for _, s := range file.Scenarios {
-		t.Run(s.ID+" "+s.Shows, func(t *testing.T) {
-			if s.Topic == "pressure-rank" {
-				playPressure(t, s)
-				return
-			}
-			assert.Assert(t, s.Expect.Action == "preempt" || s.Expect.Action == "none")
-			playPreemption(t, s)
-		})
-	}
+// caseOf is a scenario set up: its ask waits, or the members of its gang do.
+type caseOf struct {
+	*stage
+	rm   labelled
+	asks []*objects.Allocation
 }
 
 func playPreemption(t *testing.T, s preemptScenario) {
-	st := &stage{queues: s.Given.Queues}
-	if len(st.queues) == 0 {
-		st.queues = []scenarioQueue{{Path: "root.default", Properties: map[string]string{
-			"preemption.priority": "leaf", "preemption.gang": "enabled", "preemption.victim.unit": "taskgroup",
-		}}}
-		if s.Topic == "qos-order" {
-			st.queues[0].Properties["preemption.victim.qos"] = "enabled"
-		}
+	assert.Assert(t, s.Expect.Action == "preempt" || s.Expect.Action == "none")
+	if s.Expect.NominationsCleared != nil {
+		clearedRight(t, s)
 	}
-	rm := labelled{map[objects.NodeID]map[string]string{}, map[objects.AllocationKey]victim{}, s.Given.Running, map[objects.AllocationKey]bool{}}
-	conf := st.config(t)
-	var all []budgets.Budget
-	for _, b := range s.Given.Budgets {
-		all = append(all, budgets.Budget{
-			Name: b.Name, Namespace: cmp.Or(b.Namespace, "default"), Selector: budgets.NewSelector(b.Selector, nil),
-			Allowance: budgets.Allowance{Kind: budgets.Allowed, N: b.Allowed},
-		})
-	}
-	var err error
-	conf.Budgets, err = budgets.New(all...)
-	assert.NilError(t, err)
-	st.core = scheduler.New(conf, rm)
-	for _, n := range s.Given.Nodes {
-		rm.nodes[objects.NodeID(n.Name)] = n.Labels
-		n.Capacity["pods"] = 110
-		st.step(t, scheduler.AddNode{Node: objects.NodeID(n.Name), Total: plain(n.Capacity), Schedulable: !n.Unschedulable})
-	}
-	for _, g := range s.Given.Groups {
-		assert.Equal(t, g.Unit, "all")
-		st.step(t, scheduler.AddApplication{
-			App: objects.AppID("app-" + g.Name), User: security.User{Name: "ann"}, Queue: "root.default",
-			Tags: map[string]string{objects.TagGroupPriority: fmt.Sprint(g.Priority)},
-		})
-	}
-	part := st.core.Partition()
-	var dying []*objects.Allocation
-	for _, v := range s.Given.Running {
-		v = v.where()
-		st.application(t, v.scenarioWork)
-		st.step(t, scheduler.ReportAllocation{Ask: v.ask(), Node: objects.NodeID(v.Node)})
-		if v.State == "terminating-preempted" {
-			x, _ := part.Allocation(objects.AllocationKey(v.Key))
-			dying = append(dying, x)
-		}
-	}
-	submit := func(v victim) *objects.Allocation {
-		v = v.where()
-		rm.asks[objects.AllocationKey(v.Key)] = v
-		st.application(t, v.scenarioWork)
-		st.step(t, scheduler.SubmitAsk{Ask: v.ask()})
-		x, _ := part.Allocation(objects.AllocationKey(v.Key))
-		return x
-	}
-	nominate := func(x *objects.Allocation, on objects.NodeID) {
-		n, ok := part.Node(on)
-		assert.Assert(t, ok)
-		part.Preempt(x, n, dying, epoch.Add(time.Hour))
-	}
-	for _, v := range s.Given.Nominated {
-		nominate(submit(v), objects.NodeID(v.Node))
-	}
-	var asks []*objects.Allocation
-	if g := s.Given.Gang; g != nil {
-		for _, v := range g.Members {
-			v.Priority, v.Group = g.Priority, g.Name
-			asks = append(asks, submit(v))
-		}
-	} else {
-		asks = append(asks, submit(s.Given.Ask))
-	}
-	x := asks[0]
-	if s.Given.Ask.NominatedNode != "" {
-		nominate(x, s.Given.Ask.NominatedNode)
-	}
-
-	var victims []string
+	st := setUp(t, s)
+	x, part := st.asks[0], st.core.Partition()
 	now := epoch.Add(time.Hour) // older than any delay
 	supposed, err := st.core.Suppose(scheduler.Hypothesis{Key: x.Key()}, now)
 	assert.NilError(t, err)
 	defer func() { supposedRight(t, s, st.core, supposed) }()
+	var victims []string
 	for range 5 {
 		effects, _ := st.core.Schedule(now, 100)
 		for _, e := range effects {
@@ -276,11 +196,11 @@ func playPreemption(t *testing.T, s preemptScenario) {
 	}
 	for _, key := range victims { // when they have gone, it gets the node
 		v, _ := part.Allocation(objects.AllocationKey(key))
-		rm.left[v.Key()] = true
+		st.rm.left[v.Key()] = true
 		st.core.Step(now, scheduler.Release{App: v.Ask().App, Key: v.Key(), Type: scheduler.PreemptedByScheduler})
 	}
 	st.core.Schedule(now, 100)
-	for _, x := range asks {
+	for _, x := range st.asks {
 		assert.Assert(t, !x.Pending())
 	}
 	if s.Given.Gang == nil {
@@ -288,24 +208,116 @@ func playPreemption(t *testing.T, s preemptScenario) {
 	}
 }
 
-// SC-101, its other half: in a cycle the nominees that fit are placed first, so whose
-// nomination ends is asked of the partition.
-func TestALessImportantNomineeLosesTheNode(t *testing.T) {
-	st := &stage{queues: []scenarioQueue{{Path: "root.default"}}}
-	st.core = scheduler.New(st.config(t), nil)
-	st.step(t, scheduler.AddNode{Node: "n1", Total: plain(map[string]int64{"vcore": 8}), Schedulable: true})
-	part := st.core.Partition()
-	n, _ := part.Node("n1")
-	asks := map[string]*objects.Allocation{}
-	for key, priority := range map[string]int32{"P": 100, "S": 200, "R": 200} {
-		st.submit(t, scenarioWork{Key: key, App: key, Queue: "root.default", Priority: priority, Request: map[string]int64{"vcore": 1}})
-		asks[key], _ = part.Allocation(objects.AllocationKey(key))
+func setUp(t *testing.T, s preemptScenario) *caseOf {
+	st := &caseOf{stage: &stage{queues: s.Given.Queues}}
+	if len(st.queues) == 0 {
+		st.queues = []scenarioQueue{{Path: "root.default", Properties: map[string]string{
+			"preemption.priority": "leaf", "preemption.gang": "enabled", "preemption.victim.unit": "taskgroup",
+		}}}
+		if s.Topic == "qos-order" {
+			st.queues[0].Properties["preemption.victim.qos"] = "enabled"
+		}
 	}
-	part.Preempt(asks["S"], n, nil, epoch)
-	part.Preempt(asks["P"], n, nil, epoch)
-	assert.DeepEqual(t, keysOf(part.Preempt(asks["R"], n, nil, epoch)), []objects.AllocationKey{"P"})
-	assert.DeepEqual(t, keysOf(part.Nominees()), []objects.AllocationKey{"S", "R"})
-	assert.Assert(t, part.Nomination(asks["P"]) == nil)
+	st.rm = labelled{map[objects.NodeID]map[string]string{}, map[objects.AllocationKey]victim{}, s.Given.Running, map[objects.AllocationKey]bool{}}
+	conf := st.config(t)
+	conf.Budgets = s.budgets(t)
+	st.core = scheduler.New(conf, st.rm)
+	for _, n := range s.Given.Nodes {
+		st.rm.nodes[objects.NodeID(n.Name)] = n.Labels
+		total := maps.Clone(n.Capacity)
+		total["pods"] = 110
+		st.step(t, scheduler.AddNode{Node: objects.NodeID(n.Name), Total: plain(total), Schedulable: !n.Unschedulable})
+	}
+	for _, g := range s.Given.Groups {
+		assert.Equal(t, g.Unit, "all")
+		st.step(t, scheduler.AddApplication{
+			App: objects.AppID("app-" + g.Name), User: security.User{Name: "ann"}, Queue: "root.default",
+			Tags: map[string]string{objects.TagGroupPriority: fmt.Sprint(g.Priority)},
+		})
+	}
+	part := st.core.Partition()
+	var dying []*objects.Allocation
+	for _, v := range s.Given.Running {
+		v = v.where()
+		st.application(t, v.scenarioWork)
+		st.step(t, scheduler.ReportAllocation{Ask: v.ask(), Node: objects.NodeID(v.Node)})
+		if v.State == "terminating-preempted" {
+			x, _ := part.Allocation(objects.AllocationKey(v.Key))
+			dying = append(dying, x)
+		}
+	}
+	nominate := func(x *objects.Allocation, on objects.NodeID) {
+		n, ok := part.Node(on)
+		assert.Assert(t, ok)
+		part.Preempt(x, n, dying, epoch.Add(time.Hour))
+	}
+	for _, v := range s.nominees() {
+		nominate(st.ask(t, v), objects.NodeID(v.Node))
+	}
+	if g := s.Given.Gang; g != nil {
+		for _, v := range g.Members {
+			v.Priority, v.Group = g.Priority, g.Name
+			st.asks = append(st.asks, st.ask(t, v))
+		}
+		return st
+	}
+	st.asks = append(st.asks, st.ask(t, s.Given.Ask))
+	if on := s.Given.Ask.NominatedNode; on != "" {
+		nominate(st.asks[0], on)
+	}
+	return st
+}
+
+func (st *caseOf) ask(t *testing.T, v victim) *objects.Allocation {
+	v = v.where()
+	st.rm.asks[objects.AllocationKey(v.Key)] = v
+	st.application(t, v.scenarioWork)
+	st.step(t, scheduler.SubmitAsk{Ask: v.ask()})
+	x, ok := st.core.Partition().Allocation(objects.AllocationKey(v.Key))
+	assert.Assert(t, ok)
+	return x
+}
+
+// nominees are those who have a node, the most important first: a nomination ends those of less
+// important asks for the same node, and all of them are there when the case begins.
+func (s preemptScenario) nominees() []victim {
+	return slices.SortedStableFunc(slices.Values(s.Given.Nominated), func(a, b victim) int { return cmp.Compare(b.Priority, a.Priority) })
+}
+
+func (s preemptScenario) budgets(t *testing.T) budgets.Registry {
+	var all []budgets.Budget
+	for _, b := range s.Given.Budgets {
+		all = append(all, budgets.Budget{
+			Name: b.Name, Namespace: cmp.Or(b.Namespace, "default"), Selector: budgets.NewSelector(b.Selector, nil),
+			Allowance: budgets.Allowance{Kind: budgets.Allowed, N: b.Allowed},
+		})
+	}
+	r, err := budgets.New(all...)
+	assert.NilError(t, err)
+	return r
+}
+
+// clearedRight asks the partition whose nomination ends when the ask gets the node. In a cycle
+// nominees that have room are placed before anybody else looks.
+func clearedRight(t *testing.T, s preemptScenario) {
+	st := setUp(t, s)
+	part := st.core.Partition()
+	n, ok := part.Node(s.Expect.Node)
+	assert.Assert(t, ok)
+	var victims []*objects.Allocation
+	for _, key := range s.Expect.Victims {
+		v, ok := part.Allocation(objects.AllocationKey(key))
+		assert.Assert(t, ok)
+		victims = append(victims, v)
+	}
+	var kept []objects.AllocationKey
+	for _, v := range s.nominees() {
+		if key := objects.AllocationKey(v.Key); !slices.Contains(s.Expect.NominationsCleared, key) {
+			kept = append(kept, key)
+		}
+	}
+	assert.DeepEqual(t, keysOf(part.Preempt(st.asks[0], n, victims, epoch.Add(time.Hour))), s.Expect.NominationsCleared)
+	assert.DeepEqual(t, keysOf(part.Nominees()), append(kept, st.asks[0].Key()))
 	assert.NilError(t, st.core.Check())
 }
 

@@ -1,9 +1,7 @@
 package scheduler_test
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -19,14 +17,12 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// scenario is a worked case. Quantities are plain whole numbers; start is an age stamp,
-// larger is newer; null as a priority means that nothing is pending.
-type scenario struct {
-	ID     string
-	Topic  string
-	Shows  string
-	Source []string
-	Given  struct {
+// orderScenario is a worked case of priorities and of the order of work. Quantities are plain
+// whole numbers; start is an age stamp, larger is newer; null as a priority means that nothing
+// is pending.
+type orderScenario struct {
+	caption
+	Given struct {
 		Queues []scenarioQueue
 		Nodes  []struct {
 			Name     string
@@ -64,18 +60,9 @@ type scenarioStep struct {
 	Set                 map[string]string // "<remove>" takes a property out
 }
 
-func TestScenarios(t *testing.T) {
-	text, err := os.ReadFile("testdata/scenarios/priority.json")
-	assert.NilError(t, err)
-	var file struct{ Scenarios []scenario }
-	assert.NilError(t, json.Unmarshal(text, &file))
-	assert.Assert(t, len(file.Scenarios) >= 11, "only %d scenarios were found", len(file.Scenarios))
-	for _, s := range file.Scenarios {
-		t.Run(s.ID+" "+s.Shows, func(t *testing.T) {
-			assert.Assert(t, len(s.Expect.Order)+len(s.Expect.Steps) > 0, "nothing is expected")
-			newStage(t, s).play(t, s)
-		})
-	}
+func playOrder(t *testing.T, s orderScenario) {
+	assert.Assert(t, len(s.Expect.Order)+len(s.Expect.Steps) > 0, "nothing is expected")
+	newStage(t, s).play(t, s)
 }
 
 // stage is a Core set up as a scenario says.
@@ -85,7 +72,7 @@ type stage struct {
 	node   objects.NodeID
 }
 
-func newStage(t *testing.T, s scenario) *stage {
+func newStage(t *testing.T, s orderScenario) *stage {
 	st := &stage{queues: s.Given.Queues}
 	st.core = scheduler.New(st.config(t), nil)
 	for _, n := range s.Given.Nodes {
@@ -99,7 +86,7 @@ func newStage(t *testing.T, s scenario) *stage {
 	return st
 }
 
-func (st *stage) play(t *testing.T, s scenario) {
+func (st *stage) play(t *testing.T, s orderScenario) {
 	for _, w := range s.Given.Asks {
 		st.submit(t, w)
 	}

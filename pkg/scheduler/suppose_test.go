@@ -62,6 +62,10 @@ func supposedRight(t *testing.T, s preemptScenario, c *scheduler.Core, got *sche
 	assert.Equal(t, tried.Seen, record.Seen)
 	assert.Equal(t, len(got.Tried), len(record.Vain)+1)
 	assert.Equal(t, tried.Best[0].Node, got.Node)
+	assert.Equal(t, tried.Best[0].BeyondBudgets, s.Expect.BudgetViolations)
+	if s.Expect.By != "" {
+		assert.Equal(t, record.Right.String(), s.Expect.By)
+	}
 }
 
 func keysOfVictims(list []scheduler.Victim) (keys []string) {

@@ -1,0 +1,130 @@
+package scheduler_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/priorities"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// admissionScenario is a worked case of classes and asks: steps in order, and what becomes of
+// each. TestClassAdmissionScenarios of rmproxy plays the same cases over the doors.
+type admissionScenario struct {
+	caption
+	Given  struct{ Steps []classStep }
+	Expect struct {
+		Steps []struct {
+			Result           string // ok or rejected
+			Why              string // the reason of a refusal
+			Priority         int32  // of an ask, as the next two
+			PreemptionPolicy string
+			ClassName        string
+		}
+	}
+}
+
+type classStep struct {
+	Op    string          // createClass, updateClass, admitAsk
+	Class json.RawMessage // as it is sent over REST; an update names all fields that count
+	Ask   struct {
+		ClassName        string
+		Priority         int32
+		PreemptionPolicy string
+	}
+}
+
+// reasonsHere are our names for reasons that scenarios name otherwise.
+var reasonsHere = map[string]priorities.Reason{"not-int32": priorities.InvalidValue}
+
+// playAdmission does what the doors do: it asks the classes about an ask, and tells the Core
+// what they say. Kubernetes knows nobody who sends a number without a class, so it is strict.
+func playAdmission(t *testing.T, s admissionScenario) {
+	st := &stage{queues: []scenarioQueue{{Path: "root.default"}}}
+	st.core = scheduler.New(st.config(t), nil)
+	st.step(t, scheduler.AddApplication{App: "app", User: security.User{Name: "ann"}, Queue: "root.default"})
+	assert.Equal(t, len(s.Given.Steps), len(s.Expect.Steps))
+	var classes priorities.Registry
+	for i, step := range s.Given.Steps {
+		want := s.Expect.Steps[i]
+		key, why := objects.AllocationKey(fmt.Sprint("k", i)), ""
+		if step.Op == "admitAsk" {
+			why = st.admit(t, classes, key, step)
+		} else {
+			classes, why = changed(t, classes, step)
+		}
+		why, _, _ = strings.Cut(why, ":")
+		if want.Result == "rejected" {
+			reason, ours := reasonsHere[want.Why]
+			if !ours {
+				reason = priorities.Reason(want.Why)
+			}
+			assert.Equal(t, why, string(reason), "step %d", i)
+			continue
+		}
+		assert.Equal(t, why, "", "step %d", i)
+		if step.Op != "admitAsk" {
+			continue
+		}
+		x, ok := st.core.Partition().Allocation(key)
+		assert.Assert(t, ok, "step %d", i)
+		assert.Equal(t, x.Ask().Priority, want.Priority, "step %d", i)
+		assert.Equal(t, st.core.Partition().PriorityClass(x), want.ClassName, "step %d", i)
+		assert.Equal(t, x.Ask().Policy.Other(), want.PreemptionPolicy == "PreemptLowerPriority", "step %d", i)
+	}
+}
+
+// admit returns why the ask was refused; empty: it was taken in.
+func (st *stage) admit(t *testing.T, classes priorities.Registry, key objects.AllocationKey, step classStep) (refused string) {
+	const strict = true
+	q := priorities.Request{
+		Class: step.Ask.ClassName, Priority: step.Ask.Priority,
+		// A shim says what a pod without a class and a policy has (priority.md D1).
+		Policy: step.Ask.PreemptionPolicy != "" || step.Ask.ClassName == "", Preempts: step.Ask.PreemptionPolicy != "Never",
+	}
+	ask := &objects.Ask{Key: key, App: "app", Amounts: plain(map[string]int64{"vcore": 1}), Policy: objects.PolicySent | objects.PolicySelf}
+	cmd := scheduler.SubmitClassed{Ask: ask}
+	if g, problem := classes.Admit(q, strict); problem != nil {
+		cmd.Refuse = problem.Error()
+	} else if ask.Priority = g.Priority; g.Class == nil {
+		ask.Policy = ask.Policy.With(objects.PolicyOther, q.Preempts)
+	} else {
+		cmd.Class = g.Class.Name
+		ask.Policy = ask.Policy.With(objects.PolicyOther, g.Preempts)
+	}
+	for _, e := range st.core.Step(epoch, cmd) {
+		if r, ok := e.(scheduler.AskRejected); ok {
+			refused = r.Reason
+		}
+	}
+	assert.NilError(t, st.core.Check())
+	_, there := st.core.Partition().Allocation(key)
+	assert.Equal(t, there, refused == "")
+	return refused
+}
+
+// changed is what the classes are after a change, or the reason for which they are as before.
+func changed(t *testing.T, classes priorities.Registry, step classStep) (priorities.Registry, string) {
+	doc, problems := configs.ReadClass(step.Class, "", configs.Options{})
+	if problems.HasErrors() {
+		return classes, strings.TrimPrefix(problems[0].Rule, "class-")
+	}
+	change := map[string]func(priorities.Class) (priorities.Registry, error){
+		"createClass": classes.With, "updateClass": classes.Update,
+	}[step.Op]
+	assert.Assert(t, change != nil, "unknown operation %q", step.Op)
+	next, err := change(doc.Class)
+	if problem := (*priorities.Problem)(nil); errors.As(err, &problem) {
+		return classes, string(problem.Reason)
+	}
+	assert.NilError(t, err)
+	return next, ""
+}
