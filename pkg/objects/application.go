@@ -124,12 +124,15 @@ func (a *Application) MayStart() bool {
 func (p *Partition) addPending(x *Allocation) {
 	a, id := x.app, classID{x.ask.Priority, x.shape}
 	c := a.classes.of(id)
-	if c == nil {
+	known := c != nil
+	if !known {
 		c = newClass(id, a)
 		p.dress(c, p.gated && a.starting())
 		a.classes.add(c)
 	}
-	c.insert(x)
+	if last := c.insert(x); known && (!last || x.LooksTogether()) {
+		p.changes++ // another of c may be the one that looks, and a gang has another size
+	}
 	x.class = c
 	p.notice(c)
 	a.classes.stand(c)
@@ -145,6 +148,9 @@ func (p *Partition) removePending(x *Allocation) {
 	if a.classes.stand(c); c.empty() {
 		a.classes.remove(c)
 		p.dress(c, false)
+	}
+	if !c.empty() || x.LooksTogether() {
+		p.changes++ // as when it came
 	}
 	a.asks--
 	a.priority.Remove(policies.Pending(x.ask.Priority))

@@ -43,17 +43,20 @@ func (c *Class) Shape() *Shape { return c.id.shape }
 // tried. Read-only, and good until the partition changes.
 func (c *Class) Asks() []*Allocation { return c.asks[c.head:] }
 
-func (c *Class) insert(x *Allocation) {
+// insert puts x among the pending. last reports whether it comes after all others.
+func (c *Class) insert(x *Allocation) (last bool) {
 	i, found := c.find(x)
 	if found {
 		panic("objects: ask " + string(x.Key()) + " is pending twice")
 	}
+	last = i == len(c.Asks()) && len(c.aside) == 0
 	if i == 0 && c.head > 0 { // the usual way back for an ask that was taken from the front
 		c.head--
 		c.asks[c.head] = x
-		return
+		return last
 	}
 	c.asks = slices.Insert(c.asks, c.head+i, x)
+	return last
 }
 
 func (c *Class) remove(x *Allocation) {

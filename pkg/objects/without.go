@@ -158,6 +158,12 @@ func (c *Class) Pending() []*Allocation {
 	return all
 }
 
+// LooksTogether reports whether the asks of the task group of x look for victims together, or
+// not at all (priority.md 2.8).
+func (x *Allocation) LooksTogether() bool {
+	return x.ask.TaskGroup != "" && x.app.queue.conf.GangPreemption
+}
+
 // Gang are the pending asks of the task group of x that wait for no node yet, x among them,
 // in turn. Requires: x has a task group, is pending and waits for no node.
 func (p *Partition) Gang(x *Allocation) (all []*Allocation) {

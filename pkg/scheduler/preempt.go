@@ -115,7 +115,7 @@ func (c *Core) look(x *objects.Allocation, was looked, now time.Time) (plans []p
 		return nil, is
 	}
 	c.judged = false
-	if together(x) {
+	if x.LooksTogether() {
 		plans = c.planTogether(x, rights[0], now)
 	} else if plan, found := c.planFor(x, rights); found {
 		plans = append(plans, plan)
@@ -169,7 +169,7 @@ func likeOf(x *objects.Allocation, rights []preemption.Right) like {
 	if a.Limited() {
 		l.user, l.team = a.User().Name, a.LimitGroup()
 	}
-	if together(x) {
+	if x.LooksTogether() {
 		l.gang.app, l.gang.group = a, x.Ask().TaskGroup
 	}
 	return l

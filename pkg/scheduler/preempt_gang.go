@@ -8,12 +8,6 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 )
 
-// together reports whether the asks of the task group of x look for victims together, or not
-// at all (priority.md 2.8).
-func together(x *objects.Allocation) bool {
-	return x.Ask().TaskGroup != "" && x.Application().Queue().Settings().GangPreemption
-}
-
 // planTogether finds room for all asks of the gang of x, or for none: one after the other,
 // each as if those before had their places. Nobody is told to leave unless somebody has to.
 // A single one that may not preempt anybody keeps all from it.

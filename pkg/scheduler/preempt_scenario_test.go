@@ -396,3 +396,39 @@ func TestANominationThatLeadsNowhereEnds(t *testing.T) {
 	assert.Assert(t, !low.Pending(), "the node is free for others")
 	assert.NilError(t, st.core.Check())
 }
+
+// choosy is a resource manager that lets one ask have nobody's place.
+type choosy struct{ key objects.AllocationKey }
+
+func (choosy) Fits(objects.AllocationKey, objects.NodeID) bool { return true }
+
+func (c choosy) FitsWithout(ask objects.AllocationKey, _ objects.NodeID, _ []objects.AllocationKey) bool {
+	return ask != c.key
+}
+
+// What the resource manager says of an ask holds for this one alone, so when it is cancelled the
+// next like it looks, though nothing else has changed.
+func TestTheNextLooksWhenARefusedAskIsGone(t *testing.T) {
+	st := &stage{queues: []scenarioQueue{{Path: "root.default", Properties: map[string]string{"preemption.priority": "leaf"}}}}
+	st.core = scheduler.New(st.config(t), choosy{"first"})
+	st.step(t, scheduler.AddNode{Node: "n1", Total: plain(map[string]int64{"vcore": 1}), Schedulable: true})
+	submit := func(key, app string, priority int32, start int64) {
+		w := scenarioWork{Key: key, App: app, Queue: "root.default", Priority: priority, Start: start, Request: map[string]int64{"vcore": 1}}
+		st.application(t, w)
+		x := w.ask()
+		x.Policy = objects.PolicySent | objects.PolicyOther
+		st.step(t, scheduler.SubmitAsk{Ask: x})
+	}
+	submit("low", "low", 0, 0)
+	st.core.Schedule(epoch, 10)
+	submit("first", "high", 10, 1)
+	submit("second", "high", 10, 2)
+	st.core.Schedule(epoch, 10)
+	assert.Equal(t, len(st.core.Partition().Nominees()), 0)
+	st.step(t, scheduler.Release{App: "high", Key: "first", Type: scheduler.StoppedByRM})
+	at, ok := st.core.NextDeadline()
+	assert.Assert(t, ok && at.Equal(epoch.Add(5*time.Second)), "it wakes for the next at %s", at)
+	st.core.Schedule(at, 10)
+	assert.DeepEqual(t, keysOf(st.core.Partition().Nominees()), []objects.AllocationKey{"second"})
+	assert.NilError(t, st.core.Check())
+}
