@@ -109,6 +109,12 @@ func pending(x *task) bool { return x.node == "" }
 func running(x *task) bool { return x.node != "" }
 func leaving(x *task) bool { return !x.told.IsZero() }
 
+// waiting reports whether x has preempted and has no node yet.
+func (m *manager) waiting(x *task) bool {
+	_, waits := m.w.last[x.ask.Key]
+	return pending(x) && waits
+}
+
 // node is one of the machines that pass; empty: none does.
 func (m *manager) node(pass func(*machine) bool) objects.NodeID {
 	var found []objects.NodeID

@@ -26,10 +26,12 @@ var happens = []string{
 	"a node vanishes under a preemption", "a reload", "a running task is resized", "a task ends", "a victim asks again",
 	"a victim ends by itself", "a victim never asks again", "again, as a more important one took the node",
 	"again, as it has waited too long", "again, as its node has changed",
-	"an application is removed", "an ask that preempted is cancelled", "by right of pressure", "by right of guarantee",
+	"again, as it is another one", "an application is removed", "an ask is resized", "an ask that preempted is cancelled",
+	"an ask that preempted is resized", "by right of pressure", "by right of guarantee",
 	"by right of priority", "by right of quota", "by right of required node", "confirmed as something else", "confirmed at once",
 	"confirmed for another application first", "confirmed late", "confirmed out of order", "confirmed twice",
-	"confirmed what is unknown", "everything is said anew", "never confirmed", "preempted in the calm", "room goes round", "room goes round, and there is a pause", "somebody waits for a node",
+	"confirmed what is unknown", "everything is said anew", "never confirmed", "preempted in the calm", "room goes round",
+	"room goes round, and there is a pause", "somebody alone gives up its node", "somebody waits for a node",
 	"who preempted gets another node", "who preempted gets the node",
 }
 

@@ -52,6 +52,8 @@ type watch struct {
 	changed  map[objects.NodeID]int          // when something happened to a node
 	taken    map[objects.NodeID][]use        // what came to a node
 	late     map[objects.NodeID]int          // when the time of somebody on a node ended who was told to leave
+	resized  map[objects.AllocationKey]int   // when an ask became another one
+	gaveUp   map[objects.AllocationKey]bool  // since the core began to decide, alone in their application: true
 	quota    int                             // when something was placed in the leaf that has a max
 	reloadAt int
 	moodAt   int
@@ -80,7 +82,8 @@ type use struct {
 func newWatch() watch {
 	return watch{
 		counts: map[string]int{}, last: map[objects.AllocationKey]claim{}, times: map[objects.AllocationKey]int{},
-		asked: map[objects.AllocationKey]int32{}, late: map[objects.NodeID]int{}, changed: map[objects.NodeID]int{}, taken: map[objects.NodeID][]use{}, reloadAt: -1, moodAt: -1, overAt: -1, quota: -1,
+		asked: map[objects.AllocationKey]int32{}, late: map[objects.NodeID]int{}, changed: map[objects.NodeID]int{}, taken: map[objects.NodeID][]use{},
+		resized: map[objects.AllocationKey]int{}, gaveUp: map[objects.AllocationKey]bool{}, reloadAt: -1, moodAt: -1, overAt: -1, quota: -1,
 		paused: map[[2]objects.QueuePath]time.Time{},
 	}
 }
@@ -109,6 +112,7 @@ func (m *manager) hear(effects []scheduler.Effect) {
 			clear(m.w.paused)
 		case scheduler.Noted:
 			m.roundAbout(e)
+			m.astray(e)
 		case scheduler.AskRejected, scheduler.NodeRejected, scheduler.ApplicationRejected:
 			m.fail("%s", e)
 		case scheduler.Refused:
@@ -140,6 +144,25 @@ func (m *manager) roundAbout(e scheduler.Noted) {
 			m.fail("%s, and they are paused since %s", e, since)
 		}
 	}
+}
+
+// astray remembers who has given its node up and is alone.
+func (m *manager) astray(e scheduler.Noted) {
+	if e.End == scheduler.NominationGivenUp || e.End == scheduler.NominationTimedOut {
+		if m.w.gaveUp[e.Who.Key] = m.alone(e.Who.Key); m.w.gaveUp[e.Who.Key] {
+			m.count("somebody alone gives up its node")
+		}
+	}
+}
+
+// alone reports whether nothing else of its application is pending: others like it may look.
+func (m *manager) alone(key objects.AllocationKey) bool {
+	for _, x := range m.work {
+		if pending(x) && x.ask.Key != key && x.ask.App == m.work[key].ask.App {
+			return false
+		}
+	}
+	return true
 }
 
 func (m *manager) placed(e scheduler.Allocated) {
@@ -228,6 +251,9 @@ func (m *manager) claimed(p scheduler.Preemption) {
 			m.fail("%s at %d takes the place of %s at %d by right of %s", key, x.ask.Priority, v.Key, v.Priority, p.Right)
 		}
 	}
+	if m.w.gaveUp[key] {
+		m.fail("%s gave up its node, and has looked again at once", key)
+	}
 	if c, again := m.w.last[key]; again {
 		excuse := m.excuse(x, c)
 		if excuse == "" {
@@ -246,6 +272,8 @@ func (m *manager) claimed(p scheduler.Preemption) {
 // excuse is what has happened to an ask since it preempted; empty: nothing.
 func (m *manager) excuse(x *task, c claim) string {
 	switch {
+	case m.w.resized[x.ask.Key] > c.seq:
+		return "it is another one"
 	case m.w.changed[c.node] > c.seq:
 		return "its node has changed"
 	case m.lost(x, c):
@@ -275,6 +303,16 @@ func (m *manager) lost(x *task, c claim) bool {
 		slices.ContainsFunc(m.w.taken[c.node], func(u use) bool { return u.seq > c.seq && u.priority > x.ask.Priority })
 }
 
+// overdue notes who has not left in time, which the Core finds out when it begins to decide.
+func (m *manager) overdue() {
+	m.w.seq++
+	for _, x := range m.work {
+		if leaving(x) && !x.late && m.conf.timeout > 0 && !m.now.Before(x.told.Add(m.conf.timeout)) {
+			x.late, m.w.late[x.node] = true, m.w.seq
+		}
+	}
+}
+
 // check looks at everything that must hold at any time.
 func (m *manager) check() {
 	m.t.Helper()
@@ -287,9 +325,6 @@ func (m *manager) check() {
 	for _, x := range m.work {
 		if used[x.node] += x.size; pending(x) {
 			m.w.pending++
-		}
-		if leaving(x) && !x.late && m.conf.timeout > 0 && !m.now.Before(x.told.Add(m.conf.timeout)) {
-			x.late, m.w.late[x.node] = true, m.w.seq
 		}
 	}
 	for id, n := range m.nodes {
@@ -311,7 +346,8 @@ func (m *manager) check() {
 }
 
 // settled holds what waits against the manager's own books, when nothing can be decided: whoever
-// has room on the node it waits for, beside what is held for others, must have been placed.
+// has room on the node it waits for, beside what is held for others, must have been placed, and
+// who has none waits for somebody to leave.
 func (m *manager) settled() {
 	part := m.core.Partition()
 	for _, y := range part.Nominees() {
@@ -323,11 +359,13 @@ func (m *manager) settled() {
 				all += n.has - n.foreign
 			}
 		}
+		soon := false
 		for _, other := range m.work {
 			if running(other) {
 				all -= other.size
 				if other.node == id {
 					free -= other.size
+					soon = soon || leaving(other) && !other.late
 				}
 				if other.queue() == batch {
 					leaf += other.size
@@ -342,6 +380,9 @@ func (m *manager) settled() {
 		fits := free >= x.size && all >= x.size && (x.queue() != batch || leaf+x.size <= m.conf.most)
 		if fits && (!m.moody || m.Fits(y.Key(), id)) {
 			m.fail("%s has %d cores on node %s, which it waits for, and is not placed", y.Key(), free, id)
+		}
+		if free < x.size && !soon {
+			m.fail("%s waits in vain: it has %d cores on node %s, and nobody will leave", y.Key(), free, id)
 		}
 	}
 }

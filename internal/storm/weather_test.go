@@ -113,7 +113,7 @@ func (m *manager) happen() {
 
 // cancel takes an ask back, rather one that waits for a node.
 func (m *manager) cancel() {
-	x := m.pick(func(x *task) bool { _, waits := m.w.last[x.ask.Key]; return pending(x) && waits })
+	x := m.pick(m.waiting)
 	if x != nil {
 		m.count("an ask that preempted is cancelled")
 	} else if x = m.pick(pending); x == nil {
@@ -204,22 +204,37 @@ func (m *manager) removeApplication(id objects.AppID) {
 	m.count("an application is removed")
 }
 
-// resize changes what a task takes, rather one that was told to leave.
+// resize changes what a task takes, rather one that was told to leave or that is pending.
 func (m *manager) resize() {
-	x := m.pick(leaving)
-	if x == nil {
-		x = m.pick(running)
+	rather := [][]func(*task) bool{
+		{leaving, running}, {m.waiting, leaving, running}, {m.waiting, running}, {pending, running},
+	}[m.rng.IntN(4)]
+	var x *task
+	for _, pass := range rather {
+		if x = m.pick(pass); x != nil {
+			break
+		}
 	}
 	if x == nil {
 		return
 	}
 	ask := *x.ask
 	x.size = 1 + m.rng.IntN(4)
+	if !ask.Amounts.Equal(cores(x.size)) {
+		m.w.resized[ask.Key] = m.w.seq
+	}
 	ask.Amounts = cores(x.size)
 	x.ask = &ask
-	m.w.disturb(x.node)
+	switch {
+	case running(x):
+		m.w.disturb(x.node)
+		m.count("a running task is resized")
+	case m.waiting(x):
+		m.count("an ask that preempted is resized")
+	default:
+		m.count("an ask is resized")
+	}
 	m.step(scheduler.SubmitAsk{Ask: &ask})
-	m.count("a running task is resized")
 }
 
 // startAnew registers again: everything is said anew, and who was told to leave has forgotten.
@@ -255,6 +270,8 @@ func (m *manager) startAnew() {
 
 // decide lets the Core decide until it has nothing more to do, and asks again for who had to leave.
 func (m *manager) decide() {
+	m.overdue()
+	clear(m.w.gaveUp)
 	for range 10_000 {
 		effects, more := m.core.Schedule(m.now, 1+m.rng.IntN(20))
 		m.hear(effects)
