@@ -58,6 +58,9 @@ func (p *Partition) BudgetsOf(y *Allocation) []*Budget {
 // useBudgets puts the budgets of the configuration in force: all allocations are looked at
 // anew.
 func (p *Partition) useBudgets() {
+	for x := range p.guards.of {
+		p.touch(x.node)
+	}
 	p.guards = guards{under: map[string]*shelf{}, of: map[*Allocation][]*Budget{}}
 	all := p.conf.Budgets.All()
 	for i := range all {
@@ -92,6 +95,7 @@ func (p *Partition) guard(x *Allocation) {
 	}
 	if len(found) > 0 {
 		p.guards.of[x] = found
+		p.touch(x.node)
 	}
 }
 

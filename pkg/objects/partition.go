@@ -69,7 +69,8 @@ type Partition struct {
 	lapsed    []Lapsed                   // since TakeLapsed
 	nominees  []*Allocation              // those of nominated, in the order in which they were
 	touched   []*Node                    // since TakeTouched
-	nodeSet   uint64                     // how often a node came or went, or the configuration changed
+	nodeSet   uint64                     // how often a node came or went
+	rules     uint64                     // how often the configuration changed
 	guards    guards
 
 	above    []*Queue // those above a max that is enforced, but for those that are due; the first to be looked at in front

@@ -91,7 +91,7 @@ func (p *Partition) Reconfigure(conf configs.Partition) error {
 	}
 	others := !p.conf.Budgets.Equal(conf.Budgets)
 	p.conf = conf
-	p.nodeSet++
+	p.rules++
 	if others {
 		p.useBudgets()
 	}

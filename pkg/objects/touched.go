@@ -13,8 +13,14 @@ func (p *Partition) TakeTouched() []*Node {
 	return out
 }
 
-// NodeSet changes whenever a node comes or goes, and with the configuration.
+// NodeSet changes whenever a node comes or goes.
 func (p *Partition) NodeSet() uint64 { return p.nodeSet }
+
+// Rules changes with the configuration.
+func (p *Partition) Rules() uint64 { return p.rules }
+
+// Kinds is how many kinds of resources are known. It only grows.
+func (p *Partition) Kinds() int { return p.names.Len() }
 
 func (p *Partition) touch(n *Node) {
 	if !n.touched {
@@ -31,6 +37,9 @@ func (n *Node) EachWork(yield func(*Allocation) bool) {
 		}
 	}
 }
+
+// Works is how many allocations are on the node.
+func (n *Node) Works() int { return len(n.work) }
 
 // Disturbed reports whether somebody on n was told to leave, or something is held there.
 func (n *Node) Disturbed() bool { return len(n.leaving) > 0 || len(n.nominees) > 0 }

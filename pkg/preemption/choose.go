@@ -3,20 +3,17 @@ package preemption
 import (
 	"cmp"
 	"math"
-	"time"
-
-	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
 // cost is what a plan takes, as far as plans are compared by it.
 type cost struct {
-	top     int64     // the priority of the most important victim; without victims below any
-	sum     int64     // of all priorities, each counted from the lowest there is
-	victims int       // how many there are
-	oldest  time.Time // when the first of the most important victims began to run
-	beyond  int       // how many units leave although a budget does not allow it
-	opposed bool      // one did not agree to leave
-	leads   bool      // one leads its application
+	top     int64 // the priority of the most important victim; without victims below any
+	sum     int64 // of all priorities, each counted from the lowest there is
+	victims int   // how many there are
+	oldest  int64 // when the first of the most important victims began to run, in nanoseconds
+	beyond  int   // how many units leave although a budget does not allow it
+	opposed bool  // one did not agree to leave
+	leads   bool  // one leads its application
 }
 
 // costOf adds up. A group counts member by member: who takes more is dearer.
@@ -30,7 +27,7 @@ func costOf(off []unit) cost {
 		c.victims += n
 		c.beyond += yes(u.beyond)
 		c.opposed, c.leads = c.opposed || u.opposed, c.leads || u.leads
-		if number > c.top || number == c.top && u.since.Before(c.oldest) {
+		if number > c.top || number == c.top && u.since < c.oldest {
 			c.top, c.oldest = number, u.since
 		}
 	}
@@ -45,18 +42,19 @@ func costOf(off []unit) cost {
 // is by priority. Last it is the name of the node.
 func (h *hunt) better(a, b *Plan) bool {
 	x, y := &a.cost, &b.cost
-	beyond, names := cmp.Compare(x.beyond, y.beyond), compareIDs(a.Node, b.Node)
+	if x.beyond != y.beyond {
+		return x.beyond < y.beyond
+	}
 	numbers := cmp.Or(
-		cmp.Compare(x.top, y.top), cmp.Compare(x.sum, y.sum), cmp.Compare(x.victims, y.victims), y.oldest.Compare(x.oldest),
+		cmp.Compare(x.top, y.top), cmp.Compare(x.sum, y.sum), cmp.Compare(x.victims, y.victims), cmp.Compare(y.oldest, x.oldest),
 	)
 	kinds := cmp.Or(cmp.Compare(yes(x.opposed), yes(y.opposed)), cmp.Compare(yes(x.leads), yes(y.leads)))
+	places := cmp.Compare(a.place, b.place) // the names of nodes, in their order
 	switch {
 	case h.right == OfPriority:
-		return cmp.Or(beyond, numbers, names) < 0
+		return cmp.Or(numbers, places) < 0
 	case h.compatible():
-		return cmp.Or(beyond, kinds, cmp.Compare(x.victims, y.victims), names) < 0
+		return cmp.Or(kinds, cmp.Compare(x.victims, y.victims), places) < 0
 	}
-	return cmp.Or(beyond, kinds, numbers, names) < 0
+	return cmp.Or(kinds, numbers, places) < 0
 }
-
-func compareIDs(a, b *objects.Node) int { return cmp.Compare(a.ID(), b.ID()) }

@@ -3,6 +3,7 @@ package preemption
 import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
 // Law is why an allocation may not be a victim.
@@ -52,6 +53,10 @@ type hunt struct {
 	quality bool // the quality of service counts
 
 	kept map[*objects.Allocation]Law // who was spared, and why; nil: nobody asks
+
+	look  uint64    // grows with each
+	gates []gateway // by number of the leaf in the roll; those of an earlier look do not count
+	turn  []worker  // scratch of inTurn
 }
 
 // gate is what the laws say of all work in a leaf.
@@ -63,6 +68,7 @@ type gate struct {
 
 func (h *hunt) begin(p *objects.Partition, x *objects.Allocation, r Right) {
 	h.part, h.x, h.right, h.top, h.owed = p, x, r, nil, nil
+	h.look++
 	if h.leaves == nil {
 		h.leaves = map[*objects.Queue]gate{}
 	}
@@ -172,10 +178,22 @@ func (h *hunt) spared(y *objects.Allocation, victims []*objects.Allocation) bool
 	return false
 }
 
+// anyGuarantee reports whether a queue from a leaf up to another has a guarantee. That itself
+// does not count.
+func (h *hunt) anyGuarantee(leaf, above *objects.Queue) bool {
+	for q := leaf; q != above; q = q.Parent() {
+		if !q.Guaranteed().IsEmpty() {
+			return true
+		}
+	}
+	return false
+}
+
 // helps reports whether y holds something of what x asks for.
-func helps(y, x *objects.Allocation) bool {
-	held := y.Shape().Vector()
-	for k, n := range x.Shape().Vector() {
+func helps(y, x *objects.Allocation) bool { return holdsSome(y.Shape().Vector(), x.Shape().Vector()) }
+
+func holdsSome(held, wanted resources.Vector) bool {
+	for k, n := range wanted {
 		if n > 0 && k < len(held) && held[k] > 0 {
 			return true
 		}

@@ -123,7 +123,7 @@ func (s *shrinking) collectFrom(a *objects.Application, guards []*guard) {
 
 // weigh notes what the order goes by.
 func (s *shrinking) weigh(u unit, guards []*guard) candidate {
-	c := candidate{unit: u, guards: guards, bound: u.since.UnixNano(), kind: int8(2*yes(u.opposed) + yes(u.leads))}
+	c := candidate{unit: u, guards: guards, bound: u.since, kind: int8(2*yes(u.opposed) + yes(u.leads))}
 	if c.holds = u.lead.Shape().Vector(); u.group != nil {
 		c.holds = nil
 		for _, y := range c.members() {

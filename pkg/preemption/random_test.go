@@ -23,9 +23,12 @@ var epoch = time.Unix(1_000_000_000, 0).UTC()
 var late = epoch.Add(time.Hour)
 
 // dice makes up clusters.
-type dice struct{ *rand.Rand }
+type dice struct {
+	*rand.Rand
+	alone bool // nobody falls with others, and there are no budgets
+}
 
-func roll(seed uint64) dice { return dice{rand.New(rand.NewPCG(seed, 0))} }
+func roll(seed uint64) dice { return dice{Rand: rand.New(rand.NewPCG(seed, 0))} }
 
 func (d dice) oneIn(n int) bool { return d.IntN(n) == 0 }
 
@@ -56,6 +59,9 @@ func (d dice) queue(name string, children ...configs.Queue) configs.Queue {
 	q.Offset = pick[int32](d, 0, 0, 0, 2, -2)
 	q.PrioritySwap = pick(d, policies.PrioritySwapLeaf, policies.PrioritySwapFence, policies.PrioritySwapFence)
 	q.VictimUnit = pick(d, policies.UnitAllocation, policies.UnitAllocation, policies.UnitTaskGroup, policies.UnitApplication)
+	if d.alone {
+		q.VictimUnit = policies.UnitAllocation
+	}
 	q.Budgets = pick(d, policies.BudgetsBestEffort, policies.BudgetsStrict, policies.BudgetsIgnored)
 	q.VictimOrder = pick(d, policies.VictimsCompatible, policies.VictimsByPriority)
 	q.PreemptionDelay = time.Minute
@@ -65,7 +71,7 @@ func (d dice) queue(name string, children ...configs.Queue) configs.Queue {
 func (d dice) budgets(t *testing.T) budgets.Registry {
 	var all []budgets.Budget
 	for _, app := range []string{"x", "y"} {
-		if d.oneIn(2) {
+		if d.oneIn(2) && !d.alone {
 			all = append(all, budgets.Budget{
 				Name: app, Namespace: "default", Selector: budgets.NewSelector(map[string]string{"app": app}, nil),
 				Allowance: budgets.Allowance{Kind: budgets.Allowed, N: int32(d.IntN(3))},
@@ -92,11 +98,14 @@ func (d dice) churn(x *objects.Allocation) *preemption.Churn {
 	return c
 }
 
+func (d dice) tree() configs.Queue {
+	return d.queue("root", d.queue("p", d.queue("a"), d.queue("b")), d.queue("c"), d.queue("d"))
+}
+
 // cluster is a partition that is nearly full, in which some were told to leave.
 func (d dice) cluster(t *testing.T) *objects.Partition {
-	root := d.queue("root", d.queue("p", d.queue("a"), d.queue("b")), d.queue("c"), d.queue("d"))
 	p := objects.NewPartition(configs.Partition{
-		Name: "default", Root: root, Preemption: true, Nodes: policies.DefaultNodeOrder(), Budgets: d.budgets(t),
+		Name: "default", Root: d.tree(), Preemption: true, Nodes: policies.DefaultNodeOrder(), Budgets: d.budgets(t),
 	})
 	for i, leaf := range leaves {
 		for j := range 2 {

@@ -70,17 +70,45 @@ func (r *ranking) fill(l *roll, x *objects.Allocation) {
 
 func (r *ranking) rank(l *roll, place int, x *objects.Allocation) int64 {
 	l.ranked++
-	n, t := l.nodes[place], &l.tiers[place]
+	v := x.Shape().Vector()
+	c, only := &l.crews[place], l.only[place]
+	if only == notPlain {
+		return r.rankOf(l.nodes[place], c, x)
+	}
+	row := l.flat[2*l.kinds*place : 2*l.kinds*(place+1)]
+	fits := true
+	for k, n := range v {
+		if n > row[k] && n > 0 {
+			if fits = false; resources.Less(n, row[k]) > row[l.kinds+k] {
+				return hopeless
+			}
+		}
+	}
+	switch {
+	case fits:
+		return roomy
+	case only != manyLevels:
+		return only
+	}
+	return c.rank(c.room, v)
+}
+
+// rankOf is the rank of a node that somebody waits for, or was told to leave, or that takes no work.
+func (r *ranking) rankOf(n *objects.Node, c *crew, x *objects.Allocation) int64 {
 	if !n.Schedulable() {
 		return hopeless
 	}
-	v := x.Shape().Vector()
 	r.room = n.RoomOnceLeft(r.room, x)
-	if r.room.Covers(v) {
+	return c.rank(r.room, x.Shape().Vector())
+}
+
+// rank is the rank of a node with so much room, for who asks for v.
+func (c *crew) rank(room, v resources.Vector) int64 {
+	if room.Covers(v) {
 		return roomy
 	}
-	for i, upTo := range t.upTo {
-		if coversTogether(r.room, t.freed[i], v) {
+	for i, upTo := range c.upTo {
+		if coversTogether(room, c.freedBy(i), v) {
 			return int64(upTo)
 		}
 	}

@@ -1,7 +1,6 @@
 package preemption
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
@@ -18,6 +17,7 @@ type Plan struct {
 	Victims []*objects.Allocation // the one that should stay longest first; of a group also on other nodes
 	Seen    Seen                  // the nodes that were looked at before it was chosen
 	cost    cost
+	place   int // of the node in the roll
 }
 
 // Judge is asked whether an ask may run on a node that victims have left. Nil: it may.
@@ -41,7 +41,7 @@ type Search struct {
 	hunt     hunt
 	trim     trim
 	effort   Effort
-	near     []int // scratch: places
+	near     queueOfPlaces // scratch
 
 	seen  Seen // of the last Find
 	watch func(n *objects.Node, plan Plan, s Sight)
@@ -80,38 +80,47 @@ func (s *Search) Find(x *objects.Allocation, r Right, judge Judge) (best Plan, o
 // oneNode is the best plan in which everybody leaves one node.
 func (s *Search) oneNode(judge Judge) (best Plan, ok bool) {
 	x, r := s.hunt.x, s.hunt.right
-	try := func(n *objects.Node) {
+	try := func(place int) {
 		s.effort.Tried++
-		plan, found := s.trim.onNode(n)
+		n := s.roll.nodes[place]
+		plan, found, sure := s.trim.least(&s.roll, place)
+		if !sure {
+			plan, found = s.trim.onNode(n)
+		}
 		if !found {
 			s.saw(n, plan, NoPlan)
 			return
 		}
+		plan.place = place
 		if judge != nil && (!ok || s.hunt.better(&plan, &best)) && !judge(x, n, plan.Victims) {
+			if sure { // it takes all who may be taken to see who else the RM wants gone
+				s.trim.onNode(n)
+			}
 			if plan, found = s.trim.onNodeFor(judge); !found {
 				s.saw(n, plan, Refused)
 				return
 			}
 		}
+		plan.place = place
 		s.saw(n, plan, Compared)
 		if !ok || s.hunt.better(&plan, &best) {
 			plan.Victims = slices.Clone(plan.Victims)
 			best, ok = plan, true
 		}
 	}
+	s.roll.sync()
 	if r == OfNode {
 		if n, known := s.part.Node(x.Ask().RequiredNode); known && n.Schedulable() {
-			try(n)
+			try(s.roll.place[n])
 		}
 		return best, ok
 	}
-	s.roll.sync()
 	ranks := s.ranking(x)
 	for place := range s.places(ranks, r) {
 		if ok && best.cost.beyond == 0 && (s.seen[Compared] >= s.most || s.hunt.settled(&best, ranks, place)) {
 			break
 		}
-		try(s.roll.nodes[place])
+		try(place)
 	}
 	return best, ok
 }
@@ -159,20 +168,8 @@ func (s *Search) blankRanking() *ranking {
 // places are the nodes to look at, in turn. Where there is little work in reach of x, these
 // are the nodes that it is on.
 func (s *Search) places(ranks *ranking, r Right) func(yield func(place int) bool) {
-	if near, few := s.nearby(); few && !s.trim.anywhere {
-		slices.SortFunc(near, func(a, b int) int {
-			if !s.hunt.compatible() && ranks.of(a) != ranks.of(b) {
-				return cmp.Compare(ranks.of(a), ranks.of(b))
-			}
-			return a - b
-		})
-		return func(yield func(int) bool) {
-			for _, place := range slices.Compact(near) {
-				if ranks.of(place) != hopeless && !yield(place) {
-					return
-				}
-			}
-		}
+	if few := s.nearby(ranks); few && !s.trim.anywhere {
+		return s.near.each
 	}
 	if s.hunt.compatible() {
 		return ranks.byPlace
@@ -180,18 +177,29 @@ func (s *Search) places(ranks *ranking, r Right) func(yield func(place int) bool
 	return ranks.byRank
 }
 
-// nearby are the places of all nodes with work in reach, and of those that wait for
-// somebody; few is false when there is too much of it.
-func (s *Search) nearby() (places []int, few bool) {
-	most := len(s.roll.nodes) / 8
+// nearby readies s.near with all nodes with work in reach, and those that wait for somebody,
+// but for those that are hopeless. few is false when there is too much of it.
+func (s *Search) nearby(ranks *ranking) (few bool) {
 	s.near = s.near[:0]
-	if !s.gather(s.from(), most) {
-		return nil, false
+	if !s.gather(s.from(), len(s.roll.nodes)/8) {
+		return false
 	}
 	for _, n := range s.part.Disturbed() {
-		s.near = append(s.near, s.roll.place[n])
+		s.near = append(s.near, turn{place: int32(s.roll.place[n])})
 	}
-	return s.near, true
+	kept := s.near[:0]
+	for _, t := range s.near {
+		rank := ranks.of(int(t.place))
+		if rank == hopeless {
+			continue
+		}
+		if !s.hunt.compatible() {
+			t.rank = rank
+		}
+		kept = append(kept, t)
+	}
+	s.near = kept
+	return true
 }
 
 // from is the highest queue below which the ask may take somebody.
@@ -203,13 +211,13 @@ func (s *Search) from() *objects.Queue {
 	return h.top
 }
 
-// gather adds the places of what runs below q. It reports false when there are more than
-// most, or so many applications that asking them is dearer than asking the nodes.
+// gather adds the places with work below q, some of them several times. It reports false when
+// there are more than most, or so many leaves that asking them is dearer than asking the nodes.
 func (s *Search) gather(q *objects.Queue, most int) bool {
 	switch {
 	case q == s.hunt.owed || q.Bound() == 0:
 		return true
-	case len(s.near)+q.Bound() > most || q.Members() > most:
+	case !q.Leaf() && len(s.near)+q.Bound() > most:
 		return false
 	}
 	for _, child := range q.Children() {
@@ -217,9 +225,14 @@ func (s *Search) gather(q *objects.Queue, most int) bool {
 			return false
 		}
 	}
-	for y := range q.EachBound {
-		s.effort.Listed++
-		s.near = append(s.near, s.roll.place[y.Node()])
+	number, known := s.roll.number[q]
+	if !known {
+		return true
 	}
-	return true
+	places := s.roll.works[number]
+	s.effort.Listed += uint64(len(places))
+	for _, place := range places {
+		s.near = append(s.near, turn{place: place})
+	}
+	return len(s.near) <= most
 }

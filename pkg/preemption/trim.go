@@ -39,10 +39,8 @@ func (t *trim) begin(h *hunt) {
 // longest. The plan is good until the next call.
 func (t *trim) onNode(n *objects.Node) (Plan, bool) {
 	h := t.hunt
-	t.node, t.room, t.may, t.off = n, n.RoomOnceLeft(t.room, h.x), t.may[:0], t.off[:0]
-	for i := range t.walls {
-		clear(t.walls[i].gone)
-	}
+	t.start(n)
+	t.room, t.may, t.off = n.RoomOnceLeft(t.room, h.x), t.may[:0], t.off[:0]
 	for y := range n.EachWork {
 		if h.law(y) == MayBeTaken && !t.has(y) {
 			t.may = append(t.may, h.unitOf(y))
@@ -75,6 +73,14 @@ func (t *trim) onNode(n *objects.Node) (Plan, bool) {
 		h.byImportance(t.off)
 	}
 	return t.plan(), true
+}
+
+// start makes n the node that t is about.
+func (t *trim) start(n *objects.Node) {
+	t.node = n
+	for i := range t.walls {
+		clear(t.walls[i].gone)
+	}
 }
 
 // onNodeFor is onNode once more for the same node, which the RM refused: perhaps somebody is in
@@ -147,6 +153,9 @@ func (t *trim) spared(u *unit) bool {
 
 // needNotGo puts u back, if there is enough without it.
 func (t *trim) needNotGo(u *unit) bool {
+	if u.group == nil && !t.room.CoversBeyond(u.lead.Shape().Vector(), t.hunt.x.Shape().Vector()) {
+		return false
+	}
 	t.putBack(u)
 	if t.enough() {
 		return true

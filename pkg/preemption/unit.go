@@ -3,7 +3,6 @@ package preemption
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
@@ -19,7 +18,7 @@ type unit struct {
 	number  int32                  // its priority: of a group that of its most important member
 	opposed bool                   // one of them did not agree to leave
 	leads   bool                   // one of them leads its application
-	since   time.Time              // when the first of them began to run
+	since   int64                  // when the first of them began to run, in nanoseconds
 	quality priorities.QoS         // the best of theirs, where that counts
 	beyond  bool                   // a budget does not allow it to leave
 }
@@ -35,7 +34,7 @@ func (h *hunt) unitOf(y *objects.Allocation) unit {
 // single is y alone, whoever it falls with.
 func (h *hunt) single(y *objects.Allocation) unit {
 	u := unit{
-		lead: y, alone: [1]*objects.Allocation{y}, number: y.Number(), since: y.BoundAt(),
+		lead: y, alone: [1]*objects.Allocation{y}, number: y.Number(), since: y.BoundAt().UnixNano(),
 		opposed: !y.Ask().Policy.Self(), leads: y.Ask().Originator,
 	}
 	if h.quality {
@@ -73,9 +72,7 @@ func (h *hunt) groupOf(y *objects.Allocation) *family {
 		one := h.single(z)
 		f.number, f.opposed, f.leads = max(f.number, one.number), f.opposed || one.opposed, f.leads || one.leads
 		f.quality, f.bound = max(f.quality, one.quality), f.bound || z.Ask().RequiredNode != ""
-		if one.since.Before(f.since) {
-			f.since = one.since
-		}
+		f.since = min(f.since, one.since)
 	}
 	if len(group) > 1 {
 		f.group = group
@@ -122,8 +119,8 @@ func (h *hunt) compareImportance(a, b *unit) int {
 		return number
 	case len(a.group) != len(b.group):
 		return cmp.Compare(len(a.group), len(b.group))
-	case !a.since.Equal(b.since):
-		return b.since.Compare(a.since)
+	case a.since != b.since:
+		return cmp.Compare(b.since, a.since)
 	}
 	return cmp.Compare(b.lead.Key(), a.lead.Key()) // asked for last: it takes longest
 }

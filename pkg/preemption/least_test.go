@@ -1,0 +1,86 @@
+package preemption_test
+
+import (
+	"slices"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// To take off only as many as are needed comes to the same as to take off all and put back,
+// on every node of some thousand random clusters, by every right, whether or not there is a plan.
+func TestTheLeastIsWhatIsLeftOfTheWhole(t *testing.T) {
+	nodes, plans, several := 0, 0, 0
+	for seed := range uint64(3000) {
+		d := roll(seed)
+		d.alone = seed%4 > 1
+		p := d.cluster(t)
+		ask := d.ask("ask")
+		if d.oneIn(5) {
+			ask.RequiredNode = "n0"
+		}
+		x, err := p.AddAsk(ask, epoch)
+		assert.NilError(t, err)
+		rights, _ := preemption.Rights(p, x, late)
+		search := preemption.NewSearch(p, 0, d.churn(x))
+		for _, r := range rights {
+			least, whole := preemption.BothWays(search, x, r)
+			nodes += len(least)
+			for i := range least {
+				assert.DeepEqual(t, victimKeys(least[i]), victimKeys(whole[i]))
+				if len(least[i]) > 0 {
+					plans++
+				}
+				if len(least[i]) > 1 {
+					several++
+				}
+			}
+		}
+	}
+	t.Logf("%d nodes, %d plans, %d of them with several victims", nodes, plans, several)
+	assert.Assert(t, nodes > 1000 && plans > 300 && several > 50, "%d nodes, %d plans, %d with several victims", nodes, plans, several)
+}
+
+// victimKeys are those of a list. A nil in it is no key.
+func victimKeys(list []*objects.Allocation) (out []objects.AllocationKey) {
+	for _, y := range list {
+		if y == nil {
+			return append(out, "(another plan)")
+		}
+		out = append(out, y.Key())
+	}
+	return out
+}
+
+// The resource manager may want somebody gone who need not go for the room.
+func TestWhoIsWantedGoneIsNotPutBack(t *testing.T) {
+	root := configs.Queue{Name: "root", Parent: true, Submit: security.Everyone(), Settings: configs.DefaultSettings()}
+	leaf := configs.Queue{Name: "a", Settings: configs.DefaultSettings()}
+	leaf.PrioritySwap = policies.PrioritySwapLeaf
+	root.Children = append(root.Children, leaf)
+	p := objects.NewPartition(configs.Partition{Name: "default", Root: root, Preemption: true})
+	amounts := resources.FromMap(map[string]resources.Quantity{"vcore": 1})
+	assert.NilError(t, p.AddApplication("app", security.User{Name: "ann"}, "root.a", nil, epoch))
+	assert.NilError(t, p.AddNode("n", resources.FromMap(map[string]resources.Quantity{"vcore": 3}), nil, true))
+	for i, key := range []objects.AllocationKey{"low", "neighbour", "other"} {
+		_, err := p.Report(&objects.Ask{Key: key, App: "app", Amounts: amounts, Priority: int32(i)}, "n", epoch)
+		assert.NilError(t, err)
+	}
+	x, err := p.AddAsk(&objects.Ask{Key: "x", App: "app", Amounts: amounts, Priority: 9, Policy: objects.PolicySent | objects.PolicyOther}, epoch)
+	assert.NilError(t, err)
+	var asked [][]objects.AllocationKey
+	plan, ok := preemption.NewSearch(p, 0, nil).Find(x, preemption.OfPriority, func(_ *objects.Allocation, _ *objects.Node, victims []*objects.Allocation) bool {
+		asked = append(asked, victimKeys(victims))
+		return slices.Contains(asked[len(asked)-1], "neighbour")
+	})
+	assert.Assert(t, ok)
+	assert.DeepEqual(t, victimKeys(plan.Victims), []objects.AllocationKey{"neighbour"})
+	assert.DeepEqual(t, asked[:2], [][]objects.AllocationKey{{"low"}, {"other", "neighbour", "low"}})
+}
