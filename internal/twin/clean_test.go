@@ -75,7 +75,7 @@ func retellNodes(c *scheduler.Core, s *scheduler.Snapshot, now time.Time) {
 var notBooks = map[string]bool{
 	"Partition.completed": true, "Partition.rejected": true, "Partition.entered": true, "Partition.arrivals": true,
 	"Partition.names": true, "Partition.changes": true, "Partition.fresh": true, "Partition.slots": true, "Partition.scale": true, "Partition.gained": true, "Partition.gainedAt": true,
-	"Partition.joining": true, "Partition.touched": true, "Partition.told": true, "Partition.lapsed": true, "Partition.nodeSet": true, "Node.touched": true, "Partition.stirred": true, "Partition.gated": true, "Partition.metered": true,
+	"Partition.joining": true, "Partition.touched": true, "Partition.told": true, "Partition.lapsed": true, "Partition.nodeSet": true, "Partition.rules": true, "Node.touched": true, "Partition.stirred": true, "Partition.gated": true, "Partition.metered": true,
 	"Queue.room": true, "Node.room": true, "Queue.dynamic": true, "List.root": true,
 }
 

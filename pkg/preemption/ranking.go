@@ -78,7 +78,11 @@ func (r *ranking) rank(l *roll, place int, x *objects.Allocation) int64 {
 	row := l.flat[2*l.kinds*place : 2*l.kinds*(place+1)]
 	fits := true
 	for k, n := range v {
-		if n > row[k] && n > 0 {
+		switch {
+		case n <= 0:
+		case k >= l.kinds: // an ask that is only supposed may be for what nobody has heard of
+			return hopeless
+		case n > row[k]:
 			if fits = false; resources.Less(n, row[k]) > row[l.kinds+k] {
 				return hopeless
 			}
