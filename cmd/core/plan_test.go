@@ -56,6 +56,7 @@ func TestPlanPrintsWhatChanges(t *testing.T) {
     nodesortpolicy: fair
     nominationtimeout: 5m0s
     preemption: true
+    priority: enabled
     quotapreemption: false
     resourceweights memory: 1
     resourceweights vcore: 1

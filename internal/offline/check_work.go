@@ -88,7 +88,7 @@ func (w *World) checkOrder(r *Result, order []string) error {
 		before, _ := w.part.Queue(objects.QueuePath(order[i-1]))
 		first, second := branches(before, q)
 		a, b := keyOf(first), keyOf(second)
-		if policies.CompareQueues(&a, &b, first.Parent().Settings().PrioritySort) > 0 {
+		if policies.CompareQueues(&a, &b, first.Parent().PrioritySort()) > 0 {
 			r.differ(fmt.Sprintf("order below %s", first.Parent().Path()),
 				describe(order[i-1], &a)+" before "+describe(order[i], &b),
 				order[i]+" first")

@@ -24,6 +24,10 @@ func (t *Twin) submit(ask *objects.Ask, class string) {
 // submitClassed asks what the class of an ask has against it, if the ask is new.
 func (t *Twin) submitClassed(c scheduler.SubmitClassed) {
 	if w := t.known(c.Ask.Key); w == nil || w.ask.App != c.Ask.App {
+		if c.Named != "" && t.even {
+			t.reject(c.Ask, "no classes")
+			return
+		}
 		if c.Refuse != "" {
 			t.reject(c.Ask, c.Refuse)
 			return

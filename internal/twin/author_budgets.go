@@ -24,7 +24,7 @@ func beside(what string) *author {
 // guarded is a configuration with budgets: with those that it has, sometimes.
 func guarded(conf configs.Partition) configs.Partition {
 	plain := conf
-	plain.NominationTimeout, plain.Churn = 0, configs.Churn{} // follow from the seed by another way
+	plain.NominationTimeout, plain.Churn, plain.IgnorePriority = 0, configs.Churn{}, false // follow from the seed by another way
 	a := beside(describePartition(plain))
 	if a.oneIn(3) {
 		return conf

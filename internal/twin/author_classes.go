@@ -52,7 +52,11 @@ func (a *author) classed(ask *objects.Ask) scheduler.Command {
 	if a.oneIn(3) {
 		return scheduler.SubmitAsk{Ask: ask}
 	}
-	return scheduler.SubmitClassed{Ask: ask, Class: a.class()}
+	m := scheduler.SubmitClassed{Ask: ask, Class: a.class()}
+	if ask.Priority%2 == 0 { // the others are of the default class
+		m.Named = m.Class
+	}
+	return m
 }
 
 func (a *author) class() string { return pick(a, "", "high", "high", "low", "odd") }

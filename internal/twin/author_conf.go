@@ -32,7 +32,7 @@ func (a *author) partition() configs.Partition {
 	}
 	conf := configs.Partition{
 		Name: "default", Root: root, Rules: a.rules(), Nodes: a.nodeOrder(), Preemption: a.ruthless && !a.oneIn(6),
-		QuotaPreemption: a.settled%5 != 0, NodePressure: a.fierce && a.oneIn(2), NominationTimeout: a.patience(), Churn: a.churn(),
+		QuotaPreemption: a.settled%5 != 0, NodePressure: a.fierce && a.oneIn(2), NominationTimeout: a.patience(), Churn: a.churn(), IgnorePriority: (a.pool+3*a.keys)%9 == 0,
 	}
 	return guarded(conf)
 }
@@ -213,6 +213,7 @@ func (a *author) reload() configs.Partition {
 		conf = a.partition()
 	case a.oneIn(5):
 		conf.Nodes, conf.Rules, conf.NominationTimeout, conf.Churn = a.nodeOrder(), a.rules(), a.patience(), a.churn()
+		conf.IgnorePriority = (a.reloads+a.pool)%4 == 0
 	default:
 		conf.Root = a.changed(conf.Root)
 	}

@@ -47,6 +47,7 @@ func TestStoriesTellOfEverything(t *testing.T) {
 		"Expired: it ended long enough ago": stories / 2, "Expired: more have ended since than are kept": stories / 2,
 		"preempted by quota:": stories, "queues above a max": 10 * stories, "queues above a max after a look": 5 * stories,
 		"more than a quota leaves": 2 * stories, "no quota covers it": stories / 4, "grew more than a quota leaves": 5,
+		"asks wait, and priority does not count": 50 * stories, "a class is named in vain": stories / 10,
 		"released, timed out": 1, "a tag makes no sense": 5, "queues with a quota from tags": stories, "asks wait": 1000 * stories,
 		"allocations have a budget": 60 * stories, "preempted by priority": stories / 4, "those with a budget leave": stories / 2, "a budget is exceeded": 10 * stories, "an ID is used again": stories / 2,
 		"room goes round, paused true": 2, "room goes round, paused false": 4, "pause ended": 2, "overdue": stories / 2, "overdue and left": stories / 10, "Completing: the resource manager removed it": stories,
@@ -64,6 +65,8 @@ func kindOf(e scheduler.Effect) string {
 		switch reason, _, _ := strings.Cut(e.Reason, ":"); priorities.Reason(reason) {
 		case priorities.ExceedsQuota:
 			return "more than a quota leaves"
+		case priorities.PriorityDisabled:
+			return "a class is named in vain"
 		case priorities.NeedsQuota:
 			return "no quota covers it"
 		}
@@ -95,6 +98,9 @@ func kindOf(e scheduler.Effect) string {
 
 func count(told map[string]int, b Beat, s *scheduler.Snapshot, now time.Time) {
 	told["asks wait"] += s.Asks
+	if s.IgnorePriority {
+		told["asks wait, and priority does not count"] += s.Asks
+	}
 	told["beats"]++
 	told["queues with a quota from tags"] += tagged(&s.Root)
 	above(told, &s.Root)

@@ -34,7 +34,7 @@ func (t *Twin) turns(c *counts, q *queue) []*work {
 	}
 	for _, a := range t.appsInOrder(c, q) {
 		asks := c.apps[a.id].asks
-		slices.SortFunc(asks, compareAsks)
+		slices.SortFunc(asks, t.compareAsks)
 		turns = append(turns, asks...)
 	}
 	return turns
@@ -43,17 +43,17 @@ func (t *Twin) turns(c *counts, q *queue) []*work {
 func (t *Twin) childrenInOrder(c *counts, q *queue) []*queue {
 	waiting := filter(q.children, func(q *queue) bool { return !c.pending[q.path].IsZero() })
 	return sorted(waiting, func(q *queue) policies.QueueKey { return t.queueKey(c, q) },
-		func(a, b *policies.QueueKey) int { return compareQueues(a, b, q.conf.PrioritySort) })
+		func(a, b *policies.QueueKey) int { return compareQueues(a, b, t.by(q)) })
 }
 
 func (t *Twin) appsInOrder(c *counts, q *queue) []*app {
 	apps := filter(t.apps, func(a *app) bool { return a.leaf == q.path })
 	key := func(a *app) policies.AppKey { return t.appKey(c, a) }
 	if q.conf.Sort == policies.StateAware {
-		apps = t.oneNew(c, apps, key, q.conf.PrioritySort)
+		apps = t.oneNew(c, apps, key, t.by(q))
 	}
 	return sorted(apps, key, func(a, b *policies.AppKey) int {
-		return compareApps(a, b, q.conf.Sort, q.conf.PrioritySort)
+		return compareApps(a, b, q.conf.Sort, t.by(q))
 	})
 }
 

@@ -68,6 +68,9 @@ func describePartition(p configs.Partition) string {
 	if p.NominationTimeout > 0 {
 		s += fmt.Sprintf("\tpreemption waits %s\n", p.NominationTimeout)
 	}
+	if p.IgnorePriority {
+		s += "\tpriority disabled\n"
+	}
 	if p.Churn.Rounds > 0 {
 		s += fmt.Sprintf("\tchurn %+v\n", p.Churn)
 	}

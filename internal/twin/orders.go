@@ -42,9 +42,21 @@ func compareNew(a, b *policies.AppKey, by policies.PrioritySort) int {
 	return cmp.Or(first, started, cmp.Compare(a.Submitted, b.Submitted), cmp.Compare(a.ID, b.ID))
 }
 
+// by says whether priority counts among the children of q.
+func (t *Twin) by(q *queue) policies.PrioritySort {
+	if t.even {
+		return policies.PriorityIgnored
+	}
+	return q.conf.PrioritySort
+}
+
 // compareAsks orders the asks of an application (sheet 3.12).
-func compareAsks(a, b *work) int {
-	return cmp.Or(-cmp.Compare(a.ask.Priority, b.ask.Priority), a.created.Compare(b.created),
+func (t *Twin) compareAsks(a, b *work) int {
+	priority := -cmp.Compare(a.ask.Priority, b.ask.Priority)
+	if t.even {
+		priority = 0
+	}
+	return cmp.Or(priority, a.created.Compare(b.created),
 		cmp.Compare(a.arrival, b.arrival))
 }
 

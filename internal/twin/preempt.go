@@ -142,10 +142,10 @@ func (t *Twin) firstOfEachKind(c *counts) (firsts []*work) {
 	for _, q := range t.leavesInOrder(c, t.root) {
 		apps := filter(t.apps, func(a *app) bool { return a.leaf == q.path && len(c.apps[a.id].asks) > 0 })
 		for _, a := range sorted(apps, func(a *app) policies.AppKey { return t.appKey(c, a) }, func(a, b *policies.AppKey) int {
-			return compareApps(a, b, q.conf.Sort, q.conf.PrioritySort)
+			return compareApps(a, b, q.conf.Sort, t.by(q))
 		}) {
 			asks := slices.Clone(c.apps[a.id].asks)
-			slices.SortFunc(asks, compareAsks)
+			slices.SortFunc(asks, t.compareAsks)
 			var kinds []string
 			found := map[string]*work{}
 			for _, w := range asks {
@@ -185,6 +185,9 @@ func (t *Twin) onlyWaits(c *counts, w *work) bool {
 // mayClaim says whether the configuration gives w any right.
 func (t *Twin) mayClaim(w *work) bool {
 	leaf := t.queue(t.app(w.ask.App).leaf)
+	if t.even {
+		return w.ask.RequiredNode != ""
+	}
 	if w.ask.RequiredNode != "" || !t.preemption || leaf.conf.PrioritySwap != policies.PrioritySwapNone {
 		return w.ask.RequiredNode != "" || t.preemption
 	}
@@ -206,7 +209,7 @@ func (t *Twin) rights(c *counts, w *work) (rights []string) {
 	switch {
 	case limited && barrier != scheduler.OverLimit || !t.mayStart(c, w) || t.onlyWaits(c, w):
 		return nil
-	case !w.ask.Policy.Other():
+	case !w.ask.Policy.Other() || t.even:
 		return nil
 	case w.ask.RequiredNode != "":
 		return []string{"required node"}

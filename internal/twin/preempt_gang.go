@@ -15,7 +15,7 @@ func (t *Twin) preemptTogether(c *counts, w *work) bool {
 	members := filter(t.work, func(x *work) bool {
 		return x.ask.App == w.ask.App && x.ask.TaskGroup == w.ask.TaskGroup && x.node == "" && x.nominated == ""
 	})
-	slices.SortFunc(members, compareAsks)
+	slices.SortFunc(members, t.compareAsks)
 	nominees, states := slices.Clone(t.nominees), make([]work, len(t.work))
 	for i, x := range t.work {
 		states[i] = *x

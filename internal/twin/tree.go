@@ -20,6 +20,7 @@ func (t *Twin) useConfig(conf configs.Partition) {
 	t.pressure = conf.NodePressure
 	t.patience = conf.NominationTimeout
 	t.churn.wanted = conf.Churn
+	t.even = conf.IgnorePriority
 	t.root = t.merged(t.root, &conf.Root, objects.RootPath)
 	t.prune(t.root)
 }

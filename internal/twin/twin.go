@@ -45,6 +45,7 @@ type Twin struct {
 	tried      map[string]time.Time               // kinds of asks that could take nobody, and when
 	budgets    []budgets.Budget
 	churn      churn
+	even       bool // no order heeds priorities, and no ask preempts
 
 	arrivals uint64
 	now      time.Time

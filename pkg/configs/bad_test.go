@@ -99,7 +99,7 @@ partitions:
   queues: [{name: root, submitacl: '*'}]
   preemption: {nominationtimeout: «yaml-type»[5m]}
 `},
-		{"limits of churn that mean nothing", `
+		{"limits of churn that mean nothing, and a switch", `
 partitions:
 - name: a
   queues: [{name: root, submitacl: '*'}]
@@ -107,6 +107,9 @@ partitions:
 - name: b
   queues: [{name: root, submitacl: '*'}]
   preemption: {churnbreakerenabled: «yaml-type»maybe, churnrounds: «yaml-type»-1, churnpause: «yaml-type»0s}
+- name: d
+  queues: [{name: root, submitacl: '*'}]
+  priority: «yaml-type»off
 - name: c
   queues: [{name: root, submitacl: '*'}]
   preemption: {churnrounds: 0, churnwindow: «yaml-type»often}

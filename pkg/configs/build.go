@@ -14,6 +14,7 @@ func (p *partitionDraft) build() Partition {
 		Name:            p.name,
 		Root:            p.root.build(map[string]string{}, nil),
 		Nodes:           p.nodes,
+		IgnorePriority:  p.ignorePriority,
 		Preemption:      p.preemption,
 		QuotaPreemption: p.quotaPreemption, NodePressure: p.nodePressure,
 		UserResolver: p.resolver,

@@ -37,6 +37,7 @@ type Partition struct {
 	Root            Queue
 	Rules           []placement.Rule // empty: only the queue a submission names
 	Nodes           policies.NodeOrder
+	IgnorePriority  bool   // no order heeds priorities, no ask preempts, and none may name a class (priority.md S3-6); default false
 	Preemption      bool   // default true
 	QuotaPreemption bool   // default false
 	NodePressure    bool   // work leaves a node that has less than it holds; default false

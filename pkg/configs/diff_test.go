@@ -105,7 +105,7 @@ func TestDiffTellsWhatChanges(t *testing.T) {
 				" | placementrules[1]: fixed root.x, may create -> none | preemption: true -> false" +
 				" | resourceweights gpu: none -> 2 | resourceweights memory: 1 -> none | resourceweights vcore: 1 -> none | usergroupresolver: none -> os\n"},
 		{"partitions come and go", "partitions: [{name: cpu, queues: []}]", "partitions: [{name: gpu, queues: []}]",
-			"removed partition cpu\nremoved root\ncreated partition gpu | churnbreaker: none -> true | churnpause: none -> 5m0s | churnrounds: none -> 10 | churnwindow: none -> 30m0s | nodepressure: none -> false | nodesortpolicy: none -> fair | nominationtimeout: none -> 5m0s | preemption: none -> true | quotapreemption: none -> false" +
+			"removed partition cpu\nremoved root\ncreated partition gpu | churnbreaker: none -> true | churnpause: none -> 5m0s | churnrounds: none -> 10 | churnwindow: none -> 30m0s | nodepressure: none -> false | nodesortpolicy: none -> fair | nominationtimeout: none -> 5m0s | preemption: none -> true | priority: none -> enabled | quotapreemption: none -> false" +
 				" | resourceweights memory: none -> 1 | resourceweights vcore: none -> 1\ncreated root | type: none -> parent\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -54,6 +54,7 @@ func partitionValues(p *Partition) map[string]string {
 		return nil
 	}
 	v := map[string]string{
+		"priority":   map[bool]string{false: "enabled", true: "disabled"}[p.IgnorePriority],
 		"preemption": strconv.FormatBool(p.Preemption), "quotapreemption": strconv.FormatBool(p.QuotaPreemption),
 		"nodepressure":      strconv.FormatBool(p.NodePressure),
 		"nominationtimeout": p.NominationTimeout.String(),

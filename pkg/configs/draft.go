@@ -80,6 +80,7 @@ type partitionDraft struct {
 	rules           []*ruleDraft
 	nodes           policies.NodeOrder
 	weights         []word
+	ignorePriority  bool
 	preemption      bool
 	quotaPreemption bool
 	nodePressure    bool

@@ -85,6 +85,8 @@ var partitionMapping = mapping{
 	{name: "placementrules", value: mappingList, of: "rule",
 		about: "Which queue an application gets; the first rule that names one decides. Default: the queue it names itself."},
 	{name: "limits", value: mappingList, of: "limit", about: "The limits of the root queue."},
+	{name: "priority", value: exactWordValue, words: []string{"enabled", "disabled"},
+		about: "disabled: no order heeds priorities, no ask preempts, and asks that name a class are refused. Default: enabled."},
 	{name: "preemption", value: mappingValue, of: "preemption", about: "Whether work may be evicted for other work."},
 	{name: "nodesortpolicy", value: mappingValue, of: "nodesort", about: "Which node is tried first."},
 	{name: "usergroupresolver", value: mappingValue, of: "resolver", about: "Where the groups of a user come from."},

@@ -46,6 +46,7 @@ func TestAnOrdinaryProductionDocumentHasNoWarnings(t *testing.T) {
 	assert.Assert(t, p.QuotaPreemption)
 	assert.Equal(t, p.NominationTimeout, 10*time.Minute)
 	assert.Equal(t, c.Partitions[1].NominationTimeout, 5*time.Minute)
+	assert.Assert(t, !p.IgnorePriority && c.Partitions[1].IgnorePriority)
 	assert.Equal(t, p.Churn, Churn{Breaker: false, Rounds: 4, Window: time.Hour, Pause: 90 * time.Second})
 	assert.Equal(t, c.Partitions[1].Churn, Churn{Breaker: true, Rounds: 10, Window: 30 * time.Minute, Pause: 5 * time.Minute})
 	assert.Equal(t, p.UserResolver, "ldap")

@@ -48,6 +48,7 @@ func (r *reader) partition(n *yaml.Node) *partitionDraft {
 		p.limitsAt = place(l)
 		p.limits = r.limits(p.root, l)
 	}
+	p.ignorePriority = r.disabled(p, "priority", fields["priority"])
 	preemption := r.fields(p, "preemption", fields["preemption"], &preemptionMapping)
 	p.preemption = r.flag(p, "enabled", preemption["enabled"], true)
 	p.quotaPreemption = r.flag(p, "quotapreemptionenabled", preemption["quotapreemptionenabled"], false)
@@ -83,6 +84,20 @@ func (r *reader) churn(p *partitionDraft, preemption map[string]*yaml.Node) Chur
 	c.Window = r.stretch(p, "churnwindow", preemption["churnwindow"], c.Window)
 	c.Pause = r.stretch(p, "churnpause", preemption["churnpause"], c.Pause)
 	return c
+}
+
+// disabled reads a word that says whether something is off.
+func (r *reader) disabled(p *partitionDraft, what string, n *yaml.Node) bool {
+	if isNull(n) {
+		return false
+	}
+	switch text := textOf(n); {
+	case isText(n) && text == "disabled":
+		return true
+	case !isText(n) || text != "enabled":
+		r.wrongType(p, what, n, "enabled or disabled")
+	}
+	return false
 }
 
 // stretch is a duration above zero.

@@ -105,7 +105,7 @@ func (a *Application) limitGroup() (group string, ok bool) {
 func (p *Partition) relimit() {
 	p.gated, p.turned = p.isGated(), nil
 	for _, q := range p.queues {
-		q.rule.claims = q.Leaf() && p.claims(q)
+		p.rule(q)
 	}
 	for _, q := range p.queues {
 		q.accounts = nil

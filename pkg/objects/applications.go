@@ -151,8 +151,16 @@ func (p *Partition) admit(ask *Ask, now time.Time) (*Allocation, error) {
 		created = now
 	}
 	p.arrivals++
-	key := policies.AskKey{Priority: ask.Priority, Created: created.UnixNano(), Arrival: p.arrivals}
+	key := policies.AskKey{Priority: p.counted(ask), Created: created.UnixNano(), Arrival: p.arrivals}
 	return &Allocation{ask: ask, app: a, key: key}, nil
+}
+
+// counted is the priority of an ask as the order of its application sees it.
+func (p *Partition) counted(ask *Ask) int32 {
+	if p.conf.IgnorePriority {
+		return 0
+	}
+	return ask.Priority
 }
 
 // stranger says that there is no such application, and whether there was.

@@ -56,7 +56,7 @@ func (p *Partition) Imagine(class string, ask *Ask, who Applicant, now time.Time
 		created = now
 	}
 	x.Allocation = &Allocation{
-		ask: ask, app: a, key: policies.AskKey{Priority: ask.Priority, Created: created.UnixNano(), Arrival: p.arrivals + 1},
+		ask: ask, app: a, key: policies.AskKey{Priority: p.counted(ask), Created: created.UnixNano(), Arrival: p.arrivals + 1},
 		shape: &Shape{amounts: ask.Amounts, vector: p.names.Vector(ask.Amounts), required: ask.RequiredNode},
 	}
 	x.First, x.names = a.firstBefore(ask.Priority), p.names

@@ -128,7 +128,7 @@ func (p *Partition) grow(conf configs.Queue, parent *Queue) *Queue {
 func (p *Partition) intern(q *Queue) {
 	q.max = p.names.Bound(q.conf.Max)
 	q.guaranteed = p.names.Bound(resources.LimitFromMap(q.conf.Guaranteed.Map()))
-	q.rule.claims = q.Leaf() && p.claims(q)
+	p.rule(q)
 	q.rule.enforced = p.conf.QuotaPreemption && q.conf.QuotaDelay > 0
 	q.scopes = p.scopesOf(q.conf.ClassQuotas)
 }

@@ -107,6 +107,9 @@ func (q *Queue) use(conf configs.Queue) {
 	}
 }
 
+// PrioritySort is how priority takes part in the order of what is below q.
+func (q *Queue) PrioritySort() policies.PrioritySort { return q.rule.by }
+
 // Path is the full name, root.a.b.
 func (q *Queue) Path() QueuePath { return q.path }
 

@@ -85,6 +85,16 @@ func (p *Partition) restand() {
 	p.byScore.fill(nodes)
 }
 
+// recountPriority is for a configuration that may heed priorities although the one before did
+// not, or the reverse. All asks of a class have the same, so their order in it stays.
+func (p *Partition) recountPriority(c *Class) {
+	for _, list := range [][]*Allocation{c.Asks(), c.aside} {
+		for _, x := range list {
+			x.key.Priority = p.counted(x.ask)
+		}
+	}
+}
+
 func (p *Partition) restandBelow(q *Queue) {
 	q.tally = policies.Tally{}
 	q.children.fill(nil)
@@ -102,7 +112,10 @@ func (p *Partition) restandBelow(q *Queue) {
 		a.rekey()
 		q.tally.Add(a.key.Priority)
 		p.watchRamp(a)
+		a.classes.turns.fill(nil)
 		for _, c := range a.classes.list {
+			c.turn.at = nil
+			p.recountPriority(c)
 			c.wake()
 		}
 	}

@@ -128,10 +128,18 @@ func (c *Class) Notice() { c.noticed = true }
 // Overlook forgets that c was ever fresh: it will be again when it has a right.
 func (c *Class) Overlook() { c.noticed = false }
 
+// rule finds out what q goes by that depends on more than its own settings.
+func (p *Partition) rule(q *Queue) {
+	q.rule.claims = q.Leaf() && p.claims(q)
+	if q.rule.by = q.conf.PrioritySort; p.conf.IgnorePriority {
+		q.rule.by = policies.PriorityIgnored
+	}
+}
+
 // claims reports whether the configuration gives asks in q any right to preempt: one of the
 // queues from q up to the fence has a guarantee, or priority counts.
 func (p *Partition) claims(q *Queue) bool {
-	if !p.conf.Preemption {
+	if !p.conf.Preemption || p.conf.IgnorePriority {
 		return false
 	}
 	if q.conf.PrioritySwap != policies.PrioritySwapNone {

@@ -24,7 +24,7 @@ const (
 	MayNotPreempt      // its policy or its class does not allow it to
 	IsNodeBound        // it accepts one node only, and has no other right
 	IsNotNodeBound     // it accepts any node
-	IsSwitchedOff      // preemption.enabled of the partition is false
+	IsSwitchedOff      // preemption.enabled of the partition is false, or its priority disabled
 	NoGuarantee        // no queue up to the fence guarantees anything of what it asks for
 	PastGuarantee      // Queue would hold more than it is guaranteed
 	IsYoung            // preemption.delay of Queue is not over
@@ -41,15 +41,17 @@ func (b Bar) String() string {
 
 // Entitlements says of each right of an ask whether x has it. Those that it has are Rights.
 func Entitlements(p *objects.Partition, x *objects.Allocation, now time.Time) [3]Entitlement {
-	return [...]Entitlement{ofNode(x), ofGuarantee(p, x, now), ofPriority(p, x)}
+	return [...]Entitlement{ofNode(p, x), ofGuarantee(p, x, now), ofPriority(p, x)}
 }
 
-func ofNode(x *objects.Allocation) Entitlement {
+func ofNode(p *objects.Partition, x *objects.Allocation) Entitlement {
 	switch {
 	case !x.Ask().Policy.Other():
 		return Entitlement{Right: OfNode, Bar: MayNotPreempt}
 	case x.Ask().RequiredNode == "":
 		return Entitlement{Right: OfNode, Bar: IsNotNodeBound}
+	case p.Config().IgnorePriority:
+		return Entitlement{Right: OfNode, Bar: IsSwitchedOff}
 	}
 	return Entitlement{Right: OfNode}
 }
@@ -61,7 +63,7 @@ func generalBar(p *objects.Partition, x *objects.Allocation) Bar {
 		return MayNotPreempt
 	case x.Ask().RequiredNode != "":
 		return IsNodeBound
-	case !p.Config().Preemption:
+	case !p.Config().Preemption || p.Config().IgnorePriority:
 		return IsSwitchedOff
 	}
 	return HasRight

@@ -26,7 +26,7 @@ func (r Right) String() string {
 // Rights are the rights of x at a time. due is when it gets one more by waiting; the zero
 // time: never. An ask that may not preempt has none (P8).
 func Rights(p *objects.Partition, x *objects.Allocation, now time.Time) (rights []Right, due time.Time) {
-	if !x.Ask().Policy.Other() {
+	if !x.Ask().Policy.Other() || p.Config().IgnorePriority {
 		return nil, due
 	}
 	if x.Ask().RequiredNode != "" {

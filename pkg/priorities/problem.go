@@ -27,6 +27,7 @@ const (
 	PolicyMismatch      Reason = "policy-mismatch"        // an ask with another policy than that of its class
 	NeedsPermission     Reason = "class-needs-permission" // the user of the ask is not on the list of its class
 	NeedsQuota          Reason = "class-needs-quota"      // no quota covers an ask of a class that needs one
+	PriorityDisabled    Reason = "priority-disabled"      // an ask names a class in a partition that has priorities switched off
 	ExceedsQuota        Reason = "exceeded-class-quota"   // an ask, or what it grows to, is more than a quota of its class leaves
 )
 

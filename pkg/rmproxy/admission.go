@@ -29,13 +29,13 @@ func wish(x *wire.Allocation) priorities.Request {
 func (o *orders) submission(ask *objects.Ask, x *wire.Allocation) scheduler.Command {
 	g, problem := o.classes().Admit(wish(x), o.s.p.opt.StrictClasses)
 	if problem != nil {
-		return scheduler.SubmitClassed{Ask: ask, Refuse: problem.Error()}
+		return scheduler.SubmitClassed{Ask: ask, Named: x.Tags[classTag], Refuse: problem.Error()}
 	}
 	stamp(ask, g)
 	if g.Class == nil {
 		return scheduler.SubmitAsk{Ask: ask}
 	}
-	return scheduler.SubmitClassed{Ask: ask, Class: g.Class.Name, Users: demanded(g.Class, x)}
+	return scheduler.SubmitClassed{Ask: ask, Class: g.Class.Name, Named: x.Tags[classTag], Users: demanded(g.Class, x)}
 }
 
 // demanded is the list of users that a class has for those who name it; nil: none. Requires: the

@@ -97,7 +97,7 @@ func inProcess(t *testing.T, opt Options) *side {
 // with -rewrite after a change, then read the diff.
 func TestConversationsAboutClasses(t *testing.T) {
 	doors := map[string]func(*testing.T, Options) *side{"wire": overTheWire, "in process": inProcess}
-	for file, strict := range map[string]bool{"classes": false, "classes_strict": true, "class_quotas": false} {
+	for file, strict := range map[string]bool{"classes": false, "classes_strict": true, "class_quotas": false, "classes_off": false} {
 		for name, open := range doors {
 			t.Run(file+" "+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {

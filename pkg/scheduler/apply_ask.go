@@ -49,6 +49,11 @@ func (c *Core) submitClassed(now time.Time, m SubmitClassed) {
 }
 
 func (c *Core) demand(m SubmitClassed) error {
+	if m.Named != "" && c.part.Config().IgnorePriority {
+		return &priorities.Problem{
+			Reason: priorities.PriorityDisabled, Class: m.Named, Field: priorities.NameField, Text: "the partition has priorities switched off",
+		}
+	}
 	if m.Refuse != "" {
 		return errors.New(m.Refuse)
 	}

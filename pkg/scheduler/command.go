@@ -81,6 +81,7 @@ type (
 		Ask    *objects.Ask
 		Refuse string        // why it cannot be admitted; empty: it can
 		Class  string        // its priority class, for class quotas; empty: none
+		Named  string        // the one that it names itself; empty: none
 		Users  *security.ACL // whose application may ask; nil: everybody's
 	}
 

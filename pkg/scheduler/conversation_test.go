@@ -167,6 +167,9 @@ func command(t *testing.T, d *datadriven.TestData, now time.Time) scheduler.Comm
 	case "ask":
 		if class := text(d, "class"); class != "" {
 			m := scheduler.SubmitClassed{Ask: ask(t, d, now), Class: class, Refuse: text(d, "refuse")}
+			if d.HasArg("named") {
+				m.Named = class
+			}
 			if d.HasArg("users") {
 				acl, _, err := security.ParseACL(text(d, "users"))
 				assert.NilError(t, err)

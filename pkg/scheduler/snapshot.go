@@ -21,6 +21,7 @@ type Snapshot struct {
 	Partition       string
 	Draining        bool // being removed: it takes no new node and no new application
 	NodeOrder       policies.NodeOrder
+	IgnorePriority  bool // as configured
 	Preemption      bool // as configured
 	NeedQuota       []limits.Selector
 	QuotaPreemption bool // as configured
@@ -123,7 +124,7 @@ func (c *Core) Snapshot(now time.Time) *Snapshot {
 	p.Settle()
 	s := &Snapshot{
 		At: now, Partition: p.Name(), Draining: c.drains, NodeOrder: p.Config().Nodes,
-		Preemption: p.Config().Preemption, NeedQuota: p.Config().NeedQuota, QuotaPreemption: p.Config().QuotaPreemption,
+		IgnorePriority: p.Config().IgnorePriority, Preemption: p.Config().Preemption, NeedQuota: p.Config().NeedQuota, QuotaPreemption: p.Config().QuotaPreemption,
 		NodePressure: p.Config().NodePressure, Pauses: slices.Clone(c.churn.Pauses()),
 		Capacity: p.Amounts(p.Capacity()), Root: c.viewQueue(p.Root()),
 		Budgets: c.Budgets(), Completed: p.Completed(), Rejected: p.Rejected(),

@@ -28,6 +28,7 @@ type partitionConfig struct {
 	Queues            []queueConfig
 	PlacementRules    []ruleConfig     `json:",omitempty" yaml:",omitempty"`
 	Limits            []limitConfig    `json:",omitempty" yaml:",omitempty"`
+	Priority          string           `json:",omitempty" yaml:",omitempty"`
 	Preemption        preemptionConfig `json:",omitzero" yaml:",omitempty"`
 	NodeSortPolicy    sortConfig       `json:",omitzero" yaml:",omitempty"`
 	UserGroupResolver resolverConfig   `json:",omitzero" yaml:",omitempty"`
