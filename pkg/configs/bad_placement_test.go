@@ -170,6 +170,20 @@ func surprising() []badDocument {
           «quota-delay»quota.preemption.delay: 5m
       parent: true
 `},
+		{"a right by priority where there are none", `
+partitions:
+- priority: disabled
+  queues:
+  - name: root
+    submitacl: '*'
+    properties: {«priority-off»preemption.priority: fence}
+    queues:
+    - name: a
+      properties: {preemption.priority: disabled}
+- name: b
+  priority: enabled
+  queues: [{name: root, submitacl: '*', properties: {preemption.priority: leaf}}]
+`},
 		{"a delay before a max that is enforced", `
 partitions:
 - preemption: {quotapreemptionenabled: true}

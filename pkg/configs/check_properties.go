@@ -22,6 +22,9 @@ func (r *report) checkQueueProperties(q *queueDraft) {
 		if q.up != nil || s.name.text != priorityPolicyProperty && s.name.text != priorityOffsetProperty {
 			r.checkProperty(q, "", s)
 		}
+		if q.partition.ignorePriority {
+			r.checkPriority(q, s)
+		}
 		if !q.partition.quotaPreemption {
 			r.checkQuotaDelay(q, "", s, "the partition does not enforce a max", "set preemption: {quotapreemptionenabled: true} in the partition")
 		}
@@ -91,6 +94,14 @@ func (r *report) checkProperty(q *queueDraft, of string, s setting) {
 }
 
 // checkQuotaDelay warns of a delay after which nothing happens (behaviour.md 6.4).
+// checkPriority warns of a right that nobody has, as priorities are switched off.
+func (r *report) checkPriority(q *queueDraft, s setting) {
+	var read Settings
+	if s.name.text == prioritySwapProperty && readPrioritySwap(&read, s.value.text) && read.PrioritySwap != policies.PrioritySwapNone {
+		r.add(q, s.name.at, "priority-off", prioritySwapProperty+" has no effect: the partition has priority: disabled", "")
+	}
+}
+
 func (r *report) checkQuotaDelay(q *queueDraft, of string, s setting, why, hint string) {
 	var read Settings
 	if s.name.text == quotaDelayProperty && readQuotaDelay(&read, s.value.text) && read.QuotaDelay > 0 {

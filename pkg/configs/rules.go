@@ -96,6 +96,7 @@ type RuleInfo struct {
 //	classquota-uncovered warning  a class needs a quota and no queue has one, so its asks are all refused
 //	template-leaf       warning  a child template has no effect on a leaf
 //	fair-raw            warning  fair without a guarantee compares plain numbers
+//	priority-off        warning  preemption.priority is set where priorities are switched off
 //	quota-delay         warning  quota.preemption.delay is set where no max is enforced
 //	nobody-submits      warning  no queue of a partition has an access list
 //
@@ -191,6 +192,7 @@ var rules = []RuleInfo{
 	{"classquota-uncovered", Warning, "a class needs a quota and no queue has one, so its asks are all refused"},
 	{"template-leaf", Warning, "a child template has no effect on a leaf"},
 	{"fair-raw", Warning, "fair without a guarantee compares plain numbers"},
+	{"priority-off", Warning, "preemption.priority is set where priorities are switched off"},
 	{"quota-delay", Warning, "quota.preemption.delay is set where no max is enforced"},
 	{"nobody-submits", Warning, "no queue of a partition has an access list"},
 }

@@ -156,6 +156,7 @@ func (c *Core) viewQueue(q *objects.Queue) QueueView {
 		Share: q.Share(), Priority: q.CurrentPriority(), MaxApplications: q.MaxApplications(), Running: q.Running(), Limits: p.Limited(q), ClassQuotas: p.ClassQuotas(q),
 		Template: q.Template(), Settings: q.Settings(),
 	}
+	v.Settings.PrioritySort = q.PrioritySort()
 	if q.Parent() == nil {
 		v.Max = resources.LimitFromMap(p.Amounts(p.Capacity()).Map())
 	}

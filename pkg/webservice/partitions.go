@@ -57,7 +57,7 @@ func viewPartition(s *scheduler.Snapshot) partitionBody {
 			Type:            s.NodeOrder.Nodes.String(),
 			ResourceWeights: weights(s.NodeOrder),
 		},
-		PreemptionEnabled:      s.Preemption,
+		PreemptionEnabled:      s.Preemption && !s.IgnorePriority,
 		QuotaPreemptionEnabled: s.QuotaPreemption,
 		TotalNodes:             len(s.Nodes),
 		Applications:           states,
