@@ -106,19 +106,6 @@ func (r *ranking) rankOf(n *objects.Node, c *crew, x *objects.Allocation) int64 
 	return c.rank(r.room, x.Shape().Vector())
 }
 
-// rank is the rank of a node with so much room, for who asks for v.
-func (c *crew) rank(room, v resources.Vector) int64 {
-	if room.Covers(v) {
-		return roomy
-	}
-	for i, upTo := range c.upTo {
-		if coversTogether(room, c.freedBy(i), v) {
-			return int64(upTo)
-		}
-	}
-	return hopeless
-}
-
 // coversTogether reports whether a and b together cover v.
 func coversTogether(a, b, v resources.Vector) bool {
 	for k, n := range v {
