@@ -197,3 +197,17 @@ func TestPreemptRefusesWhatMakesNoSense(t *testing.T) {
 	assert.Equal(t, code, exitUsage)
 	assert.Assert(t, strings.Contains(errs, "answers with something else than was expected"), errs)
 }
+
+// What an operator should not miss comes below the list.
+func TestTheListOfPreemptionsTellsOfPausesAndStrays(t *testing.T) {
+	var all webservice.PreemptionList
+	assert.NilError(t, json.Unmarshal([]byte(`{"made": 7, "remembered": 5, "strays": 3,
+		"paused": [{"queueNames": ["root.a", "root.b"], "since": 1, "until": 60000000000}]}`), &all))
+	var b strings.Builder
+	assert.NilError(t, printPreemptions(&b, &all))
+	assert.Equal(t, trimmed(b.String()), `NUMBER  TIME  RIGHT  FOR  NODE  VICTIMS  OUTCOME
+0 listed, 5 remembered, 7 made
+queues root.a and root.b may not preempt each other until 1970-01-01T00:01:00Z: room went round between them
+3 confirmations were about nobody
+`)
+}

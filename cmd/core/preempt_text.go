@@ -91,6 +91,12 @@ func printPreemptions(out io.Writer, all *webservice.PreemptionList) error {
 			len(p.Victims)+p.MoreVictims, outcomeText(p))
 	}
 	t.line("%d listed, %d remembered, %d made", len(all.Preemptions), all.Remembered, all.Made)
+	for _, p := range all.Paused {
+		t.line("queues %s and %s may not preempt each other until %s: room went round between them", p.QueueNames[0], p.QueueNames[1], timeText(p.Until))
+	}
+	if all.Strays > 0 {
+		t.line("%d confirmations were about nobody", all.Strays)
+	}
 	return t.Flush()
 }
 
