@@ -309,6 +309,9 @@ func (m *manager) overdue() {
 	for _, x := range m.work {
 		if leaving(x) && !x.late && m.conf.timeout > 0 && !m.now.Before(x.told.Add(m.conf.timeout)) {
 			x.late, m.w.late[x.node] = true, m.w.seq
+			if x.queue() == batch {
+				m.w.quota = m.w.seq // nobody counts on what it holds of it any more
+			}
 		}
 	}
 }

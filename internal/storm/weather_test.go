@@ -228,6 +228,9 @@ func (m *manager) resize() {
 	switch {
 	case running(x):
 		m.w.disturb(x.node)
+		if x.queue() == batch {
+			m.w.quota = m.w.seq // it may use more of it now
+		}
 		m.count("a running task is resized")
 	case m.waiting(x):
 		m.count("an ask that preempted is resized")

@@ -66,6 +66,7 @@ func (p *Partition) complete(a *Application, why Reason, now time.Time) {
 // forget takes a out of its queue. Requires: it has no work.
 func (p *Partition) forget(a *Application) {
 	delete(p.apps, a.id)
+	p.changes++
 	delete(a.queue.byID, a.id)
 	p.unwatchRamp(a)
 	p.dismiss(a)

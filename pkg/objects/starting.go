@@ -19,6 +19,7 @@ func (p *Partition) recount(a *Application) {
 		return
 	}
 	a.counted = runs
+	p.changes++
 	more := 1
 	if !runs {
 		more = -1

@@ -1,5 +1,7 @@
 package objects
 
+import "slices"
+
 // Who looks for victims keeps things in mind about nodes, and has to hear what has changed.
 
 // TakeTouched returns the nodes whose room or whose work has changed since it was last
@@ -23,9 +25,12 @@ func (p *Partition) Rules() uint64 { return p.rules }
 func (p *Partition) Kinds() int { return p.names.Len() }
 
 func (p *Partition) touch(n *Node) {
-	if !n.touched {
-		n.touched = true
-		p.touched = append(p.touched, n)
+	if n.touched {
+		return
+	}
+	n.touched = true
+	if p.touched = append(p.touched, n); len(p.touched) > 2*len(p.nodes)+64 { // nobody has looked for long, and nodes came and went
+		p.touched = slices.DeleteFunc(p.touched, func(n *Node) bool { return p.nodes[n.id] != n })
 	}
 }
 

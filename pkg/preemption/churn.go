@@ -181,7 +181,7 @@ func (c *Churn) close(around []stop, now time.Time) Cycle {
 
 // forgetOld forgets moves that have not happened for so long that they do not count.
 func (c *Churn) forgetOld(now time.Time) {
-	if len(c.moves) < c.sweep {
+	if len(c.moves)+len(c.gained) < c.sweep {
 		return
 	}
 	starts := map[stop]bool{}
@@ -197,7 +197,7 @@ func (c *Churn) forgetOld(now time.Time) {
 			delete(c.gained, s)
 		}
 	}
-	c.sweep = 2*len(c.moves) + 64
+	c.sweep = 2*(len(c.moves)+len(c.gained)) + 64
 }
 
 // Use puts a rule in force at a time and returns the pauses that end then. With another rule,

@@ -129,3 +129,16 @@ func TestOldMovesAreForgotten(t *testing.T) {
 	assert.Assert(t, slices.Equal(said[0], said[1]), "it depends on when old moves are forgotten")
 	assert.Assert(t, slices.ContainsFunc(said[0], func(s string) bool { return strings.Contains(s, "->") }))
 }
+
+// Circles of leaves that come and go leave nothing behind.
+func TestClosedCirclesAreForgotten(t *testing.T) {
+	var churn preemption.Churn
+	for i := range 5000 {
+		now := epoch.Add(time.Duration(i) * time.Hour)
+		churn.Use(configs.Churn{Breaker: true, Rounds: 1, Window: time.Minute, Pause: time.Minute}, now)
+		leaf := objects.QueuePath(fmt.Sprint("root.u", i))
+		churn.Took(leaf, []objects.QueuePath{leaf}, now)
+		assert.Equal(t, len(churn.GaveBack(leaf, []objects.QueuePath{leaf}, now)), 1)
+		assert.Assert(t, preemption.Remembered(&churn) < 200, "after %d circles", i+1)
+	}
+}

@@ -78,3 +78,18 @@ func InTurn(ranks []int64, places []int32) (turns []int) {
 	})
 	return turns
 }
+
+// FillLog makes the list of what was renewed as long as it may be: the next look but one lists all
+// nodes anew, and gives leaves other numbers.
+func FillLog(s *Search) {
+	s.roll.sync()
+	for len(s.roll.log) < 4*len(s.roll.nodes)+64 {
+		s.roll.log = append(s.roll.log, 0)
+	}
+}
+
+// Leaves is how many leaves s knows.
+func Leaves(s *Search) int {
+	s.roll.sync()
+	return len(s.roll.leaves)
+}

@@ -49,7 +49,10 @@ func (l *roll) sync() {
 	switch {
 	case l.place == nil || len(l.log) > 4*len(l.nodes)+64:
 		l.remake(nil, nil)
-	case l.set != l.part.NodeSet() || l.kinds != l.part.Kinds():
+	case l.set == l.part.NodeSet() && l.kinds == l.part.Kinds():
+	case l.crowded():
+		l.remake(nil, nil)
+	default:
 		l.remake(l.place, l.crews)
 	}
 	for _, n := range l.part.TakeTouched() {
@@ -62,6 +65,15 @@ func (l *roll) sync() {
 		l.rules = l.part.Rules()
 		l.regroup()
 	}
+}
+
+// crowded reports whether most leaves that are known have no work any more, and may be gone.
+func (l *roll) crowded() bool {
+	live := 0
+	for _, places := range l.works {
+		live += yes(len(places) > 0)
+	}
+	return len(l.leaves) > 2*live+64
 }
 
 // regroup meets those crews again that the configuration groups in another way now. Nothing else of it

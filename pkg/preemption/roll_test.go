@@ -9,9 +9,12 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
 // What is kept in mind about nodes, and brought up to date by what has changed, is what who
@@ -118,4 +121,81 @@ func TestPlacesComeInTurn(t *testing.T) {
 		}
 		assert.DeepEqual(t, preemption.InTurn(ranks, places), want)
 	}
+}
+
+// A look may list the nodes anew between its two halves: what it has found out about leaves by
+// number does not hold any more then.
+func TestTheNodesMayBeListedAnewWithinALook(t *testing.T) {
+	root := configs.Queue{Name: "root", Parent: true, Submit: security.Everyone(), Settings: configs.DefaultSettings()}
+	for _, name := range []string{"home", "off", "open"} {
+		leaf := configs.Queue{Name: name, Settings: configs.DefaultSettings()}
+		leaf.PrioritySwap = policies.PrioritySwapFence
+		switch name {
+		case "home": // a quota is in the way, so a look has two halves
+			leaf.Max = resources.LimitFromMap(map[string]resources.Quantity{"vcore": 4})
+		case "off":
+			leaf.Preemption = policies.PreemptDisabled
+		}
+		root.Children = append(root.Children, leaf)
+	}
+	p := objects.NewPartition(configs.Partition{Name: "default", Root: root, Preemption: true})
+	amounts := func(n resources.Quantity) resources.Amounts {
+		return resources.FromMap(map[string]resources.Quantity{"vcore": n})
+	}
+	for _, leaf := range []string{"home", "off", "open"} {
+		assert.NilError(t, p.AddApplication(objects.AppID(leaf), security.User{Name: "ann"}, objects.QueuePath("root."+leaf), nil, epoch))
+	}
+	for i := range 4 {
+		assert.NilError(t, p.AddNode(objects.NodeID(fmt.Sprint("n", i)), amounts(4), nil, true))
+	}
+	s := preemption.NewSearch(p, 0, nil)
+	for i, x := range []struct{ app, node string }{
+		{"open", "n1"}, {"off", "n0"}, {"off", "n0"}, {"open", "n1"}, {"home", "n2"}, {"open", "n2"}, {"home", "n3"}, {"open", "n3"},
+	} { // leaves are met in another order now than when all are met at once
+		_, err := p.Report(&objects.Ask{Key: objects.AllocationKey(fmt.Sprint("run", i)), App: objects.AppID(x.app), Amounts: amounts(2)}, objects.NodeID(x.node), epoch)
+		assert.NilError(t, err)
+		preemption.RollOf(s)
+	}
+	preemption.FillLog(s)
+	for _, n := range p.Nodes() {
+		assert.NilError(t, p.SetCapacity(n.ID(), amounts(4)))
+	}
+	x, err := p.AddAsk(&objects.Ask{Key: "x", App: "home", Amounts: amounts(4), Priority: 9, Policy: objects.PolicySent | objects.PolicyOther}, epoch)
+	assert.NilError(t, err)
+	got, ok := s.Find(x, preemption.OfPriority, nil)
+	want, also := preemption.NewSearch(p, 0, nil).Find(x, preemption.OfPriority, nil)
+	assert.Assert(t, ok && also)
+	assert.Equal(t, got.Node, want.Node)
+	assert.DeepEqual(t, victimKeys(got.Victims), victimKeys(want.Victims))
+	assert.Equal(t, got.Victims[0].Application().Queue().Path(), objects.QueuePath("root.open"))
+}
+
+// Leaves and nodes may come and go for ever.
+func TestWhatIsKnownOfNodesIsBounded(t *testing.T) {
+	root := configs.Queue{Name: "root", Parent: true, Submit: security.Everyone(), Settings: configs.DefaultSettings()}
+	p := objects.NewPartition(configs.Partition{Name: "default", Root: root, Preemption: true})
+	amounts := resources.FromMap(map[string]resources.Quantity{"vcore": 1})
+	for i := range 10 {
+		assert.NilError(t, p.AddNode(objects.NodeID(fmt.Sprint("n", i)), amounts, nil, true))
+	}
+	s := preemption.NewSearch(p, 0, nil)
+	for i := range 3000 {
+		leaf, app := objects.QueuePath(fmt.Sprint("root.u", i)), objects.AppID(fmt.Sprint("a", i))
+		assert.NilError(t, p.CreateLeaf(leaf, security.User{Name: "ann"}))
+		assert.NilError(t, p.AddApplication(app, security.User{Name: "ann"}, leaf, nil, epoch))
+		_, err := p.Report(&objects.Ask{Key: objects.AllocationKey(app), App: app, Amounts: amounts}, "n7", epoch)
+		assert.NilError(t, err)
+		assert.Assert(t, preemption.Leaves(s) < 200, "after %d", i)
+		p.RemoveApplication(app, epoch)
+		p.Expire(epoch.Add(time.Hour))
+		_, err = p.RemoveNode("n7", epoch)
+		assert.NilError(t, err)
+		assert.NilError(t, p.AddNode("n7", amounts, nil, true))
+	}
+	for range 3000 { // and nobody looks
+		_, err := p.RemoveNode("n7", epoch)
+		assert.NilError(t, err)
+		assert.NilError(t, p.AddNode("n7", amounts, nil, true))
+	}
+	assert.Assert(t, len(p.TakeTouched()) < 200)
 }

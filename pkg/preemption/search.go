@@ -109,6 +109,7 @@ func (s *Search) oneNode(judge Judge) (best Plan, ok bool) {
 		}
 	}
 	s.roll.sync()
+	s.hunt.look++ // leaves may have other numbers now
 	if r == OfNode {
 		if n, known := s.part.Node(x.Ask().RequiredNode); known && n.Schedulable() {
 			try(s.roll.place[n])
