@@ -111,9 +111,9 @@ func wordsFor(e scheduler.Noted) string {
 	switch e.What {
 	case scheduler.NotePreempted:
 		if e.By == (scheduler.Party{}) {
-			return fmt.Sprintf("Preempted on node %s: %s", e.Node, e.Why)
+			return fmt.Sprintf("Preempted on node %s: %s; it has %s to end", e.Node, e.Why, e.Grace)
 		}
-		return fmt.Sprintf("Preempted by %s of application %s in queue %s on node %s, by right of %s", e.By.Key, e.By.App, e.By.Queue, e.Node, e.Right)
+		return fmt.Sprintf("Preempted by %s of application %s in queue %s on node %s, by right of %s; it has %s to end", e.By.Key, e.By.App, e.By.Queue, e.Node, e.Right, e.Grace)
 	case scheduler.NoteOverdue:
 		return fmt.Sprintf("Was told to leave node %s at %s and has not left: nobody counts on it any more", e.Node, e.Since.UTC().Format(time.RFC3339))
 	case scheduler.NoteNominated:

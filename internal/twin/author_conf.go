@@ -106,6 +106,7 @@ func (a *author) settle(q *configs.Queue) {
 		q.PrioritySwap = pick(a, policies.PrioritySwapNone, policies.PrioritySwapLeaf, policies.PrioritySwapFence)
 		q.PreemptionDelay = pick(a, 0, time.Second, 30*time.Second)
 	}
+	q.PriorityDelay = []time.Duration{0, 0, 0, time.Second, 20 * time.Second}[a.keys%5]
 	if a.fierce {
 		q.PreemptionDelay, q.Offset = 0, pick[int32](a, 0, 0, 0, 0, 3)
 		q.PrioritySwap = pick(a, policies.PrioritySwapNone, policies.PrioritySwapLeaf, policies.PrioritySwapFence, policies.PrioritySwapFence)

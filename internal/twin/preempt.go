@@ -219,7 +219,7 @@ func (t *Twin) rights(c *counts, w *work) (rights []string) {
 	if t.owed(c, w) != nil && !t.now.Before(w.created.Add(leaf.conf.PreemptionDelay)) {
 		rights = append(rights, "guarantee")
 	}
-	if leaf.conf.PrioritySwap != policies.PrioritySwapNone {
+	if leaf.conf.PrioritySwap != policies.PrioritySwapNone && !t.now.Before(w.created.Add(leaf.conf.PriorityDelay)) {
 		rights = append(rights, "priority")
 	}
 	return rights

@@ -94,7 +94,8 @@ type Settings struct {
 	Budgets         policies.Budgets     // for the work of a leaf: whether it may be taken beyond its budgets
 	VictimOrder     policies.VictimOrder // for the asks of a leaf: whom they take first
 	VictimQoS       policies.VictimQoS   // likewise
-	PreemptionDelay time.Duration        // default 30 s
+	PreemptionDelay time.Duration        // before a guarantee gives a right; default 30 s
+	PriorityDelay   time.Duration        // before priority does; default 0
 	QuotaDelay      time.Duration        // quota.preemption.delay; 0: off
 	Backoff         uint64               // application.unschedasks.backoff; 0: off
 	BackoffDelay    time.Duration        // default 30 s

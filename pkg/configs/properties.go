@@ -18,6 +18,7 @@ const (
 	preemptionPolicyProperty = "preemption.policy"
 	preemptionDelayProperty  = "preemption.delay"
 	prioritySwapProperty     = "preemption.priority"
+	priorityDelayProperty    = "preemption.priority.delay"
 	victimUnitProperty       = "preemption.victim.unit"
 	gangPreemptionProperty   = "preemption.gang"
 	budgetsProperty          = "disruption.budgets"
@@ -46,6 +47,7 @@ var properties = []property{
 	{preemptionPolicyProperty, "default, fence or disabled", []string{"default", "fence", "disabled"}, readPreemption},
 	{preemptionDelayProperty, "a duration above zero, such as 30s", []string{"30s"}, readPreemptionDelay},
 	{prioritySwapProperty, "disabled, leaf or fence", []string{"disabled", "leaf", "fence"}, readPrioritySwap},
+	{priorityDelayProperty, "a duration, such as 30s or 0s", []string{"30s", "0s"}, readPriorityDelay},
 	{victimUnitProperty, "allocation, taskgroup or application", []string{"allocation", "taskgroup", "application"}, readVictimUnit},
 	{gangPreemptionProperty, "enabled or disabled", []string{"enabled", "disabled"}, readGangPreemption},
 	{budgetsProperty, "best-effort, strict or ignore", []string{"best-effort", "strict", "ignore"}, readBudgets},
@@ -161,6 +163,16 @@ func readGangPreemption(s *Settings, text string) bool {
 }
 
 func readPreemptionDelay(s *Settings, text string) bool { return readDelay(&s.PreemptionDelay, text) }
+
+// readPriorityDelay takes 0s too, which is the default.
+func readPriorityDelay(s *Settings, text string) bool {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return false
+	}
+	s.PriorityDelay = d
+	return true
+}
 
 func readBackoffDelay(s *Settings, text string) bool { return readDelay(&s.BackoffDelay, text) }
 

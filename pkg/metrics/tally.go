@@ -80,6 +80,9 @@ func (t *tally) noted(e *scheduler.Noted) {
 	case scheduler.NoteOverdue:
 		t.overdue.Add(1)
 	case scheduler.NoteNominated:
+		if e.Victims == 0 {
+			return // it waits for those who were told for others
+		}
 		bump(t.preemptions[:], int(e.Right))
 	case scheduler.NoteNominationEnded:
 		bump(t.nominationsEnded[:], int(e.End))

@@ -52,7 +52,8 @@ func TestWhatIsNotedIsCounted(t *testing.T) {
 		assert.Assert(t, !strings.Contains(before, `"other"`), before)
 		var effects []scheduler.Effect
 		for _, r := range []preemption.Right{0, 1, 2, 3, 4, 200} {
-			effects = append(effects, scheduler.Noted{What: scheduler.NotePreempted, Right: r}, scheduler.Noted{What: scheduler.NoteNominated, Right: r})
+			effects = append(effects, scheduler.Noted{What: scheduler.NotePreempted, Right: r}, scheduler.Noted{What: scheduler.NoteNominated, Right: r, Victims: 2},
+				scheduler.Noted{What: scheduler.NoteNominated, Right: r})
 		}
 		for _, s := range []scheduler.NominationState{1, 2, 3, 4, 5, 6, 7, 8, 200} {
 			effects = append(effects, scheduler.Noted{What: scheduler.NoteNominationEnded, End: s})

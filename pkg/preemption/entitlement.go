@@ -27,7 +27,7 @@ const (
 	IsSwitchedOff      // preemption.enabled of the partition is false, or its priority disabled
 	NoGuarantee        // no queue up to the fence guarantees anything of what it asks for
 	PastGuarantee      // Queue would hold more than it is guaranteed
-	IsYoung            // preemption.delay of Queue is not over
+	IsYoung            // preemption.delay of Queue is not over, or its preemption.priority.delay
 	NoPriority         // preemption.priority of Queue is disabled
 )
 
@@ -41,7 +41,7 @@ func (b Bar) String() string {
 
 // Entitlements says of each right of an ask whether x has it. Those that it has are Rights.
 func Entitlements(p *objects.Partition, x *objects.Allocation, now time.Time) [3]Entitlement {
-	return [...]Entitlement{ofNode(p, x), ofGuarantee(p, x, now), ofPriority(p, x)}
+	return [...]Entitlement{ofNode(p, x), ofGuarantee(p, x, now), ofPriority(p, x, now)}
 }
 
 func ofNode(p *objects.Partition, x *objects.Allocation) Entitlement {
@@ -88,10 +88,16 @@ func ofGuarantee(p *objects.Partition, x *objects.Allocation, now time.Time) Ent
 	return c
 }
 
-func ofPriority(p *objects.Partition, x *objects.Allocation) Entitlement {
+func ofPriority(p *objects.Partition, x *objects.Allocation, now time.Time) Entitlement {
 	c := Entitlement{Right: OfPriority, Bar: generalBar(p, x)}
-	if leaf := x.Application().Queue(); c.Bar == HasRight && leaf.Settings().PrioritySwap == policies.PrioritySwapNone {
+	leaf := x.Application().Queue()
+	if c.Bar != HasRight {
+		return c
+	}
+	if leaf.Settings().PrioritySwap == policies.PrioritySwapNone {
 		c.Bar, c.Queue = NoPriority, leaf
+	} else if at := x.Created().Add(leaf.Settings().PriorityDelay); now.Before(at) {
+		c.Bar, c.Queue, c.Due = IsYoung, leaf, at
 	}
 	return c
 }

@@ -59,28 +59,50 @@ func victimKeys(list []*objects.Allocation) (out []objects.AllocationKey) {
 	return out
 }
 
-// The resource manager may want somebody gone who need not go for the room.
-func TestWhoIsWantedGoneIsNotPutBack(t *testing.T) {
+// judged is a leaf of a partition with nodes of three vcores, each full of work that is called low, neighbour
+// and other with the name of the node behind it, and an ask for one vcore that may take it.
+func judged(t *testing.T, nodes ...objects.NodeID) (p *objects.Partition, x *objects.Allocation) {
 	root := configs.Queue{Name: "root", Parent: true, Submit: security.Everyone(), Settings: configs.DefaultSettings()}
 	leaf := configs.Queue{Name: "a", Settings: configs.DefaultSettings()}
 	leaf.PrioritySwap = policies.PrioritySwapLeaf
 	root.Children = append(root.Children, leaf)
-	p := objects.NewPartition(configs.Partition{Name: "default", Root: root, Preemption: true})
+	p = objects.NewPartition(configs.Partition{Name: "default", Root: root, Preemption: true})
 	amounts := resources.FromMap(map[string]resources.Quantity{"vcore": 1})
 	assert.NilError(t, p.AddApplication("app", security.User{Name: "ann"}, "root.a", nil, epoch))
-	assert.NilError(t, p.AddNode("n", resources.FromMap(map[string]resources.Quantity{"vcore": 3}), nil, true))
-	for i, key := range []objects.AllocationKey{"low", "neighbour", "other"} {
-		_, err := p.Report(&objects.Ask{Key: key, App: "app", Amounts: amounts, Priority: int32(i)}, "n", epoch)
-		assert.NilError(t, err)
+	for _, n := range nodes {
+		assert.NilError(t, p.AddNode(n, resources.FromMap(map[string]resources.Quantity{"vcore": 3}), nil, true))
+		for i, key := range []objects.AllocationKey{"low-", "neighbour-", "other-"} {
+			_, err := p.Report(&objects.Ask{Key: key + objects.AllocationKey(n), App: "app", Amounts: amounts, Priority: int32(i)}, n, epoch)
+			assert.NilError(t, err)
+		}
 	}
 	x, err := p.AddAsk(&objects.Ask{Key: "x", App: "app", Amounts: amounts, Priority: 9, Policy: objects.PolicySent | objects.PolicyOther}, epoch)
 	assert.NilError(t, err)
+	return p, x
+}
+
+// The resource manager may want somebody gone who need not go for the room.
+func TestWhoIsWantedGoneIsNotPutBack(t *testing.T) {
+	p, x := judged(t, "n")
 	var asked [][]objects.AllocationKey
 	plan, ok := preemption.NewSearch(p, 0, nil).Find(x, preemption.OfPriority, func(_ *objects.Allocation, _ *objects.Node, victims []*objects.Allocation) bool {
 		asked = append(asked, victimKeys(victims))
-		return slices.Contains(asked[len(asked)-1], "neighbour")
+		return slices.Contains(asked[len(asked)-1], "neighbour-n")
 	})
 	assert.Assert(t, ok)
-	assert.DeepEqual(t, victimKeys(plan.Victims), []objects.AllocationKey{"neighbour"})
-	assert.DeepEqual(t, asked[:2], [][]objects.AllocationKey{{"low"}, {"other", "neighbour", "low"}})
+	assert.DeepEqual(t, victimKeys(plan.Victims), []objects.AllocationKey{"neighbour-n"})
+	assert.DeepEqual(t, asked[:2], [][]objects.AllocationKey{{"low-n"}, {"other-n", "neighbour-n", "low-n"}})
+}
+
+// S3-44: a neighbour that the ask has to run beside stays, if who is less important is enough. S3-43: a node
+// where it would have to go is none for the ask, and another one is found.
+func TestS3_43AndS3_44WhoIsNeededStays(t *testing.T) {
+	p, x := judged(t, "a", "b")
+	for _, c := range []struct{ needed, victim objects.AllocationKey }{{"neighbour-a", "low-a"}, {"low-a", "low-b"}} {
+		plan, ok := preemption.NewSearch(p, 0, nil).Find(x, preemption.OfPriority, func(_ *objects.Allocation, n *objects.Node, victims []*objects.Allocation) bool {
+			return !slices.Contains(victimKeys(victims), c.needed)
+		})
+		assert.Assert(t, ok)
+		assert.DeepEqual(t, victimKeys(plan.Victims), []objects.AllocationKey{c.victim})
+	}
 }

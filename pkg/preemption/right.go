@@ -43,8 +43,13 @@ func Rights(p *objects.Partition, x *objects.Allocation, now time.Time) (rights 
 			rights = append(rights, OfGuarantee)
 		}
 	}
-	if leaf.Settings().PrioritySwap != policies.PrioritySwapNone {
+	if leaf.Settings().PrioritySwap == policies.PrioritySwapNone {
+		return rights, due
+	}
+	if at := x.Created().Add(leaf.Settings().PriorityDelay); !now.Before(at) {
 		rights = append(rights, OfPriority)
+	} else if due.IsZero() || at.Before(due) {
+		due = at
 	}
 	return rights, due
 }

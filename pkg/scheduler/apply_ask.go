@@ -49,10 +49,8 @@ func (c *Core) submitClassed(now time.Time, m SubmitClassed) {
 }
 
 func (c *Core) demand(m SubmitClassed) error {
-	if m.Named != "" && c.part.Config().IgnorePriority {
-		return &priorities.Problem{
-			Reason: priorities.PriorityDisabled, Class: m.Named, Field: priorities.NameField, Text: "the partition has priorities switched off",
-		}
+	if err := c.mayName(m.Named); err != nil {
+		return err
 	}
 	if m.Refuse != "" {
 		return errors.New(m.Refuse)
@@ -62,6 +60,16 @@ func (c *Core) demand(m SubmitClassed) error {
 		return nil // or it is refused for having no application
 	}
 	return needsPermission(m.Class, a.User())
+}
+
+// mayName says why a new ask may not name a class; empty: it names none.
+func (c *Core) mayName(class string) error {
+	if class == "" || !c.part.Config().IgnorePriority {
+		return nil
+	}
+	return &priorities.Problem{
+		Reason: priorities.PriorityDisabled, Class: class, Field: priorities.NameField, Text: "the partition has priorities switched off",
+	}
 }
 
 func needsPermission(class string, u security.User) error {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -46,6 +47,7 @@ type Noted struct {
 	Since   time.Time        // NoteOverdue, NoteNominationEnded, NotePauseEnded: when it was told, began to wait, was paused
 	By      Party            // who takes the place; nobody: no ask does, or nobody's is taken
 	Right   preemption.Right // NotePreempted, NoteNominated
+	Grace   time.Duration    // NotePreempted: that the RM gives it to end in
 	Victims int              // NoteNominated: how many were told to leave for it
 	End     NominationState  // NoteNominationEnded
 	Why     string           // in words, where there is more to say; may be empty
@@ -104,7 +106,7 @@ func (c *Core) noteTold(victims []*objects.Allocation, by *objects.Allocation, r
 		n.By = partyOf(by)
 	}
 	for _, y := range victims {
-		n.Who, n.Amounts, n.Node = partyOf(y), y.Ask().Amounts, y.Node().ID()
+		n.Who, n.Amounts, n.Node, n.Grace = partyOf(y), y.Ask().Amounts, y.Node().ID(), priorities.GraceOf(y.Ask().Tags)
 		c.emit(n)
 	}
 }

@@ -63,6 +63,7 @@ type Victim struct {
 	Priority int32
 	Amounts  resources.Amounts
 	BoundAt  time.Time     // when it got its node
+	Grace    time.Duration // that the RM gives it to end in
 	Ran      time.Duration // from then until it was told to leave; not below 0
 	End      End
 }

@@ -60,6 +60,13 @@ func TestRequirementsOfLeaving(t *testing.T) {
 			ask least 1 4 >
 			ask high 9 4 >
 			end old > old stopped by rm, high placed`},
+		{name: "S2-34 in a cluster full of user work both of the system's classes find a place", talk: `
+			run one 1000000000 2 >
+			run two 1000000000 2 >
+			ask cluster-critical 2000000000 2 > two preempted
+			left two > cluster-critical placed
+			ask node-critical 2000001000 2 > one preempted
+			left one > node-critical placed`},
 		{name: "S3-37 S3-38 S3-53 S3-55 as soon as the last has left, and not before, and no time goes by", talk: `
 			run a 0 2 >
 			run b 0 2 >

@@ -58,7 +58,7 @@ func (s *supposing) meet() error {
 		}
 	} else {
 		x, err := s.c.part.Imagine(s.h.Class, s.h.Ask, s.h.Who, s.now)
-		if err = errors.Join(wellFormed(s.h.Ask), err); err != nil {
+		if err = errors.Join(s.c.mayName(s.h.Named), wellFormed(s.h.Ask), err); err != nil {
 			return fmt.Errorf("%w: %w", ErrWouldBeRefused, err)
 		}
 		s.x, s.named, s.first = x.Allocation, x.Amounts, x.First
@@ -107,7 +107,8 @@ func (s *supposing) decide() {
 
 // then is when rights are asked about.
 func (s *supposing) then() time.Time {
-	if at := s.x.Created().Add(s.x.Application().Queue().Settings().PreemptionDelay); s.h.Waited && at.After(s.now) {
+	conf := s.x.Application().Queue().Settings()
+	if at := s.x.Created().Add(max(conf.PreemptionDelay, conf.PriorityDelay)); s.h.Waited && at.After(s.now) {
 		return at
 	}
 	return s.now

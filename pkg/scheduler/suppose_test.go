@@ -345,3 +345,18 @@ func guaranteeOf(vcore int64) resources.Guarantee {
 func limitOf(vcore int64) resources.Limit {
 	return resources.LimitFromMap(map[string]resources.Quantity{"vcore": resources.Quantity(vcore)})
 }
+
+// A dry run refuses what would be refused.
+func TestADryRunRefusesAClassWherePrioritiesAreOff(t *testing.T) {
+	conf, problems := configs.Load([]byte("partitions: [{priority: disabled, queues: [{name: root, submitacl: '*', queues: [{name: a}]}]}]"))
+	assert.Assert(t, conf != nil, "%v", problems)
+	core := scheduler.New(conf.Partitions[0], nil)
+	core.Step(epoch, scheduler.AddApplication{App: "x", Queue: "root.a"})
+	h := scheduler.Hypothesis{Ask: &objects.Ask{Key: "k", App: "x", Amounts: vcores(1)}, Class: "high"}
+	_, err := core.Suppose(h, epoch)
+	assert.NilError(t, err, "it is of the default class")
+	h.Named = "high"
+	_, err = core.Suppose(h, epoch)
+	assert.ErrorIs(t, err, scheduler.ErrWouldBeRefused)
+	assert.ErrorContains(t, err, "priority-disabled")
+}

@@ -15,6 +15,7 @@ type Hypothesis struct {
 	Key objects.AllocationKey
 
 	Class  string            // the priority class of Ask; empty: none
+	Named  string            // the one that it names itself; empty: none
 	Users  *security.ACL     // who may name the class; nil: everybody
 	Who    objects.Applicant // whose it is, if its application is not there
 	Waited bool              // as if it had waited as long as preemption.delay

@@ -9,6 +9,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -212,6 +213,7 @@ func victimsNamed(list []*objects.Allocation, now time.Time) (out []Victim, more
 		out[i] = Victim{
 			Key: objects.AllocationKey(strings.Clone(string(ask.Key))), App: ask.App, Queue: y.Application().Queue().Path(),
 			Node: y.Node().ID(), Priority: ask.Priority, Amounts: ask.Amounts, BoundAt: y.BoundAt(), Ran: max(now.Sub(y.BoundAt()), 0),
+			Grace: priorities.GraceOf(ask.Tags),
 		}
 	}
 	return out, len(list) - len(out)

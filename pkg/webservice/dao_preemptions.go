@@ -71,8 +71,9 @@ type victimBody struct {
 	Priority       int32      `json:"priority"`
 	Resource       quantities `json:"resource"`
 	AllocationTime int64      `json:"allocationTime"`
-	RanSeconds     int64      `json:"ranSeconds"` // until it was told to leave
-	LostWork       quantities `json:"lostWork"`   // resource times seconds
+	RanSeconds     int64      `json:"ranSeconds"`         // until it was told to leave
+	GraceSeconds   int64      `json:"gracePeriodSeconds"` // that the resource manager gives it to end in
+	LostWork       quantities `json:"lostWork"`           // resource times seconds
 	State          string     `json:"state"`
 	Left           int64      `json:"left,omitempty"`
 	Termination    string     `json:"termination,omitempty"` // as the resource manager said
@@ -153,7 +154,7 @@ func viewVictims(list []scheduler.Victim) []victimBody {
 		out[i] = victimBody{
 			AllocationKey: string(v.Key), ApplicationID: string(v.App), QueueName: string(v.Queue), NodeID: string(v.Node),
 			Priority: v.Priority, Resource: amountsOf(v.Amounts), AllocationTime: nanos(v.BoundAt),
-			RanSeconds: int64(v.Ran.Seconds()), LostWork: amountsOf(v.LostWork()), State: v.End.How.String(), Left: nanos(v.End.At),
+			RanSeconds: int64(v.Ran.Seconds()), GraceSeconds: int64(v.Grace.Seconds()), LostWork: amountsOf(v.LostWork()), State: v.End.How.String(), Left: nanos(v.End.At),
 		}
 		if v.End.How == scheduler.LeftAsTold {
 			out[i].Termination = v.End.Type.String()

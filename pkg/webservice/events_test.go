@@ -28,7 +28,7 @@ func eventful() *history.History {
 	high := scheduler.Party{Key: "high", App: "app-2", Queue: "root.b"}
 	h.Hear("default", []scheduler.Effect{
 		scheduler.Allocated{Ask: ask, Node: "n1"},
-		scheduler.Noted{What: scheduler.NotePreempted, Who: low, Amounts: ask.Amounts, Node: "n1", By: high, Right: preemption.OfPriority},
+		scheduler.Noted{What: scheduler.NotePreempted, Who: low, Amounts: ask.Amounts, Node: "n1", By: high, Right: preemption.OfPriority, Grace: 5 * time.Second},
 	})
 	return h
 }
@@ -46,7 +46,7 @@ func TestAnswersAboutEvents(t *testing.T) {
 			`"referenceID":"low","resource":{"resources":{"memory":{"value":5},"vcore":{"value":1}}},"partition":"default"}`
 		onNode = `{"type":3,"objectID":"n1","timestampNano":1767355200000000000,"eventChangeType":2,"eventChangeDetail":303,` +
 			`"referenceID":"low","resource":{"resources":{"memory":{"value":5},"vcore":{"value":1}}},"partition":"default"}`
-		preempted = `{"type":1,"objectID":"low","message":"Preempted by high of application app-2 in queue root.b on node n1, by right of priority",` +
+		preempted = `{"type":1,"objectID":"low","message":"Preempted by high of application app-2 in queue root.b on node n1, by right of priority; it has 5s to end",` +
 			`"timestampNano":1767355200000000000,"referenceID":"app-1","resource":{"resources":{"memory":{"value":5},"vcore":{"value":1}}},"partition":"default"}`
 	)
 	for query, want := range map[string]string{

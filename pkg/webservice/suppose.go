@@ -90,7 +90,7 @@ const nobodysApplication = "(supposed application)"
 // hypothesis is the question that a wish asks. An ask that is made up gets its priority as one
 // that comes through the door.
 func (s *service) hypothesis(w *askWish) (scheduler.Hypothesis, error) {
-	h := scheduler.Hypothesis{Key: objects.AllocationKey(w.key), Waited: w.waited, Node: objects.NodeID(w.look)}
+	h := scheduler.Hypothesis{Key: objects.AllocationKey(w.key), Named: w.class, Waited: w.waited, Node: objects.NodeID(w.look)}
 	if w.key != "" {
 		return h, nil
 	}
