@@ -51,6 +51,8 @@ func (p *Partition) rampUp(now time.Time) {
 			continue // it went, was faster, or started over
 		}
 		a.ramped = true
-		a.stand()
+		if a.stand() {
+			p.changes++
+		}
 	}
 }

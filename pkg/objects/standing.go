@@ -14,7 +14,9 @@ import (
 // and likewise the applications that share an account with it, if that offers other shapes
 // than before.
 func (p *Partition) stand(a *Application) {
-	a.stand()
+	if a.stand() {
+		p.changes++
+	}
 	for len(p.turned) > 0 {
 		x := p.turned[0]
 		p.turned = p.turned[1:]
@@ -26,11 +28,12 @@ func (p *Partition) stand(a *Application) {
 	}
 }
 
-// stand puts a and every queue above it where they belong now.
-func (a *Application) stand() {
+// stand puts a and every queue above it where they belong now. It reports whether another of the
+// newcomers of its leaf may start than before.
+func (a *Application) stand() (another bool) {
 	q, was := a.queue, a.key.Priority
 	a.rekey()
-	a.standInLeaf()
+	another = a.standInLeaf()
 	for now := a.key.Priority; ; q = q.parent {
 		shown := q.CurrentPriority()
 		if was != now { // a change travels up only while it changes anything
@@ -39,7 +42,7 @@ func (a *Application) stand() {
 		}
 		was, now = shown, q.CurrentPriority()
 		if q.parent == nil {
-			return
+			return another
 		}
 		q.standInTurn()
 	}
@@ -56,25 +59,26 @@ func (a *Application) standInTurn() {
 }
 
 // standInLeaf puts a into both orders of its leaf. When that changes which of the
-// newcomers is first, the one who was and the one who is offer something else now.
-func (a *Application) standInLeaf() {
+// newcomers is first, which it reports, the one who was and the one who is offer something else now.
+func (a *Application) standInLeaf() (another bool) {
 	q := a.queue
 	if q.rule.sort != policies.StateAware {
 		a.standInTurn()
-		return
+		return false
 	}
 	before := q.newcomers.lowest()
 	q.newcomers.stand(&a.fresh, a.newcomer())
 	after := q.newcomers.lowest()
 	a.standInTurn()
 	if before == after {
-		return
+		return false
 	}
 	for _, other := range []*Application{before, after} {
 		if other != nil && other != a && other.turn.in() {
 			other.standInTurn()
 		}
 	}
+	return true
 }
 
 // newcomer reports whether a is one of those of which only the first may be given

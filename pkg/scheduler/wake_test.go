@@ -9,6 +9,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -21,9 +22,10 @@ func TestWhoLookedInVainLooksAgain(t *testing.T) {
 		name, queues string
 		before       func(w *waker)
 		gone         scheduler.Command
+		after        time.Duration // it comes so much later
 	}{
 		{"the newcomer of a stateaware leaf that goes first", "{name: a, properties: {application.sort.policy: stateaware, preemption.priority: fence}}",
-			func(w *waker) { w.ask("one", "one", 5, 0) }, scheduler.RemoveApplication{App: "one"}},
+			func(w *waker) { w.ask("one", "one", 5, 0) }, scheduler.RemoveApplication{App: "one"}, 0},
 		{"a running application that bars the others", "{name: a, maxapplications: 1, properties: {preemption.priority: fence}}",
 			func(w *waker) {
 				w.tell(scheduler.Release{App: "low", Key: "low"})
@@ -32,9 +34,25 @@ func TestWhoLookedInVainLooksAgain(t *testing.T) {
 				w.tell(scheduler.Release{App: "one", Key: "one-1"}, scheduler.Release{App: "one", Key: "one-2"})
 				w.ask("low", "low-2", 0, objects.PolicySelf)
 				w.ask("one", "one-3", 5, 0)
-			}, scheduler.RemoveApplication{App: "one"}},
+			}, scheduler.RemoveApplication{App: "one"}, 0},
+		{"the only ask of the newcomer that goes first", "{name: a, properties: {application.sort.policy: stateaware, preemption.priority: fence}}",
+			func(w *waker) { w.ask("one", "one", 5, 0) }, scheduler.Release{App: "one", Key: "one"}, 0},
+		{"the time in which the newcomer that goes first ramps up", "{name: a, properties: {application.sort.policy: stateaware, application.sort.priority: disabled, preemption.priority: fence}}",
+			func(w *waker) {
+				w.tell(scheduler.AddNode{Node: "n2", Total: vcores(2), Schedulable: true})
+				w.ask("one", "one", 5, 0)
+				w.now = w.now.Add(policies.RampTime - 3*time.Second)
+			}, scheduler.Wake{}, 2 * time.Second},
+		{"the only ask of a running application that bars the others", "{name: a, maxapplications: 1, properties: {preemption.priority: fence}}",
+			func(w *waker) {
+				w.tell(scheduler.Release{App: "low", Key: "low"})
+				w.ask("one", "one-1", 5, 0)
+				w.tell(scheduler.Release{App: "one", Key: "one-1"})
+				w.ask("low", "low-2", 0, objects.PolicySelf)
+				w.ask("one", "one-2", 5, 0)
+			}, scheduler.Release{App: "one", Key: "one-2"}, 0},
 		{"the max that tags gave a dynamic leaf", "{name: dyn, parent: true, childtemplate: {properties: {preemption.priority: fence}}}",
-			func(*waker) {}, scheduler.AddApplication{App: "other", Queue: "root.dyn.x", User: ann, Tags: map[string]string{configs.TagMax: `{"resources":{"vcore":{"value":8}}}`}}},
+			func(*waker) {}, scheduler.AddApplication{App: "other", Queue: "root.dyn.x", User: ann, Tags: map[string]string{configs.TagMax: `{"resources":{"vcore":{"value":8}}}`}}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			conf, problems := configs.Load(fmt.Appendf(nil, "partitions: [{placementrules: [{name: provided, create: true}], queues: [{name: root, submitacl: '*', queues: [{name: low}, %s]}]}]", c.queues))
@@ -51,15 +69,16 @@ func TestWhoLookedInVainLooksAgain(t *testing.T) {
 			c.before(w)
 			w.ask("two", "two", 5, objects.PolicyOther)
 			assert.Equal(t, len(w.core.Partition().Nominees()), 0, "it is to look in vain")
+			w.now = w.now.Add(c.after)
 			w.tell(c.gone)
-			for range 3 {
+			for range 4 {
+				if len(w.core.Partition().Nominees()) > 0 {
+					return
+				}
 				at, ok := w.core.NextDeadline()
 				assert.Assert(t, ok && at.Sub(w.now) <= 5*time.Second, "nobody wakes it before %s", at)
 				w.now = at
 				w.tell(scheduler.Wake{})
-				if len(w.core.Partition().Nominees()) > 0 {
-					return
-				}
 			}
 			t.Fatal("it does not look again")
 		})
