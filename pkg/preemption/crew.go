@@ -33,13 +33,21 @@ type worker struct {
 	since  int64 // when it began to run, in nanoseconds
 	leaf   int32 // in roll.leaves
 	number int32
-	kind   int8 // 0: it agreed to leave; 2 more if it did not, 1 more if it leads an application
+	kind   int8 // as kindOf has it
 }
 
 // compareWorkers is negative when a matters less than b, by right of priority: see
 // compareImportance.
 func compareWorkers(a, b worker) int {
-	if order := cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.kind, b.kind), cmp.Compare(b.since, a.since)); order != 0 {
+	if order := cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.kind, b.kind)); order != 0 {
+		return order
+	}
+	return compareAge(&a, &b)
+}
+
+// compareAge is negative when a is newer than b. The name, which takes longest to get, settles the rest.
+func compareAge(a, b *worker) int {
+	if order := cmp.Compare(b.since, a.since); order != 0 {
 		return order
 	}
 	return cmp.Compare(b.y.Key(), a.y.Key())
@@ -54,7 +62,7 @@ func (l *roll) meet(n *objects.Node, c *crew) {
 		if y.Ask().RequiredNode != "" || l.part.Leaving(y) {
 			continue
 		}
-		w := worker{y: y, shape: y.Shape(), since: y.BoundAt().UnixNano(), leaf: l.numberOf(y.Application().Queue()), number: y.Number(), kind: kindOf(y)}
+		w := worker{y: y, shape: y.Shape(), since: y.BoundAt().UnixNano(), leaf: l.numberOf(y.Application().Queue()), number: y.Number(), kind: kindOf(!y.Ask().Policy.Self(), y.Ask().Originator)}
 		l.keys = append(l.keys, (int64(w.number)<<32)|int64(len(l.met)))
 		l.met = append(l.met, w)
 		c.covered = c.covered || len(l.part.BudgetsOf(y)) > 0
@@ -70,9 +78,8 @@ func (l *roll) meet(n *objects.Node, c *crew) {
 	}
 }
 
-func kindOf(y *objects.Allocation) int8 {
-	return int8(2*yes(!y.Ask().Policy.Self()) + yes(y.Ask().Originator))
-}
+// kindOf is 0 for work that agreed to leave, 2 more if it did not, 1 more if it leads an application.
+func kindOf(opposed, leads bool) int8 { return int8(2*yes(opposed) + yes(leads)) }
 
 // inOrder are the workers in the order of compareWorkers. Most are never asked for, and to sort
 // them all would take most of the time of the first look.

@@ -24,6 +24,7 @@ func BothWays(s *Search, x *objects.Allocation, r Right) (least, whole [][]*obje
 	s.hunt.begin(s.part, x, r)
 	s.trim.begin(&s.hunt)
 	s.roll.sync()
+	s.hunt.know(&s.roll)
 	for place, n := range s.roll.nodes {
 		plan, found, sure := s.trim.least(&s.roll, place)
 		if !sure {

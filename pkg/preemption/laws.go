@@ -54,21 +54,20 @@ type hunt struct {
 
 	kept map[*objects.Allocation]Law // who was spared, and why; nil: nobody asks
 
-	look  uint64    // grows with each
-	gates []gateway // by number of the leaf in the roll; those of an earlier look do not count
+	look  uint64    // grows with each know
+	gates []gateway // by number of the leaf in the roll; those of an earlier one do not count
 	turn  []worker  // scratch of inTurn
 }
 
 // gate is what the laws say of all work in a leaf.
 type gate struct {
 	law    Law
-	common *objects.Queue // the lowest queue that the leaf and x are both in
-	own    int32          // the priority of x as common sees it
+	common *objects.Queue // the lowest queue that the leaf and x are both in; nil by right of the node
+	own    int32          // the priority of x as common sees it; by right of the node its own
 }
 
 func (h *hunt) begin(p *objects.Partition, x *objects.Allocation, r Right) {
 	h.part, h.x, h.right, h.top, h.owed = p, x, r, nil, nil
-	h.look++
 	if h.leaves == nil {
 		h.leaves = map[*objects.Queue]gate{}
 	}
@@ -108,21 +107,30 @@ func (h *hunt) law(y *objects.Allocation) Law {
 			return IsBound
 		}
 	}
-	own, leaf := h.x.Ask().Priority, y.Application().Queue()
-	if number >= system && own <= number {
+	if h.isSystem(number) {
 		return IsSystem
 	}
+	leaf := y.Application().Queue()
 	g := h.gate(leaf)
 	if g.law != MayBeTaken {
 		return g.law
 	}
 	if h.right != OfNode {
-		own, number = g.own, leaf.Expose(number, g.common)
+		number = leaf.Expose(number, g.common)
 	}
-	if number > own || number == own && h.right == OfPriority {
+	if h.isAsImportant(number, &g) {
 		return IsAsImportant
 	}
 	return MayBeTaken
+}
+
+// isSystem reports whether work of that number is out of reach of x as it is system work.
+func (h *hunt) isSystem(number int32) bool { return number >= system && h.x.Ask().Priority <= number }
+
+// isAsImportant reports whether work is too important for x, by its number as it is seen where
+// g is; by right of the node numbers are compared as they are.
+func (h *hunt) isAsImportant(number int32, g *gate) bool {
+	return number > g.own || number == g.own && h.right == OfPriority
 }
 
 func (h *hunt) gate(leaf *objects.Queue) gate {
@@ -143,6 +151,9 @@ func (h *hunt) judge(leaf *objects.Queue) gate {
 	}
 	if h.churn != nil && h.churn.Paused(home.Path(), leaf.Path()) {
 		return gate{law: IsPaused}
+	}
+	if h.right == OfNode {
+		return gate{own: h.x.Ask().Priority}
 	}
 	common := meeting(home, leaf)
 	return gate{common: common, own: h.x.Standing(common)}

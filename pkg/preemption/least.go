@@ -23,7 +23,6 @@ func (t *trim) least(l *roll, place int) (plan Plan, found, sure bool) {
 	if t.enough() {
 		return plan, false, false
 	}
-	h.know(l)
 	t.off, t.victims = t.off[:0], t.victims[:0]
 	for _, w := range h.inTurn(c) {
 		if !h.takes(l, w) || h.gates[w.leaf].guarded && h.spared(w.y, t.victims) {
@@ -54,10 +53,10 @@ func (h *hunt) inTurn(c *crew) []worker {
 		if !h.compatible() {
 			number = cmp.Compare(a.number, b.number)
 		}
-		if order := cmp.Or(cmp.Compare(a.kind, b.kind), number, cmp.Compare(b.since, a.since)); order != 0 {
+		if order := cmp.Or(cmp.Compare(a.kind, b.kind), number); order != 0 {
 			return order
 		}
-		return cmp.Compare(b.y.Key(), a.y.Key())
+		return compareAge(&a, &b)
 	})
 	return h.turn
 }
@@ -70,10 +69,10 @@ func (w *worker) unit() unit {
 }
 
 // takes reports whether no law keeps w. Requires: who accepts no other node and who was told to
-// leave is not asked about, and h knows l.
+// leave is not asked about, and h knows l as it is.
 func (h *hunt) takes(l *roll, w worker) bool {
-	own, number := h.x.Ask().Priority, w.number
-	if number >= system && own <= number {
+	number := w.number
+	if h.isSystem(number) {
 		return false
 	}
 	g := &h.gates[w.leaf]
@@ -88,12 +87,9 @@ func (h *hunt) takes(l *roll, w worker) bool {
 		if !g.seen || g.number != number {
 			g.seen, g.number, g.exposed = true, number, l.leaves[w.leaf].Expose(number, g.common)
 		}
-		own, number = g.own, g.exposed
+		number = g.exposed
 	}
-	if number > own || number == own && h.right == OfPriority {
-		return false
-	}
-	return holdsSome(w.shape.Vector(), h.x.Shape().Vector())
+	return !h.isAsImportant(number, &g.gate) && holdsSome(w.shape.Vector(), h.x.Shape().Vector())
 }
 
 // gateway is a gate by the number of its leaf, and what was last seen through it.
@@ -106,8 +102,10 @@ type gateway struct {
 	exposed int32 // as it is seen from the gate
 }
 
-// know makes place for the gates of all leaves.
+// know readies the gates for the leaves of l. What was found out by number of a leaf does not hold any
+// more: it may be another's by now.
 func (h *hunt) know(l *roll) {
+	h.look++
 	if n := len(l.leaves) - len(h.gates); n > 0 {
 		h.gates = append(h.gates, make([]gateway, n)...)
 	}

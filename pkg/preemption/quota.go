@@ -66,7 +66,7 @@ type candidate struct {
 	unit
 	holds  resources.Vector
 	guards []*guard
-	kind   int8            // 0: it agreed to leave; 2 more if it did not, 1 more if it leads an application
+	kind   int8            // as kindOf has it
 	bound  int64           // when the first of it began to run, in nanoseconds
 	share  resources.Share // of the max, of what there is too much of
 }
@@ -123,7 +123,7 @@ func (s *shrinking) collectFrom(a *objects.Application, guards []*guard) {
 
 // weigh notes what the order goes by.
 func (s *shrinking) weigh(u unit, guards []*guard) candidate {
-	c := candidate{unit: u, guards: guards, bound: u.since, kind: int8(2*yes(u.opposed) + yes(u.leads))}
+	c := candidate{unit: u, guards: guards, bound: u.since, kind: kindOf(u.opposed, u.leads)}
 	if c.holds = u.lead.Shape().Vector(); u.group != nil {
 		c.holds = nil
 		for _, y := range c.members() {

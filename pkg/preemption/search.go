@@ -109,7 +109,7 @@ func (s *Search) oneNode(judge Judge) (best Plan, ok bool) {
 		}
 	}
 	s.roll.sync()
-	s.hunt.look++ // leaves may have other numbers now
+	s.hunt.know(&s.roll)
 	if r == OfNode {
 		if n, known := s.part.Node(x.Ask().RequiredNode); known && n.Schedulable() {
 			try(s.roll.place[n])
@@ -117,7 +117,7 @@ func (s *Search) oneNode(judge Judge) (best Plan, ok bool) {
 		return best, ok
 	}
 	ranks := s.ranking(x)
-	for place := range s.places(ranks, r) {
+	for place := range s.places(ranks) {
 		if ok && best.cost.beyond == 0 && (s.seen[Compared] >= s.most || s.hunt.settled(&best, ranks, place)) {
 			break
 		}
@@ -168,7 +168,7 @@ func (s *Search) blankRanking() *ranking {
 
 // places are the nodes to look at, in turn. Where there is little work in reach of x, these
 // are the nodes that it is on.
-func (s *Search) places(ranks *ranking, r Right) func(yield func(place int) bool) {
+func (s *Search) places(ranks *ranking) func(yield func(place int) bool) {
 	if few := s.nearby(ranks); few && !s.trim.anywhere {
 		return s.near.each
 	}

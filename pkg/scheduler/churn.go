@@ -1,6 +1,9 @@
 package scheduler
 
 import (
+	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -28,11 +31,9 @@ func cycleOf(p preemption.Pause) preemption.Cycle {
 // noteTook says that x has taken the place of victims.
 func (c *Core) noteTook(x *objects.Allocation, victims []*objects.Allocation, now time.Time) {
 	var from []objects.QueuePath
-	seen := map[*objects.Queue]bool{}
 	for _, y := range victims {
-		if leaf := y.Application().Queue(); !seen[leaf] {
-			seen[leaf] = true
-			from = append(from, leaf.Path())
+		if leaf := y.Application().Queue().Path(); !slices.Contains(from, leaf) {
+			from = append(from, leaf)
 		}
 	}
 	if len(from) == 0 {
@@ -60,6 +61,16 @@ func (c *Core) noteChurn(closed []preemption.Cycle, now time.Time) {
 		}
 		c.emit(n)
 	}
+}
+
+// checkGaveWay reports a nominee of churn that waits for nothing.
+func (c *Core) checkGaveWay() (err error) {
+	for x := range c.gaveWay {
+		if c.part.Nomination(x) == nil {
+			err = errors.Join(err, fmt.Errorf("others gave way to %s, which waits for no node", x.Key()))
+		}
+	}
+	return err
 }
 
 // changes grows with every change that could let an ask preempt that could not before.

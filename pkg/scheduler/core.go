@@ -86,13 +86,7 @@ func (c *Core) NextDeadline() (time.Time, bool) {
 
 // Check reports whether the books still balance, and the ledger of victims agrees with them.
 func (c *Core) Check() error {
-	err := errors.Join(c.part.Check(), c.ledger.check(c.part))
-	for x := range c.gaveWay {
-		if c.part.Nomination(x) == nil {
-			err = errors.Join(err, fmt.Errorf("others gave way to %s, which waits for no node", x.Key()))
-		}
-	}
-	return err
+	return errors.Join(c.part.Check(), c.ledger.check(c.part), c.checkGaveWay())
 }
 
 // Partition is the state, for reading while nobody steps.
