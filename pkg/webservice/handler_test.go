@@ -87,6 +87,10 @@ func TestWhatIsNotThere(t *testing.T) {
 			"pressure on an unknown node", "/ws/v1/partition/default/node/n9/eviction-order", 404,
 			`{"status_code":404,"message":"Node not found","description":"Node not found"}`,
 		},
+		{
+			"pressure on what nobody has", "/ws/v1/partition/default/node/n1/eviction-order?resource=zzz", 400,
+			`{"status_code":400,"message":"resource \"zzz\": neither node n1 nor work on it has any","description":"resource \"zzz\": neither node n1 nor work on it has any"}`,
+		},
 		{"an unknown path", "/ws/v1/none", 404, "404 page not found\n"},
 		{"an unknown path with a slash", "/ws/v1/none/", 404, "404 page not found\n"},
 		{"an ask nobody knows", "/ws/v1/partition/default/ask/a%2520b/why", 200,

@@ -2,6 +2,7 @@ package webservice
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -60,8 +61,12 @@ func (s *service) evictionOrder(r *http.Request) (any, error) {
 		}
 	}
 	lacks, _ := load.Scarcest()
+	wanted := r.URL.Query().Get("resource")
+	if wanted != "" && n.Total.Get(wanted) == 0 && !slices.ContainsFunc(all, func(x *objects.Ask) bool { return x.Amounts.Get(wanted) > 0 }) {
+		return nil, badRequest(fmt.Sprintf("resource %q: neither node %s nor work on it has any", wanted, n.ID))
+	}
 	body := evictionBody{
-		NodeID: string(n.ID), Resource: cmp.Or(r.URL.Query().Get("resource"), lacks, "memory"),
+		NodeID: string(n.ID), Resource: cmp.Or(wanted, lacks, "memory"),
 		OverCapacity: quantities{}, Requested: snap.NodePressure, Order: []evictionStep{},
 	}
 	for name, left := range load.Available.All() {
