@@ -240,6 +240,34 @@ func overTheBench(t *testing.T, more string) *session {
 	return newSession(p, "rm")
 }
 
+// S0-3: whatever it is that asks, the class gives the number.
+func TestS0_3TheKindOfWorkDoesNotMatter(t *testing.T) {
+	s := overTheBench(t, "\npriorityclasses: [{name: high, value: 7}]\n")
+	for kind, is := range map[string]func(*si.Allocation){
+		"plain": func(*si.Allocation) {}, "of a task group": func(x *si.Allocation) { x.TaskGroupName = "g" },
+		"placeholder":  func(x *si.Allocation) { x.TaskGroupName, x.Placeholder = "g", true },
+		"node-bound":   func(x *si.Allocation) { x.AllocationTags[requiredNodeTag] = "n1" },
+		"originator":   func(x *si.Allocation) { x.Originator = true },
+		"what runs":    func(x *si.Allocation) { x.NodeID = "n1" },
+		"never leaves": func(x *si.Allocation) { x.PreemptionPolicy = &si.PreemptionPolicy{AllowPreemptOther: true} },
+	} {
+		x := realRequest(1, 0)
+		x.Allocations[0].PreemptionPolicy, x.Allocations[0].Priority = nil, 0
+		x.Allocations[0].AllocationTags = map[string]string{classTag: "high"}
+		is(x.Allocations[0])
+		o := &orders{s: s}
+		one := &s.uncoded(x).Allocations[0]
+		made, err := ask(one)
+		assert.NilError(t, err)
+		if one.Node != "" {
+			o.recollection(made, one)
+		} else {
+			o.submission(made, one)
+		}
+		assert.Equal(t, made.Priority, int32(7), kind)
+	}
+}
+
 // S0-34, S3-60: how much a pod may be trusted to keep to its requests is not our business.
 func TestS0_34QualityOfServiceAndPriorityAreIndependent(t *testing.T) {
 	s := overTheBench(t, "\npriorityclasses: [{name: low, value: -5}, {name: high, value: 1000000000}]\n")

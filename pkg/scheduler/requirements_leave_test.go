@@ -60,6 +60,11 @@ func TestRequirementsOfLeaving(t *testing.T) {
 			ask least 1 4 >
 			ask high 9 4 >
 			end old > old stopped by rm, high placed`},
+		{name: "S2-12 S3-24 S3-48 while a node has room nobody leaves", talk: `
+			run low 0 2 >
+			ask high 9 2 > high placed
+			end low > low stopped by rm
+			ask higher 99 1 > higher placed`},
 		{name: "S2-34 in a cluster full of user work both of the system's classes find a place", talk: `
 			run one 1000000000 2 >
 			run two 1000000000 2 >
