@@ -10,15 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/reflection"
-	"google.golang.org/grpc/status"
 
 	"github.com/canopy-scheduler/canopy/internal/history"
 	"github.com/canopy-scheduler/canopy/internal/reload"
@@ -28,10 +23,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
-const (
-	maxMessage = 64 << 20        // a resource manager may replay its whole state in one message
-	patience   = 2 * time.Second // for calls under way, when stopping
-)
+// patience is for calls under way, when stopping.
+const patience = 2 * time.Second
 
 // servers are the doors of a running scheduler.
 type servers struct {
@@ -67,18 +60,7 @@ func newServers(opt rmproxy.Options, admin bool) *servers {
 		}
 	}
 	s.proxy = rmproxy.New(opt)
-	s.rpc = grpc.NewServer(
-		grpc.MaxRecvMsgSize(maxMessage),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
-			MinTime: 5 * time.Second, PermitWithoutStream: true,
-		}),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
-		grpc.ChainUnaryInterceptor(recovery.UnaryServerInterceptor(recovery.WithRecoveryHandler(s.recovered))),
-		grpc.ChainStreamInterceptor(recovery.StreamServerInterceptor(recovery.WithRecoveryHandler(s.recovered))),
-	)
-	s.proxy.Register(s.rpc)
-	healthpb.RegisterHealthServer(s.rpc, s.health)
-	reflection.Register(s.rpc)
+	s.rpc = s.overGRPC()
 	s.health.SetServingStatus(rmproxy.ServiceName, healthpb.HealthCheckResponse_SERVING)
 	rest := webservice.Options{
 		ReadyCheck: s.ready, Log: s.log, Reloads: s.proxy.Reloads(), History: s.past, HasAdmin: admin,
@@ -100,12 +82,6 @@ func (s *servers) overHTTP(h http.Handler) *http.Server {
 		IdleTimeout:       2 * time.Minute,
 		ErrorLog:          zap.NewStdLog(s.log),
 	}
-}
-
-// recovered is the last resort: a call that panics fails, the scheduler goes on.
-func (s *servers) recovered(p any) error {
-	s.log.Error("panic in a call", zap.Any("panic", p), zap.Stack("stack"))
-	return status.Error(codes.Internal, "the scheduler could not serve the call")
 }
 
 // ready says why requests cannot be served.
