@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build run demo test race test-ldap check lint golden fuzz sim bench versus versus-test example tools testrun
+.PHONY: help build run demo test test-full test-tools race test-ldap check nightly lint golden fuzz sim bench versus versus-test example tools testrun
 
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
@@ -14,7 +14,7 @@ GOLDEN   ?= ./pkg/scheduler/... ./pkg/rmproxy
 VERSUS   ?=
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/canopy
 	go build -ldflags "-X main.version=$(VERSION)" -o bin/canopy ./cmd/core
@@ -25,12 +25,17 @@ run: build ## build and serve
 demo: build ## build and show a cluster at work
 	bin/canopy demo
 
-test: testrun ## run all tests; one that executed nothing has failed
-	cd tools && ../bin/testrun ./...
+test: test-tools ## run all tests, random ones with a tenth of the runs: under a minute
 	bin/testrun ./...
 
-race: testrun ## run all tests with the race detector and the invariants
-	bin/testrun -race -tags invariants ./...
+test-tools: testrun # test the tools, a module of its own
+	cd tools && ../bin/testrun ./...
+
+test-full: testrun ## run all tests with all random runs: 2 to 3 minutes
+	CANOPY_TESTS=full bin/testrun ./...
+
+race: testrun ## run all tests with the race detector and the invariants: 5 to 8 minutes
+	CANOPY_TESTS=full bin/testrun -race -tags invariants ./...
 
 test-ldap: ## test the ldap resolver against a real slapd, which root gets installed
 	@PATH=$$PATH:/usr/sbin; command -v slapd >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || { \
@@ -38,7 +43,12 @@ test-ldap: ## test the ldap resolver against a real slapd, which root gets insta
 	go vet -tags slapd ./internal/usergroup
 	PATH=$$PATH:/usr/sbin go test -tags slapd -count=1 -v -run Slapd ./internal/usergroup
 
-check: lint build example versus-test race test ## everything CI checks
+check: lint build example versus-test test-tools race test-full ## everything CI checks
+
+nightly: check ## check, ten times the random runs, all fuzz targets, all benchmarks: hours
+	CANOPY_TESTS=nightly bin/testrun -timeout 3h ./internal/twin ./internal/storm -count=1
+	$(MAKE) --no-print-directory fuzz FUZZTIME=5m
+	bin/canopy bench run --quick
 
 lint: tools ## gofmt, go vet, staticcheck; the house rules are in internal/lint
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "gofmt these:"; echo "$$unformatted"; exit 1; }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
@@ -13,7 +14,21 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+		return
+	}
+	if err := os.Setenv(asProgram, "1"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if shim.dir != "" {
+			_ = os.RemoveAll(shim.dir)
+		}
+		os.Exit(code)
+	}))
+}
 
 // canopy runs the program in this process.
 func canopy(args ...string) (code int, out, errs string) {

@@ -3,9 +3,11 @@ package main
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -22,20 +24,39 @@ var moduleRoot = func() string {
 	return dir
 }()
 
-func buildIn(t *testing.T, dir, pkg string) (file string) {
+// asProgram names the environment variable that makes the test binary the program: TestMain
+// sets it for all processes that tests start. Linking the program for each test took 2 s.
+const asProgram = "CANOPY_TEST_AS_PROGRAM"
+
+// buildProgram returns the file of the program, which is the test binary.
+func buildProgram(t *testing.T) string {
 	t.Helper()
-	file = filepath.Join(t.TempDir(), "program")
-	cmd := exec.Command("go", "build", "-o", file, pkg)
-	cmd.Dir = dir
-	out, err := cmd.CombinedOutput()
-	assert.NilError(t, err, "%s", out)
+	file, err := os.Executable()
+	assert.NilError(t, err)
 	return file
 }
 
-func buildProgram(t *testing.T) string { return buildIn(t, moduleRoot, "./cmd/core") }
+// shim is the file of the example shim. It is built once, when a test first asks for it.
+var shim struct {
+	sync.Once
+	dir string
+	err error
+}
 
 func buildShim(t *testing.T) string {
-	return buildIn(t, filepath.Join(moduleRoot, "examples", "shim-go"), ".")
+	t.Helper()
+	shim.Do(func() {
+		if shim.dir, shim.err = os.MkdirTemp("", "canopy-shim-"); shim.err != nil {
+			return
+		}
+		cmd := exec.Command("go", "build", "-o", filepath.Join(shim.dir, "shim"), ".")
+		cmd.Dir = filepath.Join(moduleRoot, "examples", "shim-go")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			shim.err = fmt.Errorf("%w: %s", err, out)
+		}
+	})
+	assert.NilError(t, shim.err)
+	return filepath.Join(shim.dir, "shim")
 }
 
 // program is a process that serves.

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/testscale"
 )
 
 // counted are the packages whose statements count.
@@ -25,19 +27,23 @@ func TestWorkDoesNotGrow(t *testing.T) {
 		name   string
 		larger func(s *size)
 		most   float64 // how many times the work of the small cluster
+		slow   bool    // left out of a quick run: it is much like another case, or takes a second
 	}{
-		{"a hundred times the leaves", func(s *size) { s.leaves, s.apps, s.asks = 1000, 2000, 8000 }, 1.5},
-		{"a hundred times the leaves, fair", func(s *size) { s.leaves, s.apps, s.asks, s.fair = 1000, 2000, 8000, 1 }, 1.5},
-		{"a hundred times the applications", func(s *size) { s.apps, s.asks = 2000, 8000 }, 1.5},
-		{"a hundred times the applications, fair", func(s *size) { s.apps, s.asks, s.fair = 2000, 8000, 1 }, 1.5},
-		{"a hundred times the asks", func(s *size) { s.asks = 40_000 }, 1.5},
-		{"a hundred times the nodes", func(s *size) { s.asks, s.nodes = 8000, 2000 }, 1.5},
-		{"a hundred times the nodes, the fullest first", func(s *size) { s.asks, s.nodes, s.pack = 8000, 2000, 1 }, 1.5},
-		{"thirty times the shapes", func(s *size) { s.shapes = 100 }, 1.5},
-		{"as many priorities as asks", func(s *size) { s.apps, s.asks, s.priorities = 10, 40_000, 40_000 }, 1.5},
-		{"ten more levels", func(s *size) { s.levels = 12 }, 3.2},
+		{"a hundred times the leaves", func(s *size) { s.leaves, s.apps, s.asks = 1000, 2000, 8000 }, 1.5, false},
+		{"a hundred times the leaves, fair", func(s *size) { s.leaves, s.apps, s.asks, s.fair = 1000, 2000, 8000, 1 }, 1.5, true},
+		{"a hundred times the applications", func(s *size) { s.apps, s.asks = 2000, 8000 }, 1.5, false},
+		{"a hundred times the applications, fair", func(s *size) { s.apps, s.asks, s.fair = 2000, 8000, 1 }, 1.5, true},
+		{"a hundred times the asks", func(s *size) { s.asks = 40_000 }, 1.5, true},
+		{"a hundred times the nodes", func(s *size) { s.asks, s.nodes = 8000, 2000 }, 1.5, false},
+		{"a hundred times the nodes, the fullest first", func(s *size) { s.asks, s.nodes, s.pack = 8000, 2000, 1 }, 1.5, true},
+		{"thirty times the shapes", func(s *size) { s.shapes = 100 }, 1.5, false},
+		{"as many priorities as asks", func(s *size) { s.apps, s.asks, s.priorities = 10, 40_000, 40_000 }, 1.5, true},
+		{"ten more levels", func(s *size) { s.levels = 12 }, 3.2, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			if tc.slow && !testscale.Full() {
+				t.Skip("a quick run leaves it out; make check runs it")
+			}
 			large := small
 			tc.larger(&large)
 			little, much := perDecision(t, binary, small), perDecision(t, binary, large)
@@ -64,6 +70,9 @@ func TestLookingForVictimsDoesNotGrow(t *testing.T) {
 		{"a hundred times the nodes, by guarantee", byGuarantee, 1.5},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			if tc.right == byGuarantee && !testscale.Full() {
+				t.Skip("a quick run leaves it out; make check runs it")
+			}
 			small.preempt = tc.right
 			large := small
 			large.nodes, large.asks = 10_000, 100_000

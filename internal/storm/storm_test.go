@@ -12,6 +12,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/testscale"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -36,14 +37,11 @@ var happens = []string{
 }
 
 // TestStorms lets everything go wrong and then nothing any more. The environment variables
-// CANOPY_STORM_SEED and CANOPY_STORMS say with which storm it begins and how many they are.
+// CANOPY_STORM_SEED and CANOPY_STORMS say with which storm it begins and how many they are; without
+// the latter package testscale does.
 func TestStorms(t *testing.T) {
 	const shards = 8
-	first, storms := number(t, "CANOPY_STORM_SEED", 1), uint64(200)
-	if raceDetector || testing.Short() {
-		storms = 40
-	}
-	storms = number(t, "CANOPY_STORMS", storms)
+	first, storms := number(t, "CANOPY_STORM_SEED", 1), number(t, "CANOPY_STORMS", uint64(testscale.Runs(200)))
 	var mu sync.Mutex
 	counts, most, chain, rest := map[string]int{}, 0, 0, 0
 	t.Run("all", func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/testscale"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -19,10 +20,7 @@ import (
 // had never been any: its books are the bytes of a new partition's that was told of the
 // same nodes, foreign allocations and configuration (behaviour.md 4.6).
 func TestRemovedApplicationsLeaveNothingBehind(t *testing.T) {
-	stories := uint64(80)
-	if raceDetector || testing.Short() {
-		stories = 20
-	}
+	stories := uint64(testscale.Runs(80))
 	removed := 0
 	for seed := uint64(1); seed <= stories; seed++ {
 		s := Random(seed, beats)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/testscale"
 )
 
 // beats is how long a story is.
@@ -15,14 +17,10 @@ const beats = 300
 
 // TestStories tells random stories to the Core and to its twin. The environment
 // variables CANOPY_SIM_SEED and CANOPY_SIM_STORIES say with which it begins and how
-// many they are; make sim sets them.
+// many they are; make sim sets them. Without it package testscale says how many.
 func TestStories(t *testing.T) {
-	stories := 500
-	if raceDetector || testing.Short() {
-		stories = 100
-	}
 	first := number(t, "CANOPY_SIM_SEED", 1)
-	stories = int(number(t, "CANOPY_SIM_STORIES", uint64(stories)))
+	stories := int(number(t, "CANOPY_SIM_STORIES", uint64(testscale.Runs(500))))
 	var shortened atomic.Bool
 	const shards = 8
 	for shard := range shards {

@@ -7,6 +7,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/testscale"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -21,10 +22,7 @@ var notSupposed = map[string]bool{"Partition.touched": true, "Node.touched": tru
 // Whatever is supposed, and however often: the partition is the same bytes afterwards, and
 // the story goes on as if nobody had asked. Stories with somebody to take are told more often.
 func TestSupposingChangesNothing(t *testing.T) {
-	stories := uint64(60)
-	if raceDetector || testing.Short() {
-		stories = 15
-	}
+	stories := uint64(testscale.Runs(60))
 	outcomes, refused := map[scheduler.SupposedOutcome]int{}, 0
 	for seed := uint64(1); seed <= stories; seed++ {
 		s := Random(seed, beats)

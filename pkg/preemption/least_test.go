@@ -6,6 +6,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/testscale"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
@@ -18,7 +19,8 @@ import (
 // on every node of some thousand random clusters, by every right, whether or not there is a plan.
 func TestTheLeastIsWhatIsLeftOfTheWhole(t *testing.T) {
 	nodes, plans, several := 0, 0, 0
-	for seed := range uint64(3000) {
+	clusters := testscale.Runs(3000)
+	for seed := range uint64(clusters) {
 		d := roll(seed)
 		d.alone = seed%4 > 1
 		p := d.cluster(t)
@@ -45,7 +47,7 @@ func TestTheLeastIsWhatIsLeftOfTheWhole(t *testing.T) {
 		}
 	}
 	t.Logf("%d nodes, %d plans, %d of them with several victims", nodes, plans, several)
-	assert.Assert(t, nodes > 1000 && plans > 300 && several > 50, "%d nodes, %d plans, %d with several victims", nodes, plans, several)
+	assert.Assert(t, nodes > clusters/3 && plans > clusters/10 && several > clusters/60, "%d nodes, %d plans, %d with several victims", nodes, plans, several)
 }
 
 // victimKeys are those of a list. A nil in it is no key.

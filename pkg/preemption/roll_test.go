@@ -9,6 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/testscale"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
@@ -20,8 +21,8 @@ import (
 // What is kept in mind about nodes, and brought up to date by what has changed, is what who
 // knew nothing finds out.
 func TestWhatIsKnownOfNodesIsUpToDate(t *testing.T) {
-	happened := map[string]int{}
-	for seed := range uint64(300) {
+	happened, clusters := map[string]int{}, testscale.Runs(300)
+	for seed := range uint64(clusters) {
 		d := roll(seed)
 		p := d.cluster(t)
 		known := preemption.NewSearch(p, 0, nil)
@@ -38,7 +39,7 @@ func TestWhatIsKnownOfNodesIsUpToDate(t *testing.T) {
 	}
 	t.Log(happened)
 	for _, what := range slices.Sorted(maps.Keys(happened)) {
-		assert.Check(t, happened[what] > 100, "%s happened %d times", what, happened[what])
+		assert.Check(t, happened[what] > clusters/3, "%s happened %d times", what, happened[what])
 	}
 }
 

@@ -1,0 +1,6 @@
+//go:build !race
+
+package testscale
+
+// raceDetector reports whether the test binary was built with the race detector.
+const raceDetector = false
