@@ -186,7 +186,7 @@ func TestPlanAsksARunningServer(t *testing.T) {
 	changed := strings.Replace(strings.Replace(oldPlan, "{name: x}", "{name: x, parent: true}", 1), "submitacl: '*'", "submitacl: bob", 1)
 	limited := strings.Replace(oldPlan, "maxapplications: 5", "maxapplications: 5, maxresources: {vcore: 1500m}", 1)
 	out = ask(exitImpact, "--config", write("limited.yaml", limited))
-	assert.Assert(t, strings.Contains(out, "\n! user ann is over the new limit in root by vcore 500m: 2 are used, and 1500m allowed\n"), out)
+	assert.Assert(t, strings.Contains(out, "\n! user ann is over the new limit in root by vcore 500m: 2 used, and 1500m allowed\n"), out)
 
 	out = ask(exitImpact, "--config", write("changed.yaml", changed), "--against", old)
 	assert.Assert(t, strings.Contains(out, "! refused: leaf root.a.x cannot become a parent: it holds app-1\n"), out)

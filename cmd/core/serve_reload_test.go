@@ -59,7 +59,7 @@ func TestAFileThatChangesIsPutInForce(t *testing.T) {
 	version("..3", "partitions: [{queues: [{name: a.b}]}]")
 	logged(t, p, "configuration refused")
 	version("..4", "")
-	logged(t, p, "it has no partition")
+	logged(t, p, "the document is empty")
 	assert.NilError(t, os.Remove(file))
 	assert.NilError(t, os.Symlink("..1/queues.yaml", file))
 	s.becomes("/ws/v1/config/history", `"generation":3`, &p.logs)

@@ -9,6 +9,7 @@ package offline
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -74,12 +75,12 @@ func guaranteeMap(g resources.Guarantee) map[string]resources.Quantity {
 	return g.Map()
 }
 
-// Quantities writes quantities as people read them: "memory 16Gi, vcore 500m".
+// Quantities writes quantities as people read them, by the names of the resources: "memory
+// 16Gi, 1 pod, vcore 500m".
 func Quantities(m map[string]resources.Quantity) string {
 	var parts []string
-	for name, n := range m {
-		parts = append(parts, name+" "+resources.Text(name, n))
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		parts = append(parts, resources.Phrase(name, m[name]))
 	}
-	slices.Sort(parts)
 	return strings.Join(parts, ", ")
 }

@@ -35,8 +35,8 @@ func (o OverQuota) String() string {
 	case o.Group != "":
 		who = " for group " + o.Group
 	}
-	return fmt.Sprintf("class quota %s of %s is exceeded%s by %s %s: %s are used, and %s allowed", o.Quota, o.Queue, who, o.Resource,
-		resources.Text(o.Resource, o.By), resources.Text(o.Resource, o.Used), resources.Text(o.Resource, o.Hard))
+	return fmt.Sprintf("class quota %s of %s is exceeded%s by %s: %s used, and %s allowed", o.Quota, o.Queue, who,
+		resources.Phrase(o.Resource, o.By), resources.Text(o.Resource, o.Used), resources.Text(o.Resource, o.Hard))
 }
 
 // Work is an ask or an allocation, for class quotas.

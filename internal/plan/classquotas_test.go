@@ -35,8 +35,8 @@ func TestPlanSaysWhichClassQuotasAreExceeded(t *testing.T) {
 	for _, o := range p.OverQuota {
 		lines = append(lines, fmt.Sprint(o))
 	}
-	assert.Equal(t, strings.Join(lines, "\n"), `class quota high of root is exceeded by vcore 1m: 1001m are used, and 1 allowed
-class quota each of root.a is exceeded for user bob by pods 1: 2 are used, and 1 allowed
-class quota each of root.a is exceeded for group dev by pods 2: 3 are used, and 1 allowed`)
+	assert.Equal(t, strings.Join(lines, "\n"), `class quota high of root is exceeded by vcore 1m: 1001m used, and 1 allowed
+class quota each of root.a is exceeded for user bob by 1 pod: 2 used, and 1 allowed
+class quota each of root.a is exceeded for group dev by 2 pods: 3 used, and 1 allowed`)
 	assert.Equal(t, len(Of(load(t, new), load(t, new), work).OverQuota), 0, "what does not change is no news")
 }

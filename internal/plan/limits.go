@@ -32,8 +32,8 @@ func (o OverLimit) String() string {
 	if o.Group != "" {
 		who = "group " + o.Group
 	}
-	return fmt.Sprintf("%s is over the new limit in %s by %s %s: %s are used, and %s allowed", who, o.Queue, o.Resource,
-		resources.Text(o.Resource, o.By), resources.Text(o.Resource, o.Used), resources.Text(o.Resource, o.Limit))
+	return fmt.Sprintf("%s is over the new limit in %s by %s: %s used, and %s allowed", who, o.Queue,
+		resources.Phrase(o.Resource, o.By), resources.Text(o.Resource, o.Used), resources.Text(o.Resource, o.Limit))
 }
 
 // Usage is what a user or a group uses in a queue and below it.

@@ -38,8 +38,8 @@ func (o Over) String() string {
 	if o.EnforcedAfter != "" {
 		then = fmt.Sprintf("; if it still is after %s, work is told to leave", o.EnforcedAfter)
 	}
-	return fmt.Sprintf("%s is over its %s by %s %s: it holds %s, and may hold %s%s",
-		o.Queue, which, o.Resource, text(o.By), text(o.Allocated), text(o.Max), then)
+	return fmt.Sprintf("%s is over its %s by %s: it holds %s, and may hold %s%s",
+		o.Queue, which, resources.Phrase(o.Resource, o.By), text(o.Allocated), text(o.Max), then)
 }
 
 // enforcement is a configuration, and the queues of one partition of it.

@@ -142,8 +142,8 @@ func TestPlanSaysWhoIsOverANewLimit(t *testing.T) {
 		{"default", "root", "", "dev", "applications", 2, 1, 1},
 		{"default", "root.a", "eve", "", "vcore", 1001, 1000, 1},
 	})
-	assert.Equal(t, p.OverLimit[0].String(), "user ann is over the new limit in root by vcore 500m: 5500m are used, and 5 allowed")
-	assert.Equal(t, p.OverLimit[2].String(), "group dev is over the new limit in root by applications 1: 2 are used, and 1 allowed")
+	assert.Equal(t, p.OverLimit[0].String(), "user ann is over the new limit in root by vcore 500m: 5500m used, and 5 allowed")
+	assert.Equal(t, p.OverLimit[2].String(), "group dev is over the new limit in root by 1 application: 2 used, and 1 allowed")
 	assert.Equal(t, len(Of(load(t, new), load(t, new), work).OverLimit), 0)
 }
 

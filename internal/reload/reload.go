@@ -183,9 +183,6 @@ func (r *Reloader) enact(ctx context.Context, p *Proposal) (Result, error) {
 	switch {
 	case next.Config == nil:
 		next.Text = now.Text
-	case len(next.Config.Partitions) == 0:
-		// Valid by the letter (behaviour.md 1.2.1), and what is left of a file that somebody truncated.
-		return Result{}, fmt.Errorf("%w: it has no partition, so everything would be removed", ErrRefused)
 	default:
 		patience, cancel := context.WithTimeout(ctx, r.opt.Patience)
 		defer cancel()

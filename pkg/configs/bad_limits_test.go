@@ -1,5 +1,11 @@
 package configs
 
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
 func badLimits() []badDocument {
 	return []badDocument{
 		{"partition limits that differ from root's, which are checked as well", `
@@ -173,5 +179,16 @@ partitions:
       - users: ["*"]
         maxapplications: 5
 `},
+	}
+}
+
+// What a hint offers breaks no other rule.
+func TestV21_TheHintRespectsTheQueuesOwnBound(t *testing.T) {
+	for own, want := range map[string]string{"": "from 1 to 9", "maxapplications: 4, ": "from 1 to 4", "maxapplications: 20, ": "from 1 to 9"} {
+		_, problems := Load([]byte(rootHead + "    limits: [{users: [ann], maxapplications: 9}]\n" +
+			"    queues: [{name: a, " + own + "limits: [{users: [ann], maxresources: {vcore: 1}}]}]\n"))
+		assert.Equal(t, len(problems), 1)
+		assert.Equal(t, problems[0].Rule, "V21")
+		assert.Equal(t, problems[0].Hint, "set it to something "+want)
 	}
 }

@@ -177,8 +177,13 @@ partitions:
     - name: c
       «yaml-alias»<<: *r
 `},
-		{"a second document", "partitions: []\n---\n«yaml-documents»partitions: []\n"},
-		{"a second document that is no YAML", "«yaml-documents»partitions: []\n---\n}\n"},
+		{"a second document", "partitions: [{queues: [{name: root, submitacl: '*'}]}]\n---\n«yaml-documents»partitions: []\n"},
+		{"a second document that is no YAML", "«yaml-documents»partitions: [{queues: [{name: root, submitacl: '*'}]}]\n---\n}\n"},
+		{"nothing", "«no-partition»"},
+		{"nothing but a comment", "«no-partition»# partitions:\n"},
+		{"nothing but null", "«no-partition»~"},
+		{"no partition", "«no-partition»partitions: []\n"},
+		{"no partition, and classes", "«no-partition»priorityclasses: [{name: a, value: 1}]\npartitions:\n"},
 	}
 }
 

@@ -124,21 +124,21 @@ func TestADisruptionBudgetOfKubernetesIsTakenAsItIs(t *testing.T) {
 		"team-a/outside: app, allowed: 0",
 		"team-a/zk: app=zookeeper,app.kubernetes.io/instance=1,!canary,tier notin (dev,test), minAvailable: 2",
 	})
-	assert.Assert(t, c.HasBudgets && !mustLoad(t, "partitions: []").HasBudgets && mustLoad(t, "disruptionbudgets:").HasBudgets)
+	assert.Assert(t, c.HasBudgets && !mustLoad(t, onePartition).HasBudgets && mustLoad(t, "disruptionbudgets:"+onePartition).HasBudgets)
 	for _, p := range c.Partitions {
 		assert.Assert(t, p.Budgets.Equal(c.Budgets), "each partition has them: %s", p.Name)
 	}
 }
 
 func TestDiffTellsWhichBudgetsChange(t *testing.T) {
-	old := mustLoad(t, "disruptionbudgets: [{name: a, selector: {matchLabels: {a: b}}, allowed: 1}, {name: b, selector: {matchLabels: {a: b}}, minAvailable: 1}]")
+	old := mustLoad(t, "disruptionbudgets: [{name: a, selector: {matchLabels: {a: b}}, allowed: 1}, {name: b, selector: {matchLabels: {a: b}}, minAvailable: 1}]"+onePartition)
 	new := mustLoad(t, "disruptionbudgets: [{name: b, namespace: default, selector: {matchLabels: {a: c}}, maxUnavailable: 50%}, "+
-		"{name: a, namespace: x, selector: {matchExpressions: [{key: a, operator: Exists}]}, minAvailable: 1}]")
+		"{name: a, namespace: x, selector: {matchExpressions: [{key: a, operator: Exists}]}, minAvailable: 1}]"+onePartition)
 	d := Diff(old, new)
 	assert.Equal(t, told(d), "removed budget default/a\n"+
 		"changed budget default/b | maxUnavailable: none -> 50% | minAvailable: 1 -> none | selector: a=b -> a=c\n"+
 		"created budget x/a | minAvailable: none -> 1 | selector: none -> a\n")
 	assert.Equal(t, d.Summary(), "1 disruption budget created, 1 disruption budget removed, 1 disruption budget changed")
-	same := mustLoad(t, "disruptionbudgets: [{name: b, minAvailable: 1, spec: {selector: {matchLabels: {a: b}}}}, {name: a, selector: {matchLabels: {a: b}}, allowed: 1}]")
+	same := mustLoad(t, "disruptionbudgets: [{name: b, minAvailable: 1, spec: {selector: {matchLabels: {a: b}}}}, {name: a, selector: {matchLabels: {a: b}}, allowed: 1}]"+onePartition)
 	assert.Assert(t, Diff(old, same).IsEmpty(), "said in another way")
 }

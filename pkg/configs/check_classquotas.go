@@ -6,6 +6,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/names"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
@@ -228,7 +229,7 @@ func (c *classCheck) above(q *queueDraft, d *classQuotaDraft) {
 			}
 			if d.hard.n[name] > most {
 				c.add(q, d.hard.places[name], "classquota-above", fmt.Sprintf("hard %s %s is more than the %s of quota %s in %s",
-					name, show(name, d.hard.n[name]), show(name, most), quote(other.name.text), up.path()), "")
+					name, resources.Text(name, d.hard.n[name]), resources.Text(name, most), quote(other.name.text), up.path()), "")
 			}
 			break
 		}

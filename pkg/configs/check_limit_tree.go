@@ -40,7 +40,7 @@ func (r *report) checkInherited(q *queueDraft, l *limitDraft, kind string, w wor
 	for _, name := range sortedKeys(l.max.n) {
 		if most, ok := above.max.Get(name); ok && l.max.n[name] > most {
 			r.add(q, l.max.places[name], "V20", fmt.Sprintf("maxresources %s %s for %s is more than the %s of %s",
-				name, show(name, l.max.n[name]), who, show(name, most), above.by.path()), "")
+				name, resources.Text(name, l.max.n[name]), who, resources.Text(name, most), above.by.path()), "")
 		}
 	}
 	if most := above.maxApplications; most != 0 && l.maxApplications.ok {
@@ -48,7 +48,7 @@ func (r *report) checkInherited(q *queueDraft, l *limitDraft, kind string, w wor
 		case n == 0:
 			r.add(q, placeOr(l.maxApplications.at, l.at), "V21",
 				fmt.Sprintf("maxapplications for %s is unlimited, but %d in %s", who, most, above.by.path()),
-				fmt.Sprintf("set it to something from 1 to %d", most))
+				fmt.Sprintf("set it to something from 1 to %d", tighter(most, q.maxApplications.n)))
 		case n > most:
 			r.add(q, l.maxApplications.at, "V21", fmt.Sprintf("maxapplications %d for %s is more than the %d of %s",
 				n, who, most, above.by.path()), "")
@@ -68,4 +68,13 @@ func (q *queueDraft) allowed(kind, name string) (allowance, bool) {
 		}
 	}
 	return allowance{}, false
+}
+
+// tighter is the smaller of two bounds on applications, where 0 is none. What a hint offers must
+// not break another rule: a limit is within the queue's own bound, too (V18).
+func tighter(a, b uint64) uint64 {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/limits"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
@@ -96,7 +97,7 @@ func (r *report) checkLimitSize(q *queueDraft, l *limitDraft) {
 		if most, ok := q.max.n[name]; ok && l.max.n[name] > most {
 			r.add(q, l.max.places[name], "V19",
 				fmt.Sprintf("maxresources %s %s of the limit is more than the queue's max %s",
-					name, show(name, l.max.n[name]), show(name, most)), "")
+					name, resources.Text(name, l.max.n[name]), resources.Text(name, most)), "")
 		}
 	}
 }

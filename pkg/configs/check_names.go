@@ -7,6 +7,19 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
+// checkHasPartition refuses a document without partitions, unless something else is wrong
+// with it that may be why.
+func (r *report) checkHasPartition(d *documentDraft) {
+	if len(d.partitions) > 0 || r.found[Error] > 0 {
+		return
+	}
+	message := "the document has no partition"
+	if d.empty {
+		message = "the document is empty"
+	}
+	r.add(nil, at{}, "no-partition", message, "the smallest one is partitions: [{queues: [{name: root, submitacl: '*'}]}]")
+}
+
 // checkPartitionNames applies V1.
 func (r *report) checkPartitionNames(partitions []*partitionDraft) {
 	seen := map[string]bool{}

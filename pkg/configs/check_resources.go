@@ -24,7 +24,7 @@ func (r *report) promised(q *queueDraft, ceiling resources.Limit, tightest *queu
 		n := q.max.n[name]
 		if most, ok := ceiling.Get(name); ok && n > most {
 			r.add(q, q.max.places[name], "V23", fmt.Sprintf("max %s %s is more than the %s allowed above, by %s",
-				name, show(name, n), show(name, most), tightest.path()), "")
+				name, resources.Text(name, n), resources.Text(name, most), tightest.path()), "")
 		}
 	}
 	effective := ceiling.Tighten(resources.LimitFromMap(q.max.n))
@@ -49,7 +49,7 @@ func (r *report) ownGuarantee(q *queueDraft) resources.Amounts {
 	for _, name := range sortedKeys(own) {
 		if most, ok := q.max.n[name]; ok && own[name] > most {
 			r.add(q, q.guaranteed.places[name], "V22", fmt.Sprintf("guaranteed %s %s is more than the queue's max %s",
-				name, show(name, own[name]), show(name, most)), "")
+				name, resources.Text(name, own[name]), resources.Text(name, most)), "")
 			own[name] = most
 		}
 	}
@@ -75,7 +75,7 @@ func (r *report) childGuarantees(
 			continue
 		}
 		r.add(q, where, "V24", fmt.Sprintf("the children are guaranteed %s %s together, more than the %s, %s",
-			name, show(name, n), what, show(name, bound)), "")
+			name, resources.Text(name, n), what, resources.Text(name, bound)), "")
 		out[name] = bound
 	}
 	return resources.FromMap(out)

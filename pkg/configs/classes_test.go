@@ -95,7 +95,7 @@ priorityclasses:
   description: "This priority class should be used for XYZ service pods only."
 - {name: batch, value: -10, globalDefault: true, preemptionPolicy: Never, submitacl: ann dev}
 - {name: system-node-critical, value: 2000001000, submitacl: root}
-`)
+`+onePartition)
 	var got []string
 	for _, x := range c.Classes.All() {
 		acl := "nil"
@@ -112,13 +112,13 @@ priorityclasses:
 		`system-node-critical 2000001000 false PreemptLowerPriority "" root`,
 	})
 	assert.Equal(t, c.Classes.Default().Name, "batch")
-	nulls := mustLoad(t, "priorityclasses: [{name: a, value: 1, preemptionPolicy: , submitacl: , globalDefault: null, metadata: ~}]")
-	assert.Assert(t, nulls.Classes.Equal(mustLoad(t, "priorityclasses: [{name: a, value: 1}]").Classes), "null is not written")
+	nulls := mustLoad(t, "priorityclasses: [{name: a, value: 1, preemptionPolicy: , submitacl: , globalDefault: null, metadata: ~}]"+onePartition)
+	assert.Assert(t, nulls.Classes.Equal(mustLoad(t, "priorityclasses: [{name: a, value: 1}]"+onePartition).Classes), "null is not written")
 }
 
 func TestADocumentWithoutClassesHasThoseOfTheSystem(t *testing.T) {
-	for _, text := range []string{"", "priorityclasses:\n", "priorityclasses: []\n", string(Default())} {
-		assert.Assert(t, mustLoad(t, text).Classes.Equal(priorities.Registry{}), text)
+	for _, text := range []string{"", "priorityclasses:\n", "priorityclasses: []\n"} {
+		assert.Assert(t, mustLoad(t, text+onePartition).Classes.Equal(priorities.Registry{}), text)
 	}
 }
 
@@ -135,19 +135,19 @@ func TestS0_15ThousandClassesInADocument(t *testing.T) {
 	for i := range 1000 {
 		fmt.Fprintf(&b, "- {name: c%d, value: %d}\n", i, i)
 	}
-	c := mustLoad(t, b.String())
+	c := mustLoad(t, b.String()+onePartition)
 	got, ok := c.Classes.Get("c999")
 	assert.Assert(t, ok && got.Value == 999)
 }
 
 func TestDiffTellsWhichClassesChange(t *testing.T) {
-	old := mustLoad(t, "priorityclasses: [{name: a, value: 1}, {name: b, value: 2, submitacl: ''}, {name: c, value: 3}]")
-	new := mustLoad(t, "priorityclasses: [{name: c, value: 3}, {name: d, value: 4, globalDefault: true}, {name: b, value: 5}]")
+	old := mustLoad(t, "priorityclasses: [{name: a, value: 1}, {name: b, value: 2, submitacl: ''}, {name: c, value: 3}]"+onePartition)
+	new := mustLoad(t, "priorityclasses: [{name: c, value: 3}, {name: d, value: 4, globalDefault: true}, {name: b, value: 5}]"+onePartition)
 	d := Diff(old, new)
 	assert.Equal(t, told(d), "removed class a\n"+
 		"changed class b | submitacl: \"\" -> none | value: 2 -> 5\n"+
 		"created class d | globalDefault: none -> true | preemptionPolicy: none -> PreemptLowerPriority | value: none -> 4\n")
 	assert.Equal(t, d.Summary(), "1 priority class created, 1 priority class removed, 1 priority class changed")
-	assert.Assert(t, Diff(new, new).IsEmpty() && Diff(nil, mustLoad(t, "")).IsEmpty())
-	assert.Equal(t, Diff(nil, old).Summary(), "3 priority classes created")
+	assert.Assert(t, Diff(new, new).IsEmpty())
+	assert.Equal(t, Diff(nil, old).Summary(), "1 partition created, 1 queue created, 3 priority classes created")
 }

@@ -2,11 +2,10 @@ package configs
 
 import "github.com/canopy-scheduler/canopy/pkg/limits"
 
-// limits compares what limits leave to everybody whom they name in a queue.
+// limits compares what limits leave to everybody whom they name in a queue. Those of a queue
+// that is created or removed are created or removed with it, so that the way back has as many
+// changes as the way there.
 func (d *differ) limits(path string, before, after *side) {
-	if after == nil {
-		return // they go with the queue
-	}
 	named := map[limited]bool{}
 	for _, s := range []*side{before, after} {
 		if s != nil {

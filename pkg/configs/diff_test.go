@@ -65,7 +65,8 @@ func TestDiffTellsWhatChanges(t *testing.T) {
 		{"nothing, but for spelling and order", below("{name: A, resources: {max: {vcore: 1, memory: 1Gi}}}, {name: b}"),
 			"# a comment\n" + below("{name: b}, {name: a, properties: {priority.offset: 0}, resources: {max: {memory: 1073741824, vcore: 1000m}}}"), ""},
 		{"a queue comes and one goes", below("{name: a, queues: [{name: x, limits: [{users: [ann], maxapplications: 1}]}]}"), below("{name: b, maxapplications: 5}"),
-			"removed root.a\nremoved root.a.x\ncreated root.b | maxapplications: none -> 5 | type: none -> leaf\n"},
+			"removed root.a\nremoved root.a.x\ncreated root.b | maxapplications: none -> 5 | type: none -> leaf\n" +
+				`removed root.a.x user "ann" group "" | maxapplications: 1 -> none` + "\n"},
 		{"a leaf becomes a parent", below("{name: a}"), below("{name: a, parent: true}"), "changed root.a | type: leaf -> parent\n"},
 		{"a max is effective below", below("{name: a, resources: {max: {vcore: 10}}, queues: [{name: x}, {name: y, resources: {max: {vcore: 2}}}]}"),
 			below("{name: a, resources: {max: {vcore: 8}}, queues: [{name: x}, {name: y, resources: {max: {vcore: 2}}}]}"),

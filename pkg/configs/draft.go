@@ -1,7 +1,6 @@
 package configs
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -69,6 +68,7 @@ type documentDraft struct {
 	classes                []*classDraft
 	budgets                []*budgetDraft
 	hasClasses, hasBudgets bool // the key was there
+	empty                  bool // there is nothing in it but comments
 }
 
 type partitionDraft struct {
@@ -208,15 +208,4 @@ func (d *ruleDraft) chain() []*ruleDraft {
 		return []*ruleDraft{d}
 	}
 	return append(d.parent.chain(), d)
-}
-
-// show writes a quantity as people write it in queues.yaml.
-func show(resource string, n resources.Quantity) string {
-	switch {
-	case resource != resources.VCore:
-		return fmt.Sprint(n)
-	case n%1000 == 0:
-		return fmt.Sprint(n / 1000)
-	}
-	return fmt.Sprintf("%dm", n)
 }

@@ -44,7 +44,6 @@ func TestClassesOfATextAreChangedAndNothingElse(t *testing.T) {
 		{"before another document", tree + "---\npartitions: []\n", []priorities.Class{a}, tree + "priorityclasses:\n  - name: a\n    value: 1\n---\npartitions: []\n"},
 		{"in a text further to the right", "  partitions:\n  - queues: []\n", []priorities.Class{a}, "  partitions:\n  - queues: []\n  priorityclasses:\n    - name: a\n      value: 1\n"},
 		{"in flow style", "{partitions: [{queues: []}]}", []priorities.Class{a}, "partitions: [{queues: []}]\npriorityclasses:\n  - name: a\n    value: 1\n"},
-		{"in nothing", "", []priorities.Class{a}, "priorityclasses:\n  - name: a\n    value: 1\n"},
 		{"of a list that is null", "priorityclasses:\n" + tree, []priorities.Class{a}, "priorityclasses:\n  - name: a\n    value: 1\n" + tree},
 		{"who may name a class of the system", tree, []priorities.Class{{Name: "system-node-critical", Value: priorities.NodeCritical, Submit: &dev}},
 			tree + "priorityclasses:\n  - name: system-node-critical\n    value: 2000001000\n    submitacl: ann dev\n"},

@@ -18,8 +18,9 @@ func DefaultOptions() Options {
 func Load(text []byte) (*Config, Problems) { return LoadWith(text, DefaultOptions()) }
 
 // LoadWith reads and validates a document. The Config is nil if, and only if, one of
-// the problems is an Error; warnings may come with a Config. An empty text is a valid
-// document without partitions (behaviour.md 1.1).
+// the problems is an Error; warnings may come with a Config, which has at least one
+// partition: a text without any is refused, as it is what is left of a file that was
+// truncated or not mounted, and in force it would remove everything.
 func LoadWith(text []byte, o Options) (*Config, Problems) {
 	r := &reader{options: o.withDefaults()}
 	d := r.read(text)
@@ -27,6 +28,7 @@ func LoadWith(text []byte, o Options) (*Config, Problems) {
 	r.checkClasses(d.classes)
 	r.checkBudgets(d.budgets)
 	r.checkQuotasOfClasses(d.partitions, d.classes, d.hasClasses)
+	r.checkHasPartition(&d)
 	problems := r.sorted()
 	if problems.HasErrors() {
 		return nil, problems

@@ -17,12 +17,17 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-func TestNothingIsAValidDocument(t *testing.T) {
-	for _, text := range []string{"", "\n", "# nothing", "---\n", "null", "{}", "partitions:", "partitions: []"} {
-		c := mustLoad(t, text)
-		assert.Equal(t, len(c.Partitions), 0, text)
-		assert.Equal(t, len(c.Checksum), 64, text)
+func TestLoad_RefusesADocumentWithoutPartitions(t *testing.T) {
+	const hint = " (hint: the smallest one is partitions: [{queues: [{name: root, submitacl: '*'}]}])"
+	for text, want := range map[string]string{
+		"": "is empty", "\n": "is empty", "# nothing": "is empty", "---\n": "is empty", "null": "is empty",
+		"{}": "has no partition", "partitions:": "has no partition", "partitions: []": "has no partition",
+	} {
+		c, problems := Load([]byte(text))
+		assert.Assert(t, c == nil, text)
+		assert.Equal(t, problems.Error(), "1:1: error [no-partition] the document "+want+hint, text)
 	}
+	mustLoad(t, "partitions: [{queues: [{name: root, submitacl: '*'}]}]")
 }
 
 func TestTheDefaultDocumentLoadsClean(t *testing.T) {
@@ -294,9 +299,9 @@ func TestASyntaxErrorIsOnItsLine(t *testing.T) {
 }
 
 func TestTheChecksumIgnoresAChecksumInTheText(t *testing.T) {
-	const plain = "partitions: []\n"
+	const plain = "partitions: [{queues: [{name: root, submitacl: '*'}]}]\n"
 	want := mustLoad(t, plain).Checksum
-	assert.Equal(t, want, "8ADE4D4ABAF5E775C21062511F08DC8AA6A87B725DF2BC7F898AA44C77AE1AE9")
+	assert.Equal(t, want, "28053C2EF88EA6F6A4DCC40281D452506054EB6D335C390C1E111139733F021E")
 	digits := strings.Repeat("0F", 32)
 	assert.Equal(t, checksum([]byte(plain+"checksum: "+digits)), want)
 	assert.Equal(t, checksum([]byte("checksum: "+digits+plain)), want)

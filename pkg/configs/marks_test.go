@@ -72,3 +72,6 @@ partitions:
   - name: root
     submitacl: '*'
 `
+
+// onePartition ends a document that is about something else than queues.
+const onePartition = "\npartitions: [{queues: [{name: root, submitacl: '*'}]}]\n"

@@ -19,7 +19,9 @@ func (r *reader) read(text []byte) (d documentDraft) {
 			fmt.Sprintf("the text is longer than max-config-bytes (%d)", r.options.MaxBytes), "")
 		return d
 	}
-	fields := r.fields(nil, "the document", r.document(text), &documentMapping)
+	top := r.document(text)
+	d.empty = isNull(top)
+	fields := r.fields(nil, "the document", top, &documentMapping)
 	r.text(nil, "checksum", fields["checksum"])
 	_, d.hasClasses = fields[classesKey]
 	_, d.hasBudgets = fields[budgetsKey]

@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -73,24 +72,6 @@ func Parse(name, text string) (Quantity, error) {
 		return 0, fmt.Errorf("%w: %q", ErrOverflow, text)
 	}
 	return Quantity(lo), nil
-}
-
-// Text writes a quantity as people write it in queues.yaml: cores or thousandths of vcore,
-// the largest binary unit that leaves nothing over for anything else. Parse reads it back,
-// unless it is negative.
-func Text(name string, n Quantity) string {
-	if name == VCore {
-		if n%1000 == 0 {
-			return strconv.FormatInt(int64(n/1000), 10)
-		}
-		return strconv.FormatInt(int64(n), 10) + "m"
-	}
-	units := []string{"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"}
-	unit := 0
-	for n != 0 && n%1024 == 0 && unit < len(units)-1 {
-		n, unit = n/1024, unit+1
-	}
-	return strconv.FormatInt(int64(n), 10) + units[unit]
 }
 
 // coreMultiplier turns a multiplier of cores into one of millicores. A product past

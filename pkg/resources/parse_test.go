@@ -2,6 +2,7 @@ package resources
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/big"
 	"math/bits"
@@ -124,8 +125,11 @@ func TestTextIsReadBack(t *testing.T) {
 		want string
 	}{
 		{VCore, 10_000, "10"}, {VCore, 500, "500m"}, {VCore, 0, "0"}, {VCore, -1500, "-1500m"},
-		{"memory", 16 << 30, "16Gi"}, {"memory", 1000, "1000"}, {"memory", 1536, "1536"}, {"memory", 3 << 9, "1536"},
-		{"memory", 5 << 60, "5Ei"}, {"gpu", 0, "0"}, {"gpu", -2048, "-2Ki"},
+		{"memory", 16 << 30, "16Gi"}, {"memory", 1000, "1k"}, {"memory", 1536, "1536"},
+		{"memory", 5 << 60, "5Ei"}, {"memory", 500e9, "500G"}, {"memory", 1 << 30, "1Gi"}, {"memory", 1000 << 20, "1000Mi"},
+		{"memory", -2048, "-2Ki"}, {"memory", 0, "0"}, {"ephemeral-storage", 2e12, "2T"}, {"hugepages-2Mi", 4 << 20, "4Mi"},
+		{"gpu", 0, "0"}, {"gpu", -2048, "-2048"}, {"pods", 1000, "1000"}, {"pods", 5e6, "5M"}, {"gpu", 1 << 20, "1Mi"},
+		{VCore, 10_000_000, "10000"},
 	} {
 		assert.Equal(t, Text(c.name, c.n), c.want)
 	}
@@ -138,4 +142,35 @@ func TestTextIsReadBack(t *testing.T) {
 			t.Fatalf("%s %d is %q, which is %d, %v", name, n, Text(name, n), back, err)
 		}
 	})
+}
+
+// The text is the shortest there is: no other suffix, with as many digits as it takes, is
+// shorter and says the same.
+func TestText_IsTheShortestExactForm(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		units := append(Suffixes(Memory), "")
+		unit := multipliers[rapid.SampledFrom(units).Draw(t, "unit")]
+		n := Quantity(unit * rapid.Uint64Range(1, math.MaxInt64/unit).Draw(t, "n"))
+		text := Text(Memory, n)
+		for _, suffix := range units {
+			if m := Quantity(multipliers[suffix]); n%m == 0 {
+				if other := fmt.Sprint(n/m) + suffix; len(other) < len(text) {
+					t.Fatalf("%d is %q, and %q is shorter", n, text, other)
+				}
+			}
+		}
+	})
+}
+
+func TestPhrase_CountsPiecesInWords(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		n    Quantity
+		want string
+	}{
+		{"pods", 1, "1 pod"}, {"pods", 2, "2 pods"}, {"pods", 0, "0 pods"}, {"applications", 1, "1 application"},
+		{"memory", 500e9, "memory 500G"}, {VCore, 1500, "vcore 1500m"},
+	} {
+		assert.Equal(t, Phrase(c.name, c.n), c.want)
+	}
 }

@@ -205,7 +205,7 @@ func TestWhatIsNotDoneIsSaidWhy(t *testing.T) {
 		{name: "nothing", target: "/ws/v1/config", body: " \n", headers: yaml,
 			status: http.StatusBadRequest, want: "the body is empty"},
 		{name: "no partitions", target: "/ws/v1/config", body: "partitions: []", headers: yaml,
-			status: http.StatusConflict, want: "it has no partition"},
+			status: http.StatusBadRequest, want: "the document has no partition"},
 		{name: "too much", target: "/ws/v1/config", body: strings.Repeat("#", 10_001), headers: yaml,
 			status: http.StatusRequestEntityTooLarge, want: "longer than max-config-bytes (10000)"},
 		{name: "what a form sends", target: "/ws/v1/config", body: wider, headers: []string{"Content-Type", "text/plain"},
