@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -8,17 +9,19 @@ import (
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+
+	"github.com/canopy-scheduler/canopy/internal/logging"
 )
 
-// newLogger writes to out, everything from level on; what is written from can be changed
-// later. The errors name the flags.
-func newLogger(level, format string, out io.Writer) (*zap.Logger, zap.AtomicLevel, error) {
-	from, err := zap.ParseAtomicLevel(level)
+// newLog writes to out, from the level of the flags on, which can be changed later. The errors
+// name the flags.
+func (f *serveFlags) newLog(out io.Writer) (*logging.Log, zap.AtomicLevel, error) {
+	from, err := zap.ParseAtomicLevel(f.logLevel)
 	if err != nil {
-		return nil, from, fmt.Errorf("--log-level is debug, info, warn or error, not %q", level)
+		return nil, from, fmt.Errorf("--log-level is debug, info, warn or error, not %q", f.logLevel)
 	}
 	var encoder zapcore.Encoder
-	switch format {
+	switch f.logFormat {
 	case "console":
 		c := zap.NewDevelopmentEncoderConfig()
 		c.EncodeTime = zapcore.ISO8601TimeEncoder
@@ -28,9 +31,26 @@ func newLogger(level, format string, out io.Writer) (*zap.Logger, zap.AtomicLeve
 		c.EncodeTime = zapcore.RFC3339NanoTimeEncoder
 		encoder = zapcore.NewJSONEncoder(c)
 	default:
-		return nil, from, fmt.Errorf("--log-format is console or json, not %q", format)
+		return nil, from, fmt.Errorf("--log-format is console or json, not %q", f.logFormat)
 	}
-	return zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(out)), from)), from, nil
+	log := logging.New(out, logging.Options{Encoder: encoder, Level: from, Buffer: f.logBuffer, Burst: f.logBurst})
+	rpcLog.Store(log.Logger)
+	return log, from, nil
+}
+
+// leastLogBuffer has room for any one line.
+const leastLogBuffer = 64 << 10
+
+// checkLog says which flags of the log make no sense.
+func (f *serveFlags) checkLog() error {
+	var small, negative error
+	if f.logBuffer < leastLogBuffer {
+		small = fmt.Errorf("--log-buffer is %d, and must be at least %d", f.logBuffer, leastLogBuffer)
+	}
+	if f.logBurst < 0 {
+		negative = fmt.Errorf("--log-burst is %d, and must not be negative", f.logBurst)
+	}
+	return errors.Join(small, negative)
 }
 
 // logLevelKey is the one key of the extra configuration that Canopy reads (behaviour.md 12).

@@ -32,11 +32,13 @@ func TestExtraLevel(t *testing.T) {
 
 func TestTheLevelOfALogChanges(t *testing.T) {
 	var out bytes.Buffer
-	log, level, err := newLogger("info", "json", &out)
+	f := serveFlags{logLevel: "info", logFormat: "json"}
+	log, level, err := f.newLog(&out)
 	assert.NilError(t, err)
 	log.Debug("before")
 	level.SetLevel(zapcore.DebugLevel)
 	log.Debug("after")
+	assert.NilError(t, log.Close())
 	assert.Assert(t, !strings.Contains(out.String(), "before"))
 	assert.Assert(t, strings.Contains(out.String(), "after"))
 }

@@ -28,10 +28,12 @@ func run(args []string, in io.Reader, out, errs io.Writer) (code int) {
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errs)
-	err := root.Execute()
+	command, err := root.ExecuteC()
 	if err == nil {
 		return 0
 	}
+	// What serve says last must not keep the process: its standard error may not be read.
+	bounded := command.Name() == serveName
 	// Until a command has started it is cobra that complains, about the command line. What
 	// fails after that, such as writing to a full disk, is no mistake of the arguments.
 	var exit exitError
@@ -42,7 +44,12 @@ func run(args []string, in io.Reader, out, errs io.Writer) (code int) {
 	default:
 		exit = exitError{exitUsage, fmt.Errorf("%w\nRun 'canopy --help' for what there is", err)}
 	}
-	if exit.err != nil {
+	if exit.err == nil {
+		return exit.code
+	}
+	if bounded {
+		printWithin(reportLimit, errs, "canopy:", exit.err)
+	} else {
 		fmt.Fprintln(errs, "canopy:", exit.err)
 	}
 	return exit.code

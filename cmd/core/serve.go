@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
+	"github.com/canopy-scheduler/canopy/internal/logging"
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
@@ -52,12 +52,23 @@ is in force until somebody has news. Starting with a --config that says somethin
 news: it becomes a new generation. A history that is damaged, that is not ours, or that
 another process uses is an error; it is left as it is.
 
+Logging never blocks: lines that standard error does not take wait in a buffer of
+--log-buffer bytes, and are dropped and counted when it is full. Of lines with the same
+message, --log-burst a second are logged; the others are counted.
+
+SIGTERM and SIGINT end the process within 5 s. What is stuck after 4.5 s is named in the log,
+and the exit code is 3. A second signal ends the process at once; the exit code is 128 and
+the number of the signal.
+
 The exit code is 0 after a signal, 1 when the file has errors or a port cannot be
 opened, and 2 when the file cannot be read or the arguments make no sense.`
 
 const serveExamples = `  canopy serve
   canopy serve --admin --admin-listen unix:/run/canopy/admin.sock
   canopy serve --config queues.yaml --grpc-address 0.0.0.0:3333 --log-format json`
+
+// serveName is the name of the command.
+const serveName = "serve"
 
 // serveFlags is the command line of serve.
 type serveFlags struct {
@@ -66,6 +77,8 @@ type serveFlags struct {
 	httpAddress   string
 	logLevel      string
 	logFormat     string
+	logBuffer     int
+	logBurst      int
 	configWatch   bool
 	dataDir       string
 	history       int
@@ -80,18 +93,17 @@ type serveFlags struct {
 func serveCommand() *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
-		Use:     "serve",
+		Use:     serveName,
 		Short:   "Run the scheduler",
 		Long:    serveHelp,
 		Example: serveExamples,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(checkBounds(f.bounds), checkLifetimes(f.lifetimes), f.users.check()); err != nil {
+			if err := errors.Join(checkBounds(f.bounds), checkLifetimes(f.lifetimes), f.users.check(), f.checkLog()); err != nil {
 				return exitError{exitUsage, err}
 			}
-			ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+			ctx, stop := untilSignal(os.Exit)
 			defer stop()
-			context.AfterFunc(ctx, stop) // a second signal ends the process at once
 			return serve(ctx, f, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -106,6 +118,10 @@ func serveCommand() *cobra.Command {
 	flags.StringVar(&f.adminListen, "admin-listen", "", "where --admin listens: a loopback address or unix:/path (default "+defaultAdmin+")")
 	flags.StringVar(&f.logLevel, "log-level", "info", "what is logged: debug, info, warn or error")
 	flags.StringVar(&f.logFormat, "log-format", "console", "how it is logged: console or json")
+	flags.IntVar(&f.logBuffer, "log-buffer", logging.DefaultBuffer,
+		"bytes of log lines that wait for a reader of standard error; further lines are dropped and counted")
+	flags.IntVar(&f.logBurst, "log-burst", logging.DefaultBurst,
+		"how many log lines with the same message are written within a second, the others are counted; 0: all")
 	flags.BoolVar(&f.strictClasses, "strict-priority-classes", false,
 		"refuse asks that send a priority without naming a priority class; existing shims name none")
 	f.users.add(flags)
@@ -116,46 +132,53 @@ func serveCommand() *cobra.Command {
 
 // serve runs until ctx ends, which is a success.
 func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer) (err error) {
-	log, level, err := newLogger(f.logLevel, f.logFormat, errs)
+	end := newTermination()
+	defer end.end()
+	defer context.AfterFunc(ctx, end.begin)()
+	log, level, err := f.newLog(errs)
 	if err != nil {
 		return exitError{exitUsage, err}
 	}
-	first, store, err := f.start(in, errs)
-	if err != nil {
+	defer end.step("the log", func() { _ = log.Close() }) // the error is that nobody reads it
+	end.reporting(func(stuck []string) {
+		log.Error("termination took too long: the process ends", zap.String("stuck", stuckText(stuck)), zap.Int("exitCode", exitStuck))
+		_ = log.Flush(reportLimit)
+	})
+	users := f.users.open()
+	defer end.step("the user directories", users.Close)
+	first, store, err := f.startUnless(ctx, users, in, errs)
+	switch {
+	case errors.Is(err, errInterrupted):
+		return nil
+	case err != nil:
 		return err
 	}
 	if store != nil {
-		defer func() { err = errors.Join(err, store.Close()) }() // after everything that writes to it
-	}
-	users := f.users.open()
-	defer users.Close()
-	if first != nil {
-		if _, err := directoriesOf(users)(first.Config, nil); err != nil {
-			return exitError{exitRefused, fmt.Errorf("%s: %w", f.origin(), err)}
-		}
+		defer end.step("the store of configurations", func() { err = errors.Join(err, store.Close()) }) // after everything that writes to it
 	}
 	doors, err := openDoors(f)
 	if err != nil {
 		return err
 	}
-	opt := f.options(first, store, log)
+	opt := f.options(first, store, log.Logger)
 	opt.Users = directoriesOf(users)
 	usual := level.Level()
 	opt.Reload.InForce = func(g *reload.Generation) { level.SetLevel(extraLevel(g.Extra, usual)) }
 	s := newServers(opt, f.admin)
+	s.end = end
+	s.meters.CountLog(log.Lines)
 	s.start(doors)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGHUP)
 	defer signal.Stop(signals)
 	running, rest := context.WithCancel(ctx)
 	s.keepUp(running, &f, first, signals)
-	if _, err := fmt.Fprintln(out, doors); err != nil {
-		s.fail(fmt.Errorf("announce readiness: %w", err))
-	}
+	s.announce(out, doors)
 	select {
 	case <-ctx.Done():
 		log.Info("stopping")
 	case <-s.failed:
+		end.begin()
 	}
 	rest()
 	s.stop()

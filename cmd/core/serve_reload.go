@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 
 	"go.uber.org/zap"
@@ -12,40 +10,6 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/configwatch"
 	"github.com/canopy-scheduler/canopy/internal/reload"
 )
-
-// start is the configuration that the scheduler starts with, nil: the default, and what
-// remembers it, nil: nothing does. The errors have their exit code.
-func (f *serveFlags) start(in io.Reader, errs io.Writer) (first *reload.Proposal, store *reload.Disk, err error) {
-	if f.history < 1 {
-		return nil, nil, exitError{exitUsage, fmt.Errorf("--config-history is %d: at least the one in force is remembered", f.history)}
-	}
-	if f.config != "" {
-		if first, err = loadProposal("--config", f.config, in, errs, f.bounds); err != nil {
-			return nil, nil, err
-		}
-	}
-	if f.dataDir == "" {
-		return first, nil, nil
-	}
-	if store, err = reload.OpenDisk(f.dataDir); err != nil {
-		return nil, nil, exitError{exitRefused, fmt.Errorf("--data-dir: %w", err)}
-	}
-	if first == nil {
-		if first, err = store.Latest(f.bounds); err != nil {
-			err = fmt.Errorf("--data-dir: %w\nStart with --config to put something else in force", err)
-			return nil, nil, exitError{exitRefused, errors.Join(err, store.Close())}
-		}
-	}
-	return first, store, nil
-}
-
-// origin is where the configuration of the start came from, for errors.
-func (f *serveFlags) origin() string {
-	if f.config != "" {
-		return "--config: " + f.config
-	}
-	return "--data-dir: the latest configuration in " + f.dataDir
-}
 
 // keepUp puts in force what the file of --config says from now on: when it changes, unless
 // nobody wants that, and on every signal. It ends with ctx. known is what the file said.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -31,11 +32,13 @@ type servers struct {
 	log    *zap.Logger
 	proxy  *rmproxy.Proxy
 	past   *history.History
+	meters *metrics.Metrics
 	rpc    *grpc.Server
 	health *health.Server
 	web    *http.Server
 	admin  *http.Server // nil without --admin
 
+	end     *termination // watches over stop; nil: nothing does
 	serving sync.WaitGroup
 	closing atomic.Bool
 	once    sync.Once
@@ -46,12 +49,12 @@ type servers struct {
 func newServers(opt rmproxy.Options, admin bool) *servers {
 	s := &servers{log: opt.Log, health: health.NewServer(), failed: make(chan struct{})}
 	s.past = history.New(opt.Loop.Now)
-	meters := metrics.New(metrics.Options{Now: opt.Loop.Now, Log: opt.Log, History: s.past})
+	s.meters = metrics.New(metrics.Options{Now: opt.Loop.Now, Log: opt.Log, History: s.past})
 	opt.Heard = func(partition string, effects []scheduler.Effect) {
 		s.past.Hear(partition, effects)
-		meters.Hear(partition, effects)
+		s.meters.Hear(partition, effects)
 	}
-	opt.Loop.Meter = meters.Meter
+	opt.Loop.Meter = s.meters.Meter
 	others := opt.Reload.InForce
 	opt.Reload.InForce = func(g *reload.Generation) {
 		s.past.Use(history.Read(g.Extra))
@@ -64,7 +67,7 @@ func newServers(opt rmproxy.Options, admin bool) *servers {
 	s.health.SetServingStatus(rmproxy.ServiceName, healthpb.HealthCheckResponse_SERVING)
 	rest := webservice.Options{
 		ReadyCheck: s.ready, Log: s.log, Reloads: s.proxy.Reloads(), History: s.past, HasAdmin: admin,
-		Metrics: meters.Handler(s.proxy.Cluster()),
+		Metrics: s.meters.Handler(s.proxy.Cluster()),
 	}
 	s.web = s.overHTTP(webservice.Handler(s.proxy.Cluster(), rest))
 	if admin {
@@ -120,7 +123,22 @@ func (s *servers) fail(err error) {
 	})
 }
 
-// stop closes the doors, waits a moment for who is inside, and ends the scheduler.
+// announce writes the ready line to the log and to standard output, which is not waited for:
+// it may be a pipe that is not read.
+func (s *servers) announce(out io.Writer, d doors) {
+	fields := []zap.Field{zap.Stringer("grpc", d.rpc.Addr()), zap.Stringer("http", d.web.Addr())}
+	if d.admin != nil {
+		fields = append(fields, zap.String("admin", adminAddress(d.admin)))
+	}
+	s.log.Info("ready", fields...)
+	go func() {
+		if _, err := fmt.Fprintln(out, d); err != nil {
+			s.fail(fmt.Errorf("announce readiness: %w", err))
+		}
+	}()
+}
+
+// stop closes the doors, waits a moment for calls under way, and ends the scheduler.
 func (s *servers) stop() {
 	s.closing.Store(true)
 	s.health.Shutdown()
@@ -128,23 +146,25 @@ func (s *servers) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	var ending sync.WaitGroup
-	for _, web := range []*http.Server{s.web, s.admin} {
+	for name, web := range map[string]*http.Server{"the HTTP server": s.web, "the admin server": s.admin} {
 		if web == nil {
 			continue
 		}
 		ending.Go(func() {
-			if web.Shutdown(ctx) != nil {
-				_ = web.Close() // whoever is inside has been given the time
-			}
+			s.end.step(name, func() {
+				if web.Shutdown(ctx) != nil {
+					_ = web.Close() // the calls under way have been given the time
+				}
+			})
 		})
 	}
 	ending.Go(func() {
 		// Streams stay open as long as both sides like, so the proxy ends its own. Others,
 		// such as a watch of the health, are cut when the time is up.
 		defer context.AfterFunc(ctx, s.rpc.Stop)()
-		s.rpc.GracefulStop()
+		s.end.step("the gRPC server", s.rpc.GracefulStop)
 	})
-	s.proxy.Close()
+	s.end.step("the partitions and the streams of the resource manager", s.proxy.Close)
 	ending.Wait()
-	s.serving.Wait()
+	s.end.step("the watch of the configuration file", s.serving.Wait)
 }

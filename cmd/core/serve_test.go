@@ -104,14 +104,16 @@ func text(field protowire.Number, value string) *emptypb.Empty {
 }
 
 // openStream registers an RM and opens a stream about nodes that stays open.
-func (s *service) openStream() grpc.ClientStream {
+func (s *service) openStream() grpc.ClientStream { return s.openStreamOf("rm") }
+
+func (s *service) openStreamOf(rm string) grpc.ClientStream {
 	s.t.Helper()
-	err := s.conn.Invoke(s.ctx, "/si.v1.Scheduler/RegisterResourceManager", text(1, "rm"), &emptypb.Empty{})
+	err := s.conn.Invoke(s.ctx, "/si.v1.Scheduler/RegisterResourceManager", text(1, rm), &emptypb.Empty{})
 	assert.NilError(s.t, err)
 	both := &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}
 	stream, err := s.conn.NewStream(s.ctx, both, "/si.v1.Scheduler/UpdateNode")
 	assert.NilError(s.t, err)
-	assert.NilError(s.t, stream.SendMsg(text(2, "rm")))
+	assert.NilError(s.t, stream.SendMsg(text(2, rm)))
 	return stream
 }
 

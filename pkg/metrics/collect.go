@@ -30,6 +30,7 @@ func (s *scrape) Collect(to chan<- prometheus.Metric) {
 		tellSum(t, &sum, s.at)
 	}
 	s.tellHistory(to)
+	s.tellLog(to)
 }
 
 // tellTally tells what a partition has said.
@@ -83,4 +84,13 @@ func (s *scrape) tellHistory(to chan<- prometheus.Metric) {
 	} {
 		to <- prometheus.MustNewConstMetric(x.f.desc, x.f.kind, x.n)
 	}
+}
+
+func (s *scrape) tellLog(to chan<- prometheus.Metric) {
+	if s.m.lines == nil {
+		return
+	}
+	dropped, omitted := s.m.lines()
+	to <- prometheus.MustNewConstMetric(logDropped.desc, logDropped.kind, float64(dropped))
+	to <- prometheus.MustNewConstMetric(logOmitted.desc, logOmitted.kind, float64(omitted))
 }

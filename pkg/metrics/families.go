@@ -63,6 +63,10 @@ var (
 		"Open streams of events.")
 	eventReadersDropped = counter("canopy_event_readers_dropped_total",
 		"Streams of events that were ended because their reader was too far behind.")
+	logDropped = counter("canopy_log_lines_dropped_total",
+		"Log lines that were lost because the log was not read, or could not be written.")
+	logOmitted = counter("canopy_log_lines_omitted_total",
+		"Log lines that were left out because the same message was logged too often within a second.")
 )
 
 // families are all but those of node usage, whose names depend on the nodes.
@@ -72,4 +76,5 @@ var families = []*family{
 	preemptions, victims, nominations, nominationsEnded, unconfirmed, overdue, overdueEver, oldestUnconfirmed, strays,
 	churns, pauses,
 	scrapesMissed, eventsKept, eventsRemembered, eventStreams, eventReadersDropped,
+	logDropped, logOmitted,
 }

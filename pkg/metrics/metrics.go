@@ -24,6 +24,7 @@ type Metrics struct {
 	opt     Options
 	process *prometheus.Registry // Go, the process, scrapes themselves, and runs
 	runs    *prometheus.HistogramVec
+	lines   func() (dropped, omitted int64) // of the log, since the start; nil: nothing is said of them
 
 	mu      sync.RWMutex
 	tallies map[string]*tally // by partition; those that are gone stay
@@ -45,6 +46,10 @@ func New(opt Options) *Metrics {
 	m.process.MustRegister(m.runs, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
+
+// CountLog has scrapes say how many log lines were dropped and omitted since the start. It must
+// be called before the first scrape.
+func (m *Metrics) CountLog(lines func() (dropped, omitted int64)) { m.lines = lines }
 
 // Hear counts what a partition has said. Of one partition it may be called by one goroutine at
 // a time only. It waits for nobody who scrapes longer than it takes to copy some numbers.

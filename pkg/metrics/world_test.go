@@ -65,6 +65,7 @@ func newWorld(t *testing.T, text string) *world {
 	core, logs := observer.New(zap.InfoLevel)
 	w.logs = logs
 	w.metrics = metrics.New(metrics.Options{History: w.past, Log: zap.New(core)})
+	w.metrics.CountLog(func() (dropped, omitted int64) { return 3, 14 })
 	w.Cluster = loop.NewCluster(loop.Options{TellFirst: true}, func(partition string) loop.Sink {
 		return sink(func(effects []scheduler.Effect) {
 			if w.stuck != nil {

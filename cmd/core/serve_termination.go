@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	// terminationLimit is how long a termination may take. What is stuck then is named and the
+	// process ends; together with reportLimit that is within 5 s of the signal.
+	terminationLimit = 4500 * time.Millisecond
+	// reportLimit is how long the process tries to write its last line: standard error may be
+	// what is stuck.
+	reportLimit = 250 * time.Millisecond
+)
+
+// termination watches over the end of the process. Whatever is stuck (a reader, a resource
+// manager, a disk, a partition, the log), the process ends within a bound.
+type termination struct {
+	limit  time.Duration
+	exit   func(code int)
+	report func(stuck []string) // within a bound of its own; nil: nothing is reported
+
+	mu      sync.Mutex
+	steps   []string // that have begun and have not ended
+	timer   *time.Timer
+	expired bool
+}
+
+func newTermination() *termination { return &termination{limit: terminationLimit, exit: os.Exit} }
+
+// begin starts the time of the termination. Calls after the first one change nothing.
+func (t *termination) begin() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.timer == nil {
+		t.timer = time.AfterFunc(t.limit, t.expire)
+	}
+}
+
+// step does a part of the termination, or of the start, that may get stuck. A nil termination
+// does it, too.
+func (t *termination) step(name string, do func()) {
+	if t == nil {
+		do()
+		return
+	}
+	t.mu.Lock()
+	t.steps = append(t.steps, name)
+	t.mu.Unlock()
+	do()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if i := slices.Index(t.steps, name); i >= 0 {
+		t.steps = slices.Delete(t.steps, i, i+1)
+	}
+}
+
+// expire ends the process.
+func (t *termination) expire() {
+	t.mu.Lock()
+	stuck, report := slices.Clone(t.steps), t.report
+	t.expired = true
+	t.mu.Unlock()
+	if report != nil {
+		report(stuck)
+	}
+	t.exit(exitStuck)
+}
+
+// reporting sets what writes the last line.
+func (t *termination) reporting(report func(stuck []string)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.report = report
+}
+
+// end says that the termination is over.
+func (t *termination) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.timer != nil {
+		t.timer.Stop()
+	}
+}
+
+// untilSignal returns a context that ends with the first SIGTERM or SIGINT. The second one ends
+// the process at once, with 128 and the number of the signal. That is done here and not by the
+// default action of the signal, which the first process of a container does not have. SIGPIPE
+// does not end the process: when the reader of the log is gone, scheduling goes on.
+func untilSignal(exit func(code int)) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals, pipes := make(chan os.Signal, 2), make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	signal.Notify(pipes, syscall.SIGPIPE)
+	over, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for n := 0; ; n++ {
+			select {
+			case <-over:
+				return
+			case s := <-signals:
+				if number, ok := s.(syscall.Signal); ok && n > 0 {
+					exit(exitSignal + int(number))
+				}
+				cancel()
+			}
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		signal.Stop(pipes)
+		close(over)
+		<-ended
+		cancel()
+	}
+}
+
+// printWithin writes a line, unless that takes too long.
+func printWithin(limit time.Duration, out io.Writer, words ...any) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		fmt.Fprintln(out, words...)
+	}()
+	late := time.NewTimer(limit)
+	defer late.Stop()
+	select {
+	case <-done:
+	case <-late.C:
+	}
+}
+
+// stuckText is the steps that are stuck, for a log line.
+func stuckText(stuck []string) string {
+	if len(stuck) == 0 {
+		return "nothing that is known"
+	}
+	return strings.Join(stuck, ", ")
+}
