@@ -16,19 +16,25 @@ import (
 const demoHelp = `Start a scheduler and a simulated resource manager in this process and let them talk.
 
 The two speak gRPC over the loopback address, as a scheduler and a shim on two
-machines would. Three tenants share a made-up cluster: one is more important than the
-others, one keeps its priorities behind a fence, one takes what is left. Asks of mixed
-priorities come in waves, each for more than there is room, and in between work ends.
-When all have come, work ends until the last ask has its place.
+machines would, in virtual time. Three tenants share a made-up cluster: production is more
+important than the others, research keeps its priorities behind a fence, batch takes what is
+left. Asks of mixed priorities come in waves, each for more than there is room, and half of
+what runs ends before each. The queues are shown at the end of the last wave, when the cluster is
+full and asks wait, with the reason why one of them does. Then work ends until the last ask has
+been placed. At last a small cluster shows a preemption, event by event.
 
-Then a small cluster is filled with work that is not important, and one ask comes that is:
-some are told to leave, the resource manager says that they have, and the ask is placed on
-the node that it was nominated for.
+After each step everything is checked: all books add up, nothing holds more than it may, and no
+ask waits that could be placed.
 
-Each time the cluster is at rest everything is checked: that all books add up, that
-nothing holds more than it may, and that no ask waits that could be placed. The exit
-code is 0 only if that always held, 1 otherwise, and 2 for arguments that make no
-sense. The same size and seed give the same cluster and the same asks.`
+The same size and seed print the same bytes on standard output, on every machine. Progress, and
+how long it took, go to standard error. --output json prints one object on one line: seed, nodes,
+applications, asks, allocated, preempted, released, pending, rejected and allocatedResources at
+the end; steps, one for each minute of the cluster; full, the cluster after the last wave with all
+queues and the ask that waits; and preemption with its timeline. Quantities are in the smallest
+unit: millicores and bytes.
+
+The exit code is 0 only if every check held, 1 otherwise, and 2 for arguments that make no
+sense.`
 
 const demoExamples = `  canopy demo
   canopy demo --nodes 1000 --asks 100000
@@ -50,14 +56,21 @@ func demoCommand() *cobra.Command {
 			if err := errors.Join(checkSize(size), checkOutput(output)); err != nil {
 				return exitError{exitUsage, err}
 			}
-			r, err := demo(cmd.Context(), size, progressOn(cmd.ErrOrStderr()))
+			errs := cmd.ErrOrStderr()
+			r, timing, err := demo(cmd.Context(), size, progressOn(errs))
 			if err != nil {
 				return exitError{exitRefused, err}
 			}
 			if output == "json" {
-				return json.NewEncoder(cmd.OutOrStdout()).Encode(r)
+				err = json.NewEncoder(cmd.OutOrStdout()).Encode(r)
+			} else {
+				err = r.write(cmd.OutOrStdout())
 			}
-			return writeReport(cmd.OutOrStdout(), r.Report, r.summary())
+			if err == nil {
+				_, err = fmt.Fprintf(errs, "took %.1f s, %s allocations a second (this line differs from run to run)\n",
+					timing.WallSeconds, grouped(int(timing.AllocationsPerSecond)))
+			}
+			return err
 		},
 	}
 	f := cmd.Flags()
@@ -86,66 +99,53 @@ func checkSize(s sim.Size) error {
 
 // demoReport is what came of a demo. Its JSON form is for other programs, so names stay.
 type demoReport struct {
-	sim.Report
+	*sim.DemoReport
+	Queues     int        `json:"queuesBelowRoot"`
 	Preemption *sim.Scene `json:"preemption"`
 }
 
-// demo runs a workload, sums it up, and then shows a preemption.
-func demo(ctx context.Context, size sim.Size, progress *progress) (*demoReport, error) {
+// demo lets a client live through a workload, and then shows a preemption. timing is that of
+// the workload.
+func demo(ctx context.Context, size sim.Size, progress *progress) (r *demoReport, timing sim.Timing, err error) {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	r := &demoReport{}
-	var err error
-	if r.Report, err = demoWork(ctx, size, progress); err != nil {
-		return nil, err
-	}
-	if r.Preemption, err = demoPreemption(ctx); err != nil {
-		return nil, fmt.Errorf("preemption: %w", err)
-	}
-	return r, nil
-}
-
-func demoWork(ctx context.Context, size sim.Size, progress *progress) (r sim.Report, err error) {
+	r = &demoReport{Queues: size.Queues}
 	w := sim.NewWorkload(size)
-	pair, err := startPair(ctx, nil)
+	err = withPair(ctx, w.Config, func(p *pair, clock *sim.Clock) error {
+		defer progress.end()
+		d := sim.Demo{
+			Client: p.client, Server: p.server, Clock: clock, Workload: w, Progress: progress.phase,
+			Audit: func(ctx context.Context) error { return p.server.Audit(ctx, p.client) },
+		}
+		var err error
+		r.DemoReport, err = d.Run(ctx)
+		timing = p.client.Timing()
+		return err
+	})
 	if err != nil {
-		return r, err
+		return nil, timing, err
 	}
-	defer func() { err = errors.Join(err, pair.close()) }()
-	if err := pair.client.Register(ctx, w.Config); err != nil {
-		return r, err
-	}
-	d := sim.Demo{
-		Client: pair.client, Workload: w, Progress: progress.phase,
-		Audit: func(ctx context.Context) error { return pair.server.Audit(ctx, pair.client) },
-	}
-	err = d.Run(ctx)
-	progress.end()
+	err = withPair(ctx, sim.SceneConfig, func(p *pair, clock *sim.Clock) error {
+		var err error
+		r.Preemption, err = sim.Play(ctx, p.server, p.client, clock)
+		return err
+	})
 	if err != nil {
-		return r, err
+		return nil, timing, fmt.Errorf("preemption: %w", err)
 	}
-	snap, err := pair.server.Snapshot(ctx)
-	if err != nil {
-		return r, err
-	}
-	r = pair.client.Report()
-	r.Queues = sim.Lines(snap)
-	return r, nil
+	return r, timing, nil
 }
 
-// demoPreemption has a scheduler of its own, over gRPC as well.
-func demoPreemption(ctx context.Context) (scene *sim.Scene, err error) {
-	pair, err := startPair(ctx, nil)
+// withPair calls use with a scheduler in virtual time, and a client that is registered with it.
+func withPair(ctx context.Context, config string, use func(*pair, *sim.Clock) error) (err error) {
+	clock := sim.NewClock()
+	p, err := startPair(ctx, clock)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer func() { err = errors.Join(err, pair.close()) }()
-	if err := pair.client.Register(ctx, sim.SceneConfig); err != nil {
-		return nil, err
+	defer func() { err = errors.Join(err, p.close()) }()
+	if err := p.client.Register(ctx, config); err != nil {
+		return err
 	}
-	return sim.Play(ctx, pair.server, pair.client)
-}
-
-func (r *demoReport) summary() []string {
-	return append([]string{"every invariant held, and every ask that could be placed was", ""}, r.Preemption.Lines()...)
+	return use(p, clock)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/sim"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
 // reportFields are the fields of a report in the order in which they are printed.
@@ -63,50 +65,99 @@ func readReport(t *testing.T, text string, more ...string) (r report) {
 	return r
 }
 
-func TestDemoInJSON(t *testing.T) {
-	defer goleak.VerifyNone(t)
-	code, out, errs := canopy("demo", "--nodes", "5", "--queues", "8", "--asks", "300", "--seed", "2",
-		"--output", "json")
-	assert.Equal(t, code, 0, errs)
-	r := readReport(t, out, "preemption")
-	assert.Equal(t, r.Nodes, 5)
-	assert.Equal(t, r.Asks, 300)
-	assert.Equal(t, r.Allocated, 300)
-	assert.Equal(t, r.Pending, 0)
-	assert.Assert(t, r.Released > 0 && r.Released < 300)
-	assert.Assert(t, r.WallSeconds > 0 && r.AllocationsPerSecond > 0 && r.LatencyMillis.P50 > 0)
-	assert.Equal(t, len(r.Queues), 9)
-	assert.Equal(t, r.Queues[0].Path, "root")
-	assert.Equal(t, r.Queues[0].CurrentPriority, int64(-2147483648))
-	assert.DeepEqual(t, r.Queues[0].Allocated, r.AllocatedResources)
-	assert.Assert(t, strings.Contains(errs, "wave 1 of "), errs)
+// small is a demo that takes no time, and still has several waves and messages.
+func small(more ...string) []string {
+	return append([]string{"demo", "--nodes", "30", "--queues", "12", "--asks", "2500"}, more...)
+}
 
-	var got demoReport
-	assert.NilError(t, json.Unmarshal([]byte(out), &got))
-	scene := got.Preemption
+// Two runs used to end with different numbers of asks. A wave of these takes two messages.
+func TestDemo_TheSameSeedPrintsTheSameBytes(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	on := func(cpus int, seed, output string) string {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cpus))
+		code, out, errs := canopy("demo", "--nodes", "70", "--asks", "2400", "--seed", seed, "--output", output)
+		assert.Equal(t, code, 0, errs)
+		return out
+	}
+	for _, output := range []string{"text", "json"} {
+		first := on(1, "3", output)
+		assert.Equal(t, on(8, "3", output), first, "on another number of processors")
+		assert.Assert(t, on(2, "4", output) != first, "another seed is another demo")
+	}
+}
+
+func TestDemo_InJSON(t *testing.T) {
+	code, out, errs := canopy(small("--output", "json")...)
+	assert.Equal(t, code, 0, errs)
+	assert.DeepEqual(t, fieldsOf(t, out), []string{
+		"seed", "nodes", "applications", "asks", "allocated", "preempted", "released", "pending", "rejected", "allocatedResources",
+		"steps", "full", "queuesBelowRoot", "preemption",
+	})
+	var r demoReport
+	assert.NilError(t, json.Unmarshal([]byte(out), &r))
+	assert.Equal(t, r.Nodes, 30)
+	assert.Equal(t, r.Allocated, 2500)
+	assert.Equal(t, r.Pending, 0)
+	assert.Assert(t, r.Released > 0 && r.Released < 2500)
+	submitted, placed := 0, 0
+	for i, s := range r.Steps {
+		assert.Equal(t, s.Second, int64(i)*60)
+		submitted, placed = submitted+s.Submitted, placed+s.Placed
+		assert.Equal(t, s.Waiting, submitted-placed)
+	}
+	assert.Equal(t, placed, 2500)
+	last := r.Steps[len(r.Steps)-1]
+	assert.Assert(t, last.Wave == 0 && last.Waiting == 0)
+
+	full := r.Full
+	assert.Assert(t, full.Wave > 1 && full.Waiting > full.Running/2, "the table is that of a full cluster: %+v", full.DemoStep)
+	assert.Equal(t, len(full.Queues), 13)
+	root := full.Queues[0]
+	assert.Equal(t, root.Path, objects.RootPath)
+	assert.DeepEqual(t, root.Allocated, full.AllocatedResources)
+	assert.Equal(t, int(root.Pending["pods"]), full.Waiting)
+	assert.Assert(t, root.CurrentPriority > 0)
+	assert.Equal(t, full.Example.Priority, int32(100))
+	assert.Equal(t, full.Example.Why, "no headroom in queue root")
+
+	scene := r.Preemption
 	assert.Equal(t, len(scene.Victims), 2)
 	for _, v := range scene.Victims {
 		assert.Assert(t, v.Node == scene.Node && v.Priority < scene.Priority, "%+v", scene)
 	}
 	assert.Assert(t, scene.PlacedOn != "" && scene.PlacedOn == scene.Node)
 	assert.Assert(t, !strings.Contains(errs, "\r"), "no cursor movements where there is no terminal")
+	assert.Assert(t, regexp.MustCompile(`(?m)^took \d+\.\d s, [\d,]+ allocations a second`).MatchString(errs), errs)
 }
 
-func TestDemoInText(t *testing.T) {
+func TestDemo_InText(t *testing.T) {
 	code, out, errs := canopy("demo", "--nodes", "2", "--queues", "6", "--asks", "50")
 	assert.Equal(t, code, 0, errs)
-	lines := strings.Split(out, "\n")
-	assert.DeepEqual(t, strings.Fields(lines[0]),
-		[]string{"QUEUE", "PRIORITY", "ALLOCATED", "PENDING", "GUARANTEED", "MAX"})
-	assert.Assert(t, strings.HasPrefix(lines[1], "root "))
-	assert.Assert(t, strings.Contains(out, "\nasks          50: 50 placed, "), out)
-	assert.Assert(t, strings.Contains(out, "\nevery invariant held, and every ask that could be placed was\n"), out)
-	end := regexp.MustCompile(`\npreemption: 3 nodes are full of 12 allocations, with priorities from 0 to 20\n` +
-		`  urgent asks for 2 cores with priority 1000, and no node has room\n` +
-		`  told to leave \(PREEMPTED_BY_SCHEDULER\): batch-\d\d \(priority 0\), batch-\d\d \(priority 0\); urgent is nominated for their node, (node-\d)\n` +
-		`  the resource manager says that they have left\n  urgent is placed on (node-\d)\n$`)
-	m := end.FindStringSubmatch(out)
-	assert.Assert(t, m != nil && m[1] == m[2], out)
+	for _, want := range []string{
+		`^Seed 1: 2 nodes with [\d.]+ vcore, [\d.]+ GiB, 6 queues below root, 50 asks in 1 wave\.\n`,
+		`\nAfter wave 1 the cluster is full: \d+ asks run and \d+ wait\.\n`,
+		`\nQUEUE +PRIORITY +RUNNING +VCORE +WAITING +VCORE +GUARANTEED +MAX\nroot `,
+		`\n  production .*\n    team-01 `,
+		`\nWhy does ask-\d+ wait\? It wants [\d.]+ vcore, [\d.]+ GiB in root\.\w+\.team-\d\d, with priority -?\d+:\n  no \w+`,
+		`\nAt the end: 50 placed, 0 rejected, 0 waiting\. `,
+		`\n +0 s  ask urgent comes: 2 vcore, priority 1000; no node has room for it\n`,
+		`\n +0 s  (batch-\d\d) on (node-\d) is preempted for it`,
+		`\n +12 s  batch-\d\d has ended, and the resource manager confirms it\n +12 s  urgent waits: `,
+		`\n +30 s  urgent is placed on node-\d\n`,
+		`\nTry next:\n`,
+	} {
+		assert.Assert(t, regexp.MustCompile(want).MatchString(out), "%s\n%s", want, out)
+	}
+	assert.Assert(t, !strings.Contains(out, "pods"), out)
+}
+
+// Rows in which nothing happens, and all but a few of those alike, are left out.
+func TestDemo_TheTableHasTheRowsWorthShowing(t *testing.T) {
+	code, out, errs := canopy("demo", "--nodes", "20", "--queues", "40", "--asks", "1000")
+	assert.Equal(t, code, 0, errs)
+	table := out[strings.Index(out, "\nQUEUE "):strings.Index(out, "\nWhy does")]
+	assert.Equal(t, strings.Count(table, "\n    team-"), 3*leavesShown, table)
+	assert.Assert(t, strings.Contains(table, "\n28 more queues are in --output json."), table)
 }
 
 func TestDemoRefusesNonsense(t *testing.T) {

@@ -5,83 +5,162 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// Demo lets a client live through a workload: waves of asks come, each for more than
-// there is room, and between them half of what runs ends. When all have come, work ends
-// until the last ask has its place.
+// betweenSteps is how much time passes in the cluster of a demo from one step to the next.
+const betweenSteps = time.Minute
+
+// Demo lets a client live through a workload, in virtual time: waves of asks come, each for
+// more than there is room, and between them half of what runs ends. When all have come, work
+// ends until the last ask has its place.
+//
+// What it decides and reports follows from the workload alone, although the two talk over
+// gRPC: the nodes take no work while a wave arrives and are opened together, in one message, so
+// each decision is made with the whole wave known; nothing is sent before all that follows from
+// the last message has been told; and the scheduler goes by a clock that the demo moves.
 type Demo struct {
 	Client   *Client
+	Server   *Server
+	Clock    *Clock // of the scheduler
 	Workload Workload
-	Progress func(phase string)              // nil: nobody wants to know
+	Progress func(phase string)              // nil: none is wanted
 	Audit    func(ctx context.Context) error // called with the books at rest
+
+	dice   *rand.Rand
+	report DemoReport
 }
 
 // Run does it. Requires: the client has registered with the configuration of the
-// workload.
-func (d *Demo) Run(ctx context.Context) error {
-	w, dice := d.Workload, rand.New(rand.NewPCG(d.Workload.Seed, 2))
-	if err := d.Client.AddNodes(ctx, w.Nodes...); err != nil {
-		return err
+// workload, and nothing else has used the scheduler.
+func (d *Demo) Run(ctx context.Context) (*DemoReport, error) {
+	w := d.Workload
+	d.dice = rand.New(rand.NewPCG(w.Seed, 2))
+	d.report = DemoReport{Seed: w.Seed}
+	if err := d.begin(ctx); err != nil {
+		return nil, err
 	}
-	if err := d.Client.AddApplications(ctx, w.Applications...); err != nil {
-		return err
-	}
-	d.tell("%d nodes and %d applications accepted", len(w.Nodes), len(w.Applications))
 	for i, wave := range w.Waves {
-		if i > 0 {
-			if err := d.endHalf(ctx, dice, fmt.Sprintf("before wave %d", i+1)); err != nil {
-				return err
-			}
+		if err := d.wave(ctx, i+1, wave); err != nil {
+			return nil, fmt.Errorf("wave %d of %d: %w", i+1, len(w.Waves), err)
 		}
-		for some := range slices.Chunk(wave, batch) {
-			if err := d.Client.Submit(ctx, some...); err != nil {
-				return err
-			}
-		}
-		if err := d.rest(ctx, fmt.Sprintf("wave %d of %d: %d asks", i+1, len(w.Waves), len(wave))); err != nil {
-			return err
-		}
+	}
+	if err := d.lookAround(ctx); err != nil {
+		return nil, err
 	}
 	for round := 1; len(d.Client.Waiting()) > 0; round++ {
 		if len(d.Client.Running()) == 0 {
-			return fmt.Errorf("%d asks are pending in an empty cluster", len(d.Client.Waiting()))
+			return nil, fmt.Errorf("%d asks are pending in an empty cluster", len(d.Client.Waiting()))
 		}
-		if err := d.endHalf(ctx, dice, fmt.Sprintf("letting the rest in, round %d", round)); err != nil {
-			return err
+		if err := d.drainOut(ctx); err != nil {
+			return nil, fmt.Errorf("round %d without new asks: %w", round, err)
 		}
 	}
+	d.report.Totals = d.Client.Totals()
+	return &d.report, nil
+}
+
+// begin adds the nodes, which take no work yet, and the applications.
+func (d *Demo) begin(ctx context.Context) error {
+	nodes := slices.Clone(d.Workload.Nodes)
+	for i := range nodes {
+		nodes[i].Draining = true
+	}
+	if err := d.Client.AddNodes(ctx, nodes...); err != nil {
+		return err
+	}
+	if err := d.Client.AddApplications(ctx, d.Workload.Applications...); err != nil {
+		return err
+	}
+	d.tell("%d nodes and %d applications accepted", len(nodes), len(d.Workload.Applications))
 	return nil
 }
 
-// endHalf releases half of what runs, at least one.
-func (d *Demo) endHalf(ctx context.Context, dice *rand.Rand, when string) error {
+// wave ends half of what runs, submits the asks of a wave and then lets the nodes take work.
+func (d *Demo) wave(ctx context.Context, number int, asks []Ask) error {
+	ids := make([]objects.NodeID, len(d.Workload.Nodes))
+	for i, n := range d.Workload.Nodes {
+		ids[i] = n.ID
+	}
+	step := DemoStep{Wave: number, Submitted: len(asks)}
+	if number > 1 {
+		d.pass()
+		if err := d.Client.DrainNodes(ctx, ids...); err != nil {
+			return err
+		}
+		if err := d.Client.Settle(ctx); err != nil { // the asks use another stream, and could overtake
+			return err
+		}
+		var err error
+		if step.Ended, err = d.endHalf(ctx); err != nil {
+			return err
+		}
+	}
+	for some := range slices.Chunk(asks, batch) {
+		if err := d.Client.Submit(ctx, some...); err != nil {
+			return err
+		}
+	}
+	if err := d.Client.Settle(ctx); err != nil {
+		return err
+	}
+	if err := d.Client.OpenNodes(ctx, ids...); err != nil {
+		return err
+	}
+	return d.rest(ctx, step)
+}
+
+// drainOut ends half of what runs, and lets those that wait have the room.
+func (d *Demo) drainOut(ctx context.Context) error {
+	d.pass()
+	ended, err := d.endHalf(ctx)
+	if err != nil {
+		return err
+	}
+	return d.rest(ctx, DemoStep{Ended: ended})
+}
+
+// endHalf releases half of what runs, at least one, and says how many.
+func (d *Demo) endHalf(ctx context.Context) (int, error) {
 	running := d.Client.Running()
 	if len(running) == 0 {
-		return nil
+		return 0, nil
 	}
-	dice.Shuffle(len(running), func(i, j int) { running[i], running[j] = running[j], running[i] })
+	d.dice.Shuffle(len(running), func(i, j int) { running[i], running[j] = running[j], running[i] })
 	over := running[:(len(running)+1)/2]
 	slices.Sort(over)
 	for some := range slices.Chunk(over, batch) {
 		if err := d.Client.Release(ctx, some...); err != nil {
-			return err
+			return 0, err
+		}
+		if err := d.Client.Settle(ctx); err != nil { // or it would depend on time what is decided before the next
+			return 0, err
 		}
 	}
-	return d.rest(ctx, fmt.Sprintf("%s: %d released", when, len(over)))
+	return len(over), nil
 }
 
-// rest waits until nothing more can happen, and checks what there is.
-func (d *Demo) rest(ctx context.Context, phase string) error {
+// rest waits until nothing more can happen, notes what there is and checks it.
+func (d *Demo) rest(ctx context.Context, step DemoStep) error {
 	if err := d.Client.Settle(ctx); err != nil {
-		return fmt.Errorf("%s: %w", phase, err)
+		return err
 	}
-	d.tell("%s; %d running, %d waiting", phase, len(d.Client.Running()), len(d.Client.Waiting()))
-	if err := d.Client.Aside(func() error { return d.Audit(ctx) }); err != nil {
-		return fmt.Errorf("%s: %w", phase, err)
+	placed := d.Client.Counts().Allocated
+	for _, s := range d.report.Steps {
+		placed -= s.Placed
 	}
-	return nil
+	step.Second = int64(d.Clock.Now().Sub(epoch) / time.Second)
+	step.Placed, step.Running, step.Waiting = placed, len(d.Client.Running()), len(d.Client.Waiting())
+	d.report.Steps = append(d.report.Steps, step)
+	d.tell("step %d: %d ended, %d submitted, %d placed; %d running, %d waiting",
+		len(d.report.Steps), step.Ended, step.Submitted, step.Placed, step.Running, step.Waiting)
+	return d.Client.Aside(func() error { return d.Audit(ctx) })
 }
+
+// pass lets time go by in the cluster.
+func (d *Demo) pass() { d.Clock.Set(d.Clock.Now().Add(betweenSteps)) }
 
 func (d *Demo) tell(format string, args ...any) {
 	if d.Progress != nil {

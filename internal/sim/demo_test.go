@@ -1,11 +1,13 @@
 package sim_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -13,6 +15,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/sim"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
 func TestWorkloads(t *testing.T) {
@@ -50,35 +53,82 @@ func TestTheDemoConfigIsAnExample(t *testing.T) {
 	assert.Equal(t, w.Config, string(example), "canopy demo without flags; copy the one to the other")
 }
 
+// demo starts a scheduler in virtual time and a demo with it.
+func demo(t *testing.T, size sim.Size) *sim.Demo {
+	t.Helper()
+	clock, w := sim.NewClock(), sim.NewWorkload(size)
+	s, c := pair(t, loop.Options{Now: clock.Now}, w.Config)
+	return &sim.Demo{Client: c, Server: s, Clock: clock, Workload: w, Audit: func(ctx context.Context) error { return s.Audit(ctx, c) }}
+}
+
 func TestDemo(t *testing.T) {
-	ctx := patient(t)
-	w := sim.NewWorkload(sim.Size{Nodes: 4, Queues: 9, Asks: 400, Seed: 5})
-	s, c := pair(t, loop.Options{}, w.Config)
-	waited := 0
-	d := sim.Demo{Client: c, Workload: w, Audit: func(ctx context.Context) error {
-		waited += len(c.Waiting())
-		return s.Audit(ctx, c)
-	}}
-	assert.NilError(t, d.Run(ctx))
+	ctx, waited := patient(t), 0
+	d := demo(t, sim.Size{Nodes: 4, Queues: 9, Asks: 400, Seed: 5})
+	audit := d.Audit
+	d.Audit = func(ctx context.Context) error {
+		waited += len(d.Client.Waiting())
+		return audit(ctx)
+	}
+	r, err := d.Run(ctx)
+	assert.NilError(t, err)
 	assert.Assert(t, waited > 0, "there is meant to be too much work")
-	r := c.Report()
 	assert.Equal(t, r.Allocated, 400)
 	assert.Equal(t, r.Pending+r.Rejected, 0)
-	assert.Equal(t, r.Allocated-r.Released, len(c.Running()))
-	assert.Assert(t, r.LatencyMillis.P50 > 0 && r.LatencyMillis.P50 <= r.LatencyMillis.P99)
+	assert.Equal(t, r.Allocated-r.Released, len(d.Client.Running()))
+	assert.Equal(t, r.Steps[len(r.Steps)-1].Running, len(d.Client.Running()))
+	timing := d.Client.Timing()
+	assert.Assert(t, timing.LatencyMillis.P50 > 0 && timing.LatencyMillis.P50 <= timing.LatencyMillis.P99)
 
-	snap, err := s.Snapshot(ctx)
+	snap, err := d.Server.Snapshot(ctx)
 	assert.NilError(t, err)
 	lines := sim.Lines(snap)
 	assert.Equal(t, len(lines), 10)
 	assert.DeepEqual(t, lines[0].Allocated, r.AllocatedResources)
-	conf, _ := configs.Load([]byte(w.Config))
-	assert.DeepEqual(t, lines, c.Lines(conf.Partitions[0]))
+	conf, _ := configs.Load([]byte(d.Workload.Config))
+	assert.DeepEqual(t, lines, d.Client.Lines(conf.Partitions[0]))
+}
+
+// The whole wave is known when the first of its asks is placed, however many messages it takes:
+// no ask waits while a less important one of its application, which wants as much, runs.
+func TestDemo_AWaveIsDecidedAsAWhole(t *testing.T) {
+	d := demo(t, sim.Size{Nodes: 80, Queues: sim.LeastQueues, Asks: 3500, Seed: 1})
+	d.Workload.Waves = [][]sim.Ask{slices.Concat(d.Workload.Waves...)}
+	for _, wave := range d.Workload.Waves {
+		slices.SortFunc(wave, func(a, b sim.Ask) int { return cmp.Compare(a.Priority, b.Priority) }) // the worst order
+	}
+	first := true
+	d.Audit = func(context.Context) error {
+		if !first {
+			return nil
+		}
+		first = false
+		ran, waits := map[objects.AllocationKey]bool{}, 0
+		for _, key := range d.Client.Running() {
+			ran[key] = true
+		}
+		least := map[string]int32{}
+		what := func(a sim.Ask) string { return fmt.Sprint(a.App, a.Amounts) }
+		for _, a := range d.Workload.Waves[0] {
+			if n, known := least[what(a)]; ran[a.Key] && (!known || a.Priority < n) {
+				least[what(a)] = a.Priority
+			}
+		}
+		for _, a := range d.Workload.Waves[0] {
+			if n, known := least[what(a)]; !ran[a.Key] {
+				waits++
+				assert.Assert(t, !known || a.Priority <= n, "%s of priority %d waits, and one like it of %d runs", a.Key, a.Priority, n)
+			}
+		}
+		assert.Assert(t, waits > 500 && len(ran) > 500, "%d wait and %d run", waits, len(ran))
+		return nil
+	}
+	_, err := d.Run(patient(t))
+	assert.NilError(t, err)
 }
 
 func TestAFailedAuditEndsADemo(t *testing.T) {
-	w := sim.NewWorkload(sim.Size{Nodes: 1, Queues: 6, Asks: 3})
-	_, c := pair(t, loop.Options{}, w.Config)
-	d := sim.Demo{Client: c, Workload: w, Audit: func(context.Context) error { return errors.New("wrong") }}
-	assert.Error(t, d.Run(patient(t)), "wave 1 of 1: 3 asks: wrong")
+	d := demo(t, sim.Size{Nodes: 1, Queues: 6, Asks: 3})
+	d.Audit = func(context.Context) error { return errors.New("wrong") }
+	_, err := d.Run(patient(t))
+	assert.Error(t, err, "wave 1 of 1: wrong")
 }

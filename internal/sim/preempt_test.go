@@ -200,8 +200,12 @@ func TestAnOverlookedVictimIsFound(t *testing.T) {
 }
 
 func TestAPreemptionStepByStep(t *testing.T) {
-	s, c := pair(t, loop.Options{}, sim.SceneConfig)
-	scene, err := sim.Play(patient(t), s, c)
+	play := func(config string) (*sim.Scene, error) {
+		clock := sim.NewClock()
+		s, c := pair(t, loop.Options{Now: clock.Now}, config)
+		return sim.Play(patient(t), s, c, clock)
+	}
+	scene, err := play(sim.SceneConfig)
 	assert.NilError(t, err)
 	assert.Equal(t, len(scene.Victims), 2)
 	for _, v := range scene.Victims {
@@ -209,14 +213,20 @@ func TestAPreemptionStepByStep(t *testing.T) {
 		assert.Equal(t, v.Priority, int32(0), "the least important")
 	}
 	assert.Equal(t, scene.PlacedOn, scene.Node)
+	var kinds []string
+	var seconds []int64
+	for _, e := range scene.Timeline {
+		kinds, seconds = append(kinds, e.Kind), append(seconds, e.Second)
+	}
+	assert.DeepEqual(t, kinds, []string{"asked", "preempted", "preempted", "explained", "confirmed", "explained", "confirmed", "placed"})
+	assert.DeepEqual(t, seconds, []int64{0, 0, 0, 0, 12, 12, 30, 30})
 	lines := strings.Join(scene.Lines(), "\n")
-	for _, want := range []string{"PREEMPTED_BY_SCHEDULER", string(scene.Victims[0].Key), "urgent is placed on " + string(scene.Node)} {
-		assert.Assert(t, strings.Contains(lines, want), lines)
+	for _, e := range scene.Timeline {
+		assert.Assert(t, strings.Contains(lines, fmt.Sprintf("%4d s  %s\n", e.Second, e.Text)) || e.Kind == "placed", lines)
 	}
 
-	s, c = pair(t, loop.Options{}, strings.Replace(sim.SceneConfig, "leaf", "disabled", 1))
-	_, err = sim.Play(patient(t), s, c)
-	assert.Error(t, err, "nobody was told to leave for urgent")
+	_, err = play(strings.Replace(sim.SceneConfig, "leaf", "disabled", 1))
+	assert.Error(t, err, "nothing was preempted for urgent")
 }
 
 func TestConfirmingWhatWasNotTold(t *testing.T) {

@@ -13,21 +13,32 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Report is what came of a run. Quantities are in the smallest unit.
+// Report is what came of a run. Its JSON form is flat.
 type Report struct {
-	Nodes                int         `json:"nodes"`
-	Applications         int         `json:"applications"`
-	Asks                 int         `json:"asks"`
-	Allocated            int         `json:"allocated"` // allocations told in total, also of what has ended
-	Preempted            int         `json:"preempted"` // allocations that were told to leave
-	Released             int         `json:"released"`
-	Pending              int         `json:"pending"` // at the end
-	Rejected             int         `json:"rejected"`
-	AllocatedResources   Quantities  `json:"allocatedResources"` // at the end
-	WallSeconds          float64     `json:"wallSeconds"`
-	AllocationsPerSecond float64     `json:"allocationsPerSecond"`
-	LatencyMillis        Latency     `json:"latencyMillis"`
-	Queues               []QueueLine `json:"queues"` // a queue comes before those below it
+	Totals
+	Timing
+	Queues []QueueLine `json:"queues"` // a queue comes before those below it
+}
+
+// Totals are the figures of a run that follow from what was decided, and not from how fast.
+// Quantities are in the smallest unit.
+type Totals struct {
+	Nodes              int        `json:"nodes"`
+	Applications       int        `json:"applications"`
+	Asks               int        `json:"asks"`
+	Allocated          int        `json:"allocated"` // allocations told in total, also of what has ended
+	Preempted          int        `json:"preempted"` // allocations that were told to leave
+	Released           int        `json:"released"`
+	Pending            int        `json:"pending"` // at the end
+	Rejected           int        `json:"rejected"`
+	AllocatedResources Quantities `json:"allocatedResources"` // at the end
+}
+
+// Timing is how long a run took on this machine. It differs from run to run.
+type Timing struct {
+	WallSeconds          float64 `json:"wallSeconds"`
+	AllocationsPerSecond float64 `json:"allocationsPerSecond"`
+	LatencyMillis        Latency `json:"latencyMillis"`
 }
 
 // Quantities are amounts by resource name, never nil.
@@ -51,16 +62,17 @@ type QueueLine struct {
 }
 
 // Report sums up what the client has said and been told, from its registration to the
-// last answer.
-func (c *Client) Report() Report {
+// last answer. The caller adds the queues.
+func (c *Client) Report() Report { return Report{Totals: c.Totals(), Timing: c.Timing()} }
+
+// Totals counts what the client has said and been told since its registration.
+func (c *Client) Totals() Totals {
 	n := c.Counts()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	seconds := (c.heard.Sub(c.began) - c.aside).Seconds()
-	r := Report{
+	r := Totals{
 		Nodes: n.Nodes, Applications: n.Applications, Asks: n.Asks,
 		Allocated: n.Allocated, Preempted: n.Preempted, Released: n.Released, Rejected: n.Rejected,
-		WallSeconds: rounded(seconds), AllocationsPerSecond: rounded(float64(n.Allocated) / seconds),
 	}
 	var allocated resources.Amounts
 	for _, t := range c.sortedWork() {
@@ -71,8 +83,15 @@ func (c *Client) Report() Report {
 		allocated = allocated.Add(t.Amounts)
 	}
 	r.AllocatedResources = allocated.Map()
-	r.LatencyMillis = latency(c.delays)
 	return r
+}
+
+// Timing measures from the registration of the client to the last answer.
+func (c *Client) Timing() Timing {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	seconds := (c.heard.Sub(c.began) - c.aside).Seconds()
+	return Timing{rounded(seconds), rounded(float64(c.counts.Allocated) / seconds), latency(c.delays)}
 }
 
 // latency ranks delays; without any it is zero.

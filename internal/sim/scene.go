@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -35,36 +36,57 @@ const (
 	lowPriorities = 3        // 0, 10 and 20
 )
 
-// Scene is a preemption, step by step: a cluster is full of work that is not important, one
-// ask comes that is, and others make room for it. Its JSON form is for other programs, so
-// names stay.
+// Scene is a preemption, step by step: a cluster is full of work that is not important, an
+// important ask comes, allocations are preempted for it, and it is placed when they have ended.
+// Its JSON form is for other programs, so names stay.
 type Scene struct {
 	Nodes    int                   `json:"nodes"`
 	Filling  int                   `json:"filling"` // allocations that fill them
 	Ask      objects.AllocationKey `json:"ask"`
+	Queue    objects.QueuePath     `json:"queue"` // of all of them
 	Priority int32                 `json:"priority"`
 	Wants    Quantities            `json:"wants"`
-	Victims  []SceneVictim         `json:"victims"`       // who was told to leave
-	Node     objects.NodeID        `json:"nominatedNode"` // where the ask waits for that
-	PlacedOn objects.NodeID        `json:"placedOn"`      // when the resource manager had said that they are gone
+	Victims  []SceneVictim         `json:"victims"`
+	Node     objects.NodeID        `json:"nominatedNode"` // where the ask waits for its victims
+	PlacedOn objects.NodeID        `json:"placedOn"`      // when the last has ended
+	Timeline []SceneEvent          `json:"timeline"`
 }
 
-// SceneVictim is somebody who was told to leave.
+// SceneVictim is an allocation that was preempted.
 type SceneVictim struct {
 	Key      objects.AllocationKey `json:"allocationKey"`
 	Priority int32                 `json:"priority"`
 	Node     objects.NodeID        `json:"node"`
 }
 
-// Play plays the scene with a scheduler of this process. The error says which step did not
-// happen as it must. Requires: the client has registered with SceneConfig.
-func Play(ctx context.Context, s *Server, c *Client) (*Scene, error) {
+// SceneEvent is a line of the story.
+type SceneEvent struct {
+	Second int64  `json:"second"` // in the cluster, since the ask came
+	Kind   string `json:"kind"`   // asked, preempted, confirmed, explained or placed
+	Text   string `json:"text"`
+}
+
+// The story takes place in virtual time.
+const (
+	firstEnds = 12 * time.Second // a victim saves its work and ends
+	graceEnds = 18 * time.Second // the others are killed when their grace period of 30 s is over
+)
+
+// Play plays the scene with a scheduler of this process that goes by clock. The error says
+// which step did not happen as it must. Requires: the client has registered with SceneConfig.
+func Play(ctx context.Context, s *Server, c *Client, clock *Clock) (*Scene, error) {
 	scene := &Scene{
-		Nodes: sceneNodes, Filling: sceneNodes * sceneCores, Ask: urgentKey, Priority: sceneUrgent, Wants: coresOf(urgentCores).Map(),
+		Nodes: sceneNodes, Filling: sceneNodes * sceneCores, Ask: urgentKey, Queue: sceneQueue, Priority: sceneUrgent,
+		Wants: coresOf(urgentCores).Map(),
 	}
 	if err := scene.fill(ctx, c); err != nil {
 		return nil, fmt.Errorf("filling the cluster: %w", err)
 	}
+	began := clock.Now()
+	tell := func(kind, format string, args ...any) {
+		scene.Timeline = append(scene.Timeline, SceneEvent{int64(clock.Now().Sub(began) / time.Second), kind, fmt.Sprintf(format, args...)})
+	}
+	tell("asked", "ask %s comes: %d vcore, priority %d; no node has room for it", urgentKey, urgentCores, sceneUrgent)
 	err := c.Submit(ctx, Ask{Key: urgentKey, App: "important", Amounts: coresOf(urgentCores), Priority: sceneUrgent, Preempts: true})
 	if err == nil {
 		err = c.Settle(ctx)
@@ -72,17 +94,47 @@ func Play(ctx context.Context, s *Server, c *Client) (*Scene, error) {
 	if err != nil {
 		return nil, fmt.Errorf("submitting %s: %w", urgentKey, err)
 	}
-	if err := scene.tellToLeave(ctx, s, c); err != nil {
+	if err := scene.preempted(ctx, s, c); err != nil {
 		return nil, err
 	}
-	if err := scene.leave(ctx, c); err != nil {
+	for _, v := range scene.Victims {
+		tell("preempted", "%s on %s is preempted for it: priority %d is the lowest there is", v.Key, v.Node, v.Priority)
+	}
+	if err := scene.explain(ctx, s, tell); err != nil {
 		return nil, err
 	}
+	for i, v := range scene.Victims {
+		clock.Set(clock.Now().Add([]time.Duration{firstEnds, graceEnds}[min(i, 1)]))
+		if err := scene.confirm(ctx, c, v.Key); err != nil {
+			return nil, err
+		}
+		tell("confirmed", "%s has ended, and the resource manager confirms it", v.Key)
+		if i == len(scene.Victims)-1 {
+			break
+		}
+		if err := scene.explain(ctx, s, tell); err != nil {
+			return nil, err
+		}
+	}
+	if err := scene.placed(c); err != nil {
+		return nil, err
+	}
+	tell("placed", "%s is placed on %s", urgentKey, scene.PlacedOn)
 	if err := s.Audit(ctx, c); err != nil {
 		return nil, err
 	}
 	_, err = c.Balance()
 	return scene, err
+}
+
+// explain tells why the ask waits.
+func (x *Scene) explain(ctx context.Context, s *Server, tell func(kind, format string, args ...any)) error {
+	why, err := s.Explain(ctx, urgentKey)
+	if err != nil {
+		return err
+	}
+	tell("explained", "%s waits: %s", urgentKey, why)
+	return nil
 }
 
 // fill leaves no room on any node.
@@ -115,11 +167,11 @@ func (x *Scene) fill(ctx context.Context, c *Client) error {
 	return nil
 }
 
-// tellToLeave checks who was told to leave, and that the ask waits for that where they run.
-func (x *Scene) tellToLeave(ctx context.Context, s *Server, c *Client) error {
+// preempted checks which allocations are preempted, and that the ask is nominated for their node.
+func (x *Scene) preempted(ctx context.Context, s *Server, c *Client) error {
 	victims := c.Victims()
 	if len(victims) == 0 {
-		return fmt.Errorf("nobody was told to leave for %s", urgentKey)
+		return fmt.Errorf("nothing was preempted for %s", urgentKey)
 	}
 	x.Node = victims[0].Node
 	var freed, spare resources.Amounts
@@ -130,13 +182,13 @@ func (x *Scene) tellToLeave(ctx context.Context, s *Server, c *Client) error {
 		}
 		switch {
 		case v.Node != x.Node:
-			return fmt.Errorf("%s was told to leave %s, and %s to leave %s, for one ask", victims[0].Key, x.Node, v.Key, v.Node)
+			return fmt.Errorf("%s on node %s and %s on node %s were preempted for one ask", victims[0].Key, x.Node, v.Key, v.Node)
 		case v.Priority >= sceneUrgent || v.For != urgentKey:
-			return fmt.Errorf("%s of priority %d was told to leave: %s", v.Key, v.Priority, v.Why)
+			return fmt.Errorf("%s of priority %d was preempted: %s", v.Key, v.Priority, v.Why)
 		}
 	}
 	if want := coresOf(urgentCores); !freed.Covers(want) || spare.Covers(want) {
-		return fmt.Errorf("%d were told to leave, who hold %v, for an ask of %v", len(victims), freed, want)
+		return fmt.Errorf("%d allocations of %v were preempted for an ask of %v", len(victims), freed, want)
 	}
 	snap, err := s.Snapshot(ctx)
 	if err != nil {
@@ -148,23 +200,22 @@ func (x *Scene) tellToLeave(ctx context.Context, s *Server, c *Client) error {
 	return nil
 }
 
-// leave lets the victims leave, and checks that the ask gets their place.
-func (x *Scene) leave(ctx context.Context, c *Client) error {
-	for _, key := range c.Running() {
-		if key == urgentKey {
-			return errors.New("the ask was placed before its victims had left")
-		}
+// confirm ends a victim, and checks that the ask was not placed before.
+func (x *Scene) confirm(ctx context.Context, c *Client, victim objects.AllocationKey) error {
+	if slices.Contains(c.Running(), urgentKey) {
+		return errors.New("the ask was placed before its victims had ended")
 	}
-	keys := make([]objects.AllocationKey, len(x.Victims))
-	for i, v := range x.Victims {
-		keys[i] = v.Key
-	}
-	if err := c.Confirm(ctx, keys...); err != nil {
+	if err := c.Confirm(ctx, victim); err != nil {
 		return err
 	}
 	if err := c.Settle(ctx); err != nil {
-		return fmt.Errorf("after the victims have left: %w", err)
+		return fmt.Errorf("after %s has ended: %w", victim, err)
 	}
+	return nil
+}
+
+// placed checks that the ask is on the node for which it was nominated.
+func (x *Scene) placed(c *Client) error {
 	for _, e := range c.Log() {
 		if e.Key == urgentKey && e.Kind == Placed {
 			x.PlacedOn = e.Node
@@ -195,17 +246,15 @@ func nominationOf(q *scheduler.QueueView, key objects.AllocationKey) objects.Nod
 
 // Lines is the scene in plain words.
 func (x *Scene) Lines() []string {
-	victims := make([]string, len(x.Victims))
-	for i, v := range x.Victims {
-		victims[i] = fmt.Sprintf("%s (priority %d)", v.Key, v.Priority)
+	lines := []string{
+		fmt.Sprintf("%d nodes of %d vcore are full of %d allocations of 1 vcore, of priority 0, 10 and 20, in the leaf", x.Nodes, sceneCores, x.Filling),
+		fmt.Sprintf("%s. There, preemption.priority: leaf lets an ask preempt what is less important.", x.Queue),
+		"",
 	}
-	return []string{
-		fmt.Sprintf("preemption: %d nodes are full of %d allocations, with priorities from 0 to %d", x.Nodes, x.Filling, 10*(lowPriorities-1)),
-		fmt.Sprintf("  %s asks for %d cores with priority %d, and no node has room", x.Ask, urgentCores, x.Priority),
-		fmt.Sprintf("  told to leave (PREEMPTED_BY_SCHEDULER): %s; %s is nominated for their node, %s", strings.Join(victims, ", "), x.Ask, x.Node),
-		"  the resource manager says that they have left",
-		fmt.Sprintf("  %s is placed on %s", x.Ask, x.PlacedOn),
+	for _, e := range x.Timeline {
+		lines = append(lines, fmt.Sprintf("%4d s  %s", e.Second, e.Text))
 	}
+	return lines
 }
 
 // coresOf is so many cores, with memory.

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -57,6 +58,21 @@ func (s *Server) Snapshot(ctx context.Context) (*scheduler.Snapshot, error) {
 		return nil, fmt.Errorf("waiting for a snapshot: %w", err)
 	}
 	return snap, nil
+}
+
+// Explain says why an ask waits, as of now.
+func (s *Server) Explain(ctx context.Context, key objects.AllocationKey) (string, error) {
+	l, err := s.partition()
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	v, err := l.Why(ctx, key)
+	if err != nil {
+		return "", fmt.Errorf("explaining %s: %w", key, err)
+	}
+	return v.String(), nil
 }
 
 // Audit holds the scheduler at rest to account: by its own check of its books, by

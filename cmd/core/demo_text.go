@@ -1,0 +1,118 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/canopy-scheduler/canopy/internal/sim"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// leavesShown is how many leaves of a tenant the table has, those with the most that waits.
+const leavesShown = 3
+
+const demoNext = `Try next:
+  canopy demo --seed 2                                  another cluster; the same seed prints the same bytes
+  canopy demo --output json                             all queues, steps and events
+  canopy replay --help                                  a trace of tasks, with their times and sizes
+  canopy serve                                          a scheduler for your own resource manager
+`
+
+// write prints the report for people.
+func (r *demoReport) write(out io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Seed %d: %s nodes with %s, %s queues below root, %s asks in %s.\n\n", r.Seed, grouped(r.Nodes),
+		amountText(sim.Quantities{resources.VCore: r.Full.Queues[0].Max[resources.VCore], "memory": r.Full.Queues[0].Max["memory"]}),
+		grouped(r.Queues), grouped(r.Asks), plural(r.Full.Wave, "wave"))
+	r.writeSteps(&b)
+	fmt.Fprintf(&b, "\nAfter wave %d the cluster is full: %s asks run and %s wait.\n\n", r.Full.Wave, grouped(r.Full.Running), grouped(r.Full.Waiting))
+	writeTree(&b, r.Full.Queues)
+	if x := r.Full.Example; x != nil {
+		delete(x.Wants, podCount) // always 1
+		fmt.Fprintf(&b, "\nWhy does %s wait? It wants %s in %s, with priority %d:\n  %s\n", x.Key, amountText(x.Wants), x.Queue, x.Priority, x.Why)
+	}
+	fmt.Fprintf(&b, "\nAt the end: %s placed, %s rejected, %s waiting. The books were checked after each of %d steps, and held.\n",
+		grouped(r.Allocated), grouped(r.Rejected), grouped(r.Pending), len(r.Steps))
+	b.WriteString("\nA preemption\n\n")
+	for _, line := range r.Preemption.Lines() {
+		b.WriteString(line + "\n")
+	}
+	b.WriteString("\n" + demoNext)
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// writeSteps is a line for each minute.
+func (r *demoReport) writeSteps(b *strings.Builder) {
+	fmt.Fprintf(b, "%-7s %-8s %8s %8s %8s %8s %8s\n", "MINUTE", "", "ENDED", "ASKED", "PLACED", "RUNNING", "WAITING")
+	for _, s := range r.Steps {
+		what := ""
+		if s.Wave > 0 {
+			what = fmt.Sprintf("wave %d", s.Wave)
+		}
+		fmt.Fprintf(b, "%-7d %-8s %8s %8s %8s %8s %8s\n", s.Second/60, what,
+			grouped(s.Ended), grouped(s.Submitted), grouped(s.Placed), grouped(s.Running), grouped(s.Waiting))
+	}
+}
+
+// writeTree is the table of queues: root, the tenants, and of each the leaves with the most
+// that waits.
+func writeTree(b *strings.Builder, queues []sim.QueueLine) {
+	fmt.Fprintf(b, "%-16s %8s %8s %8s %8s %8s %11s %9s\n", "QUEUE", "PRIORITY", "RUNNING", "VCORE", "WAITING", "VCORE", "GUARANTEED", "MAX")
+	shown := worthShowing(queues)
+	for _, q := range queues {
+		if !shown[q.Path] {
+			continue
+		}
+		depth := strings.Count(string(q.Path), ".")
+		name := strings.Repeat("  ", depth) + string(q.Path[strings.LastIndexByte(string(q.Path), '.')+1:])
+		priority := "-"
+		if q.CurrentPriority != math.MinInt32 {
+			priority = strconv.Itoa(int(q.CurrentPriority))
+		}
+		fmt.Fprintf(b, "%-16s %8s %8s %8s %8s %8s %11s %9s\n", name, priority,
+			grouped(int(q.Allocated[podCount])), vcores(q.Allocated), grouped(int(q.Pending[podCount])), vcores(q.Pending),
+			vcores(q.Guaranteed), vcores(q.Max))
+	}
+	if n := len(queues) - len(shown); n > 0 {
+		fmt.Fprintf(b, "%s more queues are in --output json. PRIORITY is that of the most important ask that waits\n"+
+			"there, after offsets and fences; the MAX of root is what the nodes have.\n", grouped(n))
+	}
+}
+
+// podCount is the resource of which every ask wants one.
+const podCount = "pods"
+
+func vcores(q sim.Quantities) string {
+	if n, ok := q[resources.VCore]; ok {
+		return short(float64(n) / 1000)
+	}
+	return "-"
+}
+
+// worthShowing are the paths of the rows of the table: all but most leaves of the tenants.
+func worthShowing(queues []sim.QueueLine) map[objects.QueuePath]bool {
+	shown, leaves := map[objects.QueuePath]bool{}, map[objects.QueuePath][]sim.QueueLine{}
+	for _, q := range queues {
+		if i := strings.LastIndexByte(string(q.Path), '.'); strings.Count(string(q.Path), ".") == 2 {
+			leaves[q.Path[:i]] = append(leaves[q.Path[:i]], q)
+		} else {
+			shown[q.Path] = true
+		}
+	}
+	for _, of := range leaves {
+		slices.SortStableFunc(of, func(a, b sim.QueueLine) int {
+			return cmp.Compare(b.Pending[resources.VCore], a.Pending[resources.VCore])
+		})
+		for _, q := range of[:min(leavesShown, len(of))] {
+			shown[q.Path] = true
+		}
+	}
+	return shown
+}
