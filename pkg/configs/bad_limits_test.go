@@ -104,14 +104,14 @@ partitions:
     queues:
     - name: a
       maxapplications: 5
-      resources: {max: {memory: 10, vcore: 1}}
+      resources: {max: {memory: 10Gi, vcore: 1}}
       limits:
       - users: [alice]
         maxapplications: «V18»6
-        maxresources: {memory: «V19»11, vcore: «V19»2, gpu: 100}
+        maxresources: {memory: «V19»11Gi, vcore: «V19»2, gpu: 100}
       - users: [bob]
         maxapplications: 5
-        maxresources: {memory: 10}
+        maxresources: {memory: 10Gi}
 `},
 		{"more than root has", `
 partitions:
@@ -126,37 +126,37 @@ partitions:
 		{"a nested queue called root, which is like any other", rootHead + `
     queues:
     - name: root
-      resources: {max: {memory: 10}}
+      resources: {max: {memory: 10Gi}}
       limits:
       - users: [alice]
-        maxresources: {memory: «V19»11}
+        maxresources: {memory: «V19»11Gi}
 `},
 		{"resources above those of the same name, or of the wildcard, further up", rootHead + `
     limits:
     - users: [alice]
       groups: [dev]
-      maxresources: {memory: 10, vcore: 1}
+      maxresources: {memory: 10Gi, vcore: 1}
     - users: ["*"]
       groups: ["*"]
-      maxresources: {memory: 5}
+      maxresources: {memory: 5Gi}
     queues:
     - name: a
       limits:
       - users: [alice]
-        maxresources: {memory: 8}
+        maxresources: {memory: 8Gi}
       queues:
       - name: b
         limits:
         - users: [alice]
-          maxresources: {memory: «V20»9, vcore: «V20»2}
+          maxresources: {memory: «V20»9Gi, vcore: «V20»2}
         - users: [bob]
           groups: [ops]
-          maxresources: {memory: «V20»«V20»6, gpu: 5}
+          maxresources: {memory: «V20»«V20»6Gi, gpu: 5}
         - users: [carol]
-          maxresources: {memory: 5}
+          maxresources: {memory: 5Gi}
         - users: ["*"]
           groups: [dev, "*"]
-          maxresources: {memory: «V20»«V20»«V20»11}
+          maxresources: {memory: «V20»«V20»«V20»11Gi}
 `},
 		{"applications above those further up, or unlimited below them", rootHead + `
     limits:
@@ -172,10 +172,10 @@ partitions:
       - users: [bob]
         maxapplications: «V21»6
       - «V21»users: [carol]
-        maxresources: {memory: 1}
+        maxresources: {memory: 1Gi}
       - users: [dave]
         maxapplications: «V21»0
-        maxresources: {memory: 1}
+        maxresources: {memory: 1Gi}
       - users: ["*"]
         maxapplications: 5
 `},

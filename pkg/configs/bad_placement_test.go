@@ -210,7 +210,7 @@ partitions:
         application.sort.policy: «fair-raw»fair
     - name: b
     - name: c
-      resources: {guaranteed: {memory: 1}}
+      resources: {guaranteed: {memory: 1Gi}}
       properties:
         application.sort.policy: fair
 `},

@@ -18,7 +18,7 @@ partitions:
     resources:
       max: «V3»{}
       guaranteed:
-        «V3»memory: 1
+        «V3»memory: 1Gi
 `},
 		{"quantities that cannot be read", rootHead + `
     queues:
@@ -36,38 +36,38 @@ partitions:
     queues:
     - name: a
       resources:
-        max: {memory: 10, vcore: 1, gpu: 2}
-        guaranteed: {memory: «V22»11, vcore: «V22»1001m, gpu: 2, disk: 5}
+        max: {memory: 10Gi, vcore: 1, gpu: 2}
+        guaranteed: {memory: «V22»11Gi, vcore: «V22»1001m, gpu: 2, disk: 5}
     - name: above
-      resources: {max: {memory: 10}}
+      resources: {max: {memory: 10Gi}}
       queues:
       - name: b
-        resources: {max: {memory: 10}, guaranteed: {memory: «V22»11}}
+        resources: {max: {memory: 10Gi}, guaranteed: {memory: «V22»11Gi}}
 `},
 		{"max above what the queues above allow", rootHead + `
     queues:
     - name: a
-      resources: {max: {memory: 10}}
+      resources: {max: {memory: 10Gi}}
       queues:
       - name: b
         resources: {max: {vcore: 1}}
         queues:
         - name: c
-          resources: {max: {memory: «V23»11, vcore: «V23»1001m, gpu: 9}}
+          resources: {max: {memory: «V23»11Gi, vcore: «V23»1001m, gpu: 9}}
         - name: d
-          resources: {max: {memory: 10, vcore: 1}}
+          resources: {max: {memory: 10Gi, vcore: 1}}
 `},
 		{"children that are guaranteed more than their parent", rootHead + `
     queues:
     - name: a
-      resources: {guaranteed: {memory: «V24»10, vcore: 5}}
+      resources: {guaranteed: {memory: «V24»10Gi, vcore: 5}}
       queues:
       - name: b
-        resources: {guaranteed: {memory: 6, gpu: 5, vcore: 5}}
+        resources: {guaranteed: {memory: 6Gi, gpu: 5, vcore: 5}}
       - name: c
         queues:
         - name: d
-          resources: {guaranteed: {memory: 5}}
+          resources: {guaranteed: {memory: 5Gi}}
 `},
 		{"a guarantee of zero, which is a real one", rootHead + `
     queues:
@@ -75,17 +75,17 @@ partitions:
       resources: {guaranteed: {memory: «V24»0, vcore: 5}}
       queues:
       - name: b
-        resources: {guaranteed: {memory: 1}}
+        resources: {guaranteed: {memory: 1Gi}}
 `},
 		{"a leaf that is guaranteed more than a queue far above may have", rootHead + `
     queues:
     - name: a
-      resources: {max: {memory: 5}}
+      resources: {max: {memory: 5Gi}}
       queues:
       - name: «V24»b
         queues:
         - name: c
-          resources: {guaranteed: {memory: 6}}
+          resources: {guaranteed: {memory: 6Gi}}
 `},
 		{"children without the bound of their parent", `
 partitions:

@@ -64,7 +64,7 @@ func badClassQuotas() []badDocument {
       queues:
       - name: q
         classquotas:
-        - {name: a, match: {operator: In, classes: [y, x]}, hard: {vcore: «classquota-above»2001m, pods: «classquota-above»6, memory: 1}}
+        - {name: a, match: {operator: In, classes: [y, x]}, hard: {vcore: «classquota-above»2001m, pods: «classquota-above»6, memory: 1Gi}}
         - {name: b, match: {operator: In, classes: [y, x]}, users: [ann], hard: {pods: 6}}
 `},
 		{"classes that do not exist, and those that nobody can have", `

@@ -1,12 +1,18 @@
 package configs
 
 // Options bound what a document may ask for, so that no text can exhaust the program
-// that reads it. A field that is zero has the value of DefaultOptions. Refusals name the
+// that reads it. A bound that is zero has the value of DefaultOptions. Refusals name the
 // bounds as the flags of the commands do: max-config-bytes, max-queues, max-depth.
 type Options struct {
 	MaxBytes  int // length of the text
 	MaxQueues int // queues in all partitions together, each partition's root included
 	MaxDepth  int // levels of a queue path, root included, and of a placement rule chain
+
+	// NodeResources are the names of the resources that the nodes of each partition have, by
+	// the partition's name. With them, a quantity of any other resource is warned of. A
+	// partition that is missing, or has none: not known, and names are compared with well-known
+	// ones and each other.
+	NodeResources map[string][]string
 }
 
 // DefaultOptions are far above what real clusters configure.
@@ -22,13 +28,14 @@ func Load(text []byte) (*Config, Problems) { return LoadWith(text, DefaultOption
 // partition: a text without any is refused, as it is what is left of a file that was
 // truncated or not mounted, and in force it would remove everything.
 func LoadWith(text []byte, o Options) (*Config, Problems) {
-	r := &reader{options: o.withDefaults()}
+	r := newReader(o)
 	d := r.read(text)
 	r.check(d.partitions)
 	r.checkClasses(d.classes)
 	r.checkBudgets(d.budgets)
 	r.checkQuotasOfClasses(d.partitions, d.classes, d.hasClasses)
 	r.checkHasPartition(&d)
+	r.warnResources()
 	problems := r.sorted()
 	if problems.HasErrors() {
 		return nil, problems

@@ -111,8 +111,8 @@ func paths(q *Queue, above string) []string {
 }
 
 func TestANestedQueueCalledRootKeepsItsResources(t *testing.T) {
-	c := mustLoad(t, rootHead+"    queues: [{name: root, resources: {max: {memory: 5}}}]\n")
-	assert.Equal(t, mustFind(t, c, "root.root").Max.String(), "≤{memory=5}")
+	c := mustLoad(t, rootHead+"    queues: [{name: root, resources: {max: {memory: 5Gi}}}]\n")
+	assert.Equal(t, mustFind(t, c, "root.root").Max.String(), "≤{memory=5368709120}")
 }
 
 func TestAQueueIsAParentWhenItSaysSoOrHasChildren(t *testing.T) {
@@ -154,13 +154,13 @@ func TestZeroesAloneAreStoredAsNotSet(t *testing.T) {
 
 func TestPartitionLimitsAreThoseOfRoot(t *testing.T) {
 	const (
-		list      = "limits: [{limit: all, users: ['*'], maxapplications: 5, maxresources: {memory: 1Ki}}]"
+		list      = "limits: [{limit: all, users: ['*'], maxapplications: 5, maxresources: {memory: 1Gi}}]"
 		root      = "queues: [{name: root, submitacl: '*'}]"
 		limited   = "queues: [{name: root, submitacl: '*', " + list + "}]"
 		partition = "partitions: [{"
 	)
 	want := []limits.Rule{{Description: "all", Users: []string{"*"}, MaxApplications: 5,
-		MaxResources: resources.LimitFromMap(map[string]resources.Quantity{"memory": 1024})}}
+		MaxResources: resources.LimitFromMap(map[string]resources.Quantity{"memory": 1 << 30})}}
 	for name, text := range map[string]string{
 		"only the partition's":   partition + list + ", " + root + "}]",
 		"only root's":            partition + limited + "}]",

@@ -146,7 +146,7 @@ func TestATemplateIsInheritedByParentsAndInheritsNothing(t *testing.T) {
       maxapplications: 3
       properties: {priority.offset: 5, priority.policy: ""}
       resources:
-        max: {memory: 5}
+        max: {memory: 5Gi}
     queues:
     - name: leaf
     - name: silent
@@ -162,7 +162,7 @@ func TestATemplateIsInheritedByParentsAndInheritsNothing(t *testing.T) {
 `)
 	root := mustFind(t, c, "root").Template
 	assert.Equal(t, root.MaxApplications, uint64(3))
-	assert.Equal(t, root.Max.String(), "≤{memory=5}")
+	assert.Equal(t, root.Max.String(), "≤{memory=5368709120}")
 	assert.Assert(t, root.Guaranteed.IsEmpty())
 	assert.Equal(t, root.Offset, int32(5))
 	assert.Equal(t, root.Preemption, policies.PreemptDefault, "properties of queues do not reach dynamic ones")

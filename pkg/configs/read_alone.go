@@ -21,7 +21,7 @@ type ClassText struct {
 // JSON, which is YAML. name is that of one that does not say; it may be empty. The problems
 // are those of Load.
 func ReadClass(text []byte, name string, o Options) (ClassText, Problems) {
-	r := &reader{options: o.withDefaults()}
+	r := newReader(o)
 	n := r.alone(text, "a priority class")
 	if n == nil {
 		return ClassText{}, r.sorted()
@@ -36,7 +36,7 @@ func ReadClass(text []byte, name string, o Options) (ClassText, Problems) {
 // ReadBudget is ReadClass for a disruption budget. One that says neither is of this namespace
 // and has this name; each may be empty.
 func ReadBudget(text []byte, namespace, name string, o Options) (budgets.Budget, Problems) {
-	r := &reader{options: o.withDefaults()}
+	r := newReader(o)
 	n := r.alone(text, "a disruption budget")
 	if n == nil {
 		return budgets.Budget{}, r.sorted()

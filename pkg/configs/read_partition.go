@@ -37,6 +37,7 @@ func (r *reader) read(text []byte) (d documentDraft) {
 
 func (r *reader) partition(n *yaml.Node) *partitionDraft {
 	p := &partitionDraft{at: place(n), name: partitionName(peek(n, "name"))}
+	r.inPartition = p.name
 	fields := r.fields(p, "a partition", n, &partitionMapping)
 	if name := fields["name"]; name != nil {
 		p.at = place(name)
@@ -171,6 +172,7 @@ func (r *reader) nodeOrder(p *partitionDraft, n *yaml.Node) {
 	p.nodes.Weights = nil
 	for _, w := range weights {
 		p.weights = append(p.weights, word{place(w.key), w.name})
+		r.uses.of(p.name, w.name).add(p, "resourceweights", place(w.key), true)
 		weight, ok := r.number(p, "the weight of "+quote(w.name), w.value)
 		switch {
 		case ok && weight < 0:

@@ -98,7 +98,8 @@ func (r *reader) dropRootResources(root *queueDraft) {
 // resources reads a mapping with max and guaranteed.
 func (r *reader) resources(o owner, what string, n *yaml.Node, rule string) (max, guaranteed quantities) {
 	fields := r.fields(o, what, n, &resourcesMapping)
-	return r.quantities(o, "max", fields["max"], rule), r.quantities(o, "guaranteed", fields["guaranteed"], rule)
+	of := strings.TrimSuffix(what, "resources") // empty, or "childtemplate "
+	return r.quantities(o, of+"max", fields["max"], rule), r.quantities(o, of+"guaranteed", fields["guaranteed"], rule)
 }
 
 // quantities reads resource quantities. The rule is the one that a quantity which
@@ -117,6 +118,7 @@ func (r *reader) quantities(o owner, what string, n *yaml.Node, rule string) qua
 		switch {
 		case err == nil:
 			q.n[p.name] = amount
+			r.useResource(o, what, p.name, place(p.key), place(p.value), amount, text)
 			continue
 		case isText(p.value):
 			r.add(o, place(p.value), rule, fmt.Sprintf("%s %s: %s", what, quote(p.name), refusal(text, err)),

@@ -17,6 +17,13 @@ type reader struct {
 	options Options
 	queues  int // read so far
 	rules   int // placement rules read so far, parents included
+
+	inPartition string // the name of the partition that is read
+	uses        resourceUses
+}
+
+func newReader(o Options) *reader {
+	return &reader{options: o.withDefaults(), uses: resourceUses{}}
 }
 
 // pair is one entry of a mapping.

@@ -88,6 +88,10 @@ type RuleInfo struct {
 //	stateaware-parent   warning  stateaware has no effect on a parent
 //	offset-system       warning  offsets lift work of users to priorities of the system
 //	zero-resources      warning  max or guaranteed with nothing but zeroes counts as not set
+//	resource-name       warning  a quantity is for a name that is probably a well-known resource
+//	resource-near       warning  a quantity is for a name that is nearly another one of the document
+//	resource-absent     warning  a quantity is for a resource that no node of the server has
+//	quantity-small      warning  a quantity is so small that nothing can run in it
 //	resolver-unknown    warning  the type of usergroupresolver does not exist
 //	acl-name            warning  an access list has a name that nobody can have
 //	filter-name         warning  a filter has a name that nobody can have
@@ -185,6 +189,10 @@ var rules = []RuleInfo{
 	{"stateaware-parent", Warning, "stateaware has no effect on a parent"},
 	{"offset-system", Warning, "offsets lift work of users to priorities of the system"},
 	{"zero-resources", Warning, "max or guaranteed with nothing but zeroes counts as not set"},
+	{"resource-name", Warning, "a quantity is for a name that is probably a well-known resource"},
+	{"resource-near", Warning, "a quantity is for a name that is nearly another one of the document"},
+	{"resource-absent", Warning, "a quantity is for a resource that no node of the server has"},
+	{"quantity-small", Warning, "a quantity is so small that nothing can run in it"},
 	{"resolver-unknown", Warning, "the type of usergroupresolver does not exist"},
 	{"acl-name", Warning, "an access list has a name that nobody can have"},
 	{"filter-name", Warning, "a filter has a name that nobody can have"},

@@ -16,6 +16,7 @@ type schema struct {
 	Schema      string             `json:"$schema,omitempty"`
 	Title       string             `json:"title,omitempty"`
 	Description string             `json:"description,omitempty"`
+	Deprecated  bool               `json:"deprecated,omitempty"` // editors strike it out
 	Ref         string             `json:"$ref,omitempty"`
 	Type        []string           `json:"type,omitempty"`
 	Enum        []any              `json:"enum,omitempty"`
@@ -144,15 +145,23 @@ func quantitiesSchema() *schema {
 		return &schema{Description: about, Type: []string{"string", "integer"}, Minimum: new(int),
 			Pattern: `^\s*[0-9]+[ \t]*(` + suffixes + `)?\s*$`}
 	}
-	return &schema{
+	s := &schema{
 		Type:        []string{"object", "null"},
 		Description: "Resource to quantity: a whole number, perhaps with a unit.",
 		Properties: map[string]*schema{
-			resources.VCore: of(resources.VCore, "Cores, such as 2, or thousandths, such as 500m."),
-			"memory":        of("memory", "Bytes, such as 16Gi."),
+			resources.VCore:            of(resources.VCore, "Cores, such as 2, or thousandths, such as 500m."),
+			resources.Memory:           of(resources.Memory, "Bytes, such as 16Gi; 10 alone is ten bytes."),
+			resources.EphemeralStorage: of(resources.EphemeralStorage, "Bytes of local disk, such as 100Gi."),
+			"pods":                     of("pods", "Pieces: how many allocations."),
 		},
-		Additional: of("", "Pieces of the resource."),
+		Additional: of("", "Pieces of the resource, under the name that nodes have it by, such as nvidia.com/gpu."),
 	}
+	for _, name := range []string{"cpu", "cpus", "cores", "vcores", "vCore", "Vcore", "mem", "Memory", "ram", "pod"} {
+		known := wellKnown(name)
+		s.Properties[name] = of("", fmt.Sprintf("Probably %s is meant: this is about another resource, called %s.", known, name))
+		s.Properties[name].Deprecated = true
+	}
+	return s
 }
 
 // settingsSchema names the properties that exist. Others, and values that are none, are

@@ -2,6 +2,7 @@ package configs
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -165,4 +166,27 @@ func FuzzSchema(f *testing.F) {
 			assert.NilError(t, s.Validate(doc))
 		}
 	})
+}
+
+// What Load warns of, an editor strikes out.
+func TestSchema_StrikesOutNamesThatProbablyMeanOthers(t *testing.T) {
+	var s struct {
+		Defs struct {
+			Quantities struct {
+				Properties map[string]struct {
+					Description string
+					Deprecated  bool
+				}
+			}
+		} `json:"$defs"`
+	}
+	assert.NilError(t, json.Unmarshal(Schema(), &s))
+	for name, want := range map[string]string{"cpu": "Probably vcore is meant", "mem": "Probably memory is meant", "Memory": "Probably memory is meant"} {
+		p := s.Defs.Quantities.Properties[name]
+		assert.Assert(t, p.Deprecated && strings.HasPrefix(p.Description, want), "%s: %+v", name, p)
+	}
+	for _, name := range wellKnownNames[:4] {
+		p, ok := s.Defs.Quantities.Properties[name]
+		assert.Assert(t, ok && !p.Deprecated, name)
+	}
 }

@@ -1,0 +1,154 @@
+package configs
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// wellKnownNames are resources that nearly every cluster with Kubernetes has under this name.
+var wellKnownNames = []string{
+	resources.VCore, resources.Memory, "pods", resources.EphemeralStorage, "nvidia.com/gpu", "amd.com/gpu",
+}
+
+// otherNames are what other systems, and people, call well-known resources, spelled as
+// plainName does.
+var otherNames = map[string]string{
+	"cpu": resources.VCore, "cpus": resources.VCore, "vcpu": resources.VCore, "vcpus": resources.VCore,
+	"core": resources.VCore, "cores": resources.VCore, "virtualcores": resources.VCore,
+	"millicpu": resources.VCore, "millicores": resources.VCore, "requestscpu": resources.VCore, "limitscpu": resources.VCore,
+	"mem": resources.Memory, "ram": resources.Memory, "memorymb": resources.Memory, "memorybytes": resources.Memory,
+	"requestsmemory": resources.Memory, "limitsmemory": resources.Memory,
+}
+
+// wellKnown is the well-known resource that a name probably means, or empty when it is one or
+// resembles none.
+func wellKnown(name string) string {
+	for _, known := range wellKnownNames {
+		if name == known {
+			return ""
+		}
+	}
+	if known := otherNames[plainName(name)]; known != "" {
+		return known
+	}
+	for _, known := range wellKnownNames {
+		if isMisspelt(name, known) {
+			return known
+		}
+	}
+	return ""
+}
+
+// nearNames finds names that are probably misspelt, and what is probably meant: a name that is
+// used more often or, of two that are used as often, the one that comes first.
+func nearNames(all []*resourceUse) map[string]*resourceUse {
+	byName := map[string]*resourceUse{}
+	var names []*resourceUse
+	for _, x := range all {
+		if sum := byName[x.name]; sum != nil {
+			sum.count += x.count
+			continue
+		}
+		sum := *x
+		byName[x.name] = &sum
+		names = append(names, &sum)
+	}
+	near := map[string]*resourceUse{}
+	if len(names) > mostCompared {
+		return near
+	}
+	for i, a := range names {
+		for _, b := range names[i+1:] {
+			if !isNear(a.name, b.name) {
+				continue
+			}
+			likely, suspect := a, b
+			if b.count > a.count {
+				likely, suspect = b, a
+			}
+			if before := near[suspect.name]; before == nil || before.count < likely.count {
+				near[suspect.name] = likely
+			}
+		}
+	}
+	return near
+}
+
+// mostCompared bounds the names that are compared with each other. A partition can count 256.
+const mostCompared = 1024
+
+// isNear reports whether two different names, which both are used, are probably meant to be the
+// same: one is misspelt, or only one of them has a domain.
+func isNear(a, b string) bool {
+	return isMisspelt(a, b) || a != b && base(a) == base(b) && (base(a) == a) != (base(b) == b)
+}
+
+// isMisspelt reports whether two different names differ in case and separators alone, by a
+// plural, or by one letter of a long word. Names of devices are full of digits and short words
+// that make all the difference (a100 and h100, gpu and tpu), so these do not count.
+func isMisspelt(a, b string) bool {
+	if a == b || len(a) > longestSuggestion || len(b) > longestSuggestion {
+		return false
+	}
+	return plainName(a) == plainName(b) || isPlural(a, b) || isPlural(b, a) || isOneLetter(a, b)
+}
+
+// plainName is a name without what case and separators add to it.
+func plainName(s string) string {
+	return strings.Map(func(c rune) rune {
+		if strings.ContainsRune("-_./ ", c) {
+			return -1
+		}
+		return unicode.ToLower(c)
+	}, s)
+}
+
+// base is a name without its domain.
+func base(s string) string { return s[strings.LastIndexByte(s, '/')+1:] }
+
+// isPlural reports whether many is the plural of one, a word of three letters or more.
+func isPlural(many, one string) bool {
+	return one != "" && many == one+"s" && letters(one, len(one)-1) >= 3
+}
+
+// longWord is how many letters a word has in which one letter is a mistake and no other word.
+const longWord = 5
+
+// isOneLetter reports whether one letter of a long word is missing, changed, or has changed
+// places with the next one.
+func isOneLetter(a, b string) bool {
+	if len(a) < len(b) {
+		a, b = b, a
+	}
+	if len(a)-len(b) > 1 {
+		return false
+	}
+	i := 0
+	for i < len(b) && a[i] == b[i] {
+		i++
+	}
+	if i == len(a) || !isLetter(a[i]) || letters(a, i) < longWord {
+		return false
+	}
+	if len(a) > len(b) {
+		return a[i+1:] == b[i:]
+	}
+	swapped := i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+	return isLetter(b[i]) && (a[i+1:] == b[i+1:] || swapped)
+}
+
+// letters is the length of the word of letters around a place.
+func letters(s string, i int) int {
+	from, to := i, i
+	for from > 0 && isLetter(s[from-1]) {
+		from--
+	}
+	for to < len(s) && isLetter(s[to]) {
+		to++
+	}
+	return to - from
+}
+
+func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }

@@ -1,0 +1,169 @@
+package configs
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// resourceUse is how a partition of the document uses one resource name.
+type resourceUse struct {
+	partition, name string
+	first           finding // where it is written first
+	count           int     // how often it is written
+	positive        bool    // some quantity of it is above zero, or it has a weight
+	small           finding // the first quantity that is implausibly small; none: count is 0
+	smallText       string
+}
+
+func (x *resourceUse) add(o owner, what string, where at, positive bool) {
+	x.count++
+	x.first.add(o, what, where)
+	x.positive = x.positive || positive
+}
+
+// finding is a place, and the lines of further places for the same reason.
+type finding struct {
+	at
+	owner owner
+	what  string // the key that has the quantity, such as max
+	lines []int  // of the further places, the first few
+	count int    // of places
+}
+
+// shownLines bounds the further lines that a warning lists.
+const shownLines = 5
+
+func (f *finding) add(o owner, what string, where at) {
+	switch f.count++; {
+	case f.count == 1:
+		f.owner, f.what, f.at = o, what, where
+	case len(f.lines) < shownLines:
+		f.lines = append(f.lines, where.line)
+	}
+}
+
+// also lists the further places: " (also in lines 3, 5 and 12 more)". Empty: there are none.
+func (f *finding) also() string {
+	if f.count < 2 {
+		return ""
+	}
+	lines := slices.Compact(slices.Sorted(slices.Values(f.lines)))
+	words := make([]string, len(lines))
+	for i, n := range lines {
+		words[i] = fmt.Sprint(n)
+	}
+	text := " (also in line "
+	if len(words) > 1 {
+		text = " (also in lines "
+	}
+	text += strings.Join(words, ", ")
+	if more := f.count - 1 - len(f.lines); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text + ")"
+}
+
+// resourceUses are all names that a document uses, by partition.
+type resourceUses map[[2]string]*resourceUse
+
+func (u resourceUses) of(partition, name string) *resourceUse {
+	key := [2]string{partition, name}
+	x := u[key]
+	if x == nil {
+		x = &resourceUse{partition: partition, name: name}
+		u[key] = x
+	}
+	return x
+}
+
+// useResource notes a quantity of a resource that the document has. A class quota counts
+// asks and allocations as pods, whatever nodes have, so that name is no resource there.
+func (r *reader) useResource(o owner, what, name string, key, value at, n resources.Quantity, text string) {
+	if what == hardKey && name == "pods" {
+		return
+	}
+	x := r.uses.of(r.inPartition, name)
+	x.add(o, what, key, n > 0)
+	if n > 0 && n < smallest(name) {
+		if x.small.count == 0 {
+			x.smallText = text
+		}
+		x.small.add(o, what, value)
+	}
+}
+
+// hardKey is the key of the quantities of a class quota.
+const hardKey = "hard"
+
+// warnResources warns of quantities that are legal, and probably not what was meant: a name
+// that is not the one that nodes and asks use, or an amount that nothing can run in.
+func (r *reader) warnResources() {
+	all := make([]*resourceUse, 0, len(r.uses))
+	for _, x := range r.uses {
+		all = append(all, x)
+	}
+	slices.SortFunc(all, func(a, b *resourceUse) int {
+		return cmp.Or(cmp.Compare(a.first.line, b.first.line), cmp.Compare(a.first.col, b.first.col),
+			cmp.Compare(a.partition, b.partition), cmp.Compare(a.name, b.name))
+	})
+	near := nearNames(all)
+	for _, x := range all {
+		if nodes := r.options.NodeResources[x.partition]; len(nodes) > 0 {
+			r.warnAbsent(x, nodes)
+		} else {
+			r.warnName(x, near)
+		}
+		r.warnSmall(x)
+	}
+}
+
+// warnName warns of a name that resembles another one, which is well known or used more.
+func (r *reader) warnName(x *resourceUse, near map[string]*resourceUse) {
+	if known := wellKnown(x.name); known != "" {
+		r.add(x.first.owner, x.first.at, "resource-name", fmt.Sprintf("%s is for a resource %s, which is not %q%s",
+			x.first.what, quote(x.name), known, x.first.also()), meant(known))
+	} else if other := near[x.name]; other != nil {
+		r.add(x.first.owner, x.first.at, "resource-near", fmt.Sprintf("%s is for a resource %s, and line %d has another one, %s%s",
+			x.first.what, quote(x.name), other.first.line, quote(other.name), x.first.also()), meant(other.name))
+	}
+}
+
+// warnAbsent warns of a name that no node of a server has. A zero may forbid what is not there
+// yet, unless it looks like a name that is there.
+func (r *reader) warnAbsent(x *resourceUse, nodes []string) {
+	if slices.Contains(nodes, x.name) {
+		return
+	}
+	hint := ""
+	if known := wellKnown(x.name); known != "" && slices.Contains(nodes, known) {
+		hint = meant(known)
+	} else if i := slices.IndexFunc(nodes, func(n string) bool { return isNear(x.name, n) }); i >= 0 {
+		hint = meant(nodes[i])
+	} else if !x.positive {
+		return
+	} else {
+		hint = "the nodes have " + quotedList(nodes)
+	}
+	r.add(x.first.owner, x.first.at, "resource-absent", fmt.Sprintf("%s is for a resource %s, which no node has%s",
+		x.first.what, quote(x.name), x.first.also()), hint)
+}
+
+func meant(name string) string { return fmt.Sprintf("did you mean %q?", name) }
+
+// quotedList lists names, the first few of very many.
+func quotedList(names []string) string {
+	const most = 12
+	var out []string
+	for _, n := range names[:min(most, len(names))] {
+		out = append(out, quote(n))
+	}
+	text := strings.Join(out, ", ")
+	if more := len(names) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
