@@ -87,6 +87,7 @@ type serveFlags struct {
 	adminListen   string
 	users         userFlags
 	lifetimes     objects.Lifetimes
+	grpc          grpcLimits
 	bounds        configs.Options // of the file, and of what resource managers send
 }
 
@@ -99,7 +100,7 @@ func serveCommand() *cobra.Command {
 		Example: serveExamples,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(checkBounds(f.bounds), checkLifetimes(f.lifetimes), f.users.check(), f.checkLog()); err != nil {
+			if err := errors.Join(checkBounds(f.bounds), checkLifetimes(f.lifetimes), f.users.check(), f.checkLog(), f.grpc.check()); err != nil {
 				return exitError{exitUsage, err}
 			}
 			ctx, stop := untilSignal(os.Exit)
@@ -127,6 +128,7 @@ func serveCommand() *cobra.Command {
 	f.users.add(flags)
 	addLifetimes(flags, &f.lifetimes)
 	addBounds(flags, &f.bounds)
+	f.grpc.add(flags)
 	return cmd
 }
 
@@ -192,7 +194,7 @@ func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer)
 func (f *serveFlags) options(first *reload.Proposal, store *reload.Disk, log *zap.Logger) rmproxy.Options {
 	opt := rmproxy.Options{
 		Log: log, First: first, Pinned: f.config != "", Reload: reload.Options{Bounds: f.bounds, Keep: f.history},
-		Loop: loop.Options{Lifetimes: &f.lifetimes}, StrictClasses: f.strictClasses,
+		Loop: loop.Options{Lifetimes: &f.lifetimes}, StrictClasses: f.strictClasses, Limits: f.grpc.rm,
 	}
 	if store != nil {
 		opt.Reload.Store, opt.Reload.Past = store, store.Past()

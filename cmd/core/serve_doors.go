@@ -31,6 +31,9 @@ func openDoors(f serveFlags) (d doors, err error) {
 	if d.rpc, err = listen("--grpc-address", f.grpcAddress); err != nil {
 		return d, err
 	}
+	if f.grpc.connections > 0 {
+		d.rpc = bounded(d.rpc, f.grpc.connections)
+	}
 	d.web, err = listen("--http-address", f.httpAddress)
 	return d, err
 }

@@ -96,6 +96,9 @@ func (s *servers) ready() error {
 }
 
 func (s *servers) start(d doors) {
+	if l, ok := d.rpc.(*boundedListener); ok {
+		l.log = s.log
+	}
 	s.serving.Go(func() {
 		if err := s.rpc.Serve(d.rpc); err != nil {
 			s.fail(fmt.Errorf("grpc: %w", err))

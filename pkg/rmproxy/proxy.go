@@ -21,6 +21,7 @@ var (
 	ErrOtherRM       = errors.New("another resource manager is registered") // only one at a time
 	ErrNotRegistered = errors.New("not registered")                         // say RegisterResourceManager first
 	ErrFull          = errors.New("too much waits for users to be looked up: send it again later")
+	ErrTooLarge      = errors.New("message too large")                      // more than Limits allow
 	ErrClosed        = errors.New("the scheduler is stopping")              // and does not come back
 	errReregistered  = errors.New("the resource manager has re-registered") // ends the streams of its former self
 )
@@ -38,6 +39,7 @@ type Options struct {
 	// Heard is told what the partitions say, in order for each, before the RM is. It must not
 	// wait for anybody. Nil: nobody listens.
 	Heard  func(partition string, effects []scheduler.Effect)
+	Limits Limits         // of the gRPC API
 	Reload reload.Options // how configurations are remembered; its clock and log are those above
 }
 
@@ -53,14 +55,18 @@ type Proxy struct {
 	changing sync.Mutex    // held while somebody registers, configures or closes
 	calling  chan struct{} // holds a token while a linked shim is told something
 
+	room memoryBudgets // for messages of all streams
+
 	now   atomic.Pointer[session]              // nil: no RM is registered; changed under mu
 	users atomic.Pointer[map[string]Directory] // by partition, of the configuration in force
 
-	mu      sync.Mutex         // guards the rest
-	record  Registration       // of now
-	tellers map[string]*teller // by partition
-	closed  bool
-	running sync.WaitGroup // the goroutines of streams and deliveries
+	mu            sync.Mutex         // guards the rest
+	record        Registration       // of now
+	tellers       map[string]*teller // by partition
+	silence       silence
+	registrations uint64 // how many there have been
+	closed        bool
+	running       sync.WaitGroup // the goroutines of streams and deliveries
 }
 
 // New returns a Proxy whose partitions run under the initial configuration.
@@ -73,7 +79,8 @@ func build(opt Options, oracle func(p *Proxy) scheduler.Oracle) *Proxy {
 	if opt.First == nil {
 		opt.First = reload.Default()
 	}
-	p := &Proxy{opt: opt, log: opt.Log, calling: make(chan struct{}, 1), tellers: map[string]*teller{}}
+	opt.Limits = opt.Limits.withDefaults()
+	p := &Proxy{room: newMemoryBudgets(opt.Limits), opt: opt, log: opt.Log, calling: make(chan struct{}, 1), tellers: map[string]*teller{}}
 	p.over, p.end = context.WithCancel(context.Background())
 	p.opt.Loop.TellFirst = oracle != nil // whoever is asked must have been told before
 	var ask func(string) scheduler.Oracle

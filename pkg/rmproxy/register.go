@@ -41,16 +41,12 @@ func (p *Proxy) Registration() (r Registration, ok bool) {
 // force. In that order nothing can be in its way, because a valid configuration is
 // refused only for the sake of nodes and applications, and there are none.
 func (p *Proxy) enlist(m *si.RegisterResourceManagerRequest, open func() *session) error {
-	if err := checkRM(m.GetRmID()); err != nil {
-		return err
-	}
 	p.changing.Lock()
 	defer p.changing.Unlock()
-	old := p.current()
-	if old != nil && old.rm != m.RmID {
-		return fmt.Errorf("%w: registration of RM failed: RM %s has been registered before, active partitions %d",
-			ErrOtherRM, old.rm, len(p.cluster.Partitions()))
+	if err := p.mayRegister(m.GetRmID()); err != nil {
+		return err
 	}
+	old := p.current()
 	wish, err := p.wanted(m.RmID, m.Config, m.ExtraConfig)
 	if err != nil {
 		return fmt.Errorf("registration of RM failed: %w", err)
@@ -76,7 +72,23 @@ func (p *Proxy) install(m *si.RegisterResourceManagerRequest, open func() *sessi
 		RM: m.RmID, Version: m.Version, PolicyGroup: m.PolicyGroup, BuildInfo: maps.Clone(m.BuildInfo),
 		ExtraConfig: maps.Clone(m.ExtraConfig), At: p.clock(),
 	}
-	p.now.Store(open())
+	s := open()
+	p.registrations++
+	s.registration = p.registrations
+	p.now.Store(s)
+	p.endSilent()
+	return nil
+}
+
+// mayRegister says why an RM cannot register now.
+func (p *Proxy) mayRegister(rm string) error {
+	if err := checkRM(rm); err != nil {
+		return err
+	}
+	if old := p.current(); old != nil && old.rm != rm {
+		return fmt.Errorf("%w: registration of RM failed: RM %s has been registered before, active partitions %d",
+			ErrOtherRM, old.rm, len(p.cluster.Partitions()))
+	}
 	return nil
 }
 

@@ -13,25 +13,26 @@ import (
 // ServiceName is the name of the gRPC service, for health and reflection.
 const ServiceName = "si.v1.Scheduler"
 
-// Register adds the service to a gRPC server.
-func (p *Proxy) Register(s grpc.ServiceRegistrar) { si.RegisterSchedulerServer(s, server{p: p}) }
+// Register adds the service to a gRPC server. Its messages are received in bounds of their own
+// (Limits), so the largest message of the server may be as small as what else it serves allows.
+func (p *Proxy) Register(s grpc.ServiceRegistrar) { s.RegisterService(p.service(), server{p: p}) }
 
-// server is the gRPC door.
+// service describes the service as it is on the wire, where a call is a stream of one message in
+// each direction: as a stream it lets its message be received piece by piece.
+func (p *Proxy) service() *grpc.ServiceDesc {
+	desc := si.Scheduler_ServiceDesc
+	desc.Methods = nil
+	desc.Streams = append([]grpc.StreamDesc{{
+		StreamName: "RegisterResourceManager",
+		Handler:    func(_ any, stream grpc.ServerStream) error { return p.serveRegistration(stream) },
+	}}, desc.Streams...)
+	return &desc
+}
+
+// server is the gRPC API.
 type server struct {
 	si.UnimplementedSchedulerServer
 	p *Proxy
-}
-
-// RegisterResourceManager registers, or registers anew.
-func (s server) RegisterResourceManager(
-	_ context.Context, m *si.RegisterResourceManagerRequest,
-) (*si.RegisterResourceManagerResponse, error) {
-	// The context of the call is left out on purpose: a registration that has begun
-	// is carried through, whether or not the RM still listens.
-	if err := s.p.enlist(m, func() *session { return newSession(s.p, m.RmID) }); err != nil {
-		return nil, toStatus(err)
-	}
-	return &si.RegisterResourceManagerResponse{}, nil
 }
 
 // UpdateNode is the stream about nodes.
@@ -60,9 +61,13 @@ func toStatus(err error) error {
 		code = codes.InvalidArgument
 	case errors.Is(err, ErrOtherRM), errors.Is(err, ErrNotRegistered):
 		code = codes.FailedPrecondition
+	case errors.Is(err, ErrTooLarge), errors.Is(err, errCrowded):
+		code = codes.ResourceExhausted
+	case errors.Is(err, errSilent), errors.Is(err, errTooSlow):
+		code = codes.DeadlineExceeded
 	case errors.Is(err, ErrClosed):
 		code = codes.Unavailable
-	case errors.Is(err, errReregistered), errors.Is(err, errReplaced):
+	case errors.Is(err, errReregistered), errors.Is(err, errReplaced), errors.Is(err, errEarlier):
 		code = codes.Aborted
 	case errors.Is(err, context.Canceled):
 		code = codes.Canceled

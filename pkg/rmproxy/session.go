@@ -18,10 +18,11 @@ const maxUndelivered = 65536
 // session is one registration of a resource manager. It turns what the RM says into
 // commands and keeps what the RM must be told, until it is told or the session ends.
 type session struct {
-	p       *Proxy
-	rm      string
-	log     *zap.Logger
-	borrows bool // messages belong to the RM, which may change them later
+	p            *Proxy
+	rm           string
+	log          *zap.Logger
+	registration uint64 // its number, from 1; set before anything else knows the session
+	borrows      bool   // messages belong to the RM, which may change them later
 
 	// What waits to be told, by kind. The in-process door has one outbox for all kinds,
 	// and only for what the door itself answers: effects are told by whoever brings them.

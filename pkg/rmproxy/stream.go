@@ -24,6 +24,7 @@ const (
 var (
 	errReplaced = errors.New("a newer stream of the same kind was opened")
 	errFinished = errors.New("the resource manager has finished")
+	errEarlier  = errors.New("the stream was opened before the resource manager registered: open a new one")
 )
 
 // line is one open stream. A reader and a writer work beside the handler, which waits
@@ -33,12 +34,14 @@ type line struct {
 	p    *Proxy
 	kind kind
 	wire grpc.ServerStream
+	in   *messageReader
 
 	ctx     context.Context // ends with the stream; its cause says why
 	cut     context.CancelCauseFunc
 	last    chan struct{} // closed when the RM will say no more
 	written chan struct{} // closed when the writer has ended, or never begins
 
+	silent *silent
 	s      *session // once the first message has said whose it is
 	warned bool     // about an old interface
 }
@@ -47,7 +50,10 @@ type line struct {
 func (p *Proxy) serve(wire grpc.ServerStream, k kind) error {
 	l := &line{p: p, kind: k, wire: wire, last: make(chan struct{}), written: make(chan struct{})}
 	l.ctx, l.cut = context.WithCancelCause(wire.Context())
+	l.in = newMessageReader(p, l.ctx, l.cut)
 	defer context.AfterFunc(p.over, func() { l.cut(ErrClosed) })()
+	l.silent = p.listen(l.cut, false)
+	defer p.unlisten(l.silent)
 	if !p.spawn(l.read) {
 		return toStatus(ErrClosed)
 	}
@@ -62,43 +68,90 @@ func (p *Proxy) serve(wire grpc.ServerStream, k kind) error {
 
 // read takes messages until the RM has no more or the stream ends.
 func (l *line) read() {
+	defer l.in.release()
 	defer l.recover()
-	letter := seal(l.kind.request()) // the same for every message of the stream
-	for {
-		var m request
-		err := l.wire.RecvMsg(letter)
-		if err == nil {
-			m, err = letter.open()
-		}
-		if err == nil {
-			err = l.admit(m)
-		}
-		if err == nil {
-			l.warn(m)
-			err = l.s.take(m)
-			m.Reset() // now rather than with the next message, which may be long in coming
-		}
-		if err == nil {
-			// A core that is behind makes the RM wait: what is not read here fills the
-			// window of the stream.
-			err = l.p.wait(l.ctx)
-		}
-		if err == nil {
-			err = l.s.waitInLobby(l.ctx)
-		}
-		switch {
-		case err == nil:
-		case errors.Is(err, io.EOF) && l.s != nil:
-			close(l.last)
-			return
-		case errors.Is(err, io.EOF):
-			l.cut(errFinished)
-			return
-		default:
-			l.cut(err)
-			return
-		}
+	m := l.kind.request() // the same for every message of the stream
+	err := l.first(m)
+	for err == nil {
+		err = l.next(m)
 	}
+	switch {
+	case errors.Is(err, io.EOF) && l.s != nil:
+		close(l.last)
+	case errors.Is(err, io.EOF):
+		l.cut(errFinished)
+	default:
+		l.cut(err)
+	}
+}
+
+// first takes the first message, which opens the stream. Whose it is comes before anything
+// else about it.
+func (l *line) first(m request) error {
+	inTime := l.p.first(l.cut)
+	n, err := l.in.length()
+	inTime() // from now on it has the time that a message of its length has
+	if err != nil {
+		return err
+	}
+	if n > unregisteredBytes && l.p.current() == nil {
+		return fmt.Errorf("received %s of %d bytes, but no resource manager is %w: at most %d bytes are read until then",
+			l.kind, n, ErrNotRegistered, unregisteredBytes)
+	}
+	b, err := l.in.bytes(n, l.p.room.strangers)
+	if err != nil {
+		return err
+	}
+	rm, err := requestShapes[l.kind].RM(b)
+	if err != nil {
+		return malformed(err)
+	}
+	if err := l.admit(nameOf(rm)); err != nil {
+		return err
+	}
+	l.p.unlisten(l.silent)
+	return l.take(b, m)
+}
+
+// next takes the next message.
+func (l *line) next(m request) error {
+	n, err := l.in.length()
+	if err != nil {
+		return err
+	}
+	b, err := l.in.bytes(n, l.p.room.received)
+	if err != nil {
+		return err
+	}
+	return l.take(b, m)
+}
+
+// take decodes a message, takes it, and waits until there may be another one.
+func (l *line) take(b []byte, m request) error {
+	done, err := l.in.decode(b, requestShapes[l.kind], m)
+	l.in.release()
+	if err == nil {
+		err = l.takeDecoded(m)
+	}
+	m.Reset() // now rather than with the next message, which may be long in coming
+	done()
+	if err != nil {
+		return err
+	}
+	// A core that is behind makes the RM wait: what is not read here fills the window of the
+	// stream.
+	if err := l.p.wait(l.ctx); err != nil {
+		return err
+	}
+	return l.s.waitInLobby(l.ctx)
+}
+
+func (l *line) takeDecoded(m request) error {
+	if rm := m.GetRmID(); rm != "" && rm != l.s.rm {
+		return fmt.Errorf("%w: the stream belongs to RM %s, not to %q", ErrRequest, l.s.rm, clip(rm))
+	}
+	l.warn(m)
+	return l.s.take(m)
 }
 
 // recover is the last resort when a message breaks the door: the interceptors of the
@@ -111,21 +164,17 @@ func (l *line) recover() {
 	}
 }
 
-// admit finds out whose message it is. The first one opens the stream.
-func (l *line) admit(m request) error {
-	rm := m.GetRmID()
-	if l.s != nil {
-		if rm != "" && rm != l.s.rm {
-			return fmt.Errorf("%w: the stream belongs to RM %s, not to %q", ErrRequest, l.s.rm, clip(rm))
-		}
-		return nil
-	}
+// admit opens the stream for the RM that its first message names.
+func (l *line) admit(rm string) error {
 	if rm == "" {
 		return fmt.Errorf("%w: the first message of a stream must have an rmID", ErrRequest)
 	}
 	s, err := l.p.session(rm, l.kind.String())
 	if err != nil {
 		return err
+	}
+	if s.registration != l.silent.registration {
+		return errEarlier
 	}
 	old, ok := s.open(l)
 	if !ok {

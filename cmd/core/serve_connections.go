@@ -1,0 +1,56 @@
+package main
+
+import (
+	"net"
+	"sync"
+	"sync/atomic"
+
+	"go.uber.org/zap"
+)
+
+// boundedListener is a listener that closes a connection at once when as many as it allows are
+// open. Peers learn of it immediately; in the backlog they would wait without a reason.
+type boundedListener struct {
+	net.Listener
+	most    int
+	open    atomic.Int64
+	refused atomic.Uint64
+	log     *zap.Logger // set before Accept
+}
+
+// bounded makes a listener with a limit of open connections.
+func bounded(l net.Listener, most int) *boundedListener {
+	return &boundedListener{Listener: l, most: most, log: zap.NewNop()}
+}
+
+// Accept waits for a connection that may stay.
+func (l *boundedListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if l.open.Add(1) <= int64(l.most) {
+			return &countedConn{Conn: c, of: l}, nil
+		}
+		l.open.Add(-1)
+		_ = c.Close()                            // the peer sees it, or has gone
+		if n := l.refused.Add(1); n&(n-1) == 0 { // 1, 2, 4, 8: a flood is not a flood of lines
+			l.log.Warn("connection refused: too many are open", zap.String("listener", l.Addr().String()),
+				zap.Stringer("peer", c.RemoteAddr()), zap.Int("most", l.most), zap.Uint64("refused", n))
+		}
+	}
+}
+
+// countedConn is a connection that counts as open until it is closed.
+type countedConn struct {
+	net.Conn
+	of   *boundedListener
+	once sync.Once
+}
+
+// Close closes the connection.
+func (c *countedConn) Close() error {
+	c.once.Do(func() { c.of.open.Add(-1) })
+	return c.Conn.Close()
+}

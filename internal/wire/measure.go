@@ -1,0 +1,127 @@
+package wire
+
+import (
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// Shape is what Measure knows of a kind of message: which of its fields make objects when
+// it is decoded. It is made once for a kind and may be used by any number of goroutines.
+type Shape struct {
+	own    int // memory of a message without fields, with its place in a list
+	rm     protowire.Number
+	fields []*fieldShape // by number; nil: a number, or unknown
+}
+
+// fieldShape is a field that is more than a number.
+type fieldShape struct {
+	list  bool   // a message of which there can be any number
+	entry bool   // of a map
+	inner *Shape // nil: a text
+	own   int    // of a text, besides its bytes
+}
+
+// Size is what there is in a message before it is decoded.
+type Size struct {
+	Elements int // messages in lists, at any depth: nodes, applications, allocations, releases
+	Cost     int // bytes of memory to decode the message and to take it, and not less
+}
+
+// What decoding costs, in bytes. The figures are those of 64-bit machines, rounded up: a
+// test holds Cost against what decoding really allocates.
+const (
+	costMessage = 96  // an object, and what the generated code keeps beside its fields
+	costField   = 24  // the largest field: a list
+	costText    = 32  // an object of the smallest size, and its place
+	costItem    = 64  // a place in a list that grows
+	costEntry   = 224 // an entry of a map that doubles when it is full
+	costMap     = 512 // the first entry of a map
+	costElement = 320 // the command that an element becomes, or the answer to it
+)
+
+// WorstCost is how many times its length a message can cost at most.
+const WorstCost = 512
+
+// ShapeOf makes the Shape of a kind of message. Requires: no message can hold one of its own
+// kind, and no field that makes objects has a number above 63.
+func ShapeOf(d protoreflect.MessageDescriptor) *Shape {
+	s := &Shape{own: costMessage + costField*d.Fields().Len()}
+	for i := range d.Fields().Len() {
+		f := d.Fields().Get(i)
+		p := fieldShape{entry: f.IsMap()}
+		switch f.Kind() {
+		case protoreflect.MessageKind:
+			p.inner = ShapeOf(f.Message())
+			p.list = f.IsList()
+		case protoreflect.StringKind:
+			p.own = costText
+			if f.IsList() {
+				p.own += costItem
+			}
+		default:
+			continue
+		}
+		if f.Name() == "rmID" {
+			s.rm = f.Number()
+		}
+		for len(s.fields) <= int(f.Number()) {
+			s.fields = append(s.fields, nil)
+		}
+		s.fields[f.Number()] = &p
+	}
+	return s
+}
+
+// RM is the rmID of a message, read without looking into anything else. As everywhere, the
+// last one counts. An error means that the bytes are no message.
+func (s *Shape) RM(b []byte) (rm []byte, err error) {
+	r := reader{rest: b}
+	for tag := r.next(); tag != 0; tag = r.next() {
+		if tag == uint64(s.rm)*field|chunk {
+			rm = r.chunk()
+			continue
+		}
+		r.skip(tag)
+	}
+	return rm, r.err
+}
+
+// Measure finds out what there is in a message without making anything. An error means that
+// the bytes are no message; there is none only if every field has its end, not if every text
+// is one.
+func (s *Shape) Measure(b []byte) (Size, error) {
+	size := Size{Cost: s.own}
+	err := s.measure(b, &size)
+	return size, err
+}
+
+func (s *Shape) measure(b []byte, size *Size) error {
+	var maps uint64 // numbers of the maps that have an entry
+	r := reader{rest: b}
+	for tag := r.next(); tag != 0; tag = r.next() {
+		n := tag / field
+		if tag%field != chunk || n >= uint64(len(s.fields)) || s.fields[n] == nil {
+			r.skip(tag)
+			continue
+		}
+		p, value := s.fields[n], r.chunk()
+		if p.inner == nil {
+			size.Cost += p.own + len(value)
+			continue
+		}
+		size.Cost += p.inner.own
+		switch {
+		case p.list:
+			size.Elements++
+			size.Cost += costElement
+		case p.entry:
+			size.Cost += costEntry
+			if maps&(1<<n) == 0 {
+				maps |= 1 << n
+				size.Cost += costMap
+			}
+		}
+		r.fail(p.inner.measure(value, size))
+	}
+	return r.err
+}

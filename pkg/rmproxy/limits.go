@@ -1,0 +1,93 @@
+package rmproxy
+
+import (
+	"cmp"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// Limits bound what peers of the gRPC API may cost. A field that is zero or negative has its
+// default.
+type Limits struct {
+	MessageBytes    int   // of one message; default 64 MiB
+	MessageElements int   // nodes, applications, allocations and releases in one message; default 100,000
+	DecodeBytes     int64 // memory for the messages that are decoded at the same time, and for one; default 256 MiB
+
+	SilentStreams int           // streams whose first message has not come; default 256
+	FirstMessage  time.Duration // how long the first message of a stream may take; default 30 s
+
+	UndeliveredBytes int           // answers of one kind that an RM has not read; default 32 MiB
+	UndeliveredFor   time.Duration // how long an RM at that limit may read nothing; default 60 s
+}
+
+// The defaults of Limits.
+const (
+	DefaultMessageBytes     = 64 << 20 // an RM may replay its whole state in one message
+	DefaultMessageElements  = 100_000
+	DefaultDecodeBytes      = 256 << 20
+	DefaultSilentStreams    = 256
+	DefaultFirstMessage     = 30 * time.Second
+	DefaultUndeliveredBytes = 32 << 20
+	DefaultUndeliveredFor   = time.Minute
+)
+
+// Bounds without a setting.
+const (
+	// unregisteredBytes is how long a message may be while no RM is registered.
+	unregisteredBytes = 64 << 10
+	// smallMessage is how long a message may be that is received without asking for room, and
+	// decoded without being measured first: many of them are less than one large one.
+	smallMessage = 64 << 10
+	// tinyMessage is how long a message may be that is decoded without asking for room.
+	tinyMessage = 4 << 10
+	// maxRMFields bounds what a registration holds besides its configuration: names, build
+	// information and the extra configuration, in bytes.
+	maxRMFields = 1 << 20
+	// arrivalBase and arrivalRate say how long a message may take to arrive once its length is
+	// known: so long, and as long again as it takes at so many bytes in a second.
+	arrivalBase = 30 * time.Second
+	arrivalRate = 1 << 20
+)
+
+func (l Limits) withDefaults() Limits {
+	positive(&l.MessageBytes, DefaultMessageBytes)
+	positive(&l.MessageElements, DefaultMessageElements)
+	positive(&l.DecodeBytes, DefaultDecodeBytes)
+	positive(&l.SilentStreams, DefaultSilentStreams)
+	positive(&l.FirstMessage, DefaultFirstMessage)
+	positive(&l.UndeliveredBytes, DefaultUndeliveredBytes)
+	positive(&l.UndeliveredFor, DefaultUndeliveredFor)
+	return l
+}
+
+func positive[N cmp.Ordered](n *N, otherwise N) {
+	if zero := *new(N); *n <= zero {
+		*n = otherwise
+	}
+}
+
+// arrival is how long a message of n bytes may take to arrive.
+func arrival(n int) time.Duration {
+	return arrivalBase + time.Duration(n)*time.Second/arrivalRate
+}
+
+// memoryBudgets are the memory for messages of all peers at the same time. A message that needs more
+// than is left waits for its turn. Whatever holds room in decoding waits for nothing else, and
+// whatever holds room in received or strangers waits for decoding or its own bytes, which have
+// a time-out: so nothing waits for ever.
+type memoryBudgets struct {
+	received  *semaphore.Weighted // bytes of large messages on streams that belong to the RM
+	strangers *semaphore.Weighted // the same, of all others
+	decoding  *semaphore.Weighted // cost of decoding, see wire.Shape
+
+	registering *semaphore.Weighted // one at a time: what registers waits for partitions
+}
+
+func newMemoryBudgets(l Limits) memoryBudgets {
+	one := int64(l.MessageBytes)
+	return memoryBudgets{
+		received: semaphore.NewWeighted(2 * one), strangers: semaphore.NewWeighted(one),
+		decoding: semaphore.NewWeighted(l.DecodeBytes), registering: semaphore.NewWeighted(1),
+	}
+}

@@ -1,0 +1,170 @@
+package rmproxy
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/wire"
+)
+
+// measured are the messages that are measured before they are decoded.
+func measured() map[string]proto.Message {
+	return map[string]proto.Message{
+		"nodes": &si.NodeRequest{}, "applications": &si.ApplicationRequest{}, "allocations": &si.AllocationRequest{},
+		"registration": &si.RegisterResourceManagerRequest{},
+	}
+}
+
+// elementsIn counts the messages in lists of a decoded message.
+func elementsIn(m protoreflect.Message) (n int) {
+	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case f.Kind() != protoreflect.MessageKind || f.IsMap():
+		case f.IsList():
+			n += v.List().Len()
+			for i := range v.List().Len() {
+				n += elementsIn(v.List().Get(i).Message())
+			}
+		default:
+			n += elementsIn(v.Message())
+		}
+		return true
+	})
+	return n
+}
+
+// measuresRight holds what is found without decoding against what is decoded.
+func measuresRight(t *testing.T, m proto.Message, in []byte) {
+	t.Helper()
+	shape := shapeOf(m)
+	size, err := shape.Measure(in)
+	rm, rmErr := shape.RM(in)
+	decodeErr := proto.Unmarshal(in, m)
+	if decodeErr != nil {
+		return // more is refused there: texts that are no UTF-8, fields of a depth that nothing has
+	}
+	assert.NilError(t, err, "%T %x", m, in)
+	assert.NilError(t, rmErr, "%T %x", m, in)
+	assert.Equal(t, size.Elements, elementsIn(m.ProtoReflect()), "%T %x", m, in)
+	assert.Equal(t, string(rm), m.(interface{ GetRmID() string }).GetRmID(), "%T %x", m, in)
+	empty, err := shape.Measure(nil)
+	assert.NilError(t, err)
+	assert.Assert(t, size.Cost-empty.Cost <= wire.WorstCost*len(in), "%T %x costs %d", m, in, size.Cost)
+}
+
+// Any bytes can be measured, and measuring finds what decoding makes.
+func FuzzMeasure(f *testing.F) {
+	for _, c := range oddities {
+		f.Add(c.in)
+	}
+	for _, b := range bombs(50) {
+		f.Add(b.bytes)
+	}
+	f.Add([]byte(strings.Repeat("\x0b", 20_000))) // groups in groups
+	f.Fuzz(func(t *testing.T, in []byte) {
+		for _, m := range measured() {
+			measuresRight(t, m, in)
+		}
+	})
+}
+
+// The same for messages that are mostly what they should be.
+func FuzzMeasureBuilt(f *testing.F) {
+	for seed := range uint64(50) {
+		f.Add(seed)
+	}
+	nodes := shape{1: shape{1: "", 2: 0, 3: shape{1: "", 2: ""}, 4: shape{1: entry4}}, 2: ""}
+	apps := shape{
+		1: shape{1: "", 2: "", 3: "", 4: shape{1: "", 2: ""}, 5: shape{1: "", 2: ""}, 6: 0, 7: shape{1: entry4}, 8: ""},
+		2: shape{1: "", 2: ""}, 3: "",
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		r := builder{rand.New(rand.NewPCG(seed, 0))}
+		for range 20 {
+			measuresRight(t, &si.AllocationRequest{}, r.message(request4))
+			measuresRight(t, &si.NodeRequest{}, r.message(nodes))
+			measuresRight(t, &si.ApplicationRequest{}, r.message(apps))
+		}
+	})
+}
+
+// bomb is a message that is short on the wire and large when it is decoded.
+type bomb struct {
+	name  string
+	kind  kind
+	bytes []byte
+}
+
+// bombs are messages of n entries each, of every kind of entry that a message can have.
+func bombs(n int) []bomb {
+	many := func(field protowire.Number, each ...[]byte) []byte { return bytes.Repeat(sub(field, each...), n) }
+	unlike := func(field protowire.Number, value []byte) (out []byte) {
+		for i := range n {
+			out = append(out, sub(field, str(1, fmt.Sprintf("%06d", i)), value)...)
+		}
+		return out
+	}
+	return []bomb{
+		{"empty nodes", nodes, many(1)},
+		{"nodes with an attribute each", nodes, many(1, sub(3))},
+		{"a node with many attributes", nodes, sub(1, unlike(3, str(2, "v")))},
+		{"a node with one attribute many times", nodes, sub(1, many(3))},
+		{"a node with many resources", nodes, sub(1, sub(4, unlike(1, sub(2, num(1, 1)))))},
+		{"nodes with a resource each", nodes, many(1, sub(4, sub(1)))},
+		{"empty applications", applications, many(1)},
+		{"removals", applications, many(2)},
+		{"groups of a user", applications, sub(1, sub(4, bytes.Repeat(str(2, ""), n)))},
+		{"tags of an application", applications, sub(1, unlike(5, nil))},
+		{"empty allocations", allocations, many(4)},
+		{"allocations with a tag each", allocations, many(4, sub(2))},
+		{"allocations with a resource each", allocations, many(4, sub(5, sub(1)))},
+		{"an allocation with many tags", allocations, sub(4, unlike(2, str(2, "v")))},
+		{"an allocation with one tag many times", allocations, sub(4, many(2))},
+		{"an allocation with many resources", allocations, sub(4, sub(5, unlike(1, sub(2, num(1, 1)))))},
+		{"releases", allocations, sub(2, many(1))},
+		{"unknown fields", allocations, many(9)},
+	}
+}
+
+// What a message is said to cost is not less than what decoding and taking it allocates, all
+// that is thrown away on the way included.
+func TestMeasure_CostCoversWhatDecodingAllocates(t *testing.T) {
+	for _, b := range bombs(20_000) {
+		t.Run(b.name, func(t *testing.T) {
+			p := New(Options{})
+			defer p.Close()
+			assert.NilError(t, p.enlist(&si.RegisterResourceManagerRequest{RmID: "rm", Config: queues},
+				func() *session { return newSession(p, "rm") }))
+			in := newMessageReader(p, t.Context(), nil)
+			m := b.kind.request()
+			size, err := requestShapes[b.kind].Measure(b.bytes)
+			assert.NilError(t, err)
+			allocated := allocates(func() {
+				_, err := in.decode(b.bytes, requestShapes[b.kind], m)
+				assert.NilError(t, err)
+			})
+			assert.Assert(t, allocated <= uint64(size.Cost), "decoding %d bytes allocates %d, said to cost %d",
+				len(b.bytes), allocated, size.Cost)
+		})
+	}
+}
+
+// allocates is how many bytes f allocates.
+func allocates(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
