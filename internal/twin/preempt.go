@@ -19,7 +19,7 @@ const retry = 5 * time.Second
 
 // kindOfAsk is all that decides what an ask could take.
 func kindOfAsk(ask *objects.Ask) string {
-	return fmt.Sprint(ask.App, ask.Priority, ask.RequiredNode, ask.Amounts)
+	return fmt.Sprint(ask.App, ask.Priority, ask.RequiredNode, ask.Amounts, ask.Policy.Other(), ask.TaskGroup)
 }
 
 // forgetKinds forgets who looked in vain and is not pending any more.

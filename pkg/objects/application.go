@@ -122,7 +122,7 @@ func (a *Application) MayStart() bool {
 }
 
 func (p *Partition) addPending(x *Allocation) {
-	a, id := x.app, classID{x.ask.Priority, x.shape}
+	a, id := x.app, classOf(x)
 	c := a.classes.of(id)
 	known := c != nil
 	if !known {

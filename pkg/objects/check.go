@@ -146,7 +146,7 @@ func (c *recount) application(a *Application) error {
 		if p := policies.Pending(x.ask.Priority); p.Compare(top) > 0 {
 			top = p
 		}
-		class := a.classes.of(classID{x.ask.Priority, x.shape})
+		class := a.classes.of(classOf(x))
 		if class == nil || x.class != class || slices.Contains(class.Asks(), x) == slices.Contains(class.aside, x) {
 			return fmt.Errorf("ask %s is not in its class", x.Key())
 		}

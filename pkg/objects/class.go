@@ -6,8 +6,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
 
-// Class is the pending asks of one application that have the same priority and the
-// same shape, oldest first. If the first of them cannot be placed, none can.
+// Class is the pending asks of one application that are alike in all that decides where they
+// may be placed and whether they may preempt, oldest first. If the first of them cannot be
+// placed, none can; if the first finds no victims, none does.
 type Class struct {
 	id       classID
 	app      *Application
@@ -22,9 +23,17 @@ type Class struct {
 	aside []*Allocation // refused by the RM on every node, until there is news
 }
 
+// classID is what the asks of a class have in common. The age of an ask is not part of it:
+// the first ask is the oldest, and an ask loses no right to preempt by growing older.
 type classID struct {
-	priority int32
-	shape    *Shape
+	priority  int32
+	shape     *Shape
+	preempts  bool   // the preemption policy allows an ask to have victims (P8)
+	taskGroup string // a gang preempts together or not at all, so another must not wait behind it
+}
+
+func classOf(x *Allocation) classID {
+	return classID{x.ask.Priority, x.shape, x.ask.Policy.Other(), x.ask.TaskGroup}
 }
 
 func newClass(id classID, a *Application) *Class {

@@ -119,8 +119,11 @@ func (p *Partition) noticeAll(a *Application) {
 	}
 }
 
-// MayClaim reports whether the configuration gives c any right to preempt.
-func (c *Class) MayClaim() bool { return c.app.queue.rule.claims || c.id.shape.required != "" }
+// MayClaim reports whether c may preempt by the policy of its asks, and the configuration gives
+// it any right to.
+func (c *Class) MayClaim() bool {
+	return c.id.preempts && (c.app.queue.rule.claims || c.id.shape.required != "")
+}
 
 // Notice says that c need not be listed as fresh.
 func (c *Class) Notice() { c.noticed = true }
