@@ -93,10 +93,15 @@ func (t *Twin) nodesInOrder(c *counts) []*node {
 // hasRoom reports whether an ask could run on a node. One that requires a node gets no
 // other.
 func (c *counts) hasRoom(n *node, ask *objects.Ask) bool {
-	if !n.schedulable || ask.RequiredNode != "" && ask.RequiredNode != n.id {
-		return false
+	return n.accepts(ask) && c.available(n).Sub(c.held[n.id]).Covers(ask.Amounts)
+}
+
+// accepts reports whether an ask may run on n at all. One that requires n may although n drains.
+func (n *node) accepts(ask *objects.Ask) bool {
+	if ask.RequiredNode != "" {
+		return ask.RequiredNode == n.id
 	}
-	return c.available(n).Sub(c.held[n.id]).Covers(ask.Amounts)
+	return n.schedulable
 }
 
 // accepts asks the RM.

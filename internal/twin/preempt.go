@@ -51,7 +51,7 @@ func (t *Twin) mayStart(c *counts, w *work) bool {
 
 func (t *Twin) fitsThere(c *counts, w *work) bool {
 	n := t.node(w.nominated)
-	return n.schedulable && t.roomFor(c, w, n).Covers(w.ask.Amounts)
+	return n.accepts(w.ask) && t.roomFor(c, w, n).Covers(w.ask.Amounts)
 }
 
 // roomFor is what w may use of n beside the nominees that are as important.
@@ -74,7 +74,7 @@ func (t *Twin) unnominate(w *work) {
 func (t *Twin) loseNominations() {
 	t.nominees = slices.DeleteFunc(t.nominees, func(w *work) bool {
 		n := t.node(w.nominated)
-		lost := !slices.Contains(t.work, w) || w.node != "" || n == nil || !n.schedulable
+		lost := !slices.Contains(t.work, w) || w.node != "" || n == nil || !n.accepts(w.ask)
 		if lost {
 			w.nominated = ""
 		}

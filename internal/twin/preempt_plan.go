@@ -24,7 +24,7 @@ func (t *Twin) bestPlan(c *counts, w *work, right string) (best plan, ok bool) {
 	for _, n := range t.nodesToTry(c, w, right) {
 		may := filter(t.work, func(y *work) bool { return y.node == n.id && t.mayTake(c, w, y, right) })
 		waits := len(t.leavingOn(n.id)) > 0 || slices.ContainsFunc(t.nominees, func(x *work) bool { return x.nominated == n.id })
-		if !n.schedulable || w.ask.RequiredNode != "" && w.ask.RequiredNode != n.id || len(may) == 0 && !waits && !t.anyQuota {
+		if !n.accepts(w.ask) || len(may) == 0 && !waits && !t.anyQuota {
 			continue
 		}
 		p, found := t.planFor(c, w, n, may, right)

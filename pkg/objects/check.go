@@ -89,7 +89,7 @@ func (c *recount) list() error {
 
 func (c *recount) nodes() error {
 	var capacity resources.Amounts
-	schedulable, foreign := 0, 0
+	schedulable, unschedulable, foreign := 0, 0, 0
 	joining := map[*Node]bool{}
 	for _, n := range c.p.joining {
 		joining[n] = n.schedulable && !n.turn.in()
@@ -111,14 +111,17 @@ func (c *recount) nodes() error {
 		if got := c.p.Amounts(n.available); !got.Equal(want) {
 			return fmt.Errorf("node %s says %v is available, its books say %v", id, got, want)
 		}
-		if n.schedulable && !joining[n] {
-			schedulable++
+		listed := n.schedulable && !joining[n]
+		schedulable += count(listed)
+		if !n.schedulable {
+			listed = !n.turn.can.empty()
+			unschedulable += count(listed)
 		}
-		if n.key.Score != c.p.scale.score(n) || n.turn.in() != (n.schedulable && !joining[n]) {
+		if n.key.Score != c.p.scale.score(n) || n.turn.in() != listed {
 			return fmt.Errorf("node %s has an old place", id)
 		}
 		for _, s := range c.p.slots.shapes {
-			if s != nil && n.schedulable && n.turn.can.has(s.slot) != (n.Takes(s) && (s.required == "" || s.required == id)) {
+			if s != nil && n.turn.can.has(s.slot) != n.Takes(s) {
 				return fmt.Errorf("node %s is wrong about shape %v", id, s.vector)
 			}
 		}
@@ -126,11 +129,11 @@ func (c *recount) nodes() error {
 	if got := c.p.Amounts(c.p.capacity); !got.Equal(capacity) {
 		return fmt.Errorf("the cluster says %v, its nodes say %v", got, capacity)
 	}
-	if schedulable != c.p.byScore.n || foreign != len(c.p.others) {
-		return fmt.Errorf("%d nodes are in order, %d are schedulable; %d foreign allocations are known, %d are on nodes",
-			c.p.byScore.n, schedulable, len(c.p.others), foreign)
+	if schedulable != c.p.byScore.n || unschedulable != c.p.unschedulable.n || foreign != len(c.p.others) {
+		return fmt.Errorf("%d nodes are in order, %d are schedulable; of the others %d are listed, and %d take anything; %d foreign allocations are known, %d are on nodes",
+			c.p.byScore.n, schedulable, c.p.unschedulable.n, unschedulable, len(c.p.others), foreign)
 	}
-	return c.p.byScore.check("nodes")
+	return cmp.Or(c.p.byScore.check("nodes"), c.p.unschedulable.check("unschedulable nodes"))
 }
 
 func (c *recount) application(a *Application) error {

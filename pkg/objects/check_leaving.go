@@ -39,7 +39,7 @@ func (c *recount) nominations() error {
 	}
 	for _, x := range c.p.nominees {
 		n := c.p.nominated[x].node
-		if n == nil || c.p.nodes[n.id] != n || !n.schedulable || c.p.work[x.Key()] != x || !x.Pending() {
+		if n == nil || c.p.nodes[n.id] != n || !n.Accepts(x.shape) || c.p.work[x.Key()] != x || !x.Pending() {
 			return fmt.Errorf("%s waits for a node that it cannot have, or does not wait", x.Key())
 		}
 		if !slices.Contains(n.nominees, x) {

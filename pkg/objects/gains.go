@@ -19,7 +19,7 @@ func (p *Partition) barren(s *Shape) bool {
 		return false
 	}
 	for _, n := range p.gained[s.barren-p.gainedAt:] {
-		if n.Takes(s) && (s.required == "" || s.required == n.id) {
+		if n.Takes(s) {
 			s.barren = 0
 			return false
 		}

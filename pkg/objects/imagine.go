@@ -126,9 +126,14 @@ func (a *Application) firstBefore(priority int32) *Application {
 // them, so it is for who cannot ask the index: an imagined ask.
 func (p *Partition) NodesTaking(x *Allocation) iter.Seq[*Node] {
 	return func(yield func(*Node) bool) {
+		if id := x.shape.required; id != "" {
+			if n, ok := p.nodes[id]; ok && n.Takes(x.shape) {
+				yield(n)
+			}
+			return
+		}
 		for m := range p.byScore.members {
-			n := m.who
-			if s := x.shape; n.Takes(s) && (s.required == "" || s.required == n.id) && !yield(n) {
+			if m.who.Takes(x.shape) && !yield(m.who) {
 				return
 			}
 		}

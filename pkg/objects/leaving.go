@@ -106,10 +106,12 @@ func (p *Partition) Unnominate(x *Allocation) {
 	p.Reconsider()
 }
 
-// unnominateAll forgets the nominations on n.
-func (p *Partition) unnominateAll(n *Node) {
+// unnominate forgets the nominations on n of the asks that lose reports.
+func (p *Partition) unnominate(n *Node, loses func(*Allocation) bool) {
 	for _, x := range slices.Clone(n.nominees) {
-		p.Unnominate(x)
+		if loses(x) {
+			p.Unnominate(x)
+		}
 	}
 }
 

@@ -13,7 +13,7 @@ type Node struct {
 	id          NodeID
 	schedulable bool
 	key         policies.NodeKey // as it stands in the node order
-	turn        entry[*Node]     // in Partition.byScore, if it is schedulable; what it can is what fits
+	turn        entry[*Node]     // in Partition.byScore, if it is schedulable, else in Partition.unschedulable; what it can is what fits
 
 	total     resources.Vector // what the RM says it has
 	allocated resources.Vector // held by our allocations
@@ -68,7 +68,17 @@ func (n *Node) Available() resources.Vector { return n.available }
 func (n *Node) Score() float64 { return n.key.Score }
 
 // Takes reports whether an ask of shape s could be placed here now.
-func (n *Node) Takes(s *Shape) bool { return n.schedulable && n.has(s.vector) }
+func (n *Node) Takes(s *Shape) bool { return n.Accepts(s) && n.has(s.vector) }
+
+// Accepts reports whether an ask of shape s may be placed here, whatever the room. An ask that
+// requires the node may although the node drains (behaviour.md 5.6): else a cordoned node would
+// get no pods of DaemonSets.
+func (n *Node) Accepts(s *Shape) bool {
+	if s.required != "" {
+		return s.required == n.id
+	}
+	return n.schedulable || s.pinned
+}
 
 // Work are the allocations on the node in key order. It is made on every call.
 func (n *Node) Work() []*Allocation {

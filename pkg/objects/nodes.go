@@ -20,6 +20,7 @@ func (p *Partition) AddNode(id NodeID, total resources.Amounts, attributes map[s
 	}
 	p.nodes[id] = n
 	p.nodeSet++
+	p.standNode(n)
 	p.setSchedulable(n, schedulable)
 	return nil
 }
@@ -59,6 +60,8 @@ func (p *Partition) RemoveNode(id NodeID, now time.Time) ([]*Allocation, error) 
 		delete(p.others, key)
 	}
 	p.setSchedulable(n, false)
+	p.unnominate(n, func(*Allocation) bool { return true })
+	p.unschedulable.stand(&n.turn, false)
 	p.capacity.Sub(n.total)
 	p.refit(p.root)
 	delete(p.nodes, id)
@@ -94,12 +97,14 @@ func (p *Partition) setSchedulable(n *Node, schedulable bool) {
 	if n.schedulable == schedulable {
 		return
 	}
+	p.nodesWith(n).stand(&n.turn, false)
 	n.schedulable = schedulable
 	p.changes++
 	p.touch(n)
+	p.fitNode(n)
 	if !schedulable {
-		p.unnominateAll(n)
-		p.byScore.stand(&n.turn, false)
+		p.standNode(n)
+		p.unnominate(n, func(x *Allocation) bool { return !n.Accepts(x.shape) })
 		return
 	}
 	p.joining = append(p.joining, n)
@@ -114,13 +119,39 @@ func (p *Partition) repost(n *Node, change func()) {
 	p.touch(n)
 	n.available.Difference(n.total, n.allocated, n.occupied)
 	n.key.Score = p.scale.score(n)
+	p.fitNode(n)
+	p.standNode(n)
+}
+
+// fitNode decides which shapes n takes.
+func (p *Partition) fitNode(n *Node) {
 	p.slots.settle(p.names.Len())
 	p.slots.all(&n.turn.can)
 	for k := range p.names.Len() {
 		p.slots.within(n.turn.can, resources.Kind(k), n.leftover(resources.Kind(k)))
 	}
 	p.slots.onNode(n.turn.can, n.id)
-	if n.turn.in() {
+	if !n.schedulable {
+		p.slots.onUnschedulable(n.turn.can)
+	}
+}
+
+// nodesWith is the index that n belongs into.
+func (p *Partition) nodesWith(n *Node) *index[*Node] {
+	if n.schedulable {
+		return &p.byScore
+	}
+	return &p.unschedulable
+}
+
+// standNode puts n in its place, after its key or what it takes changed. A schedulable node
+// enters the order when it joins; one that is not is in its index while it takes anything, which
+// hardly any does: so thousands of nodes that are registered unschedulable cost nothing.
+func (p *Partition) standNode(n *Node) {
+	switch {
+	case !n.schedulable:
+		p.unschedulable.stand(&n.turn, p.nodes[n.id] == n && !n.turn.can.empty())
+	case n.turn.in():
 		p.byScore.stand(&n.turn, true)
 	}
 }

@@ -38,14 +38,15 @@ type Partition struct {
 	others map[AllocationKey]*Foreign // foreign allocations
 	shapes map[string]*Shape
 
-	capacity resources.Vector // the sum of all nodes, schedulable or not (behaviour.md 3.4)
-	byScore  index[*Node]     // schedulable nodes, the one to try first in front
-	joining  []*Node          // came into use since Settle; some may have gone again
-	slots    slots
-	gained   []*Node // nodes that may have more room than before, the latest last
-	gainedAt uint64  // how many gained before gained[0], and one
-	scale    scale
-	arrivals uint64 // asks that ever came in
+	capacity      resources.Vector // the sum of all nodes, schedulable or not (behaviour.md 3.4)
+	byScore       index[*Node]     // schedulable nodes, the one to try first in front
+	unschedulable index[*Node]     // nodes that take asks which require them, and no others; in the same order
+	joining       []*Node          // came into use since Settle; some may have gone again
+	slots         slots
+	gained        []*Node // nodes that may have more room than before, the latest last
+	gainedAt      uint64  // how many gained before gained[0], and one
+	scale         scale
+	arrivals      uint64 // asks that ever came in
 
 	lifetimes  Lifetimes
 	completing list.List // of completingSince: the one to complete next in front
@@ -100,6 +101,7 @@ func NewWith(conf configs.Partition, opt Options) *Partition {
 		completed: newHistory(keep.Completed, keep.Ended, false), rejected: newHistory(keep.Rejected, keep.Ended, true),
 	}
 	p.byScore.compare = func(a, b *Node) int { return policies.CompareNodes(&a.key, &b.key) }
+	p.unschedulable.compare = p.byScore.compare
 	p.scale = newScale(p.names, conf.Nodes)
 	p.root = p.grow(conf.Root, nil)
 	p.gated, p.metered = p.isGated(), p.isMetered()
@@ -198,6 +200,10 @@ func (p *Partition) NodesFor(s *Shape) iter.Seq[*Node] {
 // Possible sets f to the shapes that some node takes and the cluster has room for.
 func (p *Partition) Possible(f *Mask) {
 	f.copyFrom(p.byScore.all())
+	f.join(p.unschedulable.all())
+	if p.slots.adrift > 0 {
+		f.put(p.slots.any.slot, true)
+	}
 	f.narrow(p.root.fit)
 }
 

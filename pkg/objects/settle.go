@@ -75,14 +75,18 @@ func (p *Partition) restand() {
 	p.scale = newScale(p.names, p.conf.Nodes)
 	p.measure(p.root, p.clusterShares())
 	p.restandBelow(p.root)
-	var nodes []*entry[*Node]
+	var nodes, others []*entry[*Node]
 	for _, n := range p.nodes {
 		n.key.Score = p.scale.score(n)
-		if n.schedulable {
+		switch {
+		case n.schedulable:
 			nodes = append(nodes, &n.turn)
+		case n.turn.in():
+			others = append(others, &n.turn)
 		}
 	}
 	p.byScore.fill(nodes)
+	p.unschedulable.fill(others)
 }
 
 // recountPriority is for a configuration that may heed priorities although the one before did

@@ -14,6 +14,7 @@ type Shape struct {
 	amounts  resources.Amounts
 	vector   resources.Vector // amounts, dense
 	required NodeID           // the only node; empty: any
+	pinned   bool             // a band of shapes that accept only one node each
 	users    int              // allocations that have this shape
 	slot     int              // its number in masks
 	only     Mask             // the set of just that slot
@@ -74,7 +75,9 @@ func (p *Partition) introduce(s *Shape) {
 		}
 	}
 	for _, n := range p.nodes {
-		n.turn.can.put(s.slot, n.has(s.vector) && (s.required == "" || s.required == n.id))
+		if n.turn.can.put(s.slot, n.Takes(s)); !n.schedulable {
+			p.standNode(n)
+		}
 	}
 	p.byScore.root.reunite()
 }

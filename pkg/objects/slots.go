@@ -26,9 +26,11 @@ type slots struct {
 	free     []int             // slots that had a shape
 	starting Mask              // the slots of shapes in applications that have not started
 	required Mask              // the slots of shapes that accept only one node
+	pinned   Mask              // those, and the slots of bands of them
 	at       map[NodeID][]int  // and those that accept only this one
 	needs    []needs           // by kind; behind by the kinds that are new, until settled
 	gone     int               // shapes that left since needs were built
+	adrift   int               // shapes that accept only one node and share the slot of any
 }
 
 // DefaultShapes is how many shapes a partition can tell apart at once, if it is not told
@@ -54,13 +56,14 @@ func (t *slots) take(s *Shape) (fresh *Shape) {
 	b := t.bands[key]
 	switch {
 	case b == nil && len(t.bands) < t.most:
-		b = &Shape{vector: lowest, starting: s.starting}
+		b = &Shape{vector: lowest, starting: s.starting, pinned: s.required != ""}
 		t.bands[key], fresh = b, b
 		t.enter(b)
 	case b == nil:
 		b = t.any
 	}
 	b.users++
+	t.adrift += count(b == t.any && s.required != "")
 	s.band, s.slot, s.only = b, b.slot, b.only
 	return fresh
 }
@@ -74,6 +77,7 @@ func (t *slots) giveBack(s *Shape) {
 		t.leave(s)
 		return
 	}
+	t.adrift -= count(s.band == t.any && s.required != "")
 	if s.band.users--; s.band.users == 0 && s.band != t.any {
 		key, _ := band(s)
 		delete(t.bands, key)
@@ -91,6 +95,7 @@ func (t *slots) enter(s *Shape) {
 	t.shapes[s.slot], s.only = s, nil
 	s.only.put(s.slot, true)
 	t.starting.put(s.slot, s.starting)
+	t.pinned.put(s.slot, s.required != "" || s.pinned)
 	if t.required.put(s.slot, s.required != ""); s.required != "" {
 		t.at[s.required] = append(t.at[s.required], s.slot)
 	}
@@ -103,6 +108,7 @@ func (t *slots) leave(s *Shape) {
 	t.shapes[s.slot] = nil
 	t.free = append(t.free, s.slot)
 	t.starting.put(s.slot, false)
+	t.pinned.put(s.slot, false)
 	if s.required != "" {
 		t.forgetRequired(s)
 	}
@@ -118,6 +124,9 @@ func band(s *Shape) (key string, lowest resources.Vector) {
 	name := make([]byte, 0, 16)
 	if s.starting {
 		name = append(name, '+')
+	}
+	if s.required != "" {
+		name = append(name, '!')
 	}
 	name = binary.AppendUvarint(name, uint64(len(s.vector)))
 	for k, q := range s.vector {
@@ -153,6 +162,9 @@ func (t *slots) onNode(m Mask, id NodeID) {
 		m[w] = m[w]&^t.required[w] | own
 	}
 }
+
+// onUnschedulable takes out of m the shapes that a node takes only while it is schedulable.
+func (t *slots) onUnschedulable(m Mask) { m.narrow(t.pinned) }
 
 // all sets m to every slot there is.
 func (t *slots) all(m *Mask) {

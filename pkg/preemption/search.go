@@ -111,7 +111,7 @@ func (s *Search) oneNode(judge Judge) (best Plan, ok bool) {
 	s.roll.sync()
 	s.hunt.know(&s.roll)
 	if r == OfNode {
-		if n, known := s.part.Node(x.Ask().RequiredNode); known && n.Schedulable() {
+		if n, known := s.part.Node(x.Ask().RequiredNode); known {
 			try(s.roll.place[n])
 		}
 		return best, ok

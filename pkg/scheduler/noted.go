@@ -151,7 +151,7 @@ func (c *Core) endOf(l objects.Lapsed) NominationState {
 		return NominationCancelled
 	case !x.Pending():
 		return NominationKept
-	case !there || n != l.Node || !n.Schedulable():
+	case !there || n != l.Node || !n.Accepts(x.Shape()):
 		return NominationLeftNode
 	}
 	return NominationResized
