@@ -32,7 +32,15 @@ func (t *Twin) endPauses() {
 	if c.rule != c.wanted {
 		c.rule, c.moved = c.wanted, nil
 	}
-	c.pauses = slices.DeleteFunc(c.pauses, func(p preemption.Pause) bool { return !c.rule.Breaker || !t.now.Before(p.Until) })
+	c.pauses = slices.DeleteFunc(c.pauses, func(p preemption.Pause) bool {
+		over := !c.rule.Breaker || !t.now.Before(p.Until)
+		for _, w := range t.work {
+			if leaf := t.app(w.ask.App).leaf; over && (leaf == p.A || leaf == p.B) {
+				delete(t.tried, kindOfAsk(w.ask)) // they look again
+			}
+		}
+		return over
+	})
 }
 
 func (t *Twin) paused(a, b objects.QueuePath) bool {

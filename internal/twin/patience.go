@@ -3,6 +3,8 @@ package twin
 import (
 	"slices"
 	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
 
 // How long preemption waits.
@@ -21,6 +23,38 @@ func (t *Twin) endOverdue() {
 			t.giveUp(w)
 		}
 	}
+}
+
+// delaysEnd are the times, after one and not after another, at which a delay ends that kept w
+// from preempting. Then w looks, whenever it looked last.
+func (t *Twin) delaysEnd(w *work, after, until time.Time) (ends []time.Time) {
+	conf := t.queue(t.app(w.ask.App).leaf).conf
+	delays := []time.Duration{conf.PreemptionDelay}
+	if conf.PrioritySwap != policies.PrioritySwapNone {
+		delays = append(delays, conf.PriorityDelay)
+	}
+	for _, d := range delays {
+		if at := w.created.Add(d); w.ask.Policy.Other() && w.ask.RequiredNode == "" && t.preemption && !t.even && at.After(after) && !at.After(until) {
+			ends = append(ends, at)
+		}
+	}
+	return ends
+}
+
+// looksDue is when some who looked in vain look again because a delay ends; none, if one has
+// ended already and only the next Schedule is awaited.
+func (t *Twin) looksDue() (times []time.Time) {
+	for _, w := range t.firstOfEachKind(t.count()) {
+		at, ok := t.tried[kindOfAsk(w.ask)]
+		if !ok || !t.mayClaim(w) || !t.now.Before(at.Add(retry)) {
+			continue // the next Schedule lets it look, or it never does
+		}
+		if len(t.delaysEnd(w, at, t.now)) > 0 {
+			return nil
+		}
+		times = append(times, t.delaysEnd(w, t.now, t.now.Add(1e6*time.Hour))...)
+	}
+	return times
 }
 
 // giveUp ends the nomination of w, which may look again later: it might be led astray again.

@@ -97,7 +97,7 @@ func (t *Twin) preempt() bool {
 		return true
 	}
 	for _, w := range t.firstOfEachKind(c) {
-		if at, ok := t.tried[kindOfAsk(w.ask)]; ok && t.now.Before(at.Add(retry)) {
+		if at, ok := t.tried[kindOfAsk(w.ask)]; ok && t.now.Before(at.Add(retry)) && len(t.delaysEnd(w, at, t.now)) == 0 {
 			continue
 		}
 		if !t.mayClaim(w) {
@@ -105,10 +105,12 @@ func (t *Twin) preempt() bool {
 		}
 		if t.gang(w) {
 			if t.preemptTogether(c, w) {
+				delete(t.tried, kindOfAsk(w.ask))
 				return true
 			}
 		} else if p, right, ok := t.planAny(c, w); ok {
 			t.carryOut(w, p, right)
+			delete(t.tried, kindOfAsk(w.ask))
 			return true
 		}
 		t.tried[kindOfAsk(w.ask)] = t.now

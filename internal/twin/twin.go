@@ -169,6 +169,9 @@ func (t *Twin) NextDeadline() (next time.Time, ok bool) {
 	for _, when := range t.patienceEnds() {
 		at(when)
 	}
+	for _, when := range t.looksDue() {
+		at(when)
+	}
 	for _, p := range t.churn.pauses {
 		if p.Until.After(t.now) {
 			at(p.Until)

@@ -132,6 +132,7 @@ func (p *Partition) addPending(x *Allocation) {
 	}
 	if last := c.insert(x); known && (!last || x.LooksTogether()) {
 		p.changes++ // another of c may be the one that looks, and a gang has another size
+		p.overtake(c)
 	}
 	x.class = c
 	p.notice(c)

@@ -16,6 +16,7 @@ type Class struct {
 	head     int
 	place    int32           // in the application's list of classes
 	noticed  bool            // it was fresh once: package preemption knows of it
+	passed   bool            // it is in Partition.overtaken
 	starting bool            // it has the slot of an application that has not started
 	key      policies.AskKey // of the first ask to try
 	turn     entry[*Class]   // among the application's classes, if there is an ask to try

@@ -102,6 +102,7 @@ func (p *Partition) Unnominate(x *Allocation) {
 	p.lapsed = append(p.lapsed, Lapsed{x, n, p.nominated[x].at})
 	p.denominate(x)
 	p.notice(x.class)
+	p.overtake(x.class)
 	p.gain(n)
 	p.Reconsider()
 }

@@ -67,6 +67,7 @@ type Partition struct {
 	told      []*Allocation              // those of them that are not overdue, in the order in which they were told; some may have gone since
 	nominated map[*Allocation]nomination // pending, waiting for room on a node
 	fresh     []*Class                   // since TakeFresh
+	overtaken []*Class                   // since TakeOvertaken
 	lapsed    []Lapsed                   // since TakeLapsed
 	nominees  []*Allocation              // those of nominated, in the order in which they were
 	touched   []*Node                    // since TakeTouched

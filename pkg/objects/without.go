@@ -119,6 +119,25 @@ func (p *Partition) noticeAll(a *Application) {
 	}
 }
 
+// TakeOvertaken returns the classes of which another ask than before may be the first that waits
+// for no node, and an older one, since it was last called. The list is good until the partition
+// changes.
+func (p *Partition) TakeOvertaken() []*Class {
+	out := p.overtaken
+	p.overtaken = p.overtaken[:0]
+	for _, c := range out {
+		c.passed = false
+	}
+	return out
+}
+
+func (p *Partition) overtake(c *Class) {
+	if c.noticed && !c.passed {
+		c.passed = true
+		p.overtaken = append(p.overtaken, c)
+	}
+}
+
 // MayClaim reports whether c may preempt by the policy of its asks, and the configuration gives
 // it any right to.
 func (c *Class) MayClaim() bool {

@@ -54,6 +54,23 @@ func Rights(p *objects.Partition, x *objects.Allocation, now time.Time) (rights 
 	return rights, due
 }
 
+// NextDelayEnd is the first time after another at which a delay ends that may keep x from
+// preempting: of a guarantee (preemption.delay) or of priority (preemption.priority.delay); zero:
+// there is none. Whether x then has the right is for Rights to say.
+func NextDelayEnd(p *objects.Partition, x *objects.Allocation, after time.Time) (next time.Time) {
+	if !x.Ask().Policy.Other() || x.Ask().RequiredNode != "" || p.Config().IgnorePriority || !p.Config().Preemption {
+		return next
+	}
+	conf := x.Application().Queue().Settings()
+	if at := x.Created().Add(conf.PreemptionDelay); at.After(after) {
+		next = at
+	}
+	if at := x.Created().Add(conf.PriorityDelay); conf.PrioritySwap != policies.PrioritySwapNone && at.After(after) && (next.IsZero() || at.Before(next)) {
+		next = at
+	}
+	return next
+}
+
 // owed is the queue that x is entitled by: the nearest one, from its leaf up to the fence,
 // that guarantees something of what x asks for, if x is still within that guarantee. nil:
 // there is none.

@@ -26,6 +26,7 @@ func (c *Core) useConfig(conf configs.Partition) {
 		return
 	}
 	c.drains = false
+	c.refreshDues()
 }
 
 // open says why nothing new is taken; nil: it is.

@@ -14,10 +14,14 @@ import (
 // (priority.md P10). The core says what moved; what comes of it is known in package preemption.
 
 // endPauses puts the rule of the configuration in force, and ends the pauses that are over.
-// It goes before all decisions. A configuration that was taken back before then leaves no trace.
+// It goes before all decisions. Groups of asks in leaves that were paused are evaluated at once. A configuration that was taken back before then leaves no trace.
 func (c *Core) endPauses(now time.Time) {
 	for _, p := range c.churn.Use(c.part.Config().Churn, now) {
 		c.emit(Noted{What: NotePauseEnded, Cycle: cycleOf(p), Since: p.Since})
+		c.eager = append(c.eager, c.backOff.takeOf(func(class *objects.Class) bool {
+			leaf := class.Application().Queue().Path()
+			return leaf == p.A || leaf == p.B
+		})...)
 	}
 }
 

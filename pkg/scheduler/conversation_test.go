@@ -84,6 +84,12 @@ func (c *conversation) say(t *testing.T, d *datadriven.TestData) string {
 			fmt.Fprintf(&b, "%s and %s from %s to %s\n", p.A, p.B, p.Since.Sub(epoch), p.Until.Sub(epoch))
 		}
 		return b.String()
+	case "deadline":
+		at, ok := c.core.NextDeadline()
+		if !ok {
+			return "none\n"
+		}
+		return fmt.Sprintf("at %s, and it is %s\n", at.Sub(epoch), c.now.Sub(epoch))
 	case "waits":
 		return waits(c.core.Snapshot(c.now).Root)
 	}

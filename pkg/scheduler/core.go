@@ -22,15 +22,16 @@ type Core struct {
 	served  time.Time // until when deadlines have been served
 
 	victims *preemption.Search // nil: nobody has looked yet
-	eager   []looked           // classes that should look whom they could preempt
-	lookers []looked           // those that did, in vain; the first that did in front
+	eager   []*evaluation      // groups of asks that should be evaluated
+	backOff backOff            // those that were, in vain
 
 	ledger  victimLedger
 	churn   preemption.Churn
 	gaveWay map[*objects.Allocation][]objects.QueuePath // where others were told to leave for a nominee
 
 	vain   map[like]bool // what cannot take anybody; scratch of preempt, as the next two
-	looks  int           // since commands were looked at
+	looks  int           // searches since preempt was called
+	tried  uint64        // groups that were ever evaluated
 	judged bool          // the RM was asked about the look under way
 
 	possible objects.Mask   // scratch of decide
@@ -51,7 +52,7 @@ func NewWith(conf configs.Partition, oracle Oracle, opt objects.Options) *Core {
 	if opt.Looks <= 0 {
 		opt.Looks = 4
 	}
-	return &Core{part: objects.NewWith(conf, opt), oracle: oracle, opt: opt, ledger: newVictimLedger(opt.Preemptions), gaveWay: map[*objects.Allocation][]objects.QueuePath{}}
+	return &Core{part: objects.NewWith(conf, opt), oracle: oracle, opt: opt, ledger: newVictimLedger(opt.Preemptions), gaveWay: map[*objects.Allocation][]objects.QueuePath{}, backOff: newBackOff()}
 }
 
 // Step applies one command and returns what follows from it. It never fails: a
@@ -62,7 +63,7 @@ func (c *Core) Step(now time.Time, cmd Command) []Effect {
 	c.serveDeadlines(now)
 	c.apply(now, cmd)
 	c.noteLapsed(NominationWaits, Party{}, "", now)
-	c.part.Weigh(now)
+	c.settleUp(now)
 	return c.out
 }
 
@@ -78,7 +79,10 @@ func (c *Core) NextDeadline() (time.Time, bool) {
 	if at, paused := c.pausesEnd(); paused && (!ok || at.Before(t)) {
 		t, ok = at, true
 	}
-	if at, again := c.lookAgainAt(); again && (!ok || at.Before(t)) {
+	if at, again := c.backOff.againAt(c.changes()); again && (!ok || at.Before(t)) {
+		t, ok = at, true
+	}
+	if at, ends := c.delaysEnd(); ends && (!ok || at.Before(t)) {
 		t, ok = at, true
 	}
 	return t, ok
@@ -98,11 +102,17 @@ func (c *Core) serveDeadlines(now time.Time) {
 		c.emit(Released{x.Key(), x.Ask().App, TimedOut, fmt.Sprintf("application %s completes without its placeholders", x.Ask().App)})
 	}
 	c.tellStates()
-	c.serveLookers(now)
+	c.eager = append(c.eager, c.backOff.takeOld(now)...)
 	if !c.retryAt.IsZero() && !now.Before(c.retryAt) {
 		c.retryAt = time.Time{}
 		c.part.Reconsider()
 	}
+}
+
+// settleUp sees to what has changed, before anybody asks for the next deadline.
+func (c *Core) settleUp(now time.Time) {
+	c.part.Weigh(now)
+	c.noteOvertaken()
 }
 
 // forgetOut empties the list of effects, which is used again: a decision makes no garbage
@@ -130,7 +140,7 @@ func (c *Core) apply(now time.Time, cmd Command) {
 	case Forget:
 		c.ledger.abandon(now)
 		c.part = objects.NewWith(c.part.Config(), c.opt)
-		c.retryAt, c.eager, c.lookers, c.victims, c.churn = time.Time{}, nil, nil, nil, preemption.Churn{}
+		c.retryAt, c.eager, c.backOff, c.victims, c.churn = time.Time{}, nil, newBackOff(), nil, preemption.Churn{}
 		clear(c.gaveWay)
 		c.emit(Forgotten{})
 	case AddNode:

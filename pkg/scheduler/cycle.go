@@ -7,7 +7,7 @@ import "time"
 func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool) {
 	c.forgetOut()
 	c.serveDeadlines(now)
-	defer c.part.Weigh(now)
+	defer c.settleUp(now)
 	c.endPauses(now)
 	c.endOverdue(now)
 	for range budget {

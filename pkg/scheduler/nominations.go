@@ -29,8 +29,8 @@ func (c *Core) giveUp(x *objects.Allocation, now time.Time) {
 	class := x.Class()
 	if c.unnominated(class) == nil {
 		class.Notice()
-		c.eager = slices.DeleteFunc(c.eager, func(l looked) bool { return l.class == class })
-		c.lookers = append(c.lookers, looked{class: class, at: now, rights: -1})
+		c.eager = slices.DeleteFunc(c.eager, func(e *evaluation) bool { return e.class == class })
+		c.backOff.add(&evaluation{class: class, at: now, rights: -1, strayed: true}, time.Time{})
 	}
 	c.part.Unnominate(x)
 }

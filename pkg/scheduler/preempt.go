@@ -11,8 +11,8 @@ import (
 
 // When nothing that is pending finds room, asks that have a right to somebody's place get
 // their turn again, in the same order. What one of them cannot take, an ask like it cannot
-// take either, so classes look, and each not more often than every preemptRetry: a look is
-// much dearer than a decision. So a full cluster pays for what is new in it and for those
+// take either, so groups of asks are evaluated, and each not more often than every preemptRetry and
+// when a delay of its first ask ends: an evaluation is much dearer than a decision. So a full cluster pays for what is new in it and for those
 // whose time has come, and not for all that wait.
 const preemptRetry = 5 * time.Second
 
@@ -20,15 +20,6 @@ const preemptRetry = 5 * time.Second
 // others left it. Of any other Oracle only Fits is asked.
 type PreemptionOracle interface {
 	FitsWithout(ask objects.AllocationKey, node objects.NodeID, victims []objects.AllocationKey) bool
-}
-
-// looked is a class that found nobody to take, or had no right to.
-type looked struct {
-	class   *objects.Class
-	at      time.Time
-	changes uint64
-	rights  int
-	due     bool // it gets another right by waiting
 }
 
 // preempt tells those to leave whom the first ask may take that may take anybody. found
@@ -39,19 +30,23 @@ func (c *Core) preempt(now time.Time) (found, more bool) {
 	if c.forgetStale(now) {
 		return true, false // what was held for them is free: decide first
 	}
+	c.takeDue(now)
 	c.putInTurn()
 	clear(c.vain)
 	for c.looks = 0; len(c.eager) > 0; {
 		if c.looks >= c.opt.Looks {
 			return false, true
 		}
-		x := c.unnominated(c.eager[0].class)
+		class := c.eager[0].class
+		x := c.unnominated(class)
 		if x == nil { // all wait for a node; that is noticed when one does not any more
-			c.eager[0].class.Overlook()
+			class.Overlook()
+			c.backOff.drop(class)
 			c.eager = c.eager[1:]
 			continue
 		}
-		plans, l := c.look(x, c.eager[0], now)
+		c.tried++
+		plans, e := c.look(x, c.eager[0], now)
 		for _, plan := range plans {
 			c.carryOut(plan, now)
 		}
@@ -59,7 +54,7 @@ func (c *Core) preempt(now time.Time) (found, more bool) {
 			return true, false
 		}
 		c.eager = c.eager[1:]
-		c.lookers = append(c.lookers, l)
+		c.backOff.add(e, c.delayEnd(class, now))
 	}
 	return false, false
 }
@@ -68,46 +63,39 @@ func (c *Core) preempt(now time.Time) (found, more bool) {
 // in vain long enough ago are there already.
 func (c *Core) takeFresh() {
 	for _, class := range c.part.TakeFresh() {
-		c.eager = append(c.eager, looked{class: class})
+		c.eager = append(c.eager, &evaluation{class: class})
 	}
 }
 
 func (c *Core) putInTurn() {
-	c.eager = slices.DeleteFunc(c.eager, gone)
+	c.eager = slices.DeleteFunc(c.eager, c.gone)
 	if len(c.eager) > 1 {
-		slices.SortFunc(c.eager, func(a, b looked) int { return objects.CompareTurns(a.class, b.class) })
+		slices.SortFunc(c.eager, func(a, b *evaluation) int { return objects.CompareTurns(a.class, b.class) })
 	}
 }
 
-// serveLookers lets those look again who have looked in vain long enough ago.
-func (c *Core) serveLookers(now time.Time) {
-	for len(c.lookers) > 0 && !now.Before(c.lookers[0].at.Add(preemptRetry)) {
-		c.eager = append(c.eager, c.lookers[0])
-		c.lookers = c.lookers[1:]
-	}
-}
-
-// gone reports whether nothing of a class is pending any more, or it cannot have a right.
-func gone(l looked) bool {
+// gone reports whether nothing of a group is pending any more, or it cannot have a right.
+func (c *Core) gone(e *evaluation) bool {
 	switch {
-	case len(l.class.Pending()) == 0:
-		return true
-	case !l.class.MayClaim():
-		l.class.Overlook()
-		return true
+	case len(e.class.Pending()) == 0:
+	case !e.class.MayClaim():
+		e.class.Overlook()
+	default:
+		return false
 	}
-	return false
+	c.backOff.drop(e.class)
+	return true
 }
 
-// look finds out whether x can take somebody's place. was is when its class looked last.
+// look finds out whether x can take somebody's place. was is the last evaluation of its group.
 // There are several plans where a gang looks together, and none if it must not or cannot.
-func (c *Core) look(x *objects.Allocation, was looked, now time.Time) (plans []preemption.Plan, is looked) {
-	is = looked{class: was.class, at: now, changes: c.changes()}
+func (c *Core) look(x *objects.Allocation, was *evaluation, now time.Time) (plans []preemption.Plan, is *evaluation) {
+	is = &evaluation{class: was.class, at: now, changes: c.changes()}
 	if !c.mayStart(x.Application()) || c.onlyWaits(x) {
 		return nil, is
 	}
-	rights, due := preemption.Rights(c.part, x, now)
-	is.rights, is.due = len(rights), !due.IsZero()
+	rights, _ := preemption.Rights(c.part, x, now)
+	is.rights = len(rights)
 	if !was.at.IsZero() && was.changes == is.changes && was.rights == is.rights {
 		return nil, is // nothing has changed since
 	}
@@ -173,16 +161,6 @@ func likeOf(x *objects.Allocation, rights []preemption.Right) like {
 		l.gang.app, l.gang.group = a, x.Ask().TaskGroup
 	}
 	return l
-}
-
-// lookAgainAt is when there is a reason to look although nothing else happens.
-func (c *Core) lookAgainAt() (time.Time, bool) {
-	for _, l := range c.lookers {
-		if l.due || l.changes != c.changes() {
-			return l.at.Add(preemptRetry), true
-		}
-	}
-	return time.Time{}, false
 }
 
 // mayStart reports whether a is not kept waiting by something that preemption cannot change.

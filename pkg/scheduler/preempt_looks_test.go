@@ -53,7 +53,7 @@ func TestWhoIsAlikeLooksOnce(t *testing.T) {
 			}
 			core.Schedule(now, 10)
 			assert.Equal(t, core.looks, c.want)
-			assert.Equal(t, len(core.lookers), 300)
+			assert.Equal(t, len(core.backOff.of), 300)
 		})
 	}
 }
