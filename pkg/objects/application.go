@@ -29,6 +29,7 @@ type Application struct {
 	allocated    resources.Vector // held by real allocations
 	placeholders resources.Vector // held by placeholders
 	peak         resources.Vector // the most that either of the two ever was
+	used         *UsageHistory    // what its ended allocations used; nil: none ran for a second
 
 	made      int       // allocations ever made
 	firstMade time.Time // when the first of them was made

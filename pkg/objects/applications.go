@@ -47,6 +47,7 @@ func (p *Partition) RemoveApplication(id AppID, now time.Time) (freed []*Allocat
 			p.cancel(x)
 			continue
 		}
+		p.recordUsage(x, now)
 		p.free(x)
 		freed = append(freed, x)
 	}

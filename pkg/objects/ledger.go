@@ -64,6 +64,7 @@ func (p *Partition) Free(key AllocationKey, now time.Time) (*Allocation, bool) {
 	if !ok || x.Pending() {
 		return nil, false
 	}
+	p.recordUsage(x, now)
 	p.free(x)
 	p.ended(x.app, !x.ask.Placeholder, now)
 	return x, true

@@ -1,0 +1,70 @@
+package objects
+
+import (
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+func TestUsageHistory_EndedAllocationsByInstanceType(t *testing.T) {
+	p, a, now := leafWith(t, DefaultLifetimes())
+	for id, kind := range map[NodeID]string{"large": "m5.large", "plain": ""} {
+		assert.NilError(t, p.AddNode(id, few(100), map[string]string{"si/instance-type": kind}, true))
+	}
+	run := func(key AllocationKey, on NodeID, n int64, placeholder bool) *Allocation {
+		x, err := p.Report(&Ask{Key: key, App: "app", Amounts: few(n), Placeholder: placeholder, TaskGroup: "tg"}, on, now)
+		assert.NilError(t, err)
+		return x
+	}
+	run("short", "large", 1, false)
+	run("long", "large", 2, false)
+	run("other", "plain", 3, false)
+	run("stand-in", "plain", 4, true)
+	victim := run("victim", "large", 5, false)
+
+	_, ok := p.Free("short", now.Add(time.Second-1))
+	assert.Assert(t, ok)
+	assert.Assert(t, a.UsageHistory() == nil, "it counts whole seconds")
+
+	free := func(key AllocationKey, after time.Duration) {
+		_, ok := p.Free(key, now.Add(after))
+		assert.Assert(t, ok)
+		assert.NilError(t, p.Check())
+	}
+	free("long", 10*time.Second)
+	first := a.UsageHistory()
+	free("other", 20*time.Second)
+	free("stand-in", 30*time.Second)
+	p.departs(victim, now)
+	free("victim", 40*time.Second)
+	run("again", "large", 7, false)
+	free("again", time.Minute)
+
+	want := func(got []TypeUsage, wanted ...TypeUsage) {
+		t.Helper()
+		assert.Equal(t, len(got), len(wanted))
+		for i := range wanted {
+			assert.Equal(t, got[i].InstanceType, wanted[i].InstanceType)
+			assert.Assert(t, got[i].Usage.Equal(wanted[i].Usage), "%v", got[i])
+		}
+	}
+	seconds := func(n int64) resources.Amounts { return few(1).Times(n) }
+	used := a.UsageHistory()
+	want(used.Real, TypeUsage{"UNKNOWN", seconds(3 * 20)}, TypeUsage{"m5.large", seconds(2*10 + 7*60)})
+	want(used.Preempted, TypeUsage{"m5.large", seconds(5 * 40)})
+	want(used.Placeholders, TypeUsage{"UNKNOWN", seconds(4 * 30)})
+	want(first.Real, TypeUsage{"m5.large", seconds(20)}) // it does not change
+}
+
+func TestUsageHistory_SurvivesATrial(t *testing.T) {
+	p, a, now := leafWith(t, DefaultLifetimes())
+	_, err := p.Report(&Ask{Key: "a", App: "app", Amounts: few(1)}, "n", now.Add(-time.Hour))
+	assert.NilError(t, err)
+	trial := p.Try()
+	assert.Assert(t, trial.Without("a"))
+	trial.End()
+	assert.Assert(t, a.UsageHistory() == nil, "nothing has ended")
+}
