@@ -20,7 +20,8 @@ const leavesShown = 3
 const demoNext = `Try next:
   canopy demo --seed 2                                  another cluster; the same seed prints the same bytes
   canopy demo --output json                             all queues, steps and events
-  canopy replay --help                                  a trace of tasks, with their times and sizes
+  canopy trace-synth --help                             make a trace of nodes and tasks
+  canopy replay --help                                  replay one, or examples/trace
   canopy serve                                          a scheduler for your own resource manager
 `
 

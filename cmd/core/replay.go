@@ -18,11 +18,22 @@ import (
 
 const replayHelp = `Replay an openb trace of a GPU cluster over gRPC, in virtual time.
 
-The files are CSV with a header. Nodes have the columns sn, cpu_milli, memory_mib and
-gpu; tasks have name, cpu_milli, memory_mib, num_gpu, gpu_milli, gpu_spec, qos,
-creation_time and deletion_time, in seconds. Other columns are ignored. gpu_milli says
-how much of its GPU a task with one GPU takes, in thousandths. What gpu_spec asks for is
-not honoured.
+The files are CSV with a header; examples/trace has a small one, and canopy trace-synth
+makes larger ones. Other columns than these are ignored; numbers are whole:
+
+  nodes   sn             name, unique
+          cpu_milli      millicores
+          memory_mib     MiB
+          gpu            number of GPUs
+  tasks   name           unique
+          cpu_milli      millicores
+          memory_mib     MiB
+          num_gpu        number of GPUs
+          gpu_milli      what a task with one GPU takes of it, in thousandths; else not used
+          gpu_spec       models of GPU that will do; not honoured
+          qos            class: LS, Guaranteed, Burstable or BE, or any that the configuration has a leaf for
+          creation_time  seconds since the trace began
+          deletion_time  the same
 
 Every task is an application of its own in the queue root.<qos>, in lower case, or in the
 one that --queue names, and belongs to a user who is called like its class. So the
@@ -46,6 +57,10 @@ again, as a new ask of the same application. To see it:
   --nodes-percent 70   70 of 100 nodes, evenly spread over the file
   --preemption compare replay once without preemption and once with it, and report both
 
+--output json prints one object on one line: nodes, applications, asks and what became of them, then wallSeconds,
+allocationsPerSecond and latencyMillis, queues at the end, balance (what was placed, preempted,
+released and runs) and preemption (by class, in all and, with compare, without).
+
 A replay makes the same decisions each time; --decisions writes them down. With
 --address a scheduler that runs elsewhere is used instead of one in this process, and
 the configuration is sent to it; one that was started with a file of its own would keep
@@ -55,7 +70,8 @@ The exit code is 0 when every invariant held, the books balance and every task t
 be placed was, 1 when not, and 2 when the replay could not be made: arguments that make no
 sense, files that cannot be read, an address where nobody answers.`
 
-const replayExamples = `  canopy replay --nodes openb_node_list_all_node.csv --pods openb_pod_list_default.csv
+const replayExamples = `  canopy replay --nodes examples/trace/nodes.csv --pods examples/trace/pods.csv
+  canopy replay --nodes openb_node_list_all_node.csv --pods openb_pod_list_default.csv
   canopy replay --nodes nodes.csv --pods pods.csv --mode lifetimes --output json
   canopy replay --nodes nodes.csv --pods pods.csv --address 127.0.0.1:3333 --decisions decisions.txt
   canopy replay --nodes nodes.csv --pods pods.csv --nodes-percent 70 --order qos --priority-from qos \

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/canopy-scheduler/canopy/internal/sim"
+)
+
+const traceSynthHelp = `Make a trace of nodes and tasks for canopy replay, in the format of the openb traces.
+
+The same flags make the same bytes, on every machine. Nodes are of six kinds, from 32 cores
+without a GPU to 96 cores with eight. Tasks want from 0.5 to 64 cores and from 0 to 8 GPUs or a part
+of one; they come more by day than by night; those of class LS last for hours, most of BE for
+minutes. How long the trace is follows from --load: the work of all tasks (what they want, times
+how long they last) is so many times what the nodes can do, in their scarcest resource, in the time
+in which tasks come.
+
+Both files are CSV with a header line and without quotes.
+
+  nodes   sn             name, unique
+          cpu_milli      millicores
+          memory_mib     MiB
+          gpu            number of GPUs
+          model          of the GPUs; empty without
+  tasks   name           unique
+          cpu_milli      millicores
+          memory_mib     MiB
+          num_gpu        number of GPUs
+          gpu_milli      thousandths of each GPU: 1000 unless num_gpu is 1
+          gpu_spec       models that will do, with | between them; empty: any
+          qos            LS (latency sensitive), Guaranteed, Burstable or BE (best effort)
+          pod_phase      Succeeded; not read
+          creation_time  seconds since the trace began
+          deletion_time  the same; the task lasts from one to the other
+          scheduled_time empty, as these tasks were never scheduled; not read
+
+--output json prints one object: nodes, tasks, gpus, gpuTasks, lastArrivalSeconds, endSeconds
+and tasksByQoS. The files are replaced if they are there.
+
+The exit code is 0 when both files were written, 1 when one was not, and 2 for arguments that
+make no sense.`
+
+const traceSynthExamples = `  canopy trace-synth --out-nodes nodes.csv --out-pods pods.csv
+  canopy trace-synth --nodes 1000 --tasks 100000 --seed 7 --load 0.9 --out-nodes nodes.csv --out-pods pods.csv
+  canopy trace-synth --gpu-share 0 --qos BE=1 --out-nodes nodes.csv --out-pods pods.csv`
+
+type synthFlags struct {
+	sim.Synth
+	qos         map[string]int
+	nodes, pods string // files
+	output      string
+}
+
+// traceSynthCommand makes a trace.
+func traceSynthCommand() *cobra.Command {
+	f := synthFlags{Synth: sim.DefaultSynth()}
+	cmd := &cobra.Command{
+		Use:           "trace-synth --out-nodes FILE --out-pods FILE",
+		Short:         "Make a trace for canopy replay",
+		Long:          traceSynthHelp,
+		Example:       traceSynthExamples,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if len(f.qos) > 0 {
+				f.QoS = f.qos
+			}
+			if err := f.check(); err != nil {
+				return exitError{exitUsage, err}
+			}
+			return f.make(cmd.OutOrStdout())
+		},
+	}
+	f.define(cmd.Flags())
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{exitUsage, err} })
+	return cmd
+}
+
+func (f *synthFlags) define(flags *pflag.FlagSet) {
+	flags.IntVar(&f.Nodes, "nodes", f.Nodes, "number of nodes")
+	flags.IntVar(&f.Tasks, "tasks", f.Tasks, "number of tasks")
+	flags.Uint64Var(&f.Seed, "seed", f.Seed, "number that all that is drawn depends on")
+	flags.Float64Var(&f.Load, "load", f.Load, "work of the tasks, as a multiple of what the nodes can do while tasks come")
+	flags.Float64Var(&f.GPU, "gpu-share", f.GPU, "share of the tasks that want GPUs, from 0 to 1")
+	flags.Float64Var(&f.SharedGPU, "shared-gpu-share", f.SharedGPU, "share of the tasks with one GPU that take only a part of it, from 0 to 1")
+	flags.Float64Var(&f.GPUSpec, "gpu-spec-share", f.GPUSpec, "share of the tasks with GPUs that name their models, from 0 to 1")
+	flags.StringToIntVar(&f.qos, "qos", nil, "how many tasks have which class, in proportion, as `CLASS=WEIGHT,...`; without: "+weights(f.QoS))
+	flags.StringVar(&f.nodes, "out-nodes", "", "CSV `FILE` to write the nodes to")
+	flags.StringVar(&f.pods, "out-pods", "", "CSV `FILE` to write the tasks to")
+	flags.StringVarP(&f.output, "output", "o", "text", "how to print what was made: text or json")
+}
+
+func weights(qos map[string]int) string {
+	var parts []string
+	for _, class := range slices.Sorted(maps.Keys(qos)) {
+		parts = append(parts, fmt.Sprintf("%s=%d", class, qos[class]))
+	}
+	return strings.Join(parts, ",")
+}
+
+// mostWeight and mostLoad bound numbers that would overflow, or make a trace of one second.
+const (
+	mostWeight = 1_000_000
+	mostLoad   = 1_000
+)
+
+func (f *synthFlags) check() error {
+	var wrong []error
+	note := func(is bool, format string, args ...any) {
+		if is {
+			wrong = append(wrong, fmt.Errorf(format, args...))
+		}
+	}
+	note(f.Nodes < 1 || f.Nodes > sim.MostNodes, "--nodes is %d, and must be from 1 to %d", f.Nodes, sim.MostNodes)
+	note(f.Tasks < 1 || f.Tasks > sim.MostAsks, "--tasks is %d, and must be from 1 to %d", f.Tasks, sim.MostAsks)
+	note(!(f.Load > 0 && f.Load <= mostLoad), "--load is %v, and must be above 0 and at most %d", f.Load, mostLoad)
+	for _, x := range []struct {
+		flag string
+		n    float64
+	}{{"gpu-share", f.GPU}, {"shared-gpu-share", f.SharedGPU}, {"gpu-spec-share", f.GPUSpec}} {
+		note(math.IsNaN(x.n) || x.n < 0 || x.n > 1, "--%s is %v, and must be from 0 to 1", x.flag, x.n)
+	}
+	usual, sum := sim.DefaultSynth().QoS, 0
+	for _, class := range slices.Sorted(maps.Keys(f.QoS)) {
+		n := f.QoS[class]
+		_, known := usual[class]
+		note(!known, "--qos: there is no class %q, only %s", class, strings.Join(slices.Sorted(maps.Keys(usual)), ", "))
+		note(n < 0 || n > mostWeight, "--qos: the weight of %s is %d, and must be from 0 to %d", class, n, mostWeight)
+		sum += n
+	}
+	note(sum == 0, "--qos gives every class the weight 0")
+	note(f.nodes == "", "--out-nodes names no file")
+	note(f.pods == "", "--out-pods names no file")
+	note(f.nodes != "" && f.nodes == f.pods, "--out-nodes and --out-pods name the same file, %s", f.nodes)
+	return errors.Join(append(wrong, checkOutput(f.output))...)
+}
+
+// synthSummary is what was made. Its JSON form is for other programs, so names stay.
+type synthSummary struct {
+	Nodes       int            `json:"nodes"`
+	Tasks       int            `json:"tasks"`
+	GPUs        int64          `json:"gpus"`     // of all nodes
+	GPUTasks    int            `json:"gpuTasks"` // tasks with GPUs
+	LastArrival int64          `json:"lastArrivalSeconds"`
+	End         int64          `json:"endSeconds"` // when the last task ends
+	ByQoS       map[string]int `json:"tasksByQoS"`
+}
+
+// make makes the trace and writes it.
+func (f *synthFlags) make(out io.Writer) error {
+	nodes, tasks, err := f.Make()
+	if err != nil {
+		return exitError{exitUsage, err}
+	}
+	err = errors.Join(
+		replaceFile(f.nodes, func(out io.Writer) error { return sim.WriteNodes(out, nodes) }),
+		replaceFile(f.pods, func(out io.Writer) error { return sim.WriteTasks(out, tasks) }),
+	)
+	if err != nil {
+		return exitError{exitRefused, err}
+	}
+	s := synthSummary{Nodes: len(nodes), Tasks: len(tasks), LastArrival: tasks[len(tasks)-1].Created, ByQoS: map[string]int{}}
+	for _, n := range nodes {
+		s.GPUs += int64(n.Has.Get(sim.GPU)) / 1000
+	}
+	for _, t := range tasks {
+		s.End = max(s.End, t.Deleted)
+		s.ByQoS[t.QoS]++
+		if t.GPUs > 0 {
+			s.GPUTasks++
+		}
+	}
+	if f.output == "json" {
+		return printJSON(out, s)
+	}
+	_, err = fmt.Fprintf(out, "%s nodes with %s GPUs: %s\n%s tasks, %s of them with GPUs, that come within %s h: %s\n",
+		grouped(s.Nodes), grouped(int(s.GPUs)), f.nodes, grouped(s.Tasks), grouped(s.GPUTasks), short(float64(s.LastArrival)/3600), f.pods)
+	return err
+}
+
+// replaceFile replaces the file of that name.
+func replaceFile(name string, write func(io.Writer) error) error {
+	var text bytes.Buffer
+	if err := write(&text); err != nil {
+		return err
+	}
+	return os.WriteFile(name, text.Bytes(), 0o644)
+}

@@ -1,0 +1,221 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// Synth says what a made-up trace is like. The same values make the same trace, on every
+// machine: nothing in it is worked out with functions whose last bit differs between them.
+type Synth struct {
+	Nodes, Tasks int
+	Seed         uint64
+	Load         float64        // the work of all tasks, in what the scarcest resource of the nodes can do while tasks arrive
+	GPU          float64        // share of the tasks that want a GPU, from 0 to 1
+	SharedGPU    float64        // share of the tasks with one GPU that take only a part of it
+	GPUSpec      float64        // share of the tasks with a GPU that name the models that will do
+	QoS          map[string]int // weights of the classes; missing: 0. Sum of at least 1
+}
+
+// DefaultSynth is the trace in examples/trace.
+func DefaultSynth() Synth {
+	return Synth{
+		Nodes: 24, Tasks: 400, Seed: 1, Load: 1.2, GPU: 0.8, SharedGPU: 0.5,
+		QoS: map[string]int{"LS": 45, "BE": 42, "Burstable": 10, "Guaranteed": 3},
+	}
+}
+
+// SynthNode is a machine of a made-up trace.
+type SynthNode struct {
+	Node
+	Model string // of its GPUs; empty: it has none
+}
+
+// SynthTask is a task of a made-up trace.
+type SynthTask struct {
+	Task
+	GPUs  int64 // whole ones
+	Milli int64 // of a GPU that it takes of each
+}
+
+// synthKinds are the machines, in the order in which they come again and again. The first
+// has room for the largest task.
+var synthKinds = func() []SynthNode {
+	a100 := SynthNode{machine8, "A100"}
+	return []SynthNode{
+		a100, {machineT4, "T4"}, {machineV100, "V100"}, {machineCPU, ""}, {machineT4, "T4"}, {machineA10, "A10"},
+		{machineCPU, ""}, {machineV100, "V100"}, a100, {machineT4, "T4"}, {machineSmall, ""}, {machineA10, "A10"},
+	}
+}()
+
+var (
+	machine8     = Node{Has: synthAmounts(96_000, 786_432, 8*wholeGPU, podsPerNode)}
+	machineV100  = Node{Has: synthAmounts(64_000, 262_144, 4*wholeGPU, podsPerNode)}
+	machineT4    = Node{Has: synthAmounts(64_000, 262_144, 2*wholeGPU, podsPerNode)}
+	machineA10   = Node{Has: synthAmounts(32_000, 131_072, 1*wholeGPU, podsPerNode)}
+	machineCPU   = Node{Has: synthAmounts(64_000, 262_144, 0, podsPerNode)}
+	machineSmall = Node{Has: synthAmounts(32_000, 131_072, 0, podsPerNode)}
+)
+
+// synthSize is what a task wants, or what there is; GPUs are whole or thousandths. What has a
+// larger weight is likelier.
+type synthSize struct {
+	weight, milliCPU, mebibytes, gpus int64
+}
+
+var (
+	sizesWithout = []synthSize{
+		{6, 500, 1_024, 0}, {6, 1_000, 2_048, 0}, {8, 2_000, 4_096, 0}, {8, 4_000, 8_192, 0}, {4, 8_000, 32_768, 0},
+		{2, 16_000, 65_536, 0}, {1, 32_000, 98_304, 0},
+	}
+	sizesWithOne  = []synthSize{{4, 2_000, 8_192, 1}, {6, 4_000, 16_384, 1}, {8, 8_000, 32_768, 1}, {3, 12_000, 49_152, 1}}
+	sizesWithMore = []synthSize{{8, 16_000, 65_536, 2}, {3, 32_000, 131_072, 4}, {1, 64_000, 262_144, 8}}
+	gpuParts      = []synthSize{{weight: 4, gpus: 200}, {weight: 2, gpus: 330}, {weight: 5, gpus: 500}, {weight: 2, gpus: 700}}
+)
+
+// several is how many of 100 tasks with GPUs want more than one.
+const several = 7
+
+// synthSpecs are what tasks write that want a certain model.
+var synthSpecs = [...]string{"A100", "V100", "T4", "A10", "A100|V100", "T4|A10"}
+
+// synthSeconds are how long tasks last: eleven quantiles for each class, from the shortest to
+// the longest. Between two of them all is equally likely. Services last, best effort is short.
+var synthSeconds = map[string][11]int64{
+	"LS":         {60, 600, 1_800, 3_600, 5_400, 9_000, 14_400, 25_200, 43_200, 86_400, 259_200},
+	"BE":         {20, 60, 150, 300, 600, 1_200, 2_100, 3_600, 7_200, 14_400, 86_400},
+	"Burstable":  {30, 120, 400, 900, 1_500, 2_700, 4_500, 7_200, 12_600, 28_800, 129_600},
+	"Guaranteed": {600, 3_600, 7_200, 10_800, 14_400, 21_600, 28_800, 43_200, 64_800, 108_000, 345_600},
+}
+
+// synthDay is how many tasks come in each hour of a day, in proportion.
+var synthDay = [24]int{4, 3, 2, 2, 2, 3, 4, 6, 9, 11, 12, 11, 9, 10, 12, 12, 11, 10, 8, 7, 7, 6, 6, 5}
+
+// Make makes the trace. Tasks are in the order in which they come. The error says that the load
+// is so small that the trace would be longer than one may be. Requires: the values make sense.
+func (s Synth) Make() ([]SynthNode, []SynthTask, error) {
+	nodes := make([]SynthNode, s.Nodes)
+	var capacity resources.Amounts
+	for i := range nodes {
+		nodes[i] = synthKinds[i%len(synthKinds)]
+		nodes[i].ID = objects.NodeID(fmt.Sprintf("node-%0*d", digits(s.Nodes), i))
+		capacity = capacity.Add(nodes[i].Has)
+	}
+	dice := rand.New(rand.NewPCG(s.Seed, 3))
+	tasks, lasts := make([]SynthTask, s.Tasks), make([]int64, s.Tasks)
+	var work synthSize // times seconds; 1,000,000 of the largest tasks fit
+	for i := range tasks {
+		tasks[i] = s.task(dice)
+		lasts[i] = duration(dice, tasks[i].QoS)
+		wants := sizeOf(tasks[i].Takes)
+		work.milliCPU += wants.milliCPU * lasts[i]
+		work.mebibytes += wants.mebibytes * lasts[i]
+		work.gpus += wants.gpus * lasts[i]
+	}
+	span, has := 1.0, sizeOf(capacity)
+	for _, x := range [][2]int64{{work.milliCPU, has.milliCPU}, {work.mebibytes, has.mebibytes}, {work.gpus, has.gpus}} {
+		if x[1] > 0 {
+			span = max(span, math.Ceil(float64(x[0])/(float64(x[1])*s.Load)))
+		}
+	}
+	const longestTask = 345_600
+	if span > longest-longestTask {
+		return nil, nil, fmt.Errorf("with a load of %v the tasks would come within %.0f s, and a trace is at most %d s long", s.Load, span, longest)
+	}
+	come := make([]int64, s.Tasks)
+	for i := range come {
+		come[i] = arrival(dice, int64(span))
+	}
+	slices.Sort(come)
+	for i := range tasks {
+		tasks[i].Name = fmt.Sprintf("task-%0*d", digits(s.Tasks), i)
+		tasks[i].Created, tasks[i].Deleted = come[i], come[i]+lasts[i]
+	}
+	return nodes, tasks, nil
+}
+
+// task draws all but the name and the times.
+func (s Synth) task(dice *rand.Rand) (t SynthTask) {
+	t.QoS = s.class(dice)
+	size, of := drawSize(dice, sizesWithout), int64(0)
+	if dice.Float64() < s.GPU {
+		size, of = drawSize(dice, sizesWithOne), wholeGPU
+		switch {
+		case dice.IntN(100) < several:
+			size = drawSize(dice, sizesWithMore)
+		case dice.Float64() < s.SharedGPU:
+			of = drawSize(dice, gpuParts).gpus
+		}
+		if dice.Float64() < s.GPUSpec {
+			t.GPUSpec = synthSpecs[dice.IntN(len(synthSpecs))]
+		}
+	}
+	t.GPUs, t.Milli = size.gpus, of
+	t.Takes = synthAmounts(size.milliCPU, size.mebibytes, size.gpus*of, 1)
+	return t
+}
+
+func (s Synth) class(dice *rand.Rand) string {
+	sum := 0
+	for _, n := range s.QoS {
+		sum += n
+	}
+	n := dice.IntN(sum)
+	for _, class := range sortedKeys(s.QoS) {
+		if n -= s.QoS[class]; n < 0 {
+			return class
+		}
+	}
+	panic("the weights do not add up to their sum")
+}
+
+func drawSize(dice *rand.Rand, from []synthSize) synthSize {
+	var sum int64
+	for _, x := range from {
+		sum += x.weight
+	}
+	n := dice.Int64N(sum)
+	for _, x := range from {
+		if n -= x.weight; n < 0 {
+			return x
+		}
+	}
+	panic("the weights do not add up to their sum")
+}
+
+func duration(dice *rand.Rand, class string) int64 {
+	q := synthSeconds[class]
+	i := dice.IntN(len(q) - 1)
+	return q[i] + dice.Int64N(q[i+1]-q[i]+1)
+}
+
+// arrival is a second below span: by day more come than at night.
+func arrival(dice *rand.Rand, span int64) int64 {
+	most := slices.Max(synthDay[:])
+	for {
+		t := dice.Int64N(span)
+		if dice.IntN(most) < synthDay[t/3600%24] {
+			return t
+		}
+	}
+}
+
+func sizeOf(a resources.Amounts) synthSize {
+	return synthSize{milliCPU: int64(a.Get(resources.VCore)), mebibytes: int64(mebibytesOf(a)), gpus: int64(a.Get(GPU))}
+}
+
+func synthAmounts(milliCPU, mebibytes, gpu, pod int64) resources.Amounts {
+	const mebibyte = 1 << 20
+	return resources.FromMap(map[string]resources.Quantity{
+		resources.VCore: resources.Quantity(milliCPU), "memory": resources.Quantity(mebibytes * mebibyte),
+		GPU: resources.Quantity(gpu), pods: resources.Quantity(pod),
+	})
+}
+
+// digits is how many digits the numbers below n need, at least 2.
+func digits(n int) int { return max(2, len(fmt.Sprint(n-1))) }
