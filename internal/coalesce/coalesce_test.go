@@ -1,0 +1,113 @@
+package coalesce
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+)
+
+// counted returns a build that takes a second and counts how often it ran.
+func counted(n *int) func(context.Context) (int, error) {
+	return func(ctx context.Context) (int, error) {
+		select {
+		case <-time.After(time.Second):
+			*n++
+			return *n, nil
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+}
+
+func TestGroup_CallersThatWaitTogetherShareOneValue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g Group[int]
+		n := 0
+		var all sync.WaitGroup
+		first := make([]int, 10)
+		late := make([]int, 10)
+		for i := range first {
+			all.Go(func() { first[i], _ = g.Do(t.Context(), counted(&n)) })
+		}
+		all.Go(func() {
+			time.Sleep(500 * time.Millisecond)
+			for i := range late {
+				all.Go(func() { late[i], _ = g.Do(t.Context(), counted(&n)) })
+			}
+		})
+		all.Wait()
+		assert.Assert(t, n <= 3, "20 callers, %d values", n)
+		for _, v := range late {
+			assert.Assert(t, v > 1, "a value whose making began before the call is too old")
+			assert.Equal(t, v, late[0])
+		}
+	})
+}
+
+func TestGroup_NoValueIsMadeWhenAllCallersHaveLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g Group[int]
+		n := 0
+		ctx, leave := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer leave()
+		_, err := g.Do(ctx, counted(&n))
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		time.Sleep(10 * time.Second)
+		assert.Equal(t, n, 0, "it was made for no caller")
+		v, err := g.Do(t.Context(), counted(&n))
+		assert.NilError(t, err)
+		assert.Equal(t, v, 1)
+	})
+}
+
+func TestGroup_OneCallerLeavesAndTheOtherGetsTheValue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g Group[int]
+		n := 0
+		ctx, leave := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer leave()
+		var all sync.WaitGroup
+		all.Go(func() { _, _ = g.Do(ctx, counted(&n)) })
+		v, err := g.Do(t.Context(), counted(&n))
+		assert.NilError(t, err)
+		assert.Equal(t, v, n)
+		all.Wait()
+	})
+}
+
+func TestGroup_PauseBoundsTheShareOfAProcessor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := Group[int]{Pause: 3}
+		n := 0
+		began := time.Now()
+		for range 5 {
+			_, err := g.Do(t.Context(), counted(&n))
+			assert.NilError(t, err)
+		}
+		assert.Equal(t, time.Since(began), 17*time.Second, "5 s of work and 4 pauses of 3 s")
+	})
+}
+
+func TestGroup_APanicIsOneOfTheCallersOnly(t *testing.T) {
+	var g Group[int]
+	func() {
+		defer func() {
+			got, _ := recover().(string)
+			assert.Assert(t, strings.HasPrefix(got, "no such shape\n"), got)
+		}()
+		_, _ = g.Do(t.Context(), func(context.Context) (int, error) { panic("no such shape") })
+		t.Fatal("the panic is lost")
+	}()
+	refused := errors.New("refused")
+	_, err := g.Do(t.Context(), func(context.Context) (int, error) { return 0, refused })
+	assert.ErrorIs(t, err, refused)
+	v, err := g.Do(t.Context(), func(context.Context) (int, error) { return 7, nil })
+	assert.NilError(t, err)
+	assert.Equal(t, v, 7)
+}

@@ -1,0 +1,229 @@
+package httpserver
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+	"gotest.tools/v3/assert"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// pipes is a listener without a network: what is written blocks until it is read.
+type pipes struct {
+	conns chan net.Conn
+	once  sync.Once
+	ended chan struct{}
+}
+
+func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), ended: make(chan struct{})} }
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.ended:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error   { p.once.Do(func() { close(p.ended) }); return nil }
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
+func (p *pipes) dial() net.Conn {
+	ours, theirs := net.Pipe()
+	p.conns <- theirs
+	return ours
+}
+
+// served runs a test against a server on virtual time.
+func served(t *testing.T, h http.HandlerFunc, o Options, do func(*pipes)) {
+	synctest.Test(t, func(t *testing.T) {
+		s, p := New(h, o), newPipes()
+		var serving sync.WaitGroup
+		serving.Go(func() { _ = s.Serve(p) })
+		do(p)
+		assert.NilError(t, s.Close())
+		serving.Wait()
+	})
+}
+
+func send(t *testing.T, c net.Conn, path string) {
+	t.Helper()
+	_, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: a\r\n\r\n", path)
+	assert.NilError(t, err)
+}
+
+// get sends a request and reads the answer.
+func get(t *testing.T, c net.Conn, path string) (status int, body string, response *http.Response) {
+	t.Helper()
+	send(t, c, path)
+	response, err := http.ReadResponse(bufio.NewReader(c), nil)
+	assert.NilError(t, err)
+	text, err := io.ReadAll(response.Body)
+	assert.NilError(t, err)
+	return response.StatusCode, string(text), response
+}
+
+const large = 10 << 20
+
+func writeLarge(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Length", fmt.Sprint(large))
+	_, _ = w.Write([]byte(strings.Repeat("x", large)))
+}
+
+func TestServer_ClientThatReadsNothingIsCut(t *testing.T) {
+	counts := new(Counts)
+	var ended time.Time
+	handler := func(w http.ResponseWriter, r *http.Request) {
+		writeLarge(w, r)
+		ended = time.Now()
+	}
+	served(t, handler, Options{Counts: counts}, func(p *pipes) {
+		began := time.Now()
+		c := p.dial()
+		defer c.Close()
+		send(t, c, "/")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.Equal(t, ended.Sub(began), DefaultStall)
+		assert.Equal(t, counts.Stalled.Load(), uint64(1))
+		assert.Equal(t, counts.Connections.Load(), int64(0), "its connection is closed")
+	})
+}
+
+// A client that takes a piece now and then gets all, however long that takes: the former
+// write time-out of five minutes cut it.
+func TestServer_ClientThatMakesProgressIsNotCut(t *testing.T) {
+	counts := new(Counts)
+	served(t, writeLarge, Options{Counts: counts}, func(p *pipes) {
+		began := time.Now()
+		c := p.dial()
+		defer c.Close()
+		send(t, c, "/")
+		response, err := http.ReadResponse(bufio.NewReader(c), nil)
+		assert.NilError(t, err)
+		piece, got := make([]byte, atOnce), 0
+		for {
+			n, err := io.ReadFull(response.Body, piece)
+			if got += n; err != nil {
+				break
+			}
+			time.Sleep(DefaultStall - time.Second)
+		}
+		assert.Equal(t, got, large)
+		assert.Assert(t, time.Since(began) > 20*time.Minute)
+		assert.Equal(t, counts.Stalled.Load(), uint64(0))
+	})
+}
+
+// A request that takes long and then says nothing but its status is answered on the same
+// connection after one whose deadline is long over.
+func TestServer_DeadlineOfOneAnswerIsNotThatOfTheNext(t *testing.T) {
+	handler := func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			time.Sleep(45 * time.Second)
+			return
+		}
+		_, _ = io.WriteString(w, "quick")
+	}
+	served(t, handler, Options{}, func(p *pipes) {
+		c := p.dial()
+		defer c.Close()
+		_, body, _ := get(t, c, "/quick")
+		assert.Equal(t, body, "quick")
+		time.Sleep(30 * time.Second)
+		status, _, _ := get(t, c, "/slow")
+		assert.Equal(t, status, http.StatusOK)
+	})
+}
+
+func TestServer_LivenessIsAnsweredOverTheLimit(t *testing.T) {
+	counts := new(Counts)
+	handler := func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/healthz" {
+			<-r.Context().Done()
+		}
+		_, _ = io.WriteString(w, "alive")
+	}
+	served(t, handler, Options{MaxConnections: 3, Liveness: []string{"/healthz"}, Counts: counts}, func(p *pipes) {
+		for range 3 {
+			c := p.dial()
+			defer c.Close()
+			send(t, c, "/busy")
+		}
+		synctest.Wait()
+		late := p.dial()
+		defer late.Close()
+		status, body, response := get(t, late, "/list")
+		assert.Equal(t, status, http.StatusServiceUnavailable)
+		assert.Equal(t, body, refusalBody)
+		assert.Equal(t, response.Header.Get("Retry-After"), "1")
+		assert.Assert(t, response.Close, "a reserved connection is not kept")
+
+		probe := p.dial()
+		defer probe.Close()
+		status, body, response = get(t, probe, "/healthz")
+		assert.Equal(t, status, http.StatusOK)
+		assert.Equal(t, body, "alive")
+		assert.Assert(t, response.Close)
+		assert.Equal(t, counts.Refused.Load(), uint64(1))
+	})
+}
+
+// Connections that say nothing take neither the ordinary places nor the reserved ones for long,
+// and one beyond all of them is told so at once.
+func TestServer_SilentConnectionsDoNotKeepOthersOut(t *testing.T) {
+	counts := new(Counts)
+	handler := func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "here") }
+	served(t, handler, Options{MaxConnections: 3, Liveness: []string{"/healthz"}, Counts: counts}, func(p *pipes) {
+		for range 3 + reservedConnections {
+			c := p.dial()
+			defer c.Close()
+		}
+		refused := p.dial()
+		defer refused.Close()
+		response, err := http.ReadResponse(bufio.NewReader(refused), nil)
+		assert.NilError(t, err)
+		assert.Equal(t, response.StatusCode, http.StatusServiceUnavailable)
+		assert.Equal(t, counts.Refused.Load(), uint64(1))
+
+		time.Sleep(freshTime)
+		c := p.dial()
+		defer c.Close()
+		_, body, _ := get(t, c, "/list")
+		assert.Equal(t, body, "here", "it takes the place of one that has said nothing for a second")
+		assert.Equal(t, counts.Evicted.Load(), uint64(1))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.Equal(t, counts.Connections.Load(), int64(0), "all silent ones are closed")
+	})
+}
+
+func TestServer_IdleConnectionGivesItsPlaceToANewOne(t *testing.T) {
+	counts := new(Counts)
+	handler := func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "here") }
+	served(t, handler, Options{MaxConnections: 1, Counts: counts}, func(p *pipes) {
+		first := p.dial()
+		defer first.Close()
+		_, body, _ := get(t, first, "/")
+		assert.Equal(t, body, "here")
+		time.Sleep(2 * freshTime)
+		second := p.dial()
+		defer second.Close()
+		_, body, _ = get(t, second, "/")
+		assert.Equal(t, body, "here")
+		_, err := first.Read(make([]byte, 1))
+		assert.ErrorIs(t, err, io.EOF)
+		assert.Equal(t, counts.Evicted.Load(), uint64(1))
+		assert.Equal(t, counts.Connections.Load(), int64(1))
+	})
+}
