@@ -40,7 +40,7 @@ func TestLifetimesThatMakeNoSense(t *testing.T) {
 }
 
 func TestServeKeepsApplicationsAsLongAsItIsTold(t *testing.T) {
-	s := newServers((&serveFlags{lifetimes: objects.Lifetimes{Completed: time.Hour, Ended: 1}}).options(nil, nil, zap.NewNop()), false)
+	s := newServers((&serveFlags{lifetimes: objects.Lifetimes{Completed: time.Hour, Ended: 1}}).options(nil, nil, zap.NewNop()), false, httpFlags{})
 	defer s.stop()
 	l, ok := s.proxy.Cluster().Partition("default")
 	assert.Assert(t, ok)

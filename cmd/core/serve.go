@@ -86,6 +86,7 @@ type serveFlags struct {
 	strictClasses bool
 	adminListen   string
 	users         userFlags
+	http          httpFlags
 	lifetimes     objects.Lifetimes
 	grpc          grpcLimits
 	bounds        configs.Options // of the file, and of what resource managers send
@@ -100,7 +101,7 @@ func serveCommand() *cobra.Command {
 		Example: serveExamples,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(checkBounds(f.bounds), checkLifetimes(f.lifetimes), f.users.check(), f.checkLog(), f.grpc.check()); err != nil {
+			if err := errors.Join(checkBounds(f.bounds), checkLifetimes(f.lifetimes), f.users.check(), f.checkLog(), f.grpc.check(), f.http.check()); err != nil {
 				return exitError{exitUsage, err}
 			}
 			ctx, stop := untilSignal(os.Exit)
@@ -126,6 +127,7 @@ func serveCommand() *cobra.Command {
 	flags.BoolVar(&f.strictClasses, "strict-priority-classes", false,
 		"refuse asks that send a priority without naming a priority class; existing shims name none")
 	f.users.add(flags)
+	f.http.add(flags)
 	addLifetimes(flags, &f.lifetimes)
 	addBounds(flags, &f.bounds)
 	f.grpc.add(flags)
@@ -166,7 +168,7 @@ func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer)
 	opt.Users = directoriesOf(users)
 	usual := level.Level()
 	opt.Reload.InForce = func(g *reload.Generation) { level.SetLevel(extraLevel(g.Extra, usual)) }
-	s := newServers(opt, f.admin)
+	s := newServers(opt, f.admin, f.http)
 	s.end = end
 	s.meters.CountLog(log.Lines)
 	s.start(doors)

@@ -1,12 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +16,7 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/canopy-scheduler/canopy/internal/history"
+	"github.com/canopy-scheduler/canopy/internal/httpserver"
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/metrics"
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
@@ -35,8 +35,8 @@ type servers struct {
 	meters *metrics.Metrics
 	rpc    *grpc.Server
 	health *health.Server
-	web    *http.Server
-	admin  *http.Server // nil without --admin
+	web    *httpserver.Server
+	admin  *httpserver.Server // nil without --admin
 
 	end     *termination // watches over stop; nil: nothing does
 	serving sync.WaitGroup
@@ -46,10 +46,11 @@ type servers struct {
 	err     error         // why; read it after failed is closed, or after stop
 }
 
-func newServers(opt rmproxy.Options, admin bool) *servers {
+func newServers(opt rmproxy.Options, admin bool, web httpFlags) *servers {
 	s := &servers{log: opt.Log, health: health.NewServer(), failed: make(chan struct{})}
 	s.past = history.New(opt.Loop.Now)
-	s.meters = metrics.New(metrics.Options{Now: opt.Loop.Now, Log: opt.Log, History: s.past})
+	counts := new(httpserver.Counts)
+	s.meters = metrics.New(metrics.Options{Now: opt.Loop.Now, Log: opt.Log, History: s.past, HTTP: counts})
 	opt.Heard = func(partition string, effects []scheduler.Effect) {
 		s.past.Hear(partition, effects)
 		s.meters.Hear(partition, effects)
@@ -67,24 +68,14 @@ func newServers(opt rmproxy.Options, admin bool) *servers {
 	s.health.SetServingStatus(rmproxy.ServiceName, healthpb.HealthCheckResponse_SERVING)
 	rest := webservice.Options{
 		ReadyCheck: s.ready, Log: s.log, Reloads: s.proxy.Reloads(), History: s.past, HasAdmin: admin,
-		Metrics: s.meters.Handler(s.proxy.Cluster()),
+		Metrics: s.meters.Handler(s.proxy.Cluster()), Counts: counts, CacheBytes: web.cacheBytes,
+		Large: httpserver.NewGate(cmp.Or(web.largeAnswers, httpserver.DefaultLargeAnswers), counts),
 	}
-	s.web = s.overHTTP(webservice.Handler(s.proxy.Cluster(), rest))
+	s.web = s.overHTTP(webservice.Handler(s.proxy.Cluster(), rest), web, counts)
 	if admin {
-		s.admin = s.overHTTP(webservice.Admin(s.proxy.Cluster(), rest))
+		s.admin = s.overHTTP(webservice.Admin(s.proxy.Cluster(), rest), web, counts)
 	}
 	return s
-}
-
-func (s *servers) overHTTP(h http.Handler) *http.Server {
-	return &http.Server{
-		Handler:           h,
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       time.Minute,     // for a whole configuration
-		WriteTimeout:      5 * time.Minute, // for a whole cluster
-		IdleTimeout:       2 * time.Minute,
-		ErrorLog:          zap.NewStdLog(s.log),
-	}
 }
 
 // ready says why requests cannot be served.
@@ -108,14 +99,6 @@ func (s *servers) start(d doors) {
 	if s.admin != nil {
 		s.serveHTTP("admin", s.admin, d.admin)
 	}
-}
-
-func (s *servers) serveHTTP(name string, server *http.Server, on net.Listener) {
-	s.serving.Go(func() {
-		if err := server.Serve(on); !errors.Is(err, http.ErrServerClosed) {
-			s.fail(fmt.Errorf("%s: %w", name, err))
-		}
-	})
 }
 
 // fail notes the first reason why the servers cannot go on.
@@ -149,17 +132,10 @@ func (s *servers) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	var ending sync.WaitGroup
-	for name, web := range map[string]*http.Server{"the HTTP server": s.web, "the admin server": s.admin} {
-		if web == nil {
-			continue
+	for name, web := range map[string]*httpserver.Server{"the HTTP server": s.web, "the admin server": s.admin} {
+		if web != nil {
+			ending.Go(func() { s.end.step(name, func() { endHTTP(ctx, web) }) })
 		}
-		ending.Go(func() {
-			s.end.step(name, func() {
-				if web.Shutdown(ctx) != nil {
-					_ = web.Close() // the calls under way have been given the time
-				}
-			})
-		})
 	}
 	ending.Go(func() {
 		// Streams stay open as long as both sides like, so the proxy ends its own. Others,

@@ -260,7 +260,7 @@ func TestTheProgramStopsAlthoughStreamsAreOpen(t *testing.T) {
 
 // A request that never comes to its end would keep a connection for ever.
 func TestARequestThatDoesNotEndIsCut(t *testing.T) {
-	s := newServers(rmproxy.Options{Log: zap.NewNop()}, true)
+	s := newServers(rmproxy.Options{Log: zap.NewNop()}, true, httpFlags{})
 	d, err := openDoors(serveFlags{grpcAddress: "127.0.0.1:0", httpAddress: "127.0.0.1:0", admin: true, adminListen: "127.0.0.1:0"})
 	assert.NilError(t, err)
 	for _, web := range []*http.Server{s.web, s.admin} {

@@ -88,6 +88,9 @@ func New(now func() time.Time) *History {
 // ID is that of this process: IDs of records are its own.
 func (h *History) ID() string { return h.id }
 
+// Now is the time by the clock of the partitions.
+func (h *History) Now() time.Time { return h.now() }
+
 // Use puts settings in force. When history is switched off, streams end.
 func (h *History) Use(s Settings) {
 	h.mu.Lock()
@@ -176,6 +179,57 @@ func (h *History) from(id uint64, count int) (b Batch, ok bool) {
 	}
 	b.Records = h.ring.From(id, count)
 	return b, true
+}
+
+// scanned is how many records are looked at before those who tell may go on.
+const scanned = 4096
+
+// Select returns up to so many records that match, from an ID on that is given, else from the
+// oldest that is kept; 0: as many as an answer may have. next is the ID after the last record that
+// was looked at: where to go on if there may be more. Of a first record that is not kept, Records
+// is nil, else it is not nil. ok is false when history is switched off.
+func (h *History) Select(id *uint64, count int, match func(*events.Record) bool) (b Batch, next uint64, ok bool) {
+	h.mu.Lock()
+	b, ok = h.from(0, 1)
+	most := h.settings.Answer
+	next = h.ring.Lowest()
+	if id != nil {
+		if *id < next || *id >= h.ring.Next() {
+			h.mu.Unlock()
+			b.Records = nil
+			return b, *id, ok
+		}
+		next = *id
+	}
+	h.mu.Unlock()
+	if count == 0 || count > most {
+		count = most
+	}
+	b.Records = []events.Record{}
+	for ok && next <= b.Highest && len(b.Records) < count {
+		page := h.page(&next)
+		if len(page) == 0 {
+			break
+		}
+		for i := range page {
+			if next > b.Highest || len(b.Records) == count {
+				break // it came after the call began
+			}
+			next++
+			if match(&page[i]) {
+				b.Records = append(b.Records, page[i])
+			}
+		}
+	}
+	return b, next, ok
+}
+
+// page is some records from an ID on, or from the oldest if that is not kept any more.
+func (h *History) page(id *uint64) []events.Record {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	*id = max(*id, h.ring.Lowest())
+	return h.ring.From(*id, scanned)
 }
 
 // Close ends all streams. There are no new ones after it.

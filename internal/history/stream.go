@@ -2,6 +2,9 @@ package history
 
 import (
 	"errors"
+	"math"
+	"slices"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/events"
 )
@@ -28,6 +31,16 @@ type Stream struct {
 
 // Follow opens a stream for a client, which begins with up to so many of the past.
 func (h *History) Follow(host string, past int) (*Stream, error) {
+	return h.follow(host, past, time.Time{})
+}
+
+// FollowSince opens a stream for a client, which begins with what has happened since a time.
+func (h *History) FollowSince(host string, since time.Time) (*Stream, error) {
+	return h.follow(host, math.MaxInt, since)
+}
+
+// follow begins with up to so many records of the past, none of them from before a time.
+func (h *History) follow(host string, past int, since time.Time) (*Stream, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	own := 0
@@ -47,6 +60,7 @@ func (h *History) Follow(host string, past int) (*Stream, error) {
 	s := &Stream{h: h, host: host, news: make(chan []events.Record, mostBehind)}
 	if past = min(past, h.ring.Len()); past > 0 {
 		s.past = h.ring.From(h.ring.Next()-uint64(past), past)
+		s.past = slices.DeleteFunc(s.past, func(r events.Record) bool { return r.At.Before(since) })
 	}
 	h.streams[s] = true
 	return s, nil

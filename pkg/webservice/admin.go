@@ -30,7 +30,7 @@ func Admin(c *loop.Cluster, opt Options) http.Handler {
 	s.change(mux, http.MethodPost, "/ws/v1/config/rollback/{generation}", http.StatusOK, []string{"application/json"}, s.rollback)
 	s.changeClasses(mux)
 	s.changeBudgets(mux)
-	return s.localOnly(withoutTrailingSlash(mux))
+	return s.localOnly(withoutTrailingSlash(mux, s.checked(mux)))
 }
 
 // yamlTypes are what clients call YAML.
@@ -38,7 +38,7 @@ var yamlTypes = []string{"application/yaml", "application/x-yaml", "text/yaml"}
 
 // change serves a method on a path, for requests of certain types; nil: they bring nothing,
 // and the method is one that no form can send.
-func (s *service) change(mux *http.ServeMux, method, path string, status int, types []string, act answer) {
+func (s *service) change(mux *router, method, path string, status int, types []string, act answer) {
 	fromElsewhere := http.NewCrossOriginProtection()
 	mux.HandleFunc(method+" "+path, func(w http.ResponseWriter, r *http.Request) {
 		kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
@@ -190,7 +190,7 @@ func caller(r *http.Request) string {
 }
 
 // routeRefusals says where the configuration can be changed to who tries it here.
-func (s *service) routeRefusals(mux *http.ServeMux) {
+func (s *service) routeRefusals(mux *router) {
 	reason := "the configuration can be changed on the admin listener only"
 	if !s.opt.HasAdmin {
 		reason = "the configuration cannot be changed over REST: canopy serve runs without --admin"

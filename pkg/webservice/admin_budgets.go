@@ -11,7 +11,7 @@ import (
 )
 
 // changeBudgets serves what changes disruption budgets.
-func (s *service) changeBudgets(mux *http.ServeMux) {
+func (s *service) changeBudgets(mux *router) {
 	s.change(mux, http.MethodPost, "/ws/v1/disruptionbudgets", http.StatusCreated, objectTypes, s.createBudget)
 	s.change(mux, http.MethodPut, "/ws/v1/disruptionbudget/{name}", http.StatusOK, objectTypes, s.updateBudget)
 	s.change(mux, http.MethodDelete, "/ws/v1/disruptionbudget/{name}", http.StatusOK, nil, s.deleteBudget)

@@ -11,7 +11,7 @@ import (
 )
 
 // changeClasses serves what changes classes.
-func (s *service) changeClasses(mux *http.ServeMux) {
+func (s *service) changeClasses(mux *router) {
 	s.change(mux, http.MethodPost, "/ws/v1/priorityclasses", http.StatusCreated, objectTypes, s.createClass)
 	s.change(mux, http.MethodPut, "/ws/v1/priorityclass/{name}", http.StatusOK, objectTypes, s.updateClass)
 	s.change(mux, http.MethodDelete, "/ws/v1/priorityclass/{name}", http.StatusOK, nil, s.deleteClass)

@@ -9,7 +9,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
 )
 
-func (s *service) routeBudgets(mux *http.ServeMux) {
+func (s *service) routeBudgets(mux *router) {
 	s.routeEither(mux, "/ws/v1/disruptionbudgets", s.budgets)
 	s.routeEither(mux, "/ws/v1/disruptionbudget/{name}", s.budget)
 }

@@ -60,13 +60,13 @@ func aclText(c *priorities.Class) *string {
 	return &text
 }
 
-func (s *service) routeClasses(mux *http.ServeMux) {
+func (s *service) routeClasses(mux *router) {
 	s.routeEither(mux, "/ws/v1/priorityclasses", s.classes)
 	s.routeEither(mux, "/ws/v1/priorityclass/{name}", s.class)
 }
 
 // routeEither serves GET and OPTIONS on a path: JSON, or YAML for who asks for it.
-func (s *service) routeEither(mux *http.ServeMux, path string, look func(*http.Request) (inJSON, inYAML any, err error)) {
+func (s *service) routeEither(mux *router, path string, look func(*http.Request) (inJSON, inYAML any, err error)) {
 	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", "Accept")
 		inJSON, inYAML, err := look(r)
@@ -83,7 +83,7 @@ func (s *service) routeEither(mux *http.ServeMux, path string, look func(*http.R
 			s.fail(w, r, fmt.Errorf("%s: %w", path, err))
 			return
 		}
-		s.send(w, r, http.StatusOK, yamlType, text)
+		s.stream(w, r, http.StatusOK, yamlType, func(yield func([]byte) bool) { yield(text) })
 	})
 	mux.HandleFunc("OPTIONS "+path, s.options)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // routeConfig serves what is in force and what was.
-func (s *service) routeConfig(mux *http.ServeMux) {
+func (s *service) routeConfig(mux *router) {
 	if s.opt.Reloads == nil {
 		return
 	}
@@ -40,7 +40,7 @@ func (s *service) config(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, fmt.Errorf("generation %d: %w", g.Number, err))
 		return
 	}
-	s.send(w, r, http.StatusOK, yamlType, text)
+	s.stream(w, r, http.StatusOK, yamlType, func(yield func([]byte) bool) { yield(text) })
 }
 
 const yamlType = "application/x-yaml"

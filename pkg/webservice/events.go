@@ -1,10 +1,10 @@
 package webservice
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"strconv"
 	"time"
@@ -17,7 +17,7 @@ import (
 
 // What has happened (behaviour.md 11.3 and 11.4).
 
-func (s *service) routeEvents(mux *http.ServeMux) {
+func (s *service) routeEvents(mux *router) {
 	if s.opt.History == nil {
 		return
 	}
@@ -37,22 +37,105 @@ func (s *service) eventBatch(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	between, err := s.period(r)
+	if err != nil {
+		return nil, err
+	}
 	if !limited {
 		count = 0
 	}
 	most := int(min(count, 1<<30))
-	b, on := s.opt.History.From(start, most)
-	if !given {
+	body := eventsBody{InstanceUUID: s.opt.History.ID()}
+	var b history.Batch
+	on := true
+	switch {
+	case between.limits():
+		first := &start
+		if !given {
+			first = nil
+		}
+		b, body.NextID, on = s.opt.History.Select(first, most, between.covers)
+	case given:
+		b, on = s.opt.History.From(start, most)
+	default:
 		b, on = s.opt.History.Oldest(most)
 	}
 	if !on {
 		return nil, &failure{status: http.StatusInternalServerError, reason: history.ErrOff.Error()}
 	}
-	body := eventsBody{InstanceUUID: s.opt.History.ID(), LowestID: b.Lowest, HighestID: b.Highest}
-	for i := range b.Records {
-		body.EventRecords = append(body.EventRecords, viewRecord(&b.Records[i]))
+	body.LowestID, body.HighestID = b.Lowest, b.Highest
+	if b.Records == nil {
+		return body, nil
 	}
-	return body, nil
+	return eventPieces(body, b.Records), nil
+}
+
+// eventPieces is body with records.
+func eventPieces(body eventsBody, records []events.Record) pieces {
+	return func(yield func([]byte) bool) {
+		e := newEncoder()
+		body.EventRecords = []eventBody{{}}
+		element := bytes.Clone(e.piece(eventBody{}))
+		before, after, found := around(bytes.Clone(e.piece(body)), "EventRecords", element)
+		if !found {
+			panic("webservice: events have no records")
+		}
+		if !yield(before) {
+			return
+		}
+		for piece := range listOf(func(yield func(eventBody) bool) {
+			for i := range records {
+				if !yield(viewRecord(&records[i])) {
+					return
+				}
+			}
+		}) {
+			if !yield(piece) {
+				return
+			}
+		}
+		yield(after)
+	}
+}
+
+// period is the time that the records of an answer are from.
+type period struct{ since, until time.Time } // zero: no bound
+
+func (p period) limits() bool { return !p.since.IsZero() || !p.until.IsZero() }
+
+func (p period) covers(r *events.Record) bool {
+	return !r.At.Before(p.since) && (p.until.IsZero() || r.At.Before(p.until))
+}
+
+// period reads since and until of a query.
+func (s *service) period(r *http.Request) (p period, err error) {
+	now := s.opt.History.Now()
+	if p.since, err = moment(r, "since", now); err != nil {
+		return p, err
+	}
+	if p.until, err = moment(r, "until", now); err != nil {
+		return p, err
+	}
+	if !p.since.IsZero() && !p.until.IsZero() && !p.since.Before(p.until) {
+		return p, badRequest(fmt.Sprintf("since %q is not before until %q", r.URL.Query().Get("since"), r.URL.Query().Get("until")))
+	}
+	return p, nil
+}
+
+// moment reads a time of the query: RFC 3339, or a duration before now. It is zero when there is
+// none.
+func moment(r *http.Request, name string, now time.Time) (time.Time, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return at, nil
+	}
+	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+		return now.Add(-ago), nil
+	}
+	return time.Time{}, badRequest(fmt.Sprintf("%s %q: it is a time such as 2026-01-02T15:04:05Z, or a duration before now such as 5m", name, clipped(text)))
 }
 
 // wholeNumber reads a number of the query; given is false when there is none.
@@ -79,11 +162,18 @@ func (s *service) eventStream(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	host, _, err := net.SplitHostPort(r.RemoteAddr) // upstream goes by the name of the server
+	since, err := moment(r, "since", s.opt.History.Now())
 	if err != nil {
-		host = r.RemoteAddr
+		s.fail(w, r, err)
+		return
 	}
-	stream, err := s.opt.History.Follow(host, int(min(past, 1<<30)))
+	client := host(r) // upstream goes by the name of the server
+	var stream *history.Stream
+	if since.IsZero() {
+		stream, err = s.opt.History.Follow(client, int(min(past, 1<<30)))
+	} else {
+		stream, err = s.opt.History.FollowSince(client, since)
+	}
 	if err != nil {
 		status := http.StatusServiceUnavailable
 		if errors.Is(err, history.ErrOff) {
@@ -146,6 +236,7 @@ type eventsBody struct {
 	InstanceUUID        string
 	LowestID, HighestID uint64
 	EventRecords        []eventBody // null when the first that was asked for is not kept
+	NextID              uint64      `json:",omitempty"` // ours, with since or until: the start that goes on from here
 }
 
 type instanceBody struct{ InstanceUUID string }
@@ -160,6 +251,11 @@ type eventBody struct {
 	ReferenceID       string        `json:"referenceID,omitempty"`
 	Resource          eventResource `json:"resource"`
 	Partition         string        `json:"partition,omitempty"` // ours: upstream cannot tell two apart
+
+	// Ours: the numbers in words.
+	TypeName         string `json:"typeName,omitempty"`
+	ChangeTypeName   string `json:"eventChangeTypeName,omitempty"`
+	ChangeDetailName string `json:"eventChangeDetailName,omitempty"`
 }
 
 type eventResource struct {
@@ -174,6 +270,7 @@ func viewRecord(r *events.Record) eventBody {
 	b := eventBody{
 		Type: r.Type, ObjectID: r.Object, Message: r.Message, TimestampNano: r.At.UnixNano(), EventChangeType: r.Change,
 		EventChangeDetail: r.Detail, ReferenceID: r.Reference, Partition: r.Partition,
+		TypeName: r.Type.String(), ChangeTypeName: r.Change.String(), ChangeDetailName: r.Detail.String(),
 	}
 	for name, n := range r.Amounts.All() {
 		if b.Resource.Resources == nil {

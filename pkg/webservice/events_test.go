@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -43,11 +44,14 @@ func TestAnswersAboutEvents(t *testing.T) {
 	}
 	const (
 		placed = `{"type":2,"objectID":"app-1","timestampNano":1767355200000000000,"eventChangeType":2,"eventChangeDetail":200,` +
-			`"referenceID":"low","resource":{"resources":{"memory":{"value":5},"vcore":{"value":1}}},"partition":"default"}`
+			`"referenceID":"low","resource":{"resources":{"memory":{"value":5},"vcore":{"value":1}}},"partition":"default",` +
+			`"typeName":"APP","eventChangeTypeName":"ADD","eventChangeDetailName":"APP_ALLOC"}`
 		onNode = `{"type":3,"objectID":"n1","timestampNano":1767355200000000000,"eventChangeType":2,"eventChangeDetail":303,` +
-			`"referenceID":"low","resource":{"resources":{"memory":{"value":5},"vcore":{"value":1}}},"partition":"default"}`
+			`"referenceID":"low","resource":{"resources":{"memory":{"value":5},"vcore":{"value":1}}},"partition":"default",` +
+			`"typeName":"NODE","eventChangeTypeName":"ADD","eventChangeDetailName":"NODE_ALLOC"}`
 		preempted = `{"type":1,"objectID":"low","message":"Preempted by high of application app-2 in queue root.b on node n1, by right of priority; it has 5s to end",` +
-			`"timestampNano":1767355200000000000,"referenceID":"app-1","resource":{"resources":{"memory":{"value":5},"vcore":{"value":1}}},"partition":"default"}`
+			`"timestampNano":1767355200000000000,"referenceID":"app-1","resource":{"resources":{"memory":{"value":5},"vcore":{"value":1}}},"partition":"default",` +
+			`"typeName":"REQUEST","eventChangeTypeName":"NONE","eventChangeDetailName":"DETAILS_NONE"}`
 	)
 	for query, want := range map[string]string{
 		"":                  "[" + placed + "," + onNode + "," + preempted + "]",
@@ -113,4 +117,80 @@ func TestAStreamOfEvents(t *testing.T) {
 	late := open("")
 	assert.NilError(t, late.Body.Close())
 	assert.Equal(t, late.StatusCode, http.StatusServiceUnavailable)
+}
+
+// hourly is a history that has heard of one node each hour from noon on, and its clock.
+func hourly(nodes int) (*history.History, *time.Time) {
+	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	h := history.New(func() time.Time { return now })
+	for i := range nodes {
+		if i > 0 {
+			now = now.Add(time.Hour)
+		}
+		h.Hear("default", []scheduler.Effect{scheduler.NodeAccepted{Node: objects.NodeID(fmt.Sprintf("n%d", i))}})
+	}
+	return h, &now
+}
+
+func TestEvents_SinceAndUntilAreApplied(t *testing.T) {
+	h, _ := hourly(6)
+	c := cluster(t, story)
+	for query, want := range map[string]string{
+		"?since=150m":                         "n3 n4 n5",
+		"?since=2026-01-02T15:00:00Z":         "n3 n4 n5",
+		"?since=2026-01-02T16:00:00%2B01:00":  "n3 n4 n5",
+		"?until=3h":                           "n0 n1",
+		"?since=4h&until=90m":                 "n1 n2 n3",
+		"?since=4h&count=2":                   "n1 n2",
+		"?since=4h&start=3":                   "n3 n4 n5",
+		"?since=0s":                           "n5",
+		"?since=2026-01-02T18:00:00Z":         "",
+		"?start=2&until=2026-01-02T15:00:00Z": "n2",
+		"?since=1000h":                        "n0 n1 n2 n3 n4 n5",
+		"?since=4h&count=2&start=3":           "n3 n4",
+	} {
+		w := request(c, webservice.Options{History: h}, http.MethodGet, "/ws/v1/events/batch"+query)
+		assert.Equal(t, w.Code, http.StatusOK, w.Body.String())
+		var body struct {
+			EventRecords []struct{ ObjectID string }
+			NextID       uint64
+		}
+		assert.NilError(t, json.Unmarshal(w.Body.Bytes(), &body))
+		var got []string
+		for _, r := range body.EventRecords {
+			got = append(got, r.ObjectID)
+		}
+		assert.Equal(t, strings.Join(got, " "), want, query)
+		assert.Assert(t, strings.Contains(w.Body.String(), `"EventRecords":[`), "a list, also an empty one: %s", w.Body)
+		assert.Equal(t, w.Header().Get("Warning"), "")
+		if len(got) == 2 && strings.Contains(query, "count") {
+			assert.Equal(t, fmt.Sprint("n", body.NextID-1), got[1], "where the next page begins")
+		}
+	}
+	for query, want := range map[string]string{
+		"?since=yesterday":   `since \"yesterday\": it is a time such as 2026-01-02T15:04:05Z, or a duration before now such as 5m`,
+		"?since=-5m":         `since \"-5m\"`,
+		"?until=5":           `until \"5\"`,
+		"?since=1h&until=2h": `since \"1h\" is not before until \"2h\"`,
+	} {
+		w := request(c, webservice.Options{History: h}, http.MethodGet, "/ws/v1/events/batch"+query)
+		assert.Equal(t, w.Code, http.StatusBadRequest, query)
+		assert.Assert(t, strings.Contains(w.Body.String(), want), w.Body)
+	}
+}
+
+func TestEvents_StreamBeginsWithWhatHappenedSince(t *testing.T) {
+	h, _ := hourly(4)
+	server := httptest.NewServer(webservice.Handler(cluster(t, story), webservice.Options{History: h}))
+	defer server.Close()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/ws/v1/events/stream?since=90m", nil)
+	assert.NilError(t, err)
+	response, err := server.Client().Do(r)
+	assert.NilError(t, err)
+	defer response.Body.Close()
+	h.Close()
+	text, err := io.ReadAll(response.Body)
+	assert.NilError(t, err)
+	assert.Equal(t, strings.Count(string(text), "\n"), 3, "%s", text)
+	assert.Assert(t, strings.Contains(string(text), `"objectID":"n2"`) && strings.Contains(string(text), `"objectID":"n3"`), "%s", text)
 }

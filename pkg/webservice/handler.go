@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/canopy-scheduler/canopy/internal/history"
+	"github.com/canopy-scheduler/canopy/internal/httpserver"
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/reload"
 )
@@ -20,7 +21,17 @@ type Options struct {
 	History    *history.History // what has happened; nil: it is not shown
 	Metrics    http.Handler     // what Prometheus scrapes; nil: nothing
 	HasAdmin   bool             // the configuration can be changed elsewhere, see Admin
+
+	Large      *httpserver.Gate   // bounds the large answers at the same time; nil: nothing does
+	Counts     *httpserver.Counts // what is refused and ignored is counted here; nil: nowhere
+	CacheBytes int64              // of encoded text that is kept for the next reader; 0: nothing
 }
+
+// DefaultCacheBytes is for Options.CacheBytes: what a partition with 300,000 allocations takes.
+const DefaultCacheBytes = 256 << 20
+
+// Liveness are the paths that are answered even if there are too many connections.
+var Liveness = []string{"/healthz", "/readyz"}
 
 type service struct {
 	cluster *loop.Cluster
@@ -37,19 +48,22 @@ func Handler(c *loop.Cluster, opt Options) http.Handler {
 	s := newService(c, opt)
 	mux := s.mux()
 	s.routeRefusals(mux)
-	return withoutTrailingSlash(mux)
+	return withoutTrailingSlash(mux, s.checked(mux))
 }
 
 func newService(c *loop.Cluster, opt Options) *service {
 	if opt.Log == nil {
 		opt.Log = zap.NewNop()
 	}
+	if opt.Counts == nil {
+		opt.Counts = new(httpserver.Counts)
+	}
 	return &service{cluster: c, opt: opt}
 }
 
 // mux serves everything that only reads.
-func (s *service) mux() *http.ServeMux {
-	mux := http.NewServeMux()
+func (s *service) mux() *router {
+	mux := newRouter()
 	s.route(mux, "/healthz", s.health)
 	s.route(mux, "/readyz", s.ready)
 	s.route(mux, "/ws/v1/scheduler/healthcheck", s.healthCheck)
@@ -80,7 +94,7 @@ func (s *service) mux() *http.ServeMux {
 
 // route serves GET and OPTIONS on a path. Everything else is answered by the mux: 405,
 // or 404 for a path that does not exist, both in plain text (behaviour.md 11.2).
-func (s *service) route(mux *http.ServeMux, path string, look answer) {
+func (s *service) route(mux *router, path string, look answer) {
 	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
 		body, err := look(r)
 		if err != nil {
@@ -101,19 +115,19 @@ func (s *service) options(w http.ResponseWriter, _ *http.Request) {
 
 // withoutTrailingSlash sends a client that put a slash too many behind a known path to
 // that path.
-func withoutTrailingSlash(mux *http.ServeMux) http.Handler {
+func withoutTrailingSlash(mux *router, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		trimmed, found := strings.CutSuffix(r.URL.Path, "/")
 		// A path that is not clean might lead to another host; the mux knows what to do.
 		if !found || trimmed == "" || path.Clean(r.URL.Path) != trimmed {
-			mux.ServeHTTP(w, r)
+			next.ServeHTTP(w, r)
 			return
 		}
 		shorter := r.Clone(r.Context())
 		shorter.URL.Path = trimmed
 		shorter.URL.RawPath = strings.TrimSuffix(r.URL.RawPath, "/")
 		if _, pattern := mux.Handler(shorter); pattern == "" {
-			mux.ServeHTTP(w, r)
+			next.ServeHTTP(w, r)
 			return
 		}
 		http.Redirect(w, r, shorter.URL.RequestURI(), http.StatusMovedPermanently)

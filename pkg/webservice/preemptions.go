@@ -13,7 +13,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-func (s *service) routePreemptions(mux *http.ServeMux) {
+func (s *service) routePreemptions(mux *router) {
 	s.route(mux, "/ws/v1/partition/{partition}/preemptions", s.preemptions)
 	s.route(mux, "/ws/v1/partition/{partition}/preemptions/{number}", s.preemption)
 	s.routeDryRun(mux)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/canopy-scheduler/canopy/internal/httpserver"
 	"github.com/canopy-scheduler/canopy/internal/loop"
 )
 
@@ -44,7 +44,7 @@ func (s *service) fail(w http.ResponseWriter, r *http.Request, err error) {
 	f := new(failure)
 	switch {
 	case errors.As(err, &f):
-	case errors.Is(err, loop.ErrEnded), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+	case errors.Is(err, httpserver.ErrBusy), errors.Is(err, loop.ErrEnded), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		f = &failure{status: http.StatusServiceUnavailable, reason: err.Error()}
 	default:
 		f = &failure{status: http.StatusInternalServerError, reason: err.Error()}
@@ -59,22 +59,29 @@ func (s *service) fail(w http.ResponseWriter, r *http.Request, err error) {
 	s.write(w, r, f.status, body)
 }
 
+// write answers with JSON: that of body, or the text that it is.
 func (s *service) write(w http.ResponseWriter, r *http.Request, status int, body any) {
-	text, err := json.Marshal(body)
-	if err != nil {
-		panic("webservice: " + err.Error()) // every shape in dao.go can be written
+	if all, ok := body.(pieces); ok {
+		s.stream(w, r, status, jsonType, all)
+		return
 	}
-	s.send(w, r, status, jsonType, text)
+	s.stream(w, r, status, jsonType, func(yield func([]byte) bool) { yield(newEncoder().piece(body)) })
 }
 
-// send writes an answer, packed if that is worth it.
-func (s *service) send(w http.ResponseWriter, r *http.Request, status int, kind string, text []byte) {
+// header fills in what all answers have.
+func (s *service) header(w http.ResponseWriter, kind string) http.Header {
 	h := w.Header()
 	if !s.private {
 		allowOrigins(h)
 	}
 	h.Set("Content-Type", kind)
 	h.Add("Vary", "Accept-Encoding")
+	return h
+}
+
+// send writes a short answer, packed if that is worth it.
+func (s *service) send(w http.ResponseWriter, r *http.Request, status int, kind string, text []byte) {
+	h := s.header(w, kind)
 	if len(text) >= worthGzip && takesGzip(r) {
 		h.Set("Content-Encoding", "gzip")
 		text = compress(text)
@@ -109,7 +116,9 @@ func takesGzip(r *http.Request) bool {
 
 func compress(text []byte) []byte {
 	var out bytes.Buffer
-	z := gzip.NewWriter(&out)
+	z, _ := packers.Get().(*gzip.Writer)
+	defer packers.Put(z)
+	z.Reset(&out)
 	if _, err := z.Write(text); err != nil {
 		panic("webservice: " + err.Error()) // a buffer takes everything
 	}

@@ -22,7 +22,7 @@ const longestAsk = 64 << 10
 // no page from elsewhere makes a browser ask.
 var askTypes = append([]string{"application/json"}, yamlTypes...)
 
-func (s *service) routeDryRun(mux *http.ServeMux) {
+func (s *service) routeDryRun(mux *router) {
 	const path = "/ws/v1/partition/{partition}/preemptions/dry-run"
 	mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
 		body, err := s.dryRun(r)

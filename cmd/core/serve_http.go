@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/pflag"
+	"go.uber.org/zap"
+
+	"github.com/canopy-scheduler/canopy/internal/httpserver"
+	"github.com/canopy-scheduler/canopy/pkg/webservice"
+)
+
+// httpFlags say what readers over HTTP may cost. The zero value means the defaults.
+type httpFlags struct {
+	connections  int
+	largeAnswers int
+	stall        time.Duration
+	cacheBytes   int64
+}
+
+func (f *httpFlags) add(flags *pflag.FlagSet) {
+	flags.IntVar(&f.connections, "http-max-connections", httpserver.DefaultConnections,
+		"open HTTP connections; one more takes the place of an idle one, or gets status 503 (/healthz and /readyz are answered all the same)")
+	flags.IntVar(&f.largeAnswers, "http-max-large-answers", httpserver.DefaultLargeAnswers,
+		"answers of more than 64 KiB that are written at the same time; others wait up to 5s, then get status 503")
+	flags.DurationVar(&f.stall, "http-stall-timeout", httpserver.DefaultStall,
+		"cut an HTTP client that does not take 64 KiB of its answer in this time")
+	flags.Int64Var(&f.cacheBytes, "http-cache-bytes", webservice.DefaultCacheBytes,
+		"bytes of encoded answers that are kept for the next reader; what does not fit is encoded for each; 0: nothing is kept")
+}
+
+// check says which limits make no sense.
+func (f *httpFlags) check() error {
+	var wrong []error
+	if f.connections < 1 {
+		wrong = append(wrong, fmt.Errorf("--http-max-connections is %d, and must be above 0", f.connections))
+	}
+	if f.largeAnswers < 1 {
+		wrong = append(wrong, fmt.Errorf("--http-max-large-answers is %d, and must be above 0", f.largeAnswers))
+	}
+	if f.stall < time.Second {
+		wrong = append(wrong, fmt.Errorf("--http-stall-timeout is %v, and must be 1s or more", f.stall))
+	}
+	if f.cacheBytes < 0 {
+		wrong = append(wrong, fmt.Errorf("--http-cache-bytes is %d, and must not be below 0", f.cacheBytes))
+	}
+	return errors.Join(wrong...)
+}
+
+// overHTTP is a server for h. counts are shared by all servers of the process.
+func (s *servers) overHTTP(h http.Handler, f httpFlags, counts *httpserver.Counts) *httpserver.Server {
+	return httpserver.New(h, httpserver.Options{
+		MaxConnections: f.connections, StallTimeout: f.stall, Liveness: webservice.Liveness,
+		Counts: counts, ErrorLog: zap.NewStdLog(s.log),
+	})
+}
+
+func (s *servers) serveHTTP(name string, server *httpserver.Server, on net.Listener) {
+	s.serving.Go(func() {
+		if err := server.Serve(on); !errors.Is(err, http.ErrServerClosed) {
+			s.fail(fmt.Errorf("%s: %w", name, err))
+		}
+	})
+}
+
+// endHTTP waits until ctx ends for requests that are under way, and cuts the others.
+func endHTTP(ctx context.Context, server *httpserver.Server) {
+	if server.Shutdown(ctx) != nil {
+		_ = server.Close()
+	}
+}

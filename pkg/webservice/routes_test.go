@@ -1,0 +1,87 @@
+package webservice
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/history"
+	"github.com/canopy-scheduler/canopy/internal/httpserver"
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/internal/reload"
+)
+
+// everything is a service with all routes.
+func everything(t *testing.T) (*service, *router) {
+	t.Helper()
+	c := loop.NewCluster(loop.Options{}, nil, nil)
+	t.Cleanup(c.End)
+	s := newService(c, Options{
+		History: history.New(nil), Metrics: http.NotFoundHandler(), Counts: new(httpserver.Counts), Reloads: &reload.Reloader{},
+	})
+	mux := s.mux()
+	s.changeClasses(mux)
+	s.changeBudgets(mux)
+	return s, mux
+}
+
+func TestRoutes_TableOfParametersNamesRoutesThatExist(t *testing.T) {
+	_, mux := everything(t)
+	for pattern, known := range queries {
+		assert.Assert(t, slices.Contains(mux.patterns, pattern), "%s is no route", pattern)
+		for _, p := range known.query {
+			assert.Assert(t, p.name != "" && p.help != "", "%s: %q", pattern, p.name)
+		}
+	}
+}
+
+func TestRoutes_UnknownParameterOfOurRoutesIsRefused(t *testing.T) {
+	s, mux := everything(t)
+	h := withoutTrailingSlash(mux, s.checked(mux))
+	tried := 0
+	for _, pattern := range mux.patterns {
+		method, path, _ := strings.Cut(pattern, " ")
+		if method == http.MethodOptions || queries[pattern].origin == upstream {
+			continue
+		}
+		tried++
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(method, strings.NewReplacer("{", "", "}", "").Replace(path)+"?colour=red", nil))
+		assert.Equal(t, w.Code, http.StatusBadRequest, pattern)
+		assert.Assert(t, strings.Contains(w.Body.String(), `unknown parameter \"colour\": `), w.Body)
+		if len(queries[pattern].query) == 0 {
+			assert.Assert(t, strings.Contains(w.Body.String(), "this path takes none"), w.Body)
+		}
+	}
+	assert.Assert(t, tried > 15, "%d routes", tried)
+	for target, want := range map[string]string{
+		"/ws/v1/partition/default/preemptions?color=red": "this path takes application, queue, right, limit",
+		"/ws/v1/partition/default/preemptions?limits=5":  `did you mean \"limit\"`,
+		"/ws/v1/partition/default/preemptions?limit=%zz": "the query cannot be read",
+		"/ws/v1/partition/default/preemptions/?queues=a": "", // it is sent on first
+		"/readyz?verbose": "this path takes none",
+	} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, target, nil))
+		assert.Assert(t, strings.Contains(w.Body.String(), want), "%s: %s", target, w.Body)
+	}
+}
+
+func TestRoutes_UnknownParameterOfUpstreamsRoutesIsIgnoredAndSaid(t *testing.T) {
+	s, mux := everything(t)
+	h := s.checked(mux)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/ws/v1/events/batch?count=1&sinc%22e=5m&a=1&a=2", nil))
+	assert.Equal(t, w.Code, http.StatusOK, w.Body.String())
+	assert.DeepEqual(t, w.Header().Values("Warning"), []string{
+		`299 - "unknown parameter a ignored"`, `299 - "unknown parameter sinc?e ignored"`,
+	})
+	assert.Equal(t, s.opt.Counts.UnknownParameter.Load(), uint64(2))
+	w = httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/ws/v1/events/batch?count=1", nil))
+	assert.Equal(t, w.Header().Get("Warning"), "")
+}

@@ -1,0 +1,210 @@
+package webservice
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"iter"
+	"net"
+	"net/http"
+	"runtime"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// pieces are the text of an answer, piece by piece. A piece is valid until the next is asked
+// for.
+type pieces iter.Seq[[]byte]
+
+// pageBytes is what is written at once. An answer that is longer is a large one: it is never
+// in memory as a whole for one reader, and only so many are written at the same time.
+const pageBytes = 64 << 10
+
+var pages = sync.Pool{New: func() any { p := make([]byte, 0, pageBytes); return &p }}
+
+// packers are writers of the fastest level: a large answer is packed to be smaller, not to be
+// smallest.
+var packers = sync.Pool{New: func() any {
+	z, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
+	if err != nil {
+		panic("webservice: " + err.Error()) // the level exists
+	}
+	return z
+}}
+
+// page collects an answer. What fits one page is sent as it is; what does not waits for its turn
+// among the large answers, and is then written page by page.
+type page struct {
+	s      *service
+	w      http.ResponseWriter
+	r      *http.Request
+	status int
+	kind   string // the content type
+
+	text  []byte
+	out   io.Writer // nil: all that there is fits one page
+	z     *gzip.Writer
+	leave func()
+	ended bool // the client is gone, or was refused
+}
+
+// stream writes an answer.
+func (s *service) stream(w http.ResponseWriter, r *http.Request, status int, kind string, all pieces) {
+	room, _ := pages.Get().(*[]byte)
+	p := &page{s: s, w: w, r: r, status: status, kind: kind, text: (*room)[:0]}
+	defer func() {
+		*room = p.text[:0]
+		pages.Put(room)
+		if p.z != nil {
+			packers.Put(p.z)
+		}
+		if p.leave != nil {
+			p.leave()
+		}
+	}()
+	for piece := range all {
+		if !p.add(piece) {
+			return
+		}
+	}
+	p.end()
+}
+
+// add takes in a piece; false: no more is needed.
+func (p *page) add(piece []byte) bool {
+	for len(piece) > 0 {
+		n := min(len(piece), pageBytes-len(p.text))
+		p.text = append(p.text, piece[:n]...)
+		if piece = piece[n:]; len(piece) > 0 && !p.spill() {
+			return false
+		}
+	}
+	return true
+}
+
+// spill writes the page, which is full, and empties it.
+func (p *page) spill() bool {
+	if p.out == nil && !p.begin() {
+		return false
+	}
+	if _, err := p.out.Write(p.text); err != nil {
+		p.unread(err)
+		return false
+	}
+	p.text = p.text[:0]
+	runtime.Gosched() // deciding goes first
+	return true
+}
+
+// begin waits for the turn of a large answer and writes its header.
+func (p *page) begin() bool {
+	leave, err := p.s.opt.Large.Enter(p.r.Context(), host(p.r))
+	if err != nil {
+		p.ended = true
+		p.w.Header().Set("Retry-After", "1")
+		p.s.fail(p.w, p.r, err)
+		return false
+	}
+	p.leave, p.out = leave, p.w
+	h := p.s.header(p.w, p.kind)
+	if takesGzip(p.r) {
+		h.Set("Content-Encoding", "gzip")
+		p.z, _ = packers.Get().(*gzip.Writer)
+		p.z.Reset(p.w)
+		p.out = p.z
+	}
+	p.w.WriteHeader(p.status)
+	return true
+}
+
+// end writes what is left.
+func (p *page) end() {
+	switch {
+	case p.ended:
+		return
+	case p.out == nil:
+		p.s.send(p.w, p.r, p.status, p.kind, p.text)
+		return
+	}
+	_, err := p.out.Write(p.text)
+	if err == nil && p.z != nil {
+		err = p.z.Close()
+	}
+	if err != nil {
+		p.unread(err)
+	}
+}
+
+func (p *page) unread(err error) {
+	p.ended = true
+	p.s.opt.Log.Debug("answer was not read", zap.String("path", p.r.URL.Path), zap.Error(err))
+}
+
+// host is the client of a request without its port.
+func host(r *http.Request) string {
+	if name, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
+		return name
+	}
+	return r.RemoteAddr
+}
+
+// encodeTime is how long is encoded before others may go on.
+const encodeTime = 100 * time.Microsecond
+
+// encoder turns shapes of dao.go into JSON, one after the other, and lets the scheduler decide
+// in between.
+type encoder struct {
+	text  bytes.Buffer
+	json  *json.Encoder
+	since time.Time // others went on
+}
+
+func newEncoder() *encoder {
+	e := &encoder{since: time.Now()}
+	e.json = json.NewEncoder(&e.text)
+	return e
+}
+
+// piece is what json.Marshal gives for body. It is valid until the next call.
+func (e *encoder) piece(body any) []byte {
+	if now := time.Now(); now.Sub(e.since) > encodeTime {
+		runtime.Gosched()
+		e.since = now
+	}
+	e.text.Reset()
+	if err := e.json.Encode(body); err != nil {
+		panic("webservice: " + err.Error()) // every shape in dao.go can be written
+	}
+	return bytes.TrimSuffix(e.text.Bytes(), []byte("\n"))
+}
+
+// listOf is a JSON list of all that a sequence yields.
+func listOf[T any](all iter.Seq[T]) pieces {
+	return func(yield func([]byte) bool) {
+		e, before := newEncoder(), []byte("[")
+		for body := range all {
+			if !yield(before) || !yield(e.piece(body)) {
+				return
+			}
+			before = []byte(",")
+		}
+		if before[0] == '[' && !yield(before) {
+			return
+		}
+		yield([]byte("]"))
+	}
+}
+
+// around is the JSON of body before and after the list of a field that is empty or null in it.
+// text is a piece of an encoder with that field's list holding only one, which is a zero element.
+func around(text []byte, field string, element []byte) (before, after []byte, found bool) {
+	// A quote within a string is escaped, so that this is the field and no text that looks like it.
+	before, after, found = bytes.Cut(text, append([]byte(`"`+field+`":[`), append(element, ']')...))
+	if found {
+		before = text[:len(before)+len(field)+len(`"":`)]
+	}
+	return before, after, found
+}
