@@ -50,7 +50,8 @@ func newServers(opt rmproxy.Options, admin bool, web httpFlags) *servers {
 	s := &servers{log: opt.Log, health: health.NewServer(), failed: make(chan struct{})}
 	s.past = history.New(opt.Loop.Now)
 	counts := new(httpserver.Counts)
-	s.meters = metrics.New(metrics.Options{Now: opt.Loop.Now, Log: opt.Log, History: s.past, HTTP: counts})
+	large := httpserver.NewGate(cmp.Or(web.largeAnswers, httpserver.DefaultLargeAnswers), counts)
+	s.meters = metrics.New(metrics.Options{Now: opt.Loop.Now, Log: opt.Log, History: s.past, HTTP: counts, Large: large})
 	opt.Heard = func(partition string, effects []scheduler.Effect) {
 		s.past.Hear(partition, effects)
 		s.meters.Hear(partition, effects)
@@ -68,8 +69,7 @@ func newServers(opt rmproxy.Options, admin bool, web httpFlags) *servers {
 	s.health.SetServingStatus(rmproxy.ServiceName, healthpb.HealthCheckResponse_SERVING)
 	rest := webservice.Options{
 		ReadyCheck: s.ready, Log: s.log, Reloads: s.proxy.Reloads(), History: s.past, HasAdmin: admin,
-		Metrics: s.meters.Handler(s.proxy.Cluster()), Counts: counts, CacheBytes: web.cacheBytes,
-		Large: httpserver.NewGate(cmp.Or(web.largeAnswers, httpserver.DefaultLargeAnswers), counts),
+		Metrics: s.meters.Handler(s.proxy.Cluster()), Counts: counts, CacheBytes: web.cacheBytes, Large: large,
 	}
 	s.web = s.overHTTP(webservice.Handler(s.proxy.Cluster(), rest), web, counts)
 	if admin {

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -24,7 +23,6 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 )
 
 // service is a running serve command, in this process or another.
@@ -256,28 +254,4 @@ func TestTheProgramStopsAlthoughStreamsAreOpen(t *testing.T) {
 	assert.NilError(t, err)
 	defer idle.Close()
 	p.stop()
-}
-
-// A request that never comes to its end would keep a connection for ever.
-func TestARequestThatDoesNotEndIsCut(t *testing.T) {
-	s := newServers(rmproxy.Options{Log: zap.NewNop()}, true, httpFlags{})
-	d, err := openDoors(serveFlags{grpcAddress: "127.0.0.1:0", httpAddress: "127.0.0.1:0", admin: true, adminListen: "127.0.0.1:0"})
-	assert.NilError(t, err)
-	for _, web := range []*http.Server{s.web, s.admin} {
-		assert.Assert(t, web.WriteTimeout > web.ReadTimeout, "who does not read is cut, too, and after who does not write")
-		web.ReadTimeout /= 1000 // a minute is long
-	}
-	s.start(d)
-	defer s.stop()
-	for _, l := range []net.Listener{d.web, d.admin} {
-		conn, err := net.Dial("tcp", l.Addr().String())
-		assert.NilError(t, err)
-		defer conn.Close()
-		assert.NilError(t, conn.SetDeadline(time.Now().Add(20*time.Second))) // fails the test
-		_, err = conn.Write([]byte("POST /ws/v1/config HTTP/1.1\r\nHost: localhost\r\n" +
-			"Content-Type: application/yaml\r\nContent-Length: 1000\r\n\r\npartitions:"))
-		assert.NilError(t, err)
-		_, err = io.Copy(io.Discard, conn)
-		assert.NilError(t, err, "%s should have closed the connection", l.Addr())
-	}
 }

@@ -227,3 +227,21 @@ func TestServer_IdleConnectionGivesItsPlaceToANewOne(t *testing.T) {
 		assert.Equal(t, counts.Connections.Load(), int64(1))
 	})
 }
+
+// A request that never comes to its end would keep a connection for ever.
+func TestServer_RequestThatDoesNotEndIsCut(t *testing.T) {
+	counts := new(Counts)
+	handler := func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }
+	served(t, handler, Options{Counts: counts}, func(p *pipes) {
+		for _, begin := range []string{"GET / HTTP/1.1\r\nHost: a\r\n", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nparti"} {
+			c := p.dial()
+			defer c.Close()
+			_, err := io.WriteString(c, begin)
+			assert.NilError(t, err)
+			_, err = io.Copy(io.Discard, c)
+			assert.NilError(t, err)
+		}
+		synctest.Wait()
+		assert.Equal(t, counts.Connections.Load(), int64(0))
+	})
+}

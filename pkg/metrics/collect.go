@@ -1,25 +1,19 @@
 package metrics
 
 import (
+	"maps"
+	"slices"
 	"sync/atomic"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 )
 
-// Describe is part of prometheus.Collector.
-func (s *scrape) Describe(to chan<- *prometheus.Desc) {
-	for _, f := range families {
-		to <- f.desc
-	}
-}
-
-// Collect is part of prometheus.Collector.
-func (s *scrape) Collect(to chan<- prometheus.Metric) {
+// tell tells all there is to say.
+func (s *scrape) tell(to *exposition) {
 	ended := map[string]map[objects.QueuePath][endingsOfQueues]uint64{}
-	for name, t := range s.tallies {
+	for _, name := range slices.Sorted(maps.Keys(s.tallies)) {
+		t := s.tallies[name]
 		ended[name] = t.ended.all()
 		tellTally(teller{to, name}, t, ended[name])
 	}
@@ -29,7 +23,9 @@ func (s *scrape) Collect(to chan<- prometheus.Metric) {
 		sum := viewer{t, ended[snap.Partition]}.queue(&snap.Root)
 		tellSum(t, &sum, s.at)
 	}
+	s.tellUsage(to)
 	s.tellHistory(to)
+	s.tellHTTP(to)
 	s.tellLog(to)
 }
 
@@ -51,11 +47,12 @@ func tellTally(to teller, t *tally, ended map[objects.QueuePath][endingsOfQueues
 	tellWords(to, victims, t.victims[:], rightWords[:], len(rightWords)-1)
 	tellWords(to, preemptions, t.preemptions[:], rightWords[:], int(preemption.OfPriority)+1) // the others are no ask's
 	tellWords(to, nominationsEnded, t.nominationsEnded[:], endWords[:], len(endWords)-1)
-	for cycle, n := range t.churned.all() {
-		to.say(churns, float64(n), cycle)
+	cycles := t.churned.all()
+	for _, cycle := range slices.Sorted(maps.Keys(cycles)) {
+		to.say(churns, float64(cycles[cycle]), cycle)
 	}
-	for queue, counts := range ended {
-		for how, n := range counts {
+	for _, queue := range slices.Sorted(maps.Keys(ended)) {
+		for how, n := range ended[queue] {
 			to.say(queueEnded, float64(n), string(queue), endingWords[how])
 		}
 	}
@@ -70,7 +67,7 @@ func tellWords(to teller, f *family, counts []atomic.Uint64, words []string, alw
 	}
 }
 
-func (s *scrape) tellHistory(to chan<- prometheus.Metric) {
+func (s *scrape) tellHistory(to *exposition) {
 	if s.m.opt.History == nil {
 		return
 	}
@@ -82,15 +79,30 @@ func (s *scrape) tellHistory(to chan<- prometheus.Metric) {
 		{eventsKept, float64(c.Kept)}, {eventsRemembered, float64(c.Remembered)},
 		{eventStreams, float64(c.Streams)}, {eventReadersDropped, float64(c.Dropped)},
 	} {
-		to <- prometheus.MustNewConstMetric(x.f.desc, x.f.kind, x.n)
+		to.value(x.f, x.n)
 	}
 }
 
-func (s *scrape) tellLog(to chan<- prometheus.Metric) {
+func (s *scrape) tellLog(to *exposition) {
 	if s.m.lines == nil {
 		return
 	}
 	dropped, omitted := s.m.lines()
-	to <- prometheus.MustNewConstMetric(logDropped.desc, logDropped.kind, float64(dropped))
-	to <- prometheus.MustNewConstMetric(logOmitted.desc, logOmitted.kind, float64(omitted))
+	to.value(logDropped, float64(dropped))
+	to.value(logOmitted, float64(omitted))
+}
+
+// tellHTTP tells what the readers over HTTP cost and are refused.
+func (s *scrape) tellHTTP(to *exposition) {
+	c := s.m.opt.HTTP
+	if c == nil {
+		return
+	}
+	to.value(connections, float64(c.Connections.Load()))
+	to.value(connectionsRefused, float64(c.Refused.Load()))
+	to.value(connectionsEvicted, float64(c.Evicted.Load()))
+	to.value(connectionsStalled, float64(c.Stalled.Load()))
+	to.value(largeAnswers, float64(c.LargeAnswers.Load()))
+	to.value(largeRefused, float64(c.LargeRefused.Load()))
+	to.value(parametersIgnored, float64(c.UnknownParameter.Load()))
 }

@@ -63,6 +63,21 @@ var (
 		"Open streams of events.")
 	eventReadersDropped = counter("canopy_event_readers_dropped_total",
 		"Streams of events that were ended because their reader was too far behind.")
+	connections = gauge("canopy_http_connections",
+		"Open HTTP connections.")
+	connectionsRefused = counter("canopy_http_connections_refused_total",
+		"HTTP connections that got status 503 because too many were open.")
+	connectionsEvicted = counter("canopy_http_connections_evicted_total",
+		"Idle HTTP connections that were closed for a new one.")
+	connectionsStalled = counter("canopy_http_stalled_total",
+		"HTTP connections that were cut because the client did not take its answer.")
+	largeAnswers = gauge("canopy_http_large_answers",
+		"Large answers that are being written.")
+	largeRefused = counter("canopy_http_large_answers_refused_total",
+		"Answers with status 503 because too many large ones were being written.")
+	parametersIgnored = counter("canopy_http_parameters_ignored_total",
+		"Parameters of queries that were ignored because the path does not know them.")
+
 	logDropped = counter("canopy_log_lines_dropped_total",
 		"Log lines that were lost because the log was not read, or could not be written.")
 	logOmitted = counter("canopy_log_lines_omitted_total",
@@ -76,5 +91,6 @@ var families = []*family{
 	preemptions, victims, nominations, nominationsEnded, unconfirmed, overdue, overdueEver, oldestUnconfirmed, strays,
 	churns, pauses,
 	scrapesMissed, eventsKept, eventsRemembered, eventStreams, eventReadersDropped,
+	connections, connectionsRefused, connectionsEvicted, connectionsStalled, largeAnswers, largeRefused, parametersIgnored,
 	logDropped, logOmitted,
 }

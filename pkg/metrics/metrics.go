@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/canopy-scheduler/canopy/internal/history"
+	"github.com/canopy-scheduler/canopy/internal/httpserver"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -17,6 +18,9 @@ type Options struct {
 	Now     func() time.Time // the clock of the partitions; nil: time.Now
 	Log     *zap.Logger      // nil: none
 	History *history.History // what keeps events; nil: nothing is said of them
+
+	HTTP  *httpserver.Counts // of the HTTP servers; nil: nothing is said of them
+	Large *httpserver.Gate   // bounds the large answers at the same time; nil: nothing does
 }
 
 // Metrics counts what partitions say. It is safe for concurrent use.

@@ -1,9 +1,10 @@
 package metrics
 
 import (
+	"bytes"
+	"strings"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -11,35 +12,30 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// one is a collector of what is told once.
-type one func(teller)
-
-func (one) Describe(chan<- *prometheus.Desc)      {}
-func (o one) Collect(to chan<- prometheus.Metric) { o(teller{to, "p"}) }
-
 // What takes long to come about in a cluster: leaves that are paused, a queue above its max.
 func TestWhatIsRare(t *testing.T) {
 	s := &scheduler.Snapshot{
 		Pauses: []preemption.Pause{{A: "root.a", B: "root.b"}, {A: "root.c", B: "root.c"}},
 		Root:   scheduler.QueueView{Path: "root", Children: []scheduler.QueueView{{Path: "root.a", Leaf: true, AboveMax: &objects.AboveMax{}}}},
 	}
-	reg := prometheus.NewPedanticRegistry()
-	reg.MustRegister(one(func(to teller) {
-		tellPartition(to, s)
-		sum := viewer{teller: to}.queue(&s.Root)
-		tellSum(to, &sum, s.At)
-	}))
-	got, err := reg.Gather()
-	assert.NilError(t, err)
-	values := map[string]float64{}
-	for _, f := range got {
-		values[f.GetName()] += f.GetMetric()[0].GetGauge().GetValue()
+	x := newExposition()
+	to := teller{x, "p"}
+	tellPartition(to, s)
+	sum := viewer{teller: to}.queue(&s.Root)
+	tellSum(to, &sum, s.At)
+	text := string(bytes.Join(x.parts(), nil))
+	for _, want := range []string{
+		`canopy_preemption_paused{other="root.b",partition="p",queue="root.a"} 1` + "\n",
+		`canopy_preemption_paused{other="root.c",partition="p",queue="root.c"} 1` + "\n",
+		`canopy_queues_above_max{partition="p"} 1` + "\n",
+	} {
+		assert.Assert(t, strings.Contains(text, want), "no %s in\n%s", want, text)
 	}
-	for _, f := range got {
-		if f.GetName() == pauses.name {
-			assert.Equal(t, len(f.GetMetric()), 2)
-		}
-	}
-	assert.Equal(t, values[pauses.name], 1.0)
-	assert.Equal(t, values[queuesAboveMax.name], 1.0)
+}
+
+func TestExposition_NamesAreEscaped(t *testing.T) {
+	x := newExposition()
+	x.value(gauge("a", "a \"b\" \\ c\nd", "partition", "queue"), 1.5, "p\"\\\n\xff", "é")
+	assert.Equal(t, string(bytes.Join(x.parts(), nil)),
+		"# HELP a a \"b\" \\\\ c\\nd\n# TYPE a gauge\na{partition=\"p\\\"\\\\\\n_\",queue=\"é\"} 1.5\n")
 }

@@ -1,7 +1,7 @@
 package metrics
 
 import (
-	"maps"
+	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -61,24 +61,26 @@ func (v viewer) applications(path string, s *sum) {
 // resources tells the bounds and the use of q. What it uses none of is said to be zero only
 // where it has a bound for it.
 func (v viewer) resources(q *scheduler.QueueView, preempting resources.Amounts) {
-	path, named := string(q.Path), map[string]bool{}
+	path := string(q.Path)
+	var bounded []string
 	for name, n := range q.Max.All() {
-		named[name] = true
+		bounded = append(bounded, name)
 		v.say(queueResources, float64(n), path, "max", name)
 	}
 	for name, n := range q.Guaranteed.All() {
-		named[name] = true
+		bounded = append(bounded, name)
 		v.say(queueResources, float64(n), path, "guaranteed", name)
 	}
 	for _, use := range []struct {
 		word string
 		of   resources.Amounts
 	}{{"allocated", q.Allocated}, {"pending", q.Pending}, {"preempting", preempting}} {
-		names := maps.Clone(named)
+		names := append([]string(nil), bounded...)
 		for name := range use.of.All() {
-			names[name] = true
+			names = append(names, name)
 		}
-		for name := range names {
+		slices.Sort(names)
+		for _, name := range slices.Compact(names) {
 			v.say(queueResources, float64(use.of.Get(name)), path, use.word, name)
 		}
 	}

@@ -1,18 +1,24 @@
 package metrics
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"maps"
+	"net"
 	"net/http"
+	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.uber.org/zap"
 
+	"github.com/canopy-scheduler/canopy/internal/coalesce"
+	"github.com/canopy-scheduler/canopy/internal/httpserver"
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -23,18 +29,106 @@ const (
 	share         = 0.8             // of what the client waits; the rest is for the answer
 )
 
-// Handler answers a scrape of a cluster. A partition that does not answer in time is left out,
-// which is counted, and the rest is said.
+// pause bounds what scrapes take: with that of coalesce.Group at most a quarter of one processor.
+const pause = 3
+
+// exposed is a scrape as text. Any number of clients may read it.
+type exposed struct {
+	parts  [][]byte
+	bytes  int
+	packed func() []byte // with gzip; made once, for the first who wants it
+}
+
+// Handler answers scrapes of a cluster. Those that come at about the same time share one answer,
+// which was begun after all of them had come. A partition that does not answer in time is left
+// out, which is counted, and the rest is said.
 func (m *Metrics) Handler(c *loop.Cluster) http.Handler {
-	opt := promhttp.HandlerOpts{
-		ErrorLog: zap.NewStdLog(m.opt.Log), ErrorHandling: promhttp.ContinueOnError, Registry: m.process,
-	}
+	group := &coalesce.Group[*exposed]{Pause: pause}
 	return promhttp.InstrumentMetricHandler(m.process, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s := m.look(r.Context(), c, patienceOf(r))
-		now := prometheus.NewRegistry()
-		now.MustRegister(s, usage{s})
-		promhttp.HandlerFor(prometheus.Gatherers{m.process, now}, opt).ServeHTTP(w, r)
+		patience := patienceOf(r)
+		x, err := group.Do(r.Context(), func(ctx context.Context) (*exposed, error) { return m.expose(ctx, c, patience) })
+		if err != nil {
+			m.opt.Log.Warn("a scrape failed", zap.Error(err))
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		m.answer(w, r, x)
 	}))
+}
+
+// expose makes a scrape.
+func (m *Metrics) expose(ctx context.Context, c *loop.Cluster, patience time.Duration) (*exposed, error) {
+	to := newExposition()
+	m.look(ctx, c, patience).tell(to)
+	families, err := m.process.Gather()
+	if err := errors.Join(err, to.add(families)); err != nil {
+		return nil, err
+	}
+	x := &exposed{parts: to.parts()}
+	for _, part := range x.parts {
+		x.bytes += len(part)
+	}
+	x.packed = sync.OnceValue(x.pack)
+	return x, ctx.Err()
+}
+
+// pack packs a scrape, step by step, so that the scheduler may decide in between.
+func (x *exposed) pack() []byte {
+	var out bytes.Buffer
+	z, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+	if err != nil {
+		panic("metrics: " + err.Error()) // the level exists
+	}
+	for _, part := range x.parts {
+		for step := range slices.Chunk(part, stepBytes) {
+			if _, err := z.Write(step); err != nil {
+				panic("metrics: " + err.Error()) // a buffer takes everything
+			}
+			runtime.Gosched()
+		}
+	}
+	if err := z.Close(); err != nil {
+		panic("metrics: " + err.Error())
+	}
+	return out.Bytes()
+}
+
+const (
+	stepBytes  = 32 << 10 // that are packed or written at once
+	largeBytes = 64 << 10 // a longer answer is a large one
+	textType   = "text/plain; version=0.0.4; charset=utf-8"
+)
+
+// answer writes a scrape.
+func (m *Metrics) answer(w http.ResponseWriter, r *http.Request, x *exposed) {
+	parts, size := x.parts, x.bytes
+	head := w.Header()
+	head.Set("Content-Type", textType)
+	head.Add("Vary", "Accept-Encoding")
+	if size > largeBytes {
+		host, _, _ := net.SplitHostPort(r.RemoteAddr)
+		leave, err := m.opt.Large.Enter(r.Context(), host)
+		if err != nil {
+			head.Set("Retry-After", "1")
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		defer leave()
+	}
+	if httpserver.AcceptsGzip(r) {
+		head.Set("Content-Encoding", "gzip")
+		text := x.packed()
+		parts, size = [][]byte{text}, len(text)
+	}
+	head.Set("Content-Length", strconv.Itoa(size))
+	w.WriteHeader(http.StatusOK)
+	for _, part := range parts {
+		for step := range slices.Chunk(part, stepBytes) {
+			if _, err := w.Write(step); err != nil {
+				return // the client is gone
+			}
+		}
+	}
 }
 
 // patienceOf is how long partitions are waited for.

@@ -4,9 +4,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strings"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -21,19 +18,12 @@ var rangeWords = [ranges]string{
 	"[0,10%]", "(10%,20%]", "(20%,30%]", "(30%,40%]", "(40%,50%]", "(50%,60%]", "(60%,70%]", "(70%,80%]", "(80%,90%]", "(90%,100%]",
 }
 
-// usage tells of the nodes of a scrape. It does not describe what it tells: nobody knows the
-// resources before.
-type usage struct{ *scrape }
-
-// Describe is part of prometheus.Collector.
-func (usage) Describe(chan<- *prometheus.Desc) {}
-
-// Collect is part of prometheus.Collector.
-func (u usage) Collect(to chan<- prometheus.Metric) {
-	counts := make([]map[string]*[ranges]int, len(u.snaps))
+// tellUsage tells of the nodes of a scrape.
+func (s *scrape) tellUsage(to *exposition) {
+	counts := make([]map[string]*[ranges]int, len(s.snaps))
 	all := map[string]bool{}
-	for i, s := range u.snaps {
-		counts[i] = countUsage(s.Nodes)
+	for i, snap := range s.snaps {
+		counts[i] = countUsage(snap.Nodes)
 		for resource := range counts[i] {
 			all[resource] = true
 		}
@@ -45,14 +35,14 @@ func (u usage) Collect(to chan<- prometheus.Metric) {
 			continue // another resource has that name; what is said must be about one
 		}
 		taken[name] = true
-		f := gauge(name, "Nodes by the share of their "+strings.ToValidUTF8(resource, "_")+" that is allocated.", "partition", "range")
-		for i, s := range u.snaps {
+		f := gauge(name, "Nodes by the share of their "+resource+" that is allocated.", "partition", "range")
+		for i, snap := range s.snaps {
 			of := counts[i][resource]
 			if of == nil {
 				continue // no node there has it
 			}
 			for r, n := range of {
-				teller{to, s.Partition}.count(f, n, rangeWords[r])
+				teller{to, snap.Partition}.count(f, n, rangeWords[r])
 			}
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"go.uber.org/zap"
 
@@ -82,7 +81,7 @@ func (s *service) header(w http.ResponseWriter, kind string) http.Header {
 // send writes a short answer, packed if that is worth it.
 func (s *service) send(w http.ResponseWriter, r *http.Request, status int, kind string, text []byte) {
 	h := s.header(w, kind)
-	if len(text) >= worthGzip && takesGzip(r) {
+	if len(text) >= worthGzip && httpserver.AcceptsGzip(r) {
 		h.Set("Content-Encoding", "gzip")
 		text = compress(text)
 	}
@@ -98,20 +97,6 @@ func allowOrigins(h http.Header) {
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Access-Control-Allow-Methods", allowedMethods)
 	h.Set("Access-Control-Allow-Headers", allowedHeaders)
-}
-
-// takesGzip reports whether the client names gzip and does not refuse it.
-func takesGzip(r *http.Request) bool {
-	for _, coding := range strings.Split(r.Header.Get("Accept-Encoding"), ",") {
-		name, quality, _ := strings.Cut(strings.TrimSpace(coding), ";")
-		if !strings.EqualFold(strings.TrimSpace(name), "gzip") {
-			continue
-		}
-		weight, found := strings.CutPrefix(strings.TrimSpace(quality), "q=")
-		q, err := strconv.ParseFloat(weight, 64)
-		return !found || err != nil || q > 0
-	}
-	return false
 }
 
 func compress(text []byte) []byte {

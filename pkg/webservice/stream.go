@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/canopy-scheduler/canopy/internal/httpserver"
 )
 
 // pieces are the text of an answer, piece by piece. A piece is valid until the next is asked
@@ -110,7 +112,7 @@ func (p *page) begin() bool {
 	}
 	p.leave, p.out = leave, p.w
 	h := p.s.header(p.w, p.kind)
-	if takesGzip(p.r) {
+	if httpserver.AcceptsGzip(p.r) {
 		h.Set("Content-Encoding", "gzip")
 		p.z, _ = packers.Get().(*gzip.Writer)
 		p.z.Reset(p.w)
