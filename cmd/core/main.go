@@ -65,6 +65,6 @@ func rootCommand() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{exitUsage, err} })
 	root.AddCommand(serveCommand(), validateCommand(), schemaCommand(), placeCommand(), testCommand(), planCommand(), preemptCommand(), demoCommand(),
-		replayCommand(), traceSynthCommand(), benchCommand(), versionCommand())
+		replayCommand(), traceSynthCommand(), benchCommand(), eventsCommand(), versionCommand())
 	return root
 }

@@ -22,7 +22,6 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/types/known/emptypb"
 	"gotest.tools/v3/assert"
-
 )
 
 // service is a running serve command, in this process or another.

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+const eventsHelp = `Print what a running server has seen happen, one line per event: the time, what it happened
+to, and what happened.
+
+Without --since and --until, everything that the server remembers is printed. With --follow,
+what happens from now on is printed as well, until the server ends, the reader is too slow,
+or an interrupt; it begins with what has happened since --since, else with nothing.
+
+The exit code is 0 when everything was printed, 1 when the server cannot be reached or
+refuses, and 2 when the arguments make no sense.`
+
+const eventsExamples = `  canopy events --since 5m
+  canopy events --since 2026-01-02T15:00:00Z --until 2026-01-02T15:05:00Z
+  canopy events --since 5m --follow --output json | jq .message`
+
+// eventsFlags are the flags as given.
+type eventsFlags struct {
+	address, since, until, output string
+	follow                        bool
+}
+
+// eventsCommand prints the history of a server.
+func eventsCommand() *cobra.Command {
+	var f eventsFlags
+	cmd := &cobra.Command{
+		Use:     "events",
+		Short:   "Print what a running server has seen happen",
+		Long:    eventsHelp,
+		Example: eventsExamples,
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(); err != nil {
+				return exitError{exitUsage, err}
+			}
+			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
+			defer stop()
+			out := bufio.NewWriter(cmd.OutOrStdout())
+			err := errors.Join(f.run(ctx, out), out.Flush())
+			if err != nil && ctx.Err() == nil {
+				return exitError{exitRefused, err}
+			}
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.address, "address", "127.0.0.1:9080", "`HOST:PORT` of the REST interface of a running server")
+	flags.StringVar(&f.since, "since", "", "events from this `TIME` on: RFC 3339, or how long ago, such as 5m")
+	flags.StringVar(&f.until, "until", "", "events before this `TIME`: RFC 3339, or how long ago, such as 1m")
+	flags.BoolVarP(&f.follow, "follow", "f", false, "go on with what happens from now on")
+	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text, or json for one object per line")
+	return cmd
+}
+
+func (f *eventsFlags) check() error {
+	var wrong []error
+	if _, _, err := net.SplitHostPort(f.address); err != nil {
+		wrong = append(wrong, fmt.Errorf("--address: %w", err))
+	}
+	if f.follow && f.until != "" {
+		wrong = append(wrong, errors.New("--until and --follow exclude each other"))
+	}
+	return errors.Join(append(wrong, checkMoment("--since", f.since), checkMoment("--until", f.until), checkOutput(f.output))...)
+}
+
+// checkMoment refuses what is no time of the server's interface.
+func checkMoment(flag, text string) error {
+	if text == "" {
+		return nil
+	}
+	if _, err := time.Parse(time.RFC3339, text); err == nil {
+		return nil
+	}
+	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+		return nil
+	}
+	return fmt.Errorf("%s is a time such as 2026-01-02T15:04:05Z, or how long ago, such as 5m; not %q", flag, text)
+}
+
+// run prints events until there are no more.
+func (f *eventsFlags) run(ctx context.Context, out *bufio.Writer) error {
+	if f.follow {
+		return f.stream(ctx, out)
+	}
+	return f.batches(ctx, out)
+}
+
+// batches prints what the server remembers, answer by answer: each has a bound.
+func (f *eventsFlags) batches(ctx context.Context, out *bufio.Writer) error {
+	query := url.Values{"since": {f.since}}
+	if f.since == "" {
+		query.Set("since", time.Unix(0, 0).UTC().Format(time.RFC3339))
+	}
+	if f.until != "" {
+		query.Set("until", f.until)
+	}
+	for {
+		var batch struct {
+			HighestID    uint64
+			NextID       uint64
+			EventRecords []json.RawMessage
+		}
+		body, err := f.open(ctx, "/ws/v1/events/batch?"+query.Encode())
+		if err != nil {
+			return err
+		}
+		err = json.NewDecoder(body).Decode(&batch)
+		if err := errors.Join(err, body.Close()); err != nil {
+			return fmt.Errorf("%s: %w", f.address, err)
+		}
+		for _, record := range batch.EventRecords {
+			if err := f.print(out, record); err != nil {
+				return err
+			}
+		}
+		if batch.EventRecords == nil || batch.NextID > batch.HighestID || batch.NextID == 0 {
+			return nil
+		}
+		query.Set("start", strconv.FormatUint(batch.NextID, 10))
+	}
+}
+
+// errStreamEnded says that there may be more events than were printed.
+var errStreamEnded = errors.New("the server has ended the stream")
+
+// stream prints what happens.
+func (f *eventsFlags) stream(ctx context.Context, out *bufio.Writer) error {
+	path := "/ws/v1/events/stream"
+	if f.since != "" {
+		path += "?" + url.Values{"since": {f.since}}.Encode()
+	}
+	body, err := f.open(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	in := json.NewDecoder(bufio.NewReader(body))
+	var first json.RawMessage
+	if err := in.Decode(&first); err != nil { // the name of the process
+		return fmt.Errorf("%s: %w", f.address, err)
+	}
+	for {
+		var record json.RawMessage
+		switch err := in.Decode(&record); {
+		case errors.Is(err, io.EOF):
+			return fmt.Errorf("%s: %w", f.address, errStreamEnded)
+		case err != nil:
+			return fmt.Errorf("%s: %w", f.address, err)
+		}
+		if err := errors.Join(f.print(out, record), out.Flush()); err != nil {
+			return err
+		}
+	}
+}
+
+// open sends a GET. What is refused is an error in the words of the server.
+func (f *eventsFlags) open(ctx context.Context, path string) (io.ReadCloser, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+f.address+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode == http.StatusOK {
+		return response.Body, nil
+	}
+	defer response.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(response.Body, 4096))
+	var refusal struct {
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(text, &refusal) != nil || refusal.Message == "" {
+		refusal.Message = "it has no such path; is it a canopy server?"
+	}
+	return nil, fmt.Errorf("%s answers %s: %s", f.address, response.Status, refusal.Message)
+}

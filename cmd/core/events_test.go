@@ -1,0 +1,131 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/history"
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/webservice"
+)
+
+// remembering serves a history whose clock stands at noon.
+func remembering(t *testing.T) (h *history.History, now *time.Time, address string) {
+	t.Helper()
+	at := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	h = history.New(func() time.Time { return at })
+	c := loop.NewCluster(loop.Options{}, nil, nil)
+	t.Cleanup(c.End)
+	server := httptest.NewServer(webservice.Handler(c, webservice.Options{History: h}))
+	t.Cleanup(server.Close)
+	return h, &at, strings.TrimPrefix(server.URL, "http://")
+}
+
+func TestEvents_HistoryIsPrintedInWords(t *testing.T) {
+	h, now, address := remembering(t)
+	one := resources.FromMap(map[string]resources.Quantity{"vcore": 100, "memory": 5})
+	h.Hear("default", []scheduler.Effect{scheduler.NodeAccepted{Node: "n1"}})
+	*now = now.Add(10 * time.Minute)
+	h.Hear("default", []scheduler.Effect{
+		scheduler.ApplicationAccepted{App: "app-1"},
+		scheduler.Allocated{Ask: &objects.Ask{Key: "k", App: "app-1", Amounts: one}, Node: "n1"},
+		scheduler.Released{App: "app-1", Key: "k", Type: scheduler.PreemptedByScheduler},
+		scheduler.AskRejected{App: "app-1", Key: "bad\x1b[2J", Reason: "it is negative"},
+	})
+	h.Hear("gpu", []scheduler.Effect{scheduler.ApplicationRejected{App: "app-2", Reason: "no such queue"}})
+	*now = now.Add(time.Minute)
+
+	code, out, errs := canopy("events", "--address", address, "--since", "5m")
+	assert.Equal(t, errs, "")
+	assert.Equal(t, code, 0)
+	assert.Equal(t, out, `2026-01-02T12:10:00.000Z  application  app-1  was submitted
+2026-01-02T12:10:00.000Z  application  app-1  got allocation k (memory 5, vcore 100)
+2026-01-02T12:10:00.000Z  node         n1  got allocation k (memory 5, vcore 100)
+2026-01-02T12:10:00.000Z  application  app-1  is losing allocation k, which was preempted
+2026-01-02T12:10:00.000Z  ask          bad?[2J  of app-1: it is negative
+2026-01-02T12:10:00.000Z  application  app-2  was rejected: no such queue (partition gpu)
+`)
+	code, out, _ = canopy("events", "--address", address, "--until", "5m")
+	assert.Equal(t, code, 0)
+	assert.Equal(t, out, "2026-01-02T12:00:00.000Z  node         n1  Node added to the scheduler\n")
+
+	_, out, _ = canopy("events", "--address", address, "--output", "json")
+	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+	assert.Equal(t, len(lines), 7)
+	for _, line := range lines {
+		assert.Assert(t, json.Valid([]byte(line)) && strings.Contains(line, `"typeName":"`), line)
+	}
+}
+
+// An answer has a bound: the command asks for the next until all is printed.
+func TestEvents_AllPagesArePrinted(t *testing.T) {
+	h, _, address := remembering(t)
+	h.Use(history.Read(map[string]string{"event.RESTResponseSize": "7"}))
+	for i := range 100 {
+		h.Hear("default", []scheduler.Effect{scheduler.NodeAccepted{Node: objects.NodeID(fmt.Sprintf("n%02d", i))}})
+	}
+	_, out, errs := canopy("events", "--address", address)
+	assert.Equal(t, errs, "")
+	assert.Equal(t, strings.Count(out, "\n"), 100)
+	for i, line := range strings.Split(strings.TrimSuffix(out, "\n"), "\n") {
+		assert.Assert(t, strings.Contains(line, fmt.Sprintf("n%02d ", i)), line)
+	}
+}
+
+func TestEvents_FollowBeginsWithThePast(t *testing.T) {
+	h, now, address := remembering(t)
+	h.Hear("default", []scheduler.Effect{scheduler.NodeAccepted{Node: "old"}})
+	*now = now.Add(time.Hour)
+	h.Hear("default", []scheduler.Effect{scheduler.NodeAccepted{Node: "recent"}})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for h.Counts().Streams == 0 {
+			select {
+			case <-t.Context().Done():
+				return
+			case <-time.After(time.Millisecond):
+			}
+		}
+		h.Hear("default", []scheduler.Effect{scheduler.NodeAccepted{Node: "new"}})
+		h.Close()
+	}()
+	code, out, errs := canopy("events", "--address", address, "--since", "5m", "--follow")
+	<-ended
+	assert.Equal(t, code, exitRefused)
+	assert.Assert(t, strings.Contains(errs, "the server has ended the stream"), errs)
+	assert.Equal(t, strings.Count(out, "\n"), 2, out)
+	assert.Assert(t, strings.Contains(out, "recent") && strings.Contains(out, "new") && !strings.Contains(out, "old"), out)
+}
+
+func TestEvents_WhatMakesNoSenseIsRefused(t *testing.T) {
+	_, _, address := remembering(t)
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"--since", "yesterday"}, exitUsage, `--since is a time such as 2026-01-02T15:04:05Z, or how long ago, such as 5m; not "yesterday"`},
+		{[]string{"--until", "-5m"}, exitUsage, "--until is a time"},
+		{[]string{"--follow", "--until", "1m"}, exitUsage, "exclude each other"},
+		{[]string{"--output", "yaml"}, exitUsage, "--output is text or json"},
+		{[]string{"--address", "nowhere"}, exitUsage, "--address"},
+		{[]string{"more"}, exitUsage, "more"},
+		{[]string{"--since", "1m", "--until", "2m"}, exitRefused, "is not before until"},
+	} {
+		args := append([]string{"events", "--address", address}, c.args...)
+		code, out, errs := canopy(args...)
+		assert.Equal(t, code, c.code, "%q: %s", c.args, errs)
+		assert.Equal(t, out, "")
+		assert.Assert(t, strings.Contains(errs, c.want), "%q: %s", c.args, errs)
+	}
+}
