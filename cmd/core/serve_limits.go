@@ -28,6 +28,10 @@ func (l *grpcLimits) add(f *pflag.FlagSet) {
 		"end a stream on which a resource manager sends a message with more nodes, applications, allocations and releases")
 	f.Int64Var(&l.rm.DecodeBytes, "rm-decode-bytes", rmproxy.DefaultDecodeBytes,
 		"memory for decoding messages: one that needs more is refused, and several together wait")
+	f.IntVar(&l.rm.UndeliveredBytes, "rm-max-undelivered-bytes", rmproxy.DefaultUndeliveredBytes,
+		"read no more from a resource manager while so many bytes of answers of one kind wait for it; decisions pause at a quarter")
+	f.DurationVar(&l.rm.UndeliveredFor, "rm-undelivered-timeout", rmproxy.DefaultUndeliveredFor,
+		"end the stream of a resource manager that reads nothing for so long while too many answers wait")
 }
 
 // mostMessageBytes is the largest --rm-max-message-bytes: lengths beyond it help no resource
@@ -44,6 +48,7 @@ func (l grpcLimits) check() error {
 		{"grpc-max-connections", int64(l.connections)}, {"grpc-max-silent-streams", int64(l.rm.SilentStreams)},
 		{"grpc-first-message", int64(l.rm.FirstMessage)}, {"rm-max-message-bytes", int64(l.rm.MessageBytes)},
 		{"rm-max-message-elements", int64(l.rm.MessageElements)}, {"rm-decode-bytes", l.rm.DecodeBytes},
+		{"rm-max-undelivered-bytes", int64(l.rm.UndeliveredBytes)}, {"rm-undelivered-timeout", int64(l.rm.UndeliveredFor)},
 	} {
 		if x.n <= 0 {
 			wrong = append(wrong, fmt.Errorf("--%s is %d, and must be above 0", x.flag, x.n))

@@ -18,7 +18,7 @@ func (l *Loop) runBeside(ctx context.Context) {
 			told <- l.emptied(batch)
 		}
 	}()
-	tells := false               // the Sink has a batch
+	tells, telling := false, 0   // the Sink has a batch, of so many effects
 	var spare []scheduler.Effect // room for the next one
 	defer func() {
 		close(l.ended)
@@ -52,15 +52,17 @@ func (l *Loop) runBeside(ctx context.Context) {
 			next.rang()
 			l.step(wake)
 		case tell <- l.untold:
-			l.untold, spare, tells = spare, nil, true
+			tells, telling = true, len(l.untold)
+			l.untold, spare = spare, nil
 		case spare = <-told:
-			tells = false
+			tells, telling = false, 0
 		case <-more:
 		}
 		l.takeAll()
 		if l.mayDecide() {
 			l.decide(l.opt.Stride)
 		}
+		l.noteBehind(len(l.untold) + telling)
 	}
 }
 

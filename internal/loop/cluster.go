@@ -169,7 +169,7 @@ func (c *Cluster) behind() (full []*Loop) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, l := range c.loops {
-		if l.Depth() >= l.opt.HighWater {
+		if l.isFull() {
 			full = append(full, l.Loop)
 		}
 	}

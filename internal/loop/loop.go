@@ -27,7 +27,7 @@ type Options struct {
 	Stride    int              // decisions before waiting commands are looked at again; 0: 256
 	TellFirst bool             // deliver what is decided before anything else is done
 	MaxUntold int              // effects that may wait for the Sink before decisions pause; 0: 8192
-	HighWater int              // commands that may wait before Wait blocks; 0: 65536
+	HighWater int              // commands that may wait before Wait blocks; 0: 65536. Four times MaxUntold effects count as much
 
 	// Meter is asked once for each partition of a Cluster; what it returns is told how long each run
 	// of decisions took, by the loop, which waits for it meanwhile. nil, or if it returns nil: nobody
@@ -52,14 +52,15 @@ type Loop struct {
 	sink Sink
 	opt  Options
 
-	mu    sync.Mutex // guards box, over, waits and ebb
-	box   []envelope
-	over  bool          // nothing comes into the box any more
-	mail  atomic.Bool   // box is not empty: for a look without the lock
-	waits int           // commands in the box
-	ebb   chan struct{} // closed when the box is emptied; nil: nobody waits
-	bell  chan struct{} // holds one ring while box may be non-empty
-	ended chan struct{} // closed when Run returns
+	mu     sync.Mutex // guards box, over, waits and ebb
+	box    []envelope
+	over   bool          // nothing comes into the box any more
+	mail   atomic.Bool   // box is not empty: for a look without the lock
+	waits  int           // commands in the box
+	behind atomic.Int64  // effects that the Sink has not taken, or is taking
+	ebb    chan struct{} // closed when the box is emptied; nil: nobody waits
+	bell   chan struct{} // holds one ring while box may be non-empty
+	ended  chan struct{} // closed when Run returns
 
 	supposing chan struct{} // has room for the one whose question is next
 

@@ -327,3 +327,23 @@ func TestNobodyReadsWhatWasForgottenByADecision(t *testing.T) {
 		assert.Equal(t, rejected(), 0)
 	})
 }
+
+// Effects of commands are as many as there are commands, so a Sink that takes nothing makes
+// those wait that send them.
+func TestWait_BlocksWhileTheSinkTakesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sink := &gate{open: make(chan struct{})}
+		l, stop := run(t, sink, nil, loop.Options{MaxUntold: 4})
+		defer stop()
+		for i := range 16 {
+			l.Send(node(fmt.Sprint("n", i), 1))
+		}
+		synctest.Wait()
+		waits := make(chan error, 1)
+		go func() { waits <- l.Wait(t.Context()) }()
+		synctest.Wait()
+		assert.Equal(t, len(waits), 0)
+		close(sink.open)
+		assert.NilError(t, <-waits)
+	})
+}

@@ -109,6 +109,13 @@ func ask[T any](ctx context.Context, l *Loop, look func() T) (T, error) {
 	return await(ctx, l, reply)
 }
 
+// isFull reports whether Wait would block.
+func (l *Loop) isFull() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.full()
+}
+
 // Depth is how many commands wait.
 func (l *Loop) Depth() int {
 	l.mu.Lock()
@@ -116,12 +123,34 @@ func (l *Loop) Depth() int {
 	return l.waits
 }
 
-// Wait blocks while more commands wait than the high water mark allows, and so slows
-// down a peer that is faster than the Core. It returns early when ctx or the Loop ends.
+// full reports whether a peer has to wait before it may send more. Requires: l.mu.
+func (l *Loop) full() bool { return l.waits >= l.opt.HighWater || l.behind.Load() >= l.mostBehind() }
+
+// mostBehind is how many effects may wait for the Sink before Wait blocks: far more than those
+// of decisions, which pause earlier.
+func (l *Loop) mostBehind() int64 { return 4 * int64(l.opt.MaxUntold) }
+
+// noteBehind notes how many effects the Sink has before it, and wakes whoever waits for it.
+func (l *Loop) noteBehind(effects int) {
+	before := l.behind.Swap(int64(effects))
+	if before < l.mostBehind() || int64(effects) >= l.mostBehind() {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ebb != nil {
+		close(l.ebb)
+		l.ebb = nil
+	}
+}
+
+// Wait blocks while more commands wait than the high water mark allows, or more effects than
+// the Sink takes, and so slows down a peer that is faster than the Core or does not listen to
+// it. It returns early when ctx or the Loop ends.
 func (l *Loop) Wait(ctx context.Context) error {
 	for {
 		l.mu.Lock()
-		if l.waits < l.opt.HighWater {
+		if !l.full() {
 			l.mu.Unlock()
 			return nil
 		}

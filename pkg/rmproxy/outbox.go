@@ -2,8 +2,11 @@ package rmproxy
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -24,6 +27,35 @@ type saying struct {
 	effect    scheduler.Effect
 }
 
+// errUnread ends the streams of an RM that reads nothing.
+var errUnread = errors.New("the resource manager does not read its answers")
+
+// footprint is about how much memory an effect that waits holds.
+func footprint(e scheduler.Effect) uint64 {
+	const place, ask = 128, 384
+	n := place
+	switch e := e.(type) {
+	case scheduler.Allocated:
+		n += ask + len(e.Ask.Key) + len(e.Node)
+	case scheduler.Released:
+		n += len(e.Key) + len(e.Message)
+	case scheduler.AskRejected:
+		n += len(e.Key) + len(e.App) + len(e.Reason)
+	case scheduler.ApplicationRejected:
+		n += len(e.App) + len(e.Reason)
+	case scheduler.NodeRejected:
+		n += len(e.Node) + len(e.Reason)
+	}
+	return uint64(n)
+}
+
+func footprints(of []saying) (n uint64) {
+	for _, s := range of {
+		n += footprint(s.effect)
+	}
+	return n
+}
+
 // theDoor says what no partition has to do with. No partition has this name.
 const theDoor = ""
 
@@ -36,21 +68,20 @@ type outbox struct {
 	said    []saying      // in order; the first gone of them are empty
 	gone    int           // how many of said are no more
 	taken   int           // how many behind these are being told: nobody moves or changes them
-	in, out uint64        // how many ever came in, and went for good
-	ebb     chan struct{} // closed when something went; nil: nobody cares
+	in, out uint64        // bytes that ever came in, and went for good, see footprint
+	ebb     chan struct{} // closed when something went; nil: nothing waits for it
 }
 
 func newOutbox() *outbox { return &outbox{bell: make(chan struct{}, 1)} }
 
-// put adds to the end what a partition says. It returns the outbox's count of what came
-// in.
+// put adds to the end what a partition says. It returns how many bytes ever came in.
 func (b *outbox) put(partition string, effects ...scheduler.Effect) (in uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, e := range effects {
 		b.said = append(b.said, saying{partition, e})
+		b.in += footprint(e)
 	}
-	b.in += uint64(len(effects))
 	b.ring()
 	return b.in
 }
@@ -81,9 +112,10 @@ func (b *outbox) done() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	told := b.said[b.gone : b.gone+b.taken]
+	bytes := footprints(told)
 	clear(told) // so that asks do not stay for the outbox alone
 	b.gone, b.taken = b.gone+len(told), 0
-	b.went(len(told))
+	b.went(bytes)
 	if b.gone < len(b.said) && b.gone < len(b.said)/2 {
 		return
 	}
@@ -114,34 +146,49 @@ func (b *outbox) drop(partition string) {
 	taken := slices.DeleteFunc(slices.Clone(before[:b.taken]), void)
 	b.said = append(taken, slices.DeleteFunc(slices.Clone(before[b.taken:]), void)...)
 	b.gone, b.taken = 0, len(taken)
-	b.went(len(before) - len(b.said))
+	b.went(b.in - b.out - footprints(b.said))
 }
 
-// wait blocks until no more than bound of the first in effects are left. ok is false
-// when over ended first.
-func (b *outbox) wait(over context.Context, in uint64, bound int) (ok bool) {
+// waiting is how many bytes wait to be told, or are being told.
+func (b *outbox) waiting() uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.in - b.out
+}
+
+// wait blocks until no more than bound of the first in bytes are left; of those that are there, if there are fewer. It returns early when
+// over ends, with its cause, and with errUnread when nothing was told for as long as patience.
+func (b *outbox) wait(over context.Context, in, bound uint64, patience time.Duration) error {
+	var most *time.Timer
 	for {
 		b.mu.Lock()
-		if in-min(b.out, in) <= uint64(bound) {
+		if min(in, b.in)-min(b.out, in) <= bound {
 			b.mu.Unlock()
-			return true
+			return nil
 		}
 		if b.ebb == nil {
 			b.ebb = make(chan struct{})
 		}
 		ebb := b.ebb
 		b.mu.Unlock()
+		if most == nil {
+			most = time.NewTimer(patience)
+			defer most.Stop()
+		}
 		select {
 		case <-ebb:
+			most.Reset(patience)
 		case <-over.Done():
-			return false
+			return context.Cause(over)
+		case <-most.C:
+			return fmt.Errorf("%w: more than %d bytes wait, and nothing was read for %v", errUnread, bound, patience)
 		}
 	}
 }
 
-func (b *outbox) went(n int) {
-	b.out += uint64(n)
-	if b.ebb != nil && n > 0 {
+func (b *outbox) went(bytes uint64) {
+	b.out += bytes
+	if b.ebb != nil && bytes > 0 {
 		close(b.ebb)
 		b.ebb = nil
 	}

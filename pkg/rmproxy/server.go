@@ -61,7 +61,7 @@ func toStatus(err error) error {
 		code = codes.InvalidArgument
 	case errors.Is(err, ErrOtherRM), errors.Is(err, ErrNotRegistered):
 		code = codes.FailedPrecondition
-	case errors.Is(err, ErrTooLarge), errors.Is(err, errCrowded):
+	case errors.Is(err, ErrTooLarge), errors.Is(err, errCrowded), errors.Is(err, errUnread):
 		code = codes.ResourceExhausted
 	case errors.Is(err, errSilent), errors.Is(err, errTooSlow):
 		code = codes.DeadlineExceeded

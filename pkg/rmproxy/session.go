@@ -2,6 +2,8 @@ package rmproxy
 
 import (
 	"context"
+	"errors"
+	"math"
 	"strings"
 	"sync"
 
@@ -10,10 +12,6 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
-
-// maxUndelivered is how many answers about allocations a slow RM may leave unread
-// before decisions wait for it.
-const maxUndelivered = 65536
 
 // session is one registration of a resource manager. It turns what the RM says into
 // commands and keeps what the RM must be told, until it is told or the session ends.
@@ -27,7 +25,7 @@ type session struct {
 	// What waits to be told, by kind. The in-process door has one outbox for all kinds,
 	// and only for what the door itself answers: effects are told by whoever brings them.
 	boxes [kinds]*outbox
-	bound int // undelivered answers about allocations beyond which Deliver waits
+	bound uint64 // bytes of answers about allocations beyond which Deliver waits
 
 	over context.Context // ends with the session; its cause says why
 	end  context.CancelCauseFunc
@@ -41,7 +39,7 @@ type session struct {
 
 // newSession returns the session of a gRPC door.
 func newSession(p *Proxy, rm string) *session {
-	s := &session{p: p, rm: rm, log: p.log.With(zap.String("rm", rm)), bound: maxUndelivered}
+	s := &session{p: p, rm: rm, log: p.log.With(zap.String("rm", rm)), bound: uint64(p.opt.Limits.UndeliveredBytes) / 4}
 	s.over, s.end = context.WithCancelCause(context.Background())
 	for k := range s.boxes {
 		s.boxes[k] = newOutbox()
@@ -67,7 +65,8 @@ func (s *session) ended() bool { return s.over.Err() != nil }
 
 // tell takes effects to the RM, in order. A linked shim has been told when it returns.
 // For streams it puts them in the outboxes, and waits while too many answers about
-// allocations are there.
+// allocations are there: decisions, which make them, wait too then. A stream that reads none
+// of them for too long is ended. They stay for the next one.
 func (s *session) tell(partition string, effects []scheduler.Effect) {
 	if s.ended() {
 		return
@@ -89,7 +88,40 @@ func (s *session) tell(partition string, effects []scheduler.Effect) {
 		}
 		effects = effects[n:]
 	}
-	answers.wait(s.over, in, s.bound)
+	for {
+		err := answers.wait(s.over, in, s.bound, s.p.opt.Limits.UndeliveredFor)
+		if !errors.Is(err, errUnread) {
+			return
+		}
+		s.cutUnread(allocations, err)
+	}
+}
+
+// cutUnread ends the stream of a kind, whose answers are not read.
+func (s *session) cutUnread(k kind, why error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l := s.lines[k]; l != nil {
+		s.log.Warn("stream ended: its answers are not read", zap.String("stream", k.String()), zap.Error(why))
+		l.cut(why)
+	}
+}
+
+// waitForReader blocks while more answers wait than an RM may leave unread: what it does not
+// read, of any kind, it may not add to. A stream that makes no progress for too long is ended,
+// and so is the one that waits for it.
+func (s *session) waitForReader(ctx context.Context) error {
+	l := &s.p.opt.Limits
+	for k, box := range s.boxes {
+		err := box.wait(ctx, math.MaxUint64, uint64(l.UndeliveredBytes), l.UndeliveredFor)
+		if errors.Is(err, errUnread) {
+			s.cutUnread(kind(k), err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // forget drops what a partition said and the RM has not heard yet.

@@ -143,7 +143,10 @@ func (l *line) take(b []byte, m request) error {
 	if err := l.p.wait(l.ctx); err != nil {
 		return err
 	}
-	return l.s.waitInLobby(l.ctx)
+	if err := l.s.waitInLobby(l.ctx); err != nil {
+		return err
+	}
+	return l.s.waitForReader(l.ctx)
 }
 
 func (l *line) takeDecoded(m request) error {

@@ -15,6 +15,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -278,7 +279,7 @@ func TestASlowReaderMakesDecisionsWaitButNotCommands(t *testing.T) {
 		r := newBubbleRig(t, Options{Loop: loop.Options{Stride: 8, MaxUntold: 8}})
 		assert.NilError(t, r.register("rm", queues))
 		s := r.p.current()
-		s.bound = 16
+		s.bound = 16 * footprint(scheduler.Allocated{Ask: &objects.Ask{}})
 		r.withNodeAndApp()
 		n := r.nodes()
 		big := nodeCreated("big")

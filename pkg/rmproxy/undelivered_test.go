@@ -1,0 +1,113 @@
+package rmproxy
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"google.golang.org/grpc/codes"
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/loop"
+)
+
+// An RM that asks without end and reads nothing is not read any more either, and after a time its
+// stream ends. What it was not told waits for its next stream, and the books are as they were.
+func TestUndelivered_AnRMThatReadsNothingIsStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newBubbleRig(t, Options{Limits: Limits{UndeliveredBytes: 1 << 20, UndeliveredFor: 10 * time.Second}})
+		assert.NilError(t, r.register("rm", queues))
+		r.withNodeAndApp()
+		x := r.allocations()
+		m := &si.AllocationRequest{}
+		for i := range 1000 {
+			m.Allocations = append(m.Allocations, newAsk(fmt.Sprint(i), strings.Repeat("nobody", 20)))
+		}
+		var sent atomic.Int64
+		go func() {
+			for x.Send(m) == nil {
+				sent.Add(1)
+			}
+		}()
+		start := time.Now()
+		synctest.Wait()
+		box := r.p.current().boxes[allocations]
+		waits := box.waiting()
+		assert.Assert(t, waits > 1<<18 && waits < 2<<20, "%d bytes wait", waits)
+		stopped := sent.Load()
+		<-time.After(10 * time.Second)
+		assert.Assert(t, sent.Load() <= stopped+1, "nothing more is read")
+		fails(t, x, codes.ResourceExhausted, "does not read its answers: more than 262144 bytes wait, and nothing was read for 10s")
+		assert.Equal(t, time.Since(start), 10*time.Second)
+		assert.Equal(t, r.logs.FilterMessage("stream ended: its answers are not read").Len(), 1)
+
+		next := r.allocations()
+		good := newAsk("good", "app")
+		assert.NilError(t, next.Send(&si.AllocationRequest{Allocations: []*si.Allocation{good}}))
+		for made := 0; made == 0; {
+			answer, err := next.Recv()
+			assert.NilError(t, err)
+			made = len(answer.New)
+		}
+		assert.Equal(t, r.view("default").Allocations, 1)
+		assert.NilError(t, r.register("rm", queues))
+		assert.Equal(t, r.p.current().boxes[allocations].waiting(), uint64(0))
+	})
+}
+
+// One that asks once, and does not read what is decided for it, stops deciding only as long.
+func TestUndelivered_DecisionsThatAreNotReadEndTheStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newBubbleRig(t, Options{
+			Loop:   loop.Options{Stride: 8, MaxUntold: 8},
+			Limits: Limits{UndeliveredBytes: 1 << 20, UndeliveredFor: 10 * time.Second},
+		})
+		assert.NilError(t, r.register("rm", queues))
+		r.withNodeAndApp()
+		n := r.nodes()
+		big := nodeCreated("big")
+		big.SchedulableResource = someOf(1<<40, 1<<40)
+		assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{big}}))
+		hear(t, n, 1, (*si.NodeResponse).GetAccepted)
+		x := r.allocations()
+		asks := &si.AllocationRequest{}
+		const many = 20_000
+		for i := range many {
+			asks.Allocations = append(asks.Allocations, newAsk(fmt.Sprint(i), "app"))
+		}
+		assert.NilError(t, x.Send(asks))
+		synctest.Wait()
+		decided := r.view("default").Allocations
+		assert.Assert(t, decided > 0 && decided < many, "%d decided", decided)
+		<-time.After(10 * time.Second)
+		fails(t, x, codes.ResourceExhausted, "more than 262144 bytes wait")
+	})
+}
+
+// What the proxy itself refuses is bounded the same way, on every stream.
+func TestUndelivered_RefusalsThatAreNotReadEndTheStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newBubbleRig(t, Options{Limits: Limits{UndeliveredBytes: 1 << 20, UndeliveredFor: 10 * time.Second}})
+		assert.NilError(t, r.register("rm", queues))
+		n := r.nodes()
+		m := &si.NodeRequest{Nodes: make([]*si.NodeInfo, 1000)}
+		for i := range m.Nodes {
+			m.Nodes[i] = &si.NodeInfo{Action: si.NodeInfo_CREATE}
+		}
+		go func() {
+			for n.Send(m) == nil {
+			}
+		}()
+		synctest.Wait()
+		waits := r.p.current().boxes[nodes].waiting()
+		assert.Assert(t, waits > 1<<20 && waits < 2<<20, "%d bytes wait", waits)
+		other := r.allocations()
+		assert.NilError(t, other.Send(&si.AllocationRequest{}))
+		<-time.After(10 * time.Second)
+		fails(t, n, codes.ResourceExhausted, "more than 1048576 bytes wait, and nothing was read for 10s")
+	})
+}
