@@ -122,7 +122,7 @@ func TestLimits_DecodingWaitsForRoom(t *testing.T) {
 		n := r.nodes()
 		assert.NilError(t, n.Send(many))
 		<-time.After(20 * time.Second)
-		assert.Equal(t, len(r.view("default").Nodes), 0)
+		assert.Equal(t, r.view("default").Nodes.Len(), 0)
 		r.p.room.decoding.Release(DefaultDecodeBytes)
 		hear(t, n, 1000, (*si.NodeResponse).GetAccepted)
 		assert.Assert(t, r.p.room.decoding.TryAcquire(DefaultDecodeBytes), "what was used is given back")
