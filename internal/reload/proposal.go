@@ -24,9 +24,15 @@ type InvalidError struct{ Problems configs.Problems }
 
 func (e *InvalidError) Error() string { return "invalid configuration:\n" + e.Problems.Error() }
 
+// reading holds a token for each text that is read: the largest ones that the bounds allow take
+// some hundred megabytes, however many come at the same time.
+var reading = make(chan struct{}, 2)
+
 // Read makes a Proposal of a text. The error is an *InvalidError with everything that is
 // wrong, warnings included. Bounds that are zero are the default ones.
 func Read(source Source, from string, text []byte, bounds configs.Options) (*Proposal, error) {
+	reading <- struct{}{}
+	defer func() { <-reading }()
 	conf, problems := configs.LoadWith(text, bounds)
 	if conf == nil {
 		return nil, &InvalidError{problems}

@@ -14,9 +14,7 @@ import (
 
 // read turns a text into drafts.
 func (r *reader) read(text []byte) (d documentDraft) {
-	if len(text) > r.options.MaxBytes {
-		r.add(nil, at{}, "bound-bytes",
-			fmt.Sprintf("the text is longer than max-config-bytes (%d)", r.options.MaxBytes), "")
+	if !r.fits(text) {
 		return d
 	}
 	top := r.document(text)

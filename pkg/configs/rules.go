@@ -20,6 +20,7 @@ type RuleInfo struct {
 //	yaml-duplicate-key  error    a mapping has a key twice
 //	yaml-alias          error    anchors, aliases and merge keys are refused
 //	bound-bytes         error    the text is longer than max-config-bytes
+//	bound-values        error    the text has more values than max-config-values
 //	bound-queues        error    there are more queues than max-queues
 //	bound-depth         error    queues or placement rules are nested deeper than max-depth
 //	bound-rules         error    there are too many placement rules
@@ -121,6 +122,7 @@ var rules = []RuleInfo{
 	{"yaml-duplicate-key", Error, "a mapping has a key twice"},
 	{"yaml-alias", Error, "anchors, aliases and merge keys are refused"},
 	{"bound-bytes", Error, "the text is longer than max-config-bytes"},
+	{"bound-values", Error, "the text has more values than max-config-values"},
 	{"bound-queues", Error, "there are more queues than max-queues"},
 	{"bound-depth", Error, "queues or placement rules are nested deeper than max-depth"},
 	{"bound-rules", Error, "there are too many placement rules"},
