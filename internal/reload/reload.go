@@ -167,6 +167,11 @@ func (r *Reloader) enact(ctx context.Context, p *Proposal) (Result, error) {
 	if p.OnlyOver != 0 && p.OnlyOver != now.Number {
 		return Result{}, fmt.Errorf("%w: %d, not %d", ErrStale, now.Number, p.OnlyOver)
 	}
+	if p.HasExtra {
+		if err := CheckExtra(p.Extra); err != nil {
+			return Result{}, err
+		}
+	}
 	next := *p
 	if next.Config != nil && !r.news(p, now) {
 		next.Config = nil

@@ -47,6 +47,9 @@ func (p *Proxy) enlist(m *si.RegisterResourceManagerRequest, open func() *sessio
 		return err
 	}
 	old := p.current()
+	if err := checkBuild(m); err != nil {
+		return err
+	}
 	wish, err := p.wanted(m.RmID, m.Config, m.ExtraConfig)
 	if err != nil {
 		return fmt.Errorf("registration of RM failed: %w", err)
@@ -99,9 +102,25 @@ func checkRM(rm string) error {
 	return nil
 }
 
+// checkBuild reports that an RM says too much of itself.
+func checkBuild(m *si.RegisterResourceManagerRequest) error {
+	n := len(m.Version) + len(m.PolicyGroup)
+	for key, value := range m.BuildInfo {
+		n += len(key) + len(value)
+	}
+	if n > maxBuildInfo {
+		return fmt.Errorf("%w: version, policy group and build information have %d bytes, at most %d are allowed",
+			ErrRequest, n, maxBuildInfo)
+	}
+	return nil
+}
+
 // wanted reads the configuration that an RM sends. Without a text it is the embedded one
 // (behaviour.md 1.1.2).
 func (p *Proxy) wanted(rm, text string, extra map[string]string) (*reload.Proposal, error) {
+	if err := reload.CheckExtra(extra); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
 	wish := &reload.Proposal{Source: reload.RM, From: rm}
 	switch {
 	case p.opt.Pinned && text != "":
