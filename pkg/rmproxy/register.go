@@ -50,7 +50,7 @@ func (p *Proxy) enlist(m *si.RegisterResourceManagerRequest, open func() *sessio
 	if err := checkBuild(m); err != nil {
 		return err
 	}
-	wish, err := p.wanted(m.RmID, m.Config, m.ExtraConfig)
+	wish, err := p.wanted(m.RmID, m.Config, m.ExtraConfig, p.reloads.ReadFirst)
 	if err != nil {
 		return fmt.Errorf("registration of RM failed: %w", err)
 	}
@@ -115,9 +115,12 @@ func checkBuild(m *si.RegisterResourceManagerRequest) error {
 	return nil
 }
 
+// readText is Read or ReadFirst of a Reloader.
+type readText func(source reload.Source, from string, text []byte) (*reload.Proposal, error)
+
 // wanted reads the configuration that an RM sends. Without a text it is the embedded one
 // (behaviour.md 1.1.2).
-func (p *Proxy) wanted(rm, text string, extra map[string]string) (*reload.Proposal, error) {
+func (p *Proxy) wanted(rm, text string, extra map[string]string, read readText) (*reload.Proposal, error) {
 	if err := reload.CheckExtra(extra); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
@@ -131,15 +134,15 @@ func (p *Proxy) wanted(rm, text string, extra map[string]string) (*reload.Propos
 		embedded := reload.Default()
 		wish.Text, wish.Config, wish.Warnings = embedded.Text, embedded.Config, embedded.Warnings
 	default:
-		read, err := p.reloads.Read(reload.RM, rm, []byte(text))
+		said, err := read(reload.RM, rm, []byte(text))
 		if bad := new(reload.InvalidError); errors.As(err, &bad) {
 			return nil, fmt.Errorf("%w:\n%s", ErrConfig, listed(bad.Problems))
 		}
-		if _, err := p.resolving(read.Config); err != nil {
+		if _, err := p.resolving(said.Config); err != nil {
 			p.reloads.Refuse(reload.RM, rm, err)
 			return nil, err
 		}
-		wish = read
+		wish = said
 	}
 	wish.Extra, wish.HasExtra = extra, true
 	return wish, nil
@@ -182,7 +185,7 @@ func (p *Proxy) configure(m *si.UpdateConfigurationRequest) error {
 		return fmt.Errorf("RM %s has no active partitions, make sure it is registered: %w",
 			clip(m.GetRmID()), ErrNotRegistered)
 	}
-	wish, err := p.wanted(m.RmID, m.Config, m.ExtraConfig)
+	wish, err := p.wanted(m.RmID, m.Config, m.ExtraConfig, p.reloads.Read)
 	if err != nil {
 		return err
 	}
