@@ -18,7 +18,7 @@ type badDocument struct {
 
 func allBadDocuments() []badDocument {
 	return slices.Concat(badYAML(), badNames(), badLimits(), badSizes(), badPlacement(), badPartitions(), badClasses(), badBudgets(), badClassQuotas(),
-		surprising(), badResources(), boundless())
+		surprising(), badResources(), badConfigMaps(), boundless())
 }
 
 func TestEveryProblemIsReportedAtItsPlace(t *testing.T) {

@@ -25,7 +25,7 @@ func DefaultOptions() Options {
 // Load reads a document with the default bounds.
 func Load(text []byte) (*Config, Problems) { return LoadWith(text, DefaultOptions()) }
 
-// LoadWith reads and validates a document. The Config is nil if, and only if, one of
+// LoadWith reads and validates a document, or the one that a ConfigMap of Kubernetes has. The Config is nil if, and only if, one of
 // the problems is an Error; warnings may come with a Config, which has at least one
 // partition: a text without any is refused, as it is what is left of a file that was
 // truncated or not mounted, and in force it would remove everything.
@@ -41,12 +41,13 @@ func LoadWith(text []byte, o Options) (*Config, Problems) {
 		r.checkHasPartition(&d)
 		r.warnResources()
 	})
+	r.placeQuoted()
 	problems := r.sorted()
 	if problems.HasErrors() {
 		return nil, problems
 	}
 	c := &Config{
-		Checksum: checksum(text), Classes: buildClasses(d.classes), HasClasses: d.hasClasses,
+		Checksum: checksum(r.source), Classes: buildClasses(d.classes), HasClasses: d.hasClasses,
 		Budgets: buildBudgets(d.budgets), HasBudgets: d.hasBudgets,
 	}
 	for _, x := range d.partitions {

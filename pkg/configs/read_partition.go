@@ -17,7 +17,7 @@ func (r *reader) read(text []byte) (d documentDraft) {
 	if !r.fits(text) {
 		return d
 	}
-	top := r.document(text)
+	top := r.open(text)
 	d.empty = isNull(top)
 	fields := r.fields(nil, "the document", top, &documentMapping)
 	r.text(nil, "checksum", fields["checksum"])

@@ -26,6 +26,7 @@ type RuleInfo struct {
 //	bound-rules         error    there are too many placement rules
 //	bound-properties    error    a queue has too many properties, inherited ones included
 //	bound-resources     error    a partition names too many different resources
+//	configmap           error    an object of Kubernetes is a ConfigMap that has a queues.yaml
 //	no-partition        error    the document has a partition
 //	quantity            error    a quantity of max or guaranteed cannot be read
 //	V1                  error    partition names are unique in any case
@@ -128,6 +129,7 @@ var rules = []RuleInfo{
 	{"bound-rules", Error, "there are too many placement rules"},
 	{"bound-properties", Error, "a queue has too many properties, inherited ones included"},
 	{"bound-resources", Error, "a partition names too many different resources"},
+	{"configmap", Error, "an object of Kubernetes is a ConfigMap that has a queues.yaml"},
 	{"no-partition", Error, "the document has a partition"},
 	{"quantity", Error, "a quantity of max or guaranteed cannot be read"},
 	{"V1", Error, "partition names are unique in any case"},
