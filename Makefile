@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build run demo test test-full test-tools race test-ldap check nightly lint golden fuzz sim bench versus versus-test example tools testrun
+.PHONY: help build run demo tour test test-full test-tools race test-ldap check nightly lint golden fuzz sim bench versus versus-test example tools testrun
 
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
@@ -25,6 +25,9 @@ run: build ## build and serve
 demo: build ## build and show a cluster at work
 	bin/canopy demo
 
+tour: testrun ## do what README.md says, line by line, in a fresh copy of the repository
+	bin/tour README.md
+
 test: test-tools ## run all tests, random ones with a tenth of the runs: under a minute
 	bin/testrun ./...
 
@@ -43,7 +46,7 @@ test-ldap: ## test the ldap resolver against a real slapd, which root gets insta
 	go vet -tags slapd ./internal/usergroup
 	PATH=$$PATH:/usr/sbin go test -tags slapd -count=1 -v -run Slapd ./internal/usergroup
 
-check: lint build example versus-test test-tools race test-full ## everything CI checks
+check: lint build example versus-test test-tools race test-full tour ## everything CI checks
 
 nightly: check ## check, ten times the random runs, all fuzz targets, all benchmarks: hours
 	CANOPY_TESTS=nightly bin/testrun -timeout 3h ./internal/twin ./internal/storm -count=1
@@ -89,5 +92,5 @@ example: # vet and build the example shim, a module of its own
 tools: # build the tools that tools/go.mod names
 	@mkdir -p bin && go build -C tools -o ../bin/ tool
 
-testrun: # build the test runner alone
-	@mkdir -p bin && go build -C tools -o ../bin/ ./testrun
+testrun: # build our own tools alone: that which runs tests, and that which follows the README
+	@mkdir -p bin && go build -C tools -o ../bin/ ./testrun ./tour

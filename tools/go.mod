@@ -4,6 +4,7 @@ go 1.26.0
 
 tool (
 	github.com/canopy-scheduler/canopy/tools/testrun
+	github.com/canopy-scheduler/canopy/tools/tour
 	honnef.co/go/tools/cmd/staticcheck
 )
 

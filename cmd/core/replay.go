@@ -57,7 +57,7 @@ again, as a new ask of the same application. To see it:
   --nodes-percent 70   70 of 100 nodes, evenly spread over the file
   --preemption compare replay once without preemption and once with it, and report both
 
---output json prints one object on one line: nodes, applications, asks and what became of them, then wallSeconds,
+--output json prints one object: nodes, applications, asks and what became of them, wallSeconds,
 allocationsPerSecond and latencyMillis, queues at the end, balance (what was placed, preempted,
 released and runs) and preemption (by class, in all and, with compare, without).
 
@@ -82,7 +82,7 @@ func replayCommand() *cobra.Command {
 	var f replayFlags
 	cmd := &cobra.Command{
 		Use:           "replay --nodes FILE --pods FILE",
-		Short:         "Replay a trace of a real cluster",
+		Short:         "Replay a trace of nodes and tasks",
 		Long:          replayHelp,
 		Example:       replayExamples,
 		SilenceUsage:  true,

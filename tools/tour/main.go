@@ -1,0 +1,92 @@
+// Command tour does what a README tells its readers to do, line by line, in a fresh copy of the
+// repository.
+//
+// It takes the blocks of a Markdown file that are fenced as console. A line that begins with
+// "$ " is a command, with the lines after it if it ends with a backslash; the lines up to the next
+// command are what it prints. All commands run in one bash, in order, so directories, variables
+// and background jobs carry over. Each must exit with 0, or with N if "# exit code N" stands in
+// it. Where the file shows output, it must be all that is printed, on standard output or error:
+// "..." stands for anything within a line, and alone on a line for any number of lines. A
+// command in the background has 30 s to print what is shown.
+//
+// The copy has the files that git tracks, or would, as they are in the working tree: what a clone
+// has after a commit. At the end everything that still runs is killed, and the copy is removed.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	timeout := flag.Duration("timeout", 5*time.Minute, "how long a command may take")
+	flag.Usage = func() {
+		fmt.Fprintf(flag.CommandLine.Output(), "usage: tour [--timeout DURATION] README.md\n")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if flag.NArg() != 1 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if err := tour(ctx, flag.Arg(0), *timeout, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "tour:", err)
+		os.Exit(1)
+	}
+}
+
+// tour follows a file of the repository in the current directory.
+func tour(ctx context.Context, name string, timeout time.Duration, out io.Writer) (err error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	steps := extract(string(text))
+	if len(steps) == 0 {
+		return fmt.Errorf("%s has no command in a block fenced as console", name)
+	}
+	dir, err := os.MkdirTemp("", "canopy-tour-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if err := copyTracked(".", dir); err != nil {
+		return fmt.Errorf("copying the repository: %w", err)
+	}
+	return follow(ctx, filepath.Base(name), steps, dir, timeout, out)
+}
+
+// follow runs the steps in dir.
+func follow(ctx context.Context, name string, steps []step, dir string, timeout time.Duration, out io.Writer) error {
+	sh, err := startShell(dir)
+	if err != nil {
+		return err
+	}
+	defer sh.kill()
+	for _, s := range steps {
+		start := time.Now()
+		said, err := sh.run(ctx, s, timeout)
+		first, _, _ := strings.Cut(s.command, "\n")
+		if err != nil {
+			return fmt.Errorf("%s:%d: $ %s\n%w\nit printed:\n%s", name, s.line, s.command, err, indent(said))
+		}
+		fmt.Fprintf(out, "%6.1f s  %s:%d: $ %s\n", time.Since(start).Seconds(), name, s.line, first)
+	}
+	fmt.Fprintf(out, "%d commands did what %s says\n", len(steps), name)
+	return nil
+}
+
+func indent(text string) string {
+	return "  " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ")
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// patience is how long a command in the background may take to print what is shown.
+const patience = 30 * time.Second
+
+// shell is a bash that runs one command after the other.
+type shell struct {
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	token string // what it prints when a command is over
+
+	mu   sync.Mutex
+	said []byte        // since the current command began
+	news chan struct{} // closed, and replaced, when there is more
+	gone bool          // nothing more will come
+}
+
+// startShell starts bash in a process group of its own.
+func startShell(dir string) (*shell, error) {
+	s := &shell{cmd: exec.Command("bash", "--noprofile", "--norc"), token: rand.Text(), news: make(chan struct{})}
+	s.cmd.Dir = dir
+	s.cmd.Env = append(os.Environ(), "PWD="+dir)
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var err error
+	if s.in, err = s.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	s.cmd.Stdout, s.cmd.Stderr = writer, writer
+	if err := s.cmd.Start(); err != nil {
+		return nil, errors.Join(err, reader.Close(), writer.Close())
+	}
+	if err := writer.Close(); err != nil { // the shell has its own
+		return nil, err
+	}
+	go s.listen(reader)
+	_, err = io.WriteString(s.in, "set -o pipefail\n")
+	return s, err
+}
+
+func (s *shell) listen(reader *os.File) {
+	defer reader.Close()
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := reader.Read(buffer)
+		s.mu.Lock()
+		s.said = append(s.said, buffer[:n]...)
+		s.gone = err != nil
+		close(s.news)
+		s.news = make(chan struct{})
+		s.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// run runs a command, and says what it printed. The error says what is not as it should be.
+func (s *shell) run(ctx context.Context, x step, timeout time.Duration) (said string, err error) {
+	s.mu.Lock()
+	s.said = nil
+	s.mu.Unlock()
+	// Commands have no standard input: that of the shell is what comes next.
+	if _, err := fmt.Fprintf(s.in, "{ %s\n} </dev/null\nprintf '\\n%%s %%s\\n' %s $?\n", x.command, s.token); err != nil {
+		return "", err
+	}
+	var code int
+	said, err = s.wait(ctx, timeout, func(text string) bool {
+		_, after, over := strings.Cut(text, "\n"+s.token+" ")
+		digits, _, complete := strings.Cut(after, "\n")
+		if !over || !complete {
+			return false
+		}
+		code, _ = strconv.Atoi(digits) // the shell's own number
+		return true
+	})
+	said = s.clean(said)
+	switch {
+	case err != nil:
+		return said, err
+	case code != x.exit:
+		return said, fmt.Errorf("exit code %d, not %d", code, x.exit)
+	case x.prints == nil || matches(x.prints, said):
+		return said, nil
+	case x.inBackground():
+		said, err = s.wait(ctx, patience, func(text string) bool { return matches(x.prints, s.clean(text)) })
+		if said = s.clean(said); err == nil {
+			return said, nil
+		}
+	}
+	return said, fmt.Errorf("it should have printed:\n%s", indent(strings.Join(x.prints, "\n")))
+}
+
+// clean takes the line of the shell out of what was printed.
+func (s *shell) clean(text string) string {
+	before, after, over := strings.Cut(text, "\n"+s.token+" ")
+	if !over {
+		return text
+	}
+	_, after, _ = strings.Cut(after, "\n")
+	if before != "" && !strings.HasSuffix(before, "\n") {
+		before += "\n"
+	}
+	return before + after
+}
+
+// wait waits until what was printed since the command began satisfies done.
+func (s *shell) wait(ctx context.Context, most time.Duration, done func(string) bool) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("it is not done after %v", most))
+	defer cancel()
+	for {
+		s.mu.Lock()
+		text, news, gone := string(bytes.Clone(s.said)), s.news, s.gone
+		s.mu.Unlock()
+		switch {
+		case done(text):
+			return text, nil
+		case gone:
+			return text, errors.New("the shell has ended")
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return text, context.Cause(ctx)
+		}
+	}
+}
+
+// kill ends the shell and all that it has started.
+func (s *shell) kill() {
+	_ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
+	_ = s.cmd.Wait() // it was killed
+}
