@@ -46,7 +46,12 @@ test-ldap: ## test the ldap resolver against a real slapd, which root gets insta
 	go vet -tags slapd ./internal/usergroup
 	PATH=$$PATH:/usr/sbin go test -tags slapd -count=1 -v -run Slapd ./internal/usergroup
 
-check: lint build example versus-test test-tools race test-full tour ## everything CI checks
+CHECKS := lint build example versus-test test-tools race test-full tour
+
+check: ## everything CI checks, with the time that each part took
+	@for part in $(CHECKS); do \
+		start=$$SECONDS; $(MAKE) --no-print-directory $$part; echo "check: $$part took $$((SECONDS - start)) s"; \
+	done
 
 nightly: check ## check, ten times the random runs, all fuzz targets, all benchmarks: hours
 	CANOPY_TESTS=nightly bin/testrun -timeout 3h ./internal/twin ./internal/storm -count=1
