@@ -34,10 +34,10 @@ test: test-tools ## run all tests, random ones with a tenth of the runs: under a
 test-tools: testrun # test the tools, a module of its own
 	cd tools && ../bin/testrun ./...
 
-test-full: testrun ## run all tests with all random runs: 2 to 3 minutes
+test-full: testrun ## run all tests with all random runs: minutes
 	CANOPY_TESTS=full bin/testrun ./...
 
-race: testrun ## run all tests with the race detector and the invariants: 5 to 8 minutes
+race: testrun ## run all tests with the race detector and the invariants: minutes
 	CANOPY_TESTS=full bin/testrun -race -tags invariants ./...
 
 test-ldap: ## test the ldap resolver against a real slapd, which root gets installed
