@@ -77,7 +77,7 @@ func TestPreemptSaysWhatWouldBecomeOfAnAsk(t *testing.T) {
 	assert.Equal(t, trimmed(out), `preempts on node n1
 ask of user eve in queue root.a, priority 5: vcore 2
 it was made up, so the resource manager was not asked
-now: no headroom in queue root
+now: no headroom in the cluster
 
 RIGHT      HAS IT  WHY
 node       no      accepts any node

@@ -40,7 +40,7 @@ func (w *writer) write(e scheduler.Effect) {
 			Type: events.Application, Object: string(e.App), Change: events.Set, Detail: stateDetails[e.State], Message: e.Why.String(), At: e.At,
 		})
 	case scheduler.AskRejected:
-		w.request(e.Key, e.App, events.Record{Message: e.Reason})
+		w.request(e.Key, e.App, events.Record{Message: e.Reason, Refused: true})
 	case scheduler.Allocated:
 		key := own(e.Ask.Key)
 		w.add(events.Record{

@@ -43,7 +43,6 @@ func (l *Loop) runBeside(ctx context.Context) {
 		if l.mayDecide() {
 			more = closed
 		}
-		l.idle.Store(more == nil)
 		select {
 		case <-ctx.Done():
 			l.shut()
@@ -59,13 +58,11 @@ func (l *Loop) runBeside(ctx context.Context) {
 			tells, telling = false, 0
 		case <-more:
 		}
-		l.idle.Store(false)
 		l.takeAll()
 		if l.mayDecide() {
 			l.decide(l.opt.Stride)
 		}
 		l.noteBehind(len(l.untold) + telling)
-		l.moved()
 	}
 }
 

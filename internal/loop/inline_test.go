@@ -169,9 +169,9 @@ func TestARefusedAskIsTriedAgainAfterASecond(t *testing.T) {
 		defer stop()
 		l.Send(node("n1", 1), app("app"), ask("k1"))
 		synctest.Wait()
-		why, err := l.Why(t.Context(), "k1")
+		why, err := l.Explain(t.Context(), "k1")
 		assert.NilError(t, err)
-		assert.Equal(t, why.String(), "the resource manager refuses every node that has room")
+		assert.Equal(t, why.String(), "the resource manager refuses every node that has room; nodes: 1 with room")
 
 		rm.willing.Store(true)
 		<-time.After(time.Second)

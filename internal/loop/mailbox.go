@@ -46,9 +46,35 @@ func (l *Loop) Snapshot(ctx context.Context) (*scheduler.Snapshot, error) {
 	})
 }
 
-// Why says what stands in the way of an ask.
-func (l *Loop) Why(ctx context.Context, key objects.AllocationKey) (scheduler.Verdict, error) {
-	return ask(ctx, l, func() scheduler.Verdict { return l.core.Why(key) })
+// Explain says how the ask or allocation of a key stands; see scheduler.Core.Explain. It is
+// answered like Suppose, one question at a time.
+func (l *Loop) Explain(ctx context.Context, key objects.AllocationKey) (*scheduler.Explanation, error) {
+	if err := l.takeTurn(ctx); err != nil {
+		return nil, err
+	}
+	defer func() { <-l.supposing }()
+	e, err := ask(ctx, l, func() *scheduler.Explanation {
+		if ctx.Err() != nil {
+			return nil // nobody waits any more
+		}
+		return l.core.Explain(key, l.now())
+	})
+	if err == nil && e == nil {
+		err = ctx.Err()
+	}
+	return e, err
+}
+
+// takeTurn waits until no other question is being answered of those that take long.
+func (l *Loop) takeTurn(ctx context.Context) error {
+	select {
+	case l.supposing <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-l.ended:
+		return ErrEnded
+	}
 }
 
 // Preemptions are those that are remembered.
@@ -78,14 +104,10 @@ func (l *Loop) Suppose(ctx context.Context, h scheduler.Hypothesis) (*scheduler.
 		out *scheduler.Supposition
 		err error
 	}
-	select {
-	case l.supposing <- struct{}{}:
-		defer func() { <-l.supposing }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-l.ended:
-		return nil, ErrEnded
+	if err := l.takeTurn(ctx); err != nil {
+		return nil, err
 	}
+	defer func() { <-l.supposing }()
 	a, err := ask(ctx, l, func() answer {
 		if ctx.Err() != nil {
 			return answer{} // nobody waits any more

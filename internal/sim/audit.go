@@ -21,7 +21,7 @@ func Audit(s *scheduler.Snapshot) error {
 		bound:  map[objects.AllocationKey]objects.NodeID{},
 		onNode: map[objects.NodeID]resources.Amounts{},
 	}
-	total, err := a.queue(s.Root)
+	total, err := a.queue(&s.Root)
 	if err != nil {
 		return err
 	}
@@ -63,15 +63,15 @@ func (t *sums) add(u sums) {
 
 func (a *audit) queue(q *scheduler.QueueView) (sums, error) {
 	var t sums
-	for child := range q.Children.All() {
-		u, err := a.queue(child)
+	for i := range q.Children {
+		u, err := a.queue(&q.Children[i])
 		if err != nil {
 			return t, err
 		}
 		t.add(u)
 	}
-	for app := range q.Applications.All() {
-		u, err := a.application(app, q)
+	for i := range q.Applications {
+		u, err := a.application(&q.Applications[i], q)
 		if err != nil {
 			return t, err
 		}
@@ -97,7 +97,8 @@ func (a *audit) queue(q *scheduler.QueueView) (sums, error) {
 func (a *audit) application(v *scheduler.ApplicationView, q *scheduler.QueueView) (sums, error) {
 	t := sums{applications: 1}
 	var placeholders resources.Amounts
-	for w := range v.Work.All() {
+	for i := range v.Work {
+		w := &v.Work[i]
 		key, took := w.Ask.Key, w.Ask.Amounts
 		if w.Node == "" {
 			t.add(sums{pending: took, priority: policies.Pending(w.Ask.Priority)})
@@ -129,12 +130,13 @@ func (a *audit) application(v *scheduler.ApplicationView, q *scheduler.QueueView
 func (a *audit) nodes(s *scheduler.Snapshot) error {
 	var capacity resources.Amounts
 	placed := 0
-	for n := range s.Nodes.All() {
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
 		if err := a.node(n); err != nil {
 			return err
 		}
 		capacity = capacity.Add(n.Total)
-		placed += n.Work.Len()
+		placed += len(n.Work)
 		if n.Schedulable {
 			a.room.nodes = append(a.room.nodes, space{n.ID, n.Available})
 		}
@@ -150,7 +152,8 @@ func (a *audit) nodes(s *scheduler.Snapshot) error {
 
 func (a *audit) node(n *scheduler.NodeView) error {
 	var allocated, occupied resources.Amounts
-	for w := range n.Work.All() {
+	for i := range n.Work {
+		w := &n.Work[i]
 		if a.bound[w.Ask.Key] != n.ID || w.Node != n.ID {
 			return fmt.Errorf("node %s has allocation %s, its application says node %q",
 				n.ID, w.Ask.Key, a.bound[w.Ask.Key])

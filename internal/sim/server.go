@@ -68,7 +68,7 @@ func (s *Server) Explain(ctx context.Context, key objects.AllocationKey) (string
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	v, err := l.Why(ctx, key)
+	v, err := l.Explain(ctx, key)
 	if err != nil {
 		return "", fmt.Errorf("explaining %s: %w", key, err)
 	}

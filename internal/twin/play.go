@@ -73,9 +73,6 @@ func (p *play) inspect(beat Beat) string {
 	if lines := p.twin.Differences(p.core.Snapshot(p.now)); len(lines) > 0 {
 		return strings.Join(lines, "\n")
 	}
-	if lines := p.twin.ShareDifferences(p.core.Partition()); len(lines) > 0 {
-		return strings.Join(lines, "\n")
-	}
 	if lines := p.notes.differences(p.twin); len(lines) > 0 {
 		return strings.Join(lines, "\n")
 	}
@@ -99,7 +96,7 @@ func (p *play) ask() string {
 			continue
 		}
 		want := p.twin.obstacle(c, w)
-		if got := p.again.Why(w.ask.Key); got.Obstacle != want {
+		if got := p.again.Explain(w.ask.Key, p.now); got.Verdict.Obstacle != want {
 			return fmt.Sprintf("%s: the core says %q, the twin %q", w.ask.Key, got, scheduler.Verdict{Obstacle: want})
 		}
 	}

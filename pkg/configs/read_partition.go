@@ -14,10 +14,12 @@ import (
 
 // read turns a text into drafts.
 func (r *reader) read(text []byte) (d documentDraft) {
-	if !r.fits(text) {
+	if len(text) > r.options.MaxBytes {
+		r.add(nil, at{}, "bound-bytes",
+			fmt.Sprintf("the text is longer than max-config-bytes (%d)", r.options.MaxBytes), "")
 		return d
 	}
-	top := r.open(text)
+	top := r.document(text)
 	d.empty = isNull(top)
 	fields := r.fields(nil, "the document", top, &documentMapping)
 	r.text(nil, "checksum", fields["checksum"])

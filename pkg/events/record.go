@@ -22,6 +22,7 @@ type Record struct {
 	Reference string // the ID of what else it is about; may be empty
 	Change    Change
 	Detail    Detail
+	Refused   bool   // an ask or an allocation was not taken in; readers of the interface are not told
 	Message   string // for people; at most MaxMessage bytes
 	Amounts   resources.Amounts
 	Partition string

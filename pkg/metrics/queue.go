@@ -24,16 +24,17 @@ type viewer struct {
 
 // queue tells of q and all below it, and adds them up.
 func (v viewer) queue(q *scheduler.QueueView) (all sum) {
-	for child := range q.Children.All() {
-		below := v.queue(child)
+	for i := range q.Children {
+		below := v.queue(&q.Children[i])
 		all.add(&below)
 	}
-	for a := range q.Applications.All() {
+	for i := range q.Applications {
+		a := &q.Applications[i]
 		if int(a.State) < states {
 			all.states[a.State]++
 		}
-		for w := range a.Work.All() {
-			all.addWork(w)
+		for j := range a.Work {
+			all.addWork(&a.Work[j])
 		}
 	}
 	if q.AboveMax != nil {

@@ -145,19 +145,20 @@ func (s *supposing) willing() *objects.Node {
 // obstacle notes what keeps the ask from being placed on n now, where nil is no node.
 func (s *supposing) obstacle(n *objects.Node) {
 	v := &s.out.Verdict
+	taken := n != nil || s.taken()
+	if v.Obstacle, v.Where = s.c.lastingObstacle(s.x, taken); v.Obstacle != NotPending {
+		return
+	}
 	if v.Obstacle, v.Where = s.c.quotaObstacle(s.x); v.Obstacle != NotPending {
 		return
 	}
 	v.Obstacle, v.Where = WaitsForTurn, ""
-	id := s.x.Ask().RequiredNode
-	switch _, known := s.c.part.Node(id); {
+	switch {
 	case n != nil:
-	case id != "" && !known:
-		v.Obstacle, v.Where = UnknownNode, string(id)
-	case s.taken():
+	case taken:
 		v.Obstacle = NodesRefuse
 	default:
-		v.Obstacle, v.Where = NoNodeFits, string(id)
+		v.Obstacle, v.Where = NoNodeFits, string(s.x.Ask().RequiredNode)
 	}
 }
 

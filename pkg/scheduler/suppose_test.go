@@ -108,12 +108,12 @@ func TestWhatWouldBecomeOfAnAsk(t *testing.T) {
 		victims  []string
 	}{
 		{"it fits", 0, 1, "", false, scheduler.WouldFit, "n2", "waits for its turn", nil},
-		{"nobody is less important", 0, 2, "", false, scheduler.WouldNotFit, "", "no headroom in queue root", nil},
-		{"somebody is", 5, 2, "", false, scheduler.WouldPreempt, "n1", "no headroom in queue root", []string{"low"}},
-		{"it may not", 5, 2, "", true, scheduler.WouldNotFit, "", "no headroom in queue root", nil},
-		{"it accepts one node", 20, 2, "n2", false, scheduler.WouldPreempt, "n2", "no headroom in queue root", []string{"mid"}},
+		{"nobody is less important", 0, 2, "", false, scheduler.WouldNotFit, "", "no headroom in the cluster", nil},
+		{"somebody is", 5, 2, "", false, scheduler.WouldPreempt, "n1", "no headroom in the cluster", []string{"low"}},
+		{"it may not", 5, 2, "", true, scheduler.WouldNotFit, "", "no headroom in the cluster", nil},
+		{"it accepts one node", 20, 2, "n2", false, scheduler.WouldPreempt, "n2", "no headroom in the cluster", []string{"mid"}},
 		{"it accepts a node that is not there", 20, 1, "n9", false, scheduler.WouldNotFit, "", "its required node n9 does not exist", nil},
-		{"it is larger than any node", 20, 5, "", false, scheduler.WouldNotFit, "", "no headroom in queue root", nil},
+		{"it is larger than any node", 20, 5, "", false, scheduler.WouldNotFit, "", "more than any schedulable node has in all", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := full(t)

@@ -40,15 +40,6 @@ type readyBody struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// whyBody is ours: upstream has nothing like it.
-type whyBody struct {
-	AllocationKey string   `json:"allocationKey"`
-	Verdict       string   `json:"verdict"`
-	ApplicationID string   `json:"applicationID,omitempty"`
-	User          string   `json:"user,omitempty"`
-	Groups        []string `json:"groups,omitempty"`
-}
-
 // quantities are amounts by resource name.
 type quantities map[string]int64
 

@@ -33,7 +33,9 @@ func TestAnswers(t *testing.T) {
 		{"usage-groups", "/ws/v1/partition/default/usage/groups"},
 		{"usage-group", "/ws/v1/partition/default/usage/group/ops"},
 		{"usage-nobody", "/ws/v1/partition/empty/usage/users"},
-		{"why", "/ws/v1/partition/default/ask/waits/why"},
+		{"explain-waits", "/ws/v1/partition/default/ask/waits/explain"},
+		{"explain-runs", "/ws/v1/partition/default/ask/runs/explain"},
+		{"explain-foreign", "/ws/v1/partition/default/ask/daemon/explain"},
 	})
 }
 

@@ -82,7 +82,7 @@ func (s *service) mux() *router {
 	s.route(mux, "/ws/v1/partition/{partition}/usage/user/{user}", s.user)
 	s.route(mux, "/ws/v1/partition/{partition}/usage/groups", s.groups)
 	s.route(mux, "/ws/v1/partition/{partition}/usage/group/{group}", s.group)
-	s.route(mux, "/ws/v1/partition/{partition}/ask/{key}/why", s.why)
+	s.route(mux, "/ws/v1/partition/{partition}/ask/{key}/explain", s.explain)
 	s.routePreemptions(mux)
 	s.routeEvents(mux)
 	s.routeClasses(mux)

@@ -93,8 +93,10 @@ func TestWhatIsNotThere(t *testing.T) {
 		},
 		{"an unknown path", "/ws/v1/none", 404, "404 page not found\n"},
 		{"an unknown path with a slash", "/ws/v1/none/", 404, "404 page not found\n"},
-		{"an ask nobody knows", "/ws/v1/partition/default/ask/a%2520b/why", 200,
-			`{"allocationKey":"a b","verdict":"not pending"}`},
+		{"an unknown key", "/ws/v1/partition/default/ask/a%2520b/explain", 404,
+			`{"status_code":404,"message":"no ask or allocation has the key \"a b\"",` +
+				`"description":"no ask or allocation has the key \"a b\"","allocationKey":"a b","state":"unknown"}`},
+		{"the route before it", "/ws/v1/partition/default/ask/a/why", 404, "404 page not found\n"},
 	}
 	for _, x := range cases {
 		t.Run(x.name, func(t *testing.T) {
@@ -149,7 +151,7 @@ func TestALongAnswerIsCompressedForThoseWhoTakeIt(t *testing.T) {
 	for _, accept := range []string{"", "gzip;q=0", "br"} {
 		assert.Equal(t, fetch(c, target, "Accept-Encoding", accept).Body.String(), plain, accept)
 	}
-	short := fetch(c, "/ws/v1/partition/default/ask/none/why", "Accept-Encoding", "gzip")
+	short := fetch(c, "/ws/v1/partition/default/ask/none/explain", "Accept-Encoding", "gzip")
 	assert.Equal(t, short.Header().Get("Content-Encoding"), "")
 }
 
@@ -181,7 +183,7 @@ func TestReadiness(t *testing.T) {
 func TestAStoppedSchedulerIsUnavailable(t *testing.T) {
 	c := cluster(t, story)
 	c.End()
-	for _, target := range []string{"partitions", "partition/default/nodes", "partition/default/ask/x/why"} {
+	for _, target := range []string{"partitions", "partition/default/nodes", "partition/default/ask/x/explain"} {
 		w := fetch(c, "/ws/v1/"+target)
 		assert.Equal(t, w.Code, http.StatusServiceUnavailable, target)
 		assert.Equal(t, w.Body.String(), `{"status_code":503,"message":"the scheduler has stopped",`+

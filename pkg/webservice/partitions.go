@@ -3,6 +3,7 @@ package webservice
 import (
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
@@ -36,17 +37,14 @@ func viewPartition(s *scheduler.Snapshot) partitionBody {
 	if s.Draining {
 		state = "Draining"
 	}
-	states := map[string]int{"total": s.Applications + s.Completed.Len() + s.Rejected.Len()}
-	countStates(s.Root, states)
-	for e := range s.Completed.All() {
-		states[e.State.String()]++
-	}
-	for e := range s.Rejected.All() {
+	states := map[string]int{"total": s.Applications + len(s.Completed) + len(s.Rejected)}
+	countStates(&s.Root, states)
+	for _, e := range slices.Concat(s.Completed, s.Rejected) {
 		states[e.State.String()]++
 	}
 	waiting := 0
 	if !s.Preemption {
-		waiting = systemWork(s.Root)
+		waiting = systemWork(&s.Root)
 	}
 	return partitionBody{
 		Name: s.Partition,
@@ -61,7 +59,7 @@ func viewPartition(s *scheduler.Snapshot) partitionBody {
 		},
 		PreemptionEnabled:      s.Preemption && !s.IgnorePriority,
 		QuotaPreemptionEnabled: s.QuotaPreemption,
-		TotalNodes:             s.Nodes.Len(),
+		TotalNodes:             len(s.Nodes),
 		Applications:           states,
 		TotalContainers:        s.Allocations,
 		State:                  state,
@@ -71,25 +69,25 @@ func viewPartition(s *scheduler.Snapshot) partitionBody {
 
 // systemWork counts the pending asks in q and below it whose number is one of the system's.
 func systemWork(q *scheduler.QueueView) (n int) {
-	for a := range q.Applications.All() {
-		for w := range a.Work.All() {
+	for i := range q.Applications {
+		for _, w := range q.Applications[i].Work {
 			if w.Node == "" && w.Ask.Priority >= priorities.ClusterCritical {
 				n++
 			}
 		}
 	}
-	for child := range q.Children.All() {
-		n += systemWork(child)
+	for i := range q.Children {
+		n += systemWork(&q.Children[i])
 	}
 	return n
 }
 
 func countStates(q *scheduler.QueueView, states map[string]int) {
-	for a := range q.Applications.All() {
-		states[a.State.String()]++
+	for i := range q.Applications {
+		states[q.Applications[i].State.String()]++
 	}
-	for child := range q.Children.All() {
-		countStates(child, states)
+	for i := range q.Children {
+		countStates(&q.Children[i], states)
 	}
 }
 

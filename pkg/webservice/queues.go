@@ -7,7 +7,6 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
-	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -17,14 +16,12 @@ func (s *service) queues(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	root := viewQueue(snap.Root, resources.Limit{})
+	root := viewQueue(&snap.Root)
 	root.Partition = snap.Partition
 	return root, nil
 }
 
-// viewQueue shows q and what is below it. above is the headroom of its parent.
-func viewQueue(q *scheduler.QueueView, above resources.Limit) queueBody {
-	headroom := q.HeadroomBelow(above)
+func viewQueue(q *scheduler.QueueView) queueBody {
 	v := queueBody{
 		QueueName:          string(q.Path),
 		Status:             "Active",
@@ -32,7 +29,7 @@ func viewQueue(q *scheduler.QueueView, above resources.Limit) queueBody {
 		MaxResource:        quantitiesOf(q.Max.All()),
 		GuaranteedResource: quantitiesOf(q.Guaranteed.All()),
 		AllocatedResource:  quantitiesOf(q.Allocated.All()),
-		Headroom:           quantitiesOf(headroom.All()),
+		Headroom:           quantitiesOf(q.Headroom.All()),
 		IsLeaf:             q.Leaf,
 		IsManaged:          q.Managed,
 		Parent:             parentOf(string(q.Path)),
@@ -53,7 +50,8 @@ func viewQueue(q *scheduler.QueueView, above resources.Limit) queueBody {
 	if a := q.AboveMax; a != nil {
 		v.AboveMax = &aboveMaxBody{quantitiesOf(a.By.All()), nanos(a.Since), nanos(a.Due), nanos(a.Looked)}
 	}
-	for a := range q.Applications.All() {
+	for i := range q.Applications {
+		a := &q.Applications[i]
 		if a.State == objects.Running {
 			v.RunningApps++
 		}
@@ -61,8 +59,8 @@ func viewQueue(q *scheduler.QueueView, above resources.Limit) queueBody {
 			v.WaitsFor = append(v.WaitsFor, waitsForBody{string(a.ID), a.State.String(), a.User.Name})
 		}
 	}
-	for child := range q.Children.All() {
-		child := viewQueue(child, headroom)
+	for i := range q.Children {
+		child := viewQueue(&q.Children[i])
 		v.RunningApps += child.RunningApps
 		v.Children = append(v.Children, child)
 		v.ChildNames = append(v.ChildNames, child.QueueName)

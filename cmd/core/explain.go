@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/canopy-scheduler/canopy/pkg/webservice"
+)
+
+const explainHelp = `Ask a running server how an ask or an allocation stands.
+
+Of an ask that waits, the answer says what stands in its way, with figures: what it asks for,
+what is left in its queue, of its limits, in the cluster and on one node, and how large the
+largest node is. Where nothing that ends can help, it says that the ask can never run as things
+are. The RM is not asked.
+
+The exit code is 0 when the key is known, 1 when it is not or the server does not answer, and 2
+when the arguments make no sense.`
+
+const explainExamples = `  canopy explain web-1
+  canopy explain web-1 --address 127.0.0.1:9080 --output json`
+
+// explainFlags are the flags as given.
+type explainFlags struct {
+	address, partition, output string
+	timeout                    time.Duration
+}
+
+func explainCommand() *cobra.Command {
+	var f explainFlags
+	cmd := &cobra.Command{
+		Use:     "explain KEY",
+		Short:   "Say how an ask stands, and why it waits",
+		Long:    explainHelp,
+		Example: explainExamples,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 || args[0] == "" {
+				return exitError{exitUsage, errors.New("explain takes one argument: the key of an ask or an allocation")}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(); err != nil {
+				return exitError{exitUsage, err}
+			}
+			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
+			defer stop()
+			return f.run(ctx, args[0], cmd.OutOrStdout())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.address, "address", "127.0.0.1:9080", "`HOST:PORT` of the REST interface of a running server")
+	flags.StringVar(&f.partition, "partition", "default", "which `NAME` of its partitions")
+	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
+	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "how long the server may take to answer")
+	return cmd
+}
+
+func (f *explainFlags) check() error {
+	var wrong []error
+	if _, _, err := net.SplitHostPort(f.address); err != nil {
+		wrong = append(wrong, fmt.Errorf("--address: %w", err))
+	}
+	if f.timeout <= 0 {
+		wrong = append(wrong, fmt.Errorf("--timeout is %v, and must be above 0", f.timeout))
+	}
+	return errors.Join(append(wrong, checkOutput(f.output))...)
+}
+
+// run prints the answer about a key. An unknown key is a refusal, and JSON is printed all the same.
+func (f *explainFlags) run(ctx context.Context, key string, out io.Writer) error {
+	// The server decodes a name twice, as upstream does.
+	path := url.PathEscape(url.QueryEscape(f.partition)) + "/ask/" + url.PathEscape(url.QueryEscape(key)) + "/explain"
+	text, status, err := f.get(ctx, "/ws/v1/partition/"+path)
+	if err != nil {
+		return exitError{exitRefused, err}
+	}
+	known := status == http.StatusOK
+	var e webservice.Explanation // the body of a 404 has its fields too
+	if json.Unmarshal(text, &e) != nil || e.Message == "" {
+		return exitError{exitRefused, fmt.Errorf("%s answers with status %d and something else than was expected", f.address, status)}
+	}
+	switch {
+	case f.output == "json":
+		var pretty bytes.Buffer
+		if err := json.Indent(&pretty, text, "", "  "); err != nil {
+			return exitError{exitRefused, err}
+		}
+		if _, err := fmt.Fprintln(out, pretty.String()); err != nil {
+			return err
+		}
+	case known:
+		return printExplanation(out, &e)
+	default:
+		return exitError{exitRefused, errors.New(e.Message)}
+	}
+	if !known {
+		return exitError{exitRefused, nil}
+	}
+	return nil
+}
+
+func (f *explainFlags) get(ctx context.Context, path string) (body []byte, status int, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+f.address+path, nil)
+	if err != nil {
+		return nil, 0, fmt.Errorf("--address: %w", err)
+	}
+	client := http.Client{Timeout: f.timeout}
+	got, err := client.Do(r)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer got.Body.Close()
+	if body, err = io.ReadAll(io.LimitReader(got.Body, longestAnswer)); err != nil {
+		return nil, 0, fmt.Errorf("%s: %w", f.address, err)
+	}
+	return body, got.StatusCode, nil
+}
+
+// printExplanation prints who asks, the sentence of the server, and a table of figures.
+func printExplanation(out io.Writer, e *webservice.Explanation) error {
+	t := newPreemptText(out)
+	if e.ApplicationID == "" {
+		t.line("%s: %s", e.AllocationKey, e.Message)
+		return t.Flush()
+	}
+	t.line("%s of application %s, user %s, queue %s, priority %d: %s", e.AllocationKey, e.ApplicationID, e.User, e.QueueName, e.Priority, amountsText(e.Resource))
+	if e.State == "pending" {
+		t.line("pending since %s, %s", timeText(e.Since), time.Duration(e.Time-e.Since).Round(time.Second))
+	}
+	t.line("%s", e.Message)
+	if len(e.Resources) == 0 {
+		return t.Flush()
+	}
+	t.line("\nRESOURCE\tASKED\tLEFT IN QUEUE\tLEFT OF LIMIT\tLEFT IN CLUSTER\tMOST FREE ON A NODE\tLARGEST NODE")
+	for i := range e.Resources {
+		r := &e.Resources[i]
+		t.line("%s\t%s\t%s\t%s\t%s\t%s\t%s", r.Resource, r.Text(r.Asked), roomText(r, r.Queue, true), roomText(r, r.Limit, true),
+			roomText(r, r.Cluster, false), r.Text(r.MostFreeOnNode), r.Text(r.LargestNode))
+	}
+	return t.Flush()
+}
+
+func roomText(r *webservice.Availability, room *webservice.Room, named bool) string {
+	if room == nil {
+		return "no bound"
+	}
+	text := r.Text(room.Free) + " of " + r.Text(room.Max)
+	if named {
+		text += " (" + room.Of + ")"
+	}
+	return text
+}

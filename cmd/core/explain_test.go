@@ -1,0 +1,63 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/webservice"
+)
+
+func TestExplain_SaysHowAKeyStands(t *testing.T) {
+	address := preemptServer(t)
+	code, out, errs := canopy("explain", "high", "--address", address)
+	assert.Equal(t, errs, "")
+	assert.Equal(t, code, 0)
+	assert.Equal(t, trimmed(out), `high of application x, user ann, queue root.a, priority 9: vcore 2
+pending since 2026-01-02T11:00:00Z, 1h0m0s
+it is nominated for node n1, where victims have still to end: 1
+
+RESOURCE  ASKED  LEFT IN QUEUE  LEFT OF LIMIT  LEFT IN CLUSTER  MOST FREE ON A NODE  LARGEST NODE
+vcore     2      no bound       no bound       0 of 4           0                    4
+`)
+	code, out, _ = canopy("explain", "low", "--address", address)
+	assert.Equal(t, code, 0)
+	assert.Assert(t, strings.HasPrefix(out, "low of application x, user ann, queue root.a, priority 1: vcore 2\nit was told to end at 2026-01-02T12:00:00Z"), out)
+
+	code, out, _ = canopy("explain", "high", "--address", address, "-o", "json")
+	assert.Equal(t, code, 0)
+	var e webservice.Explanation
+	assert.NilError(t, json.Unmarshal([]byte(out), &e))
+	assert.Equal(t, e.Verdict.Code, "waitsForVictims")
+}
+
+func TestExplain_RefusesWhatIsUnknown(t *testing.T) {
+	address := preemptServer(t)
+	for _, c := range []struct {
+		args []string
+		code int
+		errs string
+	}{
+		{[]string{"a/b c%"}, exitRefused, `canopy: no ask or allocation has the key "a/b c%"`},
+		{[]string{"high", "--partition", "other"}, exitRefused, "canopy: Partition not found"},
+		{[]string{}, exitUsage, "canopy: explain takes one argument: the key of an ask or an allocation"},
+		{[]string{"a", "b"}, exitUsage, "canopy: explain takes one argument: the key of an ask or an allocation"},
+		{[]string{"high", "--output", "xml"}, exitUsage, ""},
+		{[]string{"high", "--timeout", "0s"}, exitUsage, "canopy: --timeout is 0s, and must be above 0"},
+	} {
+		code, out, errs := canopy(append([]string{"explain", "--address", address}, c.args...)...)
+		assert.Equal(t, code, c.code, "%v: %s", c.args, errs)
+		assert.Equal(t, out, "")
+		assert.Assert(t, strings.HasPrefix(errs, c.errs), "%v: %s", c.args, errs)
+	}
+	code, _, errs := canopy("explain", "x", "--address", "127.0.0.1")
+	assert.Equal(t, code, exitUsage, errs)
+	code, _, errs = canopy("explain", "x", "--address", "127.0.0.1:1")
+	assert.Equal(t, code, exitRefused, errs)
+	code, out, errs := canopy("explain", "none", "--address", address, "--output", "json")
+	assert.Equal(t, code, exitRefused)
+	assert.Equal(t, errs, "")
+	assert.Assert(t, strings.Contains(out, `"state": "unknown"`), out)
+}

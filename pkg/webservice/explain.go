@@ -1,0 +1,52 @@
+package webservice
+
+import (
+	"net/http"
+
+	"github.com/canopy-scheduler/canopy/pkg/events"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// explain says how the ask or allocation of a key stands, and why it waits. A key that is unknown
+// is a 404, which says what became of it as far as history remembers.
+func (s *service) explain(r *http.Request) (any, error) {
+	key, err := parameter(r, "key")
+	if err != nil {
+		return nil, err
+	}
+	l, err := s.partition(r)
+	if err != nil {
+		return nil, err
+	}
+	e, err := l.Explain(r.Context(), objects.AllocationKey(key))
+	switch {
+	case err != nil:
+		return nil, err
+	case e.State == scheduler.KeyUnknown:
+		return nil, s.unknownKey(e)
+	}
+	return viewExplanation(e), nil
+}
+
+// unknownKey says what became of a key that stands for nothing now.
+func (s *service) unknownKey(e *scheduler.Explanation) error {
+	body := unknownKeyBody{AllocationKey: string(e.Key), State: e.State.String()}
+	reason := e.String()
+	if s.opt.History != nil {
+		last, found := s.opt.History.Last(func(r *events.Record) bool {
+			return r.Partition == e.Partition && (r.Refused && r.Object == string(e.Key) ||
+				r.Type == events.Application && r.Change == events.Remove && r.Reference == string(e.Key))
+		})
+		if found {
+			body.State, body.Since = "released", nanos(last.At)
+			body.ApplicationID = last.Object
+			if last.Refused {
+				body.State, body.ApplicationID = "rejected", last.Reference
+			}
+			reason += ": it was " + body.State + " at " + clockText(last.At) + ": " + last.Message
+		}
+	}
+	body.errorBody = errorBody{StatusCode: http.StatusNotFound, Message: reason, Description: reason}
+	return &failure{status: http.StatusNotFound, reason: reason, body: body}
+}

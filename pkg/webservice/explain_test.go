@@ -1,0 +1,94 @@
+package webservice_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/history"
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+	"github.com/canopy-scheduler/canopy/pkg/webservice"
+)
+
+type hearing struct {
+	h         *history.History
+	partition string
+}
+
+func (l hearing) Deliver(effects []scheduler.Effect) { l.h.Hear(l.partition, effects) }
+
+// A key that stands for nothing any more is a 404 that says what became of it, as far as history
+// remembers: also if its key was sent in another partition, or came back since.
+func TestExplain_SaysWhatBecameOfAKey(t *testing.T) {
+	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	now := func() time.Time { return noon }
+	h := history.New(now)
+	conf, _ := configs.Load([]byte(story))
+	c := loop.NewCluster(loop.Options{Now: now}, func(partition string) loop.Sink { return hearing{h, partition} }, nil)
+	t.Cleanup(c.End)
+	assert.NilError(t, c.Configure(t.Context(), conf))
+	l, _ := c.Partition("default")
+	vcore := func(n resources.Quantity) resources.Amounts {
+		return amounts(map[string]resources.Quantity{"vcore": n})
+	}
+	ask := func(key string, n resources.Quantity) scheduler.SubmitAsk {
+		return scheduler.SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(key), App: "app", Amounts: vcore(n)}}
+	}
+	say := func(cmds ...scheduler.Command) {
+		t.Helper()
+		_, err := l.Call(t.Context(), cmds...)
+		assert.NilError(t, err)
+		_, err = l.Call(t.Context()) // what could be decided has been, and history has heard it
+		assert.NilError(t, err)
+	}
+	explain := func(key string) (code int, state, message string) {
+		t.Helper()
+		r := httptest.NewRequest(http.MethodGet, "/ws/v1/partition/default/ask/"+key+"/explain", nil)
+		w := httptest.NewRecorder()
+		webservice.Handler(c, webservice.Options{History: h}).ServeHTTP(w, r)
+		var body struct {
+			State, Message string
+			Code           int `json:"status_code"`
+		}
+		assert.NilError(t, json.Unmarshal(w.Body.Bytes(), &body))
+		assert.Assert(t, body.Code == w.Code || w.Code == http.StatusOK)
+		return w.Code, body.State, body.Message
+	}
+
+	code, state, _ := explain("pod")
+	assert.Equal(t, code, http.StatusNotFound)
+	assert.Equal(t, state, "unknown")
+
+	say(scheduler.AddNode{Node: "n1", Total: vcore(4000), Schedulable: true},
+		scheduler.AddApplication{App: "app", User: security.User{Name: "ann"}, Queue: "root.idle"}, ask("pod", 1000))
+	code, state, _ = explain("pod")
+	assert.Equal(t, code, http.StatusOK)
+	assert.Equal(t, state, "allocated")
+
+	say(scheduler.Release{App: "app", Key: "pod", Type: scheduler.StoppedByRM})
+	code, state, message := explain("pod")
+	assert.Equal(t, code, http.StatusNotFound)
+	assert.Equal(t, state, "released")
+	assert.Equal(t, message, `no ask or allocation has the key "pod": it was released at 2026-01-02T12:00:00Z: released as the RM asked`)
+
+	say(ask("pod", -1))
+	code, state, message = explain("pod")
+	assert.Equal(t, code, http.StatusNotFound)
+	assert.Equal(t, state, "rejected")
+	assert.Equal(t, message, `no ask or allocation has the key "pod": it was rejected at 2026-01-02T12:00:00Z: contains negative resources`)
+
+	say(ask("pod", 9000))
+	code, state, message = explain("pod")
+	assert.Equal(t, code, http.StatusOK)
+	assert.Equal(t, state, "pending")
+	assert.Equal(t, message, "it can never run as things are: no schedulable node has more than vcore 4, and it asks for vcore 9; nodes: 1 too small")
+}
