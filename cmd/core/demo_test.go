@@ -118,7 +118,7 @@ func TestDemo_InJSON(t *testing.T) {
 	assert.Equal(t, int(root.Pending["pods"]), full.Waiting)
 	assert.Assert(t, root.CurrentPriority > 0)
 	assert.Equal(t, full.Example.Priority, int32(100))
-	assert.Equal(t, full.Example.Why, "no headroom in queue root")
+	assert.Equal(t, full.Example.Why, "the cluster has vcore 500m of 480 left, and it asks for vcore 1")
 
 	scene := r.Preemption
 	assert.Equal(t, len(scene.Victims), 2)
