@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/pflag"
 
+	"github.com/canopy-scheduler/canopy/internal/configwatch"
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
@@ -17,6 +19,8 @@ import (
 func addBounds(f *pflag.FlagSet, o *configs.Options) {
 	d := configs.DefaultOptions()
 	f.IntVar(&o.MaxBytes, "max-config-bytes", d.MaxBytes, "refuse a queues.yaml longer than this; 1 GiB at most")
+	f.IntVar(&o.MaxValues, "max-config-values", d.MaxValues,
+		"refuse a queues.yaml with more values (texts, lists and mappings, counted roughly); each takes 300 bytes to read")
 	f.IntVar(&o.MaxQueues, "max-queues", d.MaxQueues, "refuse a queues.yaml with more queues, roots included")
 	f.IntVar(&o.MaxDepth, "max-depth", d.MaxDepth, "refuse a queues.yaml with more levels of queues, or of parent rules")
 }
@@ -37,15 +41,23 @@ func checkBounds(o configs.Options) error {
 	if o.MaxBytes > mostConfigBytes {
 		large = fmt.Errorf("--max-config-bytes is %d, and can be %d (1 GiB) at most", o.MaxBytes, mostConfigBytes)
 	}
-	return errors.Join(above("max-config-bytes", o.MaxBytes), large, above("max-queues", o.MaxQueues),
+	return errors.Join(above("max-config-bytes", o.MaxBytes), large, above("max-config-values", o.MaxValues), above("max-queues", o.MaxQueues),
 		above("max-depth", o.MaxDepth))
 }
 
 // readConfig reads no more of a file than is needed to see that it is too long. The name
-// - is standard input. Requires: the bounds were checked.
+// - is standard input. What is not a regular file is refused, and not waited for: to open a
+// named pipe is to wait for its writer. Requires: the bounds were checked.
 func readConfig(name string, stdin io.Reader, o configs.Options) ([]byte, error) {
 	in := stdin
 	if name != "-" {
+		if !isStream(name) {
+			text, err := configwatch.Read(name, o.MaxBytes)
+			if errors.Is(err, configwatch.ErrNotRegular) {
+				err = fmt.Errorf("%w: the name - reads standard input", err)
+			}
+			return text, err
+		}
 		file, err := os.Open(name)
 		if err != nil {
 			return nil, err
@@ -54,6 +66,12 @@ func readConfig(name string, stdin io.Reader, o configs.Options) ([]byte, error)
 		in = file
 	}
 	return io.ReadAll(io.LimitReader(in, int64(o.MaxBytes)+1))
+}
+
+// isStream reports whether a name is that of an open file of this process, as a shell makes it
+// of <(command). It may be a pipe, which has its writer.
+func isStream(name string) bool {
+	return name == "/dev/stdin" || strings.HasPrefix(name, "/dev/fd/") || strings.HasPrefix(name, "/proc/self/fd/")
 }
 
 // loadConfig reads the queues.yaml that a flag names, and tells people of its problems.

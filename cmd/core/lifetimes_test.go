@@ -53,6 +53,6 @@ func TestServeKeepsApplicationsAsLongAsItIsTold(t *testing.T) {
 	}
 	snap, err := l.Snapshot(t.Context())
 	assert.NilError(t, err)
-	assert.Equal(t, len(snap.Completed), 1)
-	assert.Equal(t, snap.Completed[0].ID, objects.AppID("two"))
+	assert.Equal(t, snap.Completed.Len(), 1)
+	assert.Equal(t, snap.Completed.At(0).ID, objects.AppID("two"))
 }

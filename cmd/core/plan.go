@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/canopy-scheduler/canopy/internal/plan"
+	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
@@ -30,7 +31,8 @@ another file (--against). A server also tells of its work: which queues would be
 their new max, which users and groups over their new limits, and which class quotas would
 be exceeded, by how much; which changes from leaf to parent or back it would refuse
 because of their applications; and who would lose submit access. With both, the file is
-compared, and the server is asked for its work alone.
+compared, and the server is asked for its work alone. Resources of the new file that no
+node of the server has are warned of.
 
 The exit code is 0 when nothing changes, 2 when something does, and 1 when a file has
 errors or cannot be read, the server cannot be reached, or the arguments make no sense.`
@@ -66,7 +68,7 @@ func planCommand() *cobra.Command {
 			if err != nil {
 				return refused(err)
 			}
-			if err := f.print(cmd.OutOrStdout(), &p); err != nil {
+			if err := f.print(cmd.OutOrStdout(), cmd.ErrOrStderr(), &p); err != nil {
 				return refused(err)
 			}
 			if p.Impact {
@@ -112,22 +114,41 @@ func (f *planFlags) check() error {
 	note(f.config == "-" && f.against == "-", "--config and --against cannot both be standard input")
 	note(f.color != "auto" && f.color != "always" && f.color != "never", "--color is auto, always or never, not %q", f.color)
 	note(f.timeout <= 0, "--timeout is %v, and must be above 0", f.timeout)
-	if _, _, err := net.SplitHostPort(f.address); f.address != "" && err != nil {
-		wrong = append(wrong, fmt.Errorf("--address: %w", err))
+	return errors.Join(append(wrong, checkAddress(f.address), checkOutput(f.output), checkBounds(f.bounds))...)
+}
+
+// checkAddress says what is wrong with --address; empty: no server is asked.
+func checkAddress(address string) error {
+	if address == "" {
+		return nil
 	}
-	return errors.Join(append(wrong, checkOutput(f.output), checkBounds(f.bounds))...)
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return fmt.Errorf("--address: %w", err)
+	}
+	return nil
 }
 
 // plan reads both configurations and the state of the server.
 func (f *planFlags) plan(ctx context.Context, in io.Reader, errs io.Writer) (plan.Plan, error) {
-	after, err := loadConfig("--config", f.config, in, errs, f.bounds)
+	server := plan.Server{Address: f.address, Client: &http.Client{Timeout: f.timeout}}
+	bounds := f.bounds
+	var err error
+	if f.address != "" {
+		if bounds.NodeResources, err = server.NodeResources(ctx); err != nil {
+			return plan.Plan{}, err
+		}
+	}
+	proposed, err := loadProposal("--config", f.config, in, errs, bounds)
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	server := plan.Server{Address: f.address, Client: &http.Client{Timeout: f.timeout}}
+	after := proposed.Config
 	var before *configs.Config
 	if f.against != "" {
-		before, err = loadConfig("--against", f.against, in, errs, f.bounds)
+		var old *reload.Proposal // its warnings are no news
+		if old, err = loadProposal("--against", f.against, in, errs, f.bounds); err == nil {
+			before = old.Config
+		}
 	} else if before, err = server.Config(ctx, f.bounds); errors.Is(err, plan.ErrNoConfig) {
 		err = fmt.Errorf("%w; name the file that is in force with --against", err)
 	}
@@ -148,7 +169,9 @@ func (f *planFlags) plan(ctx context.Context, in io.Reader, errs io.Writer) (pla
 			return plan.Plan{}, err
 		}
 	}
-	return plan.Of(before, after, state, partitions...), nil
+	p := plan.Of(before, after, state, partitions...)
+	p.Warnings = append(p.Warnings, proposed.Warnings...)
+	return p, nil
 }
 
 // namesOf lists the partitions of c that are asked about.
@@ -162,9 +185,12 @@ func (f *planFlags) namesOf(c *configs.Config) []string {
 	return out
 }
 
-func (f *planFlags) print(out io.Writer, p *plan.Plan) error {
+func (f *planFlags) print(out, errs io.Writer, p *plan.Plan) error {
 	if f.output == "json" {
 		return printJSON(out, p)
+	}
+	for _, w := range p.Warnings {
+		fmt.Fprintln(errs, w.In(f.config))
 	}
 	colours := f.color == "always" || f.color == "auto" && isTerminal(out) && os.Getenv("NO_COLOR") == ""
 	return printPlan(out, p, colours)

@@ -178,7 +178,14 @@ func TestPlanAsksARunningServer(t *testing.T) {
 	}
 	assert.Equal(t, ask(0, "--config", old), "nothing changes\n")
 
-	out := ask(exitImpact, "--config", write("new.yaml", newPlan))
+	// What no node has, the file is warned of; the JSON form has the warnings, too.
+	absent := write("absent.yaml", strings.Replace(oldPlan, "name: x", "name: x, resources: {max: {nvidia.com/gpu: 1}}", 1))
+	out := ask(exitImpact, "--config", absent)
+	assert.Assert(t, strings.Contains(out, `warning [resource-absent] root.a.x: max is for a resource "nvidia.com/gpu", which no node has (hint: the nodes have "memory", "vcore")`), out)
+	out = ask(exitImpact, "--config", absent, "-o", "json")
+	assert.Assert(t, strings.Contains(out, `"rule": "resource-absent",`), out)
+
+	out = ask(exitImpact, "--config", write("new.yaml", newPlan))
 	assert.Assert(t, strings.Contains(out, "\n! root.a is over its new max by vcore 1500m: it holds 2, and may hold 500m\n"), out)
 	assert.Assert(t, !strings.Contains(out, "no server was asked"), out)
 	assert.Assert(t, !strings.Contains(out, "\x1b"), "a pipe has no colours")

@@ -15,8 +15,8 @@ import (
 // nobody wants that, and on every signal. It ends with ctx. known is what the file said.
 func (s *servers) keepUp(ctx context.Context, f *serveFlags, known *reload.Proposal, signals <-chan os.Signal) {
 	file := f.config
-	if file == "-" {
-		file = "" // standard input can be read once
+	if file == "-" || isStream(file) {
+		file = "" // it can be read once
 	}
 	s.serving.Go(func() {
 		for {

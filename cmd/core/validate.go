@@ -1,15 +1,19 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/canopy-scheduler/canopy/internal/plan"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
@@ -17,14 +21,19 @@ const validateHelp = `Read queues.yaml files and report everything that is wrong
 
 Every problem is listed with its line, column, rule and queue, not only the first.
 Errors keep a file from being loaded; warnings do not, but the file may not do what
-it seems to say. A file named - is standard input.
+it seems to say: a max of "cpu" limits nothing where nodes have "vcore". With --strict,
+warnings are errors. With --address the nodes of a running server are asked which
+resources they have, and quantities of any other are warned of. A file named - is
+standard input; a ConfigMap of Kubernetes is read for its queues.yaml.
 
 The exit code is 0 when all files are valid, perhaps with warnings, 1 when a file
-has errors, and 2 when a file cannot be read or the arguments make no sense.`
+has errors, and 2 when a file cannot be read, the server cannot be reached or the
+arguments make no sense.`
 
 const validateExamples = `  canopy validate queues.yaml
   canopy validate --output json prod/queues.yaml test/queues.yaml
   kubectl get configmap yunikorn-configs -o jsonpath='{.data.queues\.yaml}' | canopy validate -
+  canopy validate --strict --address 127.0.0.1:9080 queues.yaml
   canopy validate --max-queues 1000 --max-depth 8 queues.yaml
   canopy validate --rules`
 
@@ -32,7 +41,7 @@ const validateExamples = `  canopy validate queues.yaml
 func validateCommand() *cobra.Command {
 	var output string
 	var rules bool
-	var bounds configs.Options
+	var f validateFlags
 	cmd := &cobra.Command{
 		Use:           "validate FILE...",
 		Short:         "Report everything that is wrong with queues.yaml files",
@@ -49,7 +58,7 @@ func validateCommand() *cobra.Command {
 			case rules && len(files) > 0:
 				return exitError{exitUsage, errors.New("--rules takes no files")}
 			}
-			if err := checkBounds(bounds); err != nil {
+			if err := f.check(); err != nil {
 				return exitError{exitUsage, err}
 			}
 			return nil
@@ -58,7 +67,10 @@ func validateCommand() *cobra.Command {
 			if rules {
 				return printRules(cmd.OutOrStdout(), output)
 			}
-			r := validate(files, cmd.InOrStdin(), bounds)
+			if err := f.ask(cmd.Context()); err != nil {
+				return exitError{exitUsage, err}
+			}
+			r := f.validate(files, cmd.InOrStdin())
 			if err := r.print(cmd.OutOrStdout(), cmd.ErrOrStderr(), output); err != nil {
 				return exitError{exitUsage, err}
 			}
@@ -67,7 +79,10 @@ func validateCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "how to print: text or json")
 	cmd.Flags().BoolVar(&rules, "rules", false, "list all rules and exit")
-	addBounds(cmd.Flags(), &bounds)
+	cmd.Flags().BoolVar(&f.strict, "strict", false, "warnings are errors")
+	cmd.Flags().StringVar(&f.address, "address", "", "`HOST:PORT` of the REST interface of a running server, whose nodes say which resources there are")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", 30*time.Second, "how long the server may take to answer")
+	addBounds(cmd.Flags(), &f.bounds)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{exitUsage, err} })
 	return cmd
 }
@@ -87,8 +102,35 @@ type validatedFile struct {
 	Problems   configs.Problems `json:"problems"`
 }
 
+// validateFlags say how files are checked.
+type validateFlags struct {
+	strict  bool
+	address string // empty: no server is asked
+	timeout time.Duration
+	bounds  configs.Options
+}
+
+func (f *validateFlags) check() error {
+	var late error
+	if f.timeout <= 0 {
+		late = fmt.Errorf("--timeout is %v, and must be above 0", f.timeout)
+	}
+	return errors.Join(checkAddress(f.address), late, checkBounds(f.bounds))
+}
+
+// ask has the server say which resources its nodes have.
+func (f *validateFlags) ask(ctx context.Context) (err error) {
+	if f.address == "" {
+		return nil
+	}
+	server := plan.Server{Address: f.address, Client: &http.Client{Timeout: f.timeout}}
+	f.bounds.NodeResources, err = server.NodeResources(ctx)
+	return err
+}
+
 // validate checks files. One that cannot be read does not keep it from the others.
-func validate(files []string, stdin io.Reader, bounds configs.Options) validation {
+func (flags *validateFlags) validate(files []string, stdin io.Reader) validation {
+	bounds := flags.bounds
 	var v validation
 	for _, name := range files {
 		text, err := readConfig(name, stdin, bounds)
@@ -99,6 +141,11 @@ func validate(files []string, stdin io.Reader, bounds configs.Options) validatio
 			continue
 		}
 		_, f.Problems = configs.LoadWith(text, bounds)
+		for i := range f.Problems {
+			if flags.strict {
+				f.Problems[i].Severity = configs.Error
+			}
+		}
 		f.Valid = !f.Problems.HasErrors()
 		v.Files = append(v.Files, f)
 		v.Errors += len(f.Problems.Errors())

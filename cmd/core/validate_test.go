@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -94,8 +97,17 @@ func TestValidatePrintsEveryProblemOfEveryFile(t *testing.T) {
 		{name: "no file", wantCode: 2, wantError: "name at least one file, or - for standard input"},
 		{name: "an output that does not exist", args: []string{"-o", "xml", "valid.yaml"}, wantCode: 2,
 			wantError: `--output is text or json, not "xml"`},
-		{name: "a flag that does not exist", args: []string{"--strict", "valid.yaml"}, wantCode: 2,
-			wantError: "unknown flag: --strict"},
+		{name: "a flag that does not exist", args: []string{"--nonsense", "valid.yaml"}, wantCode: 2,
+			wantError: "unknown flag: --nonsense"},
+		{name: "a warning is an error when that is wanted", args: []string{"--strict", "valid.yaml", "warned.yaml"}, wantCode: 1,
+			want: "valid.yaml: valid\nwarned.yaml:1:31: error [nobody-submits] root: no queue has a submitacl or adminacl, so nobody can" +
+				" submit anything (hint: submitacl: '*' on root lets everybody)\nwarned.yaml: 1 error\n"},
+		{name: "an address that is none", args: []string{"--address", "nowhere", "valid.yaml"}, wantCode: 2,
+			wantError: "--address: address nowhere: missing port in address"},
+		{name: "a server has no time to answer", args: []string{"--timeout", "0s", "valid.yaml"}, wantCode: 2,
+			wantError: "--timeout is 0s, and must be above 0"},
+		{name: "an empty file", args: []string{"-"}, wantCode: 1,
+			want: "-:1:1: error [no-partition] the document is empty (hint: the smallest one is partitions: [{queues: [{name: root, submitacl: '*'}]}])\n-: 1 error\n"},
 		{name: "rules of a file", args: []string{"--rules", "valid.yaml"}, wantCode: 2,
 			wantError: "--rules takes no files"},
 	} {
@@ -150,4 +162,35 @@ func TestValidateDoesNotReadWithoutEnd(t *testing.T) {
 	code, out, _ := runValidate(t, strings.Repeat("#", configs.DefaultOptions().MaxBytes+5), "-")
 	assert.Equal(t, code, 1)
 	assert.Assert(t, strings.HasPrefix(out, "-:1:1: error [bound-bytes] "), out)
+}
+
+// nodesServer answers as a server whose nodes have some resources.
+func nodesServer(t *testing.T, capacity string) (address string) {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/ws/v1/partitions" {
+			http.NotFound(w, r)
+			return
+		}
+		fmt.Fprintf(w, `[{"name":"default","capacity":{"capacity":%s}}]`, capacity)
+	}))
+	t.Cleanup(s.Close)
+	return strings.TrimPrefix(s.URL, "http://")
+}
+
+func TestValidate_ComparesWithTheNodesOfAServer(t *testing.T) {
+	const file = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, resources: {max: {nvidia.com/gpus: 2, memory: 1Gi}}}]}]}]\n"
+	const want = `-:1:90: warning [resource-absent] root.a: max is for a resource "nvidia.com/gpus", which no node has (hint: did you mean "nvidia.com/gpu"?)` + "\n-: valid, 1 warning\n"
+	address := nodesServer(t, `{"memory":1,"nvidia.com/gpu":8}`)
+	code, out, _ := runValidate(t, file, "--address", address, "-")
+	assert.Equal(t, code, 0)
+	assert.Equal(t, out, want)
+	code, _, _ = runValidate(t, file, "--address", address, "--strict", "-")
+	assert.Equal(t, code, 1)
+	code, out, _ = runValidate(t, strings.Replace(file, "gpus", "gpu", 1), "--address", address, "--strict", "-")
+	assert.Equal(t, out, "-: valid\n")
+	assert.Equal(t, code, 0)
+	code, _, errs := runValidate(t, file, "--address", "127.0.0.1:1", "-")
+	assert.Equal(t, code, 2)
+	assert.Assert(t, strings.Contains(errs, "127.0.0.1:1"), errs)
 }

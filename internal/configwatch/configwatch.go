@@ -14,6 +14,7 @@ package configwatch
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -23,6 +24,9 @@ import (
 
 	"go.uber.org/zap"
 )
+
+// ErrNotRegular says that what a name leads to is not a regular file, but a pipe or a device.
+var ErrNotRegular = errors.New("is not a regular file")
 
 // Options say how a file is watched. The zero value is good.
 type Options struct {
@@ -151,7 +155,7 @@ func Read(name string, most int) ([]byte, error) {
 	case info.IsDir():
 		return nil, fmt.Errorf("%s is a directory", name)
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file", name)
+		return nil, fmt.Errorf("%s %w", name, ErrNotRegular)
 	}
 	return io.ReadAll(io.LimitReader(f, int64(min(most, math.MaxInt-1))+1))
 }

@@ -18,7 +18,7 @@ const (
 // floors lists the packages bottom up. A package may import only from floors below
 // its own. Test files may look anywhere: what they import does not ship.
 var floors = [][]string{
-	{"pkg/resources", "pkg/security", "pkg/names", "internal/invariants"},
+	{"pkg/resources", "pkg/security", "pkg/names", "pkg/persistent", "internal/invariants"},
 	{"pkg/policies", "pkg/limits", "pkg/placement", "pkg/priorities", "pkg/budgets", "pkg/events"},
 	{"pkg/configs"},
 	{"pkg/objects"},

@@ -43,6 +43,7 @@ func (l *Loop) runBeside(ctx context.Context) {
 		if l.mayDecide() {
 			more = closed
 		}
+		l.idle.Store(more == nil)
 		select {
 		case <-ctx.Done():
 			l.shut()
@@ -58,11 +59,13 @@ func (l *Loop) runBeside(ctx context.Context) {
 			tells, telling = false, 0
 		case <-more:
 		}
+		l.idle.Store(false)
 		l.takeAll()
 		if l.mayDecide() {
 			l.decide(l.opt.Stride)
 		}
 		l.noteBehind(len(l.untold) + telling)
+		l.moved()
 	}
 }
 

@@ -20,6 +20,7 @@ func (l *Loop) runInLine(ctx context.Context) {
 		for l.hungry && ctx.Err() == nil {
 			l.decide(1)
 			l.deliver()
+			l.moved()
 			if l.mail.Load() {
 				break
 			}
@@ -32,6 +33,8 @@ func (l *Loop) runInLine(ctx context.Context) {
 		if l.mail.Load() {
 			continue
 		}
+		l.moved()
+		l.idle.Store(true)
 		select {
 		case <-ctx.Done():
 		case <-l.bell:
@@ -39,6 +42,7 @@ func (l *Loop) runInLine(ctx context.Context) {
 			next.rang()
 			l.step(wake)
 		}
+		l.idle.Store(false)
 	}
 }
 

@@ -62,6 +62,10 @@ type Loop struct {
 	bell   chan struct{} // holds one ring while box may be non-empty
 	ended  chan struct{} // closed when Run returns
 
+	idle     atomic.Bool
+	progress atomic.Int64          // when the loop last got somewhere, in nanoseconds since 1970; 0: never
+	audited  atomic.Pointer[Audit] // the last audit; nil: none
+
 	supposing chan struct{} // has room for the one whose question is next
 
 	// Only Run's goroutine touches the rest.

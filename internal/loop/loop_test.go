@@ -186,7 +186,7 @@ func TestTimeNeverGoesBackForTheCore(t *testing.T) {
 		assert.NilError(t, err)
 		s, err := l.Snapshot(t.Context())
 		assert.NilError(t, err)
-		for _, a := range s.Root.Children[0].Applications {
+		for a := range s.Root.Children.At(0).Applications.All() {
 			assert.Equal(t, a.Submitted.Unix(), int64(1000), "application %s", a.ID)
 		}
 	})
@@ -204,8 +204,8 @@ func TestReadersOfAnUnchangedStateShareOneCopy(t *testing.T) {
 		l.Send(node("n1", 1))
 		three, err := l.Snapshot(t.Context())
 		assert.NilError(t, err)
-		assert.Equal(t, len(three.Nodes), 1)
-		assert.Equal(t, len(one.Nodes), 0, "a reader's copy changed under it")
+		assert.Equal(t, three.Nodes.Len(), 1)
+		assert.Equal(t, one.Nodes.Len(), 0, "a reader's copy changed under it")
 		assert.NilError(t, l.Check(t.Context()))
 	})
 }
@@ -247,7 +247,7 @@ func TestAClusterKeepsItsPartitionsApart(t *testing.T) {
 	other, _ := c.Partition("default")
 	s, err := other.Snapshot(ctx)
 	assert.NilError(t, err)
-	assert.Equal(t, len(s.Nodes), 0)
+	assert.Equal(t, s.Nodes.Len(), 0)
 }
 
 // slow is a clock that goes at half the speed of the timers.
@@ -318,7 +318,7 @@ func TestNobodyReadsWhatWasForgottenByADecision(t *testing.T) {
 		rejected := func() int {
 			s, err := l.Snapshot(context.Background())
 			assert.Check(t, err)
-			return len(s.Rejected)
+			return s.Rejected.Len()
 		}
 		l.Send(scheduler.AddApplication{App: "x", Queue: "root.none"}, node("n1", 1), app("app"), ask("k1"), ask("k2"))
 		synctest.Wait()

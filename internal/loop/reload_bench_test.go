@@ -78,7 +78,7 @@ func BenchmarkReload(b *testing.B) {
 	load.Wait()
 	s, err := l.Snapshot(b.Context())
 	assert.NilError(b, err)
-	assert.Assert(b, s.Allocations > 0, "nothing was decided meanwhile: %d applications, %d asks, %d nodes", s.Applications, s.Asks, len(s.Nodes))
+	assert.Assert(b, s.Allocations > 0, "nothing was decided meanwhile: %d applications, %d asks, %d nodes", s.Applications, s.Asks, s.Nodes.Len())
 	b.ReportMetric(float64(sum.Microseconds())/1000/float64(b.N), "pause-ms")
 	b.ReportMetric(float64(worst.Microseconds())/1000, "worst-ms")
 }

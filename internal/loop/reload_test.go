@@ -208,8 +208,8 @@ func TestAPartitionThatDoesNotComeIsNotWaitedForForEver(t *testing.T) {
 		close(stuck.open)
 		synctest.Wait()
 		for name, s := range state(t, c) {
-			assert.Equal(t, len(s.Root.Children), 1, "partition %s changed although the change was given up", name)
-			assert.Equal(t, len(s.Nodes), 1)
+			assert.Equal(t, s.Root.Children.Len(), 1, "partition %s changed although the change was given up", name)
+			assert.Equal(t, s.Nodes.Len(), 1)
 		}
 	})
 }
@@ -255,7 +255,7 @@ func TestReloadingUnderLoad(t *testing.T) {
 		for _, conf := range []*configs.Config{large, small} {
 			assert.NilError(t, c.Configure(t.Context(), conf))
 			for name, s := range state(t, c) {
-				assert.Equal(t, len(s.Root.Children), len(conf.Partitions[0].Root.Children), name)
+				assert.Equal(t, s.Root.Children.Len(), len(conf.Partitions[0].Root.Children), name)
 			}
 		}
 	}

@@ -68,6 +68,29 @@ func (s Server) generation(ctx context.Context, n uint64, o configs.Options) (*c
 // history lists the configurations that were in force, and its members have their texts.
 const history = "/ws/v1/config/history"
 
+// NodeResources reads which resources the nodes of each partition have, in order.
+func (s Server) NodeResources(ctx context.Context) (map[string][]string, error) {
+	var all []struct {
+		Name     string `json:"name"`
+		Capacity struct {
+			Capacity map[string]resources.Quantity `json:"capacity"`
+		} `json:"capacity"`
+	}
+	if err := s.read(ctx, "/ws/v1/partitions", &all); err != nil {
+		return nil, err
+	}
+	out := map[string][]string{}
+	for _, p := range all {
+		for name, n := range p.Capacity.Capacity {
+			if n > 0 {
+				out[p.Name] = append(out[p.Name], name)
+			}
+		}
+		slices.Sort(out[p.Name])
+	}
+	return out, nil
+}
+
 // State reads the work in partitions. The server must have those that are wanted: of one that
 // it does not have nothing is known, which is not the same as no work. Of others it tells as
 // far as it has them, such as one that drains and would come back.

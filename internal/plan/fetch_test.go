@@ -103,3 +103,12 @@ func TestWhatGoesWrongWithAServerIsNamed(t *testing.T) {
 	_, err = Server{Address: "a b", Client: http.DefaultClient}.State(t.Context(), nil, nil)
 	assert.ErrorContains(t, err, "a b is no address")
 }
+
+func TestServer_TellsWhichResourcesNodesHave(t *testing.T) {
+	s := serving(t, map[string]string{"/ws/v1/partitions": `[{"name":"default","capacity":{"capacity":{"vcore":8000,"memory":5,"nvidia.com/gpu":0}}},{"name":"gpu"}]`})
+	got, err := s.NodeResources(t.Context())
+	assert.NilError(t, err)
+	assert.DeepEqual(t, got, map[string][]string{"default": {"memory", "vcore"}})
+	_, err = serving(t, nil).NodeResources(t.Context())
+	assert.ErrorContains(t, err, "answers /ws/v1/partitions with 404")
+}

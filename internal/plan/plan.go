@@ -31,6 +31,8 @@ type Plan struct {
 	OverLimit []OverLimit `json:"overLimit"`
 	OverQuota []OverQuota `json:"overQuota"`
 	Lost      []Lost      `json:"lostAccess"`
+
+	Warnings configs.Problems `json:"warnings"` // of the new configuration; Of knows of none
 }
 
 // Refusal is a queue whose type a server does not change: a leaf with applications cannot
@@ -77,7 +79,7 @@ type Application struct {
 // nil: no server was asked. Only partitions named count; none named: all.
 func Of(old, new *configs.Config, state State, partitions ...string) Plan {
 	old, new = only(old, partitions), only(new, partitions)
-	p := Plan{Change: configs.Diff(old, new), Asked: state != nil, Refused: []Refusal{}, Over: []Over{}, OverLimit: []OverLimit{}, OverQuota: []OverQuota{}, Lost: []Lost{}}
+	p := Plan{Change: configs.Diff(old, new), Asked: state != nil, Refused: []Refusal{}, Over: []Over{}, OverLimit: []OverLimit{}, OverQuota: []OverQuota{}, Lost: []Lost{}, Warnings: configs.Problems{}}
 	p.Impact, p.Summary = !p.Change.IsEmpty(), p.Change.Summary()
 	for i := range p.Change.Partitions {
 		c := &p.Change.Partitions[i]

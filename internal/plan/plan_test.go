@@ -168,7 +168,7 @@ func TestWithoutAServerNothingIsKnownOfWork(t *testing.T) {
 	text, err := json.Marshal(Of(load(t, before), load(t, before), nil))
 	assert.NilError(t, err)
 	assert.Equal(t, string(text), `{"impact":false,"summary":"nothing changes","change":{"partitions":[]},"asked":false,`+
-		`"refused":[],"overMax":[],"overLimit":[],"overQuota":[],"lostAccess":[]}`)
+		`"refused":[],"overMax":[],"overLimit":[],"overQuota":[],"lostAccess":[],"warnings":[]}`)
 }
 
 // BenchmarkPlan reads two files of 10,000 queues and compares them, for a server with

@@ -23,6 +23,7 @@ import (
 // there before. Only one process at a time can have it open.
 type Disk struct {
 	file string
+	info os.FileInfo // of the file that is open
 	db   *bolt.DB
 	past Past
 }
@@ -97,7 +98,27 @@ func (d *Disk) open() (err error) {
 	if err == nil && fresh {
 		err = d.db.Update(prepare)
 	}
+	if err == nil {
+		d.info, err = os.Stat(d.file)
+	}
 	return err
+}
+
+// update writes, and makes sure that the next start will find what was written: a file that was
+// removed, or whose directory was, takes writes without an error for as long as it is open.
+func (d *Disk) update(write func(*bolt.Tx) error) error {
+	if err := d.db.Update(write); err != nil {
+		return err
+	}
+	switch now, err := os.Stat(d.file); {
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("the history of configurations %s was removed while it was in use: what is written is lost at the end of the process", d.file)
+	case err != nil:
+		return fmt.Errorf("the history of configurations cannot be found any more: %w", err)
+	case !os.SameFile(now, d.info):
+		return fmt.Errorf("the history of configurations %s was replaced by another file while it was in use: what is written is lost at the end of the process", d.file)
+	}
+	return nil
 }
 
 // guard makes errors of what goes wrong in a damaged file, which may lead anywhere. Its
@@ -211,7 +232,7 @@ func (d *Disk) Add(g *Generation, oldest uint64) (err error) {
 	if err != nil {
 		return err
 	}
-	return d.db.Update(func(tx *bolt.Tx) error {
+	return d.update(func(tx *bolt.Tx) error {
 		c := tx.Bucket(generationsBucket).Cursor()
 		for key, _ := c.First(); key != nil && string(key) < string(keyOf(oldest)); key, _ = c.First() {
 			if err := c.Delete(); err != nil {
@@ -225,7 +246,7 @@ func (d *Disk) Add(g *Generation, oldest uint64) (err error) {
 // Heard keeps the checksum of what a speaker said last.
 func (d *Disk) Heard(speaker, checksum string) (err error) {
 	defer guard(&err)()
-	return d.db.Update(func(tx *bolt.Tx) error {
+	return d.update(func(tx *bolt.Tx) error {
 		return tx.Bucket(saidBucket).Put([]byte(speaker), seal([]byte(speaker), []byte(checksum)))
 	})
 }

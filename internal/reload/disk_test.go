@@ -174,3 +174,33 @@ func TestAConfigurationThatIsNotValidAnyMoreStopsTheStart(t *testing.T) {
 	assert.Assert(t, errors.As(err, &bad))
 	assert.ErrorContains(t, err, "generation 1 of the history "+filepath.Join(dir, "config.db"))
 }
+
+// A file that was removed takes writes without an error for as long as it is open. What is said
+// to be stored must be there after the next start.
+func TestDisk_AHistoryThatIsGoneIsNotStored(t *testing.T) {
+	for name, remove := range map[string]func(dir string) error{
+		"the directory is removed": os.RemoveAll,
+		"the file is removed":      func(dir string) error { return os.Remove(filepath.Join(dir, "config.db")) },
+		"the directory is moved":   func(dir string) error { return os.Rename(dir, dir+"2") },
+		"the file is replaced": func(dir string) error {
+			return errors.Join(os.WriteFile(filepath.Join(dir, "new"), nil, 0o600),
+				os.Rename(filepath.Join(dir, "new"), filepath.Join(dir, "config.db")))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "data")
+			run(t, dir, "", 3, func(w *world) {
+				result, err := w.Enact(t.Context(), w.proposal(reload.REST, "::1", text("a")))
+				assert.NilError(t, err)
+				assert.NilError(t, result.NotStored)
+				assert.NilError(t, remove(dir))
+				for _, queue := range []string{"b", "c"} {
+					result, err = w.Enact(t.Context(), w.proposal(reload.REST, "::1", text(queue)))
+					assert.NilError(t, err, "it is in force all the same")
+					assert.Assert(t, result.Changed)
+					assert.ErrorContains(t, result.NotStored, filepath.Join(dir, "config.db")+" was re")
+				}
+			})
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package reload
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
@@ -39,16 +40,36 @@ type history struct {
 	keep int
 }
 
-// mostText bounds the texts of a history together, in bytes. The latest two are always
-// remembered.
+// mostText bounds the texts of a history together, with the extra configurations, in bytes. The
+// latest two are always remembered.
 const mostText = 64 << 20
+
+// MaxExtraBytes is how long an extra configuration may be: its keys and values together.
+const MaxExtraBytes = 1 << 20
+
+// extraBytes is how long an extra configuration is.
+func extraBytes(extra map[string]string) (n int) {
+	for key, value := range extra {
+		n += len(key) + len(value)
+	}
+	return n
+}
+
+// CheckExtra says why an extra configuration is not taken.
+func CheckExtra(extra map[string]string) error {
+	if n := extraBytes(extra); n > MaxExtraBytes {
+		return fmt.Errorf("%w: its extra configuration has %d bytes in %d entries, at most %d are allowed",
+			ErrRefused, n, len(extra), MaxExtraBytes)
+	}
+	return nil
+}
 
 // add makes g the latest, and returns the number of the oldest that is remembered then.
 func (h *history) add(g *Generation) (oldest uint64) {
 	h.all = append(h.all, g)
 	size := 0
 	for i := len(h.all) - 1; i >= 0; i-- {
-		size += len(h.all[i].Text)
+		size += len(h.all[i].Text) + extraBytes(h.all[i].Extra)
 		if young := len(h.all) - i; young > h.keep || young > 2 && size > mostText {
 			h.all = append([]*Generation(nil), h.all[i+1:]...)
 			break

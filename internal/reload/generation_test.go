@@ -18,3 +18,11 @@ func TestTheTextsOfAHistoryTakeABoundedAmountOfMemory(t *testing.T) {
 	assert.Equal(t, h.add(&Generation{Number: 14, Text: strings.Repeat("x", 70<<20)}), uint64(13),
 		"the latest two are always remembered")
 }
+
+func TestHistory_ExtraConfigurationsCountAsText(t *testing.T) {
+	h := history{keep: 1000}
+	for i := range 12 {
+		extra := map[string]string{"key": strings.Repeat("x", 10<<20)}
+		assert.Equal(t, h.add(&Generation{Number: uint64(i + 1), Extra: extra}), uint64(max(1, i+1-5)))
+	}
+}

@@ -11,7 +11,7 @@ import (
 type Proposal struct {
 	Source   Source
 	From     string
-	Text     string
+	Text     string            // of queues.yaml, without a ConfigMap that it came in
 	Config   *configs.Config   // of the text; nil: the text in force stays
 	Warnings configs.Problems  // of the text
 	Extra    map[string]string // the extra configuration; looked at if HasExtra
@@ -24,14 +24,21 @@ type InvalidError struct{ Problems configs.Problems }
 
 func (e *InvalidError) Error() string { return "invalid configuration:\n" + e.Problems.Error() }
 
-// Read makes a Proposal of a text. The error is an *InvalidError with everything that is
+// reading holds a token for each text that is read: the largest ones that the bounds allow take
+// some hundred megabytes, however many come at the same time.
+var reading = make(chan struct{}, 2)
+
+// Read makes a Proposal of a text, or of the queues.yaml in a ConfigMap. The error is an
+// *InvalidError with everything that is
 // wrong, warnings included. Bounds that are zero are the default ones.
 func Read(source Source, from string, text []byte, bounds configs.Options) (*Proposal, error) {
+	reading <- struct{}{}
+	defer func() { <-reading }()
 	conf, problems := configs.LoadWith(text, bounds)
 	if conf == nil {
 		return nil, &InvalidError{problems}
 	}
-	return &Proposal{Source: source, From: from, Text: string(text), Config: conf, Warnings: problems}, nil
+	return &Proposal{Source: source, From: from, Text: string(configs.QueuesYAML(text)), Config: conf, Warnings: problems}, nil
 }
 
 // Default is the embedded configuration.

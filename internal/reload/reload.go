@@ -54,6 +54,10 @@ type Options struct {
 	Patience time.Duration    // how long partitions may take to come to rest; 0: 30 s
 	Store    Store            // nil: generations are forgotten when the program ends
 	Past     Past             // what Store remembers
+	// NodeResources tells which resources the nodes of each partition have, as far as that is
+	// known at once (configs.Options): a text that is read is compared with them. Nil: nobody
+	// knows.
+	NodeResources func() map[string][]string
 	// InForce hears of each generation that is in force, the first included, one after the
 	// other; it must not change a configuration. Nil: nobody does.
 	InForce func(*Generation)
@@ -130,9 +134,24 @@ func (r *Reloader) MaxBytes() int {
 	return configs.DefaultOptions().MaxBytes
 }
 
-// Read makes a Proposal of a text, within the bounds of r. A refusal is logged.
+// Read makes a Proposal of a text, within the bounds of r and with warnings of resources that
+// no node has. A refusal is logged.
 func (r *Reloader) Read(source Source, from string, text []byte) (*Proposal, error) {
-	p, err := Read(source, from, text, r.opt.Bounds)
+	bounds := r.opt.Bounds
+	if r.opt.NodeResources != nil {
+		bounds.NodeResources = r.opt.NodeResources()
+	}
+	return r.readWith(source, from, text, bounds)
+}
+
+// ReadFirst is Read for a source whose nodes are still to come: a resource manager that
+// registers.
+func (r *Reloader) ReadFirst(source Source, from string, text []byte) (*Proposal, error) {
+	return r.readWith(source, from, text, r.opt.Bounds)
+}
+
+func (r *Reloader) readWith(source Source, from string, text []byte, bounds configs.Options) (*Proposal, error) {
+	p, err := Read(source, from, text, bounds)
 	if err != nil {
 		r.Refuse(source, from, err)
 	}
@@ -166,6 +185,11 @@ func (r *Reloader) enact(ctx context.Context, p *Proposal) (Result, error) {
 	now := r.Current()
 	if p.OnlyOver != 0 && p.OnlyOver != now.Number {
 		return Result{}, fmt.Errorf("%w: %d, not %d", ErrStale, now.Number, p.OnlyOver)
+	}
+	if p.HasExtra {
+		if err := CheckExtra(p.Extra); err != nil {
+			return Result{}, err
+		}
 	}
 	next := *p
 	if next.Config != nil && !r.news(p, now) {

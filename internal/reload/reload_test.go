@@ -283,3 +283,17 @@ func TestOneByteMoreThanTheBoundCanBeCounted(t *testing.T) {
 		assert.Equal(t, w.MaxBytes(), want)
 	}
 }
+
+func TestEnact_AnExtraConfigurationHasALongestLength(t *testing.T) {
+	r := reload.New(&fake{}, reload.Default(), reload.Options{})
+	wish := *reload.Default()
+	wish.Extra, wish.HasExtra = map[string]string{"a": strings.Repeat("x", reload.MaxExtraBytes-1)}, true
+	res, err := r.Enact(t.Context(), &wish)
+	assert.NilError(t, err)
+	assert.Assert(t, res.Changed)
+	wish.Extra = map[string]string{"ab": strings.Repeat("x", reload.MaxExtraBytes-1)}
+	_, err = r.Enact(t.Context(), &wish)
+	assert.ErrorIs(t, err, reload.ErrRefused)
+	assert.ErrorContains(t, err, "its extra configuration has 1048577 bytes in 1 entries, at most 1048576 are allowed")
+	assert.Equal(t, r.Current().Number, uint64(2))
+}

@@ -21,7 +21,7 @@ func Audit(s *scheduler.Snapshot) error {
 		bound:  map[objects.AllocationKey]objects.NodeID{},
 		onNode: map[objects.NodeID]resources.Amounts{},
 	}
-	total, err := a.queue(&s.Root)
+	total, err := a.queue(s.Root)
 	if err != nil {
 		return err
 	}
@@ -63,15 +63,15 @@ func (t *sums) add(u sums) {
 
 func (a *audit) queue(q *scheduler.QueueView) (sums, error) {
 	var t sums
-	for i := range q.Children {
-		u, err := a.queue(&q.Children[i])
+	for child := range q.Children.All() {
+		u, err := a.queue(child)
 		if err != nil {
 			return t, err
 		}
 		t.add(u)
 	}
-	for i := range q.Applications {
-		u, err := a.application(&q.Applications[i], q)
+	for app := range q.Applications.All() {
+		u, err := a.application(app, q)
 		if err != nil {
 			return t, err
 		}
@@ -97,8 +97,7 @@ func (a *audit) queue(q *scheduler.QueueView) (sums, error) {
 func (a *audit) application(v *scheduler.ApplicationView, q *scheduler.QueueView) (sums, error) {
 	t := sums{applications: 1}
 	var placeholders resources.Amounts
-	for i := range v.Work {
-		w := &v.Work[i]
+	for w := range v.Work.All() {
 		key, took := w.Ask.Key, w.Ask.Amounts
 		if w.Node == "" {
 			t.add(sums{pending: took, priority: policies.Pending(w.Ask.Priority)})
@@ -130,13 +129,12 @@ func (a *audit) application(v *scheduler.ApplicationView, q *scheduler.QueueView
 func (a *audit) nodes(s *scheduler.Snapshot) error {
 	var capacity resources.Amounts
 	placed := 0
-	for i := range s.Nodes {
-		n := &s.Nodes[i]
+	for n := range s.Nodes.All() {
 		if err := a.node(n); err != nil {
 			return err
 		}
 		capacity = capacity.Add(n.Total)
-		placed += len(n.Work)
+		placed += n.Work.Len()
 		if n.Schedulable {
 			a.room.nodes = append(a.room.nodes, space{n.ID, n.Available})
 		}
@@ -152,8 +150,7 @@ func (a *audit) nodes(s *scheduler.Snapshot) error {
 
 func (a *audit) node(n *scheduler.NodeView) error {
 	var allocated, occupied resources.Amounts
-	for i := range n.Work {
-		w := &n.Work[i]
+	for w := range n.Work.All() {
 		if a.bound[w.Ask.Key] != n.ID || w.Node != n.ID {
 			return fmt.Errorf("node %s has allocation %s, its application says node %q",
 				n.ID, w.Ask.Key, a.bound[w.Ask.Key])

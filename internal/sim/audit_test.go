@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/sim"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -56,8 +58,8 @@ func TestAnHonestSchedulerPasses(t *testing.T) {
 // Each case breaks one thing in a snapshot that is right.
 func TestAuditFinds(t *testing.T) {
 	type snapshot = scheduler.Snapshot
-	queue := func(s *snapshot, i int) *scheduler.QueueView { return &s.Root.Children[i] }
-	app := func(s *snapshot, i int) *scheduler.ApplicationView { return &s.Root.Children[i].Applications[0] }
+	queue := func(s *snapshot, i int) *scheduler.QueueView { return s.Root.Children.At(i) }
+	app := func(s *snapshot, i int) *scheduler.ApplicationView { return s.Root.Children.At(i).Applications.At(0) }
 	cases := []struct {
 		name  string
 		spoil func(s *snapshot)
@@ -80,21 +82,26 @@ func TestAuditFinds(t *testing.T) {
 			"says {memory=1 vcore=1000} in all"},
 		{"an application that asks for more", func(s *snapshot) { app(s, 1).Pending = some(9, 9) },
 			"application app-b says {memory=9 vcore=9} is pending, its work says {memory=1 vcore=2500}"},
-		{"a node that counts wrong", func(s *snapshot) { s.Nodes[0].Allocated = some(1, 1) },
+		{"a node that counts wrong", func(s *snapshot) { s.Nodes.At(0).Allocated = some(1, 1) },
 			"node n1 says {memory=1 vcore=1} is allocated, its work says {memory=2 vcore=3000}, its " +
 				"applications {memory=2 vcore=3000}"},
 		{"a node that knows only some of its work", func(s *snapshot) {
-			s.Nodes[0].Work, s.Nodes[0].Allocated = s.Nodes[0].Work[:1], some(2000, 1)
+			s.Nodes.At(0).Work, s.Nodes.At(0).Allocated = persistent.ListOf(s.Nodes.At(0).Work.At(0)), some(2000, 1)
 		}, "node n1 says {memory=1 vcore=2000} is allocated, its work says {memory=1 vcore=2000}, its " +
 			"applications {memory=2 vcore=3000}"},
-		{"work on a node that the application knows nothing of", func(s *snapshot) { app(s, 0).Work[0].Node = "n2" },
+		{"work on a node that the application knows nothing of", func(s *snapshot) {
+			work := slices.Collect(app(s, 0).Work.All())
+			elsewhere := *work[0] // the node has the other one
+			elsewhere.Node, work[0] = "n2", &elsewhere
+			app(s, 0).Work = persistent.ListOf(work...)
+		},
 			`node n1 has allocation k1, its application says node "n2"`},
-		{"a forgotten daemon", func(s *snapshot) { s.Nodes[0].Foreign = nil },
+		{"a forgotten daemon", func(s *snapshot) { s.Nodes.At(0).Foreign = nil },
 			"node n1 says {memory=1 vcore=1000} is occupied, by what runs there it is {}"},
-		{"room that is not there", func(s *snapshot) { s.Nodes[0].Available = some(9000, 9) },
+		{"room that is not there", func(s *snapshot) { s.Nodes.At(0).Available = some(9000, 9) },
 			"node n1 says {memory=9 vcore=9000} is available, {memory=17 vcore=2000} is left"},
 		{"an overfull node", func(s *snapshot) {
-			s.Nodes[0].Total, s.Nodes[0].Available = some(3000, 20), some(-1000, 17)
+			s.Nodes.At(0).Total, s.Nodes.At(0).Available = some(3000, 20), some(-1000, 17)
 		}, "node n1 has {memory=20 vcore=3000} and holds more: {memory=17 vcore=-1000} is left"},
 		{"a capacity that is not there", func(s *snapshot) { s.Capacity = some(1, 1) },
 			"the cluster says it has {memory=1 vcore=1}, its nodes say {memory=40 vcore=12000}"},
@@ -107,7 +114,7 @@ func TestAuditFinds(t *testing.T) {
 			queue(s, 0).Max = resources.LimitFromMap(map[string]resources.Quantity{"vcore": 3500})
 		}, "ask k3 of queue root.a is pending, and node n1 has room for it: {memory=1 vcore=1500} of " +
 			"{memory=17 vcore=2000}"},
-		{"an ask that was overlooked for a node", func(s *snapshot) { s.Nodes[1].Schedulable = true },
+		{"an ask that was overlooked for a node", func(s *snapshot) { s.Nodes.At(1).Schedulable = true },
 			"ask k4 of queue root.b is pending, and node n2 has room for it: {memory=1 vcore=2500} of " +
 				"{memory=20 vcore=6000}"},
 	}
@@ -123,16 +130,16 @@ func TestAuditFinds(t *testing.T) {
 // In a stateaware leaf an ask may have to wait for other reasons than room.
 func TestAuditLetsNewcomersWait(t *testing.T) {
 	s := rested(t)
-	s.Nodes[1].Schedulable = true
-	s.Root.Children[1].Settings.Sort = policies.StateAware
+	s.Nodes.At(1).Schedulable = true
+	s.Root.Children.At(1).Settings.Sort = policies.StateAware
 	assert.NilError(t, sim.Audit(s))
 }
 
 // What only one node may take is not overlooked because another has room.
 func TestAuditHeedsRequiredNodes(t *testing.T) {
 	s := rested(t)
-	s.Nodes[1].Schedulable = true
-	waiting := &s.Root.Children[1].Applications[0].Work[1]
+	s.Nodes.At(1).Schedulable = true
+	waiting := s.Root.Children.At(1).Applications.At(0).Work.At(1)
 	picky := *waiting.Ask
 	picky.RequiredNode = "n1"
 	waiting.Ask = &picky

@@ -60,8 +60,8 @@ func (c *Client) Agrees(s *scheduler.Snapshot) error {
 	found := 0
 	var compare func(q *scheduler.QueueView) error
 	compare = func(q *scheduler.QueueView) error {
-		for i := range q.Applications {
-			for _, w := range q.Applications[i].Work {
+		for a := range q.Applications.All() {
+			for w := range a.Work.All() {
 				found++
 				t, known := c.work[w.Ask.Key]
 				switch {
@@ -75,14 +75,14 @@ func (c *Client) Agrees(s *scheduler.Snapshot) error {
 				}
 			}
 		}
-		for i := range q.Children {
-			if err := compare(&q.Children[i]); err != nil {
+		for child := range q.Children.All() {
+			if err := compare(child); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	if err := compare(&s.Root); err != nil {
+	if err := compare(s.Root); err != nil {
 		return err
 	}
 	if found != len(c.work) {

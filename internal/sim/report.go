@@ -117,15 +117,15 @@ func rounded(x float64) float64 {
 }
 
 // Lines are the queues of a snapshot.
-func Lines(s *scheduler.Snapshot) []QueueLine { return linesBelow(&s.Root) }
+func Lines(s *scheduler.Snapshot) []QueueLine { return linesBelow(s.Root) }
 
 func linesBelow(q *scheduler.QueueView) []QueueLine {
 	lines := []QueueLine{{
 		Path: q.Path, CurrentPriority: q.Priority.Number(), Allocated: q.Allocated.Map(), Pending: q.Pending.Map(),
 		Guaranteed: q.Guaranteed.Map(), Max: q.Max.Map(),
 	}}
-	for i := range q.Children {
-		lines = append(lines, linesBelow(&q.Children[i])...)
+	for child := range q.Children.All() {
+		lines = append(lines, linesBelow(child)...)
 	}
 	return lines
 }

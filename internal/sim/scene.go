@@ -194,7 +194,7 @@ func (x *Scene) preempted(ctx context.Context, s *Server, c *Client) error {
 	if err != nil {
 		return err
 	}
-	if at := nominationOf(&snap.Root, urgentKey); at != x.Node {
+	if at := nominationOf(snap.Root, urgentKey); at != x.Node {
 		return fmt.Errorf("%s is nominated for node %q, and its victims run on %s", urgentKey, at, x.Node)
 	}
 	return nil
@@ -229,15 +229,15 @@ func (x *Scene) placed(c *Client) error {
 
 // nominationOf is the node that an ask below q waits for; empty: none.
 func nominationOf(q *scheduler.QueueView, key objects.AllocationKey) objects.NodeID {
-	for i := range q.Applications {
-		for _, w := range q.Applications[i].Work {
+	for a := range q.Applications.All() {
+		for w := range a.Work.All() {
 			if w.Ask.Key == key {
 				return w.Nominated
 			}
 		}
 	}
-	for i := range q.Children {
-		if at := nominationOf(&q.Children[i], key); at != "" {
+	for child := range q.Children.All() {
+		if at := nominationOf(child, key); at != "" {
 			return at
 		}
 	}

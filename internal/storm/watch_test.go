@@ -408,7 +408,7 @@ func (m *manager) balance() {
 	if s.Allocations != runs || s.Asks != len(m.work)-runs {
 		m.fail("%d run and %d are asked for, it should be %d and %d", s.Allocations, s.Asks, runs, len(m.work)-runs)
 	}
-	for _, n := range s.Nodes {
+	for n := range s.Nodes.All() {
 		if !n.Allocated.Equal(cores(used[n.ID])) {
 			m.fail("node %s has given away %v, not %d cores", n.ID, n.Allocated, used[n.ID])
 		}

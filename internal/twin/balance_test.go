@@ -102,8 +102,8 @@ func count(told map[string]int, b Beat, s *scheduler.Snapshot, now time.Time) {
 		told["asks wait, and priority does not count"] += s.Asks
 	}
 	told["beats"]++
-	told["queues with a quota from tags"] += tagged(&s.Root)
-	above(told, &s.Root)
+	told["queues with a quota from tags"] += tagged(s.Root)
+	above(told, s.Root)
 	for _, v := range s.Budgets {
 		told["allocations have a budget"] += v.Selected
 		told["those with a budget leave"] += v.Leaving
@@ -115,7 +115,7 @@ func count(told map[string]int, b Beat, s *scheduler.Snapshot, now time.Time) {
 	if !ok {
 		return
 	}
-	for _, e := range s.Completed {
+	for e := range s.Completed.All() {
 		if e.ID == c.App && e.Finished.Before(now) {
 			told["an ID is used again"]++
 			return
@@ -128,8 +128,8 @@ func tagged(q *scheduler.QueueView) (n int) {
 	if gpu, ok := q.Max.Get("gpu"); ok && gpu == 1 && q.Leaf && !q.Managed {
 		n++
 	}
-	for i := range q.Children {
-		n += tagged(&q.Children[i])
+	for child := range q.Children.All() {
+		n += tagged(child)
 	}
 	return n
 }
@@ -142,16 +142,16 @@ func above(told map[string]int, q *scheduler.QueueView) {
 			told["queues above a max after a look"]++
 		}
 	}
-	for i := range q.Children {
-		above(told, &q.Children[i])
+	for child := range q.Children.All() {
+		above(told, child)
 	}
 }
 
 // countOverdue counts who has become overdue, and who is and leaves after all.
 func countOverdue(told map[string]int, overdue map[objects.AllocationKey]bool, s *scheduler.Snapshot) {
 	now := map[objects.AllocationKey]bool{}
-	for _, n := range s.Nodes {
-		for _, w := range n.Work {
+	for n := range s.Nodes.All() {
+		for w := range n.Work.All() {
 			now[w.Ask.Key] = w.Overdue
 			if w.Overdue && !overdue[w.Ask.Key] {
 				told["overdue"]++

@@ -132,7 +132,7 @@ func (d *comparison) classQuotas(q *queue, views []objects.ClassQuota) {
 			want += yes(at.queue == q.path && at.quota == x.Name)
 		}
 		got := 0
-		for _, v := range views[i].Used {
+		for v := range views[i].Used.All() {
 			u := used[place{q.path, x.Name, v.Holder}]
 			alike(d, name, "used by "+v.Holder.String(), u.amounts, v.Amounts)
 			same(d, name, "asks of "+v.Holder.String(), u.pods, v.Pods)

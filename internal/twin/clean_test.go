@@ -32,7 +32,7 @@ func TestRemovedApplicationsLeaveNothingBehind(t *testing.T) {
 			b.act(used, now)
 		}
 		before := used.Snapshot(now)
-		removeAll(used, &before.Root, now)
+		removeAll(used, before.Root, now)
 		removed += before.Applications
 		after := used.Snapshot(now)
 		assert.Equal(t, after.Applications+after.Asks+after.Allocations, 0)
@@ -50,16 +50,16 @@ func TestRemovedApplicationsLeaveNothingBehind(t *testing.T) {
 }
 
 func removeAll(c *scheduler.Core, q *scheduler.QueueView, now time.Time) {
-	for i := range q.Children {
-		removeAll(c, &q.Children[i], now)
+	for child := range q.Children.All() {
+		removeAll(c, child, now)
 	}
-	for i := range q.Applications {
-		c.Step(now, scheduler.RemoveApplication{App: q.Applications[i].ID})
+	for a := range q.Applications.All() {
+		c.Step(now, scheduler.RemoveApplication{App: a.ID})
 	}
 }
 
 func retellNodes(c *scheduler.Core, s *scheduler.Snapshot, now time.Time) {
-	for _, n := range s.Nodes {
+	for n := range s.Nodes.All() {
 		c.Step(now, scheduler.AddNode{Node: n.ID, Total: n.Total, Attributes: n.Attributes, Schedulable: n.Schedulable})
 		for _, f := range n.Foreign {
 			c.Step(now, scheduler.ReportForeign{Foreign: *f})

@@ -1,24 +1,25 @@
 package twin
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/persistent"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
 // Differences says, line by line, where a snapshot of a Core is not what the twin
 // counts. None: they agree.
 func (t *Twin) Differences(s *scheduler.Snapshot) []string {
-	d := &comparison{t: t, c: t.count(), used: t.countedIn()}
+	d := &comparison{t: t, s: s, c: t.count(), used: t.countedIn()}
 	same(d, "partition", "applications", len(t.apps), s.Applications)
 	same(d, "partition", "asks", d.c.asks, s.Asks)
 	same(d, "partition", "allocations", d.c.runs, s.Allocations)
 	alike(d, "partition", "capacity", d.c.capacity, s.Capacity)
-	d.queue(t.root, &s.Root)
+	d.queue(t.root, s.Root, resources.Limit{})
 	d.nodes(s.Nodes)
 	same(d, "partition", "pauses", fmt.Sprint(d.t.churn.pauses), fmt.Sprint(s.Pauses))
 	d.budgets(s.Budgets)
@@ -27,15 +28,38 @@ func (t *Twin) Differences(s *scheduler.Snapshot) []string {
 	return d.lines
 }
 
+// ShareDifferences is Differences for the shares by which queues take turns, which no snapshot
+// shows. They are settled as of the last snapshot.
+func (t *Twin) ShareDifferences(p *objects.Partition) []string {
+	d := &comparison{t: t, c: t.count()}
+	var below func(q *queue)
+	below = func(q *queue) {
+		is, known := p.Queue(q.path)
+		if !known {
+			d.differ(string(q.path), "known", true, false)
+			return
+		}
+		if share := d.t.share(d.c, q); share.Compare(is.Share()) != 0 {
+			d.differ(string(q.path), "share", share, is.Share())
+		}
+		for _, child := range q.children {
+			below(child)
+		}
+	}
+	below(t.root)
+	return d.lines
+}
+
 // comparison collects the differences between what the twin counts and a snapshot.
 type comparison struct {
 	t     *Twin
+	s     *scheduler.Snapshot
 	c     *counts
 	used  map[place]classUse
 	lines []string
 }
 
-func (d *comparison) queue(q *queue, v *scheduler.QueueView) {
+func (d *comparison) queue(q *queue, v *scheduler.QueueView, above resources.Limit) {
 	name := string(q.path)
 	same(d, name, "path", q.path, v.Path)
 	same(d, name, "leaf", !q.conf.Parent, v.Leaf)
@@ -44,10 +68,9 @@ func (d *comparison) queue(q *queue, v *scheduler.QueueView) {
 	same(d, name, "priority", d.t.exposed(d.c, q), v.Priority)
 	alike(d, name, "pending", d.c.pending[q.path], v.Pending)
 	alike(d, name, "allocated", d.c.allocated[q.path], v.Allocated)
-	alike(d, name, "headroom", d.t.headroom(d.c, q), v.Headroom)
-	if share := d.t.share(d.c, q); share.Compare(v.Share) != 0 {
-		d.differ(name, "share", share, v.Share)
-	}
+	headroom := v.HeadroomBelow(above)
+	alike(d, name, "headroom", d.t.headroom(d.c, q), headroom)
+	alike(d, name, "headroom by its path", headroom, d.s.Headroom(v.Path))
 	same(d, name, "running", d.t.running(q), uint64(v.Running))
 	d.limits(q, v.Limits)
 	d.above(q, v.AboveMax)
@@ -58,22 +81,22 @@ func (d *comparison) queue(q *queue, v *scheduler.QueueView) {
 		alike(d, name, "guaranteed", q.conf.Guaranteed, v.Guaranteed)
 	}
 	children := byName(q.children, func(q *queue) objects.QueuePath { return q.path })
-	if same(d, name, "children", len(children), len(v.Children)) {
+	if same(d, name, "children", len(children), v.Children.Len()) {
 		for i, child := range children {
-			d.queue(child, &v.Children[i])
+			d.queue(child, v.Children.At(i), headroom)
 		}
 	}
 	d.apps(q, v.Applications)
 }
 
-func (d *comparison) apps(q *queue, views []scheduler.ApplicationView) {
+func (d *comparison) apps(q *queue, views persistent.List[scheduler.ApplicationView]) {
 	apps := filter(d.t.apps, func(a *app) bool { return a.leaf == q.path })
 	apps = byName(apps, func(a *app) objects.AppID { return a.id })
-	if !same(d, string(q.path), "applications", len(apps), len(views)) {
+	if !same(d, string(q.path), "applications", len(apps), views.Len()) {
 		return
 	}
 	for i, a := range apps {
-		v, h, name := &views[i], d.c.apps[a.id], string(a.id)
+		v, h, name := views.At(i), d.c.apps[a.id], string(a.id)
 		same(d, name, "id", a.id, v.ID)
 		same(d, name, "state", a.state, v.State)
 		same(d, name, "submitted", a.submitted, v.Submitted)
@@ -86,13 +109,13 @@ func (d *comparison) apps(q *queue, views []scheduler.ApplicationView) {
 	}
 }
 
-func (d *comparison) nodes(views []scheduler.NodeView) {
+func (d *comparison) nodes(views persistent.List[scheduler.NodeView]) {
 	nodes := byName(d.t.nodes, func(n *node) objects.NodeID { return n.id })
-	if !same(d, "partition", "nodes", len(nodes), len(views)) {
+	if !same(d, "partition", "nodes", len(nodes), views.Len()) {
 		return
 	}
 	for i, n := range nodes {
-		v, name := &views[i], string(n.id)
+		v, name := views.At(i), string(n.id)
 		same(d, name, "id", n.id, v.ID)
 		same(d, name, "schedulable", n.schedulable, v.Schedulable)
 		same(d, name, "score", d.t.nodeKey(d.c, n).Score, v.Score)
@@ -105,18 +128,18 @@ func (d *comparison) nodes(views []scheduler.NodeView) {
 	}
 }
 
-func (d *comparison) history(what string, want []*past, got []*objects.Ended) {
-	if !same(d, "partition", what, len(want), len(got)) {
+func (d *comparison) history(what string, want []*past, got persistent.List[objects.Ended]) {
+	if !same(d, "partition", what, len(want), got.Len()) {
 		return
 	}
 	for i, p := range want {
-		name := fmt.Sprintf("%s %d", what, i)
-		same(d, name, "id", p.id, got[i].ID)
-		same(d, name, "queue", p.queue, got[i].Queue)
-		same(d, name, "state", p.state, got[i].State)
-		same(d, name, "end", p.at, got[i].Finished)
-		alike(d, name, "peak", p.peak, got[i].Peak)
-		log := got[i].StateLog()
+		name, v := fmt.Sprintf("%s %d", what, i), got.At(i)
+		same(d, name, "id", p.id, v.ID)
+		same(d, name, "queue", p.queue, v.Queue)
+		same(d, name, "state", p.state, v.State)
+		same(d, name, "end", p.at, v.Finished)
+		alike(d, name, "peak", p.peak, v.Peak)
+		log := v.StateLog()
 		same(d, name, "last entry", p.state, log[len(log)-1].State)
 	}
 }
@@ -134,14 +157,12 @@ func (d *comparison) foreign(n *node, views []*objects.Foreign) {
 	}
 }
 
-func (d *comparison) work(holder string, work []*work, views []scheduler.WorkView) {
-	if !same(d, holder, "asks and allocations", len(work), len(views)) {
+func (d *comparison) work(holder string, work []*work, views persistent.List[scheduler.WorkView]) {
+	if !same(d, holder, "asks and allocations", len(work), views.Len()) {
 		return
 	}
-	views = slices.Clone(views)
-	slices.SortFunc(views, func(a, b scheduler.WorkView) int { return cmp.Compare(a.Ask.Key, b.Ask.Key) })
 	for i, w := range byKey(work) {
-		v, name := &views[i], string(w.ask.Key)
+		v, name := views.At(i), string(w.ask.Key)
 		same(d, name, "key", w.ask.Key, v.Ask.Key)
 		same(d, name, "node", w.node, v.Node)
 		same(d, name, "class", w.class, v.Class)

@@ -49,7 +49,7 @@ func travel(t *testing.T, s Story) (away int) {
 			drains = drains && len(want) > 0
 		}
 		before := goes.Snapshot(now)
-		if drains || closing(&before.Root) || lowered(&before.Root) || !guide.oneIn(3) {
+		if drains || closing(before.Root) || lowered(before.Root) || !guide.oneIn(3) {
 			continue
 		}
 		home := goes.Partition().Config()
@@ -72,8 +72,8 @@ func travel(t *testing.T, s Story) (away int) {
 
 // closing reports whether q, or a queue below it, drains.
 func closing(q *scheduler.QueueView) bool {
-	for i := range q.Children {
-		if closing(&q.Children[i]) {
+	for child := range q.Children.All() {
+		if closing(child) {
 			return true
 		}
 	}
@@ -82,8 +82,8 @@ func closing(q *scheduler.QueueView) bool {
 
 // lowered reports whether q, or a queue below it, is above a max that is enforced.
 func lowered(q *scheduler.QueueView) bool {
-	for i := range q.Children {
-		if lowered(&q.Children[i]) {
+	for child := range q.Children.All() {
+		if lowered(child) {
 			return true
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -118,7 +119,7 @@ func (t *Twin) running(q *queue) (n uint64) {
 }
 
 // limits compares the accounts of a queue.
-func (d *comparison) limits(q *queue, views []objects.Limited) {
+func (d *comparison) limits(q *queue, views persistent.List[objects.Limited]) {
 	want := map[objects.Holder]bound{}
 	for _, a := range d.t.apps {
 		for _, b := range d.c.apps[a.id].bounds {
@@ -127,8 +128,8 @@ func (d *comparison) limits(q *queue, views []objects.Limited) {
 			}
 		}
 	}
-	same(d, string(q.path), "limited users and groups", len(want), len(views))
-	for _, v := range views {
+	same(d, string(q.path), "limited users and groups", len(want), views.Len())
+	for v := range views.All() {
 		who := v.Holder.String() + " in " + string(q.path)
 		b, ok := want[v.Holder]
 		if !same(d, who, "limited", ok, true) {

@@ -73,6 +73,9 @@ func (p *play) inspect(beat Beat) string {
 	if lines := p.twin.Differences(p.core.Snapshot(p.now)); len(lines) > 0 {
 		return strings.Join(lines, "\n")
 	}
+	if lines := p.twin.ShareDifferences(p.core.Partition()); len(lines) > 0 {
+		return strings.Join(lines, "\n")
+	}
 	if lines := p.notes.differences(p.twin); len(lines) > 0 {
 		return strings.Join(lines, "\n")
 	}

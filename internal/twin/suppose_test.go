@@ -100,12 +100,12 @@ func hypothesis(d *rand.Rand, c *scheduler.Core, now time.Time) scheduler.Hypoth
 	var visit func(q *scheduler.QueueView)
 	visit = func(q *scheduler.QueueView) {
 		queues = append(queues, q.Path)
-		for i := range q.Children {
-			visit(&q.Children[i])
+		for child := range q.Children.All() {
+			visit(child)
 		}
-		for _, a := range q.Applications {
+		for a := range q.Applications.All() {
 			apps = append(apps, a.ID)
-			for _, w := range a.Work {
+			for w := range a.Work.All() {
 				if w.Node == "" {
 					pending = append(pending, w.Ask.Key)
 				}
@@ -113,10 +113,10 @@ func hypothesis(d *rand.Rand, c *scheduler.Core, now time.Time) scheduler.Hypoth
 		}
 	}
 	snap := c.Snapshot(now)
-	visit(&snap.Root)
+	visit(snap.Root)
 	h := scheduler.Hypothesis{Waited: d.IntN(2) == 0}
-	if n := len(snap.Nodes); n > 0 && d.IntN(3) == 0 {
-		h.Node = snap.Nodes[d.IntN(n)].ID
+	if n := snap.Nodes.Len(); n > 0 && d.IntN(3) == 0 {
+		h.Node = snap.Nodes.At(d.IntN(n)).ID
 	}
 	if len(pending) > 0 && d.IntN(3) == 0 {
 		h.Key = pending[d.IntN(len(pending))]
@@ -128,8 +128,8 @@ func hypothesis(d *rand.Rand, c *scheduler.Core, now time.Time) scheduler.Hypoth
 			"vcore": resources.Quantity(d.IntN(6)), "memory": resources.Quantity(d.IntN(6)), "seldom": resources.Quantity(d.IntN(30) / 29),
 		}),
 	}
-	if n := len(snap.Nodes); n > 0 && d.IntN(6) == 0 {
-		h.Ask.RequiredNode = snap.Nodes[d.IntN(n)].ID
+	if n := snap.Nodes.Len(); n > 0 && d.IntN(6) == 0 {
+		h.Ask.RequiredNode = snap.Nodes.At(d.IntN(n)).ID
 	}
 	if len(apps) > 0 && d.IntN(2) == 0 {
 		h.Ask.App = apps[d.IntN(len(apps))]

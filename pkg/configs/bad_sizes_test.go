@@ -2,6 +2,7 @@ package configs
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -179,7 +180,7 @@ func TestAFloodOfProblemsIsCutOff(t *testing.T) {
 	assert.Assert(t, config == nil)
 	assert.Equal(t, len(problems), maxProblems+1)
 	assert.Equal(t, problems[0].String(),
-		"1:1: warning [bound-problems] there are 10005 errors, of which 10000 are listed")
+		"1:1: warning [bound-problems] there are more than 1000 errors: the document was not checked further")
 
 	flood := rootHead + "    queues:\n"
 	for i := range maxProblems + 5 {
@@ -233,4 +234,37 @@ func TestPartitionsPastTheBoundAreNotEvenRead(t *testing.T) {
 		assert.Assert(t, p.Col < 14+4*14, "the fourth partition is not looked at: %s", p)
 	}
 	assert.Equal(t, count, 1)
+}
+
+// A parser makes a hundred times as much of a text as it has bytes: 8 MiB of commas are refused
+// before they are parsed, and what is wrong in every line is not found out to the end.
+func TestLoad_WhatATextCostsIsBounded(t *testing.T) {
+	whole := func(head, row, tail string) []byte {
+		rows := (DefaultOptions().MaxBytes - len(head) - len(tail)) / len(row)
+		return []byte(head + strings.Repeat(row, rows) + tail)
+	}
+	for _, c := range []struct {
+		name string
+		text []byte
+		rule string
+		most uint64 // bytes that may be allocated
+	}{
+		{"values of a list", whole("partitions: [", "a,", "]"), "bound-values", 1 << 20},
+		{"elements without a value", whole(rootHead+"    queues:\n", "    -\n", ""), "bound-values", 1 << 20},
+		{"keys without a value", whole(rootHead, "    a:\n", ""), "bound-values", 1 << 20},
+		{"mappings that are not closed", whole("", "{", ""), "bound-values", 1 << 20},
+		{"queues that are all wrong", whole(rootHead+"    queues:\n", "    - {name: a.b, submitacl: 'three words are one too many', wrong: 1}\n", ""), "bound-problems", 400 << 20},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			config, problems := Load(c.text)
+			runtime.ReadMemStats(&after)
+			assert.Assert(t, config == nil)
+			assert.Equal(t, problems[0].Rule, c.rule)
+			assert.Assert(t, len(problems) <= maxProblems+1)
+			got := after.TotalAlloc - before.TotalAlloc
+			assert.Assert(t, got <= c.most, "%d MiB were allocated", got>>20)
+		})
+	}
 }

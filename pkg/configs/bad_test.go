@@ -18,7 +18,7 @@ type badDocument struct {
 
 func allBadDocuments() []badDocument {
 	return slices.Concat(badYAML(), badNames(), badLimits(), badSizes(), badPlacement(), badPartitions(), badClasses(), badBudgets(), badClassQuotas(),
-		surprising(), badResources(), boundless())
+		surprising(), badResources(), badConfigMaps(), boundless())
 }
 
 func TestEveryProblemIsReportedAtItsPlace(t *testing.T) {
@@ -36,7 +36,7 @@ func TestEveryProblemIsReportedAtItsPlace(t *testing.T) {
 
 func TestEveryRuleIsBrokenBySomeDocument(t *testing.T) {
 	// Those that take a large text have tests of their own, next to badSizes.
-	broken := map[string]bool{"bound-bytes": true, "bound-queues": true, "bound-problems": true}
+	broken := map[string]bool{"bound-bytes": true, "bound-values": true, "bound-queues": true, "bound-problems": true}
 	broken["resource-absent"] = true // it takes a server
 
 	for _, c := range allBadDocuments() {

@@ -51,7 +51,7 @@ func editList(text []byte, e listEdit, should *Config, o Options) ([]byte, error
 		switch {
 		case conf != nil && e.of(conf) && Diff(should, conf).IsEmpty():
 			return out, nil
-		case slices.ContainsFunc(problems, func(p Problem) bool { return p.Rule == "bound-bytes" }):
+		case slices.ContainsFunc(problems, func(p Problem) bool { return p.Rule == "bound-bytes" || p.Rule == "bound-values" }):
 			return nil, problems
 		}
 	}

@@ -2,9 +2,11 @@ package configs
 
 // Options bound what a document may ask for, so that no text can exhaust the program
 // that reads it. A bound that is zero has the value of DefaultOptions. Refusals name the
-// bounds as the flags of the commands do: max-config-bytes, max-queues, max-depth.
+// bounds as the flags of the commands do: max-config-bytes, max-config-values, max-queues,
+// max-depth.
 type Options struct {
 	MaxBytes  int // length of the text
+	MaxValues int // texts, lists and mappings in it, about; each costs some 300 bytes to read
 	MaxQueues int // queues in all partitions together, each partition's root included
 	MaxDepth  int // levels of a queue path, root included, and of a placement rule chain
 
@@ -17,31 +19,35 @@ type Options struct {
 
 // DefaultOptions are far above what real clusters configure.
 func DefaultOptions() Options {
-	return Options{MaxBytes: 8 << 20, MaxQueues: 100_000, MaxDepth: 64}
+	return Options{MaxBytes: 8 << 20, MaxValues: 1_000_000, MaxQueues: 100_000, MaxDepth: 64}
 }
 
 // Load reads a document with the default bounds.
 func Load(text []byte) (*Config, Problems) { return LoadWith(text, DefaultOptions()) }
 
-// LoadWith reads and validates a document. The Config is nil if, and only if, one of
+// LoadWith reads and validates a document, or the one that a ConfigMap of Kubernetes has. The Config is nil if, and only if, one of
 // the problems is an Error; warnings may come with a Config, which has at least one
 // partition: a text without any is refused, as it is what is left of a file that was
 // truncated or not mounted, and in force it would remove everything.
 func LoadWith(text []byte, o Options) (*Config, Problems) {
 	r := newReader(o)
-	d := r.read(text)
-	r.check(d.partitions)
-	r.checkClasses(d.classes)
-	r.checkBudgets(d.budgets)
-	r.checkQuotasOfClasses(d.partitions, d.classes, d.hasClasses)
-	r.checkHasPartition(&d)
-	r.warnResources()
+	var d documentDraft
+	r.untilEnough(func() {
+		d = r.read(text)
+		r.check(d.partitions)
+		r.checkClasses(d.classes)
+		r.checkBudgets(d.budgets)
+		r.checkQuotasOfClasses(d.partitions, d.classes, d.hasClasses)
+		r.checkHasPartition(&d)
+		r.warnResources()
+	})
+	r.placeQuoted()
 	problems := r.sorted()
 	if problems.HasErrors() {
 		return nil, problems
 	}
 	c := &Config{
-		Checksum: checksum(text), Classes: buildClasses(d.classes), HasClasses: d.hasClasses,
+		Checksum: checksum(r.source), Classes: buildClasses(d.classes), HasClasses: d.hasClasses,
 		Budgets: buildBudgets(d.budgets), HasBudgets: d.hasBudgets,
 	}
 	for _, x := range d.partitions {
@@ -56,6 +62,9 @@ func (o Options) withDefaults() Options {
 	d := DefaultOptions()
 	if o.MaxBytes == 0 {
 		o.MaxBytes = d.MaxBytes
+	}
+	if o.MaxValues == 0 {
+		o.MaxValues = d.MaxValues
 	}
 	if o.MaxQueues == 0 {
 		o.MaxQueues = d.MaxQueues

@@ -83,20 +83,28 @@ func (p Problems) only(s Severity) Problems {
 // owner is what a problem is about: it knows the path that people find it by.
 type owner interface{ path() string }
 
-// maxProblems bounds how many problems of one severity are listed. Nobody reads as many,
-// but a text can have one in every other byte.
-const maxProblems = 10_000
+// maxProblems bounds how many problems of one severity are listed. A text can have one in every
+// other byte, and finding all of 8 MiB took seconds and a gigabyte.
+const maxProblems = 1_000
 
 // report collects problems.
 type report struct {
 	problems Problems
 	found    [2]int // by severity, those that are not listed included
+	stops    bool   // untilEnough is called
 }
 
-// add notes a problem. A nil owner is the document itself; an empty hint is none.
+// enough is what add panics with, below untilEnough, when there are errors enough.
+type enough struct{}
+
+// add notes a problem. A nil owner is the document itself; an empty hint is none. After the
+// last error that is listed it ends untilEnough.
 func (r *report) add(o owner, where at, rule, message, hint string) {
 	severity := severityOf(rule)
 	if r.found[severity]++; r.found[severity] > maxProblems {
+		if severity == Error && r.stops {
+			panic(enough{})
+		}
 		return
 	}
 	p := Problem{
@@ -109,14 +117,33 @@ func (r *report) add(o owner, where at, rule, message, hint string) {
 	r.problems = append(r.problems, p)
 }
 
+// untilEnough does what finds problems, until there are too many errors.
+func (r *report) untilEnough(find func()) {
+	r.stops = true
+	defer func() {
+		r.stops = false
+		if p := recover(); p != nil {
+			if _, ok := p.(enough); !ok {
+				panic(p)
+			}
+		}
+	}()
+	find()
+}
+
 // sorted returns the problems in the order that Load promises. It ends in the
 // message, so the order in which they were found cannot be seen.
 func (r *report) sorted() Problems {
-	for s, n := range r.found {
-		if n > maxProblems {
-			r.problems = append(r.problems, Problem{Line: 1, Col: 1, Rule: "bound-problems", Severity: Warning,
-				Message: fmt.Sprintf("there are %d %ss, of which %d are listed", n, Severity(s), maxProblems)})
-		}
+	more := func(message string, x ...any) {
+		r.problems = append(r.problems, Problem{
+			Line: 1, Col: 1, Rule: "bound-problems", Severity: Warning, Message: fmt.Sprintf(message, x...),
+		})
+	}
+	if r.found[Error] > maxProblems {
+		more("there are more than %d errors: the document was not checked further", maxProblems)
+	}
+	if n := r.found[Warning]; n > maxProblems {
+		more("there are %d warnings, of which %d are listed", n, maxProblems)
 	}
 	slices.SortFunc(r.problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col), cmp.Compare(a.Rule, b.Rule),

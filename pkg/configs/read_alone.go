@@ -2,7 +2,6 @@ package configs
 
 import (
 	"cmp"
-	"fmt"
 
 	"gopkg.in/yaml.v3"
 
@@ -51,8 +50,7 @@ func ReadBudget(text []byte, namespace, name string, o Options) (budgets.Budget,
 
 // alone reads a text that is one mapping; nil: it is not, and that is reported.
 func (r *reader) alone(text []byte, what string) *yaml.Node {
-	if len(text) > r.options.MaxBytes {
-		r.add(nil, at{}, "bound-bytes", fmt.Sprintf("the text is longer than max-config-bytes (%d)", r.options.MaxBytes), "")
+	if !r.fits(text) {
 		return nil
 	}
 	n := r.document(text)

@@ -14,12 +14,10 @@ import (
 
 // read turns a text into drafts.
 func (r *reader) read(text []byte) (d documentDraft) {
-	if len(text) > r.options.MaxBytes {
-		r.add(nil, at{}, "bound-bytes",
-			fmt.Sprintf("the text is longer than max-config-bytes (%d)", r.options.MaxBytes), "")
+	if !r.fits(text) {
 		return d
 	}
-	top := r.document(text)
+	top := r.open(text)
 	d.empty = isNull(top)
 	fields := r.fields(nil, "the document", top, &documentMapping)
 	r.text(nil, "checksum", fields["checksum"])

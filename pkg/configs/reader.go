@@ -20,6 +20,10 @@ type reader struct {
 
 	inPartition string // the name of the partition that is read
 	uses        resourceUses
+
+	source  []byte     // what is read: the text, or the queues.yaml of a ConfigMap
+	quoted  *yaml.Node // the queues.yaml of a ConfigMap, when its lines are not those of the text
+	outside int        // how many problems are about the ConfigMap then
 }
 
 func newReader(o Options) *reader {

@@ -20,11 +20,13 @@ type RuleInfo struct {
 //	yaml-duplicate-key  error    a mapping has a key twice
 //	yaml-alias          error    anchors, aliases and merge keys are refused
 //	bound-bytes         error    the text is longer than max-config-bytes
+//	bound-values        error    the text has more values than max-config-values
 //	bound-queues        error    there are more queues than max-queues
 //	bound-depth         error    queues or placement rules are nested deeper than max-depth
 //	bound-rules         error    there are too many placement rules
 //	bound-properties    error    a queue has too many properties, inherited ones included
 //	bound-resources     error    a partition names too many different resources
+//	configmap           error    an object of Kubernetes is a ConfigMap that has a queues.yaml
 //	no-partition        error    the document has a partition
 //	quantity            error    a quantity of max or guaranteed cannot be read
 //	V1                  error    partition names are unique in any case
@@ -121,11 +123,13 @@ var rules = []RuleInfo{
 	{"yaml-duplicate-key", Error, "a mapping has a key twice"},
 	{"yaml-alias", Error, "anchors, aliases and merge keys are refused"},
 	{"bound-bytes", Error, "the text is longer than max-config-bytes"},
+	{"bound-values", Error, "the text has more values than max-config-values"},
 	{"bound-queues", Error, "there are more queues than max-queues"},
 	{"bound-depth", Error, "queues or placement rules are nested deeper than max-depth"},
 	{"bound-rules", Error, "there are too many placement rules"},
 	{"bound-properties", Error, "a queue has too many properties, inherited ones included"},
 	{"bound-resources", Error, "a partition names too many different resources"},
+	{"configmap", Error, "an object of Kubernetes is a ConfigMap that has a queues.yaml"},
 	{"no-partition", Error, "the document has a partition"},
 	{"quantity", Error, "a quantity of max or guaranteed cannot be read"},
 	{"V1", Error, "partition names are unique in any case"},

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -22,13 +23,13 @@ var otherNames = map[string]string{
 	"requestsmemory": resources.Memory, "limitsmemory": resources.Memory,
 }
 
+func isWellKnown(name string) bool { return slices.Contains(wellKnownNames, name) }
+
 // wellKnown is the well-known resource that a name probably means, or empty when it is one or
 // resembles none.
 func wellKnown(name string) string {
-	for _, known := range wellKnownNames {
-		if name == known {
-			return ""
-		}
+	if isWellKnown(name) {
+		return ""
 	}
 	if known := otherNames[plainName(name)]; known != "" {
 		return known
@@ -51,6 +52,9 @@ func nearNames(all []*resourceUse) map[string]*resourceUse {
 			sum.count += x.count
 			continue
 		}
+		if wellKnown(x.name) != "" {
+			continue // it is warned of as such
+		}
 		sum := *x
 		byName[x.name] = &sum
 		names = append(names, &sum)
@@ -65,7 +69,7 @@ func nearNames(all []*resourceUse) map[string]*resourceUse {
 				continue
 			}
 			likely, suspect := a, b
-			if b.count > a.count {
+			if isWellKnown(b.name) || !isWellKnown(a.name) && b.count > a.count {
 				likely, suspect = b, a
 			}
 			if before := near[suspect.name]; before == nil || before.count < likely.count {

@@ -20,7 +20,7 @@ func (s *scrape) tell(to *exposition) {
 	for _, snap := range s.snaps {
 		t := teller{to, snap.Partition}
 		tellPartition(t, snap)
-		sum := viewer{t, ended[snap.Partition]}.queue(&snap.Root)
+		sum := viewer{t, ended[snap.Partition]}.queue(snap.Root)
 		tellSum(t, &sum, s.at)
 	}
 	s.tellUsage(to)

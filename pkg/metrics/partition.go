@@ -17,13 +17,13 @@ func tellPartition(to teller, s *scheduler.Snapshot) {
 		to.count(pauses, 1, string(p.A), string(p.B))
 	}
 	active := 0
-	for i := range s.Nodes {
-		if s.Nodes[i].Schedulable {
+	for n := range s.Nodes.All() {
+		if n.Schedulable {
 			active++
 		}
 	}
 	to.count(nodes, active, "active")
-	to.count(nodes, len(s.Nodes)-active, "draining")
+	to.count(nodes, s.Nodes.Len()-active, "draining")
 }
 
 // sum is what is added up from a queue and all below it.

@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -16,12 +17,12 @@ import (
 func TestWhatIsRare(t *testing.T) {
 	s := &scheduler.Snapshot{
 		Pauses: []preemption.Pause{{A: "root.a", B: "root.b"}, {A: "root.c", B: "root.c"}},
-		Root:   scheduler.QueueView{Path: "root", Children: []scheduler.QueueView{{Path: "root.a", Leaf: true, AboveMax: &objects.AboveMax{}}}},
+		Root:   &scheduler.QueueView{Path: "root", Children: persistent.ListOf(&scheduler.QueueView{Path: "root.a", Leaf: true, AboveMax: &objects.AboveMax{}})},
 	}
 	x := newExposition()
 	to := teller{x, "p"}
 	tellPartition(to, s)
-	sum := viewer{teller: to}.queue(&s.Root)
+	sum := viewer{teller: to}.queue(s.Root)
 	tellSum(to, &sum, s.At)
 	text := string(bytes.Join(x.parts(), nil))
 	for _, want := range []string{

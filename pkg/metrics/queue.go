@@ -24,17 +24,16 @@ type viewer struct {
 
 // queue tells of q and all below it, and adds them up.
 func (v viewer) queue(q *scheduler.QueueView) (all sum) {
-	for i := range q.Children {
-		below := v.queue(&q.Children[i])
+	for child := range q.Children.All() {
+		below := v.queue(child)
 		all.add(&below)
 	}
-	for i := range q.Applications {
-		a := &q.Applications[i]
+	for a := range q.Applications.All() {
 		if int(a.State) < states {
 			all.states[a.State]++
 		}
-		for j := range a.Work {
-			all.addWork(&a.Work[j])
+		for w := range a.Work.All() {
+			all.addWork(w)
 		}
 	}
 	if q.AboveMax != nil {

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -56,10 +57,9 @@ func usageName(resource string) string {
 }
 
 // countUsage counts for each resource how many nodes are how full.
-func countUsage(nodes []scheduler.NodeView) map[string]*[ranges]int {
+func countUsage(nodes persistent.List[scheduler.NodeView]) map[string]*[ranges]int {
 	counts := map[string]*[ranges]int{}
-	for i := range nodes {
-		n := &nodes[i]
+	for n := range nodes.All() {
 		for resource, total := range n.Total.All() {
 			if total <= 0 {
 				continue

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/limits"
+	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -45,7 +46,7 @@ func (h Holder) compare(o Holder) int {
 	return cmp.Compare(h.Name, o.Name)
 }
 
-// Limited is an account, for reading.
+// Limited is an account, for reading. It is immutable.
 type Limited struct {
 	Holder       Holder
 	Max          resources.Limit // missing: unlimited
@@ -57,13 +58,13 @@ type Limited struct {
 
 // Limited are those who are limited in q and have an application there or below, users
 // first, in name order.
-func (p *Partition) Limited(q *Queue) []Limited {
-	out := make([]Limited, 0, len(q.accounts))
+func (p *Partition) Limited(q *Queue) persistent.List[Limited] {
+	out := make([]*Limited, 0, len(q.accounts))
 	for h, x := range q.accounts {
-		out = append(out, Limited{h, x.limit, p.names.Amounts(x.allocated), x.most, x.running, len(x.members)})
+		out = append(out, &Limited{h, x.limit, p.names.Amounts(x.allocated), x.most, x.running, len(x.members)})
 	}
-	slices.SortFunc(out, func(a, b Limited) int { return a.Holder.compare(b.Holder) })
-	return out
+	slices.SortFunc(out, func(a, b *Limited) int { return a.Holder.compare(b.Holder) })
+	return persistent.ListOf(out...)
 }
 
 // seat is the membership of an application in an account.

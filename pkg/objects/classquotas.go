@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/limits"
+	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -144,10 +145,10 @@ func (p *Partition) remeter() {
 // ClassQuota is a class quota of a queue and what counts in it, for reading.
 type ClassQuota struct {
 	limits.ClassQuota
-	Used []ClassUse // everybody together, also when nothing counts; or else users before groups, in name order
+	Used persistent.List[ClassUse] // everybody together, also when nothing counts; or else users before groups, in name order
 }
 
-// ClassUse is what counts for one of those whom a class quota counts.
+// ClassUse is what counts for one of those whom a class quota counts. It is immutable.
 type ClassUse struct {
 	Holder  Holder // zero: everybody together
 	Amounts resources.Amounts
@@ -161,16 +162,17 @@ func (p *Partition) ClassQuotas(q *Queue) []ClassQuota {
 	}
 	out := make([]ClassQuota, len(q.conf.ClassQuotas))
 	for i, quota := range q.conf.ClassQuotas {
-		out[i].ClassQuota = quota
+		var used []*ClassUse
 		for id, m := range q.meters {
 			if id.quota == quota.Name {
-				out[i].Used = append(out[i].Used, ClassUse{id.holder, p.names.Amounts(m.used), m.pods})
+				used = append(used, &ClassUse{id.holder, p.names.Amounts(m.used), m.pods})
 			}
 		}
-		if quota.ForAll() && len(out[i].Used) == 0 {
-			out[i].Used = []ClassUse{{}}
+		if quota.ForAll() && len(used) == 0 {
+			used = []*ClassUse{{}}
 		}
-		slices.SortFunc(out[i].Used, func(a, b ClassUse) int { return a.Holder.compare(b.Holder) })
+		slices.SortFunc(used, func(a, b *ClassUse) int { return a.Holder.compare(b.Holder) })
+		out[i] = ClassQuota{quota, persistent.ListOf(used...)}
 	}
 	return out
 }

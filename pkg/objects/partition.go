@@ -130,7 +130,7 @@ func (p *Partition) grow(conf configs.Queue, parent *Queue) *Queue {
 // intern makes the dense form of q's settings.
 func (p *Partition) intern(q *Queue) {
 	q.max = p.names.Bound(q.conf.Max)
-	q.guaranteed = p.names.Bound(resources.LimitFromMap(q.conf.Guaranteed.Map()))
+	q.guaranteed = p.names.Promise(q.conf.Guaranteed)
 	p.rule(q)
 	q.rule.enforced = p.conf.QuotaPreemption && q.conf.QuotaDelay > 0
 	q.scopes = p.scopesOf(q.conf.ClassQuotas)

@@ -110,14 +110,19 @@ func (p *Partition) reconfigure(q *Queue, conf configs.Queue) {
 	q.use(conf)
 	q.draining, q.managed = false, true
 	p.intern(q)
-	wanted := map[string]bool{}
 	for _, c := range conf.Children {
-		wanted[c.Name] = true
 		if child, ok := q.byName[c.Name]; ok {
 			p.reconfigure(child, c)
 		} else {
 			p.grow(c, q)
 		}
+	}
+	if len(q.byName) == len(conf.Children) {
+		return // they are those that are wanted
+	}
+	wanted := make(map[string]bool, len(conf.Children))
+	for _, c := range conf.Children {
+		wanted[c.Name] = true
 	}
 	for _, child := range q.Children() {
 		if child.managed && !wanted[child.conf.Name] {

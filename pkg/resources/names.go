@@ -69,12 +69,18 @@ func (n *Names) Vector(a Amounts) Vector {
 
 // Bound interns l.
 func (n *Names) Bound(l Limit) Bound {
+	if len(l.e) == 0 {
+		return nil
+	}
 	b := make(Bound, 0, len(l.e))
 	for _, x := range l.e {
 		b = append(b, bounded{n.Intern(x.name), x.n})
 	}
 	return b
 }
+
+// Promise interns g.
+func (n *Names) Promise(g Guarantee) Bound { return n.Bound(Limit(g)) }
 
 // Amounts gives v its names back.
 func (n *Names) Amounts(v Vector) Amounts {

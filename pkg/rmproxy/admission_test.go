@@ -175,9 +175,9 @@ func (s *side) everything(t *testing.T) string {
 	view, err := l.Snapshot(t.Context())
 	assert.NilError(t, err)
 	var lines []string
-	for _, q := range view.Root.Children {
-		for _, a := range q.Applications {
-			for _, w := range a.Work {
+	for q := range view.Root.Children.All() {
+		for a := range q.Applications.All() {
+			for w := range a.Work.All() {
 				lines = append(lines, fmt.Sprintf("%s: priority %d%s\n", w.Ask.Key, w.Ask.Priority, policyText(w.Ask.Policy)))
 			}
 		}

@@ -165,11 +165,11 @@ func (s *side) find(t *testing.T, key string) scheduler.WorkView {
 	assert.Assert(t, ok)
 	view, err := l.Snapshot(t.Context())
 	assert.NilError(t, err)
-	for _, q := range view.Root.Children {
-		for _, a := range q.Applications {
-			for _, w := range a.Work {
+	for q := range view.Root.Children.All() {
+		for a := range q.Applications.All() {
+			for w := range a.Work.All() {
 				if string(w.Ask.Key) == key {
-					return w
+					return *w
 				}
 			}
 		}

@@ -47,9 +47,9 @@ func TestEveryNodeAction(t *testing.T) {
 	say(nodeCreated("n1"), drained)
 	hear(t, n, 2, (*si.NodeResponse).GetAccepted)
 	view := r.view("default")
-	assert.Equal(t, view.Nodes[0].Schedulable, true)
-	assert.Equal(t, view.Nodes[1].Schedulable, false)
-	assert.Equal(t, view.Nodes[1].Attributes["si/hostname"], "host2")
+	assert.Equal(t, view.Nodes.At(0).Schedulable, true)
+	assert.Equal(t, view.Nodes.At(1).Schedulable, false)
+	assert.Equal(t, view.Nodes.At(1).Attributes["si/hostname"], "host2")
 
 	say(&si.NodeInfo{NodeID: "n1", Action: si.NodeInfo_UPDATE, SchedulableResource: someOf(7, 8)},
 		&si.NodeInfo{NodeID: "n1", Action: si.NodeInfo_DRAIN_NODE},
@@ -59,15 +59,15 @@ func TestEveryNodeAction(t *testing.T) {
 		&si.NodeInfo{NodeID: "n1"})
 	settled(t, n)
 	view = r.view("default")
-	assert.Equal(t, int64(view.Nodes[0].Total.Get("memory")), int64(7))
-	assert.Equal(t, view.Nodes[0].Schedulable, false)
-	assert.Equal(t, view.Nodes[1].Schedulable, true)
+	assert.Equal(t, int64(view.Nodes.At(0).Total.Get("memory")), int64(7))
+	assert.Equal(t, view.Nodes.At(0).Schedulable, false)
+	assert.Equal(t, view.Nodes.At(1).Schedulable, true)
 
 	say(&si.NodeInfo{NodeID: "n1", Action: si.NodeInfo_DECOMISSION}, nodeCreated("n2"))
 	again := hear(t, n, 1, (*si.NodeResponse).GetRejected)[0]
 	assert.Equal(t, again.NodeID, "n2")
 	assert.Assert(t, strings.Contains(again.Reason, "already exists"), again.Reason)
-	assert.Equal(t, len(r.view("default").Nodes), 1)
+	assert.Equal(t, r.view("default").Nodes.Len(), 1)
 	// The unknown node, and two actions that mean nothing.
 	assert.Equal(t, r.logs.FilterMessage("refused").Len(), 3)
 }
@@ -163,10 +163,10 @@ func TestApplicationsAreAnsweredOneByOne(t *testing.T) {
 	assert.Assert(t, got["alone"] != "", "the second one has the name of the first")
 	assert.Equal(t, r.logs.FilterMessage("refused").Len(), 2, "an unknown application may be removed")
 
-	b := r.view("default").Root.Children[1]
-	assert.Equal(t, b.Applications[0].ID, objects.AppID("alone"))
-	assert.DeepEqual(t, b.Applications[0].User.Groups, []string{"u"})
-	assert.Equal(t, b.Applications[0].Tags["x"], "y")
+	b := r.view("default").Root.Children.At(1)
+	assert.Equal(t, b.Applications.At(0).ID, objects.AppID("alone"))
+	assert.DeepEqual(t, b.Applications.At(0).User.Groups, []string{"u"})
+	assert.Equal(t, b.Applications.At(0).Tags["x"], "y")
 	assert.Equal(t, r.view("default").Applications, 1, "new ones come before removals")
 }
 
@@ -177,7 +177,7 @@ func TestAForcedApplicationBelongsToNobody(t *testing.T) {
 	forced.Ugi, forced.Tags = nil, map[string]string{"application.create.force": "true"}
 	assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{forced}}))
 	hear(t, a, 1, (*si.ApplicationResponse).GetAccepted)
-	assert.DeepEqual(t, r.view("default").Root.Children[0].Applications[0].User, nobody)
+	assert.DeepEqual(t, r.view("default").Root.Children.At(0).Applications.At(0).User, nobody)
 }
 
 func TestABadAllocationDoesNotHarmTheOthers(t *testing.T) {
@@ -239,7 +239,7 @@ func TestForeignAllocationsTakeRoom(t *testing.T) {
 	all := []*si.Allocation{foreign, odd, newAsk("k", "app")}
 	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: all}))
 	hear(t, x, 1, (*si.AllocationResponse).GetNew)
-	n1 := r.view("default").Nodes[0]
+	n1 := r.view("default").Nodes.At(0)
 	assert.Equal(t, int64(n1.Occupied.Get("memory")), int64(20))
 	assert.Equal(t, n1.Foreign[0].Static, true)
 	assert.Equal(t, n1.Foreign[1].Static, false)
@@ -252,7 +252,7 @@ func TestForeignAllocationsTakeRoom(t *testing.T) {
 		}},
 	}))
 	hear(t, x, 1, (*si.AllocationResponse).GetNew)
-	assert.Assert(t, r.view("default").Nodes[0].Occupied.IsZero())
+	assert.Assert(t, r.view("default").Nodes.At(0).Occupied.IsZero())
 }
 
 func TestAResizeHappensInPlace(t *testing.T) {
@@ -267,7 +267,7 @@ func TestAResizeHappensInPlace(t *testing.T) {
 	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: both}))
 	made := hear(t, x, 1, (*si.AllocationResponse).GetNew)[0]
 	assert.Equal(t, made.AllocationKey, "other", "a resize is not answered")
-	n1 := r.view("default").Nodes[0]
+	n1 := r.view("default").Nodes.At(0)
 	assert.Equal(t, int64(n1.Allocated.Get("memory")), int64(40))
 	assert.Equal(t, int64(n1.Allocated.Get("vcore")), int64(50))
 }

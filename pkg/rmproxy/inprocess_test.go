@@ -269,7 +269,7 @@ func TestAShimMayReuseItsMessages(t *testing.T) {
 		l, _ := d.Cluster().Partition("default")
 		view, err := l.Snapshot(t.Context())
 		assert.NilError(t, err)
-		assert.Equal(t, view.Nodes[0].Attributes["a"], "b")
+		assert.Equal(t, view.Nodes.At(0).Attributes["a"], "b")
 	})
 }
 

@@ -105,10 +105,10 @@ func TestMessagesOfAStreamDoNotMix(t *testing.T) {
 	assert.Assert(t, proto.Equal(made[0], want), "%v", made[0])
 	assert.Equal(t, gone[0].AllocationKey, "full")
 	assert.Equal(t, gone[0].PartitionName, "[rm]default")
-	left := r.view("default").Root.Children[0].Applications[0].Work
-	assert.Equal(t, len(left), 1)
-	assert.Equal(t, left[0].Ask.Key, objects.AllocationKey("plain"))
-	assert.Equal(t, len(left[0].Ask.Tags), 0)
+	left := r.view("default").Root.Children.At(0).Applications.At(0).Work
+	assert.Equal(t, left.Len(), 1)
+	assert.Equal(t, left.At(0).Ask.Key, objects.AllocationKey("plain"))
+	assert.Equal(t, len(left.At(0).Ask.Tags), 0)
 }
 
 // The tags and names of asks outlive the messages they came in.
@@ -124,9 +124,9 @@ func TestAsksKeepWhatTheyWereSent(t *testing.T) {
 		assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{ask, newAsk("", "")}}))
 	}
 	hear(t, x, n, (*si.AllocationResponse).GetRejectedAllocations)
-	waiting := r.view("default").Root.Children[0].Applications[0].Work
-	assert.Equal(t, len(waiting), n)
-	for _, w := range waiting {
+	waiting := r.view("default").Root.Children.At(0).Applications.At(0).Work
+	assert.Equal(t, waiting.Len(), n)
+	for w := range waiting.All() {
 		var i int
 		a := w.Ask
 		_, err := fmt.Sscanf(string(a.Key), "k%d", &i)

@@ -94,7 +94,7 @@ partitions:
 	l, _ := r.p.Cluster().Partition("default")
 	s, err := l.Snapshot(t.Context())
 	assert.NilError(t, err)
-	assert.Equal(t, s.Root.Children[0].MaxApplications, uint64(2))
+	assert.Equal(t, s.Root.Children.At(0).MaxApplications, uint64(2))
 	said := r.logs.FilterMessage("refused").All()
 	assert.Equal(t, len(said), 1)
 	assert.Equal(t, said[0].ContextMap()["what"], "quota of queue root.made from application app")

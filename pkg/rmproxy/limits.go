@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/semaphore"
+
+	"github.com/canopy-scheduler/canopy/internal/reload"
 )
 
 // Limits bound what peers of the gRPC API may cost. A field that is zero or negative has its
@@ -41,9 +43,11 @@ const (
 	smallMessage = 64 << 10
 	// tinyMessage is how long a message may be that is decoded without asking for room.
 	tinyMessage = 4 << 10
-	// maxRMFields bounds what a registration holds besides its configuration: names, build
-	// information and the extra configuration, in bytes.
-	maxRMFields = 1 << 20
+	// maxBuildInfo is how long what an RM says about itself may be.
+	maxBuildInfo = 64 << 10
+	// maxRMFields bounds what a registration holds besides its configuration, with room for what
+	// the wire adds.
+	maxRMFields = 2*reload.MaxExtraBytes + 2*maxBuildInfo
 	// arrivalBase and arrivalRate say how long a message may take to arrive once its length is
 	// known: so long, and as long again as it takes at so many bytes in a second.
 	arrivalBase = 30 * time.Second

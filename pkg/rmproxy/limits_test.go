@@ -88,7 +88,7 @@ func TestLimits_RegistrationsHaveALongestLength(t *testing.T) {
 		RmID: "rm", Config: strings.Repeat("#", r.p.reloads.MaxBytes()+maxRMFields),
 	})
 	assert.Equal(t, status.Code(err), codes.ResourceExhausted, "%v", err)
-	assert.ErrorContains(t, err, "the registration has 9437")
+	assert.ErrorContains(t, err, "the registration has 10616")
 	assert.NilError(t, r.register("rm", queues), "and the next one is taken")
 }
 
@@ -122,7 +122,7 @@ func TestLimits_DecodingWaitsForRoom(t *testing.T) {
 		n := r.nodes()
 		assert.NilError(t, n.Send(many))
 		<-time.After(20 * time.Second)
-		assert.Equal(t, len(r.view("default").Nodes), 0)
+		assert.Equal(t, r.view("default").Nodes.Len(), 0)
 		r.p.room.decoding.Release(DefaultDecodeBytes)
 		hear(t, n, 1000, (*si.NodeResponse).GetAccepted)
 		assert.Assert(t, r.p.room.decoding.TryAcquire(DefaultDecodeBytes), "what was used is given back")
@@ -271,4 +271,19 @@ func TestServer_TheServiceIsTheOneOfTheInterface(t *testing.T) {
 	}
 	assert.DeepEqual(t, names, []string{"RegisterResourceManager", "UpdateAllocation", "UpdateApplication", "UpdateNode"})
 	assert.Equal(t, len(si.Scheduler_ServiceDesc.Methods), 1, "the description of the interface is not changed")
+}
+
+func TestLimits_AnExtraConfigurationHasALongestLength(t *testing.T) {
+	r := newRig(t, Options{})
+	_, err := r.client.RegisterResourceManager(r.ctx, &si.RegisterResourceManagerRequest{
+		RmID: "rm", Config: queues, ExtraConfig: map[string]string{"key": strings.Repeat("x", 1<<20)},
+	})
+	assert.Equal(t, status.Code(err), codes.InvalidArgument, "%v", err)
+	assert.ErrorContains(t, err, "extra configuration has 1048579 bytes in 1 entries, at most 1048576 are allowed")
+	_, err = r.client.RegisterResourceManager(r.ctx, &si.RegisterResourceManagerRequest{
+		RmID: "rm", Config: queues, BuildInfo: map[string]string{"key": strings.Repeat("x", 64<<10)},
+	})
+	assert.Equal(t, status.Code(err), codes.InvalidArgument, "%v", err)
+	assert.ErrorContains(t, err, "build information have 65539 bytes, at most 65536 are allowed")
+	assert.NilError(t, r.register("rm", queues))
 }

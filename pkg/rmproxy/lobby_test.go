@@ -278,7 +278,7 @@ func TestADoorWithoutDirectoriesWarns(t *testing.T) {
 	assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{loneApp("app", "ann")}}))
 	hear(t, a, 1, (*si.ApplicationResponse).GetAccepted)
 	assert.Equal(t, r.logs.FilterMessage("users are not resolved: this door has no user directory").Len(), 1)
-	assert.DeepEqual(t, r.view("default").Root.Children[0].Applications[0].User.Groups, []string{"ann"})
+	assert.DeepEqual(t, r.view("default").Root.Children.At(0).Applications.At(0).User.Groups, []string{"ann"})
 }
 
 // oracleOfNames is a Directory that knows everybody, or nobody, and remembers nothing.
@@ -350,7 +350,7 @@ func FuzzUsers(f *testing.F) {
 		l, _ := p.cluster.Partition("default")
 		view, err := l.Snapshot(context.Background())
 		assert.NilError(t, err)
-		for _, shown := range view.Root.Children[0].Applications {
+		for shown := range view.Root.Children.At(0).Applications.All() {
 			for _, text := range append([]string{shown.User.Name}, shown.User.Groups...) {
 				assert.Assert(t, text != "" && len(text) <= maxID && security.IsShowable(text), "%q", text)
 			}

@@ -89,6 +89,7 @@ func build(opt Options, oracle func(p *Proxy) scheduler.Oracle) *Proxy {
 	}
 	p.cluster = loop.NewCluster(p.opt.Loop, p.newTeller, ask)
 	opt.Reload.Now, opt.Reload.Log = opt.Loop.Now, opt.Log
+	opt.Reload.NodeResources = p.nodeResources
 	p.reloads = reload.New(knowing{p}, opt.First, opt.Reload)
 	return p
 }

@@ -47,7 +47,10 @@ func (p *Proxy) enlist(m *si.RegisterResourceManagerRequest, open func() *sessio
 		return err
 	}
 	old := p.current()
-	wish, err := p.wanted(m.RmID, m.Config, m.ExtraConfig)
+	if err := checkBuild(m); err != nil {
+		return err
+	}
+	wish, err := p.wanted(m.RmID, m.Config, m.ExtraConfig, p.reloads.ReadFirst)
 	if err != nil {
 		return fmt.Errorf("registration of RM failed: %w", err)
 	}
@@ -99,9 +102,28 @@ func checkRM(rm string) error {
 	return nil
 }
 
+// checkBuild reports that an RM says too much of itself.
+func checkBuild(m *si.RegisterResourceManagerRequest) error {
+	n := len(m.Version) + len(m.PolicyGroup)
+	for key, value := range m.BuildInfo {
+		n += len(key) + len(value)
+	}
+	if n > maxBuildInfo {
+		return fmt.Errorf("%w: version, policy group and build information have %d bytes, at most %d are allowed",
+			ErrRequest, n, maxBuildInfo)
+	}
+	return nil
+}
+
+// readText is Read or ReadFirst of a Reloader.
+type readText func(source reload.Source, from string, text []byte) (*reload.Proposal, error)
+
 // wanted reads the configuration that an RM sends. Without a text it is the embedded one
 // (behaviour.md 1.1.2).
-func (p *Proxy) wanted(rm, text string, extra map[string]string) (*reload.Proposal, error) {
+func (p *Proxy) wanted(rm, text string, extra map[string]string, read readText) (*reload.Proposal, error) {
+	if err := reload.CheckExtra(extra); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
 	wish := &reload.Proposal{Source: reload.RM, From: rm}
 	switch {
 	case p.opt.Pinned && text != "":
@@ -112,15 +134,15 @@ func (p *Proxy) wanted(rm, text string, extra map[string]string) (*reload.Propos
 		embedded := reload.Default()
 		wish.Text, wish.Config, wish.Warnings = embedded.Text, embedded.Config, embedded.Warnings
 	default:
-		read, err := p.reloads.Read(reload.RM, rm, []byte(text))
+		said, err := read(reload.RM, rm, []byte(text))
 		if bad := new(reload.InvalidError); errors.As(err, &bad) {
 			return nil, fmt.Errorf("%w:\n%s", ErrConfig, listed(bad.Problems))
 		}
-		if _, err := p.resolving(read.Config); err != nil {
+		if _, err := p.resolving(said.Config); err != nil {
 			p.reloads.Refuse(reload.RM, rm, err)
 			return nil, err
 		}
-		wish = read
+		wish = said
 	}
 	wish.Extra, wish.HasExtra = extra, true
 	return wish, nil
@@ -163,7 +185,7 @@ func (p *Proxy) configure(m *si.UpdateConfigurationRequest) error {
 		return fmt.Errorf("RM %s has no active partitions, make sure it is registered: %w",
 			clip(m.GetRmID()), ErrNotRegistered)
 	}
-	wish, err := p.wanted(m.RmID, m.Config, m.ExtraConfig)
+	wish, err := p.wanted(m.RmID, m.Config, m.ExtraConfig, p.reloads.Read)
 	if err != nil {
 		return err
 	}

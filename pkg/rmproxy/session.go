@@ -101,7 +101,7 @@ func (s *session) tell(partition string, effects []scheduler.Effect) {
 func (s *session) cutUnread(k kind, why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l := s.lines[k]; l != nil {
+	if l := s.lines[k]; l != nil && l.ctx.Err() == nil {
 		s.log.Warn("stream ended: its answers are not read", zap.String("stream", k.String()), zap.Error(why))
 		l.cut(why)
 	}

@@ -92,6 +92,6 @@ func TestNothingIsSentAfterTheEndOfASession(t *testing.T) {
 	assert.Assert(t, ok)
 	view, err := l.Snapshot(context.Background())
 	assert.NilError(t, err)
-	assert.Equal(t, len(view.Nodes), 0)
+	assert.Equal(t, view.Nodes.Len(), 0)
 	assert.Equal(t, len(waiting(s.boxes[nodes])), 0)
 }

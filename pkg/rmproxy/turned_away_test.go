@@ -105,7 +105,7 @@ func TestWhatIsForAPartitionThatHasGoneAndComeBackIsTaken(t *testing.T) {
 	assert.Assert(t, ok)
 	view, err := now.Snapshot(t.Context())
 	assert.NilError(t, err)
-	assert.Equal(t, len(view.Nodes), 1)
+	assert.Equal(t, view.Nodes.Len(), 1)
 }
 
 // What a command becomes that nobody takes is decided for every one that a door sends.

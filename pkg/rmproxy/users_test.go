@@ -243,8 +243,8 @@ func (c *talk) applications(t *testing.T) string {
 	view, err := l.Snapshot(t.Context())
 	assert.NilError(t, err)
 	var b strings.Builder
-	for _, q := range view.Root.Children {
-		for _, a := range q.Applications {
+	for q := range view.Root.Children.All() {
+		for a := range q.Applications.All() {
 			fmt.Fprintf(&b, "%s: %s of %s %v\n", q.Path, a.ID, a.User.Name, a.User.Groups)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/security"
@@ -119,9 +120,9 @@ func counted(views []scheduler.BudgetView) string {
 }
 
 // remembered shows what has ended, and when: counted from the beginning of the talk.
-func (c *conversation) remembered(ended []*objects.Ended) string {
+func (c *conversation) remembered(ended persistent.List[objects.Ended]) string {
 	var b strings.Builder
-	for _, e := range ended {
+	for e := range ended.All() {
 		fmt.Fprintf(&b, "%s in %s, submitted at %s:", e.ID, e.Queue, e.Submitted.Sub(epoch))
 		for _, l := range e.StateLog() {
 			fmt.Fprintf(&b, " %s at %s,", l.State, l.At().Sub(epoch))
@@ -279,7 +280,7 @@ func transcript(effects []scheduler.Effect) string {
 }
 
 // show is a queue and those below it, a line each.
-func show(q scheduler.QueueView) string {
+func show(q *scheduler.QueueView) string {
 	line := fmt.Sprintf("%s priority=%v allocated=%v pending=%v", q.Path, q.Priority, q.Allocated, q.Pending)
 	if q.Draining {
 		line += " draining"
@@ -287,7 +288,7 @@ func show(q scheduler.QueueView) string {
 	if !q.Managed {
 		line += " dynamic"
 	}
-	for _, child := range q.Children {
+	for child := range q.Children.All() {
 		line += "\n" + strings.TrimSuffix(show(child), "\n")
 	}
 	return line + "\n"
@@ -295,22 +296,22 @@ func show(q scheduler.QueueView) string {
 
 // above is the queues from q down that are above a max that is enforced, with their times
 // counted from the beginning of the talk.
-func above(q scheduler.QueueView) (lines string) {
+func above(q *scheduler.QueueView) (lines string) {
 	if a := q.AboveMax; a != nil {
 		lines = fmt.Sprintf("%s is above its max by %v since %s, due at %s\n", q.Path, a.By, a.Since.Sub(epoch), a.Due.Sub(epoch))
 	}
-	for _, child := range q.Children {
+	for child := range q.Children.All() {
 		lines += above(child)
 	}
 	return lines
 }
 
 // showQuotas is what counts in the class quotas of a queue and of those below it, a line each.
-func showQuotas(q scheduler.QueueView) string {
+func showQuotas(q *scheduler.QueueView) string {
 	var b strings.Builder
 	for _, x := range q.ClassQuotas {
 		var used []string
-		for _, u := range x.Used {
+		for u := range x.Used.All() {
 			who := ""
 			if u.Holder != (objects.Holder{}) {
 				who = u.Holder.String() + " "
@@ -322,16 +323,16 @@ func showQuotas(q scheduler.QueueView) string {
 		}
 		fmt.Fprintf(&b, "%s %s: %s\n", q.Path, x.Name, strings.Join(used, "; "))
 	}
-	for _, child := range q.Children {
+	for child := range q.Children.All() {
 		b.WriteString(showQuotas(child))
 	}
 	return b.String()
 }
 
 // waits is who was told to leave and who waits for a node, since when.
-func waits(q scheduler.QueueView) (lines string) {
-	for _, a := range q.Applications {
-		for _, w := range a.Work {
+func waits(q *scheduler.QueueView) (lines string) {
+	for a := range q.Applications.All() {
+		for w := range a.Work.All() {
 			switch {
 			case w.Overdue:
 				lines += fmt.Sprintf("%s was told to leave %s at %s, and nobody counts on it\n", w.Ask.Key, w.Node, w.ToldAt.Sub(epoch))
@@ -342,7 +343,7 @@ func waits(q scheduler.QueueView) (lines string) {
 			}
 		}
 	}
-	for _, child := range q.Children {
+	for child := range q.Children.All() {
 		lines += waits(child)
 	}
 	return lines

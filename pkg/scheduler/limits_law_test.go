@@ -82,12 +82,12 @@ func TestNoDecisionExceedsALimit(t *testing.T) {
 }
 
 // ran notes how many applications run in each queue, in all and of each holder.
-func ran(running map[string]int, q scheduler.QueueView) {
+func ran(running map[string]int, q *scheduler.QueueView) {
 	running[string(q.Path)] = q.Running
-	for _, l := range q.Limits {
+	for l := range q.Limits.All() {
 		running[string(q.Path)+l.Holder.String()] = l.Running
 	}
-	for _, child := range q.Children {
+	for child := range q.Children.All() {
 		ran(running, child)
 	}
 }
@@ -95,10 +95,10 @@ func ran(running map[string]int, q scheduler.QueueView) {
 // within checks q and what is below it against what is configured. More applications than
 // may run can do so when one asks again that was Completing (behaviour.md 4.2): no decision
 // adds to them.
-func within(t *rapid.T, q scheduler.QueueView, before map[string]int) {
+func within(t *rapid.T, q *scheduler.QueueView, before map[string]int) {
 	assert.Assert(t, q.MaxApplications == 0 || q.Running <= max(int(q.MaxApplications), before[string(q.Path)]),
 		"queue %s runs %d applications of %d", q.Path, q.Running, q.MaxApplications)
-	for _, l := range q.Limits {
+	for l := range q.Limits.All() {
 		assert.Assert(t, l.MaxRunning == 0 || l.Running <= max(int(l.MaxRunning), before[string(q.Path)+l.Holder.String()]),
 			"%s runs %d applications of %d in %s", l.Holder, l.Running, l.MaxRunning, q.Path)
 		for name, most := range l.Max.All() {
@@ -109,14 +109,14 @@ func within(t *rapid.T, q scheduler.QueueView, before map[string]int) {
 		assert.Assert(t, held.Equal(l.Allocated), "%s holds %v in %s, not %v", l.Holder, held, q.Path, l.Allocated)
 		assert.Equal(t, running, l.Running, "%s in %s", l.Holder, q.Path)
 	}
-	for _, child := range q.Children {
+	for child := range q.Children.All() {
 		within(t, child, before)
 	}
 }
 
 // holdings adds up what the applications of h hold in q and below, and how many run.
-func holdings(q scheduler.QueueView, h objects.Holder) (held resources.Amounts, running int) {
-	for _, a := range q.Applications {
+func holdings(q *scheduler.QueueView, h objects.Holder) (held resources.Amounts, running int) {
+	for a := range q.Applications.All() {
 		if h.Group && a.LimitGroup != h.Name || !h.Group && a.User.Name != h.Name {
 			continue
 		}
@@ -125,7 +125,7 @@ func holdings(q scheduler.QueueView, h objects.Holder) (held resources.Amounts, 
 			running++
 		}
 	}
-	for _, child := range q.Children {
+	for child := range q.Children.All() {
 		more, run := holdings(child, h)
 		held, running = held.Add(more), running+run
 	}

@@ -46,7 +46,7 @@ func playPressure(t *testing.T, s pressureScenario) {
 		st.step(t, scheduler.ReportAllocation{Ask: x.ask(s.Given.Resource), Node: "n"})
 	}
 	var work []*objects.Ask
-	for _, w := range st.core.Snapshot(epoch).Nodes[0].Work {
+	for w := range st.core.Snapshot(epoch).Nodes.At(0).Work.All() {
 		work = append(work, w.Ask)
 	}
 	var order []objects.AllocationKey

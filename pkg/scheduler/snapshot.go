@@ -8,14 +8,18 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// Snapshot is the state of a partition at one moment, as values: whoever has one may
-// read it for as long as they like. Lists are in name order.
+// Snapshot is the state of a partition at one moment. It is immutable, and so is everything
+// that it points to: views of what has not changed are shared with earlier and later
+// Snapshots. Any number of goroutines may read it for as long as they like. Lists are in name
+// order. What depends on many queues at once, such as the headroom of one, is computed by the
+// reader: see Headroom.
 type Snapshot struct {
 	At              time.Time
 	Partition       string
@@ -27,14 +31,14 @@ type Snapshot struct {
 	QuotaPreemption bool // as configured
 	NodePressure    bool // as configured
 	Capacity        resources.Amounts
-	Root            QueueView
-	Nodes           []NodeView
-	Budgets         []BudgetView       // by namespace, then by name
-	Pauses          []preemption.Pause // of leaves that do not take each other's place, the oldest first
-	Completed       []*objects.Ended   // oldest first
-	Rejected        []*objects.Ended   // oldest first, each ID once
-	Applications    int                // that live
-	Asks            int                // pending
+	Root            *QueueView
+	Nodes           persistent.List[NodeView]
+	Budgets         []BudgetView                   // by namespace, then by name
+	Pauses          []preemption.Pause             // of leaves that do not take each other's place, the oldest first
+	Completed       persistent.List[objects.Ended] // oldest first
+	Rejected        persistent.List[objects.Ended] // oldest first, each ID once
+	Applications    int                            // that live
+	Asks            int                            // pending
 	Allocations     int
 	Strays          uint64 // as of Preemptions
 }
@@ -47,7 +51,7 @@ type BudgetView struct {
 	Allowed  int // how many more may be told; negative: too many were, or too few run
 }
 
-// QueueView is a queue in a Snapshot.
+// QueueView is a queue in a Snapshot. It is immutable.
 type QueueView struct {
 	Path            objects.QueuePath
 	Leaf, Draining  bool
@@ -56,21 +60,19 @@ type QueueView struct {
 	Allocated       resources.Amounts
 	Max             resources.Limit // root: the capacity of the cluster
 	Guaranteed      resources.Guarantee
-	Headroom        resources.Limit
-	Share           resources.Share
 	Priority        policies.Current // as its parent sees it
 	MaxApplications uint64           // that may run; 0: any number
 	Running         int              // applications that do
-	Limits          []objects.Limited
+	Limits          persistent.List[objects.Limited]
 	AboveMax        *objects.AboveMax // it holds more than a max that is enforced; nil: no
 	ClassQuotas     []objects.ClassQuota
 	Template        *configs.Template
 	Settings        configs.Settings
-	Children        []QueueView
-	Applications    []ApplicationView
+	Children        persistent.List[QueueView]
+	Applications    persistent.List[ApplicationView]
 }
 
-// ApplicationView is an application in a Snapshot.
+// ApplicationView is an application in a Snapshot. It is immutable.
 type ApplicationView struct {
 	ID           objects.AppID
 	User         security.User
@@ -84,10 +86,11 @@ type ApplicationView struct {
 	Allocated    resources.Amounts // without placeholders
 	Placeholders resources.Amounts
 	Peak         resources.Amounts // the most that either of the two ever was
-	Work         []WorkView
+	Work         persistent.List[WorkView]
 }
 
-// WorkView is an ask or an allocation in a Snapshot.
+// WorkView is an ask or an allocation in a Snapshot. It is immutable; an allocation is one
+// view, on the lists of its application and of its node.
 type WorkView struct {
 	Ask     *objects.Ask
 	Class   string // its priority class; empty: none
@@ -103,7 +106,7 @@ type WorkView struct {
 	BoundAt time.Time
 }
 
-// NodeView is a node in a Snapshot.
+// NodeView is a node in a Snapshot. It is immutable.
 type NodeView struct {
 	ID          objects.NodeID
 	Attributes  map[string]string
@@ -113,7 +116,7 @@ type NodeView struct {
 	Occupied    resources.Amounts
 	Available   resources.Amounts // negative after a shrink
 	Score       float64           // lower is tried first
-	Work        []WorkView
+	Work        persistent.List[WorkView]
 	Foreign     []*objects.Foreign
 }
 
@@ -127,13 +130,11 @@ func (c *Core) Snapshot(now time.Time) *Snapshot {
 		IgnorePriority: p.Config().IgnorePriority, Preemption: p.Config().Preemption, NeedQuota: p.Config().NeedQuota, QuotaPreemption: p.Config().QuotaPreemption,
 		NodePressure: p.Config().NodePressure, Pauses: slices.Clone(c.churn.Pauses()),
 		Capacity: p.Amounts(p.Capacity()), Root: c.viewQueue(p.Root()),
-		Budgets: c.Budgets(), Completed: p.Completed(), Rejected: p.Rejected(),
+		Budgets: c.Budgets(), Completed: persistent.ListOf(p.Completed()...), Rejected: persistent.ListOf(p.Rejected()...),
 		Strays: c.ledger.strays,
 	}
 	s.Applications, s.Asks, s.Allocations = p.Counts()
-	for _, n := range p.Nodes() {
-		s.Nodes = append(s.Nodes, c.viewNode(n))
-	}
+	s.Nodes = viewsOf(p.Nodes(), c.viewNode)
 	return s
 }
 
@@ -148,12 +149,21 @@ func (c *Core) Budgets() []BudgetView {
 	return views
 }
 
-func (c *Core) viewQueue(q *objects.Queue) QueueView {
+// viewsOf is the views of all, in their order.
+func viewsOf[T, V any](all []T, view func(T) *V) persistent.List[V] {
+	views := make([]*V, len(all))
+	for i, x := range all {
+		views[i] = view(x)
+	}
+	return persistent.ListOf(views...)
+}
+
+func (c *Core) viewQueue(q *objects.Queue) *QueueView {
 	p := c.part
-	v := QueueView{
+	v := &QueueView{
 		Path: q.Path(), Leaf: q.Leaf(), Draining: q.Draining(), Managed: q.Managed(), Pending: p.Amounts(q.Pending()),
-		Allocated: p.Amounts(q.Allocated()), Max: q.Max(), Guaranteed: q.Guaranteed(), Headroom: p.Headroom(q),
-		Share: q.Share(), Priority: q.CurrentPriority(), MaxApplications: q.MaxApplications(), Running: q.Running(), Limits: p.Limited(q), ClassQuotas: p.ClassQuotas(q),
+		Allocated: p.Amounts(q.Allocated()), Max: q.Max(), Guaranteed: q.Guaranteed(),
+		Priority: q.CurrentPriority(), MaxApplications: q.MaxApplications(), Running: q.Running(), Limits: p.Limited(q), ClassQuotas: p.ClassQuotas(q),
 		Template: q.Template(), Settings: q.Settings(),
 	}
 	v.Settings.PrioritySort = q.PrioritySort()
@@ -163,43 +173,36 @@ func (c *Core) viewQueue(q *objects.Queue) QueueView {
 	if above, ok := p.AboveMax(q); ok {
 		v.AboveMax = &above
 	}
-	for _, child := range q.Children() {
-		v.Children = append(v.Children, c.viewQueue(child))
-	}
-	for _, a := range q.Applications() {
-		v.Applications = append(v.Applications, c.viewApplication(a))
-	}
+	v.Children = viewsOf(q.Children(), c.viewQueue)
+	v.Applications = viewsOf(q.Applications(), c.viewApplication)
 	return v
 }
 
-func (c *Core) viewApplication(a *objects.Application) ApplicationView {
+func (c *Core) viewApplication(a *objects.Application) *ApplicationView {
 	p := c.part
-	return ApplicationView{
+	return &ApplicationView{
 		ID: a.ID(), User: a.User(), LimitGroup: a.LimitGroup(), Tags: a.Tags(), State: a.State(), StateLog: append([]objects.StateChange(nil), a.StateLog()...),
 		Submitted: a.Submitted(), Priority: a.AskMaxPriority(), Pending: p.Amounts(a.Pending()),
-		Allocated: p.Amounts(a.Allocated()), Placeholders: p.Amounts(a.Placeholders()), Peak: p.Amounts(a.Peak()), Work: c.viewWork(a.Work()),
+		Allocated: p.Amounts(a.Allocated()), Placeholders: p.Amounts(a.Placeholders()), Peak: p.Amounts(a.Peak()), Work: viewsOf(a.Work(), c.viewWork),
 	}
 }
 
-func (c *Core) viewNode(n *objects.Node) NodeView {
+func (c *Core) viewNode(n *objects.Node) *NodeView {
 	p := c.part
-	return NodeView{
+	return &NodeView{
 		ID: n.ID(), Attributes: n.Attributes(), Schedulable: n.Schedulable(), Total: p.Amounts(n.Total()),
 		Allocated: p.Amounts(n.Allocated()), Occupied: p.Amounts(n.Occupied()), Available: p.Amounts(n.Available()),
-		Score: n.Score(), Work: c.viewWork(n.Work()), Foreign: n.Foreign(),
+		Score: n.Score(), Work: viewsOf(n.Work(), c.viewWork), Foreign: n.Foreign(),
 	}
 }
 
-func (c *Core) viewWork(work []*objects.Allocation) []WorkView {
-	views := make([]WorkView, len(work))
-	for i, x := range work {
-		views[i] = WorkView{Ask: x.Ask(), Class: c.part.PriorityClass(x), Created: x.Created(), BoundAt: x.BoundAt(), Leaving: c.part.Leaving(x)}
-		if !x.Pending() {
-			views[i].Node = x.Node().ID()
-			views[i].ToldAt, views[i].Overdue = c.part.ToldAt(x)
-		} else if n := c.part.Nomination(x); n != nil {
-			views[i].Nominated, views[i].NominatedAt = n.ID(), c.part.NominatedAt(x)
-		}
+func (c *Core) viewWork(x *objects.Allocation) *WorkView {
+	v := &WorkView{Ask: x.Ask(), Class: c.part.PriorityClass(x), Created: x.Created(), BoundAt: x.BoundAt(), Leaving: c.part.Leaving(x)}
+	if !x.Pending() {
+		v.Node = x.Node().ID()
+		v.ToldAt, v.Overdue = c.part.ToldAt(x)
+	} else if n := c.part.Nomination(x); n != nil {
+		v.Nominated, v.NominatedAt = n.ID(), c.part.NominatedAt(x)
 	}
-	return views
+	return v
 }

@@ -108,7 +108,7 @@ func TestTheConfigurationIsChangedAndRemembered(t *testing.T) {
 	l, _ := o.cluster.Partition("default")
 	s, err := l.Snapshot(t.Context())
 	assert.NilError(t, err)
-	assert.Equal(t, len(s.Root.Children), 2)
+	assert.Equal(t, s.Root.Children.Len(), 2)
 	wantAnswer(t, o.post(wider), http.StatusOK, want+`,"changed":false,"warnings":[]}`)
 
 	first := `{"generation":1,"active":false,"checksum":"` + sum(plain) + `","time":"2026-01-02T12:00:00Z",` +

@@ -31,14 +31,14 @@ func (s *service) queue(r *http.Request) (*scheduler.Snapshot, *scheduler.QueueV
 	if err != nil {
 		return nil, nil, err
 	}
-	q, err := findQueue(&snap.Root, path)
+	q, err := findQueue(snap.Root, path)
 	return snap, q, err
 }
 
 // listApplications adds what is in q, of one state or, with an empty one, of any.
 func listApplications(to []applicationBody, partition string, q *scheduler.QueueView, state string) []applicationBody {
-	for i := range q.Applications {
-		if a := &q.Applications[i]; state == "" || strings.EqualFold(a.State.String(), state) {
+	for a := range q.Applications.All() {
+		if state == "" || strings.EqualFold(a.State.String(), state) {
 			v := viewApplication(a)
 			v.Partition, v.QueueName = partition, string(q.Path)
 			to = append(to, v)
@@ -60,8 +60,8 @@ func viewApplication(a *scheduler.ApplicationView) applicationBody {
 		MaxRequestPriority: a.Priority.Number(),
 	}
 	v.log(a.StateLog)
-	for i := range a.Work {
-		if w := &a.Work[i]; w.Node == "" {
+	for w := range a.Work.All() {
+		if w.Node == "" {
 			v.Requests = append(v.Requests, viewAsk(w))
 		} else {
 			v.Allocations = append(v.Allocations, viewAllocation(w))

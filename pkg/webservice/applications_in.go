@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -51,16 +52,16 @@ func (s *service) applicationsIn(r *http.Request) (any, error) {
 
 func listBelow(to []applicationBody, partition string, q *scheduler.QueueView, status string) []applicationBody {
 	to = listApplications(to, partition, q, status)
-	for i := range q.Children {
-		to = listBelow(to, partition, &q.Children[i], status)
+	for child := range q.Children.All() {
+		to = listBelow(to, partition, child, status)
 	}
 	return to
 }
 
-func listEnded(partition string, ended []*objects.Ended) []applicationBody {
-	out := make([]applicationBody, len(ended))
-	for i, e := range ended {
-		out[i] = viewEnded(partition, e)
+func listEnded(partition string, ended persistent.List[objects.Ended]) []applicationBody {
+	out := make([]applicationBody, 0, ended.Len())
+	for e := range ended.All() {
+		out = append(out, viewEnded(partition, e))
 	}
 	return out
 }
@@ -106,13 +107,14 @@ func (s *service) application(r *http.Request) (any, error) {
 // findApplication finds an application in q or, with below, further down; nil: it is not
 // there.
 func findApplication(q *scheduler.QueueView, id objects.AppID, below bool) (*scheduler.ApplicationView, *scheduler.QueueView) {
-	for i := range q.Applications {
-		if q.Applications[i].ID == id {
-			return &q.Applications[i], q
-		}
+	if a := q.Application(id); a != nil {
+		return a, q
 	}
-	for i := 0; below && i < len(q.Children); i++ {
-		if a, in := findApplication(&q.Children[i], id, true); a != nil {
+	if !below {
+		return nil, nil
+	}
+	for child := range q.Children.All() {
+		if a, in := findApplication(child, id, true); a != nil {
 			return a, in
 		}
 	}

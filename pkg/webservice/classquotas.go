@@ -56,7 +56,7 @@ func (s *service) classQuotas(r *http.Request) (any, error) {
 	for _, x := range snap.NeedQuota {
 		v.NeedQuota = append(v.NeedQuota, viewSelector(x))
 	}
-	v.gather(&snap.Root)
+	v.gather(snap.Root)
 	return v, nil
 }
 
@@ -65,8 +65,8 @@ func (v *classQuotasBody) gather(q *scheduler.QueueView) {
 		body.Queue = string(q.Path)
 		v.Quotas = append(v.Quotas, body)
 	}
-	for i := range q.Children {
-		v.gather(&q.Children[i])
+	for child := range q.Children.All() {
+		v.gather(child)
 	}
 }
 
@@ -77,7 +77,7 @@ func viewClassQuotas(q *scheduler.QueueView) []classQuotaBody {
 		body := classQuotaBody{
 			Name: x.Name, Match: viewSelector(x.Match), Users: x.Users, Groups: x.Groups, Hard: quantitiesOf(x.Hard.All()),
 		}
-		for _, u := range x.Used {
+		for u := range x.Used.All() {
 			used := usedOf(x.Hard, u)
 			switch {
 			case u.Holder == (objects.Holder{}):
@@ -94,7 +94,7 @@ func viewClassQuotas(q *scheduler.QueueView) []classQuotaBody {
 }
 
 // usedOf is what counts, of what is limited.
-func usedOf(hard resources.Limit, u objects.ClassUse) quantities {
+func usedOf(hard resources.Limit, u *objects.ClassUse) quantities {
 	used := quantities{}
 	for name := range hard.All() {
 		used[name] = int64(u.Amounts.Get(name))

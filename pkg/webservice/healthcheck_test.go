@@ -72,8 +72,8 @@ func TestHealthFindsWrongBooks(t *testing.T) {
 	snap, err := l.Snapshot(t.Context())
 	assert.NilError(t, err)
 	var bound *objects.Ask
-	for _, n := range snap.Nodes {
-		for _, w := range n.Work {
+	for n := range snap.Nodes.All() {
+		for w := range n.Work.All() {
 			bound = w.Ask
 		}
 	}

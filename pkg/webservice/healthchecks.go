@@ -77,7 +77,7 @@ func (f *findings) String() string {
 
 func negativeInQueues(s *scheduler.Snapshot, f *findings) {
 	refuseNegative(f, "capacity", s.Capacity)
-	eachQueue(&s.Root, func(q *scheduler.QueueView) {
+	eachQueue(s.Root, func(q *scheduler.QueueView) {
 		refuseNegative(f, "queue "+string(q.Path)+" has allocated", q.Allocated)
 		refuseNegative(f, "queue "+string(q.Path)+" has pending", q.Pending)
 	})
@@ -86,8 +86,7 @@ func negativeInQueues(s *scheduler.Snapshot, f *findings) {
 // negativeOnNodes does not mind what is available: a node that shrank may have less than its
 // work holds.
 func negativeOnNodes(s *scheduler.Snapshot, f *findings) {
-	for i := range s.Nodes {
-		n := &s.Nodes[i]
+	for n := range s.Nodes.All() {
 		refuseNegative(f, "node "+string(n.ID)+" has", n.Total)
 		refuseNegative(f, "node "+string(n.ID)+" has allocated", n.Allocated)
 		refuseNegative(f, "node "+string(n.ID)+" has occupied", n.Occupied)
@@ -102,8 +101,8 @@ func refuseNegative(f *findings, what string, a resources.Amounts) {
 
 func capacityAddsUp(s *scheduler.Snapshot, f *findings) {
 	var sum resources.Amounts
-	for i := range s.Nodes {
-		sum = sum.Add(s.Nodes[i].Total)
+	for n := range s.Nodes.All() {
+		sum = sum.Add(n.Total)
 	}
 	if !sum.Equal(s.Capacity) {
 		f.add("it has %v, its nodes have %v", s.Capacity, sum)
@@ -111,8 +110,7 @@ func capacityAddsUp(s *scheduler.Snapshot, f *findings) {
 }
 
 func nodesAddUp(s *scheduler.Snapshot, f *findings) {
-	for i := range s.Nodes {
-		n := &s.Nodes[i]
+	for n := range s.Nodes.All() {
 		if left := n.Total.Sub(n.Allocated).Sub(n.Occupied); !left.Equal(n.Available) {
 			f.add("node %s has %v available, and should have %v", n.ID, n.Available, left)
 		}
@@ -128,7 +126,7 @@ type place struct {
 // byApplications is where applications say that their allocations are.
 func byApplications(s *scheduler.Snapshot) map[objects.AllocationKey]place {
 	all := map[objects.AllocationKey]place{}
-	eachAllocation(&s.Root, func(a *scheduler.ApplicationView, w *scheduler.WorkView) {
+	eachAllocation(s.Root, func(a *scheduler.ApplicationView, w *scheduler.WorkView) {
 		all[w.Ask.Key] = place{a.ID, w.Node}
 	})
 	return all
@@ -136,9 +134,8 @@ func byApplications(s *scheduler.Snapshot) map[objects.AllocationKey]place {
 
 func orphansOnNodes(s *scheduler.Snapshot, f *findings) {
 	known := byApplications(s)
-	for i := range s.Nodes {
-		n := &s.Nodes[i]
-		for _, w := range n.Work {
+	for n := range s.Nodes.All() {
+		for w := range n.Work.All() {
 			if known[w.Ask.Key] != (place{w.Ask.App, n.ID}) {
 				f.add("allocation %s on node %s is not known to application %s", w.Ask.Key, n.ID, w.Ask.App)
 			}
@@ -148,12 +145,12 @@ func orphansOnNodes(s *scheduler.Snapshot, f *findings) {
 
 func orphansOfApplications(s *scheduler.Snapshot, f *findings) {
 	there := map[objects.AllocationKey]objects.NodeID{}
-	for i := range s.Nodes {
-		for _, w := range s.Nodes[i].Work {
-			there[w.Ask.Key] = s.Nodes[i].ID
+	for n := range s.Nodes.All() {
+		for w := range n.Work.All() {
+			there[w.Ask.Key] = n.ID
 		}
 	}
-	eachAllocation(&s.Root, func(a *scheduler.ApplicationView, w *scheduler.WorkView) {
+	eachAllocation(s.Root, func(a *scheduler.ApplicationView, w *scheduler.WorkView) {
 		if there[w.Ask.Key] != w.Node {
 			f.add("allocation %s of application %s is not known to node %s", w.Ask.Key, a.ID, w.Node)
 		}
@@ -161,7 +158,7 @@ func orphansOfApplications(s *scheduler.Snapshot, f *findings) {
 }
 
 func overdueVictims(s *scheduler.Snapshot, f *findings) {
-	eachAllocation(&s.Root, func(a *scheduler.ApplicationView, w *scheduler.WorkView) {
+	eachAllocation(s.Root, func(a *scheduler.ApplicationView, w *scheduler.WorkView) {
 		if w.Overdue {
 			f.add("allocation %s of application %s was told at %s to leave node %s", w.Ask.Key, a.ID,
 				w.ToldAt.UTC().Format(time.RFC3339), w.Node)
@@ -177,18 +174,17 @@ func pausedLeaves(s *scheduler.Snapshot, f *findings) {
 
 func eachQueue(q *scheduler.QueueView, do func(*scheduler.QueueView)) {
 	do(q)
-	for i := range q.Children {
-		eachQueue(&q.Children[i], do)
+	for child := range q.Children.All() {
+		eachQueue(child, do)
 	}
 }
 
 // eachAllocation goes through what applications have on nodes.
 func eachAllocation(q *scheduler.QueueView, do func(*scheduler.ApplicationView, *scheduler.WorkView)) {
 	eachQueue(q, func(q *scheduler.QueueView) {
-		for i := range q.Applications {
-			a := &q.Applications[i]
-			for j := range a.Work {
-				if w := &a.Work[j]; w.Node != "" {
+		for a := range q.Applications.All() {
+			for w := range a.Work.All() {
+				if w.Node != "" {
 					do(a, w)
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -18,17 +19,19 @@ func TestEveryFaultIsFound(t *testing.T) {
 		return resources.FromMap(map[string]resources.Quantity{"vcore": n})
 	}
 	well := func() *scheduler.Snapshot {
-		work := []scheduler.WorkView{{Ask: &objects.Ask{Key: "k", App: "a", Amounts: few(2)}, Node: "n"}}
-		waits := scheduler.WorkView{Ask: &objects.Ask{Key: "w", App: "a", Amounts: few(2)}}
+		work := &scheduler.WorkView{Ask: &objects.Ask{Key: "k", App: "a", Amounts: few(2)}, Node: "n"}
+		waits := &scheduler.WorkView{Ask: &objects.Ask{Key: "w", App: "a", Amounts: few(2)}}
 		return &scheduler.Snapshot{
 			Capacity: few(10),
-			Nodes:    []scheduler.NodeView{{ID: "n", Total: few(10), Allocated: few(2), Occupied: few(1), Available: few(7), Work: work}},
-			Root: scheduler.QueueView{Path: "root", Children: []scheduler.QueueView{{
-				Path: "root.q", Applications: []scheduler.ApplicationView{{ID: "a", Work: append(work[:1:1], waits)}},
-			}}},
+			Nodes: persistent.ListOf(&scheduler.NodeView{
+				ID: "n", Total: few(10), Allocated: few(2), Occupied: few(1), Available: few(7), Work: persistent.ListOf(work),
+			}),
+			Root: &scheduler.QueueView{Path: "root", Children: persistent.ListOf(&scheduler.QueueView{
+				Path: "root.q", Applications: persistent.ListOf(&scheduler.ApplicationView{ID: "a", Work: persistent.ListOf(work, waits)}),
+			})},
 		}
 	}
-	leaf := func(s *scheduler.Snapshot) *scheduler.QueueView { return &s.Root.Children[0] }
+	leaf := func(s *scheduler.Snapshot) *scheduler.QueueView { return s.Root.Children.At(0) }
 	for _, c := range []struct {
 		name  string
 		spoil func(*scheduler.Snapshot)
@@ -41,23 +44,23 @@ func TestEveryFaultIsFound(t *testing.T) {
 		{"the partition has less than nothing", func(s *scheduler.Snapshot) { s.Capacity = few(-10) },
 			[]string{"Check for negative resources in the partitions", "Check that a partition has what its nodes have together"},
 			"partition p: capacity {vcore=-10}"},
-		{"a node has allocated less than nothing", func(s *scheduler.Snapshot) { s.Nodes[0].Allocated, s.Nodes[0].Available = few(-2), few(11) },
+		{"a node has allocated less than nothing", func(s *scheduler.Snapshot) { s.Nodes.At(0).Allocated, s.Nodes.At(0).Available = few(-2), few(11) },
 			[]string{"Check for negative resources in the nodes"}, "partition p: node n has allocated {vcore=-2}"},
 		{"a node has shrunk", func(s *scheduler.Snapshot) {
-			s.Capacity, s.Nodes[0].Total, s.Nodes[0].Available = few(1), few(1), few(-2)
+			s.Capacity, s.Nodes.At(0).Total, s.Nodes.At(0).Available = few(1), few(1), few(-2)
 		}, nil, ""},
 		{"a node is not counted", func(s *scheduler.Snapshot) { s.Capacity = few(9) },
 			[]string{"Check that a partition has what its nodes have together"}, "partition p: it has {vcore=9}, its nodes have {vcore=10}"},
-		{"a node has lost something", func(s *scheduler.Snapshot) { s.Nodes[0].Available = few(6) },
+		{"a node has lost something", func(s *scheduler.Snapshot) { s.Nodes.At(0).Available = few(6) },
 			[]string{"Check that what a node has is allocated, occupied or available"},
 			"partition p: node n has {vcore=6} available, and should have {vcore=7}"},
-		{"an application has forgotten an allocation", func(s *scheduler.Snapshot) { leaf(s).Applications[0].Work = nil },
+		{"an application has forgotten an allocation", func(s *scheduler.Snapshot) { leaf(s).Applications.At(0).Work = persistent.List[scheduler.WorkView]{} },
 			[]string{"Check that every allocation on a node is known to its application"},
 			"partition p: allocation k on node n is not known to application a"},
-		{"an allocation is another application's", func(s *scheduler.Snapshot) { leaf(s).Applications[0].ID = "b" },
+		{"an allocation is another application's", func(s *scheduler.Snapshot) { leaf(s).Applications.At(0).ID = "b" },
 			[]string{"Check that every allocation on a node is known to its application"},
 			"partition p: allocation k on node n is not known to application a"},
-		{"a node has forgotten an allocation", func(s *scheduler.Snapshot) { s.Nodes[0].Work = nil },
+		{"a node has forgotten an allocation", func(s *scheduler.Snapshot) { s.Nodes.At(0).Work = persistent.List[scheduler.WorkView]{} },
 			[]string{"Check that every allocation of an application is known to its node"},
 			"partition p: allocation k of application a is not known to node n"},
 	} {

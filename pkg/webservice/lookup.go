@@ -72,8 +72,8 @@ func findQueue(q *scheduler.QueueView, path string) (*scheduler.QueueView, error
 		return q, nil
 	}
 	if strings.HasPrefix(path, own+".") {
-		for i := range q.Children {
-			if found, err := findQueue(&q.Children[i], path); err == nil {
+		for child := range q.Children.All() {
+			if found, err := findQueue(child, path); err == nil {
 				return found, nil
 			}
 		}

@@ -20,8 +20,8 @@ func (s *service) nodes(r *http.Request) (any, error) {
 		return nil, err
 	}
 	out := []nodeBody{}
-	for i := range snap.Nodes {
-		out = append(out, viewNode(&snap.Nodes[i]))
+	for n := range snap.Nodes.All() {
+		out = append(out, viewNode(n))
 	}
 	return out, nil
 }
@@ -39,8 +39,8 @@ func viewNode(n *scheduler.NodeView) nodeBody {
 		Utilized:    percentages(n.Allocated, n.Total.All()),
 		Schedulable: n.Schedulable,
 	}
-	for i := range n.Work {
-		v.Allocations = append(v.Allocations, viewAllocation(&n.Work[i]))
+	for w := range n.Work.All() {
+		v.Allocations = append(v.Allocations, viewAllocation(w))
 	}
 	for _, f := range n.Foreign {
 		v.ForeignAllocations = append(v.ForeignAllocations, viewForeign(f))

@@ -3,7 +3,6 @@ package webservice
 import (
 	"errors"
 	"net/http"
-	"slices"
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
@@ -37,14 +36,17 @@ func viewPartition(s *scheduler.Snapshot) partitionBody {
 	if s.Draining {
 		state = "Draining"
 	}
-	states := map[string]int{"total": s.Applications + len(s.Completed) + len(s.Rejected)}
-	countStates(&s.Root, states)
-	for _, e := range slices.Concat(s.Completed, s.Rejected) {
+	states := map[string]int{"total": s.Applications + s.Completed.Len() + s.Rejected.Len()}
+	countStates(s.Root, states)
+	for e := range s.Completed.All() {
+		states[e.State.String()]++
+	}
+	for e := range s.Rejected.All() {
 		states[e.State.String()]++
 	}
 	waiting := 0
 	if !s.Preemption {
-		waiting = systemWork(&s.Root)
+		waiting = systemWork(s.Root)
 	}
 	return partitionBody{
 		Name: s.Partition,
@@ -59,7 +61,7 @@ func viewPartition(s *scheduler.Snapshot) partitionBody {
 		},
 		PreemptionEnabled:      s.Preemption && !s.IgnorePriority,
 		QuotaPreemptionEnabled: s.QuotaPreemption,
-		TotalNodes:             len(s.Nodes),
+		TotalNodes:             s.Nodes.Len(),
 		Applications:           states,
 		TotalContainers:        s.Allocations,
 		State:                  state,
@@ -69,25 +71,25 @@ func viewPartition(s *scheduler.Snapshot) partitionBody {
 
 // systemWork counts the pending asks in q and below it whose number is one of the system's.
 func systemWork(q *scheduler.QueueView) (n int) {
-	for i := range q.Applications {
-		for _, w := range q.Applications[i].Work {
+	for a := range q.Applications.All() {
+		for w := range a.Work.All() {
 			if w.Node == "" && w.Ask.Priority >= priorities.ClusterCritical {
 				n++
 			}
 		}
 	}
-	for i := range q.Children {
-		n += systemWork(&q.Children[i])
+	for child := range q.Children.All() {
+		n += systemWork(child)
 	}
 	return n
 }
 
 func countStates(q *scheduler.QueueView, states map[string]int) {
-	for i := range q.Applications {
-		states[q.Applications[i].State.String()]++
+	for a := range q.Applications.All() {
+		states[a.State.String()]++
 	}
-	for i := range q.Children {
-		countStates(&q.Children[i], states)
+	for child := range q.Children.All() {
+		countStates(child, states)
 	}
 }
 

@@ -51,9 +51,9 @@ func (s *service) evictionOrder(r *http.Request) (any, error) {
 	load := preemption.Load{Total: n.Total, Available: n.Available}
 	leaving := map[objects.AllocationKey]bool{}
 	var all []*objects.Ask
-	for i := range n.Work {
-		ask := n.Work[i].Ask
-		if all = append(all, ask); n.Work[i].Leaving {
+	for w := range n.Work.All() {
+		ask := w.Ask
+		if all = append(all, ask); w.Leaving {
 			leaving[ask.Key] = true
 			load.Available = load.Available.Add(ask.Amounts)
 		} else {
@@ -94,9 +94,9 @@ func (s *service) findNode(r *http.Request) (*scheduler.NodeView, *scheduler.Sna
 	if err != nil {
 		return nil, nil, err
 	}
-	i := slices.IndexFunc(snap.Nodes, func(n scheduler.NodeView) bool { return string(n.ID) == id })
-	if i < 0 {
+	n := snap.Node(objects.NodeID(id))
+	if n == nil {
 		return nil, nil, notFound("Node")
 	}
-	return &snap.Nodes[i], snap, nil
+	return n, snap, nil
 }

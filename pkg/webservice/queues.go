@@ -7,6 +7,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -16,12 +17,14 @@ func (s *service) queues(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	root := viewQueue(&snap.Root)
+	root := viewQueue(snap.Root, resources.Limit{})
 	root.Partition = snap.Partition
 	return root, nil
 }
 
-func viewQueue(q *scheduler.QueueView) queueBody {
+// viewQueue shows q and what is below it. above is the headroom of its parent.
+func viewQueue(q *scheduler.QueueView, above resources.Limit) queueBody {
+	headroom := q.HeadroomBelow(above)
 	v := queueBody{
 		QueueName:          string(q.Path),
 		Status:             "Active",
@@ -29,7 +32,7 @@ func viewQueue(q *scheduler.QueueView) queueBody {
 		MaxResource:        quantitiesOf(q.Max.All()),
 		GuaranteedResource: quantitiesOf(q.Guaranteed.All()),
 		AllocatedResource:  quantitiesOf(q.Allocated.All()),
-		Headroom:           quantitiesOf(q.Headroom.All()),
+		Headroom:           quantitiesOf(headroom.All()),
 		IsLeaf:             q.Leaf,
 		IsManaged:          q.Managed,
 		Parent:             parentOf(string(q.Path)),
@@ -50,8 +53,7 @@ func viewQueue(q *scheduler.QueueView) queueBody {
 	if a := q.AboveMax; a != nil {
 		v.AboveMax = &aboveMaxBody{quantitiesOf(a.By.All()), nanos(a.Since), nanos(a.Due), nanos(a.Looked)}
 	}
-	for i := range q.Applications {
-		a := &q.Applications[i]
+	for a := range q.Applications.All() {
 		if a.State == objects.Running {
 			v.RunningApps++
 		}
@@ -59,8 +61,8 @@ func viewQueue(q *scheduler.QueueView) queueBody {
 			v.WaitsFor = append(v.WaitsFor, waitsForBody{string(a.ID), a.State.String(), a.User.Name})
 		}
 	}
-	for i := range q.Children {
-		child := viewQueue(&q.Children[i])
+	for child := range q.Children.All() {
+		child := viewQueue(child, headroom)
 		v.RunningApps += child.RunningApps
 		v.Children = append(v.Children, child)
 		v.ChildNames = append(v.ChildNames, child.QueueName)

@@ -38,8 +38,7 @@ type usageBody struct {
 type members map[objects.Holder][]*scheduler.ApplicationView
 
 func (m members) gather(q *scheduler.QueueView, groups bool) {
-	for i := range q.Applications {
-		a := &q.Applications[i]
+	for a := range q.Applications.All() {
 		h := objects.Holder{Group: groups, Name: a.User.Name}
 		if groups {
 			h.Name = a.LimitGroup
@@ -48,8 +47,8 @@ func (m members) gather(q *scheduler.QueueView, groups bool) {
 			m[h] = append(m[h], a)
 		}
 	}
-	for i := range q.Children {
-		m.gather(&q.Children[i], groups)
+	for child := range q.Children.All() {
+		m.gather(child, groups)
 	}
 }
 
@@ -70,7 +69,7 @@ func (s *service) usage(r *http.Request, groups bool) (*scheduler.Snapshot, memb
 		return nil, nil, err
 	}
 	m := members{}
-	m.gather(&snap.Root, groups)
+	m.gather(snap.Root, groups)
 	return snap, m, nil
 }
 
@@ -130,7 +129,7 @@ func (s *service) group(r *http.Request) (any, error) {
 
 func viewUser(snap *scheduler.Snapshot, name string, m members) userBody {
 	h := objects.Holder{Name: name}
-	v := userBody{UserName: name, Groups: map[string]string{}, Queues: viewUsage(&snap.Root, h)}
+	v := userBody{UserName: name, Groups: map[string]string{}, Queues: viewUsage(snap.Root, h)}
 	for _, a := range m[h] {
 		if a.LimitGroup != "" {
 			v.Groups[string(a.ID)] = a.LimitGroup
@@ -141,7 +140,7 @@ func viewUser(snap *scheduler.Snapshot, name string, m members) userBody {
 
 func viewGroup(snap *scheduler.Snapshot, name string, m members) groupBody {
 	h := objects.Holder{Group: true, Name: name}
-	v := groupBody{GroupName: name, Queues: viewUsage(&snap.Root, h)}
+	v := groupBody{GroupName: name, Queues: viewUsage(snap.Root, h)}
 	for _, a := range m[h] {
 		v.Applications = append(v.Applications, string(a.ID))
 	}
@@ -161,8 +160,7 @@ func viewUsage(q *scheduler.QueueView, h objects.Holder) *usageBody {
 
 func addUsage(q *scheduler.QueueView, h objects.Holder) (v *usageBody, used resources.Amounts, ok bool) {
 	v = &usageBody{QueuePath: string(q.Path)}
-	for i := range q.Applications {
-		a := &q.Applications[i]
+	for a := range q.Applications.All() {
 		if h.Group && a.LimitGroup != h.Name || !h.Group && a.User.Name != h.Name {
 			continue
 		}
@@ -172,8 +170,8 @@ func addUsage(q *scheduler.QueueView, h objects.Holder) (v *usageBody, used reso
 			v.RunningApplications = append(v.RunningApplications, string(a.ID))
 		}
 	}
-	for i := range q.Children {
-		child, more, below := addUsage(&q.Children[i], h)
+	for child := range q.Children.All() {
+		child, more, below := addUsage(child, h)
 		if !below {
 			continue
 		}
@@ -184,7 +182,7 @@ func addUsage(q *scheduler.QueueView, h objects.Holder) (v *usageBody, used reso
 		v.Children = append(v.Children, *child)
 	}
 	slices.Sort(v.RunningApplications)
-	for _, l := range q.Limits {
+	for l := range q.Limits.All() {
 		if l.Holder == h {
 			v.MaxResources, v.MaxApplications = quantitiesOf(l.Max.All()), l.MaxRunning
 		}

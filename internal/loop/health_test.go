@@ -1,0 +1,68 @@
+package loop_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+)
+
+// stuck is an oracle that does not answer until it is let go.
+type stuck struct{ asked, goOn chan struct{} }
+
+func (s *stuck) Fits(objects.AllocationKey, objects.NodeID) bool {
+	close(s.asked)
+	<-s.goOn
+	return true
+}
+
+func TestHealth_AnswersWhileTheLoopIsStuck(t *testing.T) {
+	for _, inline := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			rm := &stuck{make(chan struct{}), make(chan struct{})}
+			l, stop := run(t, &memory{}, rm, loop.Options{TellFirst: inline})
+			synctest.Wait()
+			h := l.Health()
+			assert.Assert(t, h.Idle && !h.Ended && h.Waiting == 0, "%+v", h)
+
+			stuckAt := time.Now().UTC()
+			l.Send(node("n1", 1), app("app"), ask("k1"))
+			<-rm.asked
+			time.Sleep(time.Minute)
+			l.Send(ask("k2"))
+			l.Send(ask("k3"))
+			h = l.Health()
+			assert.Assert(t, !h.Idle)
+			assert.Equal(t, h.Waiting, 2)
+			assert.Assert(t, !h.Progress.After(stuckAt), "%v", h.Progress)
+
+			close(rm.goOn)
+			synctest.Wait()
+			h = l.Health()
+			assert.Assert(t, h.Idle && h.Waiting == 0, "%+v", h)
+			assert.Assert(t, h.Progress.Equal(stuckAt.Add(time.Minute)), "%v", h.Progress)
+			stop()
+			assert.Assert(t, l.Health().Ended)
+		})
+	}
+}
+
+func TestAudit_IsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, stop := run(t, &memory{}, nil, loop.Options{})
+		assert.Assert(t, l.Health().Audit.Finished.IsZero())
+		l.Send(node("n1", 1), app("app"), ask("k1"))
+		a, err := l.Audit(t.Context())
+		assert.NilError(t, err)
+		assert.NilError(t, a.Err)
+		assert.Assert(t, a.Checked > 0)
+		assert.DeepEqual(t, l.Health().Audit, a)
+		stop()
+		_, err = l.Audit(t.Context())
+		assert.ErrorIs(t, err, loop.ErrEnded)
+	})
+}

@@ -1,0 +1,113 @@
+package persistent
+
+import "slices"
+
+// Builder makes Lists. It is for one goroutine; what it publishes is not. The zero value needs
+// Compare before its first use.
+type Builder[T any] struct {
+	// Compare is the order of the items. It is 0 for two items that stand for the same: of
+	// these the list has the one that was put last. It must not change.
+	Compare func(a, b *T) int
+
+	pages     []*page[T]
+	n         int
+	epoch     uint64 // pages of an earlier one are published
+	published bool   // so is the list of pages
+}
+
+// Len is how many items there are.
+func (b *Builder[T]) Len() int { return b.n }
+
+// Put takes x in, in place of the item that stood for the same, which it returns; nil: there
+// was none.
+func (b *Builder[T]) Put(x *T) (was *T) {
+	at, i, found := b.find(x)
+	if found {
+		if was = b.pages[at].items[i]; was != x {
+			b.own(at).items[i] = x
+		}
+		return was
+	}
+	b.n++
+	if len(b.pages) == 0 {
+		b.ownPages()
+		b.pages = append(b.pages, &page[T]{epoch: b.epoch})
+	}
+	p := b.own(at)
+	p.items = slices.Insert(p.items, i, x)
+	if len(p.items) > 2*pageFill {
+		right := &page[T]{items: slices.Clone(p.items[pageFill:]), epoch: b.epoch}
+		clear(p.items[pageFill:])
+		p.items = p.items[:pageFill]
+		b.pages = slices.Insert(b.pages, at+1, right)
+	}
+	return nil
+}
+
+// Remove takes out the item that stands for the same as x, and returns it; nil: there is none.
+func (b *Builder[T]) Remove(x *T) (was *T) {
+	at, i, found := b.find(x)
+	if !found {
+		return nil
+	}
+	b.n--
+	p := b.own(at)
+	was = p.items[i]
+	if p.items = slices.Delete(p.items, i, i+1); len(p.items) == 0 {
+		b.pages = slices.Delete(b.pages, at, at+1)
+	} else if len(p.items) < pageFill/4 {
+		b.unite(at)
+	}
+	return was
+}
+
+// Find is the item that stands for the same as x; nil: there is none.
+func (b *Builder[T]) Find(x *T) *T {
+	if at, i, found := b.find(x); found {
+		return b.pages[at].items[i]
+	}
+	return nil
+}
+
+// List publishes the list as it is now. While nothing changes it is always the same one.
+func (b *Builder[T]) List() List[T] {
+	if !b.published {
+		b.published = true
+		b.epoch++
+	}
+	return List[T]{pages: b.pages, n: b.n}
+}
+
+// find is find for the place of x.
+func (b *Builder[T]) find(x *T) (at, i int, found bool) {
+	return find(b.pages, func(y *T) int { return b.Compare(y, x) })
+}
+
+// unite puts the few items of page at to those of a neighbour, if that has room for them.
+// Requires: both the page and the list of pages may be changed.
+func (b *Builder[T]) unite(at int) {
+	for _, left := range []int{at - 1, at} {
+		if left < 0 || left+1 >= len(b.pages) || len(b.pages[left].items)+len(b.pages[left+1].items) > pageFill {
+			continue
+		}
+		p := b.own(left)
+		p.items = append(p.items, b.pages[left+1].items...)
+		b.pages = slices.Delete(b.pages, left+1, left+2)
+		return
+	}
+}
+
+// own is page at, which may be changed.
+func (b *Builder[T]) own(at int) *page[T] {
+	b.ownPages()
+	if b.pages[at].epoch != b.epoch {
+		b.pages[at] = &page[T]{items: slices.Clone(b.pages[at].items), epoch: b.epoch}
+	}
+	return b.pages[at]
+}
+
+func (b *Builder[T]) ownPages() {
+	if b.published {
+		b.pages, b.published = slices.Clone(b.pages), false
+	}
+}

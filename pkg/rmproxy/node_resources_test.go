@@ -1,0 +1,30 @@
+package rmproxy
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/reload"
+)
+
+// A text is compared with the nodes that there are, but for that of a registration.
+func TestRead_WarnsOfResourcesThatNoNodeHas(t *testing.T) {
+	text := []byte("partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, resources: {max: {gpu: 1}}}]}]}]")
+	synctest.Test(t, func(t *testing.T) {
+		s := overTheWire(t, Options{})
+		problems := func(read readText) string {
+			p, err := read(reload.REST, "", text)
+			assert.NilError(t, err)
+			return p.Warnings.Error()
+		}
+		assert.Equal(t, problems(s.proxy.Reloads().Read), "", "there is no node yet")
+		assert.NilError(t, s.nodes(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}}))
+		synctest.Wait()
+		assert.Equal(t, problems(s.proxy.Reloads().Read),
+			`1:90: warning [resource-absent] root.a: max is for a resource "gpu", which no node has (hint: the nodes have "memory", "vcore")`)
+		assert.Equal(t, problems(s.proxy.Reloads().ReadFirst), "")
+	})
+}

@@ -1,0 +1,60 @@
+package scheduler
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// Queue is the queue of a path; nil: there is none.
+func (s *Snapshot) Queue(path objects.QueuePath) *QueueView {
+	q := s.Root
+	if path != q.Path && !strings.HasPrefix(string(path), string(q.Path)+".") {
+		return nil
+	}
+	for q != nil && q.Path != path {
+		q = q.towards(path)
+	}
+	return q
+}
+
+// Headroom is how much more a queue may allocate: the tightest of max minus allocated over the
+// queue and those above it and, for the resources the cluster has, of what is left of it. To go
+// through all queues, see HeadroomBelow.
+func (s *Snapshot) Headroom(path objects.QueuePath) resources.Limit {
+	q := s.Root
+	left := q.HeadroomBelow(resources.Limit{})
+	for q.Path != path {
+		if q = q.towards(path); q == nil {
+			break
+		}
+		left = q.HeadroomBelow(left)
+	}
+	return left
+}
+
+// HeadroomBelow is the headroom of q, if above is that of its parent. above of root is the zero
+// Limit.
+func (q *QueueView) HeadroomBelow(above resources.Limit) resources.Limit {
+	return above.Tighten(q.Max.Headroom(q.Allocated))
+}
+
+// towards is the child of q that is path or above it; nil: there is none.
+func (q *QueueView) towards(path objects.QueuePath) *QueueView {
+	below := string(path[len(q.Path)+1:])
+	name, _, _ := strings.Cut(below, ".")
+	child := path[:len(q.Path)+1+len(name)]
+	return q.Children.Find(func(x *QueueView) int { return cmp.Compare(x.Path, child) })
+}
+
+// Node is the node of an ID; nil: there is none.
+func (s *Snapshot) Node(id objects.NodeID) *NodeView {
+	return s.Nodes.Find(func(n *NodeView) int { return cmp.Compare(n.ID, id) })
+}
+
+// Application is the application of an ID in a leaf; nil: there is none.
+func (q *QueueView) Application(id objects.AppID) *ApplicationView {
+	return q.Applications.Find(func(a *ApplicationView) int { return cmp.Compare(a.ID, id) })
+}
