@@ -36,6 +36,7 @@ func spawn(ctx context.Context, j Job, command string, args []string) (a Answer,
 	if err := cmd.Start(); err != nil {
 		return a, err
 	}
+	j.Self = append([]string{command}, args...)
 	// What cannot be written is not read by anybody: Wait knows why.
 	_ = json.NewEncoder(in).Encode(j)
 	err = cmd.Wait() // closes the input

@@ -20,6 +20,8 @@ const (
 	Memory  Measure = "memory"  // what a queue, a node, an application and an ask hold
 	Reload  Measure = "reload"  // how long deciding pauses for a new configuration
 	Preempt Measure = "preempt" // a full cluster in which asks take the place of others
+	Readers Measure = "readers" // asks come at a rate, by turns without readers and with them
+	Poll    Measure = "poll"    // the readers of another process
 	Audit   Measure = "audit"   // no timing: every decision is checked
 )
 
@@ -32,6 +34,10 @@ type Job struct {
 	Once       bool    `json:"once"`       // do not repeat what is over too soon: for a test
 	CPUProfile string  `json:"cpuProfile"` // file to write; empty: none
 	MemProfile string  `json:"memProfile"`
+
+	Readers readersSpec `json:"readers,omitzero"` // of the measure of that name
+	Poll    *pollJob    `json:"poll,omitempty"`   // as well
+	Self    []string    `json:"self,omitempty"`   // the command that measures in a process of its own; empty: this process does
 }
 
 // Answer is what it has measured.
@@ -61,6 +67,16 @@ func (r *result) family(name string) times {
 
 // Do measures in this process. For figures that can be trusted it must do nothing else.
 func Do(ctx context.Context, j Job) (Answer, error) {
+	if j.Poll != nil {
+		if len(j.Self) > 0 { // else this process does other things, too
+			lessUrgent()
+		}
+		r := newResult()
+		if err := poll(ctx, j.Poll, r); err != nil {
+			return Answer{}, err
+		}
+		return r.answer("")
+	}
 	s, err := j.stream()
 	if err != nil {
 		return Answer{}, err
@@ -74,7 +90,13 @@ func Do(ctx context.Context, j Job) (Answer, error) {
 	if err == nil {
 		err = profileMemory(j.MemProfile)
 	}
-	a := Answer{Digest: s.digest, Sample: r.sample, Times: map[string]string{}}
+	a, bad := r.answer(s.digest)
+	return a, errors.Join(err, bad)
+}
+
+// answer is what was measured.
+func (r *result) answer(digest string) (a Answer, err error) {
+	a = Answer{Digest: digest, Sample: r.sample, Times: map[string]string{}}
 	for family, t := range r.times {
 		t.enter(family, r.sample)
 		text, bad := t.encode()
@@ -118,6 +140,8 @@ func (j Job) measure(ctx context.Context, s *stream, r *result) error {
 		return memory(s, r)
 	case Reload:
 		return reload(s, r)
+	case Readers:
+		return readers(ctx, s, r, j.Readers, j.spawner())
 	case Audit:
 		if s.spec.Preemptors > 0 {
 			return auditPreempting(s, newCore(s), r)
@@ -125,6 +149,14 @@ func (j Job) measure(ctx context.Context, s *stream, r *result) error {
 		return audit(s, newCore(s), r)
 	}
 	return fmt.Errorf("there is no measure %q", j.Measure)
+}
+
+// spawner measures another job: in a process of its own if that is known.
+func (j Job) spawner() func(context.Context, Job) (Answer, error) {
+	if len(j.Self) == 0 {
+		return Do
+	}
+	return Spawner(j.Self[0], j.Self[1:]...)
 }
 
 // mostRounds is how often a fill may be repeated until there are enough decisions.

@@ -105,6 +105,9 @@ const (
 	pauseTimes    = "pause"
 	victimTimes   = "askToVictims"
 	roomTimes     = "leftToAllocation"
+	quietTimes    = "askWithoutReaders"
+	readTimes     = "askWithReaders"
+	answerTimes   = "answer"
 )
 
 // longestTime is the longest that a histogram tells from longer ones.

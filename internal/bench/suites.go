@@ -27,6 +27,7 @@ type plannedCell struct {
 	spec    Spec
 	measure Measure
 	trace   Trace
+	readers readersSpec
 }
 
 // Scale says how large suites are.
@@ -52,7 +53,7 @@ func suites(scale Scale, trace Trace) []Plan {
 	return []Plan{
 		flatPlan(scale), fanoutPlan(scale), depthPlan(scale), appsPlan(scale), bigAppPlan(scale),
 		nodesPlan(scale), shapesPlan(scale), boundPlan(scale), prioritiesPlan(scale), adversarialPlan(scale),
-		churnPlan(scale), preemptPlan(scale), latencyPlan(scale), reloadPlan(scale), tracePlan(trace), soakPlan(scale),
+		churnPlan(scale), preemptPlan(scale), latencyPlan(scale), readersPlan(scale), reloadPlan(scale), tracePlan(trace), soakPlan(scale),
 		memoryPlan(scale),
 	}
 }
@@ -112,7 +113,7 @@ func (p Plan) via(via string) (Plan, error) {
 		switch {
 		case several && !same:
 			continue
-		case c.measure == Memory || c.measure == Reload || c.measure == Churn || c.measure == Preempt:
+		case c.measure == Memory || c.measure == Reload || c.measure == Churn || c.measure == Preempt || c.measure == Readers:
 			if !same {
 				return p, fmt.Errorf("suite %s is measured via %s: it cannot be measured via %s", p.Name, c.spec.Via, via)
 			}

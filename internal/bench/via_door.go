@@ -26,9 +26,16 @@ type loaded struct {
 }
 
 // loadDoor opens a door and tells what there is. asks says how many of the asks go with it.
-func loadDoor(ctx context.Context, s *stream, asks int) (l *loaded, err error) {
+func loadDoor(ctx context.Context, s *stream, asks int) (*loaded, error) {
+	return loadThrough(ctx, s, asks, openDoor)
+}
+
+// loadThrough is loadDoor for a door that open opens.
+func loadThrough(
+	ctx context.Context, s *stream, asks int, open func(context.Context, *stream, *ear) (door, error),
+) (l *loaded, err error) {
 	l = &loaded{ear: newEar(), stream: s}
-	if l.door, err = openDoor(ctx, s, l.ear); err != nil {
+	if l.door, err = open(ctx, s, l.ear); err != nil {
 		return nil, err
 	}
 	defer func() {

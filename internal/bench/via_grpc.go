@@ -40,8 +40,13 @@ type overGRPC struct {
 	ends    []int  // where each of them ends
 }
 
-func openGRPC(ctx context.Context, s *stream, e *ear) (d door, err error) {
-	g := &overGRPC{proxy: rmproxy.New(rmproxy.Options{Loop: loop.Options{Lifetimes: patient()}}), ear: e, stream: s}
+func openGRPC(ctx context.Context, s *stream, e *ear) (door, error) {
+	return openGRPCWith(ctx, s, e, rmproxy.Options{Loop: loop.Options{Lifetimes: patient()}})
+}
+
+// openGRPCWith is openGRPC with a scheduler of certain options.
+func openGRPCWith(ctx context.Context, s *stream, e *ear, opt rmproxy.Options) (_ *overGRPC, err error) {
+	g := &overGRPC{proxy: rmproxy.New(opt), ear: e, stream: s}
 	g.live, g.hangUp = context.WithCancel(context.Background())
 	if g.server, err = sim.Serve(ctx, g.proxy); err != nil {
 		g.hangUp()

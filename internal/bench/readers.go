@@ -1,0 +1,262 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"runtime"
+	"runtime/metrics"
+	"sync/atomic"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/internal/history"
+	"github.com/canopy-scheduler/canopy/internal/httpserver"
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	meters "github.com/canopy-scheduler/canopy/pkg/metrics"
+	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/webservice"
+)
+
+// What the readers of a suite do. They are a process of their own.
+type readersSpec struct {
+	Pollers int `json:"pollers"` // each asks for one path after the other, once a second, at random times
+	Stalled int `json:"stalled"` // connections that ask for a large list and read nothing
+	Phases  int `json:"phases"`  // with readers; before each there is one without
+	Seconds int `json:"seconds"` // that a phase takes
+}
+
+// outlives is after how many asks one ends: so many run besides those that stay.
+const outlives = 100
+
+// readers measures how long asks take to be allocated, by turns without readers and with them,
+// in one process that serves both.
+func readers(ctx context.Context, s *stream, r *result, spec readersSpec, spawn func(context.Context, Job) (Answer, error)) (err error) {
+	w := &readWorld{stream: s, spec: spec, spawn: spawn, next: s.spec.Asks, result: r}
+	if w.loaded, err = loadThrough(ctx, s, s.spec.Asks, w.open); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.check(), w.close()) }()
+	if _, err := w.fill(ctx, s.spec.Asks); err != nil {
+		return err
+	}
+	address, stop, err := w.serve()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	runtime.GC()
+	for range spec.Phases {
+		if err := w.phase(ctx, quietTimes, &w.quiet, nil); err != nil {
+			return err
+		}
+		if err := w.phase(ctx, readTimes, &w.read, w.pollers(address)); err != nil {
+			return err
+		}
+	}
+	return w.enter()
+}
+
+// readWorld is a scheduler that serves asks over gRPC and readers over HTTP.
+type readWorld struct {
+	*loaded
+	stream  *stream
+	spec    readersSpec
+	spawn   func(context.Context, Job) (Answer, error)
+	result  *result
+	cluster *loop.Cluster
+	past    *history.History
+	meters  *meters.Metrics
+	counts  httpserver.Counts
+	next    int // ask
+
+	quiet, read side
+	polled      Sample // sums of what the pollers have found
+}
+
+// side is what was measured in the phases of one kind.
+type side struct {
+	cpu, wall time.Duration
+	peak      uint64 // bytes of memory, the most at any time
+}
+
+// open is a door over gRPC whose effects history and meters hear.
+func (w *readWorld) open(ctx context.Context, s *stream, e *ear) (door, error) {
+	w.past = history.New(nil)
+	gate := httpserver.NewGate(httpserver.DefaultLargeAnswers, &w.counts)
+	w.meters = meters.New(meters.Options{History: w.past, HTTP: &w.counts, Large: gate})
+	opt := rmproxy.Options{
+		Loop: loop.Options{Lifetimes: patient(), Meter: w.meters.Meter},
+		Heard: func(partition string, effects []scheduler.Effect) {
+			w.past.Hear(partition, effects)
+			w.meters.Hear(partition, effects)
+		},
+	}
+	d, err := openGRPCWith(ctx, s, e, opt)
+	if err == nil {
+		w.cluster = d.proxy.Cluster()
+	}
+	return d, err
+}
+
+// serve answers readers as canopy serve does.
+func (w *readWorld) serve() (address string, stop func() error, err error) {
+	on, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	d, _ := w.door.(*overGRPC)
+	gate := httpserver.NewGate(httpserver.DefaultLargeAnswers, &w.counts)
+	server := httpserver.New(webservice.Handler(w.cluster, webservice.Options{
+		Reloads: d.proxy.Reloads(), History: w.past, Metrics: w.meters.Handler(w.cluster),
+		Large: gate, Counts: &w.counts, CacheBytes: webservice.DefaultCacheBytes,
+	}), httpserver.Options{Liveness: webservice.Liveness, Counts: &w.counts})
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(on) }()
+	return on.Addr().String(), func() error {
+		err := server.Close()
+		if e := <-ended; !errors.Is(e, http.ErrServerClosed) {
+			err = errors.Join(err, e)
+		}
+		return err
+	}, nil
+}
+
+// pollers are the job of a process of readers.
+func (w *readWorld) pollers(address string) *Job {
+	p := &pollJob{
+		Address: address, Pollers: w.spec.Pollers, Stalled: w.spec.Stalled, Seconds: w.spec.Seconds,
+		Nodes: len(w.stream.nodes), Applications: len(w.stream.apps), Node: string(w.stream.nodes[0].ID),
+		Application: string(w.stream.apps[0].ID), Queue: string(w.stream.apps[0].Queue), User: w.stream.apps[0].User,
+		Allocations: w.stream.spec.Asks, Extra: 2 * outlives, Seed: w.stream.seed,
+	}
+	p.Queues, _ = w.stream.spec.queues()
+	p.Queues++ // root
+	return &Job{Measure: Poll, Poll: p}
+}
+
+// phase sends asks at the rate of the workload, besides the readers of a job; nil: none.
+func (w *readWorld) phase(ctx context.Context, family string, to *side, job *Job) error {
+	type outcome struct {
+		answer Answer
+		err    error
+	}
+	polled := make(chan outcome, 1)
+	if job == nil {
+		polled <- outcome{}
+	} else {
+		go func() {
+			a, err := w.spawn(ctx, *job)
+			polled <- outcome{a, err}
+		}()
+		// The process is there and its first requests are under way when the first ask comes.
+		pause(readersHeadStart)
+	}
+	events := w.stream.schedule(int(w.stream.spec.Rate * float64(w.spec.Seconds)))
+	events.due = events.due[:min(len(events.due), len(w.stream.draws)-w.next)]
+	first, took := w.next, w.result.family(family)
+	w.listen(func(number int, allocated bool) {
+		if allocated && number >= first {
+			took.add(events.late(number - first))
+		}
+	})
+	peak := watchMemory()
+	before := read()
+	err := events.play(ctx, func(from, next int) (int, error) {
+		var ends []int
+		for i := first + from - outlives; i < first+next-outlives; i++ {
+			if i >= w.stream.spec.Asks {
+				ends = append(ends, i)
+			}
+		}
+		return next - from, w.sendAsks(first+from, first+next, ends)
+	})
+	w.next += len(events.due)
+	if err == nil {
+		err = w.await(ctx, "all asks of a phase to have their node", func() bool { return w.placed == len(events.due) })
+	}
+	var total spent
+	total.add(before, len(events.due))
+	to.cpu, to.wall, to.peak = to.cpu+total.cpu, to.wall+total.wall, max(to.peak, peak())
+	o := <-polled
+	if w.polled == nil {
+		w.polled = Sample{}
+	}
+	for name, n := range o.answer.Sample {
+		w.polled[name] += n
+	}
+	for family, text := range o.answer.Times {
+		t, bad := decodeTimes(text)
+		if bad != nil {
+			return bad
+		}
+		w.result.family(family).h.Merge(t.h)
+	}
+	return errors.Join(err, o.err)
+}
+
+// readersHeadStart is how long the readers are at it before asks are sent.
+const readersHeadStart = 300 * time.Millisecond
+
+// enter puts what was found into the sample.
+func (w *readWorld) enter() error {
+	to := w.result.sample
+	quiet, read := w.result.family(quietTimes), w.result.family(readTimes)
+	for _, x := range []struct {
+		metric  string
+		percent float64
+	}{{"readersAddP50", 50}, {"readersAddP99", 99}} {
+		more := float64(read.h.ValueAtQuantile(x.percent)-quiet.h.ValueAtQuantile(x.percent)) / 1000
+		to[x.metric] = max(0, more)
+	}
+	to["readersP50Ratio"] = float64(read.h.ValueAtQuantile(50)) / float64(max(1, quiet.h.ValueAtQuantile(50)))
+	to["serverCPUQuiet"] = w.quiet.cpu.Seconds() / w.quiet.wall.Seconds()
+	to["serverCPU"] = w.read.cpu.Seconds() / w.read.wall.Seconds()
+	to["readerCPU"] = w.polled["readerCPU"] / w.read.wall.Seconds()
+	to["readersMemory"] = max(0, float64(w.read.peak)-float64(w.quiet.peak))
+	for _, name := range []string{"answers", "answersRefused", "answersFailed", "answersWrong", "answerBytes", "connectionsCut"} {
+		to[name] = w.polled[name]
+	}
+	if all := to["answers"] + to["answersRefused"] + to["answersFailed"] + to["answersWrong"]; all > 0 {
+		to["answersCorrect"] = to["answers"] / all
+	}
+	if w.spec.Pollers > 0 && to["answers"] == 0 {
+		return fmt.Errorf("no reader got an answer: %v refused, %v failed, %v wrong", to["answersRefused"], to["answersFailed"], to["answersWrong"])
+	}
+	return nil
+}
+
+// memoryInterval is how often memory is looked at for its peak.
+const memoryInterval = 50 * time.Millisecond
+
+// watchMemory looks at the memory of this process until the function that it returns is called,
+// which returns the most that it was.
+func watchMemory() (peak func() uint64) {
+	var most atomic.Uint64
+	look := func() {
+		s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+		metrics.Read(s)
+		most.Store(max(most.Load(), s[0].Value.Uint64()-s[1].Value.Uint64()))
+	}
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		t := time.NewTicker(memoryInterval)
+		defer t.Stop()
+		for {
+			look()
+			select {
+			case <-t.C:
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() uint64 {
+		close(done)
+		<-ended
+		return most.Load()
+	}
+}

@@ -1,0 +1,83 @@
+package bench
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+
+	"github.com/canopy-scheduler/canopy/internal/httpserver"
+)
+
+// httpStall is how long a server waits for a reader that takes nothing.
+const httpStall = httpserver.DefaultStall
+
+// errWrong is of an answer that is complete and says something else than it must.
+var errWrong = errors.New("wrong answer")
+
+// unpacked is the body of an answer as it was before it was packed.
+func unpacked(response *http.Response) (io.Reader, error) {
+	if response.Header.Get("Content-Encoding") != "gzip" {
+		return response.Body, nil
+	}
+	return gzip.NewReader(response.Body)
+}
+
+// checkText holds a whole answer against what it must have. All of it is read; every so manieth
+// is also held against the grammar of JSON, which takes longer.
+func (e *endpoint) checkText(text []byte, validate bool) error {
+	if !e.text {
+		if err := balanced(text); err != nil {
+			return err
+		}
+		if validate && !json.Valid(text) {
+			return fmt.Errorf("%w: no JSON", errWrong)
+		}
+	}
+	for key, want := range e.want {
+		mark := key
+		if !e.text {
+			mark = `"` + key + `":`
+		}
+		if n := bytes.Count(text, []byte(mark)); n < want[0] || n > want[1] {
+			return fmt.Errorf("%w: %d times %q, and %d to %d are right", errWrong, n, key, want[0], want[1])
+		}
+	}
+	return nil
+}
+
+// balanced goes through the brackets of a JSON text: one that was cut short, or has the pieces
+// of another in it, does not end where its first bracket is closed.
+func balanced(text []byte) error {
+	var open []byte
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; c {
+		case '"':
+			for i++; i < len(text) && text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
+		case '{', '[':
+			open = append(open, c+2) // '}' and ']' are two behind
+		case '}', ']':
+			if len(open) == 0 || open[len(open)-1] != c {
+				return fmt.Errorf("%w: %q at byte %d closes nothing", errWrong, c, i)
+			}
+			if open = open[:len(open)-1]; len(open) == 0 && i != len(text)-1 {
+				return fmt.Errorf("%w: %d bytes behind its end", errWrong, len(text)-1-i)
+			}
+		}
+	}
+	if len(open) > 0 || len(text) == 0 {
+		return fmt.Errorf("%w: it ends in the middle, after %d bytes", errWrong, len(text))
+	}
+	return nil
+}
+
+// tell says what was wrong to a person who looks at standard error.
+func tell(format string, about ...any) { fmt.Fprintf(os.Stderr, format+"\n", about...) }

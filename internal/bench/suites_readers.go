@@ -1,0 +1,32 @@
+package bench
+
+// watched is a cluster that many look at: 10,000 leaves, 100,000 allocations on 2,000 nodes.
+func watched(s Scale) Spec {
+	spec := basis(s.of(100_000, 1000))
+	spec.Depth, spec.Fanout, spec.Nodes, spec.Via = 2, 100, s.of(2000, 20), ViaGRPC
+	if s == Quick {
+		spec.Asks, spec.Fanout = 1000, 10
+	}
+	spec.Rate, spec.Saturation = 100, 0.5
+	return spec
+}
+
+func readersPlan(s Scale) Plan {
+	p := Plan{
+		Name: "readers",
+		About: "100 asks a second on 10,000 leaves with 100,000 allocations, by turns without readers and with them: " +
+			"50 that each ask for all paths in turn, one a second; 200 that ask for a large list and read nothing.",
+	}
+	cell := func(name string, readers readersSpec) {
+		if readers.Phases, readers.Seconds = 4, 15; s == Quick {
+			readers.Phases, readers.Seconds = 1, 2
+		}
+		spec := watched(s)
+		asks := spec.Rate * float64(2*readers.Phases*readers.Seconds)
+		spec.Churn = (asks + 1) / float64(spec.Asks)
+		p.cells = append(p.cells, plannedCell{name: name, spec: spec, measure: Readers, readers: readers})
+	}
+	cell("pollers", readersSpec{Pollers: 50})
+	cell("stalled", readersSpec{Stalled: 200})
+	return p
+}
