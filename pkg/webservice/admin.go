@@ -23,6 +23,7 @@ import (
 // no form can send, and are refused when a browser says that they come from elsewhere.
 // Requires: opt.Reloads.
 func Admin(c *loop.Cluster, opt Options) http.Handler {
+	opt.CacheBytes = 0 // who changes something reads little, and the other server keeps it already
 	s := newService(c, opt)
 	s.private = true
 	mux := s.mux()

@@ -1,11 +1,13 @@
 package webservice
 
 import (
+	"iter"
 	"net/http"
 	"strconv"
 	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -15,7 +17,7 @@ func (s *service) applications(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return listApplications([]applicationBody{}, snap.Partition, q, ""), nil
+	return listApplications(snap, q, "", false), nil
 }
 
 // queue is the queue that the path of the request names, root without one.
@@ -35,16 +37,97 @@ func (s *service) queue(r *http.Request) (*scheduler.Snapshot, *scheduler.QueueV
 	return snap, q, err
 }
 
-// listApplications adds what is in q, of one state or, with an empty one, of any.
-func listApplications(to []applicationBody, partition string, q *scheduler.QueueView, state string) []applicationBody {
+// listApplications is the JSON of what is in q, of one state or, with an empty one, of any. below:
+// also of what is in the queues below q.
+func listApplications(snap *scheduler.Snapshot, q *scheduler.QueueView, state string, below bool) pieces {
+	return func(yield func([]byte) bool) {
+		e, before := newEncoder(), []byte("[")
+		more := eachApplication(q, below, func(a *scheduler.ApplicationView, path string) bool {
+			if state != "" && !strings.EqualFold(a.State.String(), state) {
+				return true
+			}
+			if !yield(before) {
+				return false
+			}
+			before = []byte(",")
+			all, _ := applicationPieces(e, snap.Partition, path, a)
+			for piece := range all {
+				if !yield(piece) {
+					return false
+				}
+			}
+			return true
+		})
+		if !more || before[0] == '[' && !yield(before) {
+			return
+		}
+		yield([]byte("]"))
+	}
+}
+
+// eachApplication goes through the applications in q and, with below, in the queues below it, with
+// the paths of their queues, until do returns false.
+func eachApplication(q *scheduler.QueueView, below bool, do func(a *scheduler.ApplicationView, path string) bool) bool {
 	for a := range q.Applications.All() {
-		if state == "" || strings.EqualFold(a.State.String(), state) {
-			v := viewApplication(a)
-			v.Partition, v.QueueName = partition, string(q.Path)
-			to = append(to, v)
+		if !do(a, string(q.Path)) {
+			return false
 		}
 	}
-	return to
+	if below {
+		for child := range q.Children.All() {
+			if !eachApplication(child, true, do) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// activeList is the list of all active applications.
+var activeList = &listing{
+	each: func(snap *scheduler.Snapshot, yield func(view any, where string) bool) {
+		eachApplication(snap.Root, true, func(a *scheduler.ApplicationView, path string) bool { return yield(a, path) })
+	},
+	pieces: func(e *encoder, snap *scheduler.Snapshot, view any, where string) (pieces, bool) {
+		a, _ := view.(*scheduler.ApplicationView)
+		return applicationPieces(e, snap.Partition, where, a)
+	},
+}
+
+var zeroAsk = newEncoder().piece(askBody{})
+
+// applicationPieces is the JSON of an application; long: it is made ask by ask.
+func applicationPieces(e *encoder, partition, queue string, a *scheduler.ApplicationView) (all pieces, long bool) {
+	if a.Work.Len() <= longWork {
+		return func(yield func([]byte) bool) {
+			v := viewApplication(a)
+			v.Partition, v.QueueName = partition, queue
+			yield(e.piece(v))
+		}, false
+	}
+	without := *a
+	without.Work = persistent.List[scheduler.WorkView]{}
+	v := viewApplication(&without)
+	v.Partition, v.QueueName = partition, queue
+	for w := range a.Work.All() { // which of the lists are there
+		if w.Node == "" && v.Requests == nil {
+			v.Requests = []askBody{{}}
+		} else if w.Node != "" && v.Allocations == nil {
+			v.Allocations = []allocationBody{{}}
+		}
+	}
+	// The JSON of both zero elements is the same.
+	return inPieces(e, v, zeroAsk, []string{"requests", "allocations"}, func(field string) iter.Seq[any] {
+		return func(yield func(any) bool) {
+			for w := range a.Work.All() {
+				switch pending := w.Node == ""; {
+				case pending != (field == "requests"):
+				case pending && !yield(viewAsk(w)), !pending && !yield(viewAllocation(w)):
+					return
+				}
+			}
+		}
+	}), true
 }
 
 func viewApplication(a *scheduler.ApplicationView) applicationBody {

@@ -34,6 +34,9 @@ func (s *service) applicationsIn(r *http.Request) (any, error) {
 	case status != "" && !slices.Contains(activeStatuses, status):
 		return nil, badRequest(fmt.Sprintf("status %q: it is one of %s", status, strings.Join(activeStatuses, ", ")))
 	}
+	if state == "active" && status == "" && !inQueue {
+		return s.sheet(r, activeList)
+	}
 	snap, q, err := s.queue(r)
 	if err != nil {
 		return nil, err
@@ -44,26 +47,17 @@ func (s *service) applicationsIn(r *http.Request) (any, error) {
 	case "completed":
 		return listEnded(snap.Partition, snap.Completed), nil
 	}
-	if inQueue {
-		return listApplications([]applicationBody{}, snap.Partition, q, status), nil
-	}
-	return listBelow([]applicationBody{}, snap.Partition, q, status), nil
+	return listApplications(snap, q, status, !inQueue), nil
 }
 
-func listBelow(to []applicationBody, partition string, q *scheduler.QueueView, status string) []applicationBody {
-	to = listApplications(to, partition, q, status)
-	for child := range q.Children.All() {
-		to = listBelow(to, partition, child, status)
-	}
-	return to
-}
-
-func listEnded(partition string, ended persistent.List[objects.Ended]) []applicationBody {
-	out := make([]applicationBody, 0, ended.Len())
-	for e := range ended.All() {
-		out = append(out, viewEnded(partition, e))
-	}
-	return out
+func listEnded(partition string, ended persistent.List[objects.Ended]) pieces {
+	return listOf(func(yield func(applicationBody) bool) {
+		for e := range ended.All() {
+			if !yield(viewEnded(partition, e)) {
+				return
+			}
+		}
+	})
 }
 
 // viewEnded shows what is left of an application.
@@ -99,9 +93,8 @@ func (s *service) application(r *http.Request) (any, error) {
 	if a == nil {
 		return nil, notFound("Application")
 	}
-	v := viewApplication(a)
-	v.Partition, v.QueueName = snap.Partition, string(in.Path)
-	return v, nil
+	all, _ := applicationPieces(newEncoder(), snap.Partition, string(in.Path), a)
+	return all, nil
 }
 
 // findApplication finds an application in q or, with below, further down; nil: it is not

@@ -36,6 +36,8 @@ var Liveness = []string{"/healthz", "/readyz"}
 type service struct {
 	cluster *loop.Cluster
 	opt     Options
+	shelves shelves
+	trees   queueTrees
 	private bool // pages from elsewhere may not read the answers
 }
 
@@ -58,7 +60,7 @@ func newService(c *loop.Cluster, opt Options) *service {
 	if opt.Counts == nil {
 		opt.Counts = new(httpserver.Counts)
 	}
-	return &service{cluster: c, opt: opt}
+	return &service{cluster: c, opt: opt, shelves: shelves{most: opt.CacheBytes}}
 }
 
 // mux serves everything that only reads.

@@ -1,9 +1,11 @@
 package webservice
 
 import (
+	"iter"
 	"net/http"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -15,15 +17,44 @@ const (
 
 // nodes lists the nodes of a partition.
 func (s *service) nodes(r *http.Request) (any, error) {
-	snap, err := s.snapshot(r)
-	if err != nil {
-		return nil, err
+	return s.sheet(r, nodeList)
+}
+
+// nodeList is the list of all nodes.
+var nodeList = &listing{
+	each: func(snap *scheduler.Snapshot, yield func(view any, where string) bool) {
+		for n := range snap.Nodes.All() {
+			if !yield(n, "") {
+				return
+			}
+		}
+	},
+	pieces: func(e *encoder, _ *scheduler.Snapshot, view any, _ string) (pieces, bool) {
+		n, _ := view.(*scheduler.NodeView)
+		return nodePieces(e, n)
+	},
+}
+
+var zeroAllocation = newEncoder().piece(allocationBody{})
+
+// nodePieces is the JSON of a node; long: it is made allocation by allocation.
+func nodePieces(e *encoder, n *scheduler.NodeView) (all pieces, long bool) {
+	if n.Work.Len() <= longWork {
+		return func(yield func([]byte) bool) { yield(e.piece(viewNode(n))) }, false
 	}
-	out := []nodeBody{}
-	for n := range snap.Nodes.All() {
-		out = append(out, viewNode(n))
-	}
-	return out, nil
+	without := *n
+	without.Work = persistent.List[scheduler.WorkView]{}
+	body := viewNode(&without)
+	body.Allocations = []allocationBody{{}}
+	return inPieces(e, body, zeroAllocation, []string{"allocations"}, func(string) iter.Seq[any] {
+		return func(yield func(any) bool) {
+			for x := range n.Work.All() {
+				if !yield(viewAllocation(x)) {
+					return
+				}
+			}
+		}
+	}), true
 }
 
 func viewNode(n *scheduler.NodeView) nodeBody {

@@ -38,7 +38,8 @@ func (s *service) node(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return viewNode(n), nil
+	all, _ := nodePieces(newEncoder(), n)
+	return all, nil
 }
 
 // evictionOrder ranks the work on a node as the kubelet does under pressure. The resource is

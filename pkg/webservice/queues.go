@@ -1,6 +1,7 @@
 package webservice
 
 import (
+	"context"
 	"net/http"
 	"strings"
 
@@ -13,18 +14,30 @@ import (
 
 // queues is the whole queue tree.
 func (s *service) queues(r *http.Request) (any, error) {
-	snap, err := s.snapshot(r)
+	l, err := s.partition(r)
 	if err != nil {
 		return nil, err
 	}
-	root := viewQueue(snap.Root, resources.Limit{})
-	root.Partition = snap.Partition
-	return root, nil
+	on := s.trees.of(l)
+	tree, err := on.group.Do(r.Context(), func(ctx context.Context) (*queueTree, error) {
+		snap, err := l.Snapshot(ctx)
+		if err != nil {
+			return nil, err
+		}
+		next, was := encodeTree(snap, on.last), on.last
+		if on.last = nil; s.shelves.keep(next.bytes(), was.bytes()) {
+			on.last = next
+		}
+		return next, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return tree.all(), nil
 }
 
-// viewQueue shows q and what is below it. above is the headroom of its parent.
-func viewQueue(q *scheduler.QueueView, above resources.Limit) queueBody {
-	headroom := q.HeadroomBelow(above)
+// viewQueue shows q without what is below it.
+func viewQueue(q *scheduler.QueueView, headroom resources.Limit) queueBody {
 	v := queueBody{
 		QueueName:          string(q.Path),
 		Status:             "Active",
@@ -61,13 +74,13 @@ func viewQueue(q *scheduler.QueueView, above resources.Limit) queueBody {
 			v.WaitsFor = append(v.WaitsFor, waitsForBody{string(a.ID), a.State.String(), a.User.Name})
 		}
 	}
-	for child := range q.Children.All() {
-		child := viewQueue(child, headroom)
-		v.RunningApps += child.RunningApps
-		v.Children = append(v.Children, child)
-		v.ChildNames = append(v.ChildNames, child.QueueName)
-	}
 	return v
+}
+
+// add takes in what a queue shows of a child.
+func (v *queueBody) add(name string, running uint64) {
+	v.RunningApps += running
+	v.ChildNames = append(v.ChildNames, name)
 }
 
 func (v *queueBody) show(s configs.Settings) {

@@ -60,8 +60,12 @@ func (s *service) fail(w http.ResponseWriter, r *http.Request, err error) {
 
 // write answers with JSON: that of body, or the text that it is.
 func (s *service) write(w http.ResponseWriter, r *http.Request, status int, body any) {
-	if all, ok := body.(pieces); ok {
-		s.stream(w, r, status, jsonType, all)
+	switch body := body.(type) {
+	case pieces:
+		s.stream(w, r, status, jsonType, body)
+		return
+	case *sheet:
+		s.writeSheet(w, r, body)
 		return
 	}
 	s.stream(w, r, status, jsonType, func(yield func([]byte) bool) { yield(newEncoder().piece(body)) })

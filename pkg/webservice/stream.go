@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
-	"io"
 	"iter"
 	"net"
 	"net/http"
 	"runtime"
 	"sync"
 	"time"
-
-	"go.uber.org/zap"
 
 	"github.com/canopy-scheduler/canopy/internal/httpserver"
 )
@@ -46,33 +43,44 @@ type page struct {
 	status int
 	kind   string // the content type
 
+	room     *[]byte
+	isPacked bool // what is added is a stream of gzip already
+
 	text  []byte
-	out   io.Writer // nil: all that there is fits one page
-	z     *gzip.Writer
+	large bool         // more than a page: its turn has come
+	z     *gzip.Writer // nil: it is written as it is
+	zip   bytes.Buffer // what z has made of the page
 	leave func()
 	ended bool // the client is gone, or was refused
 }
 
 // stream writes an answer.
 func (s *service) stream(w http.ResponseWriter, r *http.Request, status int, kind string, all pieces) {
-	room, _ := pages.Get().(*[]byte)
-	p := &page{s: s, w: w, r: r, status: status, kind: kind, text: (*room)[:0]}
-	defer func() {
-		*room = p.text[:0]
-		pages.Put(room)
-		if p.z != nil {
-			packers.Put(p.z)
-		}
-		if p.leave != nil {
-			p.leave()
-		}
-	}()
+	p := &page{s: s, w: w, r: r, status: status, kind: kind}
+	defer p.close()
+	p.open()
 	for piece := range all {
 		if !p.add(piece) {
 			return
 		}
 	}
 	p.end()
+}
+
+// open gets the room for a page, and close gives back what the answer has.
+func (p *page) open() {
+	p.room, _ = pages.Get().(*[]byte)
+	p.text = (*p.room)[:0]
+}
+
+func (p *page) close() {
+	pages.Put(p.room)
+	if p.z != nil {
+		packers.Put(p.z)
+	}
+	if p.leave != nil {
+		p.leave()
+	}
 }
 
 // add takes in a piece; false: no more is needed.
@@ -89,16 +97,36 @@ func (p *page) add(piece []byte) bool {
 
 // spill writes the page, which is full, and empties it.
 func (p *page) spill() bool {
-	if p.out == nil && !p.begin() {
+	if !p.large && !p.begin() {
 		return false
 	}
-	if _, err := p.out.Write(p.text); err != nil {
+	if err := p.write(false); err != nil {
 		p.unread(err)
 		return false
 	}
 	p.text = p.text[:0]
 	runtime.Gosched() // deciding goes first
 	return true
+}
+
+// write writes the page, packed if the client takes that. last: there is no other.
+func (p *page) write(last bool) error {
+	out := p.text
+	if p.z != nil {
+		p.zip.Reset()
+		encoders <- struct{}{}
+		_, err := p.z.Write(p.text)
+		if err == nil && last {
+			err = p.z.Close()
+		}
+		<-encoders
+		if err != nil {
+			panic("webservice: " + err.Error()) // a buffer takes everything
+		}
+		out = p.zip.Bytes()
+	}
+	_, err := p.w.Write(out)
+	return err
 }
 
 // begin waits for the turn of a large answer and writes its header.
@@ -110,13 +138,15 @@ func (p *page) begin() bool {
 		p.s.fail(p.w, p.r, err)
 		return false
 	}
-	p.leave, p.out = leave, p.w
+	p.leave, p.large = leave, true
 	h := p.s.header(p.w, p.kind)
-	if httpserver.AcceptsGzip(p.r) {
+	switch {
+	case p.isPacked:
+		h.Set("Content-Encoding", "gzip")
+	case httpserver.AcceptsGzip(p.r):
 		h.Set("Content-Encoding", "gzip")
 		p.z, _ = packers.Get().(*gzip.Writer)
-		p.z.Reset(p.w)
-		p.out = p.z
+		p.z.Reset(&p.zip)
 	}
 	p.w.WriteHeader(p.status)
 	return true
@@ -127,22 +157,17 @@ func (p *page) end() {
 	switch {
 	case p.ended:
 		return
-	case p.out == nil:
+	case !p.large && p.isPacked:
+		if !p.begin() {
+			return
+		}
+	case !p.large:
 		p.s.send(p.w, p.r, p.status, p.kind, p.text)
 		return
 	}
-	_, err := p.out.Write(p.text)
-	if err == nil && p.z != nil {
-		err = p.z.Close()
-	}
-	if err != nil {
+	if err := p.write(true); err != nil {
 		p.unread(err)
 	}
-}
-
-func (p *page) unread(err error) {
-	p.ended = true
-	p.s.opt.Log.Debug("answer was not read", zap.String("path", p.r.URL.Path), zap.Error(err))
 }
 
 // host is the client of a request without its port.
@@ -152,6 +177,10 @@ func host(r *http.Request) string {
 	}
 	return r.RemoteAddr
 }
+
+// encoders has room for those that may encode or pack at the same time: half of the processors, so
+// that readers, however many, leave the others to the scheduler.
+var encoders = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
 
 // encodeTime is how long is encoded before others may go on.
 const encodeTime = 100 * time.Microsecond
@@ -176,6 +205,8 @@ func (e *encoder) piece(body any) []byte {
 		runtime.Gosched()
 		e.since = now
 	}
+	encoders <- struct{}{}
+	defer func() { <-encoders }()
 	e.text.Reset()
 	if err := e.json.Encode(body); err != nil {
 		panic("webservice: " + err.Error()) // every shape in dao.go can be written
@@ -186,7 +217,18 @@ func (e *encoder) piece(body any) []byte {
 // listOf is a JSON list of all that a sequence yields.
 func listOf[T any](all iter.Seq[T]) pieces {
 	return func(yield func([]byte) bool) {
-		e, before := newEncoder(), []byte("[")
+		for piece := range listWith(newEncoder(), all) {
+			if !yield(piece) {
+				return
+			}
+		}
+	}
+}
+
+// listWith is listOf with an encoder that is at hand.
+func listWith[T any](e *encoder, all iter.Seq[T]) pieces {
+	return func(yield func([]byte) bool) {
+		before := []byte("[")
 		for body := range all {
 			if !yield(before) || !yield(e.piece(body)) {
 				return
