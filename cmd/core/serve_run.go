@@ -68,6 +68,7 @@ func newServers(opt rmproxy.Options, admin bool, web httpFlags) *servers {
 	s.rpc = s.overGRPC()
 	s.health.SetServingStatus(rmproxy.ServiceName, healthpb.HealthCheckResponse_SERVING)
 	rest := webservice.Options{
+		ClusterID:  func() string { r, _ := s.proxy.Registration(); return r.RM },
 		ReadyCheck: s.ready, Log: s.log, Reloads: s.proxy.Reloads(), History: s.past, HasAdmin: admin,
 		Metrics: s.meters.Handler(s.proxy.Cluster()), Counts: counts, CacheBytes: web.cacheBytes, Large: large,
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -155,6 +156,17 @@ func (q *Queue) Template() *configs.Template {
 
 // MaxApplications is how many applications may run in q; 0 means any number.
 func (q *Queue) MaxApplications() uint64 { return q.conf.MaxApplications }
+
+// LimitRules are the limits of users and groups in q, as configured. Read-only.
+func (q *Queue) LimitRules() []limits.Rule { return q.conf.Limits }
+
+// Preempting is what of Allocated is marked for preemption and has not been released, overdue or
+// not. It is made on every call.
+func (q *Queue) Preempting() (v resources.Vector) {
+	v.Add(q.leaving)
+	v.Add(q.overdue)
+	return v
+}
 
 // Running is how many applications run in q and below.
 func (q *Queue) Running() int { return q.running }

@@ -2,6 +2,7 @@ package rmproxy
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -42,7 +43,7 @@ func (o *orders) node(n *si.NodeInfo) error {
 			return err
 		}
 		l.add(scheduler.AddNode{
-			Node: id, Total: total, Attributes: o.s.keep(n.Attributes),
+			Node: id, Total: total, Attributes: o.s.nodeAttributes(n.Attributes, partition),
 			Schedulable: n.Action == si.NodeInfo_CREATE,
 		})
 	case si.NodeInfo_UPDATE:
@@ -71,4 +72,13 @@ func (o *orders) refuseNode(n *si.NodeInfo, err error) {
 		return
 	}
 	o.s.refused(n.Action.String()+" of node", n.NodeID, err)
+}
+
+// nodeAttributes are those of a node with the full name of its partition, as upstream shows them
+// whatever form of the name the RM used. The map is a copy.
+func (s *session) nodeAttributes(sent map[string]string, partition string) map[string]string {
+	own := make(map[string]string, len(sent)+1)
+	maps.Copy(own, sent)
+	own[common.NodePartition] = s.partitionName(s.bareName(partition))
+	return own
 }

@@ -50,6 +50,7 @@ func TestEveryNodeAction(t *testing.T) {
 	assert.Equal(t, view.Nodes.At(0).Schedulable, true)
 	assert.Equal(t, view.Nodes.At(1).Schedulable, false)
 	assert.Equal(t, view.Nodes.At(1).Attributes["si/hostname"], "host2")
+	assert.Equal(t, view.Nodes.At(1).Attributes["si/node-partition"], "[rm]default", "in full, whatever the RM said")
 
 	say(&si.NodeInfo{NodeID: "n1", Action: si.NodeInfo_UPDATE, SchedulableResource: someOf(7, 8)},
 		&si.NodeInfo{NodeID: "n1", Action: si.NodeInfo_DRAIN_NODE},

@@ -13,13 +13,14 @@ import (
 // Core is the scheduler of one partition. It is not safe for concurrent use, on
 // purpose: see package loop for the goroutine that owns it.
 type Core struct {
-	part    *objects.Partition
-	oracle  Oracle
-	opt     objects.Options
-	drains  bool      // it is being removed
-	out     []Effect  // effects of the step under way
-	retryAt time.Time // when refused asks are tried again; zero: none was refused
-	served  time.Time // until when deadlines have been served
+	part       *objects.Partition
+	oracle     Oracle
+	opt        objects.Options
+	drains     bool      // it is being removed
+	stateSince time.Time // when drains changed, or the first command came; zero: none has
+	out        []Effect  // effects of the step under way
+	retryAt    time.Time // when refused asks are tried again; zero: none was refused
+	served     time.Time // until when deadlines have been served
 
 	victims *preemption.Search // nil: nobody has looked yet
 	eager   []*evaluation      // groups of asks that should be evaluated
@@ -61,7 +62,10 @@ func NewWith(conf configs.Partition, oracle Oracle, opt objects.Options) *Core {
 func (c *Core) Step(now time.Time, cmd Command) []Effect {
 	c.forgetOut()
 	c.serveDeadlines(now)
-	c.apply(now, cmd)
+	draining := c.drains
+	if c.apply(now, cmd); c.drains != draining || c.stateSince.IsZero() {
+		c.stateSince = now
+	}
 	c.noteLapsed(NominationWaits, Party{}, "", now)
 	c.settleUp(now)
 	return c.out

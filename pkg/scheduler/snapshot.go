@@ -23,7 +23,8 @@ import (
 type Snapshot struct {
 	At              time.Time
 	Partition       string
-	Draining        bool // being removed: it takes no new node and no new application
+	Draining        bool      // being removed: it takes no new node and no new application
+	StateSince      time.Time // when it took its first command, or Draining changed; zero: no command yet
 	NodeOrder       policies.NodeOrder
 	IgnorePriority  bool // as configured
 	Preemption      bool // as configured
@@ -60,9 +61,11 @@ type QueueView struct {
 	Allocated       resources.Amounts
 	Max             resources.Limit // root: the capacity of the cluster
 	Guaranteed      resources.Guarantee
-	Priority        policies.Current // as its parent sees it
-	MaxApplications uint64           // that may run; 0: any number
-	Running         int              // applications that do
+	Priority        policies.Current  // as its parent sees it
+	MaxApplications uint64            // that may run; 0: any number
+	Running         int               // applications that do
+	Preempting      resources.Amounts // of Allocated: marked for preemption, and not released yet
+	LimitRules      []limits.Rule     // of users and groups, as configured
 	Limits          persistent.List[objects.Limited]
 	AboveMax        *objects.AboveMax // it holds more than a max that is enforced; nil: no
 	ClassQuotas     []objects.ClassQuota
@@ -85,7 +88,8 @@ type ApplicationView struct {
 	Pending      resources.Amounts
 	Allocated    resources.Amounts // without placeholders
 	Placeholders resources.Amounts
-	Peak         resources.Amounts // the most that either of the two ever was
+	Peak         resources.Amounts     // the most that either of the two ever was
+	UsageHistory *objects.UsageHistory // of what has ended; nil: nothing that ran for a second
 	Work         persistent.List[WorkView]
 }
 
@@ -104,6 +108,7 @@ type WorkView struct {
 	NominatedAt time.Time      // since when
 
 	BoundAt time.Time
+	Delay   time.Duration // from the creation of the ask, or the arrival of its application if that was later, to BoundAt
 }
 
 // NodeView is a node in a Snapshot. It is immutable.
@@ -126,7 +131,7 @@ func (c *Core) Snapshot(now time.Time) *Snapshot {
 	p := c.part
 	p.Settle()
 	s := &Snapshot{
-		At: now, Partition: p.Name(), Draining: c.drains, NodeOrder: p.Config().Nodes,
+		At: now, Partition: p.Name(), Draining: c.drains, StateSince: c.stateSince, NodeOrder: p.Config().Nodes,
 		IgnorePriority: p.Config().IgnorePriority, Preemption: p.Config().Preemption, NeedQuota: p.Config().NeedQuota, QuotaPreemption: p.Config().QuotaPreemption,
 		NodePressure: p.Config().NodePressure, Pauses: slices.Clone(c.churn.Pauses()),
 		Capacity: p.Amounts(p.Capacity()), Root: c.viewQueue(p.Root()),
@@ -164,7 +169,7 @@ func (c *Core) viewQueue(q *objects.Queue) *QueueView {
 		Path: q.Path(), Leaf: q.Leaf(), Draining: q.Draining(), Managed: q.Managed(), Pending: p.Amounts(q.Pending()),
 		Allocated: p.Amounts(q.Allocated()), Max: q.Max(), Guaranteed: q.Guaranteed(),
 		Priority: q.CurrentPriority(), MaxApplications: q.MaxApplications(), Running: q.Running(), Limits: p.Limited(q), ClassQuotas: p.ClassQuotas(q),
-		Template: q.Template(), Settings: q.Settings(),
+		Template: q.Template(), Settings: q.Settings(), LimitRules: q.LimitRules(), Preempting: p.Amounts(q.Preempting()),
 	}
 	v.Settings.PrioritySort = q.PrioritySort()
 	if q.Parent() == nil {
@@ -183,7 +188,7 @@ func (c *Core) viewApplication(a *objects.Application) *ApplicationView {
 	return &ApplicationView{
 		ID: a.ID(), User: a.User(), LimitGroup: a.LimitGroup(), Tags: a.Tags(), State: a.State(), StateLog: append([]objects.StateChange(nil), a.StateLog()...),
 		Submitted: a.Submitted(), Priority: a.AskMaxPriority(), Pending: p.Amounts(a.Pending()),
-		Allocated: p.Amounts(a.Allocated()), Placeholders: p.Amounts(a.Placeholders()), Peak: p.Amounts(a.Peak()), Work: viewsOf(a.Work(), c.viewWork),
+		Allocated: p.Amounts(a.Allocated()), Placeholders: p.Amounts(a.Placeholders()), Peak: p.Amounts(a.Peak()), UsageHistory: a.UsageHistory(), Work: viewsOf(a.Work(), c.viewWork),
 	}
 }
 
@@ -201,8 +206,19 @@ func (c *Core) viewWork(x *objects.Allocation) *WorkView {
 	if !x.Pending() {
 		v.Node = x.Node().ID()
 		v.ToldAt, v.Overdue = c.part.ToldAt(x)
+		v.Delay = delayOf(x)
 	} else if n := c.part.Nomination(x); n != nil {
 		v.Nominated, v.NominatedAt = n.ID(), c.part.NominatedAt(x)
 	}
 	return v
+}
+
+// delayOf is how long x, which is bound, waited here. An ask cannot have waited for this scheduler
+// before its application came, however old the object is that the RM made it for.
+func delayOf(x *objects.Allocation) time.Duration {
+	since := x.Created()
+	if log := x.Application().StateLog(); len(log) > 0 && log[0].At().After(since) {
+		since = log[0].At()
+	}
+	return max(0, x.BoundAt().Sub(since))
 }

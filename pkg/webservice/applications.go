@@ -143,6 +143,7 @@ func viewApplication(a *scheduler.ApplicationView) applicationBody {
 		MaxRequestPriority: a.Priority.Number(),
 	}
 	v.log(a.StateLog)
+	v.ResourceHistory = viewUsageHistory(a.UsageHistory)
 	for w := range a.Work.All() {
 		if w.Node == "" {
 			v.Requests = append(v.Requests, viewAsk(w))
@@ -176,20 +177,35 @@ func viewAsk(w *scheduler.WorkView) askBody {
 		Placeholder:    w.Ask.Placeholder,
 		TaskGroupName:  w.Ask.TaskGroup,
 		Originator:     w.Ask.Originator,
+		Preempts:       w.Nominated != "",
 		NominatedNode:  string(w.Nominated),
 		PriorityClass:  w.Class,
 	}
 }
 
-// viewAllocation shows when the ask was made and when it got its node. Upstream shows
-// the same time twice and so a delay of zero.
+func viewUsageHistory(u *objects.UsageHistory) (v usageHistoryBody) {
+	if u == nil {
+		return v
+	}
+	byType := func(list []objects.TypeUsage) map[string]quantities {
+		m := map[string]quantities{}
+		for _, x := range list {
+			m[x.InstanceType] = quantitiesOf(x.Usage.All())
+		}
+		return m
+	}
+	return usageHistoryBody{byType(u.Real), byType(u.Preempted), byType(u.Placeholders)}
+}
+
+// viewAllocation shows when the ask was made, when it was bound to its node, and how long it waited
+// here. Upstream shows the first time twice and so a delay of zero (docs/YUNIKORN.md).
 func viewAllocation(w *scheduler.WorkView) allocationBody {
 	return allocationBody{
 		AllocationKey:   string(w.Ask.Key),
 		AllocationTags:  w.Ask.Tags,
 		RequestTime:     nanos(w.Created),
 		AllocationTime:  nanos(w.BoundAt),
-		AllocationDelay: max(0, w.BoundAt.Sub(w.Created).Nanoseconds()),
+		AllocationDelay: w.Delay.Nanoseconds(),
 		Resource:        quantitiesOf(w.Ask.Amounts.All()),
 		Priority:        priorityText(w),
 		NodeID:          string(w.Node),

@@ -81,6 +81,7 @@ type partitionBody struct {
 	Applications           map[string]int `json:"applications,omitempty"`
 	TotalContainers        int            `json:"totalContainers,omitempty"`
 	State                  string         `json:"state,omitempty"`
+	StateSince             int64          `json:"lastStateTransitionTime,omitempty"`
 
 	// SystemWorkWaits is ours: while preemption is off, how many asks at 2000000000 or above
 	// are pending. Critical work relies on preemption.
@@ -106,6 +107,7 @@ type queueBody struct {
 	MaxResource         quantities        `json:"maxResource,omitempty"`
 	GuaranteedResource  quantities        `json:"guaranteedResource,omitempty"`
 	AllocatedResource   quantities        `json:"allocatedResource,omitempty"`
+	PreemptingResource  quantities        `json:"preemptingResource,omitempty"`
 	Headroom            quantities        `json:"headroom,omitempty"`
 	IsLeaf              bool              `json:"isLeaf"`
 	IsManaged           bool              `json:"isManaged"`
@@ -172,7 +174,14 @@ type applicationBody struct {
 	StateLog           []stateBody      `json:"stateLog,omitempty"`
 	MaxRequestPriority int32            `json:"maxRequestPriority,omitempty"`
 	StartTime          int64            `json:"startTime,omitempty"` // milliseconds
-	ResourceHistory    struct{}         `json:"resourceHistory"`     // not kept yet
+	ResourceHistory    usageHistoryBody `json:"resourceHistory"`
+}
+
+// usageHistoryBody is what ended allocations used, by instance type: quantities times seconds.
+type usageHistoryBody struct {
+	ResourceUsage       map[string]quantities `json:"resourceUsage,omitempty"`
+	PreemptedResource   map[string]quantities `json:"preemptedResource,omitempty"`
+	PlaceholderResource map[string]quantities `json:"placeholderResource,omitempty"`
 }
 
 type stateBody struct {
@@ -192,8 +201,9 @@ type askBody struct {
 	Placeholder    bool              `json:"placeholder,omitempty"`
 	TaskGroupName  string            `json:"taskGroupName,omitempty"`
 	Originator     bool              `json:"originator,omitempty"`
-	NominatedNode  string            `json:"nominatedNode,omitempty"` // ours: where it waits until others have left
-	PriorityClass  string            `json:"priorityClass,omitempty"` // ours: of which it is in class quotas
+	Preempts       bool              `json:"triggeredPreemption,omitempty"` // it is nominated for a node
+	NominatedNode  string            `json:"nominatedNode,omitempty"`       // ours: that node
+	PriorityClass  string            `json:"priorityClass,omitempty"`       // ours: of which it is in class quotas
 }
 
 type allocationBody struct {

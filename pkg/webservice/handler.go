@@ -15,6 +15,7 @@ import (
 
 // Options say how a Handler behaves. The zero value is good.
 type Options struct {
+	ClusterID  func() string    // the ID of the registered resource manager, empty while there is none; nil: always empty
 	ReadyCheck func() error     // why requests cannot be served yet; nil: they always can
 	Log        *zap.Logger      // nil: none
 	Reloads    *reload.Reloader // what is in force and what was; nil: it is not shown

@@ -10,8 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// partitions lists the partitions. The cluster ID is empty: it is the RM's name, which
-// no snapshot has.
+// partitions lists the partitions.
 func (s *service) partitions(r *http.Request) (any, error) {
 	out := []partitionBody{}
 	for _, name := range s.cluster.Partitions() {
@@ -26,7 +25,11 @@ func (s *service) partitions(r *http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, viewPartition(snap))
+		one := viewPartition(snap)
+		if s.opt.ClusterID != nil {
+			one.ClusterID = s.opt.ClusterID()
+		}
+		out = append(out, one)
 	}
 	return out, nil
 }
@@ -65,6 +68,7 @@ func viewPartition(s *scheduler.Snapshot) partitionBody {
 		Applications:           states,
 		TotalContainers:        s.Allocations,
 		State:                  state,
+		StateSince:             nanos(s.StateSince),
 		SystemWorkWaits:        waiting,
 	}
 }

@@ -45,6 +45,7 @@ func viewQueue(q *scheduler.QueueView, headroom resources.Limit) queueBody {
 		MaxResource:        quantitiesOf(q.Max.All()),
 		GuaranteedResource: quantitiesOf(q.Guaranteed.All()),
 		AllocatedResource:  quantitiesOf(q.Allocated.All()),
+		PreemptingResource: quantitiesOf(q.Preempting.All()),
 		Headroom:           quantitiesOf(headroom.All()),
 		IsLeaf:             q.Leaf,
 		IsManaged:          q.Managed,
@@ -91,9 +92,7 @@ func (v *queueBody) show(s configs.Settings) {
 	v.PreemptionEnabled = s.Preemption != policies.PreemptDisabled
 	v.IsPreemptionFence = s.Preemption == policies.PreemptFence
 	v.PreemptionDelay = s.PreemptionDelay.String()
-	if s.QuotaDelay > 0 {
-		v.QuotaPreemptionWait = s.QuotaDelay.String()
-	}
+	v.QuotaPreemptionWait = s.QuotaDelay.String() // 0s: a lowered max is not enforced
 }
 
 func viewTemplate(t *configs.Template) *templateBody {

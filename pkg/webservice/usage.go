@@ -1,17 +1,20 @@
 package webservice
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 
+	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
 // What users and groups use, queue by queue (behaviour.md 8, 11.4). It is added up from the
-// applications that are there: whoever has none is unknown. A group is known when a limit
-// makes applications count for it.
+// applications that are there, in one pass over the queues. A user or a group that a limit names
+// is known without an application too, as upstream has it; another group is known when a
+// wildcard limit makes applications count for it.
 
 type userBody struct {
 	UserName string            `json:"userName"`
@@ -34,53 +37,107 @@ type usageBody struct {
 	Children            []usageBody `json:"children,omitempty"`
 }
 
-// members are the applications of each holder, in the order of queues and names.
-type members map[objects.Holder][]*scheduler.ApplicationView
+// usages is what users, or groups, use in one queue and below it.
+type usages struct {
+	groups bool                                    // of groups; else of users
+	only   string                                  // of this one alone; empty: of all
+	apps   map[string][]*scheduler.ApplicationView // by name, in the order of queues and names
+}
 
-func (m members) gather(q *scheduler.QueueView, groups bool) {
-	for a := range q.Applications.All() {
-		h := objects.Holder{Group: groups, Name: a.User.Name}
-		if groups {
-			h.Name = a.LimitGroup
+// usageNode is what one user or group uses in one queue and below it.
+type usageNode struct {
+	body usageBody
+	used resources.Amounts
+}
+
+// in adds up one queue and what is below it, by name.
+func (u *usages) in(q *scheduler.QueueView) map[string]*usageNode {
+	nodes := map[string]*usageNode{}
+	of := func(name string) *usageNode {
+		if name == "" || u.only != "" && name != u.only {
+			return nil
 		}
-		if h.Name != "" {
-			m[h] = append(m[h], a)
+		n := nodes[name]
+		if n == nil {
+			n = &usageNode{body: usageBody{QueuePath: string(q.Path)}}
+			nodes[name] = n
+		}
+		return n
+	}
+	for a := range q.Applications.All() {
+		name := u.holder(a)
+		n := of(name)
+		if n == nil {
+			continue
+		}
+		u.apps[name] = append(u.apps[name], a)
+		n.used = n.used.Add(a.Allocated).Add(a.Placeholders)
+		if a.State == objects.Running {
+			n.body.RunningApplications = append(n.body.RunningApplications, string(a.ID))
 		}
 	}
 	for child := range q.Children.All() {
-		m.gather(child, groups)
+		for name, below := range u.in(child) {
+			n := of(name)
+			n.used = n.used.Add(below.used)
+			n.body.RunningApplications = append(n.body.RunningApplications, below.body.RunningApplications...)
+			n.body.Children = append(n.body.Children, below.body)
+		}
 	}
+	for _, rule := range q.LimitRules {
+		names := rule.Users
+		if u.groups {
+			names = rule.Groups
+		}
+		for _, name := range names {
+			if name != limits.Wildcard {
+				of(name)
+			}
+		}
+	}
+	for name, n := range nodes {
+		slices.Sort(n.body.RunningApplications)
+		n.body.ResourceUsage = quantitiesOf(n.used.All())
+		if rule, ok := u.rule(q.LimitRules, name); ok {
+			n.body.MaxResources, n.body.MaxApplications = quantitiesOf(rule.MaxResources.All()), rule.MaxApplications
+		}
+	}
+	return nodes
 }
 
-// names are those of all holders, sorted.
-func (m members) names() []string {
-	all := make([]string, 0, len(m))
-	for h := range m {
-		all = append(all, h.Name)
+// holder is the user or the group that an application counts for; empty: none.
+func (u *usages) holder(a *scheduler.ApplicationView) string {
+	if u.groups {
+		return a.LimitGroup
 	}
-	slices.Sort(all)
-	return all
+	return a.User.Name
 }
 
-// usage finds whom the request is about, all users or groups or the one that it names.
-func (s *service) usage(r *http.Request, groups bool) (*scheduler.Snapshot, members, error) {
+func (u *usages) rule(rules []limits.Rule, name string) (limits.Rule, bool) {
+	if u.groups {
+		return limits.OfGroup(rules, name)
+	}
+	return limits.OfUser(rules, name)
+}
+
+// usage adds up what the request is about: all users or groups, or the one named only.
+func (s *service) usage(r *http.Request, groups bool, only string) (u *usages, nodes map[string]*usageNode, err error) {
 	snap, err := s.snapshot(r)
 	if err != nil {
 		return nil, nil, err
 	}
-	m := members{}
-	m.gather(snap.Root, groups)
-	return snap, m, nil
+	u = &usages{groups: groups, only: only, apps: map[string][]*scheduler.ApplicationView{}}
+	return u, u.in(snap.Root), nil
 }
 
 func (s *service) users(r *http.Request) (any, error) {
-	snap, m, err := s.usage(r, false)
+	u, nodes, err := s.usage(r, false, "")
 	if err != nil {
 		return nil, err
 	}
-	all := make([]userBody, 0, len(m))
-	for _, name := range m.names() {
-		all = append(all, viewUser(snap, name, m))
+	all := make([]userBody, 0, len(nodes))
+	for _, name := range slices.Sorted(maps.Keys(nodes)) {
+		all = append(all, u.viewUser(name, nodes[name]))
 	}
 	return all, nil
 }
@@ -90,24 +147,24 @@ func (s *service) user(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	snap, m, err := s.usage(r, false)
+	u, nodes, err := s.usage(r, false, name)
 	if err != nil {
 		return nil, err
 	}
-	if m[objects.Holder{Name: name}] == nil {
+	if nodes[name] == nil {
 		return nil, notFound("User")
 	}
-	return viewUser(snap, name, m), nil
+	return u.viewUser(name, nodes[name]), nil
 }
 
 func (s *service) groups(r *http.Request) (any, error) {
-	snap, m, err := s.usage(r, true)
+	u, nodes, err := s.usage(r, true, "")
 	if err != nil {
 		return nil, err
 	}
-	all := make([]groupBody, 0, len(m))
-	for _, name := range m.names() {
-		all = append(all, viewGroup(snap, name, m))
+	all := make([]groupBody, 0, len(nodes))
+	for _, name := range slices.Sorted(maps.Keys(nodes)) {
+		all = append(all, u.viewGroup(name, nodes[name]))
 	}
 	return all, nil
 }
@@ -117,20 +174,19 @@ func (s *service) group(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	snap, m, err := s.usage(r, true)
+	u, nodes, err := s.usage(r, true, name)
 	if err != nil {
 		return nil, err
 	}
-	if m[objects.Holder{Group: true, Name: name}] == nil {
+	if nodes[name] == nil {
 		return nil, notFound("Group")
 	}
-	return viewGroup(snap, name, m), nil
+	return u.viewGroup(name, nodes[name]), nil
 }
 
-func viewUser(snap *scheduler.Snapshot, name string, m members) userBody {
-	h := objects.Holder{Name: name}
-	v := userBody{UserName: name, Groups: map[string]string{}, Queues: viewUsage(snap.Root, h)}
-	for _, a := range m[h] {
+func (u *usages) viewUser(name string, n *usageNode) userBody {
+	v := userBody{UserName: name, Groups: map[string]string{}, Queues: &n.body}
+	for _, a := range u.apps[name] {
 		if a.LimitGroup != "" {
 			v.Groups[string(a.ID)] = a.LimitGroup
 		}
@@ -138,54 +194,11 @@ func viewUser(snap *scheduler.Snapshot, name string, m members) userBody {
 	return v
 }
 
-func viewGroup(snap *scheduler.Snapshot, name string, m members) groupBody {
-	h := objects.Holder{Group: true, Name: name}
-	v := groupBody{GroupName: name, Queues: viewUsage(snap.Root, h)}
-	for _, a := range m[h] {
+func (u *usages) viewGroup(name string, n *usageNode) groupBody {
+	v := groupBody{GroupName: name, Queues: &n.body}
+	for _, a := range u.apps[name] {
 		v.Applications = append(v.Applications, string(a.ID))
 	}
 	slices.Sort(v.Applications)
 	return v
-}
-
-// viewUsage is what h uses in q and below; nil when it has no application there.
-func viewUsage(q *scheduler.QueueView, h objects.Holder) *usageBody {
-	v, used, ok := addUsage(q, h)
-	if !ok {
-		return nil
-	}
-	v.ResourceUsage = quantitiesOf(used.All())
-	return v
-}
-
-func addUsage(q *scheduler.QueueView, h objects.Holder) (v *usageBody, used resources.Amounts, ok bool) {
-	v = &usageBody{QueuePath: string(q.Path)}
-	for a := range q.Applications.All() {
-		if h.Group && a.LimitGroup != h.Name || !h.Group && a.User.Name != h.Name {
-			continue
-		}
-		ok = true
-		used = used.Add(a.Allocated).Add(a.Placeholders)
-		if a.State == objects.Running {
-			v.RunningApplications = append(v.RunningApplications, string(a.ID))
-		}
-	}
-	for child := range q.Children.All() {
-		child, more, below := addUsage(child, h)
-		if !below {
-			continue
-		}
-		ok = true
-		child.ResourceUsage = quantitiesOf(more.All())
-		used = used.Add(more)
-		v.RunningApplications = append(v.RunningApplications, child.RunningApplications...)
-		v.Children = append(v.Children, *child)
-	}
-	slices.Sort(v.RunningApplications)
-	for l := range q.Limits.All() {
-		if l.Holder == h {
-			v.MaxResources, v.MaxApplications = quantitiesOf(l.Max.All()), l.MaxRunning
-		}
-	}
-	return v, used, ok
 }

@@ -55,12 +55,14 @@ type nobody struct{}
 
 func (nobody) Deliver([]scheduler.Effect) {}
 
+// noon is what the clock of every cluster shows.
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
 // cluster starts the loops of a configuration, with a clock that stands at noon.
 func cluster(t testing.TB, text string) *loop.Cluster {
 	t.Helper()
 	conf, problems := configs.Load([]byte(text))
 	assert.Assert(t, !problems.HasErrors(), "%v", problems)
-	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	opt := loop.Options{Now: func() time.Time { return noon }}
 	c := loop.NewCluster(opt, func(string) loop.Sink { return nobody{} }, nil)
 	t.Cleanup(c.End)
