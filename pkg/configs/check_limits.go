@@ -37,7 +37,7 @@ func (r *report) checkLimits(q *queueDraft, list []*limitDraft) {
 	users := limitNames{report: r, q: q, kind: "user", legal: security.IsUserName, hint: userNameHint}
 	groups := limitNames{report: r, q: q, kind: "group", legal: security.IsGroupName, hint: groupNameHint}
 	for _, l := range list {
-		if len(l.users) == 0 && len(l.groups) == 0 {
+		if len(l.users) == 0 && len(l.groups) == 0 && !l.broken {
 			r.add(q, l.at, "V11", "the limit is for no user and no group", "users: ['*'] is for every user")
 		}
 		users.see(l.users)
@@ -86,7 +86,7 @@ func (r *report) checkLimitSize(q *queueDraft, l *limitDraft) {
 	if l.max.isZero() {
 		r.add(q, l.max.at, "V16", "all maxresources are zero", "at least one must be above zero")
 	}
-	if l.maxApplications.n == 0 && l.maxApplications.ok && len(l.max.texts) == 0 {
+	if l.maxApplications.n == 0 && l.maxApplications.ok && len(l.max.texts) == 0 && !l.broken {
 		r.add(q, l.at, "V17", "the limit has neither maxresources nor maxapplications", "")
 	}
 	if most := q.maxApplications.n; most != 0 && l.maxApplications.n > most {

@@ -2,6 +2,7 @@ package configs
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -87,9 +88,11 @@ func (r *report) seeWords(o owner, seen map[string]bool, words []word) {
 	}
 }
 
-// checkSubmitters warns of a partition that no application can get into.
+// checkSubmitters warns of a partition that no application can get into, unless something in the
+// document could not be understood, which may be the access list.
 func (r *report) checkSubmitters(p *partitionDraft) {
-	if !mayBeSubmittedTo(p.root) {
+	misread := slices.ContainsFunc(r.problems, func(x Problem) bool { return x.Severity == Error && strings.HasPrefix(x.Rule, "yaml-") })
+	if !misread && !mayBeSubmittedTo(p.root) {
 		r.add(p.root, p.root.at, "nobody-submits",
 			"no queue has a submitacl or adminacl, so nobody can submit anything",
 			"submitacl: '*' on root lets everybody")

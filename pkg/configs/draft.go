@@ -186,6 +186,7 @@ type limitDraft struct {
 	users, groups   []word
 	max             quantities
 	maxApplications count
+	broken          bool // some of it could not be read, so what is missing is not reported
 }
 
 type ruleDraft struct {

@@ -270,11 +270,10 @@ func TestAProblemSaysWhereItIsAndWhatHelps(t *testing.T) {
 }
 
 func TestASyntaxErrorIsOnItsLine(t *testing.T) {
-	const tab = " (hint: the line is indented with a tab; YAML allows only spaces)"
 	const look = " (hint: look for the mistake around this line)"
 	for _, c := range []struct{ name, text, want string }{
 		{"a tab", "partitions:\n\t- name: a\n",
-			"2:1: error [yaml-syntax] found character that cannot start any token" + tab},
+			"2:1: error [yaml-syntax] the line is indented with a tab (hint: YAML allows only spaces for indentation)"},
 		{"two values", "a: 1\nb: c: d\n",
 			"2:1: error [yaml-syntax] mapping values are not allowed in this context"},
 		{"a list left open", "a: 1\nb: [1\nc: 2\n",
@@ -284,7 +283,7 @@ func TestASyntaxErrorIsOnItsLine(t *testing.T) {
 		{"a tag without a handle", "a: 1\nb:\n  c: !x!y 1\n",
 			"3:1: error [yaml-syntax] found undefined tag handle" + look},
 		{"a text left open", "a: 1\nb: \"1\n",
-			"2:1: error [yaml-syntax] found unexpected end of stream"},
+			`2:4: error [yaml-syntax] the text in quotes that begins here has no end (hint: add a ")`},
 		{"a control character", "a: 1\nb: \x01\n",
 			"2:4: error [yaml-syntax] control characters are not allowed"},
 		{"a byte that is no text", "a: ä\xff\n", "1:5: error [yaml-syntax] invalid leading UTF-8 octet"},

@@ -2,6 +2,7 @@ package configs
 
 import (
 	"fmt"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -75,3 +76,10 @@ partitions:
 
 // onePartition ends a document that is about something else than queues.
 const onePartition = "\npartitions: [{queues: [{name: root, submitacl: '*'}]}]\n"
+
+func readTestFile(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	assert.NilError(t, err)
+	return string(text)
+}

@@ -20,6 +20,7 @@ func (r *reader) read(text []byte) (d documentDraft) {
 	top := r.open(text)
 	d.empty = isNull(top)
 	fields := r.fields(nil, "the document", top, &documentMapping)
+	r.untidy = r.misreads[top]
 	r.text(nil, "checksum", fields["checksum"])
 	_, d.hasClasses = fields[classesKey]
 	_, d.hasBudgets = fields[budgetsKey]
@@ -41,7 +42,7 @@ func (r *reader) partition(n *yaml.Node) *partitionDraft {
 		p.at = place(name)
 		r.text(p, "name", name)
 	}
-	p.root = r.tree(p, fields["queues"])
+	p.root = r.tree(p, fields["queues"], r.untidy || r.misreads[n])
 	for i, x := range r.mappings(p, "placementrules", fields["placementrules"]) {
 		p.rules = append(p.rules, r.rule(p, element("placementrules", i), x, 1))
 	}
@@ -119,10 +120,11 @@ func partitionName(s string) string {
 	return s
 }
 
-// tree reads the queues of a partition. A single top queue called root is the root, in
+// tree reads the queues of a partition. misread says that something else in it, or around it,
+// could not be understood. A single top queue called root is the root, in
 // any case; otherwise all top queues go below a root of our own (V4, L4,
 // behaviour.md 1.2.7).
-func (r *reader) tree(p *partitionDraft, n *yaml.Node) *queueDraft {
+func (r *reader) tree(p *partitionDraft, n *yaml.Node, misread bool) *queueDraft {
 	root := &queueDraft{partition: p, at: p.at, name: rootName, level: 1, maxApplications: count{ok: true}}
 	written := n != nil && n.Kind == yaml.SequenceNode && len(n.Content) == 1 &&
 		strings.ToLower(peek(n.Content[0], "name")) == rootName
@@ -131,8 +133,11 @@ func (r *reader) tree(p *partitionDraft, n *yaml.Node) *queueDraft {
 		return root
 	}
 	if isNull(n) {
-		r.add(p, p.at, "V2", `key "queues" is missing`, `write "queues: []" for a partition with only a root queue`)
 		root.aclUnknown = true
+		if misread {
+			return root // the queues may be what could not be read
+		}
+		r.add(p, p.at, "V2", `key "queues" is missing`, `write "queues: []" for a partition with only a root queue`)
 		return root
 	}
 	root.aclUnknown = n.Kind != yaml.SequenceNode

@@ -35,7 +35,11 @@ func (r *reader) rule(p *partitionDraft, label string, n *yaml.Node, level int) 
 	if name := fields["name"]; name != nil {
 		d.at = place(name)
 	}
-	d.kind, d.usable = r.ruleKind(d, r.text(d, "name", fields["name"]))
+	name := r.text(d, "name", fields["name"])
+	if misread := r.misreads[n]; !misread || name != "" { // else the name may be what could not be read
+		d.kind, d.usable = r.ruleKind(d, name)
+		d.usable = d.usable && !misread
+	}
 	d.create = r.flag(d, "create", fields["create"], false)
 	d.value = word{d.at, r.text(d, "value", fields["value"])}
 	if v := fields["value"]; v != nil {

@@ -36,7 +36,9 @@ func (r *reader) queue(p *partitionDraft, up *queueDraft, n *yaml.Node) *queueDr
 		q.at = place(name)
 		r.text(q, "name", name)
 	}
-	r.checkName(q)
+	if !r.misreads[n] || q.name != "" { // else the name may be what could not be read
+		r.checkName(q)
+	}
 	q.parent = r.flag(q, "parent", fields["parent"], false)
 	q.max, q.guaranteed = r.resources(q, "resources", fields["resources"], "quantity")
 	if up == nil {
@@ -144,6 +146,8 @@ func refusal(text string, err error) string {
 
 func quantityHint(resource, text string, err error) string {
 	switch {
+	case probableQuantity(resource, text) != "":
+		return "did you mean " + probableQuantity(resource, text) + "?"
 	case errors.Is(err, resources.ErrOverflow):
 		return "the largest is 2^63-1, for vcore in thousandths"
 	case errors.Is(err, resources.ErrSuffix) && strings.HasSuffix(strings.TrimSpace(text), "m"):

@@ -21,6 +21,9 @@ type reader struct {
 	inPartition string // the name of the partition that is read
 	uses        resourceUses
 
+	misreads map[*yaml.Node]bool // mappings that were not all understood
+	untidy   bool                // the document itself is one
+
 	source  []byte     // what is read: the text, or the queues.yaml of a ConfigMap
 	quoted  *yaml.Node // the queues.yaml of a ConfigMap, when its lines are not those of the text
 	outside int        // how many problems are about the ConfigMap then
@@ -36,37 +39,6 @@ type pair struct {
 	key, value *yaml.Node
 }
 
-// fields returns the values of a mapping that has fixed keys. Unknown ones are errors:
-// a misspelt key would silently do nothing.
-func (r *reader) fields(o owner, what string, n *yaml.Node, known *mapping) map[string]*yaml.Node {
-	out := map[string]*yaml.Node{}
-	for _, p := range r.pairs(o, what, n) {
-		if known.has(p.name) {
-			out[p.name] = p.value
-			continue
-		}
-		hint := didYouMean(p.name, known.names())
-		if h, ok := keyHints[p.name]; hint == "" && ok {
-			hint = h
-		}
-		r.add(o, place(p.key), "yaml-unknown-key", fmt.Sprintf("unknown key %s in %s", quote(p.name), what), hint)
-	}
-	return out
-}
-
-// keyHints help with keys that are well known but not where they were written.
-var keyHints = map[string]string{
-	"statedumpfilepath":  "it was removed; a state dump is read over REST",
-	"max":                `it belongs into "resources"`,
-	"guaranteed":         `it belongs into "resources"`,
-	"queues":             "queues nest inside queues, and the first level is in a partition",
-	"disruption.budgets": `it belongs into "properties" of a queue`,
-	"priority.offset":    `it belongs into "properties"`,
-	"priority.policy":    `it belongs into "properties"`,
-	"preemption.policy":  `it belongs into "properties"`,
-	"preemption.delay":   `it belongs into "properties"`,
-}
-
 // pairs returns the entries of a mapping in the order of the document, without those
 // whose key is there already.
 func (r *reader) pairs(o owner, what string, n *yaml.Node) []pair {
@@ -78,7 +50,7 @@ func (r *reader) pairs(o owner, what string, n *yaml.Node) []pair {
 		return nil
 	}
 	var out []pair
-	seen := make(map[string]bool, len(n.Content)/2)
+	seen := make(map[string]int, len(n.Content)/2) // the line
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		if !isText(key) {
@@ -86,11 +58,13 @@ func (r *reader) pairs(o owner, what string, n *yaml.Node) []pair {
 			continue
 		}
 		name := textOf(key)
-		if seen[name] {
-			r.add(o, place(key), "yaml-duplicate-key", fmt.Sprintf("key %s is twice in %s", quote(name), what), "")
+		if line, twice := seen[name]; twice {
+			r.misread(n)
+			r.add(o, place(key), "yaml-duplicate-key", fmt.Sprintf("key %s is twice in %s", quote(name), what),
+				fmt.Sprintf("the first one is in line %d", line))
 			continue
 		}
-		seen[name] = true
+		seen[name] = key.Line
 		out = append(out, pair{name, key, n.Content[i+1]})
 	}
 	return out
@@ -191,10 +165,6 @@ func (r *reader) number(o owner, what string, n *yaml.Node) (f float64, ok bool)
 		return 0, false
 	}
 	return f, true
-}
-
-func (r *reader) wrongType(o owner, what string, n *yaml.Node, want string) {
-	r.add(o, place(n), "yaml-type", fmt.Sprintf("%s must be %s, not %s", what, want, describe(n)), "")
 }
 
 func describe(n *yaml.Node) string {

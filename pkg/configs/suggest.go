@@ -11,6 +11,14 @@ const longestSuggestion = 64
 // didYouMean is a hint at the known word nearest to what was written, or empty. Case,
 // hyphens and underscores do not count, so submitACL and max-applications are found.
 func didYouMean(written string, known []string) string {
+	if best := nearest(written, known); best != "" {
+		return fmt.Sprintf("did you mean %q?", best)
+	}
+	return ""
+}
+
+// nearest is the known word nearest to what was written, or empty.
+func nearest(written string, known []string) string {
 	if len(written) > longestSuggestion {
 		return ""
 	}
@@ -25,10 +33,7 @@ func didYouMean(written string, known []string) string {
 			best, bestEdits = k, n
 		}
 	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("did you mean %q?", best)
+	return best
 }
 
 var separators = strings.NewReplacer("-", "", "_", "", " ", "")

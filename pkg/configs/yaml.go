@@ -55,6 +55,10 @@ func (r *reader) addSyntax(text []byte, err error) {
 	if n, err := strconv.Atoi(m[1]); err == nil {
 		line = n
 	}
+	if m := likelyMistake(text, line, message); m != nil {
+		r.add(nil, m.at, "yaml-syntax", m.message, m.hint)
+		return
+	}
 	switch {
 	case grammarError.MatchString(message):
 		// The parser counts these from zero, and they may show where the part that it
@@ -64,7 +68,7 @@ func (r *reader) addSyntax(text []byte, err error) {
 		}
 		r.add(nil, at{line, 1}, "yaml-syntax", message, "look for the mistake around this line")
 	case m[1] != "":
-		r.add(nil, at{line, 1}, "yaml-syntax", message, tabHint(text, line))
+		r.add(nil, at{line, 1}, "yaml-syntax", message, "")
 	case anchorError.MatchString(message):
 		name := anchorError.FindStringSubmatch(message)[1]
 		where := position(text, bytes.Index(text, []byte("*"+name)))
@@ -85,19 +89,6 @@ func position(text []byte, offset int) at {
 	before := text[:offset]
 	line := before[bytes.LastIndexByte(before, '\n')+1:]
 	return at{1 + bytes.Count(before, []byte("\n")), 1 + utf8.RuneCount(line)}
-}
-
-// tabHint finds the usual reason why a line that looks fine is not.
-func tabHint(text []byte, line int) string {
-	lines := bytes.SplitN(text, []byte("\n"), line+1)
-	if line > len(lines) {
-		return ""
-	}
-	indent, _, _ := bytes.Cut(lines[line-1], bytes.TrimLeft(lines[line-1], " \t"))
-	if !bytes.ContainsRune(indent, '\t') {
-		return ""
-	}
-	return "the line is indented with a tab; YAML allows only spaces"
 }
 
 // dropAliases reports the anchors, aliases and merge keys below n and takes aliases
