@@ -26,6 +26,17 @@ type healthBody struct {
 type healthCheckBody struct {
 	Healthy      bool        `json:"Healthy"`
 	HealthChecks []checkBody `json:"HealthChecks"`
+	Audits       []auditBody `json:"Audits,omitempty"` // ours: the last of each partition
+}
+
+// auditBody is ours: what the last audit of the books of a partition has found.
+type auditBody struct {
+	Partition   string     `json:"Partition"`
+	Finished    *time.Time `json:"Finished,omitempty"` // RFC 3339; missing: none has finished yet
+	AgeSeconds  *float64   `json:"AgeSeconds,omitempty"`
+	TookSeconds float64    `json:"TookSeconds,omitempty"`
+	Objects     int        `json:"Objects,omitempty"`
+	Error       string     `json:"Error,omitempty"` // missing: the books balance
 }
 
 type checkBody struct {

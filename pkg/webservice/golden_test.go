@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -74,6 +75,11 @@ func TestAnswersAboutPressure(t *testing.T) {
 	})
 }
 
+// timeless is an answer without what depends on when an audit was finished.
+func timeless(text string) string {
+	return regexp.MustCompile(`,"Audits":.*$`).ReplaceAllString(text, "}")
+}
+
 type answer struct{ name, target string }
 
 func expect(t *testing.T, c *loop.Cluster, answers []answer) {
@@ -84,10 +90,10 @@ func expect(t *testing.T, c *loop.Cluster, answers []answer) {
 			assert.Equal(t, w.Code, http.StatusOK)
 			assert.Equal(t, w.Header().Get("Content-Type"), "application/json; charset=UTF-8")
 			var pretty bytes.Buffer
-			assert.NilError(t, json.Indent(&pretty, w.Body.Bytes(), "", "  "))
+			assert.NilError(t, json.Indent(&pretty, []byte(timeless(w.Body.String())), "", "  "))
 			golden.Assert(t, pretty.String()+"\n", x.name+".json")
 			again, last := fetch(c, x.target), fetch(c, x.target)
-			assert.Equal(t, again.Body.String(), last.Body.String(), "the same bytes each time")
+			assert.Equal(t, timeless(again.Body.String()), timeless(last.Body.String()), "the same bytes each time")
 		})
 	}
 }

@@ -4,9 +4,11 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"time"
 
 	"go.uber.org/zap"
 
+	"github.com/canopy-scheduler/canopy/internal/coalesce"
 	"github.com/canopy-scheduler/canopy/internal/history"
 	"github.com/canopy-scheduler/canopy/internal/httpserver"
 	"github.com/canopy-scheduler/canopy/internal/loop"
@@ -22,6 +24,8 @@ type Options struct {
 	History    *history.History // what has happened; nil: it is not shown
 	Metrics    http.Handler     // what Prometheus scrapes; nil: nothing
 	HasAdmin   bool             // the configuration can be changed elsewhere, see Admin
+
+	Now func() time.Time // the clock of the partitions; nil: time.Now
 
 	Large      *httpserver.Gate   // bounds the large answers at the same time; nil: nothing does
 	Counts     *httpserver.Counts // what is refused and ignored is counted here; nil: nowhere
@@ -39,7 +43,10 @@ type service struct {
 	opt     Options
 	shelves shelves
 	trees   queueTrees
-	private bool // pages from elsewhere may not read the answers
+
+	audits   audits
+	checking coalesce.Group[any] // health checks
+	private  bool                // pages from elsewhere may not read the answers
 }
 
 // answer looks something up. What it returns becomes JSON; an error that is no failure
@@ -61,7 +68,13 @@ func newService(c *loop.Cluster, opt Options) *service {
 	if opt.Counts == nil {
 		opt.Counts = new(httpserver.Counts)
 	}
-	return &service{cluster: c, opt: opt, shelves: shelves{most: opt.CacheBytes}}
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	return &service{
+		cluster: c, opt: opt, shelves: shelves{most: opt.CacheBytes},
+		checking: coalesce.Group[any]{Pause: encodePause},
+	}
 }
 
 // mux serves everything that only reads.

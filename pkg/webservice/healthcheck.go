@@ -20,15 +20,21 @@ const healthPatience = 5 * time.Second
 type examined struct {
 	name   string
 	snap   *scheduler.Snapshot // nil: it did not answer
-	books  error               // why its books do not balance
-	silent error               // why it did not answer
+	health loop.Health         // from memory
+	silent error               // why it did not answer, or does not get on
 	gone   bool                // it was left out of the configuration just now
 }
 
 // healthCheck says in detail what /healthz says in a word. It is a success whatever the
-// answer is (behaviour.md 11.4), and made anew for each request.
+// answer is (behaviour.md 11.4). Callers who come at about the same time share one answer, which
+// was begun after they came; the books are not audited for it, but what the last audit found is
+// shown, and its age.
 func (s *service) healthCheck(r *http.Request) (any, error) {
-	ctx, done := context.WithTimeout(r.Context(), healthPatience)
+	return s.checking.Do(r.Context(), s.checkHealth)
+}
+
+func (s *service) checkHealth(ctx context.Context) (any, error) {
+	ctx, done := context.WithTimeout(ctx, healthPatience)
 	defer done()
 	names := s.cluster.Partitions()
 	all := make([]examined, len(names))
@@ -38,6 +44,12 @@ func (s *service) healthCheck(r *http.Request) (any, error) {
 	}
 	asked.Wait()
 	body := healthCheckBody{Healthy: true}
+	now := s.opt.Now()
+	for i := range all {
+		if x := &all[i]; !x.gone {
+			body.Audits = append(body.Audits, viewAudit(x.name, x.health.Audit, now))
+		}
+	}
 	for _, c := range checks {
 		found := findings{}
 		for i := range all {
@@ -70,19 +82,22 @@ func (s *service) examine(ctx context.Context, name string) (x examined) {
 		x.gone = true
 		return x
 	}
-	snap, err := l.Snapshot(ctx)
-	if err == nil {
-		x.snap = snap
-		err = l.Check(ctx)
+	x.health = l.Health()
+	s.audits.renew(l, x.health, s.opt.Now())
+	if x.silent = s.stuck(x.health); x.silent == nil {
+		x.snap, x.silent = l.Snapshot(ctx)
 	}
-	_, stays := s.cluster.Partition(name)
-	switch ended := errors.Is(err, loop.ErrEnded); {
-	case ended && !stays:
+	if _, stays := s.cluster.Partition(name); errors.Is(x.silent, loop.ErrEnded) && !stays {
 		x.gone = true
-	case ended, ctx.Err() != nil && errors.Is(err, ctx.Err()):
-		x.silent = err
-	default:
-		x.books = err
 	}
 	return x
+}
+
+func viewAudit(partition string, a loop.Audit, now time.Time) auditBody {
+	body := auditBody{Partition: partition, Error: textOf(a.Err)}
+	if !a.Finished.IsZero() {
+		age := max(0, now.Sub(a.Finished).Seconds())
+		body.Finished, body.AgeSeconds, body.TookSeconds, body.Objects = &a.Finished, &age, a.Took.Seconds(), a.Checked
+	}
+	return body
 }

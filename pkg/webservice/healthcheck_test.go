@@ -3,6 +3,7 @@ package webservice_test
 import (
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,6 +16,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
 const healthPath = "/ws/v1/scheduler/healthcheck"
@@ -79,11 +81,17 @@ func TestHealthFindsWrongBooks(t *testing.T) {
 	}
 	right := bound.Amounts
 	bound.Amounts = right.Add(right) // an ask belongs to the core: it must never change
+	audit := func() {
+		_, err := l.Audit(t.Context())
+		assert.NilError(t, err)
+	}
+	audit()
 	_, failed := healthOf(t, c)
 	assert.Equal(t, len(failed), 1, "%q", failed)
 	assert.Assert(t, strings.HasPrefix(failed[0], "Recount of the books: partition default: "), failed[0])
 	assert.Equal(t, fetch(c, "/healthz").Code, http.StatusServiceUnavailable)
 	bound.Amounts = right
+	audit()
 	h, _ := healthOf(t, c)
 	assert.Assert(t, h.Healthy)
 }
@@ -158,4 +166,83 @@ func TestHealthBeforeTheFirstConfiguration(t *testing.T) {
 	t.Cleanup(c.End)
 	h, _ := healthOf(t, c)
 	assert.Assert(t, h.Healthy && len(h.HealthChecks) == 10)
+}
+
+// blocked is a cluster whose loop is busy with one thing until the test ends.
+func blocked(t *testing.T) (*loop.Cluster, *loop.Loop) {
+	t.Helper()
+	conf, problems := configs.Load([]byte(story))
+	assert.Assert(t, !problems.HasErrors(), "%v", problems)
+	release := make(chan struct{})
+	c := loop.NewCluster(loop.Options{TellFirst: true}, func(string) loop.Sink { return waitsFor(release) }, nil)
+	t.Cleanup(c.End)
+	t.Cleanup(func() { close(release) })
+	assert.NilError(t, c.Configure(t.Context(), conf))
+	l, _ := c.Partition("default")
+	return c, l
+}
+
+// waitsFor is a sink that takes nothing before the channel is closed.
+type waitsFor chan struct{}
+
+func (w waitsFor) Deliver([]scheduler.Effect) { <-w }
+
+func TestHealth_LivenessIsAnsweredFromMemoryWhateverTheLoopDoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, l := blocked(t)
+		live := func() (int, string) {
+			began := time.Now()
+			w := fetch(c, "/healthz")
+			assert.Equal(t, time.Since(began), time.Duration(0), "it has waited")
+			return w.Code, w.Body.String()
+		}
+		synctest.Wait()
+		code, _ := live()
+		assert.Equal(t, code, http.StatusOK)
+		l.Send(scheduler.AddNode{Node: "n1", Total: amounts(map[string]resources.Quantity{"vcore": 1}), Schedulable: true})
+		synctest.Wait() // it tells of the node, and is not heard
+		l.Send(scheduler.AddNode{Node: "n2"}, scheduler.AddNode{Node: "n3"})
+		time.Sleep(29 * time.Second)
+		code, body := live()
+		assert.Equal(t, code, http.StatusOK, body)
+		time.Sleep(2 * time.Second)
+		code, body = live()
+		assert.Equal(t, code, http.StatusServiceUnavailable)
+		assert.Equal(t, body, `{"healthy":false,"reason":"partition default: it has been busy with one thing for 31s, and 2 commands wait"}`)
+		_, failed := healthOf(t, c)
+		assert.DeepEqual(t, failed, []string{"Partitions answer: partition default: it does not answer: it has been busy with one thing for 31s, and 2 commands wait"})
+	})
+}
+
+// The books are audited when health is asked for and the last audit is old, and no caller waits for it.
+func TestHealth_AuditsAreRenewedAndShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conf, _ := configs.Load([]byte(story))
+		c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return nobody{} }, nil)
+		t.Cleanup(c.End)
+		assert.NilError(t, c.Configure(t.Context(), conf))
+		l, _ := c.Partition("default")
+		synctest.Wait()
+		// One handler, as in a process.
+		h := webservice.Handler(c, webservice.Options{})
+		get := func(path string) string {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+			return w.Body.String()
+		}
+		assert.Equal(t, get("/healthz"), `{"healthy":true}`, "nothing is known to be wrong")
+		synctest.Wait()
+		first := l.Health().Audit.Finished
+		assert.Assert(t, !first.IsZero(), "the question has started an audit")
+		time.Sleep(50 * time.Second)
+		assert.Equal(t, get("/healthz"), `{"healthy":true}`)
+		synctest.Wait()
+		assert.Equal(t, l.Health().Audit.Finished, first, "it is not old yet")
+		text := get(healthPath)
+		assert.Assert(t, strings.Contains(text, `"Audits":[{"Partition":"default","Finished":"`+first.Format(time.RFC3339)+`","AgeSeconds":50`), text)
+		time.Sleep(11 * time.Second)
+		get("/healthz")
+		synctest.Wait()
+		assert.Assert(t, l.Health().Audit.Finished.After(first))
+	})
 }

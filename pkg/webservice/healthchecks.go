@@ -29,8 +29,8 @@ var checks = []check{
 		}
 	}},
 	{"Recount of the books", "Count the books of every partition again from the list of its allocations", false, func(x *examined, f *findings) {
-		if x.books != nil {
-			f.add("%v", x.books)
+		if x.health.Audit.Err != nil {
+			f.add("%v", x.health.Audit.Err)
 		}
 	}},
 	{"Negative resources", "Check for negative resources in the partitions", false, ofSnapshot(negativeInQueues)},
