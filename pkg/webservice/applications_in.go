@@ -35,7 +35,7 @@ func (s *service) applicationsIn(r *http.Request) (any, error) {
 		return nil, badRequest(fmt.Sprintf("status %q: it is one of %s", status, strings.Join(activeStatuses, ", ")))
 	}
 	if state == "active" && status == "" && !inQueue {
-		return s.sheet(r, activeList)
+		return s.sheet(r, &s.activeSheets, activeList)
 	}
 	snap, q, err := s.queue(r)
 	if err != nil {

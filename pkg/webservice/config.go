@@ -1,13 +1,17 @@
 package webservice
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/canopy-scheduler/canopy/internal/reload"
 )
 
 // routeConfig serves what is in force and what was.
@@ -26,21 +30,52 @@ func (s *service) config(w http.ResponseWriter, r *http.Request) {
 	g := s.opt.Reloads.Current()
 	w.Header().Set("ETag", etag(g.Number))
 	w.Header().Add("Vary", "Accept")
+	kind, format := yamlType, inYAML
+	if wantsJSON(r) {
+		kind, format = jsonType, inJSON
+	}
+	text, err := s.configs.of(g, format)
+	if err != nil {
+		s.fail(w, r, fmt.Errorf("generation %d: %w", g.Number, err))
+		return
+	}
+	s.stream(w, r, http.StatusOK, kind, func(yield func([]byte) bool) { yield(text) })
+}
+
+// The formats of a configuration.
+const (
+	inYAML = iota
+	inJSON
+	formats
+)
+
+// configTexts are those of the generation that was last asked for: to make one from a large
+// configuration takes as long as to read it.
+type configTexts struct {
+	mu         sync.Mutex
+	generation *reload.Generation
+	texts      [formats][]byte // nil: not asked for yet
+}
+
+func (c *configTexts) of(g *reload.Generation, format int) ([]byte, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.generation != g {
+		c.generation, c.texts = g, [formats][]byte{}
+	}
+	if c.texts[format] != nil {
+		return c.texts[format], nil
+	}
 	body, err := viewConfig(g)
 	if err != nil {
-		s.fail(w, r, fmt.Errorf("generation %d: %w", g.Number, err))
-		return
+		return nil, err
 	}
-	if wantsJSON(r) {
-		s.write(w, r, http.StatusOK, body)
-		return
+	if format == inJSON {
+		c.texts[format] = bytes.Clone(newEncoder().piece(body))
+		return c.texts[format], nil
 	}
-	text, err := yaml.Marshal(body)
-	if err != nil {
-		s.fail(w, r, fmt.Errorf("generation %d: %w", g.Number, err))
-		return
-	}
-	s.stream(w, r, http.StatusOK, yamlType, func(yield func([]byte) bool) { yield(text) })
+	c.texts[format], err = yaml.Marshal(body)
+	return c.texts[format], err
 }
 
 const yamlType = "application/x-yaml"

@@ -39,10 +39,16 @@ const DefaultCacheBytes = 256 << 20
 var Liveness = []string{"/healthz", "/readyz"}
 
 type service struct {
-	cluster *loop.Cluster
-	opt     Options
-	shelves shelves
-	trees   queueTrees
+	cluster      *loop.Cluster
+	opt          Options
+	shelves      shelves
+	nodeSheets   derived[*sheet]
+	activeSheets derived[*sheet]
+	trees        derived[*queueTree]
+	bodies       derived[partitionBody]
+	byUser       derived[*usages]
+	byGroup      derived[*usages]
+	configs      configTexts
 
 	audits   audits
 	checking coalesce.Group[any] // health checks

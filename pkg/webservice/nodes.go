@@ -17,7 +17,7 @@ const (
 
 // nodes lists the nodes of a partition.
 func (s *service) nodes(r *http.Request) (any, error) {
-	return s.sheet(r, nodeList)
+	return s.sheet(r, &s.nodeSheets, nodeList)
 }
 
 // nodeList is the list of all nodes.

@@ -1,6 +1,7 @@
 package webservice
 
 import (
+	"context"
 	"errors"
 	"net/http"
 
@@ -18,14 +19,15 @@ func (s *service) partitions(r *http.Request) (any, error) {
 		if !ok {
 			continue // it was drained and went just now
 		}
-		snap, err := l.Snapshot(r.Context())
+		one, err := s.bodies.get(r.Context(), l, func(_ context.Context, snap *scheduler.Snapshot, _ partitionBody) (partitionBody, bool, error) {
+			return viewPartition(snap), true, nil
+		})
 		if _, stays := s.cluster.Partition(name); errors.Is(err, loop.ErrEnded) && !stays {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		one := viewPartition(snap)
 		if s.opt.ClusterID != nil {
 			one.ClusterID = s.opt.ClusterID()
 		}

@@ -2,10 +2,7 @@ package webservice
 
 import (
 	"bytes"
-	"sync"
 
-	"github.com/canopy-scheduler/canopy/internal/coalesce"
-	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -16,7 +13,6 @@ import (
 
 // queueTree is the tree of queues at the time of a snapshot.
 type queueTree struct {
-	of   *scheduler.Snapshot
 	root *queueText
 }
 
@@ -31,48 +27,15 @@ type queueText struct {
 	size     int64 // bytes of its text and of those below
 }
 
-// queueTrees are the latest trees of all partitions.
-type queueTrees struct {
-	mu  sync.Mutex
-	all map[*loop.Loop]*treeShelf
-}
-
-type treeShelf struct {
-	group coalesce.Group[*queueTree]
-	last  *queueTree // only the function that the group runs touches it
-}
-
-func (t *queueTrees) of(l *loop.Loop) *treeShelf {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.all == nil {
-		t.all = map[*loop.Loop]*treeShelf{}
-	}
-	s := t.all[l]
-	if s == nil {
-		for old := range t.all {
-			if old.Health().Ended {
-				delete(t.all, old)
-			}
-		}
-		s = &treeShelf{group: coalesce.Group[*queueTree]{Pause: encodePause}}
-		t.all[l] = s
-	}
-	return s
-}
-
 // encodeTree makes the tree of a snapshot. What it shares with the last one is not made again; nil:
 // there is none.
 func encodeTree(snap *scheduler.Snapshot, last *queueTree) *queueTree {
-	if last != nil && last.of == snap {
-		return last
-	}
 	var before *queueText
 	if last != nil {
 		before = last.root
 	}
 	root := encodeQueue(newEncoder(), snap.Root, before, snap.Partition)
-	return &queueTree{snap, root}
+	return &queueTree{root}
 }
 
 // bytes are those of the texts of a tree; nil has none.

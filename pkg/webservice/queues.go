@@ -18,17 +18,9 @@ func (s *service) queues(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	on := s.trees.of(l)
-	tree, err := on.group.Do(r.Context(), func(ctx context.Context) (*queueTree, error) {
-		snap, err := l.Snapshot(ctx)
-		if err != nil {
-			return nil, err
-		}
-		next, was := encodeTree(snap, on.last), on.last
-		if on.last = nil; s.shelves.keep(next.bytes(), was.bytes()) {
-			on.last = next
-		}
-		return next, nil
+	tree, err := s.trees.get(r.Context(), l, func(_ context.Context, snap *scheduler.Snapshot, last *queueTree) (*queueTree, bool, error) {
+		next := encodeTree(snap, last)
+		return next, s.shelves.keep(next.bytes(), last.bytes()), nil
 	})
 	if err != nil {
 		return nil, err

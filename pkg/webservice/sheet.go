@@ -8,8 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/canopy-scheduler/canopy/internal/coalesce"
-	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -43,29 +41,11 @@ type listing struct {
 	pieces func(e *encoder, snap *scheduler.Snapshot, view any, where string) (all pieces, long bool)
 }
 
-// shelf has the latest sheet of one list of one partition.
-type shelf struct {
-	group coalesce.Group[*sheet]
-	last  *sheet // only the function that the group runs touches it
-}
-
-// shelves are the sheets of a service.
+// shelves say how much encoded text a service keeps.
 type shelves struct {
-	most int64        // bytes of text that are kept in all
+	most int64        // bytes in all
 	kept atomic.Int64 // bytes
-
-	mu  sync.Mutex
-	all map[shelfKey]*shelf
 }
-
-type shelfKey struct {
-	loop *loop.Loop
-	list *listing
-}
-
-// encodePause is the rest after encoding a list, as a multiple of the time that took: however many
-// read it, a quarter of one processor is spent at most.
-const encodePause = 3
 
 // keep replaces text that was kept by other text, if there is room for it; else nothing is kept.
 func (a *shelves) keep(bytes, was int64) bool {
@@ -76,50 +56,15 @@ func (a *shelves) keep(bytes, was int64) bool {
 	return false
 }
 
-func (a *shelves) of(l *loop.Loop, list *listing) *shelf {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.all == nil {
-		a.all = map[shelfKey]*shelf{}
-	}
-	key := shelfKey{l, list}
-	s := a.all[key]
-	if s == nil {
-		for old, s := range a.all { // of partitions that went, and can have come again
-			if old.loop != l && old.list == list && old.loop.Health().Ended {
-				if s.last != nil {
-					a.kept.Add(-s.last.bytes)
-				}
-				delete(a.all, old)
-			}
-		}
-		s = &shelf{group: coalesce.Group[*sheet]{Pause: encodePause}}
-		a.all[key] = s
-	}
-	return s
-}
-
 // sheet is a list of the partition that the path names, as it is now or later.
-func (s *service) sheet(r *http.Request, list *listing) (any, error) {
+func (s *service) sheet(r *http.Request, on *derived[*sheet], list *listing) (any, error) {
 	l, err := s.partition(r)
 	if err != nil {
 		return nil, err
 	}
-	on := s.shelves.of(l, list)
-	return on.group.Do(r.Context(), func(ctx context.Context) (*sheet, error) {
-		snap, err := l.Snapshot(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if on.last != nil && on.last.of == snap {
-			return on.last, nil
-		}
-		next, err := s.shelves.encode(ctx, list, snap, on.last)
-		if err != nil {
-			return nil, err
-		}
-		on.last = next
-		return next, nil
+	return on.get(r.Context(), l, func(ctx context.Context, snap *scheduler.Snapshot, last *sheet) (*sheet, bool, error) {
+		next, err := s.shelves.encode(ctx, list, snap, last)
+		return next, true, err
 	})
 }
 

@@ -242,7 +242,7 @@ func TestSheets_PackedElementsMakeOneStream(t *testing.T) {
 	assert.Assert(t, bytes.Equal(r.get(path, true), want))
 	l, _ := r.service.cluster.Partition("default")
 	packed := 0
-	for _, x := range r.service.shelves.of(l, nodeList).last.elements {
+	for _, x := range r.service.nodeSheets.on(l).last.elements {
 		packed += len(x.packed)
 	}
 	assert.Assert(t, packed > 0 && packed < len(want)/3, "%d bytes packed of %d", packed, len(want))

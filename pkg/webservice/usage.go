@@ -1,6 +1,7 @@
 package webservice
 
 import (
+	"context"
 	"maps"
 	"net/http"
 	"slices"
@@ -37,10 +38,10 @@ type usageBody struct {
 	Children            []usageBody `json:"children,omitempty"`
 }
 
-// usages is what users, or groups, use in one queue and below it.
+// usages is what users, or groups, use. It is added up once for all readers of a snapshot.
 type usages struct {
 	groups bool                                    // of groups; else of users
-	only   string                                  // of this one alone; empty: of all
+	nodes  map[string]*usageNode                   // by name, in root and below it
 	apps   map[string][]*scheduler.ApplicationView // by name, in the order of queues and names
 }
 
@@ -54,7 +55,7 @@ type usageNode struct {
 func (u *usages) in(q *scheduler.QueueView) map[string]*usageNode {
 	nodes := map[string]*usageNode{}
 	of := func(name string) *usageNode {
-		if name == "" || u.only != "" && name != u.only {
+		if name == "" {
 			return nil
 		}
 		n := nodes[name]
@@ -120,26 +121,40 @@ func (u *usages) rule(rules []limits.Rule, name string) (limits.Rule, bool) {
 	return limits.OfUser(rules, name)
 }
 
-// usage adds up what the request is about: all users or groups, or the one named only.
-func (s *service) usage(r *http.Request, groups bool, only string) (u *usages, nodes map[string]*usageNode, err error) {
-	snap, err := s.snapshot(r)
-	if err != nil {
-		return nil, nil, err
-	}
-	u = &usages{groups: groups, only: only, apps: map[string][]*scheduler.ApplicationView{}}
-	return u, u.in(snap.Root), nil
-}
-
-func (s *service) users(r *http.Request) (any, error) {
-	u, nodes, err := s.usage(r, false, "")
+// usage is what all users or groups use in the partition that the path names.
+func (s *service) usage(r *http.Request, groups bool) (*usages, error) {
+	l, err := s.partition(r)
 	if err != nil {
 		return nil, err
 	}
-	all := make([]userBody, 0, len(nodes))
-	for _, name := range slices.Sorted(maps.Keys(nodes)) {
-		all = append(all, u.viewUser(name, nodes[name]))
+	on := &s.byUser
+	if groups {
+		on = &s.byGroup
 	}
-	return all, nil
+	return on.get(r.Context(), l, func(_ context.Context, snap *scheduler.Snapshot, _ *usages) (*usages, bool, error) {
+		u := &usages{groups: groups, apps: map[string][]*scheduler.ApplicationView{}}
+		u.nodes = u.in(snap.Root)
+		return u, true, nil
+	})
+}
+
+// eachUsage is the JSON of what all use, in the order of their names.
+func eachUsage[T any](u *usages, view func(name string, n *usageNode) T) pieces {
+	return listOf(func(yield func(T) bool) {
+		for _, name := range slices.Sorted(maps.Keys(u.nodes)) {
+			if !yield(view(name, u.nodes[name])) {
+				return
+			}
+		}
+	})
+}
+
+func (s *service) users(r *http.Request) (any, error) {
+	u, err := s.usage(r, false)
+	if err != nil {
+		return nil, err
+	}
+	return eachUsage(u, u.viewUser), nil
 }
 
 func (s *service) user(r *http.Request) (any, error) {
@@ -147,26 +162,22 @@ func (s *service) user(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	u, nodes, err := s.usage(r, false, name)
+	u, err := s.usage(r, false)
 	if err != nil {
 		return nil, err
 	}
-	if nodes[name] == nil {
+	if u.nodes[name] == nil {
 		return nil, notFound("User")
 	}
-	return u.viewUser(name, nodes[name]), nil
+	return u.viewUser(name, u.nodes[name]), nil
 }
 
 func (s *service) groups(r *http.Request) (any, error) {
-	u, nodes, err := s.usage(r, true, "")
+	u, err := s.usage(r, true)
 	if err != nil {
 		return nil, err
 	}
-	all := make([]groupBody, 0, len(nodes))
-	for _, name := range slices.Sorted(maps.Keys(nodes)) {
-		all = append(all, u.viewGroup(name, nodes[name]))
-	}
-	return all, nil
+	return eachUsage(u, u.viewGroup), nil
 }
 
 func (s *service) group(r *http.Request) (any, error) {
@@ -174,14 +185,14 @@ func (s *service) group(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	u, nodes, err := s.usage(r, true, name)
+	u, err := s.usage(r, true)
 	if err != nil {
 		return nil, err
 	}
-	if nodes[name] == nil {
+	if u.nodes[name] == nil {
 		return nil, notFound("Group")
 	}
-	return u.viewGroup(name, nodes[name]), nil
+	return u.viewGroup(name, u.nodes[name]), nil
 }
 
 func (u *usages) viewUser(name string, n *usageNode) userBody {
