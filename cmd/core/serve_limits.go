@@ -32,6 +32,8 @@ func (l *grpcLimits) add(f *pflag.FlagSet) {
 		"read no more from a resource manager while so many bytes of answers of one kind wait for it; decisions pause at a quarter")
 	f.DurationVar(&l.rm.UndeliveredFor, "rm-undelivered-timeout", rmproxy.DefaultUndeliveredFor,
 		"end the stream of a resource manager that reads nothing for so long while too many answers wait")
+	f.DurationVar(&l.rm.Disconnected, "rm-timeout", rmproxy.DefaultDisconnected,
+		"another resource manager may register when the one before has had no stream for so long; one that ended its streams itself is replaced at once")
 }
 
 // mostMessageBytes is the largest --rm-max-message-bytes: lengths beyond it help no resource
@@ -49,6 +51,7 @@ func (l grpcLimits) check() error {
 		{"grpc-first-message", int64(l.rm.FirstMessage)}, {"rm-max-message-bytes", int64(l.rm.MessageBytes)},
 		{"rm-max-message-elements", int64(l.rm.MessageElements)}, {"rm-decode-bytes", l.rm.DecodeBytes},
 		{"rm-max-undelivered-bytes", int64(l.rm.UndeliveredBytes)}, {"rm-undelivered-timeout", int64(l.rm.UndeliveredFor)},
+		{"rm-timeout", int64(l.rm.Disconnected)},
 	} {
 		if x.n <= 0 {
 			wrong = append(wrong, fmt.Errorf("--%s is %d, and must be above 0", x.flag, x.n))

@@ -24,10 +24,11 @@ type Cluster struct {
 	changing chan struct{}  // holds a token while partitions come, change or go; before mu
 	leaving  sync.WaitGroup // loops that were removed, until they have ended
 
-	mu    sync.Mutex // guards the rest; nobody waits for a loop or a Sink while holding it
-	loops map[string]*running
-	last  map[string]*running // of partitions that went; their Sinks may still be busy
-	conf  *configs.Config
+	mu      sync.Mutex // guards the rest; nobody waits for a loop or a Sink while holding it
+	loops   map[string]*running
+	last    map[string]*running // of partitions that went; their Sinks may still be busy
+	conf    *configs.Config
+	unheard bool // the RM does not hear what is decided
 }
 
 type running struct {
@@ -78,6 +79,9 @@ func (c *Cluster) start(p configs.Partition) {
 	c.mu.Lock()
 	before := c.last[p.Name]
 	c.loops[p.Name] = r
+	if c.unheard {
+		r.Send(scheduler.SetListening{})
+	}
 	c.mu.Unlock()
 	go func() {
 		defer close(r.done)
@@ -121,6 +125,20 @@ func (c *Cluster) remove(name string, r *running) {
 			delete(c.last, name)
 		}
 	})
+}
+
+// SetListening says whether the RM hears what the partitions decide, those that come included. At
+// the beginning it does. It waits for no partition.
+func (c *Cluster) SetListening(listening bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.unheard == !listening {
+		return
+	}
+	c.unheard = !listening
+	for _, r := range c.loops {
+		r.Send(scheduler.SetListening{Listening: listening})
+	}
 }
 
 // Config is the configuration in force, nil before the first.

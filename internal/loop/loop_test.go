@@ -347,3 +347,27 @@ func TestWait_BlocksWhileTheSinkTakesNothing(t *testing.T) {
 		assert.NilError(t, <-waits)
 	})
 }
+
+// Nothing is decided while the RM does not listen, in partitions that come meanwhile either.
+func TestCluster_PartitionsThatComeKnowWhetherTheRMListens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return new(memory) }, nil)
+		defer c.End()
+		c.SetListening(false)
+		assert.NilError(t, c.Configure(t.Context(), &configs.Config{Partitions: []configs.Partition{partition("default", "a")}}))
+		l, _ := c.Partition("default")
+		l.Send(node("n1", 100), app("app"), ask("k"))
+		synctest.Wait()
+		placed := func() int {
+			s, err := l.Snapshot(t.Context())
+			assert.NilError(t, err)
+			return s.Allocations
+		}
+		assert.Equal(t, placed(), 0)
+		c.SetListening(true)
+		synctest.Wait()
+		assert.Equal(t, placed(), 1)
+		c.SetListening(true)
+		assert.Equal(t, placed(), 1)
+	})
+}

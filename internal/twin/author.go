@@ -79,6 +79,7 @@ func write(source rand.Source, beats int) Story {
 		s.Beats = append(s.Beats, a.next())
 	}
 	s.classify(source)
+	s.interrupt(source)
 	return s
 }
 

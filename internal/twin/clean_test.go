@@ -68,12 +68,13 @@ func retellNodes(c *scheduler.Core, s *scheduler.Snapshot, now time.Time) {
 }
 
 // notBooks are the fields of a partition that are not in its books: history, what counts
-// up, room that is kept, what was learnt of names, shapes and bounds, and lists in which
+// up, room that is kept, what was learnt of names, shapes and bounds (unschedulable nodes stand in
+// an index for the shapes that require them), and lists in which
 // somebody may stand who has gone.
 var notBooks = map[string]bool{
 	"Partition.completed": true, "Partition.rejected": true, "Partition.entered": true, "Partition.arrivals": true,
 	"Partition.names": true, "Partition.changes": true, "Partition.fresh": true, "Partition.slots": true, "Partition.scale": true, "Partition.gained": true, "Partition.gainedAt": true,
-	"Partition.joining": true, "Partition.touched": true, "Partition.told": true, "Partition.lapsed": true, "Partition.nodeSet": true, "Partition.rules": true, "Node.touched": true, "Partition.stirred": true, "Partition.gated": true, "Partition.metered": true,
+	"Partition.joining": true, "Partition.touched": true, "Partition.told": true, "Partition.patience": true, "Partition.unschedulable": true, "Node.turn": true, "Partition.lapsed": true, "Partition.nodeSet": true, "Partition.rules": true, "Node.touched": true, "Partition.stirred": true, "Partition.gated": true, "Partition.metered": true,
 	"Queue.room": true, "Node.room": true, "Queue.dynamic": true, "List.root": true,
 }
 

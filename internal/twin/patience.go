@@ -16,10 +16,10 @@ func (t *Twin) endOverdue() {
 		return
 	}
 	for _, w := range t.work {
-		w.overdue = w.overdue || w.leaving && !t.now.Before(w.told.Add(t.patience))
+		w.overdue = w.overdue || w.leaving && !t.now.Before(t.from(w.told).Add(t.patience))
 	}
 	for _, w := range slices.Clone(t.nominees) {
-		if !t.now.Before(w.waits.Add(t.patience)) {
+		if !t.now.Before(t.from(w.waits).Add(t.patience)) {
 			t.giveUp(w)
 		}
 	}
@@ -71,14 +71,22 @@ func (t *Twin) giveUp(w *work) {
 func (t *Twin) patienceEnds() (times []time.Time) {
 	for _, w := range t.work {
 		if w.leaving && !w.overdue {
-			times = append(times, w.told.Add(t.patience))
+			times = append(times, t.from(w.told).Add(t.patience))
 		}
 	}
 	for _, w := range t.nominees {
-		times = append(times, w.waits.Add(t.patience))
+		times = append(times, t.from(w.waits).Add(t.patience))
 	}
 	if t.patience == 0 || slices.ContainsFunc(times, func(at time.Time) bool { return !at.After(t.now) }) {
 		return nil
 	}
 	return times
+}
+
+// from is when preemption began to wait for what began at a time.
+func (t *Twin) from(at time.Time) time.Time {
+	if t.restarted.After(at) {
+		return t.restarted
+	}
+	return at
 }

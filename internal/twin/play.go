@@ -52,7 +52,7 @@ func (p *play) perform(beat Beat) (f *Failure) {
 	default:
 		f.Problem = p.inspect(beat)
 	}
-	if f.Problem == "" && beat.Command == nil && !more {
+	if f.Problem == "" && beat.Command == nil && !more && !p.twin.unheard {
 		f.Problem = p.ask()
 	}
 	return f

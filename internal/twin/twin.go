@@ -35,6 +35,8 @@ type Twin struct {
 	states    []scheduler.Effect // entered, and not told yet
 
 	preemption bool
+	unheard    bool                               // nothing is decided
+	restarted  time.Time                          // when patience began anew
 	patience   time.Duration                      // how long preemption waits; 0: for ever
 	lowers     bool                               // a max that was lowered is enforced
 	above      map[objects.QueuePath]*tooMuchHeld // which queues are above theirs
@@ -99,6 +101,11 @@ func (t *Twin) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
 		t.reportForeign(c.Foreign)
 	case scheduler.ReleaseForeign:
 		t.releaseForeign(c.Key)
+	case scheduler.SetListening:
+		if t.unheard && c.Listening {
+			t.restarted = now
+		}
+		t.unheard = !c.Listening
 	case scheduler.Wake: // time has passed already
 	}
 	t.tellStates()
@@ -112,6 +119,9 @@ func (t *Twin) Schedule(now time.Time, budget int) (effects []scheduler.Effect, 
 	t.now, t.out = now, nil
 	t.passTime()
 	defer t.weigh()
+	if t.unheard {
+		return t.out, false
+	}
 	t.endPauses()
 	t.endOverdue()
 	for range budget {
@@ -166,6 +176,20 @@ func (t *Twin) NextDeadline() (next time.Time, ok bool) {
 			at(when)
 		}
 	}
+	if !t.unheard {
+		t.decisionsDue(at)
+	}
+	for _, p := range t.completed {
+		at(p.at.Add(t.lifetimes.Completed))
+	}
+	for _, p := range t.rejected {
+		at(p.at.Add(t.lifetimes.Rejected))
+	}
+	return next, ok
+}
+
+// decisionsDue are the times that only Schedule has something to do at.
+func (t *Twin) decisionsDue(at func(time.Time)) {
 	for _, when := range t.patienceEnds() {
 		at(when)
 	}
@@ -177,13 +201,6 @@ func (t *Twin) NextDeadline() (next time.Time, ok bool) {
 			at(p.Until)
 		}
 	}
-	for _, p := range t.completed {
-		at(p.at.Add(t.lifetimes.Completed))
-	}
-	for _, p := range t.rejected {
-		at(p.at.Add(t.lifetimes.Rejected))
-	}
-	return next, ok
 }
 
 func (t *Twin) emit(e scheduler.Effect) { t.out = append(t.out, e) }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
@@ -65,6 +66,7 @@ type Partition struct {
 	changes   uint64                     // of anything that could let somebody preempt who could not before
 	leaving   map[*Allocation]departure  // told to leave, still there
 	told      []*Allocation              // those of them that are not overdue, in the order in which they were told; some may have gone since
+	patience  time.Time                  // when time-outs of preemption began anew; zero: when what they are about did
 	nominated map[*Allocation]nomination // pending, waiting for room on a node
 	fresh     []*Class                   // since TakeFresh
 	overtaken []*Class                   // since TakeOvertaken

@@ -49,7 +49,7 @@ func (p *Partition) TakeOverdue(now time.Time) (overdue []*Allocation) {
 	for limit > 0 && len(p.told) > 0 {
 		x := p.told[0]
 		d := p.leaving[x]
-		if p.awaited(x) && now.Before(d.at.Add(limit)) {
+		if p.awaited(x) && now.Before(p.patientFrom(d.at).Add(limit)) {
 			break
 		}
 		p.told = p.told[1:]
@@ -68,7 +68,7 @@ func (p *Partition) TakeOverdue(now time.Time) (overdue []*Allocation) {
 // anybody waits; nil: none has.
 func (p *Partition) OverdueNominee(now time.Time) *Allocation {
 	limit := p.conf.NominationTimeout
-	if limit <= 0 || len(p.nominees) == 0 || now.Before(p.nominated[p.nominees[0]].at.Add(limit)) {
+	if limit <= 0 || len(p.nominees) == 0 || now.Before(p.patientFrom(p.nominated[p.nominees[0]].at).Add(limit)) {
 		return nil
 	}
 	return p.nominees[0]
@@ -84,14 +84,26 @@ func (p *Partition) PatienceEnds() (at time.Time, ok bool) {
 		p.told = p.told[1:]
 	}
 	if len(p.told) > 0 {
-		at, ok = p.leaving[p.told[0]].at.Add(limit), true
+		at, ok = p.patientFrom(p.leaving[p.told[0]].at).Add(limit), true
 	}
 	if len(p.nominees) > 0 {
-		if t := p.nominated[p.nominees[0]].at.Add(limit); !ok || t.Before(at) {
+		if t := p.patientFrom(p.nominated[p.nominees[0]].at).Add(limit); !ok || t.Before(at) {
 			at, ok = t, true
 		}
 	}
 	return at, ok
+}
+
+// RestartPatience has all time-outs of preemption begin anew at now. Requires: now is not before
+// that of any call before.
+func (p *Partition) RestartPatience(now time.Time) { p.patience = now }
+
+// patientFrom is when the time-out of something that began at a time began.
+func (p *Partition) patientFrom(at time.Time) time.Time {
+	if at.Before(p.patience) {
+		return p.patience
+	}
+	return at
 }
 
 // Lapsed is a nomination that has ended.

@@ -21,6 +21,8 @@ type Limits struct {
 
 	UndeliveredBytes int           // answers of one kind that an RM has not read; default 32 MiB
 	UndeliveredFor   time.Duration // how long an RM at that limit may read nothing; default 60 s
+
+	Disconnected time.Duration // after which another RM may register in place of one without streams; default 5 min
 }
 
 // The defaults of Limits.
@@ -32,6 +34,7 @@ const (
 	DefaultFirstMessage     = 30 * time.Second
 	DefaultUndeliveredBytes = 32 << 20
 	DefaultUndeliveredFor   = time.Minute
+	DefaultDisconnected     = 5 * time.Minute
 )
 
 // Bounds without a setting.
@@ -62,6 +65,7 @@ func (l Limits) withDefaults() Limits {
 	positive(&l.FirstMessage, DefaultFirstMessage)
 	positive(&l.UndeliveredBytes, DefaultUndeliveredBytes)
 	positive(&l.UndeliveredFor, DefaultUndeliveredFor)
+	positive(&l.Disconnected, DefaultDisconnected)
 	return l
 }
 

@@ -21,9 +21,10 @@ var (
 	ErrOtherRM       = errors.New("another resource manager is registered") // only one at a time
 	ErrNotRegistered = errors.New("not registered")                         // say RegisterResourceManager first
 	ErrFull          = errors.New("too much waits for users to be looked up: send it again later")
-	ErrTooLarge      = errors.New("message too large")                      // more than Limits allow
-	ErrClosed        = errors.New("the scheduler is stopping")              // and does not come back
-	errReregistered  = errors.New("the resource manager has re-registered") // ends the streams of its former self
+	ErrTooLarge      = errors.New("message too large")                       // more than Limits allow
+	ErrClosed        = errors.New("the scheduler is stopping")               // and does not come back
+	errOtherRM       = errors.New("another resource manager has registered") // ends the streams of one that is replaced
+	errReregistered  = errors.New("the resource manager has re-registered")  // ends the streams of its former self
 )
 
 // Options say how a Proxy runs. The zero value is good.
@@ -60,6 +61,9 @@ type Proxy struct {
 	now   atomic.Pointer[session]              // nil: no RM is registered; changed under mu
 	users atomic.Pointer[map[string]Directory] // by partition, of the configuration in force
 
+	isRemote    bool          // RMs come over gRPC
+	disconnects atomic.Uint64 // how often an RM was found to be disconnected
+
 	mu            sync.Mutex         // guards the rest
 	record        Registration       // of now
 	tellers       map[string]*teller // by partition
@@ -82,6 +86,7 @@ func build(opt Options, oracle func(p *Proxy) scheduler.Oracle) *Proxy {
 	opt.Limits = opt.Limits.withDefaults()
 	p := &Proxy{room: newMemoryBudgets(opt.Limits), opt: opt, log: opt.Log, calling: make(chan struct{}, 1), tellers: map[string]*teller{}}
 	p.over, p.end = context.WithCancel(context.Background())
+	p.isRemote = oracle == nil
 	p.opt.Loop.TellFirst = oracle != nil // whoever is asked must have been told before
 	var ask func(string) scheduler.Oracle
 	if oracle != nil {

@@ -47,6 +47,9 @@ func (p *Proxy) enlist(m *si.RegisterResourceManagerRequest, open func() *sessio
 		return err
 	}
 	old := p.current()
+	if old != nil && old.rm != m.RmID {
+		p.log.Warn("resource manager replaced: it was disconnected", zap.String("rm", old.rm), zap.String("by", m.RmID))
+	}
 	if err := checkBuild(m); err != nil {
 		return err
 	}
@@ -89,8 +92,8 @@ func (p *Proxy) mayRegister(rm string) error {
 		return err
 	}
 	if old := p.current(); old != nil && old.rm != rm {
-		return fmt.Errorf("%w: registration of RM failed: RM %s has been registered before, active partitions %d",
-			ErrOtherRM, old.rm, len(p.cluster.Partitions()))
+		_, err := old.mayReplace()
+		return err
 	}
 	return nil
 }
@@ -167,7 +170,14 @@ func (p *Proxy) startOver(old *session, wish *reload.Proposal) error {
 		p.mu.Lock()
 		p.now.Store(nil)
 		p.mu.Unlock()
-		old.close(errReregistered)
+		cause := errReregistered
+		if old.rm != wish.From {
+			cause = errOtherRM
+		}
+		old.close(cause)
+	}
+	if p.isRemote {
+		p.cluster.SetListening(false) // until it opens the stream on which decisions are told
 	}
 	p.mute()
 	if err := p.cluster.Forget(p.over); err != nil {

@@ -64,6 +64,7 @@ func (c registering) register() (err error) {
 	if err != nil {
 		return malformed(err)
 	}
+	c.p.awaitReplaceable(c.ctx, nameOf(rm))
 	if err := c.p.mayRegister(nameOf(rm)); err != nil {
 		return err
 	}

@@ -67,7 +67,8 @@ func toStatus(err error) error {
 		code = codes.DeadlineExceeded
 	case errors.Is(err, ErrClosed):
 		code = codes.Unavailable
-	case errors.Is(err, errReregistered), errors.Is(err, errReplaced), errors.Is(err, errEarlier):
+	case errors.Is(err, errReregistered), errors.Is(err, errReplaced), errors.Is(err, errEarlier),
+		errors.Is(err, errReleased), errors.Is(err, errOtherRM):
 		code = codes.Aborted
 	case errors.Is(err, context.Canceled):
 		code = codes.Canceled

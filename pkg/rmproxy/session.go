@@ -35,6 +35,7 @@ type session struct {
 	mu    sync.Mutex // guards the rest, and that nothing is sent after the end
 	lines [kinds]*line
 	lobby lobby
+	presence
 }
 
 // newSession returns the session of a gRPC door.
@@ -44,6 +45,10 @@ func newSession(p *Proxy, rm string) *session {
 	for k := range s.boxes {
 		s.boxes[k] = newOutbox()
 	}
+	s.last, s.left = p.clock(), false
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.awaitStream()
 	return s
 }
 
@@ -53,6 +58,12 @@ func (s *session) close(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.end(cause)
+	if s.grace != nil {
+		s.grace.Stop()
+	}
+	if s.caller == nil {
+		s.p.cluster.SetListening(false)
+	}
 	for _, l := range s.lines {
 		if l != nil {
 			l.cut(cause)
@@ -160,6 +171,10 @@ func (s *session) open(l *line) (old *line, ok bool) {
 		return nil, false
 	}
 	old, s.lines[l.kind] = s.lines[l.kind], l
+	s.connected()
+	if l.kind == allocations {
+		s.p.cluster.SetListening(true)
+	}
 	return old, true
 }
 
@@ -167,7 +182,17 @@ func (s *session) open(l *line) (old *line, ok bool) {
 func (s *session) leave(l *line) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.lines[l.kind] == l {
-		s.lines[l.kind] = nil
+	if s.lines[l.kind] != l || s.ended() {
+		return
+	}
+	s.lines[l.kind] = nil
+	if l.kind == allocations {
+		s.p.cluster.SetListening(false)
+	}
+	select {
+	case <-l.last:
+		s.disconnected(true)
+	default:
+		s.disconnected(false)
 	}
 }

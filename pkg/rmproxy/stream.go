@@ -76,6 +76,7 @@ func (l *line) read() {
 		err = l.next(m)
 	}
 	switch {
+	case l.ctx.Err() != nil: // a stream that was ended looks to its reader like one that is over
 	case errors.Is(err, io.EOF) && l.s != nil:
 		close(l.last)
 	case errors.Is(err, io.EOF):

@@ -287,7 +287,8 @@ func TestASlowReaderMakesDecisionsWaitButNotCommands(t *testing.T) {
 		assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{big}}))
 		hear(t, n, 1, (*si.NodeResponse).GetAccepted)
 
-		// There is no allocation stream, so nobody takes the answers.
+		// There is no allocation stream to take the answers, and the core does not know it.
+		r.p.cluster.SetListening(true)
 		asks := &si.AllocationRequest{}
 		const many = 500
 		for i := range many {

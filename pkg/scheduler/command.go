@@ -112,6 +112,11 @@ type (
 	// ReleaseForeign says that it does not any more. Effect: none.
 	ReleaseForeign struct{ Key objects.AllocationKey }
 
+	// SetListening says whether the RM hears what is decided. While it does not, nothing is placed
+	// and nothing is preempted, and no nomination and no victim times out. At the beginning it
+	// does. Effect: none.
+	SetListening struct{ Listening bool }
+
 	// Wake says that time has passed. Deadlines that are due are served, as before any
 	// other command. Effect: ApplicationUpdated for those that complete or are forgotten,
 	// Released for placeholders that are not needed any more.
@@ -133,6 +138,7 @@ func (ReportAllocation) command()  {}
 func (Release) command()           {}
 func (ReportForeign) command()     {}
 func (ReleaseForeign) command()    {}
+func (SetListening) command()      {}
 func (Wake) command()              {}
 
 // Termination says why an allocation ended. The numbers are those of the interface.

@@ -199,6 +199,10 @@ func command(t *testing.T, d *datadriven.TestData, now time.Time) scheduler.Comm
 		return scheduler.Drain{}
 	case "forget":
 		return scheduler.Forget{}
+	case "not-listening":
+		return scheduler.SetListening{}
+	case "listening":
+		return scheduler.SetListening{Listening: true}
 	}
 	t.Fatalf("%s: unknown command %q", d.Pos, d.Cmd)
 	return nil

@@ -17,6 +17,7 @@ type Core struct {
 	oracle     Oracle
 	opt        objects.Options
 	drains     bool      // it is being removed
+	unheard    bool      // the RM does not hear what is decided, so nothing is
 	stateSince time.Time // when drains changed, or the first command came; zero: none has
 	out        []Effect  // effects of the step under way
 	retryAt    time.Time // when refused asks are tried again; zero: none was refused
@@ -76,6 +77,9 @@ func (c *Core) NextDeadline() (time.Time, bool) {
 	t, ok := c.part.NextDeadline()
 	if !c.retryAt.IsZero() && (!ok || c.retryAt.Before(t)) {
 		t, ok = c.retryAt, true
+	}
+	if c.unheard {
+		return t, ok // what follows is served by Schedule
 	}
 	if at, waits := c.patienceEnds(); waits && (!ok || at.Before(t)) {
 		t, ok = at, true
@@ -174,6 +178,8 @@ func (c *Core) apply(now time.Time, cmd Command) {
 		}
 	case ReleaseForeign:
 		c.part.RemoveForeign(m.Key)
+	case SetListening:
+		c.setListening(m.Listening, now)
 	case Wake:
 	default:
 		panic(fmt.Sprintf("scheduler: no case for %T", cmd))

@@ -8,6 +8,9 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 	c.forgetOut()
 	c.serveDeadlines(now)
 	defer c.settleUp(now)
+	if c.unheard {
+		return c.out, false
+	}
 	c.endPauses(now)
 	c.endOverdue(now)
 	for range budget {
@@ -36,3 +39,15 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 	}
 	return c.out, true
 }
+
+// setListening notes whether the RM hears what is decided. Time-outs of preemption begin anew when
+// it does again: it may not have been told before.
+func (c *Core) setListening(listening bool, now time.Time) {
+	if c.unheard && listening {
+		c.part.RestartPatience(now)
+	}
+	c.unheard = !listening
+}
+
+// Listening reports whether the RM hears what is decided; see SetListening.
+func (c *Core) Listening() bool { return !c.unheard }
