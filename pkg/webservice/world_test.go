@@ -158,6 +158,9 @@ func request(
 	for i := 0; i+1 < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
+	if opt.Now == nil && time.Now().Year() > 2000 { // in a bubble of synctest time goes on from there
+		opt.Now = func() time.Time { return noon }
+	}
 	w := httptest.NewRecorder()
 	webservice.Handler(c, opt).ServeHTTP(w, r)
 	return w
