@@ -39,8 +39,8 @@ func (l *Loop) runBeside(ctx context.Context) {
 		if !tells && len(l.untold) > 0 {
 			tell = out
 		}
-		var more chan struct{} // always ready while there is something to decide
-		if l.mayDecide() {
+		var more chan struct{} // always ready while there is something to decide, or to do for readers
+		if l.mayDecide() || len(l.readers) > 0 {
 			more = closed
 		}
 		l.idle.Store(more == nil)
@@ -62,8 +62,9 @@ func (l *Loop) runBeside(ctx context.Context) {
 		l.idle.Store(false)
 		l.takeAll()
 		if l.mayDecide() {
-			l.decide(l.opt.Stride)
+			l.decide(l.stride())
 		}
+		l.serveReaders()
 		l.noteBehind(len(l.untold) + telling)
 		l.moved()
 	}

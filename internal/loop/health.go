@@ -58,4 +58,5 @@ func (l *Loop) moved() {
 		l.now()
 	}
 	l.progress.Store(l.last.UnixNano())
+	l.forgetViews()
 }

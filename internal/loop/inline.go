@@ -17,7 +17,7 @@ func (l *Loop) runInLine(ctx context.Context) {
 	for {
 		l.takeAll()
 		l.deliver()
-		for l.hungry && ctx.Err() == nil {
+		for l.hungry && !l.mayRead() && ctx.Err() == nil {
 			l.decide(1)
 			l.deliver()
 			l.moved()
@@ -25,12 +25,13 @@ func (l *Loop) runInLine(ctx context.Context) {
 				break
 			}
 		}
+		l.serveReaders()
 		if ctx.Err() != nil {
 			l.shut()
 			l.deliver()
 			return
 		}
-		if l.mail.Load() {
+		if l.mail.Load() || l.hungry || len(l.readers) > 0 {
 			continue
 		}
 		l.moved()

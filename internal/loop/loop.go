@@ -75,6 +75,10 @@ type Loop struct {
 	hungry bool                // a decision may be possible
 	view   *scheduler.Snapshot // of the state as it is; nil: nobody asked since it changed
 
+	readers []reader // who waits for a snapshot
+	refresh refresh
+	turns   int // decisions since something was done for readers
+
 	decided func(took time.Duration) // told of each run of decisions; nil: nobody is interested
 
 	drained func() // told when the partition may go; nil: nobody is interested
@@ -122,6 +126,7 @@ func (l *Loop) decide(stride int) {
 	if at, ok := l.core.NextDeadline(); ok && !now.Before(at) {
 		l.view = nil // what is due may change more than is told
 	}
+	l.turns += stride
 	effects, more := l.core.Schedule(now, stride)
 	if l.decided != nil {
 		l.decided(l.since(now))

@@ -35,17 +35,6 @@ func (l *Loop) Check(ctx context.Context) error {
 	return errors.Join(err, failed)
 }
 
-// Snapshot copies the state as it is when the request is taken from the mailbox. While
-// the state does not change, everybody gets the same one.
-func (l *Loop) Snapshot(ctx context.Context) (*scheduler.Snapshot, error) {
-	return ask(ctx, l, func() *scheduler.Snapshot {
-		if l.view == nil {
-			l.view = l.core.Snapshot(l.now())
-		}
-		return l.view
-	})
-}
-
 // Explain says how the ask or allocation of a key stands; see scheduler.Core.Explain. It is
 // answered like Suppose, one question at a time.
 func (l *Loop) Explain(ctx context.Context, key objects.AllocationKey) (*scheduler.Explanation, error) {

@@ -29,8 +29,9 @@ func (t *Twin) Differences(s *scheduler.Snapshot) []string {
 }
 
 // ShareDifferences is Differences for the shares by which queues take turns, which no snapshot
-// shows. They are settled as of the last snapshot.
+// shows.
 func (t *Twin) ShareDifferences(p *objects.Partition) []string {
+	p.Settle()
 	d := &comparison{t: t, c: t.count()}
 	var below func(q *queue)
 	below = func(q *queue) {

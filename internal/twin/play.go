@@ -16,6 +16,7 @@ type play struct {
 	twin        *Twin
 	core, again *scheduler.Core // the same twice: the story must come out the same
 	notes       *notes          // of core
+	reader      *reader         // of core
 }
 
 // actor is a Core or a Twin.
@@ -70,8 +71,12 @@ func (p *play) inspect(beat Beat) string {
 	if err := p.core.Check(); err != nil {
 		return "check: " + err.Error()
 	}
-	if lines := p.twin.Differences(p.core.Snapshot(p.now)); len(lines) > 0 {
+	full := p.core.FullSnapshot(p.now)
+	if lines := p.twin.Differences(full); len(lines) > 0 {
 		return strings.Join(lines, "\n")
+	}
+	if problem := p.reader.read(p.core, full, p.now); problem != "" {
+		return problem
 	}
 	if lines := p.twin.ShareDifferences(p.core.Partition()); len(lines) > 0 {
 		return strings.Join(lines, "\n")

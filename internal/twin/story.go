@@ -62,7 +62,7 @@ func (s Story) Play() *Failure {
 	oracle := s.RM.oracle()
 	opt := objects.Options{Shapes: objects.DefaultShapes, Lifetimes: s.Lifetimes, Looks: 1 << 30, Candidates: s.Candidates}
 	p := play{
-		now: start(), notes: newNotes(), twin: NewWith(s.Partition, oracle, s.Lifetimes), core: scheduler.NewWith(s.Partition, oracle, opt),
+		now: start(), notes: newNotes(), reader: newReader(s.Seed), twin: NewWith(s.Partition, oracle, s.Lifetimes), core: scheduler.NewWith(s.Partition, oracle, opt),
 	}
 	p.twin.candidates = s.Candidates
 	opt.Shapes = s.Shapes

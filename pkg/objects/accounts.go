@@ -22,6 +22,7 @@ type account struct {
 	allocated resources.Vector
 	running   int            // applications that do
 	members   []*Application // in no order
+	listed    bool           // it is in Partition.watch
 	fit       Mask           // the shapes that max leaves room for, without those of applications that may not start
 }
 
@@ -60,12 +61,19 @@ type Limited struct {
 // first, in name order.
 func (p *Partition) Limited(q *Queue) persistent.List[Limited] {
 	out := make([]*Limited, 0, len(q.accounts))
-	for h, x := range q.accounts {
-		out = append(out, &Limited{h, x.limit, p.names.Amounts(x.allocated), x.most, x.running, len(x.members)})
+	for _, x := range q.accounts {
+		out = append(out, p.limited(x))
 	}
 	slices.SortFunc(out, func(a, b *Limited) int { return a.Holder.compare(b.Holder) })
 	return persistent.ListOf(out...)
 }
+
+func (p *Partition) limited(x *account) *Limited {
+	return &Limited{x.holder, x.limit, p.names.Amounts(x.allocated), x.most, x.running, len(x.members)}
+}
+
+// Compare puts users before groups, in name order.
+func (l *Limited) Compare(other *Limited) int { return l.Holder.compare(other.Holder) }
 
 // seat is the membership of an application in an account.
 type seat struct {
@@ -104,6 +112,7 @@ func (a *Application) limitGroup() (group string, ok bool) {
 // relimit makes all accounts anew, after limits changed. Groups are found anew too, so
 // that what holds depends on the configuration in force and on no earlier one.
 func (p *Partition) relimit() {
+	p.Unwatch() // all accounts are made anew
 	p.gated, p.turned = p.isGated(), nil
 	for _, q := range p.queues {
 		p.rule(q)
@@ -149,6 +158,7 @@ func (p *Partition) sit(a *Application, q *Queue, h Holder, rule limits.Rule) {
 	}
 	a.seats = append(a.seats, seat{x, len(x.members)})
 	x.members = append(x.members, a)
+	p.changedAccount(x)
 	p.slots.settle(p.names.Len())
 	p.fitAccount(x, &x.fit)
 }
@@ -157,6 +167,7 @@ func (p *Partition) sit(a *Application, q *Queue, h Holder, rule limits.Rule) {
 func (p *Partition) dismiss(a *Application) {
 	for _, s := range a.seats {
 		x, end := s.account, len(s.account.members)-1
+		p.changedAccount(x)
 		last := x.members[end]
 		x.members[s.place], x.members[end] = last, nil
 		x.members = x.members[:end]
@@ -176,6 +187,7 @@ func (p *Partition) dismiss(a *Application) {
 func (p *Partition) charge(a *Application, v resources.Vector, sign int) {
 	for _, s := range a.seats {
 		move(&s.account.allocated, v, sign)
+		p.changedAccount(s.account)
 		if len(s.account.max) > 0 {
 			p.refitAccount(s.account)
 		}

@@ -34,6 +34,8 @@ type Application struct {
 	made      int       // allocations ever made
 	firstMade time.Time // when the first of them was made
 	ramped    bool      // has ramped up: only StateAware leaves ask
+	listed    bool      // it is in Partition.watch
+	place     int32     // in Partition.appList
 	counted   bool      // is counted among the running applications
 	seats     []seat    // in the accounts that limit it
 
@@ -123,6 +125,7 @@ func (a *Application) MayStart() bool {
 }
 
 func (p *Partition) addPending(x *Allocation) {
+	p.changedWork(x)
 	a, id := x.app, classOf(x)
 	c := a.classes.of(id)
 	known := c != nil
@@ -144,6 +147,7 @@ func (p *Partition) addPending(x *Allocation) {
 }
 
 func (p *Partition) removePending(x *Allocation) {
+	p.changedWork(x)
 	a, c := x.app, x.class
 	c.remove(x)
 	x.class = nil

@@ -29,7 +29,9 @@ func (p *Partition) AddApplication(id AppID, user security.User, leaf QueuePath,
 	a.turn.who, a.fresh.who, a.turn.can = a, a, a.room.can[:0]
 	a.pending, a.allocated, a.peak = a.room.pending[:0], a.room.allocated[:0], a.room.peak[:0]
 	p.apps[id] = a
+	p.appList.add(a)
 	q.byID[id] = a
+	p.changedApp(a)
 	p.enroll(a)
 	return nil
 }

@@ -66,6 +66,8 @@ func (p *Partition) complete(a *Application, why Reason, now time.Time) {
 // forget takes a out of its queue. Requires: it has no work.
 func (p *Partition) forget(a *Application) {
 	delete(p.apps, a.id)
+	p.appList.remove(a)
+	p.changedApp(a)
 	p.changes++
 	delete(a.queue.byID, a.id)
 	p.unwatchRamp(a)

@@ -10,6 +10,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
@@ -62,10 +63,10 @@ func TestEveryDeadlineOfALife(t *testing.T) {
 	p.Reject("other", security.User{}, "root.leaf", "no", now)
 	due(time.Hour)
 	assert.Equal(t, story(p.TakeEntered()), "app Expired")
-	assert.Equal(t, len(p.Completed())+len(p.Rejected()), 1)
+	assert.Equal(t, p.Completed().Len()+p.Rejected().Len(), 1)
 	due(time.Hour)
 	assert.Equal(t, story(p.TakeEntered()), "", "nobody hears of it when a rejection is forgotten")
-	assert.Equal(t, len(p.Completed())+len(p.Rejected()), 0)
+	assert.Equal(t, p.Completed().Len()+p.Rejected().Len(), 0)
 	_, ok = p.NextDeadline()
 	assert.Assert(t, !ok)
 }
@@ -80,15 +81,15 @@ func TestOnlySoManyAreRemembered(t *testing.T) {
 		p.Reject(AppID(fmt.Sprint("r", i)), security.User{}, "root.none", "", now)
 	}
 	p.Reject("r3", security.User{}, "root.none", "again", now)
-	ids := func(ended []*Ended) (s string) {
-		for _, e := range ended {
+	ids := func(ended persistent.List[Ended]) (s string) {
+		for e := range ended.All() {
 			s += string(e.ID) + " "
 		}
 		return s
 	}
 	assert.Equal(t, ids(p.Completed()), "a2 a3 a4 ")
 	assert.Equal(t, ids(p.Rejected()), "r2 r4 r3 ", "the newest of an ID is kept, and no other")
-	assert.Equal(t, p.Rejected()[2].Message, "again")
+	assert.Equal(t, p.Rejected().At(2).Message, "again")
 	assert.Equal(t, len(p.completed.newest)+len(p.rejected.newest), 6, "what is forgotten is forgotten everywhere")
 	assert.NilError(t, p.Check())
 }
@@ -106,7 +107,7 @@ func TestNobodyHearsOfTheEndOfANamesake(t *testing.T) {
 	p.TakeEntered()
 	p.Expire(now.Add(time.Hour))
 	assert.Equal(t, story(p.TakeEntered()), "")
-	assert.Equal(t, len(p.Completed()), 1)
+	assert.Equal(t, p.Completed().Len(), 1)
 	p.RemoveApplication("app", now.Add(time.Hour))
 	p.Expire(now.Add(time.Hour + 2*time.Minute))
 	assert.Equal(t, story(p.TakeEntered()), "app Completing; app Completed; app Expired")
@@ -115,7 +116,7 @@ func TestNobodyHearsOfTheEndOfANamesake(t *testing.T) {
 func TestALongReasonIsCutShort(t *testing.T) {
 	p, _, now := leafWith(t, DefaultLifetimes())
 	p.Reject("x", security.User{}, "root.none", strings.Repeat("ü", 5000), now)
-	got := p.Rejected()[0].Message
+	got := p.Rejected().At(0).Message
 	assert.Assert(t, len(got) <= longestMessage && len(got) > longestMessage-8, "%d bytes", len(got))
 	assert.Assert(t, strings.HasSuffix(got, "ü...") && utf8.ValidString(got))
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -16,6 +17,7 @@ type Ended struct {
 	User      security.User
 	Queue     QueuePath // the leaf it was in; of a rejected one, what the RM named
 	State     State     // Completed or Rejected
+	number    uint32    // among all of its kind that ever ended; it goes round
 	Message   string    // why it was rejected; else empty
 	Submitted time.Time
 	Finished  time.Time         // when it entered State
@@ -45,30 +47,23 @@ type history struct {
 	unique bool // of one ID only the newest is kept
 	list   list.List
 	newest map[AppID]*list.Element
-	view   []*Ended // the list as it is; nil: nobody asked since it changed
+	view   persistent.Builder[Ended] // the list
+	count  uint32                    // of all that ever ended; it goes round
 }
 
 func newHistory(keep time.Duration, most int, unique bool) history {
-	return history{keep: keep, most: most, unique: unique, newest: map[AppID]*list.Element{}}
+	h := history{keep: keep, most: most, unique: unique, newest: map[AppID]*list.Element{}}
+	h.view.Compare = func(a, b *Ended) int { return int(int32(a.number - b.number)) } // there are never so many that this is ambiguous
+	return h
 }
 
 // Completed are the applications that have completed and are still remembered, oldest
-// first. An ID may be there more than once. Read-only.
-func (p *Partition) Completed() []*Ended { return p.completed.all() }
+// first. An ID may be there more than once.
+func (p *Partition) Completed() persistent.List[Ended] { return p.completed.view.List() }
 
 // Rejected are the applications that were rejected and are still remembered, oldest first.
-// Of an ID that was rejected more than once only the newest is there. Read-only.
-func (p *Partition) Rejected() []*Ended { return p.rejected.all() }
-
-func (h *history) all() []*Ended {
-	if h.view == nil {
-		h.view = make([]*Ended, 0, h.list.Len())
-		for e := h.list.Front(); e != nil; e = e.Next() {
-			h.view = append(h.view, e.Value.(*Ended))
-		}
-	}
-	return h.view
-}
+// Of an ID that was rejected more than once only the newest is there.
+func (p *Partition) Rejected() persistent.List[Ended] { return p.rejected.view.List() }
 
 // last is the newest of an ID; nil: there is none.
 func (h *history) last(id AppID) *Ended {
@@ -80,10 +75,12 @@ func (h *history) last(id AppID) *Ended {
 
 func (h *history) add(e *Ended) {
 	if was, ok := h.newest[e.ID]; ok && h.unique {
-		h.list.Remove(was)
+		h.view.Remove(h.list.Remove(was).(*Ended))
 	}
 	h.newest[e.ID] = h.list.PushBack(e)
-	h.view = nil
+	h.count++
+	e.number = h.count
+	h.view.Put(e)
 }
 
 // dropOldest forgets the oldest. Requires: there is one.
@@ -93,7 +90,7 @@ func (h *history) dropOldest() *Ended {
 	if h.newest[e.ID] == first {
 		delete(h.newest, e.ID)
 	}
-	h.view = nil
+	h.view.Remove(e)
 	return e
 }
 

@@ -50,6 +50,7 @@ func (p *Partition) Suppose(x *Allocation, n *Node, victims []*Allocation) (take
 }
 
 func (p *Partition) nominate(x *Allocation, n *Node, now time.Time) {
+	p.changedWork(x)
 	p.nominated[x] = nomination{n, now}
 	p.nominees = append(p.nominees, x)
 	for q := x.app.queue; q != nil; q = q.parent {
@@ -61,6 +62,7 @@ func (p *Partition) nominate(x *Allocation, n *Node, now time.Time) {
 
 // denominate takes back what nominate did about x.
 func (p *Partition) denominate(x *Allocation) {
+	p.changedWork(x)
 	n := p.nominated[x].node
 	delete(p.nominated, x)
 	p.nominees, n.nominees = without(p.nominees, x), without(n.nominees, x)
@@ -81,6 +83,7 @@ type nomination struct {
 
 // leaves notes that x was told to leave. What it holds counts as leaving, unless it is overdue.
 func (p *Partition) leaves(x *Allocation, d departure) {
+	p.changedWork(x)
 	p.leaving[x] = d
 	p.touch(x.node)
 	p.countLeaving(x, 1)
@@ -125,6 +128,7 @@ func (p *Partition) left(x *Allocation) {
 	if !p.Leaving(x) {
 		return
 	}
+	p.changedWork(x)
 	d := p.leaving[x]
 	delete(p.leaving, x)
 	p.touch(x.node)

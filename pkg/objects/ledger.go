@@ -151,6 +151,7 @@ func (p *Partition) withdraw(x *Allocation) {
 
 // enter makes x known as a pending ask.
 func (p *Partition) enter(x *Allocation) {
+	p.changedWork(x)
 	x.shape = p.takeShape(x.ask)
 	p.work[x.Key()] = x
 	x.app.work.add(x, placeInApp)
@@ -161,6 +162,7 @@ func (p *Partition) enter(x *Allocation) {
 
 // leave forgets x. Requires: it is in no book.
 func (p *Partition) leave(x *Allocation) {
+	p.changedWork(x)
 	p.meter(x, -1)
 	p.classNames.giveBack(x.key.Mark)
 	delete(p.work, x.Key())
@@ -201,6 +203,7 @@ func (p *Partition) fromNode(x *Allocation) {
 // post puts x into, or takes it from, the allocated book of its node, its application
 // and every queue up to root. It cannot fail.
 func (p *Partition) post(x *Allocation, n *Node, sign int) {
+	p.changedWork(x)
 	book := &x.app.allocated
 	if x.ask.Placeholder {
 		book = &x.app.placeholders

@@ -126,6 +126,7 @@ func (p *Partition) move(a *Application, e Event, why Reason, now time.Time) {
 		a.waiting = p.completing.PushBack(completingSince{a, change.at})
 	}
 	a.log = a.log.with(change)
+	p.changedApp(a)
 	p.entered = append(p.entered, Entered{a.id, a.queue.path, change})
 	p.recount(a)
 }

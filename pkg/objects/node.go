@@ -22,6 +22,8 @@ type Node struct {
 	held      resources.Vector // of available, for nominees
 	nominees  []*Allocation    // the asks that are nominated for the node, the oldest nomination first
 	leaving   []*Allocation    // what was told to leave, in that order
+	listed    bool             // it is in Partition.watch
+	place     int32            // in Partition.nodeList
 	touched   bool             // it is in Partition.touched
 	work      roster
 	room      nodeRoom

@@ -19,6 +19,8 @@ func (p *Partition) AddNode(id NodeID, total resources.Amounts, attributes map[s
 		return err
 	}
 	p.nodes[id] = n
+	p.nodeList.add(n)
+	p.changedNode(n)
 	p.nodeSet++
 	p.standNode(n)
 	p.setSchedulable(n, schedulable)
@@ -65,6 +67,9 @@ func (p *Partition) RemoveNode(id NodeID, now time.Time) ([]*Allocation, error) 
 	p.capacity.Sub(n.total)
 	p.refit(p.root)
 	delete(p.nodes, id)
+	p.nodeList.remove(n)
+	p.changedNode(n)
+	p.changedQueue(p.root) // which shows the capacity as its max
 	p.nodeSet++
 	p.unsound = true
 	return gone, nil
@@ -83,6 +88,7 @@ func (p *Partition) resizeNode(n *Node, total resources.Amounts) error {
 	if without.Overflows(v, nil) {
 		return fmt.Errorf("node %s: %w", n.id, ErrOverflow)
 	}
+	p.changedQueue(p.root) // which shows the capacity as its max
 	p.capacity = without
 	p.capacity.Add(v)
 	p.repost(n, func() { n.total.Difference(v, nil, nil) })

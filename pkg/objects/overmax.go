@@ -129,6 +129,7 @@ func (p *Partition) doubtAll() {
 // again. It must be called when a command was applied and when decisions were made.
 func (p *Partition) Weigh(now time.Time) {
 	for _, q := range p.doubtful {
+		p.changedQueue(q)
 		switch q.doubted = false; {
 		case !q.overlooks():
 		case q.above == nil:
@@ -194,6 +195,7 @@ func (p *Partition) TakeDue(now time.Time) *Queue {
 		p.due = slices.Delete(p.due, 0, 1)
 		unchanged := !q.above.looked.IsZero() && q.above.changes == p.changes
 		q.above.looked, q.above.changes = now, p.changes
+		p.changedQueue(q)
 		if p.await(q); !unchanged {
 			return q
 		}

@@ -39,6 +39,11 @@ type Partition struct {
 	others map[AllocationKey]*Foreign // foreign allocations
 	shapes map[string]*Shape
 
+	appList   listing[Application] // apps
+	nodeList  listing[Node]        // nodes
+	queueList listing[Queue]       // queues
+	watch     *Changes             // nil: nobody wants to know what changes
+
 	capacity      resources.Vector // the sum of all nodes, schedulable or not (behaviour.md 3.4)
 	byScore       index[*Node]     // schedulable nodes, the one to try first in front
 	unschedulable index[*Node]     // nodes that take asks which require them, and no others; in the same order
@@ -105,6 +110,9 @@ func NewWith(conf configs.Partition, opt Options) *Partition {
 	}
 	p.byScore.compare = func(a, b *Node) int { return policies.CompareNodes(&a.key, &b.key) }
 	p.unschedulable.compare = p.byScore.compare
+	p.appList.place = func(a *Application) *int32 { return &a.place }
+	p.nodeList.place = func(n *Node) *int32 { return &n.place }
+	p.queueList.place = func(q *Queue) *int32 { return &q.place }
 	p.scale = newScale(p.names, conf.Nodes)
 	p.root = p.grow(conf.Root, nil)
 	p.gated, p.metered = p.isGated(), p.isMetered()
@@ -117,6 +125,8 @@ func NewWith(conf configs.Partition, opt Options) *Partition {
 func (p *Partition) grow(conf configs.Queue, parent *Queue) *Queue {
 	q := newQueue(conf, parent)
 	p.queues[q.path] = q
+	p.queueList.add(q)
+	p.changedQueue(q)
 	if parent != nil {
 		parent.byName[conf.Name] = q
 	}

@@ -43,6 +43,8 @@ type Queue struct {
 	meters   map[meterID]*meter     // of the quotas in which something counts; nil: none
 	accounts map[Holder]*account    // of those who are limited in q and have an application there; nil: none
 	above    *excess                // its max is enforced, and it holds more; nil: not so
+	listed   bool                   // it is in Partition.watch
+	place    int32                  // in Partition.queueList
 	doubted  bool                   // stands in Partition.doubtful
 	managed  bool                   // from the configuration, not created by a placement rule
 	draining bool                   // gone from the configuration, kept while it holds something

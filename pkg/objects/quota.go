@@ -66,6 +66,7 @@ func (p *Partition) requota(q *Queue, conf configs.Queue) {
 		return
 	}
 	q.use(conf)
+	p.changedQueue(q)
 	p.changes++
 	p.intern(q)
 	for _, a := range q.byID {

@@ -95,6 +95,7 @@ func (p *Partition) Reconfigure(conf configs.Partition) error {
 	if others {
 		p.useBudgets()
 	}
+	p.Unwatch() // anything may change
 	p.reconfigure(p.root, conf.Root)
 	p.restand()
 	p.doubtAll()
@@ -173,6 +174,8 @@ func (p *Partition) prune(q *Queue) {
 	for q.parent != nil && (q.draining || !q.managed) && q.empty() {
 		delete(q.parent.byName, q.conf.Name)
 		delete(p.queues, q.path)
+		p.queueList.remove(q)
+		p.changedQueue(q)
 		q = q.parent
 	}
 }

@@ -32,6 +32,7 @@ func (p *Partition) recount(a *Application) {
 	}
 	for _, s := range a.seats {
 		s.account.running += more
+		p.changedAccount(s.account)
 		if s.account.most > 0 {
 			p.refitAccount(s.account)
 		}

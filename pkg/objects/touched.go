@@ -25,6 +25,7 @@ func (p *Partition) Rules() uint64 { return p.rules }
 func (p *Partition) Kinds() int { return p.names.Len() }
 
 func (p *Partition) touch(n *Node) {
+	p.changedNode(n)
 	if n.touched {
 		return
 	}

@@ -52,5 +52,6 @@ func (p *Partition) NoteUsage(x *Allocation, tags map[string]string) error {
 	}
 	ask.Tags[UsageTag] = text
 	x.ask = &ask
+	p.changedWork(x)
 	return nil
 }

@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -83,12 +84,26 @@ func (n *Names) Bound(l Limit) Bound {
 func (n *Names) Promise(g Guarantee) Bound { return n.Bound(Limit(g)) }
 
 // Amounts gives v its names back.
-func (n *Names) Amounts(v Vector) Amounts {
-	m := make(map[string]Quantity, len(v))
-	for k, q := range v {
-		m[n.names[k]] = q
+func (t *Names) Amounts(v Vector) Amounts {
+	n := 0
+	for _, q := range v {
+		if q != 0 {
+			n++
+		}
 	}
-	return FromMap(m)
+	if n == 0 {
+		return Amounts{}
+	}
+	out := make([]entry, 0, n)
+	for k, q := range v {
+		if q != 0 {
+			out = append(out, entry{t.names[k], q})
+		}
+	}
+	if len(out) > 1 {
+		slices.SortFunc(out, func(a, b entry) int { return cmp.Compare(a.name, b.name) })
+	}
+	return Amounts{out}
 }
 
 // Intern returns the number of name, which gets one if it has none. Requires: Admit,

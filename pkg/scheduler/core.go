@@ -20,6 +20,7 @@ type Core struct {
 	unheard    bool      // the RM does not hear what is decided, so nothing is
 	stateSince time.Time // when drains changed, or the first command came; zero: none has
 	out        []Effect  // effects of the step under way
+	mirror     *mirror   // the views of the last Snapshot; nil: none was asked for lately
 	retryAt    time.Time // when refused asks are tried again; zero: none was refused
 	served     time.Time // until when deadlines have been served
 

@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"slices"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
@@ -123,102 +122,4 @@ type NodeView struct {
 	Score       float64           // lower is tried first
 	Work        persistent.List[WorkView]
 	Foreign     []*objects.Foreign
-}
-
-// Snapshot copies the state. It costs as much as the state is large, and is made only
-// when somebody asks.
-func (c *Core) Snapshot(now time.Time) *Snapshot {
-	p := c.part
-	p.Settle()
-	s := &Snapshot{
-		At: now, Partition: p.Name(), Draining: c.drains, StateSince: c.stateSince, NodeOrder: p.Config().Nodes,
-		IgnorePriority: p.Config().IgnorePriority, Preemption: p.Config().Preemption, NeedQuota: p.Config().NeedQuota, QuotaPreemption: p.Config().QuotaPreemption,
-		NodePressure: p.Config().NodePressure, Pauses: slices.Clone(c.churn.Pauses()),
-		Capacity: p.Amounts(p.Capacity()), Root: c.viewQueue(p.Root()),
-		Budgets: c.Budgets(), Completed: persistent.ListOf(p.Completed()...), Rejected: persistent.ListOf(p.Rejected()...),
-		Strays: c.ledger.strays,
-	}
-	s.Applications, s.Asks, s.Allocations = p.Counts()
-	s.Nodes = viewsOf(p.Nodes(), c.viewNode)
-	return s
-}
-
-// Budgets shows the disruption budgets. It costs as much as there are of them, not as the state
-// is large.
-func (c *Core) Budgets() []BudgetView {
-	all := c.part.Budgets()
-	views := make([]BudgetView, len(all))
-	for i, b := range all {
-		views[i] = BudgetView{b.Config(), b.Selected(), b.Leaving(), b.Allowed()}
-	}
-	return views
-}
-
-// viewsOf is the views of all, in their order.
-func viewsOf[T, V any](all []T, view func(T) *V) persistent.List[V] {
-	views := make([]*V, len(all))
-	for i, x := range all {
-		views[i] = view(x)
-	}
-	return persistent.ListOf(views...)
-}
-
-func (c *Core) viewQueue(q *objects.Queue) *QueueView {
-	p := c.part
-	v := &QueueView{
-		Path: q.Path(), Leaf: q.Leaf(), Draining: q.Draining(), Managed: q.Managed(), Pending: p.Amounts(q.Pending()),
-		Allocated: p.Amounts(q.Allocated()), Max: q.Max(), Guaranteed: q.Guaranteed(),
-		Priority: q.CurrentPriority(), MaxApplications: q.MaxApplications(), Running: q.Running(), Limits: p.Limited(q), ClassQuotas: p.ClassQuotas(q),
-		Template: q.Template(), Settings: q.Settings(), LimitRules: q.LimitRules(), Preempting: p.Amounts(q.Preempting()),
-	}
-	v.Settings.PrioritySort = q.PrioritySort()
-	if q.Parent() == nil {
-		v.Max = resources.LimitFromMap(p.Amounts(p.Capacity()).Map())
-	}
-	if above, ok := p.AboveMax(q); ok {
-		v.AboveMax = &above
-	}
-	v.Children = viewsOf(q.Children(), c.viewQueue)
-	v.Applications = viewsOf(q.Applications(), c.viewApplication)
-	return v
-}
-
-func (c *Core) viewApplication(a *objects.Application) *ApplicationView {
-	p := c.part
-	return &ApplicationView{
-		ID: a.ID(), User: a.User(), LimitGroup: a.LimitGroup(), Tags: a.Tags(), State: a.State(), StateLog: append([]objects.StateChange(nil), a.StateLog()...),
-		Submitted: a.Submitted(), Priority: a.AskMaxPriority(), Pending: p.Amounts(a.Pending()),
-		Allocated: p.Amounts(a.Allocated()), Placeholders: p.Amounts(a.Placeholders()), Peak: p.Amounts(a.Peak()), UsageHistory: a.UsageHistory(), Work: viewsOf(a.Work(), c.viewWork),
-	}
-}
-
-func (c *Core) viewNode(n *objects.Node) *NodeView {
-	p := c.part
-	return &NodeView{
-		ID: n.ID(), Attributes: n.Attributes(), Schedulable: n.Schedulable(), Total: p.Amounts(n.Total()),
-		Allocated: p.Amounts(n.Allocated()), Occupied: p.Amounts(n.Occupied()), Available: p.Amounts(n.Available()),
-		Score: n.Score(), Work: viewsOf(n.Work(), c.viewWork), Foreign: n.Foreign(),
-	}
-}
-
-func (c *Core) viewWork(x *objects.Allocation) *WorkView {
-	v := &WorkView{Ask: x.Ask(), Class: c.part.PriorityClass(x), Created: x.Created(), BoundAt: x.BoundAt(), Leaving: c.part.Leaving(x)}
-	if !x.Pending() {
-		v.Node = x.Node().ID()
-		v.ToldAt, v.Overdue = c.part.ToldAt(x)
-		v.Delay = delayOf(x)
-	} else if n := c.part.Nomination(x); n != nil {
-		v.Nominated, v.NominatedAt = n.ID(), c.part.NominatedAt(x)
-	}
-	return v
-}
-
-// delayOf is how long x, which is bound, waited here. An ask cannot have waited for this scheduler
-// before its application came, however old the object is that the RM made it for.
-func delayOf(x *objects.Allocation) time.Duration {
-	since := x.Created()
-	if log := x.Application().StateLog(); len(log) > 0 && log[0].At().After(since) {
-		since = log[0].At()
-	}
-	return max(0, x.BoundAt().Sub(since))
 }

@@ -1,0 +1,29 @@
+package objects
+
+import (
+	"math"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// The numbers by which ended applications are in order go round at 32 bits.
+func TestHistory_OrderSurvivesTheLargestNumber(t *testing.T) {
+	keep := DefaultLifetimes()
+	keep.Ended = 4
+	p, _, now := leafWith(t, keep)
+	p.rejected.count = math.MaxUint32 - 2
+	ids := func() (s string) {
+		for e := range p.Rejected().All() {
+			s += string(e.ID)
+		}
+		return s
+	}
+	for _, id := range []AppID{"a", "b", "c", "d", "e", "c", "f"} {
+		p.Reject(id, security.User{}, "root.none", "", now)
+	}
+	assert.Equal(t, ids(), "decf")
+	assert.NilError(t, p.Check())
+}
