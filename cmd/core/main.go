@@ -16,7 +16,8 @@ and on which machine. A resource manager tells it what there is and what is want
 over the scheduler interface of Apache YuniKorn.
 
 The exit code is 0 for success, 1 for a refusal or a failure, and 2 when the arguments
-make no sense; of 'canopy plan', 2 says that something would change.`
+make no sense; of 'canopy plan', 2 says that something would change. 'canopy help
+exit-codes' has all of it.`
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
@@ -28,6 +29,8 @@ func run(args []string, in io.Reader, out, errs io.Writer) (code int) {
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errs)
+	root.InitDefaultCompletionCmd() // it keeps the output that there is
+	refuseStrangers(root)
 	command, err := root.ExecuteC()
 	if err == nil {
 		return 0
@@ -65,6 +68,8 @@ func rootCommand() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{exitUsage, err} })
 	root.AddCommand(serveCommand(), validateCommand(), schemaCommand(), placeCommand(), testCommand(), planCommand(), explainCommand(), preemptCommand(), demoCommand(),
-		replayCommand(), traceSynthCommand(), benchCommand(), eventsCommand(), versionCommand())
+		replayCommand(), traceSynthCommand(), benchCommand(), eventsCommand(), versionCommand(), exitCodesCommand())
+	root.SetHelpCommand(helpCommand(root))
+	root.InitDefaultHelpCmd()
 	return root
 }

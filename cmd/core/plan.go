@@ -59,7 +59,7 @@ func planCommand() *cobra.Command {
 		Long:    planHelp,
 		Example: planExamples,
 		Args: func(cmd *cobra.Command, args []string) error {
-			return refused(errors.Join(cobra.NoArgs(cmd, args), f.check()))
+			return refused(errors.Join(noArguments(cmd, args), f.check()))
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)

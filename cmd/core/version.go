@@ -64,8 +64,8 @@ func thisBuild() build {
 
 // noArguments is cobra.NoArgs with the exit code of a usage error.
 func noArguments(cmd *cobra.Command, args []string) error {
-	if err := cobra.NoArgs(cmd, args); err != nil {
-		return exitError{exitUsage, err}
+	if len(args) == 0 {
+		return nil
 	}
-	return nil
+	return exitError{exitUsage, fmt.Errorf("%s takes no argument such as %q", cmd.Name(), args[0])}
 }
