@@ -23,5 +23,5 @@ func TestSchemaPrintsASchema(t *testing.T) {
 
 	code, _, errs = canopy("schema", "queues.yaml")
 	assert.Equal(t, code, exitUsage)
-	assert.Assert(t, strings.Contains(errs, `unknown command "queues.yaml"`), errs)
+	assert.Assert(t, strings.Contains(errs, `takes no argument such as "queues.yaml"`), errs)
 }
