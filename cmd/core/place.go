@@ -62,7 +62,7 @@ func placeCommand() *cobra.Command {
 				return err
 			}
 			p := w.Place(s)
-			if err := printPlacing(cmd.OutOrStdout(), f.output, p); err != nil {
+			if err := printPlacing(cmd.OutOrStdout(), f.output, w, p); err != nil {
 				return exitError{exitUsage, err} // 1 would say that it was rejected
 			}
 			if !p.Placed {
@@ -118,7 +118,7 @@ func (f *placeFlags) submission() (placement.Submission, error) {
 	return placement.Submission{Queue: f.queue, User: user, Tags: tags, Forced: f.forced}, errors.Join(wrong...)
 }
 
-func printPlacing(out io.Writer, format string, p offline.Placing) error {
+func printPlacing(out io.Writer, format string, w *offline.World, p offline.Placing) error {
 	if format == "json" {
 		return printJSON(out, p)
 	}
@@ -135,10 +135,10 @@ func printPlacing(out io.Writer, format string, p offline.Placing) error {
 		l.add(fmt.Sprintf("access: %s of %s has %s", a.List, a.Queue, a.Name))
 	}
 	for i := range p.Created {
-		addMade(l, &p.Created[i])
+		addMade(l, w, &p.Created[i])
 	}
-	for _, w := range p.Warnings {
-		l.add("warning: " + w)
+	for _, warning := range p.Warnings {
+		l.add("warning: " + warning)
 	}
 	return l.err
 }
@@ -168,7 +168,7 @@ func addStep(l *lines, s *offline.Step, indent, label string) {
 	}
 }
 
-func addMade(l *lines, m *offline.Made) {
+func addMade(l *lines, w *offline.World, m *offline.Made) {
 	if m.Parent {
 		l.add("creates " + m.Queue + ", a parent")
 		return
@@ -183,10 +183,10 @@ func addMade(l *lines, m *offline.Made) {
 		l.add("creates " + m.Queue + ", a leaf without limits")
 	}
 	if m.Max != nil {
-		l.add("  max: " + offline.Quantities(m.Max))
+		l.add("  max: " + w.Quantities(m.Max))
 	}
 	if m.Guaranteed != nil {
-		l.add("  guaranteed: " + offline.Quantities(m.Guaranteed))
+		l.add("  guaranteed: " + w.Quantities(m.Guaranteed))
 	}
 	if m.MaxApplications > 0 {
 		l.add(fmt.Sprintf("  maxapplications: %d", m.MaxApplications))

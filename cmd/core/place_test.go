@@ -155,3 +155,12 @@ func TestOfflineCommandsAreProcesses(t *testing.T) {
 		assert.Equal(t, cmd.ProcessState.ExitCode(), c.want, "%s: %s", c.args, out)
 	}
 }
+
+func TestPlace_WritesQuantitiesAsTheFileDoes(t *testing.T) {
+	inDirectory(t)
+	writeFile(t, "queues.yaml", "partitions:\n- placementrules: [{name: user, create: true, parent: {name: fixed, value: root.a}}]\n  queues:\n  - name: root\n    submitacl: '*'\n"+
+		"    queues: [{name: a, parent: true, childtemplate: {resources: {max: {memory: 488281250Ki, pods: 1}, guaranteed: {memory: 1024Mi}}}}]\n")
+	code, out, errs := canopy("place", "--config", "queues.yaml", "--user", "ann")
+	assert.Equal(t, code, 0, errs)
+	assert.Assert(t, strings.Contains(out, "\n  max: memory 488281250Ki, 1 pod\n  guaranteed: memory 1024Mi\n"), out)
+}

@@ -23,6 +23,7 @@ import (
 // those that a question states.
 type World struct {
 	conf    configs.Partition
+	text    func(resource string, n resources.Quantity) string // as the document writes it
 	part    *objects.Partition
 	cluster *resources.Amounts // of the one node that there is; nil: there is none
 }
@@ -32,7 +33,7 @@ func New(conf *configs.Config, partition string) (*World, error) {
 	var names []string
 	for _, p := range conf.Partitions {
 		if strings.EqualFold(p.Name, partition) {
-			return &World{conf: p, part: objects.NewPartition(withoutClassQuotas(p))}, nil
+			return &World{conf: p, text: conf.Text, part: objects.NewPartition(withoutClassQuotas(p))}, nil
 		}
 		names = append(names, p.Name)
 	}
@@ -77,10 +78,23 @@ func guaranteeMap(g resources.Guarantee) map[string]resources.Quantity {
 
 // Quantities writes quantities as people read them, by the names of the resources: "memory
 // 16Gi, 1 pod, vcore 500m".
-func Quantities(m map[string]resources.Quantity) string {
+func Quantities(m map[string]resources.Quantity) string { return quantities(m, resources.Phrase) }
+
+// Quantities writes quantities as the function of that name does, in the spelling of the
+// configuration where it has the same amounts.
+func (w *World) Quantities(m map[string]resources.Quantity) string {
+	return quantities(m, func(name string, n resources.Quantity) string {
+		if text := w.text(name, n); text != resources.Text(name, n) {
+			return name + " " + text
+		}
+		return resources.Phrase(name, n)
+	})
+}
+
+func quantities(m map[string]resources.Quantity, phrase func(name string, n resources.Quantity) string) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(m)) {
-		parts = append(parts, resources.Phrase(name, m[name]))
+		parts = append(parts, phrase(name, m[name]))
 	}
 	return strings.Join(parts, ", ")
 }

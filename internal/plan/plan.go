@@ -101,7 +101,7 @@ func only(c *configs.Config, partitions []string) *configs.Config {
 	if c == nil || len(partitions) == 0 {
 		return c
 	}
-	out := &configs.Config{Checksum: c.Checksum}
+	out := c.WithoutLists()
 	for _, p := range c.Partitions {
 		if slices.Contains(partitions, p.Name) {
 			out.Partitions = append(out.Partitions, p)

@@ -28,6 +28,7 @@ type Config struct {
 	HasClasses bool                // the document says which classes there are; false: it has no such key
 	Budgets    budgets.Registry    // of the whole cluster; each partition has them too
 	HasBudgets bool                // as HasClasses
+	spellings  map[spelling]string // of quantities, as the document has them
 	Checksum   string              // SHA-256 of the text in upper-case hex, without a checksum line of its own (behaviour.md 1.1)
 }
 

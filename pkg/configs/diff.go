@@ -135,6 +135,12 @@ func Diff(old, new *Config) Change {
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if p := diffPartition(was[name], is[name]); !p.isEmpty() {
 			p.Partition = name
+			for i := range p.Queues {
+				spelled(p.Queues[i].Values, old, new)
+			}
+			for i := range p.Limits {
+				spelled(p.Limits[i].Values, old, new)
+			}
 			out.Partitions = append(out.Partitions, p)
 		}
 	}

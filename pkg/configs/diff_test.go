@@ -202,3 +202,16 @@ func BenchmarkDiff(b *testing.B) {
 		}
 	}
 }
+
+// Quantities are written as each document does, and what is the same amount has not changed.
+func TestDiff_WritesQuantitiesAsTheDocumentsDo(t *testing.T) {
+	load := func(max, template string) *Config {
+		return mustLoad(t, rootHead+"    queues: [{name: a, parent: true, childtemplate: {resources: {guaranteed: {memory: "+template+"}}}, resources: {max: {memory: "+max+"}}, queues: [{name: x}]}]\n")
+	}
+	assert.Equal(t, told(Diff(load("500G", "8192Mi"), load("1024 Gi", "8Gi"))), "changed root.a | max memory: 500G -> 1024Gi\nchanged root.a.x | max memory: 500G -> 1024Gi (inherited)\n")
+	assert.Equal(t, told(Diff(load("8192Mi", "8192Mi"), load("8Gi", "010Gi"))), "changed root.a | childtemplate guaranteed memory: 8192Mi -> 10Gi\n")
+	both := mustLoad(t, rootHead+"    queues: [{name: a, resources: {max: {memory: 8192Mi}}}, {name: b, resources: {max: {memory: 8Gi}}}]\n")
+	assert.Equal(t, both.Text("memory", 8<<30), "8Gi", "what is written in two ways is written in the shortest")
+	assert.Equal(t, both.Text("memory", 1000<<20), "1000Mi")
+	assert.Equal(t, (*Config)(nil).Text("memory", 500e9), "500G")
+}

@@ -47,7 +47,7 @@ func LoadWith(text []byte, o Options) (*Config, Problems) {
 		return nil, problems
 	}
 	c := &Config{
-		Checksum: checksum(r.source), Classes: buildClasses(d.classes), HasClasses: d.hasClasses,
+		spellings: r.spellings, Checksum: checksum(r.source), Classes: buildClasses(d.classes), HasClasses: d.hasClasses,
 		Budgets: buildBudgets(d.budgets), HasBudgets: d.hasBudgets,
 	}
 	for _, x := range d.partitions {

@@ -21,8 +21,9 @@ type reader struct {
 	inPartition string // the name of the partition that is read
 	uses        resourceUses
 
-	misreads map[*yaml.Node]bool // mappings that were not all understood
-	untidy   bool                // the document itself is one
+	spellings map[spelling]string // of quantities
+	misreads  map[*yaml.Node]bool // mappings that were not all understood
+	untidy    bool                // the document itself is one
 
 	source  []byte     // what is read: the text, or the queues.yaml of a ConfigMap
 	quoted  *yaml.Node // the queues.yaml of a ConfigMap, when its lines are not those of the text

@@ -83,6 +83,7 @@ func (u resourceUses) of(partition, name string) *resourceUse {
 // useResource notes a quantity of a resource that the document has. A class quota counts
 // asks and allocations as pods, whatever nodes have, so that name is no resource there.
 func (r *reader) useResource(o owner, what, name string, key, value at, n resources.Quantity, text string) {
+	r.spell(name, n, text)
 	if what == hardKey && name == "pods" {
 		return
 	}
