@@ -62,6 +62,13 @@ func (r *report) reportMissing(top, last *ruleDraft, up *queueDraft, name string
 	if top.create {
 		return
 	}
-	hint := "configure the queue, or let the rule create it with create: true"
+	var names []string
+	for _, c := range up.children[:min(len(up.children), mostCompared)] {
+		names = append(names, c.name)
+	}
+	hint := didYouMean(name, names)
+	if hint == "" {
+		hint = "configure the queue, or let the rule create it with create: true"
+	}
 	r.add(last, last.value.at, "V29", fmt.Sprintf("%s has no queue %s", up.path(), quote(name)), hint)
 }

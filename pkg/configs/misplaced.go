@@ -34,6 +34,9 @@ func (r *reader) fields(o owner, what string, n *yaml.Node, known *mapping) map[
 		} else {
 			hint = placeOfKey(p.name, known)
 		}
+		if hint == "" && p.value.Kind == yaml.MappingNode && known.has("name") {
+			hint = fmt.Sprintf(`write "name: %s", and beside it what is below`, p.name)
+		}
 		if near != "" && known.isOurs() {
 			misspelt = append(misspelt, pair{near, p.key, p.value})
 		}
@@ -159,6 +162,8 @@ func (r *reader) wrongType(o owner, what string, n *yaml.Node, want string) {
 func typeHint(what string, n *yaml.Node, want string) string {
 	text := n.Kind == yaml.ScalarNode && !isNull(n)
 	switch {
+	case want == "a list" && n.Kind == yaml.MappingNode && len(n.Content) > 0 && n.Content[1].Kind == yaml.MappingNode:
+		return fmt.Sprintf(`write "- name: %s", and below name what is in it`, n.Content[0].Value)
 	case want == "a list" && n.Kind == yaml.MappingNode && len(n.Content) > 0:
 		return fmt.Sprintf(`put "- " in front of %s, and indent what follows as far`, n.Content[0].Value)
 	case want == "a list" && text:
@@ -168,7 +173,10 @@ func typeHint(what string, n *yaml.Node, want string) string {
 	case want == "a mapping" && text && noSpace.MatchString(n.Value):
 		return "put a space behind the colon"
 	case want == "a mapping" && text && (strings.HasSuffix(what, "max") || strings.HasSuffix(what, "guaranteed") || strings.HasSuffix(what, "maxresources")):
-		return "write {vcore: " + n.Value + "}, or the resource that is meant"
+		if _, err := resources.Parse(resources.VCore, n.Value); err == nil {
+			return "write {vcore: " + n.Value + "}, or the resource that is meant"
+		}
+		return "write {vcore: 10, memory: 20Gi}, say"
 	case want == "a text" && n.Kind == yaml.SequenceNode && strings.HasSuffix(what, "acl"):
 		return "write users, one space, and groups, with commas between names: 'ann,bob dev,ops'"
 	case text && n.Tag == "!!str" && (strings.HasPrefix(want, "a whole number") || want == "true or false") && plainScalar(n.Value):

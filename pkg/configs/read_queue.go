@@ -175,7 +175,7 @@ func (r *reader) acl(q *queueDraft, key string, n *yaml.Node) security.ACL {
 	switch {
 	case errors.Is(err, security.ErrManyLists):
 		r.add(q, place(n), "V7", fmt.Sprintf("%s %s has more than two lists", key, quote(text)),
-			"users, one space, groups; the names of a list are separated by commas without spaces")
+			withoutSpaces(text, "users, one space, groups; the names of a list are separated by commas without spaces"))
 	case errors.Is(err, security.ErrLeadingSpace):
 		r.add(q, place(n), "L1", fmt.Sprintf("%s %s begins with a space but has two lists", key, quote(text)),
 			"drop the space; it stands for an empty list of users")
@@ -185,7 +185,7 @@ func (r *reader) acl(q *queueDraft, key string, n *yaml.Node) security.ACL {
 		switch {
 		case name == "":
 			message = key + " has an empty name in a list, which is ignored"
-			hint = "separate names by commas without spaces; a space ends the users and begins the groups"
+			hint = withoutSpaces(text, "separate names by commas without spaces; a space ends the users and begins the groups")
 		case name == "*":
 			hint = "* must be the only name of its list"
 		case security.IsUserName(name):
@@ -194,6 +194,19 @@ func (r *reader) acl(q *queueDraft, key string, n *yaml.Node) security.ACL {
 		r.add(q, place(n), "acl-name", message, hint)
 	}
 	return acl
+}
+
+// withoutSpaces is a hint at an access list without the spaces behind commas that people write,
+// each of which ends a list. Without any, it is the hint that is given.
+func withoutSpaces(text, hint string) string {
+	if !strings.Contains(text, ", ") || len(text) > 200 {
+		return hint
+	}
+	joined := strings.ReplaceAll(text, ", ", ",")
+	if _, _, err := security.ParseACL(joined); err != nil {
+		return hint
+	}
+	return fmt.Sprintf("a space ends the users and begins the groups; did you mean %q?", joined)
 }
 
 // template reads a child template, or returns nil when it is empty (behaviour.md 3.2).
