@@ -41,6 +41,9 @@ func (r *Reloader) Warnings() configs.Problems {
 	return r.warned
 }
 
+// loggedWarnings bounds the lines that the log has about one configuration.
+const loggedWarnings = 50
+
 // accept makes a generation of what has been put in force, which it is although it could not
 // be stored. Requires: r.changing is held, or nobody else knows r yet.
 func (r *Reloader) accept(p *Proposal, paused time.Duration) (g *Generation, notStored error) {
@@ -71,7 +74,12 @@ func (r *Reloader) accept(p *Proposal, paused time.Duration) (g *Generation, not
 	r.mu.Unlock()
 	r.inForce(g)
 	r.logAccepted("configuration accepted", g)
-	for _, w := range p.Warnings {
+	for i, w := range p.Warnings {
+		if i == loggedWarnings {
+			r.opt.Log.Warn("configuration: there are more warnings, canopy validate lists them",
+				zap.String("source", string(p.Source)), zap.String("from", p.From), zap.Int("more", len(p.Warnings)-i))
+			break
+		}
 		r.opt.Log.Warn("configuration", zap.String("source", string(p.Source)), zap.String("from", p.From),
 			zap.String("problem", w.String()))
 	}
