@@ -110,3 +110,13 @@ func TestMistakes_NoneAreInventedForProduction(t *testing.T) {
 		assert.Assert(t, indentation(strings.Split(readTestFile(t, name), "\n")) == nil, name)
 	}
 }
+
+// The parser takes more for a line break than \n, so its lines may be more than there are.
+func TestMistakes_LinesByOtherBreaks(t *testing.T) {
+	for _, text := range []string{
+		"# no\r\r\r\rn e: a e: b\n      x??queues:\n      ", "# a \r\r\r\rn: every gets a e: b\n  c:\n", "a: 1\u2028\u2028\u2028\u2028b: c: d", "\r\r\r\ra:\tb: c",
+	} {
+		_, problems := Load([]byte(text))
+		assert.Assert(t, problems.HasErrors(), text)
+	}
+}

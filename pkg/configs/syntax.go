@@ -37,7 +37,10 @@ func likelyMistake(text []byte, line int, message string) *mistake {
 		return m
 	}
 	if strings.Contains(message, "could not find expected ':'") || strings.Contains(message, "mapping values") {
-		return firstMatch(lines[max(0, line-2):min(len(lines), line+1)], noSpace, "there is no space behind the colon", "write key: value").below(max(0, line-2))
+		// The parser counts lines by more breaks than there are here: its number may be too large.
+		from := min(max(0, line-2), len(lines))
+		to := max(from, min(len(lines), line+1))
+		return firstMatch(lines[from:to], noSpace, "there is no space behind the colon", "write key: value").below(from)
 	}
 	return nil
 }
