@@ -41,6 +41,7 @@ var Liveness = []string{"/healthz", "/readyz"}
 type service struct {
 	cluster      *loop.Cluster
 	opt          Options
+	snapshots    snapshots
 	shelves      shelves
 	nodeSheets   derived[*sheet]
 	activeSheets derived[*sheet]
@@ -79,7 +80,7 @@ func newService(c *loop.Cluster, opt Options) *service {
 	}
 	return &service{
 		cluster: c, opt: opt, shelves: shelves{most: opt.CacheBytes},
-		checking: coalesce.Group[any]{Pause: encodePause},
+		checking: coalesce.Group[any]{Pause: readPause},
 	}
 }
 

@@ -85,7 +85,7 @@ func (s *service) examine(ctx context.Context, name string) (x examined) {
 	x.health = l.Health()
 	s.audits.renew(l, x.health, s.opt.Now())
 	if x.silent = s.stuck(x.health); x.silent == nil {
-		x.snap, x.silent = l.Snapshot(ctx)
+		x.snap, x.silent = s.snapshots.of(ctx, l)
 	}
 	if _, stays := s.cluster.Partition(name); errors.Is(x.silent, loop.ErrEnded) && !stays {
 		x.gone = true

@@ -19,7 +19,7 @@ func (s *service) partitions(r *http.Request) (any, error) {
 		if !ok {
 			continue // it was drained and went just now
 		}
-		one, err := s.bodies.get(r.Context(), l, func(_ context.Context, snap *scheduler.Snapshot, _ partitionBody) (partitionBody, bool, error) {
+		one, err := s.bodies.get(r.Context(), &s.snapshots, l, func(_ context.Context, snap *scheduler.Snapshot, _ partitionBody) (partitionBody, bool, error) {
 			return viewPartition(snap), true, nil
 		})
 		if _, stays := s.cluster.Partition(name); errors.Is(err, loop.ErrEnded) && !stays {

@@ -18,7 +18,7 @@ func (s *service) queues(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	tree, err := s.trees.get(r.Context(), l, func(_ context.Context, snap *scheduler.Snapshot, last *queueTree) (*queueTree, bool, error) {
+	tree, err := s.trees.get(r.Context(), &s.snapshots, l, func(_ context.Context, snap *scheduler.Snapshot, last *queueTree) (*queueTree, bool, error) {
 		next := encodeTree(snap, last)
 		return next, s.shelves.keep(next.bytes(), last.bytes()), nil
 	})

@@ -62,7 +62,7 @@ func (s *service) sheet(r *http.Request, on *derived[*sheet], list *listing) (an
 	if err != nil {
 		return nil, err
 	}
-	return on.get(r.Context(), l, func(ctx context.Context, snap *scheduler.Snapshot, last *sheet) (*sheet, bool, error) {
+	return on.get(r.Context(), &s.snapshots, l, func(ctx context.Context, snap *scheduler.Snapshot, last *sheet) (*sheet, bool, error) {
 		next, err := s.shelves.encode(ctx, list, snap, last)
 		return next, true, err
 	})

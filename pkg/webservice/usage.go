@@ -131,7 +131,7 @@ func (s *service) usage(r *http.Request, groups bool) (*usages, error) {
 	if groups {
 		on = &s.byGroup
 	}
-	return on.get(r.Context(), l, func(_ context.Context, snap *scheduler.Snapshot, _ *usages) (*usages, bool, error) {
+	return on.get(r.Context(), &s.snapshots, l, func(_ context.Context, snap *scheduler.Snapshot, _ *usages) (*usages, bool, error) {
 		u := &usages{groups: groups, apps: map[string][]*scheduler.ApplicationView{}}
 		u.nodes = u.in(snap.Root)
 		return u, true, nil
