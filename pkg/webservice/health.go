@@ -20,6 +20,7 @@ const stuckAfter = 30 * time.Second
 // one is made anew, beside deciding; no caller waits for it.
 const (
 	auditEvery    = time.Minute
+	auditRest     = 100             // times what the last one took: audits take a hundredth of the time at most
 	auditPatience = 5 * time.Minute // after which an audit is given up
 )
 
@@ -71,7 +72,8 @@ type audits struct {
 
 // renew starts an audit if the last one is too old.
 func (a *audits) renew(l *loop.Loop, h loop.Health, now time.Time) {
-	if h.Ended || !h.Audit.Finished.IsZero() && now.Sub(h.Audit.Finished) < auditEvery {
+	age := now.Sub(h.Audit.Finished)
+	if h.Ended || !h.Audit.Finished.IsZero() && age < max(auditEvery, auditRest*h.Audit.Took) {
 		return
 	}
 	a.mu.Lock()
