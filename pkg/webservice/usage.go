@@ -1,10 +1,12 @@
 package webservice
 
 import (
+	"bytes"
 	"context"
 	"maps"
 	"net/http"
 	"slices"
+	"sync"
 
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -40,8 +42,10 @@ type usageBody struct {
 
 // usages is what users, or groups, use. It is added up once for all readers of a snapshot.
 type usages struct {
-	groups bool                                    // of groups; else of users
-	nodes  map[string]*usageNode                   // by name, in root and below it
+	groups bool                  // of groups; else of users
+	nodes  map[string]*usageNode // by name, in root and below it
+	list   [][]byte              // the JSON of all, in the order of their names; made for the first who wants it
+	once   sync.Once
 	apps   map[string][]*scheduler.ApplicationView // by name, in the order of queues and names
 }
 
@@ -138,15 +142,27 @@ func (s *service) usage(r *http.Request, groups bool) (*usages, error) {
 	})
 }
 
-// eachUsage is the JSON of what all use, in the order of their names.
+// eachUsage is the JSON of what all use, in the order of their names. It is made once.
 func eachUsage[T any](u *usages, view func(name string, n *usageNode) T) pieces {
-	return listOf(func(yield func(T) bool) {
+	u.once.Do(func() {
+		e := newEncoder()
 		for _, name := range slices.Sorted(maps.Keys(u.nodes)) {
-			if !yield(view(name, u.nodes[name])) {
-				return
-			}
+			u.list = append(u.list, bytes.Clone(e.piece(view(name, u.nodes[name]))))
 		}
 	})
+	return func(yield func([]byte) bool) {
+		before := []byte("[")
+		for _, text := range u.list {
+			if !yield(before) || !yield(text) {
+				return
+			}
+			before = []byte(",")
+		}
+		if before[0] == '[' && !yield(before) {
+			return
+		}
+		yield([]byte("]"))
+	}
 }
 
 func (s *service) users(r *http.Request) (any, error) {
