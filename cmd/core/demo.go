@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/canopy-scheduler/canopy/internal/sim"
+	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
 const demoHelp = `Start a scheduler and a simulated resource manager in this process and let them talk.
@@ -30,8 +31,8 @@ The same size and seed print the same bytes on standard output, on every machine
 how long it took, go to standard error. --output json prints one object on one line: seed, nodes,
 applications, asks, allocated, preempted, released, pending, rejected and allocatedResources at
 the end; steps, one for each minute of the cluster; full, the cluster after the last wave with all
-queues and the ask that waits; and preemption with its timeline. Quantities are in the smallest
-unit: millicores and bytes.
+queues; waits, the most important ask that waits there, as canopy explain prints it; and preemption
+with its timeline. Quantities are in the smallest unit: millicores and bytes.
 
 The exit code is 0 only if every check held, 1 otherwise, and 2 for arguments that make no
 sense.`
@@ -100,8 +101,9 @@ func checkSize(s sim.Size) error {
 // demoReport is what came of a demo. Its JSON form is for other programs, so names stay.
 type demoReport struct {
 	*sim.DemoReport
-	Queues     int        `json:"queuesBelowRoot"`
-	Preemption *sim.Scene `json:"preemption"`
+	Queues     int                     `json:"queuesBelowRoot"`
+	Waits      *webservice.Explanation `json:"waits,omitempty"` // an ask of the full cluster, as REST explains it; missing: none waited
+	Preemption *sim.Scene              `json:"preemption"`
 }
 
 // demo lets a client live through a workload, and then shows a preemption. timing is that of
@@ -124,6 +126,9 @@ func demo(ctx context.Context, size sim.Size, progress *progress) (r *demoReport
 	})
 	if err != nil {
 		return nil, timing, err
+	}
+	if e := r.Full.Waits; e != nil {
+		r.Waits = webservice.NewExplanation(e)
 	}
 	err = withPair(ctx, sim.SceneConfig, func(p *pair, clock *sim.Clock) error {
 		var err error

@@ -23,6 +23,7 @@ const demoNext = `Try next:
   canopy trace-synth --help                             make a trace of nodes and tasks
   canopy replay --help                                  replay one, or examples/trace
   canopy serve                                          a scheduler for your own resource manager
+  canopy explain KEY --address HOST:PORT                why an ask of a running server waits
 `
 
 // write prints the report for people.
@@ -34,9 +35,11 @@ func (r *demoReport) write(out io.Writer) error {
 	r.writeSteps(&b)
 	fmt.Fprintf(&b, "\nAfter wave %d the cluster is full: %s asks run and %s wait.\n\n", r.Full.Wave, grouped(r.Full.Running), grouped(r.Full.Waiting))
 	writeTree(&b, r.Full.Queues)
-	if x := r.Full.Example; x != nil {
-		delete(x.Wants, podCount) // always 1
-		fmt.Fprintf(&b, "\nWhy does %s wait? It wants %s in %s, with priority %d:\n  %s\n", x.Key, amountText(x.Wants), x.Queue, x.Priority, x.Why)
+	if r.Waits != nil {
+		fmt.Fprintf(&b, "\nWhy does the most important of them wait? 'canopy explain %s' prints:\n\n", r.Waits.AllocationKey)
+		if err := printExplanation(&b, r.Waits); err != nil {
+			return err
+		}
 	}
 	fmt.Fprintf(&b, "\nAt the end: %s placed, %s rejected, %s waiting. The books were checked after each of %d steps, and held.\n",
 		grouped(r.Allocated), grouped(r.Rejected), grouped(r.Pending), len(r.Steps))

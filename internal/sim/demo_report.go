@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
 // DemoReport is what came of a demo. All of it follows from the workload: there is nothing in
@@ -32,17 +33,11 @@ type DemoStep struct {
 type DemoMoment struct {
 	DemoStep
 	AllocatedResources Quantities  `json:"allocatedResources"`
-	Queues             []QueueLine `json:"queues"`          // a queue comes before those below it
-	Example            *WaitingAsk `json:"waits,omitempty"` // the most important ask that waits; missing: none does
-}
+	Queues             []QueueLine `json:"queues"` // a queue comes before those below it
 
-// WaitingAsk is an ask that waits, and why.
-type WaitingAsk struct {
-	Key      objects.AllocationKey `json:"allocationKey"`
-	Queue    objects.QueuePath     `json:"queue"`
-	Priority int32                 `json:"priority"` // its own, before offsets and fences
-	Wants    Quantities            `json:"wants"`
-	Why      string                `json:"why"`
+	// Waits is the most important ask that waits, and why. nil: none does. Its JSON form is up to
+	// the caller: that of REST.
+	Waits *scheduler.Explanation `json:"-"`
 }
 
 // lookAround notes what there is at the end of the last wave.
@@ -54,24 +49,20 @@ func (d *Demo) lookAround(ctx context.Context) error {
 	m := &d.report.Full
 	m.DemoStep = d.report.Steps[len(d.report.Steps)-1]
 	m.Queues, m.AllocatedResources = Lines(snap), d.Client.Totals().AllocatedResources
-	if x := d.Client.mostImportantWaiting(); x != nil {
-		if x.Why, err = d.Server.Explain(ctx, x.Key); err != nil {
-			return err
-		}
-		m.Example = x
+	if key := d.Client.mostImportantWaiting(); key != "" {
+		m.Waits, err = d.Server.Explain(ctx, key)
 	}
-	return nil
+	return err
 }
 
 // mostImportantWaiting is the pending ask with the highest priority of its own, the first by
-// key where several have it; nil: none is pending. Its Why is empty.
-func (c *Client) mostImportantWaiting() *WaitingAsk {
+// key where several have it; empty: none is pending.
+func (c *Client) mostImportantWaiting() objects.AllocationKey {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	work := slices.DeleteFunc(c.sortedWork(), func(t *task) bool { return t.node != "" })
 	if len(work) == 0 {
-		return nil
+		return ""
 	}
-	x := slices.MinFunc(work, func(a, b *task) int { return cmp.Compare(b.Priority, a.Priority) })
-	return &WaitingAsk{Key: x.Key, Queue: c.apps[x.App].Queue, Priority: x.Priority, Wants: x.Amounts.Map()}
+	return slices.MinFunc(work, func(a, b *task) int { return cmp.Compare(b.Priority, a.Priority) }).Key
 }

@@ -129,11 +129,11 @@ func Play(ctx context.Context, s *Server, c *Client, clock *Clock) (*Scene, erro
 
 // explain tells why the ask waits.
 func (x *Scene) explain(ctx context.Context, s *Server, tell func(kind, format string, args ...any)) error {
-	why, err := s.Explain(ctx, urgentKey)
+	e, err := s.Explain(ctx, urgentKey)
 	if err != nil {
 		return err
 	}
-	tell("explained", "%s waits: %s", urgentKey, why)
+	tell("explained", "%s waits: %s", urgentKey, e)
 	return nil
 }
 

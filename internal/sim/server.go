@@ -60,19 +60,19 @@ func (s *Server) Snapshot(ctx context.Context) (*scheduler.Snapshot, error) {
 	return snap, nil
 }
 
-// Explain says why an ask waits, as of now.
-func (s *Server) Explain(ctx context.Context, key objects.AllocationKey) (string, error) {
+// Explain says how a key stands now.
+func (s *Server) Explain(ctx context.Context, key objects.AllocationKey) (*scheduler.Explanation, error) {
 	l, err := s.partition()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	v, err := l.Explain(ctx, key)
+	e, err := l.Explain(ctx, key)
 	if err != nil {
-		return "", fmt.Errorf("explaining %s: %w", key, err)
+		return nil, fmt.Errorf("explaining %s: %w", key, err)
 	}
-	return v.String(), nil
+	return e, nil
 }
 
 // Audit holds the scheduler at rest to account: by its own check of its books, by

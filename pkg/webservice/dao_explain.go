@@ -91,6 +91,10 @@ type unknownKeyBody struct {
 	Since         int64  `json:"since,omitempty"`
 }
 
+// NewExplanation is what GET .../ask/{key}/explain answers with e. It is for a program that has
+// the scheduler in its own process.
+func NewExplanation(e *scheduler.Explanation) *Explanation { return viewExplanation(e) }
+
 func viewExplanation(e *scheduler.Explanation) *explanationBody {
 	body := &explanationBody{
 		Time: nanos(e.At), Partition: e.Partition, AllocationKey: string(e.Key), State: e.State.String(), Message: e.String(),
