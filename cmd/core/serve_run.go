@@ -65,12 +65,14 @@ func newServers(opt rmproxy.Options, admin bool, web httpFlags) *servers {
 		}
 	}
 	s.proxy = rmproxy.New(opt)
+	s.meters.CountRM(managers{s.proxy}.counts)
 	s.rpc = s.overGRPC()
 	s.health.SetServingStatus(rmproxy.ServiceName, healthpb.HealthCheckResponse_SERVING)
 	rest := webservice.Options{
 		ClusterID:  func() string { r, _ := s.proxy.Registration(); return r.RM },
 		ReadyCheck: s.ready, Log: s.log, Reloads: s.proxy.Reloads(), History: s.past, HasAdmin: admin,
-		Metrics: s.meters.Handler(s.proxy.Cluster()), Counts: counts, CacheBytes: web.cacheBytes, Large: large,
+		Managers: managers{s.proxy},
+		Metrics:  s.meters.Handler(s.proxy.Cluster()), Counts: counts, CacheBytes: web.cacheBytes, Large: large,
 	}
 	s.web = s.overHTTP(webservice.Handler(s.proxy.Cluster(), rest), web, counts)
 	if admin {

@@ -54,6 +54,9 @@ func (w *writer) write(e scheduler.Effect) {
 			Type: events.Application, Object: string(e.App), Reference: own(e.Key), Change: events.Remove, Detail: detailOf(e.Type), Message: e.Message,
 		})
 	case scheduler.Noted:
+		if e.What == scheduler.NoteIgnored {
+			return // counted, and nothing has happened
+		}
 		if e.What == scheduler.NoteChurn || e.What == scheduler.NotePauseEnded {
 			w.churn(e)
 			return

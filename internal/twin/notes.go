@@ -62,6 +62,8 @@ func (n *notes) take(e scheduler.Noted) (fine bool) {
 				n.paused[pair(leaf, e.Cycle[(i+1)%len(e.Cycle)])] = true
 			}
 		}
+	case scheduler.NoteIgnored:
+		fine = e.Why != ""
 	case scheduler.NotePauseEnded:
 		name := pair(e.Cycle[0], e.Cycle[len(e.Cycle)-1])
 		fine = n.paused[name] && !e.Since.IsZero()

@@ -27,6 +27,7 @@ func (s *scrape) tell(to *exposition) {
 	s.tellHistory(to)
 	s.tellHTTP(to)
 	s.tellLog(to)
+	s.tellRM(to)
 }
 
 // tellTally tells what a partition has said.

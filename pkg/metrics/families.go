@@ -93,4 +93,5 @@ var families = []*family{
 	scrapesMissed, eventsKept, eventsRemembered, eventStreams, eventReadersDropped,
 	connections, connectionsRefused, connectionsEvicted, connectionsStalled, largeAnswers, largeRefused, parametersIgnored,
 	logDropped, logOmitted,
+	rmRegistered, rmConnected, rmListening, rmDisconnects, rmUndelivered, streamsSilent, streamsSilentEnded, rmIgnored,
 }

@@ -28,6 +28,7 @@ type Metrics struct {
 	opt     Options
 	process *prometheus.Registry // Go, the process, scrapes themselves, and runs
 	runs    *prometheus.HistogramVec
+	rm      func() RM                       // nil: nothing is said of resource managers
 	lines   func() (dropped, omitted int64) // of the log, since the start; nil: nothing is said of them
 
 	mu      sync.RWMutex

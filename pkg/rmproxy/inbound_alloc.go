@@ -49,6 +49,9 @@ func (o *orders) allocation(x *wire.Allocation) error {
 	if kind, foreign := x.Tags[common.Foreign]; foreign {
 		return o.foreign(x, kind)
 	}
+	if text, sent := x.Tags[common.CreationTime]; sent && !isTime(text) {
+		o.s.ignore(ignoredTag, zap.String("key", x.Key), zap.String("tag", common.CreationTime), zap.String("value", clip(text)))
+	}
 	ask, err := ask(x)
 	if err != nil {
 		return err
@@ -75,8 +78,8 @@ func (o *orders) foreign(x *wire.Allocation, kind string) error {
 		return fmt.Errorf("trying to add a foreign request (non-allocation) %s", x.Key)
 	}
 	if kind != common.AllocTypeStatic && kind != common.AllocTypeDefault {
-		o.s.log.Warn("unknown kind of foreign allocation, taken as default",
-			zap.String("key", x.Key), zap.String("kind", clip(kind)))
+		o.s.ignore(ignoredTag, zap.String("message", "unknown kind of foreign allocation, taken as default"),
+			zap.String("key", x.Key), zap.String("value", clip(kind)))
 	}
 	l := o.lot(x.Partition)
 	if l == nil {
@@ -116,11 +119,22 @@ func created(tags map[string]string) time.Time {
 	if !sent {
 		return time.Time{} // the usual case, and a parse error is not free
 	}
-	sec, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || sec < 0 || sec > math.MaxInt64/int64(time.Second) {
+	sec, ok := seconds(text)
+	if !ok {
 		return time.Time{}
 	}
 	return time.Unix(sec, 0)
+}
+
+// seconds reads a time since 1970.
+func seconds(text string) (sec int64, ok bool) {
+	sec, err := strconv.ParseInt(text, 10, 64)
+	return sec, err == nil && sec >= 0 && sec <= math.MaxInt64/int64(time.Second)
+}
+
+func isTime(text string) bool {
+	_, ok := seconds(text)
+	return ok
 }
 
 func (o *orders) release(x *wire.Release) error {

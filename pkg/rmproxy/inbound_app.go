@@ -3,6 +3,8 @@ package rmproxy
 import (
 	"fmt"
 
+	"go.uber.org/zap"
+
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -16,7 +18,7 @@ func (s *session) takeApplications(m *si.ApplicationRequest) error {
 	o := &orders{s: s, most: len(m.GetNew()) + len(m.GetRemove())}
 	for _, a := range m.GetNew() {
 		if a == nil {
-			s.log.Warn("an application message holds an entry without an application")
+			s.ignore(ignoredEmpty, zap.String("message", "an application message holds an entry without an application"))
 			continue
 		}
 		if err := o.newApplication(a); err != nil {

@@ -1,6 +1,8 @@
 package rmproxy
 
 import (
+	"go.uber.org/zap"
+
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/canopy-scheduler/canopy/internal/wire"
@@ -13,7 +15,7 @@ func (s *session) uncoded(m *si.AllocationRequest) *wire.AllocationRequest {
 	out := &wire.AllocationRequest{RM: m.GetRmID()}
 	for _, x := range m.GetAllocations() {
 		if x == nil {
-			s.log.Warn("an allocation message holds an entry without an allocation")
+			s.ignore(ignoredEmpty, zap.String("message", "an allocation message holds an entry without an allocation"))
 			continue
 		}
 		amounts, wrong := amounts(x.ResourcePerAlloc)

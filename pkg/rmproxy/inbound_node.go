@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 
+	"go.uber.org/zap"
+
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
@@ -16,7 +18,7 @@ func (s *session) takeNodes(m *si.NodeRequest) error {
 	o := &orders{s: s, most: len(m.GetNodes())}
 	for _, n := range m.GetNodes() {
 		if n == nil {
-			s.log.Warn("a node message holds an entry without a node")
+			s.ignore(ignoredEmpty, zap.String("message", "a node message holds an entry without a node"))
 			continue
 		}
 		if err := o.node(n); err != nil {

@@ -125,6 +125,7 @@ func TestLimits_DecodingWaitsForRoom(t *testing.T) {
 		assert.Equal(t, r.view("default").Nodes.Len(), 0)
 		r.p.room.decoding.Release(DefaultDecodeBytes)
 		hear(t, n, 1000, (*si.NodeResponse).GetAccepted)
+		synctest.Wait()
 		assert.Assert(t, r.p.room.decoding.TryAcquire(DefaultDecodeBytes), "what was used is given back")
 	})
 }

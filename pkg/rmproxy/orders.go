@@ -71,6 +71,7 @@ func (o *orders) refuse(e scheduler.Effect) { o.wrong = append(o.wrong, e) }
 // refused logs an element that cannot become a command, and that the interface has no
 // answer for.
 func (s *session) refused(what, name string, err error) {
+	s.p.ignored[ignoredUnnamed].Add(1)
 	s.log.Warn("refused", zap.String("what", what+" "+clip(name)), zap.Error(err))
 }
 

@@ -61,7 +61,8 @@ type Proxy struct {
 	now   atomic.Pointer[session]              // nil: no RM is registered; changed under mu
 	users atomic.Pointer[map[string]Directory] // by partition, of the configuration in force
 
-	isRemote    bool          // RMs come over gRPC
+	isRemote    bool // RMs come over gRPC
+	ignored     ignoredCounts
 	disconnects atomic.Uint64 // how often an RM was found to be disconnected
 
 	mu            sync.Mutex         // guards the rest

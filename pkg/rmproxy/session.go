@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"go.uber.org/zap"
 
@@ -31,6 +32,8 @@ type session struct {
 	end  context.CancelCauseFunc
 
 	caller *caller // of the in-process door; nil: answers go to streams
+
+	seen [ignoredKinds]atomic.Bool // what was ignored and logged
 
 	mu    sync.Mutex // guards the rest, and that nothing is sent after the end
 	lines [kinds]*line

@@ -240,6 +240,7 @@ func (l *line) warn(m request) {
 		return
 	}
 	l.warned = true
+	l.s.p.ignored[ignoredField].Add(1)
 	l.s.log.Warn("the shim speaks an older scheduler interface: some of what it sends is not understood",
 		zap.String("stream", l.kind.String()))
 }

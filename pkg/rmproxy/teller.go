@@ -80,11 +80,16 @@ func (t *teller) valid(effects []scheduler.Effect) []scheduler.Effect {
 	for i, e := range effects {
 		switch e := e.(type) {
 		case scheduler.Refused:
+			t.p.ignored[ignoredCommand].Add(1)
 			t.log.Warn("refused", zap.String("what", e.What), zap.String("reason", e.Reason))
 			ours = true
 		case scheduler.Noted:
-			if ours = true; e.What == scheduler.NoteChurn {
+			ours = true
+			switch s := t.p.current(); {
+			case e.What == scheduler.NoteChurn:
 				t.log.Warn("preemption goes round", zap.Stringer("queues", e.Cycle), zap.Time("pausedUntil", e.Until))
+			case e.What == scheduler.NoteIgnored && s != nil:
+				s.noted(e)
 			}
 		case scheduler.Forgotten:
 			start = i + 1

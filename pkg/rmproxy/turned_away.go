@@ -29,6 +29,7 @@ func (s *session) turnAway(partition string, cmds []scheduler.Command) {
 	ask := func(key objects.AllocationKey, app objects.AppID) {
 		s.reply(scheduler.AskRejected{Key: key, App: app, Reason: noPartitionFor(app, key, partition).Error()})
 	}
+	s.p.ignored[ignoredPartition].Add(uint64(len(cmds)))
 	unknown := errors.New("unknown partition " + clip(partition))
 	for _, cmd := range cmds {
 		switch m := cmd.(type) {

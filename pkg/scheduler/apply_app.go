@@ -50,6 +50,9 @@ func (c *Core) join(now time.Time, m AddApplication) (objects.QueuePath, error) 
 
 func (c *Core) removeApplication(now time.Time, m RemoveApplication) {
 	c.noteRemoval(m.App, now)
+	if _, ok := c.part.Application(m.App); !ok {
+		c.ignore(IgnoredRemoval, "", m.App, "it is unknown, or has ended")
+	}
 	freed, _ := c.part.RemoveApplication(m.App, now)
 	c.noteGone(End{How: LeftWithApplication, At: now}, freed...)
 	for _, x := range freed {

@@ -18,6 +18,7 @@ func (c *Core) submit(now time.Time, ask *objects.Ask) {
 
 func (c *Core) submitOf(class string, now time.Time, ask *objects.Ask) {
 	if x, known := c.known(ask); known {
+		c.ignoreChanges(x, ask)
 		err := c.part.MayResize(x, ask.Amounts)
 		if err == nil {
 			err = c.resize(now, x, ask)
@@ -87,6 +88,9 @@ func (c *Core) report(now time.Time, m ReportAllocation) {
 	x, known := c.known(ask)
 	switch _, ok := c.part.Node(on); {
 	case known && !x.Pending():
+		if c.ignoreChanges(x, ask); x.Node().ID() != on {
+			c.ignore(IgnoredChange, x.Key(), ask.App, fmt.Sprintf("it stays on node %s, not %s", x.Node().ID(), on))
+		}
 		c.reject(ask, c.resize(now, x, ask))
 		return
 	case !ok:
@@ -170,6 +174,7 @@ func (c *Core) release(now time.Time, m Release) {
 // or after the node or the application had gone, or the RM has mixed up its work.
 func (c *Core) stray(m Release) {
 	if m.Key == "" || m.Type != PreemptedByScheduler {
+		c.ignore(IgnoredRelease, m.Key, m.App, "it is unknown")
 		return
 	}
 	c.ledger.strays++

@@ -178,7 +178,9 @@ func (c *Core) apply(now time.Time, cmd Command) {
 			c.emit(AskRejected{m.Foreign.Key, "", "foreign allocation: " + err.Error()})
 		}
 	case ReleaseForeign:
-		c.part.RemoveForeign(m.Key)
+		if _, ok := c.part.RemoveForeign(m.Key); !ok {
+			c.ignore(IgnoredRelease, m.Key, "", "it is an unknown foreign allocation")
+		}
 	case SetListening:
 		c.setListening(m.Listening, now)
 	case Wake:

@@ -22,10 +22,11 @@ const (
 	NoteNominationEnded               // it does not any more
 	NoteChurn                         // room has gone round a circle of leaves too often
 	NotePauseEnded                    // two leaves may take each other's place again
+	NoteIgnored                       // something that the RM sent changed nothing, and the interface has no answer for it
 )
 
 func (n Notice) String() string {
-	return [...]string{"preempted", "overdue", "nominated", "nomination ended", "churn", "pause ended"}[n]
+	return [...]string{"preempted", "overdue", "nominated", "nomination ended", "churn", "pause ended", "ignored"}[n]
 }
 
 // Party is an ask, or an allocation, as far as others have to know who it is.
@@ -52,8 +53,10 @@ type Noted struct {
 	End     NominationState  // NoteNominationEnded
 	Why     string           // in words, where there is more to say; may be empty
 
-	Cycle preemption.Cycle // NoteChurn; NotePauseEnded: the two, or the one, that were paused
-	Until time.Time        // NoteChurn: until when those beside each other in the cycle are paused; zero: they are not
+	Cycle   preemption.Cycle // NoteChurn; NotePauseEnded: the two, or the one, that were paused
+	Ignored Ignored          // NoteIgnored; Who is what it was about, without a queue
+
+	Until time.Time // NoteChurn: until when those beside each other in the cycle are paused; zero: they are not
 }
 
 func (Noted) effect() {}
@@ -66,6 +69,8 @@ func (e Noted) String() string {
 		if !e.Until.IsZero() {
 			s += ", paused"
 		}
+	case NoteIgnored:
+		return fmt.Sprintf("noted: ignored %s of %s (%s): %s", e.Ignored, e.Who.Key, e.Who.App, e.Why)
 	case NotePreempted:
 		s += ", by " + e.Right.String()
 	case NoteNominated:

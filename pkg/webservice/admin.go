@@ -31,6 +31,7 @@ func Admin(c *loop.Cluster, opt Options) http.Handler {
 	s.change(mux, http.MethodPost, "/ws/v1/config/rollback/{generation}", http.StatusOK, []string{"application/json"}, s.rollback)
 	s.changeClasses(mux)
 	s.changeBudgets(mux)
+	s.changeManagers(mux)
 	return s.localOnly(withoutTrailingSlash(mux, s.checked(mux)))
 }
 
@@ -200,6 +201,7 @@ func (s *service) routeRefusals(mux *router) {
 		"POST /ws/v1/config", "POST /ws/v1/config/rollback/{generation}",
 		"POST /ws/v1/priorityclasses", "PUT /ws/v1/priorityclass/{name}", "DELETE /ws/v1/priorityclass/{name}",
 		"POST /ws/v1/disruptionbudgets", "PUT /ws/v1/disruptionbudget/{name}", "DELETE /ws/v1/disruptionbudget/{name}",
+		"DELETE /ws/v1/resourcemanager/{rm}",
 	} {
 		mux.HandleFunc(route, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Allow", allowedMethods)

@@ -23,6 +23,7 @@ type Options struct {
 	Reloads    *reload.Reloader // what is in force and what was; nil: it is not shown
 	History    *history.History // what has happened; nil: it is not shown
 	Metrics    http.Handler     // what Prometheus scrapes; nil: nothing
+	Managers   ResourceManagers // who is registered; nil: it is not shown
 	HasAdmin   bool             // the configuration can be changed elsewhere, see Admin
 
 	Now func() time.Time // the clock of the partitions; nil: time.Now
@@ -112,6 +113,7 @@ func (s *service) mux() *router {
 	s.routeBudgets(mux)
 	s.routeConfig(mux)
 	s.routeMetrics(mux)
+	s.routeManagers(mux)
 	return mux
 }
 

@@ -80,6 +80,7 @@ var queries = map[string]parametersOf{
 	"POST /ws/v1/disruptionbudgets":                                            {query: []parameterOf{namespaceParameter}},
 	"PUT /ws/v1/disruptionbudget/{name}":                                       {query: []parameterOf{namespaceParameter}},
 	"DELETE /ws/v1/disruptionbudget/{name}":                                    {query: []parameterOf{namespaceParameter}},
+	"DELETE /ws/v1/resourcemanager/{rm}":                                       {query: []parameterOf{{name: "force", help: "true: also one that is connected"}}},
 	"GET /ws/v1/partition/{partition}/preemptions": {query: []parameterOf{
 		{name: "application", help: "preemptions for or of this application"},
 		{name: "queue", help: "preemptions for or in this queue and those below"},

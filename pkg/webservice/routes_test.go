@@ -22,12 +22,20 @@ func everything(t *testing.T) (*service, *router) {
 	t.Cleanup(c.End)
 	s := newService(c, Options{
 		History: history.New(nil), Metrics: http.NotFoundHandler(), Counts: new(httpserver.Counts), Reloads: &reload.Reloader{},
+		Managers: noManagers{},
 	})
 	mux := s.mux()
 	s.changeClasses(mux)
 	s.changeBudgets(mux)
+	s.changeManagers(mux)
 	return s, mux
 }
+
+// noManagers is a scheduler without a resource manager.
+type noManagers struct{}
+
+func (noManagers) List() []ResourceManager    { return nil }
+func (noManagers) Release(string, bool) error { return ErrNoManager }
 
 func TestRoutes_TableOfParametersNamesRoutesThatExist(t *testing.T) {
 	_, mux := everything(t)

@@ -1,0 +1,65 @@
+package metrics
+
+import (
+	"maps"
+	"slices"
+)
+
+// RM is what there is to count of resource managers and their messages.
+type RM struct {
+	Registered  bool
+	Connected   bool // it has a stream, or had one a moment ago
+	Listening   bool // it hears what is decided
+	Disconnects uint64
+	Undelivered uint64            // bytes of answers that it has not read
+	Silent      int               // streams whose first message has not come
+	SilentEnded uint64            // of these, ended in favour of newer ones
+	Ignored     map[string]uint64 // elements of messages without an answer in the interface, by kind
+}
+
+// CountRM has scrapes say what look returns. It must be called before the first scrape.
+func (m *Metrics) CountRM(look func() RM) { m.rm = look }
+
+var (
+	rmRegistered = gauge("canopy_resource_manager_registered",
+		"1 if a resource manager is registered.")
+	rmConnected = gauge("canopy_resource_manager_connected",
+		"1 if the resource manager has a stream, or had one within the last 10 seconds.")
+	rmListening = gauge("canopy_resource_manager_listening",
+		"1 if the resource manager hears decisions; while it does not, none are made.")
+	rmDisconnects = counter("canopy_resource_manager_disconnects_total",
+		"Times that a resource manager had no stream for 10 seconds.")
+	rmUndelivered = gauge("canopy_resource_manager_undelivered_bytes",
+		"Memory of answers that the resource manager has not read.")
+	streamsSilent = gauge("canopy_grpc_silent_streams",
+		"Streams whose first message has not come.")
+	streamsSilentEnded = counter("canopy_grpc_silent_streams_ended_total",
+		"Streams without a first message that were ended because there were too many.")
+	rmIgnored = counter("canopy_ignored_total",
+		"Elements of messages that changed nothing and that the interface has no answer for, by kind.", "kind")
+)
+
+// tellRM tells whether the resource manager is there, and what of it was ignored.
+func (s *scrape) tellRM(to *exposition) {
+	if s.m.rm == nil {
+		return
+	}
+	rm := s.m.rm()
+	flag := func(f *family, is bool) {
+		n := 0.0
+		if is {
+			n = 1
+		}
+		to.value(f, n)
+	}
+	flag(rmRegistered, rm.Registered)
+	flag(rmConnected, rm.Connected)
+	flag(rmListening, rm.Listening)
+	to.value(rmDisconnects, float64(rm.Disconnects))
+	to.value(rmUndelivered, float64(rm.Undelivered))
+	to.value(streamsSilent, float64(rm.Silent))
+	to.value(streamsSilentEnded, float64(rm.SilentEnded))
+	for _, kind := range slices.Sorted(maps.Keys(rm.Ignored)) {
+		to.value(rmIgnored, float64(rm.Ignored[kind]), kind)
+	}
+}

@@ -1,0 +1,47 @@
+package rmproxy
+
+import (
+	"testing"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"gotest.tools/v3/assert"
+)
+
+// What changes nothing and has no answer is counted by its kind, and logged once.
+func TestIgnored_IsCountedAndLoggedOnce(t *testing.T) {
+	d := link(t, &shim{})
+	d.nodes("n1", "n2")
+	d.app()
+	ask := newAsk("k", "app")
+	assert.NilError(t, d.UpdateAllocation(&si.AllocationRequest{RmID: "rm", Allocations: []*si.Allocation{ask}}))
+	changed, moved, odd := newAsk("k", "app"), newAsk("k", "app"), newAsk("odd", "app")
+	changed.Priority, moved.NodeID = 7, "n2"
+	odd.AllocationTags = map[string]string{"creationTime": "soon"}
+	release := &si.AllocationRelease{ApplicationID: "app", AllocationKey: "none"}
+	for range 3 {
+		assert.NilError(t, d.UpdateAllocation(&si.AllocationRequest{
+			RmID: "rm", Allocations: []*si.Allocation{nil, changed, odd},
+			Releases: &si.AllocationReleasesRequest{AllocationsToRelease: []*si.AllocationRelease{release, {AllocationKey: "foreign"}}},
+		}))
+		assert.NilError(t, d.UpdateApplication(&si.ApplicationRequest{
+			RmID: "rm", Remove: []*si.RemoveApplicationRequest{{ApplicationID: "none"}, {ApplicationID: "app", PartitionName: "none"}},
+		}))
+		assert.NilError(t, d.UpdateNode(&si.NodeRequest{
+			RmID: "rm", Nodes: []*si.NodeInfo{nil, {NodeID: "none", Action: si.NodeInfo_DECOMISSION}},
+		}))
+	}
+	l, ok := d.Cluster().Partition("default")
+	assert.Assert(t, ok)
+	assert.NilError(t, l.Check(t.Context()))
+	assert.DeepEqual(t, d.p.Counts().Ignored, map[string]uint64{
+		"empty-entry": 6, "unknown-field": 0, "invalid-element": 3, "unknown-partition": 0, "invalid-tag": 3,
+		"refused-command": 3, "unknown-release": 6, "unknown-application": 3, "changed-content": 3,
+	})
+	assert.Equal(t, d.logs.FilterMessageSnippet("the interface has no answer for it").Len(), 5, "once for each kind")
+	d.register(&shim{})
+	assert.NilError(t, d.UpdateApplication(&si.ApplicationRequest{
+		RmID: "rm", Remove: []*si.RemoveApplicationRequest{{ApplicationID: "none"}},
+	}))
+	assert.NilError(t, l.Check(t.Context()))
+	assert.Equal(t, d.logs.FilterMessageSnippet("the interface has no answer for it").Len(), 6, "and for each registration")
+}

@@ -1,0 +1,87 @@
+package webservice
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// ResourceManager is one that is registered.
+type ResourceManager struct {
+	ID          string            `json:"rmID"`
+	State       string            `json:"state"` // Connected or Disconnected
+	Since       time.Time         `json:"since"` // of the state
+	Listening   bool              `json:"listening"`
+	Streams     []string          `json:"streams"`
+	InProcess   bool              `json:"inProcess"`
+	Undelivered uint64            `json:"undeliveredBytes"`
+	Replaceable *time.Time        `json:"replaceableFrom,omitempty"` // when another may register in its place
+	Registered  time.Time         `json:"registered"`
+	Version     string            `json:"version"`
+	PolicyGroup string            `json:"policyGroup"`
+	BuildInfo   map[string]string `json:"buildInfo,omitempty"`
+	Partitions  []string          `json:"partitions"`
+}
+
+// ResourceManagers are those that are registered. They are asked from many goroutines.
+type ResourceManagers interface {
+	// List is all of them.
+	List() []ResourceManager
+	// Release ends the registration of one, also of one that is connected if it is forced.
+	// Errors: ErrNoManager, ErrManagerConnected.
+	Release(rm string, force bool) error
+}
+
+// Why a resource manager is not released.
+var (
+	ErrNoManager        = errors.New("resource manager not found")
+	ErrManagerConnected = errors.New("the resource manager is connected")
+)
+
+// routeManagers serves who is registered.
+func (s *service) routeManagers(mux *router) {
+	if s.opt.Managers != nil {
+		s.route(mux, "/ws/v1/resourcemanagers", s.managers)
+	}
+}
+
+// changeManagers lets an administrator end a registration, so that another resource manager can
+// register.
+func (s *service) changeManagers(mux *router) {
+	if s.opt.Managers != nil {
+		s.change(mux, http.MethodDelete, "/ws/v1/resourcemanager/{rm}", http.StatusOK, nil, s.releaseManager)
+	}
+}
+
+func (s *service) managers(*http.Request) (any, error) {
+	all := s.opt.Managers.List()
+	if all == nil {
+		all = []ResourceManager{}
+	}
+	for i := range all {
+		all[i].Partitions = s.cluster.Partitions()
+	}
+	return all, nil
+}
+
+func (s *service) releaseManager(r *http.Request) (any, error) {
+	rm, force := r.PathValue("rm"), false
+	switch text := r.URL.Query().Get("force"); text {
+	case "", "false":
+	case "true":
+		force = true
+	default:
+		return nil, badRequest(fmt.Sprintf("force is %q: it takes true or false", text))
+	}
+	switch err := s.opt.Managers.Release(rm, force); {
+	case errors.Is(err, ErrNoManager):
+		return nil, &failure{status: http.StatusNotFound, reason: err.Error()}
+	case errors.Is(err, ErrManagerConnected):
+		return nil, &failure{status: http.StatusConflict,
+			reason: err.Error() + ": end it first, or send force=true"}
+	case err != nil:
+		return nil, err
+	}
+	return map[string]string{"released": rm}, nil
+}

@@ -1,0 +1,71 @@
+package webservice_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/webservice"
+)
+
+// registeredRMs is a registration that a test makes up.
+type registeredRMs struct {
+	is       []webservice.ResourceManager
+	released string
+}
+
+func (m *registeredRMs) List() []webservice.ResourceManager { return m.is }
+
+func (m *registeredRMs) Release(rm string, force bool) error {
+	switch {
+	case rm != m.is[0].ID:
+		return fmt.Errorf("%w: %s", webservice.ErrNoManager, rm)
+	case !force:
+		return fmt.Errorf("%w: %s", webservice.ErrManagerConnected, rm)
+	}
+	m.released = rm
+	return nil
+}
+
+func TestResourceManagers_AreShown(t *testing.T) {
+	o := openOffice(t, plain)
+	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	later := noon.Add(5 * time.Minute)
+	m := &registeredRMs{is: []webservice.ResourceManager{{
+		ID: "shim", State: "Disconnected", Since: noon, Registered: noon, Replaceable: &later, Streams: []string{}, Version: "1.9.0",
+	}}}
+	w := request(o.cluster, webservice.Options{Managers: m}, http.MethodGet, "/ws/v1/resourcemanagers")
+	assert.Equal(t, w.Code, http.StatusOK)
+	assert.Equal(t, w.Body.String(), `[{"rmID":"shim","state":"Disconnected","since":"2026-01-02T12:00:00Z","listening":false,"streams":[],`+
+		`"inProcess":false,"undeliveredBytes":0,"replaceableFrom":"2026-01-02T12:05:00Z","registered":"2026-01-02T12:00:00Z",`+
+		`"version":"1.9.0","policyGroup":"","partitions":["default"]}]`)
+	m.is = nil
+	w = request(o.cluster, webservice.Options{Managers: m}, http.MethodGet, "/ws/v1/resourcemanagers")
+	assert.Equal(t, w.Body.String(), "[]")
+}
+
+func TestResourceManagers_AreReleasedByAnAdministratorOnly(t *testing.T) {
+	c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return nobody{} }, nil)
+	defer c.End()
+	o := &office{t: t, cluster: c}
+	m := &registeredRMs{is: []webservice.ResourceManager{{ID: "shim"}}}
+	opt := webservice.Options{Managers: m, HasAdmin: true}
+	o.handler, o.admin = webservice.Handler(c, opt), webservice.Admin(c, opt)
+	release := func(h http.Handler, target string, code int) string {
+		t.Helper()
+		w := o.ask(h, http.MethodDelete, "/ws/v1/resourcemanager/"+target, "")
+		assert.Equal(t, w.Code, code, "%s", w.Body)
+		return w.Body.String()
+	}
+	release(o.handler, "shim", http.StatusMethodNotAllowed)
+	release(o.admin, "other", http.StatusNotFound)
+	release(o.admin, "shim", http.StatusConflict)
+	release(o.admin, "shim?force=perhaps", http.StatusBadRequest)
+	assert.Equal(t, m.released, "")
+	assert.Equal(t, release(o.admin, "shim?force=true", http.StatusOK), `{"released":"shim"}`)
+	assert.Equal(t, m.released, "shim")
+}
