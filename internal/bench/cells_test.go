@@ -32,6 +32,8 @@ func wanted(m Measure, via string) []string {
 		return []string{"cpuPerDecision", "askToAllocationP50", "askToAllocationP99", "allocations"}
 	case Readers:
 		return []string{"askWithoutReadersP50", "askWithReadersP50", "readersAddP99", "serverCPU", "readerCPU", "answersCorrect"}
+	case Hostile:
+		return []string{"serverPeakMemory", "attackMemory", "askQuietP50", "askAttackedP50", "attackMessages", "attackRefused"}
 	case Memory:
 		return []string{"bytesPerAsk", "bytesPerApplication", "bytesPerQueue", "bytesPerNode"}
 	case Reload:
@@ -58,7 +60,7 @@ func TestEverySuiteCanBeMeasured(t *testing.T) {
 			assert.NilError(t, p.Check(1))
 			c := p.cells[0]
 			c.spec.Churn = min(c.spec.Churn, 0.5) // enough for a median
-			a := do(t, Job{Spec: c.spec, Measure: c.measure, Seed: 1, Trace: c.trace, Once: true, Readers: c.readers})
+			a := do(t, Job{Spec: c.spec, Measure: c.measure, Seed: 1, Trace: c.trace, Once: true, Readers: c.readers, Hostile: c.hostile})
 			assert.Equal(t, len(a.Digest), 64)
 		})
 	}

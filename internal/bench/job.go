@@ -21,6 +21,7 @@ const (
 	Reload  Measure = "reload"  // how long deciding pauses for a new configuration
 	Preempt Measure = "preempt" // a full cluster in which asks take the place of others
 	Readers Measure = "readers" // asks come at a rate, by turns without readers and with them
+	Hostile Measure = "hostile" // a server is attacked, and a client asks all the while
 	Poll    Measure = "poll"    // the readers of another process
 	Audit   Measure = "audit"   // no timing: every decision is checked
 )
@@ -36,6 +37,7 @@ type Job struct {
 	MemProfile string  `json:"memProfile"`
 
 	Readers readersSpec `json:"readers,omitzero"` // of the measure of that name
+	Hostile hostileSpec `json:"hostile,omitzero"` // of the measure of that name
 	Poll    *pollJob    `json:"poll,omitempty"`   // as well
 	Self    []string    `json:"self,omitempty"`   // the command that measures in a process of its own; empty: this process does
 }
@@ -142,6 +144,8 @@ func (j Job) measure(ctx context.Context, s *stream, r *result) error {
 		return reload(s, r)
 	case Readers:
 		return readers(ctx, s, r, j.Readers, j.spawner())
+	case Hostile:
+		return hostile(ctx, r, j.Hostile, j.Self)
 	case Audit:
 		if s.spec.Preemptors > 0 {
 			return auditPreempting(s, newCore(s), r)

@@ -103,7 +103,7 @@ func (w *run) rounds() {
 				return
 			}
 			c := w.cells[i]
-			job := Job{Spec: c.spec, Measure: c.measure, Seed: w.o.Seed, Trace: c.trace, Readers: c.readers}
+			job := Job{Spec: c.spec, Measure: c.measure, Seed: w.o.Seed, Trace: c.trace, Readers: c.readers, Hostile: c.hostile}
 			if round == w.o.Runs-1 {
 				job.CPUProfile, job.MemProfile = w.o.CPUProfile, w.o.MemProfile
 			}

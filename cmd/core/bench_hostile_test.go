@@ -1,0 +1,44 @@
+package main
+
+import (
+	"encoding/json"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/bench"
+)
+
+// A real server stays within a few hundred MB whatever arrives: without the limits of rmproxy this
+// message took 10.6 GB, from an RM that was not even registered.
+func TestBenchHostile_AServerStaysSmall(t *testing.T) {
+	program := buildProgram(t)
+	spec, err := json.Marshal(bench.DefaultSpec())
+	assert.NilError(t, err)
+	for name, attack := range map[string]string{
+		"stranger":   `"method": "UpdateAllocation", "entry": 4, "bytes": 66000000, "stranger": true`,
+		"registered": `"method": "UpdateNode", "entry": 1, "bytes": 66000000`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			job := `{"measure": "hostile", "seed": 1, "spec": ` + string(spec) + `, "self": ["` + program + `", "bench", "sample"],
+				"hostile": {"attack": "messages", ` + attack + `}}`
+			cmd := exec.CommandContext(t.Context(), program, "bench", "sample")
+			// The process ends when its input does, so the input stays open.
+			in, err := cmd.StdinPipe()
+			assert.NilError(t, err)
+			var out strings.Builder
+			cmd.Stdout = &out
+			assert.NilError(t, cmd.Start())
+			_, err = in.Write([]byte(job + "\n"))
+			assert.NilError(t, err)
+			assert.NilError(t, cmd.Wait())
+			var answer bench.Answer
+			assert.NilError(t, json.Unmarshal([]byte(out.String()), &answer))
+			assert.Assert(t, answer.Sample["attackRefused"] > 0)
+			peak := answer.Sample["serverPeakMemory"]
+			assert.Assert(t, peak > 0 && peak < 500<<20, "%.0f MiB", peak/(1<<20))
+		})
+	}
+}

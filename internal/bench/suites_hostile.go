@@ -1,0 +1,31 @@
+package bench
+
+// hostilePlan is what peers can cost that do not behave, in a canopy serve of its own.
+func hostilePlan(s Scale) Plan {
+	p := Plan{
+		Name: "hostile",
+		About: "A server that is attacked over gRPC, and a client that asks all the while: the most memory that the server had, " +
+			"and how long an ask took before and during the attack.",
+	}
+	seconds, streams, large := 10, 10_000, 63<<20
+	if s == Quick {
+		seconds, streams, large = 1, 1000, 8<<20
+	}
+	cell := func(name string, a hostileSpec) {
+		a.Seconds = seconds
+		spec := basis(100)
+		spec.Nodes, spec.Via = 1, ViaGRPC
+		p.cells = append(p.cells, plannedCell{name: name, spec: spec, measure: Hostile, hostile: a})
+	}
+	cell("allocations-8MiB-stranger", hostileSpec{Attack: attackMessages, Method: "UpdateAllocation", Entry: 4, Bytes: 8 << 20, Stranger: true})
+	cell("allocations-large-stranger", hostileSpec{Attack: attackMessages, Method: "UpdateAllocation", Entry: 4, Bytes: large, Stranger: true})
+	cell("releases-large-stranger", hostileSpec{Attack: attackMessages, Method: "UpdateAllocation", Entry: 2, Bytes: large, Stranger: true})
+	cell("nodes-large", hostileSpec{Attack: attackMessages, Method: "UpdateNode", Entry: 1, Bytes: large})
+	cell("nodes-64KiB", hostileSpec{Attack: attackMessages, Method: "UpdateNode", Entry: 1, Bytes: 64 << 10})
+	cell("applications-large", hostileSpec{Attack: attackMessages, Method: "UpdateApplication", Entry: 1, Bytes: large})
+	cell("extra-configuration", hostileSpec{Attack: attackMessages, Method: "RegisterResourceManager", Entry: 6, Bytes: large, Stranger: true})
+	cell("unread-answers", hostileSpec{Attack: attackUnread})
+	cell("silent-streams", hostileSpec{Attack: attackSilent, Streams: streams})
+	cell("late-speakers", hostileSpec{Attack: attackLate, Streams: 100})
+	return p
+}
