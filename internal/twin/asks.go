@@ -134,7 +134,7 @@ func (t *Twin) place(w *work, on objects.NodeID) {
 		a.first = t.now
 	}
 	a.made++
-	w.node, w.bound = on, t.now
+	w.node, w.bound, a.again = on, t.now, false
 	t.raise(a)
 	if a.state == objects.Accepted {
 		t.enter(a, objects.Running, objects.WasPlaced)

@@ -75,7 +75,7 @@ func (t *Twin) holds(c *counts, b bound) (u usage) {
 	for _, a := range t.apps {
 		if t.isOf(c, a, b.holder) && b.q.within(a.leaf) {
 			u.held = u.held.Add(c.apps[a.id].allocated).Add(c.apps[a.id].placeholders)
-			u.running += yes(a.state == objects.Running)
+			u.running += yes(a.state == objects.Running && !a.again)
 			u.all++
 		}
 	}
@@ -88,12 +88,13 @@ func (t *Twin) isOf(c *counts, a *app, h objects.Holder) bool {
 }
 
 // limited says whether a limit, or a bound on running applications, keeps an ask from
-// being placed (sheet 3.8, 8.4, 8.5). One that runs already needs no further place.
+// being placed (sheet 3.8, 8.4, 8.5). One that runs already needs no further place, unless it had
+// nothing left and has asked again: then a limit counts it from what it is given next.
 func (t *Twin) limited(c *counts, w *work) (scheduler.Obstacle, bool) {
 	a := t.app(w.ask.App)
 	starts := a.state == objects.New || a.state == objects.Accepted
 	for _, b := range c.apps[a.id].bounds {
-		if starts && b.MaxApplications > 0 && uint64(t.holds(c, b).running)+1 > b.MaxApplications {
+		if (starts || a.again) && b.MaxApplications > 0 && uint64(t.holds(c, b).running)+1 > b.MaxApplications {
 			return scheduler.HolderFull, true
 		}
 	}

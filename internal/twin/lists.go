@@ -38,6 +38,7 @@ type app struct {
 	state     objects.State
 	since     time.Time         // when it entered the state
 	entry     uint64            // which of all entries into a state that was
+	again     bool              // it has asked again after it had nothing left, and was given nothing since
 	timeIsUp  bool              // it would be completed, but for its placeholders
 	made      int               // allocations ever made for it
 	first     time.Time         // when the first of them was

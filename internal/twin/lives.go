@@ -35,7 +35,7 @@ func (t *Twin) raise(a *app) {
 
 // enter notes that an application has entered a state. It is told with tellStates.
 func (t *Twin) enter(a *app, s objects.State, why objects.Reason) {
-	a.state, a.since, a.timeIsUp = s, t.now, false
+	a.state, a.since, a.timeIsUp, a.again = s, t.now, false, false
 	t.entries++
 	a.entry = t.entries
 	t.noteState(a.id, s, why)
@@ -57,6 +57,7 @@ func (t *Twin) asked(a *app) {
 		t.enter(a, objects.Accepted, objects.AskedFirst)
 	case objects.Completing:
 		t.enter(a, objects.Running, objects.AskedAgain)
+		a.again = true
 	}
 }
 

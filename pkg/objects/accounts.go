@@ -123,7 +123,7 @@ func (p *Partition) relimit() {
 	for _, id := range slices.Sorted(maps.Keys(p.apps)) { // sorted: slots come out the same every time
 		a := p.apps[id]
 		for _, c := range a.classes.list {
-			p.dress(c, p.gated && a.starting())
+			p.dress(c, p.gateOf(a))
 		}
 		a.seats = nil
 	}
@@ -153,7 +153,7 @@ func (p *Partition) sit(a *Application, q *Queue, h Holder, rule limits.Rule) {
 	}
 	x.allocated.Add(a.allocated)
 	x.allocated.Add(a.placeholders)
-	if a.counted {
+	if a.charged {
 		x.running++
 	}
 	a.seats = append(a.seats, seat{x, len(x.members)})
@@ -213,7 +213,7 @@ func (p *Partition) fitAccount(x *account, fit *Mask) {
 		p.slots.within(*fit, k, left)
 	}
 	if x.full() {
-		fit.without(p.slots.starting)
+		fit.without(p.slots.gated)
 	}
 }
 
@@ -222,5 +222,5 @@ func (x *account) full() bool { return x.most > 0 && uint64(x.running) >= x.most
 
 // allows reports whether x alone leaves room for an ask of shape s.
 func (x *account) allows(s *Shape) bool {
-	return !(s.starting && x.full()) && x.max.Allows(x.allocated, s.vector)
+	return !(s.gate != open && x.full()) && x.max.Allows(x.allocated, s.vector)
 }

@@ -36,7 +36,9 @@ type Application struct {
 	ramped    bool      // has ramped up: only StateAware leaves ask
 	listed    bool      // it is in Partition.watch
 	place     int32     // in Partition.appList
-	counted   bool      // is counted among the running applications
+	counted   bool      // is counted among the running applications of its queues
+	charged   bool      // and of its limits
+	again     bool      // has asked again after it had nothing left, and was given nothing since
 	seats     []seat    // in the accounts that limit it
 
 	groupPriority int32 // of its groups, if groupRanked
@@ -131,7 +133,7 @@ func (p *Partition) addPending(x *Allocation) {
 	known := c != nil
 	if !known {
 		c = newClass(id, a)
-		p.dress(c, p.gated && a.starting())
+		p.dress(c, p.gateOf(a))
 		a.classes.add(c)
 	}
 	if last := c.insert(x); known && (!last || x.LooksTogether()) {
@@ -153,7 +155,7 @@ func (p *Partition) removePending(x *Allocation) {
 	x.class = nil
 	if a.classes.stand(c); c.empty() {
 		a.classes.remove(c)
-		p.dress(c, false)
+		p.dress(c, open)
 	}
 	if !c.empty() || x.LooksTogether() {
 		p.changes++ // as when it came

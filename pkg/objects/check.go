@@ -161,7 +161,7 @@ func (c *recount) application(a *Application) error {
 			return fmt.Errorf("application %s has a class out of place", a.id)
 		}
 		classed += len(class.Asks()) + len(class.aside)
-		if class.starting != (c.p.gated && a.starting()) || class.starting && class.shown().users < 1 {
+		if class.gate != c.p.gateOf(a) || class.gate != open && class.shown().users < 1 {
 			return fmt.Errorf("application %s has a class with the wrong slot", a.id)
 		}
 		if class.hopeful() && a.MayStart() {
@@ -186,7 +186,7 @@ func (c *recount) application(a *Application) error {
 			a.id, a.asks, classed, a.bound, len(c.asks[a.id]), c.bound[a.id])
 	case a.AskMaxPriority() != top || a.key.Priority != top:
 		return fmt.Errorf("application %s says its priority is %v, its asks say %v", a.id, a.key.Priority, top)
-	case a.counted != (a.state == Running):
+	case a.counted != (a.state == Running) || a.charged != (a.counted && !a.again):
 		return fmt.Errorf("application %s is counted as running or not, and is %s", a.id, a.state)
 	case a.turn.in() != (a.asks > 0) || a.fresh.in() != a.newcomer():
 		return fmt.Errorf("application %s stands in the wrong orders", a.id)

@@ -28,7 +28,7 @@ func (c *recount) accounts(q *Queue) error {
 			sums := c.app[a.id]
 			holds = holds.Add(sums[0]).Add(sums[1])
 			members++
-			running += count(a.counted)
+			running += count(a.charged)
 		}
 		switch {
 		case !c.p.Amounts(x.allocated).Equal(holds):

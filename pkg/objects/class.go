@@ -10,16 +10,16 @@ import (
 // may be placed and whether they may preempt, oldest first. If the first of them cannot be
 // placed, none can; if the first finds no victims, none does.
 type Class struct {
-	id       classID
-	app      *Application
-	asks     []*Allocation // asks[head:] are pending, in the order of policies.CompareAsks
-	head     int
-	place    int32           // in the application's list of classes
-	noticed  bool            // it was fresh once: package preemption knows of it
-	passed   bool            // it is in Partition.overtaken
-	starting bool            // it has the slot of an application that has not started
-	key      policies.AskKey // of the first ask to try
-	turn     entry[*Class]   // among the application's classes, if there is an ask to try
+	id      classID
+	app     *Application
+	asks    []*Allocation // asks[head:] are pending, in the order of policies.CompareAsks
+	head    int
+	place   int32           // in the application's list of classes
+	noticed bool            // it was fresh once: package preemption knows of it
+	passed  bool            // it is in Partition.overtaken
+	gate    gate            // whose slot of its shape it has
+	key     policies.AskKey // of the first ask to try
+	turn    entry[*Class]   // among the application's classes, if there is an ask to try
 
 	aside []*Allocation // refused by the RM on every node, until there is news
 }

@@ -17,9 +17,10 @@ func (p *Partition) Ceiling(leaf *Queue, s *Shape) *Queue {
 
 // Barrier is what keeps an application from being given anything: a queue with no
 // application to spare, or its user or its group there. ok is false when there is none,
-// or a runs already (behaviour.md 3.8, 8.5).
+// or a is counted there already (behaviour.md 3.8, 8.5; ADR 40).
 func (p *Partition) Barrier(a *Application) (q *Queue, h Holder, ok bool) {
-	if !a.starting() {
+	g := a.gate()
+	if g == open {
 		return nil, h, false
 	}
 	for _, s := range a.seats {
@@ -27,7 +28,7 @@ func (p *Partition) Barrier(a *Application) (q *Queue, h Holder, ok bool) {
 			return s.account.queue, s.account.holder, true
 		}
 	}
-	for q := a.queue; q != nil; q = q.parent {
+	for q := a.queue; q != nil && g == startGate; q = q.parent {
 		if q.full() {
 			return q, h, true
 		}
@@ -56,7 +57,7 @@ func (p *Partition) Allowed(a *Application, s *Shape) bool {
 
 // hasHeadroom reports whether q alone leaves room for an ask of shape s.
 func (p *Partition) hasHeadroom(q *Queue, s *Shape) bool {
-	if s.starting && q.full() {
+	if s.gate == startGate && q.full() {
 		return false
 	}
 	if q.parent == nil {

@@ -187,7 +187,9 @@ func (p *Partition) toNode(x *Allocation, n *Node, now time.Time) {
 		p.watchRamp(a)
 	}
 	a.ramped = a.ramped || a.made >= policies.RampAllocations
+	a.again = false
 	p.move(a, RunApplication, WasPlaced, now)
+	p.recount(a)
 }
 
 // fromNode takes a bound x out of the allocated books.

@@ -137,6 +137,7 @@ func (p *Partition) hasAsked(a *Application, now time.Time) {
 	case New:
 		p.move(a, RunApplication, AskedFirst, now)
 	case Completing:
+		a.again = true
 		p.move(a, RunApplication, AskedAgain, now)
 	}
 }

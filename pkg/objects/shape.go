@@ -20,8 +20,8 @@ type Shape struct {
 	only     Mask             // the set of just that slot
 	band     *Shape           // whose slot that is; nil: its own
 	barren   uint64           // it fitted no node when the news were that far; 0: not known
-	start    *Shape           // the same in applications that have not started; nil: there are none
-	starting bool             // it is the start of another
+	gated    [3]*Shape        // the same in applications behind a gate, by gate; nil: there are none
+	gate     gate             // it is that of another behind this gate
 }
 
 // Amounts is what an ask of this shape takes.

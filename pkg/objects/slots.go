@@ -25,6 +25,7 @@ type slots struct {
 	shapes   []*Shape          // shapes and bands, by slot; nil: free
 	free     []int             // slots that had a shape
 	starting Mask              // the slots of shapes in applications that have not started
+	gated    Mask              // those, and of shapes in applications that have asked again
 	required Mask              // the slots of shapes that accept only one node
 	pinned   Mask              // those, and the slots of bands of them
 	at       map[NodeID][]int  // and those that accept only this one
@@ -56,7 +57,7 @@ func (t *slots) take(s *Shape) (fresh *Shape) {
 	b := t.bands[key]
 	switch {
 	case b == nil && len(t.bands) < t.most:
-		b = &Shape{vector: lowest, starting: s.starting, pinned: s.required != ""}
+		b = &Shape{vector: lowest, gate: s.gate, pinned: s.required != ""}
 		t.bands[key], fresh = b, b
 		t.enter(b)
 	case b == nil:
@@ -94,7 +95,8 @@ func (t *slots) enter(s *Shape) {
 	}
 	t.shapes[s.slot], s.only = s, nil
 	s.only.put(s.slot, true)
-	t.starting.put(s.slot, s.starting)
+	t.starting.put(s.slot, s.gate == startGate)
+	t.gated.put(s.slot, s.gate != open)
 	t.pinned.put(s.slot, s.required != "" || s.pinned)
 	if t.required.put(s.slot, s.required != ""); s.required != "" {
 		t.at[s.required] = append(t.at[s.required], s.slot)
@@ -108,6 +110,7 @@ func (t *slots) leave(s *Shape) {
 	t.shapes[s.slot] = nil
 	t.free = append(t.free, s.slot)
 	t.starting.put(s.slot, false)
+	t.gated.put(s.slot, false)
 	t.pinned.put(s.slot, false)
 	if s.required != "" {
 		t.forgetRequired(s)
@@ -122,8 +125,8 @@ func (t *slots) leave(s *Shape) {
 func band(s *Shape) (key string, lowest resources.Vector) {
 	lowest = make(resources.Vector, len(s.vector))
 	name := make([]byte, 0, 16)
-	if s.starting {
-		name = append(name, '+')
+	if s.gate != open {
+		name = append(name, '+', byte(s.gate))
 	}
 	if s.required != "" {
 		name = append(name, '!')
