@@ -19,12 +19,21 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
+// hearing tells history, and then signals each node that was refused.
 type hearing struct {
 	h         *history.History
 	partition string
+	refused   chan struct{}
 }
 
-func (l hearing) Deliver(effects []scheduler.Effect) { l.h.Hear(l.partition, effects) }
+func (l hearing) Deliver(effects []scheduler.Effect) {
+	l.h.Hear(l.partition, effects)
+	for _, e := range effects {
+		if _, is := e.(scheduler.NodeRejected); is {
+			l.refused <- struct{}{}
+		}
+	}
+}
 
 // A key that stands for nothing any more is a 404 that says what became of it, as far as history
 // remembers: also if its key was sent in another partition, or came back since.
@@ -33,7 +42,8 @@ func TestExplain_SaysWhatBecameOfAKey(t *testing.T) {
 	now := func() time.Time { return noon }
 	h := history.New(now)
 	conf, _ := configs.Load([]byte(story))
-	c := loop.NewCluster(loop.Options{Now: now}, func(partition string) loop.Sink { return hearing{h, partition} }, nil)
+	refused := make(chan struct{}, 10)
+	c := loop.NewCluster(loop.Options{Now: now}, func(partition string) loop.Sink { return hearing{h, partition, refused} }, nil)
 	t.Cleanup(c.End)
 	assert.NilError(t, c.Configure(t.Context(), conf))
 	l, _ := c.Partition("default")
@@ -47,8 +57,11 @@ func TestExplain_SaysWhatBecameOfAKey(t *testing.T) {
 		t.Helper()
 		_, err := l.Call(t.Context(), cmds...)
 		assert.NilError(t, err)
-		_, err = l.Call(t.Context()) // what could be decided has been, and history has heard it
+		_, err = l.Call(t.Context()) // what could be decided has been
 		assert.NilError(t, err)
+		_, err = l.Call(t.Context(), scheduler.AddNode{Node: "n1"}) // it is there already
+		assert.NilError(t, err)
+		<-refused // and all effects before it were told: history hears them beside the loop
 	}
 	explain := func(key string) (code int, state, message string) {
 		t.Helper()
