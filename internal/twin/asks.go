@@ -10,7 +10,7 @@ import (
 )
 
 func (t *Twin) submit(ask *objects.Ask, class string) {
-	reason := t.mistake(ask)
+	reason := t.mistake(ask, false)
 	if reason == "" {
 		reason = t.overQuota(ask, class, t.known(ask.Key))
 	}
@@ -44,7 +44,7 @@ func (t *Twin) submitClassed(c scheduler.SubmitClassed) {
 // matter any more once it is known to run. Nobody asks a quota about what is so already.
 func (t *Twin) report(c scheduler.ReportAllocation) {
 	ask, on := c.Ask, c.Node
-	reason, w := t.mistake(ask), t.known(ask.Key)
+	reason, w := t.mistake(ask, true), t.known(ask.Key)
 	if runs := w != nil && w.node != ""; reason == "" && !runs && t.node(on) == nil {
 		reason = "node unknown"
 	}
@@ -65,8 +65,9 @@ func (t *Twin) reject(ask *objects.Ask, reason string) {
 	t.emit(scheduler.AskRejected{Key: ask.Key, App: ask.App, Reason: reason})
 }
 
-// mistake says what is wrong with an ask, or with the new amounts of a known one.
-func (t *Twin) mistake(ask *objects.Ask) string {
+// mistake says what is wrong with an ask, or with the new amounts of a known one. runs: the RM
+// says that it does.
+func (t *Twin) mistake(ask *objects.Ask, runs bool) string {
 	w := t.known(ask.Key)
 	var before resources.Amounts
 	if w != nil {
@@ -85,6 +86,8 @@ func (t *Twin) mistake(ask *objects.Ask) string {
 		return "a negative quantity"
 	case ask.Amounts.IsZero():
 		return "it asks for nothing"
+	case !t.mayName(w != nil || !runs, ask.Amounts.All()):
+		return "too many resource names"
 	case tooMuch(t.askedAndHeld().Sub(before), ask.Amounts):
 		return "more than can be counted"
 	}

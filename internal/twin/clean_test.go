@@ -76,7 +76,7 @@ func retellNodes(c *scheduler.Core, s *scheduler.Snapshot, now time.Time) {
 // somebody may stand who has gone.
 var notBooks = map[string]bool{
 	"Partition.completed": true, "Partition.rejected": true, "Partition.entered": true, "Partition.arrivals": true,
-	"Partition.names": true, "Partition.changes": true, "Partition.fresh": true, "Partition.slots": true, "Partition.scale": true, "Partition.gained": true, "Partition.gainedAt": true,
+	"Partition.names": true, "Partition.placed": true, "Partition.measured": true, "Queue.further": true, "Partition.changes": true, "Partition.fresh": true, "Partition.slots": true, "Partition.scale": true, "Partition.gained": true, "Partition.gainedAt": true,
 	"Partition.joining": true, "Partition.touched": true, "Partition.told": true, "Partition.patience": true, "Partition.unschedulable": true, "Node.turn": true, "Partition.lapsed": true, "Partition.nodeSet": true, "Partition.rules": true, "Node.touched": true, "Partition.stirred": true, "Partition.gated": true, "Partition.metered": true,
 	"Partition.appList": true, "Partition.nodeList": true, "Partition.queueList": true, "Partition.watch": true,
 	"Queue.place": true, "Node.place": true, "Application.place": true, "Queue.listed": true, "Node.listed": true, "Application.listed": true, "account.listed": true,

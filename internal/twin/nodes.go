@@ -41,7 +41,7 @@ func (t *Twin) badCapacity(id objects.NodeID, total resources.Amounts) bool {
 			others = others.Add(n.total)
 		}
 	}
-	return total.HasNegative() || tooMuch(others, total)
+	return total.HasNegative() || tooMuch(others, total) || !t.mayName(false, total.All())
 }
 
 func (t *Twin) setSchedulable(c scheduler.SetSchedulable) {
@@ -72,7 +72,7 @@ func (t *Twin) reportForeign(f objects.Foreign) {
 			others = others.Add(o.Amounts)
 		}
 	}
-	if t.node(f.Node) == nil || t.known(f.Key) != nil || f.Amounts.HasNegative() || tooMuch(others, f.Amounts) {
+	if t.node(f.Node) == nil || t.known(f.Key) != nil || f.Amounts.HasNegative() || tooMuch(others, f.Amounts) || !t.mayName(false, f.Amounts.All()) {
 		t.emit(scheduler.AskRejected{Key: f.Key, Reason: "not a foreign allocation on a known node"})
 		return
 	}

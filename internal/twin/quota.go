@@ -38,15 +38,23 @@ func (t *Twin) heed(c scheduler.AddApplication, leaf objects.QueuePath) {
 	if q.managed || leaf == placement.Recovery {
 		return
 	}
-	for tag, text := range c.Tags {
+	was := q.conf // what it names is held until all tags are read
+	t.former = &was
+	defer func() { t.former = nil }()
+	tags := slices.Sorted(maps.Keys(c.Tags))
+	slices.SortStableFunc(tags, func(a, b string) int { // the max before what is guaranteed
+		return strings.Compare(strings.ToLower(b), strings.ToLower(a))
+	})
+	for _, tag := range tags {
+		text := c.Tags[tag]
 		var sense bool
 		switch strings.ToLower(tag) {
 		case "namespace.resourcequota":
-			if sense = quotaTexts[text] != nil; sense {
+			if sense = quotaTexts[text] != nil && t.mayName(true, maps.All(quotaTexts[text])); sense {
 				q.conf.Max = resources.LimitFromMap(quotaTexts[text])
 			}
 		case "namespace.resourceguaranteed":
-			if sense = quotaTexts[text] != nil; sense {
+			if sense = quotaTexts[text] != nil && t.mayName(true, maps.All(quotaTexts[text])); sense {
 				q.conf.Guaranteed = resources.GuaranteeFromMap(quotaTexts[text])
 			}
 		case "namespace.resourcemaxapps":

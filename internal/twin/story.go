@@ -1,6 +1,7 @@
 package twin
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -18,8 +19,9 @@ type Story struct {
 	Lifetimes objects.Lifetimes
 	Shapes    int // how many the second core can tell apart
 
-	Candidates int // how many nodes are compared for an ask that could preempt; above 0
-	Beats      []Beat
+	Names, AskNames int // how many resource names there may be, and that only asks have; 0: as usual
+	Candidates      int // how many nodes are compared for an ask that could preempt; above 0
+	Beats           []Beat
 }
 
 // Beat is one thing that happens in a story: a command, or a call of Schedule.
@@ -60,11 +62,12 @@ func start() time.Time { return time.Unix(1_700_000_000, 0).UTC() }
 // shapes, which must not be seen, and nobody looks at its books, which might settle them.
 func (s Story) Play() *Failure {
 	oracle := s.RM.oracle()
-	opt := objects.Options{Shapes: objects.DefaultShapes, Lifetimes: s.Lifetimes, Looks: 1 << 30, Candidates: s.Candidates}
+	opt := objects.Options{Shapes: objects.DefaultShapes, Lifetimes: s.Lifetimes, Looks: 1 << 30, Candidates: s.Candidates, Names: s.Names, AskNames: s.AskNames}
 	p := play{
 		now: start(), notes: newNotes(), reader: newReader(s.Seed), twin: NewWith(s.Partition, oracle, s.Lifetimes), core: scheduler.NewWith(s.Partition, oracle, opt),
 	}
 	p.twin.candidates = s.Candidates
+	p.twin.names, p.twin.askNames = cmp.Or(s.Names, p.twin.names), cmp.Or(s.AskNames, p.twin.askNames)
 	opt.Shapes = s.Shapes
 	p.again = scheduler.NewWith(s.Partition, oracle, opt)
 	for i, beat := range s.Beats {

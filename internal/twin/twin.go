@@ -9,6 +9,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/placement"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -27,6 +28,9 @@ type Twin struct {
 	apps    []*app
 	work    []*work
 	foreign []objects.Foreign
+
+	names, askNames int            // resource names that there may be, and that only asks may have
+	former          *configs.Queue // settings that are about to be replaced; nil: none
 
 	lifetimes objects.Lifetimes
 	completed []*past // oldest first
@@ -61,7 +65,9 @@ func New(conf configs.Partition, oracle scheduler.Oracle) *Twin {
 
 // NewWith is New for other lifetimes.
 func NewWith(conf configs.Partition, oracle scheduler.Oracle, keep objects.Lifetimes) *Twin {
-	t := &Twin{oracle: oracle, lifetimes: keep, tried: map[string]time.Time{}}
+	t := &Twin{
+		oracle: oracle, lifetimes: keep, tried: map[string]time.Time{}, names: resources.MaxNames, askNames: resources.MaxAskNames,
+	}
 	t.useConfig(conf)
 	return t
 }

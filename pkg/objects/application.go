@@ -25,11 +25,12 @@ type Application struct {
 	bound    int     // how many have a node
 	priority policies.Tally
 
-	pending      resources.Vector // asked for
-	allocated    resources.Vector // held by real allocations
-	placeholders resources.Vector // held by placeholders
-	peak         resources.Vector // the most that either of the two ever was
-	used         *UsageHistory    // what its ended allocations used; nil: none ran for a second
+	pending      resources.Vector  // asked for
+	allocated    resources.Vector  // held by real allocations
+	placeholders resources.Vector  // held by placeholders
+	peak         resources.Vector  // the most that either of the two ever was
+	formerPeak   resources.Amounts // the same, of names that were gone in between
+	used         *UsageHistory     // what its ended allocations used; nil: none ran for a second
 
 	made      int       // allocations ever made
 	firstMade time.Time // when the first of them was made
@@ -109,10 +110,6 @@ func (a *Application) Allocated() resources.Vector { return a.allocated }
 
 // Placeholders is what its placeholders hold. Read-only.
 func (a *Application) Placeholders() resources.Vector { return a.placeholders }
-
-// Peak is, resource by resource, the most that its allocations or its placeholders ever held
-// at once (behaviour.md 11.4, maxUsedResource). Read-only.
-func (a *Application) Peak() resources.Vector { return a.peak }
 
 // Work is the pending and the bound, in key order. It is made on every call.
 func (a *Application) Work() []*Allocation {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
@@ -69,7 +70,7 @@ func (p *Partition) AddAsk(ask *Ask, now time.Time) (*Allocation, error) {
 // AddAskOf makes an ask of a priority class pending, if the class quotas leave room for it.
 // The class is a name, empty: none. Requires: the key is unknown.
 func (p *Partition) AddAskOf(class string, ask *Ask, now time.Time) (*Allocation, error) {
-	x, err := p.admit(ask, now)
+	x, err := p.admit(ask, resources.Asks, now)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +98,7 @@ func (p *Partition) ReportOf(class string, ask *Ask, on NodeID, now time.Time) (
 	if !ok {
 		return nil, fmt.Errorf("%w node %s", ErrUnknown, on)
 	}
-	x, err := p.admit(ask, now)
+	x, err := p.admit(ask, resources.Cluster, now) // it runs, whoever asked for it
 	if err != nil {
 		return nil, err
 	}
@@ -105,6 +106,7 @@ func (p *Partition) ReportOf(class string, ask *Ask, on NodeID, now time.Time) (
 	p.enter(x)
 	p.postPending(x.app, x.shape.vector, 1)
 	p.hasAsked(x.app, now)
+	p.mayPeak(x.shape)
 	p.toNode(x, n, now)
 	x.boundAt = min(x.boundAt, x.key.Created) // it has been running: for how long, nobody says
 	p.stand(x.app)
@@ -131,8 +133,9 @@ func (p *Partition) cancel(x *Allocation) {
 	p.stand(a)
 }
 
-// admit makes an unposted Allocation of ask, or says why it cannot be.
-func (p *Partition) admit(ask *Ask, now time.Time) (*Allocation, error) {
+// admit makes an unposted Allocation of ask, or says why it cannot be. by is whose bound on
+// resource names counts.
+func (p *Partition) admit(ask *Ask, by resources.Holder, now time.Time) (*Allocation, error) {
 	a, ok := p.apps[ask.App]
 	if !ok {
 		return nil, p.stranger(ask.App)
@@ -143,10 +146,10 @@ func (p *Partition) admit(ask *Ask, now time.Time) (*Allocation, error) {
 	if _, ok := p.others[ask.Key]; ok {
 		return nil, fmt.Errorf("key %s %w as a foreign allocation", ask.Key, ErrExists)
 	}
-	if err := p.quantities(ask.Amounts); err != nil {
+	if err := p.quantities(ask.Amounts, by); err != nil {
 		return nil, err
 	}
-	if p.root.pending.Overflows(p.root.allocated, p.names.Vector(ask.Amounts)) {
+	if p.overflows(ask.Amounts) {
 		return nil, ErrOverflow
 	}
 	created := ask.Created

@@ -29,7 +29,7 @@ func (p *Partition) Check() error {
 			return err
 		}
 	}
-	return cmp.Or(c.nominations(), c.budgets(), c.classQuotas(), c.below(p.root), p.checkEnds(), p.checkAbove())
+	return cmp.Or(c.nominations(), c.budgets(), c.classQuotas(), c.below(p.root), p.checkEnds(), p.checkAbove(), p.checkNames())
 }
 
 // recount is what the books should say.

@@ -2,6 +2,7 @@ package objects
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/limits"
@@ -15,7 +16,8 @@ func (p *Partition) mayCount(a *Application, class string, amounts resources.Amo
 	if !p.metered {
 		return nil
 	}
-	asked, covered := p.names.Vector(amounts), false
+	asked, covered := p.names.Hold(amounts, resources.Asks), false
+	defer p.names.Release(asked, resources.Asks)
 	p.eachQuota(a, class, func(c counted) bool {
 		covered = true
 		err = p.exceeded(c, class, asked, 1)
@@ -30,10 +32,12 @@ func (p *Partition) mayCount(a *Application, class string, amounts resources.Amo
 // MayResize says which class quota does not leave room for what x grows by; nil: all do. What
 // does not grow is not asked about, so an ask can always be made smaller.
 func (p *Partition) MayResize(x *Allocation, amounts resources.Amounts) (err error) {
-	if !p.metered || p.quantities(amounts) != nil {
+	if !p.metered || p.quantities(amounts, resources.Asks) != nil {
 		return nil // nobody is asked, or Resize says what is wrong
 	}
-	growth := p.names.Vector(amounts)
+	wanted := p.names.Hold(amounts, resources.Asks)
+	defer p.names.Release(wanted, resources.Asks)
+	growth := slices.Clone(wanted)
 	growth.Sub(x.shape.vector)
 	class := p.PriorityClass(x)
 	p.eachQuota(x.app, class, func(c counted) bool {

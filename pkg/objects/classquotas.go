@@ -38,8 +38,8 @@ type meter struct {
 	pods int
 }
 
-// scopesOf is the dense form of quotas.
-func (p *Partition) scopesOf(quotas []limits.ClassQuota) (out []scope) {
+// scopesOf is the dense form of quotas, whose names are held.
+func (p *Partition) scopesOf(quotas []limits.ClassQuota, by resources.Holder) (out []scope) {
 	for _, s := range limits.Scopes(quotas) {
 		d := scope{Scope: s}
 		for i := range s.Quotas {
@@ -47,7 +47,7 @@ func (p *Partition) scopesOf(quotas []limits.ClassQuota) (out []scope) {
 			var h hard
 			h.pods, h.bounded = of[limits.Pods]
 			delete(of, limits.Pods)
-			h.max = p.names.Bound(resources.LimitFromMap(of))
+			h.max = p.names.HoldLimit(resources.LimitFromMap(of), by)
 			d.hard = append(d.hard, h)
 		}
 		out = append(out, d)

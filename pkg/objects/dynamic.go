@@ -48,8 +48,7 @@ func (p *Partition) CreateLeaf(path QueuePath, u security.User) error {
 		if depth == len(names)-1 {
 			conf = leafOf(conf.Name, template)
 		}
-		q = p.grow(conf, q)
-		q.managed = false
+		q = p.grow(conf, q, false)
 	}
 	if q.rule.most > 0 && !p.gated {
 		p.restand()

@@ -34,7 +34,7 @@ const longestMessage = 1024
 
 func (p *Partition) ending(a *Application, now time.Time) *Ended {
 	return &Ended{
-		Peak: p.Amounts(a.peak),
+		Peak: p.Peak(a),
 		ID:   a.id, User: a.user, Queue: a.queue.path, State: a.state, Submitted: a.Submitted(), Finished: now,
 		log: append(stateLog(nil), a.log...),
 	}

@@ -42,10 +42,10 @@ func (p *Partition) Imagine(class string, ask *Ask, who Applicant, now time.Time
 			return x, err
 		}
 	}
-	if err := p.quantities(ask.Amounts); err != nil {
+	if err := p.quantities(ask.Amounts, resources.Asks); err != nil {
 		return x, err
 	}
-	if p.root.pending.Overflows(p.root.allocated, p.names.Vector(ask.Amounts)) {
+	if p.overflows(ask.Amounts) {
 		return x, ErrOverflow
 	}
 	if err := p.mayCount(a, class, ask.Amounts); err != nil {
@@ -57,7 +57,7 @@ func (p *Partition) Imagine(class string, ask *Ask, who Applicant, now time.Time
 	}
 	x.Allocation = &Allocation{
 		ask: ask, app: a, key: policies.AskKey{Priority: p.counted(ask), Created: created.UnixNano(), Arrival: p.arrivals + 1},
-		shape: &Shape{amounts: ask.Amounts, vector: p.names.Vector(ask.Amounts), required: ask.RequiredNode},
+		shape: &Shape{amounts: ask.Amounts, vector: p.names.Hold(ask.Amounts, resources.Asks), required: ask.RequiredNode},
 	}
 	x.First, x.names = a.firstBefore(ask.Priority), p.names
 	return x, nil

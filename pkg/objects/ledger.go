@@ -2,6 +2,7 @@ package objects
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/policies"
@@ -32,6 +33,7 @@ func (p *Partition) PlaceReported(key AllocationKey, on NodeID, now time.Time) (
 	if !ok {
 		return nil, fmt.Errorf("%w node %s", ErrUnknown, on)
 	}
+	p.mayPeak(x.shape)
 	p.give(x, n, now)
 	return x, nil
 }
@@ -106,10 +108,12 @@ func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Alloc
 	if !ok {
 		return nil, fmt.Errorf("%w key %s", ErrUnknown, key)
 	}
-	if err := p.quantities(amounts); err != nil {
+	if err := p.quantities(amounts, resources.Asks); err != nil {
 		return nil, err
 	}
-	growth := p.names.Vector(amounts)
+	wanted := p.names.Hold(amounts, resources.Asks)
+	defer p.names.Release(wanted, resources.Asks)
+	growth := slices.Clone(wanted)
 	growth.Sub(x.shape.vector)
 	if p.root.pending.Overflows(p.root.allocated, growth) {
 		return nil, ErrOverflow
@@ -122,6 +126,9 @@ func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Alloc
 	p.meter(x, -1)
 	p.giveBackShape(x.shape, x.ask)
 	x.ask, x.shape = &ask, p.takeShape(&ask)
+	if n != nil {
+		p.mayPeak(x.shape)
+	}
 	p.meter(x, 1)
 	if n == nil {
 		p.addPending(x)

@@ -118,12 +118,16 @@ type kindWeight struct {
 	weight float64
 }
 
-func newScale(names *resources.Names, o policies.NodeOrder) scale {
-	s := scale{nodes: o.Nodes}
-	for _, w := range o.Weights {
-		s.weights = append(s.weights, kindWeight{names.Intern(w.Resource), w.Weight})
+// useScale puts the node order of the configuration in force.
+func (p *Partition) useScale() {
+	before := p.scale
+	p.scale = scale{nodes: p.conf.Nodes.Nodes}
+	for _, w := range p.conf.Nodes.Weights {
+		p.scale.weights = append(p.scale.weights, kindWeight{p.names.HoldName(w.Resource, resources.Cluster), w.Weight})
 	}
-	return s
+	for _, w := range before.weights {
+		p.names.ReleaseKind(w.kind, resources.Cluster)
+	}
 }
 
 // score is policies.NodeOrder.Score over kinds.

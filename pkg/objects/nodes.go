@@ -58,8 +58,9 @@ func (p *Partition) RemoveNode(id NodeID, now time.Time) ([]*Allocation, error) 
 	for _, x := range gone {
 		p.Free(x.Key(), now)
 	}
-	for key := range n.foreign {
+	for key, f := range n.foreign {
 		delete(p.others, key)
+		p.names.Release(p.names.Vector(f.Amounts), resources.Cluster)
 	}
 	p.setSchedulable(n, false)
 	p.unnominate(n, func(*Allocation) bool { return true })
@@ -70,6 +71,7 @@ func (p *Partition) RemoveNode(id NodeID, now time.Time) ([]*Allocation, error) 
 	p.nodeList.remove(n)
 	p.changedNode(n)
 	p.changedQueue(p.root) // which shows the capacity as its max
+	p.names.Release(n.total, resources.Cluster)
 	p.nodeSet++
 	p.unsound = true
 	return gone, nil
@@ -79,16 +81,19 @@ func (p *Partition) resizeNode(n *Node, total resources.Amounts) error {
 	if total.HasNegative() {
 		return fmt.Errorf("node %s %w", n.id, ErrNegative)
 	}
-	if err := p.names.Admit(total); err != nil {
+	if err := p.names.Admit(total, resources.Cluster); err != nil {
 		return fmt.Errorf("node %s: %w", n.id, err)
 	}
-	v := p.names.Vector(total)
+	v := p.names.Hold(total, resources.Cluster)
 	var without resources.Vector
 	without.Difference(p.capacity, n.total, nil)
 	if without.Overflows(v, nil) {
+		p.names.Release(v, resources.Cluster)
 		return fmt.Errorf("node %s: %w", n.id, ErrOverflow)
 	}
 	p.changedQueue(p.root) // which shows the capacity as its max
+	before := slices.Clone(n.total)
+	p.placed.Raise(v)
 	p.capacity = without
 	p.capacity.Add(v)
 	p.repost(n, func() { n.total.Difference(v, nil, nil) })
@@ -96,6 +101,7 @@ func (p *Partition) resizeNode(n *Node, total resources.Amounts) error {
 	p.refit(p.root)
 	p.unsound = true
 	p.Reconsider()
+	p.names.Release(before, resources.Cluster)
 	return nil
 }
 
@@ -192,19 +198,20 @@ func (p *Partition) AddForeign(f Foreign) error {
 	if f.Amounts.HasNegative() {
 		return ErrNegative
 	}
-	if err := p.names.Admit(f.Amounts); err != nil {
+	if err := p.names.Admit(f.Amounts, resources.Cluster); err != nil {
 		return err
 	}
 	if x, ok := p.work[f.Key]; ok {
 		return fmt.Errorf("key %s belongs to application %s", f.Key, x.ask.App)
 	}
-	used := p.names.Vector(f.Amounts)
+	used := p.names.Hold(f.Amounts, resources.Cluster)
 	var others resources.Vector
 	others.Difference(n.occupied, nil, nil)
 	if was, ok := n.foreign[f.Key]; ok {
 		others.Sub(p.names.Vector(was.Amounts))
 	}
 	if others.Overflows(used, nil) {
+		p.names.Release(used, resources.Cluster)
 		return ErrOverflow
 	}
 	p.RemoveForeign(f.Key)
@@ -222,7 +229,9 @@ func (p *Partition) RemoveForeign(key AllocationKey) (f *Foreign, ok bool) {
 	n := p.nodes[f.Node]
 	delete(p.others, key)
 	delete(n.foreign, key)
-	p.repost(n, func() { n.occupied.Sub(p.names.Vector(f.Amounts)) })
+	was := p.names.Vector(f.Amounts)
+	p.repost(n, func() { n.occupied.Sub(was) })
+	p.names.Release(was, resources.Cluster)
 	p.gain(n)
 	p.Reconsider()
 	return f, true

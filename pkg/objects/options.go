@@ -9,6 +9,9 @@ type Options struct {
 	// table are placed just the same, but looked at one by one.
 	Shapes    int
 	Lifetimes Lifetimes
+	// Names is how many different resource names there may be, and AskNames how many of them
+	// that no node and no configuration knows; 0: resources.MaxNames and resources.MaxAskNames.
+	Names, AskNames int
 	// Candidates is how many nodes where room could be made for an ask are compared at most;
 	// 0: 100, which is what kube-scheduler compares at least (priority.md 2.2).
 	Candidates int

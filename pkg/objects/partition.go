@@ -44,6 +44,9 @@ type Partition struct {
 	queueList listing[Queue]       // queues
 	watch     *Changes             // nil: nobody wants to know what changes
 
+	placed   resources.Vector // what a node has or had, or was reported to run, since its name has its number; quantities mean nothing
+	measured uint64           // Names.Given when shares were measured
+
 	capacity      resources.Vector // the sum of all nodes, schedulable or not (behaviour.md 3.4)
 	byScore       index[*Node]     // schedulable nodes, the one to try first in front
 	unschedulable index[*Node]     // nodes that take asks which require them, and no others; in the same order
@@ -101,7 +104,7 @@ func NewPartition(conf configs.Partition) *Partition { return NewWith(conf, Defa
 func NewWith(conf configs.Partition, opt Options) *Partition {
 	keep := opt.Lifetimes
 	p := &Partition{
-		conf: conf, names: resources.NewNames(), queues: map[QueuePath]*Queue{}, apps: map[AppID]*Application{},
+		conf: conf, queues: map[QueuePath]*Queue{}, apps: map[AppID]*Application{},
 		work: map[AllocationKey]*Allocation{}, nodes: map[NodeID]*Node{}, others: map[AllocationKey]*Foreign{},
 		leaving: map[*Allocation]departure{}, nominated: map[*Allocation]nomination{},
 		shapes: map[string]*Shape{}, slots: newSlots(opt.Shapes), gainedAt: 1,
@@ -113,17 +116,20 @@ func NewWith(conf configs.Partition, opt Options) *Partition {
 	p.appList.place = func(a *Application) *int32 { return &a.place }
 	p.nodeList.place = func(n *Node) *int32 { return &n.place }
 	p.queueList.place = func(q *Queue) *int32 { return &q.place }
-	p.scale = newScale(p.names, conf.Nodes)
-	p.root = p.grow(conf.Root, nil)
+	p.names = resources.NewNamesOf(cmp.Or(opt.Names, resources.MaxNames), cmp.Or(opt.AskNames, resources.MaxAskNames), p.forgetKind)
+	p.useScale()
+	p.root = p.grow(conf.Root, nil, true)
 	p.gated, p.metered = p.isGated(), p.isMetered()
 	p.useBudgets()
 	p.Settle()
 	return p
 }
 
-// grow builds the queue of conf, and those below it, under parent.
-func (p *Partition) grow(conf configs.Queue, parent *Queue) *Queue {
+// grow builds the queue of conf, and those below it, under parent. managed: they are from the
+// configuration.
+func (p *Partition) grow(conf configs.Queue, parent *Queue, managed bool) *Queue {
 	q := newQueue(conf, parent)
+	q.managed = managed
 	p.queues[q.path] = q
 	p.queueList.add(q)
 	p.changedQueue(q)
@@ -133,19 +139,10 @@ func (p *Partition) grow(conf configs.Queue, parent *Queue) *Queue {
 	p.intern(q)
 	p.refit(q)
 	for _, c := range conf.Children {
-		p.grow(c, q)
+		p.grow(c, q, managed)
 	}
 	p.unsound = true
 	return q
-}
-
-// intern makes the dense form of q's settings.
-func (p *Partition) intern(q *Queue) {
-	q.max = p.names.Bound(q.conf.Max)
-	q.guaranteed = p.names.Promise(q.conf.Guaranteed)
-	p.rule(q)
-	q.rule.enforced = p.conf.QuotaPreemption && q.conf.QuotaDelay > 0
-	q.scopes = p.scopesOf(q.conf.ClassQuotas)
 }
 
 // Name is the name of the partition.
@@ -244,13 +241,14 @@ func (p *Partition) Counts() (applications, asks, allocations int) {
 // Empty reports whether there is neither a node nor an application.
 func (p *Partition) Empty() bool { return len(p.nodes) == 0 && len(p.apps) == 0 }
 
-// quantities checks what came in as amounts: all that a ledger needs to be exact later.
-func (p *Partition) quantities(a resources.Amounts) error {
+// quantities checks what came in as amounts: all that a ledger needs to be exact later. by is
+// whose bound on names counts.
+func (p *Partition) quantities(a resources.Amounts, by resources.Holder) error {
 	switch {
 	case a.HasNegative():
 		return ErrNegative
 	case a.IsZero():
 		return ErrAmounts
 	}
-	return p.names.Admit(a)
+	return p.names.Admit(a, by)
 }

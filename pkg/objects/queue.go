@@ -46,6 +46,8 @@ type Queue struct {
 	listed   bool                   // it is in Partition.watch
 	place    int32                  // in Partition.queueList
 	doubted  bool                   // stands in Partition.doubtful
+	heldBy   resources.Holder       // of the names in max, guaranteed, scopes and further
+	further  []resources.Kind       // names in the limits and the template of conf
 	managed  bool                   // from the configuration, not created by a placement rule
 	draining bool                   // gone from the configuration, kept while it holds something
 	dynamic  *configs.Queue         // what q was before the configuration named it; nil: always managed, or not at all
@@ -81,7 +83,7 @@ const (
 )
 
 func newQueue(conf configs.Queue, parent *Queue) *Queue {
-	q := &Queue{parent: parent, path: RootPath, managed: true, byName: map[string]*Queue{}, byID: map[AppID]*Application{}}
+	q := &Queue{parent: parent, path: RootPath, byName: map[string]*Queue{}, byID: map[AppID]*Application{}}
 	if parent != nil {
 		q.path = parent.path.Child(conf.Name)
 	}

@@ -24,14 +24,14 @@ func (p *Partition) UseQuotaTags(path QueuePath, tags map[string]string) (proble
 	want, problems := configs.ReadQuotaTags(tags)
 	conf := q.conf
 	if want.Max != nil {
-		if err := p.admitNames(want.Max.All()); err != nil {
+		if err := p.admitNames(conf.Max.All(), want.Max.All()); err != nil {
 			problems = append(problems, fmt.Errorf("tag %s: %w", configs.TagMax, err))
 		} else {
 			conf.Max = *want.Max
 		}
 	}
 	if want.Guaranteed != nil {
-		if err := p.admitNames(want.Guaranteed.All()); err != nil {
+		if err := p.admitNames(conf.Max.All(), want.Guaranteed.All()); err != nil {
 			problems = append(problems, fmt.Errorf("tag %s: %w", configs.TagGuaranteed, err))
 		} else {
 			conf.Guaranteed = *want.Guaranteed
@@ -44,19 +44,16 @@ func (p *Partition) UseQuotaTags(path QueuePath, tags map[string]string) (proble
 	return problems
 }
 
-// admitNames makes sure that the names of resources have a place, zeroes included, or says
-// that there is none.
-func (p *Partition) admitNames(all iter.Seq2[string, resources.Quantity]) error {
+// admitNames says why the names of resources that tags bring may not be used, zeroes included;
+// nil: they may. Those of quotas that are about to be used as well count with them.
+func (p *Partition) admitNames(all ...iter.Seq2[string, resources.Quantity]) error {
 	named := map[string]resources.Quantity{}
-	for name := range all {
-		named[name] = 1
+	for _, quotas := range all {
+		for name := range quotas {
+			named[name] = 1
+		}
 	}
-	a := resources.FromMap(named)
-	if err := p.names.Admit(a); err != nil {
-		return err
-	}
-	p.names.Vector(a)
-	return nil
+	return p.names.Admit(resources.FromMap(named), resources.Asks)
 }
 
 // requota gives a leaf other quotas. Most applications say what the one before them has

@@ -89,6 +89,8 @@ func (p *Partition) Reconfigure(conf configs.Partition) error {
 	if err := p.MayBecome(conf); err != nil {
 		return err
 	}
+	p.names.Keep() // accounts and the order of nodes have the old numbers until they stand anew
+	defer p.names.Sweep()
 	others := !p.conf.Budgets.Equal(conf.Budgets)
 	p.conf = conf
 	p.rules++
@@ -115,7 +117,7 @@ func (p *Partition) reconfigure(q *Queue, conf configs.Queue) {
 		if child, ok := q.byName[c.Name]; ok {
 			p.reconfigure(child, c)
 		} else {
-			p.grow(c, q)
+			p.grow(c, q, true)
 		}
 	}
 	if len(q.byName) == len(conf.Children) {
@@ -176,6 +178,7 @@ func (p *Partition) prune(q *Queue) {
 		delete(p.queues, q.path)
 		p.queueList.remove(q)
 		p.changedQueue(q)
+		p.releaseNames(q)
 		q = q.parent
 	}
 }

@@ -27,6 +27,7 @@ func (p *Partition) Settle() {
 // clusterShares is what a queue without a guarantee and without a max on its path is
 // measured against: what the cluster has.
 func (p *Partition) clusterShares() resources.Denominators {
+	p.measured = p.names.Given()
 	fair := make(resources.Denominators, p.names.Len())
 	for k := range fair {
 		fair[k] = resources.Unmeasured
@@ -72,7 +73,7 @@ func (p *Partition) restand() {
 	p.ramping, p.resting, p.joining, p.unsound = nil, nil, nil, false
 	p.relimit()
 	p.changes++
-	p.scale = newScale(p.names, p.conf.Nodes)
+	p.useScale()
 	p.measure(p.root, p.clusterShares())
 	p.restandBelow(p.root)
 	var nodes, others []*entry[*Node]

@@ -42,11 +42,8 @@ func (p *Partition) takeShape(ask *Ask) *Shape {
 	key := shapeKey(ask)
 	s := p.shapes[key]
 	if s == nil {
-		s = &Shape{amounts: ask.Amounts, vector: p.names.Vector(ask.Amounts), required: ask.RequiredNode}
+		s = &Shape{amounts: ask.Amounts, vector: p.names.Hold(ask.Amounts, resources.Asks), required: ask.RequiredNode}
 		p.shapes[key] = s
-		if p.names.Len() != len(p.root.shares) {
-			p.unsound = true // shares have to be measured in the new resource too
-		}
 		if fresh := p.slots.take(s); fresh != nil {
 			p.introduce(fresh)
 		}
@@ -59,6 +56,7 @@ func (p *Partition) giveBackShape(s *Shape, ask *Ask) {
 	if s.users--; s.users == 0 {
 		delete(p.shapes, shapeKey(ask))
 		p.slots.giveBack(s)
+		p.names.Release(s.vector, resources.Asks)
 	}
 }
 

@@ -26,6 +26,7 @@ func (p *Partition) Try() *Trial {
 		panic("objects: a trial is open already")
 	}
 	p.trying = true
+	p.names.Keep() // what is taken back has its number again
 	return &Trial{p: p}
 }
 
@@ -60,6 +61,7 @@ func (t *Trial) Undo(m Mark) {
 func (t *Trial) End() {
 	t.Undo(0)
 	t.p.trying = false
+	t.p.names.Sweep()
 }
 
 // restore is Free taken back.

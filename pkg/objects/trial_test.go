@@ -134,7 +134,7 @@ func TestTooManyResourceNamesAreRefused(t *testing.T) {
 		m[fmt.Sprint("r", i)] = 1
 	}
 	_, err := p.AddAsk(&Ask{Key: "k", App: "app", Amounts: resources.FromMap(m)}, epoch)
-	assert.ErrorContains(t, err, "more than 256 different resource names")
+	assert.ErrorContains(t, err, "asks have 64 such names, of at most 64")
 	assert.ErrorContains(t, p.AddNode("n2", resources.FromMap(m), nil, true), "more than 256")
 	assert.NilError(t, p.Check())
 }

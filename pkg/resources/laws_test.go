@@ -297,7 +297,7 @@ func partition(t *rapid.T) *resources.Names {
 	n := resources.NewNames()
 	order := rapid.Permutation(names).Draw(t, "order")
 	for _, name := range order[:rapid.IntRange(0, len(order)).Draw(t, "known")] {
-		n.Vector(resources.FromMap(map[string]quantity{name: 1}))
+		n.Hold(resources.FromMap(map[string]quantity{name: 1}), resources.Cluster)
 	}
 	return n
 }
@@ -306,7 +306,7 @@ func TestDenseFormsAgreeWithNamedForms(t *testing.T) {
 	check(t, []law{
 		{"a vector has its names back", func(t *rapid.T) {
 			n, a := partition(t), amountsOf(t, "a", wild)
-			v := n.Vector(a)
+			v := n.Hold(a, resources.Cluster)
 			same(t, n.Amounts(v), a)
 			assert.Assert(t, len(v) <= n.Len())
 			assert.Equal(t, v.IsZero(), a.IsZero())
@@ -319,7 +319,7 @@ func TestDenseFormsAgreeWithNamedForms(t *testing.T) {
 		}},
 		{"vectors add and subtract as amounts do", func(t *rapid.T) {
 			n, a, b := partition(t), amountsOf(t, "a", wild), amountsOf(t, "b", wild)
-			sum, rest, w := n.Vector(a), n.Vector(a), n.Vector(b)
+			sum, rest, w := n.Hold(a, resources.Cluster), n.Hold(a, resources.Cluster), n.Hold(b, resources.Cluster)
 			sum.Add(w)
 			rest.Sub(w)
 			same(t, n.Amounts(sum), a.Add(b))
@@ -328,7 +328,7 @@ func TestDenseFormsAgreeWithNamedForms(t *testing.T) {
 		}},
 		{"raising takes the larger, name by name", func(t *rapid.T) {
 			n, a, b := partition(t), amountsOf(t, "a", some), amountsOf(t, "b", some)
-			v, w := n.Vector(a), n.Vector(b)
+			v, w := n.Hold(a, resources.Cluster), n.Hold(b, resources.Cluster)
 			v.Raise(w)
 			for k := range n.Len() {
 				name := n.Name(resources.Kind(k))
@@ -338,33 +338,33 @@ func TestDenseFormsAgreeWithNamedForms(t *testing.T) {
 		}},
 		{"vectors cover as amounts do", func(t *rapid.T) {
 			n, a, b := partition(t), amountsOf(t, "a", few), amountsOf(t, "b", few)
-			assert.Equal(t, n.Vector(a).Covers(n.Vector(b)), a.Covers(b))
+			assert.Equal(t, n.Hold(a, resources.Cluster).Covers(n.Hold(b, resources.Cluster)), a.Covers(b))
 		}},
 		{"covering beyond is covering with what is left", func(t *rapid.T) {
 			n, a, used, b := partition(t), amountsOf(t, "a", wild), amountsOf(t, "used", wild), amountsOf(t, "b", wild)
-			got := n.Vector(a).CoversBeyond(n.Vector(used), n.Vector(b))
+			got := n.Hold(a, resources.Cluster).CoversBeyond(n.Hold(used, resources.Cluster), n.Hold(b, resources.Cluster))
 			assert.Equal(t, got, a.Sub(used).Covers(b))
 		}},
 		{"vectors sum up as amounts do", func(t *rapid.T) {
 			n, a, b := partition(t), amountsOf(t, "a", huge), amountsOf(t, "b", few)
-			assert.Equal(t, n.Vector(a).Sum(), a.Sum())
-			assert.Equal(t, n.Vector(b).Sum(), b.Sum())
+			assert.Equal(t, n.Hold(a, resources.Cluster).Sum(), a.Sum())
+			assert.Equal(t, n.Hold(b, resources.Cluster).Sum(), b.Sum())
 		}},
 		{"a bound allows what the headroom of its limit allows", func(t *rapid.T) {
 			n, l := partition(t), limitOf(t, "l", wild)
 			used, a := amountsOf(t, "used", wild), amountsOf(t, "a", wild)
-			assert.Equal(t, n.Bound(l).Allows(n.Vector(used), n.Vector(a)), l.Headroom(used).Allows(a))
+			assert.Equal(t, n.HoldLimit(l, resources.Cluster).Allows(n.Hold(used, resources.Cluster), n.Hold(a, resources.Cluster)), l.Headroom(used).Allows(a))
 		}},
 		{"a bound is exceeded when some name of its limit is", func(t *rapid.T) {
 			n, l, used := partition(t), limitOf(t, "l", few), amountsOf(t, "used", few)
-			b, want := n.Bound(l), false
+			b, want := n.HoldLimit(l, resources.Cluster), false
 			for name, most := range l.All() {
 				want = want || used.Get(name) > most
 				k, _ := n.Lookup(name)
 				got, limited := b.At(k)
 				assert.Assert(t, limited && got == most)
 			}
-			assert.Equal(t, b.Exceeded(n.Vector(used)), want)
+			assert.Equal(t, b.Exceeded(n.Hold(used, resources.Cluster)), want)
 		}},
 		{"the dominant share is the largest of the measured ones", func(t *rapid.T) {
 			used := vector(rapid.SliceOfN(wild, 0, 5).Draw(t, "used"))
@@ -381,19 +381,6 @@ func TestDenseFormsAgreeWithNamedForms(t *testing.T) {
 	})
 }
 
-func TestNamesAreBounded(t *testing.T) {
-	n := resources.NewNames()
-	for i := range resources.MaxNames {
-		a := resources.FromMap(map[string]quantity{fmt.Sprint("r", i): 1})
-		assert.NilError(t, n.Admit(a))
-		n.Vector(a)
-	}
-	assert.NilError(t, n.Admit(resources.FromMap(map[string]quantity{"r0": 1, "r255": 1})))
-	err := n.Admit(resources.FromMap(map[string]quantity{"r0": 1, "r256": 1}))
-	assert.ErrorContains(t, err, "more than 256 different resource names")
-	assert.Equal(t, n.Len(), resources.MaxNames, "Admit changes nothing")
-}
-
 // books are the things a decision touches, for allocations and benchmarks.
 type books struct {
 	allocated, ask vector
@@ -407,9 +394,9 @@ func newBooks() books {
 	asked := resources.FromMap(map[string]quantity{"memory": 1 << 30, "pods": 1, "vcore": 500})
 	most := resources.LimitFromMap(map[string]quantity{"memory": 128 << 30, "vcore": 32000})
 	return books{
-		allocated: n.Vector(held), // in name order, as the first that n sees
-		ask:       n.Vector(asked),
-		max:       n.Bound(most),
+		allocated: n.Hold(held, resources.Cluster), // in name order, as the first that n sees
+		ask:       n.Hold(asked, resources.Cluster),
+		max:       n.HoldLimit(most, resources.Cluster),
 		of:        resources.Denominators{16, 128 << 30, resources.Unmeasured, 32000},
 	}
 }

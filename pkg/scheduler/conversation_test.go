@@ -249,6 +249,13 @@ func quantities(t *testing.T, d *datadriven.TestData) resources.Amounts {
 			m[name] = resources.Quantity(number(t, d, name))
 		}
 	}
+	for _, arg := range d.CmdArgs {
+		if arg.Key == "also" { // one of each of these
+			for _, name := range arg.Vals {
+				m[name] = 1
+			}
+		}
+	}
 	return resources.FromMap(m)
 }
 

@@ -117,7 +117,7 @@ func viewApplication(p *objects.Partition, a *objects.Application, work persiste
 	return &ApplicationView{
 		ID: a.ID(), User: a.User(), LimitGroup: a.LimitGroup(), Tags: a.Tags(), State: a.State(), StateLog: slices.Clone(a.StateLog()),
 		Submitted: a.Submitted(), Priority: a.AskMaxPriority(), Pending: p.Amounts(a.Pending()),
-		Allocated: p.Amounts(a.Allocated()), Placeholders: p.Amounts(a.Placeholders()), Peak: p.Amounts(a.Peak()), UsageHistory: a.UsageHistory(), Work: work,
+		Allocated: p.Amounts(a.Allocated()), Placeholders: p.Amounts(a.Placeholders()), Peak: p.Peak(a), UsageHistory: a.UsageHistory(), Work: work,
 	}
 }
 

@@ -1,0 +1,89 @@
+package objects
+
+import (
+	"fmt"
+
+	"github.com/canopy-scheduler/canopy/pkg/limits"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// checkNames recounts how often each resource name is held, and by what.
+func (p *Partition) checkNames() error {
+	if p.trying {
+		return nil // names are kept until the trial ends
+	}
+	type count struct{ cluster, asks int }
+	want := map[string]*count{}
+	add := func(name string, by resources.Holder) {
+		c := want[name]
+		if c == nil {
+			c = &count{}
+			want[name] = c
+		}
+		if by == resources.Asks {
+			c.asks++
+		} else {
+			c.cluster++
+		}
+	}
+	for _, n := range p.nodes {
+		for name := range p.Amounts(n.total).All() {
+			add(name, resources.Cluster)
+		}
+	}
+	for _, f := range p.others {
+		for name := range f.Amounts.All() {
+			add(name, resources.Cluster)
+		}
+	}
+	for _, w := range p.conf.Nodes.Weights {
+		add(w.Resource, resources.Cluster)
+	}
+	for _, q := range p.queues {
+		q.eachName(func(name string) { add(name, q.heldBy) })
+	}
+	for _, s := range p.shapes {
+		for name := range s.amounts.All() {
+			add(name, resources.Asks)
+		}
+	}
+	known, loose := 0, 0
+	for k := range p.names.Len() {
+		name := p.names.Name(resources.Kind(k))
+		if name == "" {
+			continue
+		}
+		known++
+		cluster, asks := p.names.Held(resources.Kind(k))
+		if c := want[name]; c == nil || *c != (count{cluster, asks}) {
+			return fmt.Errorf("resource name %q is held by the cluster %d times and by asks %d times: that is %v", name, cluster, asks, c)
+		}
+		if cluster == 0 {
+			loose++
+		}
+	}
+	if known != len(want) || loose != p.names.Loose() {
+		return fmt.Errorf("%d resource names are known, %d of them to asks alone: there are %d, and %d", known, p.names.Loose(), len(want), loose)
+	}
+	return nil
+}
+
+// eachName yields the names of resources in the settings of q, each as often as it is there.
+func (q *Queue) eachName(yield func(name string)) {
+	for name := range q.conf.Max.All() {
+		yield(name)
+	}
+	for name := range q.conf.Guaranteed.All() {
+		yield(name)
+	}
+	q.eachFurther(yield)
+	for _, s := range limits.Scopes(q.conf.ClassQuotas) {
+		for i := range s.Quotas {
+			for name := range s.Quotas[i].Hard.All() {
+				if name != limits.Pods {
+					yield(name)
+				}
+			}
+		}
+	}
+}
