@@ -25,12 +25,12 @@ type Application struct {
 	bound    int     // how many have a node
 	priority policies.Tally
 
-	pending      resources.Vector  // asked for
-	allocated    resources.Vector  // held by real allocations
-	placeholders resources.Vector  // held by placeholders
-	peak         resources.Vector  // the most that either of the two ever was
-	formerPeak   resources.Amounts // the same, of names that were gone in between
-	used         *UsageHistory     // what its ended allocations used; nil: none ran for a second
+	pending      resources.Vector   // asked for
+	allocated    resources.Vector   // held by real allocations
+	placeholders resources.Vector   // held by placeholders
+	peak         resources.Vector   // the most that either of the two ever was
+	formerPeak   *resources.Amounts // the same, of names that were gone in between; nil: none
+	used         *UsageHistory      // what its ended allocations used; nil: none ran for a second
 
 	made      int       // allocations ever made
 	firstMade time.Time // when the first of them was made

@@ -82,7 +82,8 @@ func (p *Partition) forgetKind(k resources.Kind) {
 	p.placed[k] = 0
 	for _, a := range p.apps {
 		if a.peak.At(k) != 0 {
-			a.formerPeak = p.Peak(a)
+			most := p.Peak(a)
+			a.formerPeak = &most
 			a.peak[k] = 0
 		}
 	}
@@ -92,7 +93,7 @@ func (p *Partition) forgetKind(k resources.Kind) {
 // placeholders ever held at once (behaviour.md 11.4, maxUsedResource).
 func (p *Partition) Peak(a *Application) resources.Amounts {
 	now := p.names.Amounts(a.peak)
-	if a.formerPeak.IsZero() {
+	if a.formerPeak == nil {
 		return now
 	}
 	most := a.formerPeak.Map()
