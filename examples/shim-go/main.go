@@ -8,6 +8,7 @@ import (
 	_ "embed"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -177,5 +178,13 @@ func work(ctx context.Context, client si.SchedulerClient) error {
 			gone++
 		}
 	}
-	return stream.CloseSend()
+	// Whoever ends its streams in order, and hears the end, has left: another resource manager may
+	// register at once.
+	if err := stream.CloseSend(); err != nil {
+		return err
+	}
+	if _, err := stream.Recv(); err != io.EOF {
+		return fmt.Errorf("after the last message: %v", err)
+	}
+	return nil
 }
