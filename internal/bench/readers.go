@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"runtime"
 	"runtime/metrics"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -47,6 +49,12 @@ func readers(ctx context.Context, s *stream, r *result, spec readersSpec, spawn 
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
+	// The first snapshot and the first text of each list are made before anything is measured.
+	for _, e := range (&pollJob{}).endpoints() {
+		if err := fetch(ctx, address, e.path); err != nil {
+			return err
+		}
+	}
 	runtime.GC()
 	for range spec.Phases {
 		if err := w.phase(ctx, quietTimes, &w.quiet, nil); err != nil {
@@ -70,7 +78,8 @@ type readWorld struct {
 	past    *history.History
 	meters  *meters.Metrics
 	counts  httpserver.Counts
-	next    int // ask
+	next    int   // ask
+	live    []int // asks that came beside those that stay, and run; guarded by the lock of the ear
 
 	quiet, read side
 	polled      Sample // sums of what the pollers have found
@@ -160,17 +169,16 @@ func (w *readWorld) phase(ctx context.Context, family string, to *side, job *Job
 	w.listen(func(number int, allocated bool) {
 		if allocated && number >= first {
 			took.add(events.late(number - first))
+			w.live = append(w.live, number)
 		}
 	})
 	peak := watchMemory()
 	before := read()
 	err := events.play(ctx, func(from, next int) (int, error) {
-		var ends []int
-		for i := first + from - outlives; i < first+next-outlives; i++ {
-			if i >= w.stream.spec.Asks {
-				ends = append(ends, i)
-			}
-		}
+		w.mu.Lock()
+		ends := slices.Clone(w.live[:max(0, len(w.live)-outlives)]) // only what runs can end
+		w.live = w.live[len(ends):]
+		w.mu.Unlock()
 		return next - from, w.sendAsks(first+from, first+next, ends)
 	})
 	w.next += len(events.due)
@@ -226,6 +234,20 @@ func (w *readWorld) enter() error {
 		return fmt.Errorf("no reader got an answer: %v refused, %v failed, %v wrong", to["answersRefused"], to["answersFailed"], to["answersWrong"])
 	}
 	return nil
+}
+
+// fetch reads an answer and drops it, whatever it is.
+func fetch(ctx context.Context, address, path string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, nil)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, response.Body)
+	return errors.Join(err, response.Body.Close())
 }
 
 // memoryInterval is how often memory is looked at for its peak.
