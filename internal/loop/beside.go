@@ -32,6 +32,7 @@ func (l *Loop) runBeside(ctx context.Context) {
 		<-delivered
 	}()
 
+	l.startAudits()
 	var next alarm
 	defer next.stop()
 	for {
@@ -40,7 +41,7 @@ func (l *Loop) runBeside(ctx context.Context) {
 			tell = out
 		}
 		var more chan struct{} // always ready while there is something to decide, or to do for readers
-		if l.mayDecide() || len(l.readers) > 0 {
+		if l.mayDecide() || len(l.readers) > 0 || l.audits() {
 			more = closed
 		}
 		l.idle.Store(more == nil)
@@ -65,6 +66,7 @@ func (l *Loop) runBeside(ctx context.Context) {
 			l.decide(l.stride())
 		}
 		l.serveReaders()
+		l.auditMore()
 		l.noteBehind(len(l.untold) + telling)
 		l.moved()
 	}

@@ -1,9 +1,6 @@
 package loop
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
 // Audit is what an audit of the books of a partition has found.
 type Audit struct {
@@ -36,20 +33,6 @@ func (l *Loop) Health() Health {
 	defer l.mu.Unlock()
 	h.Waiting, h.Ended = l.waits, l.over
 	return h
-}
-
-// Audit checks the books and returns what it has found; the books being wrong is no error of
-// Audit. All who ask while an audit is under way share its result. Errors: ErrEnded, or that of
-// ctx.
-func (l *Loop) Audit(ctx context.Context) (Audit, error) {
-	return ask(ctx, l, func() Audit {
-		began := l.now()
-		err := l.core.Check()
-		applications, asks, allocations := l.core.Partition().Counts()
-		a := Audit{Finished: l.now(), Took: l.since(began), Checked: applications + asks + allocations, Err: err}
-		l.audited.Store(&a)
-		return a
-	})
 }
 
 // moved notes that the Loop has got somewhere since it last read the clock.

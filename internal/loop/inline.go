@@ -12,12 +12,13 @@ import (
 // for the delivery anyway.
 func (l *Loop) runInLine(ctx context.Context) {
 	defer close(l.ended)
+	l.startAudits()
 	var next alarm
 	defer next.stop()
 	for {
 		l.takeAll()
 		l.deliver()
-		for l.hungry && !l.mayRead() && ctx.Err() == nil {
+		for n := 0; l.hungry && n < l.opt.Stride && !l.mayRead() && ctx.Err() == nil; n++ {
 			l.decide(1)
 			l.deliver()
 			l.moved()
@@ -26,12 +27,13 @@ func (l *Loop) runInLine(ctx context.Context) {
 			}
 		}
 		l.serveReaders()
+		l.auditMore()
 		if ctx.Err() != nil {
 			l.shut()
 			l.deliver()
 			return
 		}
-		if l.mail.Load() || l.hungry || len(l.readers) > 0 {
+		if l.mail.Load() || l.hungry || len(l.readers) > 0 || l.audits() {
 			continue
 		}
 		l.moved()

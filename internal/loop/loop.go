@@ -34,6 +34,10 @@ type Options struct {
 	// measures, and no clock is read for it.
 	Meter func(partition string) func(took time.Duration)
 
+	// AuditEvery is how often the books are audited although nobody asks, in steps beside deciding;
+	// 0: never.
+	AuditEvery time.Duration
+
 	// Lifetimes are those of the Cores that a Cluster makes; nil: objects.DefaultLifetimes.
 	Lifetimes *objects.Lifetimes
 }
@@ -78,6 +82,8 @@ type Loop struct {
 	readers []reader // who waits for a snapshot
 	refresh refresh
 	turns   int // decisions since something was done for readers
+
+	auditing auditing
 
 	decided func(took time.Duration) // told of each run of decisions; nil: nobody is interested
 

@@ -149,3 +149,5 @@ func TestSnapshot_ViewsAreForgottenWhenNobodyReads(t *testing.T) {
 	x.moved()
 	assert.Assert(t, x.view == nil && x.refresh.read.IsZero())
 }
+
+func appID(i int) objects.AppID { return objects.AppID(fmt.Sprint("app", i)) }

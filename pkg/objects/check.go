@@ -21,6 +21,7 @@ func (p *Partition) Check() error {
 	if err := c.list(); err != nil {
 		return err
 	}
+	c.countApps()
 	if err := c.nodes(); err != nil {
 		return err
 	}
@@ -29,7 +30,7 @@ func (p *Partition) Check() error {
 			return err
 		}
 	}
-	return cmp.Or(c.nominations(), c.budgets(), c.classQuotas(), c.below(p.root), p.checkEnds(), p.checkAbove(), p.checkNames())
+	return cmp.Or(c.nominations(), c.budgets(), c.classQuotas(), c.below(p.root), p.checkLists(), p.checkEnds(), p.checkAbove(), p.checkNames())
 }
 
 // recount is what the books should say.
@@ -40,6 +41,9 @@ type recount struct {
 	app   map[AppID][3]resources.Amounts     // allocated, placeholders, pending
 	asks  map[AppID][]*Allocation
 	bound map[AppID]int
+
+	running map[*Queue]int // applications that run in a queue or below
+	held    map[*account]heldSums
 }
 
 // list goes through everything known once.
@@ -88,52 +92,71 @@ func (c *recount) list() error {
 }
 
 func (c *recount) nodes() error {
-	var capacity resources.Amounts
-	schedulable, unschedulable, foreign := 0, 0, 0
+	joining := c.p.joiningNodes()
+	for _, n := range c.p.nodes {
+		if err := c.oneNode(n, joining[n]); err != nil {
+			return err
+		}
+	}
+	return c.p.checkCluster()
+}
+
+// joiningNodes are those that stand in no order yet.
+func (p *Partition) joiningNodes() map[*Node]bool {
 	joining := map[*Node]bool{}
-	for _, n := range c.p.joining {
+	for _, n := range p.joining {
 		joining[n] = n.schedulable && !n.turn.in()
 	}
-	for id, n := range c.p.nodes {
-		capacity = capacity.Add(c.p.Amounts(n.total))
-		var occupied resources.Amounts
-		for key, f := range n.foreign {
-			if c.p.others[key] != f {
-				return fmt.Errorf("foreign allocation %s is known to node %s alone", key, id)
-			}
-			occupied = occupied.Add(f.Amounts)
-			foreign++
+	return joining
+}
+
+// oneNode checks a node. Requires: c.node has what its allocations say.
+func (c *recount) oneNode(n *Node, joining bool) error {
+	id := n.id
+	var occupied resources.Amounts
+	for key, f := range n.foreign {
+		if c.p.others[key] != f {
+			return fmt.Errorf("foreign allocation %s is known to node %s alone", key, id)
 		}
-		want := c.p.Amounts(n.total).Sub(c.node[id]).Sub(occupied)
-		if got := c.p.Amounts(n.allocated); !got.Equal(c.node[id]) {
-			return fmt.Errorf("node %s says %v, its allocations say %v", id, got, c.node[id])
-		}
-		if got := c.p.Amounts(n.available); !got.Equal(want) {
-			return fmt.Errorf("node %s says %v is available, its books say %v", id, got, want)
-		}
-		listed := n.schedulable && !joining[n]
-		schedulable += count(listed)
-		if !n.schedulable {
-			listed = !n.turn.can.empty()
-			unschedulable += count(listed)
-		}
-		if n.key.Score != c.p.scale.score(n) || n.turn.in() != listed {
-			return fmt.Errorf("node %s has an old place", id)
-		}
-		for _, s := range c.p.slots.shapes {
-			if s != nil && n.turn.can.has(s.slot) != n.Takes(s) {
-				return fmt.Errorf("node %s is wrong about shape %v", id, s.vector)
-			}
+		occupied = occupied.Add(f.Amounts)
+	}
+	want := c.p.Amounts(n.total).Sub(c.node[id]).Sub(occupied)
+	if got := c.p.Amounts(n.allocated); !got.Equal(c.node[id]) {
+		return fmt.Errorf("node %s says %v, its allocations say %v", id, got, c.node[id])
+	}
+	if got := c.p.Amounts(n.available); !got.Equal(want) {
+		return fmt.Errorf("node %s says %v is available, its books say %v", id, got, want)
+	}
+	listed := n.schedulable && !joining || !n.schedulable && !n.turn.can.empty()
+	if n.key.Score != c.p.scale.score(n) || n.turn.in() != listed || c.p.nodes[id] != n || !c.p.nodeList.has(n) {
+		return fmt.Errorf("node %s has an old place", id)
+	}
+	for _, s := range c.p.slots.shapes {
+		if s != nil && n.turn.can.has(s.slot) != n.Takes(s) {
+			return fmt.Errorf("node %s is wrong about shape %v", id, s.vector)
 		}
 	}
-	if got := c.p.Amounts(c.p.capacity); !got.Equal(capacity) {
-		return fmt.Errorf("the cluster says %v, its nodes say %v", got, capacity)
+	return nil
+}
+
+// checkCluster checks what all nodes have together.
+func (p *Partition) checkCluster() error {
+	var capacity resources.Vector
+	schedulable, unschedulable, foreign := 0, 0, 0
+	for _, n := range p.nodes {
+		capacity.Add(n.total)
+		foreign += len(n.foreign)
+		schedulable += count(n.schedulable && n.turn.in())
+		unschedulable += count(!n.schedulable && n.turn.in())
 	}
-	if schedulable != c.p.byScore.n || unschedulable != c.p.unschedulable.n || foreign != len(c.p.others) {
-		return fmt.Errorf("%d nodes are in order, %d are schedulable; of the others %d are listed, and %d take anything; %d foreign allocations are known, %d are on nodes",
-			c.p.byScore.n, schedulable, c.p.unschedulable.n, unschedulable, len(c.p.others), foreign)
+	if got, want := p.Amounts(p.capacity), p.Amounts(capacity); !got.Equal(want) {
+		return fmt.Errorf("the cluster says %v, its nodes say %v", got, want)
 	}
-	return cmp.Or(c.p.byScore.check("nodes"), c.p.unschedulable.check("unschedulable nodes"))
+	if schedulable != p.byScore.n || unschedulable != p.unschedulable.n || foreign != len(p.others) || len(p.nodes) != len(p.nodeList.all) {
+		return fmt.Errorf("%d nodes are in order, %d are schedulable; of the others %d are listed, and %d take anything; %d foreign allocations are known, %d are on nodes; there are %d nodes, %d are listed",
+			p.byScore.n, schedulable, p.unschedulable.n, unschedulable, len(p.others), foreign, len(p.nodes), len(p.nodeList.all))
+	}
+	return cmp.Or(p.byScore.check("nodes"), p.unschedulable.check("unschedulable nodes"))
 }
 
 func (c *recount) application(a *Application) error {
@@ -145,12 +168,21 @@ func (c *recount) application(a *Application) error {
 	}
 	var top policies.Current
 	classed := 0
+	listed := map[*Allocation]int{}
+	for _, class := range a.classes.list {
+		for _, x := range class.Asks() {
+			listed[x]++
+		}
+		for _, x := range class.aside {
+			listed[x]++
+		}
+	}
 	for _, x := range c.asks[a.id] {
 		if p := policies.Pending(x.ask.Priority); p.Compare(top) > 0 {
 			top = p
 		}
 		class := a.classes.of(classOf(x))
-		if class == nil || x.class != class || slices.Contains(class.Asks(), x) == slices.Contains(class.aside, x) {
+		if class == nil || x.class != class || listed[x] != 1 {
 			return fmt.Errorf("ask %s is not in its class", x.Key())
 		}
 	}
@@ -173,9 +205,12 @@ func (c *recount) application(a *Application) error {
 	}
 	a.Narrow(offer)
 	for _, s := range a.seats {
-		if s.account.members[s.place] != a || s.account.queue.accounts[s.account.holder] != s.account {
+		if s.place >= len(s.account.members) || s.account.members[s.place] != a || s.account.queue.accounts[s.account.holder] != s.account {
 			return fmt.Errorf("application %s is not known to an account", a.id)
 		}
+	}
+	if err := c.seats(a); err != nil {
+		return err
 	}
 	if err := a.classes.turns.check("classes of " + string(a.id)); err != nil {
 		return err
@@ -192,6 +227,8 @@ func (c *recount) application(a *Application) error {
 		return fmt.Errorf("application %s stands in the wrong orders", a.id)
 	case a.turn.in() && !a.turn.can.same(offer):
 		return fmt.Errorf("application %s offers other shapes than it asks for", a.id)
+	case c.p.apps[a.id] != a || !c.p.appList.has(a):
+		return fmt.Errorf("application %s is not listed", a.id)
 	case a.queue.byID[a.id] != a || c.p.queues[a.queue.path] != a.queue:
 		return fmt.Errorf("application %s is not known to its queue %s", a.id, a.queue.path)
 	}
@@ -200,7 +237,20 @@ func (c *recount) application(a *Application) error {
 
 // below checks q and everything below it.
 func (c *recount) below(q *Queue) error {
-	if c.p.queues[q.path] != q {
+	if err := c.oneQueue(q); err != nil {
+		return err
+	}
+	for _, child := range q.byName {
+		if err := c.below(child); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// oneQueue checks a queue. Requires: c.queue has what the work in it says.
+func (c *recount) oneQueue(q *Queue) error {
+	if c.p.queues[q.path] != q || !c.p.queueList.has(q) {
 		return fmt.Errorf("queue %s cannot be found", q.path)
 	}
 	bound := 0
@@ -232,9 +282,6 @@ func (c *recount) below(q *Queue) error {
 		fresh += count(a.fresh.in())
 	}
 	for _, child := range q.byName {
-		if err := c.below(child); err != nil {
-			return err
-		}
 		if p := child.CurrentPriority(); p.Compare(top) > 0 {
 			top = p
 		}
@@ -264,6 +311,28 @@ func (c *recount) below(q *Queue) error {
 	}
 	return cmp.Or(q.children.check("children of "+string(q.path)), q.newcomers.check("newcomers of "+string(q.path)),
 		q.apps.check("applications of "+string(q.path)))
+}
+
+// checkLists checks that the lists of objects have no strangers.
+func (p *Partition) checkLists() error {
+	if len(p.apps) != len(p.appList.all) || len(p.queues) != len(p.queueList.all) {
+		return fmt.Errorf("there are %d applications and %d queues, %d and %d are listed",
+			len(p.apps), len(p.queues), len(p.appList.all), len(p.queueList.all))
+	}
+	asks, bound, users := 0, 0, 0
+	for _, a := range p.apps {
+		asks, bound = asks+a.asks, bound+a.bound
+	}
+	for _, s := range p.shapes {
+		if users += s.users; s.users <= 0 {
+			return fmt.Errorf("shape %v says %d have it", s.amounts, s.users)
+		}
+	}
+	if bound != p.bound || asks+bound != len(p.work) || users != len(p.work) {
+		return fmt.Errorf("%d asks and allocations are known, %d are bound, shapes have %d; applications have %d and %d",
+			len(p.work), p.bound, users, asks+bound, bound)
+	}
+	return nil
 }
 
 func count(b bool) int {

@@ -6,36 +6,50 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// accounts checks how many applications run in q and below, and what its users and groups
-// are said to hold there.
-func (c *recount) accounts(q *Queue) error {
-	running := 0
+// heldSums is what the members of an account have together.
+type heldSums struct {
+	amounts          resources.Amounts
+	members, running int
+}
+
+// countApps adds up, for each queue and each account, the applications that are there. Requires:
+// c.app has what their work says.
+func (c *recount) countApps() {
+	c.running, c.held = map[*Queue]int{}, map[*account]heldSums{}
 	for _, a := range c.p.apps {
-		if a.counted && q.Above(a.queue) {
-			running++
+		group, grouped := a.limitGroup()
+		sums := c.app[a.id]
+		for q := a.queue; q != nil; q = q.parent {
+			c.running[q] += count(a.counted)
+			c.hold(q.accounts[Holder{Name: a.user.Name}], a, sums)
+			if grouped {
+				c.hold(q.accounts[Holder{Group: true, Name: group}], a, sums)
+			}
 		}
 	}
-	if running != q.running {
-		return fmt.Errorf("queue %s counts %d running applications, there are %d", q.path, q.running, running)
+}
+
+func (c *recount) hold(x *account, a *Application, sums [3]resources.Amounts) {
+	if x != nil {
+		h := c.held[x]
+		c.held[x] = heldSums{h.amounts.Add(sums[0]).Add(sums[1]), h.members + 1, h.running + count(a.charged)}
+	}
+}
+
+// accounts checks how many applications run in q and below, and what its users and groups
+// are said to hold there. Requires: countApps.
+func (c *recount) accounts(q *Queue) error {
+	if n := c.running[q]; n != q.running {
+		return fmt.Errorf("queue %s counts %d running applications, there are %d", q.path, q.running, n)
 	}
 	for h, x := range q.accounts {
-		var holds resources.Amounts
-		running, members := 0, 0
-		for _, a := range c.p.apps {
-			if !q.Above(a.queue) || !a.isOf(h) {
-				continue
-			}
-			sums := c.app[a.id]
-			holds = holds.Add(sums[0]).Add(sums[1])
-			members++
-			running += count(a.charged)
-		}
+		held := c.held[x]
 		switch {
-		case !c.p.Amounts(x.allocated).Equal(holds):
-			return fmt.Errorf("%s holds %v in queue %s, not %v", h, holds, q.path, c.p.Amounts(x.allocated))
-		case x.running != running || len(x.members) != members || members == 0:
+		case !c.p.Amounts(x.allocated).Equal(held.amounts):
+			return fmt.Errorf("%s holds %v in queue %s, not %v", h, held.amounts, q.path, c.p.Amounts(x.allocated))
+		case x.running != held.running || len(x.members) != held.members || held.members == 0:
 			return fmt.Errorf("%s has %d applications in queue %s of which %d run, not %d and %d",
-				h, members, q.path, running, len(x.members), x.running)
+				h, held.members, q.path, held.running, len(x.members), x.running)
 		}
 		for _, s := range c.p.slots.shapes {
 			if s != nil && x.fit.has(s.slot) != x.allows(s) {

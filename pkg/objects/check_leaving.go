@@ -12,7 +12,10 @@ import (
 func (c *recount) nominations() error {
 	held := map[*Node]resources.Amounts{}
 	leaving, overdue, promised := map[*Queue]resources.Amounts{}, map[*Queue]resources.Amounts{}, map[*Queue]resources.Amounts{}
-	awaited := 0
+	awaited, told := 0, map[*Allocation]bool{}
+	for _, x := range c.p.told {
+		told[x] = true
+	}
 	for x, d := range c.p.leaving {
 		if c.p.work[x.Key()] != x || x.Pending() {
 			return fmt.Errorf("%s was told to leave and does not run", x.Key())
@@ -24,7 +27,7 @@ func (c *recount) nominations() error {
 			continue
 		}
 		awaited++
-		if !slices.Contains(c.p.told, x) {
+		if !told[x] {
 			return fmt.Errorf("%s was told to leave, and nobody will notice if it stays", x.Key())
 		}
 		if !slices.Contains(x.node.leaving, x) {
@@ -50,16 +53,16 @@ func (c *recount) nominations() error {
 			promised[q] = promised[q].Add(x.ask.Amounts)
 		}
 	}
-	told, waiting := 0, 0
+	listed, waiting := 0, 0
 	for _, n := range c.p.nodes {
-		told, waiting = told+len(n.leaving), waiting+len(n.nominees)
+		listed, waiting = listed+len(n.leaving), waiting+len(n.nominees)
 		if got := c.p.Amounts(n.held); !got.Equal(held[n]) {
 			return fmt.Errorf("node %s holds %v for others, %v wait for it", n.id, got, held[n])
 		}
 	}
-	if told != awaited || waiting != len(c.p.nominees) {
+	if listed != awaited || waiting != len(c.p.nominees) {
 		return fmt.Errorf("nodes list %d that were told to leave and %d that wait, there are %d and %d",
-			told, waiting, awaited, len(c.p.nominees))
+			listed, waiting, awaited, len(c.p.nominees))
 	}
 	for _, q := range c.p.queues {
 		if got := c.p.Amounts(q.leaving); !got.Equal(leaving[q]) {

@@ -10,7 +10,10 @@ import (
 // checkAbove checks that exactly those queues are listed as above a max that is enforced
 // which are, by the names and numbers of the configuration.
 func (p *Partition) checkAbove() error {
-	listed := map[*Queue]int{}
+	listed, doubtful := map[*Queue]int{}, map[*Queue]bool{}
+	for _, q := range p.doubtful {
+		doubtful[q] = true
+	}
 	for _, q := range slices.Concat(p.above, p.due) {
 		if listed[q]++; q.above == nil || p.queues[q.path] != q {
 			return fmt.Errorf("queue %s is said to be above its max, and does not know or does not exist", q.path)
@@ -23,7 +26,7 @@ func (p *Partition) checkAbove() error {
 		}
 		is := over && q.managed && p.conf.QuotaPreemption && q.conf.QuotaDelay > 0
 		switch {
-		case q.doubted != slices.Contains(p.doubtful, q):
+		case q.doubted != doubtful[q]:
 			return fmt.Errorf("queue %s does not know whether it is in doubt", q.path)
 		case is != (q.above != nil) && !q.doubted:
 			return fmt.Errorf("queue %s holds %v, of which %v stays; that it is above %v is said to be %t",

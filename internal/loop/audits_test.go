@@ -1,0 +1,104 @@
+package loop
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+func (x *turned) ask(ctx context.Context) <-chan Audit {
+	reply := make(chan Audit, 1)
+	x.auditing.waiting = append(x.auditing.waiting, auditor{ctx, reply})
+	return reply
+}
+
+func TestAudit_IsMadeInStepsAndShared(t *testing.T) {
+	x := turn(t, 100, 0)
+	for x.hungry {
+		x.decide(1)
+	}
+	for i := range 2000 {
+		app := scheduler.AddApplication{App: appID(i), Queue: "root.a"}
+		x.step([]scheduler.Command{app})
+	}
+	first := x.ask(t.Context())
+	steps := 0
+	var second <-chan Audit
+	for ; len(first) == 0; steps++ {
+		assert.Assert(t, steps < 1000)
+		if steps == 3 {
+			second = x.ask(t.Context())
+		}
+		for x.hungry {
+			x.decide(1)
+		}
+		x.auditMore()
+	}
+	assert.Assert(t, steps > 2000/auditSlice, "in %d steps", steps)
+	a := <-first
+	assert.NilError(t, a.Err)
+	assert.Equal(t, a.Checked, 100+2+2001)
+	assert.DeepEqual(t, <-second, a)
+	assert.DeepEqual(t, x.Health().Audit, a)
+	assert.Assert(t, x.auditing.audit == nil && !x.audits())
+}
+
+func TestAudit_IsGivenUpWhenNobodyWaits(t *testing.T) {
+	x := turn(t, 1000, 0)
+	for x.hungry {
+		x.decide(1)
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	x.ask(ctx)
+	x.auditMore()
+	assert.Assert(t, x.auditing.audit != nil, "a step does all")
+	leave()
+	x.auditMore()
+	assert.Assert(t, x.auditing.audit == nil && !x.audits())
+	assert.Assert(t, x.Health().Audit.Finished.IsZero())
+}
+
+func TestAudit_TakesAShareOfTheTimeWhileDeciding(t *testing.T) {
+	x := turn(t, 1000, 10)
+	x.decide(1)
+	x.opt.Now = func() time.Time { x.clock = x.clock.Add(time.Millisecond); return x.clock } // whatever is measured takes time
+	x.ask(t.Context())
+	x.auditMore()
+	x.opt.Now = func() time.Time { return x.clock }
+	checked := x.auditing.audit.Checked()
+	assert.Assert(t, checked > 0 && x.hungry)
+	waited := 0
+	for ; x.auditing.audit.Checked() == checked && waited < 1000; waited++ {
+		x.clock = x.clock.Add(time.Millisecond)
+		x.auditMore()
+	}
+	assert.Equal(t, waited, auditShare, "milliseconds of deciding after one of checking")
+}
+
+func TestAudit_IsMadeRegularly(t *testing.T) {
+	for _, inline := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			x := turn(t, 10, 5)
+			l := New(x.core, nothing{}, Options{AuditEvery: time.Minute, TellFirst: inline})
+			ctx, stop := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() { defer close(done); l.Run(ctx) }()
+			began := time.Now()
+			for i := range 3 {
+				<-time.After(time.Minute + time.Second)
+				synctest.Wait()
+				a := l.Health().Audit
+				assert.NilError(t, a.Err)
+				assert.Equal(t, a.Finished.Sub(began).Round(time.Second), time.Duration(i+1)*time.Minute)
+				assert.Assert(t, a.Checked > 10)
+			}
+			stop()
+			<-done
+		})
+	}
+}

@@ -1,0 +1,34 @@
+package scheduler
+
+import (
+	"errors"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+)
+
+// Audit checks the books bit by bit, while they change: what Check does, in steps (ADR 33).
+type Audit struct {
+	c     *Core
+	part  *objects.Partition
+	books *objects.Audit
+}
+
+// NewAudit begins an audit. It costs nothing until Step is called.
+func (c *Core) NewAudit() *Audit {
+	return &Audit{c: c, part: c.part, books: c.part.NewAudit()}
+}
+
+// Checked is how many objects were checked: nodes, queues, applications, asks and allocations.
+func (a *Audit) Checked() int { return a.books.Checked() }
+
+// Step goes on with about so many objects. done: all of them were checked, or err says what is
+// wrong. It may be called between any two calls of Step and Schedule of the Core.
+func (a *Audit) Step(budget int) (done bool, err error) {
+	if a.part != a.c.part { // everything was forgotten meanwhile
+		*a = *a.c.NewAudit()
+	}
+	if done, err = a.books.Step(budget); !done || err != nil {
+		return done, err
+	}
+	return true, errors.Join(a.c.ledger.check(a.part), a.c.checkGaveWay())
+}
