@@ -1,0 +1,40 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+	"gotest.tools/v3/assert"
+)
+
+// notLimits are the flags of serve that limit nothing.
+var notLimits = []string{
+	"admin", "admin-listen", "completed-retention", "completing-timeout", "config", "config-watch", "data-dir", "grpc-address",
+	"help", "http-address", "ldap-secrets", "log-format", "log-level", "rejected-retention", "strict-priority-classes",
+}
+
+// TestSecurityDoc_HasEveryLimit holds the tables of docs/SECURITY.md against the flags of serve.
+func TestSecurityDoc_HasEveryLimit(t *testing.T) {
+	text, err := os.ReadFile("../../docs/SECURITY.md")
+	assert.NilError(t, err)
+	rows := map[string]string{} // default by flag
+	for _, m := range regexp.MustCompile("(?m)^\\| [^|]+ \\| ([^|]+) \\| `--([a-z-]+)` \\| [^|]+ \\|$").FindAllStringSubmatch(string(text), -1) {
+		rows[m[2]] = strings.TrimSpace(m[1])
+	}
+	flags := serveCommand().Flags()
+	flags.VisitAll(func(f *pflag.Flag) {
+		for _, name := range notLimits {
+			if f.Name == name {
+				return
+			}
+		}
+		got, found := rows[f.Name]
+		assert.Assert(t, found, "docs/SECURITY.md has no row for the limit --%s", f.Name)
+		assert.Equal(t, got, f.DefValue, "the default of --%s", f.Name)
+		delete(rows, f.Name)
+	})
+	assert.Equal(t, len(rows), 0, "docs/SECURITY.md has flags that serve does not have: %v", rows)
+}
