@@ -170,7 +170,7 @@ func (m *manager) placed(e scheduler.Allocated) {
 	if x == nil || running(x) && x.node != e.Node {
 		m.fail("%s, and nobody asks for it", e)
 	}
-	if n := m.nodes[e.Node]; n == nil || n.away || n.drains && !running(x) {
+	if n := m.nodes[e.Node]; n == nil || n.away || n.drains && !running(x) && e.Ask.RequiredNode != e.Node {
 		m.fail("%s, which takes no work", e)
 	}
 	x.node = e.Node
@@ -342,7 +342,7 @@ func (m *manager) check() {
 	}
 	for _, y := range m.core.Partition().Nominees() {
 		x, n := m.work[y.Key()], m.nodes[m.core.Partition().Nomination(y).ID()]
-		if x == nil || running(x) || n == nil || n.away || n.drains {
+		if x == nil || running(x) || n == nil || n.away || n.drains && x.ask.RequiredNode != m.core.Partition().Nomination(y).ID() {
 			m.fail("%s waits for a node, and nobody wants it, or it runs, or the node takes no work", y.Key())
 		}
 	}
