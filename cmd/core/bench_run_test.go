@@ -53,7 +53,7 @@ func TestBenchRunFindsMistakesBeforeItMeasures(t *testing.T) {
 		{"--asks 10 --memprofile no/mem", "--memprofile: open no/mem: no such file or directory"},
 		{"--asks many", `invalid argument "many" for "--asks" flag`},
 		{"--nonsense", "unknown flag: --nonsense"},
-		{"extra", `run takes no argument such as "extra"`},
+		{"extra", `bench run takes no argument such as "extra"`},
 		{"--suite depthh --html old.html", `did you mean "depth"?`},
 	} {
 		code, out, errs := canopy(append([]string{"bench", "run"}, strings.Fields(c.args)...)...)

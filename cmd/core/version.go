@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -67,5 +68,5 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return exitError{exitUsage, fmt.Errorf("%s takes no argument such as %q", cmd.Name(), args[0])}
+	return exitError{exitUsage, fmt.Errorf("%s takes no argument such as %q", strings.TrimPrefix(cmd.CommandPath(), "canopy "), args[0])}
 }
