@@ -96,7 +96,7 @@ func TestExitCodes_OfVerdicts(t *testing.T) {
 		"place --config other.yaml": 2, "place --config broken.yaml --user ann": 2, "place --config missing.yaml --user ann": 2, "place --config empty.yaml --user ann": 2,
 		"test --config other.yaml right.yaml": 0, "test --config other.yaml wrong.yaml": 1, "test --config other.yaml valid.yaml": 2,
 		"test --config broken.yaml right.yaml": 2, "test --config other.yaml missing.yaml": 2, "test --config empty.yaml right.yaml": 2,
-		"serve --config broken.yaml": 1, "serve --config empty.yaml": 1, "serve --config missing.yaml": 2, "serve --log-level loud": 2,
+		"serve --config broken.yaml": 1, "serve --config empty.yaml": 1, "serve --config missing.yaml": 2, "serve --log-level loud": 2, "serve --audit-interval=-1s": 2,
 		"explain": 2, "explain key" + nowhere: 1, "explain key --address x": 2,
 		"preempt": 2, "preempt --list" + nowhere: 2, "events" + nowhere: 1, "events --since x": 2,
 		"replay": 2, "replay --nodes missing.csv --pods missing.csv": 2, "trace-synth": 2, "demo --nodes 0": 2,

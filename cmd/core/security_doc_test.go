@@ -12,7 +12,7 @@ import (
 
 // notLimits are the flags of serve that limit nothing.
 var notLimits = []string{
-	"admin", "admin-listen", "completed-retention", "completing-timeout", "config", "config-watch", "data-dir", "grpc-address",
+	"admin", "admin-listen", "audit-interval", "completed-retention", "completing-timeout", "config", "config-watch", "data-dir", "grpc-address",
 	"help", "http-address", "ldap-secrets", "log-format", "log-level", "rejected-retention", "strict-priority-classes",
 }
 

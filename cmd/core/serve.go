@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -82,6 +84,7 @@ type serveFlags struct {
 	configWatch   bool
 	dataDir       string
 	history       int
+	auditInterval time.Duration
 	admin         bool
 	strictClasses bool
 	adminListen   string
@@ -101,7 +104,7 @@ func serveCommand() *cobra.Command {
 		Example: serveExamples,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(checkBounds(f.bounds), checkLifetimes(f.lifetimes), f.users.check(), f.checkLog(), f.grpc.check(), f.http.check()); err != nil {
+			if err := errors.Join(checkBounds(f.bounds), f.checkAudit(), checkLifetimes(f.lifetimes), f.users.check(), f.checkLog(), f.grpc.check(), f.http.check()); err != nil {
 				return exitError{exitUsage, err}
 			}
 			ctx, stop := untilSignal(os.Exit)
@@ -120,6 +123,8 @@ func serveCommand() *cobra.Command {
 	flags.StringVar(&f.adminListen, "admin-listen", "", "where --admin listens: a loopback address or unix:/path (default "+defaultAdmin+")")
 	flags.StringVar(&f.logLevel, "log-level", "info", "what is logged: debug, info, warn or error")
 	flags.StringVar(&f.logFormat, "log-format", "console", "how it is logged: console or json")
+	flags.DurationVar(&f.auditInterval, "audit-interval", time.Minute,
+		"how often the books are audited, in steps beside deciding; /healthz shows the result; 0: only when health is asked for")
 	flags.IntVar(&f.logBuffer, "log-buffer", logging.DefaultBuffer,
 		"bytes of log lines that wait for a reader of standard error; further lines are dropped and counted")
 	flags.IntVar(&f.logBurst, "log-burst", logging.DefaultBurst,
@@ -192,11 +197,18 @@ func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer)
 	return nil
 }
 
+func (f *serveFlags) checkAudit() error {
+	if f.auditInterval < 0 {
+		return fmt.Errorf("--audit-interval is %v, and must not be below 0", f.auditInterval)
+	}
+	return nil
+}
+
 // options are those of the scheduler. first is what it starts with, nil: the default.
 func (f *serveFlags) options(first *reload.Proposal, store *reload.Disk, log *zap.Logger) rmproxy.Options {
 	opt := rmproxy.Options{
 		Log: log, First: first, Pinned: f.config != "", Reload: reload.Options{Bounds: f.bounds, Keep: f.history},
-		Loop: loop.Options{Lifetimes: &f.lifetimes}, StrictClasses: f.strictClasses, Limits: f.grpc.rm,
+		Loop: loop.Options{Lifetimes: &f.lifetimes, AuditEvery: f.auditInterval}, StrictClasses: f.strictClasses, Limits: f.grpc.rm,
 	}
 	if store != nil {
 		opt.Reload.Store, opt.Reload.Past = store, store.Past()

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -161,6 +162,7 @@ type good struct {
 	si.SchedulerClient
 	allocations si.Scheduler_UpdateAllocationClient
 	asked       int
+	served      atomic.Int64 // asks that were answered
 }
 
 func dialGood(_ context.Context, address string) (*good, error) {
@@ -231,6 +233,7 @@ func (c *good) askFor(ctx context.Context, took times, least time.Duration, over
 			made = len(answer.New)
 		}
 		took.add(time.Since(asked))
+		c.served.Add(1)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

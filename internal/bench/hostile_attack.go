@@ -33,6 +33,10 @@ type attacker struct {
 // streamsOfConn is how many streams an attacker opens on one connection: as many as a server takes.
 const streamsOfConn = 100
 
+// fewestAsks is how many asks of the client that behaves are answered during a flood at least: as
+// many as a median takes.
+const fewestAsks = 10
+
 // atOnceHostile is how many large messages an attacker sends at the same time.
 const atOnceHostile = 4
 
@@ -117,9 +121,10 @@ func (a *attacker) message() mem.BufferSlice {
 	return mem.BufferSlice{mem.SliceBuffer(b)}
 }
 
-// flood sends several large messages at once, and again, each on a stream of its own.
+// flood sends several large messages at once, and again, each on a stream of its own, for so long
+// and until the client that behaves has been served often enough to say how fast.
 func (a *attacker) flood(ctx context.Context, least time.Duration) error {
-	m := a.message()
+	m, before := a.message(), a.client.served.Load()
 	var at sync.WaitGroup
 	began := time.Now()
 	errs := make([]error, atOnceHostile)
@@ -129,7 +134,7 @@ func (a *attacker) flood(ctx context.Context, least time.Duration) error {
 			return err
 		}
 		at.Go(func() {
-			for first := true; (first || time.Since(began) < least) && ctx.Err() == nil; first = false {
+			for first := true; (first || time.Since(began) < least || a.client.served.Load() < before+fewestAsks) && ctx.Err() == nil; first = false {
 				s, err := a.open(ctx, conn, a.spec.Method)
 				if err == nil {
 					a.sent.Add(1)

@@ -18,7 +18,7 @@ type Core struct {
 	opt        objects.Options
 	drains     bool      // it is being removed
 	unheard    bool      // the RM does not hear what is decided, so nothing is
-	stateSince time.Time // when drains changed, or the first command came; zero: none has
+	stateSince time.Time // when drains changed, or the Core was first used; zero: it has not been
 	out        []Effect  // effects of the step under way
 	mirror     *mirror   // the views of the last Snapshot; nil: none was asked for lately
 	retryAt    time.Time // when refused asks are tried again; zero: none was refused
@@ -64,13 +64,21 @@ func NewWith(conf configs.Partition, oracle Oracle, opt objects.Options) *Core {
 func (c *Core) Step(now time.Time, cmd Command) []Effect {
 	c.forgetOut()
 	c.serveDeadlines(now)
+	c.began(now)
 	draining := c.drains
-	if c.apply(now, cmd); c.drains != draining || c.stateSince.IsZero() {
+	if c.apply(now, cmd); c.drains != draining {
 		c.stateSince = now
 	}
 	c.noteLapsed(NominationWaits, Party{}, "", now)
 	c.settleUp(now)
 	return c.out
+}
+
+// began notes when the Core was first used.
+func (c *Core) began(now time.Time) {
+	if c.stateSince.IsZero() {
+		c.stateSince = now
+	}
 }
 
 // NextDeadline is when the Core next wants a Wake, if nothing else happens.

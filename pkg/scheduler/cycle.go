@@ -8,6 +8,7 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 	c.forgetOut()
 	c.serveDeadlines(now)
 	defer c.settleUp(now)
+	c.began(now)
 	if c.unheard {
 		return c.out, false
 	}

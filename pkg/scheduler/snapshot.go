@@ -23,7 +23,7 @@ type Snapshot struct {
 	At              time.Time
 	Partition       string
 	Draining        bool      // being removed: it takes no new node and no new application
-	StateSince      time.Time // when it took its first command, or Draining changed; zero: no command yet
+	StateSince      time.Time // when it was first used, or Draining changed; zero: not used yet
 	NodeOrder       policies.NodeOrder
 	IgnorePriority  bool // as configured
 	Preemption      bool // as configured
