@@ -215,7 +215,9 @@ func (c *good) begin(ctx context.Context) error {
 // askFor asks for one allocation after the other, 50 a second, for at least so long, and until
 // over is closed; nil: it is.
 func (c *good) askFor(ctx context.Context, took times, least time.Duration, over <-chan struct{}) error {
-	for began := time.Now(); time.Since(began) < least || over != nil && !isClosed(over); pause(20 * time.Millisecond) {
+	began := time.Now()
+	for n := 0; n < fewestAsks || time.Since(began) < least || over != nil && !isClosed(over); n++ {
+		pause(20 * time.Millisecond)
 		c.asked++
 		key := fmt.Sprint("ask-", c.asked)
 		m := &si.AllocationRequest{RmID: rm, Allocations: []*si.Allocation{{
