@@ -76,7 +76,15 @@ func median(vs []float64) float64 {
 	if n%2 == 1 {
 		return vs[n/2]
 	}
-	return vs[n/2-1]/2 + vs[n/2]/2 // the sum may overflow
+	return middle(vs[n/2-1], vs[n/2])
+}
+
+// middle is the mean of two values. Their sum may overflow, and half of the least number loses a bit.
+func middle(a, b float64) float64 {
+	if a == b {
+		return a
+	}
+	return a/2 + b/2
 }
 
 // medianOf is the median of a sample with its bootstrap interval. It does not depend on
@@ -142,7 +150,7 @@ func (b *bootstrap) median(vs []float64) float64 {
 			lower = i
 		}
 		if below > n/2 { // with n odd this is reached together with lower
-			return vs[lower]/2 + vs[i]/2
+			return middle(vs[lower], vs[i])
 		}
 	}
 	panic("bench: fewer values were drawn than there are")
