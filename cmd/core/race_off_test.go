@@ -1,6 +1,0 @@
-//go:build !race
-
-package main
-
-// raceDetector is whether the tests, and the programs that they start, have the race detector.
-const raceDetector = false
