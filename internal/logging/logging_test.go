@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// pipe is what a log is written to. While it is held nobody reads it, so that Write blocks.
+// pipe is what a log is written to. While it is held it has no reader, so that Write blocks.
 type pipe struct {
 	mu   sync.Mutex
 	text bytes.Buffer

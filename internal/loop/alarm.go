@@ -9,7 +9,7 @@ type alarm struct {
 }
 
 // set makes the alarm ring at the next deadline, as it is now. nil: there is none. There
-// nearly always is one, days away, so a timer that is right is left alone. An audit that nobody asks for is a deadline too.
+// nearly always is one, days away, so a timer that is right is left alone. A regular audit is a deadline too.
 func (a *alarm) set(l *Loop) (due <-chan time.Time) {
 	t, ok := l.core.NextDeadline()
 	if due := l.auditing.due; !due.IsZero() && (!ok || due.Before(t)) {

@@ -31,7 +31,7 @@ type auditor struct {
 
 // Audit checks the books and returns what it has found; that the books are wrong is no error of
 // Audit. It runs in small steps between decisions, at most one at a time: all who ask while one
-// is under way get its result. It is given up when nobody waits for it any more. Errors:
+// is under way get its result. It is given up when no caller waits for it any more. Errors:
 // ErrEnded, or that of ctx.
 func (l *Loop) Audit(ctx context.Context) (Audit, error) {
 	reply := make(chan Audit, 1)

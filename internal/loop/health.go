@@ -20,7 +20,7 @@ type Health struct {
 	Ended    bool      // the Loop has ended, or is about to
 }
 
-// Health says how the Loop does. It waits for nobody.
+// Health says how the Loop does. It returns at once, whatever the Loop is doing.
 func (l *Loop) Health() Health {
 	h := Health{Idle: l.idle.Load()}
 	if a := l.audited.Load(); a != nil {

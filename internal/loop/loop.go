@@ -34,7 +34,7 @@ type Options struct {
 	// measures, and no clock is read for it.
 	Meter func(partition string) func(took time.Duration)
 
-	// AuditEvery is how often the books are audited although nobody asks, in steps beside deciding;
+	// AuditEvery is how often the books are audited without a request, in steps beside deciding;
 	// 0: never.
 	AuditEvery time.Duration
 

@@ -16,7 +16,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// nothing is a Sink that nobody listens to.
+// nothing is a Sink that drops what it is given.
 type nothing struct{}
 
 func (nothing) Deliver([]scheduler.Effect) {}

@@ -81,7 +81,7 @@ func TestPresence_AnRMWithoutStreamsIsDisconnected(t *testing.T) {
 	})
 }
 
-// Nobody hears who has to leave, so none is named, however long that lasts; and what waits is
+// A victim would not be told, so none is chosen, however long that lasts; and what waits is
 // decided as soon as the RM listens again.
 func TestPresence_NothingIsPreemptedWhileTheRMDoesNotListen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -87,7 +87,7 @@ func (c *Core) gone(e *evaluation) bool {
 	return true
 }
 
-// look finds out whether x can take somebody's place. was is the last evaluation of its group.
+// look evaluates preemption for x. was is the last evaluation of its group.
 // There are several plans where a gang looks together, and none if it must not or cannot.
 func (c *Core) look(x *objects.Allocation, was *evaluation, now time.Time) (plans []preemption.Plan, is *evaluation) {
 	is = &evaluation{class: was.class, at: now, changes: c.changes()}

@@ -98,7 +98,7 @@ func TestSnapshot_LargeApplicationIsNotCopied(t *testing.T) {
 	assert.Equal(t, app.Work.Len(), 20_000)
 }
 
-// A core that nobody reads records nothing, and one that nobody reads any more stops.
+// A core without readers records nothing, and one whose readers have left stops.
 func TestForgetSnapshots_RecordsNoMore(t *testing.T) {
 	c, now := loaded(t, tree(1, 2), 10, 100)
 	assert.Assert(t, c.mirror == nil)
@@ -115,7 +115,7 @@ func TestForgetSnapshots_RecordsNoMore(t *testing.T) {
 	assert.Equal(t, c.Snapshot(now).Allocations, 10)
 }
 
-// When nobody takes what has changed, and most of it has gone, recording ends by itself: it
+// When no reader takes what has changed, and most of it has gone, recording ends by itself: it
 // must not keep what is gone.
 func TestSnapshot_UntakenChangesAreBounded(t *testing.T) {
 	c, now := loaded(t, tree(1, 2), 10, 0)
