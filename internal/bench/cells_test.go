@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/testscale"
 )
 
 // wanted are figures that a measure must have, by the way it goes.
@@ -60,6 +62,10 @@ func TestEverySuiteCanBeMeasured(t *testing.T) {
 			assert.NilError(t, p.Check(1))
 			c := p.cells[0]
 			c.spec.Churn = min(c.spec.Churn, 0.5) // enough for a median
+			if !testscale.Full() {
+				c.readers.Seconds = min(c.readers.Seconds, 1)
+				c.hostile = brief(c.hostile)
+			}
 			a := do(t, Job{Spec: c.spec, Measure: c.measure, Seed: 1, Trace: c.trace, Once: true, Readers: c.readers, Hostile: c.hostile})
 			assert.Equal(t, len(a.Digest), 64)
 		})

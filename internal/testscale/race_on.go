@@ -2,5 +2,5 @@
 
 package testscale
 
-// raceDetector reports whether the test binary was built with the race detector.
-const raceDetector = true
+// RaceDetector reports whether the test binary was built with the race detector.
+const RaceDetector = true

@@ -33,7 +33,7 @@ const (
 // Runs is how many random runs a test makes that makes n in full, at least 1. Under the race
 // detector it is never more than a fifth of n, or of ten times n in a nightly run. A value of
 // CANOPY_TESTS that is none of the three is a panic: the run would not test what it was told to.
-func Runs(n int) int { return runs(scale(), raceDetector, n) }
+func Runs(n int) int { return runs(scale(), RaceDetector, n) }
 
 // Full reports whether everything is to be tested: CANOPY_TESTS is full or nightly. A quick
 // run leaves out what takes seconds and is implied by, or nearly the same as, what it runs.
