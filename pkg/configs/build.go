@@ -59,6 +59,9 @@ func (q *queueDraft) build(inherited map[string]string, template *Template) Queu
 	}
 	out.Template = template
 	below := inheritable(resolved)
+	if len(q.children) > 0 {
+		out.Children = make([]Queue, 0, len(q.children))
+	}
 	for _, c := range q.children {
 		out.Children = append(out.Children, c.build(below, template))
 	}
@@ -116,7 +119,10 @@ func (d *classQuotaDraft) build() limits.ClassQuota {
 }
 
 func texts(words []word) []string {
-	var out []string
+	if len(words) == 0 {
+		return nil
+	}
+	out := make([]string, 0, len(words))
 	for _, w := range words {
 		out = append(out, w.text)
 	}

@@ -11,36 +11,42 @@ import (
 // queues above included.
 type allowance struct {
 	max             resources.Limit
-	maxApplications uint64 // 0: not limited
+	maxApplications uint64 // 0: not limitHolder
 	by              *queueDraft
 }
 
 // checkInheritedLimits applies V20 and V21. Requires: the parent was checked before.
 func (r *report) checkInheritedLimits(q *queueDraft) {
-	q.carried = map[string]allowance{}
+	if len(q.children) > 0 && len(q.limits) > 0 {
+		q.carried = map[limitHolder]allowance{}
+	}
 	for _, l := range q.limits {
+		own := allowance{resources.LimitFromMap(l.max.n), l.maxApplications.n, q}
 		for _, w := range l.users {
-			r.checkInherited(q, l, "user", w)
+			r.checkInherited(q, l, own, limitHolder{"user", w.text})
 		}
 		for _, w := range l.groups {
-			r.checkInherited(q, l, "group", w)
+			r.checkInherited(q, l, own, limitHolder{"group", w.text})
 		}
 	}
 }
 
+// limitHolder is a user or a group, or all others of a kind.
+type limitHolder struct{ kind, name string }
+
+func (l limitHolder) String() string { return l.kind + " " + quote(l.name) }
+
 // checkInherited compares the limit of one user or group with what the queues above
 // leave them: under their own name, or else as one of all others.
-func (r *report) checkInherited(q *queueDraft, l *limitDraft, kind string, w word) {
-	own := allowance{resources.LimitFromMap(l.max.n), l.maxApplications.n, q}
-	above, named := q.up.allowed(kind, w.text)
+func (r *report) checkInherited(q *queueDraft, l *limitDraft, own allowance, who limitHolder) {
+	above, named := q.up.allowed(who)
 	if !named {
-		above, _ = q.up.allowed(kind, limits.Wildcard)
+		above, _ = q.up.allowed(limitHolder{who.kind, limits.Wildcard})
 	}
-	who := kind + " " + quote(w.text)
-	for _, name := range sortedKeys(l.max.n) {
-		if most, ok := above.max.Get(name); ok && l.max.n[name] > most {
+	for name, most := range above.max.All() {
+		if n, ok := l.max.n[name]; ok && n > most {
 			r.add(q, l.max.places[name], "V20", fmt.Sprintf("maxresources %s %s for %s is more than the %s of %s",
-				name, resources.Text(name, l.max.n[name]), who, resources.Text(name, most), above.by.path()), "")
+				name, resources.Text(name, n), who, resources.Text(name, most), above.by.path()), "")
 		}
 	}
 	if most := above.maxApplications; most != 0 && l.maxApplications.ok {
@@ -57,13 +63,15 @@ func (r *report) checkInherited(q *queueDraft, l *limitDraft, kind string, w wor
 	if named {
 		own.max = own.max.Tighten(above.max)
 	}
-	q.carried[kind+w.text] = own
+	if q.carried != nil {
+		q.carried[who] = own
+	}
 }
 
 // allowed finds the nearest queue, from q upwards, that limits somebody by that name.
-func (q *queueDraft) allowed(kind, name string) (allowance, bool) {
+func (q *queueDraft) allowed(who limitHolder) (allowance, bool) {
 	for ; q != nil; q = q.up {
-		if a, ok := q.carried[kind+name]; ok {
+		if a, ok := q.carried[who]; ok {
 			return a, true
 		}
 	}

@@ -65,7 +65,7 @@ type limitNames struct {
 // see applies V12, V13 and V14 to more names.
 func (s *limitNames) see(names []word) {
 	if s.seen == nil {
-		s.seen = map[string]bool{}
+		s.seen = make(map[string]bool, len(names))
 	}
 	for _, w := range names {
 		switch {

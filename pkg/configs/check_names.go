@@ -77,7 +77,7 @@ func (r *report) seeQueue(q *queueDraft, seen map[string]bool) {
 
 func (r *report) seeWords(o owner, seen map[string]bool, words []word) {
 	for _, w := range words {
-		if seen[w.text] {
+		if seen[w.text] || len(seen) > resources.MaxNames { // it is said already that there are too many
 			continue
 		}
 		seen[w.text] = true

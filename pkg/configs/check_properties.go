@@ -75,6 +75,9 @@ func (q *queueDraft) has(name string) bool {
 // default, and nobody is surprised.
 func (r *report) checkProperty(q *queueDraft, of string, s setting) {
 	p, ok := findProperty(s.name.text)
+	if !ok && r.full("property-unknown") {
+		return
+	}
 	if !ok {
 		r.add(q, s.name.at, "property-unknown",
 			fmt.Sprintf("unknown %sproperty %s has no effect", of, quote(s.name.text)),
@@ -123,7 +126,7 @@ func (r *report) checkTemplate(q *queueDraft) {
 		r.checkProperty(q, "childtemplate ", s)
 		r.checkQuotaDelay(q, "childtemplate ", s, "only the max of configured queues is enforced", "")
 	}
-	if len(t.settings) > maxProperties {
+	if t.crowded {
 		r.add(q, t.at, "bound-properties",
 			fmt.Sprintf("the childtemplate has more than %d properties", maxProperties), "")
 	}

@@ -119,8 +119,8 @@ type queueDraft struct {
 	quotaForAll     map[string]*classQuotaDraft // those for everybody, by match; made by checkQuotasOfClasses
 	template        *templateDraft
 	children        []*queueDraft
-	index           map[string]*queueDraft // of children, made by child
-	carried         map[string]allowance   // what limits allow whom here; made by checkInheritedLimits
+	index           map[string]*queueDraft    // of children, made by child
+	carried         map[limitHolder]allowance // what limits allow whom here, for the queues below; made by checkInheritedLimits
 }
 
 // path is the whole name of the queue, in lower case. A name that cannot be one is
@@ -168,6 +168,7 @@ func find(settings []setting, name string) (setting, bool) {
 
 type templateDraft struct {
 	at
+	crowded         bool // it has more properties than it may, those without a value included
 	maxApplications count
 	settings        []setting
 	max, guaranteed quantities
@@ -176,7 +177,7 @@ type templateDraft struct {
 // isEmpty reports whether the template says nothing at all, which is the same as not
 // having one (behaviour.md 3.2).
 func (t *templateDraft) isEmpty() bool {
-	return t.maxApplications.n == 0 && len(t.settings) == 0 &&
+	return !t.crowded && t.maxApplications.n == 0 && len(t.settings) == 0 &&
 		len(t.max.texts) == 0 && len(t.guaranteed.texts) == 0
 }
 

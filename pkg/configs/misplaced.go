@@ -124,9 +124,9 @@ func (r *reader) withoutDash(o owner, n *yaml.Node, known *mapping) {
 	if isNull(n) || n.Kind != yaml.MappingNode {
 		return
 	}
-	names := map[string]bool{}
 	var of *mapping // of the list that has no elements yet
 	var list string
+	var names map[string]bool // so far; made when a list has no elements
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name := n.Content[i].Value
 		if of != nil && of.has(name) && (!known.has(name) || names[name]) {
@@ -136,10 +136,20 @@ func (r *reader) withoutDash(o owner, n *yaml.Node, known *mapping) {
 			n.Content = n.Content[:i]
 			return
 		}
-		names[name] = true
-		j := slices.IndexFunc(*known, func(k key) bool { return k.name == name && k.value == mappingList })
-		if j >= 0 && isNull(n.Content[i+1]) {
+		if names != nil {
+			names[name] = true
+		}
+		if !isNull(n.Content[i+1]) {
+			continue
+		}
+		if j := slices.IndexFunc(*known, func(k key) bool { return k.name == name && k.value == mappingList }); j >= 0 {
 			of, list = mappings[(*known)[j].of], name
+			if names == nil {
+				names = map[string]bool{}
+				for at := 0; at <= i; at += 2 {
+					names[n.Content[at].Value] = true
+				}
+			}
 		}
 	}
 }

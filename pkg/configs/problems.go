@@ -117,6 +117,17 @@ func (r *report) add(o owner, where at, rule, message, hint string) {
 	r.problems = append(r.problems, p)
 }
 
+// full reports whether there are so many problems of the severity of a rule already that one more
+// would not be listed. It is counted then, and its message need not be made: making a million
+// messages that are not listed took longer than all else. Only for warnings; errors end the reading.
+func (r *report) full(rule string) bool {
+	if severity := severityOf(rule); severity == Warning && r.found[severity] >= maxProblems {
+		r.found[severity]++
+		return true
+	}
+	return false
+}
+
 // untilEnough does what finds problems, until there are too many errors.
 func (r *report) untilEnough(find func()) {
 	r.stops = true

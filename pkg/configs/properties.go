@@ -59,7 +59,7 @@ var properties = []property{
 }
 
 func propertyNames() []string {
-	var names []string
+	names := make([]string, 0, len(properties))
 	for _, p := range properties {
 		names = append(names, p.name)
 	}

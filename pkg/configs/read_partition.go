@@ -168,7 +168,7 @@ func (r *reader) nodeOrder(p *partitionDraft, n *yaml.Node) {
 		}
 		p.nodes.Nodes = nodes
 	}
-	weights := r.pairs(p, "resourceweights", fields["resourceweights"])
+	weights := r.pairsUpTo(mostResources, p, "resourceweights", fields["resourceweights"])
 	if len(weights) == 0 {
 		return
 	}

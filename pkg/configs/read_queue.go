@@ -13,10 +13,13 @@ import (
 
 // children reads a list of queues, without those past a bound.
 func (r *reader) children(up *queueDraft, list []*yaml.Node) []*queueDraft {
-	var out []*queueDraft
+	out := make([]*queueDraft, 0, min(len(list), r.options.MaxQueues-r.queues+1))
 	for _, n := range list {
 		if q := r.queue(up.partition, up, n); q != nil {
 			out = append(out, q)
+		}
+		if r.queues > r.options.MaxQueues {
+			break // reported; there may be many more
 		}
 	}
 	return out
@@ -104,6 +107,10 @@ func (r *reader) resources(o owner, what string, n *yaml.Node, rule string) (max
 	return r.quantities(o, of+"max", fields["max"], rule), r.quantities(o, of+"guaranteed", fields["guaranteed"], rule)
 }
 
+// mostResources is how many resources one mapping may name and still be read to its end: one
+// more than a partition may name, so what has more is refused (checkResourceNames).
+const mostResources = resources.MaxNames + 1
+
 // quantities reads resource quantities. The rule is the one that a quantity which
 // cannot be read breaks.
 func (r *reader) quantities(o owner, what string, n *yaml.Node, rule string) quantities {
@@ -112,7 +119,7 @@ func (r *reader) quantities(o owner, what string, n *yaml.Node, rule string) qua
 	}
 	q := quantities{at: place(n), set: true, n: map[string]resources.Quantity{},
 		places: map[string]at{}, texts: map[string]string{}}
-	for _, p := range r.pairs(o, what, n) {
+	for _, p := range r.pairsUpTo(mostResources, o, what, n) {
 		q.places[p.name] = place(p.value)
 		text := r.text(o, fmt.Sprintf("%s %s", what, quote(p.name)), p.value)
 		q.texts[p.name] = text
@@ -158,10 +165,10 @@ func quantityHint(resource, text string, err error) string {
 	return "a whole number, perhaps with one of k M G T P E Ki Mi Gi Ti Pi Ei"
 }
 
-// settings reads properties. Empty values are as good as missing ones.
+// settings reads properties, of which not more than a queue may have are read to their end.
 func (r *reader) settings(o owner, what string, n *yaml.Node) []setting {
 	var out []setting
-	for _, p := range r.pairs(o, what, n) {
+	for _, p := range r.pairsUpTo(maxProperties+1, o, what, n) {
 		value := r.text(o, fmt.Sprintf("%s %s", what, quote(p.name)), p.value)
 		out = append(out, setting{word{place(p.key), p.name}, word{place(p.value), value}})
 	}
@@ -181,6 +188,9 @@ func (r *reader) acl(q *queueDraft, key string, n *yaml.Node) security.ACL {
 			"drop the space; it stands for an empty list of users")
 	}
 	for _, name := range illegal {
+		if r.full("acl-name") {
+			continue
+		}
 		message, hint := fmt.Sprintf("%s has the illegal name %s, which is ignored", key, quote(name)), userNameHint
 		switch {
 		case name == "":
@@ -217,7 +227,9 @@ func (r *reader) template(q *queueDraft, n *yaml.Node) *templateDraft {
 	fields := r.fields(q, "childtemplate", n, &templateMapping)
 	t := &templateDraft{at: place(n)}
 	t.maxApplications = r.count(q, "childtemplate maxapplications", fields["maxapplications"])
-	for _, s := range r.settings(q, "childtemplate properties", fields["properties"]) {
+	written := r.settings(q, "childtemplate properties", fields["properties"])
+	t.crowded = len(written) > maxProperties
+	for _, s := range written {
 		if s.name.text != "" && s.value.text != "" {
 			t.settings = append(t.settings, s)
 		}

@@ -31,7 +31,7 @@ type reader struct {
 }
 
 func newReader(o Options) *reader {
-	return &reader{options: o.withDefaults(), uses: resourceUses{}}
+	return &reader{options: o.withDefaults(), uses: newResourceUses()}
 }
 
 // pair is one entry of a mapping.
@@ -43,6 +43,12 @@ type pair struct {
 // pairs returns the entries of a mapping in the order of the document, without those
 // whose key is there already.
 func (r *reader) pairs(o owner, what string, n *yaml.Node) []pair {
+	return r.pairsUpTo(math.MaxInt, o, what, n)
+}
+
+// pairsUpTo is pairs, but reads no further than so many entries: those that come then are
+// neither read nor checked, so it is for mappings where so many are refused.
+func (r *reader) pairsUpTo(most int, o owner, what string, n *yaml.Node) []pair {
 	if isNull(n) {
 		return nil
 	}
@@ -50,25 +56,47 @@ func (r *reader) pairs(o owner, what string, n *yaml.Node) []pair {
 		r.wrongType(o, what, n, "a mapping")
 		return nil
 	}
-	var out []pair
-	seen := make(map[string]int, len(n.Content)/2) // the line
-	for i := 0; i+1 < len(n.Content); i += 2 {
+	out := make([]pair, 0, min(most, len(n.Content)/2))
+	var seen map[string]int // the place in out; nil: few keys are compared one by one
+	for i := 0; i+1 < len(n.Content) && len(out) < most; i += 2 {
 		key := n.Content[i]
 		if !isText(key) {
 			r.wrongType(o, "a key of "+what, key, "a text")
 			continue
 		}
 		name := textOf(key)
-		if line, twice := seen[name]; twice {
+		if first := firstOf(name, out, seen); first >= 0 {
 			r.misread(n)
 			r.add(o, place(key), "yaml-duplicate-key", fmt.Sprintf("key %s is twice in %s", quote(name), what),
-				fmt.Sprintf("the first one is in line %d", line))
+				fmt.Sprintf("the first one is in line %d", out[first].key.Line))
 			continue
 		}
-		seen[name] = key.Line
 		out = append(out, pair{name, key, n.Content[i+1]})
+		switch {
+		case seen != nil:
+			seen[name] = len(out) - 1
+		case len(out) > fewPairs:
+			seen = make(map[string]int, 2*len(out))
+			for j := range out {
+				seen[out[j].name] = j
+			}
+		}
 	}
 	return out
+}
+
+// fewPairs is up to how many keys are compared with each other without a table: nearly all
+// mappings of a document have fewer, and there may be a million of them.
+const fewPairs = 16
+
+func firstOf(name string, pairs []pair, table map[string]int) int {
+	if table != nil {
+		if i, ok := table[name]; ok {
+			return i
+		}
+		return -1
+	}
+	return slices.IndexFunc(pairs, func(p pair) bool { return p.name == name })
 }
 
 // list returns the elements of a list.
@@ -111,8 +139,12 @@ func (r *reader) text(o owner, what string, n *yaml.Node) string {
 
 // words returns a list of texts.
 func (r *reader) words(o owner, what string, n *yaml.Node) []word {
-	var out []word
-	for _, x := range r.list(o, what, n) {
+	list := r.list(o, what, n)
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]word, 0, len(list))
+	for _, x := range list {
 		out = append(out, word{place(x), r.text(o, "an element of "+what, x)})
 	}
 	return out

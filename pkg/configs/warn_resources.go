@@ -67,15 +67,28 @@ func (f *finding) also() string {
 	return text + ")"
 }
 
-// resourceUses are all names that a document uses, by partition.
-type resourceUses map[[2]string]*resourceUse
+// resourceUses are the names that a document uses, by partition.
+type resourceUses struct {
+	all   map[[2]string]*resourceUse
+	names map[string]int // how many a partition has in all
+}
 
+func newResourceUses() resourceUses {
+	return resourceUses{map[[2]string]*resourceUse{}, map[string]int{}}
+}
+
+// of is the use of a name. Of a partition that names more than it may, the names past that are not
+// kept: the document is refused, and may have a million of them.
 func (u resourceUses) of(partition, name string) *resourceUse {
 	key := [2]string{partition, name}
-	x := u[key]
-	if x == nil {
-		x = &resourceUse{partition: partition, name: name}
-		u[key] = x
+	x := u.all[key]
+	if x != nil {
+		return x
+	}
+	x = &resourceUse{partition: partition, name: name}
+	if u.names[partition] <= resources.MaxNames {
+		u.names[partition]++
+		u.all[key] = x
 	}
 	return x
 }
@@ -103,8 +116,8 @@ const hardKey = "hard"
 // warnResources warns of quantities that are legal, and probably not what was meant: a name
 // that is not the one that nodes and asks use, or an amount that nothing can run in.
 func (r *reader) warnResources() {
-	all := make([]*resourceUse, 0, len(r.uses))
-	for _, x := range r.uses {
+	all := make([]*resourceUse, 0, len(r.uses.all))
+	for _, x := range r.uses.all {
 		all = append(all, x)
 	}
 	slices.SortFunc(all, func(a, b *resourceUse) int {

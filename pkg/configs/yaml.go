@@ -102,7 +102,7 @@ func (r *reader) dropAliases(n *yaml.Node) {
 	if n.Kind == yaml.MappingNode {
 		group = 2
 	}
-	var kept []*yaml.Node
+	kept := n.Content[:0]
 	for i := 0; i+group <= len(n.Content); i += group {
 		if nodes := n.Content[i : i+group]; !r.refersElsewhere(nodes) {
 			kept = append(kept, nodes...)
