@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -31,6 +32,8 @@ type Explanation struct {
 	// What follows is for one that is pending.
 
 	Verdict   Verdict
+	Listening bool       // the RM hears what is decided; while it does not, nothing is placed and nothing is preempted
+	Preempts  bool       // it has a right to preempt, or will when a delay ends (see preemption.Rights)
 	Never     bool       // nothing that ends can help: the ask, the nodes or the configuration must change
 	Short     []Shortage // the resources that Verdict is about, by name; none when it is about no quantity
 	Running   int        // applications that run, if Verdict is about their number
@@ -117,6 +120,8 @@ func (c *Core) Explain(key objects.AllocationKey, now time.Time) *Explanation {
 	c.part.Settle()
 	e.Verdict = c.verdict(x)
 	e.Never = e.Verdict.Obstacle.Never()
+	rights, due := preemption.Rights(c.part, x, now)
+	e.Listening, e.Preempts = c.Listening(), len(rights) > 0 || !due.IsZero()
 	if n := c.part.Nomination(x); n != nil {
 		e.Node, e.Leaving = n.ID(), len(n.Leaving())
 	}

@@ -25,10 +25,22 @@ func (e *Explanation) String() string {
 	case KeyPreempting:
 		return fmt.Sprintf("it was told to end at %s, and is still on node %s", e.Since.UTC().Format(time.RFC3339), e.Node)
 	}
+	text := e.obstacle()
 	if e.Never {
-		return "it can never run as things are: " + e.obstacle()
+		text = "it can never run as things are: " + text
 	}
-	return e.obstacle()
+	return text + e.silence()
+}
+
+// silence says what follows from it for the ask that no resource manager listens; empty: one does.
+func (e *Explanation) silence() string {
+	switch {
+	case e.Listening:
+		return ""
+	case e.Preempts:
+		return "; no resource manager listens, so nothing is placed and nothing is preempted"
+	}
+	return "; no resource manager listens, so nothing is placed"
 }
 
 // obstacle is what stands in the way, with figures.

@@ -44,6 +44,8 @@ type verdictBody struct {
 	Code    string         `json:"code"` // see docs/EXPLAIN.md
 	Where   string         `json:"where,omitempty"`
 	Never   bool           `json:"never"`             // nothing that ends can help
+	Listens bool           `json:"listening"`         // the resource manager hears what is decided; if not, nothing is
+	Preempt bool           `json:"mayPreempt"`        // the ask has a right to preempt, or will when a delay ends
 	Short   []shortageBody `json:"short,omitempty"`   // the resources that it is about
 	Running int            `json:"running,omitempty"` // applications, if it is about their number
 	MayRun  uint64         `json:"mayRun,omitempty"`  // how many may
@@ -104,7 +106,9 @@ func viewExplanation(e *scheduler.Explanation) *explanationBody {
 	if e.State != scheduler.KeyPending {
 		return body
 	}
-	v := &verdictBody{Code: e.Verdict.Obstacle.Code(), Where: e.Verdict.Where, Never: e.Never, Running: e.Running, MayRun: e.MayRun, Leaving: e.Leaving}
+	v := &verdictBody{
+		Code: e.Verdict.Obstacle.Code(), Where: e.Verdict.Where, Never: e.Never, Listens: e.Listening, Preempt: e.Preempts, Running: e.Running, MayRun: e.MayRun, Leaving: e.Leaving,
+	}
 	for _, s := range e.Short {
 		v.Short = append(v.Short, shortageBody{s.Resource, int64(s.Asked), int64(s.Free), int64(s.Most)})
 	}

@@ -105,3 +105,52 @@ func TestExplain_SaysWhatBecameOfAKey(t *testing.T) {
 	assert.Equal(t, state, "pending")
 	assert.Equal(t, message, "it can never run as things are: no schedulable node has more than vcore 4, and it asks for vcore 9; nodes: 1 too small")
 }
+
+// While no resource manager listens, an explanation says that nothing is placed, and whether the
+// ask would preempt otherwise.
+func TestExplain_SaysThatNoResourceManagerListens(t *testing.T) {
+	conf, problems := configs.Load([]byte(`partitions: [{name: default, queues: [{name: root, submitacl: '*', queues: [
+  {name: a, properties: {preemption.priority: leaf}}]}]}]`))
+	assert.Assert(t, conf != nil, "%v", problems)
+	c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return nobody{} }, nil)
+	t.Cleanup(c.End)
+	assert.NilError(t, c.Configure(t.Context(), conf))
+	c.SetListening(false)
+	l, _ := c.Partition("default")
+	one := amounts(map[string]resources.Quantity{"vcore": 1000})
+	_, err := l.Call(t.Context(),
+		scheduler.AddNode{Node: "n1", Total: one, Schedulable: true},
+		scheduler.AddApplication{App: "app", User: security.User{Name: "ann"}, Queue: "root.a"},
+		scheduler.SubmitAsk{Ask: &objects.Ask{Key: "may", App: "app", Amounts: one, Policy: objects.PolicySent | objects.PolicyOther}},
+		scheduler.SubmitAsk{Ask: &objects.Ask{Key: "never", App: "app", Amounts: one, Policy: objects.PolicySent}},
+	)
+	assert.NilError(t, err)
+	explain := func(key string) (message string, verdict map[string]any) {
+		t.Helper()
+		r := httptest.NewRequest(http.MethodGet, "/ws/v1/partition/default/ask/"+key+"/explain", nil)
+		w := httptest.NewRecorder()
+		webservice.Handler(c, webservice.Options{}).ServeHTTP(w, r)
+		assert.Equal(t, w.Code, http.StatusOK, w.Body)
+		var body struct {
+			Message string
+			Verdict map[string]any
+		}
+		assert.NilError(t, json.Unmarshal(w.Body.Bytes(), &body))
+		return body.Message, body.Verdict
+	}
+	message, verdict := explain("may")
+	assert.Equal(t, message, "it waits for its turn; no resource manager listens, so nothing is placed and nothing is preempted")
+	assert.Equal(t, verdict["listening"], false)
+	assert.Equal(t, verdict["mayPreempt"], true)
+	message, verdict = explain("never")
+	assert.Equal(t, message, "it waits for its turn; no resource manager listens, so nothing is placed")
+	assert.Equal(t, verdict["listening"], false)
+	assert.Equal(t, verdict["mayPreempt"], false)
+
+	c.SetListening(true)
+	_, err = l.Call(t.Context())
+	assert.NilError(t, err)
+	message, verdict = explain("never") // the other one has the node
+	assert.Equal(t, message, "the cluster has vcore 0 of 1 left, and it asks for vcore 1")
+	assert.Equal(t, verdict["listening"], true)
+}
