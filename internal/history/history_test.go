@@ -39,6 +39,18 @@ func TestWhatIsKeptOfEachEffect(t *testing.T) {
 		want   string
 	}{
 		{node("n1"), `3 n1/ 2 0 {} 0s "Node added to the scheduler"`},
+		{scheduler.NodeChanged{Node: "n1", What: scheduler.NodeResized, Was: resources.Amounts{}, Is: two}, `3 n1/ 1 304 {vcore=2} 0s ""`},
+		{scheduler.NodeChanged{Node: "n1", What: scheduler.NodeDrained, Allocations: 1}, `3 n1/ 1 302 {} 0s "schedulable: false"`},
+		{scheduler.NodeChanged{Node: "n1", What: scheduler.NodeUndrained}, `3 n1/ 1 302 {} 0s "schedulable: true"`},
+		{scheduler.NodeChanged{Node: "n1", What: scheduler.NodeRemoved, Was: two}, `3 n1/ 3 300 {} 0s "Node removed from the scheduler"`},
+		{scheduler.QueueChanged{Queue: "root.d", What: objects.QueueCreated, Dynamic: true}, `4 root.d/ 2 401 {} 0s ""`},
+		{scheduler.QueueChanged{Queue: "root.d", What: objects.QueueRemoved, Dynamic: true}, `4 root.d/ 3 401 {} 0s ""`},
+		{scheduler.QueueChanged{Queue: "root.a", What: objects.QueueRemoved}, `4 root.a/ 3 0 {} 0s ""`},
+		{scheduler.QueueChanged{Queue: "root.a", What: objects.QueueDraining},
+			`4 root.a/ 1 0 {} 0s "Queue is draining: the configuration does not have it any more"`},
+		{scheduler.QueueChanged{Queue: "root.a", What: objects.QueueRestored},
+			`4 root.a/ 1 0 {} 0s "Queue is not draining any more: the configuration has it again"`},
+		{scheduler.AskCancelled{Key: "low", App: "a", Why: "the RM said so"}, `2 a/low 3 100 {} 0s "the RM said so"`},
 		{scheduler.NodeRejected{Node: "n1", Reason: "it is there"}, `3 n1/ 0 0 {} 0s "Node refused: it is there"`},
 		{scheduler.ApplicationAccepted{App: "a"}, `2 a/ 2 203 {} 0s ""`},
 		{scheduler.ApplicationRejected{App: "a", Reason: "no"}, `2 a/ 1 202 {} 0s "no"`},

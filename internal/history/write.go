@@ -53,6 +53,14 @@ func (w *writer) write(e scheduler.Effect) {
 		w.add(events.Record{
 			Type: events.Application, Object: string(e.App), Reference: own(e.Key), Change: events.Remove, Detail: detailOf(e.Type), Message: e.Message,
 		})
+	case scheduler.AskCancelled:
+		w.add(events.Record{
+			Type: events.Application, Object: string(e.App), Reference: own(e.Key), Change: events.Remove, Detail: events.RequestCancelled, Message: e.Why,
+		})
+	case scheduler.NodeChanged:
+		w.node(e)
+	case scheduler.QueueChanged:
+		w.queue(e)
 	case scheduler.Noted:
 		if e.What == scheduler.NoteIgnored {
 			return // counted, and nothing has happened
@@ -68,6 +76,37 @@ func (w *writer) write(e scheduler.Effect) {
 // request is a record about an ask or an allocation.
 func (w *writer) request(key objects.AllocationKey, app objects.AppID, r events.Record) {
 	r.Type, r.Object, r.Reference = events.Request, own(key), string(app)
+	w.add(r)
+}
+
+func (w *writer) node(e scheduler.NodeChanged) {
+	r := events.Record{Type: events.Node, Object: string(e.Node), Change: events.Set}
+	switch e.What {
+	case scheduler.NodeRemoved:
+		r.Change, r.Detail, r.Message = events.Remove, events.NodeDecommissioned, "Node removed from the scheduler"
+	case scheduler.NodeResized:
+		r.Detail, r.Amounts = events.NodeCapacity, e.Is
+	default:
+		r.Detail, r.Message = events.NodeSchedulable, fmt.Sprintf("schedulable: %t", e.What == scheduler.NodeUndrained)
+	}
+	w.add(r)
+}
+
+func (w *writer) queue(e scheduler.QueueChanged) {
+	r := events.Record{Type: events.Queue, Object: string(e.Queue)}
+	if e.Dynamic {
+		r.Detail = events.QueueDynamic
+	}
+	switch e.What {
+	case objects.QueueCreated:
+		r.Change = events.Add
+	case objects.QueueRemoved:
+		r.Change = events.Remove
+	case objects.QueueDraining:
+		r.Change, r.Message = events.Set, "Queue is draining: the configuration does not have it any more"
+	case objects.QueueRestored:
+		r.Change, r.Message = events.Set, "Queue is not draining any more: the configuration has it again"
+	}
 	w.add(r)
 }
 

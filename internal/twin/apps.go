@@ -35,6 +35,11 @@ func (t *Twin) removeApplication(c scheduler.RemoveApplication) {
 		return
 	}
 	for _, w := range byKey(t.of(a.id)) {
+		if w.node == "" {
+			t.emit(scheduler.AskCancelled{Key: w.ask.Key, App: w.ask.App, Why: fmt.Sprintf("application %s was removed", c.App)})
+		}
+	}
+	for _, w := range byKey(t.of(a.id)) {
 		t.tellReleased(w, fmt.Sprintf("Application %s Removed", c.App))
 	}
 	t.work = slices.DeleteFunc(t.work, func(w *work) bool { return w.ask.App == c.App })
@@ -46,7 +51,7 @@ func (t *Twin) removeApplication(c scheduler.RemoveApplication) {
 	t.prune(t.root)
 }
 
-// tellReleased says that an allocation is gone. An ask goes without a word.
+// tellReleased says that an allocation is gone.
 func (t *Twin) tellReleased(w *work, message string) {
 	if w.node != "" {
 		t.emit(scheduler.Released{

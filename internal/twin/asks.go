@@ -154,12 +154,13 @@ func (t *Twin) release(c scheduler.Release) {
 	if c.Type == scheduler.PreemptedByScheduler && c.Key != "" && len(gone) == 0 {
 		t.refuse(fmt.Sprintf("confirmation that allocation %s was preempted", c.Key), "nobody has it")
 	}
-	switch c.Type {
-	case scheduler.TimedOut, scheduler.PreemptedByScheduler, scheduler.PlaceholderReplaced:
-		return // the RM confirms what it was told
-	}
 	for _, w := range gone {
-		t.tellReleased(w, "allocation remove as per RM request")
+		switch {
+		case w.node == "":
+			t.emit(scheduler.AskCancelled{Key: w.ask.Key, App: w.ask.App, Why: "cancelled as the RM asked"})
+		case c.Type == scheduler.Unspecified, c.Type == scheduler.StoppedByRM: // else the RM confirms what it was told
+			t.tellReleased(w, "allocation remove as per RM request")
+		}
 	}
 }
 

@@ -50,6 +50,8 @@ func TestStoriesTellOfEverything(t *testing.T) {
 		"asks wait, and priority does not count": 50 * stories, "a class is named in vain": stories / 10,
 		"released, timed out": 1, "a tag makes no sense": 5, "queues with a quota from tags": stories, "asks wait": 1000 * stories,
 		"allocations have a budget": 60 * stories, "preempted by priority": stories / 4, "those with a budget leave": stories / 2, "a budget is exceeded": 10 * stories, "an ID is used again": stories / 2,
+		"node resized": stories, "node drained": stories / 2, "node undrained": stories / 3, "node removed": stories, "ask cancelled": stories,
+		"queue created": stories, "queue draining": stories / 4, "queue restored": stories / 10, "queue removed": stories,
 		"room goes round, paused true": 2, "room goes round, paused false": 4, "pause ended": 2, "overdue": stories / 2, "overdue and left": stories / 10, "Completing: the resource manager removed it": stories,
 	} {
 		assert.Check(t, told[what] >= least, "%s happens %d times in %d stories, at least %d are due", what, told[what], stories, least)
@@ -77,6 +79,12 @@ func kindOf(e scheduler.Effect) string {
 		if strings.HasPrefix(e.What, "quota") {
 			return "a tag makes no sense"
 		}
+	case scheduler.NodeChanged:
+		return "node " + e.What.String()
+	case scheduler.QueueChanged:
+		return "queue " + e.What.String()
+	case scheduler.AskCancelled:
+		return "ask cancelled"
 	case scheduler.Noted:
 		if e.What == scheduler.NoteChurn {
 			return fmt.Sprintf("room goes round, paused %t", !e.Until.IsZero())

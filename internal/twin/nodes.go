@@ -29,6 +29,9 @@ func (t *Twin) setCapacity(c scheduler.SetCapacity) {
 		t.refuse("capacity", "unknown node or impossible capacity")
 		return
 	}
+	if !n.total.Equal(c.Total) {
+		t.emit(scheduler.NodeChanged{Node: n.id, What: scheduler.NodeResized, Was: n.total, Is: c.Total})
+	}
 	n.total = c.Total
 	t.relieve(n)
 }
@@ -50,7 +53,19 @@ func (t *Twin) setSchedulable(c scheduler.SetSchedulable) {
 		t.refuse("schedulable", "unknown node")
 		return
 	}
+	if n.schedulable != c.Schedulable {
+		what := scheduler.NodeDrained
+		if c.Schedulable {
+			what = scheduler.NodeUndrained
+		}
+		t.emit(scheduler.NodeChanged{Node: n.id, What: what, Allocations: t.runOn(n.id)})
+	}
 	n.schedulable = c.Schedulable
+}
+
+// runOn counts the allocations on a node.
+func (t *Twin) runOn(id objects.NodeID) int {
+	return len(filter(t.work, func(w *work) bool { return w.node == id }))
 }
 
 func (t *Twin) removeNode(c scheduler.RemoveNode) {
@@ -58,6 +73,7 @@ func (t *Twin) removeNode(c scheduler.RemoveNode) {
 		t.refuse("removal", "unknown node")
 		return
 	}
+	t.emit(scheduler.NodeChanged{Node: c.Node, What: scheduler.NodeRemoved, Allocations: t.runOn(c.Node)})
 	for _, w := range t.end(func(w *work) bool { return w.node == c.Node }) {
 		t.tellReleased(w, fmt.Sprintf("Node %s Removed", c.Node))
 	}

@@ -14,25 +14,33 @@ type notes struct {
 	waits   map[objects.AllocationKey]objects.NodeID // nominated, and not ended
 	told    map[objects.AllocationKey]bool
 	overdue map[objects.AllocationKey]bool
+	queues  []string        // of the last step: what became of queues, in order of these texts
 	closed  []string        // circles that room went round
 	paused  map[string]bool // by two leaves, or one twice
 }
 
 func newNotes() *notes {
-	return &notes{map[objects.AllocationKey]objects.NodeID{}, map[objects.AllocationKey]bool{}, map[objects.AllocationKey]bool{}, nil, map[string]bool{}}
+	return &notes{map[objects.AllocationKey]objects.NodeID{}, map[objects.AllocationKey]bool{}, map[objects.AllocationKey]bool{}, nil, nil, map[string]bool{}}
 }
 
-// hear takes the notes out of effects. Its problem is one that cannot be.
+// hear takes the notes, and what became of queues, out of effects. Its problem is one that cannot be.
 func (n *notes) hear(effects []scheduler.Effect) (others []scheduler.Effect, problem string) {
+	n.queues = nil
+	defer func() { slices.Sort(n.queues) }()
 	for _, e := range effects {
 		switch e := e.(type) {
+		case scheduler.QueueChanged:
+			n.queues = append(n.queues, e.String())
+			continue
 		case scheduler.Noted:
 			if !n.take(e) {
 				problem = fmt.Sprintf("it notes what cannot be: %s", e)
 			}
 			continue
 		case scheduler.Forgotten:
+			queues := n.queues
 			*n = *newNotes()
+			n.queues = queues
 		}
 		others = append(others, e)
 	}

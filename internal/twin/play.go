@@ -46,6 +46,8 @@ func (p *play) perform(beat Beat) (f *Failure) {
 	case f.Problem != "":
 	case !slices.EqualFunc(f.Core, f.Twin, func(a, b scheduler.Effect) bool { return gist(a) == gist(b) }):
 		f.Problem = "they say different things"
+	case !slices.Equal(p.notes.queues, p.twin.changedQueues):
+		f.Problem = fmt.Sprintf("the core says of queues %q, the twin %q", p.notes.queues, p.twin.changedQueues)
 	case more != alsoMore:
 		f.Problem = fmt.Sprintf("more is %t for the core, %t for the twin", alsoMore, more)
 	case told != retell(again) || alsoMore != againMore:

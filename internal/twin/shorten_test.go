@@ -48,7 +48,7 @@ func TestATwinWithOtherQueuesIsFoundOut(t *testing.T) {
 		return configs.Partition{Name: "default", Root: root}
 	}
 	p := play{
-		now: start(), reader: newReader(1), twin: New(leaf("a"), nil),
+		now: start(), reader: newReader(1), notes: newNotes(), twin: New(leaf("a"), nil),
 		core: scheduler.New(leaf("b"), nil), again: scheduler.New(leaf("b"), nil),
 	}
 	f := p.perform(Beat{Command: scheduler.Wake{}})

@@ -101,5 +101,6 @@ func (t *Twin) forget() {
 	t.nodes, t.apps, t.work, t.foreign, t.completed, t.rejected = nil, nil, nil, nil, nil, nil
 	t.nominees, t.churn = nil, churn{wanted: t.churn.wanted}
 	t.prune(t.root)
+	t.seenQueues = t.queueStates() // of what was forgotten nothing else is said
 	t.emit(scheduler.Forgotten{})
 }

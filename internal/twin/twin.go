@@ -53,6 +53,9 @@ type Twin struct {
 	churn      churn
 	even       bool // no order heeds priorities, and no ask preempts
 
+	seenQueues    map[objects.QueuePath]queueState // when they were last compared
+	changedQueues []string                         // since the step began: what became of queues, as effects say it
+
 	arrivals uint64
 	now      time.Time
 	out      []scheduler.Effect
@@ -69,13 +72,15 @@ func NewWith(conf configs.Partition, oracle scheduler.Oracle, keep objects.Lifet
 		oracle: oracle, lifetimes: keep, tried: map[string]time.Time{}, names: resources.MaxNames, askNames: resources.MaxAskNames,
 	}
 	t.useConfig(conf)
+	t.seenQueues = t.queueStates()
 	return t
 }
 
 // Step applies a command and returns what has to be told.
 func (t *Twin) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
-	t.now, t.out = now, nil
+	t.now, t.out, t.changedQueues = now, nil, nil
 	t.passTime()
+	t.compareQueues()
 	switch c := cmd.(type) {
 	case scheduler.UseConfig:
 		t.useConfig(c.Partition)
@@ -114,6 +119,7 @@ func (t *Twin) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
 		t.unheard = !c.Listening
 	case scheduler.Wake: // time has passed already
 	}
+	t.compareQueues()
 	t.tellStates()
 	t.forgetKinds()
 	t.weigh()
@@ -122,8 +128,9 @@ func (t *Twin) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
 
 // Schedule makes up to budget decisions. more is true when the budget ran out first.
 func (t *Twin) Schedule(now time.Time, budget int) (effects []scheduler.Effect, more bool) {
-	t.now, t.out = now, nil
+	t.now, t.out, t.changedQueues = now, nil, nil
 	t.passTime()
+	t.compareQueues()
 	defer t.weigh()
 	if t.unheard {
 		return t.out, false

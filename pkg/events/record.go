@@ -58,6 +58,8 @@ type Detail uint16
 const (
 	NoDetail Detail = 0
 
+	RequestCancelled Detail = 100 // the reference is the ask
+
 	AppAllocated  Detail = 200 // the reference is the allocation
 	AppRejected   Detail = 202
 	AppNew        Detail = 203
@@ -70,7 +72,12 @@ const (
 	AppResuming   Detail = 211
 	AppExpired    Detail = 212
 
-	NodeAllocated Detail = 303 // the reference is the allocation
+	NodeDecommissioned Detail = 300
+	NodeSchedulable    Detail = 302
+	NodeAllocated      Detail = 303 // the reference is the allocation
+	NodeCapacity       Detail = 304
+
+	QueueDynamic Detail = 401 // it is not of the configuration
 
 	AllocationCancelled Detail = 500
 	AllocationPreempted Detail = 501

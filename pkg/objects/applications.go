@@ -37,17 +37,18 @@ func (p *Partition) AddApplication(id AppID, user security.User, leaf QueuePath,
 	return nil
 }
 
-// RemoveApplication ends an application at once: its asks are dropped, its allocations
-// freed and returned in key order. One that never asked for anything is forgotten, any
-// other is Completed. ok is false when there is no such application.
-func (p *Partition) RemoveApplication(id AppID, now time.Time) (freed []*Allocation, ok bool) {
+// RemoveApplication ends an application at once: its asks are cancelled, its allocations
+// freed, and both are returned, each in key order. One that never asked for anything is
+// forgotten, any other is Completed. ok is false when there is no such application.
+func (p *Partition) RemoveApplication(id AppID, now time.Time) (freed, cancelled []*Allocation, ok bool) {
 	a, ok := p.apps[id]
 	if !ok {
-		return nil, false
+		return nil, nil, false
 	}
 	for _, x := range a.Work() {
 		if x.Pending() {
 			p.cancel(x)
+			cancelled = append(cancelled, x)
 			continue
 		}
 		p.recordUsage(x, now)
@@ -59,7 +60,7 @@ func (p *Partition) RemoveApplication(id AppID, now time.Time) (freed []*Allocat
 	} else {
 		p.forget(a)
 	}
-	return freed, true
+	return freed, cancelled, true
 }
 
 // AddAsk makes an ask of no priority class pending. Requires: the key is unknown.

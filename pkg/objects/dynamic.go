@@ -49,6 +49,7 @@ func (p *Partition) CreateLeaf(path QueuePath, u security.User) error {
 			conf = leafOf(conf.Name, template)
 		}
 		q = p.grow(conf, q, false)
+		p.noteQueue(q, QueueCreated)
 	}
 	if q.rule.most > 0 && !p.gated {
 		p.restand()

@@ -202,7 +202,7 @@ func (p *Partition) AddForeign(f Foreign) error {
 		return err
 	}
 	if x, ok := p.work[f.Key]; ok {
-		return fmt.Errorf("key %s belongs to application %s", f.Key, x.ask.App)
+		return fmt.Errorf("key %s of application %s %w", f.Key, x.ask.App, ErrExists)
 	}
 	used := p.names.Hold(f.Amounts, resources.Cluster)
 	var others resources.Vector

@@ -63,6 +63,8 @@ type Partition struct {
 	rejected   history
 	entered    []Entered // since TakeEntered
 
+	queueChanges []ChangedQueue // since TakeChangedQueues
+
 	ramping []ramp // oldest first allocation in front
 	bound   int    // how many allocations there are
 

@@ -111,7 +111,11 @@ func (p *Partition) reconfigure(q *Queue, conf configs.Queue) {
 		q.dynamic = &was
 	}
 	q.use(conf)
+	restored := q.draining
 	q.draining, q.managed = false, true
+	if restored {
+		p.noteQueue(q, QueueRestored)
+	}
 	p.intern(q)
 	for _, c := range conf.Children {
 		if child, ok := q.byName[c.Name]; ok {
@@ -142,14 +146,17 @@ func (p *Partition) drain(q *Queue) {
 			p.drain(c)
 		}
 	}
-	if was := q.dynamic; was != nil && q.mayBe(*was) {
-		q.use(*was)
+	was := q.draining
+	if d := q.dynamic; d != nil && q.mayBe(*d) {
+		q.use(*d)
 		q.dynamic, q.managed = nil, false
 		p.intern(q)
 	} else {
 		q.draining = true
 	}
-	p.prune(q)
+	if p.prune(q); q.draining && !was && p.queues[q.path] == q {
+		p.noteQueue(q, QueueDraining)
+	}
 }
 
 func holdsWork(q *Queue) bool {
@@ -179,6 +186,7 @@ func (p *Partition) prune(q *Queue) {
 		p.queueList.remove(q)
 		p.changedQueue(q)
 		p.releaseNames(q)
+		p.noteQueue(q, QueueRemoved)
 		q = q.parent
 	}
 }

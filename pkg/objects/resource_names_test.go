@@ -72,7 +72,7 @@ func TestResourceNames_GoWithWhatHoldsThem(t *testing.T) {
 	_, err = p.Resize("k", of("resized"))
 	assert.NilError(t, err)
 	assert.Assert(t, !has("shared") && has("resized"))
-	_, freed := p.RemoveApplication("app", epoch)
+	_, _, freed := p.RemoveApplication("app", epoch)
 	assert.Assert(t, freed && !has("resized"))
 
 	conf := p.Config()

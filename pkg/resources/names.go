@@ -88,6 +88,12 @@ func (n *Names) Lookup(name string) (Kind, bool) {
 	return k, ok
 }
 
+// NamesError says that there is no room for one more resource name.
+type NamesError string
+
+// Error is part of error.
+func (e NamesError) Error() string { return string(e) }
+
 // Admit says why a holder may not hold all names of a; nil: it may. It changes nothing. The
 // configuration, which has a bound of its own, need not ask.
 func (n *Names) Admit(a Amounts, by Holder) error {
@@ -99,10 +105,10 @@ func (n *Names) Admit(a Amounts, by Holder) error {
 		fresh++
 		switch {
 		case by == Asks && n.loose+fresh > n.asks:
-			return fmt.Errorf("resource name %.100q: no node and no configuration knows it, and asks have %d such names, of at most %d",
-				x.name, n.loose+fresh-1, n.asks)
+			return NamesError(fmt.Sprintf("resource name %.100q: no node and no configuration knows it, and asks have %d such names, of at most %d",
+				x.name, n.loose+fresh-1, n.asks))
 		case len(n.kinds)+fresh > n.most:
-			return fmt.Errorf("resource name %.100q: more than %d different resource names in one partition", x.name, n.most)
+			return NamesError(fmt.Sprintf("resource name %.100q: more than %d different resource names in one partition", x.name, n.most))
 		}
 	}
 	return nil

@@ -29,7 +29,7 @@ func wish(x *wire.Allocation) priorities.Request {
 func (o *orders) submission(ask *objects.Ask, x *wire.Allocation) scheduler.Command {
 	g, problem := o.classes().Admit(wish(x), o.s.p.opt.StrictClasses)
 	if problem != nil {
-		return scheduler.SubmitClassed{Ask: ask, Named: x.Tags[classTag], Refuse: problem.Error()}
+		return scheduler.SubmitClassed{Ask: ask, Named: x.Tags[classTag], Refuse: problem.Error(), Kind: scheduler.Rejection(problem.Reason)}
 	}
 	stamp(ask, g)
 	if g.Class == nil {

@@ -24,7 +24,8 @@ func (s *session) takeAllocations(m *wire.AllocationRequest) error {
 		x := &m.Allocations[i]
 		if err := o.allocation(x); err != nil {
 			o.refuse(scheduler.AskRejected{
-				Key: objects.AllocationKey(wireID(x.Key)), App: objects.AppID(wireID(x.App)), Reason: err.Error(),
+				Key: objects.AllocationKey(wireID(x.Key)), App: objects.AppID(wireID(x.App)),
+				Kind: rejectionAtAPI(err), Reason: err.Error(),
 			})
 		}
 	}

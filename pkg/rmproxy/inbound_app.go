@@ -23,7 +23,7 @@ func (s *session) takeApplications(m *si.ApplicationRequest) error {
 		}
 		if err := o.newApplication(a); err != nil {
 			o.refuse(scheduler.ApplicationRejected{
-				App: objects.AppID(wireID(a.ApplicationID)), Reason: err.Error(),
+				App: objects.AppID(wireID(a.ApplicationID)), Queue: clip(a.QueueName), Reason: err.Error(),
 			})
 		}
 	}

@@ -42,7 +42,7 @@ func footprint(e scheduler.Effect) uint64 {
 	case scheduler.AskRejected:
 		n += len(e.Key) + len(e.App) + len(e.Reason)
 	case scheduler.ApplicationRejected:
-		n += len(e.App) + len(e.Reason)
+		n += len(e.App) + len(e.Queue) + len(e.User) + len(e.Reason)
 	case scheduler.NodeRejected:
 		n += len(e.Node) + len(e.Reason)
 	}

@@ -63,15 +63,6 @@ func (t *teller) Deliver(effects []scheduler.Effect) {
 	}
 }
 
-// isOurs reports whether an effect is for nobody outside.
-func isOurs(e scheduler.Effect) bool {
-	switch e.(type) {
-	case scheduler.Refused, scheduler.Noted:
-		return true
-	}
-	return false
-}
-
 // valid returns the effects that are for the session. The rest is served here.
 func (t *teller) valid(effects []scheduler.Effect) []scheduler.Effect {
 	t.mu.Lock()
@@ -91,6 +82,8 @@ func (t *teller) valid(effects []scheduler.Effect) []scheduler.Effect {
 			case e.What == scheduler.NoteIgnored && s != nil:
 				s.noted(e)
 			}
+		case scheduler.NodeChanged, scheduler.QueueChanged, scheduler.AskCancelled:
+			ours = true
 		case scheduler.Forgotten:
 			start = i + 1
 			if t.void > 0 {
@@ -105,7 +98,7 @@ func (t *teller) valid(effects []scheduler.Effect) []scheduler.Effect {
 	case t.void > 0:
 		return nil
 	case ours:
-		return slices.DeleteFunc(slices.Clone(effects), isOurs)
+		return slices.DeleteFunc(slices.Clone(effects), scheduler.Internal)
 	}
 	return effects
 }

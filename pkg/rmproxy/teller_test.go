@@ -76,6 +76,17 @@ func TestRefusalsAreForTheLog(t *testing.T) {
 	assert.Equal(t, logs.FilterMessage("refused").FilterField(zap.String("reason", "that")).Len(), 1)
 }
 
+// Nodes, queues and cancelled asks are changed as the RM ordered: it is not told.
+func TestTeller_InternalEffectsAreNotForTheRM(t *testing.T) {
+	p, s, logs := withSession(t)
+	logs.TakeAll()
+	newVoice(p).Deliver([]scheduler.Effect{scheduler.NodeChanged{Node: "n"}, scheduler.QueueChanged{Queue: "root.a"}})
+	newVoice(p).Deliver([]scheduler.Effect{scheduler.AskCancelled{Key: "k"}, rejected("1"), scheduler.NodeChanged{Node: "n"}})
+	assert.Equal(t, told(s), "1")
+	assert.Equal(t, len(waiting(s.boxes[nodes])), 0)
+	assert.Equal(t, logs.Len(), 0, "nothing else is said of them")
+}
+
 func TestWithoutAnRMNobodyIsTold(t *testing.T) {
 	core, logs := observer.New(zapcore.DebugLevel)
 	p := New(Options{Log: zap.New(core)})

@@ -27,14 +27,14 @@ func (s *session) post(partition string, to *loop.Loop, cmds []scheduler.Command
 // meanwhile. Requires: s.mu.
 func (s *session) turnAway(partition string, cmds []scheduler.Command) {
 	ask := func(key objects.AllocationKey, app objects.AppID) {
-		s.reply(scheduler.AskRejected{Key: key, App: app, Reason: noPartitionFor(app, key, partition).Error()})
+		s.reply(scheduler.AskRejected{Key: key, App: app, Kind: scheduler.RejectedPartition, Reason: noPartitionFor(app, key, partition).Error()})
 	}
 	s.p.ignored[ignoredPartition].Add(uint64(len(cmds)))
 	unknown := errors.New("unknown partition " + clip(partition))
 	for _, cmd := range cmds {
 		switch m := cmd.(type) {
 		case scheduler.AddApplication:
-			s.reply(scheduler.ApplicationRejected{App: m.App, Reason: noPartition(m.App, partition).Error()})
+			s.reply(scheduler.ApplicationRejected{App: m.App, Queue: m.Queue, User: m.User.Name, Reason: noPartition(m.App, partition).Error()})
 		case scheduler.SubmitAsk:
 			ask(m.Ask.Key, m.Ask.App)
 		case scheduler.SubmitClassed:
@@ -63,12 +63,26 @@ func (s *session) turnAway(partition string, cmds []scheduler.Command) {
 	}
 }
 
+// unknownPartitionError is why an ask or an allocation is for no partition.
+type unknownPartitionError string
+
+// Error is part of error.
+func (e unknownPartitionError) Error() string { return string(e) }
+
+// rejectionAtAPI is the kind of reason for which an ask or an allocation does not become a command.
+func rejectionAtAPI(err error) scheduler.Rejection {
+	if errors.As(err, new(unknownPartitionError)) {
+		return scheduler.RejectedPartition
+	}
+	return scheduler.RejectedMalformed
+}
+
 func noPartition(app objects.AppID, partition string) error {
 	return fmt.Errorf("failed to add application %s to partition %s, partition doesn't exist", app, clip(partition))
 }
 
 func noPartitionFor(app objects.AppID, key objects.AllocationKey, partition string) error {
-	return fmt.Errorf("failed to find partition %s, for application %s and allocation %s", clip(partition), app, key)
+	return unknownPartitionError(fmt.Sprintf("failed to find partition %s, for application %s and allocation %s", clip(partition), app, key))
 }
 
 func noPartitionForNode(node objects.NodeID, partition string) error {

@@ -13,9 +13,10 @@ func (c *Core) addApplication(now time.Time, m AddApplication) {
 	path, err := c.join(now, m)
 	if err != nil {
 		c.part.Reject(m.App, m.User, objects.QueuePath(m.Queue), err.Error(), now)
-		c.emit(ApplicationRejected{m.App, err.Error()})
+		c.emit(ApplicationRejected{m.App, m.Queue, m.User.Name, err.Error()})
 		return
 	}
+	c.tellQueues()
 	c.emit(ApplicationAccepted{m.App})
 	c.refuse("group of application "+string(m.App), c.part.UseGroupTag(m.App))
 	for _, problem := range c.part.UseQuotaTags(path, m.Tags) {
@@ -53,10 +54,14 @@ func (c *Core) removeApplication(now time.Time, m RemoveApplication) {
 	if _, ok := c.part.Application(m.App); !ok {
 		c.ignore(IgnoredRemoval, "", m.App, "it is unknown, or has ended")
 	}
-	freed, _ := c.part.RemoveApplication(m.App, now)
+	freed, cancelled, _ := c.part.RemoveApplication(m.App, now)
 	c.noteGone(End{How: LeftWithApplication, At: now}, freed...)
+	why := fmt.Sprintf("application %s was removed", m.App)
+	for _, x := range cancelled {
+		c.emit(AskCancelled{x.Key(), m.App, why})
+	}
 	for _, x := range freed {
-		c.emit(Released{x.Key(), m.App, StoppedByRM, fmt.Sprintf("application %s was removed", m.App)})
+		c.emit(Released{x.Key(), m.App, StoppedByRM, why})
 	}
 	c.tellStates()
 }

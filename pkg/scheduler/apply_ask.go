@@ -54,7 +54,7 @@ func (c *Core) demand(m SubmitClassed) error {
 		return err
 	}
 	if m.Refuse != "" {
-		return errors.New(m.Refuse)
+		return refusal{m.Kind, m.Refuse}
 	}
 	a, ok := c.part.Application(m.Ask.App)
 	if !ok || m.Users == nil || m.Users.Allows(a.User()) {
@@ -94,7 +94,7 @@ func (c *Core) report(now time.Time, m ReportAllocation) {
 		c.reject(ask, c.resize(now, x, ask))
 		return
 	case !ok:
-		c.reject(ask, fmt.Errorf("%w node %s", objects.ErrUnknown, on))
+		c.emit(AskRejected{ask.Key, ask.App, RejectedUnknownNode, fmt.Sprintf("%v node %s", objects.ErrUnknown, on)})
 		return
 	}
 	err := wellFormed(ask)
@@ -137,16 +137,18 @@ func (c *Core) resize(now time.Time, x *objects.Allocation, ask *objects.Ask) er
 	return nil
 }
 
+var errNoTaskGroup = errors.New("placeholder without a task group")
+
 func wellFormed(ask *objects.Ask) error {
 	if ask.Placeholder && ask.TaskGroup == "" {
-		return fmt.Errorf("placeholder without a task group")
+		return errNoTaskGroup
 	}
 	return nil
 }
 
 func (c *Core) reject(ask *objects.Ask, err error) {
 	if err != nil {
-		c.emit(AskRejected{ask.Key, ask.App, err.Error()})
+		c.emit(AskRejected{ask.Key, ask.App, rejectionOf(err), err.Error()})
 	}
 }
 
@@ -194,8 +196,11 @@ func (c *Core) end(now time.Time, x *objects.Allocation, m Release) {
 	case m.Type != TimedOut: // what timed out was an allocation; the ask stays
 		c.ledger.drop(x, now)
 		c.part.Cancel(x.Key(), now)
+		c.emit(AskCancelled{x.Key(), m.App, cancelledByRM})
 	}
 }
+
+const cancelledByRM = "cancelled as the RM asked"
 
 func (c *Core) tellReleased(x *objects.Allocation, m Release) {
 	if !m.Type.confirms() {
@@ -203,9 +208,18 @@ func (c *Core) tellReleased(x *objects.Allocation, m Release) {
 	}
 }
 
-// tellStates says which states applications have entered since it was last called.
+// tellStates says which states applications have entered since it was last called, and what has
+// become of queues.
 func (c *Core) tellStates() {
 	for _, s := range c.part.TakeEntered() {
 		c.emit(ApplicationUpdated{s.App, s.Queue, s.State, s.At(), s.Why})
+	}
+	c.tellQueues()
+}
+
+// tellQueues says what has become of queues since it was last called.
+func (c *Core) tellQueues() {
+	for _, q := range c.part.TakeChangedQueues() {
+		c.emit(QueueChanged(q))
 	}
 }

@@ -26,6 +26,7 @@ func (c *Core) useConfig(conf configs.Partition) {
 		return
 	}
 	c.drains = false
+	c.tellQueues()
 	c.refreshDues()
 }
 

@@ -80,6 +80,7 @@ type (
 	SubmitClassed struct {
 		Ask    *objects.Ask
 		Refuse string        // why it cannot be admitted; empty: it can
+		Kind   Rejection     // the kind of Refuse; empty: RejectedOther
 		Class  string        // its priority class, for class quotas; empty: none
 		Named  string        // the one that it names itself; empty: none
 		Users  *security.ACL // whose application may ask; nil: everybody's

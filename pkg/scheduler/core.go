@@ -165,8 +165,7 @@ func (c *Core) apply(now time.Time, cmd Command) {
 	case SetCapacity:
 		c.setCapacity(now, m)
 	case SetSchedulable:
-		c.refuse("draining of node "+string(m.Node), c.part.SetSchedulable(m.Node, m.Schedulable))
-		c.noteEnded(NominationLeftNode, now)
+		c.setSchedulable(now, m)
 	case RemoveNode:
 		c.removeNode(now, m)
 	case AddApplication:
@@ -183,7 +182,7 @@ func (c *Core) apply(now time.Time, cmd Command) {
 		c.release(now, m)
 	case ReportForeign:
 		if err := c.part.AddForeign(m.Foreign); err != nil {
-			c.emit(AskRejected{m.Foreign.Key, "", "foreign allocation: " + err.Error()})
+			c.emit(AskRejected{m.Foreign.Key, "", foreignRejectionOf(err), "foreign allocation: " + err.Error()})
 		}
 	case ReleaseForeign:
 		if _, ok := c.part.RemoveForeign(m.Key); !ok {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
 // Effect is something the outside must be told. Effects are values in the order in
@@ -17,7 +18,11 @@ type Effect interface {
 
 type (
 	// NodeAccepted answers AddNode.
-	NodeAccepted struct{ Node objects.NodeID }
+	NodeAccepted struct {
+		Node        objects.NodeID
+		Total       resources.Amounts // the RM is not told, nor of what follows
+		Schedulable bool              // false: it joined draining
+	}
 
 	// NodeRejected answers AddNode: nothing changed.
 	NodeRejected struct {
@@ -31,6 +36,8 @@ type (
 	// ApplicationRejected answers AddApplication: nothing changed.
 	ApplicationRejected struct {
 		App    objects.AppID
+		Queue  string // as the RM wrote it; may be empty. The RM is not told, nor of User
+		User   string // empty: not known
 		Reason string
 	}
 
@@ -47,7 +54,8 @@ type (
 	// AskRejected answers SubmitAsk, SubmitClassed, ReportAllocation or ReportForeign: nothing changed.
 	AskRejected struct {
 		Key    objects.AllocationKey
-		App    objects.AppID
+		App    objects.AppID // empty for a foreign allocation
+		Kind   Rejection     // the RM is not told
 		Reason string
 	}
 

@@ -41,17 +41,19 @@ func (p Party) String() string { return fmt.Sprintf("%s (%s in %s)", p.Key, p.Ap
 // Noted says what only the core knows about preemption. It is for history and meters: no
 // resource manager is told.
 type Noted struct {
-	What    Notice
-	Who     Party // the allocation that was told to leave, or the ask that waits
-	Amounts resources.Amounts
-	Node    objects.NodeID
-	Since   time.Time        // NoteOverdue, NoteNominationEnded, NotePauseEnded: when it was told, began to wait, was paused
-	By      Party            // who takes the place; nobody: no ask does, or nobody's is taken
-	Right   preemption.Right // NotePreempted, NoteNominated
-	Grace   time.Duration    // NotePreempted: that the RM gives it to end in
-	Victims int              // NoteNominated: how many were told to leave for it
-	End     NominationState  // NoteNominationEnded
-	Why     string           // in words, where there is more to say; may be empty
+	What Notice
+	Who  Party // the allocation that was told to leave, or the ask that waits
+
+	Priority int32 // of Who, where Who has a queue
+	Amounts  resources.Amounts
+	Node     objects.NodeID
+	Since    time.Time        // NoteOverdue, NoteNominationEnded, NotePauseEnded: when it was told, began to wait, was paused
+	By       Party            // who takes the place; nobody: no ask does, or nobody's is taken
+	Right    preemption.Right // NotePreempted, NoteNominated
+	Grace    time.Duration    // NotePreempted: that the RM gives it to end in
+	Victims  int              // NoteNominated: how many were told to leave for it
+	End      NominationState  // NoteNominationEnded
+	Why      string           // in words, where there is more to say; may be empty
 
 	Cycle   preemption.Cycle // NoteChurn; NotePauseEnded: the two, or the one, that were paused
 	Ignored Ignored          // NoteIgnored; Who is what it was about, without a queue
@@ -87,11 +89,12 @@ func (e Noted) String() string {
 	return s
 }
 
-// WithoutNotes is effects without what is Noted: what there is to tell and to do.
+// WithoutNotes is effects without those for history, logs and metrics only: what there is to tell
+// and to do.
 func WithoutNotes(effects []Effect) []Effect {
 	noted := func(e Effect) bool {
-		_, is := e.(Noted)
-		return is
+		_, refused := e.(Refused)
+		return !refused && Internal(e)
 	}
 	if !slices.ContainsFunc(effects, noted) {
 		return effects
@@ -111,19 +114,19 @@ func (c *Core) noteTold(victims []*objects.Allocation, by *objects.Allocation, r
 		n.By = partyOf(by)
 	}
 	for _, y := range victims {
-		n.Who, n.Amounts, n.Node, n.Grace = partyOf(y), y.Ask().Amounts, y.Node().ID(), priorities.GraceOf(y.Ask().Tags)
+		n.Who, n.Priority, n.Amounts, n.Node, n.Grace = partyOf(y), y.Ask().Priority, y.Ask().Amounts, y.Node().ID(), priorities.GraceOf(y.Ask().Tags)
 		c.emit(n)
 	}
 }
 
 func (c *Core) noteNominated(x *objects.Allocation, on objects.NodeID, right preemption.Right, victims int) {
-	c.emit(Noted{What: NoteNominated, Who: partyOf(x), Amounts: x.Ask().Amounts, Node: on, Right: right, Victims: victims})
+	c.emit(Noted{What: NoteNominated, Who: partyOf(x), Priority: x.Ask().Priority, Amounts: x.Ask().Amounts, Node: on, Right: right, Victims: victims})
 }
 
 func (c *Core) noteOverdue(late []*objects.Allocation) {
 	for _, y := range late {
 		at, _ := c.part.ToldAt(y)
-		c.emit(Noted{What: NoteOverdue, Who: partyOf(y), Amounts: y.Ask().Amounts, Node: y.Node().ID(), Since: at})
+		c.emit(Noted{What: NoteOverdue, Who: partyOf(y), Priority: y.Ask().Priority, Amounts: y.Ask().Amounts, Node: y.Node().ID(), Since: at})
 	}
 }
 
@@ -133,7 +136,7 @@ func (c *Core) noteOverdue(late []*objects.Allocation) {
 func (c *Core) noteLapsed(end NominationState, by Party, why string, now time.Time) {
 	for _, l := range c.part.TakeLapsed() {
 		n := Noted{
-			What: NoteNominationEnded, Who: partyOf(l.Ask), Amounts: l.Ask.Ask().Amounts, Node: l.Node.ID(), Since: l.Since,
+			What: NoteNominationEnded, Who: partyOf(l.Ask), Priority: l.Ask.Ask().Priority, Amounts: l.Ask.Ask().Amounts, Node: l.Node.ID(), Since: l.Since,
 			End: end, By: by, Why: why,
 		}
 		if end == NominationWaits {

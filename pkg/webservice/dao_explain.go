@@ -88,7 +88,7 @@ type nodeCountsBody struct {
 type unknownKeyBody struct {
 	errorBody
 	AllocationKey string `json:"allocationKey"`
-	State         string `json:"state"` // unknown, or as far as history remembers: released or rejected
+	State         string `json:"state"` // unknown, or as far as history remembers: released, cancelled or rejected
 	ApplicationID string `json:"applicationID,omitempty"`
 	Since         int64  `json:"since,omitempty"`
 }

@@ -41,8 +41,11 @@ func (s *service) unknownKey(e *scheduler.Explanation) error {
 		if found {
 			body.State, body.Since = "released", nanos(last.At)
 			body.ApplicationID = last.Object
-			if last.Refused {
+			switch {
+			case last.Refused:
 				body.State, body.ApplicationID = "rejected", last.Reference
+			case last.Detail == events.RequestCancelled:
+				body.State = "cancelled"
 			}
 			reason += ": it was " + body.State + " at " + clockText(last.At) + ": " + last.Message
 		}

@@ -104,6 +104,12 @@ func TestExplain_SaysWhatBecameOfAKey(t *testing.T) {
 	assert.Equal(t, code, http.StatusOK)
 	assert.Equal(t, state, "pending")
 	assert.Equal(t, message, "it can never run as things are: no schedulable node has more than vcore 4, and it asks for vcore 9; nodes: 1 too small")
+
+	say(scheduler.Release{App: "app", Key: "pod", Type: scheduler.StoppedByRM})
+	code, state, message = explain("pod")
+	assert.Equal(t, code, http.StatusNotFound)
+	assert.Equal(t, state, "cancelled")
+	assert.Equal(t, message, `no ask or allocation has the key "pod": it was cancelled at 2026-01-02T12:00:00Z: cancelled as the RM asked`)
 }
 
 // While no resource manager listens, an explanation says that nothing is placed, and whether the

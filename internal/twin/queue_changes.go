@@ -1,0 +1,51 @@
+package twin
+
+import (
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// queueState is what effects say of a queue.
+type queueState struct{ draining, managed bool }
+
+func (t *Twin) queueStates() map[objects.QueuePath]queueState {
+	all := map[objects.QueuePath]queueState{}
+	var below func(q *queue)
+	below = func(q *queue) {
+		all[q.path] = queueState{q.draining, q.managed}
+		for _, child := range q.children {
+			below(child)
+		}
+	}
+	below(t.root)
+	return all
+}
+
+// compareQueues notes how the queues differ from those that were seen last. In which order
+// queues change within one command, the twin does not know.
+func (t *Twin) compareQueues() {
+	is := t.queueStates()
+	note := func(path objects.QueuePath, what objects.QueueChange, managed bool) {
+		t.changedQueues = append(t.changedQueues, scheduler.QueueChanged{Queue: path, What: what, Dynamic: !managed}.String())
+	}
+	for path, was := range t.seenQueues {
+		now, stays := is[path]
+		switch {
+		case !stays:
+			note(path, objects.QueueRemoved, was.managed)
+		case now.draining && !was.draining:
+			note(path, objects.QueueDraining, now.managed)
+		case was.draining && !now.draining:
+			note(path, objects.QueueRestored, now.managed)
+		}
+	}
+	for path, now := range is {
+		if _, seen := t.seenQueues[path]; !seen && !now.managed {
+			note(path, objects.QueueCreated, false)
+		}
+	}
+	t.seenQueues = is
+	slices.Sort(t.changedQueues)
+}
