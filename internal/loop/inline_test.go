@@ -88,7 +88,7 @@ func TestNewsIsTakenBetweenTwoDecisionsThatAreTold(t *testing.T) {
 		synctest.Wait()
 		stop()
 		assert.Equal(t, sink.text(), "accepted node n1; accepted application app; application app is Accepted; "+
-			"application app is Running; allocated k1 (app) on n1; released k1 (app), stopped by rm: application app was removed; "+
+			"application app is Running; allocated k1 (app) on n1; cancelled ask k2 (app): application app was removed; released k1 (app), stopped by rm: application app was removed; "+
 			"application app is Completing; application app is Completed")
 	})
 }

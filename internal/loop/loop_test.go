@@ -119,7 +119,7 @@ func TestCommandsSentTogetherHaveNothingBetweenThem(t *testing.T) {
 		synctest.Wait()
 		stop()
 		assert.Equal(t, sink.text(), "accepted application app; application app is Accepted; "+
-			"application app is Completing; application app is Completed; accepted node n1",
+			"cancelled ask k1 (app): application app was removed; application app is Completing; application app is Completed; accepted node n1",
 			"something was decided in the middle of a message")
 	})
 }

@@ -129,7 +129,8 @@ func TestAnEmptyPartitionGoesAtOnceAndMayComeBack(t *testing.T) {
 		tell(t, c, "gpu", node("n1", 1), scheduler.RemoveNode{Node: "n1"})
 	}
 	c.End()
-	assert.Equal(t, sinks["gpu"].text(), "accepted node n1; accepted node n1; accepted node n1")
+	assert.Equal(t, sinks["gpu"].text(), "accepted node n1; node n1 was removed; allocations on it: 0; "+
+		"accepted node n1; node n1 was removed; allocations on it: 0; accepted node n1; node n1 was removed; allocations on it: 0")
 }
 
 func TestADrainingPartitionIsTakenBack(t *testing.T) {
@@ -182,7 +183,7 @@ func TestNobodyWaitsForWhatARemovedPartitionTells(t *testing.T) {
 		synctest.Wait()
 		close(slow.open)
 		synctest.Wait()
-		assert.Equal(t, slow.text(), "accepted node n1; accepted node n2")
+		assert.Equal(t, slow.text(), "accepted node n1; node n1 was removed; allocations on it: 0; accepted node n2")
 		c.End()
 	})
 }
