@@ -15,8 +15,10 @@ import (
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/canopy-scheduler/canopy/internal/effectlog"
 	"github.com/canopy-scheduler/canopy/internal/history"
 	"github.com/canopy-scheduler/canopy/internal/httpserver"
+	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/metrics"
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
@@ -32,6 +34,7 @@ type servers struct {
 	log    *zap.Logger
 	proxy  *rmproxy.Proxy
 	past   *history.History
+	facts  *effectlog.Log
 	meters *metrics.Metrics
 	rpc    *grpc.Server
 	health *health.Server
@@ -52,10 +55,14 @@ func newServers(opt rmproxy.Options, admin bool, web httpFlags) *servers {
 	counts := new(httpserver.Counts)
 	large := httpserver.NewGate(cmp.Or(web.largeAnswers, httpserver.DefaultLargeAnswers), counts)
 	s.meters = metrics.New(metrics.Options{Now: opt.Loop.Now, Log: opt.Log, History: s.past, HTTP: counts, Large: large})
+	s.facts = effectlog.New(cmp.Or(opt.Log, zap.NewNop()))
 	opt.Heard = func(partition string, effects []scheduler.Effect) {
 		s.past.Hear(partition, effects)
 		s.meters.Hear(partition, effects)
+		s.facts.Hear(partition, effects)
 	}
+	opt.Answered = s.facts.HearAnswer
+	opt.Loop.Audited = func(partition string, a loop.Audit) { s.facts.Audited(partition, a.Checked, a.Took, a.Err) }
 	opt.Loop.Meter = s.meters.Meter
 	others := opt.Reload.InForce
 	opt.Reload.InForce = func(g *reload.Generation) {
@@ -147,6 +154,7 @@ func (s *servers) stop() {
 		s.end.step("the gRPC server", s.rpc.GracefulStop)
 	})
 	s.end.step("the partitions and the streams of the resource manager", s.proxy.Close)
+	s.facts.Close() // after the last effect, and before the log
 	ending.Wait()
 	s.end.step("the watch of the configuration file", s.serving.Wait)
 }

@@ -24,7 +24,7 @@ var floors = [][]string{
 	{"pkg/objects"},
 	{"pkg/preemption"},
 	{"pkg/scheduler"},
-	{"internal/loop", "internal/offline", "internal/plan", "internal/trace", "internal/wire", "internal/history", "internal/logging", "internal/testscale", "internal/coalesce", "internal/httpserver"},
+	{"internal/loop", "internal/offline", "internal/plan", "internal/trace", "internal/wire", "internal/history", "internal/effectlog", "internal/logging", "internal/testscale", "internal/coalesce", "internal/httpserver"},
 	{"internal/reload"},
 	{
 		"pkg/rmproxy", "pkg/webservice", "pkg/metrics",

@@ -76,6 +76,9 @@ func (l *Loop) auditMore() {
 	}
 	result := Audit{Finished: ended, Took: ended.Sub(a.began), Checked: a.audit.Checked(), Err: err}
 	l.audited.Store(&result)
+	if l.opt.Audited != nil {
+		l.opt.Audited(l.core.Partition().Name(), result)
+	}
 	for _, w := range a.waiting {
 		w.reply <- result
 	}

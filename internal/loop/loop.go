@@ -38,6 +38,10 @@ type Options struct {
 	// 0: never.
 	AuditEvery time.Duration
 
+	// Audited is told of each audit that has finished, by the loop, which waits for it meanwhile.
+	// nil: no one is told.
+	Audited func(partition string, a Audit)
+
 	// Lifetimes are those of the Cores that a Cluster makes; nil: objects.DefaultLifetimes.
 	Lifetimes *objects.Lifetimes
 }

@@ -174,3 +174,14 @@ func TestPhrase_CountsPiecesInWords(t *testing.T) {
 		assert.Equal(t, Phrase(c.name, c.n), c.want)
 	}
 }
+
+func TestList_IsWhatPeopleWriteAndBounded(t *testing.T) {
+	assert.Equal(t, List(Amounts{}), "")
+	assert.Equal(t, List(FromMap(map[string]Quantity{"vcore": 1500, "memory": 16 << 30})), "memory=16Gi vcore=1500m")
+	many := map[string]Quantity{}
+	for i := range mostListed + 3 {
+		many[fmt.Sprintf("gpu%02d", i)] = 1
+	}
+	text := List(FromMap(many))
+	assert.Assert(t, strings.HasSuffix(text, " gpu19=1 and 3 more"), text)
+}

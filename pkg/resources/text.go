@@ -63,3 +63,24 @@ const (
 	EphemeralStorage = "ephemeral-storage"
 	hugePages        = "hugepages-" // the size of a page follows
 )
+
+// mostListed is how many resources a List names.
+const mostListed = 20
+
+// List writes quantities as people write them, in name order: "memory=16Gi vcore=500m". Of more
+// than 20 resources it says how many more there are.
+func List(a Amounts) string {
+	var b strings.Builder
+	n := 0
+	for name, quantity := range a.All() {
+		if n == mostListed {
+			b.WriteString(" and " + strconv.Itoa(a.Len()-n) + " more")
+			break
+		}
+		if n++; n > 1 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(name + "=" + Text(name, quantity))
+	}
+	return b.String()
+}

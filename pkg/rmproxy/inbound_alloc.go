@@ -11,6 +11,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/wire"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -62,11 +63,25 @@ func (o *orders) allocation(x *wire.Allocation) error {
 	case l == nil:
 		return o.noPartition(x)
 	case x.Node == "":
+		if line := o.s.log.Check(zap.DebugLevel, "ask received"); line != nil {
+			line.Write(askFields(l.partition, ask)...)
+		}
 		l.add(o.submission(ask, x))
 	default:
+		if line := o.s.log.Check(zap.DebugLevel, "allocation reported"); line != nil {
+			line.Write(append(askFields(l.partition, ask), zap.String("node", x.Node))...)
+		}
 		l.add(o.recollection(ask, x))
 	}
 	return nil
+}
+
+// askFields are the fields of a log line about an ask.
+func askFields(partition string, a *objects.Ask) []zap.Field {
+	return []zap.Field{
+		zap.String("partition", partition), zap.String("application", string(a.App)), zap.String("key", string(a.Key)),
+		zap.Int32("priority", a.Priority), zap.String("amounts", resources.List(a.Amounts)),
+	}
 }
 
 func (o *orders) noPartition(x *wire.Allocation) error {

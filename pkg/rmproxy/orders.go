@@ -98,4 +98,9 @@ func (o *orders) send() error {
 }
 
 // reply is an answer of the door itself.
-func (s *session) reply(e scheduler.Effect) { s.boxes[listOf(e).kind()].put(theDoor, e) }
+func (s *session) reply(e scheduler.Effect) {
+	if s.p.opt.Answered != nil {
+		s.p.opt.Answered(e)
+	}
+	s.boxes[listOf(e).kind()].put(theDoor, e)
+}

@@ -39,7 +39,11 @@ type Options struct {
 	StrictClasses bool
 	// Heard is told what the partitions say, in order for each, before the RM is. It must not
 	// wait for anybody. Nil: nobody listens.
-	Heard  func(partition string, effects []scheduler.Effect)
+	Heard func(partition string, effects []scheduler.Effect)
+	// Answered is told what the API answers by itself: no partition has seen the request. It must
+	// not wait. Nil: no one is told.
+	Answered func(e scheduler.Effect)
+
 	Limits Limits         // of the gRPC API
 	Reload reload.Options // how configurations are remembered; its clock and log are those above
 }

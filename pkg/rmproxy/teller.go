@@ -76,10 +76,7 @@ func (t *teller) valid(effects []scheduler.Effect) []scheduler.Effect {
 			ours = true
 		case scheduler.Noted:
 			ours = true
-			switch s := t.p.current(); {
-			case e.What == scheduler.NoteChurn:
-				t.log.Warn("preemption goes round", zap.Stringer("queues", e.Cycle), zap.Time("pausedUntil", e.Until))
-			case e.What == scheduler.NoteIgnored && s != nil:
+			if s := t.p.current(); s != nil && e.What == scheduler.NoteIgnored {
 				s.noted(e)
 			}
 		case scheduler.NodeChanged, scheduler.QueueChanged, scheduler.AskCancelled:

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/wire"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -105,4 +106,25 @@ func TestNothingIsSentAfterTheEndOfASession(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, view.Nodes.Len(), 0)
 	assert.Equal(t, len(waiting(s.boxes[nodes])), 0)
+}
+
+// What the API answers by itself is told too, with the kind of reason, and asks have a line at debug.
+func TestAnswered_IsToldWhatNoPartitionHasSeen(t *testing.T) {
+	core, logs := observer.New(zapcore.DebugLevel)
+	var answered []scheduler.Effect
+	p := New(Options{Log: zap.New(core), Answered: func(e scheduler.Effect) { answered = append(answered, e) }})
+	defer p.Close()
+	assert.NilError(t, p.enlist(&si.RegisterResourceManagerRequest{RmID: "rm"}, func() *session { return newSession(p, "rm") }))
+	allocation := func(key, partition, node string) wire.Allocation {
+		return wire.Allocation{Key: key, App: "app", Partition: partition, Node: node}
+	}
+	assert.NilError(t, p.current().takeAllocations(&wire.AllocationRequest{Allocations: []wire.Allocation{
+		allocation("k1", "none", ""), allocation("", "default", ""), allocation("k2", "default", ""), allocation("k3", "default", "n1"),
+	}}))
+	assert.Equal(t, len(answered), 2)
+	assert.Equal(t, answered[0].(scheduler.AskRejected).Kind, scheduler.RejectedPartition)
+	assert.Equal(t, answered[1].(scheduler.AskRejected).Kind, scheduler.RejectedMalformed)
+	assert.Equal(t, logs.FilterMessage("ask received").FilterField(zap.String("key", "k2")).Len(), 1)
+	assert.Equal(t, logs.FilterMessage("ask received").Len(), 1)
+	assert.Equal(t, logs.FilterMessage("allocation reported").FilterField(zap.String("node", "n1")).Len(), 1)
 }

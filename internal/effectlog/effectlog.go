@@ -1,0 +1,144 @@
+// Package effectlog writes what the partitions have decided, and what was rejected, as structured
+// log lines: one line for each fact that an operator looks for. docs/LOGGING.md lists them.
+//
+// It hears the effects where they are delivered, beside history and metrics, and reads no state.
+// Asks that are placed, and allocations that end, are lines at debug only; rejections of asks are
+// counted, and logged once a second (rejections.go).
+//
+// The rule that must hold: no caller waits for a reader of the log. So the logger must not block,
+// which that of package logging does not.
+package effectlog
+
+import (
+	"sync"
+
+	"go.uber.org/zap"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// Log writes effects to a logger. It is safe for concurrent use.
+type Log struct {
+	log        *zap.Logger
+	rejections rejections
+
+	mu    sync.Mutex
+	wrong map[string]bool // partitions whose last audit failed
+}
+
+// New returns a Log to a logger that does not block. Close ends it.
+func New(log *zap.Logger) *Log {
+	return &Log{log: log, rejections: rejections{log: log}, wrong: map[string]bool{}}
+}
+
+// Close writes what was counted and not written yet. Rejections that come later are written at once.
+func (l *Log) Close() { l.rejections.close() }
+
+// Hear writes what one partition has said, in order. For one partition there is one caller at a time.
+func (l *Log) Hear(partition string, effects []scheduler.Effect) {
+	w := writer{log: l.log, partition: zap.String("partition", partition), debug: l.log.Core().Enabled(zap.DebugLevel)}
+	for i := range effects {
+		if e, rejected := effects[i].(scheduler.AskRejected); rejected {
+			l.rejections.add(partition, e)
+			continue
+		}
+		w.write(effects[i])
+	}
+	w.endPreemption()
+}
+
+// HearAnswer writes what the API has answered by itself: no partition has seen the request.
+func (l *Log) HearAnswer(e scheduler.Effect) {
+	if e, rejected := e.(scheduler.AskRejected); rejected {
+		l.rejections.add("", e)
+		return
+	}
+	w := writer{log: l.log, partition: zap.Skip()}
+	w.write(e)
+}
+
+// writer writes the effects of one delivery.
+type writer struct {
+	log       *zap.Logger
+	partition zap.Field
+	debug     bool
+	preempted preempted
+}
+
+func (w *writer) write(e scheduler.Effect) {
+	switch e := e.(type) {
+	case scheduler.Allocated:
+		if w.debug {
+			w.log.Debug("ask placed", w.partition, application(e.Ask.App), key(e.Ask.Key), node(e.Node),
+				zap.Int32("priority", e.Ask.Priority), amounts("amounts", e.Ask.Amounts))
+		}
+	case scheduler.Released:
+		if w.debug {
+			w.log.Debug("allocation released", w.partition, application(e.App), key(e.Key), zap.Stringer("type", e.Type), reason(e.Message))
+		}
+	case scheduler.AskCancelled:
+		if w.debug {
+			w.log.Debug("ask cancelled", w.partition, application(e.App), key(e.Key), reason(e.Why))
+		}
+	case scheduler.Noted:
+		w.noted(&e)
+	case scheduler.ApplicationAccepted:
+		if w.debug {
+			w.log.Debug("application accepted", w.partition, application(e.App))
+		}
+	case scheduler.ApplicationUpdated:
+		w.application(e)
+	case scheduler.ApplicationRejected:
+		w.log.Info("application rejected", w.partition, application(e.App), zap.String("queue", e.Queue), zap.String("user", e.User), reason(e.Reason))
+	case scheduler.NodeAccepted:
+		w.log.Info("node added", w.partition, node(e.Node), amounts("capacity", e.Total), zap.Bool("schedulable", e.Schedulable))
+	case scheduler.NodeRejected:
+		w.log.Warn("node refused", w.partition, node(e.Node), reason(e.Reason))
+	case scheduler.NodeChanged:
+		w.node(&e)
+	case scheduler.QueueChanged:
+		w.queue(e)
+	case scheduler.Forgotten:
+		w.log.Info("partition emptied: the resource manager says everything again", w.partition)
+	}
+}
+
+func (w *writer) application(e scheduler.ApplicationUpdated) {
+	switch {
+	case e.State == objects.Failed:
+		w.log.Warn("application failed", w.partition, application(e.App), queue(e.Queue), reason(e.Why.String()))
+	case w.debug:
+		w.log.Debug("application entered a state", w.partition, application(e.App), queue(e.Queue), zap.Stringer("state", e.State), reason(e.Why.String()))
+	}
+}
+
+func (w *writer) node(e *scheduler.NodeChanged) {
+	switch e.What {
+	case scheduler.NodeResized:
+		w.log.Info("node resized", w.partition, node(e.Node), amounts("before", e.Was), amounts("capacity", e.Is))
+	case scheduler.NodeDrained:
+		w.log.Info("node drained", w.partition, node(e.Node), zap.Int("allocations", e.Allocations))
+	case scheduler.NodeUndrained:
+		w.log.Info("node undrained", w.partition, node(e.Node), zap.Int("allocations", e.Allocations))
+	case scheduler.NodeRemoved:
+		w.log.Info("node removed", w.partition, node(e.Node), amounts("capacity", e.Was), zap.Int("allocations", e.Allocations))
+	}
+}
+
+func (w *writer) queue(e scheduler.QueueChanged) {
+	if e.Dynamic {
+		if w.debug {
+			w.log.Debug("dynamic queue changed", w.partition, queue(e.Queue), zap.Stringer("change", e.What))
+		}
+		return
+	}
+	switch e.What {
+	case objects.QueueDraining:
+		w.log.Info("queue draining: the configuration does not have it any more", w.partition, queue(e.Queue))
+	case objects.QueueRestored:
+		w.log.Info("queue restored: the configuration has it again", w.partition, queue(e.Queue))
+	case objects.QueueRemoved:
+		w.log.Info("queue removed", w.partition, queue(e.Queue))
+	}
+}
