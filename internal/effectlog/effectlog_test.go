@@ -2,9 +2,12 @@ package effectlog
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -55,7 +58,13 @@ var (
 	high = scheduler.Party{Key: "high", App: "b", Queue: "root.b"}
 )
 
-func TestLog_HasALineForEachEffect(t *testing.T) {
+// heard is a delivery, and the lines that it makes.
+type heard struct {
+	effects []scheduler.Effect
+	want    []string
+}
+
+func deliveries() []heard {
 	victim := func(who scheduler.Party, by scheduler.Party, right preemption.Right, why string) scheduler.Effect {
 		return scheduler.Noted{What: scheduler.NotePreempted, Who: who, By: by, Right: right, Why: why, Node: "n1", Amounts: two}
 	}
@@ -65,10 +74,7 @@ func TestLog_HasALineForEachEffect(t *testing.T) {
 	}
 	const preemptor = `"partition":"p","key":"high","application":"b","queue":"root.b","priority":7,"node":"n1"`
 	nominated := scheduler.Noted{What: scheduler.NoteNominated, Who: high, Priority: 7, Node: "n1", Amounts: two, Right: preemption.OfPriority}
-	for _, c := range []struct {
-		effects []scheduler.Effect
-		want    []string
-	}{
+	return []heard{
 		{[]scheduler.Effect{scheduler.NodeAccepted{Node: "n1", Total: two, Schedulable: true}},
 			[]string{`{"level":"info","msg":"node added","partition":"p","node":"n1","capacity":"memory=1Gi vcore=2","schedulable":true}`}},
 		{[]scheduler.Effect{scheduler.NodeRejected{Node: "n1", Reason: "it exists"}},
@@ -143,7 +149,11 @@ func TestLog_HasALineForEachEffect(t *testing.T) {
 		{[]scheduler.Effect{scheduler.Noted{What: scheduler.NotePauseEnded, Cycle: preemption.Cycle{"root.a", "root.b"}, Since: noon}},
 			[]string{`{"level":"info","msg":"preemption cycle: the pause has ended","partition":"p","queues":"root.a -> root.b -> root.a","since":"2026-01-02T12:00:00Z"}`}},
 		{[]scheduler.Effect{scheduler.Noted{What: scheduler.NoteIgnored, Who: low}}, nil}, // the API has a line for it
-	} {
+	}
+}
+
+func TestLog_HasALineForEachEffect(t *testing.T) {
+	for _, c := range deliveries() {
 		l, out := written(zapcore.DebugLevel)
 		l.Hear("p", c.effects)
 		l.Close()
@@ -216,8 +226,9 @@ func TestLog_NeverBlocksAndLosesNoCount(t *testing.T) {
 		}()
 		assert.NilError(t, log.Close())
 		assert.NilError(t, pipe.Close())
-		n := int64(bytes.Count(<-read, []byte("\n")))
-		assert.Equal(t, n-1+log.Dropped(), int64(10_001), "lines, without the notice of what was dropped")
+		text := <-read
+		n := bytes.Count(text, []byte("\n")) - bytes.Count(text, []byte("log lines dropped"))
+		assert.Equal(t, int64(n)+log.Dropped(), int64(10_001), "nodes, and one line about the rejections")
 	})
 }
 
@@ -241,4 +252,46 @@ func TestAudited_SaysWhatIsWrongAndThatItIsNotAnyMore(t *testing.T) {
 		`{"level":"error","msg":"audit failed: the accounting of the partition is wrong",` + size + `,"violations":1,"first":["fault"]}`,
 		`{"level":"info","msg":"audit passed again",` + size + `}`,
 	})
+}
+
+// The rows of docs/LOGGING.md have all fields that lines have, and no other.
+func TestLoggingDoc_HasTheFieldsOfEachLine(t *testing.T) {
+	text, err := os.ReadFile("../../docs/LOGGING.md")
+	assert.NilError(t, err)
+	fields := map[string]map[string]bool{} // by message
+	l, out := written(zapcore.DebugLevel)
+	for _, c := range deliveries() {
+		l.Hear("p", c.effects)
+	}
+	for i := range mostRejections + 1 {
+		l.Hear("p", []scheduler.Effect{scheduler.AskRejected{Key: "k", App: objects.AppID(fmt.Sprint(i)), Reason: "no"}})
+	}
+	l.Hear("p", []scheduler.Effect{scheduler.Noted{What: scheduler.NoteNominationEnded, End: scheduler.NominationTimedOut, Why: "no"}})
+	l.Close()
+	for _, err := range []error{nil, errors.New("fault"), nil} {
+		l.Audited("p", 9, time.Second, err)
+	}
+	for _, line := range lines(out) {
+		var entry map[string]any
+		assert.NilError(t, json.Unmarshal([]byte(line), &entry))
+		message := entry["msg"].(string)
+		if fields[message] == nil {
+			fields[message] = map[string]bool{}
+		}
+		for name := range entry {
+			fields[message][name] = name != "level" && name != "msg"
+		}
+	}
+	assert.Assert(t, len(fields) >= 30, "%d", len(fields))
+	for message, names := range fields {
+		row := regexp.MustCompile("(?m)^\\| \\w+ \\| `" + regexp.QuoteMeta(message) + "` \\| ([^|]*) \\|").FindSubmatch(text)
+		assert.Assert(t, row != nil, message)
+		for _, f := range regexp.MustCompile("`([^`]+)`").FindAllSubmatch(row[1], -1) {
+			assert.Check(t, names[string(f[1])], "%s: no line has the field %s", message, f[1])
+			delete(names, string(f[1]))
+		}
+		delete(names, "level")
+		delete(names, "msg")
+		assert.Check(t, len(names) == 0, "%s: the row does not have the fields %v", message, names)
+	}
 }

@@ -37,8 +37,8 @@ func (r *Reloader) keep(next *Proposal, what string, edit func([]byte) ([]byte, 
 	}
 	conf, _ := configs.LoadWith(text, r.opt.Bounds)
 	if err != nil || conf == nil {
-		r.opt.Log.Error("the "+what+" in force are lost: they do not fit into the text of the resource manager",
-			zap.String("from", next.From), zap.Error(err))
+		r.opt.Log.Error("objects in force are lost: they do not fit into the text of the resource manager",
+			zap.String("objects", what), zap.String("from", next.From), zap.Error(err))
 		return
 	}
 	next.Text, next.Config = string(text), conf

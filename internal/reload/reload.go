@@ -113,7 +113,7 @@ func New(cluster Cluster, first *Proposal, opt Options) *Reloader {
 		last := r.history.latest()
 		if last.Checksum == first.Config.Checksum {
 			r.conf = first.Config
-			r.logAccepted("configuration restored", last)
+			r.opt.Log.Info("configuration restored", generationFields(last)...)
 			r.inForce(last)
 			return r
 		}
@@ -229,7 +229,7 @@ func (r *Reloader) news(p *Proposal, now *Generation) bool {
 	if p.repeats() && r.said[p.speaker()] == sum {
 		r.opt.Log.Warn("the configuration is what its source said before: the one in force stays",
 			zap.String("source", string(p.Source)), zap.String("from", p.From), zap.String("checksum", sum),
-			zap.Uint64("generation", now.Number), zap.String("in force from", string(now.Source)))
+			zap.Uint64("generation", now.Number), zap.String("inForceFrom", string(now.Source)))
 		return false
 	}
 	return true

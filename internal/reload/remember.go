@@ -73,14 +73,14 @@ func (r *Reloader) accept(p *Proposal, paused time.Duration) (g *Generation, not
 	oldest := r.history.add(g)
 	r.mu.Unlock()
 	r.inForce(g)
-	r.logAccepted("configuration accepted", g)
+	r.opt.Log.Info("configuration accepted", generationFields(g)...)
 	for i, w := range p.Warnings {
 		if i == loggedWarnings {
-			r.opt.Log.Warn("configuration: there are more warnings, canopy validate lists them",
+			r.opt.Log.Warn("configuration warnings: there are more, canopy validate lists them",
 				zap.String("source", string(p.Source)), zap.String("from", p.From), zap.Int("more", len(p.Warnings)-i))
 			break
 		}
-		r.opt.Log.Warn("configuration", zap.String("source", string(p.Source)), zap.String("from", p.From),
+		r.opt.Log.Warn("configuration warning", zap.String("source", string(p.Source)), zap.String("from", p.From),
 			zap.String("problem", w.String()))
 	}
 	if r.opt.Store != nil {
@@ -114,7 +114,8 @@ func (r *Reloader) heard(p *Proposal) {
 	}
 }
 
-func (r *Reloader) logAccepted(message string, g *Generation) {
+// generationFields are the fields of a log line about a generation.
+func generationFields(g *Generation) []zap.Field {
 	fields := []zap.Field{
 		zap.Uint64("generation", g.Number), zap.String("source", string(g.Source)),
 		zap.String("from", g.From), zap.String("checksum", g.Checksum), zap.Duration("paused", g.Paused),
@@ -122,7 +123,7 @@ func (r *Reloader) logAccepted(message string, g *Generation) {
 	if g.Changes != nil {
 		fields = append(fields, zap.String("changes", g.Changes.Summary()))
 	}
-	r.opt.Log.Info(message, fields...)
+	return fields
 }
 
 // Refuse logs that a configuration was refused, also one that a door could not even read.

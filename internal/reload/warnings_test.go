@@ -28,12 +28,12 @@ func TestEnact_LogsWhatIsProbablyNotMeant(t *testing.T) {
 		return out
 	}
 	assert.DeepEqual(t, enact("{name: a, resources: {max: {cpu: 2}}}"),
-		[]string{`1:90: warning [resource-name] root.a: max is for a resource "cpu", which is not "vcore" (hint: did you mean "vcore"?)`, "configuration"})
+		[]string{`1:90: warning [resource-name] root.a: max is for a resource "cpu", which is not "vcore" (hint: did you mean "vcore"?)`, "configuration warning"})
 	var many strings.Builder
 	for i := range 60 {
 		fmt.Fprintf(&many, "{name: q%d, properties: {nonsense: 1}}, ", i)
 	}
 	lines := enact(many.String())
 	assert.Equal(t, len(lines), 2*51)
-	assert.Equal(t, lines[101], "configuration: there are more warnings, canopy validate lists them")
+	assert.Equal(t, lines[101], "configuration warnings: there are more, canopy validate lists them")
 }

@@ -72,7 +72,7 @@ func (o *orders) refuse(e scheduler.Effect) { o.wrong = append(o.wrong, e) }
 // answer for.
 func (s *session) refused(what, name string, err error) {
 	s.p.ignored[ignoredUnnamed].Add(1)
-	s.log.Warn("refused", zap.String("what", what+" "+clip(name)), zap.Error(err))
+	s.log.Warn("refused", zap.String("what", what+" "+clip(name)), zap.String("reason", err.Error()))
 }
 
 // send gives the orders to the partitions, unless the session is over. A door that cannot

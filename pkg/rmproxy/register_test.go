@@ -130,7 +130,7 @@ func TestAFileWinsOverTheRM(t *testing.T) {
 func TestWarningsAreLogged(t *testing.T) {
 	r := newRig(t, Options{})
 	assert.NilError(t, r.register("rm", "partitions: [{queues: [{name: root}]}]"))
-	got := r.logs.FilterMessage("configuration").FilterField(zap.String("source", "rm"))
+	got := r.logs.FilterMessage("configuration warning").FilterField(zap.String("source", "rm"))
 	assert.Assert(t, got.Len() > 0)
 }
 

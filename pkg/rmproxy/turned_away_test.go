@@ -77,7 +77,7 @@ func TestWhatIsForAPartitionThatHasJustGoneIsTurnedAway(t *testing.T) {
 	})
 	var refused []string
 	for _, e := range logs.FilterMessage("refused").All() {
-		refused = append(refused, e.ContextMap()["what"].(string)+": "+e.ContextMap()["error"].(string))
+		refused = append(refused, e.ContextMap()["what"].(string)+": "+e.ContextMap()["reason"].(string))
 	}
 	assert.DeepEqual(t, refused, []string{
 		"capacity of node n1: unknown partition gpu", "draining of node n1: unknown partition gpu",

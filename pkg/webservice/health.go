@@ -45,7 +45,7 @@ func (s *service) health(*http.Request) (any, error) {
 		if _, stays := s.cluster.Partition(name); h.Ended && !stays {
 			continue
 		}
-		s.opt.Log.Error("health check failed", zap.String("partition", name), zap.Error(err))
+		s.opt.Log.Error("health check failed", zap.String("partition", name), zap.String("reason", err.Error()))
 		reason := fmt.Sprintf("partition %s: %v", name, err)
 		return nil, unavailable(reason, healthBody{Reason: reason})
 	}

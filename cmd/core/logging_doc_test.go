@@ -1,0 +1,196 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// loggedLine is a call of a logger in the code, or a row of docs/LOGGING.md.
+type loggedLine struct {
+	level, message string
+	fields         []string // of a call, those that stand in it
+	where          string
+}
+
+func (l loggedLine) String() string { return l.level + " " + strconv.Quote(l.message) }
+
+// levels are the methods of a logger.
+var levels = map[string]string{"Debug": "debug", "Info": "info", "Warn": "warn", "Error": "error", "Panic": "panic", "Fatal": "fatal"}
+
+// logCalls finds the calls of loggers below a directory. A logger is what has log as its name. A
+// message that is not written where it is logged cannot be found in the code: that is a problem.
+func logCalls(t *testing.T, root string) (lines []loggedLine) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, path, nil, 0)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if line, found := logCall(n); found {
+				line.where = files.Position(n.Pos()).String()
+				lines = append(lines, line)
+			}
+			return true
+		})
+		return nil
+	})
+	assert.NilError(t, err)
+	return lines
+}
+
+func logCall(n ast.Node) (line loggedLine, found bool) {
+	if entry, ok := n.(*ast.CompositeLit); ok {
+		return logEntry(entry)
+	}
+	call, ok := n.(*ast.CallExpr)
+	if !ok || len(call.Args) == 0 {
+		return line, false
+	}
+	method, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || !strings.EqualFold(lastName(method.X), "log") {
+		return line, false
+	}
+	args := call.Args
+	switch level, plain := levels[method.Sel.Name]; {
+	case plain:
+		line.level = level
+	case method.Sel.Name == "Check" && len(args) == 2:
+		line.level = strings.ToLower(strings.TrimSuffix(lastName(args[0]), "Level"))
+		args = args[1:]
+	case method.Sel.Name == "Log":
+		line.level = "varies"
+		args = args[1:]
+	default:
+		return line, false
+	}
+	line.message = textOf(args[0])
+	for _, arg := range args[1:] {
+		ast.Inspect(arg, func(n ast.Node) bool {
+			if field, ok := n.(*ast.CallExpr); ok && len(field.Args) > 0 {
+				if f, ok := field.Fun.(*ast.SelectorExpr); ok && lastName(f.X) == "zap" {
+					name := textOf(field.Args[0])
+					if f.Sel.Name == "Error" {
+						name = "error"
+					}
+					line.fields = append(line.fields, name)
+				}
+			}
+			return true
+		})
+	}
+	return line, true
+}
+
+// logEntry is a line that is written without a logger.
+func logEntry(entry *ast.CompositeLit) (line loggedLine, found bool) {
+	if lastName(entry.Type) != "Entry" {
+		return line, false
+	}
+	for _, e := range entry.Elts {
+		if field, ok := e.(*ast.KeyValueExpr); ok {
+			switch lastName(field.Key) {
+			case "Level":
+				line.level = strings.ToLower(strings.TrimSuffix(lastName(field.Value), "Level"))
+			case "Message":
+				line.message = textOf(field.Value)
+			}
+		}
+	}
+	return line, line.message != ""
+}
+
+func lastName(e ast.Expr) string {
+	switch x := e.(type) {
+	case *ast.Ident:
+		return x.Name
+	case *ast.SelectorExpr:
+		return x.Sel.Name
+	}
+	return ""
+}
+
+// textOf is the text of a literal; empty: it is none.
+func textOf(e ast.Expr) string {
+	lit, ok := e.(*ast.BasicLit)
+	if !ok || lit.Kind != token.STRING {
+		return ""
+	}
+	text, err := strconv.Unquote(lit.Value)
+	if err != nil {
+		return ""
+	}
+	return text
+}
+
+// TestLoggingDoc_HasEveryKindOfRejection holds the list of kinds against the code.
+func TestLoggingDoc_HasEveryKindOfRejection(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(moduleRoot, "docs", "LOGGING.md"))
+	assert.NilError(t, err)
+	code, err := os.ReadFile(filepath.Join(moduleRoot, "pkg", "scheduler", "rejection.go"))
+	assert.NilError(t, err)
+	kinds := regexp.MustCompile(`(?m)^\tRejected\w+ +Rejection = "([a-z-]+)"`).FindAllStringSubmatch(string(code), -1)
+	assert.Equal(t, len(kinds), 9)
+	for _, kind := range kinds {
+		assert.Check(t, strings.Contains(string(text), "`"+kind[1]+"`"), "docs/LOGGING.md does not have the kind %s", kind[1])
+	}
+}
+
+// documentedLines are the rows of docs/LOGGING.md.
+func documentedLines(t *testing.T) (rows []loggedLine) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(moduleRoot, "docs", "LOGGING.md"))
+	assert.NilError(t, err)
+	for _, m := range regexp.MustCompile("(?m)^\\| (\\w+) \\| `([^`]+)` \\|([^|]*)\\| [^| ][^|]* \\|$").FindAllStringSubmatch(string(text), -1) {
+		row := loggedLine{level: m[1], message: m[2]}
+		for _, f := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(m[3], -1) {
+			row.fields = append(row.fields, f[1])
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// TestLoggingDoc_HasEveryMessage holds the tables of docs/LOGGING.md against the code that serve
+// runs: each message has its row with its level and its fields, and each row has its message.
+func TestLoggingDoc_HasEveryMessage(t *testing.T) {
+	var calls []loggedLine
+	for _, dir := range []string{
+		"cmd/core", "internal/configwatch", "internal/effectlog", "internal/httpserver", "internal/logging", "internal/loop",
+		"internal/reload", "internal/usergroup", "pkg",
+	} {
+		calls = append(calls, logCalls(t, filepath.Join(moduleRoot, dir))...)
+	}
+	rows := documentedLines(t)
+	assert.Assert(t, len(calls) >= 60, "only %d calls were found", len(calls))
+	for _, c := range calls {
+		assert.Check(t, c.message != "", "%s: the message is not a literal", c.where)
+		i := slices.IndexFunc(rows, func(r loggedLine) bool { return r.level == c.level && r.message == c.message })
+		if i < 0 {
+			t.Errorf("%s: docs/LOGGING.md has no row for %s", c.where, c)
+			continue
+		}
+		for _, f := range c.fields {
+			assert.Check(t, f == "" || slices.Contains(rows[i].fields, f), "%s: the row of %s does not have its field %s", c.where, c, f)
+		}
+	}
+	for _, r := range rows {
+		logged := slices.ContainsFunc(calls, func(c loggedLine) bool { return r.level == c.level && r.message == c.message })
+		assert.Check(t, logged, "docs/LOGGING.md has a row for %s, which no code logs", r)
+	}
+}
