@@ -80,6 +80,7 @@ func write(source rand.Source, beats int) Story {
 	}
 	s.classify(source)
 	s.interrupt(source)
+	s.Refusals = pick(&author{Rand: rand.New(source)}, 0, 1, 1, 2, 3) // last, so that the stories before are the same
 	return s
 }
 

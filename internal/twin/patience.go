@@ -46,11 +46,14 @@ func (t *Twin) delaysEnd(w *work, after, until time.Time) (ends []time.Time) {
 func (t *Twin) looksDue() (times []time.Time) {
 	for _, w := range t.firstOfEachKind(t.count()) {
 		at, ok := t.tried[kindOfAsk(w.ask)]
-		if !ok || !t.mayClaim(w) || !t.now.Before(at.Add(retry)) {
+		if !ok || !t.mayClaim(w) {
 			continue // the next Schedule lets it look, or it never does
 		}
 		if len(t.delaysEnd(w, at, t.now)) > 0 {
 			return nil
+		}
+		if !t.now.Before(at.Add(retry)) {
+			continue
 		}
 		times = append(times, t.delaysEnd(w, t.now, t.now.Add(1e6*time.Hour))...)
 	}

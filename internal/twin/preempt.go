@@ -2,6 +2,7 @@ package twin
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -25,6 +26,9 @@ func kindOfAsk(ask *objects.Ask) string {
 // forgetKinds forgets who looked in vain and is not pending any more.
 func (t *Twin) forgetKinds() {
 	t.loseNominations()
+	maps.DeleteFunc(t.refused, func(kind string, _ work) bool {
+		return !slices.ContainsFunc(t.work, func(w *work) bool { return w.node == "" && kindOfAsk(w.ask) == kind })
+	})
 	for kind := range t.tried {
 		if !slices.ContainsFunc(t.work, func(w *work) bool { return w.node == "" && kindOfAsk(w.ask) == kind }) {
 			delete(t.tried, kind)
@@ -108,13 +112,47 @@ func (t *Twin) preempt() bool {
 				delete(t.tried, kindOfAsk(w.ask))
 				return true
 			}
-		} else if p, right, ok := t.planAny(c, w); ok {
-			t.carryOut(w, p, right)
+			delete(t.refused, kindOfAsk(w.ask))
+		} else if t.preemptForKind(c, kindOfAsk(w.ask)) {
 			delete(t.tried, kindOfAsk(w.ask))
 			return true
 		}
 		t.tried[kindOfAsk(w.ask)] = t.now
 	}
+	return false
+}
+
+// preemptForKind tries the asks of a kind, one after the other as long as the RM refuses them, but
+// not more of these than there may be: then it goes on behind them the next time (ADR 43).
+func (t *Twin) preemptForKind(c *counts, kind string) bool {
+	asks := filter(t.work, func(w *work) bool { return w.node == "" && w.nominated == "" && kindOfAsk(w.ask) == kind })
+	slices.SortFunc(asks, t.compareAsks)
+	if last, ok := t.refused[kind]; ok {
+		behind := filter(asks, func(w *work) bool { return t.compareAsks(w, &last) > 0 })
+		asks = append(behind, filter(asks, func(w *work) bool { return t.compareAsks(w, &last) <= 0 })...)
+	}
+	for i, w := range asks {
+		if i == t.refusals {
+			t.refused[kind] = *asks[i-1]
+			t.wentOn++
+			return false
+		}
+		t.saidNo = false
+		if p, right, ok := t.planAny(c, w); ok {
+			t.carryOut(w, p, right)
+			if i > 0 {
+				t.refused[kind] = *asks[i-1]
+			}
+			if _, behind := t.refused[kind]; behind {
+				t.behindRefused++
+			}
+			return true
+		}
+		if !t.saidNo {
+			break
+		}
+	}
+	delete(t.refused, kind)
 	return false
 }
 

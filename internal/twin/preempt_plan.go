@@ -29,7 +29,7 @@ func (t *Twin) bestPlan(c *counts, w *work, right string) (best plan, ok bool) {
 		}
 		p, found := t.planFor(c, w, n, may, right)
 		p.cost = append(p.cost, name(n.id)...)
-		if found && (ok && slices.Compare(p.cost, best.cost) >= 0 || t.accepts(n, w.ask)) {
+		if found && (ok && slices.Compare(p.cost, best.cost) >= 0 || t.takes(n, w.ask)) {
 			if !ok || slices.Compare(p.cost, best.cost) < 0 {
 				best, ok = p, true
 			}
@@ -39,6 +39,13 @@ func (t *Twin) bestPlan(c *counts, w *work, right string) (best plan, ok bool) {
 		}
 	}
 	return best, ok
+}
+
+// takes asks the RM, and notes that it said no.
+func (t *Twin) takes(n *node, ask *objects.Ask) bool {
+	yes := t.accepts(n, ask)
+	t.saidNo = t.saidNo || !yes
+	return yes
 }
 
 // nodesToTry are those where w would fit if all went who could, in the order of their names.

@@ -12,9 +12,10 @@ type RM uint8
 
 // The resource managers.
 const (
-	Silent  RM = iota // it cannot be asked
-	Willing           // it takes every node
-	Picky             // it refuses some
+	Silent   RM = iota // it cannot be asked
+	Willing            // it takes every node
+	Picky              // it refuses some
+	Stubborn           // it refuses every node to most asks, and some nodes to the others
 )
 
 func (r RM) oracle() scheduler.Oracle {
@@ -22,20 +23,22 @@ func (r RM) oracle() scheduler.Oracle {
 	case Willing:
 		return scheduler.Willing{}
 	case Picky:
-		return picky{}
+		return picky{10}
+	case Stubborn:
+		return picky{60}
 	}
 	return nil
 }
 
-func (r RM) String() string { return [...]string{"silent", "willing", "picky"}[r] }
+func (r RM) String() string { return [...]string{"silent", "willing", "picky", "stubborn"}[r] }
 
-// picky is an RM that refuses every fourth node or so, and some asks altogether. It
+// picky is an RM that refuses every fourth node or so, and some asks in a hundred altogether. It
 // never changes its mind, so whether a refusal is remembered cannot be seen.
-type picky struct{}
+type picky struct{ asks uint64 }
 
 // Fits implements scheduler.Oracle.
-func (picky) Fits(ask objects.AllocationKey, node objects.NodeID) bool {
-	return chance(string(ask)) >= 10 && chance(string(ask)+" on "+string(node)) >= 25
+func (p picky) Fits(ask objects.AllocationKey, node objects.NodeID) bool {
+	return chance(string(ask)) >= p.asks && chance(string(ask)+" on "+string(node)) >= 25
 }
 
 // chance is a number below a hundred that follows from s.

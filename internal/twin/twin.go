@@ -38,20 +38,24 @@ type Twin struct {
 	entries   uint64             // states ever entered
 	states    []scheduler.Effect // entered, and not told yet
 
-	preemption bool
-	unheard    bool                               // nothing is decided
-	restarted  time.Time                          // when patience began anew
-	patience   time.Duration                      // how long preemption waits; 0: for ever
-	lowers     bool                               // a max that was lowered is enforced
-	above      map[objects.QueuePath]*tooMuchHeld // which queues are above theirs
-	pressure   bool                               // who has no room on a node that shrinks is told to leave
-	anyQuota   bool                               // quotas do not count for now
-	candidates int                                // nodes compared for an ask at most; 0: any number
-	nominees   []*work                            // in the order in which they were nominated
-	tried      map[string]time.Time               // kinds of asks that could take nobody, and when
-	budgets    []budgets.Budget
-	churn      churn
-	even       bool // no order heeds priorities, and no ask preempts
+	preemption            bool
+	unheard               bool                               // nothing is decided
+	restarted             time.Time                          // when patience began anew
+	patience              time.Duration                      // how long preemption waits; 0: for ever
+	lowers                bool                               // a max that was lowered is enforced
+	above                 map[objects.QueuePath]*tooMuchHeld // which queues are above theirs
+	pressure              bool                               // who has no room on a node that shrinks is told to leave
+	anyQuota              bool                               // quotas do not count for now
+	candidates            int                                // nodes compared for an ask at most; 0: any number
+	nominees              []*work                            // in the order in which they were nominated
+	tried                 map[string]time.Time               // kinds of asks that could take nobody, and when
+	refusals              int                                // asks of a kind that the RM refuses before others are tried
+	refused               map[string]work                    // behind which ask of a kind it goes on the next time
+	saidNo                bool                               // the RM refused the ask that is tried
+	behindRefused, wentOn int                                // how often an ask preempted behind one that was refused, and the bound was met
+	budgets               []budgets.Budget
+	churn                 churn
+	even                  bool // no order heeds priorities, and no ask preempts
 
 	seenQueues    map[objects.QueuePath]queueState // when they were last compared
 	changedQueues []string                         // since the step began: what became of queues, as effects say it
@@ -69,7 +73,7 @@ func New(conf configs.Partition, oracle scheduler.Oracle) *Twin {
 // NewWith is New for other lifetimes.
 func NewWith(conf configs.Partition, oracle scheduler.Oracle, keep objects.Lifetimes) *Twin {
 	t := &Twin{
-		oracle: oracle, lifetimes: keep, tried: map[string]time.Time{}, names: resources.MaxNames, askNames: resources.MaxAskNames,
+		oracle: oracle, lifetimes: keep, tried: map[string]time.Time{}, refused: map[string]work{}, refusals: 8, names: resources.MaxNames, askNames: resources.MaxAskNames,
 	}
 	t.useConfig(conf)
 	t.seenQueues = t.queueStates()

@@ -153,6 +153,8 @@ func (p *Partition) removePending(x *Allocation) {
 	if a.classes.stand(c); c.empty() {
 		a.classes.remove(c)
 		p.dress(c, open)
+	} else {
+		p.overtake(c) // the next one may be the first now, and its delays end later
 	}
 	if !c.empty() || x.LooksTogether() {
 		p.changes++ // as when it came

@@ -8,7 +8,8 @@ import (
 
 // Class is the pending asks of one application that are alike in all that decides where they
 // may be placed and whether they may preempt, oldest first. If the first of them cannot be
-// placed, none can; if the first finds no victims, none does.
+// placed, none can; if the first finds no victims, none does: unless the resource manager refuses
+// the first one (SetAside, EachToEvaluate).
 type Class struct {
 	id      classID
 	app     *Application
@@ -22,6 +23,8 @@ type Class struct {
 	turn    entry[*Class]   // among the application's classes, if there is an ask to try
 
 	aside []*Allocation // refused by the RM on every node, until there is news
+
+	refused *askPlace // where the next evaluation of preemption goes on; nil: at the front
 }
 
 // classID is what the asks of a class have in common. The age of an ask is not part of it:

@@ -18,6 +18,9 @@ type Options struct {
 	// Looks is how many asks may look for somebody whose place they could take before
 	// commands are looked at again; 0: 4. In a very large cluster a look takes long (ADR 24).
 	Looks int
+	// Refusals is how many asks of one group an evaluation of preemption goes through that the
+	// resource manager refuses; 0: 8 (ADR 43).
+	Refusals int
 	// Preemptions is how many preemptions are remembered, with what became of them; 0: 1,000.
 	Preemptions int
 }

@@ -120,7 +120,7 @@ func (p *Partition) noticeAll(a *Application) {
 }
 
 // TakeOvertaken returns the classes of which another ask than before may be the first that waits
-// for no node, and an older one, since it was last called. The list is good until the partition
+// for no node, since it was last called. The list is good until the partition
 // changes.
 func (p *Partition) TakeOvertaken() []*Class {
 	out := p.overtaken

@@ -17,11 +17,15 @@ type evaluation struct {
 	changes uint64
 	rights  int
 	strayed bool // a nomination was given up: something else than a change is to be awaited
+	refused bool // the RM refused an ask: the same
 
 	waits bool      // it is in backOff.queue, and not to be evaluated yet
 	due   time.Time // when a delay of the first ask ends; zero: none does. It may be too early, never too late
 	place int       // in backOff.dues, from 1; 0: it is not there
 }
+
+// insists reports whether the group is to be evaluated again although nothing has changed.
+func (e *evaluation) insists() bool { return e.strayed || e.refused }
 
 // backOff is the groups of asks that were evaluated in vain. Each is evaluated again after
 // preemptRetry, or when a delay of its first ask ends, if that is sooner: preemption.delay is
@@ -30,7 +34,7 @@ type backOff struct {
 	of    map[*objects.Class]*evaluation
 	queue []*evaluation // in the order of their times; those that do not wait are left over
 	dues  dueHeap
-	stray int // how many of those that wait have strayed
+	stray int // how many of those that wait do not await a change
 }
 
 func newBackOff() backOff { return backOff{of: map[*objects.Class]*evaluation{}} }
@@ -41,7 +45,7 @@ func (b *backOff) add(e *evaluation, due time.Time) {
 	b.of[e.class] = e
 	b.queue = append(b.queue, e)
 	e.waits = true
-	b.stray += yes(e.strayed)
+	b.stray += yes(e.insists())
 	b.setDue(e, due)
 }
 
@@ -60,7 +64,7 @@ func (b *backOff) drop(class *objects.Class) {
 func (b *backOff) rouse(e *evaluation) {
 	if e.waits {
 		e.waits = false
-		b.stray -= yes(e.strayed)
+		b.stray -= yes(e.insists())
 	}
 }
 
@@ -98,7 +102,7 @@ func (b *backOff) againAt(changes uint64) (time.Time, bool) {
 	for _, e := range b.queue {
 		switch {
 		case !e.waits:
-		case e.strayed || e.changes != changes:
+		case e.insists() || e.changes != changes:
 			return e.at.Add(preemptRetry), true
 		case b.stray == 0: // changes only grow: what is new for none before is new for none to come
 			return time.Time{}, false
@@ -156,7 +160,7 @@ func (c *Core) delayEnd(class *objects.Class, after time.Time) time.Time {
 // refreshDue finds out anew when a delay of e ends.
 func (c *Core) refreshDue(e *evaluation) { c.backOff.setDue(e, c.delayEnd(e.class, e.at)) }
 
-// noteOvertaken sees to the groups whose first ask may be an older one than before.
+// noteOvertaken sees to the groups whose first ask may be another one than before.
 func (c *Core) noteOvertaken() {
 	for _, class := range c.part.TakeOvertaken() {
 		if e := c.backOff.of[class]; e != nil {

@@ -109,3 +109,26 @@ func TestBackOff_ForgetsGroupsThatAreGone(t *testing.T) {
 	assert.Equal(t, len(core.backOff.dues), 0)
 	assert.Equal(t, len(core.backOff.queue), 0)
 }
+
+// refusesFirst is a resource manager that lets the ask "first" have no place of another.
+type refusesFirst struct{}
+
+func (refusesFirst) Fits(ask objects.AllocationKey, _ objects.NodeID) bool { return ask != "first" }
+
+// When the first ask of a group goes, the delay of the next one ends at its own time, although no
+// delay of the first was awaited any more.
+func TestBackOff_DelayOfTheNextAskEndsWhenTheFirstIsGone(t *testing.T) {
+	now := time.Unix(1_000_000_000, 0)
+	core := guaranteed(7*time.Second, now)
+	core.oracle = refusesFirst{}
+	core.Step(now, owedAsk("first", 1000))
+	core.Step(now.Add(3*time.Second), owedAsk("next", 1000))
+	core.Schedule(now.Add(7*time.Second), 10)
+	assert.Equal(t, len(core.part.Nominees()), 0, "first is refused, next is too young")
+	core.Step(now.Add(8*time.Second), Release{App: "owed", Key: "first", Type: StoppedByRM})
+	at, ok := core.NextDeadline()
+	assert.Assert(t, ok && at.Equal(now.Add(10*time.Second)), "the next deadline is after %s", at.Sub(now))
+	core.Schedule(at, 10)
+	assert.Equal(t, len(core.part.Nominees()), 1)
+	assert.NilError(t, core.Check())
+}

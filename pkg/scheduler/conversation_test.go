@@ -97,13 +97,24 @@ func (c *conversation) say(t *testing.T, d *datadriven.TestData) string {
 	return c.tell(t, command(t, d, c.now))
 }
 
+// refuses is a resource manager that refuses every node to the asks whose keys begin with it.
+type refuses string
+
+func (r refuses) Fits(ask objects.AllocationKey, _ objects.NodeID) bool {
+	return !strings.HasPrefix(string(ask), string(r))
+}
+
 func (c *conversation) config(t *testing.T, d *datadriven.TestData) string {
 	conf, problems := configs.Load([]byte(d.Input))
 	if conf == nil {
 		return problems.Error() + "\n"
 	}
 	if c.core == nil {
-		c.core = scheduler.New(conf.Partitions[0], nil)
+		var rm scheduler.Oracle
+		if prefix := text(d, "refuses"); prefix != "" {
+			rm = refuses(prefix)
+		}
+		c.core = scheduler.New(conf.Partitions[0], rm)
 		return ""
 	}
 	return c.tell(t, scheduler.UseConfig{Partition: conf.Partitions[0]})

@@ -32,10 +32,11 @@ type Core struct {
 	churn   preemption.Churn
 	gaveWay map[*objects.Allocation][]objects.QueuePath // where others were told to leave for a nominee
 
-	vain   map[like]bool // what cannot take anybody; scratch of preempt, as the next two
-	looks  int           // searches since preempt was called
-	tried  uint64        // groups that were ever evaluated
-	judged bool          // the RM was asked about the look under way
+	vain    map[like]bool // what cannot take anybody; scratch of preempt, as the next two
+	looks   int           // searches since preempt was called
+	tried   uint64        // groups that were ever evaluated
+	judged  bool          // the RM was asked about the look under way
+	refused bool          // the RM refused, in the present look
 
 	possible objects.Mask   // scratch of decide
 	levels   []objects.Mask // scratch of lookAround, by depth

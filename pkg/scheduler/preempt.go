@@ -11,7 +11,7 @@ import (
 
 // When nothing that is pending finds room, asks that have a right to somebody's place get
 // their turn again, in the same order. What one of them cannot take, an ask like it cannot
-// take either, so groups of asks are evaluated, and each not more often than every preemptRetry and
+// take either, unless the RM refused the one (preempt_group.go), so groups of asks are evaluated, and each not more often than every preemptRetry and
 // when a delay of its first ask ends: an evaluation is much dearer than a decision. So a full cluster pays for what is new in it and for those
 // whose time has come, and not for all that wait.
 const preemptRetry = 5 * time.Second
@@ -38,15 +38,13 @@ func (c *Core) preempt(now time.Time) (found, more bool) {
 			return false, true
 		}
 		class := c.eager[0].class
-		x := c.unnominated(class)
-		if x == nil { // all wait for a node; that is noticed when one does not any more
+		if c.unnominated(class) == nil { // all wait for a node; that is noticed when one does not any more
 			class.Overlook()
 			c.backOff.drop(class)
 			c.eager = c.eager[1:]
 			continue
 		}
-		c.tried++
-		plans, e := c.look(x, c.eager[0], now)
+		plans, e := c.evaluate(c.eager[0], now)
 		for _, plan := range plans {
 			c.carryOut(plan, now)
 		}
@@ -85,36 +83,6 @@ func (c *Core) gone(e *evaluation) bool {
 	}
 	c.backOff.drop(e.class)
 	return true
-}
-
-// look evaluates preemption for x. was is the last evaluation of its group.
-// There are several plans where a gang looks together, and none if it must not or cannot.
-func (c *Core) look(x *objects.Allocation, was *evaluation, now time.Time) (plans []preemption.Plan, is *evaluation) {
-	is = &evaluation{class: was.class, at: now, changes: c.changes()}
-	if !c.mayStart(x.Application()) || c.onlyWaits(x) {
-		return nil, is
-	}
-	rights, _ := preemption.Rights(c.part, x, now)
-	is.rights = len(rights)
-	if !was.at.IsZero() && was.changes == is.changes && was.rights == is.rights {
-		return nil, is // nothing has changed since
-	}
-	if len(rights) == 0 || c.vain[likeOf(x, rights)] {
-		return nil, is
-	}
-	c.judged = false
-	if x.LooksTogether() {
-		plans = c.planTogether(x, rights[0], now)
-	} else if plan, found := c.planFor(x, rights); found {
-		plans = append(plans, plan)
-	}
-	if len(plans) == 0 && !c.judged { // what the RM said holds for this ask alone
-		if c.vain == nil {
-			c.vain = map[like]bool{}
-		}
-		c.vain[likeOf(x, rights)] = true
-	}
-	return plans, is
 }
 
 func (c *Core) planFor(x *objects.Allocation, rights []preemption.Right) (plan preemption.Plan, found bool) {
@@ -208,8 +176,14 @@ func (c *Core) promising(x *objects.Allocation) bool {
 		(c.oracle == nil || c.oracle.Fits(x.Key(), c.part.Nomination(x).ID()))
 }
 
+// judge asks the RM, and notes that it was asked and whether it refused.
 func (c *Core) judge(x *objects.Allocation, n *objects.Node, victims []*objects.Allocation) bool {
-	c.judged = c.judged || c.oracle != nil
+	accepted := c.ask(x, n, victims)
+	c.judged, c.refused = c.judged || c.oracle != nil, c.refused || !accepted
+	return accepted
+}
+
+func (c *Core) ask(x *objects.Allocation, n *objects.Node, victims []*objects.Allocation) bool {
 	switch o := c.oracle.(type) {
 	case nil:
 		return true

@@ -406,9 +406,56 @@ func (c choosy) FitsWithout(ask objects.AllocationKey, _ objects.NodeID, _ []obj
 	return ask != c.key
 }
 
-// What the resource manager says of an ask holds for this one alone, so when it is cancelled the
-// next like it looks, though nothing else has changed.
-func TestTheNextLooksWhenARefusedAskIsGone(t *testing.T) {
+// asked is a resource manager that lets no ask have another's place, and counts which were asked about.
+type asked map[objects.AllocationKey]int
+
+func (asked) Fits(objects.AllocationKey, objects.NodeID) bool { return true }
+
+func (a asked) FitsWithout(ask objects.AllocationKey, _ objects.NodeID, _ []objects.AllocationKey) bool {
+	a[ask]++
+	return false
+}
+
+// However many asks of a group the resource manager refuses, an evaluation asks about eight, and the
+// next one about others: all have been asked about before one is again.
+func TestPreemption_AnEvaluationAsksAboutFewRefusedAsks(t *testing.T) {
+	rm := asked{}
+	st := &stage{queues: []scenarioQueue{{Path: "root.default", Properties: map[string]string{"preemption.priority": "leaf"}}}}
+	st.core = scheduler.New(st.config(t), rm)
+	st.step(t, scheduler.AddNode{Node: "n1", Total: plain(map[string]int64{"vcore": 1}), Schedulable: true})
+	submit := func(key, app string, priority int32, start int64) {
+		w := scenarioWork{Key: key, App: app, Queue: "root.default", Priority: priority, Start: start, Request: map[string]int64{"vcore": 1}}
+		st.application(t, w)
+		x := w.ask()
+		x.Policy = objects.PolicySent | objects.PolicyOther
+		st.step(t, scheduler.SubmitAsk{Ask: x})
+	}
+	submit("low", "low", 0, 0)
+	now := epoch
+	st.core.Schedule(now, 10)
+	const asks = 1000
+	for i := range asks {
+		submit(fmt.Sprintf("ask-%03d", i), "high", 10, 1)
+	}
+	for evaluation := 1; evaluation <= asks/8; evaluation++ {
+		st.core.Schedule(now, 10)
+		assert.Equal(t, len(rm), 8*evaluation)
+		at, ok := st.core.NextDeadline()
+		assert.Assert(t, ok && at.Equal(now.Add(5*time.Second)), "nothing has changed, and it goes on at %s", at)
+		now = at
+	}
+	times := rm["ask-000"]
+	for key, n := range rm {
+		assert.Equal(t, n, times, "%s", key)
+	}
+	st.core.Schedule(now, 10)
+	assert.Equal(t, rm["ask-000"], 2*times, "it begins anew")
+	assert.NilError(t, st.core.Check())
+}
+
+// What the resource manager says of an ask holds for this one alone, so the next of its group is
+// tried at once.
+func TestPreemption_ARefusedAskHidesNoneBehindIt(t *testing.T) {
 	st := &stage{queues: []scenarioQueue{{Path: "root.default", Properties: map[string]string{"preemption.priority": "leaf"}}}}
 	st.core = scheduler.New(st.config(t), choosy{"first"})
 	st.step(t, scheduler.AddNode{Node: "n1", Total: plain(map[string]int64{"vcore": 1}), Schedulable: true})
@@ -424,11 +471,6 @@ func TestTheNextLooksWhenARefusedAskIsGone(t *testing.T) {
 	submit("first", "high", 10, 1)
 	submit("second", "high", 10, 2)
 	st.core.Schedule(epoch, 10)
-	assert.Equal(t, len(st.core.Partition().Nominees()), 0)
-	st.step(t, scheduler.Release{App: "high", Key: "first", Type: scheduler.StoppedByRM})
-	at, ok := st.core.NextDeadline()
-	assert.Assert(t, ok && at.Equal(epoch.Add(5*time.Second)), "it wakes for the next at %s", at)
-	st.core.Schedule(at, 10)
 	assert.DeepEqual(t, keysOf(st.core.Partition().Nominees()), []objects.AllocationKey{"second"})
 	assert.NilError(t, st.core.Check())
 }
