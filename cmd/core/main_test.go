@@ -15,6 +15,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv(asStuckProgram) != "" {
+		stuckProgram()
+		return
+	}
 	if os.Getenv(asProgram) != "" {
 		main()
 		return

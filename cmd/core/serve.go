@@ -149,10 +149,7 @@ func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer)
 		return exitError{exitUsage, err}
 	}
 	defer end.step("the log", func() { _ = log.Close() }) // the error is that nobody reads it
-	end.reporting(func(stuck []string) {
-		log.Error("termination took too long: the process ends", zap.String("stuck", stuckText(stuck)), zap.Int("exitCode", exitStuck))
-		_ = log.Flush(reportLimit)
-	})
+	end.reporting(reportStuck(log))
 	users := f.users.open()
 	defer end.step("the user directories", users.Close)
 	first, store, err := f.startUnless(ctx, users, in, errs)

@@ -11,6 +11,10 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/canopy-scheduler/canopy/internal/logging"
 )
 
 const (
@@ -122,6 +126,14 @@ func untilSignal(exit func(code int)) (ctx context.Context, stop func()) {
 		close(over)
 		<-ended
 		cancel()
+	}
+}
+
+// reportStuck returns what writes the last line of the log, within reportLimit.
+func reportStuck(log *logging.Log) func(stuck []string) {
+	return func(stuck []string) {
+		log.Error("termination took too long: the process ends", zap.String("stuck", stuckText(stuck)), zap.Int("exitCode", exitStuck))
+		_ = log.Flush(reportLimit)
 	}
 }
 
