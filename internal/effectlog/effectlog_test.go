@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,13 +37,39 @@ func encoder() zapcore.Encoder {
 	return zapcore.NewJSONEncoder(c)
 }
 
+// output is a buffer that a window may write to while a test reads it.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}
+
+func (o *output) Len() int { return len(o.String()) }
+
+func (o *output) Reset() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.b.Reset()
+}
+
 // written is a Log from a level on, and what it has written.
-func written(level zapcore.Level) (*Log, *bytes.Buffer) {
-	out := new(bytes.Buffer)
+func written(level zapcore.Level) (*Log, *output) {
+	out := new(output)
 	return New(zap.New(zapcore.NewCore(encoder(), zapcore.AddSync(out), level))), out
 }
 
-func lines(out *bytes.Buffer) []string {
+func lines(out *output) []string {
 	text := strings.TrimSuffix(out.String(), "\n")
 	if text == "" {
 		return nil
