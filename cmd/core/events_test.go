@@ -54,6 +54,23 @@ func TestEvents_HistoryIsPrintedInWords(t *testing.T) {
 2026-01-02T12:10:00.000Z  ask          bad?[2J  of app-1: it is negative
 2026-01-02T12:10:00.000Z  application  app-2  was rejected: no such queue (partition gpu)
 `)
+	changes, _, other := remembering(t)
+	changes.Hear("default", []scheduler.Effect{
+		scheduler.NodeChanged{Node: "n1", What: scheduler.NodeResized, Is: one}, scheduler.NodeChanged{Node: "n1", What: scheduler.NodeDrained},
+		scheduler.NodeChanged{Node: "n1", What: scheduler.NodeRemoved}, scheduler.AskCancelled{Key: "k", App: "app-1", Why: "application app-1 was removed"},
+		scheduler.QueueChanged{Queue: "root.d", Dynamic: true}, scheduler.QueueChanged{Queue: "root.d", What: objects.QueueRemoved, Dynamic: true},
+		scheduler.QueueChanged{Queue: "root.a", What: objects.QueueRemoved},
+	})
+	_, out, _ = canopy("events", "--address", other)
+	assert.Equal(t, out, `2026-01-02T12:00:00.000Z  node         n1  was resized (memory 5, vcore 100)
+2026-01-02T12:00:00.000Z  node         n1  schedulable: false
+2026-01-02T12:00:00.000Z  node         n1  Node removed from the scheduler
+2026-01-02T12:00:00.000Z  application  app-1  lost ask k, which was cancelled: application app-1 was removed
+2026-01-02T12:00:00.000Z  queue        root.d  was created for an application
+2026-01-02T12:00:00.000Z  queue        root.d  was removed
+2026-01-02T12:00:00.000Z  queue        root.a  was removed
+`)
+
 	code, out, _ = canopy("events", "--address", address, "--until", "5m")
 	assert.Equal(t, code, 0)
 	assert.Equal(t, out, "2026-01-02T12:00:00.000Z  node         n1  Node added to the scheduler\n")

@@ -72,17 +72,23 @@ func (e event) String() string {
 
 // eventWords are what happened by detail and change; %s is the reference.
 var eventWords = map[string]string{
-	"APP_ALLOC ADD":         "got allocation %s",
-	"APP_REQUEST ADD":       "asked for %s",
-	"REQUEST_CANCEL REMOVE": "lost ask %s, which was cancelled",
-	"APP_NEW ADD":           "was submitted",
-	"APP_REJECT SET":        "was rejected",
-	"NODE_ALLOC ADD":        "got allocation %s",
-	"NODE_ALLOC REMOVE":     "lost allocation %s",
-	"ALLOC_CANCEL REMOVE":   "lost allocation %s, which was released",
-	"ALLOC_PREEMPT REMOVE":  "is losing allocation %s, which was preempted",
-	"ALLOC_TIMEOUT REMOVE":  "is losing allocation %s, whose time is over",
-	"ALLOC_REPLACED REMOVE": "lost placeholder %s, which was replaced",
+	"APP_ALLOC ADD":           "got allocation %s",
+	"APP_REQUEST ADD":         "asked for %s",
+	"REQUEST_CANCEL REMOVE":   "lost ask %s, which was cancelled",
+	"APP_NEW ADD":             "was submitted",
+	"APP_REJECT SET":          "was rejected",
+	"NODE_DECOMISSION REMOVE": "", // its message is the words
+	"NODE_SCHEDULABLE SET":    "", // likewise
+	"NODE_CAPACITY SET":       "was resized",
+	"QUEUE_DYNAMIC ADD":       "was created for an application",
+	"QUEUE_DYNAMIC REMOVE":    "was removed",
+	"DETAILS_NONE REMOVE":     "was removed",
+	"NODE_ALLOC ADD":          "got allocation %s",
+	"NODE_ALLOC REMOVE":       "lost allocation %s",
+	"ALLOC_CANCEL REMOVE":     "lost allocation %s, which was released",
+	"ALLOC_PREEMPT REMOVE":    "is losing allocation %s, which was preempted",
+	"ALLOC_TIMEOUT REMOVE":    "is losing allocation %s, whose time is over",
+	"ALLOC_REPLACED REMOVE":   "lost placeholder %s, which was replaced",
 }
 
 // words say what happened.
