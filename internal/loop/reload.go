@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -44,7 +45,7 @@ func (c *Cluster) Reload(ctx context.Context, conf *configs.Config) (paused time
 	case err != nil:
 		return 0, err
 	}
-	m := c.convene(conf)
+	m := c.convene(conf, differences(c.Config(), conf))
 	if err := m.agree(ctx); err != nil {
 		if c.over.Err() != nil {
 			err = ErrEnded
@@ -94,8 +95,26 @@ type arrival struct {
 	drained bool
 }
 
+// differences is what each partition that stays has otherwise in conf than in the configuration in
+// force, by name. It takes as long as the configurations are large, so it is found out before any
+// loop stops, and without a lock that a reader waits for.
+func differences(inForce, conf *configs.Config) map[string]*objects.Difference {
+	out := map[string]*objects.Difference{}
+	if inForce == nil {
+		return out
+	}
+	for _, from := range inForce.Partitions {
+		for _, to := range conf.Partitions {
+			if from.Name == to.Name {
+				out[to.Name] = objects.NewDifference(from, to)
+			}
+		}
+	}
+	return out
+}
+
 // convene prepares a meeting about conf. Requires: c.changing is held.
-func (c *Cluster) convene(conf *configs.Config) *meeting {
+func (c *Cluster) convene(conf *configs.Config, prepared map[string]*objects.Difference) *meeting {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	m := &meeting{over: make(chan struct{})}
@@ -104,8 +123,8 @@ func (c *Cluster) convene(conf *configs.Config) *meeting {
 		i := slices.IndexFunc(conf.Partitions, func(p configs.Partition) bool { return p.Name == name })
 		if i >= 0 {
 			p := conf.Partitions[i]
-			s.cmd = scheduler.UseConfig{Partition: p}
-			s.mayNot = func() error { return r.core.MayUse(p) }
+			s.cmd = scheduler.UseConfig{Partition: p, Prepared: prepared[name]}
+			s.mayNot = func() error { return r.core.MayUse(p, prepared[name]) }
 		}
 		m.seats = append(m.seats, s)
 	}

@@ -67,7 +67,7 @@ func use(t *testing.T, p *Partition, all ...budgets.Budget) {
 	var err error
 	conf.Budgets, err = budgets.New(all...)
 	assert.NilError(t, err)
-	assert.NilError(t, p.Reconfigure(conf))
+	assert.NilError(t, p.Reconfigure(conf, nil))
 	assert.NilError(t, p.Check())
 }
 

@@ -319,6 +319,13 @@ func (p *Partition) checkLists() error {
 		return fmt.Errorf("there are %d applications and %d queues, %d and %d are listed",
 			len(p.apps), len(p.queues), len(p.appList.all), len(p.queueList.all))
 	}
+	bounds, scoped := 0, 0
+	for _, q := range p.queues {
+		bounds, scoped = bounds+count(q.boundsApplications()), scoped+count(len(q.conf.ClassQuotas) > 0)
+	}
+	if bounds != p.bounds || scoped != p.scoped {
+		return fmt.Errorf("%d queues bound applications and %d have class quotas, %d and %d are counted", bounds, scoped, p.bounds, p.scoped)
+	}
 	asks, bound, users := 0, 0, 0
 	for _, a := range p.apps {
 		asks, bound = asks+a.asks, bound+a.bound

@@ -51,6 +51,7 @@ func (p *Partition) CreateLeaf(path QueuePath, u security.User) error {
 		q = p.grow(conf, q, false)
 		p.noteQueue(q, QueueCreated)
 	}
+	p.unsound = true
 	if q.rule.most > 0 && !p.gated {
 		p.restand()
 	}

@@ -114,11 +114,21 @@ func (p *Partition) doubt(q *Queue) {
 func (p *Partition) doubtAll() {
 	for _, q := range p.queues {
 		q.rule.enforced = p.conf.QuotaPreemption && q.conf.QuotaDelay > 0
-		if !q.doubted && q.overlooks() {
-			q.doubted = true
-			p.doubtful = append(p.doubtful, q)
-		}
+		p.doubtAnew(q)
 	}
+	p.orderLooks()
+}
+
+// doubtAnew is doubt for a queue whose max may not be enforced any more.
+func (p *Partition) doubtAnew(q *Queue) {
+	if !q.doubted && q.overlooks() {
+		q.doubted = true
+		p.doubtful = append(p.doubtful, q)
+	}
+}
+
+// orderLooks lines up anew the queues above a max that is enforced, whose delays may have changed.
+func (p *Partition) orderLooks() {
 	p.above = append(p.above, p.due...)
 	p.due = p.due[:0]
 	slices.SortFunc(p.above, compareLooks)

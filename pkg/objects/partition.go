@@ -93,8 +93,10 @@ type Partition struct {
 
 	classNames classNames // of the priority classes of all work
 	metered    bool       // there may be a class quota somewhere, or asks that need one
+	scoped     int        // how many queues have class quotas
 
 	gated   bool       // there is a bound on running applications somewhere
+	bounds  int        // how many queues have one, of their own or in a limit
 	turned  []*account // which offer other shapes than before, until Partition.stand
 	fitting Mask       // scratch
 }
@@ -121,6 +123,7 @@ func NewWith(conf configs.Partition, opt Options) *Partition {
 	p.names = resources.NewNamesOf(cmp.Or(opt.Names, resources.MaxNames), cmp.Or(opt.AskNames, resources.MaxAskNames), p.forgetKind)
 	p.useScale()
 	p.root = p.grow(conf.Root, nil, true)
+	p.unsound = true
 	p.gated, p.metered = p.isGated(), p.isMetered()
 	p.useBudgets()
 	p.Settle()
@@ -143,7 +146,6 @@ func (p *Partition) grow(conf configs.Queue, parent *Queue, managed bool) *Queue
 	for _, c := range conf.Children {
 		p.grow(c, q, managed)
 	}
-	p.unsound = true
 	return q
 }
 

@@ -46,6 +46,7 @@ type Queue struct {
 	listed   bool                   // it is in Partition.watch
 	place    int32                  // in Partition.queueList
 	doubted  bool                   // stands in Partition.doubtful
+	gone     bool                   // was removed from the partition
 	heldBy   resources.Holder       // of the names in max, guaranteed, scopes and further
 	further  []resources.Kind       // names in the limits and the template of conf
 	managed  bool                   // from the configuration, not created by a placement rule
@@ -53,7 +54,9 @@ type Queue struct {
 	dynamic  *configs.Queue         // what q was before the configuration named it; nil: always managed, or not at all
 	byName   map[string]*Queue      // children
 	byID     map[AppID]*Application // leaf only
-	conf     configs.Queue          // its Children are not used after the queue was built
+	conf     configs.Queue          // without Children
+	bounds   bool                   // it counts in Partition.bounds
+	scoped   bool                   // it counts in Partition.scoped
 }
 
 // rule is the part of a queue's configuration that every decision reads.
@@ -88,7 +91,7 @@ func newQueue(conf configs.Queue, parent *Queue) *Queue {
 		q.path = parent.path.Child(conf.Name)
 	}
 	q.key.Path = string(q.path)
-	q.use(conf)
+	q.use(&conf)
 	q.turn.who, q.turn.can, q.fit = q, q.room.can[:0], q.room.fit[:0]
 	q.pending, q.allocated = q.room.pending[:0], q.room.allocated[:0]
 	q.children.compare = func(a, b *Queue) int {
@@ -104,8 +107,9 @@ func newQueue(conf configs.Queue, parent *Queue) *Queue {
 }
 
 // use makes conf what q goes by.
-func (q *Queue) use(conf configs.Queue) {
-	q.conf = conf
+func (q *Queue) use(conf *configs.Queue) {
+	q.conf = *conf
+	q.conf.Children = nil // else a queue that stays would keep the whole tree of an old configuration
 	q.rule = rule{
 		leaf: !conf.Parent, roomy: q.parent != nil && conf.Max.IsUnlimited() && conf.MaxApplications == 0, most: conf.MaxApplications,
 		sort: conf.Sort, by: conf.PrioritySort, priority: conf.Priority, offset: conf.Offset,

@@ -62,7 +62,7 @@ func (p *Partition) requota(q *Queue, conf configs.Queue) {
 	if conf.Max.Equal(q.conf.Max) && conf.Guaranteed.Equal(q.conf.Guaranteed) && conf.MaxApplications == q.conf.MaxApplications {
 		return
 	}
-	q.use(conf)
+	q.use(&conf)
 	p.changedQueue(q)
 	p.changes++
 	p.intern(q)

@@ -12,9 +12,15 @@ import (
 // changes nothing. A leaf with applications cannot become a parent, nor a parent with
 // queues that still hold work a leaf: the applications would be stranded (upstream they
 // are, behaviour.md 1.7.8). Every queue in the way is named, with its applications, up to
-// a bound. Requires: conf came from configs.Load and has the partition's name.
-func (p *Partition) MayBecome(conf configs.Partition) error {
-	clashes := clashesBelow(p.root, conf.Root, nil)
+// a bound. prepared is what the configuration has otherwise than the one in force, if that
+// is known; nil: it is found out. Requires: conf came from configs.Load and has the
+// partition's name.
+func (p *Partition) MayBecome(conf configs.Partition, prepared *Difference) error {
+	return p.mayBecome(p.differenceTo(conf, prepared))
+}
+
+func (p *Partition) mayBecome(d *Difference) error {
+	clashes := clashesIn(p.root, &d.root, nil)
 	if len(clashes) == 0 {
 		return nil
 	}
@@ -28,8 +34,37 @@ func (p *Partition) MayBecome(conf configs.Partition) error {
 // mostNamed is how many queues, and how many applications of each, a refusal names.
 const mostNamed = 10
 
-// clashesBelow is what is wrong at q and below it, in the order of the document.
-func clashesBelow(q *Queue, conf configs.Queue, found []string) []string {
+// clashesIn is what is wrong at q and below it, in the order of the document. Where nothing
+// differs, nothing is wrong: a queue of the configuration in force is of the kind that it says.
+func clashesIn(q *Queue, d *difference, found []string) []string {
+	switch {
+	case d.conf == nil || !d.kind: // what is gone drains, whatever it holds
+		return found
+	case d.added: // it may be there all the same: created on request, or draining
+		return clashesBelow(q, d.conf, found)
+	case d.own:
+		found = clashesAt(q, d.conf, found)
+	}
+	for i := range d.below {
+		if child, ok := q.byName[d.below[i].name]; ok {
+			found = clashesIn(child, &d.below[i], found)
+		}
+	}
+	return found
+}
+
+// clashesBelow is what is wrong at q and below it, as far as conf goes.
+func clashesBelow(q *Queue, conf *configs.Queue, found []string) []string {
+	found = clashesAt(q, conf, found)
+	for i := range conf.Children {
+		if child, ok := q.byName[conf.Children[i].Name]; ok {
+			found = clashesBelow(child, &conf.Children[i], found)
+		}
+	}
+	return found
+}
+
+func clashesAt(q *Queue, conf *configs.Queue, found []string) []string {
 	if q.Leaf() == conf.Parent {
 		was, wanted := "parent", "a leaf"
 		if conf.Parent {
@@ -37,11 +72,6 @@ func clashesBelow(q *Queue, conf configs.Queue, found []string) []string {
 		}
 		if n, ids := holders(q, 0, nil); n > 0 {
 			found = append(found, fmt.Sprintf("%s %s cannot become %s: it holds %s", was, q.path, wanted, listApps(n, ids)))
-		}
-	}
-	for _, c := range conf.Children {
-		if child, ok := q.byName[c.Name]; ok {
-			found = clashesBelow(child, c, found)
 		}
 	}
 	return found
@@ -84,9 +114,13 @@ func listApps(n int, ids []AppID) string {
 // they take no new application, and go when they are empty. A dynamic queue that it names
 // is managed from now on; when a later configuration leaves it out again, it is the
 // dynamic queue that it was. So going to another configuration and back leaves no trace.
+//
+// It takes as long as there are queues that change, with what depends on them, however many
+// stay as they are (ADR 44): what is done is the same whether prepared is given or not.
 // Requires: as MayBecome.
-func (p *Partition) Reconfigure(conf configs.Partition) error {
-	if err := p.MayBecome(conf); err != nil {
+func (p *Partition) Reconfigure(conf configs.Partition, prepared *Difference) error {
+	d := p.differenceTo(conf, prepared)
+	if err := p.mayBecome(d); err != nil {
 		return err
 	}
 	p.names.Keep() // accounts and the order of nodes have the old numbers until they stand anew
@@ -94,69 +128,14 @@ func (p *Partition) Reconfigure(conf configs.Partition) error {
 	others := !p.conf.Budgets.Equal(conf.Budgets)
 	p.conf = conf
 	p.rules++
+	p.changes++
 	if others {
 		p.useBudgets()
 	}
-	p.Unwatch() // anything may change
-	p.reconfigure(p.root, conf.Root)
-	p.restand()
-	p.doubtAll()
-	p.remeter()
+	r := reload{p: p, met: make([]met, 0, d.root.size)}
+	r.follow(p.root, &d.root)
+	r.finish(d.far)
 	return nil
-}
-
-func (p *Partition) reconfigure(q *Queue, conf configs.Queue) {
-	if !q.managed {
-		was := q.conf
-		q.dynamic = &was
-	}
-	q.use(conf)
-	restored := q.draining
-	q.draining, q.managed = false, true
-	if restored {
-		p.noteQueue(q, QueueRestored)
-	}
-	p.intern(q)
-	for _, c := range conf.Children {
-		if child, ok := q.byName[c.Name]; ok {
-			p.reconfigure(child, c)
-		} else {
-			p.grow(c, q, true)
-		}
-	}
-	if len(q.byName) == len(conf.Children) {
-		return // they are those that are wanted
-	}
-	wanted := make(map[string]bool, len(conf.Children))
-	for _, c := range conf.Children {
-		wanted[c.Name] = true
-	}
-	for _, child := range q.Children() {
-		if child.managed && !wanted[child.conf.Name] {
-			p.drain(child)
-		}
-	}
-}
-
-// drain takes q and the managed queues below it out of the configuration: what is empty
-// goes at once, what was dynamic is so again, and the rest takes nothing new.
-func (p *Partition) drain(q *Queue) {
-	for _, c := range q.Children() {
-		if c.managed {
-			p.drain(c)
-		}
-	}
-	was := q.draining
-	if d := q.dynamic; d != nil && q.mayBe(*d) {
-		q.use(*d)
-		q.dynamic, q.managed = nil, false
-		p.intern(q)
-	} else {
-		q.draining = true
-	}
-	if p.prune(q); q.draining && !was && p.queues[q.path] == q {
-		p.noteQueue(q, QueueDraining)
-	}
 }
 
 func holdsWork(q *Queue) bool {
@@ -184,8 +163,10 @@ func (p *Partition) prune(q *Queue) {
 		delete(q.parent.byName, q.conf.Name)
 		delete(p.queues, q.path)
 		p.queueList.remove(q)
+		q.gone = true
 		p.changedQueue(q)
-		p.releaseNames(q)
+		p.release(q.holds())
+		p.countSettings(q, -1)
 		p.noteQueue(q, QueueRemoved)
 		q = q.parent
 	}

@@ -10,23 +10,32 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// The partition decides nothing while it is reconfigured, so what a queue that stays costs bounds
+// The partition decides nothing while it is reconfigured, so what a queue that changes costs bounds
 // how large a configuration may be.
-func TestReconfigure_AQueueThatStaysCostsFewAllocations(t *testing.T) {
+func TestReconfigure_AQueueThatChangesCostsFewAllocations(t *testing.T) {
 	const parents, leaves = 100, 100
-	conf := configs.Partition{Name: "default", Root: configs.Queue{Name: "root", Parent: true}}
-	for i := range parents {
-		parent := configs.Queue{Name: fmt.Sprint("p", i), Parent: true}
-		for j := range leaves {
-			parent.Children = append(parent.Children, configs.Queue{
-				Name: fmt.Sprint("l", j), Max: resources.LimitFromMap(map[string]resources.Quantity{"vcore": 10}),
-				Guaranteed: resources.GuaranteeFromMap(map[string]resources.Quantity{"vcore": 5}),
-			})
+	tree := func(most resources.Quantity) configs.Partition {
+		conf := configs.Partition{Name: "default", Root: configs.Queue{Name: "root", Parent: true}}
+		for i := range parents {
+			parent := configs.Queue{Name: fmt.Sprint("p", i), Parent: true}
+			for j := range leaves {
+				parent.Children = append(parent.Children, configs.Queue{
+					Name: fmt.Sprint("l", j), Max: resources.LimitFromMap(map[string]resources.Quantity{"vcore": most}),
+					Guaranteed: resources.GuaranteeFromMap(map[string]resources.Quantity{"vcore": 5}),
+				})
+			}
+			conf.Root.Children = append(conf.Root.Children, parent)
 		}
-		conf.Root.Children = append(conf.Root.Children, parent)
+		return conf
 	}
-	p := NewPartition(conf)
-	allocations := testing.AllocsPerRun(3, func() { assert.NilError(t, p.Reconfigure(conf)) })
+	confs := []configs.Partition{tree(10), tree(11)}
+	prepared := []*Difference{NewDifference(confs[1], confs[0]), NewDifference(confs[0], confs[1])}
+	p, i := NewPartition(confs[0]), 0
+	allocations := testing.AllocsPerRun(4, func() {
+		i++
+		assert.NilError(t, p.Reconfigure(confs[i%2], prepared[i%2]))
+	})
+	assert.Equal(t, p.queues["root.p7.l7"].max[0], p.names.Bound(confs[i%2].Root.Children[7].Children[7].Max)[0])
 	each := allocations / (parents * leaves)
-	assert.Assert(t, each < 4.5, "%.1f for a queue", each)
+	assert.Assert(t, each < 0.5, "%.1f for a queue", each)
 }

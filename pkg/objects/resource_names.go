@@ -10,32 +10,64 @@ import "github.com/canopy-scheduler/canopy/pkg/resources"
 // intern makes the dense form of q's settings, whose names are held. Those of a dynamic queue
 // are held as those of asks are: tags of applications may say what they are.
 func (p *Partition) intern(q *Queue) {
-	former, by := *q, resources.Cluster
+	by := resources.Cluster
 	if !q.managed {
 		by = resources.Asks
 	}
+	simple := len(q.conf.Limits)+len(q.conf.ClassQuotas)+len(q.scopes)+len(q.further) == 0 && q.conf.Template == nil && q.heldBy == by
+	if simple && p.names.Requantify(q.max, q.conf.Max) && p.names.Requantify(q.guaranteed, resources.Limit(q.conf.Guaranteed)) {
+		p.useRules(q) // the names are those that it holds already
+		return
+	}
+	former := q.holds()
 	q.heldBy = by
 	q.max = p.names.HoldLimit(q.conf.Max, by)
 	q.guaranteed = p.names.HoldGuarantee(q.conf.Guaranteed, by)
 	q.scopes = p.scopesOf(q.conf.ClassQuotas, by)
 	q.further = nil
-	q.eachFurther(func(name string) { q.further = append(q.further, p.names.HoldName(name, by)) })
-	p.releaseNames(&former)
+	if len(q.conf.Limits) > 0 || q.conf.Template != nil {
+		q.eachFurther(func(name string) { q.further = append(q.further, p.names.HoldName(name, by)) })
+	}
+	p.release(former)
+	p.useRules(q)
+}
+
+// useRules finds out what q goes by that depends on more than its own settings, and counts those.
+func (p *Partition) useRules(q *Queue) {
+	p.countSettings(q, 1)
 	p.rule(q)
 	q.rule.enforced = p.conf.QuotaPreemption && q.conf.QuotaDelay > 0
 }
 
-// releaseNames takes back what intern held.
-func (p *Partition) releaseNames(q *Queue) {
-	p.names.ReleaseBound(q.max, q.heldBy)
-	p.names.ReleaseBound(q.guaranteed, q.heldBy)
-	for i := range q.scopes {
-		for _, h := range q.scopes[i].hard {
-			p.names.ReleaseBound(h.max, q.heldBy)
+// countSettings counts the settings of q among those of all queues, with -1 for a queue that goes.
+func (p *Partition) countSettings(q *Queue, n int) {
+	bounds, scoped := n > 0 && q.boundsApplications(), n > 0 && len(q.scopes) > 0
+	p.bounds += count(bounds) - count(q.bounds)
+	p.scoped += count(scoped) - count(q.scoped)
+	q.bounds, q.scoped = bounds, scoped
+}
+
+// holding is the names that a queue holds.
+type holding struct {
+	max, guaranteed resources.Bound
+	scopes          []scope
+	further         []resources.Kind
+	by              resources.Holder
+}
+
+func (q *Queue) holds() holding { return holding{q.max, q.guaranteed, q.scopes, q.further, q.heldBy} }
+
+// release takes back what intern held.
+func (p *Partition) release(h holding) {
+	p.names.ReleaseBound(h.max, h.by)
+	p.names.ReleaseBound(h.guaranteed, h.by)
+	for i := range h.scopes {
+		for _, x := range h.scopes[i].hard {
+			p.names.ReleaseBound(x.max, h.by)
 		}
 	}
-	for _, k := range q.further {
-		p.names.ReleaseKind(k, q.heldBy)
+	for _, k := range h.further {
+		p.names.ReleaseKind(k, h.by)
 	}
 }
 

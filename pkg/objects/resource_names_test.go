@@ -77,7 +77,7 @@ func TestResourceNames_GoWithWhatHoldsThem(t *testing.T) {
 
 	conf := p.Config()
 	conf.Root.Children = nil
-	assert.NilError(t, p.Reconfigure(conf))
+	assert.NilError(t, p.Reconfigure(conf, nil))
 	assert.Assert(t, !has("in-max"))
 }
 

@@ -43,13 +43,16 @@ func (p *Partition) clusterShares() resources.Denominators {
 // and a guarantee goes before both (behaviour.md 3.10). In an empty cluster there is
 // no fair max at all.
 func (p *Partition) measure(q *Queue, fair resources.Denominators) {
-	q.shares = slices.Clone(fair)
+	q.shares = append(q.shares[:0], fair...)
 	if !p.capacity.IsZero() {
 		overlay(q.shares, q.max)
 	}
-	fair = q.shares
-	if len(q.guaranteed) > 0 {
-		q.shares = slices.Clone(fair)
+	if len(q.byName) == 0 {
+		overlay(q.shares, q.guaranteed)
+		return
+	}
+	if fair = q.shares; len(q.guaranteed) > 0 {
+		fair = slices.Clone(q.shares)
 		overlay(q.shares, q.guaranteed)
 	}
 	for _, c := range q.byName {
@@ -57,6 +60,18 @@ func (p *Partition) measure(q *Queue, fair resources.Denominators) {
 		c.key.Share = c.Share()
 	}
 	q.children.rebuild()
+}
+
+// fairBelow is the fair max of q: what measure takes for the queues below it.
+func (p *Partition) fairBelow(q *Queue) resources.Denominators {
+	fair := p.clusterShares()
+	if p.capacity.IsZero() {
+		return fair
+	}
+	for _, q := range q.line() {
+		overlay(fair, q.max)
+	}
+	return fair
 }
 
 func overlay(d resources.Denominators, b resources.Bound) {
@@ -101,14 +116,22 @@ func (p *Partition) recountPriority(c *Class) {
 }
 
 func (p *Partition) restandBelow(q *Queue) {
+	p.refit(q)
+	for _, c := range q.byName {
+		p.restandBelow(c)
+	}
+	p.restandMembers(q)
+}
+
+// restandMembers builds the orders and the priority of q anew, from those of what is directly below
+// it. Requires: none of its applications is watched because it ramps up.
+func (p *Partition) restandMembers(q *Queue) {
 	q.tally = policies.Tally{}
 	q.children.fill(nil)
 	q.apps.fill(nil)
 	q.newcomers.fill(nil)
-	p.refit(q)
 	for _, c := range q.byName {
 		c.turn.at = nil
-		p.restandBelow(c)
 		q.tally.Add(c.CurrentPriority())
 		c.standInTurn()
 	}

@@ -1,5 +1,11 @@
 package objects
 
+import (
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/limits"
+)
+
 // A queue, a user and a group may be allowed so many running applications
 // (behaviour.md 3.8, 8.5). An application that has not started may then be kept waiting
 // although there is room for its asks. Masks know this like any other reason: the asks of
@@ -71,16 +77,16 @@ func (q *Queue) full() bool { return q.rule.most > 0 && uint64(q.running) >= q.r
 // isGated reports whether there is a bound on running applications anywhere.
 func (p *Partition) isGated() bool {
 	for _, q := range p.queues {
-		if q.rule.most > 0 {
+		if q.boundsApplications() {
 			return true
-		}
-		for _, rule := range q.conf.Limits {
-			if rule.MaxApplications > 0 {
-				return true
-			}
 		}
 	}
 	return false
+}
+
+// boundsApplications reports whether q, or a limit in it, has a bound on running applications.
+func (q *Queue) boundsApplications() bool {
+	return q.rule.most > 0 || slices.ContainsFunc(q.conf.Limits, func(r limits.Rule) bool { return r.MaxApplications > 0 })
 }
 
 // dressAll gives the classes of a the slots that they should have now.

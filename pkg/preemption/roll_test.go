@@ -93,7 +93,7 @@ func (d dice) change(t *testing.T, p *objects.Partition, step int) (what string)
 		if d.oneIn(2) {
 			what, conf.Budgets = "other budgets", d.budgets(t)
 		}
-		assert.NilError(t, p.Reconfigure(conf))
+		assert.NilError(t, p.Reconfigure(conf, nil))
 	}
 	return what
 }

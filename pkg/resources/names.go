@@ -150,6 +150,23 @@ func (n *Names) HoldLimit(l Limit, by Holder) Bound {
 // HoldGuarantee is Hold for a guarantee, zeroes included.
 func (n *Names) HoldGuarantee(g Guarantee, by Holder) Bound { return n.HoldLimit(Limit(g), by) }
 
+// Requantify gives b the quantities of l, if they are of the same names: what is held stays so. It
+// reports whether they are; else nothing has changed.
+func (n *Names) Requantify(b Bound, l Limit) bool {
+	if len(b) != len(l.e) {
+		return false
+	}
+	for i := range b {
+		if n.names[b[i].kind] != l.e[i].name {
+			return false
+		}
+	}
+	for i := range b {
+		b[i].n = l.e[i].n
+	}
+	return true
+}
+
 // ReleaseBound takes back a HoldLimit or a HoldGuarantee.
 func (n *Names) ReleaseBound(b Bound, by Holder) {
 	for _, x := range b {

@@ -15,8 +15,15 @@ type Command interface{ command() }
 type (
 	// UseConfig replaces the configuration of the partition. It has been validated.
 	// Effect: none, or Refused when the tree cannot become the new one.
-	// A partition that was being removed is not any more.
-	UseConfig struct{ Partition configs.Partition }
+	// A partition that was being removed is not any more. It takes as long as there are queues that
+	// change.
+	UseConfig struct {
+		Partition configs.Partition
+
+		// Prepared is what Partition has otherwise than the configuration in force, found out
+		// beforehand; nil, or of other configurations: it is found out now. What follows is the same.
+		Prepared *objects.Difference
+	}
 
 	// Drain says that the configuration does not have the partition any more: it takes no
 	// new node and no new application, and what it has goes on. Effect: none.

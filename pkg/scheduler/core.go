@@ -152,7 +152,7 @@ func (c *Core) refuse(what string, err error) {
 func (c *Core) apply(now time.Time, cmd Command) {
 	switch m := cmd.(type) {
 	case UseConfig:
-		c.useConfig(m.Partition)
+		c.useConfig(m)
 	case Drain:
 		c.drains = true
 	case Forget:

@@ -177,7 +177,8 @@ func TestWhyNoNodeCanBeCleared(t *testing.T) {
 func TestGuaranteesAreBlamedWhereTheyAreInTheWay(t *testing.T) {
 	r := guarded(t)
 	conf := r.Partition().Config()
-	conf.Root.Children[1].Guaranteed = guaranteeOf(8) // root.a, which holds all of n1
+	conf.Root.Children = slices.Clone(conf.Root.Children) // what is in force never changes
+	conf.Root.Children[1].Guaranteed = guaranteeOf(8)     // root.a, which holds all of n1
 	r.Step(r.now, scheduler.UseConfig{Partition: conf})
 	for _, n := range []objects.NodeID{"n2", "n3"} {
 		r.Step(r.now, scheduler.AddNode{Node: n, Total: plain(map[string]int64{"vcore": 8}), Schedulable: true})

@@ -1,0 +1,307 @@
+package objects
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"pgregory.net/rapid"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/limits"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// other sets v to a value that it does not have.
+func other(t *testing.T, v reflect.Value) {
+	t.Helper()
+	switch x := v.Addr().Interface().(type) {
+	case *resources.Limit:
+		*x = resources.LimitFromMap(map[string]resources.Quantity{"other": 1})
+	case *resources.Guarantee:
+		*x = resources.GuaranteeFromMap(map[string]resources.Quantity{"other": 1})
+	case *security.ACL:
+		*x = security.Everyone()
+	case *[]limits.Rule:
+		*x = []limits.Rule{{Users: []string{"other"}}}
+	case *[]limits.ClassQuota:
+		*x = []limits.ClassQuota{{Name: "other"}}
+	case **configs.Template:
+		*x = nil
+	case *map[string]string:
+		*x = map[string]string{"other": ""}
+	default:
+		switch v.Kind() {
+		case reflect.Bool:
+			v.SetBool(!v.Bool())
+		case reflect.String:
+			v.SetString("other")
+		case reflect.Int, reflect.Int8, reflect.Int32, reflect.Int64:
+			v.SetInt(v.Int() + 1)
+		case reflect.Uint8, reflect.Uint64:
+			v.SetUint(v.Uint() + 1)
+		default:
+			t.Fatalf("the test does not know how to change a %s", v.Type())
+		}
+	}
+}
+
+// eachField calls f for a copy of x with one field changed, for each of its fields but those named.
+func eachField[T any](t *testing.T, x T, f func(field string, changed T), but ...string) {
+	t.Helper()
+	of := reflect.TypeFor[T]()
+	for i := range of.NumField() {
+		name := of.Field(i).Name
+		if slices.Contains(but, name) {
+			continue
+		}
+		changed := x
+		other(t, reflect.ValueOf(&changed).Elem().Field(i))
+		f(name, changed)
+	}
+}
+
+// A setting that is not compared would never come into force.
+func TestDifference_SeesEverySetting(t *testing.T) {
+	base := configs.Queue{Name: "a", Parent: true, Template: &configs.Template{}}
+	tree := func(q configs.Queue) configs.Partition {
+		return configs.Partition{Root: configs.Queue{Name: "root", Parent: true, Children: []configs.Queue{{Name: "p", Parent: true, Children: []configs.Queue{q}}}}}
+	}
+	differs := func(field string, q configs.Queue) {
+		assert.Check(t, !NewDifference(tree(base), tree(q)).Empty(), "a change of %s is not seen", field)
+	}
+	assert.Assert(t, NewDifference(tree(base), tree(base)).Empty())
+	eachField(t, base, differs, "Settings", "Children")
+	eachField(t, base.Settings, func(field string, s configs.Settings) {
+		q := base
+		q.Settings = s
+		differs(field, q)
+	})
+	eachField(t, *base.Template, func(field string, tt configs.Template) {
+		q := base
+		q.Template = &tt
+		differs("Template."+field, q)
+	}, "Settings")
+	eachField(t, base.Template.Settings, func(field string, s configs.Settings) {
+		q := base
+		q.Template = &configs.Template{Settings: s}
+		differs("Template."+field, q)
+	})
+}
+
+// What is set for the whole partition is either asked for when it is needed, or all is made anew. A
+// new field belongs to one of the two.
+func TestDifference_KnowsWhatEverythingDependsOn(t *testing.T) {
+	askedForWhenNeeded := []string{"Name", "Rules", "NodePressure", "UserResolver", "Budgets", "NominationTimeout", "Churn"}
+	far := []string{"Nodes", "IgnorePriority", "Preemption", "QuotaPreemption", "NeedQuota"}
+	of := reflect.TypeFor[configs.Partition]()
+	for i := range of.NumField() {
+		name := of.Field(i).Name
+		assert.Check(t, name == "Root" || slices.Contains(askedForWhenNeeded, name) || slices.Contains(far, name), name)
+	}
+	from := configs.Partition{Nodes: policies.DefaultNodeOrder()}
+	for _, change := range []func(p *configs.Partition){
+		func(p *configs.Partition) { p.Nodes.Nodes = policies.Pack },
+		func(p *configs.Partition) { p.IgnorePriority = true },
+		func(p *configs.Partition) { p.Preemption = true },
+		func(p *configs.Partition) { p.QuotaPreemption = true },
+		func(p *configs.Partition) { p.NeedQuota = []limits.Selector{{}} },
+	} {
+		to := from
+		change(&to)
+		assert.Check(t, NewDifference(from, to).far)
+	}
+}
+
+// settingsOf draws a queue of a random tree.
+func settingsOf(t *rapid.T, name string, depth int) configs.Queue {
+	pick := func(what string, n int) int { return rapid.IntRange(0, n-1).Draw(t, what) }
+	q := configs.Queue{Name: name, Settings: configs.DefaultSettings(), Parent: depth == 0 || depth < 3 && pick("parent", 2) == 0, Submit: security.Everyone()}
+	some := func(what string) map[string]resources.Quantity {
+		out := map[string]resources.Quantity{}
+		for _, r := range []string{"vcore", "memory", "gpu"} {
+			if pick(what, 3) == 0 {
+				out[r] = resources.Quantity(pick(what, 20))
+			}
+		}
+		return out
+	}
+	if depth > 0 {
+		q.Max, q.Guaranteed = resources.LimitFromMap(some("max")), resources.GuaranteeFromMap(some("guaranteed"))
+	}
+	q.Sort = []policies.Sort{policies.FIFO, policies.Fair, policies.StateAware}[pick("sort", 3)]
+	q.PrioritySort = policies.PrioritySort(pick("by", 2))
+	q.Priority, q.Offset = policies.Priority(pick("priority", 2)), int32(pick("offset", 3))
+	q.Preemption = policies.Preemption(pick("preemption", 2))
+	if pick("bounded", 4) == 0 {
+		q.MaxApplications = uint64(1 + pick("applications", 3))
+	}
+	if pick("limited", 6) == 0 {
+		q.Limits = []limits.Rule{{Users: []string{limits.Wildcard}, MaxResources: resources.LimitFromMap(map[string]resources.Quantity{"vcore": 7})}}
+	}
+	if pick("delay", 3) == 0 {
+		q.QuotaDelay = time.Duration(1 + pick("delay", 3))
+	}
+	for _, name := range []string{"a", "b", "c", "d"}[:4*count(q.Parent)] {
+		if pick("child", 3) > 0 {
+			q.Children = append(q.Children, settingsOf(t, name, depth+1))
+		}
+	}
+	return q
+}
+
+// books is all that decisions read of a partition and that a reload changes.
+func (p *Partition) books() []string {
+	out := []string{fmt.Sprint(p.gated, p.metered, p.unsound, p.bounds, p.scoped)}
+	var ramping []string
+	for _, r := range p.ramping {
+		ramping = append(ramping, fmt.Sprint(r.app.id, r.from))
+	}
+	slices.Sort(ramping)
+	for _, q := range p.queues {
+		var fit Mask
+		for _, s := range p.slots.shapes {
+			if s != nil && !q.rule.roomy {
+				fit.put(s.slot, q.fit.has(s.slot))
+			}
+		}
+		var order []string
+		for c := range q.children.members {
+			order = append(order, string(c.who.path))
+		}
+		for a := range q.apps.members {
+			order = append(order, string(a.who.id), fmt.Sprint(a.who.key.Shares, a.can))
+		}
+		out = append(out, fmt.Sprint(q.path, q.shares, q.key.Share, q.rule, q.tally.Max(), fit, q.turn.in(), order, q.managed, q.draining, q.doubted,
+			q.max, q.guaranteed, q.conf))
+	}
+	slices.Sort(out)
+	return append(out, ramping...)
+}
+
+// What a reload does to the queues that differ comes to the same as making everything anew.
+func TestReconfigure_ByDifferenceIsAsAnew(t *testing.T) {
+	near, all := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		conf := func() configs.Partition {
+			return configs.Partition{Name: "default", Root: settingsOf(t, "root", 0), Preemption: true, QuotaPreemption: true, Nodes: policies.DefaultNodeOrder()}
+		}
+		first := conf()
+		p, now := NewPartition(first), time.Unix(1_000_000_000, 0)
+		assert.NilError(t, p.AddNode("n", resources.FromMap(map[string]resources.Quantity{"vcore": 40, "memory": 30}), nil, true))
+		apps := 0
+		for range 4 {
+			for _, path := range slices.Sorted(keysOf(p.queues)) {
+				if q := p.queues[path]; q.Leaf() && rapid.Bool().Draw(t, "application") {
+					id := AppID(fmt.Sprint("app", apps))
+					if p.AddApplication(id, security.User{Name: "ann"}, path, nil, now) != nil {
+						continue // the queue drains
+					}
+					apps++
+					for k := range 3 {
+						x, err := p.AddAsk(&Ask{Key: AllocationKey(fmt.Sprint(id, k)), App: id, Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": resources.Quantity(1 + k)}), Priority: int32(k)}, now)
+						assert.NilError(t, err)
+						p.Settle()
+						if k == 0 {
+							_ = p.Place(x, p.nodes["n"], now)
+						}
+					}
+				}
+			}
+			to := conf()
+			if rapid.Bool().Draw(t, "mostly the same") { // one subtree of the first is another
+				root := p.conf.Root
+				root.Children = slices.Clone(root.Children)
+				if i := rapid.IntRange(0, 3).Draw(t, "which"); i < len(root.Children) {
+					root.Children[i] = settingsOf(t, root.Children[i].Name, 1)
+				}
+				to.Root = root
+			}
+			var prepared *Difference
+			if rapid.Bool().Draw(t, "prepared") {
+				prepared = NewDifference(p.conf, to)
+			}
+			watch := p.Watch()
+			if p.Reconfigure(to, prepared) != nil {
+				continue
+			}
+			all++
+			near += count(p.Watched(watch)) // else everything was made anew
+			p.Settle()
+			assert.NilError(t, p.Check())
+			got := p.books()
+			p.restand()
+			p.doubtAll()
+			p.remeter()
+			p.Settle()
+			assert.DeepEqual(t, got, p.books())
+			p.Weigh(now)
+		}
+	})
+	t.Logf("%d reloads, %d of them by difference", all, near)
+	assert.Assert(t, near > 50 && near < all, "%d of %d reloads", near, all)
+}
+
+func keysOf(m map[QueuePath]*Queue) func(func(QueuePath) bool) {
+	return func(yield func(QueuePath) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// What a reload costs depends on what differs, not on how large the configuration is; and only
+// what has changed, with what is above it, is viewed again.
+func TestReconfigure_CostsWhatDiffers(t *testing.T) {
+	tree := func(leaves int, last resources.Quantity) configs.Partition {
+		conf := configs.Partition{Name: "default", Root: configs.Queue{Name: "root", Parent: true, Submit: security.Everyone()}}
+		for i := range 20 {
+			parent := configs.Queue{Name: fmt.Sprint("p", i), Parent: true}
+			for j := range leaves {
+				parent.Children = append(parent.Children, configs.Queue{Name: fmt.Sprint("l", j), Max: resources.LimitFromMap(map[string]resources.Quantity{"vcore": 100})})
+			}
+			conf.Root.Children = append(conf.Root.Children, parent)
+		}
+		conf.Root.Children[19].Children[leaves-1].Max = resources.LimitFromMap(map[string]resources.Quantity{"vcore": last})
+		return conf
+	}
+	cost := func(leaves int) (allocations float64, changed []string) {
+		confs := []configs.Partition{tree(leaves, 100), tree(leaves, 101)}
+		p := NewPartition(confs[0])
+		for i := range 20 * leaves {
+			id := AppID(fmt.Sprint("app", i))
+			assert.NilError(t, p.AddApplication(id, security.User{Name: "ann"}, QueuePath(fmt.Sprintf("root.p%d.l%d", i/leaves, i%leaves)), nil, epoch))
+			_, err := p.AddAsk(&Ask{Key: AllocationKey(id), App: id, Amounts: cores(1)}, epoch)
+			assert.NilError(t, err)
+		}
+		p.Settle()
+		differences := []*Difference{NewDifference(confs[1], confs[0]), NewDifference(confs[0], confs[1])}
+		watch := p.Watch()
+		for watch.Next() != nil {
+		}
+		i := 0
+		allocations = testing.AllocsPerRun(10, func() {
+			i++
+			assert.NilError(t, p.Reconfigure(confs[i%2], differences[i%2]))
+			p.Settle()
+		})
+		assert.Assert(t, p.Watched(watch), "all is viewed anew")
+		for x := watch.Next(); x != nil; x = watch.Next() {
+			changed = append(changed, string(x.(*Queue).path))
+		}
+		assert.NilError(t, p.Check())
+		return allocations, changed
+	}
+	few, _ := cost(10)
+	many, changed := cost(100)
+	assert.Assert(t, many <= few+2, "%v allocations with 200 queues, %v with 2,000", few, many)
+	assert.Equal(t, strings.Join(changed, " "), "root.p19.l99")
+}

@@ -1,0 +1,93 @@
+package objects
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// hundredThousand is a configuration of 100,000 queues: 100 parents, each with 10 parents, each
+// with 98 leaves or so. max says what each leaf may use; 0: it is left out.
+func hundredThousand(max func(leaf int) resources.Quantity) configs.Partition {
+	conf := configs.Partition{Name: "default", Preemption: true, Root: configs.Queue{Name: "root", Parent: true, Submit: security.Everyone()}}
+	leaf := 0
+	for i := range 100 {
+		top := configs.Queue{Name: fmt.Sprint("t", i), Parent: true, Settings: configs.DefaultSettings()}
+		for j := range 10 {
+			parent := configs.Queue{Name: fmt.Sprint("p", j), Parent: true, Settings: configs.DefaultSettings()}
+			for k := range 99 {
+				if q := max(leaf); q > 0 {
+					parent.Children = append(parent.Children, configs.Queue{
+						Name: fmt.Sprint("l", k), Settings: configs.DefaultSettings(),
+						Max:        resources.LimitFromMap(map[string]resources.Quantity{"vcore": q, "memory": 1 << 40}),
+						Guaranteed: resources.GuaranteeFromMap(map[string]resources.Quantity{"vcore": 5}),
+					})
+				}
+				leaf++
+			}
+			top.Children = append(top.Children, parent)
+		}
+		conf.Root.Children = append(conf.Root.Children, top)
+	}
+	return conf
+}
+
+// reloadCases are two configurations each, between which a partition goes to and fro.
+var reloadCases = []struct {
+	name     string
+	from, to func(leaf int) resources.Quantity
+}{
+	{"nothing", same(1000), same(1000)},
+	{"one", same(1000), func(leaf int) resources.Quantity { return 1000 + resources.Quantity(count(leaf == 77_777)) }},
+	{"thousand", same(1000), func(leaf int) resources.Quantity { return 1000 + resources.Quantity(count(leaf%99 == 7)) }},
+	{"all", same(1000), same(1001)},
+	{"ten thousand come and go", same(1000), func(leaf int) resources.Quantity { return 1000 * resources.Quantity(count(leaf%10 != 7)) }},
+}
+
+func same(n resources.Quantity) func(int) resources.Quantity {
+	return func(int) resources.Quantity { return n }
+}
+
+// crowded is a partition with 100,000 queues, 20,000 applications, each with an ask, and 1,000 nodes.
+func crowded(tb testing.TB, conf configs.Partition) *Partition {
+	p, now := NewPartition(conf), time.Unix(1_000_000_000, 0)
+	for i := range 1000 {
+		assert.NilError(tb, p.AddNode(NodeID(fmt.Sprint("n", i)), cores(64_000), nil, true))
+	}
+	for i := range 20_000 {
+		id, leaf := AppID(fmt.Sprint("app", i)), i*5%99_000
+		if leaf%10 == 7 {
+			leaf++ // that may be left out
+		}
+		path := QueuePath(fmt.Sprintf("root.t%d.p%d.l%d", leaf/990, leaf/99%10, leaf%99))
+		assert.NilError(tb, p.AddApplication(id, security.User{Name: "ann"}, path, nil, now))
+		_, err := p.AddAsk(&Ask{Key: AllocationKey(id), App: id, Amounts: cores(1 + int64(i%10))}, now)
+		assert.NilError(tb, err)
+	}
+	p.Settle()
+	return p
+}
+
+// BenchmarkReconfigure is for how long a partition of 100,000 queues decides nothing.
+func BenchmarkReconfigure(b *testing.B) {
+	for _, c := range reloadCases {
+		b.Run(c.name, func(b *testing.B) {
+			confs := []configs.Partition{hundredThousand(c.from), hundredThousand(c.to)}
+			p := crowded(b, confs[0])
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				b.StopTimer()
+				d := NewDifference(confs[i%2], confs[(i+1)%2])
+				b.StartTimer()
+				assert.NilError(b, p.Reconfigure(confs[(i+1)%2], d))
+				p.Settle()
+			}
+		})
+	}
+}
