@@ -22,7 +22,7 @@ const counted = "github.com/canopy-scheduler/canopy/pkg/resources,github.com/can
 // execute in a small cluster and in one that is larger in one respect.
 func TestWorkDoesNotGrow(t *testing.T) {
 	small := size{leaves: 10, levels: 2, apps: 20, asks: 400, nodes: 20, shapes: 3, decisions: 100}
-	binary := build(t)
+	binary := build(t, counted)
 	for _, tc := range []struct {
 		name   string
 		larger func(s *size)
@@ -60,7 +60,7 @@ func TestWorkDoesNotGrow(t *testing.T) {
 // reach, until it is an eighth of the nodes.
 func TestLookingForVictimsDoesNotGrow(t *testing.T) {
 	small := size{leaves: 10, levels: 2, apps: 10, asks: 1000, nodes: 100, shapes: 1, preempt: byPriority, decisions: 20}
-	binary := build(t)
+	binary := build(t, counted)
 	for _, tc := range []struct {
 		name  string
 		right int
@@ -84,8 +84,8 @@ func TestLookingForVictimsDoesNotGrow(t *testing.T) {
 	}
 }
 
-// build makes a program of this package in which statements are counted.
-func build(t *testing.T) string {
+// build makes a program of this package in which the statements of some packages are counted.
+func build(t *testing.T, counted string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "subject")
 	out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-covermode=count", "-coverpkg="+counted, "-o", path, ".").CombinedOutput()

@@ -22,20 +22,23 @@ const subject = "CANOPY_COUNTS_SUBJECT"
 
 // size is how large a cluster is, and how many decisions are made in it. Priorities fall from
 // ask to ask.
-type size struct{ leaves, levels, apps, asks, nodes, shapes, priorities, fair, pack, preempt, decisions int }
+type size struct{ leaves, levels, apps, asks, nodes, shapes, priorities, fair, pack, preempt, check, decisions int }
 
 func (s size) String() string {
-	return fmt.Sprint(s.leaves, s.levels, s.apps, s.asks, s.nodes, s.shapes, s.priorities, s.fair, s.pack, s.preempt, s.decisions)
+	return fmt.Sprint(s.leaves, s.levels, s.apps, s.asks, s.nodes, s.shapes, s.priorities, s.fair, s.pack, s.preempt, s.check, s.decisions)
 }
 
 // TestMain makes a process that is told a size the subject, and runs no test in it.
 func TestMain(m *testing.M) {
 	if text := os.Getenv(subject); text != "" {
 		var s size
-		must(fmt.Sscan(text, &s.leaves, &s.levels, &s.apps, &s.asks, &s.nodes, &s.shapes, &s.priorities, &s.fair, &s.pack, &s.preempt, &s.decisions))
-		if s.preempt > 0 {
+		must(fmt.Sscan(text, &s.leaves, &s.levels, &s.apps, &s.asks, &s.nodes, &s.shapes, &s.priorities, &s.fair, &s.pack, &s.preempt, &s.check, &s.decisions))
+		switch {
+		case s.preempt > 0:
 			s.lookForVictims()
-		} else {
+		case s.check > 0:
+			s.checkBooks()
+		default:
 			s.decide()
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 // How audits share the loop with decisions and readers (ADR 33).
 const (
-	auditSlice = 200 // objects, asks and allocations that are checked before anything else is looked at; less than 1 ms
+	auditSlice = 200 // objects, asks and allocations that are checked before anything else is looked at; less than 1 ms, but for the sums of what has 40,000 or more
 	auditShare = 100 // while there is something else to do, an audit takes one in so many parts of the time
 )
 

@@ -67,7 +67,7 @@ type Allocation struct {
 	key     policies.AskKey
 	boundAt int64 // nanoseconds since 1970
 	inApp   int32 // index in app.work
-	onNode  int32 // index in node.work
+	onNode  int32 // index in node.work; of a pending one that was set aside, in class.aside
 }
 
 // Ask is the request as it stands now.

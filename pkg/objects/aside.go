@@ -9,18 +9,13 @@ package objects
 func (p *Partition) SetAside(x *Allocation) {
 	c := x.class
 	c.remove(x)
-	c.aside = append(c.aside, x)
+	c.aside.add(x, placeAside)
 	p.rest(c)
 }
 
 // Refused reports whether x was set aside, and there has been no news since.
 func (p *Partition) Refused(x *Allocation) bool {
-	for _, y := range x.class.aside {
-		if x == y {
-			return !p.stirred
-		}
-	}
-	return false
+	return !p.stirred && x.class.aside.has(x, placeAside)
 }
 
 // Reconsider makes everything that was set aside worth another try.

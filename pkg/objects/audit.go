@@ -10,14 +10,22 @@ import (
 // Audit checks the books of a partition as Check does, bit by bit, while they change (ADR 33).
 // Nearly all that Check says of the whole is so because it is so of each object and what is
 // directly below it: a node and its work, an application and its work, a leaf and its
-// applications, a queue and its children. Each of these is checked whole between two changes,
-// so what is found is wrong.
+// applications, a queue and its children. The work of a node or an application is gone through in as
+// many steps as it takes, each ask and allocation on its own; then its sums are checked between
+// two changes, which costs an addition for each. So what is found is wrong.
 type Audit struct {
 	p                   *Partition
 	nodes, apps, queues int // of the lists of the partition, the first so many have not been checked
-	whole               int // checks of wholes that were made
+	node                *Node
+	app                 *Application // one of these is gone through; nil: none
+	left                int          // of its work, the first so many have not been checked
+	whole               int          // checks of wholes that were made
 	checked             int
+	visits              int // asks and allocations that were checked one by one, each with its node too
 }
+
+// addsPerCheck is how many asks or allocations are added up in the time in which one is checked.
+const addsPerCheck = 30
 
 // NewAudit begins an audit.
 func (p *Partition) NewAudit() *Audit {
@@ -28,9 +36,10 @@ func (p *Partition) NewAudit() *Audit {
 // with their applications.
 func (a *Audit) Checked() int { return a.checked }
 
-// Step goes on until about budget objects were looked at, never stopping within a node, an
-// application or a queue and what is directly below it, or makes one of the checks of a whole.
-// done: everything that was there from the beginning was checked, or something is wrong.
+// Step goes on until about budget objects were looked at, or makes one of the checks of a whole. It
+// never stops within a queue and what is directly below it, nor while it adds up the work of a
+// node or an application. done: everything that was there from the beginning was checked, or
+// something is wrong.
 func (a *Audit) Step(budget int) (done bool, err error) {
 	defer func() {
 		if x := recover(); x != nil { // damage that the check itself stumbles over must not end the process
@@ -47,14 +56,18 @@ func (a *Audit) Step(budget int) (done bool, err error) {
 	for budget > 0 && err == nil {
 		cost := 0
 		switch {
+		case a.node != nil:
+			cost, err = a.goOnNode(&c, budget, stepped, joining)
+		case a.app != nil:
+			cost, err = a.goOnApp(&c, budget, stepped)
 		case down(&a.nodes, len(a.p.nodeList.all)):
-			n := a.p.nodeList.all[a.nodes]
-			cost, err = 1+len(n.work), c.auditNode(n, joining[n])
-			a.checked++
+			a.node = a.p.nodeList.all[a.nodes]
+			a.left = len(a.node.work)
+			continue
 		case down(&a.apps, len(a.p.appList.all)):
-			x := a.p.appList.all[a.apps]
-			cost, err = 1+len(x.work), c.auditApplication(x)
-			a.checked += cost
+			a.app = a.p.appList.all[a.apps]
+			a.left = len(a.app.work)
+			continue
 		case down(&a.queues, len(a.p.queueList.all)):
 			q := a.p.queueList.all[a.queues]
 			cost, err = 1+len(q.byName)+len(q.byID), c.auditQueue(q)
@@ -100,44 +113,6 @@ func (c *recount) classesOfWork() error {
 		return nil
 	}
 	return c.classQuotas()
-}
-
-func (c *recount) auditNode(n *Node, joining bool) error {
-	for _, x := range n.work {
-		if x.node != n || c.p.work[x.Key()] != x || !n.work.has(x, placeOnNode) {
-			return fmt.Errorf("node %s has %s, which is not there", n.id, x.Key())
-		}
-		c.node[n.id] = c.node[n.id].Add(x.ask.Amounts)
-	}
-	return c.oneNode(n, joining)
-}
-
-func (c *recount) auditApplication(a *Application) error {
-	sums, ids := [3]resources.Amounts{}, a.id
-	for _, x := range a.work {
-		key, book := x.Key(), 2
-		if x.app != a || c.p.work[key] != x || !a.work.has(x, placeInApp) || x.ask.App != ids {
-			return fmt.Errorf("%s is not known to its application %s", key, ids)
-		}
-		if c.p.shapes[shapeKey(x.ask)] != x.shape {
-			return fmt.Errorf("%s has another shape than it should", key)
-		}
-		if x.Pending() {
-			c.asks[ids] = append(c.asks[ids], x)
-		} else {
-			c.bound[ids]++
-			if c.p.nodes[x.node.id] != x.node || !x.node.work.has(x, placeOnNode) {
-				return fmt.Errorf("allocation %s is not known to its node %s", key, x.node.id)
-			}
-			book = count(x.ask.Placeholder)
-		}
-		sums[book] = sums[book].Add(x.ask.Amounts)
-	}
-	c.app[ids] = sums
-	if err := c.application(a); err != nil {
-		return err
-	}
-	return c.life(a)
 }
 
 // seats checks that a is a member of all accounts that it should be in.

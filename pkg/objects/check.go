@@ -3,7 +3,6 @@ package objects
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -159,33 +158,55 @@ func (p *Partition) checkCluster() error {
 	return cmp.Or(p.byScore.check("nodes"), p.unschedulable.check("unschedulable nodes"))
 }
 
+// totals are what the work of an application says of it.
+type totals struct {
+	books       [3]resources.Amounts // allocated, placeholders, pending
+	asks, bound int
+	top         policies.Current // the highest priority of an ask
+}
+
 func (c *recount) application(a *Application) error {
-	want := c.app[a.id]
+	t := totals{books: c.app[a.id], asks: len(c.asks[a.id]), bound: c.bound[a.id]}
+	for _, x := range c.asks[a.id] {
+		if p := policies.Pending(x.ask.Priority); p.Compare(t.top) > 0 {
+			t.top = p
+		}
+		if err := checkInClass(x); err != nil {
+			return err
+		}
+	}
+	return c.sums(a, &t)
+}
+
+// checkInClass checks that x, which is pending, is in its class once and where it belongs. It costs
+// a binary search.
+func checkInClass(x *Allocation) error {
+	class := x.app.classes.of(classOf(x))
+	if class == nil || x.class != class {
+		return fmt.Errorf("ask %s is not in its class", x.Key())
+	}
+	asks := class.Asks()
+	i, found := class.find(x)
+	if found == class.aside.has(x, placeAside) || found && asks[i] != x {
+		return fmt.Errorf("ask %s is not in its class", x.Key())
+	}
+	inOrder := func(i int) bool { return policies.CompareAsks(&asks[i].key, &asks[i+1].key) < 0 }
+	if found && (i > 0 && !inOrder(i-1) || i+1 < len(asks) && !inOrder(i)) {
+		return fmt.Errorf("application %s has asks out of order", x.app.id)
+	}
+	return nil
+}
+
+// sums checks everything about an application that is not about one of its asks or allocations.
+// Each of its asks must be in its class: so as many are in classes as it has, and none twice.
+func (c *recount) sums(a *Application, t *totals) error {
+	want := t.books
 	for i, book := range []resources.Vector{a.allocated, a.placeholders, a.pending} {
 		if got := c.p.Amounts(book); !got.Equal(want[i]) {
 			return fmt.Errorf("application %s says %v, its work says %v", a.id, got, want[i])
 		}
 	}
-	var top policies.Current
 	classed := 0
-	listed := map[*Allocation]int{}
-	for _, class := range a.classes.list {
-		for _, x := range class.Asks() {
-			listed[x]++
-		}
-		for _, x := range class.aside {
-			listed[x]++
-		}
-	}
-	for _, x := range c.asks[a.id] {
-		if p := policies.Pending(x.ask.Priority); p.Compare(top) > 0 {
-			top = p
-		}
-		class := a.classes.of(classOf(x))
-		if class == nil || x.class != class || listed[x] != 1 {
-			return fmt.Errorf("ask %s is not in its class", x.Key())
-		}
-	}
 	var offer Mask
 	for i, class := range a.classes.list {
 		if int(class.place) != i || class.empty() || a.classes.of(class.id) != class || class.app != a ||
@@ -198,9 +219,6 @@ func (c *recount) application(a *Application) error {
 		}
 		if class.hopeful() && a.MayStart() {
 			offer.put(class.shown().slot, true)
-		}
-		if !slices.IsSortedFunc(class.Asks(), func(x, y *Allocation) int { return policies.CompareAsks(&x.key, &y.key) }) {
-			return fmt.Errorf("application %s has asks out of order", a.id)
 		}
 	}
 	a.Narrow(offer)
@@ -216,11 +234,11 @@ func (c *recount) application(a *Application) error {
 		return err
 	}
 	switch {
-	case classed != len(c.asks[a.id]) || a.asks != classed || a.bound != c.bound[a.id]:
+	case classed != t.asks || a.asks != classed || a.bound != t.bound:
 		return fmt.Errorf("application %s counts %d asks, %d in classes, and %d allocations; it has %d and %d",
-			a.id, a.asks, classed, a.bound, len(c.asks[a.id]), c.bound[a.id])
-	case a.AskMaxPriority() != top || a.key.Priority != top:
-		return fmt.Errorf("application %s says its priority is %v, its asks say %v", a.id, a.key.Priority, top)
+			a.id, a.asks, classed, a.bound, t.asks, t.bound)
+	case a.AskMaxPriority() != t.top || a.key.Priority != t.top:
+		return fmt.Errorf("application %s says its priority is %v, its asks say %v", a.id, a.key.Priority, t.top)
 	case a.counted != (a.state == Running) || a.charged != (a.counted && !a.again):
 		return fmt.Errorf("application %s is counted as running or not, and is %s", a.id, a.state)
 	case a.turn.in() != (a.asks > 0) || a.fresh.in() != a.newcomer():

@@ -22,7 +22,7 @@ type Class struct {
 	key     policies.AskKey // of the first ask to try
 	turn    entry[*Class]   // among the application's classes, if there is an ask to try
 
-	aside []*Allocation // refused by the RM on every node, until there is news
+	aside roster // refused by the RM on every node, until there is news
 
 	refused *askPlace // where the next evaluation of preemption goes on; nil: at the front
 }
@@ -75,11 +75,7 @@ func (c *Class) insert(x *Allocation) (last bool) {
 func (c *Class) remove(x *Allocation) {
 	i, found := c.find(x)
 	if !found {
-		at := slices.Index(c.aside, x)
-		if at < 0 {
-			panic("objects: ask " + string(x.Key()) + " is not in its class")
-		}
-		c.aside = slices.Delete(c.aside, at, at+1)
+		c.aside.remove(x, placeAside)
 		return
 	}
 	if i > 0 {

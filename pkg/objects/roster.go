@@ -9,9 +9,11 @@ import (
 // is found and taken off at once.
 type roster []*Allocation
 
-// The two rosters an allocation can be on.
+// The rosters an allocation can be on: that of its application, and that of its node or, while
+// it is pending, that of the asks of its class that were set aside.
 func placeInApp(x *Allocation) *int32  { return &x.inApp }
 func placeOnNode(x *Allocation) *int32 { return &x.onNode }
+func placeAside(x *Allocation) *int32  { return &x.onNode }
 
 // add puts x on the list. Requires: it is not on it.
 func (r *roster) add(x *Allocation, place func(*Allocation) *int32) {
