@@ -8,7 +8,8 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/testscale")
+	"github.com/canopy-scheduler/canopy/internal/testscale"
+)
 
 // large is a partition with one application that has so many asks, and a node that has room for so
 // many of them.
