@@ -3,6 +3,7 @@ package loop_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"maps"
 	"sync"
 	"testing"
@@ -278,5 +279,11 @@ func TestReloadingUnderLoad(t *testing.T) {
 		assert.NilError(t, l.Check(t.Context()))
 	}
 	c.End()
+	const reloaded = "queue root.b: removed" // at any time: the partitions share nothing but the reloads
+	for _, sink := range sinks {
+		before := len(sink.told)
+		sink.told = slices.DeleteFunc(sink.told, func(said string) bool { return said == reloaded })
+		assert.Equal(t, before-len(sink.told), 20)
+	}
 	assert.Equal(t, sinks["gpu"].text(), sinks["default"].text())
 }
