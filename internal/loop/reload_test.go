@@ -3,8 +3,8 @@ package loop_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
