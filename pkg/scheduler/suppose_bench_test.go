@@ -2,6 +2,7 @@ package scheduler_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -42,6 +43,7 @@ func BenchmarkSupposing(b *testing.B) {
 	for _, guaranteed := range []bool{true, false} {
 		b.Run(fmt.Sprint("guaranteed=", guaranteed), func(b *testing.B) {
 			conf := core.Partition().Config()
+			conf.Root.Children = slices.Clone(conf.Root.Children) // what is in force never changes
 			if conf.Root.Children[1].Guaranteed = kept.Guaranteed; !guaranteed {
 				conf.Root.Children[1].Guaranteed = resources.Guarantee{}
 			}
