@@ -2,6 +2,7 @@ package objects
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/policies"
@@ -47,13 +48,16 @@ func (p *Partition) RemoveApplication(id AppID, now time.Time) (freed, cancelled
 	}
 	for _, x := range a.Work() {
 		if x.Pending() {
-			p.cancel(x)
 			cancelled = append(cancelled, x)
 			continue
 		}
 		p.recordUsage(x, now)
 		p.free(x)
 		freed = append(freed, x)
+	}
+	inTurn := slices.SortedFunc(slices.Values(cancelled), func(x, y *Allocation) int { return policies.CompareAsks(&x.key, &y.key) })
+	for _, x := range inTurn { // each is the first of its class then: one from the middle would have all behind it moved up
+		p.cancel(x)
 	}
 	if _, ends := a.state.After(CompleteApplication); ends {
 		p.complete(a, WasRemoved, now)
