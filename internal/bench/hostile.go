@@ -1,23 +1,14 @@
 package bench
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"strconv"
-	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
-
-	"github.com/canopy-scheduler/canopy/internal/sim"
-	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 )
 
 // hostileSpec is an attack.
@@ -45,28 +36,39 @@ const (
 	attackedAskTimes = "askAttacked"
 )
 
-// hostile measures what an attack costs a server, and its other client.
-func hostile(ctx context.Context, r *result, spec hostileSpec, self []string) (err error) {
-	server, err := startServer(ctx, self)
+// hostile measures what an attack costs a server, and its other client. Server, attacker and
+// client are processes of their own, and the attacker yields to both: it is on another machine.
+func hostile(ctx context.Context, r *result, j Job) (err error) {
+	spec := j.Hostile
+	j.prevail()
+	server, err := startServer(ctx, j.Self)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, server.stop()) }()
-	c, err := dialGood(ctx, server.address)
+	j.lead()
+	c, err := dialGood(ctx, server.grpc)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.conn.Close()) }()
+	attack := func(ctx context.Context) (Answer, error) {
+		return j.spawner()(ctx, Job{Measure: Attack, Attack: &attackJob{Spec: spec, Address: server.grpc}})
+	}
 	if spec.Attack == attackLate { // its streams are opened before the registration that counts
 		if err := c.register(ctx); err != nil {
 			return err
 		}
+		a := &attacker{spec: spec, address: server.grpc}
+		if err := a.prepare(ctx); err != nil {
+			return err
+		}
+		defer a.close()
+		attack = func(ctx context.Context) (Answer, error) {
+			err := a.run(ctx)
+			return a.answer(), err
+		}
 	}
-	attack := &attacker{spec: spec, address: server.address, client: c}
-	if err := attack.prepare(ctx); err != nil {
-		return err
-	}
-	defer attack.close()
 	if err := c.begin(ctx); err != nil {
 		return err
 	}
@@ -79,9 +81,12 @@ func hostile(ctx context.Context, r *result, spec hostileSpec, self []string) (e
 		return err
 	}
 	over := make(chan struct{})
-	failed := make(chan error, 1)
-	go func() { defer close(over); failed <- attack.run(ctx, least) }()
-	if err := errors.Join(c.askFor(ctx, r.family(attackedAskTimes), least, over), <-failed); err != nil {
+	var found Answer
+	var failed error
+	go func() { defer close(over); found, failed = attack(ctx) }()
+	err = c.askFor(ctx, r.family(attackedAskTimes), 0, over)
+	<-over
+	if err := errors.Join(err, failed); err != nil {
 		return err
 	}
 	peak, err := server.memory("VmHWM")
@@ -90,70 +95,10 @@ func hostile(ctx context.Context, r *result, spec hostileSpec, self []string) (e
 	}
 	r.sample["serverPeakMemory"] = peak
 	r.sample["attackMemory"] = max(0, peak-before)
-	r.sample["attackMessages"] = float64(attack.sent.Load())
-	r.sample["attackRefused"] = float64(attack.refused.Load())
-	r.sample["attackStreamsKept"] = float64(attack.kept.Load())
+	for _, name := range []string{"attackMessages", "attackRefused", "attackStreamsKept"} {
+		r.sample[name] = found.Sample[name]
+	}
 	return nil
-}
-
-// served is a server under attack.
-type served struct {
-	address string
-	pid     int
-	stop    func() error
-}
-
-// startServer starts canopy serve. Without a program it serves in this process, whose memory is
-// then that of the attacker as well: for a test.
-func startServer(ctx context.Context, self []string) (*served, error) {
-	if len(self) == 0 {
-		s, err := sim.Serve(ctx, rmproxy.New(rmproxy.Options{}))
-		if err != nil {
-			return nil, err
-		}
-		return &served{address: s.Address(), pid: os.Getpid(), stop: s.Close}, nil
-	}
-	cmd := exec.CommandContext(ctx, self[0], "serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0", "--log-level", "error")
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = 10 * time.Second
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	s := &served{pid: cmd.Process.Pid, stop: func() error {
-		if err := cmd.Process.Signal(os.Interrupt); err != nil {
-			return err
-		}
-		return cmd.Wait()
-	}}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	for _, word := range strings.Fields(line) {
-		if address, ok := strings.CutPrefix(word, "grpc="); ok {
-			s.address = address
-		}
-	}
-	if err != nil || s.address == "" {
-		return nil, errors.Join(fmt.Errorf("canopy serve does not say where it listens: %q", line), err, s.stop())
-	}
-	return s, nil
-}
-
-// memory is a figure of the kernel about the server, in bytes.
-func (s *served) memory(field string) (float64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid))
-	if err != nil {
-		return 0, fmt.Errorf("the memory of the server: %w", err)
-	}
-	for line := range strings.Lines(string(text)) {
-		if rest, ok := strings.CutPrefix(line, field+":"); ok {
-			kib, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 64)
-			return kib * 1024, err
-		}
-	}
-	return 0, fmt.Errorf("the kernel does not say %s", field)
 }
 
 // good is the client that behaves.
@@ -162,7 +107,6 @@ type good struct {
 	si.SchedulerClient
 	allocations si.Scheduler_UpdateAllocationClient
 	asked       int
-	served      atomic.Int64 // asks that were answered
 }
 
 func dialGood(_ context.Context, address string) (*good, error) {
@@ -212,6 +156,10 @@ func (c *good) begin(ctx context.Context) error {
 	return err
 }
 
+// fewestAsks is how many asks of the client that behaves are answered at least: as many as a
+// median takes.
+const fewestAsks = 10
+
 // askFor asks for one allocation after the other, 50 a second, for at least so long, and until
 // over is closed; nil: it is.
 func (c *good) askFor(ctx context.Context, took times, least time.Duration, over <-chan struct{}) error {
@@ -235,7 +183,6 @@ func (c *good) askFor(ctx context.Context, took times, least time.Duration, over
 			made = len(answer.New)
 		}
 		took.add(time.Since(asked))
-		c.served.Add(1)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,11 +18,28 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 )
 
+// attackJob is an attack by a process of its own.
+type attackJob struct {
+	Spec    hostileSpec `json:"spec"`
+	Address string      `json:"address"` // gRPC
+}
+
+// run attacks for as long as the job says.
+func (j *attackJob) run(ctx context.Context, r *result) error {
+	a := &attacker{spec: j.Spec, address: j.Address}
+	if err := a.prepare(ctx); err != nil {
+		return err
+	}
+	defer a.close()
+	err := a.run(ctx)
+	maps.Copy(r.sample, a.answer().Sample)
+	return err
+}
+
 // attacker is the client that does not behave.
 type attacker struct {
 	spec    hostileSpec
 	address string
-	client  *good
 
 	conns   []*grpc.ClientConn
 	streams []grpc.ClientStream // that were opened beforehand
@@ -32,10 +50,6 @@ type attacker struct {
 
 // streamsOfConn is how many streams an attacker opens on one connection: as many as a server takes.
 const streamsOfConn = 100
-
-// fewestAsks is how many asks of the client that behaves are answered during a flood at least: as
-// many as a median takes.
-const fewestAsks = 10
 
 // atOnceHostile is how many large messages an attacker sends at the same time.
 const atOnceHostile = 4
@@ -87,8 +101,16 @@ func (a *attacker) close() {
 	}
 }
 
-// run attacks for at least so long.
-func (a *attacker) run(ctx context.Context, least time.Duration) error {
+// answer is what the attack has met so far.
+func (a *attacker) answer() Answer {
+	return Answer{Sample: Sample{
+		"attackMessages": float64(a.sent.Load()), "attackRefused": float64(a.refused.Load()), "attackStreamsKept": float64(a.kept.Load()),
+	}}
+}
+
+// run attacks for at least as long as the attack is to last.
+func (a *attacker) run(ctx context.Context) error {
+	least := time.Duration(a.spec.Seconds) * time.Second
 	ctx, stop := context.WithTimeout(ctx, least+2*time.Minute)
 	defer stop()
 	switch a.spec.Attack {
@@ -121,10 +143,9 @@ func (a *attacker) message() mem.BufferSlice {
 	return mem.BufferSlice{mem.SliceBuffer(b)}
 }
 
-// flood sends several large messages at once, and again, each on a stream of its own, for so long
-// and until the client that behaves has been served often enough to say how fast.
+// flood sends several large messages at once, and again, each on a stream of its own, for so long.
 func (a *attacker) flood(ctx context.Context, least time.Duration) error {
-	m, before := a.message(), a.client.served.Load()
+	m := a.message()
 	var at sync.WaitGroup
 	began := time.Now()
 	errs := make([]error, atOnceHostile)
@@ -134,7 +155,7 @@ func (a *attacker) flood(ctx context.Context, least time.Duration) error {
 			return err
 		}
 		at.Go(func() {
-			for first := true; (first || time.Since(began) < least || a.client.served.Load() < before+fewestAsks) && ctx.Err() == nil; first = false {
+			for first := true; (first || time.Since(began) < least) && ctx.Err() == nil; first = false {
 				s, err := a.open(ctx, conn, a.spec.Method)
 				if err == nil {
 					a.sent.Add(1)

@@ -23,6 +23,7 @@ const (
 	Readers Measure = "readers" // asks come at a rate, by turns without readers and with them
 	Hostile Measure = "hostile" // a server is attacked, and a client asks all the while
 	Poll    Measure = "poll"    // the readers of another process
+	Attack  Measure = "attack"  // the attacker of another process
 	Audit   Measure = "audit"   // no timing: every decision is checked
 )
 
@@ -39,6 +40,7 @@ type Job struct {
 	Readers readersSpec `json:"readers,omitzero"` // of the measure of that name
 	Hostile hostileSpec `json:"hostile,omitzero"` // of the measure of that name
 	Poll    *pollJob    `json:"poll,omitempty"`   // as well
+	Attack  *attackJob  `json:"attack,omitempty"` // as well
 	Self    []string    `json:"self,omitempty"`   // the command that measures in a process of its own; empty: this process does
 }
 
@@ -69,15 +71,8 @@ func (r *result) family(name string) times {
 
 // Do measures in this process. For figures that can be trusted it must do nothing else.
 func Do(ctx context.Context, j Job) (Answer, error) {
-	if j.Poll != nil {
-		if len(j.Self) > 0 { // else this process does other things, too
-			lessUrgent()
-		}
-		r := newResult()
-		if err := poll(ctx, j.Poll, r); err != nil {
-			return Answer{}, err
-		}
-		return r.answer("")
+	if j.Poll != nil || j.Attack != nil {
+		return j.doElsewhere(ctx)
 	}
 	s, err := j.stream()
 	if err != nil {
@@ -94,6 +89,41 @@ func Do(ctx context.Context, j Job) (Answer, error) {
 	}
 	a, bad := r.answer(s.digest)
 	return a, errors.Join(err, bad)
+}
+
+// prevail lets the measured go before what others do, who are on this machine only because there
+// is no other.
+func (j Job) prevail() {
+	if len(j.Self) > 0 { // else all are in this process
+		moreUrgent()
+	}
+}
+
+// lead lets this process go before the measured, which runs already.
+func (j Job) lead() {
+	if len(j.Self) > 0 {
+		mostUrgently()
+	}
+}
+
+// doElsewhere does what others than the measured do: it is meant for a process of its own.
+func (j Job) doElsewhere(ctx context.Context) (Answer, error) {
+	if len(j.Self) > 0 { // else this process does other things, too
+		if err := lessUrgent(); err != nil {
+			return Answer{}, fmt.Errorf("yielding to other processes: %w", err)
+		}
+	}
+	r := newResult()
+	var err error
+	if j.Poll != nil {
+		err = poll(ctx, j.Poll, r)
+	} else {
+		err = j.Attack.run(ctx, r)
+	}
+	if err != nil {
+		return Answer{}, err
+	}
+	return r.answer("")
 }
 
 // answer is what was measured.
@@ -143,9 +173,9 @@ func (j Job) measure(ctx context.Context, s *stream, r *result) error {
 	case Reload:
 		return reload(s, r)
 	case Readers:
-		return readers(ctx, s, r, j.Readers, j.spawner())
+		return readers(ctx, s, r, j)
 	case Hostile:
-		return hostile(ctx, r, j.Hostile, j.Self)
+		return hostile(ctx, r, j)
 	case Audit:
 		if s.spec.Preemptors > 0 {
 			return auditPreempting(s, newCore(s), r)

@@ -5,21 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"runtime"
-	"runtime/metrics"
 	"slices"
-	"sync/atomic"
 	"time"
-
-	"github.com/canopy-scheduler/canopy/internal/history"
-	"github.com/canopy-scheduler/canopy/internal/httpserver"
-	"github.com/canopy-scheduler/canopy/internal/loop"
-	meters "github.com/canopy-scheduler/canopy/pkg/metrics"
-	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
-	"github.com/canopy-scheduler/canopy/pkg/scheduler"
-	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
 // What the readers of a suite do. They are a process of their own.
@@ -33,53 +22,54 @@ type readersSpec struct {
 // outlives is after how many asks one ends: so many run besides those that stay.
 const outlives = 100
 
-// readers measures how long asks take to be allocated, by turns without readers and with them,
-// in one process that serves both.
-func readers(ctx context.Context, s *stream, r *result, spec readersSpec, spawn func(context.Context, Job) (Answer, error)) (err error) {
-	w := &readWorld{stream: s, spec: spec, spawn: spawn, next: s.spec.Asks, result: r}
-	if w.loaded, err = loadThrough(ctx, s, s.spec.Asks, w.open); err != nil {
+// readers measures how long asks take to be allocated, by turns without readers and with them.
+// Server, readers and the client that asks are processes of their own, and the readers yield to
+// both: they are on other machines.
+func readers(ctx context.Context, s *stream, r *result, j Job) (err error) {
+	j.prevail()
+	server, err := startServer(ctx, j.Self)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.stop()) }()
+	j.lead()
+	w := &readWorld{stream: s, spec: j.Readers, spawn: j.spawner(), server: server, next: s.spec.Asks, result: r}
+	open := func(ctx context.Context, s *stream, e *ear) (door, error) { return dialGRPC(ctx, s, e, server.grpc) }
+	if w.loaded, err = loadThrough(ctx, s, s.spec.Asks, open); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.close()) }() // that the books balance is for other suites
 	if _, err := w.fill(ctx, s.spec.Asks); err != nil {
 		return err
 	}
-	address, stop, err := w.serve()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, stop()) }()
 	// The first snapshot and the first text of each list are made before anything is measured.
 	for _, e := range (&pollJob{}).endpoints() {
-		if err := fetch(ctx, address, e.path); err != nil {
+		if err := fetch(ctx, server.http, e.path); err != nil {
 			return err
 		}
 	}
 	runtime.GC()
-	for range spec.Phases {
+	for range w.spec.Phases {
 		if err := w.phase(ctx, quietTimes, &w.quiet, nil); err != nil {
 			return err
 		}
-		if err := w.phase(ctx, readTimes, &w.read, w.pollers(address)); err != nil {
+		if err := w.phase(ctx, readTimes, &w.read, w.pollers()); err != nil {
 			return err
 		}
 	}
 	return w.enter()
 }
 
-// readWorld is a scheduler that serves asks over gRPC and readers over HTTP.
+// readWorld is a server, a client that asks, and readers.
 type readWorld struct {
 	*loaded
-	stream  *stream
-	spec    readersSpec
-	spawn   func(context.Context, Job) (Answer, error)
-	result  *result
-	cluster *loop.Cluster
-	past    *history.History
-	meters  *meters.Metrics
-	counts  httpserver.Counts
-	next    int   // ask
-	live    []int // asks that came beside those that stay, and run; guarded by the lock of the ear
+	stream *stream
+	spec   readersSpec
+	spawn  func(context.Context, Job) (Answer, error)
+	server *served
+	result *result
+	next   int   // ask
+	live   []int // asks that came beside those that stay, and run; guarded by the lock of the ear
 
 	quiet, read side
 	polled      Sample // sums of what the pollers have found
@@ -87,56 +77,14 @@ type readWorld struct {
 
 // side is what was measured in the phases of one kind.
 type side struct {
-	cpu, wall time.Duration
-	peak      uint64 // bytes of memory, the most at any time
-}
-
-// open is a door over gRPC whose effects history and meters hear.
-func (w *readWorld) open(ctx context.Context, s *stream, e *ear) (door, error) {
-	w.past = history.New(nil)
-	gate := httpserver.NewGate(httpserver.DefaultLargeAnswers, &w.counts)
-	w.meters = meters.New(meters.Options{History: w.past, HTTP: &w.counts, Large: gate})
-	opt := rmproxy.Options{
-		Loop: loop.Options{Lifetimes: patient(), Meter: w.meters.Meter},
-		Heard: func(partition string, effects []scheduler.Effect) {
-			w.past.Hear(partition, effects)
-			w.meters.Hear(partition, effects)
-		},
-	}
-	d, err := openGRPCWith(ctx, s, e, opt)
-	if err == nil {
-		w.cluster = d.proxy.Cluster()
-	}
-	return d, err
-}
-
-// serve answers readers as canopy serve does.
-func (w *readWorld) serve() (address string, stop func() error, err error) {
-	on, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", nil, err
-	}
-	d, _ := w.door.(*overGRPC)
-	gate := httpserver.NewGate(httpserver.DefaultLargeAnswers, &w.counts)
-	server := httpserver.New(webservice.Handler(w.cluster, webservice.Options{
-		Reloads: d.proxy.Reloads(), History: w.past, Metrics: w.meters.Handler(w.cluster),
-		Large: gate, Counts: &w.counts, CacheBytes: webservice.DefaultCacheBytes,
-	}), httpserver.Options{Liveness: webservice.Liveness, Counts: &w.counts})
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(on) }()
-	return on.Addr().String(), func() error {
-		err := server.Close()
-		if e := <-ended; !errors.Is(e, http.ErrServerClosed) {
-			err = errors.Join(err, e)
-		}
-		return err
-	}, nil
+	cpu, wall time.Duration // of the server
+	peak      float64       // bytes of its memory, the most at any time
 }
 
 // pollers are the job of a process of readers.
-func (w *readWorld) pollers(address string) *Job {
+func (w *readWorld) pollers() *Job {
 	p := &pollJob{
-		Address: address, Pollers: w.spec.Pollers, Stalled: w.spec.Stalled, Seconds: w.spec.Seconds,
+		Address: w.server.http, Pollers: w.spec.Pollers, Stalled: w.spec.Stalled, Seconds: w.spec.Seconds,
 		Nodes: len(w.stream.nodes), Applications: len(w.stream.apps), Node: string(w.stream.nodes[0].ID),
 		Application: string(w.stream.apps[0].ID), Queue: string(w.stream.apps[0].Queue), User: w.stream.apps[0].User,
 		Allocations: w.stream.spec.Asks, Extra: 2 * outlives, Seed: w.stream.seed,
@@ -172,9 +120,13 @@ func (w *readWorld) phase(ctx context.Context, family string, to *side, job *Job
 			w.live = append(w.live, number)
 		}
 	})
-	peak := watchMemory()
-	before := read()
-	err := events.play(ctx, func(from, next int) (int, error) {
+	peak := w.watchMemory()
+	began := time.Now()
+	before, err := w.server.cpu()
+	if err != nil {
+		return err
+	}
+	err = events.play(ctx, func(from, next int) (int, error) {
 		w.mu.Lock()
 		ends := slices.Clone(w.live[:max(0, len(w.live)-outlives)]) // only what runs can end
 		w.live = w.live[len(ends):]
@@ -185,9 +137,9 @@ func (w *readWorld) phase(ctx context.Context, family string, to *side, job *Job
 	if err == nil {
 		err = w.await(ctx, "all asks of a phase to have their node", func() bool { return w.placed == len(events.due) })
 	}
-	var total spent
-	total.add(before, len(events.due))
-	to.cpu, to.wall, to.peak = to.cpu+total.cpu, to.wall+total.wall, max(to.peak, peak())
+	after, bad := w.server.cpu()
+	to.cpu, to.wall, to.peak = to.cpu+after-before, to.wall+time.Since(began), max(to.peak, peak())
+	err = errors.Join(err, bad)
 	o := <-polled
 	if w.polled == nil {
 		w.polled = Sample{}
@@ -223,7 +175,7 @@ func (w *readWorld) enter() error {
 	to["serverCPUQuiet"] = w.quiet.cpu.Seconds() / w.quiet.wall.Seconds()
 	to["serverCPU"] = w.read.cpu.Seconds() / w.read.wall.Seconds()
 	to["readerCPU"] = w.polled["readerCPU"] / w.read.wall.Seconds()
-	to["readersMemory"] = max(0, float64(w.read.peak)-float64(w.quiet.peak))
+	to["readersMemory"] = max(0, w.read.peak-w.quiet.peak)
 	for _, name := range []string{"answers", "answersRefused", "answersFailed", "answersWrong", "answerBytes", "connectionsCut"} {
 		to[name] = w.polled[name]
 	}
@@ -253,22 +205,19 @@ func fetch(ctx context.Context, address, path string) error {
 // memoryInterval is how often memory is looked at for its peak.
 const memoryInterval = 50 * time.Millisecond
 
-// watchMemory looks at the memory of this process until the function that it returns is called,
-// which returns the most that it was.
-func watchMemory() (peak func() uint64) {
-	var most atomic.Uint64
-	look := func() {
-		s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
-		metrics.Read(s)
-		most.Store(max(most.Load(), s[0].Value.Uint64()-s[1].Value.Uint64()))
-	}
+// watchMemory looks at the memory of the server until the function that it returns is called,
+// which returns the most that it was, in bytes.
+func (w *readWorld) watchMemory() (peak func() float64) {
+	var most float64
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
 		t := time.NewTicker(memoryInterval)
 		defer t.Stop()
 		for {
-			look()
+			if bytes, err := w.server.memory("VmRSS"); err == nil { // else the phase fails without this
+				most = max(most, bytes)
+			}
 			select {
 			case <-t.C:
 			case <-done:
@@ -276,9 +225,9 @@ func watchMemory() (peak func() uint64) {
 			}
 		}
 	}()
-	return func() uint64 {
+	return func() float64 {
 		close(done)
 		<-ended
-		return most.Load()
+		return most
 	}
 }

@@ -5,7 +5,7 @@ func hostilePlan(s Scale) Plan {
 	p := Plan{
 		Name: "hostile",
 		About: "A server that is attacked over gRPC, and a client that asks all the while: the most memory that the server had, " +
-			"and how long an ask took before and during the attack.",
+			"and how long an ask took before and during the attack. Three processes, with priorities as for readers.",
 	}
 	seconds, streams, large := 10, 10_000, 63<<20
 	if s == Quick {

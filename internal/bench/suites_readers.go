@@ -15,7 +15,9 @@ func readersPlan(s Scale) Plan {
 	p := Plan{
 		Name: "readers",
 		About: "100 asks a second on 10,000 leaves with 100,000 allocations, by turns without readers and with them: " +
-			"50 that each ask for all paths in turn, one a second; 200 that ask for a large list and read nothing.",
+			"50 that each ask for all paths in turn, one a second; 200 that ask for a large list and read nothing. " +
+			"Server, client and readers are three processes. The readers get what processors the others leave, and the client, if " +
+			"that is allowed (to root on Linux), goes before the server: both stand for other machines.",
 	}
 	cell := func(name string, readers readersSpec) {
 		if readers.Phases, readers.Seconds = 4, 15; s == Quick {

@@ -2,4 +2,8 @@
 
 package bench
 
-func lessUrgent() {}
+func lessUrgent() error { return nil }
+
+func moreUrgent() {}
+
+func mostUrgently() {}

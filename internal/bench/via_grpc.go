@@ -20,11 +20,12 @@ import (
 )
 
 // overGRPC is the service over the loopback interface, with a client that costs next to
-// nothing: asks are encoded before they are sent, and of answers only keys are read. The
-// client is in the same process, so what it costs counts.
+// nothing: asks are encoded before they are sent, and of answers only keys are read. If the
+// server is in the same process, what the client costs counts.
 type overGRPC struct {
-	proxy   *rmproxy.Proxy
-	server  *sim.Server
+	address string
+	server  *sim.Server    // nil: it is not ours
+	proxy   *rmproxy.Proxy // of server
 	conn    *grpc.ClientConn
 	live    context.Context // of the streams
 	hangUp  context.CancelFunc
@@ -40,18 +41,23 @@ type overGRPC struct {
 	ends    []int  // where each of them ends
 }
 
+// openGRPC serves in this process.
 func openGRPC(ctx context.Context, s *stream, e *ear) (door, error) {
-	return openGRPCWith(ctx, s, e, rmproxy.Options{Loop: loop.Options{Lifetimes: patient()}})
-}
-
-// openGRPCWith is openGRPC with a scheduler of certain options.
-func openGRPCWith(ctx context.Context, s *stream, e *ear, opt rmproxy.Options) (_ *overGRPC, err error) {
-	g := &overGRPC{proxy: rmproxy.New(opt), ear: e, stream: s}
-	g.live, g.hangUp = context.WithCancel(context.Background())
-	if g.server, err = sim.Serve(ctx, g.proxy); err != nil {
-		g.hangUp()
+	proxy := rmproxy.New(rmproxy.Options{Loop: loop.Options{Lifetimes: patient()}})
+	server, err := sim.Serve(ctx, proxy)
+	if err != nil {
 		return nil, err
 	}
+	return (&overGRPC{address: server.Address(), server: server, proxy: proxy, ear: e, stream: s}).open(ctx)
+}
+
+// dialGRPC is a door of a server that has it already.
+func dialGRPC(ctx context.Context, s *stream, e *ear, address string) (door, error) {
+	return (&overGRPC{address: address, ear: e, stream: s}).open(ctx)
+}
+
+func (g *overGRPC) open(ctx context.Context) (door, error) {
+	g.live, g.hangUp = context.WithCancel(context.Background())
 	if err := g.connect(ctx); err != nil {
 		return nil, errors.Join(err, g.close())
 	}
@@ -59,7 +65,7 @@ func openGRPCWith(ctx context.Context, s *stream, e *ear, opt rmproxy.Options) (
 }
 
 func (g *overGRPC) connect(ctx context.Context) (err error) {
-	if g.conn, err = grpc.NewClient(g.server.Address(), grpc.WithTransportCredentials(insecure.NewCredentials())); err != nil {
+	if g.conn, err = grpc.NewClient(g.address, grpc.WithTransportCredentials(insecure.NewCredentials())); err != nil {
 		return err
 	}
 	c := si.NewSchedulerClient(g.conn)
@@ -167,6 +173,7 @@ func (g *overGRPC) send(m mem.BufferSlice) error {
 	return err
 }
 
+// check holds the books of the server against each other. Requires: it is ours.
 func (g *overGRPC) check() error { return checkBooks(g.proxy.Cluster()) }
 
 func (g *overGRPC) close() (err error) {
@@ -175,7 +182,10 @@ func (g *overGRPC) close() (err error) {
 		err = g.conn.Close()
 	}
 	g.hearing.Wait()
-	return errors.Join(err, g.server.Close())
+	if g.server != nil {
+		err = errors.Join(err, g.server.Close())
+	}
+	return err
 }
 
 // lean is a codec that sends bytes as they are and reads as little as it can.
