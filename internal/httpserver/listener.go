@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -39,6 +40,7 @@ type limited struct {
 // connection is one of a limited listener.
 type connection struct {
 	net.Conn
+	raw    syscall.RawConn // nil: it is written to as any other
 	limits *limiter
 	until  time.Time // zero: it is no reserved one
 	once   sync.Once
@@ -67,6 +69,9 @@ func (l *limiter) admit(c net.Conn) net.Conn {
 	now := time.Now()
 	l.mu.Lock()
 	conn := &connection{Conn: c, limits: l}
+	if sc, ok := c.(syscall.Conn); ok {
+		conn.raw, _ = sc.SyscallConn() // without it, it still works
+	}
 	var evicted *connection
 	switch {
 	case l.open < l.most:

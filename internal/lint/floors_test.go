@@ -24,6 +24,7 @@ var floors = [][]string{
 	{"pkg/objects"},
 	{"pkg/preemption"},
 	{"pkg/scheduler"},
+	{"internal/cpushare"},
 	{"internal/loop", "internal/offline", "internal/plan", "internal/trace", "internal/wire", "internal/history", "internal/effectlog", "internal/logging", "internal/testscale", "internal/coalesce", "internal/httpserver"},
 	{"internal/reload"},
 	{

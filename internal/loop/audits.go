@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"time"
 
@@ -85,6 +86,14 @@ func (l *Loop) auditMore() {
 	a.audit, a.waiting, a.regular = nil, nil, false
 	if !a.due.IsZero() {
 		a.due = ended.Add(l.opt.AuditEvery)
+	}
+}
+
+// letOthersRun gives way to other goroutines while only readers or audits keep the loop busy: it
+// would go on for 10 ms otherwise, and what has been decided waits behind it to be sent.
+func (l *Loop) letOthersRun() {
+	if !l.hungry && (len(l.readers) > 0 || l.auditing.audit != nil) {
+		runtime.Gosched()
 	}
 }
 

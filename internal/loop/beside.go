@@ -67,6 +67,7 @@ func (l *Loop) runBeside(ctx context.Context) {
 		}
 		l.serveReaders()
 		l.auditMore()
+		l.letOthersRun()
 		l.noteBehind(len(l.untold) + telling)
 		l.moved()
 	}

@@ -28,6 +28,7 @@ func (l *Loop) runInLine(ctx context.Context) {
 		}
 		l.serveReaders()
 		l.auditMore()
+		l.letOthersRun()
 		if ctx.Err() != nil {
 			l.shut()
 			l.deliver()

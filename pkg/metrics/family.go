@@ -9,6 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
+
+	"github.com/canopy-scheduler/canopy/internal/cpushare"
 )
 
 // family is the metrics of one name.
@@ -30,7 +32,11 @@ func gauge(name, help string, labels ...string) *family {
 // exposition is a scrape in the text format of Prometheus, version 0.0.4, in the making. The
 // values of a large cluster are a hundred thousand: they are written as text at once, with no
 // object for each.
-type exposition struct{ sections map[string]*section }
+type exposition struct {
+	sections map[string]*section
+	turn     *cpushare.Turn // of the making; may be nil
+	sizes    map[string]int // bytes of the sections of the last scrape, which the next are about as long as
+}
 
 // section is the text of one family.
 type section struct {
@@ -38,7 +44,7 @@ type section struct {
 	format []int // the labels in the order in which they are written
 }
 
-func newExposition() *exposition { return &exposition{map[string]*section{}} }
+func newExposition() *exposition { return &exposition{sections: map[string]*section{}} }
 
 // of is the section of a family, with its head.
 func (x *exposition) of(f *family) *section {
@@ -50,7 +56,9 @@ func (x *exposition) of(f *family) *section {
 	if f.kind == prometheus.CounterValue {
 		kind = "counter"
 	}
-	s = &section{text: []byte("# HELP " + f.name + " " + escape(f.help, false) + "\n# TYPE " + f.name + " " + kind + "\n")}
+	head := "# HELP " + f.name + " " + escape(f.help, false) + "\n# TYPE " + f.name + " " + kind + "\n"
+	last := x.sizes[f.name]
+	s = &section{text: append(make([]byte, 0, max(len(head), last+last/16)), head...)}
 	for i := range f.labels {
 		s.format = append(s.format, i)
 	}
@@ -61,6 +69,7 @@ func (x *exposition) of(f *family) *section {
 
 // value writes one value. words are those of the labels of f.
 func (x *exposition) value(f *family, value float64, words ...string) {
+	x.turn.Yield()
 	s := x.of(f)
 	t := append(s.text, f.name...)
 	for i, label := range s.format {

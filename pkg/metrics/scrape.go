@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -18,6 +17,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/canopy-scheduler/canopy/internal/coalesce"
+	"github.com/canopy-scheduler/canopy/internal/cpushare"
 	"github.com/canopy-scheduler/canopy/internal/httpserver"
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -44,9 +44,10 @@ type exposed struct {
 // out, which is counted, and the rest is said.
 func (m *Metrics) Handler(c *loop.Cluster) http.Handler {
 	group := &coalesce.Group[*exposed]{Pause: pause}
+	sizes := map[string]int{} // of the last scrape; the group makes one at a time
 	return promhttp.InstrumentMetricHandler(m.process, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		patience := patienceOf(r)
-		x, err := group.Do(r.Context(), func(ctx context.Context) (*exposed, error) { return m.expose(ctx, c, patience) })
+		x, err := group.Do(r.Context(), func(ctx context.Context) (*exposed, error) { return m.expose(ctx, c, patience, sizes) })
 		if err != nil {
 			m.opt.Log.Warn("a scrape failed", zap.Error(err))
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
@@ -56,13 +57,20 @@ func (m *Metrics) Handler(c *loop.Cluster) http.Handler {
 	}))
 }
 
-// expose makes a scrape.
-func (m *Metrics) expose(ctx context.Context, c *loop.Cluster, patience time.Duration) (*exposed, error) {
+// expose makes a scrape. sizes are those of the sections of the last one, and of this one then.
+func (m *Metrics) expose(ctx context.Context, c *loop.Cluster, patience time.Duration, sizes map[string]int) (*exposed, error) {
 	to := newExposition()
-	m.look(ctx, c, patience).tell(to)
+	to.sizes = sizes
+	seen := m.look(ctx, c, patience)
+	to.turn = cpushare.Readers.Enter()
+	seen.tell(to)
+	to.turn.Leave()
 	families, err := m.process.Gather()
 	if err := errors.Join(err, to.add(families)); err != nil {
 		return nil, err
+	}
+	for name, s := range to.sections {
+		sizes[name] = len(s.text)
 	}
 	x := &exposed{parts: to.parts()}
 	for _, part := range x.parts {
@@ -79,12 +87,14 @@ func (x *exposed) pack() []byte {
 	if err != nil {
 		panic("metrics: " + err.Error()) // the level exists
 	}
+	turn := cpushare.Readers.Enter()
+	defer turn.Leave()
 	for _, part := range x.parts {
 		for step := range slices.Chunk(part, stepBytes) {
+			turn.Yield()
 			if _, err := z.Write(step); err != nil {
 				panic("metrics: " + err.Error()) // a buffer takes everything
 			}
-			runtime.Gosched()
 		}
 	}
 	if err := z.Close(); err != nil {

@@ -54,6 +54,7 @@ type service struct {
 
 	audits   audits
 	checking coalesce.Group[any] // health checks
+	places   map[string]places   // by partition, of the last health check; only what checking runs touches it
 	private  bool                // pages from elsewhere may not read the answers
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/canopy-scheduler/canopy/internal/cpushare"
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -20,6 +21,7 @@ const healthPatience = 5 * time.Second
 type examined struct {
 	name   string
 	snap   *scheduler.Snapshot // nil: it did not answer
+	places places              // of snap
 	health loop.Health         // from memory
 	silent error               // why it did not answer, or does not get on
 	gone   bool                // it was left out of the configuration just now
@@ -43,6 +45,9 @@ func (s *service) checkHealth(ctx context.Context) (any, error) {
 		asked.Go(func() { all[i] = s.examine(ctx, name) })
 	}
 	asked.Wait()
+	turn := cpushare.Readers.Enter()
+	defer turn.Leave()
+	s.sumPlaces(all, turn)
 	body := healthCheckBody{Healthy: true}
 	now := s.opt.Now()
 	for i := range all {
@@ -51,7 +56,7 @@ func (s *service) checkHealth(ctx context.Context) (any, error) {
 		}
 	}
 	for _, c := range checks {
-		found := findings{}
+		found := findings{turn: turn}
 		for i := range all {
 			if found.partition = all[i].name; !all[i].gone {
 				c.look(&all[i], &found)
@@ -65,6 +70,23 @@ func (s *service) checkHealth(ctx context.Context) (any, error) {
 		body.HealthChecks = append(body.HealthChecks, one)
 	}
 	return body, nil
+}
+
+// sumPlaces sums up where allocations are. What partitions that are gone had is forgotten. Only one
+// caller of healthCheck is here at a time.
+func (s *service) sumPlaces(all []examined, turn *cpushare.Turn) {
+	next := map[string]places{}
+	for i := range all {
+		x := &all[i]
+		switch last := s.places[x.name]; {
+		case x.snap != nil:
+			x.places = last.of(x.snap, turn)
+			next[x.name] = x.places
+		case !x.gone:
+			next[x.name] = last
+		}
+	}
+	s.places = next
 }
 
 // viewCheck is what came of a check. A warning is no failure: the shape has no third state, and

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/internal/cpushare"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -37,10 +37,10 @@ var checks = []check{
 	{"Negative resources", "Check for negative resources in the nodes", false, ofSnapshot(negativeOnNodes)},
 	{"Consistency of data", "Check that a partition has what its nodes have together", false, ofSnapshot(capacityAddsUp)},
 	{"Consistency of data", "Check that what a node has is allocated, occupied or available", false, ofSnapshot(nodesAddUp)},
-	{"Orphan allocation on node check", "Check that every allocation on a node is known to its application", false, ofSnapshot(orphansOnNodes)},
-	{"Orphan allocation on app check", "Check that every allocation of an application is known to its node", false, ofSnapshot(orphansOfApplications)},
+	{"Orphan allocation on node check", "Check that every allocation on a node is known to its application", false, orphansOnNodes},
+	{"Orphan allocation on app check", "Check that every allocation of an application is known to its node", false, orphansOfApplications},
 	{"Paused queues", "Name leaves that may not take each other's place, as room went round between them too often; a warning", true, ofSnapshot(pausedLeaves)},
-	{"Overdue victims", "Name those who were told to leave longer ago than anybody waits, and have not left; a warning", true, ofSnapshot(overdueVictims)},
+	{"Overdue victims", "Name those who were told to leave longer ago than anybody waits, and have not left; a warning", true, overdueVictims},
 }
 
 func ofSnapshot(look func(*scheduler.Snapshot, *findings)) func(*examined, *findings) {
@@ -56,7 +56,8 @@ const mostFindings = 10
 
 // findings are what a check has found, in words.
 type findings struct {
-	partition string // that is looked at
+	partition string         // that is looked at
+	turn      *cpushare.Turn // of looking
 	named     []string
 	count     int
 }
@@ -76,10 +77,10 @@ func (f *findings) String() string {
 }
 
 func negativeInQueues(s *scheduler.Snapshot, f *findings) {
-	refuseNegative(f, "capacity", s.Capacity)
-	eachQueue(s.Root, func(q *scheduler.QueueView) {
-		refuseNegative(f, "queue "+string(q.Path)+" has allocated", q.Allocated)
-		refuseNegative(f, "queue "+string(q.Path)+" has pending", q.Pending)
+	refuseNegative(f, "%s%s %v", "", "capacity", s.Capacity)
+	eachQueue(s.Root, f.turn, func(q *scheduler.QueueView) {
+		refuseNegative(f, "queue %s has %s %v", string(q.Path), "allocated", q.Allocated)
+		refuseNegative(f, "queue %s has %s %v", string(q.Path), "pending", q.Pending)
 	})
 }
 
@@ -87,21 +88,24 @@ func negativeInQueues(s *scheduler.Snapshot, f *findings) {
 // work holds.
 func negativeOnNodes(s *scheduler.Snapshot, f *findings) {
 	for n := range s.Nodes.All() {
-		refuseNegative(f, "node "+string(n.ID)+" has", n.Total)
-		refuseNegative(f, "node "+string(n.ID)+" has allocated", n.Allocated)
-		refuseNegative(f, "node "+string(n.ID)+" has occupied", n.Occupied)
+		f.turn.Yield()
+		refuseNegative(f, "node %s has%s %v", string(n.ID), "", n.Total)
+		refuseNegative(f, "node %s has %s %v", string(n.ID), "allocated", n.Allocated)
+		refuseNegative(f, "node %s has %s %v", string(n.ID), "occupied", n.Occupied)
 	}
 }
 
-func refuseNegative(f *findings, what string, a resources.Amounts) {
+// refuseNegative reports amounts of something by a format, which is filled in only then.
+func refuseNegative(f *findings, format, of, what string, a resources.Amounts) {
 	if a.HasNegative() {
-		f.add("%s %v", what, a)
+		f.add(format, of, what, a)
 	}
 }
 
 func capacityAddsUp(s *scheduler.Snapshot, f *findings) {
 	var sum resources.Amounts
 	for n := range s.Nodes.All() {
+		f.turn.Yield()
 		sum = sum.Add(n.Total)
 	}
 	if !sum.Equal(s.Capacity) {
@@ -111,59 +115,11 @@ func capacityAddsUp(s *scheduler.Snapshot, f *findings) {
 
 func nodesAddUp(s *scheduler.Snapshot, f *findings) {
 	for n := range s.Nodes.All() {
+		f.turn.Yield()
 		if left := n.Total.Sub(n.Allocated).Sub(n.Occupied); !left.Equal(n.Available) {
 			f.add("node %s has %v available, and should have %v", n.ID, n.Available, left)
 		}
 	}
-}
-
-// place is where an allocation is said to be.
-type place struct {
-	app  objects.AppID
-	node objects.NodeID
-}
-
-// byApplications is where applications say that their allocations are.
-func byApplications(s *scheduler.Snapshot) map[objects.AllocationKey]place {
-	all := map[objects.AllocationKey]place{}
-	eachAllocation(s.Root, func(a *scheduler.ApplicationView, w *scheduler.WorkView) {
-		all[w.Ask.Key] = place{a.ID, w.Node}
-	})
-	return all
-}
-
-func orphansOnNodes(s *scheduler.Snapshot, f *findings) {
-	known := byApplications(s)
-	for n := range s.Nodes.All() {
-		for w := range n.Work.All() {
-			if known[w.Ask.Key] != (place{w.Ask.App, n.ID}) {
-				f.add("allocation %s on node %s is not known to application %s", w.Ask.Key, n.ID, w.Ask.App)
-			}
-		}
-	}
-}
-
-func orphansOfApplications(s *scheduler.Snapshot, f *findings) {
-	there := map[objects.AllocationKey]objects.NodeID{}
-	for n := range s.Nodes.All() {
-		for w := range n.Work.All() {
-			there[w.Ask.Key] = n.ID
-		}
-	}
-	eachAllocation(s.Root, func(a *scheduler.ApplicationView, w *scheduler.WorkView) {
-		if there[w.Ask.Key] != w.Node {
-			f.add("allocation %s of application %s is not known to node %s", w.Ask.Key, a.ID, w.Node)
-		}
-	})
-}
-
-func overdueVictims(s *scheduler.Snapshot, f *findings) {
-	eachAllocation(s.Root, func(a *scheduler.ApplicationView, w *scheduler.WorkView) {
-		if w.Overdue {
-			f.add("allocation %s of application %s was told at %s to leave node %s", w.Ask.Key, a.ID,
-				w.ToldAt.UTC().Format(time.RFC3339), w.Node)
-		}
-	})
 }
 
 func pausedLeaves(s *scheduler.Snapshot, f *findings) {
@@ -172,22 +128,10 @@ func pausedLeaves(s *scheduler.Snapshot, f *findings) {
 	}
 }
 
-func eachQueue(q *scheduler.QueueView, do func(*scheduler.QueueView)) {
+func eachQueue(q *scheduler.QueueView, turn *cpushare.Turn, do func(*scheduler.QueueView)) {
+	turn.Yield()
 	do(q)
 	for child := range q.Children.All() {
-		eachQueue(child, do)
+		eachQueue(child, turn, do)
 	}
-}
-
-// eachAllocation goes through what applications have on nodes.
-func eachAllocation(q *scheduler.QueueView, do func(*scheduler.ApplicationView, *scheduler.WorkView)) {
-	eachQueue(q, func(q *scheduler.QueueView) {
-		for a := range q.Applications.All() {
-			for w := range a.Work.All() {
-				if w.Node != "" {
-					do(a, w)
-				}
-			}
-		}
-	})
 }

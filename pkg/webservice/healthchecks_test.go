@@ -67,6 +67,7 @@ func TestEveryFaultIsFound(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			x := &examined{name: "p", snap: well()}
 			c.spoil(x.snap)
+			x.places = places{}.of(x.snap, nil)
 			var failed []string
 			said := ""
 			for _, check := range checks {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/canopy-scheduler/canopy/internal/cpushare"
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
@@ -42,16 +43,22 @@ func viewPartition(s *scheduler.Snapshot) partitionBody {
 		state = "Draining"
 	}
 	states := map[string]int{"total": s.Applications + s.Completed.Len() + s.Rejected.Len()}
-	countStates(s.Root, states)
+	waiting := 0
+	turn := cpushare.Readers.Enter()
+	defer turn.Leave()
+	eachQueue(s.Root, turn, func(q *scheduler.QueueView) {
+		for a := range q.Applications.All() {
+			states[a.State.String()]++
+		}
+		if !s.Preemption {
+			waiting += systemWork(q)
+		}
+	})
 	for e := range s.Completed.All() {
 		states[e.State.String()]++
 	}
 	for e := range s.Rejected.All() {
 		states[e.State.String()]++
-	}
-	waiting := 0
-	if !s.Preemption {
-		waiting = systemWork(s.Root)
 	}
 	return partitionBody{
 		Name: s.Partition,
@@ -75,7 +82,7 @@ func viewPartition(s *scheduler.Snapshot) partitionBody {
 	}
 }
 
-// systemWork counts the pending asks in q and below it whose number is one of the system's.
+// systemWork counts the pending asks of a queue whose number is one of the system's.
 func systemWork(q *scheduler.QueueView) (n int) {
 	for a := range q.Applications.All() {
 		for w := range a.Work.All() {
@@ -84,19 +91,7 @@ func systemWork(q *scheduler.QueueView) (n int) {
 			}
 		}
 	}
-	for child := range q.Children.All() {
-		n += systemWork(child)
-	}
 	return n
-}
-
-func countStates(q *scheduler.QueueView, states map[string]int) {
-	for a := range q.Applications.All() {
-		states[a.State.String()]++
-	}
-	for child := range q.Children.All() {
-		countStates(child, states)
-	}
 }
 
 func weights(o policies.NodeOrder) map[string]float64 {

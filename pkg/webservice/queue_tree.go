@@ -3,6 +3,7 @@ package webservice
 import (
 	"bytes"
 
+	"github.com/canopy-scheduler/canopy/internal/cpushare"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -30,11 +31,13 @@ type queueText struct {
 // encodeTree makes the tree of a snapshot. What it shares with the last one is not made again; nil:
 // there is none.
 func encodeTree(snap *scheduler.Snapshot, last *queueTree) *queueTree {
+	turn := cpushare.Readers.Enter()
+	defer turn.Leave()
 	var before *queueText
 	if last != nil {
 		before = last.root
 	}
-	root := encodeQueue(newEncoder(), snap.Root, before, snap.Partition)
+	root := encodeQueue(newEncoderIn(turn), snap.Root, before, snap.Partition)
 	return &queueTree{root}
 }
 

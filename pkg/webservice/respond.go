@@ -68,7 +68,12 @@ func (s *service) write(w http.ResponseWriter, r *http.Request, status int, body
 		s.writeSheet(w, r, body)
 		return
 	}
-	s.stream(w, r, status, jsonType, func(yield func([]byte) bool) { yield(newEncoder().piece(body)) })
+	text := newEncoder().piece(body)
+	if len(text) <= pageBytes {
+		s.send(w, r, status, jsonType, text) // health, for one, does not wait for a slot
+		return
+	}
+	s.stream(w, r, status, jsonType, func(yield func([]byte) bool) { yield(text) })
 }
 
 // header fills in what all answers have.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/canopy-scheduler/canopy/internal/cpushare"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -79,11 +80,14 @@ func (a *shelves) encode(ctx context.Context, list *listing, snap *scheduler.Sna
 		room += last.bytes
 		next.elements = make([]*element, 0, len(last.elements)+len(last.elements)/8)
 	}
-	e := newEncoder()
+	turn := cpushare.Readers.Enter()
+	defer turn.Leave()
+	e := newEncoderIn(turn)
 	list.each(snap, func(view any, where string) bool {
 		if ctx.Err() != nil {
 			return false
 		}
+		turn.Yield()
 		x := before.find(view, where)
 		if x == nil {
 			x = &element{view: view, where: where}

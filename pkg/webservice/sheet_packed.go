@@ -82,8 +82,6 @@ func (t *sheet) kept() bool {
 // pack is the text of the element as deflate blocks. Requires: the text is kept.
 func (x *element) pack() []byte {
 	x.once.Do(func() {
-		encoders <- struct{}{}
-		defer func() { <-encoders }()
 		var out bytes.Buffer
 		z, _ := deflaters.Get().(*flate.Writer)
 		defer deflaters.Put(z)

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/internal/cpushare"
 	"github.com/canopy-scheduler/canopy/internal/httpserver"
 )
 
@@ -47,6 +48,7 @@ type page struct {
 	isPacked bool // what is added is a stream of gzip already
 
 	text  []byte
+	turn  *cpushare.Turn
 	large bool         // more than a page: its turn has come
 	z     *gzip.Writer // nil: it is written as it is
 	zip   bytes.Buffer // what z has made of the page
@@ -67,13 +69,15 @@ func (s *service) stream(w http.ResponseWriter, r *http.Request, status int, kin
 	p.end()
 }
 
-// open gets the room for a page, and close gives back what the answer has.
+// open gets a slot and the room for a page, and close gives back what the answer has.
 func (p *page) open() {
+	p.turn = cpushare.Readers.Enter()
 	p.room, _ = pages.Get().(*[]byte)
 	p.text = (*p.room)[:0]
 }
 
 func (p *page) close() {
+	p.turn.Leave()
 	pages.Put(p.room)
 	if p.z != nil {
 		packers.Put(p.z)
@@ -85,6 +89,7 @@ func (p *page) close() {
 
 // add takes in a piece; false: no more is needed.
 func (p *page) add(piece []byte) bool {
+	p.turn.Yield()
 	for len(piece) > 0 {
 		n := min(len(piece), pageBytes-len(p.text))
 		p.text = append(p.text, piece[:n]...)
@@ -105,7 +110,6 @@ func (p *page) spill() bool {
 		return false
 	}
 	p.text = p.text[:0]
-	runtime.Gosched() // deciding goes first
 	return true
 }
 
@@ -114,31 +118,44 @@ func (p *page) write(last bool) error {
 	out := p.text
 	if p.z != nil {
 		p.zip.Reset()
-		encoders <- struct{}{}
 		_, err := p.z.Write(p.text)
 		if err == nil && last {
 			err = p.z.Close()
 		}
-		<-encoders
 		if err != nil {
 			panic("webservice: " + err.Error()) // a buffer takes everything
 		}
 		out = p.zip.Bytes()
 	}
-	_, err := p.w.Write(out)
-	return err
+	return p.outside(func() error {
+		_, err := p.w.Write(out)
+		return err
+	})
+}
+
+// outside does what may have to wait, while others use the slot of the answer.
+func (p *page) outside(do func() error) error {
+	p.turn.Leave()
+	defer p.turn.Resume()
+	return do()
 }
 
 // begin waits for the turn of a large answer and writes its header.
 func (p *page) begin() bool {
-	leave, err := p.s.opt.Large.Enter(p.r.Context(), host(p.r))
+	err := p.outside(func() (err error) {
+		p.leave, err = p.s.opt.Large.Enter(p.r.Context(), host(p.r))
+		return err
+	})
 	if err != nil {
 		p.ended = true
-		p.w.Header().Set("Retry-After", "1")
-		p.s.fail(p.w, p.r, err)
+		_ = p.outside(func() error {
+			p.w.Header().Set("Retry-After", "1")
+			p.s.fail(p.w, p.r, err)
+			return nil
+		})
 		return false
 	}
-	p.leave, p.large = leave, true
+	p.large = true
 	h := p.s.header(p.w, p.kind)
 	switch {
 	case p.isPacked:
@@ -162,7 +179,10 @@ func (p *page) end() {
 			return
 		}
 	case !p.large:
-		p.s.send(p.w, p.r, p.status, p.kind, p.text)
+		_ = p.outside(func() error {
+			p.s.send(p.w, p.r, p.status, p.kind, p.text)
+			return nil
+		})
 		return
 	}
 	if err := p.write(true); err != nil {
@@ -178,10 +198,6 @@ func host(r *http.Request) string {
 	return r.RemoteAddr
 }
 
-// encoders has room for those that may encode or pack at the same time: half of the processors, so
-// that readers, however many, leave the others to the scheduler.
-var encoders = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
-
 // encodeTime is how long is encoded before others may go on.
 const encodeTime = 100 * time.Microsecond
 
@@ -190,23 +206,27 @@ const encodeTime = 100 * time.Microsecond
 type encoder struct {
 	text  bytes.Buffer
 	json  *json.Encoder
-	since time.Time // others went on
+	since time.Time      // others went on
+	turn  *cpushare.Turn // that is left to others; nil: it is not given up
 }
 
-func newEncoder() *encoder {
-	e := &encoder{since: time.Now()}
+func newEncoder() *encoder { return newEncoderIn(nil) }
+
+// newEncoderIn is an encoder that yields a turn now and then.
+func newEncoderIn(turn *cpushare.Turn) *encoder {
+	e := &encoder{since: time.Now(), turn: turn}
 	e.json = json.NewEncoder(&e.text)
 	return e
 }
 
 // piece is what json.Marshal gives for body. It is valid until the next call.
 func (e *encoder) piece(body any) []byte {
-	if now := time.Now(); now.Sub(e.since) > encodeTime {
+	if e.turn != nil {
+		e.turn.Yield()
+	} else if now := time.Now(); now.Sub(e.since) > encodeTime {
 		runtime.Gosched()
 		e.since = now
 	}
-	encoders <- struct{}{}
-	defer func() { <-encoders }()
 	e.text.Reset()
 	if err := e.json.Encode(body); err != nil {
 		panic("webservice: " + err.Error()) // every shape in dao.go can be written

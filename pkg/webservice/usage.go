@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/canopy-scheduler/canopy/internal/cpushare"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -56,7 +57,8 @@ type usageNode struct {
 }
 
 // in adds up one queue and what is below it, by name.
-func (u *usages) in(q *scheduler.QueueView) map[string]*usageNode {
+func (u *usages) in(q *scheduler.QueueView, turn *cpushare.Turn) map[string]*usageNode {
+	turn.Yield()
 	nodes := map[string]*usageNode{}
 	of := func(name string) *usageNode {
 		if name == "" {
@@ -82,7 +84,7 @@ func (u *usages) in(q *scheduler.QueueView) map[string]*usageNode {
 		}
 	}
 	for child := range q.Children.All() {
-		for name, below := range u.in(child) {
+		for name, below := range u.in(child, turn) {
 			n := of(name)
 			n.used = n.used.Add(below.used)
 			n.body.RunningApplications = append(n.body.RunningApplications, below.body.RunningApplications...)
@@ -137,7 +139,9 @@ func (s *service) usage(r *http.Request, groups bool) (*usages, error) {
 	}
 	return on.get(r.Context(), &s.snapshots, l, func(_ context.Context, snap *scheduler.Snapshot, _ *usages) (*usages, bool, error) {
 		u := &usages{groups: groups, apps: map[string][]*scheduler.ApplicationView{}}
-		u.nodes = u.in(snap.Root)
+		turn := cpushare.Readers.Enter()
+		defer turn.Leave()
+		u.nodes = u.in(snap.Root, turn)
 		return u, true, nil
 	})
 }

@@ -1,0 +1,119 @@
+package webservice
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/persistent"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// said is where allocations are, as one side has it.
+type said map[objects.AllocationKey]place
+
+// snapshotOf has the views of what nodes and applications say. Views of before that say the same
+// are used again.
+func snapshotOf(onNodes, inApplications said, before *scheduler.Snapshot) *scheduler.Snapshot {
+	byNode, byApp := map[objects.NodeID][]*scheduler.WorkView{}, map[objects.AppID][]*scheduler.WorkView{}
+	for i := range 30 {
+		key := objects.AllocationKey(fmt.Sprint("k", i))
+		if p, on := onNodes[key]; on {
+			byNode[p.node] = append(byNode[p.node], &scheduler.WorkView{Ask: &objects.Ask{Key: key, App: p.app}, Node: p.node})
+		}
+		if p, in := inApplications[key]; in {
+			byApp[p.app] = append(byApp[p.app], &scheduler.WorkView{Ask: &objects.Ask{Key: key, App: p.app}, Node: p.node})
+		}
+	}
+	same := func(list persistent.List[scheduler.WorkView], work []*scheduler.WorkView) bool {
+		if list.Len() != len(work) {
+			return false
+		}
+		for i, w := range work {
+			if x := list.At(i); x.Ask.Key != w.Ask.Key || x.Ask.App != w.Ask.App || x.Node != w.Node {
+				return false
+			}
+		}
+		return true
+	}
+	var nodes []*scheduler.NodeView
+	var apps []*scheduler.ApplicationView
+	for i := range 5 {
+		node := &scheduler.NodeView{ID: objects.NodeID(fmt.Sprint("n", i))}
+		app := &scheduler.ApplicationView{ID: objects.AppID(fmt.Sprint("a", i))}
+		node.Work, app.Work = persistent.ListOf(byNode[node.ID]...), persistent.ListOf(byApp[app.ID]...)
+		if before != nil {
+			if old := before.Nodes.At(i); same(old.Work, byNode[node.ID]) {
+				node = old
+			}
+			if old := before.Root.Applications.At(i); same(old.Work, byApp[app.ID]) {
+				app = old
+			}
+		}
+		nodes, apps = append(nodes, node), append(apps, app)
+	}
+	return &scheduler.Snapshot{
+		Nodes: persistent.ListOf(nodes...),
+		Root:  &scheduler.QueueView{Path: "root", Applications: persistent.ListOf(apps...)},
+	}
+}
+
+// The sums agree exactly when nodes and applications say the same, however the state came about.
+func TestPlaces_SumsAgreeIfBothSidesDo(t *testing.T) {
+	const seed = 1
+	dice := rand.New(rand.NewPCG(seed, 0))
+	onNodes, inApplications := said{}, said{}
+	var snap *scheduler.Snapshot
+	var sums places
+	agreed := 0
+	for step := range 2000 {
+		key := objects.AllocationKey(fmt.Sprint("k", dice.IntN(30)))
+		p := place{key, objects.AppID(fmt.Sprint("a", dice.IntN(5))), objects.NodeID(fmt.Sprint("n", dice.IntN(5)))}
+		for i, side := range []said{onNodes, inApplications} {
+			switch {
+			case dice.IntN(20) == i: // this side misses it
+			case step%3 == 0:
+				delete(side, key)
+			default:
+				side[key] = p
+			}
+		}
+		if dice.IntN(3) == 0 { // what was amiss is repaired
+			for key := range onNodes {
+				delete(onNodes, key)
+			}
+			for key, p := range inApplications {
+				onNodes[key] = p
+			}
+		}
+		snap = snapshotOf(onNodes, inApplications, snap)
+		sums = sums.of(snap, nil)
+		fresh := places{}.of(snap, nil)
+		assert.Equal(t, sums.onNodes, fresh.onNodes, "step %d", step)
+		assert.Equal(t, sums.inApplications, fresh.inApplications, "step %d", step)
+		same := fmt.Sprint(onNodes) == fmt.Sprint(inApplications)
+		assert.Equal(t, sums.agree(), same, "step %d, seed %d", step, seed)
+		if same {
+			agreed++
+		}
+	}
+	assert.Assert(t, 200 < agreed && agreed < 1900, "%d", agreed)
+}
+
+// A view that was there before is not gone through again: a change of it, which must not happen, is
+// not seen.
+func TestPlaces_KnownViewsAreNotGoneThrough(t *testing.T) {
+	all := said{"k1": {"k1", "a1", "n1"}, "k2": {"k2", "a2", "n2"}}
+	snap := snapshotOf(all, all, nil)
+	sums := places{}.of(snap, nil)
+	snap.Nodes.At(1).Work = persistent.List[scheduler.WorkView]{}
+	snap.Root.Applications.At(2).Work = persistent.List[scheduler.WorkView]{}
+	again := sums.of(snap, nil)
+	assert.Equal(t, again.onNodes, sums.onNodes)
+	assert.Equal(t, again.inApplications, sums.inApplications)
+	fresh := places{}.of(snap, nil)
+	assert.Assert(t, !fresh.agree())
+}
