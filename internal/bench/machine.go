@@ -13,6 +13,7 @@ const (
 	cpuFile    = "/proc/cpuinfo"
 	loadFile   = "/proc/loadavg"
 	memoryFile = "/proc/meminfo"
+	timesFile  = "/proc/stat"
 )
 
 // cpuModel is the name of the CPU; empty: not known.
@@ -56,4 +57,46 @@ func memoryAvailable() int64 {
 		return 0
 	}
 	return kibibytes << 10
+}
+
+// processorTimes are what processors were used for since the machine started, in ticks. The zero
+// value is: not known.
+type processorTimes struct{ all, stolen uint64 }
+
+func readProcessorTimes() processorTimes {
+	text, err := os.ReadFile(timesFile)
+	if err != nil {
+		return processorTimes{}
+	}
+	return processorTimesOf(string(text))
+}
+
+// processorTimesOf reads the first line of timesFile: user, nice, system, idle, waiting, two kinds
+// of interrupts, and what the host of a virtual machine took. What comes behind is in user already.
+func processorTimesOf(text string) (t processorTimes) {
+	const fields, stolen = 8, 7
+	line, _, _ := strings.Cut(text, "\n")
+	words := strings.Fields(line)
+	if len(words) <= fields || words[0] != "cpu" {
+		return t
+	}
+	for i, w := range words[1 : fields+1] {
+		n, err := strconv.ParseUint(w, 10, 64)
+		if err != nil {
+			return processorTimes{}
+		}
+		t.all += n
+		if i == stolen {
+			t.stolen = n
+		}
+	}
+	return t
+}
+
+// stolenSince is the share of the processors' time that the host took since then; 0 if it is not known.
+func (t processorTimes) stolenSince(then processorTimes) float64 {
+	if then.all == 0 || t.all <= then.all || t.stolen < then.stolen {
+		return 0
+	}
+	return float64(t.stolen-then.stolen) / float64(t.all-then.all)
 }

@@ -14,6 +14,7 @@ type Report struct {
 	Runs       int       `json:"runs"`       // samples per cell that were asked for
 	LoadBefore float64   `json:"loadBefore"` // load average over one minute; -1: not known
 	LoadAfter  float64   `json:"loadAfter"`
+	Stolen     float64   `json:"stolen"` // share of the processors' time that the host took meanwhile; 0: none, or not known
 	Suites     []Suite   `json:"suites"`
 	Incomplete string    `json:"incomplete,omitempty"` // why not everything was measured; empty: it was
 }

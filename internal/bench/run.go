@@ -39,6 +39,7 @@ func Run(ctx context.Context, plans []Plan, o Options) *Report {
 		Version: o.Version, Go: runtime.Version(), CPU: cpuModel(), Cores: runtime.NumCPU(), Started: time.Now(),
 		Seed: o.Seed, Runs: o.Runs, LoadBefore: loadAverage(), Suites: make([]Suite, len(plans)),
 	}
+	processors := readProcessorTimes()
 	w := &run{ctx: ctx, o: o, began: time.Now()}
 	for i, p := range plans {
 		r.Suites[i] = Suite{Name: p.Name, About: p.About, Axis: p.Axis, Cells: make([]Cell, len(p.cells))}
@@ -56,7 +57,7 @@ func Run(ctx context.Context, plans []Plan, o Options) *Report {
 	if ctx.Err() != nil {
 		r.Incomplete = fmt.Sprintf("interrupted after %d of %d samples", w.done, w.total())
 	}
-	r.LoadAfter = loadAverage()
+	r.LoadAfter, r.Stolen = loadAverage(), readProcessorTimes().stolenSince(processors)
 	return r
 }
 

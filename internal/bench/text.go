@@ -38,12 +38,18 @@ func (r *Report) machine() string {
 		plain(r.Version), plain(r.Go), count(r.Cores, "core"), cpu, load(r.LoadBefore), load(r.LoadAfter))
 }
 
+// muchStolen is the share of stolen time from which the slowest asks may be those that the host delayed.
+const muchStolen = 0.005
+
 // occasion is when it was measured, and how often.
 func (r *Report) occasion() string {
 	s := fmt.Sprintf("%s of each cell, seed %d, started %s",
 		count(r.Runs, "run"), r.Seed, r.Started.UTC().Format(time.DateTime+" UTC"))
 	if r.Cores > 0 && r.LoadBefore > float64(r.Cores) {
 		s += "\nwarning: the machine was busier than it has cores, so no figure here is to be trusted"
+	}
+	if r.Stolen >= muchStolen {
+		s += fmt.Sprintf("\nwarning: the host of this virtual machine took %.1f %% of its processors meanwhile, so percentiles are not to be trusted", 100*r.Stolen)
 	}
 	if r.Incomplete != "" {
 		s += "\nwarning: incomplete: " + plain(r.Incomplete)
