@@ -1,7 +1,7 @@
 // Package cpushare keeps processors free for decisions while readers are served.
 //
 // It owns the slots in which work for readers runs: encoding, packing and writing answers, and
-// computing what they show. There are fewer slots than processors, and a slot is given up every
+// computing what they show; and those in which long messages are looked through. There are fewer slots than processors, and a slot is given up every
 // now and then, so that a goroutine which decides, or hands over a decision, never waits for
 // long behind work that nothing depends on. What that work is belongs to others (ADR 45).
 //
@@ -15,7 +15,13 @@ import (
 )
 
 // Readers has the slots of all work for readers in this process: half of its processors.
-var Readers = New(max(1, runtime.GOMAXPROCS(0)/2))
+var Readers = New(half)
+
+// Senders has the slots in which long messages of resource managers are read, before it is known
+// whether they are taken.
+var Senders = New(half)
+
+var half = max(1, runtime.GOMAXPROCS(0)/2)
 
 // How long work goes on. Left alone, the Go scheduler runs a goroutine for 10 ms before another
 // one that waits at the same processor.

@@ -72,11 +72,19 @@ func ShapeOf(d protoreflect.MessageDescriptor) *Shape {
 	return s
 }
 
+// stretch is how many fields are read before others may go on: about 50 µs.
+const stretch = 4096
+
 // RM is the rmID of a message, read without looking into anything else. As everywhere, the
-// last one counts. An error means that the bytes are no message.
-func (s *Shape) RM(b []byte) (rm []byte, err error) {
+// last one counts. yield is called now and then, as the field may be the last of millions. An error
+// means that the bytes are no message.
+func (s *Shape) RM(b []byte, yield func()) (rm []byte, err error) {
 	r := reader{rest: b}
+	n := 0
 	for tag := r.next(); tag != 0; tag = r.next() {
+		if n++; n%stretch == 0 {
+			yield()
+		}
 		if tag == uint64(s.rm)*field|chunk {
 			rm = r.chunk()
 			continue
@@ -86,19 +94,30 @@ func (s *Shape) RM(b []byte) (rm []byte, err error) {
 	return rm, r.err
 }
 
-// Measure finds out what there is in a message without making anything. An error means that
-// the bytes are no message; there is none only if every field has its end, not if every text
-// is one.
-func (s *Shape) Measure(b []byte) (Size, error) {
-	size := Size{Cost: s.own}
-	err := s.measure(b, &size)
-	return size, err
+// Measure finds out what there is in a message without making anything. yield is called now and
+// then. An error means that the bytes are no message; there is none only if every field has its
+// end, not if every text is one.
+func (s *Shape) Measure(b []byte, yield func()) (Size, error) {
+	m := measuring{size: Size{Cost: s.own}, yield: yield}
+	err := s.measure(b, &m)
+	return m.size, err
 }
 
-func (s *Shape) measure(b []byte, size *Size) error {
+// measuring is what has been found so far.
+type measuring struct {
+	size   Size
+	fields int
+	yield  func()
+}
+
+func (s *Shape) measure(b []byte, m *measuring) error {
+	size := &m.size
 	var maps uint64 // numbers of the maps that have an entry
 	r := reader{rest: b}
 	for tag := r.next(); tag != 0; tag = r.next() {
+		if m.fields++; m.fields%stretch == 0 {
+			m.yield()
+		}
 		n := tag / field
 		if tag%field != chunk || n >= uint64(len(s.fields)) || s.fields[n] == nil {
 			r.skip(tag)
@@ -121,7 +140,7 @@ func (s *Shape) measure(b []byte, size *Size) error {
 				size.Cost += costMap
 			}
 		}
-		r.fail(p.inner.measure(value, size))
+		r.fail(p.inner.measure(value, m))
 	}
 	return r.err
 }

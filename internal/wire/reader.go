@@ -88,6 +88,10 @@ func (r *reader) chunk() []byte {
 
 // skip passes by the value of a field that means nothing to us.
 func (r *reader) skip(tag uint64) {
+	if n := uint64(len(r.rest)); tag%field == chunk && n > 0 && r.rest[0] < 0x80 && uint64(r.rest[0]) < n { // nearly always
+		r.rest = r.rest[1+int(r.rest[0]):]
+		return
+	}
 	num, typ := protowire.DecodeTag(tag)
 	n := protowire.ConsumeFieldValue(num, typ, r.rest)
 	if n < 0 {

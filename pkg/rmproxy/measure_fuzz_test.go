@@ -47,8 +47,8 @@ func elementsIn(m protoreflect.Message) (n int) {
 func measuresRight(t *testing.T, m proto.Message, in []byte) {
 	t.Helper()
 	shape := shapeOf(m)
-	size, err := shape.Measure(in)
-	rm, rmErr := shape.RM(in)
+	size, err := shape.Measure(in, noYield)
+	rm, rmErr := shape.RM(in, noYield)
 	decodeErr := proto.Unmarshal(in, m)
 	if decodeErr != nil {
 		return // more is refused there: texts that are no UTF-8, fields of a depth that nothing has
@@ -57,7 +57,7 @@ func measuresRight(t *testing.T, m proto.Message, in []byte) {
 	assert.NilError(t, rmErr, "%T %x", m, in)
 	assert.Equal(t, size.Elements, elementsIn(m.ProtoReflect()), "%T %x", m, in)
 	assert.Equal(t, string(rm), m.(interface{ GetRmID() string }).GetRmID(), "%T %x", m, in)
-	empty, err := shape.Measure(nil)
+	empty, err := shape.Measure(nil, noYield)
 	assert.NilError(t, err)
 	assert.Assert(t, size.Cost-empty.Cost <= wire.WorstCost*len(in), "%T %x costs %d", m, in, size.Cost)
 }
@@ -147,7 +147,7 @@ func TestMeasure_CostCoversWhatDecodingAllocates(t *testing.T) {
 				func() *session { return newSession(p, "rm") }))
 			in := newMessageReader(p, t.Context(), nil)
 			m := b.kind.request()
-			size, err := requestShapes[b.kind].Measure(b.bytes)
+			size, err := requestShapes[b.kind].Measure(b.bytes, noYield)
 			assert.NilError(t, err)
 			allocated := allocates(func() {
 				_, err := in.decode(b.bytes, requestShapes[b.kind], m)
@@ -167,4 +167,30 @@ func allocates(f func()) uint64 {
 	f()
 	runtime.ReadMemStats(&after)
 	return after.TotalAlloc - before.TotalAlloc
+}
+
+func noYield() {}
+
+// A message of a million fields is read with pauses, whether its sender or its size is asked for.
+func TestMeasure_LongMessagesAreReadWithPauses(t *testing.T) {
+	b := bytes.Repeat([]byte{4<<3 | 2, 0}, 1<<20) // empty allocations
+	shape := requestShapes[allocations]
+	pauses := 0
+	yield := func() { pauses++ }
+	_, err := shape.RM(b, yield)
+	assert.NilError(t, err)
+	assert.Assert(t, pauses >= 100, "%d", pauses)
+	pauses = 0
+	size, err := shape.Measure(b, yield)
+	assert.NilError(t, err)
+	assert.Equal(t, size.Elements, 1<<20)
+	assert.Assert(t, pauses >= 100, "%d", pauses)
+}
+
+// Of those who read long messages, only so many do at the same time.
+func TestMeasure_LongMessagesAreReadInSlots(t *testing.T) {
+	assert.Assert(t, slotFor(make([]byte, smallMessage)) == nil)
+	turn := slotFor(make([]byte, smallMessage+1))
+	assert.Assert(t, turn != nil)
+	turn.Leave()
 }

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/canopy-scheduler/canopy/internal/cpushare"
 	"github.com/canopy-scheduler/canopy/internal/wire"
 )
 
@@ -179,7 +180,9 @@ func (p *Proxy) costOf(b []byte, shape *wire.Shape) (cost int64, err error) {
 		}
 		return worst, nil
 	}
-	size, err := shape.Measure(b)
+	turn := slotFor(b)
+	size, err := shape.Measure(b, turn.Yield)
+	turn.Leave()
 	switch {
 	case err != nil:
 		return 0, malformed(err)
@@ -191,6 +194,16 @@ func (p *Proxy) costOf(b []byte, shape *wire.Shape) (cost int64, err error) {
 			ErrTooLarge, size.Cost, l.DecodeBytes)
 	}
 	return int64(size.Cost), nil
+}
+
+// slotFor is a slot for reading a message field by field, which it gives up now and then; nil, for
+// a message that is read in no time. A large one has millions of fields, and several that were
+// read at the same time would leave no processor to those that decide.
+func slotFor(b []byte) *cpushare.Turn {
+	if len(b) <= smallMessage {
+		return nil
+	}
+	return cpushare.Senders.Enter()
 }
 
 // The shapes of what an RM sends.

@@ -60,7 +60,9 @@ func (c registering) register() (err error) {
 		return err
 	}
 	defer c.p.room.registering.Release(1)
-	rm, err := registrationShape.RM(b)
+	turn := slotFor(b)
+	rm, err := registrationShape.RM(b, turn.Yield)
+	turn.Leave()
 	if err != nil {
 		return malformed(err)
 	}

@@ -103,7 +103,9 @@ func (l *line) first(m request) error {
 	if err != nil {
 		return err
 	}
-	rm, err := requestShapes[l.kind].RM(b)
+	turn := slotFor(b)
+	rm, err := requestShapes[l.kind].RM(b, turn.Yield)
+	turn.Leave()
 	if err != nil {
 		return malformed(err)
 	}
