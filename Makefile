@@ -28,7 +28,7 @@ demo: build ## build and show a cluster at work
 tour: testrun ## do what README.md says, line by line, in a fresh copy of the repository
 	bin/tour README.md
 
-test: test-tools ## run all tests, random ones with a tenth of the runs: about 45 s
+test: test-tools ## run all tests, random ones with a tenth of the runs: about a minute
 	bin/testrun ./...
 
 test-tools: testrun # test the tools, a module of its own
