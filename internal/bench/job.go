@@ -91,15 +91,15 @@ func Do(ctx context.Context, j Job) (Answer, error) {
 	return a, errors.Join(err, bad)
 }
 
-// prevail lets the measured go before what others do, who are on this machine only because there
-// is no other.
+// prevail gives this process, and the server that it starts, priority over readers and attackers,
+// which run on this machine only because there is no other.
 func (j Job) prevail() {
 	if len(j.Self) > 0 { // else all are in this process
 		moreUrgent()
 	}
 }
 
-// lead lets this process go before the measured, which runs already.
+// lead gives this process priority over the server, which has been started.
 func (j Job) lead() {
 	if len(j.Self) > 0 {
 		mostUrgently()

@@ -69,7 +69,7 @@ func TestTurn_YieldsAfterItsStretch(t *testing.T) {
 	})
 }
 
-// After some stretches the slot is empty for a moment, whoever waits for it.
+// After some stretches the slot is empty for a moment, even if another goroutine waits for it.
 func TestTurn_TheSlotRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(1)
@@ -93,4 +93,18 @@ func TestTurn_NilDoesNothing(*testing.T) {
 	turn.Yield()
 	turn.Leave()
 	turn.Resume()
+}
+
+// Work that panics gives its slot back if it leaves by defer, also while it waits outside.
+func TestTurn_APanicLeavesNoSlotBehind(t *testing.T) {
+	s := New(1)
+	func() {
+		defer func() { assert.Assert(t, recover() != nil) }()
+		turn := s.Enter()
+		defer turn.Leave()
+		turn.Leave()
+		defer turn.Resume()
+		panic("outside")
+	}()
+	assert.Equal(t, len(s.slots), 0)
 }

@@ -61,10 +61,7 @@ func (m *Metrics) Handler(c *loop.Cluster) http.Handler {
 func (m *Metrics) expose(ctx context.Context, c *loop.Cluster, patience time.Duration, sizes map[string]int) (*exposed, error) {
 	to := newExposition()
 	to.sizes = sizes
-	seen := m.look(ctx, c, patience)
-	to.turn = cpushare.Readers.Enter()
-	seen.tell(to)
-	to.turn.Leave()
+	m.look(ctx, c, patience).tellInTurn(to)
 	families, err := m.process.Gather()
 	if err := errors.Join(err, to.add(families)); err != nil {
 		return nil, err
@@ -78,6 +75,13 @@ func (m *Metrics) expose(ctx context.Context, c *loop.Cluster, patience time.Dur
 	}
 	x.packed = sync.OnceValue(x.pack)
 	return x, ctx.Err()
+}
+
+// tellInTurn is tell in a slot, which is given back whatever becomes of it.
+func (s *scrape) tellInTurn(to *exposition) {
+	to.turn = cpushare.Readers.Enter()
+	defer to.turn.Leave()
+	s.tell(to)
 }
 
 // pack packs a scrape, step by step, so that the scheduler may decide in between.

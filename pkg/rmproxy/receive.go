@@ -180,9 +180,7 @@ func (p *Proxy) costOf(b []byte, shape *wire.Shape) (cost int64, err error) {
 		}
 		return worst, nil
 	}
-	turn := slotFor(b)
-	size, err := shape.Measure(b, turn.Yield)
-	turn.Leave()
+	size, err := sizeOf(b, shape)
 	switch {
 	case err != nil:
 		return 0, malformed(err)
@@ -198,12 +196,26 @@ func (p *Proxy) costOf(b []byte, shape *wire.Shape) (cost int64, err error) {
 
 // slotFor is a slot for reading a message field by field, which it gives up now and then; nil, for
 // a message that is read in no time. A large one has millions of fields, and several that were
-// read at the same time would leave no processor to those that decide.
+// read at the same time would leave no processor to decisions.
 func slotFor(b []byte) *cpushare.Turn {
 	if len(b) <= smallMessage {
 		return nil
 	}
 	return cpushare.Senders.Enter()
+}
+
+// sizeOf is what there is in a message, and senderOf the rmID of its sender. Both give their slot back
+// whatever becomes of it: a stream outlives a panic, and the others need the slot.
+func sizeOf(b []byte, shape *wire.Shape) (wire.Size, error) {
+	turn := slotFor(b)
+	defer turn.Leave()
+	return shape.Measure(b, turn.Yield)
+}
+
+func senderOf(b []byte, shape *wire.Shape) (rm []byte, err error) {
+	turn := slotFor(b)
+	defer turn.Leave()
+	return shape.RM(b, turn.Yield)
 }
 
 // The shapes of what an RM sends.

@@ -60,9 +60,7 @@ func (c registering) register() (err error) {
 		return err
 	}
 	defer c.p.room.registering.Release(1)
-	turn := slotFor(b)
-	rm, err := registrationShape.RM(b, turn.Yield)
-	turn.Leave()
+	rm, err := senderOf(b, registrationShape)
 	if err != nil {
 		return malformed(err)
 	}

@@ -103,9 +103,7 @@ func (l *line) first(m request) error {
 	if err != nil {
 		return err
 	}
-	turn := slotFor(b)
-	rm, err := requestShapes[l.kind].RM(b, turn.Yield)
-	turn.Leave()
+	rm, err := senderOf(b, requestShapes[l.kind])
 	if err != nil {
 		return malformed(err)
 	}
