@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build run demo tour test test-full test-tools race test-ldap check nightly lint golden fuzz sim bench versus versus-test example tools testrun
+.PHONY: help build run demo tour test test-full test-tools race test-ldap check nightly lint golden fuzz twin bench versus versus-test example tools testrun
 
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
@@ -55,7 +55,7 @@ check: ## everything CI checks, with the time that each part took
 	done
 
 nightly: check ## check, ten times the random runs, all fuzz targets, all benchmarks: hours
-	CANOPY_TESTS=nightly bin/testrun -timeout 3h ./internal/twin ./internal/storm -count=1
+	CANOPY_TESTS=nightly bin/testrun -timeout 3h ./internal/twin ./internal/chaos -count=1
 	$(MAKE) --no-print-directory fuzz FUZZTIME=5m
 	bin/canopy bench run --quick
 
@@ -66,7 +66,7 @@ lint: tools ## gofmt, go vet, staticcheck; the house rules are in internal/lint
 	cd tools && go vet ./... && ../bin/staticcheck ./...
 
 golden: testrun ## rewrite the transcripts of GOLDEN; read the diff
-	bin/testrun $(GOLDEN) -run Conversations -count=1 -rewrite
+	bin/testrun $(GOLDEN) -run Transcripts -count=1 -rewrite
 
 fuzz: ## run every fuzz target for FUZZTIME
 	@go test -list '^Fuzz' ./... | \
@@ -79,8 +79,8 @@ fuzz: ## run every fuzz target for FUZZTIME
 		done; \
 		echo "$$ran fuzz targets"; [ $$ran -gt 0 ]; }
 
-sim: testrun ## run N random stories from SEED against the naive twin
-	CANOPY_SIM_SEED=$(SEED) CANOPY_SIM_STORIES=$(N) bin/testrun ./internal/twin -run Stories -count=1 -v
+twin: testrun ## run N random runs from SEED against the naive twin
+	CANOPY_TWIN_SEED=$(SEED) CANOPY_TWIN_RUNS=$(N) bin/testrun ./internal/twin -run RandomRuns -count=1 -v
 
 bench: ## run the benchmarks that match BENCH
 	go test -run '^$$' -bench '$(BENCH)' -benchmem ./pkg/...

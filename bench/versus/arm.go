@@ -21,8 +21,8 @@ const (
 	canopy   = "canopy"
 )
 
-// start returns a scheduler that runs in this process until the process ends.
-func start(arm string) (api.SchedulerAPI, error) {
+// startScheduler returns a scheduler that runs in this process until the process ends.
+func startScheduler(arm string) (api.SchedulerAPI, error) {
 	switch arm {
 	case yunikorn:
 		conf := zap.NewProductionConfig()
@@ -47,8 +47,8 @@ const loadLimit = 2 * time.Minute
 //
 // The draining nodes come last for the same reason. With them there first, each of these
 // attempts walks over all nodes, and loading 50,000 asks takes minutes.
-func load(scheduler api.SchedulerAPI, s *Stream, w Workload, told *shim) error {
-	if _, err := scheduler.RegisterResourceManager(s.Register, told); err != nil {
+func load(scheduler api.SchedulerAPI, s *Stream, w Workload, callback *shim) error {
+	if _, err := scheduler.RegisterResourceManager(s.Register, callback); err != nil {
 		return err
 	}
 	for _, m := range s.Apps {
@@ -57,36 +57,36 @@ func load(scheduler api.SchedulerAPI, s *Stream, w Workload, told *shim) error {
 		}
 	}
 	want := len(applications(w))
-	if err := told.await("applications", loadLimit, func() bool { return told.apps == want }); err != nil {
+	if err := callback.await("applications", loadLimit, func() bool { return callback.apps == want }); err != nil {
 		return err
 	}
 	if w.preempts() { // nothing waits yet, and what runs needs its node
-		return errors.Join(loadNodes(scheduler, s, w, told), loadAllocations(scheduler, s.Running, w.Nodes*w.Cores, s.Sentinel, told))
+		return errors.Join(loadNodes(scheduler, s, w, callback), loadAllocations(scheduler, s.Running, w.Nodes*w.Cores, s.Sentinel, callback))
 	}
-	return errors.Join(loadAllocations(scheduler, s.Asks, 0, s.Sentinel, told), loadNodes(scheduler, s, w, told))
+	return errors.Join(loadAllocations(scheduler, s.Asks, 0, s.Sentinel, callback), loadNodes(scheduler, s, w, callback))
 }
 
-func loadAllocations(scheduler api.SchedulerAPI, all []*si.AllocationRequest, running int, last *si.AllocationRequest, told *shim) error {
+func loadAllocations(scheduler api.SchedulerAPI, all []*si.AllocationRequest, running int, last *si.AllocationRequest, callback *shim) error {
 	for _, m := range append(slices.Clone(all), last) {
 		if err := scheduler.UpdateAllocation(m); err != nil {
 			return err
 		}
 	}
-	return told.await("the last ask", loadLimit, func() bool { return told.sentinel && told.running == running })
+	return callback.await("the last ask", loadLimit, func() bool { return callback.sentinel && callback.running == running })
 }
 
-func loadNodes(scheduler api.SchedulerAPI, s *Stream, w Workload, told *shim) error {
+func loadNodes(scheduler api.SchedulerAPI, s *Stream, w Workload, callback *shim) error {
 	for _, m := range s.Nodes {
 		if err := scheduler.UpdateNode(m); err != nil {
 			return err
 		}
 	}
-	return told.await("nodes", loadLimit, func() bool { return told.nodes == w.Nodes })
+	return callback.await("nodes", loadLimit, func() bool { return callback.nodes == w.Nodes })
 }
 
-// begin says what deciding follows from: that nodes may be used, or else what is asked for
+// startDeciding says what deciding follows from: that nodes may be used, or else what is asked for
 // where nobody has room.
-func begin(scheduler api.SchedulerAPI, s *Stream, w Workload) error {
+func startDeciding(scheduler api.SchedulerAPI, s *Stream, w Workload) error {
 	if w.preempts() {
 		return scheduler.UpdateAllocation(s.Asks[0])
 	}

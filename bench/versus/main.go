@@ -78,7 +78,7 @@ func run(args []string, out, errs io.Writer) int {
 		return 2
 	}
 	if o.arm != "" {
-		err = answer(out, chosen[0], o)
+		err = measureAndPrint(out, chosen[0], o)
 	} else {
 		err = compareAll(chosen, o, out, errs)
 	}
@@ -93,7 +93,7 @@ func run(args []string, out, errs io.Writer) int {
 func compareAll(chosen []Workload, o options, out, errs io.Writer) error {
 	r := newReport(o)
 	for _, w := range chosen {
-		samples, err := takeTurns(w, o, errs)
+		samples, err := runAlternating(w, o, errs)
 		if err != nil {
 			return err
 		}

@@ -25,8 +25,8 @@ type Sample struct {
 	IdleShare float64       `json:"idleShare"` // CPU used per second just before the nodes open
 }
 
-// cut reports whether the deadline ended the run before the last ask was placed.
-func (s Sample) cut() bool { return s.Allocated < s.Asks }
+// cutOff reports whether the deadline ended the run before the last ask was placed.
+func (s Sample) cutOff() bool { return s.Allocated < s.Asks }
 
 func (s Sample) cpuPer() float64  { return perAllocation(s.CPU, s.Allocated) }
 func (s Sample) wallPer() float64 { return perAllocation(s.Wall, s.Allocated) }
@@ -36,84 +36,84 @@ func perAllocation(d time.Duration, n int) float64 {
 	return float64(d.Nanoseconds()) / 1000 / float64(n)
 }
 
-// reading is the state of the clock and of the CPU account of this process.
-type reading struct {
+// usage is the state of the clock and of the CPU account of this process.
+type usage struct {
 	at  time.Time
 	cpu time.Duration
 }
 
-func read() reading {
+func readUsage() usage {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		panic("getrusage: " + err.Error()) // it has no reason to fail for the process itself
 	}
-	return reading{time.Now(), time.Duration(u.Utime.Nano() + u.Stime.Nano())}
+	return usage{time.Now(), time.Duration(u.Utime.Nano() + u.Stime.Nano())}
 }
 
-func (r reading) since(start reading) (cpu, wall time.Duration) {
+func (r usage) since(start usage) (cpu, wall time.Duration) {
 	return r.cpu - start.cpu, r.at.Sub(start.at)
 }
 
-// breather is how long a loaded scheduler is watched before it may decide. A garbage
+// idleWatch is how long a loaded scheduler is watched before it may decide. A garbage
 // collection comes first, so that no arm pays for what loading left behind.
-const breather = 300 * time.Millisecond
+const idleWatch = 300 * time.Millisecond
 
 // measure runs a workload through an arm in this process. A run that the deadline cuts
 // off counts for what it placed until then.
 func measure(w Workload, arm string, o options) (Sample, error) {
 	stream := newStream(w, o.seed)
 	sample := Sample{Workload: w.Name, Arm: arm, Digest: stream.Digest, Asks: w.Asks}
-	told := newShim(w.Asks)
-	scheduler, err := start(arm)
+	callback := newShim(w.Asks)
+	scheduler, err := startScheduler(arm)
 	if err != nil {
 		return sample, err
 	}
-	started := read()
-	if err := load(scheduler, stream, w, told); err != nil {
+	started := readUsage()
+	if err := load(scheduler, stream, w, callback); err != nil {
 		return sample, err
 	}
-	sample.LoadCPU, sample.LoadWall = read().since(started)
+	sample.LoadCPU, sample.LoadWall = readUsage().since(started)
 	if w.preempts() {
-		told.expectVictims()
-		go confirm(told, scheduler.UpdateAllocation) // until the process ends
+		callback.expectVictims()
+		go confirmVictims(callback, scheduler.UpdateAllocation) // until the process ends
 		if err := scheduler.UpdateNode(stream.Open); err != nil {
 			return sample, err
 		}
 	}
 
 	runtime.GC()
-	before := read()
-	time.Sleep(breather)
-	cpu, wall := read().since(before)
+	before := readUsage()
+	time.Sleep(idleWatch)
+	cpu, wall := readUsage().since(before)
 	sample.IdleShare = cpu.Seconds() / wall.Seconds()
 
 	stop, err := profile(o.profile)
 	if err != nil {
 		return sample, err
 	}
-	started = read()
-	if err := begin(scheduler, stream, w); err != nil {
+	started = readUsage()
+	if err := startDeciding(scheduler, stream, w); err != nil {
 		return sample, err
 	}
 	deadline := time.NewTimer(o.deadline)
 	defer deadline.Stop()
 	select {
-	case <-told.done:
+	case <-callback.done:
 	case <-deadline.C:
 	}
-	end, placed, err := told.outcome()
+	end, placed, err := callback.outcome()
 	sample.CPU, sample.Wall = end.since(started)
-	sample.Allocated, sample.Victims = placed, told.told()
+	sample.Allocated, sample.Victims = placed, callback.countVictims()
 	return sample, errors.Join(err, stop())
 }
 
 // outcome is when deciding ended and how many asks are placed, each once.
-func (s *shim) outcome() (end reading, placed int, err error) {
+func (s *shim) outcome() (end usage, placed int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	end = s.end
 	if len(s.placed) < s.want {
-		end = read()
+		end = readUsage()
 	}
 	seen := make(map[string]bool, len(s.placed))
 	for _, key := range s.placed {
@@ -123,8 +123,8 @@ func (s *shim) outcome() (end reading, placed int, err error) {
 		seen[key] = true
 	}
 	switch {
-	case len(s.trouble) > 0:
-		return end, 0, errors.New(s.trouble[0])
+	case len(s.problems) > 0:
+		return end, 0, errors.New(s.problems[0])
 	case len(seen) == 0:
 		return end, 0, errors.New("nothing was placed before the deadline")
 	}

@@ -12,20 +12,20 @@ import (
 // others far above what they are guaranteed, whose work fills every node. An ask is as large
 // as two of their allocations, so two must leave one node for it.
 const (
-	owedApp = "app-owed"
-	filling = "running-"
+	preemptorApp  = "app-owed"
+	runningPrefix = "running-"
 )
 
 var (
-	borrowed = [2]int64{1000, 4} // millicores and GiB of what runs
-	owed     = [2]int64{2000, 8} // of what is asked for
+	victimShape    = [2]int64{1000, 4} // millicores and GiB of what runs
+	preemptorShape = [2]int64{2000, 8} // of what is asked for
 )
 
-// longAgo is when asks were made, in seconds: no delay keeps them from preempting.
-const longAgo = "1700000000"
+// creationTime is when asks were made, in seconds: no delay keeps them from preempting.
+const creationTime = "1700000000"
 
 // preempts reports whether asks have to take the place of others.
-func (w Workload) preempts() bool { return w.Owed > 0 }
+func (w Workload) preempts() bool { return w.Preemptors > 0 }
 
 // preemptConfig is the queues.yaml of a workload with preemption.
 func (w Workload) preemptConfig() string {
@@ -44,27 +44,27 @@ func (w Workload) preemptConfig() string {
               preemption.delay: 1s
             resources:
               guaranteed: {vcore: %dm, memory: %dGi}
-`, w.NodeSort, int64(w.Owed)*owed[0], int64(w.Owed)*owed[1])
+`, w.NodeSort, int64(w.Preemptors)*preemptorShape[0], int64(w.Preemptors)*preemptorShape[1])
 	for i := range w.FanOut[0] {
 		text += fmt.Sprintf("          - name: q%03d\n            resources:\n              guaranteed: {vcore: %dm, memory: %dGi}\n",
-			i, borrowed[0], borrowed[1])
+			i, victimShape[0], victimShape[1])
 	}
 	return text
 }
 
-// crowd adds what runs on the nodes when the measurement begins, and the asks.
-func (s *Stream) crowd(w Workload) {
+// addPreemption adds what runs on the nodes when the measurement begins, and the asks.
+func (s *Stream) addPreemption(w Workload) {
 	var running, asks []*si.Allocation
 	for i := range w.Nodes * w.Cores {
-		a := ask(fmt.Sprintf("%s%06d", filling, i), appID(i%w.Apps), borrowed)
+		a := ask(fmt.Sprintf("%s%06d", runningPrefix, i), appID(i%w.Apps), victimShape)
 		a.NodeID = nodeID(i / w.Cores)
 		a.PreemptionPolicy = &si.PreemptionPolicy{AllowPreemptSelf: true}
 		running = append(running, a)
 	}
-	for i := range w.Owed {
-		a := ask(fmt.Sprintf("ask-%06d", i), owedApp, owed)
+	for i := range w.Preemptors {
+		a := ask(fmt.Sprintf("ask-%06d", i), preemptorApp, preemptorShape)
 		a.PreemptionPolicy = &si.PreemptionPolicy{AllowPreemptOther: true, AllowPreemptSelf: true}
-		a.AllocationTags = map[string]string{common.CreationTime: longAgo}
+		a.AllocationTags = map[string]string{common.CreationTime: creationTime}
 		asks = append(asks, a)
 	}
 	for some := range slices.Chunk(running, batch) {
@@ -73,19 +73,19 @@ func (s *Stream) crowd(w Workload) {
 	s.Asks = []*si.AllocationRequest{{RmID: rmID, Allocations: asks}}
 }
 
-// confirm lets those go who were told to, one message for each that named them, until the
+// confirmVictims lets those go who were told to, one message for each that named them, until the
 // process ends. It runs beside the shim, because a scheduler may not be called from its own
 // callback.
-func confirm(told *shim, send func(*si.AllocationRequest) error) {
+func confirmVictims(callback *shim, send func(*si.AllocationRequest) error) {
 	for {
-		victims := told.takeVictims()
+		victims := callback.takeVictims()
 		if len(victims) == 0 {
-			<-told.leave
+			<-callback.victimsReady
 			continue
 		}
-		gone := &si.AllocationReleasesRequest{AllocationsToRelease: victims}
-		if err := send(&si.AllocationRequest{RmID: rmID, Releases: gone}); err != nil {
-			told.note(fmt.Sprintf("confirming releases: %v", err))
+		releases := &si.AllocationReleasesRequest{AllocationsToRelease: victims}
+		if err := send(&si.AllocationRequest{RmID: rmID, Releases: releases}); err != nil {
+			callback.addProblem(fmt.Sprintf("confirming releases: %v", err))
 		}
 	}
 }

@@ -89,13 +89,13 @@ func (r *Report) add(w Workload, samples []Sample, seed uint64) {
 		Canopy:   Figures{median(cpu[canopy]), median(wall[canopy])},
 		CPU:      compare(cpu[yunikorn], cpu[canopy], seed),
 		Wall:     compare(wall[yunikorn], wall[canopy], seed),
-		Notes:    notes(w, samples),
+		Notes:    reportNotes(w, samples),
 		Samples:  samples,
 	})
 }
 
-// notes say what a reader must know: the arms did not place the same number of asks.
-func notes(w Workload, samples []Sample) (all []string) {
+// reportNotes say what a reader must know: the arms did not place the same number of asks.
+func reportNotes(w Workload, samples []Sample) (all []string) {
 	var taken []string
 	for _, arm := range []string{yunikorn, canopy} {
 		cut, least, most := 0, w.Asks, 0
@@ -104,13 +104,13 @@ func notes(w Workload, samples []Sample) (all []string) {
 				continue
 			}
 			least, most = min(least, s.Allocated), max(most, s.Allocated)
-			if s.cut() {
+			if s.cutOff() {
 				cut++
 			}
 		}
-		if least, most := victims(samples, arm); w.preempts() && cut == 0 && most > 2*w.Owed {
+		if least, most := victimRange(samples, arm); w.preempts() && cut == 0 && most > 2*w.Preemptors {
 			taken = append(taken, fmt.Sprintf("%s: %s told %d to %d allocations to leave, where %d are enough",
-				w.Name, arm, least, most, 2*w.Owed))
+				w.Name, arm, least, most, 2*w.Preemptors))
 		}
 		if cut > 0 {
 			all = append(all, fmt.Sprintf("%s: %s was cut off in %d of its runs with %d to %d of %d asks placed; "+
@@ -123,8 +123,8 @@ func notes(w Workload, samples []Sample) (all []string) {
 	return append(all, taken...)
 }
 
-// victims are the fewest and the most that an arm told to leave. Requires: it has a sample.
-func victims(samples []Sample, arm string) (least, most int) {
+// victimRange are the fewest and the most that an arm told to leave. Requires: it has a sample.
+func victimRange(samples []Sample, arm string) (least, most int) {
 	least = math.MaxInt
 	for _, s := range samples {
 		if s.Arm == arm {
@@ -161,7 +161,7 @@ func (r *Report) writeText(out io.Writer) error {
 			fmt.Fprintln(out, n)
 		}
 		for _, s := range c.Samples {
-			all = all && !s.cut()
+			all = all && !s.cutOff()
 		}
 	}
 	if all {

@@ -18,16 +18,16 @@ type shim struct {
 	apps     int        // accepted
 	running  int        // reported to run, and accepted
 	sentinel bool       // was refused, as it should be
-	trouble  []string   // what should not have been said
+	problems []string   // what should not have been said
 	placed   []string   // allocation keys, in order
 	want     int        // placements after which the clock stops
 
-	preempts bool                    // victims are expected, and leave at once
-	victims  []*si.AllocationRelease // told to leave, and not confirmed yet
-	left     int                     // were told to leave, in all
-	leave    chan struct{}           // holds one token when there are victims
+	expectsVictims bool                    // victims are expected, and leave at once
+	victims        []*si.AllocationRelease // told to leave, and not confirmed yet
+	victimCount    int                     // were told to leave, in all
+	victimsReady   chan struct{}           // holds one token when there are victims
 
-	end     reading       // taken with the last placement
+	end     usage         // taken with the last placement
 	changed chan struct{} // holds one token when something was told
 	done    chan struct{} // closed with the last placement
 }
@@ -37,7 +37,7 @@ var _ api.ResourceManagerCallback = (*shim)(nil)
 func newShim(want int) *shim {
 	return &shim{
 		want: want, placed: make([]string, 0, want),
-		changed: make(chan struct{}, 1), done: make(chan struct{}), leave: make(chan struct{}, 1),
+		changed: make(chan struct{}, 1), done: make(chan struct{}), victimsReady: make(chan struct{}, 1),
 	}
 }
 
@@ -48,7 +48,7 @@ func (s *shim) await(what string, limit time.Duration, holds func() bool) error 
 	defer timeout.Stop()
 	for {
 		s.mu.Lock()
-		ok, trouble := holds(), s.trouble
+		ok, trouble := holds(), s.problems
 		s.mu.Unlock()
 		switch {
 		case len(trouble) > 0:
@@ -64,37 +64,37 @@ func (s *shim) await(what string, limit time.Duration, holds func() bool) error 
 	}
 }
 
-// ring leaves a token for who waits, unless there is one.
-func ring(bell chan struct{}) {
+// notify leaves a token for who waits, unless there is one.
+func notify(token chan struct{}) {
 	select {
-	case bell <- struct{}{}:
+	case token <- struct{}{}:
 	default:
 	}
 }
 
-// note adds to the trouble.
-func (s *shim) note(trouble string) {
+// addProblem adds to the trouble.
+func (s *shim) addProblem(trouble string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.trouble = append(s.trouble, trouble)
-	ring(s.changed)
+	s.problems = append(s.problems, trouble)
+	notify(s.changed)
 }
 
 // expectVictims says that from now on allocations may be told to leave.
 func (s *shim) expectVictims() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.preempts = true
+	s.expectsVictims = true
 }
 
-// mustLeave notes a victim. Requires: the lock is held.
-func (s *shim) mustLeave(r *si.AllocationRelease) {
+// addVictim notes a victim. Requires: the lock is held.
+func (s *shim) addVictim(r *si.AllocationRelease) {
 	s.victims = append(s.victims, &si.AllocationRelease{
 		PartitionName: partition, ApplicationID: r.ApplicationID, AllocationKey: r.AllocationKey,
 		TerminationType: si.TerminationType_PREEMPTED_BY_SCHEDULER,
 	})
-	s.left++
-	ring(s.leave)
+	s.victimCount++
+	notify(s.victimsReady)
 }
 
 // takeVictims are those who were told to leave since it was last called.
@@ -106,11 +106,11 @@ func (s *shim) takeVictims() []*si.AllocationRelease {
 	return all
 }
 
-// told is how many were told to leave.
-func (s *shim) told() int {
+// countVictims is how many were told to leave.
+func (s *shim) countVictims() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.left
+	return s.victimCount
 }
 
 // UpdateAllocation counts placements. The clock is read here and not by who waits for
@@ -119,13 +119,13 @@ func (s *shim) UpdateAllocation(m *si.AllocationResponse) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, a := range m.New {
-		if strings.HasPrefix(a.AllocationKey, filling) { // the answer to a report
+		if strings.HasPrefix(a.AllocationKey, runningPrefix) { // the answer to a report
 			s.running++
 			continue
 		}
 		s.placed = append(s.placed, a.AllocationKey)
 		if len(s.placed) == s.want {
-			s.end = read()
+			s.end = readUsage()
 			close(s.done)
 		}
 	}
@@ -134,17 +134,17 @@ func (s *shim) UpdateAllocation(m *si.AllocationResponse) error {
 			s.sentinel = true
 			continue
 		}
-		s.trouble = append(s.trouble, fmt.Sprintf("ask %s was refused: %s", r.AllocationKey, r.Reason))
+		s.problems = append(s.problems, fmt.Sprintf("ask %s was refused: %s", r.AllocationKey, r.Reason))
 	}
 	for _, r := range m.Released {
-		if s.preempts && r.TerminationType == si.TerminationType_PREEMPTED_BY_SCHEDULER {
-			s.mustLeave(r)
+		if s.expectsVictims && r.TerminationType == si.TerminationType_PREEMPTED_BY_SCHEDULER {
+			s.addVictim(r)
 			continue
 		}
-		s.trouble = append(s.trouble, fmt.Sprintf("allocation %s was released: %s", r.AllocationKey, r.Message))
+		s.problems = append(s.problems, fmt.Sprintf("allocation %s was released: %s", r.AllocationKey, r.Message))
 	}
 	if len(m.RejectedAllocations)+len(m.Released) > 0 {
-		ring(s.changed)
+		notify(s.changed)
 	}
 	return nil
 }
@@ -155,9 +155,9 @@ func (s *shim) UpdateApplication(m *si.ApplicationResponse) error {
 	defer s.mu.Unlock()
 	s.apps += len(m.Accepted)
 	for _, r := range m.Rejected {
-		s.trouble = append(s.trouble, fmt.Sprintf("application %s was refused: %s", r.ApplicationID, r.Reason))
+		s.problems = append(s.problems, fmt.Sprintf("application %s was refused: %s", r.ApplicationID, r.Reason))
 	}
-	ring(s.changed)
+	notify(s.changed)
 	return nil
 }
 
@@ -167,9 +167,9 @@ func (s *shim) UpdateNode(m *si.NodeResponse) error {
 	defer s.mu.Unlock()
 	s.nodes += len(m.Accepted)
 	for _, r := range m.Rejected {
-		s.trouble = append(s.trouble, fmt.Sprintf("node %s was refused: %s", r.NodeID, r.Reason))
+		s.problems = append(s.problems, fmt.Sprintf("node %s was refused: %s", r.NodeID, r.Reason))
 	}
-	ring(s.changed)
+	notify(s.changed)
 	return nil
 }
 

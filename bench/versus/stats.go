@@ -36,13 +36,13 @@ func quantile(sorted []float64, q float64) float64 {
 // pairs, because those of a pair followed each other and share the mood of the machine.
 // Requires: as many in top as in bottom, at least one, all above zero.
 func compare(top, bottom []float64, seed uint64) Ratio {
-	dice := rand.New(rand.NewPCG(seed, 2))
+	rng := rand.New(rand.NewPCG(seed, 2))
 	n := len(top)
 	drawnTop, drawnBottom := make([]float64, n), make([]float64, n)
 	ratios := make([]float64, resamples)
 	for i := range ratios {
 		for j := range n {
-			pair := dice.IntN(n)
+			pair := rng.IntN(n)
 			drawnTop[j], drawnBottom[j] = top[pair], bottom[pair]
 		}
 		ratios[i] = median(drawnTop) / median(drawnBottom)

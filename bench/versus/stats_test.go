@@ -7,7 +7,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-func TestMedian(t *testing.T) {
+func TestMedian_Values(t *testing.T) {
 	cases := []struct {
 		name   string
 		values []float64
@@ -34,7 +34,7 @@ func TestQuantile(t *testing.T) {
 	assert.Equal(t, quantile([]float64{3}, 0.975), 3.0)
 }
 
-func TestCompare(t *testing.T) {
+func TestCompare_Ratio(t *testing.T) {
 	t.Run("the ratio is that of the medians", func(t *testing.T) {
 		got := compare([]float64{30, 10, 20}, []float64{2, 1, 3}, 1)
 		assert.Equal(t, got.Value, 10.0)
@@ -59,7 +59,7 @@ func TestCompare(t *testing.T) {
 
 // A known case: for many values of a normal distribution the interval of the median is
 // about 1.96 * 1.2533 * sigma / sqrt(n) to each side.
-func TestIntervalOfKnownSpread(t *testing.T) {
+func TestCompare_IntervalOfNormalSample(t *testing.T) {
 	const n, sigma = 400, 1.0
 	top, bottom := make([]float64, n), make([]float64, n)
 	for i := range n {

@@ -68,7 +68,7 @@ func newStream(w Workload, seed uint64) *Stream {
 		s.Apps = append(s.Apps, &si.ApplicationRequest{RmID: rmID, New: some})
 	}
 	if w.preempts() {
-		s.crowd(w)
+		s.addPreemption(w)
 	} else {
 		for some := range slices.Chunk(asks(w, seed), batch) {
 			s.Asks = append(s.Asks, &si.AllocationRequest{RmID: rmID, Allocations: some})
@@ -90,7 +90,7 @@ func applications(w Workload) []*si.AddApplicationRequest {
 	}
 	if w.preempts() {
 		apps = append(apps, &si.AddApplicationRequest{
-			ApplicationID: owedApp, QueueName: "root.owed", PartitionName: partition,
+			ApplicationID: preemptorApp, QueueName: "root.owed", PartitionName: partition,
 			Ugi: &si.UserGroupInformation{User: "user", Groups: []string{"group"}},
 		})
 	}
@@ -98,10 +98,10 @@ func applications(w Workload) []*si.AddApplicationRequest {
 }
 
 func asks(w Workload, seed uint64) []*si.Allocation {
-	dice := rand.New(rand.NewPCG(seed, 1))
+	rng := rand.New(rand.NewPCG(seed, 1))
 	all := make([]*si.Allocation, w.Asks)
 	for i := range all {
-		shape := askShapes[dice.IntN(len(askShapes))]
+		shape := askShapes[rng.IntN(len(askShapes))]
 		all[i] = ask(fmt.Sprintf("ask-%06d", i), appID(i%w.Apps), shape)
 	}
 	return all

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestBothArmsPlaceEveryAsk(t *testing.T) {
+func TestArms_PlaceEveryAsk(t *testing.T) {
 	var out, errs bytes.Buffer
 	code := run([]string{"--scale=small", "--workloads=flat", "--runs=1", "--output=json"}, &out, &errs)
 	assert.Equal(t, code, 0, errs.String())
@@ -40,7 +40,7 @@ func TestBothArmsPlaceEveryAsk(t *testing.T) {
 	}
 }
 
-func TestBothArmsTakeBackAGuarantee(t *testing.T) {
+func TestArms_PreemptForGuarantee(t *testing.T) {
 	var out, errs bytes.Buffer
 	code := run([]string{"--scale=small", "--workloads=guarantee", "--runs=1", "--output=json"}, &out, &errs)
 	assert.Equal(t, code, 0, errs.String())
@@ -56,7 +56,7 @@ func TestBothArmsTakeBackAGuarantee(t *testing.T) {
 }
 
 // Nothing has room where asks preempt, or they would not have to.
-func TestWhatRunsFillsTheCluster(t *testing.T) {
+func TestWorkload_RunningFillsCluster(t *testing.T) {
 	for scale, workloads := range scales {
 		for _, w := range workloads {
 			if !w.preempts() {
@@ -72,45 +72,45 @@ func TestWhatRunsFillsTheCluster(t *testing.T) {
 			for id, millicores := range onNode {
 				assert.Equal(t, millicores, int64(w.Cores)*1000, "%s %s %s", scale, w.Name, id)
 			}
-			assert.Assert(t, 4*w.Owed < w.Nodes*w.Cores, "%s %s: most must stay", scale, w.Name)
-			assert.Equal(t, w.Asks, w.Owed)
+			assert.Assert(t, 4*w.Preemptors < w.Nodes*w.Cores, "%s %s: most must stay", scale, w.Name)
+			assert.Equal(t, w.Asks, w.Preemptors)
 		}
 	}
 }
 
-func TestNotesTellWhoTookMoreThanItNeeds(t *testing.T) {
-	w := Workload{Name: "guarantee", Asks: 10, Owed: 10}
-	got := notes(w, []Sample{
+func TestNotes_ExcessVictims(t *testing.T) {
+	w := Workload{Name: "guarantee", Asks: 10, Preemptors: 10}
+	got := reportNotes(w, []Sample{
 		{Arm: yunikorn, Asks: 10, Allocated: 10, Victims: 21}, {Arm: canopy, Asks: 10, Allocated: 10, Victims: 20},
 		{Arm: canopy, Asks: 10, Allocated: 10, Victims: 20}, {Arm: yunikorn, Asks: 10, Allocated: 10, Victims: 24},
 	})
 	assert.DeepEqual(t, got, []string{"guarantee: yunikorn told 21 to 24 allocations to leave, where 20 are enough"})
 }
 
-func TestAReleaseThatNobodyExpectsIsTrouble(t *testing.T) {
-	told := newShim(1)
+func TestShim_UnexpectedReleaseIsProblem(t *testing.T) {
+	callback := newShim(1)
 	victim := &si.AllocationRelease{AllocationKey: "a", ApplicationID: "b", TerminationType: si.TerminationType_PREEMPTED_BY_SCHEDULER}
 	answer := &si.AllocationResponse{Released: []*si.AllocationRelease{victim}}
-	assert.NilError(t, told.UpdateAllocation(answer))
-	_, _, err := told.outcome()
+	assert.NilError(t, callback.UpdateAllocation(answer))
+	_, _, err := callback.outcome()
 	assert.ErrorContains(t, err, "allocation a was released")
 
-	told = newShim(1)
-	told.expectVictims()
-	assert.NilError(t, told.UpdateAllocation(answer))
-	assert.Equal(t, told.told(), 1)
-	victims := told.takeVictims()
+	callback = newShim(1)
+	callback.expectVictims()
+	assert.NilError(t, callback.UpdateAllocation(answer))
+	assert.Equal(t, callback.countVictims(), 1)
+	victims := callback.takeVictims()
 	assert.Equal(t, len(victims), 1)
 	assert.Equal(t, victims[0].AllocationKey+victims[0].ApplicationID, "ab")
-	assert.Equal(t, len(told.takeVictims()), 0, "nobody leaves twice")
+	assert.Equal(t, len(callback.takeVictims()), 0, "nobody leaves twice")
 }
 
-func TestChildThatFailsIsReported(t *testing.T) {
-	_, err := spawn(small[0], "nobody", 0, options{scale: "small", seed: 1, deadline: time.Second})
+func TestSpawn_ReportsFailure(t *testing.T) {
+	_, err := spawn(smallWorkloads[0], "nobody", 0, options{scale: "small", seed: 1, deadline: time.Second})
 	assert.ErrorContains(t, err, `arm "nobody": is neither yunikorn nor canopy`)
 }
 
-func TestWrongFlags(t *testing.T) {
+func TestRun_WrongFlags(t *testing.T) {
 	cases := map[string]string{
 		"--output=xml":      `output "xml": is neither text nor json`,
 		"--scale=huge":      `scale "huge": is neither small nor full`,
@@ -126,7 +126,7 @@ func TestWrongFlags(t *testing.T) {
 	}
 }
 
-func TestEveryFlagHasHelp(t *testing.T) {
+func TestRun_HelpNamesEveryFlag(t *testing.T) {
 	var errs bytes.Buffer
 	assert.Equal(t, run([]string{"--help"}, io.Discard, &errs), 0)
 	for _, name := range []string{"output", "scale", "workloads", "runs", "seed", "deadline", "cpuprofile"} {
@@ -135,10 +135,10 @@ func TestEveryFlagHasHelp(t *testing.T) {
 	assert.Assert(t, !strings.Contains(errs.String(), "-arm"))
 }
 
-func TestArmsTakeTurns(t *testing.T) {
+func TestArms_Alternate(t *testing.T) {
 	var got []string
 	for pair := range 4 {
-		arms := order(pair)
+		arms := armOrder(pair)
 		got = append(got, arms[:]...)
 	}
 	assert.DeepEqual(t, got, []string{
@@ -146,12 +146,12 @@ func TestArmsTakeTurns(t *testing.T) {
 	})
 }
 
-func TestStreamIsDecidedByItsSeed(t *testing.T) {
-	assert.Equal(t, newStream(small[0], 1).Digest, newStream(small[0], 1).Digest)
-	assert.Assert(t, newStream(small[0], 1).Digest != newStream(small[0], 2).Digest)
+func TestStream_FollowsFromSeed(t *testing.T) {
+	assert.Equal(t, newStream(smallWorkloads[0], 1).Digest, newStream(smallWorkloads[0], 1).Digest)
+	assert.Assert(t, newStream(smallWorkloads[0], 1).Digest != newStream(smallWorkloads[0], 2).Digest)
 }
 
-func TestEveryWorkloadFitsItsCluster(t *testing.T) {
+func TestWorkload_FitsCluster(t *testing.T) {
 	for scale, workloads := range scales {
 		for _, w := range workloads {
 			if w.preempts() {
@@ -167,17 +167,17 @@ func TestEveryWorkloadFitsItsCluster(t *testing.T) {
 	}
 }
 
-func TestPlacementTwiceIsAnError(t *testing.T) {
-	told := newShim(2)
+func TestShim_DuplicatePlacementIsError(t *testing.T) {
+	callback := newShim(2)
 	twice := &si.Allocation{AllocationKey: "ask-1"}
-	assert.NilError(t, told.UpdateAllocation(&si.AllocationResponse{New: []*si.Allocation{twice, twice}}))
-	_, _, err := told.outcome()
+	assert.NilError(t, callback.UpdateAllocation(&si.AllocationResponse{New: []*si.Allocation{twice, twice}}))
+	_, _, err := callback.outcome()
 	assert.Error(t, err, "ask ask-1 was placed twice")
 }
 
-func TestNotesNameTheArmThatWasCutOff(t *testing.T) {
+func TestNotes_CutOffArm(t *testing.T) {
 	w := Workload{Name: "wide", Asks: 10}
-	got := notes(w, []Sample{
+	got := reportNotes(w, []Sample{
 		{Arm: yunikorn, Asks: 10, Allocated: 4}, {Arm: canopy, Asks: 10, Allocated: 10},
 		{Arm: canopy, Asks: 10, Allocated: 10}, {Arm: yunikorn, Asks: 10, Allocated: 6},
 	})
@@ -188,7 +188,7 @@ func TestNotesNameTheArmThatWasCutOff(t *testing.T) {
 	})
 }
 
-func TestSampleIsTheLastLine(t *testing.T) {
+func TestSample_ParsesLastLine(t *testing.T) {
 	var s Sample
 	assert.NilError(t, s.parse([]byte("a library talks\n{\"arm\":\"canopy\",\"allocated\":3}\n")))
 	assert.Equal(t, s.Arm, canopy)

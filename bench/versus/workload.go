@@ -8,22 +8,22 @@ import (
 
 // Workload is the size and shape of a cluster and of what is asked of it.
 type Workload struct {
-	Name     string
-	About    string
-	NodeSort string // the policy of the partition: fair or binpacking
-	FanOut   []int  // children of each queue, by level below root
-	Nodes    int
-	Cores    int // of each node; 4 GiB of memory come with each core
-	Apps     int // dealt to the leaves in turn
-	Asks     int // dealt to the applications in turn
-	Owed     int // asks that must take the place of others, in a queue that is owed it; 0: there is room for all
+	Name       string
+	About      string
+	NodeSort   string // the policy of the partition: fair or binpacking
+	FanOut     []int  // children of each queue, by level below root
+	Nodes      int
+	Cores      int // of each node; 4 GiB of memory come with each core
+	Apps       int // dealt to the leaves in turn
+	Asks       int // dealt to the applications in turn
+	Preemptors int // asks that must take the place of others, in a queue that is owed it; 0: there is room for all
 }
 
 // What each asks for is less than four fifths of its cluster: everything can be placed,
 // and no arm is measured while it waits for room. In the last one nothing has room: what is
 // asked for must be taken from others (preempt.go).
 var (
-	full = []Workload{
+	fullWorkloads = []Workload{
 		{"flat", "two leaves below root", "fair", []int{2}, 1000, 16, 2, 10_000, 0},
 		{"depth", "five levels of four: 1,024 leaves", "fair", []int{4, 4, 4, 4, 4}, 1000, 16, 2048, 10_240, 0},
 		{"32x32", "two levels of 32: 1,024 leaves", "fair", []int{32, 32}, 1000, 16, 1024, 10_240, 0},
@@ -32,7 +32,7 @@ var (
 		{"nodes", "10,000 nodes, the fullest first", "binpacking", []int{2}, 10_000, 4, 2, 12_000, 0},
 		{"guarantee", "a full cluster; a queue takes back its guarantee", "fair", []int{10}, 1000, 16, 10, 40, 40},
 	}
-	small = []Workload{
+	smallWorkloads = []Workload{
 		{"flat", "two leaves below root", "fair", []int{2}, 100, 16, 2, 1000, 0},
 		{"depth", "five levels of three: 243 leaves", "fair", []int{3, 3, 3, 3, 3}, 250, 16, 486, 2430, 0},
 		{"32x32", "two levels of 12: 144 leaves", "fair", []int{12, 12}, 200, 16, 144, 2016, 0},
@@ -41,7 +41,7 @@ var (
 		{"nodes", "2,000 nodes, the fullest first", "binpacking", []int{2}, 2000, 4, 2, 4000, 0},
 		{"guarantee", "a full cluster; a queue takes back its guarantee", "fair", []int{4}, 100, 8, 4, 20, 20},
 	}
-	scales = map[string][]Workload{"full": full, "small": small}
+	scales = map[string][]Workload{"full": fullWorkloads, "small": smallWorkloads}
 )
 
 // choose finds workloads of a scale by their names, all of them for "all".
@@ -66,7 +66,7 @@ func choose(scale, names string) ([]Workload, error) {
 
 func workloadNames() string {
 	var names []string
-	for _, w := range full {
+	for _, w := range fullWorkloads {
 		names = append(names, w.Name)
 	}
 	return strings.Join(names, ",")

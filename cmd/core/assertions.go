@@ -52,7 +52,7 @@ func testCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, files []string) error {
 			conf, err := loadConfig("--config", config, cmd.InOrStdin(), cmd.ErrOrStderr(), bounds)
 			if err != nil {
-				return usage(err)
+				return withExitUsage(err)
 			}
 			t, err := testFiles(conf, files, cmd.InOrStdin(), cmd.ErrOrStderr(), bounds)
 			if err != nil {
@@ -74,23 +74,23 @@ func testCommand() *cobra.Command {
 	return cmd
 }
 
-// tested is how all assertions came out. Its JSON form is for other programs, so names
+// assertionReport is how all assertions came out. Its JSON form is for other programs, so names
 // stay.
-type tested struct {
-	Files  []testedFile `json:"files"`
-	Passed int          `json:"passed"`
-	Failed int          `json:"failed"`
+type assertionReport struct {
+	Files  []assertionFile `json:"files"`
+	Passed int             `json:"passed"`
+	Failed int             `json:"failed"`
 }
 
-type testedFile struct {
+type assertionFile struct {
 	File    string           `json:"file"`
 	Results []offline.Result `json:"results"`
 }
 
 // testFiles checks every file. One with mistakes keeps nothing from being read, but its
 // assertions, and then all others, say nothing.
-func testFiles(conf *configs.Config, files []string, in io.Reader, errs io.Writer, o configs.Options) (*tested, error) {
-	t, bad := &tested{}, 0
+func testFiles(conf *configs.Config, files []string, in io.Reader, errs io.Writer, o configs.Options) (*assertionReport, error) {
+	t, bad := &assertionReport{}, 0
 	for _, name := range files {
 		text, err := readConfig(name, in, o)
 		if err == nil && len(text) > o.MaxBytes {
@@ -110,7 +110,7 @@ func testFiles(conf *configs.Config, files []string, in io.Reader, errs io.Write
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		t.Files = append(t.Files, testedFile{name, results})
+		t.Files = append(t.Files, assertionFile{name, results})
 		for _, r := range results {
 			if r.OK {
 				t.Passed++
@@ -125,11 +125,11 @@ func testFiles(conf *configs.Config, files []string, in io.Reader, errs io.Write
 	return t, nil
 }
 
-func (t *tested) print(out io.Writer, format string) error {
+func (t *assertionReport) print(out io.Writer, format string) error {
 	if format == "json" {
 		return printJSON(out, t)
 	}
-	l := &lines{out: out}
+	l := &lineWriter{out: out}
 	for _, f := range t.Files {
 		for i := range f.Results {
 			l.add(resultLine(f.File, &f.Results[i]))

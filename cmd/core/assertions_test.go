@@ -20,36 +20,36 @@ const wrongAssertions = `assertions:
   expect: {maxapplications: 3}
 `
 
-func TestTestPrintsALineForEachAssertion(t *testing.T) {
+func TestTestCommand_Text(t *testing.T) {
 	inDirectory(t)
 	writeFile(t, "queues.yaml", placedQueues)
 	writeFile(t, "a.yaml", wrongAssertions)
 	writeFile(t, "b.yaml", "assertions: [{queue: root.open, expect: {maxapplications: 0}}]")
-	code, out, errs := canopy("test", "--config", "queues.yaml", "a.yaml", "b.yaml")
+	code, out, errs := runCanopy("test", "--config", "queues.yaml", "a.yaml", "b.yaml")
 	assert.Equal(t, errs, "")
 	assert.Equal(t, code, exitRefused)
 	assert.Equal(t, out, "ok    a.yaml:2: it is\n"+
 		"FAIL  a.yaml:5: queue root.teams: root.teams maxapplications: expected 3, actual 0\n"+
 		"ok    b.yaml:1: queue root.open\n2 passed, 1 failed\n")
-	code, _, _ = canopy("test", "--config", "queues.yaml", "b.yaml")
+	code, _, _ = runCanopy("test", "--config", "queues.yaml", "b.yaml")
 	assert.Equal(t, code, 0)
 }
 
-func TestTestPrintsJSON(t *testing.T) {
+func TestTestCommand_JSON(t *testing.T) {
 	inDirectory(t)
 	writeFile(t, "queues.yaml", placedQueues)
 	writeFile(t, "a.yaml", wrongAssertions)
-	code, out, _ := canopy("test", "--config", "queues.yaml", "a.yaml", "-o", "json")
+	code, out, _ := runCanopy("test", "--config", "queues.yaml", "a.yaml", "-o", "json")
 	assert.Equal(t, code, exitRefused)
-	var got tested
+	var got assertionReport
 	assert.NilError(t, json.Unmarshal([]byte(out), &got))
-	assert.DeepEqual(t, got, tested{Passed: 1, Failed: 1, Files: []testedFile{{"a.yaml", []offline.Result{
+	assert.DeepEqual(t, got, assertionReport{Passed: 1, Failed: 1, Files: []assertionFile{{"a.yaml", []offline.Result{
 		{Line: 2, Name: "it is", OK: true, Differences: []offline.Difference{}},
 		{Line: 5, Name: "queue root.teams", Differences: []offline.Difference{{What: "root.teams maxapplications", Expected: "3", Actual: "0"}}},
 	}}}})
 }
 
-func TestTestRefusesWhatMakesNoSense(t *testing.T) {
+func TestTestCommand_InvalidInput(t *testing.T) {
 	inDirectory(t)
 	writeFile(t, "typo.yaml", "assertions: [{queue: root, expects: {max: {}}}]")
 	writeFile(t, "gpu.yaml", "assertions: [{partition: gpu, queue: root, expect: {max: {vcore: 1}}}]")
@@ -64,16 +64,16 @@ func TestTestRefusesWhatMakesNoSense(t *testing.T) {
 		"--config valid.yaml --max-config-bytes 99 long.yaml": "long.yaml is longer than max-config-bytes (99)",
 		"--config valid.yaml gpu.yaml -o xml":                 "--output is text or json",
 	} {
-		code, out, errs := canopy(append([]string{"test"}, strings.Fields(args)...)...)
+		code, out, errs := runCanopy(append([]string{"test"}, strings.Fields(args)...)...)
 		assert.Equal(t, code, exitUsage, args)
 		assert.Equal(t, out, "", args)
 		assert.Assert(t, strings.Contains(errs, want), "%s: %s", args, errs)
 	}
 }
 
-func TestTheExampleAssertionsHold(t *testing.T) {
+func TestTestCommand_ExampleAssertions(t *testing.T) {
 	config := filepath.Join(moduleRoot, "examples", "tenants.yaml")
-	code, out, errs := canopy("test", "--config", config, filepath.Join(moduleRoot, "examples", "tenants_test.yaml"))
+	code, out, errs := runCanopy("test", "--config", config, filepath.Join(moduleRoot, "examples", "tenants_test.yaml"))
 	assert.Equal(t, code, 0, out+errs)
 	assert.Assert(t, strings.HasSuffix(out, "7 passed, 0 failed\n"), out)
 
@@ -95,7 +95,7 @@ func TestTheExampleAssertionsHold(t *testing.T) {
 		assert.Assert(t, strings.Contains(string(text), was), was)
 		changed := filepath.Join(dir, "changed.yaml")
 		writeFile(t, changed, strings.Replace(string(text), was, is, 1))
-		code, out, errs := canopy("test", "--config", changed, filepath.Join(moduleRoot, "examples", "tenants_test.yaml"))
+		code, out, errs := runCanopy("test", "--config", changed, filepath.Join(moduleRoot, "examples", "tenants_test.yaml"))
 		assert.Equal(t, code, exitRefused, "%s: %s%s", was, out, errs)
 		for _, line := range strings.Split(out, "\n") {
 			if name, ok := strings.CutPrefix(line, "FAIL  "); ok {

@@ -81,11 +81,11 @@ func benchCompare(out io.Writer, before, now string, threshold float64, output s
 	if err != nil {
 		return exitError{exitUsage, err}
 	}
-	young, err := readBenchReport(now)
+	newer, err := readBenchReport(now)
 	if err != nil {
 		return exitError{exitUsage, err}
 	}
-	c := bench.Compare(old, young, threshold)
+	c := bench.Compare(old, newer, threshold)
 	if output == "json" {
 		err = printJSON(out, c)
 	} else {

@@ -44,8 +44,8 @@ func benchReport(costs ...float64) string {
 		`{"name": "a", "digest": "d", "samples": [` + strings.Join(samples, ",") + "]}]}]}\n"
 }
 
-// amongReports makes a directory with the files that the tests name, and goes there.
-func amongReports(t *testing.T) {
+// inReportDirectory makes a directory with the files that the tests name, and goes there.
+func inReportDirectory(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -62,8 +62,8 @@ func amongReports(t *testing.T) {
 	t.Chdir(dir)
 }
 
-func TestBenchCompare(t *testing.T) {
-	amongReports(t)
+func TestBenchCompare_ExitCodesAndOutput(t *testing.T) {
+	inReportDirectory(t)
 	for _, c := range []struct {
 		name      string
 		args      []string
@@ -114,7 +114,7 @@ func TestBenchCompare(t *testing.T) {
 	}
 }
 
-func TestBenchCompareNeedsAThresholdThatIsClear(t *testing.T) {
+func TestBenchCompare_InvalidThresholds(t *testing.T) {
 	for _, threshold := range []string{"5", "1", "-0.1", "-5%", "100%", "NaN", "nan%", "Inf", "", "%", "five"} {
 		var out, errs bytes.Buffer
 		assert.Equal(t, runBenchCompare([]string{"--threshold=" + threshold, "a", "b"}, &out, &errs), exitUsage)
@@ -123,8 +123,8 @@ func TestBenchCompareNeedsAThresholdThatIsClear(t *testing.T) {
 	}
 }
 
-func TestBenchComparePrintsJSON(t *testing.T) {
-	amongReports(t)
+func TestBenchCompare_JSON(t *testing.T) {
+	inReportDirectory(t)
 	var out, errs bytes.Buffer
 	assert.Equal(t, runBenchCompare([]string{"--output", "json", "old.json", "slow.json"}, &out, &errs), exitRefused)
 	assert.Equal(t, errs.String(), "")
@@ -144,11 +144,11 @@ func TestBenchComparePrintsJSON(t *testing.T) {
 }
 
 // 1 would say that something is worse.
-func TestBenchCompareOnAFullDisk(t *testing.T) {
-	amongReports(t)
+func TestBenchCompare_FullDisk(t *testing.T) {
+	inReportDirectory(t)
 	for _, output := range []string{"text", "json"} {
 		var errs bytes.Buffer
-		assert.Equal(t, runBenchCompare([]string{"--output", output, "old.json", "slow.json"}, full{}, &errs), exitUsage)
+		assert.Equal(t, runBenchCompare([]string{"--output", output, "old.json", "slow.json"}, fullDisk{}, &errs), exitUsage)
 		assert.Equal(t, errs.String(), "no space left\n")
 	}
 }

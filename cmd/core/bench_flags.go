@@ -16,7 +16,7 @@ import (
 const (
 	defaultRuns = 10
 	quickRuns   = 2
-	mostRuns    = 1000
+	maxRuns     = 1000
 )
 
 // benchFlags are the flags of canopy bench run as given.
@@ -61,11 +61,11 @@ func (f *benchFlags) define(set *pflag.FlagSet) {
 	set.Float64Var(&s.Churn, "churn", s.Churn, "workload: once the cluster is filled, this part of its allocations ends, each followed by another ask")
 	set.Float64Var(&s.Saturation, "saturation", s.Saturation, "workload: what is asked for as a share of the cluster; above 1 it fills up")
 	set.Float64Var(&s.Rate, "rate", s.Rate, "workload: asks, or with --churn releases, per second at random times; 0: as fast as it goes")
-	set.IntVar(&s.Preemptors, "preemptors", s.Preemptors, "workload: asks that take the place of others once the cluster is full, with one --shapes and a --saturation of 1 unless given")
-	set.StringVar(&s.PreemptBy, "preempt-by", s.PreemptBy, "preemptors: by which right: leaf or fence, of priority as far as that; or guarantee, of a queue of their own")
+	set.IntVar(&s.Preemptors, "preemptors", s.Preemptors, "workload: asks that preempt others once the cluster is full, with one --shapes and a --saturation of 1 unless given")
+	set.StringVar(&s.PreemptBy, "preempt-by", s.PreemptBy, "preemptors: for which reason: leaf or fence, priority within that scope; or guarantee, of a queue of their own")
 	set.IntVar(&s.Victims, "victims", s.Victims, "preemptors: how many of the commonest allocations each is as large as")
 	set.IntVar(&s.PreemptorSizes, "preemptor-sizes", s.PreemptorSizes, "preemptors: different sizes, which differ by bytes; as many as preemptors: no two are alike")
-	set.IntVar(&s.AtOnce, "at-once", s.AtOnce, "preemptors: how many come together, before any victim leaves")
+	set.IntVar(&s.AtOnce, "at-once", s.AtOnce, "preemptors: how many come together, before any victim ends")
 	set.StringVar(&s.Via, "via", s.Via, "way to the scheduler: core, inprocess or grpc; also restricts suites to it")
 	set.StringVar(&f.trace, "trace", "", "`FILES` NODES.csv,PODS.csv of an openb trace, for the suite trace")
 	set.IntVar(&f.runs, "runs", defaultRuns, "samples of each cell, each in a process of its own; with --quick 2 unless given")
@@ -93,7 +93,7 @@ func (f *benchFlags) plans() ([]bench.Plan, error) {
 	if f.quick && !f.set.Changed("runs") {
 		f.runs = quickRuns
 	}
-	if err := errors.Join(f.contradictions(), checkOutput(f.output), f.writable()); err != nil {
+	if err := errors.Join(f.checkCombinations(), checkOutput(f.output), f.writable()); err != nil {
 		return nil, oneLine(err)
 	}
 	trace, err := f.readTrace()
@@ -131,7 +131,7 @@ func (f *benchFlags) choose(trace bench.Trace) ([]bench.Plan, error) {
 		return bench.Choose(f.suites, scale, trace, via)
 	}
 	if f.spec.Preemptors > 0 {
-		f.crowd()
+		f.fillCluster()
 	}
 	if !f.set.Changed("shapes") { // who asks for three things does not mean twenty sizes
 		f.spec.Shapes = max(min(f.spec.Shapes, f.spec.Asks), 1)
@@ -139,8 +139,8 @@ func (f *benchFlags) choose(trace bench.Trace) ([]bench.Plan, error) {
 	return []bench.Plan{bench.Custom(f.spec)}, nil
 }
 
-// crowd makes the cluster full, of work of one size, for who says only that asks preempt.
-func (f *benchFlags) crowd() {
+// fillCluster makes the cluster full, of work of one size, for who says only that asks preempt.
+func (f *benchFlags) fillCluster() {
 	if !f.set.Changed("saturation") {
 		f.spec.Saturation = 1
 	}
@@ -149,8 +149,8 @@ func (f *benchFlags) crowd() {
 	}
 }
 
-// contradictions finds flags that make no sense, together or alone.
-func (f *benchFlags) contradictions() error {
+// checkCombinations finds flags that make no sense, together or alone.
+func (f *benchFlags) checkCombinations() error {
 	var wrong []error
 	note := func(is bool, format string, args ...any) {
 		if is {
@@ -166,7 +166,7 @@ func (f *benchFlags) contradictions() error {
 	note(!suite && len(about) > 0 && f.spec.Preemptors == 0, "%s needs --preemptors", strings.Join(about, ", "))
 	note(f.set.Changed("trace") && !suite && (withSuite || f.set.Changed("via")),
 		"--trace is for suites, not for a workload of your own")
-	note(f.runs < 1 || f.runs > mostRuns, "--runs is %d, and must be from 1 to %d", f.runs, mostRuns)
+	note(f.runs < 1 || f.runs > maxRuns, "--runs is %d, and must be from 1 to %d", f.runs, maxRuns)
 	return errors.Join(wrong...)
 }
 

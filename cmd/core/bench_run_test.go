@@ -18,7 +18,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/bench"
 )
 
-func TestBenchRunFindsMistakesBeforeItMeasures(t *testing.T) {
+func TestBenchRun_InvalidFlagsAreRejected(t *testing.T) {
 	t.Chdir(t.TempDir())
 	assert.NilError(t, os.WriteFile("old.html", []byte("old"), 0o600))
 	for _, c := range []struct{ args, want string }{
@@ -56,7 +56,7 @@ func TestBenchRunFindsMistakesBeforeItMeasures(t *testing.T) {
 		{"extra", `bench run takes no argument such as "extra"`},
 		{"--suite depthh --html old.html", `did you mean "depth"?`},
 	} {
-		code, out, errs := canopy(append([]string{"bench", "run"}, strings.Fields(c.args)...)...)
+		code, out, errs := runCanopy(append([]string{"bench", "run"}, strings.Fields(c.args)...)...)
 		assert.Equal(t, code, exitUsage, "%s: %s", c.args, errs)
 		assert.Equal(t, out, "", c.args)
 		assert.Assert(t, strings.Contains(errs, c.want), "%s: %s", c.args, errs)
@@ -72,29 +72,29 @@ func TestBenchRunFindsMistakesBeforeItMeasures(t *testing.T) {
 }
 
 func TestBenchList(t *testing.T) {
-	code, out, errs := canopy("bench", "list")
+	code, out, errs := runCanopy("bench", "list")
 	assert.Equal(t, code, 0, errs)
 	assert.Equal(t, strings.Count(out, "\n"), len(bench.SuiteNames()))
 	for _, name := range bench.SuiteNames() {
 		assert.Assert(t, strings.Contains("\n"+out, "\n"+name+" "), "%s in\n%s", name, out)
 	}
-	code, out, _ = canopy("bench", "list", "--output", "json")
+	code, out, _ = runCanopy("bench", "list", "--output", "json")
 	assert.Equal(t, code, 0)
 	var got struct {
 		Suites []struct{ Name, About string }
 	}
 	assert.NilError(t, json.Unmarshal([]byte(out), &got))
 	assert.Equal(t, len(got.Suites), len(bench.SuiteNames()))
-	code, _, _ = canopy("bench", "list", "--output", "xml")
+	code, _, _ = runCanopy("bench", "list", "--output", "xml")
 	assert.Equal(t, code, exitUsage)
-	code, out, _ = canopy("bench")
+	code, out, _ = runCanopy("bench")
 	assert.Equal(t, code, 0)
 	assert.Assert(t, strings.Contains(out, "canopy bench compare") && !strings.Contains(out, sampleCommand), out)
-	code, _, errs = canopy("bench", "nonsense")
+	code, _, errs = runCanopy("bench", "nonsense")
 	assert.Equal(t, code, exitUsage, errs)
 }
 
-func TestBenchRunMeasuresInProcessesOfItsOwn(t *testing.T) {
+func TestBenchRun_SamplesAreProcesses(t *testing.T) {
 	file := buildProgram(t)
 	t.Chdir(t.TempDir())
 	measure := func(to string, more ...string) string {
@@ -132,13 +132,13 @@ func TestBenchRunMeasuresInProcessesOfItsOwn(t *testing.T) {
 	other, err := readBenchReport("two.json")
 	assert.NilError(t, err)
 	assert.Equal(t, other.Suites[0].Cells[0].Digest, c.Digest)
-	code, out, _ := canopy("bench", "compare", "one.json", "two.json")
+	code, out, _ := runCanopy("bench", "compare", "one.json", "two.json")
 	assert.Equal(t, code, 0, out)
 	assert.Assert(t, strings.Contains(out, "0 worse"), out)
 }
 
 // What took an hour to measure is kept although nobody reads the result, as in a pipe to head.
-func TestABenchRunThatNobodyReadsLeavesItsPage(t *testing.T) {
+func TestBenchRun_BrokenPipeStillWritesHTML(t *testing.T) {
 	for _, output := range []string{"text", "json"} {
 		page := filepath.Join(t.TempDir(), "page.html")
 		cmd := exec.Command(buildProgram(t), "bench", "run", "--asks", "100", "--nodes", "5", "--runs", "1", "--output", output, "--html", page)
@@ -156,7 +156,7 @@ func TestABenchRunThatNobodyReadsLeavesItsPage(t *testing.T) {
 	}
 }
 
-func TestAnInterruptedBenchRunKeepsWhatItHas(t *testing.T) {
+func TestBenchRun_InterruptKeepsResults(t *testing.T) {
 	file := buildProgram(t)
 	page := filepath.Join(t.TempDir(), "page.html")
 	cmd := exec.Command(file, "bench", "run", "--asks", "500", "--nodes", "20", "--runs", "1000", "--output", "json", "--html", page)
@@ -187,7 +187,7 @@ func TestAnInterruptedBenchRunKeepsWhatItHas(t *testing.T) {
 	assert.Assert(t, strings.Contains(string(text), r.Incomplete))
 }
 
-func TestABenchSampleIsNoOrphan(t *testing.T) {
+func TestBenchSample_EndsWithItsParent(t *testing.T) {
 	cmd := exec.Command(buildProgram(t), "bench", sampleCommand)
 	in, err := cmd.StdinPipe()
 	assert.NilError(t, err)

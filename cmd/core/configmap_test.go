@@ -27,10 +27,10 @@ func TestCommands_ReadAConfigMap(t *testing.T) {
 		"plan --config plain.yaml --against map.yaml":       "nothing changes\n",
 		"test --config map.yaml assertions.yaml":            "1 passed, 0 failed\n",
 	} {
-		code, out, errs := canopy(strings.Fields(args)...)
+		code, out, errs := runCanopy(strings.Fields(args)...)
 		assert.Equal(t, code, 0, "%s: %s", args, errs)
 		assert.Assert(t, strings.Contains(out, want), "%s: %s", args, out)
 	}
-	code, out, _ := canopy("validate", "--strict", "map.yaml", "plain.yaml")
+	code, out, _ := runCanopy("validate", "--strict", "map.yaml", "plain.yaml")
 	assert.Equal(t, code, 0, out)
 }

@@ -19,19 +19,19 @@ const demoHelp = `Start a scheduler and a simulated resource manager in this pro
 The two speak gRPC over the loopback address, as a scheduler and a shim on two
 machines would, in virtual time. Three tenants share a made-up cluster: production is more
 important than the others, research keeps its priorities behind a fence, batch takes what is
-left. Asks of mixed priorities come in waves, each for more than there is room, and half of
+left. Asks of mixed priorities come in waves, each for more than is free, and half of
 what runs ends before each. The queues are shown at the end of the last wave, when the cluster is
 full and asks wait, with the reason why one of them does. Then work ends until the last ask has
 been placed. At last a small cluster shows a preemption, event by event.
 
-After each step everything is checked: all books add up, nothing holds more than it may, and no
+After each step everything is checked: the accounting adds up, nothing exceeds its quota, and no
 ask waits that could be placed.
 
 The same size and seed print the same bytes on standard output, on every machine. Progress, and
 how long it took, go to standard error. --output json prints one object on one line: seed, nodes,
 applications, asks, allocated, preempted, released, pending, rejected and allocatedResources at
 the end; steps, one for each minute of the cluster; full, the cluster after the last wave with all
-queues; waits, the most important ask that waits there, as canopy explain prints it; and preemption
+queues; waitingAsk, the most important ask that is pending there, as canopy explain prints it; and preemption
 with its timeline. Quantities are in the smallest unit: millicores and bytes.
 
 The exit code is 0 only if every check held, 1 otherwise, and 2 for arguments that make no
@@ -69,7 +69,7 @@ func demoCommand() *cobra.Command {
 			}
 			if err == nil {
 				_, err = fmt.Fprintf(errs, "took %.1f s, %s allocations a second (this line differs from run to run)\n",
-					timing.WallSeconds, grouped(int(timing.AllocationsPerSecond)))
+					timing.WallSeconds, withThousands(int(timing.AllocationsPerSecond)))
 			}
 			return err
 		},
@@ -92,9 +92,9 @@ func checkSize(s sim.Size) error {
 		return nil
 	}
 	return errors.Join(
-		within("nodes", s.Nodes, 1, sim.MostNodes),
-		within("queues", s.Queues, sim.LeastQueues, sim.MostQueues),
-		within("asks", s.Asks, 1, sim.MostAsks),
+		within("nodes", s.Nodes, 1, sim.MaxNodes),
+		within("queues", s.Queues, sim.MinQueues, sim.MaxQueues),
+		within("asks", s.Asks, 1, sim.MaxAsks),
 	)
 }
 
@@ -102,8 +102,8 @@ func checkSize(s sim.Size) error {
 type demoReport struct {
 	*sim.DemoReport
 	Queues     int                     `json:"queuesBelowRoot"`
-	Waits      *webservice.Explanation `json:"waits,omitempty"` // an ask of the full cluster, as REST explains it; missing: none waited
-	Preemption *sim.Scene              `json:"preemption"`
+	WaitingAsk *webservice.Explanation `json:"waitingAsk,omitempty"` // an ask of the full cluster, as REST explains it; missing: none waited
+	Preemption *sim.PreemptionDemo     `json:"preemption"`
 }
 
 // demo lets a client live through a workload, and then shows a preemption. timing is that of
@@ -113,7 +113,7 @@ func demo(ctx context.Context, size sim.Size, progress *progress) (r *demoReport
 	defer stop()
 	r = &demoReport{Queues: size.Queues}
 	w := sim.NewWorkload(size)
-	err = withPair(ctx, w.Config, func(p *pair, clock *sim.Clock) error {
+	err = withSession(ctx, w.Config, func(p *simSession, clock *sim.Clock) error {
 		defer progress.end()
 		d := sim.Demo{
 			Client: p.client, Server: p.server, Clock: clock, Workload: w, Progress: progress.phase,
@@ -127,12 +127,12 @@ func demo(ctx context.Context, size sim.Size, progress *progress) (r *demoReport
 	if err != nil {
 		return nil, timing, err
 	}
-	if e := r.Full.Waits; e != nil {
-		r.Waits = webservice.NewExplanation(e)
+	if e := r.Full.TopPending; e != nil {
+		r.WaitingAsk = webservice.NewExplanation(e)
 	}
-	err = withPair(ctx, sim.SceneConfig, func(p *pair, clock *sim.Clock) error {
+	err = withSession(ctx, sim.PreemptionDemoConfig, func(p *simSession, clock *sim.Clock) error {
 		var err error
-		r.Preemption, err = sim.Play(ctx, p.server, p.client, clock)
+		r.Preemption, err = sim.RunPreemptionDemo(ctx, p.server, p.client, clock)
 		return err
 	})
 	if err != nil {
@@ -141,10 +141,10 @@ func demo(ctx context.Context, size sim.Size, progress *progress) (r *demoReport
 	return r, timing, nil
 }
 
-// withPair calls use with a scheduler in virtual time, and a client that is registered with it.
-func withPair(ctx context.Context, config string, use func(*pair, *sim.Clock) error) (err error) {
+// newProxyWithSession calls use with a scheduler in virtual time, and a client that is registered with it.
+func withSession(ctx context.Context, config string, use func(*simSession, *sim.Clock) error) (err error) {
 	clock := sim.NewClock()
-	p, err := startPair(ctx, clock)
+	p, err := startSession(ctx, clock)
 	if err != nil {
 		return err
 	}

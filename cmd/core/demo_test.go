@@ -65,17 +65,17 @@ func readReport(t *testing.T, text string, more ...string) (r report) {
 	return r
 }
 
-// small is a demo that takes no time, and still has several waves and messages.
-func small(more ...string) []string {
+// smallDemo is a demo that takes no time, and still has several waves and messages.
+func smallDemo(more ...string) []string {
 	return append([]string{"demo", "--nodes", "30", "--queues", "12", "--asks", "2500"}, more...)
 }
 
 // Two runs used to end with different numbers of asks. A wave of these takes two messages.
-func TestDemo_TheSameSeedPrintsTheSameBytes(t *testing.T) {
+func TestDemo_SameSeedIsDeterministic(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	on := func(cpus int, seed, output string) string {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cpus))
-		code, out, errs := canopy("demo", "--nodes", "70", "--asks", "2400", "--seed", seed, "--output", output)
+		code, out, errs := runCanopy("demo", "--nodes", "70", "--asks", "2400", "--seed", seed, "--output", output)
 		assert.Equal(t, code, 0, errs)
 		return out
 	}
@@ -87,11 +87,11 @@ func TestDemo_TheSameSeedPrintsTheSameBytes(t *testing.T) {
 }
 
 func TestDemo_InJSON(t *testing.T) {
-	code, out, errs := canopy(small("--output", "json")...)
+	code, out, errs := runCanopy(smallDemo("--output", "json")...)
 	assert.Equal(t, code, 0, errs)
 	assert.DeepEqual(t, fieldsOf(t, out), []string{
 		"seed", "nodes", "applications", "asks", "allocated", "preempted", "released", "pending", "rejected", "allocatedResources",
-		"steps", "full", "queuesBelowRoot", "waits", "preemption",
+		"steps", "full", "queuesBelowRoot", "waitingAsk", "preemption",
 	})
 	var r demoReport
 	assert.NilError(t, json.Unmarshal([]byte(out), &r))
@@ -117,21 +117,21 @@ func TestDemo_InJSON(t *testing.T) {
 	assert.DeepEqual(t, root.Allocated, full.AllocatedResources)
 	assert.Equal(t, int(root.Pending["pods"]), full.Waiting)
 	assert.Assert(t, root.CurrentPriority > 0)
-	assert.Assert(t, r.Waits.Priority == 100 && r.Waits.State == "pending")
-	assert.Equal(t, r.Waits.Message, "the cluster has vcore 500m of 480 left, and it asks for vcore 1")
+	assert.Assert(t, r.WaitingAsk.Priority == 100 && r.WaitingAsk.State == "pending")
+	assert.Equal(t, r.WaitingAsk.Message, "the cluster has vcore 500m of 480 left, and it asks for vcore 1")
 
 	scene := r.Preemption
 	assert.Equal(t, len(scene.Victims), 2)
 	for _, v := range scene.Victims {
-		assert.Assert(t, v.Node == scene.Node && v.Priority < scene.Priority, "%+v", scene)
+		assert.Assert(t, v.Node == scene.NominatedNode && v.Priority < scene.Priority, "%+v", scene)
 	}
-	assert.Assert(t, scene.PlacedOn != "" && scene.PlacedOn == scene.Node)
+	assert.Assert(t, scene.PlacedOn != "" && scene.PlacedOn == scene.NominatedNode)
 	assert.Assert(t, !strings.Contains(errs, "\r"), "no cursor movements where there is no terminal")
 	assert.Assert(t, regexp.MustCompile(`(?m)^took \d+\.\d s, [\d,]+ allocations a second`).MatchString(errs), errs)
 }
 
 func TestDemo_InText(t *testing.T) {
-	code, out, errs := canopy("demo", "--nodes", "2", "--queues", "6", "--asks", "50")
+	code, out, errs := runCanopy("demo", "--nodes", "2", "--queues", "6", "--asks", "50")
 	assert.Equal(t, code, 0, errs)
 	for _, want := range []string{
 		`^Seed 1: 2 nodes with [\d.]+ vcore, [\d.]+ GiB, 6 queues below root, 50 asks in 1 wave\.\n`,
@@ -152,15 +152,15 @@ func TestDemo_InText(t *testing.T) {
 }
 
 // Rows in which nothing happens, and all but a few of those alike, are left out.
-func TestDemo_TheTableHasTheRowsWorthShowing(t *testing.T) {
-	code, out, errs := canopy("demo", "--nodes", "20", "--queues", "40", "--asks", "1000")
+func TestDemo_TableOmitsLeaves(t *testing.T) {
+	code, out, errs := runCanopy("demo", "--nodes", "20", "--queues", "40", "--asks", "1000")
 	assert.Equal(t, code, 0, errs)
 	table := out[strings.Index(out, "\nQUEUE "):strings.Index(out, "\nWhy does ")]
 	assert.Equal(t, strings.Count(table, "\n    team-"), 3*leavesShown, table)
 	assert.Assert(t, strings.Contains(table, "\n28 more queues are in --output json."), table)
 }
 
-func TestDemoRefusesNonsense(t *testing.T) {
+func TestDemo_InvalidFlagsAreRejected(t *testing.T) {
 	cases := []struct {
 		name string
 		args []string
@@ -176,7 +176,7 @@ func TestDemoRefusesNonsense(t *testing.T) {
 	}
 	for _, x := range cases {
 		t.Run(x.name, func(t *testing.T) {
-			code, out, errs := canopy(append([]string{"demo"}, x.args...)...)
+			code, out, errs := runCanopy(append([]string{"demo"}, x.args...)...)
 			assert.Equal(t, code, 2)
 			assert.Equal(t, out, "")
 			assert.Assert(t, strings.Contains(errs, x.want), errs)
@@ -184,18 +184,18 @@ func TestDemoRefusesNonsense(t *testing.T) {
 	}
 }
 
-func TestNumbersForPeople(t *testing.T) {
+func TestReport_FormatsNumbersAndAmounts(t *testing.T) {
 	for n, want := range map[int]string{
 		0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1234: "-1,234", -123: "-123",
 	} {
-		assert.Equal(t, grouped(n), want)
+		assert.Equal(t, withThousands(n), want)
 	}
 	got := amountText(map[string]quantity{"pods": 3, "vcore": 1500, "memory": 5 << 29, sim.GPU: 2000})
 	assert.Equal(t, got, "1.5 vcore, 2.5 GiB, 2 GPU, 3 pods")
 	assert.Equal(t, amountText(nil), "-")
 }
 
-func TestProgressOnATerminalIsOneLine(t *testing.T) {
+func TestProgress_TerminalLine(t *testing.T) {
 	var out strings.Builder
 	p := progress{out: &out, terminal: true}
 	p.count("asks submitted", 1, 3)

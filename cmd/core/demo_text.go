@@ -29,20 +29,20 @@ const demoNext = `Try next:
 // write prints the report for people.
 func (r *demoReport) write(out io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Seed %d: %s nodes with %s, %s queues below root, %s asks in %s.\n\n", r.Seed, grouped(r.Nodes),
+	fmt.Fprintf(&b, "Seed %d: %s nodes with %s, %s queues below root, %s asks in %s.\n\n", r.Seed, withThousands(r.Nodes),
 		amountText(sim.Quantities{resources.VCore: r.Full.Queues[0].Max[resources.VCore], "memory": r.Full.Queues[0].Max["memory"]}),
-		grouped(r.Queues), grouped(r.Asks), plural(r.Full.Wave, "wave"))
+		withThousands(r.Queues), withThousands(r.Asks), plural(r.Full.Wave, "wave"))
 	r.writeSteps(&b)
-	fmt.Fprintf(&b, "\nAfter wave %d the cluster is full: %s asks run and %s wait.\n\n", r.Full.Wave, grouped(r.Full.Running), grouped(r.Full.Waiting))
+	fmt.Fprintf(&b, "\nAfter wave %d the cluster is full: %s asks run and %s wait.\n\n", r.Full.Wave, withThousands(r.Full.Running), withThousands(r.Full.Waiting))
 	writeTree(&b, r.Full.Queues)
-	if r.Waits != nil {
-		fmt.Fprintf(&b, "\nWhy does the most important of them wait? 'canopy explain %s' prints:\n\n", r.Waits.AllocationKey)
-		if err := printExplanation(&b, r.Waits); err != nil {
+	if r.WaitingAsk != nil {
+		fmt.Fprintf(&b, "\nWhy does the most important of them wait? 'canopy explain %s' prints:\n\n", r.WaitingAsk.AllocationKey)
+		if err := printExplanation(&b, r.WaitingAsk); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(&b, "\nAt the end: %s placed, %s rejected, %s waiting. The books were checked after each of %d steps, and held.\n",
-		grouped(r.Allocated), grouped(r.Rejected), grouped(r.Pending), len(r.Steps))
+	fmt.Fprintf(&b, "\nAt the end: %s placed, %s rejected, %s waiting. The accounting was audited after each of %d steps, and was right.\n",
+		withThousands(r.Allocated), withThousands(r.Rejected), withThousands(r.Pending), len(r.Steps))
 	b.WriteString("\nA preemption\n\n")
 	for _, line := range r.Preemption.Lines() {
 		b.WriteString(line + "\n")
@@ -61,7 +61,7 @@ func (r *demoReport) writeSteps(b *strings.Builder) {
 			what = fmt.Sprintf("wave %d", s.Wave)
 		}
 		fmt.Fprintf(b, "%-7d %-8s %8s %8s %8s %8s %8s\n", s.Second/60, what,
-			grouped(s.Ended), grouped(s.Submitted), grouped(s.Placed), grouped(s.Running), grouped(s.Waiting))
+			withThousands(s.Ended), withThousands(s.Submitted), withThousands(s.Placed), withThousands(s.Running), withThousands(s.Waiting))
 	}
 }
 
@@ -69,7 +69,7 @@ func (r *demoReport) writeSteps(b *strings.Builder) {
 // that waits.
 func writeTree(b *strings.Builder, queues []sim.QueueLine) {
 	fmt.Fprintf(b, "%-16s %8s %8s %8s %8s %8s %11s %9s\n", "QUEUE", "PRIORITY", "RUNNING", "VCORE", "WAITING", "VCORE", "GUARANTEED", "MAX")
-	shown := worthShowing(queues)
+	shown := shownQueues(queues)
 	for _, q := range queues {
 		if !shown[q.Path] {
 			continue
@@ -81,12 +81,12 @@ func writeTree(b *strings.Builder, queues []sim.QueueLine) {
 			priority = strconv.Itoa(int(q.CurrentPriority))
 		}
 		fmt.Fprintf(b, "%-16s %8s %8s %8s %8s %8s %11s %9s\n", name, priority,
-			grouped(int(q.Allocated[podCount])), vcores(q.Allocated), grouped(int(q.Pending[podCount])), vcores(q.Pending),
+			withThousands(int(q.Allocated[podCount])), vcores(q.Allocated), withThousands(int(q.Pending[podCount])), vcores(q.Pending),
 			vcores(q.Guaranteed), vcores(q.Max))
 	}
 	if n := len(queues) - len(shown); n > 0 {
 		fmt.Fprintf(b, "%s more queues are in --output json. PRIORITY is that of the most important ask that waits\n"+
-			"there, after offsets and fences; the MAX of root is what the nodes have.\n", grouped(n))
+			"there, after offsets and fences; the MAX of root is what the nodes have.\n", withThousands(n))
 	}
 }
 
@@ -95,13 +95,13 @@ const podCount = "pods"
 
 func vcores(q sim.Quantities) string {
 	if n, ok := q[resources.VCore]; ok {
-		return short(float64(n) / 1000)
+		return oneDecimal(float64(n) / 1000)
 	}
 	return "-"
 }
 
-// worthShowing are the paths of the rows of the table: all but most leaves of the tenants.
-func worthShowing(queues []sim.QueueLine) map[objects.QueuePath]bool {
+// shownQueues are the paths of the rows of the table: all but most leaves of the tenants.
+func shownQueues(queues []sim.QueueLine) map[objects.QueuePath]bool {
 	shown, leaves := map[objects.QueuePath]bool{}, map[objects.QueuePath][]sim.QueueLine{}
 	for _, q := range queues {
 		if i := strings.LastIndexByte(string(q.Path), '.'); strings.Count(string(q.Path), ".") == 2 {

@@ -18,8 +18,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const eventsHelp = `Print what a running server has seen happen, one line per event: the time, what it happened
-to, and what happened.
+const eventsHelp = `Print the events of a running server, one line each: the time, the object
+and what happened to it.
 
 Without --since and --until, everything that the server remembers is printed. With --follow,
 what happens from now on is printed as well, until the server ends, the reader is too slow,
@@ -43,7 +43,7 @@ func eventsCommand() *cobra.Command {
 	var f eventsFlags
 	cmd := &cobra.Command{
 		Use:     "events",
-		Short:   "Print what a running server has seen happen",
+		Short:   "Print the events of a running server",
 		Long:    eventsHelp,
 		Example: eventsExamples,
 		Args:    noArguments,
@@ -78,11 +78,11 @@ func (f *eventsFlags) check() error {
 	if f.follow && f.until != "" {
 		wrong = append(wrong, errors.New("--until and --follow exclude each other"))
 	}
-	return errors.Join(append(wrong, checkMoment("--since", f.since), checkMoment("--until", f.until), checkOutput(f.output))...)
+	return errors.Join(append(wrong, checkTime("--since", f.since), checkTime("--until", f.until), checkOutput(f.output))...)
 }
 
-// checkMoment refuses what is no time of the server's interface.
-func checkMoment(flag, text string) error {
+// checkTime refuses what is no time of the server's interface.
+func checkTime(flag, text string) error {
 	if text == "" {
 		return nil
 	}
@@ -98,13 +98,13 @@ func checkMoment(flag, text string) error {
 // run prints events until there are no more.
 func (f *eventsFlags) run(ctx context.Context, out *bufio.Writer) error {
 	if f.follow {
-		return f.stream(ctx, out)
+		return f.followStream(ctx, out)
 	}
-	return f.batches(ctx, out)
+	return f.printBatches(ctx, out)
 }
 
-// batches prints what the server remembers, answer by answer: each has a bound.
-func (f *eventsFlags) batches(ctx context.Context, out *bufio.Writer) error {
+// printBatches prints what the server remembers, answer by answer: each has a bound.
+func (f *eventsFlags) printBatches(ctx context.Context, out *bufio.Writer) error {
 	query := url.Values{"since": {f.since}}
 	if f.since == "" {
 		query.Set("since", time.Unix(0, 0).UTC().Format(time.RFC3339))
@@ -118,7 +118,7 @@ func (f *eventsFlags) batches(ctx context.Context, out *bufio.Writer) error {
 			NextID       uint64
 			EventRecords []json.RawMessage
 		}
-		body, err := f.open(ctx, "/ws/v1/events/batch?"+query.Encode())
+		body, err := f.get(ctx, "/ws/v1/events/batch?"+query.Encode())
 		if err != nil {
 			return err
 		}
@@ -141,13 +141,13 @@ func (f *eventsFlags) batches(ctx context.Context, out *bufio.Writer) error {
 // errStreamEnded says that there may be more events than were printed.
 var errStreamEnded = errors.New("the server has ended the stream")
 
-// stream prints what happens.
-func (f *eventsFlags) stream(ctx context.Context, out *bufio.Writer) error {
+// followStream prints what happens.
+func (f *eventsFlags) followStream(ctx context.Context, out *bufio.Writer) error {
 	path := "/ws/v1/events/stream"
 	if f.since != "" {
 		path += "?" + url.Values{"since": {f.since}}.Encode()
 	}
-	body, err := f.open(ctx, path)
+	body, err := f.get(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -171,8 +171,8 @@ func (f *eventsFlags) stream(ctx context.Context, out *bufio.Writer) error {
 	}
 }
 
-// open sends a GET. What is refused is an error in the words of the server.
-func (f *eventsFlags) open(ctx context.Context, path string) (io.ReadCloser, error) {
+// get sends a GET. What is refused is an error in the words of the server.
+func (f *eventsFlags) get(ctx context.Context, path string) (io.ReadCloser, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+f.address+path, nil)
 	if err != nil {
 		return nil, err

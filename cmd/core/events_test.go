@@ -18,8 +18,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
-// remembering serves a history whose clock stands at noon.
-func remembering(t *testing.T) (h *history.History, now *time.Time, address string) {
+// historyServer serves a history whose clock stands at noon.
+func historyServer(t *testing.T) (h *history.History, now *time.Time, address string) {
 	t.Helper()
 	at := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	h = history.New(func() time.Time { return at })
@@ -30,21 +30,21 @@ func remembering(t *testing.T) (h *history.History, now *time.Time, address stri
 	return h, &at, strings.TrimPrefix(server.URL, "http://")
 }
 
-func TestEvents_HistoryIsPrintedInWords(t *testing.T) {
-	h, now, address := remembering(t)
+func TestEventsCommand_Text(t *testing.T) {
+	h, now, address := historyServer(t)
 	one := resources.FromMap(map[string]resources.Quantity{"vcore": 100, "memory": 5})
-	h.Hear("default", []scheduler.Effect{scheduler.NodeAccepted{Node: "n1"}})
+	h.OnEffects("default", []scheduler.Effect{scheduler.NodeAccepted{Node: "n1"}})
 	*now = now.Add(10 * time.Minute)
-	h.Hear("default", []scheduler.Effect{
+	h.OnEffects("default", []scheduler.Effect{
 		scheduler.ApplicationAccepted{App: "app-1"},
 		scheduler.Allocated{Ask: &objects.Ask{Key: "k", App: "app-1", Amounts: one}, Node: "n1"},
 		scheduler.Released{App: "app-1", Key: "k", Type: scheduler.PreemptedByScheduler},
 		scheduler.AskRejected{App: "app-1", Key: "bad\x1b[2J", Reason: "it is negative"},
 	})
-	h.Hear("gpu", []scheduler.Effect{scheduler.ApplicationRejected{App: "app-2", Reason: "no such queue"}})
+	h.OnEffects("gpu", []scheduler.Effect{scheduler.ApplicationRejected{App: "app-2", Reason: "no such queue"}})
 	*now = now.Add(time.Minute)
 
-	code, out, errs := canopy("events", "--address", address, "--since", "5m")
+	code, out, errs := runCanopy("events", "--address", address, "--since", "5m")
 	assert.Equal(t, errs, "")
 	assert.Equal(t, code, 0)
 	assert.Equal(t, out, `2026-01-02T12:10:00.000Z  application  app-1  was submitted
@@ -54,14 +54,14 @@ func TestEvents_HistoryIsPrintedInWords(t *testing.T) {
 2026-01-02T12:10:00.000Z  ask          bad?[2J  of app-1: it is negative
 2026-01-02T12:10:00.000Z  application  app-2  was rejected: no such queue (partition gpu)
 `)
-	changes, _, other := remembering(t)
-	changes.Hear("default", []scheduler.Effect{
-		scheduler.NodeChanged{Node: "n1", What: scheduler.NodeResized, Is: one}, scheduler.NodeChanged{Node: "n1", What: scheduler.NodeDrained},
-		scheduler.NodeChanged{Node: "n1", What: scheduler.NodeRemoved}, scheduler.AskCancelled{Key: "k", App: "app-1", Why: "application app-1 was removed"},
-		scheduler.QueueChanged{Queue: "root.d", Dynamic: true}, scheduler.QueueChanged{Queue: "root.d", What: objects.QueueRemoved, Dynamic: true},
-		scheduler.QueueChanged{Queue: "root.a", What: objects.QueueRemoved},
+	changes, _, other := historyServer(t)
+	changes.OnEffects("default", []scheduler.Effect{
+		scheduler.NodeChanged{Node: "n1", Change: scheduler.NodeResized, After: one}, scheduler.NodeChanged{Node: "n1", Change: scheduler.NodeDrained},
+		scheduler.NodeChanged{Node: "n1", Change: scheduler.NodeRemoved}, scheduler.AskCancelled{Key: "k", App: "app-1", Reason: "application app-1 was removed"},
+		scheduler.QueueChanged{Queue: "root.d", Dynamic: true}, scheduler.QueueChanged{Queue: "root.d", Change: objects.QueueRemoved, Dynamic: true},
+		scheduler.QueueChanged{Queue: "root.a", Change: objects.QueueRemoved},
 	})
-	_, out, _ = canopy("events", "--address", other)
+	_, out, _ = runCanopy("events", "--address", other)
 	assert.Equal(t, out, `2026-01-02T12:00:00.000Z  node         n1  was resized (memory 5, vcore 100)
 2026-01-02T12:00:00.000Z  node         n1  schedulable: false
 2026-01-02T12:00:00.000Z  node         n1  Node removed from the scheduler
@@ -71,11 +71,11 @@ func TestEvents_HistoryIsPrintedInWords(t *testing.T) {
 2026-01-02T12:00:00.000Z  queue        root.a  was removed
 `)
 
-	code, out, _ = canopy("events", "--address", address, "--until", "5m")
+	code, out, _ = runCanopy("events", "--address", address, "--until", "5m")
 	assert.Equal(t, code, 0)
 	assert.Equal(t, out, "2026-01-02T12:00:00.000Z  node         n1  Node added to the scheduler\n")
 
-	_, out, _ = canopy("events", "--address", address, "--output", "json")
+	_, out, _ = runCanopy("events", "--address", address, "--output", "json")
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
 	assert.Equal(t, len(lines), 7)
 	for _, line := range lines {
@@ -84,13 +84,13 @@ func TestEvents_HistoryIsPrintedInWords(t *testing.T) {
 }
 
 // An answer has a bound: the command asks for the next until all is printed.
-func TestEvents_AllPagesArePrinted(t *testing.T) {
-	h, _, address := remembering(t)
-	h.Use(history.Read(map[string]string{"event.RESTResponseSize": "7"}))
+func TestEventsCommand_PrintsAllPages(t *testing.T) {
+	h, _, address := historyServer(t)
+	h.Configure(history.ParseSettings(map[string]string{"event.RESTResponseSize": "7"}))
 	for i := range 100 {
-		h.Hear("default", []scheduler.Effect{scheduler.NodeAccepted{Node: objects.NodeID(fmt.Sprintf("n%02d", i))}})
+		h.OnEffects("default", []scheduler.Effect{scheduler.NodeAccepted{Node: objects.NodeID(fmt.Sprintf("n%02d", i))}})
 	}
-	_, out, errs := canopy("events", "--address", address)
+	_, out, errs := runCanopy("events", "--address", address)
 	assert.Equal(t, errs, "")
 	assert.Equal(t, strings.Count(out, "\n"), 100)
 	for i, line := range strings.Split(strings.TrimSuffix(out, "\n"), "\n") {
@@ -98,11 +98,11 @@ func TestEvents_AllPagesArePrinted(t *testing.T) {
 	}
 }
 
-func TestEvents_FollowBeginsWithThePast(t *testing.T) {
-	h, now, address := remembering(t)
-	h.Hear("default", []scheduler.Effect{scheduler.NodeAccepted{Node: "old"}})
+func TestEventsCommand_FollowBeginsWithPastEvents(t *testing.T) {
+	h, now, address := historyServer(t)
+	h.OnEffects("default", []scheduler.Effect{scheduler.NodeAccepted{Node: "old"}})
 	*now = now.Add(time.Hour)
-	h.Hear("default", []scheduler.Effect{scheduler.NodeAccepted{Node: "recent"}})
+	h.OnEffects("default", []scheduler.Effect{scheduler.NodeAccepted{Node: "recent"}})
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -113,10 +113,10 @@ func TestEvents_FollowBeginsWithThePast(t *testing.T) {
 			case <-time.After(time.Millisecond):
 			}
 		}
-		h.Hear("default", []scheduler.Effect{scheduler.NodeAccepted{Node: "new"}})
+		h.OnEffects("default", []scheduler.Effect{scheduler.NodeAccepted{Node: "new"}})
 		h.Close()
 	}()
-	code, out, errs := canopy("events", "--address", address, "--since", "5m", "--follow")
+	code, out, errs := runCanopy("events", "--address", address, "--since", "5m", "--follow")
 	<-ended
 	assert.Equal(t, code, exitRefused)
 	assert.Assert(t, strings.Contains(errs, "the server has ended the stream"), errs)
@@ -124,8 +124,8 @@ func TestEvents_FollowBeginsWithThePast(t *testing.T) {
 	assert.Assert(t, strings.Contains(out, "recent") && strings.Contains(out, "new") && !strings.Contains(out, "old"), out)
 }
 
-func TestEvents_WhatMakesNoSenseIsRefused(t *testing.T) {
-	_, _, address := remembering(t)
+func TestEventsCommand_InvalidFlagsAreRejected(t *testing.T) {
+	_, _, address := historyServer(t)
 	for _, c := range []struct {
 		args []string
 		code int
@@ -140,7 +140,7 @@ func TestEvents_WhatMakesNoSenseIsRefused(t *testing.T) {
 		{[]string{"--since", "1m", "--until", "2m"}, exitRefused, "is not before until"},
 	} {
 		args := append([]string{"events", "--address", address}, c.args...)
-		code, out, errs := canopy(args...)
+		code, out, errs := runCanopy(args...)
 		assert.Equal(t, code, c.code, "%q: %s", c.args, errs)
 		assert.Equal(t, out, "")
 		assert.Assert(t, strings.Contains(errs, c.want), "%q: %s", c.args, errs)

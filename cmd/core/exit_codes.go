@@ -69,11 +69,11 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// refuseStrangers has commands that only group others refuse what is none of them, at every
+// rejectUnknownSubcommands has commands that only group others refuse what is none of them, at every
 // level: cobra prints their help and succeeds.
-func refuseStrangers(c *cobra.Command) {
+func rejectUnknownSubcommands(c *cobra.Command) {
 	for _, sub := range c.Commands() {
-		refuseStrangers(sub)
+		rejectUnknownSubcommands(sub)
 	}
 	if !c.HasParent() || c.Runnable() || !c.HasSubCommands() {
 		return
@@ -89,7 +89,7 @@ func refuseStrangers(c *cobra.Command) {
 
 // writeExitCodes writes docs/EXIT_CODES.md.
 func writeExitCodes(out io.Writer) error {
-	l := &lines{out: out}
+	l := &lineWriter{out: out}
 	l.add("# Exit codes\n\n" + exitCodesIntro + "\n\n`canopy help exit-codes` prints the same.\n\n| Command | 0 | 1 | 2 |\n|---|---|---|---|")
 	for _, c := range exitCodes {
 		l.add(fmt.Sprintf("| `%s` | %s | %s | %s |", c.command, c.zero, c.one, c.two))

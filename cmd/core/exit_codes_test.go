@@ -10,8 +10,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// each calls f with every command that can be run, and its arguments.
-func each(c *cobra.Command, f func(c *cobra.Command, args []string)) {
+// eachCommand calls f with every command that can be run, and its arguments.
+func eachCommand(c *cobra.Command, f func(c *cobra.Command, args []string)) {
 	for _, sub := range c.Commands() {
 		if sub.Name() == "completion" || sub.Hidden {
 			continue // cobra's, and what the program calls itself with
@@ -19,13 +19,13 @@ func each(c *cobra.Command, f func(c *cobra.Command, args []string)) {
 		if !sub.HasSubCommands() && sub.Runnable() {
 			f(sub, strings.Fields(sub.CommandPath())[1:])
 		}
-		each(sub, f)
+		eachCommand(sub, f)
 	}
 }
 
 func TestExitCodes_EveryCommandIsInTheTable(t *testing.T) {
 	var want, got []string
-	each(rootCommand(), func(_ *cobra.Command, args []string) { want = append(want, strings.Join(args, " ")) })
+	eachCommand(rootCommand(), func(_ *cobra.Command, args []string) { want = append(want, strings.Join(args, " ")) })
 	for _, c := range exitCodes {
 		got = append(got, c.command)
 	}
@@ -41,16 +41,16 @@ func TestExitCodes_EveryCommandIsInTheTable(t *testing.T) {
 
 // What is wrong with a command line is a usage error of every command, in the words of the
 // program, on standard error alone.
-func TestExitCodes_OfCommandLinesThatMakeNoSense(t *testing.T) {
+func TestExitCodes_InvalidCommandLines(t *testing.T) {
 	wrong := func(want int, args ...string) {
 		t.Helper()
-		code, out, errs := canopy(args...)
+		code, out, errs := runCanopy(args...)
 		assert.Equal(t, code, want, "%v: %s", args, errs)
 		assert.Equal(t, out, "", "%v", args)
 		assert.Assert(t, strings.HasPrefix(errs, "canopy: "), "%v: %q", args, errs)
 	}
 	count := 0
-	each(rootCommand(), func(c *cobra.Command, args []string) {
+	eachCommand(rootCommand(), func(c *cobra.Command, args []string) {
 		want := exitUsage
 		if c.Name() == "plan" {
 			want = exitRefused
@@ -62,9 +62,9 @@ func TestExitCodes_OfCommandLinesThatMakeNoSense(t *testing.T) {
 		if c.Flags().Lookup("output") != nil {
 			wrong(want, append(args, "--output", "xml")...)
 		}
-		code, out, errs := canopy(append(args, "--help")...)
+		code, out, errs := runCanopy(append(args, "--help")...)
 		assert.Assert(t, code == 0 && out != "" && errs == "", "%v --help: %d %s", args, code, errs)
-		code, again, _ := canopy(append([]string{"help"}, args...)...)
+		code, again, _ := runCanopy(append([]string{"help"}, args...)...)
 		assert.Assert(t, code == 0 && again == out, "help %v: %d", args, code)
 		count++
 	})
@@ -73,13 +73,13 @@ func TestExitCodes_OfCommandLinesThatMakeNoSense(t *testing.T) {
 		wrong(exitUsage, args...)
 	}
 	for _, args := range [][]string{{}, {"help"}, {"bench"}, {"--help"}, {"help", "exit-codes"}, {"completion", "bash"}} {
-		code, out, errs := canopy(args...)
+		code, out, errs := runCanopy(args...)
 		assert.Assert(t, code == 0 && out != "" && errs == "", "%v: %d %s", args, code, errs)
 	}
 }
 
 // The verdicts of the commands, by their codes.
-func TestExitCodes_OfVerdicts(t *testing.T) {
+func TestExitCodes_Verdicts(t *testing.T) {
 	inDirectory(t)
 	writeFile(t, "empty.yaml", "")
 	writeFile(t, "other.yaml", strings.Replace(validQueues, "'*'}", "'*', queues: [{name: a}]}", 1))
@@ -102,13 +102,13 @@ func TestExitCodes_OfVerdicts(t *testing.T) {
 		"replay": 2, "replay --nodes missing.csv --pods missing.csv": 2, "trace-synth": 2, "demo --nodes 0": 2,
 		"bench run --suite nonsense": 2, "bench compare missing.json missing.json": 2, "bench list": 0, "schema": 0, "version": 0,
 	} {
-		code, out, errs := canopy(strings.Fields(args)...)
+		code, out, errs := runCanopy(strings.Fields(args)...)
 		assert.Equal(t, code, want, "%s: %s%s", args, out, errs)
 	}
 }
 
 // A command whose output cannot be written has not succeeded.
-func TestExitCodes_OfOutputThatCannotBeWritten(t *testing.T) {
+func TestExitCodes_UnwritableOutput(t *testing.T) {
 	inDirectory(t)
 	writeFile(t, "other.yaml", strings.Replace(validQueues, "'*'}", "'*', queues: [{name: a}]}", 1))
 	for _, args := range []string{
@@ -117,7 +117,7 @@ func TestExitCodes_OfOutputThatCannotBeWritten(t *testing.T) {
 		"place --config other.yaml --user ann --queue root.a", "schema", "version", "bench list",
 	} {
 		var errs strings.Builder
-		code := run(strings.Fields(args), strings.NewReader(""), full{}, &errs)
+		code := run(strings.Fields(args), strings.NewReader(""), fullDisk{}, &errs)
 		assert.Assert(t, code != 0, args)
 		assert.Assert(t, strings.Contains(errs.String(), "no space left"), "%s: %s", args, &errs)
 	}

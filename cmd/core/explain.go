@@ -19,12 +19,12 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
-const explainHelp = `Ask a running server how an ask or an allocation stands.
+const explainHelp = `Explain the state of an ask or an allocation at a running server.
 
-Of an ask that waits, the answer says what stands in its way, with figures: what it asks for,
+Of a pending ask, the answer says what keeps it from being placed, with figures: what it requests,
 what is left in its queue, of its limits, in the cluster and on one node, and how large the
-largest node is. Where nothing that ends can help, it says that the ask can never run as things
-are. The RM is not asked.
+largest node is. If no release or preemption can help, it says that the ask can never run as things
+are. Predicates of the resource manager are not checked.
 
 The exit code is 0 when the key is known, 1 when it is not or the server does not answer, and 2
 when the arguments make no sense.`
@@ -42,7 +42,7 @@ func explainCommand() *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
 		Use:     "explain KEY",
-		Short:   "Say how an ask stands, and why it waits",
+		Short:   "Explain the state of an ask, and why it is pending",
 		Long:    explainHelp,
 		Example: explainExamples,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -123,7 +123,7 @@ func (f *explainFlags) get(ctx context.Context, path string) (body []byte, statu
 		return nil, 0, err
 	}
 	defer got.Body.Close()
-	if body, err = io.ReadAll(io.LimitReader(got.Body, longestAnswer)); err != nil {
+	if body, err = io.ReadAll(io.LimitReader(got.Body, maxAnswerBytes)); err != nil {
 		return nil, 0, fmt.Errorf("%s: %w", f.address, err)
 	}
 	return body, got.StatusCode, nil
@@ -144,22 +144,22 @@ func printExplanation(out io.Writer, e *webservice.Explanation) error {
 	if len(e.Resources) == 0 {
 		return t.Flush()
 	}
-	t.line("\nRESOURCE\tASKED\tLEFT IN QUEUE\tLEFT OF LIMIT\tLEFT IN CLUSTER\tMOST FREE ON A NODE\tLARGEST NODE")
+	t.line("\nRESOURCE\tREQUESTED\tLEFT IN QUEUE\tLEFT OF LIMIT\tLEFT IN CLUSTER\tMOST FREE ON A NODE\tLARGEST NODE")
 	for i := range e.Resources {
 		r := &e.Resources[i]
-		t.line("%s\t%s\t%s\t%s\t%s\t%s\t%s", r.Resource, r.Text(r.Asked), roomText(r, r.Queue, true), roomText(r, r.Limit, true),
-			roomText(r, r.Cluster, false), r.Text(r.MostFreeOnNode), r.Text(r.LargestNode))
+		t.line("%s\t%s\t%s\t%s\t%s\t%s\t%s", r.Resource, r.Text(r.Requested), headroomText(r, r.Queue, true), headroomText(r, r.Limit, true),
+			headroomText(r, r.Cluster, false), r.Text(r.MaxFreeOnNode), r.Text(r.LargestNode))
 	}
 	return t.Flush()
 }
 
-func roomText(r *webservice.Availability, room *webservice.Room, named bool) string {
-	if room == nil {
+func headroomText(r *webservice.Availability, headroom *webservice.Headroom, named bool) string {
+	if headroom == nil {
 		return "no bound"
 	}
-	text := r.Text(room.Free) + " of " + r.Text(room.Max)
+	text := r.Text(headroom.Free) + " of " + r.Text(headroom.Max)
 	if named {
-		text += " (" + room.Of + ")"
+		text += " (" + headroom.BoundBy + ")"
 	}
 	return text
 }

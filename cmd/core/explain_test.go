@@ -10,30 +10,30 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
-func TestExplain_SaysHowAKeyStands(t *testing.T) {
+func TestExplainCommand_PendingAndAllocatedKeys(t *testing.T) {
 	address := preemptServer(t)
-	code, out, errs := canopy("explain", "high", "--address", address)
+	code, out, errs := runCanopy("explain", "high", "--address", address)
 	assert.Equal(t, errs, "")
 	assert.Equal(t, code, 0)
-	assert.Equal(t, trimmed(out), `high of application x, user ann, queue root.a, priority 9: vcore 2
+	assert.Equal(t, trimLines(out), `high of application x, user ann, queue root.a, priority 9: vcore 2
 pending since 2026-01-02T11:00:00Z, 1h0m0s
 it is nominated for node n1, where victims have still to end: 1
 
-RESOURCE  ASKED  LEFT IN QUEUE  LEFT OF LIMIT  LEFT IN CLUSTER  MOST FREE ON A NODE  LARGEST NODE
-vcore     2      no bound       no bound       0 of 4           0                    4
+RESOURCE  REQUESTED  LEFT IN QUEUE  LEFT OF LIMIT  LEFT IN CLUSTER  MOST FREE ON A NODE  LARGEST NODE
+vcore     2          no bound       no bound       0 of 4           0                    4
 `)
-	code, out, _ = canopy("explain", "low", "--address", address)
+	code, out, _ = runCanopy("explain", "low", "--address", address)
 	assert.Equal(t, code, 0)
-	assert.Assert(t, strings.HasPrefix(out, "low of application x, user ann, queue root.a, priority 1: vcore 2\nit was told to end at 2026-01-02T12:00:00Z"), out)
+	assert.Assert(t, strings.HasPrefix(out, "low of application x, user ann, queue root.a, priority 1: vcore 2\nit was preempted at 2026-01-02T12:00:00Z"), out)
 
-	code, out, _ = canopy("explain", "high", "--address", address, "-o", "json")
+	code, out, _ = runCanopy("explain", "high", "--address", address, "-o", "json")
 	assert.Equal(t, code, 0)
 	var e webservice.Explanation
 	assert.NilError(t, json.Unmarshal([]byte(out), &e))
 	assert.Equal(t, e.Verdict.Code, "waitsForVictims")
 }
 
-func TestExplain_RefusesWhatIsUnknown(t *testing.T) {
+func TestExplainCommand_InvalidArguments(t *testing.T) {
 	address := preemptServer(t)
 	for _, c := range []struct {
 		args []string
@@ -47,16 +47,16 @@ func TestExplain_RefusesWhatIsUnknown(t *testing.T) {
 		{[]string{"high", "--output", "xml"}, exitUsage, ""},
 		{[]string{"high", "--timeout", "0s"}, exitUsage, "canopy: --timeout is 0s, and must be above 0"},
 	} {
-		code, out, errs := canopy(append([]string{"explain", "--address", address}, c.args...)...)
+		code, out, errs := runCanopy(append([]string{"explain", "--address", address}, c.args...)...)
 		assert.Equal(t, code, c.code, "%v: %s", c.args, errs)
 		assert.Equal(t, out, "")
 		assert.Assert(t, strings.HasPrefix(errs, c.errs), "%v: %s", c.args, errs)
 	}
-	code, _, errs := canopy("explain", "x", "--address", "127.0.0.1")
+	code, _, errs := runCanopy("explain", "x", "--address", "127.0.0.1")
 	assert.Equal(t, code, exitUsage, errs)
-	code, _, errs = canopy("explain", "x", "--address", "127.0.0.1:1")
+	code, _, errs = runCanopy("explain", "x", "--address", "127.0.0.1:1")
 	assert.Equal(t, code, exitRefused, errs)
-	code, out, errs := canopy("explain", "none", "--address", address, "--output", "json")
+	code, out, errs := runCanopy("explain", "none", "--address", address, "--output", "json")
 	assert.Equal(t, code, exitRefused)
 	assert.Equal(t, errs, "")
 	assert.Assert(t, strings.Contains(out, `"state": "unknown"`), out)

@@ -14,7 +14,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-func TestLifetimesAreFlags(t *testing.T) {
+func TestLifetimes_Flags(t *testing.T) {
 	var keep objects.Lifetimes
 	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	addLifetimes(flags, &keep)
@@ -22,12 +22,12 @@ func TestLifetimesAreFlags(t *testing.T) {
 	assert.Equal(t, keep, objects.DefaultLifetimes())
 	assert.NilError(t, flags.Parse(strings.Fields(
 		"--completing-timeout 0s --completed-retention 1h --rejected-retention 2h --ended-limit 7")))
-	assert.Equal(t, keep, objects.Lifetimes{Completed: time.Hour, Rejected: 2 * time.Hour, Ended: 7})
+	assert.Equal(t, keep, objects.Lifetimes{Completed: time.Hour, Rejected: 2 * time.Hour, MaxEnded: 7})
 	assert.NilError(t, checkLifetimes(keep))
 }
 
-func TestLifetimesThatMakeNoSense(t *testing.T) {
-	code, out, errs := canopy("serve", "--completing-timeout", "-1s", "--completed-retention", "-2s",
+func TestLifetimes_InvalidValues(t *testing.T) {
+	code, out, errs := runCanopy("serve", "--completing-timeout", "-1s", "--completed-retention", "-2s",
 		"--rejected-retention", "-3s", "--ended-limit", "-4")
 	assert.Equal(t, code, exitUsage)
 	assert.Equal(t, out, "")
@@ -39,8 +39,8 @@ func TestLifetimesThatMakeNoSense(t *testing.T) {
 	}
 }
 
-func TestServeKeepsApplicationsAsLongAsItIsTold(t *testing.T) {
-	s := newServers((&serveFlags{lifetimes: objects.Lifetimes{Completed: time.Hour, Ended: 1}}).options(nil, nil, zap.NewNop()), false, httpFlags{})
+func TestServe_LifetimesOfApplications(t *testing.T) {
+	s := newServers((&serveFlags{lifetimes: objects.Lifetimes{Completed: time.Hour, MaxEnded: 1}}).options(nil, nil, zap.NewNop()), false, httpFlags{})
 	defer s.stop()
 	l, ok := s.proxy.Cluster().Partition("default")
 	assert.Assert(t, ok)

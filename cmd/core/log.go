@@ -38,14 +38,14 @@ func (f *serveFlags) newLog(out io.Writer) (*logging.Log, zap.AtomicLevel, error
 	return log, from, nil
 }
 
-// leastLogBuffer has room for any one line.
-const leastLogBuffer = 64 << 10
+// minLogBuffer has room for any one line.
+const minLogBuffer = 64 << 10
 
 // checkLog says which flags of the log make no sense.
 func (f *serveFlags) checkLog() error {
 	var small, negative error
-	if f.logBuffer < leastLogBuffer {
-		small = fmt.Errorf("--log-buffer is %d, and must be at least %d", f.logBuffer, leastLogBuffer)
+	if f.logBuffer < minLogBuffer {
+		small = fmt.Errorf("--log-buffer is %d, and must be at least %d", f.logBuffer, minLogBuffer)
 	}
 	if f.logBurst < 0 {
 		negative = fmt.Errorf("--log-burst is %d, and must not be negative", f.logBurst)

@@ -30,7 +30,7 @@ func TestExtraLevel(t *testing.T) {
 	assert.Equal(t, extraLevel(nil, zapcore.ErrorLevel), zapcore.ErrorLevel, "12 no extra configuration")
 }
 
-func TestTheLevelOfALogChanges(t *testing.T) {
+func TestNewLog_LevelCanChange(t *testing.T) {
 	var out bytes.Buffer
 	f := serveFlags{logLevel: "info", logFormat: "json"}
 	log, level, err := f.newLog(&out)

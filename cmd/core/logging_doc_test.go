@@ -138,8 +138,8 @@ func textOf(e ast.Expr) string {
 	return text
 }
 
-// TestLoggingDoc_HasEveryKindOfRejection holds the list of kinds against the code.
-func TestLoggingDoc_HasEveryKindOfRejection(t *testing.T) {
+// TestLoggingDoc_HasEveryRejectionKind holds the list of kinds against the code.
+func TestLoggingDoc_HasEveryRejectionKind(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(moduleRoot, "docs", "LOGGING.md"))
 	assert.NilError(t, err)
 	code, err := os.ReadFile(filepath.Join(moduleRoot, "pkg", "scheduler", "rejection.go"))

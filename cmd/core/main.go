@@ -30,7 +30,7 @@ func run(args []string, in io.Reader, out, errs io.Writer) (code int) {
 	root.SetOut(out)
 	root.SetErr(errs)
 	root.InitDefaultCompletionCmd() // it keeps the output that there is
-	refuseStrangers(root)
+	rejectUnknownSubcommands(root)
 	command, err := root.ExecuteC()
 	if err == nil {
 		return 0

@@ -34,14 +34,14 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// canopy runs the program in this process.
-func canopy(args ...string) (code int, out, errs string) {
+// runCanopy runs the program in this process.
+func runCanopy(args ...string) (code int, out, errs string) {
 	var stdout, stderr bytes.Buffer
 	code = run(args, strings.NewReader(""), &stdout, &stderr)
 	return code, stdout.String(), stderr.String()
 }
 
-func TestEveryFlagIsExplained(t *testing.T) {
+func TestCommands_EveryFlagHasUsage(t *testing.T) {
 	var visit func(c *cobra.Command)
 	visit = func(c *cobra.Command) {
 		assert.Assert(t, c.Short != "", c.CommandPath())
@@ -55,13 +55,13 @@ func TestEveryFlagIsExplained(t *testing.T) {
 	visit(rootCommand())
 }
 
-func TestMistakesOnTheCommandLineAreUsageErrors(t *testing.T) {
+func TestRun_InvalidCommandLineIsUsageError(t *testing.T) {
 	for _, args := range [][]string{
 		{"nonsense"}, {"--nonsense"}, {"serve", "--nonsense"}, {"serve", "extra"}, {"version", "extra"},
 		{"version", "--output", "xml"}, {"serve", "--log-level", "loud"}, {"serve", "--log-format", "xml"},
 		{"serve", "--grpc-address", "nowhere"}, {"serve", "--grpc-address", "127.0.0.1:0", "--http-address", "x"},
 	} {
-		code, out, errs := canopy(args...)
+		code, out, errs := runCanopy(args...)
 		assert.Equal(t, code, exitUsage, "%v", args)
 		assert.Equal(t, out, "", "%v", args)
 		assert.Assert(t, strings.HasPrefix(errs, "canopy: "), "%v: %q", args, errs)
@@ -69,12 +69,12 @@ func TestMistakesOnTheCommandLineAreUsageErrors(t *testing.T) {
 	}
 }
 
-// full is a disk that takes nothing more.
-type full struct{}
+// fullDisk is a disk that takes nothing more.
+type fullDisk struct{}
 
-func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
-func TestAFullDiskIsNoMistakeOfTheArguments(t *testing.T) {
+func TestRun_FullDiskIsNotUsageError(t *testing.T) {
 	for _, tc := range []struct {
 		args []string
 		want int
@@ -85,19 +85,19 @@ func TestAFullDiskIsNoMistakeOfTheArguments(t *testing.T) {
 		{[]string{"validate", "../../examples/demo.yaml"}, exitUsage},
 	} {
 		var errs strings.Builder
-		assert.Equal(t, run(tc.args, strings.NewReader(""), full{}, &errs), tc.want, "%v: %s", tc.args, &errs)
+		assert.Equal(t, run(tc.args, strings.NewReader(""), fullDisk{}, &errs), tc.want, "%v: %s", tc.args, &errs)
 		assert.Assert(t, strings.Contains(errs.String(), "no space left"), "%v: %s", tc.args, &errs)
 		assert.Assert(t, !strings.Contains(errs.String(), "--help"), "%v: %s", tc.args, &errs)
 	}
 }
 
 func TestVersion(t *testing.T) {
-	code, out, errs := canopy("version")
+	code, out, errs := runCanopy("version")
 	assert.Equal(t, code, 0)
 	assert.Equal(t, errs, "")
 	assert.Assert(t, strings.HasPrefix(out, "canopy dev\ngo go"), out)
 
-	code, out, _ = canopy("version", "--output", "json")
+	code, out, _ = runCanopy("version", "--output", "json")
 	assert.Equal(t, code, 0)
 	var got build
 	assert.NilError(t, json.Unmarshal([]byte(out), &got))

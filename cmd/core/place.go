@@ -23,8 +23,8 @@ queue it named, why it was passed over, or what was wrong. For a queue that woul
 created the values of its childtemplate are shown, and for every queue which access
 list lets the user in.
 
-Without --groups the user is alone in a group of the same name: nobody is asked who the
-user is, whatever usergroupresolver the partition has. Applications that are running already, and must be taken
+Without --groups the user is alone in a group of the same name: no resolver is asked for the
+groups, whatever usergroupresolver the partition has. Applications that are running already, and must be taken
 somewhere, have --create-forced or the tag application.create.force=true.
 
 The exit code is 0 when the application is placed, 1 when it is rejected, and 2 when
@@ -57,12 +57,12 @@ func placeCommand() *cobra.Command {
 			if err := errors.Join(f.check(), err); err != nil {
 				return exitError{exitUsage, err}
 			}
-			w, err := f.world(cmd)
+			w, err := f.loadPartition(cmd)
 			if err != nil {
 				return err
 			}
 			p := w.Place(s)
-			if err := printPlacing(cmd.OutOrStdout(), f.output, w, p); err != nil {
+			if err := printPlacement(cmd.OutOrStdout(), f.output, w, p); err != nil {
 				return exitError{exitUsage, err} // 1 would say that it was rejected
 			}
 			if !p.Placed {
@@ -87,11 +87,11 @@ func (f *placeFlags) submission() (placement.Submission, error) {
 	user := security.User{Name: f.user, Groups: slices.Clone(f.groups)}
 	switch {
 	case f.user == "":
-		wrong = append(wrong, errors.New("--user names nobody"))
+		wrong = append(wrong, errors.New("--user is empty"))
 	case len(f.groups) == 0:
 		user.Groups = []string{f.user}
 	case !security.IsUserName(f.user):
-		wrong = append(wrong, fmt.Errorf("--user: nobody with groups can be called %q", f.user))
+		wrong = append(wrong, fmt.Errorf("--user: a user with groups cannot be called %q", f.user))
 	}
 	for i, name := range append([]string{f.user}, f.groups...) {
 		flag := "--groups"
@@ -99,7 +99,7 @@ func (f *placeFlags) submission() (placement.Submission, error) {
 			flag = "--user"
 		}
 		switch {
-		case !security.IsShowable(name):
+		case !security.IsPrintable(name):
 			wrong = append(wrong, fmt.Errorf("%s: %q has a control character or is not UTF-8", flag, name))
 		case name == "" && i > 0:
 			wrong = append(wrong, fmt.Errorf("%s has an empty name", flag))
@@ -115,14 +115,14 @@ func (f *placeFlags) submission() (placement.Submission, error) {
 		}
 		tags[name] = value
 	}
-	return placement.Submission{Queue: f.queue, User: user, Tags: tags, Forced: f.forced}, errors.Join(wrong...)
+	return placement.Submission{Queue: f.queue, User: user, Tags: tags, CreateForced: f.forced}, errors.Join(wrong...)
 }
 
-func printPlacing(out io.Writer, format string, w *offline.World, p offline.Placing) error {
+func printPlacement(out io.Writer, format string, w *offline.Partition, p offline.Placement) error {
 	if format == "json" {
 		return printJSON(out, p)
 	}
-	l := &lines{out: out}
+	l := &lineWriter{out: out}
 	if p.Placed {
 		l.add(fmt.Sprintf("%s: placed by %s", p.Queue, ruleName(p.Rule)))
 	} else {
@@ -135,7 +135,7 @@ func printPlacing(out io.Writer, format string, w *offline.World, p offline.Plac
 		l.add(fmt.Sprintf("access: %s of %s has %s", a.List, a.Queue, a.Name))
 	}
 	for i := range p.Created {
-		addMade(l, w, &p.Created[i])
+		addCreatedQueue(l, w, &p.Created[i])
 	}
 	for _, warning := range p.Warnings {
 		l.add("warning: " + warning)
@@ -146,7 +146,7 @@ func printPlacing(out io.Writer, format string, w *offline.World, p offline.Plac
 // ruleName is how a rule is called among other words. What comes after the rules is none.
 func ruleName(rule string) string {
 	switch rule {
-	case placement.Default:
+	case placement.DefaultQueue:
 		return "default, because no rule placed it"
 	case "recovery":
 		return "the recovery rule, because no other rule placed it and it is forced"
@@ -155,20 +155,20 @@ func ruleName(rule string) string {
 }
 
 // addStep writes what a rule said, and below it what its parent rules said.
-func addStep(l *lines, s *offline.Step, indent, label string) {
-	said := s.Outcome
+func addStep(l *lineWriter, s *offline.Step, indent, label string) {
+	line := s.Outcome
 	if s.Reason != "" {
-		said += ": " + s.Reason
+		line += ": " + s.Reason
 	} else {
-		said += ": " + s.Queue
+		line += ": " + s.Queue
 	}
-	l.add(indent + label + s.Rule + ": " + said)
+	l.add(indent + label + s.Rule + ": " + line)
 	if s.Parent != nil {
 		addStep(l, s.Parent, indent+"  ", "parent ")
 	}
 }
 
-func addMade(l *lines, w *offline.World, m *offline.Made) {
+func addCreatedQueue(l *lineWriter, w *offline.Partition, m *offline.CreatedQueue) {
 	if m.Parent {
 		l.add("creates " + m.Queue + ", a parent")
 		return
@@ -183,10 +183,10 @@ func addMade(l *lines, w *offline.World, m *offline.Made) {
 		l.add("creates " + m.Queue + ", a leaf without limits")
 	}
 	if m.Max != nil {
-		l.add("  max: " + w.Quantities(m.Max))
+		l.add("  max: " + w.FormatQuantities(m.Max))
 	}
 	if m.Guaranteed != nil {
-		l.add("  guaranteed: " + w.Quantities(m.Guaranteed))
+		l.add("  guaranteed: " + w.FormatQuantities(m.Guaranteed))
 	}
 	if m.MaxApplications > 0 {
 		l.add(fmt.Sprintf("  maxapplications: %d", m.MaxApplications))

@@ -32,7 +32,7 @@ const placedQueues = `partitions:
   queues: [{name: root, submitacl: '*', queues: [{name: a}]}]
 `
 
-func TestPlaceSaysWhereAndWhy(t *testing.T) {
+func TestPlace_Text(t *testing.T) {
 	inDirectory(t)
 	writeFile(t, "queues.yaml", placedQueues)
 	for _, c := range []struct {
@@ -71,7 +71,7 @@ func TestPlaceSaysWhereAndWhy(t *testing.T) {
 			"root.a: placed by rule provided\n  provided: named: root.a\naccess: submitacl of root has *\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			code, out, errs := canopy(append([]string{"place", "--config", "queues.yaml"}, strings.Fields(c.args)...)...)
+			code, out, errs := runCanopy(append([]string{"place", "--config", "queues.yaml"}, strings.Fields(c.args)...)...)
 			assert.Equal(t, out, c.want)
 			assert.Equal(t, errs, "")
 			assert.Equal(t, code == exitRefused, strings.HasPrefix(c.want, "rejected: "))
@@ -79,8 +79,8 @@ func TestPlaceSaysWhereAndWhy(t *testing.T) {
 	}
 }
 
-func TestPlaceShowsParentRulesOfParentRules(t *testing.T) {
-	code, out, errs := canopy("place", "--config", filepath.Join(moduleRoot, "examples", "tenants.yaml"),
+func TestPlace_NestedParentRules(t *testing.T) {
+	code, out, errs := runCanopy("place", "--config", filepath.Join(moduleRoot, "examples", "tenants.yaml"),
 		"--user", "ann", "--groups", "research", "--tag", "tenant=research")
 	assert.Equal(t, errs, "")
 	assert.Equal(t, code, 0)
@@ -96,26 +96,26 @@ creates root.tenants.research.ann, a leaf with the childtemplate of root.tenants
 `)
 }
 
-func TestPlacePrintsJSON(t *testing.T) {
+func TestPlace_JSON(t *testing.T) {
 	inDirectory(t)
 	writeFile(t, "queues.yaml", placedQueues)
-	code, out, _ := canopy("place", "--config", "queues.yaml", "--user", "bob", "--groups", "dev", "-o", "json")
+	code, out, _ := runCanopy("place", "--config", "queues.yaml", "--user", "bob", "--groups", "dev", "-o", "json")
 	assert.Equal(t, code, 0)
-	var got offline.Placing
+	var got offline.Placement
 	assert.NilError(t, json.Unmarshal([]byte(out), &got))
 	assert.Equal(t, got.Queue, "root.teams.bob")
 	assert.DeepEqual(t, got.Created[0].Max, map[string]resources.Quantity{"vcore": 10500, "memory": 16 << 30})
 
-	code, out, _ = canopy("place", "--config", "queues.yaml", "--user", "eve", "-o", "json")
+	code, out, _ = runCanopy("place", "--config", "queues.yaml", "--user", "eve", "-o", "json")
 	assert.Equal(t, code, exitRefused)
 	assert.NilError(t, json.Unmarshal([]byte(out), &got))
 	assert.Assert(t, !got.Placed && len(got.Steps) == 2)
 }
 
-func TestPlaceRefusesWhatMakesNoSense(t *testing.T) {
+func TestPlace_InvalidFlagsAreRejected(t *testing.T) {
 	inDirectory(t)
 	for args, want := range map[string]string{
-		"":                                 "--user names nobody",
+		"":                                 "--user is empty",
 		"--user ann":                       "--config names no file",
 		"--user ann --config missing.yaml": "no such file",
 		"--user ann --config broken.yaml":  "--config: broken.yaml has 2 errors",
@@ -123,7 +123,7 @@ func TestPlaceRefusesWhatMakesNoSense(t *testing.T) {
 		"--user ann --config valid.yaml --tag x":             `--tag is NAME=VALUE, not "x"`,
 		"--user ann --config valid.yaml --tag =x":            `--tag is NAME=VALUE, not "=x"`,
 		"--user ann --config valid.yaml --tag x=1 --tag x=2": `--tag gives "x" twice`,
-		"--user a|b --groups dev --config valid.yaml":        `nobody with groups can be called "a|b"`,
+		"--user a|b --groups dev --config valid.yaml":        `a user with groups cannot be called "a|b"`,
 		"--user ann --groups a,,b --config valid.yaml":       "--groups has an empty name",
 		"--user root\x00 --config valid.yaml":                `--user: "root\x00" has a control character`,
 		"--user ann --groups a,b\x7f --config valid.yaml":    `--groups: "b\x7f" has a control character`,
@@ -131,14 +131,14 @@ func TestPlaceRefusesWhatMakesNoSense(t *testing.T) {
 		"--user ann --config valid.yaml --max-depth 0":       "--max-depth is 0",
 		"--user ann --config valid.yaml extra":               "extra",
 	} {
-		code, out, errs := canopy(append([]string{"place"}, strings.Fields(args)...)...)
+		code, out, errs := runCanopy(append([]string{"place"}, strings.Fields(args)...)...)
 		assert.Equal(t, code, exitUsage, args)
 		assert.Equal(t, out, "", args)
 		assert.Assert(t, strings.Contains(errs, want), "%s: %s", args, errs)
 	}
 }
 
-func TestOfflineCommandsAreProcesses(t *testing.T) {
+func TestOfflineCommands_ExitCodesOfProcess(t *testing.T) {
 	file := buildProgram(t)
 	for _, c := range []struct {
 		args string
@@ -156,11 +156,11 @@ func TestOfflineCommandsAreProcesses(t *testing.T) {
 	}
 }
 
-func TestPlace_WritesQuantitiesAsTheFileDoes(t *testing.T) {
+func TestPlace_QuantitiesKeepTheirUnits(t *testing.T) {
 	inDirectory(t)
 	writeFile(t, "queues.yaml", "partitions:\n- placementrules: [{name: user, create: true, parent: {name: fixed, value: root.a}}]\n  queues:\n  - name: root\n    submitacl: '*'\n"+
 		"    queues: [{name: a, parent: true, childtemplate: {resources: {max: {memory: 488281250Ki, pods: 1}, guaranteed: {memory: 1024Mi}}}}]\n")
-	code, out, errs := canopy("place", "--config", "queues.yaml", "--user", "ann")
+	code, out, errs := runCanopy("place", "--config", "queues.yaml", "--user", "ann")
 	assert.Equal(t, code, 0, errs)
 	assert.Assert(t, strings.Contains(out, "\n  max: memory 488281250Ki, 1 pod\n  guaranteed: memory 1024Mi\n"), out)
 }

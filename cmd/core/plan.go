@@ -30,7 +30,7 @@ The new file is compared with what a running server has in force (--address), or
 another file (--against). A server also tells of its work: which queues would be over
 their new max, which users and groups over their new limits, and which class quotas would
 be exceeded, by how much; which changes from leaf to parent or back it would refuse
-because of their applications; and who would lose submit access. With both, the file is
+because of their applications; and which users would lose submit access. With both, the file is
 compared, and the server is asked for its work alone. Resources of the new file that no
 node of the server has are warned of.
 
@@ -59,17 +59,17 @@ func planCommand() *cobra.Command {
 		Long:    planHelp,
 		Example: planExamples,
 		Args: func(cmd *cobra.Command, args []string) error {
-			return refused(errors.Join(noArguments(cmd, args), f.check()))
+			return withExitRefused(errors.Join(noArguments(cmd, args), f.check()))
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
 			p, err := f.plan(ctx, cmd.InOrStdin(), cmd.ErrOrStderr())
 			if err != nil {
-				return refused(err)
+				return withExitRefused(err)
 			}
 			if err := f.print(cmd.OutOrStdout(), cmd.ErrOrStderr(), &p); err != nil {
-				return refused(err)
+				return withExitRefused(err)
 			}
 			if p.Impact {
 				return exitError{exitImpact, nil}
@@ -86,12 +86,12 @@ func planCommand() *cobra.Command {
 	flags.StringVar(&f.color, "color", "auto", "colours of the text: auto (on a terminal, unless NO_COLOR is set), always or never")
 	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "how long the server may take to answer")
 	addBounds(flags, &f.bounds)
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return refused(err) })
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return withExitRefused(err) })
 	return cmd
 }
 
-// refused gives an error the exit code 1, whatever it had. nil stays nil.
-func refused(err error) error {
+// withExitRefused gives an error the exit code 1, whatever it had. nil stays nil.
+func withExitRefused(err error) error {
 	var exit exitError
 	if err == nil {
 		return nil
@@ -155,7 +155,7 @@ func (f *planFlags) plan(ctx context.Context, in io.Reader, errs io.Writer) (pla
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	was, is := f.namesOf(before), f.namesOf(after)
+	was, is := f.partitionNames(before), f.partitionNames(after)
 	var partitions []string
 	if f.partition != "" {
 		if len(was)+len(is) == 0 {
@@ -169,13 +169,13 @@ func (f *planFlags) plan(ctx context.Context, in io.Reader, errs io.Writer) (pla
 			return plan.Plan{}, err
 		}
 	}
-	p := plan.Of(before, after, state, partitions...)
+	p := plan.Compute(before, after, state, partitions...)
 	p.Warnings = append(p.Warnings, proposed.Warnings...)
 	return p, nil
 }
 
-// namesOf lists the partitions of c that are asked about.
-func (f *planFlags) namesOf(c *configs.Config) []string {
+// partitionNames lists the partitions of c that are asked about.
+func (f *planFlags) partitionNames(c *configs.Config) []string {
 	var out []string
 	for _, p := range c.Partitions {
 		if f.partition == "" || p.Name == f.partition {
@@ -190,7 +190,7 @@ func (f *planFlags) print(out, errs io.Writer, p *plan.Plan) error {
 		return printJSON(out, p)
 	}
 	for _, w := range p.Warnings {
-		fmt.Fprintln(errs, w.In(f.config))
+		fmt.Fprintln(errs, w.WithFile(f.config))
 	}
 	colours := f.color == "always" || f.color == "auto" && isTerminal(out) && os.Getenv("NO_COLOR") == ""
 	return printPlan(out, p, colours)

@@ -40,17 +40,17 @@ const (
 `
 )
 
-func TestPlanPrintsWhatChanges(t *testing.T) {
+func TestPlan_Text(t *testing.T) {
 	inDirectory(t)
 	writeFile(t, "old.yaml", oldPlan)
 	writeFile(t, "new.yaml", newPlan)
-	code, out, errs := canopy("plan", "--config", "new.yaml", "--against", "old.yaml")
+	code, out, errs := runCanopy("plan", "--config", "new.yaml", "--against", "old.yaml")
 	assert.Equal(t, errs, "")
 	assert.Equal(t, code, exitImpact)
 	want := `+ partition cpu
     churnbreaker: true
-    churnpause: 5m0s
-    churnrounds: 10
+    churncooldown: 5m0s
+    churncycles: 10
     churnwindow: 30m0s
     nodepressure: false
     nodesortpolicy: fair
@@ -84,44 +84,44 @@ no server was asked: what this means for its work is not known
 `
 	assert.Equal(t, out, want)
 
-	code, out, _ = canopy("plan", "--config", "new.yaml", "--against", "old.yaml", "--partition", "gpu", "--color", "always")
+	code, out, _ = runCanopy("plan", "--config", "new.yaml", "--against", "old.yaml", "--partition", "gpu", "--color", "always")
 	assert.Equal(t, code, exitImpact)
 	assert.Assert(t, strings.HasPrefix(out, "\x1b[31m- partition gpu (drains, and is gone when it is empty)\x1b[0m\n"), "%q", out)
-	_, out, _ = canopy("plan", "--config", "new.yaml", "--against", "old.yaml", "--color", "never")
+	_, out, _ = runCanopy("plan", "--config", "new.yaml", "--against", "old.yaml", "--color", "never")
 	assert.Assert(t, !strings.Contains(out, "\x1b"))
 
 	writeFile(t, "classes.yaml", oldPlan+"priorityclasses: [{name: high, value: 5, submitacl: ann}]\n")
-	code, out, _ = canopy("plan", "--config", "classes.yaml", "--against", "old.yaml")
+	code, out, _ = runCanopy("plan", "--config", "classes.yaml", "--against", "old.yaml")
 	assert.Equal(t, code, exitImpact)
 	assert.Equal(t, out, "+ priority class high\n    globalDefault: false\n    preemptionPolicy: PreemptLowerPriority\n    submitacl: \"ann\"\n"+
 		"    value: 5\nno server was asked: what this means for its work is not known\n1 priority class created\n")
 
 	writeFile(t, "budgets.yaml", oldPlan+"disruptionbudgets: [{name: db, selector: {matchLabels: {app: db}}, maxUnavailable: 25%}]\n")
-	code, out, _ = canopy("plan", "--config", "budgets.yaml", "--against", "old.yaml")
+	code, out, _ = runCanopy("plan", "--config", "budgets.yaml", "--against", "old.yaml")
 	assert.Equal(t, code, exitImpact)
 	assert.Equal(t, out, "+ disruption budget default/db\n    maxUnavailable: 25%\n    selector: app=db\n"+
 		"no server was asked: what this means for its work is not known\n1 disruption budget created\n")
 
 	writeFile(t, "same.yaml", "# nothing but a comment\n"+oldPlan)
-	code, out, _ = canopy("plan", "--config", "same.yaml", "--against", "old.yaml")
+	code, out, _ = runCanopy("plan", "--config", "same.yaml", "--against", "old.yaml")
 	assert.Equal(t, code, 0)
 	assert.Equal(t, out, "nothing changes\n")
 }
 
-func TestPlanPrintsJSON(t *testing.T) {
+func TestPlan_JSON(t *testing.T) {
 	inDirectory(t)
 	writeFile(t, "old.yaml", oldPlan)
 	writeFile(t, "new.yaml", newPlan)
-	code, out, _ := canopy("plan", "--config", "new.yaml", "--against", "old.yaml", "-o", "json")
+	code, out, _ := runCanopy("plan", "--config", "new.yaml", "--against", "old.yaml", "-o", "json")
 	assert.Equal(t, code, exitImpact)
 	var got plan.Plan
 	assert.NilError(t, json.Unmarshal([]byte(out), &got))
 	old, _ := configs.Load([]byte(oldPlan))
 	new, _ := configs.Load([]byte(newPlan))
-	assert.DeepEqual(t, got, plan.Of(old, new, nil))
+	assert.DeepEqual(t, got, plan.Compute(old, new, nil))
 }
 
-func TestPlanRefusesWhatMakesNoSense(t *testing.T) {
+func TestPlan_InvalidFlagsAreRejected(t *testing.T) {
 	inDirectory(t)
 	for args, want := range map[string]string{
 		"--config valid.yaml":                                            "compare with what? give --address or --against",
@@ -141,14 +141,14 @@ func TestPlanRefusesWhatMakesNoSense(t *testing.T) {
 		"--config valid.yaml --against valid.yaml extra":                 "extra",
 		"--config valid.yaml --against valid.yaml -o xml":                "--output is text or json",
 	} {
-		code, out, errs := canopy(append([]string{"plan"}, strings.Fields(args)...)...)
+		code, out, errs := runCanopy(append([]string{"plan"}, strings.Fields(args)...)...)
 		assert.Equal(t, code, exitRefused, args) // 2 would say that something changes
 		assert.Equal(t, out, "", args)
 		assert.Assert(t, strings.Contains(errs, want), "%s: %s", args, errs)
 	}
 }
 
-func TestPlanAsksARunningServer(t *testing.T) {
+func TestPlan_AgainstServer(t *testing.T) {
 	file, dir := buildProgram(t), t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
@@ -163,11 +163,11 @@ func TestPlanAsksARunningServer(t *testing.T) {
 	defer func() { assert.NilError(t, client.Close()) }()
 	has := resources.FromMap(map[string]resources.Quantity{"vcore": 8000, "memory": 1 << 30})
 	assert.NilError(t, client.Register(s.ctx, ""))
-	assert.NilError(t, client.AddNodes(s.ctx, sim.Node{ID: "n1", Has: has}))
+	assert.NilError(t, client.AddNodes(s.ctx, sim.Node{ID: "n1", Capacity: has}))
 	assert.NilError(t, client.AddApplications(s.ctx, sim.Application{ID: "app-1", Queue: "root.a.x", User: "ann"}))
 	assert.NilError(t, client.Submit(s.ctx, sim.Ask{Key: "k", App: objects.AppID("app-1"),
 		Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 2000})}))
-	assert.NilError(t, client.Settle(s.ctx))
+	assert.NilError(t, client.WaitIdle(s.ctx))
 
 	address := strings.TrimPrefix(s.http, "http://")
 	ask := func(want int, args ...string) string {

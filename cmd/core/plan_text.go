@@ -10,22 +10,22 @@ import (
 
 // The colours of a plan, as terminals know them.
 const (
-	green  = "\x1b[32m"
-	red    = "\x1b[31m"
-	yellow = "\x1b[33m"
-	plain  = "\x1b[0m"
+	green       = "\x1b[32m"
+	red         = "\x1b[31m"
+	yellow      = "\x1b[33m"
+	resetColour = "\x1b[0m"
 )
 
 // planText writes a plan for people.
 type planText struct {
-	lines
+	lineWriter
 	colours bool
 }
 
 // printPlan writes a plan: first what changes, then what that means for work, then the
 // summary.
 func printPlan(out io.Writer, p *plan.Plan, colours bool) error {
-	t := &planText{lines{out: out}, colours}
+	t := &planText{lineWriter{out: out}, colours}
 	for i := range p.Change.Partitions {
 		t.partition(&p.Change.Partitions[i])
 	}
@@ -37,10 +37,10 @@ func printPlan(out io.Writer, p *plan.Plan, colours bool) error {
 		t.add(t.marked(b.Kind, "disruption budget "+b.Budget))
 		t.values(b.Kind, b.Values, "    ")
 	}
-	for _, r := range p.Refused {
+	for _, r := range p.RefusedChanges {
 		t.add(t.in(red, "! refused: "+r.String()))
 	}
-	for _, o := range p.Over {
+	for _, o := range p.OverMax {
 		t.add(t.in(red, "! "+o.String()))
 	}
 	for _, o := range p.OverLimit {
@@ -49,10 +49,10 @@ func printPlan(out io.Writer, p *plan.Plan, colours bool) error {
 	for _, o := range p.OverQuota {
 		t.add(t.in(red, "! "+o.String()))
 	}
-	for _, l := range p.Lost {
+	for _, l := range p.LostAccess {
 		t.add(t.in(red, "! "+l.String()))
 	}
-	if !p.Asked && p.Impact {
+	if !p.StateKnown && p.Impact {
 		t.add("no server was asked: what this means for its work is not known")
 	}
 	t.add(p.Summary)
@@ -63,21 +63,21 @@ func (t *planText) partition(c *configs.PartitionChange) {
 	if c.Kind == configs.Changed {
 		t.add("partition " + c.Partition)
 	} else {
-		t.add(t.marked(c.Kind, "partition "+c.Partition+drains(c.Kind)))
+		t.add(t.marked(c.Kind, "partition "+c.Partition+drainNote(c.Kind)))
 	}
 	t.values(c.Kind, c.Settings, "    ")
 	for i := range c.Queues {
 		q := &c.Queues[i]
-		t.add("  " + t.marked(q.Kind, q.Queue+drains(q.Kind)))
+		t.add("  " + t.marked(q.Kind, q.Queue+drainNote(q.Kind)))
 		t.values(q.Kind, q.Values, "      ")
 	}
 	for i := range c.Limits {
 		l := &c.Limits[i]
-		who := "user " + l.User
+		holder := "user " + l.User
 		if l.Group != "" {
-			who = "group " + l.Group
+			holder = "group " + l.Group
 		}
-		t.add("  " + t.marked(l.Kind, "limit of "+who+" in "+l.Queue))
+		t.add("  " + t.marked(l.Kind, "limit of "+holder+" in "+l.Queue))
 		t.values(l.Kind, l.Values, "      ")
 	}
 }
@@ -118,8 +118,8 @@ func (t *planText) marked(kind configs.ChangeKind, text string) string {
 	return t.in(yellow, "~ "+text)
 }
 
-// drains says what becomes of a queue or a partition that is removed.
-func drains(kind configs.ChangeKind) string {
+// drainNote says what becomes of a queue or a partition that is removed.
+func drainNote(kind configs.ChangeKind) string {
 	if kind == configs.Removed {
 		return " (drains, and is gone when it is empty)"
 	}
@@ -130,5 +130,5 @@ func (t *planText) in(colour, text string) string {
 	if !t.colours {
 		return text
 	}
-	return colour + text + plain
+	return colour + text + resetColour
 }

@@ -21,11 +21,11 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
-const preemptHelp = `Ask a running server who would have to leave for an ask, or who had to.
+const preemptHelp = `Ask a running server which victims an ask would preempt, or list past preemptions.
 
-With --dry-run the server says what would become of an ask: whether a node has room for it,
-and if not, by which right it could take the place of others, whom on which node, and why not
-everybody else. Nothing is changed and nobody is told to leave; there is no other way to
+With --dry-run the server says what would become of an ask: whether it fits on a node,
+and if not, for which reason it may preempt, which victims on which node, and why no other
+allocation is a victim. Nothing is changed and nothing is preempted; there is no way to
 preempt by hand. The file is YAML or JSON:
 
   user: ann                    # and groups: [...]; or applicationID of one that is there
@@ -34,21 +34,21 @@ preempt by hand. The file is YAML or JSON:
   resource: {vcore: 2, memory: 4Gi}
   requiredNodeId: n7           # it accepts no other node
   preempts: true               # false: it may have no victims
-  waited: true                 # as if preemption.delay was over
-  explainNode: n3              # whose work is listed; default: that of the plan
+  assumeDelayPassed: true      # as if preemption.delay was over
+  explainNode: n3              # whose allocations are listed; default: the node of the plan
 
-Of an ask that waits at the server, "allocationKey: KEY" is enough.
+Of an ask that is pending at the server, "allocationKey: KEY" is enough.
 
 With --list the last preemptions are listed, the newest first, and with --show one of them is
-shown with everybody who was on the node.
+shown with all candidates on the node.
 
-The exit code of --dry-run is 0 when the ask would be placed, now or when others have left, and
+The exit code of --dry-run is 0 when the ask would be placed, now or when its victims have ended, and
 1 when it would not. It is 2 when the ask or the arguments make no sense, or the server does not
 answer.`
 
 const preemptExamples = `  canopy preempt --dry-run --ask ask.yaml --address 127.0.0.1:9080
   echo 'allocationKey: web-1' | canopy preempt --dry-run --ask - --address 127.0.0.1:9080 --json
-  canopy preempt --list --right guarantee --address 127.0.0.1:9080
+  canopy preempt --list --reason guarantee --address 127.0.0.1:9080
   canopy preempt --show 17 --address 127.0.0.1:9080`
 
 // preemptFlags are the flags as given.
@@ -56,7 +56,7 @@ type preemptFlags struct {
 	dryRun, list, json              bool
 	show                            uint64
 	ask, address, partition, output string
-	application, queue, right       string
+	application, queue, reason      string
 	limit                           int
 	timeout                         time.Duration
 	showGiven, filterGiven          bool
@@ -66,13 +66,13 @@ func preemptCommand() *cobra.Command {
 	var f preemptFlags
 	cmd := &cobra.Command{
 		Use:     "preempt (--dry-run --ask FILE | --list | --show NUMBER) --address HOST:PORT",
-		Short:   "Say who would have to leave for an ask, or who had to",
+		Short:   "Show which victims an ask would preempt, or list past preemptions",
 		Long:    preemptHelp,
 		Example: preemptExamples,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.showGiven = cmd.Flags().Changed("show")
-			for _, name := range []string{"application", "queue", "right", "limit"} {
+			for _, name := range []string{"application", "queue", "reason", "limit"} {
 				f.filterGiven = f.filterGiven || cmd.Flags().Changed(name)
 			}
 			if err := f.check(); err != nil {
@@ -92,7 +92,7 @@ func preemptCommand() *cobra.Command {
 	flags.StringVar(&f.partition, "partition", "default", "which `NAME` of its partitions")
 	flags.StringVar(&f.application, "application", "", "list only those with an ask or a victim of the application with this `ID`")
 	flags.StringVar(&f.queue, "queue", "", "list only those with an ask or a victim in the queue at this `PATH`, or below it")
-	flags.StringVar(&f.right, "right", "", "list only those by this right: node, guarantee, priority, quota or pressure")
+	flags.StringVar(&f.reason, "reason", "", "list only those for this reason: node, guarantee, priority, quota or pressure")
 	flags.IntVar(&f.limit, "limit", 20, "list so many at most")
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
 	flags.BoolVar(&f.json, "json", false, "the same as --output json")
@@ -113,11 +113,11 @@ func (f *preemptFlags) check() error {
 			modes++
 		}
 	}
-	note(modes == 0, "nobody is preempted by hand, there is a dry run only: give --dry-run with --ask, or --list, or --show")
+	note(modes == 0, "preemption cannot be triggered by hand, there is a dry run only: give --dry-run with --ask, or --list, or --show")
 	note(modes > 1, "--dry-run, --list and --show exclude each other")
 	note(f.dryRun && f.ask == "", "--ask names no file")
 	note(!f.dryRun && f.ask != "", "--ask is for --dry-run")
-	note(f.filterGiven && !f.list, "--application, --queue, --right and --limit are for --list")
+	note(f.filterGiven && !f.list, "--application, --queue, --reason and --limit are for --list")
 	note(f.limit <= 0, "--limit is %d, and must be above 0", f.limit)
 	note(f.showGiven && f.show == 0, "--show takes the number of a preemption, from 1 on")
 	note(f.timeout <= 0, "--timeout is %v, and must be above 0", f.timeout)
@@ -135,20 +135,20 @@ func (f *preemptFlags) run(ctx context.Context, in io.Reader, out io.Writer) err
 		if err != nil {
 			return exitError{exitUsage, err}
 		}
-		var s webservice.Supposition
+		var s webservice.DryRunResult
 		if err := f.fetch(ctx, http.MethodPost, "/dry-run", ask, out, &s); err != nil {
 			return err
 		}
-		if err := f.print(func() error { return printSupposition(out, &s) }); err != nil {
+		if err := f.print(func() error { return printDryRun(out, &s) }); err != nil {
 			return err
 		}
-		if s.Outcome == "nothing" || s.Outcome == "may not start" {
+		if s.Outcome == "does not fit" || s.Outcome == "may not start" {
 			return exitError{exitRefused, nil}
 		}
 		return nil
 	case f.list:
 		q := url.Values{"limit": {strconv.Itoa(f.limit)}}
-		for name, value := range map[string]string{"application": f.application, "queue": f.queue, "right": f.right} {
+		for name, value := range map[string]string{"application": f.application, "queue": f.queue, "reason": f.reason} {
 			if value != "" {
 				q.Set(name, value)
 			}
@@ -166,8 +166,8 @@ func (f *preemptFlags) run(ctx context.Context, in io.Reader, out io.Writer) err
 	return f.print(func() error { return printPreemption(out, &p) })
 }
 
-// longestAskFile is what a server takes, and one byte more.
-const longestAskFile = 64<<10 + 1
+// maxAskFileBytes is what a server takes, and one byte more.
+const maxAskFileBytes = 64<<10 + 1
 
 func (f *preemptFlags) readAsk(in io.Reader) ([]byte, error) {
 	if f.ask != "-" {
@@ -178,7 +178,7 @@ func (f *preemptFlags) readAsk(in io.Reader) ([]byte, error) {
 		defer file.Close()
 		in = file
 	}
-	text, err := io.ReadAll(io.LimitReader(in, longestAskFile))
+	text, err := io.ReadAll(io.LimitReader(in, maxAskFileBytes))
 	if err != nil {
 		return nil, fmt.Errorf("--ask: %s: %w", f.ask, err)
 	}
@@ -200,7 +200,7 @@ func (f *preemptFlags) print(text func() error) error {
 
 // fetch asks the server. Where JSON is wanted, the answer is printed, indented.
 func (f *preemptFlags) fetch(ctx context.Context, method, path string, body []byte, out io.Writer, to any) error {
-	text, err := f.answer(ctx, method, path, body)
+	text, err := f.request(ctx, method, path, body)
 	if err == nil {
 		if err = json.Unmarshal(text, to); err != nil {
 			err = fmt.Errorf("%s answers with something else than was expected: %w", f.address, err)
@@ -218,10 +218,10 @@ func (f *preemptFlags) fetch(ctx context.Context, method, path string, body []by
 	return nil
 }
 
-// longestAnswer is far more than a thousand preemptions take.
-const longestAnswer = 1 << 28
+// maxAnswerBytes is far more than a thousand preemptions take.
+const maxAnswerBytes = 1 << 28
 
-func (f *preemptFlags) answer(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+func (f *preemptFlags) request(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	target := "http://" + f.address + "/ws/v1/partition/" + url.PathEscape(f.partition) + "/preemptions" + path
 	r, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(body))
 	if err != nil {
@@ -234,7 +234,7 @@ func (f *preemptFlags) answer(ctx context.Context, method, path string, body []b
 		return nil, err
 	}
 	defer got.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(got.Body, longestAnswer))
+	text, err := io.ReadAll(io.LimitReader(got.Body, maxAnswerBytes))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.address, err)
 	}

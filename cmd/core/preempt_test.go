@@ -19,9 +19,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
-type deaf struct{}
+type discardSink struct{}
 
-func (deaf) Deliver([]scheduler.Effect) {}
+func (discardSink) Deliver([]scheduler.Effect) {}
 
 // preemptServer is a server with a full node in a leaf where priority counts. One ask has
 // preempted another, and waits for it to leave.
@@ -37,7 +37,7 @@ func preemptServer(t *testing.T) (address string) {
 `))
 	assert.Assert(t, conf != nil, "%v", problems)
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-	c := loop.NewCluster(loop.Options{Now: func() time.Time { return noon }}, func(string) loop.Sink { return deaf{} }, nil)
+	c := loop.NewCluster(loop.Options{Now: func() time.Time { return noon }}, func(string) loop.Sink { return discardSink{} }, nil)
 	t.Cleanup(c.End)
 	assert.NilError(t, c.Configure(t.Context(), conf))
 	l, _ := c.Partition("default")
@@ -46,7 +46,7 @@ func preemptServer(t *testing.T) (address string) {
 	}
 	ask := func(key string, priority int32) *objects.Ask {
 		return &objects.Ask{Key: objects.AllocationKey(key), App: "x", Amounts: vcore(2000), Priority: priority, Created: noon.Add(-time.Hour),
-			Policy: objects.PolicySent | objects.PolicySelf | objects.PolicyOther}
+			Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther}
 	}
 	for _, cmd := range []scheduler.Command{
 		scheduler.AddNode{Node: "n1", Total: vcore(4000), Schedulable: true},
@@ -67,52 +67,52 @@ func preemptServer(t *testing.T) (address string) {
 	return strings.TrimPrefix(server.URL, "http://")
 }
 
-func TestPreemptSaysWhatWouldBecomeOfAnAsk(t *testing.T) {
+func TestPreemptCommand_DryRun(t *testing.T) {
 	inDirectory(t)
 	address := preemptServer(t)
 	writeFile(t, "ask.yaml", "user: eve\nqueueName: root.a\npriority: 5\nresource: {vcore: 2}\n")
-	code, out, errs := canopy("preempt", "--dry-run", "--ask", "ask.yaml", "--address", address)
+	code, out, errs := runCanopy("preempt", "--dry-run", "--ask", "ask.yaml", "--address", address)
 	assert.Equal(t, errs, "")
 	assert.Equal(t, code, 0)
-	assert.Equal(t, trimmed(out), `preempts on node n1
+	assert.Equal(t, trimLines(out), `preempts on node n1
 ask of user eve in queue root.a, priority 5: vcore 2
-it was made up, so the resource manager was not asked
+it is hypothetical, so predicates were not checked
 now: no headroom in the cluster
 
-RIGHT      HAS IT  WHY
-node       no      accepts any node
-guarantee  no      no queue guarantees anything of what it asks for
+REASON     ENTITLED  WHY NOT
+node       no        requires no node
+guarantee  no        no queue guarantees a requested resource
 priority   yes
 
-by right of priority: 1 of 1 nodes compared, 0 without a plan, 0 refused, 0 hopeless, 0 not looked at
+reason priority: 1 of 1 nodes compared, 0 without a plan, 0 rejected, 0 infeasible, 0 not evaluated
   plan for node n1: mid (2)
 
 VICTIM  APPLICATION  QUEUE   NODE  PRIORITY  HELD     FOR     STATE
-mid     x            root.a  n1    2         vcore 2  1h0m0s  still there
+mid     x            root.a  n1    2         vcore 2  1h0m0s  terminating
 
-ON NODE n1  APPLICATION  QUEUE   PRIORITY  FATE
-low         x            root.a  1         was told to leave already
-mid         x            root.a  2         has to leave
+ON NODE n1  APPLICATION  QUEUE   PRIORITY  OUTCOME
+low         x            root.a  1         is already being preempted
+mid         x            root.a  2         victim
 `)
 
-	code, out, _ = canopy("preempt", "--dry-run", "--ask", "ask.yaml", "--address", address, "--json")
+	code, out, _ = runCanopy("preempt", "--dry-run", "--ask", "ask.yaml", "--address", address, "--json")
 	assert.Equal(t, code, 0)
-	var s webservice.Supposition
+	var s webservice.DryRunResult
 	assert.NilError(t, json.Unmarshal([]byte(out), &s))
 	assert.Equal(t, s.Outcome, "preempts")
-	_, other, _ := canopy("preempt", "--dry-run", "--ask", "ask.yaml", "--address", address, "-o", "json")
+	_, other, _ := runCanopy("preempt", "--dry-run", "--ask", "ask.yaml", "--address", address, "-o", "json")
 	assert.Equal(t, other, out)
 
 	writeFile(t, "small.yaml", "user: eve\nqueueName: root.b\nresource: {vcore: 2}\n")
-	code, out, errs = canopy("preempt", "--dry-run", "--ask", "small.yaml", "--address", address)
+	code, out, errs = runCanopy("preempt", "--dry-run", "--ask", "small.yaml", "--address", address)
 	assert.Equal(t, code, exitRefused)
 	assert.Equal(t, errs, "")
-	assert.Assert(t, strings.HasPrefix(out, "finds no room, and nobody to take\n"), out)
-	assert.Assert(t, strings.Contains(out, "has not waited as long as the queue wants: root.b, until 2026-01-02T12:00:30Z\n"), out)
+	assert.Assert(t, strings.HasPrefix(out, "does not fit, and has no victims\n"), out)
+	assert.Assert(t, strings.Contains(out, "the preemption delay of the queue has not passed: root.b, until 2026-01-02T12:00:30Z\n"), out)
 }
 
-// trimmed is a text without the space that tables put behind their last column.
-func trimmed(text string) string {
+// trimLines is a text without the space that tables put behind their last column.
+func trimLines(text string) string {
 	lines := strings.Split(text, "\n")
 	for i := range lines {
 		lines[i] = strings.TrimRight(lines[i], " ")
@@ -120,39 +120,39 @@ func trimmed(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-func TestPreemptShowsWhoWasPreempted(t *testing.T) {
+func TestPreemptCommand_ListAndShow(t *testing.T) {
 	address := preemptServer(t)
-	code, out, errs := canopy("preempt", "--list", "--address", address)
+	code, out, errs := runCanopy("preempt", "--list", "--address", address)
 	assert.Equal(t, errs, "")
 	assert.Equal(t, code, 0)
-	assert.Equal(t, out, `NUMBER  TIME                  RIGHT     FOR   NODE  VICTIMS  OUTCOME
+	assert.Equal(t, out, `NUMBER  TIME                  REASON    FOR   NODE  VICTIMS  OUTCOME
 1       2026-01-02T12:00:00Z  priority  high  n1    1        waits
-1 listed, 1 remembered, 1 made
+1 listed, 1 remembered, 1 in total
 `)
-	_, out, _ = canopy("preempt", "--list", "--application", "y", "--queue", "root.a", "--right", "priority", "--limit", "3", "--address", address)
-	assert.Assert(t, strings.Contains(out, "0 listed, 1 remembered, 1 made\n"), out)
+	_, out, _ = runCanopy("preempt", "--list", "--application", "y", "--queue", "root.a", "--reason", "priority", "--limit", "3", "--address", address)
+	assert.Assert(t, strings.Contains(out, "0 listed, 1 remembered, 1 in total\n"), out)
 
-	code, out, _ = canopy("preempt", "--show", "1", "--address", address)
+	code, out, _ = runCanopy("preempt", "--show", "1", "--address", address)
 	assert.Equal(t, code, 0)
-	assert.Equal(t, trimmed(out), `preemption 1 at 2026-01-02T12:00:00Z, by right of priority
+	assert.Equal(t, trimLines(out), `preemption 1 at 2026-01-02T12:00:00Z, reason priority
 for ask high of application x of user ann in queue root.a, priority 9: vcore 2
-on node n1; nodes compared 1, without a plan 0, refused 0
+on node n1; nodes compared 1, without a plan 0, rejected 0
 nomination: waits
 
 VICTIM  APPLICATION  QUEUE   NODE  PRIORITY  HELD     FOR     STATE
-low     x            root.a  n1    1         vcore 2  1h0m0s  still there
+low     x            root.a  n1    1         vcore 2  1h0m0s  terminating
 
-ON NODE n1  APPLICATION  QUEUE   PRIORITY  FATE
-low         x            root.a  1         has to leave
-mid         x            root.a  2         may be taken, but need not go
+ON NODE n1  APPLICATION  QUEUE   PRIORITY  OUTCOME
+low         x            root.a  1         victim
+mid         x            root.a  2         eligible, but not needed
 `)
-	_, out, _ = canopy("preempt", "--show", "1", "--address", address, "--json")
+	_, out, _ = runCanopy("preempt", "--show", "1", "--address", address, "--json")
 	var p webservice.Preemption
 	assert.NilError(t, json.Unmarshal([]byte(out), &p))
 	assert.Equal(t, p.Number, uint64(1))
 }
 
-func TestPreemptRefusesWhatMakesNoSense(t *testing.T) {
+func TestPreemptCommand_InvalidFlagsAreRejected(t *testing.T) {
 	inDirectory(t)
 	address := preemptServer(t)
 	writeFile(t, "ask.yaml", "user: eve\nqueueName: root.x\nresource: {vcore: 2}\n")
@@ -160,11 +160,11 @@ func TestPreemptRefusesWhatMakesNoSense(t *testing.T) {
 	writeFile(t, "long.yaml", strings.Repeat("# nothing\n", 7000))
 	at := " --address " + address
 	for args, want := range map[string]string{
-		"--ask ask.yaml" + at:               "nobody is preempted by hand, there is a dry run only: give --dry-run with --ask, or --list, or --show",
+		"--ask ask.yaml" + at:               "preemption cannot be triggered by hand, there is a dry run only: give --dry-run with --ask, or --list, or --show",
 		"--dry-run" + at:                    "--ask names no file",
 		"--list --ask ask.yaml" + at:        "--ask is for --dry-run",
 		"--list --show 1" + at:              "--dry-run, --list and --show exclude each other",
-		"--show 1 --right node" + at:        "--application, --queue, --right and --limit are for --list",
+		"--show 1 --reason node" + at:       "--application, --queue, --reason and --limit are for --list",
 		"--show 0" + at:                     "--show takes the number of a preemption, from 1 on",
 		"--show x" + at:                     `invalid argument "x" for "--show" flag`,
 		"--list --limit 0" + at:             "--limit is 0, and must be above 0",
@@ -175,16 +175,16 @@ func TestPreemptRefusesWhatMakesNoSense(t *testing.T) {
 		"--list --address 127.0.0.1:1":      "127.0.0.1:1",
 		"--list more" + at:                  "more",
 		"--list --partition gpu" + at:       "Partition not found",
-		"--list --right might" + at:         `right "might": it is one of node, guarantee, priority, quota, pressure`,
+		"--list --reason might" + at:        `reason "might": it is one of node, guarantee, priority, quota, pressure`,
 		"--show 7" + at:                     "Preemption not found",
 		"--dry-run --ask missing.yaml" + at: "--ask: open missing.yaml",
-		"--dry-run --ask ask.yaml" + at:     "the ask would be refused: unknown queue root.x",
+		"--dry-run --ask ask.yaml" + at:     "the ask would be rejected: unknown queue root.x",
 		"--dry-run --ask odd.yaml" + at:     `unknown field "usr": did you mean "user"?`,
 		"--dry-run --ask long.yaml" + at:    "the body is longer than 65536 bytes",
 		"--dry-run --ask -" + at:            "the body is empty: send an ask",
 		"--dry-run --ask ask.yaml --partition a/b --address " + address: "Partition not found",
 	} {
-		code, out, errs := canopy(append([]string{"preempt"}, strings.Fields(args)...)...)
+		code, out, errs := runCanopy(append([]string{"preempt"}, strings.Fields(args)...)...)
 		assert.Equal(t, code, exitUsage, args)
 		assert.Equal(t, out, "", args)
 		assert.Assert(t, strings.Contains(errs, want), "%s: %s", args, errs)
@@ -193,21 +193,21 @@ func TestPreemptRefusesWhatMakesNoSense(t *testing.T) {
 		_, _ = w.Write([]byte("hello"))
 	}))
 	defer other.Close()
-	code, _, errs := canopy("preempt", "--list", "--address", strings.TrimPrefix(other.URL, "http://"))
+	code, _, errs := runCanopy("preempt", "--list", "--address", strings.TrimPrefix(other.URL, "http://"))
 	assert.Equal(t, code, exitUsage)
 	assert.Assert(t, strings.Contains(errs, "answers with something else than was expected"), errs)
 }
 
 // What an operator should not miss comes below the list.
-func TestTheListOfPreemptionsTellsOfPausesAndStrays(t *testing.T) {
+func TestPreemptCommand_ListShowsCoolDownsAndUnknownConfirmations(t *testing.T) {
 	var all webservice.PreemptionList
-	assert.NilError(t, json.Unmarshal([]byte(`{"made": 7, "remembered": 5, "strays": 3,
-		"paused": [{"queueNames": ["root.a", "root.b"], "since": 1, "until": 60000000000}]}`), &all))
+	assert.NilError(t, json.Unmarshal([]byte(`{"total": 7, "remembered": 5, "unknownConfirmations": 3,
+		"coolDowns": [{"queueNames": ["root.a", "root.b"], "since": 1, "until": 60000000000}]}`), &all))
 	var b strings.Builder
 	assert.NilError(t, printPreemptions(&b, &all))
-	assert.Equal(t, trimmed(b.String()), `NUMBER  TIME  RIGHT  FOR  NODE  VICTIMS  OUTCOME
-0 listed, 5 remembered, 7 made
-queues root.a and root.b may not preempt each other until 1970-01-01T00:01:00Z: room went round between them
-3 confirmations were about nobody
+	assert.Equal(t, trimLines(b.String()), `NUMBER  TIME  REASON  FOR  NODE  VICTIMS  OUTCOME
+0 listed, 5 remembered, 7 in total
+queues root.a and root.b may not preempt each other until 1970-01-01T00:01:00Z: cool-down after a preemption cycle
+3 confirmations were of unknown victims
 `)
 }

@@ -23,58 +23,58 @@ func newPreemptText(out io.Writer) preemptText {
 
 func (t preemptText) line(format string, args ...any) { fmt.Fprintf(t, format+"\n", args...) }
 
-// outcomes are the outcomes of a dry run in words.
-var outcomes = map[string]string{
-	"fits": "fits", "waits": "waits until others have left", "preempts": "preempts",
-	"nothing": "finds no room, and nobody to take", "may not start": "may not start",
+// outcomeTexts are the outcomes of a dry run in words.
+var outcomeTexts = map[string]string{
+	"fits": "fits", "waits": "waits for victims to terminate", "preempts": "preempts",
+	"does not fit": "does not fit, and has no victims", "may not start": "may not start",
 }
 
-func printSupposition(out io.Writer, s *webservice.Supposition) error {
+func printDryRun(out io.Writer, s *webservice.DryRunResult) error {
 	t := newPreemptText(out)
-	said, known := outcomes[s.Outcome]
+	outcome, known := outcomeTexts[s.Outcome]
 	if !known {
-		said = s.Outcome // of a newer server
+		outcome = s.Outcome // of a newer server
 	}
 	if s.NodeID != "" {
-		said += " on node " + s.NodeID
+		outcome += " on node " + s.NodeID
 	}
 	a := s.Ask
-	t.line("%s", said)
+	t.line("%s", outcome)
 	t.line("ask of user %s in queue %s, priority %d: %s", a.User, a.QueueName, a.Priority, amountsText(a.Resource))
 	if !s.Pending {
-		t.line("it was made up, so the resource manager was not asked")
+		t.line("it is hypothetical, so predicates were not checked")
 	}
 	t.line("now: %s", s.Verdict)
-	t.line("\nRIGHT\tHAS IT\tWHY")
-	for _, r := range s.Rights {
-		why := r.Why
+	t.line("\nREASON\tENTITLED\tWHY NOT")
+	for _, r := range s.Entitlements {
+		reason := r.Reason
 		if r.QueueName != "" {
-			why = strings.TrimPrefix(why+": "+r.QueueName, ": ")
+			reason = strings.TrimPrefix(reason+": "+r.QueueName, ": ")
 		}
-		if r.Due != 0 {
-			why += ", until " + timeText(r.Due)
+		if r.EntitledAt != 0 {
+			reason += ", until " + timeText(r.EntitledAt)
 		}
-		t.line("%s\t%s\t%s", r.Right, map[bool]string{true: "yes", false: "no"}[r.Has], why)
+		t.line("%s\t%s\t%s", r.PreemptionReason, map[bool]string{true: "yes", false: "no"}[r.Entitled], reason)
 	}
-	for i := range s.Tried {
-		search := &s.Tried[i]
-		t.line("\nby right of %s: %d of %d nodes compared, %d without a plan, %d refused, %d hopeless, %d not looked at", search.Right,
-			search.Nodes.Compared, search.TotalNodes, search.Nodes.NoPlan, search.Nodes.Refused, search.Hopeless, search.NotLooked)
-		for _, what := range slices.Sorted(maps.Keys(search.Obstacles)) {
-			t.line("  %s: nodes %d", what, search.Obstacles[what])
+	for i := range s.Searches {
+		search := &s.Searches[i]
+		t.line("\nreason %s: %d of %d nodes compared, %d without a plan, %d rejected, %d infeasible, %d not evaluated", search.PreemptionReason,
+			search.Nodes.Compared, search.TotalNodes, search.Nodes.NoPlan, search.Nodes.Rejected, search.Infeasible, search.NotEvaluated)
+		for _, what := range slices.Sorted(maps.Keys(search.NoPlanReasons)) {
+			t.line("  %s: nodes %d", what, search.NoPlanReasons[what])
 		}
-		for _, q := range search.Quotas {
-			t.line("  %s: %s would have to go", q.Quota, amountsText(q.Missing))
+		for _, q := range search.BlockingQuotas {
+			t.line("  %s: shortfall %s", q.Quota, amountsText(q.Shortfall))
 		}
-		if search.Across {
-			t.line("  no node alone is enough for the quotas: others leave elsewhere")
+		if search.CrossNode {
+			t.line("  no node alone is enough for the quotas: victims on other nodes are needed")
 		}
 		for _, p := range search.Plans {
 			var keys []string
 			for _, v := range p.Victims {
 				keys = append(keys, fmt.Sprintf("%s (%d)", v.AllocationKey, v.Priority))
 			}
-			t.line("  plan for node %s: %s%s", p.NodeID, strings.Join(keys, ", "), more(p.MoreVictims))
+			t.line("  plan for node %s: %s%s", p.NodeID, strings.Join(keys, ", "), moreText(p.MoreVictims))
 		}
 	}
 	t.victims(s.Victims, s.MoreVictims)
@@ -84,29 +84,29 @@ func printSupposition(out io.Writer, s *webservice.Supposition) error {
 
 func printPreemptions(out io.Writer, all *webservice.PreemptionList) error {
 	t := newPreemptText(out)
-	t.line("NUMBER\tTIME\tRIGHT\tFOR\tNODE\tVICTIMS\tOUTCOME")
+	t.line("NUMBER\tTIME\tREASON\tFOR\tNODE\tVICTIMS\tOUTCOME")
 	for i := range all.Preemptions {
 		p := &all.Preemptions[i]
-		t.line("%d\t%s\t%s\t%s\t%s\t%d\t%s", p.Number, timeText(p.Time), p.Right, beneficiary(p), p.NodeID,
+		t.line("%d\t%s\t%s\t%s\t%s\t%d\t%s", p.Number, timeText(p.Time), p.PreemptionReason, preemptorText(p), p.NodeID,
 			len(p.Victims)+p.MoreVictims, outcomeText(p))
 	}
-	t.line("%d listed, %d remembered, %d made", len(all.Preemptions), all.Remembered, all.Made)
-	for _, p := range all.Paused {
-		t.line("queues %s and %s may not preempt each other until %s: room went round between them", p.QueueNames[0], p.QueueNames[1], timeText(p.Until))
+	t.line("%d listed, %d remembered, %d in total", len(all.Preemptions), all.Remembered, all.Total)
+	for _, p := range all.CoolDowns {
+		t.line("queues %s and %s may not preempt each other until %s: cool-down after a preemption cycle", p.QueueNames[0], p.QueueNames[1], timeText(p.Until))
 	}
-	if all.Strays > 0 {
-		t.line("%d confirmations were about nobody", all.Strays)
+	if all.UnknownConfirmations > 0 {
+		t.line("%d confirmations were of unknown victims", all.UnknownConfirmations)
 	}
 	return t.Flush()
 }
 
-// beneficiary is for whom others had to leave.
-func beneficiary(p *webservice.Preemption) string {
+// preemptorText is for whom others had to leave.
+func preemptorText(p *webservice.Preemption) string {
 	switch {
 	case p.Ask != nil:
 		return p.Ask.AllocationKey
-	case p.AboveMax != nil:
-		return "max of " + p.AboveMax.QueueName
+	case p.QuotaViolation != nil:
+		return "max of " + p.QuotaViolation.QueueName
 	}
 	return "node " + p.NodeID
 }
@@ -121,36 +121,36 @@ func outcomeText(p *webservice.Preemption) string {
 	}
 	gone := 0
 	for _, v := range p.Victims {
-		if v.Left != 0 {
+		if v.Ended != 0 {
 			gone++
 		}
 	}
-	return fmt.Sprintf("%d of %d gone", gone, len(p.Victims))
+	return fmt.Sprintf("%d of %d ended", gone, len(p.Victims))
 }
 
 func printPreemption(out io.Writer, p *webservice.Preemption) error {
 	t := newPreemptText(out)
-	t.line("preemption %d at %s, by right of %s", p.Number, timeText(p.Time), p.Right)
-	if len(p.TriedBefore) > 0 {
-		t.line("nobody could be taken by right of %s", strings.Join(p.TriedBefore, " or "))
+	t.line("preemption %d at %s, reason %s", p.Number, timeText(p.Time), p.PreemptionReason)
+	if len(p.TriedReasons) > 0 {
+		t.line("no victims were found for reason %s", strings.Join(p.TriedReasons, " or "))
 	}
 	switch {
 	case p.Ask != nil:
 		t.line("for ask %s of application %s of user %s in queue %s, priority %d: %s", p.Ask.AllocationKey, p.Ask.ApplicationID,
 			p.Ask.User, p.Ask.QueueName, p.Ask.Priority, amountsText(p.Ask.Resource))
-		t.line("on node %s; nodes compared %d, without a plan %d, refused %d", p.NodeID, p.Nodes.Compared, p.Nodes.NoPlan, p.Nodes.Refused)
+		t.line("on node %s; nodes compared %d, without a plan %d, rejected %d", p.NodeID, p.Nodes.Compared, p.Nodes.NoPlan, p.Nodes.Rejected)
 		nomination := p.Nomination.State
-		if p.Nomination.To != "" {
-			nomination += ": " + p.Nomination.To
+		if p.Nomination.LostTo != "" {
+			nomination += ": " + p.Nomination.LostTo
 		}
-		if p.Nomination.Why != "" {
-			nomination += ": " + p.Nomination.Why
+		if p.Nomination.Reason != "" {
+			nomination += ": " + p.Nomination.Reason
 		}
 		t.line("nomination: %s", nomination)
-	case p.AboveMax != nil:
-		t.line("queue %s was above its max by %s", p.AboveMax.QueueName, amountsText(p.AboveMax.By))
+	case p.QuotaViolation != nil:
+		t.line("queue %s was above its max by %s", p.QuotaViolation.QueueName, amountsText(p.QuotaViolation.Excess))
 	default:
-		t.line("node %s lacked %s", p.NodeID, amountsText(p.Lacks))
+		t.line("node %s lacked %s", p.NodeID, amountsText(p.Shortfall))
 	}
 	if p.Placed != nil {
 		t.line("placed on node %s at %s, %s later", p.Placed.NodeID, timeText(p.Placed.Time), time.Duration(p.Placed.AfterSeconds)*time.Second)
@@ -159,40 +159,40 @@ func printPreemption(out io.Writer, p *webservice.Preemption) error {
 		t.line("cancelled at %s", timeText(p.Cancelled))
 	}
 	t.victims(p.Victims, p.MoreVictims)
-	t.candidates(p.NodeID, p.Candidates, p.More)
+	t.candidates(p.NodeID, p.Candidates, p.MoreCandidates)
 	return t.Flush()
 }
 
-func (t preemptText) victims(list []webservice.PreemptionVictim, others int) {
+func (t preemptText) victims(list []webservice.PreemptionVictim, remaining int) {
 	if len(list) == 0 {
 		return
 	}
 	t.line("\nVICTIM\tAPPLICATION\tQUEUE\tNODE\tPRIORITY\tHELD\tFOR\tSTATE")
 	for _, v := range list {
 		t.line("%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s", v.AllocationKey, v.ApplicationID, v.QueueName, v.NodeID, v.Priority,
-			amountsText(v.Resource), time.Duration(v.RanSeconds)*time.Second, v.State)
+			amountsText(v.Resource), time.Duration(v.RuntimeSeconds)*time.Second, v.State)
 	}
-	t.others(others)
+	t.moreLine(remaining)
 }
 
-func (t preemptText) candidates(node string, list []webservice.PreemptionCandidate, others int) {
+func (t preemptText) candidates(node string, list []webservice.PreemptionCandidate, remaining int) {
 	if len(list) == 0 {
 		return
 	}
-	t.line("\nON NODE %s\tAPPLICATION\tQUEUE\tPRIORITY\tFATE", node)
+	t.line("\nON NODE %s\tAPPLICATION\tQUEUE\tPRIORITY\tOUTCOME", node)
 	for _, y := range list {
-		t.line("%s\t%s\t%s\t%d\t%s", y.AllocationKey, y.ApplicationID, y.QueueName, y.Priority, y.Why)
+		t.line("%s\t%s\t%s\t%d\t%s", y.AllocationKey, y.ApplicationID, y.QueueName, y.Priority, y.Reason)
 	}
-	t.others(others)
+	t.moreLine(remaining)
 }
 
-func (t preemptText) others(n int) {
+func (t preemptText) moreLine(n int) {
 	if n > 0 {
-		t.line("%s", strings.TrimSpace(more(n)))
+		t.line("%s", strings.TrimSpace(moreText(n)))
 	}
 }
 
-func more(n int) string {
+func moreText(n int) string {
 	if n == 0 {
 		return ""
 	}
@@ -204,7 +204,7 @@ func amountsText[M ~map[string]int64](m M) string {
 	for name, n := range m {
 		named[name] = resources.Quantity(n)
 	}
-	return offline.Quantities(named)
+	return offline.FormatQuantities(named)
 }
 
 func timeText(nanos int64) string { return time.Unix(0, nanos).UTC().Format(time.RFC3339) }

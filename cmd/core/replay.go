@@ -41,13 +41,13 @@ configuration says which class goes first; the one that is used without --config
 examples/openb.yaml.
 
   --mode fill       All tasks are submitted before any node takes work; then all nodes
-                    are opened at once, and nothing ends. It shows who gets a place when
+                    are opened at once, and nothing ends. It shows which tasks run when
                     there is not enough for all.
   --mode lifetimes  Tasks come and go at the times of the trace. What still waits when
                     it should end is withdrawn.
 
 Preemption is up to the configuration: with preemption.priority, or a guarantee, tasks may
-take the place of others, and what has to leave does so at once. --resubmit lets it ask
+preempt others, and victims end at once. With --resubmit a victim asks
 again, as a new ask of the same application. To see it:
 
   --order qos          fill class by class, the least important first, the oldest first
@@ -59,14 +59,14 @@ again, as a new ask of the same application. To see it:
 
 --output json prints one object: nodes, applications, asks and what became of them, wallSeconds,
 allocationsPerSecond and latencyMillis, queues at the end, balance (what was placed, preempted,
-released and runs) and preemption (by class, in all and, with compare, without).
+released and runs) and preemption (by class, in all and, with compare, withoutPreemption).
 
 A replay makes the same decisions each time; --decisions writes them down. With
 --address a scheduler that runs elsewhere is used instead of one in this process, and
 the configuration is sent to it; one that was started with a file of its own would keep
-to that. It forgets what an earlier replay has told it.
+to that. It discards the state of an earlier replay.
 
-The exit code is 0 when every invariant held, the books balance and every task that could
+The exit code is 0 when every invariant held, the accounting balances and every task that could
 be placed was, 1 when not, and 2 when the replay could not be made: arguments that make no
 sense, files that cannot be read, an address where nobody answers.`
 
@@ -115,7 +115,7 @@ func replay(ctx context.Context, f replayFlags, stderr io.Writer) (*replayReport
 	if err != nil {
 		return nil, exitError{exitUsage, err}
 	}
-	if n := t.specs(); n > 0 {
+	if n := t.countGPUSpecs(); n > 0 {
 		fmt.Fprintf(stderr, "warning: %d of %d tasks name a model of GPU in gpu_spec, which is not honoured\n",
 			n, len(t.tasks))
 	}
@@ -137,34 +137,34 @@ func replay(ctx context.Context, f replayFlags, stderr io.Writer) (*replayReport
 // replay replays the trace, or compares two replays of it.
 func (t *trace) replay(ctx context.Context, f *replayFlags, decisions io.Writer, progress *progress) (*replayReport, error) {
 	if f.preemption != "compare" {
-		r, err := t.once(ctx, f, f.preemption == "on", decisions, progress)
+		r, err := t.runOnce(ctx, f, f.preemption == "on", decisions, progress)
 		return r, err
 	}
 	progress.phase("first without preemption")
-	without, err := t.once(ctx, f, false, io.Discard, progress)
+	without, err := t.runOnce(ctx, f, false, io.Discard, progress)
 	if err != nil {
 		return nil, err
 	}
 	progress.phase("now with preemption")
-	r, err := t.once(ctx, f, true, decisions, progress)
+	r, err := t.runOnce(ctx, f, true, decisions, progress)
 	if err == nil {
-		r.Preemption.Mode, r.Preemption.Without = f.preemption, &without.Preemption.Preemption
+		r.Preemption.Mode, r.Preemption.WithoutPreemption = f.preemption, &without.Preemption.Preemption
 	}
 	return r, err
 }
 
-// once starts or joins a scheduler and lets the trace happen there.
-func (t *trace) once(
+// runOnce starts or joins a scheduler and lets the trace happen there.
+func (t *trace) runOnce(
 	ctx context.Context, f *replayFlags, preempts bool, decisions io.Writer, progress *progress,
 ) (*replayReport, error) {
 	var clock *sim.Clock
-	var p *pair
+	var p *simSession
 	var err error
 	if f.address == "" {
 		clock = sim.NewClock()
-		p, err = startPair(ctx, clock)
+		p, err = startSession(ctx, clock)
 	} else {
-		p, err = joinScheduler(ctx, f.address)
+		p, err = connectSession(ctx, f.address)
 	}
 	if err != nil {
 		return nil, exitError{exitUsage, err}
@@ -179,20 +179,20 @@ func (t *trace) once(
 
 // run lets the pair live through the trace.
 func (t *trace) run(
-	ctx context.Context, f *replayFlags, p *pair, clock *sim.Clock, preempts bool, progress *progress,
+	ctx context.Context, f *replayFlags, p *simSession, clock *sim.Clock, preempts bool, progress *progress,
 ) (*replayReport, error) {
 	defer progress.end()
 	if err := p.client.Register(ctx, t.config); err != nil {
 		return nil, err
 	}
-	live := sim.Replay{
+	player := sim.Replay{
 		Client: p.client, Clock: clock, Nodes: t.nodes, Tasks: t.tasks, Seed: f.seed, Progress: progress.count,
-		Queue: f.leafOf, Priorities: t.numbers, SendPriorities: f.priorities == "qos", ByClass: f.order == "qos",
-		Preempts: preempts && t.patience > 0, Resubmit: f.resubmit, Patience: t.patience,
+		Queue: f.leafOf, Priorities: t.qosNumbers, SendPriorities: f.priorities == "qos", ByQoS: f.order == "qos",
+		Preempts: preempts && t.preemptionTimeout > 0, Resubmit: f.resubmit, VictimWait: t.preemptionTimeout,
 	}
-	live.Audit = func(ctx context.Context) error {
+	player.Audit = func(ctx context.Context) error {
 		err := p.client.Audit(t.partition)
-		if err == nil && live.Preempts && f.mode == "fill" {
+		if err == nil && player.Preempts && f.mode == "fill" {
 			err = p.client.AuditPreemption(t.partition)
 		}
 		if err == nil && p.server != nil {
@@ -200,26 +200,26 @@ func (t *trace) run(
 		}
 		return err
 	}
-	how := live.Fill
+	start := player.Fill
 	if f.mode == "lifetimes" {
-		how = live.Lifetimes
+		start = player.Lifetimes
 	}
-	if err := how(ctx); err != nil {
+	if err := start(ctx); err != nil {
 		return nil, err
 	}
 	r := &replayReport{Report: p.client.Report()}
-	r.Preemption = replayPreemption{Mode: onOff(preempts), Possible: live.Preempts, Preemption: live.Preemption()}
+	r.Preemption = replayPreemption{Mode: onOff(preempts), Possible: player.Preempts, Preemption: player.Preemption()}
 	var err error
 	if r.Balance, err = p.client.Balance(); err != nil {
-		return nil, fmt.Errorf("the books do not balance: %w", err)
+		return nil, fmt.Errorf("the accounting does not balance: %w", err)
 	}
-	r.Queues = p.client.Lines(t.partition)
+	r.Queues = p.client.QueueLines(t.partition)
 	if p.server != nil {
 		snap, err := p.server.Snapshot(ctx)
 		if err != nil {
 			return nil, err
 		}
-		r.Queues = sim.Lines(snap)
+		r.Queues = sim.QueueLines(snap)
 	}
 	return r, nil
 }
@@ -235,14 +235,14 @@ func onOff(on bool) string {
 // kept.
 func createDecisions(name string) (io.WriteCloser, error) {
 	if name == "" {
-		return nowhere{io.Discard}, nil
+		return discardCloser{io.Discard}, nil
 	}
 	return os.Create(name)
 }
 
-type nowhere struct{ io.Writer }
+type discardCloser struct{ io.Writer }
 
-func (nowhere) Close() error { return nil }
+func (discardCloser) Close() error { return nil }
 
 func writeDecisions(out io.Writer, log []sim.Event) error {
 	buffered := bufio.NewWriter(out)

@@ -19,14 +19,14 @@ import (
 type replayFlags struct {
 	nodes, pods, config string // names of files
 	mode, output        string
-	limit, percent      int
+	limit, nodesPercent int
 	seed                uint64
 	address             string
 	decisions           string // the file to write them to; empty: none
 	bounds              configs.Options
 
 	order, priorities string           // age or qos; none or qos
-	numbers           map[string]int64 // of QoS classes, as far as they are given
+	qosNumbers        map[string]int64 // of QoS classes, as far as they are given
 	queue             string           // of all tasks; empty: one for each class
 	preemption        string           // on, off or compare
 	resubmit          bool
@@ -38,20 +38,20 @@ func (f *replayFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.mode, "mode", "fill", "what is replayed: fill or lifetimes")
 	flags.StringVar(&f.config, "config", "", "queues.yaml `FILE` with a leaf for each QoS class, or the one of --queue")
 	flags.IntVar(&f.limit, "limit", 0, "replay only the first `N` tasks; 0: all")
-	flags.IntVar(&f.percent, "nodes-percent", 100, "use so many of 100 nodes, evenly spread over the file")
+	flags.IntVar(&f.nodesPercent, "nodes-percent", 100, "use so many of 100 nodes, evenly spread over the file")
 	flags.Uint64Var(&f.seed, "seed", 0, "other than 0: shuffle the order among tasks that are submitted together")
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print the result: text or json")
 	flags.StringVar(&f.address, "address", "", "`HOST:PORT` of a scheduler to use; its state is replaced")
 	flags.StringVar(&f.decisions, "decisions", "",
-		"write a line 'task node' for each allocation, and 'task node preempted' for each that had to leave, to `FILE`")
-	flags.StringVar(&f.order, "order", "age", "who comes first in a fill: age (all at once, the oldest first) or qos (class by class, the least important first)")
+		"write a line 'task node' for each allocation, and 'task node preempted' for each victim, to `FILE`")
+	flags.StringVar(&f.order, "order", "age", "which tasks come first in a fill: age (all at once, the oldest first) or qos (class by class, the least important first)")
 	flags.StringVar(&f.priorities, "priority-from", "none", "what a task has its priority from: none (all have 0) or qos")
-	flags.StringToInt64Var(&f.numbers, "qos-priorities", nil,
+	flags.StringToInt64Var(&f.qosNumbers, "qos-priorities", nil,
 		"numbers of QoS classes, as `CLASS=N,...`; without: BE=0,Burstable=100,Guaranteed=200,LS=300")
 	flags.StringVar(&f.queue, "queue", "", "`PATH` of the leaf that all tasks go to; without: root.<qos>")
 	flags.StringVar(&f.preemption, "preemption", "on",
-		"whether tasks may take the place of others, where the configuration gives them a right to: on, off, or compare (once without, once with)")
-	flags.BoolVar(&f.resubmit, "resubmit", false, "a task that had to leave asks again")
+		"whether tasks may preempt others, where the configuration entitles them to: on, off, or compare (once without, once with)")
+	flags.BoolVar(&f.resubmit, "resubmit", false, "a preempted task asks again")
 	addBounds(flags, &f.bounds)
 }
 
@@ -66,18 +66,18 @@ func (f *replayFlags) check() error {
 	note(f.pods == "", "--pods names no file")
 	note(f.mode != "fill" && f.mode != "lifetimes", "--mode is fill or lifetimes, not %q", f.mode)
 	note(f.limit < 0, "--limit is %d, and cannot be below 0", f.limit)
-	note(f.percent < 1 || f.percent > 100, "--nodes-percent is %d, and must be from 1 to 100", f.percent)
+	note(f.nodesPercent < 1 || f.nodesPercent > 100, "--nodes-percent is %d, and must be from 1 to 100", f.nodesPercent)
 	note(f.order != "age" && f.order != "qos", "--order is age or qos, not %q", f.order)
 	note(f.order == "qos" && f.mode == "lifetimes", "--order qos is for --mode fill: lifetimes come in the order of the trace")
 	note(f.priorities != "none" && f.priorities != "qos", "--priority-from is none or qos, not %q", f.priorities)
-	note(len(f.numbers) > 0 && f.priorities != "qos" && f.order != "qos",
+	note(len(f.qosNumbers) > 0 && f.priorities != "qos" && f.order != "qos",
 		"--qos-priorities are for --priority-from qos or --order qos")
 	note(f.preemption != "on" && f.preemption != "off" && f.preemption != "compare",
 		"--preemption is on, off or compare, not %q", f.preemption)
-	note(f.resubmit && f.preemption == "off", "--resubmit is for tasks that had to leave, and with --preemption off none has to")
+	note(f.resubmit && f.preemption == "off", "--resubmit is for preempted tasks, and with --preemption off there are none")
 	note(f.queue != "" && !strings.HasPrefix(strings.ToLower(f.queue), "root."), "--queue is the path of a leaf, such as root.a, not %q", f.queue)
-	for _, class := range slices.Sorted(maps.Keys(f.numbers)) {
-		n := f.numbers[class]
+	for _, class := range slices.Sorted(maps.Keys(f.qosNumbers)) {
+		n := f.qosNumbers[class]
 		note(n < math.MinInt32 || n > math.MaxInt32, "--qos-priorities: %s=%d is no number of 32 bits", class, n)
 	}
 	return errors.Join(append(wrong, checkBounds(f.bounds), checkOutput(f.output))...)
@@ -87,16 +87,16 @@ func (f *replayFlags) check() error {
 // flags were checked.
 func (f *replayFlags) qosPriorities() map[string]int32 {
 	out := sim.QoSPriorities()
-	for class, n := range f.numbers {
+	for class, n := range f.qosNumbers {
 		out[strings.ToLower(class)] = int32(n)
 	}
 	return out
 }
 
-// leafOf is the queue that a task goes to.
+// dynamicLeafConf is the queue that a task goes to.
 func (f *replayFlags) leafOf(t sim.Task) objects.QueuePath {
 	if f.queue != "" {
 		return objects.QueuePath(strings.ToLower(f.queue))
 	}
-	return objects.RootPath.Child(t.Class())
+	return objects.RootPath.Child(t.QoSClass())
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
-// contested replays the sample on half of its nodes, class by class, in one leaf where the
+// replayContested replays the sample on half of its nodes, class by class, in one leaf where the
 // more important may take the place of the less important.
-func contested(args ...string) (code int, out, errs string) {
-	return replayed(append([]string{
+func replayContested(args ...string) (code int, out, errs string) {
+	return replaySample(append([]string{
 		"--nodes-percent", "50", "--order", "qos", "--priority-from", "qos", "--queue", "root.Shared",
 		"--config", filepath.Join(moduleRoot, "examples", "openb-preemption.yaml"),
 	}, args...)...)
@@ -28,50 +28,50 @@ func contested(args ...string) (code int, out, errs string) {
 func readReplay(t *testing.T, text string) (r replayReport) {
 	t.Helper()
 	assert.NilError(t, json.Unmarshal([]byte(text), &r))
-	assert.Equal(t, len(r.Preemption.Classes), 4)
+	assert.Equal(t, len(r.Preemption.ByQoS), 4)
 	return r
 }
 
-func TestReplayComparesWithAndWithoutPreemption(t *testing.T) {
+func TestReplay_ComparePreemption(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	code, out, errs := contested("--preemption", "compare", "--output", "json")
+	code, out, errs := replayContested("--preemption", "compare", "--output", "json")
 	assert.Equal(t, code, 0, errs)
 	r := readReplay(t, out)
 	p := r.Preemption
 	assert.Equal(t, r.Nodes, 6)
-	assert.Assert(t, p.Mode == "compare" && p.Possible && p.Without != nil)
-	ls, before := p.Classes[0], p.Without.Classes[0]
+	assert.Assert(t, p.Mode == "compare" && p.Possible && p.WithoutPreemption != nil)
+	ls, before := p.ByQoS[0], p.WithoutPreemption.ByQoS[0]
 	assert.Assert(t, ls.QoS == "ls" && ls.Priority == 300 && before.QoS == "ls")
 	assert.Assert(t, ls.Running > before.Running, "%d, without preemption %d", ls.Running, before.Running)
-	assert.Assert(t, p.Victims > 0 && p.Victims == r.Preempted && p.Without.Victims == 0)
+	assert.Assert(t, p.Victims > 0 && p.Victims == r.Preempted && p.WithoutPreemption.Victims == 0)
 	assert.Equal(t, r.Balance.Placed.Allocations-p.Victims, r.Balance.Running.Allocations)
 	assert.DeepEqual(t, r.Balance.Running.Resources, r.AllocatedResources)
 	assert.DeepEqual(t, r.Balance.Preempted.Resources, p.Lost)
 
 	for mode, victims := range map[string]bool{"on": true, "off": false} {
-		code, out, errs = contested("--preemption", mode, "--output", "json")
+		code, out, errs = replayContested("--preemption", mode, "--output", "json")
 		assert.Equal(t, code, 0, errs)
 		alone := readReplay(t, out)
 		assert.Equal(t, alone.Preemption.Mode, mode)
 		assert.Equal(t, alone.Preempted > 0, victims)
-		assert.Assert(t, alone.Preemption.Without == nil)
+		assert.Assert(t, alone.Preemption.WithoutPreemption == nil)
 		want := before
 		if victims {
 			want = ls
 		}
-		assert.DeepEqual(t, alone.Preemption.Classes[0], want)
+		assert.DeepEqual(t, alone.Preemption.ByQoS[0], want)
 	}
 }
 
-func TestReplayTellsPeopleOfPreemption(t *testing.T) {
+func TestReplay_PreemptionText(t *testing.T) {
 	decisions := filepath.Join(t.TempDir(), "decisions")
-	code, out, errs := contested("--preemption", "compare", "--resubmit", "--decisions", decisions)
+	code, out, errs := replayContested("--preemption", "compare", "--resubmit", "--decisions", decisions)
 	assert.Equal(t, code, 0, errs)
 	for _, want := range []string{
 		`\nQOS +PRIORITY +TASKS +PLACED +PREEMPTED +RESUBMITTED +PLACED AGAIN +RUNNING +WAITING +GONE +RUNNING WITHOUT PREEMPTION\nls +300 +\d`,
-		`\nbe +0 +\d+ `, `\n\d+ tasks were given the place of \d+ others\n\d+ asked again, and \d+ of them were placed again\n`,
+		`\nbe +0 +\d+ `, `\n\d+ tasks preempted \d+ others\n\d+ asked again, and \d+ of them were placed again\n`,
 		`\nwork lost +[\d.]+ vcore, `, `\n\d+ of 80 tasks were placed; \d+ run at the end, with [\d.]+ GPUs\n`,
-		`\nthe books balance: \d+ placed - \d+ preempted - 0 released = \d+ running\n`, `\nasks +\d+: \d+ placed, \d+ preempted, `,
+		`\nthe accounting balances: \d+ placed - \d+ preempted - 0 released = \d+ running\n`, `\nasks +\d+: \d+ placed, \d+ preempted, `,
 	} {
 		assert.Assert(t, regexp.MustCompile(want).MatchString(out), "%s in\n%s", want, out)
 	}
@@ -83,25 +83,25 @@ func TestReplayTellsPeopleOfPreemption(t *testing.T) {
 }
 
 // Other numbers turn the order around: then best effort is last, and stays.
-func TestReplayWithOtherNumbers(t *testing.T) {
-	code, out, errs := contested("--qos-priorities", "ls=-5,be=1000", "--output", "json")
+func TestReplay_QoSPriorities(t *testing.T) {
+	code, out, errs := replayContested("--qos-priorities", "ls=-5,be=1000", "--output", "json")
 	assert.Equal(t, code, 0, errs)
-	classes := readReplay(t, out).Preemption.Classes
+	classes := readReplay(t, out).Preemption.ByQoS
 	assert.Assert(t, classes[0].QoS == "be" && classes[0].Priority == 1000 && classes[0].Preempted == 0)
 	assert.Assert(t, classes[3].QoS == "ls" && classes[3].Priority == -5 && classes[3].Preempted > 0)
 }
 
 // Where priorities are not sent nobody is more important, and the classes only come one by one.
-func TestReplayInTheOrderOfClassesAlone(t *testing.T) {
-	code, out, errs := replayed("--nodes-percent", "50", "--order", "qos", "--queue", "root.shared", "--output", "json",
+func TestReplay_OrderByQoSWithoutPriorities(t *testing.T) {
+	code, out, errs := replaySample("--nodes-percent", "50", "--order", "qos", "--queue", "root.shared", "--output", "json",
 		"--config", filepath.Join(moduleRoot, "examples", "openb-preemption.yaml"))
 	assert.Equal(t, code, 0, errs)
 	r := readReplay(t, out)
 	assert.Assert(t, r.Preemption.Possible && r.Preempted == 0)
 }
 
-func TestReplayOfLifetimesWithPreemption(t *testing.T) {
-	code, out, errs := replayed("--mode", "lifetimes", "--nodes-percent", "20", "--priority-from", "qos", "--queue", "root.shared", "--resubmit",
+func TestReplay_LifetimesWithPreemption(t *testing.T) {
+	code, out, errs := replaySample("--mode", "lifetimes", "--nodes-percent", "20", "--priority-from", "qos", "--queue", "root.shared", "--resubmit",
 		"--config", filepath.Join(moduleRoot, "examples", "openb-preemption.yaml"), "--output", "json")
 	assert.Equal(t, code, 0, errs)
 	r := readReplay(t, out)
@@ -109,14 +109,14 @@ func TestReplayOfLifetimesWithPreemption(t *testing.T) {
 }
 
 // A scheduler that goes by another configuration leaves victims where they are.
-func TestAPreemptionThatDoesNotHappenIsReported(t *testing.T) {
+func TestReplay_MissingPreemptionIsReported(t *testing.T) {
 	f := replayFlags{
-		nodes: sampleNodes, pods: samplePods, mode: "fill", percent: 50, order: "qos", priorities: "qos", queue: "root.shared", preemption: "on",
+		nodes: sampleNodes, pods: samplePods, mode: "fill", nodesPercent: 50, order: "qos", priorities: "qos", queue: "root.shared", preemption: "on",
 		config: filepath.Join(moduleRoot, "examples", "openb-preemption.yaml"), bounds: configs.DefaultOptions(),
 	}
 	tr, err := readTrace(&f)
 	assert.NilError(t, err)
-	tr.config = strings.Replace(sim.SceneConfig, "leaf", "disabled", 1)
+	tr.config = strings.Replace(sim.PreemptionDemoConfig, "leaf", "disabled", 1)
 	_, err = tr.replay(t.Context(), &f, io.Discard, progressOn(io.Discard))
 	assert.ErrorContains(t, err, "is pending, and less important work on node ")
 }

@@ -24,8 +24,8 @@ const (
 	samplePods  = "../../internal/sim/testdata/pods.csv"
 )
 
-// narrow lets little of what is latency sensitive in.
-const narrow = `
+// narrowYAML lets little of what is latency sensitive in.
+const narrowYAML = `
 partitions:
   - name: default
     queues:
@@ -38,14 +38,14 @@ partitions:
           - {name: guaranteed}
 `
 
-// replayed replays the sample.
-func replayed(args ...string) (code int, out, errs string) {
-	return canopy(append([]string{"replay", "--nodes", sampleNodes, "--pods", samplePods}, args...)...)
+// replaySample replays the sample.
+func replaySample(args ...string) (code int, out, errs string) {
+	return runCanopy(append([]string{"replay", "--nodes", sampleNodes, "--pods", samplePods}, args...)...)
 }
 
-func TestReplayFill(t *testing.T) {
+func TestReplay_Fill(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	code, out, errs := replayed("--output", "json")
+	code, out, errs := replaySample("--output", "json")
 	assert.Equal(t, code, 0, errs)
 	r := readReport(t, out, "balance", "preemption")
 	assert.Equal(t, r.Nodes, 12)
@@ -63,9 +63,9 @@ func TestReplayFill(t *testing.T) {
 	assert.Assert(t, strings.Contains(errs, warning), errs)
 }
 
-func TestReplayLifetimes(t *testing.T) {
+func TestReplay_Lifetimes(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	code, out, errs := replayed("--mode", "lifetimes", "--output", "json")
+	code, out, errs := replaySample("--mode", "lifetimes", "--output", "json")
 	assert.Equal(t, code, 0, errs)
 	r := readReport(t, out, "balance", "preemption")
 	assert.Equal(t, r.Pending, 0)
@@ -73,20 +73,20 @@ func TestReplayLifetimes(t *testing.T) {
 	assert.DeepEqual(t, r.AllocatedResources, map[string]int64{})
 	assert.DeepEqual(t, r.Queues[0].Allocated, map[string]int64{})
 
-	code, out, errs = replayed("--mode", "lifetimes")
+	code, out, errs = replaySample("--mode", "lifetimes")
 	assert.Equal(t, code, 0, errs)
 	const summary = "77 of 80 tasks were placed, with 73.6 GPUs\n3 ended while they waited\n"
 	assert.Assert(t, strings.Contains(out, summary), out)
 }
 
-func TestReplayDecidesTheSameEachTime(t *testing.T) {
+func TestReplay_IsDeterministic(t *testing.T) {
 	for _, mode := range []string{"fill", "lifetimes"} {
 		t.Run(mode, func(t *testing.T) {
 			want, err := os.ReadFile("../../internal/sim/testdata/" + mode + ".txt")
 			assert.NilError(t, err)
 			for range 2 {
 				name := filepath.Join(t.TempDir(), "decisions")
-				code, _, errs := replayed("--mode", mode, "--decisions", name)
+				code, _, errs := replaySample("--mode", mode, "--decisions", name)
 				assert.Equal(t, code, 0, errs)
 				got, err := os.ReadFile(name)
 				assert.NilError(t, err)
@@ -96,26 +96,26 @@ func TestReplayDecidesTheSameEachTime(t *testing.T) {
 	}
 }
 
-func TestReplayTheFirstTasks(t *testing.T) {
-	code, out, errs := replayed("--limit", "10", "--output", "json")
+func TestReplay_Limit(t *testing.T) {
+	code, out, errs := replaySample("--limit", "10", "--output", "json")
 	assert.Equal(t, code, 0, errs)
 	assert.Equal(t, readReport(t, out, "balance", "preemption").Asks, 10)
-	code, out, errs = replayed("--limit", "1000", "--seed", "4", "--output", "json")
+	code, out, errs = replaySample("--limit", "1000", "--seed", "4", "--output", "json")
 	assert.Equal(t, code, 0, errs)
 	assert.Equal(t, readReport(t, out, "balance", "preemption").Asks, 80)
 }
 
 // A scheduler elsewhere gives the same report, apart from times.
-func TestReplayAgainstAnAddress(t *testing.T) {
+func TestReplay_AgainstAddress(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	s, err := sim.Serve(t.Context(), rmproxy.New(rmproxy.Options{}))
 	assert.NilError(t, err)
 	defer func() { assert.NilError(t, s.Close()) }()
 	for _, mode := range []string{"fill", "lifetimes", "fill"} { // each replaces the one before
-		code, out, errs := replayed("--mode", mode, "--output", "json")
+		code, out, errs := replaySample("--mode", mode, "--output", "json")
 		assert.Equal(t, code, 0, errs)
 		own := readReport(t, out, "balance", "preemption")
-		code, out, errs = replayed("--mode", mode, "--output", "json", "--address", s.Address())
+		code, out, errs = replaySample("--mode", mode, "--output", "json", "--address", s.Address())
 		assert.Equal(t, code, 0, errs)
 		other := readReport(t, out, "balance", "preemption")
 		own.WallSeconds, own.AllocationsPerSecond, own.LatencyMillis = 0, 0, other.LatencyMillis
@@ -126,36 +126,36 @@ func TestReplayAgainstAnAddress(t *testing.T) {
 
 // A scheduler that goes by another configuration leaves tasks waiting that the client
 // sees room for.
-func TestABrokenInvariantIsReported(t *testing.T) {
-	text := strings.Replace(narrow, "vcore: 100", "vcore: 1", 1)
+func TestReplay_BrokenInvariantIsReported(t *testing.T) {
+	text := strings.Replace(narrowYAML, "vcore: 100", "vcore: 1", 1)
 	first, err := reload.Read(reload.File, "", []byte(text), configs.Options{})
 	assert.NilError(t, err)
-	s, err := sim.Serve(t.Context(), rmproxy.New(rmproxy.Options{First: first, Pinned: true}))
+	s, err := sim.Serve(t.Context(), rmproxy.New(rmproxy.Options{InitialConfig: first, IgnoreRMConfig: true}))
 	assert.NilError(t, err)
 	defer func() { assert.NilError(t, s.Close()) }()
-	code, out, errs := replayed("--address", s.Address(), "--config", write(t, "queues.yaml", narrow))
+	code, out, errs := replaySample("--address", s.Address(), "--config", writeTempFile(t, "queues.yaml", narrowYAML))
 	assert.Equal(t, code, 1)
 	assert.Equal(t, out, "")
 	assert.Assert(t, strings.Contains(errs, "of queue root.ls is pending, and node "), errs)
 }
 
-func TestReplayWithAnotherConfiguration(t *testing.T) {
-	config := write(t, "queues.yaml", narrow)
-	code, out, errs := replayed("--config", config, "--output", "json")
+func TestReplay_Config(t *testing.T) {
+	config := writeTempFile(t, "queues.yaml", narrowYAML)
+	code, out, errs := replaySample("--config", config, "--output", "json")
 	assert.Equal(t, code, 0, errs)
 	ls := readReport(t, out, "balance", "preemption").Queues[4]
 	assert.Equal(t, ls.Max["vcore"], int64(100_000))
 	assert.Assert(t, ls.Allocated["vcore"] <= 100_000 && len(ls.Pending) > 0)
 }
 
-func TestReplayCannotBeMade(t *testing.T) {
-	bad := write(t, "bad.csv", "sn,cpu_milli,memory_mib,gpu,model\nn1,1,1,1,\nn2,1,lots,1,\n")
-	fewer := write(t, "fewer.yaml", strings.Replace(narrow, "- {name: be}", "- {name: more}", 1))
-	broken := write(t, "broken.yaml", "partitions: 1\n")
+func TestReplay_InvalidInput(t *testing.T) {
+	bad := writeTempFile(t, "bad.csv", "sn,cpu_milli,memory_mib,gpu,model\nn1,1,1,1,\nn2,1,lots,1,\n")
+	fewer := writeTempFile(t, "fewer.yaml", strings.Replace(narrowYAML, "- {name: be}", "- {name: more}", 1))
+	broken := writeTempFile(t, "broken.yaml", "partitions: 1\n")
 	pods, err := os.ReadFile(samplePods)
 	assert.NilError(t, err)
-	strange := write(t, "strange.csv", strings.Replace(string(pods), ",BE,Running,123", ",Odd,Running,123", 1))
-	other := write(t, "other.yaml", "partitions:\n  - name: gpu\n    queues: []\n")
+	strange := writeTempFile(t, "strange.csv", strings.Replace(string(pods), ",BE,Running,123", ",Odd,Running,123", 1))
+	other := writeTempFile(t, "other.yaml", "partitions:\n  - name: gpu\n    queues: []\n")
 	files := []string{"--nodes", sampleNodes, "--pods", samplePods}
 	cases := []struct {
 		name string
@@ -187,7 +187,7 @@ func TestReplayCannotBeMade(t *testing.T) {
 		{"a class without a number", []string{"--nodes", sampleNodes, "--pods", strange, "--order", "qos", "--queue", "root.ls"},
 			"task task-003 has QoS class Odd, which has no number: --qos-priorities Odd=N gives it one"},
 		{"preemption as it likes", append(files, "--preemption", "maybe"), `--preemption is on, off or compare, not "maybe"`},
-		{"a return of nobody", append(files, "--preemption", "off", "--resubmit"), "with --preemption off none has to"},
+		{"a return of nobody", append(files, "--preemption", "off", "--resubmit"), "with --preemption off there are none"},
 		{"a queue that is no path", append(files, "--queue", "shared"), `--queue is the path of a leaf, such as root.a, not "shared"`},
 		{"a queue that is not there", append(files, "--queue", "root.shared"), "there is no leaf root.shared, which --queue names"},
 		{"a queue that is no leaf", append(files, "--queue", "root.", "--config", fewer), "there is no leaf root., which --queue names"},
@@ -197,7 +197,7 @@ func TestReplayCannotBeMade(t *testing.T) {
 	}
 	for _, x := range cases {
 		t.Run(x.name, func(t *testing.T) {
-			code, out, errs := canopy(append([]string{"replay"}, x.args...)...)
+			code, out, errs := runCanopy(append([]string{"replay"}, x.args...)...)
 			assert.Equal(t, code, 2, errs)
 			assert.Equal(t, out, "")
 			assert.Assert(t, strings.Contains(errs, x.want), errs)
@@ -205,8 +205,8 @@ func TestReplayCannotBeMade(t *testing.T) {
 	}
 }
 
-// write makes a file for a test.
-func write(t *testing.T, name, text string) string {
+// writeTempFile makes a file for a test.
+func writeTempFile(t *testing.T, name, text string) string {
 	t.Helper()
 	name = filepath.Join(t.TempDir(), name)
 	assert.NilError(t, os.WriteFile(name, []byte(text), 0o600))

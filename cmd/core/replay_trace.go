@@ -14,12 +14,12 @@ import (
 
 // trace is what a replay is made of.
 type trace struct {
-	nodes     []sim.Node
-	tasks     []sim.Task
-	numbers   map[string]int32 // of the QoS classes, in lower case
-	config    string
-	partition configs.Partition // of the configuration
-	patience  time.Duration     // that preemption takes; 0: nobody has a right to it
+	nodes             []sim.Node
+	tasks             []sim.Task
+	qosNumbers        map[string]int32 // of the QoS classes, in lower case
+	config            string
+	partition         configs.Partition // of the configuration
+	preemptionTimeout time.Duration     // that preemption takes; 0: nobody has a right to it
 }
 
 // readTrace reads the files that the flags name.
@@ -35,11 +35,11 @@ func readTrace(f *replayFlags) (*trace, error) {
 	if f.limit > 0 && f.limit < len(tasks) {
 		tasks = tasks[:f.limit]
 	}
-	nodes = share(nodes, f.percent)
+	nodes = selectNodes(nodes, f.nodesPercent)
 	if len(nodes) == 0 {
-		return nil, fmt.Errorf("--nodes-percent %d leaves no node", f.percent)
+		return nil, fmt.Errorf("--nodes-percent %d leaves no node", f.nodesPercent)
 	}
-	t := &trace{nodes: nodes, tasks: tasks, numbers: f.qosPriorities(), config: sim.OpenbConfig()}
+	t := &trace{nodes: nodes, tasks: tasks, qosNumbers: f.qosPriorities(), config: sim.OpenbConfig()}
 	name := "the built-in configuration"
 	if f.config != "" {
 		text, err := readFile(f.config, func(_ string, in io.Reader) ([]byte, error) {
@@ -53,8 +53,8 @@ func readTrace(f *replayFlags) (*trace, error) {
 	return t, t.configure(name, f)
 }
 
-// share is so many of 100 nodes, evenly spread.
-func share(nodes []sim.Node, percent int) []sim.Node {
+// selectNodes is so many of 100 nodes, evenly spread.
+func selectNodes(nodes []sim.Node, percent int) []sim.Node {
 	var out []sim.Node
 	for i, n := range nodes {
 		if (i+1)*percent/100 > i*percent/100 {
@@ -80,13 +80,13 @@ func (t *trace) configure(name string, f *replayFlags) error {
 	if conf == nil {
 		lines := make([]string, len(problems))
 		for i, p := range problems {
-			lines[i] = p.In(name)
+			lines[i] = p.WithFile(name)
 		}
 		return fmt.Errorf("%s", strings.Join(lines, "\n"))
 	}
 	for _, p := range conf.Partitions {
 		if p.Name == sim.Partition {
-			t.partition, t.patience = p, sim.Patience(p)
+			t.partition, t.preemptionTimeout = p, sim.VictimWait(p)
 			return t.findLeaves(name, f)
 		}
 	}
@@ -105,7 +105,7 @@ func (t *trace) findLeaves(name string, f *replayFlags) error {
 	find(&t.partition.Root, objects.RootPath)
 	for _, x := range t.tasks {
 		leaf := f.leafOf(x)
-		switch _, known := t.numbers[x.Class()]; {
+		switch _, known := t.qosNumbers[x.QoSClass()]; {
 		case f.queue != "" && !leaves[leaf]:
 			return fmt.Errorf("%s: there is no leaf %s, which --queue names", name, leaf)
 		case !leaves[leaf]:
@@ -118,8 +118,8 @@ func (t *trace) findLeaves(name string, f *replayFlags) error {
 	return nil
 }
 
-// specs counts the tasks that want a certain model of GPU.
-func (t *trace) specs() (n int) {
+// countGPUSpecs counts the tasks that want a certain model of GPU.
+func (t *trace) countGPUSpecs() (n int) {
 	for _, x := range t.tasks {
 		if x.GPUSpec != "" {
 			n++

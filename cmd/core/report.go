@@ -35,15 +35,15 @@ func writeReport(out io.Writer, r sim.Report, summary []string) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(t, "\nnodes\t%s\napplications\t%s\n", grouped(r.Nodes), grouped(r.Applications))
+	fmt.Fprintf(t, "\nnodes\t%s\napplications\t%s\n", withThousands(r.Nodes), withThousands(r.Applications))
 	preempted := ""
 	if r.Preempted > 0 {
-		preempted = grouped(r.Preempted) + " preempted, "
+		preempted = withThousands(r.Preempted) + " preempted, "
 	}
 	fmt.Fprintf(t, "asks\t%s: %s placed, %s%s released, %s rejected, %s pending at the end\n",
-		grouped(r.Asks), grouped(r.Allocated), preempted, grouped(r.Released), grouped(r.Rejected), grouped(r.Pending))
+		withThousands(r.Asks), withThousands(r.Allocated), preempted, withThousands(r.Released), withThousands(r.Rejected), withThousands(r.Pending))
 	fmt.Fprintf(t, "allocated\t%s at the end\n", amountText(r.AllocatedResources))
-	fmt.Fprintf(t, "time\t%.1f s, %s allocations a second\n", r.WallSeconds, grouped(int(r.AllocationsPerSecond)))
+	fmt.Fprintf(t, "time\t%.1f s, %s allocations a second\n", r.WallSeconds, withThousands(int(r.AllocationsPerSecond)))
 	fmt.Fprintf(t, "latency\t%s ms half of them, %s ms 95%%, %s ms 99%%, from asking to hearing of it\n",
 		millis(r.LatencyMillis.P50), millis(r.LatencyMillis.P95), millis(r.LatencyMillis.P99))
 	if err := t.Flush(); err != nil {
@@ -84,22 +84,22 @@ func quantityText(name string, n resources.Quantity) string {
 	const gibibyte = 1 << 30
 	switch {
 	case name == resources.VCore:
-		return short(float64(n)/1000) + " vcore"
+		return oneDecimal(float64(n)/1000) + " vcore"
 	case name == "memory":
-		return short(float64(n)/gibibyte) + " GiB"
+		return oneDecimal(float64(n)/gibibyte) + " GiB"
 	case name == sim.GPU:
-		return short(float64(n)/1000) + " GPU"
+		return oneDecimal(float64(n)/1000) + " GPU"
 	}
 	return fmt.Sprintf("%d %s", n, name)
 }
 
-// short writes a number with one digit behind the point, if it is not zero.
-func short(x float64) string {
+// oneDecimal writes a number with one digit behind the point, if it is not zero.
+func oneDecimal(x float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(x, 'f', 1, 64), ".0")
 }
 
-// grouped writes 1234567 as 1,234,567.
-func grouped(n int) string {
+// withThousands writes 1234567 as 1,234,567.
+func withThousands(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
 		text = text[:i] + "," + text[i:]

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// redraw is how often a line on a terminal changes, at most.
-const redraw = 100 * time.Millisecond
+// redrawInterval is how often a line on a terminal changes, at most.
+const redrawInterval = 100 * time.Millisecond
 
 // progress tells a person what is going on: on a terminal one line that changes,
 // elsewhere one line for each thing that is finished.
@@ -43,9 +43,9 @@ func (p *progress) phase(text string) {
 func (p *progress) count(what string, done, total int) {
 	switch {
 	case done >= total:
-		p.phase(fmt.Sprintf("%s %s", grouped(done), what))
-	case p.terminal && time.Since(p.last) >= redraw:
-		p.draw(fmt.Sprintf("%s of %s %s", grouped(done), grouped(total), what))
+		p.phase(fmt.Sprintf("%s %s", withThousands(done), what))
+	case p.terminal && time.Since(p.last) >= redrawInterval:
+		p.draw(fmt.Sprintf("%s of %s %s", withThousands(done), withThousands(total), what))
 	}
 }
 

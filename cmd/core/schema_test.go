@@ -8,8 +8,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-func TestSchemaPrintsASchema(t *testing.T) {
-	code, out, errs := canopy("schema")
+func TestSchema_Output(t *testing.T) {
+	code, out, errs := runCanopy("schema")
 	assert.Equal(t, code, 0)
 	assert.Equal(t, errs, "")
 	var got struct {
@@ -21,7 +21,7 @@ func TestSchemaPrintsASchema(t *testing.T) {
 	assert.Equal(t, got.Schema, "https://json-schema.org/draft/2020-12/schema")
 	assert.Assert(t, got.Properties["partitions"] != nil && got.Defs["queue"] != nil && got.Defs["properties"] != nil)
 
-	code, _, errs = canopy("schema", "queues.yaml")
+	code, _, errs = runCanopy("schema", "queues.yaml")
 	assert.Equal(t, code, exitUsage)
 	assert.Assert(t, strings.Contains(errs, `takes no argument such as "queues.yaml"`), errs)
 }

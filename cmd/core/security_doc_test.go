@@ -10,8 +10,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// notLimits are the flags of serve that limit nothing.
-var notLimits = []string{
+// flagsWithoutLimit are the flags of serve that limit nothing.
+var flagsWithoutLimit = []string{
 	"admin", "admin-listen", "audit-interval", "completed-retention", "completing-timeout", "config", "config-watch", "data-dir", "grpc-address",
 	"help", "http-address", "ldap-secrets", "log-format", "log-level", "rejected-retention", "strict-priority-classes",
 }
@@ -26,7 +26,7 @@ func TestSecurityDoc_HasEveryLimit(t *testing.T) {
 	}
 	flags := serveCommand().Flags()
 	flags.VisitAll(func(f *pflag.Flag) {
-		for _, name := range notLimits {
+		for _, name := range flagsWithoutLimit {
 			if f.Name == name {
 				return
 			}

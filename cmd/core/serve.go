@@ -50,8 +50,8 @@ shown for some time after that, as is one that was rejected; flags say how long,
 are shown at most.
 
 With --data-dir the configurations that were accepted survive a restart, and the latest one
-is in force until somebody has news. Starting with a --config that says something else is
-news: it becomes a new generation. A history that is damaged, that is not ours, or that
+is in force until there is another. Starting with a --config that differs from it is a
+change: it becomes a new generation. A history that is damaged, that is not ours, or that
 another process uses is an error; it is left as it is.
 
 Logging never blocks: lines that standard error does not take wait in a buffer of
@@ -124,7 +124,7 @@ func serveCommand() *cobra.Command {
 	flags.StringVar(&f.logLevel, "log-level", "info", "what is logged: debug, info, warn or error")
 	flags.StringVar(&f.logFormat, "log-format", "console", "how it is logged: console or json")
 	flags.DurationVar(&f.auditInterval, "audit-interval", time.Minute,
-		"how often the books are audited, in steps beside deciding; /healthz shows the result; 0: only when health is asked for")
+		"how often the accounting is audited, in steps between decisions; /healthz shows the result; 0: only when health is asked for")
 	flags.IntVar(&f.logBuffer, "log-buffer", logging.DefaultBuffer,
 		"bytes of log lines that wait for a reader of standard error; further lines are dropped and counted")
 	flags.IntVar(&f.logBurst, "log-burst", logging.DefaultBurst,
@@ -141,18 +141,18 @@ func serveCommand() *cobra.Command {
 
 // serve runs until ctx ends, which is a success.
 func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer) (err error) {
-	end := newTermination()
-	defer end.end()
-	defer context.AfterFunc(ctx, end.begin)()
+	term := newTermination()
+	defer term.end()
+	defer context.AfterFunc(ctx, term.begin)()
 	log, level, err := f.newLog(errs)
 	if err != nil {
 		return exitError{exitUsage, err}
 	}
-	defer end.step("the log", func() { _ = log.Close() }) // the error is that nobody reads it
-	end.reporting(reportStuck(log))
+	defer term.step("the log", func() { _ = log.Close() }) // the error is that nobody reads it
+	term.setReport(reportStuck(log))
 	users := f.users.open()
-	defer end.step("the user directories", users.Close)
-	first, store, err := f.startUnless(ctx, users, in, errs)
+	defer term.step("the user directories", users.Close)
+	first, store, err := f.startInterruptible(ctx, users, in, errs)
 	switch {
 	case errors.Is(err, errInterrupted):
 		return nil
@@ -160,33 +160,33 @@ func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer)
 		return err
 	}
 	if store != nil {
-		defer end.step("the store of configurations", func() { err = errors.Join(err, store.Close()) }) // after everything that writes to it
+		defer term.step("the store of configurations", func() { err = errors.Join(err, store.Close()) }) // after everything that writes to it
 	}
-	doors, err := openDoors(f)
+	opened, err := openListeners(f)
 	if err != nil {
 		return err
 	}
 	opt := f.options(first, store, log.Logger)
-	opt.Users = directoriesOf(users)
-	usual := level.Level()
-	opt.Reload.InForce = func(g *reload.Generation) { level.SetLevel(extraLevel(g.Extra, usual)) }
+	opt.Directories = directoriesOf(users)
+	flagLevel := level.Level()
+	opt.Reload.OnInForce = func(g *reload.Generation) { level.SetLevel(extraLevel(g.Extra, flagLevel)) }
 	s := newServers(opt, f.admin, f.http)
-	s.end = end
-	s.meters.CountLog(log.Lines)
-	s.start(doors)
+	s.termination = term
+	s.metrics.SetLogSource(log.Lines)
+	s.start(opened)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGHUP)
 	defer signal.Stop(signals)
-	running, rest := context.WithCancel(ctx)
-	s.keepUp(running, &f, first, signals)
-	s.announce(out, doors)
+	running, cancel := context.WithCancel(ctx)
+	s.watchConfig(running, &f, first, signals)
+	s.announce(out, opened)
 	select {
 	case <-ctx.Done():
 		log.Info("stopping")
 	case <-s.failed:
-		end.begin()
+		term.begin()
 	}
-	rest()
+	cancel()
 	s.stop()
 	if s.err != nil {
 		return exitError{exitRefused, s.err}
@@ -204,11 +204,11 @@ func (f *serveFlags) checkAudit() error {
 // options are those of the scheduler. first is what it starts with, nil: the default.
 func (f *serveFlags) options(first *reload.Proposal, store *reload.Disk, log *zap.Logger) rmproxy.Options {
 	opt := rmproxy.Options{
-		Log: log, First: first, Pinned: f.config != "", Reload: reload.Options{Bounds: f.bounds, Keep: f.history},
+		Log: log, InitialConfig: first, IgnoreRMConfig: f.config != "", Reload: reload.Options{Bounds: f.bounds, MaxGenerations: f.history},
 		Loop: loop.Options{Lifetimes: &f.lifetimes, AuditEvery: f.auditInterval}, StrictClasses: f.strictClasses, Limits: f.grpc.rm,
 	}
 	if store != nil {
-		opt.Reload.Store, opt.Reload.Past = store, store.Past()
+		opt.Reload.Store, opt.Reload.StoredState = store, store.StoredState()
 	}
 	return opt
 }

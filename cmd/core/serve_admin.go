@@ -90,21 +90,21 @@ func openSocket(file string) (net.Listener, error) {
 	if err := errors.Join(err, os.Chmod(made, 0o600), os.Rename(made, file)); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	return socket{l, file, info}, nil
+	return adminSocket{l, file, info}, nil
 }
 
-// socket is a listener that knows where it was moved, and takes its file along when it ends.
-type socket struct {
+// adminSocket is a listener that knows where it was moved, and takes its file along when it ends.
+type adminSocket struct {
 	net.Listener
 	file string
 	info os.FileInfo
 }
 
 // Addr is where the socket is.
-func (s socket) Addr() net.Addr { return &net.UnixAddr{Name: s.file, Net: "unix"} }
+func (s adminSocket) Addr() net.Addr { return &net.UnixAddr{Name: s.file, Net: "unix"} }
 
 // Close ends the listener and removes its file, unless that is somebody else's by now.
-func (s socket) Close() error {
+func (s adminSocket) Close() error {
 	err := s.Listener.Close()
 	if now, gone := os.Lstat(s.file); gone != nil || !os.SameFile(now, s.info) {
 		return err

@@ -18,14 +18,14 @@ const (
 )
 
 // startServing starts a process on free ports.
-func startServing(t *testing.T, file string, args ...string) (*program, *service) {
+func startServing(t *testing.T, file string, args ...string) (*program, *runningService) {
 	t.Helper()
 	p := startProgram(t, file, append([]string{"serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0"},
 		args...)...)
 	return p, connect(t, p.ready)
 }
 
-func TestTheConfigurationIsChangedOverRESTByAdminsOnly(t *testing.T) {
+func TestServe_OnlyAdminListenerChangesConfig(t *testing.T) {
 	program := buildProgram(t)
 	sock := filepath.Join(t.TempDir(), "admin.sock")
 	for _, listen := range []string{"127.0.0.1:0", "localhost:0", "unix:" + sock, "unix:" + sock} {
@@ -59,7 +59,7 @@ func TestTheConfigurationIsChangedOverRESTByAdminsOnly(t *testing.T) {
 	p.stop()
 }
 
-func TestTheAdminListenerIsForThisMachineOnly(t *testing.T) {
+func TestAdminListener_LoopbackOnly(t *testing.T) {
 	for _, c := range []struct{ listen, want string }{
 		{"0.0.0.0:0", "can be reached from other machines"},
 		{":0", "can be reached from other machines"},
@@ -69,17 +69,17 @@ func TestTheAdminListenerIsForThisMachineOnly(t *testing.T) {
 		{"9081", "missing port"},
 		{"unix:relative.sock", "not an absolute path"},
 	} {
-		code, out, errs := canopy("serve", "--admin", "--admin-listen", c.listen)
+		code, out, errs := runCanopy("serve", "--admin", "--admin-listen", c.listen)
 		assert.Equal(t, code, exitUsage, "%s: %s", c.listen, errs)
 		assert.Equal(t, out, "")
 		assert.Assert(t, strings.Contains(errs, "--admin-listen") && strings.Contains(errs, c.want), errs)
 	}
-	code, _, errs := canopy("serve", "--admin-listen", "127.0.0.1:0")
+	code, _, errs := runCanopy("serve", "--admin-listen", "127.0.0.1:0")
 	assert.Equal(t, code, exitUsage)
 	assert.Assert(t, strings.Contains(errs, "--admin-listen goes with --admin"), errs)
 }
 
-func TestAnAdminSocketIsNobodyElses(t *testing.T) {
+func TestAdminSocket_PermissionsAndOwnership(t *testing.T) {
 	dir := t.TempDir()
 	sock := filepath.Join(dir, "s")
 	l, err := listenAdmin("unix:" + sock)
@@ -120,7 +120,7 @@ func TestAnAdminSocketIsNobodyElses(t *testing.T) {
 }
 
 // Somebody who does not take a connection at this moment is there all the same.
-func TestASocketThatIsBusyIsNotTaken(t *testing.T) {
+func TestAdminSocket_BusySocketIsNotReplaced(t *testing.T) {
 	sock := filepath.Join(t.TempDir(), "s")
 	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 	assert.NilError(t, err)
@@ -149,7 +149,7 @@ func TestASocketThatIsBusyIsNotTaken(t *testing.T) {
 }
 
 // It could be made, because it is made elsewhere and moved.
-func TestASocketThatNobodyCouldReachIsNotMade(t *testing.T) {
+func TestAdminSocket_TooLongPathIsRejected(t *testing.T) {
 	_, err := listenAdmin("unix:" + filepath.Join(t.TempDir(), strings.Repeat("x", 200)))
 	assert.ErrorContains(t, err, "nobody could connect to one of more than")
 }

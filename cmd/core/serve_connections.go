@@ -12,15 +12,15 @@ import (
 // open. Peers learn of it immediately; in the backlog they would wait without a reason.
 type boundedListener struct {
 	net.Listener
-	most    int
+	maxOpen int
 	open    atomic.Int64
 	refused atomic.Uint64
 	log     *zap.Logger // set before Accept
 }
 
-// bounded makes a listener with a limit of open connections.
-func bounded(l net.Listener, most int) *boundedListener {
-	return &boundedListener{Listener: l, most: most, log: zap.NewNop()}
+// limitConnections makes a listener with a limit of open connections.
+func limitConnections(l net.Listener, most int) *boundedListener {
+	return &boundedListener{Listener: l, maxOpen: most, log: zap.NewNop()}
 }
 
 // Accept waits for a connection that may stay.
@@ -30,15 +30,15 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if l.open.Add(1) <= int64(l.most) {
-			return &countedConn{Conn: c, of: l}, nil
+		if l.open.Add(1) <= int64(l.maxOpen) {
+			return &countedConn{Conn: c, listener: l}, nil
 		}
 		l.open.Add(-1)
 		n := l.refused.Add(1) // before the peer can see it
 		_ = c.Close()         // the peer sees it, or has gone
 		if n&(n-1) == 0 {     // 1, 2, 4, 8: a flood is not a flood of lines
 			l.log.Warn("connection refused: too many are open", zap.String("listener", l.Addr().String()),
-				zap.Stringer("peer", c.RemoteAddr()), zap.Int("most", l.most), zap.Uint64("refused", n))
+				zap.Stringer("peer", c.RemoteAddr()), zap.Int("max", l.maxOpen), zap.Uint64("refused", n))
 		}
 	}
 }
@@ -46,12 +46,12 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 // countedConn is a connection that counts as open until it is closed.
 type countedConn struct {
 	net.Conn
-	of   *boundedListener
-	once sync.Once
+	listener *boundedListener
+	once     sync.Once
 }
 
 // Close closes the connection.
 func (c *countedConn) Close() error {
-	c.once.Do(func() { c.of.open.Add(-1) })
+	c.once.Do(func() { c.listener.open.Add(-1) })
 	return c.Conn.Close()
 }

@@ -7,10 +7,10 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-func TestConnections_TooManyAreClosedAtOnce(t *testing.T) {
+func TestBoundedListener_ExcessConnectionsAreClosed(t *testing.T) {
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	assert.NilError(t, err)
-	l := bounded(inner, 2)
+	l := limitConnections(inner, 2)
 	accepted := make(chan net.Conn, 10)
 	ended := make(chan error, 1)
 	go func() {

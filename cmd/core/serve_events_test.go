@@ -10,7 +10,7 @@ import (
 )
 
 // A stream of events does not keep the process from ending.
-func TestEventsAreServed(t *testing.T) {
+func TestServe_Events(t *testing.T) {
 	p, s := startServing(t, buildProgram(t))
 	code, body := s.get("/ws/v1/events/batch")
 	assert.Equal(t, code, http.StatusOK)

@@ -15,25 +15,25 @@ import (
 
 // Bounds of the gRPC server. What resource managers send has others, see rmproxy.Limits.
 const (
-	maxRequest           = 64 << 10         // bytes of a message for health and reflection
-	maxHeaders           = 64 << 10         // bytes of the headers of a call
-	streamsPerConnection = 128              // calls and streams at the same time; others wait in the client
-	handshake            = 10 * time.Second // for a connection to become one of HTTP/2
-	idleConnection       = 10 * time.Minute // without a call or a stream, until the client has to connect again
+	maxRequestBytes       = 64 << 10         // bytes of a message for health and reflection
+	maxHeaderBytes        = 64 << 10         // bytes of the headers of a call
+	streamsPerConnection  = 128              // calls and streams at the same time; others wait in the client
+	handshakeTimeout      = 10 * time.Second // for a connection to become one of HTTP/2
+	idleConnectionTimeout = 10 * time.Minute // without a call or a stream, until the client has to connect again
 )
 
-// overGRPC is the gRPC server: the scheduler interface, health and reflection.
-func (s *servers) overGRPC() *grpc.Server {
+// newGRPCServer is the gRPC server: the scheduler interface, health and reflection.
+func (s *servers) newGRPCServer() *grpc.Server {
 	rpc := grpc.NewServer(
-		grpc.MaxRecvMsgSize(maxRequest),
-		grpc.MaxHeaderListSize(maxHeaders),
+		grpc.MaxRecvMsgSize(maxRequestBytes),
+		grpc.MaxHeaderListSize(maxHeaderBytes),
 		grpc.MaxConcurrentStreams(streamsPerConnection),
-		grpc.ConnectionTimeout(handshake),
+		grpc.ConnectionTimeout(handshakeTimeout),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
 			MinTime: 5 * time.Second, PermitWithoutStream: true,
 		}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
-			Time: time.Minute, Timeout: 20 * time.Second, MaxConnectionIdle: idleConnection,
+			Time: time.Minute, Timeout: 20 * time.Second, MaxConnectionIdle: idleConnectionTimeout,
 		}),
 		grpc.ChainUnaryInterceptor(recovery.UnaryServerInterceptor(recovery.WithRecoveryHandler(s.recovered))),
 		grpc.ChainStreamInterceptor(recovery.StreamServerInterceptor(recovery.WithRecoveryHandler(s.recovered))),

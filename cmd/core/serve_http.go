@@ -25,7 +25,7 @@ type httpFlags struct {
 
 func (f *httpFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&f.connections, "http-max-connections", httpserver.DefaultConnections,
-		"open HTTP connections; one more takes the place of an idle one, or gets status 503 (/healthz and /readyz are answered all the same)")
+		"open HTTP connections; one more closes an idle one, or gets status 503 (/healthz and /readyz are answered all the same)")
 	flags.IntVar(&f.largeAnswers, "http-max-large-answers", httpserver.DefaultLargeAnswers,
 		"answers of more than 64 KiB that are written at the same time; others wait up to 5s, then get status 503")
 	flags.DurationVar(&f.stall, "http-stall-timeout", httpserver.DefaultStall,
@@ -52,8 +52,8 @@ func (f *httpFlags) check() error {
 	return errors.Join(wrong...)
 }
 
-// overHTTP is a server for h. counts are shared by all servers of the process.
-func (s *servers) overHTTP(h http.Handler, f httpFlags, counts *httpserver.Counts) *httpserver.Server {
+// newHTTPServer is a server for h. counts are shared by all servers of the process.
+func (s *servers) newHTTPServer(h http.Handler, f httpFlags, counts *httpserver.Counts) *httpserver.Server {
 	return httpserver.New(h, httpserver.Options{
 		MaxConnections: f.connections, StallTimeout: f.stall, Liveness: webservice.Liveness,
 		Counts: counts, ErrorLog: zap.NewStdLog(s.log),
@@ -68,8 +68,8 @@ func (s *servers) serveHTTP(name string, server *httpserver.Server, on net.Liste
 	})
 }
 
-// endHTTP waits until ctx ends for requests that are under way, and cuts the others.
-func endHTTP(ctx context.Context, server *httpserver.Server) {
+// shutdownHTTP waits until ctx ends for requests that are under way, and cuts the others.
+func shutdownHTTP(ctx context.Context, server *httpserver.Server) {
 	if server.Shutdown(ctx) != nil {
 		_ = server.Close()
 	}

@@ -7,9 +7,9 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-func TestServe_HTTPLimitsThatMakeNoSenseAreRefused(t *testing.T) {
+func TestServe_InvalidHTTPLimitsAreRejected(t *testing.T) {
 	for _, flag := range []string{"--http-max-connections=0", "--http-max-large-answers=-1", "--http-stall-timeout=10ms", "--http-cache-bytes=-1"} {
-		code, out, errs := canopy("serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0", flag)
+		code, out, errs := runCanopy("serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0", flag)
 		assert.Equal(t, code, exitUsage, flag)
 		assert.Equal(t, out, "")
 		name, _, _ := strings.Cut(flag, "=")

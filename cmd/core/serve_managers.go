@@ -15,13 +15,13 @@ type managers struct{ proxy *rmproxy.Proxy }
 
 // List is the one that is registered, if there is one.
 func (m managers) List() []webservice.ResourceManager {
-	is, ok := m.proxy.Presence()
+	is, ok := m.proxy.ConnectionStatus()
 	if !ok {
 		return nil
 	}
 	out := webservice.ResourceManager{
 		ID: is.RM, State: "Disconnected", Since: is.Since, Listening: is.Listening, Streams: is.Streams, InProcess: is.InProcess,
-		Undelivered: is.Waiting, Registered: is.At, Version: is.Version, PolicyGroup: is.PolicyGroup, BuildInfo: is.BuildInfo,
+		Undelivered: is.UndeliveredBytes, Registered: is.At, Version: is.Version, PolicyGroup: is.PolicyGroup, BuildInfo: is.BuildInfo,
 	}
 	if is.Connected {
 		out.State = "Connected"
@@ -29,8 +29,8 @@ func (m managers) List() []webservice.ResourceManager {
 	if out.Streams == nil {
 		out.Streams = []string{}
 	}
-	if !is.Replaceable.IsZero() {
-		out.Replaceable = &is.Replaceable
+	if !is.ReplaceableAt.IsZero() {
+		out.ReplaceableFrom = &is.ReplaceableAt
 	}
 	return []webservice.ResourceManager{out}
 }
@@ -49,10 +49,10 @@ func (m managers) Release(rm string, force bool) error {
 
 // counts is what metrics say of the resource manager.
 func (m managers) counts() metrics.RM {
-	is, registered := m.proxy.Presence()
+	is, registered := m.proxy.ConnectionStatus()
 	c := m.proxy.Counts()
 	return metrics.RM{
-		Registered: registered, Connected: is.Connected, Listening: is.Listening, Undelivered: is.Waiting,
+		Registered: registered, Connected: is.Connected, Listening: is.Listening, Undelivered: is.UndeliveredBytes,
 		Disconnects: c.Disconnects, Silent: c.SilentStreams, SilentEnded: c.SilentEnded, Ignored: c.Ignored,
 	}
 }

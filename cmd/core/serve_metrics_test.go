@@ -9,7 +9,7 @@ import (
 )
 
 // A whole process: a shim comes, has its work placed and ends it, and Prometheus sees that.
-func TestMetricsAreServed(t *testing.T) {
+func TestServe_Metrics(t *testing.T) {
 	shim := buildShim(t)
 	p, s := startServing(t, buildProgram(t))
 	out := runShim(t, shim, s.conn.Target())

@@ -13,13 +13,13 @@ import (
 	"gotest.tools/v3/poll"
 )
 
-func put(t *testing.T, name, text string) {
+func replaceText(t *testing.T, name, text string) {
 	t.Helper()
 	assert.NilError(t, os.WriteFile(name, []byte(text), 0o600))
 }
 
-// becomes asks until the answer to a GET has a text in it.
-func (s *service) becomes(path, want string, logs *lockedBuffer) {
+// waitForBody asks until the answer to a GET has a text in it.
+func (s *runningService) waitForBody(path, want string, logs *lockedBuffer) {
 	s.t.Helper()
 	poll.WaitOn(s.t, func(poll.LogT) poll.Result {
 		_, body := s.get(path)
@@ -30,7 +30,7 @@ func (s *service) becomes(path, want string, logs *lockedBuffer) {
 	}, poll.WithTimeout(30*time.Second), poll.WithDelay(20*time.Millisecond))
 }
 
-func logged(t *testing.T, p *program, want string) {
+func waitForLog(t *testing.T, p *program, want string) {
 	t.Helper()
 	poll.WaitOn(t, func(poll.LogT) poll.Result {
 		if strings.Contains(p.logs.String(), want) {
@@ -40,11 +40,11 @@ func logged(t *testing.T, p *program, want string) {
 	}, poll.WithTimeout(30*time.Second), poll.WithDelay(20*time.Millisecond))
 }
 
-func TestAFileThatChangesIsPutInForce(t *testing.T) {
+func TestServe_ChangedConfigFileIsReloaded(t *testing.T) {
 	program, dir := buildProgram(t), t.TempDir()
 	version := func(name, text string) {
 		assert.NilError(t, os.Mkdir(filepath.Join(dir, name), 0o700))
-		put(t, filepath.Join(dir, name, "queues.yaml"), text)
+		replaceText(t, filepath.Join(dir, name, "queues.yaml"), text)
 		assert.NilError(t, os.Symlink(name, filepath.Join(dir, "..tmp")))
 		assert.NilError(t, os.Rename(filepath.Join(dir, "..tmp"), filepath.Join(dir, "..data")))
 	}
@@ -52,42 +52,42 @@ func TestAFileThatChangesIsPutInForce(t *testing.T) {
 	file := filepath.Join(dir, "queues.yaml")
 	assert.NilError(t, os.Symlink("..data/queues.yaml", file))
 	p, s := startServing(t, program, "--config", file)
-	s.becomes("/ws/v1/config/history", `"source":"file"`, &p.logs)
+	s.waitForBody("/ws/v1/config/history", `"source":"file"`, &p.logs)
 
 	version("..2", twoLeaves) // as a ConfigMap is swapped
-	s.becomes("/ws/v1/partition/default/queues", `"root.b"`, &p.logs)
+	s.waitForBody("/ws/v1/partition/default/queues", `"root.b"`, &p.logs)
 	version("..3", "partitions: [{queues: [{name: a.b}]}]")
-	logged(t, p, "configuration refused")
+	waitForLog(t, p, "configuration refused")
 	version("..4", "")
-	logged(t, p, "the document is empty")
+	waitForLog(t, p, "the document is empty")
 	assert.NilError(t, os.Remove(file))
 	assert.NilError(t, os.Symlink("..1/queues.yaml", file))
-	s.becomes("/ws/v1/config/history", `"generation":3`, &p.logs)
+	s.waitForBody("/ws/v1/config/history", `"generation":3`, &p.logs)
 	_, body := s.get("/ws/v1/partition/default/queues")
 	assert.Assert(t, !strings.Contains(body, `"root.b"`), body)
 	p.stop()
 }
 
-func TestSIGHUPReadsTheFileAgain(t *testing.T) {
+func TestServe_SIGHUPReloadsConfig(t *testing.T) {
 	program, file := buildProgram(t), filepath.Join(t.TempDir(), "queues.yaml")
-	put(t, file, oneLeaf)
+	replaceText(t, file, oneLeaf)
 	p, s := startServing(t, program, "--config", file, "--config-watch=false", "--admin", "--admin-listen", "127.0.0.1:0")
 	hup := func() { assert.NilError(t, p.cmd.Process.Signal(syscall.SIGHUP)) }
-	put(t, file, twoLeaves)
+	replaceText(t, file, twoLeaves)
 	hup()
-	s.becomes("/ws/v1/config/history", `"source":"sighup"`, &p.logs)
+	s.waitForBody("/ws/v1/config/history", `"source":"sighup"`, &p.logs)
 
 	// Somebody changes it elsewhere; the signal is an act, so the file is heard again.
 	code, body := s.post("/ws/v1/config", "application/yaml", oneLeaf)
 	assert.Equal(t, code, http.StatusOK, body)
 	hup()
-	s.becomes("/ws/v1/config/history", `"generation":4`, &p.logs)
+	s.waitForBody("/ws/v1/config/history", `"generation":4`, &p.logs)
 	assert.NilError(t, os.Remove(file))
 	hup()
-	logged(t, p, "no such file or directory")
+	waitForLog(t, p, "no such file or directory")
 	assert.NilError(t, syscall.Mkfifo(file, 0o600))
 	hup()
-	logged(t, p, "is not a regular file")
+	waitForLog(t, p, "is not a regular file")
 	_, body = s.get("/ws/v1/partition/default/queues")
 	assert.Assert(t, strings.Contains(body, `"root.b"`), body)
 	p.stop()
@@ -95,13 +95,13 @@ func TestSIGHUPReadsTheFileAgain(t *testing.T) {
 	p, s = startServing(t, program)
 	hup2 := p.cmd.Process.Signal(syscall.SIGHUP)
 	assert.NilError(t, hup2)
-	logged(t, p, "there is no file of --config to read again")
+	waitForLog(t, p, "there is no file of --config to read again")
 	code, _ = s.get("/readyz")
 	assert.Equal(t, code, http.StatusOK)
 	p.stop()
 }
 
-func TestTheHistorySurvivesARestart(t *testing.T) {
+func TestServe_ConfigHistorySurvivesRestart(t *testing.T) {
 	program, dir := buildProgram(t), t.TempDir()
 	data := filepath.Join(dir, "data")
 	admin := []string{"--data-dir", data, "--admin", "--admin-listen", "127.0.0.1:0"}
@@ -116,7 +116,7 @@ func TestTheHistorySurvivesARestart(t *testing.T) {
 	code, body = s.post("/ws/v1/priorityclasses", "application/json", `{"name": "high", "value": 5}`)
 	assert.Equal(t, code, http.StatusCreated, body)
 	_, before := s.get("/ws/v1/config/history")
-	code, out, errs := canopy("serve", "--data-dir", data)
+	code, out, errs := runCanopy("serve", "--data-dir", data)
 	assert.Equal(t, code, exitRefused, out)
 	assert.Assert(t, strings.Contains(errs, "config.db cannot be used: another process has it open"), errs)
 	p.stop()
@@ -131,17 +131,17 @@ func TestTheHistorySurvivesARestart(t *testing.T) {
 	p.stop()
 
 	file := filepath.Join(dir, "queues.yaml")
-	put(t, file, twoLeaves)
+	replaceText(t, file, twoLeaves)
 	p, s = startServing(t, program, "--data-dir", data, "--config", file)
 	_, body = s.get("/ws/v1/config/history")
 	assert.Assert(t, strings.HasPrefix(body, `[{"generation":6,"active":true,`), body)
 	p.stop()
 
-	put(t, filepath.Join(data, "config.db"), "my diary")
-	code, _, errs = canopy("serve", "--data-dir", data, "--config", file)
+	replaceText(t, filepath.Join(data, "config.db"), "my diary")
+	code, _, errs = runCanopy("serve", "--data-dir", data, "--config", file)
 	assert.Equal(t, code, exitRefused)
 	assert.Assert(t, strings.Contains(errs, "--data-dir: the history of configurations "+data), errs)
-	code, _, errs = canopy("serve", "--config-history", "0")
+	code, _, errs = runCanopy("serve", "--config-history", "0")
 	assert.Equal(t, code, exitUsage)
 	assert.Assert(t, strings.Contains(errs, "--config-history is 0"), errs)
 }

@@ -13,19 +13,19 @@ import (
 // errInterrupted says that a signal came before the start was over.
 var errInterrupted = errors.New("interrupted")
 
-// startUnless is start, unless ctx ends before it is over: standard input may never end, and a
+// startInterruptible is start, unless ctx ends before it is over: standard input may never end, and a
 // disk may hang. users are what the configuration may need.
-func (f *serveFlags) startUnless(
-	ctx context.Context, users *usergroup.Directories, in io.Reader, errs io.Writer,
+func (f *serveFlags) startInterruptible(
+	ctx context.Context, users *usergroup.Resolvers, in io.Reader, errs io.Writer,
 ) (first *reload.Proposal, store *reload.Disk, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if first, store, err = f.start(in, errs); err != nil || first == nil {
+		if first, store, err = f.loadStart(in, errs); err != nil || first == nil {
 			return
 		}
-		if _, lacks := directoriesOf(users)(first.Config, nil); lacks != nil {
-			err = exitError{exitRefused, fmt.Errorf("%s: %w", f.origin(), lacks)}
+		if _, missing := directoriesOf(users)(first.Config, nil); missing != nil {
+			err = exitError{exitRefused, fmt.Errorf("%s: %w", f.startSource(), missing)}
 			if store != nil {
 				err = errors.Join(err, store.Close())
 			}
@@ -39,9 +39,9 @@ func (f *serveFlags) startUnless(
 	}
 }
 
-// start is the configuration that the scheduler starts with, nil: the default, and what
+// loadStart is the configuration that the scheduler starts with, nil: the default, and what
 // remembers it, nil: nothing does. The errors have their exit code.
-func (f *serveFlags) start(in io.Reader, errs io.Writer) (first *reload.Proposal, store *reload.Disk, err error) {
+func (f *serveFlags) loadStart(in io.Reader, errs io.Writer) (first *reload.Proposal, store *reload.Disk, err error) {
 	if f.history < 1 {
 		return nil, nil, exitError{exitUsage, fmt.Errorf("--config-history is %d: at least the one in force is remembered", f.history)}
 	}
@@ -65,8 +65,8 @@ func (f *serveFlags) start(in io.Reader, errs io.Writer) (first *reload.Proposal
 	return first, store, nil
 }
 
-// origin is where the configuration of the start came from, for errors.
-func (f *serveFlags) origin() string {
+// startSource is where the configuration of the start came from, for errors.
+func (f *serveFlags) startSource() string {
 	if f.config != "" {
 		return "--config: " + f.config
 	}

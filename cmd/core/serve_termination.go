@@ -80,8 +80,8 @@ func (t *termination) expire() {
 	t.exit(exitStuck)
 }
 
-// reporting sets what writes the last line.
-func (t *termination) reporting(report func(stuck []string)) {
+// setReport sets what writes the last line.
+func (t *termination) setReport(report func(stuck []string)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.report = report

@@ -23,14 +23,14 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
-func TestTermination_WhatIsStuckIsNamedAndTheProcessEnds(t *testing.T) {
+func TestTermination_StuckStepsAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		var said []string
+		var reported []string
 		ended := make(chan int, 1)
 		end := newTermination()
 		end.exit = func(code int) { ended <- code }
-		end.reporting(func(stuck []string) { said = stuck })
+		end.setReport(func(stuck []string) { reported = stuck })
 		hang := make(chan struct{})
 		end.step("what ends", func() {})
 		go end.step("the disk", func() { <-hang })
@@ -42,14 +42,14 @@ func TestTermination_WhatIsStuckIsNamedAndTheProcessEnds(t *testing.T) {
 		assert.Equal(t, <-ended, exitStuck)
 		assert.Equal(t, time.Since(start), terminationLimit)
 		assert.Assert(t, terminationLimit+reportLimit < 5*time.Second)
-		assert.Equal(t, len(said), 2)
-		text := stuckText(said)
+		assert.Equal(t, len(reported), 2)
+		text := stuckText(reported)
 		assert.Assert(t, strings.Contains(text, "the disk") && strings.Contains(text, "the loop"), text)
 		close(hang)
 	})
 }
 
-func TestTermination_OneThatEndsIsNotCutShort(t *testing.T) {
+func TestTermination_InTimeIsNotForced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		end := newTermination()
 		end.exit = func(int) { t.Error("it ended in time") }
@@ -60,7 +60,7 @@ func TestTermination_OneThatEndsIsNotCutShort(t *testing.T) {
 	})
 }
 
-func TestTermination_ASecondSignalEndsTheProcessAtOnce(t *testing.T) {
+func TestTermination_SecondSignalExitsAtOnce(t *testing.T) {
 	codes := make(chan int, 1)
 	ctx, stop := untilSignal(func(code int) { codes <- code })
 	defer stop()
@@ -70,7 +70,7 @@ func TestTermination_ASecondSignalEndsTheProcessAtOnce(t *testing.T) {
 	assert.Equal(t, <-codes, 130)
 }
 
-func TestServe_ASignalEndsAStartThatWaitsForStandardInput(t *testing.T) {
+func TestServe_SignalInterruptsStart(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	in, never := io.Pipe()
 	defer never.Close()
@@ -86,10 +86,10 @@ func TestServe_ASignalEndsAStartThatWaitsForStandardInput(t *testing.T) {
 // exampleRM is the ID of the example shim.
 const exampleRM = "shim-go"
 
-// unread starts the program with a pipe for standard error, or for standard output, that is not
+// startUnread starts the program with a pipe for standard error, or for standard output, that is not
 // read; the other one is. Of standard output it reads the ready line, of standard error that of
 // the log.
-func unread(t *testing.T, output bool, args ...string) (cmd *exec.Cmd, ready string, pipe *os.File) {
+func startUnread(t *testing.T, output bool, args ...string) (cmd *exec.Cmd, ready string, pipe *os.File) {
 	t.Helper()
 	r, w, err := os.Pipe()
 	assert.NilError(t, err)
@@ -97,7 +97,7 @@ func unread(t *testing.T, output bool, args ...string) (cmd *exec.Cmd, ready str
 	cmd = exec.Command(buildProgram(t), append([]string{"serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0"}, args...)...)
 	var read io.Reader
 	if output {
-		fill(t, w)
+		fillPipe(t, w)
 		cmd.Stdout = w
 		read, err = cmd.StderrPipe()
 	} else {
@@ -128,8 +128,8 @@ func unread(t *testing.T, output bool, args ...string) (cmd *exec.Cmd, ready str
 	}
 }
 
-// fill leaves no room in a pipe.
-func fill(t *testing.T, w *os.File) {
+// fillPipe leaves no room in a pipe.
+func fillPipe(t *testing.T, w *os.File) {
 	t.Helper()
 	assert.NilError(t, w.SetWriteDeadline(time.Now().Add(50*time.Millisecond)))
 	_, err := w.Write(make([]byte, 4<<20))
@@ -162,8 +162,8 @@ func unknownNodes(n int) *emptypb.Empty {
 	return m
 }
 
-// flood has the program log more than a pipe and its buffer hold.
-func flood(t *testing.T, s *service, stream grpc.ClientStream) {
+// floodLog has the program log more than a pipe and its buffer hold.
+func floodLog(t *testing.T, s *runningService, stream grpc.ClientStream) {
 	t.Helper()
 	for range 4 {
 		assert.NilError(t, stream.SendMsg(unknownNodes(500)))
@@ -177,30 +177,30 @@ func flood(t *testing.T, s *service, stream grpc.ClientStream) {
 	}
 }
 
-func TestServe_UnreadStandardErrorDoesNotStopDeciding(t *testing.T) {
+func TestServe_UnreadStandardErrorDoesNotStopScheduling(t *testing.T) {
 	shim := buildShim(t)
-	cmd, ready, _ := unread(t, false, "--log-burst", "0", "--log-buffer", "65536")
+	cmd, ready, _ := startUnread(t, false, "--log-burst", "0", "--log-buffer", "65536")
 	s := connect(t, ready)
 	stream := s.openStreamOf(exampleRM)
-	flood(t, s, stream)
+	floodLog(t, s, stream)
 	assert.NilError(t, stream.CloseSend())
 	out := runShim(t, shim, s.conn.Target()) // it registers again
 	assert.Equal(t, strings.Count(out, "allocated: "), 4, out)
 	terminate(t, cmd)
 }
 
-func TestServe_AStandardErrorThatIsClosedDoesNotEndIt(t *testing.T) {
-	cmd, ready, pipe := unread(t, false, "--log-burst", "0")
+func TestServe_ClosedStandardErrorIsSurvived(t *testing.T) {
+	cmd, ready, pipe := startUnread(t, false, "--log-burst", "0")
 	s := connect(t, ready)
 	assert.NilError(t, pipe.Close())
-	flood(t, s, s.openStreamOf(exampleRM))
+	floodLog(t, s, s.openStreamOf(exampleRM))
 	code, _ := s.get("/ws/v1/partitions")
 	assert.Equal(t, code, http.StatusOK)
 	terminate(t, cmd)
 }
 
 func TestServe_UnreadStandardOutputDoesNotStopServing(t *testing.T) {
-	cmd, ready, _ := unread(t, true, "--log-format", "json")
+	cmd, ready, _ := startUnread(t, true, "--log-format", "json")
 	s := connect(t, ready)
 	code, _ := s.get("/ws/v1/partitions")
 	assert.Equal(t, code, http.StatusOK)

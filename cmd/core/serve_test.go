@@ -24,8 +24,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// service is a running serve command, in this process or another.
-type service struct {
+// runningService is a running serve command, in this process or another.
+type runningService struct {
 	t    *testing.T
 	ctx  context.Context
 	conn *grpc.ClientConn
@@ -36,7 +36,7 @@ type service struct {
 }
 
 // connect reads the ready line.
-func connect(t *testing.T, ready string) *service {
+func connect(t *testing.T, ready string) *runningService {
 	t.Helper()
 	at := map[string]string{}
 	for _, word := range strings.Fields(strings.TrimPrefix(ready, "canopy ready ")) {
@@ -50,7 +50,7 @@ func connect(t *testing.T, ready string) *service {
 	t.Cleanup(func() { assert.NilError(t, conn.Close()) })
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
-	s := &service{t: t, ctx: ctx, conn: conn, http: "http://" + web, client: &http.Client{Transport: &http.Transport{}}}
+	s := &runningService{t: t, ctx: ctx, conn: conn, http: "http://" + web, client: &http.Client{Transport: &http.Transport{}}}
 	if file, ok := strings.CutPrefix(at["admin"], "unix:"); ok {
 		s.admin = "http://localhost"
 		s.client.Transport = &http.Transport{DialContext: func(ctx context.Context, _, to string) (net.Conn, error) {
@@ -65,18 +65,18 @@ func connect(t *testing.T, ready string) *service {
 	return s
 }
 
-func (s *service) get(path string) (code int, body string) {
+func (s *runningService) get(path string) (code int, body string) {
 	s.t.Helper()
 	return s.do(http.MethodGet, s.http+path, "")
 }
 
 // post goes to the admin listener.
-func (s *service) post(path, kind, body string) (code int, answer string) {
+func (s *runningService) post(path, kind, body string) (code int, answer string) {
 	s.t.Helper()
 	return s.do(http.MethodPost, s.admin+path, body, "Content-Type", kind)
 }
 
-func (s *service) do(method, url, body string, headers ...string) (code int, answer string) {
+func (s *runningService) do(method, url, body string, headers ...string) (code int, answer string) {
 	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.ctx, method, url, strings.NewReader(body))
 	assert.NilError(s.t, err)
@@ -92,29 +92,29 @@ func (s *service) do(method, url, body string, headers ...string) (code int, ans
 	return response.StatusCode, string(text)
 }
 
-// text is a message with one text in it. The command knows no message of the scheduler
+// textMessage is a message with one text in it. The command knows no message of the scheduler
 // interface, so neither does its test: on the wire a field is a number.
-func text(field protowire.Number, value string) *emptypb.Empty {
+func textMessage(field protowire.Number, value string) *emptypb.Empty {
 	m := &emptypb.Empty{}
 	m.ProtoReflect().SetUnknown(protowire.AppendString(protowire.AppendTag(nil, field, protowire.BytesType), value))
 	return m
 }
 
 // openStream registers an RM and opens a stream about nodes that stays open.
-func (s *service) openStream() grpc.ClientStream { return s.openStreamOf("rm") }
+func (s *runningService) openStream() grpc.ClientStream { return s.openStreamOf("rm") }
 
-func (s *service) openStreamOf(rm string) grpc.ClientStream {
+func (s *runningService) openStreamOf(rm string) grpc.ClientStream {
 	s.t.Helper()
-	err := s.conn.Invoke(s.ctx, "/si.v1.Scheduler/RegisterResourceManager", text(1, rm), &emptypb.Empty{})
+	err := s.conn.Invoke(s.ctx, "/si.v1.Scheduler/RegisterResourceManager", textMessage(1, rm), &emptypb.Empty{})
 	assert.NilError(s.t, err)
 	both := &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}
 	stream, err := s.conn.NewStream(s.ctx, both, "/si.v1.Scheduler/UpdateNode")
 	assert.NilError(s.t, err)
-	assert.NilError(s.t, stream.SendMsg(text(2, rm)))
+	assert.NilError(s.t, stream.SendMsg(textMessage(2, rm)))
 	return stream
 }
 
-func (s *service) healthOf(name string) healthpb.HealthCheckResponse_ServingStatus {
+func (s *runningService) healthOf(name string) healthpb.HealthCheckResponse_ServingStatus {
 	s.t.Helper()
 	r, err := healthpb.NewHealthClient(s.conn).Check(s.ctx, &healthpb.HealthCheckRequest{Service: name})
 	assert.NilError(s.t, err)
@@ -139,7 +139,7 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-func TestServeFromStartToStop(t *testing.T) {
+func TestServe_StartToStop(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	in, out := io.Pipe()
@@ -188,13 +188,13 @@ func TestServeFromStartToStop(t *testing.T) {
 	assert.Assert(t, strings.Contains(logs.String(), `"msg":"resource manager registered"`), logs.String())
 }
 
-func TestABadFileIsReportedInFullAndNoPortIsOpened(t *testing.T) {
+func TestServe_InvalidConfigOpensNoPort(t *testing.T) {
 	inDirectory(t)
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	assert.NilError(t, err)
 	defer taken.Close()
 	// The port is taken: had it been tried, that would be the error.
-	code, out, errs := canopy("serve", "--config", "broken.yaml", "--grpc-address", taken.Addr().String())
+	code, out, errs := runCanopy("serve", "--config", "broken.yaml", "--grpc-address", taken.Addr().String())
 	assert.Equal(t, code, exitRefused)
 	assert.Equal(t, out, "")
 	for _, want := range []string{"broken.yaml:4:", "submitACL", "a.b", "--config: broken.yaml has"} {
@@ -203,19 +203,19 @@ func TestABadFileIsReportedInFullAndNoPortIsOpened(t *testing.T) {
 	assert.Assert(t, !strings.Contains(errs, "in use"), errs)
 }
 
-func TestAFileThatCannotBeReadIsAUsageError(t *testing.T) {
-	code, _, errs := canopy("serve", "--config", filepath.Join(t.TempDir(), "missing.yaml"))
+func TestServe_UnreadableConfigIsUsageError(t *testing.T) {
+	code, _, errs := runCanopy("serve", "--config", filepath.Join(t.TempDir(), "missing.yaml"))
 	assert.Equal(t, code, exitUsage)
 	assert.Assert(t, strings.Contains(errs, "missing.yaml"), errs)
 }
 
-func TestATakenAddressIsAClearError(t *testing.T) {
+func TestServe_AddressInUse(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	assert.NilError(t, err)
 	defer taken.Close()
 	for _, flag := range []string{"--grpc-address", "--http-address"} {
 		other := map[string]string{"--grpc-address": "--http-address", "--http-address": "--grpc-address"}[flag]
-		code, out, errs := canopy("serve", flag, taken.Addr().String(), other, "127.0.0.1:0")
+		code, out, errs := runCanopy("serve", flag, taken.Addr().String(), other, "127.0.0.1:0")
 		assert.Equal(t, code, exitRefused)
 		assert.Equal(t, out, "")
 		assert.Assert(t, strings.Contains(errs, flag) && strings.Contains(errs, "address already in use"), errs)
@@ -223,7 +223,7 @@ func TestATakenAddressIsAClearError(t *testing.T) {
 }
 
 // The whole way, with processes: the shim that is the example, against the program.
-func TestTheExampleShimAgainstTheProgram(t *testing.T) {
+func TestServe_ExampleShim(t *testing.T) {
 	inDirectory(t)
 	program, shim := buildProgram(t), buildShim(t)
 	assert.NilError(t, os.WriteFile("batch.yaml", []byte(
@@ -242,7 +242,7 @@ func TestTheExampleShimAgainstTheProgram(t *testing.T) {
 	}
 }
 
-func TestTheProgramStopsAlthoughStreamsAreOpen(t *testing.T) {
+func TestServe_StopsWithOpenStreams(t *testing.T) {
 	p := startProgram(t, buildProgram(t),
 		"serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0")
 	s := connect(t, p.ready)

@@ -110,10 +110,10 @@ func weights(qos map[string]int) string {
 	return strings.Join(parts, ",")
 }
 
-// mostWeight and mostLoad bound numbers that would overflow, or make a trace of one second.
+// maxWeight and maxLoad bound numbers that would overflow, or make a trace of one second.
 const (
-	mostWeight = 1_000_000
-	mostLoad   = 1_000
+	maxWeight = 1_000_000
+	maxLoad   = 1_000
 )
 
 func (f *synthFlags) check() error {
@@ -123,9 +123,9 @@ func (f *synthFlags) check() error {
 			wrong = append(wrong, fmt.Errorf(format, args...))
 		}
 	}
-	note(f.Nodes < 1 || f.Nodes > sim.MostNodes, "--nodes is %d, and must be from 1 to %d", f.Nodes, sim.MostNodes)
-	note(f.Tasks < 1 || f.Tasks > sim.MostAsks, "--tasks is %d, and must be from 1 to %d", f.Tasks, sim.MostAsks)
-	note(!(f.Load > 0 && f.Load <= mostLoad), "--load is %v, and must be above 0 and at most %d", f.Load, mostLoad)
+	note(f.Nodes < 1 || f.Nodes > sim.MaxNodes, "--nodes is %d, and must be from 1 to %d", f.Nodes, sim.MaxNodes)
+	note(f.Tasks < 1 || f.Tasks > sim.MaxAsks, "--tasks is %d, and must be from 1 to %d", f.Tasks, sim.MaxAsks)
+	note(!(f.Load > 0 && f.Load <= maxLoad), "--load is %v, and must be above 0 and at most %d", f.Load, maxLoad)
 	for _, x := range []struct {
 		flag string
 		n    float64
@@ -137,7 +137,7 @@ func (f *synthFlags) check() error {
 		n := f.QoS[class]
 		_, known := usual[class]
 		note(!known, "--qos: there is no class %q, only %s", class, strings.Join(slices.Sorted(maps.Keys(usual)), ", "))
-		note(n < 0 || n > mostWeight, "--qos: the weight of %s is %d, and must be from 0 to %d", class, n, mostWeight)
+		note(n < 0 || n > maxWeight, "--qos: the weight of %s is %d, and must be from 0 to %d", class, n, maxWeight)
 		sum += n
 	}
 	note(sum == 0, "--qos gives every class the weight 0")
@@ -173,7 +173,7 @@ func (f *synthFlags) make(out io.Writer) error {
 	}
 	s := synthSummary{Nodes: len(nodes), Tasks: len(tasks), LastArrival: tasks[len(tasks)-1].Created, ByQoS: map[string]int{}}
 	for _, n := range nodes {
-		s.GPUs += int64(n.Has.Get(sim.GPU)) / 1000
+		s.GPUs += int64(n.Capacity.Get(sim.GPU)) / 1000
 	}
 	for _, t := range tasks {
 		s.End = max(s.End, t.Deleted)
@@ -186,7 +186,7 @@ func (f *synthFlags) make(out io.Writer) error {
 		return printJSON(out, s)
 	}
 	_, err = fmt.Fprintf(out, "%s nodes with %s GPUs: %s\n%s tasks, %s of them with GPUs, that come within %s h: %s\n",
-		grouped(s.Nodes), grouped(int(s.GPUs)), f.nodes, grouped(s.Tasks), grouped(s.GPUTasks), short(float64(s.LastArrival)/3600), f.pods)
+		withThousands(s.Nodes), withThousands(int(s.GPUs)), f.nodes, withThousands(s.Tasks), withThousands(s.GPUTasks), oneDecimal(float64(s.LastArrival)/3600), f.pods)
 	return err
 }
 

@@ -10,12 +10,12 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// made makes a trace in a directory of its own.
-func made(t *testing.T, args ...string) (nodes, pods, out string) {
+// synthesize makes a trace in a directory of its own.
+func synthesize(t *testing.T, args ...string) (nodes, pods, out string) {
 	t.Helper()
 	dir := t.TempDir()
 	n, p := filepath.Join(dir, "nodes.csv"), filepath.Join(dir, "pods.csv")
-	code, out, errs := canopy(append([]string{"trace-synth", "--out-nodes", n, "--out-pods", p}, args...)...)
+	code, out, errs := runCanopy(append([]string{"trace-synth", "--out-nodes", n, "--out-pods", p}, args...)...)
 	assert.Equal(t, code, 0, errs)
 	assert.Equal(t, errs, "")
 	read := func(name string) string {
@@ -26,8 +26,8 @@ func made(t *testing.T, args ...string) (nodes, pods, out string) {
 	return read(n), read(p), out
 }
 
-func TestTraceSynth_WithoutFlagsItMakesTheExample(t *testing.T) {
-	nodes, pods, out := made(t)
+func TestTraceSynth_DefaultsMakeTheExample(t *testing.T) {
+	nodes, pods, out := synthesize(t)
 	for name, text := range map[string]string{"nodes": nodes, "pods": pods} {
 		example, err := os.ReadFile("../../examples/trace/" + name + ".csv")
 		assert.NilError(t, err)
@@ -39,7 +39,7 @@ func TestTraceSynth_WithoutFlagsItMakesTheExample(t *testing.T) {
 }
 
 func TestTraceSynth_InJSON(t *testing.T) {
-	_, pods, out := made(t, "--nodes", "3", "--tasks", "50", "--seed", "9", "--gpu-share", "0", "--qos", "BE=1", "--output", "json")
+	_, pods, out := synthesize(t, "--nodes", "3", "--tasks", "50", "--seed", "9", "--gpu-share", "0", "--qos", "BE=1", "--output", "json")
 	assert.DeepEqual(t, fieldsOf(t, out), []string{"nodes", "tasks", "gpus", "gpuTasks", "lastArrivalSeconds", "endSeconds", "tasksByQoS"})
 	var s synthSummary
 	assert.NilError(t, json.Unmarshal([]byte(out), &s))
@@ -50,13 +50,13 @@ func TestTraceSynth_InJSON(t *testing.T) {
 }
 
 // What it makes can be replayed, with and without time.
-func TestTraceSynth_ItsTracesAreReplayed(t *testing.T) {
+func TestTraceSynth_TraceCanBeReplayed(t *testing.T) {
 	dir := t.TempDir()
 	n, p := filepath.Join(dir, "nodes.csv"), filepath.Join(dir, "pods.csv")
-	code, _, errs := canopy("trace-synth", "--nodes", "5", "--tasks", "120", "--seed", "2", "--gpu-spec-share", "0.2", "--out-nodes", n, "--out-pods", p)
+	code, _, errs := runCanopy("trace-synth", "--nodes", "5", "--tasks", "120", "--seed", "2", "--gpu-spec-share", "0.2", "--out-nodes", n, "--out-pods", p)
 	assert.Equal(t, code, 0, errs)
 	for _, mode := range []string{"fill", "lifetimes"} {
-		code, out, errs := canopy("replay", "--nodes", n, "--pods", p, "--mode", mode, "--output", "json")
+		code, out, errs := runCanopy("replay", "--nodes", n, "--pods", p, "--mode", mode, "--output", "json")
 		assert.Equal(t, code, 0, errs)
 		r := readReport(t, out, "balance", "preemption")
 		assert.Equal(t, r.Asks, 120)
@@ -64,7 +64,7 @@ func TestTraceSynth_ItsTracesAreReplayed(t *testing.T) {
 	}
 }
 
-func TestTraceSynth_RefusesNonsense(t *testing.T) {
+func TestTraceSynth_InvalidFlagsAreRejected(t *testing.T) {
 	dir := t.TempDir()
 	files := []string{"--out-nodes", filepath.Join(dir, "n"), "--out-pods", filepath.Join(dir, "p")}
 	for _, x := range []struct {
@@ -91,7 +91,7 @@ func TestTraceSynth_RefusesNonsense(t *testing.T) {
 			exitRefused, "no such file or directory"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			code, out, errs := canopy(append([]string{"trace-synth"}, x.args...)...)
+			code, out, errs := runCanopy(append([]string{"trace-synth"}, x.args...)...)
 			assert.Equal(t, code, x.code, errs)
 			assert.Equal(t, out, "")
 			assert.Assert(t, strings.Contains(errs, x.want), errs)

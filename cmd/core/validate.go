@@ -67,7 +67,7 @@ func validateCommand() *cobra.Command {
 			if rules {
 				return printRules(cmd.OutOrStdout(), output)
 			}
-			if err := f.ask(cmd.Context()); err != nil {
+			if err := f.fetchNodeResources(cmd.Context()); err != nil {
 				return exitError{exitUsage, err}
 			}
 			r := f.validate(files, cmd.InOrStdin())
@@ -118,8 +118,8 @@ func (f *validateFlags) check() error {
 	return errors.Join(checkAddress(f.address), late, checkBounds(f.bounds))
 }
 
-// ask has the server say which resources its nodes have.
-func (f *validateFlags) ask(ctx context.Context) (err error) {
+// fetchNodeResources has the server say which resources its nodes have.
+func (f *validateFlags) fetchNodeResources(ctx context.Context) (err error) {
 	if f.address == "" {
 		return nil
 	}
@@ -176,7 +176,7 @@ func (v validation) print(out, errs io.Writer, format string) error {
 			continue
 		}
 		for _, p := range f.Problems {
-			fmt.Fprintln(out, p.In(f.File))
+			fmt.Fprintln(out, p.WithFile(f.File))
 		}
 		if _, err := fmt.Fprintf(out, "%s: %s\n", f.File, f.summary()); err != nil {
 			return err
@@ -214,14 +214,14 @@ func printRules(out io.Writer, format string) error {
 			Summary  string `json:"summary"`
 		}
 		var all []rule
-		for _, x := range configs.Rules() {
+		for _, x := range configs.ValidationRules() {
 			all = append(all, rule{x.ID, x.Severity.String(), x.Summary})
 		}
 		return printJSON(out, map[string]any{"rules": all})
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "RULE\tSEVERITY\tSUMMARY")
-	for _, x := range configs.Rules() {
+	for _, x := range configs.ValidationRules() {
 		fmt.Fprintf(table, "%s\t%s\t%s\n", x.ID, x.Severity, x.Summary)
 	}
 	return table.Flush()

@@ -67,7 +67,7 @@ func writeFile(t *testing.T, name, text string) {
 	assert.NilError(t, os.WriteFile(name, []byte(text), 0o600))
 }
 
-func TestValidatePrintsEveryProblemOfEveryFile(t *testing.T) {
+func TestValidate_Text(t *testing.T) {
 	inDirectory(t)
 	for _, c := range []struct {
 		name      string
@@ -80,7 +80,7 @@ func TestValidatePrintsEveryProblemOfEveryFile(t *testing.T) {
 		{name: "a valid file", args: []string{"valid.yaml"}, want: "valid.yaml: valid\n"},
 		{name: "standard input", stdin: validQueues, args: []string{"-"}, want: "-: valid\n"},
 		{name: "a warning is no failure", args: []string{"warned.yaml"},
-			want: "warned.yaml:1:31: warning [nobody-submits] root: no queue has a submitacl or adminacl, so nobody can" +
+			want: "warned.yaml:1:31: warning [no-submit-access] root: no queue has a submitacl or adminacl, so nobody can" +
 				" submit anything (hint: submitacl: '*' on root lets everybody)\nwarned.yaml: valid, 1 warning\n"},
 		{name: "errors are", args: []string{"valid.yaml", "broken.yaml"}, wantCode: 1,
 			want: "valid.yaml: valid\n" +
@@ -100,7 +100,7 @@ func TestValidatePrintsEveryProblemOfEveryFile(t *testing.T) {
 		{name: "a flag that does not exist", args: []string{"--nonsense", "valid.yaml"}, wantCode: 2,
 			wantError: "unknown flag: --nonsense"},
 		{name: "a warning is an error when that is wanted", args: []string{"--strict", "valid.yaml", "warned.yaml"}, wantCode: 1,
-			want: "valid.yaml: valid\nwarned.yaml:1:31: error [nobody-submits] root: no queue has a submitacl or adminacl, so nobody can" +
+			want: "valid.yaml: valid\nwarned.yaml:1:31: error [no-submit-access] root: no queue has a submitacl or adminacl, so nobody can" +
 				" submit anything (hint: submitacl: '*' on root lets everybody)\nwarned.yaml: 1 error\n"},
 		{name: "an address that is none", args: []string{"--address", "nowhere", "valid.yaml"}, wantCode: 2,
 			wantError: "--address: address nowhere: missing port in address"},
@@ -120,7 +120,7 @@ func TestValidatePrintsEveryProblemOfEveryFile(t *testing.T) {
 	}
 }
 
-func TestValidatePrintsJSON(t *testing.T) {
+func TestValidate_JSON(t *testing.T) {
 	inDirectory(t)
 	code, out, errs := runValidate(t, "", "--output", "json", "valid.yaml", "broken.yaml", "missing.yaml")
 	assert.Equal(t, code, 2)
@@ -134,18 +134,18 @@ func TestValidatePrintsJSON(t *testing.T) {
 	assert.Assert(t, got.Files[0].Valid && !got.Files[1].Valid && !got.Files[2].Valid)
 	assert.Equal(t, got.Files[2].Unreadable, "open missing.yaml: no such file or directory")
 	assert.DeepEqual(t, got.Files[1].Problems[0], configs.Problem{
-		Line: 4, Col: 5, Path: "root", Rule: "yaml-unknown-key", Severity: configs.Error,
+		Line: 4, Col: 5, Path: "root", RuleID: "yaml-unknown-key", Severity: configs.Error,
 		Message: `unknown key "submitACL" in a queue`, Hint: `did you mean "submitacl"?`,
 	})
 	code, _, _ = runValidate(t, brokenQueues, "-o", "json", "-")
 	assert.Equal(t, code, 1)
 }
 
-func TestValidateListsItsRules(t *testing.T) {
+func TestValidate_Rules(t *testing.T) {
 	code, out, _ := runValidate(t, "", "--rules")
 	assert.Equal(t, code, 0)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	assert.Equal(t, len(lines), 1+len(configs.Rules()))
+	assert.Equal(t, len(lines), 1+len(configs.ValidationRules()))
 	assert.Assert(t, strings.HasPrefix(lines[0], "RULE "))
 	assert.Assert(t, strings.Contains(out, "\nV6                           error     names of siblings are unique"))
 
@@ -155,10 +155,10 @@ func TestValidateListsItsRules(t *testing.T) {
 		Rules []struct{ ID, Severity, Summary string }
 	}
 	assert.NilError(t, json.Unmarshal([]byte(out), &got))
-	assert.Equal(t, len(got.Rules), len(configs.Rules()))
+	assert.Equal(t, len(got.Rules), len(configs.ValidationRules()))
 }
 
-func TestValidateDoesNotReadWithoutEnd(t *testing.T) {
+func TestValidate_InputIsBounded(t *testing.T) {
 	code, out, _ := runValidate(t, strings.Repeat("#", configs.DefaultOptions().MaxBytes+5), "-")
 	assert.Equal(t, code, 1)
 	assert.Assert(t, strings.HasPrefix(out, "-:1:1: error [bound-bytes] "), out)
@@ -178,7 +178,7 @@ func nodesServer(t *testing.T, capacity string) (address string) {
 	return strings.TrimPrefix(s.URL, "http://")
 }
 
-func TestValidate_ComparesWithTheNodesOfAServer(t *testing.T) {
+func TestValidate_WithNodesOfServer(t *testing.T) {
 	const file = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, resources: {max: {nvidia.com/gpus: 2, memory: 1Gi}}}]}]}]\n"
 	const want = `-:1:90: warning [resource-absent] root.a: max is for a resource "nvidia.com/gpus", which no node has (hint: did you mean "nvidia.com/gpu"?)` + "\n-: valid, 1 warning\n"
 	address := nodesServer(t, `{"memory":1,"nvidia.com/gpu":8}`)

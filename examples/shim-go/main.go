@@ -60,7 +60,7 @@ func run(ctx context.Context, address string) error {
 	if err := addApplication(ctx, client); err != nil {
 		return fmt.Errorf("application: %w", err)
 	}
-	if err := work(ctx, client); err != nil {
+	if err := runAllocations(ctx, client); err != nil {
 		return fmt.Errorf("allocations: %w", err)
 	}
 	return nil
@@ -128,8 +128,8 @@ func addApplication(ctx context.Context, client si.SchedulerClient) error {
 	return stream.CloseSend()
 }
 
-// work asks for allocations, prints them as they are made, and gives them back.
-func work(ctx context.Context, client si.SchedulerClient) error {
+// runAllocations asks for allocations, prints them as they are made, and gives them back.
+func runAllocations(ctx context.Context, client si.SchedulerClient) error {
 	stream, err := client.UpdateAllocation(ctx)
 	if err != nil {
 		return err

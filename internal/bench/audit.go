@@ -39,7 +39,7 @@ func auditable(s Spec) Spec {
 	}
 	s.Priorities = min(s.Priorities, s.Asks)
 	if s.Preemptors > 0 {
-		s = s.fewPreemptors(perNode)
+		s = s.withFewPreemptors(perNode)
 	}
 	s.Nodes = min(s.Nodes, auditedNodes)
 	s.Churn, s.Rate, s.Via = min(s.Churn, auditedChurn), 0, ViaCore
@@ -49,41 +49,41 @@ func auditable(s Spec) Spec {
 // auditor is a second scheduler that sorts everything for each decision. It believes what
 // the first one has decided, and says whether it would have decided the same.
 type auditor struct {
-	*tape
-	reference *tape
-	twin      *twin.Twin
-	checked   int
-	wrong     []string // a line for each decision that was not the first in the order
+	*driver
+	reference  *driver
+	twin       *twin.Twin
+	checked    int
+	violations []string // a line for each decision that was not the first in the order
 }
 
-// audit runs a workload and checks every decision against the legal order. It fails only
+// measureAudit runs a workload and checks every decision against the legal order. It fails only
 // when the workload cannot be run; wrong decisions are counted.
-func audit(s *stream, d decider, r *result) error {
+func measureAudit(s *stream, d decider, r *result) error {
 	a, err := auditOf(s, d)
 	if err != nil {
 		return err
 	}
 	r.sample["audited"] = float64(a.checked)
-	r.sample["auditViolations"] = float64(len(a.wrong))
+	r.sample["auditViolations"] = float64(len(a.violations))
 	return nil
 }
 
 func auditOf(s *stream, d decider) (*auditor, error) {
-	reference := twin.NewWith(s.partition, nil, *patient())
-	a := &auditor{tape: newTape(d), reference: newTape(reference), twin: reference}
+	reference := twin.NewWith(s.partition, nil, *neverCompleting())
+	a := &auditor{driver: newDriver(d), reference: newDriver(reference), twin: reference}
 	if err := errors.Join(a.load(s), a.reference.load(s)); err != nil {
 		return nil, err
 	}
 	var running placements
 	a.decide(&running)
-	dice := s.dice(diceReleases)
+	rng := s.rng(seedReleases)
 	for next := s.spec.Asks; next < len(s.draws) && len(running) > 0; next++ {
-		c := churning{running: running, dice: dice}
-		x := c.end()
+		c := coreChurn{running: running, rng: rng}
+		x := c.takeRunning()
 		running = c.running
 		release := scheduler.Release{App: x.App, Key: x.Key, Type: scheduler.StoppedByRM}
 		for _, cmd := range []scheduler.Command{release, s.submit(next)} {
-			if err := errors.Join(a.tell(cmd), a.reference.tell(cmd)); err != nil {
+			if err := errors.Join(a.apply(cmd), a.reference.apply(cmd)); err != nil {
 				return nil, err
 			}
 			a.decide(&running)
@@ -97,11 +97,11 @@ func (a *auditor) decide(p *placements) {
 	for {
 		want, where := a.twin.Next(a.reference.now)
 		effects, more := a.Schedule(a.now, 1)
-		p.hear(effects)
+		p.collect(effects)
 		if !more {
 			if want != nil {
 				a.checked++
-				a.wrong = append(a.wrong, fmt.Sprintf("nothing was decided, and ask %s should go to node %s", want.Key, where))
+				a.violations = append(a.violations, fmt.Sprintf("nothing was decided, and ask %s should go to node %s", want.Key, where))
 			}
 			return
 		}
@@ -113,9 +113,9 @@ func (a *auditor) decide(p *placements) {
 			a.checked++
 			switch {
 			case want == nil:
-				a.wrong = append(a.wrong, fmt.Sprintf("ask %s got node %s, and nothing may be placed", x.Ask.Key, x.Node))
+				a.violations = append(a.violations, fmt.Sprintf("ask %s got node %s, and nothing may be placed", x.Ask.Key, x.Node))
 			case want.Key != x.Ask.Key || where != x.Node:
-				a.wrong = append(a.wrong, fmt.Sprintf("ask %s got node %s, and it was the turn of ask %s on node %s",
+				a.violations = append(a.violations, fmt.Sprintf("ask %s got node %s, and it was the turn of ask %s on node %s",
 					x.Ask.Key, x.Node, want.Key, where))
 			}
 			a.reference.Step(a.reference.now, scheduler.ReportAllocation{Ask: x.Ask, Node: x.Node})

@@ -12,9 +12,9 @@ import (
 // auditedPreemptors is the most that preempt in an audit.
 const auditedPreemptors = 60
 
-// fewPreemptors is a workload of so few asks that everybody finds their victims in it
+// withFewPreemptors is a workload of so few asks that everybody finds their victims in it
 // still: as many run on each node as before, on fewer nodes.
-func (s Spec) fewPreemptors(perNode int) Spec {
+func (s Spec) withFewPreemptors(perNode int) Spec {
 	perNode = min(perNode, s.Asks)
 	s.Nodes = max(min(s.Nodes, auditedNodes, s.Asks/perNode), 1)
 	s.Asks = perNode * s.Nodes
@@ -29,32 +29,32 @@ func (s Spec) fewPreemptors(perNode int) Spec {
 // they say. It fails when a workload does not end as it should, by who is told to leave or
 // who gets a node.
 func auditPreempting(s *stream, d decider, r *result) error {
-	m := &mirrored{decider: d, twin: twin.NewWith(s.partition, nil, *patient())}
+	m := &twinComparison{decider: d, twin: twin.NewWith(s.partition, nil, *neverCompleting())}
 	p, err := loadPreempting(s, m)
 	if err != nil {
 		return err
 	}
-	if err := p.turns(s.spec.Preemptors, newTimes(), newTimes()); err != nil && len(m.wrong) == 0 {
+	if err := p.runTo(s.spec.Preemptors, newHistogram(), newHistogram()); err != nil && len(m.violations) == 0 {
 		return err // what went wrong before it explains it otherwise
 	}
 	r.sample["audited"] = float64(m.checked)
-	r.sample["auditViolations"] = float64(len(m.wrong))
+	r.sample["auditViolations"] = float64(len(m.violations))
 	if books, ok := d.(interface{ Check() error }); ok {
 		return books.Check()
 	}
 	return nil
 }
 
-// mirrored is a decider whose every answer is held against that of the twin. After the
+// twinComparison is a decider whose every answer is held against that of the twin. After the
 // first difference the two live in different worlds, so nothing more is compared.
-type mirrored struct {
+type twinComparison struct {
 	decider
-	twin    *twin.Twin
-	checked int      // steps in which something was decided
-	wrong   []string // at most one line: the first difference
+	twin       *twin.Twin
+	checked    int      // steps in which something was decided
+	violations []string // at most one line: the first difference
 }
 
-func (m *mirrored) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
+func (m *twinComparison) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
 	got := m.decider.Step(now, cmd)
 	m.compare(got, m.twin.Step(now, cmd))
 	return got
@@ -62,7 +62,7 @@ func (m *mirrored) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect
 
 // Schedule goes on until something is decided or nothing is left: the two may take more or
 // fewer rounds to find out.
-func (m *mirrored) Schedule(now time.Time, budget int) ([]scheduler.Effect, bool) {
+func (m *twinComparison) Schedule(now time.Time, budget int) ([]scheduler.Effect, bool) {
 	got, more := nextDecision(m.decider, now, budget)
 	want, _ := nextDecision(m.twin, now, budget)
 	if len(got) > 0 || len(want) > 0 {
@@ -79,8 +79,8 @@ func nextDecision(d decider, now time.Time, budget int) (effects []scheduler.Eff
 	return effects, more
 }
 
-func (m *mirrored) compare(got, want []scheduler.Effect) {
-	if same := slices.EqualFunc(scheduler.WithoutNotes(got), scheduler.WithoutNotes(want), func(a, b scheduler.Effect) bool { return a.String() == b.String() }); !same && len(m.wrong) == 0 {
-		m.wrong = append(m.wrong, fmt.Sprintf("%v, and it should have been %v", got, want))
+func (m *twinComparison) compare(got, want []scheduler.Effect) {
+	if same := slices.EqualFunc(scheduler.WithoutEvents(got), scheduler.WithoutEvents(want), func(a, b scheduler.Effect) bool { return a.String() == b.String() }); !same && len(m.violations) == 0 {
+		m.violations = append(m.violations, fmt.Sprintf("%v, and it should have been %v", got, want))
 	}
 }

@@ -11,28 +11,28 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// audited is a workload with everything that orders depend on.
-func audited() Spec {
-	s := small()
+// auditedSpec is a workload with everything that orders depend on.
+func auditedSpec() Spec {
+	s := smallSpec()
 	s.AppsPerLeaf, s.Asks, s.Priorities, s.Sort, s.Saturation, s.Churn = 2, 200, 3, "fair", 2, 0.2
 	return auditable(s)
 }
 
-func TestAnAuditFindsNothingInTheCore(t *testing.T) {
-	s := streamOf(t, audited(), 1)
+func TestAudit_AcceptsCore(t *testing.T) {
+	s := streamOf(t, auditedSpec(), 1)
 	a, err := auditOf(s, newCore(s))
 	assert.NilError(t, err)
 	assert.Assert(t, a.checked >= 100, "only %d decisions", a.checked)
-	assert.DeepEqual(t, a.wrong, []string(nil))
+	assert.DeepEqual(t, a.violations, []string(nil))
 }
 
-// lazy decides nothing after some decisions.
-type lazy struct {
+// stoppingCore decides nothing after some decisions.
+type stoppingCore struct {
 	*scheduler.Core
 	left int
 }
 
-func (l *lazy) Schedule(now time.Time, budget int) ([]scheduler.Effect, bool) {
+func (l *stoppingCore) Schedule(now time.Time, budget int) ([]scheduler.Effect, bool) {
 	if l.left--; l.left < 0 {
 		return nil, false
 	}
@@ -40,7 +40,7 @@ func (l *lazy) Schedule(now time.Time, budget int) ([]scheduler.Effect, bool) {
 }
 
 // Faults are planted in what the decider believes: it decides rightly, but by other rules.
-func TestAnAuditFindsWrongDecisions(t *testing.T) {
+func TestAudit_FindsWrongDecisions(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		plant func(s *stream) decider
@@ -48,7 +48,7 @@ func TestAnAuditFindsWrongDecisions(t *testing.T) {
 	}{
 		{"nodes in the opposite order", func(s *stream) decider {
 			other := *s
-			other.partition.Nodes.Nodes = policies.Pack
+			other.partition.NodeSortPolicy.Sort = policies.NodeSortBinPacking
 			return newCore(&other)
 		}, "and it was the turn of ask"},
 		{"applications in another order", func(s *stream) decider {
@@ -63,27 +63,27 @@ func TestAnAuditFindsWrongDecisions(t *testing.T) {
 			return newCore(streamOf(t, func() Spec { spec := s.spec; spec.Bound = 0; return spec }(), s.seed))
 		}, "and nothing may be placed"},
 		{"deciding that stops too early", func(s *stream) decider {
-			return &lazy{newCore(s), 10}
+			return &stoppingCore{newCore(s), 10}
 		}, "nothing was decided, and ask"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			spec := audited()
+			spec := auditedSpec()
 			if strings.Contains(c.name, "quota") {
 				spec.Bound, spec.Saturation, spec.Churn = 1, 0.5, 0
 			}
 			s := streamOf(t, spec, 1)
 			a, err := auditOf(s, c.plant(s))
 			assert.NilError(t, err)
-			assert.Assert(t, len(a.wrong) > 0, "%d decisions were checked", a.checked)
-			assert.Assert(t, strings.Contains(strings.Join(a.wrong, "\n"), c.want), "%s", strings.Join(a.wrong, "\n"))
+			assert.Assert(t, len(a.violations) > 0, "%d decisions were checked", a.checked)
+			assert.Assert(t, strings.Contains(strings.Join(a.violations, "\n"), c.want), "%s", strings.Join(a.violations, "\n"))
 			r := newResult()
-			assert.NilError(t, audit(s, c.plant(s), r))
-			assert.Equal(t, r.sample["auditViolations"], float64(len(a.wrong)))
+			assert.NilError(t, measureAudit(s, c.plant(s), r))
+			assert.Equal(t, r.sample["auditViolations"], float64(len(a.violations)))
 		})
 	}
 }
 
-func TestWhatIsAuditedIsSmall(t *testing.T) {
+func TestAuditable_IsSmall(t *testing.T) {
 	for _, p := range suites(Full, Trace{}) {
 		for _, c := range p.cells {
 			if c.measure != Fill && c.measure != Churn && c.measure != Preempt {

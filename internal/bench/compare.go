@@ -23,11 +23,11 @@ type Comparison struct {
 	Threshold float64 `json:"threshold"` // share by which medians must differ to count; 0: by anything
 	// Warnings say why figures may differ although the program does not, such as another
 	// CPU, or be too few, because a run was cut short. Empty, never nil.
-	Warnings []string   `json:"warnings"`
-	Figures  []Compared `json:"figures"`  // in the order of the old report
-	Others   []Other    `json:"others"`   // what could not be compared
-	RunsFor  int        `json:"runsFor"`  // runs a side that it takes to see a difference among so many figures
-	Verdicts Verdicts   `json:"verdicts"` // how many of each
+	Warnings    []string      `json:"warnings"`
+	Figures     []Compared    `json:"figures"`     // in the order of the old report
+	NotCompared []NotCompared `json:"notCompared"` // what could not be compared
+	RunsFor     int           `json:"runsFor"`     // runs a side that it takes to see a difference among so many figures
+	Verdicts    Verdicts      `json:"verdicts"`    // how many of each
 }
 
 // Verdicts counts verdicts. Worse includes cells that now fail.
@@ -58,8 +58,8 @@ type Compared struct {
 	metric  Metric
 }
 
-// Other is what only one report has, or what is not the same work in both.
-type Other struct {
+// NotCompared is what only one report has, or what is not the same work in both.
+type NotCompared struct {
 	Suite  string `json:"suite"`
 	Cell   string `json:"cell,omitempty"`   // empty: the whole suite
 	Metric string `json:"metric,omitempty"` // empty: the whole cell
@@ -74,19 +74,19 @@ type Other struct {
 // no chance: any difference is one. Requires: threshold >= 0.
 func Compare(before, now *Report, threshold float64) *Comparison {
 	c := &Comparison{
-		Threshold: threshold, Warnings: warningsAbout(before, now), Figures: []Compared{}, Others: []Other{},
+		Threshold: threshold, Warnings: warningsAbout(before, now), Figures: []Compared{}, NotCompared: []NotCompared{},
 	}
 	for _, old := range before.Suites {
-		s := named(now.Suites, old.Name)
+		s := suiteNamed(now.Suites, old.Name)
 		if s == nil {
-			c.Others = append(c.Others, Other{Suite: old.Name, Why: onlyOld})
+			c.NotCompared = append(c.NotCompared, NotCompared{Suite: old.Name, Why: onlyOld})
 			continue
 		}
 		c.suite(old, *s)
 	}
 	for _, s := range now.Suites {
-		if named(before.Suites, s.Name) == nil {
-			c.Others = append(c.Others, Other{Suite: s.Name, Why: onlyNew})
+		if suiteNamed(before.Suites, s.Name) == nil {
+			c.NotCompared = append(c.NotCompared, NotCompared{Suite: s.Name, Why: onlyNew})
 		}
 	}
 	c.judge()
@@ -102,7 +102,7 @@ func warningsAbout(before, now *Report) []string {
 	warnings := []string{}
 	cutShort := func(which, why string) {
 		if why != "" {
-			warnings = append(warnings, fmt.Sprintf("the %s report is incomplete: %s", which, plain(why)))
+			warnings = append(warnings, fmt.Sprintf("the %s report is incomplete: %s", which, singleLine(why)))
 		}
 	}
 	cutShort("old", before.Incomplete)
@@ -122,37 +122,37 @@ func orUnknown(s string) string {
 	if s == "" {
 		return "unknown"
 	}
-	return plain(s)
+	return singleLine(s)
 }
 
 func (c *Comparison) suite(before, now Suite) {
 	for _, old := range before.Cells {
-		other := Other{Suite: before.Name, Cell: old.Name}
+		other := NotCompared{Suite: before.Name, Cell: old.Name}
 		cell := cellNamed(now.Cells, old.Name)
 		switch {
 		case cell == nil:
 			other.Why = onlyOld
 		case len(cell.Samples) == 0:
-			other.Why = "no samples in the new report" + because(cell.Failure)
+			other.Why = "no samples in the new report" + failureSuffix(cell.Failure)
 			other.Worse = cell.Failure != "" && len(old.Samples) > 0
 		case len(old.Samples) == 0:
-			other.Why = "no samples in the old report" + because(old.Failure)
+			other.Why = "no samples in the old report" + failureSuffix(old.Failure)
 		case old.Digest != cell.Digest:
 			other.Why = "different work"
 		default:
 			c.cell(before.Name, old, *cell)
 			continue
 		}
-		c.Others = append(c.Others, other)
+		c.NotCompared = append(c.NotCompared, other)
 	}
 	for _, cell := range now.Cells {
 		if cellNamed(before.Cells, cell.Name) == nil {
-			c.Others = append(c.Others, Other{Suite: now.Name, Cell: cell.Name, Why: onlyNew})
+			c.NotCompared = append(c.NotCompared, NotCompared{Suite: now.Name, Cell: cell.Name, Why: onlyNew})
 		}
 	}
 }
 
-func because(failure string) string {
+func failureSuffix(failure string) string {
 	if failure == "" {
 		return ""
 	}
@@ -166,10 +166,10 @@ func (c *Comparison) cell(suite string, before, now Cell) {
 		case len(old) == 0 && len(young) == 0:
 			continue
 		case len(young) == 0:
-			c.Others = append(c.Others, Other{Suite: suite, Cell: before.Name, Metric: m.Name, Why: onlyOld})
+			c.NotCompared = append(c.NotCompared, NotCompared{Suite: suite, Cell: before.Name, Metric: m.Name, Why: onlyOld})
 			continue
 		case len(old) == 0:
-			c.Others = append(c.Others, Other{Suite: suite, Cell: before.Name, Metric: m.Name, Why: onlyNew})
+			c.NotCompared = append(c.NotCompared, NotCompared{Suite: suite, Cell: before.Name, Metric: m.Name, Why: onlyNew})
 			continue
 		}
 		f := Compared{
@@ -210,7 +210,7 @@ func direction(rose, higher bool) Verdict {
 	return Worse
 }
 
-func named(suites []Suite, name string) *Suite {
+func suiteNamed(suites []Suite, name string) *Suite {
 	i := slices.IndexFunc(suites, func(s Suite) bool { return s.Name == name })
 	if i < 0 {
 		return nil

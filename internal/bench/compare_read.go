@@ -12,31 +12,31 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// largestReport is more than any report has, in bytes. A file that is larger is
+// maxReportBytes is more than any report has, in bytes. A file that is larger is
 // something else.
-const largestReport = 16 << 20
+const maxReportBytes = 16 << 20
 
 // ReadReport reads what `canopy bench run --output json` wrote. What it returns has at
 // least one suite, names that are unique, and figures that are known metrics, finite and
 // not negative. An error is one line that says where in the text, or in which cell, it is
 // not a report.
 func ReadReport(r io.Reader) (*Report, error) {
-	text, err := io.ReadAll(io.LimitReader(r, largestReport+1))
+	text, err := io.ReadAll(io.LimitReader(r, maxReportBytes+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(text) > largestReport {
-		return nil, fmt.Errorf("not a report: longer than %d bytes", largestReport)
+	if len(text) > maxReportBytes {
+		return nil, fmt.Errorf("not a report: longer than %d bytes", maxReportBytes)
 	}
 	var report Report
 	if err := json.Unmarshal(text, &report, json.RejectUnknownMembers(true)); err != nil {
-		return nil, placed(text, err)
+		return nil, readError(text, err)
 	}
 	return &report, report.check()
 }
 
-// placed says in terms of the file what the parser objects to.
-func placed(text []byte, err error) error {
+// readError says in terms of the file what the parser objects to.
+func readError(text []byte, err error) error {
 	var syntax *jsontext.SyntacticError
 	var meaning *json.SemanticError
 	switch {
@@ -45,7 +45,7 @@ func placed(text []byte, err error) error {
 		if errors.Is(syntax.Err, io.ErrUnexpectedEOF) {
 			what = "the file ends too early"
 		}
-		return fmt.Errorf("%s: %s%s", position(text, syntax.ByteOffset), what, within(syntax.JSONPointer))
+		return fmt.Errorf("%s: %s%s", position(text, syntax.ByteOffset), what, pointerSuffix(syntax.JSONPointer))
 	case errors.As(err, &meaning):
 		what := "not a report"
 		switch {
@@ -56,7 +56,7 @@ func placed(text []byte, err error) error {
 		case meaning.JSONPointer != "":
 			what = fmt.Sprintf("a %v does not belong here", meaning.JSONKind)
 		}
-		return fmt.Errorf("%s: %s%s", position(text, meaning.ByteOffset), plain(what), within(meaning.JSONPointer))
+		return fmt.Errorf("%s: %s%s", position(text, meaning.ByteOffset), singleLine(what), pointerSuffix(meaning.JSONPointer))
 	}
 	return err
 }
@@ -69,11 +69,11 @@ func position(text []byte, offset int64) string {
 	return fmt.Sprintf("line %d, column %d", line+1, column+1)
 }
 
-func within(p jsontext.Pointer) string {
+func pointerSuffix(p jsontext.Pointer) string {
 	if p == "" {
 		return ""
 	}
-	return " (at " + plain(string(p)) + ")"
+	return " (at " + singleLine(string(p)) + ")"
 }
 
 // check finds what has the form of a report and is none.
@@ -142,7 +142,7 @@ func (c Cell) check() error {
 func (s Sample) check() error {
 	for _, name := range slices.Sorted(maps.Keys(s)) {
 		switch {
-		case !known(name):
+		case !isMetric(name):
 			return fmt.Errorf("unknown metric %q", name)
 		case s[name] < 0:
 			return fmt.Errorf("%s is %g", name, s[name])
@@ -151,6 +151,6 @@ func (s Sample) check() error {
 	return nil
 }
 
-func known(metric string) bool {
+func isMetric(metric string) bool {
 	return slices.ContainsFunc(Metrics, func(m Metric) bool { return m.Name == metric })
 }

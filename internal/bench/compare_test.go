@@ -27,7 +27,7 @@ func shuffled(r *Report, order *rand.Rand) *Report {
 	return &out
 }
 
-func TestNoAlarmOnTheSameReport(t *testing.T) {
+func TestCompare_SameReportNoDifference(t *testing.T) {
 	const seed = 1
 	t.Log("seed", seed)
 	r := sampleReport()
@@ -41,7 +41,7 @@ func TestNoAlarmOnTheSameReport(t *testing.T) {
 }
 
 // What a comparison says must not depend on which of the two a difference is called after.
-func TestBetterOneWayIsWorseTheOther(t *testing.T) {
+func TestCompare_IsAntisymmetric(t *testing.T) {
 	opposite := map[Verdict]Verdict{Better: Worse, Worse: Better, NoDifference: NoDifference, TooFewRuns: TooFewRuns}
 	rapid.Check(t, func(t *rapid.T) {
 		side := func(name string) *Report {
@@ -49,7 +49,7 @@ func TestBetterOneWayIsWorseTheOther(t *testing.T) {
 			for _, cell := range []string{"a", "b"} {
 				c := Cell{Name: cell}
 				for _, v := range someValues(8).Draw(t, name+cell) {
-					c.Samples = append(c.Samples, Sample{headline: v, "decisionsPerSecond": v, "auditViolations": v})
+					c.Samples = append(c.Samples, Sample{headlineMetric: v, "decisionsPerSecond": v, "auditViolations": v})
 				}
 				r.Suites[0].Cells = append(r.Suites[0].Cells, c)
 			}
@@ -65,16 +65,16 @@ func TestBetterOneWayIsWorseTheOther(t *testing.T) {
 
 // At most 5 % of the comparisons of equals may alarm, however many figures they have; the
 // bound here has room for chance. Without Holm's correction nearly all would.
-func TestAlarmsAreRareWhenNothingDiffers(t *testing.T) {
+func TestCompare_FalsePositivesAreRare(t *testing.T) {
 	const seed, comparisons, cells, runs = 1, 200, 60, 10
 	t.Log("seed", seed)
-	dice := rand.New(rand.NewPCG(seed, 0))
+	rng := rand.New(rand.NewPCG(seed, 0))
 	side := func() *Report {
 		r := &Report{Suites: []Suite{{Name: "s"}}}
 		for i := range cells {
 			c := Cell{Name: string(rune('A' + i))}
 			for range runs {
-				c.Samples = append(c.Samples, Sample{"gcShare": dice.ExpFloat64()})
+				c.Samples = append(c.Samples, Sample{"gcShare": rng.ExpFloat64()})
 			}
 			r.Suites[0].Cells = append(r.Suites[0].Cells, c)
 		}
@@ -100,7 +100,7 @@ func TestAlarmsAreRareWhenNothingDiffers(t *testing.T) {
 	assert.Assert(t, uncorrected > comparisons/2, "%d of %d", uncorrected, comparisons)
 }
 
-func TestMachinesThatDifferAreWarnedOf(t *testing.T) {
+func TestCompare_WarnsOfDifferentMachines(t *testing.T) {
 	before := Report{CPU: "one\x1b[0m", Cores: 2, Go: "go1.25"}
 	now := Report{Cores: 4, Go: "go1.26"}
 	assert.DeepEqual(t, Compare(&before, &now, 0).Warnings, []string{
@@ -110,7 +110,7 @@ func TestMachinesThatDifferAreWarnedOf(t *testing.T) {
 	})
 }
 
-func TestReportsThatWereCutShortAreWarnedOf(t *testing.T) {
+func TestCompare_WarnsOfIncompleteReports(t *testing.T) {
 	whole := Report{Suites: []Suite{{Name: "s"}}}
 	half := whole
 	half.Incomplete = "interrupted\x1b[0m after 3 of 8 samples"
@@ -135,7 +135,7 @@ func TestReportsThatWereCutShortAreWarnedOf(t *testing.T) {
 	}
 }
 
-func TestComparisonInJSON(t *testing.T) {
+func TestCompare_JSON(t *testing.T) {
 	sides := [2]*Report{}
 	for i, values := range [][]float64{{0, 0, 0, 0}, {1, 1, 1, 1}} {
 		c := Cell{Name: "c"}
@@ -154,5 +154,5 @@ func TestComparisonInJSON(t *testing.T) {
 		{"suite":"s","cell":"c","metric":"audited","unit":"count",
 			"old":{"value":3,"low":3,"high":3},"new":{"value":3,"low":3,"high":3},"oldRuns":4,"newRuns":4,
 			"ratio":{"value":1,"low":null,"high":null},"p":null,"verdict":"no`), "")+` difference"}],`+
-		`"others":[],"runsFor":4,"verdicts":{"better":0,"worse":1,"noDifference":1,"tooFewRuns":0}}`)
+		`"notCompared":[],"runsFor":4,"verdicts":{"better":0,"worse":1,"noDifference":1,"tooFewRuns":0}}`)
 }

@@ -21,33 +21,33 @@ func (c *Comparison) WriteText(w io.Writer) error {
 				return err
 			}
 			suite = f.Suite
-			fmt.Fprintf(t, "\n%s\n\nCELL\tMETRIC\tUNIT\tOLD\tNEW\tRATIO\tP\tVERDICT\n", plain(suite))
+			fmt.Fprintf(t, "\n%s\n\nCELL\tMETRIC\tUNIT\tOLD\tNEW\tRATIO\tP\tVERDICT\n", singleLine(suite))
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", plain(f.Cell), f.Metric, f.Unit, f.figures())
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", singleLine(f.Cell), f.Metric, f.Unit, f.figures())
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	c.writeOthers(t)
+	c.writeNotCompared(t)
 	c.writeSummary(t)
 	return t.Flush()
 }
 
-func (c *Comparison) writeOthers(t *tabwriter.Writer) {
-	if len(c.Others) > 0 {
+func (c *Comparison) writeNotCompared(t *tabwriter.Writer) {
+	if len(c.NotCompared) > 0 {
 		fmt.Fprintln(t, "\nnot compared:")
 	}
-	for _, o := range c.Others {
-		fmt.Fprintf(t, "  %s: %s\n", o.place(), plain(o.Why))
+	for _, o := range c.NotCompared {
+		fmt.Fprintf(t, "  %s: %s\n", o.place(), singleLine(o.Why))
 	}
 }
 
 // place is "suite, cell, metric", as far as it goes.
-func (o Other) place() string {
-	place := plain(o.Suite)
+func (o NotCompared) place() string {
+	place := singleLine(o.Suite)
 	for _, part := range []string{o.Cell, o.Metric} {
 		if part != "" {
-			place += ", " + plain(part)
+			place += ", " + singleLine(part)
 		}
 	}
 	return place
@@ -65,13 +65,13 @@ func (c *Comparison) writeSummary(t *tabwriter.Writer) {
 	}
 	for _, f := range c.Figures {
 		if f.Verdict == Worse {
-			fmt.Fprintf(t, "worse: %s, %s, %s: was %s, is %s (%s)\n", plain(f.Suite), plain(f.Cell), f.Metric,
+			fmt.Fprintf(t, "worse: %s, %s, %s: was %s, is %s (%s)\n", singleLine(f.Suite), singleLine(f.Cell), f.Metric,
 				f.end(f.Old), f.end(f.New), f.Unit)
 		}
 	}
-	for _, o := range c.Others {
+	for _, o := range c.NotCompared {
 		if o.Worse {
-			fmt.Fprintf(t, "worse: %s: %s\n", o.place(), plain(o.Why))
+			fmt.Fprintf(t, "worse: %s: %s\n", o.place(), singleLine(o.Why))
 		}
 	}
 }
@@ -87,7 +87,7 @@ func (f Compared) figures() string {
 
 func (f Compared) end(e Estimate) string {
 	if f.metric.Exact {
-		return spreadText(e, exactly)
+		return spreadText(e, allDigits)
 	}
 	return withEnds(e)
 }

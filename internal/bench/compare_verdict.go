@@ -22,7 +22,7 @@ func (c *Comparison) judge() {
 		}
 		c.Verdicts.add(f.Verdict)
 	}
-	for _, o := range c.Others {
+	for _, o := range c.NotCompared {
 		if o.Worse {
 			c.Verdicts.Worse++
 		}

@@ -13,41 +13,41 @@ import (
 
 // hostileSpec is an attack.
 type hostileSpec struct {
-	Attack   string `json:"attack"`
-	Method   string `json:"method,omitempty"`   // of attackMessages
-	Entry    int    `json:"entry,omitempty"`    // the field of the message that is sent empty, again and again
-	Bytes    int    `json:"bytes,omitempty"`    // of a message
-	Stranger bool   `json:"stranger,omitempty"` // the messages name an RM that is not registered
-	Streams  int    `json:"streams,omitempty"`  // of attackSilent and attackLate
-	Seconds  int    `json:"seconds"`            // that each phase takes at least
+	Attack         string `json:"attack"`
+	Method         string `json:"method,omitempty"`         // of attackMessages
+	Entry          int    `json:"entry,omitempty"`          // the field of the message that is sent empty, again and again
+	Bytes          int    `json:"bytes,omitempty"`          // of a message
+	UnregisteredRM bool   `json:"unregisteredRM,omitempty"` // the messages name an RM that is not registered
+	Streams        int    `json:"streams,omitempty"`        // of attackIdle and attackStale
+	Seconds        int    `json:"seconds"`                  // that each phase takes at least
 }
 
 // The attacks.
 const (
 	attackMessages = "messages" // several large messages at once, again and again
 	attackUnread   = "unread"   // messages whose answers are not read
-	attackSilent   = "silent"   // streams that say nothing
-	attackLate     = "late"     // streams that speak after a later registration than theirs
+	attackIdle     = "idle"     // streams that say nothing
+	attackStale    = "stale"    // streams that speak after a later registration than theirs
 )
 
 // The families of times: how long an ask took.
 const (
-	quietAskTimes    = "askQuiet"
-	attackedAskTimes = "askAttacked"
+	beforeAttackTimes = "askBeforeAttack"
+	duringAttackTimes = "askDuringAttack"
 )
 
-// hostile measures what an attack costs a server, and its other client. Server, attacker and
+// measureHostile measures what an attack costs a server, and its other client. Server, attacker and
 // client are processes of their own, and the attacker yields to both: it is on another machine.
-func hostile(ctx context.Context, r *result, j Job) (err error) {
+func measureHostile(ctx context.Context, r *result, j Job) (err error) {
 	spec := j.Hostile
-	j.prevail()
-	server, err := startServer(ctx, j.Self)
+	j.raisePriority()
+	server, err := startServer(ctx, j.Command)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, server.stop()) }()
-	j.lead()
-	c, err := dialGood(ctx, server.grpc)
+	j.raisePriorityAboveServer()
+	c, err := dialRegular(ctx, server.grpc)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func hostile(ctx context.Context, r *result, j Job) (err error) {
 	attack := func(ctx context.Context) (Answer, error) {
 		return j.spawner()(ctx, Job{Measure: Attack, Attack: &attackJob{Spec: spec, Address: server.grpc}})
 	}
-	if spec.Attack == attackLate { // its streams are opened before the registration that counts
+	if spec.Attack == attackStale { // its streams are opened before the registration that counts
 		if err := c.register(ctx); err != nil {
 			return err
 		}
@@ -72,8 +72,8 @@ func hostile(ctx context.Context, r *result, j Job) (err error) {
 	if err := c.begin(ctx); err != nil {
 		return err
 	}
-	least := time.Duration(spec.Seconds) * time.Second
-	if err := c.askFor(ctx, r.family(quietAskTimes), least, nil); err != nil {
+	minDuration := time.Duration(spec.Seconds) * time.Second
+	if err := c.submitFor(ctx, r.family(beforeAttackTimes), minDuration, nil); err != nil {
 		return err
 	}
 	before, err := server.memory("VmRSS")
@@ -84,7 +84,7 @@ func hostile(ctx context.Context, r *result, j Job) (err error) {
 	var found Answer
 	var failed error
 	go func() { defer close(over); found, failed = attack(ctx) }()
-	err = c.askFor(ctx, r.family(attackedAskTimes), 0, over)
+	err = c.submitFor(ctx, r.family(duringAttackTimes), 0, over)
 	<-over
 	if err := errors.Join(err, failed); err != nil {
 		return err
@@ -101,31 +101,31 @@ func hostile(ctx context.Context, r *result, j Job) (err error) {
 	return nil
 }
 
-// good is the client that behaves.
-type good struct {
+// regularClient is the client that behaves.
+type regularClient struct {
 	conn *grpc.ClientConn
 	si.SchedulerClient
 	allocations si.Scheduler_UpdateAllocationClient
 	asked       int
 }
 
-func dialGood(_ context.Context, address string) (*good, error) {
+func dialRegular(_ context.Context, address string) (*regularClient, error) {
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return nil, err
 	}
-	return &good{conn: conn, SchedulerClient: si.NewSchedulerClient(conn)}, nil
+	return &regularClient{conn: conn, SchedulerClient: si.NewSchedulerClient(conn)}, nil
 }
 
-const hostileQueues = `partitions: [{name: default, queues: [{name: root, submitacl: "*", queues: [{name: a}]}]}]`
+const hostileConfig = `partitions: [{name: default, queues: [{name: root, submitacl: "*", queues: [{name: a}]}]}]`
 
-func (c *good) register(ctx context.Context) error {
-	_, err := c.RegisterResourceManager(ctx, &si.RegisterResourceManagerRequest{RmID: rm, Config: hostileQueues})
+func (c *regularClient) register(ctx context.Context) error {
+	_, err := c.RegisterResourceManager(ctx, &si.RegisterResourceManagerRequest{RmID: rmID, Config: hostileConfig})
 	return err
 }
 
 // begin registers, offers a node, and starts an application.
-func (c *good) begin(ctx context.Context) error {
+func (c *regularClient) begin(ctx context.Context) error {
 	if err := c.register(ctx); err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (c *good) begin(ctx context.Context) error {
 	}
 	much := map[string]*si.Quantity{"vcore": {Value: 1 << 40}}
 	node := &si.NodeInfo{NodeID: "node", Action: si.NodeInfo_CREATE, SchedulableResource: &si.Resource{Resources: much}}
-	if err := nodes.Send(&si.NodeRequest{RmID: rm, Nodes: []*si.NodeInfo{node}}); err != nil {
+	if err := nodes.Send(&si.NodeRequest{RmID: rmID, Nodes: []*si.NodeInfo{node}}); err != nil {
 		return err
 	}
 	if _, err := nodes.Recv(); err != nil {
@@ -146,7 +146,7 @@ func (c *good) begin(ctx context.Context) error {
 		return err
 	}
 	app := &si.AddApplicationRequest{ApplicationID: "app", QueueName: "root.a", Ugi: &si.UserGroupInformation{User: "u", Groups: []string{"g"}}}
-	if err := apps.Send(&si.ApplicationRequest{RmID: rm, New: []*si.AddApplicationRequest{app}}); err != nil {
+	if err := apps.Send(&si.ApplicationRequest{RmID: rmID, New: []*si.AddApplicationRequest{app}}); err != nil {
 		return err
 	}
 	if _, err := apps.Recv(); err != nil {
@@ -156,19 +156,19 @@ func (c *good) begin(ctx context.Context) error {
 	return err
 }
 
-// fewestAsks is how many asks of the client that behaves are answered at least: as many as a
+// minAsks is how many asks of the client that behaves are answered at least: as many as a
 // median takes.
-const fewestAsks = 10
+const minAsks = 10
 
-// askFor asks for one allocation after the other, 50 a second, for at least so long, and until
+// submitFor asks for one allocation after the other, 50 a second, for at least so long, and until
 // over is closed; nil: it is.
-func (c *good) askFor(ctx context.Context, took times, least time.Duration, over <-chan struct{}) error {
+func (c *regularClient) submitFor(ctx context.Context, took histogram, minDuration time.Duration, over <-chan struct{}) error {
 	began := time.Now()
-	for n := 0; n < fewestAsks || time.Since(began) < least || over != nil && !isClosed(over); n++ {
-		pause(20 * time.Millisecond)
+	for n := 0; n < minAsks || time.Since(began) < minDuration || over != nil && !isClosed(over); n++ {
+		preciseSleep(20 * time.Millisecond)
 		c.asked++
 		key := fmt.Sprint("ask-", c.asked)
-		m := &si.AllocationRequest{RmID: rm, Allocations: []*si.Allocation{{
+		m := &si.AllocationRequest{RmID: rmID, Allocations: []*si.Allocation{{
 			AllocationKey: key, ApplicationID: "app", ResourcePerAlloc: &si.Resource{Resources: map[string]*si.Quantity{"vcore": {Value: 1}}},
 		}}}
 		asked := time.Now()

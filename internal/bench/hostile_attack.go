@@ -43,25 +43,25 @@ type attacker struct {
 
 	conns   []*grpc.ClientConn
 	streams []grpc.ClientStream // that were opened beforehand
-	hangUp  context.CancelFunc
+	cancel  context.CancelFunc
 
-	sent, refused, kept atomic.Int64
+	sent, refused, openStreams atomic.Int64
 }
 
-// streamsOfConn is how many streams an attacker opens on one connection: as many as a server takes.
-const streamsOfConn = 100
+// streamsPerConn is how many streams an attacker opens on one connection: as many as a server takes.
+const streamsPerConn = 100
 
-// atOnceHostile is how many large messages an attacker sends at the same time.
-const atOnceHostile = 4
+// concurrentMessages is how many large messages an attacker sends at the same time.
+const concurrentMessages = 4
 
 var anyStream = &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}
 
-// blind is a codec that sends bytes as they are and reads nothing.
-type blind struct{}
+// rawCodec is a codec that sends bytes as they are and reads nothing.
+type rawCodec struct{}
 
-func (blind) Name() string                           { return "proto" }
-func (blind) Marshal(v any) (mem.BufferSlice, error) { return v.(mem.BufferSlice), nil }
-func (blind) Unmarshal(mem.BufferSlice, any) error   { return nil }
+func (rawCodec) Name() string                           { return "proto" }
+func (rawCodec) Marshal(v any) (mem.BufferSlice, error) { return v.(mem.BufferSlice), nil }
+func (rawCodec) Unmarshal(mem.BufferSlice, any) error   { return nil }
 
 func (a *attacker) dial() (*grpc.ClientConn, error) {
 	conn, err := grpc.NewClient(a.address, grpc.WithTransportCredentials(insecure.NewCredentials()),
@@ -72,30 +72,30 @@ func (a *attacker) dial() (*grpc.ClientConn, error) {
 	return conn, err
 }
 
-func (a *attacker) open(ctx context.Context, conn *grpc.ClientConn, method string) (grpc.ClientStream, error) {
-	return conn.NewStream(ctx, anyStream, "/"+rmproxy.ServiceName+"/"+method, grpc.ForceCodecV2(blind{}))
+func (a *attacker) newStream(ctx context.Context, conn *grpc.ClientConn, method string) (grpc.ClientStream, error) {
+	return conn.NewStream(ctx, anyStream, "/"+rmproxy.ServiceName+"/"+method, grpc.ForceCodecV2(rawCodec{}))
 }
 
 // prepare does what comes before the registration that counts.
 func (a *attacker) prepare(ctx context.Context) error {
-	ctx, a.hangUp = context.WithCancel(ctx)
+	ctx, a.cancel = context.WithCancel(ctx)
 	conn, err := a.dial()
-	if err != nil || a.spec.Attack != attackLate {
+	if err != nil || a.spec.Attack != attackStale {
 		return err
 	}
 	for range a.spec.Streams {
-		s, err := a.open(ctx, conn, "UpdateAllocation")
+		s, err := a.newStream(ctx, conn, "UpdateAllocation")
 		if err != nil {
 			return err
 		}
 		a.streams = append(a.streams, s)
 	}
-	pause(100 * time.Millisecond) // until the server has them
+	preciseSleep(100 * time.Millisecond) // until the server has them
 	return nil
 }
 
 func (a *attacker) close() {
-	a.hangUp()
+	a.cancel()
 	for _, conn := range a.conns {
 		_ = conn.Close()
 	}
@@ -104,33 +104,33 @@ func (a *attacker) close() {
 // answer is what the attack has met so far.
 func (a *attacker) answer() Answer {
 	return Answer{Sample: Sample{
-		"attackMessages": float64(a.sent.Load()), "attackRefused": float64(a.refused.Load()), "attackStreamsKept": float64(a.kept.Load()),
+		"attackMessages": float64(a.sent.Load()), "attackRefused": float64(a.refused.Load()), "attackStreamsKept": float64(a.openStreams.Load()),
 	}}
 }
 
 // run attacks for at least as long as the attack is to last.
 func (a *attacker) run(ctx context.Context) error {
-	least := time.Duration(a.spec.Seconds) * time.Second
-	ctx, stop := context.WithTimeout(ctx, least+2*time.Minute)
+	minDuration := time.Duration(a.spec.Seconds) * time.Second
+	ctx, stop := context.WithTimeout(ctx, minDuration+2*time.Minute)
 	defer stop()
 	switch a.spec.Attack {
 	case attackMessages:
-		return a.flood(ctx, least)
+		return a.flood(ctx, minDuration)
 	case attackUnread:
-		return a.unread(ctx, least)
-	case attackSilent:
-		return a.silent(ctx, least)
-	case attackLate:
-		return a.late()
+		return a.sendUnread(ctx, minDuration)
+	case attackIdle:
+		return a.openIdle(ctx, minDuration)
+	case attackStale:
+		return a.sendStale()
 	}
 	return fmt.Errorf("there is no attack %q", a.spec.Attack)
 }
 
 // message is a message of so many empty entries.
 func (a *attacker) message() mem.BufferSlice {
-	name := rm
-	if a.spec.Stranger {
-		name = "stranger"
+	name := rmID
+	if a.spec.UnregisteredRM {
+		name = "unregistered"
 	}
 	field := map[string]protowire.Number{"UpdateNode": 2, "UpdateApplication": 3, "UpdateAllocation": 3, "RegisterResourceManager": 1}[a.spec.Method]
 	entry := protowire.AppendBytes(protowire.AppendTag(nil, protowire.Number(a.spec.Entry), protowire.BytesType), nil)
@@ -144,19 +144,19 @@ func (a *attacker) message() mem.BufferSlice {
 }
 
 // flood sends several large messages at once, and again, each on a stream of its own, for so long.
-func (a *attacker) flood(ctx context.Context, least time.Duration) error {
+func (a *attacker) flood(ctx context.Context, minDuration time.Duration) error {
 	m := a.message()
 	var at sync.WaitGroup
 	began := time.Now()
-	errs := make([]error, atOnceHostile)
+	errs := make([]error, concurrentMessages)
 	for i := range errs {
 		conn, err := a.dial()
 		if err != nil {
 			return err
 		}
 		at.Go(func() {
-			for first := true; (first || time.Since(began) < least) && ctx.Err() == nil; first = false {
-				s, err := a.open(ctx, conn, a.spec.Method)
+			for first := true; (first || time.Since(began) < minDuration) && ctx.Err() == nil; first = false {
+				s, err := a.newStream(ctx, conn, a.spec.Method)
 				if err == nil {
 					a.sent.Add(1)
 					_ = s.SendMsg(m) // what cannot be sent is refused below
@@ -176,13 +176,13 @@ func (a *attacker) flood(ctx context.Context, least time.Duration) error {
 	return errors.Join(errs...)
 }
 
-// unread asks for nodes that are refused, and reads none of that.
-func (a *attacker) unread(ctx context.Context, least time.Duration) error {
-	ctx, stop := context.WithTimeout(ctx, least)
+// sendUnread asks for nodes that are refused, and reads none of that.
+func (a *attacker) sendUnread(ctx context.Context, minDuration time.Duration) error {
+	ctx, stop := context.WithTimeout(ctx, minDuration)
 	defer stop()
 	a.spec.Method, a.spec.Entry, a.spec.Bytes = "UpdateNode", 1, 32<<10
 	m := a.message()
-	s, err := a.open(ctx, a.conns[0], "UpdateNode")
+	s, err := a.newStream(ctx, a.conns[0], "UpdateNode")
 	for err == nil {
 		if err = s.SendMsg(m); err == nil {
 			a.sent.Add(1)
@@ -195,40 +195,40 @@ func (a *attacker) unread(ctx context.Context, least time.Duration) error {
 	return nil
 }
 
-// silent opens streams that say nothing, and counts those that are there at the end.
-func (a *attacker) silent(ctx context.Context, least time.Duration) error {
+// openIdle opens streams that say nothing, and counts those that are there at the end.
+func (a *attacker) openIdle(ctx context.Context, minDuration time.Duration) error {
 	began := time.Now()
 	live, hangUp := context.WithCancel(ctx)
 	defer hangUp()
 	var ending sync.WaitGroup
-	for i := 0; i < a.spec.Streams; i += streamsOfConn {
+	for i := 0; i < a.spec.Streams; i += streamsPerConn {
 		conn, err := a.dial()
 		if err != nil {
 			return err
 		}
-		for range min(streamsOfConn, a.spec.Streams-i) {
+		for range min(streamsPerConn, a.spec.Streams-i) {
 			opening, giveUp := context.WithCancel(live)
 			late := time.AfterFunc(time.Second, giveUp)
-			s, err := a.open(opening, conn, "UpdateAllocation")
+			s, err := a.newStream(opening, conn, "UpdateAllocation")
 			if !late.Stop() || err != nil {
 				giveUp()
 				a.refused.Add(1)
 				continue
 			}
 			a.sent.Add(1)
-			a.kept.Add(1)
+			a.openStreams.Add(1)
 			ending.Go(func() {
 				defer giveUp()
 				_ = s.RecvMsg(nil)
 				if live.Err() == nil {
-					a.kept.Add(-1)
+					a.openStreams.Add(-1)
 					a.refused.Add(1)
 				}
 			})
 		}
 	}
 	select {
-	case <-time.After(least - time.Since(began)):
+	case <-time.After(minDuration - time.Since(began)):
 	case <-ctx.Done():
 	}
 	hangUp()
@@ -236,8 +236,8 @@ func (a *attacker) silent(ctx context.Context, least time.Duration) error {
 	return nil
 }
 
-// late speaks on the streams that were opened under the registration before, in the name of the RM.
-func (a *attacker) late() error {
+// sendStale speaks on the streams that were opened under the registration before, in the name of the RM.
+func (a *attacker) sendStale() error {
 	a.spec.Method, a.spec.Entry, a.spec.Bytes = "UpdateAllocation", 4, 0
 	m := a.message()
 	for _, s := range a.streams {

@@ -19,7 +19,7 @@ var htmlPage = template.Must(template.New("report").Parse(htmlText))
 // takes to measure the same again. Figures are medians with 95 % intervals. Its errors
 // are those of w.
 func WriteHTML(w io.Writer, r *Report) error {
-	page := htmlReport{Machine: r.machine(), Occasion: r.occasion(), Report: r}
+	page := htmlReport{Machine: r.machine(), RunInfo: r.runInfo(), Report: r}
 	for i, s := range r.Suites {
 		page.Suites = append(page.Suites, s.section(i))
 	}
@@ -28,8 +28,8 @@ func WriteHTML(w io.Writer, r *Report) error {
 
 type htmlReport struct {
 	*Report
-	Machine, Occasion string
-	Suites            []htmlSuite
+	Machine, RunInfo string
+	Suites           []htmlSuite
 }
 
 type htmlSuite struct {

@@ -51,9 +51,9 @@ func (a logAxis) at(v float64) float64 {
 	return math.Round(10*(a.from+share*(a.to-a.from))) / 10
 }
 
-// rounds are the values of a decade that may get a tick, the most of them first, with the
+// tickSteps are the values of a decade that may get a tick, the most of them first, with the
 // share of the decade between the two that are closest.
-var rounds = []struct {
+var tickSteps = []struct {
 	steps   []float64
 	closest float64
 }{
@@ -68,18 +68,18 @@ var rounds = []struct {
 func (a logAxis) ticks() []axisTick {
 	decades := a.high - a.low
 	decade := math.Abs(a.to-a.from) / decades // in pixels
-	room := 48.0                              // for a label beside others
+	minGap := 48.0                            // for a label beside others
 	if a.to < a.from {
-		room = 18 // above others, as the axis goes up
+		minGap = 18 // above others, as the axis goes up
 	}
-	steps := rounds[len(rounds)-1].steps
-	for _, r := range rounds {
-		if r.closest*decade >= room {
+	steps := tickSteps[len(tickSteps)-1].steps
+	for _, r := range tickSteps {
+		if r.closest*decade >= minGap {
 			steps = r.steps
 			break
 		}
 	}
-	every := max(1, math.Ceil(room/decade)) // decades from tick to tick
+	every := max(1, math.Ceil(minGap/decade)) // decades from tick to tick
 	var ticks []axisTick
 	for d := math.Floor(a.low/every) * every; d <= a.high; d += every {
 		for _, step := range steps {
@@ -95,7 +95,7 @@ func (a logAxis) ticks() []axisTick {
 // tickLabel has no more digits than a tick needs: 0.1, 1.5, 10,000, 1e+06.
 func tickLabel(v float64) string {
 	if v >= 1 && v < 1e6 && v == math.Trunc(v) {
-		return figure(v)
+		return threeDigits(v)
 	}
 	return strconv.FormatFloat(v, 'g', 3, 64)
 }

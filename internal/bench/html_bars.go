@@ -23,7 +23,7 @@ const (
 	barsWidth, barsLeft, barsRight = 640, 190, 460
 	barsTop, barsBottom            = 10, 34
 	barPitch, barHeight            = 26, 16
-	longestName                    = 24 // in letters
+	maxNameLetters                 = 24 // in letters
 )
 
 // bars show percentiles of a latency, a row a cell, on one logarithmic axis.
@@ -40,14 +40,14 @@ type barRow struct {
 	Name, Cell      string // shortened to what fits, and in full
 	Y, TextY, Thick int    // upper edge, base line of the text, height
 	Bars            []bar
-	Says            string // the values
+	Text            string // the values
 }
 
 // bar is a percentile. Kind is its place in barPercentiles.
 type bar struct {
 	Kind  int
 	Width float64
-	Says  string
+	Text  string
 }
 
 // latencies are the families of which the suite has any value above zero.
@@ -63,14 +63,14 @@ func (s Suite) latencies() []bars {
 			}
 		}
 		if high > 0 {
-			all = append(all, s.bars(f.prefix, f.title, newLogAxis(below(low), high, barsLeft, barsRight)))
+			all = append(all, s.bars(f.prefix, f.title, newLogAxis(axisStart(low), high, barsLeft, barsRight)))
 		}
 	}
 	return all
 }
 
-// below is where the axis of bars begins, so that the shortest has some length.
-func below(low float64) float64 { return max(low/2, math.SmallestNonzeroFloat64) }
+// axisStart is where the axis of bars begins, so that the shortest has some length.
+func axisStart(low float64) float64 { return max(low/2, math.SmallestNonzeroFloat64) }
 
 // latency is not there without samples, and not when it is zero: that has no place on the
 // axis.
@@ -84,26 +84,26 @@ func (s Suite) bars(prefix, title string, x logAxis) bars {
 		frame: frame{Width: barsWidth, Left: barsLeft, Right: barsRight, Top: barsTop}, Title: title, Ticks: x.ticks(),
 	}
 	for _, c := range s.Cells {
-		row := barRow{Name: fitting(c.Name), Cell: c.Name, Thick: barHeight}
+		row := barRow{Name: shortened(c.Name), Cell: c.Name, Thick: barHeight}
 		row.Y = barsTop + len(b.Rows)*barPitch + (barPitch-barHeight)/2
 		row.TextY = row.Y + barHeight - 4
-		var says []string
+		var text []string
 		for kind, p := range barPercentiles {
 			if v, ok := c.latency(prefix + p.suffix); ok {
-				says = append(says, figure(v))
+				text = append(text, threeDigits(v))
 				width := math.Round(10*(x.at(v)-barsLeft)) / 10
-				row.Bars = append(row.Bars, bar{kind, width, fmt.Sprintf("%s, %s: %s µs", c.Name, p.name, figure(v))})
+				row.Bars = append(row.Bars, bar{kind, width, fmt.Sprintf("%s, %s: %s µs", c.Name, p.name, threeDigits(v))})
 			}
 		}
 		slices.Reverse(row.Bars)
-		if len(says) > 0 {
-			row.Says = strings.Join(says, " / ")
+		if len(text) > 0 {
+			row.Text = strings.Join(text, " / ")
 			b.Rows = append(b.Rows, row)
 		}
 	}
 	for kind, p := range barPercentiles {
 		if slices.ContainsFunc(s.Cells, func(c Cell) bool { _, ok := c.latency(prefix + p.suffix); return ok }) {
-			b.Legend = append(b.Legend, bar{Kind: kind, Says: p.name})
+			b.Legend = append(b.Legend, bar{Kind: kind, Text: p.name})
 		}
 	}
 	b.Bottom = barsTop + len(b.Rows)*barPitch
@@ -111,10 +111,10 @@ func (s Suite) bars(prefix, title string, x logAxis) bars {
 	return b
 }
 
-// fitting is the beginning of a name that is too long for its place.
-func fitting(name string) string {
-	if letters := []rune(name); len(letters) > longestName {
-		return string(letters[:longestName-1]) + "…"
+// shortened is the beginning of a name that is too long for its place.
+func shortened(name string) string {
+	if letters := []rune(name); len(letters) > maxNameLetters {
+		return string(letters[:maxNameLetters-1]) + "…"
 	}
 	return name
 }

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// field is the picture of a plot.
-var field = frame{Width: 640, Height: 380, Left: 74, Right: 620, Top: 16, Bottom: 320}
+// plotFrame is the picture of a plot.
+var plotFrame = frame{Width: 640, Height: 380, Left: 74, Right: 620, Top: 16, Bottom: 320}
 
-// styles is how many styles of lines the stylesheet has.
-const styles = 6
+// lineStyles is how many styles of lines the stylesheet has.
+const lineStyles = 6
 
 // plot is the cost of a decision over the axis of a suite, both logarithmic: a power is a
 // straight line.
@@ -37,7 +37,7 @@ type plotLine struct {
 // dot is a point, with what it says when somebody points at it.
 type dot struct {
 	X, Y float64
-	Says string
+	Text string
 }
 
 // plot is nil when the suite has no axis or nothing was measured along it.
@@ -48,15 +48,15 @@ func (s Suite) plot() *plot {
 	}
 	x, y := s.axes()
 	p := &plot{
-		frame: field, Title: fmt.Sprintf("%s: CPU per decision over %s", s.Name, s.Axis), Axis: s.Axis,
+		frame: plotFrame, Title: fmt.Sprintf("%s: CPU per decision over %s", s.Name, s.Axis), Axis: s.Axis,
 		XTicks: x.ticks(), YTicks: y.ticks(),
 	}
 	for i, l := range lines {
-		p.Lines = append(p.Lines, s.plotLine(l, x, y, i%styles))
+		p.Lines = append(p.Lines, s.plotLine(l, x, y, i%lineStyles))
 		p.Named = p.Named || l.name != ""
 	}
 	for _, g := range s.Scaling() {
-		p.Scaling = append(p.Scaling, lead(g.Line)+g.sentence(s.Axis))
+		p.Scaling = append(p.Scaling, linePrefix(g.Line)+g.sentence(s.Axis))
 	}
 	return p
 }
@@ -66,15 +66,15 @@ func (s Suite) axes() (x, y logAxis) {
 	left, right := math.Inf(1), 0.0
 	low, high := math.Inf(1), 0.0
 	for _, c := range s.Cells {
-		for _, v := range c.values(headline) {
+		for _, v := range c.values(headlineMetric) {
 			if c.Size > 0 && v > 0 {
 				left, right = min(left, c.Size), max(right, c.Size)
 				low, high = min(low, v), max(high, v)
 			}
 		}
 	}
-	x = newLogAxis(left, right, float64(field.Left), float64(field.Right))
-	return x, newLogAxis(low, high, float64(field.Bottom), float64(field.Top))
+	x = newLogAxis(left, right, float64(plotFrame.Left), float64(plotFrame.Right))
+	return x, newLogAxis(low, high, float64(plotFrame.Bottom), float64(plotFrame.Top))
 }
 
 func (s Suite) plotLine(l curve, x, y logAxis, style int) plotLine {
@@ -83,15 +83,15 @@ func (s Suite) plotLine(l curve, x, y logAxis, style int) plotLine {
 		if c.Line != l.name || c.Size <= 0 {
 			continue
 		}
-		for i, v := range c.values(headline) {
+		for i, v := range c.values(headlineMetric) {
 			if v > 0 {
-				out.Dots = append(out.Dots, dot{x.at(c.Size), y.at(v), fmt.Sprintf("%s, run %d: %s µs", c.Name, i+1, figure(v))})
+				out.Dots = append(out.Dots, dot{x.at(c.Size), y.at(v), fmt.Sprintf("%s, run %d: %s µs", c.Name, i+1, threeDigits(v))})
 			}
 		}
 	}
 	for i, size := range l.sizes {
-		says := fmt.Sprintf("%s %s: median %s µs", figure(size), s.Axis, figure(l.costs[i]))
-		out.Medians = append(out.Medians, dot{x.at(size), y.at(l.costs[i]), says})
+		text := fmt.Sprintf("%s %s: median %s µs", threeDigits(size), s.Axis, threeDigits(l.costs[i]))
+		out.Medians = append(out.Medians, dot{x.at(size), y.at(l.costs[i]), text})
 	}
 	slices.SortStableFunc(out.Medians, func(a, b dot) int { return cmp.Compare(a.X, b.X) })
 	var path []string

@@ -13,7 +13,7 @@ import (
 
 // wellFormed writes a report as a page and checks what must hold for any of them. It
 // returns what the page says.
-func wellFormed(t *testing.T, r *Report) (said string) {
+func wellFormed(t *testing.T, r *Report) (pageText string) {
 	t.Helper()
 	var page, text strings.Builder
 	assert.NilError(t, WriteHTML(&page, r))
@@ -70,7 +70,7 @@ func checkPlace(t *testing.T, n *html.Node, name, value string) {
 		"%s %s is %s", n.Data, name, value)
 }
 
-func TestPagesAreSafeWhateverNamesSay(t *testing.T) {
+func TestWriteHTML_EscapesNames(t *testing.T) {
 	const evil = `"'><script>alert(1)</script><img src=x onerror=alert(1)>{{.}}`
 	r := sampleReport()
 	r.Version, r.Go, r.CPU = evil, evil, evil
@@ -85,13 +85,13 @@ func TestPagesAreSafeWhateverNamesSay(t *testing.T) {
 			c.Name, c.Line, c.Digest, c.Failure, c.Spec.Sort = evil, evil, evil, evil, evil
 		}
 	}
-	said := wellFormed(t, r)
-	assert.Assert(t, strings.Count(said, evil) > 50, "names are shown as they are")
+	pageText := wellFormed(t, r)
+	assert.Assert(t, strings.Count(pageText, evil) > 50, "names are shown as they are")
 }
 
-func TestPagesShowEverything(t *testing.T) {
+func TestWriteHTML_ShowsAllFigures(t *testing.T) {
 	r := sampleReport()
-	said := wellFormed(t, r)
+	pageText := wellFormed(t, r)
 	for _, want := range []string{
 		"canopy v0.3.0, go1.26.8, 2 cores of Example CPU @ 2.00GHz, load 0.25 before and unknown after",
 		"3 runs of each cell, seed 7, started 2026-01-02 03:04:05 UTC",
@@ -102,13 +102,13 @@ func TestPagesShowEverything(t *testing.T) {
 		"Failed: 50: killed after 10 minutes", "0.987654", `"nodeSort":"binpacking"`,
 		r.Suites[0].Cells[0].Digest,
 	} {
-		assert.Assert(t, strings.Contains(said, want), "%s\nis not on the page", want)
+		assert.Assert(t, strings.Contains(pageText, want), "%s\nis not on the page", want)
 	}
 	// Every sample of the suites with an axis is a dot.
-	assert.Equal(t, strings.Count(said, ", run "), (8+4)*3)
+	assert.Equal(t, strings.Count(pageText, ", run "), (8+4)*3)
 }
 
-func TestTicksHaveRoom(t *testing.T) {
+func TestLogAxis_TicksDoNotOverlap(t *testing.T) {
 	for _, c := range []struct {
 		low, high  float64
 		across, up string // upwards there is more room
@@ -134,20 +134,20 @@ func TestTicksHaveRoom(t *testing.T) {
 }
 
 // labels are those of the ticks of an axis 600 pixels long.
-func labels(t *testing.T, a logAxis, room float64) string {
+func labels(t *testing.T, a logAxis, minGap float64) string {
 	t.Helper()
 	var all []string
 	ticks := a.ticks()
 	for i, x := range ticks {
 		all = append(all, x.Label)
 		assert.Assert(t, x.At >= 0 && x.At <= 600)
-		assert.Assert(t, i == 0 || math.Abs(x.At-ticks[i-1].At) >= room-0.2, "%v", ticks)
+		assert.Assert(t, i == 0 || math.Abs(x.At-ticks[i-1].At) >= minGap-0.2, "%v", ticks)
 	}
 	assert.Assert(t, len(ticks) >= 3, "%v", ticks)
 	return strings.Join(all, " ")
 }
 
-func TestAPowerIsAStraightLine(t *testing.T) {
+func TestLogAxis_PowerIsStraightLine(t *testing.T) {
 	up := newLogAxis(1, 10_000, 300, 0)
 	step := up.at(1) - up.at(10)
 	assert.Assert(t, step > 50, "larger values are higher")

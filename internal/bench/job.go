@@ -41,7 +41,7 @@ type Job struct {
 	Hostile hostileSpec `json:"hostile,omitzero"` // of the measure of that name
 	Poll    *pollJob    `json:"poll,omitempty"`   // as well
 	Attack  *attackJob  `json:"attack,omitempty"` // as well
-	Self    []string    `json:"self,omitempty"`   // the command that measures in a process of its own; empty: this process does
+	Command []string    `json:"self,omitempty"`   // the command that measures in a process of its own; empty: this process does
 }
 
 // Answer is what it has measured.
@@ -53,18 +53,18 @@ type Answer struct {
 
 // result is an Answer in the making.
 type result struct {
-	sample Sample
-	times  map[string]times
+	sample     Sample
+	histograms map[string]histogram
 }
 
-func newResult() *result { return &result{sample: Sample{}, times: map[string]times{}} }
+func newResult() *result { return &result{sample: Sample{}, histograms: map[string]histogram{}} }
 
 // family are the times of a family, which the sample gets percentiles of in the end.
-func (r *result) family(name string) times {
-	t, ok := r.times[name]
+func (r *result) family(name string) histogram {
+	t, ok := r.histograms[name]
 	if !ok {
-		t = newTimes()
-		r.times[name] = t
+		t = newHistogram()
+		r.histograms[name] = t
 	}
 	return t
 }
@@ -72,7 +72,7 @@ func (r *result) family(name string) times {
 // Do measures in this process. For figures that can be trusted it must do nothing else.
 func Do(ctx context.Context, j Job) (Answer, error) {
 	if j.Poll != nil || j.Attack != nil {
-		return j.doElsewhere(ctx)
+		return j.doLoadProcess(ctx)
 	}
 	s, err := j.stream()
 	if err != nil {
@@ -91,32 +91,32 @@ func Do(ctx context.Context, j Job) (Answer, error) {
 	return a, errors.Join(err, bad)
 }
 
-// prevail gives this process, and the server that it starts, priority over readers and attackers,
+// raisePriority gives this process, and the server that it starts, priority over readers and attackers,
 // which run on this machine only because there is no other.
-func (j Job) prevail() {
-	if len(j.Self) > 0 { // else all are in this process
-		moreUrgent()
+func (j Job) raisePriority() {
+	if len(j.Command) > 0 { // else all are in this process
+		setHighPriority()
 	}
 }
 
-// lead gives this process priority over the server, which has been started.
-func (j Job) lead() {
-	if len(j.Self) > 0 {
-		mostUrgently()
+// raisePriorityAboveServer gives this process priority over the server, which has been started.
+func (j Job) raisePriorityAboveServer() {
+	if len(j.Command) > 0 {
+		setRealtimePriority()
 	}
 }
 
-// doElsewhere does what others than the measured do: it is meant for a process of its own.
-func (j Job) doElsewhere(ctx context.Context) (Answer, error) {
-	if len(j.Self) > 0 { // else this process does other things, too
-		if err := lessUrgent(); err != nil {
+// doLoadProcess does what others than the measured do: it is meant for a process of its own.
+func (j Job) doLoadProcess(ctx context.Context) (Answer, error) {
+	if len(j.Command) > 0 { // else this process does other things, too
+		if err := setIdlePriority(); err != nil {
 			return Answer{}, fmt.Errorf("yielding to other processes: %w", err)
 		}
 	}
 	r := newResult()
 	var err error
 	if j.Poll != nil {
-		err = poll(ctx, j.Poll, r)
+		err = measurePoll(ctx, j.Poll, r)
 	} else {
 		err = j.Attack.run(ctx, r)
 	}
@@ -129,7 +129,7 @@ func (j Job) doElsewhere(ctx context.Context) (Answer, error) {
 // answer is what was measured.
 func (r *result) answer(digest string) (a Answer, err error) {
 	a = Answer{Digest: digest, Sample: r.sample, Times: map[string]string{}}
-	for family, t := range r.times {
+	for family, t := range r.histograms {
 		t.enter(family, r.sample)
 		text, bad := t.encode()
 		a.Times[family], err = text, errors.Join(err, bad)
@@ -158,49 +158,49 @@ func (j Job) measure(ctx context.Context, s *stream, r *result) error {
 		if core {
 			return fillCore(s, r, j.rounds())
 		}
-		return fillDoor(ctx, s, r, j.rounds())
+		return fillViaClient(ctx, s, r, j.rounds())
 	case Churn:
 		if core {
 			return churnCore(s, r)
 		}
-		return churnDoor(ctx, s, r)
+		return churnViaClient(ctx, s, r)
 	case Steady:
-		return steadyDoor(ctx, s, r)
+		return steadyViaClient(ctx, s, r)
 	case Preempt:
 		return preemptCore(s, r)
 	case Memory:
-		return memory(s, r)
+		return measureMemory(s, r)
 	case Reload:
-		return reload(s, r)
+		return measureReload(s, r)
 	case Readers:
-		return readers(ctx, s, r, j)
+		return measureReaders(ctx, s, r, j)
 	case Hostile:
-		return hostile(ctx, r, j)
+		return measureHostile(ctx, r, j)
 	case Audit:
 		if s.spec.Preemptors > 0 {
 			return auditPreempting(s, newCore(s), r)
 		}
-		return audit(s, newCore(s), r)
+		return measureAudit(s, newCore(s), r)
 	}
 	return fmt.Errorf("there is no measure %q", j.Measure)
 }
 
 // spawner measures another job: in a process of its own if that is known.
 func (j Job) spawner() func(context.Context, Job) (Answer, error) {
-	if len(j.Self) == 0 {
+	if len(j.Command) == 0 {
 		return Do
 	}
-	return Spawner(j.Self[0], j.Self[1:]...)
+	return Spawner(j.Command[0], j.Command[1:]...)
 }
 
-// mostRounds is how often a fill may be repeated until there are enough decisions.
-const mostRounds = 20
+// maxRounds is how often a fill may be repeated until there are enough decisions.
+const maxRounds = 20
 
 func (j Job) rounds() int {
 	if j.Once {
 		return 1
 	}
-	return mostRounds
+	return maxRounds
 }
 
 // MeasureOf is what is done with a workload that no suite says anything about.

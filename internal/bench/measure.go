@@ -47,8 +47,8 @@ func (r *reading) heap() {
 	r.objects, r.bytes = samples[2].Value.Uint64(), samples[3].Value.Uint64()
 }
 
-// spent is what happened between two readings, or several pairs of them.
-type spent struct {
+// usage is what happened between two readings, or several pairs of them.
+type usage struct {
 	cpu, wall      time.Duration
 	gc, work       float64
 	objects, bytes uint64
@@ -56,7 +56,7 @@ type spent struct {
 }
 
 // add takes in what happened since a reading.
-func (s *spent) add(since reading, decisions int) {
+func (s *usage) add(since reading, decisions int) {
 	var now reading
 	now.clocks()
 	now.heap()
@@ -69,16 +69,16 @@ func (s *spent) add(since reading, decisions int) {
 	s.decisions += decisions
 }
 
-// pace says whether how fast it went was up to the scheduler.
-type pace bool
+// paceKind says whether how fast it went was up to the scheduler.
+type paceKind bool
 
 const (
-	asFastAsItGoes pace = true
-	atARate        pace = false
+	unpaced paceKind = true
+	paced   paceKind = false
 )
 
 // enter puts the figures into a sample. Requires: there were decisions.
-func (s *spent) enter(to Sample, p pace) {
+func (s *usage) enter(to Sample, p paceKind) {
 	n := float64(s.decisions)
 	to["cpuPerDecision"] = micros(s.cpu) / n
 	to["heapAllocsPerDecision"] = float64(s.objects) / n
@@ -89,7 +89,7 @@ func (s *spent) enter(to Sample, p pace) {
 	if s.gc+s.work > 0 {
 		to["gcShare"] = s.gc / (s.gc + s.work)
 	}
-	if p == asFastAsItGoes {
+	if p == unpaced {
 		to["wallPerDecision"] = micros(s.wall) / n
 		to["decisionsPerSecond"] = n / s.wall.Seconds()
 	}
@@ -99,28 +99,28 @@ func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
 
 // The families of times that are measured one by one, by the prefix of their metrics.
 const (
-	decisionTimes = "decision"
-	askTimes      = "askToAllocation"
-	releaseTimes  = "releaseToNext"
-	pauseTimes    = "pause"
-	victimTimes   = "askToVictims"
-	roomTimes     = "leftToAllocation"
-	quietTimes    = "askWithoutReaders"
-	readTimes     = "askWithReaders"
-	answerTimes   = "answer"
+	decisionTimes       = "decision"
+	askTimes            = "askToAllocation"
+	releaseTimes        = "releaseToNext"
+	pauseTimes          = "pause"
+	victimTimes         = "askToVictims"
+	releasedTimes       = "victimReleaseToAllocation"
+	withoutReadersTimes = "askWithoutReaders"
+	withReadersTimes    = "askWithReaders"
+	answerTimes         = "answer"
 )
 
-// longestTime is the longest that a histogram tells from longer ones.
-const longestTime = 2 * time.Minute
+// maxDuration is the longest that a histogram tells from longer ones.
+const maxDuration = 2 * time.Minute
 
-// times collects durations to three digits.
-type times struct{ h *hdrhistogram.Histogram }
+// histogram collects durations to three digits.
+type histogram struct{ h *hdrhistogram.Histogram }
 
-func newTimes() times { return times{hdrhistogram.New(1, longestTime.Nanoseconds(), 3)} }
+func newHistogram() histogram { return histogram{hdrhistogram.New(1, maxDuration.Nanoseconds(), 3)} }
 
-func (t times) add(d time.Duration) {
+func (t histogram) add(d time.Duration) {
 	// It can fail only for what is out of its range.
-	_ = t.h.RecordValue(min(max(d.Nanoseconds(), 1), longestTime.Nanoseconds()))
+	_ = t.h.RecordValue(min(max(d.Nanoseconds(), 1), maxDuration.Nanoseconds()))
 }
 
 // percentiles are the metrics that a family may have, and how many values it takes to say
@@ -133,15 +133,15 @@ var percentiles = []struct {
 
 // enter puts the percentiles of a family into a sample, as far as the family has them
 // and there are enough values.
-func (t times) enter(family string, to Sample) {
+func (t histogram) enter(family string, to Sample) {
 	for _, p := range percentiles {
-		if name := family + p.suffix; known(name) && t.h.TotalCount() >= p.least {
+		if name := family + p.suffix; isMetric(name) && t.h.TotalCount() >= p.least {
 			to[name] = float64(t.h.ValueAtQuantile(p.percent)) / 1000
 		}
 	}
 }
 
-func (t times) encode() (string, error) {
+func (t histogram) encode() (string, error) {
 	b, err := t.h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 	if err != nil {
 		return "", fmt.Errorf("encoding a histogram: %w", err)
@@ -149,7 +149,7 @@ func (t times) encode() (string, error) {
 	return base64.StdEncoding.EncodeToString(b), nil
 }
 
-func decodeTimes(text string) (t times, err error) {
+func decodeHistogram(text string) (t histogram, err error) {
 	b, err := base64.StdEncoding.DecodeString(text)
 	if err == nil {
 		t.h, err = hdrhistogram.Decode(b)
@@ -168,7 +168,7 @@ func idleShare() float64 {
 	runtime.GC() // what it started is over when it returns, but for sweeping
 	before := read()
 	time.Sleep(idleWindow)
-	var s spent
+	var s usage
 	s.add(before, 0)
 	return s.cpu.Seconds() / s.wall.Seconds()
 }

@@ -8,16 +8,16 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// memory measures what a leaf, a node, an application and an ask hold in the heap: the
+// measureMemory measures what a leaf, a node, an application and an ask hold in the heap: the
 // difference between a tenth of them and all. Ids, keys and tags are those of the core
 // from then on, so they count.
-func memory(s *stream, r *result) error {
+func measureMemory(s *stream, r *result) error {
 	perLeaf, err := s.bytesPerLeaf()
 	if err != nil {
 		return err
 	}
 	core := newCore(s)
-	t := newTape(core)
+	t := newDriver(core)
 	r.sample["bytesPerQueue"] = perLeaf
 	for _, part := range []struct {
 		metric string
@@ -29,9 +29,9 @@ func memory(s *stream, r *result) error {
 		{"bytesPerAsk", s.spec.Asks, s.submit},
 	} {
 		few := part.count / 10
-		err := t.tellAll(few, part.cmd)
+		err := t.applyAll(few, part.cmd)
 		before := heapHeld()
-		err = errors.Join(err, t.tellAll(part.count-few, func(i int) scheduler.Command { return part.cmd(few + i) }))
+		err = errors.Join(err, t.applyAll(part.count-few, func(i int) scheduler.Command { return part.cmd(few + i) }))
 		if err != nil {
 			return err
 		}

@@ -10,15 +10,15 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// rm is the name that the benchmark registers under.
-const rm = "canopy-bench"
+// rmID is the name that the benchmark registers under.
+const rmID = "canopy-bench"
 
-// atOnce is how many entries go into a message while loading.
-const atOnce = 1000
+// messageBatch is how many entries go into a message while loading.
+const messageBatch = 1000
 
-// door is a way to a scheduler of its own, through the interface. What is heard goes to
+// apiClient is a way to a scheduler of its own, through the interface. What is heard goes to
 // the ear that it was opened with. It is for one goroutine.
-type door interface {
+type apiClient interface {
 	sendNode(*si.NodeRequest) error
 	sendApplication(*si.ApplicationRequest) error
 	sendAllocation(*si.AllocationRequest) error
@@ -30,16 +30,16 @@ type door interface {
 }
 
 func registration(s *stream) *si.RegisterResourceManagerRequest {
-	return &si.RegisterResourceManagerRequest{RmID: rm, Version: "1", PolicyGroup: "queues", Config: s.config}
+	return &si.RegisterResourceManagerRequest{RmID: rmID, Version: "1", PolicyGroup: "queues", Config: s.config}
 }
 
 // nodeMessages offer all nodes, closed.
 func (s *stream) nodeMessages() (all []*si.NodeRequest) {
-	for some := range slices.Chunk(s.nodes, atOnce) {
-		m := &si.NodeRequest{RmID: rm}
+	for some := range slices.Chunk(s.nodes, messageBatch) {
+		m := &si.NodeRequest{RmID: rmID}
 		for _, n := range some {
 			m.Nodes = append(m.Nodes, &si.NodeInfo{
-				NodeID: string(n.ID), Action: si.NodeInfo_CREATE_DRAIN, SchedulableResource: resourceOf(n.Has),
+				NodeID: string(n.ID), Action: si.NodeInfo_CREATE_DRAIN, SchedulableResource: resourceOf(n.Capacity),
 			})
 		}
 		all = append(all, m)
@@ -49,7 +49,7 @@ func (s *stream) nodeMessages() (all []*si.NodeRequest) {
 
 // openMessage takes all nodes into use at once.
 func (s *stream) openMessage() *si.NodeRequest {
-	m := &si.NodeRequest{RmID: rm}
+	m := &si.NodeRequest{RmID: rmID}
 	for _, n := range s.nodes {
 		m.Nodes = append(m.Nodes, &si.NodeInfo{NodeID: string(n.ID), Action: si.NodeInfo_DRAIN_TO_SCHEDULABLE})
 	}
@@ -57,8 +57,8 @@ func (s *stream) openMessage() *si.NodeRequest {
 }
 
 func (s *stream) appMessages() (all []*si.ApplicationRequest) {
-	for some := range slices.Chunk(s.apps, atOnce) {
-		m := &si.ApplicationRequest{RmID: rm}
+	for some := range slices.Chunk(s.apps, messageBatch) {
+		m := &si.ApplicationRequest{RmID: rmID}
 		for _, a := range some {
 			m.New = append(m.New, &si.AddApplicationRequest{
 				ApplicationID: string(a.ID), QueueName: string(a.Queue), PartitionName: sim.Partition,
@@ -85,7 +85,7 @@ func (s *stream) releaseMessage(i int) *si.AllocationRelease {
 }
 
 func sentinelMessage(n int) *si.AllocationRequest {
-	return &si.AllocationRequest{RmID: rm, Allocations: []*si.Allocation{{
+	return &si.AllocationRequest{RmID: rmID, Allocations: []*si.Allocation{{
 		AllocationKey: fmt.Sprintf("%s-%d", sentinel, n), ApplicationID: string(sentinelApp),
 		PartitionName: sim.Partition, ResourcePerAlloc: &si.Resource{
 			Resources: map[string]*si.Quantity{resources.VCore: {Value: 1}},
@@ -103,29 +103,29 @@ func resourceOf(a resources.Amounts) *si.Resource {
 
 // The answers, as every door gives them to the ear.
 
-func (e *ear) hearNodes(m *si.NodeResponse) {
+func (e *recorder) onNodes(m *si.NodeResponse) {
 	e.lock()
 	defer e.unlock()
 	e.nodes += len(m.Accepted)
 	for _, x := range m.Rejected {
-		e.protest("node %s was rejected: %s", x.NodeID, x.Reason)
+		e.fail("node %s was rejected: %s", x.NodeID, x.Reason)
 	}
 }
 
-func (e *ear) hearApplications(m *si.ApplicationResponse) {
+func (e *recorder) onApplications(m *si.ApplicationResponse) {
 	e.lock()
 	defer e.unlock()
 	e.apps += len(m.Accepted)
 	for _, x := range m.Rejected {
-		e.protest("application %s was rejected: %s", x.ApplicationID, x.Reason)
+		e.fail("application %s was rejected: %s", x.ApplicationID, x.Reason)
 	}
 }
 
-// hearRefused is about an ask that was rejected. Requires: the ear is locked.
-func (e *ear) hearRefused(key, reason string) {
+// onRejected is about an ask that was rejected. Requires: the ear is locked.
+func (e *recorder) onRejected(key, reason string) {
 	if len(key) >= len(sentinel) && key[:len(sentinel)] == sentinel {
-		e.refused++
+		e.rejectedSentinels++
 		return
 	}
-	e.protest("ask %s was rejected: %s", key, reason)
+	e.fail("ask %s was rejected: %s", key, reason)
 }

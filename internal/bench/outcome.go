@@ -14,7 +14,7 @@ import (
 func (s *stream) enterOutcome(p placements, to Sample) {
 	var used, capacity resources.Amounts
 	for _, n := range s.nodes {
-		capacity = capacity.Add(n.Has)
+		capacity = capacity.Add(n.Capacity)
 	}
 	perLeaf := map[objects.QueuePath]resources.Amounts{}
 	for _, x := range p {
@@ -49,7 +49,7 @@ func (s *stream) fairShareError(got map[objects.QueuePath]resources.Amounts, use
 	for i := range s.spec.Asks {
 		demand[index[s.appOf(i).Queue]] += float64(s.amounts(i).Get(of))
 	}
-	fair := share(float64(used.Get(of)), demand, s.spec.Fanout)
+	fair := fairShares(float64(used.Get(of)), demand, s.spec.Fanout)
 	worst := 0.0
 	for i, leaf := range s.leaves {
 		if fair[i] > 0 {
@@ -59,9 +59,9 @@ func (s *stream) fairShareError(got map[objects.QueuePath]resources.Amounts, use
 	return worst
 }
 
-// share deals an amount to leaves of a tree in which every queue has so many children.
+// fairShares deals an amount to leaves of a tree in which every queue has so many children.
 // demand is what the leaves ask for, in the order of the tree.
-func share(amount float64, demand []float64, fanout int) []float64 {
+func fairShares(amount float64, demand []float64, fanout int) []float64 {
 	if len(demand) == 1 {
 		return []float64{min(amount, demand[0])}
 	}
@@ -73,14 +73,14 @@ func share(amount float64, demand []float64, fanout int) []float64 {
 		}
 	}
 	var fair []float64
-	for i, has := range level(amount, wants) {
-		fair = append(fair, share(has, demand[i*below:(i+1)*below], fanout)...)
+	for i, has := range maxMinFair(amount, wants) {
+		fair = append(fair, fairShares(has, demand[i*below:(i+1)*below], fanout)...)
 	}
 	return fair
 }
 
-// level pours an amount into vessels until they are full or all at the same level.
-func level(amount float64, wants []float64) []float64 {
+// maxMinFair pours an amount into vessels until they are full or all at the same level.
+func maxMinFair(amount float64, wants []float64) []float64 {
 	order := make([]int, len(wants))
 	for i := range order {
 		order[i] = i

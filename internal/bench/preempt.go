@@ -18,53 +18,53 @@ func preemptCore(s *stream, r *result) error {
 	if err != nil {
 		return err
 	}
-	first := newTimes()
-	if err := p.turn(1, first, newTimes()); err != nil {
+	firstEvaluation := newHistogram()
+	if err := p.runBatch(1, firstEvaluation, newHistogram()); err != nil {
 		return err
 	}
-	r.sample["firstLook"] = micros(time.Duration(first.h.Max()))
-	if err := p.turns(s.spec.Preemptors/10, newTimes(), newTimes()); err != nil { // the warm-up
+	r.sample["firstEvaluation"] = micros(time.Duration(firstEvaluation.h.Max()))
+	if err := p.runTo(s.spec.Preemptors/10, newHistogram(), newHistogram()); err != nil { // the warm-up
 		return err
 	}
 	runtime.GC()
-	placed, told, effort := p.placed, p.told, core.PreemptionEffort()
+	placed, preempted, effort := p.placed, p.preempted, core.PreemptionSearchStats()
 	before := read()
-	if err := p.turns(s.spec.Preemptors, r.family(victimTimes), r.family(roomTimes)); err != nil {
+	if err := p.runTo(s.spec.Preemptors, r.family(victimTimes), r.family(releasedTimes)); err != nil {
 		return err
 	}
-	var total spent
+	var total usage
 	total.add(before, p.placed-placed)
-	total.enter(r.sample, asFastAsItGoes)
-	r.enterEffort(effort, core.PreemptionEffort())
-	r.sample["victims"] = float64(p.told-told) / float64(total.decisions)
+	total.enter(r.sample, unpaced)
+	r.enterSearchEffort(effort, core.PreemptionSearchStats())
+	r.sample["victims"] = float64(p.preempted-preempted) / float64(total.decisions)
 	r.sample["allocations"] = float64(p.placed)
 	return core.Check()
 }
 
-// enterEffort puts into a sample what was looked at between two counts, per look.
-func (r *result) enterEffort(before, now preemption.Effort) {
-	looks := float64(now.Looks - before.Looks)
-	r.sample["nodesTried"] = float64(now.Tried-before.Tried) / looks
-	r.sample["nodesRanked"] = float64(now.Ranked-before.Ranked) / looks
-	r.sample["listed"] = float64(now.Listed-before.Listed) / looks
+// enterSearchEffort puts into a sample what was looked at between two counts, per look.
+func (r *result) enterSearchEffort(before, now preemption.SearchStats) {
+	looks := float64(now.Searches - before.Searches)
+	r.sample["nodesTried"] = float64(now.NodesTried-before.NodesTried) / looks
+	r.sample["nodesRanked"] = float64(now.NodesRanked-before.NodesRanked) / looks
+	r.sample["candidatesListed"] = float64(now.NodesListed-before.NodesListed) / looks
 }
 
-// preempting is a full cluster in which asks take the place of others.
-type preempting struct {
-	*tape
-	stream *stream
-	coming []scheduler.Command // made before, so that making them costs the scheduler nothing
-	next   int                 // the preemptor that comes next
-	placed int                 // preemptors that have their node
-	told   int                 // allocations that were told to leave
+// preemptionRun is a full cluster in which asks take the place of others.
+type preemptionRun struct {
+	*driver
+	stream         *stream
+	nextPreemptors []scheduler.Command // made before, so that making them costs the scheduler nothing
+	next           int                 // the preemptor that comes next
+	placed         int                 // preemptors that have their node
+	preempted      int                 // allocations that were told to leave
 
-	leaving [][]scheduler.Released // of these, who has not left yet, preemptor by preemptor
+	unconfirmed [][]scheduler.Released // of these, who has not left yet, preemptor by preemptor
 }
 
 // loadPreempting fills d with everything but the asks that preempt.
-func loadPreempting(s *stream, d decider) (*preempting, error) {
-	p := &preempting{tape: newTape(d), stream: s}
-	err := errors.Join(p.load(s), p.tellAll(len(s.preemptorLeaves()), s.addPreemptorApp))
+func loadPreempting(s *stream, d decider) (*preemptionRun, error) {
+	p := &preemptionRun{driver: newDriver(d), stream: s}
+	err := errors.Join(p.load(s), p.applyAll(len(s.preemptorLeaves()), s.addPreemptorApp))
 	if err != nil {
 		return nil, err
 	}
@@ -74,43 +74,43 @@ func loadPreempting(s *stream, d decider) (*preempting, error) {
 		return nil, errors.New("nothing could be placed")
 	}
 	for i := range s.spec.Preemptors {
-		p.coming = append(p.coming, s.submitPreemptor(i))
+		p.nextPreemptors = append(p.nextPreemptors, s.submitPreemptor(i))
 	}
 	return p, nil
 }
 
-// turns lets preemptors come until so many have come in all.
-func (p *preempting) turns(until int, victims, room times) error {
+// runTo lets preemptors come until so many have come in all.
+func (p *preemptionRun) runTo(until int, victims, afterRelease histogram) error {
 	for p.next < until {
-		if err := p.turn(min(p.stream.spec.AtOnce, until-p.next), victims, room); err != nil {
+		if err := p.runBatch(min(p.stream.spec.AtOnce, until-p.next), victims, afterRelease); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// turn lets so many preemptors come together, and each victim leave when it was told to.
-func (p *preempting) turn(count int, victims, room times) error {
+// runBatch lets so many preemptors come together, and each victim leave when it was told to.
+func (p *preemptionRun) runBatch(count int, victims, afterRelease histogram) error {
 	began := time.Now()
 	for range count {
-		if err := p.tell(p.coming[p.next]); err != nil {
+		if err := p.apply(p.nextPreemptors[p.next]); err != nil {
 			return err
 		}
 		p.next++
 	}
-	p.now = p.now.Add(moment) // as long as a guarantee has to wait
-	if err := p.decide(began, victims, room); err != nil {
+	p.now = p.now.Add(commandInterval) // as long as a guarantee has to wait
+	if err := p.decide(began, victims, afterRelease); err != nil {
 		return err
 	}
-	for len(p.leaving) > 0 {
-		began, plan := time.Now(), p.leaving[0]
-		p.leaving = p.leaving[1:]
+	for len(p.unconfirmed) > 0 {
+		began, plan := time.Now(), p.unconfirmed[0]
+		p.unconfirmed = p.unconfirmed[1:]
 		for _, y := range plan {
-			if err := p.tell(scheduler.Release{App: y.App, Key: y.Key, Type: y.Type}); err != nil {
+			if err := p.apply(scheduler.Release{App: y.App, Key: y.Key, Type: y.Type}); err != nil {
 				return err
 			}
 		}
-		if err := p.decide(began, victims, room); err != nil {
+		if err := p.decide(began, victims, afterRelease); err != nil {
 			return err
 		}
 	}
@@ -122,20 +122,20 @@ func (p *preempting) turn(count int, victims, room times) error {
 
 // decide decides until nothing is left, and notes how long it took, since it began or since
 // the last one, until the victims of a preemptor were told, or until one was placed.
-func (p *preempting) decide(began time.Time, victims, room times) error {
+func (p *preemptionRun) decide(began time.Time, victims, afterRelease histogram) error {
 	for {
 		effects, more := p.Schedule(p.now, 1)
 		now := time.Now()
-		plan, placed, err := p.hear(effects)
+		plan, placed, err := p.collect(effects)
 		switch {
 		case err != nil:
 			return err
 		case len(plan) > 0:
 			victims.add(now.Sub(began))
-			p.leaving = append(p.leaving, plan)
+			p.unconfirmed = append(p.unconfirmed, plan)
 			began = now
 		case placed > 0:
-			room.add(now.Sub(began))
+			afterRelease.add(now.Sub(began))
 			began = now
 		}
 		if !more {
@@ -144,9 +144,9 @@ func (p *preempting) decide(began time.Time, victims, room times) error {
 	}
 }
 
-// hear takes note of who was told to leave and of preemptors that were placed. Its error
+// collect takes note of who was told to leave and of preemptors that were placed. Its error
 // names a victim that is none.
-func (p *preempting) hear(effects []scheduler.Effect) (plan []scheduler.Released, placed int, err error) {
+func (p *preemptionRun) collect(effects []scheduler.Effect) (plan []scheduler.Released, placed int, err error) {
 	for _, e := range effects {
 		switch e := e.(type) {
 		case scheduler.Allocated:
@@ -154,20 +154,20 @@ func (p *preempting) hear(effects []scheduler.Effect) (plan []scheduler.Released
 				placed++
 			}
 		case scheduler.Released:
-			if err := p.stream.mayLeave(e); err != nil {
+			if err := p.stream.checkVictim(e); err != nil {
 				return nil, 0, err
 			}
 			plan = append(plan, e)
 		}
 	}
 	p.placed += placed
-	p.told += len(plan)
+	p.preempted += len(plan)
 	return plan, placed, nil
 }
 
-// mayLeave checks what can be known of a victim without the books: asks that preempt are
+// checkVictim checks what can be known of a victim without the books: asks that preempt are
 // above all others, or in a queue that is owed room, and take nothing from each other.
-func (s *stream) mayLeave(y scheduler.Released) error {
+func (s *stream) checkVictim(y scheduler.Released) error {
 	switch {
 	case y.Type != scheduler.PreemptedByScheduler:
 		return fmt.Errorf("allocation %s was released as %s, and not preempted", y.Key, y.Type)

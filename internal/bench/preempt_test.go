@@ -11,53 +11,53 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// squeezed is a full cluster in which a few asks preempt.
-func squeezed(right string) Spec {
-	s := small()
+// preemptSpec is a full cluster in which a few asks preempt.
+func preemptSpec(right string) Spec {
+	s := smallSpec()
 	s.Shapes, s.Saturation, s.Priorities, s.Preemptors, s.PreemptBy, s.Victims, s.AtOnce = 1, 1, 3, 20, right, 3, 5
 	return s
 }
 
-func TestPreemptorsTakeWhatTheyNeed(t *testing.T) {
+func TestPreempt_MinimalVictims(t *testing.T) {
 	for _, right := range []string{ByLeaf, ByFence, ByGuarantee} {
 		t.Run(right, func(t *testing.T) {
-			a := do(t, Job{Spec: squeezed(right), Measure: Preempt, Seed: 1})
+			a := runJob(t, Job{Spec: preemptSpec(right), Measure: Preempt, Seed: 1})
 			assert.Equal(t, a.Sample["allocations"], 20.0)
 			assert.Assert(t, a.Sample["victims"] >= 1 && a.Sample["victims"] <= 3, "%v", a.Sample)
 			assert.Assert(t, a.Sample["nodesTried"] >= 1, "%v", a.Sample)
-			alone := squeezed(right)
+			alone := preemptSpec(right)
 			alone.AtOnce = 1
-			a = do(t, Job{Spec: alone, Measure: Preempt, Seed: 1})
+			a = runJob(t, Job{Spec: alone, Measure: Preempt, Seed: 1})
 			assert.Equal(t, a.Sample["victims"], 3.0, "nobody else's victims make room for it")
 		})
 	}
 }
 
-func TestAnAuditFindsNothingInPreempting(t *testing.T) {
+func TestAuditPreempting_AcceptsCore(t *testing.T) {
 	for _, right := range []string{ByLeaf, ByFence, ByGuarantee} {
 		r := newResult()
-		s := streamOf(t, auditable(squeezed(right)), 1)
+		s := streamOf(t, auditable(preemptSpec(right)), 1)
 		assert.NilError(t, auditPreempting(s, newCore(s), r))
 		assert.Equal(t, r.sample["auditViolations"], 0.0, right)
 		assert.Assert(t, r.sample["audited"] >= 340, "%v", r.sample) // 300 fill it; 20 preempt, and are placed
 	}
 }
 
-// altered is a core whose decisions are changed on the way out.
-type altered struct {
+// alteredCore is a core whose decisions are changed on the way out.
+type alteredCore struct {
 	*scheduler.Core
 	change func([]scheduler.Effect) []scheduler.Effect
 }
 
-func (a altered) Schedule(now time.Time, budget int) ([]scheduler.Effect, bool) {
+func (a alteredCore) Schedule(now time.Time, budget int) ([]scheduler.Effect, bool) {
 	effects, more := a.Core.Schedule(now, budget)
 	return a.change(effects), more
 }
 
-func TestAnAuditFindsWrongVictims(t *testing.T) {
+func TestAuditPreempting_FindsWrongVictims(t *testing.T) {
 	core := func(s *stream, compared int) *scheduler.Core {
 		opt := objects.DefaultOptions()
-		opt.Lifetimes, opt.Candidates = *patient(), compared
+		opt.Lifetimes, opt.Candidates = *neverCompleting(), compared
 		return scheduler.NewWith(s.partition, nil, opt)
 	}
 	isRelease := func(e scheduler.Effect) bool { _, is := e.(scheduler.Released); return is }
@@ -67,11 +67,11 @@ func TestAnAuditFindsWrongVictims(t *testing.T) {
 	}{
 		{"the first node and not the best", func(s *stream) decider { return core(s, 1) }},
 		{"a victim that is not told", func(s *stream) decider {
-			return altered{core(s, 0), func(all []scheduler.Effect) []scheduler.Effect { return slices.DeleteFunc(all, isRelease) }}
+			return alteredCore{core(s, 0), func(all []scheduler.Effect) []scheduler.Effect { return slices.DeleteFunc(all, isRelease) }}
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			spec := squeezed(ByFence)
+			spec := preemptSpec(ByFence)
 			spec.Nodes = 50 // a few on each, so that nodes differ
 			s := streamOf(t, auditable(spec), 1)
 			r := newResult()
@@ -81,8 +81,8 @@ func TestAnAuditFindsWrongVictims(t *testing.T) {
 	}
 }
 
-func TestAWrongOutcomeOfPreemptingIsAFailure(t *testing.T) {
-	s := streamOf(t, squeezed(ByFence), 1)
+func TestPreempt_WrongOutcomeFails(t *testing.T) {
+	s := streamOf(t, preemptSpec(ByFence), 1)
 	for _, c := range []struct {
 		name   string
 		change func(e scheduler.Effect) scheduler.Effect
@@ -104,29 +104,29 @@ func TestAWrongOutcomeOfPreemptingIsAFailure(t *testing.T) {
 		}, "and not preempted"},
 		{"a preemptor that is not placed", func(e scheduler.Effect) scheduler.Effect {
 			if x, ok := e.(scheduler.Allocated); ok && numberOf(x.Ask.Key) >= s.firstPreemptor() {
-				return scheduler.Forgotten{}
+				return scheduler.PartitionReset{}
 			}
 			return e
 		}, "5 asks came that may preempt, and 0 have their node"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, err := loadPreempting(s, altered{newCore(s), func(all []scheduler.Effect) []scheduler.Effect {
+			p, err := loadPreempting(s, alteredCore{newCore(s), func(all []scheduler.Effect) []scheduler.Effect {
 				for i := range all {
 					all[i] = c.change(all[i])
 				}
 				return all
 			}})
 			assert.NilError(t, err)
-			assert.ErrorContains(t, p.turns(5, newTimes(), newTimes()), c.want)
+			assert.ErrorContains(t, p.runTo(5, newHistogram(), newHistogram()), c.want)
 		})
 	}
 }
 
 // A cluster in which nobody may preempt shows as preemptors without a node.
-func TestPreemptingThatIsOffIsNoticed(t *testing.T) {
-	s := streamOf(t, squeezed(ByFence), 1)
-	s.partition.Preemption = false
+func TestPreempt_DisabledPreemptionFails(t *testing.T) {
+	s := streamOf(t, preemptSpec(ByFence), 1)
+	s.partition.PreemptionEnabled = false
 	p, err := loadPreempting(s, newCore(s))
 	assert.NilError(t, err)
-	assert.Error(t, p.turns(5, newTimes(), newTimes()), "5 asks came that may preempt, and 0 have their node")
+	assert.Error(t, p.runTo(5, newHistogram(), newHistogram()), "5 asks came that may preempt, and 0 have their node")
 }

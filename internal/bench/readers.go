@@ -19,23 +19,25 @@ type readersSpec struct {
 	Seconds int `json:"seconds"` // that a phase takes
 }
 
-// outlives is after how many asks one ends: so many run besides those that stay.
-const outlives = 100
+// keptAsks is after how many asks one ends: so many run besides those that stay.
+const keptAsks = 100
 
-// readers measures how long asks take to be allocated, by turns without readers and with them.
+// measureReaders measures how long asks take to be allocated, by turns without readers and with them.
 // Server, readers and the client that asks are processes of their own, and the readers yield to
 // both: they are on other machines.
-func readers(ctx context.Context, s *stream, r *result, j Job) (err error) {
-	j.prevail()
-	server, err := startServer(ctx, j.Self)
+func measureReaders(ctx context.Context, s *stream, r *result, j Job) (err error) {
+	j.raisePriority()
+	server, err := startServer(ctx, j.Command)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, server.stop()) }()
-	j.lead()
-	w := &readWorld{stream: s, spec: j.Readers, spawn: j.spawner(), server: server, next: s.spec.Asks, result: r}
-	open := func(ctx context.Context, s *stream, e *ear) (door, error) { return dialGRPC(ctx, s, e, server.grpc) }
-	if w.loaded, err = loadThrough(ctx, s, s.spec.Asks, open); err != nil {
+	j.raisePriorityAboveServer()
+	w := &readersRun{stream: s, spec: j.Readers, spawn: j.spawner(), server: server, next: s.spec.Asks, result: r}
+	open := func(ctx context.Context, s *stream, e *recorder) (apiClient, error) {
+		return dialGRPC(ctx, s, e, server.grpc)
+	}
+	if w.loadedScheduler, err = loadWith(ctx, s, s.spec.Asks, open); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.close()) }() // that the books balance is for other suites
@@ -50,44 +52,44 @@ func readers(ctx context.Context, s *stream, r *result, j Job) (err error) {
 	}
 	runtime.GC()
 	for range w.spec.Phases {
-		if err := w.phase(ctx, quietTimes, &w.quiet, nil); err != nil {
+		if err := w.phase(ctx, withoutReadersTimes, &w.withoutReaders, nil); err != nil {
 			return err
 		}
-		if err := w.phase(ctx, readTimes, &w.read, w.pollers()); err != nil {
+		if err := w.phase(ctx, withReadersTimes, &w.withReaders, w.pollers()); err != nil {
 			return err
 		}
 	}
 	return w.enter()
 }
 
-// readWorld is a server, a client that asks, and readers.
-type readWorld struct {
-	*loaded
-	stream *stream
-	spec   readersSpec
-	spawn  func(context.Context, Job) (Answer, error)
-	server *served
-	result *result
-	next   int   // ask
-	live   []int // asks that came beside those that stay, and run; guarded by the lock of the ear
+// readersRun is a server, a client that asks, and readers.
+type readersRun struct {
+	*loadedScheduler
+	stream  *stream
+	spec    readersSpec
+	spawn   func(context.Context, Job) (Answer, error)
+	server  *serverProcess
+	result  *result
+	next    int   // ask
+	running []int // asks that came beside those that stay, and run; guarded by the lock of the ear
 
-	quiet, read side
-	polled      Sample // sums of what the pollers have found
+	withoutReaders, withReaders phaseTotals
+	polled                      Sample // sums of what the pollers have found
 }
 
-// side is what was measured in the phases of one kind.
-type side struct {
+// phaseTotals is what was measured in the phases of one kind.
+type phaseTotals struct {
 	cpu, wall time.Duration // of the server
 	peak      float64       // bytes of its memory, the most at any time
 }
 
 // pollers are the job of a process of readers.
-func (w *readWorld) pollers() *Job {
+func (w *readersRun) pollers() *Job {
 	p := &pollJob{
 		Address: w.server.http, Pollers: w.spec.Pollers, Stalled: w.spec.Stalled, Seconds: w.spec.Seconds,
 		Nodes: len(w.stream.nodes), Applications: len(w.stream.apps), Node: string(w.stream.nodes[0].ID),
 		Application: string(w.stream.apps[0].ID), Queue: string(w.stream.apps[0].Queue), User: w.stream.apps[0].User,
-		Allocations: w.stream.spec.Asks, Extra: 2 * outlives, Seed: w.stream.seed,
+		Allocations: w.stream.spec.Asks, Extra: 2 * keptAsks, Seed: w.stream.seed,
 	}
 	p.Queues, _ = w.stream.spec.queues()
 	p.Queues++ // root
@@ -95,7 +97,7 @@ func (w *readWorld) pollers() *Job {
 }
 
 // phase sends asks at the rate of the workload, besides the readers of a job; nil: none.
-func (w *readWorld) phase(ctx context.Context, family string, to *side, job *Job) error {
+func (w *readersRun) phase(ctx context.Context, family string, to *phaseTotals, job *Job) error {
 	type outcome struct {
 		answer Answer
 		err    error
@@ -109,15 +111,15 @@ func (w *readWorld) phase(ctx context.Context, family string, to *side, job *Job
 			polled <- outcome{a, err}
 		}()
 		// The process is there and its first requests are under way when the first ask comes.
-		pause(readersHeadStart)
+		preciseSleep(readersLeadTime)
 	}
-	events := w.stream.schedule(int(w.stream.spec.Rate * float64(w.spec.Seconds)))
-	events.due = events.due[:min(len(events.due), len(w.stream.draws)-w.next)]
+	schedule := w.stream.schedule(int(w.stream.spec.Rate * float64(w.spec.Seconds)))
+	schedule.due = schedule.due[:min(len(schedule.due), len(w.stream.draws)-w.next)]
 	first, took := w.next, w.result.family(family)
-	w.listen(func(number int, allocated bool) {
+	w.setObserver(func(number int, allocated bool) {
 		if allocated && number >= first {
-			took.add(events.late(number - first))
-			w.live = append(w.live, number)
+			took.add(schedule.late(number - first))
+			w.running = append(w.running, number)
 		}
 	})
 	peak := w.watchMemory()
@@ -126,16 +128,16 @@ func (w *readWorld) phase(ctx context.Context, family string, to *side, job *Job
 	if err != nil {
 		return err
 	}
-	err = events.play(ctx, func(from, next int) (int, error) {
+	err = schedule.play(ctx, func(from, next int) (int, error) {
 		w.mu.Lock()
-		ends := slices.Clone(w.live[:max(0, len(w.live)-outlives)]) // only what runs can end
-		w.live = w.live[len(ends):]
+		ends := slices.Clone(w.running[:max(0, len(w.running)-keptAsks)]) // only what runs can end
+		w.running = w.running[len(ends):]
 		w.mu.Unlock()
 		return next - from, w.sendAsks(first+from, first+next, ends)
 	})
-	w.next += len(events.due)
+	w.next += len(schedule.due)
 	if err == nil {
-		err = w.await(ctx, "all asks of a phase to have their node", func() bool { return w.placed == len(events.due) })
+		err = w.await(ctx, "all asks of a phase to have their node", func() bool { return w.placed == len(schedule.due) })
 	}
 	after, bad := w.server.cpu()
 	to.cpu, to.wall, to.peak = to.cpu+after-before, to.wall+time.Since(began), max(to.peak, peak())
@@ -148,7 +150,7 @@ func (w *readWorld) phase(ctx context.Context, family string, to *side, job *Job
 		w.polled[name] += n
 	}
 	for family, text := range o.answer.Times {
-		t, bad := decodeTimes(text)
+		t, bad := decodeHistogram(text)
 		if bad != nil {
 			return bad
 		}
@@ -157,13 +159,13 @@ func (w *readWorld) phase(ctx context.Context, family string, to *side, job *Job
 	return errors.Join(err, o.err)
 }
 
-// readersHeadStart is how long the readers are at it before asks are sent.
-const readersHeadStart = 300 * time.Millisecond
+// readersLeadTime is how long the readers are at it before asks are sent.
+const readersLeadTime = 300 * time.Millisecond
 
 // enter puts what was found into the sample.
-func (w *readWorld) enter() error {
+func (w *readersRun) enter() error {
 	to := w.result.sample
-	quiet, read := w.result.family(quietTimes), w.result.family(readTimes)
+	quiet, read := w.result.family(withoutReadersTimes), w.result.family(withReadersTimes)
 	for _, x := range []struct {
 		metric  string
 		percent float64
@@ -172,10 +174,10 @@ func (w *readWorld) enter() error {
 		to[x.metric] = max(0, more)
 	}
 	to["readersP50Ratio"] = float64(read.h.ValueAtQuantile(50)) / float64(max(1, quiet.h.ValueAtQuantile(50)))
-	to["serverCPUQuiet"] = w.quiet.cpu.Seconds() / w.quiet.wall.Seconds()
-	to["serverCPU"] = w.read.cpu.Seconds() / w.read.wall.Seconds()
-	to["readerCPU"] = w.polled["readerCPU"] / w.read.wall.Seconds()
-	to["readersMemory"] = max(0, w.read.peak-w.quiet.peak)
+	to["serverCPUWithoutReaders"] = w.withoutReaders.cpu.Seconds() / w.withoutReaders.wall.Seconds()
+	to["serverCPU"] = w.withReaders.cpu.Seconds() / w.withReaders.wall.Seconds()
+	to["readerCPU"] = w.polled["readerCPU"] / w.withReaders.wall.Seconds()
+	to["readersMemory"] = max(0, w.withReaders.peak-w.withoutReaders.peak)
 	for _, name := range []string{"answers", "answersRefused", "answersFailed", "answersWrong", "answerBytes", "connectionsCut"} {
 		to[name] = w.polled[name]
 	}
@@ -202,17 +204,17 @@ func fetch(ctx context.Context, address, path string) error {
 	return errors.Join(err, response.Body.Close())
 }
 
-// memoryInterval is how often memory is looked at for its peak.
-const memoryInterval = 50 * time.Millisecond
+// memoryPollInterval is how often memory is looked at for its peak.
+const memoryPollInterval = 50 * time.Millisecond
 
 // watchMemory looks at the memory of the server until the function that it returns is called,
 // which returns the most that it was, in bytes.
-func (w *readWorld) watchMemory() (peak func() float64) {
+func (w *readersRun) watchMemory() (peak func() float64) {
 	var most float64
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		t := time.NewTicker(memoryInterval)
+		t := time.NewTicker(memoryPollInterval)
 		defer t.Stop()
 		for {
 			if bytes, err := w.server.memory("VmRSS"); err == nil { // else the phase fails without this

@@ -13,8 +13,8 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/httpserver"
 )
 
-// httpStall is how long a server waits for a reader that takes nothing.
-const httpStall = httpserver.DefaultStall
+// serverStallTimeout is how long a server waits for a reader that takes nothing.
+const serverStallTimeout = httpserver.DefaultStall
 
 // errWrong is of an answer that is complete and says something else than it must.
 var errWrong = errors.New("wrong answer")
@@ -79,5 +79,5 @@ func balanced(text []byte) error {
 	return nil
 }
 
-// tell says what was wrong to a person who looks at standard error.
-func tell(format string, about ...any) { fmt.Fprintf(os.Stderr, format+"\n", about...) }
+// logError says what was wrong to a person who looks at standard error.
+func logError(format string, about ...any) { fmt.Fprintf(os.Stderr, format+"\n", about...) }

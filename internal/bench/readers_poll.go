@@ -76,13 +76,13 @@ func (p *pollJob) endpoints() []endpoint {
 	}
 }
 
-// poll reads for as long as the job says.
-func poll(ctx context.Context, p *pollJob, r *result) error {
+// measurePoll reads for as long as the job says.
+func measurePoll(ctx context.Context, p *pollJob, r *result) error {
 	var before reading
 	before.clocks()
-	ctx, stop := context.WithTimeout(ctx, time.Duration(p.Seconds)*time.Second+2*readersHeadStart)
+	ctx, stop := context.WithTimeout(ctx, time.Duration(p.Seconds)*time.Second+2*readersLeadTime)
 	defer stop()
-	all := &polled{sample: Sample{}, times: r.family(answerTimes)}
+	all := &pollResults{sample: Sample{}, answerTimes: r.family(answerTimes)}
 	var readers sync.WaitGroup
 	for i := range p.Stalled {
 		readers.Go(func() { all.stall(ctx, p, i) })
@@ -94,7 +94,7 @@ func poll(ctx context.Context, p *pollJob, r *result) error {
 		readers.Go(func() { all.poll(ctx, p, client, i) })
 	}
 	readers.Wait()
-	var total spent
+	var total usage
 	total.add(before, 0)
 	all.sample["readerCPU"] = total.cpu.Seconds()
 	for name, n := range all.sample {
@@ -103,19 +103,19 @@ func poll(ctx context.Context, p *pollJob, r *result) error {
 	return nil
 }
 
-// polled is what readers have found.
-type polled struct {
-	mu     sync.Mutex
-	sample Sample
-	times  times
-	shown  int // wrong answers that were told on standard error
+// pollResults is what readers have found.
+type pollResults struct {
+	mu           sync.Mutex
+	sample       Sample
+	answerTimes  histogram
+	loggedErrors int // wrong answers that were told on standard error
 }
 
 // poll asks for one path after the other at the times of a clock that waits for no answer.
-func (a *polled) poll(ctx context.Context, p *pollJob, client *http.Client, number int) {
+func (a *pollResults) poll(ctx context.Context, p *pollJob, client *http.Client, number int) {
 	paths := p.endpoints()
-	dice := rand.New(rand.NewPCG(p.Seed, uint64(number)))
-	due := time.Now().Add(time.Duration(dice.Float64() * float64(time.Second)))
+	rng := rand.New(rand.NewPCG(p.Seed, uint64(number)))
+	due := time.Now().Add(time.Duration(rng.Float64() * float64(time.Second)))
 	var under sync.WaitGroup
 	defer under.Wait()
 	for turn := number; ; turn++ {
@@ -127,19 +127,19 @@ func (a *polled) poll(ctx context.Context, p *pollJob, client *http.Client, numb
 			return
 		}
 		e, asked := paths[turn%len(paths)], due
-		under.Go(func() { a.ask(p, client, e, asked, number%2 == 1, turn%validated == 0) })
+		under.Go(func() { a.ask(p, client, e, asked, number%2 == 1, turn%validateEvery == 0) })
 		due = due.Add(time.Second)
 	}
 }
 
 const (
-	answerPatience = 30 * time.Second // an answer that takes longer has failed
-	validated      = 10               // every so manieth answer is also held against the grammar of JSON
+	responseTimeout = 30 * time.Second // an answer that takes longer has failed
+	validateEvery   = 10               // every so manieth answer is also held against the grammar of JSON
 )
 
 // ask sends a request and holds its answer against what it must have.
-func (a *polled) ask(p *pollJob, client *http.Client, e endpoint, due time.Time, packed, validate bool) {
-	ctx, stop := context.WithTimeout(context.Background(), answerPatience) // one that began is read to its end
+func (a *pollResults) ask(p *pollJob, client *http.Client, e endpoint, due time.Time, packed, validate bool) {
+	ctx, stop := context.WithTimeout(context.Background(), responseTimeout) // one that began is read to its end
 	defer stop()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.Address+e.path, nil)
 	if err != nil {
@@ -150,42 +150,42 @@ func (a *polled) ask(p *pollJob, client *http.Client, e endpoint, due time.Time,
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		a.note("answersFailed", e, err, 0, due)
+		a.record("answersFailed", e, err, 0, due)
 		return
 	}
 	defer response.Body.Close()
 	if response.StatusCode == http.StatusServiceUnavailable {
 		_, _ = io.Copy(io.Discard, response.Body)
-		a.note("answersRefused", e, nil, 0, due)
+		a.record("answersRefused", e, nil, 0, due)
 		return
 	}
 	n, err := e.check(response, validate)
 	switch {
 	case err == nil:
-		a.note("answers", e, nil, n, due)
+		a.record("answers", e, nil, n, due)
 	case errors.Is(err, errWrong):
-		a.note("answersWrong", e, err, n, due)
+		a.record("answersWrong", e, err, n, due)
 	default:
-		a.note("answersFailed", e, err, n, due)
+		a.record("answersFailed", e, err, n, due)
 	}
 }
 
-func (a *polled) note(metric string, e endpoint, err error, bytes int, due time.Time) {
+func (a *pollResults) record(metric string, e endpoint, err error, bytes int, due time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.sample[metric]++
 	a.sample["answerBytes"] += float64(bytes)
 	if metric == "answers" {
-		a.times.add(time.Since(due))
+		a.answerTimes.add(time.Since(due))
 	}
-	if err != nil && a.shown < 5 {
-		a.shown++
-		tell("%s: %v", e.path, err)
+	if err != nil && a.loggedErrors < 5 {
+		a.loggedErrors++
+		logError("%s: %v", e.path, err)
 	}
 }
 
 // stall asks for a large list and reads nothing of it.
-func (a *polled) stall(ctx context.Context, p *pollJob, number int) {
+func (a *pollResults) stall(ctx context.Context, p *pollJob, number int) {
 	lists := []string{"nodes", "queues", "applications/active"}
 	for ctx.Err() == nil {
 		conn, err := net.Dial("tcp", p.Address)
@@ -195,7 +195,7 @@ func (a *polled) stall(ctx context.Context, p *pollJob, number int) {
 		_, err = fmt.Fprintf(conn, "GET /ws/v1/partition/default/%s HTTP/1.1\r\nHost: bench\r\n\r\n", lists[number%len(lists)])
 		select {
 		case <-ctx.Done():
-		case <-time.After(stalledFor):
+		case <-time.After(stallDuration):
 		}
 		if err == nil && ctx.Err() == nil {
 			a.mu.Lock()
@@ -206,8 +206,8 @@ func (a *polled) stall(ctx context.Context, p *pollJob, number int) {
 	}
 }
 
-// stalledFor is how long a connection is kept without reading: longer than a server waits.
-const stalledFor = httpStall + time.Second
+// stallDuration is how long a connection is kept without reading: longer than a server waits.
+const stallDuration = serverStallTimeout + time.Second
 
 // check reads an answer to its end.
 func (e *endpoint) check(response *http.Response, validate bool) (bytes int, err error) {

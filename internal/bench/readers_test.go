@@ -10,7 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-func TestReaders_AnswerThatIsNotCompleteOrNotRightIsFound(t *testing.T) {
+func TestReaders_InvalidAnswersAreFound(t *testing.T) {
 	e := endpoint{path: "/nodes", want: map[string][2]int{"nodeID": {2, 2}, "allocationKey": {1, 3}}}
 	for text, want := range map[string]string{
 		`[{"nodeID":"a","allocations":[{"allocationKey":"x]\""}]},{"nodeID":"b"}]`: "",
@@ -34,7 +34,7 @@ func TestReaders_AnswerThatIsNotCompleteOrNotRightIsFound(t *testing.T) {
 }
 
 // Readers count what they get: refusals are not failures, and failures are not answers.
-func TestReaders_CountWhatTheyGet(t *testing.T) {
+func TestReaders_CountAnswersByOutcome(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case strings.HasSuffix(r.URL.Path, "/healthz"):

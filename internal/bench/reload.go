@@ -13,17 +13,17 @@ import (
 // reloads is how often a configuration is put in force: enough for a 99th percentile.
 const reloads = 200
 
-// reload measures how long deciding pauses when a core with a full cluster gets another
+// measureReload measures how long deciding pauses when a core with a full cluster gets another
 // configuration: from the command to the end of the decisions that follow from it. Two
 // configurations take turns, of which one spreads and the other packs, so that all nodes
 // change their places, too.
-func reload(s *stream, r *result) error {
+func measureReload(s *stream, r *result) error {
 	other, problems := configs.Load([]byte(s.otherConfig()))
 	if other == nil {
 		return fmt.Errorf("the other configuration: %s", problems.Error())
 	}
 	core := newCore(s)
-	t := newTape(core)
+	t := newDriver(core)
 	if err := t.load(s); err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func reload(s *stream, r *result) error {
 			runtime.GC()
 		}
 		began := time.Now()
-		if err := t.tell(scheduler.UseConfig{Partition: turns[i%2]}); err != nil {
+		if err := t.apply(scheduler.UseConfig{Partition: turns[i%2]}); err != nil {
 			return err
 		}
 		t.fill(&p, nil)

@@ -40,13 +40,13 @@ func Run(ctx context.Context, plans []Plan, o Options) *Report {
 		Seed: o.Seed, Runs: o.Runs, LoadBefore: loadAverage(), Suites: make([]Suite, len(plans)),
 	}
 	processors := readProcessorTimes()
-	w := &run{ctx: ctx, o: o, began: time.Now()}
+	w := &suiteRunner{ctx: ctx, o: o, began: time.Now()}
 	for i, p := range plans {
 		r.Suites[i] = Suite{Name: p.Name, About: p.About, Axis: p.Axis, Cells: make([]Cell, len(p.cells))}
 		for j, c := range p.cells {
 			cell := &r.Suites[i].Cells[j]
 			*cell = Cell{Name: c.name, Line: c.line, Size: c.size, Spec: c.spec}
-			w.cells = append(w.cells, &running{plannedCell: c, suite: p.Name, to: cell, merged: map[string]times{}})
+			w.cells = append(w.cells, &cellState{plannedCell: c, suite: p.Name, to: cell, merged: map[string]histogram{}})
 		}
 		w.audits = append(w.audits, audits(p.cells, w.cells[len(w.cells)-len(p.cells):])...)
 	}
@@ -63,7 +63,7 @@ func Run(ctx context.Context, plans []Plan, o Options) *Report {
 
 // audits are the cells whose decisions are checked: the first of every line. The others
 // differ from it in size only, and an audit has a size of its own.
-func audits(cells []plannedCell, all []*running) (audited []*running) {
+func audits(cells []plannedCell, all []*cellState) (audited []*cellState) {
 	var lines []string
 	for i, c := range cells {
 		if c.spec.Via == ViaCore && (c.measure == Fill || c.measure == Churn || c.measure == Preempt) && !c.trace.given() &&
@@ -75,28 +75,28 @@ func audits(cells []plannedCell, all []*running) (audited []*running) {
 	return audited
 }
 
-// run is a Run under way.
-type run struct {
+// suiteRunner is a Run under way.
+type suiteRunner struct {
 	ctx    context.Context
 	o      Options
 	began  time.Time
-	cells  []*running
-	audits []*running
+	cells  []*cellState
+	audits []*cellState
 	done   int
 }
 
-// running is a cell of which there are some samples.
-type running struct {
+// cellState is a cell of which there are some samples.
+type cellState struct {
 	plannedCell
 	suite  string
 	to     *Cell
-	merged map[string]times
+	merged map[string]histogram
 	audit  Sample
 }
 
-func (w *run) total() int { return len(w.cells)*w.o.Runs + len(w.audits) }
+func (w *suiteRunner) total() int { return len(w.cells)*w.o.Runs + len(w.audits) }
 
-func (w *run) rounds() {
+func (w *suiteRunner) rounds() {
 	for round := range w.o.Runs {
 		order := rand.New(rand.NewPCG(w.o.Seed, uint64(round))).Perm(len(w.cells))
 		for _, i := range order {
@@ -120,7 +120,7 @@ func (w *run) rounds() {
 }
 
 // sample measures once. What is cut off in the middle counts for nothing.
-func (w *run) sample(c *running, job Job, number int) {
+func (w *suiteRunner) sample(c *cellState, job Job, number int) {
 	answer, err := w.o.Spawn(w.ctx, job)
 	if w.ctx.Err() != nil {
 		return
@@ -143,7 +143,7 @@ func (w *run) sample(c *running, job Job, number int) {
 }
 
 // take enters an answer.
-func (c *running) take(a Answer, m Measure) error {
+func (c *cellState) take(a Answer, m Measure) error {
 	if m == Audit {
 		c.audit = a.Sample
 		return nil
@@ -160,7 +160,7 @@ func (c *running) take(a Answer, m Measure) error {
 		return err
 	}
 	for family, text := range a.Times {
-		t, err := decodeTimes(text)
+		t, err := decodeHistogram(text)
 		if err != nil {
 			return fmt.Errorf("times of %s: %w", family, err)
 		}
@@ -175,7 +175,7 @@ func (c *running) take(a Answer, m Measure) error {
 }
 
 // finish enters what all samples say together.
-func (c *running) finish(runs int) {
+func (c *cellState) finish(runs int) {
 	if len(c.to.Samples) == 0 {
 		if c.to.Failure == "" {
 			c.to.Failure = "not measured"

@@ -17,7 +17,7 @@ import (
 func planOf(names ...string) []Plan {
 	p := Plan{Name: "suite", About: "A suite."}
 	for i, name := range names {
-		spec := small()
+		spec := smallSpec()
 		spec.Asks += i // to tell them apart
 		p.cells = append(p.cells, plannedCell{name: name, line: name, spec: spec, measure: Fill})
 	}
@@ -27,7 +27,7 @@ func planOf(names ...string) []Plan {
 // answerOf is an answer with times in ms.
 func answerOf(t *testing.T, digest string, cpu float64, millis ...int) Answer {
 	t.Helper()
-	h := newTimes()
+	h := newHistogram()
 	for _, ms := range millis {
 		h.add(time.Duration(ms) * time.Millisecond)
 	}
@@ -36,13 +36,13 @@ func answerOf(t *testing.T, digest string, cpu float64, millis ...int) Answer {
 	return Answer{digest, Sample{"cpuPerDecision": cpu}, map[string]string{decisionTimes: text}}
 }
 
-func TestRoundsAreMixedAndTheSameForTheSameSeed(t *testing.T) {
+func TestRun_OrderFollowsFromSeed(t *testing.T) {
 	order := func(seed uint64) (cells []int) {
 		o := Options{Runs: 3, Seed: seed, Progress: func(Step) {}}
 		o.Spawn = func(_ context.Context, j Job) (Answer, error) {
 			assert.Equal(t, j.Seed, seed)
 			if j.Measure != Audit {
-				cells = append(cells, j.Spec.Asks-small().Asks)
+				cells = append(cells, j.Spec.Asks-smallSpec().Asks)
 			}
 			return answerOf(t, "d", 1), nil
 		}
@@ -59,7 +59,7 @@ func TestRoundsAreMixedAndTheSameForTheSameSeed(t *testing.T) {
 	}
 }
 
-func TestPercentilesAreThoseOfAllRunsTogether(t *testing.T) {
+func TestRun_MergesPercentiles(t *testing.T) {
 	runs := [][]int{{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, {9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9}}
 	n := 0
 	o := Options{Runs: 2, Seed: 1, Progress: func(Step) {}}
@@ -80,12 +80,12 @@ func TestPercentilesAreThoseOfAllRunsTogether(t *testing.T) {
 	assert.Equal(t, wrong, 2)
 }
 
-func TestAFailureIsThatOfItsCell(t *testing.T) {
+func TestRun_FailureBelongsToCell(t *testing.T) {
 	var steps []Step
 	o := Options{Version: "v", Runs: 2, Seed: 1, Progress: func(s Step) { steps = append(steps, s) }}
 	seen := 0
 	o.Spawn = func(_ context.Context, j Job) (Answer, error) {
-		switch at := j.Spec.Asks - small().Asks; {
+		switch at := j.Spec.Asks - smallSpec().Asks; {
 		case j.Measure == Audit && at == 3:
 			return Answer{}, errors.New("broke its books")
 		case j.Measure == Audit:
@@ -125,7 +125,7 @@ func readBack(t *testing.T, r *Report) {
 	assert.Equal(t, back.Incomplete, r.Incomplete)
 }
 
-func TestAnInterruptedRunSaysSo(t *testing.T) {
+func TestRun_InterruptedIsIncomplete(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	o := Options{Version: "v", Runs: 3, Seed: 1, Progress: func(Step) {}}
 	n := 0
@@ -152,20 +152,20 @@ func TestAnInterruptedRunSaysSo(t *testing.T) {
 	readBack(t, r)
 }
 
-func TestAProcessAnswersOverItsPipes(t *testing.T) {
-	job, err := json.Marshal(Job{Spec: small(), Measure: Fill, Seed: 1, Once: true})
+func TestServe_AnswersJob(t *testing.T) {
+	job, err := json.Marshal(Job{Spec: smallSpec(), Measure: Fill, Seed: 1, Once: true})
 	assert.NilError(t, err)
 	gone := make(chan struct{})
 	a, err := Serve(context.Background(), bytes.NewReader(job), func() { close(gone) })
 	assert.NilError(t, err)
-	assert.Equal(t, a.Digest, streamOf(t, small(), 1).digest)
+	assert.Equal(t, a.Digest, streamOf(t, smallSpec(), 1).digest)
 	<-gone // the input has ended
 
 	_, err = Serve(context.Background(), strings.NewReader("nonsense"), nil)
 	assert.ErrorContains(t, err, "the job: ")
 }
 
-func TestAProcessThatDoesNotAnswer(t *testing.T) {
+func TestSpawner_Errors(t *testing.T) {
 	for _, c := range []struct{ command, want string }{
 		{"no-such-program", "executable file not found"},
 		{"false", "exit status 1"},
@@ -178,10 +178,10 @@ func TestAProcessThatDoesNotAnswer(t *testing.T) {
 	cancel()
 	_, err := Spawner("cat")(ctx, Job{})
 	assert.ErrorIs(t, err, context.Canceled)
-	assert.Equal(t, lastWords("\n panic: no\tway \nat line 1"), ": panic: no way")
+	assert.Equal(t, firstErrorLine("\n panic: no\tway \nat line 1"), ": panic: no way")
 }
 
-func TestSuitesAreChosenByName(t *testing.T) {
+func TestChoose_ByName(t *testing.T) {
 	all, err := Choose(nil, Full, Trace{}, "")
 	assert.NilError(t, err)
 	assert.Equal(t, len(all), len(SuiteNames())-1, "all but the trace")
@@ -217,11 +217,11 @@ func TestSuitesAreChosenByName(t *testing.T) {
 	assert.Equal(t, moved[0].cells[0].spec.Via, ViaGRPC)
 }
 
-func TestEveryLineIsAudited(t *testing.T) {
+func TestAudits_CoverEveryLine(t *testing.T) {
 	for _, p := range suites(Full, Trace{"a", "b"}) {
-		lines, cells := map[string]bool{}, make([]*running, len(p.cells))
+		lines, cells := map[string]bool{}, make([]*cellState, len(p.cells))
 		for i, c := range p.cells {
-			cells[i] = &running{plannedCell: c}
+			cells[i] = &cellState{plannedCell: c}
 			if c.spec.Via == ViaCore && !c.trace.given() && (c.measure == Fill || c.measure == Churn || c.measure == Preempt) {
 				lines[c.line] = true
 			}
@@ -230,19 +230,19 @@ func TestEveryLineIsAudited(t *testing.T) {
 	}
 }
 
-func TestFairSharesAreThoseOfVessels(t *testing.T) {
-	assert.DeepEqual(t, level(10, []float64{1, 100, 100}), []float64{1, 4.5, 4.5})
-	assert.DeepEqual(t, level(10, []float64{1, 2, 3}), []float64{1, 2, 3})
-	assert.DeepEqual(t, share(12, []float64{1, 1, 100, 100}, 2), []float64{1, 1, 5, 5})
-	assert.DeepEqual(t, share(5, []float64{7}, 1), []float64{5})
+func TestFairShares_AreMaxMinFair(t *testing.T) {
+	assert.DeepEqual(t, maxMinFair(10, []float64{1, 100, 100}), []float64{1, 4.5, 4.5})
+	assert.DeepEqual(t, maxMinFair(10, []float64{1, 2, 3}), []float64{1, 2, 3})
+	assert.DeepEqual(t, fairShares(12, []float64{1, 1, 100, 100}, 2), []float64{1, 1, 5, 5})
+	assert.DeepEqual(t, fairShares(5, []float64{7}, 1), []float64{5})
 }
 
-func TestMemoryIsEstimated(t *testing.T) {
+func TestSpec_EstimatesMemory(t *testing.T) {
 	spec := DefaultSpec()
-	spec.Asks = mostAsks
+	spec.Asks = maxAsks
 	assert.Assert(t, spec.bytes() > 4<<30)
-	assert.Assert(t, small().bytes() < 16<<20)
+	assert.Assert(t, smallSpec().bytes() < 16<<20)
 	assert.ErrorContains(t, Custom(spec).check(1, 1<<30), "MiB of memory, and 1024 MiB are available")
-	assert.NilError(t, Custom(small()).check(1, 1<<30))
-	assert.NilError(t, Custom(small()).check(1, 0), "not known is no reason to refuse")
+	assert.NilError(t, Custom(smallSpec()).check(1, 1<<30))
+	assert.NilError(t, Custom(smallSpec()).check(1, 0), "not known is no reason to refuse")
 }

@@ -17,21 +17,21 @@ const (
 // The most that a workload may have. Beyond these a single cell takes minutes, or more
 // memory than machines have.
 const (
-	mostQueues = 200_000
-	mostApps   = 1_000_000
-	mostAsks   = 5_000_000
-	mostNodes  = 200_000
-	mostTypes  = 32
-	mostTags   = 64
-	mostRate   = 1_000_000
-	mostLevels = 200
-	mostChurn  = 1000
+	maxQueues = 200_000
+	maxApps   = 1_000_000
+	maxAsks   = 5_000_000
+	maxNodes  = 200_000
+	maxTypes  = 32
+	maxTags   = 64
+	maxRate   = 1_000_000
+	maxLevels = 200
+	maxChurn  = 1000
 
-	mostPreemptors = 100_000
+	maxPreemptors = 100_000
 )
 
 // fitting is how full a cluster may become in which every ask is sure to find a node.
-const surelyFits = 0.9
+const maxSafeSaturation = 0.9
 
 // DefaultSpec is the workload when no flag says otherwise: a thousand leaves on five
 // levels, one application each, and room for everything.
@@ -47,32 +47,32 @@ func DefaultSpec() Spec {
 // each; nil: it can be made.
 func (s Spec) Check() error {
 	c := checks{}
-	c.within("depth", s.Depth, 1, mostLevels)
-	c.within("fanout", s.Fanout, 1, mostQueues)
-	c.within("apps-per-leaf", s.AppsPerLeaf, 1, mostApps)
-	c.within("asks", s.Asks, 1, mostAsks)
-	c.within("nodes", s.Nodes, 1, mostNodes)
+	c.within("depth", s.Depth, 1, maxLevels)
+	c.within("fanout", s.Fanout, 1, maxQueues)
+	c.within("apps-per-leaf", s.AppsPerLeaf, 1, maxApps)
+	c.within("asks", s.Asks, 1, maxAsks)
+	c.within("nodes", s.Nodes, 1, maxNodes)
 	c.within("shapes", s.Shapes, 1, max(s.Asks, 1))
-	c.within("types", s.Types, 1, mostTypes)
+	c.within("types", s.Types, 1, maxTypes)
 	c.within("priorities", s.Priorities, 1, max(s.Asks, 1))
-	c.within("tags", s.Tags, 0, mostTags)
+	c.within("tags", s.Tags, 0, maxTags)
 	c.share("bound", s.Bound, 0, 1)
-	c.share("churn", s.Churn, 0, mostChurn)
+	c.share("churn", s.Churn, 0, maxChurn)
 	c.share("saturation", s.Saturation, 0.01, 100)
-	c.share("rate", s.Rate, 0, mostRate)
+	c.share("rate", s.Rate, 0, maxRate)
 	c.oneOf("sort", s.Sort, "fifo", "fair", "stateaware")
 	c.oneOf("node-sort", s.NodeSort, "fair", "binpacking")
 	c.oneOf("via", s.Via, ViaCore, ViaInProcess, ViaGRPC)
 	s.checkPreemptors(&c)
-	if len(c.wrong) > 0 {
-		return errors.Join(c.wrong...)
+	if len(c.errs) > 0 {
+		return errors.Join(c.errs...)
 	}
 	return errors.Join(s.checkSize(), s.checkPace(), s.checkPreempting())
 }
 
 // checkPreemptors finds numbers of preemptors that make no sense.
 func (s Spec) checkPreemptors(c *checks) {
-	c.within("preemptors", s.Preemptors, 0, mostPreemptors)
+	c.within("preemptors", s.Preemptors, 0, maxPreemptors)
 	if s.Preemptors <= 0 {
 		return
 	}
@@ -107,15 +107,15 @@ func (s Spec) checkPreempting() error {
 func (s Spec) checkSize() error {
 	queues, leaves := s.queues()
 	switch {
-	case queues > mostQueues:
-		return fmt.Errorf("--depth %d with --fanout %d makes more than %d queues", s.Depth, s.Fanout, mostQueues)
-	case leaves*s.AppsPerLeaf > mostApps:
+	case queues > maxQueues:
+		return fmt.Errorf("--depth %d with --fanout %d makes more than %d queues", s.Depth, s.Fanout, maxQueues)
+	case leaves*s.AppsPerLeaf > maxApps:
 		return fmt.Errorf("%d leaves with --apps-per-leaf %d make more than %d applications",
-			leaves, s.AppsPerLeaf, mostApps)
+			leaves, s.AppsPerLeaf, maxApps)
 	case int(s.Bound*float64(leaves)) == 0 && s.Bound > 0:
 		return fmt.Errorf("--bound %g of %d leaves is less than one leaf", s.Bound, leaves)
-	case float64(s.Asks)*s.Churn > 10*mostAsks:
-		return fmt.Errorf("--churn %g of --asks %d is more than %d releases", s.Churn, s.Asks, 10*mostAsks)
+	case float64(s.Asks)*s.Churn > 10*maxAsks:
+		return fmt.Errorf("--churn %g of --asks %d is more than %d releases", s.Churn, s.Asks, 10*maxAsks)
 	}
 	return nil
 }
@@ -127,9 +127,9 @@ func (s Spec) checkPace() error {
 		return errors.New("--rate needs --via inprocess or grpc: the core alone has no clock to be late by")
 	case s.Rate == 0 && s.Churn > 0 && s.Via != ViaCore:
 		return fmt.Errorf("--churn via %s needs a --rate at which allocations are released", s.Via)
-	case s.Rate > 0 && s.Churn == 0 && s.Saturation > surelyFits:
+	case s.Rate > 0 && s.Churn == 0 && s.Saturation > maxSafeSaturation:
 		return fmt.Errorf("--rate without --churn measures how long asks take that fit: --saturation is %g, and may be %g",
-			s.Saturation, surelyFits)
+			s.Saturation, maxSafeSaturation)
 	case s.Rate > 0 && s.events()/s.Rate > 3600:
 		return fmt.Errorf("at --rate %g this takes %.0f minutes, and may take 60", s.Rate, s.events()/s.Rate/60)
 	}
@@ -151,20 +151,20 @@ func (s Spec) queues() (all, leaves int) {
 	for range s.Depth {
 		leaves *= s.Fanout
 		all += leaves
-		if all > mostQueues {
+		if all > maxQueues {
 			break
 		}
 	}
 	return all, leaves
 }
 
-// placesAll reports whether every ask is sure to be placed.
-func (s Spec) placesAll() bool { return s.Saturation <= surelyFits && s.Bound == 0 }
+// fitsAll reports whether every ask is sure to be placed.
+func (s Spec) fitsAll() bool { return s.Saturation <= maxSafeSaturation && s.Bound == 0 }
 
-type checks struct{ wrong []error }
+type checks struct{ errs []error }
 
 func (c *checks) note(format string, args ...any) {
-	c.wrong = append(c.wrong, fmt.Errorf(format, args...))
+	c.errs = append(c.errs, fmt.Errorf(format, args...))
 }
 
 func (c *checks) within(flag string, n, least, most int) {

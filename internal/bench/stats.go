@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// headline is the figure that exponents and plots are about.
-const headline = "cpuPerDecision"
+// headlineMetric is the figure that exponents and plots are about.
+const headlineMetric = "cpuPerDecision"
 
 // resamples is how often a bootstrap draws.
 const resamples = 2000

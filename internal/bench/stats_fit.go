@@ -57,7 +57,7 @@ func (s Suite) lines() []curve {
 		return nil
 	}
 	for _, c := range s.Cells {
-		costs := c.values(headline)
+		costs := c.values(headlineMetric)
 		if c.Size <= 0 || len(costs) == 0 {
 			continue
 		}

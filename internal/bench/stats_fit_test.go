@@ -13,18 +13,18 @@ import (
 func TestSlope(t *testing.T) {
 	got, err := slope([]float64{1, 2, 3, 4, 5}, []float64{2, 4, 5, 4, 5})
 	assert.NilError(t, err)
-	near(t, got.Value, 0.6, 1e-12)
-	near(t, got.Low, 0.6-3.182446*math.Sqrt(0.08), 1e-6)
-	near(t, got.High, 0.6+3.182446*math.Sqrt(0.08), 1e-6)
+	almostEqual(t, got.Value, 0.6, 1e-12)
+	almostEqual(t, got.Low, 0.6-3.182446*math.Sqrt(0.08), 1e-6)
+	almostEqual(t, got.High, 0.6+3.182446*math.Sqrt(0.08), 1e-6)
 
 	// With one degree of freedom the quantile is 12.70620; here the error is 1/sqrt(12).
 	got, err = slope([]float64{0, 1, 2}, []float64{0, 1, 1})
 	assert.NilError(t, err)
-	near(t, got.Value, 0.5, 1e-12)
-	near(t, got.High-got.Value, 12.70620/math.Sqrt(12), 1e-5)
+	almostEqual(t, got.Value, 0.5, 1e-12)
+	almostEqual(t, got.High-got.Value, 12.70620/math.Sqrt(12), 1e-5)
 }
 
-func TestSlopeNeedsThreeSizes(t *testing.T) {
+func TestSlope_NeedsThreeSizes(t *testing.T) {
 	for want, xs := range map[string][]float64{
 		"a slope needs at least 3 points of different size, and there are 0": {},
 		"a slope needs at least 3 points of different size, and there are 2": {1, 2, 2, 1},
@@ -34,31 +34,31 @@ func TestSlopeNeedsThreeSizes(t *testing.T) {
 	}
 }
 
-func TestExponentOfAPowerLawIsExact(t *testing.T) {
+func TestScaling_ExponentOfPowerLaw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		power := rapid.Float64Range(-2, 3).Draw(t, "power")
 		factor := rapid.Float64Range(1e-3, 1e3).Draw(t, "factor")
 		s := Suite{Axis: "nodes"}
 		for i := range rapid.IntRange(3, 9).Draw(t, "points") {
 			size := math.Pow(3, float64(i))
-			s.Cells = append(s.Cells, Cell{Size: size, Samples: []Sample{{headline: factor * math.Pow(size, power)}}})
+			s.Cells = append(s.Cells, Cell{Size: size, Samples: []Sample{{headlineMetric: factor * math.Pow(size, power)}}})
 		}
 		got := s.Scaling()
 		assert.Equal(t, len(got), 1)
 		assert.NilError(t, got[0].Err)
 		assert.Equal(t, got[0].Points, len(s.Cells))
-		near(t, got[0].Exponent.Value, power, 1e-9)
-		near(t, got[0].Exponent.Low, power, 1e-6)
-		near(t, got[0].Exponent.High, power, 1e-6)
+		almostEqual(t, got[0].Exponent.Value, power, 1e-9)
+		almostEqual(t, got[0].Exponent.Low, power, 1e-6)
+		almostEqual(t, got[0].Exponent.High, power, 1e-6)
 		assert.Assert(t, got[0].PerLevel == nil, "nodes are no levels")
 	})
 }
 
-func TestScalingGoesLineByLine(t *testing.T) {
-	cost := func(v float64) []Sample { return []Sample{{headline: v}} }
+func TestScaling_FitsEachLine(t *testing.T) {
+	cost := func(v float64) []Sample { return []Sample{{headlineMetric: v}} }
 	s := Suite{Axis: "levels", Cells: []Cell{
 		{Line: "few", Size: 1, Samples: cost(1)},
-		{Line: "all", Size: 1, Samples: []Sample{{headline: 90}, {headline: 3}, {headline: 2}}},
+		{Line: "all", Size: 1, Samples: []Sample{{headlineMetric: 90}, {headlineMetric: 3}, {headlineMetric: 2}}},
 		{Line: "all", Size: 4, Samples: cost(6)},
 		{Line: "few", Size: 2, Samples: cost(2)},
 		{Line: "all", Size: 9, Samples: cost(11)},
@@ -75,8 +75,8 @@ func TestScalingGoesLineByLine(t *testing.T) {
 	assert.Assert(t, got[0].PerLevel == nil)
 	assert.Equal(t, got[1].Line, "all")
 	assert.Equal(t, got[1].Points, 3)
-	near(t, got[1].PerLevel.Value, 1, 1e-12)
-	near(t, got[1].PerLevel.High, 1, 1e-9)
+	almostEqual(t, got[1].PerLevel.Value, 1, 1e-12)
+	almostEqual(t, got[1].PerLevel.High, 1, 1e-9)
 
 	s.Axis = ""
 	assert.Equal(t, len(s.Scaling()), 0)

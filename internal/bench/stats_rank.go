@@ -15,13 +15,13 @@ const significance = 0.05
 // have the larger values: exact for up to 50 values a side, 25 with ties, and near enough
 // beyond. Requires: both have values.
 func mannWhitney(a, b []float64) float64 {
-	return min(1, 2*min(tendsBelow(a, b), tendsBelow(b, a)))
+	return min(1, 2*min(oneSidedP(a, b), oneSidedP(b, a)))
 }
 
-// tendsBelow is the one-sided p-value. With ties and sides of different sizes the
+// oneSidedP is the one-sided p-value. With ties and sides of different sizes the
 // distribution is skewed, and the library's two-sided value, twice one tail, depends on
 // which sample comes first.
-func tendsBelow(a, b []float64) float64 {
+func oneSidedP(a, b []float64) float64 {
 	r, err := stats.MannWhitneyUTest(a, b, stats.LocationLess)
 	if err != nil { // all values are the same
 		return 1

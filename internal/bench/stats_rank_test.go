@@ -23,17 +23,17 @@ func TestMannWhitney(t *testing.T) {
 		{"all the same", []float64{1, 1}, []float64{1, 1, 1}, 1},
 		{"one and one", []float64{1}, []float64{2}, 1},
 	} {
-		t.Run(c.name, func(t *testing.T) { near(t, mannWhitney(c.a, c.b), c.want, 1e-6) })
+		t.Run(c.name, func(t *testing.T) { almostEqual(t, mannWhitney(c.a, c.b), c.want, 1e-6) })
 	}
 }
 
 // The slow twin deals all values out in every way and counts those that are as far from
 // even, on either side: ties and unequal sides included.
-func TestMannWhitneyIsWhatAllDealsSay(t *testing.T) {
+func TestMannWhitney_MatchesEnumeration(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := someValues(6).Draw(t, "a"), someValues(6).Draw(t, "b")
 		all := slices.Concat(a, b)
-		seen := beaten(a, b)
+		seen := pairsWon(a, b)
 		var below, above, deals float64
 		for deal := range uint(1) << len(all) {
 			if bits.OnesCount(deal) != len(a) {
@@ -48,21 +48,21 @@ func TestMannWhitneyIsWhatAllDealsSay(t *testing.T) {
 				}
 			}
 			deals++
-			if u := beaten(left, right); u <= seen {
+			if u := pairsWon(left, right); u <= seen {
 				below++
 			}
-			if u := beaten(left, right); u >= seen {
+			if u := pairsWon(left, right); u >= seen {
 				above++
 			}
 		}
-		near(t, mannWhitney(a, b), min(1, 2*min(below, above)/deals), 1e-9)
+		almostEqual(t, mannWhitney(a, b), min(1, 2*min(below, above)/deals), 1e-9)
 		assert.Equal(t, mannWhitney(a, b), mannWhitney(b, a))
 		assert.Assert(t, mannWhitney(a, b) >= min(1, smallestP(len(a), len(b)))-1e-9)
 	})
 }
 
-// beaten counts the pairs of which a's value is the larger one, twice, and ties once.
-func beaten(a, b []float64) (twice int) {
+// pairsWon counts the pairs of which a's value is the larger one, twice, and ties once.
+func pairsWon(a, b []float64) (twice int) {
 	for _, x := range a {
 		for _, y := range b {
 			if x > y {
@@ -87,16 +87,16 @@ func TestHolm(t *testing.T) {
 		got := holm(c.given)
 		assert.Equal(t, len(got), len(c.want))
 		for i := range got {
-			near(t, got[i], c.want[i], 1e-12)
+			almostEqual(t, got[i], c.want[i], 1e-12)
 		}
 	}
 }
 
-func TestRunsThatItTakes(t *testing.T) {
-	near(t, smallestP(3, 3), 2.0/20, 1e-12)
-	near(t, smallestP(5, 5), 2.0/252, 1e-12)
-	near(t, smallestP(2, 5), 2.0/21, 1e-12)
-	near(t, smallestP(10, 10), 2.0/184756, 1e-15)
+func TestRunsFor(t *testing.T) {
+	almostEqual(t, smallestP(3, 3), 2.0/20, 1e-12)
+	almostEqual(t, smallestP(5, 5), 2.0/252, 1e-12)
+	almostEqual(t, smallestP(2, 5), 2.0/21, 1e-12)
+	almostEqual(t, smallestP(10, 10), 2.0/184756, 1e-15)
 	assert.Equal(t, smallestP(1, 1), 1.0)
 	for tests, want := range map[int]int{0: 1, 1: 4, 2: 5, 6: 5, 7: 6, 1000: 9, 2000: 10, 4618: 10, 4619: 11} {
 		assert.Equal(t, runsFor(tests), want, "%d tests", tests)

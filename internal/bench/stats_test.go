@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func near(t rapid.TB, got, want, within float64) {
+func almostEqual(t rapid.TB, got, want, within float64) {
 	t.Helper()
 	assert.Assert(t, math.Abs(got-want) <= within, "got %v, want %v", got, want)
 }
@@ -36,7 +36,7 @@ func TestMedian(t *testing.T) {
 // The median of n values drawn out of n distinct ones is at most the k-th of them with
 // the chance P(B(n, k/n) > n/2). For n = 11 and k = 2 that is 0.7 %, for k = 3 it is
 // 5.1 %, so that the interval goes from the third value to the third last.
-func TestIntervalOfTheMedianCutsOffWhatTheBinomialDistributionSays(t *testing.T) {
+func TestMedianInterval_MatchesBinomial(t *testing.T) {
 	values := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
 	assert.Equal(t, medianOf(values), Estimate{Value: 6, Low: 3, High: 9})
 	// For n = 3 the chance of the least value is 7/27.
@@ -44,7 +44,7 @@ func TestIntervalOfTheMedianCutsOffWhatTheBinomialDistributionSays(t *testing.T)
 }
 
 // Out of two values each median of a draw is low, middle or high with 1/4, 1/2, 1/4.
-func TestBootstrapDrawsAllValuesAlike(t *testing.T) {
+func TestBootstrap_DrawsUniformly(t *testing.T) {
 	draw, counts := newBootstrap(), map[float64]int{}
 	const draws = 40_000
 	for range draws {
@@ -52,7 +52,7 @@ func TestBootstrapDrawsAllValuesAlike(t *testing.T) {
 	}
 	assert.Equal(t, len(counts), 3)
 	for value, want := range map[float64]float64{10: 0.25, 20: 0.5, 30: 0.25} {
-		near(t, float64(counts[value])/draws, want, 0.01)
+		almostEqual(t, float64(counts[value])/draws, want, 0.01)
 	}
 }
 
@@ -71,7 +71,7 @@ func someValues(runs int) *rapid.Generator[[]float64] {
 	return rapid.SliceOfN(value, 1, runs)
 }
 
-func TestLawsOfIntervals(t *testing.T) {
+func TestInterval_Properties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		values := someValues(12).Draw(t, "values")
 		shuffled := slices.Clone(values)
@@ -92,7 +92,7 @@ func TestLawsOfIntervals(t *testing.T) {
 	})
 }
 
-func TestEstimatesInJSON(t *testing.T) {
+func TestEstimate_JSON(t *testing.T) {
 	for want, e := range map[string]Estimate{
 		`{"value":1.5,"low":1,"high":2}`:        {1.5, 1, 2},
 		`{"value":7,"low":null,"high":null}`:    medianOf([]float64{7}),

@@ -14,9 +14,9 @@ type Plan struct {
 	About string
 	Axis  string // as in Suite
 	cells []plannedCell
-	// made says that people have made the workloads up on the command line, so that it is
+	// custom says that people have made the workloads up on the command line, so that it is
 	// not known whether they can be run.
-	made bool
+	custom bool
 }
 
 // plannedCell is a cell before it is measured.
@@ -87,7 +87,7 @@ func Choose(names []string, scale Scale, trace Trace, via string) ([]Plan, error
 		i := slices.IndexFunc(all, func(p Plan) bool { return p.Name == name })
 		switch {
 		case i < 0:
-			return nil, fmt.Errorf("there is no suite %q%s; canopy bench list shows them", name, meant(name))
+			return nil, fmt.Errorf("there is no suite %q%s; canopy bench list shows them", name, suggestSuite(name))
 		case slices.ContainsFunc(chosen, func(p Plan) bool { return p.Name == name }):
 			return nil, fmt.Errorf("suite %s is there twice", name)
 		case len(all[i].cells) == 0:
@@ -137,7 +137,7 @@ func (p Plan) via(via string) (Plan, error) {
 // Custom is the suite of one workload that is none of a suite.
 func Custom(spec Spec) Plan {
 	return Plan{
-		Name: "custom", About: "One workload, as the flags say.", made: true,
+		Name: "custom", About: "One workload, as the flags say.", custom: true,
 		cells: []plannedCell{{name: "custom", spec: spec, measure: MeasureOf(spec)}},
 	}
 }
@@ -159,11 +159,11 @@ func (p Plan) check(seed uint64, have int64) error {
 			return fmt.Errorf("suite %s, cell %s needs about %d MiB of memory, and %d MiB are available",
 				p.Name, c.name, need>>20, have>>20)
 		}
-		if p.made {
+		if p.custom {
 			s := &stream{spec: c.spec, seed: seed}
 			s.drawShapes()
 			s.drawAsks()
-			if err := s.sizeUp(); err != nil {
+			if err := s.computeSizes(); err != nil {
 				return err
 			}
 		}
@@ -180,8 +180,8 @@ func (s Spec) bytes() int64 {
 		int64(leaves)*int64(s.AppsPerLeaf)*1500)
 }
 
-// meant suggests the suite that somebody may have misspelled, or cut short.
-func meant(name string) string {
+// suggestSuite suggests the suite that somebody may have misspelled, or cut short.
+func suggestSuite(name string) string {
 	for _, known := range SuiteNames() {
 		if strings.HasPrefix(known, name) && name != "" {
 			return fmt.Sprintf(": did you mean %q?", known)

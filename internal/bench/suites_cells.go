@@ -2,25 +2,25 @@ package bench
 
 import "fmt"
 
-// basis is what a cell has unless its suite says otherwise: two leaves, one application
+// baseSpec is what a cell has unless its suite says otherwise: two leaves, one application
 // each, and room for everything.
-func basis(asks int) Spec {
+func baseSpec(asks int) Spec {
 	return Spec{
 		Depth: 1, Fanout: 2, AppsPerLeaf: 1, Asks: asks, Nodes: 1000, Shapes: 20, Types: 2, Priorities: 1,
 		Sort: "fifo", NodeSort: "fair", Saturation: 0.8, Via: ViaCore,
 	}
 }
 
-func filled(name, line string, size int, spec Spec) plannedCell {
+func fillCell(name, line string, size int, spec Spec) plannedCell {
 	return plannedCell{name: name, line: line, size: float64(size), spec: spec, measure: Fill}
 }
 
 func flatPlan(s Scale) Plan {
 	p := Plan{Name: "flat", About: "Two leaves, 10,000 asks, 1,000 nodes: the smallest tree, by each way to the scheduler."}
 	for _, via := range []string{ViaCore, ViaInProcess, ViaGRPC} {
-		spec := basis(s.of(10_000, 1000))
+		spec := baseSpec(s.of(10_000, 1000))
 		spec.Via = via
-		p.cells = append(p.cells, filled(via, "", 0, spec))
+		p.cells = append(p.cells, fillCell(via, "", 0, spec))
 	}
 	return p
 }
@@ -28,9 +28,9 @@ func flatPlan(s Scale) Plan {
 func fanoutPlan(s Scale) Plan {
 	p := Plan{Name: "fanout", About: "Ever more leaves below one parent.", Axis: "leaves"}
 	for leaves := 16; leaves <= 4096; leaves *= 4 {
-		spec := basis(s.of(40_000, 8192))
+		spec := baseSpec(s.of(40_000, 8192))
 		spec.Fanout = leaves
-		p.cells = append(p.cells, filled(fmt.Sprint("leaves-", leaves), "", leaves, spec))
+		p.cells = append(p.cells, fillCell(fmt.Sprint("leaves-", leaves), "", leaves, spec))
 	}
 	return p
 }
@@ -41,19 +41,19 @@ func depthPlan(s Scale) Plan {
 		Axis: "levels",
 	}
 	tree := func(depth, fanout int) Spec {
-		spec := basis(s.of(40_960, 4096))
+		spec := baseSpec(s.of(40_960, 4096))
 		spec.Depth, spec.Fanout = depth, fanout
 		return spec
 	}
 	for _, t := range [][2]int{{1, 1024}, {2, 32}, {5, 4}, {10, 2}} {
-		p.cells = append(p.cells, filled(fmt.Sprintf("%d^%d", t[1], t[0]), "1,024 leaves", t[0], tree(t[0], t[1])))
+		p.cells = append(p.cells, fillCell(fmt.Sprintf("%d^%d", t[1], t[0]), "1,024 leaves", t[0], tree(t[0], t[1])))
 	}
 	for _, depth := range []int{1, 2, 5, 10, 20, 50} {
-		p.cells = append(p.cells, filled(fmt.Sprint("chain-", depth), "chain", depth, tree(depth, 1)))
+		p.cells = append(p.cells, fillCell(fmt.Sprint("chain-", depth), "chain", depth, tree(depth, 1)))
 	}
 	large := tree(5, 4)
 	large.Asks, large.Nodes = s.of(100_000, 10_000), s.of(10_000, 1000)
-	p.cells = append(p.cells, filled("4^5-large", "", 0, large))
+	p.cells = append(p.cells, fillCell("4^5-large", "", 0, large))
 	return p
 }
 
@@ -61,9 +61,9 @@ func appsPlan(s Scale) Plan {
 	p := Plan{Name: "apps", About: "Ever more applications in each of two leaves, fifo and fair.", Axis: "applications"}
 	for _, sort := range []string{"fifo", "fair"} {
 		for _, apps := range []int{10, 50, 200, 1000, 3000, 10_000} {
-			spec := basis(s.of(40_000, 20_000))
+			spec := baseSpec(s.of(40_000, 20_000))
 			spec.AppsPerLeaf, spec.Sort = apps, sort
-			p.cells = append(p.cells, filled(fmt.Sprint(sort, "-", apps), sort, apps, spec))
+			p.cells = append(p.cells, fillCell(fmt.Sprint(sort, "-", apps), sort, apps, spec))
 		}
 	}
 	return p
@@ -72,9 +72,9 @@ func appsPlan(s Scale) Plan {
 func bigAppPlan(s Scale) Plan {
 	p := Plan{Name: "bigapp", About: "Ever more asks in one application.", Axis: "asks"}
 	for _, asks := range []int{1000, 3200, 10_000, 32_000, 100_000, 320_000} {
-		spec := basis(s.of(asks, 100))
+		spec := baseSpec(s.of(asks, 100))
 		spec.Fanout = 1
-		p.cells = append(p.cells, filled(fmt.Sprint("asks-", spec.Asks), "", spec.Asks, spec))
+		p.cells = append(p.cells, fillCell(fmt.Sprint("asks-", spec.Asks), "", spec.Asks, spec))
 	}
 	return p
 }
@@ -83,9 +83,9 @@ func nodesPlan(s Scale) Plan {
 	p := Plan{Name: "nodes", About: "Ever more nodes, in both orders.", Axis: "nodes"}
 	for _, order := range []string{"fair", "binpacking"} {
 		for _, nodes := range []int{100, 1000, 5000, 20_000, 100_000} {
-			spec := basis(s.of(40_000, 4000))
+			spec := baseSpec(s.of(40_000, 4000))
 			spec.Nodes, spec.NodeSort = nodes, order
-			p.cells = append(p.cells, filled(fmt.Sprint(order, "-", nodes), order, nodes, spec))
+			p.cells = append(p.cells, fillCell(fmt.Sprint(order, "-", nodes), order, nodes, spec))
 		}
 	}
 	return p
@@ -94,9 +94,9 @@ func nodesPlan(s Scale) Plan {
 func shapesPlan(s Scale) Plan {
 	p := Plan{Name: "shapes", About: "Ever more sizes of asks, in 32 x 32 leaves.", Axis: "shapes"}
 	for _, shapes := range []int{1, 10, 50, 200, 1000, 4000} {
-		spec := basis(s.of(40_960, 8192))
+		spec := baseSpec(s.of(40_960, 8192))
 		spec.Depth, spec.Fanout, spec.Shapes = 2, 32, shapes
-		p.cells = append(p.cells, filled(fmt.Sprint("shapes-", shapes), "", shapes, spec))
+		p.cells = append(p.cells, fillCell(fmt.Sprint("shapes-", shapes), "", shapes, spec))
 	}
 	return p
 }
@@ -104,9 +104,9 @@ func shapesPlan(s Scale) Plan {
 func boundPlan(s Scale) Plan {
 	p := Plan{Name: "quota-bound", About: "Half or nearly all of 1,024 leaves are held at their max, with asks waiting in them."}
 	for _, bound := range []float64{0.5, 0.9, 0.99} {
-		spec := basis(s.of(40_960, 8192))
+		spec := baseSpec(s.of(40_960, 8192))
 		spec.Depth, spec.Fanout, spec.Bound = 5, 4, bound
-		p.cells = append(p.cells, filled(fmt.Sprintf("bound-%g", bound), "", 0, spec))
+		p.cells = append(p.cells, fillCell(fmt.Sprintf("bound-%g", bound), "", 0, spec))
 	}
 	return p
 }
@@ -114,9 +114,9 @@ func boundPlan(s Scale) Plan {
 func prioritiesPlan(s Scale) Plan {
 	p := Plan{Name: "priorities", About: "Ever more priorities of asks, in 32 x 32 leaves.", Axis: "priorities"}
 	for _, n := range []int{1, 3, 10, 100, 1000} {
-		spec := basis(s.of(40_960, 8192))
+		spec := baseSpec(s.of(40_960, 8192))
 		spec.Depth, spec.Fanout, spec.Priorities = 2, 32, n
-		p.cells = append(p.cells, filled(fmt.Sprint("priorities-", n), "", n, spec))
+		p.cells = append(p.cells, fillCell(fmt.Sprint("priorities-", n), "", n, spec))
 	}
 	return p
 }
@@ -124,20 +124,20 @@ func prioritiesPlan(s Scale) Plan {
 func adversarialPlan(s Scale) Plan {
 	p := Plan{Name: "adversarial", About: "No two asks are alike: with room for all, and in a full cluster where work ends."}
 	unlike := func(asks int) Spec {
-		spec := basis(asks)
+		spec := baseSpec(asks)
 		spec.Depth, spec.Fanout, spec.Shapes = 2, 32, asks
 		return spec
 	}
-	p.cells = append(p.cells, filled("room", "", 0, unlike(s.of(20_000, 4096))))
+	p.cells = append(p.cells, fillCell("room", "", 0, unlike(s.of(20_000, 4096))))
 	full := unlike(s.of(10_000, 2048))
 	full.Nodes, full.Saturation, full.Churn = 200, 2, 0.5
 	p.cells = append(p.cells, plannedCell{name: "full", spec: full, measure: Churn})
 	return p
 }
 
-// waiting is a full cluster in which 10,000 applications of 100 shapes wait.
-func waiting(s Scale) Spec {
-	spec := basis(s.of(40_960, 4096))
+// churnWorkload is a full cluster in which 10,000 applications of 100 shapes wait.
+func churnWorkload(s Scale) Spec {
+	spec := baseSpec(s.of(40_960, 4096))
 	spec.Depth, spec.Fanout, spec.AppsPerLeaf, spec.Shapes = 5, 4, s.of(20, 2), 100
 	spec.Nodes, spec.Saturation, spec.Churn = s.of(1000, 100), 2, 2
 	return spec
@@ -149,12 +149,12 @@ func churnPlan(s Scale) Plan {
 		About: "A full cluster in which work ends at random times, and others take its place: 20,480 applications, 100 shapes.",
 	}
 	for _, sort := range []string{"fifo", "fair"} {
-		spec := waiting(s)
+		spec := churnWorkload(s)
 		spec.Sort = sort
 		p.cells = append(p.cells, plannedCell{name: ViaCore + "-" + sort, line: sort, spec: spec, measure: Churn})
 	}
 	for _, via := range []string{ViaInProcess, ViaGRPC} {
-		spec := waiting(s)
+		spec := churnWorkload(s)
 		spec.Via, spec.Rate, spec.Churn = via, 2000, 0.25
 		p.cells = append(p.cells, plannedCell{name: via, spec: spec, measure: Churn})
 	}
@@ -164,7 +164,7 @@ func churnPlan(s Scale) Plan {
 func latencyPlan(s Scale) Plan {
 	p := Plan{Name: "latency", About: "10,000 asks a second at random times, and room for them: how long until each has its node."}
 	for _, via := range []string{ViaInProcess, ViaGRPC} {
-		spec := basis(s.of(50_000, 5000))
+		spec := baseSpec(s.of(50_000, 5000))
 		spec.Depth, spec.Fanout, spec.Via, spec.Rate = 5, 4, via, 10_000
 		p.cells = append(p.cells, plannedCell{name: via, spec: spec, measure: Steady})
 	}
@@ -174,7 +174,7 @@ func latencyPlan(s Scale) Plan {
 func reloadPlan(s Scale) Plan {
 	p := Plan{Name: "reload", About: "How long deciding pauses for a new configuration, with a full cluster and work waiting.", Axis: "leaves"}
 	for _, leaves := range []int{64, 256, 1024} {
-		spec := waiting(s)
+		spec := churnWorkload(s)
 		spec.Depth, spec.Fanout, spec.Churn = 1, leaves, 0
 		spec.AppsPerLeaf = 4
 		p.cells = append(p.cells, plannedCell{
@@ -198,9 +198,9 @@ func tracePlan(t Trace) Plan {
 
 func soakPlan(s Scale) Plan {
 	p := Plan{Name: "soak", About: "The churn of many hours in a row, on the core, and of half a minute over gRPC; then the books are checked."}
-	core := waiting(s)
+	core := churnWorkload(s)
 	core.Churn = 20
-	door := waiting(s)
+	door := churnWorkload(s)
 	door.Via, door.Rate, door.Churn = ViaGRPC, 5000, 4
 	p.cells = append(p.cells,
 		plannedCell{name: ViaCore, spec: core, measure: Churn}, plannedCell{name: ViaGRPC, spec: door, measure: Churn})
@@ -210,7 +210,7 @@ func soakPlan(s Scale) Plan {
 func memoryPlan(s Scale) Plan {
 	p := Plan{Name: "memory", About: "What an ask, an application, a leaf and a node hold: 100 asks in each application, spread to 5 in each, with 4 tags, and a million."}
 	cell := func(name string, asks, appsPerLeaf, tags int) {
-		spec := basis(asks)
+		spec := baseSpec(asks)
 		spec.Depth, spec.Fanout, spec.Nodes, spec.AppsPerLeaf, spec.Tags = 1, 1000, s.of(10_000, 1000), appsPerLeaf, tags
 		p.cells = append(p.cells, plannedCell{name: name, spec: spec, measure: Memory})
 	}

@@ -13,19 +13,19 @@ func hostilePlan(s Scale) Plan {
 	}
 	cell := func(name string, a hostileSpec) {
 		a.Seconds = seconds
-		spec := basis(100)
+		spec := baseSpec(100)
 		spec.Nodes, spec.Via = 1, ViaGRPC
 		p.cells = append(p.cells, plannedCell{name: name, spec: spec, measure: Hostile, hostile: a})
 	}
-	cell("allocations-8MiB-stranger", hostileSpec{Attack: attackMessages, Method: "UpdateAllocation", Entry: 4, Bytes: 8 << 20, Stranger: true})
-	cell("allocations-large-stranger", hostileSpec{Attack: attackMessages, Method: "UpdateAllocation", Entry: 4, Bytes: large, Stranger: true})
-	cell("releases-large-stranger", hostileSpec{Attack: attackMessages, Method: "UpdateAllocation", Entry: 2, Bytes: large, Stranger: true})
+	cell("allocations-8MiB-unregistered", hostileSpec{Attack: attackMessages, Method: "UpdateAllocation", Entry: 4, Bytes: 8 << 20, UnregisteredRM: true})
+	cell("allocations-large-unregistered", hostileSpec{Attack: attackMessages, Method: "UpdateAllocation", Entry: 4, Bytes: large, UnregisteredRM: true})
+	cell("releases-large-unregistered", hostileSpec{Attack: attackMessages, Method: "UpdateAllocation", Entry: 2, Bytes: large, UnregisteredRM: true})
 	cell("nodes-large", hostileSpec{Attack: attackMessages, Method: "UpdateNode", Entry: 1, Bytes: large})
 	cell("nodes-64KiB", hostileSpec{Attack: attackMessages, Method: "UpdateNode", Entry: 1, Bytes: 64 << 10})
 	cell("applications-large", hostileSpec{Attack: attackMessages, Method: "UpdateApplication", Entry: 1, Bytes: large})
-	cell("extra-configuration", hostileSpec{Attack: attackMessages, Method: "RegisterResourceManager", Entry: 6, Bytes: large, Stranger: true})
+	cell("extra-configuration", hostileSpec{Attack: attackMessages, Method: "RegisterResourceManager", Entry: 6, Bytes: large, UnregisteredRM: true})
 	cell("unread-answers", hostileSpec{Attack: attackUnread})
-	cell("silent-streams", hostileSpec{Attack: attackSilent, Streams: streams})
-	cell("late-speakers", hostileSpec{Attack: attackLate, Streams: 100})
+	cell("idle-streams", hostileSpec{Attack: attackIdle, Streams: streams})
+	cell("stale-streams", hostileSpec{Attack: attackStale, Streams: 100})
 	return p
 }

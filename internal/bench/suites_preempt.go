@@ -2,10 +2,10 @@ package bench
 
 import "fmt"
 
-// crowded is a cluster that is full of one kind of work, and in which asks preempt.
-func crowded(s Scale, nodes, perNode int) Spec {
+// preemptWorkload is a cluster that is full of one kind of work, and in which asks preempt.
+func preemptWorkload(s Scale, nodes, perNode int) Spec {
 	nodes = s.of(nodes, 20)
-	spec := basis(nodes * perNode)
+	spec := baseSpec(nodes * perNode)
 	spec.Depth, spec.Fanout, spec.Nodes, spec.Shapes, spec.Saturation = 2, 10, nodes, 1, 1
 	spec.PreemptBy, spec.Victims, spec.PreemptorSizes, spec.AtOnce = ByFence, 1, 1, 1
 	spec.Preemptors = min(s.of(1000, 100), spec.Asks/2)
@@ -24,7 +24,7 @@ func preemptPlan(s Scale) Plan {
 	for _, right := range []string{ByLeaf, ByFence, ByGuarantee} {
 		for _, unlike := range []bool{false, true} {
 			for _, nodes := range []int{100, 1000, 10_000} {
-				spec, line := crowded(s, nodes, 10), right
+				spec, line := preemptWorkload(s, nodes, 10), right
 				if spec.PreemptBy = right; unlike {
 					spec.PreemptorSizes, line = spec.Preemptors, right+"-unlike"
 				}
@@ -36,11 +36,11 @@ func preemptPlan(s Scale) Plan {
 		change(&spec)
 		add(name, name, 0, spec)
 	}
-	alone("fence-priorities-10", crowded(s, 10_000, 10), func(c *Spec) { c.Priorities = 10 })
+	alone("fence-priorities-10", preemptWorkload(s, 10_000, 10), func(c *Spec) { c.Priorities = 10 })
 	for _, right := range []string{ByFence, ByGuarantee} {
-		alone(right+"-together", crowded(s, 10_000, 10), func(c *Spec) { c.PreemptBy, c.AtOnce = right, c.Preemptors/5 })
+		alone(right+"-together", preemptWorkload(s, 10_000, 10), func(c *Spec) { c.PreemptBy, c.AtOnce = right, c.Preemptors/5 })
 		for _, victims := range []int{1, 10, 100} {
-			alone(fmt.Sprint(right, "-dense-", victims), crowded(s, 1000, 100), func(c *Spec) {
+			alone(fmt.Sprint(right, "-dense-", victims), preemptWorkload(s, 1000, 100), func(c *Spec) {
 				c.PreemptBy, c.Victims = right, victims
 				c.Preemptors = min(c.Preemptors, c.Asks/2/victims)
 			})

@@ -1,8 +1,8 @@
 package bench
 
-// watched is a cluster that many look at: 10,000 leaves, 100,000 allocations on 2,000 nodes.
-func watched(s Scale) Spec {
-	spec := basis(s.of(100_000, 1000))
+// readersWorkload is a cluster that many look at: 10,000 leaves, 100,000 allocations on 2,000 nodes.
+func readersWorkload(s Scale) Spec {
+	spec := baseSpec(s.of(100_000, 1000))
 	spec.Depth, spec.Fanout, spec.Nodes, spec.Via = 2, 100, s.of(2000, 20), ViaGRPC
 	if s == Quick {
 		spec.Asks, spec.Fanout = 1000, 10
@@ -23,7 +23,7 @@ func readersPlan(s Scale) Plan {
 		if readers.Phases, readers.Seconds = 4, 15; s == Quick {
 			readers.Phases, readers.Seconds = 1, 2
 		}
-		spec := watched(s)
+		spec := readersWorkload(s)
 		asks := spec.Rate * float64(2*readers.Phases*readers.Seconds)
 		spec.Churn = (asks + 1) / float64(spec.Asks)
 		p.cells = append(p.cells, plannedCell{name: name, spec: spec, measure: Readers, readers: readers})

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// widest is how many figures stand beside each other in a table of text.
-const widest = 8
+// maxColumns is how many figures stand beside each other in a table of text.
+const maxColumns = 8
 
 // WriteText writes a report for a terminal: a head that says what was measured where,
 // and for each suite its figures, how the cost of a decision grows, and what failed.
@@ -19,7 +19,7 @@ const widest = 8
 func WriteText(w io.Writer, r *Report) error {
 	// A tabwriter keeps what failed until it is flushed, and so does its last flush.
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "%s\n%s\n", r.machine(), r.occasion())
+	fmt.Fprintf(t, "%s\n%s\n", r.machine(), r.runInfo())
 	for _, s := range r.Suites {
 		if err := s.writeText(t); err != nil {
 			return err
@@ -32,39 +32,39 @@ func WriteText(w io.Writer, r *Report) error {
 func (r *Report) machine() string {
 	cpu := "of an unknown CPU"
 	if r.CPU != "" {
-		cpu = "of " + plain(r.CPU)
+		cpu = "of " + singleLine(r.CPU)
 	}
 	return fmt.Sprintf("canopy %s, %s, %s %s, load %s before and %s after",
-		plain(r.Version), plain(r.Go), count(r.Cores, "core"), cpu, load(r.LoadBefore), load(r.LoadAfter))
+		singleLine(r.Version), singleLine(r.Go), countText(r.Cores, "core"), cpu, loadText(r.LoadBefore), loadText(r.LoadAfter))
 }
 
-// muchStolen is the share of stolen time from which the slowest asks may be those that the host delayed.
-const muchStolen = 0.005
+// stolenWarningShare is the share of stolen time from which the slowest asks may be those that the host delayed.
+const stolenWarningShare = 0.005
 
-// occasion is when it was measured, and how often.
-func (r *Report) occasion() string {
+// runInfo is when it was measured, and how often.
+func (r *Report) runInfo() string {
 	s := fmt.Sprintf("%s of each cell, seed %d, started %s",
-		count(r.Runs, "run"), r.Seed, r.Started.UTC().Format(time.DateTime+" UTC"))
+		countText(r.Runs, "run"), r.Seed, r.Started.UTC().Format(time.DateTime+" UTC"))
 	if r.Cores > 0 && r.LoadBefore > float64(r.Cores) {
 		s += "\nwarning: the machine was busier than it has cores, so no figure here is to be trusted"
 	}
-	if r.Stolen >= muchStolen {
+	if r.Stolen >= stolenWarningShare {
 		s += fmt.Sprintf("\nwarning: the host of this virtual machine took %.1f %% of its processors meanwhile, so percentiles are not to be trusted", 100*r.Stolen)
 	}
 	if r.Incomplete != "" {
-		s += "\nwarning: incomplete: " + plain(r.Incomplete)
+		s += "\nwarning: incomplete: " + singleLine(r.Incomplete)
 	}
 	return s
 }
 
-func load(x float64) string {
+func loadText(x float64) string {
 	if x < 0 {
 		return "unknown"
 	}
 	return fmt.Sprintf("%.2f", x)
 }
 
-func count(n int, what string) string {
+func countText(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
@@ -83,9 +83,9 @@ func (s Suite) present() []Metric {
 }
 
 func (s Suite) writeText(t *tabwriter.Writer) error {
-	fmt.Fprintf(t, "\n%s: %s\n", plain(s.Name), plain(s.About))
+	fmt.Fprintf(t, "\n%s: %s\n", singleLine(s.Name), singleLine(s.About))
 	first := true
-	for ms := range slices.Chunk(s.present(), widest) {
+	for ms := range slices.Chunk(s.present(), maxColumns) {
 		fmt.Fprintln(t)
 		s.writeTable(t, ms, first)
 		first = false
@@ -99,21 +99,21 @@ func (s Suite) writeText(t *tabwriter.Writer) error {
 		fmt.Fprintln(t)
 	}
 	for _, g := range grows {
-		fmt.Fprintf(t, "%s%s\n", lead(g.Line), g.sentence(s.Axis))
+		fmt.Fprintf(t, "%s%s\n", linePrefix(g.Line), g.sentence(s.Axis))
 	}
 	for _, c := range s.Cells {
 		if c.Failure != "" {
-			fmt.Fprintf(t, "failed: %s: %s\n", plain(c.Name), plain(c.Failure))
+			fmt.Fprintf(t, "failed: %s: %s\n", singleLine(c.Name), singleLine(c.Failure))
 		}
 	}
 	return t.Flush()
 }
 
-func lead(line string) string {
+func linePrefix(line string) string {
 	if line == "" {
 		return ""
 	}
-	return plain(line) + ": "
+	return singleLine(line) + ": "
 }
 
 // writeTable writes one row a cell. The first table of a suite also says how many runs
@@ -131,7 +131,7 @@ func (s Suite) writeTable(t *tabwriter.Writer, ms []Metric, first bool) {
 	}
 	fmt.Fprintf(t, "%s\n%s\n", strings.Join(head, "\t"), strings.Join(units, "\t"))
 	for _, c := range s.Cells {
-		row := []string{plain(c.Name)}
+		row := []string{singleLine(c.Name)}
 		if first {
 			row = append(row, fmt.Sprint(len(c.Samples)))
 		}
@@ -139,7 +139,7 @@ func (s Suite) writeTable(t *tabwriter.Writer, ms []Metric, first bool) {
 			row = append(row, c.withMargin(m))
 		}
 		if first {
-			row = append(row, short(c.Digest))
+			row = append(row, shortDigest(c.Digest))
 		}
 		fmt.Fprintln(t, strings.Join(row, "\t"))
 	}
@@ -147,7 +147,7 @@ func (s Suite) writeTable(t *tabwriter.Writer, ms []Metric, first bool) {
 
 // sentence says how the cost grows with what the axis counts.
 func (g Scaling) sentence(axis string) string {
-	axis = plain(axis)
+	axis = singleLine(axis)
 	if g.Err != nil {
 		return fmt.Sprintf("how the cost grows with %s is not known: %v", axis, g.Err)
 	}

@@ -8,9 +8,9 @@ import (
 	"unicode"
 )
 
-// figure writes a number with three significant digits, or more in front of the point:
+// threeDigits writes a number with three significant digits, or more in front of the point:
 // 0.0123, 1.23, 12,345. A number that is not known is a dash.
-func figure(x float64) string {
+func threeDigits(x float64) string {
 	size := math.Abs(x)
 	switch {
 	case math.IsNaN(x):
@@ -31,19 +31,19 @@ func figure(x float64) string {
 	return grouped(strconv.FormatFloat(x, 'f', max(2-e, 0), 64))
 }
 
-// exactly writes all digits of a number: where any difference is one, it must be seen.
-func exactly(x float64) string {
+// allDigits writes all digits of a number: where any difference is one, it must be seen.
+func allDigits(x float64) string {
 	if x == math.Trunc(x) {
-		return figure(x)
+		return threeDigits(x)
 	}
 	return strconv.FormatFloat(x, 'g', -1, 64)
 }
 
-// closely writes up to six digits, and all of a whole number: what does not vary
+// sixDigits writes up to six digits, and all of a whole number: what does not vary
 // deserves more than figure gives it.
-func closely(x float64) string {
+func sixDigits(x float64) string {
 	if x == math.Trunc(x) {
-		return figure(x)
+		return threeDigits(x)
 	}
 	return strconv.FormatFloat(x, 'g', 6, 64)
 }
@@ -68,15 +68,15 @@ func (c Cell) withMargin(m Metric) string {
 	case !ok:
 		return "-"
 	case m.Exact:
-		return spreadText(e, closely)
+		return spreadText(e, sixDigits)
 	case !e.HasInterval():
-		return figure(e.Value)
+		return threeDigits(e.Value)
 	case e.Value == 0 && far > 0:
-		return "0 to " + figure(e.High)
+		return "0 to " + threeDigits(e.High)
 	case far == 0:
-		return figure(e.Value) + " ±0%"
+		return threeDigits(e.Value) + " ±0%"
 	}
-	return fmt.Sprintf("%s ±%.0f%%", figure(e.Value), 100*far/e.Value)
+	return fmt.Sprintf("%s ±%.0f%%", threeDigits(e.Value), 100*far/e.Value)
 }
 
 // withEnds is the same as "1.23 (1.20 to 1.31)".
@@ -86,7 +86,7 @@ func (c Cell) withEnds(m Metric) string {
 	case !ok:
 		return "-"
 	case m.Exact:
-		return spreadText(e, closely)
+		return spreadText(e, sixDigits)
 	}
 	return withEnds(e)
 }
@@ -94,9 +94,9 @@ func (c Cell) withEnds(m Metric) string {
 // withEnds is "1.23 (1.20 to 1.31)".
 func withEnds(e Estimate) string {
 	if !e.HasInterval() || math.IsInf(e.Low, 0) {
-		return figure(e.Value)
+		return threeDigits(e.Value)
 	}
-	return fmt.Sprintf("%s (%s to %s)", figure(e.Value), figure(e.Low), figure(e.High))
+	return fmt.Sprintf("%s (%s to %s)", threeDigits(e.Value), threeDigits(e.Low), threeDigits(e.High))
 }
 
 // spreadText is the value of all runs, or their median and how far apart they are.
@@ -107,9 +107,9 @@ func spreadText(e Estimate, write func(float64) string) string {
 	return fmt.Sprintf("%s (%s to %s)", write(e.Value), write(e.Low), write(e.High))
 }
 
-// plain makes a string of a file one line without control characters, so that it can
+// singleLine makes a string of a file one line without control characters, so that it can
 // neither break a table nor command a terminal.
-func plain(s string) string {
+func singleLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r
@@ -119,11 +119,11 @@ func plain(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// short is enough of a digest to tell it from others by eye.
-func short(digest string) string {
+// shortDigest is enough of a digest to tell it from others by eye.
+func shortDigest(digest string) string {
 	if digest == "" {
 		return "-"
 	}
-	letters := []rune(plain(digest))
+	letters := []rune(singleLine(digest))
 	return string(letters[:min(12, len(letters))])
 }

@@ -7,22 +7,22 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-func TestFigures(t *testing.T) {
+func TestFigure_Format(t *testing.T) {
 	for want, x := range map[string]float64{
 		"0": 0, "7": 7, "1,234,567": 1234567, "-1,234": -1234, "12,346": 12345.6, "123": 123.4, "1.23": 1.2345,
 		"0.0123": 0.012345, "0.000123": 0.00012345, "1.23e-05": 0.000012345, "1.00": 0.99999, "1,000": 999.96,
 		"1e+15": 1e15, "1.23e+20": 1.2345e20, "-": math.NaN(), "∞": math.Inf(1), "-0.500": -0.5,
 	} {
-		assert.Equal(t, figure(x), want)
+		assert.Equal(t, threeDigits(x), want)
 	}
-	assert.Equal(t, exactly(0.98765432), "0.98765432")
-	assert.Equal(t, exactly(1000000), "1,000,000")
-	assert.Equal(t, closely(0.98765432), "0.987654")
-	assert.Equal(t, closely(0.4999999999), "0.5")
-	assert.Equal(t, closely(1000000), "1,000,000")
+	assert.Equal(t, allDigits(0.98765432), "0.98765432")
+	assert.Equal(t, allDigits(1000000), "1,000,000")
+	assert.Equal(t, sixDigits(0.98765432), "0.987654")
+	assert.Equal(t, sixDigits(0.4999999999), "0.5")
+	assert.Equal(t, sixDigits(1000000), "1,000,000")
 }
 
-func TestMargins(t *testing.T) {
+func TestCell_Margins(t *testing.T) {
 	vague, exact := Metric{Name: "m"}, Metric{Name: "m", Exact: true}
 	for _, c := range []struct {
 		m      Metric
@@ -55,9 +55,9 @@ func TestMargins(t *testing.T) {
 	assert.Equal(t, one.withEnds(vague), "10")
 }
 
-func TestNamesCannotCommandATerminal(t *testing.T) {
-	assert.Equal(t, plain("a\tb\r\n\x1b[2J \u202ec é"), "a b [2J c é")
-	assert.Equal(t, short("0123456789abcdef"), "0123456789ab")
-	assert.Equal(t, short("äöü"), "äöü")
-	assert.Equal(t, short(""), "-")
+func TestPlain_RemovesControlCharacters(t *testing.T) {
+	assert.Equal(t, singleLine("a\tb\r\n\x1b[2J \u202ec é"), "a b [2J c é")
+	assert.Equal(t, shortDigest("0123456789abcdef"), "0123456789ab")
+	assert.Equal(t, shortDigest("äöü"), "äöü")
+	assert.Equal(t, shortDigest(""), "-")
 }

@@ -66,16 +66,16 @@ func (t Trace) stream(spec Spec) (*stream, error) {
 		nodes[i].Draining = true
 	}
 	for _, x := range tasks {
-		class := strings.ToLower(x.QoS)
+		qos := strings.ToLower(x.QoS)
 		s.apps = append(s.apps, sim.Application{
-			ID: objects.AppID(x.Name), Queue: objects.RootPath.Child(class), User: class,
+			ID: objects.AppID(x.Name), Queue: objects.RootPath.Child(qos), User: qos,
 		})
-		text := x.Takes.String()
+		text := x.Amounts.String()
 		at, ok := shapes[text]
 		if !ok {
 			at = uint32(len(s.shapes))
 			shapes[text] = at
-			s.shapes = append(s.shapes, x.Takes)
+			s.shapes = append(s.shapes, x.Amounts)
 		}
 		s.draws = append(s.draws, draw{shape: at})
 	}

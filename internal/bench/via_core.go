@@ -20,31 +20,31 @@ type decider interface {
 
 func newCore(s *stream) *scheduler.Core {
 	opt := objects.DefaultOptions()
-	opt.Lifetimes = *patient()
+	opt.Lifetimes = *neverCompleting()
 	return scheduler.NewWith(s.partition, nil, opt)
 }
 
-// patient are lifetimes that let applications stay, however long they have nothing to do:
+// neverCompleting are lifetimes that let applications stay, however long they have nothing to do:
 // a workload gives them something again.
-func patient() *objects.Lifetimes {
+func neverCompleting() *objects.Lifetimes {
 	keep := objects.DefaultLifetimes()
 	keep.Completing = math.MaxInt64
 	return &keep
 }
 
-// tape is what happens to a decider: commands in order, each a moment after the other.
-type tape struct {
+// driver is what happens to a decider: commands in order, each a moment after the other.
+type driver struct {
 	decider
 	now time.Time
 }
 
-const moment = time.Millisecond
+const commandInterval = time.Millisecond
 
-func newTape(d decider) *tape { return &tape{d, time.Unix(1_700_000_000, 0)} }
+func newDriver(d decider) *driver { return &driver{d, time.Unix(1_700_000_000, 0)} }
 
-// tell applies a command that has no reason to be refused.
-func (t *tape) tell(cmd scheduler.Command) error {
-	t.now = t.now.Add(moment)
+// apply applies a command that has no reason to be refused.
+func (t *driver) apply(cmd scheduler.Command) error {
+	t.now = t.now.Add(commandInterval)
 	for _, e := range t.Step(t.now, cmd) {
 		switch e.(type) {
 		case scheduler.NodeRejected, scheduler.ApplicationRejected, scheduler.AskRejected, scheduler.Refused:
@@ -54,9 +54,9 @@ func (t *tape) tell(cmd scheduler.Command) error {
 	return nil
 }
 
-func (t *tape) tellAll(n int, cmd func(i int) scheduler.Command) error {
+func (t *driver) applyAll(n int, cmd func(i int) scheduler.Command) error {
 	for i := range n {
-		if err := t.tell(cmd(i)); err != nil {
+		if err := t.apply(cmd(i)); err != nil {
 			return err
 		}
 	}
@@ -66,7 +66,7 @@ func (t *tape) tellAll(n int, cmd func(i int) scheduler.Command) error {
 // Commands of a stream.
 
 func (s *stream) addNode(i int) scheduler.Command {
-	return scheduler.AddNode{Node: s.nodes[i].ID, Total: s.nodes[i].Has, Schedulable: true}
+	return scheduler.AddNode{Node: s.nodes[i].ID, Total: s.nodes[i].Capacity, Schedulable: true}
 }
 
 func (s *stream) addApp(i int) scheduler.Command {
@@ -77,18 +77,18 @@ func (s *stream) addApp(i int) scheduler.Command {
 func (s *stream) submit(i int) scheduler.Command { return scheduler.SubmitAsk{Ask: s.ask(i)} }
 
 // load tells everything but the asks that churn adds.
-func (t *tape) load(s *stream) error {
+func (t *driver) load(s *stream) error {
 	return errors.Join(
-		t.tellAll(len(s.nodes), s.addNode),
-		t.tellAll(len(s.apps), s.addApp),
-		t.tellAll(s.spec.Asks, s.submit),
+		t.applyAll(len(s.nodes), s.addNode),
+		t.applyAll(len(s.apps), s.addApp),
+		t.applyAll(s.spec.Asks, s.submit),
 	)
 }
 
 // placements are the asks that have their node, in the order in which they got it.
 type placements []*objects.Ask
 
-func (p *placements) hear(effects []scheduler.Effect) (more int) {
+func (p *placements) collect(effects []scheduler.Effect) (more int) {
 	for _, e := range effects {
 		if x, ok := e.(scheduler.Allocated); ok {
 			*p = append(*p, x.Ask)
@@ -100,14 +100,14 @@ func (p *placements) hear(effects []scheduler.Effect) (more int) {
 
 // fill decides until nothing more can be placed. A nil took means that nobody wants to
 // know how long each decision was.
-func (t *tape) fill(p *placements, took *times) {
+func (t *driver) fill(p *placements, took *histogram) {
 	last := time.Now()
 	for {
 		effects, more := t.Schedule(t.now, 1)
 		if !more {
 			return
 		}
-		p.hear(effects)
+		p.collect(effects)
 		if took != nil {
 			now := time.Now()
 			took.add(now.Sub(last))
@@ -117,16 +117,16 @@ func (t *tape) fill(p *placements, took *times) {
 }
 
 const (
-	enoughDecisions = 40_000 // a cell that decides less is repeated
-	warmUp          = 20_000 // asks: what code and caches have seen before it counts
+	minDecisions = 40_000 // a cell that decides less is repeated
+	warmUp       = 20_000 // asks: what code and caches have seen before it counts
 )
 
 // fillCore places everything that can be placed, with all of it known before. What is
 // over too soon is repeated, up to so many rounds.
 func fillCore(s *stream, r *result, rounds int) error {
-	var total spent
+	var total usage
 	took := r.family(decisionTimes)
-	for round := 0; round == 0 || total.decisions < enoughDecisions && round < rounds; round++ {
+	for round := 0; round == 0 || total.decisions < minDecisions && round < rounds; round++ {
 		if round == 0 && s.spec.Asks <= warmUp && rounds > 1 {
 			if _, err := fillOnce(s, nil, nil); err != nil {
 				return err
@@ -143,14 +143,14 @@ func fillCore(s *stream, r *result, rounds int) error {
 	if total.decisions == 0 {
 		return errors.New("nothing could be placed")
 	}
-	total.enter(r.sample, asFastAsItGoes)
+	total.enter(r.sample, unpaced)
 	return nil
 }
 
 // fillOnce fills a new core. Without total it is the warm-up.
-func fillOnce(s *stream, took *times, total *spent) (placements, error) {
+func fillOnce(s *stream, took *histogram, total *usage) (placements, error) {
 	core := newCore(s)
-	t := newTape(core)
+	t := newDriver(core)
 	if err := t.load(s); err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func fillOnce(s *stream, took *times, total *spent) (placements, error) {
 	if total != nil {
 		total.add(before, len(p))
 	}
-	if s.spec.placesAll() && len(p) != s.spec.Asks {
+	if s.spec.fitsAll() && len(p) != s.spec.Asks {
 		return nil, fmt.Errorf("%d of %d asks were placed, and there is room for all", len(p), s.spec.Asks)
 	}
 	return p, nil

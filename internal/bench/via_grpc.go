@@ -19,19 +19,19 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 )
 
-// overGRPC is the service over the loopback interface, with a client that costs next to
+// grpcClient is the service over the loopback interface, with a client that costs next to
 // nothing: asks are encoded before they are sent, and of answers only keys are read. If the
 // server is in the same process, what the client costs counts.
-type overGRPC struct {
-	address string
-	server  *sim.Server    // nil: it is not ours
-	proxy   *rmproxy.Proxy // of server
-	conn    *grpc.ClientConn
-	live    context.Context // of the streams
-	hangUp  context.CancelFunc
-	hearing sync.WaitGroup
-	ear     *ear
-	stream  *stream
+type grpcClient struct {
+	address   string
+	server    *sim.Server    // nil: it is not ours
+	proxy     *rmproxy.Proxy // of server
+	conn      *grpc.ClientConn
+	streamCtx context.Context // of the streams
+	cancel    context.CancelFunc
+	receivers sync.WaitGroup
+	recorder  *recorder
+	stream    *stream
 
 	nodes        si.Scheduler_UpdateNodeClient
 	applications si.Scheduler_UpdateApplicationClient
@@ -42,29 +42,29 @@ type overGRPC struct {
 }
 
 // openGRPC serves in this process.
-func openGRPC(ctx context.Context, s *stream, e *ear) (door, error) {
-	proxy := rmproxy.New(rmproxy.Options{Loop: loop.Options{Lifetimes: patient()}})
+func openGRPC(ctx context.Context, s *stream, rec *recorder) (apiClient, error) {
+	proxy := rmproxy.New(rmproxy.Options{Loop: loop.Options{Lifetimes: neverCompleting()}})
 	server, err := sim.Serve(ctx, proxy)
 	if err != nil {
 		return nil, err
 	}
-	return (&overGRPC{address: server.Address(), server: server, proxy: proxy, ear: e, stream: s}).open(ctx)
+	return (&grpcClient{address: server.Address(), server: server, proxy: proxy, recorder: rec, stream: s}).open(ctx)
 }
 
 // dialGRPC is a door of a server that has it already.
-func dialGRPC(ctx context.Context, s *stream, e *ear, address string) (door, error) {
-	return (&overGRPC{address: address, ear: e, stream: s}).open(ctx)
+func dialGRPC(ctx context.Context, s *stream, rec *recorder, address string) (apiClient, error) {
+	return (&grpcClient{address: address, recorder: rec, stream: s}).open(ctx)
 }
 
-func (g *overGRPC) open(ctx context.Context) (door, error) {
-	g.live, g.hangUp = context.WithCancel(context.Background())
+func (g *grpcClient) open(ctx context.Context) (apiClient, error) {
+	g.streamCtx, g.cancel = context.WithCancel(context.Background())
 	if err := g.connect(ctx); err != nil {
 		return nil, errors.Join(err, g.close())
 	}
 	return g, g.encode()
 }
 
-func (g *overGRPC) connect(ctx context.Context) (err error) {
+func (g *grpcClient) connect(ctx context.Context) (err error) {
 	if g.conn, err = grpc.NewClient(g.address, grpc.WithTransportCredentials(insecure.NewCredentials())); err != nil {
 		return err
 	}
@@ -72,51 +72,51 @@ func (g *overGRPC) connect(ctx context.Context) (err error) {
 	if _, err := c.RegisterResourceManager(ctx, registration(g.stream)); err != nil {
 		return err
 	}
-	if g.nodes, err = c.UpdateNode(g.live); err != nil {
+	if g.nodes, err = c.UpdateNode(g.streamCtx); err != nil {
 		return err
 	}
-	if g.applications, err = c.UpdateApplication(g.live); err != nil {
+	if g.applications, err = c.UpdateApplication(g.streamCtx); err != nil {
 		return err
 	}
 	desc := &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}
-	g.allocations, err = g.conn.NewStream(g.live, desc, "/"+rmproxy.ServiceName+"/UpdateAllocation", grpc.ForceCodecV2(lean{}))
+	g.allocations, err = g.conn.NewStream(g.streamCtx, desc, "/"+rmproxy.ServiceName+"/UpdateAllocation", grpc.ForceCodecV2(keyCodec{}))
 	if err != nil {
 		return err
 	}
-	hear(g, "node", g.nodes.Recv, g.ear.hearNodes)
-	hear(g, "application", g.applications.Recv, g.ear.hearApplications)
-	next := func() (*answer, error) {
-		a := new(answer)
+	receive(g, "node", g.nodes.Recv, g.recorder.onNodes)
+	receive(g, "application", g.applications.Recv, g.recorder.onApplications)
+	next := func() (*keyAnswer, error) {
+		a := new(keyAnswer)
 		return a, g.allocations.RecvMsg(a)
 	}
-	hear(g, "allocation", next, func(a *answer) { a.tell(g.ear) })
+	receive(g, "allocation", next, func(a *keyAnswer) { a.report(g.recorder) })
 	// A stream is known to be ours only when it has said so.
 	return errors.Join(
-		g.sendNode(&si.NodeRequest{RmID: rm}), g.sendApplication(&si.ApplicationRequest{RmID: rm}),
-		g.sendAllocation(&si.AllocationRequest{RmID: rm}),
+		g.sendNode(&si.NodeRequest{RmID: rmID}), g.sendApplication(&si.ApplicationRequest{RmID: rmID}),
+		g.sendAllocation(&si.AllocationRequest{RmID: rmID}),
 	)
 }
 
-// hear takes in the answers of one stream until it ends.
-func hear[A any](g *overGRPC, about string, next func() (A, error), take func(A)) {
-	g.hearing.Go(func() {
+// receive takes in the answers of one stream until it ends.
+func receive[A any](g *grpcClient, about string, next func() (A, error), take func(A)) {
+	g.receivers.Go(func() {
 		for {
 			a, err := next()
 			if err == nil {
 				take(a)
 				continue
 			}
-			if g.live.Err() == nil {
-				g.ear.lock()
-				g.ear.protest("the %s stream has ended: %w", about, err)
-				g.ear.unlock()
+			if g.streamCtx.Err() == nil {
+				g.recorder.lock()
+				g.recorder.fail("the %s stream has ended: %w", about, err)
+				g.recorder.unlock()
 			}
 			return
 		}
 	})
 }
 
-func (g *overGRPC) encode() error {
+func (g *grpcClient) encode() error {
 	for i := range g.stream.draws {
 		one := &si.AllocationRequest{Allocations: []*si.Allocation{g.stream.askMessage(i)}}
 		var err error
@@ -128,10 +128,10 @@ func (g *overGRPC) encode() error {
 	return nil
 }
 
-func (g *overGRPC) sendNode(m *si.NodeRequest) error               { return g.nodes.Send(m) }
-func (g *overGRPC) sendApplication(m *si.ApplicationRequest) error { return g.applications.Send(m) }
+func (g *grpcClient) sendNode(m *si.NodeRequest) error               { return g.nodes.Send(m) }
+func (g *grpcClient) sendApplication(m *si.ApplicationRequest) error { return g.applications.Send(m) }
 
-func (g *overGRPC) sendAllocation(m *si.AllocationRequest) error {
+func (g *grpcClient) sendAllocation(m *si.AllocationRequest) error {
 	b, err := proto.Marshal(m)
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ func (g *overGRPC) sendAllocation(m *si.AllocationRequest) error {
 	return g.send(mem.BufferSlice{mem.SliceBuffer(b)})
 }
 
-func (g *overGRPC) sendAsks(first, next int, ends []int) error {
+func (g *grpcClient) sendAsks(first, next int, ends []int) error {
 	var m mem.BufferSlice
 	if len(ends) > 0 {
 		r := &si.AllocationReleasesRequest{}
@@ -163,64 +163,64 @@ func (g *overGRPC) sendAsks(first, next int, ends []int) error {
 }
 
 // send says why the stream has ended, which a failed send does not.
-func (g *overGRPC) send(m mem.BufferSlice) error {
+func (g *grpcClient) send(m mem.BufferSlice) error {
 	err := g.allocations.SendMsg(m)
 	if errors.Is(err, io.EOF) {
-		g.ear.mu.Lock()
-		defer g.ear.mu.Unlock()
-		return errors.Join(err, g.ear.failed)
+		g.recorder.mu.Lock()
+		defer g.recorder.mu.Unlock()
+		return errors.Join(err, g.recorder.failed)
 	}
 	return err
 }
 
 // check holds the books of the server against each other. Requires: it is ours.
-func (g *overGRPC) check() error { return checkBooks(g.proxy.Cluster()) }
+func (g *grpcClient) check() error { return checkAccounting(g.proxy.Cluster()) }
 
-func (g *overGRPC) close() (err error) {
-	g.hangUp()
+func (g *grpcClient) close() (err error) {
+	g.cancel()
 	if g.conn != nil {
 		err = g.conn.Close()
 	}
-	g.hearing.Wait()
+	g.receivers.Wait()
 	if g.server != nil {
 		err = errors.Join(err, g.server.Close())
 	}
 	return err
 }
 
-// lean is a codec that sends bytes as they are and reads as little as it can.
-type lean struct{}
+// keyCodec is a codec that sends bytes as they are and reads as little as it can.
+type keyCodec struct{}
 
 // Name is that of the codec it replaces.
-func (lean) Name() string { return "proto" }
+func (keyCodec) Name() string { return "proto" }
 
 // Marshal sends bytes as they are.
-func (lean) Marshal(v any) (mem.BufferSlice, error) { return v.(mem.BufferSlice), nil }
+func (keyCodec) Marshal(v any) (mem.BufferSlice, error) { return v.(mem.BufferSlice), nil }
 
 // Unmarshal reads the keys of an AllocationResponse.
-func (lean) Unmarshal(data mem.BufferSlice, v any) error {
+func (keyCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	buf := data.MaterializeToBuffer(mem.DefaultBufferPool())
 	defer buf.Free()
-	return v.(*answer).read(buf.ReadOnlyData())
+	return v.(*keyAnswer).read(buf.ReadOnlyData())
 }
 
-// answer is an AllocationResponse, read as far as it matters.
-type answer struct {
+// keyAnswer is an AllocationResponse, read as far as it matters.
+type keyAnswer struct {
 	allocated, released []int // numbers of asks
-	refused             []refusal
+	rejected            []rejection
 }
 
-type refusal struct{ key, reason string }
+type rejection struct{ key, reason string }
 
 // The fields of the messages (behaviour.md 10.8): lists in an AllocationResponse, and keys
 // in what they hold.
 const (
-	listNew, listReleased, listRejected    = 1, 2, 5
-	keyInAllocation, keyInRelease, keyInNo = 1, 6, 1
-	reasonInNo                             = 3
+	listNew, listReleased, listRejected           = 1, 2, 5
+	keyInAllocation, keyInRelease, keyInRejection = 1, 6, 1
+	reasonInRejection                             = 3
 )
 
-func (a *answer) read(in []byte) error {
+func (a *keyAnswer) read(in []byte) error {
 	for len(in) > 0 {
 		list, one, n := chunkOf(in)
 		if n < 0 {
@@ -233,23 +233,23 @@ func (a *answer) read(in []byte) error {
 		case listReleased:
 			a.released = append(a.released, numberOf(fieldIn(one, keyInRelease)))
 		case listRejected:
-			a.refused = append(a.refused, refusal{string(fieldIn(one, keyInNo)), string(fieldIn(one, reasonInNo))})
+			a.rejected = append(a.rejected, rejection{string(fieldIn(one, keyInRejection)), string(fieldIn(one, reasonInRejection))})
 		}
 	}
 	return nil
 }
 
-func (a *answer) tell(e *ear) {
-	e.lock()
-	defer e.unlock()
+func (a *keyAnswer) report(rec *recorder) {
+	rec.lock()
+	defer rec.unlock()
 	for _, n := range a.released {
-		e.allocation(n, false)
+		rec.record(n, false)
 	}
 	for _, n := range a.allocated {
-		e.allocation(n, true)
+		rec.record(n, true)
 	}
-	for _, x := range a.refused {
-		e.hearRefused(x.key, x.reason)
+	for _, x := range a.rejected {
+		rec.onRejected(x.key, x.reason)
 	}
 }
 
@@ -268,7 +268,7 @@ func fieldIn(in []byte, field protowire.Number) []byte {
 	return nil
 }
 
-// chunkOf reads a field, and how long it is; negative: it is none. A number has no bytes.
+// consumeField reads a field, and how long it is; negative: it is none. A number has no bytes.
 func chunkOf(in []byte) (num protowire.Number, value []byte, n int) {
 	num, typ, n := protowire.ConsumeTag(in)
 	if n < 0 {

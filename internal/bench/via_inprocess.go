@@ -12,27 +12,29 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 )
 
-// inProcess is the door for shims that link the core. The shim agrees to every placement.
-type inProcess struct {
+// inProcessClient is the door for shims that link the core. The shim agrees to every placement.
+type inProcessClient struct {
 	*rmproxy.InProcess
 	stream *stream
 }
 
-func openInProcess(s *stream, e *ear) (door, error) {
-	d := inProcess{rmproxy.NewInProcess(rmproxy.Options{Loop: loop.Options{Lifetimes: patient()}}), s}
-	if _, err := d.RegisterResourceManager(registration(s), shim{ear: e}); err != nil {
+func openInProcess(s *stream, rec *recorder) (apiClient, error) {
+	d := inProcessClient{rmproxy.NewInProcess(rmproxy.Options{Loop: loop.Options{Lifetimes: neverCompleting()}}), s}
+	if _, err := d.RegisterResourceManager(registration(s), shim{recorder: rec}); err != nil {
 		d.Stop()
 		return nil, err
 	}
 	return d, nil
 }
 
-func (d inProcess) sendNode(m *si.NodeRequest) error               { return d.UpdateNode(m) }
-func (d inProcess) sendApplication(m *si.ApplicationRequest) error { return d.UpdateApplication(m) }
-func (d inProcess) sendAllocation(m *si.AllocationRequest) error   { return d.UpdateAllocation(m) }
+func (d inProcessClient) sendNode(m *si.NodeRequest) error { return d.UpdateNode(m) }
+func (d inProcessClient) sendApplication(m *si.ApplicationRequest) error {
+	return d.UpdateApplication(m)
+}
+func (d inProcessClient) sendAllocation(m *si.AllocationRequest) error { return d.UpdateAllocation(m) }
 
-func (d inProcess) sendAsks(first, next int, ends []int) error {
-	m := &si.AllocationRequest{RmID: rm}
+func (d inProcessClient) sendAsks(first, next int, ends []int) error {
+	m := &si.AllocationRequest{RmID: rmID}
 	for i := first; i < next; i++ {
 		m.Allocations = append(m.Allocations, d.stream.askMessage(i))
 	}
@@ -45,20 +47,20 @@ func (d inProcess) sendAsks(first, next int, ends []int) error {
 	return d.UpdateAllocation(m)
 }
 
-func (d inProcess) check() error { return checkBooks(d.Cluster()) }
+func (d inProcessClient) check() error { return checkAccounting(d.Cluster()) }
 
-func (d inProcess) close() error {
+func (d inProcessClient) close() error {
 	d.Stop()
 	return nil
 }
 
-// checkBooks has a scheduler recount its books.
-func checkBooks(c *loop.Cluster) error {
+// checkAccounting has a scheduler recount its books.
+func checkAccounting(c *loop.Cluster) error {
 	l, ok := c.Partition(sim.Partition)
 	if !ok {
 		return fmt.Errorf("there is no partition %s", sim.Partition)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()
 	return l.Check(ctx)
 }
@@ -66,34 +68,34 @@ func checkBooks(c *loop.Cluster) error {
 // shim hears of allocations and agrees to everything.
 type shim struct {
 	api.ResourceManagerCallback // what nobody calls
-	ear                         *ear
+	recorder                    *recorder
 }
 
 // UpdateAllocation is told of allocations, releases and refusals.
 func (s shim) UpdateAllocation(m *si.AllocationResponse) error {
-	s.ear.lock()
-	defer s.ear.unlock()
+	s.recorder.lock()
+	defer s.recorder.unlock()
 	for _, x := range m.Released {
-		s.ear.allocation(numberOf(x.AllocationKey), false)
+		s.recorder.record(numberOf(x.AllocationKey), false)
 	}
 	for _, x := range m.New {
-		s.ear.allocation(numberOf(x.AllocationKey), true)
+		s.recorder.record(numberOf(x.AllocationKey), true)
 	}
 	for _, x := range m.RejectedAllocations {
-		s.ear.hearRefused(x.AllocationKey, x.Reason)
+		s.recorder.onRejected(x.AllocationKey, x.Reason)
 	}
 	return nil
 }
 
 // UpdateApplication is told of applications.
 func (s shim) UpdateApplication(m *si.ApplicationResponse) error {
-	s.ear.hearApplications(m)
+	s.recorder.onApplications(m)
 	return nil
 }
 
 // UpdateNode is told of nodes.
 func (s shim) UpdateNode(m *si.NodeResponse) error {
-	s.ear.hearNodes(m)
+	s.recorder.onNodes(m)
 	return nil
 }
 

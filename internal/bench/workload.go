@@ -19,18 +19,18 @@ import (
 // stream is everything a scheduler is told in a cell, in order. Asks are kept as draws
 // and made when they are sent, so that a stream of a million of them is small.
 type stream struct {
-	spec      Spec
-	seed      uint64
-	config    string // queues.yaml
-	partition configs.Partition
-	nodes     []sim.Node
-	apps      []sim.Application
-	leaves    []objects.QueuePath
-	shapes    []resources.Amounts
-	draws     []draw              // of the asks, and behind them of those that churn asks for
-	size      resources.Amounts   // of each node
-	preemptor []resources.Amounts // sizes of asks that preempt
-	digest    string
+	spec           Spec
+	seed           uint64
+	config         string // queues.yaml
+	partition      configs.Partition
+	nodes          []sim.Node
+	apps           []sim.Application
+	leaves         []objects.QueuePath
+	shapes         []resources.Amounts
+	draws          []draw              // of the asks, and behind them of those that churn asks for
+	size           resources.Amounts   // of each node
+	preemptorSizes []resources.Amounts // sizes of asks that preempt
+	digest         string
 }
 
 // draw is what chance has to say about an ask.
@@ -42,14 +42,14 @@ type draw struct {
 // Where the dice of a stream are thrown: each for itself, so that more nodes do not mean
 // other asks.
 const (
-	diceShapes = iota + 1
-	diceDraws
-	diceBound
-	dicePace
-	diceReleases
+	seedShapes = iota + 1
+	seedDraws
+	seedBound
+	seedPace
+	seedReleases
 )
 
-func (s *stream) dice(what uint64) *rand.Rand { return rand.New(rand.NewPCG(s.seed, what)) }
+func (s *stream) rng(what uint64) *rand.Rand { return rand.New(rand.NewPCG(s.seed, what)) }
 
 // newStream makes the stream of a workload, the same for the same seed. Its error says
 // that the nodes it takes would be smaller than the largest ask. Requires: the spec was
@@ -59,11 +59,11 @@ func newStream(spec Spec, seed uint64) (*stream, error) {
 	s.leaves = leafPaths(objects.RootPath, spec.Depth, spec.Fanout, nil)
 	s.drawShapes()
 	s.drawAsks()
-	if err := s.sizeUp(); err != nil {
+	if err := s.computeSizes(); err != nil {
 		return nil, err
 	}
 	for i := range spec.Nodes {
-		s.nodes = append(s.nodes, sim.Node{ID: objects.NodeID("node-" + padded(i, 6)), Has: s.size, Draining: true})
+		s.nodes = append(s.nodes, sim.Node{ID: objects.NodeID("node-" + padded(i, 6)), Capacity: s.size, Draining: true})
 	}
 	for i := range len(s.leaves) * spec.AppsPerLeaf {
 		s.apps = append(s.apps, sim.Application{
@@ -87,7 +87,7 @@ func (s *stream) finish() error {
 	text(s.config)
 	for _, n := range s.nodes {
 		text(string(n.ID))
-		text(n.Has.String())
+		text(n.Capacity.String())
 	}
 	for _, a := range s.apps {
 		text(string(a.ID))
@@ -117,9 +117,9 @@ func hashNumber(h hash.Hash, n int) {
 // drawShapes makes sizes of asks, of which no two are alike.
 func (s *stream) drawShapes() {
 	const mebibyte = 1 << 20
-	dice, seen := s.dice(diceShapes), map[[2]int64]bool{}
+	rng, seen := s.rng(seedShapes), map[[2]int64]bool{}
 	for len(s.shapes) < s.spec.Shapes {
-		two := [2]int64{100 + dice.Int64N(1901), 128 + dice.Int64N(8065)}
+		two := [2]int64{100 + rng.Int64N(1901), 128 + rng.Int64N(8065)}
 		if seen[two] {
 			continue
 		}
@@ -130,7 +130,7 @@ func (s *stream) drawShapes() {
 				m["memory"] = resources.Quantity(two[1] * mebibyte)
 				continue
 			}
-			m[fmt.Sprintf("example.com/type-%02d", k)] = resources.Quantity(1 + dice.Int64N(4))
+			m[fmt.Sprintf("example.com/type-%02d", k)] = resources.Quantity(1 + rng.Int64N(4))
 		}
 		if s.spec.Types == 1 { // one number tells them apart
 			m[resources.VCore] = resources.Quantity(100 + int64(len(s.shapes)))
@@ -142,7 +142,7 @@ func (s *stream) drawShapes() {
 // drawAsks deals the shapes: the n-th is asked for 1/n as often as the first. When there
 // are as many as asks, each is asked for once.
 func (s *stream) drawAsks() {
-	dice := s.dice(diceDraws)
+	rng := s.rng(seedDraws)
 	sums, sum := make([]float64, len(s.shapes)), 0.0
 	for i := range sums {
 		sum += 1 / float64(i+1)
@@ -153,17 +153,17 @@ func (s *stream) drawAsks() {
 	for i := range s.draws {
 		at := i % len(s.shapes)
 		if !unlike {
-			at, _ = slices.BinarySearch(sums, dice.Float64()*sum)
+			at, _ = slices.BinarySearch(sums, rng.Float64()*sum)
 		}
-		s.draws[i] = draw{shape: uint32(min(at, len(sums)-1)), priority: int32(dice.IntN(s.spec.Priorities))}
+		s.draws[i] = draw{shape: uint32(min(at, len(sums)-1)), priority: int32(rng.IntN(s.spec.Priorities))}
 	}
 }
 
-// roomy is how many of the largest ask fit on a node of a cluster that must not fill up.
-const roomy = 8
+// minAsksPerNode is how many of the largest ask fit on a node of a cluster that must not fill up.
+const minAsksPerNode = 8
 
-// sizeUp finds out how large nodes are, and asks that preempt. Requires: asks are drawn.
-func (s *stream) sizeUp() (err error) {
+// computeSizes finds out how large nodes are, and asks that preempt. Requires: asks are drawn.
+func (s *stream) computeSizes() (err error) {
 	if s.size, err = s.nodeSize(); err == nil {
 		err = s.drawPreemptors()
 	}
@@ -183,8 +183,8 @@ func (s *stream) nodeSize() (resources.Amounts, error) {
 	size := map[string]resources.Quantity{}
 	for name, n := range demand {
 		size[name] = resources.Quantity(float64(n) / s.spec.Saturation / float64(s.spec.Nodes))
-		if s.spec.Saturation <= surelyFits {
-			size[name] = max(size[name], roomy*largest[name])
+		if s.spec.Saturation <= maxSafeSaturation {
+			size[name] = max(size[name], minAsksPerNode*largest[name])
 		}
 		if size[name] < largest[name] {
 			return resources.Amounts{}, fmt.Errorf(
@@ -206,7 +206,7 @@ func (s *stream) key(i int) objects.AllocationKey {
 	return objects.AllocationKey(keyStart + padded(i, keyDigits))
 }
 
-// numberOf is the number in a key that a stream has made.
+// leafIndexOf is the number in a key that a stream has made.
 func numberOf[S ~string | ~[]byte](key S) (n int) {
 	for i := len(keyStart); i < len(key); i++ {
 		n = n*10 + int(key[i]-'0')
@@ -246,7 +246,7 @@ func (s *stream) tags(i int) map[string]string {
 	return tags
 }
 
-var tagNames = func() (names [mostTags]string) {
+var tagNames = func() (names [maxTags]string) {
 	for i := range names {
 		names[i] = "kubernetes.io/label/label-" + padded(i, 2)
 	}
@@ -255,8 +255,8 @@ var tagNames = func() (names [mostTags]string) {
 
 // padded writes a number with at least so many digits.
 func padded(n, digits int) string {
-	var room [20]byte
-	b := strconv.AppendInt(room[:0], int64(n), 10)
+	var buf [20]byte
+	b := strconv.AppendInt(buf[:0], int64(n), 10)
 	if len(b) >= digits {
 		return string(b)
 	}

@@ -30,12 +30,12 @@ func (s *stream) configText() string {
 		s.spec.NodeSort, s.spec.Preemptors > 0, s.spec.Sort, s.preemptProperty())
 	b.WriteString("        queues: ")
 	next := 0
-	held := s.heldLeaves()
+	held := s.maxOfLeaves()
 	s.writeQueues(&b, s.spec.Depth, held, &next)
 	b.WriteString("\n")
 	text := b.String()
-	if s.owed() {
-		text = strings.TrimSuffix(text, "]\n") + s.owedQueue() + "]\n"
+	if s.preemptsByGuarantee() {
+		text = strings.TrimSuffix(text, "]\n") + s.guaranteedQueue() + "]\n"
 	}
 	return text
 }
@@ -62,9 +62,9 @@ func (s *stream) writeQueues(b *strings.Builder, depth int, held map[int]string,
 	b.WriteString("]")
 }
 
-// heldLeaves are the leaves that get a max of half of what is asked for there, by their
+// maxOfLeaves are the leaves that get a max of half of what is asked for there, by their
 // number.
-func (s *stream) heldLeaves() map[int]string {
+func (s *stream) maxOfLeaves() map[int]string {
 	n := int(s.spec.Bound * float64(len(s.leaves)))
 	if n == 0 {
 		return nil
@@ -75,7 +75,7 @@ func (s *stream) heldLeaves() map[int]string {
 		demand[leaf] = demand[leaf].Add(s.amounts(i))
 	}
 	held := map[int]string{}
-	for _, leaf := range s.dice(diceBound).Perm(len(s.leaves))[:n] {
+	for _, leaf := range s.rng(seedBound).Perm(len(s.leaves))[:n] {
 		var parts []string
 		for name, q := range demand[leaf].All() {
 			parts = append(parts, fmt.Sprintf("%s: %s", name, quantityText(name, q/2)))
@@ -87,7 +87,7 @@ func (s *stream) heldLeaves() map[int]string {
 	return held
 }
 
-// quantityText is a number as a configuration has it.
+// formatExpected is a number as a configuration has it.
 func quantityText(name string, q resources.Quantity) string {
 	if name == resources.VCore {
 		return fmt.Sprintf("%dm", max(q, 1))

@@ -17,17 +17,19 @@ const (
 	ByGuarantee = "guarantee" // of a queue of its own that has nothing yet
 )
 
-// owedName is the leaf that takes back what it is guaranteed.
-const owedName = "owed"
+// guaranteedLeaf is the leaf that takes back what it is guaranteed.
+const guaranteedLeaf = "owed"
 
-// owed reports whether preemptors are in a leaf of their own that is guaranteed all they ask for.
-func (s *stream) owed() bool { return s.spec.Preemptors > 0 && s.spec.PreemptBy == ByGuarantee }
+// preemptsByGuarantee reports whether preemptors are in a leaf of their own that is guaranteed all they ask for.
+func (s *stream) preemptsByGuarantee() bool {
+	return s.spec.Preemptors > 0 && s.spec.PreemptBy == ByGuarantee
+}
 
 // drawPreemptors sizes the asks that preempt: each is as large as so many of the commonest
 // allocations, but for a few bytes of memory that tell them apart. Requires: nodes have
 // their size.
 func (s *stream) drawPreemptors() error {
-	s.preemptor = nil
+	s.preemptorSizes = nil
 	if s.spec.Preemptors == 0 {
 		return nil
 	}
@@ -43,34 +45,34 @@ func (s *stream) drawPreemptors() error {
 		if k > 0 {
 			m["memory"] -= resources.Quantity(k)
 		}
-		s.preemptor = append(s.preemptor, resources.FromMap(m))
+		s.preemptorSizes = append(s.preemptorSizes, resources.FromMap(m))
 	}
 	return nil
 }
 
 // preemptProperty is what root says of preemption by priority, for all queues.
 func (s *stream) preemptProperty() string {
-	if s.spec.Preemptors == 0 || s.owed() {
+	if s.spec.Preemptors == 0 || s.preemptsByGuarantee() {
 		return ""
 	}
 	return ", preemption.priority: " + s.spec.PreemptBy
 }
 
-// owedQueue is the leaf of preemptors that is owed room. The least delay there is counts as
+// guaranteedQueue is the leaf of preemptors that is owed room. The least delay there is counts as
 // none: time passes between asking and deciding.
-func (s *stream) owedQueue() string {
+func (s *stream) guaranteedQueue() string {
 	var parts []string
-	for name, n := range s.preemptor[0].All() {
+	for name, n := range s.preemptorSizes[0].All() {
 		parts = append(parts, fmt.Sprintf("%s: %s", name, quantityText(name, n*resources.Quantity(s.spec.Preemptors))))
 	}
 	return fmt.Sprintf(",\n          {name: %s, properties: {preemption.delay: %v}, resources: {guaranteed: {%s}}}",
-		owedName, moment, strings.Join(parts, ", "))
+		guaranteedLeaf, commandInterval, strings.Join(parts, ", "))
 }
 
 // preemptorLeaves are the leaves in which asks preempt.
 func (s *stream) preemptorLeaves() []objects.QueuePath {
-	if s.owed() {
-		return []objects.QueuePath{objects.RootPath.Child(owedName)}
+	if s.preemptsByGuarantee() {
+		return []objects.QueuePath{objects.RootPath.Child(guaranteedLeaf)}
 	}
 	return s.leaves
 }
@@ -91,13 +93,13 @@ func (s *stream) addPreemptorApp(leaf int) scheduler.Command {
 // guarantee is enough for one that is not.
 func (s *stream) submitPreemptor(i int) scheduler.Command {
 	priority := s.spec.Priorities
-	if s.owed() {
+	if s.preemptsByGuarantee() {
 		priority--
 	}
 	return scheduler.SubmitAsk{Ask: &objects.Ask{
 		Key: s.key(s.firstPreemptor() + i), App: preemptorApp(i % len(s.preemptorLeaves())),
-		Amounts: s.preemptor[i%len(s.preemptor)], Priority: int32(priority),
-		Policy: objects.PolicySent | objects.PolicySelf | objects.PolicyOther,
+		Amounts: s.preemptorSizes[i%len(s.preemptorSizes)], Priority: int32(priority),
+		Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther,
 	}}
 }
 

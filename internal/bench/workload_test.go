@@ -7,8 +7,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// small is a workload that is measured in no time.
-func small() Spec {
+// smallSpec is a workload that is measured in no time.
+func smallSpec() Spec {
 	s := DefaultSpec()
 	s.Depth, s.Fanout, s.Asks, s.Nodes = 2, 3, 300, 10
 	return s
@@ -22,9 +22,9 @@ func streamOf(t *testing.T, spec Spec, seed uint64) *stream {
 	return s
 }
 
-func TestAStreamFollowsFromItsSpecAndSeed(t *testing.T) {
-	base := streamOf(t, small(), 1)
-	assert.Equal(t, streamOf(t, small(), 1).digest, base.digest)
+func TestStream_DigestFollowsFromSpecAndSeed(t *testing.T) {
+	base := streamOf(t, smallSpec(), 1)
+	assert.Equal(t, streamOf(t, smallSpec(), 1).digest, base.digest)
 	seen := map[string]string{base.digest: "the same"}
 	other := func(what string, s *stream) {
 		t.Helper()
@@ -33,7 +33,7 @@ func TestAStreamFollowsFromItsSpecAndSeed(t *testing.T) {
 		}
 		seen[s.digest] = what
 	}
-	other("another seed", streamOf(t, small(), 2))
+	other("another seed", streamOf(t, smallSpec(), 2))
 	for what, change := range map[string]func(*Spec){
 		"depth": func(s *Spec) { s.Depth++ }, "fanout": func(s *Spec) { s.Fanout++ },
 		"applications": func(s *Spec) { s.AppsPerLeaf++ }, "asks": func(s *Spec) { s.Asks++ },
@@ -48,18 +48,18 @@ func TestAStreamFollowsFromItsSpecAndSeed(t *testing.T) {
 		"their sizes":   func(s *Spec) { s.Preemptors, s.Saturation, s.PreemptorSizes = 5, 1, 2 },
 		"how many come": func(s *Spec) { s.Preemptors, s.Saturation, s.AtOnce = 5, 1, 2 },
 	} {
-		spec := small()
+		spec := smallSpec()
 		change(&spec)
 		other(what, streamOf(t, spec, 1))
 	}
 	// The same work by another way is the same work.
-	via := small()
+	via := smallSpec()
 	via.Via = ViaGRPC
 	assert.Equal(t, streamOf(t, via, 1).digest, base.digest)
 }
 
-func TestShapesAreAskedForLessAndLess(t *testing.T) {
-	spec := small()
+func TestStream_ShapesFollowZipf(t *testing.T) {
+	spec := smallSpec()
 	spec.Asks, spec.Shapes = 20_000, 10
 	s := streamOf(t, spec, 3)
 	times := make([]int, spec.Shapes)
@@ -72,9 +72,9 @@ func TestShapesAreAskedForLessAndLess(t *testing.T) {
 	}
 }
 
-func TestNoTwoAsksAreAlikeWhenThereAreAsManyShapes(t *testing.T) {
+func TestStream_UniqueShapes(t *testing.T) {
 	for _, types := range []int{1, 2, 5} {
-		spec := small()
+		spec := smallSpec()
 		spec.Shapes, spec.Types = spec.Asks, types
 		s, seen := streamOf(t, spec, 4), map[string]bool{}
 		for i := range spec.Asks {
@@ -84,8 +84,8 @@ func TestNoTwoAsksAreAlikeWhenThereAreAsManyShapes(t *testing.T) {
 	}
 }
 
-func TestKeysHaveTheirNumbers(t *testing.T) {
-	s := streamOf(t, small(), 1)
+func TestStream_KeysEncodeNumbers(t *testing.T) {
+	s := streamOf(t, smallSpec(), 1)
 	for _, n := range []int{0, 7, 299, 123_456_789} {
 		key := s.key(n)
 		assert.Equal(t, len(key), 36)
@@ -94,8 +94,8 @@ func TestKeysHaveTheirNumbers(t *testing.T) {
 	}
 }
 
-func TestEveryAskFindsItsLeaf(t *testing.T) {
-	spec := small()
+func TestStream_AsksCoverAllLeaves(t *testing.T) {
+	spec := smallSpec()
 	spec.AppsPerLeaf, spec.Tags = 2, 4
 	s := streamOf(t, spec, 1)
 	assert.Equal(t, len(s.leaves), 9)
@@ -110,8 +110,8 @@ func TestEveryAskFindsItsLeaf(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(string(s.leaves[0]), "root.q0000."), s.leaves[0])
 }
 
-func TestAClusterThatFillsUpMustTakeTheLargestAsk(t *testing.T) {
-	spec := small()
+func TestStream_NodesFitLargestAsk(t *testing.T) {
+	spec := smallSpec()
 	spec.Saturation, spec.Nodes = 2, 300
 	_, err := newStream(spec, 1)
 	assert.ErrorContains(t, err, "use fewer --nodes or more --asks")
@@ -120,7 +120,7 @@ func TestAClusterThatFillsUpMustTakeTheLargestAsk(t *testing.T) {
 	assert.NilError(t, Custom(spec).Check(1))
 }
 
-func TestSpecsThatMakeNoSense(t *testing.T) {
+func TestSpec_CheckErrors(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*Spec)
@@ -154,12 +154,12 @@ func TestSpecsThatMakeNoSense(t *testing.T) {
 		{"a way that is none", func(s *Spec) { s.Via = "http" }, "--via is"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			spec := small()
+			spec := smallSpec()
 			c.change(&spec)
 			assert.ErrorContains(t, spec.Check(), c.want)
 		})
 	}
-	assert.NilError(t, small().Check())
+	assert.NilError(t, smallSpec().Check())
 	assert.NilError(t, DefaultSpec().Check())
 }
 

@@ -24,17 +24,17 @@ type Group[T any] struct {
 	// the first call.
 	Pause float64
 
-	mu    sync.Mutex
-	next  *call[T]  // still open for callers; nil: no caller waits for the next value
-	works bool      // a goroutine makes values
-	rests time.Time // no value is begun before
+	mu        sync.Mutex
+	next      *call[T]  // still open for callers; nil: no caller waits for the next value
+	running   bool      // a goroutine makes values
+	notBefore time.Time // no value is begun before
 }
 
 // call is a value that is to be made.
 type call[T any] struct {
 	ctx      context.Context // ends when the last caller has left
 	cancel   context.CancelFunc
-	make     func(context.Context) (T, error)
+	build    func(context.Context) (T, error)
 	waiting  int // callers; guarded by the lock of the Group
 	done     chan struct{}
 	value    T // as the next two: valid after done is closed
@@ -56,7 +56,7 @@ func (g *Group[T]) Do(ctx context.Context, build func(context.Context) (T, error
 		return c.value, c.err
 	case <-ctx.Done():
 	}
-	g.leave(c)
+	g.abandon(c)
 	var none T
 	return none, ctx.Err()
 }
@@ -66,18 +66,18 @@ func (g *Group[T]) join(build func(context.Context) (T, error)) *call[T] {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.next == nil {
-		g.next = &call[T]{make: build, done: make(chan struct{})}
+		g.next = &call[T]{build: build, done: make(chan struct{})}
 		g.next.ctx, g.next.cancel = context.WithCancel(context.Background())
 	}
 	g.next.waiting++
-	if !g.works {
-		g.works = true
-		go g.work()
+	if !g.running {
+		g.running = true
+		go g.makeValues()
 	}
 	return g.next
 }
 
-func (g *Group[T]) leave(c *call[T]) {
+func (g *Group[T]) abandon(c *call[T]) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if c.waiting--; c.waiting > 0 {
@@ -89,16 +89,16 @@ func (g *Group[T]) leave(c *call[T]) {
 	}
 }
 
-// work makes values as long as callers wait.
-func (g *Group[T]) work() {
+// makeValues makes values as long as callers wait.
+func (g *Group[T]) makeValues() {
 	for {
-		c, rest := g.upcoming()
+		c, delay := g.nextCall()
 		if c == nil {
 			return
 		}
-		if rest > 0 {
+		if delay > 0 {
 			select {
-			case <-time.After(rest):
+			case <-time.After(delay):
 			case <-c.ctx.Done():
 			}
 		}
@@ -109,20 +109,20 @@ func (g *Group[T]) work() {
 		c.run()
 		g.mu.Lock()
 		end := time.Now()
-		g.rests = end.Add(time.Duration(g.Pause * float64(end.Sub(began))))
+		g.notBefore = end.Add(time.Duration(g.Pause * float64(end.Sub(began))))
 		g.mu.Unlock()
 	}
 }
 
-// upcoming is the call that comes next and how long it has to wait; nil: there is none.
-func (g *Group[T]) upcoming() (*call[T], time.Duration) {
+// nextCall is the call that comes next and how long it has to wait; nil: there is none.
+func (g *Group[T]) nextCall() (*call[T], time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.next == nil {
-		g.works = false
+		g.running = false
 		return nil, 0
 	}
-	return g.next, time.Until(g.rests)
+	return g.next, time.Until(g.notBefore)
 }
 
 // begin closes c for further callers; false: all of them have left.
@@ -145,5 +145,5 @@ func (c *call[T]) run() {
 			c.panicked = fmt.Sprintf("%v\n%s", p, debug.Stack())
 		}
 	}()
-	c.value, c.err = c.make(c.ctx)
+	c.value, c.err = c.build(c.ctx)
 }

@@ -25,7 +25,7 @@ func counted(n *int) func(context.Context) (int, error) {
 	}
 }
 
-func TestGroup_CallersThatWaitTogetherShareOneValue(t *testing.T) {
+func TestGroup_ConcurrentCallersShareOneValue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g Group[int]
 		n := 0
@@ -50,12 +50,12 @@ func TestGroup_CallersThatWaitTogetherShareOneValue(t *testing.T) {
 	})
 }
 
-func TestGroup_NoValueIsMadeWhenAllCallersHaveLeft(t *testing.T) {
+func TestGroup_CancelsBuildWithoutCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g Group[int]
 		n := 0
-		ctx, leave := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		defer leave()
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
 		_, err := g.Do(ctx, counted(&n))
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 		time.Sleep(10 * time.Second)
@@ -66,12 +66,12 @@ func TestGroup_NoValueIsMadeWhenAllCallersHaveLeft(t *testing.T) {
 	})
 }
 
-func TestGroup_OneCallerLeavesAndTheOtherGetsTheValue(t *testing.T) {
+func TestGroup_OneCallerCancelsOtherGetsValue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g Group[int]
 		n := 0
-		ctx, leave := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		defer leave()
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
 		var all sync.WaitGroup
 		all.Go(func() { _, _ = g.Do(ctx, counted(&n)) })
 		v, err := g.Do(t.Context(), counted(&n))
@@ -81,7 +81,7 @@ func TestGroup_OneCallerLeavesAndTheOtherGetsTheValue(t *testing.T) {
 	})
 }
 
-func TestGroup_PauseBoundsTheShareOfAProcessor(t *testing.T) {
+func TestGroup_PauseBoundsCPUShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := Group[int]{Pause: 3}
 		n := 0
@@ -94,7 +94,7 @@ func TestGroup_PauseBoundsTheShareOfAProcessor(t *testing.T) {
 	})
 }
 
-func TestGroup_APanicIsOneOfTheCallersOnly(t *testing.T) {
+func TestGroup_PanicReachesCallersOnly(t *testing.T) {
 	var g Group[int]
 	func() {
 		defer func() {

@@ -30,10 +30,10 @@ var ErrNotRegular = errors.New("is not a regular file")
 
 // Options say how a file is watched. The zero value is good.
 type Options struct {
-	Quiet    time.Duration // how long a content must have been the same; 0: 250 ms
-	Poll     time.Duration // how often the file is read in any case; 0: 10 s
-	MaxBytes int           // how much of the file is read, to see that it is too long; 0: 8 MiB
-	Log      *zap.Logger   // nil: nothing is logged
+	QuietPeriod time.Duration // how long a content must have been the same; 0: 250 ms
+	Poll        time.Duration // how often the file is read in any case; 0: 10 s
+	MaxBytes    int           // how much of the file is read, to see that it is too long; 0: 8 MiB
+	Log         *zap.Logger   // nil: nothing is logged
 }
 
 // Watch hands on every new content of a file until ctx ends. known is what the caller has
@@ -41,8 +41,8 @@ type Options struct {
 // deal with is handed on again later. When the operating system cannot tell of changes,
 // that is logged, and the file is only read from time to time.
 func Watch(ctx context.Context, file string, known []byte, opt Options, changed func(content []byte) bool) {
-	w := newWatch(file, known, opt, changed)
-	dirs, err := newDirs(file)
+	w := newFileWatch(file, known, opt, changed)
+	dirs, err := newDirWatcher(file)
 	if err != nil {
 		w.opt.Log.Warn("the file of the configuration is not watched, but read from time to time",
 			zap.String("file", file), zap.Duration("every", w.opt.Poll), zap.Error(err))
@@ -50,26 +50,26 @@ func Watch(ctx context.Context, file string, known []byte, opt Options, changed 
 		return
 	}
 	defer dirs.close()
-	w.run(ctx, dirs.stirs, dirs.follow)
+	w.run(ctx, dirs.events, dirs.updateWatches)
 }
 
-// watch is what is known of a file.
-type watch struct {
-	file    string
-	opt     Options
-	read    func() ([]byte, error)
-	changed func([]byte) bool
+// fileWatch is what is known of a file.
+type fileWatch struct {
+	file     string
+	opt      Options
+	read     func() ([]byte, error)
+	onChange func([]byte) bool
 
-	known  sum // was handed on
-	seen   sum // was read last
-	absent bool
+	delivered  digest // was handed on
+	lastRead   digest // was read last
+	unreadable bool
 }
 
-type sum [sha256.Size]byte
+type digest [sha256.Size]byte
 
-func newWatch(file string, known []byte, opt Options, changed func([]byte) bool) *watch {
-	if opt.Quiet <= 0 {
-		opt.Quiet = 250 * time.Millisecond
+func newFileWatch(file string, known []byte, opt Options, changed func([]byte) bool) *fileWatch {
+	if opt.QuietPeriod <= 0 {
+		opt.QuietPeriod = 250 * time.Millisecond
 	}
 	if opt.Poll <= 0 {
 		opt.Poll = 10 * time.Second
@@ -80,62 +80,62 @@ func newWatch(file string, known []byte, opt Options, changed func([]byte) bool)
 	if opt.Log == nil {
 		opt.Log = zap.NewNop()
 	}
-	w := &watch{file: file, opt: opt, changed: changed, known: sha256.Sum256(known)}
-	w.seen = w.known
+	w := &fileWatch{file: file, opt: opt, onChange: changed, delivered: sha256.Sum256(known)}
+	w.lastRead = w.delivered
 	w.read = func() ([]byte, error) { return Read(file, opt.MaxBytes) }
 	return w
 }
 
 // run looks at the file when it has been quiet after a stir, and at every poll. follow is
 // called before each look: the way to the file may have changed.
-func (w *watch) run(ctx context.Context, stirs <-chan struct{}, follow func()) {
+func (w *fileWatch) run(ctx context.Context, events <-chan struct{}, updateWatches func()) {
 	poll := time.NewTicker(w.opt.Poll)
 	defer poll.Stop()
-	quiet := time.NewTimer(0) // something may have changed since the caller read it
-	defer quiet.Stop()
+	quietTimer := time.NewTimer(0) // something may have changed since the caller read it
+	defer quietTimer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-stirs:
-			quiet.Reset(w.opt.Quiet)
+		case <-events:
+			quietTimer.Reset(w.opt.QuietPeriod)
 			continue
 		case <-poll.C:
-		case <-quiet.C:
+		case <-quietTimer.C:
 		}
-		follow()
-		if w.look() {
-			quiet.Reset(w.opt.Quiet)
+		updateWatches()
+		if w.checkFile() {
+			quietTimer.Reset(w.opt.QuietPeriod)
 		}
 	}
 }
 
-// look reads the file. again: it is to be read once more after a quiet time.
-func (w *watch) look() (again bool) {
+// checkFile reads the file. again: it is to be read once more after a quiet time.
+func (w *fileWatch) checkFile() (reread bool) {
 	content, err := w.read()
 	if err != nil {
-		if !w.absent {
+		if !w.unreadable {
 			w.opt.Log.Warn("the file of the configuration cannot be read: what is in force stays",
 				zap.String("file", w.file), zap.Error(err))
 		}
-		w.absent = true
+		w.unreadable = true
 		return false
 	}
-	if w.absent {
-		w.absent = false
+	if w.unreadable {
+		w.unreadable = false
 		w.opt.Log.Info("the file of the configuration can be read again", zap.String("file", w.file))
 	}
-	now := sum(sha256.Sum256(content))
+	now := digest(sha256.Sum256(content))
 	switch {
-	case now == w.known:
-		w.seen = now
+	case now == w.delivered:
+		w.lastRead = now
 		return false
-	case now != w.seen:
-		w.seen = now
+	case now != w.lastRead:
+		w.lastRead = now
 		return true
 	}
-	if w.changed(content) {
-		w.known = now
+	if w.onChange(content) {
+		w.delivered = now
 	}
 	return false
 }

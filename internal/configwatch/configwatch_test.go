@@ -22,25 +22,25 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// desk is a file in memory that is watched in virtual time.
-type desk struct {
-	mu      sync.Mutex
-	content string
-	err     error
-	willing bool
-	heard   []string
-	logs    *observer.ObservedLogs
-	stirs   chan struct{}
+// fakeFile is a file in memory that is watched in virtual time.
+type fakeFile struct {
+	mu        sync.Mutex
+	content   string
+	err       error
+	accept    bool
+	delivered []string
+	logs      *observer.ObservedLogs
+	events    chan struct{}
 }
 
-func watchDesk(t *testing.T) *desk {
+func watchFakeFile(t *testing.T) *fakeFile {
 	core, logs := observer.New(zapcore.DebugLevel)
-	d := &desk{content: "old", willing: true, logs: logs, stirs: make(chan struct{}, 1)}
-	w := newWatch("q.yaml", []byte("old"), Options{Log: zap.New(core)}, func(content []byte) bool {
+	d := &fakeFile{content: "old", accept: true, logs: logs, events: make(chan struct{}, 1)}
+	w := newFileWatch("q.yaml", []byte("old"), Options{Log: zap.New(core)}, func(content []byte) bool {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		d.heard = append(d.heard, string(content))
-		return d.willing
+		d.delivered = append(d.delivered, string(content))
+		return d.accept
 	})
 	w.read = func() ([]byte, error) {
 		d.mu.Lock()
@@ -49,115 +49,115 @@ func watchDesk(t *testing.T) *desk {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
-	go func() { defer close(ended); w.run(ctx, d.stirs, func() {}) }()
+	go func() { defer close(ended); w.run(ctx, d.events, func() {}) }()
 	t.Cleanup(func() { cancel(); <-ended })
 	synctest.Wait()
 	return d
 }
 
 // set writes the file, and tells of it unless nobody does.
-func (d *desk) set(content string, err error, told bool) {
+func (d *fakeFile) set(content string, err error, notify bool) {
 	d.mu.Lock()
 	d.content, d.err = content, err
 	d.mu.Unlock()
-	if told {
-		d.stirs <- struct{}{}
+	if notify {
+		d.events <- struct{}{}
 	}
 }
 
-func (d *desk) after(t time.Duration) string {
+func (d *fakeFile) deliveredAfter(t time.Duration) string {
 	<-time.After(t)
 	synctest.Wait()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return strings.Join(d.heard, ",")
+	return strings.Join(d.delivered, ",")
 }
 
-func TestANewContentIsHandedOnOnceItIsStill(t *testing.T) {
+func TestWatch_DeliversAfterQuietPeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := watchDesk(t)
-		assert.Equal(t, d.after(time.Minute), "", "what was known is no news")
+		d := watchFakeFile(t)
+		assert.Equal(t, d.deliveredAfter(time.Minute), "", "what was known is no news")
 		d.set("ne", nil, true)
-		assert.Equal(t, d.after(100*time.Millisecond), "")
+		assert.Equal(t, d.deliveredAfter(100*time.Millisecond), "")
 		d.set("new", nil, true)
-		assert.Equal(t, d.after(400*time.Millisecond), "", "it must be still for two quiet times")
-		assert.Equal(t, d.after(200*time.Millisecond), "new")
-		assert.Equal(t, d.after(time.Minute), "new", "once")
+		assert.Equal(t, d.deliveredAfter(400*time.Millisecond), "", "it must be still for two quiet times")
+		assert.Equal(t, d.deliveredAfter(200*time.Millisecond), "new")
+		assert.Equal(t, d.deliveredAfter(time.Minute), "new", "once")
 		d.set("new", nil, true)
-		assert.Equal(t, d.after(time.Minute), "new", "written again, but the same")
+		assert.Equal(t, d.deliveredAfter(time.Minute), "new", "written again, but the same")
 		d.set("old", nil, true)
-		assert.Equal(t, d.after(time.Minute), "new,old")
+		assert.Equal(t, d.deliveredAfter(time.Minute), "new,old")
 	})
 }
 
-func TestAFileThatIsWrittenForALongTimeIsWaitedFor(t *testing.T) {
+func TestWatch_WaitsForOngoingWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := watchDesk(t)
+		d := watchFakeFile(t)
 		for range 100 {
 			d.set(d.content+"x", nil, true)
-			assert.Equal(t, d.after(200*time.Millisecond), "")
+			assert.Equal(t, d.deliveredAfter(200*time.Millisecond), "")
 		}
-		assert.Equal(t, d.after(time.Second), "old"+strings.Repeat("x", 100))
+		assert.Equal(t, d.deliveredAfter(time.Second), "old"+strings.Repeat("x", 100))
 	})
 }
 
-func TestAFileSystemThatDoesNotTell(t *testing.T) {
+func TestWatch_PollsWithoutEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := watchDesk(t)
+		d := watchFakeFile(t)
 		d.set("new", nil, false)
-		assert.Equal(t, d.after(11*time.Second), "new")
+		assert.Equal(t, d.deliveredAfter(11*time.Second), "new")
 	})
 }
 
-func TestAMissingFileIsNothingNew(t *testing.T) {
+func TestWatch_MissingFileIsNoChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := watchDesk(t)
+		d := watchFakeFile(t)
 		d.set("", errors.New("no such file"), true)
-		assert.Equal(t, d.after(time.Minute), "")
+		assert.Equal(t, d.deliveredAfter(time.Minute), "")
 		assert.Equal(t, d.logs.FilterMessageSnippet("cannot be read").Len(), 1, "said once")
 		d.set("old", nil, true)
-		assert.Equal(t, d.after(time.Minute), "")
+		assert.Equal(t, d.deliveredAfter(time.Minute), "")
 		assert.Equal(t, d.logs.FilterMessageSnippet("can be read again").Len(), 1)
 		d.set("new", nil, true)
-		assert.Equal(t, d.after(time.Minute), "new")
+		assert.Equal(t, d.deliveredAfter(time.Minute), "new")
 	})
 }
 
-func TestWhatCouldNotBeDealtWithIsTriedAgain(t *testing.T) {
+func TestWatch_RetriesUnhandledContent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := watchDesk(t)
-		d.willing = false
+		d := watchFakeFile(t)
+		d.accept = false
 		d.set("new", nil, true)
-		assert.Equal(t, d.after(5*time.Second), "new")
+		assert.Equal(t, d.deliveredAfter(5*time.Second), "new")
 		d.mu.Lock()
-		d.willing = true
+		d.accept = true
 		d.mu.Unlock()
-		assert.Equal(t, d.after(time.Minute), "new,new")
+		assert.Equal(t, d.deliveredAfter(time.Minute), "new,new")
 	})
 }
 
-// real watches a real file, and returns what is handed on.
-func real(t *testing.T, file string) <-chan string {
+// watchFile watches a real file, and returns what is handed on.
+func watchFile(t *testing.T, file string) <-chan string {
 	t.Helper()
 	known, err := os.ReadFile(file)
 	assert.NilError(t, err)
-	heard := make(chan string, 100)
+	delivered := make(chan string, 100)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
-	opt := Options{Quiet: time.Millisecond, Poll: time.Hour, MaxBytes: 100}
+	opt := Options{QuietPeriod: time.Millisecond, Poll: time.Hour, MaxBytes: 100}
 	go func() {
 		defer close(ended)
-		Watch(ctx, file, known, opt, func(content []byte) bool { heard <- string(content); return true })
+		Watch(ctx, file, known, opt, func(content []byte) bool { delivered <- string(content); return true })
 	}()
 	t.Cleanup(func() { cancel(); <-ended })
-	return heard
+	return delivered
 }
 
-func wantNews(t *testing.T, heard <-chan string, want string) {
+func waitForContent(t *testing.T, delivered <-chan string, want string) {
 	t.Helper()
 	for {
 		select {
-		case got := <-heard:
+		case got := <-delivered:
 			if got == want {
 				return
 			}
@@ -174,42 +174,42 @@ func write(t *testing.T, file, content string) {
 	assert.NilError(t, os.WriteFile(file, []byte(content), 0o600))
 }
 
-func TestFilesThatChangeInEveryWay(t *testing.T) {
+func TestWatch_EditRenameAndReplace(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "queues.yaml")
 	write(t, file, "one")
-	heard := real(t, file)
+	delivered := watchFile(t, file)
 	write(t, file, "two")
-	wantNews(t, heard, "two")
+	waitForContent(t, delivered, "two")
 
 	write(t, filepath.Join(dir, "new"), "three")
 	assert.NilError(t, os.Rename(filepath.Join(dir, "new"), file))
-	wantNews(t, heard, "three")
+	waitForContent(t, delivered, "three")
 
 	assert.NilError(t, os.Remove(file))
 	write(t, file, "four")
-	wantNews(t, heard, "four")
+	waitForContent(t, delivered, "four")
 
 	write(t, file, strings.Repeat("x", 200))
-	wantNews(t, heard, strings.Repeat("x", 101))
+	waitForContent(t, delivered, strings.Repeat("x", 101))
 }
 
 // To open a pipe is to wait for who writes to it, for ever if need be, and the end with it.
-func TestAPipeIsNotWaitedFor(t *testing.T) {
+func TestWatch_DoesNotBlockOnPipe(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "queues.yaml")
 	write(t, file, "one")
-	heard := real(t, file)
+	delivered := watchFile(t, file)
 	assert.NilError(t, os.Remove(file))
 	assert.NilError(t, syscall.Mkfifo(file, 0o600))
 	_, err := Read(file, 10)
 	assert.Error(t, err, file+" is not a regular file")
 	assert.NilError(t, os.Remove(file))
 	write(t, file, "two")
-	wantNews(t, heard, "two")
+	waitForContent(t, delivered, "two")
 }
 
 // A ConfigMap is a directory in which ..data is a link to the directory in force.
-func TestAConfigMapIsSwapped(t *testing.T) {
+func TestWatch_ConfigMapSwap(t *testing.T) {
 	dir := t.TempDir()
 	put := func(version, content string) {
 		assert.NilError(t, os.Mkdir(filepath.Join(dir, version), 0o700))
@@ -220,26 +220,26 @@ func TestAConfigMapIsSwapped(t *testing.T) {
 	put("..1", "one")
 	file := filepath.Join(dir, "queues.yaml")
 	assert.NilError(t, os.Symlink("..data/queues.yaml", file))
-	heard := real(t, file)
+	delivered := watchFile(t, file)
 	for _, content := range []string{"two", "three", "four"} {
 		put(".."+content, content)
-		wantNews(t, heard, content)
+		waitForContent(t, delivered, content)
 	}
 }
 
-func TestALinkLeadsToAnotherDirectory(t *testing.T) {
+func TestWatch_SymlinkToAnotherDirectory(t *testing.T) {
 	here, there := t.TempDir(), t.TempDir()
 	target := filepath.Join(there, "target")
 	write(t, target, "one")
 	file := filepath.Join(here, "queues.yaml")
 	assert.NilError(t, os.Symlink(target, file))
-	heard := real(t, file)
+	delivered := watchFile(t, file)
 	write(t, target, "two")
-	wantNews(t, heard, "two")
+	waitForContent(t, delivered, "two")
 }
 
 // One byte more than the largest number cannot be counted; the file is read all the same.
-func TestTheLargestBoundReadsEverything(t *testing.T) {
+func TestRead_LargestBound(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
 	write(t, name, "content")
 	got, err := Read(name, math.MaxInt)

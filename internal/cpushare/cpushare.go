@@ -15,20 +15,20 @@ import (
 )
 
 // Readers has the slots of all work for readers in this process: half of its processors.
-var Readers = New(half)
+var Readers = New(halfOfProcessors)
 
 // Senders has the slots in which long messages of resource managers are read, before it is known
 // whether they are taken.
-var Senders = New(half)
+var Senders = New(halfOfProcessors)
 
-var half = max(1, runtime.GOMAXPROCS(0)/2)
+var halfOfProcessors = max(1, runtime.GOMAXPROCS(0)/2)
 
 // How long work goes on. Left alone, the Go scheduler runs a goroutine for 10 ms before another
 // one that waits at the same processor.
 const (
-	stretch   = 100 * time.Microsecond // after which other goroutines may go on
-	stretches = 4                      // after so many, the slot rests
-	rest      = 10 * time.Microsecond
+	timeSlice      = 100 * time.Microsecond // after which other goroutines may go on
+	slicesPerPause = 4                      // after so many, the slot rests
+	pause          = 10 * time.Microsecond
 )
 
 // Share is a bounded number of slots. It is safe for concurrent use.
@@ -37,19 +37,19 @@ type Share struct{ slots chan struct{} }
 // New returns a Share of so many slots, at least one.
 func New(slots int) *Share { return &Share{make(chan struct{}, max(1, slots))} }
 
-// Enter waits for a slot. The caller must Leave in the end.
-func (s *Share) Enter() *Turn {
-	t := &Turn{share: s}
-	t.Resume()
-	return t
+// Acquire waits for a slot. The caller must Leave in the end.
+func (s *Share) Acquire() *Slot {
+	slot := &Slot{share: s}
+	slot.Reacquire()
+	return slot
 }
 
-// Turn is work that has a slot. It is for one goroutine. The nil Turn has none, and its methods do
+// Slot is work that has a slot. It is for one goroutine. The nil Turn has none, and its methods do
 // nothing.
-type Turn struct {
-	share *Share
-	since time.Time // the stretch began
-	count int       // stretches
+type Slot struct {
+	share      *Share
+	sliceStart time.Time // the stretch began
+	slices     int       // stretches
 }
 
 // Yield lets others go on if the work has had its stretch. It is meant to be called about each
@@ -58,30 +58,30 @@ type Turn struct {
 // Now and then the slot stays empty for a moment. A processor that always has something to run
 // neither looks at the network nor takes over what waits at another one, which may be running the
 // garbage collector for 10 ms; one that runs out of work does both at once.
-func (t *Turn) Yield() {
-	if t == nil || time.Since(t.since) < stretch {
+func (s *Slot) Yield() {
+	if s == nil || time.Since(s.sliceStart) < timeSlice {
 		return
 	}
-	if t.count++; t.count%stretches == 0 {
-		time.Sleep(rest)
+	if s.slices++; s.slices%slicesPerPause == 0 {
+		time.Sleep(pause)
 	}
-	t.Leave()
+	s.Release()
 	runtime.Gosched()
-	t.Resume()
+	s.Reacquire()
 }
 
-// Leave gives the slot up, before something is waited for, or in the end.
-func (t *Turn) Leave() {
-	if t != nil {
-		<-t.share.slots
+// Release gives the slot up, before something is waited for, or in the end.
+func (s *Slot) Release() {
+	if s != nil {
+		<-s.share.slots
 	}
 }
 
-// Resume waits for a slot again after Leave.
-func (t *Turn) Resume() {
-	if t == nil {
+// Reacquire waits for a slot again after Leave.
+func (s *Slot) Reacquire() {
+	if s == nil {
 		return
 	}
-	t.share.slots <- struct{}{}
-	t.since = time.Now()
+	s.share.slots <- struct{}{}
+	s.sliceStart = time.Now()
 }

@@ -9,35 +9,35 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-func TestShare_AtMostSoManyRunAtTheSameTime(t *testing.T) {
+func TestShare_BoundsConcurrentSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const slots, workers = 2, 7
 		s := New(slots)
 		var mu sync.Mutex
-		inside, most, done := 0, 0, 0
-		enter := func(n int) {
+		running, most, done := 0, 0, 0
+		count := func(n int) {
 			mu.Lock()
 			defer mu.Unlock()
-			inside += n
-			most = max(most, inside)
+			running += n
+			most = max(most, running)
 		}
 		var all sync.WaitGroup
 		for range workers {
 			all.Go(func() {
-				turn := s.Enter()
+				slot := s.Acquire()
 				for range 5 {
-					enter(1)
-					time.Sleep(stretch / 2) // work
-					enter(-1)
-					turn.Yield()
+					count(1)
+					time.Sleep(timeSlice / 2) // work
+					count(-1)
+					slot.Yield()
 				}
-				turn.Leave()
+				slot.Release()
 				time.Sleep(time.Second) // a client
-				turn.Resume()
-				enter(1)
+				slot.Reacquire()
+				count(1)
 				done++
-				enter(-1)
-				turn.Leave()
+				count(-1)
+				slot.Release()
 			})
 		}
 		all.Wait()
@@ -48,62 +48,62 @@ func TestShare_AtMostSoManyRunAtTheSameTime(t *testing.T) {
 }
 
 // A goroutine that waits gets the slot after a stretch, and not before.
-func TestTurn_YieldsAfterItsStretch(t *testing.T) {
+func TestSlot_YieldsAfterItsTimeSlice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(1)
-		turn := s.Enter()
+		slot := s.Acquire()
 		got := false
 		go func() {
-			other := s.Enter()
+			other := s.Acquire()
 			got = true
-			other.Leave()
+			other.Release()
 		}()
 		synctest.Wait()
-		turn.Yield()
+		slot.Yield()
 		synctest.Wait()
 		assert.Assert(t, !got, "the stretch has only begun")
-		time.Sleep(stretch)
-		turn.Yield()
+		time.Sleep(timeSlice)
+		slot.Yield()
 		assert.Assert(t, got)
-		turn.Leave()
+		slot.Release()
 	})
 }
 
 // After some stretches the slot is empty for a moment, even if another goroutine waits for it.
-func TestTurn_TheSlotRests(t *testing.T) {
+func TestSlot_PausesAfterSomeTimeSlices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(1)
-		turn := s.Enter()
-		rests := 0
-		for range 3 * stretches {
-			time.Sleep(stretch)
+		slot := s.Acquire()
+		pauses := 0
+		for range 3 * slicesPerPause {
+			time.Sleep(timeSlice)
 			before := time.Now()
-			turn.Yield()
-			if time.Since(before) >= rest {
-				rests++
+			slot.Yield()
+			if time.Since(before) >= pause {
+				pauses++
 			}
 		}
-		turn.Leave()
-		assert.Equal(t, rests, 3)
+		slot.Release()
+		assert.Equal(t, pauses, 3)
 	})
 }
 
-func TestTurn_NilDoesNothing(*testing.T) {
-	var turn *Turn
-	turn.Yield()
-	turn.Leave()
-	turn.Resume()
+func TestSlot_NilDoesNothing(*testing.T) {
+	var slot *Slot
+	slot.Yield()
+	slot.Release()
+	slot.Reacquire()
 }
 
 // Work that panics gives its slot back if it leaves by defer, also while it waits outside.
-func TestTurn_APanicLeavesNoSlotBehind(t *testing.T) {
+func TestSlot_IsReleasedOnPanic(t *testing.T) {
 	s := New(1)
 	func() {
 		defer func() { assert.Assert(t, recover() != nil) }()
-		turn := s.Enter()
-		defer turn.Leave()
-		turn.Leave()
-		defer turn.Resume()
+		slot := s.Acquire()
+		defer slot.Release()
+		slot.Release()
+		defer slot.Reacquire()
 		panic("outside")
 	}()
 	assert.Equal(t, len(s.slots), 0)

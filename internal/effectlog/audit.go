@@ -6,23 +6,23 @@ import (
 	"go.uber.org/zap"
 )
 
-// mostViolations is how many violations a line names; it counts all of them.
-const mostViolations = 5
+// maxViolations is how many violations a line names; it counts all of them.
+const maxViolations = 5
 
-// Audited writes what an audit of the books of a partition has found: each that failed, and the
+// OnAudit writes what an audit of the books of a partition has found: each that failed, and the
 // first after it that did not. checked is how many objects it has looked at, err what is wrong.
-func (l *Log) Audited(partition string, checked int, took time.Duration, err error) {
+func (l *Log) OnAudit(partition string, checked int, took time.Duration, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	where, size, duration := zap.String("partition", partition), zap.Int("checked", checked), zap.Duration("took", took)
-	wrong := l.wrong[partition]
-	l.wrong[partition] = err != nil
+	failedBefore := l.failedAudits[partition]
+	l.failedAudits[partition] = err != nil
 	switch {
 	case err != nil:
 		all := violations(err, nil)
 		l.log.Error("audit failed: the accounting of the partition is wrong", where, size, duration,
-			zap.Int("violations", len(all)), zap.Strings("first", all[:min(len(all), mostViolations)]))
-	case wrong:
+			zap.Int("violations", len(all)), zap.Strings("first", all[:min(len(all), maxViolations)]))
+	case failedBefore:
 		l.log.Info("audit passed again", where, size, duration)
 	default:
 		l.log.Debug("audit passed", where, size, duration)

@@ -23,20 +23,20 @@ type Log struct {
 	log        *zap.Logger
 	rejections rejections
 
-	mu    sync.Mutex
-	wrong map[string]bool // partitions whose last audit failed
+	mu           sync.Mutex
+	failedAudits map[string]bool // partitions whose last audit failed
 }
 
 // New returns a Log to a logger that does not block. Close ends it.
 func New(log *zap.Logger) *Log {
-	return &Log{log: log, rejections: rejections{log: log}, wrong: map[string]bool{}}
+	return &Log{log: log, rejections: rejections{log: log}, failedAudits: map[string]bool{}}
 }
 
 // Close writes what was counted and not written yet. Rejections that come later are written at once.
 func (l *Log) Close() { l.rejections.close() }
 
-// Hear writes what one partition has said, in order. For one partition there is one caller at a time.
-func (l *Log) Hear(partition string, effects []scheduler.Effect) {
+// OnEffects writes what one partition has said, in order. For one partition there is one caller at a time.
+func (l *Log) OnEffects(partition string, effects []scheduler.Effect) {
 	w := writer{log: l.log, partition: zap.String("partition", partition), debug: l.log.Core().Enabled(zap.DebugLevel)}
 	for i := range effects {
 		if e, rejected := effects[i].(scheduler.AskRejected); rejected {
@@ -48,8 +48,8 @@ func (l *Log) Hear(partition string, effects []scheduler.Effect) {
 	w.endPreemption()
 }
 
-// HearAnswer writes what the API has answered by itself: no partition has seen the request.
-func (l *Log) HearAnswer(e scheduler.Effect) {
+// OnAPIRejected writes what the API has answered by itself: no partition has seen the request.
+func (l *Log) OnAPIRejected(e scheduler.Effect) {
 	if e, rejected := e.(scheduler.AskRejected); rejected {
 		l.rejections.add("", e)
 		return
@@ -63,7 +63,7 @@ type writer struct {
 	log       *zap.Logger
 	partition zap.Field
 	debug     bool
-	preempted preempted
+	victims   victimGroup
 }
 
 func (w *writer) write(e scheduler.Effect) {
@@ -79,10 +79,10 @@ func (w *writer) write(e scheduler.Effect) {
 		}
 	case scheduler.AskCancelled:
 		if w.debug {
-			w.log.Debug("ask cancelled", w.partition, application(e.App), key(e.Key), reason(e.Why))
+			w.log.Debug("ask cancelled", w.partition, application(e.App), key(e.Key), reason(e.Reason))
 		}
-	case scheduler.Noted:
-		w.noted(&e)
+	case scheduler.Event:
+		w.preemptionEvent(&e)
 	case scheduler.ApplicationAccepted:
 		if w.debug {
 			w.log.Debug("application accepted", w.partition, application(e.App))
@@ -99,41 +99,41 @@ func (w *writer) write(e scheduler.Effect) {
 		w.node(&e)
 	case scheduler.QueueChanged:
 		w.queue(e)
-	case scheduler.Forgotten:
-		w.log.Info("partition emptied: the resource manager says everything again", w.partition)
+	case scheduler.PartitionReset:
+		w.log.Info("partition emptied: the resource manager registered again", w.partition)
 	}
 }
 
 func (w *writer) application(e scheduler.ApplicationUpdated) {
 	switch {
 	case e.State == objects.Failed:
-		w.log.Warn("application failed", w.partition, application(e.App), queue(e.Queue), reason(e.Why.String()))
+		w.log.Warn("application failed", w.partition, application(e.App), queue(e.Queue), reason(e.Reason.String()))
 	case w.debug:
-		w.log.Debug("application entered a state", w.partition, application(e.App), queue(e.Queue), zap.Stringer("state", e.State), reason(e.Why.String()))
+		w.log.Debug("application entered a state", w.partition, application(e.App), queue(e.Queue), zap.Stringer("state", e.State), reason(e.Reason.String()))
 	}
 }
 
 func (w *writer) node(e *scheduler.NodeChanged) {
-	switch e.What {
+	switch e.Change {
 	case scheduler.NodeResized:
-		w.log.Info("node resized", w.partition, node(e.Node), amounts("before", e.Was), amounts("capacity", e.Is))
+		w.log.Info("node resized", w.partition, node(e.Node), amounts("before", e.Before), amounts("capacity", e.After))
 	case scheduler.NodeDrained:
 		w.log.Info("node drained", w.partition, node(e.Node), zap.Int("allocations", e.Allocations))
 	case scheduler.NodeUndrained:
 		w.log.Info("node undrained", w.partition, node(e.Node), zap.Int("allocations", e.Allocations))
 	case scheduler.NodeRemoved:
-		w.log.Info("node removed", w.partition, node(e.Node), amounts("capacity", e.Was), zap.Int("allocations", e.Allocations))
+		w.log.Info("node removed", w.partition, node(e.Node), amounts("capacity", e.Before), zap.Int("allocations", e.Allocations))
 	}
 }
 
 func (w *writer) queue(e scheduler.QueueChanged) {
 	if e.Dynamic {
 		if w.debug {
-			w.log.Debug("dynamic queue changed", w.partition, queue(e.Queue), zap.Stringer("change", e.What))
+			w.log.Debug("dynamic queue changed", w.partition, queue(e.Queue), zap.Stringer("change", e.Change))
 		}
 		return
 	}
-	switch e.What {
+	switch e.Change {
 	case objects.QueueDraining:
 		w.log.Info("queue draining: the configuration does not have it any more", w.partition, queue(e.Queue))
 	case objects.QueueRestored:

@@ -26,4 +26,6 @@ func reason(text string) zap.Field {
 }
 
 // amounts are quantities as people write them: memory=16Gi vcore=500m.
-func amounts(name string, a resources.Amounts) zap.Field { return zap.String(name, resources.List(a)) }
+func amounts(name string, a resources.Amounts) zap.Field {
+	return zap.String(name, resources.FormatAmounts(a))
+}

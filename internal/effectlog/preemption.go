@@ -7,97 +7,97 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// mostVictims is how many victims a line names; it counts all of them.
-const mostVictims = 20
+// maxVictims is how many victims a line names; it counts all of them.
+const maxVictims = 20
 
-// preempted is the victims of one preemption. The core names them one after the other, and after
+// victimGroup is the victims of one preemption. The core names them one after the other, and after
 // them the ask that preempted, if there is one.
-type preempted struct {
-	count  int
-	named  []string // key and queue of the first ones
-	first  scheduler.Noted
-	nodes  []string        // where they run, without repetition; as many as are named
-	onNode map[string]bool // nodes, for a look
+type victimGroup struct {
+	count      int
+	victimKeys []string // key and queue of the first ones
+	first      scheduler.Event
+	nodes      []string        // where they run, without repetition; as many as are named
+	seenNodes  map[string]bool // nodes, for a look
 }
 
-func (p *preempted) add(e *scheduler.Noted) {
+func (p *victimGroup) add(e *scheduler.Event) {
 	if p.count == 0 {
-		*p = preempted{first: *e, onNode: map[string]bool{}}
+		*p = victimGroup{first: *e, seenNodes: map[string]bool{}}
 	}
-	if p.count++; len(p.named) < mostVictims {
-		p.named = append(p.named, string(e.Who.Key)+" in "+string(e.Who.Queue))
+	if p.count++; len(p.victimKeys) < maxVictims {
+		p.victimKeys = append(p.victimKeys, string(e.Subject.Key)+" in "+string(e.Subject.Queue))
 	}
-	if n := string(e.Node); !p.onNode[n] && len(p.nodes) < mostVictims {
-		p.onNode[n] = true
+	if n := string(e.Node); !p.seenNodes[n] && len(p.nodes) < maxVictims {
+		p.seenNodes[n] = true
 		p.nodes = append(p.nodes, n)
 	}
 }
 
-// together reports whether the victim of e belongs to those of p.
-func (p *preempted) together(e *scheduler.Noted) bool {
-	return p.first.By == e.By && p.first.Right == e.Right && p.first.Why == e.Why
+// sameGroup reports whether the victim of e belongs to those of p.
+func (p *victimGroup) sameGroup(e *scheduler.Event) bool {
+	return p.first.Preemptor == e.Preemptor && p.first.Reason == e.Reason && p.first.Message == e.Message
 }
 
-// victims are the fields about those who were told to end.
-func (p *preempted) victims() []zap.Field {
-	return []zap.Field{zap.Int("victims", p.count), zap.Strings("victimKeys", p.named)}
+// victimFields are the fields about those who were told to end.
+func (p *victimGroup) victimFields() []zap.Field {
+	return []zap.Field{zap.Int("victims", p.count), zap.Strings("victimKeys", p.victimKeys)}
 }
 
-// noted writes what the core says of preemption.
-func (w *writer) noted(e *scheduler.Noted) {
-	switch e.What {
-	case scheduler.NotePreempted:
-		if w.preempted.count > 0 && !w.preempted.together(e) {
+// preemptionEvent writes what the core says of preemption.
+func (w *writer) preemptionEvent(e *scheduler.Event) {
+	switch e.Kind {
+	case scheduler.EventPreempted:
+		if w.victims.count > 0 && !w.victims.sameGroup(e) {
 			w.endPreemption()
 		}
-		w.preempted.add(e)
-	case scheduler.NoteNominated:
+		w.victims.add(e)
+	case scheduler.EventNominated:
 		w.nominated(e)
-	case scheduler.NoteNominationEnded:
+	case scheduler.EventNominationEnded:
 		w.nominationEnded(e)
-	case scheduler.NoteOverdue:
-		w.log.Warn("victim overdue: it was preempted long ago, and still runs", append(w.ask(e), node(e.Node),
+	case scheduler.EventOverdue:
+		w.log.Warn("victim overdue: it was preempted long ago, and still runs", append(w.askFields(e), node(e.Node),
 			amounts("amounts", e.Amounts), zap.Time("since", e.Since))...)
-	case scheduler.NoteChurn:
+	case scheduler.EventPreemptionCycle:
 		if e.Until.IsZero() {
 			w.log.Warn("preemption cycle", w.partition, zap.Stringer("queues", e.Cycle))
 			return
 		}
-		w.log.Warn("preemption cycle: its queues are paused", w.partition, zap.Stringer("queues", e.Cycle), zap.Time("pausedUntil", e.Until))
-	case scheduler.NotePauseEnded:
-		w.log.Info("preemption cycle: the pause has ended", w.partition, zap.Stringer("queues", e.Cycle), zap.Time("since", e.Since))
+		w.log.Warn("preemption cycle: its queues are in cool-down", w.partition, zap.Stringer("queues", e.Cycle), zap.Time("coolDownUntil", e.Until))
+	case scheduler.EventCoolDownEnded:
+		w.log.Info("preemption cycle: the cool-down has ended", w.partition, zap.Stringer("queues", e.Cycle), zap.Time("since", e.Since))
 	}
 }
 
-// ask is the fields about the ask or allocation of a notice.
-func (w *writer) ask(e *scheduler.Noted) []zap.Field {
-	return []zap.Field{w.partition, key(e.Who.Key), application(e.Who.App), queue(e.Who.Queue), zap.Int32("priority", e.Priority)}
+// requestFields is the fields about the ask or allocation of a notice.
+func (w *writer) askFields(e *scheduler.Event) []zap.Field {
+	return []zap.Field{w.partition, key(e.Subject.Key), application(e.Subject.App), queue(e.Subject.Queue), zap.Int32("priority", e.Priority)}
 }
 
 // nominated writes that an ask waits for a node, and which victims end for it.
-func (w *writer) nominated(e *scheduler.Noted) {
-	p := &w.preempted
-	if p.count > 0 && p.first.By != e.Who {
+func (w *writer) nominated(e *scheduler.Event) {
+	p := &w.victims
+	if p.count > 0 && p.first.Preemptor != e.Subject {
 		w.endPreemption()
 	}
-	fields := append(w.ask(e), node(e.Node), amounts("amounts", e.Amounts), zap.Stringer("right", e.Right))
+	fields := append(w.askFields(e), node(e.Node), amounts("amounts", e.Amounts), zap.Stringer("preemptionReason", e.Reason))
 	if p.count == 0 {
 		w.log.Info("ask nominated: it waits for a node without victims of its own", fields...)
 		return
 	}
-	w.log.Info("preemption for an ask", append(fields, p.victims()...)...)
+	w.log.Info("preemption for an ask", append(fields, p.victimFields()...)...)
 	p.count = 0
 }
 
 // endPreemption writes a preemption after which no ask was nominated: for a max or a node that is
 // exceeded.
 func (w *writer) endPreemption() {
-	p := &w.preempted
+	p := &w.victims
 	if p.count == 0 {
 		return
 	}
-	fields := append([]zap.Field{w.partition, zap.Stringer("right", p.first.Right), zap.Strings("nodes", p.nodes), reason(p.first.Why)}, p.victims()...)
-	if p.first.Right == preemption.OfPressure {
+	fields := append([]zap.Field{w.partition, zap.Stringer("preemptionReason", p.first.Reason), zap.Strings("nodes", p.nodes), reason(p.first.Message)}, p.victimFields()...)
+	if p.first.Reason == preemption.ReasonNodePressure {
 		w.log.Info("preemption for a node that has less than its allocations hold", fields...)
 	} else {
 		w.log.Info("preemption for a queue above its max", fields...)
@@ -105,19 +105,19 @@ func (w *writer) endPreemption() {
 	p.count = 0
 }
 
-func (w *writer) nominationEnded(e *scheduler.Noted) {
-	fields := append(w.ask(e), node(e.Node), zap.Time("since", e.Since), reason(e.Why))
-	switch e.End {
-	case scheduler.NominationKept:
+func (w *writer) nominationEnded(e *scheduler.Event) {
+	fields := append(w.askFields(e), node(e.Node), zap.Time("since", e.Since), reason(e.Message))
+	switch e.NominationEnd {
+	case scheduler.NominationPlaced:
 		w.log.Info("nominated ask placed", fields...)
 		return
 	case scheduler.NominationTimedOut:
-		w.log.Warn("nomination timed out: the victims have not made room", fields...)
+		w.log.Warn("nomination timed out: the victims have not ended", fields...)
 		return
 	}
-	fields = append(fields, zap.Stringer("end", e.End))
-	if e.By != (scheduler.Party{}) {
-		fields = append(fields, zap.String("by", string(e.By.Key)), zap.String("byQueue", string(e.By.Queue)))
+	fields = append(fields, zap.Stringer("end", e.NominationEnd))
+	if e.Preemptor != (scheduler.AllocationRef{}) {
+		fields = append(fields, zap.String("by", string(e.Preemptor.Key)), zap.String("byQueue", string(e.Preemptor.Queue)))
 	}
 	w.log.Info("nomination ended without placement", fields...)
 }

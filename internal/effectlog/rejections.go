@@ -17,8 +17,8 @@ import (
 const (
 	// rejectionWindow is for how long rejections are counted before they are written.
 	rejectionWindow = time.Second
-	// mostRejections bounds the lines of one window; what is more is counted in one further line.
-	mostRejections = 50
+	// maxRejectionLines bounds the lines of one window; what is more is counted in one further line.
+	maxRejectionLines = 50
 )
 
 // rejections counts the asks and allocations that were rejected, and writes the counts. A burst
@@ -29,11 +29,11 @@ const (
 type rejections struct {
 	log *zap.Logger
 
-	mu     sync.Mutex
-	counts map[rejectionKind]*rejectionCount
-	others rejectionCount
-	timer  *time.Timer // nil: no window is open
-	closed bool
+	mu       sync.Mutex
+	counts   map[rejectionKind]*rejectionCount
+	overflow rejectionCount
+	timer    *time.Timer // nil: no window is open
+	closed   bool
 }
 
 // rejectionKind is what rejections of one line have in common.
@@ -72,8 +72,8 @@ func (r *rejections) count(kind rejectionKind, e scheduler.AskRejected) {
 		c.n++
 		return
 	}
-	c := &r.others
-	if len(r.counts) < mostRejections {
+	c := &r.overflow
+	if len(r.counts) < maxRejectionLines {
 		if r.counts == nil {
 			r.counts = map[rejectionKind]*rejectionCount{}
 		}
@@ -120,9 +120,9 @@ func (r *rejections) write() {
 		r.log.Info("asks rejected", where, zap.String("kind", string(k.kind)), application(k.app),
 			zap.Int("count", c.n), zap.String("exampleKey", string(c.key)), reason(c.reason))
 	}
-	if r.others.n > 0 {
-		r.log.Info("asks rejected: other kinds of reason and other applications", zap.Int("count", r.others.n),
-			zap.String("exampleKey", string(r.others.key)), reason(r.others.reason))
+	if r.overflow.n > 0 {
+		r.log.Info("asks rejected: other kinds of reason and other applications", zap.Int("count", r.overflow.n),
+			zap.String("exampleKey", string(r.overflow.key)), reason(r.overflow.reason))
 	}
-	r.counts, r.others = nil, rejectionCount{}
+	r.counts, r.overflow = nil, rejectionCount{}
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// counted reads the counts out of lines.
-func counted(t *testing.T, lines []string) (sum int) {
+// sumCounts reads the counts out of lines.
+func sumCounts(t *testing.T, lines []string) (sum int) {
 	t.Helper()
 	for _, line := range lines {
 		var fields struct{ Count int }
@@ -29,11 +29,11 @@ func counted(t *testing.T, lines []string) (sum int) {
 	return sum
 }
 
-func TestRejections_ABurstIsOneLineForEachKindAndApplication(t *testing.T) {
+func TestRejections_BurstIsOneLinePerKindAndApplication(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, out := written(zapcore.InfoLevel)
+		l, out := newRecordedLog(zapcore.InfoLevel)
 		for i := range 1000 {
-			l.Hear("p", []scheduler.Effect{
+			l.OnEffects("p", []scheduler.Effect{
 				scheduler.AskRejected{Key: objects.AllocationKey(fmt.Sprint("a", i)), App: "a", Kind: "exceeded-class-quota", Reason: fmt.Sprint("used ", i)},
 				scheduler.AskRejected{Key: objects.AllocationKey(fmt.Sprint("b", i)), App: "b", Kind: scheduler.RejectedAmounts, Reason: "negative"},
 				scheduler.AskRejected{Key: objects.AllocationKey(fmt.Sprint("c", i)), App: "b"},
@@ -42,7 +42,7 @@ func TestRejections_ABurstIsOneLineForEachKindAndApplication(t *testing.T) {
 		assert.Equal(t, out.Len(), 0, "the window is open")
 		<-time.After(rejectionWindow + time.Millisecond)
 		synctest.Wait()
-		assert.DeepEqual(t, lines(out), []string{
+		assert.DeepEqual(t, outputLines(out), []string{
 			`{"level":"info","msg":"asks rejected","partition":"p","kind":"exceeded-class-quota","application":"a","count":1000,"exampleKey":"a0","reason":"used 0"}`,
 			`{"level":"info","msg":"asks rejected","partition":"p","kind":"invalid-amounts","application":"b","count":1000,"exampleKey":"b0","reason":"negative"}`,
 			`{"level":"info","msg":"asks rejected","partition":"p","kind":"other","application":"b","count":1000,"exampleKey":"c0"}`,
@@ -50,10 +50,10 @@ func TestRejections_ABurstIsOneLineForEachKindAndApplication(t *testing.T) {
 		out.Reset()
 		<-time.After(time.Hour)
 		assert.Equal(t, out.Len(), 0, "no window opens by itself")
-		l.Hear("p", []scheduler.Effect{scheduler.AskRejected{Key: "k", App: "a"}})
+		l.OnEffects("p", []scheduler.Effect{scheduler.AskRejected{Key: "k", App: "a"}})
 		<-time.After(rejectionWindow + time.Millisecond)
 		synctest.Wait()
-		assert.Equal(t, counted(t, lines(out)), 1, "the next rejection opens the next one")
+		assert.Equal(t, sumCounts(t, outputLines(out)), 1, "the next rejection opens the next one")
 		l.Close()
 	})
 }
@@ -67,11 +67,11 @@ func TestRejections_CountsAddUpAndLinesAreBounded(t *testing.T) {
 			l := New(zap.New(core))
 			added := 0
 			for range rapid.IntRange(1, 30).Draw(r, "bursts") {
-				apps := rapid.SampledFrom([]int{1, 3, mostRejections - 1, mostRejections, mostRejections + 1, 500}).Draw(r, "apps")
+				apps := rapid.SampledFrom([]int{1, 3, maxRejectionLines - 1, maxRejectionLines, maxRejectionLines + 1, 500}).Draw(r, "apps")
 				size := rapid.IntRange(1, 300).Draw(r, "size")
 				for i := range size {
 					partition := []string{"p", "q"}[i%2]
-					l.Hear(partition, []scheduler.Effect{scheduler.AskRejected{Key: "k", App: objects.AppID(fmt.Sprint(i % apps)), Kind: "malformed"}})
+					l.OnEffects(partition, []scheduler.Effect{scheduler.AskRejected{Key: "k", App: objects.AppID(fmt.Sprint(i % apps)), Kind: "malformed"}})
 				}
 				added += size
 				<-time.After(time.Duration(rapid.IntRange(0, 1500).Draw(r, "pause")) * time.Millisecond)
@@ -88,7 +88,7 @@ func TestRejections_CountsAddUpAndLinesAreBounded(t *testing.T) {
 				for j := i; j >= 0 && line.Time.Sub(all[j].Time) < rejectionWindow; j-- {
 					within++
 				}
-				assert.Assert(t, within <= 2*(mostRejections+1), "%d lines within a second", within)
+				assert.Assert(t, within <= 2*(maxRejectionLines+1), "%d lines within a second", within)
 			}
 			assert.Equal(t, sum, added)
 		})
@@ -96,20 +96,20 @@ func TestRejections_CountsAddUpAndLinesAreBounded(t *testing.T) {
 }
 
 // What is rejected while the process stops is written, before and after Close.
-func TestRejections_NothingIsLostAtTheEnd(t *testing.T) {
-	l, out := written(zapcore.InfoLevel)
-	no := []scheduler.Effect{scheduler.AskRejected{Key: "k", App: "a"}, scheduler.AskRejected{Key: "l", App: "a"}}
-	l.Hear("p", no)
+func TestRejections_AreWrittenOnClose(t *testing.T) {
+	l, out := newRecordedLog(zapcore.InfoLevel)
+	rejected := []scheduler.Effect{scheduler.AskRejected{Key: "k", App: "a"}, scheduler.AskRejected{Key: "l", App: "a"}}
+	l.OnEffects("p", rejected)
 	l.Close()
-	assert.Equal(t, counted(t, lines(out)), 2)
-	l.Hear("p", no)
-	assert.Equal(t, counted(t, lines(out)), 4)
+	assert.Equal(t, sumCounts(t, outputLines(out)), 2)
+	l.OnEffects("p", rejected)
+	assert.Equal(t, sumCounts(t, outputLines(out)), 4)
 	l.Close()
 }
 
 func TestRejections_AreNotCountedForALogThatDoesNotWriteThem(t *testing.T) {
-	l, out := written(zapcore.WarnLevel)
-	l.Hear("p", []scheduler.Effect{scheduler.AskRejected{Key: "k"}})
+	l, out := newRecordedLog(zapcore.WarnLevel)
+	l.OnEffects("p", []scheduler.Effect{scheduler.AskRejected{Key: "k"}})
 	assert.Assert(t, l.rejections.timer == nil)
 	l.Close()
 	assert.Equal(t, out.Len(), 0)

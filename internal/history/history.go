@@ -24,49 +24,49 @@ import (
 
 // Settings are what the extra configuration says of history (behaviour.md 12).
 type Settings struct {
-	Off            bool // nothing is kept from now on; what was stays
-	Records        int  // that are kept at most
-	Answer         int  // that an answer has at most
-	Streams        int  // at the same time
-	StreamsPerHost int  // of them, for one client address
+	Disabled          bool // nothing is kept from now on; what was stays
+	Capacity          int  // that are kept at most
+	BatchSize         int  // that an answer has at most
+	MaxStreams        int  // at the same time
+	MaxStreamsPerHost int  // of them, for one client address
 }
 
 // DefaultSettings are those of upstream.
 func DefaultSettings() Settings {
-	return Settings{Records: 100_000, Answer: 10_000, Streams: 100, StreamsPerHost: 15}
+	return Settings{Capacity: 100_000, BatchSize: 10_000, MaxStreams: 100, MaxStreamsPerHost: 15}
 }
 
-// Read takes settings from an extra configuration. What is missing or makes no sense has its
+// ParseSettings takes settings from an extra configuration. What is missing or makes no sense has its
 // default; zero is a number for streams only.
-func Read(extra map[string]string) Settings {
+func ParseSettings(extra map[string]string) Settings {
 	s := DefaultSettings()
 	if on, err := strconv.ParseBool(strings.TrimSpace(extra["event.trackingEnabled"])); err == nil {
-		s.Off = !on
+		s.Disabled = !on
 	}
 	number := func(to *int, key string, least int) {
 		if n, err := strconv.ParseInt(strings.TrimSpace(extra[key]), 10, 32); err == nil && int(n) >= least {
 			*to = int(n)
 		}
 	}
-	number(&s.Records, "event.ringBufferCapacity", 1)
-	number(&s.Answer, "event.RESTResponseSize", 1)
-	number(&s.Streams, "event.maxStreams", 0)
-	number(&s.StreamsPerHost, "event.maxStreamsPerHost", 0)
+	number(&s.Capacity, "event.ringBufferCapacity", 1)
+	number(&s.BatchSize, "event.RESTResponseSize", 1)
+	number(&s.MaxStreams, "event.maxStreams", 0)
+	number(&s.MaxStreamsPerHost, "event.maxStreamsPerHost", 0)
 	return s
 }
 
 // History is safe for concurrent use.
 type History struct {
-	now func() time.Time
-	id  string
-	off atomic.Bool // for a look without the lock
+	now      func() time.Time
+	id       string
+	disabled atomic.Bool // for a look without the lock
 
 	mu       sync.Mutex // guards the rest
 	settings Settings
 	ring     *events.Ring
 	streams  map[*Stream]bool
-	dropped  uint64 // streams, because their readers were too far behind
-	writer   writer // used again and again
+	dropped  uint64       // streams, because their readers were too far behind
+	writer   recordWriter // used again and again
 	closed   bool
 }
 
@@ -81,7 +81,7 @@ func New(now func() time.Time) *History {
 	s := DefaultSettings()
 	return &History{
 		now: now, id: fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:]),
-		settings: s, ring: events.NewRing(s.Records), streams: map[*Stream]bool{},
+		settings: s, ring: events.NewRing(s.Capacity), streams: map[*Stream]bool{},
 	}
 }
 
@@ -91,21 +91,21 @@ func (h *History) ID() string { return h.id }
 // Now is the time by the clock of the partitions.
 func (h *History) Now() time.Time { return h.now() }
 
-// Use puts settings in force. When history is switched off, streams end.
-func (h *History) Use(s Settings) {
+// Configure puts settings in force. When history is switched off, streams end.
+func (h *History) Configure(s Settings) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.settings = s
-	h.off.Store(s.Off)
-	h.ring.Resize(s.Records)
-	if s.Off {
+	h.disabled.Store(s.Disabled)
+	h.ring.Resize(s.Capacity)
+	if s.Disabled {
 		h.endStreams()
 	}
 }
 
-// Hear takes in what a partition has said, in order.
-func (h *History) Hear(partition string, effects []scheduler.Effect) {
-	if h.off.Load() {
+// OnEffects takes in what a partition has said, in order.
+func (h *History) OnEffects(partition string, effects []scheduler.Effect) {
+	if h.disabled.Load() {
 		return
 	}
 	now := h.now().Round(0)
@@ -122,9 +122,9 @@ func (h *History) Hear(partition string, effects []scheduler.Effect) {
 	if len(h.streams) == 0 || len(w.records) == 0 {
 		return
 	}
-	news := slices.Clone(w.records)
+	added := slices.Clone(w.records)
 	for s := range h.streams {
-		if !s.add(news) {
+		if !s.add(added) {
 			h.dropped++
 			h.end(s)
 		}
@@ -133,7 +133,7 @@ func (h *History) Hear(partition string, effects []scheduler.Effect) {
 
 // Counts are numbers for meters.
 type Counts struct {
-	Kept       uint64 // records, since the start
+	Added      uint64 // records, since the start
 	Remembered int    // of these
 	Streams    int    // that are open
 	Dropped    uint64 // streams that ended because their readers were too far behind
@@ -168,11 +168,11 @@ func (h *History) Oldest(count int) (b Batch, ok bool) {
 }
 
 func (h *History) from(id uint64, count int) (b Batch, ok bool) {
-	if h.settings.Off {
+	if h.settings.Disabled {
 		return b, false
 	}
-	if count == 0 || count > h.settings.Answer {
-		count = h.settings.Answer
+	if count == 0 || count > h.settings.BatchSize {
+		count = h.settings.BatchSize
 	}
 	if h.ring.Len() > 0 {
 		b.Lowest, b.Highest = h.ring.Lowest(), h.ring.Next()-1
@@ -181,8 +181,8 @@ func (h *History) from(id uint64, count int) (b Batch, ok bool) {
 	return b, true
 }
 
-// scanned is how many records are looked at before those who tell may go on.
-const scanned = 4096
+// pageRecords is how many records are looked at before those who tell may go on.
+const pageRecords = 4096
 
 // Select returns up to so many records that match, from an ID on that is given, else from the
 // oldest that is kept; 0: as many as an answer may have. next is the ID after the last record that
@@ -191,7 +191,7 @@ const scanned = 4096
 func (h *History) Select(id *uint64, count int, match func(*events.Record) bool) (b Batch, next uint64, ok bool) {
 	h.mu.Lock()
 	b, ok = h.from(0, 1)
-	most := h.settings.Answer
+	limit := h.settings.BatchSize
 	next = h.ring.Lowest()
 	if id != nil {
 		if *id < next || *id >= h.ring.Next() {
@@ -202,8 +202,8 @@ func (h *History) Select(id *uint64, count int, match func(*events.Record) bool)
 		next = *id
 	}
 	h.mu.Unlock()
-	if count == 0 || count > most {
-		count = most
+	if count == 0 || count > limit {
+		count = limit
 	}
 	b.Records = []events.Record{}
 	for ok && next <= b.Highest && len(b.Records) < count {
@@ -229,7 +229,7 @@ func (h *History) page(id *uint64) []events.Record {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	*id = max(*id, h.ring.Lowest())
-	return h.ring.From(*id, scanned)
+	return h.ring.From(*id, pageRecords)
 }
 
 // Close ends all streams. There are no new ones after it.

@@ -21,8 +21,8 @@ func newHistory() *History { return New(func() time.Time { return noon }) }
 
 func node(id string) scheduler.Effect { return scheduler.NodeAccepted{Node: objects.NodeID(id)} }
 
-// told is records as text, a line each.
-func told(records []events.Record) string {
+// recordsText is records as text, a line each.
+func recordsText(records []events.Record) string {
 	var b strings.Builder
 	for _, r := range records {
 		fmt.Fprintf(&b, "%d %s/%s %d %d %v %s %q\n", r.Type, r.Object, r.Reference, r.Change, r.Detail, r.Amounts, r.At.Sub(noon), r.Message)
@@ -30,33 +30,33 @@ func told(records []events.Record) string {
 	return b.String()
 }
 
-func TestWhatIsKeptOfEachEffect(t *testing.T) {
+func TestOnEffects_RecordsOfEachEffect(t *testing.T) {
 	two := resources.FromMap(map[string]resources.Quantity{"vcore": 2})
-	low := scheduler.Party{Key: "low", App: "a", Queue: "root.a"}
-	high := scheduler.Party{Key: "high", App: "b", Queue: "root.b"}
+	low := scheduler.AllocationRef{Key: "low", App: "a", Queue: "root.a"}
+	high := scheduler.AllocationRef{Key: "high", App: "b", Queue: "root.b"}
 	for _, c := range []struct {
 		effect scheduler.Effect
 		want   string
 	}{
 		{node("n1"), `3 n1/ 2 0 {} 0s "Node added to the scheduler"`},
-		{scheduler.NodeChanged{Node: "n1", What: scheduler.NodeResized, Was: resources.Amounts{}, Is: two}, `3 n1/ 1 304 {vcore=2} 0s ""`},
-		{scheduler.NodeChanged{Node: "n1", What: scheduler.NodeDrained, Allocations: 1}, `3 n1/ 1 302 {} 0s "schedulable: false"`},
-		{scheduler.NodeChanged{Node: "n1", What: scheduler.NodeUndrained}, `3 n1/ 1 302 {} 0s "schedulable: true"`},
-		{scheduler.NodeChanged{Node: "n1", What: scheduler.NodeRemoved, Was: two}, `3 n1/ 3 300 {} 0s "Node removed from the scheduler"`},
-		{scheduler.QueueChanged{Queue: "root.d", What: objects.QueueCreated, Dynamic: true}, `4 root.d/ 2 401 {} 0s ""`},
-		{scheduler.QueueChanged{Queue: "root.d", What: objects.QueueRemoved, Dynamic: true}, `4 root.d/ 3 401 {} 0s ""`},
-		{scheduler.QueueChanged{Queue: "root.a", What: objects.QueueRemoved}, `4 root.a/ 3 0 {} 0s ""`},
-		{scheduler.QueueChanged{Queue: "root.a", What: objects.QueueDraining},
+		{scheduler.NodeChanged{Node: "n1", Change: scheduler.NodeResized, Before: resources.Amounts{}, After: two}, `3 n1/ 1 304 {vcore=2} 0s ""`},
+		{scheduler.NodeChanged{Node: "n1", Change: scheduler.NodeDrained, Allocations: 1}, `3 n1/ 1 302 {} 0s "schedulable: false"`},
+		{scheduler.NodeChanged{Node: "n1", Change: scheduler.NodeUndrained}, `3 n1/ 1 302 {} 0s "schedulable: true"`},
+		{scheduler.NodeChanged{Node: "n1", Change: scheduler.NodeRemoved, Before: two}, `3 n1/ 3 300 {} 0s "Node removed from the scheduler"`},
+		{scheduler.QueueChanged{Queue: "root.d", Change: objects.QueueCreated, Dynamic: true}, `4 root.d/ 2 401 {} 0s ""`},
+		{scheduler.QueueChanged{Queue: "root.d", Change: objects.QueueRemoved, Dynamic: true}, `4 root.d/ 3 401 {} 0s ""`},
+		{scheduler.QueueChanged{Queue: "root.a", Change: objects.QueueRemoved}, `4 root.a/ 3 0 {} 0s ""`},
+		{scheduler.QueueChanged{Queue: "root.a", Change: objects.QueueDraining},
 			`4 root.a/ 1 0 {} 0s "Queue is draining: the configuration does not have it any more"`},
-		{scheduler.QueueChanged{Queue: "root.a", What: objects.QueueRestored},
+		{scheduler.QueueChanged{Queue: "root.a", Change: objects.QueueRestored},
 			`4 root.a/ 1 0 {} 0s "Queue is not draining any more: the configuration has it again"`},
-		{scheduler.AskCancelled{Key: "low", App: "a", Why: "the RM said so"}, `2 a/low 3 100 {} 0s "the RM said so"`},
+		{scheduler.AskCancelled{Key: "low", App: "a", Reason: "the RM said so"}, `2 a/low 3 100 {} 0s "the RM said so"`},
 		{scheduler.NodeRejected{Node: "n1", Reason: "it is there"}, `3 n1/ 0 0 {} 0s "Node refused: it is there"`},
 		{scheduler.ApplicationAccepted{App: "a"}, `2 a/ 2 203 {} 0s ""`},
 		{scheduler.ApplicationRejected{App: "a", Reason: "no"}, `2 a/ 1 202 {} 0s "no"`},
-		{scheduler.ApplicationUpdated{App: "a", State: objects.Running, At: noon.Add(-time.Second), Why: objects.WasPlaced},
+		{scheduler.ApplicationUpdated{App: "a", State: objects.Running, At: noon.Add(-time.Second), Reason: objects.ReasonAllocated},
 			`2 a/ 1 206 {} -1s "something was placed"`},
-		{scheduler.ApplicationUpdated{App: "a", State: objects.Expired, At: noon, Why: objects.WasKeptLong}, `2 a/ 1 212 {} 0s "it ended long enough ago"`},
+		{scheduler.ApplicationUpdated{App: "a", State: objects.Expired, At: noon, Reason: objects.ReasonRetentionOver}, `2 a/ 1 212 {} 0s "it ended long enough ago"`},
 		{scheduler.AskRejected{Key: "low", App: "a", Reason: "no"}, `1 low/a 0 0 {} 0s "no"`},
 		{scheduler.Allocated{Ask: &objects.Ask{Key: "low", App: "a", Amounts: two}, Node: "n1"},
 			`2 a/low 2 200 {vcore=2} 0s ""` + "\n" + `3 n1/low 2 303 {vcore=2} 0s ""`},
@@ -64,64 +64,64 @@ func TestWhatIsKeptOfEachEffect(t *testing.T) {
 		{scheduler.Released{Key: "low", App: "a", Type: scheduler.PreemptedByScheduler}, `2 a/low 3 501 {} 0s ""`},
 		{scheduler.Released{Key: "low", App: "a", Type: scheduler.TimedOut}, `2 a/low 3 502 {} 0s ""`},
 		{scheduler.Released{Key: "low", App: "a", Type: scheduler.PlaceholderReplaced}, `2 a/low 3 503 {} 0s ""`},
-		{scheduler.Noted{What: scheduler.NotePreempted, Who: low, Node: "n1", Amounts: two, By: high, Right: preemption.OfPriority, Grace: 30 * time.Second},
-			`1 low/a 0 0 {vcore=2} 0s "Preempted by high of application b in queue root.b on node n1, by right of priority; it has 30s to end"`},
-		{scheduler.Noted{What: scheduler.NotePreempted, Who: low, Node: "n1", Right: preemption.OfQuota, Why: "queue root.a is above its max"},
-			`1 low/a 0 0 {} 0s "Preempted on node n1: queue root.a is above its max; it has 0s to end"`},
-		{scheduler.Noted{What: scheduler.NoteOverdue, Who: low, Node: "n1", Since: noon},
-			`1 low/a 0 0 {} 0s "Was told to leave node n1 at 2026-01-02T12:00:00Z and has not left: nobody counts on it any more"`},
-		{scheduler.Noted{What: scheduler.NoteNominated, Who: high, Node: "n1", Right: preemption.OfGuarantee, Victims: 3},
-			`1 high/b 0 0 {} 0s "Waits for node n1, by right of guarantee: 3 allocations were told to leave"`},
-		{scheduler.Noted{What: scheduler.NoteNominationEnded, Who: high, Node: "n1", End: scheduler.NominationTimedOut},
-			`1 high/b 0 0 {} 0s "Does not wait for node n1 any more: timed out"`},
-		{scheduler.Noted{What: scheduler.NoteNominationEnded, Who: low, Node: "n1", End: scheduler.NominationLost, By: high},
-			`1 low/a 0 0 {} 0s "Does not wait for node n1 any more: lost to another ask, high of application b in queue root.b"`},
-		{scheduler.Noted{What: scheduler.NoteChurn, Cycle: preemption.Cycle{"root.a", "root.b", "root.c"}, Until: noon},
-			`4 root.a/root.b 0 0 {} 0s "Preemption goes round: root.a -> root.b -> root.c -> root.a; paused until 2026-01-02T12:00:00Z"`},
-		{scheduler.Noted{What: scheduler.NoteChurn, Cycle: preemption.Cycle{"root.a"}}, `4 root.a/root.a 0 0 {} 0s "Preemption goes round: root.a -> root.a"`},
-		{scheduler.Noted{What: scheduler.NotePauseEnded, Cycle: preemption.Cycle{"root.a", "root.b"}, Since: noon},
-			`4 root.a/root.b 0 0 {} 0s "May preempt each other again, paused since 2026-01-02T12:00:00Z"`},
-		{scheduler.Refused{What: "configuration", Reason: "no"}, ""},
-		{scheduler.Forgotten{}, ""},
+		{scheduler.Event{Kind: scheduler.EventPreempted, Subject: low, Node: "n1", Amounts: two, Preemptor: high, Reason: preemption.ReasonPriority, Grace: 30 * time.Second},
+			`1 low/a 0 0 {vcore=2} 0s "Preempted by high of application b in queue root.b on node n1, reason priority; grace period 30s"`},
+		{scheduler.Event{Kind: scheduler.EventPreempted, Subject: low, Node: "n1", Reason: preemption.ReasonQuota, Message: "queue root.a is above its max"},
+			`1 low/a 0 0 {} 0s "Preempted on node n1: queue root.a is above its max; grace period 0s"`},
+		{scheduler.Event{Kind: scheduler.EventOverdue, Subject: low, Node: "n1", Since: noon},
+			`1 low/a 0 0 {} 0s "Preemption on node n1 at 2026-01-02T12:00:00Z is overdue: its termination was not confirmed in time"`},
+		{scheduler.Event{Kind: scheduler.EventNominated, Subject: high, Node: "n1", Reason: preemption.ReasonGuarantee, Victims: 3},
+			`1 high/b 0 0 {} 0s "Nominated for node n1, reason guarantee: waits for 3 victims"`},
+		{scheduler.Event{Kind: scheduler.EventNominationEnded, Subject: high, Node: "n1", NominationEnd: scheduler.NominationTimedOut},
+			`1 high/b 0 0 {} 0s "Nomination for node n1 ended: timed out"`},
+		{scheduler.Event{Kind: scheduler.EventNominationEnded, Subject: low, Node: "n1", NominationEnd: scheduler.NominationLost, Preemptor: high},
+			`1 low/a 0 0 {} 0s "Nomination for node n1 ended: lost to another ask, high of application b in queue root.b"`},
+		{scheduler.Event{Kind: scheduler.EventPreemptionCycle, Cycle: preemption.Cycle{"root.a", "root.b", "root.c"}, Until: noon},
+			`4 root.a/root.b 0 0 {} 0s "Preemption cycle: root.a -> root.b -> root.c -> root.a; paused until 2026-01-02T12:00:00Z"`},
+		{scheduler.Event{Kind: scheduler.EventPreemptionCycle, Cycle: preemption.Cycle{"root.a"}}, `4 root.a/root.a 0 0 {} 0s "Preemption cycle: root.a -> root.a"`},
+		{scheduler.Event{Kind: scheduler.EventCoolDownEnded, Cycle: preemption.Cycle{"root.a", "root.b"}, Since: noon},
+			`4 root.a/root.b 0 0 {} 0s "Preemption cool-down is over, in force since 2026-01-02T12:00:00Z"`},
+		{scheduler.Refused{Subject: "configuration", Reason: "no"}, ""},
+		{scheduler.PartitionReset{}, ""},
 	} {
 		h := newHistory()
-		h.Hear("p", []scheduler.Effect{c.effect})
+		h.OnEffects("p", []scheduler.Effect{c.effect})
 		b, ok := h.Oldest(0)
 		assert.Assert(t, ok)
-		assert.Equal(t, strings.TrimSuffix(told(b.Records), "\n"), c.want, "%T", c.effect)
+		assert.Equal(t, strings.TrimSuffix(recordsText(b.Records), "\n"), c.want, "%T", c.effect)
 		for _, r := range b.Records {
 			assert.Equal(t, r.Partition, "p")
 		}
 	}
 }
 
-func TestSettingsOfHistory(t *testing.T) {
-	usual := DefaultSettings()
+func TestParseSettings(t *testing.T) {
+	defaults := DefaultSettings()
 	for _, c := range []struct {
 		extra map[string]string
 		want  func(s *Settings)
 	}{
 		{nil, func(*Settings) {}},
-		{map[string]string{"event.trackingEnabled": "false"}, func(s *Settings) { s.Off = true }},
+		{map[string]string{"event.trackingEnabled": "false"}, func(s *Settings) { s.Disabled = true }},
 		{map[string]string{"event.trackingEnabled": "perhaps"}, func(*Settings) {}},
 		{map[string]string{"event.ringBufferCapacity": " 5 ", "event.RESTResponseSize": "7", "event.maxStreams": "0", "event.maxStreamsPerHost": "2"},
-			func(s *Settings) { s.Records, s.Answer, s.Streams, s.StreamsPerHost = 5, 7, 0, 2 }},
+			func(s *Settings) { s.Capacity, s.BatchSize, s.MaxStreams, s.MaxStreamsPerHost = 5, 7, 0, 2 }},
 		{map[string]string{"event.ringBufferCapacity": "0", "event.RESTResponseSize": "-1", "event.maxStreams": "-1", "event.maxStreamsPerHost": "x"}, func(*Settings) {}},
 		{map[string]string{"event.ringBufferCapacity": "99999999999999999999", "event.ringbufferCapacity": "3"}, func(*Settings) {}},
 	} {
-		want := usual
+		want := defaults
 		c.want(&want)
-		assert.DeepEqual(t, Read(c.extra), want)
+		assert.DeepEqual(t, ParseSettings(c.extra), want)
 	}
 }
 
-func TestOnlySoMuchIsKept(t *testing.T) {
+func TestHistory_CapacityIsLimited(t *testing.T) {
 	h := newHistory()
-	h.Use(Settings{Records: 3, Answer: 2})
+	h.Configure(Settings{Capacity: 3, BatchSize: 2})
 	b, ok := h.From(0, 0)
 	assert.Assert(t, ok && b.Records == nil && b.Lowest == 0 && b.Highest == 0)
 	for i := range 5 {
-		h.Hear("p", []scheduler.Effect{node(fmt.Sprint(i))})
+		h.OnEffects("p", []scheduler.Effect{node(fmt.Sprint(i))})
 	}
 	b, _ = h.Oldest(0)
 	assert.Equal(t, b.Lowest, uint64(2))
@@ -135,39 +135,39 @@ func TestOnlySoMuchIsKept(t *testing.T) {
 		assert.Assert(t, b.Records == nil, "%d is not kept", id)
 	}
 
-	h.Use(Settings{Records: 3, Answer: 2, Off: true})
-	h.Hear("p", []scheduler.Effect{node("nobody hears")})
+	h.Configure(Settings{Capacity: 3, BatchSize: 2, Disabled: true})
+	h.OnEffects("p", []scheduler.Effect{node("nobody hears")})
 	_, ok = h.Oldest(1)
 	assert.Assert(t, !ok)
-	h.Use(Settings{Records: 2, Answer: 2})
+	h.Configure(Settings{Capacity: 2, BatchSize: 2})
 	b, ok = h.Oldest(0)
 	assert.Assert(t, ok && b.Lowest == 3 && b.Highest == 4, "what was is still there, as far as it fits")
 }
 
-func TestAStreamBeginsWithThePast(t *testing.T) {
+func TestStream_BeginsWithPastRecords(t *testing.T) {
 	h := newHistory()
 	for i := range 3 {
-		h.Hear("p", []scheduler.Effect{node(fmt.Sprint(i))})
+		h.OnEffects("p", []scheduler.Effect{node(fmt.Sprint(i))})
 	}
 	s, err := h.Follow("ann", 2)
 	assert.NilError(t, err)
 	assert.Equal(t, len(s.Past()), 2)
 	assert.Equal(t, s.Past()[0].Object, "1")
-	h.Hear("p", []scheduler.Effect{node("3"), node("4")})
-	h.Hear("p", []scheduler.Effect{scheduler.Forgotten{}})
-	h.Hear("p", []scheduler.Effect{node("5")})
-	first, second := <-s.News(), <-s.News()
+	h.OnEffects("p", []scheduler.Effect{node("3"), node("4")})
+	h.OnEffects("p", []scheduler.Effect{scheduler.PartitionReset{}})
+	h.OnEffects("p", []scheduler.Effect{node("5")})
+	first, second := <-s.Records(), <-s.Records()
 	assert.Equal(t, len(first), 2)
 	assert.Equal(t, second[0].Object, "5")
 	s.Close()
-	_, more := <-s.News()
+	_, more := <-s.Records()
 	assert.Assert(t, !more)
 	s.Close() // again
-	h.Hear("p", []scheduler.Effect{node("6")})
+	h.OnEffects("p", []scheduler.Effect{node("6")})
 }
 
 // Who tells never waits: whoever does not read is let go, and another reader goes on.
-func TestAReaderThatFallsBehindIsLetGo(t *testing.T) {
+func TestStream_SlowReaderIsDropped(t *testing.T) {
 	h := newHistory()
 	slow, err := h.Follow("ann", 0)
 	assert.NilError(t, err)
@@ -177,31 +177,31 @@ func TestAReaderThatFallsBehindIsLetGo(t *testing.T) {
 	for i := range effects {
 		effects[i] = node("n")
 	}
-	told := 0
-	for range 2 * mostBehind / len(effects) {
-		h.Hear("p", effects)
-		records := <-fast.News()
-		fast.Read(len(records))
-		told += len(records)
+	received := 0
+	for range 2 * maxLag / len(effects) {
+		h.OnEffects("p", effects)
+		records := <-fast.Records()
+		fast.MarkRead(len(records))
+		received += len(records)
 	}
-	assert.Equal(t, told, 2*mostBehind)
-	assert.Equal(t, h.Counts(), Counts{Kept: 2 * mostBehind, Remembered: 2 * mostBehind, Streams: 1, Dropped: 1})
+	assert.Equal(t, received, 2*maxLag)
+	assert.Equal(t, h.Counts(), Counts{Added: 2 * maxLag, Remembered: 2 * maxLag, Streams: 1, Dropped: 1})
 	got := 0
-	for records := range slow.News() {
+	for records := range slow.Records() {
 		got += len(records)
 	}
-	assert.Equal(t, got, mostBehind, "what it had is not taken away")
-	for range 2 * mostBehind {
-		h.Hear("p", effects[:1]) // fast does not read any more: there is room for as many
+	assert.Equal(t, got, maxLag, "what it had is not taken away")
+	for range 2 * maxLag {
+		h.OnEffects("p", effects[:1]) // fast does not read any more: there is room for as many
 	}
 	assert.Equal(t, h.Counts().Dropped, uint64(2))
-	h.Use(Settings{Records: 5, Answer: 1, Streams: 1, StreamsPerHost: 1})
-	assert.Equal(t, h.Counts(), Counts{Kept: 4 * mostBehind, Remembered: 5, Dropped: 2})
+	h.Configure(Settings{Capacity: 5, BatchSize: 1, MaxStreams: 1, MaxStreamsPerHost: 1})
+	assert.Equal(t, h.Counts(), Counts{Added: 4 * maxLag, Remembered: 5, Dropped: 2})
 }
 
-func TestOnlySoManyReadAtOnce(t *testing.T) {
+func TestFollow_StreamsAreLimited(t *testing.T) {
 	h := newHistory()
-	h.Use(Settings{Records: 1, Answer: 1, Streams: 3, StreamsPerHost: 2})
+	h.Configure(Settings{Capacity: 1, BatchSize: 1, MaxStreams: 3, MaxStreamsPerHost: 2})
 	var open []*Stream
 	for i, c := range []struct {
 		host string
@@ -217,39 +217,39 @@ func TestOnlySoManyReadAtOnce(t *testing.T) {
 	_, err := h.Follow("eve", 0)
 	assert.NilError(t, err)
 
-	h.Use(Settings{Records: 1, Answer: 1, Streams: 3, StreamsPerHost: 2, Off: true})
-	_, more := <-open[1].News()
+	h.Configure(Settings{Capacity: 1, BatchSize: 1, MaxStreams: 3, MaxStreamsPerHost: 2, Disabled: true})
+	_, more := <-open[1].Records()
 	assert.Assert(t, !more, "switched off, streams end")
 	_, err = h.Follow("ann", 0)
-	assert.Equal(t, err, ErrOff)
-	h.Use(DefaultSettings())
+	assert.Equal(t, err, ErrDisabled)
+	h.Configure(DefaultSettings())
 	last, err := h.Follow("ann", 0)
 	assert.NilError(t, err)
 	h.Close()
-	_, more = <-last.News()
+	_, more = <-last.Records()
 	assert.Assert(t, !more)
 	_, err = h.Follow("ann", 0)
 	assert.Equal(t, err, ErrClosed)
 }
 
-func TestEachProcessHasAnID(t *testing.T) {
+func TestHistory_IDIsUnique(t *testing.T) {
 	a, b := New(nil), New(nil)
 	assert.Assert(t, a.ID() != b.ID())
 	assert.Equal(t, len(a.ID()), 36)
 	assert.Equal(t, a.ID()[14:15], "4", a.ID())
 }
 
-func BenchmarkHear(b *testing.B) {
+func BenchmarkOnEffects(b *testing.B) {
 	for _, on := range []bool{true, false} {
 		b.Run(fmt.Sprintf("on=%t", on), func(b *testing.B) {
 			h := New(nil)
 			s := DefaultSettings()
-			s.Off = !on
-			h.Use(s)
+			s.Disabled = !on
+			h.Configure(s)
 			e := []scheduler.Effect{scheduler.Allocated{Ask: &objects.Ask{Key: "a-key-of-a-usual-length", App: "app"}, Node: "n1"}}
 			b.ReportAllocs()
 			for b.Loop() {
-				h.Hear("default", e)
+				h.OnEffects("default", e)
 			}
 		})
 	}

@@ -11,22 +11,22 @@ import (
 
 // Reasons there is no stream.
 var (
-	ErrOff     = errors.New("event tracking is disabled")
-	ErrTooMany = errors.New("too many event streams")
-	ErrClosed  = errors.New("the scheduler is stopping")
+	ErrDisabled = errors.New("event tracking is disabled")
+	ErrTooMany  = errors.New("too many event streams")
+	ErrClosed   = errors.New("the scheduler is stopping")
 )
 
-// mostBehind is how many records a reader may be behind when more come. Upstream lets 1,000;
+// maxLag is how many records a reader may be behind when more come. Upstream lets 1,000;
 // here what is told at once may be some thousands.
-const mostBehind = 10_000
+const maxLag = 10_000
 
 // Stream is records as they come, for one reader.
 type Stream struct {
-	h    *History
-	host string
-	past []events.Record
-	news chan []events.Record // closed when the stream has ended
-	lag  int                  // records in news; guarded by the lock of h
+	h       *History
+	host    string
+	past    []events.Record
+	records chan []events.Record // closed when the stream has ended
+	lag     int                  // records in news; guarded by the lock of h
 }
 
 // Follow opens a stream for a client, which begins with up to so many of the past.
@@ -52,12 +52,12 @@ func (h *History) follow(host string, past int, since time.Time) (*Stream, error
 	switch {
 	case h.closed:
 		return nil, ErrClosed
-	case h.settings.Off:
-		return nil, ErrOff
-	case len(h.streams) >= h.settings.Streams || own >= h.settings.StreamsPerHost:
+	case h.settings.Disabled:
+		return nil, ErrDisabled
+	case len(h.streams) >= h.settings.MaxStreams || own >= h.settings.MaxStreamsPerHost:
 		return nil, ErrTooMany
 	}
-	s := &Stream{h: h, host: host, news: make(chan []events.Record, mostBehind)}
+	s := &Stream{h: h, host: host, records: make(chan []events.Record, maxLag)}
 	if past = min(past, h.ring.Len()); past > 0 {
 		s.past = h.ring.From(h.ring.Next()-uint64(past), past)
 		s.past = slices.DeleteFunc(s.past, func(r events.Record) bool { return r.At.Before(since) })
@@ -69,12 +69,12 @@ func (h *History) follow(host string, past int, since time.Time) (*Stream, error
 // Past is what it begins with.
 func (s *Stream) Past() []events.Record { return s.past }
 
-// News are the records that come, in order. It is closed when the reader has fallen behind,
+// Records are the records that come, in order. It is closed when the reader has fallen behind,
 // history is switched off or the process stops. Whoever takes some says so with Read.
-func (s *Stream) News() <-chan []events.Record { return s.news }
+func (s *Stream) Records() <-chan []events.Record { return s.records }
 
-// Read says that so many records have been taken out of News.
-func (s *Stream) Read(n int) {
+// MarkRead says that so many records have been taken out of News.
+func (s *Stream) MarkRead(n int) {
 	s.h.mu.Lock()
 	defer s.h.mu.Unlock()
 	s.lag -= n
@@ -89,11 +89,11 @@ func (s *Stream) Close() {
 
 // add reports whether the reader is not too far behind. Nobody changes records. Requires: the lock of s.h is held.
 func (s *Stream) add(records []events.Record) bool {
-	if s.lag >= mostBehind {
+	if s.lag >= maxLag {
 		return false
 	}
 	s.lag += len(records)
-	s.news <- records // there is room: each that waits has at least one record
+	s.records <- records // there is room: each that waits has at least one record
 	return true
 }
 
@@ -101,7 +101,7 @@ func (s *Stream) add(records []events.Record) bool {
 func (h *History) end(s *Stream) {
 	if h.streams[s] {
 		delete(h.streams, s)
-		close(s.news)
+		close(s.records)
 	}
 }
 

@@ -28,13 +28,13 @@ const (
 	DefaultStall        = 10 * time.Second
 )
 
-// atOnce is how many bytes of an answer a client must take within the stall time-out.
-const atOnce = 64 << 10
+// writeChunk is how many bytes of an answer a client must take within the stall time-out.
+const writeChunk = 64 << 10
 
 // Server is an http.Server whose clients cost a bounded amount.
 type Server struct {
 	http   *http.Server
-	limits *limiter
+	limits *connectionLimiter
 	opt    Options
 }
 
@@ -49,15 +49,15 @@ func New(h http.Handler, o Options) *Server {
 	if o.Counts == nil {
 		o.Counts = new(Counts)
 	}
-	s := &Server{opt: o, limits: &limiter{most: o.MaxConnections, counts: o.Counts, idle: map[*connection]time.Time{}}}
+	s := &Server{opt: o, limits: &connectionLimiter{max: o.MaxConnections, counts: o.Counts, idle: map[*connection]time.Time{}}}
 	s.http = &http.Server{
-		Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.guard(h, w, r) }),
+		Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serveRequest(h, w, r) }),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       time.Minute, // for a whole configuration
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          o.ErrorLog,
-		ConnState:         s.limits.watch,
+		ConnState:         s.limits.trackState,
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx, connectionKey{}, c)
 		},
@@ -66,7 +66,7 @@ func New(h http.Handler, o Options) *Server {
 }
 
 // Serve answers the connections of a listener until Shutdown or Close; see http.Server.
-func (s *Server) Serve(l net.Listener) error { return s.http.Serve(limited{l, s.limits}) }
+func (s *Server) Serve(l net.Listener) error { return s.http.Serve(limitedListener{l, s.limits}) }
 
 // Shutdown ends the server when no request is under way any more; see http.Server.
 func (s *Server) Shutdown(ctx context.Context) error { return s.http.Shutdown(ctx) }
@@ -76,11 +76,11 @@ func (s *Server) Close() error { return s.http.Close() }
 
 type connectionKey struct{}
 
-// guard serves a request with deadlines that move with what the client takes.
-func (s *Server) guard(h http.Handler, w http.ResponseWriter, r *http.Request) {
-	p := &patient{ResponseWriter: w, control: http.NewResponseController(w), server: s}
-	defer p.extend() // for what the server still has in its buffers
-	if c, ok := r.Context().Value(connectionKey{}).(*connection); ok && !c.until.IsZero() {
+// serveRequest serves a request with deadlines that move with what the client takes.
+func (s *Server) serveRequest(h http.Handler, w http.ResponseWriter, r *http.Request) {
+	p := &stallGuard{ResponseWriter: w, control: http.NewResponseController(w), server: s}
+	defer p.extendDeadline() // for what the server still has in its buffers
+	if c, ok := r.Context().Value(connectionKey{}).(*connection); ok && !c.expires.IsZero() {
 		w.Header().Set("Connection", "close")
 		if !slices.Contains(s.opt.Liveness, r.URL.Path) {
 			s.opt.Counts.Refused.Add(1)
@@ -96,40 +96,40 @@ func (s *Server) guard(h http.Handler, w http.ResponseWriter, r *http.Request) {
 	h.ServeHTTP(p, r)
 }
 
-// patient is a ResponseWriter that waits for the client as long as that takes something.
-type patient struct {
+// stallGuard is a ResponseWriter that waits for the client as long as that takes something.
+type stallGuard struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	server  *Server
-	cut     bool // the client has taken nothing for too long
+	stalled bool // the client has taken nothing for too long
 }
 
 // Unwrap lets an http.ResponseController find the writer below.
-func (p *patient) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+func (p *stallGuard) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
-// extend lets the client take its time for the next piece.
-func (p *patient) extend() {
-	if !p.cut {
+// extendDeadline lets the client take its time for the next piece.
+func (p *stallGuard) extendDeadline() {
+	if !p.stalled {
 		_ = p.control.SetWriteDeadline(time.Now().Add(p.server.opt.StallTimeout)) // not in a test without a connection
 	}
 }
 
 // WriteHeader is that of http.ResponseWriter.
-func (p *patient) WriteHeader(status int) {
-	p.extend()
+func (p *stallGuard) WriteHeader(status int) {
+	p.extendDeadline()
 	p.ResponseWriter.WriteHeader(status)
 }
 
 // Write writes piece by piece, each within the stall time-out. A client that takes nothing for
 // so long is cut.
-func (p *patient) Write(text []byte) (written int, err error) {
+func (p *stallGuard) Write(text []byte) (written int, err error) {
 	for first := true; first || written < len(text); first = false {
-		p.extend()
-		n, err := p.ResponseWriter.Write(text[written:min(written+atOnce, len(text))])
+		p.extendDeadline()
+		n, err := p.ResponseWriter.Write(text[written:min(written+writeChunk, len(text))])
 		written += n
 		if err != nil {
-			if errors.Is(err, os.ErrDeadlineExceeded) && !p.cut {
-				p.cut = true
+			if errors.Is(err, os.ErrDeadlineExceeded) && !p.stalled {
+				p.stalled = true
 				p.server.opt.Counts.Stalled.Add(1)
 			}
 			return written, err

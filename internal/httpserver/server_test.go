@@ -18,16 +18,18 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// pipes is a listener without a network: what is written blocks until it is read.
-type pipes struct {
+// pipeListener is a listener without a network: what is written blocks until it is read.
+type pipeListener struct {
 	conns chan net.Conn
 	once  sync.Once
 	ended chan struct{}
 }
 
-func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), ended: make(chan struct{})} }
+func newPipeListener() *pipeListener {
+	return &pipeListener{conns: make(chan net.Conn), ended: make(chan struct{})}
+}
 
-func (p *pipes) Accept() (net.Conn, error) {
+func (p *pipeListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-p.conns:
 		return c, nil
@@ -36,18 +38,18 @@ func (p *pipes) Accept() (net.Conn, error) {
 	}
 }
 
-func (p *pipes) Close() error   { p.once.Do(func() { close(p.ended) }); return nil }
-func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
-func (p *pipes) dial() net.Conn {
-	ours, theirs := net.Pipe()
-	p.conns <- theirs
-	return ours
+func (p *pipeListener) Close() error   { p.once.Do(func() { close(p.ended) }); return nil }
+func (p *pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
+func (p *pipeListener) dial() net.Conn {
+	client, server := net.Pipe()
+	p.conns <- server
+	return client
 }
 
-// served runs a test against a server on virtual time.
-func served(t *testing.T, h http.HandlerFunc, o Options, do func(*pipes)) {
+// withServer runs a test against a server on virtual time.
+func withServer(t *testing.T, h http.HandlerFunc, o Options, do func(*pipeListener)) {
 	synctest.Test(t, func(t *testing.T) {
-		s, p := New(h, o), newPipes()
+		s, p := New(h, o), newPipeListener()
 		var serving sync.WaitGroup
 		serving.Go(func() { _ = s.Serve(p) })
 		do(p)
@@ -80,14 +82,14 @@ func writeLarge(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write([]byte(strings.Repeat("x", large)))
 }
 
-func TestServer_ClientThatReadsNothingIsCut(t *testing.T) {
+func TestServer_ClientThatReadsNothingIsDisconnected(t *testing.T) {
 	counts := new(Counts)
 	var ended time.Time
 	handler := func(w http.ResponseWriter, r *http.Request) {
 		writeLarge(w, r)
 		ended = time.Now()
 	}
-	served(t, handler, Options{Counts: counts}, func(p *pipes) {
+	withServer(t, handler, Options{Counts: counts}, func(p *pipeListener) {
 		began := time.Now()
 		c := p.dial()
 		defer c.Close()
@@ -102,16 +104,16 @@ func TestServer_ClientThatReadsNothingIsCut(t *testing.T) {
 
 // A client that takes a piece now and then gets all, however long that takes: the former
 // write time-out of five minutes cut it.
-func TestServer_ClientThatMakesProgressIsNotCut(t *testing.T) {
+func TestServer_ClientThatMakesProgressIsKept(t *testing.T) {
 	counts := new(Counts)
-	served(t, writeLarge, Options{Counts: counts}, func(p *pipes) {
+	withServer(t, writeLarge, Options{Counts: counts}, func(p *pipeListener) {
 		began := time.Now()
 		c := p.dial()
 		defer c.Close()
 		send(t, c, "/")
 		response, err := http.ReadResponse(bufio.NewReader(c), nil)
 		assert.NilError(t, err)
-		piece, got := make([]byte, atOnce), 0
+		piece, got := make([]byte, writeChunk), 0
 		for {
 			n, err := io.ReadFull(response.Body, piece)
 			if got += n; err != nil {
@@ -127,7 +129,7 @@ func TestServer_ClientThatMakesProgressIsNotCut(t *testing.T) {
 
 // A request that takes long and then says nothing but its status is answered on the same
 // connection after one whose deadline is long over.
-func TestServer_DeadlineOfOneAnswerIsNotThatOfTheNext(t *testing.T) {
+func TestServer_WriteDeadlineIsPerResponse(t *testing.T) {
 	handler := func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/slow" {
 			time.Sleep(45 * time.Second)
@@ -135,7 +137,7 @@ func TestServer_DeadlineOfOneAnswerIsNotThatOfTheNext(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, "quick")
 	}
-	served(t, handler, Options{}, func(p *pipes) {
+	withServer(t, handler, Options{}, func(p *pipeListener) {
 		c := p.dial()
 		defer c.Close()
 		_, body, _ := get(t, c, "/quick")
@@ -154,7 +156,7 @@ func TestServer_LivenessIsAnsweredOverTheLimit(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, "alive")
 	}
-	served(t, handler, Options{MaxConnections: 3, Liveness: []string{"/healthz"}, Counts: counts}, func(p *pipes) {
+	withServer(t, handler, Options{MaxConnections: 3, Liveness: []string{"/healthz"}, Counts: counts}, func(p *pipeListener) {
 		for range 3 {
 			c := p.dial()
 			defer c.Close()
@@ -181,10 +183,10 @@ func TestServer_LivenessIsAnsweredOverTheLimit(t *testing.T) {
 
 // Connections that say nothing take neither the ordinary places nor the reserved ones for long,
 // and one beyond all of them is told so at once.
-func TestServer_SilentConnectionsDoNotKeepOthersOut(t *testing.T) {
+func TestServer_SilentConnectionsDoNotBlockNewOnes(t *testing.T) {
 	counts := new(Counts)
 	handler := func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "here") }
-	served(t, handler, Options{MaxConnections: 3, Liveness: []string{"/healthz"}, Counts: counts}, func(p *pipes) {
+	withServer(t, handler, Options{MaxConnections: 3, Liveness: []string{"/healthz"}, Counts: counts}, func(p *pipeListener) {
 		for range 3 + reservedConnections {
 			c := p.dial()
 			defer c.Close()
@@ -196,7 +198,7 @@ func TestServer_SilentConnectionsDoNotKeepOthersOut(t *testing.T) {
 		assert.Equal(t, response.StatusCode, http.StatusServiceUnavailable)
 		assert.Equal(t, counts.Refused.Load(), uint64(1))
 
-		time.Sleep(freshTime)
+		time.Sleep(minIdle)
 		c := p.dial()
 		defer c.Close()
 		_, body, _ := get(t, c, "/list")
@@ -208,15 +210,15 @@ func TestServer_SilentConnectionsDoNotKeepOthersOut(t *testing.T) {
 	})
 }
 
-func TestServer_IdleConnectionGivesItsPlaceToANewOne(t *testing.T) {
+func TestServer_IdleConnectionIsEvictedForANewOne(t *testing.T) {
 	counts := new(Counts)
 	handler := func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "here") }
-	served(t, handler, Options{MaxConnections: 1, Counts: counts}, func(p *pipes) {
+	withServer(t, handler, Options{MaxConnections: 1, Counts: counts}, func(p *pipeListener) {
 		first := p.dial()
 		defer first.Close()
 		_, body, _ := get(t, first, "/")
 		assert.Equal(t, body, "here")
-		time.Sleep(2 * freshTime)
+		time.Sleep(2 * minIdle)
 		second := p.dial()
 		defer second.Close()
 		_, body, _ = get(t, second, "/")
@@ -229,10 +231,10 @@ func TestServer_IdleConnectionGivesItsPlaceToANewOne(t *testing.T) {
 }
 
 // A request that never comes to its end would keep a connection for ever.
-func TestServer_RequestThatDoesNotEndIsCut(t *testing.T) {
+func TestServer_UnfinishedRequestTimesOut(t *testing.T) {
 	counts := new(Counts)
 	handler := func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }
-	served(t, handler, Options{Counts: counts}, func(p *pipes) {
+	withServer(t, handler, Options{Counts: counts}, func(p *pipeListener) {
 		for _, begin := range []string{"GET / HTTP/1.1\r\nHost: a\r\n", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nparti"} {
 			c := p.dial()
 			defer c.Close()

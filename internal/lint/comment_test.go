@@ -10,16 +10,16 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// selfExplaining are methods whose meaning the standard library has fixed.
-var selfExplaining = map[string]bool{
+// standardMethods are methods whose meaning the standard library has fixed.
+var standardMethods = map[string]bool{
 	"Error": true, "Is": true, "Len": true, "Less": true, "MarshalJSON": true, "MarshalText": true, "Read": true,
 	"ServeHTTP": true, "String": true, "Swap": true, "UnmarshalJSON": true, "UnmarshalText": true, "Unwrap": true,
 	"Write": true,
 }
 
-// exportsAreExplained refuses exported names without a comment, outside of tests and
+// exportsAreDocumented refuses exported names without a comment, outside of tests and
 // programs. A comment on a group speaks for all of it.
-func exportsAreExplained(s source) []string {
+func exportsAreDocumented(s source) []string {
 	if s.isTest() || s.isMain() || s.generated() {
 		return nil
 	}
@@ -31,7 +31,7 @@ func exportsAreExplained(s source) []string {
 				problems = append(problems, s.problem(d, "%s has no comment", d.Name.Name))
 			}
 		case *ast.GenDecl:
-			for _, name := range unexplained(d) {
+			for _, name := range undocumented(d) {
 				problems = append(problems, s.problem(name, "%s has no comment", name.Name))
 			}
 		}
@@ -43,7 +43,7 @@ func isExported(f *ast.FuncDecl) bool {
 	if f.Recv == nil {
 		return f.Name.IsExported()
 	}
-	return f.Name.IsExported() && !selfExplaining[f.Name.Name] && ast.IsExported(receiver(f.Recv.List[0].Type))
+	return f.Name.IsExported() && !standardMethods[f.Name.Name] && ast.IsExported(receiver(f.Recv.List[0].Type))
 }
 
 // receiver is the name of the type of a receiver, without star and type parameters.
@@ -63,7 +63,7 @@ func receiver(e ast.Expr) string {
 	return ""
 }
 
-func unexplained(d *ast.GenDecl) []*ast.Ident {
+func undocumented(d *ast.GenDecl) []*ast.Ident {
 	if d.Doc != nil || d.Tok == token.IMPORT {
 		return nil
 	}
@@ -93,24 +93,24 @@ func hasPackageComment(files []source) bool {
 	return slices.ContainsFunc(files, func(s source) bool { return s.file.Doc != nil })
 }
 
-func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
+func TestPackages_HaveComments(t *testing.T) {
 	byDir := packages(t)
 	for _, dir := range slices.Sorted(maps.Keys(byDir)) {
 		if !hasPackageComment(byDir[dir]) {
 			t.Errorf("%s has no package comment", dir)
 		}
 	}
-	mute, err := parse("pkg/objects/a.go", "// A stray comment.\n\npackage objects")
+	withoutComment, err := parse("pkg/objects/a.go", "// A stray comment.\n\npackage objects")
 	assert.NilError(t, err)
-	spoken, err := parse("pkg/objects/doc.go", "// Package objects is the state.\npackage objects")
+	withComment, err := parse("pkg/objects/doc.go", "// Package objects is the state.\npackage objects")
 	assert.NilError(t, err)
-	assert.Assert(t, !hasPackageComment([]source{mute}), "a comment apart from the package clause does not count")
-	assert.Assert(t, hasPackageComment([]source{mute, spoken}))
+	assert.Assert(t, !hasPackageComment([]source{withoutComment}), "a comment apart from the package clause does not count")
+	assert.Assert(t, hasPackageComment([]source{withoutComment, withComment}))
 }
 
-func TestExportsAreExplained(t *testing.T) {
-	keep(t, exportsAreExplained)
-	show(t, exportsAreExplained, []snippet{
+func TestExports_AreDocumented(t *testing.T) {
+	checkModule(t, exportsAreDocumented)
+	checkSnippets(t, exportsAreDocumented, []snippet{
 		{
 			name: "exported names need a comment",
 			text: "package objects\ntype T struct{}\nfunc F() {}\nfunc (t *T) M() {}\nconst C = 1\nvar V, w = 1, 2",

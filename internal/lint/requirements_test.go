@@ -18,25 +18,25 @@ import (
 var requirements = map[string]int{"S0": 35, "S2": 34, "S3": 65, "S4": 83}
 
 var (
-	numbered = regexp.MustCompile(`\b(S\d)-(\d+)(?: to (S\d)-(\d+))?`)
-	scenario = regexp.MustCompile(`\b(SC-\d{3}|CX-\d{2}|P\d)\b( [b-z]\b)?`)
-	evidence = regexp.MustCompile("`Test\\w+`|\\b(SC-\\d{3}|CX-\\d{2}|P\\d)\\b|\\bclasses\\b|^not there: |^historic: |^the RM's; ")
+	requirementPattern = regexp.MustCompile(`\b(S\d)-(\d+)(?: to (S\d)-(\d+))?`)
+	scenarioPattern    = regexp.MustCompile(`\b(SC-\d{3}|CX-\d{2}|P\d)\b( [b-z]\b)?`)
+	evidencePattern    = regexp.MustCompile("`Test\\w+`|\\b(SC-\\d{3}|CX-\\d{2}|P\\d)\\b|\\bclasses\\b|^not there: |^historic: |^the RM's; ")
 )
 
 // requirementsOf are the numbers in the first cells of the tables of text, each with what it is
 // shown by; a row that is not as it should be is a problem.
-func requirementsOf(text string) (shown map[string]string, problems []string) {
-	shown = map[string]string{}
+func requirementsOf(text string) (evidenceOf map[string]string, problems []string) {
+	evidenceOf = map[string]string{}
 	for _, line := range strings.Split(text, "\n") {
 		cells := strings.Split(line, "|")
 		if len(cells) < 4 || !strings.HasPrefix(line, "| S") || !strings.Contains("01234", line[3:4]) {
 			continue
 		}
 		by := strings.TrimSpace(cells[3])
-		if len(cells) != 5 || !evidence.MatchString(by) {
+		if len(cells) != 5 || !evidencePattern.MatchString(by) {
 			problems = append(problems, fmt.Sprintf("%q says nothing by which it is shown", strings.TrimSpace(cells[1])))
 		}
-		for _, m := range numbered.FindAllStringSubmatch(cells[1], -1) {
+		for _, m := range requirementPattern.FindAllStringSubmatch(cells[1], -1) {
 			from, _ := strconv.Atoi(m[2])
 			to := from
 			if m[4] != "" {
@@ -47,38 +47,38 @@ func requirementsOf(text string) (shown map[string]string, problems []string) {
 				continue
 			}
 			for ; from <= to; from++ {
-				shown[fmt.Sprintf("%s-%d", m[1], from)] = by
+				evidenceOf[fmt.Sprintf("%s-%d", m[1], from)] = by
 			}
 		}
 		if strings.TrimSpace(cells[1]) == "S1" {
-			shown["S1"] = by
+			evidenceOf["S1"] = by
 		}
 	}
 	for document, n := range requirements {
 		for i := range n {
-			if name := fmt.Sprintf("%s-%d", document, i+1); shown[name] == "" {
+			if name := fmt.Sprintf("%s-%d", document, i+1); evidenceOf[name] == "" {
 				problems = append(problems, name+" is not in the table")
 			}
 		}
 	}
-	if shown["S1"] == "" {
+	if evidenceOf["S1"] == "" {
 		problems = append(problems, "S1 is not in the table")
 	}
-	return shown, problems
+	return evidenceOf, problems
 }
 
 // No requirement of the list that the project started from may be missing without a word.
-func TestEveryRequirementIsInTheTable(t *testing.T) {
+func TestRequirements_AreInTheTable(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs", "PRIORITY.md"))
 	assert.NilError(t, err)
-	shown, problems := requirementsOf(string(text))
+	evidenceOf, problems := requirementsOf(string(text))
 	for _, p := range problems {
 		t.Errorf("docs/PRIORITY.md: %s", p)
 	}
-	assert.Assert(t, len(problems) > 0 || len(shown) == 35+1+34+65+83, "%d requirements", len(shown))
+	assert.Assert(t, len(problems) > 0 || len(evidenceOf) == 35+1+34+65+83, "%d requirements", len(evidenceOf))
 }
 
-func TestRowsOfRequirements(t *testing.T) {
+func TestRequirements_FindInvalidRows(t *testing.T) {
 	missing := func(rows string) (problems []string) {
 		_, all := requirementsOf(rows)
 		for _, p := range all {
@@ -101,14 +101,14 @@ func TestRowsOfRequirements(t *testing.T) {
 	} {
 		assert.DeepEqual(t, missing(c.row), c.want)
 	}
-	shown, problems := requirementsOf("| S2-1 to S2-3 | order | `TestOrder` |")
-	assert.Equal(t, len(shown), 3)
+	evidenceOf, problems := requirementsOf("| S2-1 to S2-3 | order | `TestOrder` |")
+	assert.Equal(t, len(evidenceOf), 3)
 	assert.Equal(t, len(problems), 35+1+34-3+65+83, "what is missing is named")
 }
 
 // A table that cites a worked case cites one that is played.
-func TestTablesNameScenariosThatExist(t *testing.T) {
-	played := map[string]bool{}
+func TestTables_NameExistingScenarios(t *testing.T) {
+	existing := map[string]bool{}
 	id := regexp.MustCompile(`"id": "([^"]+)"`)
 	err := filepath.WalkDir(filepath.Join(root, "pkg"), func(name string, d fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(name) != ".json" || filepath.Base(filepath.Dir(name)) != "scenarios" {
@@ -116,17 +116,17 @@ func TestTablesNameScenariosThatExist(t *testing.T) {
 		}
 		text, err := os.ReadFile(name)
 		for _, m := range id.FindAllSubmatch(text, -1) {
-			played[string(m[1])] = true
+			existing[string(m[1])] = true
 		}
 		return err
 	})
 	assert.NilError(t, err)
 	text, err := os.ReadFile(filepath.Join(root, "docs", "PRIORITY.md"))
 	assert.NilError(t, err)
-	cited := scenario.FindAllString(string(text), -1)
+	cited := scenarioPattern.FindAllString(string(text), -1)
 	assert.Assert(t, len(cited) > 30, "only %d scenarios are cited: were the tables really read?", len(cited))
 	for _, name := range cited {
-		if !played[name] {
+		if !existing[name] {
 			t.Errorf("docs/PRIORITY.md cites %s, which is in no testdata/scenarios", name)
 		}
 	}

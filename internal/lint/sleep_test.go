@@ -22,8 +22,8 @@ func testsDoNotSleep(s source) []string {
 	return problems
 }
 
-// skipsSayWhy refuses skipped tests that give no reason.
-func skipsSayWhy(s source) []string {
+// skipsHaveReasons refuses skipped tests that give no reason.
+func skipsHaveReasons(s source) []string {
 	if !s.isTest() {
 		return nil
 	}
@@ -59,18 +59,18 @@ func isBareSkip(method string, args []ast.Expr) bool {
 	return false
 }
 
-func TestTestsDoNotSleep(t *testing.T) {
+func TestTests_DoNotSleep(t *testing.T) {
 	tests := 0
-	for _, s := range ours(t) {
+	for _, s := range moduleSources(t) {
 		if s.isTest() {
 			tests++
 		}
 	}
 	assert.Assert(t, tests >= 6, "only %d test files: was the tree really read?", tests)
-	keep(t, testsDoNotSleep)
+	checkModule(t, testsDoNotSleep)
 
 	const test = "pkg/objects/a_test.go"
-	show(t, testsDoNotSleep, []snippet{
+	checkSnippets(t, testsDoNotSleep, []snippet{
 		{
 			name: "a test does not sleep", path: test,
 			text: "package objects\nimport \"time\"\nfunc f() { time.Sleep(time.Second) }",
@@ -86,10 +86,10 @@ func TestTestsDoNotSleep(t *testing.T) {
 	})
 }
 
-func TestSkipsSayWhy(t *testing.T) {
-	keep(t, skipsSayWhy)
+func TestSkips_HaveReasons(t *testing.T) {
+	checkModule(t, skipsHaveReasons)
 	const bare = "a test is skipped without a reason"
-	show(t, skipsSayWhy, []snippet{
+	checkSnippets(t, skipsHaveReasons, []snippet{
 		{
 			name: "a skip needs a reason", path: "pkg/objects/a_test.go",
 			text: "package objects\nfunc f(t T) { t.Skip(); t.SkipNow(); t.Skip(\"\"); t.Skipf(``) }",

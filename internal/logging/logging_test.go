@@ -18,17 +18,17 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// pipe is what a log is written to. While it is held it has no reader, so that Write blocks.
-type pipe struct {
+// blockingPipe is what a log is written to. While it is held it has no reader, so that Write blocks.
+type blockingPipe struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 	err  error
 	read chan struct{} // closed: it is read
 }
 
-func newPipe() *pipe { return &pipe{read: make(chan struct{})} }
+func newBlockingPipe() *blockingPipe { return &blockingPipe{read: make(chan struct{})} }
 
-func (p *pipe) Write(b []byte) (int, error) {
+func (p *blockingPipe) Write(b []byte) (int, error) {
 	<-p.read
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -38,21 +38,21 @@ func (p *pipe) Write(b []byte) (int, error) {
 	return p.text.Write(b)
 }
 
-func (p *pipe) fail(err error) {
+func (p *blockingPipe) fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.err = err
 }
 
-func (p *pipe) lines() []string {
+func (p *blockingPipe) lines() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return strings.Split(strings.TrimSuffix(p.text.String(), "\n"), "\n")
 }
 
-func notice(lines int64) []byte { return fmt.Appendf(nil, "%d dropped\n", lines) }
+func droppedNotice(lines int64) []byte { return fmt.Appendf(nil, "%d dropped\n", lines) }
 
-func say(t *testing.T, w *Writer, lines ...string) {
+func writeLines(t *testing.T, w *Writer, lines ...string) {
 	t.Helper()
 	for _, line := range lines {
 		n, err := w.Write([]byte(line + "\n"))
@@ -63,29 +63,29 @@ func say(t *testing.T, w *Writer, lines ...string) {
 
 func TestWriter_NeverBlocksAndCountsWhatItDrops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		out := newPipe()
-		w := NewWriter(out, 10, notice)
-		say(t, w, "a")
+		out := newBlockingPipe()
+		w := NewWriter(out, 10, droppedNotice)
+		writeLines(t, w, "a")
 		synctest.Wait() // it is being written, and the buffer is empty
-		say(t, w, "bbbb", "cccc", "d", "e")
+		writeLines(t, w, "bbbb", "cccc", "d", "e")
 		assert.Equal(t, w.Dropped(), int64(2))
 		assert.ErrorContains(t, w.Flush(time.Second), "could not be written within 1s")
 		close(out.read)
 		assert.NilError(t, w.Flush(time.Second))
 		assert.DeepEqual(t, out.lines(), []string{"a", "bbbb", "cccc", "2 dropped"})
-		say(t, w, "f")
+		writeLines(t, w, "f")
 		assert.NilError(t, w.Close(time.Second))
 		assert.DeepEqual(t, out.lines(), []string{"a", "bbbb", "cccc", "2 dropped", "f"})
-		say(t, w, "g") // after the end it is counted, and goes nowhere
+		writeLines(t, w, "g") // after the end it is counted, and goes nowhere
 		assert.Equal(t, w.Dropped(), int64(3))
 	})
 }
 
-func TestWriter_CloseIsBoundedWhenNobodyReads(t *testing.T) {
+func TestWriter_CloseIsBoundedWithoutAReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		out := newPipe()
-		w := NewWriter(out, 10, notice)
-		say(t, w, "a")
+		out := newBlockingPipe()
+		w := NewWriter(out, 10, droppedNotice)
+		writeLines(t, w, "a")
 		start := time.Now()
 		assert.ErrorContains(t, w.Close(2*time.Second), "could not be written within 2s")
 		assert.Equal(t, time.Since(start), 2*time.Second)
@@ -95,26 +95,26 @@ func TestWriter_CloseIsBoundedWhenNobodyReads(t *testing.T) {
 
 func TestWriter_LinesThatCannotBeWrittenAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		out := newPipe()
+		out := newBlockingPipe()
 		close(out.read)
 		out.fail(errors.New("no space left on device"))
-		w := NewWriter(out, 100, notice)
-		say(t, w, "a", "b")
+		w := NewWriter(out, 100, droppedNotice)
+		writeLines(t, w, "a", "b")
 		assert.NilError(t, w.Flush(time.Second))
 		assert.Equal(t, w.Dropped(), int64(2))
-		say(t, w, "c") // with a notice of two, which is lost too
+		writeLines(t, w, "c") // with a notice of two, which is lost too
 		assert.NilError(t, w.Flush(time.Second))
 		out.fail(nil)
-		say(t, w, "d")
+		writeLines(t, w, "d")
 		assert.NilError(t, w.Close(time.Second))
 		assert.DeepEqual(t, out.lines(), []string{"d", "3 dropped"})
 	})
 }
 
 func TestWriter_KeepsLinesWholeAndInOrderUnderLoad(t *testing.T) {
-	out := newPipe()
+	out := newBlockingPipe()
 	close(out.read)
-	w := NewWriter(out, 0, notice)
+	w := NewWriter(out, 0, droppedNotice)
 	var writers sync.WaitGroup
 	for g := range 4 {
 		writers.Go(func() {
@@ -137,15 +137,15 @@ func TestWriter_KeepsLinesWholeAndInOrderUnderLoad(t *testing.T) {
 	assert.DeepEqual(t, next, map[int]int{0: 1000, 1: 1000, 2: 1000, 3: 1000})
 }
 
-func newLog(out *pipe, buffer, burst int) *Log {
+func newLog(out *blockingPipe, buffer, burst int) *Log {
 	c := zap.NewProductionEncoderConfig()
 	c.TimeKey = ""
 	return New(out, Options{Encoder: zapcore.NewJSONEncoder(c), Level: zapcore.DebugLevel, Buffer: buffer, Burst: burst})
 }
 
-func TestLog_RepeatedLinesAreLeftOutWithACount(t *testing.T) {
+func TestLog_RepeatedLinesAreOmittedWithACount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		out := newPipe()
+		out := newBlockingPipe()
 		close(out.read)
 		log := newLog(out, 0, 2)
 		for i := range 5 {
@@ -177,7 +177,7 @@ func TestLog_RepeatedLinesAreLeftOutWithACount(t *testing.T) {
 // A message that is made of data must not make the report as large as the burst.
 func TestLog_TheReportOfOmittedLinesIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		out := newPipe()
+		out := newBlockingPipe()
 		close(out.read)
 		log := newLog(out, 0, 1)
 		for i := range 5000 {
@@ -192,13 +192,13 @@ func TestLog_TheReportOfOmittedLinesIsBounded(t *testing.T) {
 		for _, line := range out.lines() {
 			reports += strings.Count(line, "log lines left out")
 		}
-		assert.Equal(t, reports, mostMessages+1)
+		assert.Equal(t, reports, maxMessages+1)
 	})
 }
 
-func TestLog_LinesThatNobodyReadDoNotBlockAndAreToldLater(t *testing.T) {
+func TestLog_UnreadLinesAreDroppedAndReportedLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		out := newPipe()
+		out := newBlockingPipe()
 		log := newLog(out, 1000, 0)
 		log.Info("first")
 		synctest.Wait() // it is being written, which does not end
@@ -220,7 +220,7 @@ func TestLog_LinesThatNobodyReadDoNotBlockAndAreToldLater(t *testing.T) {
 // A panic and a fatal line are the last ones: the logger waits for them, but not for ever.
 func TestLog_FatalLinesAreFlushedWithinABound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		out := newPipe()
+		out := newBlockingPipe()
 		log := newLog(out, 0, 0)
 		start := time.Now()
 		func() {

@@ -16,8 +16,8 @@ const DefaultBurst = 100
 // sampleEvery is the time within which lines are counted.
 const sampleEvery = time.Second
 
-// mostMessages bounds how many different messages are told apart in one report.
-const mostMessages = 256
+// maxMessages bounds how many different messages are told apart in one report.
+const maxMessages = 256
 
 // sampler leaves out lines that repeat, and reports how many. zap's own sampler counts the
 // lines; its hook tells of those that it leaves out.
@@ -27,13 +27,13 @@ type sampler struct {
 	ended chan struct{}
 	wake  chan struct{} // holds one signal that something was left out
 
-	mu    sync.Mutex
-	left  map[repeated]int64 // since the last report
-	total int64              // ever
+	mu            sync.Mutex
+	omittedCounts map[messageKey]int64 // since the last report
+	omittedTotal  int64                // ever
 }
 
-// repeated is what lines have in common that repeat each other.
-type repeated struct {
+// messageKey is what lines have in common that repeat each other.
+type messageKey struct {
 	level   zapcore.Level
 	message string
 }
@@ -43,25 +43,25 @@ type repeated struct {
 func newSampler(core zapcore.Core, burst int) (*sampler, zapcore.Core) {
 	s := &sampler{
 		core: core, stop: make(chan struct{}), ended: make(chan struct{}), wake: make(chan struct{}, 1),
-		left: map[repeated]int64{},
+		omittedCounts: map[messageKey]int64{},
 	}
 	go s.run()
-	return s, zapcore.NewSamplerWithOptions(core, sampleEvery, burst, 0, zapcore.SamplerHook(s.decided))
+	return s, zapcore.NewSamplerWithOptions(core, sampleEvery, burst, 0, zapcore.SamplerHook(s.onDecision))
 }
 
-// decided is the hook of zap's sampler.
-func (s *sampler) decided(e zapcore.Entry, d zapcore.SamplingDecision) {
+// onDecision is the hook of zap's sampler.
+func (s *sampler) onDecision(e zapcore.Entry, d zapcore.SamplingDecision) {
 	if d&zapcore.LogDropped == 0 {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.total++
-	key := repeated{e.Level, e.Message}
-	if _, known := s.left[key]; !known && len(s.left) >= mostMessages {
-		key = repeated{zapcore.InfoLevel, "other messages"}
+	s.omittedTotal++
+	key := messageKey{e.Level, e.Message}
+	if _, known := s.omittedCounts[key]; !known && len(s.omittedCounts) >= maxMessages {
+		key = messageKey{zapcore.InfoLevel, "other messages"}
 	}
-	s.left[key]++
+	s.omittedCounts[key]++
 	select {
 	case s.wake <- struct{}{}:
 	default:
@@ -93,20 +93,20 @@ func (s *sampler) run() {
 // report logs how many lines of each message were left out since the last report.
 func (s *sampler) report() {
 	s.mu.Lock()
-	left := s.left
-	s.left = map[repeated]int64{}
+	counts := s.omittedCounts
+	s.omittedCounts = map[messageKey]int64{}
 	s.mu.Unlock()
-	keys := make([]repeated, 0, len(left))
-	for k := range left {
+	keys := make([]messageKey, 0, len(counts))
+	for k := range counts {
 		keys = append(keys, k)
 	}
-	slices.SortFunc(keys, func(a, b repeated) int {
+	slices.SortFunc(keys, func(a, b messageKey) int {
 		return cmp.Or(cmp.Compare(a.level, b.level), cmp.Compare(a.message, b.message))
 	})
 	log := zap.New(s.core)
 	for _, k := range keys {
 		log.Log(min(k.level, zapcore.ErrorLevel), "log lines left out: the same message was logged too often",
-			zap.String("message", k.message), zap.Int64("lines", left[k]))
+			zap.String("message", k.message), zap.Int64("lines", counts[k]))
 	}
 }
 
@@ -114,7 +114,7 @@ func (s *sampler) report() {
 func (s *sampler) omitted() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.total
+	return s.omittedTotal
 }
 
 // close ends the reports with a last one.

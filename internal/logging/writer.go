@@ -17,10 +17,10 @@ const syncTimeout = time.Second
 
 // Writer is a zapcore.WriteSyncer that never blocks. It is safe for concurrent use.
 type Writer struct {
-	out    io.Writer
-	most   int                      // bytes of lines that wait; as many again may be under way
-	notice func(lines int64) []byte // the line that says how many were dropped
-	ended  chan struct{}            // closed when the writing goroutine has ended
+	out      io.Writer
+	capacity int                      // bytes of lines that wait; as many again may be under way
+	notice   func(lines int64) []byte // the line that says how many were dropped
+	ended    chan struct{}            // closed when the writing goroutine has ended
 
 	mu       sync.Mutex
 	waiting  []byte        // lines that were accepted and not taken to be written
@@ -36,15 +36,15 @@ type Writer struct {
 
 // NewWriter returns a Writer to out, whose buffer holds so many bytes; 0: DefaultBuffer. notice
 // makes the line that says how many lines were dropped; nil: there is none. Close ends it.
-func NewWriter(out io.Writer, most int, notice func(lines int64) []byte) *Writer {
-	if most <= 0 {
-		most = DefaultBuffer
+func NewWriter(out io.Writer, capacity int, notice func(lines int64) []byte) *Writer {
+	if capacity <= 0 {
+		capacity = DefaultBuffer
 	}
 	if notice == nil {
 		notice = func(int64) []byte { return nil }
 	}
 	w := &Writer{
-		out: out, most: most, notice: notice, ended: make(chan struct{}),
+		out: out, capacity: capacity, notice: notice, ended: make(chan struct{}),
 		progress: make(chan struct{}), wake: make(chan struct{}, 1),
 	}
 	go w.run()
@@ -55,7 +55,7 @@ func NewWriter(out io.Writer, most int, notice func(lines int64) []byte) *Writer
 func (w *Writer) Write(line []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.closed || len(w.waiting)+len(line) > w.most {
+	if w.closed || len(w.waiting)+len(line) > w.capacity {
 		w.dropped++
 		return len(line), nil
 	}
@@ -71,8 +71,8 @@ func (w *Writer) Sync() error { return w.Flush(syncTimeout) }
 
 // Flush is Sync with another bound. The error says that the bound was met.
 func (w *Writer) Flush(within time.Duration) error {
-	late := time.NewTimer(within)
-	defer late.Stop()
+	timeout := time.NewTimer(within)
+	defer timeout.Stop()
 	w.mu.Lock()
 	target := w.accepted
 	for w.done < target {
@@ -80,7 +80,7 @@ func (w *Writer) Flush(within time.Duration) error {
 		w.mu.Unlock()
 		select {
 		case <-progress:
-		case <-late.C:
+		case <-timeout.C:
 			return fmt.Errorf("the log could not be written within %s", within)
 		}
 		w.mu.Lock()
@@ -104,12 +104,12 @@ func (w *Writer) Close(within time.Duration) error {
 	w.closed = true
 	w.signal()
 	w.mu.Unlock()
-	late := time.NewTimer(within)
-	defer late.Stop()
+	timeout := time.NewTimer(within)
+	defer timeout.Stop()
 	select {
 	case <-w.ended:
 		return nil
-	case <-late.C:
+	case <-timeout.C:
 		return fmt.Errorf("the log could not be written within %s", within)
 	}
 }

@@ -15,17 +15,17 @@ const (
 	auditShare = 100 // while there is something else to do, an audit takes one in so many parts of the time
 )
 
-// auditing is the audit that is under way, and who waits for its result.
-type auditing struct {
-	audit   *scheduler.Audit // nil: there is none
-	began   time.Time
-	waiting []auditor
-	regular bool      // it is made because it is time for one, whether or not anything waits for it
-	after   time.Time // before this, it does not go on while there is something else to do
-	due     time.Time // when the next regular one begins; zero: there are none
+// auditState is the audit that is under way, and who waits for its result.
+type auditState struct {
+	audit     *scheduler.Audit // nil: there is none
+	began     time.Time
+	waiters   []auditWaiter
+	scheduled bool      // it is made because it is time for one, whether or not anything waits for it
+	notBefore time.Time // before this, it does not go on while there is something else to do
+	nextDue   time.Time // when the next regular one begins; zero: there are none
 }
 
-type auditor struct {
+type auditWaiter struct {
 	ctx   context.Context
 	reply chan<- Audit
 }
@@ -36,34 +36,34 @@ type auditor struct {
 // ErrEnded, or that of ctx.
 func (l *Loop) Audit(ctx context.Context) (Audit, error) {
 	reply := make(chan Audit, 1)
-	if !l.put(envelope{look: func() { l.auditing.waiting = append(l.auditing.waiting, auditor{ctx, reply}) }}) {
+	if !l.enqueue(envelope{run: func() { l.auditState.waiters = append(l.auditState.waiters, auditWaiter{ctx, reply}) }}) {
 		return Audit{}, ErrEnded
 	}
 	return await(ctx, l, reply)
 }
 
-// audits reports whether an audit is under way or asked for.
-func (l *Loop) audits() bool {
-	a := &l.auditing
-	return a.audit != nil || len(a.waiting) > 0 || !a.due.IsZero() && !l.last.Before(a.due)
+// auditPending reports whether an audit is under way or asked for.
+func (l *Loop) auditPending() bool {
+	a := &l.auditState
+	return a.audit != nil || len(a.waiters) > 0 || !a.nextDue.IsZero() && !l.lastTime.Before(a.nextDue)
 }
 
-// auditMore does a step of the audit, if one is wanted and due.
-func (l *Loop) auditMore() {
-	a := &l.auditing
-	if !l.audits() {
+// stepAudit does a step of the audit, if one is wanted and due.
+func (l *Loop) stepAudit() {
+	a := &l.auditState
+	if !l.auditPending() {
 		return
 	}
-	a.waiting = slices.DeleteFunc(a.waiting, func(w auditor) bool { return w.ctx.Err() != nil })
-	if !a.due.IsZero() && !l.last.Before(a.due) {
-		a.due, a.regular = l.last.Add(l.opt.AuditEvery), true
+	a.waiters = slices.DeleteFunc(a.waiters, func(waiter auditWaiter) bool { return waiter.ctx.Err() != nil })
+	if !a.nextDue.IsZero() && !l.lastTime.Before(a.nextDue) {
+		a.nextDue, a.scheduled = l.lastTime.Add(l.opt.AuditEvery), true
 	}
-	if len(a.waiting) == 0 && !a.regular {
+	if len(a.waiters) == 0 && !a.scheduled {
 		a.audit = nil
 		return
 	}
 	now := l.now()
-	if (l.mayDecide() || len(l.readers) > 0) && now.Before(a.after) {
+	if (l.mayDecide() || len(l.readers) > 0) && now.Before(a.notBefore) {
 		return
 	}
 	if a.audit == nil {
@@ -71,28 +71,28 @@ func (l *Loop) auditMore() {
 	}
 	done, err := a.audit.Step(auditSlice)
 	ended := l.now()
-	a.after = ended.Add(auditShare * ended.Sub(now))
+	a.notBefore = ended.Add(auditShare * ended.Sub(now))
 	if !done {
 		return
 	}
 	result := Audit{Finished: ended, Took: ended.Sub(a.began), Checked: a.audit.Checked(), Err: err}
-	l.audited.Store(&result)
-	if l.opt.Audited != nil {
-		l.opt.Audited(l.core.Partition().Name(), result)
+	l.lastAudit.Store(&result)
+	if l.opt.OnAudit != nil {
+		l.opt.OnAudit(l.core.Partition().Name(), result)
 	}
-	for _, w := range a.waiting {
-		w.reply <- result
+	for _, waiter := range a.waiters {
+		waiter.reply <- result
 	}
-	a.audit, a.waiting, a.regular = nil, nil, false
-	if !a.due.IsZero() {
-		a.due = ended.Add(l.opt.AuditEvery)
+	a.audit, a.waiters, a.scheduled = nil, nil, false
+	if !a.nextDue.IsZero() {
+		a.nextDue = ended.Add(l.opt.AuditEvery)
 	}
 }
 
-// letOthersRun gives way to other goroutines while only readers or audits keep the loop busy: it
+// yieldToOthers gives way to other goroutines while only readers or audits keep the loop busy: it
 // would go on for 10 ms otherwise, and what has been decided waits behind it to be sent.
-func (l *Loop) letOthersRun() {
-	if !l.hungry && (len(l.readers) > 0 || l.auditing.audit != nil) {
+func (l *Loop) yieldToOthers() {
+	if !l.needsScheduling && (len(l.readers) > 0 || l.auditState.audit != nil) {
 		runtime.Gosched()
 	}
 }
@@ -100,6 +100,6 @@ func (l *Loop) letOthersRun() {
 // startAudits says when the first regular audit begins.
 func (l *Loop) startAudits() {
 	if l.opt.AuditEvery > 0 {
-		l.auditing.due = l.now().Add(l.opt.AuditEvery)
+		l.auditState.nextDue = l.now().Add(l.opt.AuditEvery)
 	}
 }

@@ -11,33 +11,33 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-func (x *turned) ask(ctx context.Context) <-chan Audit {
+func (x *manualLoop) addAuditWaiter(ctx context.Context) <-chan Audit {
 	reply := make(chan Audit, 1)
-	x.auditing.waiting = append(x.auditing.waiting, auditor{ctx, reply})
+	x.auditState.waiters = append(x.auditState.waiters, auditWaiter{ctx, reply})
 	return reply
 }
 
 func TestAudit_IsMadeInStepsAndShared(t *testing.T) {
-	x := turn(t, 100, 0)
-	for x.hungry {
+	x := newManualLoop(t, 100, 0)
+	for x.needsScheduling {
 		x.decide(1)
 	}
 	for i := range 2000 {
 		app := scheduler.AddApplication{App: appID(i), Queue: "root.a"}
-		x.step([]scheduler.Command{app})
+		x.applyCommands([]scheduler.Command{app})
 	}
-	first := x.ask(t.Context())
+	first := x.addAuditWaiter(t.Context())
 	steps := 0
 	var second <-chan Audit
 	for ; len(first) == 0; steps++ {
 		assert.Assert(t, steps < 1000)
 		if steps == 3 {
-			second = x.ask(t.Context())
+			second = x.addAuditWaiter(t.Context())
 		}
-		for x.hungry {
+		for x.needsScheduling {
 			x.decide(1)
 		}
-		x.auditMore()
+		x.stepAudit()
 	}
 	assert.Assert(t, steps > 2000/auditSlice, "in %d steps", steps)
 	a := <-first
@@ -45,46 +45,46 @@ func TestAudit_IsMadeInStepsAndShared(t *testing.T) {
 	assert.Equal(t, a.Checked, 100+2+2001)
 	assert.DeepEqual(t, <-second, a)
 	assert.DeepEqual(t, x.Health().Audit, a)
-	assert.Assert(t, x.auditing.audit == nil && !x.audits())
+	assert.Assert(t, x.auditState.audit == nil && !x.auditPending())
 }
 
-func TestAudit_IsGivenUpWhenNobodyWaits(t *testing.T) {
-	x := turn(t, 1000, 0)
-	for x.hungry {
+func TestAudit_IsAbandonedWithoutWaiters(t *testing.T) {
+	x := newManualLoop(t, 1000, 0)
+	for x.needsScheduling {
 		x.decide(1)
 	}
-	ctx, leave := context.WithCancel(t.Context())
-	x.ask(ctx)
-	x.auditMore()
-	assert.Assert(t, x.auditing.audit != nil, "a step does all")
-	leave()
-	x.auditMore()
-	assert.Assert(t, x.auditing.audit == nil && !x.audits())
+	ctx, cancel := context.WithCancel(t.Context())
+	x.addAuditWaiter(ctx)
+	x.stepAudit()
+	assert.Assert(t, x.auditState.audit != nil, "a step does all")
+	cancel()
+	x.stepAudit()
+	assert.Assert(t, x.auditState.audit == nil && !x.auditPending())
 	assert.Assert(t, x.Health().Audit.Finished.IsZero())
 }
 
 func TestAudit_TakesAShareOfTheTimeWhileDeciding(t *testing.T) {
-	x := turn(t, 1000, 10)
+	x := newManualLoop(t, 1000, 10)
 	x.decide(1)
 	x.opt.Now = func() time.Time { x.clock = x.clock.Add(time.Millisecond); return x.clock } // whatever is measured takes time
-	x.ask(t.Context())
-	x.auditMore()
+	x.addAuditWaiter(t.Context())
+	x.stepAudit()
 	x.opt.Now = func() time.Time { return x.clock }
-	checked := x.auditing.audit.Checked()
-	assert.Assert(t, checked > 0 && x.hungry)
+	checked := x.auditState.audit.Checked()
+	assert.Assert(t, checked > 0 && x.needsScheduling)
 	waited := 0
-	for ; x.auditing.audit.Checked() == checked && waited < 1000; waited++ {
+	for ; x.auditState.audit.Checked() == checked && waited < 1000; waited++ {
 		x.clock = x.clock.Add(time.Millisecond)
-		x.auditMore()
+		x.stepAudit()
 	}
 	assert.Equal(t, waited, auditShare, "milliseconds of deciding after one of checking")
 }
 
 func TestAudit_IsMadeRegularly(t *testing.T) {
-	for _, inline := range []bool{false, true} {
+	for _, syncDelivery := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			x := turn(t, 10, 5)
-			l := New(x.core, nothing{}, Options{AuditEvery: time.Minute, TellFirst: inline})
+			x := newManualLoop(t, 10, 5)
+			l := New(x.core, discardSink{}, Options{AuditEvery: time.Minute, SyncDelivery: syncDelivery})
 			ctx, stop := context.WithCancel(t.Context())
 			done := make(chan struct{})
 			go func() { defer close(done); l.Run(ctx) }()

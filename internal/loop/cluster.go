@@ -18,24 +18,24 @@ type Cluster struct {
 	oracle func(partition string) scheduler.Oracle
 	sink   func(partition string) Sink
 
-	over context.Context // ends with the Cluster
-	end  context.CancelFunc
+	ctx    context.Context // ends with the Cluster
+	cancel context.CancelFunc
 
-	changing chan struct{}  // holds a token while partitions come, change or go; before mu
-	leaving  sync.WaitGroup // loops that were removed, until they have ended
+	partitionsLock chan struct{}  // holds a token while partitions come, change or go; before mu
+	removing       sync.WaitGroup // loops that were removed, until they have ended
 
-	mu      sync.Mutex // guards the rest; nobody waits for a loop or a Sink while holding it
-	loops   map[string]*running
-	last    map[string]*running // of partitions that went; their Sinks may still be busy
-	conf    *configs.Config
-	unheard bool // the RM does not hear what is decided
+	mu           sync.Mutex // guards the rest; nobody waits for a loop or a Sink while holding it
+	loops        map[string]*partitionLoop
+	removed      map[string]*partitionLoop // of partitions that went; their Sinks may still be busy
+	conf         *configs.Config
+	notListening bool // the RM does not hear what is decided
 }
 
-type running struct {
+type partitionLoop struct {
 	*Loop
-	stop  context.CancelFunc
-	done  chan struct{}
-	reaps sync.WaitGroup // whoever lets it go because it is drained; after done there is nobody new
+	stop     context.CancelFunc
+	done     chan struct{}
+	removals sync.WaitGroup // whoever lets it go because it is drained; after done there is nobody new
 }
 
 // NewCluster returns a Cluster without partitions. sink and oracle are asked once per
@@ -47,82 +47,82 @@ func NewCluster(opt Options, sink func(partition string) Sink, oracle func(parti
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	c := &Cluster{opt: opt, oracle: oracle, sink: sink, loops: map[string]*running{}, last: map[string]*running{}}
-	c.changing = make(chan struct{}, 1)
-	c.over, c.end = context.WithCancel(context.Background())
+	c := &Cluster{opt: opt, oracle: oracle, sink: sink, loops: map[string]*partitionLoop{}, removed: map[string]*partitionLoop{}}
+	c.partitionsLock = make(chan struct{}, 1)
+	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
 }
 
-// hold waits until nobody else changes partitions. Whoever does may wait for a partition
+// lockPartitions waits until nobody else changes partitions. Whoever does may wait for a partition
 // that does not come, so it is no mutex: waiting ends with ctx.
-func (c *Cluster) hold(ctx context.Context) error {
+func (c *Cluster) lockPartitions(ctx context.Context) error {
 	select {
-	case c.changing <- struct{}{}:
+	case c.partitionsLock <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-func (c *Cluster) release() { <-c.changing }
+func (c *Cluster) unlockPartitions() { <-c.partitionsLock }
 
-// start runs a new partition. Whoever had its name before tells the rest first.
+// startPartition runs a new partition. Whoever had its name before tells the rest first.
 // Requires: c.changing is held.
-func (c *Cluster) start(p configs.Partition) {
+func (c *Cluster) startPartition(p configs.Partition) {
 	ctx, stop := context.WithCancel(context.Background())
 	l := New(scheduler.NewWith(p, c.oracle(p.Name), c.opt.core()), c.sink(p.Name), c.opt)
-	if c.opt.Meter != nil {
-		l.decided = c.opt.Meter(p.Name)
+	if c.opt.DecisionMeter != nil {
+		l.onDecided = c.opt.DecisionMeter(p.Name)
 	}
-	r := &running{Loop: l, stop: stop, done: make(chan struct{})}
-	l.drained = func() { r.reaps.Go(func() { c.reap(p.Name, r) }) }
+	r := &partitionLoop{Loop: l, stop: stop, done: make(chan struct{})}
+	l.onDrained = func() { r.removals.Go(func() { c.removeIfDrained(p.Name, r) }) }
 	c.mu.Lock()
-	before := c.last[p.Name]
+	previous := c.removed[p.Name]
 	c.loops[p.Name] = r
-	if c.unheard {
+	if c.notListening {
 		r.Send(scheduler.SetListening{})
 	}
 	c.mu.Unlock()
 	go func() {
 		defer close(r.done)
-		if before != nil {
-			<-before.done
+		if previous != nil {
+			<-previous.done
 		}
 		r.Run(ctx)
 	}()
 }
 
-// reap lets a partition go that found itself empty, if it still is.
-func (c *Cluster) reap(name string, r *running) {
-	if c.hold(c.over) != nil {
+// removeIfDrained lets a partition go that found itself empty, if it still is.
+func (c *Cluster) removeIfDrained(name string, r *partitionLoop) {
+	if c.lockPartitions(c.ctx) != nil {
 		return
 	}
-	defer c.release()
+	defer c.unlockPartitions()
 	if now, ok := c.Partition(name); !ok || now != r.Loop {
 		return
 	}
-	empty, err := ask(c.over, r.Loop, r.core.Drained)
+	empty, err := ask(c.ctx, r.Loop, r.core.Removable)
 	if err == nil && empty {
-		c.remove(name, r)
+		c.removePartition(name, r)
 	}
 }
 
-// remove takes a partition out. What it has to tell is told beside, so that a slow Sink
+// removePartition takes a partition out. What it has to tell is told beside, so that a slow Sink
 // keeps nobody waiting; commands that are in its mailbox are answered, and whoever Sends
 // later hears that it has ended. Requires: c.changing is held, and the partition is drained.
-func (c *Cluster) remove(name string, r *running) {
+func (c *Cluster) removePartition(name string, r *partitionLoop) {
 	c.mu.Lock()
 	delete(c.loops, name)
-	c.last[name] = r
+	c.removed[name] = r
 	c.mu.Unlock()
-	r.put(envelope{look: r.stop})
-	c.leaving.Go(func() {
+	r.enqueue(envelope{run: r.stop})
+	c.removing.Go(func() {
 		<-r.done
-		r.reaps.Wait()
+		r.removals.Wait()
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.last[name] == r {
-			delete(c.last, name)
+		if c.removed[name] == r {
+			delete(c.removed, name)
 		}
 	})
 }
@@ -132,10 +132,10 @@ func (c *Cluster) remove(name string, r *running) {
 func (c *Cluster) SetListening(listening bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.unheard == !listening {
+	if c.notListening == !listening {
 		return
 	}
-	c.unheard = !listening
+	c.notListening = !listening
 	for _, r := range c.loops {
 		r.Send(scheduler.SetListening{Listening: listening})
 	}
@@ -174,7 +174,7 @@ func (c *Cluster) Partitions() []string {
 // Wait is Loop.Wait for every partition. Nearly always nobody is behind, and then it
 // costs next to nothing: peers come here after each message.
 func (c *Cluster) Wait(ctx context.Context) error {
-	for _, l := range c.behind() {
+	for _, l := range c.fullLoops() {
 		if err := l.Wait(ctx); err != nil {
 			return err
 		}
@@ -182,8 +182,8 @@ func (c *Cluster) Wait(ctx context.Context) error {
 	return nil
 }
 
-// behind are the loops that somebody would have to wait for.
-func (c *Cluster) behind() (full []*Loop) {
+// fullLoops are the loops that somebody would have to wait for.
+func (c *Cluster) fullLoops() (full []*Loop) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, l := range c.loops {
@@ -196,13 +196,13 @@ func (c *Cluster) behind() (full []*Loop) {
 
 // Forget drops the nodes, applications and allocations of all partitions.
 func (c *Cluster) Forget(ctx context.Context) error {
-	if err := c.hold(ctx); err != nil {
+	if err := c.lockPartitions(ctx); err != nil {
 		return err
 	}
-	defer c.release()
+	defer c.unlockPartitions()
 	for _, name := range c.Partitions() {
 		if l, ok := c.Partition(name); ok {
-			if _, err := l.Call(ctx, scheduler.Forget{}); err != nil {
+			if _, err := l.Call(ctx, scheduler.ResetPartition{}); err != nil {
 				return err
 			}
 		}
@@ -213,8 +213,8 @@ func (c *Cluster) Forget(ctx context.Context) error {
 // End stops all partitions and waits until they have stopped. What they decided has
 // been delivered then.
 func (c *Cluster) End() {
-	c.end() // first: whoever changes something may be waiting for a partition
-	c.changing <- struct{}{}
+	c.cancel() // first: whoever changes something may be waiting for a partition
+	c.partitionsLock <- struct{}{}
 	c.mu.Lock()
 	all := slices.Collect(maps.Values(c.loops))
 	c.mu.Unlock()
@@ -222,9 +222,9 @@ func (c *Cluster) End() {
 		r.stop()
 		<-r.done
 	}
-	c.release()
+	c.unlockPartitions()
 	for _, r := range all {
-		r.reaps.Wait()
+		r.removals.Wait()
 	}
-	c.leaving.Wait()
+	c.removing.Wait()
 }

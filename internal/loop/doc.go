@@ -7,7 +7,7 @@
 // decisions, never news. What effects mean and who gets them is not known here.
 //
 // Tell before you ask: a resource manager that answers "does it fit?" from its own
-// cache must have heard about every earlier placement first. With TellFirst the loop
+// cache must have heard about every earlier placement first. With SyncDelivery the loop
 // itself delivers each decision, and does nothing else meanwhile (ADR 16).
 //
 // The rule that must hold: nobody but Run's goroutine touches the Core.

@@ -23,7 +23,7 @@ type Health struct {
 // Health says how the Loop does. It returns at once, whatever the Loop is doing.
 func (l *Loop) Health() Health {
 	h := Health{Idle: l.idle.Load()}
-	if a := l.audited.Load(); a != nil {
+	if a := l.lastAudit.Load(); a != nil {
 		h.Audit = *a
 	}
 	if at := l.progress.Load(); at != 0 {
@@ -31,15 +31,15 @@ func (l *Loop) Health() Health {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	h.Waiting, h.Ended = l.waits, l.over
+	h.Waiting, h.Ended = l.queuedCommands, l.closed
 	return h
 }
 
-// moved notes that the Loop has got somewhere since it last read the clock.
-func (l *Loop) moved() {
-	if l.last.IsZero() {
+// noteProgress notes that the Loop has got somewhere since it last read the clock.
+func (l *Loop) noteProgress() {
+	if l.lastTime.IsZero() {
 		l.now()
 	}
-	l.progress.Store(l.last.UnixNano())
-	l.forgetViews()
+	l.progress.Store(l.lastTime.UnixNano())
+	l.dropSnapshots()
 }

@@ -11,25 +11,25 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// stuck is an oracle that does not answer until it is let go.
-type stuck struct{ asked, goOn chan struct{} }
+// blockedOracle is an oracle that does not answer until it is let go.
+type blockedOracle struct{ asked, release chan struct{} }
 
-func (s *stuck) Fits(objects.AllocationKey, objects.NodeID) bool {
+func (s *blockedOracle) Fits(objects.AllocationKey, objects.NodeID) bool {
 	close(s.asked)
-	<-s.goOn
+	<-s.release
 	return true
 }
 
-func TestHealth_AnswersWhileTheLoopIsStuck(t *testing.T) {
-	for _, inline := range []bool{false, true} {
+func TestHealth_AnswersWhileTheLoopIsBlocked(t *testing.T) {
+	for _, syncDelivery := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			rm := &stuck{make(chan struct{}), make(chan struct{})}
-			l, stop := run(t, &memory{}, rm, loop.Options{TellFirst: inline})
+			rm := &blockedOracle{make(chan struct{}), make(chan struct{})}
+			l, stop := run(t, &recordingSink{}, rm, loop.Options{SyncDelivery: syncDelivery})
 			synctest.Wait()
 			h := l.Health()
 			assert.Assert(t, h.Idle && !h.Ended && h.Waiting == 0, "%+v", h)
 
-			stuckAt := time.Now().UTC()
+			blockedAt := time.Now().UTC()
 			l.Send(node("n1", 1), app("app"), ask("k1"))
 			<-rm.asked
 			time.Sleep(time.Minute)
@@ -38,22 +38,22 @@ func TestHealth_AnswersWhileTheLoopIsStuck(t *testing.T) {
 			h = l.Health()
 			assert.Assert(t, !h.Idle)
 			assert.Equal(t, h.Waiting, 2)
-			assert.Assert(t, !h.Progress.After(stuckAt), "%v", h.Progress)
+			assert.Assert(t, !h.Progress.After(blockedAt), "%v", h.Progress)
 
-			close(rm.goOn)
+			close(rm.release)
 			synctest.Wait()
 			h = l.Health()
 			assert.Assert(t, h.Idle && h.Waiting == 0, "%+v", h)
-			assert.Assert(t, h.Progress.Equal(stuckAt.Add(time.Minute)), "%v", h.Progress)
+			assert.Assert(t, h.Progress.Equal(blockedAt.Add(time.Minute)), "%v", h.Progress)
 			stop()
 			assert.Assert(t, l.Health().Ended)
 		})
 	}
 }
 
-func TestAudit_IsRemembered(t *testing.T) {
+func TestHealth_HoldsTheLastAudit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, stop := run(t, &memory{}, nil, loop.Options{})
+		l, stop := run(t, &recordingSink{}, nil, loop.Options{})
 		assert.Assert(t, l.Health().Audit.Finished.IsZero())
 		l.Send(node("n1", 1), app("app"), ask("k1"))
 		a, err := l.Audit(t.Context())

@@ -24,12 +24,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func cores(n int64) resources.Amounts {
+func vcores(n int64) resources.Amounts {
 	return resources.FromMap(map[string]resources.Quantity{"vcore": resources.Quantity(n)})
 }
 
 func partition(name string, leaves ...string) configs.Partition {
-	p := configs.Partition{Name: name, Root: configs.Queue{Name: "root", Parent: true, Submit: security.Everyone()}, Nodes: policies.DefaultNodeOrder()}
+	p := configs.Partition{Name: name, Root: configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone()}, NodeSortPolicy: policies.DefaultNodeSortPolicy()}
 	for _, leaf := range leaves {
 		p.Root.Children = append(p.Root.Children, configs.Queue{Name: leaf})
 	}
@@ -37,7 +37,7 @@ func partition(name string, leaves ...string) configs.Partition {
 }
 
 func node(id string, n int64) scheduler.Command {
-	return scheduler.AddNode{Node: objects.NodeID(id), Total: cores(n), Schedulable: true}
+	return scheduler.AddNode{Node: objects.NodeID(id), Total: vcores(n), Schedulable: true}
 }
 
 func app(id string) scheduler.Command {
@@ -45,27 +45,27 @@ func app(id string) scheduler.Command {
 }
 
 func ask(key string) scheduler.Command {
-	return scheduler.SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(key), App: "app", Amounts: cores(1)}}
+	return scheduler.SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(key), App: "app", Amounts: vcores(1)}}
 }
 
-// memory is a Sink that remembers what it was told.
-type memory struct {
-	mu   sync.Mutex
-	told []string
+// recordingSink is a Sink that remembers what it was told.
+type recordingSink struct {
+	mu       sync.Mutex
+	recorded []string
 }
 
-func (m *memory) Deliver(effects []scheduler.Effect) {
+func (m *recordingSink) Deliver(effects []scheduler.Effect) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, e := range effects {
-		m.told = append(m.told, e.String())
+		m.recorded = append(m.recorded, e.String())
 	}
 }
 
-func (m *memory) text() string {
+func (m *recordingSink) text() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return strings.Join(m.told, "; ")
+	return strings.Join(m.recorded, "; ")
 }
 
 // run starts a loop that is stopped when the test ends.
@@ -77,21 +77,21 @@ func run(t *testing.T, sink loop.Sink, oracle scheduler.Oracle, opt loop.Options
 	return l, func() { cancel(); <-done }
 }
 
-// gate is a Sink that takes nothing until it is opened.
-type gate struct {
-	memory
-	open chan struct{}
+// blockedSink is a Sink that takes nothing until it is opened.
+type blockedSink struct {
+	recordingSink
+	released chan struct{}
 }
 
-func (g *gate) Deliver(effects []scheduler.Effect) {
-	<-g.open
-	g.memory.Deliver(effects)
+func (g *blockedSink) Deliver(effects []scheduler.Effect) {
+	<-g.released
+	g.recordingSink.Deliver(effects)
 }
 
-func TestASlowSinkDelaysDecisionsNeverNews(t *testing.T) {
+func TestAsyncDelivery_SlowSinkDelaysDecisionsNotCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sink := &gate{open: make(chan struct{})}
-		l, stop := run(t, sink, nil, loop.Options{Stride: 1, MaxUntold: 5})
+		sink := &blockedSink{released: make(chan struct{})}
+		l, stop := run(t, sink, nil, loop.Options{DecisionBatch: 1, MaxUndelivered: 5})
 		l.Send(node("n1", 100), app("app"))
 		for i := range 50 {
 			l.Send(ask(fmt.Sprint("k", i)))
@@ -102,7 +102,7 @@ func TestASlowSinkDelaysDecisionsNeverNews(t *testing.T) {
 		assert.Assert(t, s.Allocations < 10, "%d decisions ran ahead of a sink that takes nothing", s.Allocations)
 		assert.Equal(t, s.Allocations+s.Asks, 50)
 
-		close(sink.open)
+		close(sink.released)
 		synctest.Wait()
 		s, err = l.Snapshot(t.Context())
 		assert.NilError(t, err)
@@ -111,9 +111,9 @@ func TestASlowSinkDelaysDecisionsNeverNews(t *testing.T) {
 	})
 }
 
-func TestCommandsSentTogetherHaveNothingBetweenThem(t *testing.T) {
+func TestSend_CommandsAreAppliedWithoutDecisionsBetween(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sink := &memory{}
+		sink := &recordingSink{}
 		l, stop := run(t, sink, nil, loop.Options{})
 		l.Send(app("app"), ask("k1"), scheduler.RemoveApplication{App: "app"}, node("n1", 1))
 		synctest.Wait()
@@ -124,9 +124,9 @@ func TestCommandsSentTogetherHaveNothingBetweenThem(t *testing.T) {
 	})
 }
 
-func TestWhoeverIsFasterThanTheCoreWaits(t *testing.T) {
+func TestWait_BlocksWhileTheMailboxIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := loop.New(scheduler.New(partition("default", "a"), nil), &memory{}, loop.Options{HighWater: 3})
+		l := loop.New(scheduler.New(partition("default", "a"), nil), &recordingSink{}, loop.Options{HighWater: 3})
 		l.Send(node("n1", 1), node("n2", 1))
 		assert.NilError(t, l.Wait(t.Context()), "there is room for one more")
 		l.Send(node("n3", 1))
@@ -149,8 +149,8 @@ func TestWhoeverIsFasterThanTheCoreWaits(t *testing.T) {
 	})
 }
 
-func TestNobodyWaitsForALoopThatHasEnded(t *testing.T) {
-	l, stop := run(t, &memory{}, nil, loop.Options{})
+func TestCall_FailsAfterTheEnd(t *testing.T) {
+	l, stop := run(t, &recordingSink{}, nil, loop.Options{})
 	stop()
 	_, err := l.Call(t.Context(), node("n1", 1))
 	assert.ErrorIs(t, err, loop.ErrEnded)
@@ -158,26 +158,26 @@ func TestNobodyWaitsForALoopThatHasEnded(t *testing.T) {
 	assert.ErrorIs(t, err, loop.ErrEnded)
 }
 
-func TestWhatWasDecidedIsDeliveredBeforeTheEnd(t *testing.T) {
+func TestShutdown_EffectsAreDelivered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sink := &gate{open: make(chan struct{})}
+		sink := &blockedSink{released: make(chan struct{})}
 		l, stop := run(t, sink, nil, loop.Options{})
 		l.Send(node("n1", 1))
 		synctest.Wait()
 		l.Send(node("n2", 1))
 		synctest.Wait()
-		go close(sink.open)
+		go close(sink.released)
 		stop()
 		assert.Equal(t, sink.text(), "accepted node n1; accepted node n2")
 	})
 }
 
-func TestTimeNeverGoesBackForTheCore(t *testing.T) {
+func TestClock_NeverGoesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var clock atomic.Int64
 		clock.Store(1000)
 		now := func() time.Time { return time.Unix(clock.Load(), 0) }
-		l, stop := run(t, &memory{}, nil, loop.Options{Now: now})
+		l, stop := run(t, &recordingSink{}, nil, loop.Options{Now: now})
 		defer stop()
 		_, err := l.Call(t.Context(), app("first"))
 		assert.NilError(t, err)
@@ -192,9 +192,9 @@ func TestTimeNeverGoesBackForTheCore(t *testing.T) {
 	})
 }
 
-func TestReadersOfAnUnchangedStateShareOneCopy(t *testing.T) {
+func TestSnapshot_ReadersOfAnUnchangedStateShareOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, stop := run(t, &memory{}, nil, loop.Options{})
+		l, stop := run(t, &recordingSink{}, nil, loop.Options{})
 		defer stop()
 		one, err := l.Snapshot(t.Context())
 		assert.NilError(t, err)
@@ -210,18 +210,18 @@ func TestReadersOfAnUnchangedStateShareOneCopy(t *testing.T) {
 	})
 }
 
-func TestADeadlineWakesTheCore(t *testing.T) {
+func TestDeadline_WakesTheCore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conf := partition("default", "a")
-		conf.Root.Children[0].Sort = policies.StateAware
+		conf.Root.Children[0].AppSort = policies.StateAware
 		conf.Root.Children[0].PrioritySort = policies.PriorityIgnored
-		sink := &memory{}
+		sink := &recordingSink{}
 		l := loop.New(scheduler.New(conf, nil), sink, loop.Options{})
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan struct{})
 		go func() { defer close(done); l.Run(ctx) }()
 		l.Send(node("n1", 5), app("app"), app("next"), ask("k1"))
-		l.Send(scheduler.SubmitAsk{Ask: &objects.Ask{Key: "later", App: "next", Amounts: cores(1)}})
+		l.Send(scheduler.SubmitAsk{Ask: &objects.Ask{Key: "later", App: "next", Amounts: vcores(1)}})
 		synctest.Wait()
 		assert.Assert(t, !strings.Contains(sink.text(), "later"), "two newcomers started at once")
 		<-time.After(policies.RampTime)
@@ -232,8 +232,8 @@ func TestADeadlineWakesTheCore(t *testing.T) {
 	})
 }
 
-func TestAClusterKeepsItsPartitionsApart(t *testing.T) {
-	sinks := map[string]*memory{"default": {}, "gpu": {}}
+func TestCluster_PartitionsAreIndependent(t *testing.T) {
+	sinks := map[string]*recordingSink{"default": {}, "gpu": {}}
 	c := loop.NewCluster(loop.Options{}, func(p string) loop.Sink { return sinks[p] }, nil)
 	defer c.End()
 	ctx := t.Context()
@@ -250,18 +250,18 @@ func TestAClusterKeepsItsPartitionsApart(t *testing.T) {
 	assert.Equal(t, s.Nodes.Len(), 0)
 }
 
-// slow is a clock that goes at half the speed of the timers.
-func slow() func() time.Time {
+// halfSpeedClock is a clock that goes at half the speed of the timers.
+func halfSpeedClock() func() time.Time {
 	began := time.Now()
 	return func() time.Time { return began.Add(time.Since(began) / 2) }
 }
 
 // A clock may be slower than the timer, or be set back: the alarm is set again.
-func TestAnAlarmThatRingsTooEarlyIsSetAgain(t *testing.T) {
+func TestDeadline_TimerThatFiresEarlyIsReset(t *testing.T) {
 	for _, first := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			sink := &memory{}
-			l, stop := run(t, sink, nil, loop.Options{TellFirst: first, Now: slow()})
+			sink := &recordingSink{}
+			l, stop := run(t, sink, nil, loop.Options{SyncDelivery: first, Now: halfSpeedClock()})
 			l.Send(app("app"), ask("k1"), scheduler.Release{App: "app", Key: "k1"})
 			<-time.After(59 * time.Second)
 			synctest.Wait()
@@ -275,20 +275,20 @@ func TestAnAlarmThatRingsTooEarlyIsSetAgain(t *testing.T) {
 }
 
 // The next deadline may be sooner than the one the alarm is set to, or there may be none.
-func TestTheAlarmFollowsTheDeadlines(t *testing.T) {
+func TestDeadline_TimerFollowsTheDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sink := &memory{}
-		c := loop.NewCluster(loop.Options{Lifetimes: &objects.Lifetimes{Completing: time.Minute, Ended: 9, Completed: time.Hour}},
+		sink := &recordingSink{}
+		c := loop.NewCluster(loop.Options{Lifetimes: &objects.Lifetimes{Completing: time.Minute, MaxEnded: 9, Completed: time.Hour}},
 			func(string) loop.Sink { return sink }, nil)
 		defer c.End()
 		assert.NilError(t, c.Configure(t.Context(), &configs.Config{Partitions: []configs.Partition{partition("default", "a")}}))
 		l, _ := c.Partition("default")
 		idle := func(id string) {
-			l.Send(app(id), scheduler.SubmitAsk{Ask: &objects.Ask{Key: "k", App: objects.AppID(id), Amounts: cores(1)}},
+			l.Send(app(id), scheduler.SubmitAsk{Ask: &objects.Ask{Key: "k", App: objects.AppID(id), Amounts: vcores(1)}},
 				scheduler.Release{App: objects.AppID(id), Key: "k"})
 			synctest.Wait()
 		}
-		told := func(after time.Duration, want string) {
+		assertDelivered := func(after time.Duration, want string) {
 			t.Helper()
 			before := sink.text()
 			<-time.After(after)
@@ -296,21 +296,21 @@ func TestTheAlarmFollowsTheDeadlines(t *testing.T) {
 			assert.Equal(t, strings.TrimPrefix(sink.text(), before), want)
 		}
 		idle("one")
-		told(59*time.Second, "")
-		told(time.Second, "; application one is Completed")
-		told(30*time.Minute, "")
+		assertDelivered(59*time.Second, "")
+		assertDelivered(time.Second, "; application one is Completed")
+		assertDelivered(30*time.Minute, "")
 		idle("two")
-		told(time.Minute, "; application two is Completed")
-		told(28*time.Minute, "")
-		told(time.Minute, "; application one is Expired")
-		told(31*time.Minute, "; application two is Expired")
+		assertDelivered(time.Minute, "; application two is Completed")
+		assertDelivered(28*time.Minute, "")
+		assertDelivered(time.Minute, "; application one is Expired")
+		assertDelivered(31*time.Minute, "; application two is Expired")
 	})
 }
 
 // What a decision finds due may go without a word, and must not be read any more.
-func TestNobodyReadsWhatWasForgottenByADecision(t *testing.T) {
+func TestSnapshot_OmitsWhatExpiredInADecision(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := loop.NewCluster(loop.Options{TellFirst: true, Lifetimes: &objects.Lifetimes{Rejected: 20 * time.Second, Ended: 9}},
+		c := loop.NewCluster(loop.Options{SyncDelivery: true, Lifetimes: &objects.Lifetimes{Rejected: 20 * time.Second, MaxEnded: 9}},
 			func(string) loop.Sink { return &slowRM{} }, nil)
 		defer c.End()
 		assert.NilError(t, c.Configure(t.Context(), &configs.Config{Partitions: []configs.Partition{partition("default", "a")}}))
@@ -330,10 +330,10 @@ func TestNobodyReadsWhatWasForgottenByADecision(t *testing.T) {
 
 // Effects of commands are as many as there are commands, so a Sink that takes nothing makes
 // those wait that send them.
-func TestWait_BlocksWhileTheSinkTakesNothing(t *testing.T) {
+func TestWait_BlocksWhileTheSinkIsBlocked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sink := &gate{open: make(chan struct{})}
-		l, stop := run(t, sink, nil, loop.Options{MaxUntold: 4})
+		sink := &blockedSink{released: make(chan struct{})}
+		l, stop := run(t, sink, nil, loop.Options{MaxUndelivered: 4})
 		defer stop()
 		for i := range 16 {
 			l.Send(node(fmt.Sprint("n", i), 1))
@@ -343,15 +343,15 @@ func TestWait_BlocksWhileTheSinkTakesNothing(t *testing.T) {
 		go func() { waits <- l.Wait(t.Context()) }()
 		synctest.Wait()
 		assert.Equal(t, len(waits), 0)
-		close(sink.open)
+		close(sink.released)
 		assert.NilError(t, <-waits)
 	})
 }
 
 // Nothing is decided while the RM does not listen, in partitions that come meanwhile either.
-func TestCluster_PartitionsThatComeKnowWhetherTheRMListens(t *testing.T) {
+func TestCluster_NewPartitionsKnowWhetherTheRMListens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return new(memory) }, nil)
+		c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return new(recordingSink) }, nil)
 		defer c.End()
 		c.SetListening(false)
 		assert.NilError(t, c.Configure(t.Context(), &configs.Config{Partitions: []configs.Partition{partition("default", "a")}}))

@@ -16,14 +16,14 @@ var ErrEnded = errors.New("the scheduler has stopped")
 // peers. ok is false when the Loop has ended: then nobody takes them, and whoever sent
 // them has to answer. A partition may go between a look at the Cluster and a Send.
 func (l *Loop) Send(cmds ...scheduler.Command) (ok bool) {
-	return len(cmds) == 0 || l.put(envelope{cmds: cmds})
+	return len(cmds) == 0 || l.enqueue(envelope{cmds: cmds})
 }
 
 // Call is Send that waits for the effects of exactly these commands. They are
 // delivered to the Sink as well.
 func (l *Loop) Call(ctx context.Context, cmds ...scheduler.Command) ([]scheduler.Effect, error) {
 	reply := make(chan []scheduler.Effect, 1)
-	if !l.put(envelope{cmds: cmds, reply: reply}) {
+	if !l.enqueue(envelope{cmds: cmds, reply: reply}) {
 		return nil, ErrEnded
 	}
 	return await(ctx, l, reply)
@@ -38,10 +38,10 @@ func (l *Loop) Check(ctx context.Context) error {
 // Explain says how the ask or allocation of a key stands; see scheduler.Core.Explain. It is
 // answered like Suppose, one question at a time.
 func (l *Loop) Explain(ctx context.Context, key objects.AllocationKey) (*scheduler.Explanation, error) {
-	if err := l.takeTurn(ctx); err != nil {
+	if err := l.lockQuery(ctx); err != nil {
 		return nil, err
 	}
-	defer func() { <-l.supposing }()
+	defer func() { <-l.queryLock }()
 	e, err := ask(ctx, l, func() *scheduler.Explanation {
 		if ctx.Err() != nil {
 			return nil // nobody waits any more
@@ -54,10 +54,10 @@ func (l *Loop) Explain(ctx context.Context, key objects.AllocationKey) (*schedul
 	return e, err
 }
 
-// takeTurn waits until no other question is being answered of those that take long.
-func (l *Loop) takeTurn(ctx context.Context) error {
+// lockQuery waits until no other question is being answered of those that take long.
+func (l *Loop) lockQuery(ctx context.Context) error {
 	select {
-	case l.supposing <- struct{}{}:
+	case l.queryLock <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -86,25 +86,25 @@ func (l *Loop) Budgets(ctx context.Context) ([]scheduler.BudgetView, error) {
 	return ask(ctx, l, l.core.Budgets)
 }
 
-// Suppose says what would become of an ask; see scheduler.Core.Suppose. One question is
+// DryRun says what would become of an ask; see scheduler.Core.DryRun. One question is
 // answered at a time, so that however many are asked, others are served in between.
-func (l *Loop) Suppose(ctx context.Context, h scheduler.Hypothesis) (*scheduler.Supposition, error) {
+func (l *Loop) DryRun(ctx context.Context, h scheduler.DryRunRequest) (*scheduler.DryRunResult, error) {
 	type answer struct {
-		out *scheduler.Supposition
+		out *scheduler.DryRunResult
 		err error
 	}
-	if err := l.takeTurn(ctx); err != nil {
+	if err := l.lockQuery(ctx); err != nil {
 		return nil, err
 	}
-	defer func() { <-l.supposing }()
+	defer func() { <-l.queryLock }()
 	a, err := ask(ctx, l, func() answer {
 		if ctx.Err() != nil {
 			return answer{} // nobody waits any more
 		}
-		if l.opt.TellFirst {
+		if l.opt.SyncDelivery {
 			l.deliver() // whoever is asked must have been told before (ADR 16)
 		}
-		out, err := l.core.Suppose(h, l.now())
+		out, err := l.core.DryRun(h, l.now())
 		return answer{out, err}
 	})
 	return a.out, errors.Join(err, a.err)
@@ -113,7 +113,7 @@ func (l *Loop) Suppose(ctx context.Context, h scheduler.Hypothesis) (*scheduler.
 // ask has Run's goroutine look something up.
 func ask[T any](ctx context.Context, l *Loop, look func() T) (T, error) {
 	reply := make(chan T, 1)
-	if !l.put(envelope{look: func() { reply <- look() }}) {
+	if !l.enqueue(envelope{run: func() { reply <- look() }}) {
 		var none T
 		return none, ErrEnded
 	}
@@ -124,34 +124,36 @@ func ask[T any](ctx context.Context, l *Loop, look func() T) (T, error) {
 func (l *Loop) isFull() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.full()
+	return l.fullLocked()
 }
 
 // Depth is how many commands wait.
 func (l *Loop) Depth() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.waits
+	return l.queuedCommands
 }
 
-// full reports whether a peer has to wait before it may send more. Requires: l.mu.
-func (l *Loop) full() bool { return l.waits >= l.opt.HighWater || l.behind.Load() >= l.mostBehind() }
+// fullLocked reports whether a peer has to wait before it may send more. Requires: l.mu.
+func (l *Loop) fullLocked() bool {
+	return l.queuedCommands >= l.opt.HighWater || l.sinkBacklog.Load() >= l.maxSinkBacklog()
+}
 
-// mostBehind is how many effects may wait for the Sink before Wait blocks: far more than those
+// maxSinkBacklog is how many effects may wait for the Sink before Wait blocks: far more than those
 // of decisions, which pause earlier.
-func (l *Loop) mostBehind() int64 { return 4 * int64(l.opt.MaxUntold) }
+func (l *Loop) maxSinkBacklog() int64 { return 4 * int64(l.opt.MaxUndelivered) }
 
-// noteBehind notes how many effects the Sink has before it, and wakes whoever waits for it.
-func (l *Loop) noteBehind(effects int) {
-	before := l.behind.Swap(int64(effects))
-	if before < l.mostBehind() || int64(effects) >= l.mostBehind() {
+// noteSinkBacklog notes how many effects the Sink has before it, and wakes whoever waits for it.
+func (l *Loop) noteSinkBacklog(effects int) {
+	before := l.sinkBacklog.Swap(int64(effects))
+	if before < l.maxSinkBacklog() || int64(effects) >= l.maxSinkBacklog() {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ebb != nil {
-		close(l.ebb)
-		l.ebb = nil
+	if l.mailboxDrained != nil {
+		close(l.mailboxDrained)
+		l.mailboxDrained = nil
 	}
 }
 
@@ -161,17 +163,17 @@ func (l *Loop) noteBehind(effects int) {
 func (l *Loop) Wait(ctx context.Context) error {
 	for {
 		l.mu.Lock()
-		if !l.full() {
+		if !l.fullLocked() {
 			l.mu.Unlock()
 			return nil
 		}
-		if l.ebb == nil {
-			l.ebb = make(chan struct{})
+		if l.mailboxDrained == nil {
+			l.mailboxDrained = make(chan struct{})
 		}
-		ebb := l.ebb
+		drained := l.mailboxDrained
 		l.mu.Unlock()
 		select {
-		case <-ebb:
+		case <-drained:
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-l.ended:
@@ -180,19 +182,19 @@ func (l *Loop) Wait(ctx context.Context) error {
 	}
 }
 
-// put leaves a message in the mailbox, unless the Loop has ended.
-func (l *Loop) put(m envelope) (ok bool) {
+// enqueue leaves a message in the mailbox, unless the Loop has ended.
+func (l *Loop) enqueue(item envelope) (ok bool) {
 	l.mu.Lock()
-	if l.over {
+	if l.closed {
 		l.mu.Unlock()
 		return false
 	}
-	l.box = append(l.box, m)
-	l.waits += len(m.cmds)
-	l.mail.Store(true)
+	l.mailbox = append(l.mailbox, item)
+	l.queuedCommands += len(item.cmds)
+	l.hasMail.Store(true)
 	l.mu.Unlock()
 	select {
-	case l.bell <- struct{}{}:
+	case l.wake <- struct{}{}:
 	default:
 	}
 	return true

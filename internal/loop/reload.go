@@ -34,33 +34,33 @@ func (c *Cluster) Configure(ctx context.Context, conf *configs.Config) error {
 func (c *Cluster) Reload(ctx context.Context, conf *configs.Config) (paused time.Duration, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	defer context.AfterFunc(c.over, stop)()
-	err = c.hold(ctx)
+	defer context.AfterFunc(c.ctx, stop)()
+	err = c.lockPartitions(ctx)
 	if err == nil {
-		defer c.release()
+		defer c.unlockPartitions()
 	}
 	switch {
-	case c.over.Err() != nil:
+	case c.ctx.Err() != nil:
 		return 0, ErrEnded
 	case err != nil:
 		return 0, err
 	}
-	m := c.convene(conf, differences(c.Config(), conf))
-	if err := m.agree(ctx); err != nil {
-		if c.over.Err() != nil {
+	barrier := c.newReloadBarrier(conf, configDifferences(c.Config(), conf))
+	if err := barrier.awaitPrepared(ctx); err != nil {
+		if c.ctx.Err() != nil {
 			err = ErrEnded
 		}
-		return m.adjourn(c.opt.Now), err
+		return barrier.abort(c.opt.Now), err
 	}
-	drained := m.carry()
-	paused = m.length(c.opt.Now)
+	drained := barrier.commit()
+	paused = barrier.pauseDuration(c.opt.Now)
 	for _, p := range conf.Partitions {
 		if _, ok := c.Partition(p.Name); !ok {
-			c.start(p)
+			c.startPartition(p)
 		}
 	}
 	for _, s := range drained {
-		c.remove(s.name, s.loop)
+		c.removePartition(s.name, s.loop)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,37 +68,37 @@ func (c *Cluster) Reload(ctx context.Context, conf *configs.Config) (paused time
 	return paused, nil
 }
 
-// meeting is the loops of a Cluster about a proposal.
-type meeting struct {
-	seats   []seat
-	arrived chan arrival  // a place for each seat
-	over    chan struct{} // closed when it is known whether it is carried
-	carried bool          // read after over is closed
-	done    chan arrival  // a place for each seat
+// reloadBarrier is the loops of a Cluster about a proposal.
+type reloadBarrier struct {
+	participants []participant
+	prepared     chan participantReport // a place for each seat
+	decided      chan struct{}          // closed when it is known whether it is carried
+	committed    bool                   // read after over is closed
+	applied      chan participantReport // a place for each seat
 
 	began time.Time // when the first loop stopped; zero: none did
 }
 
-// seat is what a loop is asked to become.
-type seat struct {
-	name   string
-	loop   *running
-	cmd    scheduler.Command
-	mayNot func() error // asked on the loop's goroutine
+// participant is what a loop is asked to become.
+type participant struct {
+	name     string
+	loop     *partitionLoop
+	cmd      scheduler.Command
+	validate func() error // asked on the loop's goroutine
 }
 
-// arrival says how a loop stands to the proposal, and later what became of it.
-type arrival struct {
-	seat    int
-	at      time.Time
-	against error
-	drained bool
+// participantReport says how a loop stands to the proposal, and later what became of it.
+type participantReport struct {
+	participant int
+	at          time.Time
+	err         error
+	drained     bool
 }
 
-// differences is what each partition that stays has otherwise in conf than in the configuration in
+// configDifferences is what each partition that stays has otherwise in conf than in the configuration in
 // force, by name. It takes as long as the configurations are large, so it is found out before any
 // loop stops, and without a lock that a reader waits for.
-func differences(inForce, conf *configs.Config) map[string]*objects.Difference {
+func configDifferences(inForce, conf *configs.Config) map[string]*objects.Difference {
 	out := map[string]*objects.Difference{}
 	if inForce == nil {
 		return out
@@ -113,85 +113,85 @@ func differences(inForce, conf *configs.Config) map[string]*objects.Difference {
 	return out
 }
 
-// convene prepares a meeting about conf. Requires: c.changing is held.
-func (c *Cluster) convene(conf *configs.Config, prepared map[string]*objects.Difference) *meeting {
+// newReloadBarrier prepares a meeting about conf. Requires: c.changing is held.
+func (c *Cluster) newReloadBarrier(conf *configs.Config, prepared map[string]*objects.Difference) *reloadBarrier {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	m := &meeting{over: make(chan struct{})}
+	m := &reloadBarrier{decided: make(chan struct{})}
 	for name, r := range c.loops {
-		s := seat{name, r, scheduler.Drain{}, func() error { return nil }}
+		s := participant{name, r, scheduler.DrainPartition{}, func() error { return nil }}
 		i := slices.IndexFunc(conf.Partitions, func(p configs.Partition) bool { return p.Name == name })
 		if i >= 0 {
 			p := conf.Partitions[i]
 			s.cmd = scheduler.UseConfig{Partition: p, Prepared: prepared[name]}
-			s.mayNot = func() error { return r.core.MayUse(p, prepared[name]) }
+			s.validate = func() error { return r.core.CheckConfig(p, prepared[name]) }
 		}
-		m.seats = append(m.seats, s)
+		m.participants = append(m.participants, s)
 	}
-	slices.SortFunc(m.seats, func(a, b seat) int { return strings.Compare(a.name, b.name) })
-	m.arrived, m.done = make(chan arrival, len(m.seats)), make(chan arrival, len(m.seats))
-	for i := range m.seats {
-		m.seats[i].loop.put(envelope{look: func() { m.attend(i, c.opt.Now) }})
+	slices.SortFunc(m.participants, func(a, b participant) int { return strings.Compare(a.name, b.name) })
+	m.prepared, m.applied = make(chan participantReport, len(m.participants)), make(chan participantReport, len(m.participants))
+	for i := range m.participants {
+		m.participants[i].loop.enqueue(envelope{run: func() { m.prepare(i, c.opt.Now) }})
 	}
 	return m
 }
 
-// attend runs on the goroutine of a loop.
-func (m *meeting) attend(i int, now func() time.Time) {
+// prepare runs on the goroutine of a loop.
+func (b *reloadBarrier) prepare(i int, now func() time.Time) {
 	select {
-	case <-m.over: // it was adjourned before this loop came
+	case <-b.decided: // it was adjourned before this loop came
 		return
 	default:
 	}
-	s := m.seats[i]
-	m.arrived <- arrival{seat: i, at: now(), against: s.mayNot()}
-	<-m.over
-	if m.carried {
-		s.loop.step([]scheduler.Command{s.cmd})
-		m.done <- arrival{seat: i, drained: s.loop.core.Drained()}
+	p := b.participants[i]
+	b.prepared <- participantReport{participant: i, at: now(), err: p.validate()}
+	<-b.decided
+	if b.committed {
+		p.loop.applyCommands([]scheduler.Command{p.cmd})
+		b.applied <- participantReport{participant: i, drained: p.loop.core.Removable()}
 	}
 }
 
-// agree waits until all loops have stopped, and returns all that they object to.
-func (m *meeting) agree(ctx context.Context) error {
-	against := make([]error, len(m.seats))
-	for range m.seats {
+// awaitPrepared waits until all loops have stopped, and returns all that they object to.
+func (b *reloadBarrier) awaitPrepared(ctx context.Context) error {
+	objections := make([]error, len(b.participants))
+	for range b.participants {
 		select {
-		case a := <-m.arrived:
-			if m.began.IsZero() || a.at.Before(m.began) {
-				m.began = a.at
+		case report := <-b.prepared:
+			if b.began.IsZero() || report.at.Before(b.began) {
+				b.began = report.at
 			}
-			if a.against != nil {
-				against[a.seat] = fmt.Errorf("partition %s: %w", m.seats[a.seat].name, a.against)
+			if report.err != nil {
+				objections[report.participant] = fmt.Errorf("partition %s: %w", b.participants[report.participant].name, report.err)
 			}
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
-	return errors.Join(against...)
+	return errors.Join(objections...)
 }
 
-// adjourn lets all loops go on as they were.
-func (m *meeting) adjourn(now func() time.Time) (paused time.Duration) {
-	close(m.over)
-	return m.length(now)
+// abort lets all loops go on as they were.
+func (b *reloadBarrier) abort(now func() time.Time) (paused time.Duration) {
+	close(b.decided)
+	return b.pauseDuration(now)
 }
 
-// carry has all loops change, and returns those that hold nothing and are not wanted.
-func (m *meeting) carry() (drained []seat) {
-	m.carried = true
-	close(m.over)
-	for range m.seats {
-		if a := <-m.done; a.drained {
-			drained = append(drained, m.seats[a.seat])
+// commit has all loops change, and returns those that hold nothing and are not wanted.
+func (b *reloadBarrier) commit() (drained []participant) {
+	b.committed = true
+	close(b.decided)
+	for range b.participants {
+		if report := <-b.applied; report.drained {
+			drained = append(drained, b.participants[report.participant])
 		}
 	}
 	return drained
 }
 
-func (m *meeting) length(now func() time.Time) time.Duration {
-	if m.began.IsZero() {
+func (b *reloadBarrier) pauseDuration(now func() time.Time) time.Duration {
+	if b.began.IsZero() {
 		return 0
 	}
-	return now().Sub(m.began)
+	return now().Sub(b.began)
 }

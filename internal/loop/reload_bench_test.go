@@ -25,7 +25,7 @@ const (
 )
 
 func wideConfig(max int64) *configs.Config {
-	p := configs.Partition{Name: "default", Root: configs.Queue{Name: "root", Parent: true, Submit: security.Everyone()}}
+	p := configs.Partition{Name: "default", Root: configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone()}}
 	for i := range benchParents {
 		parent := configs.Queue{Name: fmt.Sprint("p", i), Parent: true}
 		for j := range benchLeaves {
@@ -43,7 +43,7 @@ func wideConfig(max int64) *configs.Config {
 // of which change, while asks and releases keep coming: pause-ms is the mean, worst-ms
 // the longest.
 func BenchmarkReload(b *testing.B) {
-	c := loop.NewCluster(loop.Options{HighWater: 256}, func(string) loop.Sink { return deaf{} }, nil)
+	c := loop.NewCluster(loop.Options{HighWater: 256}, func(string) loop.Sink { return ignoringSink{} }, nil)
 	defer c.End()
 	confs := []*configs.Config{wideConfig(50), wideConfig(60)}
 	assert.NilError(b, c.Configure(b.Context(), confs[0]))
@@ -58,15 +58,15 @@ func BenchmarkReload(b *testing.B) {
 			Queue: fmt.Sprintf("root.p%d.l%d", i/benchLeaves, i%benchLeaves),
 		})
 	}
-	said, err := l.Call(b.Context(), setup...)
+	effects, err := l.Call(b.Context(), setup...)
 	assert.NilError(b, err)
-	for _, e := range said {
+	for _, e := range effects {
 		_, rejected := e.(scheduler.ApplicationRejected)
 		assert.Assert(b, !rejected, "%s", e)
 	}
 	ctx, stop := context.WithCancel(b.Context())
 	var load sync.WaitGroup
-	load.Go(func() { keepAsking(ctx, l) })
+	load.Go(func() { generateLoad(ctx, l) })
 	var sum, worst time.Duration
 	for i := 0; b.Loop(); i++ {
 		paused, err := c.Reload(b.Context(), confs[(i+1)%2])
@@ -83,18 +83,18 @@ func BenchmarkReload(b *testing.B) {
 	b.ReportMetric(float64(worst.Microseconds())/1000, "worst-ms")
 }
 
-type deaf struct{}
+type ignoringSink struct{}
 
-func (deaf) Deliver([]scheduler.Effect) {}
+func (ignoringSink) Deliver([]scheduler.Effect) {}
 
-// keepAsking asks for one more in another leaf each time, and releases what it asked for
+// generateLoad asks for one more in another leaf each time, and releases what it asked for
 // 20,000 asks ago.
-func keepAsking(ctx context.Context, l *loop.Loop) {
+func generateLoad(ctx context.Context, l *loop.Loop) {
 	const live = 20_000
 	app := func(i int) objects.AppID { return objects.AppID(fmt.Sprint("app", i*7%(benchParents*benchLeaves))) }
 	key := func(i int) objects.AllocationKey { return objects.AllocationKey(fmt.Sprint("k", i)) }
 	for i := 0; ctx.Err() == nil; i++ {
-		l.Send(scheduler.SubmitAsk{Ask: &objects.Ask{Key: key(i), App: app(i), Amounts: cores(1)}})
+		l.Send(scheduler.SubmitAsk{Ask: &objects.Ask{Key: key(i), App: app(i), Amounts: vcores(1)}})
 		if i >= live {
 			l.Send(scheduler.Release{App: app(i - live), Key: key(i - live), Type: scheduler.StoppedByRM})
 		}

@@ -22,16 +22,16 @@ func configOf(partitions ...configs.Partition) *configs.Config {
 	return &configs.Config{Partitions: partitions}
 }
 
-// pair is a cluster of two partitions, default and gpu, with what their Sinks heard.
-func pair(t *testing.T, opt loop.Options) (c *loop.Cluster, sinks map[string]*memory) {
+// newTwoPartitionCluster is a cluster of two partitions, default and gpu, with what their Sinks heard.
+func newTwoPartitionCluster(t *testing.T, opt loop.Options) (c *loop.Cluster, sinks map[string]*recordingSink) {
 	t.Helper()
-	sinks = map[string]*memory{"default": {}, "gpu": {}}
+	sinks = map[string]*recordingSink{"default": {}, "gpu": {}}
 	c = loop.NewCluster(opt, func(p string) loop.Sink { return sinks[p] }, nil)
 	assert.NilError(t, c.Configure(t.Context(), configOf(partition("default", "a"), partition("gpu", "a"))))
 	return c, sinks
 }
 
-func tell(t *testing.T, c *loop.Cluster, name string, cmds ...scheduler.Command) {
+func callPartition(t *testing.T, c *loop.Cluster, name string, cmds ...scheduler.Command) {
 	t.Helper()
 	l, ok := c.Partition(name)
 	assert.Assert(t, ok, "there is no partition %s", name)
@@ -39,8 +39,8 @@ func tell(t *testing.T, c *loop.Cluster, name string, cmds ...scheduler.Command)
 	assert.NilError(t, err)
 }
 
-// state is all partitions, as values.
-func state(t *testing.T, c *loop.Cluster) map[string]*scheduler.Snapshot {
+// snapshotsOf is all partitions, as values.
+func snapshotsOf(t *testing.T, c *loop.Cluster) map[string]*scheduler.Snapshot {
 	t.Helper()
 	all := map[string]*scheduler.Snapshot{}
 	for _, name := range c.Partitions() {
@@ -59,54 +59,54 @@ func sameState(got, want map[string]*scheduler.Snapshot) bool {
 	return maps.EqualFunc(got, want, func(a, b *scheduler.Snapshot) bool { return twin.SnapshotDifference(a, b) == "" })
 }
 
-// withBelow is a partition whose leaf a has become a parent.
-func withBelow(name string) configs.Partition {
+// leafBecomesParent is a partition whose leaf a has become a parent.
+func leafBecomesParent(name string) configs.Partition {
 	p := partition(name, "a", "b")
 	p.Root.Children[0].Parent = true
 	p.Root.Children[0].Children = []configs.Queue{{Name: "below"}}
 	return p
 }
 
-func TestAConfigurationThatOnePartitionRefusesChangesNone(t *testing.T) {
-	c, _ := pair(t, loop.Options{})
+func TestReload_RefusedByOnePartitionChangesNone(t *testing.T) {
+	c, _ := newTwoPartitionCluster(t, loop.Options{})
 	defer c.End()
-	tell(t, c, "default", node("n1", 2), app("app"), ask("k1"))
-	tell(t, c, "gpu", app("app"), app("other"))
-	tell(t, c, "default") // what could be decided has been decided
-	was, before := c.Config(), state(t, c)
+	callPartition(t, c, "default", node("n1", 2), app("app"), ask("k1"))
+	callPartition(t, c, "gpu", app("app"), app("other"))
+	callPartition(t, c, "default") // what could be decided has been decided
+	was, before := c.Config(), snapshotsOf(t, c)
 
-	err := c.Configure(t.Context(), configOf(partition("default", "a", "b"), withBelow("gpu"), partition("new", "a")))
+	err := c.Configure(t.Context(), configOf(partition("default", "a", "b"), leafBecomesParent("gpu"), partition("new", "a")))
 	assert.ErrorContains(t, err, "partition gpu: queue changes its type: leaf root.a cannot become a parent: "+
 		"it holds 2 applications: app, other")
-	assert.Assert(t, sameState(state(t, c), before), "half of a refused configuration was put in force")
+	assert.Assert(t, sameState(snapshotsOf(t, c), before), "half of a refused configuration was put in force")
 	assert.Assert(t, c.Config() == was)
 
 	// All that is in the way is named, whichever partition it is in.
-	err = c.Configure(t.Context(), configOf(withBelow("default"), withBelow("gpu")))
+	err = c.Configure(t.Context(), configOf(leafBecomesParent("default"), leafBecomesParent("gpu")))
 	assert.ErrorContains(t, err, "partition default: queue changes its type")
 	assert.ErrorContains(t, err, "partition gpu: queue changes its type")
-	assert.Assert(t, sameState(state(t, c), before))
+	assert.Assert(t, sameState(snapshotsOf(t, c), before))
 }
 
-func TestAPartitionThatIsLeftOutDrainsAndGoes(t *testing.T) {
+func TestReload_OmittedPartitionDrainsAndIsRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, sinks := pair(t, loop.Options{})
+		c, sinks := newTwoPartitionCluster(t, loop.Options{})
 		defer c.End()
-		tell(t, c, "gpu", node("n1", 2), app("app"))
+		callPartition(t, c, "gpu", node("n1", 2), app("app"))
 		only := configOf(partition("default", "a", "b"))
 		assert.NilError(t, c.Configure(t.Context(), only))
 		assert.Assert(t, c.Config() == only)
 		assert.DeepEqual(t, c.Partitions(), []string{"default", "gpu"})
-		assert.Assert(t, state(t, c)["gpu"].Draining)
+		assert.Assert(t, snapshotsOf(t, c)["gpu"].Draining)
 
-		tell(t, c, "gpu", node("n2", 1), scheduler.AddApplication{App: "late", Queue: "root.a"}, ask("k1"))
+		callPartition(t, c, "gpu", node("n2", 1), scheduler.AddApplication{App: "late", Queue: "root.a"}, ask("k1"))
 		synctest.Wait()
 		assert.Equal(t, sinks["gpu"].text(), "accepted node n1; accepted application app; "+
 			"rejected node n2: partition gpu is being removed; "+
 			"rejected application late: partition gpu is being removed; application app is Accepted; "+
 			"application app is Running; allocated k1 (app) on n1")
 
-		tell(t, c, "gpu", scheduler.RemoveApplication{App: "app"})
+		callPartition(t, c, "gpu", scheduler.RemoveApplication{App: "app"})
 		synctest.Wait()
 		assert.DeepEqual(t, c.Partitions(), []string{"default", "gpu"})
 		gpu, _ := c.Partition("gpu")
@@ -118,8 +118,8 @@ func TestAPartitionThatIsLeftOutDrainsAndGoes(t *testing.T) {
 	})
 }
 
-func TestAnEmptyPartitionGoesAtOnceAndMayComeBack(t *testing.T) {
-	c, sinks := pair(t, loop.Options{})
+func TestReload_EmptyPartitionIsRemovedAtOnceAndMayReturn(t *testing.T) {
+	c, sinks := newTwoPartitionCluster(t, loop.Options{})
 	defer c.End()
 	both, one := c.Config(), configOf(partition("default", "a"))
 	for range 3 {
@@ -127,31 +127,31 @@ func TestAnEmptyPartitionGoesAtOnceAndMayComeBack(t *testing.T) {
 		assert.DeepEqual(t, c.Partitions(), []string{"default"})
 		assert.NilError(t, c.Configure(t.Context(), both))
 		assert.DeepEqual(t, c.Partitions(), []string{"default", "gpu"})
-		tell(t, c, "gpu", node("n1", 1), scheduler.RemoveNode{Node: "n1"})
+		callPartition(t, c, "gpu", node("n1", 1), scheduler.RemoveNode{Node: "n1"})
 	}
 	c.End()
 	assert.Equal(t, sinks["gpu"].text(), "accepted node n1; node n1 was removed; allocations on it: 0; "+
 		"accepted node n1; node n1 was removed; allocations on it: 0; accepted node n1; node n1 was removed; allocations on it: 0")
 }
 
-func TestADrainingPartitionIsTakenBack(t *testing.T) {
-	c, _ := pair(t, loop.Options{})
+func TestReload_DrainingPartitionIsRestored(t *testing.T) {
+	c, _ := newTwoPartitionCluster(t, loop.Options{})
 	defer c.End()
-	tell(t, c, "gpu", node("n1", 1), app("app"))
-	before := state(t, c)
+	callPartition(t, c, "gpu", node("n1", 1), app("app"))
+	before := snapshotsOf(t, c)
 	both := c.Config()
 	assert.NilError(t, c.Configure(t.Context(), configOf(partition("default", "a"))))
 	assert.NilError(t, c.Configure(t.Context(), both))
-	assert.Assert(t, sameState(state(t, c), before), "leaving a partition out and taking it back left a trace")
-	tell(t, c, "gpu", scheduler.RemoveApplication{App: "app"}, scheduler.RemoveNode{Node: "n1"})
-	tell(t, c, "gpu", node("n2", 1))
+	assert.Assert(t, sameState(snapshotsOf(t, c), before), "leaving a partition out and taking it back left a trace")
+	callPartition(t, c, "gpu", scheduler.RemoveApplication{App: "app"}, scheduler.RemoveNode{Node: "n1"})
+	callPartition(t, c, "gpu", node("n2", 1))
 }
 
-func TestForgettingEmptiesAPartitionThatDrains(t *testing.T) {
+func TestForget_RemovesADrainingPartition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, _ := pair(t, loop.Options{})
+		c, _ := newTwoPartitionCluster(t, loop.Options{})
 		defer c.End()
-		tell(t, c, "gpu", node("n1", 1), app("app"))
+		callPartition(t, c, "gpu", node("n1", 1), app("app"))
 		assert.NilError(t, c.Configure(t.Context(), configOf(partition("default", "a"))))
 		assert.NilError(t, c.Forget(t.Context()))
 		synctest.Wait()
@@ -161,28 +161,28 @@ func TestForgettingEmptiesAPartitionThatDrains(t *testing.T) {
 
 // A partition that goes may have a lot to tell to somebody slow: nobody else waits for that
 // (behaviour.md 1.7.9), and its successor tells nothing before it.
-func TestNobodyWaitsForWhatARemovedPartitionTells(t *testing.T) {
+func TestReload_DoesNotWaitForDeliveryOfARemovedPartition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		slow := &gate{open: make(chan struct{})}
+		slow := &blockedSink{released: make(chan struct{})}
 		c := loop.NewCluster(loop.Options{}, func(p string) loop.Sink {
 			if p == "gpu" {
 				return slow
 			}
-			return &memory{}
+			return &recordingSink{}
 		}, nil)
 		both, one := configOf(partition("default", "a"), partition("gpu", "a")), configOf(partition("default", "a"))
 		assert.NilError(t, c.Configure(t.Context(), both))
-		tell(t, c, "gpu", node("n1", 1), scheduler.RemoveNode{Node: "n1"})
+		callPartition(t, c, "gpu", node("n1", 1), scheduler.RemoveNode{Node: "n1"})
 		synctest.Wait()
 		assert.NilError(t, c.Configure(t.Context(), one))
 		assert.DeepEqual(t, c.Partitions(), []string{"default"})
-		tell(t, c, "default", node("n1", 1))
+		callPartition(t, c, "default", node("n1", 1))
 
 		assert.NilError(t, c.Configure(t.Context(), both))
 		gpu, _ := c.Partition("gpu")
 		gpu.Send(node("n2", 1))
 		synctest.Wait()
-		close(slow.open)
+		close(slow.released)
 		synctest.Wait()
 		assert.Equal(t, slow.text(), "accepted node n1; node n1 was removed; allocations on it: 0; accepted node n2")
 		c.End()
@@ -191,14 +191,14 @@ func TestNobodyWaitsForWhatARemovedPartitionTells(t *testing.T) {
 
 // A shim that does not return from a callback keeps its partition from the meeting. The
 // others go on as they were when patience ends.
-func TestAPartitionThatDoesNotComeIsNotWaitedForForEver(t *testing.T) {
+func TestReload_WaitForABlockedPartitionIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stuck := &gate{open: make(chan struct{})}
-		c := loop.NewCluster(loop.Options{TellFirst: true}, func(p string) loop.Sink {
+		blocked := &blockedSink{released: make(chan struct{})}
+		c := loop.NewCluster(loop.Options{SyncDelivery: true}, func(p string) loop.Sink {
 			if p == "gpu" {
-				return stuck
+				return blocked
 			}
-			return &memory{}
+			return &recordingSink{}
 		}, nil)
 		defer c.End()
 		assert.NilError(t, c.Configure(t.Context(), configOf(partition("default", "a"), partition("gpu", "a"))))
@@ -210,21 +210,21 @@ func TestAPartitionThatDoesNotComeIsNotWaitedForForEver(t *testing.T) {
 		paused, err := c.Reload(ctx, configOf(partition("default", "a", "b"), partition("gpu", "a", "b")))
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.Equal(t, paused, time.Minute, "default stood still for as long")
-		tell(t, c, "default", node("n1", 1))
+		callPartition(t, c, "default", node("n1", 1))
 
-		close(stuck.open)
+		close(blocked.released)
 		synctest.Wait()
-		for name, s := range state(t, c) {
+		for name, s := range snapshotsOf(t, c) {
 			assert.Equal(t, s.Root.Children.Len(), 1, "partition %s changed although the change was given up", name)
 			assert.Equal(t, s.Nodes.Len(), 1)
 		}
 	})
 }
 
-func TestTheEndDoesNotWaitForAMeeting(t *testing.T) {
+func TestReload_IsAbortedByEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stuck := &gate{open: make(chan struct{})}
-		c := loop.NewCluster(loop.Options{TellFirst: true}, func(string) loop.Sink { return stuck }, nil)
+		blocked := &blockedSink{released: make(chan struct{})}
+		c := loop.NewCluster(loop.Options{SyncDelivery: true}, func(string) loop.Sink { return blocked }, nil)
 		assert.NilError(t, c.Configure(t.Context(), configOf(partition("default", "a"))))
 		l, _ := c.Partition("default")
 		l.Send(node("n1", 1))
@@ -234,7 +234,7 @@ func TestTheEndDoesNotWaitForAMeeting(t *testing.T) {
 		synctest.Wait()
 		go c.End()
 		assert.ErrorIs(t, <-refused, loop.ErrEnded)
-		close(stuck.open)
+		close(blocked.released)
 		c.End()
 		assert.ErrorIs(t, c.Configure(t.Context(), configOf(partition("default", "b"))), loop.ErrEnded)
 	})
@@ -242,8 +242,8 @@ func TestTheEndDoesNotWaitForAMeeting(t *testing.T) {
 
 // Whoever is asked during a reload answers as before it or as after it, in all partitions
 // alike, and nothing that is asked for is lost.
-func TestReloadingUnderLoad(t *testing.T) {
-	c, sinks := pair(t, loop.Options{})
+func TestReload_UnderLoad(t *testing.T) {
+	c, sinks := newTwoPartitionCluster(t, loop.Options{})
 	defer c.End()
 	small := c.Config()
 	large := configOf(partition("default", "a", "b"), partition("gpu", "a", "b"))
@@ -261,7 +261,7 @@ func TestReloadingUnderLoad(t *testing.T) {
 	for range 20 {
 		for _, conf := range []*configs.Config{large, small} {
 			assert.NilError(t, c.Configure(t.Context(), conf))
-			for name, s := range state(t, c) {
+			for name, s := range snapshotsOf(t, c) {
 				assert.Equal(t, s.Root.Children.Len(), len(conf.Partitions[0].Root.Children), name)
 			}
 		}
@@ -281,9 +281,9 @@ func TestReloadingUnderLoad(t *testing.T) {
 	c.End()
 	const reloaded = "queue root.b: removed" // at any time: the partitions share nothing but the reloads
 	for _, sink := range sinks {
-		before := len(sink.told)
-		sink.told = slices.DeleteFunc(sink.told, func(said string) bool { return said == reloaded })
-		assert.Equal(t, before-len(sink.told), 20)
+		before := len(sink.recorded)
+		sink.recorded = slices.DeleteFunc(sink.recorded, func(said string) bool { return said == reloaded })
+		assert.Equal(t, before-len(sink.recorded), 20)
 	}
 	assert.Equal(t, sinks["gpu"].text(), sinks["default"].text())
 }

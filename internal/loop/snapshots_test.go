@@ -16,22 +16,22 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// nothing is a Sink that drops what it is given.
-type nothing struct{}
+// discardSink is a Sink that drops what it is given.
+type discardSink struct{}
 
-func (nothing) Deliver([]scheduler.Effect) {}
+func (discardSink) Deliver([]scheduler.Effect) {}
 
-// turned is a loop that a test turns by hand, with a clock that it sets.
-type turned struct {
+// manualLoop is a loop that a test turns by hand, with a clock that it sets.
+type manualLoop struct {
 	*Loop
 	clock time.Time
 }
 
-func turn(t *testing.T, nodes, asks int) *turned {
-	root := configs.Queue{Name: "root", Parent: true, Submit: security.Everyone(), Children: []configs.Queue{{Name: "a"}}}
-	core := scheduler.New(configs.Partition{Name: "default", Root: root, Nodes: policies.DefaultNodeOrder()}, nil)
-	x := &turned{clock: time.Unix(1_000_000, 0).UTC()}
-	x.Loop = New(core, nothing{}, Options{Now: func() time.Time { return x.clock }, MaxUntold: 1 << 30})
+func newManualLoop(t *testing.T, nodes, asks int) *manualLoop {
+	root := configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone(), Children: []configs.Queue{{Name: "a"}}}
+	core := scheduler.New(configs.Partition{Name: "default", Root: root, NodeSortPolicy: policies.DefaultNodeSortPolicy()}, nil)
+	x := &manualLoop{clock: time.Unix(1_000_000, 0).UTC()}
+	x.Loop = New(core, discardSink{}, Options{Now: func() time.Time { return x.clock }, MaxUndelivered: 1 << 30})
 	few := func(n resources.Quantity) resources.Amounts {
 		return resources.FromMap(map[string]resources.Quantity{"vcore": n})
 	}
@@ -42,31 +42,31 @@ func turn(t *testing.T, nodes, asks int) *turned {
 	for i := range asks {
 		x.Send(scheduler.SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(fmt.Sprint("k", i)), App: "app", Amounts: few(1)}})
 	}
-	x.takeAll()
+	x.drainMailbox()
 	return x
 }
 
-// read is a reader that waits.
-func (x *turned) read(ctx context.Context) <-chan *scheduler.Snapshot {
+// addReader is a reader that waits.
+func (x *manualLoop) addReader(ctx context.Context) <-chan *scheduler.Snapshot {
 	reply := make(chan *scheduler.Snapshot, 1)
 	x.readers = append(x.readers, reader{ctx, reply})
 	return reply
 }
 
 func TestSnapshot_IsMadeInSlicesBetweenDecisions(t *testing.T) {
-	x := turn(t, 100, 10_000)
-	reply := x.read(t.Context())
+	x := newManualLoop(t, 100, 10_000)
+	reply := x.addReader(t.Context())
 	slices := 0
 	for ; len(reply) == 0; slices++ {
 		assert.Assert(t, slices < 1000)
 		before := x.core.Partition()
 		_, _, was := before.Counts()
-		for x.hungry && !x.mayRead() {
-			x.decide(x.stride())
+		for x.needsScheduling && !x.readersDue() {
+			x.decide(x.decisionBatch())
 		}
 		_, _, is := before.Counts()
-		if x.hungry {
-			assert.Assert(t, is-was <= 2*refreshStride, "%d decisions between two slices", is-was)
+		if x.needsScheduling {
+			assert.Assert(t, is-was <= 2*decisionsPerSlice, "%d decisions between two slices", is-was)
 		}
 		x.serveReaders()
 	}
@@ -76,78 +76,78 @@ func TestSnapshot_IsMadeInSlicesBetweenDecisions(t *testing.T) {
 	assert.Assert(t, s.Allocations > 0, "nothing was decided meanwhile")
 }
 
-func TestSnapshot_AllWhoWaitGetTheSame(t *testing.T) {
-	x := turn(t, 1, 0)
-	first, second := x.read(t.Context()), x.read(t.Context())
-	for x.hungry {
+func TestSnapshot_WaitingReadersShareOne(t *testing.T) {
+	x := newManualLoop(t, 1, 0)
+	first, second := x.addReader(t.Context()), x.addReader(t.Context())
+	for x.needsScheduling {
 		x.decide(1)
 	}
 	x.serveReaders()
-	third := x.read(t.Context())
+	third := x.addReader(t.Context())
 	x.serveReaders()
 	s := <-first
 	assert.Assert(t, s != nil && s == <-second)
 	assert.Assert(t, s == <-third, "nothing has changed since")
 }
 
-func TestSnapshot_NothingIsDoneForReadersThatLeft(t *testing.T) {
-	x := turn(t, 1, 100)
-	for x.hungry {
+func TestSnapshot_IsNotMadeForCancelledReaders(t *testing.T) {
+	x := newManualLoop(t, 1, 100)
+	for x.needsScheduling {
 		x.decide(100)
 	}
-	ctx, leave := context.WithCancel(t.Context())
-	x.read(ctx)
-	leave()
+	ctx, cancel := context.WithCancel(t.Context())
+	x.addReader(ctx)
+	cancel()
 	x.serveReaders()
 	assert.Equal(t, len(x.readers), 0)
-	assert.Assert(t, x.view == nil && x.refresh.read.IsZero(), "the state was read for nobody")
+	assert.Assert(t, x.cachedSnapshot == nil && x.refresh.lastRead.IsZero(), "the state was read for nobody")
 }
 
 // While there is something to decide, snapshots take a share of the time; when there is nothing,
 // a reader need not wait.
 func TestSnapshot_TakesAShareOfTheTimeWhileDeciding(t *testing.T) {
-	x := turn(t, 1, 500)
+	x := newManualLoop(t, 1, 500)
 	x.decide(1)
 	x.opt.Now = func() time.Time { x.clock = x.clock.Add(time.Millisecond); return x.clock } // whatever is measured takes time
-	first := x.read(t.Context())
-	x.turns = refreshStride
+	first := x.addReader(t.Context())
+	x.decisionsSinceRead = decisionsPerSlice
 	for x.serveReaders(); len(first) == 0; x.serveReaders() {
-		x.turns = refreshStride
+		x.decisionsSinceRead = decisionsPerSlice
 	}
 	x.opt.Now = func() time.Time { return x.clock }
 	spent := x.refresh.spent
 	assert.Assert(t, spent > 0)
 	x.decide(1)
-	second := x.read(t.Context())
+	second := x.addReader(t.Context())
 	waited := time.Duration(0)
 	for ; len(second) == 0 && waited < time.Minute; waited += time.Millisecond {
-		x.turns, x.clock = refreshStride, x.clock.Add(time.Millisecond)
+		x.decisionsSinceRead, x.clock = decisionsPerSlice, x.clock.Add(time.Millisecond)
 		x.serveReaders()
 	}
 	assert.Assert(t, waited >= (refreshShare-2)*spent && waited <= refreshShare*spent, "after %v of reading, %v of deciding", spent, waited)
 
-	for x.decide(1); x.hungry; x.decide(1000) {
+	for x.decide(1); x.needsScheduling; x.decide(1000) {
 	}
-	third := x.read(t.Context())
+	third := x.addReader(t.Context())
 	x.serveReaders()
 	assert.Equal(t, len(third), 1)
 }
 
-func TestSnapshot_ViewsAreForgottenWhenNobodyReads(t *testing.T) {
-	x := turn(t, 1, 10)
-	for x.hungry {
+func TestSnapshot_ViewsAreDroppedWithoutReaders(t *testing.T) {
+	x := newManualLoop(t, 1, 10)
+	for x.needsScheduling {
 		x.decide(100)
 	}
-	x.read(t.Context())
+	x.addReader(t.Context())
 	x.serveReaders()
-	x.clock = x.clock.Add(keepViews)
+	x.clock = x.clock.Add(snapshotRetention)
 	x.now()
-	x.moved()
-	assert.Assert(t, x.view != nil)
+	x.noteProgress()
+	assert.Assert(t, x.cachedSnapshot != nil)
 	x.clock = x.clock.Add(time.Second)
 	x.now()
-	x.moved()
-	assert.Assert(t, x.view == nil && x.refresh.read.IsZero())
+	x.noteProgress()
+	assert.Assert(t, x.cachedSnapshot == nil && x.refresh.lastRead.IsZero())
 }
 
 func appID(i int) objects.AppID { return objects.AppID(fmt.Sprint("app", i)) }

@@ -23,33 +23,33 @@ type Assertion struct {
 	Partition string
 	Cluster   *resources.Amounts // the nodes, taken together; nil: none are stated
 
-	Place *placement.Submission
-	Queue string // what holds for a queue
-	Limit *LimitOf
-	Work  []Work // in what order queues go
+	Place     *placement.Submission
+	Queue     string // what holds for a queue
+	Limit     *LimitQuery
+	Workloads []Workload // in what order queues go
 
 	Expect Expect
 }
 
-// LimitOf asks what limits leave in a queue: to a user together with the group that answers
+// LimitQuery asks what limits leave in a queue: to a user together with the group that answers
 // for the user, or to a group.
-type LimitOf struct {
+type LimitQuery struct {
 	Queue  string
 	User   string   // empty: it is about Group
 	Groups []string // of the user
 	Group  string   // "*" is everybody who is in no group that is named
 }
 
-// who is the user or the group, in words.
-func (l *LimitOf) who() string {
+// holder is the user or the group, in words.
+func (l *LimitQuery) holder() string {
 	if l.User == "" {
 		return "group " + l.Group
 	}
 	return "user " + l.User
 }
 
-// Work is work in a leaf: what it asks for at which priority, and what it holds already.
-type Work struct {
+// Workload is work in a leaf: what it asks for at which priority, and what it holds already.
+type Workload struct {
 	Queue         string
 	User          string // for a leaf that a rule would create: who must have access there
 	Groups        []string
@@ -64,41 +64,41 @@ type Expect struct {
 	Rule     *string // of place: that decided
 	Created  *bool   // of place: the queue did not exist
 
-	Max, Guaranteed Quantified // of place and queue: effective
-	MaxApplications *uint64    // of place, queue and limit
+	Max, Guaranteed ExpectedQuantities // of place and queue: effective
+	MaxApplications *uint64            // of place, queue and limit
 
-	MaxResources Quantified // of limit
-	Group        *string    // of limit: that answers; empty: none does
+	MaxResources ExpectedQuantities // of limit
+	Group        *string            // of limit: that answers; empty: none does
 
-	Order      []string // of work: who goes before whom
-	Priorities []Shown  // of work
+	Order      []string        // of work: who goes before whom
+	Priorities []QueuePriority // of work
 }
 
-// Shown is the priority that a queue shows its parent; Pending false: nothing is pending.
-type Shown struct {
+// QueuePriority is the priority that a queue shows its parent; Pending false: nothing is pending.
+type QueuePriority struct {
 	Queue    string
 	Priority int32
 	Pending  bool
 }
 
-// Quantified is what some resources must be limited to, in name order. nil: nothing is
+// ExpectedQuantities is what some resources must be limited to, in name order. nil: nothing is
 // said.
-type Quantified []Quantity
+type ExpectedQuantities []ExpectedQuantity
 
-// Quantity is what one resource must be limited to.
-type Quantity struct {
-	Resource string
-	N        resources.Quantity
-	Any      bool // it must not be limited
+// ExpectedQuantity is what one resource must be limited to.
+type ExpectedQuantity struct {
+	Resource  string
+	N         resources.Quantity
+	Unlimited bool // it must not be limited
 }
 
-func (q Quantity) String() string { return quantityText(q.Resource, q.N, !q.Any) }
+func (q ExpectedQuantity) String() string { return formatExpected(q.Resource, q.N, !q.Unlimited) }
 
-func quantityText(resource string, n resources.Quantity, limited bool) string {
+func formatExpected(resource string, n resources.Quantity, limited bool) string {
 	if !limited {
 		return "unlimited"
 	}
-	return resources.Text(resource, n)
+	return resources.FormatQuantity(resource, n)
 }
 
 // Question is the assertion's question in words.
@@ -111,10 +111,10 @@ func (a *Assertion) Question() string {
 		}
 		return words
 	case a.Limit != nil:
-		return fmt.Sprintf("limit of %s in %s", a.Limit.who(), a.Limit.Queue)
-	case a.Work != nil:
+		return fmt.Sprintf("limit of %s in %s", a.Limit.holder(), a.Limit.Queue)
+	case a.Workloads != nil:
 		var queues []string
-		for _, w := range a.Work {
+		for _, w := range a.Workloads {
 			queues = append(queues, w.Queue)
 		}
 		return "work in " + strings.Join(queues, ", ")

@@ -33,124 +33,124 @@ func (d Difference) String() string {
 // Check answers all assertions, in their order. Those about one partition share a World.
 // The error names a partition that the configuration does not have.
 func Check(conf *configs.Config, all Assertions) ([]Result, error) {
-	worlds := map[string]*World{}
+	partitions := map[string]*Partition{}
 	out := make([]Result, 0, len(all.List))
 	for i := range all.List {
 		a := &all.List[i]
-		w := worlds[a.Partition]
+		w := partitions[a.Partition]
 		if w == nil {
 			var err error
 			if w, err = New(conf, a.Partition); err != nil {
 				return nil, fmt.Errorf("line %d: %w", a.Line, err)
 			}
-			worlds[a.Partition] = w
+			partitions[a.Partition] = w
 		}
 		out = append(out, w.check(a))
 	}
 	return out, nil
 }
 
-func (w *World) check(a *Assertion) Result {
+func (p *Partition) check(a *Assertion) Result {
 	r := &Result{Line: a.Line, Name: cmp.Or(a.Name, a.Question()), Differences: []Difference{}}
 	var err error
 	switch {
 	case a.Place != nil:
-		err = w.checkPlace(r, a)
+		err = p.checkPlace(r, a)
 	case a.Limit != nil:
-		err = w.checkLimit(r, a)
-	case a.Work != nil:
-		err = w.checkWork(r, a)
+		err = p.checkLimit(r, a)
+	case a.Workloads != nil:
+		err = p.checkWorkload(r, a)
 	default:
-		err = w.on(a.Cluster, func() error { return w.checkQueue(r, a.Queue, a) })
+		err = p.withCluster(a.Cluster, func() error { return p.checkQueue(r, a.Queue, a) })
 	}
 	if err != nil {
-		r.differ(a.Question(), "an answer", err.Error())
+		r.compare(a.Question(), "an answer", err.Error())
 	}
 	r.OK = len(r.Differences) == 0
 	return *r
 }
 
-func (r *Result) differ(what, expected, actual string) {
+func (r *Result) compare(what, expected, actual string) {
 	if expected != actual {
 		r.Differences = append(r.Differences, Difference{what, expected, actual})
 	}
 }
 
-// machine is the node that stands for a stated cluster.
-const machine objects.NodeID = "cluster"
+// clusterNode is the node that stands for a stated cluster.
+const clusterNode objects.NodeID = "cluster"
 
-// on does something while the partition has the stated nodes; nil: none. They stay until a
+// withCluster does something while the partition has the stated nodes; nil: none. They stay until a
 // question states others: what queues are measured against changes with them, for every
 // queue, and most questions of a file are about one cluster.
-func (w *World) on(cluster *resources.Amounts, do func() error) error {
-	if w.cluster != nil && (cluster == nil || !w.cluster.Equal(*cluster)) {
-		if _, err := w.part.RemoveNode(machine, beginning); err != nil {
+func (p *Partition) withCluster(cluster *resources.Amounts, do func() error) error {
+	if p.cluster != nil && (cluster == nil || !p.cluster.Equal(*cluster)) {
+		if _, err := p.partition.RemoveNode(clusterNode, fixedTime); err != nil {
 			panic(fmt.Sprintf("offline: the node that was added is gone: %v", err))
 		}
-		w.cluster = nil
+		p.cluster = nil
 	}
-	if w.cluster == nil && cluster != nil {
-		if err := w.part.AddNode(machine, *cluster, nil, true); err != nil {
+	if p.cluster == nil && cluster != nil {
+		if err := p.partition.AddNode(clusterNode, *cluster, nil, true); err != nil {
 			return err
 		}
-		w.cluster = cluster
+		p.cluster = cluster
 	}
 	return do()
 }
 
-func (w *World) checkPlace(r *Result, a *Assertion) error {
+func (w *Partition) checkPlace(r *Result, a *Assertion) error {
 	e := &a.Expect
 	if e.Max == nil && e.Guaranteed == nil && e.MaxApplications == nil {
-		w.comparePlacing(r, a, w.Place(*a.Place))
+		w.comparePlacement(r, a, w.Place(*a.Place))
 		return nil
 	}
-	return w.on(a.Cluster, func() error {
+	return w.withCluster(a.Cluster, func() error {
 		p := w.place(*a.Place)
-		defer w.leave(&p)
-		w.comparePlacing(r, a, p)
+		defer w.removeApplication(&p)
+		w.comparePlacement(r, a, p)
 		if !p.Placed {
-			r.differ("queue", "one that has max, guaranteed or maxapplications", "rejected: "+p.Reason)
+			r.compare("queue", "one that has max, guaranteed or maxapplications", "rejected: "+p.Reason)
 			return nil
 		}
 		return w.checkQueue(r, p.Queue, a)
 	})
 }
 
-func (w *World) comparePlacing(r *Result, a *Assertion, p Placing) {
+func (w *Partition) comparePlacement(r *Result, a *Assertion, p Placement) {
 	e := &a.Expect
 	if e.Rejected != nil {
 		switch {
 		case p.Placed:
-			r.differ("placement", "rejected", fmt.Sprintf("%s by %s", p.Queue, p.Rule))
+			r.compare("placement", "rejected", fmt.Sprintf("%s by %s", p.Queue, p.Rule))
 		case !strings.Contains(p.Reason, *e.Rejected):
-			r.differ("reason", "one with "+fmt.Sprintf("%q", *e.Rejected), p.Reason)
+			r.compare("reason", "one with "+fmt.Sprintf("%q", *e.Rejected), p.Reason)
 		}
 		return
 	}
 	if !p.Placed {
-		r.differ("placement", "a queue", "rejected: "+p.Reason)
+		r.compare("placement", "a queue", "rejected: "+p.Reason)
 		return
 	}
 	if e.Queue != nil {
-		r.differ("queue", *e.Queue, p.Queue)
+		r.compare("queue", *e.Queue, p.Queue)
 	}
 	if e.Rule != nil {
-		r.differ(p.Queue+" rule", *e.Rule, p.Rule)
+		r.compare(p.Queue+" rule", *e.Rule, p.Rule)
 	}
 	if e.Created != nil {
-		r.differ(p.Queue+" created", fmt.Sprint(*e.Created), fmt.Sprint(len(p.Created) > 0))
+		r.compare(p.Queue+" created", fmt.Sprint(*e.Created), fmt.Sprint(len(p.Created) > 0))
 	}
 }
 
 // checkQueue compares what holds for a queue, the queues above it and the cluster counted
 // in.
-func (w *World) checkQueue(r *Result, path string, a *Assertion) error {
-	q, ok := w.part.Queue(objects.QueuePath(path))
+func (p *Partition) checkQueue(r *Result, path string, a *Assertion) error {
+	q, ok := p.partition.Queue(objects.QueuePath(path))
 	if !ok {
 		return fmt.Errorf("there is no queue %s; what a rule would create, place asks about", path)
 	}
 	e := &a.Expect
-	most := w.part.Headroom(q) // of an empty cluster
+	most := p.partition.Headroom(q) // of an empty cluster
 	limit := func(resource string) (resources.Quantity, bool) {
 		n, limited := most.Get(resource)
 		if a.Cluster != nil && a.Cluster.Get(resource) == 0 {
@@ -160,17 +160,17 @@ func (w *World) checkQueue(r *Result, path string, a *Assertion) error {
 	}
 	for _, x := range e.Max {
 		n, limited := limit(x.Resource)
-		r.differ(path+" max "+x.Resource, x.String(), quantityText(x.Resource, n, limited))
+		r.compare(path+" max "+x.Resource, x.String(), formatExpected(x.Resource, n, limited))
 	}
 	for _, x := range e.Guaranteed {
 		n, _ := q.Guaranteed().Get(x.Resource)
 		if most, limited := limit(x.Resource); limited {
 			n = min(n, most)
 		}
-		r.differ(path+" guaranteed "+x.Resource, x.String(), resources.Text(x.Resource, n))
+		r.compare(path+" guaranteed "+x.Resource, x.String(), resources.FormatQuantity(x.Resource, n))
 	}
 	if e.MaxApplications != nil {
-		r.differ(path+" maxapplications", fmt.Sprint(*e.MaxApplications), fmt.Sprint(maxApplications(q)))
+		r.compare(path+" maxapplications", fmt.Sprint(*e.MaxApplications), fmt.Sprint(maxApplications(q)))
 	}
 	return nil
 }

@@ -10,35 +10,35 @@ import (
 
 // checkLimit compares what limits leave to a group, or to a user: the user's own, and those
 // of the group that answers, whichever is less (behaviour.md 8).
-func (w *World) checkLimit(r *Result, a *Assertion) error {
-	path := w.limitsOf(objects.QueuePath(a.Limit.Queue))
+func (p *Partition) checkLimit(r *Result, a *Assertion) error {
+	path := p.limitsOf(objects.QueuePath(a.Limit.Queue))
 	group, bound := a.Limit.Group, limits.Bound{}
 	if a.Limit.User != "" {
-		bound = path.User(a.Limit.User)
-		group, _ = path.GroupOf(a.Limit.Groups)
+		bound = path.UserBound(a.Limit.User)
+		group, _ = path.ResolveGroup(a.Limit.Groups)
 	}
 	if group != "" {
-		bound = bound.Tighten(path.Group(group))
+		bound = bound.Tighten(path.GroupBound(group))
 	}
 	e := &a.Expect
-	what := a.Limit.Queue + " " + a.Limit.who()
+	what := a.Limit.Queue + " " + a.Limit.holder()
 	for _, x := range e.MaxResources {
 		n, limited := bound.MaxResources.Get(x.Resource)
-		r.differ(what+" maxresources "+x.Resource, x.String(), quantityText(x.Resource, n, limited))
+		r.compare(what+" maxresources "+x.Resource, x.String(), formatExpected(x.Resource, n, limited))
 	}
 	if e.MaxApplications != nil {
-		r.differ(what+" maxapplications", fmt.Sprint(*e.MaxApplications), fmt.Sprint(bound.MaxApplications))
+		r.compare(what+" maxapplications", fmt.Sprint(*e.MaxApplications), fmt.Sprint(bound.MaxApplications))
 	}
 	if e.Group != nil {
-		r.differ(what+" group", fmt.Sprintf("%q", *e.Group), fmt.Sprintf("%q", group))
+		r.compare(what+" group", fmt.Sprintf("%q", *e.Group), fmt.Sprintf("%q", group))
 	}
 	return nil
 }
 
 // limitsOf is the limits of the queues along path, the lowest first. A queue that is not
 // configured has none of its own, and is limited by those above it.
-func (w *World) limitsOf(path objects.QueuePath) limits.Path {
-	q := &w.conf.Root
+func (p *Partition) limitsOf(path objects.QueuePath) limits.Path {
+	q := &p.conf.Root
 	out := limits.Path{q.Limits}
 	for _, name := range path.Parts()[1:] {
 		if q = childOf(q, name); q == nil {

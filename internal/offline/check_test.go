@@ -10,7 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
-const checked = `
+const checkedYAML = `
 partitions:
 - name: default
   placementrules: [{name: provided, create: true}]
@@ -44,8 +44,8 @@ partitions:
   queues: [{name: root, submitacl: '*', queues: [{name: a, resources: {max: {gpu: 2}}}]}]
 `
 
-func TestAssertionsAreCheckedByTheRealThing(t *testing.T) {
-	conf, problems := configs.Load([]byte(checked))
+func TestCheck_Assertions(t *testing.T) {
+	conf, problems := configs.Load([]byte(checkedYAML))
 	assert.Assert(t, conf != nil, problems)
 	cases := []struct {
 		name, text string
@@ -125,19 +125,19 @@ func TestAssertionsAreCheckedByTheRealThing(t *testing.T) {
 			assert.DeepEqual(t, alone[0], results[i]) // what was asked before does not show
 		})
 	}
-	w := worldOf(t, checked, "default")
+	w := newTestPartition(t, checkedYAML, "default")
 	for i := range all.List {
 		w.check(&all.List[i])
-		assert.NilError(t, w.part.Check())
+		assert.NilError(t, w.partition.Check())
 	}
-	assert.DeepEqual(t, len(w.part.Root().Children()), 3)
-	assert.NilError(t, w.on(nil, func() error { return nil }))
-	_, asks, allocations := w.part.Counts()
-	assert.Equal(t, asks+allocations+len(w.part.Nodes()), 0)
+	assert.DeepEqual(t, len(w.partition.Root().Children()), 3)
+	assert.NilError(t, w.withCluster(nil, func() error { return nil }))
+	_, asks, allocations := w.partition.Counts()
+	assert.Equal(t, asks+allocations+len(w.partition.Nodes()), 0)
 }
 
-func TestAPartitionThatDoesNotExistIsNamedWithItsLine(t *testing.T) {
-	conf, _ := configs.Load([]byte(checked))
+func TestCheck_UnknownPartition(t *testing.T) {
+	conf, _ := configs.Load([]byte(checkedYAML))
 	all, mistakes := ReadAssertions([]byte("partition: cpu\nassertions:\n- {queue: root, expect: {maxapplications: 1}}"))
 	assert.Equal(t, len(mistakes), 0)
 	_, err := Check(conf, all)

@@ -19,21 +19,21 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// World is one partition of a configuration, without applications, and without nodes but
+// Partition is one partition of a configuration, without applications, and without nodes but
 // those that a question states.
-type World struct {
-	conf    configs.Partition
-	text    func(resource string, n resources.Quantity) string // as the document writes it
-	part    *objects.Partition
-	cluster *resources.Amounts // of the one node that there is; nil: there is none
+type Partition struct {
+	conf           configs.Partition
+	formatQuantity func(resource string, n resources.Quantity) string // as the document writes it
+	partition      *objects.Partition
+	cluster        *resources.Amounts // of the one node that there is; nil: there is none
 }
 
 // New builds the partition of that name, in any case. The error lists those there are.
-func New(conf *configs.Config, partition string) (*World, error) {
+func New(conf *configs.Config, partition string) (*Partition, error) {
 	var names []string
 	for _, p := range conf.Partitions {
 		if strings.EqualFold(p.Name, partition) {
-			return &World{conf: p, text: conf.Text, part: objects.NewPartition(withoutClassQuotas(p))}, nil
+			return &Partition{conf: p, formatQuantity: conf.FormatQuantity, partition: objects.NewPartition(withoutClassQuotas(p))}, nil
 		}
 		names = append(names, p.Name)
 	}
@@ -54,12 +54,12 @@ func withoutClassQuotas(p configs.Partition) configs.Partition {
 		}
 		return q
 	}
-	p.NeedQuota, p.Root = nil, strip(p.Root)
+	p.ClassesNeedingQuota, p.Root = nil, strip(p.Root)
 	return p
 }
 
-// beginning is when everything offline happens. Nothing that is asked depends on it.
-var beginning = time.Unix(0, 0).UTC()
+// fixedTime is when everything offline happens. Nothing that is asked depends on it.
+var fixedTime = time.Unix(0, 0).UTC()
 
 // limitMap is a limit for JSON: nil when nothing is limited, so that the key is left out.
 func limitMap(l resources.Limit) map[string]resources.Quantity {
@@ -76,22 +76,24 @@ func guaranteeMap(g resources.Guarantee) map[string]resources.Quantity {
 	return g.Map()
 }
 
-// Quantities writes quantities as people read them, by the names of the resources: "memory
+// FormatQuantities writes quantities as people read them, by the names of the resources: "memory
 // 16Gi, 1 pod, vcore 500m".
-func Quantities(m map[string]resources.Quantity) string { return quantities(m, resources.Phrase) }
+func FormatQuantities(m map[string]resources.Quantity) string {
+	return joinQuantities(m, resources.FormatNamedQuantity)
+}
 
-// Quantities writes quantities as the function of that name does, in the spelling of the
+// FormatQuantities writes quantities as the function of that name does, in the spelling of the
 // configuration where it has the same amounts.
-func (w *World) Quantities(m map[string]resources.Quantity) string {
-	return quantities(m, func(name string, n resources.Quantity) string {
-		if text := w.text(name, n); text != resources.Text(name, n) {
+func (p *Partition) FormatQuantities(m map[string]resources.Quantity) string {
+	return joinQuantities(m, func(name string, n resources.Quantity) string {
+		if text := p.formatQuantity(name, n); text != resources.FormatQuantity(name, n) {
 			return name + " " + text
 		}
-		return resources.Phrase(name, n)
+		return resources.FormatNamedQuantity(name, n)
 	})
 }
 
-func quantities(m map[string]resources.Quantity, phrase func(name string, n resources.Quantity) string) string {
+func joinQuantities(m map[string]resources.Quantity, phrase func(name string, n resources.Quantity) string) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		parts = append(parts, phrase(name, m[name]))

@@ -7,20 +7,20 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// Placing is where an application would go, and why. Its JSON form is for other programs,
+// Placement is where an application would go, and why. Its JSON form is for other programs,
 // so names stay; quantities are in base units, thousandths of a core for vcore.
-type Placing struct {
-	Partition string   `json:"partition"`
-	User      string   `json:"user"`
-	Groups    []string `json:"groups"`
-	Placed    bool     `json:"placed"`
-	Queue     string   `json:"queue,omitempty"`  // empty: rejected
-	Rule      string   `json:"rule,omitempty"`   // that decided; root.default and recovery come after the rules
-	Reason    string   `json:"reason,omitempty"` // why it was rejected
-	Steps     []Step   `json:"steps"`            // what every rule that was asked said
-	Access    *Access  `json:"access,omitempty"` // nil: rejected, or the recovery queue, which needs none
-	Created   []Made   `json:"created,omitempty"`
-	Warnings  []string `json:"warnings,omitempty"` // tags about quotas that make no sense
+type Placement struct {
+	Partition string         `json:"partition"`
+	User      string         `json:"user"`
+	Groups    []string       `json:"groups"`
+	Placed    bool           `json:"placed"`
+	Queue     string         `json:"queue,omitempty"`  // empty: rejected
+	Rule      string         `json:"rule,omitempty"`   // that decided; root.default and recovery come after the rules
+	Reason    string         `json:"reason,omitempty"` // why it was rejected
+	Steps     []Step         `json:"steps"`            // what every rule that was asked said
+	Access    *Access        `json:"access,omitempty"` // nil: rejected, or the recovery queue, which needs none
+	Created   []CreatedQueue `json:"created,omitempty"`
+	Warnings  []string       `json:"warnings,omitempty"` // tags about quotas that make no sense
 }
 
 // Step is what one rule said.
@@ -39,8 +39,8 @@ type Access struct {
 	Name  string `json:"name"` // the name on it: *, user ann or group dev
 }
 
-// Made is a queue that would be created, and what it would have. Parents have nothing.
-type Made struct {
+// CreatedQueue is a queue that would be created, and what it would have. Parents have nothing.
+type CreatedQueue struct {
 	Queue           string                        `json:"queue"`
 	Parent          bool                          `json:"parent"`
 	Template        string                        `json:"template,omitempty"` // the queue whose childtemplate it has; empty: none
@@ -50,31 +50,31 @@ type Made struct {
 	Properties      map[string]string             `json:"properties,omitempty"`
 }
 
-// applicant is the application of a question. It leaves again, and takes the queues with
+// applicationID is the application of a question. It leaves again, and takes the queues with
 // it that were created for it.
-const applicant objects.AppID = "applicant"
+const applicationID objects.AppID = "applicant"
 
 // Place submits an application and takes it back. It goes the way of a server: the rules
 // name a queue, the queue is created if need be, the application is added.
-func (w *World) Place(s placement.Submission) Placing {
-	out := w.place(s)
-	w.leave(&out)
+func (p *Partition) Place(s placement.Submission) Placement {
+	out := p.place(s)
+	p.removeApplication(&out)
 	return out
 }
 
-// leave takes back what place did.
-func (w *World) leave(p *Placing) {
+// removeApplication takes back what place did.
+func (w *Partition) removeApplication(p *Placement) {
 	if p.Placed {
-		w.part.RemoveApplication(applicant, beginning)
+		w.partition.RemoveApplication(applicationID, fixedTime)
 	}
 }
 
 // place submits an application, which stays.
-func (w *World) place(s placement.Submission) Placing {
-	s.Forced = s.Forced || placement.IsForced(s.Tags)
-	trace := placement.Explain(w.conf.Rules, s, w.part)
-	out := Placing{
-		Partition: w.conf.Name, User: s.User.Name, Groups: append([]string{}, s.User.Groups...),
+func (p *Partition) place(s placement.Submission) Placement {
+	s.CreateForced = s.CreateForced || placement.IsCreateForced(s.Tags)
+	trace := placement.Explain(p.conf.PlacementRules, s, p.partition)
+	out := Placement{
+		Partition: p.conf.Name, User: s.User.Name, Groups: append([]string{}, s.User.Groups...),
 		Steps: make([]Step, 0, len(trace.Steps)),
 	}
 	for _, step := range trace.Steps {
@@ -82,7 +82,7 @@ func (w *World) place(s placement.Submission) Placing {
 	}
 	err := trace.Err
 	if err == nil {
-		err = w.enter(s, objects.QueuePath(trace.Path), &out)
+		err = p.addApplication(s, objects.QueuePath(trace.Path), &out)
 	}
 	if err != nil {
 		out.Reason = err.Error()
@@ -93,37 +93,37 @@ func (w *World) place(s placement.Submission) Placing {
 	return out
 }
 
-// enter adds the applicant to the queue at path, and notes what was created for it.
-func (w *World) enter(s placement.Submission, path objects.QueuePath, out *Placing) error {
-	var made []objects.QueuePath
-	if _, ok := w.part.Queue(path); !ok {
-		made = w.missing(path)
-		if err := w.part.CreateLeaf(path, s.User); err != nil {
+// addApplication adds the applicant to the queue at path, and notes what was created for it.
+func (w *Partition) addApplication(s placement.Submission, path objects.QueuePath, out *Placement) error {
+	var missing []objects.QueuePath
+	if _, ok := w.partition.Queue(path); !ok {
+		missing = w.missingQueues(path)
+		if err := w.partition.CreateLeaf(path, s.User); err != nil {
 			return err
 		}
 	}
-	if err := w.part.AddApplication(applicant, s.User, path, s.Tags, beginning); err != nil {
+	if err := w.partition.AddApplication(applicationID, s.User, path, s.Tags, fixedTime); err != nil {
 		return err
 	}
-	for _, problem := range w.part.UseQuotaTags(path, s.Tags) {
+	for _, problem := range w.partition.ApplyQuotaTags(path, s.Tags) {
 		out.Warnings = append(out.Warnings, problem.Error())
 	}
-	leaf, _ := w.part.Queue(path)
+	leaf, _ := w.partition.Queue(path)
 	out.Access = accessOf(leaf, s.User)
-	for _, p := range made {
-		q, _ := w.part.Queue(p)
-		out.Created = append(out.Created, madeOf(q))
+	for _, p := range missing {
+		q, _ := w.partition.Queue(p)
+		out.Created = append(out.Created, createdQueueOf(q))
 	}
 	return nil
 }
 
-// missing are the queues along path that do not exist, from the top.
-func (w *World) missing(path objects.QueuePath) []objects.QueuePath {
+// missingQueues are the queues along path that do not exist, from the top.
+func (p *Partition) missingQueues(path objects.QueuePath) []objects.QueuePath {
 	var out []objects.QueuePath
 	at := objects.RootPath
 	for _, name := range path.Parts()[1:] {
 		at = at.Child(name)
-		if _, ok := w.part.Queue(at); !ok {
+		if _, ok := p.partition.Queue(at); !ok {
 			out = append(out, at)
 		}
 	}
@@ -131,7 +131,7 @@ func (w *World) missing(path objects.QueuePath) []objects.QueuePath {
 }
 
 func stepOf(s *placement.Step) Step {
-	out := Step{Rule: s.Rule, Outcome: s.Outcome.String(), Queue: s.Path, Reason: s.Why}
+	out := Step{Rule: s.Rule, Outcome: s.Outcome.String(), Queue: s.Path, Reason: s.Reason}
 	if s.Parent != nil {
 		parent := stepOf(s.Parent)
 		out.Parent = &parent
@@ -148,11 +148,11 @@ func accessOf(q *objects.Queue, u security.User) *Access {
 	if g.Admin {
 		list = "adminacl"
 	}
-	return &Access{Queue: string(g.Queue), List: list, Name: g.List.Names(u)}
+	return &Access{Queue: string(g.Queue), List: list, Name: g.List.MatchedEntry(u)}
 }
 
-func madeOf(q *objects.Queue) Made {
-	out := Made{Queue: string(q.Path()), Parent: !q.Leaf()}
+func createdQueueOf(q *objects.Queue) CreatedQueue {
+	out := CreatedQueue{Queue: string(q.Path()), Parent: !q.Leaf()}
 	if out.Parent {
 		return out
 	}

@@ -13,19 +13,19 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-func TestPlacingShowsWhatWouldBeCreated(t *testing.T) {
-	w := worldOf(t, tenants, "default")
+func TestPlace_CreatedQueues(t *testing.T) {
+	w := newTestPartition(t, tenantsYAML, "default")
 	ann := security.User{Name: "ann", Groups: []string{"ops", "dev"}}
 	blue := placement.Submission{User: ann, Tags: map[string]string{"team": "blue"}}
 	got := w.Place(blue)
 	assert.Equal(t, got.Queue, "root.tenants.blue.ann", got.Reason)
 	assert.Equal(t, got.Rule, "user")
 	assert.DeepEqual(t, got.Access, &Access{Queue: "root.tenants", List: "submitacl", Name: "group ops"})
-	leaf := Made{Queue: "root.tenants.blue.ann", Template: "root.tenants", MaxApplications: 5,
+	leaf := CreatedQueue{Queue: "root.tenants.blue.ann", Template: "root.tenants", MaxApplications: 5,
 		Max:        map[string]resources.Quantity{"vcore": 10500, "memory": 16 << 30},
 		Guaranteed: map[string]resources.Quantity{"memory": 1 << 30},
 		Properties: map[string]string{"application.sort.policy": "fair", "priority.offset": "10"}}
-	assert.DeepEqual(t, got.Created, []Made{{Queue: "root.tenants.blue", Parent: true}, leaf})
+	assert.DeepEqual(t, got.Created, []CreatedQueue{{Queue: "root.tenants.blue", Parent: true}, leaf})
 
 	assert.DeepEqual(t, w.Place(blue), got) // asking leaves no trace
 
@@ -35,8 +35,8 @@ func TestPlacingShowsWhatWouldBeCreated(t *testing.T) {
 	assert.Equal(t, got.Created[0].Template, "root.tenants")
 }
 
-func TestPlacingHeedsQuotaTags(t *testing.T) {
-	w := worldOf(t, tenants, "default")
+func TestPlace_QuotaTags(t *testing.T) {
+	w := newTestPartition(t, tenantsYAML, "default")
 	ann := security.User{Name: "ann", Groups: []string{"ops", "dev"}}
 	got := w.Place(placement.Submission{User: ann, Tags: map[string]string{
 		"team": "blue", "namespace.resourcequota": `{"resources":{"vcore":{"value":7}}}`, "namespace.resourcemaxapps": "x",
@@ -50,8 +50,8 @@ func TestPlacingHeedsQuotaTags(t *testing.T) {
 	assert.Equal(t, got.Created[1].Max["vcore"], resources.Quantity(10500), "the queue went, and its quota with it")
 }
 
-func TestPlacingNamesTheListThatLetsSomebodyIn(t *testing.T) {
-	w := worldOf(t, tenants, "default")
+func TestPlace_Access(t *testing.T) {
+	w := newTestPartition(t, tenantsYAML, "default")
 	for _, c := range []struct {
 		user   string
 		groups []string
@@ -70,8 +70,8 @@ func TestPlacingNamesTheListThatLetsSomebodyIn(t *testing.T) {
 	assert.DeepEqual(t, w.Place(admin).Access, &Access{"root", "adminacl", "user admin"})
 }
 
-func TestPlacingRejects(t *testing.T) {
-	w := worldOf(t, tenants, "default")
+func TestPlace_Rejects(t *testing.T) {
+	w := newTestPartition(t, tenantsYAML, "default")
 	eve := placement.Submission{Queue: "root.tenants.red.x", User: security.User{Name: "eve"}, Tags: map[string]string{"team": "b!"}}
 	got := w.Place(eve)
 	assert.Assert(t, !got.Placed)
@@ -81,7 +81,7 @@ func TestPlacingRejects(t *testing.T) {
 	assert.Equal(t, got.Steps[1].Parent.Outcome, "rejected")
 
 	// Only when it is made does it show that a queue cannot be there (behaviour.md 7.1).
-	w = worldOf(t, "partitions: [{placementrules: [{name: provided, create: true}], queues: [{name: root, submitacl: '*', queues: [{name: a}]}]}]", "default")
+	w = newTestPartition(t, "partitions: [{placementrules: [{name: provided, create: true}], queues: [{name: root, submitacl: '*', queues: [{name: a}]}]}]", "default")
 	got = w.Place(placement.Submission{Queue: "root.a.b", User: security.User{Name: "eve"}})
 	assert.Equal(t, got.Reason, "queue root.a.b cannot be created: root.a is a leaf")
 	assert.Equal(t, len(got.Created), 0)
@@ -92,23 +92,23 @@ func TestPlacingRejects(t *testing.T) {
 		`"steps":[{"rule":"provided","outcome":"named","queue":"root.a.b"}]}`)
 }
 
-func TestForcedApplicationsAreNeverHomeless(t *testing.T) {
-	w := worldOf(t, tenants, "default")
+func TestPlace_CreateForcedGoesToRecoveryQueue(t *testing.T) {
+	w := newTestPartition(t, tenantsYAML, "default")
 	for _, s := range []placement.Submission{
-		{User: security.User{Name: "eve"}, Forced: true},
+		{User: security.User{Name: "eve"}, CreateForced: true},
 		{User: security.User{Name: "eve"}, Tags: map[string]string{"application.create.force": "true"}},
 	} {
 		got := w.Place(s)
 		assert.Equal(t, got.Queue, "root.@recovery@")
 		assert.Equal(t, got.Rule, "recovery")
 		assert.Assert(t, got.Access == nil)
-		assert.DeepEqual(t, got.Created, []Made{{Queue: "root.@recovery@", Properties: map[string]string{}}})
+		assert.DeepEqual(t, got.Created, []CreatedQueue{{Queue: "root.@recovery@", Properties: map[string]string{}}})
 	}
 }
 
-func TestPartitionsAreFoundByName(t *testing.T) {
-	assert.Equal(t, worldOf(t, tenants, "gpu").conf.Name, "GPU")
-	conf, _ := configs.Load([]byte(tenants))
+func TestNew_FindsPartitionByName(t *testing.T) {
+	assert.Equal(t, newTestPartition(t, tenantsYAML, "gpu").conf.Name, "GPU")
+	conf, _ := configs.Load([]byte(tenantsYAML))
 	_, err := New(conf, "cpu")
 	assert.Error(t, err, `there is no partition "cpu": the configuration has default, GPU`)
 	_, err = New(&configs.Config{}, "default")
@@ -122,14 +122,14 @@ func FuzzPlace(f *testing.F) {
 	f.Add("root.@recovery@.x", "admin", "", "@recovery@", true)
 	f.Add("root."+strings.Repeat("a.", 70)+"a", "admin", "", "", false)
 	f.Fuzz(func(t *testing.T, queue, user, group, tag string, forced bool) {
-		w := worldOf(t, tenants, "default")
+		w := newTestPartition(t, tenantsYAML, "default")
 		s := placement.Submission{Queue: queue, User: security.User{Name: user, Groups: []string{group}},
-			Tags: map[string]string{"team": tag}, Forced: forced}
+			Tags: map[string]string{"team": tag}, CreateForced: forced}
 		got := w.Place(s)
 		assert.Equal(t, got.Placed, got.Reason == "")
 		assert.Equal(t, got.Placed, got.Queue != "")
 		assert.Assert(t, len(got.Steps) > 0)
 		assert.DeepEqual(t, w.Place(s), got)
-		assert.NilError(t, w.part.Check())
+		assert.NilError(t, w.partition.Check())
 	})
 }

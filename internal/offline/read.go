@@ -16,51 +16,51 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// file reads YAML nodes, notes what is wrong with them, and reads on. What is missing or
+// assertionReader reads YAML nodes, notes what is wrong with them, and reads on. What is missing or
 // wrong gives a zero value.
-type file struct {
+type assertionReader struct {
 	mistakes []Mistake
 }
 
-// mostMistakes bounds how many are listed: nobody reads as many.
-const mostMistakes = 100
+// maxMistakes bounds how many are listed: nobody reads as many.
+const maxMistakes = 100
 
-func (f *file) wrong(n *yaml.Node, hint, format string, args ...any) {
-	if len(f.mistakes) < mostMistakes {
+func (f *assertionReader) addMistake(n *yaml.Node, hint, format string, args ...any) {
+	if len(f.mistakes) < maxMistakes {
 		f.mistakes = append(f.mistakes, Mistake{max(n.Line, 1), max(n.Column, 1), fmt.Sprintf(format, args...), hint})
 	}
 }
 
-var syntax = regexp.MustCompile(`^yaml: (?:line (\d+): )?(?s:(.*))$`)
+var yamlErrorPattern = regexp.MustCompile(`^yaml: (?:line (\d+): )?(?s:(.*))$`)
 
 // document is the top of the text; nil: there is none, or it is no YAML.
-func (f *file) document(text []byte) *yaml.Node {
+func (f *assertionReader) document(text []byte) *yaml.Node {
 	var doc, second yaml.Node
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	switch err := d.Decode(&doc); {
 	case errors.Is(err, io.EOF):
 		return nil
 	case err != nil:
-		f.unreadable(err)
+		f.addSyntaxMistake(err)
 		return nil
 	}
 	switch err := d.Decode(&second); {
 	case err == nil:
-		f.wrong(&second, "put all assertions into one document", "there is a second document")
+		f.addMistake(&second, "put all assertions into one document", "there is a second document")
 	case !errors.Is(err, io.EOF):
-		f.unreadable(err)
+		f.addSyntaxMistake(err)
 	}
 	return doc.Content[0]
 }
 
-// unreadable notes why the text is no YAML, at the line that the parser names.
-func (f *file) unreadable(err error) {
-	m := syntax.FindStringSubmatch(err.Error())
+// addSyntaxMistake notes why the text is no YAML, at the line that the parser names.
+func (f *assertionReader) addSyntaxMistake(err error) {
+	m := yamlErrorPattern.FindStringSubmatch(err.Error())
 	if m == nil {
 		m = []string{"", "", err.Error()}
 	}
 	line, _ := strconv.Atoi(m[1]) // no line: the first
-	f.wrong(&yaml.Node{Line: line}, "", "this is not YAML: %s", m[2])
+	f.addMistake(&yaml.Node{Line: line}, "", "this is not YAML: %s", m[2])
 }
 
 // field is a known key of a mapping and who reads its value.
@@ -70,7 +70,7 @@ type field struct {
 }
 
 // fields reads a mapping with fixed keys, each at most once.
-func (f *file) fields(n *yaml.Node, what string, known ...field) {
+func (f *assertionReader) fields(n *yaml.Node, what string, known ...field) {
 	var names []string
 	for _, k := range known {
 		names = append(names, k.name)
@@ -82,7 +82,7 @@ func (f *file) fields(n *yaml.Node, what string, known ...field) {
 			if hint == "" {
 				hint = "one of " + strings.Join(names, ", ")
 			}
-			f.wrong(key, hint, "unknown key %s in %s", clipped(key.Value), what)
+			f.addMistake(key, hint, "unknown key %s in %s", clipped(key.Value), what)
 			return
 		}
 		known[i].read(value)
@@ -90,9 +90,9 @@ func (f *file) fields(n *yaml.Node, what string, known ...field) {
 }
 
 // each goes over the entries of a mapping.
-func (f *file) each(n *yaml.Node, what string, do func(key, value *yaml.Node)) {
+func (f *assertionReader) each(n *yaml.Node, what string, do func(key, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
-		f.wrong(n, "", "%s must be a mapping, not %s", what, kindOf(n))
+		f.addMistake(n, "", "%s must be a mapping, not %s", what, kindOf(n))
 		return
 	}
 	seen := map[string]bool{}
@@ -100,9 +100,9 @@ func (f *file) each(n *yaml.Node, what string, do func(key, value *yaml.Node)) {
 		key := n.Content[i]
 		switch {
 		case key.Kind != yaml.ScalarNode || key.Tag == "!!merge":
-			f.wrong(key, "", "a key of %s must be a text, not %s", what, kindOf(key))
+			f.addMistake(key, "", "a key of %s must be a text, not %s", what, kindOf(key))
 		case seen[key.Value]:
-			f.wrong(key, "", "%s is twice in %s", clipped(key.Value), what)
+			f.addMistake(key, "", "%s is twice in %s", clipped(key.Value), what)
 		default:
 			seen[key.Value] = true
 			do(key, n.Content[i+1])
@@ -110,23 +110,23 @@ func (f *file) each(n *yaml.Node, what string, do func(key, value *yaml.Node)) {
 	}
 }
 
-func (f *file) list(n *yaml.Node, what string) []*yaml.Node {
+func (f *assertionReader) list(n *yaml.Node, what string) []*yaml.Node {
 	if n.Kind != yaml.SequenceNode {
-		f.wrong(n, "", "%s must be a list, not %s", what, kindOf(n))
+		f.addMistake(n, "", "%s must be a list, not %s", what, kindOf(n))
 		return nil
 	}
 	return n.Content
 }
 
-func (f *file) text(n *yaml.Node, what string) string {
+func (f *assertionReader) text(n *yaml.Node, what string) string {
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
-		f.wrong(n, "", "%s must be a text, not %s", what, kindOf(n))
+		f.addMistake(n, "", "%s must be a text, not %s", what, kindOf(n))
 		return ""
 	}
 	return n.Value
 }
 
-func (f *file) texts(n *yaml.Node, what string) []string {
+func (f *assertionReader) texts(n *yaml.Node, what string) []string {
 	out := []string{}
 	for _, x := range f.list(n, what) {
 		out = append(out, f.text(x, "an element of "+what))
@@ -135,7 +135,7 @@ func (f *file) texts(n *yaml.Node, what string) []string {
 }
 
 // queue is the path of a queue, in lower case as the tree has it.
-func (f *file) queue(n *yaml.Node, what string) string {
+func (f *assertionReader) queue(n *yaml.Node, what string) string {
 	path := strings.ToLower(f.text(n, what))
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
 		return path
@@ -144,66 +144,66 @@ func (f *file) queue(n *yaml.Node, what string) string {
 	illegal := func(name string) bool { return !configs.IsQueueName(name) }
 	switch {
 	case names[0] != "root":
-		f.wrong(n, "paths begin with root", "%s must be the path of a queue, not %s", what, clipped(path))
+		f.addMistake(n, "paths begin with root", "%s must be the path of a queue, not %s", what, clipped(path))
 	case slices.ContainsFunc(names, illegal):
-		f.wrong(n, "names of 1 to 64 letters, digits or any of _ : # / @ -, with a dot between each two",
+		f.addMistake(n, "names of 1 to 64 letters, digits or any of _ : # / @ -, with a dot between each two",
 			"%s must be the path of a queue, not %s", what, clipped(path))
 	}
 	return path
 }
 
-func (f *file) flag(n *yaml.Node, what string) (b bool) {
+func (f *assertionReader) boolean(n *yaml.Node, what string) (b bool) {
 	if n.Kind != yaml.ScalarNode || n.Tag != "!!bool" || n.Decode(&b) != nil {
-		f.wrong(n, "", "%s must be true or false, not %s", what, kindOf(n))
+		f.addMistake(n, "", "%s must be true or false, not %s", what, kindOf(n))
 	}
 	return b
 }
 
 // number reads a whole number of a type that has a range.
-func number[T int32 | uint64](f *file, n *yaml.Node, what string) (x T) {
+func number[T int32 | uint64](f *assertionReader, n *yaml.Node, what string) (x T) {
 	if n.Kind != yaml.ScalarNode || n.Tag != "!!int" || n.Decode(&x) != nil {
-		f.wrong(n, "", "%s must be a whole number that fits, not %s", what, kindOf(n))
+		f.addMistake(n, "", "%s must be a whole number that fits, not %s", what, kindOf(n))
 	}
 	return x
 }
 
 // amounts reads quantities as queues.yaml writes them.
-func (f *file) amounts(n *yaml.Node, what string) resources.Amounts {
+func (f *assertionReader) amounts(n *yaml.Node, what string) resources.Amounts {
 	m := map[string]resources.Quantity{}
 	f.each(n, what, func(key, value *yaml.Node) {
 		if q, err := resources.Parse(key.Value, f.text(value, what+" "+key.Value)); err == nil {
 			m[key.Value] = q
 		} else if value.Kind == yaml.ScalarNode {
-			f.wrong(value, "", "%s %s: %v", what, clipped(key.Value), err)
+			f.addMistake(value, "", "%s %s: %v", what, clipped(key.Value), err)
 		}
 	})
 	return resources.FromMap(m)
 }
 
-// quantified reads at least one quantity, or the word unlimited.
-func (f *file) quantified(n *yaml.Node, what string) Quantified {
-	f.filled(n, what, "name a resource, and what it must be limited to")
-	out := Quantified{}
+// expectedQuantities reads at least one quantity, or the word unlimited.
+func (f *assertionReader) expectedQuantities(n *yaml.Node, what string) ExpectedQuantities {
+	f.requireEntries(n, what, "name a resource, and what it must be limited to")
+	out := ExpectedQuantities{}
 	f.each(n, what, func(key, value *yaml.Node) {
 		text := f.text(value, what+" "+key.Value)
 		if text == "unlimited" {
-			out = append(out, Quantity{Resource: key.Value, Any: true})
+			out = append(out, ExpectedQuantity{Resource: key.Value, Unlimited: true})
 			return
 		}
 		q, err := resources.Parse(key.Value, text)
 		if err != nil && value.Kind == yaml.ScalarNode {
-			f.wrong(value, `or the word "unlimited"`, "%s %s: %v", what, clipped(key.Value), err)
+			f.addMistake(value, `or the word "unlimited"`, "%s %s: %v", what, clipped(key.Value), err)
 		}
-		out = append(out, Quantity{Resource: key.Value, N: q})
+		out = append(out, ExpectedQuantity{Resource: key.Value, N: q})
 	})
-	slices.SortFunc(out, func(a, b Quantity) int { return strings.Compare(a.Resource, b.Resource) })
+	slices.SortFunc(out, func(a, b ExpectedQuantity) int { return strings.Compare(a.Resource, b.Resource) })
 	return out
 }
 
-// filled notes a mapping without entries where it says nothing.
-func (f *file) filled(n *yaml.Node, what, hint string) {
+// requireEntries notes a mapping without entries where it says nothing.
+func (f *assertionReader) requireEntries(n *yaml.Node, what, hint string) {
 	if n.Kind == yaml.MappingNode && len(n.Content) == 0 {
-		f.wrong(n, hint, "%s is empty, so nothing is expected", what)
+		f.addMistake(n, hint, "%s is empty, so nothing is expected", what)
 	}
 }
 

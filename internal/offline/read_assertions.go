@@ -13,7 +13,7 @@ import (
 // ReadAssertions reads a file of assertions. With mistakes there are no assertions: a
 // misspelt one would pass.
 func ReadAssertions(text []byte) (Assertions, []Mistake) {
-	f := &file{}
+	f := &assertionReader{}
 	out := Assertions{Partition: "default"}
 	var cluster *resources.Amounts
 	top := f.document(text)
@@ -28,7 +28,7 @@ func ReadAssertions(text []byte) (Assertions, []Mistake) {
 			}})
 	}
 	if len(out.List) == 0 && len(f.mistakes) == 0 {
-		f.wrong(&yaml.Node{}, "assertions: is a list of at least one", "there are no assertions")
+		f.addMistake(&yaml.Node{}, "assertions: is a list of at least one", "there are no assertions")
 	}
 	for i := range out.List {
 		a := &out.List[i]
@@ -51,7 +51,7 @@ func ReadAssertions(text []byte) (Assertions, []Mistake) {
 	return out, nil
 }
 
-func (f *file) cluster(n *yaml.Node) *resources.Amounts {
+func (f *assertionReader) cluster(n *yaml.Node) *resources.Amounts {
 	a := f.amounts(n, "cluster")
 	return &a
 }
@@ -65,7 +65,7 @@ var questions = map[string][]string{
 	"work":  {"order", "priorities"},
 }
 
-func (f *file) assertion(n *yaml.Node) Assertion {
+func (f *assertionReader) assertion(n *yaml.Node) Assertion {
 	a := Assertion{Line: n.Line}
 	var asked []string
 	var expected *yaml.Node
@@ -78,23 +78,23 @@ func (f *file) assertion(n *yaml.Node) Assertion {
 		field{"cluster", func(n *yaml.Node) { a.Cluster = f.cluster(n) }},
 		question("place", func(n *yaml.Node) { a.Place = f.submission(n) }),
 		question("queue", func(n *yaml.Node) { a.Queue = f.queue(n, "queue") }),
-		question("limit", func(n *yaml.Node) { a.Limit = f.limitOf(n) }),
-		question("work", func(n *yaml.Node) { a.Work = f.works(n) }),
+		question("limit", func(n *yaml.Node) { a.Limit = f.limitQuery(n) }),
+		question("work", func(n *yaml.Node) { a.Workloads = f.workloads(n) }),
 		field{"expect", func(n *yaml.Node) { expected = n }},
 	)
 	switch {
 	case n.Kind != yaml.MappingNode:
 	case len(asked) != 1:
-		f.wrong(n, "it has one of place, queue, limit and work", "the assertion asks %d questions", len(asked))
+		f.addMistake(n, "it has one of place, queue, limit and work", "the assertion asks %d questions", len(asked))
 	case expected == nil:
-		f.wrong(n, "expect: says what must come out", "the assertion expects nothing")
+		f.addMistake(n, "expect: says what must come out", "the assertion expects nothing")
 	default:
 		f.expect(expected, asked[0], &a)
 	}
 	return a
 }
 
-func (f *file) submission(n *yaml.Node) *placement.Submission {
+func (f *assertionReader) submission(n *yaml.Node) *placement.Submission {
 	s := &placement.Submission{Tags: map[string]string{}}
 	f.fields(n, "place",
 		field{"user", func(n *yaml.Node) { s.User.Name = f.text(n, "user") }},
@@ -103,10 +103,10 @@ func (f *file) submission(n *yaml.Node) *placement.Submission {
 		field{"tags", func(n *yaml.Node) {
 			f.each(n, "tags", func(key, value *yaml.Node) { s.Tags[key.Value] = f.text(value, "tag "+key.Value) })
 		}},
-		field{"forced", func(n *yaml.Node) { s.Forced = f.flag(n, "forced") }},
+		field{"forced", func(n *yaml.Node) { s.CreateForced = f.boolean(n, "forced") }},
 	)
 	if s.User.Name == "" {
-		f.wrong(n, "", "place has no user")
+		f.addMistake(n, "", "place has no user")
 	}
 	if len(s.User.Groups) == 0 {
 		s.User.Groups = []string{s.User.Name} // as with a resource manager that sends none (behaviour.md 9.4)
@@ -114,8 +114,8 @@ func (f *file) submission(n *yaml.Node) *placement.Submission {
 	return s
 }
 
-func (f *file) limitOf(n *yaml.Node) *LimitOf {
-	l := &LimitOf{}
+func (f *assertionReader) limitQuery(n *yaml.Node) *LimitQuery {
+	l := &LimitQuery{}
 	f.fields(n, "limit",
 		field{"queue", func(n *yaml.Node) { l.Queue = f.queue(n, "queue") }},
 		field{"user", func(n *yaml.Node) { l.User = f.text(n, "user") }},
@@ -124,9 +124,9 @@ func (f *file) limitOf(n *yaml.Node) *LimitOf {
 	)
 	switch {
 	case l.Queue == "" || (l.User == "") == (l.Group == ""):
-		f.wrong(n, "", "limit needs a queue, and either a user or a group")
+		f.addMistake(n, "", "limit needs a queue, and either a user or a group")
 	case l.Group != "" && l.Groups != nil:
-		f.wrong(n, "", "groups are those of a user; the limit is that of one group")
+		f.addMistake(n, "", "groups are those of a user; the limit is that of one group")
 	}
 	if l.User != "" && len(l.Groups) == 0 {
 		l.Groups = []string{l.User}
@@ -134,10 +134,10 @@ func (f *file) limitOf(n *yaml.Node) *LimitOf {
 	return l
 }
 
-func (f *file) works(n *yaml.Node) []Work {
-	out := []Work{}
+func (f *assertionReader) workloads(n *yaml.Node) []Workload {
+	out := []Workload{}
 	for _, x := range f.list(n, "work") {
-		w := Work{}
+		w := Workload{}
 		f.fields(x, "an element of work",
 			field{"queue", func(n *yaml.Node) { w.Queue = f.queue(n, "queue") }},
 			field{"user", func(n *yaml.Node) { w.User = f.text(n, "user") }},
@@ -147,19 +147,19 @@ func (f *file) works(n *yaml.Node) []Work {
 			field{"used", func(n *yaml.Node) { w.Used = f.amounts(n, "used") }},
 		)
 		if w.Queue == "" || w.Pending.IsZero() && w.Used.IsZero() {
-			f.wrong(x, "", "an element of work needs a queue, and something pending or used")
+			f.addMistake(x, "", "an element of work needs a queue, and something pending or used")
 		}
 		out = append(out, w)
 	}
 	if len(out) == 0 && n.Kind == yaml.SequenceNode {
-		f.wrong(n, "", "work is empty")
+		f.addMistake(n, "", "work is empty")
 	}
 	return out
 }
 
-func (f *file) expect(n *yaml.Node, question string, a *Assertion) {
+func (f *assertionReader) expect(n *yaml.Node, question string, a *Assertion) {
 	e := &a.Expect
-	said := 0
+	stated := 0
 	text := func(to **string) func(*yaml.Node) {
 		return func(n *yaml.Node) { s := f.text(n, "what is expected"); *to = &s }
 	}
@@ -167,20 +167,20 @@ func (f *file) expect(n *yaml.Node, question string, a *Assertion) {
 		{"queue", func(n *yaml.Node) { s := f.queue(n, "queue"); e.Queue = &s }},
 		{"rejected", func(n *yaml.Node) {
 			if text(&e.Rejected)(n); n.Kind == yaml.ScalarNode && n.Tag != "!!null" && strings.TrimSpace(n.Value) == "" {
-				f.wrong(n, "a part of the reason", "rejected is empty, and would fit every reason")
+				f.addMistake(n, "a part of the reason", "rejected is empty, and would fit every reason")
 			}
 		}},
 		{"rule", text(&e.Rule)},
-		{"created", func(n *yaml.Node) { b := f.flag(n, "created"); e.Created = &b }},
-		{"max", func(n *yaml.Node) { e.Max = f.quantified(n, "max") }},
+		{"created", func(n *yaml.Node) { b := f.boolean(n, "created"); e.Created = &b }},
+		{"max", func(n *yaml.Node) { e.Max = f.expectedQuantities(n, "max") }},
 		{"guaranteed", func(n *yaml.Node) {
-			e.Guaranteed = f.quantified(n, "guaranteed")
-			if slices.ContainsFunc(e.Guaranteed, func(q Quantity) bool { return q.Any }) {
-				f.wrong(n, "0 is no guarantee", "a guarantee cannot be unlimited")
+			e.Guaranteed = f.expectedQuantities(n, "guaranteed")
+			if slices.ContainsFunc(e.Guaranteed, func(q ExpectedQuantity) bool { return q.Unlimited }) {
+				f.addMistake(n, "0 is no guarantee", "a guarantee cannot be unlimited")
 			}
 		}},
 		{"maxapplications", func(n *yaml.Node) { x := number[uint64](f, n, "maxapplications"); e.MaxApplications = &x }},
-		{"maxresources", func(n *yaml.Node) { e.MaxResources = f.quantified(n, "maxresources") }},
+		{"maxresources", func(n *yaml.Node) { e.MaxResources = f.expectedQuantities(n, "maxresources") }},
 		{"group", text(&e.Group)},
 		{"order", func(n *yaml.Node) { e.Order = f.order(n) }},
 		{"priorities", func(n *yaml.Node) { e.Priorities = f.priorities(n) }},
@@ -188,51 +188,53 @@ func (f *file) expect(n *yaml.Node, question string, a *Assertion) {
 	var known []field
 	for _, x := range all {
 		if slices.Contains(questions[question], x.name) {
-			known = append(known, field{x.name, func(n *yaml.Node) { said++; x.read(n) }})
+			known = append(known, field{x.name, func(n *yaml.Node) { stated++; x.read(n) }})
 		}
 	}
 	f.fields(n, "expect of "+question, known...)
 	switch {
-	case said == 0 && n.Kind == yaml.MappingNode:
-		f.wrong(n, "one of "+strings.Join(questions[question], ", "), "nothing is expected")
-	case e.Rejected != nil && said > 1:
-		f.wrong(n, "", "an application that is rejected has nothing else")
+	case stated == 0 && n.Kind == yaml.MappingNode:
+		f.addMistake(n, "one of "+strings.Join(questions[question], ", "), "nothing is expected")
+	case e.Rejected != nil && stated > 1:
+		f.addMistake(n, "", "an application that is rejected has nothing else")
 	}
 }
 
-func (f *file) order(n *yaml.Node) []string {
+func (f *assertionReader) order(n *yaml.Node) []string {
 	var out []string
 	for _, x := range f.list(n, "order") {
 		out = append(out, f.queue(x, "an element of order"))
 	}
 	if len(out) < 2 && n.Kind == yaml.SequenceNode {
-		f.wrong(n, "", "an order takes two queues or more")
+		f.addMistake(n, "", "an order takes two queues or more")
 	}
-	if len(out) > mostOrdered {
-		f.wrong(n, "", "an order takes %d queues at most", mostOrdered)
+	if len(out) > maxOrdered {
+		f.addMistake(n, "", "an order takes %d queues at most", maxOrdered)
 		return nil
 	}
 	for i := range out {
 		for _, later := range out[i+1:] {
-			if within(out[i], later) || within(later, out[i]) {
-				f.wrong(n, "", "%s and %s cannot be in an order: one is part of the other", out[i], later)
+			if isSameOrBelow(out[i], later) || isSameOrBelow(later, out[i]) {
+				f.addMistake(n, "", "%s and %s cannot be in an order: one is part of the other", out[i], later)
 			}
 		}
 	}
 	return out
 }
 
-// mostOrdered bounds an order, in which everybody is compared with everybody.
-const mostOrdered = 1000
+// maxOrdered bounds an order, in which everybody is compared with everybody.
+const maxOrdered = 1000
 
-// within reports whether a queue is another, or below it.
-func within(path, above string) bool { return path == above || strings.HasPrefix(path, above+".") }
+// isSameOrBelow reports whether a queue is another, or below it.
+func isSameOrBelow(path, above string) bool {
+	return path == above || strings.HasPrefix(path, above+".")
+}
 
-func (f *file) priorities(n *yaml.Node) []Shown {
-	out := []Shown{}
-	f.filled(n, "priorities", "name a queue, and the priority it must show")
+func (f *assertionReader) priorities(n *yaml.Node) []QueuePriority {
+	out := []QueuePriority{}
+	f.requireEntries(n, "priorities", "name a queue, and the priority it must show")
 	f.each(n, "priorities", func(key, value *yaml.Node) {
-		s := Shown{Queue: f.queue(key, "a key of priorities"), Pending: true}
+		s := QueuePriority{Queue: f.queue(key, "a key of priorities"), Pending: true}
 		if value.Value == "none" {
 			s.Pending = false
 		} else {

@@ -16,7 +16,7 @@ const (
 	limitHint = " (hint: name a resource, and what it must be limited to)"
 )
 
-func TestMistakesAreReportedAtTheirPlace(t *testing.T) {
+func TestReadAssertions_MistakePositions(t *testing.T) {
 	of := func(assertion string) string { return "assertions:\n- " + assertion + "\n" }
 	for _, c := range []struct{ name, text, want string }{
 		{"nothing", "", "1:1: there are no assertions (hint: assertions: is a list of at least one)"},
@@ -102,9 +102,9 @@ func TestMistakesAreReportedAtTheirPlace(t *testing.T) {
 	}
 }
 
-func TestAFloodOfMistakesIsCutOff(t *testing.T) {
+func TestReadAssertions_BoundsMistakes(t *testing.T) {
 	_, mistakes := ReadAssertions([]byte("assertions: [" + strings.Repeat("a,", 10_000) + "]"))
-	assert.Equal(t, len(mistakes), mostMistakes)
+	assert.Equal(t, len(mistakes), maxMistakes)
 }
 
 // FuzzAssertions looks for a file that stops the program, and checks what can be read.
@@ -115,7 +115,7 @@ func FuzzAssertions(f *testing.F) {
 	f.Add([]byte("assertions: [{work: [{queue: root.open, used: {gpu: 1}}, {queue: root.x.y, user: admin, pending: {vcore: 1}}], expect: {order: [root.open, root.x]}}]"))
 	f.Add([]byte("assertions: [{place: {user: admin, tags: {team: blue}}, cluster: {vcore: 9223372036854775807m}, expect: {max: {vcore: unlimited}}}]"))
 	f.Add([]byte("partition: gpu\nassertions: [{queue: root, expect: {guaranteed: {vcore: 0}, maxapplications: 1}}]"))
-	conf, problems := configs.Load([]byte(tenants))
+	conf, problems := configs.Load([]byte(tenantsYAML))
 	assert.Assert(f, conf != nil, problems)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		all, mistakes := ReadAssertions(text)

@@ -1,6 +1,6 @@
 // Package plan says what a new configuration would do before it is put in force: what it
 // changes, and what that means for the work of a running server. The change itself is
-// configs.Diff's; how a running server is asked is in fetch.go, and the rest is arithmetic
+// configs.Diff's; how a running server is asked is in server.go, and the rest is arithmetic
 // on the two. Printing is the commands' business.
 //
 // The rule that must hold: nothing is changed anywhere.
@@ -21,24 +21,24 @@ import (
 // Plan is what a new configuration would do. Its JSON form is for other programs, so names
 // stay; quantities are in base units, thousandths of a core for vcore.
 type Plan struct {
-	Impact  bool           `json:"impact"` // something changes that is in force
-	Summary string         `json:"summary"`
-	Change  configs.Change `json:"change"`
-	Asked   bool           `json:"asked"` // a running server told of its work; else what follows is not known
-	Refused []Refusal      `json:"refused"`
-	Over    []Over         `json:"overMax"`
+	Impact         bool            `json:"impact"` // something changes that is in force
+	Summary        string          `json:"summary"`
+	Change         configs.Change  `json:"change"`
+	StateKnown     bool            `json:"stateKnown"` // a running server told of its work; else what follows is not known
+	RefusedChanges []RefusedChange `json:"refused"`
+	OverMax        []OverMax       `json:"overMax"`
 
-	OverLimit []OverLimit `json:"overLimit"`
-	OverQuota []OverQuota `json:"overQuota"`
-	Lost      []Lost      `json:"lostAccess"`
+	OverLimit  []OverLimit  `json:"overLimit"`
+	OverQuota  []OverQuota  `json:"overQuota"`
+	LostAccess []LostAccess `json:"lostAccess"`
 
 	Warnings configs.Problems `json:"warnings"` // of the new configuration; Of knows of none
 }
 
-// Refusal is a queue whose type a server does not change: a leaf with applications cannot
+// RefusedChange is a queue whose type a server does not change: a leaf with applications cannot
 // become a parent, nor a parent a leaf while queues below hold some. As long as there is
 // one, the whole configuration is refused.
-type Refusal struct {
+type RefusedChange struct {
 	Partition    string   `json:"partition"`
 	Queue        string   `json:"queue"`
 	From         string   `json:"from"`
@@ -46,9 +46,9 @@ type Refusal struct {
 	Applications []string `json:"applications"` // all of them, in order
 }
 
-// Lost is an application whose user could not submit it to its queue any more. It goes on;
+// LostAccess is an application whose user could not submit it to its queue any more. It goes on;
 // the next one like it is rejected, or goes elsewhere.
-type Lost struct {
+type LostAccess struct {
 	Partition   string   `json:"partition"`
 	Application string   `json:"application"`
 	User        string   `json:"user"`
@@ -65,7 +65,7 @@ type Partition struct {
 	Allocated    map[string]map[string]resources.Quantity // by queue path, then resource
 	Applications []Application                            // active ones
 	Usage        []Usage                                  // of users and groups
-	Work         []Work                                   // asks and allocations
+	Workloads    []Workload                               // asks and allocations
 }
 
 // Application is an active application.
@@ -75,33 +75,33 @@ type Application struct {
 	User  security.User
 }
 
-// Of compares two configurations. state is the work of the server where old is in force;
+// Compute compares two configurations. state is the work of the server where old is in force;
 // nil: no server was asked. Only partitions named count; none named: all.
-func Of(old, new *configs.Config, state State, partitions ...string) Plan {
-	old, new = only(old, partitions), only(new, partitions)
-	p := Plan{Change: configs.Diff(old, new), Asked: state != nil, Refused: []Refusal{}, Over: []Over{}, OverLimit: []OverLimit{}, OverQuota: []OverQuota{}, Lost: []Lost{}, Warnings: configs.Problems{}}
+func Compute(old, new *configs.Config, state State, partitions ...string) Plan {
+	old, new = onlyPartitions(old, partitions), onlyPartitions(new, partitions)
+	p := Plan{Change: configs.Diff(old, new), StateKnown: state != nil, RefusedChanges: []RefusedChange{}, OverMax: []OverMax{}, OverLimit: []OverLimit{}, OverQuota: []OverQuota{}, LostAccess: []LostAccess{}, Warnings: configs.Problems{}}
 	p.Impact, p.Summary = !p.Change.IsEmpty(), p.Change.Summary()
 	for i := range p.Change.Partitions {
 		c := &p.Change.Partitions[i]
 		// One that is created may be there already: it drains, and comes back.
 		if s := state[c.Partition]; s != nil && c.Kind != configs.Removed {
-			before, after := treeOf(old, c.Partition), treeOf(new, c.Partition)
-			p.refuse(c.Partition, after, s)
-			p.measure(c, enforcement{old, before}, enforcement{new, after}, s)
-			p.limit(c, before, after, s)
-			p.quotas(c, after, s)
-			p.lose(before, after, c.Partition, s)
+			before, after := queueTreeOf(old, c.Partition), queueTreeOf(new, c.Partition)
+			p.listRefused(c.Partition, after, s)
+			p.listOverMax(c, enforcement{old, before}, enforcement{new, after}, s)
+			p.listOverLimit(c, before, after, s)
+			p.listOverQuota(c, after, s)
+			p.listLostAccess(before, after, c.Partition, s)
 		}
 	}
 	return p
 }
 
-// only is a configuration without the partitions that are not named.
-func only(c *configs.Config, partitions []string) *configs.Config {
+// onlyPartitions is a configuration without the partitions that are not named.
+func onlyPartitions(c *configs.Config, partitions []string) *configs.Config {
 	if c == nil || len(partitions) == 0 {
 		return c
 	}
-	out := c.WithoutLists()
+	out := c.EmptyCopy()
 	for _, p := range c.Partitions {
 		if slices.Contains(partitions, p.Name) {
 			out.Partitions = append(out.Partitions, p)
@@ -110,15 +110,15 @@ func only(c *configs.Config, partitions []string) *configs.Config {
 	return out
 }
 
-// refuse lists the queues that change their type while they hold applications. What they are
+// listRefused lists the queues that change their type while they hold applications. What they are
 // now the server says: a dynamic queue, or one that drains, is in no configuration.
-func (p *Plan) refuse(partition string, new tree, s *Partition) {
+func (p *Plan) listRefused(partition string, new queueTree, s *Partition) {
 	for _, path := range slices.Sorted(maps.Keys(new)) {
-		leaf, there := s.Leaf[path]
-		if !there || leaf != new[path].Parent {
+		leaf, exists := s.Leaf[path]
+		if !exists || leaf != new[path].Parent {
 			continue
 		}
-		r := Refusal{Partition: partition, Queue: path, From: "leaf", To: "parent"}
+		r := RefusedChange{Partition: partition, Queue: path, From: "leaf", To: "parent"}
 		if !leaf {
 			r.From, r.To = r.To, r.From
 		}
@@ -129,28 +129,28 @@ func (p *Plan) refuse(partition string, new tree, s *Partition) {
 		}
 		if len(r.Applications) > 0 {
 			slices.Sort(r.Applications)
-			p.Refused = append(p.Refused, r)
+			p.RefusedChanges = append(p.RefusedChanges, r)
 		}
 	}
 }
 
-// lose lists the applications whose users had submit access and have it no more.
-func (p *Plan) lose(old, new tree, partition string, s *Partition) {
+// listLostAccess lists the applications whose users had submit access and have it no more.
+func (p *Plan) listLostAccess(old, new queueTree, partition string, s *Partition) {
 	for _, a := range s.Applications {
 		if old.admits(a.Queue, a.User) && !new.admits(a.Queue, a.User) {
-			p.Lost = append(p.Lost, Lost{partition, a.ID, a.User.Name, append([]string{}, a.User.Groups...), a.Queue})
+			p.LostAccess = append(p.LostAccess, LostAccess{partition, a.ID, a.User.Name, append([]string{}, a.User.Groups...), a.Queue})
 		}
 	}
-	slices.SortFunc(p.Lost, func(a, b Lost) int {
+	slices.SortFunc(p.LostAccess, func(a, b LostAccess) int {
 		return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Application, b.Application))
 	})
 }
 
-// tree is the queues of a partition by path.
-type tree map[string]*configs.Queue
+// queueTree is the queues of a partition by path.
+type queueTree map[string]*configs.Queue
 
-func treeOf(c *configs.Config, partition string) tree {
-	t := tree{}
+func queueTreeOf(c *configs.Config, partition string) queueTree {
+	t := queueTree{}
 	if c == nil {
 		return t
 	}
@@ -162,7 +162,7 @@ func treeOf(c *configs.Config, partition string) tree {
 	return t
 }
 
-func (t tree) add(q *configs.Queue, path string) {
+func (t queueTree) add(q *configs.Queue, path string) {
 	t[path] = q
 	for i := range q.Children {
 		t.add(&q.Children[i], path+"."+q.Children[i].Name)
@@ -171,9 +171,9 @@ func (t tree) add(q *configs.Queue, path string) {
 
 // admits reports whether the lists along a path let somebody submit (behaviour.md 9.2).
 // Queues that are not configured have none.
-func (t tree) admits(path string, u security.User) bool {
+func (t queueTree) admits(path string, u security.User) bool {
 	for path != "" {
-		if q := t[path]; q != nil && (q.Submit.Allows(u) || q.Admin.Allows(u)) {
+		if q := t[path]; q != nil && (q.SubmitACL.Allows(u) || q.AdminACL.Allows(u)) {
 			return true
 		}
 		path = path[:max(0, strings.LastIndexByte(path, '.'))]
@@ -182,7 +182,7 @@ func (t tree) admits(path string, u security.User) bool {
 }
 
 // String is the refusal in words.
-func (r Refusal) String() string {
+func (r RefusedChange) String() string {
 	const most = 10
 	ids := r.Applications[:min(most, len(r.Applications))]
 	words := strings.Join(ids, ", ")
@@ -193,6 +193,6 @@ func (r Refusal) String() string {
 }
 
 // String is the loss in words.
-func (l Lost) String() string {
+func (l LostAccess) String() string {
 	return fmt.Sprintf("user %s loses submit access to %s, where application %s is", l.User, l.Queue, l.Application)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-const before = `
+const oldYAML = `
 partitions:
 - queues:
   - name: root
@@ -29,7 +29,7 @@ partitions:
   queues: [{name: root, submitacl: '*', queues: [{name: a, resources: {max: {vcore: 2}}}]}]
 `
 
-const after = `
+const newYAML = `
 partitions:
 - queues:
   - name: root
@@ -51,7 +51,7 @@ func load(t testing.TB, text string) *configs.Config {
 
 type amounts = map[string]resources.Quantity
 
-func working() State {
+func testState() State {
 	app := func(id, queue, user string, groups ...string) Application {
 		return Application{id, queue, security.User{Name: user, Groups: groups}}
 	}
@@ -71,27 +71,27 @@ func working() State {
 	}
 }
 
-func TestPlanSaysWhatAChangeMeansForWork(t *testing.T) {
-	p := Of(load(t, before), load(t, after), working())
-	assert.Assert(t, p.Impact && p.Asked)
+func TestCompute_ImpactOnWorkloads(t *testing.T) {
+	p := Compute(load(t, oldYAML), load(t, newYAML), testState())
+	assert.Assert(t, p.Impact && p.StateKnown)
 	assert.Equal(t, p.Summary, "3 queues removed, 3 queues changed")
-	assert.DeepEqual(t, p.Refused, []Refusal{
+	assert.DeepEqual(t, p.RefusedChanges, []RefusedChange{
 		{"default", "root.leaf", "leaf", "parent", []string{"app-1", "app-2", "app-3", "app-6"}},
 		{"default", "root.team", "parent", "leaf", []string{"app-4", "app-5"}},
 	})
 	// gpu was over before and is not news; root.team.y and root.gone keep what they have.
-	assert.DeepEqual(t, p.Over, []Over{{Partition: "default", Queue: "root.team", Resource: "vcore", Allocated: 8500, Max: 6000, By: 2500}})
-	assert.DeepEqual(t, p.Lost, []Lost{
+	assert.DeepEqual(t, p.OverMax, []OverMax{{Partition: "default", Queue: "root.team", Resource: "vcore", Allocated: 8500, Max: 6000, By: 2500}})
+	assert.DeepEqual(t, p.LostAccess, []LostAccess{
 		{"default", "app-1", "ann", []string{"ops"}, "root.leaf"}, {"default", "app-5", "eve", []string{"eve"}, "root.team.x"},
 	})
-	assert.Equal(t, p.Refused[0].String(), "leaf root.leaf cannot become a parent: it holds app-1, app-2, app-3, app-6")
-	assert.Equal(t, p.Over[0].String(), "root.team is over its new max by vcore 2500m: it holds 8500m, and may hold 6")
-	assert.Equal(t, p.Lost[0].String(), "user ann loses submit access to root.leaf, where application app-1 is")
+	assert.Equal(t, p.RefusedChanges[0].String(), "leaf root.leaf cannot become a parent: it holds app-1, app-2, app-3, app-6")
+	assert.Equal(t, p.OverMax[0].String(), "root.team is over its new max by vcore 2500m: it holds 8500m, and may hold 6")
+	assert.Equal(t, p.LostAccess[0].String(), "user ann loses submit access to root.leaf, where application app-1 is")
 }
 
 // Dynamic queues and queues that drain are in no configuration, and may be in the way all the
 // same; so may a partition that drains.
-func TestWhatTheServerHasIsInTheWay(t *testing.T) {
+func TestCompute_RefusedByServerState(t *testing.T) {
 	const old = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, parent: true}]}]}]"
 	const new = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, queues: [{name: ann, parent: true}, {name: bob}]}, {name: old}]}]}," +
 		" {name: gpu, queues: [{name: root, submitacl: '*', queues: [{name: b, parent: true, resources: {max: {gpu: 1}}}]}]}]"
@@ -107,23 +107,23 @@ func TestWhatTheServerHasIsInTheWay(t *testing.T) {
 			Applications: []Application{{"app-3", "root.b", security.User{Name: "ann"}}},
 		},
 	}
-	p := Of(load(t, old), load(t, new), work)
-	assert.DeepEqual(t, p.Refused, []Refusal{
+	p := Compute(load(t, old), load(t, new), work)
+	assert.DeepEqual(t, p.RefusedChanges, []RefusedChange{
 		{"default", "root.a.ann", "leaf", "parent", []string{"app-1"}},
 		{"default", "root.old", "parent", "leaf", []string{"app-2"}}, // root.a.bob holds nobody
 		{"gpu", "root.b", "leaf", "parent", []string{"app-3"}},
 	})
-	assert.DeepEqual(t, p.Over, []Over{{Partition: "gpu", Queue: "root.b", Resource: "gpu", Allocated: 3, Max: 1, By: 2}})
+	assert.DeepEqual(t, p.OverMax, []OverMax{{Partition: "gpu", Queue: "root.b", Resource: "gpu", Allocated: 3, Max: 1, By: 2}})
 }
 
-func TestOnlyTheQueueThatHasTheMaxIsOver(t *testing.T) {
+func TestCompute_OverMaxListsOwnMaxOnly(t *testing.T) {
 	const text = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, resources: {max: {vcore: 9}}, queues: [{name: x}]}]}]}]"
 	work := State{"default": {Allocated: map[string]amounts{"root.a": {"vcore": 8000}, "root.a.x": {"vcore": 8000}}}}
-	p := Of(load(t, text), load(t, strings.Replace(text, "9", "5", 1)), work)
-	assert.DeepEqual(t, p.Over, []Over{{Partition: "default", Queue: "root.a", Resource: "vcore", Allocated: 8000, Max: 5000, By: 3000}})
+	p := Compute(load(t, text), load(t, strings.Replace(text, "9", "5", 1)), work)
+	assert.DeepEqual(t, p.OverMax, []OverMax{{Partition: "default", Queue: "root.a", Resource: "vcore", Allocated: 8000, Max: 5000, By: 3000}})
 }
 
-func TestPlanSaysWhoIsOverANewLimit(t *testing.T) {
+func TestCompute_OverLimit(t *testing.T) {
 	const old = "partitions: [{queues: [{name: root, submitacl: '*', limits: [{users: [ann], maxresources: {vcore: 9, gpu: 1}}, {users: ['*'], maxapplications: 5}], queues: [{name: a}]}]}]"
 	const new = "partitions: [{queues: [{name: root, submitacl: '*', limits: [{users: [ann], maxresources: {vcore: 5, gpu: 1}}, {users: ['*'], maxapplications: 2}," +
 		" {groups: [dev], maxapplications: 1}], queues: [{name: a, limits: [{users: [eve], maxapplications: 2, maxresources: {vcore: 1}}]}]}]}]"
@@ -135,7 +135,7 @@ func TestPlanSaysWhoIsOverANewLimit(t *testing.T) {
 		{Queue: "root", Group: "dev", Resources: amounts{"vcore": 1}, Running: 2},
 		{Queue: "root", Group: "ops", Running: 20},
 	}}}
-	p := Of(load(t, old), load(t, new), work)
+	p := Compute(load(t, old), load(t, new), work)
 	assert.DeepEqual(t, p.OverLimit, []OverLimit{
 		{"default", "root", "ann", "", "vcore", 5500, 5000, 500},
 		{"default", "root", "eve", "", "applications", 3, 2, 1},
@@ -144,30 +144,30 @@ func TestPlanSaysWhoIsOverANewLimit(t *testing.T) {
 	})
 	assert.Equal(t, p.OverLimit[0].String(), "user ann is over the new limit in root by vcore 500m: 5500m used, and 5 allowed")
 	assert.Equal(t, p.OverLimit[2].String(), "group dev is over the new limit in root by 1 application: 2 used, and 1 allowed")
-	assert.Equal(t, len(Of(load(t, new), load(t, new), work).OverLimit), 0)
+	assert.Equal(t, len(Compute(load(t, new), load(t, new), work).OverLimit), 0)
 }
 
-func TestALongListIsCut(t *testing.T) {
-	r := Refusal{Queue: "root.a", From: "leaf", To: "parent"}
+func TestRefusedChange_TruncatesList(t *testing.T) {
+	r := RefusedChange{Queue: "root.a", From: "leaf", To: "parent"}
 	for i := range 12 {
 		r.Applications = append(r.Applications, fmt.Sprint("a", i))
 	}
 	assert.Assert(t, strings.HasSuffix(r.String(), "a9 and 2 more"), r.String())
 }
 
-func TestAPlanMayBeAboutOnePartition(t *testing.T) {
-	p := Of(load(t, before), load(t, after), working(), "gpu")
+func TestCompute_OnePartition(t *testing.T) {
+	p := Compute(load(t, oldYAML), load(t, newYAML), testState(), "gpu")
 	assert.Equal(t, p.Summary, "1 queue changed")
-	assert.Equal(t, len(p.Refused)+len(p.Over)+len(p.Lost), 0, "what is held is exactly the new max")
+	assert.Equal(t, len(p.RefusedChanges)+len(p.OverMax)+len(p.LostAccess), 0, "what is held is exactly the new max")
 }
 
-func TestWithoutAServerNothingIsKnownOfWork(t *testing.T) {
-	p := Of(load(t, before), load(t, after), nil)
-	assert.Assert(t, p.Impact && !p.Asked)
-	assert.Equal(t, len(p.Refused)+len(p.Over)+len(p.Lost), 0)
-	text, err := json.Marshal(Of(load(t, before), load(t, before), nil))
+func TestCompute_WithoutServerState(t *testing.T) {
+	p := Compute(load(t, oldYAML), load(t, newYAML), nil)
+	assert.Assert(t, p.Impact && !p.StateKnown)
+	assert.Equal(t, len(p.RefusedChanges)+len(p.OverMax)+len(p.LostAccess), 0)
+	text, err := json.Marshal(Compute(load(t, oldYAML), load(t, oldYAML), nil))
 	assert.NilError(t, err)
-	assert.Equal(t, string(text), `{"impact":false,"summary":"nothing changes","change":{"partitions":[]},"asked":false,`+
+	assert.Equal(t, string(text), `{"impact":false,"summary":"nothing changes","change":{"partitions":[]},"stateKnown":false,`+
 		`"refused":[],"overMax":[],"overLimit":[],"overQuota":[],"lostAccess":[],"warnings":[]}`)
 }
 
@@ -191,7 +191,7 @@ func BenchmarkPlan(b *testing.B) {
 	other := strings.ReplaceAll(text.String(), "vcore: 10,", "vcore: 9,")
 	state := State{"default": work}
 	for b.Loop() {
-		p := Of(load(b, text.String()), load(b, other), state)
-		assert.Equal(b, len(p.Over), 9900)
+		p := Compute(load(b, text.String()), load(b, other), state)
+		assert.Equal(b, len(p.OverMax), 9900)
 	}
 }

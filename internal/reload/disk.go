@@ -22,10 +22,10 @@ import (
 // Disk is a Store in a file of a directory. A write that was interrupted leaves what was
 // there before. Only one process at a time can have it open.
 type Disk struct {
-	file string
-	info os.FileInfo // of the file that is open
-	db   *bolt.DB
-	past Past
+	file   string
+	info   os.FileInfo // of the file that is open
+	db     *bolt.DB
+	stored StoredState
 }
 
 // diskName is the file in the data directory.
@@ -37,7 +37,7 @@ const diskFormat = "canopy configuration history 1"
 var (
 	metaBucket        = []byte("meta")
 	generationsBucket = []byte("generations")
-	saidBucket        = []byte("said")
+	checksumBucket    = []byte("said")
 	formatKey         = []byte("format")
 )
 
@@ -61,7 +61,7 @@ func OpenDisk(dir string) (*Disk, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	d := &Disk{file: filepath.Join(dir, diskName), past: Past{Said: map[string]string{}}}
+	d := &Disk{file: filepath.Join(dir, diskName), stored: StoredState{LastChecksums: map[string]string{}}}
 	if err := d.open(); err != nil {
 		if d.db != nil {
 			err = errors.Join(err, d.db.Close())
@@ -74,7 +74,7 @@ func OpenDisk(dir string) (*Disk, error) {
 // open reads everything once. It writes only to a file that is new: one that turns out to be
 // damaged must stay as it is for whoever can save something.
 func (d *Disk) open() (err error) {
-	defer guard(&err)()
+	defer recoverFaults(&err)()
 	d.db, err = bolt.Open(d.file, 0o600, &bolt.Options{Timeout: time.Second})
 	switch {
 	case errors.Is(err, berrors.ErrTimeout):
@@ -84,19 +84,19 @@ func (d *Disk) open() (err error) {
 	}
 	fresh := false
 	err = d.db.View(func(tx *bolt.Tx) error {
-		if err := d.whole(tx); err != nil {
+		if err := d.checkLength(tx); err != nil {
 			return err
 		}
 		if fresh = isEmpty(tx); fresh {
 			return nil
 		}
-		if err := ours(tx); err != nil {
+		if err := checkFormat(tx); err != nil {
 			return err
 		}
 		return d.load(tx)
 	})
 	if err == nil && fresh {
-		err = d.db.Update(prepare)
+		err = d.db.Update(initialize)
 	}
 	if err == nil {
 		d.info, err = os.Stat(d.file)
@@ -121,9 +121,9 @@ func (d *Disk) update(write func(*bolt.Tx) error) error {
 	return nil
 }
 
-// guard makes errors of what goes wrong in a damaged file, which may lead anywhere. Its
+// recoverFaults makes errors of what goes wrong in a damaged file, which may lead anywhere. Its
 // result is to be deferred.
-func guard(err *error) func() {
+func recoverFaults(err *error) func() {
 	before := debug.SetPanicOnFault(true)
 	return func() {
 		debug.SetPanicOnFault(before)
@@ -133,8 +133,8 @@ func guard(err *error) func() {
 	}
 }
 
-// whole refuses a file that was cut short.
-func (d *Disk) whole(tx *bolt.Tx) error {
+// checkLength refuses a file that was cut short.
+func (d *Disk) checkLength(tx *bolt.Tx) error {
 	info, err := os.Stat(d.file)
 	if err == nil && info.Size() < tx.Size() {
 		err = fmt.Errorf("it is damaged: it has %d bytes and should have %d", info.Size(), tx.Size())
@@ -147,8 +147,8 @@ func isEmpty(tx *bolt.Tx) bool {
 	return first == nil
 }
 
-// ours refuses a file that is somebody else's.
-func ours(tx *bolt.Tx) error {
+// checkFormat refuses a file that is somebody else's.
+func checkFormat(tx *bolt.Tx) error {
 	meta := tx.Bucket(metaBucket)
 	if meta == nil {
 		first, _ := tx.Cursor().First()
@@ -157,7 +157,7 @@ func ours(tx *bolt.Tx) error {
 	if format := string(meta.Get(formatKey)); format != diskFormat {
 		return fmt.Errorf("it is not of the format %q, but %q", diskFormat, format)
 	}
-	for _, name := range [][]byte{generationsBucket, saidBucket} {
+	for _, name := range [][]byte{generationsBucket, checksumBucket} {
 		if tx.Bucket(name) == nil {
 			return fmt.Errorf("it is damaged: it has no %s", name)
 		}
@@ -165,9 +165,9 @@ func ours(tx *bolt.Tx) error {
 	return nil
 }
 
-// prepare makes an empty file ours.
-func prepare(tx *bolt.Tx) error {
-	for _, name := range [][]byte{metaBucket, generationsBucket, saidBucket} {
+// initialize makes an empty file ours.
+func initialize(tx *bolt.Tx) error {
+	for _, name := range [][]byte{metaBucket, generationsBucket, checksumBucket} {
 		if _, err := tx.CreateBucket(name); err != nil {
 			return err
 		}
@@ -179,14 +179,14 @@ func prepare(tx *bolt.Tx) error {
 func (d *Disk) load(tx *bolt.Tx) error {
 	err := tx.Bucket(generationsBucket).ForEach(func(key, value []byte) error {
 		var r record
-		text, err := open(key, value)
+		text, err := verifyChecksum(key, value)
 		if err == nil {
 			err = json.Unmarshal(text, &r)
 		}
 		if err != nil {
 			return fmt.Errorf("it is damaged: generation %x: %w", key, err)
 		}
-		d.past.Generations = append(d.past.Generations, &Generation{
+		d.stored.Generations = append(d.stored.Generations, &Generation{
 			Number: r.Number, At: r.At, Source: r.Source, From: r.From, Checksum: r.Checksum, Text: r.Text,
 			Extra: r.Extra, Changes: r.Changes, Paused: r.Paused,
 		})
@@ -195,27 +195,27 @@ func (d *Disk) load(tx *bolt.Tx) error {
 	if err != nil {
 		return err
 	}
-	return tx.Bucket(saidBucket).ForEach(func(speaker, value []byte) error {
-		checksum, err := open(speaker, value)
+	return tx.Bucket(checksumBucket).ForEach(func(source, value []byte) error {
+		checksum, err := verifyChecksum(source, value)
 		if err != nil {
-			return fmt.Errorf("it is damaged: what %q said: %w", speaker, err)
+			return fmt.Errorf("it is damaged: what %q said: %w", source, err)
 		}
-		d.past.Said[string(speaker)] = string(checksum)
+		d.stored.LastChecksums[string(source)] = string(checksum)
 		return nil
 	})
 }
 
-// Past is what was remembered when the file was opened.
-func (d *Disk) Past() Past { return d.past }
+// StoredState is what was remembered when the file was opened.
+func (d *Disk) StoredState() StoredState { return d.stored }
 
 // Latest is the configuration that was in force when the program ended, nil when there is
 // none. It is an error when this version of the program finds it invalid.
 func (d *Disk) Latest(bounds configs.Options) (*Proposal, error) {
-	n := len(d.past.Generations)
+	n := len(d.stored.Generations)
 	if n == 0 {
 		return nil, nil
 	}
-	g := d.past.Generations[n-1]
+	g := d.stored.Generations[n-1]
 	p, err := Read(g.Source, g.From, []byte(g.Text), bounds)
 	if err != nil {
 		return nil, fmt.Errorf("generation %d of the history %s: %w", g.Number, d.file, err)
@@ -225,7 +225,7 @@ func (d *Disk) Latest(bounds configs.Options) (*Proposal, error) {
 
 // Add keeps g and forgets all that are older than oldest.
 func (d *Disk) Add(g *Generation, oldest uint64) (err error) {
-	defer guard(&err)()
+	defer recoverFaults(&err)()
 	value, err := json.Marshal(record{
 		g.Number, g.At, g.Source, g.From, g.Checksum, g.Text, g.Extra, g.Changes, g.Paused,
 	})
@@ -239,33 +239,33 @@ func (d *Disk) Add(g *Generation, oldest uint64) (err error) {
 				return err
 			}
 		}
-		return tx.Bucket(generationsBucket).Put(keyOf(g.Number), seal(keyOf(g.Number), value))
+		return tx.Bucket(generationsBucket).Put(keyOf(g.Number), addChecksum(keyOf(g.Number), value))
 	})
 }
 
-// Heard keeps the checksum of what a speaker said last.
-func (d *Disk) Heard(speaker, checksum string) (err error) {
-	defer guard(&err)()
+// SaveChecksum keeps the checksum of what a speaker said last.
+func (d *Disk) SaveChecksum(source, checksum string) (err error) {
+	defer recoverFaults(&err)()
 	return d.update(func(tx *bolt.Tx) error {
-		return tx.Bucket(saidBucket).Put([]byte(speaker), seal([]byte(speaker), []byte(checksum)))
+		return tx.Bucket(checksumBucket).Put([]byte(source), addChecksum([]byte(source), []byte(checksum)))
 	})
 }
 
 // Close ends the use of the file.
 func (d *Disk) Close() error { return d.db.Close() }
 
-// keyOf sorts as numbers do.
+// queueKeyOf sorts as numbers do.
 func keyOf(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// seal puts a sum of key and value before a value, so that no damage goes unnoticed.
-func seal(key, value []byte) []byte {
+// addChecksum puts a sum of key and value before a value, so that no damage goes unnoticed.
+func addChecksum(key, value []byte) []byte {
 	sum := sha256.Sum256(append(slices.Clone(key), value...))
 	return append(sum[:], value...)
 }
 
-// open is the value in what seal made.
-func open(key, sealed []byte) (value []byte, err error) {
-	if len(sealed) < sha256.Size || !bytes.Equal(seal(key, sealed[sha256.Size:]), sealed) {
+// verifyChecksum is the value in what seal made.
+func verifyChecksum(key, sealed []byte) (value []byte, err error) {
+	if len(sealed) < sha256.Size || !bytes.Equal(addChecksum(key, sealed[sha256.Size:]), sealed) {
 		return nil, errors.New("it is not what was written")
 	}
 	return sealed[sha256.Size:], nil

@@ -23,14 +23,14 @@ func openDisk(t *testing.T, dir string) *reload.Disk {
 	return d
 }
 
-// run is one run of the program on a directory. Without a first text the latest generation
+// runOnDisk is one run of the program on a directory. Without a first text the latest generation
 // is in force.
-func run(t *testing.T, dir, first string, keep int, during func(w *world)) {
+func runOnDisk(t *testing.T, dir, first string, keep int, during func(w *fixture)) {
 	t.Helper()
 	d := openDisk(t, dir)
 	defer func() { assert.NilError(t, d.Close()) }()
-	w := &world{t: t, cluster: &fake{}}
-	opt := reload.Options{Store: d, Past: d.Past(), Keep: keep, Now: func() time.Time { return noon }}
+	w := &fixture{t: t, cluster: &fakeCluster{}}
+	opt := reload.Options{Store: d, StoredState: d.StoredState(), MaxGenerations: keep, Now: func() time.Time { return noon }}
 	p, err := d.Latest(configs.Options{})
 	assert.NilError(t, err)
 	if first != "" {
@@ -42,45 +42,45 @@ func run(t *testing.T, dir, first string, keep int, during func(w *world)) {
 	during(w)
 }
 
-func TestGenerationsSurviveARestart(t *testing.T) {
+func TestDisk_GenerationsSurviveRestart(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made", "on the way")
 	var before []*reload.Generation
-	run(t, dir, "", 3, func(w *world) {
-		w.rm(text("a"), map[string]string{"log.level": "info"})
-		w.enact(reload.REST, "::1", text("a", "b"))
-		w.enact(reload.REST, "::1", text("c"))
+	runOnDisk(t, dir, "", 3, func(w *fixture) {
+		w.applyFromRM(text("a"), map[string]string{"log.level": "info"})
+		w.applyText(reload.REST, "::1", text("a", "b"))
+		w.applyText(reload.REST, "::1", text("c"))
 		_, err := w.Rollback(t.Context(), 2, 0)
 		assert.NilError(t, err)
 		before = w.Generations()
 		assert.Equal(t, len(before), 3)
 	})
-	run(t, dir, "", 3, func(w *world) {
+	runOnDisk(t, dir, "", 3, func(w *fixture) {
 		assert.DeepEqual(t, w.Generations(), before)
-		assert.Equal(t, w.cluster.taken[0].Checksum, w.Current().Checksum)
+		assert.Equal(t, w.cluster.reloads[0].Checksum, w.Current().Checksum)
 		assert.Equal(t, w.Current().Extra["log.level"], "info")
 
 		// What the RM said in the former run is no news in this one.
-		w.enact(reload.REST, "::1", text("d"))
-		assert.Equal(t, w.rm(text("a"), map[string]string{"log.level": "info"}).Generation.Text, text("d"))
+		w.applyText(reload.REST, "::1", text("d"))
+		assert.Equal(t, w.applyFromRM(text("a"), map[string]string{"log.level": "info"}).Generation.Text, text("d"))
 	})
-	run(t, dir, text("d"), 3, func(w *world) {
+	runOnDisk(t, dir, text("d"), 3, func(w *fixture) {
 		assert.Equal(t, w.Current().Number, uint64(6), "a file that says the same is no news")
 	})
-	run(t, dir, text("file"), 3, func(w *world) {
+	runOnDisk(t, dir, text("file"), 3, func(w *fixture) {
 		assert.Equal(t, w.Current().Number, uint64(7))
 		assert.Equal(t, w.Current().Source, reload.File)
 		assert.Equal(t, w.Current().Extra["log.level"], "info")
 		assert.Equal(t, w.Current().Changes.Summary(), "1 queue created, 1 queue removed")
 		assert.Equal(t, w.Generations()[0].Number, uint64(5))
 	})
-	run(t, dir, "", 1, func(w *world) {
-		assert.Equal(t, w.enact(reload.REST, "", text("x")).Generation.Number, uint64(8))
+	runOnDisk(t, dir, "", 1, func(w *fixture) {
+		assert.Equal(t, w.applyText(reload.REST, "", text("x")).Generation.Number, uint64(8))
 		assert.Equal(t, len(w.Generations()), 1)
 	})
-	run(t, dir, "", 50, func(w *world) { assert.Equal(t, len(w.Generations()), 1) })
+	runOnDisk(t, dir, "", 50, func(w *fixture) { assert.Equal(t, len(w.Generations()), 1) })
 }
 
-func TestAHistoryIsForOneProcess(t *testing.T) {
+func TestOpenDisk_RefusesSecondProcess(t *testing.T) {
 	dir := t.TempDir()
 	d := openDisk(t, dir)
 	_, err := reload.OpenDisk(dir)
@@ -88,7 +88,7 @@ func TestAHistoryIsForOneProcess(t *testing.T) {
 	assert.NilError(t, d.Close())
 }
 
-func TestWhatIsNotOursIsLeftAlone(t *testing.T) {
+func TestOpenDisk_LeavesForeignFileUnchanged(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.db")
 	assert.NilError(t, os.WriteFile(file, []byte("my diary"), 0o600))
 	_, err := reload.OpenDisk(filepath.Dir(file))
@@ -117,17 +117,17 @@ func TestWhatIsNotOursIsLeftAlone(t *testing.T) {
 }
 
 // However a file was damaged, the program neither crashes nor believes it.
-func TestADamagedHistoryIsAnError(t *testing.T) {
+func TestOpenDisk_DamagedFileIsAnError(t *testing.T) {
 	dir := t.TempDir()
-	run(t, dir, text("a"), 9, func(w *world) {
+	runOnDisk(t, dir, text("a"), 9, func(w *fixture) {
 		for _, leaf := range []string{"b", "c", "d", "e"} {
-			w.enact(reload.REST, "", text(leaf))
+			w.applyText(reload.REST, "", text(leaf))
 		}
 	})
 	sound, err := os.ReadFile(filepath.Join(dir, "config.db"))
 	assert.NilError(t, err)
 	original := openDisk(t, dir)
-	want := original.Past().Generations
+	want := original.StoredState().Generations
 	assert.NilError(t, original.Close())
 
 	refused := 0
@@ -155,7 +155,7 @@ func TestADamagedHistoryIsAnError(t *testing.T) {
 		}
 		if len(bytes) > 0 { // an empty file is a new one
 			// Damage may hide where nothing is; what is believed must be what was written, or older.
-			for _, g := range d.Past().Generations {
+			for _, g := range d.StoredState().Generations {
 				assert.DeepEqual(t, g, want[g.Number-1])
 			}
 		}
@@ -164,9 +164,9 @@ func TestADamagedHistoryIsAnError(t *testing.T) {
 	assert.Assert(t, refused > 40, "only %d of 120 damaged files were refused", refused)
 }
 
-func TestAConfigurationThatIsNotValidAnyMoreStopsTheStart(t *testing.T) {
+func TestDisk_LatestInvalidIsAnError(t *testing.T) {
 	dir := t.TempDir()
-	run(t, dir, text("a", "b"), 9, func(*world) {})
+	runOnDisk(t, dir, text("a", "b"), 9, func(*fixture) {})
 	d := openDisk(t, dir)
 	defer func() { assert.NilError(t, d.Close()) }()
 	_, err := d.Latest(configs.Options{MaxQueues: 1})
@@ -177,7 +177,7 @@ func TestAConfigurationThatIsNotValidAnyMoreStopsTheStart(t *testing.T) {
 
 // A file that was removed takes writes without an error for as long as it is open. What is said
 // to be stored must be there after the next start.
-func TestDisk_AHistoryThatIsGoneIsNotStored(t *testing.T) {
+func TestDisk_RemovedFileIsAStoreError(t *testing.T) {
 	for name, remove := range map[string]func(dir string) error{
 		"the directory is removed": os.RemoveAll,
 		"the file is removed":      func(dir string) error { return os.Remove(filepath.Join(dir, "config.db")) },
@@ -189,16 +189,16 @@ func TestDisk_AHistoryThatIsGoneIsNotStored(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "data")
-			run(t, dir, "", 3, func(w *world) {
-				result, err := w.Enact(t.Context(), w.proposal(reload.REST, "::1", text("a")))
+			runOnDisk(t, dir, "", 3, func(w *fixture) {
+				result, err := w.Apply(t.Context(), w.proposal(reload.REST, "::1", text("a")))
 				assert.NilError(t, err)
-				assert.NilError(t, result.NotStored)
+				assert.NilError(t, result.StoreError)
 				assert.NilError(t, remove(dir))
 				for _, queue := range []string{"b", "c"} {
-					result, err = w.Enact(t.Context(), w.proposal(reload.REST, "::1", text(queue)))
+					result, err = w.Apply(t.Context(), w.proposal(reload.REST, "::1", text(queue)))
 					assert.NilError(t, err, "it is in force all the same")
 					assert.Assert(t, result.Changed)
-					assert.ErrorContains(t, result.NotStored, filepath.Join(dir, "config.db")+" was re")
+					assert.ErrorContains(t, result.StoreError, filepath.Join(dir, "config.db")+" was re")
 				}
 			})
 		})

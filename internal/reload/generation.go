@@ -36,13 +36,13 @@ type Generation struct {
 // history is the generations that are remembered, the oldest first. The last one is in
 // force.
 type history struct {
-	all  []*Generation
-	keep int
+	all            []*Generation
+	maxGenerations int
 }
 
-// mostText bounds the texts of a history together, with the extra configurations, in bytes. The
+// maxHistoryBytes bounds the texts of a history together, with the extra configurations, in bytes. The
 // latest two are always remembered.
-const mostText = 64 << 20
+const maxHistoryBytes = 64 << 20
 
 // MaxExtraBytes is how long an extra configuration may be: its keys and values together.
 const MaxExtraBytes = 1 << 20
@@ -70,7 +70,7 @@ func (h *history) add(g *Generation) (oldest uint64) {
 	size := 0
 	for i := len(h.all) - 1; i >= 0; i-- {
 		size += len(h.all[i].Text) + extraBytes(h.all[i].Extra)
-		if young := len(h.all) - i; young > h.keep || young > 2 && size > mostText {
+		if age := len(h.all) - i; age > h.maxGenerations || age > 2 && size > maxHistoryBytes {
 			h.all = append([]*Generation(nil), h.all[i+1:]...)
 			break
 		}

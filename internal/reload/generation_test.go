@@ -7,8 +7,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-func TestTheTextsOfAHistoryTakeABoundedAmountOfMemory(t *testing.T) {
-	h := history{keep: 1000}
+func TestHistory_TextsAreBoundedInBytes(t *testing.T) {
+	h := history{maxGenerations: 1000}
 	for i := range 12 {
 		oldest := h.add(&Generation{Number: uint64(i + 1), Text: strings.Repeat("x", 10<<20)})
 		assert.Equal(t, oldest, uint64(max(1, i+1-5)), "six of them fit 64 MiB")
@@ -19,8 +19,8 @@ func TestTheTextsOfAHistoryTakeABoundedAmountOfMemory(t *testing.T) {
 		"the latest two are always remembered")
 }
 
-func TestHistory_ExtraConfigurationsCountAsText(t *testing.T) {
-	h := history{keep: 1000}
+func TestHistory_ExtraConfigurationsCount(t *testing.T) {
+	h := history{maxGenerations: 1000}
 	for i := range 12 {
 		extra := map[string]string{"key": strings.Repeat("x", 10<<20)}
 		assert.Equal(t, h.add(&Generation{Number: uint64(i + 1), Extra: extra}), uint64(max(1, i+1-5)))

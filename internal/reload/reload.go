@@ -20,10 +20,10 @@ import (
 
 // Reasons a configuration is not put in force, besides what is wrong with it.
 var (
-	ErrRefused = errors.New("the configuration is refused")   // a partition cannot become it
-	ErrStale   = errors.New("another generation is in force") // than the one it was meant to replace
-	ErrUnknown = errors.New("is not remembered")              // a generation to go back to
-	ErrBusy    = errors.New("the partitions did not come to rest, nothing has changed")
+	ErrRefused            = errors.New("the configuration is refused")   // a partition cannot become it
+	ErrGenerationConflict = errors.New("another generation is in force") // than the one it was meant to replace
+	ErrUnknownGeneration  = errors.New("is not remembered")              // a generation to go back to
+	ErrBusy               = errors.New("the partitions did not come to rest, nothing has changed")
 )
 
 // Cluster is what a configuration is put in force in: all of it or, on an error, none.
@@ -35,32 +35,32 @@ type Cluster interface {
 type Store interface {
 	// Add keeps g and forgets all that are older than oldest.
 	Add(g *Generation, oldest uint64) error
-	// Heard keeps the checksum of what a speaker said last.
-	Heard(speaker, checksum string) error
+	// SaveChecksum keeps the checksum of what a speaker said last.
+	SaveChecksum(speaker, checksum string) error
 }
 
-// Past is what a Store remembers of former runs.
-type Past struct {
-	Generations []*Generation     // the oldest first
-	Said        map[string]string // the checksum of what each speaker said last
+// StoredState is what a Store remembers of former runs.
+type StoredState struct {
+	Generations   []*Generation     // the oldest first
+	LastChecksums map[string]string // the checksum of what each speaker said last
 }
 
 // Options say how a Reloader runs. The zero value is good.
 type Options struct {
-	Now      func() time.Time // nil: time.Now
-	Log      *zap.Logger      // nil: nothing is logged
-	Bounds   configs.Options  // of texts; zero: the default ones
-	Keep     int              // generations that are remembered; 0: 50
-	Patience time.Duration    // how long partitions may take to come to rest; 0: 30 s
-	Store    Store            // nil: generations are forgotten when the program ends
-	Past     Past             // what Store remembers
+	Now            func() time.Time // nil: time.Now
+	Log            *zap.Logger      // nil: nothing is logged
+	Bounds         configs.Options  // of texts; zero: the default ones
+	MaxGenerations int              // generations that are remembered; 0: 50
+	PauseTimeout   time.Duration    // how long partitions may take to come to rest; 0: 30 s
+	Store          Store            // nil: generations are forgotten when the program ends
+	StoredState    StoredState      // what Store remembers
 	// NodeResources tells which resources the nodes of each partition have, as far as that is
 	// known at once (configs.Options): a text that is read is compared with them. Nil: nobody
 	// knows.
 	NodeResources func() map[string][]string
-	// InForce hears of each generation that is in force, the first included, one after the
+	// OnInForce hears of each generation that is in force, the first included, one after the
 	// other; it must not change a configuration. Nil: nobody does.
-	InForce func(*Generation)
+	OnInForce func(*Generation)
 }
 
 // Reloader puts configurations in force and remembers them. It is safe for concurrent use.
@@ -68,20 +68,20 @@ type Reloader struct {
 	cluster Cluster
 	opt     Options
 
-	changing sync.Mutex        // held while a configuration is put in force; before mu
-	said     map[string]string // guarded by changing, as conf
-	conf     *configs.Config   // in force; nil: not known, during New only
+	applyMu       sync.Mutex        // held while a configuration is put in force; before mu
+	lastChecksums map[string]string // guarded by changing, as conf
+	conf          *configs.Config   // in force; nil: not known, during New only
 
-	mu      sync.Mutex // guards the rest
-	history history
-	warned  configs.Problems // of the text in force
+	mu           sync.Mutex // guards the rest
+	history      history
+	textWarnings configs.Problems // of the text in force
 }
 
 // Result says what became of a Proposal that was not refused.
 type Result struct {
 	Generation *Generation // in force now
 	Changed    bool        // false: it was in force before, or nothing new was said
-	NotStored  error       // why the next start will not know of the change; nil: it will, or nothing stores it
+	StoreError error       // why the next start will not know of the change; nil: it will, or nothing stores it
 }
 
 // New puts a first configuration in force. It is the latest generation of the past if it
@@ -94,35 +94,35 @@ func New(cluster Cluster, first *Proposal, opt Options) *Reloader {
 	if opt.Log == nil {
 		opt.Log = zap.NewNop()
 	}
-	if opt.Keep <= 0 {
-		opt.Keep = 50
+	if opt.MaxGenerations <= 0 {
+		opt.MaxGenerations = 50
 	}
-	if opt.Patience <= 0 {
-		opt.Patience = 30 * time.Second
+	if opt.PauseTimeout <= 0 {
+		opt.PauseTimeout = 30 * time.Second
 	}
-	r := &Reloader{cluster: cluster, opt: opt, said: maps.Clone(opt.Past.Said), warned: first.Warnings}
-	if r.said == nil {
-		r.said = map[string]string{}
+	r := &Reloader{cluster: cluster, opt: opt, lastChecksums: maps.Clone(opt.StoredState.LastChecksums), textWarnings: first.Warnings}
+	if r.lastChecksums == nil {
+		r.lastChecksums = map[string]string{}
 	}
-	r.history = history{all: slices.Clone(opt.Past.Generations), keep: opt.Keep}
+	r.history = history{all: slices.Clone(opt.StoredState.Generations), maxGenerations: opt.MaxGenerations}
 	if _, err := cluster.Reload(context.Background(), first.Config); err != nil {
 		panic("reload: the first configuration: " + err.Error())
 	}
-	wish := *first
+	proposal := *first
 	if len(r.history.all) > 0 {
 		last := r.history.latest()
 		if last.Checksum == first.Config.Checksum {
 			r.conf = first.Config
 			r.opt.Log.Info("configuration restored", generationFields(last)...)
-			r.inForce(last)
+			r.notifyInForce(last)
 			return r
 		}
 		r.conf, _ = configs.LoadWith([]byte(last.Text), opt.Bounds) // nil: it is not valid any more
-		if !wish.HasExtra {
-			wish.Extra = last.Extra
+		if !proposal.HasExtra {
+			proposal.Extra = last.Extra
 		}
 	}
-	_, _ = r.accept(&wish, 0) // what could not be stored has been logged
+	_, _ = r.accept(&proposal, 0) // what could not be stored has been logged
 	return r
 }
 
@@ -153,7 +153,7 @@ func (r *Reloader) ReadFirst(source Source, from string, text []byte) (*Proposal
 func (r *Reloader) readWith(source Source, from string, text []byte, bounds configs.Options) (*Proposal, error) {
 	p, err := Read(source, from, text, bounds)
 	if err != nil {
-		r.Refuse(source, from, err)
+		r.LogRefusal(source, from, err)
 	}
 	return p, err
 }
@@ -168,23 +168,23 @@ func (r *Reloader) EditBudgets(g *Generation, to budgets.Registry) ([]byte, erro
 	return configs.EditBudgets([]byte(g.Text), to, r.opt.Bounds)
 }
 
-// Enact puts a Proposal in force. An error means that nothing at all has changed: ErrStale,
+// Apply puts a Proposal in force. An error means that nothing at all has changed: ErrGenerationConflict,
 // ErrBusy, or ErrRefused with everything that is in the way. What is refused and what is
 // accepted is logged.
-func (r *Reloader) Enact(ctx context.Context, p *Proposal) (Result, error) {
-	r.changing.Lock()
-	defer r.changing.Unlock()
-	res, err := r.enact(ctx, p)
+func (r *Reloader) Apply(ctx context.Context, p *Proposal) (Result, error) {
+	r.applyMu.Lock()
+	defer r.applyMu.Unlock()
+	res, err := r.applyLocked(ctx, p)
 	if err != nil {
-		r.Refuse(p.Source, p.From, err)
+		r.LogRefusal(p.Source, p.From, err)
 	}
 	return res, err
 }
 
-func (r *Reloader) enact(ctx context.Context, p *Proposal) (Result, error) {
-	now := r.Current()
-	if p.OnlyOver != 0 && p.OnlyOver != now.Number {
-		return Result{}, fmt.Errorf("%w: %d, not %d", ErrStale, now.Number, p.OnlyOver)
+func (r *Reloader) applyLocked(ctx context.Context, p *Proposal) (Result, error) {
+	current := r.Current()
+	if p.ExpectedGeneration != 0 && p.ExpectedGeneration != current.Number {
+		return Result{}, fmt.Errorf("%w: %d, not %d", ErrGenerationConflict, current.Number, p.ExpectedGeneration)
 	}
 	if p.HasExtra {
 		if err := CheckExtra(p.Extra); err != nil {
@@ -192,51 +192,51 @@ func (r *Reloader) enact(ctx context.Context, p *Proposal) (Result, error) {
 		}
 	}
 	next := *p
-	if next.Config != nil && !r.news(p, now) {
+	if next.Config != nil && !r.isNew(p, current) {
 		next.Config = nil
 	}
-	r.keepLists(&next, now)
+	r.keepClassesAndBudgets(&next, current)
 	if !next.HasExtra {
-		next.Extra = now.Extra
+		next.Extra = current.Extra
 	}
-	if next.Config == nil && maps.Equal(next.Extra, now.Extra) {
-		r.heard(p)
-		return Result{Generation: now}, nil
+	if next.Config == nil && maps.Equal(next.Extra, current.Extra) {
+		r.rememberChecksum(p)
+		return Result{Generation: current}, nil
 	}
 	var paused time.Duration
 	switch {
 	case next.Config == nil:
-		next.Text = now.Text
+		next.Text = current.Text
 	default:
-		patience, cancel := context.WithTimeout(ctx, r.opt.Patience)
+		pauseCtx, cancel := context.WithTimeout(ctx, r.opt.PauseTimeout)
 		defer cancel()
 		var err error
-		if paused, err = r.cluster.Reload(patience, next.Config); err != nil {
-			return Result{}, whyNot(err)
+		if paused, err = r.cluster.Reload(pauseCtx, next.Config); err != nil {
+			return Result{}, reloadError(err)
 		}
 	}
-	g, notStored := r.accept(&next, paused)
-	r.heard(p)
-	return Result{Generation: g, Changed: true, NotStored: notStored}, nil
+	g, storeErr := r.accept(&next, paused)
+	r.rememberChecksum(p)
+	return Result{Generation: g, Changed: true, StoreError: storeErr}, nil
 }
 
-// news reports whether a text is to be put in force.
-func (r *Reloader) news(p *Proposal, now *Generation) bool {
+// isNew reports whether a text is to be put in force.
+func (r *Reloader) isNew(p *Proposal, current *Generation) bool {
 	sum := p.Config.Checksum
-	if sum == now.Checksum {
+	if sum == current.Checksum {
 		return false
 	}
-	if p.repeats() && r.said[p.speaker()] == sum {
+	if p.ignoresRepeats() && r.lastChecksums[p.sourceKey()] == sum {
 		r.opt.Log.Warn("the configuration is what its source said before: the one in force stays",
 			zap.String("source", string(p.Source)), zap.String("from", p.From), zap.String("checksum", sum),
-			zap.Uint64("generation", now.Number), zap.String("inForceFrom", string(now.Source)))
+			zap.Uint64("generation", current.Number), zap.String("activeSource", string(current.Source)))
 		return false
 	}
 	return true
 }
 
-// whyNot tells a refusal from partitions that are busy, a caller who left, and the end.
-func whyNot(err error) error {
+// reloadError tells a refusal from partitions that are busy, a caller who left, and the end.
+func reloadError(err error) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return fmt.Errorf("%w: %w", ErrBusy, err)
@@ -247,20 +247,20 @@ func whyNot(err error) error {
 }
 
 // Rollback puts the text of a former generation in force again, as a new one. The extra
-// configuration is that of the RM and stays. Errors: those of Enact, ErrUnknown, or an
+// configuration is that of the RM and stays. Errors: those of Enact, ErrUnknownGeneration, or an
 // *InvalidError when this version of the program is stricter than the one that accepted it.
-func (r *Reloader) Rollback(ctx context.Context, to uint64, onlyOver uint64) (Result, error) {
+func (r *Reloader) Rollback(ctx context.Context, to uint64, expectedGeneration uint64) (Result, error) {
 	from := fmt.Sprintf("generation %d", to)
 	g, ok := r.Generation(to)
 	if !ok {
-		err := fmt.Errorf("%s %w", from, ErrUnknown)
-		r.Refuse(Rollback, from, err)
+		err := fmt.Errorf("%s %w", from, ErrUnknownGeneration)
+		r.LogRefusal(Rollback, from, err)
 		return Result{}, err
 	}
 	p, err := r.Read(Rollback, from, []byte(g.Text))
 	if err != nil {
 		return Result{}, err
 	}
-	p.OnlyOver = onlyOver
-	return r.Enact(ctx, p)
+	p.ExpectedGeneration = expectedGeneration
+	return r.Apply(ctx, p)
 }

@@ -32,70 +32,70 @@ func text(leaves ...string) string {
 	return b.String() + "]}]}]\n"
 }
 
-// fake is a cluster that takes every configuration, unless it has something against it.
-type fake struct {
-	taken   []*configs.Config
-	against error
-	stuck   bool // does not come to rest
+// fakeCluster is a cluster that takes every configuration, unless it has something against it.
+type fakeCluster struct {
+	reloads     []*configs.Config
+	refuseWith  error
+	neverPauses bool // does not come to rest
 }
 
-func (f *fake) Reload(ctx context.Context, conf *configs.Config) (time.Duration, error) {
+func (f *fakeCluster) Reload(ctx context.Context, conf *configs.Config) (time.Duration, error) {
 	switch {
-	case f.stuck:
+	case f.neverPauses:
 		<-ctx.Done()
 		return 0, ctx.Err()
-	case f.against != nil:
-		return 0, f.against
+	case f.refuseWith != nil:
+		return 0, f.refuseWith
 	}
-	f.taken = append(f.taken, conf)
+	f.reloads = append(f.reloads, conf)
 	return 3 * time.Millisecond, nil
 }
 
-// world is a Reloader with what it needs, at noon.
-type world struct {
+// fixture is a Reloader with what it needs, at noon.
+type fixture struct {
 	t       *testing.T
-	cluster *fake
+	cluster *fakeCluster
 	logs    *observer.ObservedLogs
 	*reload.Reloader
 }
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-func newWorld(t *testing.T, opt reload.Options) *world {
+func newFixture(t *testing.T, opt reload.Options) *fixture {
 	t.Helper()
 	core, logs := observer.New(zapcore.DebugLevel)
 	opt.Log, opt.Now = zap.New(core), func() time.Time { return noon }
-	w := &world{t: t, cluster: &fake{}, logs: logs}
+	w := &fixture{t: t, cluster: &fakeCluster{}, logs: logs}
 	w.Reloader = reload.New(w.cluster, w.proposal(reload.File, "first.yaml", text("a")), opt)
 	return w
 }
 
-func (w *world) proposal(source reload.Source, from, text string) *reload.Proposal {
+func (w *fixture) proposal(source reload.Source, from, text string) *reload.Proposal {
 	w.t.Helper()
 	p, err := reload.Read(source, from, []byte(text), configs.Options{})
 	assert.NilError(w.t, err)
 	return p
 }
 
-func (w *world) enact(source reload.Source, from, text string) reload.Result {
+func (w *fixture) applyText(source reload.Source, from, text string) reload.Result {
 	w.t.Helper()
-	res, err := w.Enact(w.t.Context(), w.proposal(source, from, text))
+	res, err := w.Apply(w.t.Context(), w.proposal(source, from, text))
 	assert.NilError(w.t, err)
 	return res
 }
 
-// rm is what a resource manager sends.
-func (w *world) rm(text string, extra map[string]string) reload.Result {
+// applyFromRM is what a resource manager sends.
+func (w *fixture) applyFromRM(text string, extra map[string]string) reload.Result {
 	w.t.Helper()
 	p := w.proposal(reload.RM, "rm-1", text)
 	p.Extra, p.HasExtra = extra, true
-	res, err := w.Enact(w.t.Context(), p)
+	res, err := w.Apply(w.t.Context(), p)
 	assert.NilError(w.t, err)
 	return res
 }
 
-func TestEveryAcceptedConfigurationIsAGeneration(t *testing.T) {
-	w := newWorld(t, reload.Options{})
+func TestApply_AcceptedConfigurationIsAGeneration(t *testing.T) {
+	w := newFixture(t, reload.Options{})
 	first := w.Current()
 	assert.Equal(t, first.Number, uint64(1))
 	assert.Equal(t, first.Source, reload.File)
@@ -103,37 +103,37 @@ func TestEveryAcceptedConfigurationIsAGeneration(t *testing.T) {
 	assert.Equal(t, first.At, noon)
 	assert.Equal(t, first.Text, text("a"))
 
-	res := w.enact(reload.REST, "127.0.0.1", text("a", "b"))
+	res := w.applyText(reload.REST, "127.0.0.1", text("a", "b"))
 	assert.Assert(t, res.Changed)
 	assert.Equal(t, res.Generation.Number, uint64(2))
 	assert.Equal(t, res.Generation.Paused, 3*time.Millisecond)
-	assert.Equal(t, res.Generation.Checksum, w.cluster.taken[1].Checksum)
+	assert.Equal(t, res.Generation.Checksum, w.cluster.reloads[1].Checksum)
 	assert.Equal(t, w.Current(), res.Generation)
 	assert.Equal(t, len(w.Generations()), 2)
 
-	told := w.logs.FilterMessage("configuration accepted").All()
-	assert.Equal(t, len(told), 2)
-	assert.Equal(t, told[1].ContextMap()["generation"], uint64(2))
-	assert.Equal(t, told[1].ContextMap()["source"], "rest")
+	accepted := w.logs.FilterMessage("configuration accepted").All()
+	assert.Equal(t, len(accepted), 2)
+	assert.Equal(t, accepted[1].ContextMap()["generation"], uint64(2))
+	assert.Equal(t, accepted[1].ContextMap()["source"], "rest")
 }
 
-func TestTheTextInForceIsNoNews(t *testing.T) {
-	w := newWorld(t, reload.Options{})
-	res := w.enact(reload.REST, "", text("a"))
+func TestApply_SameTextChangesNothing(t *testing.T) {
+	w := newFixture(t, reload.Options{})
+	res := w.applyText(reload.REST, "", text("a"))
 	assert.Assert(t, !res.Changed)
 	assert.Equal(t, res.Generation.Number, uint64(1))
-	assert.Equal(t, len(w.cluster.taken), 1, "the partitions were asked although nothing changes")
+	assert.Equal(t, len(w.cluster.reloads), 1, "the partitions were asked although nothing changes")
 }
 
-func TestARefusalChangesNothing(t *testing.T) {
-	w := newWorld(t, reload.Options{})
-	w.rm(text("b"), map[string]string{"log.level": "info"})
+func TestApply_RefusalChangesNothing(t *testing.T) {
+	w := newFixture(t, reload.Options{})
+	w.applyFromRM(text("b"), map[string]string{"log.level": "info"})
 	before := w.Generations()
 
-	w.cluster.against = errors.New("partition default: leaf root.b cannot become a parent")
+	w.cluster.refuseWith = errors.New("partition default: leaf root.b cannot become a parent")
 	p := w.proposal(reload.RM, "rm-1", text("c"))
 	p.Extra, p.HasExtra = map[string]string{"log.level": "debug"}, true
-	_, err := w.Enact(t.Context(), p)
+	_, err := w.Apply(t.Context(), p)
 	assert.ErrorIs(t, err, reload.ErrRefused)
 	assert.ErrorContains(t, err, "root.b cannot become")
 	assert.DeepEqual(t, w.Generations(), before)
@@ -143,15 +143,15 @@ func TestARefusalChangesNothing(t *testing.T) {
 	assert.Equal(t, refused[0].ContextMap()["source"], "rm")
 
 	// It was not heard either: said again, it is still news.
-	w.cluster.against = nil
-	res, err := w.Enact(t.Context(), p)
+	w.cluster.refuseWith = nil
+	res, err := w.Apply(t.Context(), p)
 	assert.NilError(t, err)
 	assert.Assert(t, res.Changed)
 	assert.Equal(t, res.Generation.Extra["log.level"], "debug")
 }
 
-func TestATextWithErrorsIsRefusedWithAllOfThem(t *testing.T) {
-	w := newWorld(t, reload.Options{Bounds: configs.Options{MaxBytes: 1000}})
+func TestRead_ReportsAllErrors(t *testing.T) {
+	w := newFixture(t, reload.Options{Bounds: configs.Options{MaxBytes: 1000}})
 	_, err := w.Read(reload.REST, "", []byte("partitions: [{queues: [{name: root, submitACL: x}, {name: a.b}]}]"))
 	bad := new(reload.InvalidError)
 	assert.Assert(t, errors.As(err, &bad))
@@ -161,48 +161,48 @@ func TestATextWithErrorsIsRefusedWithAllOfThem(t *testing.T) {
 	assert.ErrorContains(t, err, "longer than")
 }
 
-func TestPartitionsThatDoNotComeToRest(t *testing.T) {
-	w := newWorld(t, reload.Options{Patience: time.Millisecond})
-	w.cluster.stuck = true
-	_, err := w.Enact(t.Context(), w.proposal(reload.REST, "", text("b")))
+func TestApply_BusyPartitions(t *testing.T) {
+	w := newFixture(t, reload.Options{PauseTimeout: time.Millisecond})
+	w.cluster.neverPauses = true
+	_, err := w.Apply(t.Context(), w.proposal(reload.REST, "", text("b")))
 	assert.ErrorIs(t, err, reload.ErrBusy)
 	assert.Equal(t, w.Current().Number, uint64(1))
 }
 
-func TestTheEndIsNoRefusal(t *testing.T) {
-	w := newWorld(t, reload.Options{})
-	w.cluster.against = loop.ErrEnded
-	_, err := w.Enact(t.Context(), w.proposal(reload.REST, "", text("b")))
+func TestApply_ShutdownIsNoRefusal(t *testing.T) {
+	w := newFixture(t, reload.Options{})
+	w.cluster.refuseWith = loop.ErrEnded
+	_, err := w.Apply(t.Context(), w.proposal(reload.REST, "", text("b")))
 	assert.ErrorIs(t, err, loop.ErrEnded)
 	assert.Assert(t, !errors.Is(err, reload.ErrRefused))
 }
 
-func TestWhatIsInForceIsTold(t *testing.T) {
-	var told []uint64
-	w := newWorld(t, reload.Options{InForce: func(g *reload.Generation) { told = append(told, g.Number) }})
-	w.rm(text("a"), map[string]string{"log.level": "info"})
-	w.rm(text("a"), map[string]string{"log.level": "info"}) // no news
-	w.rm(text("b"), nil)
-	assert.DeepEqual(t, told, []uint64{1, 2, 3})
+func TestApply_CallsOnInForce(t *testing.T) {
+	var notified []uint64
+	w := newFixture(t, reload.Options{OnInForce: func(g *reload.Generation) { notified = append(notified, g.Number) }})
+	w.applyFromRM(text("a"), map[string]string{"log.level": "info"})
+	w.applyFromRM(text("a"), map[string]string{"log.level": "info"}) // no news
+	w.applyFromRM(text("b"), nil)
+	assert.DeepEqual(t, notified, []uint64{1, 2, 3})
 }
 
-func TestExtraConfigurationAloneIsAGenerationWithoutAPause(t *testing.T) {
-	w := newWorld(t, reload.Options{})
-	res := w.rm(text("a"), map[string]string{"log.level": "info"})
+func TestApply_ExtraConfigurationAloneDoesNotPause(t *testing.T) {
+	w := newFixture(t, reload.Options{})
+	res := w.applyFromRM(text("a"), map[string]string{"log.level": "info"})
 	assert.Assert(t, res.Changed)
 	assert.Equal(t, res.Generation.Paused, time.Duration(0))
 	assert.Equal(t, res.Generation.Text, text("a"))
-	assert.Equal(t, res.Generation.Checksum, w.cluster.taken[0].Checksum)
-	assert.Equal(t, len(w.cluster.taken), 1)
-	assert.Assert(t, !w.rm(text("a"), map[string]string{"log.level": "info"}).Changed)
+	assert.Equal(t, res.Generation.Checksum, w.cluster.reloads[0].Checksum)
+	assert.Equal(t, len(w.cluster.reloads), 1)
+	assert.Assert(t, !w.applyFromRM(text("a"), map[string]string{"log.level": "info"}).Changed)
 	// Others leave it alone.
-	assert.Equal(t, w.enact(reload.REST, "", text("b")).Generation.Extra["log.level"], "info")
+	assert.Equal(t, w.applyText(reload.REST, "", text("b")).Generation.Extra["log.level"], "info")
 }
 
-func TestAnRMThatRepeatsItselfDoesNotUndoWhatSomebodyDid(t *testing.T) {
-	w := newWorld(t, reload.Options{})
-	w.rm(text("b"), nil)
-	w.rm(text("c"), nil)
+func TestApply_RepeatedRMTextDoesNotUndoRollback(t *testing.T) {
+	w := newFixture(t, reload.Options{})
+	w.applyFromRM(text("b"), nil)
+	w.applyFromRM(text("c"), nil)
 	back, err := w.Rollback(t.Context(), 2, 0)
 	assert.NilError(t, err)
 	assert.Equal(t, back.Generation.Number, uint64(4))
@@ -210,30 +210,30 @@ func TestAnRMThatRepeatsItselfDoesNotUndoWhatSomebodyDid(t *testing.T) {
 	assert.Equal(t, back.Generation.Source, reload.Rollback)
 	assert.Equal(t, back.Generation.From, "generation 2")
 
-	res := w.rm(text("c"), map[string]string{"x": "y"}) // as when it registers anew
+	res := w.applyFromRM(text("c"), map[string]string{"x": "y"}) // as when it registers anew
 	assert.Equal(t, res.Generation.Text, text("b"))
 	assert.Equal(t, res.Generation.Extra["x"], "y", "its extra configuration is news")
 	assert.Equal(t, w.logs.FilterMessageSnippet("what its source said before").Len(), 1)
-	assert.Equal(t, w.rm(text("d"), nil).Generation.Text, text("d"))
-	assert.Equal(t, w.rm(text("c"), nil).Generation.Text, text("c"), "in between it said something else")
+	assert.Equal(t, w.applyFromRM(text("d"), nil).Generation.Text, text("d"))
+	assert.Equal(t, w.applyFromRM(text("c"), nil).Generation.Text, text("c"), "in between it said something else")
 
 	// What somebody does is heard also when it was done before.
-	w.enact(reload.Signal, "q.yaml", text("e"))
-	w.enact(reload.REST, "", text("a"))
-	assert.Equal(t, w.enact(reload.Signal, "q.yaml", text("e")).Generation.Text, text("e"))
+	w.applyText(reload.Signal, "q.yaml", text("e"))
+	w.applyText(reload.REST, "", text("a"))
+	assert.Equal(t, w.applyText(reload.Signal, "q.yaml", text("e")).Generation.Text, text("e"))
 }
 
-func TestGoingBackToWhatIsNotThere(t *testing.T) {
-	w := newWorld(t, reload.Options{Keep: 2})
+func TestRollback_UnknownGeneration(t *testing.T) {
+	w := newFixture(t, reload.Options{MaxGenerations: 2})
 	for _, leaf := range []string{"b", "c", "d"} {
-		w.enact(reload.REST, "", text(leaf))
+		w.applyText(reload.REST, "", text(leaf))
 	}
 	all := w.Generations()
 	assert.Equal(t, len(all), 2)
 	assert.Equal(t, all[0].Number, uint64(3))
 	for _, n := range []uint64{0, 1, 2, 5} {
 		_, err := w.Rollback(t.Context(), n, 0)
-		assert.ErrorIs(t, err, reload.ErrUnknown)
+		assert.ErrorIs(t, err, reload.ErrUnknownGeneration)
 		assert.ErrorContains(t, err, fmt.Sprintf("generation %d is not remembered", n))
 	}
 	res, err := w.Rollback(t.Context(), 4, 0)
@@ -241,58 +241,58 @@ func TestGoingBackToWhatIsNotThere(t *testing.T) {
 	assert.Assert(t, !res.Changed, "it is in force")
 }
 
-func TestOneOfTwoWhoChangeTheSameGenerationIsTold(t *testing.T) {
-	w := newWorld(t, reload.Options{})
-	for i, want := range []error{nil, reload.ErrStale} {
+func TestApply_GenerationConflict(t *testing.T) {
+	w := newFixture(t, reload.Options{})
+	for i, want := range []error{nil, reload.ErrGenerationConflict} {
 		p := w.proposal(reload.REST, "", text(fmt.Sprint("b", i)))
-		p.OnlyOver = 1
-		_, err := w.Enact(t.Context(), p)
+		p.ExpectedGeneration = 1
+		_, err := w.Apply(t.Context(), p)
 		assert.ErrorIs(t, err, want)
 	}
 	_, err := w.Rollback(t.Context(), 1, 1)
-	assert.ErrorIs(t, err, reload.ErrStale)
+	assert.ErrorIs(t, err, reload.ErrGenerationConflict)
 	assert.Equal(t, w.Current().Text, text("b0"))
 }
 
-// full is a Store on a full disk.
-type full struct{}
+// fullDiskStore is a Store on a full disk.
+type fullDiskStore struct{}
 
-func (full) Add(*reload.Generation, uint64) error { return errors.New("no space left") }
-func (full) Heard(string, string) error           { return errors.New("no space left") }
+func (fullDiskStore) Add(*reload.Generation, uint64) error { return errors.New("no space left") }
+func (fullDiskStore) SaveChecksum(string, string) error    { return errors.New("no space left") }
 
-func TestAConfigurationThatCannotBeStoredIsInForceAllTheSame(t *testing.T) {
-	w := newWorld(t, reload.Options{Store: full{}})
-	res := w.rm(text("b"), nil)
+func TestApply_StoreErrorStillInForce(t *testing.T) {
+	w := newFixture(t, reload.Options{Store: fullDiskStore{}})
+	res := w.applyFromRM(text("b"), nil)
 	assert.Assert(t, res.Changed)
-	assert.Error(t, res.NotStored, "no space left")
+	assert.Error(t, res.StoreError, "no space left")
 	assert.Equal(t, w.Current().Text, text("b"))
 	assert.Equal(t, w.logs.FilterMessageSnippet("could not be stored").Len(), 3, "two generations, and what the RM said")
 }
 
-func TestWhatChangedIsRemembered(t *testing.T) {
-	w := newWorld(t, reload.Options{})
+func TestGeneration_HasChanges(t *testing.T) {
+	w := newFixture(t, reload.Options{})
 	assert.Assert(t, w.Current().Changes == nil, "there was nothing before")
-	assert.Equal(t, w.enact(reload.REST, "", text("a", "b")).Generation.Changes.Summary(), "1 queue created")
-	assert.Equal(t, w.rm(text("a", "b"), map[string]string{"x": "y"}).Generation.Changes.Summary(), "nothing changes")
-	assert.Equal(t, w.enact(reload.REST, "", text("b")).Generation.Changes.Summary(), "1 queue removed")
+	assert.Equal(t, w.applyText(reload.REST, "", text("a", "b")).Generation.Changes.Summary(), "1 queue created")
+	assert.Equal(t, w.applyFromRM(text("a", "b"), map[string]string{"x": "y"}).Generation.Changes.Summary(), "nothing changes")
+	assert.Equal(t, w.applyText(reload.REST, "", text("b")).Generation.Changes.Summary(), "1 queue removed")
 }
 
-func TestOneByteMoreThanTheBoundCanBeCounted(t *testing.T) {
+func TestMaxBytes_LeavesRoomForOneMore(t *testing.T) {
 	for set, want := range map[int]int{0: configs.DefaultOptions().MaxBytes, 5: 5, math.MaxInt: math.MaxInt - 1} {
-		w := newWorld(t, reload.Options{Bounds: configs.Options{MaxBytes: set}})
+		w := newFixture(t, reload.Options{Bounds: configs.Options{MaxBytes: set}})
 		assert.Equal(t, w.MaxBytes(), want)
 	}
 }
 
-func TestEnact_AnExtraConfigurationHasALongestLength(t *testing.T) {
-	r := reload.New(&fake{}, reload.Default(), reload.Options{})
-	wish := *reload.Default()
-	wish.Extra, wish.HasExtra = map[string]string{"a": strings.Repeat("x", reload.MaxExtraBytes-1)}, true
-	res, err := r.Enact(t.Context(), &wish)
+func TestApply_BoundsExtraConfiguration(t *testing.T) {
+	r := reload.New(&fakeCluster{}, reload.Default(), reload.Options{})
+	proposal := *reload.Default()
+	proposal.Extra, proposal.HasExtra = map[string]string{"a": strings.Repeat("x", reload.MaxExtraBytes-1)}, true
+	res, err := r.Apply(t.Context(), &proposal)
 	assert.NilError(t, err)
 	assert.Assert(t, res.Changed)
-	wish.Extra = map[string]string{"ab": strings.Repeat("x", reload.MaxExtraBytes-1)}
-	_, err = r.Enact(t.Context(), &wish)
+	proposal.Extra = map[string]string{"ab": strings.Repeat("x", reload.MaxExtraBytes-1)}
+	_, err = r.Apply(t.Context(), &proposal)
 	assert.ErrorIs(t, err, reload.ErrRefused)
 	assert.ErrorContains(t, err, "its extra configuration has 1048577 bytes in 1 entries, at most 1048576 are allowed")
 	assert.Equal(t, r.Current().Number, uint64(2))

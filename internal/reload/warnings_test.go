@@ -11,13 +11,13 @@ import (
 )
 
 // The log has a line for each warning about a configuration that comes into force, up to 50.
-func TestEnact_LogsWhatIsProbablyNotMeant(t *testing.T) {
-	w := newWorld(t, reload.Options{})
+func TestApply_LogsWarnings(t *testing.T) {
+	w := newFixture(t, reload.Options{})
 	enact := func(queues string) []string {
 		p, err := w.Read(reload.REST, "127.0.0.1", []byte("partitions: [{queues: [{name: root, submitacl: '*', queues: ["+queues+"]}]}]"))
 		assert.NilError(t, err)
 		w.logs.TakeAll()
-		_, err = w.Enact(t.Context(), p)
+		_, err = w.Apply(t.Context(), p)
 		assert.NilError(t, err)
 		var out []string
 		for _, e := range w.logs.TakeAll() {

@@ -16,10 +16,10 @@ import (
 //
 // Requires: all work was placed by the scheduler; what an RM reports may exceed a max.
 func Audit(s *scheduler.Snapshot) error {
-	a := audit{
-		room:   room{capacity: s.Capacity, queues: map[objects.QueuePath]held{}},
-		bound:  map[objects.AllocationKey]objects.NodeID{},
-		onNode: map[objects.NodeID]resources.Amounts{},
+	a := auditState{
+		cluster: clusterState{capacity: s.Capacity, queues: map[objects.QueuePath]queueState{}},
+		nodeOf:  map[objects.AllocationKey]objects.NodeID{},
+		onNode:  map[objects.NodeID]resources.Amounts{},
 	}
 	total, err := a.queue(s.Root)
 	if err != nil {
@@ -29,27 +29,27 @@ func Audit(s *scheduler.Snapshot) error {
 		return err
 	}
 	got := [...]int{s.Applications, s.Asks, s.Allocations}
-	want := [...]int{total.applications, len(a.wishes), len(a.bound)}
+	want := [...]int{total.applications, len(a.pending), len(a.nodeOf)}
 	if got != want {
 		return fmt.Errorf("the partition counts %v applications, asks and allocations, there are %v", got, want)
 	}
-	if err := a.room.overfull(); err != nil {
+	if err := a.cluster.findOverMax(); err != nil {
 		return err
 	}
-	return a.room.overlooked(a.wishes)
+	return a.cluster.findPlaceable(a.pending)
 }
 
-type audit struct {
-	room   room
-	wishes []wish
-	bound  map[objects.AllocationKey]objects.NodeID
-	onNode map[objects.NodeID]resources.Amounts // by the work of applications
+type auditState struct {
+	cluster clusterState
+	pending []pendingAsk
+	nodeOf  map[objects.AllocationKey]objects.NodeID
+	onNode  map[objects.NodeID]resources.Amounts // by the work of applications
 }
 
 // sums are what the work below a queue adds up to.
 type sums struct {
 	allocated, pending resources.Amounts
-	priority           policies.Current // of the asks, as the queue above sees them
+	priority           policies.CurrentPriority // of the asks, as the queue above sees them
 	applications       int
 }
 
@@ -61,7 +61,7 @@ func (t *sums) add(u sums) {
 	}
 }
 
-func (a *audit) queue(q *scheduler.QueueView) (sums, error) {
+func (a *auditState) queue(q *scheduler.QueueView) (sums, error) {
 	var t sums
 	for child := range q.Children.All() {
 		u, err := a.queue(child)
@@ -78,10 +78,10 @@ func (a *audit) queue(q *scheduler.QueueView) (sums, error) {
 		t.add(u)
 	}
 	if q.Path != objects.RootPath {
-		t.priority = q.Settings.Priority.Expose(t.priority, q.Settings.Offset)
+		t.priority = q.Settings.PriorityPolicy.ApplyOffset(t.priority, q.Settings.PriorityOffset)
 	}
-	a.room.queues[q.Path] = held{
-		max: q.Max, allocated: t.allocated, oneByOne: q.Leaf && q.Settings.Sort == policies.StateAware,
+	a.cluster.queues[q.Path] = queueState{
+		max: q.Max, allocated: t.allocated, startsOneByOne: q.Leaf && q.Settings.AppSort == policies.StateAware,
 	}
 	switch {
 	case !q.Allocated.Equal(t.allocated):
@@ -94,20 +94,20 @@ func (a *audit) queue(q *scheduler.QueueView) (sums, error) {
 	return t, nil
 }
 
-func (a *audit) application(v *scheduler.ApplicationView, q *scheduler.QueueView) (sums, error) {
+func (a *auditState) application(v *scheduler.ApplicationView, q *scheduler.QueueView) (sums, error) {
 	t := sums{applications: 1}
 	var placeholders resources.Amounts
-	for w := range v.Work.All() {
+	for w := range v.Allocations.All() {
 		key, took := w.Ask.Key, w.Ask.Amounts
 		if w.Node == "" {
 			t.add(sums{pending: took, priority: policies.Pending(w.Ask.Priority)})
-			a.wishes = append(a.wishes, wish{key, q.Path, took, w.Ask.RequiredNode})
+			a.pending = append(a.pending, pendingAsk{key, q.Path, took, w.Ask.RequiredNode})
 			continue
 		}
-		if other, twice := a.bound[key]; twice {
+		if other, twice := a.nodeOf[key]; twice {
 			return t, fmt.Errorf("allocation %s runs on nodes %s and %s", key, other, w.Node)
 		}
-		a.bound[key] = w.Node
+		a.nodeOf[key] = w.Node
 		a.onNode[w.Node] = a.onNode[w.Node].Add(took)
 		t.add(sums{allocated: took})
 		if w.Ask.Placeholder {
@@ -126,7 +126,7 @@ func (a *audit) application(v *scheduler.ApplicationView, q *scheduler.QueueView
 	return t, nil
 }
 
-func (a *audit) nodes(s *scheduler.Snapshot) error {
+func (a *auditState) nodes(s *scheduler.Snapshot) error {
 	var capacity resources.Amounts
 	placed := 0
 	for n := range s.Nodes.All() {
@@ -134,26 +134,26 @@ func (a *audit) nodes(s *scheduler.Snapshot) error {
 			return err
 		}
 		capacity = capacity.Add(n.Total)
-		placed += n.Work.Len()
+		placed += n.Allocations.Len()
 		if n.Schedulable {
-			a.room.nodes = append(a.room.nodes, space{n.ID, n.Available})
+			a.cluster.nodes = append(a.cluster.nodes, nodeSpace{n.ID, n.Available})
 		}
 	}
 	switch {
 	case !capacity.Equal(s.Capacity):
 		return fmt.Errorf("the cluster says it has %v, its nodes say %v", s.Capacity, capacity)
-	case placed != len(a.bound):
-		return fmt.Errorf("nodes have %d allocations, applications %d", placed, len(a.bound))
+	case placed != len(a.nodeOf):
+		return fmt.Errorf("nodes have %d allocations, applications %d", placed, len(a.nodeOf))
 	}
 	return nil
 }
 
-func (a *audit) node(n *scheduler.NodeView) error {
+func (a *auditState) node(n *scheduler.NodeView) error {
 	var allocated, occupied resources.Amounts
-	for w := range n.Work.All() {
-		if a.bound[w.Ask.Key] != n.ID || w.Node != n.ID {
+	for w := range n.Allocations.All() {
+		if a.nodeOf[w.Ask.Key] != n.ID || w.Node != n.ID {
 			return fmt.Errorf("node %s has allocation %s, its application says node %q",
-				n.ID, w.Ask.Key, a.bound[w.Ask.Key])
+				n.ID, w.Ask.Key, a.nodeOf[w.Ask.Key])
 		}
 		allocated = allocated.Add(w.Ask.Amounts)
 	}

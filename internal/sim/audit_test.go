@@ -16,15 +16,15 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// rested is a small cluster at rest: k1 and the placeholder k2 run, k3 is held back by
+// idleSnapshot is a small cluster at rest: k1 and the placeholder k2 run, k3 is held back by
 // the max of its queue and k4 by the room that is left; a daemon takes some of it.
-func rested(t *testing.T) *scheduler.Snapshot {
+func idleSnapshot(t *testing.T) *scheduler.Snapshot {
 	t.Helper()
 	conf, problems := configs.Load([]byte(twoQueues))
 	assert.Assert(t, !problems.HasErrors(), "%v", problems)
 	core := scheduler.New(conf.Partitions[0], nil)
 	now := time.Unix(1, 0)
-	tell := func(cmd scheduler.Command) {
+	step := func(cmd scheduler.Command) {
 		for _, e := range core.Step(now, cmd) {
 			switch e.(type) {
 			case scheduler.AskRejected, scheduler.NodeRejected, scheduler.ApplicationRejected, scheduler.Refused:
@@ -33,16 +33,16 @@ func rested(t *testing.T) *scheduler.Snapshot {
 		}
 	}
 	submit := func(key, app string, vcore resources.Quantity, priority int32, group string) {
-		tell(scheduler.SubmitAsk{Ask: &objects.Ask{
-			Key: objects.AllocationKey(key), App: objects.AppID(app), Amounts: some(vcore, 1), Priority: priority,
+		step(scheduler.SubmitAsk{Ask: &objects.Ask{
+			Key: objects.AllocationKey(key), App: objects.AppID(app), Amounts: amounts(vcore, 1), Priority: priority,
 			TaskGroup: group, Placeholder: group != "",
 		}})
 	}
-	tell(scheduler.AddNode{Node: "n1", Total: some(6000, 20), Schedulable: true})
-	tell(scheduler.AddNode{Node: "n2", Total: some(6000, 20)})
-	tell(scheduler.ReportForeign{Foreign: objects.Foreign{Key: "daemon", Node: "n1", Amounts: some(1000, 1)}})
-	tell(scheduler.AddApplication{App: "app-a", Queue: "root.a"})
-	tell(scheduler.AddApplication{App: "app-b", Queue: "root.b"})
+	step(scheduler.AddNode{Node: "n1", Total: amounts(6000, 20), Schedulable: true})
+	step(scheduler.AddNode{Node: "n2", Total: amounts(6000, 20)})
+	step(scheduler.ReportForeign{Foreign: objects.Foreign{Key: "daemon", Node: "n1", Amounts: amounts(1000, 1)}})
+	step(scheduler.AddApplication{App: "app-a", Queue: "root.a"})
+	step(scheduler.AddApplication{App: "app-b", Queue: "root.b"})
 	submit("k1", "app-a", 2000, 9, "")
 	submit("k2", "app-b", 1000, 8, "gang")
 	submit("k3", "app-a", 1500, 3, "")
@@ -51,12 +51,12 @@ func rested(t *testing.T) *scheduler.Snapshot {
 	return core.Snapshot(now)
 }
 
-func TestAnHonestSchedulerPasses(t *testing.T) {
-	assert.NilError(t, sim.Audit(rested(t)))
+func TestAudit_AcceptsCorrectSnapshot(t *testing.T) {
+	assert.NilError(t, sim.Audit(idleSnapshot(t)))
 }
 
 // Each case breaks one thing in a snapshot that is right.
-func TestAuditFinds(t *testing.T) {
+func TestAudit_FindsErrors(t *testing.T) {
 	type snapshot = scheduler.Snapshot
 	queue := func(s *snapshot, i int) *scheduler.QueueView { return s.Root.Children.At(i) }
 	app := func(s *snapshot, i int) *scheduler.ApplicationView { return s.Root.Children.At(i).Applications.At(0) }
@@ -65,45 +65,45 @@ func TestAuditFinds(t *testing.T) {
 		spoil func(s *snapshot)
 		want  string
 	}{
-		{"a queue that counts wrong", func(s *snapshot) { queue(s, 0).Allocated = some(2001, 1) },
+		{"a queue that counts wrong", func(s *snapshot) { queue(s, 0).Allocated = amounts(2001, 1) },
 			"queue root.a says {memory=1 vcore=2001} is allocated, its work says {memory=1 vcore=2000}"},
-		{"a root that counts wrong", func(s *snapshot) { s.Root.Pending = some(1, 1) },
+		{"a root that counts wrong", func(s *snapshot) { s.Root.Pending = amounts(1, 1) },
 			"queue root says {memory=1 vcore=1} is pending, its work says {memory=2 vcore=4000}"},
 		{"an old priority", func(s *snapshot) { queue(s, 0).Priority = policies.Pending(3) },
 			"queue root.a says its priority is 3, its asks say 8"},
 		{"a priority without an ask", func(s *snapshot) { app(s, 1).Priority = policies.Pending(99) },
 			"application app-b says its priority is 99, its asks say 7"},
-		{"an application that counts wrong", func(s *snapshot) { app(s, 0).Allocated = some(1, 1) },
+		{"an application that counts wrong", func(s *snapshot) { app(s, 0).Allocated = amounts(1, 1) },
 			"application app-a says {memory=1 vcore=1} and {} of placeholders are allocated, its work says " +
 				"{memory=1 vcore=2000} in all"},
 		{"a placeholder that is counted as real", func(s *snapshot) {
 			app(s, 1).Allocated, app(s, 1).Placeholders = app(s, 1).Placeholders, app(s, 1).Allocated
 		}, "application app-b says {memory=1 vcore=1000} and {} of placeholders are allocated, its work " +
 			"says {memory=1 vcore=1000} in all"},
-		{"an application that asks for more", func(s *snapshot) { app(s, 1).Pending = some(9, 9) },
+		{"an application that asks for more", func(s *snapshot) { app(s, 1).Pending = amounts(9, 9) },
 			"application app-b says {memory=9 vcore=9} is pending, its work says {memory=1 vcore=2500}"},
-		{"a node that counts wrong", func(s *snapshot) { s.Nodes.At(0).Allocated = some(1, 1) },
+		{"a node that counts wrong", func(s *snapshot) { s.Nodes.At(0).Allocated = amounts(1, 1) },
 			"node n1 says {memory=1 vcore=1} is allocated, its work says {memory=2 vcore=3000}, its " +
 				"applications {memory=2 vcore=3000}"},
 		{"a node that knows only some of its work", func(s *snapshot) {
-			s.Nodes.At(0).Work, s.Nodes.At(0).Allocated = persistent.ListOf(s.Nodes.At(0).Work.At(0)), some(2000, 1)
+			s.Nodes.At(0).Allocations, s.Nodes.At(0).Allocated = persistent.ListOf(s.Nodes.At(0).Allocations.At(0)), amounts(2000, 1)
 		}, "node n1 says {memory=1 vcore=2000} is allocated, its work says {memory=1 vcore=2000}, its " +
 			"applications {memory=2 vcore=3000}"},
 		{"work on a node that the application knows nothing of", func(s *snapshot) {
-			work := slices.Collect(app(s, 0).Work.All())
+			work := slices.Collect(app(s, 0).Allocations.All())
 			elsewhere := *work[0] // the node has the other one
 			elsewhere.Node, work[0] = "n2", &elsewhere
-			app(s, 0).Work = persistent.ListOf(work...)
+			app(s, 0).Allocations = persistent.ListOf(work...)
 		},
 			`node n1 has allocation k1, its application says node "n2"`},
 		{"a forgotten daemon", func(s *snapshot) { s.Nodes.At(0).Foreign = nil },
 			"node n1 says {memory=1 vcore=1000} is occupied, by what runs there it is {}"},
-		{"room that is not there", func(s *snapshot) { s.Nodes.At(0).Available = some(9000, 9) },
+		{"room that is not there", func(s *snapshot) { s.Nodes.At(0).Available = amounts(9000, 9) },
 			"node n1 says {memory=9 vcore=9000} is available, {memory=17 vcore=2000} is left"},
 		{"an overfull node", func(s *snapshot) {
-			s.Nodes.At(0).Total, s.Nodes.At(0).Available = some(3000, 20), some(-1000, 17)
+			s.Nodes.At(0).Total, s.Nodes.At(0).Available = amounts(3000, 20), amounts(-1000, 17)
 		}, "node n1 has {memory=20 vcore=3000} and holds more: {memory=17 vcore=-1000} is left"},
-		{"a capacity that is not there", func(s *snapshot) { s.Capacity = some(1, 1) },
+		{"a capacity that is not there", func(s *snapshot) { s.Capacity = amounts(1, 1) },
 			"the cluster says it has {memory=1 vcore=1}, its nodes say {memory=40 vcore=12000}"},
 		{"a lost count", func(s *snapshot) { s.Asks = 7 },
 			"the partition counts [2 7 2] applications, asks and allocations, there are [2 2 2]"},
@@ -120,7 +120,7 @@ func TestAuditFinds(t *testing.T) {
 	}
 	for _, x := range cases {
 		t.Run(x.name, func(t *testing.T) {
-			s := rested(t)
+			s := idleSnapshot(t)
 			x.spoil(s)
 			assert.Error(t, sim.Audit(s), x.want)
 		})
@@ -128,18 +128,18 @@ func TestAuditFinds(t *testing.T) {
 }
 
 // In a stateaware leaf an ask may have to wait for other reasons than room.
-func TestAuditLetsNewcomersWait(t *testing.T) {
-	s := rested(t)
+func TestAudit_AllowsStateAwareToWait(t *testing.T) {
+	s := idleSnapshot(t)
 	s.Nodes.At(1).Schedulable = true
-	s.Root.Children.At(1).Settings.Sort = policies.StateAware
+	s.Root.Children.At(1).Settings.AppSort = policies.StateAware
 	assert.NilError(t, sim.Audit(s))
 }
 
 // What only one node may take is not overlooked because another has room.
-func TestAuditHeedsRequiredNodes(t *testing.T) {
-	s := rested(t)
+func TestAudit_RespectsRequiredNodes(t *testing.T) {
+	s := idleSnapshot(t)
 	s.Nodes.At(1).Schedulable = true
-	waiting := s.Root.Children.At(1).Applications.At(0).Work.At(1)
+	waiting := s.Root.Children.At(1).Applications.At(0).Allocations.At(1)
 	picky := *waiting.Ask
 	picky.RequiredNode = "n1"
 	waiting.Ask = &picky

@@ -14,36 +14,36 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// patience is how long a Client waits for any one answer, if nobody sets a shorter
+// answerTimeout is how long a Client waits for any one answer, if nobody sets a shorter
 // deadline.
-const patience = time.Minute
+const answerTimeout = time.Minute
 
-// errHungUp is why a conversation is over that was cut off in the middle of a message,
+// errCancelled is why a conversation is over that was cut off in the middle of a message,
 // because whoever sent it had run out of time.
-var errHungUp = errors.New("the client has hung up")
+var errCancelled = errors.New("the client has hung up")
 
 // Client is a resource manager at its end of the line. It is for use by one goroutine;
 // answers are taken in by goroutines of its own, which end with Close. After an error
 // it is of no use any more.
 type Client struct {
-	rm      string
-	conn    *grpc.ClientConn
-	api     si.SchedulerClient
-	live    context.Context // of the streams
-	hangUp  context.CancelFunc
-	hearing sync.WaitGroup
+	rm        string
+	conn      *grpc.ClientConn
+	api       si.SchedulerClient
+	streamCtx context.Context // of the streams
+	cancel    context.CancelFunc
+	receivers sync.WaitGroup
 
-	nodes        si.Scheduler_UpdateNodeClient
-	applications si.Scheduler_UpdateApplicationClient
-	allocations  si.Scheduler_UpdateAllocationClient
-	unsettled    bool // nodes were changed and nobody has answered
-	passes       int  // barriers sent
+	nodes          si.Scheduler_UpdateNodeClient
+	applications   si.Scheduler_UpdateApplicationClient
+	allocations    si.Scheduler_UpdateAllocationClient
+	nodesUnsettled bool // nodes were changed and nobody has answered
+	barrierCount   int  // barriers sent
 
-	mu     sync.Mutex    // guards the rest
-	news   chan struct{} // closed, and replaced, with every answer
-	failed error         // why the conversation is over
-	closed bool
-	books
+	mu      sync.Mutex    // guards the rest
+	changed chan struct{} // closed, and replaced, with every answer
+	failed  error         // why the conversation is over
+	closed  bool
+	clientState
 }
 
 // Dial connects to a scheduler. rm is the name that the client registers under.
@@ -52,18 +52,18 @@ func Dial(ctx context.Context, address, rm string) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("address %s: %w", address, err)
 	}
-	if err := connected(ctx, conn); err != nil {
+	if err := waitConnected(ctx, conn); err != nil {
 		return nil, fmt.Errorf("connecting to %s: %w", address, errors.Join(err, conn.Close()))
 	}
 	c := &Client{
-		rm: rm, conn: conn, api: si.NewSchedulerClient(conn), news: make(chan struct{}), books: newBooks(),
+		rm: rm, conn: conn, api: si.NewSchedulerClient(conn), changed: make(chan struct{}), clientState: newClientState(),
 	}
-	c.live, c.hangUp = context.WithCancel(context.Background())
+	c.streamCtx, c.cancel = context.WithCancel(context.Background())
 	return c, nil
 }
 
-func connected(ctx context.Context, conn *grpc.ClientConn) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func waitConnected(ctx context.Context, conn *grpc.ClientConn) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	conn.Connect()
 	for state := conn.GetState(); state != connectivity.Ready; state = conn.GetState() {
@@ -82,9 +82,9 @@ func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
-	c.hangUp()
+	c.cancel()
 	err := c.conn.Close()
-	c.hearing.Wait()
+	c.receivers.Wait()
 	return err
 }
 
@@ -92,53 +92,53 @@ func (c *Client) Close() error {
 // knew of an earlier one of that name, and opens the three streams. config is the text
 // of a queues.yaml. Requires: it is called once, before anything else.
 func (c *Client) Register(ctx context.Context, config string) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	c.began = time.Now()
+	c.started = time.Now()
 	_, err := c.api.RegisterResourceManager(ctx, &si.RegisterResourceManagerRequest{
 		RmID: c.rm, Version: "1", PolicyGroup: "queues", Config: config,
 	})
 	if err != nil {
 		return fmt.Errorf("registering resource manager %s: %w", c.rm, err)
 	}
-	if c.nodes, err = c.api.UpdateNode(c.live); err != nil {
+	if c.nodes, err = c.api.UpdateNode(c.streamCtx); err != nil {
 		return fmt.Errorf("opening the node stream: %w", err)
 	}
-	if c.applications, err = c.api.UpdateApplication(c.live); err != nil {
+	if c.applications, err = c.api.UpdateApplication(c.streamCtx); err != nil {
 		return fmt.Errorf("opening the application stream: %w", err)
 	}
-	if c.allocations, err = c.api.UpdateAllocation(c.live); err != nil {
+	if c.allocations, err = c.api.UpdateAllocation(c.streamCtx); err != nil {
 		return fmt.Errorf("opening the allocation stream: %w", err)
 	}
-	hear(c, "node", c.nodes, c.hearNodes)
-	hear(c, "application", c.applications, c.hearApplications)
-	hear(c, "allocation", c.allocations, c.hearAllocations)
+	receive(c, "node", c.nodes, c.onNodes)
+	receive(c, "application", c.applications, c.onApplications)
+	receive(c, "allocation", c.allocations, c.onAllocations)
 	// A stream is known to be ours only when it has said so.
 	return errors.Join(
-		say(ctx, c, "a greeting", c.nodes, &si.NodeRequest{RmID: c.rm}),
-		say(ctx, c, "a greeting", c.applications, &si.ApplicationRequest{RmID: c.rm}),
-		say(ctx, c, "a greeting", c.allocations, &si.AllocationRequest{RmID: c.rm}),
+		send(ctx, c, "a greeting", c.nodes, &si.NodeRequest{RmID: c.rm}),
+		send(ctx, c, "a greeting", c.applications, &si.ApplicationRequest{RmID: c.rm}),
+		send(ctx, c, "a greeting", c.allocations, &si.AllocationRequest{RmID: c.rm}),
 	)
 }
 
-// hear takes in the answers of one stream until it ends.
-func hear[A any](c *Client, about string, stream interface{ Recv() (*A, error) }, take func(*A)) {
-	c.hearing.Go(func() {
+// receive takes in the answers of one stream until it ends.
+func receive[A any](c *Client, about string, stream interface{ Recv() (*A, error) }, take func(*A)) {
+	c.receivers.Go(func() {
 		for {
 			answer, err := stream.Recv()
 			c.mu.Lock()
 			switch {
 			case err == nil:
-				c.heard = time.Now()
+				c.lastAnswer = time.Now()
 				take(answer)
 			case c.failed != nil || c.closed:
-			case c.live.Err() != nil:
-				c.failed = errHungUp
+			case c.streamCtx.Err() != nil:
+				c.failed = errCancelled
 			default:
 				c.failed = fmt.Errorf("the %s stream has ended: %w", about, err)
 			}
-			close(c.news)
-			c.news = make(chan struct{})
+			close(c.changed)
+			c.changed = make(chan struct{})
 			c.mu.Unlock()
 			if err != nil {
 				return
@@ -147,10 +147,10 @@ func hear[A any](c *Client, about string, stream interface{ Recv() (*A, error) }
 	})
 }
 
-// say sends one message. gRPC takes no deadline for that, so when ctx ends the whole
+// send sends one message. gRPC takes no deadline for that, so when ctx ends the whole
 // conversation does.
-func say[Q any](ctx context.Context, c *Client, what string, to interface{ Send(*Q) error }, message *Q) error {
-	defer context.AfterFunc(ctx, c.hangUp)()
+func send[Q any](ctx context.Context, c *Client, what string, to interface{ Send(*Q) error }, message *Q) error {
+	defer context.AfterFunc(ctx, c.cancel)()
 	err := to.Send(message)
 	if errors.Is(err, io.EOF) { // the reason comes with the answers
 		err = c.wait(ctx, func() string { return "the reason why the stream has ended" },
@@ -164,14 +164,14 @@ func say[Q any](ctx context.Context, c *Client, what string, to interface{ Send(
 
 // wait blocks until done, which looks at the books, says so. what says, at the time,
 // what is being waited for.
-func (c *Client) wait(ctx context.Context, what func() string, done func() bool) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func (c *Client) wait(ctx context.Context, what func() string, isDone func() bool) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	for {
 		c.mu.Lock()
-		finished, err, news := done(), c.failed, c.news
+		finished, err, news := isDone(), c.failed, c.changed
 		c.mu.Unlock()
-		cutOff := errors.Is(err, errHungUp) && ctx.Err() != nil // then it matters more what we waited for
+		cutOff := errors.Is(err, errCancelled) && ctx.Err() != nil // then it matters more what we waited for
 		switch {
 		case err != nil && !cutOff:
 			return err

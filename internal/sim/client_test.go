@@ -15,10 +15,10 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-func TestAConversation(t *testing.T) {
-	ctx := patient(t)
-	s, c := pair(t, loop.Options{}, twoQueues)
-	assert.NilError(t, c.AddNodes(ctx, sim.Node{ID: "n1", Has: some(4000, 10)}))
+func TestClient_SubmitReleaseAudit(t *testing.T) {
+	ctx := testContext(t)
+	s, c := startPair(t, loop.Options{}, twoQueues)
+	assert.NilError(t, c.AddNodes(ctx, sim.Node{ID: "n1", Capacity: amounts(4000, 10)}))
 	assert.NilError(t, c.AddApplications(ctx,
 		sim.Application{ID: "app-a", Queue: "root.a", User: "ann"},
 		sim.Application{ID: "app-b", Queue: "root.b", User: "bob"}))
@@ -27,20 +27,20 @@ func TestAConversation(t *testing.T) {
 	low.Priority = 10
 	assert.NilError(t, c.Submit(ctx,
 		ask("a1", "app-a", 2000), low, ask("a2", "app-a", 1000), ask("b1", "app-b", 2000)))
-	assert.NilError(t, c.Settle(ctx))
+	assert.NilError(t, c.WaitIdle(ctx))
 	assert.DeepEqual(t, c.Running(), []objects.AllocationKey{"a1", "low"})
 	assert.DeepEqual(t, c.Waiting(), []objects.AllocationKey{"a2", "b1"})
 	assert.NilError(t, s.Audit(ctx, c))
 
 	assert.NilError(t, c.Release(ctx, "a1", "a2"), "one runs, one waits")
-	assert.NilError(t, c.Settle(ctx))
+	assert.NilError(t, c.WaitIdle(ctx))
 	assert.DeepEqual(t, c.Running(), []objects.AllocationKey{"b1", "low"})
 	assert.Equal(t, len(c.Waiting()), 0)
 	assert.NilError(t, s.Audit(ctx, c))
 	assert.Equal(t, c.Counts(), sim.Counts{Nodes: 1, Applications: 2, Asks: 4, Allocated: 3, Released: 1})
 
 	assert.NilError(t, c.Submit(ctx, ask("lost", "nobody", 1)))
-	assert.NilError(t, c.Settle(ctx))
+	assert.NilError(t, c.WaitIdle(ctx))
 	assert.Equal(t, c.Counts().Rejected, 1)
 
 	var keys []objects.AllocationKey
@@ -54,13 +54,13 @@ func TestAConversation(t *testing.T) {
 
 // The client settles only when everything is placed, however short the steps are in
 // which the scheduler decides.
-func TestSettleWaitsForEverything(t *testing.T) {
+func TestClient_WaitIdleWaitsForAllPlacements(t *testing.T) {
 	for _, stride := range []int{1, 7, 0} {
 		t.Run(fmt.Sprintf("stride %d", stride), func(t *testing.T) {
-			ctx := patient(t)
-			s, c := pair(t, loop.Options{Stride: stride}, twoQueues)
+			ctx := testContext(t)
+			s, c := startPair(t, loop.Options{DecisionBatch: stride}, twoQueues)
 			const n = 3000
-			assert.NilError(t, c.AddNodes(ctx, sim.Node{ID: "n1", Has: some(n, n), Draining: true}))
+			assert.NilError(t, c.AddNodes(ctx, sim.Node{ID: "n1", Capacity: amounts(n, n), Draining: true}))
 			assert.NilError(t, c.AddApplications(ctx, sim.Application{ID: "app", Queue: "root.b", User: "u"}))
 			var asks []sim.Ask
 			var keys []objects.AllocationKey
@@ -69,43 +69,43 @@ func TestSettleWaitsForEverything(t *testing.T) {
 				keys = append(keys, asks[i].Key)
 			}
 			assert.NilError(t, c.Submit(ctx, asks...))
-			assert.NilError(t, c.Settle(ctx))
+			assert.NilError(t, c.WaitIdle(ctx))
 			assert.Equal(t, len(c.Waiting()), n, "the node takes no work yet")
 			assert.NilError(t, c.OpenNodes(ctx, "n1"))
-			assert.NilError(t, c.Settle(ctx))
+			assert.NilError(t, c.WaitIdle(ctx))
 			assert.Equal(t, len(c.Running()), n)
 			assert.NilError(t, c.Release(ctx, keys...))
-			assert.NilError(t, c.Settle(ctx))
+			assert.NilError(t, c.WaitIdle(ctx))
 			assert.Equal(t, c.Counts().Released, n)
 			assert.NilError(t, s.Audit(ctx, c))
 		})
 	}
 }
 
-func TestReRegistrationStartsOver(t *testing.T) {
-	ctx := patient(t)
-	s, first := pair(t, loop.Options{}, twoQueues)
-	assert.NilError(t, first.AddNodes(ctx, sim.Node{ID: "n1", Has: some(1, 1)}))
+func TestClient_ReregistrationForgetsState(t *testing.T) {
+	ctx := testContext(t)
+	s, first := startPair(t, loop.Options{}, twoQueues)
+	assert.NilError(t, first.AddNodes(ctx, sim.Node{ID: "n1", Capacity: amounts(1, 1)}))
 
 	second, err := sim.Dial(ctx, s.Address(), "test")
 	assert.NilError(t, err)
 	t.Cleanup(func() { assert.NilError(t, second.Close()) })
 	assert.NilError(t, second.Register(ctx, twoQueues))
-	assert.NilError(t, second.AddNodes(ctx, sim.Node{ID: "n1", Has: some(2, 2)}), "it was forgotten")
+	assert.NilError(t, second.AddNodes(ctx, sim.Node{ID: "n1", Capacity: amounts(2, 2)}), "it was forgotten")
 	assert.NilError(t, s.Audit(ctx, second))
 
-	err = first.Settle(ctx)
+	err = first.WaitIdle(ctx)
 	assert.ErrorContains(t, err, "stream has ended")
 }
 
-func TestWhatIsRefusedIsSaid(t *testing.T) {
-	ctx := patient(t)
-	_, c := pair(t, loop.Options{}, twoQueues)
+func TestClient_RejectionsAreErrors(t *testing.T) {
+	ctx := testContext(t)
+	_, c := startPair(t, loop.Options{}, twoQueues)
 	err := c.AddApplications(ctx, sim.Application{ID: "x", Queue: "root.none", User: "u"})
 	assert.ErrorContains(t, err, "application x for queue root.none was rejected: ")
 
-	_, c = pair(t, loop.Options{}, twoQueues)
-	err = c.AddNodes(ctx, sim.Node{ID: "n", Has: some(-1, 1)})
+	_, c = startPair(t, loop.Options{}, twoQueues)
+	err = c.AddNodes(ctx, sim.Node{ID: "n", Capacity: amounts(-1, 1)})
 	assert.ErrorContains(t, err, "node n was rejected: ")
 
 	assert.Error(t, c.Release(ctx, "k"), "k is neither pending nor placed and cannot be released")
@@ -114,12 +114,12 @@ func TestWhatIsRefusedIsSaid(t *testing.T) {
 	assert.ErrorContains(t, err, "registering resource manager test: ")
 }
 
-func TestNobodyAnswers(t *testing.T) {
+func TestClient_DialFailsWithoutServer(t *testing.T) {
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	assert.NilError(t, err)
 	address := l.Addr().String()
 	assert.NilError(t, l.Close())
-	_, err = sim.Dial(patient(t), address, "test")
+	_, err = sim.Dial(testContext(t), address, "test")
 	assert.Error(t, err, "connecting to "+address+": nobody answers there")
 
 	ctx, cancel := context.WithCancel(t.Context())
@@ -131,13 +131,13 @@ func TestNobodyAnswers(t *testing.T) {
 // replaceMax is the configuration of the tests with another max of root.a.
 func replaceMax(with string) string { return strings.Replace(twoQueues, "vcore: 3", with, 1) }
 
-func TestTheClientsOwnAudit(t *testing.T) {
-	ctx := patient(t)
-	_, c := pair(t, loop.Options{}, twoQueues)
-	assert.NilError(t, c.AddNodes(ctx, sim.Node{ID: "n1", Has: some(8000, 10)}))
+func TestClient_AuditFindsErrors(t *testing.T) {
+	ctx := testContext(t)
+	_, c := startPair(t, loop.Options{}, twoQueues)
+	assert.NilError(t, c.AddNodes(ctx, sim.Node{ID: "n1", Capacity: amounts(8000, 10)}))
 	assert.NilError(t, c.AddApplications(ctx, sim.Application{ID: "app", Queue: "root.a", User: "u"}))
 	assert.NilError(t, c.Submit(ctx, ask("k1", "app", 2000), ask("k2", "app", 2000)))
-	assert.NilError(t, c.Settle(ctx))
+	assert.NilError(t, c.WaitIdle(ctx))
 
 	conf, _ := configs.Load([]byte(twoQueues))
 	assert.NilError(t, c.Audit(conf.Partitions[0]))
@@ -151,7 +151,7 @@ func TestTheClientsOwnAudit(t *testing.T) {
 	assert.Error(t, c.Audit(narrower.Partitions[0]), "queue root.a may hold ≤{vcore=1000}, and "+
 		"{memory=1 vcore=2000} is allocated")
 
-	lines := c.Lines(conf.Partitions[0])
+	lines := c.QueueLines(conf.Partitions[0])
 	assert.Equal(t, len(lines), 3)
 	assert.Equal(t, lines[0].CurrentPriority, int32(5), "with the offset of root.a")
 	assert.Equal(t, lines[1].Path, objects.QueuePath("root.a"))

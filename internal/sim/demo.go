@@ -10,8 +10,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// betweenSteps is how much time passes in the cluster of a demo from one step to the next.
-const betweenSteps = time.Minute
+// stepInterval is how much time passes in the cluster of a demo from one step to the next.
+const stepInterval = time.Minute
 
 // Demo lets a client live through a workload, in virtual time: waves of asks come, each for
 // more than there is room, and between them half of what runs ends. When all have come, work
@@ -29,7 +29,7 @@ type Demo struct {
 	Progress func(phase string)              // nil: none is wanted
 	Audit    func(ctx context.Context) error // called with the books at rest
 
-	dice   *rand.Rand
+	rng    *rand.Rand
 	report DemoReport
 }
 
@@ -37,24 +37,24 @@ type Demo struct {
 // workload, and nothing else has used the scheduler.
 func (d *Demo) Run(ctx context.Context) (*DemoReport, error) {
 	w := d.Workload
-	d.dice = rand.New(rand.NewPCG(w.Seed, 2))
+	d.rng = rand.New(rand.NewPCG(w.Seed, 2))
 	d.report = DemoReport{Seed: w.Seed}
-	if err := d.begin(ctx); err != nil {
+	if err := d.setUp(ctx); err != nil {
 		return nil, err
 	}
 	for i, wave := range w.Waves {
-		if err := d.wave(ctx, i+1, wave); err != nil {
+		if err := d.runWave(ctx, i+1, wave); err != nil {
 			return nil, fmt.Errorf("wave %d of %d: %w", i+1, len(w.Waves), err)
 		}
 	}
-	if err := d.lookAround(ctx); err != nil {
+	if err := d.recordFull(ctx); err != nil {
 		return nil, err
 	}
 	for round := 1; len(d.Client.Waiting()) > 0; round++ {
 		if len(d.Client.Running()) == 0 {
 			return nil, fmt.Errorf("%d asks are pending in an empty cluster", len(d.Client.Waiting()))
 		}
-		if err := d.drainOut(ctx); err != nil {
+		if err := d.finishRound(ctx); err != nil {
 			return nil, fmt.Errorf("round %d without new asks: %w", round, err)
 		}
 	}
@@ -62,8 +62,8 @@ func (d *Demo) Run(ctx context.Context) (*DemoReport, error) {
 	return &d.report, nil
 }
 
-// begin adds the nodes, which take no work yet, and the applications.
-func (d *Demo) begin(ctx context.Context) error {
+// newPreemptCase adds the nodes, which take no work yet, and the applications.
+func (d *Demo) setUp(ctx context.Context) error {
 	nodes := slices.Clone(d.Workload.Nodes)
 	for i := range nodes {
 		nodes[i].Draining = true
@@ -74,77 +74,77 @@ func (d *Demo) begin(ctx context.Context) error {
 	if err := d.Client.AddApplications(ctx, d.Workload.Applications...); err != nil {
 		return err
 	}
-	d.tell("%d nodes and %d applications accepted", len(nodes), len(d.Workload.Applications))
+	d.reportProgress("%d nodes and %d applications accepted", len(nodes), len(d.Workload.Applications))
 	return nil
 }
 
-// wave ends half of what runs, submits the asks of a wave and then lets the nodes take work.
-func (d *Demo) wave(ctx context.Context, number int, asks []Ask) error {
+// runWave ends half of what runs, submits the asks of a wave and then lets the nodes take work.
+func (d *Demo) runWave(ctx context.Context, number int, asks []Ask) error {
 	ids := make([]objects.NodeID, len(d.Workload.Nodes))
 	for i, n := range d.Workload.Nodes {
 		ids[i] = n.ID
 	}
 	step := DemoStep{Wave: number, Submitted: len(asks)}
 	if number > 1 {
-		d.pass()
+		d.advanceClock()
 		if err := d.Client.DrainNodes(ctx, ids...); err != nil {
 			return err
 		}
-		if err := d.Client.Settle(ctx); err != nil { // the asks use another stream, and could overtake
+		if err := d.Client.WaitIdle(ctx); err != nil { // the asks use another stream, and could overtake
 			return err
 		}
 		var err error
-		if step.Ended, err = d.endHalf(ctx); err != nil {
+		if step.Ended, err = d.releaseHalf(ctx); err != nil {
 			return err
 		}
 	}
-	for some := range slices.Chunk(asks, batch) {
+	for some := range slices.Chunk(asks, messageBatch) {
 		if err := d.Client.Submit(ctx, some...); err != nil {
 			return err
 		}
 	}
-	if err := d.Client.Settle(ctx); err != nil {
+	if err := d.Client.WaitIdle(ctx); err != nil {
 		return err
 	}
 	if err := d.Client.OpenNodes(ctx, ids...); err != nil {
 		return err
 	}
-	return d.rest(ctx, step)
+	return d.waitIdle(ctx, step)
 }
 
-// drainOut ends half of what runs, and lets those that wait have the room.
-func (d *Demo) drainOut(ctx context.Context) error {
-	d.pass()
-	ended, err := d.endHalf(ctx)
+// finishRound ends half of what runs, and lets those that wait have the room.
+func (d *Demo) finishRound(ctx context.Context) error {
+	d.advanceClock()
+	ended, err := d.releaseHalf(ctx)
 	if err != nil {
 		return err
 	}
-	return d.rest(ctx, DemoStep{Ended: ended})
+	return d.waitIdle(ctx, DemoStep{Ended: ended})
 }
 
-// endHalf releases half of what runs, at least one, and says how many.
-func (d *Demo) endHalf(ctx context.Context) (int, error) {
+// releaseHalf releases half of what runs, at least one, and says how many.
+func (d *Demo) releaseHalf(ctx context.Context) (int, error) {
 	running := d.Client.Running()
 	if len(running) == 0 {
 		return 0, nil
 	}
-	d.dice.Shuffle(len(running), func(i, j int) { running[i], running[j] = running[j], running[i] })
+	d.rng.Shuffle(len(running), func(i, j int) { running[i], running[j] = running[j], running[i] })
 	over := running[:(len(running)+1)/2]
 	slices.Sort(over)
-	for some := range slices.Chunk(over, batch) {
+	for some := range slices.Chunk(over, messageBatch) {
 		if err := d.Client.Release(ctx, some...); err != nil {
 			return 0, err
 		}
-		if err := d.Client.Settle(ctx); err != nil { // or it would depend on time what is decided before the next
+		if err := d.Client.WaitIdle(ctx); err != nil { // or it would depend on time what is decided before the next
 			return 0, err
 		}
 	}
 	return len(over), nil
 }
 
-// rest waits until nothing more can happen, notes what there is and checks it.
-func (d *Demo) rest(ctx context.Context, step DemoStep) error {
-	if err := d.Client.Settle(ctx); err != nil {
+// waitIdle waits until nothing more can happen, notes what there is and checks it.
+func (d *Demo) waitIdle(ctx context.Context, step DemoStep) error {
+	if err := d.Client.WaitIdle(ctx); err != nil {
 		return err
 	}
 	placed := d.Client.Counts().Allocated
@@ -154,15 +154,15 @@ func (d *Demo) rest(ctx context.Context, step DemoStep) error {
 	step.Second = int64(d.Clock.Now().Sub(epoch) / time.Second)
 	step.Placed, step.Running, step.Waiting = placed, len(d.Client.Running()), len(d.Client.Waiting())
 	d.report.Steps = append(d.report.Steps, step)
-	d.tell("step %d: %d ended, %d submitted, %d placed; %d running, %d waiting",
+	d.reportProgress("step %d: %d ended, %d submitted, %d placed; %d running, %d waiting",
 		len(d.report.Steps), step.Ended, step.Submitted, step.Placed, step.Running, step.Waiting)
-	return d.Client.Aside(func() error { return d.Audit(ctx) })
+	return d.Client.ExcludeFromTiming(func() error { return d.Audit(ctx) })
 }
 
-// pass lets time go by in the cluster.
-func (d *Demo) pass() { d.Clock.Set(d.Clock.Now().Add(betweenSteps)) }
+// advanceClock lets time go by in the cluster.
+func (d *Demo) advanceClock() { d.Clock.Set(d.Clock.Now().Add(stepInterval)) }
 
-func (d *Demo) tell(format string, args ...any) {
+func (d *Demo) reportProgress(format string, args ...any) {
 	if d.Progress != nil {
 		d.Progress(fmt.Sprintf(format, args...))
 	}

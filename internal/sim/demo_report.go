@@ -14,8 +14,8 @@ import (
 type DemoReport struct {
 	Seed uint64 `json:"seed"`
 	Totals
-	Steps []DemoStep `json:"steps"`
-	Full  DemoMoment `json:"full"`
+	Steps []DemoStep   `json:"steps"`
+	Full  DemoSnapshot `json:"full"`
 }
 
 // DemoStep is one minute of a demo: work ends, asks come, and what can be placed is.
@@ -29,40 +29,40 @@ type DemoStep struct {
 	Waiting   int   `json:"waiting"`   // then
 }
 
-// DemoMoment is the cluster at the end of the last wave, when more is wanted than there is.
-type DemoMoment struct {
+// DemoSnapshot is the cluster at the end of the last wave, when more is wanted than there is.
+type DemoSnapshot struct {
 	DemoStep
 	AllocatedResources Quantities  `json:"allocatedResources"`
 	Queues             []QueueLine `json:"queues"` // a queue comes before those below it
 
-	// Waits is the most important ask that waits, and why. nil: none does. Its JSON form is up to
+	// TopPending is the most important ask that waits, and why. nil: none does. Its JSON form is up to
 	// the caller: that of REST.
-	Waits *scheduler.Explanation `json:"-"`
+	TopPending *scheduler.Explanation `json:"-"`
 }
 
-// lookAround notes what there is at the end of the last wave.
-func (d *Demo) lookAround(ctx context.Context) error {
+// recordFull notes what there is at the end of the last wave.
+func (d *Demo) recordFull(ctx context.Context) error {
 	snap, err := d.Server.Snapshot(ctx)
 	if err != nil {
 		return err
 	}
 	m := &d.report.Full
 	m.DemoStep = d.report.Steps[len(d.report.Steps)-1]
-	m.Queues, m.AllocatedResources = Lines(snap), d.Client.Totals().AllocatedResources
-	if key := d.Client.mostImportantWaiting(); key != "" {
-		m.Waits, err = d.Server.Explain(ctx, key)
+	m.Queues, m.AllocatedResources = QueueLines(snap), d.Client.Totals().AllocatedResources
+	if key := d.Client.highestPriorityPending(); key != "" {
+		m.TopPending, err = d.Server.Explain(ctx, key)
 	}
 	return err
 }
 
-// mostImportantWaiting is the pending ask with the highest priority of its own, the first by
+// highestPriorityPending is the pending ask with the highest priority of its own, the first by
 // key where several have it; empty: none is pending.
-func (c *Client) mostImportantWaiting() objects.AllocationKey {
+func (c *Client) highestPriorityPending() objects.AllocationKey {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	work := slices.DeleteFunc(c.sortedWork(), func(t *task) bool { return t.node != "" })
+	work := slices.DeleteFunc(c.sortedAskStates(), func(t *askState) bool { return t.node != "" })
 	if len(work) == 0 {
 		return ""
 	}
-	return slices.MinFunc(work, func(a, b *task) int { return cmp.Compare(b.Priority, a.Priority) }).Key
+	return slices.MinFunc(work, func(a, b *askState) int { return cmp.Compare(b.Priority, a.Priority) }).Key
 }

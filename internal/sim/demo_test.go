@@ -18,9 +18,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-func TestWorkloads(t *testing.T) {
+func TestWorkload_HasRequestedSize(t *testing.T) {
 	for _, size := range []sim.Size{
-		{Nodes: 1, Queues: sim.LeastQueues, Asks: 1},
+		{Nodes: 1, Queues: sim.MinQueues, Asks: 1},
 		{Nodes: 1, Queues: 2000, Asks: 10, Seed: 3},
 		{Nodes: 100, Queues: 40, Asks: 5000, Seed: 1},
 		{Nodes: 7, Queues: 11, Asks: 3000, Seed: 1 << 63},
@@ -46,24 +46,24 @@ func TestWorkloads(t *testing.T) {
 	}
 }
 
-func TestTheDemoConfigIsAnExample(t *testing.T) {
+func TestDemo_ConfigIsTheExample(t *testing.T) {
 	example, err := os.ReadFile("../../examples/demo.yaml")
 	assert.NilError(t, err)
 	w := sim.NewWorkload(sim.Size{Nodes: 100, Queues: 40, Asks: 5000, Seed: 1})
 	assert.Equal(t, w.Config, string(example), "canopy demo without flags; copy the one to the other")
 }
 
-// demo starts a scheduler in virtual time and a demo with it.
-func demo(t *testing.T, size sim.Size) *sim.Demo {
+// newDemo starts a scheduler in virtual time and a demo with it.
+func newDemo(t *testing.T, size sim.Size) *sim.Demo {
 	t.Helper()
 	clock, w := sim.NewClock(), sim.NewWorkload(size)
-	s, c := pair(t, loop.Options{Now: clock.Now}, w.Config)
+	s, c := startPair(t, loop.Options{Now: clock.Now}, w.Config)
 	return &sim.Demo{Client: c, Server: s, Clock: clock, Workload: w, Audit: func(ctx context.Context) error { return s.Audit(ctx, c) }}
 }
 
-func TestDemo(t *testing.T) {
-	ctx, waited := patient(t), 0
-	d := demo(t, sim.Size{Nodes: 4, Queues: 9, Asks: 400, Seed: 5})
+func TestDemo_PlacesAllAsks(t *testing.T) {
+	ctx, waited := testContext(t), 0
+	d := newDemo(t, sim.Size{Nodes: 4, Queues: 9, Asks: 400, Seed: 5})
 	audit := d.Audit
 	d.Audit = func(ctx context.Context) error {
 		waited += len(d.Client.Waiting())
@@ -81,17 +81,17 @@ func TestDemo(t *testing.T) {
 
 	snap, err := d.Server.Snapshot(ctx)
 	assert.NilError(t, err)
-	lines := sim.Lines(snap)
+	lines := sim.QueueLines(snap)
 	assert.Equal(t, len(lines), 10)
 	assert.DeepEqual(t, lines[0].Allocated, r.AllocatedResources)
 	conf, _ := configs.Load([]byte(d.Workload.Config))
-	assert.DeepEqual(t, lines, d.Client.Lines(conf.Partitions[0]))
+	assert.DeepEqual(t, lines, d.Client.QueueLines(conf.Partitions[0]))
 }
 
 // The whole wave is known when the first of its asks is placed, however many messages it takes:
 // no ask waits while a less important one of its application, which wants as much, runs.
-func TestDemo_AWaveIsDecidedAsAWhole(t *testing.T) {
-	d := demo(t, sim.Size{Nodes: 80, Queues: sim.LeastQueues, Asks: 3500, Seed: 1})
+func TestDemo_WholeWaveIsKnownBeforeDecisions(t *testing.T) {
+	d := newDemo(t, sim.Size{Nodes: 80, Queues: sim.MinQueues, Asks: 3500, Seed: 1})
 	d.Workload.Waves = [][]sim.Ask{slices.Concat(d.Workload.Waves...)}
 	for _, wave := range d.Workload.Waves {
 		slices.SortFunc(wave, func(a, b sim.Ask) int { return cmp.Compare(a.Priority, b.Priority) }) // the worst order
@@ -122,13 +122,13 @@ func TestDemo_AWaveIsDecidedAsAWhole(t *testing.T) {
 		assert.Assert(t, waits > 500 && len(ran) > 500, "%d wait and %d run", waits, len(ran))
 		return nil
 	}
-	_, err := d.Run(patient(t))
+	_, err := d.Run(testContext(t))
 	assert.NilError(t, err)
 }
 
-func TestAFailedAuditEndsADemo(t *testing.T) {
-	d := demo(t, sim.Size{Nodes: 1, Queues: 6, Asks: 3})
+func TestDemo_FailedAuditEndsIt(t *testing.T) {
+	d := newDemo(t, sim.Size{Nodes: 1, Queues: 6, Asks: 3})
 	d.Audit = func(context.Context) error { return errors.New("wrong") }
-	_, err := d.Run(patient(t))
+	_, err := d.Run(testContext(t))
 	assert.Error(t, err, "wave 1 of 1: wrong")
 }

@@ -3,7 +3,7 @@
 // tasks exist only as numbers. Client is the conversation; Workload and Trace are what
 // it has to say; Audit checks what came of it.
 //
-// The interface does not say when an ask was taken, so Client.Settle asks for something
+// The interface does not say when an ask was taken, so Client.WaitIdle asks for something
 // impossible and waits for the refusal: whatever was sent before it has then been
 // taken.
 //

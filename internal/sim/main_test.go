@@ -31,18 +31,18 @@ partitions:
           - name: b
 `
 
-// patient is a context that fails a test before the test runs into its own deadline.
-func patient(t *testing.T) context.Context {
+// testContext is a context that fails a test before the test runs into its own deadline.
+func testContext(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// pair starts a scheduler and registers a client with it.
-func pair(t *testing.T, opt loop.Options, config string) (*sim.Server, *sim.Client) {
+// startSession starts a scheduler and registers a client with it.
+func startPair(t *testing.T, opt loop.Options, config string) (*sim.Server, *sim.Client) {
 	t.Helper()
-	ctx := patient(t)
+	ctx := testContext(t)
 	s, err := sim.Serve(ctx, rmproxy.New(rmproxy.Options{Loop: opt}))
 	assert.NilError(t, err)
 	t.Cleanup(func() { assert.NilError(t, s.Close()) })
@@ -53,10 +53,10 @@ func pair(t *testing.T, opt loop.Options, config string) (*sim.Server, *sim.Clie
 	return s, c
 }
 
-func some(vcore, memory resources.Quantity) resources.Amounts {
+func amounts(vcore, memory resources.Quantity) resources.Amounts {
 	return resources.FromMap(map[string]resources.Quantity{"vcore": vcore, "memory": memory})
 }
 
 func ask(key, app string, vcore resources.Quantity) sim.Ask {
-	return sim.Ask{Key: objects.AllocationKey(key), App: objects.AppID(app), Amounts: some(vcore, 1)}
+	return sim.Ask{Key: objects.AllocationKey(key), App: objects.AppID(app), Amounts: amounts(vcore, 1)}
 }

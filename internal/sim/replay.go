@@ -14,8 +14,8 @@ import (
 // present, because an ask from the future is nobody's oldest.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// asksAtOnce bounds a message of asks where it makes no difference who comes together.
-const asksAtOnce = 500
+// askBatch bounds a message of asks where it makes no difference who comes together.
+const askBatch = 500
 
 // Replay lets a client live through a trace.
 //
@@ -34,14 +34,14 @@ type Replay struct {
 
 	Priorities     map[string]int32 // of the QoS classes, in lower case; one that is missing has 0
 	SendPriorities bool             // tasks have the priority of their class; else 0
-	ByClass        bool             // Fill: the least important class comes first, with the nodes to itself
+	ByQoS          bool             // Fill: the least important class comes first, with the nodes to itself
 	Preempts       bool             // tasks may take the place of others
 	Resubmit       bool             // a task that had to leave asks again
-	Patience       time.Duration    // how long Fill waits until all have looked for victims who might
+	VictimWait     time.Duration    // how long Fill waits until all have looked for victims who might
 
-	now   time.Time                        // in the trace
-	tries map[objects.AllocationKey]try    // all asks there are and were
-	asks  map[string]objects.AllocationKey // the ask of each task; missing: it has left for good
+	now      time.Time                         // in the trace
+	attempts map[objects.AllocationKey]attempt // all asks there are and were
+	asks     map[string]objects.AllocationKey  // the ask of each task; missing: it has left for good
 }
 
 // Fill submits everything while no node takes work, and then opens all nodes at once:
@@ -49,9 +49,9 @@ type Replay struct {
 // for each class, the next one when nothing more comes of the one before. Requires: the
 // client has registered.
 func (r *Replay) Fill(ctx context.Context) error {
-	tasks := r.begin()
+	tasks := r.prepare()
 	for _, t := range tasks {
-		r.moveTo(t.Created)
+		r.setTime(t.Created)
 	}
 	if err := r.addNodes(ctx, true); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (r *Replay) Fill(ctx context.Context) error {
 			if err := r.Client.DrainNodes(ctx, ids...); err != nil {
 				return err
 			}
-			if err := r.Client.Settle(ctx); err != nil { // asks go another way, and could be faster
+			if err := r.Client.WaitIdle(ctx); err != nil { // asks go another way, and could be faster
 				return err
 			}
 		}
@@ -78,25 +78,25 @@ func (r *Replay) Fill(ctx context.Context) error {
 		if err := r.Client.OpenNodes(ctx, ids...); err != nil {
 			return err
 		}
-		if err := r.rest(ctx, true); err != nil {
+		if err := r.waitIdle(ctx, true); err != nil {
 			return err
 		}
 		if err := r.audit(ctx); err != nil {
 			return err
 		}
 	}
-	r.tell("tasks placed", r.Client.Counts().Allocated, len(tasks))
+	r.reportProgress("tasks placed", r.Client.Counts().Allocated, len(tasks))
 	return nil
 }
 
 // waves are the tasks in the order in which Fill submits them.
 func (r *Replay) waves(tasks []*Task) [][]*Task {
-	if !r.ByClass {
+	if !r.ByQoS {
 		return [][]*Task{tasks}
 	}
 	of := map[int32][]*Task{}
 	for _, t := range tasks {
-		n := r.Priorities[t.Class()]
+		n := r.Priorities[t.QoSClass()]
 		of[n] = append(of[n], t)
 	}
 	var out [][]*Task
@@ -109,14 +109,14 @@ func (r *Replay) waves(tasks []*Task) [][]*Task {
 // submit sends asks and waits until they have been taken. Requires: no node takes work.
 func (r *Replay) submit(ctx context.Context, tasks []*Task) error {
 	sent := 0
-	for some := range slices.Chunk(tasks, asksAtOnce) {
+	for some := range slices.Chunk(tasks, askBatch) {
 		if err := r.Client.Submit(ctx, r.firstAsks(some)...); err != nil {
 			return err
 		}
 		sent += len(some)
-		r.tell("asks submitted", sent, len(tasks))
+		r.reportProgress("asks submitted", sent, len(tasks))
 	}
-	return r.Client.Settle(ctx)
+	return r.Client.WaitIdle(ctx)
 }
 
 func (r *Replay) addNodes(ctx context.Context, draining bool) error {
@@ -127,15 +127,15 @@ func (r *Replay) addNodes(ctx context.Context, draining bool) error {
 	if err := r.Client.AddNodes(ctx, nodes...); err != nil {
 		return err
 	}
-	r.tell("nodes accepted", len(nodes), len(nodes))
+	r.reportProgress("nodes accepted", len(nodes), len(nodes))
 	return nil
 }
 
 func (r *Replay) addApplications(ctx context.Context, tasks []*Task) error {
 	apps := make([]Application, len(tasks))
 	for i, t := range tasks {
-		class := t.Class()
-		apps[i] = Application{ID: objects.AppID(t.Name), Queue: objects.RootPath.Child(class), User: class}
+		qos := t.QoSClass()
+		apps[i] = Application{ID: objects.AppID(t.Name), Queue: objects.RootPath.Child(qos), User: qos}
 		if r.Queue != nil {
 			apps[i].Queue = r.Queue(*t)
 		}
@@ -143,34 +143,34 @@ func (r *Replay) addApplications(ctx context.Context, tasks []*Task) error {
 	if err := r.Client.AddApplications(ctx, apps...); err != nil {
 		return err
 	}
-	r.tell("applications accepted", len(apps), len(apps))
+	r.reportProgress("applications accepted", len(apps), len(apps))
 	return nil
 }
 
-// begin returns the tasks in the order in which they are submitted, as far as they are
+// prepare returns the tasks in the order in which they are submitted, as far as they are
 // not apart in time anyway: the order of their creation, or any.
-func (r *Replay) begin() []*Task {
-	r.now, r.tries, r.asks = epoch, map[objects.AllocationKey]try{}, map[string]objects.AllocationKey{}
+func (r *Replay) prepare() []*Task {
+	r.now, r.attempts, r.asks = epoch, map[objects.AllocationKey]attempt{}, map[string]objects.AllocationKey{}
 	tasks := make([]*Task, len(r.Tasks))
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
 		tasks[i] = t
-		r.tries[objects.AllocationKey(t.Name)] = try{t, 1}
+		r.attempts[objects.AllocationKey(t.Name)] = attempt{t, 1}
 	}
 	if r.Seed == 0 {
 		slices.SortStableFunc(tasks, func(a, b *Task) int { return cmp.Compare(a.Created, b.Created) })
 		return tasks
 	}
-	dice := rand.New(rand.NewPCG(r.Seed, 0))
-	dice.Shuffle(len(tasks), func(i, j int) { tasks[i], tasks[j] = tasks[j], tasks[i] })
+	rng := rand.New(rand.NewPCG(r.Seed, 0))
+	rng.Shuffle(len(tasks), func(i, j int) { tasks[i], tasks[j] = tasks[j], tasks[i] })
 	return tasks
 }
 
-// at is a second of the trace as a time.
-func at(second int64) time.Time { return epoch.Add(time.Duration(second) * time.Second) }
+// traceTime is a second of the trace as a time.
+func traceTime(second int64) time.Time { return epoch.Add(time.Duration(second) * time.Second) }
 
-func (r *Replay) moveTo(second int64) {
-	if t := at(second); t.After(r.now) {
+func (r *Replay) setTime(second int64) {
+	if t := traceTime(second); t.After(r.now) {
 		r.now = t
 	}
 	if r.Clock != nil {
@@ -178,7 +178,7 @@ func (r *Replay) moveTo(second int64) {
 	}
 }
 
-func (r *Replay) tell(what string, done, total int) {
+func (r *Replay) reportProgress(what string, done, total int) {
 	if r.Progress != nil {
 		r.Progress(what, done, total)
 	}
@@ -188,5 +188,5 @@ func (r *Replay) audit(ctx context.Context) error {
 	if r.Audit == nil {
 		return nil
 	}
-	return r.Client.Aside(func() error { return r.Audit(ctx) })
+	return r.Client.ExcludeFromTiming(func() error { return r.Audit(ctx) })
 }

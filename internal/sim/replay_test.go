@@ -14,19 +14,19 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/sim"
 )
 
-// played is what came of a replay of the sample.
-type played struct {
+// replayResult is what came of a replay of the sample.
+type replayResult struct {
 	decisions string
 	report    sim.Report
 	audits    int
 }
 
-func play(t *testing.T, seed uint64, mode func(*sim.Replay, context.Context) error) played {
+func replaySample(t *testing.T, seed uint64, mode func(*sim.Replay, context.Context) error) replayResult {
 	t.Helper()
-	ctx := patient(t)
-	var out played
+	ctx := testContext(t)
+	var out replayResult
 	clock := sim.NewClock()
-	s, c := pair(t, loop.Options{Now: clock.Now}, sim.OpenbConfig())
+	s, c := startPair(t, loop.Options{Now: clock.Now}, sim.OpenbConfig())
 	nodes, tasks := sample(t)
 	r := sim.Replay{
 		Client: c, Clock: clock, Nodes: nodes, Tasks: tasks, Seed: seed,
@@ -43,14 +43,14 @@ func play(t *testing.T, seed uint64, mode func(*sim.Replay, context.Context) err
 	out.report = c.Report()
 	snap, err := s.Snapshot(ctx)
 	assert.NilError(t, err)
-	out.report.Queues = sim.Lines(snap)
+	out.report.Queues = sim.QueueLines(snap)
 	return out
 }
 
 // The decisions for the sample, in full. After a change of the scheduler: go test
 // ./internal/sim -update, and read the diff.
-func TestFill(t *testing.T) {
-	got := play(t, 0, (*sim.Replay).Fill)
+func TestReplay_Fill(t *testing.T) {
+	got := replaySample(t, 0, (*sim.Replay).Fill)
 	golden.Assert(t, got.decisions, "fill.txt")
 	assert.Equal(t, got.audits, 1)
 	r := got.report
@@ -61,16 +61,16 @@ func TestFill(t *testing.T) {
 	assert.Equal(t, r.Queues[0].CurrentPriority, int32(200), "work that is latency sensitive waits")
 
 	for range 3 {
-		assert.Equal(t, play(t, 0, (*sim.Replay).Fill).decisions, got.decisions, "the same decisions each time")
+		assert.Equal(t, replaySample(t, 0, (*sim.Replay).Fill).decisions, got.decisions, "the same decisions each time")
 	}
 	for seed := range uint64(4) {
-		assert.Equal(t, play(t, seed, (*sim.Replay).Fill).decisions, got.decisions,
+		assert.Equal(t, replaySample(t, seed, (*sim.Replay).Fill).decisions, got.decisions,
 			"the age of a task counts, not when it was submitted")
 	}
 }
 
-func TestLifetimes(t *testing.T) {
-	got := play(t, 0, (*sim.Replay).Lifetimes)
+func TestReplay_Lifetimes(t *testing.T) {
+	got := replaySample(t, 0, (*sim.Replay).Lifetimes)
 	golden.Assert(t, got.decisions, "lifetimes.txt")
 	assert.Assert(t, got.audits >= 2)
 	r := got.report
@@ -83,28 +83,28 @@ func TestLifetimes(t *testing.T) {
 		assert.DeepEqual(t, q.Pending, sim.Quantities{})
 	}
 	for range 3 {
-		assert.Equal(t, play(t, 0, (*sim.Replay).Lifetimes).decisions, got.decisions, "the same decisions "+
+		assert.Equal(t, replaySample(t, 0, (*sim.Replay).Lifetimes).decisions, got.decisions, "the same decisions "+
 			"each time")
 	}
 }
 
-func TestAFailedAuditEndsAReplay(t *testing.T) {
+func TestReplay_FailedAuditEndsIt(t *testing.T) {
 	nodes, tasks := sample(t)
 	for name, mode := range map[string]func(*sim.Replay, context.Context) error{
 		"wrong": (*sim.Replay).Fill, "second 0 of the trace: wrong": (*sim.Replay).Lifetimes,
 	} {
 		clock := sim.NewClock()
-		_, c := pair(t, loop.Options{Now: clock.Now}, sim.OpenbConfig())
+		_, c := startPair(t, loop.Options{Now: clock.Now}, sim.OpenbConfig())
 		r := sim.Replay{
 			Client: c, Clock: clock, Nodes: nodes, Tasks: tasks,
 			Audit: func(context.Context) error { return fmt.Errorf("wrong") },
 		}
 		tasks[0].Created = 0
-		assert.Error(t, mode(&r, patient(t)), name)
+		assert.Error(t, mode(&r, testContext(t)), name)
 	}
 }
 
-func TestOpenbConfigIsTheExample(t *testing.T) {
+func TestOpenbConfig_IsTheExample(t *testing.T) {
 	example, err := os.ReadFile("../../examples/openb.yaml")
 	assert.NilError(t, err)
 	assert.Equal(t, sim.OpenbConfig(), string(example))

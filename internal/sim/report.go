@@ -75,7 +75,7 @@ func (c *Client) Totals() Totals {
 		Allocated: n.Allocated, Preempted: n.Preempted, Released: n.Released, Rejected: n.Rejected,
 	}
 	var allocated resources.Amounts
-	for _, t := range c.sortedWork() {
+	for _, t := range c.sortedAskStates() {
 		if t.node == "" {
 			r.Pending++
 			continue
@@ -90,12 +90,12 @@ func (c *Client) Totals() Totals {
 func (c *Client) Timing() Timing {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	seconds := (c.heard.Sub(c.began) - c.aside).Seconds()
-	return Timing{rounded(seconds), rounded(float64(c.counts.Allocated) / seconds), latency(c.delays)}
+	seconds := (c.lastAnswer.Sub(c.started) - c.excluded).Seconds()
+	return Timing{rounded(seconds), rounded(float64(c.counts.Allocated) / seconds), latencyOf(c.delays)}
 }
 
-// latency ranks delays; without any it is zero.
-func latency(delays []time.Duration) Latency {
+// latencyOf ranks delays; without any it is zero.
+func latencyOf(delays []time.Duration) Latency {
 	sorted := slices.Clone(delays)
 	slices.Sort(sorted)
 	at := func(share float64) float64 {
@@ -116,30 +116,30 @@ func rounded(x float64) float64 {
 	return math.Round(x*1000) / 1000
 }
 
-// Lines are the queues of a snapshot.
-func Lines(s *scheduler.Snapshot) []QueueLine { return linesBelow(s.Root) }
+// QueueLines are the queues of a snapshot.
+func QueueLines(s *scheduler.Snapshot) []QueueLine { return queueLinesBelow(s.Root) }
 
-func linesBelow(q *scheduler.QueueView) []QueueLine {
+func queueLinesBelow(q *scheduler.QueueView) []QueueLine {
 	lines := []QueueLine{{
 		Path: q.Path, CurrentPriority: q.Priority.Number(), Allocated: q.Allocated.Map(), Pending: q.Pending.Map(),
 		Guaranteed: q.Guaranteed.Map(), Max: q.Max.Map(),
 	}}
 	for child := range q.Children.All() {
-		lines = append(lines, linesBelow(child)...)
+		lines = append(lines, queueLinesBelow(child)...)
 	}
 	return lines
 }
 
-// Lines are the queues of a configuration with what the client knows to be in them. It
+// QueueLines are the queues of a configuration with what the client knows to be in them. It
 // is for a scheduler that cannot be looked into.
-func (c *Client) Lines(conf configs.Partition) []QueueLine {
+func (c *Client) QueueLines(conf configs.Partition) []QueueLine {
 	leaves := map[objects.QueuePath]*sums{}
 	var capacity resources.Amounts
 	c.mu.Lock()
 	for _, m := range c.machines {
-		capacity = capacity.Add(m.Has)
+		capacity = capacity.Add(m.Capacity)
 	}
-	for _, t := range c.work {
+	for _, t := range c.askStates {
 		path := c.apps[t.App].Queue
 		if leaves[path] == nil {
 			leaves[path] = &sums{}
@@ -168,7 +168,7 @@ func configuredLines(q configs.Queue, path objects.QueuePath, leaves map[objects
 		total.add(t)
 	}
 	if path != objects.RootPath {
-		total.priority = q.Priority.Expose(total.priority, q.Offset)
+		total.priority = q.PriorityPolicy.ApplyOffset(total.priority, q.PriorityOffset)
 	}
 	lines[0] = QueueLine{
 		Path: path, CurrentPriority: total.priority.Number(), Allocated: total.allocated.Map(),

@@ -11,48 +11,48 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-func TestLatencyIsTheNearestRank(t *testing.T) {
-	assert.Equal(t, latency(nil), Latency{})
-	assert.Equal(t, latency([]time.Duration{2500 * time.Microsecond}), Latency{2.5, 2.5, 2.5})
+func TestLatency_NearestRank(t *testing.T) {
+	assert.Equal(t, latencyOf(nil), Latency{})
+	assert.Equal(t, latencyOf([]time.Duration{2500 * time.Microsecond}), Latency{2.5, 2.5, 2.5})
 	var delays []time.Duration
 	for i := 200; i > 0; i-- {
 		delays = append(delays, time.Duration(i)*time.Millisecond)
 	}
-	assert.Equal(t, latency(delays), Latency{P50: 100, P95: 190, P99: 198})
+	assert.Equal(t, latencyOf(delays), Latency{P50: 100, P95: 190, P99: 198})
 	assert.Equal(t, delays[0], 200*time.Millisecond, "what was measured stays as it was")
 }
 
-func TestTheClockDoesNotGoBack(t *testing.T) {
+func TestClock_NeverGoesBack(t *testing.T) {
 	c := NewClock()
-	c.Set(at(10))
-	c.Set(at(5))
-	assert.Equal(t, c.Now(), at(10))
-	assert.Equal(t, at(longest).Before(time.Now()), true, "no trace reaches the present")
+	c.Set(traceTime(10))
+	c.Set(traceTime(5))
+	assert.Equal(t, c.Now(), traceTime(10))
+	assert.Equal(t, traceTime(maxTraceSeconds).Before(time.Now()), true, "no trace reaches the present")
 }
 
-func TestBooksThatDoNotBalance(t *testing.T) {
+func TestBalance_FindsErrors(t *testing.T) {
 	two := resources.FromMap(map[string]resources.Quantity{"vcore": 2})
 	for _, c := range []struct {
 		name  string
-		spoil func(b *books)
+		spoil func(b *clientState)
 		want  string
 	}{
-		{"honest ones", func(*books) {}, ""},
-		{"a departure that nobody noted", func(b *books) { b.log = b.log[:2] },
+		{"honest ones", func(*clientState) {}, ""},
+		{"a departure that nobody noted", func(b *clientState) { b.log = b.log[:2] },
 			"node n: what came and went leaves {vcore=4}, {vcore=2} runs there, and {vcore=2} is counted"},
-		{"a node that counts wrong", func(b *books) { b.machines["n"].used = resources.Amounts{} },
+		{"a node that counts wrong", func(b *clientState) { b.machines["n"].used = resources.Amounts{} },
 			"node n: what came and went leaves {vcore=2}, {vcore=2} runs there, and {} is counted"},
-		{"a departure that took nothing", func(b *books) { b.log = append(b.log, Event{Kind: Released, Node: "n"}) },
+		{"a departure that took nothing", func(b *clientState) { b.log = append(b.log, Event{Kind: Released, Node: "n"}) },
 			"of 2 allocations 1 were preempted and 1 released, which leaves 0, and 1 run"},
-		{"work on a node that is not there", func(b *books) {
+		{"work on a node that is not there", func(b *clientState) {
 			b.log = append(b.log, Event{Placed, "c", "m", two}, Event{Released, "d", "n", resources.Amounts{}})
 		}, "what came and went leaves {vcore=4}, and {vcore=2} runs"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			client := &Client{books: newBooks()}
-			b := &client.books
+			client := &Client{clientState: newClientState()}
+			b := &client.clientState
 			b.machines["n"] = &machine{Node: Node{ID: "n"}, used: two}
-			b.work["a"] = &task{Ask: Ask{Key: "a", Amounts: two}, node: "n"}
+			b.askStates["a"] = &askState{Ask: Ask{Key: "a", Amounts: two}, node: "n"}
 			b.log = []Event{{Placed, "a", "n", two}, {Placed, "b", "n", two}, {Preempted, "b", "n", two}}
 			c.spoil(b)
 			_, err := client.Balance()
@@ -66,18 +66,18 @@ func TestBooksThatDoNotBalance(t *testing.T) {
 }
 
 // What has left is confirmed as what it is, and its place is free in our books at once.
-func TestAConfirmationSaysWhy(t *testing.T) {
+func TestClient_ConfirmationHasTerminationType(t *testing.T) {
 	two := resources.FromMap(map[string]resources.Quantity{"vcore": 2})
-	c := &Client{books: newBooks()}
+	c := &Client{clientState: newClientState()}
 	c.machines["n"] = &machine{Node: Node{ID: "n"}, used: two}
-	c.work["k"] = &task{Ask: Ask{Key: "k", App: "app", Amounts: two}, node: "n"}
-	c.hearToLeave(c.work["k"], "preempted by right of priority for ask urgent of application x")
-	assert.Equal(t, c.Victims()[0].For, objects.AllocationKey("urgent"))
+	c.askStates["k"] = &askState{Ask: Ask{Key: "k", App: "app", Amounts: two}, node: "n"}
+	c.onPreempted(c.askStates["k"], "preempted (priority) for ask urgent of application x")
+	assert.Equal(t, c.UnconfirmedVictims()[0].Preemptor, objects.AllocationKey("urgent"))
 	m := &si.AllocationReleasesRequest{}
-	assert.NilError(t, c.noteLeft([]objects.AllocationKey{"k"}, m))
+	assert.NilError(t, c.recordConfirmed([]objects.AllocationKey{"k"}, m))
 	r := m.AllocationsToRelease[0]
 	assert.Equal(t, r.TerminationType, si.TerminationType_PREEMPTED_BY_SCHEDULER)
 	assert.Equal(t, r.AllocationKey+" "+r.ApplicationID, "k app")
 	assert.Assert(t, c.machines["n"].used.IsZero() && len(c.Running()) == 0)
-	assert.Equal(t, len(c.Victims()), 0)
+	assert.Equal(t, len(c.UnconfirmedVictims()), 0)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Door is a scheduler in this process, behind the door that Server puts on the network.
-type Door interface {
+// LocalScheduler is a scheduler in this process, behind the door that Server puts on the network.
+type LocalScheduler interface {
 	Register(grpc.ServiceRegistrar)
 	Cluster() *loop.Cluster
 	Close()
@@ -23,20 +23,20 @@ type Door interface {
 // Server serves a scheduler of this process over gRPC, on an address that only this
 // machine can reach.
 type Server struct {
-	door    Door
+	local   LocalScheduler
 	grpc    *grpc.Server
 	address string
 	ended   chan error
 }
 
 // Serve starts serving. The door is the server's from now on.
-func Serve(ctx context.Context, d Door) (*Server, error) {
+func Serve(ctx context.Context, d LocalScheduler) (*Server, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		d.Close()
 		return nil, fmt.Errorf("listening on the loopback address: %w", err)
 	}
-	s := &Server{door: d, grpc: grpc.NewServer(), address: listener.Addr().String(), ended: make(chan error, 1)}
+	s := &Server{local: d, grpc: grpc.NewServer(), address: listener.Addr().String(), ended: make(chan error, 1)}
 	d.Register(s.grpc)
 	go func() { s.ended <- s.grpc.Serve(listener) }()
 	return s, nil
@@ -51,7 +51,7 @@ func (s *Server) Snapshot(ctx context.Context) (*scheduler.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	snap, err := l.Snapshot(ctx)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *Server) Explain(ctx context.Context, key objects.AllocationKey) (*sched
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	e, err := l.Explain(ctx, key)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *Server) Audit(ctx context.Context, c *Client) error {
 	if err != nil {
 		return err
 	}
-	checking, cancel := context.WithTimeout(ctx, patience)
+	checking, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	if err := l.Check(checking); err != nil {
 		return fmt.Errorf("the books of the scheduler: %w", err)
@@ -94,11 +94,11 @@ func (s *Server) Audit(ctx context.Context, c *Client) error {
 	if err := Audit(snap); err != nil {
 		return err
 	}
-	return c.Agrees(snap)
+	return c.CompareSnapshot(snap)
 }
 
 func (s *Server) partition() (*loop.Loop, error) {
-	l, ok := s.door.Cluster().Partition(Partition)
+	l, ok := s.local.Cluster().Partition(Partition)
 	if !ok {
 		return nil, fmt.Errorf("the configuration has no partition %s", Partition)
 	}
@@ -108,7 +108,7 @@ func (s *Server) partition() (*loop.Loop, error) {
 // Close stops serving and ends the scheduler.
 func (s *Server) Close() error {
 	s.grpc.Stop()
-	s.door.Close()
+	s.local.Close()
 	if err := <-s.ended; err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 		return fmt.Errorf("serving on %s: %w", s.address, err)
 	}

@@ -43,9 +43,9 @@ type SynthTask struct {
 	Milli int64 // of a GPU that it takes of each
 }
 
-// synthKinds are the machines, in the order in which they come again and again. The first
+// synthMachines are the machines, in the order in which they come again and again. The first
 // has room for the largest task.
-var synthKinds = func() []SynthNode {
+var synthMachines = func() []SynthNode {
 	a100 := SynthNode{machine8, "A100"}
 	return []SynthNode{
 		a100, {machineT4, "T4"}, {machineV100, "V100"}, {machineCPU, ""}, {machineT4, "T4"}, {machineA10, "A10"},
@@ -54,12 +54,12 @@ var synthKinds = func() []SynthNode {
 }()
 
 var (
-	machine8     = Node{Has: synthAmounts(96_000, 786_432, 8*wholeGPU, podsPerNode)}
-	machineV100  = Node{Has: synthAmounts(64_000, 262_144, 4*wholeGPU, podsPerNode)}
-	machineT4    = Node{Has: synthAmounts(64_000, 262_144, 2*wholeGPU, podsPerNode)}
-	machineA10   = Node{Has: synthAmounts(32_000, 131_072, 1*wholeGPU, podsPerNode)}
-	machineCPU   = Node{Has: synthAmounts(64_000, 262_144, 0, podsPerNode)}
-	machineSmall = Node{Has: synthAmounts(32_000, 131_072, 0, podsPerNode)}
+	machine8     = Node{Capacity: synthAmounts(96_000, 786_432, 8*wholeGPU, podsPerNode)}
+	machineV100  = Node{Capacity: synthAmounts(64_000, 262_144, 4*wholeGPU, podsPerNode)}
+	machineT4    = Node{Capacity: synthAmounts(64_000, 262_144, 2*wholeGPU, podsPerNode)}
+	machineA10   = Node{Capacity: synthAmounts(32_000, 131_072, 1*wholeGPU, podsPerNode)}
+	machineCPU   = Node{Capacity: synthAmounts(64_000, 262_144, 0, podsPerNode)}
+	machineSmall = Node{Capacity: synthAmounts(32_000, 131_072, 0, podsPerNode)}
 )
 
 // synthSize is what a task wants, or what there is; GPUs are whole or thousandths. What has a
@@ -69,17 +69,17 @@ type synthSize struct {
 }
 
 var (
-	sizesWithout = []synthSize{
+	sizesWithoutGPU = []synthSize{
 		{6, 500, 1_024, 0}, {6, 1_000, 2_048, 0}, {8, 2_000, 4_096, 0}, {8, 4_000, 8_192, 0}, {4, 8_000, 32_768, 0},
 		{2, 16_000, 65_536, 0}, {1, 32_000, 98_304, 0},
 	}
-	sizesWithOne  = []synthSize{{4, 2_000, 8_192, 1}, {6, 4_000, 16_384, 1}, {8, 8_000, 32_768, 1}, {3, 12_000, 49_152, 1}}
-	sizesWithMore = []synthSize{{8, 16_000, 65_536, 2}, {3, 32_000, 131_072, 4}, {1, 64_000, 262_144, 8}}
-	gpuParts      = []synthSize{{weight: 4, gpus: 200}, {weight: 2, gpus: 330}, {weight: 5, gpus: 500}, {weight: 2, gpus: 700}}
+	sizesWithOneGPU = []synthSize{{4, 2_000, 8_192, 1}, {6, 4_000, 16_384, 1}, {8, 8_000, 32_768, 1}, {3, 12_000, 49_152, 1}}
+	sizesWithGPUs   = []synthSize{{8, 16_000, 65_536, 2}, {3, 32_000, 131_072, 4}, {1, 64_000, 262_144, 8}}
+	gpuParts        = []synthSize{{weight: 4, gpus: 200}, {weight: 2, gpus: 330}, {weight: 5, gpus: 500}, {weight: 2, gpus: 700}}
 )
 
-// several is how many of 100 tasks with GPUs want more than one.
-const several = 7
+// multiGPUPercent is how many of 100 tasks with GPUs want more than one.
+const multiGPUPercent = 7
 
 // synthSpecs are what tasks write that want a certain model.
 var synthSpecs = [...]string{"A100", "V100", "T4", "A10", "A100|V100", "T4|A10"}
@@ -102,17 +102,17 @@ func (s Synth) Make() ([]SynthNode, []SynthTask, error) {
 	nodes := make([]SynthNode, s.Nodes)
 	var capacity resources.Amounts
 	for i := range nodes {
-		nodes[i] = synthKinds[i%len(synthKinds)]
+		nodes[i] = synthMachines[i%len(synthMachines)]
 		nodes[i].ID = objects.NodeID(fmt.Sprintf("node-%0*d", digits(s.Nodes), i))
-		capacity = capacity.Add(nodes[i].Has)
+		capacity = capacity.Add(nodes[i].Capacity)
 	}
-	dice := rand.New(rand.NewPCG(s.Seed, 3))
+	rng := rand.New(rand.NewPCG(s.Seed, 3))
 	tasks, lasts := make([]SynthTask, s.Tasks), make([]int64, s.Tasks)
 	var work synthSize // times seconds; 1,000,000 of the largest tasks fit
 	for i := range tasks {
-		tasks[i] = s.task(dice)
-		lasts[i] = duration(dice, tasks[i].QoS)
-		wants := sizeOf(tasks[i].Takes)
+		tasks[i] = s.drawTask(rng)
+		lasts[i] = duration(rng, tasks[i].QoS)
+		wants := sizeOf(tasks[i].Amounts)
 		work.milliCPU += wants.milliCPU * lasts[i]
 		work.mebibytes += wants.mebibytes * lasts[i]
 		work.gpus += wants.gpus * lasts[i]
@@ -124,12 +124,12 @@ func (s Synth) Make() ([]SynthNode, []SynthTask, error) {
 		}
 	}
 	const longestTask = 345_600
-	if span > longest-longestTask {
-		return nil, nil, fmt.Errorf("with a load of %v the tasks would come within %.0f s, and a trace is at most %d s long", s.Load, span, longest)
+	if span > maxTraceSeconds-longestTask {
+		return nil, nil, fmt.Errorf("with a load of %v the tasks would come within %.0f s, and a trace is at most %d s long", s.Load, span, maxTraceSeconds)
 	}
 	come := make([]int64, s.Tasks)
 	for i := range come {
-		come[i] = arrival(dice, int64(span))
+		come[i] = arrival(rng, int64(span))
 	}
 	slices.Sort(come)
 	for i := range tasks {
@@ -139,33 +139,33 @@ func (s Synth) Make() ([]SynthNode, []SynthTask, error) {
 	return nodes, tasks, nil
 }
 
-// task draws all but the name and the times.
-func (s Synth) task(dice *rand.Rand) (t SynthTask) {
-	t.QoS = s.class(dice)
-	size, of := drawSize(dice, sizesWithout), int64(0)
-	if dice.Float64() < s.GPU {
-		size, of = drawSize(dice, sizesWithOne), wholeGPU
+// drawTask draws all but the name and the times.
+func (s Synth) drawTask(rng *rand.Rand) (t SynthTask) {
+	t.QoS = s.drawQoS(rng)
+	size, of := drawSize(rng, sizesWithoutGPU), int64(0)
+	if rng.Float64() < s.GPU {
+		size, of = drawSize(rng, sizesWithOneGPU), wholeGPU
 		switch {
-		case dice.IntN(100) < several:
-			size = drawSize(dice, sizesWithMore)
-		case dice.Float64() < s.SharedGPU:
-			of = drawSize(dice, gpuParts).gpus
+		case rng.IntN(100) < multiGPUPercent:
+			size = drawSize(rng, sizesWithGPUs)
+		case rng.Float64() < s.SharedGPU:
+			of = drawSize(rng, gpuParts).gpus
 		}
-		if dice.Float64() < s.GPUSpec {
-			t.GPUSpec = synthSpecs[dice.IntN(len(synthSpecs))]
+		if rng.Float64() < s.GPUSpec {
+			t.GPUSpec = synthSpecs[rng.IntN(len(synthSpecs))]
 		}
 	}
 	t.GPUs, t.Milli = size.gpus, of
-	t.Takes = synthAmounts(size.milliCPU, size.mebibytes, size.gpus*of, 1)
+	t.Amounts = synthAmounts(size.milliCPU, size.mebibytes, size.gpus*of, 1)
 	return t
 }
 
-func (s Synth) class(dice *rand.Rand) string {
+func (s Synth) drawQoS(rng *rand.Rand) string {
 	sum := 0
 	for _, n := range s.QoS {
 		sum += n
 	}
-	n := dice.IntN(sum)
+	n := rng.IntN(sum)
 	for _, class := range sortedKeys(s.QoS) {
 		if n -= s.QoS[class]; n < 0 {
 			return class
@@ -174,12 +174,12 @@ func (s Synth) class(dice *rand.Rand) string {
 	panic("the weights do not add up to their sum")
 }
 
-func drawSize(dice *rand.Rand, from []synthSize) synthSize {
+func drawSize(rng *rand.Rand, from []synthSize) synthSize {
 	var sum int64
 	for _, x := range from {
 		sum += x.weight
 	}
-	n := dice.Int64N(sum)
+	n := rng.Int64N(sum)
 	for _, x := range from {
 		if n -= x.weight; n < 0 {
 			return x
@@ -188,18 +188,18 @@ func drawSize(dice *rand.Rand, from []synthSize) synthSize {
 	panic("the weights do not add up to their sum")
 }
 
-func duration(dice *rand.Rand, class string) int64 {
-	q := synthSeconds[class]
-	i := dice.IntN(len(q) - 1)
-	return q[i] + dice.Int64N(q[i+1]-q[i]+1)
+func duration(rng *rand.Rand, qos string) int64 {
+	q := synthSeconds[qos]
+	i := rng.IntN(len(q) - 1)
+	return q[i] + rng.Int64N(q[i+1]-q[i]+1)
 }
 
 // arrival is a second below span: by day more come than at night.
-func arrival(dice *rand.Rand, span int64) int64 {
+func arrival(rng *rand.Rand, span int64) int64 {
 	most := slices.Max(synthDay[:])
 	for {
-		t := dice.Int64N(span)
-		if dice.IntN(most) < synthDay[t/3600%24] {
+		t := rng.Int64N(span)
+		if rng.IntN(most) < synthDay[t/3600%24] {
 			return t
 		}
 	}

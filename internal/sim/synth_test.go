@@ -15,15 +15,15 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-func synth(change func(*sim.Synth)) sim.Synth {
+func smallSynth(change func(*sim.Synth)) sim.Synth {
 	s := sim.DefaultSynth()
 	s.Nodes, s.Tasks = 60, 4000
 	change(&s)
 	return s
 }
 
-func TestSynth_WhatIsWrittenIsRead(t *testing.T) {
-	nodes, tasks, err := synth(func(s *sim.Synth) { s.GPUSpec = 0.3 }).Make()
+func TestSynth_WriteReadRoundTrip(t *testing.T) {
+	nodes, tasks, err := smallSynth(func(s *sim.Synth) { s.GPUSpec = 0.3 }).Make()
 	assert.NilError(t, err)
 	var text bytes.Buffer
 	assert.NilError(t, sim.WriteNodes(&text, nodes))
@@ -32,7 +32,7 @@ func TestSynth_WhatIsWrittenIsRead(t *testing.T) {
 	assert.Equal(t, len(read), len(nodes))
 	for i := range nodes {
 		assert.Assert(t, reflect.DeepEqual(read[i], nodes[i].Node), "%+v, and not %+v", read[i], nodes[i].Node)
-		assert.Equal(t, nodes[i].Model == "", nodes[i].Has.Get(sim.GPU) == 0)
+		assert.Equal(t, nodes[i].Model == "", nodes[i].Capacity.Get(sim.GPU) == 0)
 	}
 	text.Reset()
 	assert.NilError(t, sim.WriteTasks(&text, tasks))
@@ -47,11 +47,11 @@ func TestSynth_WhatIsWrittenIsRead(t *testing.T) {
 			assert.Assert(t, tasks[i].GPUs > 0, "only a task with GPUs wants a model of them")
 		}
 	}
-	assert.Assert(t, near(float64(specs)/4000, 0.3*0.8, 0.03), "%d", specs)
+	assert.Assert(t, almostEqual(float64(specs)/4000, 0.3*0.8, 0.03), "%d", specs)
 }
 
 func TestSynth_SharesAndWeightsAreKept(t *testing.T) {
-	_, tasks, err := synth(func(s *sim.Synth) {
+	_, tasks, err := smallSynth(func(s *sim.Synth) {
 		s.GPU, s.SharedGPU, s.QoS = 0.6, 0.25, map[string]int{"LS": 1, "BE": 3}
 	}).Make()
 	assert.NilError(t, err)
@@ -76,12 +76,12 @@ func TestSynth_SharesAndWeightsAreKept(t *testing.T) {
 			}
 		}
 	}
-	assert.Assert(t, near(gpus/4000, 0.6, 0.03), "%v", gpus)
-	assert.Assert(t, near(parts/one, 0.25, 0.03), "%v of %v", parts, one)
-	assert.Assert(t, near(ls/4000, 0.25, 0.03), "%v", ls)
+	assert.Assert(t, almostEqual(gpus/4000, 0.6, 0.03), "%v", gpus)
+	assert.Assert(t, almostEqual(parts/one, 0.25, 0.03), "%v of %v", parts, one)
+	assert.Assert(t, almostEqual(ls/4000, 0.25, 0.03), "%v", ls)
 
 	for _, share := range []float64{0, 1} {
-		_, tasks, err := synth(func(s *sim.Synth) { s.GPU, s.SharedGPU, s.GPUSpec = share, share, share }).Make()
+		_, tasks, err := smallSynth(func(s *sim.Synth) { s.GPU, s.SharedGPU, s.GPUSpec = share, share, share }).Make()
 		assert.NilError(t, err)
 		for _, x := range tasks {
 			assert.Equal(t, x.GPUs > 0, share == 1)
@@ -93,18 +93,18 @@ func TestSynth_SharesAndWeightsAreKept(t *testing.T) {
 
 // The work of all tasks is as many times what the nodes can do while tasks come as --load says,
 // in the scarcest resource.
-func TestSynth_TheLoadIsKept(t *testing.T) {
+func TestSynth_LoadIsKept(t *testing.T) {
 	for _, load := range []float64{0.01, 0.5, 1.2, 7} {
 		for _, gpu := range []float64{0, 0.8} {
-			nodes, tasks, err := synth(func(s *sim.Synth) { s.Load, s.GPU = load, gpu }).Make()
+			nodes, tasks, err := smallSynth(func(s *sim.Synth) { s.Load, s.GPU = load, gpu }).Make()
 			assert.NilError(t, err)
 			var capacity resources.Amounts
 			for _, n := range nodes {
-				capacity = capacity.Add(n.Has)
+				capacity = capacity.Add(n.Capacity)
 			}
 			work, highest := map[string]float64{}, 0.0
 			for _, x := range tasks {
-				for name, n := range x.Takes.All() {
+				for name, n := range x.Amounts.All() {
 					work[name] += float64(n) * float64(x.Deleted-x.Created)
 				}
 			}
@@ -112,17 +112,17 @@ func TestSynth_TheLoadIsKept(t *testing.T) {
 			for name, n := range work {
 				highest = max(highest, n/float64(capacity.Get(name))/float64(tasks[len(tasks)-1].Created))
 			}
-			assert.Assert(t, near(highest/load, 1, 0.02), "load %v, GPUs %v: %v", load, gpu, highest)
+			assert.Assert(t, almostEqual(highest/load, 1, 0.02), "load %v, GPUs %v: %v", load, gpu, highest)
 		}
 	}
-	_, _, err := synth(func(s *sim.Synth) { s.Load = 1e-6 }).Make()
+	_, _, err := smallSynth(func(s *sim.Synth) { s.Load = 1e-6 }).Make()
 	assert.ErrorContains(t, err, "with a load of 1e-06 the tasks would come within ")
 }
 
-func TestSynth_TheSameValuesMakeTheSame(t *testing.T) {
+func TestSynth_SameSeedSameTrace(t *testing.T) {
 	text := func(seed uint64) string {
 		var b bytes.Buffer
-		nodes, tasks, err := synth(func(s *sim.Synth) { s.Seed = seed }).Make()
+		nodes, tasks, err := smallSynth(func(s *sim.Synth) { s.Seed = seed }).Make()
 		assert.NilError(t, err)
 		assert.NilError(t, sim.WriteNodes(&b, nodes))
 		assert.NilError(t, sim.WriteTasks(&b, tasks))
@@ -133,23 +133,23 @@ func TestSynth_TheSameValuesMakeTheSame(t *testing.T) {
 }
 
 // More come by day than by night, the largest task fits on the first node, and services last.
-func TestSynth_LooksLikeACluster(t *testing.T) {
+func TestSynth_IsRealistic(t *testing.T) {
 	for n := 1; n < 30; n++ {
-		nodes, tasks, err := synth(func(s *sim.Synth) { s.Nodes, s.Load = n, 0.3 }).Make()
+		nodes, tasks, err := smallSynth(func(s *sim.Synth) { s.Nodes, s.Load = n, 0.3 }).Make()
 		assert.NilError(t, err)
 		assert.Equal(t, len(nodes), n)
 		for _, x := range tasks {
-			assert.Assert(t, nodes[0].Has.Covers(x.Takes), "%v", x)
+			assert.Assert(t, nodes[0].Capacity.Covers(x.Amounts), "%v", x)
 		}
 	}
-	_, tasks, err := synth(func(s *sim.Synth) { s.Load = 0.3 }).Make()
+	_, tasks, err := smallSynth(func(s *sim.Synth) { s.Load = 0.3 }).Make()
 	assert.NilError(t, err)
 	var hours [24]int
 	lasts, sizes := map[string][]int64{}, map[string]bool{}
 	for _, x := range tasks {
 		hours[x.Created/3600%24]++
 		lasts[x.QoS] = append(lasts[x.QoS], x.Deleted-x.Created)
-		sizes[fmt.Sprint(x.Takes)] = true
+		sizes[fmt.Sprint(x.Amounts)] = true
 	}
 	assert.Assert(t, hours[14]+hours[15] > 3*(hours[2]+hours[3]), "%v", hours)
 	median := func(class string) int64 {
@@ -165,4 +165,4 @@ func TestSynth_LooksLikeACluster(t *testing.T) {
 	}
 }
 
-func near(got, want, by float64) bool { return math.Abs(got-want) <= by }
+func almostEqual(got, want, by float64) bool { return math.Abs(got-want) <= by }

@@ -11,28 +11,28 @@ import (
 // tenant is one of the three that share the cluster of a workload.
 type tenant struct {
 	name       string
-	why        string
+	comment    string
 	properties []string
 	guaranteed int64 // percent of the cluster; 0: nothing
 	max        int64 // percent of the cluster; 0: no limit
 }
 
-var tenantsOf = [tenants]tenant{
+var tenantList = [tenantCount]tenant{
 	{
-		name: "production", why: "more important than the others by 50, ask by ask",
+		name: "production", comment: "more important than the others by 50, ask by ask",
 		properties: []string{`priority.offset: "50"`}, guaranteed: 40,
 	}, {
-		name: "research", why: "its priorities count among its own only; to the others it is 20, always",
+		name: "research", comment: "its priorities count among its own only; to the others it is 20, always",
 		properties: []string{"priority.policy: fence", `priority.offset: "20"`}, guaranteed: 20,
 	}, {
-		name: "batch", why: "whatever is left, but never the whole cluster", max: 75,
+		name: "batch", comment: "whatever is left, but never the whole cluster", max: 75,
 	},
 }
 
 // amount is a part of the cluster as queues.yaml has it. The zero value is none.
 type amount struct{ millicores, mebibytes int64 }
 
-func part(capacity resources.Amounts, percent int64) amount {
+func percentOf(capacity resources.Amounts, percent int64) amount {
 	const mebibyte = 1 << 20
 	return amount{
 		millicores: int64(capacity.Get(resources.VCore)) / 100 * percent,
@@ -43,10 +43,10 @@ func part(capacity resources.Amounts, percent int64) amount {
 // leafMax is the max of a leaf with that many siblings: every ask fits below it, and it
 // fits below the max of its tenant.
 func leafMax(capacity resources.Amounts, siblings int, t tenant) amount {
-	m := part(capacity, max(200/int64(siblings), 5))
-	m = amount{max(m.millicores, largest*cores), max(m.mebibytes, largest*mostMemory*1024)}
+	m := percentOf(capacity, max(200/int64(siblings), 5))
+	m = amount{max(m.millicores, largestAskCores*millicoresPerCore), max(m.mebibytes, largestAskCores*maxMemoryPerCore*1024)}
 	if t.max > 0 {
-		ceiling := part(capacity, t.max)
+		ceiling := percentOf(capacity, t.max)
 		m = amount{min(m.millicores, ceiling.millicores), min(m.mebibytes, ceiling.mebibytes)}
 	}
 	return m
@@ -59,40 +59,40 @@ func tenantQueues(n int, capacity resources.Amounts) (text string, leaves []obje
 	var b strings.Builder
 	b.WriteString("# Three tenants and their queues, as `canopy demo` makes them up.\n" +
 		"partitions:\n  - name: default\n    queues:\n      - name: root\n        submitacl: '*'\n        queues:\n")
-	for i, t := range tenantsOf {
-		fmt.Fprintf(&b, "          # %s\n          - name: %s\n", t.why, t.name)
+	for i, t := range tenantList {
+		fmt.Fprintf(&b, "          # %s\n          - name: %s\n", t.comment, t.name)
 		if len(t.properties) > 0 {
 			fmt.Fprintf(&b, "            properties: {%s}\n", strings.Join(t.properties, ", "))
 		}
-		writeResources(&b, "            ", part(capacity, t.guaranteed), part(capacity, t.max))
+		writeResources(&b, "            ", percentOf(capacity, t.guaranteed), percentOf(capacity, t.max))
 		b.WriteString("            queues:\n")
-		siblings := (n - tenants + tenants - 1 - i) / tenants
+		siblings := (n - tenantCount + tenantCount - 1 - i) / tenantCount
 		for j := range siblings {
 			name := fmt.Sprintf("team-%02d", j+1)
 			fmt.Fprintf(&b, "              - name: %s\n", name)
-			var guaranteed, most amount
+			var guaranteed, maximum amount
 			if j%3 == 0 {
-				guaranteed = part(capacity, t.guaranteed/int64(siblings))
+				guaranteed = percentOf(capacity, t.guaranteed/int64(siblings))
 			}
 			if guaranteed != (amount{}) { // without it, fair has nothing to measure by
 				b.WriteString("                properties: {application.sort.policy: fair}\n")
 			}
 			if j%4 == 1 {
-				most = leafMax(capacity, siblings, t)
+				maximum = leafMax(capacity, siblings, t)
 			}
-			writeResources(&b, "                ", guaranteed, most)
+			writeResources(&b, "                ", guaranteed, maximum)
 			leaves = append(leaves, objects.RootPath.Child(t.name).Child(name))
 		}
 	}
 	return b.String(), leaves
 }
 
-func writeResources(b *strings.Builder, indent string, guaranteed, most amount) {
+func writeResources(b *strings.Builder, indent string, guaranteed, maximum amount) {
 	var parts []string
 	for _, x := range []struct {
 		key string
 		amount
-	}{{"guaranteed", guaranteed}, {"max", most}} {
+	}{{"guaranteed", guaranteed}, {"max", maximum}} {
 		if x.amount != (amount{}) {
 			parts = append(parts, fmt.Sprintf("%s: {vcore: %dm, memory: %dMi}", x.key, x.millicores, x.mebibytes))
 		}

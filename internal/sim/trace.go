@@ -25,7 +25,7 @@ const (
 // Task is a line of a trace of tasks. Times are in seconds since the trace began.
 type Task struct {
 	Name    string
-	Takes   resources.Amounts
+	Amounts resources.Amounts
 	QoS     string
 	Created int64
 	Deleted int64
@@ -42,7 +42,7 @@ func ReadNodes(name string, text io.Reader) ([]Node, error) {
 	var nodes []Node
 	for t.next() {
 		has := t.amounts(t.number("gpu", math.MaxInt64/wholeGPU)*wholeGPU, podsPerNode)
-		nodes = append(nodes, Node{ID: objects.NodeID(t.name("sn")), Has: has})
+		nodes = append(nodes, Node{ID: objects.NodeID(t.name("sn")), Capacity: has})
 	}
 	return nodes, t.end("node")
 }
@@ -61,16 +61,16 @@ func ReadTasks(name string, text io.Reader) ([]Task, error) {
 			gpu = part // one task may share a GPU with others
 		}
 		tasks = append(tasks, Task{
-			Name: t.name("name"), Takes: t.amounts(gpu, 1), QoS: t.filled("qos"), GPUSpec: t.text("gpu_spec"),
-			Created: t.number("creation_time", longest), Deleted: t.number("deletion_time", longest),
+			Name: t.name("name"), Amounts: t.amounts(gpu, 1), QoS: t.filled("qos"), GPUSpec: t.text("gpu_spec"),
+			Created: t.number("creation_time", maxTraceSeconds), Deleted: t.number("deletion_time", maxTraceSeconds),
 		})
 	}
 	return tasks, t.end("task")
 }
 
-// longest is how long a trace may be, in seconds: about fifteen years, so that none
+// maxTraceSeconds is how long a trace may be, in seconds: about fifteen years, so that none
 // reaches the present.
-const longest = 500_000_000
+const maxTraceSeconds = 500_000_000
 
 // table reads a CSV file with a header, by column. The first mistake is kept.
 type table struct {
@@ -154,10 +154,10 @@ func (t *table) name(column string) string {
 }
 
 // number reads a whole number from zero to most.
-func (t *table) number(column string, most int64) int64 {
+func (t *table) number(column string, limit int64) int64 {
 	n, err := strconv.ParseInt(t.text(column), 10, 64)
-	if err != nil || n < 0 || n > most {
-		t.wrong(column, fmt.Sprintf("%q is not a whole number from 0 to %d", t.text(column), most))
+	if err != nil || n < 0 || n > limit {
+		t.wrong(column, fmt.Sprintf("%q is not a whole number from 0 to %d", t.text(column), limit))
 		return 0
 	}
 	return n

@@ -21,33 +21,33 @@ func TestReadNodes(t *testing.T) {
 	nodes, err := sim.ReadNodes("n.csv", strings.NewReader("\ufeff"+nodeHeader+"n1,32000,2,0,\nn2,1,0,8,G2\n"))
 	assert.NilError(t, err)
 	assert.Equal(t, len(nodes), 2)
-	assert.DeepEqual(t, nodes[0].Has.Map(),
+	assert.DeepEqual(t, nodes[0].Capacity.Map(),
 		map[string]resources.Quantity{"vcore": 32000, "memory": 2 << 20, "pods": 110})
-	assert.DeepEqual(t, nodes[1].Has.Map(), map[string]resources.Quantity{"vcore": 1, sim.GPU: 8000, "pods": 110})
+	assert.DeepEqual(t, nodes[1].Capacity.Map(), map[string]resources.Quantity{"vcore": 1, sim.GPU: 8000, "pods": 110})
 }
 
 func TestReadTasks(t *testing.T) {
 	tasks, err := sim.ReadTasks("t.csv", strings.NewReader(taskHeader+
 		"a,12000,1,1,460,,LS,Running,5,9,5\nb,0,0,4,1000,T4|G2,BE,Failed,6,2,\nc,1,0,0,0,,BE,Running,0,0,\n"))
 	assert.NilError(t, err)
-	assert.DeepEqual(t, tasks[0].Takes.Map(),
+	assert.DeepEqual(t, tasks[0].Amounts.Map(),
 		map[string]resources.Quantity{"vcore": 12000, "memory": 1 << 20, sim.GPU: 460, "pods": 1})
-	assert.DeepEqual(t, tasks[1].Takes.Map(), map[string]resources.Quantity{sim.GPU: 4000, "pods": 1})
-	assert.DeepEqual(t, tasks[2].Takes.Map(), map[string]resources.Quantity{"vcore": 1, "pods": 1})
+	assert.DeepEqual(t, tasks[1].Amounts.Map(), map[string]resources.Quantity{sim.GPU: 4000, "pods": 1})
+	assert.DeepEqual(t, tasks[2].Amounts.Map(), map[string]resources.Quantity{"vcore": 1, "pods": 1})
 	assert.Equal(t, tasks[1].GPUSpec, "T4|G2")
 	assert.Equal(t, tasks[0].QoS, "LS")
 	assert.Equal(t, tasks[1].Created, int64(6))
 	assert.Equal(t, tasks[1].Deleted, int64(2))
 }
 
-func TestColumnsMayComeInAnyOrder(t *testing.T) {
+func TestReadNodes_ColumnsInAnyOrder(t *testing.T) {
 	nodes, err := sim.ReadNodes("n.csv", strings.NewReader("gpu, extra ,memory_mib,sn,cpu_milli\n1,x,2,n1,3\n"))
 	assert.NilError(t, err)
-	assert.DeepEqual(t, nodes[0].Has.Map(),
+	assert.DeepEqual(t, nodes[0].Capacity.Map(),
 		map[string]resources.Quantity{"vcore": 3, "memory": 2 << 20, sim.GPU: 1000, "pods": 110})
 }
 
-func TestWhatIsWrongWithNodes(t *testing.T) {
+func TestReadNodes_Errors(t *testing.T) {
 	cases := []struct{ name, text, want string }{
 		{"nothing at all", "", "n.csv:1: the file is empty"},
 		{"no rows", nodeHeader, "n.csv:1: there is no node in it"},
@@ -75,7 +75,7 @@ func TestWhatIsWrongWithNodes(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongWithTasks(t *testing.T) {
+func TestReadTasks_Errors(t *testing.T) {
 	row := func(old, with string) string {
 		return taskHeader + strings.Replace("a,1,1,1,500,,LS,Running,5,9,5\n", old, with, 1)
 	}

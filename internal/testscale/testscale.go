@@ -18,9 +18,9 @@ const variable = "CANOPY_TESTS"
 
 // The scales.
 const (
-	quick   = "quick"
-	full    = "full"
-	nightly = "nightly"
+	scaleQuick   = "quick"
+	scaleFull    = "full"
+	scaleNightly = "nightly"
 )
 
 // The factors between the numbers of runs.
@@ -37,24 +37,24 @@ func Runs(n int) int { return runs(scale(), RaceDetector, n) }
 
 // Full reports whether everything is to be tested: CANOPY_TESTS is full or nightly. A quick
 // run leaves out what takes seconds and is implied by, or nearly the same as, what it runs.
-func Full() bool { return scale() != quick }
+func Full() bool { return scale() != scaleQuick }
 
 func scale() string {
 	switch s := os.Getenv(variable); s {
 	case "":
-		return quick
-	case quick, full, nightly:
+		return scaleQuick
+	case scaleQuick, scaleFull, scaleNightly:
 		return s
 	default:
-		panic(fmt.Sprintf("%s is %s, %s or %s, not %q", variable, quick, full, nightly, s))
+		panic(fmt.Sprintf("%s is %s, %s or %s, not %q", variable, scaleQuick, scaleFull, scaleNightly, s))
 	}
 }
 
 func runs(scale string, race bool, n int) int {
 	switch scale {
-	case quick:
+	case scaleQuick:
 		return max(1, n/quickShare)
-	case nightly:
+	case scaleNightly:
 		n *= nightlyFactor
 	}
 	if race {

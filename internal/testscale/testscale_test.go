@@ -12,9 +12,9 @@ func TestRuns_ByScale(t *testing.T) {
 		race    bool
 		n, want int
 	}{
-		{quick, false, 500, 50}, {quick, true, 500, 50}, {quick, false, 5, 1},
-		{full, false, 500, 500}, {full, true, 500, 100}, {full, true, 3, 1},
-		{nightly, false, 500, 5000}, {nightly, true, 500, 1000},
+		{scaleQuick, false, 500, 50}, {scaleQuick, true, 500, 50}, {scaleQuick, false, 5, 1},
+		{scaleFull, false, 500, 500}, {scaleFull, true, 500, 100}, {scaleFull, true, 3, 1},
+		{scaleNightly, false, 500, 5000}, {scaleNightly, true, 500, 1000},
 	} {
 		assert.Equal(t, runs(tc.scale, tc.race, tc.n), tc.want, "%+v", tc)
 	}
@@ -23,9 +23,9 @@ func TestRuns_ByScale(t *testing.T) {
 func TestScale_ComesFromTheEnvironment(t *testing.T) {
 	t.Setenv(variable, "")
 	assert.Assert(t, !Full(), "without a word it is quick")
-	t.Setenv(variable, quick)
+	t.Setenv(variable, scaleQuick)
 	assert.Assert(t, !Full())
-	for _, s := range []string{full, nightly} {
+	for _, s := range []string{scaleFull, scaleNightly} {
 		t.Setenv(variable, s)
 		assert.Assert(t, Full())
 	}

@@ -10,9 +10,9 @@ import (
 )
 
 func (t *Twin) addApplication(c scheduler.AddApplication) {
-	path, ok := t.destination(c)
-	if c.Unresolved != "" || t.app(c.App) != nil || t.drains || !ok || !t.build(path) {
-		t.turnAway(c)
+	path, ok := t.placementQueue(c)
+	if c.Unresolved != "" || t.app(c.App) != nil || t.draining || !ok || !t.createQueues(path) {
+		t.recordRejected(c)
 		t.emit(scheduler.ApplicationRejected{App: c.App, Reason: "known already, or no queue takes it"})
 		return
 	}
@@ -21,12 +21,12 @@ func (t *Twin) addApplication(c scheduler.AddApplication) {
 	if text, ok := c.Tags[objects.TagGroupPriority]; ok {
 		if n, err := strconv.ParseInt(text, 10, 32); err == nil {
 			group := int32(n)
-			t.app(c.App).group = &group
+			t.app(c.App).groupPriority = &group
 		} else {
 			t.refuse("group of application "+string(c.App), "no number")
 		}
 	}
-	t.heed(c, path)
+	t.applyQuotaTags(c, path)
 }
 
 func (t *Twin) removeApplication(c scheduler.RemoveApplication) {
@@ -34,25 +34,25 @@ func (t *Twin) removeApplication(c scheduler.RemoveApplication) {
 	if a == nil {
 		return
 	}
-	for _, w := range byKey(t.of(a.id)) {
+	for _, w := range byKey(t.allocationsOf(a.id)) {
 		if w.node == "" {
-			t.emit(scheduler.AskCancelled{Key: w.ask.Key, App: w.ask.App, Why: fmt.Sprintf("application %s was removed", c.App)})
+			t.emit(scheduler.AskCancelled{Key: w.ask.Key, App: w.ask.App, Reason: fmt.Sprintf("application %s was removed", c.App)})
 		}
 	}
-	for _, w := range byKey(t.of(a.id)) {
-		t.tellReleased(w, fmt.Sprintf("Application %s Removed", c.App))
+	for _, w := range byKey(t.allocationsOf(a.id)) {
+		t.emitReleased(w, fmt.Sprintf("Application %s Removed", c.App))
 	}
-	t.work = slices.DeleteFunc(t.work, func(w *work) bool { return w.ask.App == c.App })
+	t.allocations = slices.DeleteFunc(t.allocations, func(w *allocation) bool { return w.ask.App == c.App })
 	if a.state != objects.New {
-		t.complete(a, objects.WasRemoved)
+		t.complete(a, objects.ReasonRemoved)
 		return
 	}
 	t.apps = slices.DeleteFunc(t.apps, func(x *app) bool { return x == a })
 	t.prune(t.root)
 }
 
-// tellReleased says that an allocation is gone.
-func (t *Twin) tellReleased(w *work, message string) {
+// emitReleased says that an allocation is gone.
+func (t *Twin) emitReleased(w *allocation, message string) {
 	if w.node != "" {
 		t.emit(scheduler.Released{
 			Key: w.ask.Key, App: w.ask.App, Type: scheduler.StoppedByRM, Message: message,

@@ -10,29 +10,29 @@ import (
 )
 
 func (t *Twin) submit(ask *objects.Ask, class string) {
-	reason := t.mistake(ask, false)
+	reason := t.invalidReason(ask, false)
 	if reason == "" {
-		reason = t.overQuota(ask, class, t.known(ask.Key))
+		reason = t.quotaRejection(ask, class, t.allocation(ask.Key))
 	}
 	if reason != "" {
 		t.reject(ask, reason)
 		return
 	}
-	t.note(ask, class)
+	t.upsertAsk(ask, class)
 }
 
-// submitClassed asks what the class of an ask has against it, if the ask is new.
-func (t *Twin) submitClassed(c scheduler.SubmitClassed) {
-	if w := t.known(c.Ask.Key); w == nil || w.ask.App != c.Ask.App {
-		if c.Named != "" && t.even {
+// submitAskWithClass asks what the class of an ask has against it, if the ask is new.
+func (t *Twin) submitClassed(c scheduler.SubmitAskWithClass) {
+	if w := t.allocation(c.Ask.Key); w == nil || w.ask.App != c.Ask.App {
+		if c.NamedClass != "" && t.ignorePriority {
 			t.reject(c.Ask, "no classes")
 			return
 		}
-		if c.Refuse != "" {
-			t.reject(c.Ask, c.Refuse)
+		if c.RejectReason != "" {
+			t.reject(c.Ask, c.RejectReason)
 			return
 		}
-		if a := t.app(c.Ask.App); a != nil && c.Users != nil && !c.Users.Allows(a.user) {
+		if a := t.app(c.Ask.App); a != nil && c.AllowedUsers != nil && !c.AllowedUsers.Allows(a.user) {
 			t.reject(c.Ask, "not for this user")
 			return
 		}
@@ -44,7 +44,7 @@ func (t *Twin) submitClassed(c scheduler.SubmitClassed) {
 // matter any more once it is known to run. Nobody asks a quota about what is so already.
 func (t *Twin) report(c scheduler.ReportAllocation) {
 	ask, on := c.Ask, c.Node
-	reason, w := t.mistake(ask, true), t.known(ask.Key)
+	reason, w := t.invalidReason(ask, true), t.allocation(ask.Key)
 	if runs := w != nil && w.node != ""; reason == "" && !runs && t.node(on) == nil {
 		reason = "node unknown"
 	}
@@ -52,12 +52,12 @@ func (t *Twin) report(c scheduler.ReportAllocation) {
 		t.reject(ask, reason)
 		return
 	}
-	unheard := w == nil
-	if w = t.note(ask, c.Class); w.node == "" {
-		t.place(w, on)
+	unknown := w == nil
+	if w = t.upsertAsk(ask, c.Class); w.node == "" {
+		t.bind(w, on)
 	}
-	if unheard && w.created.Before(w.bound) {
-		w.bound = w.created
+	if unknown && w.created.Before(w.boundAt) {
+		w.boundAt = w.created
 	}
 }
 
@@ -65,10 +65,10 @@ func (t *Twin) reject(ask *objects.Ask, reason string) {
 	t.emit(scheduler.AskRejected{Key: ask.Key, App: ask.App, Reason: reason})
 }
 
-// mistake says what is wrong with an ask, or with the new amounts of a known one. runs: the RM
+// invalidReason says what is wrong with an ask, or with the new amounts of a known one. runs: the RM
 // says that it does.
-func (t *Twin) mistake(ask *objects.Ask, runs bool) string {
-	w := t.known(ask.Key)
+func (t *Twin) invalidReason(ask *objects.Ask, runs bool) string {
+	w := t.allocation(ask.Key)
 	var before resources.Amounts
 	if w != nil {
 		before = w.ask.Amounts
@@ -86,17 +86,17 @@ func (t *Twin) mistake(ask *objects.Ask, runs bool) string {
 		return "a negative quantity"
 	case ask.Amounts.IsZero():
 		return "it asks for nothing"
-	case !t.mayName(w != nil || !runs, ask.Amounts.All()):
+	case !t.namesWithinLimit(w != nil || !runs, ask.Amounts.All()):
 		return "too many resource names"
-	case tooMuch(t.askedAndHeld().Sub(before), ask.Amounts):
+	case overflows(t.totalRequested().Sub(before), ask.Amounts):
 		return "more than can be counted"
 	}
 	return ""
 }
 
-// note takes a valid ask into the list, or gives a known one its new amounts.
-func (t *Twin) note(ask *objects.Ask, class string) *work {
-	if w := t.known(ask.Key); w != nil {
+// upsertAsk takes a valid ask into the list, or gives a known one its new amounts.
+func (t *Twin) upsertAsk(ask *objects.Ask, class string) *allocation {
+	if w := t.allocation(ask.Key); w != nil {
 		if !w.ask.Amounts.Equal(ask.Amounts) {
 			t.unnominate(w)
 		}
@@ -113,41 +113,41 @@ func (t *Twin) note(ask *objects.Ask, class string) *work {
 			}
 		}
 		w.ask = &resized
-		t.raise(t.app(ask.App))
+		t.updatePeak(t.app(ask.App))
 		return w
 	}
 	a := t.app(ask.App)
 	t.arrivals++
-	w := &work{ask: ask, class: class, created: ask.Created, arrival: t.arrivals}
+	w := &allocation{ask: ask, class: class, created: ask.Created, arrival: t.arrivals}
 	if w.created.IsZero() {
 		w.created = t.now
 	}
 	if w.created.Before(a.submitted) {
 		a.submitted = w.created
 	}
-	t.work = append(t.work, w)
-	t.asked(a)
+	t.allocations = append(t.allocations, w)
+	t.onAskAdded(a)
 	return w
 }
 
-// place gives an ask its node, whoever decided that.
-func (t *Twin) place(w *work, on objects.NodeID) {
+// bind gives an ask its node, whoever decided that.
+func (t *Twin) bind(w *allocation, on objects.NodeID) {
 	a := t.app(w.ask.App)
-	if a.made == 0 {
-		a.first = t.now
+	if a.allocationsMade == 0 {
+		a.firstAllocated = t.now
 	}
-	a.made++
-	w.node, w.bound, a.again = on, t.now, false
-	t.raise(a)
+	a.allocationsMade++
+	w.node, w.boundAt, a.askedAgain = on, t.now, false
+	t.updatePeak(a)
 	if a.state == objects.Accepted {
-		t.enter(a, objects.Running, objects.WasPlaced)
+		t.enterState(a, objects.Running, objects.ReasonAllocated)
 	}
-	t.tellStates()
+	t.emitStates()
 	t.emit(scheduler.Allocated{Ask: w.ask, Node: on})
 }
 
 func (t *Twin) release(c scheduler.Release) {
-	gone := t.end(func(w *work) bool {
+	gone := t.removeAllocations(func(w *allocation) bool {
 		meant := w.ask.App == c.App && (c.Key == "" || w.ask.Key == c.Key)
 		return meant && (w.node != "" || c.Type != scheduler.TimedOut)
 	})
@@ -157,23 +157,23 @@ func (t *Twin) release(c scheduler.Release) {
 	for _, w := range gone {
 		switch {
 		case w.node == "":
-			t.emit(scheduler.AskCancelled{Key: w.ask.Key, App: w.ask.App, Why: "cancelled as the RM asked"})
+			t.emit(scheduler.AskCancelled{Key: w.ask.Key, App: w.ask.App, Reason: "cancelled as the RM asked"})
 		case c.Type == scheduler.Unspecified, c.Type == scheduler.StoppedByRM: // else the RM confirms what it was told
-			t.tellReleased(w, "allocation remove as per RM request")
+			t.emitReleased(w, "allocation remove as per RM request")
 		}
 	}
 }
 
-func (t *Twin) askedAndHeld() resources.Amounts {
+func (t *Twin) totalRequested() resources.Amounts {
 	var sum resources.Amounts
-	for _, w := range t.work {
+	for _, w := range t.allocations {
 		sum = sum.Add(w.ask.Amounts)
 	}
 	return sum
 }
 
-// tooMuch reports whether a sum would reach the end of the numbers.
-func tooMuch(sum, more resources.Amounts) bool {
+// overflows reports whether a sum would reach the end of the numbers.
+func overflows(sum, more resources.Amounts) bool {
 	for _, n := range sum.Add(more).All() {
 		if n == math.MaxInt64 {
 			return true

@@ -7,22 +7,22 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// selected are the allocations that a budget is about, and how many of them leave. Placeholders
+// budgetUsage are the allocations that a budget is about, and how many of them leave. Placeholders
 // stand in for work; they are none.
-func (t *Twin) selected(b *budgets.Budget) (all, leaving int) {
-	for _, w := range t.work {
-		if w.node == "" || w.ask.Placeholder || !selects(b, w.ask.Tags) {
+func (t *Twin) budgetUsage(b *budgets.Budget) (all, leaving int) {
+	for _, w := range t.allocations {
+		if w.node == "" || w.ask.Placeholder || !budgetSelects(b, w.ask.Tags) {
 			continue
 		}
 		all++
-		if w.leaving {
+		if w.preempting {
 			leaving++
 		}
 	}
 	return all, leaving
 }
 
-func selects(b *budgets.Budget, tags map[string]string) bool {
+func budgetSelects(b *budgets.Budget, tags map[string]string) bool {
 	namespace, labels := "default", map[string]string{}
 	for name, value := range tags {
 		if name == "kubernetes.io/meta/namespace" && value != "" {
@@ -56,8 +56,8 @@ func selects(b *budgets.Budget, tags map[string]string) bool {
 	return true
 }
 
-// allowed is how many more may be told to leave, of so many of whom some leave.
-func allowed(a budgets.Allowance, all, leaving int) int {
+// disruptionsAllowed is how many more may be told to leave, of so many of whom some leave.
+func disruptionsAllowed(a budgets.Allowance, all, leaving int) int {
 	n := int(a.N)
 	if a.Percent {
 		for n = 0; n*100 < all*int(a.N); n++ { // the least that is that share or more
@@ -78,10 +78,10 @@ func (d *comparison) budgets(views []scheduler.BudgetView) {
 	}
 	for i := range d.t.budgets {
 		b, v := &d.t.budgets[i], &views[i]
-		all, leaving := d.t.selected(b)
+		all, leaving := d.t.budgetUsage(b)
 		same(d, b.ID(), "budget", b.ID(), v.Budget.ID())
 		same(d, b.ID(), "selected", all, v.Selected)
-		same(d, b.ID(), "leaving", leaving, v.Leaving)
-		same(d, b.ID(), "allowed", allowed(b.Allowance, all, leaving), v.Allowed)
+		same(d, b.ID(), "leaving", leaving, v.Preempting)
+		same(d, b.ID(), "allowed", disruptionsAllowed(b.Allowance, all, leaving), v.Allowed)
 	}
 }

@@ -14,14 +14,14 @@ import (
 // Differences says, line by line, where a snapshot of a Core is not what the twin
 // counts. None: they agree.
 func (t *Twin) Differences(s *scheduler.Snapshot) []string {
-	d := &comparison{t: t, s: s, c: t.count(), used: t.countedIn()}
+	d := &comparison{t: t, s: s, c: t.total(), quotaUsage: t.quotaUsage()}
 	same(d, "partition", "applications", len(t.apps), s.Applications)
 	same(d, "partition", "asks", d.c.asks, s.Asks)
-	same(d, "partition", "allocations", d.c.runs, s.Allocations)
-	alike(d, "partition", "capacity", d.c.capacity, s.Capacity)
+	same(d, "partition", "allocations", d.c.running, s.Allocations)
+	sameAmounts(d, "partition", "capacity", d.c.capacity, s.Capacity)
 	d.queue(t.root, s.Root, resources.Limit{})
 	d.nodes(s.Nodes)
-	same(d, "partition", "pauses", fmt.Sprint(d.t.churn.pauses), fmt.Sprint(s.Pauses))
+	same(d, "partition", "pauses", fmt.Sprint(d.t.cycles.coolDowns), fmt.Sprint(s.CoolDowns))
 	d.budgets(s.Budgets)
 	d.history("completed", d.t.completed, s.Completed)
 	d.history("rejected", d.t.rejected, s.Rejected)
@@ -31,8 +31,8 @@ func (t *Twin) Differences(s *scheduler.Snapshot) []string {
 // ShareDifferences is Differences for the shares by which queues take turns, which no snapshot
 // shows.
 func (t *Twin) ShareDifferences(p *objects.Partition) []string {
-	p.Settle()
-	d := &comparison{t: t, c: t.count()}
+	p.RefreshShares()
+	d := &comparison{t: t, c: t.total()}
 	var below func(q *queue)
 	below = func(q *queue) {
 		is, known := p.Queue(q.path)
@@ -53,11 +53,11 @@ func (t *Twin) ShareDifferences(p *objects.Partition) []string {
 
 // comparison collects the differences between what the twin counts and a snapshot.
 type comparison struct {
-	t     *Twin
-	s     *scheduler.Snapshot
-	c     *counts
-	used  map[place]classUse
-	lines []string
+	t          *Twin
+	s          *scheduler.Snapshot
+	c          *totals
+	quotaUsage map[quotaAccount]classUse
+	lines      []string
 }
 
 func (d *comparison) queue(q *queue, v *scheduler.QueueView, above resources.Limit) {
@@ -66,20 +66,20 @@ func (d *comparison) queue(q *queue, v *scheduler.QueueView, above resources.Lim
 	same(d, name, "leaf", !q.conf.Parent, v.Leaf)
 	same(d, name, "managed", q.managed, v.Managed)
 	same(d, name, "draining", q.draining, v.Draining)
-	same(d, name, "priority", d.t.exposed(d.c, q), v.Priority)
-	alike(d, name, "pending", d.c.pending[q.path], v.Pending)
-	alike(d, name, "allocated", d.c.allocated[q.path], v.Allocated)
+	same(d, name, "priority", d.t.exposedPriority(d.c, q), v.Priority)
+	sameAmounts(d, name, "pending", d.c.pending[q.path], v.Pending)
+	sameAmounts(d, name, "allocated", d.c.allocated[q.path], v.Allocated)
 	headroom := v.HeadroomBelow(above)
-	alike(d, name, "headroom", d.t.headroom(d.c, q), headroom)
-	alike(d, name, "headroom by its path", headroom, d.s.Headroom(v.Path))
-	same(d, name, "running", d.t.running(q), uint64(v.Running))
+	sameAmounts(d, name, "headroom", d.t.headroom(d.c, q), headroom)
+	sameAmounts(d, name, "headroom by its path", headroom, d.s.Headroom(v.Path))
+	same(d, name, "running", d.t.runningApps(q), uint64(v.Running))
 	d.limits(q, v.Limits)
-	d.above(q, v.AboveMax)
+	d.violation(q, v.AboveMax)
 	d.classQuotas(q, v.ClassQuotas)
 	same(d, name, "maxapplications", q.conf.MaxApplications, v.MaxApplications)
 	if q != d.t.root {
-		alike(d, name, "max", q.conf.Max, v.Max)
-		alike(d, name, "guaranteed", q.conf.Guaranteed, v.Guaranteed)
+		sameAmounts(d, name, "max", q.conf.Max, v.Max)
+		sameAmounts(d, name, "guaranteed", q.conf.Guaranteed, v.Guaranteed)
 	}
 	children := byName(q.children, func(q *queue) objects.QueuePath { return q.path })
 	if same(d, name, "children", len(children), v.Children.Len()) {
@@ -102,11 +102,11 @@ func (d *comparison) apps(q *queue, views persistent.List[scheduler.ApplicationV
 		same(d, name, "state", a.state, v.State)
 		same(d, name, "submitted", a.submitted, v.Submitted)
 		same(d, name, "priority", d.c.priority(a), v.Priority)
-		alike(d, name, "pending", h.pending, v.Pending)
-		alike(d, name, "allocated", h.allocated, v.Allocated)
-		alike(d, name, "placeholders", h.placeholders, v.Placeholders)
-		alike(d, name, "peak", a.peak, v.Peak)
-		d.work(name, d.t.of(a.id), v.Work)
+		sameAmounts(d, name, "pending", h.pending, v.Pending)
+		sameAmounts(d, name, "allocated", h.allocated, v.Allocated)
+		sameAmounts(d, name, "placeholders", h.placeholders, v.Placeholders)
+		sameAmounts(d, name, "peak", a.peak, v.Peak)
+		d.allocations(name, d.t.allocationsOf(a.id), v.Allocations)
 	}
 }
 
@@ -120,16 +120,16 @@ func (d *comparison) nodes(views persistent.List[scheduler.NodeView]) {
 		same(d, name, "id", n.id, v.ID)
 		same(d, name, "schedulable", n.schedulable, v.Schedulable)
 		same(d, name, "score", d.t.nodeKey(d.c, n).Score, v.Score)
-		alike(d, name, "total", n.total, v.Total)
-		alike(d, name, "allocated", d.c.bound[n.id], v.Allocated)
-		alike(d, name, "occupied", d.c.occupied[n.id], v.Occupied)
-		alike(d, name, "available", d.c.available(n), v.Available)
-		d.work(name, filter(d.t.work, func(w *work) bool { return w.node == n.id }), v.Work)
+		sameAmounts(d, name, "total", n.total, v.Total)
+		sameAmounts(d, name, "allocated", d.c.allocatedOnNode[n.id], v.Allocated)
+		sameAmounts(d, name, "occupied", d.c.foreignOnNode[n.id], v.Occupied)
+		sameAmounts(d, name, "available", d.c.available(n), v.Available)
+		d.allocations(name, filter(d.t.allocations, func(w *allocation) bool { return w.node == n.id }), v.Allocations)
 		d.foreign(n, v.Foreign)
 	}
 }
 
-func (d *comparison) history(what string, want []*past, got persistent.List[objects.Ended]) {
+func (d *comparison) history(what string, want []*endedApp, got persistent.List[objects.EndedApplication]) {
 	if !same(d, "partition", what, len(want), got.Len()) {
 		return
 	}
@@ -138,8 +138,8 @@ func (d *comparison) history(what string, want []*past, got persistent.List[obje
 		same(d, name, "id", p.id, v.ID)
 		same(d, name, "queue", p.queue, v.Queue)
 		same(d, name, "state", p.state, v.State)
-		same(d, name, "end", p.at, v.Finished)
-		alike(d, name, "peak", p.peak, v.Peak)
+		same(d, name, "end", p.endedAt, v.Finished)
+		sameAmounts(d, name, "peak", p.peak, v.Peak)
 		log := v.StateLog()
 		same(d, name, "last entry", p.state, log[len(log)-1].State)
 	}
@@ -158,7 +158,7 @@ func (d *comparison) foreign(n *node, views []*objects.Foreign) {
 	}
 }
 
-func (d *comparison) work(holder string, work []*work, views persistent.List[scheduler.WorkView]) {
+func (d *comparison) allocations(holder string, work []*allocation, views persistent.List[scheduler.AllocationView]) {
 	if !same(d, holder, "asks and allocations", len(work), views.Len()) {
 		return
 	}
@@ -166,14 +166,14 @@ func (d *comparison) work(holder string, work []*work, views persistent.List[sch
 		v, name := views.At(i), string(w.ask.Key)
 		same(d, name, "key", w.ask.Key, v.Ask.Key)
 		same(d, name, "node", w.node, v.Node)
-		same(d, name, "class", w.class, v.Class)
-		same(d, name, "leaving", w.leaving, v.Leaving)
+		same(d, name, "class", w.class, v.PriorityClass)
+		same(d, name, "leaving", w.preempting, v.Preempting)
 		same(d, name, "overdue", w.overdue, v.Overdue)
-		same(d, name, "told to leave", w.told, v.ToldAt)
+		same(d, name, "told to leave", w.preemptingSince, v.PreemptedAt)
 		same(d, name, "nominated", w.nominated, v.Nominated)
 		same(d, name, "created", w.created, v.Created)
 		same(d, name, "priority", w.ask.Priority, v.Ask.Priority)
-		alike(d, name, "amounts", w.ask.Amounts, v.Ask.Amounts)
+		sameAmounts(d, name, "amounts", w.ask.Amounts, v.Ask.Amounts)
 	}
 }
 
@@ -188,8 +188,8 @@ func same[T comparable](d *comparison, name, what string, want, got T) bool {
 	return want == got
 }
 
-// alike is same for quantities.
-func alike[T interface{ Equal(T) bool }](d *comparison, name, what string, want, got T) {
+// sameAmounts is same for quantities.
+func sameAmounts[T interface{ Equal(T) bool }](d *comparison, name, what string, want, got T) {
 	if !want.Equal(got) {
 		d.differ(name, what, want, got)
 	}
@@ -201,6 +201,6 @@ func byName[T any, N ~string](list []*T, name func(*T) N) []*T {
 	return list
 }
 
-func byKey(list []*work) []*work {
-	return byName(list, func(w *work) objects.AllocationKey { return w.ask.Key })
+func byKey(list []*allocation) []*allocation {
+	return byName(list, func(w *allocation) objects.AllocationKey { return w.ask.Key })
 }

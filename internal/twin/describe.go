@@ -10,19 +10,19 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-func (s Story) String() string {
+func (s Run) String() string {
 	var b strings.Builder
 	fmt.Fprintf(
-		&b, "seed %d, %d beats, %s RM, %d shapes, lifetimes %v\n%s",
-		s.Seed, len(s.Beats), s.RM, s.Shapes, s.Lifetimes, describePartition(s.Partition),
+		&b, "seed %d, %d steps, oracle: %s, %d shapes, lifetimes %v\n%s",
+		s.Seed, len(s.Steps), s.Oracle, s.Shapes, s.Lifetimes, describePartition(s.Partition),
 	)
-	for i, beat := range s.Beats {
-		fmt.Fprintf(&b, "%3d %s\n", i, beat)
+	for i, step := range s.Steps {
+		fmt.Fprintf(&b, "%3d %s\n", i, step)
 	}
 	return b.String()
 }
 
-func (b Beat) String() string {
+func (b Step) String() string {
 	if b.Command == nil {
 		return fmt.Sprintf("+%s schedule %d", b.After, b.Budget)
 	}
@@ -35,8 +35,8 @@ func describe(cmd scheduler.Command) string {
 		return "use config\n" + describePartition(c.Partition)
 	case scheduler.SubmitAsk:
 		return "ask " + describeAsk(c.Ask)
-	case scheduler.SubmitClassed:
-		return fmt.Sprintf("ask of class %q for %v, against it %q: %s", c.Class, c.Users, c.Refuse, describeAsk(c.Ask))
+	case scheduler.SubmitAskWithClass:
+		return fmt.Sprintf("ask of class %q for %v, against it %q: %s", c.Class, c.AllowedUsers, c.RejectReason, describeAsk(c.Ask))
 	case scheduler.ReportAllocation:
 		return fmt.Sprintf("report on %s of class %q %s", c.Node, c.Class, describeAsk(c.Ask))
 	}
@@ -46,7 +46,7 @@ func describe(cmd scheduler.Command) string {
 func describeAsk(a *objects.Ask) string {
 	s := fmt.Sprintf("%s (%s) %s priority=%d", a.Key, a.App, a.Amounts, a.Priority)
 	if !a.Created.IsZero() {
-		s += fmt.Sprintf(" created=%s", a.Created.Sub(start()))
+		s += fmt.Sprintf(" created=%s", a.Created.Sub(startTime()))
 	}
 	if a.RequiredNode != "" {
 		s += " only on " + string(a.RequiredNode)
@@ -61,17 +61,17 @@ func describeAsk(a *objects.Ask) string {
 }
 
 func describePartition(p configs.Partition) string {
-	s := fmt.Sprintf("\tnodes %s %v\n", p.Nodes.Nodes, p.Nodes.Weights)
-	if len(p.NeedQuota) > 0 {
-		s += fmt.Sprintf("\ta quota is needed for %v\n", p.NeedQuota)
+	s := fmt.Sprintf("\tnodes %s %v\n", p.NodeSortPolicy.Sort, p.NodeSortPolicy.Weights)
+	if len(p.ClassesNeedingQuota) > 0 {
+		s += fmt.Sprintf("\ta quota is needed for %v\n", p.ClassesNeedingQuota)
 	}
 	if p.NominationTimeout > 0 {
 		s += fmt.Sprintf("\tpreemption waits %s\n", p.NominationTimeout)
 	}
-	if p.IgnorePriority {
+	if p.PriorityDisabled {
 		s += "\tpriority disabled\n"
 	}
-	if p.Churn.Rounds > 0 {
+	if p.Churn.Cycles > 0 {
 		s += fmt.Sprintf("\tchurn %+v\n", p.Churn)
 	}
 	for _, b := range p.Budgets.All() {
@@ -83,7 +83,7 @@ func describePartition(p configs.Partition) string {
 func describeQueue(q *configs.Queue, indent string) string {
 	s := indent + q.Name
 	if !q.Parent {
-		s += " leaf " + q.Sort.String()
+		s += " leaf " + q.AppSort.String()
 	}
 	if !q.Max.IsUnlimited() {
 		s += " " + q.Max.String()
@@ -91,19 +91,19 @@ func describeQueue(q *configs.Queue, indent string) string {
 	if !q.Guaranteed.IsEmpty() {
 		s += " " + q.Guaranteed.String()
 	}
-	if q.Priority == policies.PriorityFence {
+	if q.PriorityPolicy == policies.PriorityFence {
 		s += " fenced"
 	}
-	if q.Offset != 0 {
-		s += fmt.Sprintf(" offset=%d", q.Offset)
+	if q.PriorityOffset != 0 {
+		s += fmt.Sprintf(" offset=%d", q.PriorityOffset)
 	}
 	if q.PrioritySort == policies.PriorityIgnored {
 		s += " priority ignored"
 	}
-	if acl := q.Submit.String(); acl != "" {
+	if acl := q.SubmitACL.String(); acl != "" {
 		s += fmt.Sprintf(" submit=%q", acl)
 	}
-	if acl := q.Admin.String(); acl != "" {
+	if acl := q.AdminACL.String(); acl != "" {
 		s += fmt.Sprintf(" admin=%q", acl)
 	}
 	if q.MaxApplications > 0 {
@@ -115,7 +115,7 @@ func describeQueue(q *configs.Queue, indent string) string {
 	for _, x := range q.ClassQuotas {
 		s += fmt.Sprintf(" quota %s(%s users %q groups %q %v)", x.Name, x.Match, x.Users, x.Groups, x.Hard)
 	}
-	s += fmt.Sprintf(" preemption %s, by priority %s", q.Preemption, q.PrioritySwap)
+	s += fmt.Sprintf(" preemption %s, by priority %s", q.PreemptionPolicy, q.PriorityPreemption)
 	s += "\n"
 	for i := range q.Children {
 		s += describeQueue(&q.Children[i], indent+"\t")

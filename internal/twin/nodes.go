@@ -11,11 +11,11 @@ import (
 
 func (t *Twin) addNode(c scheduler.AddNode) {
 	switch {
-	case t.drains:
+	case t.draining:
 		t.emit(scheduler.NodeRejected{Node: c.Node, Reason: "the partition is being removed"})
 	case t.node(c.Node) != nil:
 		t.emit(scheduler.NodeRejected{Node: c.Node, Reason: "already exists"})
-	case t.badCapacity(c.Node, c.Total):
+	case t.invalidCapacity(c.Node, c.Total):
 		t.emit(scheduler.NodeRejected{Node: c.Node, Reason: "impossible capacity"})
 	default:
 		t.nodes = append(t.nodes, &node{id: c.Node, total: c.Total, schedulable: c.Schedulable})
@@ -25,26 +25,26 @@ func (t *Twin) addNode(c scheduler.AddNode) {
 
 func (t *Twin) setCapacity(c scheduler.SetCapacity) {
 	n := t.node(c.Node)
-	if n == nil || t.badCapacity(c.Node, c.Total) {
+	if n == nil || t.invalidCapacity(c.Node, c.Total) {
 		t.refuse("capacity", "unknown node or impossible capacity")
 		return
 	}
 	if !n.total.Equal(c.Total) {
-		t.emit(scheduler.NodeChanged{Node: n.id, What: scheduler.NodeResized, Was: n.total, Is: c.Total})
+		t.emit(scheduler.NodeChanged{Node: n.id, Change: scheduler.NodeResized, Before: n.total, After: c.Total})
 	}
 	n.total = c.Total
-	t.relieve(n)
+	t.preemptForPressure(n)
 }
 
-// badCapacity reports whether a node, new or not, cannot have this much.
-func (t *Twin) badCapacity(id objects.NodeID, total resources.Amounts) bool {
+// invalidCapacity reports whether a node, new or not, cannot have this much.
+func (t *Twin) invalidCapacity(id objects.NodeID, total resources.Amounts) bool {
 	var others resources.Amounts
 	for _, n := range t.nodes {
 		if n.id != id {
 			others = others.Add(n.total)
 		}
 	}
-	return total.HasNegative() || tooMuch(others, total) || !t.mayName(false, total.All())
+	return total.HasNegative() || overflows(others, total) || !t.namesWithinLimit(false, total.All())
 }
 
 func (t *Twin) setSchedulable(c scheduler.SetSchedulable) {
@@ -58,14 +58,14 @@ func (t *Twin) setSchedulable(c scheduler.SetSchedulable) {
 		if c.Schedulable {
 			what = scheduler.NodeUndrained
 		}
-		t.emit(scheduler.NodeChanged{Node: n.id, What: what, Allocations: t.runOn(n.id)})
+		t.emit(scheduler.NodeChanged{Node: n.id, Change: what, Allocations: t.allocationCountOn(n.id)})
 	}
 	n.schedulable = c.Schedulable
 }
 
-// runOn counts the allocations on a node.
-func (t *Twin) runOn(id objects.NodeID) int {
-	return len(filter(t.work, func(w *work) bool { return w.node == id }))
+// allocationCountOn counts the allocations on a node.
+func (t *Twin) allocationCountOn(id objects.NodeID) int {
+	return len(filter(t.allocations, func(w *allocation) bool { return w.node == id }))
 }
 
 func (t *Twin) removeNode(c scheduler.RemoveNode) {
@@ -73,9 +73,9 @@ func (t *Twin) removeNode(c scheduler.RemoveNode) {
 		t.refuse("removal", "unknown node")
 		return
 	}
-	t.emit(scheduler.NodeChanged{Node: c.Node, What: scheduler.NodeRemoved, Allocations: t.runOn(c.Node)})
-	for _, w := range t.end(func(w *work) bool { return w.node == c.Node }) {
-		t.tellReleased(w, fmt.Sprintf("Node %s Removed", c.Node))
+	t.emit(scheduler.NodeChanged{Node: c.Node, Change: scheduler.NodeRemoved, Allocations: t.allocationCountOn(c.Node)})
+	for _, w := range t.removeAllocations(func(w *allocation) bool { return w.node == c.Node }) {
+		t.emitReleased(w, fmt.Sprintf("Node %s Removed", c.Node))
 	}
 	t.foreign = slices.DeleteFunc(t.foreign, func(f objects.Foreign) bool { return f.Node == c.Node })
 	t.nodes = slices.DeleteFunc(t.nodes, func(n *node) bool { return n.id == c.Node })
@@ -88,7 +88,7 @@ func (t *Twin) reportForeign(f objects.Foreign) {
 			others = others.Add(o.Amounts)
 		}
 	}
-	if t.node(f.Node) == nil || t.known(f.Key) != nil || f.Amounts.HasNegative() || tooMuch(others, f.Amounts) || !t.mayName(false, f.Amounts.All()) {
+	if t.node(f.Node) == nil || t.allocation(f.Key) != nil || f.Amounts.HasNegative() || overflows(others, f.Amounts) || !t.namesWithinLimit(false, f.Amounts.All()) {
 		t.emit(scheduler.AskRejected{Key: f.Key, Reason: "not a foreign allocation on a known node"})
 		return
 	}

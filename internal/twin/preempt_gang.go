@@ -2,41 +2,41 @@ package twin
 
 import "slices"
 
-// gang says whether w looks for victims together with its task group.
-func (t *Twin) gang(w *work) bool {
+// preemptsAsGang says whether w looks for victims together with its task group.
+func (t *Twin) preemptsAsGang(w *allocation) bool {
 	return w.ask.TaskGroup != "" && t.queue(t.app(w.ask.App).leaf).conf.GangPreemption
 }
 
-// preemptTogether finds room for all pending asks of a task group, or tells nobody to leave.
-func (t *Twin) preemptTogether(c *counts, w *work) bool {
-	if len(t.rights(c, w)) == 0 {
+// preemptGang finds room for all pending asks of a task group, or tells nobody to leave.
+func (t *Twin) preemptGang(c *totals, w *allocation) bool {
+	if len(t.preemptionReasons(c, w)) == 0 {
 		return false
 	}
-	members := filter(t.work, func(x *work) bool {
+	members := filter(t.allocations, func(x *allocation) bool {
 		return x.ask.App == w.ask.App && x.ask.TaskGroup == w.ask.TaskGroup && x.node == "" && x.nominated == ""
 	})
 	slices.SortFunc(members, t.compareAsks)
-	nominees, states := slices.Clone(t.nominees), make([]work, len(t.work))
-	for i, x := range t.work {
+	nominees, states := slices.Clone(t.nominees), make([]allocation, len(t.allocations))
+	for i, x := range t.allocations {
 		states[i] = *x
 	}
 	var plans []plan
-	var rights []string
+	var reasons []string
 	victims := 0
 	for _, x := range members {
-		p, right, ok := t.planMember(t.count(), x) // what is held has changed
+		p, reason, ok := t.planMember(t.total(), x) // what is held has changed
 		if !ok {
 			plans = nil
 			break
 		}
-		plans, rights, victims = append(plans, p), append(rights, right), victims+len(p.victims)
-		x.nominated = p.n.id
+		plans, reasons, victims = append(plans, p), append(reasons, reason), victims+len(p.victims)
+		x.nominated = p.node.id
 		t.nominees = append(t.nominees, x)
 		for _, y := range p.victims {
-			y.leaving = true
+			y.preempting = true
 		}
 	}
-	for i, x := range t.work {
+	for i, x := range t.allocations {
 		*x = states[i]
 	}
 	t.nominees = nominees
@@ -44,21 +44,21 @@ func (t *Twin) preemptTogether(c *counts, w *work) bool {
 		return false
 	}
 	for i, p := range plans {
-		t.carryOut(members[i], p, rights[i])
+		t.preemptAndNominate(members[i], p, reasons[i])
 	}
 	return len(plans) > 0
 }
 
-func (t *Twin) planMember(c *counts, x *work) (p plan, right string, ok bool) {
-	if !x.ask.Policy.Other() {
+func (t *Twin) planMember(c *totals, x *allocation) (p plan, reason string, ok bool) {
+	if !x.ask.Policy.AllowPreemptOther() {
 		return plan{}, "", false
 	}
-	if t.allowedWithout(c, x, nil) {
+	if t.quotasAllowWithout(c, x, nil) {
 		for _, n := range t.nodesInOrder(c) {
-			if c.hasRoom(n, x.ask) && t.accepts(n, x.ask) {
-				return plan{n: n}, "", true
+			if c.fits(n, x.ask) && t.predicatesPass(n, x.ask) {
+				return plan{node: n}, "", true
 			}
 		}
 	}
-	return t.planAny(c, x)
+	return t.planVictims(c, x)
 }

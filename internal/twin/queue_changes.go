@@ -28,9 +28,9 @@ func (t *Twin) queueStates() map[objects.QueuePath]queueState {
 func (t *Twin) compareQueues() {
 	is := t.queueStates()
 	note := func(path objects.QueuePath, what objects.QueueChange, managed bool) {
-		t.changedQueues = append(t.changedQueues, scheduler.QueueChanged{Queue: path, What: what, Dynamic: !managed}.String())
+		t.queueChanges = append(t.queueChanges, scheduler.QueueChanged{Queue: path, Change: what, Dynamic: !managed}.String())
 	}
-	for path, was := range t.seenQueues {
+	for path, was := range t.lastQueueStates {
 		now, stays := is[path]
 		switch {
 		case !stays:
@@ -42,10 +42,10 @@ func (t *Twin) compareQueues() {
 		}
 	}
 	for path, now := range is {
-		if _, seen := t.seenQueues[path]; !seen && !now.managed {
+		if _, seen := t.lastQueueStates[path]; !seen && !now.managed {
 			note(path, objects.QueueCreated, false)
 		}
 	}
-	t.seenQueues = is
-	slices.Sort(t.changedQueues)
+	t.lastQueueStates = is
+	slices.Sort(t.queueChanges)
 }

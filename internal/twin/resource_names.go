@@ -11,41 +11,41 @@ import (
 // quantities are names of resources with something to each.
 type quantities = iter.Seq2[string, resources.Quantity]
 
-// mayName reports whether resources may be named by an ask, or by the cluster, beside all that
+// namesWithinLimit reports whether resources may be named by an ask, or by the cluster, beside all that
 // is named already. Of what only asks name there may be less.
-func (t *Twin) mayName(ask bool, wanted ...quantities) bool {
-	cluster, asks := t.named()
-	all, loose := map[string]bool{}, map[string]bool{}
+func (t *Twin) namesWithinLimit(ask bool, wanted ...quantities) bool {
+	cluster, asks := t.namedResources()
+	all, askOnly := map[string]bool{}, map[string]bool{}
 	for name := range cluster {
 		all[name] = true
 	}
 	for name := range asks {
-		all[name], loose[name] = true, !cluster[name]
+		all[name], askOnly[name] = true, !cluster[name]
 	}
-	fresh := 0
+	newNames := 0
 	for _, q := range wanted {
 		for name := range q {
 			if !all[name] {
 				all[name] = true
-				fresh++
+				newNames++
 			}
 		}
 	}
-	if fresh == 0 {
+	if newNames == 0 {
 		return true
 	}
 	before := 0
-	for _, is := range loose {
+	for _, is := range askOnly {
 		if is {
 			before++
 		}
 	}
-	return len(all) <= t.names && (!ask || before+fresh <= t.askNames)
+	return len(all) <= t.maxNames && (!ask || before+newNames <= t.maxAskNames)
 }
 
-// named is which resources the cluster names (nodes, foreign allocations, the configuration),
+// namedResources is which resources the cluster names (nodes, foreign allocations, the configuration),
 // and which asks do, with what came with applications.
-func (t *Twin) named() (cluster, asks map[string]bool) {
+func (t *Twin) namedResources() (cluster, asks map[string]bool) {
 	cluster, asks = map[string]bool{}, map[string]bool{}
 	put := func(in map[string]bool, q quantities) {
 		for name := range q {
@@ -61,7 +61,7 @@ func (t *Twin) named() (cluster, asks map[string]bool) {
 	for _, w := range t.order.Weights {
 		cluster[w.Resource] = true
 	}
-	for _, w := range t.work {
+	for _, w := range t.allocations {
 		put(asks, w.ask.Amounts.All())
 	}
 	var below func(q *queue)
@@ -70,20 +70,20 @@ func (t *Twin) named() (cluster, asks map[string]bool) {
 		if q.managed {
 			in = cluster
 		}
-		namedBy(&q.conf, func(all quantities) { put(in, all) })
+		resourcesNamedBy(&q.conf, func(all quantities) { put(in, all) })
 		for _, c := range q.children {
 			below(c)
 		}
 	}
 	below(t.root)
-	if t.former != nil {
-		namedBy(t.former, func(all quantities) { put(asks, all) })
+	if t.replacedConf != nil {
+		resourcesNamedBy(t.replacedConf, func(all quantities) { put(asks, all) })
 	}
 	return cluster, asks
 }
 
-// namedBy yields all that the settings of a queue say of resources.
-func namedBy(conf *configs.Queue, yield func(quantities)) {
+// resourcesNamedBy yields all that the settings of a queue say of resources.
+func resourcesNamedBy(conf *configs.Queue, yield func(quantities)) {
 	yield(conf.Max.All())
 	yield(conf.Guaranteed.All())
 	for _, rule := range conf.Limits {
@@ -94,8 +94,8 @@ func namedBy(conf *configs.Queue, yield func(quantities)) {
 		delete(hard, limits.Pods)
 		yield(resources.LimitFromMap(hard).All())
 	}
-	if conf.Template != nil {
-		yield(conf.Template.Max.All())
-		yield(conf.Template.Guaranteed.All())
+	if conf.ChildTemplate != nil {
+		yield(conf.ChildTemplate.Max.All())
+		yield(conf.ChildTemplate.Guaranteed.All())
 	}
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// scarceNames is a story in which there are more resource names than there may be: what stories
+// withScarceNames is a story in which there are more resource names than there may be: what stories
 // call gpu or disk has one of several names, by the key of the ask or the name of the node.
-func scarceNames(s Story) Story {
-	s.Names, s.AskNames = 5+int(s.Seed%3), 1+int(s.Seed/3%3)
+func withScarceNames(s Run) Run {
+	s.MaxNames, s.MaxAskNames = 5+int(s.Seed%3), 1+int(s.Seed/3%3)
 	other := func(of string, a resources.Amounts) resources.Amounts {
 		h := fnv.New32a()
 		fmt.Fprint(h, of)
@@ -34,26 +34,26 @@ func scarceNames(s Story) Story {
 		y.Amounts = other(string(x.Key), x.Amounts)
 		return &y
 	}
-	for i := range s.Beats {
-		switch c := s.Beats[i].Command.(type) {
+	for i := range s.Steps {
+		switch c := s.Steps[i].Command.(type) {
 		case scheduler.AddNode:
 			c.Total = other(string(c.Node), c.Total)
-			s.Beats[i].Command = c
+			s.Steps[i].Command = c
 		case scheduler.SetCapacity:
 			c.Total = other(fmt.Sprint(c.Node, i), c.Total)
-			s.Beats[i].Command = c
+			s.Steps[i].Command = c
 		case scheduler.SubmitAsk:
 			c.Ask = ask(c.Ask)
-			s.Beats[i].Command = c
-		case scheduler.SubmitClassed:
+			s.Steps[i].Command = c
+		case scheduler.SubmitAskWithClass:
 			c.Ask = ask(c.Ask)
-			s.Beats[i].Command = c
+			s.Steps[i].Command = c
 		case scheduler.ReportAllocation:
 			c.Ask = ask(c.Ask)
-			s.Beats[i].Command = c
+			s.Steps[i].Command = c
 		case scheduler.ReportForeign:
 			c.Foreign.Amounts = other(string(c.Foreign.Key), c.Foreign.Amounts)
-			s.Beats[i].Command = c
+			s.Steps[i].Command = c
 		}
 	}
 	return s
@@ -61,30 +61,30 @@ func scarceNames(s Story) Story {
 
 // Core and twin agree on what is refused when names run out, and on everything else although
 // numbers are given to one name after another.
-func TestStories_ResourceNamesRunOutAndComeAgain(t *testing.T) {
-	stories, refused := testscale.Runs(300), 0
+func TestRandomRuns_ResourceNamesAreReused(t *testing.T) {
+	runs, refused := testscale.Runs(300), 0
 	if !testscale.Full() {
-		stories = 10 // each is played by cores and twin, and twice more to count
+		runs = 10 // each is played by cores and twin, and twice more to count
 	}
-	for seed := range uint64(stories) {
-		s := scarceNames(Random(seed+7000, 300))
-		if f := s.Play(); f != nil {
+	for seed := range uint64(runs) {
+		s := withScarceNames(RandomRun(seed+7000, 300))
+		if f := s.Execute(); f != nil {
 			t.Fatalf("seed %d: %v", seed+7000, f)
 		}
 		plain := s
-		plain.Names, plain.AskNames = 0, 0
-		refused += rejections(s) - rejections(plain)
+		plain.MaxNames, plain.MaxAskNames = 0, 0
+		refused += countRejections(s) - countRejections(plain)
 	}
-	assert.Assert(t, refused > stories, "names ran out %d times", refused)
+	assert.Assert(t, refused > runs, "names ran out %d times", refused)
 }
 
-// rejections is how many asks and nodes a core rejects in a story.
-func rejections(s Story) (n int) {
-	core := scheduler.NewWith(s.Partition, s.RM.oracle(), objects.Options{
-		Shapes: objects.DefaultShapes, Lifetimes: s.Lifetimes, Looks: 1 << 30, Candidates: s.Candidates, Names: s.Names, AskNames: s.AskNames,
+// countRejections is how many asks and nodes a core rejects in a story.
+func countRejections(s Run) (n int) {
+	core := scheduler.NewWith(s.Partition, s.Oracle.oracle(), objects.Options{
+		Shapes: objects.DefaultShapes, Lifetimes: s.Lifetimes, Evaluations: 1 << 30, Candidates: s.MaxCandidates, Names: s.MaxNames, AskNames: s.MaxAskNames,
 	})
-	now := start()
-	for _, b := range s.Beats {
+	now := startTime()
+	for _, b := range s.Steps {
 		now = now.Add(b.After)
 		if b.Command == nil {
 			core.Schedule(now, b.Budget)

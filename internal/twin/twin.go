@@ -16,49 +16,49 @@ import (
 // Twin is a whole partition as lists. It is driven like a scheduler.Core, from one
 // goroutine.
 type Twin struct {
-	oracle scheduler.Oracle // nil: nobody is asked
-	order  policies.NodeOrder
-	rules  []placement.Rule
-	root   *queue
-	drains bool // the partition is being removed
+	oracle   scheduler.Oracle // nil: nobody is asked
+	order    policies.NodeSortPolicy
+	rules    []placement.Rule
+	root     *queue
+	draining bool // the partition is being removed
 
 	needQuota []limits.Selector // which asks a class quota must cover
 
-	nodes   []*node
-	apps    []*app
-	work    []*work
-	foreign []objects.Foreign
+	nodes       []*node
+	apps        []*app
+	allocations []*allocation
+	foreign     []objects.Foreign
 
-	names, askNames int            // resource names that there may be, and that only asks may have
-	former          *configs.Queue // settings that are about to be replaced; nil: none
+	maxNames, maxAskNames int            // resource names that there may be, and that only asks may have
+	replacedConf          *configs.Queue // settings that are about to be replaced; nil: none
 
-	lifetimes objects.Lifetimes
-	completed []*past // oldest first
-	rejected  []*past
-	entries   uint64             // states ever entered
-	states    []scheduler.Effect // entered, and not told yet
+	lifetimes        objects.Lifetimes
+	completed        []*endedApp // oldest first
+	rejected         []*endedApp
+	stateEntries     uint64             // states ever entered
+	unreportedStates []scheduler.Effect // entered, and not told yet
 
-	preemption            bool
-	unheard               bool                               // nothing is decided
-	restarted             time.Time                          // when patience began anew
-	patience              time.Duration                      // how long preemption waits; 0: for ever
-	lowers                bool                               // a max that was lowered is enforced
-	above                 map[objects.QueuePath]*tooMuchHeld // which queues are above theirs
-	pressure              bool                               // who has no room on a node that shrinks is told to leave
-	anyQuota              bool                               // quotas do not count for now
-	candidates            int                                // nodes compared for an ask at most; 0: any number
-	nominees              []*work                            // in the order in which they were nominated
-	tried                 map[string]time.Time               // kinds of asks that could take nobody, and when
-	refusals              int                                // asks of a kind that the RM refuses before others are tried
-	refused               map[string]work                    // behind which ask of a kind it goes on the next time
-	saidNo                bool                               // the RM refused the ask that is tried
-	behindRefused, wentOn int                                // how often an ask preempted behind one that was refused, and the bound was met
-	budgets               []budgets.Budget
-	churn                 churn
-	even                  bool // no order heeds priorities, and no ask preempts
+	preemption                                   bool
+	rmNotListening                               bool                             // nothing is decided
+	listeningSince                               time.Time                        // when patience began anew
+	nominationTimeout                            time.Duration                    // how long preemption waits; 0: for ever
+	quotaPreemption                              bool                             // a max that was lowered is enforced
+	violations                                   map[objects.QueuePath]*violation // which queues are above theirs
+	nodePressure                                 bool                             // who has no room on a node that shrinks is told to leave
+	ignoreQuotas                                 bool                             // quotas do not count for now
+	maxCandidates                                int                              // nodes compared for an ask at most; 0: any number
+	nominees                                     []*allocation                    // in the order in which they were nominated
+	backedOff                                    map[string]time.Time             // kinds of asks that could take nobody, and when
+	maxRefusals                                  int                              // asks of a kind that the RM refuses before others are tried
+	resumeAfter                                  map[string]allocation            // behind which ask of a kind it goes on the next time
+	oracleRefused                                bool                             // the RM refused the ask that is tried
+	preemptedAfterRefused, stoppedAtRefusalBound int                              // how often an ask preempted behind one that was refused, and the bound was met
+	budgets                                      []budgets.Budget
+	cycles                                       cycleDetector
+	ignorePriority                               bool // no order heeds priorities, and no ask preempts
 
-	seenQueues    map[objects.QueuePath]queueState // when they were last compared
-	changedQueues []string                         // since the step began: what became of queues, as effects say it
+	lastQueueStates map[objects.QueuePath]queueState // when they were last compared
+	queueChanges    []string                         // since the step began: what became of queues, as effects say it
 
 	arrivals uint64
 	now      time.Time
@@ -70,27 +70,27 @@ func New(conf configs.Partition, oracle scheduler.Oracle) *Twin {
 	return NewWith(conf, oracle, objects.DefaultLifetimes())
 }
 
-// NewWith is New for other lifetimes.
+// NewPartitionWithOptions is New for other lifetimes.
 func NewWith(conf configs.Partition, oracle scheduler.Oracle, keep objects.Lifetimes) *Twin {
 	t := &Twin{
-		oracle: oracle, lifetimes: keep, tried: map[string]time.Time{}, refused: map[string]work{}, refusals: 8, names: resources.MaxNames, askNames: resources.MaxAskNames,
+		oracle: oracle, lifetimes: keep, backedOff: map[string]time.Time{}, resumeAfter: map[string]allocation{}, maxRefusals: 8, maxNames: resources.MaxNames, maxAskNames: resources.MaxAskNames,
 	}
 	t.useConfig(conf)
-	t.seenQueues = t.queueStates()
+	t.lastQueueStates = t.queueStates()
 	return t
 }
 
 // Step applies a command and returns what has to be told.
 func (t *Twin) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
-	t.now, t.out, t.changedQueues = now, nil, nil
-	t.passTime()
+	t.now, t.out, t.queueChanges = now, nil, nil
+	t.runTimers()
 	t.compareQueues()
 	switch c := cmd.(type) {
 	case scheduler.UseConfig:
 		t.useConfig(c.Partition)
-	case scheduler.Drain:
-		t.drains = true
-	case scheduler.Forget:
+	case scheduler.DrainPartition:
+		t.draining = true
+	case scheduler.ResetPartition:
 		t.forget()
 	case scheduler.AddNode:
 		t.addNode(c)
@@ -106,7 +106,7 @@ func (t *Twin) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
 		t.removeApplication(c)
 	case scheduler.SubmitAsk:
 		t.submit(c.Ask, "")
-	case scheduler.SubmitClassed:
+	case scheduler.SubmitAskWithClass:
 		t.submitClassed(c)
 	case scheduler.ReportAllocation:
 		t.report(c)
@@ -117,43 +117,43 @@ func (t *Twin) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
 	case scheduler.ReleaseForeign:
 		t.releaseForeign(c.Key)
 	case scheduler.SetListening:
-		if t.unheard && c.Listening {
-			t.restarted = now
+		if t.rmNotListening && c.Listening {
+			t.listeningSince = now
 		}
-		t.unheard = !c.Listening
+		t.rmNotListening = !c.Listening
 	case scheduler.Wake: // time has passed already
 	}
 	t.compareQueues()
-	t.tellStates()
-	t.forgetKinds()
-	t.weigh()
+	t.emitStates()
+	t.forgetGroups()
+	t.updateViolations()
 	return t.out
 }
 
 // Schedule makes up to budget decisions. more is true when the budget ran out first.
 func (t *Twin) Schedule(now time.Time, budget int) (effects []scheduler.Effect, more bool) {
-	t.now, t.out, t.changedQueues = now, nil, nil
-	t.passTime()
+	t.now, t.out, t.queueChanges = now, nil, nil
+	t.runTimers()
 	t.compareQueues()
-	defer t.weigh()
-	if t.unheard {
+	defer t.updateViolations()
+	if t.rmNotListening {
 		return t.out, false
 	}
-	t.endPauses()
-	t.endOverdue()
+	t.endCoolDowns()
+	t.expireNominations()
 	for range budget {
-		if t.enforce() {
-			t.forgetKinds()
+		if t.enforceQuotas() {
+			t.forgetGroups()
 			continue
 		}
-		w, n := t.nominee()
+		w, n := t.bindableNominee()
 		if w == nil {
 			w, n = t.decide()
 		}
 		switch {
 		case w != nil:
-			t.place(w, n)
-			t.forgetKinds()
+			t.bind(w, n)
+			t.forgetGroups()
 		case !t.preempt():
 			return t.out, false
 		}
@@ -181,39 +181,39 @@ func (t *Twin) NextDeadline() (next time.Time, ok bool) {
 		}
 	}
 	for _, a := range t.apps {
-		if t.queue(a.leaf).conf.Sort == policies.StateAware && a.made > 0 && !t.ramped(a) {
-			at(a.first.Add(policies.RampTime))
+		if t.queue(a.leaf).conf.AppSort == policies.StateAware && a.allocationsMade > 0 && !t.rampedUp(a) {
+			at(a.firstAllocated.Add(policies.RampTime))
 		}
-		if when, waits := t.completes(a); waits {
+		if when, waits := t.completionTime(a); waits {
 			at(when)
 		}
 	}
-	for path, a := range t.above {
-		if when := t.enforcedAt(path); a.looked.IsZero() && when.After(t.now) {
+	for path, a := range t.violations {
+		if when := t.enforcementDue(path); a.evaluated.IsZero() && when.After(t.now) {
 			at(when)
 		}
 	}
-	if !t.unheard {
-		t.decisionsDue(at)
+	if !t.rmNotListening {
+		t.scheduleDeadlines(at)
 	}
 	for _, p := range t.completed {
-		at(p.at.Add(t.lifetimes.Completed))
+		at(p.endedAt.Add(t.lifetimes.Completed))
 	}
 	for _, p := range t.rejected {
-		at(p.at.Add(t.lifetimes.Rejected))
+		at(p.endedAt.Add(t.lifetimes.Rejected))
 	}
 	return next, ok
 }
 
-// decisionsDue are the times that only Schedule has something to do at.
-func (t *Twin) decisionsDue(at func(time.Time)) {
-	for _, when := range t.patienceEnds() {
+// scheduleDeadlines are the times that only Schedule has something to do at.
+func (t *Twin) scheduleDeadlines(at func(time.Time)) {
+	for _, when := range t.timeoutEnds() {
 		at(when)
 	}
-	for _, when := range t.looksDue() {
+	for _, when := range t.evaluationsDue() {
 		at(when)
 	}
-	for _, p := range t.churn.pauses {
+	for _, p := range t.cycles.coolDowns {
 		if p.Until.After(t.now) {
 			at(p.Until)
 		}
@@ -223,5 +223,5 @@ func (t *Twin) decisionsDue(at func(time.Time)) {
 func (t *Twin) emit(e scheduler.Effect) { t.out = append(t.out, e) }
 
 func (t *Twin) refuse(what, reason string) {
-	t.emit(scheduler.Refused{What: what, Reason: reason})
+	t.emit(scheduler.Refused{Subject: what, Reason: reason})
 }

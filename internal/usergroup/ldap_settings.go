@@ -15,14 +15,14 @@ import (
 	"github.com/go-ldap/ldap/v3"
 )
 
-// DefaultSecrets is where the settings of LDAP are looked for.
-const DefaultSecrets = "/run/secrets/ldap"
+// DefaultSecretsDir is where the settings of LDAP are looked for.
+const DefaultSecretsDir = "/run/secrets/ldap"
 
-// nameHere stands for the user name in a filter.
-const nameHere = "%s"
+// userPlaceholder stands for the user name in a filter.
+const userPlaceholder = "%s"
 
-// longestSecret bounds a file of settings.
-const longestSecret = 64 << 10
+// maxSecretBytes bounds a file of settings.
+const maxSecretBytes = 64 << 10
 
 // ldapSettings say how an LDAP server is asked. Each is the content of the file of the
 // same name (behaviour.md 9.4). All but Insecure and SSL must be there.
@@ -30,7 +30,7 @@ type ldapSettings struct {
 	Host         string
 	Port         string // a number
 	BaseDN       string // where the search begins
-	Filter       string // with nameHere for the user name
+	Filter       string // with userPlaceholder for the user name
 	GroupAttr    string // the attribute that names the groups
 	ReturnAttr   string // the attributes that the server is asked for, GroupAttr in any case
 	BindUser     string
@@ -101,8 +101,8 @@ func (s ldapSettings) problems() (wrong []string) {
 	}
 	switch {
 	case s.Filter == "":
-	case !strings.Contains(s.Filter, nameHere):
-		wrong = append(wrong, fmt.Sprintf("Filter: %q has no %s for the user name", s.Filter, nameHere))
+	case !strings.Contains(s.Filter, userPlaceholder):
+		wrong = append(wrong, fmt.Sprintf("Filter: %q has no %s for the user name", s.Filter, userPlaceholder))
 	default:
 		if _, err := ldap.CompileFilter(s.filterFor("name")); err != nil {
 			wrong = append(wrong, fmt.Sprintf("Filter: %q is not a filter", s.Filter))
@@ -113,7 +113,7 @@ func (s ldapSettings) problems() (wrong []string) {
 
 // filterFor is the filter for a user. A name cannot change what the filter means.
 func (s ldapSettings) filterFor(user string) string {
-	return strings.ReplaceAll(s.Filter, nameHere, ldap.EscapeFilter(user))
+	return strings.ReplaceAll(s.Filter, userPlaceholder, ldap.EscapeFilter(user))
 }
 
 // attributes are those that the server is asked for.
@@ -133,12 +133,12 @@ func readSecret(dir, name string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, longestSecret+1))
+	text, err := io.ReadAll(io.LimitReader(f, maxSecretBytes+1))
 	switch {
 	case err != nil:
 		return "", err
-	case len(text) > longestSecret:
-		return "", fmt.Errorf("longer than %d bytes", longestSecret)
+	case len(text) > maxSecretBytes:
+		return "", fmt.Errorf("longer than %d bytes", maxSecretBytes)
 	}
 	return strings.TrimRight(string(text), "\r\n"), nil
 }

@@ -9,22 +9,22 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-func TestSettings(t *testing.T) {
+func TestLDAPSettings_Read(t *testing.T) {
 	read, err := readSettings(writeSettings(t, "ldap.example.com", "636", map[string]string{"SSL": "TRUE\r\n", "Insecure": ""}))
 	assert.NilError(t, err)
 	assert.Equal(t, read.BindPassword, bindPassword, "the end of the line is not part of it")
 	assert.Equal(t, read.SSL, true)
 	assert.Equal(t, read.Insecure, false)
-	assert.Equal(t, directoryServer{read}.String(), "ldaps://ldap.example.com:636")
+	assert.Equal(t, ldapSource{read}.String(), "ldaps://ldap.example.com:636")
 }
 
-func TestSettingsThatAreNotGood(t *testing.T) {
+func TestLDAPSettings_Errors(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change map[string]string
 		want   string
 	}{
-		{"9.4: every missing name is named", map[string]string{"Host": gone, "BindPassword": gone, "ReturnAttr": gone},
+		{"9.4: every missing name is named", map[string]string{"Host": removedFile, "BindPassword": removedFile, "ReturnAttr": removedFile},
 			"missing: Host, ReturnAttr, BindPassword"},
 		{"9.4: an empty one is missing", map[string]string{"BaseDN": "\n"}, "missing: BaseDN"},
 		{"9.4: Insecure and SSL may be missing, not wrong", map[string]string{"SSL": "maybe"}, `SSL: "maybe" is neither true nor false`},
@@ -33,9 +33,9 @@ func TestSettingsThatAreNotGood(t *testing.T) {
 		{"a filter for everybody", map[string]string{"Filter": "(uid=ann)"}, `Filter: "(uid=ann)" has no %s for the user name`},
 		{"no filter", map[string]string{"Filter": "(uid=%s"}, `Filter: "(uid=%s" is not a filter`},
 		{"no name", map[string]string{"BaseDN": "example.com"}, `BaseDN: "example.com" is not a distinguished name`},
-		{"all at once", map[string]string{"Host": gone, "Port": "0", "Insecure": "2"},
+		{"all at once", map[string]string{"Host": removedFile, "Port": "0", "Insecure": "2"},
 			`missing: Host; Insecure: "2" is neither true nor false; Port: "0" is not a port`},
-		{"too long", map[string]string{"BindPassword": strings.Repeat("x", longestSecret+1)},
+		{"too long", map[string]string{"BindPassword": strings.Repeat("x", maxSecretBytes+1)},
 			"BindPassword: longer than 65536 bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -46,14 +46,14 @@ func TestSettingsThatAreNotGood(t *testing.T) {
 	}
 }
 
-func TestASecretThatIsAPipeIsMissing(t *testing.T) {
-	dir := writeSettings(t, "ldap", "389", map[string]string{"Host": gone})
+func TestLDAPSettings_PipeIsMissing(t *testing.T) {
+	dir := writeSettings(t, "ldap", "389", map[string]string{"Host": removedFile})
 	assert.NilError(t, syscall.Mkfifo(filepath.Join(dir, "Host"), 0o600))
 	_, err := readSettings(dir)
 	assert.ErrorContains(t, err, "missing: Host")
 }
 
-func TestADirectoryOfSecretsThatDoesNotExist(t *testing.T) {
+func TestLDAPSettings_MissingSecretsDir(t *testing.T) {
 	_, err := readSettings(filepath.Join(t.TempDir(), "none"))
 	assert.ErrorContains(t, err, "missing: Host, Port, BaseDN, Filter, GroupAttr, ReturnAttr, BindUser, BindPassword")
 }

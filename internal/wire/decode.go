@@ -16,9 +16,9 @@ type ReadAmounts func(map[string]resources.Quantity) (resources.Amounts, error)
 // An ask costs one text, which holds its key and the values of its tags, and a map
 // when it has tags.
 type Decoder struct {
-	read    ReadAmounts
-	names   memo[struct{}]
-	amounts memo[reading]
+	readAmounts ReadAmounts
+	names       memo[struct{}]
+	amounts     memo[amountsResult]
 
 	// Of the allocation that is being read.
 	text       []byte // what will be its text
@@ -26,9 +26,9 @@ type Decoder struct {
 	quantities map[string]resources.Quantity
 }
 
-type reading struct {
+type amountsResult struct {
 	amounts resources.Amounts
-	wrong   error
+	err     error
 }
 
 type tag struct {
@@ -44,7 +44,7 @@ func (s span) of(text string) string { return text[s.from:s.to] }
 // NewDecoder returns a Decoder for a stream.
 func NewDecoder(read ReadAmounts) *Decoder {
 	return &Decoder{
-		read: read, names: newMemo[struct{}](1024), amounts: newMemo[reading](512),
+		readAmounts: read, names: newMemo[struct{}](1024), amounts: newMemo[amountsResult](512),
 		quantities: map[string]resources.Quantity{},
 	}
 }
@@ -56,13 +56,13 @@ func (d *Decoder) Decode(b []byte, m *AllocationRequest) error {
 	r := reader{rest: b}
 	for tag := r.next(); tag != 0; tag = r.next() {
 		switch tag {
-		case 2*field | chunk:
-			r.fail(d.releases(r.chunk(), m))
-		case 3*field | chunk:
-			m.RM = d.name(&r)
-		case 4*field | chunk:
+		case 2*field | lengthDelimited:
+			r.fail(d.releases(r.readBytes(), m))
+		case 3*field | lengthDelimited:
+			m.RM = d.intern(&r)
+		case 4*field | lengthDelimited:
 			m.Allocations = append(m.Allocations, Allocation{})
-			r.fail(d.allocation(r.chunk(), &m.Allocations[len(m.Allocations)-1]))
+			r.fail(d.allocation(r.readBytes(), &m.Allocations[len(m.Allocations)-1]))
 		default:
 			m.Unknown = true
 			r.skip(tag)
@@ -75,9 +75,9 @@ func (d *Decoder) releases(b []byte, m *AllocationRequest) error {
 	r := reader{rest: b}
 	for tag := r.next(); tag != 0; tag = r.next() {
 		switch tag {
-		case 1*field | chunk:
+		case 1*field | lengthDelimited:
 			m.Releases = append(m.Releases, Release{})
-			r.fail(d.release(r.chunk(), &m.Releases[len(m.Releases)-1]))
+			r.fail(d.release(r.readBytes(), &m.Releases[len(m.Releases)-1]))
 		default:
 			m.Unknown = true
 			r.skip(tag)
@@ -91,16 +91,16 @@ func (d *Decoder) release(b []byte, x *Release) error {
 	var key []byte
 	for tag := r.next(); tag != 0; tag = r.next() {
 		switch tag {
-		case 1*field | chunk:
-			x.Partition = d.name(&r)
-		case 2*field | chunk:
-			x.App = d.name(&r)
+		case 1*field | lengthDelimited:
+			x.Partition = d.intern(&r)
+		case 2*field | lengthDelimited:
+			x.App = d.intern(&r)
 		case 4*field | varint:
-			x.Type = r.int32()
-		case 5*field | chunk:
-			valid(&r) // a message to nobody
-		case 6*field | chunk:
-			key = valid(&r)
+			x.Type = r.readInt32()
+		case 5*field | lengthDelimited:
+			readUTF8(&r) // a message to nobody
+		case 6*field | lengthDelimited:
+			key = readUTF8(&r)
 		default:
 			r.skip(tag)
 		}
@@ -110,47 +110,47 @@ func (d *Decoder) release(b []byte, x *Release) error {
 }
 
 func (d *Decoder) allocation(b []byte, x *Allocation) error {
-	d.text, d.tags = room(d.text), room(d.tags)
+	d.text, d.tags = reuse(d.text), reuse(d.tags)
 	var key span
-	var resource parts
+	var resource resourceParts
 	r := reader{rest: b}
 	for tag := r.next(); tag != 0; tag = r.next() {
 		switch tag {
-		case 1*field | chunk:
-			key = d.own(&r)
-		case 2*field | chunk:
-			r.fail(d.tag(r.chunk()))
-		case 5*field | chunk:
-			r.fail(d.resource(r.chunk(), &resource))
+		case 1*field | lengthDelimited:
+			key = d.allocationText(&r)
+		case 2*field | lengthDelimited:
+			r.fail(d.tag(r.readBytes()))
+		case 5*field | lengthDelimited:
+			r.fail(d.addResourcePart(r.readBytes(), &resource))
 		case 6*field | varint:
-			x.Priority = r.int32()
-		case 8*field | chunk:
-			x.Node = d.name(&r)
-		case 9*field | chunk:
-			x.App = d.name(&r)
-		case 10*field | chunk:
-			x.Partition = d.name(&r)
-		case 11*field | chunk:
-			x.TaskGroup = d.name(&r)
+			x.Priority = r.readInt32()
+		case 8*field | lengthDelimited:
+			x.Node = d.intern(&r)
+		case 9*field | lengthDelimited:
+			x.App = d.intern(&r)
+		case 10*field | lengthDelimited:
+			x.Partition = d.intern(&r)
+		case 11*field | lengthDelimited:
+			x.TaskGroup = d.intern(&r)
 		case 12*field | varint:
-			x.Placeholder = r.flag()
+			x.Placeholder = r.readBool()
 		case 14*field | varint:
-			x.Originator = r.flag()
-		case 15*field | chunk:
-			r.fail(policy(r.chunk(), x))
+			x.Originator = r.readBool()
+		case 15*field | lengthDelimited:
+			r.fail(policy(r.readBytes(), x))
 		default:
 			r.skip(tag)
 		}
 	}
-	r.fail(d.settle(&resource, x))
+	r.fail(d.finishResource(&resource, x))
 	if r.err == nil {
-		d.keep(x, key)
+		d.setTexts(x, key)
 	}
 	return r.err
 }
 
-// keep gives an allocation its own texts.
-func (d *Decoder) keep(x *Allocation, key span) {
+// setTexts gives an allocation its own texts.
+func (d *Decoder) setTexts(x *Allocation, key span) {
 	text := string(d.text)
 	x.Key = key.of(text)
 	if len(d.tags) == 0 {
@@ -168,10 +168,10 @@ func (d *Decoder) tag(b []byte) error {
 	r := reader{rest: b}
 	for tag := r.next(); tag != 0; tag = r.next() {
 		switch tag {
-		case 1*field | chunk:
-			t.key = d.name(&r)
-		case 2*field | chunk:
-			t.value = d.own(&r)
+		case 1*field | lengthDelimited:
+			t.key = d.intern(&r)
+		case 2*field | lengthDelimited:
+			t.value = d.allocationText(&r)
 		default:
 			r.skip(tag)
 		}
@@ -186,9 +186,9 @@ func policy(b []byte, x *Allocation) error {
 	for tag := r.next(); tag != 0; tag = r.next() {
 		switch tag {
 		case 1*field | varint:
-			x.Policy = x.Policy.With(objects.PolicySelf, r.flag())
+			x.Policy = x.Policy.With(objects.PolicyAllowPreemptSelf, r.readBool())
 		case 2*field | varint:
-			x.Policy = x.Policy.With(objects.PolicyOther, r.flag())
+			x.Policy = x.Policy.With(objects.PolicyAllowPreemptOther, r.readBool())
 		default:
 			r.skip(tag)
 		}
@@ -196,42 +196,42 @@ func policy(b []byte, x *Allocation) error {
 	return r.err
 }
 
-// valid reads a string, which must be UTF-8 even where nobody cares.
-func valid(r *reader) []byte {
-	b := r.chunk()
+// readUTF8 reads a string, which must be UTF-8 even where nobody cares.
+func readUTF8(r *reader) []byte {
+	b := r.readBytes()
 	if !utf8.Valid(b) {
 		r.fail(errUTF8)
 	}
 	return b
 }
 
-// own reads a string that belongs to one allocation.
-func (d *Decoder) own(r *reader) span {
+// allocationText reads a string that belongs to one allocation.
+func (d *Decoder) allocationText(r *reader) span {
 	from := len(d.text)
-	d.text = append(d.text, valid(r)...)
+	d.text = append(d.text, readUTF8(r)...)
 	return span{from, len(d.text)}
 }
 
-// name reads a string that others are likely to have, too.
-func (d *Decoder) name(r *reader) string {
-	b := r.chunk()
+// intern reads a string that others are likely to have, too.
+func (d *Decoder) intern(r *reader) string {
+	b := r.readBytes()
 	if len(b) == 0 {
 		return ""
 	}
-	if len(b) > longestMemo {
+	if len(b) > maxMemoKey {
 		if !utf8.Valid(b) {
 			r.fail(errUTF8)
 		}
 		return string(b)
 	}
-	p, known := d.names.find(b)
+	slot, known := d.names.lookup(b)
 	if known {
-		return p.key // which was looked at when it came first
+		return slot.key // which was looked at when it came first
 	}
 	if !utf8.Valid(b) {
 		r.fail(errUTF8)
 		return ""
 	}
-	p.key, p.taken = string(b), true
-	return p.key
+	slot.key, slot.used = string(b), true
+	return slot.key
 }

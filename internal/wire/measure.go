@@ -8,17 +8,17 @@ import (
 // Shape is what Measure knows of a kind of message: which of its fields make objects when
 // it is decoded. It is made once for a kind and may be used by any number of goroutines.
 type Shape struct {
-	own    int // memory of a message without fields, with its place in a list
-	rm     protowire.Number
-	fields []*fieldShape // by number; nil: a number, or unknown
+	baseCost int // memory of a message without fields, with its place in a list
+	rm       protowire.Number
+	fields   []*fieldShape // by number; nil: a number, or unknown
 }
 
 // fieldShape is a field that is more than a number.
 type fieldShape struct {
-	list  bool   // a message of which there can be any number
-	entry bool   // of a map
-	inner *Shape // nil: a text
-	own   int    // of a text, besides its bytes
+	list     bool   // a message of which there can be any number
+	entry    bool   // of a map
+	inner    *Shape // nil: a text
+	textCost int    // of a text, besides its bytes
 }
 
 // Size is what there is in a message before it is decoded.
@@ -30,13 +30,13 @@ type Size struct {
 // What decoding costs, in bytes. The figures are those of 64-bit machines, rounded up: a
 // test holds Cost against what decoding really allocates.
 const (
-	costMessage = 96  // an object, and what the generated code keeps beside its fields
-	costField   = 24  // the largest field: a list
-	costText    = 32  // an object of the smallest size, and its place
-	costItem    = 64  // a place in a list that grows
-	costEntry   = 224 // an entry of a map that doubles when it is full
-	costMap     = 512 // the first entry of a map
-	costElement = 320 // the command that an element becomes, or the answer to it
+	costMessage  = 96  // an object, and what the generated code keeps beside its fields
+	costField    = 24  // the largest field: a list
+	costText     = 32  // an object of the smallest size, and its place
+	costListSlot = 64  // a place in a list that grows
+	costEntry    = 224 // an entry of a map that doubles when it is full
+	costMap      = 512 // the first entry of a map
+	costElement  = 320 // the command that an element becomes, or the answer to it
 )
 
 // WorstCost is how many times its length a message can cost at most.
@@ -45,7 +45,7 @@ const WorstCost = 512
 // ShapeOf makes the Shape of a kind of message. Requires: no message can hold one of its own
 // kind, and no field that makes objects has a number above 63.
 func ShapeOf(d protoreflect.MessageDescriptor) *Shape {
-	s := &Shape{own: costMessage + costField*d.Fields().Len()}
+	s := &Shape{baseCost: costMessage + costField*d.Fields().Len()}
 	for i := range d.Fields().Len() {
 		f := d.Fields().Get(i)
 		p := fieldShape{entry: f.IsMap()}
@@ -54,9 +54,9 @@ func ShapeOf(d protoreflect.MessageDescriptor) *Shape {
 			p.inner = ShapeOf(f.Message())
 			p.list = f.IsList()
 		case protoreflect.StringKind:
-			p.own = costText
+			p.textCost = costText
 			if f.IsList() {
-				p.own += costItem
+				p.textCost += costListSlot
 			}
 		default:
 			continue
@@ -72,8 +72,8 @@ func ShapeOf(d protoreflect.MessageDescriptor) *Shape {
 	return s
 }
 
-// stretch is how many fields are read before others may go on: about 50 µs.
-const stretch = 4096
+// yieldInterval is how many fields are read before others may go on: about 50 µs.
+const yieldInterval = 4096
 
 // RM is the rmID of a message, read without looking into anything else. As everywhere, the
 // last one counts. yield is called now and then, as the field may be the last of millions. An error
@@ -82,11 +82,11 @@ func (s *Shape) RM(b []byte, yield func()) (rm []byte, err error) {
 	r := reader{rest: b}
 	n := 0
 	for tag := r.next(); tag != 0; tag = r.next() {
-		if n++; n%stretch == 0 {
+		if n++; n%yieldInterval == 0 {
 			yield()
 		}
-		if tag == uint64(s.rm)*field|chunk {
-			rm = r.chunk()
+		if tag == uint64(s.rm)*field|lengthDelimited {
+			rm = r.readBytes()
 			continue
 		}
 		r.skip(tag)
@@ -98,37 +98,37 @@ func (s *Shape) RM(b []byte, yield func()) (rm []byte, err error) {
 // then. An error means that the bytes are no message; there is none only if every field has its
 // end, not if every text is one.
 func (s *Shape) Measure(b []byte, yield func()) (Size, error) {
-	m := measuring{size: Size{Cost: s.own}, yield: yield}
+	m := measurement{size: Size{Cost: s.baseCost}, yield: yield}
 	err := s.measure(b, &m)
 	return m.size, err
 }
 
-// measuring is what has been found so far.
-type measuring struct {
+// measurement is what has been found so far.
+type measurement struct {
 	size   Size
 	fields int
 	yield  func()
 }
 
-func (s *Shape) measure(b []byte, m *measuring) error {
+func (s *Shape) measure(b []byte, m *measurement) error {
 	size := &m.size
 	var maps uint64 // numbers of the maps that have an entry
 	r := reader{rest: b}
 	for tag := r.next(); tag != 0; tag = r.next() {
-		if m.fields++; m.fields%stretch == 0 {
+		if m.fields++; m.fields%yieldInterval == 0 {
 			m.yield()
 		}
 		n := tag / field
-		if tag%field != chunk || n >= uint64(len(s.fields)) || s.fields[n] == nil {
+		if tag%field != lengthDelimited || n >= uint64(len(s.fields)) || s.fields[n] == nil {
 			r.skip(tag)
 			continue
 		}
-		p, value := s.fields[n], r.chunk()
+		p, value := s.fields[n], r.readBytes()
 		if p.inner == nil {
-			size.Cost += p.own + len(value)
+			size.Cost += p.textCost + len(value)
 			continue
 		}
-		size.Cost += p.inner.own
+		size.Cost += p.inner.baseCost
 		switch {
 		case p.list:
 			size.Elements++

@@ -16,9 +16,9 @@ var (
 // What a tag says about the value behind it, and how far to the left the number of the
 // field stands. A known number in front of a wrong type is an unknown field.
 const (
-	varint = uint64(protowire.VarintType)
-	chunk  = uint64(protowire.BytesType)
-	field  = 1 << 3
+	varint          = uint64(protowire.VarintType)
+	lengthDelimited = uint64(protowire.BytesType)
+	field           = 1 << 3
 )
 
 // reader walks through the fields of one message. After the first error there is
@@ -34,14 +34,14 @@ func (r *reader) next() (tag uint64) {
 		r.rest = b[1:]
 		return uint64(b[0])
 	}
-	return r.rareTag()
+	return r.multiByteTag()
 }
 
-func (r *reader) rareTag() (tag uint64) {
+func (r *reader) multiByteTag() (tag uint64) {
 	if len(r.rest) == 0 {
 		return 0
 	}
-	tag = r.number()
+	tag = r.readVarint()
 	if n := tag / field; n < uint64(protowire.MinValidNumber) || n > uint64(protowire.MaxValidNumber) {
 		r.fail(errFormat)
 		return 0
@@ -49,16 +49,16 @@ func (r *reader) rareTag() (tag uint64) {
 	return tag
 }
 
-// number reads a varint.
-func (r *reader) number() uint64 {
+// readVarint reads a varint.
+func (r *reader) readVarint() uint64 {
 	if b := r.rest; len(b) > 0 && b[0] < 0x80 {
 		r.rest = b[1:]
 		return uint64(b[0])
 	}
-	return r.longNumber()
+	return r.multiByteVarint()
 }
 
-func (r *reader) longNumber() uint64 {
+func (r *reader) multiByteVarint() uint64 {
 	v, n := protowire.ConsumeVarint(r.rest)
 	if n < 0 {
 		r.fail(errFormat)
@@ -68,15 +68,15 @@ func (r *reader) longNumber() uint64 {
 	return v
 }
 
-// flag reads a bool: every number but zero is true.
-func (r *reader) flag() bool { return r.number() != 0 }
+// readBool reads a bool: every number but zero is true.
+func (r *reader) readBool() bool { return r.readVarint() != 0 }
 
-// int32 reads an int32 or an enum: what does not fit is cut off.
-func (r *reader) int32() int32 { return int32(r.number() & math.MaxUint32) }
+// readInt32 reads an int32 or an enum: what does not fit is cut off.
+func (r *reader) readInt32() int32 { return int32(r.readVarint() & math.MaxUint32) }
 
-// chunk reads a message or a string. It is valid as long as the bytes are.
-func (r *reader) chunk() []byte {
-	n := r.number()
+// readBytes reads a message or a string. It is valid as long as the bytes are.
+func (r *reader) readBytes() []byte {
+	n := r.readVarint()
 	if n > uint64(len(r.rest)) {
 		r.fail(errFormat)
 		return nil
@@ -88,7 +88,7 @@ func (r *reader) chunk() []byte {
 
 // skip passes by the value of a field that means nothing to us.
 func (r *reader) skip(tag uint64) {
-	if n := uint64(len(r.rest)); tag%field == chunk && n > 0 && r.rest[0] < 0x80 && uint64(r.rest[0]) < n { // nearly always
+	if n := uint64(len(r.rest)); tag%field == lengthDelimited && n > 0 && r.rest[0] < 0x80 && uint64(r.rest[0]) < n { // nearly always
 		r.rest = r.rest[1+int(r.rest[0]):]
 		return
 	}

@@ -18,8 +18,8 @@ type Allocation struct {
 	Key, App, Node       string
 	Partition, TaskGroup string
 
-	Amounts resources.Amounts
-	Wrong   error // why Amounts could not be read; Amounts is then empty
+	Amounts    resources.Amounts
+	AmountsErr error // why Amounts could not be read; Amounts is then empty
 
 	Tags                    map[string]string // nil: none; never changed
 	Priority                int32
@@ -38,10 +38,10 @@ type Release struct {
 func (m *AllocationRequest) Reset() {
 	clear(m.Allocations) // the texts and tags belong to whoever took them
 	clear(m.Releases)
-	*m = AllocationRequest{Allocations: room(m.Allocations), Releases: room(m.Releases)}
+	*m = AllocationRequest{Allocations: reuse(m.Allocations), Releases: reuse(m.Releases)}
 }
 
-func room[E any](s []E) []E {
+func reuse[E any](s []E) []E {
 	const most = 4096
 	if cap(s) > most {
 		return nil

@@ -2,16 +2,16 @@ package wire
 
 import "github.com/canopy-scheduler/canopy/pkg/resources"
 
-// parts are the resource of an allocation. Nearly always there is one part, and its
+// resourceParts are the resource of an allocation. Nearly always there is one part, and its
 // bytes have come before; more are added up as the pieces of one message.
-type parts struct {
+type resourceParts struct {
 	first  []byte
 	n      int
 	merged bool // the quantities of the Decoder have all parts
 }
 
-// resource notes one part of a resource.
-func (d *Decoder) resource(b []byte, p *parts) error {
+// addResourcePart notes one part of a resource.
+func (d *Decoder) addResourcePart(b []byte, p *resourceParts) error {
 	p.n++
 	if p.n == 1 {
 		p.first = b
@@ -19,55 +19,55 @@ func (d *Decoder) resource(b []byte, p *parts) error {
 	}
 	if !p.merged {
 		p.merged = true
-		if err := d.gather(p.first); err != nil {
+		if err := d.startQuantities(p.first); err != nil {
 			return err
 		}
 	}
-	return d.add(b)
+	return d.addQuantities(b)
 }
 
-// settle reads the amounts out of the parts.
-func (d *Decoder) settle(p *parts, x *Allocation) error {
+// finishResource reads the amounts out of the parts.
+func (d *Decoder) finishResource(p *resourceParts, x *Allocation) error {
 	if p.merged {
-		x.Amounts, x.Wrong = d.read(d.quantities)
+		x.Amounts, x.AmountsErr = d.readAmounts(d.quantities)
 		return nil
 	}
-	if len(p.first) > longestMemo {
-		if err := d.gather(p.first); err != nil {
+	if len(p.first) > maxMemoKey {
+		if err := d.startQuantities(p.first); err != nil {
 			return err
 		}
-		x.Amounts, x.Wrong = d.read(d.quantities)
+		x.Amounts, x.AmountsErr = d.readAmounts(d.quantities)
 		return nil
 	}
-	at, known := d.amounts.find(p.first)
+	slot, known := d.amounts.lookup(p.first)
 	if !known {
-		if err := d.gather(p.first); err != nil {
+		if err := d.startQuantities(p.first); err != nil {
 			return err
 		}
-		amounts, wrong := d.read(d.quantities)
-		*at = place[reading]{string(p.first), true, reading{amounts, wrong}}
+		amounts, wrong := d.readAmounts(d.quantities)
+		*slot = memoSlot[amountsResult]{string(p.first), true, amountsResult{amounts, wrong}}
 	}
-	x.Amounts, x.Wrong = at.value.amounts, at.value.wrong
+	x.Amounts, x.AmountsErr = slot.value.amounts, slot.value.err
 	return nil
 }
 
-// gather begins with the quantities of a resource.
-func (d *Decoder) gather(b []byte) error {
+// startQuantities begins with the quantities of a resource.
+func (d *Decoder) startQuantities(b []byte) error {
 	if len(d.quantities) > resources.MaxNames { // an emptied map is as large as before
 		d.quantities = map[string]resources.Quantity{}
 	}
 	clear(d.quantities)
-	return d.add(b)
+	return d.addQuantities(b)
 }
 
-// add reads the quantities of a resource on top of those before: the last one of a
+// addQuantities reads the quantities of a resource on top of those before: the last one of a
 // name counts.
-func (d *Decoder) add(b []byte) error {
+func (d *Decoder) addQuantities(b []byte) error {
 	r := reader{rest: b}
 	for tag := r.next(); tag != 0; tag = r.next() {
 		switch tag {
-		case 1*field | chunk:
-			r.fail(d.entry(r.chunk()))
+		case 1*field | lengthDelimited:
+			r.fail(d.quantityEntry(r.readBytes()))
 		default:
 			r.skip(tag)
 		}
@@ -75,16 +75,16 @@ func (d *Decoder) add(b []byte) error {
 	return r.err
 }
 
-func (d *Decoder) entry(b []byte) error {
+func (d *Decoder) quantityEntry(b []byte) error {
 	var name string
 	var n resources.Quantity
 	r := reader{rest: b}
 	for tag := r.next(); tag != 0; tag = r.next() {
 		switch tag {
-		case 1*field | chunk:
-			name = d.name(&r)
-		case 2*field | chunk:
-			r.fail(quantity(r.chunk(), &n))
+		case 1*field | lengthDelimited:
+			name = d.intern(&r)
+		case 2*field | lengthDelimited:
+			r.fail(quantity(r.readBytes(), &n))
 		default:
 			r.skip(tag)
 		}
@@ -101,7 +101,7 @@ func quantity(b []byte, n *resources.Quantity) error {
 	for tag := r.next(); tag != 0; tag = r.next() {
 		switch tag {
 		case 1*field | varint:
-			*n = resources.Quantity(r.number())
+			*n = resources.Quantity(r.readVarint())
 		default:
 			r.skip(tag)
 		}

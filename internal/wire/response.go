@@ -44,8 +44,8 @@ func (m *Response) Allocated(ask *objects.Ask, on objects.NodeID) {
 	m.flag(14, ask.Originator)
 	if ask.Policy.Sent() {
 		p := m.open(15)
-		m.flag(1, ask.Policy.Self())
-		m.flag(2, ask.Policy.Other())
+		m.flag(1, ask.Policy.AllowPreemptSelf())
+		m.flag(2, ask.Policy.AllowPreemptOther())
 		m.close(p)
 	}
 	m.close(x)

@@ -16,11 +16,11 @@ import (
 // That bytes mean what they mean to the generated code is tested where that code may
 // be imported: in the door.
 
-func part(num protowire.Number, inner ...byte) []byte {
+func lengthDelimitedField(num protowire.Number, inner ...byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, num, protowire.BytesType), inner)
 }
 
-func decoder() (d *Decoder, reads *int) {
+func newCountingDecoder() (d *Decoder, reads *int) {
 	reads = new(int)
 	return NewDecoder(func(m map[string]resources.Quantity) (resources.Amounts, error) {
 		*reads++
@@ -31,18 +31,18 @@ func decoder() (d *Decoder, reads *int) {
 	}), reads
 }
 
-// asking is an allocation of one resource.
-func asking(key, resource string) []byte {
-	entry := append(part(1, []byte(resource)...), part(2, field|byte(varint), 7)...)
-	return part(4, append(part(1, []byte(key)...), part(5, part(1, entry...)...)...)...)
+// allocationField is an allocation of one resource.
+func allocationField(key, resource string) []byte {
+	entry := append(lengthDelimitedField(1, []byte(resource)...), lengthDelimitedField(2, field|byte(varint), 7)...)
+	return lengthDelimitedField(4, append(lengthDelimitedField(1, []byte(key)...), lengthDelimitedField(5, lengthDelimitedField(1, entry...)...)...)...)
 }
 
-func TestTheSameResourceIsReadOnce(t *testing.T) {
-	d, reads := decoder()
+func TestDecoder_RepeatedResourceIsReadOnce(t *testing.T) {
+	d, reads := newCountingDecoder()
 	var m AllocationRequest
 	var in []byte
 	for i := range 100 {
-		in = append(in, asking(fmt.Sprint(i), "memory")...)
+		in = append(in, allocationField(fmt.Sprint(i), "memory")...)
 	}
 	for range 3 {
 		assert.NilError(t, d.Decode(in, &m))
@@ -53,61 +53,61 @@ func TestTheSameResourceIsReadOnce(t *testing.T) {
 	assert.Equal(t, *reads, 1)
 }
 
-func TestWhatIsWrongWithAResourceIsRemembered(t *testing.T) {
-	d, reads := decoder()
+func TestDecoder_ResourceErrorIsMemoized(t *testing.T) {
+	d, reads := newCountingDecoder()
 	var m AllocationRequest
 	for range 3 {
-		assert.NilError(t, d.Decode(part(4), &m))
-		assert.Error(t, m.Allocations[0].Wrong, "nothing")
+		assert.NilError(t, d.Decode(lengthDelimitedField(4), &m))
+		assert.Error(t, m.Allocations[0].AmountsErr, "nothing")
 	}
 	assert.Equal(t, *reads, 1)
 }
 
-func TestMoreResourcesThanTheMemoHoldsAreReadAllTheSame(t *testing.T) {
-	d, _ := decoder()
+func TestDecoder_MoreResourcesThanTheMemoHolds(t *testing.T) {
+	d, _ := newCountingDecoder()
 	var m AllocationRequest
 	for i := range 5000 {
 		name := fmt.Sprint("resource", i)
-		assert.NilError(t, d.Decode(asking("k", name), &m))
+		assert.NilError(t, d.Decode(allocationField("k", name), &m))
 		assert.Equal(t, int64(m.Allocations[0].Amounts.Get(name)), int64(7))
 	}
-	assert.Equal(t, len(d.amounts.places), 512)
+	assert.Equal(t, len(d.amounts.slots), 512)
 }
 
-func TestAMemoKnowsOnlyWhatItWasGiven(t *testing.T) {
+func TestMemo_FindsOnlyWhatWasStored(t *testing.T) {
 	m := newMemo[int](2) // everything collides
 	for i := range 100 {
-		p, known := m.find([]byte{byte(i)})
+		p, known := m.lookup([]byte{byte(i)})
 		assert.Assert(t, !known)
-		*p = place[int]{string([]byte{byte(i)}), true, i}
-		p, known = m.find([]byte{byte(i)})
+		*p = memoSlot[int]{string([]byte{byte(i)}), true, i}
+		p, known = m.lookup([]byte{byte(i)})
 		assert.Assert(t, known)
 		assert.Equal(t, p.value, i)
 	}
 	empty := newMemo[int](2)
-	_, known := empty.find(nil)
+	_, known := empty.lookup(nil)
 	assert.Assert(t, !known, "an empty place is not the place of nothing")
 }
 
-func TestAMessageHasNothingOfTheOneBefore(t *testing.T) {
-	d, _ := decoder()
+func TestDecoder_MessageKeepsNothingOfTheOneBefore(t *testing.T) {
+	d, _ := newCountingDecoder()
 	var m AllocationRequest
-	assert.NilError(t, d.Decode(append(append(part(1), part(3, 'r', 'm')...), asking("k", "memory")...), &m))
+	assert.NilError(t, d.Decode(append(append(lengthDelimitedField(1), lengthDelimitedField(3, 'r', 'm')...), allocationField("k", "memory")...), &m))
 	assert.Assert(t, m.Unknown)
 	assert.Equal(t, m.RM, "rm")
-	assert.NilError(t, d.Decode(part(2, part(1, part(6, 'k')...)...), &m))
+	assert.NilError(t, d.Decode(lengthDelimitedField(2, lengthDelimitedField(1, lengthDelimitedField(6, 'k')...)...), &m))
 	assert.Assert(t, !m.Unknown)
 	assert.Equal(t, m.RM, "")
 	assert.Equal(t, len(m.Allocations), 0)
 	assert.DeepEqual(t, m.Releases, []Release{{Key: "k"}})
 }
 
-func TestALargeMessageDoesNotKeepItsRoom(t *testing.T) {
-	d, _ := decoder()
+func TestAllocationRequest_ResetReleasesALargeBuffer(t *testing.T) {
+	d, _ := newCountingDecoder()
 	var m AllocationRequest
 	var in []byte
 	for range 5000 {
-		in = append(in, part(4)...)
+		in = append(in, lengthDelimitedField(4)...)
 	}
 	assert.NilError(t, d.Decode(in, &m))
 	m.Reset()
@@ -117,7 +117,7 @@ func TestALargeMessageDoesNotKeepItsRoom(t *testing.T) {
 	assert.Assert(t, cap(m.Allocations) >= 50)
 }
 
-func TestAResponseBeginsAnew(t *testing.T) {
+func TestResponse_Reset(t *testing.T) {
 	var m Response
 	m.AskRejected(scheduler.AskRejected{Key: "\xff"}, "")
 	_, err := m.Bytes()
@@ -129,5 +129,5 @@ func TestAResponseBeginsAnew(t *testing.T) {
 	m.Allocated(&objects.Ask{Key: "k"}, "n")
 	got, err = m.Bytes()
 	assert.NilError(t, err)
-	assert.DeepEqual(t, got, part(1, append(append(part(1, 'k'), part(5)...), part(8, 'n')...)...))
+	assert.DeepEqual(t, got, lengthDelimitedField(1, append(append(lengthDelimitedField(1, 'k'), lengthDelimitedField(5)...), lengthDelimitedField(8, 'n')...)...))
 }

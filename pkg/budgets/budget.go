@@ -33,46 +33,46 @@ func (b *Budget) Equal(c *Budget) bool {
 // Check returns everything that is wrong with the budget on its own.
 func (b *Budget) Check() []*Problem {
 	var out []*Problem
-	add := func(why Reason, f Field, text string) {
+	add := func(reason Reason, f Field, text string) {
 		if text != "" {
-			out = append(out, problem(b, why, f, "%s", text))
+			out = append(out, problem(b, reason, f, "%s", text))
 		}
 	}
 	if b.Name == "" {
 		add(InvalidName, NameField, "it has no name")
 	} else {
-		add(InvalidName, NameField, about("the name", names.NotSubdomain(b.Name)))
+		add(InvalidName, NameField, prefixed("the name", names.SubdomainProblem(b.Name)))
 	}
-	add(InvalidNamespace, NamespaceField, about("the namespace", names.NotNamespace(b.Namespace)))
-	add(InvalidSelector, SelectorField, b.Selector.check())
+	add(InvalidNamespace, NamespaceField, prefixed("the namespace", names.NamespaceProblem(b.Namespace)))
+	add(InvalidSelector, SelectorField, b.Selector.firstProblem())
 	if b.Allowance.Kind.Field() == "" {
-		add(OneAllowance, "", noAllowance)
+		add(OneAllowance, "", noAllowanceText)
 	} else {
-		add(InvalidAllowance, b.Allowance.Kind.Field(), b.Allowance.wrong())
+		add(InvalidAllowance, b.Allowance.Kind.Field(), b.Allowance.numberProblem())
 	}
 	return out
 }
 
-// about puts who is meant in front of what is wrong, if something is.
-func about(what, wrong string) string {
+// prefixed puts who is meant in front of what is wrong, if something is.
+func prefixed(what, wrong string) string {
 	if wrong == "" {
 		return ""
 	}
 	return what + " " + wrong
 }
 
-// Kind is what the number of an Allowance counts.
-type Kind uint8
+// AllowanceKind is what the number of an Allowance counts.
+type AllowanceKind uint8
 
 // The kinds of allowances; a budget has exactly one.
 const (
-	MinAvailable   Kind = iota + 1 // who must stay
-	MaxUnavailable                 // who may be leaving
-	Allowed                        // who may be leaving, as somebody else has found out
+	MinAvailable   AllowanceKind = iota + 1 // who must stay
+	MaxUnavailable                          // who may be leaving
+	Allowed                                 // who may be leaving, as somebody else has found out
 )
 
 // Field is the key that the kind is written under.
-func (k Kind) Field() Field {
+func (k AllowanceKind) Field() Field {
 	switch k {
 	case MinAvailable:
 		return MinField
@@ -86,23 +86,23 @@ func (k Kind) Field() Field {
 
 // Allowance is how many may leave. Values are immutable.
 type Allowance struct {
-	Kind    Kind
+	Kind    AllowanceKind
 	N       int32 // zero or more; with Percent at most 100
 	Percent bool  // N is hundredths of how many there are; never with Allowed
 }
 
-// Left is how many more may be told to leave, of a number that is there, some of which were
+// DisruptionsAllowed is how many more may be told to leave, of a number that is there, some of which were
 // told so already. A share is rounded up, whichever kind it is, as Kubernetes does. It is
 // negative when too many were.
-func (a Allowance) Left(there, leaving int) int {
+func (a Allowance) DisruptionsAllowed(total, disrupted int) int {
 	n := int(a.N)
 	if a.Percent {
-		n = (there*n + 99) / 100
+		n = (total*n + 99) / 100
 	}
 	if a.Kind == MinAvailable {
-		return there - leaving - n
+		return total - disrupted - n
 	}
-	return n - leaving
+	return n - disrupted
 }
 
 // Number is the number as it is written: 3, or 50%.
@@ -116,8 +116,8 @@ func (a Allowance) Number() string {
 // String is the allowance as it is written: minAvailable: 50%.
 func (a Allowance) String() string { return fmt.Sprintf("%s: %s", a.Kind.Field(), a.Number()) }
 
-// wrong says what is wrong with it, or nothing.
-func (a Allowance) wrong() string {
+// numberProblem says what is wrong with it, or nothing.
+func (a Allowance) numberProblem() string {
 	switch {
 	case a.N < 0:
 		return fmt.Sprintf("%s is below zero: %d", a.Kind.Field(), a.N)
@@ -129,4 +129,4 @@ func (a Allowance) wrong() string {
 	return ""
 }
 
-const noAllowance = "it has none of minAvailable, maxUnavailable and allowed"
+const noAllowanceText = "it has none of minAvailable, maxUnavailable and allowed"

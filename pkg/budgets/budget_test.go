@@ -11,10 +11,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestHowManyMoreMayLeave(t *testing.T) {
+func TestAllowance_DisruptionsAllowed(t *testing.T) {
 	for _, c := range []struct {
 		name           string
-		kind           Kind
+		kind           AllowanceKind
 		n              int32
 		percent        bool
 		there, leaving int
@@ -41,7 +41,7 @@ func TestHowManyMoreMayLeave(t *testing.T) {
 		{"the largest number of all", MaxUnavailable, 1<<31 - 1, false, 5, 1, 1<<31 - 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			assert.Equal(t, Allowance{c.kind, c.n, c.percent}.Left(c.there, c.leaving), c.want)
+			assert.Equal(t, Allowance{c.kind, c.n, c.percent}.DisruptionsAllowed(c.there, c.leaving), c.want)
 		})
 	}
 }
@@ -59,7 +59,7 @@ func labelled(namespace string, labels ...string) map[string]string {
 	return tags
 }
 
-func TestWhatABudgetSelects(t *testing.T) {
+func TestBudget_Selects(t *testing.T) {
 	app := map[string]string{"app": "db"}
 	for _, c := range []struct {
 		name        string
@@ -107,7 +107,7 @@ func TestWhatABudgetSelects(t *testing.T) {
 	}
 }
 
-func TestWhichBudgetsCanBeMade(t *testing.T) {
+func TestNew_ValidatesBudget(t *testing.T) {
 	good := Budget{"default", "b", NewSelector(map[string]string{"app": "db"}, nil), Allowance{MinAvailable, 1, false}}
 	for _, c := range []struct {
 		name   string
@@ -155,14 +155,14 @@ func TestWhichBudgetsCanBeMade(t *testing.T) {
 	}
 }
 
-func TestBudgetsComeChangeAndGo(t *testing.T) {
+func TestRegistry_WithUpdateWithout(t *testing.T) {
 	make := func(namespace, name string, n int32) Budget {
 		return Budget{namespace, name, NewSelector(map[string]string{"app": "db"}, nil), Allowance{MinAvailable, n, false}}
 	}
-	want := func(err error, why Reason) {
+	want := func(err error, reason Reason) {
 		t.Helper()
 		p := new(Problem)
-		assert.Assert(t, errors.As(err, &p) && p.Reason == why, "%v", err)
+		assert.Assert(t, errors.As(err, &p) && p.Reason == reason, "%v", err)
 	}
 	r, err := New(make("b", "x", 1), make("a", "y", 2), make("a", "x", 3))
 	assert.NilError(t, err)
@@ -197,14 +197,14 @@ func TestBudgetsComeChangeAndGo(t *testing.T) {
 	assert.Assert(t, !next.Equal(r) && r.Equal(r))
 }
 
-var someLabels = rapid.MapOfN(rapid.SampledFrom([]string{"app", "tier", "zone"}), rapid.SampledFrom([]string{"", "a", "b"}), 0, 3)
+var randomLabels = rapid.MapOfN(rapid.SampledFrom([]string{"app", "tier", "zone"}), rapid.SampledFrom([]string{"", "a", "b"}), 0, 3)
 
-var someExpressions = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Expression {
+var randomExpressions = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Expression {
 	e := Expression{
 		Key:      rapid.SampledFrom([]string{"app", "tier", "zone"}).Draw(t, "key"),
 		Operator: rapid.SampledFrom(Operators()).Draw(t, "operator"),
 	}
-	if e.wantsValues() {
+	if e.needsValues() {
 		e.Values = rapid.SliceOfN(rapid.SampledFrom([]string{"", "a", "b"}), 1, 3).Draw(t, "values")
 	}
 	return e
@@ -212,19 +212,19 @@ var someExpressions = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Expression {
 
 // A selector can be taken apart and put together again; more conditions never select more;
 // and In and NotIn, like Exists and DoesNotExist, divide the work that has labels.
-func TestLawsOfSelectors(t *testing.T) {
+func TestSelector_Properties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		labels, expressions := someLabels.Draw(t, "labels"), someExpressions.Draw(t, "expressions")
+		labels, expressions := randomLabels.Draw(t, "labels"), randomExpressions.Draw(t, "expressions")
 		s := NewSelector(labels, expressions)
 		again := NewSelector(s.Labels(), s.Expressions())
 		assert.Assert(t, s.Equal(again) && maps.Equal(s.Labels(), labels))
-		assert.Equal(t, s.check(), "")
+		assert.Equal(t, s.firstProblem(), "")
 		tags := map[string]string{"other": "x"}
-		for k, v := range someLabels.Draw(t, "of work") {
+		for k, v := range randomLabels.Draw(t, "of work") {
 			tags[LabelTag+k] = v
 		}
 		assert.Equal(t, s.Matches(tags), again.Matches(tags))
-		tag, value, anchored := s.Anchor()
+		tag, value, anchored := s.RequiredTag()
 		assert.Equal(t, anchored, len(labels) > 0)
 		assert.Assert(t, !anchored || !s.Matches(tags) || tags[tag] == value)
 		for _, e := range expressions {
@@ -236,7 +236,7 @@ func TestLawsOfSelectors(t *testing.T) {
 	})
 }
 
-func TestSelectingMakesNothing(t *testing.T) {
+func TestSelects_DoesNotAllocate(t *testing.T) {
 	b := Budget{"default", "b", NewSelector(map[string]string{"app": "db"}, []Expression{{"x", DoesNotExist, nil}, {"tier", In, []string{"a", "b"}}}), Allowance{}}
 	tags := labelled("default", "app=db", "tier=b")
 	assert.Equal(t, testing.AllocsPerRun(100, func() {

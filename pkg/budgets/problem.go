@@ -17,7 +17,7 @@ const (
 	InvalidSelector  Reason = "invalid-selector"  // a label or a condition that cannot be
 	InvalidAllowance Reason = "invalid-allowance" // neither a number nor a share
 	OneAllowance     Reason = "one-allowance"     // none, or more than one
-	SaidTwice        Reason = "said-twice"        // in spec and beside it
+	DuplicateField   Reason = "duplicate-field"   // in spec and beside it
 	AlreadyExists    Reason = "already-exists"    // another budget of the namespace has the name
 	UnknownBudget    Reason = "unknown-budget"    // there is none of this name
 )
@@ -48,6 +48,6 @@ func (p *Problem) Error() string {
 	return fmt.Sprintf("%s: disruption budget %s: %s", p.Reason, names.Quote(p.Budget), p.Text)
 }
 
-func problem(b *Budget, why Reason, f Field, text string, args ...any) *Problem {
-	return &Problem{why, b.ID(), f, fmt.Sprintf(text, args...)}
+func problem(b *Budget, reason Reason, f Field, text string, args ...any) *Problem {
+	return &Problem{reason, b.ID(), f, fmt.Sprintf(text, args...)}
 }

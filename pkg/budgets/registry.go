@@ -20,7 +20,7 @@ func New(all ...Budget) (Registry, error) {
 	for i := range r.all {
 		b := &r.all[i]
 		if i > 0 && r.all[i-1].ID() == b.ID() {
-			errs = append(errs, taken(b))
+			errs = append(errs, nameTaken(b))
 		}
 		errs = append(errs, b.problems()...)
 	}
@@ -35,17 +35,17 @@ func compare(a, b Budget) int {
 }
 
 // find is where the budget is, or would be.
-func (r Registry) find(namespace, name string) (at int, there bool) {
+func (r Registry) find(namespace, name string) (index int, found bool) {
 	return slices.BinarySearchFunc(r.all, Budget{Namespace: namespace, Name: name}, compare)
 }
 
 // Get finds a budget. It is not to be changed.
 func (r Registry) Get(namespace, name string) (*Budget, bool) {
-	at, there := r.find(namespace, name)
-	if !there {
+	index, found := r.find(namespace, name)
+	if !found {
 		return nil, false
 	}
-	return &r.all[at], true
+	return &r.all[index], true
 }
 
 // All are the budgets, by namespace and then by name. They are not to be changed.
@@ -58,38 +58,38 @@ func (r Registry) Equal(o Registry) bool {
 
 // With is r and one more budget. Errors: those of Check, and AlreadyExists.
 func (r Registry) With(b Budget) (Registry, error) {
-	at, there := r.find(b.Namespace, b.Name)
-	if there {
-		return Registry{}, taken(&b)
+	index, found := r.find(b.Namespace, b.Name)
+	if found {
+		return Registry{}, nameTaken(&b)
 	}
 	if errs := b.problems(); len(errs) > 0 {
 		return Registry{}, errors.Join(errs...)
 	}
-	return Registry{slices.Insert(slices.Clone(r.all), at, b)}, nil
+	return Registry{slices.Insert(slices.Clone(r.all), index, b)}, nil
 }
 
 // Update is r with another budget instead of the one that has its name; everything else may
 // be new, as in Kubernetes. Errors: those of Check, and UnknownBudget.
 func (r Registry) Update(b Budget) (Registry, error) {
-	at, there := r.find(b.Namespace, b.Name)
-	if !there {
-		return Registry{}, unknown(&b)
+	index, found := r.find(b.Namespace, b.Name)
+	if !found {
+		return Registry{}, noSuchBudget(&b)
 	}
 	if errs := b.problems(); len(errs) > 0 {
 		return Registry{}, errors.Join(errs...)
 	}
 	all := slices.Clone(r.all)
-	all[at] = b
+	all[index] = b
 	return Registry{all}, nil
 }
 
 // Without is r without a budget. Error: UnknownBudget.
 func (r Registry) Without(namespace, name string) (Registry, error) {
-	at, there := r.find(namespace, name)
-	if !there {
-		return Registry{}, unknown(&Budget{Namespace: namespace, Name: name})
+	index, found := r.find(namespace, name)
+	if !found {
+		return Registry{}, noSuchBudget(&Budget{Namespace: namespace, Name: name})
 	}
-	return Registry{slices.Delete(slices.Clone(r.all), at, at+1)}, nil
+	return Registry{slices.Delete(slices.Clone(r.all), index, index+1)}, nil
 }
 
 // problems is Check as errors.
@@ -100,10 +100,10 @@ func (b *Budget) problems() (errs []error) {
 	return errs
 }
 
-func taken(b *Budget) *Problem {
+func nameTaken(b *Budget) *Problem {
 	return problem(b, AlreadyExists, NameField, "the name is there already")
 }
 
-func unknown(b *Budget) *Problem {
+func noSuchBudget(b *Budget) *Problem {
 	return problem(b, UnknownBudget, NameField, "there is no such budget")
 }

@@ -43,28 +43,28 @@ type Expression struct {
 	Values   []string // of In and NotIn: some; of the others: none
 }
 
-// Wrong says what is wrong with the expression, or nothing.
-func (e Expression) Wrong() string {
-	if why := names.NotLabelKey(e.Key); why != "" {
-		return fmt.Sprintf("the label %s %s", names.Quote(e.Key), why)
+// FirstProblem says what is wrong with the expression, or nothing.
+func (e Expression) FirstProblem() string {
+	if reason := names.LabelKeyProblem(e.Key); reason != "" {
+		return fmt.Sprintf("the label %s %s", names.Quote(e.Key), reason)
 	}
 	switch {
 	case !slices.Contains(Operators(), e.Operator):
 		return fmt.Sprintf("there is no operator %s", names.Quote(string(e.Operator)))
-	case e.wantsValues() && len(e.Values) == 0:
+	case e.needsValues() && len(e.Values) == 0:
 		return fmt.Sprintf("%s of label %s has no values", e.Operator, names.Quote(e.Key))
-	case !e.wantsValues() && len(e.Values) > 0:
+	case !e.needsValues() && len(e.Values) > 0:
 		return fmt.Sprintf("%s of label %s has values", e.Operator, names.Quote(e.Key))
 	}
 	for _, v := range e.Values {
-		if why := names.NotLabelValue(v); why != "" {
-			return fmt.Sprintf("the value %s of label %s %s", names.Quote(v), names.Quote(e.Key), why)
+		if reason := names.LabelValueProblem(v); reason != "" {
+			return fmt.Sprintf("the value %s of label %s %s", names.Quote(v), names.Quote(e.Key), reason)
 		}
 	}
 	return ""
 }
 
-func (e Expression) wantsValues() bool { return e.Operator == In || e.Operator == NotIn }
+func (e Expression) needsValues() bool { return e.Operator == In || e.Operator == NotIn }
 
 // Selector says which labels the work of a budget has: all that it names, and what every
 // expression asks for. One that says nothing, such as the zero value, selects nothing, as in
@@ -147,9 +147,9 @@ func (s Selector) String() string {
 	return strings.Join(parts, ",")
 }
 
-// Anchor is a tag that all work has which the selector selects, with its value: that of the
+// RequiredTag is a tag that all work has which the selector selects, with its value: that of the
 // first of its labels. ok is false when the selector names none.
-func (s Selector) Anchor() (tag, value string, ok bool) {
+func (s Selector) RequiredTag() (tag, value string, ok bool) {
 	if len(s.terms) == 0 || !s.terms[0].label {
 		return "", "", false
 	}
@@ -165,25 +165,25 @@ func (s Selector) Matches(tags map[string]string) bool {
 	labelled := false
 	for i := range s.terms {
 		t := &s.terms[i]
-		value, there := tags[t.tag]
-		labelled = labelled || there
-		if !t.holds(value, there) {
+		value, found := tags[t.tag]
+		labelled = labelled || found
+		if !t.matches(value, found) {
 			return false
 		}
 	}
 	return labelled || hasLabels(tags)
 }
 
-func (t *term) holds(value string, there bool) bool {
+func (t *term) matches(value string, found bool) bool {
 	switch t.Operator {
 	case In:
-		return there && slices.Contains(t.Values, value)
+		return found && slices.Contains(t.Values, value)
 	case NotIn:
-		return !there || !slices.Contains(t.Values, value)
+		return !found || !slices.Contains(t.Values, value)
 	case Exists:
-		return there
+		return found
 	}
-	return !there
+	return !found
 }
 
 func hasLabels(tags map[string]string) bool {
@@ -195,11 +195,11 @@ func hasLabels(tags map[string]string) bool {
 	return false
 }
 
-// check says what is wrong with the selector, or nothing.
-func (s Selector) check() string {
+// firstProblem says what is wrong with the selector, or nothing.
+func (s Selector) firstProblem() string {
 	for _, t := range s.terms {
-		if why := t.Wrong(); why != "" {
-			return why
+		if reason := t.FirstProblem(); reason != "" {
+			return reason
 		}
 	}
 	return ""

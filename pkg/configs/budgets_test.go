@@ -11,8 +11,8 @@ func badBudgets() []badDocument {
 	return []badDocument{
 		{"budgets without a name, a selector or a number", `
 disruptionbudgets:
--«budget-for-nothing»«budget-invalid-name»«budget-one-allowance»
-- «budget-for-nothing»«budget-one-allowance»name: a
+-«budget-empty-selector»«budget-invalid-name»«budget-one-allowance»
+- «budget-empty-selector»«budget-one-allowance»name: a
 - «budget-invalid-name»{namespace: a, selector: {matchLabels: {a: b}}, minAvailable: 1}
 - «budget-one-allowance»{name: b, selector: {matchLabels: {a: b}}, minAvailable: null}
 `},
@@ -63,7 +63,7 @@ disruptionbudgets:
 - {name: c, selector: «yaml-type»db, minAvailable: 1}
 - {name: d, selector: {matchLabels: {a: «yaml-type»[b]}}, minAvailable: 1}
 - {name: e, selector: {«yaml-unknown-key»app: db, matchLabels: {a: b}}, minAvailable: 1}
-- {name: f, selector: «budget-for-nothing»{matchLabels: {}}, minAvailable: 1}
+- {name: f, selector: «budget-empty-selector»{matchLabels: {}}, minAvailable: 1}
 `},
 		{"objects that are something else", `
 disruptionbudgets:
@@ -76,7 +76,7 @@ disruptionbudgets:
 `},
 		{"what is said twice, and keys that do not exist", `
 disruptionbudgets:
-- {name: a, selector: {matchLabels: {a: b}}, minAvailable: «budget-said-twice»1, spec: {minAvailable: 2, «yaml-unknown-key»allowed: 5}}
+- {name: a, selector: {matchLabels: {a: b}}, minAvailable: «budget-duplicate-field»1, spec: {minAvailable: 2, «yaml-unknown-key»allowed: 5}}
 - {name: b, selector: {matchLabels: {a: b}}, «yaml-unknown-key»minavailable: 1, maxUnavailable: 1}
 `},
 	}
@@ -112,7 +112,7 @@ disruptionbudgets:
 - {metadata: {name: mixed}, spec: {maxUnavailable: 0%}, selector: {matchLabels: {on: true, level: 5, empty: }}}
 `
 
-func TestADisruptionBudgetOfKubernetesIsTakenAsItIs(t *testing.T) {
+func TestLoad_AcceptsPodDisruptionBudget(t *testing.T) {
 	c := mustLoad(t, someBudgets+"partitions: [{queues: [{name: root, submitacl: '*'}]}, {name: gpu, queues: [{name: root, submitacl: '*'}]}]\n")
 	var got []string
 	for _, b := range c.Budgets.All() {
@@ -130,12 +130,12 @@ func TestADisruptionBudgetOfKubernetesIsTakenAsItIs(t *testing.T) {
 	}
 }
 
-func TestDiffTellsWhichBudgetsChange(t *testing.T) {
+func TestDiff_DisruptionBudgets(t *testing.T) {
 	old := mustLoad(t, "disruptionbudgets: [{name: a, selector: {matchLabels: {a: b}}, allowed: 1}, {name: b, selector: {matchLabels: {a: b}}, minAvailable: 1}]"+onePartition)
 	new := mustLoad(t, "disruptionbudgets: [{name: b, namespace: default, selector: {matchLabels: {a: c}}, maxUnavailable: 50%}, "+
 		"{name: a, namespace: x, selector: {matchExpressions: [{key: a, operator: Exists}]}, minAvailable: 1}]"+onePartition)
 	d := Diff(old, new)
-	assert.Equal(t, told(d), "removed budget default/a\n"+
+	assert.Equal(t, diffText(d), "removed budget default/a\n"+
 		"changed budget default/b | maxUnavailable: none -> 50% | minAvailable: 1 -> none | selector: a=b -> a=c\n"+
 		"created budget x/a | minAvailable: none -> 1 | selector: none -> a\n")
 	assert.Equal(t, d.Summary(), "1 disruption budget created, 1 disruption budget removed, 1 disruption budget changed")

@@ -11,21 +11,21 @@ import (
 // build turns a draft into a Partition. Requires: it was checked, without errors.
 func (p *partitionDraft) build() Partition {
 	out := Partition{
-		Name:            p.name,
-		Root:            p.root.build(map[string]string{}, nil),
-		Nodes:           p.nodes,
-		IgnorePriority:  p.ignorePriority,
-		Preemption:      p.preemption,
-		QuotaPreemption: p.quotaPreemption, NodePressure: p.nodePressure,
-		UserResolver: p.resolver,
+		Name:                   p.name,
+		Root:                   p.root.build(map[string]string{}, nil),
+		NodeSortPolicy:         p.nodeSortPolicy,
+		PriorityDisabled:       p.priorityDisabled,
+		PreemptionEnabled:      p.preemptionEnabled,
+		QuotaPreemptionEnabled: p.quotaPreemptionEnabled, NodePressureEnabled: p.nodePressureEnabled,
+		UserGroupResolver: p.userGroupResolver,
 
-		NominationTimeout: p.waits, Churn: p.churn,
+		NominationTimeout: p.nominationTimeout, Churn: p.churn,
 	}
-	for _, s := range p.needQuota {
-		out.NeedQuota = append(out.NeedQuota, s.build())
+	for _, s := range p.classesNeedingQuota {
+		out.ClassesNeedingQuota = append(out.ClassesNeedingQuota, s.build())
 	}
-	for _, d := range p.rules {
-		out.Rules = append(out.Rules, *d.build())
+	for _, d := range p.placementRules {
+		out.PlacementRules = append(out.PlacementRules, *d.build())
 	}
 	return out
 }
@@ -33,7 +33,7 @@ func (p *partitionDraft) build() Partition {
 // build resolves what a queue has from the queues above: properties, and on a parent
 // the child template (behaviour.md 2.2, 3.2). Upstream inherits a template only when
 // the queue is made, and forgets it on reload (1.7).
-func (q *queueDraft) build(inherited map[string]string, template *Template) Queue {
+func (q *queueDraft) build(inherited map[string]string, template *ChildTemplate) Queue {
 	resolved := resolve(inherited, q.settings)
 	out := Queue{
 		Name:            q.name,
@@ -41,8 +41,8 @@ func (q *queueDraft) build(inherited map[string]string, template *Template) Queu
 		Max:             q.max.limit(),
 		Guaranteed:      q.guaranteed.guarantee(),
 		MaxApplications: q.maxApplications.n,
-		Submit:          q.submit,
-		Admin:           q.admin,
+		SubmitACL:       q.submitACL,
+		AdminACL:        q.adminACL,
 		Settings:        readSettings(resolved),
 	}
 	for _, l := range q.limits {
@@ -54,10 +54,10 @@ func (q *queueDraft) build(inherited map[string]string, template *Template) Queu
 	if !out.Parent {
 		return out
 	}
-	if q.template != nil {
-		template = q.template.build()
+	if q.childTemplate != nil {
+		template = q.childTemplate.build()
 	}
-	out.Template = template
+	out.ChildTemplate = template
 	below := inheritable(resolved)
 	if len(q.children) > 0 {
 		out.Children = make([]Queue, 0, len(q.children))
@@ -86,8 +86,8 @@ func (q *quantities) guarantee() resources.Guarantee {
 
 // build makes a template. Its properties are all that a dynamic leaf gets: nothing is
 // inherited from the queues above (behaviour.md 2.2).
-func (t *templateDraft) build() *Template {
-	return &Template{
+func (t *childTemplateDraft) build() *ChildTemplate {
+	return &ChildTemplate{
 		MaxApplications: t.maxApplications.n,
 		Max:             t.max.limit(),
 		Guaranteed:      t.guaranteed.guarantee(),
@@ -95,30 +95,30 @@ func (t *templateDraft) build() *Template {
 	}
 }
 
-func (l *limitDraft) build() limits.Rule {
-	return limits.Rule{
+func (l *limitDraft) build() limits.Limit {
+	return limits.Limit{
 		Description:     l.description,
-		Users:           texts(l.users),
-		Groups:          texts(l.groups),
+		Users:           tokenTexts(l.users),
+		Groups:          tokenTexts(l.groups),
 		MaxResources:    l.max.limit(),
 		MaxApplications: l.maxApplications.n,
 	}
 }
 
 // build makes a selector. The order in which classes are written says nothing.
-func (s *selectorDraft) build() limits.Selector {
-	return limits.Selector{Operator: s.operator, Classes: slices.Sorted(slices.Values(texts(s.classes)))}
+func (s *classSelectorDraft) build() limits.Selector {
+	return limits.Selector{Operator: s.operator, Classes: slices.Sorted(slices.Values(tokenTexts(s.classes)))}
 }
 
 // build makes a class quota. Unlike a max, one of nothing but zeroes is one: it forbids.
 func (d *classQuotaDraft) build() limits.ClassQuota {
 	return limits.ClassQuota{
-		Name: d.name.text, Match: d.match.build(), Users: texts(d.users), Groups: texts(d.groups),
+		Name: d.name.text, Match: d.match.build(), Users: tokenTexts(d.users), Groups: tokenTexts(d.groups),
 		Hard: resources.LimitFromMap(d.hard.n),
 	}
 }
 
-func texts(words []word) []string {
+func tokenTexts(words []token) []string {
 	if len(words) == 0 {
 		return nil
 	}

@@ -13,19 +13,19 @@ func (r *report) checkMaxApplications(q *queueDraft) {
 		switch n := c.maxApplications; {
 		case !n.ok:
 		case n.n == 0:
-			r.add(c, placeOr(n.at, c.at), "V25",
+			r.add(c, positionOr(n.position, c.position), "V25",
 				fmt.Sprintf("maxapplications is unlimited below %s, which has %d", q.path(), bound),
 				fmt.Sprintf("set it to something from 1 to %d", bound))
 		case n.n > bound:
-			r.add(c, n.at, "V25",
+			r.add(c, n.position, "V25",
 				fmt.Sprintf("maxapplications %d is more than the %d of %s", n.n, bound, q.path()), "")
 		}
 	}
 }
 
-// placeOr is where something is written, or otherwise where it is missing.
-func placeOr(written, missing at) at {
-	if written == (at{}) {
+// positionOr is where something is written, or otherwise where it is missing.
+func positionOr(written, missing position) position {
+	if written == (position{}) {
 		return missing
 	}
 	return written

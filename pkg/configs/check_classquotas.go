@@ -10,16 +10,16 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// classCheck applies the rules about class quotas, which take the classes of the document.
-type classCheck struct {
+// classQuotaCheck applies the rules about class quotas, which take the classes of the document.
+type classQuotaCheck struct {
 	*report
 	known map[string]bool // classes that exist; nil: the document does not say which do
 	names []string        // the same, for suggestions
 }
 
-// checkQuotasOfClasses applies the rules about class quotas to all partitions.
-func (r *report) checkQuotasOfClasses(partitions []*partitionDraft, classes []*classDraft, listed bool) {
-	c := classCheck{report: r}
+// checkClassQuotas applies the rules about class quotas to all partitions.
+func (r *report) checkClassQuotas(partitions []*partitionDraft, classes []*classDraft, listed bool) {
+	c := classQuotaCheck{report: r}
 	if listed {
 		c.known = map[string]bool{}
 		system := priorities.Registry{}
@@ -32,131 +32,133 @@ func (r *report) checkQuotasOfClasses(partitions []*partitionDraft, classes []*c
 		c.names = sortedKeys(c.known)
 	}
 	for _, p := range partitions {
-		found := coverage{in: map[string]bool{}, out: map[string]int{}}
-		c.queue(p.root, &found)
-		c.needed(p, &found)
+		covered := classCoverage{included: map[string]bool{}, excluded: map[string]int{}}
+		c.checkQueue(p.root, &covered)
+		c.checkNeedingQuota(p, &covered)
 	}
 }
 
-// coverage is which classes some class quota of a partition counts asks of.
-type coverage struct {
-	any   bool            // there is one with Exists
-	in    map[string]bool // classes of those with In
-	notIn int             // how many there are with NotIn,
-	out   map[string]int  // and how many of them leave a class out
+// classCoverage is which classes some class quota of a partition counts asks of.
+type classCoverage struct {
+	matchesAny bool            // there is one with Exists
+	included   map[string]bool // classes of those with In
+	notInCount int             // how many there are with NotIn,
+	excluded   map[string]int  // and how many of them leave a class out
 }
 
-func (f *coverage) add(s *selectorDraft) {
+func (f *classCoverage) add(s *classSelectorDraft) {
 	switch s.operator {
 	case limits.In:
 		for _, w := range s.classes {
-			f.in[w.text] = true
+			f.included[w.text] = true
 		}
 	case limits.NotIn:
-		f.notIn++
+		f.notInCount++
 		for _, w := range s.classes {
-			f.out[w.text]++
+			f.excluded[w.text]++
 		}
 	case limits.Exists:
-		f.any = true
+		f.matchesAny = true
 	}
 }
 
-func (f *coverage) has(class string) bool { return f.any || f.in[class] || f.out[class] < f.notIn }
+func (f *classCoverage) covers(class string) bool {
+	return f.matchesAny || f.included[class] || f.excluded[class] < f.notInCount
+}
 
-// needed checks the selectors of the asks that need a quota.
-func (c *classCheck) needed(p *partitionDraft, found *coverage) {
-	seen := map[string]at{}
-	for _, s := range p.needQuota {
-		c.selector(p, s)
+// checkNeedingQuota checks the selectors of the asks that need a quota.
+func (c *classQuotaCheck) checkNeedingQuota(p *partitionDraft, covered *classCoverage) {
+	seen := map[string]position{}
+	for _, s := range p.classesNeedingQuota {
+		c.checkSelector(p, s)
 		if s.broken {
 			continue
 		}
 		if first, twice := seen[s.text]; twice {
-			c.add(p, s.at, "classquota-selector", fmt.Sprintf("what line %d finds is found here again", first.line), "")
+			c.add(p, s.position, "classquota-selector", fmt.Sprintf("what line %d finds is found here again", first.line), "")
 			continue
 		}
-		seen[s.text] = s.at
+		seen[s.text] = s.position
 		if s.operator != limits.In {
 			continue
 		}
 		for _, w := range s.classes {
-			if !found.has(w.text) {
-				c.add(p, w.at, "classquota-uncovered", fmt.Sprintf("no queue has a quota that counts asks of class %s, "+
+			if !covered.covers(w.text) {
+				c.add(p, w.position, "classquota-uncovered", fmt.Sprintf("no queue has a quota that counts asks of class %s, "+
 					"so all of them are refused", quote(w.text)), "")
 			}
 		}
 	}
 }
 
-// queue checks the class quotas of a queue and of those below it. Requires: the queue above was
+// checkQueue checks the class quotas of a queue and of those below it. Requires: the queue above was
 // checked before.
-func (c *classCheck) queue(q *queueDraft, found *coverage) {
-	seen := map[string]at{}
-	taken := map[string]word{} // who has a quota of which match: which
+func (c *classQuotaCheck) checkQueue(q *queueDraft, covered *classCoverage) {
+	seen := map[string]position{}
+	byHolder := map[string]token{} // who has a quota of which match: which
 	for _, d := range q.classQuotas {
-		c.quotaName(q, d, seen)
+		c.checkQuotaName(q, d, seen)
 		if d.match == nil {
-			c.add(q, d.at, "classquota-operator", `key "match" is missing in a class quota`, "which asks it counts; "+operatorHint)
+			c.add(q, d.position, "classquota-operator", `key "match" is missing in a class quota`, "which asks it counts; "+operatorHint)
 		} else {
-			c.selector(q, d.match)
+			c.checkSelector(q, d.match)
 		}
-		c.hard(q, d)
-		c.people(q, d)
+		c.checkHard(q, d)
+		c.checkHolders(q, d)
 		if d.match == nil || d.match.broken {
 			continue
 		}
-		found.add(d.match)
-		c.twice(q, d, taken)
-		c.above(q, d)
+		covered.add(d.match)
+		c.checkDuplicateHolders(q, d, byHolder)
+		c.checkParentQuotas(q, d)
 	}
 	for _, child := range q.children {
-		c.queue(child, found)
+		c.checkQueue(child, covered)
 	}
 }
 
-func (c *classCheck) quotaName(q *queueDraft, d *classQuotaDraft, seen map[string]at) {
+func (c *classQuotaCheck) checkQuotaName(q *queueDraft, d *classQuotaDraft, seen map[string]position) {
 	name := d.name.text
-	if why := notClassName(name); why != "" {
-		c.add(q, d.name.at, "classquota-name", "the class quota: "+why, "")
+	if reason := classNameProblem(name); reason != "" {
+		c.add(q, d.name.position, "classquota-name", "the class quota: "+reason, "")
 		return
 	}
 	if first, twice := seen[name]; twice {
-		c.add(q, d.name.at, "classquota-name", fmt.Sprintf("the queue has a class quota %s in line %d already", quote(name), first.line), "")
+		c.add(q, d.name.position, "classquota-name", fmt.Sprintf("the queue has a class quota %s in line %d already", quote(name), first.line), "")
 		return
 	}
-	seen[name] = d.name.at
+	seen[name] = d.name.position
 }
 
-// selector checks an operator against its classes.
-func (c *classCheck) selector(o owner, s *selectorDraft) {
+// checkSelector checks an operator against its classes.
+func (c *classQuotaCheck) checkSelector(o subject, s *classSelectorDraft) {
 	if s.broken {
 		return
 	}
-	wrong := func(where at, message, hint string) {
+	wrong := func(where position, message, hint string) {
 		s.broken = true
 		c.add(o, where, "classquota-selector", message, hint)
 	}
 	switch needs := s.operator.NeedsClasses(); {
 	case needs && len(s.classes) == 0:
-		wrong(s.at, fmt.Sprintf("operator %s needs classes", s.operator), "classes: [a, b]")
+		wrong(s.position, fmt.Sprintf("operator %s needs classes", s.operator), "classes: [a, b]")
 	case !needs && len(s.classes) > 0:
-		wrong(s.classes[0].at, fmt.Sprintf("operator %s has no classes", s.operator), "In and NotIn have")
+		wrong(s.classes[0].position, fmt.Sprintf("operator %s has no classes", s.operator), "In and NotIn have")
 	}
 	seen := map[string]bool{}
 	for _, w := range s.classes {
-		if why := notClassName(w.text); why != "" {
-			wrong(w.at, fmt.Sprintf("%s can be no priority class: %s", quote(w.text), why), "")
+		if reason := classNameProblem(w.text); reason != "" {
+			wrong(w.position, fmt.Sprintf("%s can be no priority class: %s", quote(w.text), reason), "")
 			continue
 		}
 		if seen[w.text] {
-			wrong(w.at, fmt.Sprintf("class %s is in the list already", quote(w.text)), "")
+			wrong(w.position, fmt.Sprintf("class %s is in the list already", quote(w.text)), "")
 			continue
 		}
 		seen[w.text] = true
 		if c.known != nil && !c.known[w.text] {
-			c.add(o, w.at, "classquota-class", fmt.Sprintf("there is no priority class %s", quote(w.text)),
-				didYouMean(w.text, c.names))
+			c.add(o, w.position, "classquota-class", fmt.Sprintf("there is no priority class %s", quote(w.text)),
+				suggestion(w.text, c.names))
 		}
 	}
 	if !s.broken {
@@ -164,19 +166,19 @@ func (c *classCheck) selector(o owner, s *selectorDraft) {
 	}
 }
 
-func (c *classCheck) hard(q *queueDraft, d *classQuotaDraft) {
+func (c *classQuotaCheck) checkHard(q *queueDraft, d *classQuotaDraft) {
 	if len(d.hard.texts) == 0 && !d.hard.broken {
-		c.add(q, placeOr(d.hard.at, d.at), "classquota-hard", "the class quota limits nothing",
+		c.add(q, positionOr(d.hard.position, d.position), "classquota-hard", "the class quota limits nothing",
 			"hard: {pods: 10}; zero forbids")
 	}
 }
 
-// people checks the names of users and groups.
-func (c *classCheck) people(q *queueDraft, d *classQuotaDraft) {
-	check := func(kind string, names []word, legal func(string) bool, hint string) {
+// checkHolders checks the names of users and groups.
+func (c *classQuotaCheck) checkHolders(q *queueDraft, d *classQuotaDraft) {
+	check := func(kind string, names []token, legal func(string) bool, hint string) {
 		for _, w := range names {
 			if !isWildcard(w) && !legal(w.text) {
-				c.add(q, w.at, "classquota-holder", fmt.Sprintf("%s name %s is not legal", kind, quote(w.text)), hint)
+				c.add(q, w.position, "classquota-holder", fmt.Sprintf("%s name %s is not legal", kind, quote(w.text)), hint)
 			}
 		}
 	}
@@ -184,42 +186,42 @@ func (c *classCheck) people(q *queueDraft, d *classQuotaDraft) {
 	check("group", d.groups, security.IsGroupName, groupNameHint)
 }
 
-// twice refuses a second quota of the same match for somebody: which of them counts would be
+// checkDuplicateHolders refuses a second quota of the same match for somebody: which of them counts would be
 // anybody's guess.
-func (c *classCheck) twice(q *queueDraft, d *classQuotaDraft, taken map[string]word) {
-	take := func(who string, where at) {
-		key := d.match.text + "\n" + who
-		if first, ok := taken[key]; ok {
+func (c *classQuotaCheck) checkDuplicateHolders(q *queueDraft, d *classQuotaDraft, byHolder map[string]token) {
+	claim := func(holder string, where position) {
+		key := d.match.text + "\n" + holder
+		if first, ok := byHolder[key]; ok {
 			c.add(q, where, "classquota-holder", fmt.Sprintf("%s has quota %s of the same match already, in line %d",
-				who, quote(first.text), first.line), "")
+				holder, quote(first.text), first.line), "")
 			return
 		}
-		taken[key] = word{where, d.name.text}
+		byHolder[key] = token{where, d.name.text}
 	}
 	if len(d.users)+len(d.groups) == 0 {
-		take("everybody together", d.at)
+		claim("everybody together", d.position)
 	}
 	for _, w := range d.users {
-		take("user "+quote(w.text), w.at)
+		claim("user "+quote(w.text), w.position)
 	}
 	for _, w := range d.groups {
-		take("group "+quote(w.text), w.at)
+		claim("group "+quote(w.text), w.position)
 	}
 }
 
-// above compares a quota for everybody with those of the same match and for everybody in the
+// checkParentQuotas compares a quota for everybody with those of the same match and for everybody in the
 // queues above: what is more than theirs can never be used.
-func (c *classCheck) above(q *queueDraft, d *classQuotaDraft) {
-	if !d.forAll() {
+func (c *classQuotaCheck) checkParentQuotas(q *queueDraft, d *classQuotaDraft) {
+	if !d.countsEverybody() {
 		return
 	}
-	if q.quotaForAll == nil {
-		q.quotaForAll = map[string]*classQuotaDraft{}
+	if q.classQuotaByMatch == nil {
+		q.classQuotaByMatch = map[string]*classQuotaDraft{}
 	}
-	q.quotaForAll[d.match.text] = d
+	q.classQuotaByMatch[d.match.text] = d
 	for _, name := range sortedKeys(d.hard.n) {
-		for up := q.up; up != nil; up = up.up {
-			other := up.quotaForAll[d.match.text]
+		for up := q.parentQueue; up != nil; up = up.parentQueue {
+			other := up.classQuotaByMatch[d.match.text]
 			if other == nil {
 				continue
 			}
@@ -228,23 +230,23 @@ func (c *classCheck) above(q *queueDraft, d *classQuotaDraft) {
 				continue
 			}
 			if d.hard.n[name] > most {
-				c.add(q, d.hard.places[name], "classquota-above", fmt.Sprintf("hard %s %s is more than the %s of quota %s in %s",
-					name, resources.Text(name, d.hard.n[name]), resources.Text(name, most), quote(other.name.text), up.path()), "")
+				c.add(q, d.hard.positions[name], "classquota-above", fmt.Sprintf("hard %s %s is more than the %s of quota %s in %s",
+					name, resources.FormatQuantity(name, d.hard.n[name]), resources.FormatQuantity(name, most), quote(other.name.text), up.path()), "")
 			}
 			break
 		}
 	}
 }
 
-func (d *classQuotaDraft) forAll() bool { return len(d.users)+len(d.groups) == 0 }
+func (d *classQuotaDraft) countsEverybody() bool { return len(d.users)+len(d.groups) == 0 }
 
-// notClassName says why a name is none of a class, or of a quota, in words; empty: it is.
-func notClassName(name string) string {
+// classNameProblem says why a name is none of a class, or of a quota, in words; empty: it is.
+func classNameProblem(name string) string {
 	if name == "" {
 		return "it has no name"
 	}
-	if why := names.NotSubdomain(name); why != "" {
-		return "the name " + why
+	if reason := names.SubdomainProblem(name); reason != "" {
+		return "the name " + reason
 	}
 	return ""
 }

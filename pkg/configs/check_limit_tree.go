@@ -7,21 +7,21 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// allowance is what limits leave to a user or a group in a queue, the limits of the
+// effectiveLimit is what limits leave to a user or a group in a queue, the limits of the
 // queues above included.
-type allowance struct {
+type effectiveLimit struct {
 	max             resources.Limit
 	maxApplications uint64 // 0: not limitHolder
-	by              *queueDraft
+	setBy           *queueDraft
 }
 
 // checkInheritedLimits applies V20 and V21. Requires: the parent was checked before.
 func (r *report) checkInheritedLimits(q *queueDraft) {
 	if len(q.children) > 0 && len(q.limits) > 0 {
-		q.carried = map[limitHolder]allowance{}
+		q.effectiveLimits = map[limitHolder]effectiveLimit{}
 	}
 	for _, l := range q.limits {
-		own := allowance{resources.LimitFromMap(l.max.n), l.maxApplications.n, q}
+		own := effectiveLimit{resources.LimitFromMap(l.max.n), l.maxApplications.n, q}
 		for _, w := range l.users {
 			r.checkInherited(q, l, own, limitHolder{"user", w.text})
 		}
@@ -38,49 +38,49 @@ func (l limitHolder) String() string { return l.kind + " " + quote(l.name) }
 
 // checkInherited compares the limit of one user or group with what the queues above
 // leave them: under their own name, or else as one of all others.
-func (r *report) checkInherited(q *queueDraft, l *limitDraft, own allowance, who limitHolder) {
-	above, named := q.up.allowed(who)
+func (r *report) checkInherited(q *queueDraft, l *limitDraft, own effectiveLimit, holder limitHolder) {
+	above, named := q.parentQueue.inheritedLimit(holder)
 	if !named {
-		above, _ = q.up.allowed(limitHolder{who.kind, limits.Wildcard})
+		above, _ = q.parentQueue.inheritedLimit(limitHolder{holder.kind, limits.Wildcard})
 	}
 	for name, most := range above.max.All() {
 		if n, ok := l.max.n[name]; ok && n > most {
-			r.add(q, l.max.places[name], "V20", fmt.Sprintf("maxresources %s %s for %s is more than the %s of %s",
-				name, resources.Text(name, n), who, resources.Text(name, most), above.by.path()), "")
+			r.add(q, l.max.positions[name], "V20", fmt.Sprintf("maxresources %s %s for %s is more than the %s of %s",
+				name, resources.FormatQuantity(name, n), holder, resources.FormatQuantity(name, most), above.setBy.path()), "")
 		}
 	}
 	if most := above.maxApplications; most != 0 && l.maxApplications.ok {
 		switch n := l.maxApplications.n; {
 		case n == 0:
-			r.add(q, placeOr(l.maxApplications.at, l.at), "V21",
-				fmt.Sprintf("maxapplications for %s is unlimited, but %d in %s", who, most, above.by.path()),
-				fmt.Sprintf("set it to something from 1 to %d", tighter(most, q.maxApplications.n)))
+			r.add(q, positionOr(l.maxApplications.position, l.position), "V21",
+				fmt.Sprintf("maxapplications for %s is unlimited, but %d in %s", holder, most, above.setBy.path()),
+				fmt.Sprintf("set it to something from 1 to %d", smallerBound(most, q.maxApplications.n)))
 		case n > most:
-			r.add(q, l.maxApplications.at, "V21", fmt.Sprintf("maxapplications %d for %s is more than the %d of %s",
-				n, who, most, above.by.path()), "")
+			r.add(q, l.maxApplications.position, "V21", fmt.Sprintf("maxapplications %d for %s is more than the %d of %s",
+				n, holder, most, above.setBy.path()), "")
 		}
 	}
 	if named {
 		own.max = own.max.Tighten(above.max)
 	}
-	if q.carried != nil {
-		q.carried[who] = own
+	if q.effectiveLimits != nil {
+		q.effectiveLimits[holder] = own
 	}
 }
 
-// allowed finds the nearest queue, from q upwards, that limits somebody by that name.
-func (q *queueDraft) allowed(who limitHolder) (allowance, bool) {
-	for ; q != nil; q = q.up {
-		if a, ok := q.carried[who]; ok {
+// inheritedLimit finds the nearest queue, from q upwards, that limits somebody by that name.
+func (q *queueDraft) inheritedLimit(holder limitHolder) (effectiveLimit, bool) {
+	for ; q != nil; q = q.parentQueue {
+		if a, ok := q.effectiveLimits[holder]; ok {
 			return a, true
 		}
 	}
-	return allowance{}, false
+	return effectiveLimit{}, false
 }
 
-// tighter is the smaller of two bounds on applications, where 0 is none. What a hint offers must
+// smallerBound is the smaller of two bounds on applications, where 0 is none. What a hint offers must
 // not break another rule: a limit is within the queue's own bound, too (V18).
-func tighter(a, b uint64) uint64 {
+func smallerBound(a, b uint64) uint64 {
 	if a == 0 || b != 0 && b < a {
 		return b
 	}

@@ -11,14 +11,14 @@ import (
 // checkHasPartition refuses a document without partitions, unless something else is wrong
 // with it that may be why.
 func (r *report) checkHasPartition(d *documentDraft) {
-	if len(d.partitions) > 0 || r.found[Error] > 0 {
+	if len(d.partitions) > 0 || r.counts[Error] > 0 {
 		return
 	}
 	message := "the document has no partition"
 	if d.empty {
 		message = "the document is empty"
 	}
-	r.add(nil, at{}, "no-partition", message, "the smallest one is partitions: [{queues: [{name: root, submitacl: '*'}]}]")
+	r.add(nil, position{}, "no-partition", message, "the smallest one is partitions: [{queues: [{name: root, submitacl: '*'}]}]")
 }
 
 // checkPartitionNames applies V1.
@@ -27,7 +27,7 @@ func (r *report) checkPartitionNames(partitions []*partitionDraft) {
 	for _, p := range partitions {
 		name := strings.ToLower(p.name)
 		if seen[name] {
-			r.add(p, p.at, "V1", "there is another partition "+quote(name), "names must differ by more than case")
+			r.add(p, p.position, "V1", "there is another partition "+quote(name), "names must differ by more than case")
 		}
 		seen[name] = true
 	}
@@ -38,7 +38,7 @@ func (r *report) checkChildNames(q *queueDraft) {
 	seen := make(map[string]bool, len(q.children))
 	for _, c := range q.children {
 		if seen[c.name] && c.name != "" {
-			r.add(c, c.at, "V6", fmt.Sprintf("%s has another child %s", q.path(), quote(c.name)),
+			r.add(c, c.position, "V6", fmt.Sprintf("%s has another child %s", q.path(), quote(c.name)),
 				"names must differ by more than case")
 		}
 		seen[c.name] = true
@@ -48,13 +48,13 @@ func (r *report) checkChildNames(q *queueDraft) {
 // checkResourceNames keeps the document within what a partition can count.
 func (r *report) checkResourceNames(p *partitionDraft) {
 	seen := map[string]bool{}
-	r.seeWords(p, seen, p.weights)
-	r.seeQueue(p.root, seen)
+	r.collectResourceNames(p, seen, p.weights)
+	r.collectQueueResources(p.root, seen)
 }
 
-func (r *report) seeQueue(q *queueDraft, seen map[string]bool) {
+func (r *report) collectQueueResources(q *queueDraft, seen map[string]bool) {
 	all := []*quantities{&q.max, &q.guaranteed}
-	if t := q.template; t != nil {
+	if t := q.childTemplate; t != nil {
 		all = append(all, &t.max, &t.guaranteed)
 	}
 	for _, l := range q.limits {
@@ -64,25 +64,25 @@ func (r *report) seeQueue(q *queueDraft, seen map[string]bool) {
 		all = append(all, &d.hard)
 	}
 	for _, x := range all {
-		var words []word
+		var words []token
 		for _, name := range sortedKeys(x.n) {
-			words = append(words, word{x.places[name], name})
+			words = append(words, token{x.positions[name], name})
 		}
-		r.seeWords(q, seen, words)
+		r.collectResourceNames(q, seen, words)
 	}
 	for _, c := range q.children {
-		r.seeQueue(c, seen)
+		r.collectQueueResources(c, seen)
 	}
 }
 
-func (r *report) seeWords(o owner, seen map[string]bool, words []word) {
+func (r *report) collectResourceNames(o subject, seen map[string]bool, words []token) {
 	for _, w := range words {
 		if seen[w.text] || len(seen) > resources.MaxNames { // it is said already that there are too many
 			continue
 		}
 		seen[w.text] = true
 		if len(seen) == resources.MaxNames+1 {
-			r.add(o, w.at, "bound-resources", fmt.Sprintf("the partition names more than %d different resources",
+			r.add(o, w.position, "bound-resources", fmt.Sprintf("the partition names more than %d different resources",
 				resources.MaxNames), "")
 		}
 	}
@@ -91,20 +91,20 @@ func (r *report) seeWords(o owner, seen map[string]bool, words []word) {
 // checkSubmitters warns of a partition that no application can get into, unless something in the
 // document could not be understood, which may be the access list.
 func (r *report) checkSubmitters(p *partitionDraft) {
-	misread := slices.ContainsFunc(r.problems, func(x Problem) bool { return x.Severity == Error && strings.HasPrefix(x.Rule, "yaml-") })
-	if !misread && !mayBeSubmittedTo(p.root) {
-		r.add(p.root, p.root.at, "nobody-submits",
+	misread := slices.ContainsFunc(r.problems, func(x Problem) bool { return x.Severity == Error && strings.HasPrefix(x.RuleID, "yaml-") })
+	if !misread && !hasSubmitAccess(p.root) {
+		r.add(p.root, p.root.position, "no-submit-access",
 			"no queue has a submitacl or adminacl, so nobody can submit anything",
 			"submitacl: '*' on root lets everybody")
 	}
 }
 
-func mayBeSubmittedTo(q *queueDraft) bool {
-	if !q.submit.IsEmpty() || !q.admin.IsEmpty() || q.aclUnknown {
+func hasSubmitAccess(q *queueDraft) bool {
+	if !q.submitACL.IsEmpty() || !q.adminACL.IsEmpty() || q.aclUnknown {
 		return true
 	}
 	for _, c := range q.children {
-		if mayBeSubmittedTo(c) {
+		if hasSubmitAccess(c) {
 			return true
 		}
 	}

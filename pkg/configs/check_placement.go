@@ -9,7 +9,7 @@ import (
 // checkPlacement applies V29: what is fixed about a placement rule must fit the
 // configured queues.
 func (r *report) checkPlacement(p *partitionDraft) {
-	for _, d := range p.rules {
+	for _, d := range p.placementRules {
 		if d != nil {
 			r.checkRulePath(p.root, d)
 		}
@@ -24,51 +24,51 @@ func (r *report) checkRulePath(root *queueDraft, d *ruleDraft) {
 	var levels []string
 	fixed := 0
 	for ; fixed < len(chain) && chain[fixed].kind == placement.Fixed; fixed++ {
-		if !chain[fixed].usable {
+		if !chain[fixed].valid {
 			return // reported already
 		}
 		below, _ := splitValue(chain[fixed].value.text)
 		levels = append(levels, below...)
 	}
-	if fixed == 0 || !chain[min(fixed, len(chain)-1)].usable {
+	if fixed == 0 || !chain[min(fixed, len(chain)-1)].valid {
 		return
 	}
 	last := chain[fixed-1]
 	q := root
 	for _, name := range levels {
 		if !q.isParent() {
-			r.add(last, last.value.at, "V29", fmt.Sprintf("%s is a leaf, so there can be no queue %s below it",
+			r.add(last, last.value.position, "V29", fmt.Sprintf("%s is a leaf, so there can be no queue %s below it",
 				q.path(), quote(name)), "")
 			return
 		}
 		child := q.child(name)
 		if child == nil {
-			r.reportMissing(d, last, q, name)
+			r.reportMissingQueue(d, last, q, name)
 			return
 		}
 		q = child
 	}
 	switch more := fixed < len(chain); {
 	case more && !q.isParent():
-		r.add(last, last.value.at, "V29", q.path()+" is a leaf, but another rule chooses a queue below it",
+		r.add(last, last.value.position, "V29", q.path()+" is a leaf, but another rule chooses a queue below it",
 			"give the queue the flag parent: true")
 	case !more && q.isParent():
-		r.add(last, last.value.at, "V29", q.path()+" is a parent, which cannot hold applications",
+		r.add(last, last.value.position, "V29", q.path()+" is a parent, which cannot hold applications",
 			"name a leaf, or make this the parent of another rule")
 	}
 }
 
-func (r *report) reportMissing(top, last *ruleDraft, up *queueDraft, name string) {
+func (r *report) reportMissingQueue(top, last *ruleDraft, parent *queueDraft, name string) {
 	if top.create {
 		return
 	}
 	var names []string
-	for _, c := range up.children[:min(len(up.children), mostCompared)] {
+	for _, c := range parent.children[:min(len(parent.children), maxCompared)] {
 		names = append(names, c.name)
 	}
-	hint := didYouMean(name, names)
+	hint := suggestion(name, names)
 	if hint == "" {
 		hint = "configure the queue, or let the rule create it with create: true"
 	}
-	r.add(last, last.value.at, "V29", fmt.Sprintf("%s has no queue %s", up.path(), quote(name)), hint)
+	r.add(last, last.value.position, "V29", fmt.Sprintf("%s has no queue %s", parent.path(), quote(name)), hint)
 }

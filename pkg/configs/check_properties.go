@@ -19,52 +19,52 @@ func (r *report) checkQueueProperties(q *queueDraft) {
 	for _, s := range q.settings {
 		// Root has no parent to show a priority to, so whatever these say there has no
 		// effect, and the design asks for silence (seed 004).
-		if q.up != nil || s.name.text != priorityPolicyProperty && s.name.text != priorityOffsetProperty {
+		if q.parentQueue != nil || s.name.text != priorityPolicyProperty && s.name.text != priorityOffsetProperty {
 			r.checkProperty(q, "", s)
 		}
-		if q.partition.ignorePriority {
-			r.checkPriority(q, s)
+		if q.partition.priorityDisabled {
+			r.checkPriorityPreemption(q, s)
 		}
-		if !q.partition.quotaPreemption {
-			r.checkQuotaDelay(q, "", s, "the partition does not enforce a max", "set preemption: {quotapreemptionenabled: true} in the partition")
+		if !q.partition.quotaPreemptionEnabled {
+			r.checkQuotaPreemptionDelay(q, "", s, "the partition does not enforce a max", "set preemption: {quotapreemptionenabled: true} in the partition")
 		}
 	}
-	sort, ok := q.own(sortPolicyProperty)
+	sort, ok := q.ownSetting(sortPolicyProperty)
 	switch {
 	case !ok:
 	case q.isParent() && sort.value.text == policies.StateAware.String():
-		r.add(q, sort.value.at, "stateaware-parent",
+		r.add(q, sort.value.position, "stateaware-parent",
 			"stateaware has no effect on a parent: child queues always take fair turns",
 			"only leaves below inherit it; set it on them")
-	case !q.isParent() && sort.value.text == policies.Fair.String() && q.guaranteed.isNothing():
-		r.add(q, sort.value.at, "fair-raw", "fair without guaranteed resources compares plain numbers, "+
+	case !q.isParent() && sort.value.text == policies.Fair.String() && q.guaranteed.hasNoQuantity():
+		r.add(q, sort.value.position, "fair-raw", "fair without guaranteed resources compares plain numbers, "+
 			"so bytes of memory outweigh everything", "set resources.guaranteed, or use fifo")
 	}
 }
 
 // countProperties keeps what a queue inherits within bounds.
 func (r *report) countProperties(q *queueDraft) {
-	if q.up != nil {
-		q.properties = q.up.properties
+	if q.parentQueue != nil {
+		q.propertyCount = q.parentQueue.propertyCount
 	}
-	if q.properties > maxProperties {
+	if q.propertyCount > maxProperties {
 		return // reported above
 	}
 	for _, s := range q.settings {
-		if !q.up.has(s.name.text) {
-			q.properties++
+		if !q.parentQueue.hasProperty(s.name.text) {
+			q.propertyCount++
 		}
 	}
-	if q.properties > maxProperties {
-		r.add(q, q.at, "bound-properties",
+	if q.propertyCount > maxProperties {
+		r.add(q, q.position, "bound-properties",
 			fmt.Sprintf("the queue has more than %d properties, inherited ones included", maxProperties), "")
 	}
 }
 
-// has reports whether a queue has a property, of its own or inherited.
-func (q *queueDraft) has(name string) bool {
-	for ; q != nil; q = q.up {
-		if _, ok := q.own(name); ok {
+// hasProperty reports whether a queue has a property, of its own or inherited.
+func (q *queueDraft) hasProperty(name string) bool {
+	for ; q != nil; q = q.parentQueue {
+		if _, ok := q.ownSetting(name); ok {
 			return true
 		}
 	}
@@ -73,42 +73,42 @@ func (q *queueDraft) has(name string) bool {
 
 // checkProperty warns of one unknown or malformed property. An empty value is the
 // default, and nobody is surprised.
-func (r *report) checkProperty(q *queueDraft, of string, s setting) {
+func (r *report) checkProperty(q *queueDraft, prefix string, s setting) {
 	p, ok := findProperty(s.name.text)
-	if !ok && r.full("property-unknown") {
+	if !ok && r.limitReached("property-unknown") {
 		return
 	}
 	if !ok {
-		r.add(q, s.name.at, "property-unknown",
-			fmt.Sprintf("unknown %sproperty %s has no effect", of, quote(s.name.text)),
-			didYouMean(s.name.text, propertyNames()))
+		r.add(q, s.name.position, "property-unknown",
+			fmt.Sprintf("unknown %sproperty %s has no effect", prefix, quote(s.name.text)),
+			suggestion(s.name.text, propertyNames()))
 		return
 	}
 	text := s.value.text
 	if text == "" || p.read(&Settings{}, text) {
 		return
 	}
-	hint := p.want
+	hint := p.accepted
 	if near := strings.ToLower(strings.TrimSpace(text)); p.read(&Settings{}, near) {
-		hint = fmt.Sprintf("write %q; %s", near, p.want)
+		hint = fmt.Sprintf("write %q; %s", near, p.accepted)
 	}
-	r.add(q, s.value.at, "property-value",
-		fmt.Sprintf("%s is no value of %s%s, so the default is used", quote(text), of, p.name), hint)
+	r.add(q, s.value.position, "property-value",
+		fmt.Sprintf("%s is no value of %s%s, so the default is used", quote(text), prefix, p.name), hint)
 }
 
-// checkQuotaDelay warns of a delay after which nothing happens (behaviour.md 6.4).
-// checkPriority warns of a right that nobody has, as priorities are switched off.
-func (r *report) checkPriority(q *queueDraft, s setting) {
+// checkQuotaPreemptionDelay warns of a delay after which nothing happens (behaviour.md 6.4).
+// checkPriorityPreemption warns of a right that nobody has, as priorities are switched off.
+func (r *report) checkPriorityPreemption(q *queueDraft, s setting) {
 	var read Settings
-	if s.name.text == prioritySwapProperty && readPrioritySwap(&read, s.value.text) && read.PrioritySwap != policies.PrioritySwapNone {
-		r.add(q, s.name.at, "priority-off", prioritySwapProperty+" has no effect: the partition has priority: disabled", "")
+	if s.name.text == priorityPreemptionProperty && readPriorityPreemption(&read, s.value.text) && read.PriorityPreemption != policies.PriorityPreemptionDisabled {
+		r.add(q, s.name.position, "priority-off", priorityPreemptionProperty+" has no effect: the partition has priority: disabled", "")
 	}
 }
 
-func (r *report) checkQuotaDelay(q *queueDraft, of string, s setting, why, hint string) {
+func (r *report) checkQuotaPreemptionDelay(q *queueDraft, prefix string, s setting, reason, hint string) {
 	var read Settings
-	if s.name.text == quotaDelayProperty && readQuotaDelay(&read, s.value.text) && read.QuotaDelay > 0 {
-		r.add(q, s.name.at, "quota-delay", fmt.Sprintf("%s%s has no effect: %s", of, quotaDelayProperty, why), hint)
+	if s.name.text == quotaPreemptionDelayProperty && readQuotaPreemptionDelay(&read, s.value.text) && read.QuotaPreemptionDelay > 0 {
+		r.add(q, s.name.position, "quota-delay", fmt.Sprintf("%s%s has no effect: %s", prefix, quotaPreemptionDelayProperty, reason), hint)
 	}
 }
 
@@ -116,7 +116,7 @@ func (r *report) checkQuotaDelay(q *queueDraft, of string, s setting, why, hint 
 func (r *report) checkTemplate(q *queueDraft) {
 	r.checkZero(q, "max", &q.max)
 	r.checkZero(q, "guaranteed", &q.guaranteed)
-	t := q.template
+	t := q.childTemplate
 	if t == nil {
 		return
 	}
@@ -124,14 +124,14 @@ func (r *report) checkTemplate(q *queueDraft) {
 	r.checkZero(q, "childtemplate guaranteed", &t.guaranteed)
 	for _, s := range t.settings {
 		r.checkProperty(q, "childtemplate ", s)
-		r.checkQuotaDelay(q, "childtemplate ", s, "only the max of configured queues is enforced", "")
+		r.checkQuotaPreemptionDelay(q, "childtemplate ", s, "only the max of configured queues is enforced", "")
 	}
-	if t.crowded {
-		r.add(q, t.at, "bound-properties",
+	if t.tooManyProperties {
+		r.add(q, t.position, "bound-properties",
 			fmt.Sprintf("the childtemplate has more than %d properties", maxProperties), "")
 	}
 	if !q.isParent() {
-		r.add(q, t.at, "template-leaf", "childtemplate has no effect on a leaf",
+		r.add(q, t.position, "template-leaf", "childtemplate has no effect on a leaf",
 			"give the queue the flag parent: true")
 	}
 }
@@ -139,7 +139,7 @@ func (r *report) checkTemplate(q *queueDraft) {
 // checkZero warns that zeroes alone forbid nothing (behaviour.md 3.4).
 func (r *report) checkZero(q *queueDraft, what string, amounts *quantities) {
 	if amounts.isZero() {
-		r.add(q, amounts.at, "zero-resources",
+		r.add(q, amounts.position, "zero-resources",
 			"all quantities of "+what+" are zero, which is the same as not setting it", "")
 	}
 }
@@ -154,45 +154,45 @@ const (
 // checkOffsets warns where offsets lift a priority that users can ask for to one of
 // the system's. Root's offset has no effect, and a child template counts as a child.
 func (r *report) checkOffsets(root *queueDraft) {
-	r.lifted(root)
+	r.highestPriority(root)
 }
 
-// lifted is the highest priority that q can show for a user's work: that of its
+// highestPriority is the highest priority that q can show for a user's work: that of its
 // children, or of its own work, plus its offset; a fence starts over at the offset. A
 // queue that was warned about counts as if it had no offset, so a queue above is
 // warned about only for what it adds itself.
-func (r *report) lifted(q *queueDraft) int64 {
+func (r *report) highestPriority(q *queueDraft) int64 {
 	highest := int64(highestUserPriority)
-	if t := q.template; t != nil && q.isParent() {
-		highest = max(highest, r.shown(q, "childtemplate ", t.settings, highestUserPriority))
+	if t := q.childTemplate; t != nil && q.isParent() {
+		highest = max(highest, r.checkPriorityOffset(q, "childtemplate ", t.settings, highestUserPriority))
 	}
 	for _, c := range q.children {
-		highest = max(highest, r.lifted(c))
+		highest = max(highest, r.highestPriority(c))
 	}
-	if q.up == nil {
+	if q.parentQueue == nil {
 		return highest
 	}
-	return r.shown(q, "", q.settings, highest)
+	return r.checkPriorityOffset(q, "", q.settings, highest)
 }
 
-func (r *report) shown(q *queueDraft, of string, settings []setting, highest int64) int64 {
+func (r *report) checkPriorityOffset(q *queueDraft, prefix string, settings []setting, highest int64) int64 {
 	var s Settings
 	offset, _ := find(settings, priorityOffsetProperty)
-	readOffset(&s, offset.value.text)
+	readPriorityOffset(&s, offset.value.text)
 	if policy, ok := find(settings, priorityPolicyProperty); ok {
-		readPriority(&s, policy.value.text)
+		readPriorityPolicy(&s, policy.value.text)
 	}
-	highest += int64(s.Offset)
+	highest += int64(s.PriorityOffset)
 	system := int64(lowestSystemPriority)
-	if s.Priority == policies.PriorityFence { // no user's class comes near: the offset alone is what is shown
-		highest, system = int64(s.Offset), highestUserPriority+1
+	if s.PriorityPolicy == policies.PriorityFence { // no user's class comes near: the offset alone is what is shown
+		highest, system = int64(s.PriorityOffset), highestUserPriority+1
 	}
 	if highest < system {
 		return highest
 	}
-	r.add(q, offset.value.at, "offset-system",
+	r.add(q, offset.value.position, "offset-system",
 		fmt.Sprintf("with the %soffset %d, work of users can show priority %d; those of the system begin at %d",
-			of, s.Offset, min(highest, math.MaxInt32), system),
+			prefix, s.PriorityOffset, min(highest, math.MaxInt32), system),
 		"the offsets of a path should stay below 1000000000 together")
 	return highestUserPriority
 }

@@ -79,7 +79,7 @@ priorityclasses:
 }
 
 // S2-3: the class of the guide as it is, with what a cluster adds to it.
-func TestAPriorityClassOfKubernetesIsTakenAsItIs(t *testing.T) {
+func TestLoad_AcceptsKubernetesPriorityClass(t *testing.T) {
 	c := mustLoad(t, `
 priorityclasses:
 - apiVersion: scheduling.k8s.io/v1
@@ -99,8 +99,8 @@ priorityclasses:
 	var got []string
 	for _, x := range c.Classes.All() {
 		acl := "nil"
-		if x.Submit != nil {
-			acl = x.Submit.String()
+		if x.SubmitACL != nil {
+			acl = x.SubmitACL.String()
 		}
 		got = append(got, fmt.Sprintf("%s %d %t %s %q %s", x.Name, x.Value, x.GlobalDefault, x.Policy, x.Description, acl))
 	}
@@ -116,20 +116,20 @@ priorityclasses:
 	assert.Assert(t, nulls.Classes.Equal(mustLoad(t, "priorityclasses: [{name: a, value: 1}]"+onePartition).Classes), "null is not written")
 }
 
-func TestADocumentWithoutClassesHasThoseOfTheSystem(t *testing.T) {
+func TestLoad_WithoutClassesHasSystemClasses(t *testing.T) {
 	for _, text := range []string{"", "priorityclasses:\n", "priorityclasses: []\n"} {
 		assert.Assert(t, mustLoad(t, text+onePartition).Classes.Equal(priorities.Registry{}), text)
 	}
 }
 
 // Two defaults in a document: the error names both, and where they are.
-func TestS0_19TwoDefaultsAreNamed(t *testing.T) {
+func TestLoad_TwoDefaultClassesAreNamed_S0_19(t *testing.T) {
 	_, problems := Load([]byte("priorityclasses:\n- {name: a, value: 1, globalDefault: true}\n- {name: b, value: 2, globalDefault: true}\n"))
 	assert.Equal(t, problems.Error(), `3:38: error [class-second-global-default] priority class b: `+
 		`"a" (line 2) is the default already, and there can be only one`)
 }
 
-func TestS0_15ThousandClassesInADocument(t *testing.T) {
+func TestLoad_ThousandPriorityClasses_S0_15(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("priorityclasses:\n")
 	for i := range 1000 {
@@ -140,11 +140,11 @@ func TestS0_15ThousandClassesInADocument(t *testing.T) {
 	assert.Assert(t, ok && got.Value == 999)
 }
 
-func TestDiffTellsWhichClassesChange(t *testing.T) {
+func TestDiff_PriorityClasses(t *testing.T) {
 	old := mustLoad(t, "priorityclasses: [{name: a, value: 1}, {name: b, value: 2, submitacl: ''}, {name: c, value: 3}]"+onePartition)
 	new := mustLoad(t, "priorityclasses: [{name: c, value: 3}, {name: d, value: 4, globalDefault: true}, {name: b, value: 5}]"+onePartition)
 	d := Diff(old, new)
-	assert.Equal(t, told(d), "removed class a\n"+
+	assert.Equal(t, diffText(d), "removed class a\n"+
 		"changed class b | submitacl: \"\" -> none | value: 2 -> 5\n"+
 		"created class d | globalDefault: none -> true | preemptionPolicy: none -> PreemptLowerPriority | value: none -> 4\n")
 	assert.Equal(t, d.Summary(), "1 priority class created, 1 priority class removed, 1 priority class changed")

@@ -84,7 +84,7 @@ partitions:
 	}
 }
 
-func TestClassQuotasAreRead(t *testing.T) {
+func TestLoad_ReadsClassQuotas(t *testing.T) {
 	c := mustLoad(t, `
 partitions:
 - classesneedingquota: [{operator: In, classes: [b, a]}, {operator: Exists}]
@@ -100,10 +100,10 @@ partitions:
       - {name: none, match: {operator: DoesNotExist, classes: }, users: ['*'], groups: [dev, ops], hard: {pods: 0}}
 `)
 	p := &c.Partitions[0]
-	assert.Equal(t, fmt.Sprint(p.NeedQuota), "[PriorityClass In [a b] PriorityClass Exists]")
+	assert.Equal(t, fmt.Sprint(p.ClassesNeedingQuota), "[PriorityClass In [a b] PriorityClass Exists]")
 	quotas := p.Root.Children[0].ClassQuotas
 	assert.DeepEqual(t, quotas[0].Match, limits.Selector{Operator: limits.In, Classes: []string{"a", "b"}})
-	assert.Assert(t, quotas[0].ForAll() && !quotas[1].ForAll())
+	assert.Assert(t, quotas[0].CountsEverybody() && !quotas[1].CountsEverybody())
 	assert.DeepEqual(t, quotas[0].Hard.Map(), map[string]resources.Quantity{"vcore": 4000, "memory": 1 << 30, "pods": 10})
 	assert.DeepEqual(t, quotas[1].Groups, []string{"dev", "ops"})
 	none, limited := quotas[1].Hard.Get("pods")
@@ -111,7 +111,7 @@ partitions:
 }
 
 // S0-33: a quota follows its class, which may come later and go earlier.
-func TestS0_33AQuotaMayNameAClassThatIsNotThere(t *testing.T) {
+func TestClassQuota_MayNameAnUnknownClass_S0_33(t *testing.T) {
 	text := "partitions: [{queues: [{name: root, submitacl: '*', classquotas: [" +
 		"{name: q, match: {operator: In, classes: [hig]}, hard: {pods: 1}}]}]}]\n"
 	mustLoad(t, text) // nobody says which classes there are: a resource manager may not
@@ -127,7 +127,7 @@ func TestS0_33AQuotaMayNameAClassThatIsNotThere(t *testing.T) {
 	assert.Assert(t, c != nil && len(c.Partitions[0].Root.ClassQuotas) == 1, "deleting the class leaves the quota: %v", problems)
 }
 
-func TestDiffTellsOfClassQuotas(t *testing.T) {
+func TestDiff_ClassQuotas(t *testing.T) {
 	quota := func(needed, quotas string) *Config {
 		return mustLoad(t, "partitions: [{classesneedingquota: ["+needed+"], queues: [{name: root, submitacl: '*', classquotas: ["+quotas+"]}]}]")
 	}
@@ -138,7 +138,7 @@ func TestDiffTellsOfClassQuotas(t *testing.T) {
 	assert.Assert(t, Diff(old, same).IsEmpty())
 	new := quota("{operator: In, classes: [a, b]}, {operator: DoesNotExist}", "{name: s, match: {operator: Exists}, groups: [y], hard: {pods: 0}}, "+
 		"{name: r, match: {operator: Exists}, groups: [x], users: ['*', ann], hard: {pods: 3}}, {name: t, match: {operator: NotIn, classes: [c]}, hard: {gpu: 1}}")
-	assert.Equal(t, told(Diff(old, new)), `changed partition default | classesneedingquota[1]: none -> PriorityClass DoesNotExist
+	assert.Equal(t, diffText(Diff(old, new)), `changed partition default | classesneedingquota[1]: none -> PriorityClass DoesNotExist
 changed root | classquota q hard pods: 3 -> none | classquota q hard vcore: 2 -> none | classquota q match: PriorityClass In [a b] -> none`+
 		` | classquota r users: none -> *, ann | classquota s hard pods: 3 -> 0 | classquota t hard gpu: none -> 1`+
 		` | classquota t match: none -> PriorityClass NotIn [c] | order of groups in class quotas of PriorityClass Exists: x, y -> y, x

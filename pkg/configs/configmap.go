@@ -35,8 +35,8 @@ func isConfigMap(n *yaml.Node) bool { return peek(n, "kind") == configMapKind }
 
 // configMapText finds the queues.yaml of a ConfigMap: data.queues.yaml, or the only other key
 // that ends in .yaml, as a policy group of another name has. nil: there is none, for a reason.
-func configMapText(n *yaml.Node) (text *yaml.Node, why string) {
-	_, data := lookUp(n, "data")
+func configMapText(n *yaml.Node) (text *yaml.Node, reason string) {
+	_, data := lookupKey(n, "data")
 	if data == nil || data.Kind != yaml.MappingNode {
 		return nil, "the ConfigMap has no data"
 	}
@@ -60,80 +60,80 @@ func configMapText(n *yaml.Node) (text *yaml.Node, why string) {
 	return text, ""
 }
 
-// open reads a text down to the top of its queues.yaml, which may be in a ConfigMap. nil: there
+// openDocument reads a text down to the top of its queues.yaml, which may be in a ConfigMap. nil: there
 // is nothing to read, and errors say why unless the text is empty.
-func (r *reader) open(text []byte) *yaml.Node {
+func (r *reader) openDocument(text []byte) *yaml.Node {
 	r.source = text
-	top := r.document(text)
+	top := r.parseDocument(text)
 	kind := peek(top, "kind")
-	if _, own := lookUp(top, "partitions"); kind == "" || own != nil {
+	if _, own := lookupKey(top, "partitions"); kind == "" || own != nil {
 		return top
 	}
 	if kind != configMapKind {
-		r.add(nil, place(top), "configmap", fmt.Sprintf("the document is an object of Kubernetes of the kind %s", quote(kind)),
+		r.add(nil, positionOf(top), "configmap", fmt.Sprintf("the document is an object of Kubernetes of the kind %s", quote(kind)),
 			"a queues.yaml is read, or a ConfigMap that has one in data.queues.yaml")
 		return nil
 	}
-	value, why := configMapText(top)
+	value, reason := configMapText(top)
 	if value == nil {
-		r.add(nil, place(top), "configmap", why, `it belongs below "data", as "queues.yaml: |" and the text, further indented`)
+		r.add(nil, positionOf(top), "configmap", reason, `it belongs below "data", as "queues.yaml: |" and the text, further indented`)
 		return nil
 	}
 	r.source = []byte(value.Value)
-	if !r.fits(r.source) { // what is quoted may have more values than it has lines
+	if !r.checkTextSize(r.source) { // what is quoted may have more values than it has lines
 		return nil
 	}
 	inner := newReader(r.options)
-	top = inner.document(r.source)
-	move, exact := movedTo(value, text)
+	top = inner.parseDocument(r.source)
+	move, exact := embeddedPosition(value, text)
 	for _, p := range inner.problems {
-		r.add(nil, move(at{p.Line, p.Col}), p.Rule, p.Message, p.Hint)
+		r.add(nil, move(position{p.Line, p.Col}), p.RuleID, p.Message, p.Hint)
 	}
 	if exact {
-		moveAll(top, move)
+		shiftPositions(top, move)
 	} else {
-		r.quoted, r.outside = value, len(r.problems)
+		r.embeddedText, r.configMapProblems = value, len(r.problems)
 	}
 	return top
 }
 
-// movedTo says where in a document a place of a text within it is. That is exact for a text
+// embeddedPosition says where in a document a place of a text within it is. That is exact for a text
 // that is written as it is, behind a bar; of any other only its beginning is known.
-func movedTo(value *yaml.Node, document []byte) (move func(at) at, exact bool) {
-	begin := place(value)
+func embeddedPosition(value *yaml.Node, document []byte) (move func(position) position, exact bool) {
+	start := positionOf(value)
 	if value.Style&yaml.LiteralStyle == 0 {
-		return func(at) at { return begin }, false
+		return func(position) position { return start }, false
 	}
 	lines := bytes.Split(document, []byte("\n"))
 	indent := 0
 	for i, line := range strings.Split(value.Value, "\n") {
-		if text := strings.TrimLeft(line, " "); text != "" && begin.line+i < len(lines) {
-			indent = bytes.IndexFunc(lines[begin.line+i], func(c rune) bool { return c != ' ' }) - (len(line) - len(text))
+		if text := strings.TrimLeft(line, " "); text != "" && start.line+i < len(lines) {
+			indent = bytes.IndexFunc(lines[start.line+i], func(c rune) bool { return c != ' ' }) - (len(line) - len(text))
 			break
 		}
 	}
-	return func(p at) at { return at{begin.line + p.line, max(indent, 0) + p.col} }, true
+	return func(p position) position { return position{start.line + p.line, max(indent, 0) + p.col} }, true
 }
 
-func moveAll(n *yaml.Node, move func(at) at) {
+func shiftPositions(n *yaml.Node, move func(position) position) {
 	if n == nil {
 		return
 	}
-	p := move(place(n))
+	p := move(positionOf(n))
 	n.Line, n.Column = p.line, p.col
 	for _, c := range n.Content {
-		moveAll(c, move)
+		shiftPositions(c, move)
 	}
 }
 
-// placeQuoted gives the problems of a text whose lines are not those of its document the place
+// relocateEmbedded gives the problems of a text whose lines are not those of its document the place
 // of the text, and their own in words.
-func (r *reader) placeQuoted() {
-	if r.quoted == nil {
+func (r *reader) relocateEmbedded() {
+	if r.embeddedText == nil {
 		return
 	}
-	where := place(r.quoted)
-	for i := r.outside; i < len(r.problems); i++ {
+	where := positionOf(r.embeddedText)
+	for i := r.configMapProblems; i < len(r.problems); i++ {
 		p := &r.problems[i]
 		p.Message += fmt.Sprintf(" (line %d, column %d of its queues.yaml)", p.Line, p.Col)
 		p.Line, p.Col = where.line, where.col

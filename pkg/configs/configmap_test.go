@@ -21,7 +21,7 @@ func asConfigMap(text, indent string) string {
 	return configMapHead + "  queues.yaml: |\n" + indent + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+indent) + "\n"
 }
 
-func TestConfigMap_IsReadForItsQueuesYAML(t *testing.T) {
+func TestConfigMap_ReadsQueuesYAML(t *testing.T) {
 	const text = "partitions:\n- queues:\n  - name: root\n    submitacl: '*'\n    queues: [{name: a}]\n"
 	plain := mustLoad(t, text)
 	quoted, err := json.Marshal(map[string]any{"kind": "ConfigMap", "data": map[string]string{"queues.yaml": text}})
@@ -42,9 +42,9 @@ func TestConfigMap_IsReadForItsQueuesYAML(t *testing.T) {
 
 // Every problem of a text is found in a ConfigMap, too, as far further down and to the right as
 // the text is.
-func TestConfigMap_ProblemsAreWhereTheyAreWritten(t *testing.T) {
+func TestConfigMap_ProblemPositions(t *testing.T) {
 	for _, c := range allBadDocuments() {
-		text, _ := unmark(c.text)
+		text, _ := parseMarks(c.text)
 		if strings.ContainsAny(text, "\t\x01\u0085") || strings.TrimSpace(text) == "" || strings.HasPrefix(text, " ") || strings.Contains(text, "kind: ") {
 			continue // cannot be written so, or is another document then
 		}
@@ -52,7 +52,7 @@ func TestConfigMap_ProblemsAreWhereTheyAreWritten(t *testing.T) {
 		_, got := Load([]byte(asConfigMap(text, "      ")))
 		assert.Equal(t, len(got), len(want), c.name)
 		for i := range got {
-			assert.Equal(t, got[i].Rule, want[i].Rule, c.name)
+			assert.Equal(t, got[i].RuleID, want[i].RuleID, c.name)
 			if want[i].Line > 1 || want[i].Col > 1 { // of the document itself: its first line
 				assert.Equal(t, got[i].Line, want[i].Line+7, "%s: %v", c.name, got[i])
 				assert.Equal(t, got[i].Col, want[i].Col+6, "%s: %v", c.name, got[i])
@@ -61,7 +61,7 @@ func TestConfigMap_ProblemsAreWhereTheyAreWritten(t *testing.T) {
 	}
 }
 
-func TestConfigMap_OfAnotherFormHasPlacesInWords(t *testing.T) {
+func TestConfigMap_QuotedTextHasPositionsInMessages(t *testing.T) {
 	_, problems := Load([]byte(`{"kind": "ConfigMap", "data": {"queues.yaml": "partitions:\n- queues:\n  - name: root\n    submitacl: '*'\n    nonsense: 1\n"}}`))
 	assert.Equal(t, problems.Error(), `1:47: error [yaml-unknown-key] root: unknown key "nonsense" in a queue (line 5, column 5 of its queues.yaml)`)
 }

@@ -128,7 +128,7 @@ func (c Change) Summary() string {
 // Diff is what new changes about old. nil: there is none, so everything is created, or
 // removed.
 func Diff(old, new *Config) Change {
-	was, is := partitionsOf(old), partitionsOf(new)
+	was, is := partitionsByName(old), partitionsByName(new)
 	names := maps.Clone(was)
 	maps.Copy(names, is)
 	out := Change{Partitions: []PartitionChange{}, Classes: diffClasses(old, new), Budgets: diffBudgets(old, new)}
@@ -136,10 +136,10 @@ func Diff(old, new *Config) Change {
 		if p := diffPartition(was[name], is[name]); !p.isEmpty() {
 			p.Partition = name
 			for i := range p.Queues {
-				spelled(p.Queues[i].Values, old, new)
+				restoreSpelling(p.Queues[i].Values, old, new)
 			}
 			for i := range p.Limits {
-				spelled(p.Limits[i].Values, old, new)
+				restoreSpelling(p.Limits[i].Values, old, new)
 			}
 			out.Partitions = append(out.Partitions, p)
 		}
@@ -147,7 +147,7 @@ func Diff(old, new *Config) Change {
 	return out
 }
 
-func partitionsOf(c *Config) map[string]*Partition {
+func partitionsByName(c *Config) map[string]*Partition {
 	out := map[string]*Partition{}
 	if c != nil {
 		for i := range c.Partitions {
@@ -164,18 +164,18 @@ func (p *PartitionChange) isEmpty() bool {
 // diffPartition compares partitions; nil: there is none.
 func diffPartition(old, new *Partition) PartitionChange {
 	out := PartitionChange{Kind: kindOf(old, new)}
-	d := &differ{out: &out}
-	var before, after *side
+	d := &treeDiff{out: &out}
+	var before, after *diffQueue
 	if old != nil {
-		before = &side{q: &old.Root}
+		before = &diffQueue{q: &old.Root}
 	}
 	if new != nil {
-		after = &side{q: &new.Root}
+		after = &diffQueue{q: &new.Root}
 	}
 	if out.Kind == Changed || new != nil {
 		out.Settings = diffValues(partitionValues(old), partitionValues(new), nil, nil)
 	}
-	d.queue(rootName, before, after)
+	d.compareQueues(rootName, before, after)
 	slices.SortStableFunc(out.Queues, func(a, b QueueChange) int { return strings.Compare(a.Queue, b.Queue) })
 	slices.SortStableFunc(out.Limits, func(a, b LimitChange) int {
 		return cmp.Or(strings.Compare(a.Queue, b.Queue), cmp.Compare(len(a.Group), 0)-cmp.Compare(len(b.Group), 0),

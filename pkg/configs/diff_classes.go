@@ -36,7 +36,7 @@ func countKind[T any](all []T, of func(T) ChangeKind, kind ChangeKind) (n int) {
 // diffNamed compares things that have names and stand in lists, and tells what becomes of
 // each, in name order.
 func diffNamed[T any](
-	was, is []T, name func(*T) string, values func(*T) map[string]string, tell func(string, ChangeKind, []ValueChange),
+	was, is []T, name func(*T) string, values func(*T) map[string]string, report func(string, ChangeKind, []ValueChange),
 ) {
 	before, after := byName(was, name), byName(is, name)
 	all := maps.Clone(before)
@@ -49,7 +49,7 @@ func diffNamed[T any](
 			changes = diffValues(values(old), values(new), nil, nil)
 		}
 		if kind != Changed || len(changes) > 0 {
-			tell(n, kind, changes)
+			report(n, kind, changes)
 		}
 	}
 }
@@ -65,14 +65,14 @@ func byName[T any](list []T, name func(*T) string) map[string]*T {
 // diffClasses compares the classes of documents. Without a document there are those of the
 // system.
 func diffClasses(old, new *Config) (out []ClassChange) {
-	diffNamed(registryOf(old).All(), registryOf(new).All(), func(c *priorities.Class) string { return c.Name }, classValues,
+	diffNamed(classesOf(old).All(), classesOf(new).All(), func(c *priorities.Class) string { return c.Name }, classValues,
 		func(name string, kind ChangeKind, values []ValueChange) {
 			out = append(out, ClassChange{name, kind, values})
 		})
 	return out
 }
 
-func registryOf(c *Config) priorities.Registry {
+func classesOf(c *Config) priorities.Registry {
 	if c == nil {
 		return priorities.Registry{}
 	}
@@ -112,8 +112,8 @@ func classValues(c *priorities.Class) map[string]string {
 		"value": strconv.Itoa(int(c.Value)), "globalDefault": strconv.FormatBool(c.GlobalDefault),
 		"preemptionPolicy": c.Policy.String(), "description": c.Description,
 	}
-	if c.Submit != nil {
-		v["submitacl"] = strconv.Quote(c.Submit.String()) // one that is empty is not one that is missing
+	if c.SubmitACL != nil {
+		v["submitacl"] = strconv.Quote(c.SubmitACL.String()) // one that is empty is not one that is missing
 	}
 	return v
 }

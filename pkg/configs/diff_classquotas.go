@@ -21,7 +21,7 @@ func putClassQuotas(v map[string]string, quotas []limits.ClassQuota) {
 			v[prefix+"groups"] = strings.Join(q.Groups, ", ")
 		}
 		for name, n := range q.Hard.All() {
-			v[prefix+"hard "+name] = resources.Text(name, n)
+			v[prefix+"hard "+name] = resources.FormatQuantity(name, n)
 		}
 	}
 	for _, s := range limits.Scopes(quotas) {

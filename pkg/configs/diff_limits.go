@@ -2,21 +2,21 @@ package configs
 
 import "github.com/canopy-scheduler/canopy/pkg/limits"
 
-// limits compares what limits leave to everybody whom they name in a queue. Those of a queue
+// compareLimits compares what limits leave to everybody whom they name in a queue. Those of a queue
 // that is created or removed are created or removed with it, so that the way back has as many
 // changes as the way there.
-func (d *differ) limits(path string, before, after *side) {
-	named := map[limited]bool{}
-	for _, s := range []*side{before, after} {
+func (d *treeDiff) compareLimits(path string, before, after *diffQueue) {
+	named := map[limitKey]bool{}
+	for _, s := range []*diffQueue{before, after} {
 		if s != nil {
-			for who := range s.limits {
-				named[who] = true
+			for key := range s.limits {
+				named[key] = true
 			}
 		}
 	}
-	for who := range named {
-		was, ownBefore, had := before.bound(who)
-		is, ownAfter, has := after.bound(who)
+	for key := range named {
+		was, ownBefore, had := before.effectiveBound(key)
+		is, ownAfter, has := after.effectiveBound(key)
 		c := LimitChange{Queue: path, Kind: Changed}
 		switch {
 		case !had:
@@ -24,10 +24,10 @@ func (d *differ) limits(path string, before, after *side) {
 		case !has:
 			c.Kind = Removed
 		}
-		if who.group {
-			c.Group = who.name
+		if key.group {
+			c.Group = key.name
 		} else {
-			c.User = who.name
+			c.User = key.name
 		}
 		if c.Values = diffValues(boundValues(was), boundValues(is), nil, nil); len(c.Values) == 0 {
 			continue
@@ -39,46 +39,46 @@ func (d *differ) limits(path string, before, after *side) {
 	}
 }
 
-// limited is a user or a group.
-type limited struct {
+// limitKey is a user or a group.
+type limitKey struct {
 	group bool
 	name  string
 }
 
-// bound is what limits leave to somebody here, and what those of the queue itself say. ok is
+// effectiveBound is what limits leave to somebody here, and what those of the queue itself say. ok is
 // false when they do not name them.
-func (s *side) bound(who limited) (b, own limits.Bound, ok bool) {
+func (s *diffQueue) effectiveBound(key limitKey) (b, own limits.Bound, ok bool) {
 	if s == nil {
 		return b, own, false
 	}
-	own, ok = s.limits[who]
-	for ; s != nil; s = s.up {
-		at, named := s.limits[who]
-		if !named && !who.group {
-			at = s.limits[limited{false, limits.Wildcard}]
+	own, ok = s.limits[key]
+	for ; s != nil; s = s.parent {
+		at, named := s.limits[key]
+		if !named && !key.group {
+			at = s.limits[limitKey{false, limits.Wildcard}]
 		}
 		b = b.Tighten(at)
 	}
 	return b, own, ok
 }
 
-// level is what the limits of one queue say about whom they name. It is limits.OfUser and
-// limits.OfGroup for a document that may name very many.
-type level map[limited]limits.Bound
+// limitsByHolder is what the limits of one queue say about whom they name. It is limits.ForUser and
+// limits.ForGroup for a document that may name very many.
+type limitsByHolder map[limitKey]limits.Bound
 
-func levelOf(rules []limits.Rule) level {
-	l := level{}
-	put := func(who limited, b limits.Bound) {
-		if _, ok := l[who]; !ok { // the first rule counts
-			l[who] = b
+func limitsByHolderOf(rules []limits.Limit) limitsByHolder {
+	l := limitsByHolder{}
+	put := func(key limitKey, b limits.Bound) {
+		if _, ok := l[key]; !ok { // the first rule counts
+			l[key] = b
 		}
 	}
 	for _, r := range rules {
 		for _, u := range r.Users {
-			put(limited{false, u}, r.Bound())
+			put(limitKey{false, u}, r.Bound())
 		}
 		for _, g := range r.Groups {
-			put(limited{true, g}, r.Bound())
+			put(limitKey{true, g}, r.Bound())
 		}
 	}
 	return l

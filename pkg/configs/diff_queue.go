@@ -10,61 +10,61 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// side is a queue of one of two configurations, and what holds for it from above.
-type side struct {
-	q       *Queue
-	up      *side           // nil: this is root
-	ceiling resources.Limit // the effective max of the queue above
-	values  map[string]string
-	limits  level // its own
+// diffQueue is a queue of one of two configurations, and what holds for it from above.
+type diffQueue struct {
+	q            *Queue
+	parent       *diffQueue      // nil: this is root
+	effectiveMax resources.Limit // the effective max of the queue above
+	values       map[string]string
+	limits       limitsByHolder // its own
 }
 
-// differ walks two trees at once.
-type differ struct {
+// treeDiff walks two trees at once.
+type treeDiff struct {
 	out *PartitionChange
 }
 
-// queue compares a queue on both sides, and what is below it. nil: it is not there.
-func (d *differ) queue(path string, before, after *side) {
-	before.prepare()
-	after.prepare()
+// compareQueues compares a queue on both sides, and what is below it. nil: it is not there.
+func (d *treeDiff) compareQueues(path string, before, after *diffQueue) {
+	before.computeValues()
+	after.computeValues()
 	kind := kindOf(before, after)
 	change := QueueChange{Queue: path, Kind: kind}
 	if kind != Removed {
-		change.Values = diffValues(before.own(), after.own(), before.above(), after.above())
+		change.Values = diffValues(before.ownValues(), after.ownValues(), before.parentValues(), after.parentValues())
 	}
 	if kind != Changed || len(change.Values) > 0 {
 		d.out.Queues = append(d.out.Queues, change)
 	}
-	d.limits(path, before, after)
+	d.compareLimits(path, before, after)
 	was, is := before.children(), after.children()
 	names := maps.Clone(was)
 	maps.Copy(names, is)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		d.queue(path+"."+name, was[name], is[name])
+		d.compareQueues(path+"."+name, was[name], is[name])
 	}
 }
 
-// prepare works out what a side is compared by. A missing one is compared by nothing.
-func (s *side) prepare() {
+// computeValues works out what a side is compared by. A missing one is compared by nothing.
+func (s *diffQueue) computeValues() {
 	if s == nil {
 		return
 	}
-	s.limits = levelOf(s.q.Limits)
-	var inherited *Template
-	if s.up != nil {
-		inherited = s.up.q.Template
+	s.limits = limitsByHolderOf(s.q.Limits)
+	var inherited *ChildTemplate
+	if s.parent != nil {
+		inherited = s.parent.q.ChildTemplate
 	}
 	q := s.q
-	v := map[string]string{"type": "leaf", "submitacl": q.Submit.String(), "adminacl": q.Admin.String()}
+	v := map[string]string{"type": "leaf", "submitacl": q.SubmitACL.String(), "adminacl": q.AdminACL.String()}
 	if q.Parent {
 		v["type"] = "parent"
 	}
-	s.ceiling = s.ceiling.Tighten(q.Max)
-	putLimit(v, "max ", s.ceiling)
+	s.effectiveMax = s.effectiveMax.Tighten(q.Max)
+	putLimit(v, "max ", s.effectiveMax)
 	putLimit(v, "own max ", q.Max)
 	for name, n := range q.Guaranteed.All() {
-		v["guaranteed "+name] = resources.Text(name, n)
+		v["guaranteed "+name] = resources.FormatQuantity(name, n)
 	}
 	putCount(v, "maxapplications", q.MaxApplications)
 	putProperties(v, "property ", q.Properties)
@@ -76,19 +76,19 @@ func (s *side) prepare() {
 		v["order of groups in limits"] = strings.Join(groups, ", ")
 	}
 	putClassQuotas(v, q.ClassQuotas)
-	if q.Template != inherited {
-		putTemplate(v, q.Template)
+	if q.ChildTemplate != inherited {
+		putChildTemplate(v, q.ChildTemplate)
 	}
 	s.values = v
 }
 
-func putTemplate(v map[string]string, t *Template) {
+func putChildTemplate(v map[string]string, t *ChildTemplate) {
 	if t == nil {
 		return
 	}
 	putLimit(v, "childtemplate max ", t.Max)
 	for name, n := range t.Guaranteed.All() {
-		v["childtemplate guaranteed "+name] = resources.Text(name, n)
+		v["childtemplate guaranteed "+name] = resources.FormatQuantity(name, n)
 	}
 	putCount(v, "childtemplate maxapplications", t.MaxApplications)
 	putProperties(v, "childtemplate property ", t.Properties)
@@ -118,7 +118,7 @@ func isDefault(name, value string) bool {
 
 func putLimit(v map[string]string, prefix string, l resources.Limit) {
 	for name, n := range l.All() {
-		v[prefix+name] = resources.Text(name, n)
+		v[prefix+name] = resources.FormatQuantity(name, n)
 	}
 }
 
@@ -128,29 +128,29 @@ func putCount(v map[string]string, name string, n uint64) {
 	}
 }
 
-func (s *side) own() map[string]string {
+func (s *diffQueue) ownValues() map[string]string {
 	if s == nil {
 		return nil
 	}
 	return s.values
 }
 
-// above is what the queue above is compared by; nil: there is none.
-func (s *side) above() map[string]string {
-	if s == nil || s.up == nil {
+// parentValues is what the queue above is compared by; nil: there is none.
+func (s *diffQueue) parentValues() map[string]string {
+	if s == nil || s.parent == nil {
 		return nil
 	}
-	return s.up.values
+	return s.parent.values
 }
 
-func (s *side) children() map[string]*side {
-	out := map[string]*side{}
+func (s *diffQueue) children() map[string]*diffQueue {
+	out := map[string]*diffQueue{}
 	if s == nil {
 		return out
 	}
 	for i := range s.q.Children {
 		c := &s.q.Children[i]
-		out[c.Name] = &side{q: c, up: s, ceiling: s.ceiling}
+		out[c.Name] = &diffQueue{q: c, parent: s, effectiveMax: s.effectiveMax}
 	}
 	return out
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 )
 
-// told writes a Change as lines: what, then each value as before -> after.
-func told(c Change) string {
+// diffText writes a Change as lines: what, then each value as before -> after.
+func diffText(c Change) string {
 	var b strings.Builder
 	values := func(list []ValueChange) {
 		for _, v := range list {
@@ -56,7 +56,7 @@ func orNone(s string) string {
 	return s
 }
 
-func TestDiffTellsWhatChanges(t *testing.T) {
+func TestDiff_Changes(t *testing.T) {
 	root := func(rest string) string {
 		return "partitions: [{queues: [{name: root, submitacl: '*', " + rest + "}]}]"
 	}
@@ -106,7 +106,7 @@ func TestDiffTellsWhatChanges(t *testing.T) {
 				" | placementrules[1]: fixed root.x, may create -> none | preemption: true -> false" +
 				" | resourceweights gpu: none -> 2 | resourceweights memory: 1 -> none | resourceweights vcore: 1 -> none | usergroupresolver: none -> os\n"},
 		{"partitions come and go", "partitions: [{name: cpu, queues: []}]", "partitions: [{name: gpu, queues: []}]",
-			"removed partition cpu\nremoved root\ncreated partition gpu | churnbreaker: none -> true | churnpause: none -> 5m0s | churnrounds: none -> 10 | churnwindow: none -> 30m0s | nodepressure: none -> false | nodesortpolicy: none -> fair | nominationtimeout: none -> 5m0s | preemption: none -> true | priority: none -> enabled | quotapreemption: none -> false" +
+			"removed partition cpu\nremoved root\ncreated partition gpu | churnbreaker: none -> true | churncooldown: none -> 5m0s | churncycles: none -> 10 | churnwindow: none -> 30m0s | nodepressure: none -> false | nodesortpolicy: none -> fair | nominationtimeout: none -> 5m0s | preemption: none -> true | priority: none -> enabled | quotapreemption: none -> false" +
 				" | resourceweights memory: none -> 1 | resourceweights vcore: none -> 1\ncreated root | type: none -> parent\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestDiffTellsWhatChanges(t *testing.T) {
 			new, problems := Load([]byte(c.new))
 			assert.Assert(t, new != nil, problems)
 			got := Diff(old, new)
-			assert.Equal(t, told(got), c.want)
+			assert.Equal(t, diffText(got), c.want)
 			assert.Equal(t, got.IsEmpty(), c.want == "")
 			assert.Assert(t, Diff(old, old).IsEmpty())
 			assert.Equal(t, Diff(new, old).IsEmpty(), c.want == "", "the way back is as long")
@@ -129,7 +129,7 @@ func TestDiffTellsWhatChanges(t *testing.T) {
 	}
 }
 
-func TestDiffWithNothing(t *testing.T) {
+func TestDiff_NilConfig(t *testing.T) {
 	c := mustLoad(t, string(Default()))
 	assert.Equal(t, Diff(nil, c).Summary(), "1 partition created, 1 queue created")
 	assert.Equal(t, Diff(c, nil).Summary(), "1 partition removed, 1 queue removed")
@@ -139,14 +139,14 @@ func TestDiffWithNothing(t *testing.T) {
 	assert.Equal(t, string(text), `{"partitions":[]}`)
 }
 
-func TestAChangeSumsItselfUp(t *testing.T) {
+func TestChange_Summary(t *testing.T) {
 	old := mustLoad(t, rootHead+"    limits: [{users: [ann], maxapplications: 5}]\n    queues: [{name: a}, {name: b}, {name: c}]\n")
 	new := mustLoad(t, rootHead+"    limits: [{users: [ann], maxapplications: 4}]\n    queues: [{name: a, maxapplications: 5}, {name: x}, {name: y}]\n")
 	assert.Equal(t, Diff(old, new).Summary(), "2 queues created, 2 queues removed, 1 queue changed, 1 limit changed")
 	assert.Equal(t, Diff(old, old).Summary(), "nothing changes")
 }
 
-func TestDiffFindsTheLimitsThatHold(t *testing.T) {
+func TestDiff_EffectiveLimits(t *testing.T) {
 	c := mustLoad(t, rootHead+`    limits: [{users: [ann, '*'], maxapplications: 5}, {groups: [dev], maxresources: {vcore: 9}}]
     queues:
     - name: a
@@ -154,14 +154,14 @@ func TestDiffFindsTheLimitsThatHold(t *testing.T) {
 `)
 	root := &c.Partitions[0].Root
 	a := &root.Children[0]
-	up := &side{q: root, limits: levelOf(root.Limits)}
-	s := &side{q: a, up: up, limits: levelOf(a.Limits)}
+	up := &diffQueue{q: root, limits: limitsByHolderOf(root.Limits)}
+	s := &diffQueue{q: a, parent: up, limits: limitsByHolderOf(a.Limits)}
 	path := limits.Path{a.Limits, root.Limits}
 	for _, name := range []string{"ann", "bob", "eve", "dev", "*"} {
-		user, _, _ := s.bound(limited{false, name})
-		assert.Assert(t, user.Equal(path.User(name)), "user %s: %v", name, user)
-		group, _, _ := s.bound(limited{true, name})
-		assert.Assert(t, group.Equal(path.Group(name)), "group %s: %v", name, group)
+		user, _, _ := s.effectiveBound(limitKey{false, name})
+		assert.Assert(t, user.Equal(path.UserBound(name)), "user %s: %v", name, user)
+		group, _, _ := s.effectiveBound(limitKey{true, name})
+		assert.Assert(t, group.Equal(path.GroupBound(name)), "group %s: %v", name, group)
 	}
 }
 
@@ -172,19 +172,19 @@ func FuzzDiff(f *testing.F) {
 	assert.NilError(f, err)
 	f.Add(text, Default())
 	for _, c := range allBadDocuments() {
-		text, _ := unmark(c.text)
+		text, _ := parseMarks(c.text)
 		f.Add([]byte(text), Default())
 	}
 	f.Fuzz(func(t *testing.T, a, b []byte) {
 		old, _ := Load(a)
 		new, _ := Load(b)
 		assert.Assert(t, Diff(old, old).IsEmpty())
-		there, back := Diff(old, new), Diff(new, old)
-		assert.DeepEqual(t, Diff(old, new), there)
-		created, _ := there.Count(Created)
-		removed, _ := back.Count(Removed)
+		forward, reverse := Diff(old, new), Diff(new, old)
+		assert.DeepEqual(t, Diff(old, new), forward)
+		created, _ := forward.Count(Created)
+		removed, _ := reverse.Count(Removed)
 		assert.Equal(t, created, removed)
-		assert.Equal(t, there.IsEmpty(), back.IsEmpty())
+		assert.Equal(t, forward.IsEmpty(), reverse.IsEmpty())
 	})
 }
 
@@ -204,14 +204,14 @@ func BenchmarkDiff(b *testing.B) {
 }
 
 // Quantities are written as each document does, and what is the same amount has not changed.
-func TestDiff_WritesQuantitiesAsTheDocumentsDo(t *testing.T) {
+func TestDiff_KeepsQuantitySpelling(t *testing.T) {
 	load := func(max, template string) *Config {
 		return mustLoad(t, rootHead+"    queues: [{name: a, parent: true, childtemplate: {resources: {guaranteed: {memory: "+template+"}}}, resources: {max: {memory: "+max+"}}, queues: [{name: x}]}]\n")
 	}
-	assert.Equal(t, told(Diff(load("500G", "8192Mi"), load("1024 Gi", "8Gi"))), "changed root.a | max memory: 500G -> 1024Gi\nchanged root.a.x | max memory: 500G -> 1024Gi (inherited)\n")
-	assert.Equal(t, told(Diff(load("8192Mi", "8192Mi"), load("8Gi", "010Gi"))), "changed root.a | childtemplate guaranteed memory: 8192Mi -> 10Gi\n")
+	assert.Equal(t, diffText(Diff(load("500G", "8192Mi"), load("1024 Gi", "8Gi"))), "changed root.a | max memory: 500G -> 1024Gi\nchanged root.a.x | max memory: 500G -> 1024Gi (inherited)\n")
+	assert.Equal(t, diffText(Diff(load("8192Mi", "8192Mi"), load("8Gi", "010Gi"))), "changed root.a | childtemplate guaranteed memory: 8192Mi -> 10Gi\n")
 	both := mustLoad(t, rootHead+"    queues: [{name: a, resources: {max: {memory: 8192Mi}}}, {name: b, resources: {max: {memory: 8Gi}}}]\n")
-	assert.Equal(t, both.Text("memory", 8<<30), "8Gi", "what is written in two ways is written in the shortest")
-	assert.Equal(t, both.Text("memory", 1000<<20), "1000Mi")
-	assert.Equal(t, (*Config)(nil).Text("memory", 500e9), "500G")
+	assert.Equal(t, both.FormatQuantity("memory", 8<<30), "8Gi", "what is written in two ways is written in the shortest")
+	assert.Equal(t, both.FormatQuantity("memory", 1000<<20), "1000Mi")
+	assert.Equal(t, (*Config)(nil).FormatQuantity("memory", 500e9), "500G")
 }

@@ -54,29 +54,29 @@ func partitionValues(p *Partition) map[string]string {
 		return nil
 	}
 	v := map[string]string{
-		"priority":   map[bool]string{false: "enabled", true: "disabled"}[p.IgnorePriority],
-		"preemption": strconv.FormatBool(p.Preemption), "quotapreemption": strconv.FormatBool(p.QuotaPreemption),
-		"nodepressure":      strconv.FormatBool(p.NodePressure),
+		"priority":   map[bool]string{false: "enabled", true: "disabled"}[p.PriorityDisabled],
+		"preemption": strconv.FormatBool(p.PreemptionEnabled), "quotapreemption": strconv.FormatBool(p.QuotaPreemptionEnabled),
+		"nodepressure":      strconv.FormatBool(p.NodePressureEnabled),
 		"nominationtimeout": p.NominationTimeout.String(),
-		"churnbreaker":      strconv.FormatBool(p.Churn.Breaker),
-		"churnrounds":       strconv.Itoa(p.Churn.Rounds),
-		"churnwindow":       p.Churn.Window.String(), "churnpause": p.Churn.Pause.String(),
-		"nodesortpolicy": p.Nodes.Nodes.String(), "usergroupresolver": p.UserResolver,
+		"churnbreaker":      strconv.FormatBool(p.Churn.CircuitBreaker),
+		"churncycles":       strconv.Itoa(p.Churn.Cycles),
+		"churnwindow":       p.Churn.Window.String(), "churncooldown": p.Churn.CoolDown.String(),
+		"nodesortpolicy": p.NodeSortPolicy.Sort.String(), "usergroupresolver": p.UserGroupResolver,
 	}
-	for _, w := range p.Nodes.Weights {
+	for _, w := range p.NodeSortPolicy.Weights {
 		v["resourceweights "+w.Resource] = strconv.FormatFloat(w.Weight, 'g', -1, 64)
 	}
-	for i, s := range p.NeedQuota {
+	for i, s := range p.ClassesNeedingQuota {
 		v[fmt.Sprintf("classesneedingquota[%d]", i)] = s.String()
 	}
-	for i := range p.Rules {
-		v[fmt.Sprintf("placementrules[%d]", i)] = ruleText(&p.Rules[i])
+	for i := range p.PlacementRules {
+		v[fmt.Sprintf("placementrules[%d]", i)] = placementRuleText(&p.PlacementRules[i])
 	}
 	return v
 }
 
-// ruleText is all of a placement rule on a line.
-func ruleText(r *placement.Rule) string {
+// placementRuleText is all of a placement rule on a line.
+func placementRuleText(r *placement.Rule) string {
 	text := r.String()
 	if r.Create {
 		text += ", may create"
@@ -85,33 +85,33 @@ func ruleText(r *placement.Rule) string {
 		text += ", " + f
 	}
 	if r.Parent != nil {
-		text += ", below (" + ruleText(r.Parent) + ")"
+		text += ", below (" + placementRuleText(r.Parent) + ")"
 	}
 	return text
 }
 
 func filterText(f *placement.Filter) string {
-	var who []string
+	var criteria []string
 	list := func(what string, names []string) {
 		if len(names) > 0 {
-			who = append(who, what+" "+strings.Join(names, ", "))
+			criteria = append(criteria, what+" "+strings.Join(names, ", "))
 		}
 	}
 	list("users", f.Users)
 	list("groups", f.Groups)
 	if f.UserPattern != nil {
-		who = append(who, "users like "+f.UserPattern.String())
+		criteria = append(criteria, "users like "+f.UserPattern.String())
 	}
 	if f.GroupPattern != nil {
-		who = append(who, "groups like "+f.GroupPattern.String())
+		criteria = append(criteria, "groups like "+f.GroupPattern.String())
 	}
 	switch {
-	case len(who) == 0 && f.Deny:
+	case len(criteria) == 0 && f.Deny:
 		return "for nobody"
-	case len(who) == 0:
+	case len(criteria) == 0:
 		return ""
 	case f.Deny:
-		return "not for " + strings.Join(who, " and ")
+		return "not for " + strings.Join(criteria, " and ")
 	}
-	return "for " + strings.Join(who, " and ")
+	return "for " + strings.Join(criteria, " and ")
 }

@@ -16,42 +16,42 @@ import (
 // wrong. Reading reports what one value shows on its own and leaves such a value out
 // of the draft; checking reports what takes several; only then is anything built.
 
-// at is a place in the text.
-type at struct{ line, col int }
+// position is a place in the text.
+type position struct{ line, col int }
 
-func place(n *yaml.Node) at { return at{n.Line, n.Column} }
+func positionOf(n *yaml.Node) position { return position{n.Line, n.Column} }
 
-// word is a text with its place.
-type word struct {
-	at
+// token is a text with its place.
+type token struct {
+	position
 	text string
 }
 
 // setting is one entry of a properties map.
-type setting struct{ name, value word }
+type setting struct{ name, value token }
 
 // count is a number of applications. A missing one is zero and ok.
 type count struct {
-	at
+	position
 	n  uint64
 	ok bool // false: it could not be read, so rules about it stay silent
 }
 
 // quantities is a map of resources. Those that could not be read are not in it.
 type quantities struct {
-	at
-	set    bool // written, and not null
-	broken bool // some could not be read
-	n      map[string]resources.Quantity
-	places map[string]at
-	texts  map[string]string // as written
+	position
+	isSet     bool // written, and not null
+	broken    bool // some could not be read
+	n         map[string]resources.Quantity
+	positions map[string]position
+	texts     map[string]string // as written
 }
 
 // isZero reports whether there are quantities, and all of them are zero.
-func (q *quantities) isZero() bool { return len(q.n) > 0 && q.isNothing() }
+func (q *quantities) isZero() bool { return len(q.n) > 0 && q.hasNoQuantity() }
 
-// isNothing reports whether there is no quantity above zero, and none was meant.
-func (q *quantities) isNothing() bool { return !q.broken && !q.isPositive() }
+// hasNoQuantity reports whether there is no quantity above zero, and none was meant.
+func (q *quantities) hasNoQuantity() bool { return !q.broken && !q.isPositive() }
 
 // isPositive reports whether any quantity is above zero. None can be below.
 func (q *quantities) isPositive() bool {
@@ -72,29 +72,29 @@ type documentDraft struct {
 }
 
 type partitionDraft struct {
-	at
-	name            string
-	root            *queueDraft
-	limits          []*limitDraft
-	limitsAt        at
-	rules           []*ruleDraft
-	nodes           policies.NodeOrder
-	weights         []word
-	ignorePriority  bool
-	preemption      bool
-	quotaPreemption bool
-	nodePressure    bool
-	waits           time.Duration // nominationtimeout
-	churn           Churn
-	resolver        string
-	needQuota       []*selectorDraft
+	position
+	name                   string
+	root                   *queueDraft
+	limits                 []*limitDraft
+	limitsAt               position
+	placementRules         []*ruleDraft
+	nodeSortPolicy         policies.NodeSortPolicy
+	weights                []token
+	priorityDisabled       bool
+	preemptionEnabled      bool
+	quotaPreemptionEnabled bool
+	nodePressureEnabled    bool
+	nominationTimeout      time.Duration // nominationtimeout
+	churn                  Churn
+	userGroupResolver      string
+	classesNeedingQuota    []*classSelectorDraft
 }
 
 func (p *partitionDraft) path() string { return "partition " + p.name }
 
-// scope is what paths inside the partition start with: nothing for the partition that
+// pathPrefix is what paths inside the partition start with: nothing for the partition that
 // nearly everybody has alone.
-func (p *partitionDraft) scope() string {
+func (p *partitionDraft) pathPrefix() string {
 	if p.name == defaultPartition {
 		return ""
 	}
@@ -102,32 +102,32 @@ func (p *partitionDraft) scope() string {
 }
 
 type queueDraft struct {
-	at
-	partition       *partitionDraft
-	up              *queueDraft // nil: this is root
-	name            string      // lower case
-	level           int         // root is 1
-	parent          bool        // as written; see isParent
-	max, guaranteed quantities
-	maxApplications count
-	settings        []setting
-	properties      int // how many there are at most, inherited ones included; made by checkQueueProperties
-	submit, admin   security.ACL
-	aclUnknown      bool // an access list could not be read
-	limits          []*limitDraft
-	classQuotas     []*classQuotaDraft
-	quotaForAll     map[string]*classQuotaDraft // those for everybody, by match; made by checkQuotasOfClasses
-	template        *templateDraft
-	children        []*queueDraft
-	index           map[string]*queueDraft    // of children, made by child
-	carried         map[limitHolder]allowance // what limits allow whom here, for the queues below; made by checkInheritedLimits
+	position
+	partition           *partitionDraft
+	parentQueue         *queueDraft // nil: this is root
+	name                string      // lower case
+	level               int         // root is 1
+	parentFlag          bool        // as written; see isParent
+	max, guaranteed     quantities
+	maxApplications     count
+	settings            []setting
+	propertyCount       int // how many there are at most, inherited ones included; made by checkQueueProperties
+	submitACL, adminACL security.ACL
+	aclUnknown          bool // an access list could not be read
+	limits              []*limitDraft
+	classQuotas         []*classQuotaDraft
+	classQuotaByMatch   map[string]*classQuotaDraft // those for everybody, by match; made by checkClassQuotas
+	childTemplate       *childTemplateDraft
+	children            []*queueDraft
+	childByName         map[string]*queueDraft         // of children, made by child
+	effectiveLimits     map[limitHolder]effectiveLimit // what limits allow whom here, for the queues below; made by checkInheritedLimits
 }
 
 // path is the whole name of the queue, in lower case. A name that cannot be one is
 // shortened or replaced by a question mark.
 func (q *queueDraft) path() string {
-	if q.up == nil {
-		return q.partition.scope() + rootName
+	if q.parentQueue == nil {
+		return q.partition.pathPrefix() + rootName
 	}
 	name := q.name
 	switch {
@@ -136,26 +136,28 @@ func (q *queueDraft) path() string {
 	case len(name) > maxNameLength:
 		name = strings.ToValidUTF8(name[:maxNameLength], "") + "..."
 	}
-	return q.up.path() + "." + name
+	return q.parentQueue.path() + "." + name
 }
 
 // isParent reports whether the queue has children or may get them. Having children is
 // as good as the flag.
-func (q *queueDraft) isParent() bool { return q.up == nil || q.parent || len(q.children) > 0 }
+func (q *queueDraft) isParent() bool {
+	return q.parentQueue == nil || q.parentFlag || len(q.children) > 0
+}
 
 // child returns the child of that name, or nil.
 func (q *queueDraft) child(name string) *queueDraft {
-	if q.index == nil {
-		q.index = make(map[string]*queueDraft, len(q.children))
+	if q.childByName == nil {
+		q.childByName = make(map[string]*queueDraft, len(q.children))
 		for _, c := range q.children {
-			q.index[c.name] = c
+			q.childByName[c.name] = c
 		}
 	}
-	return q.index[name]
+	return q.childByName[name]
 }
 
-// own returns the queue's own setting of that name, if it has one.
-func (q *queueDraft) own(name string) (setting, bool) { return find(q.settings, name) }
+// ownSetting returns the queue's own setting of that name, if it has one.
+func (q *queueDraft) ownSetting(name string) (setting, bool) { return find(q.settings, name) }
 
 func find(settings []setting, name string) (setting, bool) {
 	for _, s := range settings {
@@ -166,43 +168,43 @@ func find(settings []setting, name string) (setting, bool) {
 	return setting{}, false
 }
 
-type templateDraft struct {
-	at
-	crowded         bool // it has more properties than it may, those without a value included
-	maxApplications count
-	settings        []setting
-	max, guaranteed quantities
+type childTemplateDraft struct {
+	position
+	tooManyProperties bool // it has more properties than it may, those without a value included
+	maxApplications   count
+	settings          []setting
+	max, guaranteed   quantities
 }
 
 // isEmpty reports whether the template says nothing at all, which is the same as not
 // having one (behaviour.md 3.2).
-func (t *templateDraft) isEmpty() bool {
-	return !t.crowded && t.maxApplications.n == 0 && len(t.settings) == 0 &&
+func (t *childTemplateDraft) isEmpty() bool {
+	return !t.tooManyProperties && t.maxApplications.n == 0 && len(t.settings) == 0 &&
 		len(t.max.texts) == 0 && len(t.guaranteed.texts) == 0
 }
 
 type limitDraft struct {
-	at
+	position
 	description     string
-	users, groups   []word
+	users, groups   []token
 	max             quantities
 	maxApplications count
 	broken          bool // some of it could not be read, so what is missing is not reported
 }
 
 type ruleDraft struct {
-	at
+	position
 	partition *partitionDraft
 	label     string // placementrules[0].parent
 	kind      placement.Kind
-	usable    bool // it has a kind, and the value that kind needs
+	valid     bool // it has a kind, and the value that kind needs
 	create    bool
-	value     word
+	value     token
 	filter    placement.Filter
 	parent    *ruleDraft
 }
 
-func (d *ruleDraft) path() string { return d.partition.scope() + d.label }
+func (d *ruleDraft) path() string { return d.partition.pathPrefix() + d.label }
 
 // chain is the rule with all its parents, the one nearest to root first.
 func (d *ruleDraft) chain() []*ruleDraft {

@@ -13,28 +13,28 @@ import (
 // EditBudgets returns a text with other disruption budgets and all else as it was. Requires: the
 // text is valid. An error means that the text cannot be edited, and has to be by hand.
 func EditBudgets(text []byte, r budgets.Registry, o Options) ([]byte, error) {
-	old, err := toEdit(text, o)
+	old, err := loadForEdit(text, o)
 	if err != nil || old.Budgets.Equal(r) {
 		return text, err
 	}
-	should := *old
-	should.Budgets = r
-	e := listEdit{key: budgetsKey, idOf: budgetID, of: func(c *Config) bool { return c.Budgets.Equal(r) }}
+	wanted := *old
+	wanted.Budgets = r
+	e := listEdit{key: budgetsKey, idOf: budgetID, matches: func(c *Config) bool { return c.Budgets.Equal(r) }}
 	all := r.All()
 	for i := range all {
 		b := &all[i]
-		e.want = append(e.want, item{
+		e.want = append(e.want, listItem{
 			id: b.ID(), fill: func(n *yaml.Node) { fillBudget(n, b) },
-			fresh: func() *yaml.Node {
-				n := named(b.Name)
+			newNode: func() *yaml.Node {
+				n := nameMapping(b.Name)
 				if b.Namespace != budgets.DefaultNamespace {
-					set(n, "namespace", scalar(b.Namespace))
+					setKey(n, "namespace", scalar(b.Namespace))
 				}
 				return n
 			},
 		})
 	}
-	return editList(text, e, &should, o)
+	return editList(text, e, &wanted, o)
 }
 
 func budgetID(n *yaml.Node) string {
@@ -45,19 +45,19 @@ func budgetID(n *yaml.Node) string {
 // them, and leaves alone what it has already.
 func fillBudget(n *yaml.Node, b *budgets.Budget) {
 	d := (&reader{options: DefaultOptions()}).budget(newBudget(n), n)
-	_, spec := lookUp(n, "spec")
+	_, spec := lookupKey(n, "spec")
 	if isNull(spec) {
 		spec = n
 	}
 	if !d.budget.Selector.Equal(b.Selector) {
-		replace(n, spec, selectorNode(b.Selector), budgets.SelectorField)
+		setField(n, spec, selectorNode(b.Selector), budgets.SelectorField)
 	}
 	if d.budget.Allowance != b.Allowance {
 		f := b.Allowance.Kind.Field()
 		for _, other := range []budgets.Field{budgets.MinField, budgets.MaxField, budgets.AllowedField} {
 			if other != f {
-				drop(n, string(other))
-				drop(spec, string(other))
+				deleteKey(n, string(other))
+				deleteKey(spec, string(other))
 			}
 		}
 		number := scalar(b.Allowance.Number())
@@ -67,16 +67,16 @@ func fillBudget(n *yaml.Node, b *budgets.Budget) {
 		if f == budgets.AllowedField {
 			spec = n
 		}
-		replace(n, spec, number, f)
+		setField(n, spec, number, f)
 	}
 }
 
-// replace gives a key its value where it is written already, or else below spec.
-func replace(n, spec, value *yaml.Node, f budgets.Field) {
-	if _, was := lookUp(n, string(f)); !isNull(was) {
+// setField gives a key its value where it is written already, or else below spec.
+func setField(n, spec, value *yaml.Node, f budgets.Field) {
+	if _, was := lookupKey(n, string(f)); !isNull(was) {
 		spec = n
 	}
-	set(spec, string(f), value)
+	setKey(spec, string(f), value)
 }
 
 func selectorNode(s budgets.Selector) *yaml.Node {
@@ -85,26 +85,26 @@ func selectorNode(s budgets.Selector) *yaml.Node {
 	list := &yaml.Node{Kind: yaml.SequenceNode}
 	named := s.Labels()
 	for _, key := range slices.Sorted(maps.Keys(named)) {
-		set(labels, key, scalar(named[key]))
+		setKey(labels, key, scalar(named[key]))
 	}
 	for _, e := range s.Expressions() {
 		x := &yaml.Node{Kind: yaml.MappingNode}
-		set(x, "key", scalar(e.Key))
-		set(x, "operator", scalar(string(e.Operator)))
+		setKey(x, "key", scalar(e.Key))
+		setKey(x, "operator", scalar(string(e.Operator)))
 		if len(e.Values) > 0 {
 			values := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
 			for _, v := range e.Values {
 				values.Content = append(values.Content, scalar(v))
 			}
-			set(x, "values", values)
+			setKey(x, "values", values)
 		}
 		list.Content = append(list.Content, x)
 	}
 	if len(labels.Content) > 0 {
-		set(out, "matchLabels", labels)
+		setKey(out, "matchLabels", labels)
 	}
 	if len(list.Content) > 0 {
-		set(out, "matchExpressions", list)
+		setKey(out, "matchExpressions", list)
 	}
 	return out
 }

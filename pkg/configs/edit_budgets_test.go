@@ -10,7 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
 )
 
-func TestBudgetsOfATextAreChangedAndNothingElse(t *testing.T) {
+func TestEditBudgets_ChangesNothingElse(t *testing.T) {
 	db := budgets.NewSelector(map[string]string{"app": "db"}, nil)
 	some := budgets.NewSelector(map[string]string{"on": "true", "app": "db"}, []budgets.Expression{{Key: "tier", Operator: budgets.In, Values: []string{"b", "1"}},
 		{Key: "canary", Operator: budgets.DoesNotExist}})
@@ -61,7 +61,7 @@ func TestBudgetsOfATextAreChangedAndNothingElse(t *testing.T) {
 // is what it was.
 func FuzzEditBudgets(f *testing.F) {
 	for _, c := range allBadDocuments() {
-		text, _ := unmark(c.text)
+		text, _ := parseMarks(c.text)
 		f.Add([]byte(text), "a", "x", "app", "db", int32(5), uint8(1))
 	}
 	f.Add([]byte(someBudgets+"partitions: []\n"), "zk", "team-a", "app", "", int32(100), uint8(5))
@@ -71,7 +71,7 @@ func FuzzEditBudgets(f *testing.F) {
 		if old == nil || !utf8.ValidString(key+value) {
 			return
 		}
-		b := budgets.Budget{Namespace: namespace, Name: name, Allowance: budgets.Allowance{Kind: budgets.Kind(kind%3) + 1, N: n, Percent: kind > 2}}
+		b := budgets.Budget{Namespace: namespace, Name: name, Allowance: budgets.Allowance{Kind: budgets.AllowanceKind(kind%3) + 1, N: n, Percent: kind > 2}}
 		if key != "" {
 			b.Selector = budgets.NewSelector(map[string]string{key: value}, []budgets.Expression{{Key: "k", Operator: budgets.NotIn, Values: []string{value}}})
 		}

@@ -19,10 +19,10 @@ func registry(t testing.TB, classes ...priorities.Class) priorities.Registry {
 	return r
 }
 
-func TestClassesOfATextAreChangedAndNothingElse(t *testing.T) {
+func TestEditClasses_ChangesNothingElse(t *testing.T) {
 	dev := security.AllowList([]string{"ann"}, []string{"dev"})
 	a := priorities.Class{Name: "a", Value: 1}
-	b := priorities.Class{Name: "b", Value: -2, Policy: priorities.Never, GlobalDefault: true, Description: "no: \"quotes\"\n# are lost", Submit: &dev}
+	b := priorities.Class{Name: "b", Value: -2, Policy: priorities.Never, GlobalDefault: true, Description: "no: \"quotes\"\n# are lost", SubmitACL: &dev}
 	const tree = "partitions: # pools\n  - queues: [{name: root,   submitacl: '*'}]\n"
 	for _, c := range []struct {
 		name, text string
@@ -45,9 +45,9 @@ func TestClassesOfATextAreChangedAndNothingElse(t *testing.T) {
 		{"in a text further to the right", "  partitions:\n  - queues: []\n", []priorities.Class{a}, "  partitions:\n  - queues: []\n  priorityclasses:\n    - name: a\n      value: 1\n"},
 		{"in flow style", "{partitions: [{queues: []}]}", []priorities.Class{a}, "partitions: [{queues: []}]\npriorityclasses:\n  - name: a\n    value: 1\n"},
 		{"of a list that is null", "priorityclasses:\n" + tree, []priorities.Class{a}, "priorityclasses:\n  - name: a\n    value: 1\n" + tree},
-		{"who may name a class of the system", tree, []priorities.Class{{Name: "system-node-critical", Value: priorities.NodeCritical, Submit: &dev}},
+		{"who may name a class of the system", tree, []priorities.Class{{Name: "system-node-critical", Value: priorities.NodeCritical, SubmitACL: &dev}},
 			tree + "priorityclasses:\n  - name: system-node-critical\n    value: 2000001000\n    submitacl: ann dev\n"},
-		{"nobody may any more", tree + "priorityclasses: [{name: a, value: 1, submitacl: '*'}]\n", []priorities.Class{{Name: "a", Value: 1, Submit: &security.ACL{}}},
+		{"nobody may any more", tree + "priorityclasses: [{name: a, value: 1, submitacl: '*'}]\n", []priorities.Class{{Name: "a", Value: 1, SubmitACL: &security.ACL{}}},
 			tree + "priorityclasses:\n  - {name: a, value: 1, submitacl: \"\"}\n"},
 		{"and everybody again", tree + "priorityclasses: [{name: a, submitacl: '', value: 1}]\n", []priorities.Class{a}, tree + "priorityclasses:\n  - {name: a, value: 1}\n"},
 		{"also if something else has the name of the list", tree + "priorityclasses: [{name: submitacl, description: submitacl, value: 1, submitacl: ann}]\n",
@@ -63,7 +63,7 @@ func TestClassesOfATextAreChangedAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestATextThatWouldBeTooLongIsNotMade(t *testing.T) {
+func TestEditClasses_RefusesTooLongText(t *testing.T) {
 	text := "partitions: [{queues: []}]\n"
 	_, err := EditClasses([]byte(text), registry(t, priorities.Class{Name: "a"}), Options{MaxBytes: len(text) + 10})
 	assert.ErrorContains(t, err, "max-config-bytes")
@@ -73,7 +73,7 @@ func TestATextThatWouldBeTooLongIsNotMade(t *testing.T) {
 // else is what it was.
 func FuzzEditClasses(f *testing.F) {
 	for _, c := range allBadDocuments() {
-		text, _ := unmark(c.text)
+		text, _ := parseMarks(c.text)
 		f.Add([]byte(text), "a", int32(5), "about")
 	}
 	f.Add([]byte("priorityclasses: [{name: a, value: 1, description: x}]\npartitions: []"), "b", int32(-1), "")

@@ -14,25 +14,25 @@ import (
 // style at its top, as documents of people are; the list is written anew, with the comments in
 // it.
 
-// item is an object that should be in a list.
-type item struct {
-	id    string
-	tacit bool               // it is there without being listed
-	fresh func() *yaml.Node  // its name, in a new mapping
-	fill  func(n *yaml.Node) // gives the mapping what else it has, and leaves alone what is right
+// listItem is an object that should be in a list.
+type listItem struct {
+	id       string
+	implicit bool               // it is there without being listed
+	newNode  func() *yaml.Node  // its name, in a new mapping
+	fill     func(n *yaml.Node) // gives the mapping what else it has, and leaves alone what is right
 }
 
 // listEdit is a list as it should be.
 type listEdit struct {
-	key  string
-	idOf func(*yaml.Node) string
-	want []item
-	of   func(*Config) bool // reports whether a document has exactly these
+	key     string
+	idOf    func(*yaml.Node) string
+	want    []listItem
+	matches func(*Config) bool // reports whether a document has exactly these
 }
 
 // editList returns a text whose list is as e wants it, which means what should says. An error
 // means that the text cannot be edited, and has to be by hand.
-func editList(text []byte, e listEdit, should *Config, o Options) ([]byte, error) {
+func editList(text []byte, e listEdit, wanted *Config, o Options) ([]byte, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func editList(text []byte, e listEdit, should *Config, o Options) ([]byte, error
 	if len(doc.Content) > 0 {
 		top = doc.Content[0]
 	}
-	list := e.edited(top)
+	list := e.editedList(top)
 	for _, write := range []func([]byte, string, *yaml.Node, *yaml.Node) ([]byte, error){splice, rewrite} {
 		out, err := write(text, e.key, top, list)
 		if err != nil {
@@ -49,17 +49,17 @@ func editList(text []byte, e listEdit, should *Config, o Options) ([]byte, error
 		}
 		conf, problems := LoadWith(out, o)
 		switch {
-		case conf != nil && e.of(conf) && Diff(should, conf).IsEmpty():
+		case conf != nil && e.matches(conf) && Diff(wanted, conf).IsEmpty():
 			return out, nil
-		case slices.ContainsFunc(problems, func(p Problem) bool { return p.Rule == "bound-bytes" || p.Rule == "bound-values" }):
+		case slices.ContainsFunc(problems, func(p Problem) bool { return p.RuleID == "bound-bytes" || p.RuleID == "bound-values" }):
 			return nil, problems
 		}
 	}
 	return nil, errors.New("the text cannot be edited without changing something else in it")
 }
 
-// toEdit reads a text that is to be edited.
-func toEdit(text []byte, o Options) (*Config, error) {
+// loadForEdit reads a text that is to be edited.
+func loadForEdit(text []byte, o Options) (*Config, error) {
 	old, problems := LoadWith(text, o)
 	if old == nil {
 		return nil, fmt.Errorf("the text is not valid: %w", problems)
@@ -67,16 +67,16 @@ func toEdit(text []byte, o Options) (*Config, error) {
 	return old, nil
 }
 
-// edited is the list of a document as it should be: first what stays, as it is written, then
+// editedList is the list of a document as it should be: first what stays, as it is written, then
 // what is new.
-func (e *listEdit) edited(top *yaml.Node) *yaml.Node {
+func (e *listEdit) editedList(top *yaml.Node) *yaml.Node {
 	list := &yaml.Node{Kind: yaml.SequenceNode}
-	wanted, listed := map[string]*item{}, map[string]bool{}
+	wanted, listed := map[string]*listItem{}, map[string]bool{}
 	for i := range e.want {
 		wanted[e.want[i].id] = &e.want[i]
 	}
-	if _, was := lookUp(top, e.key); was != nil {
-		dropFeet(was)
+	if _, was := lookupKey(top, e.key); was != nil {
+		dropFootComments(was)
 		for _, n := range was.Content {
 			id := e.idOf(n)
 			if x := wanted[id]; x != nil {
@@ -87,8 +87,8 @@ func (e *listEdit) edited(top *yaml.Node) *yaml.Node {
 		}
 	}
 	for i := range e.want {
-		if x := &e.want[i]; !listed[x.id] && !x.tacit {
-			n := x.fresh()
+		if x := &e.want[i]; !listed[x.id] && !x.implicit {
+			n := x.newNode()
 			x.fill(n)
 			list.Content = append(list.Content, n)
 		}
@@ -102,8 +102,8 @@ func splice(text []byte, key string, top, list *yaml.Node) ([]byte, error) {
 		return nil, errors.New("not in block style")
 	}
 	lines := strings.SplitAfter(string(text), "\n")
-	from, to := 0, endOf(lines, top.Content[0].Line-1)
-	i, was := lookUp(top, key)
+	from, to := 0, documentEnd(lines, top.Content[0].Line-1)
+	i, was := lookupKey(top, key)
 	if was == nil {
 		from = to
 	} else {
@@ -111,11 +111,11 @@ func splice(text []byte, key string, top, list *yaml.Node) ([]byte, error) {
 		if i+2 < len(top.Content) {
 			to = top.Content[i+2].Line - 1
 		}
-		for to > from+1 && isAside(lines[to-1]) {
+		for to > from+1 && isBlankOrComment(lines[to-1]) {
 			to--
 		}
 	}
-	block, err := blockOf(key, list, top.Content[0].Column-1)
+	block, err := encodeBlock(key, list, top.Content[0].Column-1)
 	if err != nil {
 		return nil, err
 	}
@@ -126,14 +126,14 @@ func splice(text []byte, key string, top, list *yaml.Node) ([]byte, error) {
 	return []byte(before + block + strings.Join(lines[to:], "")), nil
 }
 
-// isAside reports whether a line says nothing: what follows the list belongs to what is next.
-func isAside(line string) bool {
+// isBlankOrComment reports whether a line says nothing: what follows the list belongs to what is next.
+func isBlankOrComment(line string) bool {
 	line = strings.TrimSpace(line)
 	return line == "" || line[0] == '#'
 }
 
-// endOf is the line after the document that begins at a line.
-func endOf(lines []string, first int) int {
+// documentEnd is the line after the document that begins at a line.
+func documentEnd(lines []string, first int) int {
 	for i := first; i < len(lines); i++ {
 		if strings.HasPrefix(lines[i], "---") || strings.HasPrefix(lines[i], "...") {
 			return i
@@ -142,8 +142,8 @@ func endOf(lines []string, first int) int {
 	return len(lines)
 }
 
-// blockOf is the list with its key, so far to the right. An empty list is no block at all.
-func blockOf(key string, list *yaml.Node, indent int) (string, error) {
+// encodeBlock is the list with its key, so far to the right. An empty list is no block at all.
+func encodeBlock(key string, list *yaml.Node, indent int) (string, error) {
 	if len(list.Content) == 0 {
 		return "", nil
 	}
@@ -161,7 +161,7 @@ func rewrite(_ []byte, key string, top, list *yaml.Node) ([]byte, error) {
 	if top != nil && top.Kind == yaml.MappingNode {
 		out.HeadComment, out.Content = top.HeadComment, slices.Clone(top.Content)
 	}
-	if i, was := lookUp(out, key); was != nil {
+	if i, was := lookupKey(out, key); was != nil {
 		out.Content = slices.Delete(out.Content, i, i+2)
 	}
 	if len(list.Content) > 0 {

@@ -21,7 +21,7 @@ func FuzzLoad(f *testing.F) {
 		f.Add(text)
 	}
 	for _, c := range allBadDocuments() {
-		text, _ := unmark(c.text)
+		text, _ := parseMarks(c.text)
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -48,25 +48,25 @@ func FuzzLoad(f *testing.F) {
 			seen[strings.ToLower(p.Name)] = true
 			assert.Equal(t, p.Root.Name, rootName)
 			assert.Assert(t, p.Root.Parent && p.Root.Max.IsUnlimited() && p.Root.Guaranteed.IsEmpty())
-			mustHold(t, &p.Root, resources.Limit{})
+			assertValidQueue(t, &p.Root, resources.Limit{})
 		}
 	})
 }
 
-// mustHold checks what is true of every queue that Load returns.
-func mustHold(t *testing.T, q *Queue, ceiling resources.Limit) {
+// assertValidQueue checks what is true of every queue that Load returns.
+func assertValidQueue(t *testing.T, q *Queue, parentMax resources.Limit) {
 	assert.Assert(t, queuePattern.MatchString(q.Name) && q.Name == strings.ToLower(q.Name), q.Name)
 	assert.Assert(t, q.Parent || len(q.Children) == 0, "only parents have children")
-	assert.Assert(t, q.Parent || q.Template == nil, "only parents have templates")
-	assert.Assert(t, q.PreemptionDelay > 0 && q.BackoffDelay > 0 && q.QuotaDelay >= 0)
+	assert.Assert(t, q.Parent || q.ChildTemplate == nil, "only parents have templates")
+	assert.Assert(t, q.PreemptionDelay > 0 && q.UnschedAskBackoffDelay > 0 && q.QuotaPreemptionDelay >= 0)
 	assert.Assert(t, q.Properties != nil)
 	for name, n := range q.Max.All() {
-		most, bounded := ceiling.Get(name)
+		most, bounded := parentMax.Get(name)
 		assert.Assert(t, n >= 0 && (!bounded || n <= most), "max %s of %s is within the ceiling", name, q.Name)
 	}
-	ceiling = ceiling.Tighten(q.Max)
+	parentMax = parentMax.Tighten(q.Max)
 	for name, n := range q.Guaranteed.All() {
-		most, bounded := ceiling.Get(name)
+		most, bounded := parentMax.Get(name)
 		assert.Assert(t, n >= 0 && (!bounded || n <= most), "guaranteed %s of %s is within max", name, q.Name)
 	}
 	for _, l := range q.Limits {
@@ -79,9 +79,9 @@ func mustHold(t *testing.T, q *Queue, ceiling resources.Limit) {
 		all := 0
 		for i := range s.Quotas {
 			quota := &s.Quotas[i]
-			assert.Equal(t, notClassName(quota.Name), "")
+			assert.Equal(t, classNameProblem(quota.Name), "")
 			assert.Assert(t, !quota.Hard.IsUnlimited(), "a class quota limits something")
-			if quota.ForAll() {
+			if quota.CountsEverybody() {
 				all++
 			}
 			for _, n := range quota.Hard.All() {
@@ -97,6 +97,6 @@ func mustHold(t *testing.T, q *Queue, ceiling resources.Limit) {
 		seen[c.Name] = true
 		bounded := c.MaxApplications > 0 && c.MaxApplications <= q.MaxApplications
 		assert.Assert(t, q.MaxApplications == 0 || bounded, "maxapplications of %s is within its parent's", c.Name)
-		mustHold(t, c, ceiling)
+		assertValidQueue(t, c, parentMax)
 	}
 }

@@ -14,34 +14,34 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/testscale"
 )
 
-// mostMemory is what reading a text within the default bounds may allocate, all in all: more than
+// maxMemory is what reading a text within the default bounds may allocate, all in all: more than
 // half of it is the tree that the YAML parser makes of a million values.
-const mostMemory = 512 << 20
+const maxMemory = 512 << 20
 
 // What a text costs is bounded by the bounds, whatever is in it. Memory is counted, and what is
 // allocated takes most of the time.
-func TestLoad_HostileTextsCostLittle(t *testing.T) {
+func TestLoad_HostileTextsHaveBoundedCost(t *testing.T) {
 	bounds, share := DefaultOptions(), 1
 	if !testscale.Full() || testscale.RaceDetector { // with the race detector the whole size takes ten minutes
 		share = 32
 		bounds = Options{MaxBytes: bounds.MaxBytes / share, MaxValues: bounds.MaxValues / share, MaxQueues: bounds.MaxQueues / share, MaxDepth: bounds.MaxDepth}
 	}
-	texts := hostile(bounds)
+	texts := hostileTexts(bounds)
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		_, problems := LoadWith(texts[name], bounds)
 		runtime.ReadMemStats(&after)
-		made := after.TotalAlloc - before.TotalAlloc
+		allocated := after.TotalAlloc - before.TotalAlloc
 		if !testscale.RaceDetector { // which allocates several times as much itself
-			assert.Check(t, made <= uint64(mostMemory/share), "%s: %d KiB, of at most %d", name, made>>10, mostMemory/share>>10)
+			assert.Check(t, allocated <= uint64(maxMemory/share), "%s: %d KiB, of at most %d", name, allocated>>10, maxMemory/share>>10)
 		}
 		assert.Check(t, len(problems) <= 2*maxProblems+2, "%s: %d problems", name, len(problems))
 	}
 }
 
 // What is beyond a bound is not read to its end, and what is refused names the bound.
-func TestLoad_ReadsNoFurtherThanItsBounds(t *testing.T) {
+func TestLoad_StopsReadingAtBounds(t *testing.T) {
 	within := func(what string, n int, last string) Problems {
 		var b strings.Builder
 		b.WriteString("partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, " + what + ": {")
@@ -60,12 +60,12 @@ func TestLoad_ReadsNoFurtherThanItsBounds(t *testing.T) {
 		{"parent: true, childtemplate: {properties", "wrong: []}", "bound-properties"},
 	} {
 		errors := within(c.what, 257, c.last).Errors()
-		assert.Check(t, len(errors) == 1 && errors[0].Rule == c.rule, "%s: %s", c.what, errors)
+		assert.Check(t, len(errors) == 1 && errors[0].RuleID == c.rule, "%s: %s", c.what, errors)
 	}
 }
 
 // Warnings that are not listed are counted all the same.
-func TestLoad_CountsWarningsThatItDoesNotList(t *testing.T) {
+func TestLoad_CountsUnlistedWarnings(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("partitions: [{queues: [{name: root, submitacl: '*', queues: [")
 	for i := range 1500 {
@@ -80,7 +80,7 @@ func TestLoad_CountsWarningsThatItDoesNotList(t *testing.T) {
 
 // BenchmarkLoadHostile is what each of the texts costs.
 func BenchmarkLoadHostile(b *testing.B) {
-	texts := hostile(DefaultOptions())
+	texts := hostileTexts(DefaultOptions())
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -91,9 +91,9 @@ func BenchmarkLoadHostile(b *testing.B) {
 	}
 }
 
-// hostile is texts that are as long as bounds allow, each made to cost as much as it can. What
+// hostileTexts is texts that are as long as bounds allow, each made to cost as much as it can. What
 // comes first, and last, is once; the rest is repeated as often as there is room.
-func hostile(bounds Options) map[string][]byte {
+func hostileTexts(bounds Options) map[string][]byte {
 	each := func(first, last string, again func(i int) string) []byte {
 		var b bytes.Buffer
 		b.WriteString(first)

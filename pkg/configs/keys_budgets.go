@@ -9,41 +9,41 @@ const (
 )
 
 const (
-	aboutMin = "How many of the selected must stay: a number, or a share such as 50%, rounded up."
-	aboutMax = "How many of the selected may be leaving at the same time: a number, or a share such as 50%, rounded up."
+	aboutMin = "How many of the selected must stay available: a number, or a percentage such as 50%, rounded up."
+	aboutMax = "How many of the selected may be disrupted at the same time: a number, or a percentage such as 50%, rounded up."
 )
 
 var budgetMapping = mapping{
-	{name: "name", value: textValue, about: "Name of the budget, a DNS subdomain, unique in its namespace; here or in metadata."},
-	{name: "namespace", value: textValue, about: "Whose work the budget is about; here or in metadata. Default: default."},
-	{name: "selector", value: mappingValue, of: "selector", about: "Which work the budget is about. Without conditions: none."},
-	{name: "minAvailable", value: numberOrShareValue, about: aboutMin},
-	{name: "maxUnavailable", value: numberOrShareValue, about: aboutMax},
-	{name: "allowed", value: countValue, about: "How many may be leaving, where another program has found that out."},
-	{name: "apiVersion", value: exactWordValue, words: []string{budgetVersion, ""}, about: "As in Kubernetes; may be left out."},
-	{name: "kind", value: exactWordValue, words: []string{budgetKind, ""}, about: "As in Kubernetes; may be left out."},
+	{name: "name", value: textValue, description: "Name of the budget, a DNS subdomain, unique in its namespace; here or in metadata."},
+	{name: "namespace", value: textValue, description: "Whose work the budget is about; here or in metadata. Default: default."},
+	{name: "selector", value: mappingValue, mappingName: "selector", description: "Which work the budget is about. Without conditions: none."},
+	{name: "minAvailable", value: numberOrPercentValue, description: aboutMin},
+	{name: "maxUnavailable", value: numberOrPercentValue, description: aboutMax},
+	{name: "allowed", value: countValue, description: "How many disruptions are allowed, as computed by another program."},
+	{name: "apiVersion", value: exactWordValue, words: []string{budgetVersion, ""}, description: "As in Kubernetes; may be left out."},
+	{name: "kind", value: exactWordValue, words: []string{budgetKind, ""}, description: "As in Kubernetes; may be left out."},
 	{name: "metadata", value: objectValue, words: []string{"name", "namespace"},
-		about: "As in Kubernetes. Of what is in it, only name and namespace count."},
-	{name: "spec", value: mappingValue, of: "budgetspec", about: "As in Kubernetes; what is in it may be beside it instead."},
-	{name: "status", value: objectValue, about: "As in Kubernetes. Ignored: it is counted here."},
+		description: "As in Kubernetes. Of what is in it, only name and namespace count."},
+	{name: "spec", value: mappingValue, mappingName: "budgetspec", description: "As in Kubernetes; what is in it may be beside it instead."},
+	{name: "status", value: objectValue, description: "As in Kubernetes. Ignored: it is counted here."},
 }
 
 var budgetSpecMapping = mapping{
-	{name: "selector", value: mappingValue, of: "selector", about: "Which work the budget is about. Without conditions: none."},
-	{name: "minAvailable", value: numberOrShareValue, about: aboutMin},
-	{name: "maxUnavailable", value: numberOrShareValue, about: aboutMax},
-	{name: "unhealthyPodEvictionPolicy", value: textValue, about: "As in Kubernetes. Ignored: what runs is taken for healthy."},
+	{name: "selector", value: mappingValue, mappingName: "selector", description: "Which work the budget is about. Without conditions: none."},
+	{name: "minAvailable", value: numberOrPercentValue, description: aboutMin},
+	{name: "maxUnavailable", value: numberOrPercentValue, description: aboutMax},
+	{name: "unhealthyPodEvictionPolicy", value: textValue, description: "As in Kubernetes. Ignored: what runs is taken for healthy."},
 }
 
 var selectorMapping = mapping{
-	{name: "matchLabels", value: labelsValue, about: "Labels that the work has, with their values."},
-	{name: "matchExpressions", value: mappingList, of: "expression", about: "Conditions that hold for the labels of the work."},
+	{name: "matchLabels", value: labelsValue, description: "Labels that the work has, with their values."},
+	{name: "matchExpressions", value: mappingList, mappingName: "expression", description: "Conditions that hold for the labels of the work."},
 }
 
 var expressionMapping = mapping{
-	{name: "key", value: textValue, required: true, about: "The label."},
-	{name: "operator", value: exactWordValue, words: operators(), required: true, about: "What is asked of the label."},
-	{name: "values", value: textList, about: "The values that it has, or does not have; of In and NotIn only."},
+	{name: "key", value: textValue, required: true, description: "The label."},
+	{name: "operator", value: exactWordValue, words: operators(), required: true, description: "What is asked of the label."},
+	{name: "values", value: textList, description: "The values that it has, or does not have; of In and NotIn only."},
 }
 
 func operators() (words []string) {

@@ -3,18 +3,18 @@ package configs
 import "github.com/canopy-scheduler/canopy/pkg/limits"
 
 var classQuotaMapping = mapping{
-	{name: "name", value: textValue, required: true, about: "Name of the quota in this queue, a DNS subdomain."},
-	{name: "match", value: mappingValue, of: "classselector", required: true, about: "Which asks it counts."},
-	{name: "users", value: textList, about: "Whom it counts, each on their own; '*' is every user not named by a quota of the same match in this queue. Default: it counts everybody together."},
-	{name: "groups", value: textList, about: "Which groups it counts, each as one pool; '*' is all users of no group that is named."},
+	{name: "name", value: textValue, required: true, description: "Name of the quota in this queue, a DNS subdomain."},
+	{name: "match", value: mappingValue, mappingName: "classselector", required: true, description: "Which asks it counts."},
+	{name: "users", value: textList, description: "Whom it counts, each on their own; '*' is every user not named by a quota of the same match in this queue. Default: it counts everybody together."},
+	{name: "groups", value: textList, description: "Which groups it counts, each as one pool; '*' is all users of no group that is named."},
 	{name: "hard", value: quantitiesValue, required: true,
-		about: "How much the asks and allocations may be together; pods is how many. A missing resource is not limited; zero forbids it."},
+		description: "How much the asks and allocations may be together; pods is how many. A missing resource is not limited; zero forbids it."},
 }
 
 var classSelectorMapping = mapping{
 	{name: "operator", value: exactWordValue, words: classOperators(), required: true,
-		about: "In and NotIn find asks by the classes listed, Exists those of any class, DoesNotExist those of none. NotIn finds those of none, too."},
-	{name: "classes", value: textList, about: "Names of priority classes, for In and NotIn."},
+		description: "In and NotIn find asks by the classes listed, Exists those of any class, DoesNotExist those of none. NotIn finds those of none, too."},
+	{name: "classes", value: textList, description: "Names of priority classes, for In and NotIn."},
 }
 
 func classOperators() (words []string) {

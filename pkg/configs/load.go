@@ -32,16 +32,16 @@ func Load(text []byte) (*Config, Problems) { return LoadWith(text, DefaultOption
 func LoadWith(text []byte, o Options) (*Config, Problems) {
 	r := newReader(o)
 	var d documentDraft
-	r.untilEnough(func() {
+	r.untilErrorLimit(func() {
 		d = r.read(text)
 		r.check(d.partitions)
 		r.checkClasses(d.classes)
 		r.checkBudgets(d.budgets)
-		r.checkQuotasOfClasses(d.partitions, d.classes, d.hasClasses)
+		r.checkClassQuotas(d.partitions, d.classes, d.hasClasses)
 		r.checkHasPartition(&d)
 		r.warnResources()
 	})
-	r.placeQuoted()
+	r.relocateEmbedded()
 	problems := r.sorted()
 	if problems.HasErrors() {
 		return nil, problems

@@ -17,7 +17,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-func TestLoad_RefusesADocumentWithoutPartitions(t *testing.T) {
+func TestLoad_RefusesDocumentWithoutPartitions(t *testing.T) {
 	const hint = " (hint: the smallest one is partitions: [{queues: [{name: root, submitacl: '*'}]}])"
 	for text, want := range map[string]string{
 		"": "is empty", "\n": "is empty", "# nothing": "is empty", "---\n": "is empty", "null": "is empty",
@@ -30,53 +30,53 @@ func TestLoad_RefusesADocumentWithoutPartitions(t *testing.T) {
 	mustLoad(t, "partitions: [{queues: [{name: root, submitacl: '*'}]}]")
 }
 
-func TestTheDefaultDocumentLoadsClean(t *testing.T) {
+func TestDefault_LoadsWithoutProblems(t *testing.T) {
 	p := mustLoad(t, string(Default())).Partitions[0]
 	assert.Equal(t, p.Name, "default")
-	assert.DeepEqual(t, p.Rules, []placement.Rule{{Kind: placement.Tag, Value: "namespace", Create: true}})
+	assert.DeepEqual(t, p.PlacementRules, []placement.Rule{{Kind: placement.Tag, Value: "namespace", Create: true}})
 	assert.Equal(t, p.Root.Name, "root")
 	assert.Assert(t, p.Root.Parent)
-	assert.Assert(t, p.Root.Submit.Allows(security.User{Name: "anybody"}))
-	assert.Assert(t, p.Root.Admin.IsEmpty())
+	assert.Assert(t, p.Root.SubmitACL.Allows(security.User{Name: "anybody"}))
+	assert.Assert(t, p.Root.AdminACL.IsEmpty())
 }
 
-func TestAnOrdinaryProductionDocumentHasNoWarnings(t *testing.T) {
+func TestLoad_ProductionDocumentHasNoWarnings(t *testing.T) {
 	text, err := os.ReadFile("testdata/production.yaml")
 	assert.NilError(t, err)
 	c := mustLoad(t, string(text))
 
 	p := c.Partitions[0]
 	assert.Equal(t, len(c.Partitions), 2)
-	assert.Assert(t, p.Preemption)
-	assert.Assert(t, p.QuotaPreemption)
+	assert.Assert(t, p.PreemptionEnabled)
+	assert.Assert(t, p.QuotaPreemptionEnabled)
 	assert.Equal(t, p.NominationTimeout, 10*time.Minute)
 	assert.Equal(t, c.Partitions[1].NominationTimeout, 5*time.Minute)
-	assert.Assert(t, !p.IgnorePriority && c.Partitions[1].IgnorePriority)
-	assert.Equal(t, p.Churn, Churn{Breaker: false, Rounds: 4, Window: time.Hour, Pause: 90 * time.Second})
-	assert.Equal(t, c.Partitions[1].Churn, Churn{Breaker: true, Rounds: 10, Window: 30 * time.Minute, Pause: 5 * time.Minute})
-	assert.Equal(t, p.UserResolver, "ldap")
-	assert.DeepEqual(t, p.Nodes, policies.NodeOrder{Nodes: policies.Pack,
+	assert.Assert(t, !p.PriorityDisabled && c.Partitions[1].PriorityDisabled)
+	assert.Equal(t, p.Churn, Churn{CircuitBreaker: false, Cycles: 4, Window: time.Hour, CoolDown: 90 * time.Second})
+	assert.Equal(t, c.Partitions[1].Churn, Churn{CircuitBreaker: true, Cycles: 10, Window: 30 * time.Minute, CoolDown: 5 * time.Minute})
+	assert.Equal(t, p.UserGroupResolver, "ldap")
+	assert.DeepEqual(t, p.NodeSortPolicy, policies.NodeSortPolicy{Sort: policies.NodeSortBinPacking,
 		Weights: []policies.Weight{{Resource: "nvidia.com/gpu", Weight: 4}, {Resource: "vcore", Weight: 1}}})
-	assert.Equal(t, len(p.Rules), 3)
-	assert.Equal(t, p.Rules[1].Parent.Value, "root.tenants")
-	assert.Assert(t, p.Rules[1].Parent.Filter.GroupPattern.MatchString("team-red"))
-	assert.DeepEqual(t, p.Rules[2].Filter.Users, []string{"alice", "bob"})
-	assert.Assert(t, p.Rules[2].Filter.Deny)
+	assert.Equal(t, len(p.PlacementRules), 3)
+	assert.Equal(t, p.PlacementRules[1].Parent.Value, "root.tenants")
+	assert.Assert(t, p.PlacementRules[1].Parent.Filter.GroupPattern.MatchString("team-red"))
+	assert.DeepEqual(t, p.PlacementRules[2].Filter.Users, []string{"alice", "bob"})
+	assert.Assert(t, p.PlacementRules[2].Filter.Deny)
 
 	batch := mustFind(t, c, "root.research.batch")
 	assert.DeepEqual(t, batch.Max.Map(), map[string]resources.Quantity{"vcore": 64_000, "memory": 256 << 30})
 	assert.DeepEqual(t, batch.Guaranteed.Map(), map[string]resources.Quantity{"vcore": 16_500})
-	assert.Equal(t, batch.Sort, policies.Fair)
+	assert.Equal(t, batch.AppSort, policies.Fair)
 	assert.Equal(t, batch.MaxApplications, uint64(20))
 	research := mustFind(t, c, "root.research")
-	assert.Assert(t, research.Submit.Allows(security.User{Name: "carol", Groups: []string{"data.science"}}))
-	assert.Assert(t, !research.Submit.Allows(security.User{Name: "research"}))
+	assert.Assert(t, research.SubmitACL.Allows(security.User{Name: "carol", Groups: []string{"data.science"}}))
+	assert.Assert(t, !research.SubmitACL.Allows(security.User{Name: "research"}))
 	assert.DeepEqual(t, batch.Limits[0].Users, []string{"system:serviceaccount:spark:driver"})
 	assert.Equal(t, c.Partitions[1].Name, "gpu")
-	assert.Assert(t, !c.Partitions[1].Preemption)
+	assert.Assert(t, !c.Partitions[1].PreemptionEnabled)
 }
 
-func TestTheRootQueueIsFoundOrAdded(t *testing.T) {
+func TestLoad_RootQueueIsFoundOrAdded(t *testing.T) {
 	for _, c := range []struct {
 		name, queues string
 		submit       bool
@@ -94,11 +94,11 @@ func TestTheRootQueueIsFoundOrAdded(t *testing.T) {
 			root := mustLoad(t, "partitions: [{queues: "+c.queues+"}]").Partitions[0].Root
 			assert.DeepEqual(t, paths(&root, ""), c.want)
 			assert.Assert(t, root.Parent)
-			assert.Equal(t, !root.Submit.IsEmpty(), c.submit)
+			assert.Equal(t, !root.SubmitACL.IsEmpty(), c.submit)
 		})
 	}
 	config, problems := Load([]byte("partitions: [{queues: []}]"))
-	assert.DeepEqual(t, places(problems), []string{"1:14 nobody-submits"})
+	assert.DeepEqual(t, positions(problems), []string{"1:14 no-submit-access"})
 	assert.DeepEqual(t, paths(&config.Partitions[0].Root, ""), []string{"root"})
 }
 
@@ -110,12 +110,12 @@ func paths(q *Queue, above string) []string {
 	return out
 }
 
-func TestANestedQueueCalledRootKeepsItsResources(t *testing.T) {
+func TestLoad_NestedQueueNamedRootKeepsResources(t *testing.T) {
 	c := mustLoad(t, rootHead+"    queues: [{name: root, resources: {max: {memory: 5Gi}}}]\n")
 	assert.Equal(t, mustFind(t, c, "root.root").Max.String(), "≤{memory=5368709120}")
 }
 
-func TestAQueueIsAParentWhenItSaysSoOrHasChildren(t *testing.T) {
+func TestLoad_ParentByFlagOrByChildren(t *testing.T) {
 	c := mustLoad(t, rootHead+`
     parent: false
     queues:
@@ -136,7 +136,7 @@ func TestAQueueIsAParentWhenItSaysSoOrHasChildren(t *testing.T) {
 	}
 }
 
-func TestZeroesAloneAreStoredAsNotSet(t *testing.T) {
+func TestLoad_AllZeroResourcesAreNotSet(t *testing.T) {
 	c, _ := Load([]byte(rootHead + `
     queues:
     - name: a
@@ -152,14 +152,14 @@ func TestZeroesAloneAreStoredAsNotSet(t *testing.T) {
 	assert.Assert(t, d.Max.IsUnlimited() && d.Guaranteed.IsEmpty())
 }
 
-func TestPartitionLimitsAreThoseOfRoot(t *testing.T) {
+func TestLoad_PartitionLimitsApplyToRoot(t *testing.T) {
 	const (
 		list      = "limits: [{limit: all, users: ['*'], maxapplications: 5, maxresources: {memory: 1Gi}}]"
 		root      = "queues: [{name: root, submitacl: '*'}]"
 		limited   = "queues: [{name: root, submitacl: '*', " + list + "}]"
 		partition = "partitions: [{"
 	)
-	want := []limits.Rule{{Description: "all", Users: []string{"*"}, MaxApplications: 5,
+	want := []limits.Limit{{Description: "all", Users: []string{"*"}, MaxApplications: 5,
 		MaxResources: resources.LimitFromMap(map[string]resources.Quantity{"memory": 1 << 30})}}
 	for name, text := range map[string]string{
 		"only the partition's":   partition + list + ", " + root + "}]",
@@ -178,15 +178,15 @@ func TestPartitionLimitsAreThoseOfRoot(t *testing.T) {
 	}
 }
 
-func TestADenyFilterDeniesInAnyCase(t *testing.T) {
+func TestPlacementFilter_DenyIsCaseInsensitive(t *testing.T) {
 	for kind, want := range map[string]bool{"deny": true, "DENY": true, "Deny": true, "ALLOW": false, "": false} {
 		filter := "{type: '" + kind + "', users: [bob]}"
 		c := mustLoad(t, rootHead+"  placementrules: [{name: user, filter: "+filter+"}]\n")
-		assert.Equal(t, c.Partitions[0].Rules[0].Filter.Deny, want, kind)
+		assert.Equal(t, c.Partitions[0].PlacementRules[0].Filter.Deny, want, kind)
 	}
 }
 
-func TestASingleNameOfAFilterMayBeAnExpression(t *testing.T) {
+func TestPlacementFilter_SingleNameMayBeAnExpression(t *testing.T) {
 	c := mustLoad(t, rootHead+`
   placementrules:
   - name: User
@@ -194,7 +194,7 @@ func TestASingleNameOfAFilterMayBeAnExpression(t *testing.T) {
   - name: user
     filter: {users: [a, b]}
 `)
-	first, second := c.Partitions[0].Rules[0].Filter, c.Partitions[0].Rules[1].Filter
+	first, second := c.Partitions[0].PlacementRules[0].Filter, c.Partitions[0].PlacementRules[1].Filter
 	assert.Assert(t, first.UserPattern.MatchString("developer"))
 	assert.Equal(t, len(first.Users), 0)
 	assert.DeepEqual(t, first.Groups, []string{"ops"})
@@ -202,7 +202,7 @@ func TestASingleNameOfAFilterMayBeAnExpression(t *testing.T) {
 	assert.DeepEqual(t, second.Users, []string{"a", "b"})
 }
 
-func TestFixedRulesBeginAtRootOnlyWhenTheySaySo(t *testing.T) {
+func TestPlacementRule_FixedValueBeginsAtRootOnlyWhenQualified(t *testing.T) {
 	c := mustLoad(t, rootHead+`
     queues: [{name: RootFoo}]
   placementrules:
@@ -216,35 +216,35 @@ func TestFixedRulesBeginAtRootOnlyWhenTheySaySo(t *testing.T) {
     parent: {name: user}
 `)
 	var got []string
-	for _, rule := range c.Partitions[0].Rules {
+	for _, rule := range c.Partitions[0].PlacementRules {
 		got = append(got, rule.Kind.String()+" "+rule.Value)
 	}
 	assert.DeepEqual(t, got, []string{"fixed rootfoo", "fixed root.rootfoo", "fixed rootbar"})
 }
 
-func TestWeightsOfNothingCountNothing(t *testing.T) {
-	for text, want := range map[string]policies.NodeOrder{
-		"{}":                    policies.DefaultNodeOrder(),
-		"~":                     policies.DefaultNodeOrder(),
-		"{type: fair}":          policies.DefaultNodeOrder(),
-		"{resourceweights: {}}": policies.DefaultNodeOrder(),
-		"{type: binpacking}":    {Nodes: policies.Pack, Weights: policies.DefaultNodeOrder().Weights},
+func TestNodeSortPolicy_ZeroWeightsAreIgnored(t *testing.T) {
+	for text, want := range map[string]policies.NodeSortPolicy{
+		"{}":                    policies.DefaultNodeSortPolicy(),
+		"~":                     policies.DefaultNodeSortPolicy(),
+		"{type: fair}":          policies.DefaultNodeSortPolicy(),
+		"{resourceweights: {}}": policies.DefaultNodeSortPolicy(),
+		"{type: binpacking}":    {Sort: policies.NodeSortBinPacking, Weights: policies.DefaultNodeSortPolicy().Weights},
 		"{resourceweights: {b: 2, a: 0.5, c: 0}}": {
 			Weights: []policies.Weight{{Resource: "a", Weight: 0.5}, {Resource: "b", Weight: 2}}},
 	} {
 		c := mustLoad(t, rootHead+"  nodesortpolicy: "+text+"\n")
-		assert.DeepEqual(t, c.Partitions[0].Nodes, want)
+		assert.DeepEqual(t, c.Partitions[0].NodeSortPolicy, want)
 	}
 }
 
-func TestADocumentWithEverythingWrong(t *testing.T) {
+func TestLoad_EverythingWrongGolden(t *testing.T) {
 	text, err := os.ReadFile("testdata/everything-wrong.yaml")
 	assert.NilError(t, err)
 	c, problems := Load(text)
 	assert.Assert(t, c == nil)
 	var lines []string
 	for _, p := range problems {
-		lines = append(lines, p.In("everything-wrong.yaml")+"\n")
+		lines = append(lines, p.WithFile("everything-wrong.yaml")+"\n")
 	}
 	golden.Assert(t, strings.Join(lines, ""), "everything-wrong.golden")
 	assert.Assert(t, len(problems.Errors()) > 30 && len(problems.Warnings()) > 5)
@@ -252,7 +252,7 @@ func TestADocumentWithEverythingWrong(t *testing.T) {
 	assert.Assert(t, slices.IsSortedFunc(problems, func(a, b Problem) int { return a.Line - b.Line }))
 }
 
-func TestAProblemSaysWhereItIsAndWhatHelps(t *testing.T) {
+func TestProblem_NamesPositionPathAndHint(t *testing.T) {
 	_, problems := Load([]byte(`partitions:
 - name: gpu
   queues:
@@ -265,11 +265,11 @@ func TestAProblemSaysWhereItIsAndWhatHelps(t *testing.T) {
 	assert.Equal(t, problems.Error(), `6:13: error [V5] [gpu]root.b%d: queue name "b%d" is not legal `+
 		`(hint: 1 to 64 letters, digits or any of _ : # / @ -)
 7:7: error [yaml-unknown-key] [gpu]root.b%d: unknown key "submitACL" in a queue (hint: did you mean "submitacl"?)`)
-	assert.Equal(t, Problem{Line: 2, Col: 3, Rule: "V1", Severity: Warning, Message: "m"}.In("a.yaml"),
+	assert.Equal(t, Problem{Line: 2, Col: 3, RuleID: "V1", Severity: Warning, Message: "m"}.WithFile("a.yaml"),
 		"a.yaml:2:3: warning [V1] m")
 }
 
-func TestASyntaxErrorIsOnItsLine(t *testing.T) {
+func TestLoad_SyntaxErrorPositions(t *testing.T) {
 	const look = " (hint: look for the mistake around this line)"
 	for _, c := range []struct{ name, text, want string }{
 		{"a tab", "partitions:\n\t- name: a\n",
@@ -297,7 +297,7 @@ func TestASyntaxErrorIsOnItsLine(t *testing.T) {
 	}
 }
 
-func TestTheChecksumIgnoresAChecksumInTheText(t *testing.T) {
+func TestChecksum_IgnoresItsOwnLine(t *testing.T) {
 	const plain = "partitions: [{queues: [{name: root, submitacl: '*'}]}]\n"
 	want := mustLoad(t, plain).Checksum
 	assert.Equal(t, want, "28053C2EF88EA6F6A4DCC40281D452506054EB6D335C390C1E111139733F021E")
@@ -312,12 +312,12 @@ func TestTheChecksumIgnoresAChecksumInTheText(t *testing.T) {
 	assert.Assert(t, c.Checksum != digits)
 }
 
-func TestSuggestionsAreNearAndOnlyNear(t *testing.T) {
+func TestDidYouMean_SuggestsOnlySimilarWords(t *testing.T) {
 	for written, want := range map[string]string{
 		"submitACL": `did you mean "submitacl"?`, "max_applications": `did you mean "maxapplications"?`,
 		"child-template": `did you mean "childtemplate"?`, "queue": `did you mean "queues"?`,
 		"nme": `did you mean "name"?`, "x": "", "": "", "weight": "", strings.Repeat("a", 1000): "",
 	} {
-		assert.Equal(t, didYouMean(written, queueMapping.names()), want, written)
+		assert.Equal(t, suggestion(written, queueMapping.names()), want, written)
 	}
 }

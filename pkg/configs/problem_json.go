@@ -18,7 +18,7 @@ type problemJSON struct {
 
 // MarshalJSON gives every field its name, also when it is empty.
 func (p Problem) MarshalJSON() ([]byte, error) {
-	return json.Marshal(problemJSON{p.Line, p.Col, p.Path, p.Rule, p.Severity.String(), p.Message, p.Hint})
+	return json.Marshal(problemJSON{p.Line, p.Col, p.Path, p.RuleID, p.Severity.String(), p.Message, p.Hint})
 }
 
 // MarshalJSON makes a list of it, an empty one when there are none.

@@ -22,7 +22,7 @@ func (s Severity) String() string { return [...]string{"error", "warning"}[s] }
 type Problem struct {
 	Line, Col     int    // from 1; columns count characters
 	Path          string // the queue, placement rule or partition; empty: the document itself
-	Rule          string // one of Rules
+	RuleID        string // one of Rules
 	Severity      Severity
 	Message, Hint string // Hint may be empty
 }
@@ -30,12 +30,12 @@ type Problem struct {
 // String is "line:col: error [V6] root.a: message (hint: ...)".
 func (p Problem) String() string { return fmt.Sprintf("%d:%d: %s", p.Line, p.Col, p.text()) }
 
-// In is String with the name of the file in front, as compilers print it.
-func (p Problem) In(file string) string { return file + ":" + p.String() }
+// WithFile is String with the name of the file in front, as compilers print it.
+func (p Problem) WithFile(file string) string { return file + ":" + p.String() }
 
 func (p Problem) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s [%s] ", p.Severity, p.Rule)
+	fmt.Fprintf(&b, "%s [%s] ", p.Severity, p.RuleID)
 	if p.Path != "" {
 		b.WriteString(p.Path + ": ")
 	}
@@ -80,8 +80,8 @@ func (p Problems) only(s Severity) Problems {
 	return out
 }
 
-// owner is what a problem is about: it knows the path that people find it by.
-type owner interface{ path() string }
+// subject is what a problem is about: it knows the path that people find it by.
+type subject interface{ path() string }
 
 // maxProblems bounds how many problems of one severity are listed. A text can have one in every
 // other byte, and finding all of 8 MiB took seconds and a gigabyte.
@@ -89,27 +89,27 @@ const maxProblems = 1_000
 
 // report collects problems.
 type report struct {
-	problems Problems
-	found    [2]int // by severity, those that are not listed included
-	stops    bool   // untilEnough is called
+	problems    Problems
+	counts      [2]int // by severity, those that are not listed included
+	stopAtLimit bool   // untilErrorLimit is called
 }
 
-// enough is what add panics with, below untilEnough, when there are errors enough.
-type enough struct{}
+// errorLimitReached is what add panics with, below untilErrorLimit, when there are errors enough.
+type errorLimitReached struct{}
 
 // add notes a problem. A nil owner is the document itself; an empty hint is none. After the
-// last error that is listed it ends untilEnough.
-func (r *report) add(o owner, where at, rule, message, hint string) {
+// last error that is listed it ends untilErrorLimit.
+func (r *report) add(o subject, where position, rule, message, hint string) {
 	severity := severityOf(rule)
-	if r.found[severity]++; r.found[severity] > maxProblems {
-		if severity == Error && r.stops {
-			panic(enough{})
+	if r.counts[severity]++; r.counts[severity] > maxProblems {
+		if severity == Error && r.stopAtLimit {
+			panic(errorLimitReached{})
 		}
 		return
 	}
 	p := Problem{
 		Line: max(where.line, 1), Col: max(where.col, 1),
-		Rule: rule, Severity: severity, Message: message, Hint: hint,
+		RuleID: rule, Severity: severity, Message: message, Hint: hint,
 	}
 	if o != nil {
 		p.Path = o.path()
@@ -117,24 +117,24 @@ func (r *report) add(o owner, where at, rule, message, hint string) {
 	r.problems = append(r.problems, p)
 }
 
-// full reports whether there are so many problems of the severity of a rule already that one more
+// limitReached reports whether there are so many problems of the severity of a rule already that one more
 // would not be listed. It is counted then, and its message need not be made: making a million
 // messages that are not listed took longer than all else. Only for warnings; errors end the reading.
-func (r *report) full(rule string) bool {
-	if severity := severityOf(rule); severity == Warning && r.found[severity] >= maxProblems {
-		r.found[severity]++
+func (r *report) limitReached(rule string) bool {
+	if severity := severityOf(rule); severity == Warning && r.counts[severity] >= maxProblems {
+		r.counts[severity]++
 		return true
 	}
 	return false
 }
 
-// untilEnough does what finds problems, until there are too many errors.
-func (r *report) untilEnough(find func()) {
-	r.stops = true
+// untilErrorLimit does what finds problems, until there are too many errors.
+func (r *report) untilErrorLimit(find func()) {
+	r.stopAtLimit = true
 	defer func() {
-		r.stops = false
+		r.stopAtLimit = false
 		if p := recover(); p != nil {
-			if _, ok := p.(enough); !ok {
+			if _, ok := p.(errorLimitReached); !ok {
 				panic(p)
 			}
 		}
@@ -147,17 +147,17 @@ func (r *report) untilEnough(find func()) {
 func (r *report) sorted() Problems {
 	more := func(message string, x ...any) {
 		r.problems = append(r.problems, Problem{
-			Line: 1, Col: 1, Rule: "bound-problems", Severity: Warning, Message: fmt.Sprintf(message, x...),
+			Line: 1, Col: 1, RuleID: "bound-problems", Severity: Warning, Message: fmt.Sprintf(message, x...),
 		})
 	}
-	if r.found[Error] > maxProblems {
+	if r.counts[Error] > maxProblems {
 		more("there are more than %d errors: the document was not checked further", maxProblems)
 	}
-	if n := r.found[Warning]; n > maxProblems {
+	if n := r.counts[Warning]; n > maxProblems {
 		more("there are %d warnings, of which %d are listed", n, maxProblems)
 	}
 	slices.SortFunc(r.problems, func(a, b Problem) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col), cmp.Compare(a.Rule, b.Rule),
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col), cmp.Compare(a.RuleID, b.RuleID),
 			cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
 	})
 	return slices.Compact(r.problems)

@@ -11,49 +11,49 @@ import (
 
 // The properties of queues (behaviour.md 2.1).
 const (
-	sortPolicyProperty       = "application.sort.policy"
-	sortPriorityProperty     = "application.sort.priority"
-	priorityPolicyProperty   = "priority.policy"
-	priorityOffsetProperty   = "priority.offset"
-	preemptionPolicyProperty = "preemption.policy"
-	preemptionDelayProperty  = "preemption.delay"
-	prioritySwapProperty     = "preemption.priority"
-	priorityDelayProperty    = "preemption.priority.delay"
-	victimUnitProperty       = "preemption.victim.unit"
-	gangPreemptionProperty   = "preemption.gang"
-	budgetsProperty          = "disruption.budgets"
-	victimOrderProperty      = "preemption.victim.order"
-	victimQoSProperty        = "preemption.victim.qos"
-	quotaDelayProperty       = "quota.preemption.delay"
-	backoffProperty          = "application.unschedasks.backoff"
-	backoffDelayProperty     = "application.unschedasks.backoff.delay"
+	sortPolicyProperty              = "application.sort.policy"
+	sortPriorityProperty            = "application.sort.priority"
+	priorityPolicyProperty          = "priority.policy"
+	priorityOffsetProperty          = "priority.offset"
+	preemptionPolicyProperty        = "preemption.policy"
+	preemptionDelayProperty         = "preemption.delay"
+	priorityPreemptionProperty      = "preemption.priority"
+	priorityPreemptionDelayProperty = "preemption.priority.delay"
+	victimUnitProperty              = "preemption.victim.unit"
+	gangPreemptionProperty          = "preemption.gang"
+	budgetPolicyProperty            = "disruption.budgets"
+	victimOrderProperty             = "preemption.victim.order"
+	victimQoSProperty               = "preemption.victim.qos"
+	quotaPreemptionDelayProperty    = "quota.preemption.delay"
+	backoffProperty                 = "application.unschedasks.backoff"
+	backoffDelayProperty            = "application.unschedasks.backoff.delay"
 )
 
 // property says how the text of one property becomes a setting.
 type property struct {
-	name  string
-	want  string   // what a value may be, for people
-	words []string // all values there are, or some examples
+	name     string
+	accepted string   // what a value may be, for people
+	words    []string // all values there are, or some examples
 	// read changes s and reports whether the text is a value. It leaves s alone
 	// otherwise, so the default stays. It is never asked about an empty text.
 	read func(s *Settings, text string) bool
 }
 
 var properties = []property{
-	{sortPolicyProperty, "fifo, fair or stateaware, in lower case", []string{"fifo", "fair", "stateaware"}, readSort},
+	{sortPolicyProperty, "fifo, fair or stateaware, in lower case", []string{"fifo", "fair", "stateaware"}, readAppSort},
 	{sortPriorityProperty, "enabled or disabled", []string{"enabled", "disabled"}, readPrioritySort},
-	{priorityPolicyProperty, "default or fence", []string{"default", "fence"}, readPriority},
-	{priorityOffsetProperty, "a whole number that fits 32 bits, such as -100", []string{"-100"}, readOffset},
-	{preemptionPolicyProperty, "default, fence or disabled", []string{"default", "fence", "disabled"}, readPreemption},
+	{priorityPolicyProperty, "default or fence", []string{"default", "fence"}, readPriorityPolicy},
+	{priorityOffsetProperty, "a whole number that fits 32 bits, such as -100", []string{"-100"}, readPriorityOffset},
+	{preemptionPolicyProperty, "default, fence or disabled", []string{"default", "fence", "disabled"}, readPreemptionPolicy},
 	{preemptionDelayProperty, "a duration above zero, such as 30s", []string{"30s"}, readPreemptionDelay},
-	{prioritySwapProperty, "disabled, leaf or fence", []string{"disabled", "leaf", "fence"}, readPrioritySwap},
-	{priorityDelayProperty, "a duration, such as 30s or 0s", []string{"30s", "0s"}, readPriorityDelay},
+	{priorityPreemptionProperty, "disabled, leaf or fence", []string{"disabled", "leaf", "fence"}, readPriorityPreemption},
+	{priorityPreemptionDelayProperty, "a duration, such as 30s or 0s", []string{"30s", "0s"}, readPriorityPreemptionDelay},
 	{victimUnitProperty, "allocation, taskgroup or application", []string{"allocation", "taskgroup", "application"}, readVictimUnit},
 	{gangPreemptionProperty, "enabled or disabled", []string{"enabled", "disabled"}, readGangPreemption},
-	{budgetsProperty, "best-effort, strict or ignore", []string{"best-effort", "strict", "ignore"}, readBudgets},
+	{budgetPolicyProperty, "best-effort, strict or ignore", []string{"best-effort", "strict", "ignore"}, readBudgetPolicy},
 	{victimOrderProperty, "compatible or priority", []string{"compatible", "priority"}, readVictimOrder},
 	{victimQoSProperty, "disabled or enabled", []string{"disabled", "enabled"}, readVictimQoS},
-	{quotaDelayProperty, "a duration such as 5m, or 0s for off", []string{"5m", "0s"}, readQuotaDelay},
+	{quotaPreemptionDelayProperty, "a duration such as 5m, or 0s for off", []string{"5m", "0s"}, readQuotaPreemptionDelay},
 	{backoffProperty, "a whole number, zero or more", []string{"3"}, readBackoff},
 	{backoffDelayProperty, "a duration above zero, such as 30s", []string{"30s"}, readBackoffDelay},
 }
@@ -82,9 +82,9 @@ func DefaultSettings() Settings { return readSettings(map[string]string{}) }
 // the default (behaviour.md 2.1); whoever wrote it was warned.
 func readSettings(resolved map[string]string) Settings {
 	s := Settings{
-		PreemptionDelay: 30 * time.Second,
-		BackoffDelay:    30 * time.Second,
-		Properties:      resolved,
+		PreemptionDelay:        30 * time.Second,
+		UnschedAskBackoffDelay: 30 * time.Second,
+		Properties:             resolved,
 	}
 	for _, p := range properties {
 		if text := resolved[p.name]; text != "" {
@@ -94,10 +94,10 @@ func readSettings(resolved map[string]string) Settings {
 	return s
 }
 
-func readSort(s *Settings, text string) bool {
-	policy, ok := policies.ParseSort(text)
+func readAppSort(s *Settings, text string) bool {
+	policy, ok := policies.ParseAppSort(text)
 	if ok {
-		s.Sort = policy
+		s.AppSort = policy
 	}
 	return ok
 }
@@ -121,40 +121,40 @@ func readPrioritySort(s *Settings, text string) bool {
 	return readWord(&s.PrioritySort, policies.PriorityIgnored, text)
 }
 
-func readPriority(s *Settings, text string) bool {
-	return readWord(&s.Priority, policies.PriorityFence, text)
+func readPriorityPolicy(s *Settings, text string) bool {
+	return readWord(&s.PriorityPolicy, policies.PriorityFence, text)
 }
 
-func readPreemption(s *Settings, text string) bool {
-	return readWord(&s.Preemption, policies.PreemptDisabled, text)
+func readPreemptionPolicy(s *Settings, text string) bool {
+	return readWord(&s.PreemptionPolicy, policies.PreemptDisabled, text)
 }
 
-func readPrioritySwap(s *Settings, text string) bool {
-	return readWord(&s.PrioritySwap, policies.PrioritySwapFence, text)
+func readPriorityPreemption(s *Settings, text string) bool {
+	return readWord(&s.PriorityPreemption, policies.PriorityPreemptionFence, text)
 }
 
-func readBudgets(s *Settings, text string) bool {
-	return readWord(&s.Budgets, policies.BudgetsIgnored, text)
+func readBudgetPolicy(s *Settings, text string) bool {
+	return readWord(&s.BudgetPolicy, policies.BudgetsIgnored, text)
 }
 
 func readVictimOrder(s *Settings, text string) bool {
-	return readWord(&s.VictimOrder, policies.VictimsByPriority, text)
+	return readWord(&s.VictimOrder, policies.VictimOrderPriority, text)
 }
 
 func readVictimQoS(s *Settings, text string) bool {
-	return readWord(&s.VictimQoS, policies.QoSCounts, text)
+	return readWord(&s.VictimQoS, policies.VictimQoSEnabled, text)
 }
 
-func readOffset(s *Settings, text string) bool {
+func readPriorityOffset(s *Settings, text string) bool {
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err == nil {
-		s.Offset = int32(n)
+		s.PriorityOffset = int32(n)
 	}
 	return err == nil
 }
 
 func readVictimUnit(s *Settings, text string) bool {
-	return readWord(&s.VictimUnit, policies.UnitApplication, text)
+	return readWord(&s.VictimUnit, policies.VictimUnitApplication, text)
 }
 
 func readGangPreemption(s *Settings, text string) bool {
@@ -164,17 +164,19 @@ func readGangPreemption(s *Settings, text string) bool {
 
 func readPreemptionDelay(s *Settings, text string) bool { return readDelay(&s.PreemptionDelay, text) }
 
-// readPriorityDelay takes 0s too, which is the default.
-func readPriorityDelay(s *Settings, text string) bool {
+// readPriorityPreemptionDelay takes 0s too, which is the default.
+func readPriorityPreemptionDelay(s *Settings, text string) bool {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
 		return false
 	}
-	s.PriorityDelay = d
+	s.PriorityPreemptionDelay = d
 	return true
 }
 
-func readBackoffDelay(s *Settings, text string) bool { return readDelay(&s.BackoffDelay, text) }
+func readBackoffDelay(s *Settings, text string) bool {
+	return readDelay(&s.UnschedAskBackoffDelay, text)
+}
 
 func readDelay(to *time.Duration, text string) bool {
 	d, err := time.ParseDuration(text)
@@ -185,20 +187,20 @@ func readDelay(to *time.Duration, text string) bool {
 	return true
 }
 
-// readQuotaDelay takes zero for "off", which is how a queue undoes what it inherits.
-func readQuotaDelay(s *Settings, text string) bool {
+// readQuotaPreemptionDelay takes zero for "off", which is how a queue undoes what it inherits.
+func readQuotaPreemptionDelay(s *Settings, text string) bool {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
 		return false
 	}
-	s.QuotaDelay = d
+	s.QuotaPreemptionDelay = d
 	return true
 }
 
 func readBackoff(s *Settings, text string) bool {
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err == nil {
-		s.Backoff = n
+		s.UnschedAskBackoff = n
 	}
 	return err == nil
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
 
-func TestSettingsWithoutProperties(t *testing.T) {
+func TestSettings_Defaults(t *testing.T) {
 	assert.DeepEqual(t, DefaultSettings(), Settings{
-		PreemptionDelay: 30 * time.Second, BackoffDelay: 30 * time.Second, Properties: map[string]string{},
+		PreemptionDelay: 30 * time.Second, UnschedAskBackoffDelay: 30 * time.Second, Properties: map[string]string{},
 	})
 }
 
-func TestPropertiesBecomeSettings(t *testing.T) {
+func TestSettings_ReadFromProperties(t *testing.T) {
 	want := func(change func(*Settings)) Settings {
 		s := DefaultSettings()
 		change(&s)
@@ -25,47 +25,47 @@ func TestPropertiesBecomeSettings(t *testing.T) {
 		name, property, text string
 		want                 Settings
 	}{
-		{"a sort policy", sortPolicyProperty, "fair", want(func(s *Settings) { s.Sort = policies.Fair })},
+		{"a sort policy", sortPolicyProperty, "fair", want(func(s *Settings) { s.AppSort = policies.Fair })},
 		{"stateaware is a policy of its own", sortPolicyProperty, "stateaware",
-			want(func(s *Settings) { s.Sort = policies.StateAware })},
+			want(func(s *Settings) { s.AppSort = policies.StateAware })},
 		{"sort policies are case-sensitive", sortPolicyProperty, "Fair", DefaultSettings()},
 		{"priority can be switched off, in any case", sortPriorityProperty, "DisAbled",
 			want(func(s *Settings) { s.PrioritySort = policies.PriorityIgnored })},
 		{"anything else leaves it on", sortPriorityProperty, "no", DefaultSettings()},
 		{"a priority fence, in any case", priorityPolicyProperty, "FeNce",
-			want(func(s *Settings) { s.Priority = policies.PriorityFence })},
+			want(func(s *Settings) { s.PriorityPolicy = policies.PriorityFence })},
 		{"no other priority policy", priorityPolicyProperty, "disabled", DefaultSettings()},
 		{"the lowest offset", priorityOffsetProperty, "-2147483648",
-			want(func(s *Settings) { s.Offset = -2147483648 })},
+			want(func(s *Settings) { s.PriorityOffset = -2147483648 })},
 		{"the highest offset", priorityOffsetProperty, "2147483647",
-			want(func(s *Settings) { s.Offset = 2147483647 })},
-		{"an offset with a plus sign", priorityOffsetProperty, "+5", want(func(s *Settings) { s.Offset = 5 })},
-		{"an offset with leading zeroes", priorityOffsetProperty, "007", want(func(s *Settings) { s.Offset = 7 })},
+			want(func(s *Settings) { s.PriorityOffset = 2147483647 })},
+		{"an offset with a plus sign", priorityOffsetProperty, "+5", want(func(s *Settings) { s.PriorityOffset = 5 })},
+		{"an offset with leading zeroes", priorityOffsetProperty, "007", want(func(s *Settings) { s.PriorityOffset = 7 })},
 		{"an offset past 32 bits is none", priorityOffsetProperty, "2147483648", DefaultSettings()},
 		{"an offset with a space is none", priorityOffsetProperty, " 5", DefaultSettings()},
 		{"an offset in hex is none", priorityOffsetProperty, "0x10", DefaultSettings()},
 		{"an offset with an underscore is none", priorityOffsetProperty, "1_000", DefaultSettings()},
 		{"a preemption fence, in any case", preemptionPolicyProperty, "FENCE",
-			want(func(s *Settings) { s.Preemption = policies.PreemptFence })},
+			want(func(s *Settings) { s.PreemptionPolicy = policies.PreemptFence })},
 		{"no preemption, in any case", preemptionPolicyProperty, "Disabled",
-			want(func(s *Settings) { s.Preemption = policies.PreemptDisabled })},
-		{"preemption by priority in the leaf, in any case", prioritySwapProperty, "Leaf",
-			want(func(s *Settings) { s.PrioritySwap = policies.PrioritySwapLeaf })},
-		{"preemption by priority up to the fence", prioritySwapProperty, "fence",
-			want(func(s *Settings) { s.PrioritySwap = policies.PrioritySwapFence })},
-		{"no other preemption by priority", prioritySwapProperty, "enabled", DefaultSettings()},
+			want(func(s *Settings) { s.PreemptionPolicy = policies.PreemptDisabled })},
+		{"preemption by priority in the leaf, in any case", priorityPreemptionProperty, "Leaf",
+			want(func(s *Settings) { s.PriorityPreemption = policies.PriorityPreemptionLeaf })},
+		{"preemption by priority up to the fence", priorityPreemptionProperty, "fence",
+			want(func(s *Settings) { s.PriorityPreemption = policies.PriorityPreemptionFence })},
+		{"no other preemption by priority", priorityPreemptionProperty, "enabled", DefaultSettings()},
 		{"a preemption delay", preemptionDelayProperty, "1m30s",
 			want(func(s *Settings) { s.PreemptionDelay = 90 * time.Second })},
 		{"a preemption delay of zero is none", preemptionDelayProperty, "0s", DefaultSettings()},
 		{"a negative preemption delay is none", preemptionDelayProperty, "-5s", DefaultSettings()},
-		{"a quota preemption delay", quotaDelayProperty, "5m",
-			want(func(s *Settings) { s.QuotaDelay = 5 * time.Minute })},
-		{"a quota preemption delay of zero is off", quotaDelayProperty, "0s", DefaultSettings()},
-		{"a negative quota preemption delay is off", quotaDelayProperty, "-5m", DefaultSettings()},
-		{"a back-off", backoffProperty, "5", want(func(s *Settings) { s.Backoff = 5 })},
+		{"a quota preemption delay", quotaPreemptionDelayProperty, "5m",
+			want(func(s *Settings) { s.QuotaPreemptionDelay = 5 * time.Minute })},
+		{"a quota preemption delay of zero is off", quotaPreemptionDelayProperty, "0s", DefaultSettings()},
+		{"a negative quota preemption delay is off", quotaPreemptionDelayProperty, "-5m", DefaultSettings()},
+		{"a back-off", backoffProperty, "5", want(func(s *Settings) { s.UnschedAskBackoff = 5 })},
 		{"a negative back-off is none", backoffProperty, "-5", DefaultSettings()},
 		{"a back-off delay", backoffDelayProperty, "10s",
-			want(func(s *Settings) { s.BackoffDelay = 10 * time.Second })},
+			want(func(s *Settings) { s.UnschedAskBackoffDelay = 10 * time.Second })},
 		{"a delay without a unit is none", backoffDelayProperty, "10", DefaultSettings()},
 		{"an empty text is the default", priorityPolicyProperty, "", DefaultSettings()},
 	} {
@@ -77,7 +77,7 @@ func TestPropertiesBecomeSettings(t *testing.T) {
 	}
 }
 
-func TestChildrenInheritWhatIsNotAboutTheQueueAlone(t *testing.T) {
+func TestProperties_Inheritance(t *testing.T) {
 	c, problems := Load([]byte(rootHead + `
     queues:
     - name: a
@@ -108,12 +108,12 @@ func TestChildrenInheritWhatIsNotAboutTheQueueAlone(t *testing.T) {
         properties: {preemption.policy: default}
         queues: [{name: below}]
 `))
-	assert.DeepEqual(t, places(problems), []string{"16:9 quota-delay", "19:9 property-unknown"})
+	assert.DeepEqual(t, positions(problems), []string{"16:9 quota-delay", "19:9 property-unknown"})
 
 	b := mustFind(t, c, "root.a.b").Settings
 	assert.DeepEqual(t, b, Settings{
-		Sort: policies.Fair, PrioritySort: policies.PriorityIgnored, PreemptionDelay: 5 * time.Second,
-		QuotaDelay: time.Minute, Backoff: 3, BackoffDelay: 2 * time.Second,
+		AppSort: policies.Fair, PrioritySort: policies.PriorityIgnored, PreemptionDelay: 5 * time.Second,
+		QuotaPreemptionDelay: time.Minute, UnschedAskBackoff: 3, UnschedAskBackoffDelay: 2 * time.Second,
 		Properties: map[string]string{
 			"priority.policy": "default", "priority.offset": "0", "preemption.policy": "default",
 			"application.sort.priority": "disabled", "application.sort.policy": "fair", "preemption.delay": "5s",
@@ -124,22 +124,22 @@ func TestChildrenInheritWhatIsNotAboutTheQueueAlone(t *testing.T) {
 	leaf := mustFind(t, c, "root.a.b.c").Settings
 	assert.Equal(t, leaf.PrioritySort, policies.PriorityFirst, "a queue's own value wins")
 	assert.Equal(t, leaf.PreemptionDelay, 7*time.Second)
-	assert.Equal(t, leaf.Offset, int32(7))
+	assert.Equal(t, leaf.PriorityOffset, int32(7))
 	assert.Equal(t, leaf.Properties["my.own"], "kept")
 
 	assert.DeepEqual(t, mustFind(t, c, "root").Properties, map[string]string{})
 	a := mustFind(t, c, "root.a").Settings
-	assert.Equal(t, a.Priority, policies.PriorityFence)
-	assert.Equal(t, a.Offset, int32(100))
-	assert.Equal(t, a.Preemption, policies.PreemptFence)
+	assert.Equal(t, a.PriorityPolicy, policies.PriorityFence)
+	assert.Equal(t, a.PriorityOffset, int32(100))
+	assert.Equal(t, a.PreemptionPolicy, policies.PreemptFence)
 
-	assert.Equal(t, mustFind(t, c, "root.disabled.silent").Preemption, policies.PreemptDisabled)
+	assert.Equal(t, mustFind(t, c, "root.disabled.silent").PreemptionPolicy, policies.PreemptDisabled)
 	assert.Equal(t, mustFind(t, c, "root.disabled.silent").Properties["preemption.policy"], "Disabled")
-	assert.Equal(t, mustFind(t, c, "root.disabled.own").Preemption, policies.PreemptDefault)
-	assert.Equal(t, mustFind(t, c, "root.disabled.own.below").Preemption, policies.PreemptDefault)
+	assert.Equal(t, mustFind(t, c, "root.disabled.own").PreemptionPolicy, policies.PreemptDefault)
+	assert.Equal(t, mustFind(t, c, "root.disabled.own.below").PreemptionPolicy, policies.PreemptDefault)
 }
 
-func TestATemplateIsInheritedByParentsAndInheritsNothing(t *testing.T) {
+func TestChildTemplate_Inheritance(t *testing.T) {
 	c := mustLoad(t, rootHead+`
     properties: {preemption.policy: disabled}
     childtemplate:
@@ -160,19 +160,19 @@ func TestATemplateIsInheritedByParentsAndInheritsNothing(t *testing.T) {
       - name: below
         parent: true
 `)
-	root := mustFind(t, c, "root").Template
+	root := mustFind(t, c, "root").ChildTemplate
 	assert.Equal(t, root.MaxApplications, uint64(3))
 	assert.Equal(t, root.Max.String(), "≤{memory=5368709120}")
 	assert.Assert(t, root.Guaranteed.IsEmpty())
-	assert.Equal(t, root.Offset, int32(5))
-	assert.Equal(t, root.Preemption, policies.PreemptDefault, "properties of queues do not reach dynamic ones")
+	assert.Equal(t, root.PriorityOffset, int32(5))
+	assert.Equal(t, root.PreemptionPolicy, policies.PreemptDefault, "properties of queues do not reach dynamic ones")
 	assert.DeepEqual(t, root.Properties, map[string]string{"priority.offset": "5"})
 
-	assert.Assert(t, mustFind(t, c, "root.leaf").Template == nil)
-	assert.Assert(t, mustFind(t, c, "root.silent").Template == root)
-	assert.Assert(t, mustFind(t, c, "root.empty").Template == root)
-	own := mustFind(t, c, "root.own").Template
+	assert.Assert(t, mustFind(t, c, "root.leaf").ChildTemplate == nil)
+	assert.Assert(t, mustFind(t, c, "root.silent").ChildTemplate == root)
+	assert.Assert(t, mustFind(t, c, "root.empty").ChildTemplate == root)
+	own := mustFind(t, c, "root.own").ChildTemplate
 	assert.Equal(t, own.MaxApplications, uint64(7))
 	assert.Assert(t, own.Max.IsUnlimited(), "templates replace each other, they do not merge")
-	assert.Assert(t, mustFind(t, c, "root.own.below").Template == own)
+	assert.Assert(t, mustFind(t, c, "root.own.below").ChildTemplate == own)
 }

@@ -30,8 +30,8 @@ type QuotaTags struct {
 // A tag holds a resource of the scheduler interface in JSON, {"resources":{"memory":
 // {"value":1}}}. These bounds are far from what anybody writes.
 const (
-	longestQuotaTag = 64 << 10
-	longestName     = 1 << 10
+	maxQuotaTagBytes      = 64 << 10
+	maxResourceNameLength = 1 << 10
 )
 
 // ReadQuotaTags reads the tags of an application. A tag that makes no sense is left out,
@@ -40,12 +40,12 @@ func ReadQuotaTags(tags map[string]string) (q QuotaTags, problems []error) {
 	if len(tags) == 0 {
 		return q, nil
 	}
-	read := func(name string, take func(text string) error) {
+	read := func(name string, parse func(text string) error) {
 		text, ok := findTag(tags, name)
 		if !ok {
 			return
 		}
-		if err := take(text); err != nil {
+		if err := parse(text); err != nil {
 			problems = append(problems, fmt.Errorf("tag %s: %w", name, err))
 		}
 	}
@@ -87,8 +87,8 @@ func findTag(tags map[string]string, name string) (text string, ok bool) {
 
 // readResource reads quantities of which none is negative and at least one is not zero.
 func readResource(text string) (map[string]resources.Quantity, error) {
-	if len(text) > longestQuotaTag {
-		return nil, fmt.Errorf("it has %d bytes, at most %d are allowed", len(text), longestQuotaTag)
+	if len(text) > maxQuotaTagBytes {
+		return nil, fmt.Errorf("it has %d bytes, at most %d are allowed", len(text), maxQuotaTagBytes)
 	}
 	var sent struct {
 		Resources map[string]struct{ Value json.Number }
@@ -104,8 +104,8 @@ func readResource(text string) (map[string]resources.Quantity, error) {
 		}
 		n, err := value.Int64()
 		switch {
-		case name == "" || len(name) > longestName:
-			return nil, fmt.Errorf("a resource name has %d bytes, 1 to %d are allowed", len(name), longestName)
+		case name == "" || len(name) > maxResourceNameLength:
+			return nil, fmt.Errorf("a resource name has %d bytes, 1 to %d are allowed", len(name), maxResourceNameLength)
 		case err != nil:
 			return nil, fmt.Errorf("%s of resource %s is not a whole number of 64 bits", clipped(value.String()), name)
 		case n < 0:

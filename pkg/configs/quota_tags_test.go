@@ -10,7 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-func TestReadQuotaTags(t *testing.T) {
+func TestReadQuotaTags_Values(t *testing.T) {
 	amounts := func(of string) string { return `{"resources":{` + of + `}}` }
 	for _, tc := range []struct {
 		name     string
@@ -84,16 +84,16 @@ func TestReadQuotaTags(t *testing.T) {
 				guaranteed = q.Guaranteed.String()
 			}
 			assert.Equal(t, fmt.Sprint(max, " ", guaranteed, " ", q.MaxApplications), tc.want)
-			var said []string
+			var messages []string
 			for _, p := range problems {
-				said = append(said, p.Error())
+				messages = append(messages, p.Error())
 			}
-			assert.DeepEqual(t, said, tc.problems)
+			assert.DeepEqual(t, messages, tc.problems)
 		})
 	}
 }
 
-func TestAQuotaTagNamesOnlySoManyResources(t *testing.T) {
+func TestReadQuotaTags_BoundsResourceNames(t *testing.T) {
 	var b strings.Builder
 	for i := range resources.MaxNames + 1 {
 		fmt.Fprintf(&b, `"r%d":{"value":1},`, i)

@@ -40,9 +40,9 @@ func newBudget(n *yaml.Node) *budgetDraft {
 
 func (r *reader) budget(d *budgetDraft, n *yaml.Node) *budgetDraft {
 	fields := r.fields(d, "a disruption budget", n, &budgetMapping)
-	d.found(fields)
-	r.kind(d, &d.objectDraft, fields, budgetVersion, budgetKind)
-	r.naming(d, &d.objectDraft, fields, string(budgets.NameField), string(budgets.NamespaceField))
+	d.recordPositions(fields)
+	r.checkObjectKind(d, &d.objectDraft, fields, budgetVersion, budgetKind)
+	r.objectNames(d, &d.objectDraft, fields, string(budgets.NameField), string(budgets.NamespaceField))
 	if s := fields["status"]; !isNull(s) && s.Kind != yaml.MappingNode {
 		r.wrongType(d, "status", s, "a mapping")
 	}
@@ -60,9 +60,9 @@ func (r *reader) budgetSpec(d *budgetDraft, fields map[string]*yaml.Node) {
 		case isNull(n):
 		case isNull(fields[key]):
 			fields[key] = n
-			d.places[key] = place(n)
+			d.positions[key] = positionOf(n)
 		default:
-			r.addBudget(d, budgets.Field(key), budgets.SaidTwice,
+			r.addBudget(d, budgets.Field(key), budgets.DuplicateField,
 				fmt.Sprintf("%s is in spec (line %d) and beside it", key, n.Line), "write it once")
 		}
 	}
@@ -75,7 +75,7 @@ func (r *reader) selector(d *budgetDraft, n *yaml.Node) budgets.Selector {
 	labels := map[string]string{}
 	for _, p := range r.pairs(d, "matchLabels", fields["matchLabels"]) {
 		value := r.text(d, "label "+quote(p.name), p.value)
-		r.condition(d, p.key, budgets.Expression{Key: p.name, Operator: budgets.In, Values: []string{value}})
+		r.checkExpression(d, p.key, budgets.Expression{Key: p.name, Operator: budgets.In, Values: []string{value}})
 		labels[p.name] = value
 	}
 	var expressions []budgets.Expression
@@ -88,49 +88,49 @@ func (r *reader) selector(d *budgetDraft, n *yaml.Node) budgets.Selector {
 			}
 			e.Values = append(e.Values, r.text(d, "a value", v))
 		}
-		r.condition(d, x, e)
+		r.checkExpression(d, x, e)
 		expressions = append(expressions, e)
 	}
 	s := budgets.NewSelector(labels, expressions)
 	if s.IsEmpty() && (isNull(n) || n.Kind == yaml.MappingNode) {
-		where := d.at
+		where := d.position
 		if n != nil {
-			where = place(n)
+			where = positionOf(n)
 		}
-		r.add(d, where, "budget-for-nothing", "without conditions the selector selects nothing, so the budget is about nothing",
+		r.add(d, where, "budget-empty-selector", "without conditions the selector selects nothing, so the budget is about nothing",
 			"name the labels of the work under matchLabels")
 	}
 	return s
 }
 
-func (r *reader) condition(d *budgetDraft, n *yaml.Node, e budgets.Expression) {
-	if why := e.Wrong(); why != "" {
+func (r *reader) checkExpression(d *budgetDraft, n *yaml.Node, e budgets.Expression) {
+	if reason := e.FirstProblem(); reason != "" {
 		d.broken[string(budgets.SelectorField)] = true
-		r.add(d, place(n), "budget-"+string(budgets.InvalidSelector), why, "")
+		r.add(d, positionOf(n), "budget-"+string(budgets.InvalidSelector), reason, "")
 	}
 }
 
 // allowance reads the one of three keys that says how many may leave.
 func (r *reader) allowance(d *budgetDraft, fields map[string]*yaml.Node) {
 	var first budgets.Field
-	for _, k := range []budgets.Kind{budgets.MinAvailable, budgets.MaxUnavailable, budgets.Allowed} {
+	for _, k := range []budgets.AllowanceKind{budgets.MinAvailable, budgets.MaxUnavailable, budgets.Allowed} {
 		f := k.Field()
 		n := fields[string(f)]
 		switch {
 		case isNull(n):
 			continue
 		case first != "":
-			r.addBudget(d, f, budgets.OneAllowance, fmt.Sprintf("%s is there (line %d) and so is %s", first, d.place(string(first)).line, f),
+			r.addBudget(d, f, budgets.OneAllowance, fmt.Sprintf("%s is there (line %d) and so is %s", first, d.positionOf(string(first)).line, f),
 				"a budget has one of minAvailable, maxUnavailable and allowed")
 		default:
 			first = f
 		}
-		d.budget.Allowance = r.numberOrShare(d, k, n)
+		d.budget.Allowance = r.numberOrPercent(d, k, n)
 	}
 }
 
-// numberOrShare reads 3 or, but for what is allowed, 50%.
-func (r *reader) numberOrShare(d *budgetDraft, k budgets.Kind, n *yaml.Node) budgets.Allowance {
+// numberOrPercent reads 3 or, but for what is allowed, 50%.
+func (r *reader) numberOrPercent(d *budgetDraft, k budgets.AllowanceKind, n *yaml.Node) budgets.Allowance {
 	f := k.Field()
 	if digits, ok := strings.CutSuffix(n.Value, "%"); ok && n.Kind == yaml.ScalarNode && n.Tag == "!!str" && k != budgets.Allowed {
 		share, err := strconv.ParseUint(digits, 10, 31)
@@ -163,7 +163,7 @@ func (r *report) checkBudgets(drafts []*budgetDraft) {
 		id := d.budget.ID()
 		if other := first[id]; other != nil && d.budget.Name != "" {
 			r.addBudget(d, budgets.NameField, budgets.AlreadyExists, fmt.Sprintf("the namespace has a budget of this name in line %d already",
-				other.place(string(budgets.NameField)).line), "")
+				other.positionOf(string(budgets.NameField)).line), "")
 			continue
 		}
 		first[id] = d
@@ -171,8 +171,8 @@ func (r *report) checkBudgets(drafts []*budgetDraft) {
 }
 
 // addBudget reports a problem by the reason that REST gives for it.
-func (r *report) addBudget(d *budgetDraft, f budgets.Field, why budgets.Reason, message, hint string) {
-	r.addObject(d, &d.objectDraft, string(f), string(why), message, hint)
+func (r *report) addBudget(d *budgetDraft, f budgets.Field, reason budgets.Reason, message, hint string) {
+	r.addObject(d, &d.objectDraft, string(f), string(reason), message, hint)
 }
 
 // buildBudgets makes the registry. Requires: the drafts were checked, without errors.

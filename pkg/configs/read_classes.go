@@ -32,9 +32,9 @@ func (r *reader) class(n *yaml.Node) *classDraft {
 	d := &classDraft{objectDraft: newObject(n, "class-")}
 	d.class.Name = objectText(n, "name")
 	fields := r.fields(d, "a priority class", n, &classMapping)
-	d.found(fields)
-	r.kind(d, &d.objectDraft, fields, classVersion, classKind)
-	r.naming(d, &d.objectDraft, fields, "name")
+	d.recordPositions(fields)
+	r.checkObjectKind(d, &d.objectDraft, fields, classVersion, classKind)
+	r.objectNames(d, &d.objectDraft, fields, "name")
 	r.classValue(d, fields["value"])
 	d.class.GlobalDefault = r.flag(d, "globalDefault", fields["globalDefault"], false)
 	policy, ok := priorities.ParsePolicy(r.text(d, "preemptionPolicy", fields["preemptionPolicy"]))
@@ -73,9 +73,9 @@ func (r *reader) classACL(d *classDraft, n *yaml.Node) {
 		return
 	}
 	if len(illegal) > 0 {
-		r.add(d, place(n), "class-acl-name", "nobody can have the name "+quote(illegal[0]), "")
+		r.add(d, positionOf(n), "class-acl-name", "nobody can have the name "+quote(illegal[0]), "")
 	}
-	d.class.Submit = &acl
+	d.class.SubmitACL = &acl
 }
 
 // checkClasses applies the rules of package priorities.
@@ -91,7 +91,7 @@ func (r *report) checkClasses(drafts []*classDraft) {
 		if name := d.class.Name; name != "" {
 			if other := first[name]; other != nil {
 				r.addClass(d, priorities.NameField, priorities.AlreadyExists,
-					fmt.Sprintf("the name is in line %d already", other.place(string(priorities.NameField)).line), "")
+					fmt.Sprintf("the name is in line %d already", other.positionOf(string(priorities.NameField)).line), "")
 			} else {
 				first[name] = d
 			}
@@ -103,14 +103,14 @@ func (r *report) checkClasses(drafts []*classDraft) {
 		default:
 			r.addClass(d, priorities.DefaultField, priorities.SecondGlobalDefault, fmt.Sprintf(
 				"%s (line %d) is the default already, and there can be only one", quote(normal.class.Name),
-				normal.place(string(priorities.DefaultField)).line), "")
+				normal.positionOf(string(priorities.DefaultField)).line), "")
 		}
 	}
 }
 
 // addClass reports a problem by the reason that REST gives for it.
-func (r *report) addClass(d *classDraft, f priorities.Field, why priorities.Reason, message, hint string) {
-	r.addObject(d, &d.objectDraft, string(f), string(why), message, hint)
+func (r *report) addClass(d *classDraft, f priorities.Field, reason priorities.Reason, message, hint string) {
+	r.addObject(d, &d.objectDraft, string(f), string(reason), message, hint)
 }
 
 // buildClasses makes the registry. Requires: the drafts were checked, without errors.

@@ -6,17 +6,17 @@ import "gopkg.in/yaml.v3"
 func (r *reader) limits(q *queueDraft, n *yaml.Node) []*limitDraft {
 	var out []*limitDraft
 	for _, x := range r.mappings(q, "limits", n) {
-		before := r.found[Error]
+		before := r.counts[Error]
 		fields := r.fields(q, "a limit", x, &limitMapping)
 		d := &limitDraft{
-			at:              place(x),
+			position:        positionOf(x),
 			description:     r.text(q, "limit", fields["limit"]),
-			users:           r.words(q, "users", fields["users"]),
-			groups:          r.words(q, "groups", fields["groups"]),
+			users:           r.tokens(q, "users", fields["users"]),
+			groups:          r.tokens(q, "groups", fields["groups"]),
 			max:             r.quantities(q, "maxresources", fields["maxresources"], "V16"),
 			maxApplications: r.count(q, "maxapplications", fields["maxapplications"]),
 		}
-		d.broken = r.found[Error] > before
+		d.broken = r.counts[Error] > before
 		out = append(out, d)
 	}
 	return out

@@ -14,20 +14,20 @@ import (
 
 // read turns a text into drafts.
 func (r *reader) read(text []byte) (d documentDraft) {
-	if !r.fits(text) {
+	if !r.checkTextSize(text) {
 		return d
 	}
-	top := r.open(text)
+	top := r.openDocument(text)
 	d.empty = isNull(top)
 	fields := r.fields(nil, "the document", top, &documentMapping)
-	r.untidy = r.misreads[top]
+	r.documentMisread = r.misreadMappings[top]
 	r.text(nil, "checksum", fields["checksum"])
 	_, d.hasClasses = fields[classesKey]
 	_, d.hasBudgets = fields[budgetsKey]
 	d.classes = r.classes(fields[classesKey])
 	d.budgets = r.budgets(fields[budgetsKey])
 	for _, n := range r.mappings(nil, "partitions", fields["partitions"]) {
-		if d.partitions = append(d.partitions, r.partition(n)); r.queues > r.options.MaxQueues {
+		if d.partitions = append(d.partitions, r.partition(n)); r.queueCount > r.options.MaxQueues {
 			break // reported; what comes is not read at all
 		}
 	}
@@ -35,31 +35,31 @@ func (r *reader) read(text []byte) (d documentDraft) {
 }
 
 func (r *reader) partition(n *yaml.Node) *partitionDraft {
-	p := &partitionDraft{at: place(n), name: partitionName(peek(n, "name"))}
-	r.inPartition = p.name
+	p := &partitionDraft{position: positionOf(n), name: partitionName(peek(n, "name"))}
+	r.currentPartition = p.name
 	fields := r.fields(p, "a partition", n, &partitionMapping)
 	if name := fields["name"]; name != nil {
-		p.at = place(name)
+		p.position = positionOf(name)
 		r.text(p, "name", name)
 	}
-	p.root = r.tree(p, fields["queues"], r.untidy || r.misreads[n])
+	p.root = r.tree(p, fields["queues"], r.documentMisread || r.misreadMappings[n])
 	for i, x := range r.mappings(p, "placementrules", fields["placementrules"]) {
-		p.rules = append(p.rules, r.rule(p, element("placementrules", i), x, 1))
+		p.placementRules = append(p.placementRules, r.rule(p, element("placementrules", i), x, 1))
 	}
 	if l := fields["limits"]; l != nil {
-		p.limitsAt = place(l)
+		p.limitsAt = positionOf(l)
 		p.limits = r.limits(p.root, l)
 	}
-	p.ignorePriority = r.disabled(p, "priority", fields["priority"])
+	p.priorityDisabled = r.isDisabled(p, "priority", fields["priority"])
 	preemption := r.fields(p, "preemption", fields["preemption"], &preemptionMapping)
-	p.preemption = r.flag(p, "enabled", preemption["enabled"], true)
-	p.quotaPreemption = r.flag(p, "quotapreemptionenabled", preemption["quotapreemptionenabled"], false)
-	p.nodePressure = r.flag(p, "nodepressureenabled", preemption["nodepressureenabled"], false)
-	p.waits = r.duration(p, "nominationtimeout", preemption["nominationtimeout"], defaultNominationTimeout)
+	p.preemptionEnabled = r.flag(p, "enabled", preemption["enabled"], true)
+	p.quotaPreemptionEnabled = r.flag(p, "quotapreemptionenabled", preemption["quotapreemptionenabled"], false)
+	p.nodePressureEnabled = r.flag(p, "nodepressureenabled", preemption["nodepressureenabled"], false)
+	p.nominationTimeout = r.duration(p, "nominationtimeout", preemption["nominationtimeout"], defaultNominationTimeout)
 	p.churn = r.churn(p, preemption)
-	r.nodeOrder(p, fields["nodesortpolicy"])
-	r.resolver(p, fields["usergroupresolver"])
-	p.needQuota = r.selectors(p, fields["classesneedingquota"])
+	r.nodeSortPolicy(p, fields["nodesortpolicy"])
+	r.userGroupResolver(p, fields["usergroupresolver"])
+	p.classesNeedingQuota = r.classSelectors(p, fields["classesneedingquota"])
 	return p
 }
 
@@ -69,27 +69,27 @@ const defaultNominationTimeout = 5 * time.Minute
 
 // defaultChurn is far from what a cluster with work to do comes to: each time round, somebody
 // is told to leave, leaves, asks anew, waits for its turn and takes room from somebody.
-var defaultChurn = Churn{Breaker: true, Rounds: 10, Window: 30 * time.Minute, Pause: 5 * time.Minute}
+var defaultChurn = Churn{CircuitBreaker: true, Cycles: 10, Window: 30 * time.Minute, CoolDown: 5 * time.Minute}
 
-const mostRounds = 1000
+const maxChurnCycles = 1000
 
 func (r *reader) churn(p *partitionDraft, preemption map[string]*yaml.Node) Churn {
 	c := defaultChurn
-	c.Breaker = r.flag(p, "churnbreakerenabled", preemption["churnbreakerenabled"], c.Breaker)
-	if n := preemption["churnrounds"]; !isNull(n) {
-		if rounds := r.count(p, "churnrounds", n); rounds.ok && rounds.n <= mostRounds {
-			c.Rounds = int(rounds.n)
+	c.CircuitBreaker = r.flag(p, "churnbreakerenabled", preemption["churnbreakerenabled"], c.CircuitBreaker)
+	if n := preemption["churncycles"]; !isNull(n) {
+		if rounds := r.count(p, "churncycles", n); rounds.ok && rounds.n <= maxChurnCycles {
+			c.Cycles = int(rounds.n)
 		} else if rounds.ok {
-			r.wrongType(p, "churnrounds", n, "a whole number from 0 to 1000")
+			r.wrongType(p, "churncycles", n, "a whole number from 0 to 1000")
 		}
 	}
-	c.Window = r.stretch(p, "churnwindow", preemption["churnwindow"], c.Window)
-	c.Pause = r.stretch(p, "churnpause", preemption["churnpause"], c.Pause)
+	c.Window = r.positiveDuration(p, "churnwindow", preemption["churnwindow"], c.Window)
+	c.CoolDown = r.positiveDuration(p, "churncooldown", preemption["churncooldown"], c.CoolDown)
 	return c
 }
 
-// disabled reads a word that says whether something is off.
-func (r *reader) disabled(p *partitionDraft, what string, n *yaml.Node) bool {
+// isDisabled reads a word that says whether something is off.
+func (r *reader) isDisabled(p *partitionDraft, what string, n *yaml.Node) bool {
 	if isNull(n) {
 		return false
 	}
@@ -102,9 +102,9 @@ func (r *reader) disabled(p *partitionDraft, what string, n *yaml.Node) bool {
 	return false
 }
 
-// stretch is a duration above zero.
-func (r *reader) stretch(p *partitionDraft, what string, n *yaml.Node, missing time.Duration) time.Duration {
-	d := r.duration(p, what, n, missing)
+// positiveDuration is a duration above zero.
+func (r *reader) positiveDuration(p *partitionDraft, what string, n *yaml.Node, defaultValue time.Duration) time.Duration {
+	d := r.duration(p, what, n, defaultValue)
 	if d == 0 {
 		r.wrongType(p, what, n, "a time above 0s, such as 5m")
 	}
@@ -124,20 +124,20 @@ func partitionName(s string) string {
 // could not be understood. A single top queue called root is the root, in
 // any case; otherwise all top queues go below a root of our own (V4, L4,
 // behaviour.md 1.2.7).
-func (r *reader) tree(p *partitionDraft, n *yaml.Node, misread bool) *queueDraft {
-	root := &queueDraft{partition: p, at: p.at, name: rootName, level: 1, maxApplications: count{ok: true}}
+func (r *reader) tree(p *partitionDraft, n *yaml.Node, siblingsMisread bool) *queueDraft {
+	root := &queueDraft{partition: p, position: p.position, name: rootName, level: 1, maxApplications: count{ok: true}}
 	written := n != nil && n.Kind == yaml.SequenceNode && len(n.Content) == 1 &&
 		strings.ToLower(peek(n.Content[0], "name")) == rootName
-	if !written && !r.inBounds(root) {
+	if !written && !r.countQueue(root) {
 		root.aclUnknown = true
 		return root
 	}
 	if isNull(n) {
 		root.aclUnknown = true
-		if misread {
+		if siblingsMisread {
 			return root // the queues may be what could not be read
 		}
-		r.add(p, p.at, "V2", `key "queues" is missing`, `write "queues: []" for a partition with only a root queue`)
+		r.add(p, p.position, "V2", `key "queues" is missing`, `write "queues: []" for a partition with only a root queue`)
 		return root
 	}
 	root.aclUnknown = n.Kind != yaml.SequenceNode
@@ -152,51 +152,51 @@ func (r *reader) tree(p *partitionDraft, n *yaml.Node, misread bool) *queueDraft
 	return root
 }
 
-func (r *reader) nodeOrder(p *partitionDraft, n *yaml.Node) {
-	p.nodes = policies.DefaultNodeOrder()
+func (r *reader) nodeSortPolicy(p *partitionDraft, n *yaml.Node) {
+	p.nodeSortPolicy = policies.DefaultNodeSortPolicy()
 	if n != nil && n.Kind == yaml.ScalarNode && !isNull(n) {
-		r.add(p, place(n), "yaml-type", "nodesortpolicy must be a mapping, not "+describe(n),
+		r.add(p, positionOf(n), "yaml-type", "nodesortpolicy must be a mapping, not "+describe(n),
 			"write nodesortpolicy: {type: "+n.Value+"}")
 		return
 	}
-	fields := r.fields(p, "nodesortpolicy", n, &nodesMapping)
+	fields := r.fields(p, "nodesortpolicy", n, &nodeSortMapping)
 	if t := fields["type"]; t != nil {
 		name := r.text(p, "type", t)
-		nodes, ok := policies.ParseNodes(name)
+		nodes, ok := policies.ParseNodeSort(name)
 		if !ok {
-			r.add(p, place(t), "V30", "unknown node sort policy "+quote(name), didYouMean(name, nodePolicies))
+			r.add(p, positionOf(t), "V30", "unknown node sort policy "+quote(name), suggestion(name, nodeSortPolicies))
 		}
-		p.nodes.Nodes = nodes
+		p.nodeSortPolicy.Sort = nodes
 	}
-	weights := r.pairsUpTo(mostResources, p, "resourceweights", fields["resourceweights"])
+	weights := r.pairsUpTo(maxMappingResources, p, "resourceweights", fields["resourceweights"])
 	if len(weights) == 0 {
 		return
 	}
-	p.nodes.Weights = nil
+	p.nodeSortPolicy.Weights = nil
 	for _, w := range weights {
-		p.weights = append(p.weights, word{place(w.key), w.name})
-		r.uses.of(p.name, w.name).add(p, "resourceweights", place(w.key), true)
+		p.weights = append(p.weights, token{positionOf(w.key), w.name})
+		r.resourceUses.use(p.name, w.name).add(p, "resourceweights", positionOf(w.key), true)
 		weight, ok := r.number(p, "the weight of "+quote(w.name), w.value)
 		switch {
 		case ok && weight < 0:
-			r.add(p, place(w.value), "V31", fmt.Sprintf("the weight of %s is negative: %v", quote(w.name), weight),
+			r.add(p, positionOf(w.value), "V31", fmt.Sprintf("the weight of %s is negative: %v", quote(w.name), weight),
 				"0 leaves the resource out")
 		case weight > 0:
-			p.nodes.Weights = append(p.nodes.Weights, policies.Weight{Resource: w.name, Weight: weight})
+			p.nodeSortPolicy.Weights = append(p.nodeSortPolicy.Weights, policies.Weight{Resource: w.name, Weight: weight})
 		}
 	}
-	slices.SortFunc(p.nodes.Weights, func(a, b policies.Weight) int {
+	slices.SortFunc(p.nodeSortPolicy.Weights, func(a, b policies.Weight) int {
 		return cmp.Compare(a.Resource, b.Resource)
 	})
 }
 
-func (r *reader) resolver(p *partitionDraft, n *yaml.Node) {
+func (r *reader) userGroupResolver(p *partitionDraft, n *yaml.Node) {
 	t := r.fields(p, "usergroupresolver", n, &resolverMapping)["type"]
 	name := r.text(p, "type", t)
 	if !slices.Contains(resolvers, name) {
-		r.add(p, place(t), "resolver-unknown",
-			"unknown user group resolver "+quote(name)+": users are not resolved", didYouMean(name, resolvers))
+		r.add(p, positionOf(t), "resolver-unknown",
+			"unknown user group resolver "+quote(name)+": users are not resolved", suggestion(name, resolvers))
 		name = ""
 	}
-	p.resolver = name
+	p.userGroupResolver = name
 }

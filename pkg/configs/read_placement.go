@@ -19,39 +19,39 @@ const maxRules = 1000
 
 // rule reads a placement rule with its parents, or returns nil when it is past a bound.
 func (r *reader) rule(p *partitionDraft, label string, n *yaml.Node, level int) *ruleDraft {
-	d := &ruleDraft{at: place(n), partition: p, label: label}
+	d := &ruleDraft{position: positionOf(n), partition: p, label: label}
 	if level > r.options.MaxDepth {
-		r.add(p, d.at, "bound-depth", fmt.Sprintf("placement rules are nested deeper than max-depth (%d levels)",
+		r.add(p, d.position, "bound-depth", fmt.Sprintf("placement rules are nested deeper than max-depth (%d levels)",
 			r.options.MaxDepth), "")
 		return nil
 	}
-	if r.rules++; r.rules > maxRules {
-		if r.rules == maxRules+1 {
-			r.add(p, d.at, "bound-rules", fmt.Sprintf("there are more than %d placement rules, parents included", maxRules), "")
+	if r.placementRuleCount++; r.placementRuleCount > maxRules {
+		if r.placementRuleCount == maxRules+1 {
+			r.add(p, d.position, "bound-rules", fmt.Sprintf("there are more than %d placement rules, parents included", maxRules), "")
 		}
 		return nil
 	}
 	fields := r.fields(d, "a placement rule", n, &ruleMapping)
 	if name := fields["name"]; name != nil {
-		d.at = place(name)
+		d.position = positionOf(name)
 	}
 	name := r.text(d, "name", fields["name"])
-	if misread := r.misreads[n]; !misread || name != "" { // else the name may be what could not be read
-		d.kind, d.usable = r.ruleKind(d, name)
-		d.usable = d.usable && !misread
+	if misread := r.misreadMappings[n]; !misread || name != "" { // else the name may be what could not be read
+		d.kind, d.valid = r.ruleKind(d, name)
+		d.valid = d.valid && !misread
 	}
 	d.create = r.flag(d, "create", fields["create"], false)
-	d.value = word{d.at, r.text(d, "value", fields["value"])}
+	d.value = token{d.position, r.text(d, "value", fields["value"])}
 	if v := fields["value"]; v != nil {
-		d.value.at = place(v)
+		d.value.position = positionOf(v)
 	}
 	d.filter = r.filter(d, fields["filter"])
 	if up := fields["parent"]; !isNull(up) {
 		d.parent = r.rule(p, label+".parent", up, level+1)
-		d.usable = d.usable && d.parent != nil
+		d.valid = d.valid && d.parent != nil
 	}
-	if d.usable {
-		d.usable = r.ruleValue(d)
+	if d.valid {
+		d.valid = r.ruleValue(d)
 	}
 	return d
 }
@@ -64,7 +64,7 @@ func (r *reader) ruleKind(d *ruleDraft, name string) (placement.Kind, bool) {
 		if name == "" {
 			message = "the placement rule has no name"
 		}
-		r.add(d, d.at, "V26", message, "one of "+strings.Join(ruleNames, ", "))
+		r.add(d, d.position, "V26", message, "one of "+strings.Join(ruleNames, ", "))
 		return 0, false
 	}
 	for k := placement.Provided; k <= placement.Tag; k++ {
@@ -72,14 +72,14 @@ func (r *reader) ruleKind(d *ruleDraft, name string) (placement.Kind, bool) {
 			return k, true
 		}
 	}
-	hint := didYouMean(name, ruleNames)
+	hint := suggestion(name, ruleNames)
 	switch {
 	case strings.EqualFold(name, "recovery"):
 		hint = "recovery always comes last by itself and cannot be configured"
 	case hint == "":
 		hint = "one of " + strings.Join(ruleNames, ", ")
 	}
-	r.add(d, d.at, "L3", "unknown placement rule "+quote(name), hint)
+	r.add(d, d.position, "L3", "unknown placement rule "+quote(name), hint)
 	return 0, false
 }
 
@@ -88,7 +88,7 @@ func (r *reader) ruleValue(d *ruleDraft) bool {
 	switch d.kind {
 	case placement.Tag:
 		if d.value.text == "" {
-			r.add(d, d.value.at, "L3", "a tag rule needs the name of a tag as value", "")
+			r.add(d, d.value.position, "L3", "a tag rule needs the name of a tag as value", "")
 			return false
 		}
 	case placement.Fixed:
@@ -100,18 +100,18 @@ func (r *reader) ruleValue(d *ruleDraft) bool {
 func (r *reader) fixedValue(d *ruleDraft) bool {
 	d.value.text = strings.ToLower(d.value.text)
 	if d.value.text == "" {
-		r.add(d, d.value.at, "L3", "a fixed rule needs a queue as value", "")
+		r.add(d, d.value.position, "L3", "a fixed rule needs a queue as value", "")
 		return false
 	}
 	levels, qualified := splitValue(d.value.text)
 	for _, name := range levels {
 		if !IsQueueName(name) {
-			r.add(d, d.value.at, "L3", "the value has the illegal queue name "+quote(name), queueNameHint)
+			r.add(d, d.value.position, "L3", "the value has the illegal queue name "+quote(name), queueNameHint)
 			return false
 		}
 	}
 	if qualified && d.parent != nil {
-		r.add(d, d.value.at, "L3",
+		r.add(d, d.value.position, "L3",
 			fmt.Sprintf("the value %s begins at root, so the rule cannot have a parent rule", quote(d.value.text)),
 			"drop the parent rule, or the root")
 		return false
@@ -139,7 +139,7 @@ func (r *reader) filter(d *ruleDraft, n *yaml.Node) placement.Filter {
 	case "deny": // in any case: upstream's DENY passes validation and then allows
 		f.Deny = true
 	default:
-		r.add(d, place(fields["type"]), "V27", "unknown filter type "+quote(kind), "allow or deny")
+		r.add(d, positionOf(fields["type"]), "V27", "unknown filter type "+quote(kind), "allow or deny")
 	}
 	f.Users, f.UserPattern = r.filterNames(d, "users", fields["users"], security.IsUserName)
 	f.Groups, f.GroupPattern = r.filterNames(d, "groups", fields["groups"], security.IsGroupName)
@@ -149,15 +149,15 @@ func (r *reader) filter(d *ruleDraft, n *yaml.Node) placement.Filter {
 // expressionCharacters tell a regular expression from a name (behaviour.md 1.4).
 const expressionCharacters = `^$*+?()[{}|`
 
-// longestExpression bounds the work of compiling and matching one.
-const longestExpression = 1000
+// maxExpressionLength bounds the work of compiling and matching one.
+const maxExpressionLength = 1000
 
 // filterNames reads a list of a filter. A single element may be a regular expression;
 // in a longer list every element is a plain name, legal or not.
 func (r *reader) filterNames(
 	d *ruleDraft, what string, n *yaml.Node, legal func(string) bool,
 ) ([]string, *regexp.Regexp) {
-	list := r.words(d, what, n)
+	list := r.tokens(d, what, n)
 	if len(list) == 1 {
 		return r.filterName(d, what, list[0], legal)
 	}
@@ -165,7 +165,7 @@ func (r *reader) filterNames(
 	for _, w := range list {
 		names = append(names, w.text)
 		if !legal(w.text) {
-			r.add(d, w.at, "filter-name",
+			r.add(d, w.position, "filter-name",
 				fmt.Sprintf("%s has the name %s, which nobody can have", what, quote(w.text)),
 				"an expression must be the only element of its list")
 		}
@@ -175,18 +175,18 @@ func (r *reader) filterNames(
 
 // filterName applies V28.
 func (r *reader) filterName(
-	d *ruleDraft, what string, w word, legal func(string) bool,
+	d *ruleDraft, what string, w token, legal func(string) bool,
 ) ([]string, *regexp.Regexp) {
 	if !strings.ContainsAny(w.text, expressionCharacters) {
 		if !legal(w.text) {
-			r.add(d, w.at, "V28",
+			r.add(d, w.position, "V28",
 				fmt.Sprintf("%s: %s is neither a legal name nor an expression", what, quote(w.text)), "")
 		}
 		return []string{w.text}, nil
 	}
-	if len(w.text) > longestExpression {
-		r.add(d, w.at, "V28",
-			fmt.Sprintf("%s: %s is longer than %d bytes", what, quote(w.text), longestExpression), "")
+	if len(w.text) > maxExpressionLength {
+		r.add(d, w.position, "V28",
+			fmt.Sprintf("%s: %s is longer than %d bytes", what, quote(w.text), maxExpressionLength), "")
 		return nil, nil
 	}
 	e, err := regexp.Compile(w.text)
@@ -197,7 +197,7 @@ func (r *reader) filterName(
 	if wrong := (*syntax.Error)(nil); errors.As(err, &wrong) {
 		reason = ": " + wrong.Code.String()
 	}
-	r.add(d, w.at, "V28", fmt.Sprintf("%s: %s is not a regular expression%s", what, quote(w.text), reason),
+	r.add(d, w.position, "V28", fmt.Sprintf("%s: %s is not a regular expression%s", what, quote(w.text), reason),
 		expressionHint(w.text))
 	return nil, nil
 }

@@ -12,13 +12,13 @@ import (
 )
 
 // children reads a list of queues, without those past a bound.
-func (r *reader) children(up *queueDraft, list []*yaml.Node) []*queueDraft {
-	out := make([]*queueDraft, 0, min(len(list), r.options.MaxQueues-r.queues+1))
+func (r *reader) children(parent *queueDraft, list []*yaml.Node) []*queueDraft {
+	out := make([]*queueDraft, 0, min(len(list), r.options.MaxQueues-r.queueCount+1))
 	for _, n := range list {
-		if q := r.queue(up.partition, up, n); q != nil {
+		if q := r.queue(parent.partition, parent, n); q != nil {
 			out = append(out, q)
 		}
-		if r.queues > r.options.MaxQueues {
+		if r.queueCount > r.options.MaxQueues {
 			break // reported; there may be many more
 		}
 	}
@@ -26,47 +26,47 @@ func (r *reader) children(up *queueDraft, list []*yaml.Node) []*queueDraft {
 }
 
 // queue reads a queue and what is below it, or returns nil when it is past a bound.
-func (r *reader) queue(p *partitionDraft, up *queueDraft, n *yaml.Node) *queueDraft {
-	q := &queueDraft{at: place(n), partition: p, up: up, level: 1, name: strings.ToLower(peek(n, "name"))}
-	if up != nil {
-		q.level = up.level + 1
+func (r *reader) queue(p *partitionDraft, parent *queueDraft, n *yaml.Node) *queueDraft {
+	q := &queueDraft{position: positionOf(n), partition: p, parentQueue: parent, level: 1, name: strings.ToLower(peek(n, "name"))}
+	if parent != nil {
+		q.level = parent.level + 1
 	}
-	if !r.inBounds(q) {
+	if !r.countQueue(q) {
 		return nil
 	}
 	fields := r.fields(q, "a queue", n, &queueMapping)
 	if name := fields["name"]; name != nil {
-		q.at = place(name)
+		q.position = positionOf(name)
 		r.text(q, "name", name)
 	}
-	if !r.misreads[n] || q.name != "" { // else the name may be what could not be read
-		r.checkName(q)
+	if !r.misreadMappings[n] || q.name != "" { // else the name may be what could not be read
+		r.checkQueueName(q)
 	}
-	q.parent = r.flag(q, "parent", fields["parent"], false)
+	q.parentFlag = r.flag(q, "parent", fields["parent"], false)
 	q.max, q.guaranteed = r.resources(q, "resources", fields["resources"], "quantity")
-	if up == nil {
+	if parent == nil {
 		r.dropRootResources(q)
 	}
 	q.maxApplications = r.count(q, "maxapplications", fields["maxapplications"])
 	q.settings = r.settings(q, "properties", fields["properties"])
-	q.admin = r.acl(q, "adminacl", fields["adminacl"])
-	q.submit = r.acl(q, "submitacl", fields["submitacl"])
-	q.template = r.template(q, fields["childtemplate"])
+	q.adminACL = r.acl(q, "adminacl", fields["adminacl"])
+	q.submitACL = r.acl(q, "submitacl", fields["submitacl"])
+	q.childTemplate = r.template(q, fields["childtemplate"])
 	q.limits = r.limits(q, fields["limits"])
 	q.classQuotas = r.classQuotas(q, fields["classquotas"])
 	q.children = r.children(q, r.mappings(q, "queues", fields["queues"]))
 	return q
 }
 
-func (r *reader) inBounds(q *queueDraft) bool {
+func (r *reader) countQueue(q *queueDraft) bool {
 	if q.level > r.options.MaxDepth {
-		r.add(q.up, q.at, "bound-depth", fmt.Sprintf("queues are nested deeper than max-depth (%d levels)",
+		r.add(q.parentQueue, q.position, "bound-depth", fmt.Sprintf("queues are nested deeper than max-depth (%d levels)",
 			r.options.MaxDepth), "")
 		return false
 	}
-	if r.queues++; r.queues > r.options.MaxQueues {
-		if r.queues == r.options.MaxQueues+1 {
-			r.add(q, q.at, "bound-queues", fmt.Sprintf("there are more than max-queues (%d) queues",
+	if r.queueCount++; r.queueCount > r.options.MaxQueues {
+		if r.queueCount == r.options.MaxQueues+1 {
+			r.add(q, q.position, "bound-queues", fmt.Sprintf("there are more than max-queues (%d) queues",
 				r.options.MaxQueues), "")
 		}
 		return false
@@ -74,13 +74,13 @@ func (r *reader) inBounds(q *queueDraft) bool {
 	return true
 }
 
-// checkName applies V5. Root is root, whatever its case (behaviour.md 1.2.8).
-func (r *reader) checkName(q *queueDraft) {
+// checkQueueName applies V5. Root is root, whatever its case (behaviour.md 1.2.8).
+func (r *reader) checkQueueName(q *queueDraft) {
 	switch {
 	case q.name == "":
-		r.add(q, q.at, "V5", "the queue has no name", queueNameHint)
+		r.add(q, q.position, "V5", "the queue has no name", queueNameHint)
 	case !IsQueueName(q.name):
-		r.add(q, q.at, "V5", "queue name "+quote(q.name)+" is not legal", queueNameHint)
+		r.add(q, q.position, "V5", "queue name "+quote(q.name)+" is not legal", queueNameHint)
 	}
 }
 
@@ -92,8 +92,8 @@ func (r *reader) dropRootResources(root *queueDraft) {
 		key string
 		q   *quantities
 	}{{"guaranteed", &root.guaranteed}, {"max", &root.max}} {
-		if x.q.set {
-			r.add(root, x.q.at, "V3", "the root queue cannot have "+x.key+" resources",
+		if x.q.isSet {
+			r.add(root, x.q.position, "V3", "the root queue cannot have "+x.key+" resources",
 				"root always has what the nodes of the cluster have; set it on a queue below")
 			*x.q = quantities{}
 		}
@@ -101,36 +101,36 @@ func (r *reader) dropRootResources(root *queueDraft) {
 }
 
 // resources reads a mapping with max and guaranteed.
-func (r *reader) resources(o owner, what string, n *yaml.Node, rule string) (max, guaranteed quantities) {
+func (r *reader) resources(o subject, what string, n *yaml.Node, rule string) (max, guaranteed quantities) {
 	fields := r.fields(o, what, n, &resourcesMapping)
-	of := strings.TrimSuffix(what, "resources") // empty, or "childtemplate "
-	return r.quantities(o, of+"max", fields["max"], rule), r.quantities(o, of+"guaranteed", fields["guaranteed"], rule)
+	prefix := strings.TrimSuffix(what, "resources") // empty, or "childtemplate "
+	return r.quantities(o, prefix+"max", fields["max"], rule), r.quantities(o, prefix+"guaranteed", fields["guaranteed"], rule)
 }
 
-// mostResources is how many resources one mapping may name and still be read to its end: one
+// maxMappingResources is how many resources one mapping may name and still be read to its end: one
 // more than a partition may name, so what has more is refused (checkResourceNames).
-const mostResources = resources.MaxNames + 1
+const maxMappingResources = resources.MaxNames + 1
 
 // quantities reads resource quantities. The rule is the one that a quantity which
 // cannot be read breaks.
-func (r *reader) quantities(o owner, what string, n *yaml.Node, rule string) quantities {
+func (r *reader) quantities(o subject, what string, n *yaml.Node, rule string) quantities {
 	if isNull(n) {
 		return quantities{}
 	}
-	q := quantities{at: place(n), set: true, n: map[string]resources.Quantity{},
-		places: map[string]at{}, texts: map[string]string{}}
-	for _, p := range r.pairsUpTo(mostResources, o, what, n) {
-		q.places[p.name] = place(p.value)
+	q := quantities{position: positionOf(n), isSet: true, n: map[string]resources.Quantity{},
+		positions: map[string]position{}, texts: map[string]string{}}
+	for _, p := range r.pairsUpTo(maxMappingResources, o, what, n) {
+		q.positions[p.name] = positionOf(p.value)
 		text := r.text(o, fmt.Sprintf("%s %s", what, quote(p.name)), p.value)
 		q.texts[p.name] = text
 		amount, err := resources.Parse(p.name, text)
 		switch {
 		case err == nil:
 			q.n[p.name] = amount
-			r.useResource(o, what, p.name, place(p.key), place(p.value), amount, text)
+			r.recordResourceUse(o, what, p.name, positionOf(p.key), positionOf(p.value), amount, text)
 			continue
 		case isText(p.value):
-			r.add(o, place(p.value), rule, fmt.Sprintf("%s %s: %s", what, quote(p.name), refusal(text, err)),
+			r.add(o, positionOf(p.value), rule, fmt.Sprintf("%s %s: %s", what, quote(p.name), quantityProblem(text, err)),
 				quantityHint(p.name, text, err))
 		}
 		q.broken = true
@@ -138,8 +138,8 @@ func (r *reader) quantities(o owner, what string, n *yaml.Node, rule string) qua
 	return q
 }
 
-// refusal says what is wrong with a quantity without repeating a long text.
-func refusal(text string, err error) string {
+// quantityProblem says what is wrong with a quantity without repeating a long text.
+func quantityProblem(text string, err error) string {
 	for _, reason := range []error{resources.ErrSuffix, resources.ErrOverflow} {
 		if errors.Is(err, reason) {
 			return fmt.Sprintf("%s in %s", reason, quote(text))
@@ -166,11 +166,11 @@ func quantityHint(resource, text string, err error) string {
 }
 
 // settings reads properties, of which not more than a queue may have are read to their end.
-func (r *reader) settings(o owner, what string, n *yaml.Node) []setting {
+func (r *reader) settings(o subject, what string, n *yaml.Node) []setting {
 	var out []setting
 	for _, p := range r.pairsUpTo(maxProperties+1, o, what, n) {
 		value := r.text(o, fmt.Sprintf("%s %s", what, quote(p.name)), p.value)
-		out = append(out, setting{word{place(p.key), p.name}, word{place(p.value), value}})
+		out = append(out, setting{token{positionOf(p.key), p.name}, token{positionOf(p.value), value}})
 	}
 	return out
 }
@@ -180,15 +180,15 @@ func (r *reader) acl(q *queueDraft, key string, n *yaml.Node) security.ACL {
 	acl, illegal, err := security.ParseACL(text)
 	q.aclUnknown = q.aclUnknown || err != nil
 	switch {
-	case errors.Is(err, security.ErrManyLists):
-		r.add(q, place(n), "V7", fmt.Sprintf("%s %s has more than two lists", key, quote(text)),
+	case errors.Is(err, security.ErrTooManyLists):
+		r.add(q, positionOf(n), "V7", fmt.Sprintf("%s %s has more than two lists", key, quote(text)),
 			withoutSpaces(text, "users, one space, groups; the names of a list are separated by commas without spaces"))
 	case errors.Is(err, security.ErrLeadingSpace):
-		r.add(q, place(n), "L1", fmt.Sprintf("%s %s begins with a space but has two lists", key, quote(text)),
+		r.add(q, positionOf(n), "L1", fmt.Sprintf("%s %s begins with a space but has two lists", key, quote(text)),
 			"drop the space; it stands for an empty list of users")
 	}
 	for _, name := range illegal {
-		if r.full("acl-name") {
+		if r.limitReached("acl-name") {
 			continue
 		}
 		message, hint := fmt.Sprintf("%s has the illegal name %s, which is ignored", key, quote(name)), userNameHint
@@ -201,7 +201,7 @@ func (r *reader) acl(q *queueDraft, key string, n *yaml.Node) security.ACL {
 		case security.IsUserName(name):
 			hint = groupNameHint
 		}
-		r.add(q, place(n), "acl-name", message, hint)
+		r.add(q, positionOf(n), "acl-name", message, hint)
 	}
 	return acl
 }
@@ -220,15 +220,15 @@ func withoutSpaces(text, hint string) string {
 }
 
 // template reads a child template, or returns nil when it is empty (behaviour.md 3.2).
-func (r *reader) template(q *queueDraft, n *yaml.Node) *templateDraft {
+func (r *reader) template(q *queueDraft, n *yaml.Node) *childTemplateDraft {
 	if isNull(n) {
 		return nil
 	}
 	fields := r.fields(q, "childtemplate", n, &templateMapping)
-	t := &templateDraft{at: place(n)}
+	t := &childTemplateDraft{position: positionOf(n)}
 	t.maxApplications = r.count(q, "childtemplate maxapplications", fields["maxapplications"])
 	written := r.settings(q, "childtemplate properties", fields["properties"])
-	t.crowded = len(written) > maxProperties
+	t.tooManyProperties = len(written) > maxProperties
 	for _, s := range written {
 		if s.name.text != "" && s.value.text != "" {
 			t.settings = append(t.settings, s)

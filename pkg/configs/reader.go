@@ -14,24 +14,24 @@ import (
 // that is missing or null gives the zero value of what was wanted.
 type reader struct {
 	report
-	options Options
-	queues  int // read so far
-	rules   int // placement rules read so far, parents included
+	options            Options
+	queueCount         int // read so far
+	placementRuleCount int // placement rules read so far, parents included
 
-	inPartition string // the name of the partition that is read
-	uses        resourceUses
+	currentPartition string // the name of the partition that is read
+	resourceUses     resourceUses
 
-	spellings map[spelling]string // of quantities
-	misreads  map[*yaml.Node]bool // mappings that were not all understood
-	untidy    bool                // the document itself is one
+	spellings       map[spelling]string // of quantities
+	misreadMappings map[*yaml.Node]bool // mappings that were not all understood
+	documentMisread bool                // the document itself is one
 
-	source  []byte     // what is read: the text, or the queues.yaml of a ConfigMap
-	quoted  *yaml.Node // the queues.yaml of a ConfigMap, when its lines are not those of the text
-	outside int        // how many problems are about the ConfigMap then
+	source            []byte     // what is read: the text, or the queues.yaml of a ConfigMap
+	embeddedText      *yaml.Node // the queues.yaml of a ConfigMap, when its lines are not those of the text
+	configMapProblems int        // how many problems are about the ConfigMap then
 }
 
 func newReader(o Options) *reader {
-	return &reader{options: o.withDefaults(), uses: newResourceUses()}
+	return &reader{options: o.withDefaults(), resourceUses: newResourceUses()}
 }
 
 // pair is one entry of a mapping.
@@ -42,13 +42,13 @@ type pair struct {
 
 // pairs returns the entries of a mapping in the order of the document, without those
 // whose key is there already.
-func (r *reader) pairs(o owner, what string, n *yaml.Node) []pair {
+func (r *reader) pairs(o subject, what string, n *yaml.Node) []pair {
 	return r.pairsUpTo(math.MaxInt, o, what, n)
 }
 
 // pairsUpTo is pairs, but reads no further than so many entries: those that come then are
 // neither read nor checked, so it is for mappings where so many are refused.
-func (r *reader) pairsUpTo(most int, o owner, what string, n *yaml.Node) []pair {
+func (r *reader) pairsUpTo(most int, o subject, what string, n *yaml.Node) []pair {
 	if isNull(n) {
 		return nil
 	}
@@ -65,9 +65,9 @@ func (r *reader) pairsUpTo(most int, o owner, what string, n *yaml.Node) []pair 
 			continue
 		}
 		name := textOf(key)
-		if first := firstOf(name, out, seen); first >= 0 {
-			r.misread(n)
-			r.add(o, place(key), "yaml-duplicate-key", fmt.Sprintf("key %s is twice in %s", quote(name), what),
+		if first := indexOfKey(name, out, seen); first >= 0 {
+			r.markMisread(n)
+			r.add(o, positionOf(key), "yaml-duplicate-key", fmt.Sprintf("key %s is twice in %s", quote(name), what),
 				fmt.Sprintf("the first one is in line %d", out[first].key.Line))
 			continue
 		}
@@ -75,7 +75,7 @@ func (r *reader) pairsUpTo(most int, o owner, what string, n *yaml.Node) []pair 
 		switch {
 		case seen != nil:
 			seen[name] = len(out) - 1
-		case len(out) > fewPairs:
+		case len(out) > maxLinearKeys:
 			seen = make(map[string]int, 2*len(out))
 			for j := range out {
 				seen[out[j].name] = j
@@ -85,11 +85,11 @@ func (r *reader) pairsUpTo(most int, o owner, what string, n *yaml.Node) []pair 
 	return out
 }
 
-// fewPairs is up to how many keys are compared with each other without a table: nearly all
+// maxLinearKeys is up to how many keys are compared with each other without a table: nearly all
 // mappings of a document have fewer, and there may be a million of them.
-const fewPairs = 16
+const maxLinearKeys = 16
 
-func firstOf(name string, pairs []pair, table map[string]int) int {
+func indexOfKey(name string, pairs []pair, table map[string]int) int {
 	if table != nil {
 		if i, ok := table[name]; ok {
 			return i
@@ -100,7 +100,7 @@ func firstOf(name string, pairs []pair, table map[string]int) int {
 }
 
 // list returns the elements of a list.
-func (r *reader) list(o owner, what string, n *yaml.Node) []*yaml.Node {
+func (r *reader) list(o subject, what string, n *yaml.Node) []*yaml.Node {
 	if isNull(n) {
 		return nil
 	}
@@ -113,7 +113,7 @@ func (r *reader) list(o owner, what string, n *yaml.Node) []*yaml.Node {
 
 // mappings returns the elements of a list of mappings. One that is null is an empty
 // mapping, which breaks rules of its own.
-func (r *reader) mappings(o owner, what string, n *yaml.Node) []*yaml.Node {
+func (r *reader) mappings(o subject, what string, n *yaml.Node) []*yaml.Node {
 	var out []*yaml.Node
 	for _, x := range r.list(o, what, n) {
 		if isNull(x) || x.Kind == yaml.MappingNode {
@@ -126,7 +126,7 @@ func (r *reader) mappings(o owner, what string, n *yaml.Node) []*yaml.Node {
 }
 
 // text returns a text. Numbers and booleans are texts too, as they were written.
-func (r *reader) text(o owner, what string, n *yaml.Node) string {
+func (r *reader) text(o subject, what string, n *yaml.Node) string {
 	if n == nil {
 		return ""
 	}
@@ -137,38 +137,38 @@ func (r *reader) text(o owner, what string, n *yaml.Node) string {
 	return textOf(n)
 }
 
-// words returns a list of texts.
-func (r *reader) words(o owner, what string, n *yaml.Node) []word {
+// tokens returns a list of texts.
+func (r *reader) tokens(o subject, what string, n *yaml.Node) []token {
 	list := r.list(o, what, n)
 	if len(list) == 0 {
 		return nil
 	}
-	out := make([]word, 0, len(list))
+	out := make([]token, 0, len(list))
 	for _, x := range list {
-		out = append(out, word{place(x), r.text(o, "an element of "+what, x)})
+		out = append(out, token{positionOf(x), r.text(o, "an element of "+what, x)})
 	}
 	return out
 }
 
 // flag returns a boolean, with what it is when it is not written.
-func (r *reader) flag(o owner, what string, n *yaml.Node, missing bool) bool {
+func (r *reader) flag(o subject, what string, n *yaml.Node, defaultValue bool) bool {
 	if isNull(n) {
-		return missing
+		return defaultValue
 	}
 	var b bool
 	if n.Kind != yaml.ScalarNode || n.Decode(&b) != nil {
 		r.wrongType(o, what, n, "true or false")
-		return missing
+		return defaultValue
 	}
 	return b
 }
 
 // count returns a number of applications: whole and not negative.
-func (r *reader) count(o owner, what string, n *yaml.Node) count {
+func (r *reader) count(o subject, what string, n *yaml.Node) count {
 	if isNull(n) {
 		return count{ok: true}
 	}
-	c := count{at: place(n)}
+	c := count{position: positionOf(n)}
 	if n.Kind != yaml.ScalarNode || n.Tag != "!!int" || n.Decode(&c.n) != nil {
 		r.wrongType(o, what, n, "a whole number, zero or more")
 		return c
@@ -178,20 +178,20 @@ func (r *reader) count(o owner, what string, n *yaml.Node) count {
 }
 
 // duration returns a time of zero or more, with what it is when it is not written.
-func (r *reader) duration(o owner, what string, n *yaml.Node, missing time.Duration) time.Duration {
+func (r *reader) duration(o subject, what string, n *yaml.Node, defaultValue time.Duration) time.Duration {
 	if isNull(n) {
-		return missing
+		return defaultValue
 	}
 	d, err := time.ParseDuration(textOf(n))
 	if !isText(n) || err != nil || d < 0 {
 		r.wrongType(o, what, n, "a time such as 5m, or 0s")
-		return missing
+		return defaultValue
 	}
 	return d
 }
 
 // number returns a weight. It may be negative, but not infinite or undefined.
-func (r *reader) number(o owner, what string, n *yaml.Node) (f float64, ok bool) {
+func (r *reader) number(o subject, what string, n *yaml.Node) (f float64, ok bool) {
 	numeric := n.Kind == yaml.ScalarNode && (n.Tag == "!!int" || n.Tag == "!!float")
 	if !numeric || n.Decode(&f) != nil || math.IsNaN(f) || math.IsInf(f, 0) {
 		r.wrongType(o, what, n, "a number")

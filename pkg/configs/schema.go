@@ -72,7 +72,7 @@ func (m *mapping) schema() *schema {
 // schema describes the value of a key, which may be null unless the key is required.
 func (k *key) schema() *schema {
 	s := k.value.schema(k)
-	s.Description = k.about
+	s.Description = k.description
 	switch {
 	case k.required, s.Ref != "": // what is referred to may be null already
 	case len(s.AnyOf) > 0:
@@ -85,7 +85,7 @@ func (k *key) schema() *schema {
 	return s
 }
 
-func (v kind) schema(k *key) *schema {
+func (v valueKind) schema(k *key) *schema {
 	switch v {
 	case textValue, durationValue:
 		s := textSchema()
@@ -112,7 +112,7 @@ func (v kind) schema(k *key) *schema {
 		return s
 	case labelsValue:
 		return &schema{Type: []string{"object"}, Additional: textSchema()}
-	case numberOrShareValue:
+	case numberOrPercentValue:
 		most := math.MaxInt32
 		return &schema{AnyOf: []*schema{
 			{Type: []string{"integer"}, Minimum: new(int), Maximum: &most},
@@ -127,9 +127,9 @@ func (v kind) schema(k *key) *schema {
 	case settingsValue:
 		return &schema{Ref: "#/$defs/properties"}
 	case mappingValue:
-		return &schema{Ref: "#/$defs/" + k.of}
+		return &schema{Ref: "#/$defs/" + k.mappingName}
 	case mappingList:
-		return &schema{Type: []string{"array"}, Items: &schema{Type: []string{"object"}, Ref: "#/$defs/" + k.of}}
+		return &schema{Type: []string{"array"}, Items: &schema{Type: []string{"object"}, Ref: "#/$defs/" + k.mappingName}}
 	}
 	panic(fmt.Sprintf("configs: key %s has a value of kind %d", k.name, v))
 }
@@ -157,7 +157,7 @@ func quantitiesSchema() *schema {
 		Additional: of("", "Pieces of the resource, under the name that nodes have it by, such as nvidia.com/gpu."),
 	}
 	for _, name := range []string{"cpu", "cpus", "cores", "vcores", "vCore", "Vcore", "mem", "Memory", "ram", "pod"} {
-		known := wellKnown(name)
+		known := wellKnownName(name)
 		s.Properties[name] = of("", fmt.Sprintf("Probably %s is meant: this is about another resource, called %s.", known, name))
 		s.Properties[name].Deprecated = true
 	}
@@ -170,7 +170,7 @@ func settingsSchema() *schema {
 	s := &schema{Type: []string{"object", "null"}, Properties: map[string]*schema{}, Additional: textSchema()}
 	for _, p := range properties {
 		value := textSchema()
-		value.Description = strings.ToUpper(p.want[:1]) + p.want[1:] + "."
+		value.Description = strings.ToUpper(p.accepted[:1]) + p.accepted[1:] + "."
 		value.Examples = p.words
 		s.Properties[p.name] = value
 	}

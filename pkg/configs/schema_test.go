@@ -64,7 +64,7 @@ func plainValue(v any) any {
 	return v
 }
 
-func TestTheSchemaAcceptsWhatPeopleWrite(t *testing.T) {
+func TestSchema_AcceptsExamples(t *testing.T) {
 	s := compiledSchema(t)
 	files, err := filepath.Glob("../../examples/*.yaml")
 	assert.NilError(t, err)
@@ -81,15 +81,15 @@ func TestTheSchemaAcceptsWhatPeopleWrite(t *testing.T) {
 	}
 }
 
-// structural are the rules that a schema can keep.
-var structural = []string{"yaml-unknown-key", "yaml-type", "V2", "V5", "V26", "V27", "V30", "V31", "quantity", "L2",
+// schemaRules are the rules that a schema can keep.
+var schemaRules = []string{"yaml-unknown-key", "yaml-type", "V2", "V5", "V26", "V27", "V30", "V31", "quantity", "L2",
 	"class-invalid-policy", "class-invalid-value", "budget-invalid-allowance", "classquota-operator"}
 
-func TestTheSchemaAgreesWithTheReader(t *testing.T) {
+func TestSchema_AgreesWithLoad(t *testing.T) {
 	s := compiledSchema(t)
 	refused := 0
 	for _, c := range allBadDocuments() {
-		text, _ := unmark(c.text)
+		text, _ := parseMarks(c.text)
 		config, problems := Load([]byte(text))
 		doc, ok := asJSON(text)
 		if !ok {
@@ -100,7 +100,7 @@ func TestTheSchemaAgreesWithTheReader(t *testing.T) {
 			assert.NilError(t, err, "%s: Load takes it", c.name)
 			continue
 		}
-		if slices.ContainsFunc(problems, func(p Problem) bool { return slices.Contains(structural, p.Rule) }) {
+		if slices.ContainsFunc(problems, func(p Problem) bool { return slices.Contains(schemaRules, p.RuleID) }) {
 			refused++
 			assert.Assert(t, err != nil, "%s: Load refuses its structure:\n%s", c.name, problems)
 		}
@@ -108,7 +108,7 @@ func TestTheSchemaAgreesWithTheReader(t *testing.T) {
 	assert.Assert(t, refused > 10, "%d documents with a broken structure", refused)
 }
 
-func TestTheSchemaSaysWhatIsWrongAndWhere(t *testing.T) {
+func TestSchema_ErrorsNameThePath(t *testing.T) {
 	s := compiledSchema(t)
 	for _, c := range []struct{ name, text, want string }{
 		{"an unknown key", "partitions: [{queues: [{name: root, submitACL: '*'}]}]", "at '/partitions/0/queues/0': additional properties 'submitACL' not allowed"},
@@ -128,12 +128,12 @@ func TestTheSchemaSaysWhatIsWrongAndWhere(t *testing.T) {
 	}
 }
 
-func TestTheSchemaExplainsEveryKey(t *testing.T) {
+func TestSchema_DescribesEveryKey(t *testing.T) {
 	for name, m := range mappings {
 		for _, k := range *m {
-			assert.Assert(t, strings.HasSuffix(k.about, "."), "%s.%s", name, k.name)
-			if k.of != "" {
-				assert.Assert(t, mappings[k.of] != nil, "%s.%s is of %s", name, k.name, k.of)
+			assert.Assert(t, strings.HasSuffix(k.description, "."), "%s.%s", name, k.name)
+			if k.mappingName != "" {
+				assert.Assert(t, mappings[k.mappingName] != nil, "%s.%s is of %s", name, k.name, k.mappingName)
 			}
 		}
 	}
@@ -153,7 +153,7 @@ func TestTheSchemaExplainsEveryKey(t *testing.T) {
 func FuzzSchema(f *testing.F) {
 	s := compiledSchema(f)
 	for _, c := range allBadDocuments() {
-		text, _ := unmark(c.text)
+		text, _ := parseMarks(c.text)
 		f.Add(text)
 	}
 	f.Add(string(Default()))
@@ -169,7 +169,7 @@ func FuzzSchema(f *testing.F) {
 }
 
 // What Load warns of, an editor strikes out.
-func TestSchema_StrikesOutNamesThatProbablyMeanOthers(t *testing.T) {
+func TestSchema_DeprecatesMisnamedResources(t *testing.T) {
 	var s struct {
 		Defs struct {
 			Quantities struct {

@@ -12,42 +12,42 @@ import (
 // resourceUse is how a partition of the document uses one resource name.
 type resourceUse struct {
 	partition, name string
-	first           finding // where it is written first
-	count           int     // how often it is written
-	positive        bool    // some quantity of it is above zero, or it has a weight
-	small           finding // the first quantity that is implausibly small; none: count is 0
+	first           occurrences // where it is written first
+	count           int         // how often it is written
+	positive        bool        // some quantity of it is above zero, or it has a weight
+	small           occurrences // the first quantity that is implausibly small; none: count is 0
 	smallText       string
 }
 
-func (x *resourceUse) add(o owner, what string, where at, positive bool) {
+func (x *resourceUse) add(o subject, what string, where position, positive bool) {
 	x.count++
 	x.first.add(o, what, where)
 	x.positive = x.positive || positive
 }
 
-// finding is a place, and the lines of further places for the same reason.
-type finding struct {
-	at
-	owner owner
-	what  string // the key that has the quantity, such as max
-	lines []int  // of the further places, the first few
-	count int    // of places
+// occurrences is a place, and the lines of further places for the same reason.
+type occurrences struct {
+	position
+	subject subject
+	what    string // the key that has the quantity, such as max
+	lines   []int  // of the further places, the first few
+	count   int    // of places
 }
 
-// shownLines bounds the further lines that a warning lists.
-const shownLines = 5
+// maxLinesListed bounds the further lines that a warning lists.
+const maxLinesListed = 5
 
-func (f *finding) add(o owner, what string, where at) {
+func (f *occurrences) add(o subject, what string, where position) {
 	switch f.count++; {
 	case f.count == 1:
-		f.owner, f.what, f.at = o, what, where
-	case len(f.lines) < shownLines:
+		f.subject, f.what, f.position = o, what, where
+	case len(f.lines) < maxLinesListed:
 		f.lines = append(f.lines, where.line)
 	}
 }
 
-// also lists the further places: " (also in lines 3, 5 and 12 more)". Empty: there are none.
-func (f *finding) also() string {
+// furtherLines lists the further places: " (also in lines 3, 5 and 12 more)". Empty: there are none.
+func (f *occurrences) furtherLines() string {
 	if f.count < 2 {
 		return ""
 	}
@@ -77,9 +77,9 @@ func newResourceUses() resourceUses {
 	return resourceUses{map[[2]string]*resourceUse{}, map[string]int{}}
 }
 
-// of is the use of a name. Of a partition that names more than it may, the names past that are not
+// use is the use of a name. Of a partition that names more than it may, the names past that are not
 // kept: the document is refused, and may have a million of them.
-func (u resourceUses) of(partition, name string) *resourceUse {
+func (u resourceUses) use(partition, name string) *resourceUse {
 	key := [2]string{partition, name}
 	x := u.all[key]
 	if x != nil {
@@ -93,16 +93,16 @@ func (u resourceUses) of(partition, name string) *resourceUse {
 	return x
 }
 
-// useResource notes a quantity of a resource that the document has. A class quota counts
+// recordResourceUse notes a quantity of a resource that the document has. A class quota counts
 // asks and allocations as pods, whatever nodes have, so that name is no resource there.
-func (r *reader) useResource(o owner, what, name string, key, value at, n resources.Quantity, text string) {
-	r.spell(name, n, text)
+func (r *reader) recordResourceUse(o subject, what, name string, key, value position, n resources.Quantity, text string) {
+	r.recordSpelling(name, n, text)
 	if what == hardKey && name == "pods" {
 		return
 	}
-	x := r.uses.of(r.inPartition, name)
+	x := r.resourceUses.use(r.currentPartition, name)
 	x.add(o, what, key, n > 0)
-	if n > 0 && n < smallest(name) {
+	if n > 0 && n < smallestPlausible(name) {
 		if x.small.count == 0 {
 			x.smallText = text
 		}
@@ -116,57 +116,57 @@ const hardKey = "hard"
 // warnResources warns of quantities that are legal, and probably not what was meant: a name
 // that is not the one that nodes and asks use, or an amount that nothing can run in.
 func (r *reader) warnResources() {
-	all := make([]*resourceUse, 0, len(r.uses.all))
-	for _, x := range r.uses.all {
+	all := make([]*resourceUse, 0, len(r.resourceUses.all))
+	for _, x := range r.resourceUses.all {
 		all = append(all, x)
 	}
 	slices.SortFunc(all, func(a, b *resourceUse) int {
 		return cmp.Or(cmp.Compare(a.first.line, b.first.line), cmp.Compare(a.first.col, b.first.col),
 			cmp.Compare(a.partition, b.partition), cmp.Compare(a.name, b.name))
 	})
-	near := nearNames(all)
+	near := findSimilarNames(all)
 	for _, x := range all {
 		if nodes := r.options.NodeResources[x.partition]; len(nodes) > 0 {
-			r.warnAbsent(x, nodes)
+			r.warnAbsentResource(x, nodes)
 		} else {
-			r.warnName(x, near)
+			r.warnMisnamedResource(x, near)
 		}
-		r.warnSmall(x)
+		r.warnSmallQuantity(x)
 	}
 }
 
-// warnName warns of a name that resembles another one, which is well known or used more.
-func (r *reader) warnName(x *resourceUse, near map[string]*resourceUse) {
-	if known := wellKnown(x.name); known != "" {
-		r.add(x.first.owner, x.first.at, "resource-name", fmt.Sprintf("%s is for a resource %s, which is not %q%s",
-			x.first.what, quote(x.name), known, x.first.also()), meant(known))
+// warnMisnamedResource warns of a name that resembles another one, which is well known or used more.
+func (r *reader) warnMisnamedResource(x *resourceUse, near map[string]*resourceUse) {
+	if known := wellKnownName(x.name); known != "" {
+		r.add(x.first.subject, x.first.position, "resource-name", fmt.Sprintf("%s is for a resource %s, which is not %q%s",
+			x.first.what, quote(x.name), known, x.first.furtherLines()), suggestionText(known))
 	} else if other := near[x.name]; other != nil {
-		r.add(x.first.owner, x.first.at, "resource-near", fmt.Sprintf("%s is for a resource %s, and line %d has another one, %s%s",
-			x.first.what, quote(x.name), other.first.line, quote(other.name), x.first.also()), meant(other.name))
+		r.add(x.first.subject, x.first.position, "resource-similar", fmt.Sprintf("%s is for a resource %s, and line %d has another one, %s%s",
+			x.first.what, quote(x.name), other.first.line, quote(other.name), x.first.furtherLines()), suggestionText(other.name))
 	}
 }
 
-// warnAbsent warns of a name that no node of a server has. A zero may forbid what is not there
+// warnAbsentResource warns of a name that no node of a server has. A zero may forbid what is not there
 // yet, unless it looks like a name that is there.
-func (r *reader) warnAbsent(x *resourceUse, nodes []string) {
+func (r *reader) warnAbsentResource(x *resourceUse, nodes []string) {
 	if slices.Contains(nodes, x.name) {
 		return
 	}
 	hint := ""
-	if known := wellKnown(x.name); known != "" && slices.Contains(nodes, known) {
-		hint = meant(known)
-	} else if i := slices.IndexFunc(nodes, func(n string) bool { return isNear(x.name, n) }); i >= 0 {
-		hint = meant(nodes[i])
+	if known := wellKnownName(x.name); known != "" && slices.Contains(nodes, known) {
+		hint = suggestionText(known)
+	} else if i := slices.IndexFunc(nodes, func(n string) bool { return isSimilarName(x.name, n) }); i >= 0 {
+		hint = suggestionText(nodes[i])
 	} else if !x.positive {
 		return
 	} else {
 		hint = "the nodes have " + quotedList(nodes)
 	}
-	r.add(x.first.owner, x.first.at, "resource-absent", fmt.Sprintf("%s is for a resource %s, which no node has%s",
-		x.first.what, quote(x.name), x.first.also()), hint)
+	r.add(x.first.subject, x.first.position, "resource-absent", fmt.Sprintf("%s is for a resource %s, which no node has%s",
+		x.first.what, quote(x.name), x.first.furtherLines()), hint)
 }
 
-func meant(name string) string { return fmt.Sprintf("did you mean %q?", name) }
+func suggestionText(name string) string { return fmt.Sprintf("did you mean %q?", name) }
 
 // quotedList lists names, the first few of very many.
 func quotedList(names []string) string {

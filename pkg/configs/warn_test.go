@@ -43,9 +43,9 @@ partitions:
     - name: a
       resources: {max: {example.com/fpga: 2, licence-solver: 1, scratch: 1}}
     - name: b
-      resources: {max: {«resource-near»example.com/fpgas: 2, «resource-near»licence-solvr: 1, «resource-near»Scratch: 5}}
+      resources: {max: {«resource-similar»example.com/fpgas: 2, «resource-similar»licence-solvr: 1, «resource-similar»Scratch: 5}}
     - name: c
-      resources: {max: {«resource-near»fpga: 2}}
+      resources: {max: {«resource-similar»fpga: 2}}
 `},
 		{"quantities without their unit", rootHead + `
     queues:
@@ -59,7 +59,7 @@ partitions:
 	}
 }
 
-func TestWarnings_NameTheProbableIntention(t *testing.T) {
+func TestWarnings_SuggestTheProbableValue(t *testing.T) {
 	for _, c := range []struct{ max, want string }{
 		{"{cpu: 2}", `max is for a resource "cpu", which is not "vcore" (hint: did you mean "vcore"?)`},
 		{"{mem: 2Gi}", `max is for a resource "mem", which is not "memory" (hint: did you mean "memory"?)`},
@@ -88,7 +88,7 @@ func TestWarnings_NameTheProbableIntention(t *testing.T) {
 }
 
 // A name that is wrong in a hundred queues is one mistake.
-func TestWarnings_OneForAllPlacesOfAName(t *testing.T) {
+func TestWarnings_OnePerResourceName(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(rootHead + "    queues:\n")
 	for i := range 100 {
@@ -101,7 +101,7 @@ func TestWarnings_OneForAllPlacesOfAName(t *testing.T) {
 }
 
 // With the nodes of a server, what they have is right and what they lack is wrong.
-func TestWarnings_CompareWithTheNodesOfAServer(t *testing.T) {
+func TestWarnings_CompareWithNodeResources(t *testing.T) {
 	load := func(max string, nodes ...string) string {
 		_, problems := LoadWith([]byte(rootHead+"    queues: [{name: a, resources: {max: "+max+"}}]\n"),
 			Options{NodeResources: map[string][]string{"default": nodes, "other": {"vcore"}}})
@@ -124,7 +124,7 @@ func TestWarnings_CompareWithTheNodesOfAServer(t *testing.T) {
 	assert.Equal(t, load("{amd.com/gpu: 1}"), "", "without nodes nothing is known")
 }
 
-func TestIsMisspelt_KnowsDevicesFromMistakes(t *testing.T) {
+func TestIsMisspelt_KeepsDeviceNamesApart(t *testing.T) {
 	for _, pair := range [][2]string{
 		{"vcore", "vcores"}, {"vcore", "VCore"}, {"vcore", "vcoer"}, {"vcore", "vcor"}, {"vcore", "vcpre"}, {"memory", "memorry"},
 		{"nvidia.com/gpu", "nvidia.com/gpus"}, {"nvidia.com/gpu", "nvidia.com/GPU"}, {"nvidia.com/gpu", "nvidia/com/gpu"},
@@ -142,7 +142,7 @@ func TestIsMisspelt_KnowsDevicesFromMistakes(t *testing.T) {
 }
 
 // What is shipped, and the given scenarios, have no warning of any kind.
-func TestWarnings_NoneForWhatIsShipped(t *testing.T) {
+func TestWarnings_NoneForExamples(t *testing.T) {
 	files, err := filepath.Glob("../../examples/*.yaml")
 	assert.NilError(t, err)
 	checked := 0
@@ -159,7 +159,7 @@ func TestWarnings_NoneForWhatIsShipped(t *testing.T) {
 	assert.Assert(t, checked >= 10, "%d", checked)
 }
 
-func TestWarnings_NoneForTheGivenScenarios(t *testing.T) {
+func TestWarnings_NoneForScenarios(t *testing.T) {
 	files, err := filepath.Glob("../scheduler/testdata/scenarios/*.json")
 	assert.NilError(t, err)
 	checked := 0

@@ -11,9 +11,9 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// document parses the text and returns the top node of its first document, or nil
+// parseDocument parses the text and returns the top node of its first document, or nil
 // when there is nothing to read. Aliases and anchors are not in it any more.
-func (r *reader) document(text []byte) *yaml.Node {
+func (r *reader) parseDocument(text []byte) *yaml.Node {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	var first, second yaml.Node
 	err := d.Decode(&first)
@@ -21,15 +21,15 @@ func (r *reader) document(text []byte) *yaml.Node {
 		return nil
 	}
 	if err != nil {
-		r.addSyntax(text, err)
+		r.reportSyntaxError(text, err)
 		return nil
 	}
 	switch err := d.Decode(&second); {
 	case err == nil && !isNull(second.Content[0]):
-		r.add(nil, place(second.Content[0]), "yaml-documents", "only the first document of the text is read",
+		r.add(nil, positionOf(second.Content[0]), "yaml-documents", "only the first document of the text is read",
 			"remove the line --- above and what it separates")
 	case err != nil && !errors.Is(err, io.EOF):
-		r.add(nil, at{}, "yaml-documents", "only the first document of the text is read, and what follows is no YAML",
+		r.add(nil, position{}, "yaml-documents", "only the first document of the text is read, and what follows is no YAML",
 			"remove what follows")
 	}
 	top := first.Content[0]
@@ -43,12 +43,12 @@ var (
 	grammarError = regexp.MustCompile(`^(did not find expected (['<]|key|node)|found undefined tag handle)`)
 )
 
-// addSyntax reports why the text could not be parsed. The parser gives up at the first
+// reportSyntaxError reports why the text could not be parsed. The parser gives up at the first
 // such problem, names no column, and for some no line either.
-func (r *reader) addSyntax(text []byte, err error) {
+func (r *reader) reportSyntaxError(text []byte, err error) {
 	m := syntaxText.FindStringSubmatch(err.Error())
 	if m == nil {
-		r.add(nil, at{}, "yaml-syntax", err.Error(), "")
+		r.add(nil, position{}, "yaml-syntax", err.Error(), "")
 		return
 	}
 	line, message := 1, m[2]
@@ -56,7 +56,7 @@ func (r *reader) addSyntax(text []byte, err error) {
 		line = n
 	}
 	if m := likelyMistake(text, line, message); m != nil {
-		r.add(nil, m.at, "yaml-syntax", m.message, m.hint)
+		r.add(nil, m.position, "yaml-syntax", m.message, m.hint)
 		return
 	}
 	switch {
@@ -66,29 +66,29 @@ func (r *reader) addSyntax(text []byte, err error) {
 		if m[1] != "" {
 			line++
 		}
-		r.add(nil, at{line, 1}, "yaml-syntax", message, "look for the mistake around this line")
+		r.add(nil, position{line, 1}, "yaml-syntax", message, "look for the mistake around this line")
 	case m[1] != "":
-		r.add(nil, at{line, 1}, "yaml-syntax", message, "")
+		r.add(nil, position{line, 1}, "yaml-syntax", message, "")
 	case anchorError.MatchString(message):
 		name := anchorError.FindStringSubmatch(message)[1]
-		where := position(text, bytes.Index(text, []byte("*"+name)))
+		where := offsetPosition(text, bytes.Index(text, []byte("*"+name)))
 		r.add(nil, where, "yaml-alias", "alias "+quote("*"+name)+" is not allowed", aliasHint)
 	default:
-		r.add(nil, position(text, bytes.IndexFunc(text, unreadable)), "yaml-syntax", message, "")
+		r.add(nil, offsetPosition(text, bytes.IndexFunc(text, isUnreadableRune)), "yaml-syntax", message, "")
 	}
 }
 
-func unreadable(c rune) bool {
+func isUnreadableRune(c rune) bool {
 	return c == utf8.RuneError || c == 0x7f || c < ' ' && c != '\n' && c != '\t' && c != '\r'
 }
 
-func position(text []byte, offset int) at {
+func offsetPosition(text []byte, offset int) position {
 	if offset < 0 {
-		return at{1, 1}
+		return position{1, 1}
 	}
 	before := text[:offset]
 	line := before[bytes.LastIndexByte(before, '\n')+1:]
-	return at{1 + bytes.Count(before, []byte("\n")), 1 + utf8.RuneCount(line)}
+	return position{1 + bytes.Count(before, []byte("\n")), 1 + utf8.RuneCount(line)}
 }
 
 // dropAliases reports the anchors, aliases and merge keys below n and takes aliases
@@ -96,7 +96,7 @@ func position(text []byte, offset int) at {
 // tree is bounded by the size of the text.
 func (r *reader) dropAliases(n *yaml.Node) {
 	if n.Anchor != "" {
-		r.add(nil, place(n), "yaml-alias", "anchor "+quote("&"+n.Anchor)+" is not allowed", aliasHint)
+		r.add(nil, positionOf(n), "yaml-alias", "anchor "+quote("&"+n.Anchor)+" is not allowed", aliasHint)
 	}
 	group := 1
 	if n.Kind == yaml.MappingNode {
@@ -104,7 +104,7 @@ func (r *reader) dropAliases(n *yaml.Node) {
 	}
 	kept := n.Content[:0]
 	for i := 0; i+group <= len(n.Content); i += group {
-		if nodes := n.Content[i : i+group]; !r.refersElsewhere(nodes) {
+		if nodes := n.Content[i : i+group]; !r.isAliasOrMerge(nodes) {
 			kept = append(kept, nodes...)
 		}
 	}
@@ -116,14 +116,14 @@ func (r *reader) dropAliases(n *yaml.Node) {
 
 const aliasHint = "write the value out where it is used"
 
-func (r *reader) refersElsewhere(nodes []*yaml.Node) bool {
+func (r *reader) isAliasOrMerge(nodes []*yaml.Node) bool {
 	for _, n := range nodes {
 		switch {
 		case n.Kind == yaml.AliasNode:
-			r.add(nil, place(n), "yaml-alias", "alias "+quote("*"+n.Value)+" is not allowed", aliasHint)
+			r.add(nil, positionOf(n), "yaml-alias", "alias "+quote("*"+n.Value)+" is not allowed", aliasHint)
 			return true
 		case n.Kind == yaml.ScalarNode && n.Tag == "!!merge":
-			r.add(nil, place(n), "yaml-alias", "merge key << is not allowed", aliasHint)
+			r.add(nil, positionOf(n), "yaml-alias", "merge key << is not allowed", aliasHint)
 			return true
 		}
 	}

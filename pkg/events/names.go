@@ -5,7 +5,7 @@ package events
 
 var typeNames = [...]string{Request: "REQUEST", Application: "APP", Node: "NODE", Queue: "QUEUE", 5: "USERGROUP"}
 
-var changeNames = [...]string{Nothing: "NONE", Set: "SET", Add: "ADD", Remove: "REMOVE"}
+var changeNames = [...]string{NoChange: "NONE", Set: "SET", Add: "ADD", Remove: "REMOVE"}
 
 // detailNames has all numbers of the interface, also those that are not in use here.
 var detailNames = map[Detail]string{

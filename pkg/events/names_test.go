@@ -9,7 +9,7 @@ import (
 func TestNames_AreThoseOfTheInterface(t *testing.T) {
 	assert.Equal(t, Application.String(), "APP")
 	assert.Equal(t, Type(9).String(), "UNKNOWN")
-	assert.Equal(t, Nothing.String(), "NONE")
+	assert.Equal(t, NoChange.String(), "NONE")
 	assert.Equal(t, Remove.String(), "REMOVE")
 	assert.Equal(t, AllocationPreempted.String(), "ALLOC_PREEMPT")
 	assert.Equal(t, NodeAllocated.String(), "NODE_ALLOC")

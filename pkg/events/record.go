@@ -22,7 +22,7 @@ type Record struct {
 	Reference string // the ID of what else it is about; may be empty
 	Change    Change
 	Detail    Detail
-	Refused   bool   // an ask or an allocation was not taken in; readers of the interface are not told
+	Rejected  bool   // an ask or an allocation was not taken in; readers of the interface are not told
 	Message   string // for people; at most MaxMessage bytes
 	Amounts   resources.Amounts
 	Partition string
@@ -45,10 +45,10 @@ type Change uint8
 
 // The changes. The numbers are those of the interface.
 const (
-	Nothing Change = iota // there is something to say, and that is all
-	Set                   // it is another
-	Add                   // it came, or got the reference
-	Remove                // it went, or lost the reference
+	NoChange Change = iota // there is something to say, and that is all
+	Set                    // it is another
+	Add                    // it came, or got the reference
+	Remove                 // it went, or lost the reference
 )
 
 // Detail says it more exactly. The numbers are those of the interface.

@@ -3,22 +3,22 @@ package events
 // Ring keeps the last records, up to a bound. IDs count from 0 in the order in which they
 // came. It is not safe for concurrent use.
 type Ring struct {
-	most    int
-	records []Record // as many as there are
-	head    int      // where the oldest is; 0 while there is room
-	next    uint64   // the ID of the next one
+	capacity int
+	records  []Record // as many as there are
+	head     int      // where the oldest is; 0 while there is room
+	next     uint64   // the ID of the next one
 }
 
 // NewRing returns one that keeps so many. Requires: most is above 0.
-func NewRing(most int) *Ring { return &Ring{most: most} }
+func NewRing(capacity int) *Ring { return &Ring{capacity: capacity} }
 
 // Add keeps r, and forgets the oldest if there are too many.
 func (g *Ring) Add(r Record) (id uint64) {
-	if len(g.records) < g.most {
+	if len(g.records) < g.capacity {
 		g.records = append(g.records, r)
 	} else {
 		g.records[g.head] = r
-		g.head = (g.head + 1) % g.most
+		g.head = (g.head + 1) % g.capacity
 	}
 	g.next++
 	return g.next - 1
@@ -48,10 +48,10 @@ func (g *Ring) From(id uint64, count int) []Record {
 
 // Resize changes how many are kept; the oldest are forgotten if there are more. Requires:
 // most is above 0.
-func (g *Ring) Resize(most int) {
-	if most == g.most {
+func (g *Ring) Resize(capacity int) {
+	if capacity == g.capacity {
 		return
 	}
-	kept := g.From(max(g.Lowest(), g.next-min(g.next, uint64(most))), most)
-	g.most, g.records, g.head = most, kept, 0
+	kept := g.From(max(g.Lowest(), g.next-min(g.next, uint64(capacity))), capacity)
+	g.capacity, g.records, g.head = capacity, kept, 0
 }

@@ -11,21 +11,21 @@ import (
 )
 
 // A ring is a list of which the front is cut off.
-func TestARingIsTheEndOfAList(t *testing.T) {
+func TestRing_KeepsTheLatestRecords(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		most := 1 + r.IntN(8)
-		g, all, kept := NewRing(most), []string{}, 0
+		capacity := 1 + r.IntN(8)
+		g, all, kept := NewRing(capacity), []string{}, 0
 		for range 100 {
 			switch {
 			case r.IntN(10) == 0:
-				most = 1 + r.IntN(8)
-				g.Resize(most)
-				kept = min(kept, most)
+				capacity = 1 + r.IntN(8)
+				g.Resize(capacity)
+				kept = min(kept, capacity)
 			default:
 				object := fmt.Sprint(len(all))
 				assert.Equal(t, g.Add(Record{Object: object}), uint64(len(all)))
-				all, kept = append(all, object), min(kept+1, most)
+				all, kept = append(all, object), min(kept+1, capacity)
 			}
 			assert.Equal(t, g.Len(), kept, "seed %d", seed)
 			assert.Equal(t, g.Next(), uint64(len(all)))
@@ -44,7 +44,7 @@ func TestARingIsTheEndOfAList(t *testing.T) {
 	}
 }
 
-func TestALongMessageEndsInDots(t *testing.T) {
+func TestMessage_LongTextIsTruncated(t *testing.T) {
 	fits := strings.Repeat("x", MaxMessage)
 	assert.Equal(t, Message(fits), fits)
 	for _, long := range []string{fits + "y", strings.Repeat("ü", MaxMessage), strings.Repeat("世", MaxMessage)} {

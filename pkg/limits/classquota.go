@@ -20,8 +20,8 @@ type ClassQuota struct {
 	Hard          resources.Limit // limits something; a quantity may be zero, and forbids then
 }
 
-// ForAll reports whether the quota counts everybody together.
-func (q *ClassQuota) ForAll() bool { return len(q.Users)+len(q.Groups) == 0 }
+// CountsEverybody reports whether the quota counts everybody together.
+func (q *ClassQuota) CountsEverybody() bool { return len(q.Users)+len(q.Groups) == 0 }
 
 // Scope is the quotas of one queue that have the same match, in the order of the document. As
 // among limits, whoever is named by one of them is not one of the others: Wildcard is.
@@ -36,13 +36,13 @@ func Scopes(quotas []ClassQuota) []Scope {
 		return nil
 	}
 	var out []Scope
-	places := map[string]int{}
+	indexes := map[string]int{}
 	for _, q := range quotas {
 		match := q.Match.String()
-		i, ok := places[match]
+		i, ok := indexes[match]
 		if !ok {
 			i = len(out)
-			places[match] = i
+			indexes[match] = i
 			out = append(out, Scope{Match: q.Match})
 		}
 		out[i].Quotas = append(out[i].Quotas, q)
@@ -50,38 +50,38 @@ func Scopes(quotas []ClassQuota) []Scope {
 	return out
 }
 
-// All is the place of the quota that counts everybody together; -1: there is none.
-func (s *Scope) All() int {
-	return slices.IndexFunc(s.Quotas, func(q ClassQuota) bool { return q.ForAll() })
+// IndexForAll is the place of the quota that counts everybody together; -1: there is none.
+func (s *Scope) IndexForAll() int {
+	return slices.IndexFunc(s.Quotas, func(q ClassQuota) bool { return q.CountsEverybody() })
 }
 
-// OfUser is the place of the quota that counts a user: of the one that names the user, or else
+// IndexForUser is the place of the quota that counts a user: of the one that names the user, or else
 // of that for everybody who is not named. -1: there is none.
-func (s *Scope) OfUser(user string) int {
-	if i := s.naming(user); i >= 0 {
+func (s *Scope) IndexForUser(user string) int {
+	if i := s.indexOfUser(user); i >= 0 {
 		return i
 	}
-	return s.naming(Wildcard)
+	return s.indexOfUser(Wildcard)
 }
 
-func (s *Scope) naming(user string) int {
+func (s *Scope) indexOfUser(user string) int {
 	return slices.IndexFunc(s.Quotas, func(q ClassQuota) bool { return slices.Contains(q.Users, user) })
 }
 
-// OfGroups is the place of the quota that counts somebody in these groups, and the group it
+// IndexForGroups is the place of the quota that counts somebody in these groups, and the group it
 // counts them as: the first that is named here and that they have, or else Wildcard. -1: there
 // is none.
-func (s *Scope) OfGroups(groups []string) (i int, group string) {
-	wild := -1
+func (s *Scope) IndexForGroups(groups []string) (i int, group string) {
+	wildcard := -1
 	for i := range s.Quotas {
 		for _, g := range s.Quotas[i].Groups {
 			switch {
 			case g == Wildcard:
-				wild = i
+				wildcard = i
 			case slices.Contains(groups, g):
 				return i, g
 			}
 		}
 	}
-	return wild, Wildcard
+	return wildcard, Wildcard
 }

@@ -6,7 +6,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-func TestASelectorFindsClasses(t *testing.T) {
+func TestSelector_Matches(t *testing.T) {
 	two := []string{"high", "low"}
 	for _, c := range []struct {
 		of                Selector
@@ -31,7 +31,7 @@ func TestASelectorFindsClasses(t *testing.T) {
 	assert.Assert(t, !ok, "operators are written as they are")
 }
 
-func TestWhoCountsInWhichQuota(t *testing.T) {
+func TestScope_IndexOfQuota(t *testing.T) {
 	high, low := Selector{In, []string{"high"}}, Selector{In, []string{"low"}}
 	scopes := Scopes([]ClassQuota{
 		{Name: "ann", Match: high, Users: []string{"ann"}},
@@ -41,11 +41,11 @@ func TestWhoCountsInWhichQuota(t *testing.T) {
 	})
 	assert.Equal(t, len(scopes), 2)
 	s, other := &scopes[0], &scopes[1]
-	assert.Equal(t, other.All(), 0)
-	assert.Equal(t, other.OfUser("ann"), -1, "a quota for everybody is for nobody in particular")
-	assert.Equal(t, s.All(), -1)
+	assert.Equal(t, other.IndexForAll(), 0)
+	assert.Equal(t, other.IndexForUser("ann"), -1, "a quota for everybody is for nobody in particular")
+	assert.Equal(t, s.IndexForAll(), -1)
 	for user, want := range map[string]string{"ann": "ann", "bob": "each", "eve": "each"} {
-		assert.Equal(t, s.Quotas[s.OfUser(user)].Name, want)
+		assert.Equal(t, s.Quotas[s.IndexForUser(user)].Name, want)
 	}
 	for _, c := range []struct {
 		has         []string
@@ -56,10 +56,10 @@ func TestWhoCountsInWhichQuota(t *testing.T) {
 		{[]string{"x"}, "rest", Wildcard},
 		{nil, "rest", Wildcard},
 	} {
-		i, group := s.OfGroups(c.has)
+		i, group := s.IndexForGroups(c.has)
 		assert.Equal(t, s.Quotas[i].Name, c.quota)
 		assert.Equal(t, group, c.want)
 	}
-	i, _ := other.OfGroups([]string{"dev"})
+	i, _ := other.IndexForGroups([]string{"dev"})
 	assert.Equal(t, i, -1)
 }

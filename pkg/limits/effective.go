@@ -9,7 +9,7 @@ type Bound struct {
 }
 
 // Bound is the rule as a bound, whoever it is for.
-func (r Rule) Bound() Bound { return Bound{r.MaxResources, r.MaxApplications} }
+func (r Limit) Bound() Bound { return Bound{r.MaxResources, r.MaxApplications} }
 
 // Tighten is the smaller of two bounds.
 func (b Bound) Tighten(c Bound) Bound {
@@ -26,36 +26,36 @@ func (b Bound) Equal(c Bound) bool {
 }
 
 // Path is the rules of a queue and of the queues above it, the queue itself first.
-type Path [][]Rule
+type Path [][]Limit
 
-// User is what a user may use along the path: OfUser at every queue.
-func (p Path) User(name string) Bound {
+// UserBound is what a user may use along the path: OfUser at every queue.
+func (p Path) UserBound(name string) Bound {
 	var out Bound
-	for _, rules := range p {
-		if r, ok := OfUser(rules, name); ok {
+	for _, list := range p {
+		if r, ok := ForUser(list, name); ok {
 			out = out.Tighten(r.Bound())
 		}
 	}
 	return out
 }
 
-// Group is what a group may use along the path, all its members together: OfGroup at every
+// GroupBound is what a group may use along the path, all its members together: ForGroup at every
 // queue.
-func (p Path) Group(name string) Bound {
+func (p Path) GroupBound(name string) Bound {
 	var out Bound
-	for _, rules := range p {
-		if r, ok := OfGroup(rules, name); ok {
+	for _, list := range p {
+		if r, ok := ForGroup(list, name); ok {
 			out = out.Tighten(r.Bound())
 		}
 	}
 	return out
 }
 
-// GroupOf is the group that answers for an application of somebody in these groups: that of
-// the first queue, going up, where GroupFor finds one. ok is false when none does.
-func (p Path) GroupOf(groups []string) (group string, ok bool) {
-	for _, rules := range p {
-		if g, ok := GroupFor(rules, groups); ok {
+// ResolveGroup is the group that answers for an application of somebody in these groups: that of
+// the first queue, going up, where ResolveGroup finds one. ok is false when none does.
+func (p Path) ResolveGroup(groups []string) (group string, ok bool) {
+	for _, list := range p {
+		if g, ok := ResolveGroup(list, groups); ok {
 			return g, true
 		}
 	}

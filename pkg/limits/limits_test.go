@@ -8,13 +8,13 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 )
 
-var rules = []limits.Rule{
+var testLimits = []limits.Limit{
 	{Description: "ops and alice", Users: []string{"alice"}, Groups: []string{"ops"}},
 	{Description: "everybody", Users: []string{limits.Wildcard}, Groups: []string{limits.Wildcard}},
 	{Description: "dev and bob", Users: []string{"bob"}, Groups: []string{"dev", "qa"}},
 }
 
-func TestOfUser(t *testing.T) {
+func TestForUser_NameBeforeWildcard(t *testing.T) {
 	for _, c := range []struct{ name, user, want string }{
 		{"8.2 a name", "alice", "ops and alice"},
 		{"8.2 a name goes before a wildcard that comes first", "bob", "dev and bob"},
@@ -22,16 +22,16 @@ func TestOfUser(t *testing.T) {
 		{"8.2 names match with their case", "Alice", "everybody"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, ok := limits.OfUser(rules, c.user)
+			r, ok := limits.ForUser(testLimits, c.user)
 			assert.Assert(t, ok)
 			assert.Equal(t, r.Description, c.want)
 		})
 	}
-	_, ok := limits.OfUser(rules[:1], "carol")
+	_, ok := limits.ForUser(testLimits[:1], "carol")
 	assert.Assert(t, !ok, "8.2 without a wildcard nobody else is limited")
 }
 
-func TestGroupFor(t *testing.T) {
+func TestResolveGroup_FirstConfiguredGroup(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		groups []string
@@ -44,22 +44,22 @@ func TestGroupFor(t *testing.T) {
 		{"8.3 the pool of those without groups", nil, limits.Wildcard},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, ok := limits.GroupFor(rules, c.groups)
+			got, ok := limits.ResolveGroup(testLimits, c.groups)
 			assert.Assert(t, ok)
 			assert.Equal(t, got, c.want)
 		})
 	}
-	_, ok := limits.GroupFor(rules[:1], []string{"dev"})
+	_, ok := limits.ResolveGroup(testLimits[:1], []string{"dev"})
 	assert.Assert(t, !ok, "8.3 without a wildcard a queue further up may know")
 }
 
-func TestOfGroup(t *testing.T) {
-	r, ok := limits.OfGroup(rules, "qa")
+func TestForGroup_ByName(t *testing.T) {
+	r, ok := limits.ForGroup(testLimits, "qa")
 	assert.Assert(t, ok)
 	assert.Equal(t, r.Description, "dev and bob")
-	r, ok = limits.OfGroup(rules, limits.Wildcard)
+	r, ok = limits.ForGroup(testLimits, limits.Wildcard)
 	assert.Assert(t, ok)
 	assert.Equal(t, r.Description, "everybody")
-	_, ok = limits.OfGroup(rules, "guests")
+	_, ok = limits.ForGroup(testLimits, "guests")
 	assert.Assert(t, !ok, "8.3 what is limited as one of all others is not limited by name")
 }

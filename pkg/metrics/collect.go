@@ -9,30 +9,30 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 )
 
-// tell tells all there is to say.
-func (s *scrape) tell(to *exposition) {
-	ended := map[string]map[objects.QueuePath][endingsOfQueues]uint64{}
-	for _, name := range slices.Sorted(maps.Keys(s.tallies)) {
-		t := s.tallies[name]
-		ended[name] = t.ended.all()
-		tellTally(teller{to, name}, t, ended[name])
+// writeAll tells all there is to say.
+func (s *scrape) writeAll(to *exposition) {
+	ended := map[string]map[objects.QueuePath][endedStates]uint64{}
+	for _, name := range slices.Sorted(maps.Keys(s.counters)) {
+		t := s.counters[name]
+		ended[name] = t.ended.snapshot()
+		writeCounters(partitionWriter{to, name}, t, ended[name])
 	}
 	for _, snap := range s.snaps {
-		t := teller{to, snap.Partition}
-		tellPartition(t, snap)
-		sum := viewer{t, ended[snap.Partition]}.queue(snap.Root)
-		tellSum(t, &sum, s.at)
+		t := partitionWriter{to, snap.Partition}
+		writePartition(t, snap)
+		sum := queueWriter{t, ended[snap.Partition]}.queue(snap.Root)
+		writeTotals(t, &sum, s.at)
 	}
-	s.tellUsage(to)
-	s.tellHistory(to)
-	s.tellHTTP(to)
-	s.tellLog(to)
-	s.tellRM(to)
+	s.writeNodeUsage(to)
+	s.writeHistory(to)
+	s.writeHTTP(to)
+	s.writeLog(to)
+	s.writeRM(to)
 }
 
-// tellTally tells what a partition has said.
-func tellTally(to teller, t *tally, ended map[objects.QueuePath][endingsOfQueues]uint64) {
-	tell := func(f *family, n *atomic.Uint64, words ...string) { to.say(f, float64(n.Load()), words...) }
+// writeCounters tells what a partition has said.
+func writeCounters(to partitionWriter, t *partitionCounters, ended map[objects.QueuePath][endedStates]uint64) {
+	tell := func(f *family, n *atomic.Uint64, words ...string) { to.value(f, float64(n.Load()), words...) }
 	tell(attempts, &t.allocated, "allocated")
 	tell(attempts, &t.released, "released")
 	tell(attempts, &t.asksRejected, "rejected")
@@ -42,33 +42,33 @@ func tellTally(to teller, t *tally, ended map[objects.QueuePath][endingsOfQueues
 	tell(applications, &t.appsCompleted, "completed")
 	tell(applications, &t.appsFailed, "failed")
 	tell(nodes, &t.nodesRejected, "failed")
-	tell(refusals, &t.refused)
-	tell(overdueEver, &t.overdue)
+	tell(commandsRejected, &t.commandsRejected)
+	tell(overdueTotal, &t.overdue)
 	tell(scrapesMissed, &t.scrapesMissed)
-	tellWords(to, victims, t.victims[:], rightWords[:], len(rightWords)-1)
-	tellWords(to, preemptions, t.preemptions[:], rightWords[:], int(preemption.OfPriority)+1) // the others are no ask's
-	tellWords(to, nominationsEnded, t.nominationsEnded[:], endWords[:], len(endWords)-1)
-	cycles := t.churned.all()
+	writeByLabel(to, victims, t.victims[:], reasonLabels[:], len(reasonLabels)-1)
+	writeByLabel(to, preemptions, t.preemptions[:], reasonLabels[:], int(preemption.ReasonPriority)+1) // the others are no ask's
+	writeByLabel(to, nominationsEnded, t.nominationsEnded[:], nominationEndLabels[:], len(nominationEndLabels)-1)
+	cycles := t.cycles.snapshot()
 	for _, cycle := range slices.Sorted(maps.Keys(cycles)) {
-		to.say(churns, float64(cycles[cycle]), cycle)
+		to.value(preemptionCycles, float64(cycles[cycle]), cycle)
 	}
 	for _, queue := range slices.Sorted(maps.Keys(ended)) {
 		for how, n := range ended[queue] {
-			to.say(queueEnded, float64(n), string(queue), endingWords[how])
+			to.value(queueEnded, float64(n), string(queue), endedLabels[how])
 		}
 	}
 }
 
-// tellWords tells counts by word: the first ones always, the others when they are not zero.
-func tellWords(to teller, f *family, counts []atomic.Uint64, words []string, always int) {
-	for i, word := range words {
+// writeByLabel tells counts by word: the first ones always, the others when they are not zero.
+func writeByLabel(to partitionWriter, f *family, counts []atomic.Uint64, labels []string, always int) {
+	for i, word := range labels {
 		if n := counts[i].Load(); word != "" && (i < always || n > 0) {
-			to.say(f, float64(n), word)
+			to.value(f, float64(n), word)
 		}
 	}
 }
 
-func (s *scrape) tellHistory(to *exposition) {
+func (s *scrape) writeHistory(to *exposition) {
 	if s.m.opt.History == nil {
 		return
 	}
@@ -77,24 +77,24 @@ func (s *scrape) tellHistory(to *exposition) {
 		f *family
 		n float64
 	}{
-		{eventsKept, float64(c.Kept)}, {eventsRemembered, float64(c.Remembered)},
+		{eventsAdded, float64(c.Added)}, {eventsRemembered, float64(c.Remembered)},
 		{eventStreams, float64(c.Streams)}, {eventReadersDropped, float64(c.Dropped)},
 	} {
 		to.value(x.f, x.n)
 	}
 }
 
-func (s *scrape) tellLog(to *exposition) {
-	if s.m.lines == nil {
+func (s *scrape) writeLog(to *exposition) {
+	if s.m.logLines == nil {
 		return
 	}
-	dropped, omitted := s.m.lines()
+	dropped, omitted := s.m.logLines()
 	to.value(logDropped, float64(dropped))
 	to.value(logOmitted, float64(omitted))
 }
 
-// tellHTTP tells what the readers over HTTP cost and are refused.
-func (s *scrape) tellHTTP(to *exposition) {
+// writeHTTP tells what the readers over HTTP cost and are refused.
+func (s *scrape) writeHTTP(to *exposition) {
 	c := s.m.opt.HTTP
 	if c == nil {
 		return

@@ -11,7 +11,7 @@ import (
 
 // Every family is in the table of docs/METRICS.md with its type, its labels and the words of these,
 // and none is there that is not here.
-func TestTheTableOfMetrics(t *testing.T) {
+func TestDocs_EveryMetricIsDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../docs/METRICS.md")
 	assert.NilError(t, err)
 	rows := map[string]string{}
@@ -20,9 +20,9 @@ func TestTheTableOfMetrics(t *testing.T) {
 			rows[name] = rest
 		}
 	}
-	words := map[*family][]string{
-		queueApplications: append(stateWords[:], endingWords[:]...), queueEnded: endingWords[:],
-		victims: rightWords[:len(rightWords)-1], nominationsEnded: endWords[:len(endWords)-1],
+	labelValues := map[*family][]string{
+		queueApplications: append(stateLabels[:], endedLabels[:]...), queueEnded: endedLabels[:],
+		victims: reasonLabels[:len(reasonLabels)-1], nominationsEnded: nominationEndLabels[:len(nominationEndLabels)-1],
 	}
 	for _, f := range families {
 		row, ok := rows[f.name]
@@ -40,12 +40,12 @@ func TestTheTableOfMetrics(t *testing.T) {
 		for _, label := range f.labels[1:] {
 			assert.Assert(t, strings.Contains(row, "`"+label+"`"), "%s has the label %s: %s", f.name, label, row)
 		}
-		for _, word := range words[f] {
+		for _, word := range labelValues[f] {
 			assert.Assert(t, strings.Contains(row, word), "%s has the word %s: %s", f.name, word, row)
 		}
 	}
 	delete(rows, "yunikorn_scheduler_<resource>_node_usage_total")
-	assert.Assert(t, strings.HasPrefix(rows[runsName], "histogram | | said"))
-	delete(rows, runsName)
+	assert.Assert(t, strings.HasPrefix(rows[decisionRunsName], "histogram | | said"))
+	delete(rows, decisionRunsName)
 	assert.Equal(t, len(rows), 0, "%v", rows)
 }

@@ -1,4 +1,4 @@
 package metrics
 
-// PatienceOf is for tests.
-var PatienceOf = patienceOf
+// ScrapeTimeout is for tests.
+var ScrapeTimeout = scrapeTimeout

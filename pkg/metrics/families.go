@@ -4,7 +4,7 @@ package metrics
 // other's; where there is one, as below every shim we know, a query finds the same series.
 var (
 	attempts = counter("yunikorn_scheduler_container_allocation_attempt_total",
-		"Allocations as they were told: allocated, released, or rejected as an ask.", "partition", "state")
+		"Allocations sent to the resource manager, releases, and rejected asks.", "partition", "state")
 	submissions = counter("yunikorn_scheduler_application_submission_total",
 		"Applications that were taken in (new), asked for the first time (accepted), or were refused (rejected).", "partition", "result")
 	applications = gauge("yunikorn_scheduler_application_total",
@@ -22,47 +22,47 @@ var (
 // What is ours.
 var (
 	asksPending = gauge("canopy_asks_pending",
-		"Asks that have no node.", "partition")
+		"Pending asks.", "partition")
 	allocations = gauge("canopy_allocations",
-		"Allocations that hold a node.", "partition")
-	refusals = counter("canopy_refusals_total",
-		"Commands without an answer on the wire that changed nothing.", "partition")
-	queuesAboveMax = gauge("canopy_queues_above_max",
-		"Queues that hold more than a max that is enforced.", "partition")
+		"Allocations that are bound to a node.", "partition")
+	commandsRejected = counter("canopy_commands_rejected_total",
+		"Rejected commands for which the interface has no answer.", "partition")
+	queuesViolatingQuota = gauge("canopy_queues_violating_quota",
+		"Queues whose allocations exceed a max that quota preemption enforces.", "partition")
 
 	preemptions = counter("canopy_preemptions_total",
-		"Times that others were told to leave for an ask, by its right.", "partition", "right")
+		"Preemptions for an ask, by reason.", "partition", "reason")
 	victims = counter("canopy_preemption_victims_total",
-		"Allocations that were told to leave, by the right of whoever wanted their room.", "partition", "right")
+		"Preempted allocations (victims), by reason of the preemption.", "partition", "reason")
 	nominations = gauge("canopy_preemption_nominations",
-		"Asks that wait for a node until others have left it.", "partition")
+		"Asks that are nominated for a node and wait for its victims to end.", "partition")
 	nominationsEnded = counter("canopy_preemption_nominations_ended_total",
-		"Nominations that ended, by how.", "partition", "state")
+		"Nominations that ended, by final state.", "partition", "state")
 	unconfirmed = gauge("canopy_preemption_victims_unconfirmed",
-		"Allocations that were told to leave and have not left, overdue or not.", "partition")
+		"Victims whose termination is not confirmed yet, overdue or not.", "partition")
 	overdue = gauge("canopy_preemption_victims_overdue",
-		"Allocations that were told to leave so long ago that nobody counts on it any more.", "partition")
-	overdueEver = counter("canopy_preemption_victims_overdue_total",
-		"Allocations that became overdue.", "partition")
+		"Victims whose termination was not confirmed within the nomination timeout.", "partition")
+	overdueTotal = counter("canopy_preemption_victims_overdue_total",
+		"Victims that became overdue.", "partition")
 	oldestUnconfirmed = gauge("canopy_preemption_oldest_unconfirmed_seconds",
-		"How long ago the first was told to leave of those that have not left; 0: there is none.", "partition")
-	strays = counter("canopy_preemption_stray_confirmations_total",
-		"Confirmations that somebody unknown was preempted.", "partition")
-	churns = counter("canopy_preemption_churns_total",
-		"Times that room had gone round a circle of leaves too often.", "partition", "cycle")
-	pauses = gauge("canopy_preemption_paused",
-		"1 for leaves that may not take each other's place for now; twice the same leaf: its own.", "partition", "queue", "other")
+		"Age of the oldest preemption of a victim that is not confirmed; 0: there is none.", "partition")
+	unknownConfirmations = counter("canopy_preemption_unknown_confirmations_total",
+		"Confirmations of preemptions of unknown allocations.", "partition")
+	preemptionCycles = counter("canopy_preemption_cycles_total",
+		"Times that a cycle of preemptions among leaf queues was detected.", "partition", "cycle")
+	coolDowns = gauge("canopy_preemption_cool_downs",
+		"1 for two leaf queues that may not preempt each other during a cool-down; twice the same queue: within it.", "partition", "queue", "other_queue")
 
 	scrapesMissed = counter("canopy_scrape_failures_total",
 		"Scrapes that a partition did not answer in time.", "partition")
-	eventsKept = counter("canopy_events_total",
-		"Events that history has taken in.")
+	eventsAdded = counter("canopy_events_total",
+		"Events that history has recorded.")
 	eventsRemembered = gauge("canopy_events_remembered",
 		"Events that history still has.")
 	eventStreams = gauge("canopy_event_streams",
 		"Open streams of events.")
 	eventReadersDropped = counter("canopy_event_readers_dropped_total",
-		"Streams of events that were ended because their reader was too far behind.")
+		"Event streams that were ended because their reader was too slow.")
 	connections = gauge("canopy_http_connections",
 		"Open HTTP connections.")
 	connectionsRefused = counter("canopy_http_connections_refused_total",
@@ -76,7 +76,7 @@ var (
 	largeRefused = counter("canopy_http_large_answers_refused_total",
 		"Answers with status 503 because too many large ones were being written.")
 	parametersIgnored = counter("canopy_http_parameters_ignored_total",
-		"Parameters of queries that were ignored because the path does not know them.")
+		"Unknown query parameters that were ignored.")
 
 	logDropped = counter("canopy_log_lines_dropped_total",
 		"Log lines that were lost because the log was not read, or could not be written.")
@@ -87,11 +87,11 @@ var (
 // families are all but those of node usage, whose names depend on the nodes.
 var families = []*family{
 	attempts, submissions, applications, nodes, queueApplications, queueEnded, queueResources,
-	asksPending, allocations, refusals, queuesAboveMax,
-	preemptions, victims, nominations, nominationsEnded, unconfirmed, overdue, overdueEver, oldestUnconfirmed, strays,
-	churns, pauses,
-	scrapesMissed, eventsKept, eventsRemembered, eventStreams, eventReadersDropped,
+	asksPending, allocations, commandsRejected, queuesViolatingQuota,
+	preemptions, victims, nominations, nominationsEnded, unconfirmed, overdue, overdueTotal, oldestUnconfirmed, unknownConfirmations,
+	preemptionCycles, coolDowns,
+	scrapesMissed, eventsAdded, eventsRemembered, eventStreams, eventReadersDropped,
 	connections, connectionsRefused, connectionsEvicted, connectionsStalled, largeAnswers, largeRefused, parametersIgnored,
 	logDropped, logOmitted,
-	rmRegistered, rmConnected, rmListening, rmDisconnects, rmUndelivered, streamsSilent, streamsSilentEnded, rmIgnored,
+	rmRegistered, rmConnected, rmListening, rmDisconnects, rmUndelivered, streamsSilent, streamsSilentEnded, elementsIgnored,
 }

@@ -34,7 +34,7 @@ func gauge(name, help string, labels ...string) *family {
 // object for each.
 type exposition struct {
 	sections map[string]*section
-	turn     *cpushare.Turn // of the making; may be nil
+	slot     *cpushare.Slot // of the making; may be nil
 	sizes    map[string]int // bytes of the sections of the last scrape, which the next are about as long as
 }
 
@@ -46,8 +46,8 @@ type section struct {
 
 func newExposition() *exposition { return &exposition{sections: map[string]*section{}} }
 
-// of is the section of a family, with its head.
-func (x *exposition) of(f *family) *section {
+// sectionOf is the section of a family, with its head.
+func (x *exposition) sectionOf(f *family) *section {
 	s, ok := x.sections[f.name]
 	if ok {
 		return s
@@ -68,15 +68,15 @@ func (x *exposition) of(f *family) *section {
 }
 
 // value writes one value. words are those of the labels of f.
-func (x *exposition) value(f *family, value float64, words ...string) {
-	x.turn.Yield()
-	s := x.of(f)
+func (x *exposition) value(f *family, value float64, labelValues ...string) {
+	x.slot.Yield()
+	s := x.sectionOf(f)
 	t := append(s.text, f.name...)
 	for i, label := range s.format {
 		t = append(t, "{,"[min(i, 1)])
 		t = append(t, f.labels[label]...)
 		t = append(t, '=', '"')
-		t = append(t, escape(words[label], true)...)
+		t = append(t, escape(labelValues[label], true)...)
 		t = append(t, '"')
 	}
 	if len(s.format) > 0 {
@@ -115,7 +115,7 @@ func (x *exposition) parts() [][]byte {
 
 // escape is a text as the format has it, which is UTF-8. A quote is escaped in values only.
 func escape(text string, value bool) string {
-	if !strings.ContainsAny(text, "\\\n\"") && isPlain(text) {
+	if !strings.ContainsAny(text, "\\\n\"") && isASCII(text) {
 		return text
 	}
 	text = strings.ToValidUTF8(text, "_") // names of resources are the RM's
@@ -126,7 +126,7 @@ func escape(text string, value bool) string {
 	return text
 }
 
-func isPlain(text string) bool {
+func isASCII(text string) bool {
 	for i := range len(text) {
 		if text[i] >= 0x80 {
 			return false
@@ -135,16 +135,18 @@ func isPlain(text string) bool {
 	return true
 }
 
-// teller says values of one partition.
-type teller struct {
+// partitionWriter says values of one partition.
+type partitionWriter struct {
 	to        *exposition
 	partition string
 }
 
-// say tells one value. words are those of the labels after the partition.
-func (t teller) say(f *family, value float64, words ...string) {
-	var room [4]string
-	t.to.value(f, value, append(append(room[:0], t.partition), words...)...)
+// value tells one value. words are those of the labels after the partition.
+func (t partitionWriter) value(f *family, value float64, labelValues ...string) {
+	var buffer [4]string
+	t.to.value(f, value, append(append(buffer[:0], t.partition), labelValues...)...)
 }
 
-func (t teller) count(f *family, n int, words ...string) { t.say(f, float64(n), words...) }
+func (t partitionWriter) count(f *family, n int, labelValues ...string) {
+	t.value(f, float64(n), labelValues...)
+}

@@ -19,20 +19,20 @@ type Options struct {
 	Log     *zap.Logger      // nil: none
 	History *history.History // what keeps events; nil: nothing is said of them
 
-	HTTP  *httpserver.Counts // of the HTTP servers; nil: nothing is said of them
-	Large *httpserver.Gate   // bounds the large answers at the same time; nil: nothing does
+	HTTP         *httpserver.Counts          // of the HTTP servers; nil: nothing is said of them
+	LargeAnswers *httpserver.ResponseLimiter // bounds the large answers at the same time; nil: nothing does
 }
 
 // Metrics counts what partitions say. It is safe for concurrent use.
 type Metrics struct {
-	opt     Options
-	process *prometheus.Registry // Go, the process, scrapes themselves, and runs
-	runs    *prometheus.HistogramVec
-	rm      func() RM                       // nil: nothing is said of resource managers
-	lines   func() (dropped, omitted int64) // of the log, since the start; nil: nothing is said of them
+	opt      Options
+	process  *prometheus.Registry // Go, the process, scrapes themselves, and runs
+	runs     *prometheus.HistogramVec
+	rmSource func() RM                       // nil: nothing is said of resource managers
+	logLines func() (dropped, omitted int64) // of the log, since the start; nil: nothing is said of them
 
-	mu      sync.RWMutex
-	tallies map[string]*tally // by partition; those that are gone stay
+	mu       sync.RWMutex
+	counters map[string]*partitionCounters // by partition; those that are gone stay
 }
 
 // New returns Metrics that have heard nothing. Nothing global is used: two do not know each
@@ -44,50 +44,50 @@ func New(opt Options) *Metrics {
 	if opt.Log == nil {
 		opt.Log = zap.NewNop()
 	}
-	m := &Metrics{opt: opt, process: prometheus.NewRegistry(), tallies: map[string]*tally{}}
+	m := &Metrics{opt: opt, process: prometheus.NewRegistry(), counters: map[string]*partitionCounters{}}
 	m.runs = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: runsName, Help: "How long a run of decisions took.", Buckets: prometheus.ExponentialBuckets(1e-6, 4, 12),
+		Name: decisionRunsName, Help: "Duration of a run of scheduling decisions.", Buckets: prometheus.ExponentialBuckets(1e-6, 4, 12),
 	}, []string{"partition"})
 	m.process.MustRegister(m.runs, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
-// CountLog has scrapes say how many log lines were dropped and omitted since the start. It must
+// SetLogSource has scrapes say how many log lines were dropped and omitted since the start. It must
 // be called before the first scrape.
-func (m *Metrics) CountLog(lines func() (dropped, omitted int64)) { m.lines = lines }
+func (m *Metrics) SetLogSource(lines func() (dropped, omitted int64)) { m.logLines = lines }
 
-// Hear counts what a partition has said. Of one partition it may be called by one goroutine at
+// OnEffects counts what a partition has said. Of one partition it may be called by one goroutine at
 // a time only. It waits for nobody who scrapes longer than it takes to copy some numbers.
-func (m *Metrics) Hear(partition string, effects []scheduler.Effect) {
-	t := m.tally(partition)
+func (m *Metrics) OnEffects(partition string, effects []scheduler.Effect) {
+	t := m.countersOf(partition)
 	for _, e := range effects {
-		t.hear(e)
+		t.count(e)
 	}
 }
 
-// runsName is a histogram. Its buckets go from a microsecond, a decision or two, to four seconds.
-const runsName = "canopy_decision_run_seconds"
+// decisionRunsName is a histogram. Its buckets go from a microsecond, a decision or two, to four seconds.
+const decisionRunsName = "canopy_decision_run_seconds"
 
-// Meter returns what is told how long the runs of decisions of a partition took. It is a
-// loop.Options.Meter: it makes no garbage, and waits for nobody.
-func (m *Metrics) Meter(partition string) func(took time.Duration) {
+// DecisionMeter returns what is told how long the runs of decisions of a partition took. It is a
+// loop.Options.DecisionMeter: it makes no garbage, and waits for nobody.
+func (m *Metrics) DecisionMeter(partition string) func(took time.Duration) {
 	h := m.runs.WithLabelValues(partition)
 	return func(took time.Duration) { h.Observe(took.Seconds()) }
 }
 
-// tally is that of a partition, which may be new.
-func (m *Metrics) tally(partition string) *tally {
+// countersOf is that of a partition, which may be new.
+func (m *Metrics) countersOf(partition string) *partitionCounters {
 	m.mu.RLock()
-	t := m.tallies[partition]
+	t := m.counters[partition]
 	m.mu.RUnlock()
 	if t != nil {
 		return t
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if t = m.tallies[partition]; t == nil {
-		t = &tally{}
-		m.tallies[partition] = t
+	if t = m.counters[partition]; t == nil {
+		t = &partitionCounters{}
+		m.counters[partition] = t
 	}
 	return t
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// tellPartition tells what a snapshot has about its partition as a whole.
-func tellPartition(to teller, s *scheduler.Snapshot) {
+// writePartition tells what a snapshot has about its partition as a whole.
+func writePartition(to partitionWriter, s *scheduler.Snapshot) {
 	to.count(asksPending, s.Asks)
 	to.count(allocations, s.Allocations)
-	to.say(strays, float64(s.Strays))
-	for _, p := range s.Pauses {
-		to.count(pauses, 1, string(p.A), string(p.B))
+	to.value(unknownConfirmations, float64(s.UnknownConfirmations))
+	for _, p := range s.CoolDowns {
+		to.count(coolDowns, 1, string(p.A), string(p.B))
 	}
 	active := 0
 	for n := range s.Nodes.All() {
@@ -26,63 +26,63 @@ func tellPartition(to teller, s *scheduler.Snapshot) {
 	to.count(nodes, s.Nodes.Len()-active, "draining")
 }
 
-// sum is what is added up from a queue and all below it.
-type sum struct {
-	states     [states]int // applications
-	preempting resources.Amounts
-	nominated  int       // asks
-	leaving    int       // allocations that were told and have not left
-	overdue    int       // of these
-	toldFirst  time.Time // when the first of these was told; zero: there is none
-	aboveMax   int       // queues
+// queueTotals is what is added up from a queue and all below it.
+type queueTotals struct {
+	states              [stateCount]int // applications
+	preemptingResources resources.Amounts
+	nominatedAsks       int       // asks
+	unconfirmed         int       // allocations that were told and have not left
+	overdue             int       // of these
+	firstMarkedAt       time.Time // when the first of these was told; zero: there is none
+	violatingQueues     int       // queues
 }
 
-func (s *sum) add(b *sum) {
+func (s *queueTotals) add(b *queueTotals) {
 	for i, n := range b.states {
 		s.states[i] += n
 	}
-	s.preempting = s.preempting.Add(b.preempting)
-	s.nominated += b.nominated
-	s.leaving += b.leaving
+	s.preemptingResources = s.preemptingResources.Add(b.preemptingResources)
+	s.nominatedAsks += b.nominatedAsks
+	s.unconfirmed += b.unconfirmed
 	s.overdue += b.overdue
-	s.aboveMax += b.aboveMax
-	s.sawTold(b.toldFirst)
+	s.violatingQueues += b.violatingQueues
+	s.updateFirstMarked(b.firstMarkedAt)
 }
 
-func (s *sum) addWork(w *scheduler.WorkView) {
+func (s *queueTotals) addAllocation(w *scheduler.AllocationView) {
 	if w.Nominated != "" {
-		s.nominated++
+		s.nominatedAsks++
 	}
-	if !w.Leaving {
+	if !w.Preempting {
 		return
 	}
-	s.leaving++
-	s.preempting = s.preempting.Add(w.Ask.Amounts)
-	s.sawTold(w.ToldAt)
+	s.unconfirmed++
+	s.preemptingResources = s.preemptingResources.Add(w.Ask.Amounts)
+	s.updateFirstMarked(w.PreemptedAt)
 	if w.Overdue {
 		s.overdue++
 	}
 }
 
-func (s *sum) sawTold(at time.Time) {
-	if !at.IsZero() && (s.toldFirst.IsZero() || at.Before(s.toldFirst)) {
-		s.toldFirst = at
+func (s *queueTotals) updateFirstMarked(at time.Time) {
+	if !at.IsZero() && (s.firstMarkedAt.IsZero() || at.Before(s.firstMarkedAt)) {
+		s.firstMarkedAt = at
 	}
 }
 
-// tellSum tells what was added up from all queues. at is the time of the scrape: a snapshot
+// writeTotals tells what was added up from all queues. at is the time of the scrape: a snapshot
 // may be older, when nothing has changed since.
-func tellSum(to teller, s *sum, at time.Time) {
+func writeTotals(to partitionWriter, s *queueTotals, at time.Time) {
 	for _, state := range []objects.State{objects.Running, objects.Resuming, objects.Failing, objects.Completing} {
-		to.count(applications, s.states[state], stateWords[state])
+		to.count(applications, s.states[state], stateLabels[state])
 	}
-	to.count(nominations, s.nominated)
-	to.count(unconfirmed, s.leaving)
+	to.count(nominations, s.nominatedAsks)
+	to.count(unconfirmed, s.unconfirmed)
 	to.count(overdue, s.overdue)
-	to.count(queuesAboveMax, s.aboveMax)
+	to.count(queuesViolatingQuota, s.violatingQueues)
 	age := time.Duration(0)
-	if !s.toldFirst.IsZero() {
-		age = max(0, at.Sub(s.toldFirst))
+	if !s.firstMarkedAt.IsZero() {
+		age = max(0, at.Sub(s.firstMarkedAt))
 	}
-	to.say(oldestUnconfirmed, age.Seconds())
+	to.value(oldestUnconfirmed, age.Seconds())
 }

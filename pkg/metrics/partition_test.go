@@ -14,21 +14,21 @@ import (
 )
 
 // What takes long to come about in a cluster: leaves that are paused, a queue above its max.
-func TestWhatIsRare(t *testing.T) {
+func TestWritePartition_CoolDownsAndQuotaViolations(t *testing.T) {
 	s := &scheduler.Snapshot{
-		Pauses: []preemption.Pause{{A: "root.a", B: "root.b"}, {A: "root.c", B: "root.c"}},
-		Root:   &scheduler.QueueView{Path: "root", Children: persistent.ListOf(&scheduler.QueueView{Path: "root.a", Leaf: true, AboveMax: &objects.AboveMax{}})},
+		CoolDowns: []preemption.CoolDown{{A: "root.a", B: "root.b"}, {A: "root.c", B: "root.c"}},
+		Root:      &scheduler.QueueView{Path: "root", Children: persistent.ListOf(&scheduler.QueueView{Path: "root.a", Leaf: true, AboveMax: &objects.AboveMax{}})},
 	}
 	x := newExposition()
-	to := teller{x, "p"}
-	tellPartition(to, s)
-	sum := viewer{teller: to}.queue(s.Root)
-	tellSum(to, &sum, s.At)
+	to := partitionWriter{x, "p"}
+	writePartition(to, s)
+	sum := queueWriter{partitionWriter: to}.queue(s.Root)
+	writeTotals(to, &sum, s.At)
 	text := string(bytes.Join(x.parts(), nil))
 	for _, want := range []string{
-		`canopy_preemption_paused{other="root.b",partition="p",queue="root.a"} 1` + "\n",
-		`canopy_preemption_paused{other="root.c",partition="p",queue="root.c"} 1` + "\n",
-		`canopy_queues_above_max{partition="p"} 1` + "\n",
+		`canopy_preemption_cool_downs{other_queue="root.b",partition="p",queue="root.a"} 1` + "\n",
+		`canopy_preemption_cool_downs{other_queue="root.c",partition="p",queue="root.c"} 1` + "\n",
+		`canopy_queues_violating_quota{partition="p"} 1` + "\n",
 	} {
 		assert.Assert(t, strings.Contains(text, want), "no %s in\n%s", want, text)
 	}

@@ -8,67 +8,67 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// stateWords are the states of applications that live, as labels.
-var stateWords = [...]string{
+// stateLabels are the states of applications that live, as labels.
+var stateLabels = [...]string{
 	objects.New: "new", objects.Accepted: "accepted", objects.Running: "running", objects.Resuming: "resuming",
 	objects.Failing: "failing", objects.Completing: "completing",
 }
 
-const states = len(stateWords)
+const stateCount = len(stateLabels)
 
-// viewer tells of queues.
-type viewer struct {
-	teller
-	ended map[objects.QueuePath][endingsOfQueues]uint64
+// queueWriter tells of queues.
+type queueWriter struct {
+	partitionWriter
+	ended map[objects.QueuePath][endedStates]uint64
 }
 
 // queue tells of q and all below it, and adds them up.
-func (v viewer) queue(q *scheduler.QueueView) (all sum) {
+func (v queueWriter) queue(q *scheduler.QueueView) (totals queueTotals) {
 	for child := range q.Children.All() {
 		below := v.queue(child)
-		all.add(&below)
+		totals.add(&below)
 	}
 	for a := range q.Applications.All() {
-		if int(a.State) < states {
-			all.states[a.State]++
+		if int(a.State) < stateCount {
+			totals.states[a.State]++
 		}
-		for w := range a.Work.All() {
-			all.addWork(w)
+		for w := range a.Allocations.All() {
+			totals.addAllocation(w)
 		}
 	}
 	if q.AboveMax != nil {
-		all.aboveMax++
+		totals.violatingQueues++
 	}
 	if q.Leaf {
-		v.applications(string(q.Path), &all)
+		v.applications(string(q.Path), &totals)
 	}
-	v.resources(q, all.preempting)
-	return all
+	v.resources(q, totals.preemptingResources)
+	return totals
 }
 
-func (v viewer) applications(path string, s *sum) {
-	for state, word := range stateWords {
+func (v queueWriter) applications(path string, s *queueTotals) {
+	for state, word := range stateLabels {
 		if word != "" {
 			v.count(queueApplications, s.states[state], path, word)
 		}
 	}
 	for how, n := range v.ended[objects.QueuePath(path)] {
-		v.say(queueApplications, float64(n), path, endingWords[how])
+		v.value(queueApplications, float64(n), path, endedLabels[how])
 	}
 }
 
 // resources tells the bounds and the use of q. What it uses none of is said to be zero only
 // where it has a bound for it.
-func (v viewer) resources(q *scheduler.QueueView, preempting resources.Amounts) {
+func (v queueWriter) resources(q *scheduler.QueueView, preempting resources.Amounts) {
 	path := string(q.Path)
 	var bounded []string
 	for name, n := range q.Max.All() {
 		bounded = append(bounded, name)
-		v.say(queueResources, float64(n), path, "max", name)
+		v.value(queueResources, float64(n), path, "max", name)
 	}
 	for name, n := range q.Guaranteed.All() {
 		bounded = append(bounded, name)
-		v.say(queueResources, float64(n), path, "guaranteed", name)
+		v.value(queueResources, float64(n), path, "guaranteed", name)
 	}
 	for _, use := range []struct {
 		word string
@@ -80,10 +80,10 @@ func (v viewer) resources(q *scheduler.QueueView, preempting resources.Amounts) 
 		}
 		slices.Sort(names)
 		for _, name := range slices.Compact(names) {
-			v.say(queueResources, float64(use.of.Get(name)), path, use.word, name)
+			v.value(queueResources, float64(use.of.Get(name)), path, use.word, name)
 		}
 	}
 	if q.MaxApplications > 0 {
-		v.say(queueResources, float64(q.MaxApplications), path, "maxRunningApps", "apps")
+		v.value(queueResources, float64(q.MaxApplications), path, "maxRunningApps", "apps")
 	}
 }

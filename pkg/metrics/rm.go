@@ -17,8 +17,8 @@ type RM struct {
 	Ignored     map[string]uint64 // elements of messages without an answer in the interface, by kind
 }
 
-// CountRM has scrapes say what look returns. It must be called before the first scrape.
-func (m *Metrics) CountRM(look func() RM) { m.rm = look }
+// SetRMSource has scrapes say what look returns. It must be called before the first scrape.
+func (m *Metrics) SetRMSource(source func() RM) { m.rmSource = source }
 
 var (
 	rmRegistered = gauge("canopy_resource_manager_registered",
@@ -26,7 +26,7 @@ var (
 	rmConnected = gauge("canopy_resource_manager_connected",
 		"1 if the resource manager has a stream, or had one within the last 10 seconds.")
 	rmListening = gauge("canopy_resource_manager_listening",
-		"1 if the resource manager hears decisions; while it does not, none are made.")
+		"1 if the resource manager receives decisions; while it does not, none are made.")
 	rmDisconnects = counter("canopy_resource_manager_disconnects_total",
 		"Times that a resource manager had no stream for 10 seconds.")
 	rmUndelivered = gauge("canopy_resource_manager_undelivered_bytes",
@@ -35,16 +35,16 @@ var (
 		"Streams whose first message has not come.")
 	streamsSilentEnded = counter("canopy_grpc_silent_streams_ended_total",
 		"Streams without a first message that were ended because there were too many.")
-	rmIgnored = counter("canopy_ignored_total",
+	elementsIgnored = counter("canopy_message_elements_ignored_total",
 		"Elements of messages that changed nothing and that the interface has no answer for, by kind.", "kind")
 )
 
-// tellRM tells whether the resource manager is there, and what of it was ignored.
-func (s *scrape) tellRM(to *exposition) {
-	if s.m.rm == nil {
+// writeRM tells whether the resource manager is there, and what of it was ignored.
+func (s *scrape) writeRM(to *exposition) {
+	if s.m.rmSource == nil {
 		return
 	}
-	rm := s.m.rm()
+	rm := s.m.rmSource()
 	flag := func(f *family, is bool) {
 		n := 0.0
 		if is {
@@ -60,6 +60,6 @@ func (s *scrape) tellRM(to *exposition) {
 	to.value(streamsSilent, float64(rm.Silent))
 	to.value(streamsSilentEnded, float64(rm.SilentEnded))
 	for _, kind := range slices.Sorted(maps.Keys(rm.Ignored)) {
-		to.value(rmIgnored, float64(rm.Ignored[kind]), kind)
+		to.value(elementsIgnored, float64(rm.Ignored[kind]), kind)
 	}
 }

@@ -24,44 +24,44 @@ import (
 )
 
 const (
-	timeoutHeader = "X-Prometheus-Scrape-Timeout-Seconds"
-	patience      = 8 * time.Second // for partitions, if the client does not say; Prometheus waits 10s by default
-	share         = 0.8             // of what the client waits; the rest is for the answer
+	timeoutHeader        = "X-Prometheus-Scrape-Timeout-Seconds"
+	defaultScrapeTimeout = 8 * time.Second // for partitions, if the client does not say; Prometheus waits 10s by default
+	scrapeTimeoutShare   = 0.8             // of what the client waits; the rest is for the answer
 )
 
-// pause bounds what scrapes take: with that of coalesce.Group at most a quarter of one processor.
-const pause = 3
+// scrapePauseFactor bounds what scrapes take: with that of coalesce.Group at most a quarter of one processor.
+const scrapePauseFactor = 3
 
-// exposed is a scrape as text. Any number of clients may read it.
-type exposed struct {
-	parts  [][]byte
-	bytes  int
-	packed func() []byte // with gzip; made once, for the first who wants it
+// encodedScrape is a scrape as text. Any number of clients may read it.
+type encodedScrape struct {
+	parts   [][]byte
+	bytes   int
+	gzipped func() []byte // with gzip; made once, for the first who wants it
 }
 
 // Handler answers scrapes of a cluster. Those that come at about the same time share one answer,
 // which was begun after all of them had come. A partition that does not answer in time is left
 // out, which is counted, and the rest is said.
 func (m *Metrics) Handler(c *loop.Cluster) http.Handler {
-	group := &coalesce.Group[*exposed]{Pause: pause}
+	group := &coalesce.Group[*encodedScrape]{Pause: scrapePauseFactor}
 	sizes := map[string]int{} // of the last scrape; the group makes one at a time
 	return promhttp.InstrumentMetricHandler(m.process, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		patience := patienceOf(r)
-		x, err := group.Do(r.Context(), func(ctx context.Context) (*exposed, error) { return m.expose(ctx, c, patience, sizes) })
+		timeout := scrapeTimeout(r)
+		x, err := group.Do(r.Context(), func(ctx context.Context) (*encodedScrape, error) { return m.encode(ctx, c, timeout, sizes) })
 		if err != nil {
 			m.opt.Log.Warn("a scrape failed", zap.Error(err))
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
-		m.answer(w, r, x)
+		m.writeScrape(w, r, x)
 	}))
 }
 
-// expose makes a scrape. sizes are those of the sections of the last one, and of this one then.
-func (m *Metrics) expose(ctx context.Context, c *loop.Cluster, patience time.Duration, sizes map[string]int) (*exposed, error) {
+// encode makes a scrape. sizes are those of the sections of the last one, and of this one then.
+func (m *Metrics) encode(ctx context.Context, c *loop.Cluster, timeout time.Duration, sizes map[string]int) (*encodedScrape, error) {
 	to := newExposition()
 	to.sizes = sizes
-	m.look(ctx, c, patience).tellInTurn(to)
+	m.takeSnapshots(ctx, c, timeout).writeWithSlot(to)
 	families, err := m.process.Gather()
 	if err := errors.Join(err, to.add(families)); err != nil {
 		return nil, err
@@ -69,33 +69,33 @@ func (m *Metrics) expose(ctx context.Context, c *loop.Cluster, patience time.Dur
 	for name, s := range to.sections {
 		sizes[name] = len(s.text)
 	}
-	x := &exposed{parts: to.parts()}
+	x := &encodedScrape{parts: to.parts()}
 	for _, part := range x.parts {
 		x.bytes += len(part)
 	}
-	x.packed = sync.OnceValue(x.pack)
+	x.gzipped = sync.OnceValue(x.gzip)
 	return x, ctx.Err()
 }
 
-// tellInTurn is tell in a slot, which is given back whatever becomes of it.
-func (s *scrape) tellInTurn(to *exposition) {
-	to.turn = cpushare.Readers.Enter()
-	defer to.turn.Leave()
-	s.tell(to)
+// writeWithSlot is tell in a slot, which is given back whatever becomes of it.
+func (s *scrape) writeWithSlot(to *exposition) {
+	to.slot = cpushare.Readers.Acquire()
+	defer to.slot.Release()
+	s.writeAll(to)
 }
 
-// pack packs a scrape, step by step, so that the scheduler may decide in between.
-func (x *exposed) pack() []byte {
+// gzip packs a scrape, step by step, so that the scheduler may decide in between.
+func (x *encodedScrape) gzip() []byte {
 	var out bytes.Buffer
 	z, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
 	if err != nil {
 		panic("metrics: " + err.Error()) // the level exists
 	}
-	turn := cpushare.Readers.Enter()
-	defer turn.Leave()
+	slot := cpushare.Readers.Acquire()
+	defer slot.Release()
 	for _, part := range x.parts {
 		for step := range slices.Chunk(part, stepBytes) {
-			turn.Yield()
+			slot.Yield()
 			if _, err := z.Write(step); err != nil {
 				panic("metrics: " + err.Error()) // a buffer takes everything
 			}
@@ -113,15 +113,15 @@ const (
 	textType   = "text/plain; version=0.0.4; charset=utf-8"
 )
 
-// answer writes a scrape.
-func (m *Metrics) answer(w http.ResponseWriter, r *http.Request, x *exposed) {
+// writeScrape writes a scrape.
+func (m *Metrics) writeScrape(w http.ResponseWriter, r *http.Request, x *encodedScrape) {
 	parts, size := x.parts, x.bytes
 	head := w.Header()
 	head.Set("Content-Type", textType)
 	head.Add("Vary", "Accept-Encoding")
 	if size > largeBytes {
 		host, _, _ := net.SplitHostPort(r.RemoteAddr)
-		leave, err := m.opt.Large.Enter(r.Context(), host)
+		leave, err := m.opt.LargeAnswers.Acquire(r.Context(), host)
 		if err != nil {
 			head.Set("Retry-After", "1")
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
@@ -131,7 +131,7 @@ func (m *Metrics) answer(w http.ResponseWriter, r *http.Request, x *exposed) {
 	}
 	if httpserver.AcceptsGzip(r) {
 		head.Set("Content-Encoding", "gzip")
-		text := x.packed()
+		text := x.gzipped()
 		parts, size = [][]byte{text}, len(text)
 	}
 	head.Set("Content-Length", strconv.Itoa(size))
@@ -145,33 +145,33 @@ func (m *Metrics) answer(w http.ResponseWriter, r *http.Request, x *exposed) {
 	}
 }
 
-// patienceOf is how long partitions are waited for.
-func patienceOf(r *http.Request) time.Duration {
+// scrapeTimeout is how long partitions are waited for.
+func scrapeTimeout(r *http.Request) time.Duration {
 	seconds, err := strconv.ParseFloat(r.Header.Get(timeoutHeader), 64)
 	if err != nil || !(seconds > 0) || seconds > time.Hour.Seconds() {
-		return patience
+		return defaultScrapeTimeout
 	}
-	return time.Duration(share * seconds * float64(time.Second))
+	return time.Duration(scrapeTimeoutShare * seconds * float64(time.Second))
 }
 
 // scrape is what there is to say at one moment.
 type scrape struct {
-	m       *Metrics
-	at      time.Time
-	tallies map[string]*tally
-	snaps   []*scheduler.Snapshot // of the partitions that have answered
+	m        *Metrics
+	at       time.Time
+	counters map[string]*partitionCounters
+	snaps    []*scheduler.Snapshot // of the partitions that have answered
 }
 
-// look asks all partitions at once, so that one that does not answer does not use up the time
+// takeSnapshots asks all partitions at once, so that one that does not answer does not use up the time
 // of the others.
-func (m *Metrics) look(ctx context.Context, c *loop.Cluster, patience time.Duration) *scrape {
-	ctx, done := context.WithTimeout(ctx, patience)
+func (m *Metrics) takeSnapshots(ctx context.Context, c *loop.Cluster, timeout time.Duration) *scrape {
+	ctx, done := context.WithTimeout(ctx, timeout)
 	defer done()
 	names := c.Partitions()
 	snaps := make([]*scheduler.Snapshot, len(names))
 	var all sync.WaitGroup
 	for i, name := range names {
-		all.Go(func() { snaps[i] = m.ask(ctx, c, name) })
+		all.Go(func() { snaps[i] = m.snapshot(ctx, c, name) })
 	}
 	all.Wait()
 	s := &scrape{m: m, at: m.opt.Now()}
@@ -182,22 +182,22 @@ func (m *Metrics) look(ctx context.Context, c *loop.Cluster, patience time.Durat
 	}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	s.tallies = maps.Clone(m.tallies)
+	s.counters = maps.Clone(m.counters)
 	return s
 }
 
-// ask is the state of a partition; nil: it is gone, or does not say.
-func (m *Metrics) ask(ctx context.Context, c *loop.Cluster, name string) *scheduler.Snapshot {
+// snapshot is the state of a partition; nil: it is gone, or does not say.
+func (m *Metrics) snapshot(ctx context.Context, c *loop.Cluster, name string) *scheduler.Snapshot {
 	l, ok := c.Partition(name)
 	if !ok {
 		return nil
 	}
-	t := m.tally(name) // also of one that has said nothing yet
+	t := m.countersOf(name) // also of one that has said nothing yet
 	snap, err := l.Snapshot(ctx)
 	if err == nil {
 		return snap
 	}
-	if _, stays := c.Partition(name); errors.Is(err, loop.ErrEnded) && !stays {
+	if _, configured := c.Partition(name); errors.Is(err, loop.ErrEnded) && !configured {
 		return nil
 	}
 	t.scrapesMissed.Add(1)

@@ -22,27 +22,27 @@ import (
 
 // All that is said of a busy cluster. After a change: go test ./pkg/metrics -update, and read
 // the diff.
-func TestAScrapeInFull(t *testing.T) {
+func TestScrape_Golden(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		golden.Assert(t, busy(t).said("yunikorn_", "canopy_"), "busy.txt")
+		golden.Assert(t, busyFixture(t).scrapeLines("yunikorn_", "canopy_"), "busy.txt")
 	})
 }
 
 // Go, the process and the scrapes themselves are there too.
-func TestAScrapeHasTheProcess(t *testing.T) {
+func TestScrape_HasProcessMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, story)
+		w := newFixture(t, clusterYAML)
 		w.scrape()
 		for _, want := range []string{"go_goroutines ", "process_cpu_seconds_total ", `promhttp_metric_handler_requests_total{code="200"} `} {
-			assert.Assert(t, w.said(want) != "", want)
+			assert.Assert(t, w.scrapeLines(want) != "", want)
 		}
 	})
 }
 
 // Prometheus packs by default; upstream's answer to that cannot be read (sheet 11.6).
-func TestAPackedScrapeIsPackedOnce(t *testing.T) {
+func TestScrape_IsGzippedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := busy(t)
+		w := busyFixture(t)
 		out := w.scrape("Accept-Encoding", "gzip")
 		assert.Equal(t, out.Header().Get("Content-Encoding"), "gzip")
 		z, err := gzip.NewReader(out.Body)
@@ -54,9 +54,9 @@ func TestAPackedScrapeIsPackedOnce(t *testing.T) {
 }
 
 // What the linter of Prometheus has against names is against upstream's.
-func TestTheNamesAreGood(t *testing.T) {
+func TestScrape_MetricNamesPassPromlint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		problems, err := promlint.New(busy(t).scrape().Body).Lint()
+		problems, err := promlint.New(busyFixture(t).scrape().Body).Lint()
 		assert.NilError(t, err)
 		got := map[string]bool{}
 		for _, p := range problems {
@@ -69,8 +69,8 @@ func TestTheNamesAreGood(t *testing.T) {
 			"yunikorn_scheduler_memory_node_usage_total" + gauge:          true,
 			"yunikorn_scheduler_example_com_gpu_node_usage_total" + gauge: true,
 		})
-		labels := []string{"partition", "queue", "state", "result", "resource", "right", "range"}
-		for _, line := range strings.Split(busy(t).said("yunikorn_", "canopy_"), "\n") {
+		labels := []string{"partition", "queue", "state", "result", "resource", "reason", "range"}
+		for _, line := range strings.Split(busyFixture(t).scrapeLines("yunikorn_", "canopy_"), "\n") {
 			for _, label := range strings.Split(between(line, "{", "}"), `",`) {
 				name, _, _ := strings.Cut(label, "=")
 				assert.Assert(t, name == "" || strings.HasPrefix(line, "#") || slices.Contains(labels, name), line)
@@ -86,25 +86,25 @@ func between(s, from, to string) string {
 }
 
 // A partition that is busy with something else is missing, and the rest is said.
-func TestAPartitionThatDoesNotAnswer(t *testing.T) {
+func TestScrape_UnresponsivePartitionIsLeftOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := busy(t)
+		w := busyFixture(t)
 		l, _ := w.Partition("default")
-		goOn := make(chan struct{})
-		defer close(goOn)
-		w.stuck = goOn
-		l.Send(join("more", "root.prod"))
-		l.Send(join("more", "root.prod"))
+		release := make(chan struct{})
+		defer close(release)
+		w.blockDelivery = release
+		l.Send(addApplication("more", "root.prod"))
+		l.Send(addApplication("more", "root.prod"))
 		began := time.Now()
 		out := w.scrape("X-Prometheus-Scrape-Timeout-Seconds", "10")
 		assert.Equal(t, time.Since(began), 8*time.Second)
 		assert.Equal(t, out.Code, 200)
 		text := out.Body.String()
 		for want, there := range map[string]bool{
-			"\ncanopy_scrape_failures_total{partition=\"default\"} 1\n":                true,
-			"\ncanopy_preemptions_total{partition=\"default\",right=\"priority\"} 1\n": true, // it was said
-			"\ncanopy_asks_pending{partition=\"default\"}":                             false,
-			"\ncanopy_asks_pending{partition=\"empty\"} 0\n":                           true,
+			"\ncanopy_scrape_failures_total{partition=\"default\"} 1\n":                 true,
+			"\ncanopy_preemptions_total{partition=\"default\",reason=\"priority\"} 1\n": true, // it was said
+			"\ncanopy_asks_pending{partition=\"default\"}":                              false,
+			"\ncanopy_asks_pending{partition=\"empty\"} 0\n":                            true,
 		} {
 			assert.Equal(t, strings.Contains(text, want), there, want)
 		}
@@ -112,34 +112,34 @@ func TestAPartitionThatDoesNotAnswer(t *testing.T) {
 	})
 }
 
-func TestHowLongPartitionsAreWaitedFor(t *testing.T) {
-	for said, want := range map[string]time.Duration{
+func TestScrapeTimeout_FromHeader(t *testing.T) {
+	for header, want := range map[string]time.Duration{
 		"": 8 * time.Second, "10": 8 * time.Second, "0.5": 400 * time.Millisecond, "-1": 8 * time.Second, "NaN": 8 * time.Second,
 		"1e300": 8 * time.Second, "soon": 8 * time.Second,
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
-		r.Header.Set("X-Prometheus-Scrape-Timeout-Seconds", said)
-		assert.Equal(t, metrics.PatienceOf(r), want, "%q", said)
+		r.Header.Set("X-Prometheus-Scrape-Timeout-Seconds", header)
+		assert.Equal(t, metrics.ScrapeTimeout(r), want, "%q", header)
 	}
 }
 
 // A partition that is taken out of the configuration is no failure, and its counts stay.
-func TestAPartitionThatIsGone(t *testing.T) {
+func TestScrape_RemovedPartitionKeepsCounters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, story)
-		w.said("canopy_")
-		w.configure(story[:strings.Index(story, "  - name: empty")])
+		w := newFixture(t, clusterYAML)
+		w.scrapeLines("canopy_")
+		w.configure(clusterYAML[:strings.Index(clusterYAML, "  - name: empty")])
 		synctest.Wait()
-		said := w.said("canopy_")
-		assert.Assert(t, strings.Contains(said, "\ncanopy_refusals_total{partition=\"empty\"} 0\n"), said)
-		assert.Assert(t, !strings.Contains(said, "\ncanopy_asks_pending{partition=\"empty\"}"), said)
+		lines := w.scrapeLines("canopy_")
+		assert.Assert(t, strings.Contains(lines, "\ncanopy_commands_rejected_total{partition=\"empty\"} 0\n"), lines)
+		assert.Assert(t, !strings.Contains(lines, "\ncanopy_asks_pending{partition=\"empty\"}"), lines)
 	})
 }
 
 // A scheduler that is stopping says what it has said.
-func TestAScrapeOfAStoppedScheduler(t *testing.T) {
+func TestScrape_StoppedScheduler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := busy(t)
+		w := busyFixture(t)
 		w.End()
 		text := w.scrape().Body.String()
 		for _, want := range []string{"failures_total{partition=\"default\"} 1\n", "failures_total{partition=\"empty\"} 1\n", "submission_total{partition"} {
@@ -149,12 +149,12 @@ func TestAScrapeOfAStoppedScheduler(t *testing.T) {
 }
 
 // Two resources whose names become the same do not spoil a scrape.
-func TestResourcesOfLikeNames(t *testing.T) {
+func TestScrape_CollidingResourceNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, story)
-		w.tell(scheduler.AddNode{Node: "n", Total: amounts(map[string]resources.Quantity{"a/b": 1, "a.b": 1, "no\xffutf": 1}), Schedulable: true})
-		said := w.said("yunikorn_scheduler_a_b_node", "yunikorn_queue_resource", "yunikorn_scheduler_no_utf")
-		assert.Equal(t, strings.Count(said, "a_b_node_usage_total{"), 10, said)
-		assert.Assert(t, strings.Contains(said, `resource="no_utf"`), said)
+		w := newFixture(t, clusterYAML)
+		w.call(scheduler.AddNode{Node: "n", Total: amounts(map[string]resources.Quantity{"a/b": 1, "a.b": 1, "no\xffutf": 1}), Schedulable: true})
+		lines := w.scrapeLines("yunikorn_scheduler_a_b_node", "yunikorn_queue_resource", "yunikorn_scheduler_no_utf")
+		assert.Equal(t, strings.Count(lines, "a_b_node_usage_total{"), 10, lines)
+		assert.Assert(t, strings.Contains(lines, `resource="no_utf"`), lines)
 	})
 }

@@ -23,9 +23,9 @@ var (
 	labelText = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`)
 )
 
-// NotSubdomain says why s is not the name of an object, a DNS subdomain of RFC 1123; empty: it
+// SubdomainProblem says why s is not the name of an object, a DNS subdomain of RFC 1123; empty: it
 // is. Who is meant goes in front: "the name", say.
-func NotSubdomain(s string) string {
+func SubdomainProblem(s string) string {
 	switch {
 	case len(s) > MaxSubdomain:
 		return tooLong(s, MaxSubdomain)
@@ -35,8 +35,8 @@ func NotSubdomain(s string) string {
 	return ""
 }
 
-// NotNamespace says why s is not the name of a namespace, a DNS label; empty: it is.
-func NotNamespace(s string) string {
+// NamespaceProblem says why s is not the name of a namespace, a DNS label; empty: it is.
+func NamespaceProblem(s string) string {
 	switch {
 	case len(s) > MaxLabel:
 		return tooLong(s, MaxLabel)
@@ -46,24 +46,24 @@ func NotNamespace(s string) string {
 	return ""
 }
 
-// NotLabelKey says why s is not the key of a label, a name with perhaps a subdomain and a
+// LabelKeyProblem says why s is not the key of a label, a name with perhaps a subdomain and a
 // slash in front; empty: it is.
-func NotLabelKey(s string) string {
+func LabelKeyProblem(s string) string {
 	prefix, name, long := strings.Cut(s, "/")
 	if !long {
 		prefix, name = "", s
 	}
 	switch {
-	case long && NotSubdomain(prefix) != "":
+	case long && SubdomainProblem(prefix) != "":
 		return "must have a DNS subdomain before the /"
 	case name == "":
 		return "must have a name"
 	}
-	return NotLabelValue(name)
+	return LabelValueProblem(name)
 }
 
-// NotLabelValue says why s is not the value of a label, which may be empty; empty: it is.
-func NotLabelValue(s string) string {
+// LabelValueProblem says why s is not the value of a label, which may be empty; empty: it is.
+func LabelValueProblem(s string) string {
 	switch {
 	case len(s) > MaxLabel:
 		return tooLong(s, MaxLabel)

@@ -7,7 +7,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-func TestWhatIsAName(t *testing.T) {
+func TestNames_LegalAndIllegal(t *testing.T) {
 	a63, a64 := strings.Repeat("a", 63), strings.Repeat("a", 64)
 	for _, c := range []struct {
 		name string
@@ -16,22 +16,22 @@ func TestWhatIsAName(t *testing.T) {
 		bad  []string
 	}{
 		{
-			"of an object", NotSubdomain,
+			"of an object", SubdomainProblem,
 			[]string{"a", "0.a-b.c9", a64, strings.Repeat("a", 253)},
 			[]string{"", "A", "a_b", "a-", "-a", "a..b", ".a", "a.", "größe", "a\n", "a/b", strings.Repeat("a", 254)},
 		},
 		{
-			"of a namespace", NotNamespace,
+			"of a namespace", NamespaceProblem,
 			[]string{"a", "0", "kube-system", a63},
 			[]string{"", "A", "a.b", "a-", "-a", "a_b", a64, "a\n"},
 		},
 		{
-			"of a label", NotLabelKey,
+			"of a label", LabelKeyProblem,
 			[]string{"app", "App_2.x", "app.kubernetes.io/name", "a/b", strings.Repeat("a", 253) + "/" + a63},
 			[]string{"", "/", "/a", "a/", "a/b/c", "A/b", "-a", "a-", "a b", a64, strings.Repeat("a", 254) + "/b", "a\n"},
 		},
 		{
-			"for a label", NotLabelValue,
+			"for a label", LabelValueProblem,
 			[]string{"", "db", "Db_2.x-y", "1", a63},
 			[]string{"-", "a-", ".a", "a b", "a/b", a64, "a\n"},
 		},
@@ -47,8 +47,8 @@ func TestWhatIsAName(t *testing.T) {
 	}
 }
 
-func TestLongNamesAreShortened(t *testing.T) {
+func TestQuote_ShortensLongNames(t *testing.T) {
 	assert.Equal(t, Quote("a\n"), `"a\n"`)
 	assert.Equal(t, len(Quote(strings.Repeat("a", 1000))), 253+len(`""...`))
-	assert.Equal(t, NotNamespace(strings.Repeat("a", 64)), "has 64 characters, at most 63 are allowed")
+	assert.Equal(t, NamespaceProblem(strings.Repeat("a", 64)), "has 64 characters, at most 63 are allowed")
 }

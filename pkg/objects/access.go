@@ -27,32 +27,32 @@ type Grant struct {
 // Grant finds the list that gives u submit access to q, from q upwards. ok is false when
 // none does, as for the recovery queue, which no list opens.
 func (q *Queue) Grant(u security.User) (g Grant, ok bool) {
-	if q.path == placement.Recovery {
+	if q.path == placement.RecoveryQueue {
 		return Grant{}, false
 	}
 	for ; q != nil; q = q.parent {
-		if q.conf.Submit.Allows(u) {
-			return Grant{q.path, false, q.conf.Submit}, true
+		if q.conf.SubmitACL.Allows(u) {
+			return Grant{q.path, false, q.conf.SubmitACL}, true
 		}
-		if q.conf.Admin.Allows(u) {
-			return Grant{q.path, true, q.conf.Admin}, true
+		if q.conf.AdminACL.Allows(u) {
+			return Grant{q.path, true, q.conf.AdminACL}, true
 		}
 	}
 	return Grant{}, false
 }
 
-// Refusal answers placement rules: why u may not submit to the queue at path, or to the
+// SubmitDenyReason answers placement rules: why u may not submit to the queue at path, or to the
 // lowest existing queue above it; empty: u may.
-func (p *Partition) Refusal(path string, u security.User) string {
-	q := p.nearest(QueuePath(path))
+func (p *Partition) SubmitDenyReason(path string, u security.User) string {
+	q := p.closestExisting(QueuePath(path))
 	if q.MaySubmit(u) {
 		return ""
 	}
 	return q.refusal(QueuePath(path), u)
 }
 
-// nearest is the queue at path or, where there is none, the lowest one above it.
-func (p *Partition) nearest(path QueuePath) *Queue {
+// closestExisting is the queue at path or, where there is none, the lowest one above it.
+func (p *Partition) closestExisting(path QueuePath) *Queue {
 	q := p.root
 	for _, name := range path.Parts()[1:] {
 		child, ok := q.byName[name]
@@ -66,8 +66,8 @@ func (p *Partition) nearest(path QueuePath) *Queue {
 
 // Longer lists in a refusal are cut: it must stay readable.
 const (
-	mostListsNamed  = 4
-	mostGroupsNamed = 8
+	maxListsNamed  = 4
+	maxGroupsNamed = 8
 )
 
 // refusal names the lists that do not have u: that of q, and those above. wanted is the
@@ -82,20 +82,20 @@ func (q *Queue) refusal(wanted QueuePath, u security.User) string {
 		lists = append(lists, string(up.path))
 	}
 	asked := strings.Join(lists, ", ")
-	if len(lists) > mostListsNamed {
+	if len(lists) > maxListsNamed {
 		asked = fmt.Sprintf("%s and of all %d queues above it", q.path, len(lists)-1)
 	}
 	return fmt.Sprintf("user %s has no submit access to %s%s (submitacl of %s%s)", u.Name, q.path, below, asked, groupsOf(u))
 }
 
-// groupsOf names the groups of u, unless there is nothing to know about them.
+// osGroups names the groups of u, unless there is nothing to know about them.
 func groupsOf(u security.User) string {
 	switch {
 	case len(u.Groups) == 0 || slices.Equal(u.Groups, []string{u.Name}):
 		return ""
-	case len(u.Groups) > mostGroupsNamed:
+	case len(u.Groups) > maxGroupsNamed:
 		return fmt.Sprintf("; groups of %s: %s and %d more", u.Name,
-			strings.Join(u.Groups[:mostGroupsNamed], ", "), len(u.Groups)-mostGroupsNamed)
+			strings.Join(u.Groups[:maxGroupsNamed], ", "), len(u.Groups)-maxGroupsNamed)
 	}
 	return fmt.Sprintf("; groups of %s: %s", u.Name, strings.Join(u.Groups, ", "))
 }

@@ -32,52 +32,52 @@ partitions:
             submitacl: '*'
 `
 
-func who(name string, groups ...string) security.User {
+func testUser(name string, groups ...string) security.User {
 	return security.User{Name: name, Groups: groups}
 }
 
-func guardedPartition(t *testing.T) *objects.Partition {
+func aclPartition(t *testing.T) *objects.Partition {
 	t.Helper()
 	conf, problems := configs.Load([]byte(manyLists))
 	assert.Assert(t, conf != nil, "%v", problems)
 	return objects.NewPartition(conf.Partitions[0])
 }
 
-func TestMaySubmit(t *testing.T) {
-	p := guardedPartition(t)
+func TestSubmitACL_MaySubmit(t *testing.T) {
+	p := aclPartition(t)
 	for _, c := range []struct {
 		name  string
 		user  security.User
 		queue objects.QueuePath
 		want  bool
 	}{
-		{"9.1: a star lets everybody in", who("eve"), "root.open", true},
-		{"9.2: the submitacl of the queue names the user", who("alice"), "root.team", true},
-		{"9.2: or one of the groups", who("eve", "qa", "data.science"), "root.team", true},
-		{"9.2: the adminacl of the queue is as good", who("eve", "leads"), "root.team", true},
-		{"9.2: access to the queue above is access", who("alice"), "root.team.closed", true},
-		{"9.2: up to root", who("boss"), "root.team.closed", true},
-		{"9.2: access to a sibling is none", who("system:serviceaccount:spark:driver"), "root.team.closed", false},
-		{"9.1: a service account can be named", who("system:serviceaccount:spark:driver"), "root.team.batch", true},
-		{"9.2: access below is none above", who("system:serviceaccount:spark:driver"), "root.team", false},
-		{"9.1: a user is not a group", who("dev"), "root.team", false},
-		{"9.1: nor a group a user", who("eve", "alice"), "root.team", false},
-		{"9.1: names match with their case", who("Alice"), "root.team", false},
-		{"9.1: an empty list is nobody", who("eve"), "root", false},
-		{"9.2: nobody has access to the recovery queue, whatever its list says", who("boss"), "root.@recovery@", false},
+		{"9.1: a star lets everybody in", testUser("eve"), "root.open", true},
+		{"9.2: the submitacl of the queue names the user", testUser("alice"), "root.team", true},
+		{"9.2: or one of the groups", testUser("eve", "qa", "data.science"), "root.team", true},
+		{"9.2: the adminacl of the queue is as good", testUser("eve", "leads"), "root.team", true},
+		{"9.2: access to the queue above is access", testUser("alice"), "root.team.closed", true},
+		{"9.2: up to root", testUser("boss"), "root.team.closed", true},
+		{"9.2: access to a sibling is none", testUser("system:serviceaccount:spark:driver"), "root.team.closed", false},
+		{"9.1: a service account can be named", testUser("system:serviceaccount:spark:driver"), "root.team.batch", true},
+		{"9.2: access below is none above", testUser("system:serviceaccount:spark:driver"), "root.team", false},
+		{"9.1: a user is not a group", testUser("dev"), "root.team", false},
+		{"9.1: nor a group a user", testUser("eve", "alice"), "root.team", false},
+		{"9.1: names match with their case", testUser("Alice"), "root.team", false},
+		{"9.1: an empty list is nobody", testUser("eve"), "root", false},
+		{"9.2: nobody has access to the recovery queue, whatever its list says", testUser("boss"), "root.@recovery@", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			q, ok := p.Queue(c.queue)
 			assert.Assert(t, ok)
 			assert.Equal(t, q.MaySubmit(c.user), c.want)
-			assert.Equal(t, p.Refusal(string(c.queue), c.user) == "", c.want)
+			assert.Equal(t, p.SubmitDenyReason(string(c.queue), c.user) == "", c.want)
 		})
 	}
 }
 
-func TestARefusalNamesTheListsThatWereAsked(t *testing.T) {
-	p := guardedPartition(t)
-	many := who("eve")
+func TestSubmitACL_RefusalNamesCheckedLists(t *testing.T) {
+	p := aclPartition(t)
+	many := testUser("eve")
 	for i := range 20 {
 		many.Groups = append(many.Groups, fmt.Sprint("g", i))
 	}
@@ -87,41 +87,41 @@ func TestARefusalNamesTheListsThatWereAsked(t *testing.T) {
 		path string
 		want string
 	}{
-		{"4.3.5: the queue and all above it", who("eve"), "root.team.closed",
+		{"4.3.5: the queue and all above it", testUser("eve"), "root.team.closed",
 			"user eve has no submit access to root.team.closed (submitacl of root.team.closed, root.team, root)"},
-		{"4.3.6: for a missing queue the lowest that exists", who("eve", "eve"), "root.team.new.x",
+		{"4.3.6: for a missing queue the lowest that exists", testUser("eve", "eve"), "root.team.new.x",
 			"user eve has no submit access to root.team, below which root.team.new.x would be created (submitacl of root.team, root)"},
-		{"the groups say whether the user was resolved as expected", who("eve", "qa", "ops"), "root.team",
+		{"the groups say whether the user was resolved as expected", testUser("eve", "qa", "ops"), "root.team",
 			"user eve has no submit access to root.team (submitacl of root.team, root; groups of eve: qa, ops)"},
 		{"of many groups some are named", many, "root.team",
 			"user eve has no submit access to root.team (submitacl of root.team, root; groups of eve: g0, g1, g2, g3, g4, g5, g6, g7 and 12 more)"},
 	} {
-		t.Run(c.name, func(t *testing.T) { assert.Equal(t, p.Refusal(c.path, c.user), c.want) })
+		t.Run(c.name, func(t *testing.T) { assert.Equal(t, p.SubmitDenyReason(c.path, c.user), c.want) })
 	}
 }
 
-func TestADeepQueueIsRefusedInFewWords(t *testing.T) {
-	p := guardedPartition(t)
-	assert.NilError(t, p.CreateLeaf("root.team.a.b.c.d.e.f.g", who("alice")))
-	got := p.Refusal("root.team.a.b.c.d.e.f.g", who("eve"))
+func TestSubmitACL_DeepQueueRefusalIsShort(t *testing.T) {
+	p := aclPartition(t)
+	assert.NilError(t, p.CreateLeaf("root.team.a.b.c.d.e.f.g", testUser("alice")))
+	got := p.SubmitDenyReason("root.team.a.b.c.d.e.f.g", testUser("eve"))
 	assert.Equal(t, got, "user eve has no submit access to root.team.a.b.c.d.e.f.g "+
 		"(submitacl of root.team.a.b.c.d.e.f.g and of all 8 queues above it)")
 }
 
 // 9.3: the partition asks itself, whoever decided that the queue is wanted.
-func TestAQueueIsCreatedOnlyForWhoMaySubmitThere(t *testing.T) {
-	p := guardedPartition(t)
-	err := p.CreateLeaf("root.team.new.x", who("eve"))
+func TestCreateLeaf_RequiresSubmitAccess(t *testing.T) {
+	p := aclPartition(t)
+	err := p.CreateLeaf("root.team.new.x", testUser("eve"))
 	assert.Error(t, err, "queue root.team.new.x cannot be created: user eve has no submit access to root.team, "+
 		"below which root.team.new.x would be created (submitacl of root.team, root)")
 	_, made := p.Queue("root.team.new")
 	assert.Assert(t, !made, "half a path was made")
-	assert.NilError(t, p.CreateLeaf("root.team.new.x", who("eve", "dev")))
+	assert.NilError(t, p.CreateLeaf("root.team.new.x", testUser("eve", "dev")))
 	q, ok := p.Queue("root.team.new.x")
 	assert.Assert(t, ok)
-	assert.Assert(t, q.MaySubmit(who("alice")) && !q.MaySubmit(who("eve")), "it takes the lists of those above")
+	assert.Assert(t, q.MaySubmit(testUser("alice")) && !q.MaySubmit(testUser("eve")), "it takes the lists of those above")
 	assert.NilError(t, p.Check())
 
-	err = p.CreateLeaf("root.@recovery@.x", who("boss"))
+	err = p.CreateLeaf("root.@recovery@.x", testUser("boss"))
 	assert.Assert(t, err != nil && strings.Contains(err.Error(), "no submit access to root.@recovery@"), "%v", err)
 }

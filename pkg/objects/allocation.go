@@ -31,9 +31,9 @@ type PreemptionPolicy uint8
 
 // What a PreemptionPolicy is made of.
 const (
-	PolicySent  PreemptionPolicy = 1 << iota // there was a message
-	PolicySelf                               // the ask may be a victim
-	PolicyOther                              // the ask may have victims
+	PolicySent              PreemptionPolicy = 1 << iota // there was a message
+	PolicyAllowPreemptSelf                               // the ask may be a victim
+	PolicyAllowPreemptOther                              // the ask may have victims
 )
 
 // With is p with a part of it set, or not.
@@ -47,11 +47,11 @@ func (p PreemptionPolicy) With(part PreemptionPolicy, set bool) PreemptionPolicy
 // Sent reports whether there was a message.
 func (p PreemptionPolicy) Sent() bool { return p&PolicySent != 0 }
 
-// Self reports whether the ask may be a victim.
-func (p PreemptionPolicy) Self() bool { return p&PolicySelf != 0 }
+// AllowPreemptSelf reports whether the ask may be a victim.
+func (p PreemptionPolicy) AllowPreemptSelf() bool { return p&PolicyAllowPreemptSelf != 0 }
 
-// Other reports whether the ask may have victims.
-func (p PreemptionPolicy) Other() bool { return p&PolicyOther != 0 }
+// AllowPreemptOther reports whether the ask may have victims.
+func (p PreemptionPolicy) AllowPreemptOther() bool { return p&PolicyAllowPreemptOther != 0 }
 
 // Allocation is one unit of work: pending while it has no node (it is then called an
 // ask), bound once it has one. It belongs to the partition, which alone changes it.
@@ -59,15 +59,15 @@ func (p PreemptionPolicy) Other() bool { return p&PolicyOther != 0 }
 // There may be a million of them. So the times are numbers, and it is on the lists of its
 // application and of its node without a map.
 type Allocation struct {
-	ask     *Ask
-	app     *Application
-	shape   *Shape
-	class   *Class // while it is pending
-	node    *Node  // nil: pending
-	key     policies.AskKey
-	boundAt int64 // nanoseconds since 1970
-	inApp   int32 // index in app.work
-	onNode  int32 // index in node.work; of a pending one that was set aside, in class.aside
+	ask       *Ask
+	app       *Application
+	shape     *Shape
+	group     *AskGroup // while it is pending
+	node      *Node     // nil: pending
+	key       policies.AskKey
+	boundAt   int64 // nanoseconds since 1970
+	appIndex  int32 // index in app.work
+	nodeIndex int32 // index in node.work; of a pending one that was set aside, in class.aside
 }
 
 // Ask is the request as it stands now.
@@ -82,8 +82,8 @@ func (x *Allocation) Application() *Application { return x.app }
 // Shape is what decides where it fits.
 func (x *Allocation) Shape() *Shape { return x.shape }
 
-// Class is what it belongs to while it is pending; nil once it has a node.
-func (x *Allocation) Class() *Class { return x.class }
+// AskGroup is what it belongs to while it is pending; nil once it has a node.
+func (x *Allocation) AskGroup() *AskGroup { return x.group }
 
 // Created is its place in time among the asks of its application.
 func (x *Allocation) Created() time.Time { return time.Unix(0, x.key.Created).UTC() }

@@ -19,44 +19,44 @@ type Application struct {
 	state State
 	log   stateLog
 
-	work     roster  // pending and bound
-	classes  classes // of the pending asks
-	asks     int     // how many are pending
-	bound    int     // how many have a node
-	priority policies.Tally
+	allocations  allocationList // pending and bound
+	askGroups    askGroups      // of the pending asks
+	pendingCount int            // how many are pending
+	boundCount   int            // how many have a node
+	priority     policies.PriorityCounter
 
 	pending      resources.Vector   // asked for
 	allocated    resources.Vector   // held by real allocations
 	placeholders resources.Vector   // held by placeholders
 	peak         resources.Vector   // the most that either of the two ever was
 	formerPeak   *resources.Amounts // the same, of names that were gone in between; nil: none
-	used         *UsageHistory      // what its ended allocations used; nil: none ran for a second
+	usageHistory *UsageHistory      // what its ended allocations used; nil: none ran for a second
 
-	made      int       // allocations ever made
-	firstMade time.Time // when the first of them was made
-	ramped    bool      // has ramped up: only StateAware leaves ask
-	listed    bool      // it is in Partition.watch
-	place     int32     // in Partition.appList
-	counted   bool      // is counted among the running applications of its queues
-	charged   bool      // and of its limits
-	again     bool      // has asked again after it had nothing left, and was given nothing since
-	seats     []seat    // in the accounts that limit it
+	allocationsMade  int          // allocations ever made
+	firstAllocatedAt time.Time    // when the first of them was made
+	rampedUp         bool         // has ramped up: only StateAware leaves ask
+	changeRecorded   bool         // it is in Partition.watch
+	listIndex        int32        // in Partition.appList
+	countedRunning   bool         // is counted among the running applications of its queues
+	countedInLimits  bool         // and of its limits
+	restarting       bool         // has asked again after it had nothing left, and was given nothing since
+	memberships      []membership // in the accounts that limit it
 
-	groupPriority int32 // of its groups, if groupRanked
-	groupRanked   bool
+	groupPriority    int32 // of its groups, if hasGroupPriority
+	hasGroupPriority bool
 
-	waiting *list.Element // in partition.completing; nil: it does not complete, or its time is up
+	completingEntry *list.Element // in partition.completing; nil: it does not complete, or its time is up
 
-	key   policies.AppKey     // as it stands in the indexes of its leaf
-	turn  entry[*Application] // in queue.apps, if it asks for something
-	fresh entry[*Application] // in queue.newcomers
-	room  appRoom
+	key           policies.AppKey     // as it stands in the indexes of its leaf
+	entry         entry[*Application] // in queue.apps, if it asks for something
+	startingEntry entry[*Application] // in queue.newcomers
+	buffers       appBuffers
 }
 
-// appRoom is for an application what queueRoom is for a queue.
-type appRoom struct {
+// appBuffers is for an application what queueBuffers is for a queue.
+type appBuffers struct {
 	pending, allocated, peak [shortVector]resources.Quantity
-	can                      [shortMask]uint64
+	mask                     [shortMask]uint64
 }
 
 // ID is the name the RM gave the application.
@@ -82,25 +82,27 @@ func (a *Application) StateLog() []StateChange { return a.log }
 func (a *Application) Submitted() time.Time { return time.Unix(0, a.key.Submitted).UTC() }
 
 // AskMaxPriority is the highest priority of its pending asks.
-func (a *Application) AskMaxPriority() policies.Current { return a.priority.Max() }
+func (a *Application) AskMaxPriority() policies.CurrentPriority { return a.priority.Max() }
 
-// Narrow takes out of f the shapes that the user or the group of a has no headroom for.
-func (a *Application) Narrow(f Mask) {
-	for _, s := range a.seats {
-		f.narrow(s.account.fit)
+// RestrictToHeadroom takes out of f the shapes that the user or the group of a has no headroom for.
+func (a *Application) RestrictToHeadroom(f Mask) {
+	for _, s := range a.memberships {
+		f.intersectWith(s.account.fit)
 	}
 }
 
-// Next is the class whose turn it is among those whose shape is in f. Requires: one of
+// NextAskGroup is the class whose turn it is among those whose shape is in f. Requires: one of
 // those with something to try is.
-func (a *Application) Next(f Mask) *Class {
-	c, _ := a.classes.turns.first(f)
+func (a *Application) NextAskGroup(f Mask) *AskGroup {
+	c, _ := a.askGroups.order.first(f)
 	return c
 }
 
-// Offering are the classes with something to try whose shape, or its band, is in f, in
+// FeasibleAskGroups are the classes with something to try whose shape, or its band, is in f, in
 // turn.
-func (a *Application) Offering(f Mask) iter.Seq[*Class] { return a.classes.turns.meeting(f) }
+func (a *Application) FeasibleAskGroups(f Mask) iter.Seq[*AskGroup] {
+	return a.askGroups.order.eachIntersecting(f)
+}
 
 // Pending is what the application asks for. Read-only.
 func (a *Application) Pending() resources.Vector { return a.pending }
@@ -111,55 +113,55 @@ func (a *Application) Allocated() resources.Vector { return a.allocated }
 // Placeholders is what its placeholders hold. Read-only.
 func (a *Application) Placeholders() resources.Vector { return a.placeholders }
 
-// Work is the pending and the bound, in key order. It is made on every call.
-func (a *Application) Work() []*Allocation {
-	return a.work.sorted()
+// Allocations is the pending and the bound, in key order. It is made on every call.
+func (a *Application) Allocations() []*Allocation {
+	return a.allocations.sorted()
 }
 
-// MayStart reports whether the application may be given something now. In a
+// StateAwareAllows reports whether the application may be given something now. In a
 // StateAware leaf, of those that have not ramped up only the first may.
-func (a *Application) MayStart() bool {
+func (a *Application) StateAwareAllows() bool {
 	q := a.queue
-	return q.rule.sort != policies.StateAware || a.ramped || q.newcomers.lowest() == a
+	return q.policy.sort != policies.StateAware || a.rampedUp || q.starting.lowest() == a
 }
 
 func (p *Partition) addPending(x *Allocation) {
-	p.changedWork(x)
-	a, id := x.app, classOf(x)
-	c := a.classes.of(id)
-	known := c != nil
+	p.recordAllocationChange(x)
+	a, id := x.app, askGroupIDOf(x)
+	group := a.askGroups.find(id)
+	known := group != nil
 	if !known {
-		c = newClass(id, a)
-		p.dress(c, p.gateOf(a))
-		a.classes.add(c)
+		group = newAskGroup(id, a)
+		p.setMaxAppsCheck(group, p.maxAppsCheckOf(a))
+		a.askGroups.add(group)
 	}
-	if last := c.insert(x); known && (!last || x.LooksTogether()) {
-		p.changes++ // another of c may be the one that looks, and a gang has another size
-		p.overtake(c)
+	if last := group.insert(x); known && (!last || x.PreemptsAsGang()) {
+		p.preemptionGeneration++ // another of c may be the one that looks, and a gang has another size
+		p.noteFirstAskChange(group)
 	}
-	x.class = c
-	p.notice(c)
-	a.classes.stand(c)
-	a.asks++
+	x.group = group
+	p.addPreemptor(group)
+	a.askGroups.reindex(group)
+	a.pendingCount++
 	a.priority.Add(policies.Pending(x.ask.Priority))
 	a.pending.Add(x.shape.vector)
 }
 
 func (p *Partition) removePending(x *Allocation) {
-	p.changedWork(x)
-	a, c := x.app, x.class
-	c.remove(x)
-	x.class = nil
-	if a.classes.stand(c); c.empty() {
-		a.classes.remove(c)
-		p.dress(c, open)
+	p.recordAllocationChange(x)
+	a, group := x.app, x.group
+	group.remove(x)
+	x.group = nil
+	if a.askGroups.reindex(group); group.empty() {
+		a.askGroups.remove(group)
+		p.setMaxAppsCheck(group, maxAppsUnchecked)
 	} else {
-		p.overtake(c) // the next one may be the first now, and its delays end later
+		p.noteFirstAskChange(group) // the next one may be the first now, and its delays end later
 	}
-	if !c.empty() || x.LooksTogether() {
-		p.changes++ // as when it came
+	if !group.empty() || x.PreemptsAsGang() {
+		p.preemptionGeneration++ // as when it came
 	}
-	a.asks--
+	a.pendingCount--
 	a.priority.Remove(policies.Pending(x.ask.Priority))
 	a.pending.Sub(x.shape.vector)
 }
@@ -167,8 +169,8 @@ func (p *Partition) removePending(x *Allocation) {
 // rekey brings the key up to date after a posting.
 func (a *Application) rekey() {
 	a.key.Priority = a.priority.Max()
-	a.key.Started = a.made > 0
-	if a.queue.rule.sort != policies.Fair {
+	a.key.Started = a.allocationsMade > 0
+	if a.queue.policy.sort != policies.Fair {
 		return
 	}
 	// behaviour.md 3.11: measured against the leaf's own guarantee, raw without one.
@@ -177,8 +179,8 @@ func (a *Application) rekey() {
 		if used <= 0 {
 			continue
 		}
-		share := resources.Raw(used)
-		if g, ok := a.queue.guaranteed.At(resources.Kind(k)); ok && g > 0 {
+		share := resources.RawShare(used)
+		if g, ok := a.queue.guaranteed.At(resources.Index(k)); ok && g > 0 {
 			share = resources.Fraction(used, g)
 		}
 		a.key.Shares = append(a.key.Shares, share)

@@ -20,21 +20,21 @@ func (p *Partition) AddApplication(id AppID, user security.User, leaf QueuePath,
 	case !ok:
 		return fmt.Errorf("%w queue %s", ErrUnknown, leaf)
 	case !q.Leaf():
-		return fmt.Errorf("queue %s %w", leaf, ErrLeaf)
+		return fmt.Errorf("queue %s %w", leaf, ErrNotLeaf)
 	case q.draining:
 		return fmt.Errorf("queue %s %w", leaf, ErrDraining)
 	}
 	a := &Application{
-		id: id, user: user, tags: tags, queue: q, classes: newClasses(),
+		id: id, user: user, tags: tags, queue: q, askGroups: newAskGroups(),
 		key: policies.AppKey{ID: string(id), Submitted: now.UnixNano()},
 	}
-	a.turn.who, a.fresh.who, a.turn.can = a, a, a.room.can[:0]
-	a.pending, a.allocated, a.peak = a.room.pending[:0], a.room.allocated[:0], a.room.peak[:0]
+	a.entry.item, a.startingEntry.item, a.entry.mask = a, a, a.buffers.mask[:0]
+	a.pending, a.allocated, a.peak = a.buffers.pending[:0], a.buffers.allocated[:0], a.buffers.peak[:0]
 	p.apps[id] = a
 	p.appList.add(a)
 	q.byID[id] = a
-	p.changedApp(a)
-	p.enroll(a)
+	p.recordAppChange(a)
+	p.joinAccounts(a)
 	return nil
 }
 
@@ -46,59 +46,59 @@ func (p *Partition) RemoveApplication(id AppID, now time.Time) (freed, cancelled
 	if !ok {
 		return nil, nil, false
 	}
-	for _, x := range a.Work() {
+	for _, x := range a.Allocations() {
 		if x.Pending() {
 			cancelled = append(cancelled, x)
 			continue
 		}
 		p.recordUsage(x, now)
-		p.free(x)
+		p.removeAllocation(x)
 		freed = append(freed, x)
 	}
 	inTurn := slices.SortedFunc(slices.Values(cancelled), func(x, y *Allocation) int { return policies.CompareAsks(&x.key, &y.key) })
 	for _, x := range inTurn { // each is the first of its class then: one from the middle would have all behind it moved up
-		p.cancel(x)
+		p.removeAsk(x)
 	}
 	if _, ends := a.state.After(CompleteApplication); ends {
-		p.complete(a, WasRemoved, now)
+		p.complete(a, ReasonRemoved, now)
 	} else {
-		p.forget(a)
+		p.forgetApplication(a)
 	}
 	return freed, cancelled, true
 }
 
 // AddAsk makes an ask of no priority class pending. Requires: the key is unknown.
 func (p *Partition) AddAsk(ask *Ask, now time.Time) (*Allocation, error) {
-	return p.AddAskOf("", ask, now)
+	return p.AddAskWithClass("", ask, now)
 }
 
-// AddAskOf makes an ask of a priority class pending, if the class quotas leave room for it.
+// AddAskWithClass makes an ask of a priority class pending, if the class quotas leave room for it.
 // The class is a name, empty: none. Requires: the key is unknown.
-func (p *Partition) AddAskOf(class string, ask *Ask, now time.Time) (*Allocation, error) {
+func (p *Partition) AddAskWithClass(priorityClass string, ask *Ask, now time.Time) (*Allocation, error) {
 	x, err := p.admit(ask, resources.Asks, now)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.mayCount(x.app, class, ask.Amounts); err != nil {
+	if err := p.classQuotaError(x.app, priorityClass, ask.Amounts); err != nil {
 		return nil, err
 	}
-	x.key.Mark = p.classNames.take(class)
+	x.key.ClassID = p.classNumbers.acquire(priorityClass)
 	a := x.app
-	p.enter(x)
+	p.register(x)
 	p.postPending(a, x.shape.vector, 1)
-	p.stand(a)
-	p.hasAsked(a, now)
+	p.reindex(a)
+	p.onAskAdded(a, now)
 	return x, nil
 }
 
-// Report is ReportOf for an allocation of no priority class.
-func (p *Partition) Report(ask *Ask, on NodeID, now time.Time) (*Allocation, error) {
-	return p.ReportOf("", ask, on, now)
+// AddReported is AddReportedWithClass for an allocation of no priority class.
+func (p *Partition) AddReported(ask *Ask, on NodeID, now time.Time) (*Allocation, error) {
+	return p.AddReportedWithClass("", ask, on, now)
 }
 
-// ReportOf records an allocation of a priority class that the RM made on its own, such as one
+// AddReportedWithClass records an allocation of a priority class that the RM made on its own, such as one
 // that was running before this process was. Quotas are not asked. Requires: the key is unknown.
-func (p *Partition) ReportOf(class string, ask *Ask, on NodeID, now time.Time) (*Allocation, error) {
+func (p *Partition) AddReportedWithClass(priorityClass string, ask *Ask, on NodeID, now time.Time) (*Allocation, error) {
 	n, ok := p.nodes[on]
 	if !ok {
 		return nil, fmt.Errorf("%w node %s", ErrUnknown, on)
@@ -107,35 +107,35 @@ func (p *Partition) ReportOf(class string, ask *Ask, on NodeID, now time.Time) (
 	if err != nil {
 		return nil, err
 	}
-	x.key.Mark = p.classNames.take(class)
-	p.enter(x)
+	x.key.ClassID = p.classNumbers.acquire(priorityClass)
+	p.register(x)
 	p.postPending(x.app, x.shape.vector, 1)
-	p.hasAsked(x.app, now)
-	p.mayPeak(x.shape)
-	p.toNode(x, n, now)
+	p.onAskAdded(x.app, now)
+	p.notePlacedKinds(x.shape)
+	p.bindToNode(x, n, now)
 	x.boundAt = min(x.boundAt, x.key.Created) // it has been running: for how long, nobody says
-	p.stand(x.app)
+	p.reindex(x.app)
 	return x, nil
 }
 
 // Cancel drops a pending ask. ok is false when there is none of that key.
 func (p *Partition) Cancel(key AllocationKey, now time.Time) (x *Allocation, ok bool) {
-	x, ok = p.work[key]
+	x, ok = p.allocations[key]
 	if !ok || !x.Pending() {
 		return nil, false
 	}
-	p.cancel(x)
-	p.ended(x.app, false, now)
+	p.removeAsk(x)
+	p.onAllocationRemoved(x.app, false, now)
 	return x, true
 }
 
-func (p *Partition) cancel(x *Allocation) {
+func (p *Partition) removeAsk(x *Allocation) {
 	a := x.app
-	p.Unnominate(x)
+	p.ClearNomination(x)
 	p.removePending(x)
 	p.postPending(a, x.shape.vector, -1)
-	p.leave(x)
-	p.stand(a)
+	p.unregister(x)
+	p.reindex(a)
 }
 
 // admit makes an unposted Allocation of ask, or says why it cannot be. by is whose bound on
@@ -143,15 +143,15 @@ func (p *Partition) cancel(x *Allocation) {
 func (p *Partition) admit(ask *Ask, by resources.Holder, now time.Time) (*Allocation, error) {
 	a, ok := p.apps[ask.App]
 	if !ok {
-		return nil, p.stranger(ask.App)
+		return nil, p.unknownApplication(ask.App)
 	}
-	if x, ok := p.work[ask.Key]; ok {
+	if x, ok := p.allocations[ask.Key]; ok {
 		return nil, fmt.Errorf("key %s of application %s %w", ask.Key, x.ask.App, ErrExists)
 	}
-	if _, ok := p.others[ask.Key]; ok {
+	if _, ok := p.foreign[ask.Key]; ok {
 		return nil, fmt.Errorf("key %s %w as a foreign allocation", ask.Key, ErrExists)
 	}
-	if err := p.quantities(ask.Amounts, by); err != nil {
+	if err := p.checkQuantities(ask.Amounts, by); err != nil {
 		return nil, err
 	}
 	if p.overflows(ask.Amounts) {
@@ -162,20 +162,20 @@ func (p *Partition) admit(ask *Ask, by resources.Holder, now time.Time) (*Alloca
 		created = now
 	}
 	p.arrivals++
-	key := policies.AskKey{Priority: p.counted(ask), Created: created.UnixNano(), Arrival: p.arrivals}
+	key := policies.AskKey{Priority: p.effectivePriority(ask), Created: created.UnixNano(), Arrival: p.arrivals}
 	return &Allocation{ask: ask, app: a, key: key}, nil
 }
 
-// counted is the priority of an ask as the order of its application sees it.
-func (p *Partition) counted(ask *Ask) int32 {
-	if p.conf.IgnorePriority {
+// effectivePriority is the priority of an ask as the order of its application sees it.
+func (p *Partition) effectivePriority(ask *Ask) int32 {
+	if p.conf.PriorityDisabled {
 		return 0
 	}
 	return ask.Priority
 }
 
-// stranger says that there is no such application, and whether there was.
-func (p *Partition) stranger(id AppID) error {
+// unknownApplication says that there is no such application, and whether there was.
+func (p *Partition) unknownApplication(id AppID) error {
 	for _, h := range []*history{&p.completed, &p.rejected} {
 		if e := h.last(id); e != nil {
 			return fmt.Errorf("%w application %s: it was %s at %s", ErrUnknown, id, e.State, e.Finished.Format(time.RFC3339))

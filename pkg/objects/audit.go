@@ -18,8 +18,8 @@ type Audit struct {
 	nodes, apps, queues int // of the lists of the partition, the first so many have not been checked
 	node                *Node
 	app                 *Application // one of these is gone through; nil: none
-	left                int          // of its work, the first so many have not been checked
-	whole               int          // checks of wholes that were made
+	remaining           int          // of its work, the first so many have not been checked
+	nextWholeCheck      int          // checks of wholes that were made
 	checked             int
 	visits              int // asks and allocations that were checked one by one, each with its node too
 }
@@ -43,13 +43,13 @@ func (a *Audit) Checked() int { return a.checked }
 func (a *Audit) Step(budget int) (done bool, err error) {
 	defer func() {
 		if x := recover(); x != nil { // damage that the check itself stumbles over must not end the process
-			done, err = true, fmt.Errorf("the books cannot be checked: %v", x)
+			done, err = true, fmt.Errorf("the state cannot be checked: %v", x)
 		}
 	}()
 	c := recount{
 		p: a.p, node: map[NodeID]resources.Amounts{}, queue: map[QueuePath][2]resources.Amounts{},
 		app: map[AppID][3]resources.Amounts{}, asks: map[AppID][]*Allocation{}, bound: map[AppID]int{},
-		running: map[*Queue]int{}, held: map[*account]heldSums{},
+		running: map[*Queue]int{}, memberTotals: map[*account]memberTotals{},
 	}
 	joining := a.p.joiningNodes()
 	stepped := false
@@ -57,29 +57,29 @@ func (a *Audit) Step(budget int) (done bool, err error) {
 		cost := 0
 		switch {
 		case a.node != nil:
-			cost, err = a.goOnNode(&c, budget, stepped, joining)
+			cost, err = a.continueNode(&c, budget, stepped, joining)
 		case a.app != nil:
-			cost, err = a.goOnApp(&c, budget, stepped)
-		case down(&a.nodes, len(a.p.nodeList.all)):
+			cost, err = a.continueApp(&c, budget, stepped)
+		case decrement(&a.nodes, len(a.p.nodeList.all)):
 			a.node = a.p.nodeList.all[a.nodes]
-			a.left = len(a.node.work)
+			a.remaining = len(a.node.allocations)
 			continue
-		case down(&a.apps, len(a.p.appList.all)):
+		case decrement(&a.apps, len(a.p.appList.all)):
 			a.app = a.p.appList.all[a.apps]
-			a.left = len(a.app.work)
+			a.remaining = len(a.app.allocations)
 			continue
-		case down(&a.queues, len(a.p.queueList.all)):
+		case decrement(&a.queues, len(a.p.queueList.all)):
 			q := a.p.queueList.all[a.queues]
 			cost, err = 1+len(q.byName)+len(q.byID), c.auditQueue(q)
 			a.checked++
 		case stepped:
 			return false, nil
 		default:
-			if all := c.wholes(); a.whole < len(all) {
-				err = all[a.whole]()
+			if all := c.wholeChecks(); a.nextWholeCheck < len(all) {
+				err = all[a.nextWholeCheck]()
 			}
-			a.whole++
-			return err != nil || a.whole >= len(c.wholes()), err
+			a.nextWholeCheck++
+			return err != nil || a.nextWholeCheck >= len(c.wholeChecks()), err
 		}
 		budget -= cost
 		stepped = true
@@ -87,8 +87,8 @@ func (a *Audit) Step(budget int) (done bool, err error) {
 	return err != nil, err
 }
 
-// down moves a cursor down a list that may have become shorter. ok is false at its end.
-func down(cursor *int, length int) (ok bool) {
+// decrement moves a cursor down a list that may have become shorter. ok is false at its end.
+func decrement(cursor *int, length int) (ok bool) {
 	if *cursor = min(*cursor, length); *cursor == 0 {
 		return false
 	}
@@ -96,39 +96,39 @@ func down(cursor *int, length int) (ok bool) {
 	return true
 }
 
-// wholes are the checks of what has to be looked at as a whole, each of them a step. Those of
+// wholeChecks are the checks of what has to be looked at as a whole, each of them a step. Those of
 // all work are made only where there is something that needs them.
-func (c *recount) wholes() []func() error {
-	all := []func() error{c.p.checkCluster, c.p.checkLists, c.nominations, c.p.checkEnds, c.p.checkAbove, c.p.checkNames}
-	if len(c.p.conf.Budgets.All()) > 0 || len(c.p.guards.all) > 0 || len(c.p.guards.of) > 0 {
-		all = append(all, c.budgets)
+func (c *recount) wholeChecks() []func() error {
+	all := []func() error{c.p.checkCluster, c.p.checkLists, c.checkPreemption, c.p.checkEnded, c.p.checkViolations, c.p.checkNames}
+	if len(c.p.conf.Budgets.All()) > 0 || len(c.p.budgets.all) > 0 || len(c.p.budgets.byAllocation) > 0 {
+		all = append(all, c.checkBudgets)
 	}
-	return append(all, c.classesOfWork)
+	return append(all, c.checkClassQuotasIfUsed)
 }
 
-// classesOfWork is classQuotas, if there is anything that it could find.
-func (c *recount) classesOfWork() error {
-	names := &c.p.classNames
-	if !c.p.metered && len(names.numbers) == 0 && !c.p.isMetered() {
+// checkClassQuotasIfUsed is checkClassQuotas, if there is anything that it could find.
+func (c *recount) checkClassQuotasIfUsed() error {
+	names := &c.p.classNumbers
+	if !c.p.hasClassQuotas && len(names.numbers) == 0 && !c.p.anyClassQuotas() {
 		return nil
 	}
-	return c.classQuotas()
+	return c.checkClassQuotas()
 }
 
-// seats checks that a is a member of all accounts that it should be in.
-func (c *recount) seats(a *Application) error {
+// checkMemberships checks that a is a member of all accounts that it should be in.
+func (c *recount) checkMemberships(a *Application) error {
 	group, grouped := a.limitGroup()
 	want := 0
 	for q := a.queue; q != nil; q = q.parent {
-		if _, ok := limits.OfUser(q.conf.Limits, a.user.Name); ok {
+		if _, ok := limits.ForUser(q.conf.Limits, a.user.Name); ok {
 			want++
 		}
-		if _, ok := limits.OfGroup(q.conf.Limits, group); ok && grouped {
+		if _, ok := limits.ForGroup(q.conf.Limits, group); ok && grouped {
 			want++
 		}
 	}
-	if want != len(a.seats) {
-		return fmt.Errorf("%d limits are about application %s, it counts in %d", want, a.id, len(a.seats))
+	if want != len(a.memberships) {
+		return fmt.Errorf("%d limits apply to application %s, it is a member of %d accounts", want, a.id, len(a.memberships))
 	}
 	return nil
 }
@@ -144,23 +144,23 @@ func (c *recount) auditQueue(q *Queue) error {
 		allocated.Add(a.allocated)
 		allocated.Add(a.placeholders)
 		pending.Add(a.pending)
-		c.bound[id] = a.bound
-		c.running[q] += count(a.counted)
+		c.bound[id] = a.boundCount
+		c.running[q] += boolToInt(a.countedRunning)
 	}
 	c.queue[q.path] = [2]resources.Amounts{c.p.Amounts(allocated), c.p.Amounts(pending)}
 	for h, x := range q.accounts {
 		var held resources.Vector
-		sums := heldSums{members: len(x.members)}
+		sums := memberTotals{members: len(x.members)}
 		for _, a := range x.members {
-			if c.p.apps[a.id] != a || !q.Above(a.queue) || !a.isOf(h) || !a.sits(x) {
+			if c.p.apps[a.id] != a || !q.IsSelfOrAncestorOf(a.queue) || !a.belongsTo(h) || !a.memberOf(x) {
 				return fmt.Errorf("application %s counts for %s in queue %s, and should not", a.id, h, q.path)
 			}
 			held.Add(a.allocated)
 			held.Add(a.placeholders)
-			sums.running += count(a.charged)
+			sums.running += boolToInt(a.countedInLimits)
 		}
 		sums.amounts = c.p.Amounts(held)
-		c.held[x] = sums
+		c.memberTotals[x] = sums
 	}
-	return c.oneQueue(q)
+	return c.checkQueue(q)
 }

@@ -11,17 +11,17 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/testscale"
 )
 
-// large is a partition with one application that has so many asks, and a node that has room for so
+// largePartition is a partition with one application that has so many asks, and a node that has room for so
 // many of them.
-func large(tb testing.TB, asks, room int) (*Partition, *Node, time.Time) {
+func largePartition(tb testing.TB, asks, capacity int) (*Partition, *Node, time.Time) {
 	tb.Helper()
-	p, _, now := leafWith(tb, DefaultLifetimes())
-	assert.NilError(tb, p.AddNode("large", few(int64(room)), nil, true))
+	p, _, now := leafPartition(tb, DefaultLifetimes())
+	assert.NilError(tb, p.AddNode("large", vcores(int64(capacity)), nil, true))
 	for i := range asks {
-		x, err := p.AddAsk(&Ask{Key: AllocationKey(fmt.Sprint("ask-", i)), App: "app", Amounts: few(1), Priority: int32(i % 3)}, now)
+		x, err := p.AddAsk(&Ask{Key: AllocationKey(fmt.Sprint("ask-", i)), App: "app", Amounts: vcores(1), Priority: int32(i % 3)}, now)
 		assert.NilError(tb, err)
-		if i < room {
-			p.Settle()
+		if i < capacity {
+			p.RefreshShares()
 			assert.NilError(tb, p.Place(x, p.nodes["large"], now))
 		}
 	}
@@ -30,12 +30,12 @@ func large(tb testing.TB, asks, room int) (*Partition, *Node, time.Time) {
 
 // An application with many asks, and a node with many allocations, are gone through in steps that
 // check no more of them than their budget; each ask and allocation is checked once.
-func TestAudit_LargeApplicationsAndNodesAreCut(t *testing.T) {
-	asks, room, budget := 20_000, 5000, 200
+func TestAudit_LargeObjectsAreSplitIntoSteps(t *testing.T) {
+	asks, capacity, budget := 20_000, 5000, 200
 	if testscale.Full() {
 		asks = 200_000
 	}
-	p, _, _ := large(t, asks, room)
+	p, _, _ := largePartition(t, asks, capacity)
 	a, steps := p.NewAudit(), 0
 	for done := false; !done; steps++ {
 		before := a.visits
@@ -44,8 +44,8 @@ func TestAudit_LargeApplicationsAndNodesAreCut(t *testing.T) {
 		assert.NilError(t, err)
 		assert.Assert(t, a.visits-before <= budget, "%d visits in a step", a.visits-before)
 	}
-	assert.Equal(t, a.visits, asks+room, "asks and allocations with their application, and allocations with their node")
-	assert.Assert(t, steps >= (asks+room)/budget)
+	assert.Equal(t, a.visits, asks+capacity, "asks and allocations with their application, and allocations with their node")
+	assert.Assert(t, steps >= (asks+capacity)/budget)
 }
 
 // What changes in an application, or on a node, while an audit is within it is not wrong; and what is
@@ -54,35 +54,35 @@ func TestAudit_IsExactWhileAnApplicationChanges(t *testing.T) {
 	const seed = 33
 	r := rand.New(rand.NewPCG(seed, 0))
 	for run := range testscale.Runs(200) {
-		p, n, now := large(t, 60, 20)
+		p, n, now := largePartition(t, 60, 20)
 		next := 0
 		change := func() {
 			app := p.apps["app"]
-			x := app.work[r.IntN(len(app.work))]
+			x := app.allocations[r.IntN(len(app.allocations))]
 			switch r.IntN(6) {
 			case 0, 1:
 				next++
-				_, err := p.AddAsk(&Ask{Key: AllocationKey(fmt.Sprint("more-", next)), App: "app", Amounts: few(1 + r.Int64N(2)), Priority: r.Int32N(4)}, now)
+				_, err := p.AddAsk(&Ask{Key: AllocationKey(fmt.Sprint("more-", next)), App: "app", Amounts: vcores(1 + r.Int64N(2)), Priority: r.Int32N(4)}, now)
 				assert.NilError(t, err)
 			case 2:
-				if len(app.work) > 10 {
+				if len(app.allocations) > 10 {
 					_, cancelled := p.Cancel(x.Key(), now)
-					_, freed := p.Free(x.Key(), now)
+					_, freed := p.Release(x.Key(), now)
 					assert.Assert(t, cancelled || freed)
 				}
 			case 3:
-				p.Settle()
+				p.RefreshShares()
 				if x.Pending() {
 					_ = p.Place(x, n, now) // unless there is no room
 				}
 			case 4:
-				p.Settle()
-				if x.Pending() && !x.class.aside.has(x, placeAside) {
-					p.SetAside(x)
+				p.RefreshShares()
+				if x.Pending() && !x.group.unschedulable.has(x, indexInUnschedulable) {
+					p.MarkUnschedulable(x)
 				}
 			case 5:
-				p.Reconsider()
-				p.Settle()
+				p.RequestRequeue()
+				p.RefreshShares()
 			}
 		}
 		for range 3 {
@@ -94,13 +94,13 @@ func TestAudit_IsExactWhileAnApplicationChanges(t *testing.T) {
 				for range r.IntN(4) {
 					change()
 				}
-				p.Settle()
+				p.RefreshShares()
 			}
 			assert.NilError(t, p.Check(), "seed %d, run %d", seed, run)
 		}
 		app := p.apps["app"]
 		app.pending[0]++
-		_, err := audit(p, 7)
+		_, err := runAudit(p, 7)
 		assert.Assert(t, err != nil)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// audited is a partition in which every book has something.
-func audited(t *testing.T) *Partition {
+// auditPartition is a partition in which every book has something.
+func auditPartition(t *testing.T) *Partition {
 	t.Helper()
 	conf, problems := configs.Load([]byte(`partitions: [{name: default, preemption: {enabled: true}, queues: [{name: root, submitacl: '*', queues: [
 		{name: a, resources: {max: {vcore: 50}, guaranteed: {vcore: 5}}, limits: [{limit: l, users: ['*'], maxresources: {vcore: 40}, maxapplications: 3}],
@@ -22,29 +22,29 @@ func audited(t *testing.T) *Partition {
 	assert.Assert(t, conf != nil, problems)
 	p, now := NewPartition(conf.Partitions[0]), time.Unix(1_000_000_000, 0)
 	for _, id := range []NodeID{"n1", "n2", "n3"} {
-		assert.NilError(t, p.AddNode(id, few(100_000), nil, id != "n3"))
+		assert.NilError(t, p.AddNode(id, vcores(100_000), nil, id != "n3"))
 	}
-	assert.NilError(t, p.AddForeign(Foreign{Key: "daemon", Node: "n1", Amounts: few(3)}))
+	assert.NilError(t, p.AddForeign(Foreign{Key: "daemon", Node: "n1", Amounts: vcores(3)}))
 	for i := range 4 {
 		leaf := []QueuePath{"root.a", "root.b"}[i%2]
 		id := AppID(fmt.Sprint("app", i))
 		assert.NilError(t, p.AddApplication(id, security.User{Name: "ann"}, leaf, nil, now))
 		for k := range 6 {
-			x, err := p.AddAskOf("high", &Ask{Key: AllocationKey(fmt.Sprint(id, "-", k)), App: id, Amounts: few(int64(1 + k%3)), Priority: int32(k % 2)}, now)
+			x, err := p.AddAskWithClass("high", &Ask{Key: AllocationKey(fmt.Sprint(id, "-", k)), App: id, Amounts: vcores(int64(1 + k%3)), Priority: int32(k % 2)}, now)
 			assert.NilError(t, err)
 			if k < 3 {
-				p.Settle()
+				p.RefreshShares()
 				assert.NilError(t, p.Place(x, p.nodes[[]NodeID{"n1", "n2"}[k%2]], now))
 			}
 		}
 	}
-	p.Preempt(p.work["app1-3"], p.nodes["n1"], []*Allocation{p.work["app0-0"]}, now)
-	p.SetAside(p.work["app1-5"])
-	p.Weigh(now)
+	p.Preempt(p.allocations["app1-3"], p.nodes["n1"], []*Allocation{p.allocations["app0-0"]}, now)
+	p.MarkUnschedulable(p.allocations["app1-5"])
+	p.UpdateViolations(now)
 	return p
 }
 
-func audit(p *Partition, budget int) (checked int, err error) {
+func runAudit(p *Partition, budget int) (checked int, err error) {
 	a := p.NewAudit()
 	for done := false; !done; {
 		done, err = a.Step(budget)
@@ -52,11 +52,11 @@ func audit(p *Partition, budget int) (checked int, err error) {
 	return a.Checked(), err
 }
 
-func TestAudit_PassesSoundBooks(t *testing.T) {
-	p := audited(t)
+func TestAudit_ConsistentStatePasses(t *testing.T) {
+	p := auditPartition(t)
 	assert.NilError(t, p.Check())
 	for _, budget := range []int{1, 5, 1000} {
-		checked, err := audit(p, budget)
+		checked, err := runAudit(p, budget)
 		assert.NilError(t, err)
 		assert.Equal(t, checked, 3+3+4+24, "nodes, queues, applications, asks and allocations")
 	}
@@ -67,80 +67,83 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 	node := func(p *Partition) *Node { return p.nodes["n1"] }
 	app := func(p *Partition) *Application { return p.apps["app0"] }
 	leaf := func(p *Partition) *Queue { return p.queues["root.a"] }
-	bound := func(p *Partition) *Allocation { return p.work["app0-1"] }
-	pending := func(p *Partition) *Allocation { return p.work["app0-4"] }
+	bound := func(p *Partition) *Allocation { return p.allocations["app0-1"] }
+	pending := func(p *Partition) *Allocation { return p.allocations["app0-4"] }
 	for name, damage := range map[string]func(p *Partition){
-		"node: allocated":               func(p *Partition) { node(p).allocated[0]++ },
-		"node: available":               func(p *Partition) { node(p).available[0]++ },
-		"node: total":                   func(p *Partition) { node(p).total[0]++ },
-		"node: score":                   func(p *Partition) { node(p).key.Score++ },
-		"node: mask":                    func(p *Partition) { clear(node(p).turn.can) },
-		"node: held":                    func(p *Partition) { node(p).held[0]++ },
-		"node: nominees":                func(p *Partition) { node(p).nominees = nil },
-		"node: leaving":                 func(p *Partition) { p.work["app0-0"].node.leaving = nil },
-		"node: roster":                  func(p *Partition) { node(p).work = node(p).work[:1] },
-		"node: not known":               func(p *Partition) { delete(p.nodes, "n3") },
-		"node: not in order":            func(p *Partition) { p.byScore.stand(&node(p).turn, false) },
-		"node: foreign":                 func(p *Partition) { delete(p.others, "daemon") },
-		"cluster: capacity":             func(p *Partition) { p.capacity[0]++ },
-		"application: allocated":        func(p *Partition) { app(p).allocated[0]++ },
-		"application: placeholders":     func(p *Partition) { app(p).placeholders.Add(app(p).allocated) },
-		"application: pending":          func(p *Partition) { app(p).pending[0]++ },
-		"application: asks":             func(p *Partition) { app(p).asks++ },
-		"application: bound":            func(p *Partition) { app(p).bound++ },
-		"application: priority":         func(p *Partition) { app(p).priority.Add(policies.Pending(9)) },
-		"application: key":              func(p *Partition) { app(p).key.Priority = policies.Pending(9) },
-		"application: counted":          func(p *Partition) { app(p).counted = false },
-		"application: state":            func(p *Partition) { app(p).state = New },
-		"application: log":              func(p *Partition) { app(p).log[len(app(p).log)-1].State = New },
-		"application: mask":             func(p *Partition) { clear(app(p).turn.can) },
-		"application: not in order":     func(p *Partition) { app(p).queue.apps.stand(&app(p).turn, false) },
-		"application: not in its queue": func(p *Partition) { delete(leaf(p).byID, "app0") },
-		"application: not known":        func(p *Partition) { delete(p.apps, "app0") },
-		"application: seats":            func(p *Partition) { app(p).seats = nil },
-		"class: asks":                   func(p *Partition) { pending(p).class.asks = append(pending(p).class.asks, pending(p)) },
-		"class: place":                  func(p *Partition) { pending(p).class.place++ },
-		"class: key":                    func(p *Partition) { pending(p).class.key.Created++ },
-		"ask: class":                    func(p *Partition) { pending(p).class = p.work["app0-3"].class },
-		"ask: set aside twice":          func(p *Partition) { c := p.work["app1-5"].class; c.aside = append(c.aside, c.aside[0]) },
-		"ask: not known":                func(p *Partition) { delete(p.work, "app0-4") },
-		"ask: under another key":        func(p *Partition) { p.work["other"] = pending(p) },
-		"allocation: node":              func(p *Partition) { bound(p).node = p.nodes["n3"] },
-		"allocation: place":             func(p *Partition) { bound(p).onNode++ },
-		"allocation: application":       func(p *Partition) { bound(p).app = p.apps["app2"] },
-		"allocation: shape":             func(p *Partition) { bound(p).shape = p.work["app0-2"].shape },
-		"allocations: count":            func(p *Partition) { p.bound++ },
-		"shape: users":                  func(p *Partition) { bound(p).shape.users++ },
-		"queue: allocated":              func(p *Partition) { leaf(p).allocated[0]++ },
-		"queue: pending":                func(p *Partition) { leaf(p).pending[0]++ },
-		"queue: allocated at root":      func(p *Partition) { p.root.allocated[0]++ },
-		"queue: bound":                  func(p *Partition) { leaf(p).bound++ },
-		"queue: running":                func(p *Partition) { leaf(p).running++ },
-		"queue: fit":                    func(p *Partition) { clear(leaf(p).fit) },
-		"queue: mask":                   func(p *Partition) { clear(leaf(p).turn.can) },
-		"queue: key":                    func(p *Partition) { leaf(p).key.Priority = policies.Pending(9) },
-		"queue: tally":                  func(p *Partition) { leaf(p).tally.Add(policies.Pending(9)) },
-		"queue: not in order":           func(p *Partition) { p.root.children.stand(&leaf(p).turn, false) },
-		"queue: not known":              func(p *Partition) { delete(p.queues, "root.b") },
-		"queue: leaving":                func(p *Partition) { leaf(p).leaving[0]++ },
-		"queue: promised":               func(p *Partition) { p.root.promised[0]++ },
-		"queue: above":                  func(p *Partition) { leaf(p).above = &excess{} },
-		"queue: meter":                  func(p *Partition) { leaf(p).meters[meterID{quota: "q"}].pods++ },
-		"account: allocated":            func(p *Partition) { app(p).seats[0].account.allocated[0]++ },
-		"account: running":              func(p *Partition) { app(p).seats[0].account.running++ },
-		"account: members":              func(p *Partition) { x := app(p).seats[0].account; x.members = x.members[:1] },
-		"account: fit":                  func(p *Partition) { clear(app(p).seats[0].account.fit) },
-		"leaving: unknown":              func(p *Partition) { p.leaving[&Allocation{ask: &Ask{Key: "x"}}] = departure{} },
-		"nominees: not listed":          func(p *Partition) { p.nominees = nil },
-		"priority class: users":         func(p *Partition) { p.classNames.named[0].users++ },
-		"completing: not waited for":    func(p *Partition) { p.completing.PushBack(completingSince{app: &Application{id: "x"}}) },
+		"node: allocated":                 func(p *Partition) { node(p).allocated[0]++ },
+		"node: available":                 func(p *Partition) { node(p).available[0]++ },
+		"node: total":                     func(p *Partition) { node(p).total[0]++ },
+		"node: score":                     func(p *Partition) { node(p).key.Score++ },
+		"node: mask":                      func(p *Partition) { clear(node(p).entry.mask) },
+		"node: held for nominees":         func(p *Partition) { node(p).heldForNominees[0]++ },
+		"node: nominees":                  func(p *Partition) { node(p).nominees = nil },
+		"node: preempting":                func(p *Partition) { p.allocations["app0-0"].node.preempting = nil },
+		"node: allocation list":           func(p *Partition) { node(p).allocations = node(p).allocations[:1] },
+		"node: not known":                 func(p *Partition) { delete(p.nodes, "n3") },
+		"node: not in order":              func(p *Partition) { p.schedulableNodes.reindex(&node(p).entry, false) },
+		"node: foreign":                   func(p *Partition) { delete(p.foreign, "daemon") },
+		"cluster: capacity":               func(p *Partition) { p.capacity[0]++ },
+		"application: allocated":          func(p *Partition) { app(p).allocated[0]++ },
+		"application: placeholders":       func(p *Partition) { app(p).placeholders.Add(app(p).allocated) },
+		"application: pending":            func(p *Partition) { app(p).pending[0]++ },
+		"application: asks":               func(p *Partition) { app(p).pendingCount++ },
+		"application: bound":              func(p *Partition) { app(p).boundCount++ },
+		"application: priority":           func(p *Partition) { app(p).priority.Add(policies.Pending(9)) },
+		"application: key":                func(p *Partition) { app(p).key.Priority = policies.Pending(9) },
+		"application: counted as running": func(p *Partition) { app(p).countedRunning = false },
+		"application: state":              func(p *Partition) { app(p).state = New },
+		"application: log":                func(p *Partition) { app(p).log[len(app(p).log)-1].State = New },
+		"application: mask":               func(p *Partition) { clear(app(p).entry.mask) },
+		"application: not in order":       func(p *Partition) { app(p).queue.apps.reindex(&app(p).entry, false) },
+		"application: not in its queue":   func(p *Partition) { delete(leaf(p).byID, "app0") },
+		"application: not known":          func(p *Partition) { delete(p.apps, "app0") },
+		"application: memberships":        func(p *Partition) { app(p).memberships = nil },
+		"ask group: asks":                 func(p *Partition) { pending(p).group.asks = append(pending(p).group.asks, pending(p)) },
+		"ask group: list index":           func(p *Partition) { pending(p).group.listIndex++ },
+		"ask group: key":                  func(p *Partition) { pending(p).group.key.Created++ },
+		"ask: group":                      func(p *Partition) { pending(p).group = p.allocations["app0-3"].group },
+		"ask: unschedulable twice": func(p *Partition) {
+			c := p.allocations["app1-5"].group
+			c.unschedulable = append(c.unschedulable, c.unschedulable[0])
+		},
+		"ask: not known":                  func(p *Partition) { delete(p.allocations, "app0-4") },
+		"ask: under another key":          func(p *Partition) { p.allocations["other"] = pending(p) },
+		"allocation: node":                func(p *Partition) { bound(p).node = p.nodes["n3"] },
+		"allocation: node index":          func(p *Partition) { bound(p).nodeIndex++ },
+		"allocation: application":         func(p *Partition) { bound(p).app = p.apps["app2"] },
+		"allocation: shape":               func(p *Partition) { bound(p).shape = p.allocations["app0-2"].shape },
+		"allocations: count":              func(p *Partition) { p.boundCount++ },
+		"shape: refs":                     func(p *Partition) { bound(p).shape.refs++ },
+		"queue: allocated":                func(p *Partition) { leaf(p).allocated[0]++ },
+		"queue: pending":                  func(p *Partition) { leaf(p).pending[0]++ },
+		"queue: allocated at root":        func(p *Partition) { p.root.allocated[0]++ },
+		"queue: bound":                    func(p *Partition) { leaf(p).boundCount++ },
+		"queue: running":                  func(p *Partition) { leaf(p).running++ },
+		"queue: fit":                      func(p *Partition) { clear(leaf(p).fit) },
+		"queue: mask":                     func(p *Partition) { clear(leaf(p).entry.mask) },
+		"queue: key":                      func(p *Partition) { leaf(p).key.Priority = policies.Pending(9) },
+		"queue: tally":                    func(p *Partition) { leaf(p).tally.Add(policies.Pending(9)) },
+		"queue: not in order":             func(p *Partition) { p.root.children.reindex(&leaf(p).entry, false) },
+		"queue: not known":                func(p *Partition) { delete(p.queues, "root.b") },
+		"queue: expected release":         func(p *Partition) { leaf(p).expectedRelease[0]++ },
+		"queue: nominated":                func(p *Partition) { p.root.nominated[0]++ },
+		"queue: violation":                func(p *Partition) { leaf(p).violation = &violation{} },
+		"queue: class usage":              func(p *Partition) { leaf(p).classUsage[classUsageID{quota: "q"}].pods++ },
+		"account: allocated":              func(p *Partition) { app(p).memberships[0].account.allocated[0]++ },
+		"account: running":                func(p *Partition) { app(p).memberships[0].account.running++ },
+		"account: members":                func(p *Partition) { x := app(p).memberships[0].account; x.members = x.members[:1] },
+		"account: fit":                    func(p *Partition) { clear(app(p).memberships[0].account.fit) },
+		"preempting: unknown":             func(p *Partition) { p.preempting[&Allocation{ask: &Ask{Key: "x"}}] = preemptionMark{} },
+		"nominees: not listed":            func(p *Partition) { p.nominees = nil },
+		"priority class: refs":            func(p *Partition) { p.classNumbers.named[0].refs++ },
+		"completing: unknown application": func(p *Partition) { p.completing.PushBack(completingSince{app: &Application{id: "x"}}) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := audited(t)
+			p := auditPartition(t)
 			damage(p)
 			assert.Assert(t, p.Check() != nil, "a whole recount finds nothing")
 			for _, budget := range []int{1, 1000} {
-				_, err := audit(p, budget)
+				_, err := runAudit(p, budget)
 				assert.Assert(t, err != nil, "the audit finds nothing, with a budget of %d", budget)
 			}
 		})
@@ -149,7 +152,7 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 
 // What changes between two steps is not wrong.
 func TestAudit_IsExactWhileTheStateChanges(t *testing.T) {
-	p, now := audited(t), time.Unix(1_000_000_100, 0)
+	p, now := auditPartition(t), time.Unix(1_000_000_100, 0)
 	a := p.NewAudit()
 	for i, done := 0, false; !done; i++ {
 		var err error
@@ -157,14 +160,14 @@ func TestAudit_IsExactWhileTheStateChanges(t *testing.T) {
 		assert.NilError(t, err)
 		id := AppID(fmt.Sprint("more", i))
 		assert.NilError(t, p.AddApplication(id, security.User{Name: "bob"}, "root.b", nil, now))
-		_, err = p.AddAsk(&Ask{Key: AllocationKey(id), App: id, Amounts: few(2)}, now)
+		_, err = p.AddAsk(&Ask{Key: AllocationKey(id), App: id, Amounts: vcores(2)}, now)
 		assert.NilError(t, err)
 		if i%3 == 1 {
 			p.RemoveApplication(AppID(fmt.Sprint("more", i-1)), now)
 			p.RemoveApplication(AppID(fmt.Sprint("app", i/3)), now)
 		}
-		p.Settle()
-		if x := p.work[AllocationKey(id)]; x != nil && i%2 == 0 {
+		p.RefreshShares()
+		if x := p.allocations[AllocationKey(id)]; x != nil && i%2 == 0 {
 			assert.NilError(t, p.Place(x, p.nodes["n2"], now))
 		}
 	}
@@ -173,11 +176,11 @@ func TestAudit_IsExactWhileTheStateChanges(t *testing.T) {
 
 // A step looks at no more than its budget, and the object that it ends with.
 func TestAudit_StepsAreBounded(t *testing.T) {
-	p, _, now := leafWith(t, DefaultLifetimes())
+	p, _, now := leafPartition(t, DefaultLifetimes())
 	for i := range 500 {
 		id := AppID(fmt.Sprint("a", i))
 		assert.NilError(t, p.AddApplication(id, security.User{}, "root.leaf", nil, now))
-		_, err := p.AddAsk(&Ask{Key: AllocationKey(id), App: id, Amounts: few(1)}, now)
+		_, err := p.AddAsk(&Ask{Key: AllocationKey(id), App: id, Amounts: vcores(1)}, now)
 		assert.NilError(t, err)
 	}
 	a, steps, before := p.NewAudit(), 0, 0

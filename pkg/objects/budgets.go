@@ -13,11 +13,11 @@ import "github.com/canopy-scheduler/canopy/pkg/budgets"
 // Budget is a disruption budget with the work of one partition that it is about. It is good
 // until other budgets come into force.
 type Budget struct {
-	conf     *budgets.Budget
-	place    int       // among all
-	alone    []*Budget // just this one, for all that no other selects
-	selected int       // allocations
-	leaving  int       // of these, told to leave
+	conf       *budgets.Budget
+	index      int       // among all
+	asList     []*Budget // just this one, for all that no other selects
+	selected   int       // allocations
+	preempting int       // of these, told to leave
 }
 
 // Name is namespace/name.
@@ -29,63 +29,65 @@ func (b *Budget) Config() *budgets.Budget { return b.conf }
 // Selected is how many allocations it is about, those included that were told to leave.
 func (b *Budget) Selected() int { return b.selected }
 
-// Leaving is how many of these were told to leave.
-func (b *Budget) Leaving() int { return b.leaving }
+// Preempting is how many of these were told to leave.
+func (b *Budget) Preempting() int { return b.preempting }
 
-// Allowed is how many more may be told to leave now; negative when too many were, or when
+// DisruptionsAllowed is how many more may be told to leave now; negative when too many were, or when
 // fewer run than must.
-func (b *Budget) Allowed() int { return b.conf.Allowance.Left(b.selected, b.leaving) }
+func (b *Budget) DisruptionsAllowed() int {
+	return b.conf.Allowance.DisruptionsAllowed(b.selected, b.preempting)
+}
 
-// guards are the budgets in force.
-type guards struct {
-	all   []*Budget                 // by namespace, then by name
-	under map[string]*shelf         // by namespace
-	of    map[*Allocation][]*Budget // who is selected by some, and by which, in name order
+// budgetsInForce are the budgets in force.
+type budgetsInForce struct {
+	all          []*Budget                 // by namespace, then by name
+	byNamespace  map[string]*budgetIndex   // by namespace
+	byAllocation map[*Allocation][]*Budget // who is selected by some, and by which, in name order
 }
 
 // Budgets are the budgets in force, by namespace and then by name. Read-only.
-func (p *Partition) Budgets() []*Budget { return p.guards.all }
+func (p *Partition) Budgets() []*Budget { return p.budgets.all }
 
 // BudgetsOf are the budgets that are about y, in name order: none unless y has a node. What the
 // queue of y thinks of budgets (configs.Settings) is for the caller. Read-only.
 func (p *Partition) BudgetsOf(y *Allocation) []*Budget {
-	if len(p.guards.of) == 0 {
+	if len(p.budgets.byAllocation) == 0 {
 		return nil
 	}
-	return p.guards.of[y]
+	return p.budgets.byAllocation[y]
 }
 
-// useBudgets puts the budgets of the configuration in force: all allocations are looked at
+// applyBudgets puts the budgets of the configuration in force: all allocations are looked at
 // anew.
-func (p *Partition) useBudgets() {
-	for x := range p.guards.of {
-		p.touch(x.node)
+func (p *Partition) applyBudgets() {
+	for x := range p.budgets.byAllocation {
+		p.markNodeChanged(x.node)
 	}
-	p.guards = guards{under: map[string]*shelf{}, of: map[*Allocation][]*Budget{}}
+	p.budgets = budgetsInForce{byNamespace: map[string]*budgetIndex{}, byAllocation: map[*Allocation][]*Budget{}}
 	all := p.conf.Budgets.All()
 	for i := range all {
-		b := &Budget{conf: &all[i], place: i}
-		b.alone = []*Budget{b}
-		p.guards.all = append(p.guards.all, b)
-		p.guards.put(b)
+		b := &Budget{conf: &all[i], index: i}
+		b.asList = []*Budget{b}
+		p.budgets.all = append(p.budgets.all, b)
+		p.budgets.add(b)
 	}
 	if len(all) == 0 {
 		return
 	}
-	for _, x := range p.work {
+	for _, x := range p.allocations {
 		if !x.Pending() {
-			p.guard(x)
-			p.countLeaving(x, count(p.Leaving(x)))
+			p.countInBudgets(x)
+			p.countPreempting(x, boolToInt(p.Preempting(x)))
 		}
 	}
 }
 
-// guard puts x in the books of the budgets that select it. Requires: x has just got its node.
-func (p *Partition) guard(x *Allocation) {
-	if len(p.guards.all) == 0 || x.ask.Placeholder || len(x.ask.Tags) == 0 {
+// countInBudgets puts x in the books of the budgets that select it. Requires: x has just got its node.
+func (p *Partition) countInBudgets(x *Allocation) {
+	if len(p.budgets.all) == 0 || x.ask.Placeholder || len(x.ask.Tags) == 0 {
 		return
 	}
-	s := p.guards.under[budgets.NamespaceOf(x.ask.Tags)]
+	s := p.budgets.byNamespace[budgets.NamespaceOf(x.ask.Tags)]
 	if s == nil {
 		return
 	}
@@ -94,22 +96,22 @@ func (p *Partition) guard(x *Allocation) {
 		b.selected++
 	}
 	if len(found) > 0 {
-		p.guards.of[x] = found
-		p.touch(x.node)
+		p.budgets.byAllocation[x] = found
+		p.markNodeChanged(x.node)
 	}
 }
 
-// unguard takes x out of the books again. Requires: x is not counted as leaving any more.
-func (p *Partition) unguard(x *Allocation) {
+// uncountInBudgets takes x out of the books again. Requires: x is not counted as leaving any more.
+func (p *Partition) uncountInBudgets(x *Allocation) {
 	for _, b := range p.BudgetsOf(x) {
 		b.selected--
 	}
-	delete(p.guards.of, x)
+	delete(p.budgets.byAllocation, x)
 }
 
-// countLeaving notes that x was told to leave, or that this is over.
-func (p *Partition) countLeaving(x *Allocation, n int) {
+// countPreempting notes that x was told to leave, or that this is over.
+func (p *Partition) countPreempting(x *Allocation, n int) {
 	for _, b := range p.BudgetsOf(x) {
-		b.leaving += n
+		b.preempting += n
 	}
 }

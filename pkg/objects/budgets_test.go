@@ -21,26 +21,26 @@ func labelled(labels ...string) map[string]string {
 	return tags
 }
 
-func budget(name, app string, a budgets.Allowance) budgets.Budget {
+func testBudget(name, app string, a budgets.Allowance) budgets.Budget {
 	return budgets.Budget{Namespace: "default", Name: name, Allowance: a,
 		Selector: budgets.NewSelector(map[string]string{"app": app}, nil)}
 }
 
-// told is what the books say about budgets.
-func told(p *Partition) string {
+// budgetCounts is what the books say about budgets.
+func budgetCounts(p *Partition) string {
 	var parts []string
 	for _, b := range p.Budgets() {
-		parts = append(parts, fmt.Sprintf("%s %d-%d:%d", b.Name(), b.Selected(), b.Leaving(), b.Allowed()))
+		parts = append(parts, fmt.Sprintf("%s %d-%d:%d", b.Name(), b.Selected(), b.Preempting(), b.DisruptionsAllowed()))
 	}
 	return strings.Join(parts, " ")
 }
 
-// guarded is a partition with three databases, of which db1 is a canary, a placeholder of one, a
+// budgetPartition is a partition with three databases, of which db1 is a canary, a placeholder of one, a
 // web server, something without labels, and a database that waits.
-func guarded(t *testing.T, all ...budgets.Budget) *Partition {
+func budgetPartition(t *testing.T, all ...budgets.Budget) *Partition {
 	t.Helper()
-	p := busy(t, configs.Queue{Name: "a"})
-	use(t, p, all...)
+	p := busyPartition(t, configs.Queue{Name: "a"})
+	setBudgets(t, p, all...)
 	for _, ask := range []Ask{
 		{Key: "db1", Tags: labelled("app=db", "canary=true")},
 		{Key: "db2", Tags: labelled("app=db")},
@@ -61,7 +61,7 @@ func guarded(t *testing.T, all ...budgets.Budget) *Partition {
 	return p
 }
 
-func use(t *testing.T, p *Partition, all ...budgets.Budget) {
+func setBudgets(t *testing.T, p *Partition, all ...budgets.Budget) {
 	t.Helper()
 	conf := p.Config()
 	var err error
@@ -71,15 +71,15 @@ func use(t *testing.T, p *Partition, all ...budgets.Budget) {
 	assert.NilError(t, p.Check())
 }
 
-func TestBudgetsCountWhatTheySelect(t *testing.T) {
+func TestBudgets_CountSelectedAllocations(t *testing.T) {
 	two := budgets.Allowance{Kind: budgets.MinAvailable, N: 2}
-	p := guarded(t, budget("db", "db", two), budget("nobody", "mail", two),
+	p := budgetPartition(t, testBudget("db", "db", two), testBudget("nobody", "mail", two),
 		budgets.Budget{Namespace: "default", Name: "canaries", Allowance: budgets.Allowance{Kind: budgets.Allowed},
 			Selector: budgets.NewSelector(nil, []budgets.Expression{{Key: "canary", Operator: budgets.Exists}})},
 		budgets.Budget{Namespace: "other", Name: "db", Allowance: two, Selector: budgets.NewSelector(map[string]string{"app": "db"}, nil)})
-	assert.Equal(t, told(p), "default/canaries 1-0:0 default/db 3-0:1 default/nobody 0-0:-2 other/db 0-0:-2")
+	assert.Equal(t, budgetCounts(p), "default/canaries 1-0:0 default/db 3-0:1 default/nobody 0-0:-2 other/db 0-0:-2")
 	of := func(key AllocationKey) (names []string) {
-		for _, b := range p.BudgetsOf(p.work[key]) {
+		for _, b := range p.BudgetsOf(p.allocations[key]) {
 			names = append(names, b.Name())
 		}
 		return names
@@ -90,89 +90,89 @@ func TestBudgetsCountWhatTheySelect(t *testing.T) {
 	for _, key := range []AllocationKey{"later", "web", "plain", "waits"} {
 		assert.Equal(t, len(of(key)), 0, key)
 	}
-	assert.Equal(t, len(p.guards.of), 3, "nothing is kept about the others")
+	assert.Equal(t, len(p.budgets.byAllocation), 3, "nothing is kept about the others")
 
-	p.Free("db2", epoch)
-	assert.Equal(t, told(p), "default/canaries 1-0:0 default/db 2-0:0 default/nobody 0-0:-2 other/db 0-0:-2")
-	p.Return("db1")
-	assert.Equal(t, told(p), "default/canaries 0-0:0 default/db 1-0:-1 default/nobody 0-0:-2 other/db 0-0:-2")
-	assert.NilError(t, p.Place(p.work["waits"], p.nodes["n"], epoch))
-	assert.Equal(t, told(p), "default/canaries 0-0:0 default/db 2-0:0 default/nobody 0-0:-2 other/db 0-0:-2")
+	p.Release("db2", epoch)
+	assert.Equal(t, budgetCounts(p), "default/canaries 1-0:0 default/db 2-0:0 default/nobody 0-0:-2 other/db 0-0:-2")
+	p.ReturnToPending("db1")
+	assert.Equal(t, budgetCounts(p), "default/canaries 0-0:0 default/db 1-0:-1 default/nobody 0-0:-2 other/db 0-0:-2")
+	assert.NilError(t, p.Place(p.allocations["waits"], p.nodes["n"], epoch))
+	assert.Equal(t, budgetCounts(p), "default/canaries 0-0:0 default/db 2-0:0 default/nobody 0-0:-2 other/db 0-0:-2")
 	assert.NilError(t, p.Check())
 }
 
-func TestBudgetsCountWhoWasToldToLeave(t *testing.T) {
+func TestBudgets_CountPreemptingAllocations(t *testing.T) {
 	one := budgets.Allowance{Kind: budgets.MaxUnavailable, N: 1}
-	p := guarded(t, budget("db", "db", one))
-	p.Preempt(p.work["waits"], p.nodes["n"], []*Allocation{p.work["db1"], p.work["web"]}, time.Time{})
-	assert.Equal(t, told(p), "default/db 3-1:0")
+	p := budgetPartition(t, testBudget("db", "db", one))
+	p.Preempt(p.allocations["waits"], p.nodes["n"], []*Allocation{p.allocations["db1"], p.allocations["web"]}, time.Time{})
+	assert.Equal(t, budgetCounts(p), "default/db 3-1:0")
 	assert.NilError(t, p.Check())
 
 	_, err := p.Resize("db1", cores(2))
 	assert.NilError(t, err)
-	assert.Equal(t, told(p), "default/db 3-1:0", "a resize changes nothing")
+	assert.Equal(t, budgetCounts(p), "default/db 3-1:0", "a resize changes nothing")
 	assert.NilError(t, p.Check())
 
 	try := p.Try()
 	try.Without("db1")
-	assert.Equal(t, told(p), "default/db 2-0:1")
+	assert.Equal(t, budgetCounts(p), "default/db 2-0:1")
 	try.Without("db2")
-	assert.Equal(t, told(p), "default/db 1-0:1")
+	assert.Equal(t, budgetCounts(p), "default/db 1-0:1")
 	assert.NilError(t, p.Check())
 	try.End()
-	assert.Equal(t, told(p), "default/db 3-1:0", "a trial leaves no trace")
+	assert.Equal(t, budgetCounts(p), "default/db 3-1:0", "a trial leaves no trace")
 	assert.NilError(t, p.Check())
 
-	p.Free("db1", epoch)
-	assert.Equal(t, told(p), "default/db 2-0:1", "who has left is neither there nor leaving")
+	p.Release("db1", epoch)
+	assert.Equal(t, budgetCounts(p), "default/db 2-0:1", "who has left is neither there nor leaving")
 	assert.NilError(t, p.Check())
 }
 
-func TestAReloadCountsForNewBudgetsWhatRunsAlready(t *testing.T) {
+func TestBudgets_ReloadCountsRunningAllocations(t *testing.T) {
 	half := budgets.Allowance{Kind: budgets.MinAvailable, N: 50, Percent: true}
-	p := guarded(t)
-	assert.Equal(t, told(p), "")
-	p.Preempt(p.work["waits"], p.nodes["n"], []*Allocation{p.work["db2"]}, time.Time{})
+	p := budgetPartition(t)
+	assert.Equal(t, budgetCounts(p), "")
+	p.Preempt(p.allocations["waits"], p.nodes["n"], []*Allocation{p.allocations["db2"]}, time.Time{})
 
-	use(t, p, budget("db", "db", half))
-	assert.Equal(t, told(p), "default/db 3-1:0")
+	setBudgets(t, p, testBudget("db", "db", half))
+	assert.Equal(t, budgetCounts(p), "default/db 3-1:0")
 	was := p.Budgets()[0]
-	use(t, p, budget("db", "db", half))
+	setBudgets(t, p, testBudget("db", "db", half))
 	assert.Assert(t, p.Budgets()[0] == was, "the same budgets are not counted anew")
-	use(t, p, budget("db", "db", half), budget("web", "web", half))
-	assert.Equal(t, told(p), "default/db 3-1:0 default/web 1-0:0")
-	use(t, p, budget("web", "web", budgets.Allowance{Kind: budgets.Allowed, N: 3}))
-	assert.Equal(t, told(p), "default/web 1-0:3")
-	use(t, p)
-	assert.Equal(t, told(p), "")
-	assert.Equal(t, len(p.BudgetsOf(p.work["web"])), 0)
+	setBudgets(t, p, testBudget("db", "db", half), testBudget("web", "web", half))
+	assert.Equal(t, budgetCounts(p), "default/db 3-1:0 default/web 1-0:0")
+	setBudgets(t, p, testBudget("web", "web", budgets.Allowance{Kind: budgets.Allowed, N: 3}))
+	assert.Equal(t, budgetCounts(p), "default/web 1-0:3")
+	setBudgets(t, p)
+	assert.Equal(t, budgetCounts(p), "")
+	assert.Equal(t, len(p.BudgetsOf(p.allocations["web"])), 0)
 }
 
-// BenchmarkUseBudgets is what a reload costs that changes budgets, while everything runs, and what
+// BenchmarkApplyBudgets is what a reload costs that changes budgets, while everything runs, and what
 // it costs if nothing runs that they could be about.
-func BenchmarkUseBudgets(b *testing.B) {
+func BenchmarkApplyBudgets(b *testing.B) {
 	const many = 100_000
-	for _, kind := range []string{"without tags", "another namespace", "guarded"} {
+	for _, kind := range []string{"without tags", "another namespace", "selected"} {
 		b.Run(kind, func(b *testing.B) {
 			p := NewPartition(configs.Partition{Name: "default", Root: configs.Queue{Name: "root", Parent: true}})
 			tags := map[string]map[string]string{
 				"another namespace": {budgets.NamespaceTag: "other", "creationTime": "1", budgets.LabelTag + "app": "db"},
-				"guarded":           {budgets.NamespaceTag: "default", "creationTime": "1", budgets.LabelTag + "app": "db"},
+				"selected":          {budgets.NamespaceTag: "default", "creationTime": "1", budgets.LabelTag + "app": "db"},
 			}[kind]
 			for i := range many {
 				key := AllocationKey(fmt.Sprint(i))
-				p.work[key] = &Allocation{ask: &Ask{Key: key, Tags: tags}, node: &Node{}}
+				p.allocations[key] = &Allocation{ask: &Ask{Key: key, Tags: tags}, node: &Node{}}
 			}
 			var all []budgets.Budget
 			for i := range 20 {
-				all = append(all, budget(fmt.Sprint("b", i), fmt.Sprint("app", i), budgets.Allowance{Kind: budgets.Allowed}))
+				all = append(all, testBudget(fmt.Sprint("b", i), fmt.Sprint("app", i), budgets.Allowance{Kind: budgets.Allowed}))
 			}
-			all[7] = budget("db", "db", budgets.Allowance{Kind: budgets.Allowed})
+			all[7] = testBudget("db", "db", budgets.Allowance{Kind: budgets.Allowed})
 			var err error
 			p.conf.Budgets, err = budgets.New(all...)
 			assert.NilError(b, err)
 			for b.Loop() {
-				p.useBudgets()
+				p.applyBudgets()
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/many, "ns/allocation")
 		})

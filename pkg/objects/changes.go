@@ -5,27 +5,27 @@ package objects
 // gone is listed too. Everything that is there when watching begins is listed as well, without
 // a list being made: a large partition is gone through bit by bit.
 type Changes struct {
-	p        *Partition
-	work     []*Allocation
-	listed   map[*Allocation]struct{} // those in work
-	accounts []*account
-	apps     []*Application
-	nodes    []*Node
-	queues   []*Queue
+	p           *Partition
+	allocations []*Allocation
+	recorded    map[*Allocation]struct{} // those in work
+	accounts    []*account
+	apps        []*Application
+	nodes       []*Node
+	queues      []*Queue
 
 	// What was there from the beginning and has not been listed yet: the first so many of the
 	// lists of the partition, and of the work of an application. What leaves such a list is
 	// replaced by its last member, so who goes through it backwards misses nothing.
-	oldApps, oldNodes, oldQueues int
-	oldApp                       *Application
-	oldWork                      int
+	initialApps, initialNodes, initialQueues int
+	initialApp                               *Application
+	initialAllocations                       int
 }
 
 // A LimitChange says what has become of what a user or a group may use, and uses, in a queue.
 type LimitChange struct {
 	Queue *Queue
-	Holder
-	Now *Limited // nil: it is limited no more, or has no application there
+	UserOrGroup
+	Usage *LimitUsage // nil: it is limited no more, or has no application there
 }
 
 // Watch begins to record changes, anew if that is done already. Whatever is in the partition
@@ -35,8 +35,8 @@ type LimitChange struct {
 func (p *Partition) Watch() *Changes {
 	p.Unwatch()
 	p.watch = &Changes{
-		p: p, listed: map[*Allocation]struct{}{},
-		oldApps: len(p.appList.all), oldNodes: len(p.nodeList.all), oldQueues: len(p.queueList.all),
+		p: p, recorded: map[*Allocation]struct{}{},
+		initialApps: len(p.appList.all), initialNodes: len(p.nodeList.all), initialQueues: len(p.queueList.all),
 	}
 	return p.watch
 }
@@ -48,16 +48,16 @@ func (p *Partition) Unwatch() {
 		return
 	}
 	for _, x := range c.accounts {
-		x.listed = false
+		x.changeRecorded = false
 	}
 	for _, a := range c.apps {
-		a.listed = false
+		a.changeRecorded = false
 	}
 	for _, n := range c.nodes {
-		n.listed = false
+		n.changeRecorded = false
 	}
 	for _, q := range c.queues {
-		q.listed = false
+		q.changeRecorded = false
 	}
 }
 
@@ -66,9 +66,9 @@ func (p *Partition) Watched(c *Changes) bool { return c != nil && p.watch == c }
 
 // Len is how many objects there are to take, at least.
 func (c *Changes) Len() int {
-	n := len(c.work) + len(c.accounts) + len(c.apps) + len(c.nodes) + len(c.queues) + c.oldApps + c.oldNodes + c.oldQueues + c.oldWork
-	if c.oldApps > 0 {
-		n += len(c.p.work)
+	n := len(c.allocations) + len(c.accounts) + len(c.apps) + len(c.nodes) + len(c.queues) + c.initialApps + c.initialNodes + c.initialQueues + c.initialAllocations
+	if c.initialApps > 0 {
+		n += len(c.p.allocations)
 	}
 	return n
 }
@@ -77,65 +77,65 @@ func (c *Changes) Len() int {
 // or a *Queue; nil: there is nothing. Work comes before all else: when an application or a node
 // is taken, all that has changed of its work has been.
 func (c *Changes) Next() any {
-	if x := c.nextWork(); x != nil {
+	if x := c.nextAllocation(); x != nil {
 		return x
 	}
-	for ; c.oldNodes > 0; c.oldNodes-- {
-		if c.oldNodes <= len(c.p.nodeList.all) {
-			c.node(c.p.nodeList.all[c.oldNodes-1])
+	for ; c.initialNodes > 0; c.initialNodes-- {
+		if c.initialNodes <= len(c.p.nodeList.all) {
+			c.addNode(c.p.nodeList.all[c.initialNodes-1])
 		}
 	}
-	for ; c.oldQueues > 0; c.oldQueues-- {
-		if c.oldQueues <= len(c.p.queueList.all) {
-			c.queue(c.p.queueList.all[c.oldQueues-1])
+	for ; c.initialQueues > 0; c.initialQueues-- {
+		if c.initialQueues <= len(c.p.queueList.all) {
+			c.addQueue(c.p.queueList.all[c.initialQueues-1])
 		}
 	}
 	if x, ok := pop(&c.accounts); ok {
-		x.listed = false
-		change := LimitChange{Queue: x.queue, Holder: x.holder}
-		if now := x.queue.accounts[x.holder]; now != nil { // perhaps another one than x
-			change.Now = c.p.limited(now)
+		x.changeRecorded = false
+		change := LimitChange{Queue: x.queue, UserOrGroup: x.userOrGroup}
+		if now := x.queue.accounts[x.userOrGroup]; now != nil { // perhaps another one than x
+			change.Usage = c.p.newLimitUsage(now)
 		}
 		return change
 	}
 	if a, ok := pop(&c.apps); ok {
-		a.listed = false
+		a.changeRecorded = false
 		return a
 	}
 	if n, ok := pop(&c.nodes); ok {
-		n.listed = false
+		n.changeRecorded = false
 		return n
 	}
 	if q, ok := pop(&c.queues); ok {
-		q.listed = false
+		q.changeRecorded = false
 		return q
 	}
 	return nil
 }
 
-// nextWork takes work that has changed, or has been there from the beginning. nil: there is none.
-func (c *Changes) nextWork() any {
-	if x, ok := pop(&c.work); ok {
-		delete(c.listed, x)
+// nextAllocation takes work that has changed, or has been there from the beginning. nil: there is none.
+func (c *Changes) nextAllocation() any {
+	if x, ok := pop(&c.allocations); ok {
+		delete(c.recorded, x)
 		return x
 	}
 	for {
-		if c.oldApp != nil {
-			if c.oldWork = min(c.oldWork, len(c.oldApp.work)); c.oldWork > 0 {
-				c.oldWork--
-				return c.oldApp.work[c.oldWork]
+		if c.initialApp != nil {
+			if c.initialAllocations = min(c.initialAllocations, len(c.initialApp.allocations)); c.initialAllocations > 0 {
+				c.initialAllocations--
+				return c.initialApp.allocations[c.initialAllocations]
 			}
-			c.oldApp = nil
+			c.initialApp = nil
 		}
-		if c.oldApps = min(c.oldApps, len(c.p.appList.all)); c.oldApps == 0 {
+		if c.initialApps = min(c.initialApps, len(c.p.appList.all)); c.initialApps == 0 {
 			return nil
 		}
-		c.oldApps--
-		c.oldApp = c.p.appList.all[c.oldApps]
-		c.oldWork = len(c.oldApp.work)
-		c.app(c.oldApp)
-		for _, s := range c.oldApp.seats {
-			c.account(s.account)
+		c.initialApps--
+		c.initialApp = c.p.appList.all[c.initialApps]
+		c.initialAllocations = len(c.initialApp.allocations)
+		c.addApp(c.initialApp)
+		for _, s := range c.initialApp.memberships {
+			c.addAccount(s.account)
 		}
 	}
 }
@@ -151,86 +151,86 @@ func pop[T any](list *[]T) (x T, ok bool) {
 	return x, true
 }
 
-func (c *Changes) app(a *Application) {
-	if !a.listed {
-		a.listed = true
+func (c *Changes) addApp(a *Application) {
+	if !a.changeRecorded {
+		a.changeRecorded = true
 		c.apps = append(c.apps, a)
 	}
 }
 
-func (c *Changes) node(n *Node) {
-	if !n.listed {
-		n.listed = true
+func (c *Changes) addNode(n *Node) {
+	if !n.changeRecorded {
+		n.changeRecorded = true
 		c.nodes = append(c.nodes, n)
 	}
 }
 
-func (c *Changes) queue(q *Queue) {
-	if !q.listed {
-		q.listed = true
+func (c *Changes) addQueue(q *Queue) {
+	if !q.changeRecorded {
+		q.changeRecorded = true
 		c.queues = append(c.queues, q)
 	}
 }
 
-func (c *Changes) account(x *account) {
-	if !x.listed {
-		x.listed = true
+func (c *Changes) addAccount(x *account) {
+	if !x.changeRecorded {
+		x.changeRecorded = true
 		c.accounts = append(c.accounts, x)
 	}
 }
 
 // The rest is what the partition calls after a change. Without a watch it costs a comparison.
 
-// changedWork notes that x came, changed or went. Its application, its leaf and its node have
+// recordAllocationChange notes that x came, changed or went. Its application, its leaf and its node have
 // changed with it.
-func (p *Partition) changedWork(x *Allocation) {
+func (p *Partition) recordAllocationChange(x *Allocation) {
 	c := p.watch
 	if c == nil {
 		return
 	}
-	if _, listed := c.listed[x]; !listed {
-		if len(c.work) > 2*len(p.work)+mostUntaken {
+	if _, listed := c.recorded[x]; !listed {
+		if len(c.allocations) > 2*len(p.allocations)+maxUntakenChanges {
 			p.Unwatch() // nobody has taken them for long, and most have gone
 			return
 		}
-		c.listed[x] = struct{}{}
-		c.work = append(c.work, x)
+		c.recorded[x] = struct{}{}
+		c.allocations = append(c.allocations, x)
 	}
-	c.app(x.app)
-	c.queue(x.app.queue)
+	c.addApp(x.app)
+	c.addQueue(x.app.queue)
 	if x.node != nil {
-		c.node(x.node)
+		c.addNode(x.node)
 	}
 }
 
-// mostUntaken is how many changes of work are kept at least for whom they are recorded.
-const mostUntaken = 10_000
+// maxUntakenChanges is how many changes of work are kept at least for whom they are recorded.
+const maxUntakenChanges = 10_000
 
-// changedApp notes that a came, changed or went.
-func (p *Partition) changedApp(a *Application) {
+// recordAppChange notes that a came, changed or went.
+func (p *Partition) recordAppChange(a *Application) {
 	if p.watch != nil {
-		p.watch.app(a)
-		p.watch.queue(a.queue)
+		p.watch.addApp(a)
+		p.watch.addQueue(a.queue)
 	}
 }
 
-// changedNode notes that n came, changed or went.
-func (p *Partition) changedNode(n *Node) {
+// recordNodeChange notes that n came, changed or went.
+func (p *Partition) recordNodeChange(n *Node) {
 	if p.watch != nil {
-		p.watch.node(n)
+		p.watch.addNode(n)
 	}
 }
 
-// changedQueue notes that q came, changed or went.
-func (p *Partition) changedQueue(q *Queue) {
+// recordQueueChange notes that q came, changed or went.
+func (p *Partition) recordQueueChange(q *Queue) {
 	if p.watch != nil {
-		p.watch.queue(q)
+		p.watch.addQueue(q)
 	}
 }
 
-// changedAccount notes that x came, changed or went.
-func (p *Partition) changedAccount(x *account) {
+// recordAccountChange notes that x came, changed or went.
+func (p *Partition) recordAccountChange(x *account) {
 	if p.watch != nil {
-		p.watch.account(x)
+		p.watch.addAccount(x)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// heldSums is what the members of an account have together.
-type heldSums struct {
+// memberTotals is what the members of an account have together.
+type memberTotals struct {
 	amounts          resources.Amounts
 	members, running int
 }
@@ -15,35 +15,35 @@ type heldSums struct {
 // countApps adds up, for each queue and each account, the applications that are there. Requires:
 // c.app has what their work says.
 func (c *recount) countApps() {
-	c.running, c.held = map[*Queue]int{}, map[*account]heldSums{}
+	c.running, c.memberTotals = map[*Queue]int{}, map[*account]memberTotals{}
 	for _, a := range c.p.apps {
 		group, grouped := a.limitGroup()
 		sums := c.app[a.id]
 		for q := a.queue; q != nil; q = q.parent {
-			c.running[q] += count(a.counted)
-			c.hold(q.accounts[Holder{Name: a.user.Name}], a, sums)
+			c.running[q] += boolToInt(a.countedRunning)
+			c.addToAccount(q.accounts[UserOrGroup{Name: a.user.Name}], a, sums)
 			if grouped {
-				c.hold(q.accounts[Holder{Group: true, Name: group}], a, sums)
+				c.addToAccount(q.accounts[UserOrGroup{Group: true, Name: group}], a, sums)
 			}
 		}
 	}
 }
 
-func (c *recount) hold(x *account, a *Application, sums [3]resources.Amounts) {
+func (c *recount) addToAccount(x *account, a *Application, sums [3]resources.Amounts) {
 	if x != nil {
-		h := c.held[x]
-		c.held[x] = heldSums{h.amounts.Add(sums[0]).Add(sums[1]), h.members + 1, h.running + count(a.charged)}
+		h := c.memberTotals[x]
+		c.memberTotals[x] = memberTotals{h.amounts.Add(sums[0]).Add(sums[1]), h.members + 1, h.running + boolToInt(a.countedInLimits)}
 	}
 }
 
-// accounts checks how many applications run in q and below, and what its users and groups
+// checkAccounts checks how many applications run in q and below, and what its users and groups
 // are said to hold there. Requires: countApps.
-func (c *recount) accounts(q *Queue) error {
+func (c *recount) checkAccounts(q *Queue) error {
 	if n := c.running[q]; n != q.running {
 		return fmt.Errorf("queue %s counts %d running applications, there are %d", q.path, q.running, n)
 	}
 	for h, x := range q.accounts {
-		held := c.held[x]
+		held := c.memberTotals[x]
 		switch {
 		case !c.p.Amounts(x.allocated).Equal(held.amounts):
 			return fmt.Errorf("%s holds %v in queue %s, not %v", h, held.amounts, q.path, c.p.Amounts(x.allocated))
@@ -60,7 +60,7 @@ func (c *recount) accounts(q *Queue) error {
 	return nil
 }
 
-func (a *Application) isOf(h Holder) bool {
+func (a *Application) belongsTo(h UserOrGroup) bool {
 	if !h.Group {
 		return a.user.Name == h.Name
 	}

@@ -7,10 +7,10 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
 )
 
-// budgets checks which budgets each allocation has by asking them anew, and what is added up
+// checkBudgets checks which budgets each allocation has by asking them anew, and what is added up
 // from that.
-func (c *recount) budgets() error {
-	conf, all := c.p.conf.Budgets.All(), c.p.guards.all
+func (c *recount) checkBudgets() error {
+	conf, all := c.p.conf.Budgets.All(), c.p.budgets.all
 	if len(conf) != len(all) {
 		return fmt.Errorf("%d budgets are configured, there are %d", len(conf), len(all))
 	}
@@ -21,29 +21,29 @@ func (c *recount) budgets() error {
 		}
 		under[b.conf.Namespace] = append(under[b.conf.Namespace], b)
 	}
-	selected, leaving, guarded := map[*Budget]int{}, map[*Budget]int{}, 0
-	for _, x := range c.p.work {
+	selected, preempting, selectedByAny := map[*Budget]int{}, map[*Budget]int{}, 0
+	for _, x := range c.p.allocations {
 		var want []*Budget
 		for _, b := range under[budgets.NamespaceOf(x.ask.Tags)] {
 			if !x.Pending() && !x.ask.Placeholder && b.conf.Selects(x.ask.Tags) {
 				want = append(want, b)
 				selected[b]++
-				leaving[b] += count(c.p.Leaving(x))
+				preempting[b] += boolToInt(c.p.Preempting(x))
 			}
 		}
 		if !slices.Equal(c.p.BudgetsOf(x), want) {
 			return fmt.Errorf("%s has %d budgets, or others than the %d that select it", x.Key(), len(c.p.BudgetsOf(x)), len(want))
 		}
-		guarded += min(1, len(want))
+		selectedByAny += min(1, len(want))
 	}
 	for _, b := range all {
-		if b.selected != selected[b] || b.leaving != leaving[b] {
+		if b.selected != selected[b] || b.preempting != preempting[b] {
 			return fmt.Errorf("budget %s counts %d allocations, %d of them leaving; there are %d and %d",
-				b.Name(), b.selected, b.leaving, selected[b], leaving[b])
+				b.Name(), b.selected, b.preempting, selected[b], preempting[b])
 		}
 	}
-	if guarded != len(c.p.guards.of) {
-		return fmt.Errorf("%d allocations have budgets, %d are known to", guarded, len(c.p.guards.of))
+	if selectedByAny != len(c.p.budgets.byAllocation) {
+		return fmt.Errorf("%d allocations have budgets, %d are recorded", selectedByAny, len(c.p.budgets.byAllocation))
 	}
 	return nil
 }

@@ -31,16 +31,16 @@ func (p *Partition) checkNames() error {
 			add(name, resources.Cluster)
 		}
 	}
-	for _, f := range p.others {
+	for _, f := range p.foreign {
 		for name := range f.Amounts.All() {
 			add(name, resources.Cluster)
 		}
 	}
-	for _, w := range p.conf.Nodes.Weights {
+	for _, w := range p.conf.NodeSortPolicy.Weights {
 		add(w.Resource, resources.Cluster)
 	}
 	for _, q := range p.queues {
-		q.eachName(func(name string) { add(name, q.heldBy) })
+		q.eachName(func(name string) { add(name, q.namesHeldBy) })
 	}
 	for _, s := range p.shapes {
 		for name := range s.amounts.All() {
@@ -49,12 +49,12 @@ func (p *Partition) checkNames() error {
 	}
 	known, loose := 0, 0
 	for k := range p.names.Len() {
-		name := p.names.Name(resources.Kind(k))
+		name := p.names.Name(resources.Index(k))
 		if name == "" {
 			continue
 		}
 		known++
-		cluster, asks := p.names.Held(resources.Kind(k))
+		cluster, asks := p.names.HoldCounts(resources.Index(k))
 		if c := want[name]; c == nil || *c != (count{cluster, asks}) {
 			return fmt.Errorf("resource name %q is held by the cluster %d times and by asks %d times: that is %v", name, cluster, asks, c)
 		}
@@ -62,8 +62,8 @@ func (p *Partition) checkNames() error {
 			loose++
 		}
 	}
-	if known != len(want) || loose != p.names.Loose() {
-		return fmt.Errorf("%d resource names are known, %d of them to asks alone: there are %d, and %d", known, p.names.Loose(), len(want), loose)
+	if known != len(want) || loose != p.names.AskOnly() {
+		return fmt.Errorf("%d resource names are known, %d of them to asks alone: there are %d, and %d", known, p.names.AskOnly(), len(want), loose)
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func (q *Queue) eachName(yield func(name string)) {
 	for name := range q.conf.Guaranteed.All() {
 		yield(name)
 	}
-	q.eachFurther(yield)
+	q.eachExtraName(yield)
 	for _, s := range limits.Scopes(q.conf.ClassQuotas) {
 		for i := range s.Quotas {
 			for name := range s.Quotas[i].Hard.All() {

@@ -18,8 +18,8 @@ func (p *Partition) NextDeadline() (at time.Time, ok bool) {
 	}
 	sooner(p.rampDue())
 	sooner(p.completingDue())
-	sooner(p.completed.due())
-	sooner(p.rejected.due())
+	sooner(p.completed.nextExpiry())
+	sooner(p.rejected.nextExpiry())
 	sooner(p.enforcementDue())
 	return at, ok
 }
@@ -32,7 +32,7 @@ func (p *Partition) Expire(now time.Time) (unwanted []*Allocation) {
 	unwanted = p.completeDue(now)
 	p.expireDue(&p.completed, now)
 	p.expireDue(&p.rejected, now)
-	p.fallDue(now)
+	p.collectDue(now)
 	return unwanted
 }
 
@@ -47,12 +47,12 @@ func (p *Partition) rampUp(now time.Time) {
 	for len(p.ramping) > 0 && !now.Before(p.ramping[0].from.Add(policies.RampTime)) {
 		a, from := p.ramping[0].app, p.ramping[0].from
 		p.ramping = p.ramping[1:]
-		if p.apps[a.id] != a || a.ramped || a.made == 0 || !a.firstMade.Equal(from) {
+		if p.apps[a.id] != a || a.rampedUp || a.allocationsMade == 0 || !a.firstAllocatedAt.Equal(from) {
 			continue // it went, was faster, or started over
 		}
-		a.ramped = true
-		if a.stand() {
-			p.changes++
+		a.rampedUp = true
+		if a.reindex() {
+			p.preemptionGeneration++
 		}
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// other sets v to a value that it does not have.
-func other(t *testing.T, v reflect.Value) {
+// setOtherValue sets v to a value that it does not have.
+func setOtherValue(t *testing.T, v reflect.Value) {
 	t.Helper()
 	switch x := v.Addr().Interface().(type) {
 	case *resources.Limit:
@@ -28,11 +28,11 @@ func other(t *testing.T, v reflect.Value) {
 		*x = resources.GuaranteeFromMap(map[string]resources.Quantity{"other": 1})
 	case *security.ACL:
 		*x = security.Everyone()
-	case *[]limits.Rule:
-		*x = []limits.Rule{{Users: []string{"other"}}}
+	case *[]limits.Limit:
+		*x = []limits.Limit{{Users: []string{"other"}}}
 	case *[]limits.ClassQuota:
 		*x = []limits.ClassQuota{{Name: "other"}}
-	case **configs.Template:
+	case **configs.ChildTemplate:
 		*x = nil
 	case *map[string]string:
 		*x = map[string]string{"other": ""}
@@ -62,14 +62,14 @@ func eachField[T any](t *testing.T, x T, f func(field string, changed T), but ..
 			continue
 		}
 		changed := x
-		other(t, reflect.ValueOf(&changed).Elem().Field(i))
+		setOtherValue(t, reflect.ValueOf(&changed).Elem().Field(i))
 		f(name, changed)
 	}
 }
 
 // A setting that is not compared would never come into force.
-func TestDifference_SeesEverySetting(t *testing.T) {
-	base := configs.Queue{Name: "a", Parent: true, Template: &configs.Template{}}
+func TestDifference_ComparesEveryQueueSetting(t *testing.T) {
+	base := configs.Queue{Name: "a", Parent: true, ChildTemplate: &configs.ChildTemplate{}}
 	tree := func(q configs.Queue) configs.Partition {
 		return configs.Partition{Root: configs.Queue{Name: "root", Parent: true, Children: []configs.Queue{{Name: "p", Parent: true, Children: []configs.Queue{q}}}}}
 	}
@@ -83,46 +83,46 @@ func TestDifference_SeesEverySetting(t *testing.T) {
 		q.Settings = s
 		differs(field, q)
 	})
-	eachField(t, *base.Template, func(field string, tt configs.Template) {
+	eachField(t, *base.ChildTemplate, func(field string, tt configs.ChildTemplate) {
 		q := base
-		q.Template = &tt
+		q.ChildTemplate = &tt
 		differs("Template."+field, q)
 	}, "Settings")
-	eachField(t, base.Template.Settings, func(field string, s configs.Settings) {
+	eachField(t, base.ChildTemplate.Settings, func(field string, s configs.Settings) {
 		q := base
-		q.Template = &configs.Template{Settings: s}
+		q.ChildTemplate = &configs.ChildTemplate{Settings: s}
 		differs("Template."+field, q)
 	})
 }
 
 // What is set for the whole partition is either asked for when it is needed, or all is made anew. A
 // new field belongs to one of the two.
-func TestDifference_KnowsWhatEverythingDependsOn(t *testing.T) {
-	askedForWhenNeeded := []string{"Name", "Rules", "NodePressure", "UserResolver", "Budgets", "NominationTimeout", "Churn"}
-	far := []string{"Nodes", "IgnorePriority", "Preemption", "QuotaPreemption", "NeedQuota"}
+func TestDifference_ClassifiesEveryPartitionSetting(t *testing.T) {
+	askedForWhenNeeded := []string{"Name", "PlacementRules", "NodePressureEnabled", "UserGroupResolver", "Budgets", "NominationTimeout", "Churn"}
+	global := []string{"NodeSortPolicy", "PriorityDisabled", "PreemptionEnabled", "QuotaPreemptionEnabled", "ClassesNeedingQuota"}
 	of := reflect.TypeFor[configs.Partition]()
 	for i := range of.NumField() {
 		name := of.Field(i).Name
-		assert.Check(t, name == "Root" || slices.Contains(askedForWhenNeeded, name) || slices.Contains(far, name), name)
+		assert.Check(t, name == "Root" || slices.Contains(askedForWhenNeeded, name) || slices.Contains(global, name), name)
 	}
-	from := configs.Partition{Nodes: policies.DefaultNodeOrder()}
+	from := configs.Partition{NodeSortPolicy: policies.DefaultNodeSortPolicy()}
 	for _, change := range []func(p *configs.Partition){
-		func(p *configs.Partition) { p.Nodes.Nodes = policies.Pack },
-		func(p *configs.Partition) { p.IgnorePriority = true },
-		func(p *configs.Partition) { p.Preemption = true },
-		func(p *configs.Partition) { p.QuotaPreemption = true },
-		func(p *configs.Partition) { p.NeedQuota = []limits.Selector{{}} },
+		func(p *configs.Partition) { p.NodeSortPolicy.Sort = policies.NodeSortBinPacking },
+		func(p *configs.Partition) { p.PriorityDisabled = true },
+		func(p *configs.Partition) { p.PreemptionEnabled = true },
+		func(p *configs.Partition) { p.QuotaPreemptionEnabled = true },
+		func(p *configs.Partition) { p.ClassesNeedingQuota = []limits.Selector{{}} },
 	} {
 		to := from
 		change(&to)
-		assert.Check(t, NewDifference(from, to).far)
+		assert.Check(t, NewDifference(from, to).global)
 	}
 }
 
-// settingsOf draws a queue of a random tree.
-func settingsOf(t *rapid.T, name string, depth int) configs.Queue {
+// drawQueue draws a queue of a random tree.
+func drawQueue(t *rapid.T, name string, depth int) configs.Queue {
 	pick := func(what string, n int) int { return rapid.IntRange(0, n-1).Draw(t, what) }
-	q := configs.Queue{Name: name, Settings: configs.DefaultSettings(), Parent: depth == 0 || depth < 3 && pick("parent", 2) == 0, Submit: security.Everyone()}
+	q := configs.Queue{Name: name, Settings: configs.DefaultSettings(), Parent: depth == 0 || depth < 3 && pick("parent", 2) == 0, SubmitACL: security.Everyone()}
 	some := func(what string) map[string]resources.Quantity {
 		out := map[string]resources.Quantity{}
 		for _, r := range []string{"vcore", "memory", "gpu"} {
@@ -135,30 +135,30 @@ func settingsOf(t *rapid.T, name string, depth int) configs.Queue {
 	if depth > 0 {
 		q.Max, q.Guaranteed = resources.LimitFromMap(some("max")), resources.GuaranteeFromMap(some("guaranteed"))
 	}
-	q.Sort = []policies.Sort{policies.FIFO, policies.Fair, policies.StateAware}[pick("sort", 3)]
+	q.AppSort = []policies.AppSort{policies.FIFO, policies.Fair, policies.StateAware}[pick("sort", 3)]
 	q.PrioritySort = policies.PrioritySort(pick("by", 2))
-	q.Priority, q.Offset = policies.Priority(pick("priority", 2)), int32(pick("offset", 3))
-	q.Preemption = policies.Preemption(pick("preemption", 2))
+	q.PriorityPolicy, q.PriorityOffset = policies.PriorityPolicy(pick("priority", 2)), int32(pick("offset", 3))
+	q.PreemptionPolicy = policies.PreemptionPolicy(pick("preemption", 2))
 	if pick("bounded", 4) == 0 {
 		q.MaxApplications = uint64(1 + pick("applications", 3))
 	}
 	if pick("limited", 6) == 0 {
-		q.Limits = []limits.Rule{{Users: []string{limits.Wildcard}, MaxResources: resources.LimitFromMap(map[string]resources.Quantity{"vcore": 7})}}
+		q.Limits = []limits.Limit{{Users: []string{limits.Wildcard}, MaxResources: resources.LimitFromMap(map[string]resources.Quantity{"vcore": 7})}}
 	}
 	if pick("delay", 3) == 0 {
-		q.QuotaDelay = time.Duration(1 + pick("delay", 3))
+		q.QuotaPreemptionDelay = time.Duration(1 + pick("delay", 3))
 	}
-	for _, name := range []string{"a", "b", "c", "d"}[:4*count(q.Parent)] {
+	for _, name := range []string{"a", "b", "c", "d"}[:4*boolToInt(q.Parent)] {
 		if pick("child", 3) > 0 {
-			q.Children = append(q.Children, settingsOf(t, name, depth+1))
+			q.Children = append(q.Children, drawQueue(t, name, depth+1))
 		}
 	}
 	return q
 }
 
-// books is all that decisions read of a partition and that a reload changes.
-func (p *Partition) books() []string {
-	out := []string{fmt.Sprint(p.gated, p.metered, p.unsound, p.bounds, p.scoped)}
+// orderingText is all that decisions read of a partition and that a reload changes.
+func (p *Partition) orderingText() []string {
+	out := []string{fmt.Sprint(p.hasMaxApps, p.hasClassQuotas, p.sharesStale, p.maxAppsQueues, p.classQuotaQueues)}
 	var ramping []string
 	for _, r := range p.ramping {
 		ramping = append(ramping, fmt.Sprint(r.app.id, r.from))
@@ -167,18 +167,18 @@ func (p *Partition) books() []string {
 	for _, q := range p.queues {
 		var fit Mask
 		for _, s := range p.slots.shapes {
-			if s != nil && !q.rule.roomy {
-				fit.put(s.slot, q.fit.has(s.slot))
+			if s != nil && !q.policy.unbounded {
+				fit.set(s.slot, q.fit.has(s.slot))
 			}
 		}
 		var order []string
 		for c := range q.children.members {
-			order = append(order, string(c.who.path))
+			order = append(order, string(c.item.path))
 		}
 		for a := range q.apps.members {
-			order = append(order, string(a.who.id), fmt.Sprint(a.who.key.Shares, a.can))
+			order = append(order, string(a.item.id), fmt.Sprint(a.item.key.Shares, a.mask))
 		}
-		out = append(out, fmt.Sprint(q.path, q.shares, q.key.Share, q.rule, q.tally.Max(), fit, q.turn.in(), order, q.managed, q.draining, q.doubted,
+		out = append(out, fmt.Sprint(q.path, q.shareDenominators, q.key.Share, q.policy, q.tally.Max(), fit, q.entry.indexed(), order, q.managed, q.draining, q.recheckListed,
 			q.max, q.guaranteed, q.conf))
 	}
 	slices.Sort(out)
@@ -186,11 +186,11 @@ func (p *Partition) books() []string {
 }
 
 // What a reload does to the queues that differ comes to the same as making everything anew.
-func TestReconfigure_ByDifferenceIsAsAnew(t *testing.T) {
-	near, all := 0, 0
+func TestReconfigure_DifferenceEqualsRebuild(t *testing.T) {
+	byDifference, all := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		conf := func() configs.Partition {
-			return configs.Partition{Name: "default", Root: settingsOf(t, "root", 0), Preemption: true, QuotaPreemption: true, Nodes: policies.DefaultNodeOrder()}
+			return configs.Partition{Name: "default", Root: drawQueue(t, "root", 0), PreemptionEnabled: true, QuotaPreemptionEnabled: true, NodeSortPolicy: policies.DefaultNodeSortPolicy()}
 		}
 		first := conf()
 		p, now := NewPartition(first), time.Unix(1_000_000_000, 0)
@@ -207,7 +207,7 @@ func TestReconfigure_ByDifferenceIsAsAnew(t *testing.T) {
 					for k := range 3 {
 						x, err := p.AddAsk(&Ask{Key: AllocationKey(fmt.Sprint(id, k)), App: id, Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": resources.Quantity(1 + k)}), Priority: int32(k)}, now)
 						assert.NilError(t, err)
-						p.Settle()
+						p.RefreshShares()
 						if k == 0 {
 							_ = p.Place(x, p.nodes["n"], now)
 						}
@@ -219,7 +219,7 @@ func TestReconfigure_ByDifferenceIsAsAnew(t *testing.T) {
 				root := p.conf.Root
 				root.Children = slices.Clone(root.Children)
 				if i := rapid.IntRange(0, 3).Draw(t, "which"); i < len(root.Children) {
-					root.Children[i] = settingsOf(t, root.Children[i].Name, 1)
+					root.Children[i] = drawQueue(t, root.Children[i].Name, 1)
 				}
 				to.Root = root
 			}
@@ -232,20 +232,20 @@ func TestReconfigure_ByDifferenceIsAsAnew(t *testing.T) {
 				continue
 			}
 			all++
-			near += count(p.Watched(watch)) // else everything was made anew
-			p.Settle()
+			byDifference += boolToInt(p.Watched(watch)) // else everything was made anew
+			p.RefreshShares()
 			assert.NilError(t, p.Check())
-			got := p.books()
-			p.restand()
-			p.doubtAll()
-			p.remeter()
-			p.Settle()
-			assert.DeepEqual(t, got, p.books())
-			p.Weigh(now)
+			got := p.orderingText()
+			p.rebuildOrdering()
+			p.markAllToRecheck()
+			p.rebuildClassUsage()
+			p.RefreshShares()
+			assert.DeepEqual(t, got, p.orderingText())
+			p.UpdateViolations(now)
 		}
 	})
-	t.Logf("%d reloads, %d of them by difference", all, near)
-	assert.Assert(t, near > 50 && near < all, "%d of %d reloads", near, all)
+	t.Logf("%d reloads, %d of them by difference", all, byDifference)
+	assert.Assert(t, byDifference > 50 && byDifference < all, "%d of %d reloads", byDifference, all)
 }
 
 func keysOf(m map[QueuePath]*Queue) func(func(QueuePath) bool) {
@@ -260,9 +260,9 @@ func keysOf(m map[QueuePath]*Queue) func(func(QueuePath) bool) {
 
 // What a reload costs depends on what differs, not on how large the configuration is; and only
 // what has changed, with what is above it, is viewed again.
-func TestReconfigure_CostsWhatDiffers(t *testing.T) {
+func TestReconfigure_CostFollowsDifference(t *testing.T) {
 	tree := func(leaves int, last resources.Quantity) configs.Partition {
-		conf := configs.Partition{Name: "default", Root: configs.Queue{Name: "root", Parent: true, Submit: security.Everyone()}}
+		conf := configs.Partition{Name: "default", Root: configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone()}}
 		for i := range 20 {
 			parent := configs.Queue{Name: fmt.Sprint("p", i), Parent: true}
 			for j := range leaves {
@@ -282,7 +282,7 @@ func TestReconfigure_CostsWhatDiffers(t *testing.T) {
 			_, err := p.AddAsk(&Ask{Key: AllocationKey(id), App: id, Amounts: cores(1)}, epoch)
 			assert.NilError(t, err)
 		}
-		p.Settle()
+		p.RefreshShares()
 		differences := []*Difference{NewDifference(confs[1], confs[0]), NewDifference(confs[0], confs[1])}
 		watch := p.Watch()
 		for watch.Next() != nil {
@@ -291,7 +291,7 @@ func TestReconfigure_CostsWhatDiffers(t *testing.T) {
 		allocations = testing.AllocsPerRun(10, func() {
 			i++
 			assert.NilError(t, p.Reconfigure(confs[i%2], differences[i%2]))
-			p.Settle()
+			p.RefreshShares()
 		})
 		assert.Assert(t, p.Watched(watch), "all is viewed anew")
 		for x := watch.Next(); x != nil; x = watch.Next() {

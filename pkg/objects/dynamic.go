@@ -13,12 +13,12 @@ import (
 const MaxDepth = 64
 
 // Lookup answers placement rules.
-func (p *Partition) Lookup(path string) (placement.Spot, bool) {
+func (p *Partition) Lookup(path string) (placement.QueueInfo, bool) {
 	q, ok := p.queues[QueuePath(path)]
 	if !ok {
-		return placement.Spot{}, false
+		return placement.QueueInfo{}, false
 	}
-	return placement.Spot{Leaf: q.Leaf(), Draining: q.draining}, true
+	return placement.QueueInfo{Leaf: q.Leaf(), Draining: q.draining}, true
 }
 
 // CreateLeaf makes a dynamic leaf, and the dynamic parents it needs, for an application
@@ -28,14 +28,14 @@ func (p *Partition) Lookup(path string) (placement.Spot, bool) {
 // (behaviour.md 2.2, 3.2). Dynamic queues go when the last application in them has gone.
 // Requires: the path does not exist, and its names are legal.
 func (p *Partition) CreateLeaf(path QueuePath, u security.User) error {
-	names := path.Parts()
-	if len(names) > MaxDepth+1 {
+	parts := path.Parts()
+	if len(parts) > MaxDepth+1 {
 		return fmt.Errorf("queue %s is more than %d levels deep", path, MaxDepth)
 	}
-	q := p.nearest(path)
+	q := p.closestExisting(path)
 	depth := len(q.path.Parts())
 	switch {
-	case path != placement.Recovery && !q.MaySubmit(u):
+	case path != placement.RecoveryQueue && !q.MaySubmit(u):
 		return fmt.Errorf("queue %s cannot be created: %s", path, q.refusal(path, u))
 	case q.Leaf():
 		return fmt.Errorf("queue %s cannot be created: %s is a leaf", path, q.path)
@@ -43,23 +43,23 @@ func (p *Partition) CreateLeaf(path QueuePath, u security.User) error {
 		return fmt.Errorf("queue %s cannot be created: %s %w", path, q.path, ErrDraining)
 	}
 	template := q.template()
-	for ; depth < len(names); depth++ {
-		conf := configs.Queue{Name: names[depth], Parent: true, Settings: configs.DefaultSettings()}
-		if depth == len(names)-1 {
-			conf = leafOf(conf.Name, template)
+	for ; depth < len(parts); depth++ {
+		conf := configs.Queue{Name: parts[depth], Parent: true, Settings: configs.DefaultSettings()}
+		if depth == len(parts)-1 {
+			conf = dynamicLeafConf(conf.Name, template)
 		}
-		q = p.grow(conf, q, false)
-		p.noteQueue(q, QueueCreated)
+		q = p.buildQueue(conf, q, false)
+		p.noteQueueChange(q, QueueCreated)
 	}
-	p.unsound = true
-	if q.rule.most > 0 && !p.gated {
-		p.restand()
+	p.sharesStale = true
+	if q.policy.maxApplications > 0 && !p.hasMaxApps {
+		p.rebuildOrdering()
 	}
 	return nil
 }
 
-func leafOf(name string, t *configs.Template) configs.Queue {
-	if t == nil || name == placement.RecoveryName {
+func dynamicLeafConf(name string, t *configs.ChildTemplate) configs.Queue {
+	if t == nil || name == placement.RecoveryQueueName {
 		return configs.Queue{Name: name, Settings: configs.DefaultSettings()}
 	}
 	return configs.Queue{
@@ -69,10 +69,10 @@ func leafOf(name string, t *configs.Template) configs.Queue {
 
 // template is what a dynamic leaf created below q gets: of q itself or of the nearest
 // queue above that has one; nil: nothing.
-func (q *Queue) template() *configs.Template {
+func (q *Queue) template() *configs.ChildTemplate {
 	for ; q != nil; q = q.parent {
-		if q.conf.Template != nil {
-			return q.conf.Template
+		if q.conf.ChildTemplate != nil {
+			return q.conf.ChildTemplate
 		}
 	}
 	return nil
@@ -81,17 +81,17 @@ func (q *Queue) template() *configs.Template {
 // TemplateFrom is the queue in whose configuration the child template of q stands. ok is
 // false for a queue that was configured, or created without one.
 func (q *Queue) TemplateFrom() (path QueuePath, ok bool) {
-	if q.managed || !q.Leaf() || q.path == placement.Recovery {
+	if q.managed || !q.Leaf() || q.path == placement.RecoveryQueue {
 		return "", false
 	}
 	up := q.parent
-	for up != nil && up.conf.Template == nil {
+	for up != nil && up.conf.ChildTemplate == nil {
 		up = up.parent
 	}
 	if up == nil {
 		return "", false
 	}
-	for up.parent != nil && up.parent.conf.Template == up.conf.Template { // inherited: it is the same one
+	for up.parent != nil && up.parent.conf.ChildTemplate == up.conf.ChildTemplate { // inherited: it is the same one
 		up = up.parent
 	}
 	return up.path, true

@@ -10,10 +10,10 @@ import (
 )
 
 // The numbers by which ended applications are in order go round at 32 bits.
-func TestHistory_OrderSurvivesTheLargestNumber(t *testing.T) {
+func TestHistory_OrderSurvivesNumberOverflow(t *testing.T) {
 	keep := DefaultLifetimes()
-	keep.Ended = 4
-	p, _, now := leafWith(t, keep)
+	keep.MaxEnded = 4
+	p, _, now := leafPartition(t, keep)
 	p.rejected.count = math.MaxUint32 - 2
 	ids := func() (s string) {
 		for e := range p.Rejected().All() {

@@ -21,113 +21,113 @@ type index[T any] struct {
 
 // entry is a member of an index. It is part of the thing that is indexed.
 type entry[T any] struct {
-	who T         // what it is part of
-	can Mask      // the shapes it can place
-	at  *block[T] // where it is; nil: it is not a member
+	item  T         // what it is part of
+	mask  Mask      // the shapes it can place
+	block *block[T] // where it is; nil: it is not a member
 }
 
-// in reports whether e is a member.
-func (e *entry[T]) in() bool { return e.at != nil }
+// indexed reports whether e is a member.
+func (e *entry[T]) indexed() bool { return e.block != nil }
 
 // first is the first member, in order, whose mask meets f.
 func (x *index[T]) first(f Mask) (found T, ok bool) {
 	b := x.root
-	if b == nil || !b.can.meets(f) {
+	if b == nil || !b.mask.intersects(f) {
 		return found, false
 	}
-	for !b.leaf() {
-		b = b.below[b.firstRow(f)] // the union says that there is one
+	for !b.isLeaf() {
+		b = b.children[b.firstRow(f)] // the union says that there is one
 	}
-	return b.list[b.firstRow(f)].who, true
+	return b.entries[b.firstRow(f)].item, true
 }
 
 // lowest is the first member, whatever it can place; the zero value if there is none.
-func (x *index[T]) lowest() (who T) {
-	for b := x.root; b != nil; b = b.below[0] {
-		if !b.leaf() {
+func (x *index[T]) lowest() (item T) {
+	for b := x.root; b != nil; b = b.children[0] {
+		if !b.isLeaf() {
 			continue
 		}
-		if len(b.list) > 0 {
-			who = b.list[0].who
+		if len(b.entries) > 0 {
+			item = b.entries[0].item
 		}
 		break
 	}
-	return who
+	return item
 }
 
-// all is the union of all masks. Read-only.
-func (x *index[T]) all() Mask {
+// union is the union of all masks. Read-only.
+func (x *index[T]) union() Mask {
 	if x.root == nil {
 		return nil
 	}
-	return x.root.can
+	return x.root.mask
 }
 
 // members yields all members in order.
 func (x *index[T]) members(yield func(*entry[T]) bool) { x.root.each(yield) }
 
-// having yields the members whose masks have slot, in order.
-func (x *index[T]) having(slot int) func(yield func(*entry[T]) bool) {
-	return func(yield func(*entry[T]) bool) { x.root.having(slot, yield) }
+// eachWithSlot yields the members whose masks have slot, in order.
+func (x *index[T]) eachWithSlot(slot int) func(yield func(*entry[T]) bool) {
+	return func(yield func(*entry[T]) bool) { x.root.eachWithSlot(slot, yield) }
 }
 
-// meeting yields the members whose masks meet f, in order.
-func (x *index[T]) meeting(f Mask) iter.Seq[T] {
-	return func(yield func(T) bool) { x.root.meeting(f, yield) }
+// eachIntersecting yields the members whose masks meet f, in order.
+func (x *index[T]) eachIntersecting(f Mask) iter.Seq[T] {
+	return func(yield func(T) bool) { x.root.eachIntersecting(f, yield) }
 }
 
-// stand puts m where it belongs now, as a member or not.
-func (x *index[T]) stand(m *entry[T], member bool) {
+// reindex puts m where it belongs now, as a member or not.
+func (x *index[T]) reindex(m *entry[T], member bool) {
 	switch {
-	case member && m.in():
-		x.moved(m)
+	case member && m.indexed():
+		x.reposition(m)
 	case member:
-		x.putIn(m)
-	case m.in():
-		x.takeOut(m)
+		x.insert(m)
+	case m.indexed():
+		x.remove(m)
 	}
 }
 
-// moved puts m in its place. As long as that is in the same block, nobody else is touched.
-func (x *index[T]) moved(m *entry[T]) {
-	b := m.at
-	i := position(b.list, m)
-	j, stays := x.placeIn(b, i)
-	if !stays {
-		x.takeOut(m)
-		x.putIn(m)
+// reposition puts m in its place. As long as that is in the same block, nobody else is touched.
+func (x *index[T]) reposition(m *entry[T]) {
+	b := m.block
+	i := position(b.entries, m)
+	j, sameBlock := x.positionIn(b, i)
+	if !sameBlock {
+		x.remove(m)
+		x.insert(m)
 		return
 	}
-	changed := b.setRow(i, m.can)
+	changed := b.setRow(i, m.mask)
 	if i != j {
-		slide(b.list, i, j)
-		b.slideRow(i, j)
+		moveElement(b.entries, i, j)
+		b.moveRow(i, j)
 	}
 	if changed {
-		b.unite()
+		b.propagateMask()
 	}
 }
 
-// placeIn is where member i of b belongs among the others of b. stays is false when it
+// positionIn is where member i of b belongs among the others of b. stays is false when it
 // may belong into another block.
-func (x *index[T]) placeIn(b *block[T], i int) (j int, stays bool) {
-	m, n := b.list[i].who, len(b.list)
+func (x *index[T]) positionIn(b *block[T], i int) (j int, sameBlock bool) {
+	m, n := b.entries[i].item, len(b.entries)
 	switch {
-	case i > 0 && x.compare(m, b.list[i-1].who) < 0:
-		j = x.search(b.list[:i-1], m)
-	case i < n-1 && x.compare(b.list[i+1].who, m) < 0:
-		j = i + 1 + x.search(b.list[i+2:], m)
+	case i > 0 && x.compare(m, b.entries[i-1].item) < 0:
+		j = x.search(b.entries[:i-1], m)
+	case i < n-1 && x.compare(b.entries[i+1].item, m) < 0:
+		j = i + 1 + x.search(b.entries[i+2:], m)
 	default:
 		j = i
 	}
-	return j, (j > 0 || b.atEdge(false)) && (j < n-1 || b.atEdge(true))
+	return j, (j > 0 || b.isEdge(false)) && (j < n-1 || b.isEdge(true))
 }
 
 // search is how many of list are before who.
-func (x *index[T]) search(list []*entry[T], who T) int {
+func (x *index[T]) search(list []*entry[T], item T) int {
 	low, high := 0, len(list)
 	for low < high {
-		if mid := (low + high) / 2; x.compare(list[mid].who, who) < 0 {
+		if mid := (low + high) / 2; x.compare(list[mid].item, item) < 0 {
 			low = mid + 1
 		} else {
 			high = mid
@@ -136,66 +136,66 @@ func (x *index[T]) search(list []*entry[T], who T) int {
 	return low
 }
 
-func (x *index[T]) putIn(m *entry[T]) {
+func (x *index[T]) insert(m *entry[T]) {
 	if x.root == nil {
-		x.root = newLeaf[T](nil)
+		x.root = newLeafBlock[T](nil)
 	}
 	b := x.root
-	for !b.leaf() {
-		low, high := 0, len(b.below)-1
+	for !b.isLeaf() {
+		low, high := 0, len(b.children)-1
 		for low < high {
-			if mid := (low + high) / 2; x.compare(b.below[mid].last(), m.who) < 0 {
+			if mid := (low + high) / 2; x.compare(b.children[mid].last(), m.item) < 0 {
 				low = mid + 1
 			} else {
 				high = mid
 			}
 		}
-		b = b.below[low]
+		b = b.children[low]
 	}
-	at := x.search(b.list, m.who)
-	if at < len(b.list) && x.compare(m.who, b.list[at].who) == 0 {
+	at := x.search(b.entries, m.item)
+	if at < len(b.entries) && x.compare(m.item, b.entries[at].item) == 0 {
 		panic("objects: two members of an index are the same")
 	}
-	b.list = slices.Insert(b.list, at, m)
-	b.putRow(at, m.can)
-	m.at = b
+	b.entries = slices.Insert(b.entries, at, m)
+	b.insertRow(at, m.mask)
+	m.block = b
 	x.n++
-	b.unite()
+	b.propagateMask()
 	x.split(b)
 }
 
-func (x *index[T]) takeOut(m *entry[T]) {
-	b := m.at
-	m.at = nil
+func (x *index[T]) remove(m *entry[T]) {
+	b := m.block
+	m.block = nil
 	x.n--
-	i := position(b.list, m)
-	b.list = slices.Delete(b.list, i, i+1)
-	b.cutRow(i)
-	for b.size() == 0 && b.above != nil { // no empty blocks, but for the last
-		i := position(b.above.below, b)
-		b.above.below = slices.Delete(b.above.below, i, i+1)
-		b.above.cutRow(i)
-		b = b.above
+	i := position(b.entries, m)
+	b.entries = slices.Delete(b.entries, i, i+1)
+	b.removeRow(i)
+	for b.size() == 0 && b.parent != nil { // no empty blocks, but for the last
+		i := position(b.parent.children, b)
+		b.parent.children = slices.Delete(b.parent.children, i, i+1)
+		b.parent.removeRow(i)
+		b = b.parent
 	}
-	b.unite()
-	for len(x.root.below) == 1 { // no level for a single block
-		x.root = x.root.below[0]
-		x.root.above = nil
+	b.propagateMask()
+	for len(x.root.children) == 1 { // no level for a single block
+		x.root = x.root.children[0]
+		x.root.parent = nil
 	}
 }
 
 // split divides b if it is too large, and then the blocks above it.
 func (x *index[T]) split(b *block[T]) {
-	for ; b != nil && b.size() > blockSize; b = b.above {
-		if b.above == nil {
-			x.root = newAbove([]*block[T]{b})
-			x.root.refresh()
+	for ; b != nil && b.size() > blockSize; b = b.parent {
+		if b.parent == nil {
+			x.root = newParentBlock([]*block[T]{b})
+			x.root.refreshMask()
 		}
 		right := b.halve()
-		i := position(b.above.below, b)
-		b.above.setRow(i, b.can)
-		b.above.below = slices.Insert(b.above.below, i+1, right)
-		b.above.putRow(i+1, right.can)
+		i := position(b.parent.children, b)
+		b.parent.setRow(i, b.mask)
+		b.parent.children = slices.Insert(b.parent.children, i+1, right)
+		b.parent.insertRow(i+1, right.mask)
 	}
 }
 
@@ -210,23 +210,23 @@ func (x *index[T]) rebuild() {
 
 // fill makes members of all, in any order and perhaps named twice, and of nobody else.
 func (x *index[T]) fill(all []*entry[T]) {
-	slices.SortFunc(all, func(a, b *entry[T]) int { return x.compare(a.who, b.who) })
+	slices.SortFunc(all, func(a, b *entry[T]) int { return x.compare(a.item, b.item) })
 	all = slices.Compact(all)
 	x.root, x.n = nil, len(all)
 	var level []*block[T]
 	for part := range slices.Chunk(all, blockFill) {
-		level = append(level, newLeaf(part))
+		level = append(level, newLeafBlock(part))
 	}
 	for len(level) > 1 {
 		var above []*block[T]
 		for part := range slices.Chunk(level, blockFill) {
-			above = append(above, newAbove(part))
+			above = append(above, newParentBlock(part))
 		}
 		level = above
 	}
 	if len(level) == 1 {
 		x.root = level[0]
-		x.root.reunite()
+		x.root.rebuildMasks()
 	}
 }
 
@@ -237,8 +237,8 @@ func position[E comparable](list []E, x E) int {
 	panic("objects: a member is not where it should be")
 }
 
-// slide takes what is at i out of list and puts it where it is at j then.
-func slide[E any](list []E, i, j int) {
+// moveElement takes what is at i out of list and puts it where it is at j then.
+func moveElement[E any](list []E, i, j int) {
 	moving := list[i]
 	if i < j {
 		copy(list[i:j], list[i+1:j+1])

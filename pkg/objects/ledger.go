@@ -16,16 +16,16 @@ import (
 // queue on the way up: the books are asked once more, and when they do not agree nothing
 // changes.
 func (p *Partition) Place(x *Allocation, n *Node, now time.Time) error {
-	if err := p.admits(x, n); err != nil {
+	if err := p.checkPlacement(x, n); err != nil {
 		return fmt.Errorf("place %s on %s: %w", x.Key(), n.id, err)
 	}
-	p.give(x, n, now)
+	p.bindAndReindex(x, n, now)
 	return nil
 }
 
 // PlaceReported gives a pending ask the node that the RM says it has. No limit is asked.
 func (p *Partition) PlaceReported(key AllocationKey, on NodeID, now time.Time) (*Allocation, error) {
-	x, ok := p.work[key]
+	x, ok := p.allocations[key]
 	if !ok || !x.Pending() {
 		return nil, fmt.Errorf("%w pending ask %s", ErrUnknown, key)
 	}
@@ -33,82 +33,82 @@ func (p *Partition) PlaceReported(key AllocationKey, on NodeID, now time.Time) (
 	if !ok {
 		return nil, fmt.Errorf("%w node %s", ErrUnknown, on)
 	}
-	p.mayPeak(x.shape)
-	p.give(x, n, now)
+	p.notePlacedKinds(x.shape)
+	p.bindAndReindex(x, n, now)
 	return x, nil
 }
 
-func (p *Partition) give(x *Allocation, n *Node, now time.Time) {
-	p.toNode(x, n, now)
-	p.stand(x.app)
+func (p *Partition) bindAndReindex(x *Allocation, n *Node, now time.Time) {
+	p.bindToNode(x, n, now)
+	p.reindex(x.app)
 }
 
-// admits checks everything a decided binding must respect, and changes nothing.
-func (p *Partition) admits(x *Allocation, n *Node) error {
-	if !n.Takes(x.shape) && !(p.Nomination(x) == n && p.Fits(x)) || x.shape.required != "" && x.shape.required != n.id {
-		return ErrNoRoom
+// checkPlacement checks everything a decided binding must respect, and changes nothing.
+func (p *Partition) checkPlacement(x *Allocation, n *Node) error {
+	if !n.Fits(x.shape) && !(p.Nomination(x) == n && p.FitsNominated(x)) || x.shape.required != "" && x.shape.required != n.id {
+		return ErrDoesNotFit
 	}
-	if q := p.Ceiling(x.app.queue, x.shape); q != nil {
+	if q := p.BlockingQueue(x.app.queue, x.shape); q != nil {
 		return fmt.Errorf("queue %s: %w", q.path, ErrOverLimit)
 	}
-	if q, h, over := p.OverLimit(x.app, x.shape); over {
+	if q, h, over := p.BlockingLimit(x.app, x.shape); over {
 		return fmt.Errorf("%s in queue %s: %w", h, q.path, ErrOverLimit)
 	}
-	if q, _, barred := p.Barrier(x.app); barred {
+	if q, _, barred := p.BlockingMaxApplications(x.app); barred {
 		return fmt.Errorf("applications of queue %s: %w", q.path, ErrOverLimit)
 	}
 	return nil
 }
 
-// Free takes an allocation out of every book it is in, for good.
-func (p *Partition) Free(key AllocationKey, now time.Time) (*Allocation, bool) {
-	x, ok := p.work[key]
+// Release takes an allocation out of every book it is in, for good.
+func (p *Partition) Release(key AllocationKey, now time.Time) (*Allocation, bool) {
+	x, ok := p.allocations[key]
 	if !ok || x.Pending() {
 		return nil, false
 	}
 	p.recordUsage(x, now)
-	p.free(x)
-	p.ended(x.app, !x.ask.Placeholder, now)
+	p.removeAllocation(x)
+	p.onAllocationRemoved(x.app, !x.ask.Placeholder, now)
 	return x, true
 }
 
-// free is Free without what it means for the application.
-func (p *Partition) free(x *Allocation) {
-	p.fromNode(x)
-	p.leave(x)
-	p.stand(x.app)
-	p.Reconsider()
+// removeAllocation is Free without what it means for the application.
+func (p *Partition) removeAllocation(x *Allocation) {
+	p.unbindFromNode(x)
+	p.unregister(x)
+	p.reindex(x.app)
+	p.RequestRequeue()
 }
 
-// Return takes the node from an allocation, which becomes the pending ask it was, in
+// ReturnToPending takes the node from an allocation, which becomes the pending ask it was, in
 // its old place among the asks (seed 004; it counts as never made).
-func (p *Partition) Return(key AllocationKey) (*Allocation, bool) {
-	x, ok := p.work[key]
+func (p *Partition) ReturnToPending(key AllocationKey) (*Allocation, bool) {
+	x, ok := p.allocations[key]
 	if !ok || x.Pending() {
 		return nil, false
 	}
 	a := x.app
-	p.fromNode(x)
+	p.unbindFromNode(x)
 	p.postPending(a, x.shape.vector, 1)
 	x.node = nil
-	if a.made--; a.made < policies.RampAllocations {
-		a.ramped = false
-		p.watchRamp(a)
+	if a.allocationsMade--; a.allocationsMade < policies.RampAllocations {
+		a.rampedUp = false
+		p.trackRamp(a)
 	}
 	p.addPending(x)
-	p.stand(a)
-	p.Reconsider()
+	p.reindex(a)
+	p.RequestRequeue()
 	return x, true
 }
 
 // Resize changes what an ask or an allocation takes, without asking any quota
 // (behaviour.md 10.8). Its place among the asks stays.
 func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Allocation, error) {
-	x, ok := p.work[key]
+	x, ok := p.allocations[key]
 	if !ok {
 		return nil, fmt.Errorf("%w key %s", ErrUnknown, key)
 	}
-	if err := p.quantities(amounts, resources.Asks); err != nil {
+	if err := p.checkQuantities(amounts, resources.Asks); err != nil {
 		return nil, err
 	}
 	wanted := p.names.Hold(amounts, resources.Asks)
@@ -121,116 +121,116 @@ func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Alloc
 	ask := *x.ask
 	ask.Amounts = amounts
 	a, n := x.app, x.node
-	d, told := p.leaving[x]
-	p.withdraw(x)
-	p.meter(x, -1)
-	p.giveBackShape(x.shape, x.ask)
-	x.ask, x.shape = &ask, p.takeShape(&ask)
+	d, wasPreempting := p.preempting[x]
+	p.unpost(x)
+	p.postClassQuotas(x, -1)
+	p.releaseShape(x.shape, x.ask)
+	x.ask, x.shape = &ask, p.acquireShape(&ask)
 	if n != nil {
-		p.mayPeak(x.shape)
+		p.notePlacedKinds(x.shape)
 	}
-	p.meter(x, 1)
+	p.postClassQuotas(x, 1)
 	if n == nil {
 		p.addPending(x)
 		p.postPending(a, x.shape.vector, 1)
 	} else {
 		p.post(x, n, 1)
 	}
-	if told { // it still is
-		p.leaves(x, d)
+	if wasPreempting { // it still is
+		p.addPreempting(x, d)
 	}
-	p.stand(a)
-	p.Reconsider()
+	p.reindex(a)
+	p.RequestRequeue()
 	return x, nil
 }
 
-// withdraw takes x out of the books of quantities, and leaves all else as it is.
-func (p *Partition) withdraw(x *Allocation) {
+// unpost takes x out of the books of quantities, and leaves all else as it is.
+func (p *Partition) unpost(x *Allocation) {
 	if x.Pending() {
-		p.Unnominate(x)
+		p.ClearNomination(x)
 		p.removePending(x)
 		p.postPending(x.app, x.shape.vector, -1)
 		return
 	}
-	p.left(x)
+	p.removePreempting(x)
 	p.post(x, x.node, -1)
 }
 
-// enter makes x known as a pending ask.
-func (p *Partition) enter(x *Allocation) {
-	p.changedWork(x)
-	x.shape = p.takeShape(x.ask)
-	p.work[x.Key()] = x
-	x.app.work.add(x, placeInApp)
+// register makes x known as a pending ask.
+func (p *Partition) register(x *Allocation) {
+	p.recordAllocationChange(x)
+	x.shape = p.acquireShape(x.ask)
+	p.allocations[x.Key()] = x
+	x.app.allocations.add(x, indexInApp)
 	x.app.key.Submitted = min(x.app.key.Submitted, x.key.Created)
-	p.meter(x, 1)
+	p.postClassQuotas(x, 1)
 	p.addPending(x)
 }
 
-// leave forgets x. Requires: it is in no book.
-func (p *Partition) leave(x *Allocation) {
-	p.changedWork(x)
-	p.meter(x, -1)
-	p.classNames.giveBack(x.key.Mark)
-	delete(p.work, x.Key())
-	x.app.work.remove(x, placeInApp)
-	p.giveBackShape(x.shape, x.ask)
+// unregister forgets x. Requires: it is in no book.
+func (p *Partition) unregister(x *Allocation) {
+	p.recordAllocationChange(x)
+	p.postClassQuotas(x, -1)
+	p.classNumbers.release(x.key.ClassID)
+	delete(p.allocations, x.Key())
+	x.app.allocations.remove(x, indexInApp)
+	p.releaseShape(x.shape, x.ask)
 }
 
-// toNode moves a pending x into the allocated books.
-func (p *Partition) toNode(x *Allocation, n *Node, now time.Time) {
+// bindToNode moves a pending x into the allocated books.
+func (p *Partition) bindToNode(x *Allocation, n *Node, now time.Time) {
 	a := x.app
-	p.Unnominate(x)
+	p.ClearNomination(x)
 	p.removePending(x)
 	p.postPending(a, x.shape.vector, -1)
 	x.node, x.boundAt = n, now.UnixNano()
-	n.work.add(x, placeOnNode)
-	a.bound++
-	p.bound++
-	p.guard(x)
+	n.allocations.add(x, indexOnNode)
+	a.boundCount++
+	p.boundCount++
+	p.countInBudgets(x)
 	p.post(x, n, 1)
-	if a.made++; a.made == 1 {
-		a.firstMade = now
-		p.watchRamp(a)
+	if a.allocationsMade++; a.allocationsMade == 1 {
+		a.firstAllocatedAt = now
+		p.trackRamp(a)
 	}
-	a.ramped = a.ramped || a.made >= policies.RampAllocations
-	a.again = false
-	p.move(a, RunApplication, WasPlaced, now)
-	p.recount(a)
+	a.rampedUp = a.rampedUp || a.allocationsMade >= policies.RampAllocations
+	a.restarting = false
+	p.handleEvent(a, RunApplication, ReasonAllocated, now)
+	p.updateRunning(a)
 }
 
-// fromNode takes a bound x out of the allocated books.
-func (p *Partition) fromNode(x *Allocation) {
-	p.left(x)
-	p.unguard(x)
+// unbindFromNode takes a bound x out of the allocated books.
+func (p *Partition) unbindFromNode(x *Allocation) {
+	p.removePreempting(x)
+	p.uncountInBudgets(x)
 	p.post(x, x.node, -1)
-	x.node.work.remove(x, placeOnNode)
-	x.app.bound--
-	p.bound--
+	x.node.allocations.remove(x, indexOnNode)
+	x.app.boundCount--
+	p.boundCount--
 }
 
 // post puts x into, or takes it from, the allocated book of its node, its application
 // and every queue up to root. It cannot fail.
 func (p *Partition) post(x *Allocation, n *Node, sign int) {
-	p.changedWork(x)
-	book := &x.app.allocated
+	p.recordAllocationChange(x)
+	total := &x.app.allocated
 	if x.ask.Placeholder {
-		book = &x.app.placeholders
+		total = &x.app.placeholders
 	}
 	v := x.shape.vector
-	if move(book, v, sign); sign > 0 {
-		x.app.peak.Raise(*book)
+	if addSigned(total, v, sign); sign > 0 {
+		x.app.peak.SetMax(*total)
 	}
-	p.charge(x.app, v, sign)
+	p.postToAccounts(x.app, v, sign)
 	for q := x.app.queue; q != nil; q = q.parent {
-		q.bound += sign
-		move(&q.allocated, v, sign)
-		p.refit(q)
-		p.doubt(q)
+		q.boundCount += sign
+		addSigned(&q.allocated, v, sign)
+		p.refitQueue(q)
+		p.markToRecheck(q)
 	}
-	p.repost(n, func() { move(&n.allocated, v, sign) })
+	p.updateNode(n, func() { addSigned(&n.allocated, v, sign) })
 	if sign < 0 {
-		p.gain(n)
+		p.noteFreedNode(n)
 	}
 }
 
@@ -238,14 +238,14 @@ func (p *Partition) post(x *Allocation, n *Node, sign int) {
 // kept with its classes.
 func (p *Partition) postPending(a *Application, v resources.Vector, sign int) {
 	for q := a.queue; q != nil; q = q.parent {
-		move(&q.pending, v, sign)
+		addSigned(&q.pending, v, sign)
 	}
 }
 
-func move(book *resources.Vector, v resources.Vector, sign int) {
+func addSigned(total *resources.Vector, v resources.Vector, sign int) {
 	if sign < 0 {
-		book.Sub(v)
+		total.Sub(v)
 		return
 	}
-	book.Add(v)
+	total.Add(v)
 }

@@ -46,8 +46,8 @@ func (e Event) String() string {
 	return [...]string{"runApplication", "rejectApplication", "completeApplication", "failApplication", "expireApplication", "resumeApplication"}[e]
 }
 
-// moves is the whole life of an application. What is not in it does not happen.
-var moves = [...]struct {
+// transitions is the whole life of an application. What is not in it does not happen.
+var transitions = [...]struct {
 	from  State
 	event Event
 	to    State
@@ -72,44 +72,44 @@ var moves = [...]struct {
 	{Rejected, ExpireApplication, Expired},
 }
 
-// next is moves by state and event; nowhere: there is no such move.
-var next = func() (n [states][events]State) {
+// nextState is moves by state and event; nowhere: there is no such move.
+var nextState = func() (n [states][events]State) {
 	for s := range n {
 		for e := range n[s] {
-			n[s][e] = nowhere
+			n[s][e] = noTransition
 		}
 	}
-	for _, m := range moves {
+	for _, m := range transitions {
 		n[m.from][m.event] = m.to
 	}
 	return n
 }()
 
-const nowhere = states
+const noTransition = states
 
 // After is the state that e leads to from s. ok is false when e cannot happen in s.
 func (s State) After(e Event) (to State, ok bool) {
-	to = next[s][e]
-	return to, to != nowhere
+	to = nextState[s][e]
+	return to, to != noTransition
 }
 
-// Entered says that an application has entered a state.
-type Entered struct {
+// ApplicationStateChange says that an application has entered a state.
+type ApplicationStateChange struct {
 	App   AppID
 	Queue QueuePath // the leaf that it is in, or was
 	StateChange
 }
 
-// TakeEntered returns which states applications have entered since it was last called,
+// TakeStateChanges returns which states applications have entered since it was last called,
 // in that order. The list is good until the partition changes.
-func (p *Partition) TakeEntered() []Entered {
-	out := p.entered
-	p.entered = p.entered[:0]
+func (p *Partition) TakeStateChanges() []ApplicationStateChange {
+	out := p.stateChanges
+	p.stateChanges = p.stateChanges[:0]
 	return out
 }
 
-// move lets e happen to a. An event that leaves it where it is leaves no trace.
-func (p *Partition) move(a *Application, e Event, why Reason, now time.Time) {
+// handleEvent lets e happen to a. An event that leaves it where it is leaves no trace.
+func (p *Partition) handleEvent(a *Application, e Event, reason StateReason, now time.Time) {
 	to, ok := a.state.After(e)
 	switch {
 	case !ok:
@@ -117,27 +117,27 @@ func (p *Partition) move(a *Application, e Event, why Reason, now time.Time) {
 	case to == a.state:
 		return
 	}
-	if a.waiting != nil {
-		p.completing.Remove(a.waiting)
-		a.waiting = nil
+	if a.completingEntry != nil {
+		p.completing.Remove(a.completingEntry)
+		a.completingEntry = nil
 	}
-	change := StateChange{State: to, Why: why, at: now.UnixNano()}
+	change := StateChange{State: to, Reason: reason, at: now.UnixNano()}
 	if a.state = to; to == Completing {
-		a.waiting = p.completing.PushBack(completingSince{a, change.at})
+		a.completingEntry = p.completing.PushBack(completingSince{a, change.at})
 	}
 	a.log = a.log.with(change)
-	p.changedApp(a)
-	p.entered = append(p.entered, Entered{a.id, a.queue.path, change})
-	p.recount(a)
+	p.recordAppChange(a)
+	p.stateChanges = append(p.stateChanges, ApplicationStateChange{a.id, a.queue.path, change})
+	p.updateRunning(a)
 }
 
 // asks notes that an application has asked for something.
-func (p *Partition) hasAsked(a *Application, now time.Time) {
+func (p *Partition) onAskAdded(a *Application, now time.Time) {
 	switch a.state {
 	case New:
-		p.move(a, RunApplication, AskedFirst, now)
+		p.handleEvent(a, RunApplication, ReasonFirstAsk, now)
 	case Completing:
-		a.again = true
-		p.move(a, RunApplication, AskedAgain, now)
+		a.restarting = true
+		p.handleEvent(a, RunApplication, ReasonAskWhileCompleting, now)
 	}
 }

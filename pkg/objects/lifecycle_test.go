@@ -13,9 +13,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// lives is the table of behaviour.md 4.1 as a picture: a row for each state, a column for
+// transitionTable is the table of behaviour.md 4.1 as a picture: a row for each state, a column for
 // each event; a dot where nothing can happen.
-const lives = `
+const transitionTable = `
             run        reject    complete    fail     expire   resume
 New         Accepted   Rejected  .           Failing  .        Resuming
 Accepted    Running    .         Completing  Failing  .        Resuming
@@ -29,8 +29,8 @@ Expired     .          .         .           .        .        .
 Resuming    Accepted   .         .           .        .        .
 `
 
-func TestEveryStateAndEveryEvent(t *testing.T) {
-	lines := strings.Split(strings.TrimSpace(lives), "\n")
+func TestApplicationStates_TransitionTable(t *testing.T) {
+	lines := strings.Split(strings.TrimSpace(transitionTable), "\n")
 	assert.Equal(t, len(lines), 1+int(states), "a row for each state")
 	columns := strings.Fields(lines[0])
 	assert.Equal(t, len(columns), int(events), "a column for each event")
@@ -50,74 +50,74 @@ func TestEveryStateAndEveryEvent(t *testing.T) {
 	}
 }
 
-// leafWith is a partition with a node, a leaf and a New application in it.
-func leafWith(tb testing.TB, keep Lifetimes) (*Partition, *Application, time.Time) {
+// leafPartition is a partition with a node, a leaf and a New application in it.
+func leafPartition(tb testing.TB, keep Lifetimes) (*Partition, *Application, time.Time) {
 	tb.Helper()
 	opt, now := DefaultOptions(), time.Unix(1_000_000_000, 0).UTC()
 	opt.Lifetimes = keep
 	root := configs.Queue{Name: "root", Parent: true, Children: []configs.Queue{{Name: "leaf"}}}
-	p := NewWith(configs.Partition{Name: "default", Root: root}, opt)
-	assert.NilError(tb, p.AddNode("n", few(1000), nil, true))
+	p := NewPartitionWithOptions(configs.Partition{Name: "default", Root: root}, opt)
+	assert.NilError(tb, p.AddNode("n", vcores(1000), nil, true))
 	assert.NilError(tb, p.AddApplication("app", security.User{Name: "ann"}, "root.leaf", nil, now))
 	a, _ := p.Application("app")
 	return p, a, now
 }
 
-func few(n int64) resources.Amounts {
+func vcores(n int64) resources.Amounts {
 	return resources.FromMap(map[string]resources.Quantity{"vcore": resources.Quantity(n)})
 }
 
 // What the table does not have is a bug of ours, and says what happened.
-func TestAnEventThatCannotHappenPanics(t *testing.T) {
+func TestApplicationStates_InvalidEventPanics(t *testing.T) {
 	for from := range states {
 		for e := range events {
 			to, ok := from.After(e)
-			p, a, now := leafWith(t, DefaultLifetimes())
+			p, a, now := leafPartition(t, DefaultLifetimes())
 			a.state = from
-			said := func() (said any) {
-				defer func() { said = recover() }()
-				p.move(a, e, WasPlaced, now)
+			panicked := func() (panicked any) {
+				defer func() { panicked = recover() }()
+				p.handleEvent(a, e, ReasonAllocated, now)
 				return nil
 			}()
-			switch entered := p.TakeEntered(); {
+			switch entered := p.TakeStateChanges(); {
 			case !ok:
-				assert.Equal(t, said, fmt.Sprintf("objects: %s happens to application app, which is %s", e, from))
+				assert.Equal(t, panicked, fmt.Sprintf("objects: %s happens to application app, which is %s", e, from))
 				assert.Equal(t, a.state, from)
 				assert.Equal(t, len(entered)+len(a.log), 0)
 			case from == to:
 				assert.Equal(t, len(entered)+len(a.log), 0, "staying %s is no entry", from)
 			default:
-				assert.Equal(t, said, nil)
+				assert.Equal(t, panicked, nil)
 				assert.Equal(t, a.state, to)
 				assert.Equal(t, len(entered), 1)
-				assert.Equal(t, entered[0], Entered{"app", "root.leaf", StateChange{State: to, Why: WasPlaced, at: now.UnixNano()}})
+				assert.Equal(t, entered[0], ApplicationStateChange{"app", "root.leaf", StateChange{State: to, Reason: ReasonAllocated, at: now.UnixNano()}})
 				assert.Equal(t, a.log[0], entered[0].StateChange)
 			}
-			assert.Equal(t, a.waiting != nil, a.state == Completing && ok, "only who completes waits to be completed")
+			assert.Equal(t, a.completingEntry != nil, a.state == Completing && ok, "only who completes waits to be completed")
 		}
 	}
 }
 
 // An application that asks for one thing at a time enters two states with each.
-func TestALongLogKeepsItsBeginningAndItsEnd(t *testing.T) {
-	p, a, now := leafWith(t, DefaultLifetimes())
+func TestStateLog_KeepsFirstAndLastEntries(t *testing.T) {
+	p, a, now := leafPartition(t, DefaultLifetimes())
 	begin := now
 	for i := range 1000 {
 		now = now.Add(time.Second)
-		ask := &Ask{Key: AllocationKey(fmt.Sprint("k", i)), App: "app", Amounts: few(1)}
+		ask := &Ask{Key: AllocationKey(fmt.Sprint("k", i)), App: "app", Amounts: vcores(1)}
 		_, err := p.AddAsk(ask, now)
 		assert.NilError(t, err)
 		p.Cancel(ask.Key, now)
 	}
 	log := a.StateLog()
-	assert.Equal(t, len(log), longestLog)
-	assert.Equal(t, cap(log) <= 2*longestLog, true, "it does not grow behind our back either")
+	assert.Equal(t, len(log), maxLogEntries)
+	assert.Equal(t, cap(log) <= 2*maxLogEntries, true, "it does not grow behind our back either")
 	for i, want := range []State{Accepted, Completing, Running, Completing} {
 		assert.Equal(t, log[i].State, want)
 	}
 	assert.Equal(t, log[0].At(), begin.Add(time.Second))
-	assert.Equal(t, log[longestLog-1].State, Completing)
-	assert.Equal(t, log[longestLog-1].At(), now)
+	assert.Equal(t, log[maxLogEntries-1].State, Completing)
+	assert.Equal(t, log[maxLogEntries-1].At(), now)
 	assert.Equal(t, p.completing.Len(), 1, "it waits once, however often it was idle")
 	assert.NilError(t, p.Check())
 }

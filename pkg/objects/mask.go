@@ -9,8 +9,8 @@ func (m Mask) has(slot int) bool {
 	return w < len(m) && m[w]>>(slot&63)&1 != 0
 }
 
-// put adds slot to m, or takes it out.
-func (m *Mask) put(slot int, in bool) {
+// set adds slot to m, or takes it out.
+func (m *Mask) set(slot int, in bool) {
 	w := slot >> 6
 	for len(*m) <= w {
 		*m = append(*m, 0)
@@ -22,8 +22,8 @@ func (m *Mask) put(slot int, in bool) {
 	(*m)[w] &^= 1 << (slot & 63)
 }
 
-// meets reports whether m and n have a slot in common.
-func (m Mask) meets(n Mask) bool {
+// intersects reports whether m and n have a slot in common.
+func (m Mask) intersects(n Mask) bool {
 	for w := range min(len(m), len(n)) {
 		if m[w]&n[w] != 0 {
 			return true
@@ -42,8 +42,8 @@ func (m Mask) empty() bool {
 	return true
 }
 
-// same reports whether m and n have the same slots.
-func (m Mask) same(n Mask) bool {
+// equal reports whether m and n have the same slots.
+func (m Mask) equal(n Mask) bool {
 	if len(m) < len(n) {
 		m, n = n, m
 	}
@@ -55,8 +55,8 @@ func (m Mask) same(n Mask) bool {
 	return m[len(n):].empty()
 }
 
-// join adds all slots of n to m.
-func (m *Mask) join(n Mask) {
+// unionWith adds all slots of n to m.
+func (m *Mask) unionWith(n Mask) {
 	for len(*m) < len(n) {
 		*m = append(*m, 0)
 	}
@@ -68,15 +68,15 @@ func (m *Mask) join(n Mask) {
 // copyFrom makes m the same as n, in place.
 func (m *Mask) copyFrom(n Mask) { *m = append((*m)[:0], n...) }
 
-// without takes out of m what is in n.
-func (m Mask) without(n Mask) {
+// subtract takes out of m what is in n.
+func (m Mask) subtract(n Mask) {
 	for w := range min(len(m), len(n)) {
 		m[w] &^= n[w]
 	}
 }
 
-// narrow takes out of m what is not in n.
-func (m Mask) narrow(n Mask) {
+// intersectWith takes out of m what is not in n.
+func (m Mask) intersectWith(n Mask) {
 	for w := range m {
 		if w < len(n) {
 			m[w] &= n[w]

@@ -13,35 +13,35 @@ type Node struct {
 	id          NodeID
 	schedulable bool
 	key         policies.NodeKey // as it stands in the node order
-	turn        entry[*Node]     // in Partition.byScore, if it is schedulable, else in Partition.unschedulable; what it can is what fits
+	entry       entry[*Node]     // in Partition.schedulableNodes, if it is schedulable, else in Partition.unschedulableNodes; what it can is what fits
 
-	total     resources.Vector // what the RM says it has
-	allocated resources.Vector // held by our allocations
-	occupied  resources.Vector // held by foreign allocations
-	available resources.Vector // total - allocated - occupied; negative after a shrink
-	held      resources.Vector // of available, for nominees
-	nominees  []*Allocation    // the asks that are nominated for the node, the oldest nomination first
-	leaving   []*Allocation    // what was told to leave, in that order
-	listed    bool             // it is in Partition.watch
-	place     int32            // in Partition.nodeList
-	touched   bool             // it is in Partition.touched
-	work      roster
-	room      nodeRoom
+	total           resources.Vector // what the RM says it has
+	allocated       resources.Vector // held by our allocations
+	occupied        resources.Vector // held by foreign allocations
+	available       resources.Vector // total - allocated - occupied; negative after a shrink
+	heldForNominees resources.Vector // of available, for nominees
+	nominees        []*Allocation    // the asks that are nominated for the node, the oldest nomination first
+	preempting      []*Allocation    // what was told to leave, in that order
+	changeRecorded  bool             // it is in Partition.watch
+	listIndex       int32            // in Partition.nodeList
+	inChangedNodes  bool             // it is in Partition.changedNodes
+	allocations     allocationList
+	buffers         nodeBuffers
 
 	attributes map[string]string
 	foreign    map[AllocationKey]*Foreign
 }
 
-// nodeRoom is for a node what queueRoom is for a queue.
-type nodeRoom struct {
+// nodeBuffers is for a node what queueBuffers is for a queue.
+type nodeBuffers struct {
 	total, allocated, available [shortVector]resources.Quantity
-	can                         [shortMask]uint64
+	mask                        [shortMask]uint64
 }
 
 func newNode(id NodeID, attributes map[string]string) *Node {
 	n := &Node{id: id, attributes: attributes, foreign: map[AllocationKey]*Foreign{}}
-	n.key.ID, n.turn.who, n.turn.can = string(id), n, n.room.can[:0]
-	n.total, n.allocated, n.available = n.room.total[:0], n.room.allocated[:0], n.room.available[:0]
+	n.key.ID, n.entry.item, n.entry.mask = string(id), n, n.buffers.mask[:0]
+	n.total, n.allocated, n.available = n.buffers.total[:0], n.buffers.allocated[:0], n.buffers.available[:0]
 	return n
 }
 
@@ -69,8 +69,8 @@ func (n *Node) Available() resources.Vector { return n.available }
 // Score is the node's place in the node order; lower is tried first.
 func (n *Node) Score() float64 { return n.key.Score }
 
-// Takes reports whether an ask of shape s could be placed here now.
-func (n *Node) Takes(s *Shape) bool { return n.Accepts(s) && n.has(s.vector) }
+// Fits reports whether an ask of shape s could be placed here now.
+func (n *Node) Fits(s *Shape) bool { return n.Accepts(s) && n.hasFree(s.vector) }
 
 // Accepts reports whether an ask of shape s may be placed here, whatever the room. An ask that
 // requires the node may although the node drains (behaviour.md 5.6): else a cordoned node would
@@ -82,9 +82,9 @@ func (n *Node) Accepts(s *Shape) bool {
 	return n.schedulable || s.pinned
 }
 
-// Work are the allocations on the node in key order. It is made on every call.
-func (n *Node) Work() []*Allocation {
-	return n.work.sorted()
+// Allocations are the allocations on the node in key order. It is made on every call.
+func (n *Node) Allocations() []*Allocation {
+	return n.allocations.sorted()
 }
 
 // Foreign are the foreign allocations on the node in key order. It is made on every call.
@@ -107,36 +107,36 @@ type Foreign struct {
 	Tags    map[string]string
 }
 
-// scale is a node order with the weighted resources as kinds.
-type scale struct {
-	nodes   policies.Nodes
+// nodeScorer is a node order with the weighted resources as kinds.
+type nodeScorer struct {
+	nodes   policies.NodeSort
 	weights []kindWeight // in name order
 }
 
 type kindWeight struct {
-	kind   resources.Kind
+	kind   resources.Index
 	weight float64
 }
 
-// useScale puts the node order of the configuration in force.
-func (p *Partition) useScale() {
-	before := p.scale
-	p.scale = scale{nodes: p.conf.Nodes.Nodes}
-	for _, w := range p.conf.Nodes.Weights {
-		p.scale.weights = append(p.scale.weights, kindWeight{p.names.HoldName(w.Resource, resources.Cluster), w.Weight})
+// applyNodeOrder puts the node order of the configuration in force.
+func (p *Partition) applyNodeOrder() {
+	before := p.nodeScorer
+	p.nodeScorer = nodeScorer{nodes: p.conf.NodeSortPolicy.Sort}
+	for _, w := range p.conf.NodeSortPolicy.Weights {
+		p.nodeScorer.weights = append(p.nodeScorer.weights, kindWeight{p.names.HoldName(w.Resource, resources.Cluster), w.Weight})
 	}
 	for _, w := range before.weights {
-		p.names.ReleaseKind(w.kind, resources.Cluster)
+		p.names.ReleaseIndex(w.kind, resources.Cluster)
 	}
 }
 
-// score is policies.NodeOrder.Score over kinds.
-func (s scale) score(n *Node) float64 {
+// score is policies.NodeSortPolicy.Score over kinds.
+func (s nodeScorer) score(n *Node) float64 {
 	var used, weights float64
 	for _, w := range s.weights {
 		if t := n.total.At(w.kind); t != 0 {
-			used, weights = policies.AddUse(used, weights, w.weight, n.available.At(w.kind), t)
+			used, weights = policies.AddWeightedUse(used, weights, w.weight, n.available.At(w.kind), t)
 		}
 	}
-	return s.nodes.Finish(used, weights)
+	return s.nodes.Score(used, weights)
 }

@@ -20,9 +20,9 @@ func (p *Partition) AddNode(id NodeID, total resources.Amounts, attributes map[s
 	}
 	p.nodes[id] = n
 	p.nodeList.add(n)
-	p.changedNode(n)
-	p.nodeSet++
-	p.standNode(n)
+	p.recordNodeChange(n)
+	p.nodeSetGeneration++
+	p.reindexNode(n)
 	p.setSchedulable(n, schedulable)
 	return nil
 }
@@ -54,26 +54,26 @@ func (p *Partition) RemoveNode(id NodeID, now time.Time) ([]*Allocation, error) 
 	if !ok {
 		return nil, fmt.Errorf("%w node %s", ErrUnknown, id)
 	}
-	gone := n.Work()
+	gone := n.Allocations()
 	for _, x := range gone {
-		p.Free(x.Key(), now)
+		p.Release(x.Key(), now)
 	}
 	for key, f := range n.foreign {
-		delete(p.others, key)
+		delete(p.foreign, key)
 		p.names.Release(p.names.Vector(f.Amounts), resources.Cluster)
 	}
 	p.setSchedulable(n, false)
-	p.unnominate(n, func(*Allocation) bool { return true })
-	p.unschedulable.stand(&n.turn, false)
+	p.clearNominationsOn(n, func(*Allocation) bool { return true })
+	p.unschedulableNodes.reindex(&n.entry, false)
 	p.capacity.Sub(n.total)
-	p.refit(p.root)
+	p.refitQueue(p.root)
 	delete(p.nodes, id)
 	p.nodeList.remove(n)
-	p.changedNode(n)
-	p.changedQueue(p.root) // which shows the capacity as its max
+	p.recordNodeChange(n)
+	p.recordQueueChange(p.root) // which shows the capacity as its max
 	p.names.Release(n.total, resources.Cluster)
-	p.nodeSet++
-	p.unsound = true
+	p.nodeSetGeneration++
+	p.sharesStale = true
 	return gone, nil
 }
 
@@ -85,22 +85,22 @@ func (p *Partition) resizeNode(n *Node, total resources.Amounts) error {
 		return fmt.Errorf("node %s: %w", n.id, err)
 	}
 	v := p.names.Hold(total, resources.Cluster)
-	var without resources.Vector
-	without.Difference(p.capacity, n.total, nil)
-	if without.Overflows(v, nil) {
+	var remaining resources.Vector
+	remaining.Difference(p.capacity, n.total, nil)
+	if remaining.Overflows(v, nil) {
 		p.names.Release(v, resources.Cluster)
 		return fmt.Errorf("node %s: %w", n.id, ErrOverflow)
 	}
-	p.changedQueue(p.root) // which shows the capacity as its max
+	p.recordQueueChange(p.root) // which shows the capacity as its max
 	before := slices.Clone(n.total)
-	p.placed.Raise(v)
-	p.capacity = without
+	p.placedKinds.SetMax(v)
+	p.capacity = remaining
 	p.capacity.Add(v)
-	p.repost(n, func() { n.total.Difference(v, nil, nil) })
-	p.gain(n)
-	p.refit(p.root)
-	p.unsound = true
-	p.Reconsider()
+	p.updateNode(n, func() { n.total.Difference(v, nil, nil) })
+	p.noteFreedNode(n)
+	p.refitQueue(p.root)
+	p.sharesStale = true
+	p.RequestRequeue()
 	p.names.Release(before, resources.Cluster)
 	return nil
 }
@@ -109,84 +109,84 @@ func (p *Partition) setSchedulable(n *Node, schedulable bool) {
 	if n.schedulable == schedulable {
 		return
 	}
-	p.nodesWith(n).stand(&n.turn, false)
+	p.nodeIndexFor(n).reindex(&n.entry, false)
 	n.schedulable = schedulable
-	p.changes++
-	p.touch(n)
+	p.preemptionGeneration++
+	p.markNodeChanged(n)
 	p.fitNode(n)
 	if !schedulable {
-		p.standNode(n)
-		p.unnominate(n, func(x *Allocation) bool { return !n.Accepts(x.shape) })
+		p.reindexNode(n)
+		p.clearNominationsOn(n, func(x *Allocation) bool { return !n.Accepts(x.shape) })
 		return
 	}
 	p.joining = append(p.joining, n)
-	p.gain(n)
-	p.Reconsider()
+	p.noteFreedNode(n)
+	p.RequestRequeue()
 }
 
-// repost changes a book of n and puts n back in its place.
-func (p *Partition) repost(n *Node, change func()) {
+// updateNode changes a book of n and puts n back in its place.
+func (p *Partition) updateNode(n *Node, change func()) {
 	change()
-	p.changes++
-	p.touch(n)
+	p.preemptionGeneration++
+	p.markNodeChanged(n)
 	n.available.Difference(n.total, n.allocated, n.occupied)
-	n.key.Score = p.scale.score(n)
+	n.key.Score = p.nodeScorer.score(n)
 	p.fitNode(n)
-	p.standNode(n)
+	p.reindexNode(n)
 }
 
 // fitNode decides which shapes n takes.
 func (p *Partition) fitNode(n *Node) {
-	p.slots.settle(p.names.Len())
-	p.slots.all(&n.turn.can)
+	p.slots.addKinds(p.names.Len())
+	p.slots.setAll(&n.entry.mask)
 	for k := range p.names.Len() {
-		p.slots.within(n.turn.can, resources.Kind(k), n.leftover(resources.Kind(k)))
+		p.slots.dropExceeding(n.entry.mask, resources.Index(k), n.free(resources.Index(k)))
 	}
-	p.slots.onNode(n.turn.can, n.id)
+	p.slots.dropOtherRequiredNodes(n.entry.mask, n.id)
 	if !n.schedulable {
-		p.slots.onUnschedulable(n.turn.can)
+		p.slots.keepPinned(n.entry.mask)
 	}
 }
 
-// nodesWith is the index that n belongs into.
-func (p *Partition) nodesWith(n *Node) *index[*Node] {
+// nodeIndexFor is the index that n belongs into.
+func (p *Partition) nodeIndexFor(n *Node) *index[*Node] {
 	if n.schedulable {
-		return &p.byScore
+		return &p.schedulableNodes
 	}
-	return &p.unschedulable
+	return &p.unschedulableNodes
 }
 
-// standNode puts n in its place, after its key or what it takes changed. A schedulable node
+// reindexNode puts n in its place, after its key or what it takes changed. A schedulable node
 // enters the order when it joins; one that is not is in its index while it takes anything, which
 // hardly any does: so thousands of nodes that are registered unschedulable cost nothing.
-func (p *Partition) standNode(n *Node) {
+func (p *Partition) reindexNode(n *Node) {
 	switch {
 	case !n.schedulable:
-		p.unschedulable.stand(&n.turn, p.nodes[n.id] == n && !n.turn.can.empty())
-	case n.turn.in():
-		p.byScore.stand(&n.turn, true)
+		p.unschedulableNodes.reindex(&n.entry, p.nodes[n.id] == n && !n.entry.mask.empty())
+	case n.entry.indexed():
+		p.schedulableNodes.reindex(&n.entry, true)
 	}
 }
 
-// join puts the nodes that came into use since the last time into the node order. Many
+// indexJoining puts the nodes that came into use since the last time into the node order. Many
 // are sorted together: one by one they would cost more than the decisions they are for.
-func (p *Partition) join() {
-	joining := slices.DeleteFunc(p.joining, func(n *Node) bool { return !n.schedulable || n.turn.in() })
+func (p *Partition) indexJoining() {
+	joining := slices.DeleteFunc(p.joining, func(n *Node) bool { return !n.schedulable || n.entry.indexed() })
 	p.joining = nil
 	if len(joining) < 64 {
 		for _, n := range joining {
-			p.byScore.stand(&n.turn, true)
+			p.schedulableNodes.reindex(&n.entry, true)
 		}
 		return
 	}
-	all := make([]*entry[*Node], 0, p.byScore.n+len(joining))
-	for m := range p.byScore.members {
+	all := make([]*entry[*Node], 0, p.schedulableNodes.n+len(joining))
+	for m := range p.schedulableNodes.members {
 		all = append(all, m)
 	}
 	for _, n := range joining {
-		all = append(all, &n.turn)
+		all = append(all, &n.entry)
 	}
-	p.byScore.fill(all)
+	p.schedulableNodes.fill(all)
 }
 
 // AddForeign records, or records anew, node usage that is not ours.
@@ -201,38 +201,38 @@ func (p *Partition) AddForeign(f Foreign) error {
 	if err := p.names.Admit(f.Amounts, resources.Cluster); err != nil {
 		return err
 	}
-	if x, ok := p.work[f.Key]; ok {
+	if x, ok := p.allocations[f.Key]; ok {
 		return fmt.Errorf("key %s of application %s %w", f.Key, x.ask.App, ErrExists)
 	}
 	used := p.names.Hold(f.Amounts, resources.Cluster)
-	var others resources.Vector
-	others.Difference(n.occupied, nil, nil)
+	var occupied resources.Vector
+	occupied.Difference(n.occupied, nil, nil)
 	if was, ok := n.foreign[f.Key]; ok {
-		others.Sub(p.names.Vector(was.Amounts))
+		occupied.Sub(p.names.Vector(was.Amounts))
 	}
-	if others.Overflows(used, nil) {
+	if occupied.Overflows(used, nil) {
 		p.names.Release(used, resources.Cluster)
 		return ErrOverflow
 	}
 	p.RemoveForeign(f.Key)
-	p.others[f.Key] = &f
+	p.foreign[f.Key] = &f
 	n.foreign[f.Key] = &f
-	p.repost(n, func() { n.occupied.Add(used) })
+	p.updateNode(n, func() { n.occupied.Add(used) })
 	return nil
 }
 
 // RemoveForeign forgets foreign usage. ok is false when there is none of that key.
 func (p *Partition) RemoveForeign(key AllocationKey) (f *Foreign, ok bool) {
-	if f, ok = p.others[key]; !ok {
+	if f, ok = p.foreign[key]; !ok {
 		return nil, false
 	}
 	n := p.nodes[f.Node]
-	delete(p.others, key)
+	delete(p.foreign, key)
 	delete(n.foreign, key)
 	was := p.names.Vector(f.Amounts)
-	p.repost(n, func() { n.occupied.Sub(was) })
+	p.updateNode(n, func() { n.occupied.Sub(was) })
 	p.names.Release(was, resources.Cluster)
-	p.gain(n)
-	p.Reconsider()
+	p.noteFreedNode(n)
+	p.RequestRequeue()
 	return f, true
 }

@@ -9,20 +9,20 @@ type Options struct {
 	// table are placed just the same, but looked at one by one.
 	Shapes    int
 	Lifetimes Lifetimes
-	// Names is how many different resource names there may be, and AskNames how many of them
+	// Names is how many different resource names there may be, and MaxAskNames how many of them
 	// that no node and no configuration knows; 0: resources.MaxNames and resources.MaxAskNames.
 	Names, AskNames int
 	// Candidates is how many nodes where room could be made for an ask are compared at most;
 	// 0: 100, which is what kube-scheduler compares at least (priority.md 2.2).
 	Candidates int
-	// Looks is how many asks may look for somebody whose place they could take before
+	// Evaluations is how many asks may look for somebody whose place they could take before
 	// commands are looked at again; 0: 4. In a very large cluster a look takes long (ADR 24).
-	Looks int
+	Evaluations int
 	// Refusals is how many asks of one group an evaluation of preemption goes through that the
 	// resource manager refuses; 0: 8 (ADR 43).
 	Refusals int
-	// Preemptions is how many preemptions are remembered, with what became of them; 0: 1,000.
-	Preemptions int
+	// PreemptionHistory is how many preemptions are remembered, with what became of them; 0: 1,000.
+	PreemptionHistory int
 }
 
 // DefaultOptions are those of NewPartition.
@@ -34,10 +34,10 @@ type Lifetimes struct {
 	Completing time.Duration // from having nothing to do to being Completed
 	Completed  time.Duration // how long an application that has ended is remembered
 	Rejected   time.Duration // how long one is remembered that was rejected
-	Ended      int           // how many of each kind are remembered at most
+	MaxEnded   int           // how many of each kind are remembered at most
 }
 
 // DefaultLifetimes are those of upstream, which remembers any number, and a bound.
 func DefaultLifetimes() Lifetimes {
-	return Lifetimes{Completing: 30 * time.Second, Completed: 72 * time.Hour, Rejected: 72 * time.Hour, Ended: 50_000}
+	return Lifetimes{Completing: 30 * time.Second, Completed: 72 * time.Hour, Rejected: 72 * time.Hour, MaxEnded: 50_000}
 }

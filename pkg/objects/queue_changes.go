@@ -19,7 +19,7 @@ func (c QueueChange) String() string {
 // ChangedQueue says what became of a queue.
 type ChangedQueue struct {
 	Queue   QueuePath
-	What    QueueChange
+	Change  QueueChange
 	Dynamic bool // it is, or was, not of the configuration
 }
 
@@ -31,6 +31,6 @@ func (p *Partition) TakeChangedQueues() []ChangedQueue {
 	return out
 }
 
-func (p *Partition) noteQueue(q *Queue, what QueueChange) {
+func (p *Partition) noteQueueChange(q *Queue, what QueueChange) {
 	p.queueChanges = append(p.queueChanges, ChangedQueue{q.path, what, !q.managed})
 }

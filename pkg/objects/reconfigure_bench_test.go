@@ -12,10 +12,10 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// hundredThousand is a configuration of 100,000 queues: 100 parents, each with 10 parents, each
+// hundredThousandQueues is a configuration of 100,000 queues: 100 parents, each with 10 parents, each
 // with 98 leaves or so. max says what each leaf may use; 0: it is left out.
-func hundredThousand(max func(leaf int) resources.Quantity) configs.Partition {
-	conf := configs.Partition{Name: "default", Preemption: true, Root: configs.Queue{Name: "root", Parent: true, Submit: security.Everyone()}}
+func hundredThousandQueues(max func(leaf int) resources.Quantity) configs.Partition {
+	conf := configs.Partition{Name: "default", PreemptionEnabled: true, Root: configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone()}}
 	leaf := 0
 	for i := range 100 {
 		top := configs.Queue{Name: fmt.Sprint("t", i), Parent: true, Settings: configs.DefaultSettings()}
@@ -43,19 +43,19 @@ var reloadCases = []struct {
 	name     string
 	from, to func(leaf int) resources.Quantity
 }{
-	{"nothing", same(1000), same(1000)},
-	{"one", same(1000), func(leaf int) resources.Quantity { return 1000 + resources.Quantity(count(leaf == 77_777)) }},
-	{"thousand", same(1000), func(leaf int) resources.Quantity { return 1000 + resources.Quantity(count(leaf%99 == 7)) }},
-	{"all", same(1000), same(1001)},
-	{"ten thousand come and go", same(1000), func(leaf int) resources.Quantity { return 1000 * resources.Quantity(count(leaf%10 != 7)) }},
+	{"nothing", constantMax(1000), constantMax(1000)},
+	{"one", constantMax(1000), func(leaf int) resources.Quantity { return 1000 + resources.Quantity(boolToInt(leaf == 77_777)) }},
+	{"thousand", constantMax(1000), func(leaf int) resources.Quantity { return 1000 + resources.Quantity(boolToInt(leaf%99 == 7)) }},
+	{"all", constantMax(1000), constantMax(1001)},
+	{"ten thousand come and go", constantMax(1000), func(leaf int) resources.Quantity { return 1000 * resources.Quantity(boolToInt(leaf%10 != 7)) }},
 }
 
-func same(n resources.Quantity) func(int) resources.Quantity {
+func constantMax(n resources.Quantity) func(int) resources.Quantity {
 	return func(int) resources.Quantity { return n }
 }
 
-// crowded is a partition with 100,000 queues, 20,000 applications, each with an ask, and 1,000 nodes.
-func crowded(tb testing.TB, conf configs.Partition) *Partition {
+// largeReloadPartition is a partition with 100,000 queues, 20,000 applications, each with an ask, and 1,000 nodes.
+func largeReloadPartition(tb testing.TB, conf configs.Partition) *Partition {
 	p, now := NewPartition(conf), time.Unix(1_000_000_000, 0)
 	for i := range 1000 {
 		assert.NilError(tb, p.AddNode(NodeID(fmt.Sprint("n", i)), cores(64_000), nil, true))
@@ -70,7 +70,7 @@ func crowded(tb testing.TB, conf configs.Partition) *Partition {
 		_, err := p.AddAsk(&Ask{Key: AllocationKey(id), App: id, Amounts: cores(1 + int64(i%10))}, now)
 		assert.NilError(tb, err)
 	}
-	p.Settle()
+	p.RefreshShares()
 	return p
 }
 
@@ -78,15 +78,15 @@ func crowded(tb testing.TB, conf configs.Partition) *Partition {
 func BenchmarkReconfigure(b *testing.B) {
 	for _, c := range reloadCases {
 		b.Run(c.name, func(b *testing.B) {
-			confs := []configs.Partition{hundredThousand(c.from), hundredThousand(c.to)}
-			p := crowded(b, confs[0])
+			confs := []configs.Partition{hundredThousandQueues(c.from), hundredThousandQueues(c.to)}
+			p := largeReloadPartition(b, confs[0])
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				b.StopTimer()
 				d := NewDifference(confs[i%2], confs[(i+1)%2])
 				b.StartTimer()
 				assert.NilError(b, p.Reconfigure(confs[(i+1)%2], d))
-				p.Settle()
+				p.RefreshShares()
 			}
 		})
 	}

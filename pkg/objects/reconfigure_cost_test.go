@@ -12,7 +12,7 @@ import (
 
 // The partition decides nothing while it is reconfigured, so what a queue that changes costs bounds
 // how large a configuration may be.
-func TestReconfigure_AQueueThatChangesCostsFewAllocations(t *testing.T) {
+func TestReconfigure_AllocationsPerChangedQueue(t *testing.T) {
 	const parents, leaves = 100, 100
 	tree := func(most resources.Quantity) configs.Partition {
 		conf := configs.Partition{Name: "default", Root: configs.Queue{Name: "root", Parent: true}}
@@ -35,7 +35,7 @@ func TestReconfigure_AQueueThatChangesCostsFewAllocations(t *testing.T) {
 		i++
 		assert.NilError(t, p.Reconfigure(confs[i%2], prepared[i%2]))
 	})
-	assert.Equal(t, p.queues["root.p7.l7"].max[0], p.names.Bound(confs[i%2].Root.Children[7].Children[7].Max)[0])
+	assert.Equal(t, p.queues["root.p7.l7"].max[0], p.names.LimitVector(confs[i%2].Root.Children[7].Children[7].Max)[0])
 	each := allocations / (parents * leaves)
 	assert.Assert(t, each < 0.5, "%.1f for a queue", each)
 }

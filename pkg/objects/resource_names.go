@@ -7,79 +7,81 @@ import "github.com/canopy-scheduler/canopy/pkg/resources"
 // they have, a queue what its settings say, a shape what its asks ask for. A name that nothing
 // holds is in no book any more, and its number is free (ADR 38).
 
-// intern makes the dense form of q's settings, whose names are held. Those of a dynamic queue
+// internNames makes the dense form of q's settings, whose names are held. Those of a dynamic queue
 // are held as those of asks are: tags of applications may say what they are.
-func (p *Partition) intern(q *Queue) {
+func (p *Partition) internNames(q *Queue) {
 	by := resources.Cluster
 	if !q.managed {
 		by = resources.Asks
 	}
-	simple := len(q.conf.Limits)+len(q.conf.ClassQuotas)+len(q.scopes)+len(q.further) == 0 && q.conf.Template == nil && q.heldBy == by
-	if simple && p.names.Requantify(q.max, q.conf.Max) && p.names.Requantify(q.guaranteed, resources.Limit(q.conf.Guaranteed)) {
-		p.useRules(q) // the names are those that it holds already
+	simple := len(q.conf.Limits)+len(q.conf.ClassQuotas)+len(q.scopes)+len(q.extraKinds) == 0 && q.conf.ChildTemplate == nil && q.namesHeldBy == by
+	if simple && p.names.UpdateQuantities(q.max, q.conf.Max) && p.names.UpdateQuantities(q.guaranteed, resources.Limit(q.conf.Guaranteed)) {
+		p.applySettings(q) // the names are those that it holds already
 		return
 	}
-	former := q.holds()
-	q.heldBy = by
+	former := q.heldNames()
+	q.namesHeldBy = by
 	q.max = p.names.HoldLimit(q.conf.Max, by)
 	q.guaranteed = p.names.HoldGuarantee(q.conf.Guaranteed, by)
 	q.scopes = p.scopesOf(q.conf.ClassQuotas, by)
-	q.further = nil
-	if len(q.conf.Limits) > 0 || q.conf.Template != nil {
-		q.eachFurther(func(name string) { q.further = append(q.further, p.names.HoldName(name, by)) })
+	q.extraKinds = nil
+	if len(q.conf.Limits) > 0 || q.conf.ChildTemplate != nil {
+		q.eachExtraName(func(name string) { q.extraKinds = append(q.extraKinds, p.names.HoldName(name, by)) })
 	}
-	p.release(former)
-	p.useRules(q)
+	p.releaseNames(former)
+	p.applySettings(q)
 }
 
-// useRules finds out what q goes by that depends on more than its own settings, and counts those.
-func (p *Partition) useRules(q *Queue) {
+// applySettings finds out what q goes by that depends on more than its own settings, and counts those.
+func (p *Partition) applySettings(q *Queue) {
 	p.countSettings(q, 1)
-	p.rule(q)
-	q.rule.enforced = p.conf.QuotaPreemption && q.conf.QuotaDelay > 0
+	p.updatePolicy(q)
+	q.policy.maxEnforced = p.conf.QuotaPreemptionEnabled && q.conf.QuotaPreemptionDelay > 0
 }
 
 // countSettings counts the settings of q among those of all queues, with -1 for a queue that goes.
 func (p *Partition) countSettings(q *Queue, n int) {
-	bounds, scoped := n > 0 && q.boundsApplications(), n > 0 && len(q.scopes) > 0
-	p.bounds += count(bounds) - count(q.bounds)
-	p.scoped += count(scoped) - count(q.scoped)
-	q.bounds, q.scoped = bounds, scoped
+	bounds, scoped := n > 0 && q.hasMaxApplications(), n > 0 && len(q.scopes) > 0
+	p.maxAppsQueues += boolToInt(bounds) - boolToInt(q.maxAppsCounted)
+	p.classQuotaQueues += boolToInt(scoped) - boolToInt(q.classQuotasCounted)
+	q.maxAppsCounted, q.classQuotasCounted = bounds, scoped
 }
 
-// holding is the names that a queue holds.
-type holding struct {
-	max, guaranteed resources.Bound
+// heldNames is the names that a queue holds.
+type heldNames struct {
+	max, guaranteed resources.LimitVector
 	scopes          []scope
-	further         []resources.Kind
-	by              resources.Holder
+	extraKinds      []resources.Index
+	heldBy          resources.Holder
 }
 
-func (q *Queue) holds() holding { return holding{q.max, q.guaranteed, q.scopes, q.further, q.heldBy} }
+func (q *Queue) heldNames() heldNames {
+	return heldNames{q.max, q.guaranteed, q.scopes, q.extraKinds, q.namesHeldBy}
+}
 
-// release takes back what intern held.
-func (p *Partition) release(h holding) {
-	p.names.ReleaseBound(h.max, h.by)
-	p.names.ReleaseBound(h.guaranteed, h.by)
+// releaseNames takes back what intern held.
+func (p *Partition) releaseNames(h heldNames) {
+	p.names.ReleaseBound(h.max, h.heldBy)
+	p.names.ReleaseBound(h.guaranteed, h.heldBy)
 	for i := range h.scopes {
 		for _, x := range h.scopes[i].hard {
-			p.names.ReleaseBound(x.max, h.by)
+			p.names.ReleaseBound(x.max, h.heldBy)
 		}
 	}
-	for _, k := range h.further {
-		p.names.ReleaseKind(k, h.by)
+	for _, k := range h.extraKinds {
+		p.names.ReleaseIndex(k, h.heldBy)
 	}
 }
 
-// eachFurther yields the names in the limits of q, for accounts, which come and go, and in its
+// eachExtraName yields the names in the limits of q, for accounts, which come and go, and in its
 // template, for dynamic queues.
-func (q *Queue) eachFurther(yield func(name string)) {
+func (q *Queue) eachExtraName(yield func(name string)) {
 	for _, rule := range q.conf.Limits {
 		for name := range rule.MaxResources.All() {
 			yield(name)
 		}
 	}
-	if t := q.conf.Template; t != nil {
+	if t := q.conf.ChildTemplate; t != nil {
 		for name := range t.Max.All() {
 			yield(name)
 		}
@@ -96,22 +98,22 @@ func (p *Partition) overflows(amounts resources.Amounts) bool {
 	return p.root.pending.Overflows(p.root.allocated, v)
 }
 
-// mayPeak notes that the RM says that an ask of shape s runs, on whatever node. Of decided
+// notePlacedKinds notes that the RM says that an ask of shape s runs, on whatever node. Of decided
 // placements it is known: they are where a node has what they ask for.
-func (p *Partition) mayPeak(s *Shape) {
-	p.placed.Raise(s.vector)
-	if p.measured != p.names.Given() {
-		p.unsound = true // shares have to be measured in the new resource too
+func (p *Partition) notePlacedKinds(s *Shape) {
+	p.placedKinds.SetMax(s.vector)
+	if p.namesGivenAtRefresh != p.names.Assigned() {
+		p.sharesStale = true // shares have to be measured in the new resource too
 	}
 }
 
 // forgetKind frees the number of a name, before another name can get it. No book has any of it,
 // but for what applications once held.
-func (p *Partition) forgetKind(k resources.Kind) {
-	if p.placed.At(k) == 0 {
+func (p *Partition) forgetKind(k resources.Index) {
+	if p.placedKinds.At(k) == 0 {
 		return
 	}
-	p.placed[k] = 0
+	p.placedKinds[k] = 0
 	for _, a := range p.apps {
 		if a.peak.At(k) != 0 {
 			most := p.Peak(a)

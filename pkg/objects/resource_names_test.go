@@ -10,7 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-func of(names ...string) resources.Amounts {
+func oneOfEach(names ...string) resources.Amounts {
 	m := map[string]resources.Quantity{}
 	for _, name := range names {
 		m[name] = 1
@@ -18,41 +18,41 @@ func of(names ...string) resources.Amounts {
 	return resources.FromMap(m)
 }
 
-func askFor(t *testing.T, p *Partition, key string, names ...string) error {
+func addAskFor(t *testing.T, p *Partition, key string, names ...string) error {
 	t.Helper()
-	_, err := p.AddAsk(&Ask{Key: AllocationKey(key), App: "app", Amounts: of(names...)}, epoch)
+	_, err := p.AddAsk(&Ask{Key: AllocationKey(key), App: "app", Amounts: oneOfEach(names...)}, epoch)
 	assert.NilError(t, p.Check())
 	return err
 }
 
 // Tenants ask for more and more resources that there are none of. A node with a resource that is
 // new is taken all the same, asks for it are too, and names that are gone make room for others.
-func TestResourceNames_JunkOfTenantsLeavesRoomForNodes(t *testing.T) {
-	p := busy(t, configs.Queue{Name: "a"})
+func TestResourceNames_UnknownNamesDoNotExcludeNodes(t *testing.T) {
+	p := busyPartition(t, configs.Queue{Name: "a"})
 	for i := range resources.MaxAskNames {
-		assert.NilError(t, askFor(t, p, fmt.Sprint("junk", i), "vcore", fmt.Sprint("example.com/junk", i)))
+		assert.NilError(t, addAskFor(t, p, fmt.Sprint("junk", i), "vcore", fmt.Sprint("example.com/junk", i)))
 	}
-	assert.ErrorContains(t, askFor(t, p, "one too many", "example.com/gpu"), `resource name "example.com/gpu": no node and no configuration knows it`)
-	assert.NilError(t, p.AddNode("new", of("vcore", "example.com/gpu"), nil, true))
+	assert.ErrorContains(t, addAskFor(t, p, "one too many", "example.com/gpu"), `resource name "example.com/gpu": no node and no configuration knows it`)
+	assert.NilError(t, p.AddNode("new", oneOfEach("vcore", "example.com/gpu"), nil, true))
 	assert.NilError(t, p.Check())
-	assert.NilError(t, askFor(t, p, "gpu", "example.com/gpu"), "a node has it")
+	assert.NilError(t, addAskFor(t, p, "gpu", "example.com/gpu"), "a node has it")
 	for i := range resources.MaxAskNames / 2 {
 		_, ok := p.Cancel(AllocationKey(fmt.Sprint("junk", i)), epoch)
 		assert.Assert(t, ok)
 		assert.NilError(t, p.Check())
 	}
-	assert.Equal(t, p.names.Loose(), resources.MaxAskNames/2)
+	assert.Equal(t, p.names.AskOnly(), resources.MaxAskNames/2)
 	known := p.names.Len()
 	for i := range resources.MaxAskNames / 2 {
-		assert.NilError(t, askFor(t, p, fmt.Sprint("more", i), fmt.Sprint("example.com/more", i)))
+		assert.NilError(t, addAskFor(t, p, fmt.Sprint("more", i), fmt.Sprint("example.com/more", i)))
 	}
 	assert.Equal(t, p.names.Len(), known, "numbers that are free are used again")
 }
 
 // A name goes with the last that holds it, whatever that is.
-func TestResourceNames_GoWithWhatHoldsThem(t *testing.T) {
+func TestResourceNames_ReleasedWithLastHolder(t *testing.T) {
 	quota := configs.Queue{Name: "a", Max: resources.LimitFromMap(map[string]resources.Quantity{"in-max": 0})}
-	p := busy(t, quota)
+	p := busyPartition(t, quota)
 	has := func(name string) bool {
 		assert.NilError(t, p.Check())
 		_, ok := p.names.Lookup(name)
@@ -60,16 +60,16 @@ func TestResourceNames_GoWithWhatHoldsThem(t *testing.T) {
 	}
 	assert.Assert(t, has("in-max"))
 
-	assert.NilError(t, p.AddNode("x", of("on-node", "shared"), nil, true))
-	assert.NilError(t, p.AddForeign(Foreign{Key: "f", Node: "x", Amounts: of("foreign")}))
-	assert.NilError(t, askFor(t, p, "k", "shared"))
-	assert.NilError(t, p.SetCapacity("x", of("shared", "later")))
+	assert.NilError(t, p.AddNode("x", oneOfEach("on-node", "shared"), nil, true))
+	assert.NilError(t, p.AddForeign(Foreign{Key: "f", Node: "x", Amounts: oneOfEach("foreign")}))
+	assert.NilError(t, addAskFor(t, p, "k", "shared"))
+	assert.NilError(t, p.SetCapacity("x", oneOfEach("shared", "later")))
 	assert.Assert(t, !has("on-node") && has("later") && has("foreign"))
 	_, err := p.RemoveNode("x", epoch)
 	assert.NilError(t, err)
 	assert.Assert(t, !has("later") && !has("foreign"))
 	assert.Assert(t, has("shared"), "the ask has it")
-	_, err = p.Resize("k", of("resized"))
+	_, err = p.Resize("k", oneOfEach("resized"))
 	assert.NilError(t, err)
 	assert.Assert(t, !has("shared") && has("resized"))
 	_, _, freed := p.RemoveApplication("app", epoch)
@@ -82,12 +82,12 @@ func TestResourceNames_GoWithWhatHoldsThem(t *testing.T) {
 }
 
 // What is refused leaves no name behind.
-func TestResourceNames_RefusalsHoldNothing(t *testing.T) {
-	p := busy(t, configs.Queue{Name: "a"})
+func TestResourceNames_RejectedRequestsHoldNone(t *testing.T) {
+	p := busyPartition(t, configs.Queue{Name: "a"})
 	enormous := resources.FromMap(map[string]resources.Quantity{"new": 1<<63 - 1})
 	_, err := p.AddAsk(&Ask{Key: "k", App: "app", Amounts: enormous}, epoch)
 	assert.ErrorIs(t, err, ErrOverflow)
-	assert.NilError(t, askFor(t, p, "k2", "vcore"))
+	assert.NilError(t, addAskFor(t, p, "k2", "vcore"))
 	_, err = p.Resize("k2", enormous)
 	assert.ErrorIs(t, err, ErrOverflow)
 	assert.ErrorIs(t, p.AddForeign(Foreign{Key: "f", Node: "n", Amounts: enormous}), ErrOverflow)
@@ -99,21 +99,21 @@ func TestResourceNames_RefusalsHoldNothing(t *testing.T) {
 }
 
 // What an application once held is told by the name it had, whatever has its number now.
-func TestResourceNames_PeaksOutliveTheirNumbers(t *testing.T) {
-	p := busy(t, configs.Queue{Name: "a"})
-	assert.NilError(t, p.AddNode("x", of("old"), nil, true))
-	assert.NilError(t, askFor(t, p, "k", "old"))
+func TestResourceNames_PeaksSurviveNumberReuse(t *testing.T) {
+	p := busyPartition(t, configs.Queue{Name: "a"})
+	assert.NilError(t, p.AddNode("x", oneOfEach("old"), nil, true))
+	assert.NilError(t, addAskFor(t, p, "k", "old"))
 	k, _ := p.names.Lookup("old")
 	a := p.apps["app"]
 	_, err := p.PlaceReported("k", "x", epoch)
 	assert.NilError(t, err)
 	_, err = p.RemoveNode("x", epoch)
 	assert.NilError(t, err)
-	assert.NilError(t, p.AddNode("y", of("new"), nil, true))
+	assert.NilError(t, p.AddNode("y", oneOfEach("new"), nil, true))
 	again, _ := p.names.Lookup("new")
 	assert.Equal(t, again, k, "the number is used again")
 	assert.Equal(t, p.Peak(a).Get("old"), resources.Quantity(1))
 	assert.Equal(t, p.Peak(a).Get("new"), resources.Quantity(0))
-	assert.NilError(t, p.AddNode("x", of("old"), nil, true))
+	assert.NilError(t, p.AddNode("x", oneOfEach("old"), nil, true))
 	assert.Equal(t, p.Peak(a).Get("old"), resources.Quantity(1))
 }

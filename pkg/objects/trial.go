@@ -14,7 +14,7 @@ type taken struct {
 	x     *Allocation
 	class string // its priority class
 	told  bool   // to leave, as follows
-	departure
+	preemptionMark
 }
 
 // Mark is a point a Trial can return to.
@@ -26,7 +26,7 @@ func (p *Partition) Try() *Trial {
 		panic("objects: a trial is open already")
 	}
 	p.trying = true
-	p.names.Keep() // what is taken back has its number again
+	p.names.PinNumbers() // what is taken back has its number again
 	return &Trial{p: p}
 }
 
@@ -36,13 +36,13 @@ func (t *Trial) Mark() Mark { return Mark(len(t.taken)) }
 // Without pretends that an allocation is gone. It reports false when there is no
 // allocation of that key.
 func (t *Trial) Without(key AllocationKey) bool {
-	x, ok := t.p.work[key]
+	x, ok := t.p.allocations[key]
 	if !ok || x.Pending() {
 		return false
 	}
-	d, told := t.p.leaving[x]
+	d, told := t.p.preempting[x]
 	t.taken = append(t.taken, taken{x, t.p.PriorityClass(x), told, d})
-	t.p.free(x)
+	t.p.removeAllocation(x)
 	return true
 }
 
@@ -51,7 +51,7 @@ func (t *Trial) Undo(m Mark) {
 	for i := len(t.taken) - 1; i >= int(m); i-- {
 		t.p.restore(t.taken[i].x, t.taken[i].class)
 		if t.taken[i].told {
-			t.p.leaves(t.taken[i].x, t.taken[i].departure)
+			t.p.addPreempting(t.taken[i].x, t.taken[i].preemptionMark)
 		}
 	}
 	t.taken = t.taken[:m]
@@ -61,20 +61,20 @@ func (t *Trial) Undo(m Mark) {
 func (t *Trial) End() {
 	t.Undo(0)
 	t.p.trying = false
-	t.p.names.Sweep()
+	t.p.names.UnpinNumbers()
 }
 
 // restore is Free taken back.
 func (p *Partition) restore(x *Allocation, class string) {
 	a := x.app
-	x.shape, x.key.Mark = p.takeShape(x.ask), p.classNames.take(class)
-	p.meter(x, 1)
-	p.work[x.Key()] = x
-	a.work.add(x, placeInApp)
-	x.node.work.add(x, placeOnNode)
-	a.bound++
-	p.bound++
-	p.guard(x)
+	x.shape, x.key.ClassID = p.acquireShape(x.ask), p.classNumbers.acquire(class)
+	p.postClassQuotas(x, 1)
+	p.allocations[x.Key()] = x
+	a.allocations.add(x, indexInApp)
+	x.node.allocations.add(x, indexOnNode)
+	a.boundCount++
+	p.boundCount++
+	p.countInBudgets(x)
 	p.post(x, x.node, 1)
-	p.stand(a)
+	p.reindex(a)
 }

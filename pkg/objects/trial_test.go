@@ -20,12 +20,12 @@ func cores(n int64) resources.Amounts {
 	return resources.FromMap(map[string]resources.Quantity{"vcore": resources.Quantity(n)})
 }
 
-// busy is a partition with one leaf, one node, and as many bound allocations of one core
+// busyPartition is a partition with one leaf, one node, and as many bound allocations of one core
 // each as keys are given.
-func busy(t *testing.T, conf configs.Queue, keys ...AllocationKey) *Partition {
+func busyPartition(t *testing.T, conf configs.Queue, keys ...AllocationKey) *Partition {
 	t.Helper()
 	root := configs.Queue{Name: "root", Parent: true, Children: []configs.Queue{conf}}
-	p := NewPartition(configs.Partition{Name: "default", Root: root, Nodes: policies.DefaultNodeOrder()})
+	p := NewPartition(configs.Partition{Name: "default", Root: root, NodeSortPolicy: policies.DefaultNodeSortPolicy()})
 	assert.NilError(t, p.AddNode("n", cores(100), nil, true))
 	assert.NilError(t, p.AddApplication("app", security.User{Name: "ann"}, RootPath.Child(conf.Name), nil, epoch))
 	for _, key := range keys {
@@ -37,83 +37,83 @@ func busy(t *testing.T, conf configs.Queue, keys ...AllocationKey) *Partition {
 	return p
 }
 
-// books is everything a posting could change, as text.
-func books(p *Partition) string {
+// accountingText is everything a posting could change, as text.
+func accountingText(p *Partition) string {
 	a, n := p.apps["app"], p.nodes["n"]
-	return fmt.Sprint(p.Amounts(a.allocated), p.Amounts(a.pending), a.bound, a.asks, a.made, a.state, a.log, p.bound,
-		p.Amounts(n.available), n.key.Score, len(n.work), p.Amounts(a.queue.allocated), p.Amounts(p.root.allocated), p.shapes)
+	return fmt.Sprint(p.Amounts(a.allocated), p.Amounts(a.pending), a.boundCount, a.pendingCount, a.allocationsMade, a.state, a.log, p.boundCount,
+		p.Amounts(n.available), n.key.Score, len(n.allocations), p.Amounts(a.queue.allocated), p.Amounts(p.root.allocated), p.shapes)
 }
 
-func TestATrialLeavesNoTrace(t *testing.T) {
-	p := busy(t, configs.Queue{Name: "a"}, "k1", "k2", "k3")
-	before := books(p)
+func TestTrial_EndRestoresState(t *testing.T) {
+	p := busyPartition(t, configs.Queue{Name: "a"}, "k1", "k2", "k3")
+	before := accountingText(p)
 
-	try := p.Try()
-	assert.Assert(t, try.Without("k2"))
-	mark := try.Mark()
-	assert.Assert(t, try.Without("k1"))
-	assert.Assert(t, !try.Without("k1"), "it is gone already")
-	assert.Assert(t, !try.Without("nobody"))
+	trial := p.Try()
+	assert.Assert(t, trial.Without("k2"))
+	mark := trial.Mark()
+	assert.Assert(t, trial.Without("k1"))
+	assert.Assert(t, !trial.Without("k1"), "it is gone already")
+	assert.Assert(t, !trial.Without("nobody"))
 	assert.DeepEqual(t, p.Amounts(p.nodes["n"].available).Map(), cores(99).Map())
 	assert.NilError(t, p.Check())
 
-	try.Undo(mark)
+	trial.Undo(mark)
 	assert.DeepEqual(t, p.Amounts(p.nodes["n"].available).Map(), cores(98).Map())
-	try.End()
+	trial.End()
 	assert.NilError(t, p.Check())
-	assert.Equal(t, books(p), before)
+	assert.Equal(t, accountingText(p), before)
 }
 
-func TestASecondTrialIsABug(t *testing.T) {
-	p := busy(t, configs.Queue{Name: "a"})
+func TestTrial_SecondPanics(t *testing.T) {
+	p := busyPartition(t, configs.Queue{Name: "a"})
 	p.Try()
 	defer func() { assert.Assert(t, recover() != nil, "two trials were open at once") }()
 	p.Try()
 }
 
-func TestAnAllocationHandedBackIsTheAskItWas(t *testing.T) {
-	p := busy(t, configs.Queue{Name: "a"}, "k1", "k2")
+func TestReturnToPending_RestoresTheAsk(t *testing.T) {
+	p := busyPartition(t, configs.Queue{Name: "a"}, "k1", "k2")
 	_, err := p.AddAsk(&Ask{Key: "late", App: "app", Amounts: cores(1)}, epoch.Add(time.Second))
 	assert.NilError(t, err)
-	x, ok := p.Return("k1")
+	x, ok := p.ReturnToPending("k1")
 	assert.Assert(t, ok)
 	assert.NilError(t, p.Check())
 	a := p.apps["app"]
-	assert.Equal(t, a.classes.list[0].Asks()[0].Key(), AllocationKey("k1"), "older asks come first again")
+	assert.Equal(t, a.askGroups.list[0].SchedulableAsks()[0].Key(), AllocationKey("k1"), "older asks come first again")
 	assert.NilError(t, p.Place(x, p.nodes["n"], epoch))
 	assert.NilError(t, p.Check())
 }
 
-func TestHandingBackTakesTheRampUpBack(t *testing.T) {
-	leaf := configs.Queue{Name: "a", Settings: configs.Settings{Sort: policies.StateAware}}
-	p := busy(t, leaf, "k1", "k2")
+func TestReturnToPending_UndoesRampUp(t *testing.T) {
+	leaf := configs.Queue{Name: "a", Settings: configs.Settings{AppSort: policies.StateAware}}
+	p := busyPartition(t, leaf, "k1", "k2")
 	a := p.apps["app"]
-	assert.Assert(t, a.ramped, "two allocations were made")
-	p.Return("k2")
-	assert.Assert(t, !a.ramped)
+	assert.Assert(t, a.rampedUp, "two allocations were made")
+	p.ReturnToPending("k2")
+	assert.Assert(t, !a.rampedUp)
 	assert.NilError(t, p.Check())
 	p.Expire(epoch.Add(policies.RampTime - 1))
-	assert.Assert(t, !a.ramped)
+	assert.Assert(t, !a.rampedUp)
 	p.Expire(epoch.Add(policies.RampTime))
-	assert.Assert(t, a.ramped, "five minutes have passed since the first")
+	assert.Assert(t, a.rampedUp, "five minutes have passed since the first")
 	assert.NilError(t, p.Check())
 }
 
-func TestADecidedPlacementIsCheckedOnceMore(t *testing.T) {
+func TestPlace_RechecksLimits(t *testing.T) {
 	limit := resources.LimitFromMap(map[string]resources.Quantity{"vcore": 2})
-	p := busy(t, configs.Queue{Name: "a", Max: limit}, "k1")
+	p := busyPartition(t, configs.Queue{Name: "a", Max: limit}, "k1")
 	x, err := p.AddAsk(&Ask{Key: "k2", App: "app", Amounts: cores(2)}, epoch)
 	assert.NilError(t, err)
-	before := books(p)
+	before := accountingText(p)
 	assert.ErrorIs(t, p.Place(x, p.nodes["n"], epoch), ErrOverLimit)
-	assert.Equal(t, books(p), before)
+	assert.Equal(t, accountingText(p), before)
 	_, err = p.PlaceReported("k2", "n", epoch)
 	assert.NilError(t, err, "what the RM reports is recorded")
 	assert.NilError(t, p.Check())
 }
 
-func TestBooksNeverSaturate(t *testing.T) {
-	p := busy(t, configs.Queue{Name: "a"}, "k1", "k2")
+func TestLedger_OverflowIsRejected(t *testing.T) {
+	p := busyPartition(t, configs.Queue{Name: "a"}, "k1", "k2")
 	huge := cores(math.MaxInt64 - 1)
 	_, err := p.AddAsk(&Ask{Key: "k3", App: "app", Amounts: huge}, epoch)
 	assert.ErrorIs(t, err, ErrOverflow)
@@ -127,8 +127,8 @@ func TestBooksNeverSaturate(t *testing.T) {
 	assert.DeepEqual(t, p.Amounts(p.nodes["n"].available).Map(), cores(98).Map())
 }
 
-func TestTooManyResourceNamesAreRefused(t *testing.T) {
-	p := busy(t, configs.Queue{Name: "a"})
+func TestResourceNames_TooManyAreRejected(t *testing.T) {
+	p := busyPartition(t, configs.Queue{Name: "a"})
 	m := map[string]resources.Quantity{}
 	for i := range resources.MaxNames {
 		m[fmt.Sprint("r", i)] = 1

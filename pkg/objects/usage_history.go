@@ -31,7 +31,7 @@ type TypeUsage struct {
 }
 
 // UsageHistory is what the ended allocations of the application used; nil: none has run for a second.
-func (a *Application) UsageHistory() *UsageHistory { return a.used }
+func (a *Application) UsageHistory() *UsageHistory { return a.usageHistory }
 
 // recordUsage adds what x, which is about to leave the books, has used until now. Requires: x is bound.
 func (p *Partition) recordUsage(x *Allocation, now time.Time) {
@@ -40,18 +40,18 @@ func (p *Partition) recordUsage(x *Allocation, now time.Time) {
 		return
 	}
 	var next UsageHistory
-	if x.app.used != nil {
-		next = *x.app.used
+	if x.app.usageHistory != nil {
+		next = *x.app.usageHistory
 	}
-	book := &next.Real
+	usages := &next.Real
 	switch {
-	case p.Leaving(x):
-		book = &next.Preempted
+	case p.Preempting(x):
+		usages = &next.Preempted
 	case x.ask.Placeholder:
-		book = &next.Placeholders
+		usages = &next.Placeholders
 	}
-	*book = withUsage(*book, x.node.instanceType(), x.ask.Amounts.Times(seconds))
-	x.app.used = &next
+	*usages = withUsage(*usages, x.node.instanceType(), x.ask.Amounts.Times(seconds))
+	x.app.usageHistory = &next
 }
 
 // withUsage is the list with more usage of one type, by name. The old list stays as it is.

@@ -10,12 +10,12 @@ import (
 )
 
 func TestUsageHistory_EndedAllocationsByInstanceType(t *testing.T) {
-	p, a, now := leafWith(t, DefaultLifetimes())
+	p, a, now := leafPartition(t, DefaultLifetimes())
 	for id, kind := range map[NodeID]string{"large": "m5.large", "plain": ""} {
-		assert.NilError(t, p.AddNode(id, few(100), map[string]string{"si/instance-type": kind}, true))
+		assert.NilError(t, p.AddNode(id, vcores(100), map[string]string{"si/instance-type": kind}, true))
 	}
 	run := func(key AllocationKey, on NodeID, n int64, placeholder bool) *Allocation {
-		x, err := p.Report(&Ask{Key: key, App: "app", Amounts: few(n), Placeholder: placeholder, TaskGroup: "tg"}, on, now)
+		x, err := p.AddReported(&Ask{Key: key, App: "app", Amounts: vcores(n), Placeholder: placeholder, TaskGroup: "tg"}, on, now)
 		assert.NilError(t, err)
 		return x
 	}
@@ -25,12 +25,12 @@ func TestUsageHistory_EndedAllocationsByInstanceType(t *testing.T) {
 	run("stand-in", "plain", 4, true)
 	victim := run("victim", "large", 5, false)
 
-	_, ok := p.Free("short", now.Add(time.Second-1))
+	_, ok := p.Release("short", now.Add(time.Second-1))
 	assert.Assert(t, ok)
 	assert.Assert(t, a.UsageHistory() == nil, "it counts whole seconds")
 
 	free := func(key AllocationKey, after time.Duration) {
-		_, ok := p.Free(key, now.Add(after))
+		_, ok := p.Release(key, now.Add(after))
 		assert.Assert(t, ok)
 		assert.NilError(t, p.Check())
 	}
@@ -38,7 +38,7 @@ func TestUsageHistory_EndedAllocationsByInstanceType(t *testing.T) {
 	first := a.UsageHistory()
 	free("other", 20*time.Second)
 	free("stand-in", 30*time.Second)
-	p.departs(victim, now)
+	p.markVictim(victim, now)
 	free("victim", 40*time.Second)
 	run("again", "large", 7, false)
 	free("again", time.Minute)
@@ -51,7 +51,7 @@ func TestUsageHistory_EndedAllocationsByInstanceType(t *testing.T) {
 			assert.Assert(t, got[i].Usage.Equal(wanted[i].Usage), "%v", got[i])
 		}
 	}
-	seconds := func(n int64) resources.Amounts { return few(1).Times(n) }
+	seconds := func(n int64) resources.Amounts { return vcores(1).Times(n) }
 	used := a.UsageHistory()
 	want(used.Real, TypeUsage{"UNKNOWN", seconds(3 * 20)}, TypeUsage{"m5.large", seconds(2*10 + 7*60)})
 	want(used.Preempted, TypeUsage{"m5.large", seconds(5 * 40)})
@@ -60,8 +60,8 @@ func TestUsageHistory_EndedAllocationsByInstanceType(t *testing.T) {
 }
 
 func TestUsageHistory_SurvivesATrial(t *testing.T) {
-	p, a, now := leafWith(t, DefaultLifetimes())
-	_, err := p.Report(&Ask{Key: "a", App: "app", Amounts: few(1)}, "n", now.Add(-time.Hour))
+	p, a, now := leafPartition(t, DefaultLifetimes())
+	_, err := p.AddReported(&Ask{Key: "a", App: "app", Amounts: vcores(1)}, "n", now.Add(-time.Hour))
 	assert.NilError(t, err)
 	trial := p.Try()
 	assert.Assert(t, trial.Without("a"))

@@ -20,20 +20,20 @@ func (b *Builder[T]) Len() int { return b.n }
 
 // Put takes x in, in place of the item that stood for the same, which it returns; nil: there
 // was none.
-func (b *Builder[T]) Put(x *T) (was *T) {
+func (b *Builder[T]) Put(x *T) (previous *T) {
 	at, i, found := b.find(x)
 	if found {
-		if was = b.pages[at].items[i]; was != x {
-			b.own(at).items[i] = x
+		if previous = b.pages[at].items[i]; previous != x {
+			b.writablePage(at).items[i] = x
 		}
-		return was
+		return previous
 	}
 	b.n++
 	if len(b.pages) == 0 {
-		b.ownPages()
+		b.copyPages()
 		b.pages = append(b.pages, &page[T]{epoch: b.epoch})
 	}
-	p := b.own(at)
+	p := b.writablePage(at)
 	p.items = slices.Insert(p.items, i, x)
 	if len(p.items) > 2*pageFill {
 		right := &page[T]{items: slices.Clone(p.items[pageFill:]), epoch: b.epoch}
@@ -45,20 +45,20 @@ func (b *Builder[T]) Put(x *T) (was *T) {
 }
 
 // Remove takes out the item that stands for the same as x, and returns it; nil: there is none.
-func (b *Builder[T]) Remove(x *T) (was *T) {
+func (b *Builder[T]) Remove(x *T) (removed *T) {
 	at, i, found := b.find(x)
 	if !found {
 		return nil
 	}
 	b.n--
-	p := b.own(at)
-	was = p.items[i]
+	p := b.writablePage(at)
+	removed = p.items[i]
 	if p.items = slices.Delete(p.items, i, i+1); len(p.items) == 0 {
 		b.pages = slices.Delete(b.pages, at, at+1)
 	} else if len(p.items) < pageFill/4 {
-		b.unite(at)
+		b.mergePage(at)
 	}
-	return was
+	return removed
 }
 
 // Find is the item that stands for the same as x; nil: there is none.
@@ -83,30 +83,30 @@ func (b *Builder[T]) find(x *T) (at, i int, found bool) {
 	return find(b.pages, func(y *T) int { return b.Compare(y, x) })
 }
 
-// unite puts the few items of page at to those of a neighbour, if that has room for them.
+// mergePage puts the few items of page at to those of a neighbour, if that has room for them.
 // Requires: both the page and the list of pages may be changed.
-func (b *Builder[T]) unite(at int) {
+func (b *Builder[T]) mergePage(at int) {
 	for _, left := range []int{at - 1, at} {
 		if left < 0 || left+1 >= len(b.pages) || len(b.pages[left].items)+len(b.pages[left+1].items) > pageFill {
 			continue
 		}
-		p := b.own(left)
+		p := b.writablePage(left)
 		p.items = append(p.items, b.pages[left+1].items...)
 		b.pages = slices.Delete(b.pages, left+1, left+2)
 		return
 	}
 }
 
-// own is page at, which may be changed.
-func (b *Builder[T]) own(at int) *page[T] {
-	b.ownPages()
+// writablePage is page at, which may be changed.
+func (b *Builder[T]) writablePage(at int) *page[T] {
+	b.copyPages()
 	if b.pages[at].epoch != b.epoch {
 		b.pages[at] = &page[T]{items: slices.Clone(b.pages[at].items), epoch: b.epoch}
 	}
 	return b.pages[at]
 }
 
-func (b *Builder[T]) ownPages() {
+func (b *Builder[T]) copyPages() {
 	if b.published {
 		b.pages, b.published = slices.Clone(b.pages), false
 	}

@@ -101,9 +101,9 @@ func (l List[T]) From(compare func(*T) int) iter.Seq[*T] {
 	}
 }
 
-// Shares reports whether l and other are the same list, published with no change in between.
+// SameAs reports whether l and other are the same list, published with no change in between.
 // Lists that are equal by chance need not be the same.
-func (l List[T]) Shares(other List[T]) bool {
+func (l List[T]) SameAs(other List[T]) bool {
 	return l.n == other.n && (l.n == 0 || &l.pages[0] == &other.pages[0])
 }
 

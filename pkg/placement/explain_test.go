@@ -9,14 +9,14 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-func TestExplainSaysWhatEveryRuleSaid(t *testing.T) {
+func TestExplain_StepOfEachRule(t *testing.T) {
 	ann := security.User{Name: "ann"}
 	team := &Rule{Kind: Fixed, Value: "p", Filter: Filter{Users: []string{"ann"}}}
 	for _, tc := range []struct {
 		name  string
 		rules []Rule
 		s     Submission
-		tree  forest
+		tree  fakeTree
 		want  string
 	}{
 		{name: "7.1: the rules before the one that decides", s: Submission{User: ann, Tags: map[string]string{"queue": "old"}},
@@ -25,7 +25,7 @@ func TestExplainSaysWhatEveryRuleSaid(t *testing.T) {
 				"tag queue (root.old): passed over: queue root.old is being removed | fixed a (root.a): named"},
 		{name: "7.1: an error is the last word", s: Submission{User: ann, Queue: "a b"}, rules: []Rule{{Kind: Provided, Create: true}, {Kind: Fixed, Value: "a"}},
 			want: `provided: rejected: "a b" is not a legal queue name`},
-		{name: "7.1: root.default is asked last", s: Submission{User: ann}, tree: forest{"root": {}, "root.default": {Leaf: true}},
+		{name: "7.1: root.default is asked last", s: Submission{User: ann}, tree: fakeTree{"root": {}, "root.default": {Leaf: true}},
 			want: "provided: passed over: the application names no queue | root.default (root.default): named"},
 		{name: "7.2: a parent rule that named a queue", s: Submission{User: ann}, rules: []Rule{{Kind: UserName, Create: true, Parent: team}},
 			want: "user (root.p.ann) [fixed p (root.p): named]: named"},
@@ -35,19 +35,19 @@ func TestExplainSaysWhatEveryRuleSaid(t *testing.T) {
 			want: "user [fixed a (root.a): named]: rejected: parent rule fixed a names root.a, which is a leaf"},
 		{name: "7.3: a qualified name does without its parent rule", s: Submission{User: ann, Queue: "root.p.x"}, rules: []Rule{{Kind: Provided, Parent: team}},
 			want: "provided (root.p.x): named"},
-		{name: "7.6: recovery comes after everything", s: Submission{User: ann, Forced: true},
+		{name: "7.6: recovery comes after everything", s: Submission{User: ann, CreateForced: true},
 			want: "provided: passed over: the application names no queue | recovery (root.@recovery@): named"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if tc.tree == nil {
-				tc.tree = some
+				tc.tree = testTree
 			}
 			e := Explain(tc.rules, tc.s, tc.tree)
-			var said []string
+			var steps []string
 			for _, s := range e.Steps {
-				said = append(said, sayStep(s))
+				steps = append(steps, stepText(s))
 			}
-			assert.Equal(t, strings.Join(said, " | "), tc.want)
+			assert.Equal(t, strings.Join(steps, " | "), tc.want)
 
 			path, err := Place(tc.rules, tc.s, tc.tree)
 			assert.Equal(t, path, e.Path)
@@ -58,24 +58,24 @@ func TestExplainSaysWhatEveryRuleSaid(t *testing.T) {
 	}
 }
 
-func sayStep(s Step) string {
+func stepText(s Step) string {
 	out := s.Rule
 	if s.Path != "" {
 		out += " (" + s.Path + ")"
 	}
 	if s.Parent != nil {
-		out += " [" + sayStep(*s.Parent) + "]"
+		out += " [" + stepText(*s.Parent) + "]"
 	}
 	out += ": " + s.Outcome.String()
-	if s.Why != "" {
-		out += ": " + s.Why
+	if s.Reason != "" {
+		out += ": " + s.Reason
 	}
 	return out
 }
 
-func TestForcedApplicationsSaySo(t *testing.T) {
+func TestIsCreateForced_ReadsTag(t *testing.T) {
 	for value, want := range map[string]bool{"true": true, "1": true, "false": false, "perhaps": false, "": false} {
-		assert.Equal(t, IsForced(map[string]string{"Application.Create.FORCE": value}), want, value)
+		assert.Equal(t, IsCreateForced(map[string]string{"Application.Create.FORCE": value}), want, value)
 	}
-	assert.Assert(t, !IsForced(nil))
+	assert.Assert(t, !IsCreateForced(nil))
 }

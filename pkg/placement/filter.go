@@ -16,16 +16,16 @@ type Filter struct {
 	GroupPattern  *regexp.Regexp // unanchored; nil: none
 }
 
-// keepsOut says why the filter is not for u; empty: it is.
-func (f *Filter) keepsOut(u security.User) string {
-	everybody := len(f.Users) == 0 && len(f.Groups) == 0 && f.UserPattern == nil && f.GroupPattern == nil
-	if everybody && !f.Deny || !everybody && f.names(u) != f.Deny {
+// rejectReason says why the filter is not for u; empty: it is.
+func (f *Filter) rejectReason(u security.User) string {
+	matchesAll := len(f.Users) == 0 && len(f.Groups) == 0 && f.UserPattern == nil && f.GroupPattern == nil
+	if matchesAll && !f.Deny || !matchesAll && f.matches(u) != f.Deny {
 		return ""
 	}
 	return fmt.Sprintf("its filter is not for user %s", u.Name)
 }
 
-func (f *Filter) names(u security.User) bool {
+func (f *Filter) matches(u security.User) bool {
 	if slices.Contains(f.Users, u.Name) || f.UserPattern != nil && f.UserPattern.MatchString(u.Name) {
 		return true
 	}

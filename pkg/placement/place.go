@@ -10,28 +10,28 @@ import (
 
 // Submission is all that a rule may know about an application.
 type Submission struct {
-	Queue  string // as the RM named it; may be empty
-	User   security.User
-	Tags   map[string]string
-	Forced bool // it runs already: it is placed in Recovery when no rule places it
+	Queue        string // as the RM named it; may be empty
+	User         security.User
+	Tags         map[string]string
+	CreateForced bool // it runs already: it is placed in Recovery when no rule places it
 }
 
 // Tree is what rules see of the queues.
 type Tree interface {
 	// Lookup finds a queue by its lower-case path.
-	Lookup(path string) (Spot, bool)
-	// Refusal says why u may not submit to the queue at path or, where there is none yet,
+	Lookup(path string) (QueueInfo, bool)
+	// SubmitDenyReason says why u may not submit to the queue at path or, where there is none yet,
 	// have it made below the nearest queue that exists; empty: u may.
-	Refusal(path string, u security.User) string
+	SubmitDenyReason(path string, u security.User) string
 }
 
-// Spot is what rules know about an existing queue.
-type Spot struct{ Leaf, Draining bool }
+// QueueInfo is what rules know about an existing queue.
+type QueueInfo struct{ Leaf, Draining bool }
 
 // Queues that placement knows by name. See also Recovery.
 const (
-	Root    = "root"
-	Default = "root.default" // taken when no rule matched and it exists
+	Root         = "root"
+	DefaultQueue = "root.default" // taken when no rule matched and it exists
 )
 
 // ErrNoMatch says that no rule named a queue that can take the application. It is
@@ -55,54 +55,54 @@ func Explain(rules []Rule, s Submission, t Tree) Trace {
 	}
 	e := Trace{Steps: make([]Step, 0, len(rules)+2)}
 	for i := range rules {
-		step := rules[i].ask(s, t)
+		step := rules[i].evaluate(s, t)
 		if step.Outcome == Named {
-			step.settle(s.User, t)
+			step.checkUsable(s.User, t)
 		}
 		e.Steps = append(e.Steps, step)
 		switch step.Outcome {
 		case Named:
 			e.Path = step.Path
 			return e
-		case Failed:
-			e.Err = fmt.Errorf("placement rule %s: %s", step.Rule, step.Why)
+		case Rejected:
+			e.Err = fmt.Errorf("placement rule %s: %s", step.Rule, step.Reason)
 			return e
 		}
 	}
-	if _, ok := t.Lookup(Default); ok {
-		step := Step{Rule: Default, Outcome: Named, Path: Default}
-		step.settle(s.User, t)
+	if _, ok := t.Lookup(DefaultQueue); ok {
+		step := Step{Rule: DefaultQueue, Outcome: Named, Path: DefaultQueue}
+		step.checkUsable(s.User, t)
 		if e.Steps = append(e.Steps, step); step.Outcome == Named {
-			e.Path = Default
+			e.Path = DefaultQueue
 			return e
 		}
 	}
-	if s.Forced {
-		e.Steps = append(e.Steps, recovered())
-		e.Path = Recovery
+	if s.CreateForced {
+		e.Steps = append(e.Steps, recoveryStep())
+		e.Path = RecoveryQueue
 		return e
 	}
-	e.Err = fmt.Errorf("%w: %s", ErrNoMatch, strings.Join(e.heard(), "; "))
+	e.Err = fmt.Errorf("%w: %s", ErrNoMatch, strings.Join(e.reasons(), "; "))
 	return e
 }
 
-// settle passes over a queue that was named but cannot take the application of u.
-func (s *Step) settle(u security.User, t Tree) {
-	if why := unusable(s.Path, u, t); why != "" {
-		s.Outcome, s.Why = PassedOver, why
+// checkUsable passes over a queue that was named but cannot take the application of u.
+func (s *Step) checkUsable(u security.User, t Tree) {
+	if reason := unusableReason(s.Path, u, t); reason != "" {
+		s.Outcome, s.Reason = PassedOver, reason
 	}
 }
 
-// unusable says why an application of u cannot be placed at path; empty: it can.
-func unusable(path string, u security.User, t Tree) string {
-	spot, exists := t.Lookup(path)
+// unusableReason says why an application of u cannot be placed at path; empty: it can.
+func unusableReason(path string, u security.User, t Tree) string {
+	queue, exists := t.Lookup(path)
 	switch {
-	case path == Recovery || strings.HasPrefix(path, Recovery+"."):
+	case path == RecoveryQueue || strings.HasPrefix(path, RecoveryQueue+"."):
 		return fmt.Sprintf("queue %s is only for applications that are recovered", path)
-	case exists && !spot.Leaf:
+	case exists && !queue.Leaf:
 		return fmt.Sprintf("queue %s is not a leaf", path)
-	case exists && spot.Draining:
+	case exists && queue.Draining:
 		return fmt.Sprintf("queue %s is being removed", path)
 	}
-	return t.Refusal(path, u)
+	return t.SubmitDenyReason(path, u)
 }

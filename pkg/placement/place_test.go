@@ -9,27 +9,27 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// forest is a Tree of a few queues.
-type forest map[string]Spot
+// fakeTree is a Tree of a few queues.
+type fakeTree map[string]QueueInfo
 
-func (f forest) Lookup(path string) (Spot, bool) { s, ok := f[path]; return s, ok }
+func (f fakeTree) Lookup(path string) (QueueInfo, bool) { s, ok := f[path]; return s, ok }
 
-// Refusal implements Tree: everybody may submit everywhere.
-func (forest) Refusal(string, security.User) string { return "" }
+// SubmitDenyReason implements Tree: everybody may submit everywhere.
+func (fakeTree) SubmitDenyReason(string, security.User) string { return "" }
 
-var some = forest{
+var testTree = fakeTree{
 	"root": {}, "root.a": {Leaf: true}, "root.p": {}, "root.p.x": {Leaf: true}, "root.old": {Leaf: true, Draining: true},
 	"root.dev_dot_team": {Leaf: true},
 }
 
-func TestPlace(t *testing.T) {
+func TestPlace_Rules(t *testing.T) {
 	ann := security.User{Name: "ann.b", Groups: []string{"dev", "ops"}}
 	create := func(k Kind, value string) Rule { return Rule{Kind: k, Value: value, Create: true} }
 	for _, tc := range []struct {
 		name  string
 		rules []Rule
 		s     Submission
-		tree  forest
+		tree  fakeTree
 		want  string
 		err   string
 	}{
@@ -73,14 +73,14 @@ func TestPlace(t *testing.T) {
 		{name: "7.4: an empty deny filter keeps everybody out", rules: []Rule{{Kind: Fixed, Value: "a", Filter: Filter{Deny: true}}},
 			s: Submission{User: ann}, err: "no placement rule matched: rule fixed a: its filter is not for user ann.b"},
 		{name: "7.1: root.default takes what no rule placed", s: Submission{Queue: "root.b"},
-			tree: forest{"root": {}, "root.default": {Leaf: true}}, want: "root.default"},
-		{name: "7.6: a forced application is never homeless", s: Submission{Queue: "root.b", Forced: true}, want: "root.@recovery@"},
+			tree: fakeTree{"root": {}, "root.default": {Leaf: true}}, want: "root.default"},
+		{name: "7.6: a forced application is never homeless", s: Submission{Queue: "root.b", CreateForced: true}, want: "root.@recovery@"},
 		{name: "7.6: nobody else gets into the recovery queue", rules: []Rule{create(Provided, "")}, s: Submission{Queue: "root.@recovery@"},
 			err: "no placement rule matched: rule provided: queue root.@recovery@ is only for applications that are recovered"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if tc.tree == nil {
-				tc.tree = some
+				tc.tree = testTree
 			}
 			got, err := Place(tc.rules, tc.s, tc.tree)
 			if tc.err != "" {

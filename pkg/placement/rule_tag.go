@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// tagged is the value of a tag of the application (behaviour.md 7.3).
-func (r *Rule) tagged(s Submission) (name string, qualified bool, why string) {
-	if name = tag(s.Tags, r.Value); name == "" {
+// tagName is the value of a tag of the application (behaviour.md 7.3).
+func (r *Rule) tagName(s Submission) (name string, qualified bool, reason string) {
+	if name = findTag(s.Tags, r.Value); name == "" {
 		return "", false, fmt.Sprintf("the application has no tag %s", r.Value)
 	}
-	return name, below(name), ""
+	return name, isQualified(name), ""
 }
 
-// tag finds a tag whatever the case of its name. Of several the first in order counts.
-func tag(tags map[string]string, name string) string {
+// findTag finds a tag whatever the case of its name. Of several the first in order counts.
+func findTag(tags map[string]string, name string) string {
 	found := ""
 	for key := range tags {
 		if strings.EqualFold(key, name) && (found == "" || key < found) {

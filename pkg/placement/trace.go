@@ -14,7 +14,7 @@ type Step struct {
 	Rule    string // as in reasons: provided, or tag namespace; root.default and recovery come after all rules
 	Outcome Outcome
 	Path    string // the queue it named; empty: none
-	Why     string // why not, empty when the rule decided
+	Reason  string // why not, empty when the rule decided
 	Parent  *Step  // what its parent rule said; nil: it has none, or was done without
 }
 
@@ -25,20 +25,20 @@ type Outcome uint8
 const (
 	PassedOver Outcome = iota // it has no opinion, or its queue cannot take the application: the next one is asked
 	Named                     // it named the queue
-	Failed                    // what it named cannot be a queue: the application is rejected
+	Rejected                  // what it named cannot be a queue: the application is rejected
 )
 
 func (o Outcome) String() string { return [...]string{"passed over", "named", "rejected"}[o] }
 
-// heard is what each rule that was passed over said, for a rejection.
-func (e *Trace) heard() []string {
+// reasons is what each rule that was passed over said, for a rejection.
+func (e *Trace) reasons() []string {
 	var out []string
 	for _, s := range e.Steps {
-		if s.Rule == Default {
-			out = append(out, "what no rule places: "+s.Why)
+		if s.Rule == DefaultQueue {
+			out = append(out, "what no rule places: "+s.Reason)
 			continue
 		}
-		out = append(out, fmt.Sprintf("rule %s: %s", s.Rule, s.Why))
+		out = append(out, fmt.Sprintf("rule %s: %s", s.Rule, s.Reason))
 	}
 	return out
 }

@@ -1,14 +1,14 @@
 package policies
 
-// Preemption says whose work a queue may take, and who may take its work
+// PreemptionPolicy says whose work a queue may take, and who may take its work
 // (property preemption.policy).
-type Preemption uint8
+type PreemptionPolicy uint8
 
 // The preemption policies. Only PreemptDisabled is inherited (behaviour.md 2.2).
 const (
-	PreemptDefault  Preemption = iota // victims may come from anywhere up to the next fence
-	PreemptFence                      // victims come only from this queue's subtree
-	PreemptDisabled                   // this queue never gives up victims
+	PreemptDefault  PreemptionPolicy = iota // victims may come from anywhere up to the next fence
+	PreemptFence                            // victims come only from this queue's subtree
+	PreemptDisabled                         // this queue never gives up victims
 )
 
 // PriorityPreemption says whose place an ask may take only because it is more important
@@ -17,9 +17,9 @@ type PriorityPreemption uint8
 
 // The scopes of preemption by priority. They are inherited.
 const (
-	PrioritySwapNone  PriorityPreemption = iota // nobody's: "disabled"
-	PrioritySwapLeaf                            // that of less important work in its own leaf
-	PrioritySwapFence                           // also of other queues, up to the preemption fence
+	PriorityPreemptionDisabled PriorityPreemption = iota // nobody's: "disabled"
+	PriorityPreemptionLeaf                               // that of less important work in its own leaf
+	PriorityPreemptionFence                              // also of other queues, up to the preemption fence
 )
 
 // VictimUnit says who falls together when work of a queue is preempted (property
@@ -28,25 +28,25 @@ type VictimUnit uint8
 
 // The units of victims. They are inherited.
 const (
-	UnitAllocation  VictimUnit = iota // each on its own
-	UnitTaskGroup                     // all of a task group of an application
-	UnitApplication                   // all of an application
+	VictimUnitAllocation  VictimUnit = iota // each on its own
+	VictimUnitTaskGroup                     // all of a task group of an application
+	VictimUnitApplication                   // all of an application
 )
 
 func (u VictimUnit) String() string { return [...]string{"allocation", "taskgroup", "application"}[u] }
 
-// Budgets says how far disruption budgets keep the work of a queue in its place (property
+// BudgetPolicy says how far disruption budgets keep the work of a queue in its place (property
 // disruption.budgets, which upstream does not have).
-type Budgets uint8
+type BudgetPolicy uint8
 
 // How budgets count. They are inherited.
 const (
-	BudgetsBestEffort Budgets = iota // others leave rather, if there are others
-	BudgetsStrict                    // nobody leaves beyond a budget
-	BudgetsIgnored                   // they do not count
+	BudgetsBestEffort BudgetPolicy = iota // others leave rather, if there are others
+	BudgetsStrict                         // nobody leaves beyond a budget
+	BudgetsIgnored                        // they do not count
 )
 
-func (b Budgets) String() string { return [...]string{"best-effort", "strict", "ignore"}[b] }
+func (b BudgetPolicy) String() string { return [...]string{"best-effort", "strict", "ignore"}[b] }
 
 // VictimOrder says what counts first among those whose place an ask may take (property
 // preemption.victim.order, which upstream does not have).
@@ -54,8 +54,8 @@ type VictimOrder uint8
 
 // The orders of victims. They are inherited.
 const (
-	VictimsCompatible VictimOrder = iota // as upstream: the one who agreed to leave, then the youngest
-	VictimsByPriority                    // the least important
+	VictimOrderCompatible VictimOrder = iota // as upstream: the one who agreed to leave, then the youngest
+	VictimOrderPriority                      // the least important
 )
 
 func (o VictimOrder) String() string { return [...]string{"compatible", "priority"}[o] }
@@ -66,12 +66,12 @@ type VictimQoS uint8
 
 // Whether it does. They are inherited.
 const (
-	QoSIgnored VictimQoS = iota // "disabled": as Kubernetes
-	QoSCounts                   // "enabled": best effort leaves before burstable before guaranteed
+	VictimQoSDisabled VictimQoS = iota // "disabled": as Kubernetes
+	VictimQoSEnabled                   // "enabled": best effort leaves before burstable before guaranteed
 )
 
 func (q VictimQoS) String() string { return [...]string{"disabled", "enabled"}[q] }
 
 func (p PriorityPreemption) String() string { return [...]string{"disabled", "leaf", "fence"}[p] }
 
-func (p Preemption) String() string { return [...]string{"default", "fence", "disabled"}[p] }
+func (p PreemptionPolicy) String() string { return [...]string{"default", "fence", "disabled"}[p] }

@@ -7,20 +7,20 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Sort is how the applications of a leaf take turns (application.sort.policy).
+// AppSort is how the applications of a leaf take turns (application.sort.policy).
 // Children of a parent queue are always ordered by CompareQueues.
-type Sort uint8
+type AppSort uint8
 
 // The sort policies.
 const (
-	FIFO       Sort = iota // oldest submission first
-	Fair                   // least served first
-	StateAware             // FIFO, but applications that are new start one at a time
+	FIFO       AppSort = iota // oldest submission first
+	Fair                      // least served first
+	StateAware                // FIFO, but applications that are new start one at a time
 )
 
-// ParseSort reads application.sort.policy; names are case-sensitive (behaviour.md
+// ParseAppSort reads application.sort.policy; names are case-sensitive (behaviour.md
 // 2.1). ok is false for a name that does not exist, which then means FIFO.
-func ParseSort(s string) (policy Sort, ok bool) {
+func ParseAppSort(s string) (policy AppSort, ok bool) {
 	switch s {
 	case "fifo":
 		return FIFO, true
@@ -32,7 +32,7 @@ func ParseSort(s string) (policy Sort, ok bool) {
 	return FIFO, false
 }
 
-func (s Sort) String() string { return [...]string{"fifo", "fair", "stateaware"}[s] }
+func (s AppSort) String() string { return [...]string{"fifo", "fair", "stateaware"}[s] }
 
 // PrioritySort says whether priority comes before the rest of an order
 // (application.sort.priority). It is inherited only as PriorityIgnored.
@@ -49,7 +49,7 @@ func (p PrioritySort) String() string { return [...]string{"enabled", "disabled"
 // QueueKey is all a policy may know about a queue.
 type QueueKey struct {
 	Path     string
-	Priority Current            // what the queue shows its parent
+	Priority CurrentPriority    // what the queue shows its parent
 	Share    resources.Share    // how well it is served (behaviour.md 3.10)
 	Pending  resources.Quantity // the sum of what it asks for, over all resources (performance.md Q2)
 }
@@ -74,7 +74,7 @@ func CompareQueues(a, b *QueueKey, by PrioritySort) int {
 // AppKey is all a policy may know about an application.
 type AppKey struct {
 	ID        string
-	Priority  Current
+	Priority  CurrentPriority
 	Submitted int64            // of its oldest ask, if that is older than itself; nanoseconds since 1970 (behaviour.md 3.11)
 	Shares    resources.Shares // per resource, largest first; used by Fair only
 	Started   bool             // it has had its first allocation; used by StateAware only
@@ -83,7 +83,7 @@ type AppKey struct {
 // CompareApps orders two applications of the same leaf: by priority and then by
 // submission (FIFO, StateAware) or service (Fair), or with PriorityIgnored the other
 // way round, and last by name (behaviour.md 3.11).
-func (s Sort) CompareApps(a, b *AppKey, by PrioritySort) int {
+func (s AppSort) CompareApps(a, b *AppKey, by PrioritySort) int {
 	priority := b.Priority.Compare(a.Priority)
 	if by == PriorityFirst && priority != 0 {
 		return priority
@@ -100,11 +100,11 @@ func (s Sort) CompareApps(a, b *AppKey, by PrioritySort) int {
 	return cmp.Or(priority, cmp.Compare(a.ID, b.ID))
 }
 
-// CompareNew orders the applications of a StateAware leaf that have not ramped up;
+// CompareStateAware orders the applications of a StateAware leaf that have not ramped up;
 // only the first of them is considered. With priority the most important is first.
 // Then one that has its first allocation comes before one that has none, then the
 // oldest, then by name (seed 004, "Extended application sorting").
-func CompareNew(a, b *AppKey, by PrioritySort) int {
+func CompareStateAware(a, b *AppKey, by PrioritySort) int {
 	if by == PriorityFirst {
 		if c := b.Priority.Compare(a.Priority); c != 0 {
 			return c
@@ -129,7 +129,7 @@ const (
 // AskKey is all a policy may know about an ask.
 type AskKey struct {
 	Priority int32
-	Mark     uint32 // for whoever keeps the key, where padding would be; it has no say
+	ClassID  uint32 // for whoever keeps the key, where padding would be; it has no say
 	Created  int64  // creationTime tag, or arrival; nanoseconds since 1970
 	Arrival  uint64 // counts up with every ask of the partition; unique
 }

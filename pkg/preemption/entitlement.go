@@ -9,107 +9,107 @@ import (
 
 // Entitlement is what there is to say about a right of an ask: that it has it, or why not.
 type Entitlement struct {
-	Right Right
-	Bar   Bar
-	Queue *objects.Queue // that guarantees the room, or whose setting Bar is about; nil: none
-	Due   time.Time      // when it will have the right, if IsYoung
+	Reason      Reason
+	NotEntitled NotEntitledReason
+	Queue       *objects.Queue // that guarantees the room, or whose setting Bar is about; nil: none
+	Due         time.Time      // when it will have the right, if NotEntitledDelay
 }
 
-// Bar is why an ask does not have a right.
-type Bar uint8
+// NotEntitledReason is why an ask does not have a right.
+type NotEntitledReason uint8
 
 // The bars.
 const (
-	HasRight       Bar = iota
-	MayNotPreempt      // its policy or its class does not allow it to
-	IsNodeBound        // it accepts one node only, and has no other right
-	IsNotNodeBound     // it accepts any node
-	IsSwitchedOff      // preemption.enabled of the partition is false, or its priority disabled
-	NoGuarantee        // no queue up to the fence guarantees anything of what it asks for
-	PastGuarantee      // Queue would hold more than it is guaranteed
-	IsYoung            // preemption.delay of Queue is not over, or its preemption.priority.delay
-	NoPriority         // preemption.priority of Queue is disabled
+	Entitled                    NotEntitledReason = iota
+	NotEntitledPolicy                             // its policy or its class does not allow it to
+	NotEntitledRequiredNode                       // it accepts one node only, and has no other right
+	NotEntitledNoRequiredNode                     // it requires no node
+	NotEntitledDisabled                           // preemption.enabled of the partition is false, or its priority disabled
+	NotEntitledNoGuarantee                        // no queue up to the fence guarantees anything of what it asks for
+	NotEntitledAboveGuarantee                     // Queue would hold more than it is guaranteed
+	NotEntitledDelay                              // preemption.delay of Queue is not over, or its preemption.priority.delay
+	NotEntitledPriorityDisabled                   // preemption.priority of Queue is disabled
 )
 
-func (b Bar) String() string {
+func (b NotEntitledReason) String() string {
 	return [...]string{
-		"has it", "may not preempt", "accepts one node only", "accepts any node", "preemption is switched off in the partition",
-		"no queue guarantees anything of what it asks for", "the queue would be past its guarantee",
-		"has not waited as long as the queue wants", "the queue does not let priority count",
+		"entitled", "may not preempt", "requires one node", "requires no node", "preemption is disabled in the partition",
+		"no queue guarantees a requested resource", "the queue would exceed its guarantee",
+		"the preemption delay of the queue has not passed", "preemption by priority is disabled in the queue",
 	}[b]
 }
 
 // Entitlements says of each right of an ask whether x has it. Those that it has are Rights.
 func Entitlements(p *objects.Partition, x *objects.Allocation, now time.Time) [3]Entitlement {
-	return [...]Entitlement{ofNode(p, x), ofGuarantee(p, x, now), ofPriority(p, x, now)}
+	return [...]Entitlement{requiredNodeEntitlement(p, x), guaranteeEntitlement(p, x, now), priorityEntitlement(p, x, now)}
 }
 
-func ofNode(p *objects.Partition, x *objects.Allocation) Entitlement {
+func requiredNodeEntitlement(p *objects.Partition, x *objects.Allocation) Entitlement {
 	switch {
-	case !x.Ask().Policy.Other():
-		return Entitlement{Right: OfNode, Bar: MayNotPreempt}
+	case !x.Ask().Policy.AllowPreemptOther():
+		return Entitlement{Reason: ReasonRequiredNode, NotEntitled: NotEntitledPolicy}
 	case x.Ask().RequiredNode == "":
-		return Entitlement{Right: OfNode, Bar: IsNotNodeBound}
-	case p.Config().IgnorePriority:
-		return Entitlement{Right: OfNode, Bar: IsSwitchedOff}
+		return Entitlement{Reason: ReasonRequiredNode, NotEntitled: NotEntitledNoRequiredNode}
+	case p.Config().PriorityDisabled:
+		return Entitlement{Reason: ReasonRequiredNode, NotEntitled: NotEntitledDisabled}
 	}
-	return Entitlement{Right: OfNode}
+	return Entitlement{Reason: ReasonRequiredNode}
 }
 
-// generalBar is what keeps x from the other rights.
-func generalBar(p *objects.Partition, x *objects.Allocation) Bar {
+// commonNotEntitledReason is what keeps x from the other rights.
+func commonNotEntitledReason(p *objects.Partition, x *objects.Allocation) NotEntitledReason {
 	switch {
-	case !x.Ask().Policy.Other():
-		return MayNotPreempt
+	case !x.Ask().Policy.AllowPreemptOther():
+		return NotEntitledPolicy
 	case x.Ask().RequiredNode != "":
-		return IsNodeBound
-	case !p.Config().Preemption || p.Config().IgnorePriority:
-		return IsSwitchedOff
+		return NotEntitledRequiredNode
+	case !p.Config().PreemptionEnabled || p.Config().PriorityDisabled:
+		return NotEntitledDisabled
 	}
-	return HasRight
+	return Entitled
 }
 
-func ofGuarantee(p *objects.Partition, x *objects.Allocation, now time.Time) Entitlement {
-	c := Entitlement{Right: OfGuarantee, Bar: generalBar(p, x)}
-	if c.Bar != HasRight {
+func guaranteeEntitlement(p *objects.Partition, x *objects.Allocation, now time.Time) Entitlement {
+	c := Entitlement{Reason: ReasonGuarantee, NotEntitled: commonNotEntitledReason(p, x)}
+	if c.NotEntitled != Entitled {
 		return c
 	}
 	leaf := x.Application().Queue()
-	if c.Queue = owed(x); c.Queue == nil {
-		c.Bar, c.Queue = NoGuarantee, nearestGuarantee(x)
+	if c.Queue = entitlingQueue(x); c.Queue == nil {
+		c.NotEntitled, c.Queue = NotEntitledNoGuarantee, nearestGuaranteedQueue(x)
 		if c.Queue != nil {
-			c.Bar = PastGuarantee
+			c.NotEntitled = NotEntitledAboveGuarantee
 		}
 		return c
 	}
 	if at := x.Created().Add(leaf.Settings().PreemptionDelay); now.Before(at) {
-		c.Bar, c.Queue, c.Due = IsYoung, leaf, at
+		c.NotEntitled, c.Queue, c.Due = NotEntitledDelay, leaf, at
 	}
 	return c
 }
 
-func ofPriority(p *objects.Partition, x *objects.Allocation, now time.Time) Entitlement {
-	c := Entitlement{Right: OfPriority, Bar: generalBar(p, x)}
+func priorityEntitlement(p *objects.Partition, x *objects.Allocation, now time.Time) Entitlement {
+	c := Entitlement{Reason: ReasonPriority, NotEntitled: commonNotEntitledReason(p, x)}
 	leaf := x.Application().Queue()
-	if c.Bar != HasRight {
+	if c.NotEntitled != Entitled {
 		return c
 	}
-	if leaf.Settings().PrioritySwap == policies.PrioritySwapNone {
-		c.Bar, c.Queue = NoPriority, leaf
-	} else if at := x.Created().Add(leaf.Settings().PriorityDelay); now.Before(at) {
-		c.Bar, c.Queue, c.Due = IsYoung, leaf, at
+	if leaf.Settings().PriorityPreemption == policies.PriorityPreemptionDisabled {
+		c.NotEntitled, c.Queue = NotEntitledPriorityDisabled, leaf
+	} else if at := x.Created().Add(leaf.Settings().PriorityPreemptionDelay); now.Before(at) {
+		c.NotEntitled, c.Queue, c.Due = NotEntitledDelay, leaf, at
 	}
 	return c
 }
 
-// nearestGuarantee is the first queue, from the leaf of x up to the fence, that guarantees
+// nearestGuaranteedQueue is the first queue, from the leaf of x up to the fence, that guarantees
 // something of what x asks for; nil: none does.
-func nearestGuarantee(x *objects.Allocation) *objects.Queue {
+func nearestGuaranteedQueue(x *objects.Allocation) *objects.Queue {
 	for q := x.Application().Queue(); q != nil; q = q.Parent() {
-		if about, _ := q.Entitles(x); about {
+		if about, _ := q.WithinGuarantee(x); about {
 			return q
 		}
-		if q.Settings().Preemption == policies.PreemptFence {
+		if q.Settings().PreemptionPolicy == policies.PreemptFence {
 			break
 		}
 	}

@@ -9,88 +9,88 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// ForgetOld forgets what does not count any more, now and not only when there is much of it.
-func ForgetOld(c *Churn, now time.Time) {
-	c.sweep = 0
-	c.forgetOld(now)
+// DropOldTransfers forgets what does not count any more, now and not only when there is much of it.
+func DropOldTransfers(c *CycleDetector, now time.Time) {
+	c.dropOldAt = 0
+	c.dropOldTransfers(now)
 }
 
-// Remembered is how much c keeps in mind.
-func Remembered(c *Churn) int { return len(c.moves) + len(c.gained) }
+// TrackedTransfers is how much c keeps in mind.
+func TrackedTransfers(c *CycleDetector) int { return len(c.transfers) + len(c.lastGain) }
 
-// BothWays is, node by node, who would have to leave as least finds out, and as onNode does.
+// VictimsByBothSelectors is, node by node, who would have to leave as least finds out, and as selectVictimsOnNode does.
 // Where least is not sure, neither is told.
-func BothWays(s *Search, x *objects.Allocation, r Right) (least, whole [][]*objects.Allocation) {
-	s.hunt.begin(s.part, x, r)
-	s.trim.begin(&s.hunt)
-	s.roll.sync()
-	s.hunt.know(&s.roll)
-	for place, n := range s.roll.nodes {
-		plan, found, sure := s.trim.least(&s.roll, place)
+func VictimsByBothSelectors(s *Search, x *objects.Allocation, r Reason) (minimal, full [][]*objects.Allocation) {
+	s.current.begin(s.part, x, r)
+	s.selector.begin(&s.current)
+	s.cache.sync()
+	s.current.resetLeafCache(&s.cache)
+	for index, n := range s.cache.nodes {
+		plan, found, sure := s.selector.minimalVictims(&s.cache, index)
 		if !sure {
 			continue
 		}
-		least = append(least, slices.Clone(plan.Victims))
-		other, also := s.trim.onNode(n)
-		whole = append(whole, slices.Clone(other.Victims))
-		if found != also || found && (plan.cost != other.cost || plan.Right != other.Right || plan.Node != other.Node) {
-			whole[len(whole)-1] = append(other.Victims, nil) // it differs
+		minimal = append(minimal, slices.Clone(plan.Victims))
+		fromFull, foundFull := s.selector.selectVictimsOnNode(n)
+		full = append(full, slices.Clone(fromFull.Victims))
+		if found != foundFull || found && (plan.cost != fromFull.cost || plan.Reason != fromFull.Reason || plan.Node != fromFull.Node) {
+			full[len(full)-1] = append(fromFull.Victims, nil) // it differs
 		}
 	}
-	return least, whole
+	return minimal, full
 }
 
-// RollOf is all that s knows about nodes, up to date, as text.
-func RollOf(s *Search) (lines []string) {
-	l := &s.roll
+// NodeCacheDump is all that s knows about nodes, up to date, as text.
+func NodeCacheDump(s *Search) (lines []string) {
+	l := &s.cache
 	l.sync()
 	for i, n := range l.nodes {
-		c := &l.crews[i]
-		line := fmt.Sprint(n.ID(), l.place[n] == i, c.room, c.all, c.upTo, c.grouped, c.covered, c.mixed, c.plain, l.only[i], " ",
-			l.flat[2*l.kinds*i:2*l.kinds*(i+1)])
-		for level := range c.upTo {
+		c := &l.summaries[i]
+		line := fmt.Sprint(n.ID(), l.indexOf[n] == i, c.available, c.freedInAll, c.priorityLevels, c.hasGroups, c.hasBudgets, c.mixedProtection, c.undisturbed, l.singlePriority[i], " ",
+			l.quantities[2*l.resourceKinds*i:2*l.resourceKinds*(i+1)])
+		for level := range c.priorityLevels {
 			v := c.freedBy(level) // which may be short, if there are more kinds of resources since
-			line += fmt.Sprint(append(slices.Clone(v), make(resources.Vector, l.kinds-len(v))...))
+			line += fmt.Sprint(append(slices.Clone(v), make(resources.Vector, l.resourceKinds-len(v))...))
 		}
-		for _, w := range c.inOrder() {
-			line += fmt.Sprint(" ", w.y.Key(), w.shape.Vector(), w.since, w.number, w.kind, l.leaves[w.leaf].Path())
+		for _, w := range c.sortedCandidates() {
+			line += fmt.Sprint(" ", w.allocation.Key(), w.shape.Vector(), w.startedAt, w.priority, w.softProtection, l.leaves[w.leafIndex].Path())
 		}
 		lines = append(lines, line)
 	}
 	var leaves []string
-	for number, places := range l.works {
-		if len(places) > 0 {
-			leaves = append(leaves, fmt.Sprint(l.leaves[number].Path(), places))
+	for number, nodes := range l.nodesOfLeaf {
+		if len(nodes) > 0 {
+			leaves = append(leaves, fmt.Sprint(l.leaves[number].Path(), nodes))
 		}
 	}
 	slices.Sort(leaves)
 	return append(lines, leaves...)
 }
 
-// InTurn are places in the order of a queueOfPlaces.
-func InTurn(ranks []int64, places []int32) (turns []int) {
-	var q queueOfPlaces
+// NodeHeapOrder are places in the order of a nodeHeap.
+func NodeHeapOrder(ranks []int64, indexes []int32) (order []int) {
+	var q nodeHeap
 	for i, rank := range ranks {
-		q = append(q, turn{rank, places[i]})
+		q = append(q, rankedNode{rank, indexes[i]})
 	}
-	q.each(func(place int) bool {
-		turns = append(turns, place)
+	q.each(func(index int) bool {
+		order = append(order, index)
 		return true
 	})
-	return turns
+	return order
 }
 
-// FillLog makes the list of what was renewed as long as it may be: the next look but one lists all
+// FillUpdateLog makes the list of what was renewed as long as it may be: the next look but one lists all
 // nodes anew, and gives leaves other numbers.
-func FillLog(s *Search) {
-	s.roll.sync()
-	for len(s.roll.log) < 4*len(s.roll.nodes)+64 {
-		s.roll.log = append(s.roll.log, 0)
+func FillUpdateLog(s *Search) {
+	s.cache.sync()
+	for len(s.cache.updates) < 4*len(s.cache.nodes)+64 {
+		s.cache.updates = append(s.cache.updates, 0)
 	}
 }
 
-// Leaves is how many leaves s knows.
-func Leaves(s *Search) int {
-	s.roll.sync()
-	return len(s.roll.leaves)
+// CachedLeaves is how many leaves s knows.
+func CachedLeaves(s *Search) int {
+	s.cache.sync()
+	return len(s.cache.leaves)
 }

@@ -4,14 +4,14 @@ import "fmt"
 
 // Request is what an ask says about its priority.
 type Request struct {
-	Class    string // the class it names; empty: none
-	Priority int32  // the number it sends; 0: none, which the interface cannot tell from 0
-	Policy   bool   // it sends a policy, which is
-	Preempts bool   // that it may have victims; looked at if Policy
+	Class     string // the class it names; empty: none
+	Priority  int32  // the number it sends; 0: none, which the interface cannot tell from 0
+	HasPolicy bool   // it sends a policy, which is
+	Preempts  bool   // that it may have victims; looked at if Policy
 }
 
-// Grant is what becomes of an ask.
-type Grant struct {
+// Admission is what becomes of an ask.
+type Admission struct {
 	Priority int32
 	Class    *Class // the class it is of; nil: none, so what it sends about preemption counts
 	Preempts bool   // it may have victims; looked at if Class is there
@@ -28,28 +28,28 @@ type Grant struct {
 // number without a class counts, unless strict: then it is refused if it is neither 0 nor
 // that of the default. When it is not strict, a policy that comes with the default class can
 // only take away: never is never.
-func (r Registry) Admit(q Request, strict bool) (Grant, *Problem) {
+func (r Registry) Admit(q Request, strict bool) (Admission, *Problem) {
 	c, named := r.Default(), q.Class != ""
 	if named {
 		var ok bool
 		if c, ok = r.Get(q.Class); !ok {
-			return Grant{}, &Problem{UnknownClass, q.Class, NameField, "the ask names it, but there is no such class"}
+			return Admission{}, &Problem{UnknownClass, q.Class, NameField, "the ask names it, but there is no such class"}
 		}
 	}
 	switch {
 	case c == nil && strict && q.Priority != 0:
-		return Grant{}, &Problem{PriorityMismatch, "", ValueField, sends(q.Priority) +
+		return Admission{}, &Problem{PriorityMismatch, "", ValueField, sentPriority(q.Priority) +
 			", but names no class, and there is no default"}
 	case c == nil, !named && !strict && q.Priority != 0 && q.Priority != c.Value:
-		return Grant{Priority: q.Priority}, nil
+		return Admission{Priority: q.Priority}, nil
 	case q.Priority != 0 && q.Priority != c.Value:
-		return Grant{}, problem(c, PriorityMismatch, ValueField, "%s, but the class has %d", sends(q.Priority), c.Value)
+		return Admission{}, problem(c, PriorityMismatch, ValueField, "%s, but the class has %d", sentPriority(q.Priority), c.Value)
 	}
-	g := Grant{Priority: c.Value, Class: c, Preempts: c.Policy == PreemptLowerPriority}
+	g := Admission{Priority: c.Value, Class: c, Preempts: c.Policy == PreemptLowerPriority}
 	switch {
-	case !q.Policy || q.Preempts == g.Preempts:
+	case !q.HasPolicy || q.Preempts == g.Preempts:
 	case named || strict:
-		return Grant{}, problem(c, PolicyMismatch, PolicyField, "the ask sends the policy %s, but the class has %s",
+		return Admission{}, problem(c, PolicyMismatch, PolicyField, "the ask sends the policy %s, but the class has %s",
 			policyOf(q.Preempts), c.Policy)
 	default:
 		g.Preempts = false
@@ -57,23 +57,25 @@ func (r Registry) Admit(q Request, strict bool) (Grant, *Problem) {
 	return g, nil
 }
 
-// Recall is Admit for what runs already: it was admitted when it was asked for, and classes
+// AdmitRecovered is Admit for what runs already: it was admitted when it was asked for, and classes
 // may have changed since. So the number it sends counts, and nothing refuses it. Only one that
 // sends none and names a class that exists has the number of the class (priority.md S3-17,
 // S3-18, S3-19).
-func (r Registry) Recall(q Request) Grant {
+func (r Registry) AdmitRecovered(q Request) Admission {
 	c, ok := r.Get(q.Class)
 	if !ok || q.Priority != 0 && q.Priority != c.Value {
-		return Grant{Priority: q.Priority}
+		return Admission{Priority: q.Priority}
 	}
 	preempts := c.Policy == PreemptLowerPriority
-	if q.Policy {
+	if q.HasPolicy {
 		preempts = q.Preempts
 	}
-	return Grant{Priority: c.Value, Class: c, Preempts: preempts}
+	return Admission{Priority: c.Value, Class: c, Preempts: preempts}
 }
 
-func sends(priority int32) string { return fmt.Sprintf("the ask sends the priority %d", priority) }
+func sentPriority(priority int32) string {
+	return fmt.Sprintf("the ask sends the priority %d", priority)
+}
 
 func policyOf(preempts bool) Policy {
 	if preempts {

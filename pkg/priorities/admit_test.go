@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestAdmit(t *testing.T) {
+func TestAdmit_Cases(t *testing.T) {
 	plain := must(New(Class{Name: "high", Value: 1_000_000}, Class{Name: "quiet", Value: 50, Policy: Never},
 		Class{Name: "zero", Value: 0}))
 	normal := must(plain.With(Class{Name: "normal", Value: 7, GlobalDefault: true}))
@@ -69,7 +69,7 @@ func TestAdmit(t *testing.T) {
 				if c.strictness == lenient && s || c.strictness == strict && !s {
 					continue
 				}
-				q := Request{Class: c.class, Priority: c.priority, Policy: c.policy != nothing, Preempts: c.policy == preempts}
+				q := Request{Class: c.class, Priority: c.priority, HasPolicy: c.policy != nothing, Preempts: c.policy == preempts}
 				g, p := c.r.Admit(q, s)
 				if c.refused != "" {
 					assert.Assert(t, p != nil)
@@ -90,7 +90,7 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-func TestRecall(t *testing.T) {
+func TestAdmitRecovered_Cases(t *testing.T) {
 	r := must(New(Class{Name: "a", Value: 10}, Class{Name: "normal", Value: 7, GlobalDefault: true, Policy: Never}))
 	for _, c := range []struct {
 		name string
@@ -105,51 +105,51 @@ func TestRecall(t *testing.T) {
 		{"and there is no number", Request{Class: "gone"}, 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			g := r.Recall(c.q)
+			g := r.AdmitRecovered(c.q)
 			assert.Equal(t, g.Priority, c.want)
 			assert.Equal(t, g.Class != nil, c.of)
 		})
 	}
-	assert.Assert(t, !r.Recall(Request{Class: "a", Policy: true}).Preempts, "what it sends stays")
+	assert.Assert(t, !r.AdmitRecovered(Request{Class: "a", HasPolicy: true}).Preempts, "what it sends stays")
 }
 
 // Whatever an ask says: a class that is named decides, a refusal names its reason, a strict
 // door admits no more than one that is not, and never is never.
-func TestLawsOfAdmission(t *testing.T) {
+func TestAdmit_Properties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var r Registry
-		for _, c := range rapid.SliceOfN(anyClass, 0, 6).Draw(t, "classes") {
+		for _, c := range rapid.SliceOfN(randomClass, 0, 6).Draw(t, "classes") {
 			if next, err := r.With(c); err == nil {
 				r = next
 			}
 		}
 		q := Request{
-			Class:    rapid.SampledFrom([]string{"", "", "a", "b", "system-node-critical"}).Draw(t, "class"),
-			Priority: rapid.SampledFrom([]int32{-1 << 31, 0, 0, 1, UserMaximum, NodeCritical}).Draw(t, "priority"),
-			Policy:   rapid.Bool().Draw(t, "policy"), Preempts: rapid.Bool().Draw(t, "preempts"),
+			Class:     rapid.SampledFrom([]string{"", "", "a", "b", "system-node-critical"}).Draw(t, "class"),
+			Priority:  rapid.SampledFrom([]int32{-1 << 31, 0, 0, 1, UserMaximum, NodeCritical}).Draw(t, "priority"),
+			HasPolicy: rapid.Bool().Draw(t, "policy"), Preempts: rapid.Bool().Draw(t, "preempts"),
 		}
-		easy, no := r.Admit(q, false)
-		hard, hardNo := r.Admit(q, true)
+		lenient, lenientProblem := r.Admit(q, false)
+		strict, strictProblem := r.Admit(q, true)
 		c, known := r.Get(q.Class)
-		assert.Assert(t, q.Class == "" || known || no.Reason == UnknownClass)
-		if hardNo == nil {
-			assert.Assert(t, no == nil && easy == hard, "strict only refuses")
+		assert.Assert(t, q.Class == "" || known || lenientProblem.Reason == UnknownClass)
+		if strictProblem == nil {
+			assert.Assert(t, lenientProblem == nil && lenient == strict, "strict only refuses")
 		}
-		if no != nil {
-			assert.Assert(t, no.Reason == UnknownClass || no.Reason == PriorityMismatch || no.Reason == PolicyMismatch)
+		if lenientProblem != nil {
+			assert.Assert(t, lenientProblem.Reason == UnknownClass || lenientProblem.Reason == PriorityMismatch || lenientProblem.Reason == PolicyMismatch)
 			return
 		}
-		assert.Assert(t, !known || easy.Class == c && easy.Priority == c.Value)
-		assert.Assert(t, q.Priority == 0 || easy.Priority == q.Priority, "a number that is sent and admitted stands")
-		if easy.Class != nil {
-			assert.Assert(t, !easy.Preempts || easy.Class.Policy != Never && (!q.Policy || q.Preempts))
+		assert.Assert(t, !known || lenient.Class == c && lenient.Priority == c.Value)
+		assert.Assert(t, q.Priority == 0 || lenient.Priority == q.Priority, "a number that is sent and admitted stands")
+		if lenient.Class != nil {
+			assert.Assert(t, !lenient.Preempts || lenient.Class.Policy != Never && (!q.HasPolicy || q.Preempts))
 		}
 	})
 }
 
-func TestAdmittingMakesNothing(t *testing.T) {
+func TestAdmit_DoesNotAllocate(t *testing.T) {
 	r := must(New(Class{Name: "a", Value: 10, Policy: Never}, Class{Name: "normal", Value: 7, GlobalDefault: true}))
-	for _, q := range []Request{{}, {Priority: 5}, {Class: "a"}, {Class: "a", Priority: 10, Policy: true}} {
+	for _, q := range []Request{{}, {Priority: 5}, {Class: "a"}, {Class: "a", Priority: 10, HasPolicy: true}} {
 		assert.Equal(t, testing.AllocsPerRun(100, func() {
 			if _, p := r.Admit(q, false); p != nil {
 				panic(p)

@@ -49,20 +49,20 @@ type Class struct {
 	GlobalDefault bool   // asks without a class are of this one
 	Policy        Policy
 	Description   string // for people; any text in UTF-8
-	// Submit is who may name the class. nil: everybody, but nobody for a class of the
+	// SubmitACL is who may name the class. nil: everybody, but nobody for a class of the
 	// system (priority.md S0-25). It is not asked about what is of the class by default.
-	Submit *security.ACL
+	SubmitACL *security.ACL
 }
 
-// MayUse reports whether a user may name the class.
+// CheckConfig reports whether a user may name the class.
 func (c *Class) MayUse(u security.User) bool {
-	if c.Submit == nil {
+	if c.SubmitACL == nil {
 		return !c.IsSystem()
 	}
-	return c.Submit.Allows(u)
+	return c.SubmitACL.Allows(u)
 }
 
-// IsSystem reports whether the class is one of the system's own.
+// IneligibleSystemPriority reports whether the class is one of the system's own.
 func (c *Class) IsSystem() bool {
 	_, ok := systemValues[c.Name]
 	return ok
@@ -71,8 +71,8 @@ func (c *Class) IsSystem() bool {
 // Equal reports whether two classes are the same in everything.
 func (c *Class) Equal(d *Class) bool {
 	a, b := *c, *d
-	a.Submit, b.Submit = nil, nil
-	same := (c.Submit == nil) == (d.Submit == nil) && (c.Submit == nil || c.Submit.String() == d.Submit.String())
+	a.SubmitACL, b.SubmitACL = nil, nil
+	same := (c.SubmitACL == nil) == (d.SubmitACL == nil) && (c.SubmitACL == nil || c.SubmitACL.String() == d.SubmitACL.String())
 	return a == b && same
 }
 
@@ -102,8 +102,8 @@ func (c *Class) Check() []*Problem {
 	var out []*Problem
 	if c.Name == "" {
 		out = append(out, problem(c, InvalidName, NameField, "it has no name"))
-	} else if why := names.NotSubdomain(c.Name); why != "" {
-		out = append(out, problem(c, InvalidName, NameField, "the name %s", why))
+	} else if reason := names.SubdomainProblem(c.Name); reason != "" {
+		out = append(out, problem(c, InvalidName, NameField, "the name %s", reason))
 	}
 	if c.Policy > Never {
 		out = append(out, problem(c, InvalidPolicy, PolicyField, "there is no policy %d", c.Policy))

@@ -59,6 +59,6 @@ func (p *Problem) Error() string {
 	return fmt.Sprintf("%s: priority class %s: %s", p.Reason, names.Quote(p.Class), p.Text)
 }
 
-func problem(c *Class, why Reason, f Field, text string, args ...any) *Problem {
-	return &Problem{why, c.Name, f, fmt.Sprintf(text, args...)}
+func problem(c *Class, reason Reason, f Field, text string, args ...any) *Problem {
+	return &Problem{reason, c.Name, f, fmt.Sprintf(text, args...)}
 }

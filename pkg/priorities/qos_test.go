@@ -6,7 +6,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-func TestQualityOfService(t *testing.T) {
+func TestQoSOf_ReadsTag(t *testing.T) {
 	assert.Assert(t, BestEffort < Burstable && Burstable < Guaranteed, "S2-21")
 	for text, want := range map[string]QoS{
 		"BestEffort": BestEffort, "Burstable": Burstable, "Guaranteed": Guaranteed,

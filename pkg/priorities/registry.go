@@ -11,10 +11,10 @@ import (
 // Registry is a set of classes. The zero value has those of the system only (priority.md
 // S0-17). Values are immutable.
 type Registry struct {
-	classes []Class        // in the order of their names; nil: those of the system
-	places  map[string]int // of classes, by name
-	normal  int            // place of the default; only looked at if has
-	has     bool           // there is a default
+	classes      []Class        // in the order of their names; nil: those of the system
+	index        map[string]int // of classes, by name
+	defaultIndex int            // place of the default; only looked at if has
+	hasDefault   bool           // there is a default
 }
 
 // New returns a registry of these classes and of those of the system, which may be among
@@ -22,17 +22,17 @@ type Registry struct {
 // or two defaults included, of which the error names both.
 func New(classes ...Class) (Registry, error) {
 	var errs []error
-	taken := make(map[string]bool, len(classes))
+	seen := make(map[string]bool, len(classes))
 	normal := ""
 	for i := range classes {
 		c := &classes[i]
 		for _, p := range c.Check() {
 			errs = append(errs, p)
 		}
-		if taken[c.Name] {
+		if seen[c.Name] {
 			errs = append(errs, problem(c, AlreadyExists, NameField, "the name is there already"))
 		}
-		taken[c.Name] = true
+		seen[c.Name] = true
 		switch {
 		case !c.GlobalDefault:
 		case normal == "":
@@ -60,11 +60,11 @@ func build(classes []Class) Registry {
 		}
 	}
 	slices.SortFunc(classes, func(a, b Class) int { return strings.Compare(a.Name, b.Name) })
-	r := Registry{classes: classes, places: make(map[string]int, len(classes))}
+	r := Registry{classes: classes, index: make(map[string]int, len(classes))}
 	for i := range classes {
-		r.places[classes[i].Name] = i
+		r.index[classes[i].Name] = i
 		if classes[i].GlobalDefault {
-			r.normal, r.has = i, true
+			r.defaultIndex, r.hasDefault = i, true
 		}
 	}
 	return r
@@ -73,7 +73,7 @@ func build(classes []Class) Registry {
 // systemOnly is the zero value, written out.
 var systemOnly = build(nil)
 
-func (r Registry) full() Registry {
+func (r Registry) withSystemClasses() Registry {
 	if r.classes == nil {
 		return systemOnly
 	}
@@ -82,8 +82,8 @@ func (r Registry) full() Registry {
 
 // Get finds a class. It is not to be changed.
 func (r Registry) Get(name string) (*Class, bool) {
-	r = r.full()
-	i, ok := r.places[name]
+	r = r.withSystemClasses()
+	i, ok := r.index[name]
 	if !ok {
 		return nil, false
 	}
@@ -93,29 +93,29 @@ func (r Registry) Get(name string) (*Class, bool) {
 // Default is the class of asks that name none, nil when there is none. It is not to be
 // changed.
 func (r Registry) Default() *Class {
-	if !r.has {
+	if !r.hasDefault {
 		return nil
 	}
-	return &r.classes[r.normal]
+	return &r.classes[r.defaultIndex]
 }
 
 // All are the classes in the order of their names.
-func (r Registry) All() []Class { return slices.Clone(r.full().classes) }
+func (r Registry) All() []Class { return slices.Clone(r.withSystemClasses().classes) }
 
 // Equal reports whether two registries have the same classes.
 func (r Registry) Equal(o Registry) bool {
-	return slices.EqualFunc(r.full().classes, o.full().classes, func(a, b Class) bool { return a.Equal(&b) })
+	return slices.EqualFunc(r.withSystemClasses().classes, o.withSystemClasses().classes, func(a, b Class) bool { return a.Equal(&b) })
 }
 
 // With is r and one more class. Errors: those of Check, AlreadyExists and
 // SecondGlobalDefault.
 func (r Registry) With(c Class) (Registry, error) {
-	if _, there := r.Get(c.Name); there && !c.IsSystem() {
+	if _, exists := r.Get(c.Name); exists && !c.IsSystem() {
 		return Registry{}, problem(&c, AlreadyExists, NameField, "the name is there already")
-	} else if there && len(c.Check()) == 0 {
+	} else if exists && len(c.Check()) == 0 {
 		return Registry{}, problem(&c, AlreadyExists, NameField, "it is a class of the system")
 	}
-	return r.put(c)
+	return r.replace(c)
 }
 
 // Update is r with a class changed: its default, description and access list may
@@ -125,7 +125,7 @@ func (r Registry) Update(c Class) (Registry, error) {
 	old, ok := r.Get(c.Name)
 	switch {
 	case !ok:
-		return Registry{}, unknown(&c)
+		return Registry{}, noSuchClass(&c)
 	case c.Value != old.Value:
 		return Registry{}, problem(&c, ValueImmutable, ValueField,
 			"the value is %d and cannot become %d; delete the class and create it again", old.Value, c.Value)
@@ -133,7 +133,7 @@ func (r Registry) Update(c Class) (Registry, error) {
 		return Registry{}, problem(&c, PolicyImmutable, PolicyField,
 			"the policy is %s and cannot become %s; delete the class and create it again", old.Policy, c.Policy)
 	}
-	return r.put(c)
+	return r.replace(c)
 }
 
 // Without is r without a class. Nobody is asked whether it is in use: what is has its
@@ -143,15 +143,15 @@ func (r Registry) Without(name string) (Registry, error) {
 	c, ok := r.Get(name)
 	switch {
 	case !ok:
-		return Registry{}, unknown(&Class{Name: name})
+		return Registry{}, noSuchClass(&Class{Name: name})
 	case c.IsSystem():
 		return Registry{}, problem(c, ReservedName, NameField, "a class of the system is always there")
 	}
-	return build(r.except(name)), nil
+	return build(r.allBut(name)), nil
 }
 
-// put is r with a class instead of the one that has its name.
-func (r Registry) put(c Class) (Registry, error) {
+// replace is r with a class instead of the one that has its name.
+func (r Registry) replace(c Class) (Registry, error) {
 	if problems := c.Check(); len(problems) > 0 {
 		errs := make([]error, len(problems))
 		for i, p := range problems {
@@ -162,14 +162,14 @@ func (r Registry) put(c Class) (Registry, error) {
 	if d := r.Default(); c.GlobalDefault && d != nil && d.Name != c.Name {
 		return Registry{}, secondDefault(&c, d.Name)
 	}
-	return build(append(r.except(c.Name), c)), nil
+	return build(append(r.allBut(c.Name), c)), nil
 }
 
-// except are the classes but one.
-func (r Registry) except(name string) []Class {
+// allBut are the classes but one.
+func (r Registry) allBut(name string) []Class {
 	return slices.DeleteFunc(r.All(), func(c Class) bool { return c.Name == name })
 }
 
-func unknown(c *Class) *Problem {
+func noSuchClass(c *Class) *Problem {
 	return problem(c, UnknownClass, NameField, "there is no such class")
 }

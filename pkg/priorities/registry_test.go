@@ -52,7 +52,7 @@ func namesOf(r Registry) []string {
 	return out
 }
 
-func TestWhichClassesCanBeMade(t *testing.T) {
+func TestNew_ValidatesClass(t *testing.T) {
 	nobody := security.AllowList(nil, nil)
 	for _, c := range []struct {
 		name  string
@@ -68,7 +68,7 @@ func TestWhichClassesCanBeMade(t *testing.T) {
 		{"S0-23: a class of the system with another value", Class{Name: "system-node-critical", Value: 2_000_000_100}, ReservedName},
 		{"S0-23: a class of the system as the default", Class{Name: "system-node-critical", Value: NodeCritical, GlobalDefault: true}, ReservedName},
 		{"S0-23: a class of the system that never preempts", Class{Name: "system-node-critical", Value: NodeCritical, Policy: Never}, ReservedName},
-		{"S0-23: a class of the system as it is", Class{Name: "system-node-critical", Value: NodeCritical, Submit: &nobody}, ""},
+		{"S0-23: a class of the system as it is", Class{Name: "system-node-critical", Value: NodeCritical, SubmitACL: &nobody}, ""},
 		{"S0-23: system without the hyphen is anybody's", Class{Name: "system", Value: 1}, ""},
 		{"1.4: a policy that does not exist", Class{Name: "a", Policy: 2}, InvalidPolicy},
 		{"1.4: no name", Class{}, InvalidName},
@@ -94,7 +94,7 @@ func TestWhichClassesCanBeMade(t *testing.T) {
 	}
 }
 
-func TestS2_31AndS0_17OnlyTheSystemsClassesAreThereFromTheStart(t *testing.T) {
+func TestRegistry_ZeroValueHasSystemClasses_S2_31_S0_17(t *testing.T) {
 	assert.DeepEqual(t, namesOf(Registry{}), []string{"system-cluster-critical", "system-node-critical"})
 	a, _ := Registry{}.Get("system-cluster-critical")
 	b, _ := Registry{}.Get("system-node-critical")
@@ -105,7 +105,7 @@ func TestS2_31AndS0_17OnlyTheSystemsClassesAreThereFromTheStart(t *testing.T) {
 	assert.Assert(t, must(New()).Equal(Registry{}))
 }
 
-func TestAClassCanBeChanged(t *testing.T) {
+func TestRegistry_Update(t *testing.T) {
 	ten := Class{Name: "ten", Value: 10, GlobalDefault: true}
 	five := Class{Name: "five", Value: 5, Policy: Never}
 	r := must(New(ten, five))
@@ -126,7 +126,7 @@ func TestAClassCanBeChanged(t *testing.T) {
 		{"S0-19: a second default", with(five, func(c *Class) { c.GlobalDefault = true }), SecondGlobalDefault},
 		{"S0-27: nothing new", ten, ""},
 		{"S0-25: a class of the system for some", Class{Name: "system-node-critical", Value: NodeCritical,
-			Submit: acl(security.AllowList([]string{"ann"}, nil))}, ""},
+			SubmitACL: acl(security.AllowList([]string{"ann"}, nil))}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			next, err := r.Update(c.class)
@@ -142,7 +142,7 @@ func TestAClassCanBeChanged(t *testing.T) {
 
 func acl(a security.ACL) *security.ACL { return &a }
 
-func TestThereIsOneDefaultAtMost(t *testing.T) {
+func TestRegistry_AtMostOneDefault(t *testing.T) {
 	a, b := Class{Name: "a", Value: 2, GlobalDefault: true}, Class{Name: "b", Value: 1, GlobalDefault: true}
 	r := must(New(a))
 	assert.Equal(t, r.Default().Name, "a")
@@ -156,7 +156,7 @@ func TestThereIsOneDefaultAtMost(t *testing.T) {
 	assert.Equal(t, r.Default().Name, "b", "S0-19: when there is none any more, another may be")
 }
 
-func TestClassesComeAndGo(t *testing.T) {
+func TestRegistry_WithAndWithout(t *testing.T) {
 	r := must(Registry{}.With(Class{Name: "a", Value: 10}))
 	_, err := r.With(Class{Name: "a", Value: 99})
 	wantReason(t, err, AlreadyExists) // S2-2
@@ -173,7 +173,7 @@ func TestClassesComeAndGo(t *testing.T) {
 	wantReason(t, err, ReservedName)
 }
 
-func TestS0_15ThousandClasses(t *testing.T) {
+func TestRegistry_ThousandClasses_S0_15(t *testing.T) {
 	var r Registry
 	for i := range 1000 {
 		r = must(r.With(Class{Name: fmt.Sprint("class-", i), Value: int32(i)}))
@@ -185,7 +185,7 @@ func TestS0_15ThousandClasses(t *testing.T) {
 	assert.Equal(t, len(r.All()), 1002)
 }
 
-func TestS0_25WhoMayNameAClass(t *testing.T) {
+func TestClass_MayUse_S0_25(t *testing.T) {
 	ann := security.User{Name: "ann", Groups: []string{"dev"}}
 	some := func(users, groups []string) *security.ACL { return acl(security.AllowList(users, groups)) }
 	system := Class{Name: "system-node-critical", Value: NodeCritical}
@@ -204,18 +204,18 @@ func TestS0_25WhoMayNameAClass(t *testing.T) {
 		{"which may be empty", Class{Name: "a"}, some(nil, nil), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			c.class.Submit = c.submit
+			c.class.SubmitACL = c.submit
 			assert.Equal(t, c.class.MayUse(ann), c.want)
 		})
 	}
 }
 
-func TestEverythingThatIsWrongIsSaid(t *testing.T) {
+func TestNew_ReportsAllProblems(t *testing.T) {
 	_, err := New(Class{Name: "A", Value: 2_000_000_001, Policy: 7}, Class{Name: "b"}, Class{Name: "b"})
 	assert.DeepEqual(t, reasons(err), []Reason{InvalidName, InvalidPolicy, AboveUserMaximum, AlreadyExists})
 }
 
-func TestPolicies(t *testing.T) {
+func TestParsePolicy_Names(t *testing.T) {
 	for text, want := range map[string]Policy{"": PreemptLowerPriority, "PreemptLowerPriority": PreemptLowerPriority, "Never": Never} {
 		got, ok := ParsePolicy(text)
 		assert.Assert(t, ok && got == want, "S2-7: %s", text)

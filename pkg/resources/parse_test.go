@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestParseReadsQuantities(t *testing.T) {
+func TestParse_Quantities(t *testing.T) {
 	for _, c := range []struct {
 		name, resource, text string
 		want                 Quantity
@@ -44,7 +44,7 @@ func TestParseReadsQuantities(t *testing.T) {
 	}
 }
 
-func TestParseRefusesTheRest(t *testing.T) {
+func TestParse_Errors(t *testing.T) {
 	for _, c := range []struct {
 		name, resource, text string
 		want                 error
@@ -83,8 +83,8 @@ func TestParseRefusesTheRest(t *testing.T) {
 // grammar is behaviour.md 1.3 once more, as one expression.
 var grammar = regexp.MustCompile(`^([0-9]+)[ \t]*(|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|m)$`)
 
-// slowly reads a quantity with arithmetic that cannot overflow.
-func slowly(resource, text string) (Quantity, bool) {
+// parseReference reads a quantity with arithmetic that cannot overflow.
+func parseReference(resource, text string) (Quantity, bool) {
 	m := grammar.FindStringSubmatch(strings.TrimSpace(text))
 	if m == nil || m[2] == "m" && resource != VCore {
 		return 0, false
@@ -106,7 +106,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, resource, text string) {
 		got, err := Parse(resource, text)
-		want, ok := slowly(resource, text)
+		want, ok := parseReference(resource, text)
 		assert.Equal(t, err == nil, ok, "%q of %q: %v", text, resource, err)
 		if err != nil {
 			known := errors.Is(err, ErrNotAQuantity) || errors.Is(err, ErrSuffix) || errors.Is(err, ErrOverflow)
@@ -118,7 +118,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func TestTextIsReadBack(t *testing.T) {
+func TestFormatQuantity_ParsesBack(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		n    Quantity
@@ -131,27 +131,27 @@ func TestTextIsReadBack(t *testing.T) {
 		{"gpu", 0, "0"}, {"gpu", -2048, "-2048"}, {"pods", 1000, "1000"}, {"pods", 5e6, "5M"}, {"gpu", 1 << 20, "1Mi"},
 		{VCore, 10_000_000, "10000"},
 	} {
-		assert.Equal(t, Text(c.name, c.n), c.want)
+		assert.Equal(t, FormatQuantity(c.name, c.n), c.want)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{VCore, "memory", "gpu"}).Draw(t, "name")
 		n := Quantity(rapid.Int64Range(0, math.MaxInt64).Draw(t, "n") >> rapid.IntRange(0, 62).Draw(t, "bits"))
 		n <<= min(rapid.IntRange(0, 40).Draw(t, "zeroes"), bits.LeadingZeros64(uint64(n))-1)
-		back, err := Parse(name, Text(name, n))
+		back, err := Parse(name, FormatQuantity(name, n))
 		if err != nil || back != n {
-			t.Fatalf("%s %d is %q, which is %d, %v", name, n, Text(name, n), back, err)
+			t.Fatalf("%s %d is %q, which is %d, %v", name, n, FormatQuantity(name, n), back, err)
 		}
 	})
 }
 
 // The text is the shortest there is: no other suffix, with as many digits as it takes, is
 // shorter and says the same.
-func TestText_IsTheShortestExactForm(t *testing.T) {
+func TestFormatQuantity_IsTheShortestExactForm(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		units := append(Suffixes(Memory), "")
 		unit := multipliers[rapid.SampledFrom(units).Draw(t, "unit")]
 		n := Quantity(unit * rapid.Uint64Range(1, math.MaxInt64/unit).Draw(t, "n"))
-		text := Text(Memory, n)
+		text := FormatQuantity(Memory, n)
 		for _, suffix := range units {
 			if m := Quantity(multipliers[suffix]); n%m == 0 {
 				if other := fmt.Sprint(n/m) + suffix; len(other) < len(text) {
@@ -162,7 +162,7 @@ func TestText_IsTheShortestExactForm(t *testing.T) {
 	})
 }
 
-func TestPhrase_CountsPiecesInWords(t *testing.T) {
+func TestFormatNamedQuantity_CountsPieces(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		n    Quantity
@@ -171,17 +171,17 @@ func TestPhrase_CountsPiecesInWords(t *testing.T) {
 		{"pods", 1, "1 pod"}, {"pods", 2, "2 pods"}, {"pods", 0, "0 pods"}, {"applications", 1, "1 application"},
 		{"memory", 500e9, "memory 500G"}, {VCore, 1500, "vcore 1500m"},
 	} {
-		assert.Equal(t, Phrase(c.name, c.n), c.want)
+		assert.Equal(t, FormatNamedQuantity(c.name, c.n), c.want)
 	}
 }
 
-func TestList_IsWhatPeopleWriteAndBounded(t *testing.T) {
-	assert.Equal(t, List(Amounts{}), "")
-	assert.Equal(t, List(FromMap(map[string]Quantity{"vcore": 1500, "memory": 16 << 30})), "memory=16Gi vcore=1500m")
+func TestFormatAmounts_IsBounded(t *testing.T) {
+	assert.Equal(t, FormatAmounts(Amounts{}), "")
+	assert.Equal(t, FormatAmounts(FromMap(map[string]Quantity{"vcore": 1500, "memory": 16 << 30})), "memory=16Gi vcore=1500m")
 	many := map[string]Quantity{}
-	for i := range mostListed + 3 {
+	for i := range maxListed + 3 {
 		many[fmt.Sprintf("gpu%02d", i)] = 1
 	}
-	text := List(FromMap(many))
+	text := FormatAmounts(FromMap(many))
 	assert.Assert(t, strings.HasSuffix(text, " gpu19=1 and 3 more"), text)
 }

@@ -23,9 +23,9 @@ func Fraction(used, total Quantity) Share {
 	return Share{uint64(used), uint64(total)}
 }
 
-// Raw is the share of somebody with no entitlement to measure against: the plain
+// RawShare is the share of somebody with no entitlement to measure against: the plain
 // quantity (behaviour.md 3.11).
-func Raw(used Quantity) Share { return Fraction(used, 1) }
+func RawShare(used Quantity) Share { return Fraction(used, 1) }
 
 // Compare orders shares by value.
 func (s Share) Compare(t Share) int {

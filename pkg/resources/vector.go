@@ -8,7 +8,7 @@ import "math"
 type Vector []Quantity
 
 // At returns the quantity of k.
-func (v Vector) At(k Kind) Quantity {
+func (v Vector) At(k Index) Quantity {
 	if int(k) >= len(v) {
 		return 0
 	}
@@ -18,7 +18,7 @@ func (v Vector) At(k Kind) Quantity {
 // Add adds w to v in place.
 func (v *Vector) Add(w Vector) {
 	if len(w) > len(*v) {
-		v.reach(Kind(len(w) - 1))
+		v.grow(Index(len(w) - 1))
 	}
 	for k, q := range w {
 		(*v)[k] = addSat((*v)[k], q)
@@ -28,17 +28,17 @@ func (v *Vector) Add(w Vector) {
 // Sub subtracts w from v in place.
 func (v *Vector) Sub(w Vector) {
 	if len(w) > len(*v) {
-		v.reach(Kind(len(w) - 1))
+		v.grow(Index(len(w) - 1))
 	}
 	for k, q := range w {
 		(*v)[k] = subSat((*v)[k], q)
 	}
 }
 
-// Raise makes v the larger of v and w in every place. Requires: nothing is negative.
-func (v *Vector) Raise(w Vector) {
+// SetMax makes v the larger of v and w in every place. Requires: nothing is negative.
+func (v *Vector) SetMax(w Vector) {
 	if len(w) > len(*v) {
-		v.reach(Kind(len(w) - 1))
+		v.grow(Index(len(w) - 1))
 	}
 	for k, q := range w {
 		(*v)[k] = max((*v)[k], q)
@@ -48,18 +48,18 @@ func (v *Vector) Raise(w Vector) {
 // Covers is Amounts.Covers.
 func (v Vector) Covers(w Vector) bool {
 	for k, q := range w {
-		if q > 0 && q > v.At(Kind(k)) {
+		if q > 0 && q > v.At(Index(k)) {
 			return false
 		}
 	}
 	return true
 }
 
-// CoversBeyond reports whether v, less used, covers w. It is Covers without making
+// CoversAfter reports whether v, less used, covers w. It is Covers without making
 // the difference.
-func (v Vector) CoversBeyond(used, w Vector) bool {
+func (v Vector) CoversAfter(used, w Vector) bool {
 	for k, q := range w {
-		if q > 0 && q > subSat(v.At(Kind(k)), used.At(Kind(k))) {
+		if q > 0 && q > subSat(v.At(Index(k)), used.At(Index(k))) {
 			return false
 		}
 	}
@@ -70,7 +70,7 @@ func (v Vector) CoversBeyond(used, w Vector) bool {
 // refuse such postings never saturate, so taking something out again is exact.
 func (v Vector) Overflows(w, x Vector) bool {
 	for k := range max(len(v), len(w), len(x)) {
-		k := Kind(k)
+		k := Index(k)
 		if s := addSat(addSat(v.At(k), w.At(k)), x.At(k)); s == math.MaxInt64 || s == math.MinInt64 {
 			return true
 		}
@@ -104,25 +104,25 @@ func (v Vector) IsZero() bool {
 	return true
 }
 
-func (v *Vector) reach(k Kind) {
+func (v *Vector) grow(k Index) {
 	for len(*v) <= int(k) {
 		*v = append(*v, 0)
 	}
 }
 
-// Bound is a Limit on the decision path: only the limited kinds, in name order.
-type Bound []bounded
+// LimitVector is a Limit on the decision path: only the limited kinds, in name order.
+type LimitVector []limitEntry
 
-type bounded struct {
-	kind Kind
-	n    Quantity
+type limitEntry struct {
+	index Index
+	n     Quantity
 }
 
 // Allows reports whether w more may be used on top of used: Limit.Headroom and
 // Limit.Allows in one, without making anything.
-func (b Bound) Allows(used, w Vector) bool {
+func (b LimitVector) Allows(used, w Vector) bool {
 	for _, x := range b {
-		if w.At(x.kind) > max(0, subSat(x.n, used.At(x.kind))) {
+		if w.At(x.index) > max(0, subSat(x.n, used.At(x.index))) {
 			return false
 		}
 	}
@@ -130,28 +130,28 @@ func (b Bound) Allows(used, w Vector) bool {
 }
 
 // At returns the limit of k; ok is false when it is unlimited.
-func (b Bound) At(k Kind) (n Quantity, ok bool) {
+func (b LimitVector) At(k Index) (n Quantity, ok bool) {
 	for _, x := range b {
-		if x.kind == k {
+		if x.index == k {
 			return x.n, true
 		}
 	}
 	return 0, false
 }
 
-// Left is the i-th limited kind, and what is left of it on top of used, which can be
+// Remaining is the i-th limited kind, and what is left of it on top of used, which can be
 // negative. i is below len(b).
-func (b Bound) Left(i int, used Vector) (Kind, Quantity) {
-	return b[i].kind, subSat(b[i].n, used.At(b[i].kind))
+func (b LimitVector) Remaining(i int, used Vector) (Index, Quantity) {
+	return b[i].index, subSat(b[i].n, used.At(b[i].index))
 }
 
-// Less is a-b, saturated.
-func Less(a, b Quantity) Quantity { return subSat(a, b) }
+// SubSaturated is a-b, saturated.
+func SubSaturated(a, b Quantity) Quantity { return subSat(a, b) }
 
 // Exceeded reports whether used is above the bound in any kind.
-func (b Bound) Exceeded(used Vector) bool {
+func (b LimitVector) Exceeded(used Vector) bool {
 	for _, x := range b {
-		if used.At(x.kind) > x.n {
+		if used.At(x.index) > x.n {
 			return true
 		}
 	}
@@ -165,8 +165,8 @@ type Denominators []Quantity
 // Unmeasured marks a kind that does not count in a share.
 const Unmeasured Quantity = -1
 
-// Dominant is the largest fraction used/denominator over the measured kinds.
-func (d Denominators) Dominant(used Vector) Share {
+// DominantShare is the largest fraction used/denominator over the measured kinds.
+func (d Denominators) DominantShare(used Vector) Share {
 	var top Share
 	for k, q := range used {
 		if q <= 0 || k >= len(d) || d[k] == Unmeasured {

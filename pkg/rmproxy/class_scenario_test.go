@@ -45,10 +45,10 @@ type classStep struct {
 	}
 }
 
-// reasonsHere are our names for reasons that scenarios name otherwise.
-var reasonsHere = map[string]priorities.Reason{"not-int32": priorities.InvalidValue}
+// scenarioReasons are our names for reasons that scenarios name otherwise.
+var scenarioReasons = map[string]priorities.Reason{"not-int32": priorities.InvalidValue}
 
-// SC-019, SC-047, SC-075, SC-103, over both doors; TestGivenScenarios of scheduler plays them without one. Kubernetes knows nobody who sends a number
+// SC-019, SC-047, SC-075, SC-103, over both doors; TestScenarios_AllGiven of scheduler plays them without one. Kubernetes knows nobody who sends a number
 // without a class, so these hold with --strict-priority-classes.
 func TestClassAdmissionScenarios(t *testing.T) {
 	text, err := os.ReadFile("../scheduler/testdata/scenarios/given.json")
@@ -66,17 +66,17 @@ func TestClassAdmissionScenarios(t *testing.T) {
 		}
 	}
 	assert.Equal(t, len(found), 4)
-	doors := map[string]func(*testing.T, Options) *side{"wire": overTheWire, "in process": inProcess}
+	endpoints := map[string]func(*testing.T, Options) *endpoint{"wire": newGRPCEndpoint, "in process": newInProcessEndpoint}
 	for _, s := range found {
-		for name, open := range doors {
+		for name, newEndpoint := range endpoints {
 			t.Run(s.ID+" "+s.Shows+" "+name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { s.play(t, open(t, Options{StrictClasses: true})) })
+				synctest.Test(t, func(t *testing.T) { s.run(t, newEndpoint(t, Options{StrictClasses: true})) })
 			})
 		}
 	}
 }
 
-func (s *classScenario) play(t *testing.T, at *side) {
+func (s *classScenario) run(t *testing.T, at *endpoint) {
 	assert.NilError(t, at.apps(&si.ApplicationRequest{New: []*si.AddApplicationRequest{newApp("app", "root.a")}}))
 	synctest.Wait()
 	assert.Equal(t, len(s.Given.Steps), len(s.Expect.Steps))
@@ -84,13 +84,13 @@ func (s *classScenario) play(t *testing.T, at *side) {
 		want := s.Expect.Steps[i]
 		key, why := fmt.Sprintf("k%d", i), ""
 		if step.Op == "admitAsk" {
-			why = at.admit(t, key, step)
+			why = at.submitAsk(t, key, step)
 		} else {
-			why = at.change(t, step)
+			why = at.changeClass(t, step)
 		}
 		if want.Result == "rejected" {
-			reason, ours := reasonsHere[want.Why]
-			if !ours {
+			reason, known := scenarioReasons[want.Why]
+			if !known {
 				reason = priorities.Reason(want.Why)
 			}
 			assert.Equal(t, why, string(reason), "step %d", i)
@@ -100,17 +100,17 @@ func (s *classScenario) play(t *testing.T, at *side) {
 		if step.Op != "admitAsk" {
 			continue
 		}
-		got := at.find(t, key)
+		got := at.findAsk(t, key)
 		assert.Equal(t, got.Ask.Priority, want.Priority, "step %d", i)
-		assert.Equal(t, got.Class, want.ClassName, "step %d", i)
-		assert.Equal(t, got.Ask.Policy.Other(), want.PreemptionPolicy == "PreemptLowerPriority", "step %d", i)
+		assert.Equal(t, got.PriorityClass, want.ClassName, "step %d", i)
+		assert.Equal(t, got.Ask.Policy.AllowPreemptOther(), want.PreemptionPolicy == "PreemptLowerPriority", "step %d", i)
 	}
 }
 
-// admit sends an ask and returns the reason of its refusal; empty: it was taken in.
-func (s *side) admit(t *testing.T, key string, step classStep) string {
+// submitAsk sends an ask and returns the reason of its refusal; empty: it was taken in.
+func (s *endpoint) submitAsk(t *testing.T, key string, step classStep) string {
 	x := newAsk(key, "app")
-	x.AllocationTags = map[string]string{classTag: step.Ask.ClassName}
+	x.AllocationTags = map[string]string{priorityClassTag: step.Ask.ClassName}
 	if step.Ask.Priority != nil {
 		x.Priority = *step.Ask.Priority
 	}
@@ -119,31 +119,31 @@ func (s *side) admit(t *testing.T, key string, step classStep) string {
 	if policy := step.Ask.PreemptionPolicy; policy != "" || step.Ask.ClassName == "" {
 		x.PreemptionPolicy = &si.PreemptionPolicy{AllowPreemptSelf: true, AllowPreemptOther: policy != "Never"}
 	}
-	assert.NilError(t, s.work(&si.AllocationRequest{Allocations: []*si.Allocation{x}}))
+	assert.NilError(t, s.allocations(&si.AllocationRequest{Allocations: []*si.Allocation{x}}))
 	synctest.Wait()
-	why, refused := strings.CutPrefix(s.heard.told(), "rejected "+key+": ")
+	rejection, refused := strings.CutPrefix(s.recorder.drain(), "rejected "+key+": ")
 	if !refused {
 		return ""
 	}
-	reason, _, _ := strings.Cut(why, ":")
+	reason, _, _ := strings.Cut(rejection, ":")
 	return reason
 }
 
-// change creates, updates or deletes a class as REST does, and returns the reason of a refusal.
-func (s *side) change(t *testing.T, step classStep) string {
+// changeClass creates, updates or deletes a class as REST does, and returns the reason of a refusal.
+func (s *endpoint) changeClass(t *testing.T, step classStep) string {
 	doc, problems := configs.ReadClass(step.Class, "", configs.Options{})
 	if problems.HasErrors() {
-		return strings.TrimPrefix(problems[0].Rule, "class-")
+		return strings.TrimPrefix(problems[0].RuleID, "class-")
 	}
-	now, next := s.proxy.Cluster().Config().Classes, priorities.Registry{}
+	current, next := s.proxy.Cluster().Config().Classes, priorities.Registry{}
 	var err error
 	switch step.Op {
 	case "createClass":
-		next, err = now.With(doc.Class)
+		next, err = current.With(doc.Class)
 	case "updateClass":
-		next, err = now.Update(doc.Class)
+		next, err = current.Update(doc.Class)
 	case "deleteClass":
-		next, err = now.Without(doc.Class.Name)
+		next, err = current.Without(doc.Class.Name)
 	default:
 		t.Fatalf("unknown operation %q", step.Op)
 	}
@@ -153,21 +153,21 @@ func (s *side) change(t *testing.T, step classStep) string {
 	assert.NilError(t, err)
 	text, err := s.proxy.Reloads().EditClasses(s.proxy.Reloads().Current(), next)
 	assert.NilError(t, err)
-	wish, err := s.proxy.Reloads().Read(reload.REST, "", text)
+	proposal, err := s.proxy.Reloads().Read(reload.REST, "", text)
 	assert.NilError(t, err)
-	_, err = s.proxy.Reloads().Enact(t.Context(), wish)
+	_, err = s.proxy.Reloads().Apply(t.Context(), proposal)
 	assert.NilError(t, err)
 	return ""
 }
 
-func (s *side) find(t *testing.T, key string) scheduler.WorkView {
+func (s *endpoint) findAsk(t *testing.T, key string) scheduler.AllocationView {
 	l, ok := s.proxy.Cluster().Partition("default")
 	assert.Assert(t, ok)
 	view, err := l.Snapshot(t.Context())
 	assert.NilError(t, err)
 	for q := range view.Root.Children.All() {
 		for a := range q.Applications.All() {
-			for w := range a.Work.All() {
+			for w := range a.Allocations.All() {
 				if string(w.Ask.Key) == key {
 					return *w
 				}
@@ -175,5 +175,5 @@ func (s *side) find(t *testing.T, key string) scheduler.WorkView {
 		}
 	}
 	t.Fatalf("there is no ask %s", key)
-	return scheduler.WorkView{}
+	return scheduler.AllocationView{}
 }

@@ -26,19 +26,19 @@ func checkID(what, id string) error {
 	return checkName(what, id, maxID)
 }
 
-// checkName reports what is wrong with a name that may be empty.
+// checkQueueName reports what is wrong with a name that may be empty.
 func checkName(what, name string, longest int) error {
 	switch {
 	case len(name) > longest:
-		return fmt.Errorf("%s has %d bytes, at most %d are allowed: %q", what, len(name), longest, clip(name))
+		return fmt.Errorf("%s has %d bytes, at most %d are allowed: %q", what, len(name), longest, truncate(name))
 	case !utf8.ValidString(name):
 		return fmt.Errorf("%s is not valid UTF-8: %q", what, name)
 	}
 	return nil
 }
 
-// clip shortens a name that is quoted in a text.
-func clip(name string) string {
+// truncate shortens a name that is quoted in a text.
+func truncate(name string) string {
 	const longest = 64
 	if len(name) <= longest {
 		return name
@@ -46,8 +46,8 @@ func clip(name string) string {
 	return name[:longest] + ellipsis
 }
 
-// amounts reads a resource. A missing quantity is zero.
-func amounts(r *si.Resource) (resources.Amounts, error) {
+// amountsFromProto reads a resource. A missing quantity is zero.
+func amountsFromProto(r *si.Resource) (resources.Amounts, error) {
 	m := make(map[string]resources.Quantity, len(r.GetResources()))
 	for name, q := range r.GetResources() {
 		m[name] = resources.Quantity(q.GetValue())
@@ -69,17 +69,17 @@ func amountsOf(m map[string]resources.Quantity) (resources.Amounts, error) {
 	return resources.FromMap(m), nil
 }
 
-// keep returns a map that nobody changes any more.
-func (s *session) keep(m map[string]string) map[string]string {
-	if s.borrows {
+// cloneIfShared returns a map that nobody changes any more.
+func (s *session) cloneIfShared(m map[string]string) map[string]string {
+	if s.sharesMessages {
 		return maps.Clone(m)
 	}
 	return m
 }
 
-// wireID is a refused name as far as it can be said back: an answer is only of use
+// sanitizedID is a refused name as far as it can be said back: an answer is only of use
 // when the RM finds its own name in it.
-func wireID(id string) string {
+func sanitizedID(id string) string {
 	if len(id) > maxID {
 		id = id[:maxID]
 	}

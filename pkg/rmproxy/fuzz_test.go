@@ -16,20 +16,20 @@ import (
 // Whatever bytes arrive: the door does not panic, the core neither, every answer can be
 // marshalled, and the books balance. A message is taken twice, because the second time
 // most of its names are known.
-func fuzz(t *testing.T, conf *reload.Proposal, m request, bytes []byte) {
+func fuzzMessage(t *testing.T, conf *reload.Proposal, m request, bytes []byte) {
 	if proto.Unmarshal(bytes, m) != nil {
 		t.Skip("gRPC would not let this in")
 	}
-	p := New(Options{First: conf, Pinned: true})
+	p := New(Options{InitialConfig: conf, IgnoreRMConfig: true})
 	defer p.Close()
 	open := func() *session { return newSession(p, "rm") }
-	assert.NilError(t, p.enlist(&si.RegisterResourceManagerRequest{RmID: "rm"}, open))
+	assert.NilError(t, p.registerRM(&si.RegisterResourceManagerRequest{RmID: "rm"}, open))
 	s := p.current()
-	s.take(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}})
-	s.take(&si.ApplicationRequest{New: []*si.AddApplicationRequest{newApp("app", "root.a")}})
-	s.take(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k1", "app"), newAsk("k2", "app")}})
+	s.handle(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}})
+	s.handle(&si.ApplicationRequest{New: []*si.AddApplicationRequest{newApp("app", "root.a")}})
+	s.handle(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k1", "app"), newAsk("k2", "app")}})
 	for range 2 {
-		s.take(m)
+		s.handle(m)
 		for _, name := range p.cluster.Partitions() {
 			l, _ := p.cluster.Partition(name)
 			assert.NilError(t, l.Check(context.Background()))
@@ -37,18 +37,18 @@ func fuzz(t *testing.T, conf *reload.Proposal, m request, bytes []byte) {
 			assert.NilError(t, err)
 		}
 	}
-	for k, b := range s.boxes {
-		wording := s.wording(kind(k))
-		for batch := b.take(); batch != nil; batch = b.take() {
-			_, err := proto.Marshal(wording(batch))
+	for k, b := range s.outboxes {
+		encode := s.encoder(streamKind(k))
+		for batch := b.takeBatch(); batch != nil; batch = b.takeBatch() {
+			_, err := proto.Marshal(encode(batch))
 			assert.NilError(t, err)
-			b.done()
+			b.delivered()
 		}
 	}
 }
 
-// seeds adds messages to a corpus.
-func seeds(f *testing.F, messages ...proto.Message) *reload.Proposal {
+// addSeeds adds messages to a corpus.
+func addSeeds(f *testing.F, messages ...proto.Message) *reload.Proposal {
 	f.Helper()
 	for _, m := range messages {
 		bytes, err := proto.Marshal(m)
@@ -68,39 +68,39 @@ func FuzzNodeRequest(f *testing.F) {
 		m.Nodes = append(m.Nodes, n)
 	}
 	huge := nodeCreated("n2")
-	huge.SchedulableResource = someOf(math.MaxInt64, math.MinInt64)
-	gone := &si.NodeInfo{NodeID: "n1", Action: si.NodeInfo_DECOMISSION}
-	conf := seeds(f, m, &si.NodeRequest{Nodes: []*si.NodeInfo{huge, huge, gone}})
-	f.Fuzz(func(t *testing.T, bytes []byte) { fuzz(t, conf, &si.NodeRequest{}, bytes) })
+	huge.SchedulableResource = resourceOf(math.MaxInt64, math.MinInt64)
+	decommissioned := &si.NodeInfo{NodeID: "n1", Action: si.NodeInfo_DECOMISSION}
+	conf := addSeeds(f, m, &si.NodeRequest{Nodes: []*si.NodeInfo{huge, huge, decommissioned}})
+	f.Fuzz(func(t *testing.T, bytes []byte) { fuzzMessage(t, conf, &si.NodeRequest{}, bytes) })
 }
 
 func FuzzApplicationRequest(f *testing.F) {
 	gang := newApp("gang", "root.b")
-	gang.PlaceholderAsk, gang.GangSchedulingStyle, gang.ExecutionTimeoutMilliSeconds = someOf(1, 1), "Hard", -1
+	gang.PlaceholderAsk, gang.GangSchedulingStyle, gang.ExecutionTimeoutMilliSeconds = resourceOf(1, 1), "Hard", -1
 	gang.Ugi, gang.Tags = nil, map[string]string{
 		"application.create.force": "true", "namespace": "x", "namespace.resourcequota": "{}",
 	}
-	conf := seeds(f, &si.ApplicationRequest{
+	conf := addSeeds(f, &si.ApplicationRequest{
 		RmID: "rm", New: []*si.AddApplicationRequest{gang, newApp("app", "root..")},
 		Remove: []*si.RemoveApplicationRequest{{ApplicationID: "app", PartitionName: "[rm]default"}, {}},
 	})
-	f.Fuzz(func(t *testing.T, bytes []byte) { fuzz(t, conf, &si.ApplicationRequest{}, bytes) })
+	f.Fuzz(func(t *testing.T, bytes []byte) { fuzzMessage(t, conf, &si.ApplicationRequest{}, bytes) })
 }
 
 func FuzzAllocationRequest(f *testing.F) {
 	resize, foreign := newAsk("k1", "app"), newAsk("f", "")
 	report, daemon := newAsk("k3", "app"), newAsk("k4", "app")
-	resize.ResourcePerAlloc = someOf(math.MaxInt64, 1)
+	resize.ResourcePerAlloc = resourceOf(math.MaxInt64, 1)
 	foreign.NodeID, foreign.AllocationTags = "n1", map[string]string{"foreign": "static", "creationTime": "1"}
 	report.NodeID, report.Placeholder, report.TaskGroupName = "n1", true, "tg"
 	daemon.AllocationTags = map[string]string{requiredNodeTag: "n1"}
 	daemon.PreemptionPolicy = &si.PreemptionPolicy{AllowPreemptSelf: true}
-	conf := seeds(f,
+	conf := addSeeds(f,
 		&si.AllocationRequest{RmID: "rm", Allocations: []*si.Allocation{resize, foreign, report, daemon}},
 		&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{AllocationsToRelease: []*si.AllocationRelease{
 			{ApplicationID: "app", AllocationKey: "k1", TerminationType: 3}, {AllocationKey: "f"},
 			{ApplicationID: "app", TerminationType: 99}, {PartitionName: "gpu", ApplicationID: "app"},
 		}}},
 	)
-	f.Fuzz(func(t *testing.T, bytes []byte) { fuzz(t, conf, newLeanRequest(), bytes) })
+	f.Fuzz(func(t *testing.T, bytes []byte) { fuzzMessage(t, conf, newFastRequest(), bytes) })
 }

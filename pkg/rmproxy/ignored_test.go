@@ -9,9 +9,9 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/loop"
 )
 
-// delivered waits until what follows from all commands so far has been delivered: the first request is taken
+// waitDelivered waits until what follows from all commands so far has been delivered: the first request is taken
 // behind them, and the second only after delivery.
-func delivered(t *testing.T, l *loop.Loop) {
+func waitDelivered(t *testing.T, l *loop.Loop) {
 	t.Helper()
 	assert.NilError(t, l.Check(t.Context()))
 	assert.NilError(t, l.Check(t.Context()))
@@ -19,9 +19,9 @@ func delivered(t *testing.T, l *loop.Loop) {
 
 // What changes nothing and has no answer is counted by its kind, and logged once.
 func TestIgnored_IsCountedAndLoggedOnce(t *testing.T) {
-	d := link(t, &shim{})
-	d.nodes("n1", "n2")
-	d.app()
+	d := newLinkedCore(t, &shim{})
+	d.addNodes("n1", "n2")
+	d.addApp()
 	ask := newAsk("k", "app")
 	assert.NilError(t, d.UpdateAllocation(&si.AllocationRequest{RmID: "rm", Allocations: []*si.Allocation{ask}}))
 	changed, moved, odd := newAsk("k", "app"), newAsk("k", "app"), newAsk("odd", "app")
@@ -42,7 +42,7 @@ func TestIgnored_IsCountedAndLoggedOnce(t *testing.T) {
 	}
 	l, ok := d.Cluster().Partition("default")
 	assert.Assert(t, ok)
-	delivered(t, l)
+	waitDelivered(t, l)
 	assert.DeepEqual(t, d.p.Counts().Ignored, map[string]uint64{
 		"empty-entry": 6, "unknown-field": 0, "invalid-element": 3, "unknown-partition": 0, "invalid-tag": 3,
 		"refused-command": 3, "unknown-release": 6, "unknown-application": 3, "changed-content": 3,
@@ -52,6 +52,6 @@ func TestIgnored_IsCountedAndLoggedOnce(t *testing.T) {
 	assert.NilError(t, d.UpdateApplication(&si.ApplicationRequest{
 		RmID: "rm", Remove: []*si.RemoveApplicationRequest{{ApplicationID: "none"}},
 	}))
-	delivered(t, l)
+	waitDelivered(t, l)
 	assert.Equal(t, d.logs.FilterMessageSnippet("the interface has no answer for it").Len(), 6, "and for each registration")
 }

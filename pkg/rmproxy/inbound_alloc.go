@@ -17,99 +17,99 @@ import (
 
 const requiredNodeTag = common.DomainYuniKorn + common.KeyRequiredNode
 
-// takeAllocations turns an allocation message into commands: first asks and
+// handleAllocations turns an allocation message into commands: first asks and
 // allocations, then releases (behaviour.md 10.8).
-func (s *session) takeAllocations(m *wire.AllocationRequest) error {
-	o := &orders{s: s, most: len(m.Allocations) + len(m.Releases)}
+func (s *session) handleAllocations(m *wire.AllocationRequest) error {
+	batch := &commandBatch{s: s, maxCommands: len(m.Allocations) + len(m.Releases)}
 	for i := range m.Allocations {
 		x := &m.Allocations[i]
-		if err := o.allocation(x); err != nil {
-			o.refuse(scheduler.AskRejected{
-				Key: objects.AllocationKey(wireID(x.Key)), App: objects.AppID(wireID(x.App)),
-				Kind: rejectionAtAPI(err), Reason: err.Error(),
+		if err := batch.allocation(x); err != nil {
+			batch.reject(scheduler.AskRejected{
+				Key: objects.AllocationKey(sanitizedID(x.Key)), App: objects.AppID(sanitizedID(x.App)),
+				Kind: rejectionOf(err), Reason: err.Error(),
 			})
 		}
 	}
 	for i := range m.Releases {
-		if err := o.release(&m.Releases[i]); err != nil {
-			s.refused("release of", m.Releases[i].Key, err)
+		if err := batch.release(&m.Releases[i]); err != nil {
+			s.logRefused("release of", m.Releases[i].Key, err)
 		}
 	}
-	return o.send()
+	return batch.send()
 }
 
-func (o *orders) allocation(x *wire.Allocation) error {
+func (b *commandBatch) allocation(x *wire.Allocation) error {
 	if err := checkID("allocation key", x.Key); err != nil {
 		return err
 	}
 	if err := checkName("node ID", x.Node, maxID); err != nil {
 		return err
 	}
-	if x.Wrong != nil {
-		return x.Wrong
+	if x.AmountsErr != nil {
+		return x.AmountsErr
 	}
 	if kind, foreign := x.Tags[common.Foreign]; foreign {
-		return o.foreign(x, kind)
+		return b.foreign(x, kind)
 	}
 	if text, sent := x.Tags[common.CreationTime]; sent && !isTime(text) {
-		o.s.ignore(ignoredTag, zap.String("key", x.Key), zap.String("tag", common.CreationTime), zap.String("value", clip(text)))
+		b.s.ignore(ignoredTag, zap.String("key", x.Key), zap.String("tag", common.CreationTime), zap.String("value", truncate(text)))
 	}
-	ask, err := ask(x)
+	ask, err := readAsk(x)
 	if err != nil {
 		return err
 	}
-	l := o.lot(x.Partition)
+	batch := b.forPartition(x.Partition)
 	switch {
-	case l == nil:
-		return o.noPartition(x)
+	case batch == nil:
+		return b.unknownPartition(x)
 	case x.Node == "":
-		if line := o.s.log.Check(zap.DebugLevel, "ask received"); line != nil {
-			line.Write(askFields(l.partition, ask)...)
+		if line := b.s.log.Check(zap.DebugLevel, "ask received"); line != nil {
+			line.Write(askFields(batch.partition, ask)...)
 		}
-		l.add(o.submission(ask, x))
+		batch.add(b.submitCommand(ask, x))
 	default:
-		if line := o.s.log.Check(zap.DebugLevel, "allocation reported"); line != nil {
-			line.Write(append(askFields(l.partition, ask), zap.String("node", x.Node))...)
+		if line := b.s.log.Check(zap.DebugLevel, "allocation reported"); line != nil {
+			line.Write(append(askFields(batch.partition, ask), zap.String("node", x.Node))...)
 		}
-		l.add(o.recollection(ask, x))
+		batch.add(b.reportCommand(ask, x))
 	}
 	return nil
 }
 
-// askFields are the fields of a log line about an ask.
+// requestFields are the fields of a log line about an ask.
 func askFields(partition string, a *objects.Ask) []zap.Field {
 	return []zap.Field{
 		zap.String("partition", partition), zap.String("application", string(a.App)), zap.String("key", string(a.Key)),
-		zap.Int32("priority", a.Priority), zap.String("amounts", resources.List(a.Amounts)),
+		zap.Int32("priority", a.Priority), zap.String("amounts", resources.FormatAmounts(a.Amounts)),
 	}
 }
 
-func (o *orders) noPartition(x *wire.Allocation) error {
-	return noPartitionFor(objects.AppID(x.App), objects.AllocationKey(x.Key), o.s.bareName(x.Partition))
+func (b *commandBatch) unknownPartition(x *wire.Allocation) error {
+	return unknownPartitionForAsk(objects.AppID(x.App), objects.AllocationKey(x.Key), b.s.bareName(x.Partition))
 }
 
 // foreign reports what is not ours. Of which application it is does not matter.
-func (o *orders) foreign(x *wire.Allocation, kind string) error {
+func (b *commandBatch) foreign(x *wire.Allocation, kind string) error {
 	if x.Node == "" {
 		return fmt.Errorf("trying to add a foreign request (non-allocation) %s", x.Key)
 	}
 	if kind != common.AllocTypeStatic && kind != common.AllocTypeDefault {
-		o.s.ignore(ignoredTag, zap.String("message", "unknown kind of foreign allocation, taken as default"),
-			zap.String("key", x.Key), zap.String("value", clip(kind)))
+		b.s.ignore(ignoredTag, zap.String("message", "unknown kind of foreign allocation, taken as default"),
+			zap.String("key", x.Key), zap.String("value", truncate(kind)))
 	}
-	l := o.lot(x.Partition)
-	if l == nil {
-		return o.noPartition(x)
+	batch := b.forPartition(x.Partition)
+	if batch == nil {
+		return b.unknownPartition(x)
 	}
-	l.add(scheduler.ReportForeign{Foreign: objects.Foreign{
+	batch.add(scheduler.ReportForeign{Foreign: objects.Foreign{
 		Key: objects.AllocationKey(x.Key), Node: objects.NodeID(x.Node), Amounts: x.Amounts,
 		Static: kind == common.AllocTypeStatic, Tags: x.Tags,
 	}})
 	return nil
 }
 
-// ask reads everything about an ask that does not depend on where it goes.
-func ask(x *wire.Allocation) (*objects.Ask, error) {
+// readAsk reads everything about an ask that does not depend on where it goes.
+func readAsk(x *wire.Allocation) (*objects.Ask, error) {
 	if err := checkID("application ID", x.App); err != nil {
 		return nil, err
 	}
@@ -122,54 +122,54 @@ func ask(x *wire.Allocation) (*objects.Ask, error) {
 	}
 	return &objects.Ask{
 		Key: objects.AllocationKey(x.Key), App: objects.AppID(x.App),
-		Amounts: x.Amounts, Priority: x.Priority, Created: created(x.Tags),
+		Amounts: x.Amounts, Priority: x.Priority, Created: creationTime(x.Tags),
 		TaskGroup: x.TaskGroup, Placeholder: x.Placeholder, Originator: x.Originator,
 		Policy: x.Policy, RequiredNode: objects.NodeID(required), Tags: x.Tags,
 	}, nil
 }
 
-// created reads when the RM's object was made. A text that is no time is ignored, and
+// creationTime reads when the RM's object was made. A text that is no time is ignored, and
 // so is a time that REST could not show in nanoseconds.
-func created(tags map[string]string) time.Time {
+func creationTime(tags map[string]string) time.Time {
 	text, sent := tags[common.CreationTime]
 	if !sent {
 		return time.Time{} // the usual case, and a parse error is not free
 	}
-	sec, ok := seconds(text)
+	sec, ok := parseUnixSeconds(text)
 	if !ok {
 		return time.Time{}
 	}
 	return time.Unix(sec, 0)
 }
 
-// seconds reads a time since 1970.
-func seconds(text string) (sec int64, ok bool) {
+// parseUnixSeconds reads a time since 1970.
+func parseUnixSeconds(text string) (sec int64, ok bool) {
 	sec, err := strconv.ParseInt(text, 10, 64)
 	return sec, err == nil && sec >= 0 && sec <= math.MaxInt64/int64(time.Second)
 }
 
 func isTime(text string) bool {
-	_, ok := seconds(text)
+	_, ok := parseUnixSeconds(text)
 	return ok
 }
 
-func (o *orders) release(x *wire.Release) error {
+func (b *commandBatch) release(x *wire.Release) error {
 	if err := checkName("allocation key", x.Key, maxID); err != nil {
 		return err
 	}
 	if err := checkName("application ID", x.App, maxID); err != nil {
 		return err
 	}
-	l := o.lot(x.Partition)
+	batch := b.forPartition(x.Partition)
 	switch {
-	case l == nil:
-		return fmt.Errorf("unknown partition %s", clip(o.s.bareName(x.Partition)))
+	case batch == nil:
+		return fmt.Errorf("unknown partition %s", truncate(b.s.bareName(x.Partition)))
 	case x.App != "":
-		l.add(scheduler.Release{
+		batch.add(scheduler.Release{
 			App: objects.AppID(x.App), Key: objects.AllocationKey(x.Key), Type: scheduler.Termination(x.Type),
 		})
 	case x.Key != "":
-		l.add(scheduler.ReleaseForeign{Key: objects.AllocationKey(x.Key)})
+		batch.add(scheduler.ReleaseForeign{Key: objects.AllocationKey(x.Key)})
 	default:
 		return fmt.Errorf("it names neither an application nor an allocation")
 	}

@@ -12,69 +12,69 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// takeApplications turns an application message into commands: first what is new,
+// handleApplications turns an application message into commands: first what is new,
 // then what is to be removed (behaviour.md 10.7).
-func (s *session) takeApplications(m *si.ApplicationRequest) error {
-	o := &orders{s: s, most: len(m.GetNew()) + len(m.GetRemove())}
+func (s *session) handleApplications(m *si.ApplicationRequest) error {
+	batch := &commandBatch{s: s, maxCommands: len(m.GetNew()) + len(m.GetRemove())}
 	for _, a := range m.GetNew() {
 		if a == nil {
 			s.ignore(ignoredEmpty, zap.String("message", "an application message holds an entry without an application"))
 			continue
 		}
-		if err := o.newApplication(a); err != nil {
-			o.refuse(scheduler.ApplicationRejected{
-				App: objects.AppID(wireID(a.ApplicationID)), Queue: clip(a.QueueName), Reason: err.Error(),
+		if err := batch.newApplication(a); err != nil {
+			batch.reject(scheduler.ApplicationRejected{
+				App: objects.AppID(sanitizedID(a.ApplicationID)), Queue: truncate(a.QueueName), Reason: err.Error(),
 			})
 		}
 	}
 	for _, a := range m.GetRemove() {
-		if err := o.removeApplication(a); err != nil {
-			s.refused("removal of application", a.GetApplicationID(), err)
+		if err := batch.removeApplication(a); err != nil {
+			s.logRefused("removal of application", a.GetApplicationID(), err)
 		}
 	}
-	return o.send()
+	return batch.send()
 }
 
-func (o *orders) newApplication(a *si.AddApplicationRequest) error {
+func (b *commandBatch) newApplication(a *si.AddApplicationRequest) error {
 	if err := checkID("application ID", a.ApplicationID); err != nil {
 		return err
 	}
 	if err := checkName("queue name", a.QueueName, maxQueueName); err != nil {
 		return err
 	}
-	l := o.lot(a.PartitionName)
-	if l == nil {
-		return noPartition(objects.AppID(a.ApplicationID), o.s.bareName(a.PartitionName))
+	batch := b.forPartition(a.PartitionName)
+	if batch == nil {
+		return unknownPartitionForApp(objects.AppID(a.ApplicationID), b.s.bareName(a.PartitionName))
 	}
-	user, ask, err := owner(a.Ugi, placement.IsForced(a.Tags), o.s.p.directory(l.partition))
+	user, directory, err := readUser(a.Ugi, placement.IsCreateForced(a.Tags), b.s.p.directory(batch.partition))
 	if err != nil {
 		return err
 	}
 	cmd := scheduler.AddApplication{
-		App: objects.AppID(a.ApplicationID), User: user, Queue: a.QueueName, Tags: o.s.keep(a.Tags),
+		App: objects.AppID(a.ApplicationID), User: user, Queue: a.QueueName, Tags: b.s.cloneIfShared(a.Tags),
 	}
-	if ask == nil {
-		l.add(cmd)
+	if directory == nil {
+		batch.add(cmd)
 		return nil
 	}
-	groups, known, err := ask.Known(user.Name)
-	if !known {
-		l.addStranger(cmd, ask)
+	groups, cached, err := directory.Cached(user.Name)
+	if !cached {
+		batch.addUnresolved(cmd, directory)
 		return nil
 	}
-	resolve(&cmd, groups, err)
-	l.add(cmd)
+	setGroups(&cmd, groups, err)
+	batch.add(cmd)
 	return nil
 }
 
-func (o *orders) removeApplication(a *si.RemoveApplicationRequest) error {
+func (b *commandBatch) removeApplication(a *si.RemoveApplicationRequest) error {
 	if err := checkID("application ID", a.GetApplicationID()); err != nil {
 		return err
 	}
-	l := o.lot(a.PartitionName)
-	if l == nil {
-		return fmt.Errorf("unknown partition %s", clip(o.s.bareName(a.PartitionName)))
+	batch := b.forPartition(a.PartitionName)
+	if batch == nil {
+		return fmt.Errorf("unknown partition %s", truncate(b.s.bareName(a.PartitionName)))
 	}
-	l.add(scheduler.RemoveApplication{App: objects.AppID(a.ApplicationID)})
+	batch.add(scheduler.RemoveApplication{App: objects.AppID(a.ApplicationID)})
 	return nil
 }

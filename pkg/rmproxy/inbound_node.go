@@ -13,67 +13,67 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// takeNodes turns a node message into commands (behaviour.md 10.6).
-func (s *session) takeNodes(m *si.NodeRequest) error {
-	o := &orders{s: s, most: len(m.GetNodes())}
+// handleNodes turns a node message into commands (behaviour.md 10.6).
+func (s *session) handleNodes(m *si.NodeRequest) error {
+	batch := &commandBatch{s: s, maxCommands: len(m.GetNodes())}
 	for _, n := range m.GetNodes() {
 		if n == nil {
 			s.ignore(ignoredEmpty, zap.String("message", "a node message holds an entry without a node"))
 			continue
 		}
-		if err := o.node(n); err != nil {
-			o.refuseNode(n, err)
+		if err := batch.node(n); err != nil {
+			batch.rejectNode(n, err)
 		}
 	}
-	return o.send()
+	return batch.send()
 }
 
-func (o *orders) node(n *si.NodeInfo) error {
+func (b *commandBatch) node(n *si.NodeInfo) error {
 	if err := checkID("node ID", n.NodeID); err != nil {
 		return err
 	}
 	partition := n.Attributes[common.NodePartition]
-	l := o.lot(partition)
-	if l == nil {
-		return noPartitionForNode(objects.NodeID(n.NodeID), o.s.bareName(partition))
+	batch := b.forPartition(partition)
+	if batch == nil {
+		return unknownPartitionForNode(objects.NodeID(n.NodeID), b.s.bareName(partition))
 	}
 	id := objects.NodeID(n.NodeID)
 	switch n.Action {
 	case si.NodeInfo_CREATE, si.NodeInfo_CREATE_DRAIN:
-		total, err := amounts(n.SchedulableResource)
+		total, err := amountsFromProto(n.SchedulableResource)
 		if err != nil {
 			return err
 		}
-		l.add(scheduler.AddNode{
-			Node: id, Total: total, Attributes: o.s.nodeAttributes(n.Attributes, partition),
+		batch.add(scheduler.AddNode{
+			Node: id, Total: total, Attributes: b.s.nodeAttributes(n.Attributes, partition),
 			Schedulable: n.Action == si.NodeInfo_CREATE,
 		})
 	case si.NodeInfo_UPDATE:
-		total, err := amounts(n.SchedulableResource)
+		total, err := amountsFromProto(n.SchedulableResource)
 		if err != nil {
 			return err
 		}
-		l.add(scheduler.SetCapacity{Node: id, Total: total})
+		batch.add(scheduler.SetCapacity{Node: id, Total: total})
 	case si.NodeInfo_DRAIN_NODE:
-		l.add(scheduler.SetSchedulable{Node: id, Schedulable: false})
+		batch.add(scheduler.SetSchedulable{Node: id, Schedulable: false})
 	case si.NodeInfo_DRAIN_TO_SCHEDULABLE:
-		l.add(scheduler.SetSchedulable{Node: id, Schedulable: true})
+		batch.add(scheduler.SetSchedulable{Node: id, Schedulable: true})
 	case si.NodeInfo_DECOMISSION:
-		l.add(scheduler.RemoveNode{Node: id})
+		batch.add(scheduler.RemoveNode{Node: id})
 	default:
 		return fmt.Errorf("unknown action %d", n.Action)
 	}
 	return nil
 }
 
-// refuseNode answers a node that was to be created; for the other actions the
+// rejectNode answers a node that was to be created; for the other actions the
 // interface has no answer.
-func (o *orders) refuseNode(n *si.NodeInfo, err error) {
+func (b *commandBatch) rejectNode(n *si.NodeInfo, err error) {
 	if n.Action == si.NodeInfo_CREATE || n.Action == si.NodeInfo_CREATE_DRAIN {
-		o.refuse(scheduler.NodeRejected{Node: objects.NodeID(wireID(n.NodeID)), Reason: err.Error()})
+		b.reject(scheduler.NodeRejected{Node: objects.NodeID(sanitizedID(n.NodeID)), Reason: err.Error()})
 		return
 	}
-	o.s.refused(n.Action.String()+" of node", n.NodeID, err)
+	b.s.logRefused(n.Action.String()+" of node", n.NodeID, err)
 }
 
 // nodeAttributes are those of a node with the full name of its partition, as upstream shows them

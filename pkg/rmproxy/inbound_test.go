@@ -15,9 +15,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-var tooLong = strings.Repeat("x", maxID+1)
+var overlongID = strings.Repeat("x", maxID+1)
 
-func (r *rig) view(partition string) *scheduler.Snapshot {
+func (r *rig) snapshot(partition string) *scheduler.Snapshot {
 	r.t.Helper()
 	l, ok := r.p.Cluster().Partition(partition)
 	assert.Assert(r.t, ok, partition)
@@ -26,58 +26,58 @@ func (r *rig) view(partition string) *scheduler.Snapshot {
 	return view
 }
 
-// settled sends a message that is answered, so that all before it has been applied.
-func settled(t *testing.T, n si.Scheduler_UpdateNodeClient) {
+// roundTrip sends a message that is answered, so that all before it has been applied.
+func roundTrip(t *testing.T, n si.Scheduler_UpdateNodeClient) {
 	t.Helper()
 	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{{Action: si.NodeInfo_CREATE}}}))
-	rejected := hear(t, n, 1, (*si.NodeResponse).GetRejected)[0]
+	rejected := receive(t, n, 1, (*si.NodeResponse).GetRejected)[0]
 	assert.Equal(t, rejected.Reason, "node ID is empty")
 }
 
-func TestEveryNodeAction(t *testing.T) {
-	r := registered(t, Options{})
-	n := r.nodes()
-	say := func(nodes ...*si.NodeInfo) {
+func TestUpdateNode_EveryAction(t *testing.T) {
+	r := newRegisteredRig(t, Options{})
+	n := r.openNodeStream()
+	send := func(nodes ...*si.NodeInfo) {
 		t.Helper()
 		assert.NilError(t, n.Send(&si.NodeRequest{Nodes: nodes}))
 	}
 	drained := nodeCreated("n2")
 	drained.Action = si.NodeInfo_CREATE_DRAIN
 	drained.Attributes = map[string]string{"si/hostname": "host2"}
-	say(nodeCreated("n1"), drained)
-	hear(t, n, 2, (*si.NodeResponse).GetAccepted)
-	view := r.view("default")
+	send(nodeCreated("n1"), drained)
+	receive(t, n, 2, (*si.NodeResponse).GetAccepted)
+	view := r.snapshot("default")
 	assert.Equal(t, view.Nodes.At(0).Schedulable, true)
 	assert.Equal(t, view.Nodes.At(1).Schedulable, false)
 	assert.Equal(t, view.Nodes.At(1).Attributes["si/hostname"], "host2")
 	assert.Equal(t, view.Nodes.At(1).Attributes["si/node-partition"], "[rm]default", "in full, whatever the RM said")
 
-	say(&si.NodeInfo{NodeID: "n1", Action: si.NodeInfo_UPDATE, SchedulableResource: someOf(7, 8)},
+	send(&si.NodeInfo{NodeID: "n1", Action: si.NodeInfo_UPDATE, SchedulableResource: resourceOf(7, 8)},
 		&si.NodeInfo{NodeID: "n1", Action: si.NodeInfo_DRAIN_NODE},
 		&si.NodeInfo{NodeID: "n2", Action: si.NodeInfo_DRAIN_TO_SCHEDULABLE},
 		&si.NodeInfo{NodeID: "n3", Action: si.NodeInfo_UPDATE},
 		&si.NodeInfo{NodeID: "n1", Action: 99},
 		&si.NodeInfo{NodeID: "n1"})
-	settled(t, n)
-	view = r.view("default")
+	roundTrip(t, n)
+	view = r.snapshot("default")
 	assert.Equal(t, int64(view.Nodes.At(0).Total.Get("memory")), int64(7))
 	assert.Equal(t, view.Nodes.At(0).Schedulable, false)
 	assert.Equal(t, view.Nodes.At(1).Schedulable, true)
 
-	say(&si.NodeInfo{NodeID: "n1", Action: si.NodeInfo_DECOMISSION}, nodeCreated("n2"))
-	again := hear(t, n, 1, (*si.NodeResponse).GetRejected)[0]
+	send(&si.NodeInfo{NodeID: "n1", Action: si.NodeInfo_DECOMISSION}, nodeCreated("n2"))
+	again := receive(t, n, 1, (*si.NodeResponse).GetRejected)[0]
 	assert.Equal(t, again.NodeID, "n2")
 	assert.Assert(t, strings.Contains(again.Reason, "already exists"), again.Reason)
-	assert.Equal(t, r.view("default").Nodes.Len(), 1)
+	assert.Equal(t, r.snapshot("default").Nodes.Len(), 1)
 	// The unknown node, and two actions that mean nothing.
 	assert.Equal(t, r.logs.FilterMessage("refused").Len(), 3)
 }
 
-func TestABadNodeDoesNotHarmTheOthers(t *testing.T) {
-	r := registered(t, Options{})
-	n := r.nodes()
+func TestUpdateNode_InvalidNodeIsRejectedAlone(t *testing.T) {
+	r := newRegisteredRig(t, Options{})
+	n := r.openNodeStream()
 	negative := nodeCreated("negative")
-	negative.SchedulableResource = someOf(-1, 1)
+	negative.SchedulableResource = resourceOf(-1, 1)
 	elsewhere := nodeCreated("elsewhere")
 	elsewhere.Attributes = map[string]string{"si/node-partition": "gpu"}
 	strange := nodeCreated("strange")
@@ -91,7 +91,7 @@ func TestABadNodeDoesNotHarmTheOthers(t *testing.T) {
 	good := nodeCreated("good")
 	good.Attributes = map[string]string{"si/node-partition": "[rm]default"}
 	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{
-		nodeCreated(""), nodeCreated(tooLong), elsewhere, strange, many, negative, empty, good,
+		nodeCreated(""), nodeCreated(overlongID), elsewhere, strange, many, negative, empty, good,
 		{Action: si.NodeInfo_DRAIN_NODE},
 	}}))
 	var rejected []*si.RejectedNode
@@ -106,7 +106,7 @@ func TestABadNodeDoesNotHarmTheOthers(t *testing.T) {
 		got[x.NodeID] = x.Reason
 	}
 	assert.Equal(t, got[""], "node ID is empty")
-	assert.Assert(t, strings.HasPrefix(got[tooLong[:maxID]], "node ID has 1025 bytes, at most 1024"), "%v", got)
+	assert.Assert(t, strings.HasPrefix(got[overlongID[:maxID]], "node ID has 1025 bytes, at most 1024"), "%v", got)
 	assert.Equal(t, got["elsewhere"], "failed to find partition gpu for node elsewhere")
 	assert.Equal(t, got["strange"], "resource name is empty")
 	assert.Equal(t, got["many"], "more than 256 different resource names")
@@ -114,9 +114,9 @@ func TestABadNodeDoesNotHarmTheOthers(t *testing.T) {
 	assert.Equal(t, len(accepted), 2)
 }
 
-func TestApplicationsAreAnsweredOneByOne(t *testing.T) {
-	r := registered(t, Options{})
-	a := r.applications()
+func TestUpdateApplication_EachIsAcceptedOrRejected(t *testing.T) {
+	r := newRegisteredRig(t, Options{})
+	a := r.openApplicationStream()
 	elsewhere := newApp("elsewhere", "root.a")
 	elsewhere.PartitionName = "[other]default"
 	stranger := newApp("stranger", "root.a")
@@ -135,7 +135,7 @@ func TestApplicationsAreAnsweredOneByOne(t *testing.T) {
 	alone.Ugi.Groups, alone.PartitionName, alone.Tags = nil, "[rm]default", map[string]string{"x": "y"}
 	assert.NilError(t, a.Send(&si.ApplicationRequest{
 		New: []*si.AddApplicationRequest{
-			newApp("", "root.a"), newApp(tooLong, "root.a"), newApp("longQueue", strings.Repeat("q", maxQueueName+1)),
+			newApp("", "root.a"), newApp(overlongID, "root.a"), newApp("longQueue", strings.Repeat("q", maxQueueName+1)),
 			elsewhere, stranger, unnamed, badGroup, badUser, notForced, forced, alone, newApp("alone", "root.a"),
 		},
 		Remove: []*si.RemoveApplicationRequest{
@@ -164,45 +164,45 @@ func TestApplicationsAreAnsweredOneByOne(t *testing.T) {
 	assert.Assert(t, got["alone"] != "", "the second one has the name of the first")
 	assert.Equal(t, r.logs.FilterMessage("refused").Len(), 2, "an unknown application may be removed")
 
-	b := r.view("default").Root.Children.At(1)
+	b := r.snapshot("default").Root.Children.At(1)
 	assert.Equal(t, b.Applications.At(0).ID, objects.AppID("alone"))
 	assert.DeepEqual(t, b.Applications.At(0).User.Groups, []string{"u"})
 	assert.Equal(t, b.Applications.At(0).Tags["x"], "y")
-	assert.Equal(t, r.view("default").Applications, 1, "new ones come before removals")
+	assert.Equal(t, r.snapshot("default").Applications, 1, "new ones come before removals")
 }
 
-func TestAForcedApplicationBelongsToNobody(t *testing.T) {
-	r := registered(t, Options{})
-	a := r.applications()
+func TestUpdateApplication_ForcedWithoutUserIsOwnedByNobody(t *testing.T) {
+	r := newRegisteredRig(t, Options{})
+	a := r.openApplicationStream()
 	forced := newApp("forced", "root.a")
 	forced.Ugi, forced.Tags = nil, map[string]string{"application.create.force": "true"}
 	assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{forced}}))
-	hear(t, a, 1, (*si.ApplicationResponse).GetAccepted)
-	assert.DeepEqual(t, r.view("default").Root.Children.At(0).Applications.At(0).User, nobody)
+	receive(t, a, 1, (*si.ApplicationResponse).GetAccepted)
+	assert.DeepEqual(t, r.snapshot("default").Root.Children.At(0).Applications.At(0).User, nobody)
 }
 
-func TestABadAllocationDoesNotHarmTheOthers(t *testing.T) {
-	r := registered(t, Options{})
+func TestUpdateAllocation_InvalidAllocationIsRejectedAlone(t *testing.T) {
+	r := newRegisteredRig(t, Options{})
 	r.withNodeAndApp()
-	x := r.allocations()
+	x := r.openAllocationStream()
 	negative, nothing := newAsk("negative", "app"), newAsk("nothing", "app")
-	negative.ResourcePerAlloc, nothing.ResourcePerAlloc = someOf(-1, 5), nil
+	negative.ResourcePerAlloc, nothing.ResourcePerAlloc = resourceOf(-1, 5), nil
 	elsewhere, nowhere := newAsk("elsewhere", "app"), newAsk("nowhere", "app")
 	elsewhere.PartitionName, nowhere.NodeID = "gpu", "n9"
 	missing, placeholder := newAsk("missing", "app"), newAsk("placeholder", "app")
 	missing.ResourcePerAlloc.Resources["gpu"], placeholder.Placeholder = nil, true
 	foreign, required := newAsk("foreign", ""), newAsk("required", "app")
 	foreign.AllocationTags = map[string]string{"foreign": "default"}
-	required.AllocationTags = map[string]string{requiredNodeTag: tooLong}
+	required.AllocationTags = map[string]string{requiredNodeTag: overlongID}
 	group, node := newAsk("group", "app"), newAsk("node", "app")
-	group.TaskGroupName, node.NodeID = tooLong, tooLong
+	group.TaskGroupName, node.NodeID = overlongID, overlongID
 	assert.NilError(t, x.Send(&si.AllocationRequest{
 		Allocations: []*si.Allocation{
 			newAsk("", "app"), newAsk("lonely", ""), newAsk("stranger", "nobody"), negative, nothing, elsewhere,
 			nowhere, placeholder, foreign, required, group, node, missing, newAsk("good", "app"),
 		},
 		Releases: &si.AllocationReleasesRequest{AllocationsToRelease: []*si.AllocationRelease{
-			{}, {ApplicationID: tooLong}, {AllocationKey: tooLong}, {ApplicationID: "app", PartitionName: "gpu"},
+			{}, {ApplicationID: overlongID}, {AllocationKey: overlongID}, {ApplicationID: "app", PartitionName: "gpu"},
 			{ApplicationID: "nobody"}, {AllocationKey: "unknown foreign"},
 		}},
 	}))
@@ -229,18 +229,18 @@ func TestABadAllocationDoesNotHarmTheOthers(t *testing.T) {
 	assert.Equal(t, r.logs.FilterMessage("refused").Len(), 4)
 }
 
-func TestForeignAllocationsTakeRoom(t *testing.T) {
-	r := registered(t, Options{})
+func TestUpdateAllocation_ForeignOccupiesTheNode(t *testing.T) {
+	r := newRegisteredRig(t, Options{})
 	r.withNodeAndApp()
-	x := r.allocations()
+	x := r.openAllocationStream()
 	foreign := newAsk("f1", "")
 	foreign.NodeID, foreign.AllocationTags = "n1", map[string]string{"foreign": "static"}
 	odd := newAsk("f2", "")
 	odd.NodeID, odd.AllocationTags = "n1", map[string]string{"foreign": "odd"}
 	all := []*si.Allocation{foreign, odd, newAsk("k", "app")}
 	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: all}))
-	hear(t, x, 1, (*si.AllocationResponse).GetNew)
-	n1 := r.view("default").Nodes.At(0)
+	receive(t, x, 1, (*si.AllocationResponse).GetNew)
+	n1 := r.snapshot("default").Nodes.At(0)
 	assert.Equal(t, int64(n1.Occupied.Get("memory")), int64(20))
 	assert.Equal(t, n1.Foreign[0].Static, true)
 	assert.Equal(t, n1.Foreign[1].Static, false)
@@ -252,43 +252,43 @@ func TestForeignAllocationsTakeRoom(t *testing.T) {
 			{AllocationKey: "f1"}, {AllocationKey: "f2"},
 		}},
 	}))
-	hear(t, x, 1, (*si.AllocationResponse).GetNew)
-	assert.Assert(t, r.view("default").Nodes.At(0).Occupied.IsZero())
+	receive(t, x, 1, (*si.AllocationResponse).GetNew)
+	assert.Assert(t, r.snapshot("default").Nodes.At(0).Occupied.IsZero())
 }
 
-func TestAResizeHappensInPlace(t *testing.T) {
-	r := registered(t, Options{})
+func TestUpdateAllocation_ResizesInPlace(t *testing.T) {
+	r := newRegisteredRig(t, Options{})
 	r.withNodeAndApp()
-	x := r.allocations()
+	x := r.openAllocationStream()
 	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "app")}}))
-	hear(t, x, 1, (*si.AllocationResponse).GetNew)
+	receive(t, x, 1, (*si.AllocationResponse).GetNew)
 	bigger := newAsk("k", "app")
-	bigger.ResourcePerAlloc, bigger.NodeID = someOf(30, 40), "n1"
+	bigger.ResourcePerAlloc, bigger.NodeID = resourceOf(30, 40), "n1"
 	both := []*si.Allocation{bigger, newAsk("other", "app")}
 	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: both}))
-	made := hear(t, x, 1, (*si.AllocationResponse).GetNew)[0]
+	made := receive(t, x, 1, (*si.AllocationResponse).GetNew)[0]
 	assert.Equal(t, made.AllocationKey, "other", "a resize is not answered")
-	n1 := r.view("default").Nodes.At(0)
+	n1 := r.snapshot("default").Nodes.At(0)
 	assert.Equal(t, int64(n1.Allocated.Get("memory")), int64(40))
 	assert.Equal(t, int64(n1.Allocated.Get("vcore")), int64(50))
 }
 
-func TestARecoveredAllocationIsAnsweredAsNew(t *testing.T) {
-	r := registered(t, Options{})
+func TestUpdateAllocation_RecoveredIsReturnedAsNew(t *testing.T) {
+	r := newRegisteredRig(t, Options{})
 	r.withNodeAndApp()
-	x := r.allocations()
+	x := r.openAllocationStream()
 	running := newAsk("k", "app")
-	running.NodeID, running.ResourcePerAlloc = "n1", someOf(1000, 1000) // more than there is
+	running.NodeID, running.ResourcePerAlloc = "n1", resourceOf(1000, 1000) // more than there is
 	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{running}}))
-	got := hear(t, x, 1, (*si.AllocationResponse).GetNew)[0]
+	got := receive(t, x, 1, (*si.AllocationResponse).GetNew)[0]
 	assert.Equal(t, got.NodeID, "n1")
 	assert.Assert(t, got.PreemptionPolicy == nil, "it was not sent")
 }
 
-func TestReleasesAreEchoedUnlessTheyConfirm(t *testing.T) {
-	r := registered(t, Options{})
+func TestUpdateAllocation_ReleasesAreReturnedUnlessTheyConfirm(t *testing.T) {
+	r := newRegisteredRig(t, Options{})
 	r.withNodeAndApp()
-	x := r.allocations()
+	x := r.openAllocationStream()
 	m := &si.AllocationRequest{Releases: &si.AllocationReleasesRequest{}}
 	for i := range 5 {
 		key := fmt.Sprint(i)
@@ -298,70 +298,70 @@ func TestReleasesAreEchoedUnlessTheyConfirm(t *testing.T) {
 		})
 	}
 	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: m.Allocations}))
-	hear(t, x, 5, (*si.AllocationResponse).GetNew)
+	receive(t, x, 5, (*si.AllocationResponse).GetNew)
 	assert.NilError(t, x.Send(&si.AllocationRequest{Releases: m.Releases}))
-	echoed := hear(t, x, 2, (*si.AllocationResponse).GetReleased)
+	echoed := receive(t, x, 2, (*si.AllocationResponse).GetReleased)
 	assert.Equal(t, echoed[0].AllocationKey, "0")
 	assert.Equal(t, echoed[1].AllocationKey, "1")
 	for _, e := range echoed {
 		assert.Equal(t, e.TerminationType, si.TerminationType_STOPPED_BY_RM)
 	}
-	assert.Equal(t, r.view("default").Allocations, 0)
+	assert.Equal(t, r.snapshot("default").Allocations, 0)
 }
 
-func TestAMessageForTwoPartitions(t *testing.T) {
+func TestPartitions_OneMessageForTwo(t *testing.T) {
 	r := newRig(t, Options{})
 	assert.NilError(t, r.register("rm", twoPartitions))
-	n := r.nodes()
+	n := r.openNodeStream()
 	gpu := nodeCreated("n1") // a name of its own in each partition
 	gpu.Attributes = map[string]string{"si/node-partition": "gpu"}
 	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1"), gpu}}))
-	hear(t, n, 2, (*si.NodeResponse).GetAccepted)
-	a, x := r.applications(), r.allocations()
+	receive(t, n, 2, (*si.NodeResponse).GetAccepted)
+	a, x := r.openApplicationStream(), r.openAllocationStream()
 	app := newApp("app", "root.a")
 	app.PartitionName = "gpu"
 	apps := []*si.AddApplicationRequest{app, newApp("app", "root.a")}
 	assert.NilError(t, a.Send(&si.ApplicationRequest{New: apps}))
-	hear(t, a, 2, (*si.ApplicationResponse).GetAccepted)
+	receive(t, a, 2, (*si.ApplicationResponse).GetAccepted)
 	ask := newAsk("k", "app")
 	ask.PartitionName = "[rm]gpu"
 	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{ask}}))
-	hear(t, x, 1, (*si.AllocationResponse).GetNew)
-	assert.Equal(t, r.view("gpu").Allocations, 1)
+	receive(t, x, 1, (*si.AllocationResponse).GetNew)
+	assert.Equal(t, r.snapshot("gpu").Allocations, 1)
 	assert.NilError(t, x.Send(&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{
 		AllocationsToRelease: []*si.AllocationRelease{{ApplicationID: "app", PartitionName: "gpu"}},
 	}}))
-	assert.Equal(t, hear(t, x, 1, (*si.AllocationResponse).GetReleased)[0].PartitionName, "[rm]gpu")
+	assert.Equal(t, receive(t, x, 1, (*si.AllocationResponse).GetReleased)[0].PartitionName, "[rm]gpu")
 }
 
-func TestAnAskIsReadInFull(t *testing.T) {
+func TestReadAsk_AllFields(t *testing.T) {
 	s := &session{rm: "rm"}
 	x := &si.Allocation{
 		AllocationKey: "k", ApplicationID: "app", Priority: math.MinInt32, TaskGroupName: "tg", Placeholder: true,
 		Originator: true, PreemptionPolicy: &si.PreemptionPolicy{AllowPreemptSelf: true},
 		AllocationTags: map[string]string{"creationTime": "1700000000", requiredNodeTag: "n7", "other": "tag"},
 	}
-	ask, err := ask(&s.uncoded(&si.AllocationRequest{Allocations: []*si.Allocation{x}}).Allocations[0])
+	ask, err := readAsk(&s.fromProto(&si.AllocationRequest{Allocations: []*si.Allocation{x}}).Allocations[0])
 	assert.NilError(t, err)
 	assert.Equal(t, ask.Priority, int32(math.MinInt32))
 	assert.Equal(t, ask.Created.Unix(), int64(1700000000))
 	assert.Equal(t, ask.RequiredNode, objects.NodeID("n7"))
-	assert.Equal(t, ask.Policy, objects.PolicySent|objects.PolicySelf)
+	assert.Equal(t, ask.Policy, objects.PolicySent|objects.PolicyAllowPreemptSelf)
 	assert.Assert(t, ask.Placeholder && ask.Originator && ask.TaskGroup == "tg")
 	assert.Equal(t, ask.Tags["other"], "tag")
 }
 
-func TestABadCreationTimeIsIgnored(t *testing.T) {
+func TestCreationTime_InvalidIsIgnored(t *testing.T) {
 	for _, text := range []string{"", "yesterday", "-1", "1.5", "9223372036854775807", "9223372037"} {
-		assert.Assert(t, created(map[string]string{"creationTime": text}).IsZero(), text)
+		assert.Assert(t, creationTime(map[string]string{"creationTime": text}).IsZero(), text)
 	}
-	assert.Equal(t, created(map[string]string{"creationTime": "9223372036"}), time.Unix(9223372036, 0))
+	assert.Equal(t, creationTime(map[string]string{"creationTime": "9223372036"}), time.Unix(9223372036, 0))
 }
 
-func TestNothingIsDecidedInTheMiddleOfAMessage(t *testing.T) {
-	r := registered(t, Options{})
+func TestUpdateAllocation_MessageIsAppliedAsAWhole(t *testing.T) {
+	r := newRegisteredRig(t, Options{})
 	r.withNodeAndApp()
-	x := r.allocations()
+	x := r.openAllocationStream()
 	m := &si.AllocationRequest{
 		Allocations: []*si.Allocation{newAsk("k", "app")},
 		Releases: &si.AllocationReleasesRequest{AllocationsToRelease: []*si.AllocationRelease{

@@ -14,7 +14,7 @@ import (
 // InProcess is the door for a shim that links the core. Update calls return at once;
 // what follows from them is told through the callback, one call at a time, in the order
 // in which it became true. The scheduler itself calls, and does nothing else until the
-// callback has returned. An error means that nothing of the message was taken. ErrFull says that
+// callback has returned. An error means that nothing of the message was taken. ErrPendingLookupsFull says that
 // it can be sent again later: 65,536 commands wait for users to be looked up, this message
 // has some that would, too, and to make the caller wait could make it wait for itself.
 //
@@ -28,8 +28,8 @@ var _ api.SchedulerAPI = (*InProcess)(nil)
 
 // NewInProcess returns a door that asks the shim about every placement.
 func NewInProcess(opt Options) *InProcess {
-	opt.Loop.TellFirst = true
-	return &InProcess{build(opt, func(p *Proxy) scheduler.Oracle { return oracle{p} })}
+	opt.Loop.SyncDelivery = true
+	return &InProcess{newProxy(opt, func(p *Proxy) scheduler.Oracle { return oracle{p} })}
 }
 
 // Cluster is the partitions, for whoever reads them.
@@ -49,28 +49,32 @@ func (d *InProcess) RegisterResourceManager(
 	if callback == nil {
 		return nil, fmt.Errorf("%w: there is no callback", ErrRequest)
 	}
-	open := func() *session { return newCalled(d.p, m.RmID, callback) }
-	if err := d.p.enlist(m, open); err != nil {
+	open := func() *session { return newInProcessSession(d.p, m.RmID, callback) }
+	if err := d.p.registerRM(m, open); err != nil {
 		return nil, err
 	}
 	return &si.RegisterResourceManagerResponse{}, nil
 }
 
 // UpdateNode takes a message about nodes.
-func (d *InProcess) UpdateNode(m *si.NodeRequest) error { return d.take(m, nodes) }
+func (d *InProcess) UpdateNode(m *si.NodeRequest) error { return d.handle(m, nodeStream) }
 
 // UpdateApplication takes a message about applications.
-func (d *InProcess) UpdateApplication(m *si.ApplicationRequest) error { return d.take(m, applications) }
+func (d *InProcess) UpdateApplication(m *si.ApplicationRequest) error {
+	return d.handle(m, applicationStream)
+}
 
 // UpdateAllocation takes a message about asks and allocations.
-func (d *InProcess) UpdateAllocation(m *si.AllocationRequest) error { return d.take(m, allocations) }
+func (d *InProcess) UpdateAllocation(m *si.AllocationRequest) error {
+	return d.handle(m, allocationStream)
+}
 
-func (d *InProcess) take(m request, k kind) error {
+func (d *InProcess) handle(m request, k streamKind) error {
 	s, err := d.p.session(m.GetRmID(), k.String())
 	if err != nil {
 		return err
 	}
-	if err := s.take(m); err != nil {
+	if err := s.handle(m); err != nil {
 		return fmt.Errorf("received %s, but %w", k, err)
 	}
 	return nil
@@ -78,7 +82,7 @@ func (d *InProcess) take(m request, k kind) error {
 
 // UpdateConfiguration puts a new configuration in force.
 func (d *InProcess) UpdateConfiguration(m *si.UpdateConfigurationRequest) error {
-	if err := d.p.configure(m); err != nil {
+	if err := d.p.updateConfiguration(m); err != nil {
 		return fmt.Errorf("update of configuration failed: %w", err)
 	}
 	return nil

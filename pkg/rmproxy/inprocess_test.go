@@ -20,40 +20,40 @@ import (
 
 // shim is a callback that writes down what it hears.
 type shim struct {
-	mu       sync.Mutex
-	heard    []string
-	judging  []string
-	inside   int // calls under way; never more than one
-	overlaps bool
-	predict  func(key, node string) error
-	during   func(what string) // runs inside a call
-	fail     error             // what every call returns
+	mu                sync.Mutex
+	calls             []string
+	preemptionQueries []string
+	active            int // calls under way; never more than one
+	overlaps          bool
+	predicate         func(key, node string) error
+	onCall            func(what string) // runs inside a call
+	err               error             // what every call returns
 }
 
-func (s *shim) hear(format string, args ...any) error {
+func (s *shim) record(format string, args ...any) error {
 	what := fmt.Sprintf(format, args...)
 	s.mu.Lock()
-	s.inside++
-	s.overlaps = s.overlaps || s.inside > 1
-	s.heard = append(s.heard, what)
+	s.active++
+	s.overlaps = s.overlaps || s.active > 1
+	s.calls = append(s.calls, what)
 	s.mu.Unlock()
-	if s.during != nil {
-		s.during(what)
+	if s.onCall != nil {
+		s.onCall(what)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.inside--
-	return s.fail
+	s.active--
+	return s.err
 }
 
-func (s *shim) all() []string {
+func (s *shim) recorded() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.heard)
+	return slices.Clone(s.calls)
 }
 
 func (s *shim) UpdateNode(m *si.NodeResponse) error {
-	return s.hear("nodes +%d -%d", len(m.Accepted), len(m.Rejected))
+	return s.record("nodes +%d -%d", len(m.Accepted), len(m.Rejected))
 }
 
 func (s *shim) UpdateApplication(m *si.ApplicationResponse) error {
@@ -61,7 +61,7 @@ func (s *shim) UpdateApplication(m *si.ApplicationResponse) error {
 	for _, u := range m.Updated {
 		states += " " + u.State
 	}
-	return s.hear("applications +%d -%d%s", len(m.Accepted), len(m.Rejected), states)
+	return s.record("applications +%d -%d%s", len(m.Accepted), len(m.Rejected), states)
 }
 
 func (s *shim) UpdateAllocation(m *si.AllocationResponse) error {
@@ -75,13 +75,13 @@ func (s *shim) UpdateAllocation(m *si.AllocationResponse) error {
 	for _, x := range m.RejectedAllocations {
 		text += fmt.Sprintf(" !%s", x.AllocationKey)
 	}
-	return s.hear("%s", text)
+	return s.record("%s", text)
 }
 
 func (s *shim) Predicates(m *si.PredicatesArgs) error {
 	s.mu.Lock()
-	s.heard = append(s.heard, fmt.Sprintf("fits %s@%s allocate=%v", m.AllocationKey, m.NodeID, m.Allocate))
-	predict := s.predict
+	s.calls = append(s.calls, fmt.Sprintf("fits %s@%s allocate=%v", m.AllocationKey, m.NodeID, m.Allocate))
+	predict := s.predicate
 	s.mu.Unlock()
 	if predict == nil {
 		return nil
@@ -89,45 +89,45 @@ func (s *shim) Predicates(m *si.PredicatesArgs) error {
 	return predict(m.AllocationKey, m.NodeID)
 }
 
-// judged is what it was asked about preemption, to which it says no.
-func (s *shim) judged() []string {
+// preemptionCalls is what it was asked about preemption, to which it says no.
+func (s *shim) preemptionCalls() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.judging)
+	return slices.Clone(s.preemptionQueries)
 }
 
 func (s *shim) PreemptionPredicates(m *si.PreemptionPredicatesArgs) *si.PreemptionPredicatesResponse {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.judging = append(s.judging, fmt.Sprintf("%s on %s without %v from %d", m.AllocationKey, m.NodeID, m.PreemptAllocationKeys, m.StartIndex))
+	s.preemptionQueries = append(s.preemptionQueries, fmt.Sprintf("%s on %s without %v from %d", m.AllocationKey, m.NodeID, m.PreemptAllocationKeys, m.StartIndex))
 	return nil
 }
 func (s *shim) SendEvent([]*si.EventRecord)                                              {}
 func (s *shim) UpdateContainerSchedulingState(*si.UpdateContainerSchedulingStateRequest) {}
 
-// linked is a core that a test links, with the RM "rm" registered.
-type linked struct {
+// linkedCore is a core that a test links, with the RM "rm" registered.
+type linkedCore struct {
 	*InProcess
 	t    *testing.T
 	logs *observer.ObservedLogs
 }
 
-func link(t *testing.T, s *shim) *linked {
+func newLinkedCore(t *testing.T, s *shim) *linkedCore {
 	t.Helper()
 	core, logs := observer.New(zapcore.DebugLevel)
-	d := &linked{NewInProcess(Options{Log: zap.New(core)}), t, logs}
+	d := &linkedCore{NewInProcess(Options{Log: zap.New(core)}), t, logs}
 	t.Cleanup(d.Stop)
 	d.register(s)
 	return d
 }
 
-func (d *linked) register(s *shim) {
+func (d *linkedCore) register(s *shim) {
 	d.t.Helper()
 	_, err := d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", Config: queues}, s)
 	assert.NilError(d.t, err)
 }
 
-func (d *linked) nodes(ids ...string) {
+func (d *linkedCore) addNodes(ids ...string) {
 	d.t.Helper()
 	m := &si.NodeRequest{RmID: "rm"}
 	for _, id := range ids {
@@ -136,14 +136,14 @@ func (d *linked) nodes(ids ...string) {
 	assert.NilError(d.t, d.UpdateNode(m))
 }
 
-func (d *linked) app() {
+func (d *linkedCore) addApp() {
 	d.t.Helper()
 	assert.NilError(d.t, d.UpdateApplication(&si.ApplicationRequest{
 		RmID: "rm", New: []*si.AddApplicationRequest{newApp("app", "root.a")},
 	}))
 }
 
-func (d *linked) asks(keys ...string) {
+func (d *linkedCore) submitAsks(keys ...string) {
 	d.t.Helper()
 	m := &si.AllocationRequest{RmID: "rm"}
 	for _, key := range keys {
@@ -152,18 +152,18 @@ func (d *linked) asks(keys ...string) {
 	assert.NilError(d.t, d.UpdateAllocation(m))
 }
 
-func TestALinkedShimHearsInOrderBeforeItIsAsked(t *testing.T) {
+func TestInProcess_EffectsAreDeliveredBeforePredicates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &shim{}
 		// Every answer takes its time; nobody may be asked or told anything meanwhile.
-		s.during = func(string) { time.Sleep(time.Second) }
-		d := link(t, s)
-		d.nodes("n1")
-		d.app()
+		s.onCall = func(string) { time.Sleep(time.Second) }
+		d := newLinkedCore(t, s)
+		d.addNodes("n1")
+		d.addApp()
 		synctest.Wait()
-		d.asks("k1", "k2")
+		d.submitAsks("k1", "k2")
 		time.Sleep(time.Minute)
-		assert.DeepEqual(t, s.all(), []string{
+		assert.DeepEqual(t, s.recorded(), []string{
 			"nodes +1 -0",
 			"applications +1 -0",
 			"applications +0 -0 Accepted",
@@ -177,35 +177,35 @@ func TestALinkedShimHearsInOrderBeforeItIsAsked(t *testing.T) {
 	})
 }
 
-func TestAShimMayRefuseANode(t *testing.T) {
+func TestInProcess_PredicatesRejectANode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &shim{}
 		refuses := true
-		s.predict = func(_, node string) error {
+		s.predicate = func(_, node string) error {
 			if refuses || node != "n2" {
 				return errors.New("a taint")
 			}
 			return nil
 		}
-		d := link(t, s)
-		d.nodes("n1", "n2", "n3")
-		d.app()
-		d.asks("k")
+		d := newLinkedCore(t, s)
+		d.addNodes("n1", "n2", "n3")
+		d.addApp()
+		d.submitAsks("k")
 		synctest.Wait()
-		assert.Assert(t, !slices.Contains(s.all(), "allocations k@n2"))
+		assert.Assert(t, !slices.Contains(s.recorded(), "allocations k@n2"))
 		s.mu.Lock()
 		refuses = false
-		s.heard = nil
+		s.calls = nil
 		s.mu.Unlock()
 		time.Sleep(2 * time.Second) // a refusal is not for ever
-		got := s.all()
+		got := s.recorded()
 		assert.Assert(t, slices.Contains(got, "fits k@n1 allocate=true"), "%v", got)
 		assert.Assert(t, slices.Contains(got, "allocations k@n2"), "%v", got)
 		assert.Assert(t, !slices.Contains(got, "fits k@n3 allocate=true"), "nobody asks beyond the first yes: %v", got)
 	})
 }
 
-func TestUpdateCallsFailAtOnceOnlyForStrangers(t *testing.T) {
+func TestInProcess_UpdatesOfUnregisteredRMsFail(t *testing.T) {
 	d := NewInProcess(Options{})
 	defer d.Stop()
 	want := `received AllocationRequest, but RmID="rm" not registered`
@@ -225,10 +225,10 @@ func TestUpdateCallsFailAtOnceOnlyForStrangers(t *testing.T) {
 	assert.ErrorIs(t, err, ErrRequest)
 }
 
-func TestNilElementsAreNoNews(t *testing.T) {
+func TestInProcess_NilElementsAreIgnored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &shim{}
-		d := link(t, s)
+		d := newLinkedCore(t, s)
 		bare := &si.NodeInfo{NodeID: "n", Action: si.NodeInfo_CREATE, SchedulableResource: &si.Resource{
 			Resources: map[string]*si.Quantity{"memory": nil},
 		}}
@@ -241,26 +241,26 @@ func TestNilElementsAreNoNews(t *testing.T) {
 			Releases: &si.AllocationReleasesRequest{AllocationsToRelease: []*si.AllocationRelease{nil}},
 		}))
 		synctest.Wait()
-		got := s.all()
+		got := s.recorded()
 		slices.Sort(got) // the door itself answers the last, beside the core
 		assert.DeepEqual(t, got, []string{"allocations !", "nodes +1 -0"})
 	})
 }
 
-func TestInvalidUTF8IsRefused(t *testing.T) {
+func TestInProcess_InvalidUTF8IsRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &shim{}
-		d := link(t, s)
-		d.nodes("n\xff1")
-		d.asks("k\xff")
+		d := newLinkedCore(t, s)
+		d.addNodes("n\xff1")
+		d.submitAsks("k\xff")
 		synctest.Wait()
-		assert.DeepEqual(t, s.all(), []string{"nodes +0 -1", "allocations !k?"})
+		assert.DeepEqual(t, s.recorded(), []string{"nodes +0 -1", "allocations !k?"})
 	})
 }
 
-func TestAShimMayReuseItsMessages(t *testing.T) {
+func TestInProcess_ShimMayReuseItsMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := link(t, &shim{})
+		d := newLinkedCore(t, &shim{})
 		node := nodeCreated("n1")
 		node.Attributes = map[string]string{"a": "b"}
 		assert.NilError(t, d.UpdateNode(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{node}}))
@@ -273,28 +273,28 @@ func TestAShimMayReuseItsMessages(t *testing.T) {
 	})
 }
 
-func TestACallbackMayCallBack(t *testing.T) {
+func TestInProcess_CallbackMayCallUpdate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &shim{fail: errors.New("no use for it")}
-		var d *linked
-		s.during = func(what string) {
+		s := &shim{err: errors.New("no use for it")}
+		var d *linkedCore
+		s.onCall = func(what string) {
 			if what == "nodes +1 -0" {
-				d.app()
+				d.addApp()
 			}
 			if what == "applications +1 -0" {
-				d.asks("k")
+				d.submitAsks("k")
 			}
 		}
-		d = link(t, s)
-		d.nodes("n1")
+		d = newLinkedCore(t, s)
+		d.addNodes("n1")
 		synctest.Wait()
-		assert.Assert(t, slices.Contains(s.all(), "allocations k@n1"), "%v", s.all())
-		assert.Assert(t, d.logs.FilterMessage("the shim failed to take an answer").Len() > 0)
+		assert.Assert(t, slices.Contains(s.recorded(), "allocations k@n1"), "%v", s.recorded())
+		assert.Assert(t, d.logs.FilterMessage("the shim failed to process a response").Len() > 0)
 	})
 }
 
-func TestAConfigurationCanBeReplaced(t *testing.T) {
-	d := link(t, &shim{})
+func TestUpdateConfiguration_ReplacesTheConfiguration(t *testing.T) {
+	d := newLinkedCore(t, &shim{})
 	update := func(config string, extra map[string]string) error {
 		return d.UpdateConfiguration(&si.UpdateConfigurationRequest{RmID: "rm", Config: config, ExtraConfig: extra})
 	}
@@ -314,10 +314,10 @@ func TestAConfigurationCanBeReplaced(t *testing.T) {
 	assert.Equal(t, d.Cluster().Config().Checksum, want.Checksum)
 }
 
-func TestAConfigurationThatIsInTheWayIsRefused(t *testing.T) {
+func TestUpdateConfiguration_LeafWithApplicationsCannotBecomeParent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := link(t, &shim{})
-		d.app()
+		d := newLinkedCore(t, &shim{})
+		d.addApp()
 		synctest.Wait()
 		const parent = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, parent: true}]}]}]"
 		err := d.UpdateConfiguration(&si.UpdateConfigurationRequest{RmID: "rm", Config: parent})

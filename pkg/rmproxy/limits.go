@@ -16,25 +16,25 @@ type Limits struct {
 	MessageElements int   // nodes, applications, allocations and releases in one message; default 100,000
 	DecodeBytes     int64 // memory for the messages that are decoded at the same time, and for one; default 256 MiB
 
-	SilentStreams int           // streams whose first message has not come; default 256
-	FirstMessage  time.Duration // how long the first message of a stream may take; default 30 s
+	SilentStreams       int           // streams whose first message has not come; default 256
+	FirstMessageTimeout time.Duration // how long the first message of a stream may take; default 30 s
 
-	UndeliveredBytes int           // answers of one kind that an RM has not read; default 32 MiB
-	UndeliveredFor   time.Duration // how long an RM at that limit may read nothing; default 60 s
+	UndeliveredBytes   int           // answers of one kind that an RM has not read; default 32 MiB
+	UndeliveredTimeout time.Duration // how long an RM at that limit may read nothing; default 60 s
 
-	Disconnected time.Duration // after which another RM may register in place of one without streams; default 5 min
+	DisconnectedTimeout time.Duration // after which another RM may register in place of one without streams; default 5 min
 }
 
 // The defaults of Limits.
 const (
-	DefaultMessageBytes     = 64 << 20 // an RM may replay its whole state in one message
-	DefaultMessageElements  = 100_000
-	DefaultDecodeBytes      = 256 << 20
-	DefaultSilentStreams    = 256
-	DefaultFirstMessage     = 30 * time.Second
-	DefaultUndeliveredBytes = 32 << 20
-	DefaultUndeliveredFor   = time.Minute
-	DefaultDisconnected     = 5 * time.Minute
+	DefaultMessageBytes        = 64 << 20 // an RM may replay its whole state in one message
+	DefaultMessageElements     = 100_000
+	DefaultDecodeBytes         = 256 << 20
+	DefaultSilentStreams       = 256
+	DefaultFirstMessageTimeout = 30 * time.Second
+	DefaultUndeliveredBytes    = 32 << 20
+	DefaultUndeliveredTimeout  = time.Minute
+	DefaultDisconnectedTimeout = 5 * time.Minute
 )
 
 // Bounds without a setting.
@@ -58,25 +58,25 @@ const (
 )
 
 func (l Limits) withDefaults() Limits {
-	positive(&l.MessageBytes, DefaultMessageBytes)
-	positive(&l.MessageElements, DefaultMessageElements)
-	positive(&l.DecodeBytes, DefaultDecodeBytes)
-	positive(&l.SilentStreams, DefaultSilentStreams)
-	positive(&l.FirstMessage, DefaultFirstMessage)
-	positive(&l.UndeliveredBytes, DefaultUndeliveredBytes)
-	positive(&l.UndeliveredFor, DefaultUndeliveredFor)
-	positive(&l.Disconnected, DefaultDisconnected)
+	setDefault(&l.MessageBytes, DefaultMessageBytes)
+	setDefault(&l.MessageElements, DefaultMessageElements)
+	setDefault(&l.DecodeBytes, DefaultDecodeBytes)
+	setDefault(&l.SilentStreams, DefaultSilentStreams)
+	setDefault(&l.FirstMessageTimeout, DefaultFirstMessageTimeout)
+	setDefault(&l.UndeliveredBytes, DefaultUndeliveredBytes)
+	setDefault(&l.UndeliveredTimeout, DefaultUndeliveredTimeout)
+	setDefault(&l.DisconnectedTimeout, DefaultDisconnectedTimeout)
 	return l
 }
 
-func positive[N cmp.Ordered](n *N, otherwise N) {
+func setDefault[N cmp.Ordered](n *N, otherwise N) {
 	if zero := *new(N); *n <= zero {
 		*n = otherwise
 	}
 }
 
-// arrival is how long a message of n bytes may take to arrive.
-func arrival(n int) time.Duration {
+// arrivalTimeout is how long a message of n bytes may take to arrive.
+func arrivalTimeout(n int) time.Duration {
 	return arrivalBase + time.Duration(n)*time.Second/arrivalRate
 }
 
@@ -85,9 +85,9 @@ func arrival(n int) time.Duration {
 // whatever holds room in received or strangers waits for decoding or its own bytes, which have
 // a time-out: so nothing waits for ever.
 type memoryBudgets struct {
-	received  *semaphore.Weighted // bytes of large messages on streams that belong to the RM
-	strangers *semaphore.Weighted // the same, of all others
-	decoding  *semaphore.Weighted // cost of decoding, see wire.Shape
+	received     *semaphore.Weighted // bytes of large messages on streams that belong to the RM
+	unidentified *semaphore.Weighted // the same, of all others
+	decoding     *semaphore.Weighted // cost of decoding, see wire.Shape
 
 	registering *semaphore.Weighted // one at a time: what registers waits for partitions
 }
@@ -95,7 +95,7 @@ type memoryBudgets struct {
 func newMemoryBudgets(l Limits) memoryBudgets {
 	one := int64(l.MessageBytes)
 	return memoryBudgets{
-		received: semaphore.NewWeighted(2 * one), strangers: semaphore.NewWeighted(one),
+		received: semaphore.NewWeighted(2 * one), unidentified: semaphore.NewWeighted(one),
 		decoding: semaphore.NewWeighted(l.DecodeBytes), registering: semaphore.NewWeighted(1),
 	}
 }

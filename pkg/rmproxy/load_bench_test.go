@@ -15,27 +15,27 @@ func BenchmarkStream(b *testing.B) {
 	const size = 100
 	b.Run("fill", func(b *testing.B) {
 		n := (b.N + size - 1) / size * size
-		l := newLoad(b, n, size)
+		l := newLoadClient(b, n, size)
 		l.run(b, n, n)
 	})
 	b.Run("churn", func(b *testing.B) {
 		n := (b.N + size - 1) / size * size
-		l := newLoad(b, 40_000, size)
+		l := newLoadClient(b, 40_000, size)
 		l.run(b, n, 20_000)
 	})
 }
 
 // run asks n times and releases what goes beyond the first most.
-func (l *load) run(b *testing.B, n, most int) {
-	held := make(chan int, n/l.size) // messages of which every ask has its node
+func (l *loadClient) run(b *testing.B, n, live int) {
+	ready := make(chan int, n/l.size) // messages of which every ask has its node
 	failed := make(chan error, 1)
 	b.ResetTimer()
 	before := cpu(b)
 	go func() {
 		for first := 0; first < n; first += l.size {
 			err := l.ask(first)
-			if err == nil && first >= most {
-				err = l.release(<-held)
+			if err == nil && first >= live {
+				err = l.release(<-ready)
 			}
 			if err != nil {
 				failed <- err
@@ -44,25 +44,25 @@ func (l *load) run(b *testing.B, n, most int) {
 		}
 		failed <- nil
 	}()
-	left, seen := make([]int8, n/l.size), make([]bool, n)
-	for i := range left {
-		left[i] = int8(l.size)
+	pending, seen := make([]int8, n/l.size), make([]bool, n)
+	for i := range pending {
+		pending[i] = int8(l.size)
 	}
-	for made, gone := 0, 0; made < n || gone < n-most; {
-		must(b, l.hear(func(number int, allocated bool) {
+	for allocatedCount, releasedCount := 0, 0; allocatedCount < n || releasedCount < n-live; {
+		must(b, l.receive(func(number int, allocated bool) {
 			if !allocated {
-				gone++
+				releasedCount++
 				return
 			}
 			if seen[number] {
 				b.Fatalf("ask %d was allocated twice", number)
 			}
 			seen[number] = true
-			made++
-			if at := number / l.size; left[at] == 1 {
-				held <- at * l.size
+			allocatedCount++
+			if at := number / l.size; pending[at] == 1 {
+				ready <- at * l.size
 			} else {
-				left[at]--
+				pending[at]--
 			}
 		}))
 	}
@@ -77,7 +77,7 @@ func (l *load) run(b *testing.B, n, most int) {
 func BenchmarkStreamSteady(b *testing.B) {
 	const size = 10
 	n := (b.N + size - 1) / size * size
-	l := newLoad(b, n, size)
+	l := newLoadClient(b, n, size)
 	sent, took, failed := make([]time.Time, n), make([]time.Duration, 0, n), make(chan error, 1)
 	b.ResetTimer()
 	before := cpu(b)
@@ -100,7 +100,7 @@ func BenchmarkStreamSteady(b *testing.B) {
 		failed <- nil
 	}()
 	for len(took) < n {
-		must(b, l.hear(func(number int, _ bool) { took = append(took, time.Since(sent[number])) }))
+		must(b, l.receive(func(number int, _ bool) { took = append(took, time.Since(sent[number])) }))
 	}
 	b.StopTimer()
 	used := cpu(b) - before

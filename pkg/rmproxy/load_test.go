@@ -17,32 +17,32 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// load is a client that costs as little as a client can: its messages are copies of ones
+// loadClient is a client that costs as little as a client can: its messages are copies of ones
 // that were encoded before, in which keys are replaced, and of what it hears it reads the
 // keys only.
-type load struct {
-	stream grpc.ClientStream
-	pool   mem.BufferPool
-	size   int    // asks in a message
-	asks   sample // with four tags and two resources each
-	ends   sample // releases of as many
+type loadClient struct {
+	stream   grpc.ClientStream
+	pool     mem.BufferPool
+	size     int             // asks in a message
+	asks     messageTemplate // with four tags and two resources each
+	releases messageTemplate // releases of as many
 }
 
-// sample is a message in which keys can be replaced.
-type sample struct {
-	bytes []byte
-	ends  []int // where keys end, in order; each has its number there
-	times int   // that a key is there
+// messageTemplate is a message in which keys can be replaced.
+type messageTemplate struct {
+	bytes          []byte
+	keyEnds        []int // where keys end, in order; each has its number there
+	keysPerElement int   // that a key is there
 }
 
 const (
-	digits = 8 // of the number in a key
-	apps   = 10
+	keyDigits = 8 // of the number in a key
+	loadApps  = 10
 )
 
-// newLoad starts a server on the loopback interface, registers, and sees to it that there
+// newLoadClient starts a server on the loopback interface, registers, and sees to it that there
 // is room for so many asks. It sends so many of them in a message.
-func newLoad(b *testing.B, room, size int) *load {
+func newLoadClient(b *testing.B, capacity, size int) *loadClient {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	assert.NilError(b, err)
 	conn, err := grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -59,19 +59,19 @@ func newLoad(b *testing.B, room, size int) *load {
 		server.Stop()
 		assert.NilError(b, <-served)
 	})
-	prepare(b, ctx, si.NewSchedulerClient(conn), room)
+	registerCluster(b, ctx, si.NewSchedulerClient(conn), capacity)
 	desc := &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}
-	l := &load{pool: mem.DefaultBufferPool(), size: size}
-	l.stream, err = conn.NewStream(ctx, desc, "/"+ServiceName+"/UpdateAllocation", grpc.ForceCodecV2(pass{}))
+	l := &loadClient{pool: mem.DefaultBufferPool(), size: size}
+	l.stream, err = conn.NewStream(ctx, desc, "/"+ServiceName+"/UpdateAllocation", grpc.ForceCodecV2(keyCodec{}))
 	assert.NilError(b, err)
 	assert.NilError(b, l.stream.SendMsg(mem.BufferSlice{mem.SliceBuffer(marshalled(b, &si.AllocationRequest{RmID: "rm"}))}))
 	l.encode(b)
 	return l
 }
 
-// prepare registers, and makes applications and a thousand nodes.
-func prepare(b *testing.B, ctx context.Context, c si.SchedulerClient, room int) {
-	const machines = 1000
+// registerCluster registers, and makes applications and a thousand nodes.
+func registerCluster(b *testing.B, ctx context.Context, c si.SchedulerClient, capacity int) {
+	const nodeCount = 1000
 	_, err := c.RegisterResourceManager(ctx, &si.RegisterResourceManagerRequest{RmID: "rm", Config: queues})
 	assert.NilError(b, err)
 	a, err := c.UpdateApplication(ctx)
@@ -80,7 +80,7 @@ func prepare(b *testing.B, ctx context.Context, c si.SchedulerClient, room int) 
 	assert.NilError(b, err)
 	assert.NilError(b, a.Send(&si.ApplicationRequest{RmID: "rm"}))
 	assert.NilError(b, n.Send(&si.NodeRequest{RmID: "rm"}))
-	for i := range apps {
+	for i := range loadApps {
 		app := newApp(appName(i), "root.a")
 		assert.NilError(b, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{app}}))
 		for got := 0; got == 0; {
@@ -90,14 +90,14 @@ func prepare(b *testing.B, ctx context.Context, c si.SchedulerClient, room int) 
 		}
 	}
 	all := &si.NodeRequest{}
-	each := int64(room/machines*2 + 1)
-	for i := range machines {
+	each := int64(capacity/nodeCount*2 + 1)
+	for i := range nodeCount {
 		node := nodeCreated(fmt.Sprintf("node-%04d", i))
-		node.SchedulableResource = someOf(each*(4<<30), each*1000)
+		node.SchedulableResource = resourceOf(each*(4<<30), each*1000)
 		all.Nodes = append(all.Nodes, node)
 	}
 	assert.NilError(b, n.Send(all))
-	for got := 0; got < machines; {
+	for got := 0; got < nodeCount; {
 		m, err := n.Recv()
 		assert.NilError(b, err)
 		got += len(m.Accepted)
@@ -106,35 +106,35 @@ func prepare(b *testing.B, ctx context.Context, c si.SchedulerClient, room int) 
 
 func appName(i int) string { return fmt.Sprintf("spark-%08d-application", i) }
 
-func keyOf(n int) string { return fmt.Sprintf("5b0c4f5e-9d3a-2f6f-3c9e-%0*d", digits, n) }
+func keyOf(n int) string { return fmt.Sprintf("5b0c4f5e-9d3a-2f6f-3c9e-%0*d", keyDigits, n) }
 
 // encode makes the samples. The key of an ask is also in its name.
-func (l *load) encode(b *testing.B) {
-	l.asks, l.ends = sample{times: 2}, sample{times: 1}
+func (l *loadClient) encode(b *testing.B) {
+	l.asks, l.releases = messageTemplate{keysPerElement: 2}, messageTemplate{keysPerElement: 1}
 	for i := range l.size {
-		key, app := keyOf(i), appName(i%apps)
+		key, app := keyOf(i), appName(i%loadApps)
 		l.asks.add(key, marshalled(b, &si.AllocationRequest{Allocations: []*si.Allocation{{
 			AllocationKey: key, ApplicationID: app, PartitionName: "[rm]default",
-			ResourcePerAlloc: someOf(4<<30, 1000), TaskGroupName: "executors",
+			ResourcePerAlloc: resourceOf(4<<30, 1000), TaskGroupName: "executors",
 			AllocationTags: map[string]string{
 				"kubernetes.io/meta/podName": "executor-" + key, "kubernetes.io/meta/namespace": "analytics",
 				"creationTime": "1700000000", "kubernetes.io/label/app": "spark",
 			},
 		}}}))
-		l.ends.add(key, marshalled(b, &si.AllocationRequest{Releases: &si.AllocationReleasesRequest{
+		l.releases.add(key, marshalled(b, &si.AllocationRequest{Releases: &si.AllocationReleasesRequest{
 			AllocationsToRelease: []*si.AllocationRelease{{
 				AllocationKey: key, ApplicationID: app, PartitionName: "[rm]default",
 				TerminationType: si.TerminationType_STOPPED_BY_RM,
 			}},
 		}}))
 	}
-	assert.Equal(b, len(l.asks.ends), 2*l.size)
-	assert.Equal(b, len(l.ends.ends), l.size)
+	assert.Equal(b, len(l.asks.keyEnds), 2*l.size)
+	assert.Equal(b, len(l.releases.keyEnds), l.size)
 }
 
-func (s *sample) add(key string, one []byte) {
+func (s *messageTemplate) add(key string, one []byte) {
 	for at := bytes.Index(one, []byte(key)); at >= 0; {
-		s.ends = append(s.ends, len(s.bytes)+at+len(key))
+		s.keyEnds = append(s.keyEnds, len(s.bytes)+at+len(key))
 		next := bytes.Index(one[at+1:], []byte(key))
 		if next < 0 {
 			break
@@ -145,12 +145,12 @@ func (s *sample) add(key string, one []byte) {
 }
 
 // with is a copy of the sample about the keys from a number on.
-func (s *sample) with(first int, pool mem.BufferPool) mem.BufferSlice {
+func (s *messageTemplate) with(first int, pool mem.BufferPool) mem.BufferSlice {
 	buf := pool.Get(len(s.bytes))
 	copy(*buf, s.bytes)
-	for i, end := range s.ends {
-		number := first + i/s.times
-		for at := end - 1; at >= end-digits; at-- {
+	for i, end := range s.keyEnds {
+		number := first + i/s.keysPerElement
+		for at := end - 1; at >= end-keyDigits; at-- {
 			(*buf)[at] = byte('0' + number%10)
 			number /= 10
 		}
@@ -159,30 +159,32 @@ func (s *sample) with(first int, pool mem.BufferPool) mem.BufferSlice {
 }
 
 // ask asks for as many allocations as go into a message, from a number on.
-func (l *load) ask(first int) error { return l.stream.SendMsg(l.asks.with(first, l.pool)) }
+func (l *loadClient) ask(first int) error { return l.stream.SendMsg(l.asks.with(first, l.pool)) }
 
 // release gives as many back.
-func (l *load) release(first int) error { return l.stream.SendMsg(l.ends.with(first, l.pool)) }
-
-// hear takes one answer, and says the numbers of what was allocated, or released.
-func (l *load) hear(answer func(number int, made bool)) error {
-	return l.stream.RecvMsg(&heard{answer})
+func (l *loadClient) release(first int) error {
+	return l.stream.SendMsg(l.releases.with(first, l.pool))
 }
 
-type heard struct{ answer func(number int, made bool) }
+// receive takes one answer, and says the numbers of what was allocated, or released.
+func (l *loadClient) receive(answer func(number int, made bool)) error {
+	return l.stream.RecvMsg(&allocationKeys{answer})
+}
 
-// pass is a codec that sends bytes as they are, and reads the keys of answers.
-type pass struct{}
+type allocationKeys struct{ answer func(number int, made bool) }
 
-func (pass) Name() string { return "proto" }
+// keyCodec is a codec that sends bytes as they are, and reads the keys of answers.
+type keyCodec struct{}
 
-func (pass) Marshal(v any) (mem.BufferSlice, error) { return v.(mem.BufferSlice), nil }
+func (keyCodec) Name() string { return "proto" }
 
-func (pass) Unmarshal(data mem.BufferSlice, v any) error {
+func (keyCodec) Marshal(v any) (mem.BufferSlice, error) { return v.(mem.BufferSlice), nil }
+
+func (keyCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	buf := data.MaterializeToBuffer(mem.DefaultBufferPool())
 	defer buf.Free()
 	for in := buf.ReadOnlyData(); len(in) > 0; {
-		list, one, n := chunkOf(in)
+		list, one, n := consumeField(in)
 		field := protowire.Number(1) // of the key, in an allocation
 		if list == 2 {
 			field = 6 // in a release
@@ -192,9 +194,9 @@ func (pass) Unmarshal(data mem.BufferSlice, v any) error {
 			if len(one) == 0 || n < 0 || list > 2 {
 				return fmt.Errorf("not an allocation, and not a release: field %d", list)
 			}
-			at, value, n := chunkOf(one)
+			at, value, n := consumeField(one)
 			if at == field {
-				v.(*heard).answer(numberOf(value), list == 1)
+				v.(*allocationKeys).answer(numberOf(value), list == 1)
 				break
 			}
 			one = one[n:]
@@ -203,8 +205,8 @@ func (pass) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-// chunkOf reads a field, and how long it is. A number has no bytes.
-func chunkOf(in []byte) (num protowire.Number, value []byte, n int) {
+// consumeField reads a field, and how long it is. A number has no bytes.
+func consumeField(in []byte) (num protowire.Number, value []byte, n int) {
 	num, typ, n := protowire.ConsumeTag(in)
 	if typ == protowire.BytesType {
 		value, _ = protowire.ConsumeBytes(in[n:])
@@ -213,7 +215,7 @@ func chunkOf(in []byte) (num protowire.Number, value []byte, n int) {
 }
 
 func numberOf(key []byte) (n int) {
-	for _, d := range key[len(key)-digits:] {
+	for _, d := range key[len(key)-keyDigits:] {
 		n = n*10 + int(d-'0')
 	}
 	return n

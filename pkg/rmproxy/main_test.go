@@ -119,15 +119,15 @@ func (r *rig) register(rm, config string) error {
 	return err
 }
 
-// registered returns a rig with the RM "rm" registered with the queues above.
-func registered(t *testing.T, opt Options) *rig {
+// newRegisteredRig returns a rig with the RM "rm" registered with the queues above.
+func newRegisteredRig(t *testing.T, opt Options) *rig {
 	t.Helper()
 	r := newRig(t, opt)
 	assert.NilError(t, r.register("rm", queues))
 	return r
 }
 
-func (r *rig) nodes() si.Scheduler_UpdateNodeClient {
+func (r *rig) openNodeStream() si.Scheduler_UpdateNodeClient {
 	r.t.Helper()
 	s, err := r.client.UpdateNode(r.ctx)
 	assert.NilError(r.t, err)
@@ -135,7 +135,7 @@ func (r *rig) nodes() si.Scheduler_UpdateNodeClient {
 	return s
 }
 
-func (r *rig) applications() si.Scheduler_UpdateApplicationClient {
+func (r *rig) openApplicationStream() si.Scheduler_UpdateApplicationClient {
 	r.t.Helper()
 	s, err := r.client.UpdateApplication(r.ctx)
 	assert.NilError(r.t, err)
@@ -143,7 +143,7 @@ func (r *rig) applications() si.Scheduler_UpdateApplicationClient {
 	return s
 }
 
-func (r *rig) allocations() si.Scheduler_UpdateAllocationClient {
+func (r *rig) openAllocationStream() si.Scheduler_UpdateAllocationClient {
 	r.t.Helper()
 	s, err := r.client.UpdateAllocation(r.ctx)
 	assert.NilError(r.t, err)
@@ -154,8 +154,8 @@ func (r *rig) allocations() si.Scheduler_UpdateAllocationClient {
 // receiver is the client's end of any stream.
 type receiver[M proto.Message] interface{ Recv() (M, error) }
 
-// hear collects n answers, however they are batched: list takes them out of a message.
-func hear[M proto.Message, A any](t *testing.T, s receiver[M], n int, list func(M) []A) []A {
+// receive collects n answers, however they are batched: list takes them out of a message.
+func receive[M proto.Message, A any](t *testing.T, s receiver[M], n int, list func(M) []A) []A {
 	t.Helper()
 	var got []A
 	for len(got) < n {
@@ -167,8 +167,8 @@ func hear[M proto.Message, A any](t *testing.T, s receiver[M], n int, list func(
 	return got
 }
 
-// fails reads until the stream ends, and wants it to end like this.
-func fails[M proto.Message](t *testing.T, s receiver[M], code codes.Code, text string) {
+// assertStreamFails reads until the stream ends, and wants it to end like this.
+func assertStreamFails[M proto.Message](t *testing.T, s receiver[M], code codes.Code, text string) {
 	t.Helper()
 	for {
 		if _, err := s.Recv(); err != nil {
@@ -179,12 +179,12 @@ func fails[M proto.Message](t *testing.T, s receiver[M], code codes.Code, text s
 	}
 }
 
-func someOf(memory, vcore int64) *si.Resource {
+func resourceOf(memory, vcore int64) *si.Resource {
 	return &si.Resource{Resources: map[string]*si.Quantity{"memory": {Value: memory}, "vcore": {Value: vcore}}}
 }
 
 func nodeCreated(id string) *si.NodeInfo {
-	return &si.NodeInfo{NodeID: id, Action: si.NodeInfo_CREATE, SchedulableResource: someOf(100, 100)}
+	return &si.NodeInfo{NodeID: id, Action: si.NodeInfo_CREATE, SchedulableResource: resourceOf(100, 100)}
 }
 
 func newApp(id, queue string) *si.AddApplicationRequest {
@@ -194,15 +194,15 @@ func newApp(id, queue string) *si.AddApplicationRequest {
 }
 
 func newAsk(key, app string) *si.Allocation {
-	return &si.Allocation{AllocationKey: key, ApplicationID: app, ResourcePerAlloc: someOf(10, 10)}
+	return &si.Allocation{AllocationKey: key, ApplicationID: app, ResourcePerAlloc: resourceOf(10, 10)}
 }
 
 // withNodeAndApp registers node n1 and application app in root.a, and drains the answers.
 func (r *rig) withNodeAndApp() {
 	r.t.Helper()
-	n, a := r.nodes(), r.applications()
+	n, a := r.openNodeStream(), r.openApplicationStream()
 	assert.NilError(r.t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}}))
-	hear(r.t, n, 1, (*si.NodeResponse).GetAccepted)
+	receive(r.t, n, 1, (*si.NodeResponse).GetAccepted)
 	assert.NilError(r.t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{newApp("app", "root.a")}}))
-	hear(r.t, a, 1, (*si.ApplicationResponse).GetAccepted)
+	receive(r.t, a, 1, (*si.ApplicationResponse).GetAccepted)
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/wire"
 )
 
-// measured are the messages that are measured before they are decoded.
-func measured() map[string]proto.Message {
+// measuredMessages are the messages that are measured before they are decoded.
+func measuredMessages() map[string]proto.Message {
 	return map[string]proto.Message{
 		"nodes": &si.NodeRequest{}, "applications": &si.ApplicationRequest{}, "allocations": &si.AllocationRequest{},
 		"registration": &si.RegisterResourceManagerRequest{},
@@ -43,8 +43,8 @@ func elementsIn(m protoreflect.Message) (n int) {
 	return n
 }
 
-// measuresRight holds what is found without decoding against what is decoded.
-func measuresRight(t *testing.T, m proto.Message, in []byte) {
+// assertMeasured holds what is found without decoding against what is decoded.
+func assertMeasured(t *testing.T, m proto.Message, in []byte) {
 	t.Helper()
 	shape := shapeOf(m)
 	size, err := shape.Measure(in, noYield)
@@ -64,16 +64,16 @@ func measuresRight(t *testing.T, m proto.Message, in []byte) {
 
 // Any bytes can be measured, and measuring finds what decoding makes.
 func FuzzMeasure(f *testing.F) {
-	for _, c := range oddities {
+	for _, c := range oddMessages {
 		f.Add(c.in)
 	}
-	for _, b := range bombs(50) {
+	for _, b := range decodeBombs(50) {
 		f.Add(b.bytes)
 	}
 	f.Add([]byte(strings.Repeat("\x0b", 20_000))) // groups in groups
 	f.Fuzz(func(t *testing.T, in []byte) {
-		for _, m := range measured() {
-			measuresRight(t, m, in)
+		for _, m := range measuredMessages() {
+			assertMeasured(t, m, in)
 		}
 	})
 }
@@ -83,30 +83,30 @@ func FuzzMeasureBuilt(f *testing.F) {
 	for seed := range uint64(50) {
 		f.Add(seed)
 	}
-	nodes := shape{1: shape{1: "", 2: 0, 3: shape{1: "", 2: ""}, 4: shape{1: entry4}}, 2: ""}
-	apps := shape{
-		1: shape{1: "", 2: "", 3: "", 4: shape{1: "", 2: ""}, 5: shape{1: "", 2: ""}, 6: 0, 7: shape{1: entry4}, 8: ""},
-		2: shape{1: "", 2: ""}, 3: "",
+	nodes := fieldShapes{1: fieldShapes{1: "", 2: 0, 3: fieldShapes{1: "", 2: ""}, 4: fieldShapes{1: entryShape}}, 2: ""}
+	apps := fieldShapes{
+		1: fieldShapes{1: "", 2: "", 3: "", 4: fieldShapes{1: "", 2: ""}, 5: fieldShapes{1: "", 2: ""}, 6: 0, 7: fieldShapes{1: entryShape}, 8: ""},
+		2: fieldShapes{1: "", 2: ""}, 3: "",
 	}
 	f.Fuzz(func(t *testing.T, seed uint64) {
-		r := builder{rand.New(rand.NewPCG(seed, 0))}
+		r := messageBuilder{rand.New(rand.NewPCG(seed, 0))}
 		for range 20 {
-			measuresRight(t, &si.AllocationRequest{}, r.message(request4))
-			measuresRight(t, &si.NodeRequest{}, r.message(nodes))
-			measuresRight(t, &si.ApplicationRequest{}, r.message(apps))
+			assertMeasured(t, &si.AllocationRequest{}, r.message(requestShape))
+			assertMeasured(t, &si.NodeRequest{}, r.message(nodes))
+			assertMeasured(t, &si.ApplicationRequest{}, r.message(apps))
 		}
 	})
 }
 
-// bomb is a message that is short on the wire and large when it is decoded.
-type bomb struct {
+// decodeBomb is a message that is short on the wire and large when it is decoded.
+type decodeBomb struct {
 	name  string
-	kind  kind
+	kind  streamKind
 	bytes []byte
 }
 
-// bombs are messages of n entries each, of every kind of entry that a message can have.
-func bombs(n int) []bomb {
+// decodeBombs are messages of n entries each, of every kind of entry that a message can have.
+func decodeBombs(n int) []decodeBomb {
 	many := func(field protowire.Number, each ...[]byte) []byte { return bytes.Repeat(sub(field, each...), n) }
 	unlike := func(field protowire.Number, value []byte) (out []byte) {
 		for i := range n {
@@ -114,42 +114,42 @@ func bombs(n int) []bomb {
 		}
 		return out
 	}
-	return []bomb{
-		{"empty nodes", nodes, many(1)},
-		{"nodes with an attribute each", nodes, many(1, sub(3))},
-		{"a node with many attributes", nodes, sub(1, unlike(3, str(2, "v")))},
-		{"a node with one attribute many times", nodes, sub(1, many(3))},
-		{"a node with many resources", nodes, sub(1, sub(4, unlike(1, sub(2, num(1, 1)))))},
-		{"nodes with a resource each", nodes, many(1, sub(4, sub(1)))},
-		{"empty applications", applications, many(1)},
-		{"removals", applications, many(2)},
-		{"groups of a user", applications, sub(1, sub(4, bytes.Repeat(str(2, ""), n)))},
-		{"tags of an application", applications, sub(1, unlike(5, nil))},
-		{"empty allocations", allocations, many(4)},
-		{"allocations with a tag each", allocations, many(4, sub(2))},
-		{"allocations with a resource each", allocations, many(4, sub(5, sub(1)))},
-		{"an allocation with many tags", allocations, sub(4, unlike(2, str(2, "v")))},
-		{"an allocation with one tag many times", allocations, sub(4, many(2))},
-		{"an allocation with many resources", allocations, sub(4, sub(5, unlike(1, sub(2, num(1, 1)))))},
-		{"releases", allocations, sub(2, many(1))},
-		{"unknown fields", allocations, many(9)},
+	return []decodeBomb{
+		{"empty nodes", nodeStream, many(1)},
+		{"nodes with an attribute each", nodeStream, many(1, sub(3))},
+		{"a node with many attributes", nodeStream, sub(1, unlike(3, str(2, "v")))},
+		{"a node with one attribute many times", nodeStream, sub(1, many(3))},
+		{"a node with many resources", nodeStream, sub(1, sub(4, unlike(1, sub(2, num(1, 1)))))},
+		{"nodes with a resource each", nodeStream, many(1, sub(4, sub(1)))},
+		{"empty applications", applicationStream, many(1)},
+		{"removals", applicationStream, many(2)},
+		{"groups of a user", applicationStream, sub(1, sub(4, bytes.Repeat(str(2, ""), n)))},
+		{"tags of an application", applicationStream, sub(1, unlike(5, nil))},
+		{"empty allocations", allocationStream, many(4)},
+		{"allocations with a tag each", allocationStream, many(4, sub(2))},
+		{"allocations with a resource each", allocationStream, many(4, sub(5, sub(1)))},
+		{"an allocation with many tags", allocationStream, sub(4, unlike(2, str(2, "v")))},
+		{"an allocation with one tag many times", allocationStream, sub(4, many(2))},
+		{"an allocation with many resources", allocationStream, sub(4, sub(5, unlike(1, sub(2, num(1, 1)))))},
+		{"releases", allocationStream, sub(2, many(1))},
+		{"unknown fields", allocationStream, many(9)},
 	}
 }
 
 // What a message is said to cost is not less than what decoding and taking it allocates, all
 // that is thrown away on the way included.
 func TestMeasure_CostCoversWhatDecodingAllocates(t *testing.T) {
-	for _, b := range bombs(20_000) {
+	for _, b := range decodeBombs(20_000) {
 		t.Run(b.name, func(t *testing.T) {
 			p := New(Options{})
 			defer p.Close()
-			assert.NilError(t, p.enlist(&si.RegisterResourceManagerRequest{RmID: "rm", Config: queues},
+			assert.NilError(t, p.registerRM(&si.RegisterResourceManagerRequest{RmID: "rm", Config: queues},
 				func() *session { return newSession(p, "rm") }))
 			in := newMessageReader(p, t.Context(), nil)
 			m := b.kind.request()
 			size, err := requestShapes[b.kind].Measure(b.bytes, noYield)
 			assert.NilError(t, err)
-			allocated := allocates(func() {
+			allocated := bytesAllocated(func() {
 				_, err := in.decode(b.bytes, requestShapes[b.kind], m)
 				assert.NilError(t, err)
 			})
@@ -159,8 +159,8 @@ func TestMeasure_CostCoversWhatDecodingAllocates(t *testing.T) {
 	}
 }
 
-// allocates is how many bytes f allocates.
-func allocates(f func()) uint64 {
+// bytesAllocated is how many bytes f allocates.
+func bytesAllocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -174,7 +174,7 @@ func noYield() {}
 // A message of a million fields is read with pauses, whether its sender or its size is asked for.
 func TestMeasure_LongMessagesAreReadWithPauses(t *testing.T) {
 	b := bytes.Repeat([]byte{4<<3 | 2, 0}, 1<<20) // empty allocations
-	shape := requestShapes[allocations]
+	shape := requestShapes[allocationStream]
 	pauses := 0
 	yield := func() { pauses++ }
 	_, err := shape.RM(b, yield)
@@ -189,8 +189,8 @@ func TestMeasure_LongMessagesAreReadWithPauses(t *testing.T) {
 
 // Of those who read long messages, only so many do at the same time.
 func TestMeasure_LongMessagesAreReadInSlots(t *testing.T) {
-	assert.Assert(t, slotFor(make([]byte, smallMessage)) == nil)
-	turn := slotFor(make([]byte, smallMessage+1))
-	assert.Assert(t, turn != nil)
-	turn.Leave()
+	assert.Assert(t, acquireCPUSlot(make([]byte, smallMessage)) == nil)
+	slot := acquireCPUSlot(make([]byte, smallMessage+1))
+	assert.Assert(t, slot != nil)
+	slot.Release()
 }

@@ -11,11 +11,11 @@ import (
 )
 
 // A text is compared with the nodes that there are, but for that of a registration.
-func TestRead_WarnsOfResourcesThatNoNodeHas(t *testing.T) {
+func TestReadConfig_WarnsOfResourcesThatNoNodeHas(t *testing.T) {
 	text := []byte("partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, resources: {max: {gpu: 1}}}]}]}]")
 	synctest.Test(t, func(t *testing.T) {
-		s := overTheWire(t, Options{})
-		problems := func(read readText) string {
+		s := newGRPCEndpoint(t, Options{})
+		problems := func(read readConfigFunc) string {
 			p, err := read(reload.REST, "", text)
 			assert.NilError(t, err)
 			return p.Warnings.Error()

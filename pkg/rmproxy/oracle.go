@@ -12,7 +12,7 @@ type oracle struct{ p *Proxy }
 // Fits asks about one node. Without a shim no node is an answer.
 func (o oracle) Fits(ask objects.AllocationKey, node objects.NodeID) bool {
 	s := o.p.current()
-	return s != nil && s.caller.callback.Predicates(&si.PredicatesArgs{
+	return s != nil && s.shim.callback.Predicates(&si.PredicatesArgs{
 		AllocationKey: string(ask), NodeID: string(node), Allocate: true,
 	}) == nil
 }
@@ -30,7 +30,7 @@ func (o oracle) FitsWithout(ask objects.AllocationKey, node objects.NodeID, vict
 	for i, key := range victims {
 		keys[i] = string(key)
 	}
-	answer := s.caller.callback.PreemptionPredicates(&si.PreemptionPredicatesArgs{
+	answer := s.shim.callback.PreemptionPredicates(&si.PreemptionPredicatesArgs{
 		AllocationKey: string(ask), NodeID: string(node), PreemptAllocationKeys: keys, StartIndex: int32(len(keys) - 1),
 	})
 	return answer.GetSuccess()

@@ -12,34 +12,34 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// kind is what a stream is about; each has its own answers.
-type kind uint8
+// streamKind is what a stream is about; each has its own answers.
+type streamKind uint8
 
 const (
-	nodes kind = iota
-	applications
-	allocations
-	kinds
+	nodeStream streamKind = iota
+	applicationStream
+	allocationStream
+	streamKinds
 )
 
 // maxReason bounds a reason that quotes what the RM sent.
 const maxReason = 4 << 10
 
-// list is a part of a message. A message holds one list only: how the effects of two
+// responseList is a part of a message. A message holds one list only: how the effects of two
 // lists were ordered could not be seen in it.
-type list uint8
+type responseList uint8
 
 const (
-	nodeAnswers list = iota // accepted and rejected: each is about another request
+	nodeAnswers responseList = iota // accepted and rejected: each is about another request
 	applicationAnswers
 	applicationUpdates
-	placed
-	released
-	refusedAsks
+	newAllocations
+	releasedAllocations
+	rejectedAsks
 )
 
 // listOf says in which list an effect is told.
-func listOf(e scheduler.Effect) list {
+func listOf(e scheduler.Effect) responseList {
 	switch e.(type) {
 	case scheduler.NodeAccepted, scheduler.NodeRejected:
 		return nodeAnswers
@@ -48,27 +48,27 @@ func listOf(e scheduler.Effect) list {
 	case scheduler.ApplicationUpdated:
 		return applicationUpdates
 	case scheduler.Allocated:
-		return placed
+		return newAllocations
 	case scheduler.Released:
-		return released
+		return releasedAllocations
 	case scheduler.AskRejected:
-		return refusedAsks
+		return rejectedAsks
 	}
 	panic(fmt.Sprintf("rmproxy: no message for %T", e))
 }
 
-func (l list) kind() kind {
+func (l responseList) kind() streamKind {
 	switch l {
 	case nodeAnswers:
-		return nodes
+		return nodeStream
 	case applicationAnswers, applicationUpdates:
-		return applications
+		return applicationStream
 	}
-	return allocations
+	return allocationStream
 }
 
-// weight is about how many bytes an effect takes on the wire, and not less.
-func weight(e scheduler.Effect) int {
+// wireSize is about how many bytes an effect takes on the wire, and not less.
+func wireSize(e scheduler.Effect) int {
 	const framing = 64
 	switch e := e.(type) {
 	case scheduler.Allocated:
@@ -90,21 +90,21 @@ func weight(e scheduler.Effect) int {
 }
 
 // message makes one message of effects of one list.
-func (s *session) message(batch []saying) proto.Message {
+func (s *session) message(batch []outboundEffect) proto.Message {
 	switch listOf(batch[0].effect).kind() {
-	case nodes:
+	case nodeStream:
 		return nodeResponse(batch)
-	case applications:
+	case applicationStream:
 		return applicationResponse(batch)
 	default:
 		return s.allocationResponse(batch)
 	}
 }
 
-func nodeResponse(batch []saying) *si.NodeResponse {
+func nodeResponse(batch []outboundEffect) *si.NodeResponse {
 	r := &si.NodeResponse{}
-	for _, said := range batch {
-		switch e := said.effect.(type) {
+	for _, o := range batch {
+		switch e := o.effect.(type) {
 		case scheduler.NodeAccepted:
 			r.Accepted = append(r.Accepted, &si.AcceptedNode{NodeID: string(e.Node)})
 		case scheduler.NodeRejected:
@@ -114,10 +114,10 @@ func nodeResponse(batch []saying) *si.NodeResponse {
 	return r
 }
 
-func applicationResponse(batch []saying) *si.ApplicationResponse {
+func applicationResponse(batch []outboundEffect) *si.ApplicationResponse {
 	r := &si.ApplicationResponse{}
-	for _, said := range batch {
-		switch e := said.effect.(type) {
+	for _, o := range batch {
+		switch e := o.effect.(type) {
 		case scheduler.ApplicationAccepted:
 			r.Accepted = append(r.Accepted, &si.AcceptedApplication{ApplicationID: string(e.App)})
 		case scheduler.ApplicationRejected:
@@ -129,27 +129,27 @@ func applicationResponse(batch []saying) *si.ApplicationResponse {
 				ApplicationID:            string(e.App),
 				State:                    e.State.String(),
 				StateTransitionTimestamp: e.At.UnixNano(),
-				Message:                  e.String() + ": " + e.Why.String(),
+				Message:                  e.String() + ": " + e.Reason.String(),
 			})
 		}
 	}
 	return r
 }
 
-func (s *session) allocationResponse(batch []saying) *si.AllocationResponse {
+func (s *session) allocationResponse(batch []outboundEffect) *si.AllocationResponse {
 	if len(batch) == 1 {
 		if e, ok := batch[0].effect.(scheduler.Allocated); ok {
-			return oneAllocation(e)
+			return singleAllocationResponse(e)
 		}
 	}
 	r := &si.AllocationResponse{}
-	for _, said := range batch {
-		switch e := said.effect.(type) {
+	for _, o := range batch {
+		switch e := o.effect.(type) {
 		case scheduler.Allocated:
 			r.New = append(r.New, allocation(e.Ask, e.Node))
 		case scheduler.Released:
 			r.Released = append(r.Released, &si.AllocationRelease{
-				PartitionName:   s.partitionName(said.partition),
+				PartitionName:   s.partitionName(o.partition),
 				ApplicationID:   string(e.App),
 				TerminationType: si.TerminationType(e.Type),
 				Message:         reason(e.Message),
@@ -164,62 +164,62 @@ func (s *session) allocationResponse(batch []saying) *si.AllocationResponse {
 	return r
 }
 
-// oneAllocation is the message about one placement, which a linked shim hears of each. It
+// singleAllocationResponse is the message about one placement, which a linked shim hears of each. It
 // is made in one piece.
-func oneAllocation(e scheduler.Allocated) *si.AllocationResponse {
+func singleAllocationResponse(e scheduler.Allocated) *si.AllocationResponse {
 	m := &struct {
 		response si.AllocationResponse
 		list     [1]*si.Allocation
-		wired    wired
+		wired    allocationMessage
 	}{}
-	m.list[0] = m.wired.from(e.Ask, e.Node)
+	m.list[0] = m.wired.fill(e.Ask, e.Node)
 	m.response.New = m.list[:]
 	return &m.response
 }
 
 // allocation is an ask with its node.
-func allocation(ask *objects.Ask, on objects.NodeID) *si.Allocation {
-	return new(wired).from(ask, on)
+func allocation(ask *objects.Ask, node objects.NodeID) *si.Allocation {
+	return new(allocationMessage).fill(ask, node)
 }
 
-// wired is an allocation together with what it always points to.
-type wired struct {
+// allocationMessage is an allocation together with what it always points to.
+type allocationMessage struct {
 	allocation si.Allocation
 	resource   si.Resource
-	room       [2]si.Quantity // most asks are for processors and memory
+	quantities [2]si.Quantity // most asks are for processors and memory
 }
 
-// from says which ask it is. There is neither priority nor tags nor partition
+// fill says which ask it is. There is neither priority nor tags nor partition
 // (behaviour.md 10.8).
-func (w *wired) from(ask *objects.Ask, on objects.NodeID) *si.Allocation {
+func (w *allocationMessage) fill(ask *objects.Ask, node objects.NodeID) *si.Allocation {
 	x := &w.allocation
 	x.AllocationKey = string(ask.Key)
 	x.ApplicationID = string(ask.App)
-	x.NodeID = string(on)
+	x.NodeID = string(node)
 	x.ResourcePerAlloc = &w.resource
 	x.TaskGroupName = ask.TaskGroup
 	x.Placeholder = ask.Placeholder
 	x.Originator = ask.Originator
-	w.resource.Resources = quantities(ask.Amounts, w.room[:])
+	w.resource.Resources = quantities(ask.Amounts, w.quantities[:])
 	if ask.Policy.Sent() {
 		x.PreemptionPolicy = &si.PreemptionPolicy{
-			AllowPreemptSelf: ask.Policy.Self(), AllowPreemptOther: ask.Policy.Other(),
+			AllowPreemptSelf: ask.Policy.AllowPreemptSelf(), AllowPreemptOther: ask.Policy.AllowPreemptOther(),
 		}
 	}
 	return x
 }
 
 // quantities belong to the RM, which may change them. They are in room as far as it goes.
-func quantities(a resources.Amounts, room []si.Quantity) map[string]*si.Quantity {
+func quantities(a resources.Amounts, buffer []si.Quantity) map[string]*si.Quantity {
 	n := a.Len()
-	if n > len(room) {
-		room = make([]si.Quantity, n)
+	if n > len(buffer) {
+		buffer = make([]si.Quantity, n)
 	}
 	m := make(map[string]*si.Quantity, n)
 	for name, q := range a.All() {
 		n--
-		room[n].Value = int64(q)
-		m[name] = &room[n]
+		buffer[n].Value = int64(q)
+		m[name] = &buffer[n]
 	}
 	return m
 }

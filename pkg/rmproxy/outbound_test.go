@@ -35,14 +35,14 @@ func effects() []scheduler.Effect {
 		scheduler.AskRejected{App: objects.AppID(id), Key: objects.AllocationKey(id), Reason: long},
 		scheduler.Allocated{Node: objects.NodeID(id), Ask: &objects.Ask{
 			Key: objects.AllocationKey(id), App: objects.AppID(id), TaskGroup: id, Placeholder: true, Originator: true,
-			Amounts: resources.FromMap(names), Policy: objects.PolicySent | objects.PolicySelf | objects.PolicyOther,
+			Amounts: resources.FromMap(names), Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther,
 		}},
 		scheduler.Released{App: objects.AppID(id), Key: objects.AllocationKey(id), Type: 4, Message: long},
 	}
 }
 
 // There is no list of all effects to be had from the compiler, so the source is asked.
-func TestEveryEffectHasItsMessage(t *testing.T) {
+func TestOutbound_EveryEffectHasAMessage(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "../scheduler/effect.go", nil, 0)
 	assert.NilError(t, err)
 	var want []string
@@ -52,7 +52,7 @@ func TestEveryEffectHasItsMessage(t *testing.T) {
 		}
 	}
 	slices.Sort(want)
-	got := []string{"Forgotten", "Refused"} // served by the teller
+	got := []string{"PartitionReset", "Refused"} // delivered by the effect sink
 	for _, e := range effects() {
 		got = append(got, strings.TrimPrefix(fmt.Sprintf("%T", e), "scheduler."))
 		listOf(e) // does not panic
@@ -61,18 +61,18 @@ func TestEveryEffectHasItsMessage(t *testing.T) {
 	assert.DeepEqual(t, got, want)
 }
 
-func TestAnEffectIsNotHeavierThanItsWeight(t *testing.T) {
+func TestWireSize_IsAnUpperBound(t *testing.T) {
 	s := &session{rm: strings.Repeat("m", maxID)}
 	for _, e := range effects() {
-		m := s.message([]saying{{strings.Repeat("p", maxID-2), e}})
-		assert.Assert(t, proto.Size(m) <= weight(e), "%T: %d bytes, weight %d", e, proto.Size(m), weight(e))
-		assert.Assert(t, weight(e) <= maxBytes)
+		m := s.message([]outboundEffect{{strings.Repeat("p", maxID-2), e}})
+		assert.Assert(t, proto.Size(m) <= wireSize(e), "%T: %d bytes, weight %d", e, proto.Size(m), wireSize(e))
+		assert.Assert(t, wireSize(e) <= maxBytes)
 		_, err := proto.Marshal(m)
 		assert.NilError(t, err)
 	}
 }
 
-func TestAReasonIsFitForTheWire(t *testing.T) {
+func TestReason_IsBoundedAndValidUTF8(t *testing.T) {
 	assert.Equal(t, reason("as it is"), "as it is")
 	assert.Equal(t, reason("a\xffb"), "a?b")
 	got := reason(strings.Repeat("ü", maxReason))
@@ -80,17 +80,17 @@ func TestAReasonIsFitForTheWire(t *testing.T) {
 	assert.Assert(t, strings.HasSuffix(got, ellipsis))
 }
 
-// say puts rejections of asks into an outbox.
-func (b *outbox) say(partition string, keys ...objects.AllocationKey) {
+// putRejections puts rejections of asks into an outbox.
+func (b *outbox) putRejections(partition string, keys ...objects.AllocationKey) {
 	for _, k := range keys {
 		b.put(partition, rejected(k))
 	}
 }
 
-// waiting is what is not told.
-func waiting(b *outbox) []saying { return b.said[b.gone+b.taken:] }
+// notTaken is what is not told.
+func notTaken(b *outbox) []outboundEffect { return b.effects[b.head+b.inFlight:] }
 
-func keysOf(batch []saying) string {
+func keysOf(batch []outboundEffect) string {
 	var keys []string
 	for _, s := range batch {
 		keys = append(keys, string(s.effect.(scheduler.AskRejected).Key))
@@ -98,52 +98,52 @@ func keysOf(batch []saying) string {
 	return strings.Join(keys, " ")
 }
 
-func TestABatchThatFailedIsFirstAgain(t *testing.T) {
+func TestOutbox_FailedBatchIsTakenAgain(t *testing.T) {
 	b := newOutbox()
-	b.say("p", "1", "2")
-	assert.Equal(t, keysOf(b.take()), "1 2")
-	b.say("p", "3")
+	b.putRejections("p", "1", "2")
+	assert.Equal(t, keysOf(b.takeBatch()), "1 2")
+	b.putRejections("p", "3")
 	b.failed()
-	assert.Equal(t, keysOf(b.take()), "1 2 3")
-	b.done()
-	assert.Assert(t, b.take() == nil)
-	assert.Equal(t, b.in, b.out)
+	assert.Equal(t, keysOf(b.takeBatch()), "1 2 3")
+	b.delivered()
+	assert.Assert(t, b.takeBatch() == nil)
+	assert.Equal(t, b.bytesIn, b.bytesOut)
 }
 
-func TestWhatAPartitionSaidCanBeDropped(t *testing.T) {
+func TestOutbox_DropsEffectsOfAPartition(t *testing.T) {
 	b := newOutbox()
-	b.say("p", "1")
-	b.say("q", "2")
-	batch := b.take()
-	b.say("p", "3")
-	b.say("q", "4")
+	b.putRejections("p", "1")
+	b.putRejections("q", "2")
+	batch := b.takeBatch()
+	b.putRejections("p", "3")
+	b.putRejections("q", "4")
 	b.drop("p")
 	assert.Equal(t, keysOf(batch), "1 2", "whoever is telling it is not disturbed")
 	b.failed()
-	assert.Equal(t, keysOf(b.take()), "2 4")
-	b.done()
-	assert.Equal(t, b.in, b.out)
+	assert.Equal(t, keysOf(b.takeBatch()), "2 4")
+	b.delivered()
+	assert.Equal(t, b.bytesIn, b.bytesOut)
 }
 
-func TestAMessageHoldsOneListOnly(t *testing.T) {
+func TestOutbox_BatchHoldsOneList(t *testing.T) {
 	b := newOutbox()
 	ask := &objects.Ask{Key: "k"}
 	b.put("p", scheduler.Released{Key: "k"}, scheduler.Allocated{Ask: ask},
 		scheduler.Allocated{Ask: ask}, scheduler.Released{Key: "k"})
 	for _, want := range []int{1, 2, 1} {
-		assert.Equal(t, len(b.take()), want)
-		b.done()
+		assert.Equal(t, len(b.takeBatch()), want)
+		b.delivered()
 	}
 }
 
-func TestTerminationTypesHaveTheNumbersOfTheInterface(t *testing.T) {
-	for ours, theirs := range map[scheduler.Termination]si.TerminationType{
+func TestTerminationTypes_MatchTheInterface(t *testing.T) {
+	for internal, proto := range map[scheduler.Termination]si.TerminationType{
 		scheduler.Unspecified:          si.TerminationType_UNKNOWN_TERMINATION_TYPE,
 		scheduler.StoppedByRM:          si.TerminationType_STOPPED_BY_RM,
 		scheduler.TimedOut:             si.TerminationType_TIMEOUT,
 		scheduler.PreemptedByScheduler: si.TerminationType_PREEMPTED_BY_SCHEDULER,
 		scheduler.PlaceholderReplaced:  si.TerminationType_PLACEHOLDER_REPLACED,
 	} {
-		assert.Equal(t, int32(ours), int32(theirs))
+		assert.Equal(t, int32(internal), int32(proto))
 	}
 }

@@ -18,22 +18,22 @@ const (
 	maxBytes   = 1 << 20
 )
 
-// maxRoom is for how many effects an empty outbox keeps room.
-const maxRoom = 8192
+// maxIdleCapacity is for how many effects an empty outbox keeps room.
+const maxIdleCapacity = 8192
 
-// saying is an effect and who says it.
-type saying struct {
-	partition string // or theDoor
+// outboundEffect is an effect and who says it.
+type outboundEffect struct {
+	partition string // or apiOrigin
 	effect    scheduler.Effect
 }
 
-// errUnread ends the streams of an RM that reads nothing.
-var errUnread = errors.New("the resource manager does not read its answers")
+// errNotReading ends the streams of an RM that reads nothing.
+var errNotReading = errors.New("the resource manager does not read its answers")
 
-// footprint is about how much memory an effect that waits holds.
-func footprint(e scheduler.Effect) uint64 {
-	const place, ask = 128, 384
-	n := place
+// memorySize is about how much memory an effect that waits holds.
+func memorySize(e scheduler.Effect) uint64 {
+	const slot, ask = 128, 384
+	n := slot
 	switch e := e.(type) {
 	case scheduler.Allocated:
 		n += ask + len(e.Ask.Key) + len(e.Node)
@@ -49,53 +49,53 @@ func footprint(e scheduler.Effect) uint64 {
 	return uint64(n)
 }
 
-func footprints(of []saying) (n uint64) {
+func totalMemorySize(of []outboundEffect) (n uint64) {
 	for _, s := range of {
-		n += footprint(s.effect)
+		n += memorySize(s.effect)
 	}
 	return n
 }
 
-// theDoor says what no partition has to do with. No partition has this name.
-const theDoor = ""
+// apiOrigin says what no partition has to do with. No partition has this name.
+const apiOrigin = ""
 
 // outbox keeps effects, in order, until the RM has been told. Any number may put
 // something in, one at a time takes it out.
 type outbox struct {
-	bell chan struct{} // holds one ring while something may wait
+	wake chan struct{} // holds one ring while something may wait
 
-	mu      sync.Mutex
-	said    []saying      // in order; the first gone of them are empty
-	gone    int           // how many of said are no more
-	taken   int           // how many behind these are being told: nobody moves or changes them
-	in, out uint64        // bytes that ever came in, and went for good, see footprint
-	ebb     chan struct{} // closed when something went; nil: nothing waits for it
+	mu                sync.Mutex
+	effects           []outboundEffect // in order; the first gone of them are empty
+	head              int              // how many of said are no more
+	inFlight          int              // how many behind these are being told: nobody moves or changes them
+	bytesIn, bytesOut uint64           // bytes that ever came in, and went for good, see footprint
+	drained           chan struct{}    // closed when something went; nil: nothing waits for it
 }
 
-func newOutbox() *outbox { return &outbox{bell: make(chan struct{}, 1)} }
+func newOutbox() *outbox { return &outbox{wake: make(chan struct{}, 1)} }
 
 // put adds to the end what a partition says. It returns how many bytes ever came in.
 func (b *outbox) put(partition string, effects ...scheduler.Effect) (in uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, e := range effects {
-		b.said = append(b.said, saying{partition, e})
-		b.in += footprint(e)
+		b.effects = append(b.effects, outboundEffect{partition, e})
+		b.bytesIn += memorySize(e)
 	}
-	b.ring()
-	return b.in
+	b.signal()
+	return b.bytesIn
 }
 
-// take returns what fits into one message from the front: effects of one list. They
+// takeBatch returns what fits into one message from the front: effects of one list. They
 // stay the outbox's until the caller says done or failed. nil: there is nothing.
 // Requires: the last batch taken is settled.
-func (b *outbox) take() []saying {
+func (b *outbox) takeBatch() []outboundEffect {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	waiting := b.said[b.gone:]
+	waiting := b.effects[b.head:]
 	n, bytes := 0, 0
 	for n < min(len(waiting), maxEntries) && listOf(waiting[n].effect) == listOf(waiting[0].effect) {
-		if bytes += weight(waiting[n].effect); n > 0 && bytes > maxBytes {
+		if bytes += wireSize(waiting[n].effect); n > 0 && bytes > maxBytes {
 			break
 		}
 		n++
@@ -103,29 +103,29 @@ func (b *outbox) take() []saying {
 	if n == 0 {
 		return nil
 	}
-	b.taken = n
+	b.inFlight = n
 	return waiting[:n:n]
 }
 
-// done says that the batch taken has been told.
-func (b *outbox) done() {
+// delivered says that the batch taken has been told.
+func (b *outbox) delivered() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	told := b.said[b.gone : b.gone+b.taken]
-	bytes := footprints(told)
-	clear(told) // so that asks do not stay for the outbox alone
-	b.gone, b.taken = b.gone+len(told), 0
-	b.went(bytes)
-	if b.gone < len(b.said) && b.gone < len(b.said)/2 {
+	delivered := b.effects[b.head : b.head+b.inFlight]
+	bytes := totalMemorySize(delivered)
+	clear(delivered) // so that asks do not stay for the outbox alone
+	b.head, b.inFlight = b.head+len(delivered), 0
+	b.noteRemoved(bytes)
+	if b.head < len(b.effects) && b.head < len(b.effects)/2 {
 		return
 	}
 	// As much room is free in front as is used, so what waits moves there: no more moves
 	// than has gone.
-	waiting := copy(b.said, b.said[b.gone:])
-	clear(b.said[waiting:])
-	b.said, b.gone = b.said[:waiting], 0
-	if waiting == 0 && cap(b.said) > maxRoom {
-		b.said = nil
+	waiting := copy(b.effects, b.effects[b.head:])
+	clear(b.effects[waiting:])
+	b.effects, b.head = b.effects[:waiting], 0
+	if waiting == 0 && cap(b.effects) > maxIdleCapacity {
+		b.effects = nil
 	}
 }
 
@@ -133,70 +133,70 @@ func (b *outbox) done() {
 func (b *outbox) failed() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.taken = 0
-	b.ring()
+	b.inFlight = 0
+	b.signal()
 }
 
 // drop removes what a partition said.
 func (b *outbox) drop(partition string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	void := func(s saying) bool { return s.partition == partition }
-	before := b.said[b.gone:] // whoever tells some of it goes on reading there
-	taken := slices.DeleteFunc(slices.Clone(before[:b.taken]), void)
-	b.said = append(taken, slices.DeleteFunc(slices.Clone(before[b.taken:]), void)...)
-	b.gone, b.taken = 0, len(taken)
-	b.went(b.in - b.out - footprints(b.said))
+	dropped := func(s outboundEffect) bool { return s.partition == partition }
+	pending := b.effects[b.head:] // whoever tells some of it goes on reading there
+	inFlight := slices.DeleteFunc(slices.Clone(pending[:b.inFlight]), dropped)
+	b.effects = append(inFlight, slices.DeleteFunc(slices.Clone(pending[b.inFlight:]), dropped)...)
+	b.head, b.inFlight = 0, len(inFlight)
+	b.noteRemoved(b.bytesIn - b.bytesOut - totalMemorySize(b.effects))
 }
 
-// waiting is how many bytes wait to be told, or are being told.
-func (b *outbox) waiting() uint64 {
+// undeliveredBytes is how many bytes wait to be told, or are being told.
+func (b *outbox) undeliveredBytes() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.in - b.out
+	return b.bytesIn - b.bytesOut
 }
 
-// wait blocks until no more than bound of the first in bytes are left; of those that are there, if there are fewer. It returns early when
-// over ends, with its cause, and with errUnread when nothing was told for as long as patience.
-func (b *outbox) wait(over context.Context, in, bound uint64, patience time.Duration) error {
-	var most *time.Timer
+// waitBelow blocks until no more than bound of the first in bytes are left; of those that are there, if there are fewer. It returns early when
+// over ends, with its cause, and with errNotReading when nothing was told for as long as patience.
+func (b *outbox) waitBelow(ctx context.Context, in, bound uint64, timeout time.Duration) error {
+	var timer *time.Timer
 	for {
 		b.mu.Lock()
-		if min(in, b.in)-min(b.out, in) <= bound {
+		if min(in, b.bytesIn)-min(b.bytesOut, in) <= bound {
 			b.mu.Unlock()
 			return nil
 		}
-		if b.ebb == nil {
-			b.ebb = make(chan struct{})
+		if b.drained == nil {
+			b.drained = make(chan struct{})
 		}
-		ebb := b.ebb
+		drained := b.drained
 		b.mu.Unlock()
-		if most == nil {
-			most = time.NewTimer(patience)
-			defer most.Stop()
+		if timer == nil {
+			timer = time.NewTimer(timeout)
+			defer timer.Stop()
 		}
 		select {
-		case <-ebb:
-			most.Reset(patience)
-		case <-over.Done():
-			return context.Cause(over)
-		case <-most.C:
-			return fmt.Errorf("%w: more than %d bytes wait, and nothing was read for %v", errUnread, bound, patience)
+		case <-drained:
+			timer.Reset(timeout)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-timer.C:
+			return fmt.Errorf("%w: more than %d bytes wait, and nothing was read for %v", errNotReading, bound, timeout)
 		}
 	}
 }
 
-func (b *outbox) went(bytes uint64) {
-	b.out += bytes
-	if b.ebb != nil && bytes > 0 {
-		close(b.ebb)
-		b.ebb = nil
+func (b *outbox) noteRemoved(bytes uint64) {
+	b.bytesOut += bytes
+	if b.drained != nil && bytes > 0 {
+		close(b.drained)
+		b.drained = nil
 	}
 }
 
-func (b *outbox) ring() {
+func (b *outbox) signal() {
 	select {
-	case b.bell <- struct{}{}:
+	case b.wake <- struct{}{}:
 	default:
 	}
 }

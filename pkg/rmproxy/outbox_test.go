@@ -13,12 +13,12 @@ import (
 )
 
 // Whatever happens to an outbox, it tells what a plain list would tell.
-func TestAnOutboxIsAList(t *testing.T) {
+func TestOutbox_MatchesAPlainList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := newOutbox()
-		var list []saying // all that was not told for good
-		var batch, was []saying
-		came, keys := uint64(0), 0
+		var list []outboundEffect // all that was not told for good
+		var batch, taken []outboundEffect
+		bytes, keys := uint64(0), 0
 		t.Repeat(map[string]func(*rapid.T){
 			"put": func(t *rapid.T) {
 				partition := rapid.SampledFrom([]string{"p", "q"}).Draw(t, "partition")
@@ -26,60 +26,60 @@ func TestAnOutboxIsAList(t *testing.T) {
 				for range rapid.SampledFrom([]int{0, 1, 3, 700}).Draw(t, "n") {
 					keys++
 					e := rejected(objects.AllocationKey(fmt.Sprint(keys)))
-					effects, list = append(effects, e), append(list, saying{partition, e})
+					effects, list = append(effects, e), append(list, outboundEffect{partition, e})
 				}
 				for _, e := range effects {
-					came += footprint(e)
+					bytes += memorySize(e)
 				}
-				assert.Equal(t, b.put(partition, effects...), came)
+				assert.Equal(t, b.put(partition, effects...), bytes)
 			},
 			"take": func(t *rapid.T) {
 				if batch != nil {
 					t.Skip("one at a time")
 				}
-				batch = b.take()
-				was = slices.Clone(batch)
+				batch = b.takeBatch()
+				taken = slices.Clone(batch)
 				assert.Assert(t, slices.Equal(batch, list[:min(len(list), maxEntries)]))
 			},
 			"done": func(t *rapid.T) {
-				told := func(s saying) bool { return slices.Contains(was, s) }
-				list = slices.DeleteFunc(list, told)
-				batch, was = nil, nil
-				b.done()
+				delivered := func(s outboundEffect) bool { return slices.Contains(taken, s) }
+				list = slices.DeleteFunc(list, delivered)
+				batch, taken = nil, nil
+				b.delivered()
 			},
 			"failed": func(*rapid.T) {
-				batch, was = nil, nil
+				batch, taken = nil, nil
 				b.failed()
 			},
 			"drop": func(t *rapid.T) {
-				void := func(s saying) bool { return s.partition == "q" }
-				list = slices.DeleteFunc(list, void)
+				dropped := func(s outboundEffect) bool { return s.partition == "q" }
+				list = slices.DeleteFunc(list, dropped)
 				b.drop("q")
 			},
 			"": func(t *rapid.T) {
-				assert.Assert(t, slices.Equal(batch, was), "what is being told has changed")
-				assert.Equal(t, b.waiting(), footprints(list))
+				assert.Assert(t, slices.Equal(batch, taken), "what is being told has changed")
+				assert.Equal(t, b.undeliveredBytes(), totalMemorySize(list))
 			},
 		})
 	})
 }
 
-func TestAnEffectGoesThroughAnOutboxForNothing(t *testing.T) {
+func TestOutbox_AllocatesNothing(t *testing.T) {
 	b := newOutbox()
 	effects := slices.Repeat([]scheduler.Effect{scheduler.Allocated{Ask: &objects.Ask{}}}, 100)
 	b.put("p", effects...)
 	assert.Equal(t, testing.AllocsPerRun(100, func() {
 		b.put("p", effects...)
-		b.take()
-		b.done()
+		b.takeBatch()
+		b.delivered()
 	}), 0.0)
 }
 
-func TestAnEmptyOutboxDoesNotKeepTheRoomOfALot(t *testing.T) {
+func TestOutbox_EmptyReleasesALargeBuffer(t *testing.T) {
 	b := newOutbox()
-	b.put("p", slices.Repeat([]scheduler.Effect{rejected("k")}, 2*maxRoom)...)
-	for b.take() != nil {
-		b.done()
+	b.put("p", slices.Repeat([]scheduler.Effect{rejected("k")}, 2*maxIdleCapacity)...)
+	for b.takeBatch() != nil {
+		b.delivered()
 	}
-	assert.Equal(t, cap(b.said), 0)
+	assert.Equal(t, cap(b.effects), 0)
 }

@@ -16,33 +16,33 @@ import (
 
 // Reasons the door refuses somebody.
 var (
-	ErrRequest       = errors.New("invalid request")                        // a field makes no sense
-	ErrConfig        = errors.New("invalid configuration")                  // the queues.yaml of a request
-	ErrOtherRM       = errors.New("another resource manager is registered") // only one at a time
-	ErrNotRegistered = errors.New("not registered")                         // say RegisterResourceManager first
-	ErrFull          = errors.New("too much waits for users to be looked up: send it again later")
-	ErrTooLarge      = errors.New("message too large")                       // more than Limits allow
-	ErrClosed        = errors.New("the scheduler is stopping")               // and does not come back
-	errOtherRM       = errors.New("another resource manager has registered") // ends the streams of one that is replaced
-	errReregistered  = errors.New("the resource manager has re-registered")  // ends the streams of its former self
+	ErrRequest            = errors.New("invalid request")                        // a field makes no sense
+	ErrConfig             = errors.New("invalid configuration")                  // the queues.yaml of a request
+	ErrOtherRM            = errors.New("another resource manager is registered") // only one at a time
+	ErrNotRegistered      = errors.New("not registered")                         // say RegisterResourceManager first
+	ErrPendingLookupsFull = errors.New("too much waits for users to be looked up: send it again later")
+	ErrTooLarge           = errors.New("message too large")                       // more than Limits allow
+	ErrClosed             = errors.New("the scheduler is stopping")               // and does not come back
+	errRMReplaced         = errors.New("another resource manager has registered") // ends the streams of one that is replaced
+	errReregistered       = errors.New("the resource manager has re-registered")  // ends the streams of its former self
 )
 
 // Options say how a Proxy runs. The zero value is good.
 type Options struct {
-	Loop   loop.Options
-	Log    *zap.Logger      // nil: nothing is logged
-	First  *reload.Proposal // in force until somebody has another; nil: the embedded default
-	Pinned bool             // the texts of an RM are ignored
-	Users  Directories      // of users that come without groups; nil: they are alone in a group of their name
+	Loop           loop.Options
+	Log            *zap.Logger      // nil: nothing is logged
+	InitialConfig  *reload.Proposal // in force until somebody has another; nil: the embedded default
+	IgnoreRMConfig bool             // the texts of an RM are ignored
+	Directories    Directories      // of users that come without groups; nil: they are alone in a group of their name
 	// StrictClasses refuses a number without a class (priority.md S0-11). Existing shims send
 	// nothing else.
 	StrictClasses bool
-	// Heard is told what the partitions say, in order for each, before the RM is. It must not
+	// OnEffects is told what the partitions say, in order for each, before the RM is. It must not
 	// wait for anybody. Nil: nobody listens.
-	Heard func(partition string, effects []scheduler.Effect)
-	// Answered is told what the API answers by itself: no partition has seen the request. It must
+	OnEffects func(partition string, effects []scheduler.Effect)
+	// OnAPIRejected is told what the API answers by itself: no partition has seen the request. It must
 	// not wait. Nil: no one is told.
-	Answered func(e scheduler.Effect)
+	OnAPIRejected func(e scheduler.Effect)
 
 	Limits Limits         // of the gRPC API
 	Reload reload.Options // how configurations are remembered; its clock and log are those above
@@ -54,53 +54,53 @@ type Proxy struct {
 	log     *zap.Logger
 	cluster *loop.Cluster
 	reloads *reload.Reloader
-	over    context.Context // ends when the Proxy closes
-	end     context.CancelFunc
+	ctx     context.Context // ends when the Proxy closes
+	cancel  context.CancelFunc
 
-	changing sync.Mutex    // held while somebody registers, configures or closes
-	calling  chan struct{} // holds a token while a linked shim is told something
+	lifecycleMu   sync.Mutex    // held while somebody registers, configures or closes
+	callbackToken chan struct{} // holds a token while a linked shim is told something
 
-	room memoryBudgets // for messages of all streams
+	memory memoryBudgets // for messages of all streams
 
-	now   atomic.Pointer[session]              // nil: no RM is registered; changed under mu
-	users atomic.Pointer[map[string]Directory] // by partition, of the configuration in force
+	currentSession atomic.Pointer[session]              // nil: no RM is registered; changed under mu
+	directories    atomic.Pointer[map[string]Directory] // by partition, of the configuration in force
 
 	isRemote    bool // RMs come over gRPC
 	ignored     ignoredCounts
 	disconnects atomic.Uint64 // how often an RM was found to be disconnected
 
-	mu            sync.Mutex         // guards the rest
-	record        Registration       // of now
-	tellers       map[string]*teller // by partition
-	silence       silence
-	registrations uint64 // how many there have been
-	closed        bool
-	running       sync.WaitGroup // the goroutines of streams and deliveries
+	mu                sync.Mutex             // guards the rest
+	registered        Registration           // of now
+	effectSinks       map[string]*effectSink // by partition
+	silent            silentStreams
+	registrationCount uint64 // how many there have been
+	closed            bool
+	goroutines        sync.WaitGroup // the goroutines of streams and deliveries
 }
 
 // New returns a Proxy whose partitions run under the initial configuration.
-func New(opt Options) *Proxy { return build(opt, nil) }
+func New(opt Options) *Proxy { return newProxy(opt, nil) }
 
-func build(opt Options, oracle func(p *Proxy) scheduler.Oracle) *Proxy {
+func newProxy(opt Options, oracle func(p *Proxy) scheduler.Oracle) *Proxy {
 	if opt.Log == nil {
 		opt.Log = zap.NewNop()
 	}
-	if opt.First == nil {
-		opt.First = reload.Default()
+	if opt.InitialConfig == nil {
+		opt.InitialConfig = reload.Default()
 	}
 	opt.Limits = opt.Limits.withDefaults()
-	p := &Proxy{room: newMemoryBudgets(opt.Limits), opt: opt, log: opt.Log, calling: make(chan struct{}, 1), tellers: map[string]*teller{}}
-	p.over, p.end = context.WithCancel(context.Background())
+	p := &Proxy{memory: newMemoryBudgets(opt.Limits), opt: opt, log: opt.Log, callbackToken: make(chan struct{}, 1), effectSinks: map[string]*effectSink{}}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.isRemote = oracle == nil
-	p.opt.Loop.TellFirst = oracle != nil // whoever is asked must have been told before
+	p.opt.Loop.SyncDelivery = oracle != nil // whoever is asked must have been told before
 	var ask func(string) scheduler.Oracle
 	if oracle != nil {
 		ask = func(string) scheduler.Oracle { return oracle(p) }
 	}
-	p.cluster = loop.NewCluster(p.opt.Loop, p.newTeller, ask)
+	p.cluster = loop.NewCluster(p.opt.Loop, p.newEffectSink, ask)
 	opt.Reload.Now, opt.Reload.Log = opt.Loop.Now, opt.Log
 	opt.Reload.NodeResources = p.nodeResources
-	p.reloads = reload.New(knowing{p}, opt.First, opt.Reload)
+	p.reloads = reload.New(clusterWithResolvers{p}, opt.InitialConfig, opt.Reload)
 	return p
 }
 
@@ -115,16 +115,16 @@ func (p *Proxy) Reloads() *reload.Reloader { return p.reloads }
 func (p *Proxy) Close() {
 	p.mu.Lock()
 	p.closed = true
-	s := p.now.Swap(nil)
+	s := p.currentSession.Swap(nil)
 	p.mu.Unlock()
-	p.end()
+	p.cancel()
 	if s != nil {
 		s.close(ErrClosed) // first: what waits for the session lets go now
 	}
-	p.changing.Lock()
-	defer p.changing.Unlock()
+	p.lifecycleMu.Lock()
+	defer p.lifecycleMu.Unlock()
 	p.cluster.End()
-	p.running.Wait()
+	p.goroutines.Wait()
 }
 
 // session finds the session of a registered RM. what is the request that needs it.
@@ -136,16 +136,16 @@ func (p *Proxy) session(rm, what string) (*session, error) {
 	case p.closed:
 		return nil, ErrClosed
 	case s == nil || s.rm != rm:
-		return nil, fmt.Errorf("received %s, but RmID=%q %w", what, clip(rm), ErrNotRegistered)
+		return nil, fmt.Errorf("received %s, but RmID=%q %w", what, truncate(rm), ErrNotRegistered)
 	}
 	return s, nil
 }
 
 // current is the session of the registered RM, nil when there is none.
-func (p *Proxy) current() *session { return p.now.Load() }
+func (p *Proxy) current() *session { return p.currentSession.Load() }
 
-// wait blocks while the partitions have too much to do. One that ends is not behind.
-func (p *Proxy) wait(ctx context.Context) error {
+// waitForMailboxes blocks while the partitions have too much to do. One that ends is not behind.
+func (p *Proxy) waitForMailboxes(ctx context.Context) error {
 	if err := p.cluster.Wait(ctx); !errors.Is(err, loop.ErrEnded) {
 		return err
 	}
@@ -160,6 +160,6 @@ func (p *Proxy) spawn(f func()) (ok bool) {
 	if p.closed {
 		return false
 	}
-	p.running.Go(f)
+	p.goroutines.Go(f)
 	return true
 }

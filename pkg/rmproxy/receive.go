@@ -34,83 +34,83 @@ var errTransport = errors.New("this version of gRPC does not let messages be rea
 
 // messageReader receives the messages of one stream. It is not safe for concurrent use.
 type messageReader struct {
-	p      *Proxy
-	ctx    context.Context
-	cut    context.CancelCauseFunc // ends the stream
-	from   transport
-	header [5]byte
-	whole  []byte // of a message in several pieces; kept while it is small
-	freed  func() // gives back what the message under way holds; nil: nothing
+	p         *Proxy
+	ctx       context.Context
+	cancel    context.CancelCauseFunc // ends the stream
+	transport transport
+	header    [5]byte
+	buffer    []byte // of a message in several pieces; kept while it is small
+	onRelease func() // gives back what the message under way holds; nil: nothing
 }
 
-func newMessageReader(p *Proxy, ctx context.Context, cut context.CancelCauseFunc) *messageReader {
+func newMessageReader(p *Proxy, ctx context.Context, cancel context.CancelCauseFunc) *messageReader {
 	from, _ := grpc.ServerTransportStreamFromContext(ctx).(transport)
-	return &messageReader{p: p, ctx: ctx, cut: cut, from: from}
+	return &messageReader{p: p, ctx: ctx, cancel: cancel, transport: from}
 }
 
-// length waits for the next message and returns how many bytes it has. io.EOF: there will be
+// readLength waits for the next message and returns how many bytes it has. io.EOF: there will be
 // none.
-func (r *messageReader) length() (int, error) {
-	if r.from == nil {
+func (r *messageReader) readLength() (int, error) {
+	if r.transport == nil {
 		return 0, status.Error(codes.Internal, errTransport.Error())
 	}
-	if err := r.from.ReadMessageHeader(r.header[:]); err != nil {
-		return 0, midMessage(err)
+	if err := r.transport.ReadMessageHeader(r.header[:]); err != nil {
+		return 0, streamEndError(err)
 	}
 	if r.header[0] != 0 {
 		return 0, status.Error(codes.Unimplemented, "compressed messages are not supported")
 	}
 	n := binary.BigEndian.Uint32(r.header[1:])
-	if most := r.p.opt.Limits.MessageBytes; uint64(n) > uint64(most) {
-		return 0, fmt.Errorf("%w: the message has %d bytes, at most %d are allowed", ErrTooLarge, n, most)
+	if limit := r.p.opt.Limits.MessageBytes; uint64(n) > uint64(limit) {
+		return 0, fmt.Errorf("%w: the message has %d bytes, at most %d are allowed", ErrTooLarge, n, limit)
 	}
 	return int(n), nil
 }
 
-// bytes receives a message of a length, large ones when room has them. They are good until
+// readBytes receives a message of a length, large ones when room has them. They are good until
 // release.
-func (r *messageReader) bytes(n int, room *semaphore.Weighted) ([]byte, error) {
+func (r *messageReader) readBytes(n int, budget *semaphore.Weighted) ([]byte, error) {
 	r.release()
 	if n == 0 {
 		return nil, nil
 	}
 	defer r.deadline(n)()
 	if n <= smallMessage {
-		return r.small(n)
+		return r.readSmall(n)
 	}
-	if err := room.Acquire(r.ctx, int64(n)); err != nil {
+	if err := budget.Acquire(r.ctx, int64(n)); err != nil {
 		return nil, err
 	}
-	whole := make([]byte, 0, n)
-	r.freed = func() { room.Release(int64(n)) }
-	for len(whole) < n {
-		some, err := r.from.Read(min(n-len(whole), smallMessage))
+	buffer := make([]byte, 0, n)
+	r.onRelease = func() { budget.Release(int64(n)) }
+	for len(buffer) < n {
+		pieces, err := r.transport.Read(min(n-len(buffer), smallMessage))
 		if err != nil {
-			return nil, midMessage(err)
+			return nil, streamEndError(err)
 		}
-		for _, b := range some {
-			whole = append(whole, b.ReadOnlyData()...)
+		for _, b := range pieces {
+			buffer = append(buffer, b.ReadOnlyData()...)
 		}
-		some.Free()
+		pieces.Free()
 	}
-	return whole, nil
+	return buffer, nil
 }
 
-func (r *messageReader) small(n int) ([]byte, error) {
-	some, err := r.from.Read(n)
+func (r *messageReader) readSmall(n int) ([]byte, error) {
+	pieces, err := r.transport.Read(n)
 	if err != nil {
-		return nil, midMessage(err)
+		return nil, streamEndError(err)
 	}
-	if len(some) == 1 {
-		r.freed = some.Free
-		return some[0].ReadOnlyData(), nil
+	if len(pieces) == 1 {
+		r.onRelease = pieces.Free
+		return pieces[0].ReadOnlyData(), nil
 	}
-	r.whole = r.whole[:0]
-	for _, b := range some {
-		r.whole = append(r.whole, b.ReadOnlyData()...)
+	r.buffer = r.buffer[:0]
+	for _, b := range pieces {
+		r.buffer = append(r.buffer, b.ReadOnlyData()...)
 	}
-	some.Free()
-	return r.whole, nil
+	pieces.Free()
+	return r.buffer, nil
 }
 
 // deadline ends the stream unless it is stopped before a message of n bytes should be there.
@@ -118,21 +118,21 @@ func (r *messageReader) deadline(n int) (stop func() bool) {
 	if n <= tinyMessage {
 		return func() bool { return true } // it is in one piece with its header, or nearly
 	}
-	return time.AfterFunc(arrival(n), func() {
-		r.cut(fmt.Errorf("%w: a message of %d bytes did not arrive within %v", errTooSlow, n, arrival(n)))
+	return time.AfterFunc(arrivalTimeout(n), func() {
+		r.cancel(fmt.Errorf("%w: a message of %d bytes did not arrive within %v", errTooSlow, n, arrivalTimeout(n)))
 	}).Stop
 }
 
 // release gives back what the last message holds.
 func (r *messageReader) release() {
-	if r.freed != nil {
-		r.freed()
-		r.freed = nil
+	if r.onRelease != nil {
+		r.onRelease()
+		r.onRelease = nil
 	}
 }
 
-// midMessage tells the end of a stream within a message from one between messages.
-func midMessage(err error) error {
+// streamEndError tells the end of a stream within a message from one between messages.
+func streamEndError(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("%w: the stream ended in the middle of a message", ErrRequest)
 	}
@@ -142,20 +142,20 @@ func midMessage(err error) error {
 // decode reads a message into m when there is room for what it makes. done gives the room
 // back, when the message has been taken; it is never nil.
 func (r *messageReader) decode(b []byte, shape *wire.Shape, m request) (done func(), err error) {
-	cost, err := r.p.costOf(b, shape)
+	cost, err := r.p.decodeCost(b, shape)
 	if err != nil {
-		return nothing, err
+		return noop, err
 	}
 	if cost > 0 {
-		if err := r.p.room.decoding.Acquire(r.ctx, cost); err != nil {
-			return nothing, err
+		if err := r.p.memory.decoding.Acquire(r.ctx, cost); err != nil {
+			return noop, err
 		}
-		done = func() { r.p.room.decoding.Release(cost) }
+		done = func() { r.p.memory.decoding.Release(cost) }
 	} else {
-		done = nothing
+		done = noop
 	}
-	if lean, ok := m.(*leanRequest); ok {
-		err = lean.decoder.Decode(b, &lean.AllocationRequest)
+	if fast, ok := m.(*fastRequest); ok {
+		err = fast.decoder.Decode(b, &fast.AllocationRequest)
 	} else {
 		err = proto.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(b, m)
 	}
@@ -165,13 +165,13 @@ func (r *messageReader) decode(b []byte, shape *wire.Shape, m request) (done fun
 	return done, nil
 }
 
-func nothing() {}
+func noop() {}
 
 func malformed(err error) error { return fmt.Errorf("%w: malformed message: %w", ErrRequest, err) }
 
-// costOf is how much room a message needs to be decoded; 0: it is too small to count. An error
+// decodeCost is how much room a message needs to be decoded; 0: it is too small to count. An error
 // says why it must not be decoded at all.
-func (p *Proxy) costOf(b []byte, shape *wire.Shape) (cost int64, err error) {
+func (p *Proxy) decodeCost(b []byte, shape *wire.Shape) (cost int64, err error) {
 	l := &p.opt.Limits
 	// The shortest element takes two bytes.
 	if worst := int64(len(b)) * wire.WorstCost; len(b) <= smallMessage && len(b)/2 <= l.MessageElements && worst <= l.DecodeBytes {
@@ -180,7 +180,7 @@ func (p *Proxy) costOf(b []byte, shape *wire.Shape) (cost int64, err error) {
 		}
 		return worst, nil
 	}
-	size, err := sizeOf(b, shape)
+	size, err := measureMessage(b, shape)
 	switch {
 	case err != nil:
 		return 0, malformed(err)
@@ -194,36 +194,36 @@ func (p *Proxy) costOf(b []byte, shape *wire.Shape) (cost int64, err error) {
 	return int64(size.Cost), nil
 }
 
-// slotFor is a slot for reading a message field by field, which it gives up now and then; nil, for
+// acquireCPUSlot is a slot for reading a message field by field, which it gives up now and then; nil, for
 // a message that is read in no time. A large one has millions of fields, and several that were
 // read at the same time would leave no processor to decisions.
-func slotFor(b []byte) *cpushare.Turn {
+func acquireCPUSlot(b []byte) *cpushare.Slot {
 	if len(b) <= smallMessage {
 		return nil
 	}
-	return cpushare.Senders.Enter()
+	return cpushare.Senders.Acquire()
 }
 
-// sizeOf is what there is in a message, and senderOf the rmID of its sender. Both give their slot back
+// measureMessage is what there is in a message, and senderID the rmID of its sender. Both give their slot back
 // whatever becomes of it: a stream outlives a panic, and the others need the slot.
-func sizeOf(b []byte, shape *wire.Shape) (wire.Size, error) {
-	turn := slotFor(b)
-	defer turn.Leave()
-	return shape.Measure(b, turn.Yield)
+func measureMessage(b []byte, shape *wire.Shape) (wire.Size, error) {
+	slot := acquireCPUSlot(b)
+	defer slot.Release()
+	return shape.Measure(b, slot.Yield)
 }
 
-func senderOf(b []byte, shape *wire.Shape) (rm []byte, err error) {
-	turn := slotFor(b)
-	defer turn.Leave()
-	return shape.RM(b, turn.Yield)
+func senderID(b []byte, shape *wire.Shape) (rm []byte, err error) {
+	slot := acquireCPUSlot(b)
+	defer slot.Release()
+	return shape.RM(b, slot.Yield)
 }
 
 // The shapes of what an RM sends.
 var (
-	requestShapes = [kinds]*wire.Shape{
-		nodes:        shapeOf(&si.NodeRequest{}),
-		applications: shapeOf(&si.ApplicationRequest{}),
-		allocations:  shapeOf(&si.AllocationRequest{}),
+	requestShapes = [streamKinds]*wire.Shape{
+		nodeStream:        shapeOf(&si.NodeRequest{}),
+		applicationStream: shapeOf(&si.ApplicationRequest{}),
+		allocationStream:  shapeOf(&si.AllocationRequest{}),
 	}
 	registrationShape = shapeOf(&si.RegisterResourceManagerRequest{})
 )

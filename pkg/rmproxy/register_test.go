@@ -22,22 +22,22 @@ func wantStatus(t *testing.T, err error, code codes.Code, texts ...string) {
 	}
 }
 
-func TestThereIsATreeBeforeAnyRM(t *testing.T) {
+func TestRegister_QueuesExistBeforeRegistration(t *testing.T) {
 	r := newRig(t, Options{})
 	assert.DeepEqual(t, r.p.Cluster().Partitions(), []string{"default"})
 	_, ok := r.p.Registration()
 	assert.Assert(t, !ok)
 }
 
-func TestAnRMNeedsAUsableName(t *testing.T) {
+func TestRegister_RMIDIsValidated(t *testing.T) {
 	r := newRig(t, Options{})
 	wantStatus(t, r.register("", queues), codes.InvalidArgument, "rmID is empty")
 	wantStatus(t, r.register(strings.Repeat("x", 1025), queues), codes.InvalidArgument, "rmID has 1025 bytes")
 	assert.NilError(t, r.register(strings.Repeat("x", 1024), queues))
 }
 
-func TestABadConfigurationIsRefusedWithAllProblems(t *testing.T) {
-	r := registered(t, Options{})
+func TestRegister_InvalidConfigurationIsRejectedWithAllProblems(t *testing.T) {
+	r := newRegisteredRig(t, Options{})
 	r.withNodeAndApp()
 	const bad = `
 partitions:
@@ -53,12 +53,12 @@ partitions:
 	wantStatus(t, err, codes.InvalidArgument, "submitACL", "a.b", "10Q")
 
 	// What was running still is: the streams of the old registration were not ended.
-	x := r.allocations()
+	x := r.openAllocationStream()
 	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "app")}}))
-	assert.Equal(t, hear(t, x, 1, (*si.AllocationResponse).GetNew)[0].NodeID, "n1")
+	assert.Equal(t, receive(t, x, 1, (*si.AllocationResponse).GetNew)[0].NodeID, "n1")
 }
 
-func TestAVeryBadConfigurationStillFitsAnAnswer(t *testing.T) {
+func TestRegister_ErrorTextIsBounded(t *testing.T) {
 	r := newRig(t, Options{})
 	var bad strings.Builder
 	bad.WriteString("partitions:\n  - name: default\n    queues:\n      - name: root\n        queues:\n")
@@ -70,19 +70,19 @@ func TestAVeryBadConfigurationStillFitsAnAnswer(t *testing.T) {
 	assert.Assert(t, len(err.Error()) < 80<<10, "%d bytes", len(err.Error()))
 }
 
-func TestAConfigurationPastTheBoundsIsRefused(t *testing.T) {
+func TestRegister_ConfigurationBoundsAreEnforced(t *testing.T) {
 	r := newRig(t, Options{Reload: reload.Options{Bounds: configs.Options{MaxQueues: 1}}})
 	wantStatus(t, r.register("rm", queues), codes.InvalidArgument, "more than max-queues (1) queues")
 }
 
-func TestASecondRMIsRefused(t *testing.T) {
-	r := registered(t, Options{})
+func TestRegister_SecondRMIsRejected(t *testing.T) {
+	r := newRegisteredRig(t, Options{})
 	wantStatus(t, r.register("other", queues), codes.FailedPrecondition,
 		"RM rm has been registered before, active partitions 1")
 	assert.NilError(t, r.register("rm", queues))
 }
 
-func TestARegistrationIsKept(t *testing.T) {
+func TestRegister_RegistrationIsReadable(t *testing.T) {
 	r := newRig(t, Options{})
 	request := &si.RegisterResourceManagerRequest{
 		RmID: "rm", Version: "1.9", PolicyGroup: "queues", Config: queues,
@@ -108,7 +108,7 @@ func TestARegistrationIsKept(t *testing.T) {
 	assert.Equal(t, got.ExtraConfig["log.level"], "info")
 }
 
-func TestWithoutAConfigurationTheInitialOneIsUsed(t *testing.T) {
+func TestRegister_EmptyConfigurationMeansTheDefault(t *testing.T) {
 	r := newRig(t, Options{})
 	initial := r.p.Cluster().Config().Checksum
 	assert.NilError(t, r.register("rm", twoPartitions))
@@ -118,65 +118,65 @@ func TestWithoutAConfigurationTheInitialOneIsUsed(t *testing.T) {
 	assert.DeepEqual(t, r.p.Cluster().Partitions(), []string{"default"})
 }
 
-func TestAFileWinsOverTheRM(t *testing.T) {
+func TestRegister_FileConfigurationOverridesRM(t *testing.T) {
 	first, err := reload.Read(reload.File, "queues.yaml", []byte(queues), configs.Options{})
 	assert.NilError(t, err)
-	r := newRig(t, Options{First: first, Pinned: true})
+	r := newRig(t, Options{InitialConfig: first, IgnoreRMConfig: true})
 	assert.NilError(t, r.register("rm", twoPartitions))
 	assert.DeepEqual(t, r.p.Cluster().Partitions(), []string{"default"})
 	assert.Equal(t, r.logs.FilterMessageSnippet("is ignored: a file was given").Len(), 1)
 }
 
-func TestWarningsAreLogged(t *testing.T) {
+func TestRegister_WarningsAreLogged(t *testing.T) {
 	r := newRig(t, Options{})
 	assert.NilError(t, r.register("rm", "partitions: [{queues: [{name: root}]}]"))
 	got := r.logs.FilterMessage("configuration warning").FilterField(zap.String("source", "rm"))
 	assert.Assert(t, got.Len() > 0)
 }
 
-func TestRegisteringAgainStartsOver(t *testing.T) {
-	r := registered(t, Options{})
-	n, a, x := r.nodes(), r.applications(), r.allocations()
+func TestReregister_StartsEmpty(t *testing.T) {
+	r := newRegisteredRig(t, Options{})
+	n, a, x := r.openNodeStream(), r.openApplicationStream(), r.openAllocationStream()
 	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}}))
-	hear(t, n, 1, (*si.NodeResponse).GetAccepted)
+	receive(t, n, 1, (*si.NodeResponse).GetAccepted)
 	assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{newApp("app", "root.a")}}))
-	hear(t, a, 1, (*si.ApplicationResponse).GetAccepted)
+	receive(t, a, 1, (*si.ApplicationResponse).GetAccepted)
 	// A stream belongs to the registration that is in force when its first message is read.
 	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "nobody")}}))
-	hear(t, x, 1, (*si.AllocationResponse).GetRejectedAllocations)
+	receive(t, x, 1, (*si.AllocationResponse).GetRejectedAllocations)
 
 	assert.NilError(t, r.register("rm", queues))
-	fails(t, n, codes.Aborted, "re-registered")
-	fails(t, a, codes.Aborted, "re-registered")
-	fails(t, x, codes.Aborted, "re-registered")
+	assertStreamFails(t, n, codes.Aborted, "re-registered")
+	assertStreamFails(t, a, codes.Aborted, "re-registered")
+	assertStreamFails(t, x, codes.Aborted, "re-registered")
 
 	// Everything can be said again, under the same names.
 	r.withNodeAndApp()
-	x = r.allocations()
+	x = r.openAllocationStream()
 	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "app")}}))
-	hear(t, x, 1, (*si.AllocationResponse).GetNew)
+	receive(t, x, 1, (*si.AllocationResponse).GetNew)
 }
 
-func TestRegisteringAgainMayTurnALeafWithApplicationsIntoAParent(t *testing.T) {
-	r := registered(t, Options{})
+func TestReregister_LeafWithApplicationsMayBecomeParent(t *testing.T) {
+	r := newRegisteredRig(t, Options{})
 	r.withNodeAndApp()
 	deeper := strings.Replace(queues, "- name: a\n", "- name: a\n            queues: [{name: c}]\n", 1)
 	assert.NilError(t, r.register("rm", deeper))
-	a := r.applications()
+	a := r.openApplicationStream()
 	assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{newApp("app", "root.a.c")}}))
-	hear(t, a, 1, (*si.ApplicationResponse).GetAccepted)
+	receive(t, a, 1, (*si.ApplicationResponse).GetAccepted)
 }
 
-func TestUndeliveredEffectsOfAnOldRegistrationAreVoid(t *testing.T) {
-	r := registered(t, Options{})
+func TestReregister_DropsUndeliveredEffects(t *testing.T) {
+	r := newRegisteredRig(t, Options{})
 	r.withNodeAndApp()
-	x := r.allocations()
+	x := r.openAllocationStream()
 	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "app")}}))
-	hear(t, x, 1, (*si.AllocationResponse).GetNew)
+	receive(t, x, 1, (*si.AllocationResponse).GetNew)
 
 	// The state changes of the application have not been asked for by anybody.
 	assert.NilError(t, r.register("rm", queues))
-	a := r.applications()
+	a := r.openApplicationStream()
 	assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{newApp("app2", "root.a")}}))
 	m, err := a.Recv()
 	assert.NilError(t, err)
@@ -184,11 +184,11 @@ func TestUndeliveredEffectsOfAnOldRegistrationAreVoid(t *testing.T) {
 	assert.Equal(t, m.Accepted[0].ApplicationID, "app2")
 }
 
-func TestRegisteringWhileTheOldStreamIsFullOfWork(t *testing.T) {
-	r := registered(t, Options{})
+func TestReregister_UnderLoad(t *testing.T) {
+	r := newRegisteredRig(t, Options{})
 	for range 20 {
 		r.withNodeAndApp()
-		x := r.allocations()
+		x := r.openAllocationStream()
 		for range 50 {
 			// Nobody reads: what was decided is in the outbox, in the loop, and on the way.
 			m := &si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "app"), newAsk("bad", "nobody")}}
@@ -200,12 +200,12 @@ func TestRegisteringWhileTheOldStreamIsFullOfWork(t *testing.T) {
 	}
 }
 
-func TestAClosedProxyTakesNobody(t *testing.T) {
-	r := registered(t, Options{})
-	n := r.nodes()
+func TestClose_EndsStreamsAndRejectsRegistration(t *testing.T) {
+	r := newRegisteredRig(t, Options{})
+	n := r.openNodeStream()
 	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}}))
-	hear(t, n, 1, (*si.NodeResponse).GetAccepted)
+	receive(t, n, 1, (*si.NodeResponse).GetAccepted)
 	r.p.Close()
-	fails(t, n, codes.Unavailable, "stopping")
+	assertStreamFails(t, n, codes.Unavailable, "stopping")
 	wantStatus(t, r.register("rm", queues), codes.Unavailable)
 }

@@ -37,17 +37,17 @@ type server struct {
 
 // UpdateNode is the stream about nodes.
 func (s server) UpdateNode(stream si.Scheduler_UpdateNodeServer) error {
-	return s.p.serve(stream, nodes)
+	return s.p.serveStream(stream, nodeStream)
 }
 
 // UpdateApplication is the stream about applications.
 func (s server) UpdateApplication(stream si.Scheduler_UpdateApplicationServer) error {
-	return s.p.serve(stream, applications)
+	return s.p.serveStream(stream, applicationStream)
 }
 
 // UpdateAllocation is the stream about asks and allocations.
 func (s server) UpdateAllocation(stream si.Scheduler_UpdateAllocationServer) error {
-	return s.p.serve(stream, allocations)
+	return s.p.serveStream(stream, allocationStream)
 }
 
 // toStatus gives an error of the door its code.
@@ -61,14 +61,14 @@ func toStatus(err error) error {
 		code = codes.InvalidArgument
 	case errors.Is(err, ErrOtherRM), errors.Is(err, ErrNotRegistered):
 		code = codes.FailedPrecondition
-	case errors.Is(err, ErrTooLarge), errors.Is(err, errCrowded), errors.Is(err, errUnread):
+	case errors.Is(err, ErrTooLarge), errors.Is(err, errTooManySilentStreams), errors.Is(err, errNotReading):
 		code = codes.ResourceExhausted
-	case errors.Is(err, errSilent), errors.Is(err, errTooSlow):
+	case errors.Is(err, errNoFirstMessage), errors.Is(err, errTooSlow):
 		code = codes.DeadlineExceeded
 	case errors.Is(err, ErrClosed):
 		code = codes.Unavailable
-	case errors.Is(err, errReregistered), errors.Is(err, errReplaced), errors.Is(err, errEarlier),
-		errors.Is(err, errReleased), errors.Is(err, errOtherRM):
+	case errors.Is(err, errReregistered), errors.Is(err, errReplaced), errors.Is(err, errOpenedBeforeRegistration),
+		errors.Is(err, errReleased), errors.Is(err, errRMReplaced):
 		code = codes.Aborted
 	case errors.Is(err, context.Canceled):
 		code = codes.Canceled

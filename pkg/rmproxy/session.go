@@ -17,41 +17,41 @@ import (
 // session is one registration of a resource manager. It turns what the RM says into
 // commands and keeps what the RM must be told, until it is told or the session ends.
 type session struct {
-	p            *Proxy
-	rm           string
-	log          *zap.Logger
-	registration uint64 // its number, from 1; set before anything else knows the session
-	borrows      bool   // messages belong to the RM, which may change them later
+	p              *Proxy
+	rm             string
+	log            *zap.Logger
+	registration   uint64 // its number, from 1; set before anything else knows the session
+	sharesMessages bool   // messages belong to the RM, which may change them later
 
 	// What waits to be told, by kind. The in-process door has one outbox for all kinds,
 	// and only for what the door itself answers: effects are told by whoever brings them.
-	boxes [kinds]*outbox
-	bound uint64 // bytes of answers about allocations beyond which Deliver waits
+	outboxes       [streamKinds]*outbox
+	maxUndelivered uint64 // bytes of answers about allocations beyond which Deliver waits
 
-	over context.Context // ends with the session; its cause says why
-	end  context.CancelCauseFunc
+	ctx    context.Context // ends with the session; its cause says why
+	cancel context.CancelCauseFunc
 
-	caller *caller // of the in-process door; nil: answers go to streams
+	shim *shimCallback // of the in-process door; nil: answers go to streams
 
-	seen [ignoredKinds]atomic.Bool // what was ignored and logged
+	ignoredLogged [ignoredKinds]atomic.Bool // what was ignored and logged
 
-	mu    sync.Mutex // guards the rest, and that nothing is sent after the end
-	lines [kinds]*line
-	lobby lobby
-	presence
+	mu      sync.Mutex // guards the rest, and that nothing is sent after the end
+	streams [streamKinds]*rmStream
+	lookups pendingLookups
+	connection
 }
 
 // newSession returns the session of a gRPC door.
 func newSession(p *Proxy, rm string) *session {
-	s := &session{p: p, rm: rm, log: p.log.With(zap.String("rm", rm)), bound: uint64(p.opt.Limits.UndeliveredBytes) / 4}
-	s.over, s.end = context.WithCancelCause(context.Background())
-	for k := range s.boxes {
-		s.boxes[k] = newOutbox()
+	s := &session{p: p, rm: rm, log: p.log.With(zap.String("rm", rm)), maxUndelivered: uint64(p.opt.Limits.UndeliveredBytes) / 4}
+	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	for k := range s.outboxes {
+		s.outboxes[k] = newOutbox()
 	}
-	s.last, s.left = p.clock(), false
+	s.lastStreamEnd, s.finished = p.clock(), false
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.awaitStream()
+	s.startGraceTimer()
 	return s
 }
 
@@ -60,64 +60,64 @@ func newSession(p *Proxy, rm string) *session {
 func (s *session) close(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.end(cause)
-	if s.grace != nil {
-		s.grace.Stop()
+	s.cancel(cause)
+	if s.graceTimer != nil {
+		s.graceTimer.Stop()
 	}
-	if s.caller == nil {
+	if s.shim == nil {
 		s.p.cluster.SetListening(false)
 	}
-	for _, l := range s.lines {
+	for _, l := range s.streams {
 		if l != nil {
-			l.cut(cause)
+			l.cancel(cause)
 		}
 	}
 }
 
 // ended reports whether the session is over.
-func (s *session) ended() bool { return s.over.Err() != nil }
+func (s *session) ended() bool { return s.ctx.Err() != nil }
 
-// tell takes effects to the RM, in order. A linked shim has been told when it returns.
+// deliver takes effects to the RM, in order. A linked shim has been told when it returns.
 // For streams it puts them in the outboxes, and waits while too many answers about
 // allocations are there: decisions, which make them, wait too then. A stream that reads none
 // of them for too long is ended. They stay for the next one.
-func (s *session) tell(partition string, effects []scheduler.Effect) {
+func (s *session) deliver(partition string, effects []scheduler.Effect) {
 	if s.ended() {
 		return
 	}
-	if s.caller != nil {
-		s.call(partition, effects)
+	if s.shim != nil {
+		s.deliverByCallback(partition, effects)
 		return
 	}
-	answers := s.boxes[allocations]
+	answers := s.outboxes[allocationStream]
 	in := uint64(0) // how far answers must be told
 	for len(effects) > 0 {
 		kind, n := listOf(effects[0]).kind(), 1
 		for n < len(effects) && listOf(effects[n]).kind() == kind {
 			n++
 		}
-		count := s.boxes[kind].put(partition, effects[:n]...)
-		if kind == allocations {
+		count := s.outboxes[kind].put(partition, effects[:n]...)
+		if kind == allocationStream {
 			in = count
 		}
 		effects = effects[n:]
 	}
 	for {
-		err := answers.wait(s.over, in, s.bound, s.p.opt.Limits.UndeliveredFor)
-		if !errors.Is(err, errUnread) {
+		err := answers.waitBelow(s.ctx, in, s.maxUndelivered, s.p.opt.Limits.UndeliveredTimeout)
+		if !errors.Is(err, errNotReading) {
 			return
 		}
-		s.cutUnread(allocations, err)
+		s.cancelUnreadStream(allocationStream, err)
 	}
 }
 
-// cutUnread ends the stream of a kind, whose answers are not read.
-func (s *session) cutUnread(k kind, why error) {
+// cancelUnreadStream ends the stream of a kind, whose answers are not read.
+func (s *session) cancelUnreadStream(k streamKind, cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l := s.lines[k]; l != nil && l.ctx.Err() == nil {
-		s.log.Warn("stream ended: its answers are not read", zap.String("stream", k.String()), zap.Error(why))
-		l.cut(why)
+	if l := s.streams[k]; l != nil && l.ctx.Err() == nil {
+		s.log.Warn("stream ended: its answers are not read", zap.String("stream", k.String()), zap.Error(cause))
+		l.cancel(cause)
 	}
 }
 
@@ -126,10 +126,10 @@ func (s *session) cutUnread(k kind, why error) {
 // and so is the one that waits for it.
 func (s *session) waitForReader(ctx context.Context) error {
 	l := &s.p.opt.Limits
-	for k, box := range s.boxes {
-		err := box.wait(ctx, math.MaxUint64, uint64(l.UndeliveredBytes), l.UndeliveredFor)
-		if errors.Is(err, errUnread) {
-			s.cutUnread(kind(k), err)
+	for k, box := range s.outboxes {
+		err := box.waitBelow(ctx, math.MaxUint64, uint64(l.UndeliveredBytes), l.UndeliveredTimeout)
+		if errors.Is(err, errNotReading) {
+			s.cancelUnreadStream(streamKind(k), err)
 		}
 		if err != nil {
 			return err
@@ -138,9 +138,9 @@ func (s *session) waitForReader(ctx context.Context) error {
 	return nil
 }
 
-// forget drops what a partition said and the RM has not heard yet.
-func (s *session) forget(partition string) {
-	for _, b := range s.boxes {
+// dropUndelivered drops what a partition said and the RM has not heard yet.
+func (s *session) dropUndelivered(partition string) {
+	for _, b := range s.outboxes {
 		b.drop(partition)
 	}
 }
@@ -165,37 +165,37 @@ func (s *session) partitionName(bare string) string { return "[" + s.rm + "]" + 
 
 const defaultPartition = "default"
 
-// open makes l the stream of its kind, and returns the one it replaces. ok is false
+// attachStream makes l the stream of its kind, and returns the one it replaces. ok is false
 // when the session is over.
-func (s *session) open(l *line) (old *line, ok bool) {
+func (s *session) attachStream(l *rmStream) (replaced *rmStream, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended() {
 		return nil, false
 	}
-	old, s.lines[l.kind] = s.lines[l.kind], l
-	s.connected()
-	if l.kind == allocations {
+	replaced, s.streams[l.kind] = s.streams[l.kind], l
+	s.noteStreamOpened()
+	if l.kind == allocationStream {
 		s.p.cluster.SetListening(true)
 	}
-	return old, true
+	return replaced, true
 }
 
-// leave forgets a stream that has ended, if it was not replaced before.
-func (s *session) leave(l *line) {
+// detachStream forgets a stream that has ended, if it was not replaced before.
+func (s *session) detachStream(l *rmStream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.lines[l.kind] != l || s.ended() {
+	if s.streams[l.kind] != l || s.ended() {
 		return
 	}
-	s.lines[l.kind] = nil
-	if l.kind == allocations {
+	s.streams[l.kind] = nil
+	if l.kind == allocationStream {
 		s.p.cluster.SetListening(false)
 	}
 	select {
-	case <-l.last:
-		s.disconnected(true)
+	case <-l.readDone:
+		s.noteStreamClosed(true)
 	default:
-		s.disconnected(false)
+		s.noteStreamClosed(false)
 	}
 }

@@ -14,51 +14,51 @@ import (
 )
 
 // After the RM has said that it will send no more, its stream stays open while answers
-// keep coming: until none came for lingerQuiet, but no longer than lingerMost.
+// keep coming: until none came for lingerIdle, but no longer than lingerMax.
 const (
-	lingerQuiet = 100 * time.Millisecond
-	lingerMost  = 5 * time.Second
+	lingerIdle = 100 * time.Millisecond
+	lingerMax  = 5 * time.Second
 )
 
 // Why a stream ends.
 var (
-	errReplaced = errors.New("a newer stream of the same kind was opened")
-	errFinished = errors.New("the resource manager has finished")
-	errEarlier  = errors.New("the stream was opened before the resource manager registered: open a new one")
+	errReplaced                 = errors.New("a newer stream of the same kind was opened")
+	errFinished                 = errors.New("the resource manager has finished")
+	errOpenedBeforeRegistration = errors.New("the stream was opened before the resource manager registered: open a new one")
 )
 
-// line is one open stream. A reader and a writer work beside the handler, which waits
+// rmStream is one open stream. A reader and a writer work beside the handler, which waits
 // for the first reason to end: only its return stops a reader or a writer that waits
 // for the peer.
-type line struct {
-	p    *Proxy
-	kind kind
-	wire grpc.ServerStream
-	in   *messageReader
+type rmStream struct {
+	p          *Proxy
+	kind       streamKind
+	grpcStream grpc.ServerStream
+	reader     *messageReader
 
-	ctx     context.Context // ends with the stream; its cause says why
-	cut     context.CancelCauseFunc
-	last    chan struct{} // closed when the RM will say no more
-	written chan struct{} // closed when the writer has ended, or never begins
+	ctx        context.Context // ends with the stream; its cause says why
+	cancel     context.CancelCauseFunc
+	readDone   chan struct{} // closed when the RM will say no more
+	writerDone chan struct{} // closed when the writer has ended, or never begins
 
-	silent *silent
-	s      *session // once the first message has said whose it is
-	warned bool     // about an old interface
+	silentEntry *silentStream
+	session     *session // once the first message has said whose it is
+	warned      bool     // about an old interface
 }
 
-// serve handles one stream until it ends.
-func (p *Proxy) serve(wire grpc.ServerStream, k kind) error {
-	l := &line{p: p, kind: k, wire: wire, last: make(chan struct{}), written: make(chan struct{})}
-	l.ctx, l.cut = context.WithCancelCause(wire.Context())
-	l.in = newMessageReader(p, l.ctx, l.cut)
-	defer context.AfterFunc(p.over, func() { l.cut(ErrClosed) })()
-	l.silent = p.listen(l.cut, false)
-	defer p.unlisten(l.silent)
-	if !p.spawn(l.read) {
+// serveStream handles one stream until it ends.
+func (p *Proxy) serveStream(grpcStream grpc.ServerStream, k streamKind) error {
+	stream := &rmStream{p: p, kind: k, grpcStream: grpcStream, readDone: make(chan struct{}), writerDone: make(chan struct{})}
+	stream.ctx, stream.cancel = context.WithCancelCause(grpcStream.Context())
+	stream.reader = newMessageReader(p, stream.ctx, stream.cancel)
+	defer context.AfterFunc(p.ctx, func() { stream.cancel(ErrClosed) })()
+	stream.silentEntry = p.trackSilent(stream.cancel, false)
+	defer p.untrackSilent(stream.silentEntry)
+	if !p.spawn(stream.read) {
 		return toStatus(ErrClosed)
 	}
-	<-l.ctx.Done()
-	cause := context.Cause(l.ctx)
+	<-stream.ctx.Done()
+	cause := context.Cause(stream.ctx)
 	if errors.Is(cause, errFinished) {
 		return nil
 	}
@@ -67,31 +67,31 @@ func (p *Proxy) serve(wire grpc.ServerStream, k kind) error {
 }
 
 // read takes messages until the RM has no more or the stream ends.
-func (l *line) read() {
-	defer l.in.release()
+func (l *rmStream) read() {
+	defer l.reader.release()
 	defer l.recover()
 	m := l.kind.request() // the same for every message of the stream
-	err := l.first(m)
+	err := l.readFirst(m)
 	for err == nil {
-		err = l.next(m)
+		err = l.readNext(m)
 	}
 	switch {
 	case l.ctx.Err() != nil: // a stream that was ended looks to its reader like one that is over
-	case errors.Is(err, io.EOF) && l.s != nil:
-		close(l.last)
+	case errors.Is(err, io.EOF) && l.session != nil:
+		close(l.readDone)
 	case errors.Is(err, io.EOF):
-		l.cut(errFinished)
+		l.cancel(errFinished)
 	default:
-		l.cut(err)
+		l.cancel(err)
 	}
 }
 
-// first takes the first message, which opens the stream. Whose it is comes before anything
+// readFirst takes the first message, which opens the stream. Whose it is comes before anything
 // else about it.
-func (l *line) first(m request) error {
-	inTime := l.p.first(l.cut)
-	n, err := l.in.length()
-	inTime() // from now on it has the time that a message of its length has
+func (l *rmStream) readFirst(m request) error {
+	stopTimer := l.p.firstMessageTimeout(l.cancel)
+	n, err := l.reader.readLength()
+	stopTimer() // from now on it has the time that a message of its length has
 	if err != nil {
 		return err
 	}
@@ -99,40 +99,40 @@ func (l *line) first(m request) error {
 		return fmt.Errorf("received %s of %d bytes, but no resource manager is %w: at most %d bytes are read until then",
 			l.kind, n, ErrNotRegistered, unregisteredBytes)
 	}
-	b, err := l.in.bytes(n, l.p.room.strangers)
+	b, err := l.reader.readBytes(n, l.p.memory.unidentified)
 	if err != nil {
 		return err
 	}
-	rm, err := senderOf(b, requestShapes[l.kind])
+	rm, err := senderID(b, requestShapes[l.kind])
 	if err != nil {
 		return malformed(err)
 	}
-	if err := l.admit(nameOf(rm)); err != nil {
+	if err := l.identify(rmIDOf(rm)); err != nil {
 		return err
 	}
-	l.p.unlisten(l.silent)
-	return l.take(b, m)
+	l.p.untrackSilent(l.silentEntry)
+	return l.handle(b, m)
 }
 
-// next takes the next message.
-func (l *line) next(m request) error {
-	n, err := l.in.length()
+// readNext takes the next message.
+func (l *rmStream) readNext(m request) error {
+	n, err := l.reader.readLength()
 	if err != nil {
 		return err
 	}
-	b, err := l.in.bytes(n, l.p.room.received)
+	b, err := l.reader.readBytes(n, l.p.memory.received)
 	if err != nil {
 		return err
 	}
-	return l.take(b, m)
+	return l.handle(b, m)
 }
 
-// take decodes a message, takes it, and waits until there may be another one.
-func (l *line) take(b []byte, m request) error {
-	done, err := l.in.decode(b, requestShapes[l.kind], m)
-	l.in.release()
+// handle decodes a message, takes it, and waits until there may be another one.
+func (l *rmStream) handle(b []byte, m request) error {
+	done, err := l.reader.decode(b, requestShapes[l.kind], m)
+	l.reader.release()
 	if err == nil {
-		err = l.takeDecoded(m)
+		err = l.handleDecoded(m)
 	}
 	m.Reset() // now rather than with the next message, which may be long in coming
 	done()
@@ -141,35 +141,35 @@ func (l *line) take(b []byte, m request) error {
 	}
 	// A core that is behind makes the RM wait: what is not read here fills the window of the
 	// stream.
-	if err := l.p.wait(l.ctx); err != nil {
+	if err := l.p.waitForMailboxes(l.ctx); err != nil {
 		return err
 	}
-	if err := l.s.waitInLobby(l.ctx); err != nil {
+	if err := l.session.waitForLookups(l.ctx); err != nil {
 		return err
 	}
-	return l.s.waitForReader(l.ctx)
+	return l.session.waitForReader(l.ctx)
 }
 
-func (l *line) takeDecoded(m request) error {
-	if rm := m.GetRmID(); rm != "" && rm != l.s.rm {
-		return fmt.Errorf("%w: the stream belongs to RM %s, not to %q", ErrRequest, l.s.rm, clip(rm))
+func (l *rmStream) handleDecoded(m request) error {
+	if rm := m.GetRmID(); rm != "" && rm != l.session.rm {
+		return fmt.Errorf("%w: the stream belongs to RM %s, not to %q", ErrRequest, l.session.rm, truncate(rm))
 	}
-	l.warn(m)
-	return l.s.take(m)
+	l.warnOldInterface(m)
+	return l.session.handle(m)
 }
 
 // recover is the last resort when a message breaks the door: the interceptors of the
 // server do not see this goroutine.
-func (l *line) recover() {
+func (l *rmStream) recover() {
 	if r := recover(); r != nil {
 		l.p.log.Error("panic in a stream", zap.String("stream", l.kind.String()), zap.Any("panic", r),
 			zap.Stack("stack"))
-		l.cut(fmt.Errorf("the scheduler could not take a message"))
+		l.cancel(fmt.Errorf("the scheduler could not take a message"))
 	}
 }
 
-// admit opens the stream for the RM that its first message names.
-func (l *line) admit(rm string) error {
+// identify opens the stream for the RM that its first message names.
+func (l *rmStream) identify(rm string) error {
 	if rm == "" {
 		return fmt.Errorf("%w: the first message of a stream must have an rmID", ErrRequest)
 	}
@@ -177,17 +177,17 @@ func (l *line) admit(rm string) error {
 	if err != nil {
 		return err
 	}
-	if s.registration != l.silent.registration {
-		return errEarlier
+	if s.registration != l.silentEntry.registration {
+		return errOpenedBeforeRegistration
 	}
-	old, ok := s.open(l)
+	old, ok := s.attachStream(l)
 	if !ok {
-		return context.Cause(s.over)
+		return context.Cause(s.ctx)
 	}
 	if old != nil {
-		old.cut(errReplaced)
+		old.cancel(errReplaced)
 	}
-	l.s = s
+	l.session = s
 	if !l.p.spawn(func() { l.write(old) }) {
 		return ErrClosed
 	}
@@ -196,59 +196,59 @@ func (l *line) admit(rm string) error {
 
 // write tells what waits in the outbox, after the stream before this one has given
 // back what it could not tell.
-func (l *line) write(old *line) {
-	defer close(l.written)
-	defer l.s.leave(l)
-	if old != nil {
-		<-old.written
+func (l *rmStream) write(replaced *rmStream) {
+	defer close(l.writerDone)
+	defer l.session.detachStream(l)
+	if replaced != nil {
+		<-replaced.writerDone
 	}
-	box, wording := l.s.boxes[l.kind], l.s.wording(l.kind)
-	var quiet <-chan time.Time
-	var most time.Time
-	last := l.last
+	box, encode := l.session.outboxes[l.kind], l.session.encoder(l.kind)
+	var idle <-chan time.Time
+	var deadline time.Time
+	readDone := l.readDone
 	for l.ctx.Err() == nil {
-		if batch := box.take(); batch != nil {
-			if err := l.wire.SendMsg(wording(batch)); err != nil {
+		if batch := box.takeBatch(); batch != nil {
+			if err := l.grpcStream.SendMsg(encode(batch)); err != nil {
 				box.failed()
-				l.cut(err)
+				l.cancel(err)
 				return
 			}
-			box.done()
-			if quiet != nil {
-				quiet = time.After(lingerQuiet)
+			box.delivered()
+			if idle != nil {
+				idle = time.After(lingerIdle)
 			}
-			if !most.IsZero() && time.Now().After(most) {
-				l.cut(errFinished)
+			if !deadline.IsZero() && time.Now().After(deadline) {
+				l.cancel(errFinished)
 			}
 			continue
 		}
 		select {
-		case <-box.bell:
-		case <-last:
-			last, quiet, most = nil, time.After(lingerQuiet), time.Now().Add(lingerMost)
-		case <-quiet:
-			l.cut(errFinished)
+		case <-box.wake:
+		case <-readDone:
+			readDone, idle, deadline = nil, time.After(lingerIdle), time.Now().Add(lingerMax)
+		case <-idle:
+			l.cancel(errFinished)
 		case <-l.ctx.Done():
 		}
 	}
 }
 
-// warn says once per stream when the RM uses fields that the interface has dropped: it
+// warnOldInterface says once per stream when the RM uses fields that the interface has dropped: it
 // would wait for ever for answers to them.
-func (l *line) warn(m request) {
-	if l.warned || !speaksOld(m) {
+func (l *rmStream) warnOldInterface(m request) {
+	if l.warned || !usesOldInterface(m) {
 		return
 	}
 	l.warned = true
-	l.s.p.ignored[ignoredField].Add(1)
-	l.s.log.Warn("the shim speaks an older scheduler interface: some of what it sends is not understood",
+	l.session.p.ignored[ignoredField].Add(1)
+	l.session.log.Warn("the shim uses an older scheduler interface: some of its fields are not understood",
 		zap.String("stream", l.kind.String()))
 }
 
-// speaksOld reports whether an allocation message has fields that are not known any
+// usesOldInterface reports whether an allocation message has fields that are not known any
 // more, such as the asks and ask releases of the interfaces 1.0 to 1.5.
-func speaksOld(m request) bool {
-	a, ok := m.(*leanRequest)
+func usesOldInterface(m request) bool {
+	a, ok := m.(*fastRequest)
 	return ok && a.Unknown
 }
 
@@ -259,33 +259,33 @@ type request interface {
 	Reset()
 }
 
-func (k kind) String() string {
+func (k streamKind) String() string {
 	return [...]string{"NodeRequest", "ApplicationRequest", "AllocationRequest"}[k]
 }
 
 // request makes an empty message of the kind.
-func (k kind) request() request {
+func (k streamKind) request() request {
 	switch k {
-	case nodes:
+	case nodeStream:
 		return &si.NodeRequest{}
-	case applications:
+	case applicationStream:
 		return &si.ApplicationRequest{}
 	}
-	return newLeanRequest()
+	return newFastRequest()
 }
 
-// take serves a message of any kind. An error means that nothing of it was taken, which
-// happens to a linked shim only: a stream is not read meanwhile (waitInLobby).
-func (s *session) take(m request) error {
+// handle serves a message of any kind. An error means that nothing of it was taken, which
+// happens to a linked shim only: a stream is not read meanwhile (waitForLookups).
+func (s *session) handle(m request) error {
 	switch m := m.(type) {
 	case *si.NodeRequest:
-		return s.takeNodes(m)
+		return s.handleNodes(m)
 	case *si.ApplicationRequest:
-		return s.takeApplications(m)
+		return s.handleApplications(m)
 	case *si.AllocationRequest:
-		return s.takeAllocations(s.uncoded(m))
-	case *leanRequest:
-		return s.takeAllocations(&m.AllocationRequest)
+		return s.handleAllocations(s.fromProto(m))
+	case *fastRequest:
+		return s.handleAllocations(&m.AllocationRequest)
 	}
-	panic(fmt.Sprintf("rmproxy: a message that no door takes: %T", m))
+	panic(fmt.Sprintf("rmproxy: unknown message type %T", m))
 }

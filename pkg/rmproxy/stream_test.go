@@ -19,78 +19,78 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-func TestAStreamBelongsToARegisteredRM(t *testing.T) {
+func TestStreams_RequireARegisteredRM(t *testing.T) {
 	r := newRig(t, Options{})
 	n, err := r.client.UpdateNode(r.ctx)
 	assert.NilError(t, err)
 	assert.NilError(t, n.Send(&si.NodeRequest{RmID: "rm"}))
-	fails(t, n, codes.FailedPrecondition, `received NodeRequest, but RmID="rm" not registered`)
+	assertStreamFails(t, n, codes.FailedPrecondition, `received NodeRequest, but RmID="rm" not registered`)
 
 	assert.NilError(t, r.register("rm", queues))
 	x, err := r.client.UpdateAllocation(r.ctx)
 	assert.NilError(t, err)
 	assert.NilError(t, x.Send(&si.AllocationRequest{RmID: "other"}))
-	fails(t, x, codes.FailedPrecondition, `received AllocationRequest, but RmID="other" not registered`)
+	assertStreamFails(t, x, codes.FailedPrecondition, `received AllocationRequest, but RmID="other" not registered`)
 }
 
-func TestTheFirstMessageNamesTheRM(t *testing.T) {
-	r := registered(t, Options{})
+func TestStreams_FirstMessageNamesTheRM(t *testing.T) {
+	r := newRegisteredRig(t, Options{})
 	a, err := r.client.UpdateApplication(r.ctx)
 	assert.NilError(t, err)
 	assert.NilError(t, a.Send(&si.ApplicationRequest{}))
-	fails(t, a, codes.InvalidArgument, "the first message of a stream must have an rmID")
+	assertStreamFails(t, a, codes.InvalidArgument, "the first message of a stream must have an rmID")
 
-	n := r.nodes() // nothing but the name
+	n := r.openNodeStream() // nothing but the name
 	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}}), "without it")
 	assert.NilError(t, n.Send(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{nodeCreated("n2")}}), "with it")
-	hear(t, n, 2, (*si.NodeResponse).GetAccepted)
+	receive(t, n, 2, (*si.NodeResponse).GetAccepted)
 	assert.NilError(t, n.Send(&si.NodeRequest{RmID: "other"}))
-	fails(t, n, codes.InvalidArgument, `the stream belongs to RM rm, not to "other"`)
+	assertStreamFails(t, n, codes.InvalidArgument, `the stream belongs to RM rm, not to "other"`)
 }
 
-func TestANewerStreamReplacesTheOlder(t *testing.T) {
-	r := registered(t, Options{})
-	older := r.nodes()
+func TestStreams_NewerReplacesOlder(t *testing.T) {
+	r := newRegisteredRig(t, Options{})
+	older := r.openNodeStream()
 	assert.NilError(t, older.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}}))
-	hear(t, older, 1, (*si.NodeResponse).GetAccepted)
-	newer := r.nodes()
-	fails(t, older, codes.Aborted, "a newer stream of the same kind was opened")
+	receive(t, older, 1, (*si.NodeResponse).GetAccepted)
+	newer := r.openNodeStream()
+	assertStreamFails(t, older, codes.Aborted, "a newer stream of the same kind was opened")
 	assert.NilError(t, newer.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n2")}}))
-	assert.Equal(t, hear(t, newer, 1, (*si.NodeResponse).GetAccepted)[0].NodeID, "n2")
+	assert.Equal(t, receive(t, newer, 1, (*si.NodeResponse).GetAccepted)[0].NodeID, "n2")
 }
 
-func TestABrokenStreamKeepsWhatWasNotDelivered(t *testing.T) {
+func TestStreams_UndeliveredEffectsGoToTheNextStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newBubbleRig(t, Options{})
 		assert.NilError(t, r.register("rm", queues))
 		r.withNodeAndApp() // its streams stay open in the client, and then there is no allocation stream yet
-		older := r.allocations()
+		older := r.openAllocationStream()
 		assert.NilError(t, older.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k1", "app")}}))
-		hear(t, older, 1, (*si.AllocationResponse).GetNew)
+		receive(t, older, 1, (*si.AllocationResponse).GetNew)
 		assert.NilError(t, older.CloseSend())
 		_, err := older.Recv()
 		assert.Equal(t, err, io.EOF)
 
 		// Now there is no stream, and the node goes: the release waits for the next one.
-		n := r.nodes()
+		n := r.openNodeStream()
 		assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{
 			{NodeID: "n1", Action: si.NodeInfo_DECOMISSION},
 		}}))
 		synctest.Wait()
-		newer := r.allocations()
-		gone := hear(t, newer, 1, (*si.AllocationResponse).GetReleased)[0]
-		assert.Equal(t, gone.AllocationKey, "k1")
-		assert.Equal(t, gone.TerminationType, si.TerminationType_STOPPED_BY_RM)
+		newer := r.openAllocationStream()
+		releasedAlloc := receive(t, newer, 1, (*si.AllocationResponse).GetReleased)[0]
+		assert.Equal(t, releasedAlloc.AllocationKey, "k1")
+		assert.Equal(t, releasedAlloc.TerminationType, si.TerminationType_STOPPED_BY_RM)
 	})
 }
 
-func TestAnswersWaitForTheFirstStream(t *testing.T) {
+func TestStreams_ResponsesWaitForTheFirstStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newBubbleRig(t, Options{})
 		assert.NilError(t, r.register("rm", queues))
-		r.p.current().take(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1"), nodeCreated("n1")}})
+		r.p.current().handle(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1"), nodeCreated("n1")}})
 		synctest.Wait()
-		n := r.nodes()
+		n := r.openNodeStream()
 		m, err := n.Recv()
 		assert.NilError(t, err)
 		assert.Equal(t, m.Accepted[0].NodeID, "n1")
@@ -98,9 +98,9 @@ func TestAnswersWaitForTheFirstStream(t *testing.T) {
 	})
 }
 
-func TestWhatAStuckStreamCouldNotSendGoesToTheNext(t *testing.T) {
-	r := registered(t, Options{})
-	older := r.allocations()
+func TestStreams_UnsentResponsesOfABlockedStreamGoToTheNext(t *testing.T) {
+	r := newRegisteredRig(t, Options{})
+	older := r.openAllocationStream()
 	const n = 20000
 	m := &si.AllocationRequest{}
 	for i := range n {
@@ -111,7 +111,7 @@ func TestWhatAStuckStreamCouldNotSendGoesToTheNext(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, first.RejectedAllocations[0].AllocationKey, "0")
 
-	newer := r.allocations()
+	newer := r.openAllocationStream()
 	next := -1
 	for next != n {
 		m, err := newer.Recv()
@@ -125,22 +125,22 @@ func TestWhatAStuckStreamCouldNotSendGoesToTheNext(t *testing.T) {
 			next++
 		}
 	}
-	fails(t, older, codes.Aborted, "newer stream")
+	assertStreamFails(t, older, codes.Aborted, "newer stream")
 }
 
-func TestAfterTheLastMessageTheAnswersComeAndTheStreamEnds(t *testing.T) {
+func TestStreams_EndAfterCloseSendAndLastResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newBubbleRig(t, Options{})
 		assert.NilError(t, r.register("rm", queues))
 		r.withNodeAndApp()
-		x := r.allocations()
+		x := r.openAllocationStream()
 		assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k1", "app")}}))
 		assert.NilError(t, x.CloseSend())
 		start := time.Now()
-		hear(t, x, 1, (*si.AllocationResponse).GetNew)
+		receive(t, x, 1, (*si.AllocationResponse).GetNew)
 		_, err := x.Recv()
 		assert.Equal(t, err, io.EOF)
-		assert.Equal(t, time.Since(start), lingerQuiet)
+		assert.Equal(t, time.Since(start), lingerIdle)
 
 		empty, err := r.client.UpdateNode(r.ctx)
 		assert.NilError(t, err)
@@ -150,21 +150,21 @@ func TestAfterTheLastMessageTheAnswersComeAndTheStreamEnds(t *testing.T) {
 	})
 }
 
-func TestAFinishedStreamStaysWhileAnswersCome(t *testing.T) {
+func TestStreams_StayOpenAfterCloseSendWhileResponsesCome(t *testing.T) {
 	// finished returns how long after its last message a stream ended, when it is told
 	// something every pause.
-	finished := func(pause time.Duration, times int) (took time.Duration, heard int) {
+	finished := func(pause time.Duration, times int) (took time.Duration, received int) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newBubbleRig(t, Options{})
 			assert.NilError(t, r.register("rm", queues))
-			x := r.allocations()
+			x := r.openAllocationStream()
 			assert.NilError(t, x.CloseSend())
 			synctest.Wait()
 			start := time.Now()
 			go func() {
 				for range times {
 					time.Sleep(pause)
-					r.p.current().tell("default", []scheduler.Effect{scheduler.AskRejected{Key: "k"}})
+					r.p.current().deliver("default", []scheduler.Effect{scheduler.AskRejected{Key: "k"}})
 				}
 			}()
 			for {
@@ -173,18 +173,18 @@ func TestAFinishedStreamStaysWhileAnswersCome(t *testing.T) {
 					assert.Equal(t, err, io.EOF)
 					break
 				}
-				heard += len(m.RejectedAllocations)
+				received += len(m.RejectedAllocations)
 			}
 			took = time.Since(start)
 			time.Sleep(pause * time.Duration(times))
 		})
-		return took, heard
+		return took, received
 	}
-	took, heard := finished(60*time.Millisecond, 5)
-	assert.Equal(t, took, 5*60*time.Millisecond+lingerQuiet)
-	assert.Equal(t, heard, 5)
+	took, received := finished(60*time.Millisecond, 5)
+	assert.Equal(t, took, 5*60*time.Millisecond+lingerIdle)
+	assert.Equal(t, received, 5)
 	took, _ = finished(60*time.Millisecond, 1000)
-	assert.Assert(t, took >= lingerMost && took < lingerMost+lingerQuiet, "%v", took)
+	assert.Assert(t, took >= lingerMax && took < lingerMax+lingerIdle, "%v", took)
 }
 
 // bigAsk takes more than 20 KiB on the wire.
@@ -197,10 +197,10 @@ func bigAsk(key string) *si.Allocation {
 	return x
 }
 
-func TestManyAnswersAreSplit(t *testing.T) {
-	r := registered(t, Options{})
+func TestStreams_ManyResponsesAreSplit(t *testing.T) {
+	r := newRegisteredRig(t, Options{})
 	r.withNodeAndApp()
-	x := r.allocations()
+	x := r.openAllocationStream()
 	const n = 3000
 	m := &si.AllocationRequest{}
 	for i := range n {
@@ -219,10 +219,10 @@ func TestManyAnswersAreSplit(t *testing.T) {
 	}
 }
 
-func TestLargeAnswersAreSplit(t *testing.T) {
-	r := registered(t, Options{})
+func TestStreams_LargeResponsesAreSplit(t *testing.T) {
+	r := newRegisteredRig(t, Options{})
 	r.withNodeAndApp()
-	x := r.allocations()
+	x := r.openAllocationStream()
 	const n = 400
 	for i := range n {
 		ask := bigAsk(fmt.Sprint(i))
@@ -241,25 +241,25 @@ func TestLargeAnswersAreSplit(t *testing.T) {
 	assert.Assert(t, messages > 5)
 }
 
-func TestASlowCoreMakesTheRMWait(t *testing.T) {
+func TestStreams_FullMailboxStopsReading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		gate := make(chan struct{})
-		open := make(chan struct{})
-		close(open)
-		pass := make(chan chan struct{}, 1)
-		pass <- open
+		blocked := make(chan struct{})
+		unblocked := make(chan struct{})
+		close(unblocked)
+		current := make(chan chan struct{}, 1)
+		current <- unblocked
 		clock := func() time.Time { // whoever holds pass decides whether the core goes on
-			way := <-pass
-			pass <- way
-			<-way
+			ch := <-current
+			current <- ch
+			<-ch
 			return time.Now()
 		}
 		r := newBubbleRig(t, Options{Loop: loop.Options{Now: clock, HighWater: 4}})
 		assert.NilError(t, r.register("rm", queues))
-		n := r.nodes()
+		n := r.openNodeStream()
 		synctest.Wait()
-		<-pass
-		pass <- gate
+		<-current
+		current <- blocked
 
 		const sent = 50
 		for i := range sent {
@@ -269,23 +269,23 @@ func TestASlowCoreMakesTheRMWait(t *testing.T) {
 		l, ok := r.p.Cluster().Partition("default")
 		assert.Assert(t, ok)
 		assert.Equal(t, l.Depth(), 4, "the rest has not been read")
-		close(gate)
-		hear(t, n, sent, (*si.NodeResponse).GetAccepted)
+		close(blocked)
+		receive(t, n, sent, (*si.NodeResponse).GetAccepted)
 	})
 }
 
-func TestASlowReaderMakesDecisionsWaitButNotCommands(t *testing.T) {
+func TestStreams_SlowReaderPausesDecisionsNotCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newBubbleRig(t, Options{Loop: loop.Options{Stride: 8, MaxUntold: 8}})
+		r := newBubbleRig(t, Options{Loop: loop.Options{DecisionBatch: 8, MaxUndelivered: 8}})
 		assert.NilError(t, r.register("rm", queues))
 		s := r.p.current()
-		s.bound = 16 * footprint(scheduler.Allocated{Ask: &objects.Ask{}})
+		s.maxUndelivered = 16 * memorySize(scheduler.Allocated{Ask: &objects.Ask{}})
 		r.withNodeAndApp()
-		n := r.nodes()
+		n := r.openNodeStream()
 		big := nodeCreated("big")
-		big.SchedulableResource = someOf(1<<40, 1<<40)
+		big.SchedulableResource = resourceOf(1<<40, 1<<40)
 		assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{big}}))
-		hear(t, n, 1, (*si.NodeResponse).GetAccepted)
+		receive(t, n, 1, (*si.NodeResponse).GetAccepted)
 
 		// There is no allocation stream to take the answers, and the core does not know it.
 		r.p.cluster.SetListening(true)
@@ -294,7 +294,7 @@ func TestASlowReaderMakesDecisionsWaitButNotCommands(t *testing.T) {
 		for i := range many {
 			asks.Allocations = append(asks.Allocations, newAsk(fmt.Sprint(i), "app"))
 		}
-		s.take(asks)
+		s.handle(asks)
 		synctest.Wait()
 		l, ok := r.p.Cluster().Partition("default")
 		assert.Assert(t, ok)
@@ -303,29 +303,29 @@ func TestASlowReaderMakesDecisionsWaitButNotCommands(t *testing.T) {
 		assert.Assert(t, view.Allocations > 0 && view.Allocations < 100, "%d decided", view.Allocations)
 		assert.Equal(t, view.Allocations+view.Asks, many, "all commands were taken")
 
-		x := r.allocations()
-		hear(t, x, many, (*si.AllocationResponse).GetNew)
+		x := r.openAllocationStream()
+		receive(t, x, many, (*si.AllocationResponse).GetNew)
 	})
 }
 
-func TestAnOlderInterfaceIsNoticedOnce(t *testing.T) {
-	r := registered(t, Options{})
+func TestStreams_OldInterfaceIsLoggedOnce(t *testing.T) {
+	r := newRegisteredRig(t, Options{})
 	r.withNodeAndApp()
-	x := r.allocations()
+	x := r.openAllocationStream()
 	old := &si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "nobody")}}
 	ask := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), []byte("ask"))
 	old.ProtoReflect().SetUnknown(ask)
 	assert.NilError(t, x.Send(old))
 	assert.NilError(t, x.Send(old))
-	hear(t, x, 2, (*si.AllocationResponse).GetRejectedAllocations)
+	receive(t, x, 2, (*si.AllocationResponse).GetRejectedAllocations)
 	assert.Equal(t, r.logs.FilterMessageSnippet("older scheduler interface").Len(), 1)
 
-	x = r.allocations()
+	x = r.openAllocationStream()
 	cancel := &si.AllocationRequest{Releases: &si.AllocationReleasesRequest{}}
 	cancel.Releases.ProtoReflect().SetUnknown(protowire.AppendBytes(
 		protowire.AppendTag(nil, 2, protowire.BytesType), []byte("ask")))
 	assert.NilError(t, x.Send(cancel))
 	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "nobody")}}))
-	hear(t, x, 1, (*si.AllocationResponse).GetRejectedAllocations)
+	receive(t, x, 1, (*si.AllocationResponse).GetRejectedAllocations)
 	assert.Equal(t, r.logs.FilterMessageSnippet("older scheduler interface").Len(), 2)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // The core knows tags by name and not the interface that names them.
-func TestTagsAreThoseOfTheInterface(t *testing.T) {
+func TestTags_MatchTheInterface(t *testing.T) {
 	assert.Equal(t, budgets.LabelTag, common.DomainK8s+common.GroupLabel)
 	assert.Equal(t, budgets.NamespaceTag, common.DomainK8s+common.GroupMeta+common.KeyNamespace)
 	assert.Equal(t, priorities.QoSTag, common.DomainK8s+common.GroupMeta+"qosClass")

@@ -19,10 +19,10 @@ import (
 // stream ends. What it was not told waits for its next stream, and the books are as they were.
 func TestUndelivered_AnRMThatReadsNothingIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newBubbleRig(t, Options{Limits: Limits{UndeliveredBytes: 1 << 20, UndeliveredFor: 10 * time.Second}})
+		r := newBubbleRig(t, Options{Limits: Limits{UndeliveredBytes: 1 << 20, UndeliveredTimeout: 10 * time.Second}})
 		assert.NilError(t, r.register("rm", queues))
 		r.withNodeAndApp()
-		x := r.allocations()
+		x := r.openAllocationStream()
 		m := &si.AllocationRequest{}
 		for i := range 1000 {
 			m.Allocations = append(m.Allocations, newAsk(fmt.Sprint(i), strings.Repeat("nobody", 20)))
@@ -35,17 +35,17 @@ func TestUndelivered_AnRMThatReadsNothingIsStopped(t *testing.T) {
 		}()
 		start := time.Now()
 		synctest.Wait()
-		box := r.p.current().boxes[allocations]
-		waits := box.waiting()
+		box := r.p.current().outboxes[allocationStream]
+		waits := box.undeliveredBytes()
 		assert.Assert(t, waits > 1<<18 && waits < 2<<20, "%d bytes wait", waits)
 		stopped := sent.Load()
 		<-time.After(10 * time.Second)
 		assert.Assert(t, sent.Load() <= stopped+1, "nothing more is read")
-		fails(t, x, codes.ResourceExhausted, "does not read its answers: more than 262144 bytes wait, and nothing was read for 10s")
+		assertStreamFails(t, x, codes.ResourceExhausted, "does not read its answers: more than 262144 bytes wait, and nothing was read for 10s")
 		assert.Equal(t, time.Since(start), 10*time.Second)
 		assert.Equal(t, r.logs.FilterMessage("stream ended: its answers are not read").Len(), 1)
 
-		next := r.allocations()
+		next := r.openAllocationStream()
 		good := newAsk("good", "app")
 		assert.NilError(t, next.Send(&si.AllocationRequest{Allocations: []*si.Allocation{good}}))
 		for made := 0; made == 0; {
@@ -53,9 +53,9 @@ func TestUndelivered_AnRMThatReadsNothingIsStopped(t *testing.T) {
 			assert.NilError(t, err)
 			made = len(answer.New)
 		}
-		assert.Equal(t, r.view("default").Allocations, 1)
+		assert.Equal(t, r.snapshot("default").Allocations, 1)
 		assert.NilError(t, r.register("rm", queues))
-		assert.Equal(t, r.p.current().boxes[allocations].waiting(), uint64(0))
+		assert.Equal(t, r.p.current().outboxes[allocationStream].undeliveredBytes(), uint64(0))
 	})
 }
 
@@ -63,17 +63,17 @@ func TestUndelivered_AnRMThatReadsNothingIsStopped(t *testing.T) {
 func TestUndelivered_DecisionsThatAreNotReadEndTheStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newBubbleRig(t, Options{
-			Loop:   loop.Options{Stride: 8, MaxUntold: 8},
-			Limits: Limits{UndeliveredBytes: 1 << 20, UndeliveredFor: 10 * time.Second},
+			Loop:   loop.Options{DecisionBatch: 8, MaxUndelivered: 8},
+			Limits: Limits{UndeliveredBytes: 1 << 20, UndeliveredTimeout: 10 * time.Second},
 		})
 		assert.NilError(t, r.register("rm", queues))
 		r.withNodeAndApp()
-		n := r.nodes()
+		n := r.openNodeStream()
 		big := nodeCreated("big")
-		big.SchedulableResource = someOf(1<<40, 1<<40)
+		big.SchedulableResource = resourceOf(1<<40, 1<<40)
 		assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{big}}))
-		hear(t, n, 1, (*si.NodeResponse).GetAccepted)
-		x := r.allocations()
+		receive(t, n, 1, (*si.NodeResponse).GetAccepted)
+		x := r.openAllocationStream()
 		asks := &si.AllocationRequest{}
 		const many = 20_000
 		for i := range many {
@@ -81,19 +81,19 @@ func TestUndelivered_DecisionsThatAreNotReadEndTheStream(t *testing.T) {
 		}
 		assert.NilError(t, x.Send(asks))
 		synctest.Wait()
-		decided := r.view("default").Allocations
+		decided := r.snapshot("default").Allocations
 		assert.Assert(t, decided > 0 && decided < many, "%d decided", decided)
 		<-time.After(10 * time.Second)
-		fails(t, x, codes.ResourceExhausted, "more than 262144 bytes wait")
+		assertStreamFails(t, x, codes.ResourceExhausted, "more than 262144 bytes wait")
 	})
 }
 
 // What the proxy itself refuses is bounded the same way, on every stream.
 func TestUndelivered_RefusalsThatAreNotReadEndTheStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newBubbleRig(t, Options{Limits: Limits{UndeliveredBytes: 1 << 20, UndeliveredFor: 10 * time.Second}})
+		r := newBubbleRig(t, Options{Limits: Limits{UndeliveredBytes: 1 << 20, UndeliveredTimeout: 10 * time.Second}})
 		assert.NilError(t, r.register("rm", queues))
-		n := r.nodes()
+		n := r.openNodeStream()
 		m := &si.NodeRequest{Nodes: make([]*si.NodeInfo, 1000)}
 		for i := range m.Nodes {
 			m.Nodes[i] = &si.NodeInfo{Action: si.NodeInfo_CREATE}
@@ -103,11 +103,11 @@ func TestUndelivered_RefusalsThatAreNotReadEndTheStream(t *testing.T) {
 			}
 		}()
 		synctest.Wait()
-		waits := r.p.current().boxes[nodes].waiting()
+		waits := r.p.current().outboxes[nodeStream].undeliveredBytes()
 		assert.Assert(t, waits > 1<<20 && waits < 2<<20, "%d bytes wait", waits)
-		other := r.allocations()
+		other := r.openAllocationStream()
 		assert.NilError(t, other.Send(&si.AllocationRequest{}))
 		<-time.After(10 * time.Second)
-		fails(t, n, codes.ResourceExhausted, "more than 1048576 bytes wait, and nothing was read for 10s")
+		assertStreamFails(t, n, codes.ResourceExhausted, "more than 1048576 bytes wait, and nothing was read for 10s")
 	})
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
-// pools is a configuration of so many partitions, whose users are looked up.
-func pools(n int) string {
+// partitionsConfig is a configuration of so many partitions, whose users are looked up.
+func partitionsConfig(n int) string {
 	var b strings.Builder
 	b.WriteString("partitions:\n")
 	for i := range n {
@@ -21,23 +21,23 @@ func pools(n int) string {
 	return b.String()
 }
 
-// asked gives every partition with a resolver a Directory, and each configuration others.
-func asked(conf *configs.Config, _ map[string]Directory) (map[string]Directory, error) {
+// newFixedDirectories gives every partition with a resolver a Directory, and each configuration others.
+func newFixedDirectories(conf *configs.Config, _ map[string]Directory) (map[string]Directory, error) {
 	all := map[string]Directory{}
 	for _, p := range conf.Partitions {
-		if p.UserResolver != "" {
-			all[p.Name] = &oracleOfNames{groups: []string{"of", p.Name}}
+		if p.UserGroupResolver != "" {
+			all[p.Name] = &fixedDirectory{groups: []string{"of", p.Name}}
 		}
 	}
 	return all, nil
 }
 
 // Whoever finds a partition finds who knows its users, however early.
-func TestAPartitionIsNeverThereBeforeItsDirectory(t *testing.T) {
-	p := New(Options{Users: asked})
+func TestDirectories_ExistBeforeTheirPartition(t *testing.T) {
+	p := New(Options{Directories: newFixedDirectories})
 	defer p.Close()
 	open := func() *session { return newSession(p, "rm") }
-	assert.NilError(t, p.enlist(&si.RegisterResourceManagerRequest{RmID: "rm", Config: pools(1)}, open))
+	assert.NilError(t, p.registerRM(&si.RegisterResourceManagerRequest{RmID: "rm", Config: partitionsConfig(1)}, open))
 	early := make(chan bool)
 	go func() {
 		for { // what a door does that gets an application for p1
@@ -48,25 +48,25 @@ func TestAPartitionIsNeverThereBeforeItsDirectory(t *testing.T) {
 		}
 	}()
 	// Many are made after p1, so it is there a while before the reload is over.
-	assert.NilError(t, p.configure(&si.UpdateConfigurationRequest{RmID: "rm", Config: pools(300)}))
+	assert.NilError(t, p.updateConfiguration(&si.UpdateConfigurationRequest{RmID: "rm", Config: partitionsConfig(300)}))
 	assert.Assert(t, !<-early, "it was there, and nobody to ask about its users")
 }
 
-func TestARefusedConfigurationLeavesTheDirectoriesAsTheyWere(t *testing.T) {
-	p := New(Options{Users: asked})
+func TestDirectories_AreKeptWhenAConfigurationIsRejected(t *testing.T) {
+	p := New(Options{Directories: newFixedDirectories})
 	defer p.Close()
 	open := func() *session { return newSession(p, "rm") }
-	assert.NilError(t, p.enlist(&si.RegisterResourceManagerRequest{RmID: "rm", Config: looked}, open))
+	assert.NilError(t, p.registerRM(&si.RegisterResourceManagerRequest{RmID: "rm", Config: configWithResolver}, open))
 	before := p.directory("default")
 	s := p.current()
 	app := newApp("app", "root.a")
-	assert.NilError(t, s.take(&si.ApplicationRequest{New: []*si.AddApplicationRequest{app}}))
-	inTheWay := strings.Replace(looked, "{name: a}", "{name: a, queues: [{name: below}]}", 1)
-	err := p.configure(&si.UpdateConfigurationRequest{RmID: "rm", Config: inTheWay})
+	assert.NilError(t, s.handle(&si.ApplicationRequest{New: []*si.AddApplicationRequest{app}}))
+	inTheWay := strings.Replace(configWithResolver, "{name: a}", "{name: a, queues: [{name: below}]}", 1)
+	err := p.updateConfiguration(&si.UpdateConfigurationRequest{RmID: "rm", Config: inTheWay})
 	assert.ErrorContains(t, err, "it holds application app")
 	assert.Assert(t, p.directory("default") == before)
-	assert.NilError(t, p.configure(&si.UpdateConfigurationRequest{RmID: "rm", Config: looked + "# new"}))
+	assert.NilError(t, p.updateConfiguration(&si.UpdateConfigurationRequest{RmID: "rm", Config: configWithResolver + "# new"}))
 	assert.Assert(t, p.directory("default") != before)
-	assert.NilError(t, p.configure(&si.UpdateConfigurationRequest{RmID: "rm", Config: queues}))
+	assert.NilError(t, p.updateConfiguration(&si.UpdateConfigurationRequest{RmID: "rm", Config: queues}))
 	assert.Assert(t, p.directory("default") == nil)
 }

@@ -10,112 +10,112 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// submit takes an ask of no priority class in. A known key is not an ask again: only its amounts may differ
+// submitAsk takes an ask of no priority class in. A known key is not an ask again: only its amounts may differ
 // (behaviour.md 10.8).
-func (c *Core) submit(now time.Time, ask *objects.Ask) {
-	c.submitOf("", now, ask)
+func (c *Core) submitAsk(now time.Time, ask *objects.Ask) {
+	c.submitAskOfClass("", now, ask)
 }
 
-func (c *Core) submitOf(class string, now time.Time, ask *objects.Ask) {
-	if x, known := c.known(ask); known {
-		c.ignoreChanges(x, ask)
-		err := c.part.MayResize(x, ask.Amounts)
+func (c *Core) submitAskOfClass(priorityClass string, now time.Time, ask *objects.Ask) {
+	if x, known := c.knownAllocation(ask); known {
+		c.emitIgnoredChanges(x, ask)
+		err := c.part.CheckResize(x, ask.Amounts)
 		if err == nil {
-			err = c.resize(now, x, ask)
+			err = c.updateKnown(now, x, ask)
 		}
-		c.reject(ask, err)
+		c.emitAskRejected(ask, err)
 		return
 	}
 	if err := wellFormed(ask); err != nil {
-		c.reject(ask, err)
+		c.emitAskRejected(ask, err)
 		return
 	}
-	if _, err := c.part.AddAskOf(class, ask, now); err != nil {
-		c.reject(ask, err)
+	if _, err := c.part.AddAskWithClass(priorityClass, ask, now); err != nil {
+		c.emitAskRejected(ask, err)
 		return
 	}
-	c.tellStates()
+	c.emitStateChanges()
 }
 
-// submitClassed takes an ask in if it is known, or if its class has nothing against it. Who
+// submitAskWithClass takes an ask in if it is known, or if its class has nothing against it. Who
 // asks is known here only: the door hears of applications on another stream.
-func (c *Core) submitClassed(now time.Time, m SubmitClassed) {
-	if _, known := c.known(m.Ask); !known {
-		if err := c.demand(m); err != nil {
-			c.reject(m.Ask, err)
+func (c *Core) submitAskWithClass(now time.Time, m SubmitAskWithClass) {
+	if _, known := c.knownAllocation(m.Ask); !known {
+		if err := c.checkClass(m); err != nil {
+			c.emitAskRejected(m.Ask, err)
 			return
 		}
 	}
-	c.submitOf(m.Class, now, m.Ask)
+	c.submitAskOfClass(m.Class, now, m.Ask)
 }
 
-func (c *Core) demand(m SubmitClassed) error {
-	if err := c.mayName(m.Named); err != nil {
+func (c *Core) checkClass(m SubmitAskWithClass) error {
+	if err := c.mayNameClass(m.NamedClass); err != nil {
 		return err
 	}
-	if m.Refuse != "" {
-		return refusal{m.Kind, m.Refuse}
+	if m.RejectReason != "" {
+		return apiRejection{m.RejectKind, m.RejectReason}
 	}
 	a, ok := c.part.Application(m.Ask.App)
-	if !ok || m.Users == nil || m.Users.Allows(a.User()) {
+	if !ok || m.AllowedUsers == nil || m.AllowedUsers.Allows(a.User()) {
 		return nil // or it is refused for having no application
 	}
 	return needsPermission(m.Class, a.User())
 }
 
-// mayName says why a new ask may not name a class; empty: it names none.
-func (c *Core) mayName(class string) error {
-	if class == "" || !c.part.Config().IgnorePriority {
+// mayNameClass says why a new ask may not name a class; empty: it names none.
+func (c *Core) mayNameClass(priorityClass string) error {
+	if priorityClass == "" || !c.part.Config().PriorityDisabled {
 		return nil
 	}
 	return &priorities.Problem{
-		Reason: priorities.PriorityDisabled, Class: class, Field: priorities.NameField, Text: "the partition has priorities switched off",
+		Reason: priorities.PriorityDisabled, Class: priorityClass, Field: priorities.NameField, Text: "the partition has priorities switched off",
 	}
 }
 
-func needsPermission(class string, u security.User) error {
+func needsPermission(priorityClass string, u security.User) error {
 	return &priorities.Problem{
-		Reason: priorities.NeedsPermission, Class: class, Field: priorities.ACLField,
-		Text: fmt.Sprintf("user %s may not name it", u.Name),
+		Reason: priorities.NeedsPermission, Class: priorityClass, Field: priorities.ACLField,
+		Text: fmt.Sprintf("user %s may not use it", u.Name),
 	}
 }
 
-// report takes in an allocation that has its node. The node of one that is known to
+// reportAllocation takes in an allocation that has its node. The node of one that is known to
 // run does not change. What the RM reports is so already: no quota is asked, not even for
 // what it has grown by.
-func (c *Core) report(now time.Time, m ReportAllocation) {
-	ask, on := m.Ask, m.Node
-	x, known := c.known(ask)
-	switch _, ok := c.part.Node(on); {
+func (c *Core) reportAllocation(now time.Time, m ReportAllocation) {
+	ask, nodeID := m.Ask, m.Node
+	x, known := c.knownAllocation(ask)
+	switch _, ok := c.part.Node(nodeID); {
 	case known && !x.Pending():
-		if c.ignoreChanges(x, ask); x.Node().ID() != on {
-			c.ignore(IgnoredChange, x.Key(), ask.App, fmt.Sprintf("it stays on node %s, not %s", x.Node().ID(), on))
+		if c.emitIgnoredChanges(x, ask); x.Node().ID() != nodeID {
+			c.emitIgnored(IgnoredChange, x.Key(), ask.App, fmt.Sprintf("it stays on node %s, not %s", x.Node().ID(), nodeID))
 		}
-		c.reject(ask, c.resize(now, x, ask))
+		c.emitAskRejected(ask, c.updateKnown(now, x, ask))
 		return
 	case !ok:
-		c.emit(AskRejected{ask.Key, ask.App, RejectedUnknownNode, fmt.Sprintf("%v node %s", objects.ErrUnknown, on)})
+		c.emit(AskRejected{ask.Key, ask.App, RejectedUnknownNode, fmt.Sprintf("%v node %s", objects.ErrUnknown, nodeID)})
 		return
 	}
 	err := wellFormed(ask)
 	if known {
-		if err = c.resize(now, x, ask); err == nil {
-			x, err = c.part.PlaceReported(ask.Key, on, now)
+		if err = c.updateKnown(now, x, ask); err == nil {
+			x, err = c.part.PlaceReported(ask.Key, nodeID, now)
 		}
 	} else if err == nil {
-		x, err = c.part.ReportOf(m.Class, ask, on, now)
+		x, err = c.part.AddReportedWithClass(m.Class, ask, nodeID, now)
 	}
 	if err != nil {
-		c.reject(ask, err)
+		c.emitAskRejected(ask, err)
 		return
 	}
-	c.notePlaced(x, now)
-	c.tellStates()
-	c.emit(Allocated{x.Ask(), on})
+	c.logPlaced(x, now)
+	c.emitStateChanges()
+	c.emit(Allocated{x.Ask(), nodeID})
 }
 
-// known finds the work that ask is about, if its application has it already.
-func (c *Core) known(ask *objects.Ask) (*objects.Allocation, bool) {
+// knownAllocation finds the work that ask is about, if its application has it already.
+func (c *Core) knownAllocation(ask *objects.Ask) (*objects.Allocation, bool) {
 	x, ok := c.part.Allocation(ask.Key)
 	if !ok || x.Ask().App != ask.App {
 		return nil, false
@@ -123,17 +123,17 @@ func (c *Core) known(ask *objects.Ask) (*objects.Allocation, bool) {
 	return x, true
 }
 
-// resize takes in what is new about known work: its amounts, and what it uses.
-func (c *Core) resize(now time.Time, x *objects.Allocation, ask *objects.Ask) error {
+// updateKnown takes in what is new about known work: its amounts, and what it uses.
+func (c *Core) updateKnown(now time.Time, x *objects.Allocation, ask *objects.Ask) error {
 	if !x.Ask().Amounts.Equal(ask.Amounts) {
 		if _, err := c.part.Resize(ask.Key, ask.Amounts); err != nil {
 			return err
 		}
 		if c.part.Nomination(x) == nil {
-			c.ledger.lose(x, Nomination{State: NominationResized, Until: now})
+			c.preemptionLog.endNomination(x, Nomination{State: NominationResized, EndedAt: now})
 		}
 	}
-	c.refuse("usage of allocation "+string(ask.Key), c.part.NoteUsage(x, ask.Tags))
+	c.emitRefused("usage of allocation "+string(ask.Key), c.part.NoteUsage(x, ask.Tags))
 	return nil
 }
 
@@ -146,7 +146,7 @@ func wellFormed(ask *objects.Ask) error {
 	return nil
 }
 
-func (c *Core) reject(ask *objects.Ask, err error) {
+func (c *Core) emitAskRejected(ask *objects.Ask, err error) {
 	if err != nil {
 		c.emit(AskRejected{ask.Key, ask.App, rejectionOf(err), err.Error()})
 	}
@@ -157,44 +157,44 @@ func (c *Core) reject(ask *objects.Ask, err error) {
 func (c *Core) release(now time.Time, m Release) {
 	a, ok := c.part.Application(m.App)
 	if !ok {
-		c.stray(m)
+		c.unknownConfirmation(m)
 		return
 	}
 	if m.Key == "" {
-		for _, x := range a.Work() {
-			c.end(now, x, m)
+		for _, x := range a.Allocations() {
+			c.endAllocation(now, x, m)
 		}
 	} else if x, ok := c.part.Allocation(m.Key); ok && x.Application() == a {
-		c.end(now, x, m)
+		c.endAllocation(now, x, m)
 	} else {
-		c.stray(m)
+		c.unknownConfirmation(m)
 	}
-	c.tellStates()
+	c.emitStateChanges()
 }
 
-// stray counts a confirmation of a preemption that is about nobody, and says so: it came twice,
+// unknownConfirmation counts a confirmation of a preemption that is about nobody, and says so: it came twice,
 // or after the node or the application had gone, or the RM has mixed up its work.
-func (c *Core) stray(m Release) {
+func (c *Core) unknownConfirmation(m Release) {
 	if m.Key == "" || m.Type != PreemptedByScheduler {
-		c.ignore(IgnoredRelease, m.Key, m.App, "it is unknown")
+		c.emitIgnored(IgnoredRelease, m.Key, m.App, "it is unknown")
 		return
 	}
-	c.ledger.strays++
+	c.preemptionLog.unknownConfirmations++
 	c.emit(Refused{
 		fmt.Sprintf("confirmation that allocation %s was preempted", m.Key),
 		fmt.Sprintf("%v allocation of application %s", objects.ErrUnknown, m.App),
 	})
 }
 
-// end takes one piece of work out of the books.
-func (c *Core) end(now time.Time, x *objects.Allocation, m Release) {
+// endAllocation takes one piece of work out of the books.
+func (c *Core) endAllocation(now time.Time, x *objects.Allocation, m Release) {
 	switch {
 	case !x.Pending():
-		c.part.Free(x.Key(), now)
-		c.noteGone(End{How: LeftAsTold, At: now, Type: m.Type}, x)
-		c.tellReleased(x, m)
+		c.part.Release(x.Key(), now)
+		c.logVictimEnds(VictimEnd{State: VictimReleased, At: now, Termination: m.Type}, x)
+		c.emitReleased(x, m)
 	case m.Type != TimedOut: // what timed out was an allocation; the ask stays
-		c.ledger.drop(x, now)
+		c.preemptionLog.recordCancelled(x, now)
 		c.part.Cancel(x.Key(), now)
 		c.emit(AskCancelled{x.Key(), m.App, cancelledByRM})
 	}
@@ -202,23 +202,23 @@ func (c *Core) end(now time.Time, x *objects.Allocation, m Release) {
 
 const cancelledByRM = "cancelled as the RM asked"
 
-func (c *Core) tellReleased(x *objects.Allocation, m Release) {
-	if !m.Type.confirms() {
+func (c *Core) emitReleased(x *objects.Allocation, m Release) {
+	if !m.Type.confirmsOurRelease() {
 		c.emit(Released{x.Key(), m.App, StoppedByRM, "released as the RM asked"})
 	}
 }
 
-// tellStates says which states applications have entered since it was last called, and what has
+// emitStateChanges says which states applications have entered since it was last called, and what has
 // become of queues.
-func (c *Core) tellStates() {
-	for _, s := range c.part.TakeEntered() {
-		c.emit(ApplicationUpdated{s.App, s.Queue, s.State, s.At(), s.Why})
+func (c *Core) emitStateChanges() {
+	for _, s := range c.part.TakeStateChanges() {
+		c.emit(ApplicationUpdated{s.App, s.Queue, s.State, s.At(), s.Reason})
 	}
-	c.tellQueues()
+	c.emitQueueChanges()
 }
 
-// tellQueues says what has become of queues since it was last called.
-func (c *Core) tellQueues() {
+// emitQueueChanges says what has become of queues since it was last called.
+func (c *Core) emitQueueChanges() {
 	for _, q := range c.part.TakeChangedQueues() {
 		c.emit(QueueChanged(q))
 	}

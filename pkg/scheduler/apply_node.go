@@ -9,7 +9,7 @@ import (
 )
 
 func (c *Core) addNode(m AddNode) {
-	err := c.open()
+	err := c.checkNotBeingRemoved()
 	if err == nil {
 		err = c.part.AddNode(m.Node, m.Total, m.Attributes, m.Schedulable)
 	}
@@ -21,15 +21,15 @@ func (c *Core) addNode(m AddNode) {
 }
 
 func (c *Core) setCapacity(now time.Time, m SetCapacity) {
-	was := c.capacityOf(m.Node)
+	before := c.capacityOf(m.Node)
 	if err := c.part.SetCapacity(m.Node, m.Total); err != nil {
-		c.refuse("capacity of node "+string(m.Node), err)
+		c.emitRefused("capacity of node "+string(m.Node), err)
 		return
 	}
-	if !was.Equal(m.Total) {
-		c.emit(NodeChanged{Node: m.Node, What: NodeResized, Was: was, Is: m.Total})
+	if !before.Equal(m.Total) {
+		c.emit(NodeChanged{Node: m.Node, Change: NodeResized, Before: before, After: m.Total})
 	}
-	c.relieve(m.Node, now)
+	c.relieveNodePressure(m.Node, now)
 }
 
 // capacityOf is what a node has; nothing if there is no such node.
@@ -44,28 +44,28 @@ func (c *Core) capacityOf(id objects.NodeID) resources.Amounts {
 func (c *Core) setSchedulable(now time.Time, m SetSchedulable) {
 	n, ok := c.part.Node(m.Node)
 	changes := ok && n.Schedulable() != m.Schedulable
-	c.refuse("draining of node "+string(m.Node), c.part.SetSchedulable(m.Node, m.Schedulable))
+	c.emitRefused("draining of node "+string(m.Node), c.part.SetSchedulable(m.Node, m.Schedulable))
 	if changes {
-		what := NodeDrained
+		change := NodeDrained
 		if m.Schedulable {
-			what = NodeUndrained
+			change = NodeUndrained
 		}
-		c.emit(NodeChanged{Node: m.Node, What: what, Allocations: len(n.Work())})
+		c.emit(NodeChanged{Node: m.Node, Change: change, Allocations: len(n.Allocations())})
 	}
-	c.noteEnded(NominationLeftNode, now)
+	c.logEndedNominations(NominationNodeLost, now)
 }
 
 func (c *Core) removeNode(now time.Time, m RemoveNode) {
-	was := c.capacityOf(m.Node)
-	gone, err := c.part.RemoveNode(m.Node, now)
+	before := c.capacityOf(m.Node)
+	released, err := c.part.RemoveNode(m.Node, now)
 	if err == nil {
-		c.emit(NodeChanged{Node: m.Node, What: NodeRemoved, Was: was, Allocations: len(gone)})
+		c.emit(NodeChanged{Node: m.Node, Change: NodeRemoved, Before: before, Allocations: len(released)})
 	}
-	c.refuse("removal of node "+string(m.Node), err)
-	c.noteGone(End{How: LeftWithNode, At: now}, gone...)
-	c.noteEnded(NominationLeftNode, now)
-	for _, x := range gone {
+	c.emitRefused("removal of node "+string(m.Node), err)
+	c.logVictimEnds(VictimEnd{State: VictimNodeRemoved, At: now}, released...)
+	c.logEndedNominations(NominationNodeLost, now)
+	for _, x := range released {
 		c.emit(Released{x.Key(), x.Ask().App, StoppedByRM, fmt.Sprintf("node %s was removed", m.Node)})
 	}
-	c.tellStates()
+	c.emitStateChanges()
 }

@@ -10,16 +10,16 @@ import (
 type Audit struct {
 	c     *Core
 	part  *objects.Partition
-	books *objects.Audit
+	audit *objects.Audit
 }
 
 // NewAudit begins an audit. It costs nothing until Step is called.
 func (c *Core) NewAudit() *Audit {
-	return &Audit{c: c, part: c.part, books: c.part.NewAudit()}
+	return &Audit{c: c, part: c.part, audit: c.part.NewAudit()}
 }
 
 // Checked is how many objects were checked: nodes, queues, applications, asks and allocations.
-func (a *Audit) Checked() int { return a.books.Checked() }
+func (a *Audit) Checked() int { return a.audit.Checked() }
 
 // Step goes on with about so many objects. done: all of them were checked, or err says what is
 // wrong. It may be called between any two calls of Step and Schedule of the Core.
@@ -27,8 +27,8 @@ func (a *Audit) Step(budget int) (done bool, err error) {
 	if a.part != a.c.part { // everything was forgotten meanwhile
 		*a = *a.c.NewAudit()
 	}
-	if done, err = a.books.Step(budget); !done || err != nil {
+	if done, err = a.audit.Step(budget); !done || err != nil {
 		return done, err
 	}
-	return true, errors.Join(a.c.ledger.check(a.part), a.c.checkGaveWay())
+	return true, errors.Join(a.c.preemptionLog.check(a.part), a.c.checkVictimLeaves())
 }

@@ -19,7 +19,7 @@ import (
 // admissionScenario is a worked case of classes and asks: steps in order, and what becomes of
 // each. TestClassAdmissionScenarios of rmproxy plays the same cases over the doors.
 type admissionScenario struct {
-	caption
+	scenarioHeader
 	Given  struct{ Steps []classStep }
 	Expect struct {
 		Steps []struct {
@@ -42,35 +42,35 @@ type classStep struct {
 	}
 }
 
-// reasonsHere are our names for reasons that scenarios name otherwise.
-var reasonsHere = map[string]priorities.Reason{"not-int32": priorities.InvalidValue}
+// ourReasons are our names for reasons that scenarios name otherwise.
+var ourReasons = map[string]priorities.Reason{"not-int32": priorities.InvalidValue}
 
-// playAdmission does what the doors do: it asks the classes about an ask, and tells the Core
+// runAdmissionScenario does what the doors do: it asks the classes about an ask, and tells the Core
 // what they say. Kubernetes knows nobody who sends a number without a class, so it is strict.
-func playAdmission(t *testing.T, s admissionScenario) {
-	st := &stage{queues: []scenarioQueue{{Path: "root.default"}}}
+func runAdmissionScenario(t *testing.T, s admissionScenario) {
+	st := &scenarioCore{queues: []scenarioQueue{{Path: "root.default"}}}
 	st.core = scheduler.New(st.config(t), nil)
-	st.step(t, scheduler.AddApplication{App: "app", User: security.User{Name: "ann"}, Queue: "root.default"})
+	st.mustApply(t, scheduler.AddApplication{App: "app", User: security.User{Name: "ann"}, Queue: "root.default"})
 	assert.Equal(t, len(s.Given.Steps), len(s.Expect.Steps))
 	var classes priorities.Registry
 	for i, step := range s.Given.Steps {
 		want := s.Expect.Steps[i]
-		key, why := objects.AllocationKey(fmt.Sprint("k", i)), ""
+		key, got := objects.AllocationKey(fmt.Sprint("k", i)), ""
 		if step.Op == "admitAsk" {
-			why = st.admit(t, classes, key, step)
+			got = st.admit(t, classes, key, step)
 		} else {
-			classes, why = changed(t, classes, step)
+			classes, got = applyClassStep(t, classes, step)
 		}
-		why, _, _ = strings.Cut(why, ":")
+		got, _, _ = strings.Cut(got, ":")
 		if want.Result == "rejected" {
-			reason, ours := reasonsHere[want.Why]
+			reason, ours := ourReasons[want.Why]
 			if !ours {
 				reason = priorities.Reason(want.Why)
 			}
-			assert.Equal(t, why, string(reason), "step %d", i)
+			assert.Equal(t, got, string(reason), "step %d", i)
 			continue
 		}
-		assert.Equal(t, why, "", "step %d", i)
+		assert.Equal(t, got, "", "step %d", i)
 		if step.Op != "admitAsk" {
 			continue
 		}
@@ -78,44 +78,44 @@ func playAdmission(t *testing.T, s admissionScenario) {
 		assert.Assert(t, ok, "step %d", i)
 		assert.Equal(t, x.Ask().Priority, want.Priority, "step %d", i)
 		assert.Equal(t, st.core.Partition().PriorityClass(x), want.ClassName, "step %d", i)
-		assert.Equal(t, x.Ask().Policy.Other(), want.PreemptionPolicy == "PreemptLowerPriority", "step %d", i)
+		assert.Equal(t, x.Ask().Policy.AllowPreemptOther(), want.PreemptionPolicy == "PreemptLowerPriority", "step %d", i)
 	}
 }
 
 // admit returns why the ask was refused; empty: it was taken in.
-func (st *stage) admit(t *testing.T, classes priorities.Registry, key objects.AllocationKey, step classStep) (refused string) {
+func (st *scenarioCore) admit(t *testing.T, classes priorities.Registry, key objects.AllocationKey, step classStep) (rejected string) {
 	const strict = true
 	q := priorities.Request{
 		Class: step.Ask.ClassName, Priority: step.Ask.Priority,
 		// A shim says what a pod without a class and a policy has (priority.md D1).
-		Policy: step.Ask.PreemptionPolicy != "" || step.Ask.ClassName == "", Preempts: step.Ask.PreemptionPolicy != "Never",
+		HasPolicy: step.Ask.PreemptionPolicy != "" || step.Ask.ClassName == "", Preempts: step.Ask.PreemptionPolicy != "Never",
 	}
-	ask := &objects.Ask{Key: key, App: "app", Amounts: plain(map[string]int64{"vcore": 1}), Policy: objects.PolicySent | objects.PolicySelf}
-	cmd := scheduler.SubmitClassed{Ask: ask}
+	ask := &objects.Ask{Key: key, App: "app", Amounts: amountsFromMap(map[string]int64{"vcore": 1}), Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf}
+	cmd := scheduler.SubmitAskWithClass{Ask: ask}
 	if g, problem := classes.Admit(q, strict); problem != nil {
-		cmd.Refuse = problem.Error()
+		cmd.RejectReason = problem.Error()
 	} else if ask.Priority = g.Priority; g.Class == nil {
-		ask.Policy = ask.Policy.With(objects.PolicyOther, q.Preempts)
+		ask.Policy = ask.Policy.With(objects.PolicyAllowPreemptOther, q.Preempts)
 	} else {
 		cmd.Class = g.Class.Name
-		ask.Policy = ask.Policy.With(objects.PolicyOther, g.Preempts)
+		ask.Policy = ask.Policy.With(objects.PolicyAllowPreemptOther, g.Preempts)
 	}
 	for _, e := range st.core.Step(epoch, cmd) {
 		if r, ok := e.(scheduler.AskRejected); ok {
-			refused = r.Reason
+			rejected = r.Reason
 		}
 	}
 	assert.NilError(t, st.core.Check())
-	_, there := st.core.Partition().Allocation(key)
-	assert.Equal(t, there, refused == "")
-	return refused
+	_, known := st.core.Partition().Allocation(key)
+	assert.Equal(t, known, rejected == "")
+	return rejected
 }
 
-// changed is what the classes are after a change, or the reason for which they are as before.
-func changed(t *testing.T, classes priorities.Registry, step classStep) (priorities.Registry, string) {
+// applyClassStep is what the classes are after a change, or the reason for which they are as before.
+func applyClassStep(t *testing.T, classes priorities.Registry, step classStep) (priorities.Registry, string) {
 	doc, problems := configs.ReadClass(step.Class, "", configs.Options{})
 	if problems.HasErrors() {
-		return classes, strings.TrimPrefix(problems[0].Rule, "class-")
+		return classes, strings.TrimPrefix(problems[0].RuleID, "class-")
 	}
 	change := map[string]func(priorities.Class) (priorities.Registry, error){
 		"createClass": classes.With, "updateClass": classes.Update,

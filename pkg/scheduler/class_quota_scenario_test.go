@@ -24,7 +24,7 @@ type selectorText struct {
 // quotaScenario is a worked case of class quotas: asks are submitted in order, and those that
 // are taken in use the quotas.
 type quotaScenario struct {
-	caption
+	scenarioHeader
 	Given struct {
 		Quotas []struct {
 			Name  string
@@ -40,10 +40,10 @@ type quotaScenario struct {
 	Expect struct{ Results []string } // ok or rejected, ask by ask
 }
 
-// playQuotas also shows what each case would be without the quotas: nothing is refused, or
+// runQuotaScenario also shows what each case would be without the quotas: nothing is refused, or
 // everything that needs one.
-func playQuotas(t *testing.T, s quotaScenario) {
-	for _, reason := range s.play(t, s.Expect.Results) {
+func runQuotaScenario(t *testing.T, s quotaScenario) {
+	for _, reason := range s.submitAsks(t, s.Expect.Results) {
 		assert.Assert(t, strings.HasPrefix(reason, string(priorities.ExceedsQuota)+": "), reason)
 	}
 	s.Given.Quotas = nil
@@ -51,29 +51,29 @@ func playQuotas(t *testing.T, s quotaScenario) {
 	if len(s.Given.ClassesNeedingQuota) > 0 {
 		without = "rejected"
 	}
-	for _, reason := range s.play(t, slices.Repeat([]string{without}, len(s.Given.Asks))) {
+	for _, reason := range s.submitAsks(t, slices.Repeat([]string{without}, len(s.Given.Asks))) {
 		assert.Equal(t, reason, `class-needs-quota: priority class "cluster-services": insufficient quota to match these scopes: `+
 			`[{PriorityClass In [cluster-services]}]: no class quota of queue root.default or those above counts it for user ann`)
 	}
 }
 
-// play submits the asks and returns the reasons of those that were refused.
-func (s *quotaScenario) play(t *testing.T, want []string) (reasons []string) {
+// submitAsks submits the asks and returns the reasons of those that were refused.
+func (s *quotaScenario) submitAsks(t *testing.T, want []string) (reasons []string) {
 	core := scheduler.New(s.config(t), nil)
-	tell := func(cmd scheduler.Command) (refused string) {
+	apply := func(cmd scheduler.Command) (rejected string) {
 		for _, e := range core.Step(epoch, cmd) {
 			if r, ok := e.(scheduler.AskRejected); ok {
-				refused = r.Reason
+				rejected = r.Reason
 			}
 		}
 		assert.NilError(t, core.Check())
-		return refused
+		return rejected
 	}
-	tell(scheduler.AddApplication{App: "app", User: security.User{Name: "ann"}, Queue: "root.default"})
+	apply(scheduler.AddApplication{App: "app", User: security.User{Name: "ann"}, Queue: "root.default"})
 	var got []string
 	for _, a := range s.Given.Asks {
-		ask := &objects.Ask{Key: objects.AllocationKey(a.Key), App: "app", Amounts: plain(a.Request)}
-		if reason := tell(scheduler.SubmitClassed{Ask: ask, Class: a.ClassName}); reason != "" {
+		ask := &objects.Ask{Key: objects.AllocationKey(a.Key), App: "app", Amounts: amountsFromMap(a.Request)}
+		if reason := apply(scheduler.SubmitAskWithClass{Ask: ask, Class: a.ClassName}); reason != "" {
 			got, reasons = append(got, "rejected"), append(reasons, reason)
 			continue
 		}
@@ -86,7 +86,7 @@ func (s *quotaScenario) play(t *testing.T, want []string) (reasons []string) {
 func (s *quotaScenario) config(t *testing.T) configs.Partition {
 	var quotas []any
 	for _, q := range s.Given.Quotas {
-		quotas = append(quotas, map[string]any{"name": q.Name, "match": q.Match, "hard": written(q.Hard)})
+		quotas = append(quotas, map[string]any{"name": q.Name, "match": q.Match, "hard": yamlAmounts(q.Hard)})
 	}
 	text, err := yaml.Marshal(map[string]any{"partitions": []any{map[string]any{
 		"name": "default", "classesneedingquota": s.Given.ClassesNeedingQuota,

@@ -25,13 +25,13 @@ type (
 		Prepared *objects.Difference
 	}
 
-	// Drain says that the configuration does not have the partition any more: it takes no
+	// DrainPartition says that the configuration does not have the partition any more: it takes no
 	// new node and no new application, and what it has goes on. Effect: none.
-	Drain struct{}
+	DrainPartition struct{}
 
-	// Forget drops all nodes, applications and allocations: the RM will say everything
+	// ResetPartition drops all nodes, applications and allocations: the RM will say everything
 	// again (behaviour.md 10.4). Effect: Forgotten.
-	Forget struct{}
+	ResetPartition struct{}
 
 	// AddNode offers a machine. Effect: NodeAccepted or NodeRejected.
 	AddNode struct {
@@ -81,16 +81,16 @@ type (
 	// AskRejected.
 	SubmitAsk struct{ Ask *objects.Ask }
 
-	// SubmitClassed is SubmitAsk with what the priority class of the ask demands. Under a
+	// SubmitAskWithClass is SubmitAsk with what the priority class of the ask demands. Under a
 	// known key nothing is demanded: what was admitted stays (priority.md S0-2). Effect: none,
 	// or AskRejected.
-	SubmitClassed struct {
-		Ask    *objects.Ask
-		Refuse string        // why it cannot be admitted; empty: it can
-		Kind   Rejection     // the kind of Refuse; empty: RejectedOther
-		Class  string        // its priority class, for class quotas; empty: none
-		Named  string        // the one that it names itself; empty: none
-		Users  *security.ACL // whose application may ask; nil: everybody's
+	SubmitAskWithClass struct {
+		Ask          *objects.Ask
+		RejectReason string        // why it cannot be admitted; empty: it can
+		RejectKind   Rejection     // the kind of Refuse; empty: RejectedOther
+		Class        string        // its priority class, for class quotas; empty: none
+		NamedClass   string        // the one that it names itself; empty: none
+		AllowedUsers *security.ACL // whose application may ask; nil: everybody's
 	}
 
 	// ReportAllocation says that an allocation runs, whoever placed it. Under the key of
@@ -131,23 +131,23 @@ type (
 	Wake struct{}
 )
 
-func (UseConfig) command()         {}
-func (Drain) command()             {}
-func (Forget) command()            {}
-func (AddNode) command()           {}
-func (SetCapacity) command()       {}
-func (SetSchedulable) command()    {}
-func (RemoveNode) command()        {}
-func (AddApplication) command()    {}
-func (RemoveApplication) command() {}
-func (SubmitAsk) command()         {}
-func (SubmitClassed) command()     {}
-func (ReportAllocation) command()  {}
-func (Release) command()           {}
-func (ReportForeign) command()     {}
-func (ReleaseForeign) command()    {}
-func (SetListening) command()      {}
-func (Wake) command()              {}
+func (UseConfig) command()          {}
+func (DrainPartition) command()     {}
+func (ResetPartition) command()     {}
+func (AddNode) command()            {}
+func (SetCapacity) command()        {}
+func (SetSchedulable) command()     {}
+func (RemoveNode) command()         {}
+func (AddApplication) command()     {}
+func (RemoveApplication) command()  {}
+func (SubmitAsk) command()          {}
+func (SubmitAskWithClass) command() {}
+func (ReportAllocation) command()   {}
+func (Release) command()            {}
+func (ReportForeign) command()      {}
+func (ReleaseForeign) command()     {}
+func (SetListening) command()       {}
+func (Wake) command()               {}
 
 // Termination says why an allocation ended. The numbers are those of the interface.
 type Termination int32
@@ -169,8 +169,8 @@ func (t Termination) String() string {
 	return names[t]
 }
 
-// confirms reports whether a release of this type only says that what we asked for has
+// confirmsOurRelease reports whether a release of this type only says that what we asked for has
 // happened; nobody is told again.
-func (t Termination) confirms() bool {
+func (t Termination) confirmsOurRelease() bool {
 	return t == TimedOut || t == PreemptedByScheduler || t == PlaceholderReplaced
 }

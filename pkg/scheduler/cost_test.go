@@ -14,25 +14,25 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// tree is a configuration of depth levels below root with fanout children each.
-func tree(depth, fanout int) configs.Partition {
-	return configs.Partition{Name: "default", Root: subtree("root", depth, fanout)}
+// treeConfig is a configuration of depth levels below root with fanout children each.
+func treeConfig(depth, fanout int) configs.Partition {
+	return configs.Partition{Name: "default", Root: subtreeConfig("root", depth, fanout)}
 }
 
-func subtree(name string, depth, fanout int) configs.Queue {
-	q := configs.Queue{Name: name, Parent: depth > 0, Submit: security.Everyone()}
+func subtreeConfig(name string, depth, fanout int) configs.Queue {
+	q := configs.Queue{Name: name, Parent: depth > 0, SubmitACL: security.Everyone()}
 	for i := range fanout * min(depth, 1) {
-		q.Children = append(q.Children, subtree(fmt.Sprintf("q%d", i), depth-1, fanout))
+		q.Children = append(q.Children, subtreeConfig(fmt.Sprintf("q%d", i), depth-1, fanout))
 	}
 	return q
 }
 
-func leaves(q *objects.Queue, to []objects.QueuePath) []objects.QueuePath {
+func leafPaths(q *objects.Queue, to []objects.QueuePath) []objects.QueuePath {
 	if q.Leaf() {
 		return append(to, q.Path())
 	}
 	for _, c := range q.Children() {
-		to = leaves(c, to)
+		to = leafPaths(c, to)
 	}
 	return to
 }
@@ -43,15 +43,15 @@ func amounts(vcore, memory int64) resources.Amounts {
 	})
 }
 
-// loaded is a Core with nodes that have room for everything, one application per leaf
+// loadedCore is a Core with nodes that have room for everything, one application per leaf
 // and asks spread over them.
-func loaded(tb testing.TB, conf configs.Partition, nodes, asks int) (*Core, time.Time) {
+func loadedCore(tb testing.TB, conf configs.Partition, nodes, asks int) (*Core, time.Time) {
 	tb.Helper()
 	c, now := New(conf, nil), time.Unix(1_000_000_000, 0)
 	for i := range nodes {
 		c.Step(now, AddNode{Node: objects.NodeID(fmt.Sprintf("n%05d", i)), Total: amounts(64_000, 256<<30), Schedulable: true})
 	}
-	paths := leaves(c.Partition().Root(), nil)
+	paths := leafPaths(c.Partition().Root(), nil)
 	for i, path := range paths {
 		c.Step(now, AddApplication{App: objects.AppID(fmt.Sprint("a", i)), User: security.User{Name: "ann"}, Queue: string(path)})
 	}
@@ -65,16 +65,16 @@ func loaded(tb testing.TB, conf configs.Partition, nodes, asks int) (*Core, time
 	return c, now
 }
 
-func TestDecidingAllocatesNothing(t *testing.T) {
-	c, now := loaded(t, tree(4, 4), 50, 2000)
+func TestDecide_AllocatesNothing(t *testing.T) {
+	c, now := loadedCore(t, treeConfig(4, 4), 50, 2000)
 	c.Schedule(now, 100)
-	c.part.Settle()
+	c.part.RefreshShares()
 	got := testing.AllocsPerRun(100, func() { c.decide(now) })
 	assert.Equal(t, got, 0.0, "heap allocations per decision")
 }
 
-func TestASaturatedClusterIsNotSearchedAgain(t *testing.T) {
-	c, now := loaded(t, tree(2, 10), 1, 5000)
+func TestSchedule_SaturatedClusterIsNotSearchedAgain(t *testing.T) {
+	c, now := loadedCore(t, treeConfig(2, 10), 1, 5000)
 	_, more := c.Schedule(now, 5000)
 	assert.Assert(t, !more, "the node cannot take 5000 asks")
 	assert.Assert(t, c.part.Root().HasPending())
@@ -82,22 +82,22 @@ func TestASaturatedClusterIsNotSearchedAgain(t *testing.T) {
 	assert.Equal(t, got, 0.0, "heap allocations per idle cycle")
 }
 
-func TestDeepAndWideTreesLoadAndSchedule(t *testing.T) {
+func TestSchedule_DeepAndWideQueueTrees(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		conf configs.Partition
 		want int // leaves
 	}{
-		{"a chain of fifty queues", tree(50, 1), 1},
-		{"a thousand children of one parent", tree(1, 1000), 1000},
-		{"ten thousand leaves on four levels", tree(4, 10), 10_000},
+		{"a chain of fifty queues", treeConfig(50, 1), 1},
+		{"a thousand children of one parent", treeConfig(1, 1000), 1000},
+		{"ten thousand leaves on four levels", treeConfig(4, 10), 10_000},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if tc.want > 1000 && !testscale.Full() {
 				t.Skip("checking the books of so many queues takes seconds; make check does it")
 			}
-			c, now := loaded(t, tc.conf, 100, 2000)
-			assert.Equal(t, len(leaves(c.part.Root(), nil)), tc.want)
+			c, now := loadedCore(t, tc.conf, 100, 2000)
+			assert.Equal(t, len(leafPaths(c.part.Root(), nil)), tc.want)
 			effects, _ := c.Schedule(now, 3000)
 			allocated := 0
 			for _, e := range effects {
@@ -111,11 +111,11 @@ func TestDeepAndWideTreesLoadAndSchedule(t *testing.T) {
 	}
 }
 
-func BenchmarkDecision(b *testing.B) {
+func BenchmarkDecide(b *testing.B) {
 	for _, shape := range []struct{ depth, fanout int }{{1, 10}, {1, 1000}, {2, 32}, {5, 4}, {10, 2}, {50, 1}} {
 		b.Run(fmt.Sprintf("depth=%d/fanout=%d", shape.depth, shape.fanout), func(b *testing.B) {
 			b.ReportAllocs()
-			c, now := loaded(b, tree(shape.depth, shape.fanout), 1000, 10_000)
+			c, now := loadedCore(b, treeConfig(shape.depth, shape.fanout), 1000, 10_000)
 			for b.Loop() {
 				effects, _ := c.Schedule(now, 1)
 				x := effects[len(effects)-1].(Allocated)
@@ -126,15 +126,15 @@ func BenchmarkDecision(b *testing.B) {
 	}
 }
 
-// full is a Core whose nodes are full, with many applications of many shapes waiting in
+// fullCore is a Core whose nodes are full, with many applications of many shapes waiting in
 // the leaves of a tree.
-func full(tb testing.TB, applications, shapes, nodes int) (*Core, time.Time, []*objects.Ask) {
+func fullCore(tb testing.TB, applications, shapes, nodes int) (*Core, time.Time, []*objects.Ask) {
 	tb.Helper()
-	c, now := New(tree(2, 32), nil), time.Unix(1_000_000_000, 0)
+	c, now := New(treeConfig(2, 32), nil), time.Unix(1_000_000_000, 0)
 	for i := range nodes {
 		c.Step(now, AddNode{Node: objects.NodeID(fmt.Sprintf("n%05d", i)), Total: amounts(4_000, 16<<30), Schedulable: true})
 	}
-	paths := leaves(c.Partition().Root(), nil)
+	paths := leafPaths(c.Partition().Root(), nil)
 	for i := range applications {
 		id := objects.AppID(fmt.Sprint("a", i))
 		c.Step(now, AddApplication{App: id, User: security.User{Name: "ann"}, Queue: string(paths[i%len(paths)])})
@@ -161,12 +161,12 @@ func full(tb testing.TB, applications, shapes, nodes int) (*Core, time.Time, []*
 // BenchmarkReleaseInAFullCluster is what a release costs until the next ask has its place.
 func BenchmarkReleaseInAFullCluster(b *testing.B) {
 	b.ReportAllocs()
-	c, now, placed := full(b, 10_000, 100, 1000)
+	c, now, placed := fullCore(b, 10_000, 100, 1000)
 	i := 0
 	for b.Loop() {
 		if i == len(placed) {
 			b.StopTimer()
-			c, now, placed = full(b, 10_000, 100, 1000)
+			c, now, placed = fullCore(b, 10_000, 100, 1000)
 			i = 0
 			b.StartTimer()
 		}

@@ -44,14 +44,14 @@ type (
 	// ApplicationUpdated says that an application entered a state. Nobody is told of
 	// Rejected, which is an answer, nor of New, which is nothing yet.
 	ApplicationUpdated struct {
-		App   objects.AppID
-		Queue objects.QueuePath // the leaf that it is in, or was; for meters, the RM is not told
-		State objects.State
-		At    time.Time
-		Why   objects.Reason
+		App    objects.AppID
+		Queue  objects.QueuePath // the leaf that it is in, or was; for meters, the RM is not told
+		State  objects.State
+		At     time.Time
+		Reason objects.StateReason
 	}
 
-	// AskRejected answers SubmitAsk, SubmitClassed, ReportAllocation or ReportForeign: nothing changed.
+	// AskRejected answers SubmitAsk, SubmitAskWithClass, ReportAllocation or ReportForeign: nothing changed.
 	AskRejected struct {
 		Key    objects.AllocationKey
 		App    objects.AppID // empty for a foreign allocation
@@ -73,12 +73,12 @@ type (
 		Message string
 	}
 
-	// Forgotten answers Forget: whatever was said before is void.
-	Forgotten struct{}
+	// PartitionReset answers Forget: whatever was said before is void.
+	PartitionReset struct{}
 
 	// Refused says that a command which has no answer on the wire changed nothing. It is
 	// for the log, and for whoever sent it from inside.
-	Refused struct{ What, Reason string }
+	Refused struct{ Subject, Reason string }
 )
 
 func (NodeAccepted) effect()        {}
@@ -89,7 +89,7 @@ func (ApplicationUpdated) effect()  {}
 func (AskRejected) effect()         {}
 func (Allocated) effect()           {}
 func (Released) effect()            {}
-func (Forgotten) effect()           {}
+func (PartitionReset) effect()      {}
 func (Refused) effect()             {}
 
 func (e NodeAccepted) String() string { return fmt.Sprintf("accepted node %s", e.Node) }
@@ -112,5 +112,5 @@ func (e Allocated) String() string {
 func (e Released) String() string {
 	return fmt.Sprintf("released %s (%s), %s: %s", e.Key, e.App, e.Type, e.Message)
 }
-func (Forgotten) String() string { return "forgotten" }
-func (e Refused) String() string { return fmt.Sprintf("refused %s: %s", e.What, e.Reason) }
+func (PartitionReset) String() string { return "partition reset" }
+func (e Refused) String() string      { return fmt.Sprintf("refused %s: %s", e.Subject, e.Reason) }

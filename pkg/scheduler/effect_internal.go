@@ -15,9 +15,9 @@ type (
 	// changes nothing has no such effect.
 	NodeChanged struct {
 		Node        objects.NodeID
-		What        NodeChange
-		Was         resources.Amounts // NodeResized, NodeRemoved: what it had
-		Is          resources.Amounts // NodeResized: what it has
+		Change      NodeChange
+		Before      resources.Amounts // NodeResized, NodeRemoved: what it had
+		After       resources.Amounts // NodeResized: what it has
 		Allocations int               // that run on it; NodeRemoved: that were released with it. NodeResized: 0
 	}
 
@@ -26,9 +26,9 @@ type (
 
 	// AskCancelled says that an ask is gone without having been placed.
 	AskCancelled struct {
-		Key objects.AllocationKey
-		App objects.AppID
-		Why string
+		Key    objects.AllocationKey
+		App    objects.AppID
+		Reason string
 	}
 )
 
@@ -52,13 +52,13 @@ func (QueueChanged) effect() {}
 func (AskCancelled) effect() {}
 
 func (e NodeChanged) String() string {
-	switch e.What {
+	switch e.Change {
 	case NodeResized:
-		return fmt.Sprintf("node %s was resized from %v to %v", e.Node, e.Was, e.Is)
+		return fmt.Sprintf("node %s was resized from %v to %v", e.Node, e.Before, e.After)
 	case NodeRemoved:
 		return fmt.Sprintf("node %s was removed; allocations on it: %d", e.Node, e.Allocations)
 	}
-	return fmt.Sprintf("node %s was %s; allocations on it: %d", e.Node, e.What, e.Allocations)
+	return fmt.Sprintf("node %s was %s; allocations on it: %d", e.Node, e.Change, e.Allocations)
 }
 
 func (e QueueChanged) String() string {
@@ -66,18 +66,18 @@ func (e QueueChanged) String() string {
 	if e.Dynamic {
 		kind = "dynamic queue"
 	}
-	return fmt.Sprintf("%s %s: %s", kind, e.Queue, e.What)
+	return fmt.Sprintf("%s %s: %s", kind, e.Queue, e.Change)
 }
 
 func (e AskCancelled) String() string {
-	return fmt.Sprintf("cancelled ask %s (%s): %s", e.Key, e.App, e.Why)
+	return fmt.Sprintf("cancelled ask %s (%s): %s", e.Key, e.App, e.Reason)
 }
 
 // Internal reports whether an effect is for history, logs and metrics only: no resource manager
 // is told of it.
 func Internal(e Effect) bool {
 	switch e.(type) {
-	case Noted, Refused, NodeChanged, QueueChanged, AskCancelled:
+	case Event, Refused, NodeChanged, QueueChanged, AskCancelled:
 		return true
 	}
 	return false

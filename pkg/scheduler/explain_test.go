@@ -11,11 +11,11 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// waiting is a Core with so many full nodes, and an ask that waits in a queue so deep.
-func waiting(tb testing.TB, nodes, depth int) (*Core, time.Time) {
+// nominationCore is a Core with so many full nodes, and an ask that waits in a queue so deep.
+func nominationCore(tb testing.TB, nodes, depth int) (*Core, time.Time) {
 	tb.Helper()
 	path := "root"
-	conf := tree(depth, 1)
+	conf := treeConfig(depth, 1)
 	for q := &conf.Root; len(q.Children) > 0; q = &q.Children[0] {
 		path += "." + q.Children[0].Name
 	}
@@ -34,7 +34,7 @@ func waiting(tb testing.TB, nodes, depth int) (*Core, time.Time) {
 // An explanation makes as much garbage in a large cluster as in a small one, and changes nothing.
 func TestExplain_AllocatesTheSameForAnyNumberOfNodes(t *testing.T) {
 	count := func(nodes int) float64 {
-		c, now := waiting(t, nodes, 3)
+		c, now := nominationCore(t, nodes, 3)
 		assert.Equal(t, c.Explain("waits", now).Nodes, NodeCounts{Total: nodes, TooFull: nodes})
 		assert.NilError(t, c.Check())
 		return testing.AllocsPerRun(20, func() { c.Explain("waits", now) })
@@ -47,7 +47,7 @@ func TestExplain_AllocatesTheSameForAnyNumberOfNodes(t *testing.T) {
 func BenchmarkExplain(b *testing.B) {
 	for _, nodes := range []int{100, 10_000} {
 		b.Run(fmt.Sprint(nodes, " nodes"), func(b *testing.B) {
-			c, now := waiting(b, nodes, 10)
+			c, now := nominationCore(b, nodes, 10)
 			b.ReportAllocs()
 			for b.Loop() {
 				c.Explain("waits", now)
@@ -58,13 +58,13 @@ func BenchmarkExplain(b *testing.B) {
 
 // Each obstacle has a code of its own, and words.
 func TestExplain_CodesAreUnique(t *testing.T) {
-	seen := map[string]Obstacle{}
-	for o := NotPending; o <= NodeRefuses; o++ {
+	seen := map[string]PendingReason{}
+	for o := NotPending; o <= NominatedNodeRejectedByRM; o++ {
 		code := o.Code()
-		other, twice := seen[code]
-		assert.Assert(t, !twice && code != "", "%d and %d are both %q", o, other, code)
+		other, duplicate := seen[code]
+		assert.Assert(t, !duplicate && code != "", "%d and %d are both %q", o, other, code)
 		seen[code] = o
-		assert.Assert(t, o == NotPending || Verdict{Obstacle: o, Where: "x"}.String() != "not pending", "%s has no words", code)
-		assert.Equal(t, o.Never(), code == "aboveLimit" || code == "aboveMax" || code == "unknownNode" || code == "noSuchResource" || code == "aboveNode")
+		assert.Assert(t, o == NotPending || Verdict{Reason: o, Subject: "x"}.String() != "not pending", "%s has no words", code)
+		assert.Equal(t, o.Permanent(), code == "askExceedsLimit" || code == "askExceedsMax" || code == "unknownNode" || code == "noSuchResource" || code == "askExceedsNodes")
 	}
 }

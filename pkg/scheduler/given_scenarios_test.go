@@ -13,12 +13,12 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// givenSum is that of given.json, which is as it came: what is expected there is not ours to
+// givenChecksum is that of given.json, which is as it came: what is expected there is not ours to
 // change. Where we differ, docs/PRIORITY.md says why.
-const givenSum = "557fd422183c68d95f270a5c88a7eaa72f56584dbafc93600b10987dc968529f"
+const givenChecksum = "557fd422183c68d95f270a5c88a7eaa72f56584dbafc93600b10987dc968529f"
 
-// caption is what every worked case has beside what is given and expected.
-type caption struct {
+// scenarioHeader is what every worked case has beside what is given and expected.
+type scenarioHeader struct {
 	ID, Topic, Shows string
 
 	// From where it is. Nobody reads these here, but what nobody knows is refused.
@@ -28,44 +28,44 @@ type caption struct {
 	DivergesFrom        map[string]any
 }
 
-// players say how a case of a topic is played.
-var players = map[string]func(*testing.T, json.RawMessage){
-	"victims-on-node":   played(playPreemption),
-	"node-choice":       played(playPreemption),
-	"disruption-budget": played(playPreemption),
-	"refusal":           played(playPreemption),
-	"nomination":        played(playPreemption),
-	"qos-order":         played(playPreemption),
-	"gang-victims":      played(playPreemption),
-	"queue-preemption":  played(playPreemption),
-	"fences":            played(playPreemption),
-	"required-node":     played(playPreemption),
-	"two-rights":        played(playPreemption),
-	"pressure-rank":     played(playPressure),
-	"queue-priority":    played(playOrder),
-	"app-priority":      played(playOrder),
-	"schedule-order":    played(playOrder),
-	"class-admission":   played(playAdmission),
-	"quota-scope":       played(playQuotas),
-	"seed-corner":       playCorner,
+// scenarioRunners say how a case of a topic is played.
+var scenarioRunners = map[string]func(*testing.T, json.RawMessage){
+	"victims-on-node":   decodeAndRun(runPreemptScenario),
+	"node-choice":       decodeAndRun(runPreemptScenario),
+	"disruption-budget": decodeAndRun(runPreemptScenario),
+	"refusal":           decodeAndRun(runPreemptScenario),
+	"nomination":        decodeAndRun(runPreemptScenario),
+	"qos-order":         decodeAndRun(runPreemptScenario),
+	"gang-victims":      decodeAndRun(runPreemptScenario),
+	"queue-preemption":  decodeAndRun(runPreemptScenario),
+	"fences":            decodeAndRun(runPreemptScenario),
+	"required-node":     decodeAndRun(runPreemptScenario),
+	"two-rights":        decodeAndRun(runPreemptScenario),
+	"pressure-rank":     decodeAndRun(runPressureScenario),
+	"queue-priority":    decodeAndRun(runOrderScenario),
+	"app-priority":      decodeAndRun(runOrderScenario),
+	"schedule-order":    decodeAndRun(runOrderScenario),
+	"class-admission":   decodeAndRun(runAdmissionScenario),
+	"quota-scope":       decodeAndRun(runQuotaScenario),
+	"seed-corner":       runCornerScenario,
 }
 
-// playCorner plays the corners of any topic, which have steps if they are about priorities.
-func playCorner(t *testing.T, text json.RawMessage) {
+// runCornerScenario plays the corners of any topic, which have steps if they are about priorities.
+func runCornerScenario(t *testing.T, text json.RawMessage) {
 	var s struct {
 		Given struct{ Steps []json.RawMessage }
 	}
 	assert.NilError(t, json.Unmarshal(text, &s))
 	if len(s.Given.Steps) > 0 {
-		played(playOrder)(t, text)
+		decodeAndRun(runOrderScenario)(t, text)
 		return
 	}
-	played(playPreemption)(t, text)
+	decodeAndRun(runPreemptScenario)(t, text)
 }
 
-// played reads a case before it is played. A field that S does not have would be a condition
+// decodeAndRun reads a case before it is played. A field that S does not have would be a condition
 // or an expectation that nobody looks at, so it is a mistake.
-func played[S any](play func(*testing.T, S)) func(*testing.T, json.RawMessage) {
+func decodeAndRun[S any](play func(*testing.T, S)) func(*testing.T, json.RawMessage) {
 	return func(t *testing.T, text json.RawMessage) {
 		d := json.NewDecoder(bytes.NewReader(text))
 		d.DisallowUnknownFields()
@@ -75,9 +75,9 @@ func played[S any](play func(*testing.T, S)) func(*testing.T, json.RawMessage) {
 	}
 }
 
-// TestGivenScenarios plays every worked case there is: those that were given, the proposals that
+// TestScenarios_AllGiven plays every worked case there is: those that were given, the proposals that
 // came with them, and our own.
-func TestGivenScenarios(t *testing.T) {
+func TestScenarios_AllGiven(t *testing.T) {
 	var missing []string
 	for n := 1; n <= 109; n += 2 {
 		missing = append(missing, fmt.Sprintf("SC-%03d", n))
@@ -94,7 +94,7 @@ func TestGivenScenarios(t *testing.T) {
 		text, err := os.ReadFile(name)
 		assert.NilError(t, err)
 		if filepath.Base(name) == "given.json" {
-			assert.Equal(t, fmt.Sprintf("%x", sha256.Sum256(text)), givenSum)
+			assert.Equal(t, fmt.Sprintf("%x", sha256.Sum256(text)), givenChecksum)
 		}
 		var file struct{ Scenarios []json.RawMessage }
 		assert.NilError(t, json.Unmarshal(text, &file))
@@ -104,7 +104,7 @@ func TestGivenScenarios(t *testing.T) {
 			assert.Assert(t, !seen[s.ID], "%s is there twice", s.ID)
 			seen[s.ID] = true
 			missing = slices.DeleteFunc(missing, func(id string) bool { return id == s.ID })
-			play, known := players[s.Topic]
+			play, known := scenarioRunners[s.Topic]
 			assert.Assert(t, known, "%s: nobody knows how to play topic %s", s.ID, s.Topic)
 			t.Run(s.ID+" "+s.Shows, func(t *testing.T) { play(t, text) })
 		}

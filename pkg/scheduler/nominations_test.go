@@ -13,62 +13,62 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// waiting is a Core in which ask high waits for victims to leave node n.
-type waiting struct {
+// nominationCore is a Core in which ask high waits for victims to leave node n.
+type nominationCore struct {
 	t    *testing.T
 	core *scheduler.Core
 	now  time.Time
 }
 
-func newWaiting(t *testing.T, timeout string, victims int) *waiting {
-	w := &waiting{t: t, now: epoch}
+func newNominationCore(t *testing.T, timeout string, count int) *nominationCore {
+	w := &nominationCore{t: t, now: epoch}
 	w.core = scheduler.New(w.conf(timeout), nil)
-	w.tell(scheduler.AddNode{Node: "n", Total: vcores(10), Schedulable: true},
+	w.apply(scheduler.AddNode{Node: "n", Total: vcores(10), Schedulable: true},
 		scheduler.AddApplication{App: "low", Queue: "root.a"}, scheduler.AddApplication{App: "high", Queue: "root.a"})
-	for i := range victims {
-		w.tell(scheduler.SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(fmt.Sprint("low-", i)), App: "low", Amounts: vcores(10 / 2)}})
+	for i := range count {
+		w.apply(scheduler.SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(fmt.Sprint("low-", i)), App: "low", Amounts: vcores(10 / 2)}})
 	}
 	w.core.Schedule(w.now, 10)
-	w.tell(scheduler.SubmitAsk{Ask: &objects.Ask{
-		Key: "high", App: "high", Amounts: vcores(10), Priority: 9, Policy: objects.PolicySent | objects.PolicyOther,
+	w.apply(scheduler.SubmitAsk{Ask: &objects.Ask{
+		Key: "high", App: "high", Amounts: vcores(10), Priority: 9, Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
 	}})
 	w.core.Schedule(w.now, 10)
 	return w
 }
 
-func (w *waiting) conf(timeout string) configs.Partition {
+func (w *nominationCore) conf(timeout string) configs.Partition {
 	conf, problems := configs.Load([]byte("partitions: [{preemption: {nominationtimeout: " + timeout + "}, queues: [{name: root," +
 		" submitacl: '*', queues: [{name: a, properties: {preemption.priority: leaf}}]}]}]"))
 	assert.Assert(w.t, conf != nil, "%v", problems)
 	return conf.Partitions[0]
 }
 
-func (w *waiting) tell(cmds ...scheduler.Command) {
+func (w *nominationCore) apply(cmds ...scheduler.Command) {
 	for _, cmd := range cmds {
 		w.core.Step(w.now, cmd)
 		assert.NilError(w.t, w.core.Check())
 	}
 }
 
-func (w *waiting) after(d time.Duration) {
+func (w *nominationCore) advance(d time.Duration) {
 	w.now = w.now.Add(d)
-	w.tell(scheduler.Wake{})
+	w.apply(scheduler.Wake{})
 	w.core.Schedule(w.now, 10)
 	assert.NilError(w.t, w.core.Check())
 }
 
-// waits reports whether high waits for n.
-func (w *waiting) waits() bool {
+// isNominated reports whether high waits for n.
+func (w *nominationCore) isNominated() bool {
 	x, ok := w.core.Partition().Allocation("high")
 	assert.Assert(w.t, ok)
 	return w.core.Partition().Nomination(x) != nil
 }
 
 // overdue counts on whose leaving nobody counts.
-func (w *waiting) overdue() (n int) {
-	for x := range w.core.Partition().Nodes()[0].EachWork {
-		at, overdue := w.core.Partition().ToldAt(x)
-		assert.Equal(w.t, at.IsZero(), !w.core.Partition().Leaving(x))
+func (w *nominationCore) overdue() (n int) {
+	for x := range w.core.Partition().Nodes()[0].EachAllocation {
+		at, overdue := w.core.Partition().PreemptingSince(x)
+		assert.Equal(w.t, at.IsZero(), !w.core.Partition().Preempting(x))
 		if overdue {
 			n++
 		}
@@ -76,7 +76,7 @@ func (w *waiting) overdue() (n int) {
 	return n
 }
 
-func TestWhenANominationIsGivenUp(t *testing.T) {
+func TestNomination_TimeoutBoundaries(t *testing.T) {
 	for i, c := range []struct {
 		name, timeout, changed string // changed before the end of the wait; empty: not
 		passes                 time.Duration
@@ -91,17 +91,17 @@ func TestWhenANominationIsGivenUp(t *testing.T) {
 		{"7. a time at last counts from the beginning", "0s", "1m", time.Minute, false},
 	} {
 		t.Run(fmt.Sprint(i+1), func(t *testing.T) {
-			w := newWaiting(t, c.timeout, 2)
-			assert.Assert(t, w.waits(), c.name)
+			w := newNominationCore(t, c.timeout, 2)
+			assert.Assert(t, w.isNominated(), c.name)
 			w.now = w.now.Add(c.passes - 1)
 			if c.changed != "" {
-				w.tell(scheduler.UseConfig{Partition: w.conf(c.changed)})
+				w.apply(scheduler.UseConfig{Partition: w.conf(c.changed)})
 			}
-			w.after(1)
-			assert.Equal(t, w.waits(), c.waits, c.name)
+			w.advance(1)
+			assert.Equal(t, w.isNominated(), c.waits, c.name)
 			want, state := 2, scheduler.NominationTimedOut
 			if c.waits {
-				want, state = 0, scheduler.NominationWaits
+				want, state = 0, scheduler.NominationWaiting
 			}
 			assert.Equal(t, w.core.Preemptions().Last[0].Nomination.State, state, c.name)
 			assert.Equal(t, w.overdue(), want, c.name)
@@ -110,18 +110,18 @@ func TestWhenANominationIsGivenUp(t *testing.T) {
 }
 
 // The alarm of the loop is set to it, and does not ring for it twice.
-func TestANominationWakesTheCoreWhenItsTimeIsUp(t *testing.T) {
-	w := newWaiting(t, "1m", 2)
+func TestNomination_TimeoutIsADeadline(t *testing.T) {
+	w := newNominationCore(t, "1m", 2)
 	at, ok := w.core.NextDeadline()
 	assert.Assert(t, ok)
 	assert.Equal(t, at, epoch.Add(time.Minute))
 	w.now = at
-	w.tell(scheduler.Wake{})
+	w.apply(scheduler.Wake{})
 	if at, ok := w.core.NextDeadline(); ok {
 		assert.Assert(t, at.After(w.now), "it is for Schedule to do")
 	}
 	w.core.Schedule(w.now, 1)
-	assert.Assert(t, !w.waits())
+	assert.Assert(t, !w.isNominated())
 	at, ok = w.core.NextDeadline()
 	assert.Assert(t, ok)
 	assert.Equal(t, at, w.now.Add(5*time.Second), "then it looks again")
@@ -129,60 +129,60 @@ func TestANominationWakesTheCoreWhenItsTimeIsUp(t *testing.T) {
 
 // Being resized is no answer to being told to leave, and changes nothing about for how long
 // ago that was.
-func TestWhoIsOverdueStaysSo(t *testing.T) {
-	w := newWaiting(t, "1m", 2)
-	w.tell(scheduler.SubmitAsk{Ask: &objects.Ask{Key: "low-0", App: "low", Amounts: vcores(4)}})
-	w.after(time.Minute)
+func TestVictim_StaysOverdueAfterResize(t *testing.T) {
+	w := newNominationCore(t, "1m", 2)
+	w.apply(scheduler.SubmitAsk{Ask: &objects.Ask{Key: "low-0", App: "low", Amounts: vcores(4)}})
+	w.advance(time.Minute)
 	assert.Equal(t, w.overdue(), 2)
-	w.tell(scheduler.SubmitAsk{Ask: &objects.Ask{Key: "low-0", App: "low", Amounts: vcores(3)}},
+	w.apply(scheduler.SubmitAsk{Ask: &objects.Ask{Key: "low-0", App: "low", Amounts: vcores(3)}},
 		scheduler.UseConfig{Partition: w.conf("0s")})
-	w.after(time.Hour)
+	w.advance(time.Hour)
 	assert.Equal(t, w.overdue(), 2)
 	trial := w.core.Partition().Try()
 	assert.Assert(t, trial.Without("low-0"))
 	trial.End()
 	assert.NilError(t, w.core.Check())
 	assert.Equal(t, w.overdue(), 2)
-	w.tell(scheduler.Release{App: "low", Key: "low-0", Type: scheduler.PreemptedByScheduler},
+	w.apply(scheduler.Release{App: "low", Key: "low-0", Type: scheduler.PreemptedByScheduler},
 		scheduler.Release{App: "low", Key: "low-1", Type: scheduler.PreemptedByScheduler})
-	w.after(0)
+	w.advance(0)
 	x, _ := w.core.Partition().Allocation("high")
 	assert.Assert(t, !x.Pending(), "they have gone after all")
 }
 
 // The list of those who were told does not grow with how many there were, as long as they go.
-func TestWhoLeavesIsForgotten(t *testing.T) {
-	w := newWaiting(t, "1h", 2)
+func TestVictim_ReleasedVictimsAreForgotten(t *testing.T) {
+	w := newNominationCore(t, "1h", 2)
 	for i := range 300 {
 		key := objects.AllocationKey(fmt.Sprint("more-", i))
-		w.tell(scheduler.Release{App: "low", Key: "low-0"}, scheduler.Release{App: "low", Key: "low-1"}, scheduler.Release{App: "high"})
-		w.tell(scheduler.SubmitAsk{Ask: &objects.Ask{Key: key, App: "low", Amounts: vcores(10)}})
+		w.apply(scheduler.Release{App: "low", Key: "low-0"}, scheduler.Release{App: "low", Key: "low-1"}, scheduler.Release{App: "high"})
+		w.apply(scheduler.SubmitAsk{Ask: &objects.Ask{Key: key, App: "low", Amounts: vcores(10)}})
 		w.core.Schedule(w.now, 10)
-		w.tell(scheduler.SubmitAsk{Ask: &objects.Ask{
-			Key: "again", App: "high", Amounts: vcores(10), Priority: 9, Policy: objects.PolicySent | objects.PolicyOther,
+		w.apply(scheduler.SubmitAsk{Ask: &objects.Ask{
+			Key: "again", App: "high", Amounts: vcores(10), Priority: 9, Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
 		}})
-		w.after(0)
+		w.advance(0)
 		x, ok := w.core.Partition().Allocation(key)
-		assert.Assert(t, ok && w.core.Partition().Leaving(x), "round %d", i)
-		w.tell(scheduler.Release{App: "low", Key: key, Type: scheduler.PreemptedByScheduler})
+		assert.Assert(t, ok && w.core.Partition().Preempting(x), "round %d", i)
+		w.apply(scheduler.Release{App: "low", Key: key, Type: scheduler.PreemptedByScheduler})
 	}
-	told := reflect.ValueOf(w.core.Partition()).Elem().FieldByName("told").Len()
-	assert.Assert(t, told > 0 && told < 50, "%d are remembered", told)
+	remembered := reflect.ValueOf(w.core.Partition()).Elem().FieldByName("expectedReleases").Len()
+	assert.Assert(t, remembered > 0 && remembered < 50, "%d are remembered", remembered)
 }
 
 // Whoever gives up waits before it looks again, also if a reload gave it a reason to look.
-func TestWhoGivesUpDoesNotLookAtOnce(t *testing.T) {
-	w := newWaiting(t, "1m", 2)
-	w.tell(scheduler.AddNode{Node: "m", Total: vcores(10), Schedulable: true},
+func TestNomination_TimedOutAskBacksOff(t *testing.T) {
+	w := newNominationCore(t, "1m", 2)
+	w.apply(scheduler.AddNode{Node: "m", Total: vcores(10), Schedulable: true},
 		scheduler.ReportAllocation{Node: "m", Ask: &objects.Ask{Key: "other", App: "low", Amounts: vcores(10)}})
-	swap := w.conf("1m")
-	swap.Preemption = false
-	w.tell(scheduler.UseConfig{Partition: swap}, scheduler.UseConfig{Partition: w.conf("1m")})
+	disabled := w.conf("1m")
+	disabled.PreemptionEnabled = false
+	w.apply(scheduler.UseConfig{Partition: disabled}, scheduler.UseConfig{Partition: w.conf("1m")})
 	other, _ := w.core.Partition().Allocation("other")
-	w.after(time.Minute)
-	assert.Assert(t, !w.waits() && !w.core.Partition().Leaving(other))
-	w.after(5*time.Second - 1)
-	assert.Assert(t, !w.waits() && !w.core.Partition().Leaving(other))
-	w.after(1)
-	assert.Assert(t, w.waits() && w.core.Partition().Leaving(other))
+	w.advance(time.Minute)
+	assert.Assert(t, !w.isNominated() && !w.core.Partition().Preempting(other))
+	w.advance(5*time.Second - 1)
+	assert.Assert(t, !w.isNominated() && !w.core.Partition().Preempting(other))
+	w.advance(1)
+	assert.Assert(t, w.isNominated() && w.core.Partition().Preempting(other))
 }

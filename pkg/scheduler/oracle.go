@@ -16,12 +16,12 @@ type Oracle interface {
 	Fits(ask objects.AllocationKey, node objects.NodeID) bool
 }
 
-// Willing is the Oracle of a resource manager that has no opinion. The Core does not
+// NoPredicates is the Oracle of a resource manager that has no opinion. The Core does not
 // even ask it.
-type Willing struct{}
+type NoPredicates struct{}
 
 // Fits says yes.
-func (Willing) Fits(objects.AllocationKey, objects.NodeID) bool { return true }
+func (NoPredicates) Fits(objects.AllocationKey, objects.NodeID) bool { return true }
 
 // An Oracle may change its mind without telling. So an ask that was refused everywhere
 // is tried again after this time, even if nothing else happens.

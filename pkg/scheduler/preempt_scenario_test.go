@@ -22,13 +22,13 @@ import (
 // has to leave for it. Without queues everything is in one leaf that lets the more important
 // take the place of the less important.
 type preemptScenario struct {
-	caption
+	scenarioHeader
 	Given struct {
 		Queues    []scenarioQueue
-		Nodes     []victimNode
-		Running   []victim
-		Nominated []victim
-		Ask       victim
+		Nodes     []scenarioNode
+		Running   []scenarioAllocation
+		Nominated []scenarioAllocation
+		Ask       scenarioAllocation
 
 		Budgets []struct {
 			Name, Namespace string
@@ -43,7 +43,7 @@ type preemptScenario struct {
 		Gang *struct {
 			Name     string
 			Priority int32
-			Members  []victim
+			Members  []scenarioAllocation
 		}
 	}
 	Expect struct {
@@ -58,14 +58,14 @@ type preemptScenario struct {
 	}
 }
 
-type victimNode struct {
+type scenarioNode struct {
 	Name          string
 	Capacity      map[string]int64
 	Labels        map[string]string
 	Unschedulable bool
 }
 
-type victim struct {
+type scenarioAllocation struct {
 	scenarioWork
 	Labels, NodeSelector map[string]string
 	State                string // terminating-preempted, terminating or none
@@ -83,15 +83,15 @@ type victim struct {
 	}
 }
 
-func (v victim) ask() *objects.Ask {
+func (v scenarioAllocation) ask() *objects.Ask {
 	x := v.scenarioWork.ask()
 	amounts := map[string]resources.Quantity{"pods": 1}
 	for name, n := range v.Request {
 		amounts[name] = resources.Quantity(n)
 	}
 	x.Amounts = resources.FromMap(amounts)
-	x.Policy = objects.PolicySent.With(objects.PolicySelf, v.AllowPreemptSelf == nil || *v.AllowPreemptSelf).
-		With(objects.PolicyOther, v.PreemptionPolicy != "Never")
+	x.Policy = objects.PolicySent.With(objects.PolicyAllowPreemptSelf, v.AllowPreemptSelf == nil || *v.AllowPreemptSelf).
+		With(objects.PolicyAllowPreemptOther, v.PreemptionPolicy != "Never")
 	x.Originator, x.RequiredNode, x.TaskGroup = v.Originator, objects.NodeID(v.RequiredNode), v.Group
 	x.Tags = map[string]string{budgets.NamespaceTag: cmp.Or(v.Namespace, "default"), priorities.QoSTag: v.QoS}
 	for key, value := range v.Labels {
@@ -100,8 +100,8 @@ func (v victim) ask() *objects.Ask {
 	return x
 }
 
-// where is the leaf and the application of v, one of its own unless it names one.
-func (v victim) where() victim {
+// withQueueAndApp is the leaf and the application of v, one of its own unless it names one.
+func (v scenarioAllocation) withQueueAndApp() scenarioAllocation {
 	if v.Queue == "" {
 		v.Queue = "root.default"
 	}
@@ -115,29 +115,29 @@ func (v victim) where() victim {
 	return v
 }
 
-// labelled is a resource manager that knows labels: which nodes an ask wants, and beside
+// labelOracle is a resource manager that knows labels: which nodes an ask wants, and beside
 // which others it has to run.
-type labelled struct {
+type labelOracle struct {
 	nodes   map[objects.NodeID]map[string]string
-	asks    map[objects.AllocationKey]victim
-	running []victim
-	left    map[objects.AllocationKey]bool
+	asks    map[objects.AllocationKey]scenarioAllocation
+	running []scenarioAllocation
+	gone    map[objects.AllocationKey]bool
 }
 
-func (l labelled) Fits(ask objects.AllocationKey, node objects.NodeID) bool {
+func (l labelOracle) Fits(ask objects.AllocationKey, node objects.NodeID) bool {
 	return l.FitsWithout(ask, node, nil)
 }
 
-func (l labelled) FitsWithout(ask objects.AllocationKey, node objects.NodeID, victims []objects.AllocationKey) bool {
+func (l labelOracle) FitsWithout(ask objects.AllocationKey, node objects.NodeID, victims []objects.AllocationKey) bool {
 	if !matches(l.nodes[node], l.asks[ask].NodeSelector) {
 		return false
 	}
 	for _, c := range l.asks[ask].Constraints {
-		beside := slices.ContainsFunc(l.running, func(v victim) bool {
-			return objects.NodeID(v.Node) == node && matches(v.Labels, c.MatchLabels) && !l.left[objects.AllocationKey(v.Key)] &&
+		matched := slices.ContainsFunc(l.running, func(v scenarioAllocation) bool {
+			return objects.NodeID(v.Node) == node && matches(v.Labels, c.MatchLabels) && !l.gone[objects.AllocationKey(v.Key)] &&
 				!slices.Contains(victims, objects.AllocationKey(v.Key))
 		})
-		if beside != (c.Type == "affinity") {
+		if matched != (c.Type == "affinity") {
 			return false
 		}
 	}
@@ -153,24 +153,24 @@ func matches(labels, wanted map[string]string) bool {
 	return true
 }
 
-// caseOf is a scenario set up: its ask waits, or the members of its gang do.
-type caseOf struct {
-	*stage
-	rm   labelled
-	asks []*objects.Allocation
+// preemptCase is a scenario set up: its ask waits, or the members of its gang do.
+type preemptCase struct {
+	*scenarioCore
+	oracle labelOracle
+	asks   []*objects.Allocation
 }
 
-func playPreemption(t *testing.T, s preemptScenario) {
+func runPreemptScenario(t *testing.T, s preemptScenario) {
 	assert.Assert(t, s.Expect.Action == "preempt" || s.Expect.Action == "none")
 	if s.Expect.NominationsCleared != nil {
-		clearedRight(t, s)
+		checkClearedNominations(t, s)
 	}
-	st := setUp(t, s)
+	st := newPreemptCase(t, s)
 	x, part := st.asks[0], st.core.Partition()
 	now := epoch.Add(time.Hour) // older than any delay
-	supposed, err := st.core.Suppose(scheduler.Hypothesis{Key: x.Key()}, now)
+	dryRun, err := st.core.DryRun(scheduler.DryRunRequest{Key: x.Key()}, now)
 	assert.NilError(t, err)
-	defer func() { supposedRight(t, s, st.core, supposed) }()
+	defer func() { checkDryRun(t, s, st.core, dryRun) }()
 	var victims []string
 	for range 5 {
 		effects, _ := st.core.Schedule(now, 100)
@@ -196,7 +196,7 @@ func playPreemption(t *testing.T, s preemptScenario) {
 	}
 	for _, key := range victims { // when they have gone, it gets the node
 		v, _ := part.Allocation(objects.AllocationKey(key))
-		st.rm.left[v.Key()] = true
+		st.oracle.gone[v.Key()] = true
 		st.core.Step(now, scheduler.Release{App: v.Ask().App, Key: v.Key(), Type: scheduler.PreemptedByScheduler})
 	}
 	st.core.Schedule(now, 100)
@@ -208,8 +208,8 @@ func playPreemption(t *testing.T, s preemptScenario) {
 	}
 }
 
-func setUp(t *testing.T, s preemptScenario) *caseOf {
-	st := &caseOf{stage: &stage{queues: s.Given.Queues}}
+func newPreemptCase(t *testing.T, s preemptScenario) *preemptCase {
+	st := &preemptCase{scenarioCore: &scenarioCore{queues: s.Given.Queues}}
 	if len(st.queues) == 0 {
 		st.queues = []scenarioQueue{{Path: "root.default", Properties: map[string]string{
 			"preemption.priority": "leaf", "preemption.gang": "enabled", "preemption.victim.unit": "taskgroup",
@@ -218,38 +218,38 @@ func setUp(t *testing.T, s preemptScenario) *caseOf {
 			st.queues[0].Properties["preemption.victim.qos"] = "enabled"
 		}
 	}
-	st.rm = labelled{map[objects.NodeID]map[string]string{}, map[objects.AllocationKey]victim{}, s.Given.Running, map[objects.AllocationKey]bool{}}
+	st.oracle = labelOracle{map[objects.NodeID]map[string]string{}, map[objects.AllocationKey]scenarioAllocation{}, s.Given.Running, map[objects.AllocationKey]bool{}}
 	conf := st.config(t)
 	conf.Budgets = s.budgets(t)
-	st.core = scheduler.New(conf, st.rm)
+	st.core = scheduler.New(conf, st.oracle)
 	for _, n := range s.Given.Nodes {
-		st.rm.nodes[objects.NodeID(n.Name)] = n.Labels
+		st.oracle.nodes[objects.NodeID(n.Name)] = n.Labels
 		total := maps.Clone(n.Capacity)
 		total["pods"] = 110
-		st.step(t, scheduler.AddNode{Node: objects.NodeID(n.Name), Total: plain(total), Schedulable: !n.Unschedulable})
+		st.mustApply(t, scheduler.AddNode{Node: objects.NodeID(n.Name), Total: amountsFromMap(total), Schedulable: !n.Unschedulable})
 	}
 	for _, g := range s.Given.Groups {
 		assert.Equal(t, g.Unit, "all")
-		st.step(t, scheduler.AddApplication{
+		st.mustApply(t, scheduler.AddApplication{
 			App: objects.AppID("app-" + g.Name), User: security.User{Name: "ann"}, Queue: "root.default",
 			Tags: map[string]string{objects.TagGroupPriority: fmt.Sprint(g.Priority)},
 		})
 	}
 	part := st.core.Partition()
-	var dying []*objects.Allocation
+	var terminating []*objects.Allocation
 	for _, v := range s.Given.Running {
-		v = v.where()
+		v = v.withQueueAndApp()
 		st.application(t, v.scenarioWork)
-		st.step(t, scheduler.ReportAllocation{Ask: v.ask(), Node: objects.NodeID(v.Node)})
+		st.mustApply(t, scheduler.ReportAllocation{Ask: v.ask(), Node: objects.NodeID(v.Node)})
 		if v.State == "terminating-preempted" {
 			x, _ := part.Allocation(objects.AllocationKey(v.Key))
-			dying = append(dying, x)
+			terminating = append(terminating, x)
 		}
 	}
 	nominate := func(x *objects.Allocation, on objects.NodeID) {
 		n, ok := part.Node(on)
 		assert.Assert(t, ok)
-		part.Preempt(x, n, dying, epoch.Add(time.Hour))
+		part.Preempt(x, n, terminating, epoch.Add(time.Hour))
 	}
 	for _, v := range s.nominees() {
 		nominate(st.ask(t, v), objects.NodeID(v.Node))
@@ -268,11 +268,11 @@ func setUp(t *testing.T, s preemptScenario) *caseOf {
 	return st
 }
 
-func (st *caseOf) ask(t *testing.T, v victim) *objects.Allocation {
-	v = v.where()
-	st.rm.asks[objects.AllocationKey(v.Key)] = v
+func (st *preemptCase) ask(t *testing.T, v scenarioAllocation) *objects.Allocation {
+	v = v.withQueueAndApp()
+	st.oracle.asks[objects.AllocationKey(v.Key)] = v
 	st.application(t, v.scenarioWork)
-	st.step(t, scheduler.SubmitAsk{Ask: v.ask()})
+	st.mustApply(t, scheduler.SubmitAsk{Ask: v.ask()})
 	x, ok := st.core.Partition().Allocation(objects.AllocationKey(v.Key))
 	assert.Assert(t, ok)
 	return x
@@ -280,8 +280,8 @@ func (st *caseOf) ask(t *testing.T, v victim) *objects.Allocation {
 
 // nominees are those who have a node, the most important first: a nomination ends those of less
 // important asks for the same node, and all of them are there when the case begins.
-func (s preemptScenario) nominees() []victim {
-	return slices.SortedStableFunc(slices.Values(s.Given.Nominated), func(a, b victim) int { return cmp.Compare(b.Priority, a.Priority) })
+func (s preemptScenario) nominees() []scenarioAllocation {
+	return slices.SortedStableFunc(slices.Values(s.Given.Nominated), func(a, b scenarioAllocation) int { return cmp.Compare(b.Priority, a.Priority) })
 }
 
 func (s preemptScenario) budgets(t *testing.T) budgets.Registry {
@@ -297,10 +297,10 @@ func (s preemptScenario) budgets(t *testing.T) budgets.Registry {
 	return r
 }
 
-// clearedRight asks the partition whose nomination ends when the ask gets the node. In a cycle
+// checkClearedNominations asks the partition whose nomination ends when the ask gets the node. In a cycle
 // nominees that have room are placed before anybody else looks.
-func clearedRight(t *testing.T, s preemptScenario) {
-	st := setUp(t, s)
+func checkClearedNominations(t *testing.T, s preemptScenario) {
+	st := newPreemptCase(t, s)
 	part := st.core.Partition()
 	n, ok := part.Node(s.Expect.Node)
 	assert.Assert(t, ok)
@@ -310,23 +310,23 @@ func clearedRight(t *testing.T, s preemptScenario) {
 		assert.Assert(t, ok)
 		victims = append(victims, v)
 	}
-	var kept []objects.AllocationKey
+	var remaining []objects.AllocationKey
 	for _, v := range s.nominees() {
 		if key := objects.AllocationKey(v.Key); !slices.Contains(s.Expect.NominationsCleared, key) {
-			kept = append(kept, key)
+			remaining = append(remaining, key)
 		}
 	}
 	assert.DeepEqual(t, keysOf(part.Preempt(st.asks[0], n, victims, epoch.Add(time.Hour))), s.Expect.NominationsCleared)
-	assert.DeepEqual(t, keysOf(part.Nominees()), append(kept, st.asks[0].Key()))
+	assert.DeepEqual(t, keysOf(part.Nominees()), append(remaining, st.asks[0].Key()))
 	assert.NilError(t, st.core.Check())
 }
 
 // S3-32 where the whole cluster is full: what is promised to a less important nominee is in
 // nobody's way, neither on the node nor in a quota.
-func TestAMoreImportantAskTakesANomineesNodeInAFullCluster(t *testing.T) {
-	st := &stage{queues: []scenarioQueue{{Path: "root.default", Max: map[string]int64{"vcore": 4}, Properties: map[string]string{"preemption.priority": "leaf"}}}}
+func TestNomination_S3_32MoreImportantAskTakesTheNode(t *testing.T) {
+	st := &scenarioCore{queues: []scenarioQueue{{Path: "root.default", Max: map[string]int64{"vcore": 4}, Properties: map[string]string{"preemption.priority": "leaf"}}}}
 	st.core = scheduler.New(st.config(t), nil)
-	st.step(t, scheduler.AddNode{Node: "n1", Total: plain(map[string]int64{"vcore": 4}), Schedulable: true})
+	st.mustApply(t, scheduler.AddNode{Node: "n1", Total: amountsFromMap(map[string]int64{"vcore": 4}), Schedulable: true})
 	ask := func(key string, priority int32) scenarioWork {
 		return scenarioWork{Key: key, App: key, Queue: "root.default", Priority: priority, Request: map[string]int64{"vcore": 4}}
 	}
@@ -334,8 +334,8 @@ func TestAMoreImportantAskTakesANomineesNodeInAFullCluster(t *testing.T) {
 		w := ask(key, priority)
 		st.application(t, w)
 		x := w.ask()
-		x.Policy = objects.PolicySent | objects.PolicyOther
-		st.step(t, scheduler.SubmitAsk{Ask: x})
+		x.Policy = objects.PolicySent | objects.PolicyAllowPreemptOther
+		st.mustApply(t, scheduler.SubmitAsk{Ask: x})
 		st.core.Schedule(epoch, 10)
 		found, _ := st.core.Partition().Allocation(x.Key)
 		return found
@@ -343,7 +343,7 @@ func TestAMoreImportantAskTakesANomineesNodeInAFullCluster(t *testing.T) {
 	v := submit("v", 0)
 	low := submit("low", 10)
 	part := st.core.Partition()
-	assert.Assert(t, part.Leaving(v) && part.Nomination(low) != nil)
+	assert.Assert(t, part.Preempting(v) && part.Nomination(low) != nil)
 	high := submit("high", 20)
 	assert.Assert(t, part.Nomination(low) == nil)
 	assert.Equal(t, part.Nomination(high).ID(), objects.NodeID("n1"))
@@ -360,27 +360,29 @@ func keysOf(list []*objects.Allocation) (keys []objects.AllocationKey) {
 	return keys
 }
 
-// fickle is a resource manager that takes back what it said once victims have left.
-type fickle struct{ key objects.AllocationKey }
+// acceptsOnlyBeforeRelease is a resource manager that takes back what it said once victims have left.
+type acceptsOnlyBeforeRelease struct{ key objects.AllocationKey }
 
-func (f fickle) Fits(ask objects.AllocationKey, _ objects.NodeID) bool { return ask != f.key }
+func (f acceptsOnlyBeforeRelease) Fits(ask objects.AllocationKey, _ objects.NodeID) bool {
+	return ask != f.key
+}
 
-func (fickle) FitsWithout(objects.AllocationKey, objects.NodeID, []objects.AllocationKey) bool {
+func (acceptsOnlyBeforeRelease) FitsWithout(objects.AllocationKey, objects.NodeID, []objects.AllocationKey) bool {
 	return true
 }
 
 // A nominee that the resource manager refuses after all keeps nobody else from the node.
-func TestANominationThatLeadsNowhereEnds(t *testing.T) {
-	st := &stage{queues: []scenarioQueue{{Path: "root.default", Properties: map[string]string{"preemption.priority": "leaf"}}}}
-	st.core = scheduler.New(st.config(t), fickle{"high"})
-	st.step(t, scheduler.AddNode{Node: "n1", Total: plain(map[string]int64{"vcore": 1}), Schedulable: true})
+func TestNomination_InfeasibleNominationIsGivenUp(t *testing.T) {
+	st := &scenarioCore{queues: []scenarioQueue{{Path: "root.default", Properties: map[string]string{"preemption.priority": "leaf"}}}}
+	st.core = scheduler.New(st.config(t), acceptsOnlyBeforeRelease{"high"})
+	st.mustApply(t, scheduler.AddNode{Node: "n1", Total: amountsFromMap(map[string]int64{"vcore": 1}), Schedulable: true})
 	part := st.core.Partition()
 	submit := func(key string, priority int32) *objects.Allocation {
-		v := victim{scenarioWork: scenarioWork{Key: key, App: key, Queue: "root.default", Priority: priority, Request: map[string]int64{"vcore": 1}}}
+		v := scenarioAllocation{scenarioWork: scenarioWork{Key: key, App: key, Queue: "root.default", Priority: priority, Request: map[string]int64{"vcore": 1}}}
 		st.application(t, v.scenarioWork)
 		ask := v.ask()
-		ask.Amounts = plain(v.Request)
-		st.step(t, scheduler.SubmitAsk{Ask: ask})
+		ask.Amounts = amountsFromMap(v.Request)
+		st.mustApply(t, scheduler.SubmitAsk{Ask: ask})
 		x, _ := part.Allocation(objects.AllocationKey(key))
 		return x
 	}
@@ -388,47 +390,47 @@ func TestANominationThatLeadsNowhereEnds(t *testing.T) {
 	st.core.Schedule(epoch, 10)
 	high, low := submit("high", 100), submit("low", 0)
 	st.core.Schedule(epoch, 10)
-	assert.Assert(t, part.Leaving(first) && part.Nomination(high) != nil)
+	assert.Assert(t, part.Preempting(first) && part.Nomination(high) != nil)
 
-	st.step(t, scheduler.Release{App: "first", Key: "first", Type: scheduler.PreemptedByScheduler})
+	st.mustApply(t, scheduler.Release{App: "first", Key: "first", Type: scheduler.PreemptedByScheduler})
 	st.core.Schedule(epoch, 10)
 	assert.Assert(t, high.Pending() && part.Nomination(high) == nil)
 	assert.Assert(t, !low.Pending(), "the node is free for others")
 	assert.NilError(t, st.core.Check())
 }
 
-// choosy is a resource manager that lets one ask have nobody's place.
-type choosy struct{ key objects.AllocationKey }
+// rejectsOnePreemption is a resource manager that lets one ask have nobody's place.
+type rejectsOnePreemption struct{ key objects.AllocationKey }
 
-func (choosy) Fits(objects.AllocationKey, objects.NodeID) bool { return true }
+func (rejectsOnePreemption) Fits(objects.AllocationKey, objects.NodeID) bool { return true }
 
-func (c choosy) FitsWithout(ask objects.AllocationKey, _ objects.NodeID, _ []objects.AllocationKey) bool {
+func (c rejectsOnePreemption) FitsWithout(ask objects.AllocationKey, _ objects.NodeID, _ []objects.AllocationKey) bool {
 	return ask != c.key
 }
 
-// asked is a resource manager that lets no ask have another's place, and counts which were asked about.
-type asked map[objects.AllocationKey]int
+// countsAndRejects is a resource manager that lets no ask have another's place, and counts which were asked about.
+type countsAndRejects map[objects.AllocationKey]int
 
-func (asked) Fits(objects.AllocationKey, objects.NodeID) bool { return true }
+func (countsAndRejects) Fits(objects.AllocationKey, objects.NodeID) bool { return true }
 
-func (a asked) FitsWithout(ask objects.AllocationKey, _ objects.NodeID, _ []objects.AllocationKey) bool {
+func (a countsAndRejects) FitsWithout(ask objects.AllocationKey, _ objects.NodeID, _ []objects.AllocationKey) bool {
 	a[ask]++
 	return false
 }
 
 // However many asks of a group the resource manager refuses, an evaluation asks about eight, and the
 // next one about others: all have been asked about before one is again.
-func TestPreemption_AnEvaluationAsksAboutFewRefusedAsks(t *testing.T) {
-	rm := asked{}
-	st := &stage{queues: []scenarioQueue{{Path: "root.default", Properties: map[string]string{"preemption.priority": "leaf"}}}}
+func TestPreemption_EvaluationBoundsRefusedAsks(t *testing.T) {
+	rm := countsAndRejects{}
+	st := &scenarioCore{queues: []scenarioQueue{{Path: "root.default", Properties: map[string]string{"preemption.priority": "leaf"}}}}
 	st.core = scheduler.New(st.config(t), rm)
-	st.step(t, scheduler.AddNode{Node: "n1", Total: plain(map[string]int64{"vcore": 1}), Schedulable: true})
+	st.mustApply(t, scheduler.AddNode{Node: "n1", Total: amountsFromMap(map[string]int64{"vcore": 1}), Schedulable: true})
 	submit := func(key, app string, priority int32, start int64) {
 		w := scenarioWork{Key: key, App: app, Queue: "root.default", Priority: priority, Start: start, Request: map[string]int64{"vcore": 1}}
 		st.application(t, w)
 		x := w.ask()
-		x.Policy = objects.PolicySent | objects.PolicyOther
-		st.step(t, scheduler.SubmitAsk{Ask: x})
+		x.Policy = objects.PolicySent | objects.PolicyAllowPreemptOther
+		st.mustApply(t, scheduler.SubmitAsk{Ask: x})
 	}
 	submit("low", "low", 0, 0)
 	now := epoch
@@ -455,16 +457,16 @@ func TestPreemption_AnEvaluationAsksAboutFewRefusedAsks(t *testing.T) {
 
 // What the resource manager says of an ask holds for this one alone, so the next of its group is
 // tried at once.
-func TestPreemption_ARefusedAskHidesNoneBehindIt(t *testing.T) {
-	st := &stage{queues: []scenarioQueue{{Path: "root.default", Properties: map[string]string{"preemption.priority": "leaf"}}}}
-	st.core = scheduler.New(st.config(t), choosy{"first"})
-	st.step(t, scheduler.AddNode{Node: "n1", Total: plain(map[string]int64{"vcore": 1}), Schedulable: true})
+func TestPreemption_RefusedAskDoesNotBlockLaterAsks(t *testing.T) {
+	st := &scenarioCore{queues: []scenarioQueue{{Path: "root.default", Properties: map[string]string{"preemption.priority": "leaf"}}}}
+	st.core = scheduler.New(st.config(t), rejectsOnePreemption{"first"})
+	st.mustApply(t, scheduler.AddNode{Node: "n1", Total: amountsFromMap(map[string]int64{"vcore": 1}), Schedulable: true})
 	submit := func(key, app string, priority int32, start int64) {
 		w := scenarioWork{Key: key, App: app, Queue: "root.default", Priority: priority, Start: start, Request: map[string]int64{"vcore": 1}}
 		st.application(t, w)
 		x := w.ask()
-		x.Policy = objects.PolicySent | objects.PolicyOther
-		st.step(t, scheduler.SubmitAsk{Ask: x})
+		x.Policy = objects.PolicySent | objects.PolicyAllowPreemptOther
+		st.mustApply(t, scheduler.SubmitAsk{Ask: x})
 	}
 	submit("low", "low", 0, 0)
 	st.core.Schedule(epoch, 10)

@@ -27,18 +27,18 @@ const (
 	RejectedOther              Rejection = "other"
 )
 
-// refusal is what the API found before the ask reached the Core.
-type refusal struct {
+// apiRejection is what the API found before the ask reached the Core.
+type apiRejection struct {
 	kind Rejection
 	text string
 }
 
 // Error is part of error.
-func (r refusal) Error() string { return r.text }
+func (r apiRejection) Error() string { return r.text }
 
 // rejectionOf is the kind of reason of an ask, or of an allocation on a known node.
 func rejectionOf(err error) Rejection {
-	problem, known := new(priorities.Problem), refusal{}
+	problem, known := new(priorities.Problem), apiRejection{}
 	switch {
 	case errors.As(err, &known):
 		return cmp.Or(known.kind, RejectedOther)
@@ -48,11 +48,11 @@ func rejectionOf(err error) Rejection {
 		return RejectedUnknownApplication
 	case errors.Is(err, objects.ErrExists):
 		return RejectedDuplicateKey
-	case errors.Is(err, objects.ErrNegative), errors.Is(err, objects.ErrAmounts):
+	case errors.Is(err, objects.ErrNegative), errors.Is(err, objects.ErrNoResources):
 		return RejectedAmounts
 	case errors.Is(err, objects.ErrOverflow):
 		return RejectedOverflow
-	case errors.As(err, new(resources.NamesError)):
+	case errors.As(err, new(resources.NameBoundError)):
 		return RejectedNames
 	case errors.Is(err, errNoTaskGroup):
 		return RejectedMalformed

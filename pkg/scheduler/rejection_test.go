@@ -47,9 +47,9 @@ func TestRejection_EachReasonHasItsKind(t *testing.T) {
 		{SubmitAsk{ask("k", "x", vcore(math.MaxInt64))}, RejectedOverflow},
 		{SubmitAsk{ask("k", "x", resources.FromMap(map[string]resources.Quantity{"junk1": 1, "junk2": 1}))}, RejectedNames},
 		{SubmitAsk{placeholder}, RejectedMalformed},
-		{SubmitClassed{Ask: ask("k", "x", vcore(1)), Refuse: "no such class"}, RejectedOther},
-		{SubmitClassed{Ask: ask("k", "x", vcore(1)), Refuse: "no such class", Kind: "unknown-class"}, "unknown-class"},
-		{SubmitClassed{Ask: ask("k", "x", vcore(1)), Class: "c", Users: &security.ACL{}}, "class-needs-permission"},
+		{SubmitAskWithClass{Ask: ask("k", "x", vcore(1)), RejectReason: "no such class"}, RejectedOther},
+		{SubmitAskWithClass{Ask: ask("k", "x", vcore(1)), RejectReason: "no such class", RejectKind: "unknown-class"}, "unknown-class"},
+		{SubmitAskWithClass{Ask: ask("k", "x", vcore(1)), Class: "c", AllowedUsers: &security.ACL{}}, "class-needs-permission"},
 		{ReportAllocation{Ask: ask("k", "x", vcore(1)), Node: "none"}, RejectedUnknownNode},
 		{ReportForeign{objects.Foreign{Key: "f", Node: "none", Amounts: vcore(1)}}, RejectedUnknownNode},
 		{ReportForeign{objects.Foreign{Key: "known", Node: "n", Amounts: vcore(1)}}, RejectedDuplicateKey},
@@ -64,6 +64,6 @@ func TestRejection_EachReasonHasItsKind(t *testing.T) {
 }
 
 // An application of 100,000 asks that is removed says of each that it is cancelled.
-func TestAskCancelled_CostsNoMoreThanReleased(t *testing.T) {
+func TestAskCancelled_IsNoLargerThanReleased(t *testing.T) {
 	assert.Assert(t, reflect.TypeFor[AskCancelled]().Size() <= reflect.TypeFor[Released]().Size())
 }

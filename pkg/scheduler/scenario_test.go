@@ -21,7 +21,7 @@ import (
 // whole numbers; start is an age stamp, larger is newer; null as a priority means that nothing
 // is pending.
 type orderScenario struct {
-	caption
+	scenarioHeader
 	Given struct {
 		Queues []scenarioQueue
 		Nodes  []struct {
@@ -60,33 +60,33 @@ type scenarioStep struct {
 	Set                 map[string]string // "<remove>" takes a property out
 }
 
-func playOrder(t *testing.T, s orderScenario) {
+func runOrderScenario(t *testing.T, s orderScenario) {
 	assert.Assert(t, len(s.Expect.Order)+len(s.Expect.Steps) > 0, "nothing is expected")
-	newStage(t, s).play(t, s)
+	newScenarioCore(t, s).runSteps(t, s)
 }
 
-// stage is a Core set up as a scenario says.
-type stage struct {
+// scenarioCore is a Core set up as a scenario says.
+type scenarioCore struct {
 	core   *scheduler.Core
 	queues []scenarioQueue
 	node   objects.NodeID
 }
 
-func newStage(t *testing.T, s orderScenario) *stage {
-	st := &stage{queues: s.Given.Queues}
+func newScenarioCore(t *testing.T, s orderScenario) *scenarioCore {
+	st := &scenarioCore{queues: s.Given.Queues}
 	st.core = scheduler.New(st.config(t), nil)
 	for _, n := range s.Given.Nodes {
 		st.node = objects.NodeID(n.Name)
-		st.step(t, scheduler.AddNode{Node: st.node, Total: plain(n.Capacity), Schedulable: true})
+		st.mustApply(t, scheduler.AddNode{Node: st.node, Total: amountsFromMap(n.Capacity), Schedulable: true})
 	}
 	for _, w := range s.Given.Running {
 		st.application(t, w)
-		st.step(t, scheduler.ReportAllocation{Ask: w.ask(), Node: objects.NodeID(w.Node)})
+		st.mustApply(t, scheduler.ReportAllocation{Ask: w.ask(), Node: objects.NodeID(w.Node)})
 	}
 	return st
 }
 
-func (st *stage) play(t *testing.T, s orderScenario) {
+func (st *scenarioCore) runSteps(t *testing.T, s orderScenario) {
 	for _, w := range s.Given.Asks {
 		st.submit(t, w)
 	}
@@ -103,35 +103,35 @@ func (st *stage) play(t *testing.T, s orderScenario) {
 
 	assert.Assert(t, len(s.Given.Steps) >= len(s.Expect.Steps))
 	for i, want := range s.Expect.Steps {
-		st.do(t, s.Given.Steps[i])
+		st.applyStep(t, s.Given.Steps[i])
 		assert.NilError(t, st.core.Check())
 		for path, want := range want.QueuePriority {
 			q, ok := st.core.Partition().Queue(path)
 			assert.Assert(t, ok, "step %d: queue %s is gone", i, path)
-			assert.Equal(t, q.CurrentPriority().String(), number32(want), "step %d: queue %s", i, path)
+			assert.Equal(t, q.CurrentPriority().String(), priorityText(want), "step %d: queue %s", i, path)
 		}
 		for id, want := range want.AppPriority {
 			a, ok := st.core.Partition().Application(id)
 			assert.Assert(t, ok, "step %d: application %s is gone", i, id)
-			assert.Equal(t, a.AskMaxPriority().String(), number32(want), "step %d: application %s", i, id)
+			assert.Equal(t, a.AskMaxPriority().String(), priorityText(want), "step %d: application %s", i, id)
 		}
 	}
 }
 
-func (st *stage) do(t *testing.T, s scenarioStep) {
+func (st *scenarioCore) applyStep(t *testing.T, s scenarioStep) {
 	switch s.Op {
 	case "add":
 		st.submit(t, s.Ask)
 	case "remove":
-		st.step(t, scheduler.Release{App: objects.AppID(s.App), Key: objects.AllocationKey(s.Key)})
+		st.mustApply(t, scheduler.Release{App: objects.AppID(s.App), Key: objects.AllocationKey(s.Key)})
 	case "removeApp":
-		st.step(t, scheduler.RemoveApplication{App: objects.AppID(s.App)})
+		st.mustApply(t, scheduler.RemoveApplication{App: objects.AppID(s.App)})
 	case "allocate":
 		x, ok := st.core.Partition().Allocation(objects.AllocationKey(s.Key))
 		assert.Assert(t, ok, "ask %s is gone", s.Key)
-		st.step(t, scheduler.ReportAllocation{Ask: x.Ask(), Node: st.node})
+		st.mustApply(t, scheduler.ReportAllocation{Ask: x.Ask(), Node: st.node})
 	case "return":
-		_, ok := st.core.Partition().Return(objects.AllocationKey(s.Key))
+		_, ok := st.core.Partition().ReturnToPending(objects.AllocationKey(s.Key))
 		assert.Assert(t, ok, "allocation %s is gone", s.Key)
 	case "configure":
 		i := slices.IndexFunc(st.queues, func(q scenarioQueue) bool { return q.Path == s.Queue })
@@ -140,25 +140,25 @@ func (st *stage) do(t *testing.T, s scenarioStep) {
 				delete(st.queues[i].Properties, name)
 			}
 		}
-		st.step(t, scheduler.UseConfig{Partition: st.config(t)})
+		st.mustApply(t, scheduler.UseConfig{Partition: st.config(t)})
 	default:
 		t.Fatalf("unknown operation %q", s.Op)
 	}
 }
 
-func (st *stage) submit(t *testing.T, w scenarioWork) {
+func (st *scenarioCore) submit(t *testing.T, w scenarioWork) {
 	st.application(t, w)
-	st.step(t, scheduler.SubmitAsk{Ask: w.ask()})
+	st.mustApply(t, scheduler.SubmitAsk{Ask: w.ask()})
 }
 
-func (st *stage) application(t *testing.T, w scenarioWork) {
+func (st *scenarioCore) application(t *testing.T, w scenarioWork) {
 	if _, ok := st.core.Partition().Application(objects.AppID(w.App)); !ok {
-		st.step(t, scheduler.AddApplication{App: objects.AppID(w.App), User: security.User{Name: "ann"}, Queue: w.Queue})
+		st.mustApply(t, scheduler.AddApplication{App: objects.AppID(w.App), User: security.User{Name: "ann"}, Queue: w.Queue})
 	}
 }
 
-// step applies a command that must not be refused.
-func (st *stage) step(t *testing.T, cmd scheduler.Command) {
+// mustApply applies a command that must not be refused.
+func (st *scenarioCore) mustApply(t *testing.T, cmd scheduler.Command) {
 	t.Helper()
 	for _, e := range st.core.Step(epoch, cmd) {
 		switch e.(type) {
@@ -169,7 +169,7 @@ func (st *stage) step(t *testing.T, cmd scheduler.Command) {
 }
 
 // config writes the queues as a queues.yaml and reads it the way an operator's is read.
-func (st *stage) config(t *testing.T) configs.Partition {
+func (st *scenarioCore) config(t *testing.T) configs.Partition {
 	root := map[string]any{"name": "root", "submitacl": "*"}
 	for _, q := range st.queues {
 		at := root
@@ -177,7 +177,7 @@ func (st *stage) config(t *testing.T) configs.Partition {
 			at = child(at, name)
 		}
 		at["properties"] = q.Properties
-		at["resources"] = map[string]any{"guaranteed": written(q.Guaranteed), "max": written(q.Max)}
+		at["resources"] = map[string]any{"guaranteed": yamlAmounts(q.Guaranteed), "max": yamlAmounts(q.Max)}
 	}
 	delete(root, "resources")
 	text, err := yaml.Marshal(map[string]any{"partitions": []any{map[string]any{"name": "default", "queues": []any{root}}}})
@@ -199,8 +199,8 @@ func child(of map[string]any, name string) map[string]any {
 	return q
 }
 
-// written turns whole numbers into the text that means them: vcore counts thousandths.
-func written(m map[string]int64) map[string]string {
+// yamlAmounts turns whole numbers into the text that means them: vcore counts thousandths.
+func yamlAmounts(m map[string]int64) map[string]string {
 	out := map[string]string{}
 	for name, n := range m {
 		if out[name] = fmt.Sprint(n); name == resources.VCore {
@@ -212,12 +212,12 @@ func written(m map[string]int64) map[string]string {
 
 func (w scenarioWork) ask() *objects.Ask {
 	return &objects.Ask{
-		Key: objects.AllocationKey(w.Key), App: objects.AppID(w.App), Amounts: plain(w.Request), Priority: w.Priority,
+		Key: objects.AllocationKey(w.Key), App: objects.AppID(w.App), Amounts: amountsFromMap(w.Request), Priority: w.Priority,
 		Created: epoch.Add(time.Duration(w.Start-1000) * time.Second), // before anything else, so that only start counts
 	}
 }
 
-func plain(m map[string]int64) resources.Amounts {
+func amountsFromMap(m map[string]int64) resources.Amounts {
 	out := map[string]resources.Quantity{}
 	for name, n := range m {
 		out[name] = resources.Quantity(n)
@@ -225,7 +225,7 @@ func plain(m map[string]int64) resources.Amounts {
 	return resources.FromMap(out)
 }
 
-func number32(n *int32) string {
+func priorityText(n *int32) string {
 	if n == nil {
 		return "none"
 	}

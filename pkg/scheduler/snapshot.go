@@ -20,35 +20,35 @@ import (
 // order. What depends on many queues at once, such as the headroom of one, is computed by the
 // reader: see Headroom.
 type Snapshot struct {
-	At              time.Time
-	Partition       string
-	Draining        bool      // being removed: it takes no new node and no new application
-	StateSince      time.Time // when it was first used, or Draining changed; zero: not used yet
-	NodeOrder       policies.NodeOrder
-	IgnorePriority  bool // as configured
-	Preemption      bool // as configured
-	NeedQuota       []limits.Selector
-	QuotaPreemption bool // as configured
-	NodePressure    bool // as configured
-	Capacity        resources.Amounts
-	Root            *QueueView
-	Nodes           persistent.List[NodeView]
-	Budgets         []BudgetView                   // by namespace, then by name
-	Pauses          []preemption.Pause             // of leaves that do not take each other's place, the oldest first
-	Completed       persistent.List[objects.Ended] // oldest first
-	Rejected        persistent.List[objects.Ended] // oldest first, each ID once
-	Applications    int                            // that live
-	Asks            int                            // pending
-	Allocations     int
-	Strays          uint64 // as of Preemptions
+	At                   time.Time
+	Partition            string
+	Draining             bool      // being removed: it takes no new node and no new application
+	StateSince           time.Time // when it was first used, or Draining changed; zero: not used yet
+	NodeOrder            policies.NodeSortPolicy
+	IgnorePriority       bool // as configured
+	Preemption           bool // as configured
+	ClassesNeedingQuota  []limits.Selector
+	QuotaPreemption      bool // as configured
+	NodePressure         bool // as configured
+	Capacity             resources.Amounts
+	Root                 *QueueView
+	Nodes                persistent.List[NodeView]
+	Budgets              []BudgetView                              // by namespace, then by name
+	CoolDowns            []preemption.CoolDown                     // of leaves that do not take each other's place, the oldest first
+	Completed            persistent.List[objects.EndedApplication] // oldest first
+	Rejected             persistent.List[objects.EndedApplication] // oldest first, each ID once
+	Applications         int                                       // that live
+	Asks                 int                                       // pending
+	Allocations          int
+	UnknownConfirmations uint64 // as of Preemptions
 }
 
 // BudgetView is a disruption budget and what it has counted.
 type BudgetView struct {
-	Budget   *budgets.Budget
-	Selected int // allocations that it is about
-	Leaving  int // of these, told to leave
-	Allowed  int // how many more may be told; negative: too many were, or too few run
+	Budget     *budgets.Budget
+	Selected   int // allocations that it is about
+	Preempting int // of these, told to leave
+	Allowed    int // how many more may be told; negative: too many were, or too few run
 }
 
 // QueueView is a queue in a Snapshot. It is immutable.
@@ -60,15 +60,15 @@ type QueueView struct {
 	Allocated       resources.Amounts
 	Max             resources.Limit // root: the capacity of the cluster
 	Guaranteed      resources.Guarantee
-	Priority        policies.Current  // as its parent sees it
-	MaxApplications uint64            // that may run; 0: any number
-	Running         int               // applications that do
-	Preempting      resources.Amounts // of Allocated: marked for preemption, and not released yet
-	LimitRules      []limits.Rule     // of users and groups, as configured
-	Limits          persistent.List[objects.Limited]
+	Priority        policies.CurrentPriority // as its parent sees it
+	MaxApplications uint64                   // that may run; 0: any number
+	Running         int                      // applications that do
+	Preempting      resources.Amounts        // of Allocated: marked for preemption, and not released yet
+	LimitRules      []limits.Limit           // of users and groups, as configured
+	Limits          persistent.List[objects.LimitUsage]
 	AboveMax        *objects.AboveMax // it holds more than a max that is enforced; nil: no
 	ClassQuotas     []objects.ClassQuota
-	Template        *configs.Template
+	Template        *configs.ChildTemplate
 	Settings        configs.Settings
 	Children        persistent.List[QueueView]
 	Applications    persistent.List[ApplicationView]
@@ -83,31 +83,31 @@ type ApplicationView struct {
 	State        objects.State
 	StateLog     []objects.StateChange
 	Submitted    time.Time
-	Priority     policies.Current
+	Priority     policies.CurrentPriority
 	Pending      resources.Amounts
 	Allocated    resources.Amounts // without placeholders
 	Placeholders resources.Amounts
 	Peak         resources.Amounts     // the most that either of the two ever was
 	UsageHistory *objects.UsageHistory // of what has ended; nil: nothing that ran for a second
-	Work         persistent.List[WorkView]
+	Allocations  persistent.List[AllocationView]
 }
 
-// WorkView is an ask or an allocation in a Snapshot. It is immutable; an allocation is one
+// AllocationView is an ask or an allocation in a Snapshot. It is immutable; an allocation is one
 // view, on the lists of its application and of its node.
-type WorkView struct {
-	Ask     *objects.Ask
-	Class   string // its priority class; empty: none
-	Created time.Time
-	Node    objects.NodeID // empty: pending
+type AllocationView struct {
+	Ask           *objects.Ask
+	PriorityClass string // its priority class; empty: none
+	Created       time.Time
+	Node          objects.NodeID // empty: pending
 
-	Leaving     bool           // was told to leave, by preemption
-	ToldAt      time.Time      // when
+	Preempting  bool           // was told to leave, by preemption
+	PreemptedAt time.Time      // when
 	Overdue     bool           // so long ago that nobody counts on it any more
 	Nominated   objects.NodeID // the node for which it waits until others have left; empty: none
 	NominatedAt time.Time      // since when
 
-	BoundAt time.Time
-	Delay   time.Duration // from the creation of the ask, or the arrival of its application if that was later, to BoundAt
+	BoundAt         time.Time
+	SchedulingDelay time.Duration // from the creation of the ask, or the arrival of its application if that was later, to BoundAt
 }
 
 // NodeView is a node in a Snapshot. It is immutable.
@@ -120,6 +120,6 @@ type NodeView struct {
 	Occupied    resources.Amounts
 	Available   resources.Amounts // negative after a shrink
 	Score       float64           // lower is tried first
-	Work        persistent.List[WorkView]
+	Allocations persistent.List[AllocationView]
 	Foreign     []*objects.Foreign
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// large is a core with 10,100 queues, 10,000 applications, 10,000 nodes and 100,000 allocations.
-func large(b *testing.B) (*Core, time.Time) {
-	c, now := filled(b, tree(2, 100), 10_000, 10_000, 100_000)
+// largeCore is a core with 10,100 queues, 10,000 applications, 10,000 nodes and 100,000 allocations.
+func largeCore(b *testing.B) (*Core, time.Time) {
+	c, now := loadedWithApplications(b, treeConfig(2, 100), 10_000, 10_000, 100_000)
 	for more := true; more; {
 		_, more = c.Schedule(now, 10_000)
 	}
@@ -23,7 +23,7 @@ func large(b *testing.B) (*Core, time.Time) {
 // BenchmarkSnapshot is what one snapshot of a large cluster costs; worst-slice-us is the longest
 // that deciding stood still for it.
 func BenchmarkSnapshot(b *testing.B) {
-	c, now := large(b)
+	c, now := largeCore(b)
 	asks := 100_000
 	place := func(n int) {
 		for range n {
@@ -74,13 +74,13 @@ func BenchmarkSnapshot(b *testing.B) {
 // refreshSlice is about what package loop does in one go.
 const refreshSlice = 512
 
-// BenchmarkPlacingWhileRead is one placement in a large cluster, with and without changes being
+// BenchmarkPlacement_WithSnapshots is one placement in a large cluster, with and without changes being
 // recorded for snapshots.
-func BenchmarkPlacingWhileRead(b *testing.B) {
+func BenchmarkPlacement_WithSnapshots(b *testing.B) {
 	for _, read := range []bool{false, true} {
 		b.Run(fmt.Sprintf("read=%t", read), func(b *testing.B) {
 			b.ReportAllocs()
-			c, now := filled(b, tree(2, 100), 10_000, 10_000, 100_000)
+			c, now := loadedWithApplications(b, treeConfig(2, 100), 10_000, 10_000, 100_000)
 			if read {
 				c.Snapshot(now)
 			}
@@ -89,7 +89,7 @@ func BenchmarkPlacingWhileRead(b *testing.B) {
 			for range b.N {
 				if left == 0 {
 					b.StopTimer()
-					c, now = filled(b, tree(2, 100), 10_000, 10_000, 100_000)
+					c, now = loadedWithApplications(b, treeConfig(2, 100), 10_000, 10_000, 100_000)
 					if left = 100_000; read {
 						c.Snapshot(now)
 					}

@@ -15,7 +15,7 @@ func (s *Snapshot) Queue(path objects.QueuePath) *QueueView {
 		return nil
 	}
 	for q != nil && q.Path != path {
-		q = q.towards(path)
+		q = q.childTowards(path)
 	}
 	return q
 }
@@ -27,7 +27,7 @@ func (s *Snapshot) Headroom(path objects.QueuePath) resources.Limit {
 	q := s.Root
 	left := q.HeadroomBelow(resources.Limit{})
 	for q.Path != path {
-		if q = q.towards(path); q == nil {
+		if q = q.childTowards(path); q == nil {
 			break
 		}
 		left = q.HeadroomBelow(left)
@@ -37,12 +37,12 @@ func (s *Snapshot) Headroom(path objects.QueuePath) resources.Limit {
 
 // HeadroomBelow is the headroom of q, if above is that of its parent. above of root is the zero
 // Limit.
-func (q *QueueView) HeadroomBelow(above resources.Limit) resources.Limit {
-	return above.Tighten(q.Max.Headroom(q.Allocated))
+func (q *QueueView) HeadroomBelow(parentHeadroom resources.Limit) resources.Limit {
+	return parentHeadroom.Tighten(q.Max.Headroom(q.Allocated))
 }
 
-// towards is the child of q that is path or above it; nil: there is none.
-func (q *QueueView) towards(path objects.QueuePath) *QueueView {
+// childTowards is the child of q that is path or above it; nil: there is none.
+func (q *QueueView) childTowards(path objects.QueuePath) *QueueView {
 	below := string(path[len(q.Path)+1:])
 	name, _, _ := strings.Cut(below, ".")
 	child := path[:len(q.Path)+1+len(name)]

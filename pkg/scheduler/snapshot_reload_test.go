@@ -13,7 +13,7 @@ import (
 // After a reload readers get new views of the queues that it changed and of those above them, and
 // of nothing else; and they are what a full copy has.
 func TestSnapshot_ReloadViewsOnlyWhatItChanges(t *testing.T) {
-	c, now := loaded(t, tree(2, 8), 4, 64)
+	c, now := loadedCore(t, treeConfig(2, 8), 4, 64)
 	before := c.Snapshot(now)
 	conf := c.Partition().Config()
 	conf.Root.Children = slices.Clone(conf.Root.Children)

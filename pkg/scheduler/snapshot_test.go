@@ -12,7 +12,7 @@ import (
 
 // What a placement does not touch is the same view as before.
 func TestSnapshot_UnchangedViewsAreShared(t *testing.T) {
-	c, now := loaded(t, tree(2, 4), 8, 64)
+	c, now := loadedCore(t, treeConfig(2, 4), 8, 64)
 	before := c.Snapshot(now)
 	effects, _ := c.Schedule(now, 1)
 	placed := effects[len(effects)-1].(Allocated)
@@ -20,8 +20,8 @@ func TestSnapshot_UnchangedViewsAreShared(t *testing.T) {
 
 	leaf := after.Root
 	for leaf.Children.Len() > 0 {
-		was := before.Queue(leaf.Path)
-		assert.Assert(t, was != leaf, "%s has changed", leaf.Path)
+		previous := before.Queue(leaf.Path)
+		assert.Assert(t, previous != leaf, "%s has changed", leaf.Path)
 		var next *QueueView
 		same := 0
 		for child := range leaf.Children.All() {
@@ -44,18 +44,18 @@ func TestSnapshot_UnchangedViewsAreShared(t *testing.T) {
 		}
 	}
 	assert.Equal(t, same, 7)
-	for w := range leaf.Application(placed.Ask.App).Work.All() {
-		was := before.Queue(leaf.Path).Application(placed.Ask.App).Work.Find(func(x *WorkView) int { return compareWork(x, w) })
-		assert.Equal(t, was == w, w.Ask != placed.Ask, "%s", w.Ask.Key)
-		assert.Assert(t, w.Ask != placed.Ask || after.Node(placed.Node).Work.At(0) == w, "an allocation is one view")
+	for w := range leaf.Application(placed.Ask.App).Allocations.All() {
+		previous := before.Queue(leaf.Path).Application(placed.Ask.App).Allocations.Find(func(x *AllocationView) int { return compareAllocations(x, w) })
+		assert.Equal(t, previous == w, w.Ask != placed.Ask, "%s", w.Ask.Key)
+		assert.Assert(t, w.Ask != placed.Ask || after.Node(placed.Node).Allocations.At(0) == w, "an allocation is one view")
 	}
 	assert.Assert(t, c.Snapshot(now).Root == after.Root, "nothing has changed")
 }
 
 // A refresh views no more than it is told to, and one that goes on while everything is decided
 // has the state as it is then.
-func TestRefreshSnapshot_KeepsToItsBudget(t *testing.T) {
-	c, now := loaded(t, tree(2, 10), 50, 1000)
+func TestRefreshSnapshot_StaysWithinItsBudget(t *testing.T) {
+	c, now := loadedCore(t, treeConfig(2, 10), 50, 1000)
 	const budget = 20
 	left := c.RefreshSnapshot(budget)
 	assert.Assert(t, left > 1000, "%d", left)
@@ -64,8 +64,8 @@ func TestRefreshSnapshot_KeepsToItsBudget(t *testing.T) {
 		c.Schedule(now, 1)
 		views := 0
 		sawWork := func() (n int) {
-			for _, a := range c.mirror.apps {
-				n += a.work.Len()
+			for _, a := range c.views.applications {
+				n += a.allocations.Len()
 			}
 			return n
 		}
@@ -80,13 +80,13 @@ func TestRefreshSnapshot_KeepsToItsBudget(t *testing.T) {
 	assert.Assert(t, got.Allocations > 50, "%d were placed meanwhile", got.Allocations)
 	assert.Equal(t, got.Nodes.Len(), want.Nodes.Len())
 	for n := range want.Nodes.All() {
-		assert.Equal(t, got.Node(n.ID).Work.Len(), n.Work.Len())
+		assert.Equal(t, got.Node(n.ID).Allocations.Len(), n.Allocations.Len())
 	}
 }
 
 // One ask of many is one page of many.
 func TestSnapshot_LargeApplicationIsNotCopied(t *testing.T) {
-	c, now := loaded(t, tree(1, 1), 100, 20_000)
+	c, now := loadedCore(t, treeConfig(1, 1), 100, 20_000)
 	c.Schedule(now, 1)
 	c.Snapshot(now)
 	made := testing.AllocsPerRun(20, func() {
@@ -95,20 +95,20 @@ func TestSnapshot_LargeApplicationIsNotCopied(t *testing.T) {
 	})
 	assert.Assert(t, made < 100, "%v heap allocations after one placement, of 20,000 asks", made)
 	app := c.Snapshot(now).Root.Children.At(0).Applications.At(0)
-	assert.Equal(t, app.Work.Len(), 20_000)
+	assert.Equal(t, app.Allocations.Len(), 20_000)
 }
 
 // A core without readers records nothing, and one whose readers have left stops.
-func TestForgetSnapshots_RecordsNoMore(t *testing.T) {
-	c, now := loaded(t, tree(1, 2), 10, 100)
-	assert.Assert(t, c.mirror == nil)
+func TestForgetSnapshots_StopsRecording(t *testing.T) {
+	c, now := loadedCore(t, treeConfig(1, 2), 10, 100)
+	assert.Assert(t, c.views == nil)
 	c.Snapshot(now)
-	changes := c.mirror.changes
+	changes := c.views.changes
 	assert.Assert(t, c.Partition().Watched(changes))
 	c.Schedule(now, 5)
 	assert.Assert(t, changes.Len() > 0)
 	c.ForgetSnapshots()
-	assert.Assert(t, c.mirror == nil && !c.Partition().Watched(changes))
+	assert.Assert(t, c.views == nil && !c.Partition().Watched(changes))
 	n := changes.Len()
 	c.Schedule(now, 5)
 	assert.Equal(t, changes.Len(), n)
@@ -117,10 +117,10 @@ func TestForgetSnapshots_RecordsNoMore(t *testing.T) {
 
 // When no reader takes what has changed, and most of it has gone, recording ends by itself: it
 // must not keep what is gone.
-func TestSnapshot_UntakenChangesAreBounded(t *testing.T) {
-	c, now := loaded(t, tree(1, 2), 10, 0)
+func TestSnapshot_UnreadChangesAreBounded(t *testing.T) {
+	c, now := loadedCore(t, treeConfig(1, 2), 10, 0)
 	c.Snapshot(now)
-	changes := c.mirror.changes
+	changes := c.views.changes
 	most := 0
 	for i := range 40_000 {
 		key := objects.AllocationKey(fmt.Sprint("gone", i))
@@ -134,7 +134,7 @@ func TestSnapshot_UntakenChangesAreBounded(t *testing.T) {
 }
 
 func TestSnapshot_HeadroomIsThatOfTheTightestQueueAbove(t *testing.T) {
-	c, now := loaded(t, tree(2, 2), 2, 0)
+	c, now := loadedCore(t, treeConfig(2, 2), 2, 0)
 	s := c.Snapshot(now)
 	for q := range s.Root.Children.All() {
 		assert.Assert(t, s.Headroom(q.Path).Equal(q.HeadroomBelow(s.Root.HeadroomBelow(s.Root.Max))))

@@ -11,7 +11,7 @@ import (
 
 // Reasons the text of an access list is refused.
 var (
-	ErrManyLists    = errors.New("access list has more than two lists")                 // V7
+	ErrTooManyLists = errors.New("access list has more than two lists")                 // V7
 	ErrLeadingSpace = errors.New("access list begins with a space but names two lists") // L1
 )
 
@@ -28,11 +28,11 @@ func IsUserName(s string) bool { return userPattern.MatchString(s) }
 // IsGroupName reports whether a group can have this name.
 func IsGroupName(s string) bool { return groupPattern.MatchString(s) }
 
-// IsShowable reports whether a name can be written down for people, and is to everybody who
+// IsPrintable reports whether a name can be written down for people, and is to everybody who
 // reads it the same: it is UTF-8 and has no control character. Names that no list can have
 // may still be names of users; those that are not showable are nobody's. C, where the
 // operating system looks users up, ends a name at NUL and so reads that of somebody else.
-func IsShowable(s string) bool {
+func IsPrintable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
@@ -46,7 +46,7 @@ func ParseACL(text string) (acl ACL, illegal []string, err error) {
 	onlyGroups := strings.TrimLeftFunc(text, unicode.IsSpace) != text
 	switch {
 	case len(lists) > 2:
-		return ACL{}, nil, ErrManyLists
+		return ACL{}, nil, ErrTooManyLists
 	case len(lists) == 2 && onlyGroups:
 		return ACL{}, nil, ErrLeadingSpace
 	case len(lists) == 0:

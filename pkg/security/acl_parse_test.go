@@ -6,7 +6,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-func TestParseACL(t *testing.T) {
+func TestParseACL_Lists(t *testing.T) {
 	none := []string(nil)
 	for _, c := range []struct {
 		name, text string
@@ -28,7 +28,7 @@ func TestParseACL(t *testing.T) {
 		{name: "a space in front stands for no users", text: " dev", want: AllowList(none, []string{"dev"})},
 		{name: "so do several", text: "  dev ", want: AllowList(none, []string{"dev"})},
 		{name: "a space in front of two lists says two things", text: " alice dev", err: ErrLeadingSpace},
-		{name: "three lists", text: "alice bob carol", err: ErrManyLists},
+		{name: "three lists", text: "alice bob carol", err: ErrTooManyLists},
 		{name: "service accounts are users", text: "system:serviceaccount:spark:driver",
 			want: AllowList([]string{"system:serviceaccount:spark:driver"}, none)},
 		{name: "groups may have dots and colons", text: " data.science,oidc:dev",
@@ -50,19 +50,19 @@ func TestParseACL(t *testing.T) {
 	}
 }
 
-func TestAnEmptyListAllowsNobody(t *testing.T) {
+func TestACL_EmptyAllowsNobody(t *testing.T) {
 	assert.Assert(t, ACL{}.IsEmpty())
 	assert.Assert(t, !Everyone().IsEmpty())
 	assert.Assert(t, !AllowList([]string{"alice"}, nil).IsEmpty())
 	assert.Assert(t, !AllowList(nil, []string{"dev"}).IsEmpty())
 }
 
-func TestNamesThatCanBeShown(t *testing.T) {
+func TestIsPrintable_Names(t *testing.T) {
 	for name, want := range map[string]bool{
 		"": true, "ann": true, "Zoë 1*)(uid=": true, "no-break\u00a0space": true,
 		"\x00": false, "root\x00x": false, "a\nb": false, "tab\t": false, "del\x7f": false, "next\u0085line": false,
 		"\x1b[31m": false, "\xff": false,
 	} {
-		assert.Equal(t, IsShowable(name), want, "%q", name)
+		assert.Equal(t, IsPrintable(name), want, "%q", name)
 	}
 }

@@ -33,10 +33,10 @@ func Everyone() ACL { return ACL{everyone: true} }
 
 // AllowList is the list that allows exactly these users and members of these groups.
 func AllowList(users, groups []string) ACL {
-	return ACL{users: ordered(users), groups: ordered(groups)}
+	return ACL{users: sortedUnique(users), groups: sortedUnique(groups)}
 }
 
-func ordered(names []string) []string {
+func sortedUnique(names []string) []string {
 	names = slices.Clone(names)
 	slices.Sort(names)
 	return slices.Compact(names)
@@ -45,28 +45,28 @@ func ordered(names []string) []string {
 // Allows reports whether u may do what the list guards. Names match exactly, case
 // included.
 func (a ACL) Allows(u User) bool {
-	return a.everyone || has(a.users, u.Name) ||
-		slices.ContainsFunc(u.Groups, func(g string) bool { return has(a.groups, g) })
+	return a.everyone || containsSorted(a.users, u.Name) ||
+		slices.ContainsFunc(u.Groups, func(g string) bool { return containsSorted(a.groups, g) })
 }
 
-// Names is the name in the list for which u is allowed: "*", "user ann" or "group dev",
+// MatchedEntry is the name in the list for which u is allowed: "*", "user ann" or "group dev",
 // the first of the user's groups that counts. Empty: u is not allowed.
-func (a ACL) Names(u User) string {
+func (a ACL) MatchedEntry(u User) string {
 	switch {
 	case a.everyone:
 		return "*"
-	case has(a.users, u.Name):
+	case containsSorted(a.users, u.Name):
 		return "user " + u.Name
 	}
 	for _, g := range u.Groups {
-		if has(a.groups, g) {
+		if containsSorted(a.groups, g) {
 			return "group " + g
 		}
 	}
 	return ""
 }
 
-func has(names []string, name string) bool {
+func containsSorted(names []string, name string) bool {
 	_, found := slices.BinarySearch(names, name)
 	return found
 }

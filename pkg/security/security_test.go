@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestAllows(t *testing.T) {
+func TestACL_Allows(t *testing.T) {
 	list := AllowList([]string{"bob", "alice", "bob"}, []string{"ops", "dev"})
 	for _, c := range []struct {
 		name string
@@ -31,7 +31,7 @@ func TestAllows(t *testing.T) {
 }
 
 // Whatever is written can be read again, and says the same.
-func TestAListIsItsText(t *testing.T) {
+func TestACL_StringParsesBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		users := rapid.SliceOf(rapid.StringMatching(`[a-zA-Z_][a-zA-Z0-9:#/_.@-]{0,8}\$?`)).Draw(t, "users")
 		groups := rapid.SliceOf(rapid.StringMatching(`[a-zA-Z_][a-zA-Z0-9:_.-]{0,8}`)).Draw(t, "groups")
@@ -53,7 +53,7 @@ func TestAListIsItsText(t *testing.T) {
 	})
 }
 
-func TestAListNamesWhomItLetsIn(t *testing.T) {
+func TestACL_MatchedEntry(t *testing.T) {
 	list := AllowList([]string{"ann"}, []string{"ops", "dev"})
 	for _, c := range []struct {
 		list ACL
@@ -63,7 +63,7 @@ func TestAListNamesWhomItLetsIn(t *testing.T) {
 		{Everyone(), User{Name: "ann"}, "*"}, {list, User{"ann", []string{"dev"}}, "user ann"},
 		{list, User{"bob", []string{"x", "dev", "ops"}}, "group dev"}, {list, User{"bob", []string{"x"}}, ""}, {ACL{}, User{Name: "ann"}, ""},
 	} {
-		assert.Equal(t, c.list.Names(c.u), c.want)
+		assert.Equal(t, c.list.MatchedEntry(c.u), c.want)
 		assert.Equal(t, c.list.Allows(c.u), c.want != "")
 	}
 }

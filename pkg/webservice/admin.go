@@ -25,22 +25,22 @@ import (
 func Admin(c *loop.Cluster, opt Options) http.Handler {
 	opt.CacheBytes = 0 // who changes something reads little, and the other server keeps it already
 	s := newService(c, opt)
-	s.private = true
+	s.sameOriginOnly = true
 	mux := s.mux()
-	s.change(mux, http.MethodPost, "/ws/v1/config", http.StatusOK, yamlTypes, s.putConfig)
-	s.change(mux, http.MethodPost, "/ws/v1/config/rollback/{generation}", http.StatusOK, []string{"application/json"}, s.rollback)
-	s.changeClasses(mux)
-	s.changeBudgets(mux)
-	s.changeManagers(mux)
-	return s.localOnly(withoutTrailingSlash(mux, s.checked(mux)))
+	s.routeChange(mux, http.MethodPost, "/ws/v1/config", http.StatusOK, yamlContentTypes, s.putConfig)
+	s.routeChange(mux, http.MethodPost, "/ws/v1/config/rollback/{generation}", http.StatusOK, []string{"application/json"}, s.rollback)
+	s.routeClassChanges(mux)
+	s.routeBudgetChanges(mux)
+	s.routeManagerChanges(mux)
+	return s.localOnly(withoutTrailingSlash(mux, s.checkQuery(mux)))
 }
 
-// yamlTypes are what clients call YAML.
-var yamlTypes = []string{"application/yaml", "application/x-yaml", "text/yaml"}
+// yamlContentTypes are what clients call YAML.
+var yamlContentTypes = []string{"application/yaml", "application/x-yaml", "text/yaml"}
 
-// change serves a method on a path, for requests of certain types; nil: they bring nothing,
+// routeChange serves a method on a path, for requests of certain types; nil: they bring nothing,
 // and the method is one that no form can send.
-func (s *service) change(mux *router, method, path string, status int, types []string, act answer) {
+func (s *service) routeChange(mux *router, method, path string, status int, types []string, handle answer) {
 	fromElsewhere := http.NewCrossOriginProtection()
 	mux.HandleFunc(method+" "+path, func(w http.ResponseWriter, r *http.Request) {
 		kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
@@ -53,12 +53,12 @@ func (s *service) change(mux *router, method, path string, status int, types []s
 				reason: fmt.Sprintf("Content-Type is %q: send %s", kind, strings.Join(types, " or "))})
 			return
 		}
-		body, err := act(r)
+		body, err := handle(r)
 		if err != nil {
-			s.fail(w, r, s.notChanged(err))
+			s.fail(w, r, s.changeFailure(err))
 			return
 		}
-		s.write(w, r, status, body)
+		s.writeJSON(w, r, status, body)
 	})
 }
 
@@ -89,7 +89,7 @@ func isLocal(host string) bool {
 
 // putConfig puts the body of a request in force.
 func (s *service) putConfig(r *http.Request) (any, error) {
-	over, err := ifMatch(r)
+	expected, err := ifMatch(r)
 	if err != nil {
 		return nil, err
 	}
@@ -104,34 +104,34 @@ func (s *service) putConfig(r *http.Request) (any, error) {
 	case strings.TrimSpace(string(text)) == "":
 		return nil, badRequest("the body is empty: send the text of queues.yaml")
 	}
-	wish, err := s.opt.Reloads.Read(reload.REST, caller(r), text)
+	proposal, err := s.opt.Reloads.Read(reload.REST, clientAddress(r), text)
 	if err != nil {
 		return nil, err
 	}
-	wish.OnlyOver = over
-	return s.changed(s.opt.Reloads.Enact(r.Context(), wish))
+	proposal.ExpectedGeneration = expected
+	return s.viewReload(s.opt.Reloads.Apply(r.Context(), proposal))
 }
 
 // rollback puts the text of a former generation in force again.
 func (s *service) rollback(r *http.Request) (any, error) {
-	n, err := generationOf(r)
+	n, err := generationNumber(r)
 	if err != nil {
 		return nil, err
 	}
-	over, err := ifMatch(r)
+	expected, err := ifMatch(r)
 	if err != nil {
 		return nil, err
 	}
-	return s.changed(s.opt.Reloads.Rollback(r.Context(), n, over))
+	return s.viewReload(s.opt.Reloads.Rollback(r.Context(), n, expected))
 }
 
-func (s *service) changed(res reload.Result, err error) (any, error) {
+func (s *service) viewReload(res reload.Result, err error) (any, error) {
 	if err != nil {
 		return nil, err
 	}
 	body := reloadBody{
 		generationBody: viewGeneration(res.Generation, res.Generation), Changed: res.Changed,
-		Warnings: s.opt.Reloads.Warnings(), NotStored: textOf(res.NotStored),
+		Warnings: s.opt.Reloads.Warnings(), NotStored: errorText(res.StoreError),
 	}
 	if res.Changed {
 		body.Changes = res.Generation.Changes
@@ -139,28 +139,28 @@ func (s *service) changed(res reload.Result, err error) (any, error) {
 	return body, nil
 }
 
-func textOf(err error) string {
+func errorText(err error) string {
 	if err != nil {
 		return err.Error()
 	}
 	return ""
 }
 
-// notChanged gives a refusal its status.
-func (s *service) notChanged(err error) error {
+// changeFailure gives a refusal its status.
+func (s *service) changeFailure(err error) error {
 	status, bad := 0, new(reload.InvalidError)
 	switch {
 	case errors.As(err, &bad):
 		n := s.opt.Reloads.Current().Number
 		reason := fmt.Sprintf("the configuration is invalid: generation %d stays in force", n)
-		return &failure{status: http.StatusBadRequest, reason: reason, body: refusalBody{
+		return &failure{status: http.StatusBadRequest, reason: reason, body: invalidConfigBody{
 			errorBody{http.StatusBadRequest, reason, reason}, n, bad.Problems,
 		}}
 	case errors.Is(err, reload.ErrRefused):
 		status = http.StatusConflict
-	case errors.Is(err, reload.ErrStale):
+	case errors.Is(err, reload.ErrGenerationConflict):
 		status = http.StatusPreconditionFailed
-	case errors.Is(err, reload.ErrUnknown):
+	case errors.Is(err, reload.ErrUnknownGeneration):
 		status = http.StatusNotFound
 	case errors.Is(err, reload.ErrBusy):
 		status = http.StatusServiceUnavailable
@@ -183,18 +183,18 @@ func ifMatch(r *http.Request) (uint64, error) {
 	return n, nil
 }
 
-// caller is where a request comes from, for the history.
-func caller(r *http.Request) string {
+// clientAddress is where a request comes from, for the history.
+func clientAddress(r *http.Request) string {
 	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
 		return host
 	}
 	return "socket"
 }
 
-// routeRefusals says where the configuration can be changed to who tries it here.
-func (s *service) routeRefusals(mux *router) {
+// routeMethodNotAllowed says where the configuration can be changed to who tries it here.
+func (s *service) routeMethodNotAllowed(mux *router) {
 	reason := "the configuration can be changed on the admin listener only"
-	if !s.opt.HasAdmin {
+	if !s.opt.AdminEnabled {
 		reason = "the configuration cannot be changed over REST: canopy serve runs without --admin"
 	}
 	for _, route := range []string{

@@ -10,15 +10,15 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
-// changeBudgets serves what changes disruption budgets.
-func (s *service) changeBudgets(mux *router) {
-	s.change(mux, http.MethodPost, "/ws/v1/disruptionbudgets", http.StatusCreated, objectTypes, s.createBudget)
-	s.change(mux, http.MethodPut, "/ws/v1/disruptionbudget/{name}", http.StatusOK, objectTypes, s.updateBudget)
-	s.change(mux, http.MethodDelete, "/ws/v1/disruptionbudget/{name}", http.StatusOK, nil, s.deleteBudget)
+// routeBudgetChanges serves what changes disruption budgets.
+func (s *service) routeBudgetChanges(mux *router) {
+	s.routeChange(mux, http.MethodPost, "/ws/v1/disruptionbudgets", http.StatusCreated, objectContentTypes, s.createBudget)
+	s.routeChange(mux, http.MethodPut, "/ws/v1/disruptionbudget/{name}", http.StatusOK, objectContentTypes, s.updateBudget)
+	s.routeChange(mux, http.MethodDelete, "/ws/v1/disruptionbudget/{name}", http.StatusOK, nil, s.deleteBudget)
 }
 
-// changedBudget answers who changed a budget. What it counts is shown to who asks for it.
-type changedBudget struct {
+// budgetChangeBody answers who changed a budget. What it counts is shown to who asks for it.
+type budgetChangeBody struct {
 	budgetBody
 	Generation uint64           `json:"generation"`         // in force now
 	Changed    bool             `json:"changed"`            // false: it was so before
@@ -28,7 +28,7 @@ type changedBudget struct {
 
 // createBudget makes a budget in the namespace that it says, or else that the query names.
 func (s *service) createBudget(r *http.Request) (any, error) {
-	b, warnings, err := budgetOf(r, "")
+	b, warnings, err := readBudget(r, "")
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (s *service) updateBudget(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, warnings, err := budgetOf(r, name)
+	b, warnings, err := readBudget(r, name)
 	if err != nil {
 		return nil, err
 	}
@@ -56,24 +56,24 @@ func (s *service) deleteBudget(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	gone := budgets.Budget{Namespace: namespace, Name: name}
-	return s.editBudgets(r, &gone, nil, func(now budgets.Registry) (budgets.Registry, error) {
+	deleted := budgets.Budget{Namespace: namespace, Name: name}
+	return s.editBudgets(r, &deleted, nil, func(now budgets.Registry) (budgets.Registry, error) {
 		if b, ok := now.Get(namespace, name); ok {
-			gone = *b
+			deleted = *b
 		}
 		return now.Without(namespace, name)
 	})
 }
 
-// budgetOf is the budget in the body of a request.
-func budgetOf(r *http.Request, name string) (budgets.Budget, configs.Problems, error) {
+// readBudget is the budget in the body of a request.
+func readBudget(r *http.Request, name string) (budgets.Budget, configs.Problems, error) {
 	text, err := objectText(r)
 	if err != nil {
 		return budgets.Budget{}, nil, err
 	}
 	b, problems := configs.ReadBudget(text, r.URL.Query().Get("namespace"), name, configs.Options{})
 	if problems.HasErrors() {
-		return budgets.Budget{}, nil, unreadable(problems.Errors(), "budget-", "disruption budget")
+		return budgets.Budget{}, nil, invalidObject(problems.Errors(), "budget-", "disruption budget")
 	}
 	return b, problems.Warnings(), nil
 }
@@ -82,21 +82,21 @@ func budgetOf(r *http.Request, name string) (budgets.Budget, configs.Problems, e
 func (s *service) editBudgets(
 	r *http.Request, b *budgets.Budget, warnings configs.Problems, edit func(budgets.Registry) (budgets.Registry, error),
 ) (any, error) {
-	res, err := s.edit(r, func(now *configs.Config, g *reload.Generation) ([]byte, error) {
+	res, err := s.editConfig(r, func(now *configs.Config, g *reload.Generation) ([]byte, error) {
 		next, err := edit(now.Budgets)
 		if err != nil {
-			return nil, budgetRefused(err)
+			return nil, budgetFailure(err)
 		}
 		return notEditable(s.opt.Reloads.EditBudgets(g, next))
 	})
 	if err != nil {
 		return nil, err
 	}
-	return changedBudget{viewBudget(b, nil), res.Generation.Number, res.Changed, warnings, textOf(res.NotStored)}, nil
+	return budgetChangeBody{viewBudget(b, nil), res.Generation.Number, res.Changed, warnings, errorText(res.StoreError)}, nil
 }
 
-// budgetRefused gives a refusal of package budgets its status.
-func budgetRefused(err error) error {
+// budgetFailure gives a refusal of package budgets its status.
+func budgetFailure(err error) error {
 	p := new(budgets.Problem)
 	if !errors.As(err, &p) {
 		return err
@@ -107,5 +107,5 @@ func budgetRefused(err error) error {
 	if status == 0 {
 		status = http.StatusUnprocessableEntity
 	}
-	return objectFailed(status, string(p.Reason), err.Error(), nil)
+	return newObjectFailure(status, string(p.Reason), err.Error(), nil)
 }

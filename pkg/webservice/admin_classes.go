@@ -10,15 +10,15 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 )
 
-// changeClasses serves what changes classes.
-func (s *service) changeClasses(mux *router) {
-	s.change(mux, http.MethodPost, "/ws/v1/priorityclasses", http.StatusCreated, objectTypes, s.createClass)
-	s.change(mux, http.MethodPut, "/ws/v1/priorityclass/{name}", http.StatusOK, objectTypes, s.updateClass)
-	s.change(mux, http.MethodDelete, "/ws/v1/priorityclass/{name}", http.StatusOK, nil, s.deleteClass)
+// routeClassChanges serves what changes classes.
+func (s *service) routeClassChanges(mux *router) {
+	s.routeChange(mux, http.MethodPost, "/ws/v1/priorityclasses", http.StatusCreated, objectContentTypes, s.createClass)
+	s.routeChange(mux, http.MethodPut, "/ws/v1/priorityclass/{name}", http.StatusOK, objectContentTypes, s.updateClass)
+	s.routeChange(mux, http.MethodDelete, "/ws/v1/priorityclass/{name}", http.StatusOK, nil, s.deleteClass)
 }
 
-// changedClass answers who changed a class.
-type changedClass struct {
+// classChangeBody answers who changed a class.
+type classChangeBody struct {
 	classBody
 	Generation uint64 `json:"generation"` // in force now
 	Changed    bool   `json:"changed"`    // false: it was so before
@@ -26,7 +26,7 @@ type changedClass struct {
 }
 
 func (s *service) createClass(r *http.Request) (any, error) {
-	doc, err := s.classOf(r, "")
+	doc, err := s.readClass(r, "")
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (s *service) updateClass(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc, err := s.classOf(r, name)
+	doc, err := s.readClass(r, name)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (s *service) updateClass(r *http.Request) (any, error) {
 				doc.Class.Policy = old.Policy
 			}
 			if !doc.HasACL {
-				doc.Class.Submit = old.Submit
+				doc.Class.SubmitACL = old.SubmitACL
 			}
 		}
 		return now.Update(doc.Class)
@@ -67,24 +67,24 @@ func (s *service) deleteClass(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	gone := priorities.Class{Name: name}
-	return s.editClasses(r, &gone, func(now priorities.Registry) (priorities.Registry, error) {
+	deleted := priorities.Class{Name: name}
+	return s.editClasses(r, &deleted, func(now priorities.Registry) (priorities.Registry, error) {
 		if c, ok := now.Get(name); ok {
-			gone = *c
+			deleted = *c
 		}
 		return now.Without(name)
 	})
 }
 
-// classOf is the class in the body of a request.
-func (s *service) classOf(r *http.Request, name string) (configs.ClassText, error) {
+// readClass is the class in the body of a request.
+func (s *service) readClass(r *http.Request, name string) (configs.ClassDocument, error) {
 	text, err := objectText(r)
 	if err != nil {
-		return configs.ClassText{}, err
+		return configs.ClassDocument{}, err
 	}
 	doc, problems := configs.ReadClass(text, name, configs.Options{})
 	if problems.HasErrors() {
-		return configs.ClassText{}, unreadable(problems.Errors(), "class-", "priority class")
+		return configs.ClassDocument{}, invalidObject(problems.Errors(), "class-", "priority class")
 	}
 	return doc, nil
 }
@@ -93,22 +93,22 @@ func (s *service) classOf(r *http.Request, name string) (configs.ClassText, erro
 func (s *service) editClasses(
 	r *http.Request, c *priorities.Class, edit func(priorities.Registry) (priorities.Registry, error),
 ) (any, error) {
-	res, err := s.edit(r, func(now *configs.Config, g *reload.Generation) ([]byte, error) {
+	res, err := s.editConfig(r, func(now *configs.Config, g *reload.Generation) ([]byte, error) {
 		next, err := edit(now.Classes)
 		if err != nil {
-			return nil, classRefused(err)
+			return nil, classFailure(err)
 		}
 		return notEditable(s.opt.Reloads.EditClasses(g, next))
 	})
 	if err != nil {
 		return nil, err
 	}
-	return changedClass{viewClass(c), res.Generation.Number, res.Changed, textOf(res.NotStored)}, nil
+	return classChangeBody{viewClass(c), res.Generation.Number, res.Changed, errorText(res.StoreError)}, nil
 }
 
-// classRefused gives a refusal of package priorities its status. Several at once have that
+// classFailure gives a refusal of package priorities its status. Several at once have that
 // of the first.
-func classRefused(err error) error {
+func classFailure(err error) error {
 	p := new(priorities.Problem)
 	if !errors.As(err, &p) {
 		return err
@@ -122,5 +122,5 @@ func classRefused(err error) error {
 	case priorities.SecondGlobalDefault:
 		status = http.StatusForbidden
 	}
-	return objectFailed(status, string(p.Reason), err.Error(), nil)
+	return newObjectFailure(status, string(p.Reason), err.Error(), nil)
 }

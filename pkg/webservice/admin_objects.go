@@ -14,8 +14,8 @@ import (
 // A change of a priority class or of a disruption budget is a change of the configuration: its
 // text gets the object, and becomes a generation like any other (ADR 23, 27).
 
-// objectTypes are what objects may be sent as.
-var objectTypes = append([]string{"application/json"}, yamlTypes...)
+// objectContentTypes are what objects may be sent as.
+var objectContentTypes = append([]string{"application/json"}, yamlContentTypes...)
 
 // objectFailure is an errorBody with the reason that stays the same.
 type objectFailure struct {
@@ -24,71 +24,71 @@ type objectFailure struct {
 	Problems configs.Problems `json:"problems,omitempty"`
 }
 
-func objectFailed(status int, why, text string, problems configs.Problems) error {
-	return &failure{status: status, reason: text, body: objectFailure{errorBody{status, text, text}, why, problems}}
+func newObjectFailure(status int, reason, text string, problems configs.Problems) error {
+	return &failure{status: status, reason: text, body: objectFailure{errorBody{status, text, text}, reason, problems}}
 }
 
 // objectText is the object in the body of a request.
 func objectText(r *http.Request) ([]byte, error) {
-	const longest = 1 << 20
-	text, err := io.ReadAll(io.LimitReader(r.Body, longest+1))
+	const maxBytes = 1 << 20
+	text, err := io.ReadAll(io.LimitReader(r.Body, maxBytes+1))
 	switch {
 	case err != nil:
 		return nil, badRequest("the body cannot be read: " + err.Error())
-	case len(text) > longest:
-		return nil, &failure{status: http.StatusRequestEntityTooLarge, reason: fmt.Sprintf("the body is longer than %d bytes", longest)}
+	case len(text) > maxBytes:
+		return nil, &failure{status: http.StatusRequestEntityTooLarge, reason: fmt.Sprintf("the body is longer than %d bytes", maxBytes)}
 	}
 	return text, nil
 }
 
-// unreadable is a refusal of what somebody wrote: 422 if it can be read but must not be, with
+// invalidObject is a refusal of what somebody wrote: 422 if it can be read but must not be, with
 // the reason of the first of these problems. rules is what the rules about such objects begin
 // with.
-func unreadable(problems configs.Problems, rules, what string) error {
+func invalidObject(problems configs.Problems, prefix, what string) error {
 	for _, p := range problems {
-		if reason, ok := strings.CutPrefix(p.Rule, rules); ok {
-			return objectFailed(http.StatusUnprocessableEntity, reason, reason+": "+p.Path+": "+p.Message, problems)
+		if reason, ok := strings.CutPrefix(p.RuleID, prefix); ok {
+			return newObjectFailure(http.StatusUnprocessableEntity, reason, reason+": "+p.Path+": "+p.Message, problems)
 		}
 	}
-	return objectFailed(http.StatusBadRequest, "", "the body is no "+what+": "+problems[0].Message, problems)
+	return newObjectFailure(http.StatusBadRequest, "", "the body is no "+what+": "+problems[0].Message, problems)
 }
 
-// mostTries is how often a change is made anew because another one came first.
-const mostTries = 10
+// maxEditAttempts is how often a change is made anew because another one came first.
+const maxEditAttempts = 10
 
-// edit changes the configuration in force, whichever it is when it comes to it. text is that
+// editConfig changes the configuration in force, whichever it is when it comes to it. text is that
 // of a generation after the change.
-func (s *service) edit(
+func (s *service) editConfig(
 	r *http.Request, text func(now *configs.Config, g *reload.Generation) ([]byte, error),
 ) (reload.Result, error) {
-	over, err := ifMatch(r)
+	expected, err := ifMatch(r)
 	if err != nil {
 		return reload.Result{}, err
 	}
 	for try := 1; ; try++ {
 		now := s.opt.Reloads.Current()
-		if over != 0 && over != now.Number {
-			return reload.Result{}, fmt.Errorf("%w: %d, not %d", reload.ErrStale, now.Number, over)
+		if expected != 0 && expected != now.Number {
+			return reload.Result{}, fmt.Errorf("%w: %d, not %d", reload.ErrGenerationConflict, now.Number, expected)
 		}
-		next, err := text(s.inForce(), now)
+		next, err := text(s.currentConfig(), now)
 		if err != nil {
 			return reload.Result{}, err
 		}
-		wish, err := s.opt.Reloads.Read(reload.REST, caller(r), next)
+		proposal, err := s.opt.Reloads.Read(reload.REST, clientAddress(r), next)
 		if err != nil {
 			return reload.Result{}, err
 		}
-		wish.OnlyOver = now.Number
-		res, err := s.opt.Reloads.Enact(r.Context(), wish)
-		if errors.Is(err, reload.ErrStale) && over == 0 && try < mostTries {
+		proposal.ExpectedGeneration = now.Number
+		res, err := s.opt.Reloads.Apply(r.Context(), proposal)
+		if errors.Is(err, reload.ErrGenerationConflict) && expected == 0 && try < maxEditAttempts {
 			continue
 		}
 		return res, err
 	}
 }
 
-// inForce is the configuration, an empty one before the first.
-func (s *service) inForce() *configs.Config {
+// currentConfig is the configuration, an empty one before the first.
+func (s *service) currentConfig() *configs.Config {
 	if conf := s.cluster.Config(); conf != nil {
 		return conf
 	}

@@ -21,39 +21,39 @@ import (
 
 // plain is a configuration with one leaf; wider has two.
 const (
-	plain = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a}]}]}]\n"
-	wider = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a}, {name: b}]}]}]\n"
+	oneLeafYAML   = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a}]}]}]\n"
+	twoLeavesYAML = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a}, {name: b}]}]}]\n"
 )
 
-// office is a cluster with both its handlers.
-type office struct {
+// adminFixture is a cluster with both its handlers.
+type adminFixture struct {
 	t              *testing.T
 	cluster        *loop.Cluster
 	reloads        *reload.Reloader
 	handler, admin http.Handler
 }
 
-func openOffice(t *testing.T, text string) *office {
+func newAdminFixture(t *testing.T, text string) *adminFixture {
 	t.Helper()
-	return openOfficeWith(t, text, nil)
+	return newAdminFixtureWithStore(t, text, nil)
 }
 
-func openOfficeWith(t *testing.T, text string, store reload.Store) *office {
+func newAdminFixtureWithStore(t *testing.T, text string, store reload.Store) *adminFixture {
 	t.Helper()
 	noon := func() time.Time { return time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC) }
-	o := &office{t: t, cluster: loop.NewCluster(loop.Options{Now: noon}, func(string) loop.Sink { return nobody{} }, nil)}
+	o := &adminFixture{t: t, cluster: loop.NewCluster(loop.Options{Now: noon}, func(string) loop.Sink { return discardSink{} }, nil)}
 	t.Cleanup(o.cluster.End)
 	bounds := configs.Options{MaxBytes: 10_000}
 	first, err := reload.Read(reload.File, "first.yaml", []byte(text), bounds)
 	assert.NilError(t, err)
 	o.reloads = reload.New(o.cluster, first, reload.Options{Now: noon, Bounds: bounds, Store: store})
-	opt := webservice.Options{Reloads: o.reloads, HasAdmin: true}
+	opt := webservice.Options{Reloads: o.reloads, AdminEnabled: true}
 	o.handler, o.admin = webservice.Handler(o.cluster, opt), webservice.Admin(o.cluster, opt)
 	return o
 }
 
-// ask sends a request. Headers are in pairs; Host counts as one.
-func (o *office) ask(h http.Handler, method, target, body string, headers ...string) *httptest.ResponseRecorder {
+// send sends a request. Headers are in pairs; Host counts as one.
+func (o *adminFixture) send(h http.Handler, method, target, body string, headers ...string) *httptest.ResponseRecorder {
 	o.t.Helper()
 	r := httptest.NewRequestWithContext(o.t.Context(), method, target, strings.NewReader(body))
 	r.Host = "localhost:9081"
@@ -68,21 +68,21 @@ func (o *office) ask(h http.Handler, method, target, body string, headers ...str
 	return w
 }
 
-func (o *office) post(text string, headers ...string) *httptest.ResponseRecorder {
+func (o *adminFixture) post(text string, headers ...string) *httptest.ResponseRecorder {
 	o.t.Helper()
-	return o.ask(o.admin, http.MethodPost, "/ws/v1/config", text,
+	return o.send(o.admin, http.MethodPost, "/ws/v1/config", text,
 		append([]string{"Content-Type", "application/yaml"}, headers...)...)
 }
 
-func (o *office) back(n any, headers ...string) *httptest.ResponseRecorder {
+func (o *adminFixture) rollback(n any, headers ...string) *httptest.ResponseRecorder {
 	o.t.Helper()
-	return o.ask(o.admin, http.MethodPost, fmt.Sprint("/ws/v1/config/rollback/", n), "",
+	return o.send(o.admin, http.MethodPost, fmt.Sprint("/ws/v1/config/rollback/", n), "",
 		append([]string{"Content-Type", "application/json"}, headers...)...)
 }
 
-func (o *office) get(target string, headers ...string) *httptest.ResponseRecorder {
+func (o *adminFixture) get(target string, headers ...string) *httptest.ResponseRecorder {
 	o.t.Helper()
-	return o.ask(o.handler, http.MethodGet, target, "", headers...)
+	return o.send(o.handler, http.MethodGet, target, "", headers...)
 }
 
 func wantAnswer(t *testing.T, w *httptest.ResponseRecorder, status int, body string) {
@@ -91,15 +91,15 @@ func wantAnswer(t *testing.T, w *httptest.ResponseRecorder, status int, body str
 	assert.Equal(t, w.Body.String(), body)
 }
 
-func sum(text string) string {
+func checksumOf(text string) string {
 	conf, _ := configs.Load([]byte(text))
 	return conf.Checksum
 }
 
-func TestTheConfigurationIsChangedAndRemembered(t *testing.T) {
-	o := openOffice(t, plain)
-	w := o.post(wider)
-	want := `{"generation":2,"active":true,"checksum":"` + sum(wider) + `","time":"2026-01-02T12:00:00Z",` +
+func TestPostConfig_BecomesGenerationAndRollsBack(t *testing.T) {
+	o := newAdminFixture(t, oneLeafYAML)
+	w := o.post(twoLeavesYAML)
+	want := `{"generation":2,"active":true,"checksum":"` + checksumOf(twoLeavesYAML) + `","time":"2026-01-02T12:00:00Z",` +
 		`"source":"rest","from":"192.0.2.1","pauseMicroseconds":0,"summary":"1 queue created"`
 	wantAnswer(t, w, http.StatusOK, want+`,"changed":true,"changes":{"partitions":[{"partition":"default",`+
 		`"kind":"changed","queues":[{"queue":"root.b","kind":"created","values":[{"name":"type","after":"leaf"}]}]}]},`+
@@ -109,25 +109,25 @@ func TestTheConfigurationIsChangedAndRemembered(t *testing.T) {
 	s, err := l.Snapshot(t.Context())
 	assert.NilError(t, err)
 	assert.Equal(t, s.Root.Children.Len(), 2)
-	wantAnswer(t, o.post(wider), http.StatusOK, want+`,"changed":false,"warnings":[]}`)
+	wantAnswer(t, o.post(twoLeavesYAML), http.StatusOK, want+`,"changed":false,"warnings":[]}`)
 
-	first := `{"generation":1,"active":false,"checksum":"` + sum(plain) + `","time":"2026-01-02T12:00:00Z",` +
+	first := `{"generation":1,"active":false,"checksum":"` + checksumOf(oneLeafYAML) + `","time":"2026-01-02T12:00:00Z",` +
 		`"source":"file","from":"first.yaml","pauseMicroseconds":0`
 	wantAnswer(t, o.get("/ws/v1/config/history"), http.StatusOK, "["+want+"},"+first+"}]")
-	text, err := json.Marshal(plain)
+	text, err := json.Marshal(oneLeafYAML)
 	assert.NilError(t, err)
 	wantAnswer(t, o.get("/ws/v1/config/history/1"), http.StatusOK, first+`,"text":`+
 		strings.NewReplacer(`<`, `\u003c`, `>`, `\u003e`, `&`, `\u0026`).Replace(string(text))+"}")
 
-	w = o.back(1)
+	w = o.rollback(1)
 	assert.Equal(t, w.Code, http.StatusOK, w.Body.String())
 	assert.Assert(t, strings.Contains(w.Body.String(), `"generation":3`), w.Body.String())
 	assert.Assert(t, strings.Contains(w.Body.String(), `"source":"rollback","from":"generation 1"`), w.Body.String())
-	assert.Equal(t, o.reloads.Current().Text, plain)
+	assert.Equal(t, o.reloads.Current().Text, oneLeafYAML)
 }
 
-func TestTheConfigurationInForceIsShown(t *testing.T) {
-	o := openOffice(t, "partitions:\n- name: DEFAULT\n  limits: [{users: [x], maxapplications: 2}]\n"+
+func TestConfig_CurrentConfigurationIsShown(t *testing.T) {
+	o := newAdminFixture(t, "partitions:\n- name: DEFAULT\n  limits: [{users: [x], maxapplications: 2}]\n"+
 		"  queues: [{name: A, submitacl: '*', resources: {max: {memory: 10G, vcore: 1}}}, {name: b}]\n")
 	w := o.get("/ws/v1/config")
 	assert.Equal(t, w.Header().Get("Content-Type"), "application/x-yaml")
@@ -167,8 +167,8 @@ generation: 1
 		`"Checksum":"`+checksum+`","DeadlockDetectionEnabled":false,"DeadlockTimeoutSeconds":0,"Generation":1}`)
 }
 
-func TestATextWithErrorsIsAnsweredWithEveryProblemAtItsPlace(t *testing.T) {
-	o := openOffice(t, plain)
+func TestPostConfig_InvalidTextListsEveryProblem(t *testing.T) {
+	o := newAdminFixture(t, oneLeafYAML)
 	const bad = "partitions:\n- queues:\n  - name: root\n    submitACL: x\n    queues: [{name: a.b}]\n"
 	w := o.post(bad)
 	assert.Equal(t, w.Code, http.StatusBadRequest)
@@ -187,12 +187,12 @@ func TestATextWithErrorsIsAnsweredWithEveryProblemAtItsPlace(t *testing.T) {
 	assert.Equal(t, len(o.reloads.Generations()), 1)
 }
 
-func TestWhatIsNotDoneIsSaidWhy(t *testing.T) {
-	o := openOffice(t, plain)
+func TestAdmin_RejectionsNameTheReason(t *testing.T) {
+	o := newAdminFixture(t, oneLeafYAML)
 	l, _ := o.cluster.Partition("default")
-	told(t, l, scheduler.AddApplication{App: "app-1", Queue: "root.a"})
+	mustCall(t, l, scheduler.AddApplication{App: "app-1", Queue: "root.a"})
 	before := o.get("/ws/v1/partition/default/queues").Body.String()
-	parent := strings.Replace(plain, "name: a", "name: a, parent: true", 1)
+	parent := strings.Replace(oneLeafYAML, "name: a", "name: a, parent: true", 1)
 	yaml := []string{"Content-Type", "application/yaml"}
 	for _, x := range []struct {
 		name, method, target, body string
@@ -208,24 +208,24 @@ func TestWhatIsNotDoneIsSaidWhy(t *testing.T) {
 			status: http.StatusBadRequest, want: "the document has no partition"},
 		{name: "too much", target: "/ws/v1/config", body: strings.Repeat("#", 10_001), headers: yaml,
 			status: http.StatusRequestEntityTooLarge, want: "longer than max-config-bytes (10000)"},
-		{name: "what a form sends", target: "/ws/v1/config", body: wider, headers: []string{"Content-Type", "text/plain"},
+		{name: "what a form sends", target: "/ws/v1/config", body: twoLeavesYAML, headers: []string{"Content-Type", "text/plain"},
 			status: http.StatusUnsupportedMediaType, want: "send application/yaml or"},
-		{name: "no type", target: "/ws/v1/config", body: wider, status: http.StatusUnsupportedMediaType,
+		{name: "no type", target: "/ws/v1/config", body: twoLeavesYAML, status: http.StatusUnsupportedMediaType,
 			want: `Content-Type is \"\"`},
-		{name: "another host", target: "/ws/v1/config", body: wider, headers: append(yaml, "Host", "rebound.example:9081"),
+		{name: "another host", target: "/ws/v1/config", body: twoLeavesYAML, headers: append(yaml, "Host", "rebound.example:9081"),
 			status: http.StatusForbidden, want: `Host is \"rebound.example:9081\"`},
-		{name: "no host", target: "/ws/v1/config", body: wider, headers: append(yaml, "Host", ""),
+		{name: "no host", target: "/ws/v1/config", body: twoLeavesYAML, headers: append(yaml, "Host", ""),
 			status: http.StatusForbidden, want: `Host is \"\"`},
-		{name: "a page from elsewhere", target: "/ws/v1/config", body: wider,
+		{name: "a page from elsewhere", target: "/ws/v1/config", body: twoLeavesYAML,
 			headers: append(yaml, "Sec-Fetch-Site", "cross-site"), status: http.StatusForbidden, want: "cross-origin"},
 		{name: "an older browser", target: "/ws/v1/config/rollback/1",
 			headers: []string{"Content-Type", "application/json", "Origin", "https://evil.example"},
 			status:  http.StatusForbidden, want: "cross-origin"},
 		{name: "reading as another host", method: http.MethodGet, target: "/ws/v1/config",
 			headers: []string{"Host", "rebound.example"}, status: http.StatusForbidden, want: "Host is"},
-		{name: "over another generation", target: "/ws/v1/config", body: wider, headers: append(yaml, "If-Match", `"7"`),
+		{name: "over another generation", target: "/ws/v1/config", body: twoLeavesYAML, headers: append(yaml, "If-Match", `"7"`),
 			status: http.StatusPreconditionFailed, want: "another generation is in force: 1, not 7"},
-		{name: "over nonsense", target: "/ws/v1/config", body: wider, headers: append(yaml, "If-Match", `"x"`),
+		{name: "over nonsense", target: "/ws/v1/config", body: twoLeavesYAML, headers: append(yaml, "If-Match", `"x"`),
 			status: http.StatusBadRequest, want: "takes the number of a generation"},
 		{name: "back to nowhere", target: "/ws/v1/config/rollback/9", headers: []string{"Content-Type", "application/json"},
 			status: http.StatusNotFound, want: "generation 9 is not remembered"},
@@ -239,7 +239,7 @@ func TestWhatIsNotDoneIsSaidWhy(t *testing.T) {
 			if x.method != "" {
 				method = x.method
 			}
-			w := o.ask(o.admin, method, x.target, x.body, x.headers...)
+			w := o.send(o.admin, method, x.target, x.body, x.headers...)
 			assert.Equal(t, w.Code, x.status, w.Body.String())
 			assert.Assert(t, strings.Contains(w.Body.String(), x.want), w.Body.String())
 			assert.Equal(t, o.reloads.Current().Number, uint64(1))
@@ -248,20 +248,20 @@ func TestWhatIsNotDoneIsSaidWhy(t *testing.T) {
 	assert.Equal(t, o.get("/ws/v1/partition/default/queues").Body.String(), before, "a refusal changed something")
 }
 
-func TestLocalClientsReachTheAdminListener(t *testing.T) {
-	o := openOffice(t, plain)
+func TestAdmin_AcceptsLocalHosts(t *testing.T) {
+	o := newAdminFixture(t, oneLeafYAML)
 	for i, host := range []string{"localhost", "LocalHost:1", "127.0.0.1:9081", "127.8.8.8", "[::1]:9081", "::1"} {
-		w := o.post(fmt.Sprintf("%s# %d\n", plain, i), "Host", host, "If-Match", fmt.Sprint(i+1))
+		w := o.post(fmt.Sprintf("%s# %d\n", oneLeafYAML, i), "Host", host, "If-Match", fmt.Sprint(i+1))
 		assert.Equal(t, w.Code, http.StatusOK, "%s: %s", host, w.Body.String())
 	}
 }
 
-func TestTheOtherListenerChangesNothing(t *testing.T) {
-	o := openOffice(t, plain)
+func TestConfig_PublicListenerRejectsChanges(t *testing.T) {
+	o := newAdminFixture(t, oneLeafYAML)
 	bare := webservice.Handler(o.cluster, webservice.Options{Reloads: o.reloads})
 	for _, target := range []string{"/ws/v1/config", "/ws/v1/config/rollback/1"} {
 		for want, h := range map[string]http.Handler{"on the admin listener only": o.handler, "runs without --admin": bare} {
-			w := o.ask(h, http.MethodPost, target, wider, "Content-Type", "application/yaml")
+			w := o.send(h, http.MethodPost, target, twoLeavesYAML, "Content-Type", "application/yaml")
 			assert.Equal(t, w.Code, http.StatusMethodNotAllowed)
 			assert.Assert(t, strings.Contains(w.Body.String(), want), w.Body.String())
 			assert.Equal(t, w.Header().Get("Allow"), "GET, OPTIONS")
@@ -276,23 +276,23 @@ func TestTheOtherListenerChangesNothing(t *testing.T) {
 type fullDisk struct{}
 
 func (fullDisk) Add(*reload.Generation, uint64) error { return errors.New("no space left on device") }
-func (fullDisk) Heard(string, string) error           { return nil }
+func (fullDisk) SaveChecksum(string, string) error    { return nil }
 
-func TestWhoChangesSomethingIsToldThatItWillNotSurvive(t *testing.T) {
+func TestAdmin_ChangeThatIsNotStoredIsReported(t *testing.T) {
 	const want = `"notStored":"no space left on device"`
-	o := openOfficeWith(t, plain, fullDisk{})
-	w := o.post(wider)
+	o := newAdminFixtureWithStore(t, oneLeafYAML, fullDisk{})
+	w := o.post(twoLeavesYAML)
 	assert.Equal(t, w.Code, http.StatusOK)
 	assert.Assert(t, strings.Contains(w.Body.String(), want), w.Body.String())
 	for path, body := range map[string]string{
 		"/ws/v1/priorityclasses":   `{"name": "high", "value": 5}`,
 		"/ws/v1/disruptionbudgets": `{"name": "x", "minAvailable": 1, "selector": {"matchLabels": {"a": "b"}}}`,
 	} {
-		w = o.ask(o.admin, http.MethodPost, path, body, "Content-Type", "application/json")
+		w = o.send(o.admin, http.MethodPost, path, body, "Content-Type", "application/json")
 		assert.Equal(t, w.Code, http.StatusCreated)
 		assert.Assert(t, strings.Contains(w.Body.String(), want), w.Body.String())
 	}
 
-	stored := openOffice(t, plain).post(wider)
+	stored := newAdminFixture(t, oneLeafYAML).post(twoLeavesYAML)
 	assert.Assert(t, !strings.Contains(stored.Body.String(), "notStored"), stored.Body.String())
 }

@@ -10,7 +10,7 @@ import (
 
 // The answer to who posts a configuration has what it probably means, with places and hints.
 func TestPostConfig_AnswersWithWarnings(t *testing.T) {
-	o := openOffice(t, plain)
+	o := newAdminFixture(t, oneLeafYAML)
 	w := o.post("partitions:\n- queues:\n  - name: root\n    submitacl: '*'\n    queues:\n    - {name: a, resources: {max: {cpu: 2, memory: 10}}}\n")
 	assert.Equal(t, w.Code, http.StatusOK, w.Body.String())
 	_, warnings, _ := strings.Cut(w.Body.String(), `"warnings":`)

@@ -39,10 +39,10 @@ func (s *service) queue(r *http.Request) (*scheduler.Snapshot, *scheduler.QueueV
 
 // listApplications is the JSON of what is in q, of one state or, with an empty one, of any. below:
 // also of what is in the queues below q.
-func listApplications(snap *scheduler.Snapshot, q *scheduler.QueueView, state string, below bool) pieces {
+func listApplications(snap *scheduler.Snapshot, q *scheduler.QueueView, state string, recursive bool) pieces {
 	return func(yield func([]byte) bool) {
 		e, before := newEncoder(), []byte("[")
-		more := eachApplication(q, below, func(a *scheduler.ApplicationView, path string) bool {
+		more := eachApplication(q, recursive, func(a *scheduler.ApplicationView, path string) bool {
 			if state != "" && !strings.EqualFold(a.State.String(), state) {
 				return true
 			}
@@ -67,13 +67,13 @@ func listApplications(snap *scheduler.Snapshot, q *scheduler.QueueView, state st
 
 // eachApplication goes through the applications in q and, with below, in the queues below it, with
 // the paths of their queues, until do returns false.
-func eachApplication(q *scheduler.QueueView, below bool, do func(a *scheduler.ApplicationView, path string) bool) bool {
+func eachApplication(q *scheduler.QueueView, recursive bool, do func(a *scheduler.ApplicationView, path string) bool) bool {
 	for a := range q.Applications.All() {
 		if !do(a, string(q.Path)) {
 			return false
 		}
 	}
-	if below {
+	if recursive {
 		for child := range q.Children.All() {
 			if !eachApplication(child, true, do) {
 				return false
@@ -83,8 +83,8 @@ func eachApplication(q *scheduler.QueueView, below bool, do func(a *scheduler.Ap
 	return true
 }
 
-// activeList is the list of all active applications.
-var activeList = &listing{
+// activeApplicationList is the list of all active applications.
+var activeApplicationList = &listSource{
 	each: func(snap *scheduler.Snapshot, yield func(view any, where string) bool) {
 		eachApplication(snap.Root, true, func(a *scheduler.ApplicationView, path string) bool { return yield(a, path) })
 	},
@@ -97,8 +97,8 @@ var activeList = &listing{
 var zeroAsk = newEncoder().piece(askBody{})
 
 // applicationPieces is the JSON of an application; long: it is made ask by ask.
-func applicationPieces(e *encoder, partition, queue string, a *scheduler.ApplicationView) (all pieces, long bool) {
-	if a.Work.Len() <= longWork {
+func applicationPieces(e *encoder, partition, queue string, a *scheduler.ApplicationView) (all pieces, streamed bool) {
+	if a.Allocations.Len() <= longListLength {
 		return func(yield func([]byte) bool) {
 			v := viewApplication(a)
 			v.Partition, v.QueueName = partition, queue
@@ -106,10 +106,10 @@ func applicationPieces(e *encoder, partition, queue string, a *scheduler.Applica
 		}, false
 	}
 	without := *a
-	without.Work = persistent.List[scheduler.WorkView]{}
+	without.Allocations = persistent.List[scheduler.AllocationView]{}
 	v := viewApplication(&without)
 	v.Partition, v.QueueName = partition, queue
-	for w := range a.Work.All() { // which of the lists are there
+	for w := range a.Allocations.All() { // which of the lists are there
 		if w.Node == "" && v.Requests == nil {
 			v.Requests = []askBody{{}}
 		} else if w.Node != "" && v.Allocations == nil {
@@ -117,9 +117,9 @@ func applicationPieces(e *encoder, partition, queue string, a *scheduler.Applica
 		}
 	}
 	// The JSON of both zero elements is the same.
-	return inPieces(e, v, zeroAsk, []string{"requests", "allocations"}, func(field string) iter.Seq[any] {
+	return spliceLists(e, v, zeroAsk, []string{"requests", "allocations"}, func(field string) iter.Seq[any] {
 		return func(yield func(any) bool) {
-			for w := range a.Work.All() {
+			for w := range a.Allocations.All() {
 				switch pending := w.Node == ""; {
 				case pending != (field == "requests"):
 				case pending && !yield(viewAsk(w)), !pending && !yield(viewAllocation(w)):
@@ -142,9 +142,9 @@ func viewApplication(a *scheduler.ApplicationView) applicationBody {
 		Groups:             a.User.Groups,
 		MaxRequestPriority: a.Priority.Number(),
 	}
-	v.log(a.StateLog)
+	v.setStateLog(a.StateLog)
 	v.ResourceHistory = viewUsageHistory(a.UsageHistory)
-	for w := range a.Work.All() {
+	for w := range a.Allocations.All() {
 		if w.Node == "" {
 			v.Requests = append(v.Requests, viewAsk(w))
 		} else {
@@ -154,32 +154,32 @@ func viewApplication(a *scheduler.ApplicationView) applicationBody {
 	return v
 }
 
-// log shows which states were entered, and takes the first time it ran from them. One that
+// setStateLog shows which states were entered, and takes the first time it ran from them. One that
 // never ran has no start; upstream shows the year 1 (behaviour.md 13.3.19).
-func (v *applicationBody) log(changes []objects.StateChange) {
+func (v *applicationBody) setStateLog(changes []objects.StateChange) {
 	for _, c := range changes {
-		v.StateLog = append(v.StateLog, stateBody{Time: nanos(c.At()), ApplicationState: c.State.String(), Reason: c.Why.String()})
+		v.StateLog = append(v.StateLog, stateBody{Time: nanos(c.At()), ApplicationState: c.State.String(), Reason: c.Reason.String()})
 		if c.State == objects.Running && v.StartTime == 0 {
 			v.StartTime = c.At().UnixMilli()
 		}
 	}
 }
 
-func viewAsk(w *scheduler.WorkView) askBody {
+func viewAsk(w *scheduler.AllocationView) askBody {
 	return askBody{
-		AllocationKey:  string(w.Ask.Key),
-		AllocationTags: w.Ask.Tags,
-		RequestTime:    nanos(w.Created),
-		Resource:       quantitiesOf(w.Ask.Amounts.All()),
-		Priority:       priorityText(w),
-		RequiredNodeID: string(w.Ask.RequiredNode),
-		ApplicationID:  string(w.Ask.App),
-		Placeholder:    w.Ask.Placeholder,
-		TaskGroupName:  w.Ask.TaskGroup,
-		Originator:     w.Ask.Originator,
-		Preempts:       w.Nominated != "",
-		NominatedNode:  string(w.Nominated),
-		PriorityClass:  w.Class,
+		AllocationKey:       string(w.Ask.Key),
+		AllocationTags:      w.Ask.Tags,
+		RequestTime:         nanos(w.Created),
+		Resource:            quantitiesOf(w.Ask.Amounts.All()),
+		Priority:            priorityText(w),
+		RequiredNodeID:      string(w.Ask.RequiredNode),
+		ApplicationID:       string(w.Ask.App),
+		Placeholder:         w.Ask.Placeholder,
+		TaskGroupName:       w.Ask.TaskGroup,
+		Originator:          w.Ask.Originator,
+		TriggeredPreemption: w.Nominated != "",
+		NominatedNode:       string(w.Nominated),
+		PriorityClass:       w.PriorityClass,
 	}
 }
 
@@ -199,13 +199,13 @@ func viewUsageHistory(u *objects.UsageHistory) (v usageHistoryBody) {
 
 // viewAllocation shows when the ask was made, when it was bound to its node, and how long it waited
 // here. Upstream shows the first time twice and so a delay of zero (docs/YUNIKORN.md).
-func viewAllocation(w *scheduler.WorkView) allocationBody {
+func viewAllocation(w *scheduler.AllocationView) allocationBody {
 	return allocationBody{
 		AllocationKey:   string(w.Ask.Key),
 		AllocationTags:  w.Ask.Tags,
 		RequestTime:     nanos(w.Created),
 		AllocationTime:  nanos(w.BoundAt),
-		AllocationDelay: w.Delay.Nanoseconds(),
+		AllocationDelay: w.SchedulingDelay.Nanoseconds(),
 		Resource:        quantitiesOf(w.Ask.Amounts.All()),
 		Priority:        priorityText(w),
 		NodeID:          string(w.Node),
@@ -213,9 +213,9 @@ func viewAllocation(w *scheduler.WorkView) allocationBody {
 		Placeholder:     w.Ask.Placeholder,
 		TaskGroupName:   w.Ask.TaskGroup,
 		Originator:      w.Ask.Originator,
-		Preempted:       w.Leaving,
-		PriorityClass:   w.Class,
+		Preempted:       w.Preempting,
+		PriorityClass:   w.PriorityClass,
 	}
 }
 
-func priorityText(w *scheduler.WorkView) string { return strconv.Itoa(int(w.Ask.Priority)) }
+func priorityText(w *scheduler.AllocationView) string { return strconv.Itoa(int(w.Ask.Priority)) }

@@ -10,19 +10,19 @@ import (
 )
 
 func (s *service) routeBudgets(mux *router) {
-	s.routeEither(mux, "/ws/v1/disruptionbudgets", s.budgets)
-	s.routeEither(mux, "/ws/v1/disruptionbudget/{name}", s.budget)
+	s.routeJSONOrYAML(mux, "/ws/v1/disruptionbudgets", s.budgets)
+	s.routeJSONOrYAML(mux, "/ws/v1/disruptionbudget/{name}", s.budget)
 }
 
 // budgets lists the budgets in force, by namespace and then by name: all of them, or those of
 // the namespace that the query names.
 func (s *service) budgets(r *http.Request) (inJSON, inYAML any, err error) {
-	counted, err := s.counted(r.Context())
+	counted, err := s.budgetCounts(r.Context())
 	if err != nil {
 		return nil, nil, err
 	}
 	bodies, list := []budgetBody{}, budgetList{budgetVersion, "PodDisruptionBudgetList", []budgetObject{}}
-	all := s.inForce().Budgets.All()
+	all := s.currentConfig().Budgets.All()
 	for i := range all {
 		b := &all[i]
 		if wanted := r.URL.Query().Get("namespace"); wanted != "" && wanted != b.Namespace {
@@ -39,13 +39,13 @@ func (s *service) budget(r *http.Request) (inJSON, inYAML any, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	b, ok := s.inForce().Budgets.Get(namespace, name)
+	b, ok := s.currentConfig().Budgets.Get(namespace, name)
 	if !ok {
-		return nil, nil, budgetRefused(&budgets.Problem{
+		return nil, nil, budgetFailure(&budgets.Problem{
 			Reason: budgets.UnknownBudget, Budget: namespace + "/" + name, Field: budgets.NameField, Text: "there is no such budget",
 		})
 	}
-	counted, err := s.counted(r.Context())
+	counted, err := s.budgetCounts(r.Context())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -59,9 +59,9 @@ func budgetNames(r *http.Request) (namespace, name string, err error) {
 	return cmp.Or(r.URL.Query().Get("namespace"), budgets.DefaultNamespace), name, err
 }
 
-// counted is what each budget has counted, by its ID and then in the order of partitions. A
+// budgetCounts is what each budget has counted, by its ID and then in the order of partitions. A
 // budget of which there is nothing came just now.
-func (s *service) counted(ctx context.Context) (map[string][]budgetCounts, error) {
+func (s *service) budgetCounts(ctx context.Context) (map[string][]budgetCounts, error) {
 	out := map[string][]budgetCounts{}
 	for _, name := range s.cluster.Partitions() {
 		l, ok := s.cluster.Partition(name)
@@ -74,7 +74,7 @@ func (s *service) counted(ctx context.Context) (map[string][]budgetCounts, error
 		}
 		for _, v := range views {
 			id := v.Budget.ID()
-			out[id] = append(out[id], budgetCounts{name, v.Selected, v.Leaving, v.Allowed})
+			out[id] = append(out[id], budgetCounts{name, v.Selected, v.Preempting, v.Allowed})
 		}
 	}
 	return out, nil

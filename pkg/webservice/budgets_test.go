@@ -18,8 +18,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// guarding is a configuration with budgets of all kinds, in two partitions.
-const guarding = `
+// budgetsYAML is a configuration with budgets of all kinds, in two partitions.
+const budgetsYAML = `
 partitions:
   - name: default
     queues: [{name: root, submitacl: '*', queues: [{name: a, properties: {preemption.priority: leaf}}]}]
@@ -31,33 +31,33 @@ disruptionbudgets:
   - {name: known, selector: {matchLabels: {app: db}}, allowed: 0}
 `
 
-// guarded has three databases, one of which was told to leave for something more important.
-func guarded(t *testing.T) *loop.Cluster {
+// budgetCluster has three databases, one of which was told to leave for something more important.
+func budgetCluster(t *testing.T) *loop.Cluster {
 	t.Helper()
-	c := cluster(t, guarding)
+	c := startCluster(t, budgetsYAML)
 	l, _ := c.Partition("default")
 	ask := func(key, app string, priority int32) scheduler.SubmitAsk {
 		return scheduler.SubmitAsk{Ask: &objects.Ask{
-			Key: objects.AllocationKey(key), App: "app-1", Priority: priority, Policy: objects.PolicySent | objects.PolicySelf | objects.PolicyOther,
+			Key: objects.AllocationKey(key), App: "app-1", Priority: priority, Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther,
 			Amounts: amounts(map[string]resources.Quantity{"vcore": 1000}),
 			Tags:    map[string]string{"kubernetes.io/meta/namespace": "team-a", "kubernetes.io/label/app": app},
 		}}
 	}
-	told(t, l, scheduler.AddNode{Node: "n1", Total: amounts(map[string]resources.Quantity{"vcore": 3000}), Schedulable: true},
+	mustCall(t, l, scheduler.AddNode{Node: "n1", Total: amounts(map[string]resources.Quantity{"vcore": 3000}), Schedulable: true},
 		scheduler.AddApplication{App: "app-1", User: security.User{Name: "ann"}, Queue: "root.a"},
 		ask("db-1", "db", 0), ask("db-2", "db", 0), ask("db-3", "db", 0))
-	told(t, l)
-	told(t, l, ask("urgent", "urgent", 10))
-	told(t, l)
+	mustCall(t, l)
+	mustCall(t, l, ask("urgent", "urgent", 10))
+	mustCall(t, l)
 	return c
 }
 
-func TestAnswersAboutBudgets(t *testing.T) {
-	c := guarded(t)
-	expect(t, c, []answer{
+func TestGolden_DisruptionBudgets(t *testing.T) {
+	c := budgetCluster(t)
+	checkGolden(t, c, []answer{
 		{"budgets", "/ws/v1/disruptionbudgets"},
 		{"budgets-namespace", "/ws/v1/disruptionbudgets?namespace=default"},
-		{"budgets-nowhere", "/ws/v1/disruptionbudgets?namespace=team-b"},
+		{"budgets-unknown-namespace", "/ws/v1/disruptionbudgets?namespace=team-b"},
 		{"budget", "/ws/v1/disruptionbudget/db?namespace=team-a"},
 		{"budget-default", "/ws/v1/disruptionbudget/known"},
 	})
@@ -71,7 +71,7 @@ func TestAnswersAboutBudgets(t *testing.T) {
 		`"description":"unknown-budget: disruption budget \"default/db\": there is no such budget","reason":"unknown-budget"}`)
 }
 
-func (o *office) budgets() string {
+func (o *adminFixture) budgets() string {
 	o.t.Helper()
 	var out []string
 	for _, b := range o.cluster.Config().Budgets.All() {
@@ -80,7 +80,7 @@ func (o *office) budgets() string {
 	return strings.Join(out, ", ")
 }
 
-func (o *office) budget(method, name, body string, headers ...string) *httptest.ResponseRecorder {
+func (o *adminFixture) budget(method, name, body string, headers ...string) *httptest.ResponseRecorder {
 	o.t.Helper()
 	path := "/ws/v1/disruptionbudget/" + name
 	if method == http.MethodPost {
@@ -89,11 +89,11 @@ func (o *office) budget(method, name, body string, headers ...string) *httptest.
 	if len(headers) == 0 && method != http.MethodDelete {
 		headers = []string{"Content-Type", jsonBody}
 	}
-	return o.ask(o.admin, method, path, body, headers...)
+	return o.send(o.admin, method, path, body, headers...)
 }
 
-func TestDisruptionBudgetsAreMadeChangedAndDeleted(t *testing.T) {
-	o := openOffice(t, "# mine\n"+plain)
+func TestDisruptionBudgets_CreateUpdateDelete(t *testing.T) {
+	o := newAdminFixture(t, "# mine\n"+oneLeafYAML)
 	w := o.budget(http.MethodPost, "", "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: zk, namespace: team-a, labels: {a: b}}\n"+
 		"spec: {minAvailable: 50%, selector: {matchLabels: {app: zk}}, unhealthyPodEvictionPolicy: AlwaysAllow}\nstatus: {currentHealthy: 3}\n",
 		"Content-Type", yamlBody)
@@ -103,7 +103,7 @@ func TestDisruptionBudgetsAreMadeChangedAndDeleted(t *testing.T) {
 	assert.Equal(t, w.Code, http.StatusCreated, w.Body.String())
 	w = o.budget(http.MethodPost, "?namespace=team-b", `{"name": "zk", "selector": {}, "allowed": 0}`)
 	wantAnswer(t, w, http.StatusCreated, `{"name":"zk","namespace":"team-b","selector":{},"allowed":0,"generation":4,"changed":true,"warnings":[{"line":1,`+
-		`"column":28,"path":"disruption budget team-b/zk","rule":"budget-for-nothing","severity":"warning",`+
+		`"column":28,"path":"disruption budget team-b/zk","rule":"budget-empty-selector","severity":"warning",`+
 		`"message":"without conditions the selector selects nothing, so the budget is about nothing","hint":"name the labels of the work under matchLabels"}]}`)
 	assert.Equal(t, o.budgets(), "default/zk a maxUnavailable: 0, team-a/zk app=zk minAvailable: 50%, team-b/zk  allowed: 0")
 
@@ -118,8 +118,8 @@ func TestDisruptionBudgetsAreMadeChangedAndDeleted(t *testing.T) {
 	assert.Equal(t, o.budgets(), "team-a/zk app=zk maxUnavailable: 1, team-b/zk  allowed: 0")
 
 	// Each of these is a generation, and a former one comes back with its budgets.
-	assert.Assert(t, strings.HasPrefix(o.reloads.Current().Text, "# mine\n"+plain+"disruptionbudgets:\n"))
-	assert.Equal(t, o.back(2).Code, http.StatusOK)
+	assert.Assert(t, strings.HasPrefix(o.reloads.Current().Text, "# mine\n"+oneLeafYAML+"disruptionbudgets:\n"))
+	assert.Equal(t, o.rollback(2).Code, http.StatusOK)
 	assert.Equal(t, o.budgets(), "team-a/zk app=zk minAvailable: 50%")
 	var history struct {
 		Changes configs.Change `json:"changes"`
@@ -128,15 +128,15 @@ func TestDisruptionBudgetsAreMadeChangedAndDeleted(t *testing.T) {
 	assert.Equal(t, history.Changes.Summary(), "1 disruption budget created")
 
 	// What is shown can be sent to where it is not yet.
-	other := openOffice(t, plain)
+	other := newAdminFixture(t, oneLeafYAML)
 	shown := o.get("/ws/v1/disruptionbudget/zk?namespace=team-a", "Accept", yamlBody).Body.String()
 	w = other.budget(http.MethodPost, "", shown, "Content-Type", yamlBody)
 	assert.Equal(t, w.Code, http.StatusCreated, w.Body.String())
 	assert.Equal(t, other.budgets(), o.budgets())
 }
 
-func TestWhatCannotBecomeADisruptionBudgetIsRefusedWithAReason(t *testing.T) {
-	const start = plain + "disruptionbudgets: [{name: a, selector: {matchLabels: {app: db}}, minAvailable: 1}]\n"
+func TestDisruptionBudgets_InvalidBodyIsRejectedWithReason(t *testing.T) {
+	const start = oneLeafYAML + "disruptionbudgets: [{name: a, selector: {matchLabels: {app: db}}, minAvailable: 1}]\n"
 	for _, c := range []struct {
 		name, method, budget, body string
 		status                     int
@@ -151,7 +151,7 @@ func TestWhatCannotBecomeADisruptionBudgetIsRefusedWithAReason(t *testing.T) {
 		{"no name", "POST", "", `{"allowed": 1}`, 422, "invalid-name"},
 		{"a namespace that is none", "POST", "", `{"name": "x", "namespace": "a.b", "allowed": 1}`, 422, "invalid-namespace"},
 		{"a selector that cannot be", "POST", "", `{"name": "x", "selector": {"matchLabels": {"a b": "c"}}, "allowed": 1}`, 422, "invalid-selector"},
-		{"said twice", "POST", "", `{"name": "x", "minAvailable": 1, "spec": {"minAvailable": 1}}`, 422, "said-twice"},
+		{"said twice", "POST", "", `{"name": "x", "minAvailable": 1, "spec": {"minAvailable": 1}}`, 422, "duplicate-field"},
 		{"something else of Kubernetes", "POST", "", `{"kind": "Pod", "name": "x", "allowed": 1}`, 422, "invalid-kind"},
 		{"a name that is there", "POST", "", `{"name": "a", "allowed": 1}`, 409, "already-exists"},
 		{"a budget that is not there", "PUT", "x", `{"allowed": 1}`, 404, "unknown-budget"},
@@ -166,7 +166,7 @@ func TestWhatCannotBecomeADisruptionBudgetIsRefusedWithAReason(t *testing.T) {
 		{"too much", "POST", "", strings.Repeat("#", 1<<20+1), 413, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := openOffice(t, start)
+			o := newAdminFixture(t, start)
 			w := o.budget(c.method, c.budget, c.body)
 			assert.Equal(t, w.Code, c.status, w.Body.String())
 			var got struct{ Reason, Message string }
@@ -178,17 +178,17 @@ func TestWhatCannotBecomeADisruptionBudgetIsRefusedWithAReason(t *testing.T) {
 	}
 }
 
-func TestDisruptionBudgetsAreChangedByAdministratorsOnly(t *testing.T) {
-	o := openOffice(t, plain)
+func TestDisruptionBudgets_OnlyAdminListenerChangesThem(t *testing.T) {
+	o := newAdminFixture(t, oneLeafYAML)
 	body := `{"name": "x", "allowed": 1}`
 	for _, c := range []struct{ method, path string }{
 		{http.MethodPost, "/ws/v1/disruptionbudgets"}, {http.MethodPut, "/ws/v1/disruptionbudget/x"}, {http.MethodDelete, "/ws/v1/disruptionbudget/x"},
 	} {
-		w := o.ask(o.handler, c.method, c.path, body, "Content-Type", jsonBody)
+		w := o.send(o.handler, c.method, c.path, body, "Content-Type", jsonBody)
 		assert.Equal(t, w.Code, http.StatusMethodNotAllowed, c.method)
-		w = o.ask(o.admin, c.method, c.path, body, "Content-Type", jsonBody, "Sec-Fetch-Site", "cross-site")
+		w = o.send(o.admin, c.method, c.path, body, "Content-Type", jsonBody, "Sec-Fetch-Site", "cross-site")
 		assert.Equal(t, w.Code, http.StatusForbidden, c.method)
-		w = o.ask(o.admin, c.method, c.path, body, "Content-Type", jsonBody, "If-Match", `"7"`)
+		w = o.send(o.admin, c.method, c.path, body, "Content-Type", jsonBody, "If-Match", `"7"`)
 		assert.Equal(t, w.Code, http.StatusPreconditionFailed, c.method)
 	}
 	assert.Equal(t, o.budget(http.MethodPost, "", body, "Content-Type", "text/plain").Code, http.StatusUnsupportedMediaType)

@@ -45,7 +45,7 @@ func viewClass(c *priorities.Class) classBody {
 	return classBody{c.Name, c.Value, c.GlobalDefault, c.Policy.String(), c.Description, aclText(c), c.IsSystem()}
 }
 
-func objectOf(c *priorities.Class) classObject {
+func classObjectOf(c *priorities.Class) classObject {
 	return classObject{
 		classVersion, "PriorityClass", objectMetadata{Name: c.Name},
 		c.Value, c.GlobalDefault, c.Policy.String(), c.Description, aclText(c),
@@ -53,29 +53,29 @@ func objectOf(c *priorities.Class) classObject {
 }
 
 func aclText(c *priorities.Class) *string {
-	if c.Submit == nil {
+	if c.SubmitACL == nil {
 		return nil
 	}
-	text := c.Submit.String()
+	text := c.SubmitACL.String()
 	return &text
 }
 
 func (s *service) routeClasses(mux *router) {
-	s.routeEither(mux, "/ws/v1/priorityclasses", s.classes)
-	s.routeEither(mux, "/ws/v1/priorityclass/{name}", s.class)
+	s.routeJSONOrYAML(mux, "/ws/v1/priorityclasses", s.classes)
+	s.routeJSONOrYAML(mux, "/ws/v1/priorityclass/{name}", s.class)
 }
 
-// routeEither serves GET and OPTIONS on a path: JSON, or YAML for who asks for it.
-func (s *service) routeEither(mux *router, path string, look func(*http.Request) (inJSON, inYAML any, err error)) {
+// routeJSONOrYAML serves GET and OPTIONS on a path: JSON, or YAML for who asks for it.
+func (s *service) routeJSONOrYAML(mux *router, path string, handle func(*http.Request) (inJSON, inYAML any, err error)) {
 	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", "Accept")
-		inJSON, inYAML, err := look(r)
+		inJSON, inYAML, err := handle(r)
 		if err != nil {
 			s.fail(w, r, err)
 			return
 		}
-		if !accepts(r, yamlTypes...) {
-			s.write(w, r, http.StatusOK, inJSON)
+		if !accepts(r, yamlContentTypes...) {
+			s.writeJSON(w, r, http.StatusOK, inJSON)
 			return
 		}
 		text, err := yaml.Marshal(inYAML)
@@ -83,7 +83,7 @@ func (s *service) routeEither(mux *router, path string, look func(*http.Request)
 			s.fail(w, r, fmt.Errorf("%s: %w", path, err))
 			return
 		}
-		s.stream(w, r, http.StatusOK, yamlType, func(yield func([]byte) bool) { yield(text) })
+		s.writePieces(w, r, http.StatusOK, yamlType, func(yield func([]byte) bool) { yield(text) })
 	})
 	mux.HandleFunc("OPTIONS "+path, s.options)
 }
@@ -91,9 +91,9 @@ func (s *service) routeEither(mux *router, path string, look func(*http.Request)
 // classes lists the classes in force, in name order.
 func (s *service) classes(*http.Request) (inJSON, inYAML any, err error) {
 	bodies, list := []classBody{}, classList{classVersion, "PriorityClassList", nil}
-	for _, c := range s.inForce().Classes.All() {
+	for _, c := range s.currentConfig().Classes.All() {
 		bodies = append(bodies, viewClass(&c))
-		list.Items = append(list.Items, objectOf(&c))
+		list.Items = append(list.Items, classObjectOf(&c))
 	}
 	return bodies, list, nil
 }
@@ -103,15 +103,15 @@ func (s *service) class(r *http.Request) (inJSON, inYAML any, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	c, ok := s.inForce().Classes.Get(name)
+	c, ok := s.currentConfig().Classes.Get(name)
 	if !ok {
 		return nil, nil, unknownClass(name)
 	}
-	return viewClass(c), objectOf(c), nil
+	return viewClass(c), classObjectOf(c), nil
 }
 
 func unknownClass(name string) error {
-	return classRefused(&priorities.Problem{
+	return classFailure(&priorities.Problem{
 		Reason: priorities.UnknownClass, Class: name, Field: priorities.NameField, Text: "there is no such class",
 	})
 }

@@ -19,8 +19,8 @@ const (
 	yamlBody = "application/yaml"
 )
 
-// guide is the class of the Kubernetes guide, as it is.
-const guide = `apiVersion: scheduling.k8s.io/v1
+// guideClassYAML is the class of the Kubernetes guide, as it is.
+const guideClassYAML = `apiVersion: scheduling.k8s.io/v1
 kind: PriorityClass
 metadata:
   name: high-priority
@@ -29,11 +29,11 @@ globalDefault: false
 description: "This priority class should be used for XYZ service pods only."
 `
 
-func (o *office) classes() string {
+func (o *adminFixture) classes() string {
 	o.t.Helper()
 	var out []string
 	for _, c := range o.cluster.Config().Classes.All() {
-		if c.IsSystem() && c.Submit == nil {
+		if c.IsSystem() && c.SubmitACL == nil {
 			continue
 		}
 		line := fmt.Sprint(c.Name, " ", c.Value)
@@ -43,15 +43,15 @@ func (o *office) classes() string {
 		if c.Description != "" && !c.IsSystem() {
 			line += " " + c.Description
 		}
-		if c.Submit != nil {
-			line += " for " + c.Submit.String()
+		if c.SubmitACL != nil {
+			line += " for " + c.SubmitACL.String()
 		}
 		out = append(out, line)
 	}
 	return strings.Join(out, ", ")
 }
 
-func (o *office) class(method, name, body string, headers ...string) *httptest.ResponseRecorder {
+func (o *adminFixture) class(method, name, body string, headers ...string) *httptest.ResponseRecorder {
 	o.t.Helper()
 	path := "/ws/v1/priorityclass/" + name
 	if method == http.MethodPost {
@@ -60,12 +60,12 @@ func (o *office) class(method, name, body string, headers ...string) *httptest.R
 	if len(headers) == 0 && method != http.MethodDelete {
 		headers = []string{"Content-Type", jsonBody}
 	}
-	return o.ask(o.admin, method, path, body, headers...)
+	return o.send(o.admin, method, path, body, headers...)
 }
 
-func TestPriorityClassesAreMadeChangedAndDeleted(t *testing.T) {
-	o := openOffice(t, "# mine\n"+plain)
-	w := o.class(http.MethodPost, "", guide, "Content-Type", yamlBody)
+func TestPriorityClasses_CreateUpdateDelete(t *testing.T) {
+	o := newAdminFixture(t, "# mine\n"+oneLeafYAML)
+	w := o.class(http.MethodPost, "", guideClassYAML, "Content-Type", yamlBody)
 	wantAnswer(t, w, http.StatusCreated, `{"name":"high-priority","value":1000000,"globalDefault":false,`+
 		`"preemptionPolicy":"PreemptLowerPriority","description":"This priority class should be used for XYZ service pods only.",`+
 		`"generation":2,"changed":true}`)
@@ -92,8 +92,8 @@ func TestPriorityClassesAreMadeChangedAndDeleted(t *testing.T) {
 		"system-node-critical 2000001000 for  ops")
 
 	// Each of these is a generation, and a former one comes back with its classes.
-	assert.Assert(t, strings.HasPrefix(o.reloads.Current().Text, "# mine\n"+plain+"priorityclasses:\n"))
-	assert.Equal(t, o.back(3).Code, http.StatusOK)
+	assert.Assert(t, strings.HasPrefix(o.reloads.Current().Text, "# mine\n"+oneLeafYAML+"priorityclasses:\n"))
+	assert.Equal(t, o.rollback(3).Code, http.StatusOK)
 	assert.Equal(t, o.classes(), "high-priority 1000000 This priority class should be used for XYZ service pods only., low -5 default for ann")
 	var history struct {
 		Changes configs.Change `json:"changes"`
@@ -102,8 +102,8 @@ func TestPriorityClassesAreMadeChangedAndDeleted(t *testing.T) {
 	assert.Equal(t, history.Changes.Summary(), "1 priority class created")
 }
 
-func TestPriorityClassesAreShown(t *testing.T) {
-	o := openOffice(t, plain+"priorityclasses: [{name: low, value: -5, submitacl: ''}]\n")
+func TestPriorityClasses_AreShown(t *testing.T) {
+	o := newAdminFixture(t, oneLeafYAML+"priorityclasses: [{name: low, value: -5, submitacl: ''}]\n")
 	w := o.get("/ws/v1/priorityclasses")
 	assert.Equal(t, w.Header().Get("Content-Type"), "application/json; charset=UTF-8")
 	wantAnswer(t, w, http.StatusOK, `[{"name":"low","value":-5,"globalDefault":false,"preemptionPolicy":"PreemptLowerPriority","submitacl":""},`+
@@ -122,14 +122,14 @@ func TestPriorityClassesAreShown(t *testing.T) {
 		`"description":"unknown-class: priority class \"none\": there is no such class","reason":"unknown-class"}`)
 
 	// What is shown can be sent to where it is not yet.
-	other := openOffice(t, plain)
+	other := newAdminFixture(t, oneLeafYAML)
 	w = other.class(http.MethodPost, "", o.get("/ws/v1/priorityclass/low", "Accept", yamlBody).Body.String(), "Content-Type", yamlBody)
 	assert.Equal(t, w.Code, http.StatusCreated, w.Body.String())
 	assert.Equal(t, other.classes(), o.classes())
 }
 
-func TestWhatCannotBecomeAPriorityClassIsRefusedWithAReason(t *testing.T) {
-	const start = plain + "priorityclasses: [{name: a, value: 1, globalDefault: true}, {name: b, value: 2}]\n"
+func TestPriorityClasses_InvalidBodyIsRejectedWithReason(t *testing.T) {
+	const start = oneLeafYAML + "priorityclasses: [{name: a, value: 1, globalDefault: true}, {name: b, value: 2}]\n"
 	for _, c := range []struct {
 		name, method, class, body string
 		status                    int
@@ -160,7 +160,7 @@ func TestWhatCannotBecomeAPriorityClassIsRefusedWithAReason(t *testing.T) {
 		{"too much", "POST", "", strings.Repeat("#", 1<<20+1), 413, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := openOffice(t, start)
+			o := newAdminFixture(t, start)
 			w := o.class(c.method, c.class, c.body)
 			assert.Equal(t, w.Code, c.status, w.Body.String())
 			var got struct{ Reason, Message string }
@@ -172,8 +172,8 @@ func TestWhatCannotBecomeAPriorityClassIsRefusedWithAReason(t *testing.T) {
 	}
 }
 
-func TestPriorityClassesAreChangedByAdministratorsOnly(t *testing.T) {
-	o := openOffice(t, plain)
+func TestPriorityClasses_OnlyAdminListenerChangesThem(t *testing.T) {
+	o := newAdminFixture(t, oneLeafYAML)
 	body := `{"name": "x", "value": 1}`
 	for _, c := range []struct {
 		name    string
@@ -186,28 +186,28 @@ func TestPriorityClassesAreChangedByAdministratorsOnly(t *testing.T) {
 		{"a page from elsewhere", o.admin, []string{"Content-Type", jsonBody, "Sec-Fetch-Site", "cross-site"}, http.StatusForbidden},
 		{"another host", o.admin, []string{"Content-Type", jsonBody, "Host", "evil.example"}, http.StatusForbidden},
 	} {
-		w := o.ask(c.handler, http.MethodPost, "/ws/v1/priorityclasses", body, c.headers...)
+		w := o.send(c.handler, http.MethodPost, "/ws/v1/priorityclasses", body, c.headers...)
 		assert.Equal(t, w.Code, c.status, "%s: %s", c.name, w.Body.String())
 	}
 	for _, method := range []string{http.MethodPut, http.MethodDelete} {
-		w := o.ask(o.handler, method, "/ws/v1/priorityclass/x", body, "Content-Type", jsonBody)
+		w := o.send(o.handler, method, "/ws/v1/priorityclass/x", body, "Content-Type", jsonBody)
 		assert.Equal(t, w.Code, http.StatusMethodNotAllowed)
-		w = o.ask(o.admin, method, "/ws/v1/priorityclass/x", body, "Content-Type", jsonBody, "Sec-Fetch-Site", "cross-site")
+		w = o.send(o.admin, method, "/ws/v1/priorityclass/x", body, "Content-Type", jsonBody, "Sec-Fetch-Site", "cross-site")
 		assert.Equal(t, w.Code, http.StatusForbidden)
 	}
 	assert.Equal(t, o.classes(), "")
 }
 
-func TestAChangeOfAClassCanBeConditional(t *testing.T) {
-	o := openOffice(t, plain)
+func TestPriorityClasses_IfMatchMakesChangeConditional(t *testing.T) {
+	o := newAdminFixture(t, oneLeafYAML)
 	body := `{"name": "x", "value": 1}`
 	assert.Equal(t, o.class(http.MethodPost, "", body, "Content-Type", jsonBody, "If-Match", `"7"`).Code, http.StatusPreconditionFailed)
 	assert.Equal(t, o.class(http.MethodPost, "", body, "Content-Type", jsonBody, "If-Match", `"1"`).Code, http.StatusCreated)
 }
 
 // Everybody's class arrives, although each change is made to the text of the one before.
-func TestS0_15ManyMakeClassesAtOnce(t *testing.T) {
-	o := openOffice(t, plain)
+func TestS0_15_ConcurrentClassCreation(t *testing.T) {
+	o := newAdminFixture(t, oneLeafYAML)
 	var all sync.WaitGroup
 	const many = 6
 	codes := make([]int, many)
@@ -225,7 +225,7 @@ func TestS0_15ManyMakeClassesAtOnce(t *testing.T) {
 
 // FuzzClassBody looks for a body that breaks the door, or a class that is not valid.
 func FuzzClassBody(f *testing.F) {
-	f.Add(guide, "high-priority")
+	f.Add(guideClassYAML, "high-priority")
 	f.Add(`{"name": "x", "value": 1, "submitacl": " dev", "globalDefault": true}`, "")
 	f.Add(`{"metadata": {"name": "x"}, "value": [1]}`, "y")
 	f.Fuzz(func(t *testing.T, body, name string) {

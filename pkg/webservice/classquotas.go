@@ -13,9 +13,9 @@ import (
 
 // classQuotasBody is all class quotas of a partition.
 type classQuotasBody struct {
-	Partition string           `json:"partition"`
-	NeedQuota []selectorBody   `json:"classesNeedingQuota"` // asks that some quota must cover
-	Quotas    []classQuotaBody `json:"classQuotas"`
+	Partition           string           `json:"partition"`
+	ClassesNeedingQuota []selectorBody   `json:"classesNeedingQuota"` // asks that some quota must cover
+	Quotas              []classQuotaBody `json:"classQuotas"`
 }
 
 // classQuotaBody is a quota of a queue.
@@ -46,27 +46,27 @@ func viewSelector(s limits.Selector) selectorBody {
 	return selectorBody{s.Operator.String(), s.Classes}
 }
 
-// classQuotas lists the class quotas of a partition, queue by queue.
+// checkClassQuotas lists the class quotas of a partition, queue by queue.
 func (s *service) classQuotas(r *http.Request) (any, error) {
 	snap, err := s.snapshot(r)
 	if err != nil {
 		return nil, err
 	}
-	v := classQuotasBody{Partition: snap.Partition, NeedQuota: []selectorBody{}, Quotas: []classQuotaBody{}}
-	for _, x := range snap.NeedQuota {
-		v.NeedQuota = append(v.NeedQuota, viewSelector(x))
+	v := classQuotasBody{Partition: snap.Partition, ClassesNeedingQuota: []selectorBody{}, Quotas: []classQuotaBody{}}
+	for _, x := range snap.ClassesNeedingQuota {
+		v.ClassesNeedingQuota = append(v.ClassesNeedingQuota, viewSelector(x))
 	}
-	v.gather(snap.Root)
+	v.collect(snap.Root)
 	return v, nil
 }
 
-func (v *classQuotasBody) gather(q *scheduler.QueueView) {
+func (v *classQuotasBody) collect(q *scheduler.QueueView) {
 	for _, body := range viewClassQuotas(q) {
 		body.Queue = string(q.Path)
 		v.Quotas = append(v.Quotas, body)
 	}
 	for child := range q.Children.All() {
-		v.gather(child)
+		v.collect(child)
 	}
 }
 
@@ -78,14 +78,14 @@ func viewClassQuotas(q *scheduler.QueueView) []classQuotaBody {
 			Name: x.Name, Match: viewSelector(x.Match), Users: x.Users, Groups: x.Groups, Hard: quantitiesOf(x.Hard.All()),
 		}
 		for u := range x.Used.All() {
-			used := usedOf(x.Hard, u)
+			used := limitedUsage(x.Hard, u)
 			switch {
-			case u.Holder == (objects.Holder{}):
+			case u.UserOrGroup == (objects.UserOrGroup{}):
 				body.Used = used
-			case u.Holder.Group:
-				body.UsedBy = append(body.UsedBy, classUseBody{Group: u.Holder.Name, Used: used})
+			case u.UserOrGroup.Group:
+				body.UsedBy = append(body.UsedBy, classUseBody{Group: u.UserOrGroup.Name, Used: used})
 			default:
-				body.UsedBy = append(body.UsedBy, classUseBody{User: u.Holder.Name, Used: used})
+				body.UsedBy = append(body.UsedBy, classUseBody{User: u.UserOrGroup.Name, Used: used})
 			}
 		}
 		out = append(out, body)
@@ -93,8 +93,8 @@ func viewClassQuotas(q *scheduler.QueueView) []classQuotaBody {
 	return out
 }
 
-// usedOf is what counts, of what is limited.
-func usedOf(hard resources.Limit, u *objects.ClassUse) quantities {
+// limitedUsage is what counts, of what is limited.
+func limitedUsage(hard resources.Limit, u *objects.ClassUse) quantities {
 	used := quantities{}
 	for name := range hard.All() {
 		used[name] = int64(u.Amounts.Get(name))

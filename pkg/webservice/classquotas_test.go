@@ -13,7 +13,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-const quotaStory = `
+const classQuotaYAML = `
 partitions:
 - classesneedingquota: [{operator: In, classes: [high]}, {operator: Exists}]
   queues:
@@ -28,20 +28,20 @@ partitions:
     - name: b
 `
 
-func TestClassQuotasAreShown(t *testing.T) {
-	c := cluster(t, quotaStory)
+func TestClassQuotas_AreShown(t *testing.T) {
+	c := startCluster(t, classQuotaYAML)
 	l, ok := c.Partition("default")
 	assert.Assert(t, ok)
 	ask := func(key string) *objects.Ask {
 		return &objects.Ask{Key: objects.AllocationKey(key), App: "app", Amounts: amounts(map[string]resources.Quantity{"vcore": 500, "memory": 7})}
 	}
-	told(t, l,
+	mustCall(t, l,
 		scheduler.AddNode{Node: "n1", Total: amounts(map[string]resources.Quantity{"vcore": 4000, "memory": 10}), Schedulable: true},
 		scheduler.AddApplication{App: "app", User: security.User{Name: "ann", Groups: []string{"dev"}}, Queue: "root.a"},
-		scheduler.SubmitClassed{Ask: ask("one"), Class: "high"}, scheduler.SubmitClassed{Ask: ask("two"), Class: "high"},
-		scheduler.SubmitClassed{Ask: ask("three"), Class: "low"}, scheduler.SubmitAsk{Ask: ask("four")},
+		scheduler.SubmitAskWithClass{Ask: ask("one"), Class: "high"}, scheduler.SubmitAskWithClass{Ask: ask("two"), Class: "high"},
+		scheduler.SubmitAskWithClass{Ask: ask("three"), Class: "low"}, scheduler.SubmitAsk{Ask: ask("four")},
 	)
-	told(t, l) // one runs, the others wait
+	mustCall(t, l) // one runs, the others wait
 	const (
 		anyQuota = `"name":"any","match":{"operator":"Exists"},"hard":{"gpu":0,"pods":9},"used":{"gpu":0,"pods":3}}`
 		high     = `"name":"high","match":{"operator":"In","classes":["high"]},"users":["*"],"groups":["dev"],` +
@@ -72,7 +72,7 @@ func TestClassQuotasAreShown(t *testing.T) {
 	assert.DeepEqual(t, classes, map[string]string{"one": "high", "two": "high", "three": "low", "four": ""})
 	assert.Equal(t, len(app.Allocations), 1)
 
-	wantAnswer(t, fetch(cluster(t, story), "/ws/v1/partition/default/classquotas"), http.StatusOK,
+	wantAnswer(t, fetch(startCluster(t, clusterYAML), "/ws/v1/partition/default/classquotas"), http.StatusOK,
 		`{"partition":"default","classesNeedingQuota":[],"classQuotas":[]}`)
 	assert.Equal(t, fetch(c, "/ws/v1/partition/none/classquotas").Code, http.StatusNotFound)
 }

@@ -30,38 +30,38 @@ func (s *service) config(w http.ResponseWriter, r *http.Request) {
 	g := s.opt.Reloads.Current()
 	w.Header().Set("ETag", etag(g.Number))
 	w.Header().Add("Vary", "Accept")
-	kind, format := yamlType, inYAML
+	kind, format := yamlType, formatYAML
 	if wantsJSON(r) {
-		kind, format = jsonType, inJSON
+		kind, format = jsonType, formatJSON
 	}
-	text, err := s.configs.of(g, format)
+	text, err := s.configCache.get(g, format)
 	if err != nil {
 		s.fail(w, r, fmt.Errorf("generation %d: %w", g.Number, err))
 		return
 	}
-	s.stream(w, r, http.StatusOK, kind, func(yield func([]byte) bool) { yield(text) })
+	s.writePieces(w, r, http.StatusOK, kind, func(yield func([]byte) bool) { yield(text) })
 }
 
 // The formats of a configuration.
 const (
-	inYAML = iota
-	inJSON
-	formats
+	formatYAML = iota
+	formatJSON
+	formatCount
 )
 
-// configTexts are those of the generation that was last asked for: to make one from a large
+// configCache are those of the generation that was last asked for: to make one from a large
 // configuration takes as long as to read it.
-type configTexts struct {
+type configCache struct {
 	mu         sync.Mutex
 	generation *reload.Generation
-	texts      [formats][]byte // nil: not asked for yet
+	texts      [formatCount][]byte // nil: not asked for yet
 }
 
-func (c *configTexts) of(g *reload.Generation, format int) ([]byte, error) {
+func (c *configCache) get(g *reload.Generation, format int) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.generation != g {
-		c.generation, c.texts = g, [formats][]byte{}
+		c.generation, c.texts = g, [formatCount][]byte{}
 	}
 	if c.texts[format] != nil {
 		return c.texts[format], nil
@@ -70,7 +70,7 @@ func (c *configTexts) of(g *reload.Generation, format int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if format == inJSON {
+	if format == formatJSON {
 		c.texts[format] = bytes.Clone(newEncoder().piece(body))
 		return c.texts[format], nil
 	}
@@ -109,7 +109,7 @@ func (s *service) generations(*http.Request) (any, error) {
 }
 
 func (s *service) generation(r *http.Request) (any, error) {
-	n, err := generationOf(r)
+	n, err := generationNumber(r)
 	if err != nil {
 		return nil, err
 	}
@@ -120,8 +120,8 @@ func (s *service) generation(r *http.Request) (any, error) {
 	return generationDetail{viewGeneration(g, s.opt.Reloads.Current()), g.Text, g.Extra, g.Changes}, nil
 }
 
-// generationOf is the number in the path of a request.
-func generationOf(r *http.Request) (uint64, error) {
+// generationNumber is the number in the path of a request.
+func generationNumber(r *http.Request) (uint64, error) {
 	n, err := strconv.ParseUint(r.PathValue("generation"), 10, 64)
 	if err != nil {
 		return 0, badRequest(fmt.Sprintf("%q is not the number of a generation", r.PathValue("generation")))

@@ -54,7 +54,7 @@ func FuzzConfigView(f *testing.F) {
 		assert.Assert(t, again != nil, "%v\n%s", problems, out)
 		assert.Equal(t, len(again.Partitions), len(conf.Partitions))
 		for i := range conf.Partitions {
-			assert.DeepEqual(t, again.Partitions[i].NeedQuota, conf.Partitions[i].NeedQuota)
+			assert.DeepEqual(t, again.Partitions[i].ClassesNeedingQuota, conf.Partitions[i].ClassesNeedingQuota)
 			sameClassQuotas(t, &again.Partitions[i].Root, &conf.Partitions[i].Root)
 		}
 		assert.Assert(t, again.Classes.Equal(conf.Classes), "%v\n%v", again.Classes.All(), conf.Classes.All())

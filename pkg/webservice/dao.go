@@ -94,9 +94,9 @@ type partitionBody struct {
 	State                  string         `json:"state,omitempty"`
 	StateSince             int64          `json:"lastStateTransitionTime,omitempty"`
 
-	// SystemWorkWaits is ours: while preemption is off, how many asks at 2000000000 or above
+	// PendingSystemAsks is ours: while preemption is off, how many asks at 2000000000 or above
 	// are pending. Critical work relies on preemption.
-	SystemWorkWaits int `json:"systemWorkWaits,omitempty"`
+	PendingSystemAsks int `json:"pendingSystemAsks,omitempty"`
 }
 
 type capacityBody struct {
@@ -111,53 +111,53 @@ type nodeSortBody struct {
 }
 
 type queueBody struct {
-	QueueName           string            `json:"queuename"`
-	Status              string            `json:"status,omitempty"`
-	Partition           string            `json:"partition"` // of the top queue of an answer only
-	PendingResource     quantities        `json:"pendingResource,omitempty"`
-	MaxResource         quantities        `json:"maxResource,omitempty"`
-	GuaranteedResource  quantities        `json:"guaranteedResource,omitempty"`
-	AllocatedResource   quantities        `json:"allocatedResource,omitempty"`
-	PreemptingResource  quantities        `json:"preemptingResource,omitempty"`
-	Headroom            quantities        `json:"headroom,omitempty"`
-	IsLeaf              bool              `json:"isLeaf"`
-	IsManaged           bool              `json:"isManaged"`
-	Properties          map[string]string `json:"properties,omitempty"`
-	Parent              string            `json:"parent,omitempty"`
-	Template            *templateBody     `json:"template,omitempty"`
-	Children            []queueBody       `json:"children,omitempty"`
-	ChildNames          []string          `json:"childNames,omitempty"`
-	AbsUsedCapacity     quantities        `json:"absUsedCapacity,omitempty"` // percent
-	MaxRunningApps      uint64            `json:"maxRunningApps,omitempty"`
-	RunningApps         uint64            `json:"runningApps,omitempty"`
-	CurrentPriority     int32             `json:"currentPriority"`
-	SortingPolicy       string            `json:"sortingPolicy,omitempty"`
-	PrioritySorting     bool              `json:"prioritySorting"`
-	PreemptionEnabled   bool              `json:"preemptionEnabled"`
-	IsPreemptionFence   bool              `json:"isPreemptionFence"`
-	PreemptionDelay     string            `json:"preemptionDelay,omitempty"`
-	QuotaPreemptionWait string            `json:"quotaPreemptionDelay,omitempty"`
-	IsPriorityFence     bool              `json:"isPriorityFence"`
-	PriorityOffset      int32             `json:"priorityOffset,omitempty"`
-	WaitsFor            []waitsForBody    `json:"waitsFor,omitempty"`
-	AboveMax            *aboveMaxBody     `json:"aboveMax,omitempty"`
-	ClassQuotas         []classQuotaBody  `json:"classQuotas,omitempty"` // ours
+	QueueName             string                     `json:"queuename"`
+	Status                string                     `json:"status,omitempty"`
+	Partition             string                     `json:"partition"` // of the top queue of an answer only
+	PendingResource       quantities                 `json:"pendingResource,omitempty"`
+	MaxResource           quantities                 `json:"maxResource,omitempty"`
+	GuaranteedResource    quantities                 `json:"guaranteedResource,omitempty"`
+	AllocatedResource     quantities                 `json:"allocatedResource,omitempty"`
+	PreemptingResource    quantities                 `json:"preemptingResource,omitempty"`
+	Headroom              quantities                 `json:"headroom,omitempty"`
+	IsLeaf                bool                       `json:"isLeaf"`
+	IsManaged             bool                       `json:"isManaged"`
+	Properties            map[string]string          `json:"properties,omitempty"`
+	Parent                string                     `json:"parent,omitempty"`
+	Template              *templateBody              `json:"template,omitempty"`
+	Children              []queueBody                `json:"children,omitempty"`
+	ChildNames            []string                   `json:"childNames,omitempty"`
+	AbsUsedCapacity       quantities                 `json:"absUsedCapacity,omitempty"` // percent
+	MaxRunningApps        uint64                     `json:"maxRunningApps,omitempty"`
+	RunningApps           uint64                     `json:"runningApps,omitempty"`
+	CurrentPriority       int32                      `json:"currentPriority"`
+	SortingPolicy         string                     `json:"sortingPolicy,omitempty"`
+	PrioritySorting       bool                       `json:"prioritySorting"`
+	PreemptionEnabled     bool                       `json:"preemptionEnabled"`
+	IsPreemptionFence     bool                       `json:"isPreemptionFence"`
+	PreemptionDelay       string                     `json:"preemptionDelay,omitempty"`
+	QuotaPreemptionDelay  string                     `json:"quotaPreemptionDelay,omitempty"`
+	IsPriorityFence       bool                       `json:"isPriorityFence"`
+	PriorityOffset        int32                      `json:"priorityOffset,omitempty"`
+	RemainingApplications []remainingApplicationBody `json:"remainingApplications,omitempty"`
+	QuotaViolation        *quotaViolationBody        `json:"quotaViolation,omitempty"`
+	ClassQuotas           []classQuotaBody           `json:"classQuotas,omitempty"` // ours
 }
 
-// waitsForBody is ours: an application that a draining leaf is kept for.
-type waitsForBody struct {
+// remainingApplicationBody is ours: an application that a draining leaf is kept for.
+type remainingApplicationBody struct {
 	ApplicationID    string `json:"applicationID"`
 	ApplicationState string `json:"applicationState"`
 	User             string `json:"user,omitempty"`
 }
 
-// aboveMaxBody is ours: the queue holds more than its max, which is enforced. What was told to
+// quotaViolationBody is ours: the queue holds more than its max, which is enforced. What was told to
 // leave already is not counted.
-type aboveMaxBody struct {
-	By       quantities `json:"by"`
-	Since    int64      `json:"since"`              // nanoseconds, like all times here
-	Due      int64      `json:"due"`                // when work may be told to leave for it
-	LastLook int64      `json:"lastLook,omitempty"` // in vain, or not enough could be told to leave
+type quotaViolationBody struct {
+	Excess         quantities `json:"excess"`
+	Since          int64      `json:"since"`                    // nanoseconds, like all times here
+	EnforcedFrom   int64      `json:"enforcedFrom"`             // when work may be told to leave for it
+	LastEvaluation int64      `json:"lastEvaluation,omitempty"` // in vain, or not enough could be told to leave
 }
 
 type templateBody struct {
@@ -202,19 +202,19 @@ type stateBody struct {
 }
 
 type askBody struct {
-	AllocationKey  string            `json:"allocationKey"`
-	AllocationTags map[string]string `json:"allocationTags,omitempty"`
-	RequestTime    int64             `json:"requestTime,omitempty"`
-	Resource       quantities        `json:"resource,omitempty"`
-	Priority       string            `json:"priority,omitempty"`
-	RequiredNodeID string            `json:"requiredNodeId,omitempty"`
-	ApplicationID  string            `json:"applicationId,omitempty"`
-	Placeholder    bool              `json:"placeholder,omitempty"`
-	TaskGroupName  string            `json:"taskGroupName,omitempty"`
-	Originator     bool              `json:"originator,omitempty"`
-	Preempts       bool              `json:"triggeredPreemption,omitempty"` // it is nominated for a node
-	NominatedNode  string            `json:"nominatedNode,omitempty"`       // ours: that node
-	PriorityClass  string            `json:"priorityClass,omitempty"`       // ours: of which it is in class quotas
+	AllocationKey       string            `json:"allocationKey"`
+	AllocationTags      map[string]string `json:"allocationTags,omitempty"`
+	RequestTime         int64             `json:"requestTime,omitempty"`
+	Resource            quantities        `json:"resource,omitempty"`
+	Priority            string            `json:"priority,omitempty"`
+	RequiredNodeID      string            `json:"requiredNodeId,omitempty"`
+	ApplicationID       string            `json:"applicationId,omitempty"`
+	Placeholder         bool              `json:"placeholder,omitempty"`
+	TaskGroupName       string            `json:"taskGroupName,omitempty"`
+	Originator          bool              `json:"originator,omitempty"`
+	TriggeredPreemption bool              `json:"triggeredPreemption,omitempty"` // it is nominated for a node
+	NominatedNode       string            `json:"nominatedNode,omitempty"`       // ours: that node
+	PriorityClass       string            `json:"priorityClass,omitempty"`       // ours: of which it is in class quotas
 }
 
 type allocationBody struct {

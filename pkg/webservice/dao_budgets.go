@@ -62,10 +62,10 @@ type budgetBody struct {
 
 // budgetCounts is what a budget has counted in a partition.
 type budgetCounts struct {
-	Partition string `json:"partition"`
-	Matching  int    `json:"matching"` // allocations that it selects
-	Leaving   int    `json:"leaving"`  // of these, told to leave
-	Allowed   int    `json:"allowed"`  // so many more may be told now; negative: too many were, or too few run
+	Partition          string `json:"partition"`
+	Matching           int    `json:"matching"`           // allocations that it selects
+	Preempting         int    `json:"preempting"`         // of these, told to leave
+	DisruptionsAllowed int    `json:"disruptionsAllowed"` // so many more may be told now; negative: too many were, or too few run
 }
 
 // budgetObject is a disruption budget as Kubernetes writes it.
@@ -107,9 +107,9 @@ func budgetObjectOf(b *budgets.Budget, counts []budgetCounts) budgetObject {
 		if c.Matching == 0 {
 			continue // the work is in other partitions, or nowhere
 		}
-		s.CurrentHealthy += c.Matching - c.Leaving
-		s.DesiredHealthy += max(0, c.Matching-c.Leaving-c.Allowed)
-		s.DisruptionsAllowed += max(0, c.Allowed)
+		s.CurrentHealthy += c.Matching - c.Preempting
+		s.DesiredHealthy += max(0, c.Matching-c.Preempting-c.DisruptionsAllowed)
+		s.DisruptionsAllowed += max(0, c.DisruptionsAllowed)
 		s.ExpectedPods += c.Matching
 	}
 	return budgetObject{budgetVersion, "PodDisruptionBudget", objectMetadata{b.Name, b.Namespace}, spec, allowed, s}

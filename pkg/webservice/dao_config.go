@@ -103,9 +103,9 @@ type preemptionConfig struct {
 	NominationTimeout      string `json:",omitempty" yaml:",omitempty"`
 	NodePressureEnabled    *bool  `json:",omitempty" yaml:",omitempty"`
 	ChurnBreakerEnabled    *bool  `json:",omitempty" yaml:",omitempty"`
-	ChurnRounds            *int   `json:",omitempty" yaml:",omitempty"`
+	ChurnCycles            *int   `json:",omitempty" yaml:",omitempty"`
 	ChurnWindow            string `json:",omitempty" yaml:",omitempty"`
-	ChurnPause             string `json:",omitempty" yaml:",omitempty"`
+	ChurnCoolDown          string `json:",omitempty" yaml:",omitempty"`
 }
 
 type sortConfig struct {

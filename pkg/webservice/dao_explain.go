@@ -11,7 +11,7 @@ import (
 type (
 	Explanation  = explanationBody
 	Availability = availabilityBody
-	Room         = roomBody
+	Headroom     = headroomBody
 )
 
 // explanationBody says how a key stands. Quantities are in base units.
@@ -41,38 +41,38 @@ type explanationBody struct {
 
 // verdictBody is what stands in the way of an ask.
 type verdictBody struct {
-	Code    string         `json:"code"` // see docs/EXPLAIN.md
-	Where   string         `json:"where,omitempty"`
-	Never   bool           `json:"never"`             // nothing that ends can help
-	Listens bool           `json:"listening"`         // the resource manager hears what is decided; if not, nothing is
-	Preempt bool           `json:"mayPreempt"`        // the ask has a right to preempt, or will when a delay ends
-	Short   []shortageBody `json:"short,omitempty"`   // the resources that it is about
-	Running int            `json:"running,omitempty"` // applications, if it is about their number
-	MayRun  uint64         `json:"mayRun,omitempty"`  // how many may
-	Leaving int            `json:"leaving,omitempty"` // allocations on nodeID that were told to end
+	Code        string         `json:"code"` // see docs/EXPLAIN.md
+	Subject     string         `json:"subject,omitempty"`
+	Permanent   bool           `json:"permanent"`             // nothing that ends can help
+	Listening   bool           `json:"listening"`             // the resource manager hears what is decided; if not, nothing is
+	MayPreempt  bool           `json:"mayPreempt"`            // the ask has a right to preempt, or will when a delay ends
+	Shortages   []shortageBody `json:"shortages,omitempty"`   // the resources that it is about
+	Running     int            `json:"running,omitempty"`     // applications, if it is about their number
+	MaxRunning  uint64         `json:"maxRunning,omitempty"`  // how many may
+	Terminating int            `json:"terminating,omitempty"` // allocations on nodeID that were told to end
 }
 
 type shortageBody struct {
-	Resource string `json:"resource"`
-	Asked    int64  `json:"asked"`
-	Free     int64  `json:"free"`
-	Max      int64  `json:"max"`
+	Resource  string `json:"resource"`
+	Requested int64  `json:"requested"`
+	Free      int64  `json:"free"`
+	Max       int64  `json:"max"`
 }
 
 type availabilityBody struct {
-	Resource       string    `json:"resource"`
-	Asked          int64     `json:"asked"`
-	Queue          *roomBody `json:"queue,omitempty"` // that leaves the least; missing: no queue below root has a max
-	Limit          *roomBody `json:"limit,omitempty"` // of the user or the group; missing: none
-	Cluster        *roomBody `json:"cluster"`
-	MostFreeOnNode int64     `json:"mostFreeOnNode"`
-	LargestNode    int64     `json:"largestNode"`
+	Resource      string        `json:"resource"`
+	Requested     int64         `json:"requested"`
+	Queue         *headroomBody `json:"queue,omitempty"` // that leaves the least; missing: no queue below root has a max
+	Limit         *headroomBody `json:"limit,omitempty"` // of the user or the group; missing: none
+	Cluster       *headroomBody `json:"cluster"`
+	MaxFreeOnNode int64         `json:"maxFreeOnNode"`
+	LargestNode   int64         `json:"largestNode"`
 }
 
-type roomBody struct {
-	Free int64  `json:"free"`
-	Max  int64  `json:"max"`
-	Of   string `json:"of"`
+type headroomBody struct {
+	Free    int64  `json:"free"`
+	Max     int64  `json:"max"`
+	BoundBy string `json:"boundBy"`
 }
 
 type nodeCountsBody struct {
@@ -81,7 +81,7 @@ type nodeCountsBody struct {
 	Unschedulable int `json:"unschedulable"`
 	TooSmall      int `json:"tooSmall"`
 	TooFull       int `json:"tooFull"`
-	WithRoom      int `json:"withRoom"`
+	Fitting       int `json:"fitting"`
 }
 
 // unknownKeyBody is the 404 of a key that stands for nothing now.
@@ -101,21 +101,21 @@ func viewExplanation(e *scheduler.Explanation) *explanationBody {
 	body := &explanationBody{
 		Time: nanos(e.At), Partition: e.Partition, AllocationKey: string(e.Key), State: e.State.String(), Message: e.String(),
 		ApplicationID: string(e.App), User: e.User.Name, Groups: e.User.Groups, QueueName: string(e.Queue), Priority: e.Priority,
-		Placeholder: e.Placeholder, RequiredNodeID: string(e.RequiredNode), Resource: amountsOf(e.Asked), Since: nanos(e.Since), NodeID: string(e.Node),
+		Placeholder: e.Placeholder, RequiredNodeID: string(e.RequiredNode), Resource: amountsOf(e.Requested), Since: nanos(e.Since), NodeID: string(e.Node),
 	}
 	if e.State != scheduler.KeyPending {
 		return body
 	}
 	v := &verdictBody{
-		Code: e.Verdict.Obstacle.Code(), Where: e.Verdict.Where, Never: e.Never, Listens: e.Listening, Preempt: e.Preempts, Running: e.Running, MayRun: e.MayRun, Leaving: e.Leaving,
+		Code: e.Verdict.Reason.Code(), Subject: e.Verdict.Subject, Permanent: e.Permanent, Listening: e.Listening, MayPreempt: e.MayPreempt, Running: e.Running, MaxRunning: e.MaxRunning, Terminating: e.Terminating,
 	}
-	for _, s := range e.Short {
-		v.Short = append(v.Short, shortageBody{s.Resource, int64(s.Asked), int64(s.Free), int64(s.Most)})
+	for _, s := range e.Shortages {
+		v.Shortages = append(v.Shortages, shortageBody{s.Resource, int64(s.Requested), int64(s.Free), int64(s.Max)})
 	}
 	body.Verdict = v
 	for _, r := range e.Resources {
 		body.Resources = append(body.Resources, availabilityBody{
-			r.Resource, int64(r.Asked), viewRoom(r.Queue), viewRoom(r.Limit), viewRoom(r.Cluster), int64(r.MostFreeOnNode), int64(r.LargestNode),
+			r.Resource, int64(r.Requested), viewHeadroom(r.Queue), viewHeadroom(r.Limit), viewHeadroom(r.Cluster), int64(r.MaxFreeOnNode), int64(r.LargestNode),
 		})
 	}
 	n := nodeCountsBody(e.Nodes)
@@ -123,14 +123,16 @@ func viewExplanation(e *scheduler.Explanation) *explanationBody {
 	return body
 }
 
-func viewRoom(r scheduler.Room) *roomBody {
-	if r.Of == "" {
+func viewHeadroom(r scheduler.Headroom) *headroomBody {
+	if r.BoundBy == "" {
 		return nil
 	}
-	return &roomBody{int64(r.Free), int64(r.Most), r.Of}
+	return &headroomBody{int64(r.Free), int64(r.Max), r.BoundBy}
 }
 
 // Text writes a quantity of a resource as people do.
-func (r *Availability) Text(n int64) string { return resources.Text(r.Resource, resources.Quantity(n)) }
+func (r *Availability) Text(n int64) string {
+	return resources.FormatQuantity(r.Resource, resources.Quantity(n))
+}
 
-func clockText(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+func timeText(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -29,11 +29,11 @@ func (s *service) routeEvents(mux *router) {
 // eventBatch is records from an ID on. Without a start it begins with the oldest that is
 // kept: upstream begins with 0, and says nothing once that is forgotten.
 func (s *service) eventBatch(r *http.Request) (any, error) {
-	start, given, err := wholeNumber(r, "start", 0)
+	start, given, err := uintParameter(r, "start", 0)
 	if err != nil {
 		return nil, err
 	}
-	count, limited, err := wholeNumber(r, "count", 1)
+	count, limited, err := uintParameter(r, "count", 1)
 	if err != nil {
 		return nil, err
 	}
@@ -44,24 +44,24 @@ func (s *service) eventBatch(r *http.Request) (any, error) {
 	if !limited {
 		count = 0
 	}
-	most := int(min(count, 1<<30))
+	limit := int(min(count, 1<<30))
 	body := eventsBody{InstanceUUID: s.opt.History.ID()}
 	var b history.Batch
-	on := true
+	enabled := true
 	switch {
-	case between.limits():
+	case between.isSet():
 		first := &start
 		if !given {
 			first = nil
 		}
-		b, body.NextID, on = s.opt.History.Select(first, most, between.covers)
+		b, body.NextID, enabled = s.opt.History.Select(first, limit, between.covers)
 	case given:
-		b, on = s.opt.History.From(start, most)
+		b, enabled = s.opt.History.From(start, limit)
 	default:
-		b, on = s.opt.History.Oldest(most)
+		b, enabled = s.opt.History.Oldest(limit)
 	}
-	if !on {
-		return nil, &failure{status: http.StatusInternalServerError, reason: history.ErrOff.Error()}
+	if !enabled {
+		return nil, &failure{status: http.StatusInternalServerError, reason: history.ErrDisabled.Error()}
 	}
 	body.LowestID, body.HighestID = b.Lowest, b.Highest
 	if b.Records == nil {
@@ -76,7 +76,7 @@ func eventPieces(body eventsBody, records []events.Record) pieces {
 		e := newEncoder()
 		body.EventRecords = []eventBody{{}}
 		element := bytes.Clone(e.piece(eventBody{}))
-		before, after, found := around(bytes.Clone(e.piece(body)), "EventRecords", element)
+		before, after, found := cutAroundList(bytes.Clone(e.piece(body)), "EventRecords", element)
 		if !found {
 			panic("webservice: events have no records")
 		}
@@ -101,7 +101,7 @@ func eventPieces(body eventsBody, records []events.Record) pieces {
 // period is the time that the records of an answer are from.
 type period struct{ since, until time.Time } // zero: no bound
 
-func (p period) limits() bool { return !p.since.IsZero() || !p.until.IsZero() }
+func (p period) isSet() bool { return !p.since.IsZero() || !p.until.IsZero() }
 
 func (p period) covers(r *events.Record) bool {
 	return !r.At.Before(p.since) && (p.until.IsZero() || r.At.Before(p.until))
@@ -110,10 +110,10 @@ func (p period) covers(r *events.Record) bool {
 // period reads since and until of a query.
 func (s *service) period(r *http.Request) (p period, err error) {
 	now := s.opt.History.Now()
-	if p.since, err = moment(r, "since", now); err != nil {
+	if p.since, err = timeParameter(r, "since", now); err != nil {
 		return p, err
 	}
-	if p.until, err = moment(r, "until", now); err != nil {
+	if p.until, err = timeParameter(r, "until", now); err != nil {
 		return p, err
 	}
 	if !p.since.IsZero() && !p.until.IsZero() && !p.since.Before(p.until) {
@@ -122,9 +122,9 @@ func (s *service) period(r *http.Request) (p period, err error) {
 	return p, nil
 }
 
-// moment reads a time of the query: RFC 3339, or a duration before now. It is zero when there is
+// timeParameter reads a time of the query: RFC 3339, or a duration before now. It is zero when there is
 // none.
-func moment(r *http.Request, name string, now time.Time) (time.Time, error) {
+func timeParameter(r *http.Request, name string, now time.Time) (time.Time, error) {
 	text := r.URL.Query().Get(name)
 	if text == "" {
 		return time.Time{}, nil
@@ -135,11 +135,11 @@ func moment(r *http.Request, name string, now time.Time) (time.Time, error) {
 	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
 		return now.Add(-ago), nil
 	}
-	return time.Time{}, badRequest(fmt.Sprintf("%s %q: it is a time such as 2026-01-02T15:04:05Z, or a duration before now such as 5m", name, clipped(text)))
+	return time.Time{}, badRequest(fmt.Sprintf("%s %q: it is a time such as 2026-01-02T15:04:05Z, or a duration before now such as 5m", name, truncated(text)))
 }
 
-// wholeNumber reads a number of the query; given is false when there is none.
-func wholeNumber(r *http.Request, name string, least uint64) (n uint64, given bool, err error) {
+// uintParameter reads a number of the query; given is false when there is none.
+func uintParameter(r *http.Request, name string, least uint64) (n uint64, given bool, err error) {
 	text := r.URL.Query().Get(name)
 	if text == "" {
 		return least, false, nil
@@ -151,23 +151,23 @@ func wholeNumber(r *http.Request, name string, least uint64) (n uint64, given bo
 	return n, true, nil
 }
 
-// lineTime is how long a reader of a stream may take for what is sent at once.
-const lineTime = 5 * time.Second
+// eventWriteTimeout is how long a reader of a stream may take for what is sent at once.
+const eventWriteTimeout = 5 * time.Second
 
 // eventStream sends records as they come, a line each, until the client or the process
 // ends, or the client does not keep up.
 func (s *service) eventStream(w http.ResponseWriter, r *http.Request) {
-	past, _, err := wholeNumber(r, "count", 0)
+	past, _, err := uintParameter(r, "count", 0)
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	since, err := moment(r, "since", s.opt.History.Now())
+	since, err := timeParameter(r, "since", s.opt.History.Now())
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	client := host(r) // upstream goes by the name of the server
+	client := clientHost(r) // upstream goes by the name of the server
 	var stream *history.Stream
 	if since.IsZero() {
 		stream, err = s.opt.History.Follow(client, int(min(past, 1<<30)))
@@ -176,43 +176,43 @@ func (s *service) eventStream(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		status := http.StatusServiceUnavailable
-		if errors.Is(err, history.ErrOff) {
+		if errors.Is(err, history.ErrDisabled) {
 			status = http.StatusInternalServerError
 		}
 		s.fail(w, r, &failure{status: status, reason: err.Error()})
 		return
 	}
 	defer stream.Close()
-	if !s.private {
+	if !s.sameOriginOnly {
 		allowOrigins(w.Header())
 	}
 	w.Header().Set("Content-Type", jsonType)
-	out := lines{json.NewEncoder(w), http.NewResponseController(w)}
+	out := eventWriter{json.NewEncoder(w), http.NewResponseController(w)}
 	if err = out.send(instanceBody{s.opt.History.ID()}); err == nil {
-		err = out.records(stream.Past())
+		err = out.sendRecords(stream.Past())
 	}
 	for err == nil {
 		select {
 		case <-r.Context().Done():
 			return
-		case records, more := <-stream.News():
+		case records, more := <-stream.Records():
 			if !more {
 				return
 			}
-			err = out.records(records)
-			stream.Read(len(records))
+			err = out.sendRecords(records)
+			stream.MarkRead(len(records))
 		}
 	}
 	s.opt.Log.Debug("event stream ended", zap.String("client", r.RemoteAddr), zap.Error(err))
 }
 
-// lines writes JSON to a client that reads at once.
-type lines struct {
+// eventWriter writes JSON to a client that reads at once.
+type eventWriter struct {
 	*json.Encoder
 	*http.ResponseController
 }
 
-func (l lines) records(records []events.Record) error {
+func (l eventWriter) sendRecords(records []events.Record) error {
 	for i := range records {
 		if err := l.send(viewRecord(&records[i])); err != nil {
 			return err
@@ -221,8 +221,8 @@ func (l lines) records(records []events.Record) error {
 	return nil
 }
 
-func (l lines) send(body any) error {
-	if err := l.SetWriteDeadline(time.Now().Add(lineTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+func (l eventWriter) send(body any) error {
+	if err := l.SetWriteDeadline(time.Now().Add(eventWriteTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
 	if err := l.Encode(body); err != nil {

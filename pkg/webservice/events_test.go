@@ -21,24 +21,24 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
-// eventful is a history at noon in which one allocation was preempted.
-func eventful() *history.History {
+// historyWithPreemption is a history at noon in which one allocation was preempted.
+func historyWithPreemption() *history.History {
 	h := history.New(func() time.Time { return time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC) })
 	ask := &objects.Ask{Key: "low", App: "app-1", Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 1, "memory": 5})}
-	low := scheduler.Party{Key: "low", App: "app-1", Queue: "root.a"}
-	high := scheduler.Party{Key: "high", App: "app-2", Queue: "root.b"}
-	h.Hear("default", []scheduler.Effect{
+	low := scheduler.AllocationRef{Key: "low", App: "app-1", Queue: "root.a"}
+	high := scheduler.AllocationRef{Key: "high", App: "app-2", Queue: "root.b"}
+	h.OnEffects("default", []scheduler.Effect{
 		scheduler.Allocated{Ask: ask, Node: "n1"},
-		scheduler.Noted{What: scheduler.NotePreempted, Who: low, Amounts: ask.Amounts, Node: "n1", By: high, Right: preemption.OfPriority, Grace: 5 * time.Second},
+		scheduler.Event{Kind: scheduler.EventPreempted, Subject: low, Amounts: ask.Amounts, Node: "n1", Preemptor: high, Reason: preemption.ReasonPriority, Grace: 5 * time.Second},
 	})
 	return h
 }
 
-const prefix = `"InstanceUUID":"%s","LowestID":0,"HighestID":2,`
+const eventsPrefix = `"InstanceUUID":"%s","LowestID":0,"HighestID":2,`
 
-func TestAnswersAboutEvents(t *testing.T) {
-	h := eventful()
-	c := cluster(t, story)
+func TestEvents_BatchAnswers(t *testing.T) {
+	h := historyWithPreemption()
+	c := startCluster(t, clusterYAML)
 	get := func(query string) *httptest.ResponseRecorder {
 		return request(c, webservice.Options{History: h}, http.MethodGet, "/ws/v1/events/batch"+query)
 	}
@@ -49,7 +49,7 @@ func TestAnswersAboutEvents(t *testing.T) {
 		onNode = `{"type":3,"objectID":"n1","timestampNano":1767355200000000000,"eventChangeType":2,"eventChangeDetail":303,` +
 			`"referenceID":"low","resource":{"resources":{"memory":{"value":5},"vcore":{"value":1}}},"partition":"default",` +
 			`"typeName":"NODE","eventChangeTypeName":"ADD","eventChangeDetailName":"NODE_ALLOC"}`
-		preempted = `{"type":1,"objectID":"low","message":"Preempted by high of application app-2 in queue root.b on node n1, by right of priority; it has 5s to end",` +
+		preempted = `{"type":1,"objectID":"low","message":"Preempted by high of application app-2 in queue root.b on node n1, reason priority; grace period 5s",` +
 			`"timestampNano":1767355200000000000,"referenceID":"app-1","resource":{"resources":{"memory":{"value":5},"vcore":{"value":1}}},"partition":"default",` +
 			`"typeName":"REQUEST","eventChangeTypeName":"NONE","eventChangeDetailName":"DETAILS_NONE"}`
 	)
@@ -62,7 +62,7 @@ func TestAnswersAboutEvents(t *testing.T) {
 	} {
 		w := get(query)
 		assert.Equal(t, w.Code, http.StatusOK)
-		assert.Equal(t, w.Body.String(), "{"+fmt.Sprintf(prefix, h.ID())+`"EventRecords":`+want+"}", query)
+		assert.Equal(t, w.Body.String(), "{"+fmt.Sprintf(eventsPrefix, h.ID())+`"EventRecords":`+want+"}", query)
 	}
 	for query, want := range map[string]string{
 		"?start=-1": `start \"-1\": it is a whole number, 0 or more`, "?start=x": `start \"x\"`,
@@ -72,15 +72,15 @@ func TestAnswersAboutEvents(t *testing.T) {
 		assert.Equal(t, w.Code, http.StatusBadRequest)
 		assert.Assert(t, strings.Contains(w.Body.String(), want), w.Body)
 	}
-	h.Use(history.Read(map[string]string{"event.trackingEnabled": "false"}))
+	h.Configure(history.ParseSettings(map[string]string{"event.trackingEnabled": "false"}))
 	assert.Equal(t, get("").Code, http.StatusInternalServerError)
 	assert.Assert(t, strings.Contains(get("").Body.String(), "event tracking is disabled"))
 	assert.Equal(t, request(c, webservice.Options{}, http.MethodGet, "/ws/v1/events/batch").Code, http.StatusNotFound)
 }
 
-func TestAStreamOfEvents(t *testing.T) {
-	h := eventful()
-	server := httptest.NewServer(webservice.Handler(cluster(t, story), webservice.Options{History: h}))
+func TestEvents_StreamSendsPastAndNewRecords(t *testing.T) {
+	h := historyWithPreemption()
+	server := httptest.NewServer(webservice.Handler(startCluster(t, clusterYAML), webservice.Options{History: h}))
 	defer server.Close()
 	open := func(query string) *http.Response {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/ws/v1/events/stream"+query, nil)
@@ -101,40 +101,40 @@ func TestAStreamOfEvents(t *testing.T) {
 	}
 	assert.Equal(t, next()["InstanceUUID"], h.ID())
 	assert.Equal(t, next()["objectID"], "low", "what was before")
-	h.Hear("default", []scheduler.Effect{scheduler.NodeAccepted{Node: "n2"}})
+	h.OnEffects("default", []scheduler.Effect{scheduler.NodeAccepted{Node: "n2"}})
 	assert.Equal(t, next()["objectID"], "n2", "what comes")
 
 	bad := open("?count=x")
 	assert.NilError(t, bad.Body.Close())
 	assert.Equal(t, bad.StatusCode, http.StatusBadRequest)
-	h.Use(history.Read(map[string]string{"event.maxStreamsPerHost": "1"}))
+	h.Configure(history.ParseSettings(map[string]string{"event.maxStreamsPerHost": "1"}))
 	many := open("")
 	assert.NilError(t, many.Body.Close())
 	assert.Equal(t, many.StatusCode, http.StatusServiceUnavailable)
 	h.Close()
 	assert.Assert(t, !lines.Scan(), "it ends with the process")
-	h.Use(history.Read(map[string]string{"event.trackingEnabled": "false"}))
+	h.Configure(history.ParseSettings(map[string]string{"event.trackingEnabled": "false"}))
 	late := open("")
 	assert.NilError(t, late.Body.Close())
 	assert.Equal(t, late.StatusCode, http.StatusServiceUnavailable)
 }
 
-// hourly is a history that has heard of one node each hour from noon on, and its clock.
-func hourly(nodes int) (*history.History, *time.Time) {
+// historyWithHourlyNodes is a history that has heard of one node each hour from noon on, and its clock.
+func historyWithHourlyNodes(nodes int) (*history.History, *time.Time) {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	h := history.New(func() time.Time { return now })
 	for i := range nodes {
 		if i > 0 {
 			now = now.Add(time.Hour)
 		}
-		h.Hear("default", []scheduler.Effect{scheduler.NodeAccepted{Node: objects.NodeID(fmt.Sprintf("n%d", i))}})
+		h.OnEffects("default", []scheduler.Effect{scheduler.NodeAccepted{Node: objects.NodeID(fmt.Sprintf("n%d", i))}})
 	}
 	return h, &now
 }
 
 func TestEvents_SinceAndUntilAreApplied(t *testing.T) {
-	h, _ := hourly(6)
-	c := cluster(t, story)
+	h, _ := historyWithHourlyNodes(6)
+	c := startCluster(t, clusterYAML)
 	for query, want := range map[string]string{
 		"?since=150m":                         "n3 n4 n5",
 		"?since=2026-01-02T15:00:00Z":         "n3 n4 n5",
@@ -179,9 +179,9 @@ func TestEvents_SinceAndUntilAreApplied(t *testing.T) {
 	}
 }
 
-func TestEvents_StreamBeginsWithWhatHappenedSince(t *testing.T) {
-	h, _ := hourly(4)
-	server := httptest.NewServer(webservice.Handler(cluster(t, story), webservice.Options{History: h}))
+func TestEvents_StreamBeginsAtSince(t *testing.T) {
+	h, _ := historyWithHourlyNodes(4)
+	server := httptest.NewServer(webservice.Handler(startCluster(t, clusterYAML), webservice.Options{History: h}))
 	defer server.Close()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/ws/v1/events/stream?since=90m", nil)
 	assert.NilError(t, err)

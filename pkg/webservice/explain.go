@@ -35,19 +35,19 @@ func (s *service) unknownKey(e *scheduler.Explanation) error {
 	reason := e.String()
 	if s.opt.History != nil {
 		last, found := s.opt.History.Last(func(r *events.Record) bool {
-			return r.Partition == e.Partition && (r.Refused && r.Object == string(e.Key) ||
+			return r.Partition == e.Partition && (r.Rejected && r.Object == string(e.Key) ||
 				r.Type == events.Application && r.Change == events.Remove && r.Reference == string(e.Key))
 		})
 		if found {
 			body.State, body.Since = "released", nanos(last.At)
 			body.ApplicationID = last.Object
 			switch {
-			case last.Refused:
+			case last.Rejected:
 				body.State, body.ApplicationID = "rejected", last.Reference
 			case last.Detail == events.RequestCancelled:
 				body.State = "cancelled"
 			}
-			reason += ": it was " + body.State + " at " + clockText(last.At) + ": " + last.Message
+			reason += ": it was " + body.State + " at " + timeText(last.At) + ": " + last.Message
 		}
 	}
 	body.errorBody = errorBody{StatusCode: http.StatusNotFound, Message: reason, Description: reason}

@@ -19,15 +19,15 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
-// hearing tells history, and then signals each node that was refused.
-type hearing struct {
+// historySink tells history, and then signals each node that was refused.
+type historySink struct {
 	h         *history.History
 	partition string
 	refused   chan struct{}
 }
 
-func (l hearing) Deliver(effects []scheduler.Effect) {
-	l.h.Hear(l.partition, effects)
+func (l historySink) Deliver(effects []scheduler.Effect) {
+	l.h.OnEffects(l.partition, effects)
 	for _, e := range effects {
 		if _, is := e.(scheduler.NodeRejected); is {
 			l.refused <- struct{}{}
@@ -37,13 +37,13 @@ func (l hearing) Deliver(effects []scheduler.Effect) {
 
 // A key that stands for nothing any more is a 404 that says what became of it, as far as history
 // remembers: also if its key was sent in another partition, or came back since.
-func TestExplain_SaysWhatBecameOfAKey(t *testing.T) {
+func TestExplain_UnknownKeyIsLookedUpInHistory(t *testing.T) {
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	now := func() time.Time { return noon }
 	h := history.New(now)
-	conf, _ := configs.Load([]byte(story))
+	conf, _ := configs.Load([]byte(clusterYAML))
 	refused := make(chan struct{}, 10)
-	c := loop.NewCluster(loop.Options{Now: now}, func(partition string) loop.Sink { return hearing{h, partition, refused} }, nil)
+	c := loop.NewCluster(loop.Options{Now: now}, func(partition string) loop.Sink { return historySink{h, partition, refused} }, nil)
 	t.Cleanup(c.End)
 	assert.NilError(t, c.Configure(t.Context(), conf))
 	l, _ := c.Partition("default")
@@ -53,7 +53,7 @@ func TestExplain_SaysWhatBecameOfAKey(t *testing.T) {
 	ask := func(key string, n resources.Quantity) scheduler.SubmitAsk {
 		return scheduler.SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(key), App: "app", Amounts: vcore(n)}}
 	}
-	say := func(cmds ...scheduler.Command) {
+	call := func(cmds ...scheduler.Command) {
 		t.Helper()
 		_, err := l.Call(t.Context(), cmds...)
 		assert.NilError(t, err)
@@ -81,31 +81,31 @@ func TestExplain_SaysWhatBecameOfAKey(t *testing.T) {
 	assert.Equal(t, code, http.StatusNotFound)
 	assert.Equal(t, state, "unknown")
 
-	say(scheduler.AddNode{Node: "n1", Total: vcore(4000), Schedulable: true},
+	call(scheduler.AddNode{Node: "n1", Total: vcore(4000), Schedulable: true},
 		scheduler.AddApplication{App: "app", User: security.User{Name: "ann"}, Queue: "root.idle"}, ask("pod", 1000))
 	code, state, _ = explain("pod")
 	assert.Equal(t, code, http.StatusOK)
 	assert.Equal(t, state, "allocated")
 
-	say(scheduler.Release{App: "app", Key: "pod", Type: scheduler.StoppedByRM})
+	call(scheduler.Release{App: "app", Key: "pod", Type: scheduler.StoppedByRM})
 	code, state, message := explain("pod")
 	assert.Equal(t, code, http.StatusNotFound)
 	assert.Equal(t, state, "released")
 	assert.Equal(t, message, `no ask or allocation has the key "pod": it was released at 2026-01-02T12:00:00Z: released as the RM asked`)
 
-	say(ask("pod", -1))
+	call(ask("pod", -1))
 	code, state, message = explain("pod")
 	assert.Equal(t, code, http.StatusNotFound)
 	assert.Equal(t, state, "rejected")
 	assert.Equal(t, message, `no ask or allocation has the key "pod": it was rejected at 2026-01-02T12:00:00Z: contains negative resources`)
 
-	say(ask("pod", 9000))
+	call(ask("pod", 9000))
 	code, state, message = explain("pod")
 	assert.Equal(t, code, http.StatusOK)
 	assert.Equal(t, state, "pending")
 	assert.Equal(t, message, "it can never run as things are: no schedulable node has more than vcore 4, and it asks for vcore 9; nodes: 1 too small")
 
-	say(scheduler.Release{App: "app", Key: "pod", Type: scheduler.StoppedByRM})
+	call(scheduler.Release{App: "app", Key: "pod", Type: scheduler.StoppedByRM})
 	code, state, message = explain("pod")
 	assert.Equal(t, code, http.StatusNotFound)
 	assert.Equal(t, state, "cancelled")
@@ -114,11 +114,11 @@ func TestExplain_SaysWhatBecameOfAKey(t *testing.T) {
 
 // While no resource manager listens, an explanation says that nothing is placed, and whether the
 // ask would preempt otherwise.
-func TestExplain_SaysThatNoResourceManagerListens(t *testing.T) {
+func TestExplain_NoListeningResourceManager(t *testing.T) {
 	conf, problems := configs.Load([]byte(`partitions: [{name: default, queues: [{name: root, submitacl: '*', queues: [
   {name: a, properties: {preemption.priority: leaf}}]}]}]`))
 	assert.Assert(t, conf != nil, "%v", problems)
-	c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return nobody{} }, nil)
+	c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return discardSink{} }, nil)
 	t.Cleanup(c.End)
 	assert.NilError(t, c.Configure(t.Context(), conf))
 	c.SetListening(false)
@@ -127,7 +127,7 @@ func TestExplain_SaysThatNoResourceManagerListens(t *testing.T) {
 	_, err := l.Call(t.Context(),
 		scheduler.AddNode{Node: "n1", Total: one, Schedulable: true},
 		scheduler.AddApplication{App: "app", User: security.User{Name: "ann"}, Queue: "root.a"},
-		scheduler.SubmitAsk{Ask: &objects.Ask{Key: "may", App: "app", Amounts: one, Policy: objects.PolicySent | objects.PolicyOther}},
+		scheduler.SubmitAsk{Ask: &objects.Ask{Key: "may", App: "app", Amounts: one, Policy: objects.PolicySent | objects.PolicyAllowPreemptOther}},
 		scheduler.SubmitAsk{Ask: &objects.Ask{Key: "never", App: "app", Amounts: one, Policy: objects.PolicySent}},
 	)
 	assert.NilError(t, err)

@@ -18,8 +18,8 @@ import (
 
 // The answers to a story, in full. After a change: go test ./pkg/webservice -update,
 // and read the diff.
-func TestAnswers(t *testing.T) {
-	expect(t, busy(t), []answer{
+func TestGolden_Answers(t *testing.T) {
+	checkGolden(t, busyCluster(t), []answer{
 		{"partitions", "/ws/v1/partitions"},
 		{"queues", "/ws/v1/partition/default/queues"},
 		{"queues-empty", "/ws/v1/partition/empty/queues"},
@@ -33,7 +33,7 @@ func TestAnswers(t *testing.T) {
 		{"usage-user", "/ws/v1/partition/default/usage/user/ann"},
 		{"usage-groups", "/ws/v1/partition/default/usage/groups"},
 		{"usage-group", "/ws/v1/partition/default/usage/group/ops"},
-		{"usage-nobody", "/ws/v1/partition/empty/usage/users"},
+		{"usage-empty", "/ws/v1/partition/empty/usage/users"},
 		{"explain-waits", "/ws/v1/partition/default/ask/waits/explain"},
 		{"explain-runs", "/ws/v1/partition/default/ask/runs/explain"},
 		{"explain-foreign", "/ws/v1/partition/default/ask/daemon/explain"},
@@ -41,9 +41,9 @@ func TestAnswers(t *testing.T) {
 }
 
 // The answers about what has ended, or is about to.
-func TestAnswersAboutTheEnd(t *testing.T) {
+func TestGolden_EndedApplications(t *testing.T) {
 	const partition = "/ws/v1/partition/default/"
-	expect(t, over(t), []answer{
+	checkGolden(t, endedCluster(t), []answer{
 		{"end-partitions", "/ws/v1/partitions"},
 		{"end-draining", partition + "queue/root.idle/applications"},
 		{"end-queues", partition + "queues"},
@@ -57,32 +57,32 @@ func TestAnswersAboutTheEnd(t *testing.T) {
 }
 
 // The order in which work leaves a node, one that has shrunk and one that is empty.
-func TestAnswersAboutPressure(t *testing.T) {
+func TestGolden_EvictionOrder(t *testing.T) {
 	const node = "/ws/v1/partition/default/node/"
-	c := busy(t)
+	c := busyCluster(t)
 	l, _ := c.Partition("default")
-	told(t, l,
+	mustCall(t, l,
 		scheduler.SetCapacity{Node: "n1", Total: amounts(map[string]resources.Quantity{"vcore": 3000, "memory": 8_000_000_000})},
 		scheduler.ReportAllocation{Node: "n1", Ask: &objects.Ask{
 			Key: "hog", App: "app-2", Priority: 100, Amounts: amounts(map[string]resources.Quantity{"vcore": 100, "memory": 1000}),
 			Tags: map[string]string{objects.UsageTag: `{"memory":"2000"}`},
 		}},
 	)
-	expect(t, c, []answer{
+	checkGolden(t, c, []answer{
 		{"eviction-order", node + "n1/eviction-order"},
 		{"eviction-order-memory", node + "n1/eviction-order?resource=memory"},
-		{"eviction-order-nobody", node + "n2/eviction-order"},
+		{"eviction-order-empty", node + "n2/eviction-order"},
 	})
 }
 
-// timeless is an answer without what depends on when an audit was finished.
-func timeless(text string) string {
+// withoutAudits is an answer without what depends on when an audit was finished.
+func withoutAudits(text string) string {
 	return regexp.MustCompile(`,"Audits":.*$`).ReplaceAllString(text, "}")
 }
 
 type answer struct{ name, target string }
 
-func expect(t *testing.T, c *loop.Cluster, answers []answer) {
+func checkGolden(t *testing.T, c *loop.Cluster, answers []answer) {
 	t.Helper()
 	for _, x := range answers {
 		t.Run(x.name, func(t *testing.T) {
@@ -90,10 +90,10 @@ func expect(t *testing.T, c *loop.Cluster, answers []answer) {
 			assert.Equal(t, w.Code, http.StatusOK)
 			assert.Equal(t, w.Header().Get("Content-Type"), "application/json; charset=UTF-8")
 			var pretty bytes.Buffer
-			assert.NilError(t, json.Indent(&pretty, []byte(timeless(w.Body.String())), "", "  "))
+			assert.NilError(t, json.Indent(&pretty, []byte(withoutAudits(w.Body.String())), "", "  "))
 			golden.Assert(t, pretty.String()+"\n", x.name+".json")
 			again, last := fetch(c, x.target), fetch(c, x.target)
-			assert.Equal(t, timeless(again.Body.String()), timeless(last.Body.String()), "the same bytes each time")
+			assert.Equal(t, withoutAudits(again.Body.String()), withoutAudits(last.Body.String()), "the same bytes each time")
 		})
 	}
 }

@@ -17,20 +17,20 @@ import (
 
 // Options say how a Handler behaves. The zero value is good.
 type Options struct {
-	ClusterID  func() string    // the ID of the registered resource manager, empty while there is none; nil: always empty
-	ReadyCheck func() error     // why requests cannot be served yet; nil: they always can
-	Log        *zap.Logger      // nil: none
-	Reloads    *reload.Reloader // what is in force and what was; nil: it is not shown
-	History    *history.History // what has happened; nil: it is not shown
-	Metrics    http.Handler     // what Prometheus scrapes; nil: nothing
-	Managers   ResourceManagers // who is registered; nil: it is not shown
-	HasAdmin   bool             // the configuration can be changed elsewhere, see Admin
+	ClusterID    func() string    // the ID of the registered resource manager, empty while there is none; nil: always empty
+	ReadyCheck   func() error     // why requests cannot be served yet; nil: they always can
+	Log          *zap.Logger      // nil: none
+	Reloads      *reload.Reloader // what is in force and what was; nil: it is not shown
+	History      *history.History // what has happened; nil: it is not shown
+	Metrics      http.Handler     // what Prometheus scrapes; nil: nothing
+	Managers     ResourceManagers // who is registered; nil: it is not shown
+	AdminEnabled bool             // the configuration can be changed elsewhere, see Admin
 
 	Now func() time.Time // the clock of the partitions; nil: time.Now
 
-	Large      *httpserver.Gate   // bounds the large answers at the same time; nil: nothing does
-	Counts     *httpserver.Counts // what is refused and ignored is counted here; nil: nowhere
-	CacheBytes int64              // of encoded text that is kept for the next reader; 0: nothing
+	LargeAnswers *httpserver.ResponseLimiter // bounds the large answers at the same time; nil: nothing does
+	Counts       *httpserver.Counts          // what is refused and ignored is counted here; nil: nowhere
+	CacheBytes   int64                       // of encoded text that is kept for the next reader; 0: nothing
 }
 
 // DefaultCacheBytes is for Options.CacheBytes: what a partition with 300,000 allocations takes.
@@ -40,22 +40,22 @@ const DefaultCacheBytes = 256 << 20
 var Liveness = []string{"/healthz", "/readyz"}
 
 type service struct {
-	cluster      *loop.Cluster
-	opt          Options
-	snapshots    snapshots
-	shelves      shelves
-	nodeSheets   derived[*sheet]
-	activeSheets derived[*sheet]
-	trees        derived[*queueTree]
-	bodies       derived[partitionBody]
-	byUser       derived[*usages]
-	byGroup      derived[*usages]
-	configs      configTexts
+	cluster                *loop.Cluster
+	opt                    Options
+	snapshots              snapshots
+	cacheBudget            cacheBudget
+	nodeLists              snapshotCache[*encodedList]
+	activeApplicationLists snapshotCache[*encodedList]
+	queueTrees             snapshotCache[*queueTree]
+	partitionBodies        snapshotCache[partitionBody]
+	userUsages             snapshotCache[*usages]
+	groupUsages            snapshotCache[*usages]
+	configCache            configCache
 
-	audits   audits
-	checking coalesce.Group[any] // health checks
-	places   map[string]places   // by partition, of the last health check; only what checking runs touches it
-	private  bool                // pages from elsewhere may not read the answers
+	audits         audits
+	healthChecks   coalesce.Group[any]       // health checks
+	locationHashes map[string]locationHashes // by partition, of the last health check; only what checking runs touches it
+	sameOriginOnly bool                      // pages from elsewhere may not read the answers
 }
 
 // answer looks something up. What it returns becomes JSON; an error that is no failure
@@ -66,8 +66,8 @@ type answer func(r *http.Request) (any, error)
 func Handler(c *loop.Cluster, opt Options) http.Handler {
 	s := newService(c, opt)
 	mux := s.mux()
-	s.routeRefusals(mux)
-	return withoutTrailingSlash(mux, s.checked(mux))
+	s.routeMethodNotAllowed(mux)
+	return withoutTrailingSlash(mux, s.checkQuery(mux))
 }
 
 func newService(c *loop.Cluster, opt Options) *service {
@@ -81,8 +81,8 @@ func newService(c *loop.Cluster, opt Options) *service {
 		opt.Now = time.Now
 	}
 	return &service{
-		cluster: c, opt: opt, shelves: shelves{most: opt.CacheBytes},
-		checking: coalesce.Group[any]{Pause: readPause},
+		cluster: c, opt: opt, cacheBudget: cacheBudget{maxBytes: opt.CacheBytes},
+		healthChecks: coalesce.Group[any]{Pause: readPauseFactor},
 	}
 }
 
@@ -99,9 +99,9 @@ func (s *service) mux() *router {
 	s.route(mux, "/ws/v1/partition/{partition}/node/{node}", s.node)
 	s.route(mux, "/ws/v1/partition/{partition}/node/{node}/eviction-order", s.evictionOrder)
 	s.route(mux, "/ws/v1/partition/{partition}/queue/{queue}/applications", s.applications)
-	s.route(mux, "/ws/v1/partition/{partition}/queue/{queue}/applications/{state}", s.applicationsIn)
+	s.route(mux, "/ws/v1/partition/{partition}/queue/{queue}/applications/{state}", s.applicationsByState)
 	s.route(mux, "/ws/v1/partition/{partition}/queue/{queue}/application/{application}", s.application)
-	s.route(mux, "/ws/v1/partition/{partition}/applications/{state}", s.applicationsIn)
+	s.route(mux, "/ws/v1/partition/{partition}/applications/{state}", s.applicationsByState)
 	s.route(mux, "/ws/v1/partition/{partition}/application/{application}", s.application)
 	s.route(mux, "/ws/v1/partition/{partition}/usage/users", s.users)
 	s.route(mux, "/ws/v1/partition/{partition}/usage/user/{user}", s.user)
@@ -120,20 +120,20 @@ func (s *service) mux() *router {
 
 // route serves GET and OPTIONS on a path. Everything else is answered by the mux: 405,
 // or 404 for a path that does not exist, both in plain text (behaviour.md 11.2).
-func (s *service) route(mux *router, path string, look answer) {
+func (s *service) route(mux *router, path string, handle answer) {
 	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
-		body, err := look(r)
+		body, err := handle(r)
 		if err != nil {
 			s.fail(w, r, err)
 			return
 		}
-		s.write(w, r, http.StatusOK, body)
+		s.writeJSON(w, r, http.StatusOK, body)
 	})
 	mux.HandleFunc("OPTIONS "+path, s.options)
 }
 
 func (s *service) options(w http.ResponseWriter, _ *http.Request) {
-	if !s.private {
+	if !s.sameOriginOnly {
 		allowOrigins(w.Header())
 	}
 	w.Header().Set("Allow", allowedMethods)

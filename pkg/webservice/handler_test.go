@@ -17,8 +17,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
-func TestWhatIsNotThere(t *testing.T) {
-	c := busy(t)
+func TestHandler_NotFoundAndBadRequest(t *testing.T) {
+	c := busyCluster(t)
 	cases := []struct {
 		name, target string
 		code         int
@@ -89,7 +89,7 @@ func TestWhatIsNotThere(t *testing.T) {
 		},
 		{
 			"pressure on what nobody has", "/ws/v1/partition/default/node/n1/eviction-order?resource=zzz", 400,
-			`{"status_code":400,"message":"resource \"zzz\": neither node n1 nor work on it has any","description":"resource \"zzz\": neither node n1 nor work on it has any"}`,
+			`{"status_code":400,"message":"resource \"zzz\": neither node n1 nor an allocation on it has any","description":"resource \"zzz\": neither node n1 nor an allocation on it has any"}`,
 		},
 		{"an unknown path", "/ws/v1/none", 404, "404 page not found\n"},
 		{"an unknown path with a slash", "/ws/v1/none/", 404, "404 page not found\n"},
@@ -107,8 +107,8 @@ func TestWhatIsNotThere(t *testing.T) {
 	}
 }
 
-func TestMethods(t *testing.T) {
-	c := cluster(t, story)
+func TestHandler_MethodsAndCORSHeaders(t *testing.T) {
+	c := startCluster(t, clusterYAML)
 	const target = "/ws/v1/partition/default/queues"
 
 	w := request(c, webservice.Options{}, http.MethodPost, target)
@@ -125,8 +125,8 @@ func TestMethods(t *testing.T) {
 	assert.Equal(t, w.Header().Get("Access-Control-Allow-Headers"), "X-Requested-With,Content-Type,Accept,Origin")
 }
 
-func TestATrailingSlashIsTakenAway(t *testing.T) {
-	c := cluster(t, story)
+func TestHandler_TrailingSlashIsRedirected(t *testing.T) {
+	c := startCluster(t, clusterYAML)
 	w := fetch(c, "/ws/v1/partition/default/queue/root.a%252Fb/applications/?x=1")
 	assert.Equal(t, w.Code, http.StatusMovedPermanently)
 	assert.Equal(t, w.Header().Get("Location"), "/ws/v1/partition/default/queue/root.a%252Fb/applications?x=1")
@@ -135,8 +135,8 @@ func TestATrailingSlashIsTakenAway(t *testing.T) {
 	assert.Assert(t, w.Header().Get("Location") != "//example.org/ws/v1/partitions", "it must not lead elsewhere")
 }
 
-func TestALongAnswerIsCompressedForThoseWhoTakeIt(t *testing.T) {
-	c := busy(t)
+func TestGzip_LongAnswerIsCompressedIfAccepted(t *testing.T) {
+	c := busyCluster(t)
 	const target = "/ws/v1/partition/default/queues"
 	plain := fetch(c, target).Body.String()
 	for _, accept := range []string{"gzip", "deflate, GZIP;q=0.5", "br,gzip"} {
@@ -155,20 +155,20 @@ func TestALongAnswerIsCompressedForThoseWhoTakeIt(t *testing.T) {
 	assert.Equal(t, short.Header().Get("Content-Encoding"), "")
 }
 
-func TestHealth(t *testing.T) {
-	w := fetch(busy(t), "/healthz")
+func TestHealthz_StatusCodes(t *testing.T) {
+	w := fetch(busyCluster(t), "/healthz")
 	assert.Equal(t, w.Code, http.StatusOK)
 	assert.Equal(t, w.Body.String(), `{"healthy":true}`)
 
-	ended := cluster(t, story)
+	ended := startCluster(t, clusterYAML)
 	ended.End()
 	w = fetch(ended, "/healthz")
 	assert.Equal(t, w.Code, http.StatusServiceUnavailable)
 	assert.Equal(t, w.Body.String(), `{"healthy":false,"reason":"partition default: the scheduler has stopped"}`)
 }
 
-func TestReadiness(t *testing.T) {
-	c := cluster(t, story)
+func TestReadyz_StatusCodes(t *testing.T) {
+	c := startCluster(t, clusterYAML)
 	w := fetch(c, "/readyz")
 	assert.Equal(t, w.Code, http.StatusOK)
 	assert.Equal(t, w.Body.String(), `{"ready":true}`)
@@ -180,8 +180,8 @@ func TestReadiness(t *testing.T) {
 	assert.Equal(t, w.Body.String(), `{"ready":false,"reason":"no resource manager has registered"}`)
 }
 
-func TestAStoppedSchedulerIsUnavailable(t *testing.T) {
-	c := cluster(t, story)
+func TestHandler_StoppedSchedulerIsUnavailable(t *testing.T) {
+	c := startCluster(t, clusterYAML)
 	c.End()
 	for _, target := range []string{"partitions", "partition/default/nodes", "partition/default/ask/x/explain"} {
 		w := fetch(c, "/ws/v1/"+target)
@@ -191,25 +191,25 @@ func TestAStoppedSchedulerIsUnavailable(t *testing.T) {
 	}
 }
 
-func TestAnAnswerIsNotWaitedForLongerThanTheClientDoes(t *testing.T) {
-	conf, _ := configs.Load([]byte(story))
-	moves := make(chan struct{})
-	opt := loop.Options{Now: func() time.Time { <-moves; return time.Unix(0, 0) }}
-	c := loop.NewCluster(opt, func(string) loop.Sink { return nobody{} }, nil)
+func TestHandler_CancelledRequestIsNotWaitedFor(t *testing.T) {
+	conf, _ := configs.Load([]byte(clusterYAML))
+	clock := make(chan struct{})
+	opt := loop.Options{Now: func() time.Time { <-clock; return time.Unix(0, 0) }}
+	c := loop.NewCluster(opt, func(string) loop.Sink { return discardSink{} }, nil)
 	t.Cleanup(c.End)
-	t.Cleanup(func() { close(moves) })
+	t.Cleanup(func() { close(clock) })
 	assert.NilError(t, c.Configure(t.Context(), conf))
 
-	ctx, leave := context.WithCancel(t.Context())
-	leave()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
 	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/ws/v1/partition/default/nodes", nil)
 	w := httptest.NewRecorder()
 	webservice.Handler(c, webservice.Options{}).ServeHTTP(w, r)
 	assert.Equal(t, w.Code, http.StatusServiceUnavailable)
 }
 
-func TestBeforeTheFirstConfiguration(t *testing.T) {
-	c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return nobody{} }, nil)
+func TestHandler_BeforeFirstConfiguration(t *testing.T) {
+	c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return discardSink{} }, nil)
 	t.Cleanup(c.End)
 	assert.Equal(t, fetch(c, "/ws/v1/partitions").Body.String(), "[]")
 	assert.Equal(t, fetch(c, "/healthz").Body.String(), `{"healthy":true}`)

@@ -16,12 +16,12 @@ import (
 // whole configuration or a whole cluster takes seconds.
 const stuckAfter = 30 * time.Second
 
-// auditEvery is how old the last audit of a partition may be when a caller asks for health. An older
+// auditInterval is how old the last audit of a partition may be when a caller asks for health. An older
 // one is made anew, beside deciding; no caller waits for it.
 const (
-	auditEvery    = time.Minute
-	auditRest     = 100             // times what the last one took: audits take a hundredth of the time at most
-	auditPatience = 5 * time.Minute // after which an audit is given up
+	auditInterval   = time.Minute
+	auditRestFactor = 100             // times what the last one took: audits take a hundredth of the time at most
+	auditTimeout    = 5 * time.Minute // after which an audit is given up
 )
 
 // health says whether the process should go on. It answers from memory, whatever the partitions
@@ -34,15 +34,15 @@ func (s *service) health(*http.Request) (any, error) {
 			continue // it was left out of the configuration just now
 		}
 		h := l.Health()
-		err := s.stuck(h)
+		err := s.checkProgress(h)
 		if err == nil {
 			err = h.Audit.Err
 		}
-		s.audits.renew(l, h, s.opt.Now())
+		s.audits.startIfDue(l, h, s.opt.Now())
 		if err == nil {
 			continue
 		}
-		if _, stays := s.cluster.Partition(name); h.Ended && !stays {
+		if _, configured := s.cluster.Partition(name); h.Ended && !configured {
 			continue
 		}
 		s.opt.Log.Error("health check failed", zap.String("partition", name), zap.String("reason", err.Error()))
@@ -52,8 +52,8 @@ func (s *service) health(*http.Request) (any, error) {
 	return healthBody{Healthy: true}, nil
 }
 
-// stuck says why a partition does not get on; nil: it does.
-func (s *service) stuck(h loop.Health) error {
+// checkProgress says why a partition does not get on; nil: it does.
+func (s *service) checkProgress(h loop.Health) error {
 	switch busy := s.opt.Now().Sub(h.Progress); {
 	case h.Ended:
 		return loop.ErrEnded
@@ -70,10 +70,10 @@ type audits struct {
 	running map[*loop.Loop]bool
 }
 
-// renew starts an audit if the last one is too old.
-func (a *audits) renew(l *loop.Loop, h loop.Health, now time.Time) {
+// startIfDue starts an audit if the last one is too old.
+func (a *audits) startIfDue(l *loop.Loop, h loop.Health, now time.Time) {
 	age := now.Sub(h.Audit.Finished)
-	if h.Ended || !h.Audit.Finished.IsZero() && age < max(auditEvery, auditRest*h.Audit.Took) {
+	if h.Ended || !h.Audit.Finished.IsZero() && age < max(auditInterval, auditRestFactor*h.Audit.Took) {
 		return
 	}
 	a.mu.Lock()
@@ -86,7 +86,7 @@ func (a *audits) renew(l *loop.Loop, h loop.Health, now time.Time) {
 	}
 	a.running[l] = true
 	go func() {
-		ctx, done := context.WithTimeout(context.Background(), auditPatience)
+		ctx, done := context.WithTimeout(context.Background(), auditTimeout)
 		defer done()
 		_, _ = l.Audit(ctx) // Health has what it found; that it was given up shows in its age
 		a.mu.Lock()

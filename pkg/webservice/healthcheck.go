@@ -14,17 +14,17 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// healthPatience is how long partitions may take to answer. One that takes longer is not well.
-const healthPatience = 5 * time.Second
+// healthCheckTimeout is how long partitions may take to answer. One that takes longer is not well.
+const healthCheckTimeout = 5 * time.Second
 
-// examined is a partition whose health is asked for.
-type examined struct {
-	name   string
-	snap   *scheduler.Snapshot // nil: it did not answer
-	places places              // of snap
-	health loop.Health         // from memory
-	silent error               // why it did not answer, or does not get on
-	gone   bool                // it was left out of the configuration just now
+// partitionHealth is a partition whose health is asked for.
+type partitionHealth struct {
+	name           string
+	snap           *scheduler.Snapshot // nil: it did not answer
+	locationHashes locationHashes      // of snap
+	health         loop.Health         // from memory
+	answerErr      error               // why it did not answer, or does not get on
+	removed        bool                // it was left out of the configuration just now
 }
 
 // healthCheck says in detail what /healthz says in a word. It is a success whatever the
@@ -32,34 +32,34 @@ type examined struct {
 // was begun after they came; the books are not audited for it, but what the last audit found is
 // shown, and its age.
 func (s *service) healthCheck(r *http.Request) (any, error) {
-	return s.checking.Do(r.Context(), s.checkHealth)
+	return s.healthChecks.Do(r.Context(), s.checkHealth)
 }
 
 func (s *service) checkHealth(ctx context.Context) (any, error) {
-	ctx, done := context.WithTimeout(ctx, healthPatience)
+	ctx, done := context.WithTimeout(ctx, healthCheckTimeout)
 	defer done()
 	names := s.cluster.Partitions()
-	all := make([]examined, len(names))
+	all := make([]partitionHealth, len(names))
 	var asked sync.WaitGroup
 	for i, name := range names { // at once: one that is silent must not make the others look so
 		asked.Go(func() { all[i] = s.examine(ctx, name) })
 	}
 	asked.Wait()
-	turn := cpushare.Readers.Enter()
-	defer turn.Leave()
-	s.sumPlaces(all, turn)
+	slot := cpushare.Readers.Acquire()
+	defer slot.Release()
+	s.hashLocations(all, slot)
 	body := healthCheckBody{Healthy: true}
 	now := s.opt.Now()
 	for i := range all {
-		if x := &all[i]; !x.gone {
+		if x := &all[i]; !x.removed {
 			body.Audits = append(body.Audits, viewAudit(x.name, x.health.Audit, now))
 		}
 	}
 	for _, c := range checks {
-		found := findings{turn: turn}
+		found := findings{slot: slot}
 		for i := range all {
-			if found.partition = all[i].name; !all[i].gone {
-				c.look(&all[i], &found)
+			if found.partition = all[i].name; !all[i].removed {
+				c.run(&all[i], &found)
 			}
 		}
 		one := viewCheck(&c, &found)
@@ -72,51 +72,51 @@ func (s *service) checkHealth(ctx context.Context) (any, error) {
 	return body, nil
 }
 
-// sumPlaces sums up where allocations are. What partitions that are gone had is forgotten. Only one
+// hashLocations sums up where allocations are. What partitions that are gone had is forgotten. Only one
 // caller of healthCheck is here at a time.
-func (s *service) sumPlaces(all []examined, turn *cpushare.Turn) {
-	next := map[string]places{}
+func (s *service) hashLocations(all []partitionHealth, slot *cpushare.Slot) {
+	next := map[string]locationHashes{}
 	for i := range all {
 		x := &all[i]
-		switch last := s.places[x.name]; {
+		switch last := s.locationHashes[x.name]; {
 		case x.snap != nil:
-			x.places = last.of(x.snap, turn)
-			next[x.name] = x.places
-		case !x.gone:
+			x.locationHashes = last.update(x.snap, slot)
+			next[x.name] = x.locationHashes
+		case !x.removed:
 			next[x.name] = last
 		}
 	}
-	s.places = next
+	s.locationHashes = next
 }
 
 // viewCheck is what came of a check. A warning is no failure: the shape has no third state, and
 // whoever restarts what is unhealthy would not mend a fault of somebody else.
 func viewCheck(c *check, found *findings) checkBody {
 	return checkBody{
-		Name: c.name, Succeeded: c.warns || found.count == 0, Description: c.description, DiagnosisMessage: found.String(),
+		Name: c.name, Succeeded: c.warningOnly || found.count == 0, Description: c.description, DiagnosisMessage: found.String(),
 	}
 }
 
-func (s *service) examine(ctx context.Context, name string) (x examined) {
+func (s *service) examine(ctx context.Context, name string) (x partitionHealth) {
 	x.name = name
 	l, ok := s.cluster.Partition(name)
 	if !ok {
-		x.gone = true
+		x.removed = true
 		return x
 	}
 	x.health = l.Health()
-	s.audits.renew(l, x.health, s.opt.Now())
-	if x.silent = s.stuck(x.health); x.silent == nil {
-		x.snap, x.silent = s.snapshots.of(ctx, l)
+	s.audits.startIfDue(l, x.health, s.opt.Now())
+	if x.answerErr = s.checkProgress(x.health); x.answerErr == nil {
+		x.snap, x.answerErr = s.snapshots.get(ctx, l)
 	}
-	if _, stays := s.cluster.Partition(name); errors.Is(x.silent, loop.ErrEnded) && !stays {
-		x.gone = true
+	if _, configured := s.cluster.Partition(name); errors.Is(x.answerErr, loop.ErrEnded) && !configured {
+		x.removed = true
 	}
 	return x
 }
 
 func viewAudit(partition string, a loop.Audit, now time.Time) auditBody {
-	body := auditBody{Partition: partition, Error: textOf(a.Err)}
+	body := auditBody{Partition: partition, Error: errorText(a.Err)}
 	if !a.Finished.IsZero() {
 		age := max(0, now.Sub(a.Finished).Seconds())
 		body.Finished, body.AgeSeconds, body.TookSeconds, body.Objects = &a.Finished, &age, a.Took.Seconds(), a.Checked

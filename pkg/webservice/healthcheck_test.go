@@ -44,18 +44,18 @@ func healthOf(t *testing.T, c *loop.Cluster) (h health, failed []string) {
 	return h, failed
 }
 
-func TestHealthInDetail(t *testing.T) {
-	expect(t, busy(t), []answer{{"healthcheck", healthPath}})
-	expect(t, over(t), []answer{{"healthcheck", healthPath}})
-	expect(t, full(t), []answer{{"healthcheck", healthPath}})
+func TestGolden_HealthCheck(t *testing.T) {
+	checkGolden(t, busyCluster(t), []answer{{"healthcheck", healthPath}})
+	checkGolden(t, endedCluster(t), []answer{{"healthcheck", healthPath}})
+	checkGolden(t, preemptionCluster(t), []answer{{"healthcheck", healthPath}})
 }
 
 // A node that has shrunk, and messages that make no sense, are no illness. Upstream never gets well
 // again after one of these (sheet 11.5).
-func TestABadRequestIsNoIllness(t *testing.T) {
-	c := busy(t)
+func TestHealthCheck_BadRequestKeepsSchedulerHealthy(t *testing.T) {
+	c := busyCluster(t)
 	l, _ := c.Partition("default")
-	told(t, l, scheduler.SetCapacity{Node: "n1", Total: amounts(map[string]resources.Quantity{"vcore": 1})})
+	mustCall(t, l, scheduler.SetCapacity{Node: "n1", Total: amounts(map[string]resources.Quantity{"vcore": 1})})
 	for _, cmd := range []scheduler.Command{
 		scheduler.AddNode{Node: "n1"}, scheduler.SetCapacity{Node: "none"}, scheduler.Release{App: "none", Key: "none"},
 		scheduler.SubmitAsk{Ask: &objects.Ask{Key: "x", App: "none"}}, scheduler.AddApplication{App: "x", Queue: "root.none"},
@@ -68,14 +68,14 @@ func TestABadRequestIsNoIllness(t *testing.T) {
 }
 
 // Books that do not balance are found, and when they do again it is healthy again.
-func TestHealthFindsWrongBooks(t *testing.T) {
-	c := busy(t)
+func TestHealthCheck_FindsInconsistentAccounting(t *testing.T) {
+	c := busyCluster(t)
 	l, _ := c.Partition("default")
 	snap, err := l.Snapshot(t.Context())
 	assert.NilError(t, err)
 	var bound *objects.Ask
 	for n := range snap.Nodes.All() {
-		for w := range n.Work.All() {
+		for w := range n.Allocations.All() {
 			bound = w.Ask
 		}
 	}
@@ -88,7 +88,7 @@ func TestHealthFindsWrongBooks(t *testing.T) {
 	audit()
 	_, failed := healthOf(t, c)
 	assert.Equal(t, len(failed), 1, "%q", failed)
-	assert.Assert(t, strings.HasPrefix(failed[0], "Recount of the books: partition default: "), failed[0])
+	assert.Assert(t, strings.HasPrefix(failed[0], "Accounting audit: partition default: "), failed[0])
 	assert.Equal(t, fetch(c, "/healthz").Code, http.StatusServiceUnavailable)
 	bound.Amounts = right
 	audit()
@@ -97,11 +97,11 @@ func TestHealthFindsWrongBooks(t *testing.T) {
 }
 
 // An overdue victim is named, and is no failure: the scheduler is well, somebody else is not.
-func TestHealthWarnsOfOverdueVictims(t *testing.T) {
+func TestHealthCheck_OverdueVictimsAreWarnings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		conf, problems := configs.Load([]byte(fullStory))
+		conf, problems := configs.Load([]byte(preemptionYAML))
 		assert.Assert(t, !problems.HasErrors(), "%v", problems)
-		c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return nobody{} }, nil)
+		c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return discardSink{} }, nil)
 		t.Cleanup(c.End)
 		assert.NilError(t, c.Configure(t.Context(), conf))
 		l, _ := c.Partition("default")
@@ -111,15 +111,15 @@ func TestHealthWarnsOfOverdueVictims(t *testing.T) {
 		ask := func(key string, vcores resources.Quantity, priority int32) *objects.Ask {
 			return &objects.Ask{
 				Key: objects.AllocationKey(key), App: "etl", Priority: priority, Created: time.Now(), Amounts: vcore(vcores),
-				Policy: objects.PolicySent | objects.PolicySelf | objects.PolicyOther,
+				Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther,
 			}
 		}
-		told(t, l, scheduler.AddApplication{App: "etl", Queue: "root.batch"}, scheduler.AddNode{Node: "n1", Total: vcore(12), Schedulable: true})
+		mustCall(t, l, scheduler.AddApplication{App: "etl", Queue: "root.batch"}, scheduler.AddNode{Node: "n1", Total: vcore(12), Schedulable: true})
 		const victims = 12
 		for i := range victims {
-			told(t, l, scheduler.ReportAllocation{Ask: ask("low-"+string(rune('a'+i)), 1, 0), Node: "n1"})
+			mustCall(t, l, scheduler.ReportAllocation{Ask: ask("low-"+string(rune('a'+i)), 1, 0), Node: "n1"})
 		}
-		told(t, l, scheduler.SubmitAsk{Ask: ask("high", victims, 10)})
+		mustCall(t, l, scheduler.SubmitAsk{Ask: ask("high", victims, 10)})
 		synctest.Wait()
 		h, _ := healthOf(t, c)
 		assert.Equal(t, h.HealthChecks[len(h.HealthChecks)-1].DiagnosisMessage, "")
@@ -130,20 +130,20 @@ func TestHealthWarnsOfOverdueVictims(t *testing.T) {
 		last := h.HealthChecks[len(h.HealthChecks)-1]
 		assert.Equal(t, last.Name, "Overdue victims")
 		assert.Assert(t, strings.HasPrefix(last.DiagnosisMessage,
-			"partition default: allocation low-a of application etl was told at 2000-01-01T00:00:00Z to leave node n1; partition"), last.DiagnosisMessage)
+			"partition default: allocation low-a of application etl was preempted at 2000-01-01T00:00:00Z and is still on node n1; partition"), last.DiagnosisMessage)
 		assert.Assert(t, strings.HasSuffix(last.DiagnosisMessage, "; and 2 more"), last.DiagnosisMessage)
 	})
 }
 
 // A partition that does not answer makes the scheduler unhealthy, and nobody waits for it for ever.
-func TestHealthOfAPartitionThatIsStuck(t *testing.T) {
+func TestHealthCheck_StuckPartitionIsUnhealthy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		conf, _ := configs.Load([]byte(story))
-		moves := make(chan struct{})
-		opt := loop.Options{Now: func() time.Time { <-moves; return time.Unix(0, 0) }}
-		c := loop.NewCluster(opt, func(string) loop.Sink { return nobody{} }, nil)
+		conf, _ := configs.Load([]byte(clusterYAML))
+		clock := make(chan struct{})
+		opt := loop.Options{Now: func() time.Time { <-clock; return time.Unix(0, 0) }}
+		c := loop.NewCluster(opt, func(string) loop.Sink { return discardSink{} }, nil)
 		t.Cleanup(c.End)
-		t.Cleanup(func() { close(moves) })
+		t.Cleanup(func() { close(clock) })
 		assert.NilError(t, c.Configure(t.Context(), conf))
 		began := time.Now()
 		_, failed := healthOf(t, c)
@@ -153,28 +153,28 @@ func TestHealthOfAPartitionThatIsStuck(t *testing.T) {
 	})
 }
 
-func TestHealthOfAStoppedScheduler(t *testing.T) {
-	c := cluster(t, story)
+func TestHealthCheck_StoppedSchedulerIsUnhealthy(t *testing.T) {
+	c := startCluster(t, clusterYAML)
 	c.End()
 	_, failed := healthOf(t, c)
 	assert.DeepEqual(t, failed, []string{"Partitions answer: partition default: it does not answer: the scheduler has stopped; " +
 		"partition empty: it does not answer: the scheduler has stopped"})
 }
 
-func TestHealthBeforeTheFirstConfiguration(t *testing.T) {
-	c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return nobody{} }, nil)
+func TestHealthCheck_BeforeFirstConfiguration(t *testing.T) {
+	c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return discardSink{} }, nil)
 	t.Cleanup(c.End)
 	h, _ := healthOf(t, c)
 	assert.Assert(t, h.Healthy && len(h.HealthChecks) == 10)
 }
 
-// blocked is a cluster whose loop is busy with one thing until the test ends.
-func blocked(t *testing.T) (*loop.Cluster, *loop.Loop) {
+// blockedCluster is a cluster whose loop is busy with one thing until the test ends.
+func blockedCluster(t *testing.T) (*loop.Cluster, *loop.Loop) {
 	t.Helper()
-	conf, problems := configs.Load([]byte(story))
+	conf, problems := configs.Load([]byte(clusterYAML))
 	assert.Assert(t, !problems.HasErrors(), "%v", problems)
 	release := make(chan struct{})
-	c := loop.NewCluster(loop.Options{TellFirst: true}, func(string) loop.Sink { return waitsFor(release) }, nil)
+	c := loop.NewCluster(loop.Options{SyncDelivery: true}, func(string) loop.Sink { return blockingSink(release) }, nil)
 	t.Cleanup(c.End)
 	t.Cleanup(func() { close(release) })
 	assert.NilError(t, c.Configure(t.Context(), conf))
@@ -182,14 +182,14 @@ func blocked(t *testing.T) (*loop.Cluster, *loop.Loop) {
 	return c, l
 }
 
-// waitsFor is a sink that takes nothing before the channel is closed.
-type waitsFor chan struct{}
+// blockingSink is a sink that takes nothing before the channel is closed.
+type blockingSink chan struct{}
 
-func (w waitsFor) Deliver([]scheduler.Effect) { <-w }
+func (w blockingSink) Deliver([]scheduler.Effect) { <-w }
 
-func TestHealth_LivenessIsAnsweredFromMemoryWhateverTheLoopDoes(t *testing.T) {
+func TestHealthz_AnswersWithoutTheLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, l := blocked(t)
+		c, l := blockedCluster(t)
 		live := func() (int, string) {
 			began := time.Now()
 			w := fetch(c, "/healthz")
@@ -215,10 +215,10 @@ func TestHealth_LivenessIsAnsweredFromMemoryWhateverTheLoopDoes(t *testing.T) {
 }
 
 // The books are audited when health is asked for and the last audit is old, and no caller waits for it.
-func TestHealth_AuditsAreRenewedAndShown(t *testing.T) {
+func TestHealthz_StaleAuditIsRenewedAndShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		conf, _ := configs.Load([]byte(story))
-		c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return nobody{} }, nil)
+		conf, _ := configs.Load([]byte(clusterYAML))
+		c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return discardSink{} }, nil)
 		t.Cleanup(c.End)
 		assert.NilError(t, c.Configure(t.Context(), conf))
 		l, _ := c.Partition("default")

@@ -44,7 +44,7 @@ func (s *service) snapshot(r *http.Request) (*scheduler.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.snapshots.of(r.Context(), l)
+	return s.snapshots.get(r.Context(), l)
 }
 
 // queuePath reads the path of a queue, in lower case.

@@ -11,7 +11,7 @@ func (s *service) routeMetrics(mux *router) {
 	}
 	for _, path := range []string{"/ws/v1/metrics", "/metrics"} {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
-			if !s.private {
+			if !s.sameOriginOnly {
 				allowOrigins(w.Header())
 			}
 			s.opt.Metrics.ServeHTTP(w, r)

@@ -11,8 +11,8 @@ import (
 )
 
 // Metrics come as whoever makes them writes them: packing them again would spoil them.
-func TestMetricsAreHandedOn(t *testing.T) {
-	c := cluster(t, story)
+func TestMetrics_AnswerIsNotCompressedTwice(t *testing.T) {
+	c := startCluster(t, clusterYAML)
 	text := strings.Repeat("go_goroutines 7\n", 1000)
 	opt := webservice.Options{Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte(text))

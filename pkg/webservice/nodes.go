@@ -17,11 +17,11 @@ const (
 
 // nodes lists the nodes of a partition.
 func (s *service) nodes(r *http.Request) (any, error) {
-	return s.sheet(r, &s.nodeSheets, nodeList)
+	return s.encodedList(r, &s.nodeLists, nodeList)
 }
 
 // nodeList is the list of all nodes.
-var nodeList = &listing{
+var nodeList = &listSource{
 	each: func(snap *scheduler.Snapshot, yield func(view any, where string) bool) {
 		for n := range snap.Nodes.All() {
 			if !yield(n, "") {
@@ -38,17 +38,17 @@ var nodeList = &listing{
 var zeroAllocation = newEncoder().piece(allocationBody{})
 
 // nodePieces is the JSON of a node; long: it is made allocation by allocation.
-func nodePieces(e *encoder, n *scheduler.NodeView) (all pieces, long bool) {
-	if n.Work.Len() <= longWork {
+func nodePieces(e *encoder, n *scheduler.NodeView) (all pieces, streamed bool) {
+	if n.Allocations.Len() <= longListLength {
 		return func(yield func([]byte) bool) { yield(e.piece(viewNode(n))) }, false
 	}
 	without := *n
-	without.Work = persistent.List[scheduler.WorkView]{}
+	without.Allocations = persistent.List[scheduler.AllocationView]{}
 	body := viewNode(&without)
 	body.Allocations = []allocationBody{{}}
-	return inPieces(e, body, zeroAllocation, []string{"allocations"}, func(string) iter.Seq[any] {
+	return spliceLists(e, body, zeroAllocation, []string{"allocations"}, func(string) iter.Seq[any] {
 		return func(yield func(any) bool) {
-			for x := range n.Work.All() {
+			for x := range n.Allocations.All() {
 				if !yield(viewAllocation(x)) {
 					return
 				}
@@ -70,7 +70,7 @@ func viewNode(n *scheduler.NodeView) nodeBody {
 		Utilized:    percentages(n.Allocated, n.Total.All()),
 		Schedulable: n.Schedulable,
 	}
-	for w := range n.Work.All() {
+	for w := range n.Allocations.All() {
 		v.Allocations = append(v.Allocations, viewAllocation(w))
 	}
 	for _, f := range n.Foreign {

@@ -12,23 +12,23 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// said is where allocations are, as one side has it.
-type said map[objects.AllocationKey]place
+// locationsByKey is where allocations are, as one side has it.
+type locationsByKey map[objects.AllocationKey]location
 
 // snapshotOf has the views of what nodes and applications say. Views of before that say the same
 // are used again.
-func snapshotOf(onNodes, inApplications said, before *scheduler.Snapshot) *scheduler.Snapshot {
-	byNode, byApp := map[objects.NodeID][]*scheduler.WorkView{}, map[objects.AppID][]*scheduler.WorkView{}
+func snapshotOf(onNodes, inApplications locationsByKey, before *scheduler.Snapshot) *scheduler.Snapshot {
+	byNode, byApp := map[objects.NodeID][]*scheduler.AllocationView{}, map[objects.AppID][]*scheduler.AllocationView{}
 	for i := range 30 {
 		key := objects.AllocationKey(fmt.Sprint("k", i))
 		if p, on := onNodes[key]; on {
-			byNode[p.node] = append(byNode[p.node], &scheduler.WorkView{Ask: &objects.Ask{Key: key, App: p.app}, Node: p.node})
+			byNode[p.node] = append(byNode[p.node], &scheduler.AllocationView{Ask: &objects.Ask{Key: key, App: p.app}, Node: p.node})
 		}
 		if p, in := inApplications[key]; in {
-			byApp[p.app] = append(byApp[p.app], &scheduler.WorkView{Ask: &objects.Ask{Key: key, App: p.app}, Node: p.node})
+			byApp[p.app] = append(byApp[p.app], &scheduler.AllocationView{Ask: &objects.Ask{Key: key, App: p.app}, Node: p.node})
 		}
 	}
-	same := func(list persistent.List[scheduler.WorkView], work []*scheduler.WorkView) bool {
+	same := func(list persistent.List[scheduler.AllocationView], work []*scheduler.AllocationView) bool {
 		if list.Len() != len(work) {
 			return false
 		}
@@ -44,12 +44,12 @@ func snapshotOf(onNodes, inApplications said, before *scheduler.Snapshot) *sched
 	for i := range 5 {
 		node := &scheduler.NodeView{ID: objects.NodeID(fmt.Sprint("n", i))}
 		app := &scheduler.ApplicationView{ID: objects.AppID(fmt.Sprint("a", i))}
-		node.Work, app.Work = persistent.ListOf(byNode[node.ID]...), persistent.ListOf(byApp[app.ID]...)
+		node.Allocations, app.Allocations = persistent.ListOf(byNode[node.ID]...), persistent.ListOf(byApp[app.ID]...)
 		if before != nil {
-			if old := before.Nodes.At(i); same(old.Work, byNode[node.ID]) {
+			if old := before.Nodes.At(i); same(old.Allocations, byNode[node.ID]) {
 				node = old
 			}
-			if old := before.Root.Applications.At(i); same(old.Work, byApp[app.ID]) {
+			if old := before.Root.Applications.At(i); same(old.Allocations, byApp[app.ID]) {
 				app = old
 			}
 		}
@@ -62,26 +62,26 @@ func snapshotOf(onNodes, inApplications said, before *scheduler.Snapshot) *sched
 }
 
 // The sums agree exactly when nodes and applications say the same, however the state came about.
-func TestPlaces_SumsAgreeIfBothSidesDo(t *testing.T) {
+func TestOrphanCheck_HashesAgreeExactlyWhenLocationsDo(t *testing.T) {
 	const seed = 1
-	dice := rand.New(rand.NewPCG(seed, 0))
-	onNodes, inApplications := said{}, said{}
+	rng := rand.New(rand.NewPCG(seed, 0))
+	onNodes, inApplications := locationsByKey{}, locationsByKey{}
 	var snap *scheduler.Snapshot
-	var sums places
+	var sums locationHashes
 	agreed := 0
 	for step := range 2000 {
-		key := objects.AllocationKey(fmt.Sprint("k", dice.IntN(30)))
-		p := place{key, objects.AppID(fmt.Sprint("a", dice.IntN(5))), objects.NodeID(fmt.Sprint("n", dice.IntN(5)))}
-		for i, side := range []said{onNodes, inApplications} {
+		key := objects.AllocationKey(fmt.Sprint("k", rng.IntN(30)))
+		p := location{key, objects.AppID(fmt.Sprint("a", rng.IntN(5))), objects.NodeID(fmt.Sprint("n", rng.IntN(5)))}
+		for i, side := range []locationsByKey{onNodes, inApplications} {
 			switch {
-			case dice.IntN(20) == i: // this side misses it
+			case rng.IntN(20) == i: // this side misses it
 			case step%3 == 0:
 				delete(side, key)
 			default:
 				side[key] = p
 			}
 		}
-		if dice.IntN(3) == 0 { // what was amiss is repaired
+		if rng.IntN(3) == 0 { // what was amiss is repaired
 			for key := range onNodes {
 				delete(onNodes, key)
 			}
@@ -90,12 +90,12 @@ func TestPlaces_SumsAgreeIfBothSidesDo(t *testing.T) {
 			}
 		}
 		snap = snapshotOf(onNodes, inApplications, snap)
-		sums = sums.of(snap, nil)
-		fresh := places{}.of(snap, nil)
+		sums = sums.update(snap, nil)
+		fresh := locationHashes{}.update(snap, nil)
 		assert.Equal(t, sums.onNodes, fresh.onNodes, "step %d", step)
 		assert.Equal(t, sums.inApplications, fresh.inApplications, "step %d", step)
 		same := fmt.Sprint(onNodes) == fmt.Sprint(inApplications)
-		assert.Equal(t, sums.agree(), same, "step %d, seed %d", step, seed)
+		assert.Equal(t, sums.consistent(), same, "step %d, seed %d", step, seed)
 		if same {
 			agreed++
 		}
@@ -105,15 +105,15 @@ func TestPlaces_SumsAgreeIfBothSidesDo(t *testing.T) {
 
 // A view that was there before is not gone through again: a change of it, which must not happen, is
 // not seen.
-func TestPlaces_KnownViewsAreNotGoneThrough(t *testing.T) {
-	all := said{"k1": {"k1", "a1", "n1"}, "k2": {"k2", "a2", "n2"}}
+func TestOrphanCheck_UnchangedViewsAreNotHashedAgain(t *testing.T) {
+	all := locationsByKey{"k1": {"k1", "a1", "n1"}, "k2": {"k2", "a2", "n2"}}
 	snap := snapshotOf(all, all, nil)
-	sums := places{}.of(snap, nil)
-	snap.Nodes.At(1).Work = persistent.List[scheduler.WorkView]{}
-	snap.Root.Applications.At(2).Work = persistent.List[scheduler.WorkView]{}
-	again := sums.of(snap, nil)
+	sums := locationHashes{}.update(snap, nil)
+	snap.Nodes.At(1).Allocations = persistent.List[scheduler.AllocationView]{}
+	snap.Root.Applications.At(2).Allocations = persistent.List[scheduler.AllocationView]{}
+	again := sums.update(snap, nil)
 	assert.Equal(t, again.onNodes, sums.onNodes)
 	assert.Equal(t, again.inApplications, sums.inApplications)
-	fresh := places{}.of(snap, nil)
-	assert.Assert(t, !fresh.agree())
+	fresh := locationHashes{}.update(snap, nil)
+	assert.Assert(t, !fresh.consistent())
 }

@@ -20,10 +20,10 @@ func (s *service) partitions(r *http.Request) (any, error) {
 		if !ok {
 			continue // it was drained and went just now
 		}
-		one, err := s.bodies.get(r.Context(), &s.snapshots, l, func(_ context.Context, snap *scheduler.Snapshot, _ partitionBody) (partitionBody, bool, error) {
+		one, err := s.partitionBodies.get(r.Context(), &s.snapshots, l, func(_ context.Context, snap *scheduler.Snapshot, _ partitionBody) (partitionBody, bool, error) {
 			return viewPartition(snap), true, nil
 		})
-		if _, stays := s.cluster.Partition(name); errors.Is(err, loop.ErrEnded) && !stays {
+		if _, configured := s.cluster.Partition(name); errors.Is(err, loop.ErrEnded) && !configured {
 			continue
 		}
 		if err != nil {
@@ -44,14 +44,14 @@ func viewPartition(s *scheduler.Snapshot) partitionBody {
 	}
 	states := map[string]int{"total": s.Applications + s.Completed.Len() + s.Rejected.Len()}
 	waiting := 0
-	turn := cpushare.Readers.Enter()
-	defer turn.Leave()
-	eachQueue(s.Root, turn, func(q *scheduler.QueueView) {
+	slot := cpushare.Readers.Acquire()
+	defer slot.Release()
+	eachQueue(s.Root, slot, func(q *scheduler.QueueView) {
 		for a := range q.Applications.All() {
 			states[a.State.String()]++
 		}
 		if !s.Preemption {
-			waiting += systemWork(q)
+			waiting += pendingSystemAsks(q)
 		}
 	})
 	for e := range s.Completed.All() {
@@ -68,7 +68,7 @@ func viewPartition(s *scheduler.Snapshot) partitionBody {
 			Utilization:  percentages(s.Root.Allocated, s.Capacity.All()),
 		},
 		NodeSortingPolicy: nodeSortBody{
-			Type:            s.NodeOrder.Nodes.String(),
+			Type:            s.NodeOrder.Sort.String(),
 			ResourceWeights: weights(s.NodeOrder),
 		},
 		PreemptionEnabled:      s.Preemption && !s.IgnorePriority,
@@ -78,14 +78,14 @@ func viewPartition(s *scheduler.Snapshot) partitionBody {
 		TotalContainers:        s.Allocations,
 		State:                  state,
 		StateSince:             nanos(s.StateSince),
-		SystemWorkWaits:        waiting,
+		PendingSystemAsks:      waiting,
 	}
 }
 
-// systemWork counts the pending asks of a queue whose number is one of the system's.
-func systemWork(q *scheduler.QueueView) (n int) {
+// pendingSystemAsks counts the pending asks of a queue whose number is one of the system's.
+func pendingSystemAsks(q *scheduler.QueueView) (n int) {
 	for a := range q.Applications.All() {
-		for w := range a.Work.All() {
+		for w := range a.Allocations.All() {
 			if w.Node == "" && w.Ask.Priority >= priorities.ClusterCritical {
 				n++
 			}
@@ -94,7 +94,7 @@ func systemWork(q *scheduler.QueueView) (n int) {
 	return n
 }
 
-func weights(o policies.NodeOrder) map[string]float64 {
+func weights(o policies.NodeSortPolicy) map[string]float64 {
 	m := map[string]float64{}
 	for _, w := range o.Weights {
 		m[w.Resource] = w.Weight

@@ -19,11 +19,11 @@ func (s *service) routePreemptions(mux *router) {
 	s.routeDryRun(mux)
 }
 
-// mostListed is how many preemptions an answer has, if the client does not say.
-const mostListed = 100
+// defaultPreemptionLimit is how many preemptions an answer has, if the client does not say.
+const defaultPreemptionLimit = 100
 
-// rightNames are the rights in the words of the interface.
-var rightNames = [...]string{preemption.OfNode: "node", preemption.OfGuarantee: "guarantee", preemption.OfPriority: "priority", preemption.OfQuota: "quota", preemption.OfPressure: "pressure"}
+// reasonNames are the rights in the words of the interface.
+var reasonNames = [...]string{preemption.ReasonRequiredNode: "node", preemption.ReasonGuarantee: "guarantee", preemption.ReasonPriority: "priority", preemption.ReasonQuota: "quota", preemption.ReasonNodePressure: "pressure"}
 
 // preemptions lists the last ones, the newest first.
 func (s *service) preemptions(r *http.Request) (any, error) {
@@ -31,7 +31,7 @@ func (s *service) preemptions(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	want, err := preemptionsWanted(r.URL.Query())
+	want, err := readPreemptionFilter(r.URL.Query())
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (s *service) preemptions(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := preemptionsBody{Made: all.Made, Strays: all.Strays, Remembered: len(all.Last), Paused: viewPauses(all.Pauses), Preemptions: []preemptionBody{}}
+	body := preemptionsBody{Total: all.Total, UnknownConfirmations: all.UnknownConfirmations, Remembered: len(all.Last), CoolDowns: viewCoolDowns(all.CoolDowns), Preemptions: []preemptionBody{}}
 	for i := range all.Last {
 		if len(body.Preemptions) == want.limit {
 			break
@@ -73,20 +73,20 @@ func (s *service) preemption(r *http.Request) (any, error) {
 		return nil, notFound("Preemption")
 	}
 	body := viewPreemption(found)
-	body.Candidates, body.More = viewCandidates(found.Candidates), found.MoreCandidates
+	body.Candidates, body.MoreCandidates = viewCandidates(found.Candidates), found.MoreCandidates
 	return body, nil
 }
 
-// wanted says which preemptions a client asks for.
-type wanted struct {
-	limit int
-	app   string // empty: any, as the next two
-	queue string
-	right string
+// preemptionFilter says which preemptions a client asks for.
+type preemptionFilter struct {
+	limit  int
+	app    string // empty: any, as the next two
+	queue  string
+	reason string
 }
 
-func preemptionsWanted(q url.Values) (wanted, error) {
-	w := wanted{limit: mostListed, app: q.Get("application"), queue: strings.ToLower(q.Get("queue")), right: strings.ToLower(q.Get("right"))}
+func readPreemptionFilter(q url.Values) (preemptionFilter, error) {
+	w := preemptionFilter{limit: defaultPreemptionLimit, app: q.Get("application"), queue: strings.ToLower(q.Get("queue")), reason: strings.ToLower(q.Get("reason"))}
 	if text := q.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
@@ -94,8 +94,8 @@ func preemptionsWanted(q url.Values) (wanted, error) {
 		}
 		w.limit = n
 	}
-	if w.right != "" && !slices.Contains(rightNames[:], w.right) {
-		return w, badRequest(fmt.Sprintf("right %q: it is one of %s", w.right, strings.Join(rightNames[:], ", ")))
+	if w.reason != "" && !slices.Contains(reasonNames[:], w.reason) {
+		return w, badRequest(fmt.Sprintf("reason %q: it is one of %s", w.reason, strings.Join(reasonNames[:], ", ")))
 	}
 	if w.queue != "" {
 		for _, level := range strings.Split(w.queue, ".") {
@@ -108,10 +108,10 @@ func preemptionsWanted(q url.Values) (wanted, error) {
 }
 
 // matches reports whether the ask or a victim of r is one that is asked for.
-func (w *wanted) matches(r *scheduler.Preemption) bool {
+func (w *preemptionFilter) matches(r *scheduler.Preemption) bool {
 	concerns := func(app objects.AppID, queue objects.QueuePath) bool {
 		return (w.app == "" || string(app) == w.app) && (w.queue == "" || string(queue) == w.queue || strings.HasPrefix(string(queue), w.queue+"."))
 	}
-	return (w.right == "" || rightNames[r.Right] == w.right) && (concerns(r.Ask.App, r.Ask.Queue) || concerns("", r.Excess.Queue) ||
+	return (w.reason == "" || reasonNames[r.Reason] == w.reason) && (concerns(r.Ask.App, r.Ask.Queue) || concerns("", r.Excess.Queue) ||
 		slices.ContainsFunc(r.Victims, func(v scheduler.Victim) bool { return concerns(v.App, v.Queue) }))
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-const fullStory = `
+const preemptionYAML = `
 partitions:
   - name: default
     queues:
@@ -33,24 +33,24 @@ partitions:
             properties: {preemption.priority: leaf}
 `
 
-// full is a cluster in which two asks have preempted: one of them has its node, the other
+// preemptionCluster is a cluster in which two asks have preempted: one of them has its node, the other
 // waits for it.
-func full(t *testing.T) *loop.Cluster {
+func preemptionCluster(t *testing.T) *loop.Cluster {
 	t.Helper()
-	c := cluster(t, fullStory)
+	c := startCluster(t, preemptionYAML)
 	l, _ := c.Partition("default")
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	ask := func(key, app string, vcore resources.Quantity, priority int32, age time.Duration) *objects.Ask {
 		return &objects.Ask{
 			Key: objects.AllocationKey(key), App: objects.AppID(app), Priority: priority, Created: noon.Add(-age),
-			Amounts: amounts(map[string]resources.Quantity{"vcore": vcore}), Policy: objects.PolicySent | objects.PolicySelf | objects.PolicyOther,
+			Amounts: amounts(map[string]resources.Quantity{"vcore": vcore}), Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther,
 		}
 	}
 	for _, n := range []objects.NodeID{"n1", "n2"} {
-		told(t, l, scheduler.AddNode{Node: n, Total: amounts(map[string]resources.Quantity{"vcore": 4000}), Schedulable: true})
+		mustCall(t, l, scheduler.AddNode{Node: n, Total: amounts(map[string]resources.Quantity{"vcore": 4000}), Schedulable: true})
 	}
 	for app, queue := range map[objects.AppID]string{"web": "root.prod", "etl": "root.batch", "ml": "root.batch", "db": "root.held"} {
-		told(t, l, scheduler.AddApplication{App: app, User: security.User{Name: "ann"}, Queue: queue})
+		mustCall(t, l, scheduler.AddApplication{App: app, User: security.User{Name: "ann"}, Queue: queue})
 	}
 	for _, x := range []struct {
 		ask  *objects.Ask
@@ -60,22 +60,22 @@ func full(t *testing.T) *loop.Cluster {
 		{ask("db-1", "db", 1000, 0, time.Hour), "n1"},
 		{ask("ml-1", "ml", 3000, 20, time.Hour), "n2"}, {ask("db-2", "db", 1000, 0, time.Hour), "n2"},
 	} {
-		told(t, l, scheduler.ReportAllocation{Ask: x.ask, Node: x.node})
+		mustCall(t, l, scheduler.ReportAllocation{Ask: x.ask, Node: x.node})
 	}
-	told(t, l, scheduler.SubmitAsk{Ask: ask("web-1", "web", 2000, 10, time.Minute)})
-	told(t, l)
-	told(t, l, scheduler.Release{App: "etl", Key: "etl-1", Type: scheduler.PreemptedByScheduler})
-	told(t, l)
-	told(t, l, scheduler.SubmitAsk{Ask: ask("ml-2", "ml", 1000, 20, 0)})
-	told(t, l)
+	mustCall(t, l, scheduler.SubmitAsk{Ask: ask("web-1", "web", 2000, 10, time.Minute)})
+	mustCall(t, l)
+	mustCall(t, l, scheduler.Release{App: "etl", Key: "etl-1", Type: scheduler.PreemptedByScheduler})
+	mustCall(t, l)
+	mustCall(t, l, scheduler.SubmitAsk{Ask: ask("ml-2", "ml", 1000, 20, 0)})
+	mustCall(t, l)
 	return c
 }
 
 // The ledger of preemptions. After a change: go test ./pkg/webservice -update, and read the
 // diff.
-func TestAnswersAboutPreemptions(t *testing.T) {
+func TestGolden_Preemptions(t *testing.T) {
 	const partition = "/ws/v1/partition/default/preemptions"
-	expect(t, full(t), []answer{
+	checkGolden(t, preemptionCluster(t), []answer{
 		{"preemptions", partition},
 		{"preemption-1", partition + "/1"},
 		{"preemption-2", partition + "/2"},
@@ -83,18 +83,18 @@ func TestAnswersAboutPreemptions(t *testing.T) {
 	})
 }
 
-func TestPreemptionsAreFiltered(t *testing.T) {
-	c := full(t)
+func TestPreemptions_Filters(t *testing.T) {
+	c := preemptionCluster(t)
 	for query, want := range map[string][]uint64{
 		"":                                   {2, 1},
 		"?limit=1":                           {2},
 		"?limit=5":                           {2, 1},
-		"?right=Guarantee":                   {1},
-		"?right=priority":                    {2},
-		"?right=node":                        nil,
+		"?reason=Guarantee":                  {1},
+		"?reason=priority":                   {2},
+		"?reason=node":                       nil,
 		"?application=web":                   {1},
 		"?application=etl":                   {2, 1}, // a victim counts
-		"?application=etl&right=guarantee":   {1},
+		"?application=etl&reason=guarantee":  {1},
 		"?queue=root.prod":                   {1},
 		"?queue=ROOT.batch":                  {2, 1},
 		"?queue=root":                        {2, 1},
@@ -115,8 +115,8 @@ func TestPreemptionsAreFiltered(t *testing.T) {
 	}
 }
 
-func TestBadQuestionsAboutPreemptions(t *testing.T) {
-	c := full(t)
+func TestPreemptions_InvalidQueriesAreRejected(t *testing.T) {
+	c := preemptionCluster(t)
 	for target, want := range map[string]struct {
 		code   int
 		reason string
@@ -127,7 +127,7 @@ func TestBadQuestionsAboutPreemptions(t *testing.T) {
 		"default/preemptions/x":            {400, `preemption "x": it is a number from 1 on`},
 		"default/preemptions?limit=0":      {400, `limit "0": it is a number from 1 on`},
 		"default/preemptions?limit=all":    {400, `limit "all": it is a number from 1 on`},
-		"default/preemptions?right=might":  {400, `right "might": it is one of node, guarantee, priority, quota, pressure`},
+		"default/preemptions?reason=might": {400, `reason "might": it is one of node, guarantee, priority, quota, pressure`},
 		"default/preemptions?queue=root..": {400, `queue name "root..": each level is 1 to 64 letters, digits or any of _ : # / @ -`},
 	} {
 		w := fetch(c, "/ws/v1/partition/"+target)

@@ -14,30 +14,30 @@ import (
 
 // queueTree is the tree of queues at the time of a snapshot.
 type queueTree struct {
-	root *queueText
+	root *encodedQueue
 }
 
-// queueText is a queue and its text, with gaps for the headroom and for the children.
-type queueText struct {
-	view     *scheduler.QueueView
-	text     []byte
-	headroom int // where the field of the headroom begins
-	below    int // where the list of children is; -1: there are none
-	running  uint64
-	children []*queueText
-	size     int64 // bytes of its text and of those below
+// encodedQueue is a queue and its text, with gaps for the headroom and for the children.
+type encodedQueue struct {
+	view           *scheduler.QueueView
+	text           []byte
+	headroomOffset int // where the field of the headroom begins
+	childrenOffset int // where the list of children is; -1: there are none
+	runningApps    uint64
+	children       []*encodedQueue
+	size           int64 // bytes of its text and of those below
 }
 
 // encodeTree makes the tree of a snapshot. What it shares with the last one is not made again; nil:
 // there is none.
 func encodeTree(snap *scheduler.Snapshot, last *queueTree) *queueTree {
-	turn := cpushare.Readers.Enter()
-	defer turn.Leave()
-	var before *queueText
+	slot := cpushare.Readers.Acquire()
+	defer slot.Release()
+	var before *encodedQueue
 	if last != nil {
 		before = last.root
 	}
-	root := encodeQueue(newEncoderIn(turn), snap.Root, before, snap.Partition)
+	root := encodeQueue(newEncoderWithSlot(slot), snap.Root, before, snap.Partition)
 	return &queueTree{root}
 }
 
@@ -51,24 +51,24 @@ func (t *queueTree) bytes() int64 {
 
 // The marks of the gaps. No queue has a resource of that name.
 var (
-	headroomMark = quantities{"?": 0}
-	headroomText = []byte(`"headroom":{"?":0},`)
-	zeroQueue    = newEncoder().piece(queueBody{})
+	headroomPlaceholder     = quantities{"?": 0}
+	headroomPlaceholderText = []byte(`"headroom":{"?":0},`)
+	zeroQueue               = newEncoder().piece(queueBody{})
 )
 
 // encodeQueue makes the text of q and those below it. before is what it was, nil: it was not there.
 // partition is shown by the top queue only.
-func encodeQueue(e *encoder, q *scheduler.QueueView, before *queueText, partition string) *queueText {
+func encodeQueue(e *encoder, q *scheduler.QueueView, before *encodedQueue, partition string) *encodedQueue {
 	if before != nil && before.view == q {
 		return before
 	}
-	x := &queueText{view: q, below: -1, children: make([]*queueText, 0, q.Children.Len())}
+	x := &encodedQueue{view: q, childrenOffset: -1, children: make([]*encodedQueue, 0, q.Children.Len())}
 	v := viewQueue(q, resources.Limit{})
 	v.Partition = partition
-	v.Headroom = headroomMark
+	v.Headroom = headroomPlaceholder
 	at := 0
 	for child := range q.Children.All() {
-		var old *queueText
+		var old *encodedQueue
 		if before != nil {
 			for at < len(before.children) && before.children[at].view.Path < child.Path {
 				at++
@@ -80,60 +80,60 @@ func encodeQueue(e *encoder, q *scheduler.QueueView, before *queueText, partitio
 		c := encodeQueue(e, child, old, "")
 		x.children = append(x.children, c)
 		x.size += c.size
-		v.add(string(child.Path), c.running)
+		v.addChild(string(child.Path), c.runningApps)
 	}
-	if x.running = v.RunningApps; len(x.children) > 0 {
+	if x.runningApps = v.RunningApps; len(x.children) > 0 {
 		v.Children = []queueBody{{}}
 	}
-	head, after, found := bytes.Cut(e.piece(v), headroomText)
+	head, after, found := bytes.Cut(e.piece(v), headroomPlaceholderText)
 	if !found {
 		panic("webservice: queue " + string(q.Path) + " shows no headroom")
 	}
-	x.headroom = len(head)
+	x.headroomOffset = len(head)
 	if len(x.children) == 0 {
 		x.text = bytes.Join([][]byte{head, after}, nil)
 		x.size += int64(len(x.text))
 		return x
 	}
-	middle, rest, found := around(after, "children", zeroQueue)
+	middle, rest, found := cutAroundList(after, "children", zeroQueue)
 	if !found {
 		panic("webservice: queue " + string(q.Path) + " shows no children")
 	}
-	x.below = len(head) + len(middle)
+	x.childrenOffset = len(head) + len(middle)
 	x.text = bytes.Join([][]byte{head, middle, rest}, nil)
 	x.size += int64(len(x.text))
 	return x
 }
 
-// all is the JSON of the tree.
-func (t *queueTree) all() pieces {
+// pieces is the JSON of the tree.
+func (t *queueTree) pieces() pieces {
 	return func(yield func([]byte) bool) {
-		t.root.each(resources.Limit{}, nil, newEncoder(), yield)
+		t.root.yieldPieces(resources.Limit{}, nil, newEncoder(), yield)
 	}
 }
 
-// each yields the text of x and those below it. above is the headroom of its parent, and text the
+// yieldPieces yields the text of x and those below it. above is the headroom of its parent, and text the
 // field of that.
-func (x *queueText) each(above resources.Limit, text []byte, e *encoder, yield func([]byte) bool) bool {
-	headroom := above
-	if !x.view.Max.IsUnlimited() || above.IsUnlimited() {
-		headroom = x.view.HeadroomBelow(above)
+func (x *encodedQueue) yieldPieces(parent resources.Limit, text []byte, e *encoder, yield func([]byte) bool) bool {
+	headroom := parent
+	if !x.view.Max.IsUnlimited() || parent.IsUnlimited() {
+		headroom = x.view.HeadroomBelow(parent)
 		text = headroomField(e, headroom)
 	}
-	if x.below < 0 {
-		return yield(x.text[:x.headroom]) && yield(text) && yield(x.text[x.headroom:])
+	if x.childrenOffset < 0 {
+		return yield(x.text[:x.headroomOffset]) && yield(text) && yield(x.text[x.headroomOffset:])
 	}
-	if !yield(x.text[:x.headroom]) || !yield(text) || !yield(x.text[x.headroom:x.below]) {
+	if !yield(x.text[:x.headroomOffset]) || !yield(text) || !yield(x.text[x.headroomOffset:x.childrenOffset]) {
 		return false
 	}
 	between := []byte("[")
 	for _, c := range x.children {
-		if !yield(between) || !c.each(headroom, text, e, yield) {
+		if !yield(between) || !c.yieldPieces(headroom, text, e, yield) {
 			return false
 		}
 		between = []byte(",")
 	}
-	return yield([]byte("]")) && yield(x.text[x.below:])
+	return yield([]byte("]")) && yield(x.text[x.childrenOffset:])
 }
 
 // headroomField is the field of a headroom; an empty one is left out.

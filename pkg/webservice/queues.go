@@ -18,14 +18,14 @@ func (s *service) queues(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	tree, err := s.trees.get(r.Context(), &s.snapshots, l, func(_ context.Context, snap *scheduler.Snapshot, last *queueTree) (*queueTree, bool, error) {
+	tree, err := s.queueTrees.get(r.Context(), &s.snapshots, l, func(_ context.Context, snap *scheduler.Snapshot, last *queueTree) (*queueTree, bool, error) {
 		next := encodeTree(snap, last)
-		return next, s.shelves.keep(next.bytes(), last.bytes()), nil
+		return next, s.cacheBudget.replace(next.bytes(), last.bytes()), nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return tree.all(), nil
+	return tree.pieces(), nil
 }
 
 // viewQueue shows q without what is below it.
@@ -52,42 +52,42 @@ func viewQueue(q *scheduler.QueueView, headroom resources.Limit) queueBody {
 		v.Status = "Draining"
 	}
 	if q.Leaf {
-		v.SortingPolicy = q.Settings.Sort.String()
+		v.SortingPolicy = q.Settings.AppSort.String()
 	}
 	v.ClassQuotas = viewClassQuotas(q)
-	v.show(q.Settings)
+	v.setSettings(q.Settings)
 	if a := q.AboveMax; a != nil {
-		v.AboveMax = &aboveMaxBody{quantitiesOf(a.By.All()), nanos(a.Since), nanos(a.Due), nanos(a.Looked)}
+		v.QuotaViolation = &quotaViolationBody{quantitiesOf(a.Excess.All()), nanos(a.Since), nanos(a.Due), nanos(a.Evaluated)}
 	}
 	for a := range q.Applications.All() {
 		if a.State == objects.Running {
 			v.RunningApps++
 		}
 		if q.Draining {
-			v.WaitsFor = append(v.WaitsFor, waitsForBody{string(a.ID), a.State.String(), a.User.Name})
+			v.RemainingApplications = append(v.RemainingApplications, remainingApplicationBody{string(a.ID), a.State.String(), a.User.Name})
 		}
 	}
 	return v
 }
 
-// add takes in what a queue shows of a child.
-func (v *queueBody) add(name string, running uint64) {
+// addChild takes in what a queue shows of a child.
+func (v *queueBody) addChild(name string, running uint64) {
 	v.RunningApps += running
 	v.ChildNames = append(v.ChildNames, name)
 }
 
-func (v *queueBody) show(s configs.Settings) {
+func (v *queueBody) setSettings(s configs.Settings) {
 	v.Properties = s.Properties
 	v.PrioritySorting = s.PrioritySort == policies.PriorityFirst
-	v.IsPriorityFence = s.Priority == policies.PriorityFence
-	v.PriorityOffset = s.Offset
-	v.PreemptionEnabled = s.Preemption != policies.PreemptDisabled
-	v.IsPreemptionFence = s.Preemption == policies.PreemptFence
+	v.IsPriorityFence = s.PriorityPolicy == policies.PriorityFence
+	v.PriorityOffset = s.PriorityOffset
+	v.PreemptionEnabled = s.PreemptionPolicy != policies.PreemptDisabled
+	v.IsPreemptionFence = s.PreemptionPolicy == policies.PreemptFence
 	v.PreemptionDelay = s.PreemptionDelay.String()
-	v.QuotaPreemptionWait = s.QuotaDelay.String() // 0s: a lowered max is not enforced
+	v.QuotaPreemptionDelay = s.QuotaPreemptionDelay.String() // 0s: a lowered max is not enforced
 }
 
-func viewTemplate(t *configs.Template) *templateBody {
+func viewTemplate(t *configs.ChildTemplate) *templateBody {
 	if t == nil {
 		return nil
 	}

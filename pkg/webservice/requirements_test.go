@@ -15,7 +15,7 @@ import (
 )
 
 // The requirements about priorities that are about what REST shows, by their numbers.
-func TestRequirementsOfWhatIsShown(t *testing.T) {
+func TestRequirements_RESTFields(t *testing.T) {
 	const text = `
 partitions:
   - name: default
@@ -28,7 +28,7 @@ partitions:
           - {name: fenced, properties: {priority.policy: FeNce, priority.offset: "-3"}}
           - {name: idle, properties: {application.sort.priority: disabled}}
 `
-	c := cluster(t, text)
+	c := startCluster(t, text)
 	l, _ := c.Partition("default")
 	ask := func(key, app string, priority int32) scheduler.Command {
 		return scheduler.SubmitAsk{Ask: &objects.Ask{
@@ -36,7 +36,7 @@ partitions:
 			Amounts: amounts(map[string]resources.Quantity{"vcore": 1}),
 		}}
 	}
-	told(t, l,
+	mustCall(t, l,
 		scheduler.AddApplication{App: "x", Queue: "root.plain"}, scheduler.AddApplication{App: "y", Queue: "root.fenced"},
 		ask("x1", "x", 5), ask("x2", "x", 12), ask("y1", "y", -2147483648),
 		ask("s1", "y", 2_000_000_000), ask("s2", "y", 2_000_001_000), ask("user", "y", 1_999_999_999),
@@ -88,35 +88,35 @@ partitions:
 		assert.Equal(t, application("root.plain")["maxRequestPriority"], 12.0)
 		y := application("root.fenced")
 		assert.Equal(t, y["maxRequestPriority"], 2_000_001_000.0)
-		assert.DeepEqual(t, numbers(y["requests"]), map[string]any{"y1": "-2147483648", "s1": "2000000000", "s2": "2000001000", "user": "1999999999"})
+		assert.DeepEqual(t, prioritiesByKey(y["requests"]), map[string]any{"y1": "-2147483648", "s1": "2000000000", "s2": "2000001000", "user": "1999999999"})
 	})
 	t.Run("S4-8 the least priority and nothing to do differ by what is pending", func(t *testing.T) {
-		told(t, l, scheduler.AddApplication{App: "z", Queue: "root.idle"}, ask("z1", "z", -2147483648))
+		mustCall(t, l, scheduler.AddApplication{App: "z", Queue: "root.idle"}, ask("z1", "z", -2147483648))
 		q := queues()["root.idle"]
 		assert.Equal(t, q["currentPriority"], -2147483648.0)
 		assert.DeepEqual(t, q["pendingResource"], map[string]any{"vcore": 1.0})
-		told(t, l, scheduler.RemoveApplication{App: "z"})
+		mustCall(t, l, scheduler.RemoveApplication{App: "z"})
 		assert.Equal(t, queues()["root.idle"]["pendingResource"], nil)
 	})
 	t.Run("S3-9 that work of the system waits while preemption is off", func(t *testing.T) {
 		assert.Equal(t, partition()["preemptionEnabled"], false)
-		assert.Equal(t, partition()["systemWorkWaits"], 2.0)
+		assert.Equal(t, partition()["pendingSystemAsks"], 2.0)
 		conf, problems := configs.Load([]byte(strings.Replace(text, "enabled: false", "enabled: true", 1)))
 		assert.Assert(t, !problems.HasErrors(), "%v", problems)
 		assert.NilError(t, c.Configure(t.Context(), conf))
-		assert.Equal(t, partition()["systemWorkWaits"], nil, "with preemption on")
+		assert.Equal(t, partition()["pendingSystemAsks"], nil, "with preemption on")
 	})
 	t.Run("S4-18 S4-22 an allocation has the number of its ask", func(t *testing.T) {
-		told(t, l, scheduler.AddNode{Node: "n", Total: amounts(map[string]resources.Quantity{"vcore": 9}), Schedulable: true})
-		told(t, l)
+		mustCall(t, l, scheduler.AddNode{Node: "n", Total: amounts(map[string]resources.Quantity{"vcore": 9}), Schedulable: true})
+		mustCall(t, l)
 		x := application("root.plain")
 		assert.Equal(t, x["maxRequestPriority"], -2147483648.0, "nothing is pending")
-		assert.DeepEqual(t, numbers(x["allocations"]), map[string]any{"x1": "5", "x2": "12"})
+		assert.DeepEqual(t, prioritiesByKey(x["allocations"]), map[string]any{"x1": "5", "x2": "12"})
 	})
 }
 
-// numbers are the priorities of asks or allocations by their keys.
-func numbers(list any) map[string]any {
+// prioritiesByKey are the priorities of asks or allocations by their keys.
+func prioritiesByKey(list any) map[string]any {
 	out := map[string]any{}
 	for _, x := range list.([]any) {
 		one := x.(map[string]any)

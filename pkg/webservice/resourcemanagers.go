@@ -9,19 +9,19 @@ import (
 
 // ResourceManager is one that is registered.
 type ResourceManager struct {
-	ID          string            `json:"rmID"`
-	State       string            `json:"state"` // Connected or Disconnected
-	Since       time.Time         `json:"since"` // of the state
-	Listening   bool              `json:"listening"`
-	Streams     []string          `json:"streams"`
-	InProcess   bool              `json:"inProcess"`
-	Undelivered uint64            `json:"undeliveredBytes"`
-	Replaceable *time.Time        `json:"replaceableFrom,omitempty"` // when another may register in its place
-	Registered  time.Time         `json:"registered"`
-	Version     string            `json:"version"`
-	PolicyGroup string            `json:"policyGroup"`
-	BuildInfo   map[string]string `json:"buildInfo,omitempty"`
-	Partitions  []string          `json:"partitions"`
+	ID              string            `json:"rmID"`
+	State           string            `json:"state"` // Connected or Disconnected
+	Since           time.Time         `json:"since"` // of the state
+	Listening       bool              `json:"listening"`
+	Streams         []string          `json:"streams"`
+	InProcess       bool              `json:"inProcess"`
+	Undelivered     uint64            `json:"undeliveredBytes"`
+	ReplaceableFrom *time.Time        `json:"replaceableFrom,omitempty"` // when another may register in its place
+	Registered      time.Time         `json:"registered"`
+	Version         string            `json:"version"`
+	PolicyGroup     string            `json:"policyGroup"`
+	BuildInfo       map[string]string `json:"buildInfo,omitempty"`
+	Partitions      []string          `json:"partitions"`
 }
 
 // ResourceManagers are those that are registered. They are asked from many goroutines.
@@ -46,11 +46,11 @@ func (s *service) routeManagers(mux *router) {
 	}
 }
 
-// changeManagers lets an administrator end a registration, so that another resource manager can
+// routeManagerChanges lets an administrator end a registration, so that another resource manager can
 // register.
-func (s *service) changeManagers(mux *router) {
+func (s *service) routeManagerChanges(mux *router) {
 	if s.opt.Managers != nil {
-		s.change(mux, http.MethodDelete, "/ws/v1/resourcemanager/{rm}", http.StatusOK, nil, s.releaseManager)
+		s.routeChange(mux, http.MethodDelete, "/ws/v1/resourcemanager/{rm}", http.StatusOK, nil, s.releaseManager)
 	}
 }
 

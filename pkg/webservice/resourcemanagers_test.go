@@ -12,17 +12,17 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
-// registeredRMs is a registration that a test makes up.
-type registeredRMs struct {
-	is       []webservice.ResourceManager
-	released string
+// fakeResourceManagers is a registration that a test makes up.
+type fakeResourceManagers struct {
+	registered []webservice.ResourceManager
+	released   string
 }
 
-func (m *registeredRMs) List() []webservice.ResourceManager { return m.is }
+func (m *fakeResourceManagers) List() []webservice.ResourceManager { return m.registered }
 
-func (m *registeredRMs) Release(rm string, force bool) error {
+func (m *fakeResourceManagers) Release(rm string, force bool) error {
 	switch {
-	case rm != m.is[0].ID:
+	case rm != m.registered[0].ID:
 		return fmt.Errorf("%w: %s", webservice.ErrNoManager, rm)
 	case !force:
 		return fmt.Errorf("%w: %s", webservice.ErrManagerConnected, rm)
@@ -32,32 +32,32 @@ func (m *registeredRMs) Release(rm string, force bool) error {
 }
 
 func TestResourceManagers_AreShown(t *testing.T) {
-	o := openOffice(t, plain)
+	o := newAdminFixture(t, oneLeafYAML)
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	later := noon.Add(5 * time.Minute)
-	m := &registeredRMs{is: []webservice.ResourceManager{{
-		ID: "shim", State: "Disconnected", Since: noon, Registered: noon, Replaceable: &later, Streams: []string{}, Version: "1.9.0",
+	m := &fakeResourceManagers{registered: []webservice.ResourceManager{{
+		ID: "shim", State: "Disconnected", Since: noon, Registered: noon, ReplaceableFrom: &later, Streams: []string{}, Version: "1.9.0",
 	}}}
 	w := request(o.cluster, webservice.Options{Managers: m}, http.MethodGet, "/ws/v1/resourcemanagers")
 	assert.Equal(t, w.Code, http.StatusOK)
 	assert.Equal(t, w.Body.String(), `[{"rmID":"shim","state":"Disconnected","since":"2026-01-02T12:00:00Z","listening":false,"streams":[],`+
 		`"inProcess":false,"undeliveredBytes":0,"replaceableFrom":"2026-01-02T12:05:00Z","registered":"2026-01-02T12:00:00Z",`+
 		`"version":"1.9.0","policyGroup":"","partitions":["default"]}]`)
-	m.is = nil
+	m.registered = nil
 	w = request(o.cluster, webservice.Options{Managers: m}, http.MethodGet, "/ws/v1/resourcemanagers")
 	assert.Equal(t, w.Body.String(), "[]")
 }
 
-func TestResourceManagers_AreReleasedByAnAdministratorOnly(t *testing.T) {
-	c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return nobody{} }, nil)
+func TestResourceManagers_OnlyAdminListenerReleasesThem(t *testing.T) {
+	c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return discardSink{} }, nil)
 	defer c.End()
-	o := &office{t: t, cluster: c}
-	m := &registeredRMs{is: []webservice.ResourceManager{{ID: "shim"}}}
-	opt := webservice.Options{Managers: m, HasAdmin: true}
+	o := &adminFixture{t: t, cluster: c}
+	m := &fakeResourceManagers{registered: []webservice.ResourceManager{{ID: "shim"}}}
+	opt := webservice.Options{Managers: m, AdminEnabled: true}
 	o.handler, o.admin = webservice.Handler(c, opt), webservice.Admin(c, opt)
 	release := func(h http.Handler, target string, code int) string {
 		t.Helper()
-		w := o.ask(h, http.MethodDelete, "/ws/v1/resourcemanager/"+target, "")
+		w := o.send(h, http.MethodDelete, "/ws/v1/resourcemanager/"+target, "")
 		assert.Equal(t, w.Code, code, "%s", w.Body)
 		return w.Body.String()
 	}

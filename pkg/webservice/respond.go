@@ -18,7 +18,7 @@ const (
 	allowedMethods = "GET, OPTIONS"
 	allowedHeaders = "X-Requested-With,Content-Type,Accept,Origin"
 	jsonType       = "application/json; charset=UTF-8"
-	worthGzip      = 1400 // bytes; a shorter body fits one packet as it is
+	minGzipBytes   = 1400 // bytes; a shorter body fits one packet as it is
 )
 
 // failure is an answer that is no success. Its body is the reason, unless it has one
@@ -55,31 +55,31 @@ func (s *service) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if body == nil {
 		body = errorBody{StatusCode: f.status, Message: f.reason, Description: f.reason}
 	}
-	s.write(w, r, f.status, body)
+	s.writeJSON(w, r, f.status, body)
 }
 
-// write answers with JSON: that of body, or the text that it is.
-func (s *service) write(w http.ResponseWriter, r *http.Request, status int, body any) {
+// writeJSON answers with JSON: that of body, or the text that it is.
+func (s *service) writeJSON(w http.ResponseWriter, r *http.Request, status int, body any) {
 	switch body := body.(type) {
 	case pieces:
-		s.stream(w, r, status, jsonType, body)
+		s.writePieces(w, r, status, jsonType, body)
 		return
-	case *sheet:
-		s.writeSheet(w, r, body)
+	case *encodedList:
+		s.writeEncodedList(w, r, body)
 		return
 	}
 	text := newEncoder().piece(body)
 	if len(text) <= pageBytes {
-		s.send(w, r, status, jsonType, text) // health, for one, does not wait for a slot
+		s.writeShort(w, r, status, jsonType, text) // health, for one, does not wait for a slot
 		return
 	}
-	s.stream(w, r, status, jsonType, func(yield func([]byte) bool) { yield(text) })
+	s.writePieces(w, r, status, jsonType, func(yield func([]byte) bool) { yield(text) })
 }
 
-// header fills in what all answers have.
-func (s *service) header(w http.ResponseWriter, kind string) http.Header {
+// setHeaders fills in what all answers have.
+func (s *service) setHeaders(w http.ResponseWriter, kind string) http.Header {
 	h := w.Header()
-	if !s.private {
+	if !s.sameOriginOnly {
 		allowOrigins(h)
 	}
 	h.Set("Content-Type", kind)
@@ -87,10 +87,10 @@ func (s *service) header(w http.ResponseWriter, kind string) http.Header {
 	return h
 }
 
-// send writes a short answer, packed if that is worth it.
-func (s *service) send(w http.ResponseWriter, r *http.Request, status int, kind string, text []byte) {
-	h := s.header(w, kind)
-	if len(text) >= worthGzip && httpserver.AcceptsGzip(r) {
+// writeShort writes a short answer, packed if that is worth it.
+func (s *service) writeShort(w http.ResponseWriter, r *http.Request, status int, kind string, text []byte) {
+	h := s.setHeaders(w, kind)
+	if len(text) >= minGzipBytes && httpserver.AcceptsGzip(r) {
 		h.Set("Content-Encoding", "gzip")
 		text = compress(text)
 	}
@@ -110,8 +110,8 @@ func allowOrigins(h http.Header) {
 
 func compress(text []byte) []byte {
 	var out bytes.Buffer
-	z, _ := packers.Get().(*gzip.Writer)
-	defer packers.Put(z)
+	z, _ := gzipWriters.Get().(*gzip.Writer)
+	defer gzipWriters.Put(z)
 	z.Reset(&out)
 	if _, err := z.Write(text); err != nil {
 		panic("webservice: " + err.Error()) // a buffer takes everything

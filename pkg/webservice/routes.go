@@ -28,77 +28,77 @@ func (m *router) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Re
 type origin bool
 
 const (
-	ours     origin = false // a parameter that is not known is refused
-	upstream origin = true  // it is ignored and counted, and a Warning header says so
+	canopyRoute   origin = false // a parameter that is not known is refused
+	yunikornRoute origin = true  // it is ignored and counted, and a Warning header says so
 )
 
-// parameterOf is a parameter of a query.
-type parameterOf struct {
+// queryParameter is a parameter of a query.
+type queryParameter struct {
 	name, help string
-	ours       bool // upstream does not have it
+	canopyOnly bool // upstream does not have it
 }
 
-// parametersOf are the parameters of a route.
-type parametersOf struct {
+// routeQuery are the parameters of a route.
+type routeQuery struct {
 	origin origin
-	query  []parameterOf
+	query  []queryParameter
 }
 
 var (
-	statusParameter    = parameterOf{name: "status", help: "active applications in this state: " + strings.Join(activeStatuses, ", ")}
-	namespaceParameter = parameterOf{name: "namespace", help: "the namespace of the budget"}
-	firstParameter     = parameterOf{name: "start", help: "the ID of the first record"}
-	countParameter     = parameterOf{name: "count", help: "how many records at most; of a stream, how many past ones it begins with"}
-	sinceParameter     = parameterOf{"since", "records from this time on: RFC 3339, or a duration before now such as 5m", true}
-	untilParameter     = parameterOf{"until", "records before this time: RFC 3339, or a duration before now such as 1m", true}
+	statusParameter    = queryParameter{name: "status", help: "active applications in this state: " + strings.Join(activeStatuses, ", ")}
+	namespaceParameter = queryParameter{name: "namespace", help: "the namespace of the budget"}
+	startParameter     = queryParameter{name: "start", help: "the ID of the first record"}
+	countParameter     = queryParameter{name: "count", help: "how many records at most; of a stream, how many past ones it begins with"}
+	sinceParameter     = queryParameter{"since", "records from this time on: RFC 3339, or a duration before now such as 5m", true}
+	untilParameter     = queryParameter{"until", "records before this time: RFC 3339, or a duration before now such as 1m", true}
 )
 
-// queries are the routes that have parameters, and those of upstream (behaviour.md 11.3). A
+// routeParameters are the routes that have parameters, and those of upstream (behaviour.md 11.3). A
 // route that is not listed is ours and has none.
-var queries = map[string]parametersOf{
-	"GET /ws/v1/metrics":                                                       {origin: upstream},
-	"GET /ws/v1/config":                                                        {origin: upstream},
-	"GET /ws/v1/partitions":                                                    {origin: upstream},
-	"GET /ws/v1/partition/{partition}/queues":                                  {origin: upstream},
-	"GET /ws/v1/partition/{partition}/nodes":                                   {origin: upstream},
-	"GET /ws/v1/partition/{partition}/node/{node}":                             {origin: upstream},
-	"GET /ws/v1/partition/{partition}/queue/{queue}/applications":              {origin: upstream},
-	"GET /ws/v1/partition/{partition}/queue/{queue}/applications/{state}":      {upstream, []parameterOf{statusParameter}},
-	"GET /ws/v1/partition/{partition}/queue/{queue}/application/{application}": {origin: upstream},
-	"GET /ws/v1/partition/{partition}/applications/{state}":                    {upstream, []parameterOf{statusParameter}},
-	"GET /ws/v1/partition/{partition}/application/{application}":               {origin: upstream},
-	"GET /ws/v1/partition/{partition}/usage/users":                             {origin: upstream},
-	"GET /ws/v1/partition/{partition}/usage/user/{user}":                       {origin: upstream},
-	"GET /ws/v1/partition/{partition}/usage/groups":                            {origin: upstream},
-	"GET /ws/v1/partition/{partition}/usage/group/{group}":                     {origin: upstream},
-	"GET /ws/v1/scheduler/healthcheck":                                         {origin: upstream},
-	"GET /ws/v1/events/batch":                                                  {upstream, []parameterOf{firstParameter, countParameter, sinceParameter, untilParameter}},
-	"GET /ws/v1/events/stream":                                                 {upstream, []parameterOf{countParameter, sinceParameter}},
-	"GET /ws/v1/partition/{partition}/node/{node}/eviction-order":              {query: []parameterOf{{name: "resource", help: "what the node lacks"}}},
-	"GET /ws/v1/disruptionbudgets":                                             {query: []parameterOf{namespaceParameter}},
-	"GET /ws/v1/disruptionbudget/{name}":                                       {query: []parameterOf{namespaceParameter}},
-	"POST /ws/v1/disruptionbudgets":                                            {query: []parameterOf{namespaceParameter}},
-	"PUT /ws/v1/disruptionbudget/{name}":                                       {query: []parameterOf{namespaceParameter}},
-	"DELETE /ws/v1/disruptionbudget/{name}":                                    {query: []parameterOf{namespaceParameter}},
-	"DELETE /ws/v1/resourcemanager/{rm}":                                       {query: []parameterOf{{name: "force", help: "true: also one that is connected"}}},
-	"GET /ws/v1/partition/{partition}/preemptions": {query: []parameterOf{
+var routeParameters = map[string]routeQuery{
+	"GET /ws/v1/metrics":                                                       {origin: yunikornRoute},
+	"GET /ws/v1/config":                                                        {origin: yunikornRoute},
+	"GET /ws/v1/partitions":                                                    {origin: yunikornRoute},
+	"GET /ws/v1/partition/{partition}/queues":                                  {origin: yunikornRoute},
+	"GET /ws/v1/partition/{partition}/nodes":                                   {origin: yunikornRoute},
+	"GET /ws/v1/partition/{partition}/node/{node}":                             {origin: yunikornRoute},
+	"GET /ws/v1/partition/{partition}/queue/{queue}/applications":              {origin: yunikornRoute},
+	"GET /ws/v1/partition/{partition}/queue/{queue}/applications/{state}":      {yunikornRoute, []queryParameter{statusParameter}},
+	"GET /ws/v1/partition/{partition}/queue/{queue}/application/{application}": {origin: yunikornRoute},
+	"GET /ws/v1/partition/{partition}/applications/{state}":                    {yunikornRoute, []queryParameter{statusParameter}},
+	"GET /ws/v1/partition/{partition}/application/{application}":               {origin: yunikornRoute},
+	"GET /ws/v1/partition/{partition}/usage/users":                             {origin: yunikornRoute},
+	"GET /ws/v1/partition/{partition}/usage/user/{user}":                       {origin: yunikornRoute},
+	"GET /ws/v1/partition/{partition}/usage/groups":                            {origin: yunikornRoute},
+	"GET /ws/v1/partition/{partition}/usage/group/{group}":                     {origin: yunikornRoute},
+	"GET /ws/v1/scheduler/healthcheck":                                         {origin: yunikornRoute},
+	"GET /ws/v1/events/batch":                                                  {yunikornRoute, []queryParameter{startParameter, countParameter, sinceParameter, untilParameter}},
+	"GET /ws/v1/events/stream":                                                 {yunikornRoute, []queryParameter{countParameter, sinceParameter}},
+	"GET /ws/v1/partition/{partition}/node/{node}/eviction-order":              {query: []queryParameter{{name: "resource", help: "what the node lacks"}}},
+	"GET /ws/v1/disruptionbudgets":                                             {query: []queryParameter{namespaceParameter}},
+	"GET /ws/v1/disruptionbudget/{name}":                                       {query: []queryParameter{namespaceParameter}},
+	"POST /ws/v1/disruptionbudgets":                                            {query: []queryParameter{namespaceParameter}},
+	"PUT /ws/v1/disruptionbudget/{name}":                                       {query: []queryParameter{namespaceParameter}},
+	"DELETE /ws/v1/disruptionbudget/{name}":                                    {query: []queryParameter{namespaceParameter}},
+	"DELETE /ws/v1/resourcemanager/{rm}":                                       {query: []queryParameter{{name: "force", help: "true: also one that is connected"}}},
+	"GET /ws/v1/partition/{partition}/preemptions": {query: []queryParameter{
 		{name: "application", help: "preemptions for or of this application"},
 		{name: "queue", help: "preemptions for or in this queue and those below"},
-		{name: "right", help: "preemptions by this right"},
+		{name: "reason", help: "preemptions for this reason"},
 		{name: "limit", help: "how many at most, the newest first"},
 	}},
 }
 
-// mostWarnings is how many parameters the headers of an answer name.
-const mostWarnings = 10
+// maxWarnings is how many parameters the headers of an answer name.
+const maxWarnings = 10
 
-// checked refuses or reports what a query says that the route does not read: a filter that is
+// checkQuery refuses or reports what a query says that the route does not read: a filter that is
 // ignored without a word looks as if it had been applied.
-func (s *service) checked(mux *router) http.Handler {
+func (s *service) checkQuery(mux *router) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.RawQuery != "" && r.Method != http.MethodOptions {
 			_, pattern := mux.Handler(r)
-			if pattern != "" && !s.queryIsKnown(w, r, pattern) {
+			if pattern != "" && !s.acceptQuery(w, r, pattern) {
 				return
 			}
 		}
@@ -106,40 +106,40 @@ func (s *service) checked(mux *router) http.Handler {
 	})
 }
 
-// queryIsKnown reports whether a request may go on. Requires: a route has the pattern.
-func (s *service) queryIsKnown(w http.ResponseWriter, r *http.Request, pattern string) bool {
-	known := queries[pattern]
+// acceptQuery reports whether a request may go on. Requires: a route has the pattern.
+func (s *service) acceptQuery(w http.ResponseWriter, r *http.Request, pattern string) bool {
+	known := routeParameters[pattern]
 	query, err := url.ParseQuery(r.URL.RawQuery)
-	var strange []string
+	var unknown []string
 	for name := range query {
-		if !slices.ContainsFunc(known.query, func(p parameterOf) bool { return p.name == name }) {
-			strange = append(strange, name)
+		if !slices.ContainsFunc(known.query, func(p queryParameter) bool { return p.name == name }) {
+			unknown = append(unknown, name)
 		}
 	}
-	slices.Sort(strange)
+	slices.Sort(unknown)
 	switch {
-	case err == nil && len(strange) == 0:
+	case err == nil && len(unknown) == 0:
 		return true
-	case known.origin == ours && err != nil:
+	case known.origin == canopyRoute && err != nil:
 		s.fail(w, r, badRequest("the query cannot be read: "+err.Error()))
 		return false
-	case known.origin == ours:
-		s.fail(w, r, badRequest(unknownParameter(strange[0], known.query)))
+	case known.origin == canopyRoute:
+		s.fail(w, r, badRequest(unknownParameter(unknown[0], known.query)))
 		return false
 	}
 	if err != nil {
-		strange = append(strange, r.URL.RawQuery)
+		unknown = append(unknown, r.URL.RawQuery)
 	}
-	s.opt.Counts.UnknownParameter.Add(uint64(len(strange)))
-	for _, name := range strange[:min(len(strange), mostWarnings)] {
+	s.opt.Counts.UnknownParameter.Add(uint64(len(unknown)))
+	for _, name := range unknown[:min(len(unknown), maxWarnings)] {
 		w.Header().Add("Warning", `299 - "unknown parameter `+headerSafe(name)+` ignored"`)
 	}
 	return true
 }
 
 // unknownParameter says what is wrong with a parameter, and which ones there are.
-func unknownParameter(name string, known []parameterOf) string {
-	text := fmt.Sprintf("unknown parameter %q: ", clipped(name))
+func unknownParameter(name string, known []queryParameter) string {
+	text := fmt.Sprintf("unknown parameter %q: ", truncated(name))
 	names := make([]string, len(known))
 	for i, p := range known {
 		names[i] = p.name
@@ -160,5 +160,5 @@ func headerSafe(text string) string {
 			return '?'
 		}
 		return c
-	}, clipped(text))
+	}, truncated(text))
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/reload"
 )
 
-// everything is a service with all routes.
-func everything(t *testing.T) (*service, *router) {
+// serviceWithAllRoutes is a service with all routes.
+func serviceWithAllRoutes(t *testing.T) (*service, *router) {
 	t.Helper()
 	c := loop.NewCluster(loop.Options{}, nil, nil)
 	t.Cleanup(c.End)
@@ -25,9 +25,9 @@ func everything(t *testing.T) (*service, *router) {
 		Managers: noManagers{},
 	})
 	mux := s.mux()
-	s.changeClasses(mux)
-	s.changeBudgets(mux)
-	s.changeManagers(mux)
+	s.routeClassChanges(mux)
+	s.routeBudgetChanges(mux)
+	s.routeManagerChanges(mux)
 	return s, mux
 }
 
@@ -37,9 +37,9 @@ type noManagers struct{}
 func (noManagers) List() []ResourceManager    { return nil }
 func (noManagers) Release(string, bool) error { return ErrNoManager }
 
-func TestRoutes_TableOfParametersNamesRoutesThatExist(t *testing.T) {
-	_, mux := everything(t)
-	for pattern, known := range queries {
+func TestRoutes_ParameterTableNamesExistingRoutes(t *testing.T) {
+	_, mux := serviceWithAllRoutes(t)
+	for pattern, known := range routeParameters {
 		assert.Assert(t, slices.Contains(mux.patterns, pattern), "%s is no route", pattern)
 		for _, p := range known.query {
 			assert.Assert(t, p.name != "" && p.help != "", "%s: %q", pattern, p.name)
@@ -47,13 +47,13 @@ func TestRoutes_TableOfParametersNamesRoutesThatExist(t *testing.T) {
 	}
 }
 
-func TestRoutes_UnknownParameterOfOurRoutesIsRefused(t *testing.T) {
-	s, mux := everything(t)
-	h := withoutTrailingSlash(mux, s.checked(mux))
+func TestRoutes_UnknownParameterOfCanopyRouteIsRejected(t *testing.T) {
+	s, mux := serviceWithAllRoutes(t)
+	h := withoutTrailingSlash(mux, s.checkQuery(mux))
 	tried := 0
 	for _, pattern := range mux.patterns {
 		method, path, _ := strings.Cut(pattern, " ")
-		if method == http.MethodOptions || queries[pattern].origin == upstream {
+		if method == http.MethodOptions || routeParameters[pattern].origin == yunikornRoute {
 			continue
 		}
 		tried++
@@ -61,13 +61,13 @@ func TestRoutes_UnknownParameterOfOurRoutesIsRefused(t *testing.T) {
 		h.ServeHTTP(w, httptest.NewRequest(method, strings.NewReplacer("{", "", "}", "").Replace(path)+"?colour=red", nil))
 		assert.Equal(t, w.Code, http.StatusBadRequest, pattern)
 		assert.Assert(t, strings.Contains(w.Body.String(), `unknown parameter \"colour\": `), w.Body)
-		if len(queries[pattern].query) == 0 {
+		if len(routeParameters[pattern].query) == 0 {
 			assert.Assert(t, strings.Contains(w.Body.String(), "this path takes none"), w.Body)
 		}
 	}
 	assert.Assert(t, tried > 15, "%d routes", tried)
 	for target, want := range map[string]string{
-		"/ws/v1/partition/default/preemptions?color=red": "this path takes application, queue, right, limit",
+		"/ws/v1/partition/default/preemptions?color=red": "this path takes application, queue, reason, limit",
 		"/ws/v1/partition/default/preemptions?limits=5":  `did you mean \"limit\"`,
 		"/ws/v1/partition/default/preemptions?limit=%zz": "the query cannot be read",
 		"/ws/v1/partition/default/preemptions/?queues=a": "", // it is sent on first
@@ -79,9 +79,9 @@ func TestRoutes_UnknownParameterOfOurRoutesIsRefused(t *testing.T) {
 	}
 }
 
-func TestRoutes_UnknownParameterOfUpstreamsRoutesIsIgnoredAndSaid(t *testing.T) {
-	s, mux := everything(t)
-	h := s.checked(mux)
+func TestRoutes_UnknownParameterOfYuniKornRouteIsIgnoredWithWarning(t *testing.T) {
+	s, mux := serviceWithAllRoutes(t)
+	h := s.checkQuery(mux)
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/ws/v1/events/batch?count=1&sinc%22e=5m&a=1&a=2", nil))
 	assert.Equal(t, w.Code, http.StatusOK, w.Body.String())

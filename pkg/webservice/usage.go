@@ -43,36 +43,36 @@ type usageBody struct {
 
 // usages is what users, or groups, use. It is added up once for all readers of a snapshot.
 type usages struct {
-	groups bool                  // of groups; else of users
-	nodes  map[string]*usageNode // by name, in root and below it
-	list   [][]byte              // the JSON of all, in the order of their names; made for the first who wants it
-	once   sync.Once
-	apps   map[string][]*scheduler.ApplicationView // by name, in the order of queues and names
+	groups  bool                   // of groups; else of users
+	byName  map[string]*queueUsage // by name, in root and below it
+	encoded [][]byte               // the JSON of all, in the order of their names; made for the first who wants it
+	once    sync.Once
+	apps    map[string][]*scheduler.ApplicationView // by name, in the order of queues and names
 }
 
-// usageNode is what one user or group uses in one queue and below it.
-type usageNode struct {
+// queueUsage is what one user or group uses in one queue and below it.
+type queueUsage struct {
 	body usageBody
 	used resources.Amounts
 }
 
-// in adds up one queue and what is below it, by name.
-func (u *usages) in(q *scheduler.QueueView, turn *cpushare.Turn) map[string]*usageNode {
-	turn.Yield()
-	nodes := map[string]*usageNode{}
-	of := func(name string) *usageNode {
+// sumQueue adds up one queue and what is below it, by name.
+func (u *usages) sumQueue(q *scheduler.QueueView, slot *cpushare.Slot) map[string]*queueUsage {
+	slot.Yield()
+	nodes := map[string]*queueUsage{}
+	of := func(name string) *queueUsage {
 		if name == "" {
 			return nil
 		}
 		n := nodes[name]
 		if n == nil {
-			n = &usageNode{body: usageBody{QueuePath: string(q.Path)}}
+			n = &queueUsage{body: usageBody{QueuePath: string(q.Path)}}
 			nodes[name] = n
 		}
 		return n
 	}
 	for a := range q.Applications.All() {
-		name := u.holder(a)
+		name := u.userOrGroup(a)
 		n := of(name)
 		if n == nil {
 			continue
@@ -84,7 +84,7 @@ func (u *usages) in(q *scheduler.QueueView, turn *cpushare.Turn) map[string]*usa
 		}
 	}
 	for child := range q.Children.All() {
-		for name, below := range u.in(child, turn) {
+		for name, below := range u.sumQueue(child, slot) {
 			n := of(name)
 			n.used = n.used.Add(below.used)
 			n.body.RunningApplications = append(n.body.RunningApplications, below.body.RunningApplications...)
@@ -112,19 +112,19 @@ func (u *usages) in(q *scheduler.QueueView, turn *cpushare.Turn) map[string]*usa
 	return nodes
 }
 
-// holder is the user or the group that an application counts for; empty: none.
-func (u *usages) holder(a *scheduler.ApplicationView) string {
+// userOrGroup is the user or the group that an application counts for; empty: none.
+func (u *usages) userOrGroup(a *scheduler.ApplicationView) string {
 	if u.groups {
 		return a.LimitGroup
 	}
 	return a.User.Name
 }
 
-func (u *usages) rule(rules []limits.Rule, name string) (limits.Rule, bool) {
+func (u *usages) rule(rules []limits.Limit, name string) (limits.Limit, bool) {
 	if u.groups {
-		return limits.OfGroup(rules, name)
+		return limits.ForGroup(rules, name)
 	}
-	return limits.OfUser(rules, name)
+	return limits.ForUser(rules, name)
 }
 
 // usage is what all users or groups use in the partition that the path names.
@@ -133,30 +133,30 @@ func (s *service) usage(r *http.Request, groups bool) (*usages, error) {
 	if err != nil {
 		return nil, err
 	}
-	on := &s.byUser
+	on := &s.userUsages
 	if groups {
-		on = &s.byGroup
+		on = &s.groupUsages
 	}
 	return on.get(r.Context(), &s.snapshots, l, func(_ context.Context, snap *scheduler.Snapshot, _ *usages) (*usages, bool, error) {
 		u := &usages{groups: groups, apps: map[string][]*scheduler.ApplicationView{}}
-		turn := cpushare.Readers.Enter()
-		defer turn.Leave()
-		u.nodes = u.in(snap.Root, turn)
+		slot := cpushare.Readers.Acquire()
+		defer slot.Release()
+		u.byName = u.sumQueue(snap.Root, slot)
 		return u, true, nil
 	})
 }
 
-// eachUsage is the JSON of what all use, in the order of their names. It is made once.
-func eachUsage[T any](u *usages, view func(name string, n *usageNode) T) pieces {
+// usagePieces is the JSON of what all use, in the order of their names. It is made once.
+func usagePieces[T any](u *usages, view func(name string, n *queueUsage) T) pieces {
 	u.once.Do(func() {
 		e := newEncoder()
-		for _, name := range slices.Sorted(maps.Keys(u.nodes)) {
-			u.list = append(u.list, bytes.Clone(e.piece(view(name, u.nodes[name]))))
+		for _, name := range slices.Sorted(maps.Keys(u.byName)) {
+			u.encoded = append(u.encoded, bytes.Clone(e.piece(view(name, u.byName[name]))))
 		}
 	})
 	return func(yield func([]byte) bool) {
 		before := []byte("[")
-		for _, text := range u.list {
+		for _, text := range u.encoded {
 			if !yield(before) || !yield(text) {
 				return
 			}
@@ -174,7 +174,7 @@ func (s *service) users(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return eachUsage(u, u.viewUser), nil
+	return usagePieces(u, u.viewUser), nil
 }
 
 func (s *service) user(r *http.Request) (any, error) {
@@ -186,10 +186,10 @@ func (s *service) user(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if u.nodes[name] == nil {
+	if u.byName[name] == nil {
 		return nil, notFound("User")
 	}
-	return u.viewUser(name, u.nodes[name]), nil
+	return u.viewUser(name, u.byName[name]), nil
 }
 
 func (s *service) groups(r *http.Request) (any, error) {
@@ -197,7 +197,7 @@ func (s *service) groups(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return eachUsage(u, u.viewGroup), nil
+	return usagePieces(u, u.viewGroup), nil
 }
 
 func (s *service) group(r *http.Request) (any, error) {
@@ -209,13 +209,13 @@ func (s *service) group(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if u.nodes[name] == nil {
+	if u.byName[name] == nil {
 		return nil, notFound("Group")
 	}
-	return u.viewGroup(name, u.nodes[name]), nil
+	return u.viewGroup(name, u.byName[name]), nil
 }
 
-func (u *usages) viewUser(name string, n *usageNode) userBody {
+func (u *usages) viewUser(name string, n *queueUsage) userBody {
 	v := userBody{UserName: name, Groups: map[string]string{}, Queues: &n.body}
 	for _, a := range u.apps[name] {
 		if a.LimitGroup != "" {
@@ -225,7 +225,7 @@ func (u *usages) viewUser(name string, n *usageNode) userBody {
 	return v
 }
 
-func (u *usages) viewGroup(name string, n *usageNode) groupBody {
+func (u *usages) viewGroup(name string, n *queueUsage) groupBody {
 	v := groupBody{GroupName: name, Queues: &n.body}
 	for _, a := range u.apps[name] {
 		v.Applications = append(v.Applications, string(a.ID))

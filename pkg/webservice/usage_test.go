@@ -14,7 +14,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
-const limited = `
+const limitsYAML = `
 partitions:
   - name: default
     queues:
@@ -28,10 +28,10 @@ partitions:
             limits: [{limit: ann, users: [ann], groups: [dev], maxresources: {vcore: 2}}]
 `
 
-func TestUsage_ShowsWhomALimitNames(t *testing.T) {
-	c := cluster(t, limited)
+func TestUsage_ShowsUsersAndGroupsNamedByLimits(t *testing.T) {
+	c := startCluster(t, limitsYAML)
 	l, _ := c.Partition("default")
-	told(t, l, scheduler.AddApplication{App: "a", Queue: "root.leaf", User: security.User{Name: "bob", Groups: []string{"dev"}}})
+	mustCall(t, l, scheduler.AddApplication{App: "a", Queue: "root.leaf", User: security.User{Name: "bob", Groups: []string{"dev"}}})
 	get := func(target string) string { return fetch(c, "/ws/v1/partition/default/usage/"+target).Body.String() }
 
 	assert.Equal(t, get("user/zoe"), `{"userName":"zoe","queues":{"queuePath":"root","maxApplications":7}}`)
@@ -52,19 +52,19 @@ func TestUsage_ShowsWhomALimitNames(t *testing.T) {
 	assert.Equal(t, fetch(c, "/ws/v1/partition/default/usage/user/carol").Code, 404, "a wildcard names nobody")
 }
 
-func TestFields_OfPartitionQueueAndWork(t *testing.T) {
-	c := cluster(t, limited)
+func TestFields_OfPartitionQueueAndAllocations(t *testing.T) {
+	c := startCluster(t, limitsYAML)
 	l, _ := c.Partition("default")
 	vcore := func(n int64) resources.Amounts {
 		return resources.FromMap(map[string]resources.Quantity{"vcore": resources.Quantity(n)})
 	}
-	told(t, l,
+	mustCall(t, l,
 		scheduler.AddNode{Node: "n", Total: vcore(10), Schedulable: true, Attributes: map[string]string{"si/instance-type": "m5"}},
 		scheduler.AddApplication{App: "a", Queue: "root.leaf", User: security.User{Name: "ann"}},
 		scheduler.SubmitAsk{Ask: &objects.Ask{Key: "old", App: "a", Amounts: vcore(2), Created: time.Unix(0, 0)}},
 		scheduler.ReportAllocation{Node: "n", Ask: &objects.Ask{Key: "ran", App: "a", Amounts: vcore(3), Created: noon.Add(-time.Minute)}},
 	)
-	told(t, l, scheduler.Release{App: "a", Key: "ran"})
+	mustCall(t, l, scheduler.Release{App: "a", Key: "ran"})
 	var app struct {
 		Allocations []struct {
 			AllocationKey   string

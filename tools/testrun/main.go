@@ -36,7 +36,7 @@ func run(args []string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	r := report{out: os.Stdout, verbose: slices.Contains(args, "-v"), packages: map[string]*tally{}}
+	r := report{out: os.Stdout, verbose: slices.Contains(args, "-v"), packages: map[string]*packageResult{}}
 	readErr := r.read(events)
 	if readErr != nil {
 		_, _ = io.Copy(io.Discard, events) // let go test finish; the error is told below
@@ -51,17 +51,17 @@ type event struct {
 	ImportPath                    string // of build output, instead of Package
 }
 
-// tally is what is known of one package.
-type tally struct {
+// packageResult is what is known of one package.
+type packageResult struct {
 	passed, failed, skipped int
-	said                    map[string]string // by test, "" for the package itself
+	output                  map[string]string // by test, "" for the package itself
 }
 
 // report turns events back into what go test prints, and counts.
 type report struct {
 	out      io.Writer
 	verbose  bool // print what passing tests say as well
-	packages map[string]*tally
+	packages map[string]*packageResult
 	empty    []string // packages whose tests did not run
 }
 
@@ -70,7 +70,7 @@ func (r *report) read(events io.Reader) error {
 	for {
 		line, err := lines.ReadString('\n')
 		if line != "" {
-			r.line(line)
+			r.handleLine(line)
 		}
 		if err == io.EOF {
 			return nil
@@ -80,7 +80,7 @@ func (r *report) read(events io.Reader) error {
 	}
 }
 
-func (r *report) line(line string) {
+func (r *report) handleLine(line string) {
 	var e event
 	if err := json.Unmarshal([]byte(line), &e); err != nil {
 		fmt.Fprint(r.out, line) // go test itself complains in plain text
@@ -92,7 +92,7 @@ func (r *report) line(line string) {
 	}
 	p := r.packages[e.Package]
 	if p == nil {
-		p = &tally{said: map[string]string{}}
+		p = &packageResult{output: map[string]string{}}
 		r.packages[e.Package] = p
 	}
 	switch {
@@ -100,7 +100,7 @@ func (r *report) line(line string) {
 		fmt.Fprint(r.out, e.Output)
 	case e.Action == "output":
 		if !strings.HasPrefix(e.Output, "=== ") { // which only says that it began to run
-			p.said[e.Test] += e.Output
+			p.output[e.Test] += e.Output
 		}
 	case e.Test == "":
 		r.finish(e, p)
@@ -110,7 +110,7 @@ func (r *report) line(line string) {
 }
 
 // count notes how one test ended, and lets it speak when it failed.
-func (r *report) count(e event, p *tally) {
+func (r *report) count(e event, p *packageResult) {
 	switch e.Action {
 	case "pass":
 		p.passed++
@@ -118,26 +118,26 @@ func (r *report) count(e event, p *tally) {
 		p.skipped++
 	case "fail":
 		p.failed++
-		fmt.Fprint(r.out, p.said[e.Test])
+		fmt.Fprint(r.out, p.output[e.Test])
 	default:
 		return
 	}
-	delete(p.said, e.Test)
+	delete(p.output, e.Test)
 }
 
 // finish prints the closing lines of a package: all it said when it failed, which
 // includes tests that never ended, otherwise only go test's own line.
-func (r *report) finish(e event, p *tally) {
+func (r *report) finish(e event, p *packageResult) {
 	switch e.Action {
 	case "fail":
-		closing := p.said[""]
-		delete(p.said, "")
-		for _, test := range slices.Sorted(maps.Keys(p.said)) {
-			fmt.Fprint(r.out, p.said[test])
+		closing := p.output[""]
+		delete(p.output, "")
+		for _, test := range slices.Sorted(maps.Keys(p.output)) {
+			fmt.Fprint(r.out, p.output[test])
 		}
 		fmt.Fprint(r.out, closing)
 	case "pass", "skip":
-		for line := range strings.Lines(p.said[""]) {
+		for line := range strings.Lines(p.output[""]) {
 			if strings.HasPrefix(line, "ok ") || strings.HasPrefix(line, "? ") {
 				fmt.Fprint(r.out, line)
 			}
@@ -148,12 +148,12 @@ func (r *report) finish(e event, p *tally) {
 	default:
 		return
 	}
-	clear(p.said)
+	clear(p.output)
 }
 
 // verdict prints the count and says whether something was tested everywhere.
 func (r *report) verdict() error {
-	var sum tally
+	var sum packageResult
 	for _, p := range r.packages {
 		sum.passed += p.passed
 		sum.failed += p.failed

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestVerdict(t *testing.T) {
+func TestReport_Verdict(t *testing.T) {
 	cases := []struct {
 		name, events string
 		wantOut      string
@@ -68,7 +68,7 @@ func TestVerdict(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			var out strings.Builder
-			r := report{out: &out, packages: map[string]*tally{}}
+			r := report{out: &out, packages: map[string]*packageResult{}}
 			if err := r.read(strings.NewReader(c.events)); err != nil {
 				t.Fatal(err)
 			}

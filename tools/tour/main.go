@@ -76,10 +76,10 @@ func follow(ctx context.Context, name string, steps []step, dir string, timeout 
 	defer sh.kill()
 	for _, s := range steps {
 		start := time.Now()
-		said, err := sh.run(ctx, s, timeout)
+		output, err := sh.run(ctx, s, timeout)
 		first, _, _ := strings.Cut(s.command, "\n")
 		if err != nil {
-			return fmt.Errorf("%s:%d: $ %s\n%w\nit printed:\n%s", name, s.line, s.command, err, indent(said))
+			return fmt.Errorf("%s:%d: $ %s\n%w\nit printed:\n%s", name, s.line, s.command, err, indent(output))
 		}
 		fmt.Fprintf(out, "%6.1f s  %s:%d: $ %s\n", time.Since(start).Seconds(), name, s.line, first)
 	}

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// patience is how long a command in the background may take to print what is shown.
-const patience = 30 * time.Second
+// backgroundTimeout is how long a command in the background may take to print what is shown.
+const backgroundTimeout = 30 * time.Second
 
 // shell is a bash that runs one command after the other.
 type shell struct {
@@ -25,15 +25,15 @@ type shell struct {
 	in    io.WriteCloser
 	token string // what it prints when a command is over
 
-	mu   sync.Mutex
-	said []byte        // since the current command began
-	news chan struct{} // closed, and replaced, when there is more
-	gone bool          // nothing more will come
+	mu      sync.Mutex
+	output  []byte        // since the current command began
+	changed chan struct{} // closed, and replaced, when there is more
+	ended   bool          // nothing more will come
 }
 
 // startShell starts bash in a process group of its own.
 func startShell(dir string) (*shell, error) {
-	s := &shell{cmd: exec.Command("bash", "--noprofile", "--norc"), token: rand.Text(), news: make(chan struct{})}
+	s := &shell{cmd: exec.Command("bash", "--noprofile", "--norc"), token: rand.Text(), changed: make(chan struct{})}
 	s.cmd.Dir = dir
 	s.cmd.Env = append(os.Environ(), "PWD="+dir)
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -52,21 +52,21 @@ func startShell(dir string) (*shell, error) {
 	if err := writer.Close(); err != nil { // the shell has its own
 		return nil, err
 	}
-	go s.listen(reader)
+	go s.readOutput(reader)
 	_, err = io.WriteString(s.in, "set -o pipefail\n")
 	return s, err
 }
 
-func (s *shell) listen(reader *os.File) {
+func (s *shell) readOutput(reader *os.File) {
 	defer reader.Close()
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := reader.Read(buffer)
 		s.mu.Lock()
-		s.said = append(s.said, buffer[:n]...)
-		s.gone = err != nil
-		close(s.news)
-		s.news = make(chan struct{})
+		s.output = append(s.output, buffer[:n]...)
+		s.ended = err != nil
+		close(s.changed)
+		s.changed = make(chan struct{})
 		s.mu.Unlock()
 		if err != nil {
 			return
@@ -75,16 +75,16 @@ func (s *shell) listen(reader *os.File) {
 }
 
 // run runs a command, and says what it printed. The error says what is not as it should be.
-func (s *shell) run(ctx context.Context, x step, timeout time.Duration) (said string, err error) {
+func (s *shell) run(ctx context.Context, x step, timeout time.Duration) (output string, err error) {
 	s.mu.Lock()
-	s.said = nil
+	s.output = nil
 	s.mu.Unlock()
 	// Commands have no standard input: that of the shell is what comes next.
 	if _, err := fmt.Fprintf(s.in, "{ %s\n} </dev/null\nprintf '\\n%%s %%s\\n' %s $?\n", x.command, s.token); err != nil {
 		return "", err
 	}
 	var code int
-	said, err = s.wait(ctx, timeout, func(text string) bool {
+	output, err = s.wait(ctx, timeout, func(text string) bool {
 		_, after, over := strings.Cut(text, "\n"+s.token+" ")
 		digits, _, complete := strings.Cut(after, "\n")
 		if !over || !complete {
@@ -93,21 +93,21 @@ func (s *shell) run(ctx context.Context, x step, timeout time.Duration) (said st
 		code, _ = strconv.Atoi(digits) // the shell's own number
 		return true
 	})
-	said = s.clean(said)
+	output = s.clean(output)
 	switch {
 	case err != nil:
-		return said, err
+		return output, err
 	case code != x.exit:
-		return said, fmt.Errorf("exit code %d, not %d", code, x.exit)
-	case x.prints == nil || matches(x.prints, said):
-		return said, nil
+		return output, fmt.Errorf("exit code %d, not %d", code, x.exit)
+	case x.prints == nil || matches(x.prints, output):
+		return output, nil
 	case x.inBackground():
-		said, err = s.wait(ctx, patience, func(text string) bool { return matches(x.prints, s.clean(text)) })
-		if said = s.clean(said); err == nil {
-			return said, nil
+		output, err = s.wait(ctx, backgroundTimeout, func(text string) bool { return matches(x.prints, s.clean(text)) })
+		if output = s.clean(output); err == nil {
+			return output, nil
 		}
 	}
-	return said, fmt.Errorf("it should have printed:\n%s", indent(strings.Join(x.prints, "\n")))
+	return output, fmt.Errorf("it should have printed:\n%s", indent(strings.Join(x.prints, "\n")))
 }
 
 // clean takes the line of the shell out of what was printed.
@@ -129,7 +129,7 @@ func (s *shell) wait(ctx context.Context, most time.Duration, done func(string) 
 	defer cancel()
 	for {
 		s.mu.Lock()
-		text, news, gone := string(bytes.Clone(s.said)), s.news, s.gone
+		text, news, gone := string(bytes.Clone(s.output)), s.changed, s.ended
 		s.mu.Unlock()
 		switch {
 		case done(text):

@@ -71,7 +71,7 @@ func trim(lines []string) (out []string) {
 }
 
 // matches reports whether a command has printed what is shown.
-func matches(shown []string, said string) bool {
+func matches(shown []string, output string) bool {
 	var b strings.Builder
 	b.WriteString(`^`)
 	for _, line := range shown {
@@ -82,7 +82,7 @@ func matches(shown []string, said string) bool {
 		b.WriteString(strings.ReplaceAll(regexp.QuoteMeta(line), regexp.QuoteMeta("..."), `[^\n]*`) + `\n`)
 	}
 	b.WriteString(`$`)
-	lines := trim(strings.Split(said, "\n"))
+	lines := trim(strings.Split(output, "\n"))
 	text := strings.Join(lines, "\n")
 	if len(lines) > 0 {
 		text += "\n"

@@ -60,16 +60,16 @@ func TestMatches_Wildcards(t *testing.T) {
 	}
 }
 
-// followed follows a text in an empty directory.
-func followed(t *testing.T, text string) (out string, err error) {
+// followText follows a text in an empty directory.
+func followText(t *testing.T, text string) (out string, err error) {
 	t.Helper()
 	var b bytes.Buffer
 	err = follow(context.Background(), "README.md", extract("```console\n"+text+"\n```"), t.TempDir(), 10*time.Second, &b)
 	return b.String(), err
 }
 
-func TestFollow_OneShellForAll(t *testing.T) {
-	out, err := followed(t, `$ mkdir there && cd there
+func TestFollow_SharesOneShell(t *testing.T) {
+	out, err := followText(t, `$ mkdir there && cd there
 $ x=1; echo hello >file
 $ cat file; echo $x
 hello
@@ -92,7 +92,7 @@ $ jobs
 	}
 }
 
-func TestFollow_SaysWhatIsNotAsShown(t *testing.T) {
+func TestFollow_ReportsDifferences(t *testing.T) {
 	for _, tc := range []struct{ name, text, want string }{
 		{"a command that fails", "$ false", "README.md:2: $ false\nexit code 1, not 0"},
 		{"one that should fail", "$ true # exit code 1", "exit code 0, not 1"},
@@ -104,7 +104,7 @@ func TestFollow_SaysWhatIsNotAsShown(t *testing.T) {
 		{"a command that does not exist", "$ nonesuch", "exit code 127, not 0"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := followed(t, tc.text)
+			_, err := followText(t, tc.text)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%v", err)
 			}
@@ -112,7 +112,7 @@ func TestFollow_SaysWhatIsNotAsShown(t *testing.T) {
 	}
 }
 
-func TestFollow_ACommandThatDoesNotEnd(t *testing.T) {
+func TestFollow_TimesOut(t *testing.T) {
 	err := follow(context.Background(), "x", extract("```console\n$ echo begun; sleep 100\n```"), t.TempDir(), 100*time.Millisecond, &bytes.Buffer{})
 	if err == nil || !strings.Contains(err.Error(), "it is not done after 100ms\nit printed:\n  begun") {
 		t.Error(err)
@@ -120,7 +120,7 @@ func TestFollow_ACommandThatDoesNotEnd(t *testing.T) {
 }
 
 // What was left in the background is killed.
-func TestFollow_NothingIsLeftBehind(t *testing.T) {
+func TestFollow_KillsBackgroundJobs(t *testing.T) {
 	dir := t.TempDir()
 	err := follow(context.Background(), "x", extract("```console\n$ sleep 100 & echo $! >pid\n```"), dir, 10*time.Second, &bytes.Buffer{})
 	if err != nil {
@@ -140,7 +140,7 @@ func TestFollow_NothingIsLeftBehind(t *testing.T) {
 	t.Errorf("process %s still runs", pid)
 }
 
-func TestTour_RunsInACopyOfWhatIsTracked(t *testing.T) {
+func TestTour_RunsInCopyOfTrackedFiles(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	git := func(args ...string) {

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"io"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/canopy-scheduler/canopy/internal/offline"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+)
+
+// offlineFlags are what commands have that ask a configuration without a server.
+type offlineFlags struct {
+	config    string
+	partition string
+	output    string
+	bounds    configs.Options
+}
+
+func (f *offlineFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.config, "config", "", "queues.yaml `FILE` that is asked (- is standard input)")
+	flags.StringVar(&f.partition, "partition", "default", "which `NAME` of its partitions")
+	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
+	addBounds(flags, &f.bounds)
+}
+
+func (f *offlineFlags) check() error {
+	var missing error
+	if f.config == "" {
+		missing = errors.New("--config names no file")
+	}
+	return errors.Join(missing, checkOutput(f.output), checkBounds(f.bounds))
+}
+
+// loadPartition reads the configuration and builds the partition. For these commands a
+// configuration with errors is no answer, so it is a usage error.
+func (f *offlineFlags) loadPartition(cmd *cobra.Command) (*offline.Partition, error) {
+	conf, err := loadConfig("--config", f.config, cmd.InOrStdin(), cmd.ErrOrStderr(), f.bounds)
+	if err != nil {
+		return nil, withExitUsage(err)
+	}
+	w, err := offline.New(conf, f.partition)
+	if err != nil {
+		return nil, withExitUsage(err)
+	}
+	return w, nil
+}
+
+// withExitUsage gives an error the exit code of a usage error, whatever it had.
+func withExitUsage(err error) error {
+	var exit exitError
+	if errors.As(err, &exit) {
+		err = exit.err
+	}
+	return exitError{exitUsage, err}
+}
+
+// lineWriter writes texts, each on a line, and remembers the first failure.
+type lineWriter struct {
+	out io.Writer
+	err error
+}
+
+func (l *lineWriter) add(text string) {
+	if l.err == nil {
+		_, l.err = io.WriteString(l.out, text+"\n")
+	}
+}

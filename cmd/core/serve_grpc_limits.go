@@ -1,0 +1,64 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
+)
+
+// grpcLimits bound what clients of the gRPC port may cost.
+type grpcLimits struct {
+	connections int
+	rm          rmproxy.Limits
+}
+
+// add adds the flags of the limits.
+func (l *grpcLimits) add(f *pflag.FlagSet) {
+	f.IntVar(&l.connections, "grpc-max-connections", 128, "close further connections to --grpc-address while so many are open")
+	f.IntVar(&l.rm.SilentStreams, "grpc-max-silent-streams", rmproxy.DefaultSilentStreams,
+		"end the oldest stream without a first message when more than so many are open")
+	f.DurationVar(&l.rm.FirstMessageTimeout, "grpc-first-message", rmproxy.DefaultFirstMessageTimeout,
+		"end a stream whose first message has not come after so long")
+	f.IntVar(&l.rm.MessageBytes, "rm-max-message-bytes", rmproxy.DefaultMessageBytes,
+		"end a stream on which a resource manager sends a longer message; 1 GiB at most")
+	f.IntVar(&l.rm.MessageElements, "rm-max-message-elements", rmproxy.DefaultMessageElements,
+		"end a stream on which a resource manager sends a message with more nodes, applications, allocations and releases")
+	f.Int64Var(&l.rm.DecodeBytes, "rm-decode-bytes", rmproxy.DefaultDecodeBytes,
+		"memory for decoding messages: one that needs more is refused, and several together wait")
+	f.IntVar(&l.rm.UndeliveredBytes, "rm-max-undelivered-bytes", rmproxy.DefaultUndeliveredBytes,
+		"read no more from a resource manager while so many bytes of answers of one kind wait for it; decisions pause at a quarter")
+	f.DurationVar(&l.rm.UndeliveredTimeout, "rm-undelivered-timeout", rmproxy.DefaultUndeliveredTimeout,
+		"end the stream of a resource manager that reads nothing for so long while too many answers wait")
+	f.DurationVar(&l.rm.DisconnectedTimeout, "rm-timeout", rmproxy.DefaultDisconnectedTimeout,
+		"another resource manager may register when the one before has had no stream for so long; one that ended its streams itself is replaced at once")
+}
+
+// maxMessageBytes is the largest --rm-max-message-bytes: lengths beyond it help no resource
+// manager, and two such messages may be received at once.
+const maxMessageBytes = 1 << 30
+
+// check says which limits make no sense.
+func (l grpcLimits) check() error {
+	var wrong []error
+	for _, x := range []struct {
+		flag string
+		n    int64
+	}{
+		{"grpc-max-connections", int64(l.connections)}, {"grpc-max-silent-streams", int64(l.rm.SilentStreams)},
+		{"grpc-first-message", int64(l.rm.FirstMessageTimeout)}, {"rm-max-message-bytes", int64(l.rm.MessageBytes)},
+		{"rm-max-message-elements", int64(l.rm.MessageElements)}, {"rm-decode-bytes", l.rm.DecodeBytes},
+		{"rm-max-undelivered-bytes", int64(l.rm.UndeliveredBytes)}, {"rm-undelivered-timeout", int64(l.rm.UndeliveredTimeout)},
+		{"rm-timeout", int64(l.rm.DisconnectedTimeout)},
+	} {
+		if x.n <= 0 {
+			wrong = append(wrong, fmt.Errorf("--%s is %d, and must be above 0", x.flag, x.n))
+		}
+	}
+	if l.rm.MessageBytes > maxMessageBytes {
+		wrong = append(wrong, fmt.Errorf("--rm-max-message-bytes is %d, and can be %d (1 GiB) at most", l.rm.MessageBytes, maxMessageBytes))
+	}
+	return errors.Join(wrong...)
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+)
+
+// listeners are the listeners of a server.
+type listeners struct{ grpc, http, admin net.Listener } // admin: nil without --admin
+
+// openListeners opens all ports, or none.
+func openListeners(f serveFlags) (d listeners, err error) {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.close())
+		}
+	}()
+	if f.adminListen != "" && !f.admin {
+		return d, exitError{exitUsage, errors.New("--admin-listen goes with --admin")}
+	}
+	if f.admin {
+		where := f.adminListen
+		if where == "" {
+			where = defaultAdmin
+		}
+		if d.admin, err = listenAdmin(where); err != nil {
+			return d, err
+		}
+	}
+	if d.grpc, err = listen("--grpc-address", f.grpcAddress); err != nil {
+		return d, err
+	}
+	if f.grpc.connections > 0 {
+		d.grpc = limitConnections(d.grpc, f.grpc.connections)
+	}
+	d.http, err = listen("--http-address", f.httpAddress)
+	return d, err
+}
+
+// String is the ready line.
+func (d listeners) String() string {
+	line := fmt.Sprintf("canopy ready grpc=%s http=%s", d.grpc.Addr(), d.http.Addr())
+	if d.admin != nil {
+		line += " admin=" + adminAddress(d.admin)
+	}
+	return line
+}
+
+func (d listeners) close() (err error) {
+	for _, l := range []net.Listener{d.grpc, d.http, d.admin} {
+		if l != nil {
+			err = errors.Join(err, l.Close())
+		}
+	}
+	return err
+}
+
+// listen opens a port. flag is for the error.
+func listen(flag, address string) (net.Listener, error) {
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return nil, exitError{exitUsage, fmt.Errorf("%s: %w", flag, err)}
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, exitError{exitRefused, fmt.Errorf("%s: %w", flag, err)}
+	}
+	return l, nil
+}

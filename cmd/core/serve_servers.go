@@ -1,0 +1,160 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/canopy-scheduler/canopy/internal/effectlog"
+	"github.com/canopy-scheduler/canopy/internal/history"
+	"github.com/canopy-scheduler/canopy/internal/httpserver"
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/internal/reload"
+	"github.com/canopy-scheduler/canopy/pkg/metrics"
+	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/webservice"
+)
+
+// shutdownTimeout is for calls under way, when stopping.
+const shutdownTimeout = 2 * time.Second
+
+// servers are the doors of a running scheduler.
+type servers struct {
+	log       *zap.Logger
+	proxy     *rmproxy.Proxy
+	history   *history.History
+	effectLog *effectlog.Log
+	metrics   *metrics.Metrics
+	grpc      *grpc.Server
+	health    *health.Server
+	http      *httpserver.Server
+	admin     *httpserver.Server // nil without --admin
+
+	termination *termination // watches over stop; nil: nothing does
+	serving     sync.WaitGroup
+	stopping    atomic.Bool
+	once        sync.Once
+	failed      chan struct{} // closed when a door could not stay open
+	err         error         // why; read it after failed is closed, or after stop
+}
+
+func newServers(opt rmproxy.Options, admin bool, web httpFlags) *servers {
+	s := &servers{log: opt.Log, health: health.NewServer(), failed: make(chan struct{})}
+	s.history = history.New(opt.Loop.Now)
+	counts := new(httpserver.Counts)
+	large := httpserver.NewResponseLimiter(cmp.Or(web.largeAnswers, httpserver.DefaultLargeAnswers), counts)
+	s.metrics = metrics.New(metrics.Options{Now: opt.Loop.Now, Log: opt.Log, History: s.history, HTTP: counts, LargeAnswers: large})
+	s.effectLog = effectlog.New(cmp.Or(opt.Log, zap.NewNop()))
+	opt.OnEffects = func(partition string, effects []scheduler.Effect) {
+		s.history.OnEffects(partition, effects)
+		s.metrics.OnEffects(partition, effects)
+		s.effectLog.OnEffects(partition, effects)
+	}
+	opt.OnAPIRejected = s.effectLog.OnAPIRejected
+	opt.Loop.OnAudit = func(partition string, a loop.Audit) { s.effectLog.OnAudit(partition, a.Checked, a.Took, a.Err) }
+	opt.Loop.DecisionMeter = s.metrics.DecisionMeter
+	previous := opt.Reload.OnInForce
+	opt.Reload.OnInForce = func(g *reload.Generation) {
+		s.history.Configure(history.ParseSettings(g.Extra))
+		if previous != nil {
+			previous(g)
+		}
+	}
+	s.proxy = rmproxy.New(opt)
+	s.metrics.SetRMSource(managers{s.proxy}.counts)
+	s.grpc = s.newGRPCServer()
+	s.health.SetServingStatus(rmproxy.ServiceName, healthpb.HealthCheckResponse_SERVING)
+	rest := webservice.Options{
+		ClusterID:  func() string { r, _ := s.proxy.Registration(); return r.RM },
+		ReadyCheck: s.ready, Log: s.log, Reloads: s.proxy.Reloads(), History: s.history, AdminEnabled: admin,
+		Managers: managers{s.proxy},
+		Metrics:  s.metrics.Handler(s.proxy.Cluster()), Counts: counts, CacheBytes: web.cacheBytes, LargeAnswers: large,
+	}
+	s.http = s.newHTTPServer(webservice.Handler(s.proxy.Cluster(), rest), web, counts)
+	if admin {
+		s.admin = s.newHTTPServer(webservice.Admin(s.proxy.Cluster(), rest), web, counts)
+	}
+	return s
+}
+
+// ready says why requests cannot be served.
+func (s *servers) ready() error {
+	if s.stopping.Load() {
+		return errors.New("the scheduler is stopping")
+	}
+	return nil
+}
+
+func (s *servers) start(d listeners) {
+	if l, ok := d.grpc.(*boundedListener); ok {
+		l.log = s.log
+	}
+	s.serving.Go(func() {
+		if err := s.grpc.Serve(d.grpc); err != nil {
+			s.fail(fmt.Errorf("grpc: %w", err))
+		}
+	})
+	s.serveHTTP("http", s.http, d.http)
+	if s.admin != nil {
+		s.serveHTTP("admin", s.admin, d.admin)
+	}
+}
+
+// fail notes the first reason why the servers cannot go on.
+func (s *servers) fail(err error) {
+	s.once.Do(func() {
+		s.err = err
+		close(s.failed)
+	})
+}
+
+// announce writes the ready line to the log and to standard output, which is not waited for:
+// it may be a pipe that is not read.
+func (s *servers) announce(out io.Writer, d listeners) {
+	fields := []zap.Field{zap.Stringer("grpc", d.grpc.Addr()), zap.Stringer("http", d.http.Addr())}
+	if d.admin != nil {
+		fields = append(fields, zap.String("admin", adminAddress(d.admin)))
+	}
+	s.log.Info("ready", fields...)
+	go func() {
+		if _, err := fmt.Fprintln(out, d); err != nil {
+			s.fail(fmt.Errorf("announce readiness: %w", err))
+		}
+	}()
+}
+
+// stop closes the doors, waits a moment for calls under way, and ends the scheduler.
+func (s *servers) stop() {
+	s.stopping.Store(true)
+	s.health.Shutdown()
+	s.history.Close() // streams would stay open as long as clients like
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
+	defer cancel()
+	var ending sync.WaitGroup
+	for name, web := range map[string]*httpserver.Server{"the HTTP server": s.http, "the admin server": s.admin} {
+		if web != nil {
+			ending.Go(func() { s.termination.step(name, func() { shutdownHTTP(ctx, web) }) })
+		}
+	}
+	ending.Go(func() {
+		// Streams stay open as long as both sides like, so the proxy ends its own. Others,
+		// such as a watch of the health, are cut when the time is up.
+		defer context.AfterFunc(ctx, s.grpc.Stop)()
+		s.termination.step("the gRPC server", s.grpc.GracefulStop)
+	})
+	s.termination.step("the partitions and the streams of the resource manager", s.proxy.Close)
+	s.effectLog.Close() // after the last effect, and before the log
+	ending.Wait()
+	s.termination.step("the watch of the configuration file", s.serving.Wait)
+}

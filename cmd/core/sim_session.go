@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/internal/sim"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
+)
+
+// simulator is the name that the simulated resource manager registers under.
+const simulator = "canopy-sim"
+
+// simSession is a simulated resource manager and, unless it runs elsewhere, its scheduler.
+type simSession struct {
+	server *sim.Server // nil: it runs elsewhere
+	client *sim.Client
+}
+
+// startSession starts a scheduler in this process and connects to it. clock is what the
+// scheduler goes by; nil: the real time.
+func startSession(ctx context.Context, clock *sim.Clock) (*simSession, error) {
+	// The applications of a demo stay, however long it takes until they ask again.
+	lifetimes := objects.DefaultLifetimes()
+	lifetimes.Completing = math.MaxInt64
+	opt := rmproxy.Options{Loop: loop.Options{Lifetimes: &lifetimes}}
+	if clock != nil {
+		opt.Loop.Now = clock.Now
+	}
+	server, err := sim.Serve(ctx, rmproxy.New(opt))
+	if err != nil {
+		return nil, err
+	}
+	client, err := sim.Dial(ctx, server.Address(), simulator)
+	if err != nil {
+		return nil, errors.Join(err, server.Close())
+	}
+	return &simSession{server: server, client: client}, nil
+}
+
+// connectSession connects to a scheduler that runs elsewhere.
+func connectSession(ctx context.Context, address string) (*simSession, error) {
+	client, err := sim.Dial(ctx, address, simulator)
+	if err != nil {
+		return nil, err
+	}
+	return &simSession{client: client}, nil
+}
+
+func (p *simSession) close() error {
+	err := p.client.Close()
+	if p.server != nil {
+		err = errors.Join(err, p.server.Close())
+	}
+	return err
+}

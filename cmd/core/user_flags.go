@@ -1,0 +1,60 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/canopy-scheduler/canopy/internal/usergroup"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
+)
+
+// userFlags say how the groups of users are found.
+type userFlags struct {
+	secrets string
+	timeout time.Duration
+}
+
+func (f *userFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.secrets, "ldap-secrets", usergroup.DefaultSecretsDir,
+		"directory with the settings of the ldap resolver, one file each")
+	flags.DurationVar(&f.timeout, "user-lookup-timeout", usergroup.DefaultTimeout,
+		"how long an application waits for the groups of its user")
+}
+
+func (f *userFlags) check() error {
+	switch {
+	case f.timeout <= 0:
+		return fmt.Errorf("--user-lookup-timeout: %s is not above zero", f.timeout)
+	case f.secrets == "":
+		return errors.New("--ldap-secrets: no directory")
+	}
+	return nil
+}
+
+func (f *userFlags) open() *usergroup.Resolvers {
+	return usergroup.NewResolvers(f.secrets, usergroup.Options{Timeout: f.timeout})
+}
+
+// directoriesOf finds the directories of a configuration, or says for every partition
+// what it lacks.
+func directoriesOf(users *usergroup.Resolvers) rmproxy.Directories {
+	return func(conf *configs.Config, now map[string]rmproxy.Directory) (map[string]rmproxy.Directory, error) {
+		all := map[string]rmproxy.Directory{}
+		var failed []error
+		for _, p := range conf.Partitions {
+			former, _ := now[p.Name].(*usergroup.Resolver) // nil: there is none
+			d, err := users.For(p.UserGroupResolver, former)
+			switch {
+			case err != nil:
+				failed = append(failed, fmt.Errorf("partition %s: usergroupresolver %s: %w", p.Name, p.UserGroupResolver, err))
+			case d != nil:
+				all[p.Name] = d
+			}
+		}
+		return all, errors.Join(failed...)
+	}
+}

@@ -1,9 +1,0 @@
-//go:build !linux
-
-package bench
-
-func lessUrgent() error { return nil }
-
-func moreUrgent() {}
-
-func mostUrgently() {}

@@ -1,0 +1,211 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+)
+
+// openClient starts a scheduler and registers.
+func openClient(ctx context.Context, s *stream, rec *recorder) (apiClient, error) {
+	if s.spec.Via == ViaGRPC {
+		return openGRPC(ctx, s, rec)
+	}
+	return openInProcess(s, rec)
+}
+
+// loadedScheduler is a scheduler behind a door that knows everything, and of which no node may be
+// used yet.
+type loadedScheduler struct {
+	apiClient
+	*recorder
+	stream    *stream
+	sentinels int
+}
+
+// loadViaClient opens a door and tells what there is. asks says how many of the asks go with it.
+func loadViaClient(ctx context.Context, s *stream, asks int) (*loadedScheduler, error) {
+	return loadWith(ctx, s, asks, openClient)
+}
+
+// loadWith is loadViaClient for a door that open opens.
+func loadWith(
+	ctx context.Context, s *stream, asks int, open func(context.Context, *stream, *recorder) (apiClient, error),
+) (l *loadedScheduler, err error) {
+	l = &loadedScheduler{recorder: newRecorder(), stream: s}
+	if l.apiClient, err = open(ctx, s, l.recorder); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, l.close())
+		}
+	}()
+	for _, m := range s.appMessages() {
+		if err := l.sendApplication(m); err != nil {
+			return nil, err
+		}
+	}
+	if err := l.await(ctx, "the applications", func() bool { return l.apps == len(s.apps) }); err != nil {
+		return nil, err
+	}
+	for first := 0; first < asks; first += messageBatch {
+		if err := l.sendAsks(first, min(first+messageBatch, asks), nil); err != nil {
+			return nil, err
+		}
+	}
+	for _, m := range s.nodeMessages() {
+		if err := l.sendNode(m); err != nil {
+			return nil, err
+		}
+	}
+	if err := l.await(ctx, "the nodes", func() bool { return l.nodes == len(s.nodes) }); err != nil {
+		return nil, err
+	}
+	return l, l.awaitSentinel(ctx)
+}
+
+// awaitSentinel waits until all that was said about asks has been taken.
+func (l *loadedScheduler) awaitSentinel(ctx context.Context) error {
+	l.sentinels++
+	if err := l.sendAllocation(sentinelMessage(l.sentinels)); err != nil {
+		return err
+	}
+	return l.await(ctx, "the last ask to be taken", func() bool { return l.rejectedSentinels == l.sentinels })
+}
+
+// fill takes all nodes into use and waits until so many asks have their node.
+func (l *loadedScheduler) fill(ctx context.Context, want int) (usage, error) {
+	open := l.stream.openMessage()
+	result := make(chan usage, 1)
+	count := 0
+	runtime.GC()
+	var before reading
+	l.setObserver(func(number int, allocated bool) {
+		if count++; allocated && count == want {
+			// Read here and not by who waits for it: waking up is no part of a decision.
+			var s usage
+			s.add(before, want)
+			result <- s
+		}
+	})
+	before = read()
+	if err := l.sendNode(open); err != nil {
+		return usage{}, err
+	}
+	err := l.await(ctx, fmt.Sprintf("%d asks to have their node", want), func() bool { return l.placed >= want })
+	if err != nil {
+		return usage{}, err
+	}
+	return <-result, nil
+}
+
+// coreOutcome is how many asks find a node, and which: what the core alone says, which decides
+// the same by every way.
+func (s *stream) coreOutcome() (placements, error) {
+	p := make(placements, 0, s.spec.Asks)
+	t := newDriver(newCore(s))
+	if err := t.load(s); err != nil {
+		return nil, err
+	}
+	t.fill(&p, nil)
+	if len(p) == 0 {
+		return nil, errors.New("nothing could be placed")
+	}
+	return p, nil
+}
+
+// fillViaClient is fillCore through a door.
+func fillViaClient(ctx context.Context, s *stream, r *result, rounds int) error {
+	p, err := s.coreOutcome()
+	if err != nil {
+		return err
+	}
+	s.enterOutcome(p, r.sample)
+	var total usage
+	for round := 0; round == 0 || total.decisions < minDecisions && round < rounds; round++ {
+		l, err := loadViaClient(ctx, s, s.spec.Asks)
+		if err != nil {
+			return err
+		}
+		one, err := l.fill(ctx, len(p))
+		if err == nil && round == 0 && len(p) < s.spec.Asks {
+			r.sample["idleCPU"] = idleShare()
+		}
+		if err := errors.Join(err, l.close()); err != nil {
+			return err
+		}
+		if round > 0 || s.spec.Asks > warmUp || rounds == 1 { // else it was the warm-up
+			total.join(one)
+		}
+	}
+	total.enter(r.sample, unpaced)
+	return nil
+}
+
+// join adds what another pair of readings has found.
+func (s *usage) join(t usage) {
+	s.cpu, s.wall, s.gc, s.work = s.cpu+t.cpu, s.wall+t.wall, s.gc+t.gc, s.work+t.work
+	s.objects, s.bytes, s.decisions = s.objects+t.objects, s.bytes+t.bytes, s.decisions+t.decisions
+}
+
+// schedule is when things are to be sent: at random, at a rate, from its begin on.
+type schedule struct {
+	begin time.Time
+	due   []time.Duration
+}
+
+func (s *stream) schedule(events int) schedule {
+	rng := s.rng(seedPace)
+	due, at := make([]time.Duration, events), 0.0
+	for i := range due {
+		at += rng.ExpFloat64() / s.spec.Rate
+		due[i] = time.Duration(at * float64(time.Second))
+	}
+	return schedule{due: due}
+}
+
+// late is how long ago an event should have happened.
+func (t *schedule) late(event int) time.Duration { return time.Since(t.begin) - t.due[event] }
+
+// sendRetryInterval is how long play waits when what is due cannot be sent yet.
+const sendRetryInterval = 100 * time.Microsecond
+
+// play calls send for the events that are due, several together when it is behind, until
+// all are sent. send says how many it has sent; the others stay due, and late.
+func (t *schedule) play(ctx context.Context, send func(first, next int) (sent int, err error)) error {
+	runtime.LockOSThread() // its sleep is that of the thread, which is finer than a timer
+	defer runtime.UnlockOSThread()
+	t.begin = time.Now()
+	sent := time.Duration(0) // when anything was, the last time
+	for first := 0; first < len(t.due); {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		now := time.Since(t.begin)
+		next := first
+		for next < len(t.due) && t.due[next] <= now {
+			next++
+		}
+		if next == first {
+			preciseSleep(t.due[first] - now)
+			sent = now
+			continue
+		}
+		n, err := send(first, next)
+		switch {
+		case err != nil:
+			return err
+		case n > 0:
+			sent = now
+		case now-sent > answerTimeout:
+			return fmt.Errorf("nothing could be sent for %v", answerTimeout)
+		default:
+			preciseSleep(sendRetryInterval)
+		}
+		first += n
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package chaos
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+)
+
+// The leaves of every configuration.
+var leaves = []objects.QueuePath{"root.owed", "root.spared", "root.shared", "root.fenced.x", "root.fenced.y", groupsLeaf, groupsLeaf, batchLeaf, batchLeaf}
+
+const (
+	batchLeaf  objects.QueuePath = "root.batch"  // whose max is lowered
+	groupsLeaf objects.QueuePath = "root.groups" // whose task groups look, and fall, together
+)
+
+// priorityLevels are the priorities. No queue has an offset, so they are compared as they are.
+var priorityLevels = []int32{0, 10, 20, 30}
+
+// setting is what a reload may change.
+type setting struct {
+	guaranteedCores, protectedCores, batchMaxCores int // cores
+	priorityPreemption, budgets                    string
+	nominationTimeout                              time.Duration
+	nodePressure                                   bool
+	circuitBreaker                                 bool // else who goes round is only named
+	cycleRounds                                    int
+}
+
+func randomSetting(rng *rand.Rand) setting {
+	return setting{
+		guaranteedCores: rng.IntN(16), protectedCores: rng.IntN(12), batchMaxCores: 2 + rng.IntN(14),
+		priorityPreemption: []string{"leaf", "fence", "leaf", "disabled"}[rng.IntN(4)],
+		budgets:            []string{"strict", "best-effort", "ignore"}[rng.IntN(3)],
+		nominationTimeout:  []time.Duration{time.Minute, 5 * time.Minute, 0}[rng.IntN(3)], nodePressure: rng.IntN(2) == 0,
+		circuitBreaker: rng.IntN(4) > 0, cycleRounds: rng.IntN(3),
+	}
+}
+
+func (s setting) partition(t *testing.T) configs.Partition {
+	text := fmt.Sprintf(`
+disruptionbudgets: [{name: few, selector: {matchLabels: {app: few}}, maxUnavailable: 1}]
+partitions:
+- name: default
+  preemption: {nominationtimeout: %s, quotapreemptionenabled: true, nodepressureenabled: %t,
+    churnbreakerenabled: %t, churncycles: %d, churncooldown: 1m}
+  queues:
+  - name: root
+    submitacl: '*'
+    properties: {preemption.delay: 2s, disruption.budgets: %s}
+    queues:
+    - {name: owed, resources: {guaranteed: {vcore: %d}}}
+    - {name: spared, resources: {guaranteed: {vcore: %d}}, properties: {preemption.priority: fence}}
+    - {name: shared, properties: {preemption.priority: %s}}
+    - name: fenced
+      properties: {preemption.policy: fence, preemption.priority: fence}
+      queues: [{name: x}, {name: y, properties: {preemption.victim.order: priority}}]
+    - {name: groups, properties: {preemption.priority: fence, preemption.victim.unit: taskgroup, preemption.gang: enabled}}
+    - {name: batch, resources: {max: {vcore: %d}}, properties: {quota.preemption.delay: 30s, preemption.priority: leaf}}
+`, s.nominationTimeout, s.nodePressure, s.circuitBreaker, s.cycleRounds, s.budgets, s.guaranteedCores, s.protectedCores, s.priorityPreemption, s.batchMaxCores)
+	conf, problems := configs.Load([]byte(text))
+	assert.Assert(t, conf != nil, "%v", problems)
+	return conf.Partitions[0]
+}

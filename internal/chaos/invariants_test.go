@@ -1,0 +1,416 @@
+package chaos
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// What is watched.
+//
+// An ask preempts once. It is nominated for the node then, the room is held for it against asks
+// that are no more important, and while its victims leave it does not look (ADR 24). So it can
+// only preempt again after its nomination has ended unplaced, and for that something must have
+// happened to it since: an excuse. excuse says which there are: what the manager did or
+// saw, never what only the Core believes. Each time needs an excuse that is younger than the time before, so
+//
+//	preemptions of an ask <= 1 + excuses that it had,
+//
+// and where nothing happens any more, which is the calm, only asks that are more important can
+// be one, and asks of its own queue that take the rest of its quota.
+//
+// Work that comes back may preempt in its turn. By right of priority its victims are strictly less
+// important. By right of the guarantee they may be as important, but then they come from a queue
+// that stays at or above its guarantee (P4), so that one cannot take them back by the same right.
+// Between one level of priority and the next there is at most one such step, so
+//
+//	a chain in which each was displaced by the one before is at most 2 * levels - 1 long,
+//
+// and each of its links is an ask that preempts at most once: there is no ping-pong (P10).
+
+// maxChain is how many preemptions in the calm may have led to one another.
+func maxChain() int { return 2*len(priorityLevels) - 1 }
+
+// tracker is what the properties need to remember.
+type tracker struct {
+	events map[string]int
+
+	eventSeq             int // of everything that is heard or done
+	preemptedCount       int // to leave
+	pendingCount         int // now
+	lastPreemptionNumber uint64
+
+	lastPreemption      map[objects.AllocationKey]preemptionRecord
+	preemptionsOf       map[objects.AllocationKey]int // that an ask preempted
+	maxPreemptions      int
+	askPriority         map[objects.AllocationKey]int32 // the priorities of all that ever were
+	toResubmit          []task                          // that have left and are to ask again
+	nodeChangedAt       map[objects.NodeID]int          // when something happened to a node
+	nodeUses            map[objects.NodeID][]nodeUse    // what came to a node
+	nodeOverdueAt       map[objects.NodeID]int          // when the time of somebody on a node ended who was told to leave
+	resizedAt           map[objects.AllocationKey]int   // when an ask became another one
+	abandoned           map[objects.AllocationKey]bool  // since the core began to decide, alone in their application: true
+	batchUsedAt         int                             // when something was placed in the leaf that has a max
+	reloadAt            int
+	predicatesChangedAt int
+	overcommittedAt     int // when a node held more than it has
+
+	coolDowns              map[[2]objects.QueuePath]time.Time // leaves, in both orders, and since when
+	lastMessage            string                             // of the last preemption that was heard
+	longestChainSeen       int                                // the longest in the calm
+	preemptionsAfterFaults int                                // preemptions in the calm
+}
+
+// preemptionRecord is the last preemption of an ask.
+type preemptionRecord struct {
+	number   uint64
+	eventSeq int
+	at       time.Time
+	node     objects.NodeID
+}
+
+// nodeUse is an ask that came to a node, or is nominated for it.
+type nodeUse struct {
+	eventSeq int
+	priority int32
+}
+
+func newTracker() tracker {
+	return tracker{
+		events: map[string]int{}, lastPreemption: map[objects.AllocationKey]preemptionRecord{}, preemptionsOf: map[objects.AllocationKey]int{},
+		askPriority: map[objects.AllocationKey]int32{}, nodeOverdueAt: map[objects.NodeID]int{}, nodeChangedAt: map[objects.NodeID]int{}, nodeUses: map[objects.NodeID][]nodeUse{},
+		resizedAt: map[objects.AllocationKey]int{}, abandoned: map[objects.AllocationKey]bool{}, reloadAt: -1, predicatesChangedAt: -1, overcommittedAt: -1, batchUsedAt: -1,
+		coolDowns: map[[2]objects.QueuePath]time.Time{},
+	}
+}
+
+func (w *tracker) nodeDisturbed(id objects.NodeID) {
+	w.eventSeq++
+	w.nodeChangedAt[id] = w.eventSeq
+}
+
+// onEffects brings the books of the manager up to date.
+func (m *resourceManager) onEffects(effects []scheduler.Effect) {
+	m.t.Helper()
+	m.tracker.lastMessage = ""
+	for _, e := range effects {
+		m.tracker.eventSeq++
+		switch e := e.(type) {
+		case scheduler.Allocated:
+			m.onAllocated(e)
+		case scheduler.Released:
+			m.onReleased(e)
+		case scheduler.ApplicationUpdated:
+			if e.State == objects.Completed {
+				delete(m.apps, e.App)
+			}
+		case scheduler.PartitionReset:
+			clear(m.tracker.coolDowns)
+		case scheduler.Event:
+			m.checkCoolDowns(e)
+			m.recordAbandoned(e)
+		case scheduler.AskRejected, scheduler.NodeRejected, scheduler.ApplicationRejected:
+			m.fail("%s", e)
+		case scheduler.Refused:
+			if want := "confirmation that allocation " + string(m.expectedUnknown.Key) + " was preempted"; m.expectedUnknown.Key == "" || e.Subject != want {
+				m.fail("%s", e)
+			}
+		}
+	}
+}
+
+// checkCoolDowns holds preemptions against pauses. What is decided together, as for a gang, may go on.
+func (m *resourceManager) checkCoolDowns(e scheduler.Event) {
+	switch e.Kind {
+	case scheduler.EventPreemptionCycle:
+		m.countEvent("room goes round")
+		for i, a := range e.Cycle {
+			b := e.Cycle[(i+1)%len(e.Cycle)]
+			if !e.Until.IsZero() {
+				m.countEvent("room goes round, and there is a pause")
+				m.tracker.coolDowns[[2]objects.QueuePath{a, b}], m.tracker.coolDowns[[2]objects.QueuePath{b, a}] = m.now, m.now
+			}
+		}
+	case scheduler.EventCoolDownEnded:
+		a, b := e.Cycle[0], e.Cycle[len(e.Cycle)-1]
+		delete(m.tracker.coolDowns, [2]objects.QueuePath{a, b})
+		delete(m.tracker.coolDowns, [2]objects.QueuePath{b, a})
+	case scheduler.EventPreempted:
+		if since, paused := m.tracker.coolDowns[[2]objects.QueuePath{e.Preemptor.Queue, e.Subject.Queue}]; paused && since.Before(m.now) {
+			m.fail("%s, and they are paused since %s", e, since)
+		}
+	}
+}
+
+// recordAbandoned remembers who has given its node up and is alone.
+func (m *resourceManager) recordAbandoned(e scheduler.Event) {
+	if e.NominationEnd == scheduler.NominationGivenUp || e.NominationEnd == scheduler.NominationTimedOut {
+		if m.tracker.abandoned[e.Subject.Key] = m.onlyPendingOfApp(e.Subject.Key); m.tracker.abandoned[e.Subject.Key] {
+			m.countEvent("somebody alone gives up its node")
+		}
+	}
+}
+
+// onlyPendingOfApp reports whether nothing else of its application is pending: others like it may look.
+func (m *resourceManager) onlyPendingOfApp(key objects.AllocationKey) bool {
+	for _, x := range m.tasks {
+		if pending(x) && x.ask.Key != key && x.ask.App == m.tasks[key].ask.App {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *resourceManager) onAllocated(e scheduler.Allocated) {
+	x := m.tasks[e.Ask.Key]
+	if x == nil || running(x) && x.node != e.Node {
+		m.fail("%s, and nobody asks for it", e)
+	}
+	if n := m.nodes[e.Node]; n == nil || n.removed || n.draining && !running(x) && e.Ask.RequiredNode != e.Node {
+		m.fail("%s, which takes no work", e)
+	}
+	x.node = e.Node
+	if c, waited := m.tracker.lastPreemption[x.ask.Key]; waited {
+		delete(m.tracker.lastPreemption, x.ask.Key)
+		if c.node == e.Node {
+			m.countEvent("who preempted gets the node")
+		} else {
+			m.countEvent("who preempted gets another node")
+		}
+	}
+	m.tracker.nodeUses[e.Node] = append(m.tracker.nodeUses[e.Node], nodeUse{m.tracker.eventSeq, x.ask.Priority})
+	if x.queue() == batchLeaf {
+		m.tracker.batchUsedAt = m.tracker.eventSeq
+	}
+}
+
+func (m *resourceManager) onReleased(e scheduler.Released) {
+	x := m.tasks[e.Key]
+	if x == nil || pending(x) {
+		m.fail("%s, which does not run", e)
+	}
+	if e.Type != scheduler.PreemptedByScheduler {
+		m.removeTask(x)
+		return
+	}
+	if preempting(x) {
+		m.fail("%s, which was told before at %s", e, x.preemptedAt.Format(time.TimeOnly))
+	}
+	m.tracker.preemptedCount++
+	x.preemptedAt, x.preemptionOrder = m.now, m.tracker.preemptedCount
+	m.onPreempted(e)
+	m.scheduleConfirmation(x)
+}
+
+// onPreempted finds out whose victim it is. The ledger has an entry for each preemption, in the order in which they are heard of.
+func (m *resourceManager) onPreempted(e scheduler.Released) {
+	victim := func(v scheduler.Victim) bool { return v.Key == e.Key }
+	p, _ := m.core.Preemption(m.tracker.lastPreemptionNumber)
+	if e.Message != m.tracker.lastMessage || !slices.ContainsFunc(p.Victims, victim) { // an ask may lose the node at once
+		m.tracker.lastMessage = e.Message
+		m.tracker.lastPreemptionNumber++
+		var ok bool
+		if p, ok = m.core.Preemption(m.tracker.lastPreemptionNumber); !ok || !slices.ContainsFunc(p.Victims, victim) {
+			m.fail("%s, which is no victim of preemption %d", e, m.tracker.lastPreemptionNumber)
+		}
+		m.countEvent("by right of " + p.Reason.String())
+		if m.faultsStopped {
+			m.tracker.preemptionsAfterFaults++
+		}
+		if p.Reason != preemption.ReasonQuota && p.Reason != preemption.ReasonNodePressure {
+			m.checkPreemption(p)
+		}
+	}
+	if !m.faultsStopped {
+		return
+	}
+	x := m.tasks[e.Key]
+	x.chainDepth = 0
+	if by := m.tasks[p.Ask.Key]; by != nil {
+		x.chainDepth = by.chainDepth + 1
+	}
+	m.tracker.longestChainSeen = max(m.tracker.longestChainSeen, x.chainDepth)
+	if x.chainDepth > maxChain() {
+		m.fail("%s is the end of a chain of %d preemptions, which is ping-pong", e.Key, x.chainDepth)
+	}
+}
+
+// checkPreemption holds a preemption against what was before.
+func (m *resourceManager) checkPreemption(p scheduler.Preemption) {
+	key := p.Ask.Key
+	x := m.tasks[key]
+	if x == nil {
+		m.fail("preemption %d is for ask %s, which nobody wants", p.Number, key)
+	}
+	for _, v := range p.Victims {
+		if v.Priority > x.ask.Priority || v.Priority == x.ask.Priority && p.Reason == preemption.ReasonPriority {
+			m.fail("%s at %d takes the place of %s at %d by right of %s", key, x.ask.Priority, v.Key, v.Priority, p.Reason)
+		}
+	}
+	if m.tracker.abandoned[key] {
+		m.fail("%s gave up its node, and has looked again at once", key)
+	}
+	if c, again := m.tracker.lastPreemption[key]; again {
+		excuse := m.repreemptReason(x, c)
+		if excuse == "" {
+			before, _ := m.core.Preemption(c.number)
+			m.fail("%s of %s preempts again for no reason, %s after it did for node %s: that was %s (%s), with victims %v",
+				key, p.Ask.Queue, m.now.Sub(c.at), c.node, before.Nomination.State, before.Nomination.Verdict, before.Victims)
+		}
+		m.countEvent("again, as " + excuse)
+	}
+	m.tracker.preemptionsOf[key]++
+	m.tracker.maxPreemptions = max(m.tracker.maxPreemptions, m.tracker.preemptionsOf[key])
+	m.tracker.lastPreemption[key] = preemptionRecord{p.Number, m.tracker.eventSeq, m.now, p.Node}
+	m.tracker.nodeUses[p.Node] = append(m.tracker.nodeUses[p.Node], nodeUse{m.tracker.eventSeq, x.ask.Priority})
+}
+
+// repreemptReason is what has happened to an ask since it preempted; empty: nothing.
+func (m *resourceManager) repreemptReason(x *task, c preemptionRecord) string {
+	switch {
+	case m.tracker.resizedAt[x.ask.Key] > c.eventSeq:
+		return "it is another one"
+	case m.tracker.nodeChangedAt[c.node] > c.eventSeq:
+		return "its node has changed"
+	case m.lostNode(x, c):
+		return "a more important one took the node"
+	case m.conf.nominationTimeout > 0 && m.now.Sub(c.at) >= m.conf.nominationTimeout:
+		return "it has waited too long"
+	case m.tracker.nodeOverdueAt[c.node] > c.eventSeq:
+		return "somebody else has not left in time"
+	case m.tracker.reloadAt >= c.eventSeq:
+		return "the configuration has changed"
+	case m.predicatesChange && m.tracker.predicatesChangedAt >= c.eventSeq:
+		return "the manager has changed its mind"
+	case x.queue() == batchLeaf && m.tracker.batchUsedAt > c.eventSeq:
+		return "others have used its quota"
+	case m.tracker.overcommittedAt > c.eventSeq:
+		return "another node holds more than it has" // which the root lacks
+	}
+	return ""
+}
+
+// lostNode reports whether a more important ask came to the node. One that took it over, for which
+// nobody else had to leave, may be placed elsewhere by now; only the ledger knows which it was.
+func (m *resourceManager) lostNode(x *task, c preemptionRecord) bool {
+	before, _ := m.core.Preemption(c.number)
+	more, known := m.tracker.askPriority[before.Nomination.LostTo]
+	return known && more > x.ask.Priority ||
+		slices.ContainsFunc(m.tracker.nodeUses[c.node], func(u nodeUse) bool { return u.eventSeq > c.eventSeq && u.priority > x.ask.Priority })
+}
+
+// updateOverdue notes who has not left in time, which the Core finds out when it begins to decide.
+func (m *resourceManager) updateOverdue() {
+	m.tracker.eventSeq++
+	for _, x := range m.tasks {
+		if preempting(x) && !x.overdue && m.conf.nominationTimeout > 0 && !m.now.Before(x.preemptedAt.Add(m.conf.nominationTimeout)) {
+			x.overdue, m.tracker.nodeOverdueAt[x.node] = true, m.tracker.eventSeq
+			if x.queue() == batchLeaf {
+				m.tracker.batchUsedAt = m.tracker.eventSeq // nobody counts on what it holds of it any more
+			}
+		}
+	}
+}
+
+// checkInvariants looks at everything that must hold at any time.
+func (m *resourceManager) checkInvariants() {
+	m.t.Helper()
+	if err := m.core.Check(); err != nil {
+		m.fail("%v", err)
+	}
+	m.tracker.eventSeq++
+	m.tracker.pendingCount = 0
+	used := map[objects.NodeID]int{}
+	for _, x := range m.tasks {
+		if used[x.node] += x.size; pending(x) {
+			m.tracker.pendingCount++
+		}
+	}
+	for id, n := range m.nodes {
+		if !n.removed && used[id] > n.cores-n.foreign {
+			m.tracker.overcommittedAt = m.tracker.eventSeq
+		}
+	}
+	for key := range m.tracker.lastPreemption {
+		if x := m.tasks[key]; x == nil || running(x) {
+			delete(m.tracker.lastPreemption, key)
+		}
+	}
+	for _, y := range m.core.Partition().Nominees() {
+		x, n := m.tasks[y.Key()], m.nodes[m.core.Partition().Nomination(y).ID()]
+		if x == nil || running(x) || n == nil || n.removed || n.draining && x.ask.RequiredNode != m.core.Partition().Nomination(y).ID() {
+			m.fail("%s waits for a node, and nobody wants it, or it runs, or the node takes no work", y.Key())
+		}
+	}
+}
+
+// checkNominees holds what waits against the manager's own books, when nothing can be decided: whoever
+// has room on the node it waits for, beside what is held for others, must have been placed, and
+// who has none waits for somebody to leave.
+func (m *resourceManager) checkNominees() {
+	part := m.core.Partition()
+	for _, y := range part.Nominees() {
+		x, id := m.tasks[y.Key()], part.Nomination(y).ID()
+		m.countEvent("somebody waits for a node")
+		free, all, leaf := m.nodes[id].cores-m.nodes[id].foreign, 0, 0
+		for _, n := range m.nodes {
+			if !n.removed && !n.draining {
+				all += n.cores - n.foreign
+			}
+		}
+		victimsLeaving := false
+		for _, other := range m.tasks {
+			if running(other) {
+				all -= other.size
+				if other.node == id {
+					free -= other.size
+					victimsLeaving = victimsLeaving || preempting(other) && !other.overdue
+				}
+				if other.queue() == batchLeaf {
+					leaf += other.size
+				}
+			}
+		}
+		for _, z := range part.Nominees() {
+			if other := m.tasks[z.Key()]; z != y && part.Nomination(z).ID() == id && other.ask.Priority >= x.ask.Priority {
+				free -= other.size
+			}
+		}
+		fits := free >= x.size && all >= x.size && (x.queue() != batchLeaf || leaf+x.size <= m.conf.batchMaxCores)
+		if fits && (!m.predicatesChange || m.Fits(y.Key(), id)) {
+			m.fail("%s has %d cores on node %s, which it waits for, and is not placed", y.Key(), free, id)
+		}
+		if free < x.size && !victimsLeaving {
+			m.fail("%s waits in vain: it has %d cores on node %s, and nobody will leave", y.Key(), free, id)
+		}
+	}
+}
+
+// checkAccounting compares all books at the end.
+func (m *resourceManager) checkAccounting() {
+	s := m.core.Snapshot(m.now)
+	used, runs := map[objects.NodeID]int{}, 0
+	for _, key := range slices.Sorted(maps.Keys(m.tasks)) {
+		x := m.tasks[key]
+		y, ok := m.core.Partition().Allocation(key)
+		if !ok || y.Pending() != pending(x) || running(x) && y.Node().ID() != x.node || m.core.Partition().Preempting(y) != preempting(x) {
+			m.fail("%s is not in the books as the manager knows it", key)
+		}
+		if running(x) {
+			used[x.node] += x.size
+			runs++
+		}
+	}
+	if s.Allocations != runs || s.Asks != len(m.tasks)-runs {
+		m.fail("%d run and %d are asked for, it should be %d and %d", s.Allocations, s.Asks, runs, len(m.tasks)-runs)
+	}
+	for n := range s.Nodes.All() {
+		if !n.Allocated.Equal(cores(used[n.ID])) {
+			m.fail("node %s has given away %v, not %d cores", n.ID, n.Allocated, used[n.ID])
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package history
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/events"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// recordWriter turns effects into records.
+type recordWriter struct {
+	partition string
+	now       time.Time // effects that do not say when happened just before they were told
+	records   []events.Record
+}
+
+func (w *recordWriter) add(r events.Record) {
+	if r.Partition = w.partition; r.At.IsZero() {
+		r.At = w.now
+	}
+	r.Message = events.Message(r.Message)
+	w.records = append(w.records, r)
+}
+
+func (w *recordWriter) write(e scheduler.Effect) {
+	switch e := e.(type) {
+	case scheduler.NodeAccepted:
+		w.add(events.Record{Type: events.Node, Object: string(e.Node), Change: events.Add, Message: "Node added to the scheduler"})
+	case scheduler.NodeRejected:
+		w.add(events.Record{Type: events.Node, Object: string(e.Node), Message: "Node refused: " + e.Reason})
+	case scheduler.ApplicationAccepted:
+		w.add(events.Record{Type: events.Application, Object: string(e.App), Change: events.Add, Detail: events.AppNew})
+	case scheduler.ApplicationRejected:
+		w.add(events.Record{Type: events.Application, Object: string(e.App), Change: events.Set, Detail: events.AppRejected, Message: e.Reason})
+	case scheduler.ApplicationUpdated:
+		w.add(events.Record{
+			Type: events.Application, Object: string(e.App), Change: events.Set, Detail: stateDetails[e.State], Message: e.Reason.String(), At: e.At,
+		})
+	case scheduler.AskRejected:
+		w.request(e.Key, e.App, events.Record{Message: e.Reason, Rejected: true})
+	case scheduler.Allocated:
+		key := cloneKey(e.Ask.Key)
+		w.add(events.Record{
+			Type: events.Application, Object: string(e.Ask.App), Reference: key, Change: events.Add, Detail: events.AppAllocated, Amounts: e.Ask.Amounts,
+		})
+		w.add(events.Record{
+			Type: events.Node, Object: string(e.Node), Reference: key, Change: events.Add, Detail: events.NodeAllocated, Amounts: e.Ask.Amounts,
+		})
+	case scheduler.Released:
+		w.add(events.Record{
+			Type: events.Application, Object: string(e.App), Reference: cloneKey(e.Key), Change: events.Remove, Detail: detailOf(e.Type), Message: e.Message,
+		})
+	case scheduler.AskCancelled:
+		w.add(events.Record{
+			Type: events.Application, Object: string(e.App), Reference: cloneKey(e.Key), Change: events.Remove, Detail: events.RequestCancelled, Message: e.Reason,
+		})
+	case scheduler.NodeChanged:
+		w.node(e)
+	case scheduler.QueueChanged:
+		w.queue(e)
+	case scheduler.Event:
+		if e.Kind == scheduler.EventIgnored {
+			return // counted, and nothing has happened
+		}
+		if e.Kind == scheduler.EventPreemptionCycle || e.Kind == scheduler.EventCoolDownEnded {
+			w.preemptionCycle(e)
+			return
+		}
+		w.request(e.Subject.Key, e.Subject.App, events.Record{Message: eventMessage(e), Amounts: e.Amounts})
+	}
+}
+
+// request is a record about an ask or an allocation.
+func (w *recordWriter) request(key objects.AllocationKey, app objects.AppID, r events.Record) {
+	r.Type, r.Object, r.Reference = events.Request, cloneKey(key), string(app)
+	w.add(r)
+}
+
+func (w *recordWriter) node(e scheduler.NodeChanged) {
+	r := events.Record{Type: events.Node, Object: string(e.Node), Change: events.Set}
+	switch e.Change {
+	case scheduler.NodeRemoved:
+		r.Change, r.Detail, r.Message = events.Remove, events.NodeDecommissioned, "Node removed from the scheduler"
+	case scheduler.NodeResized:
+		r.Detail, r.Amounts = events.NodeCapacity, e.After
+	default:
+		r.Detail, r.Message = events.NodeSchedulable, fmt.Sprintf("schedulable: %t", e.Change == scheduler.NodeUndrained)
+	}
+	w.add(r)
+}
+
+func (w *recordWriter) queue(e scheduler.QueueChanged) {
+	r := events.Record{Type: events.Queue, Object: string(e.Queue)}
+	if e.Dynamic {
+		r.Detail = events.QueueDynamic
+	}
+	switch e.Change {
+	case objects.QueueCreated:
+		r.Change = events.Add
+	case objects.QueueRemoved:
+		r.Change = events.Remove
+	case objects.QueueDraining:
+		r.Change, r.Message = events.Set, "Queue is draining: the configuration does not have it any more"
+	case objects.QueueRestored:
+		r.Change, r.Message = events.Set, "Queue is not draining any more: the configuration has it again"
+	}
+	w.add(r)
+}
+
+// preemptionCycle is a record about the first leaf of a circle, and the one that it is beside.
+func (w *recordWriter) preemptionCycle(e scheduler.Event) {
+	r := events.Record{Type: events.Queue, Object: string(e.Cycle[0]), Reference: string(e.Cycle[1%len(e.Cycle)])}
+	switch {
+	case e.Kind == scheduler.EventCoolDownEnded:
+		r.Message = fmt.Sprintf("Preemption cool-down is over, in force since %s", e.Since.UTC().Format(time.RFC3339))
+	case e.Until.IsZero():
+		r.Message = fmt.Sprintf("Preemption cycle: %s", e.Cycle)
+	default:
+		r.Message = fmt.Sprintf("Preemption cycle: %s; paused until %s", e.Cycle, e.Until.UTC().Format(time.RFC3339))
+	}
+	w.add(r)
+}
+
+// cloneKey is a key that keeps no larger text in memory: those of asks are parts of messages.
+func cloneKey(key objects.AllocationKey) string { return strings.Clone(string(key)) }
+
+var stateDetails = map[objects.State]events.Detail{
+	objects.New: events.AppNew, objects.Accepted: events.AppAccepted, objects.Running: events.AppRunning,
+	objects.Rejected: events.AppRejected, objects.Completing: events.AppCompleting, objects.Completed: events.AppCompleted,
+	objects.Failing: events.AppFailing, objects.Failed: events.AppFailed, objects.Expired: events.AppExpired,
+	objects.Resuming: events.AppResuming,
+}
+
+// detailOf says how an allocation ends. One that is preempted or has timed out is told to
+// leave then, and is not gone yet.
+func detailOf(t scheduler.Termination) events.Detail {
+	switch t {
+	case scheduler.PreemptedByScheduler:
+		return events.AllocationPreempted
+	case scheduler.TimedOut:
+		return events.AllocationTimedOut
+	case scheduler.PlaceholderReplaced:
+		return events.AllocationReplaced
+	}
+	return events.AllocationCancelled
+}
+
+// eventMessage says what was noted. That of a preemption has its words from priority.md S3-47.
+func eventMessage(e scheduler.Event) string {
+	switch e.Kind {
+	case scheduler.EventPreempted:
+		if e.Preemptor == (scheduler.AllocationRef{}) {
+			return fmt.Sprintf("Preempted on node %s: %s; grace period %s", e.Node, e.Message, e.Grace)
+		}
+		return fmt.Sprintf("Preempted by %s of application %s in queue %s on node %s, reason %s; grace period %s", e.Preemptor.Key, e.Preemptor.App, e.Preemptor.Queue, e.Node, e.Reason, e.Grace)
+	case scheduler.EventOverdue:
+		return fmt.Sprintf("Preemption on node %s at %s is overdue: its termination was not confirmed in time", e.Node, e.Since.UTC().Format(time.RFC3339))
+	case scheduler.EventNominated:
+		return fmt.Sprintf("Nominated for node %s, reason %s: waits for %d victims", e.Node, e.Reason, e.Victims)
+	}
+	words := fmt.Sprintf("Nomination for node %s ended: %s", e.Node, e.NominationEnd)
+	if e.Preemptor != (scheduler.AllocationRef{}) {
+		words += fmt.Sprintf(", %s of application %s in queue %s", e.Preemptor.Key, e.Preemptor.App, e.Preemptor.Queue)
+	}
+	if e.Message != "" {
+		words += ", " + e.Message
+	}
+	return words
+}

@@ -1,0 +1,37 @@
+package history
+
+import "github.com/canopy-scheduler/canopy/pkg/events"
+
+// Last is the newest record that matches; ok is false when none that is kept does, or history is
+// switched off. It looks at one page of records after the other, the newest first, and those who
+// tell may go on in between.
+func (h *History) Last(match func(*events.Record) bool) (r events.Record, ok bool) {
+	h.mu.Lock()
+	end := h.ring.Next()
+	h.mu.Unlock()
+	for {
+		page := h.pageBefore(&end)
+		if len(page) == 0 {
+			return r, false
+		}
+		for i := len(page) - 1; i >= 0; i-- {
+			if match(&page[i]) {
+				return page[i], true
+			}
+		}
+	}
+}
+
+// pageBefore is the records before an ID, and moves it to the first of them.
+func (h *History) pageBefore(end *uint64) []events.Record {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	lowest := h.ring.Lowest()
+	if h.settings.Disabled || *end <= lowest {
+		return nil
+	}
+	first := max(lowest, *end-min(*end, pageRecords))
+	page := h.ring.From(first, int(*end-first))
+	*end = first
+	return page
+}

@@ -1,0 +1,121 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/limits"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// OverQuota is a class quota, new or changed, in which more counts than it allows. What is there
+// stays; more of it is refused until enough has gone.
+type OverQuota struct {
+	Partition string             `json:"partition"`
+	Queue     string             `json:"queue"`
+	Quota     string             `json:"quota"`
+	User      string             `json:"user,omitempty"`  // or else
+	Group     string             `json:"group,omitempty"` // or else everybody together
+	Resource  string             `json:"resource"`        // "pods" are asks and allocations
+	Used      resources.Quantity `json:"used"`
+	Hard      resources.Quantity `json:"hard"`
+	By        resources.Quantity `json:"by"`
+}
+
+// String is the excess in words.
+func (o OverQuota) String() string {
+	holder := ""
+	switch {
+	case o.User != "":
+		holder = " for user " + o.User
+	case o.Group != "":
+		holder = " for group " + o.Group
+	}
+	return fmt.Sprintf("class quota %s of %s is exceeded%s by %s: %s used, and %s allowed", o.Quota, o.Queue, holder,
+		resources.FormatNamedQuantity(o.Resource, o.By), resources.FormatQuantity(o.Resource, o.Used), resources.FormatQuantity(o.Resource, o.Hard))
+}
+
+// Workload is an ask or an allocation, for class quotas.
+type Workload struct {
+	Queue   string // of its application, as the user
+	User    security.User
+	Class   string // its priority class; empty: none
+	Amounts map[string]resources.Quantity
+}
+
+// quotaCounter is where work counts.
+type quotaCounter struct{ queue, quota, user, group string }
+
+// listOverQuota lists the class quotas that change and in which more counts than they allow then.
+func (p *Plan) listOverQuota(c *configs.PartitionChange, new queueTree, s *Partition) {
+	changed := map[quotaCounter]bool{}
+	for _, q := range c.Queues {
+		for _, v := range q.Values {
+			if words := strings.Fields(v.Name); len(words) > 2 && words[0] == "classquota" {
+				changed[quotaCounter{queue: q.Queue, quota: words[1]}] = true
+			}
+		}
+	}
+	if len(changed) == 0 {
+		return
+	}
+	used := map[quotaCounter]map[string]resources.Quantity{}
+	for i := range s.Workloads {
+		w := &s.Workloads[i]
+		new.forEachQuota(w, func(at quotaCounter) {
+			if used[at] == nil {
+				used[at] = map[string]resources.Quantity{}
+			}
+			for name, n := range w.Amounts {
+				if name != limits.Pods {
+					used[at][name] += n
+				}
+			}
+			used[at][limits.Pods]++
+		})
+	}
+	for at, amounts := range used {
+		if !changed[quotaCounter{queue: at.queue, quota: at.quota}] {
+			continue
+		}
+		for _, quota := range new[at.queue].ClassQuotas {
+			for name, most := range quota.Hard.All() {
+				if n := amounts[name]; quota.Name == at.quota && n > most {
+					p.OverQuota = append(p.OverQuota, OverQuota{c.Partition, at.queue, at.quota, at.user, at.group, name, n, most, n - most})
+				}
+			}
+		}
+	}
+	slices.SortFunc(p.OverQuota, func(a, b OverQuota) int {
+		return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Quota, b.Quota),
+			cmp.Compare(a.Group, b.Group), cmp.Compare(a.User, b.User), cmp.Compare(a.Resource, b.Resource))
+	})
+}
+
+// forEachQuota goes through the quotas that a piece of work counts in.
+func (t queueTree) forEachQuota(w *Workload, in func(quotaCounter)) {
+	for path := w.Queue; path != ""; path = path[:max(0, strings.LastIndexByte(path, '.'))] {
+		q := t[path]
+		if q == nil {
+			continue // a dynamic queue has none
+		}
+		for _, s := range limits.Scopes(q.ClassQuotas) {
+			if !s.Match.Matches(w.Class) {
+				continue
+			}
+			if i := s.IndexForAll(); i >= 0 {
+				in(quotaCounter{queue: path, quota: s.Quotas[i].Name})
+			}
+			if i := s.IndexForUser(w.User.Name); i >= 0 {
+				in(quotaCounter{queue: path, quota: s.Quotas[i].Name, user: w.User.Name})
+			}
+			if i, group := s.IndexForGroups(w.User.Groups); i >= 0 {
+				in(quotaCounter{queue: path, quota: s.Quotas[i].Name, group: group})
+			}
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// Event is something that has happened to an allocation.
+type Event struct {
+	Kind    EventKind
+	Key     objects.AllocationKey
+	Node    objects.NodeID
+	Amounts resources.Amounts
+}
+
+// EventKind is what has happened.
+type EventKind uint8
+
+// What happens to allocations.
+const (
+	Placed    EventKind = iota // the scheduler gave it a node
+	Preempted                  // it has left, because the scheduler told it to
+	Released                   // it has ended otherwise
+)
+
+func (k EventKind) String() string { return [...]string{"placed", "preempted", "released"}[k] }
+
+// Log is everything that has happened to allocations, in the order in which it was told or
+// done.
+func (c *Client) Log() []Event {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.log)
+}
+
+// Balance is what has come and gone, and what is left of it. Its JSON form is for other
+// programs, so names stay.
+type Balance struct {
+	Placed    Sum `json:"placed"`
+	Preempted Sum `json:"preempted"`
+	Released  Sum `json:"released"`
+	Running   Sum `json:"running"`
+}
+
+// Sum is some allocations and what they hold.
+type Sum struct {
+	Allocations int        `json:"allocations"`
+	Resources   Quantities `json:"resources"`
+}
+
+// Balance adds the log up, node by node, and holds it against what runs. The error says
+// where the two differ: something was lost, or counted twice.
+func (c *Client) Balance() (Balance, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var number [3]int
+	var took [3]resources.Amounts
+	on := map[objects.NodeID]resources.Amounts{}
+	for _, e := range c.log {
+		number[e.Kind]++
+		took[e.Kind] = took[e.Kind].Add(e.Amounts)
+		if e.Kind == Placed {
+			on[e.Node] = on[e.Node].Add(e.Amounts)
+		} else {
+			on[e.Node] = on[e.Node].Sub(e.Amounts)
+		}
+	}
+	running, holds := 0, resources.Amounts{}
+	runs := map[objects.NodeID]resources.Amounts{}
+	for _, t := range c.askStates {
+		if t.node != "" {
+			running++
+			holds = holds.Add(t.Amounts)
+			runs[t.node] = runs[t.node].Add(t.Amounts)
+		}
+	}
+	sum := func(k EventKind) Sum { return Sum{number[k], took[k].Map()} }
+	out := Balance{sum(Placed), sum(Preempted), sum(Released), Sum{running, holds.Map()}}
+	for _, m := range c.sortedMachines() {
+		if !on[m.ID].Equal(runs[m.ID]) || !on[m.ID].Equal(m.used) {
+			return out, fmt.Errorf("node %s: what came and went leaves %v, %v runs there, and %v is counted",
+				m.ID, on[m.ID], runs[m.ID], m.used)
+		}
+	}
+	if left := number[Placed] - number[Preempted] - number[Released]; left != running {
+		return out, fmt.Errorf("of %d allocations %d were preempted and %d released, which leaves %d, and %d run",
+			number[Placed], number[Preempted], number[Released], left, running)
+	}
+	if left := took[Placed].Sub(took[Preempted]).Sub(took[Released]); !left.Equal(holds) {
+		return out, fmt.Errorf("what came and went leaves %v, and %v runs", left, holds)
+	}
+	return out, nil
+}

@@ -1,0 +1,134 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+)
+
+// What the client is told is entered into its books, with the lock held. What makes no
+// sense, by what it knows, ends the conversation: a resource manager that went on would
+// start work twice or on a machine that has no room.
+
+func (c *Client) onNodes(m *si.NodeResponse) {
+	for _, x := range m.Accepted {
+		n, ok := c.machines[objects.NodeID(x.NodeID)]
+		if !ok || n.accepted {
+			c.fail("node %s was accepted, which was not asked for", x.NodeID)
+			continue
+		}
+		n.accepted = true
+	}
+	for _, x := range m.Rejected {
+		if n, ok := c.machines[objects.NodeID(x.NodeID)]; ok && n.accepted {
+			c.duplicateNodes++ // our own barrier
+			continue
+		}
+		c.fail("node %s was rejected: %s", x.NodeID, x.Reason)
+	}
+}
+
+func (c *Client) onApplications(m *si.ApplicationResponse) {
+	for _, x := range m.Accepted {
+		a, ok := c.apps[objects.AppID(x.ApplicationID)]
+		if !ok || a.accepted {
+			c.fail("application %s was accepted, which was not asked for", x.ApplicationID)
+			continue
+		}
+		a.accepted = true
+	}
+	for _, x := range m.Rejected {
+		queue := objects.QueuePath("nowhere")
+		if a, ok := c.apps[objects.AppID(x.ApplicationID)]; ok {
+			queue = a.Queue
+		}
+		c.fail("application %s for queue %s was rejected: %s", x.ApplicationID, queue, x.Reason)
+	}
+}
+
+// onAllocations takes rejections last: that of a barrier must not seem to have come
+// before what came with it.
+func (c *Client) onAllocations(m *si.AllocationResponse) {
+	for _, x := range m.New {
+		c.onAllocated(x)
+	}
+	for _, x := range m.Released {
+		c.onReleased(x)
+	}
+	for _, x := range m.RejectedAllocations {
+		c.onRejected(x)
+	}
+}
+
+func (c *Client) onAllocated(x *si.Allocation) {
+	c.eventCount++
+	key, id := objects.AllocationKey(x.AllocationKey), objects.NodeID(x.NodeID)
+	t, known := c.askStates[key]
+	n, exists := c.machines[id]
+	switch {
+	case !known:
+		c.fail("%s was placed on node %s, and nobody asks for it", key, id)
+		return
+	case t.node != "":
+		c.fail("%s was placed on node %s and again on node %s", key, t.node, id)
+		return
+	case !exists || !n.accepted || n.Draining:
+		c.fail("%s was placed on node %s, which takes no work", key, id)
+		return
+	}
+	n.used = n.used.Add(t.Amounts)
+	if !n.Capacity.Covers(n.used) {
+		c.fail("%s was placed on node %s, which has %v and would need %v", key, id, n.Capacity, n.used)
+		return
+	}
+	t.node = id
+	c.counts.Allocated++
+	c.log = append(c.log, Event{Placed, key, id, t.Amounts})
+	c.delays = append(c.delays, c.lastAnswer.Sub(t.sentAt))
+}
+
+func (c *Client) onReleased(x *si.AllocationRelease) {
+	c.eventCount++
+	key := objects.AllocationKey(x.AllocationKey)
+	t, known := c.askStates[key]
+	if !known || t.node == "" {
+		c.fail("%s was released, and it is not placed", key)
+		return
+	}
+	if x.TerminationType == si.TerminationType_PREEMPTED_BY_SCHEDULER {
+		c.onPreempted(t, x.Message)
+		return
+	}
+	if !c.releasing[key] {
+		c.fail("%s was released, which nobody asked for: %s", key, x.Message)
+		return
+	}
+	c.removeRunning(t, Released)
+	c.counts.Released++
+}
+
+func (c *Client) onRejected(x *si.RejectedAllocation) {
+	key := objects.AllocationKey(x.AllocationKey)
+	if strings.HasPrefix(string(key), barrierName) {
+		c.barriers[key] = c.eventCount
+		return
+	}
+	t, known := c.askStates[key]
+	if !known || t.node != "" {
+		c.fail("ask %s was rejected, and it is not pending: %s", key, x.Reason)
+		return
+	}
+	delete(c.askStates, key)
+	delete(c.releasing, key)
+	c.counts.Rejected++
+}
+
+// fail notes the first thing that cannot be true.
+func (c *Client) fail(format string, args ...any) {
+	if c.failed == nil {
+		c.failed = fmt.Errorf(format, args...)
+	}
+}

@@ -1,0 +1,128 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+)
+
+// messageBatch is how many nodes or applications go into one message. Asks go as they are
+// given: together or apart makes a difference to who is first.
+const messageBatch = 1000
+
+// AddNodes adds machines and waits until all are accepted.
+func (c *Client) AddNodes(ctx context.Context, nodes ...Node) error {
+	for some := range slices.Chunk(nodes, messageBatch) {
+		m := &si.NodeRequest{RmID: c.rm}
+		c.mu.Lock()
+		for _, n := range some {
+			c.machines[n.ID] = &machine{Node: n}
+			m.Nodes = append(m.Nodes, n.message())
+		}
+		c.mu.Unlock()
+		if err := send(ctx, c, "new nodes", c.nodes, m); err != nil {
+			return err
+		}
+	}
+	missing := func() (n int) {
+		for _, x := range nodes {
+			if !c.machines[x.ID].accepted {
+				n++
+			}
+		}
+		return n
+	}
+	return c.wait(ctx,
+		func() string { return fmt.Sprintf("%d of %d new nodes to be accepted", missing(), len(nodes)) },
+		func() bool { return missing() == 0 })
+}
+
+// OpenNodes takes draining machines into use, all in one message. It has no answer;
+// Settle waits for what follows from it.
+func (c *Client) OpenNodes(ctx context.Context, ids ...objects.NodeID) error {
+	return c.setNodes(ctx, "nodes to take into use", false, ids)
+}
+
+// DrainNodes lets machines take no more work, all in one message; what runs there goes on.
+// As of OpenNodes there is no answer: what is asked for before Settle came back may still be
+// placed there. Requires: nothing is about to be placed.
+func (c *Client) DrainNodes(ctx context.Context, ids ...objects.NodeID) error {
+	return c.setNodes(ctx, "nodes to drain", true, ids)
+}
+
+func (c *Client) setNodes(ctx context.Context, what string, drain bool, ids []objects.NodeID) error {
+	m, action := &si.NodeRequest{RmID: c.rm}, si.NodeInfo_DRAIN_TO_SCHEDULABLE
+	if drain {
+		action = si.NodeInfo_DRAIN_NODE
+	}
+	c.mu.Lock()
+	for _, id := range ids {
+		c.machines[id].Draining = drain
+		m.Nodes = append(m.Nodes, &si.NodeInfo{NodeID: string(id), Action: action})
+	}
+	c.nodesUnsettled = true
+	c.mu.Unlock()
+	return send(ctx, c, what, c.nodes, m)
+}
+
+// AddApplications submits applications and waits until all are accepted.
+func (c *Client) AddApplications(ctx context.Context, apps ...Application) error {
+	for some := range slices.Chunk(apps, messageBatch) {
+		m := &si.ApplicationRequest{RmID: c.rm}
+		c.mu.Lock()
+		for _, a := range some {
+			c.apps[a.ID] = &submission{Application: a}
+			m.New = append(m.New, a.message())
+		}
+		c.mu.Unlock()
+		if err := send(ctx, c, "new applications", c.applications, m); err != nil {
+			return err
+		}
+	}
+	missing := func() (n int) {
+		for _, a := range apps {
+			if !c.apps[a.ID].accepted {
+				n++
+			}
+		}
+		return n
+	}
+	return c.wait(ctx,
+		func() string { return fmt.Sprintf("%d of %d new applications to be accepted", missing(), len(apps)) },
+		func() bool { return missing() == 0 })
+}
+
+// Submit asks for allocations, all in one message: the scheduler sees them at once.
+func (c *Client) Submit(ctx context.Context, asks ...Ask) error {
+	m := &si.AllocationRequest{RmID: c.rm}
+	for _, a := range asks {
+		m.Allocations = append(m.Allocations, a.message())
+	}
+	if err := c.recordAsks(asks); err != nil {
+		return err
+	}
+	return send(ctx, c, "asks", c.allocations, m)
+}
+
+// Confirm says that victims have left, all in one message: their places are free now, and
+// there is no answer. Requires: they are among Victims.
+func (c *Client) Confirm(ctx context.Context, victims ...objects.AllocationKey) error {
+	m := &si.AllocationRequest{RmID: c.rm, Releases: &si.AllocationReleasesRequest{}}
+	if err := c.recordConfirmed(victims, m.Releases); err != nil {
+		return err
+	}
+	return send(ctx, c, "that victims have left", c.allocations, m)
+}
+
+// Release gives allocations up, or withdraws asks, all in one message.
+func (c *Client) Release(ctx context.Context, keys ...objects.AllocationKey) error {
+	m := &si.AllocationRequest{RmID: c.rm, Releases: &si.AllocationReleasesRequest{}}
+	if err := c.recordReleases(keys, m.Releases); err != nil {
+		return err
+	}
+	return send(ctx, c, "releases", c.allocations, m)
+}

@@ -1,0 +1,121 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// clusterState is where work may go: a cluster as plain lists. It knows one question and
+// answers it by trying everything.
+type clusterState struct {
+	capacity resources.Amounts
+	queues   map[objects.QueuePath]queueState
+	nodes    []nodeSpace // those that take work
+}
+
+type queueState struct {
+	max            resources.Limit // root has none: the capacity of the cluster is its ceiling
+	allocated      resources.Amounts
+	startsOneByOne bool // applications start one at a time: room alone is no reason to place
+}
+
+type nodeSpace struct {
+	id   objects.NodeID
+	free resources.Amounts
+}
+
+// pendingAsk is a pending ask.
+type pendingAsk struct {
+	key      objects.AllocationKey
+	queue    objects.QueuePath // the leaf
+	amounts  resources.Amounts
+	required objects.NodeID // empty: any
+}
+
+// findPlaceable says which wish could be fulfilled, and where. nil: none can, as it should
+// be when a scheduler has done its work. Wishes that are alike get the same answer.
+func (r clusterState) findPlaceable(pending []pendingAsk) error {
+	nodes, tried := map[string]*nodeSpace{}, map[string]bool{}
+	for _, w := range pending {
+		what := fmt.Sprintf("%s %v", w.required, w.amounts)
+		where := what + " " + string(w.queue)
+		if tried[where] {
+			continue
+		}
+		tried[where] = true
+		n, known := nodes[what]
+		if !known {
+			n = r.nodeFor(w)
+			nodes[what] = n
+		}
+		if n != nil && r.queuesAllow(w, resources.Amounts{}) {
+			return fmt.Errorf("ask %s of queue %s is pending, and node %s has room for it: %v of %v",
+				w.key, w.queue, n.id, w.amounts, n.free)
+		}
+	}
+	return nil
+}
+
+// nodeFor is the first node with room for a wish, nil when there is none.
+func (r clusterState) nodeFor(w pendingAsk) *nodeSpace {
+	for i, n := range r.nodes {
+		if (w.required == "" || w.required == n.id) && n.free.Covers(w.amounts) {
+			return &r.nodes[i]
+		}
+	}
+	return nil
+}
+
+// queuesAllow reports whether the queues allow a wish, from the leaf up to root, when others of
+// the leaf have left.
+func (r clusterState) queuesAllow(w pendingAsk, preemptable resources.Amounts) bool {
+	for path := w.queue; ; path = parentPath(path) {
+		q := r.queues[path]
+		if q.startsOneByOne {
+			return false
+		}
+		if path == objects.RootPath {
+			return r.capacity.Sub(q.allocated).Add(preemptable).Covers(w.amounts)
+		}
+		if !q.max.Headroom(q.allocated.Sub(preemptable)).Allows(w.amounts) {
+			return false
+		}
+	}
+}
+
+// findOverMax says which queue holds more than it may.
+func (r clusterState) findOverMax() error {
+	for _, path := range sortedKeys(r.queues) {
+		q := r.queues[path]
+		switch {
+		case path == objects.RootPath && !r.capacity.Covers(q.allocated):
+			return fmt.Errorf("the cluster has %v, and %v is allocated", r.capacity, q.allocated)
+		case path != objects.RootPath && !q.max.Allows(q.allocated):
+			return fmt.Errorf("queue %s may hold %v, and %v is allocated", path, q.max, q.allocated)
+		}
+	}
+	return nil
+}
+
+// parentPath is the path of the queue above.
+func parentPath(path objects.QueuePath) objects.QueuePath {
+	for i := len(path) - 1; i > 0; i-- {
+		if path[i] == '.' {
+			return path[:i]
+		}
+	}
+	return objects.RootPath
+}
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
+	keys := make([]K, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

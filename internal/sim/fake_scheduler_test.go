@@ -1,0 +1,193 @@
+package sim_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"google.golang.org/grpc"
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/sim"
+)
+
+// fakeScheduler is a scheduler that accepts everything and answers the first ask with whatever
+// the test wants to be said.
+type fakeScheduler struct {
+	si.UnimplementedSchedulerServer
+	answer      *si.AllocationResponse // nil: nothing
+	answerAt    string                 // it is said when this ask comes; empty: at the first
+	silentUntil chan struct{}          // not nil: barriers are not answered, and the first closes it
+}
+
+func (fakeScheduler) RegisterResourceManager(context.Context, *si.RegisterResourceManagerRequest) (
+	*si.RegisterResourceManagerResponse, error) {
+	return &si.RegisterResourceManagerResponse{}, nil
+}
+
+func (fakeScheduler) UpdateNode(s si.Scheduler_UpdateNodeServer) error {
+	for {
+		m, err := s.Recv()
+		if err != nil {
+			return err
+		}
+		answer := &si.NodeResponse{}
+		for _, n := range m.Nodes {
+			answer.Accepted = append(answer.Accepted, &si.AcceptedNode{NodeID: n.NodeID})
+		}
+		if err := s.Send(answer); err != nil {
+			return err
+		}
+	}
+}
+
+func (fakeScheduler) UpdateApplication(s si.Scheduler_UpdateApplicationServer) error {
+	for {
+		m, err := s.Recv()
+		if err != nil {
+			return err
+		}
+		answer := &si.ApplicationResponse{}
+		for _, a := range m.New {
+			answer.Accepted = append(answer.Accepted, &si.AcceptedApplication{ApplicationID: a.ApplicationID})
+		}
+		if err := s.Send(answer); err != nil {
+			return err
+		}
+	}
+}
+
+func (l fakeScheduler) UpdateAllocation(s si.Scheduler_UpdateAllocationServer) error {
+	for {
+		m, err := s.Recv()
+		if err != nil {
+			return err
+		}
+		answer := &si.AllocationResponse{}
+		for _, x := range m.Allocations {
+			switch {
+			case !strings.HasPrefix(x.AllocationKey, "canopy-sim-barrier"):
+				if l.answer != nil && (l.answerAt == "" || l.answerAt == x.AllocationKey) {
+					answer = l.answer
+				}
+			case l.silentUntil != nil:
+				close(l.silentUntil)
+			default:
+				no := &si.RejectedAllocation{AllocationKey: x.AllocationKey}
+				answer.RejectedAllocations = append(answer.RejectedAllocations, no)
+			}
+		}
+		if err := s.Send(answer); err != nil {
+			return err
+		}
+	}
+}
+
+// dialFake lets a client with an ask "k" of 2 cores talk to a liar. It has node "n" with
+// 3 cores, and node "d", which drains.
+func dialFake(t *testing.T, ctx context.Context, l fakeScheduler) (*sim.Client, error) {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	assert.NilError(t, err)
+	server := grpc.NewServer()
+	si.RegisterSchedulerServer(server, l)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	t.Cleanup(func() {
+		server.Stop()
+		assert.NilError(t, <-served)
+	})
+	c, err := sim.Dial(ctx, listener.Addr().String(), "test")
+	assert.NilError(t, err)
+	t.Cleanup(func() { assert.NilError(t, c.Close()) })
+	assert.NilError(t, c.Register(ctx, ""))
+	assert.NilError(t, c.AddNodes(ctx,
+		sim.Node{ID: "n", Capacity: amounts(3, 9)}, sim.Node{ID: "d", Capacity: amounts(3, 9), Draining: true}))
+	assert.NilError(t, c.AddApplications(ctx, sim.Application{ID: "app", Queue: "root.a", User: "u"}))
+	assert.NilError(t, c.Submit(ctx, ask("k", "app", 2)))
+	return c, c.WaitIdle(ctx)
+}
+
+func TestClient_DetectsInvalidAnswers(t *testing.T) {
+	placed := func(key, node string) *si.Allocation { return &si.Allocation{AllocationKey: key, NodeID: node} }
+	gone := func(key string) *si.AllocationRelease {
+		return &si.AllocationRelease{AllocationKey: key, Message: "so"}
+	}
+	cases := []struct {
+		name string
+		says *si.AllocationResponse
+		want string
+	}{
+		{"an allocation that nobody asked for", &si.AllocationResponse{New: []*si.Allocation{placed("x", "n")}},
+			"x was placed on node n, and nobody asks for it"},
+		{"an ask that is placed twice",
+			&si.AllocationResponse{New: []*si.Allocation{placed("k", "n"), placed("k", "n")}},
+			"k was placed on node n and again on node n"},
+		{"a node that does not exist", &si.AllocationResponse{New: []*si.Allocation{placed("k", "x")}},
+			"k was placed on node x, which takes no work"},
+		{"a node that drains", &si.AllocationResponse{New: []*si.Allocation{placed("k", "d")}},
+			"k was placed on node d, which takes no work"},
+		{"a release of what is not placed", &si.AllocationResponse{Released: []*si.AllocationRelease{gone("k")}},
+			"k was released, and it is not placed"},
+		{"a release that nobody wants",
+			&si.AllocationResponse{
+				New: []*si.Allocation{placed("k", "n")}, Released: []*si.AllocationRelease{gone("k")},
+			},
+			"k was released, which nobody asked for: so"},
+		{"a rejection of what is placed",
+			&si.AllocationResponse{
+				New:                 []*si.Allocation{placed("k", "n")},
+				RejectedAllocations: []*si.RejectedAllocation{{AllocationKey: "k", Reason: "no"}},
+			},
+			"ask k was rejected, and it is not pending: no"},
+	}
+	for _, x := range cases {
+		t.Run(x.name, func(t *testing.T) {
+			_, err := dialFake(t, testContext(t), fakeScheduler{answer: x.says})
+			assert.Error(t, err, "waiting for the scheduler to be idle: "+x.want)
+		})
+	}
+}
+
+func TestClient_DetectsOvercommittedNode(t *testing.T) {
+	ctx := testContext(t)
+	c, err := dialFake(t, ctx, fakeScheduler{})
+	assert.NilError(t, err)
+	assert.NilError(t, c.Submit(ctx, ask("big", "app", 4)))
+	assert.NilError(t, c.WaitIdle(ctx))
+	assert.Equal(t, len(c.Waiting()), 2)
+
+	says := &si.AllocationResponse{New: []*si.Allocation{
+		{AllocationKey: "k", NodeID: "n"}, {AllocationKey: "big", NodeID: "n"},
+	}}
+	c, err = dialFake(t, ctx, fakeScheduler{answer: says, answerAt: "big"})
+	assert.NilError(t, err)
+	assert.NilError(t, c.Submit(ctx, ask("big", "app", 2)))
+	assert.Error(t, c.WaitIdle(ctx), "waiting for the scheduler to be idle: big was placed on node n, which has {memory=9 vcore=3} "+
+		"and would need {memory=2 vcore=4}")
+}
+
+func TestClient_DetectsUnconfirmedRelease(t *testing.T) {
+	ctx := testContext(t)
+	says := &si.AllocationResponse{New: []*si.Allocation{{AllocationKey: "k", NodeID: "n"}}}
+	c, err := dialFake(t, ctx, fakeScheduler{answer: says})
+	assert.NilError(t, err)
+	assert.NilError(t, c.Release(ctx, "k"))
+	assert.Error(t, c.WaitIdle(ctx), "allocation k on node n was released and the scheduler never said so")
+}
+
+func TestClient_WaitIdleIsCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(testContext(t))
+	silent := make(chan struct{})
+	go func() {
+		<-silent
+		cancel()
+	}()
+	_, err := dialFake(t, ctx, fakeScheduler{silentUntil: silent})
+	assert.Error(t, err, "waiting for the scheduler to be idle: waiting for barrier canopy-sim-barrier-1 to be rejected "+
+		"(0 allocated, 0 released so far): context canceled")
+	assert.Assert(t, errors.Is(err, context.Canceled))
+}

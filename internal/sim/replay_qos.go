@@ -1,0 +1,112 @@
+package sim
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// QoSPriorities are numbers for the QoS classes of openb traces, by name in lower case:
+// best effort gives way to everybody, and what is latency sensitive to nobody.
+func QoSPriorities() map[string]int32 {
+	return map[string]int32{"be": 0, "burstable": 100, "guaranteed": 200, "ls": 300}
+}
+
+// QoSClass is the QoS class of a task, in lower case.
+func (t Task) QoSClass() string { return strings.ToLower(t.QoS) }
+
+// Preemption is what preemption did in a replay. Its JSON form is for other programs, so
+// names stay.
+type Preemption struct {
+	Preemptions  int        `json:"preemptions"`  // asks that others were told to leave for
+	Unsuccessful int        `json:"unsuccessful"` // of these, asks that got no place all the same
+	Victims      int        `json:"victims"`      // those who were told to leave, each time
+	Resubmitted  int        `json:"resubmitted"`
+	PlacedAgain  int        `json:"placedAgain"`
+	Lost         Quantities `json:"lost"`  // what victims held
+	ByQoS        []QoSLine  `json:"byQoS"` // the most important first
+}
+
+// QoSLine is what became of the tasks of a QoS class.
+type QoSLine struct {
+	QoS            string     `json:"qos"` // in lower case
+	Priority       int32      `json:"priority"`
+	Tasks          int        `json:"tasks"`
+	Placed         int        `json:"placed"`         // tasks that had a place at some time
+	Preempted      int        `json:"preempted"`      // how often one of them was told to leave
+	Resubmitted    int        `json:"resubmitted"`    // how often one came back after that
+	PlacedAgain    int        `json:"placedAgain"`    // how often that got it a place
+	Running        int        `json:"running"`        // at the end
+	Waiting        int        `json:"waiting"`        // at the end
+	NotResubmitted int        `json:"notResubmitted"` // were preempted and are not back
+	Lost           Quantities `json:"lost"`           // what they held when they were told to leave
+}
+
+// Preemption sums up what became of the tasks. Requires: the replay is over.
+func (r *Replay) Preemption() Preemption {
+	lines := map[string]*QoSLine{}
+	for _, t := range r.Tasks {
+		qos := t.QoSClass()
+		if lines[qos] == nil {
+			lines[qos] = &QoSLine{QoS: qos, Priority: r.priority(qos)}
+		}
+		lines[qos].Tasks++
+	}
+	of := func(key objects.AllocationKey) *QoSLine { return lines[r.attempts[key].task.QoSClass()] }
+	for key, try := range r.attempts {
+		if try.number > 1 {
+			of(key).Resubmitted++
+		}
+	}
+	wasPlaced := map[objects.AllocationKey]bool{}
+	for _, e := range r.Client.Log() {
+		switch first := !wasPlaced[r.firstAskOf(e.Key)]; {
+		case e.Kind != Placed:
+		case r.attempts[e.Key].number > 1:
+			of(e.Key).PlacedAgain++
+			fallthrough
+		default:
+			if first {
+				of(e.Key).Placed++
+			}
+			wasPlaced[e.Key], wasPlaced[r.firstAskOf(e.Key)] = true, true
+		}
+	}
+	for _, key := range r.Client.Running() {
+		of(key).Running++
+	}
+	for _, key := range r.Client.Waiting() {
+		of(key).Waiting++
+	}
+	out := Preemption{}
+	lost, all := map[*QoSLine]resources.Amounts{}, resources.Amounts{}
+	preemptors := map[objects.AllocationKey]bool{}
+	for _, v := range r.Client.AllVictims() {
+		line := of(v.Key)
+		line.Preempted++
+		lost[line], all = lost[line].Add(v.Amounts), all.Add(v.Amounts)
+		preemptors[v.Preemptor] = true
+	}
+	for key := range preemptors {
+		out.Preemptions++
+		if !wasPlaced[key] {
+			out.Unsuccessful++
+		}
+	}
+	for line := range maps.Values(lines) {
+		line.NotResubmitted, line.Lost = line.Preempted-line.Resubmitted, lost[line].Map()
+		out.Victims += line.Preempted
+		out.Resubmitted += line.Resubmitted
+		out.PlacedAgain += line.PlacedAgain
+		out.ByQoS = append(out.ByQoS, *line)
+	}
+	out.Lost = all.Map()
+	slices.SortFunc(out.ByQoS, func(a, b QoSLine) int {
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.QoS, b.QoS))
+	})
+	return out
+}

@@ -1,0 +1,177 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+)
+
+// backOffTime is more than an ask waits that has looked for victims in vain, before it looks
+// again.
+const backOffTime = 6 * time.Second
+
+// VictimWait is how long nothing may happen although somebody will have victims: those who
+// looked look again after a while, and a guarantee gives its right after another. 0: the
+// configuration gives nobody a right to victims.
+func VictimWait(conf configs.Partition) time.Duration {
+	var longest time.Duration
+	var look func(q *configs.Queue)
+	look = func(q *configs.Queue) {
+		if q.PriorityPreemption != policies.PriorityPreemptionDisabled {
+			longest = max(longest, backOffTime)
+		}
+		if !q.Guaranteed.IsEmpty() {
+			longest = max(longest, maxPreemptionDelay(q)+backOffTime)
+		}
+		for i := range q.Children {
+			look(&q.Children[i])
+		}
+	}
+	if conf.PreemptionEnabled {
+		look(&conf.Root)
+	}
+	return longest
+}
+
+// maxPreemptionDelay is the longest preemption delay at q and below it.
+func maxPreemptionDelay(q *configs.Queue) time.Duration {
+	most := q.PreemptionDelay
+	for i := range q.Children {
+		most = max(most, maxPreemptionDelay(&q.Children[i]))
+	}
+	return most
+}
+
+// maxAttempts is how often a task may be told to leave and come back. Whoever takes its place
+// is more important and stays, so with a scheduler in its right mind there is an end.
+const maxAttempts = 1000
+
+// attempt is an ask of a task: the first, or a later one after the task had to leave.
+type attempt struct {
+	task   *Task
+	number int // from 1
+}
+
+// waitIdle lets everything happen that follows from what was said: what can be placed is, victims
+// leave and, if they are to, come back. A patient rest ends only when those who looked for
+// victims in vain have looked once more and nothing came of it.
+func (r *Replay) waitIdle(ctx context.Context, untilVictimWait bool) error {
+	if !r.Preempts {
+		return r.Client.WaitIdle(ctx)
+	}
+	for waited := false; ; {
+		before := r.Client.Counts()
+		if err := r.Client.WaitIdle(ctx); err != nil {
+			return err
+		}
+		if victims := r.Client.UnconfirmedVictims(); len(victims) > 0 {
+			if err := r.confirmVictims(ctx, victims); err != nil {
+				return err
+			}
+			if n := r.Client.Counts().Preempted; untilVictimWait {
+				r.reportProgress("tasks preempted", n, n)
+			}
+			waited = false
+			continue
+		}
+		unchanged := r.Client.Counts() == before
+		if !untilVictimWait || len(r.Client.Waiting()) == 0 || waited && unchanged {
+			return nil
+		}
+		if err := r.waitFor(ctx, r.VictimWait); err != nil {
+			return err
+		}
+		waited = true
+	}
+}
+
+// confirmVictims confirms that victims have left. Those that are to come back do so when whoever has
+// a right to their places has had them.
+func (r *Replay) confirmVictims(ctx context.Context, victims []Victim) error {
+	keys := make([]objects.AllocationKey, len(victims))
+	for i, v := range victims {
+		keys[i] = v.Key
+	}
+	if err := r.Client.Confirm(ctx, keys...); err != nil {
+		return err
+	}
+	var back []Ask
+	for _, key := range keys {
+		x := r.attempts[key]
+		delete(r.asks, x.task.Name)
+		if !r.Resubmit {
+			continue
+		}
+		if x.number == maxAttempts {
+			return fmt.Errorf("task %s was preempted %d times, which has to end", x.task.Name, maxAttempts)
+		}
+		back = append(back, r.ask(x.task, x.number+1))
+	}
+	if len(back) == 0 {
+		return nil
+	}
+	if err := r.Client.WaitIdle(ctx); err != nil {
+		return err
+	}
+	return r.Client.Submit(ctx, back...)
+}
+
+// firstAsks are the first asks of tasks.
+func (r *Replay) firstAsks(tasks []*Task) []Ask {
+	out := make([]Ask, len(tasks))
+	for i, t := range tasks {
+		out[i] = r.ask(t, 1)
+	}
+	return out
+}
+
+// ask makes an ask of a task. One that comes back is a new ask, made now.
+func (r *Replay) ask(t *Task, number int) Ask {
+	a := Ask{
+		Key: objects.AllocationKey(t.Name), App: objects.AppID(t.Name), Amounts: t.Amounts, Created: traceTime(t.Created),
+		Priority: r.priority(t.QoSClass()), Preempts: r.Preempts,
+	}
+	if number > 1 {
+		a.Created = r.now
+		a.Key += objects.AllocationKey(fmt.Sprintf("#%d", number))
+		for r.attempts[a.Key].task != nil {
+			a.Key += "'" // a trace may call its tasks anything
+		}
+	}
+	r.attempts[a.Key], r.asks[t.Name] = attempt{t, number}, a.Key
+	return a
+}
+
+// priority is that of the tasks of a class.
+func (r *Replay) priority(qos string) int32 {
+	if !r.SendPriorities {
+		return 0
+	}
+	return r.Priorities[qos]
+}
+
+// firstAskOf is the first ask of the task that key is an ask of.
+func (r *Replay) firstAskOf(key objects.AllocationKey) objects.AllocationKey {
+	return objects.AllocationKey(r.attempts[key].task.Name)
+}
+
+// waitFor lets time pass: that of the trace or, where the scheduler has a clock of its own, ours.
+func (r *Replay) waitFor(ctx context.Context, d time.Duration) error {
+	r.now = r.now.Add(d)
+	if r.Clock != nil {
+		r.Clock.Set(r.now)
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,158 @@
+package twin
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// The life of an application (sheet 4.1 and 4.2), as far as nobody asks for gangs.
+
+// endedApp is an application that completed or was rejected.
+type endedApp struct {
+	id      objects.AppID
+	queue   objects.QueuePath // where it was, or wanted to be
+	state   objects.State
+	endedAt time.Time
+	peak    resources.Amounts
+}
+
+// updatePeak notes what an application holds, if it never held as much.
+func (t *Twin) updatePeak(a *app) {
+	h, most := t.total().apps[a.id], a.peak.Map()
+	for _, held := range []resources.Amounts{h.allocated, h.placeholders} {
+		for name, n := range held.All() {
+			most[name] = max(most[name], n)
+		}
+	}
+	a.peak = resources.FromMap(most)
+}
+
+// enterState notes that an application has entered a state. It is told with emitStates.
+func (t *Twin) enterState(a *app, s objects.State, why objects.StateReason) {
+	a.state, a.stateSince, a.completionDue, a.askedAgain = s, t.now, false, false
+	t.stateEntries++
+	a.stateEntry = t.stateEntries
+	t.recordState(a.id, s, why)
+}
+
+func (t *Twin) recordState(id objects.AppID, s objects.State, why objects.StateReason) {
+	t.unreportedStates = append(t.unreportedStates, scheduler.ApplicationUpdated{App: id, State: s, At: t.now, Reason: why})
+}
+
+func (t *Twin) emitStates() {
+	t.out = append(t.out, t.unreportedStates...)
+	t.unreportedStates = nil
+}
+
+// onAskAdded moves an application on that has asked for something.
+func (t *Twin) onAskAdded(a *app) {
+	switch a.state {
+	case objects.New:
+		t.enterState(a, objects.Accepted, objects.ReasonFirstAsk)
+	case objects.Completing:
+		t.enterState(a, objects.Running, objects.ReasonAskWhileCompleting)
+		a.askedAgain = true
+	}
+}
+
+// removeAllocations takes work off the list, and sees each time whether its application has anything
+// left to do: nothing pending, nothing real that runs. Placeholders keep it from
+// completing, unless it was something real that has ended.
+func (t *Twin) removeAllocations(gone func(*allocation) bool) []*allocation {
+	out := byKey(filter(t.allocations, gone))
+	for _, w := range out {
+		t.allocations = slices.DeleteFunc(t.allocations, func(x *allocation) bool { return x == w })
+		a := t.app(w.ask.App)
+		h := t.total().apps[a.id]
+		switch busy := len(h.asks) > 0 || !h.allocated.IsZero(); {
+		case busy:
+		case a.state == objects.Completing && a.completionDue && h.running == 0:
+			t.complete(a, objects.ReasonIdleTimeout)
+		case a.state != objects.Completing && (h.running == 0 || w.node != "" && !w.ask.Placeholder):
+			t.enterState(a, objects.Completing, objects.ReasonIdle)
+		}
+	}
+	return out
+}
+
+// complete lets an application end.
+func (t *Twin) complete(a *app, why objects.StateReason) {
+	if a.state != objects.Completing {
+		t.enterState(a, objects.Completing, why)
+	}
+	t.enterState(a, objects.Completed, why)
+	t.apps = slices.DeleteFunc(t.apps, func(x *app) bool { return x == a })
+	t.prune(t.root)
+	t.completed = t.appendEnded(t.completed, &endedApp{a.id, a.leaf, objects.Completed, t.now, a.peak})
+}
+
+// appendEnded adds to a list that must not get too long.
+func (t *Twin) appendEnded(list []*endedApp, p *endedApp) []*endedApp {
+	list = append(list, p)
+	for len(list) > t.lifetimes.MaxEnded {
+		t.expire(list[0], objects.ReasonHistoryFull)
+		list = list[1:]
+	}
+	return list
+}
+
+// expire tells that p is forgotten, unless that would be taken for somebody else, or
+// nobody was told of its end.
+func (t *Twin) expire(p *endedApp, why objects.StateReason) {
+	if t.app(p.id) == nil && p.state == objects.Completed {
+		t.recordState(p.id, objects.Expired, why)
+	}
+}
+
+// recordRejected notes an application that was not let in. The last time counts.
+func (t *Twin) recordRejected(c scheduler.AddApplication) {
+	t.rejected = slices.DeleteFunc(t.rejected, func(p *endedApp) bool { return p.id == c.App })
+	t.rejected = t.appendEnded(t.rejected, &endedApp{c.App, objects.QueuePath(c.Queue), objects.Rejected, t.now, resources.Amounts{}})
+}
+
+// runTimers does what is due by now.
+func (t *Twin) runTimers() {
+	due := filter(t.apps, func(a *app) bool {
+		at, ok := t.completionTime(a)
+		return ok && !t.now.Before(at)
+	})
+	slices.SortFunc(due, func(a, b *app) int { return cmp.Compare(a.stateEntry, b.stateEntry) })
+	for _, a := range due {
+		left := byKey(t.allocationsOf(a.id))
+		if len(left) == 0 {
+			t.complete(a, objects.ReasonIdleTimeout)
+			continue
+		}
+		a.completionDue = true
+		for _, w := range left {
+			t.emit(scheduler.Released{
+				Key: w.ask.Key, App: a.id, Type: scheduler.TimedOut,
+				Message: fmt.Sprintf("the application %s is completing", a.id),
+			})
+		}
+	}
+	t.completed = t.expireOld(t.completed, t.lifetimes.Completed)
+	t.rejected = t.expireOld(t.rejected, t.lifetimes.Rejected)
+	t.emitStates()
+}
+
+func (t *Twin) expireOld(list []*endedApp, keep time.Duration) []*endedApp {
+	return filter(list, func(p *endedApp) bool {
+		old := !t.now.Before(p.endedAt.Add(keep))
+		if old {
+			t.expire(p, objects.ReasonRetentionOver)
+		}
+		return !old
+	})
+}
+
+// completionTime is when an application completes by time alone, if it does.
+func (t *Twin) completionTime(a *app) (time.Time, bool) {
+	return a.stateSince.Add(t.lifetimes.Completing), a.state == objects.Completing && !a.completionDue
+}

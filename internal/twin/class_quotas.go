@@ -1,0 +1,143 @@
+package twin
+
+import (
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/limits"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// Class quotas, added up from the list of work for every question.
+
+// quotaAccount is where an ask counts: in which quota of which queue, as whom.
+type quotaAccount struct {
+	queue  objects.QueuePath
+	quota  string
+	holder objects.UserOrGroup
+}
+
+// selectorMatches reports whether a selector is about asks of a class.
+func selectorMatches(s limits.Selector, class string) bool {
+	listed := slices.Contains(s.Classes, class)
+	return s.Operator == limits.In && listed || s.Operator == limits.NotIn && !listed ||
+		s.Operator == limits.Exists && class != "" || s.Operator == limits.DoesNotExist && class == ""
+}
+
+// quotaAccounts are where asks of a class count that belong to an application, and what is allowed
+// there.
+func (t *Twin) quotaAccounts(a *app, class string) map[quotaAccount]map[string]resources.Quantity {
+	all := map[quotaAccount]map[string]resources.Quantity{}
+	for _, q := range t.pathQueues(a.leaf) {
+		for _, x := range q.conf.ClassQuotas {
+			if !selectorMatches(x.Match, class) {
+				continue
+			}
+			like := []limits.ClassQuota{} // the quotas of the same match
+			for _, y := range q.conf.ClassQuotas {
+				if y.Match.Operator == x.Match.Operator && slices.Equal(y.Match.Classes, x.Match.Classes) {
+					like = append(like, y)
+				}
+			}
+			for _, h := range holders(x, like, a) {
+				all[quotaAccount{q.path, x.Name, h}] = x.Hard.Map()
+			}
+		}
+	}
+	return all
+}
+
+// holders are those as whom an application counts in x.
+func holders(x limits.ClassQuota, like []limits.ClassQuota, a *app) (as []objects.UserOrGroup) {
+	if x.Users == nil && x.Groups == nil {
+		return []objects.UserOrGroup{{}}
+	}
+	named, group := false, ""
+	for _, y := range like {
+		named = named || slices.Contains(y.Users, a.user.Name)
+		for _, g := range y.Groups {
+			if g != "*" && group == "" && slices.Contains(a.user.Groups, g) {
+				group = g
+			}
+		}
+	}
+	if slices.Contains(x.Users, a.user.Name) || !named && slices.Contains(x.Users, "*") {
+		as = append(as, objects.UserOrGroup{Name: a.user.Name})
+	}
+	if group == "" {
+		group = "*"
+	}
+	if slices.Contains(x.Groups, group) {
+		as = append(as, objects.UserOrGroup{Group: true, Name: group})
+	}
+	return as
+}
+
+// classUse is what counts somewhere.
+type classUse struct {
+	amounts resources.Amounts
+	pods    int
+}
+
+// quotaUsage adds up the work that counts in each place.
+func (t *Twin) quotaUsage() map[quotaAccount]classUse {
+	all := map[quotaAccount]classUse{}
+	for _, w := range t.allocations {
+		for at := range t.quotaAccounts(t.app(w.ask.App), w.class) {
+			u := all[at]
+			all[at] = classUse{u.amounts.Add(w.ask.Amounts), u.pods + 1}
+		}
+	}
+	return all
+}
+
+// quotaRejection says that an ask cannot be taken in, or cannot grow: w is what is known of it.
+func (t *Twin) quotaRejection(ask *objects.Ask, class string, w *allocation) string {
+	var before resources.Amounts
+	pods := 1
+	if w != nil {
+		before, class, pods = w.ask.Amounts, w.class, 0
+	}
+	places, used := t.quotaAccounts(t.app(ask.App), class), t.quotaUsage()
+	for at, hard := range places {
+		for name, most := range hard {
+			was, wants, has := before.Get(name), ask.Amounts.Get(name), used[at].amounts.Get(name)
+			if name == "pods" {
+				was, wants, has = 0, resources.Quantity(pods), resources.Quantity(used[at].pods)
+			}
+			if wants > was && wants-was > most-has {
+				return "more than quota " + at.quota + " leaves"
+			}
+		}
+	}
+	for _, s := range t.needQuota {
+		if w == nil && len(places) == 0 && selectorMatches(s, class) {
+			return "no quota covers it"
+		}
+	}
+	return ""
+}
+
+// checkClassQuotas compares what a queue shows of its class quotas.
+func (d *comparison) classQuotas(q *queue, views []objects.ClassQuota) {
+	if !same(d, string(q.path), "class quotas", len(q.conf.ClassQuotas), len(views)) || len(views) == 0 {
+		return
+	}
+	used := d.quotaUsage
+	for i, x := range q.conf.ClassQuotas {
+		name := "quota " + x.Name + " of " + string(q.path)
+		same(d, name, "name", x.Name, views[i].Name)
+		want := 0
+		for at := range used {
+			want += boolToInt(at.queue == q.path && at.quota == x.Name)
+		}
+		got := 0
+		for v := range views[i].Used.All() {
+			u := used[quotaAccount{q.path, x.Name, v.UserOrGroup}]
+			sameAmounts(d, name, "used by "+v.UserOrGroup.String(), u.amounts, v.Amounts)
+			same(d, name, "asks of "+v.UserOrGroup.String(), u.pods, v.Pods)
+			got += boolToInt(v.Pods > 0)
+		}
+		same(d, name, "counts for so many", want, got)
+	}
+}

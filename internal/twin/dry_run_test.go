@@ -1,0 +1,141 @@
+package twin
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/testscale"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// dryRunIgnoredFields are the fields that a supposition may change: who looks for victims takes the
+// list of the nodes that have changed.
+var dryRunIgnoredFields = map[string]bool{"Partition.changedNodes": true, "Node.inChangedNodes": true, "List.root": true}
+
+// Whatever is supposed, and however often: the partition is the same bytes afterwards, and
+// the story goes on as if nobody had asked. Stories with somebody to take are told more often.
+func TestDryRun_ChangesNothing(t *testing.T) {
+	runs := uint64(testscale.Runs(60))
+	outcomes, refused := map[scheduler.DryRunOutcome]int{}, 0
+	for seed := uint64(1); seed <= runs; seed++ {
+		s := RandomRun(seed, stepsPerRun)
+		opt := objects.Options{Shapes: s.Shapes, Lifetimes: s.Lifetimes, Candidates: s.MaxCandidates}
+		dryRunCore := scheduler.NewWith(s.Partition, s.Oracle.oracle(), opt)
+		referenceCore := scheduler.NewWith(s.Partition, s.Oracle.oracle(), opt)
+		rng, now := rand.New(rand.NewPCG(seed, 28)), startTime()
+		for i, b := range s.Steps {
+			now = now.Add(b.After)
+			got, more := b.apply(dryRunCore, now)
+			want, wantMore := b.apply(referenceCore, now)
+			if effectsText(got) != effectsText(want) || more != wantMore {
+				t.Fatalf("seed %d, step %d: %s\nthe dry run changed the effects:\n%s\nand was:\n%s", seed, i, b, effectsText(got), effectsText(want))
+			}
+			if rng.IntN(6) > 0 {
+				continue
+			}
+			var all []scheduler.DryRunRequest
+			for range 1 + rng.IntN(3) {
+				all = append(all, randomHypothesis(rng, dryRunCore, now))
+			}
+			var before string
+			if exact := rng.IntN(8) == 0; exact {
+				dryRunCore.ForgetSnapshots()
+				dryRunCore.Partition().RefreshShares()
+				before = dumpText(dryRunCore.Partition(), dryRunIgnoredFields)
+			}
+			for _, h := range all {
+				compareReasons(t, dryRunCore.Partition(), h.Key, now)
+				out, err := dryRunCore.DryRun(h, now)
+				if err != nil {
+					refused++
+					continue
+				}
+				outcomes[out.Outcome]++
+			}
+			if after := dumpText(dryRunCore.Partition(), dryRunIgnoredFields); before != "" && before != after {
+				t.Fatalf("seed %d, step %d: something is left behind:\n%s", seed, i, firstDifference(before, after))
+			}
+			assert.NilError(t, dryRunCore.Check())
+		}
+		assert.DeepEqual(t, dryRunCore.Preemptions().Total, referenceCore.Preemptions().Total)
+	}
+	for o := scheduler.WouldFit; o <= scheduler.WouldNotStart; o++ {
+		assert.Assert(t, outcomes[o] > 0, "nothing was supposed that %s: %v", o, outcomes)
+	}
+	assert.Assert(t, refused > 0)
+}
+
+// compareReasons compares what is said about the rights of an ask with those it has.
+func compareReasons(t *testing.T, p *objects.Partition, key objects.AllocationKey, now time.Time) {
+	t.Helper()
+	x, ok := p.Allocation(key)
+	if !ok {
+		return
+	}
+	var explained []preemption.Reason
+	var due time.Time
+	for _, c := range preemption.Entitlements(p, x, now) {
+		if c.NotEntitled == preemption.Entitled {
+			explained = append(explained, c.Reason)
+		}
+		if !c.Due.IsZero() {
+			due = c.Due
+		}
+	}
+	reasons, at := preemption.EntitledReasons(p, x, now)
+	assert.DeepEqual(t, explained, reasons)
+	assert.Equal(t, due, at)
+}
+
+// randomHypothesis is about an ask that is pending, or one that could be.
+func randomHypothesis(rng *rand.Rand, c *scheduler.Core, now time.Time) scheduler.DryRunRequest {
+	var pending []objects.AllocationKey
+	var apps []objects.AppID
+	var queues []objects.QueuePath
+	var visit func(q *scheduler.QueueView)
+	visit = func(q *scheduler.QueueView) {
+		queues = append(queues, q.Path)
+		for child := range q.Children.All() {
+			visit(child)
+		}
+		for a := range q.Applications.All() {
+			apps = append(apps, a.ID)
+			for w := range a.Allocations.All() {
+				if w.Node == "" {
+					pending = append(pending, w.Ask.Key)
+				}
+			}
+		}
+	}
+	snap := c.Snapshot(now)
+	visit(snap.Root)
+	h := scheduler.DryRunRequest{AssumeDelayPassed: rng.IntN(2) == 0}
+	if n := snap.Nodes.Len(); n > 0 && rng.IntN(3) == 0 {
+		h.Node = snap.Nodes.At(rng.IntN(n)).ID
+	}
+	if len(pending) > 0 && rng.IntN(3) == 0 {
+		h.Key = pending[rng.IntN(len(pending))]
+		return h
+	}
+	h.Ask = &objects.Ask{
+		Key: "supposed", App: "supposed", Priority: int32(rng.IntN(20)), Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
+		Amounts: resources.FromMap(map[string]resources.Quantity{
+			"vcore": resources.Quantity(rng.IntN(6)), "memory": resources.Quantity(rng.IntN(6)), "seldom": resources.Quantity(rng.IntN(30) / 29),
+		}),
+	}
+	if n := snap.Nodes.Len(); n > 0 && rng.IntN(6) == 0 {
+		h.Ask.RequiredNode = snap.Nodes.At(rng.IntN(n)).ID
+	}
+	if len(apps) > 0 && rng.IntN(2) == 0 {
+		h.Ask.App = apps[rng.IntN(len(apps))]
+	}
+	h.Applicant = objects.HypotheticalOwner{User: security.User{Name: "ann", Groups: []string{"dev"}}, Queue: queues[rng.IntN(len(queues))]}
+	return h
+}

@@ -1,0 +1,117 @@
+package twin
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// eventState is what a Core has noted, added up: it must come to what the twin knows.
+type eventState struct {
+	nominated    map[objects.AllocationKey]objects.NodeID // nominated, and not ended
+	preempting   map[objects.AllocationKey]bool
+	overdue      map[objects.AllocationKey]bool
+	queueChanges []string        // of the last step: what became of queues, in order of these texts
+	cycles       []string        // circles that room went round
+	coolDowns    map[string]bool // by two leaves, or one twice
+}
+
+func newEventState() *eventState {
+	return &eventState{map[objects.AllocationKey]objects.NodeID{}, map[objects.AllocationKey]bool{}, map[objects.AllocationKey]bool{}, nil, nil, map[string]bool{}}
+}
+
+// consume takes the notes, and what became of queues, out of effects. Its problem is one that cannot be.
+func (n *eventState) consume(effects []scheduler.Effect) (remaining []scheduler.Effect, problem string) {
+	n.queueChanges = nil
+	defer func() { slices.Sort(n.queueChanges) }()
+	for _, e := range effects {
+		switch e := e.(type) {
+		case scheduler.QueueChanged:
+			n.queueChanges = append(n.queueChanges, e.String())
+			continue
+		case scheduler.Event:
+			if !n.apply(e) {
+				problem = fmt.Sprintf("it notes what cannot be: %s", e)
+			}
+			continue
+		case scheduler.PartitionReset:
+			queues := n.queueChanges
+			*n = *newEventState()
+			n.queueChanges = queues
+		}
+		remaining = append(remaining, e)
+	}
+	return remaining, problem
+}
+
+func (n *eventState) apply(e scheduler.Event) (fine bool) {
+	key := e.Subject.Key
+	switch e.Kind {
+	case scheduler.EventPreempted:
+		fine = !n.preempting[key]
+		n.preempting[key] = true
+	case scheduler.EventOverdue:
+		fine = n.preempting[key] && !n.overdue[key] && !e.Since.IsZero()
+		n.overdue[key] = true
+	case scheduler.EventNominated:
+		fine = n.nominated[key] == ""
+		n.nominated[key] = e.Node
+	case scheduler.EventNominationEnded:
+		fine = n.nominated[key] == e.Node && !e.Since.IsZero() && e.NominationEnd != scheduler.NominationWaiting
+		delete(n.nominated, key)
+	case scheduler.EventPreemptionCycle:
+		fine = len(e.Cycle) > 0
+		n.cycles = append(n.cycles, e.Cycle.String())
+		for i, leaf := range e.Cycle {
+			if !e.Until.IsZero() {
+				n.coolDowns[queuePair(leaf, e.Cycle[(i+1)%len(e.Cycle)])] = true
+			}
+		}
+	case scheduler.EventIgnored:
+		fine = e.Message != ""
+	case scheduler.EventCoolDownEnded:
+		name := queuePair(e.Cycle[0], e.Cycle[len(e.Cycle)-1])
+		fine = n.coolDowns[name] && !e.Since.IsZero()
+		delete(n.coolDowns, name)
+	}
+	return fine
+}
+
+func queuePair(a, b objects.QueuePath) string { return fmt.Sprint(min(a, b), " ", max(a, b)) }
+
+// differences compares what was noted with what the twin knows. Who has gone leaves no note.
+func (n *eventState) differences(t *Twin) (lines []string) {
+	differ := func(w *allocation, what string, noted, is any) {
+		if noted != is {
+			lines = append(lines, fmt.Sprintf("%s: it was noted that %s is %v, the twin says %v", w.ask.Key, what, noted, is))
+		}
+	}
+	for _, w := range t.allocations {
+		differ(w, "told to leave", n.preempting[w.ask.Key], w.preempting)
+		differ(w, "overdue", n.overdue[w.ask.Key], w.overdue)
+		differ(w, "the node that it waits for", n.nominated[w.ask.Key], w.nominated)
+	}
+	for key := range n.nominated {
+		if t.allocation(key) == nil {
+			lines = append(lines, fmt.Sprintf("%s is gone, and was noted to wait", key))
+		}
+	}
+	for key := range n.preempting {
+		if t.allocation(key) == nil {
+			delete(n.preempting, key)
+			delete(n.overdue, key)
+		}
+	}
+	paused := map[string]bool{}
+	for _, p := range t.cycles.coolDowns {
+		paused[queuePair(p.A, p.B)] = true
+	}
+	if !maps.Equal(n.coolDowns, paused) || !slices.Equal(n.cycles, t.cycles.detected) {
+		lines = append(lines, fmt.Sprintf("circles %v and pauses %v were noted, the twin counts %v and %v", n.cycles, n.coolDowns, t.cycles.detected, paused))
+	}
+	slices.Sort(lines)
+	return lines
+}

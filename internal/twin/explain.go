@@ -1,0 +1,69 @@
+package twin
+
+import "github.com/canopy-scheduler/canopy/pkg/scheduler"
+
+// obstacle is what stands in the way of a pending ask, the first it meets.
+func (t *Twin) obstacle(c *totals, w *allocation) scheduler.PendingReason {
+	a := t.app(w.ask.App)
+	if w.nominated != "" {
+		return scheduler.WaitsForVictims
+	}
+	if o, lasts := t.permanentObstacle(c, w); lasts {
+		return o
+	}
+	if find(t.appsInOrder(c, t.queue(a.leaf)), func(x *app) bool { return x == a }) == nil {
+		return scheduler.WaitsToStart
+	}
+	if obstacle, limited := t.limitObstacle(c, w); limited {
+		return obstacle
+	}
+	if !t.withinQuota(c, w) {
+		for _, q := range t.pathQueues(a.leaf)[1:] {
+			if !q.conf.Max.Headroom(c.allocated[q.path]).Allows(w.ask.Amounts) {
+				return scheduler.NoQueueHeadroom
+			}
+		}
+		return scheduler.NoClusterHeadroom
+	}
+	fitting := filter(t.nodes, func(n *node) bool { return c.fits(n, w.ask) })
+	if len(fitting) == 0 {
+		return scheduler.NoNodeFits
+	}
+	if find(fitting, func(n *node) bool { return t.predicatesPass(n, w.ask) }) == nil {
+		return scheduler.NodesRejectedByRM
+	}
+	return scheduler.WaitsForTurn
+}
+
+// permanentObstacle is what would keep w from being placed in an empty cluster, if anything would.
+func (t *Twin) permanentObstacle(c *totals, w *allocation) (scheduler.PendingReason, bool) {
+	a := t.app(w.ask.App)
+	for _, b := range c.apps[a.id].limits {
+		if !b.MaxResources.Allows(w.ask.Amounts) {
+			return scheduler.AskExceedsLimit, true
+		}
+	}
+	for _, q := range t.pathQueues(a.leaf)[1:] {
+		if !q.conf.Max.Allows(w.ask.Amounts) {
+			return scheduler.AskExceedsMax, true
+		}
+	}
+	if id := w.ask.RequiredNode; id != "" && t.node(id) == nil {
+		return scheduler.UnknownNode, true
+	}
+	large := func(n *node) bool { return n.admits(w.ask) && n.total.Covers(w.ask.Amounts) }
+	switch {
+	case find(t.nodes, large) != nil:
+		return 0, false
+	case w.ask.RequiredNode != "":
+		return scheduler.AskExceedsNodes, true
+	case find(t.nodes, func(n *node) bool { return n.schedulable }) == nil:
+		return scheduler.NoSchedulableNode, true
+	}
+	for name, n := range w.ask.Amounts.All() {
+		if n > 0 && c.capacity.Get(name) == 0 {
+			return scheduler.NoSuchResource, true
+		}
+	}
+	return scheduler.AskExceedsNodes, true
+}

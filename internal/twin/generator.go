@@ -1,0 +1,162 @@
+package twin
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// generator makes a story up. It remembers roughly what it has told, so that most
+// commands are about things that exist, and never asks whether they were accepted.
+type generator struct {
+	*rand.Rand
+	conf             configs.Partition
+	uniform          bool // a flood of like asks from one application, on a large cluster
+	large            bool // many of everything
+	limited          bool // users, groups and running applications are limited
+	preempting       bool // some may take the place of others
+	contended        bool // and the cluster is so small and so plain that they must
+	configuredQueues int  // queues that were given settings
+	reloads          int
+	nodePool         int                 // how many nodes come and go
+	shapes           []resources.Amounts // none: every ask is different
+	apps             []objects.AppID
+	removed          []objects.AppID
+	recentAsks       []*objects.Ask // lately asked for or reported
+	askCount         int
+	appCount         int           // applications so far
+	nodeCount        int           // about how many nodes there are
+	elapsed          time.Duration // how long the story has lasted
+}
+
+// RandomRun is the story with this number.
+func RandomRun(seed uint64, steps int) Run {
+	s := generateRun(rand.NewPCG(seed, 0x63616e6f7079), steps)
+	s.Seed = seed
+	return s
+}
+
+// generateRun is the story that follows from a source of choices.
+func generateRun(source rand.Source, steps int) Run {
+	a := &generator{Rand: rand.New(source)}
+	a.uniform, a.nodePool = a.oneIn(12), pick(a, 2, 3, 6, 6, 6, 6, 6, 6, 24, 24)
+	if a.large = a.oneIn(30); a.large {
+		a.nodePool = largeSize
+	}
+	a.limited, a.preempting = a.oneIn(3), a.oneIn(2)
+	a.contended = a.preempting && !a.uniform && !a.large && !a.oneIn(3)
+	if a.contended {
+		a.nodePool = pick(a, 1, 2, 3)
+	}
+	a.conf = a.partition()
+	for range pick(a, 0, 0, 2, 4) {
+		a.shapes = append(a.shapes, a.amounts())
+	}
+	s := Run{
+		Partition: a.conf, Oracle: pick(a, NoOracle, NoOracle, AcceptAll, RejectSome),
+		Lifetimes: objects.Lifetimes{
+			Completing: pick(a, 0, 5*time.Second, 30*time.Second, 30*time.Second, 30*time.Second, 2*time.Minute, 10*time.Minute),
+			MaxEnded:   pick(a, 0, 2, 5, 1000, 1000),
+			Completed:  pick(a, 0, time.Minute, 10*time.Minute, 72*time.Hour, 72*time.Hour), Rejected: pick(a, time.Minute, 72*time.Hour),
+		},
+		Shapes:        pick(a, objects.DefaultShapes, objects.DefaultShapes, 0, 1, 2, 3, 5, 70),
+		MaxCandidates: pick(a, 1<<30, 1<<30, 1, 2, 3),
+	}
+	for range pick(a, 0, 3, 4, a.nodePool) {
+		s.Steps = append(s.Steps, a.step(a.addNode()), a.step(a.addApplication()))
+	}
+	if a.large {
+		for range largeSize {
+			s.Steps = append(s.Steps, a.step(a.addNode()), a.step(a.addApplication()),
+				a.step(scheduler.SubmitAsk{Ask: a.newAsk()}))
+		}
+	}
+	for end := max(steps, len(s.Steps)+steps/3); len(s.Steps) < end; {
+		s.Steps = append(s.Steps, a.nextStep())
+	}
+	s.addPriorityClasses(source)
+	s.addListeningGaps(source)
+	s.MaxRefusals = pick(&generator{Rand: rand.New(source)}, 0, 1, 1, 2, 3) // last, so that the stories before are the same
+	return s
+}
+
+// largeSize is how many nodes, applications and perhaps queues a wide story has: more than
+// one block of an index holds.
+const largeSize = 60
+
+func (a *generator) nextStep() Step {
+	const (
+		schedule = 24
+		ask      = schedule + 30
+		release  = ask + 12
+		report   = release + 7
+		resize   = report + 5
+		nodes    = resize + 7
+		apps     = nodes + 6
+		foreign  = apps + 5
+		config   = foreign + 2
+		wake     = config + 1
+	)
+	n := a.IntN(wake + 1)
+	switch {
+	case a.nodeCount < a.nodePool/2 && a.oneIn(4):
+		return a.step(a.addNode())
+	case len(a.apps) < 3 && a.oneIn(4):
+		return a.step(a.addApplication())
+	case n < schedule:
+		return a.scheduleStep()
+	case n < ask:
+		return a.step(a.submit(a.newAsk()))
+	case n < release:
+		return a.step(a.release())
+	case n < report:
+		return a.step(scheduler.ReportAllocation{Ask: a.reportedAsk(), Node: a.nodeID()})
+	case n < resize:
+		return a.step(a.submit(a.resizedAsk()))
+	case n < nodes:
+		return a.step(a.nodeCommand())
+	case n < apps:
+		return a.step(a.appCommand())
+	case n < foreign:
+		return a.step(a.foreign())
+	case n < config:
+		return a.step(scheduler.UseConfig{Partition: a.reloadConfig()})
+	case n < wake || !a.oneIn(5):
+		return a.step(scheduler.Wake{})
+	}
+	if a.oneIn(2) {
+		return a.step(scheduler.DrainPartition{}) // until the next configuration
+	}
+	a.recentAsks, a.apps, a.nodeCount = nil, nil, 0
+	return a.step(scheduler.ResetPartition{})
+}
+
+// scheduleStep comes a long time after the beat before, now and then, when applications
+// have ramped up meanwhile and nothing else has happened.
+func (a *generator) scheduleStep() Step {
+	b := a.step(nil)
+	if a.oneIn(10) {
+		a.elapsed += 5 * time.Minute
+		b.After += 5 * time.Minute
+	}
+	b.Budget = pick(a, 0, 1, 1, 2, 5, 20)
+	return b
+}
+
+// step lets some time pass first: mostly little.
+func (a *generator) step(cmd scheduler.Command) Step {
+	after := pick(a, 0, time.Nanosecond, 700*time.Millisecond, time.Second, 5*time.Second)
+	if a.oneIn(80) {
+		after = pick(a, time.Minute, 5*time.Minute-time.Second, 5*time.Minute, 7*time.Minute)
+	}
+	a.elapsed += after
+	return Step{After: after, Command: cmd}
+}
+
+func (a *generator) oneIn(n int) bool { return a.IntN(n) == 0 }
+
+func pick[T any](a *generator, from ...T) T { return from[a.IntN(len(from))] }

@@ -1,0 +1,230 @@
+package twin
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/placement"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// maxRecentAsks bounds how many asks the author remembers, so that most releases are of work that
+// still lives.
+const maxRecentAsks = 40
+
+// submit sends an ask, now and then as one of a priority class that has something against
+// it. Which one follows from what has been told: a draw more would make other stories of
+// all seeds.
+func (a *generator) submit(ask *objects.Ask) scheduler.Command {
+	m := scheduler.SubmitAskWithClass{Ask: ask, Class: "c"}
+	switch a.askCount % 23 {
+	case 3:
+		m.RejectReason = "no such class"
+	case 11:
+		m.AllowedUsers = &security.ACL{}
+	case 17:
+		few := security.AllowList([]string{"u"}, []string{"dev"})
+		m.AllowedUsers = &few
+	case 19: // nothing against it
+	default:
+		return scheduler.SubmitAsk{Ask: ask}
+	}
+	return m
+}
+
+// newAsk is a new one, as a rule.
+func (a *generator) newAsk() *objects.Ask {
+	a.askCount++
+	if a.uniform && len(a.apps) > 0 && !a.oneIn(10) {
+		one := resources.FromMap(map[string]resources.Quantity{"vcore": 1})
+		return &objects.Ask{Key: a.askKey(), App: a.apps[0], Amounts: one, Tags: askTags(a.askCount)}
+	}
+	ask := &objects.Ask{
+		Key: a.askKey(), App: a.appID(), Amounts: a.shape(),
+		Priority: a.priority(), Originator: a.oneIn(10), Created: a.createdTime(), Tags: askTags(a.askCount),
+	}
+	if a.oneIn(12) {
+		ask.RequiredNode = a.nodeID()
+	}
+	ask.Policy = pick(a, 0, objects.PolicySent|objects.PolicyAllowPreemptOther, objects.PolicySent|objects.PolicyAllowPreemptOther|objects.PolicyAllowPreemptSelf)
+	if a.contended {
+		ask.TaskGroup = pick(a, "", "", "g", "h")
+		ask.Priority, ask.Originator = int32(a.IntN(10)), a.oneIn(4)
+		ask.Policy = ask.Policy.With(objects.PolicySent, true).With(objects.PolicyAllowPreemptOther, !a.oneIn(8))
+	}
+	if a.oneIn(8) {
+		ask.Placeholder, ask.TaskGroup = true, pick(a, "g", "g", "g", "g", "g", "g", "g", "")
+	}
+	if a.oneIn(25) {
+		ask.Key = a.knownAsk().Key // perhaps that of another application
+	}
+	if a.oneIn(60) {
+		ask.Key = a.foreignKey()
+	}
+	a.recentAsks = append(a.recentAsks, ask)
+	if len(a.recentAsks) > maxRecentAsks {
+		a.recentAsks = a.recentAsks[len(a.recentAsks)-maxRecentAsks:]
+	}
+	return ask
+}
+
+func (a *generator) askKey() objects.AllocationKey {
+	return objects.AllocationKey(fmt.Sprintf("k%d", a.askCount))
+}
+
+// createdTime is a time as RMs give it, in whole seconds, or none.
+func (a *generator) createdTime() time.Time {
+	if a.oneIn(2) {
+		return time.Time{}
+	}
+	back := time.Duration(pick(a, 0, 1, 1, 5, 60, 600)) * time.Second
+	return startTime().Add(a.elapsed - back).Truncate(time.Second)
+}
+
+// knownAsk is an ask that was told before, or one that nobody knows.
+func (a *generator) knownAsk() *objects.Ask {
+	if len(a.recentAsks) == 0 || a.oneIn(15) {
+		return &objects.Ask{Key: "unknown", App: a.appID(), Amounts: a.shape()}
+	}
+	return pick(a, a.recentAsks...)
+}
+
+func (a *generator) resizedAsk() *objects.Ask {
+	ask := *a.knownAsk()
+	ask.Amounts = a.shape()
+	if a.oneIn(2) {
+		ask.Amounts = a.amounts()
+	}
+	ask.Priority, ask.Created, ask.Tags = a.priority(), a.createdTime(), askTags(-a.askCount) // which changes nothing
+	return &ask
+}
+
+// reportedAsk is a known ask as it was, a known one with other amounts, or a new one.
+func (a *generator) reportedAsk() *objects.Ask {
+	switch a.IntN(4) {
+	case 0:
+		return a.knownAsk()
+	case 1:
+		return a.resizedAsk()
+	}
+	return a.newAsk()
+}
+
+func (a *generator) release() scheduler.Release {
+	was := a.knownAsk()
+	r := scheduler.Release{App: was.App, Key: was.Key, Type: scheduler.Termination(a.IntN(5))}
+	switch {
+	case a.oneIn(12):
+		r.Key = ""
+	case a.oneIn(25):
+		r.App = a.appID()
+	default:
+		a.recentAsks = slices.DeleteFunc(a.recentAsks, func(x *objects.Ask) bool { return x == was })
+	}
+	return r
+}
+
+// shape is one of the story's usual amounts, where it has some.
+func (a *generator) shape() resources.Amounts {
+	if len(a.shapes) == 0 || a.oneIn(12) {
+		return a.amounts()
+	}
+	return pick(a, a.shapes...)
+}
+
+func (a *generator) amounts() resources.Amounts {
+	m := map[string]resources.Quantity{}
+	if a.contended {
+		return resources.FromMap(map[string]resources.Quantity{"vcore": pick[resources.Quantity](a, 1, 1, 2, 3, 4), "memory": 1})
+	}
+	for _, name := range []string{"vcore", "memory", "gpu"}[:1+a.IntN(3)] {
+		m[name] = pick[resources.Quantity](a, 1, 1, 1, 2, 3, 4, 7, 0)
+	}
+	switch a.IntN(90) {
+	case 0:
+		m["disk"] = 1
+	case 1:
+		m["vcore"] = -1
+	case 2:
+		m["memory"] = math.MaxInt64 - resources.Quantity(a.IntN(3))
+	case 3:
+		m["memory"] = math.MaxInt64/2 + 1
+	case 4:
+		return resources.Amounts{}
+	}
+	return resources.FromMap(m)
+}
+
+func (a *generator) appCommand() scheduler.Command {
+	if len(a.apps) > 2 && a.oneIn(3) {
+		gone := a.appID()
+		a.removed = append(a.removed, gone)
+		a.apps = slices.DeleteFunc(a.apps, func(id objects.AppID) bool { return id == gone })
+		a.recentAsks = slices.DeleteFunc(a.recentAsks, func(x *objects.Ask) bool { return x.App == gone })
+		return scheduler.RemoveApplication{App: gone}
+	}
+	return a.addApplication()
+}
+
+func (a *generator) addApplication() scheduler.AddApplication {
+	c := scheduler.AddApplication{User: pick(a, users...), Queue: a.queuePath()}
+	switch {
+	case len(a.removed) > 0 && a.oneIn(3):
+		c.App = pick(a, a.removed...)
+		a.apps = append(a.apps, c.App)
+	case len(a.apps) > 0 && a.oneIn(6):
+		c.App = a.appID() // it may have completed, or be at work
+	default:
+		a.appCount++
+		c.App = objects.AppID(fmt.Sprintf("a%d", a.appCount))
+		a.apps = append(a.apps, c.App)
+	}
+	c.Tags = map[string]string{}
+	if a.oneIn(15) {
+		c.Tags[forceTag] = "true"
+	}
+	if a.oneIn(3) {
+		a.quotaTags(c.Tags)
+	}
+	if a.contended && a.oneIn(3) {
+		c.Tags[objects.TagGroupPriority] = pick(a, "0", "2", "5", "-1", "2147483647", "high")
+	}
+	if a.oneIn(40) {
+		c.Unresolved = "nobody knows the user"
+	}
+	return c
+}
+
+func (a *generator) appID() objects.AppID {
+	switch {
+	case len(a.apps) == 0 || a.oneIn(30):
+		return "nobody"
+	case !a.oneIn(3): // the others may have completed
+		return pick(a, a.apps[max(0, len(a.apps)-4):]...)
+	}
+	return pick(a, a.apps...)
+}
+
+// queuePath leads to a leaf, unless it leads to a parent or nowhere.
+func (a *generator) queuePath() string {
+	path, q := "root", &a.conf.Root
+	for len(q.Children) > 0 && !a.oneIn(50) {
+		q = &q.Children[a.IntN(len(q.Children))]
+		path += "." + q.Name
+	}
+	switch a.IntN(60) {
+	case 0, 1, 2, 3, 4:
+		return path + pick(a, ".d", ".d.e", ".d.e", ".c")
+	case 5:
+		return strings.ToUpper(path)
+	case 6:
+		return pick(a, "", "a", "B", "root", "x.y", "root.d.e", "root.u", placement.RecoveryQueue, placement.RecoveryQueue+".d")
+	}
+	return path
+}

@@ -1,0 +1,277 @@
+package twin
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/limits"
+	"github.com/canopy-scheduler/canopy/pkg/placement"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// partition makes up a configuration of one to four levels below the root.
+func (a *generator) partition() configs.Partition {
+	root := a.queue("root", 1+a.IntN(4))
+	root.Parent, root.Max = true, resources.Limit{}
+	if !a.oneIn(3) {
+		root.SubmitACL = security.Everyone()
+	}
+	if len(root.Children) == 0 {
+		root.Children = []configs.Queue{a.queue("a", 0)}
+	}
+	if a.large {
+		root.Children = root.Children[:1]
+		for i := range pick(a, 0, largeSize) {
+			root.Children = append(root.Children, a.queue(fmt.Sprintf("w%d", i), 0))
+		}
+	}
+	conf := configs.Partition{
+		Name: "default", Root: root, PlacementRules: a.placementRules(), NodeSortPolicy: a.nodeOrder(), PreemptionEnabled: a.preempting && !a.oneIn(6),
+		QuotaPreemptionEnabled: a.configuredQueues%5 != 0, NodePressureEnabled: a.contended && a.oneIn(2), NominationTimeout: a.nominationTimeout(), Churn: a.cycleConfig(), PriorityDisabled: (a.nodePool+3*a.askCount)%9 == 0,
+	}
+	return withBudgets(conf)
+}
+
+// nominationTimeout follows from what has been told: a draw more would make other stories of all
+// seeds.
+func (a *generator) nominationTimeout() time.Duration {
+	return []time.Duration{8 * time.Second, 0, 30 * time.Second, 5 * time.Minute}[(a.nodePool+a.askCount)%4]
+}
+
+// cycleConfig has limits that stories come to. As with patience, nothing is drawn.
+func (a *generator) cycleConfig() configs.Churn {
+	return []configs.Churn{
+		{CircuitBreaker: true, Cycles: 1, Window: time.Hour, CoolDown: time.Minute}, {},
+		{CircuitBreaker: true, Cycles: 2, Window: time.Hour, CoolDown: 8 * time.Second}, {Cycles: 1, Window: time.Hour, CoolDown: time.Minute},
+		{CircuitBreaker: true, Cycles: 1, Window: 20 * time.Second, CoolDown: 5 * time.Minute},
+	}[(a.nodePool+2*a.askCount)%5]
+}
+
+// placementRules place by the user first, sometimes, and then as the submission says.
+func (a *generator) placementRules() []placement.Rule {
+	provided := placement.Rule{Kind: placement.Provided, Create: !a.oneIn(3)}
+	switch a.IntN(4) {
+	case 0:
+		return []placement.Rule{{Kind: placement.UserName, Create: a.oneIn(3)}, provided}
+	case 1:
+		return []placement.Rule{provided, {Kind: placement.UserName, Create: true}}
+	case 2:
+		return []placement.Rule{provided}
+	}
+	return nil
+}
+
+func (a *generator) queue(name string, levels int) configs.Queue {
+	q := configs.Queue{Name: name}
+	a.configureQueue(&q)
+	if levels == 0 || a.oneIn(4) && name != "root" {
+		q.Parent = a.oneIn(12)
+		return q
+	}
+	q.Parent = true
+	if a.oneIn(3) {
+		t := a.queue("", 0)
+		q.ChildTemplate = &configs.ChildTemplate{MaxApplications: t.MaxApplications, Max: t.Max, Guaranteed: t.Guaranteed, Settings: t.Settings}
+	}
+	for _, child := range []string{"a", "b", pick(a, "c", "c", "default")}[:1+a.IntN(3)] {
+		q.Children = append(q.Children, a.queue(child, levels-1))
+	}
+	return q
+}
+
+// configureQueue gives a queue quotas and settings of its own.
+func (a *generator) configureQueue(q *configs.Queue) {
+	q.Max, q.Guaranteed = resources.Limit{}, resources.Guarantee{}
+	if a.oneIn(3) && q.Name != "root" {
+		q.Max = resources.LimitFromMap(a.quotaMap(0, 8, 16, 16, 30, 30))
+	}
+	if a.oneIn(2) {
+		q.Guaranteed = resources.GuaranteeFromMap(a.quotaMap(0, 1, 2, 4, 10))
+	}
+	q.Settings = configs.Settings{
+		AppSort:        pick(a, policies.FIFO, policies.Fair, policies.StateAware),
+		PrioritySort:   pick(a, policies.PriorityFirst, policies.PriorityFirst, policies.PriorityIgnored),
+		PriorityPolicy: pick(a, policies.PriorityDefault, policies.PriorityDefault, policies.PriorityFence),
+	}
+	if a.oneIn(3) {
+		q.PriorityOffset = a.priority()
+	}
+	if a.preempting {
+		q.PreemptionPolicy = pick(a, policies.PreemptDefault, policies.PreemptDefault, policies.PreemptDefault, policies.PreemptFence, policies.PreemptDisabled)
+		q.PriorityPreemption = pick(a, policies.PriorityPreemptionDisabled, policies.PriorityPreemptionLeaf, policies.PriorityPreemptionFence)
+		q.PreemptionDelay = pick(a, 0, time.Second, 30*time.Second)
+	}
+	q.PriorityPreemptionDelay = []time.Duration{0, 0, 0, time.Second, 20 * time.Second}[a.askCount%5]
+	if a.contended {
+		q.PreemptionDelay, q.PriorityOffset = 0, pick[int32](a, 0, 0, 0, 0, 3)
+		q.PriorityPreemption = pick(a, policies.PriorityPreemptionDisabled, policies.PriorityPreemptionLeaf, policies.PriorityPreemptionFence, policies.PriorityPreemptionFence)
+		q.VictimUnit = pick(a, policies.VictimUnitAllocation, policies.VictimUnitAllocation, policies.VictimUnitTaskGroup, policies.VictimUnitApplication)
+		q.GangPreemption = a.oneIn(3)
+		q.BudgetPolicy = pick(a, policies.BudgetsBestEffort, policies.BudgetsStrict, policies.BudgetsIgnored)
+		q.VictimOrder = pick(a, policies.VictimOrderCompatible, policies.VictimOrderPriority)
+		q.VictimQoS = pick(a, policies.VictimQoSDisabled, policies.VictimQoSEnabled)
+		if !a.oneIn(3) {
+			q.Guaranteed = resources.GuaranteeFromMap(map[string]resources.Quantity{"vcore": pick[resources.Quantity](a, 0, 2, 4, 8)})
+		}
+		if a.oneIn(2) {
+			q.Max, q.PreemptionPolicy, q.PriorityPolicy = resources.Limit{}, policies.PreemptDefault, policies.PriorityDefault
+		}
+	}
+	a.configuredQueues++ // not drawn: a draw more would make other stories of all seeds
+	q.QuotaPreemptionDelay = []time.Duration{0, time.Second, 10 * time.Second, time.Minute}[a.configuredQueues%4]
+	q.SubmitACL, q.AdminACL = a.acl(), a.acl()
+	q.MaxApplications, q.Limits = 0, nil
+	if !a.limited {
+		return
+	}
+	if a.oneIn(6) {
+		q.MaxApplications = uint64(1 + a.IntN(4))
+	}
+	for a.oneIn(4) && len(q.Limits) < 3 {
+		q.Limits = append(q.Limits, a.limit())
+	}
+}
+
+// limit is one of some users and groups of the story.
+func (a *generator) limit() limits.Limit {
+	var r limits.Limit
+	for r.Users == nil && r.Groups == nil {
+		if a.oneIn(2) {
+			r.Users = []string{pick(a, pick(a, users...).Name, limits.Wildcard)}
+		}
+		if a.oneIn(2) {
+			r.Groups = []string{pick(a, "dev", "ops", "data.science", limits.Wildcard)}
+		}
+	}
+	if a.oneIn(2) {
+		r.MaxApplications = uint64(1 + a.IntN(2))
+	}
+	if r.MaxApplications == 0 || a.oneIn(2) {
+		r.MaxResources = resources.LimitFromMap(a.quotaMap(0, 4, 8, 16, 16))
+	}
+	return r
+}
+
+// acl is empty, as a rule, or names some of the users and groups of the story.
+func (a *generator) acl() security.ACL {
+	switch a.IntN(12) {
+	case 0:
+		return security.Everyone()
+	case 1, 2:
+		return security.AllowList([]string{pick(a, users...).Name, pick(a, users...).Name}, nil)
+	case 3:
+		return security.AllowList([]string{pick(a, users...).Name}, []string{pick(a, "dev", "ops", "data.science")})
+	case 4:
+		return security.AllowList(nil, []string{pick(a, "dev", "ops", "dev2")})
+	}
+	return security.ACL{}
+}
+
+// users submit the applications of all stories. Names of users and groups look alike on
+// purpose.
+var users = []security.User{
+	{Name: "u"}, {Name: "v.w", Groups: []string{"v.w"}}, {Name: "dev", Groups: []string{"dev"}},
+	{Name: "x", Groups: []string{"ops", "dev"}}, {Name: "system:serviceaccount:ns:x", Groups: []string{"data.science"}},
+}
+
+func (a *generator) quotaMap(choices ...resources.Quantity) map[string]resources.Quantity {
+	m := map[string]resources.Quantity{}
+	for range 1 + a.IntN(2) {
+		m[pick(a, "vcore", "vcore", "memory", "memory", "gpu", "disk")] = pick(a, choices...)
+	}
+	return m
+}
+
+func (a *generator) nodeOrder() policies.NodeSortPolicy {
+	o := policies.NodeSortPolicy{Sort: pick(a, policies.NodeSortFair, policies.NodeSortBinPacking)}
+	for _, name := range []string{"gpu", "memory", "vcore"} {
+		if !a.oneIn(3) {
+			o.Weights = append(o.Weights, policies.Weight{Resource: name, Weight: pick(a, 1, 1, 0.1, 2.5, 3.7)})
+		}
+	}
+	return o
+}
+
+func (a *generator) priority() int32 {
+	if a.oneIn(8) {
+		return pick(a, math.MinInt32, math.MaxInt32, math.MaxInt32-1, int32(a.Uint32()))
+	}
+	return pick[int32](a, 0, 0, 0, 1, 2, 5, -3)
+}
+
+// reloadConfig changes the configuration: often a little, seldom all of it. The author
+// keeps most changes and forgets some, so that a tree that was refused is not
+// proposed for ever. A max that is lowered to be enforced is back at the next reload.
+func (a *generator) reloadConfig() configs.Partition {
+	conf := a.conf
+	switch {
+	case a.oneIn(6):
+		conf = a.partition()
+	case a.oneIn(5):
+		conf.NodeSortPolicy, conf.PlacementRules, conf.NominationTimeout, conf.Churn = a.nodeOrder(), a.placementRules(), a.nominationTimeout(), a.cycleConfig()
+		conf.PriorityDisabled = (a.reloads+a.nodePool)%4 == 0
+	default:
+		conf.Root = a.changedQueue(conf.Root)
+	}
+	conf = withBudgets(conf)
+	if a.oneIn(2) {
+		a.conf = conf
+	}
+	if a.reloads++; a.reloads%3 > 0 {
+		conf.Root, conf.QuotaPreemptionEnabled = a.withLoweredMax(conf.Root, a.reloads), true
+	}
+	return conf
+}
+
+// recordQueueChange is q with something different at q or at one of the queues below it. The
+// old one stays as it was: others hold it.
+func (a *generator) changedQueue(q configs.Queue) configs.Queue {
+	q.Children = slices.Clone(q.Children)
+	n := len(q.Children)
+	switch {
+	case n > 0 && !a.oneIn(3):
+		i := a.IntN(n)
+		q.Children[i] = a.changedQueue(q.Children[i])
+	case a.oneIn(3) && n > 0:
+		i := a.IntN(n)
+		q.Children = slices.Delete(q.Children, i, i+1)
+	case a.oneIn(3):
+		name := pick(a, "a", "b", "c", "d")
+		if !slices.ContainsFunc(q.Children, func(c configs.Queue) bool { return c.Name == name }) {
+			q.Parent = true
+			q.Children = append(q.Children, a.queue(name, a.IntN(2)))
+		}
+	case q.Name == "root":
+		q.PrioritySort = pick(a, policies.PriorityFirst, policies.PriorityIgnored)
+		q.PriorityOffset, q.PriorityPolicy = a.priority(), policies.PriorityFence
+	default:
+		a.configureQueue(&q)
+		if n == 0 && a.oneIn(6) {
+			q.Parent = !q.Parent
+		}
+	}
+	return q
+}
+
+// withLoweredMax is q with a small max at one of the queues below it, which is enforced soon. Which
+// one, and how small, follows from what has been told.
+func (a *generator) withLoweredMax(q configs.Queue, turn int) configs.Queue {
+	q.Children = slices.Clone(q.Children)
+	if n := len(q.Children); n > 0 && (q.Name == "root" || turn%3 > 0) {
+		q.Children[turn%n] = a.withLoweredMax(q.Children[turn%n], turn+a.configuredQueues)
+		return q
+	}
+	if q.Name != "root" {
+		few := resources.Quantity(a.askCount % 5)
+		q.Max = resources.LimitFromMap([]map[string]resources.Quantity{
+			{"vcore": few}, {"memory": 2 * few}, {"vcore": few, "memory": 16}, {"gpu": few, "memory": few, "vcore": 2 + few},
+		}[turn%4])
+		q.QuotaPreemptionDelay = []time.Duration{time.Second, 5 * time.Second, 30 * time.Second}[a.askCount%3]
+	}
+	return q
+}

@@ -1,0 +1,79 @@
+package twin
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+func (a *generator) nodeCommand() scheduler.Command {
+	switch a.IntN(8) {
+	case 0:
+		a.nodeCount--
+		return scheduler.RemoveNode{Node: a.nodeID()}
+	case 1, 2:
+		return scheduler.SetCapacity{Node: a.nodeID(), Total: a.capacity()}
+	case 3, 4, 5:
+		return scheduler.SetSchedulable{Node: a.nodeID(), Schedulable: !a.oneIn(4)}
+	}
+	return a.addNode()
+}
+
+func (a *generator) addNode() scheduler.AddNode {
+	a.nodeCount++
+	return scheduler.AddNode{Node: a.nodeID(), Total: a.capacity(), Schedulable: !a.oneIn(5)}
+}
+
+func (a *generator) nodeID() objects.NodeID {
+	return objects.NodeID(fmt.Sprintf("n%d", a.IntN(a.nodePool)))
+}
+
+// capacity is that of a small node, so that nodes fill up and tie.
+func (a *generator) capacity() resources.Amounts {
+	m := map[string]resources.Quantity{
+		"vcore":  pick[resources.Quantity](a, 4, 8, 16, 20, 30),
+		"memory": pick[resources.Quantity](a, 4, 8, 16, 24, 40),
+		"gpu":    pick[resources.Quantity](a, 0, 8, 12, 20),
+	}
+	if a.contended {
+		n := pick[resources.Quantity](a, 3, 4, 6, 8)
+		return resources.FromMap(map[string]resources.Quantity{"vcore": n, "memory": n})
+	}
+	if a.uniform {
+		m["vcore"], m["memory"] = 100, 100
+	}
+	switch a.IntN(32) {
+	case 0, 5, 6:
+		return resources.Amounts{}
+	case 1:
+		m["vcore"] = -1
+	case 2:
+		m["memory"] = math.MaxInt64 - resources.Quantity(a.IntN(3))
+	case 3:
+		m["disk"] = 3
+	case 4:
+		m = map[string]resources.Quantity{"disk": 3}
+	}
+	return resources.FromMap(m)
+}
+
+func (a *generator) foreign() scheduler.Command {
+	if a.oneIn(2) {
+		return scheduler.ReleaseForeign{Key: a.foreignKey()}
+	}
+	f := objects.Foreign{Key: a.foreignKey(), Node: a.nodeID(), Amounts: a.amounts(), Static: a.oneIn(2)}
+	if a.oneIn(2) {
+		f.Amounts = a.capacity() // all of a node, or nearly
+	}
+	if a.oneIn(15) {
+		f.Key = a.knownAsk().Key
+	}
+	return scheduler.ReportForeign{Foreign: f}
+}
+
+func (a *generator) foreignKey() objects.AllocationKey {
+	return objects.AllocationKey(fmt.Sprintf("f%d", a.IntN(5)))
+}

@@ -1,0 +1,118 @@
+package twin
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/limits"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// addPriorityClasses makes a third of the stories speak of priority classes. It comes when all else is
+// told, and draws what the author has left, so that the others stay what they were.
+func (s *Run) addPriorityClasses(source rand.Source) {
+	a := &generator{Rand: rand.New(source)}
+	if !a.oneIn(3) {
+		return
+	}
+	s.Partition = a.withClassQuotas(s.Partition)
+	var asks []*objects.Ask
+	var steps []Step
+	for _, step := range s.Steps {
+		switch c := step.Command.(type) {
+		case scheduler.UseConfig:
+			if !a.oneIn(6) {
+				c.Partition = a.withClassQuotas(c.Partition)
+			}
+			step.Command = c
+		case scheduler.SubmitAsk:
+			asks = append(asks, c.Ask)
+			step.Command = a.withClass(c.Ask)
+			if a.oneIn(4) {
+				steps = append(steps, Step{Command: a.withClass(a.withOtherAmounts(pick(a, asks[max(0, len(asks)-10):]...)))})
+			}
+		case scheduler.SubmitAskWithClass:
+			c.Class = a.className()
+			step.Command = c
+		case scheduler.ReportAllocation:
+			c.Class = a.className()
+			step.Command = c
+		}
+		steps = append(steps, step)
+	}
+	s.Steps = steps
+}
+
+// withClass is an ask as one of a class, or of none.
+func (a *generator) withClass(ask *objects.Ask) scheduler.Command {
+	if a.oneIn(3) {
+		return scheduler.SubmitAsk{Ask: ask}
+	}
+	m := scheduler.SubmitAskWithClass{Ask: ask, Class: a.className()}
+	if ask.Priority%2 == 0 { // the others are of the default class
+		m.NamedClass = m.Class
+	}
+	return m
+}
+
+func (a *generator) className() string { return pick(a, "", "high", "high", "low", "odd") }
+
+// withOtherAmounts is an ask, perhaps of one that is known, with other amounts.
+func (a *generator) withOtherAmounts(ask *objects.Ask) *objects.Ask {
+	other := *ask
+	other.Amounts = a.amounts()
+	return &other
+}
+
+// withClassQuotas is a configuration with other class quotas. The old one stays as it was.
+func (a *generator) withClassQuotas(p configs.Partition) configs.Partition {
+	p.ClassesNeedingQuota = nil
+	for a.oneIn(3) && len(p.ClassesNeedingQuota) < 2 {
+		p.ClassesNeedingQuota = append(p.ClassesNeedingQuota, a.classSelector())
+	}
+	p.Root = a.withQueueClassQuotas(p.Root)
+	return p
+}
+
+func (a *generator) withQueueClassQuotas(q configs.Queue) configs.Queue {
+	q.ClassQuotas = nil
+	var taken []string
+	for _, name := range []string{"first", "second", "third"} {
+		if !a.oneIn(4) {
+			continue
+		}
+		x := limits.ClassQuota{Name: name, Match: a.classSelector()}
+		switch a.IntN(4) {
+		case 0:
+			x.Users = []string{pick(a, pick(a, users...).Name, limits.Wildcard)}
+		case 1:
+			x.Groups = []string{pick(a, "dev", "ops", limits.Wildcard)}
+		}
+		hard := a.quotaMap(0, 8, 16, 16, 30, 30)
+		if a.oneIn(2) {
+			hard[limits.Pods] = resources.Quantity(pick(a, 0, 3, 8, 8))
+		}
+		x.Hard = resources.LimitFromMap(hard)
+		if selectorKey := fmt.Sprint(x.Match, x.Users, x.Groups); !slices.Contains(taken, selectorKey) {
+			taken = append(taken, selectorKey)
+			q.ClassQuotas = append(q.ClassQuotas, x)
+		}
+	}
+	q.Children = slices.Clone(q.Children)
+	for i := range q.Children {
+		q.Children[i] = a.withQueueClassQuotas(q.Children[i])
+	}
+	return q
+}
+
+func (a *generator) classSelector() limits.Selector {
+	s := limits.Selector{Operator: pick(a, limits.In, limits.In, limits.NotIn, limits.Exists, limits.DoesNotExist)}
+	if s.Operator.NeedsClasses() {
+		s.Classes = pick(a, []string{"high"}, []string{"high", "low"}, []string{"none"})
+	}
+	return s
+}

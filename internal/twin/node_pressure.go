@@ -1,0 +1,76 @@
+package twin
+
+import (
+	"cmp"
+	"fmt"
+	"math/big"
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// preemptForPressure tells work to leave a node that has less than it holds (priority.md S3-63).
+func (t *Twin) preemptForPressure(n *node) {
+	if !t.nodePressure {
+		return
+	}
+	c := t.total()
+	free := c.available(n)
+	for _, w := range filter(t.allocations, func(w *allocation) bool { return w.preempting && w.node == n.id }) {
+		free = free.Add(w.ask.Amounts)
+	}
+	var scarce string
+	worst := new(big.Rat)
+	for name, q := range free.All() {
+		if share := big.NewRat(-int64(q), max(1, int64(n.total.Get(name)))); q < 0 && share.Cmp(worst) > 0 {
+			scarce, worst = name, share
+		}
+	}
+	if scarce == "" {
+		return
+	}
+	excess := func(w *allocation) int64 {
+		used, err := objects.ReadUsage(w.ask.Tags)
+		if n, ok := used[scarce]; ok && err == nil {
+			return int64(n - w.ask.Amounts.Get(scarce))
+		}
+		return 0
+	}
+	candidates := filter(t.allocations, func(w *allocation) bool { return w.node == n.id && !w.preempting && w.ask.RequiredNode == "" })
+	slices.SortFunc(candidates, func(a, b *allocation) int {
+		return cmp.Or(
+			boolToInt(a.ask.Priority >= 2_000_000_000)-boolToInt(b.ask.Priority >= 2_000_000_000), boolToInt(excess(a) <= 0)-boolToInt(excess(b) <= 0),
+			cmp.Compare(a.ask.Priority, b.ask.Priority), cmp.Compare(excess(b), excess(a)), cmp.Compare(a.ask.Key, b.ask.Key),
+		)
+	})
+	var victims []*allocation
+	for _, w := range candidates {
+		if free.HasNegative() && slices.ContainsFunc(negativeResources(free), func(name string) bool { return w.ask.Amounts.Get(name) > 0 }) {
+			free, victims = free.Add(w.ask.Amounts), append(victims, w)
+		}
+	}
+	if free.HasNegative() {
+		return
+	}
+	for _, w := range slices.Backward(slices.Clone(victims)) {
+		if less := free.Sub(w.ask.Amounts); !less.HasNegative() {
+			free, victims = less, slices.DeleteFunc(victims, func(x *allocation) bool { return x == w })
+		}
+	}
+	for _, w := range victims {
+		w.preempting, w.preemptingSince = true, t.now
+		t.emit(scheduler.Released{Key: w.ask.Key, App: w.ask.App, Type: scheduler.PreemptedByScheduler,
+			Message: fmt.Sprintf("preempted (pressure): node %s has less capacity than its allocations hold", n.id)})
+	}
+}
+
+func negativeResources(left resources.Amounts) (names []string) {
+	for name, q := range left.All() {
+		if q < 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,95 @@
+package twin
+
+import (
+	"slices"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+)
+
+// How long preemption waits.
+
+// expireNominations stops counting on those who were told to leave too long ago, and ends the
+// nominations that have lasted too long.
+func (t *Twin) expireNominations() {
+	if t.nominationTimeout == 0 {
+		return
+	}
+	for _, w := range t.allocations {
+		w.overdue = w.overdue || w.preempting && !t.now.Before(t.waitStart(w.preemptingSince).Add(t.nominationTimeout))
+	}
+	for _, w := range slices.Clone(t.nominees) {
+		if !t.now.Before(t.waitStart(w.nominatedAt).Add(t.nominationTimeout)) {
+			t.abandonNomination(w)
+		}
+	}
+}
+
+// delayEnds are the times, after one and not after another, at which a delay ends that kept w
+// from preempting. Then w looks, whenever it looked last.
+func (t *Twin) delayEnds(w *allocation, after, until time.Time) (ends []time.Time) {
+	conf := t.queue(t.app(w.ask.App).leaf).conf
+	delays := []time.Duration{conf.PreemptionDelay}
+	if conf.PriorityPreemption != policies.PriorityPreemptionDisabled {
+		delays = append(delays, conf.PriorityPreemptionDelay)
+	}
+	for _, d := range delays {
+		if at := w.created.Add(d); w.ask.Policy.AllowPreemptOther() && w.ask.RequiredNode == "" && t.preemption && !t.ignorePriority && at.After(after) && !at.After(until) {
+			ends = append(ends, at)
+		}
+	}
+	return ends
+}
+
+// evaluationsDue is when some who looked in vain look again because a delay ends; none, if one has
+// ended already and only the next Schedule is awaited.
+func (t *Twin) evaluationsDue() (times []time.Time) {
+	for _, w := range t.firstOfEachGroup(t.total()) {
+		at, ok := t.backedOff[askGroupKey(w.ask)]
+		if !ok || !t.mayPreempt(w) {
+			continue // the next Schedule lets it look, or it never does
+		}
+		if len(t.delayEnds(w, at, t.now)) > 0 {
+			return nil
+		}
+		if !t.now.Before(at.Add(backOff)) {
+			continue
+		}
+		times = append(times, t.delayEnds(w, t.now, t.now.Add(1e6*time.Hour))...)
+	}
+	return times
+}
+
+// abandonNomination ends the nomination of w, which may look again later: it might be led astray again.
+func (t *Twin) abandonNomination(w *allocation) {
+	kind := askGroupKey(w.ask)
+	if !slices.ContainsFunc(t.allocations, func(x *allocation) bool { return x.node == "" && x.nominated == "" && askGroupKey(x.ask) == kind }) {
+		t.backedOff[kind] = t.now
+	}
+	t.unnominate(w)
+	t.recordReturn(w)
+}
+
+// timeoutEnds are the times that expireNominations waits for; none, if it need not wait.
+func (t *Twin) timeoutEnds() (times []time.Time) {
+	for _, w := range t.allocations {
+		if w.preempting && !w.overdue {
+			times = append(times, t.waitStart(w.preemptingSince).Add(t.nominationTimeout))
+		}
+	}
+	for _, w := range t.nominees {
+		times = append(times, t.waitStart(w.nominatedAt).Add(t.nominationTimeout))
+	}
+	if t.nominationTimeout == 0 || slices.ContainsFunc(times, func(at time.Time) bool { return !at.After(t.now) }) {
+		return nil
+	}
+	return times
+}
+
+// waitStart is when preemption began to wait for what began at a time.
+func (t *Twin) waitStart(at time.Time) time.Time {
+	if t.listeningSince.After(at) {
+		return t.listeningSince
+	}
+	return at
+}

@@ -1,0 +1,88 @@
+package twin
+
+import (
+	"strings"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/placement"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// placementQueue is the queue for a new application: a leaf, or a path that may be made
+// (sheet 7.1). Of the rules, stories use those that name the queue of the submission
+// or that of the user, without filters and parents; the others have tables of their own.
+func (t *Twin) placementQueue(c scheduler.AddApplication) (objects.QueuePath, bool) {
+	rules := t.rules
+	if len(rules) == 0 {
+		rules = []placement.Rule{{Kind: placement.Provided}}
+	}
+	for _, r := range rules {
+		path := ruleTarget(r.Kind, c)
+		if path == "" || isRecoveryQueue(path) || !t.maySubmit(path, c.User) {
+			continue
+		}
+		if q := t.queue(path); q == nil && r.Create || q != nil && q.acceptsApplications() {
+			return path, true
+		}
+	}
+	if q := t.queue(placement.DefaultQueue); q != nil && q.acceptsApplications() && t.maySubmit(placement.DefaultQueue, c.User) {
+		return q.path, true
+	}
+	return placement.RecoveryQueue, c.Tags[forceTag] == "true"
+}
+
+// forceTag marks an application that runs already and must be taken somewhere.
+const forceTag = "application.create.force"
+
+func ruleTarget(kind placement.Kind, c scheduler.AddApplication) objects.QueuePath {
+	name := strings.ToLower(c.Queue)
+	if kind == placement.UserName {
+		name = c.User.Name
+	}
+	if name == "" || strings.HasPrefix(name, "root.") && kind == placement.Provided {
+		return objects.QueuePath(name)
+	}
+	return objects.RootPath.Child(strings.ReplaceAll(name, ".", "_dot_"))
+}
+
+func (q *queue) acceptsApplications() bool { return !q.conf.Parent && !q.draining }
+
+// createQueues makes the queues that a path lacks. It reports false where they cannot be.
+func (t *Twin) createQueues(path objects.QueuePath) bool {
+	above := t.pathQueues(path)
+	q := above[len(above)-1]
+	if q.path == path {
+		return true
+	}
+	if !q.conf.Parent || q.draining {
+		return false
+	}
+	template := templateFor(above)
+	parts := path.Parts()
+	for i := len(above); i < len(parts); i++ {
+		made := &queue{path: q.path.Child(parts[i]), conf: configs.Queue{Name: parts[i], Parent: true}}
+		made.conf.PreemptionDelay = 30 * time.Second // sheet 2.1: nobody says anything else
+		if i == len(parts)-1 {
+			made.conf.Parent = false
+			if template != nil && path != placement.RecoveryQueue {
+				made.conf.Max, made.conf.Guaranteed = template.Max, template.Guaranteed
+				made.conf.Settings, made.conf.MaxApplications = template.Settings, template.MaxApplications
+			}
+		}
+		q.children = append(q.children, made)
+		q = made
+	}
+	return true
+}
+
+// templateFor is the nearest child template along a path; nil: there is none.
+func templateFor(above []*queue) (t *configs.ChildTemplate) {
+	for _, q := range above {
+		if q.conf.ChildTemplate != nil {
+			t = q.conf.ChildTemplate
+		}
+	}
+	return t
+}

@@ -1,0 +1,106 @@
+package twin
+
+import (
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// useConfig makes the tree anew. What the configuration does not name any more drains.
+func (t *Twin) useConfig(conf configs.Partition) {
+	if t.root != nil && t.changesQueueKind(t.root, &conf.Root) {
+		t.refuse("configuration", "a queue with applications cannot change between leaf and parent")
+		return
+	}
+	t.order, t.rules, t.draining, t.preemption, t.quotaPreemption = conf.NodeSortPolicy, conf.PlacementRules, false, conf.PreemptionEnabled, conf.QuotaPreemptionEnabled
+	t.budgets = conf.Budgets.All()
+	t.needQuota = conf.ClassesNeedingQuota
+	t.nodePressure = conf.NodePressureEnabled
+	t.nominationTimeout = conf.NominationTimeout
+	t.cycles.configured = conf.Churn
+	t.ignorePriority = conf.PriorityDisabled
+	t.root = t.mergeQueue(t.root, &conf.Root, objects.RootPath)
+	t.prune(t.root)
+}
+
+// changesQueueKind reports whether q, or a queue below it, would have to change its kind while
+// applications are in it.
+func (t *Twin) changesQueueKind(q *queue, conf *configs.Queue) bool {
+	if q.conf.Parent != conf.Parent && t.inUse(q) {
+		return true
+	}
+	return slices.ContainsFunc(conf.Children, func(c configs.Queue) bool {
+		child := find(q.children, func(x *queue) bool { return x.path == q.path.Child(c.Name) })
+		return child != nil && t.changesQueueKind(child, &c)
+	})
+}
+
+// inUse reports whether q or a queue below it has applications.
+func (t *Twin) inUse(q *queue) bool {
+	return slices.ContainsFunc(t.apps, func(a *app) bool { return q.contains(a.leaf) })
+}
+
+// mergeQueue is the queue that conf describes, with those children of the old one that
+// conf leaves out.
+func (t *Twin) mergeQueue(old *queue, conf *configs.Queue, path objects.QueuePath) *queue {
+	q := &queue{path: path, conf: *conf, managed: true}
+	var vanished []*queue
+	if old != nil {
+		vanished = slices.Clone(old.children)
+		if q.dynamicConf = old.dynamicConf; !old.managed {
+			q.dynamicConf = &old.conf
+		}
+	}
+	for i := range conf.Children {
+		at := path.Child(conf.Children[i].Name)
+		was := find(vanished, func(x *queue) bool { return x.path == at })
+		vanished = slices.DeleteFunc(vanished, func(x *queue) bool { return x == was })
+		q.children = append(q.children, t.mergeQueue(was, &conf.Children[i], at))
+	}
+	for _, v := range vanished {
+		t.drainQueue(v)
+		q.children = append(q.children, v)
+	}
+	return q
+}
+
+// drainQueue closes a queue that the configuration made, with those below it. What was made
+// for applications stays open (sheet 3.6), also when a configuration named it meanwhile.
+func (t *Twin) drainQueue(q *queue) {
+	if !q.managed {
+		return
+	}
+	stays := false // something below
+	for _, child := range q.children {
+		t.drainQueue(child)
+		stays = stays || t.inUse(child)
+	}
+	here := slices.ContainsFunc(t.apps, func(a *app) bool { return a.leaf == q.path })
+	if q.dynamicConf != nil && (q.dynamicConf.Parent && !here || !q.dynamicConf.Parent && !stays) {
+		q.conf, q.dynamicConf, q.managed = *q.dynamicConf, nil, false
+		return
+	}
+	q.draining = true
+}
+
+// prune drops the queues that hold nothing and that nobody wants any more, from the
+// bottom up.
+func (t *Twin) prune(q *queue) {
+	q.children = slices.DeleteFunc(q.children, func(child *queue) bool {
+		t.prune(child)
+		if !t.inUse(child) {
+			child.dynamicConf = nil // as what it was it would be gone
+		}
+		return (child.draining || !child.managed) && !t.inUse(child)
+	})
+}
+
+func (t *Twin) forget() {
+	t.nodes, t.apps, t.allocations, t.foreign, t.completed, t.rejected = nil, nil, nil, nil, nil, nil
+	t.nominees, t.cycles = nil, cycleDetector{configured: t.cycles.configured}
+	t.prune(t.root)
+	t.lastQueueStates = t.queueStates() // of what was forgotten nothing else is said
+	t.emit(scheduler.PartitionReset{})
+}

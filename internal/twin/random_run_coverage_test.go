@@ -1,0 +1,180 @@
+package twin
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/priorities"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// Stories in which something never happens show nothing about it.
+func TestRandomRuns_CoverEveryBehaviour(t *testing.T) {
+	const runs = 60
+	occurrences := map[string]int{}
+	for seed := range uint64(runs) {
+		s := RandomRun(seed+1, stepsPerRun)
+		core := scheduler.NewWith(s.Partition, s.Oracle.oracle(), objects.Options{Shapes: 70, Lifetimes: s.Lifetimes, Evaluations: 1 << 30})
+		now := startTime()
+		waiting := map[objects.AllocationKey]bool{}
+		for _, b := range s.Steps {
+			now = now.Add(b.After)
+			effects, _ := b.apply(core, now)
+			for _, e := range effects {
+				occurrences[effectKind(e)]++
+				if r, ok := e.(scheduler.AskRejected); ok && strings.Contains(r.Reason, ": asked") {
+					if _, known := core.Partition().Allocation(r.Key); known {
+						occurrences["grew more than a quota leaves"]++
+					}
+				}
+			}
+			after := core.Snapshot(now)
+			countStep(occurrences, b, after, now)
+			countOverdue(occurrences, waiting, after)
+		}
+	}
+	t.Log(occurrences)
+	for what, least := range map[string]int{
+		"allocated": 20 * runs, "released": 9 * runs, "rejected ask": runs, "rejected application": runs,
+		"Accepted: its first ask came in": 5 * runs, "Running: something was placed": 5 * runs,
+		"Completing: nothing is pending and nothing runs": runs, "Running: it asked again": runs / 2,
+		"Completed: it had nothing to do for long enough": runs, "Completed: the resource manager removed it": runs,
+		"Expired: it ended long enough ago": runs / 2, "Expired: more have ended since than are kept": runs / 2,
+		"preempted (quota):": runs, "queues above a max": 10 * runs, "queues above a max after a look": 5 * runs,
+		"more than a quota leaves": 2 * runs, "no quota covers it": runs / 4, "grew more than a quota leaves": 5,
+		"asks wait, and priority does not count": 50 * runs, "a class is named in vain": runs / 10,
+		"released, timed out": 1, "a tag makes no sense": 5, "queues with a quota from tags": runs, "asks wait": 1000 * runs,
+		"allocations have a budget": 60 * runs, "preempted (priority)": runs / 4, "those with a budget leave": runs / 2, "a budget is exceeded": 10 * runs, "an ID is used again": runs / 2,
+		"node resized": runs, "node drained": runs / 2, "node undrained": runs / 3, "node removed": runs, "ask cancelled": runs,
+		"queue created": runs, "queue draining": runs / 4, "queue restored": runs / 10, "queue removed": runs,
+		"preemption cycle, cool-down true": 2, "preemption cycle, cool-down false": 4, "cool-down ended": 2, "overdue": runs / 2, "overdue and left": runs / 10, "Completing: the resource manager removed it": runs,
+	} {
+		assert.Check(t, occurrences[what] >= least, "%s happens %d times in %d stories, at least %d are due", what, occurrences[what], runs, least)
+	}
+	assert.Check(t, occurrences["rejected ask"] < occurrences["beats"]/4, "too much of what is told is nonsense")
+}
+
+func effectKind(e scheduler.Effect) string {
+	switch e := e.(type) {
+	case scheduler.Allocated:
+		return "allocated"
+	case scheduler.AskRejected:
+		switch reason, _, _ := strings.Cut(e.Reason, ":"); priorities.Reason(reason) {
+		case priorities.ExceedsQuota:
+			return "more than a quota leaves"
+		case priorities.PriorityDisabled:
+			return "a class is named in vain"
+		case priorities.NeedsQuota:
+			return "no quota covers it"
+		}
+		return "rejected ask"
+	case scheduler.ApplicationRejected:
+		return "rejected application"
+	case scheduler.Refused:
+		if strings.HasPrefix(e.Subject, "quota") {
+			return "a tag makes no sense"
+		}
+	case scheduler.NodeChanged:
+		return "node " + e.Change.String()
+	case scheduler.QueueChanged:
+		return "queue " + e.Change.String()
+	case scheduler.AskCancelled:
+		return "ask cancelled"
+	case scheduler.Event:
+		if e.Kind == scheduler.EventPreemptionCycle {
+			return fmt.Sprintf("preemption cycle, cool-down %t", !e.Until.IsZero())
+		}
+		return e.Kind.String()
+	case scheduler.Released:
+		if e.Type == scheduler.TimedOut {
+			return "released, timed out"
+		}
+		if e.Type == scheduler.PreemptedByScheduler {
+			return "preempted " + strings.Fields(e.Message)[1]
+		}
+		return "released"
+	case scheduler.ApplicationUpdated:
+		return fmt.Sprintf("%s: %s", e.State, e.Reason)
+	}
+	return fmt.Sprintf("%T", e)
+}
+
+func countStep(occurrences map[string]int, b Step, s *scheduler.Snapshot, now time.Time) {
+	occurrences["asks wait"] += s.Asks
+	if s.IgnorePriority {
+		occurrences["asks wait, and priority does not count"] += s.Asks
+	}
+	occurrences["beats"]++
+	occurrences["queues with a quota from tags"] += countTaggedLeaves(s.Root)
+	countAboveMax(occurrences, s.Root)
+	for _, v := range s.Budgets {
+		occurrences["allocations have a budget"] += v.Selected
+		occurrences["those with a budget leave"] += v.Preempting
+		if v.Allowed < 0 {
+			occurrences["a budget is exceeded"]++
+		}
+	}
+	c, ok := b.Command.(scheduler.AddApplication)
+	if !ok {
+		return
+	}
+	for e := range s.Completed.All() {
+		if e.ID == c.App && e.Finished.Before(now) {
+			occurrences["an ID is used again"]++
+			return
+		}
+	}
+}
+
+// countTaggedLeaves counts the dynamic leaves that may have what only tags say.
+func countTaggedLeaves(q *scheduler.QueueView) (n int) {
+	if gpu, ok := q.Max.Get("gpu"); ok && gpu == 1 && q.Leaf && !q.Managed {
+		n++
+	}
+	for child := range q.Children.All() {
+		n += countTaggedLeaves(child)
+	}
+	return n
+}
+
+// countAboveMax counts the queues that are above a max that is enforced.
+func countAboveMax(occurrences map[string]int, q *scheduler.QueueView) {
+	if q.AboveMax != nil {
+		occurrences["queues above a max"]++
+		if !q.AboveMax.Evaluated.IsZero() {
+			occurrences["queues above a max after a look"]++
+		}
+	}
+	for child := range q.Children.All() {
+		countAboveMax(occurrences, child)
+	}
+}
+
+// countOverdue counts who has become overdue, and who is and leaves after all.
+func countOverdue(occurrences map[string]int, overdue map[objects.AllocationKey]bool, s *scheduler.Snapshot) {
+	now := map[objects.AllocationKey]bool{}
+	for n := range s.Nodes.All() {
+		for w := range n.Allocations.All() {
+			now[w.Ask.Key] = w.Overdue
+			if w.Overdue && !overdue[w.Ask.Key] {
+				occurrences["overdue"]++
+			}
+		}
+	}
+	for key := range overdue {
+		if !now[key] {
+			occurrences["overdue and left"]++
+			delete(overdue, key)
+		}
+	}
+	for key, is := range now {
+		if is {
+			overdue[key] = true
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package twin
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/testscale"
+)
+
+// stepsPerRun is how long a story is.
+const stepsPerRun = 300
+
+// TestRandomRuns tells random stories to the Core and to its twin. The environment
+// variables CANOPY_TWIN_SEED and CANOPY_TWIN_RUNS say with which it begins and how
+// many they are; make twin sets them. Without it package testscale says how many.
+func TestRandomRuns(t *testing.T) {
+	first := envNumber(t, "CANOPY_TWIN_SEED", 1)
+	runs := int(envNumber(t, "CANOPY_TWIN_RUNS", uint64(testscale.Runs(500))))
+	var shortened atomic.Bool
+	const shards = 8
+	for shard := range shards {
+		t.Run(fmt.Sprintf("every eighth from seed %d", first+uint64(shard)), func(t *testing.T) {
+			t.Parallel()
+			for i := shard; i < runs && !t.Failed(); i += shards {
+				executeAndReport(t, RandomRun(first+uint64(i), stepsPerRun), &shortened)
+			}
+		})
+	}
+}
+
+// executeAndReport plays a story. Of all that fail, one is printed in the shortest version that
+// can be found.
+func executeAndReport(t *testing.T, s Run, shortened *atomic.Bool) {
+	f := s.Execute()
+	if f == nil {
+		return
+	}
+	t.Errorf("seed %d: %v", s.Seed, f)
+	if shortened.CompareAndSwap(false, true) {
+		shorter, g := s.Shorten(f, Run.Execute)
+		t.Errorf("in short:\n%s\n%v", shorter, g)
+	}
+}
+
+func envNumber(t *testing.T, variable string, fallback uint64) uint64 {
+	text := os.Getenv(variable)
+	if text == "" {
+		return fallback
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	assert.NilError(t, err, variable)
+	return n
+}

@@ -1,0 +1,90 @@
+package twin
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/testscale"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// TestReload_RoundTripLeavesNoState tells a story to two Cores. One of
+// them goes to another configuration and back now and then, and nobody may be able to
+// tell which: not by its state, and not by anything it ever decides afterwards. While a
+// queue drains it stays at home: what another configuration makes of that queue is kept. So
+// it does while a queue is above its max: its delay begins anew if it was allowed more.
+func TestReload_RoundTripLeavesNoState(t *testing.T) {
+	runs, trips := uint64(testscale.Runs(150)), 0
+	first := envNumber(t, "CANOPY_TWIN_SEED", 1)
+	for seed := first; seed < first+runs; seed++ {
+		trips += roundTrip(t, RandomRun(seed, stepsPerRun))
+	}
+	assert.Assert(t, trips > 20*int(runs), "only %d other configurations were in force", trips)
+}
+
+// roundTrip tells one story and returns how often the second Core was away.
+func roundTrip(t *testing.T, s Run) (trips int) {
+	t.Helper()
+	oracle := s.Oracle.oracle()
+	opt := objects.DefaultOptions()
+	opt.Evaluations = 1 << 30 // how many look at a time is no trace
+	reference, reloaded := scheduler.NewWith(s.Partition, oracle, opt), scheduler.NewWith(s.Partition, oracle, opt)
+	gen := &generator{Rand: rand.New(rand.NewPCG(s.Seed, 1)), conf: s.Partition}
+	now, drains := startTime(), false
+	for i, step := range s.Steps {
+		now = now.Add(step.After)
+		want, more := step.apply(reference, now)
+		wantText, alsoMore := effectsText(want), more
+		got, more := step.apply(reloaded, now)
+		assert.Equal(t, effectsText(got), wantText, "seed %d, step %d: %s", s.Seed, i, step)
+		assert.Equal(t, more, alsoMore)
+		switch step.Command.(type) {
+		case scheduler.DrainPartition:
+			drains = true // and is not in the configuration that it could go back to
+		case scheduler.UseConfig:
+			drains = drains && len(scheduler.WithoutEvents(want)) > 0
+		}
+		before := reloaded.Snapshot(now)
+		if drains || anyDraining(before.Root) || anyAboveMax(before.Root) || !gen.oneIn(3) {
+			continue
+		}
+		original := reloaded.Partition().Config()
+		gen.conf = original
+		if len(scheduler.WithoutEvents(reloaded.Step(now, scheduler.UseConfig{Partition: gen.reloadConfig()}))) > 0 {
+			continue // refused
+		}
+		assert.NilError(t, reloaded.Check(), "seed %d, step %d", s.Seed, i)
+		assert.Equal(t, effectsText(scheduler.WithoutEvents(reloaded.Step(now, scheduler.UseConfig{Partition: original}))), "", "seed %d, step %d", s.Seed, i)
+		assert.NilError(t, reloaded.Check(), "seed %d, step %d", s.Seed, i)
+		if SnapshotDifference(reloaded.Snapshot(now), before) != "" {
+			t.Fatalf("seed %d: the way back from step %d, %s, leads somewhere else:\n%+v\n%+v",
+				s.Seed, i, step, reloaded.Snapshot(now).Root, before.Root)
+		}
+		trips++
+	}
+	assert.Equal(t, SnapshotDifference(reloaded.Snapshot(now), reference.Snapshot(now)), "", "seed %d: at the end", s.Seed)
+	return trips
+}
+
+// anyDraining reports whether q, or a queue below it, drains.
+func anyDraining(q *scheduler.QueueView) bool {
+	for child := range q.Children.All() {
+		if anyDraining(child) {
+			return true
+		}
+	}
+	return q.Draining
+}
+
+// anyAboveMax reports whether q, or a queue below it, is above a max that is enforced.
+func anyAboveMax(q *scheduler.QueueView) bool {
+	for child := range q.Children.All() {
+		if anyAboveMax(child) {
+			return true
+		}
+	}
+	return q.AboveMax != nil
+}

@@ -1,0 +1,194 @@
+package twin
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/testscale"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// When the RM has removed all applications, whatever they did, a partition is as if there
+// had never been any: its books are the bytes of a new partition's that was told of the
+// same nodes, foreign allocations and configuration (behaviour.md 4.6).
+func TestPartition_RemovedApplicationsLeaveNoState(t *testing.T) {
+	runs := uint64(testscale.Runs(80))
+	removed := 0
+	for seed := uint64(1); seed <= runs; seed++ {
+		s := RandomRun(seed, stepsPerRun)
+		opt := objects.Options{Shapes: s.Shapes, Lifetimes: s.Lifetimes}
+		used := scheduler.NewWith(s.Partition, s.Oracle.oracle(), opt)
+		now := startTime()
+		for _, b := range s.Steps {
+			now = now.Add(b.After)
+			b.apply(used, now)
+		}
+		before := used.Snapshot(now)
+		removeApplications(used, before.Root, now)
+		removed += before.Applications
+		after := used.Snapshot(now)
+		assert.Equal(t, after.Applications+after.Asks+after.Allocations, 0)
+		assert.NilError(t, used.Check())
+
+		fresh := scheduler.NewWith(used.Partition().Config(), nil, opt)
+		copyNodes(fresh, after, now)
+		for _, c := range []*scheduler.Core{used, fresh} {
+			c.ForgetSnapshots()
+			c.Partition().RefreshShares()
+		}
+		got, want := partitionText(used.Partition()), partitionText(fresh.Partition())
+		if got != want {
+			t.Fatalf("seed %d: something is left behind:\n%s", seed, firstDifference(want, got))
+		}
+	}
+	assert.Assert(t, removed > int(runs), "there was nothing to remove")
+}
+
+func removeApplications(c *scheduler.Core, q *scheduler.QueueView, now time.Time) {
+	for child := range q.Children.All() {
+		removeApplications(c, child, now)
+	}
+	for a := range q.Applications.All() {
+		c.Step(now, scheduler.RemoveApplication{App: a.ID})
+	}
+}
+
+func copyNodes(c *scheduler.Core, s *scheduler.Snapshot, now time.Time) {
+	for n := range s.Nodes.All() {
+		c.Step(now, scheduler.AddNode{Node: n.ID, Total: n.Total, Attributes: n.Attributes, Schedulable: n.Schedulable})
+		for _, f := range n.Foreign {
+			c.Step(now, scheduler.ReportForeign{Foreign: *f})
+		}
+	}
+}
+
+// ignoredFields are the fields of a partition that are not in its books: history, what counts
+// up, room that is kept, what was learnt of names, shapes and bounds (unschedulable nodes stand in
+// an index for the shapes that require them), and lists in which
+// somebody may stand who has gone.
+var ignoredFields = map[string]bool{
+	"Partition.completed": true, "Partition.rejected": true, "Partition.stateChanges": true, "Partition.arrivals": true,
+	"Partition.names": true, "Partition.placedKinds": true, "Partition.namesGivenAtRefresh": true, "Queue.extraKinds": true, "Partition.preemptionGeneration": true, "Partition.newPreemptors": true, "Partition.slots": true, "Partition.nodeScorer": true, "Partition.freedNodes": true, "Partition.freedBase": true,
+	"Partition.joining": true, "Partition.changedNodes": true, "Partition.expectedReleases": true, "Partition.timeoutsRestartedAt": true, "Partition.unschedulableNodes": true, "Node.entry": true, "Partition.endedNominations": true, "Partition.nodeSetGeneration": true, "Partition.configGeneration": true, "Node.inChangedNodes": true, "Partition.requeueRequested": true, "Partition.hasMaxApps": true, "Partition.hasClassQuotas": true,
+	"Partition.appList": true, "Partition.nodeList": true, "Partition.queueList": true, "Partition.watch": true,
+	"Queue.listIndex": true, "Node.listIndex": true, "Application.listIndex": true, "Queue.changeRecorded": true, "Node.changeRecorded": true, "Application.changeRecorded": true, "account.changeRecorded": true,
+	"Queue.buffers": true, "Node.buffers": true, "Queue.formerDynamic": true, "List.root": true,
+}
+
+// partitionText is everything a partition holds, as text. Vectors have the names of resources, and
+// of an index only its members are told: blocks remember how they came about.
+func partitionText(p *objects.Partition) string {
+	return dumpText(p, ignoredFields)
+}
+
+// dumpText is a partition as text, but for some fields.
+func dumpText(p *objects.Partition, without map[string]bool) string {
+	d := &dump{p: p, without: without, seen: map[uintptr]int{}}
+	d.value("partition", reflect.ValueOf(p))
+	return d.text.String()
+}
+
+type dump struct {
+	p       *objects.Partition
+	without map[string]bool // fields
+	text    strings.Builder
+	seen    map[uintptr]int
+}
+
+func (d *dump) line(path string, x any) { fmt.Fprintf(&d.text, "%s = %v\n", path, x) }
+
+func (d *dump) value(path string, v reflect.Value) {
+	name := v.Type().Name()
+	switch {
+	case name == "Mask" || v.Kind() == reflect.Func:
+		return
+	case strings.HasPrefix(name, "index["):
+		d.line(path+".n", v.FieldByName("n"))
+		return
+	case strings.HasPrefix(name, "entry["):
+		d.line(path+".in", !v.FieldByName("block").IsNil())
+		return
+	case name == "Vector" || name == "Denominators":
+		d.line(path, d.vectorText(v))
+		return
+	case name == "priorityCount" && v.FieldByName("n").Int() == 0:
+		d.line(path, "nobody") // whose priority may be that of the last who was
+		return
+	case name == "limitEntry":
+		kind := make(resources.Vector, v.FieldByName("index").Int()+1)
+		kind[len(kind)-1] = 1
+		d.line(path, fmt.Sprint(d.p.Amounts(kind), v.FieldByName("n")))
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		d.pointer(path, v)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if field := v.Type().Field(i).Name; !d.without[name+"."+field] {
+				d.value(path+"."+field, v.Field(i))
+			}
+		}
+	case reflect.Map:
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+		d.line(path+".len", len(keys))
+		for _, k := range keys {
+			d.value(fmt.Sprintf("%s[%v]", path, k), v.MapIndex(k))
+		}
+	case reflect.Slice, reflect.Array:
+		d.line(path+".len", v.Len())
+		for i := range v.Len() {
+			d.value(fmt.Sprintf("%s[%d]", path, i), v.Index(i))
+		}
+	default:
+		d.line(path, v)
+	}
+}
+
+func (d *dump) pointer(path string, v reflect.Value) {
+	if v.IsNil() {
+		d.line(path, nil)
+		return
+	}
+	if v.Kind() == reflect.Pointer {
+		if n, again := d.seen[v.Pointer()]; again {
+			d.line(path, fmt.Sprint("#", n))
+			return
+		}
+		d.seen[v.Pointer()] = len(d.seen)
+	}
+	d.value(path, v.Elem())
+}
+
+// vectorText is a vector by names. Zeroes and what is not measured say nothing.
+func (d *dump) vectorText(v reflect.Value) string {
+	var out []string
+	for i := range v.Len() {
+		if n := v.Index(i).Int(); n != 0 && n != int64(resources.Unmeasured) {
+			kind := make(resources.Vector, i+1)
+			kind[i] = 1
+			out = append(out, fmt.Sprint(d.p.Amounts(kind), n))
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(out, " ")
+}
+
+func firstDifference(want, got string) string {
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range w {
+		if i >= len(g) || w[i] != g[i] {
+			return fmt.Sprintf("fresh: %s\nused:  %s", w[i], g[min(i, len(g)-1)])
+		}
+	}
+	return "used: " + g[len(w)]
+}

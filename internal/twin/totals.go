@@ -1,0 +1,90 @@
+package twin
+
+import (
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// totals is everything added up at one moment. One is made for every question and
+// thrown away with the answer.
+type totals struct {
+	capacity        resources.Amounts // of all nodes, schedulable or not
+	pending         map[objects.QueuePath]resources.Amounts
+	allocated       map[objects.QueuePath]resources.Amounts
+	apps            map[objects.AppID]*appTotals
+	allocatedOnNode map[objects.NodeID]resources.Amounts
+	foreignOnNode   map[objects.NodeID]resources.Amounts
+	nominatedOnNode map[objects.NodeID]resources.Amounts // for those who wait for the node
+	asks, running   int                                  // how many are pending, how many have a node
+}
+
+// appTotals is what an application has.
+type appTotals struct {
+	pending, allocated, placeholders resources.Amounts
+	asks                             []*allocation // pending
+	running                          int
+
+	group    string // whose limits count for it, if grouped
+	hasGroup bool
+	limits   []applicableLimit // the limits that count for it
+}
+
+func (t *Twin) total() *totals {
+	c := &totals{
+		pending:         map[objects.QueuePath]resources.Amounts{},
+		allocated:       map[objects.QueuePath]resources.Amounts{},
+		apps:            map[objects.AppID]*appTotals{},
+		allocatedOnNode: map[objects.NodeID]resources.Amounts{},
+		foreignOnNode:   map[objects.NodeID]resources.Amounts{},
+		nominatedOnNode: map[objects.NodeID]resources.Amounts{},
+	}
+	for _, n := range t.nodes {
+		c.capacity = c.capacity.Add(n.total)
+	}
+	for _, f := range t.foreign {
+		c.foreignOnNode[f.Node] = c.foreignOnNode[f.Node].Add(f.Amounts)
+	}
+	for _, w := range t.nominees {
+		c.nominatedOnNode[w.nominated] = c.nominatedOnNode[w.nominated].Add(w.ask.Amounts)
+	}
+	for _, a := range t.apps {
+		h := &appTotals{}
+		h.group, h.hasGroup = t.limitedGroup(a)
+		h.limits = t.applicableLimits(a, h)
+		c.apps[a.id] = h
+	}
+	for _, w := range t.allocations {
+		c.add(w)
+	}
+	for _, a := range t.apps {
+		h := c.apps[a.id]
+		for _, q := range t.pathQueues(a.leaf) {
+			c.pending[q.path] = c.pending[q.path].Add(h.pending)
+			c.allocated[q.path] = c.allocated[q.path].Add(h.allocated).Add(h.placeholders)
+		}
+	}
+	return c
+}
+
+func (c *totals) add(w *allocation) {
+	h := c.apps[w.ask.App]
+	if w.node == "" {
+		c.asks++
+		h.asks = append(h.asks, w)
+		h.pending = h.pending.Add(w.ask.Amounts)
+		return
+	}
+	c.running++
+	h.running++
+	c.allocatedOnNode[w.node] = c.allocatedOnNode[w.node].Add(w.ask.Amounts)
+	if w.ask.Placeholder {
+		h.placeholders = h.placeholders.Add(w.ask.Amounts)
+	} else {
+		h.allocated = h.allocated.Add(w.ask.Amounts)
+	}
+}
+
+// available is what is left on a node; negative after a shrink.
+func (c *totals) available(n *node) resources.Amounts {
+	return n.total.Sub(c.allocatedOnNode[n.id]).Sub(c.foreignOnNode[n.id])
+}

@@ -1,0 +1,77 @@
+package usergroup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/user"
+	"strings"
+)
+
+// maxOSCalls is how many calls of the operating system may be under way. One that hangs
+// cannot be ended, so they must not pile up.
+const maxOSCalls = 64
+
+// osSource asks the user and group database of the operating system.
+type osSource struct {
+	calls        chan struct{} // holds a token per call under way
+	lookupGroups func(user string) ([]string, error)
+}
+
+func newOSSource(find func(user string) ([]string, error)) *osSource {
+	return &osSource{calls: make(chan struct{}, maxOSCalls), lookupGroups: find}
+}
+
+func (s *osSource) String() string { return "os" }
+
+// Groups implements Source. The call itself knows no time-out (it may ask a server of its
+// own), so it is left alone when ctx ends.
+func (s *osSource) Groups(ctx context.Context, name string) ([]string, error) {
+	select {
+	case s.calls <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	got := make(chan result, 1)
+	go func() {
+		defer func() { <-s.calls }()
+		groups, err := s.lookupGroups(name)
+		got <- result{groups, err}
+	}()
+	select {
+	case a := <-got:
+		return a.groups, a.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// osGroups reads the database. A group without a name is left out.
+func osGroups(name string) ([]string, error) {
+	if strings.ContainsRune(name, 0) { // C would read what is before it, which may be somebody
+		return nil, fmt.Errorf("there is no user %q", name)
+	}
+	u, err := user.Lookup(name)
+	if unknown := (user.UnknownUserError)(""); errors.As(err, &unknown) {
+		return nil, fmt.Errorf("there is no user %q", name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	ids, err := u.GroupIds()
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, id := range ids {
+		g, err := user.LookupGroupId(id)
+		if unknown := (user.UnknownGroupIdError)(""); errors.As(err, &unknown) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, g.Name)
+	}
+	return names, nil
+}

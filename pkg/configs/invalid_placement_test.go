@@ -1,0 +1,282 @@
+package configs
+
+import "strings"
+
+// Queues for placement rules to lead to.
+const placementHead = rootHead + `
+    queues:
+    - name: Leaf
+    - name: flagged
+      parent: true
+    - name: full
+      queues:
+      - name: leaf
+  placementrules:
+`
+
+func badPlacement() []badDocument {
+	return []badDocument{
+		{"names of rules that are none", placementHead + `
+  - name: «V26»my-rule
+  - «V26»create: true
+  - name: user
+    parent:
+      name: «V26»""
+`},
+		{"rules that do not exist", placementHead + `
+  - name: «L3»provide
+  - name: «L3»recovery
+  - name: «L3»test
+  - name: user
+    parent: {name: «L3»nothing}
+`},
+		{"rules without the value they need", placementHead + `
+  - name: «L3»fixed
+  - name: «L3»tag
+  - name: tag
+    value: «L3»""
+  - name: user
+    value: ignored
+`},
+		{"values of fixed rules that cannot be a path", placementHead + `
+  - name: fixed
+    value: «L3»root..leaf
+  - name: fixed
+    value: «L3»root.
+  - name: fixed
+    value: «L3»leaf.b%d
+  - name: fixed
+    value: «L3»Root.leaf
+    parent: {name: user}
+  - name: fixed
+    value: «L3»root
+    parent: {name: fixed, value: full}
+`},
+		{"filters of an unknown type", placementHead + `
+  - name: user
+    filter: {type: «V27»refuse}
+    create: true
+`},
+		{"single names of a filter that are neither name nor expression", placementHead + `
+  - name: user
+    filter:
+      users: [«V28»"1st"]
+      groups: [«V28»"*"]
+  - name: user
+    filter:
+      users: [«V28»"(a"]
+      groups: [«V28»""]
+  - name: user
+    filter:
+      users: [«V28»"` + strings.Repeat("a+", maxExpressionLength) + `"]
+`},
+		{"several names of a filter, one of them meant as an expression", placementHead + `
+  - name: user
+    filter:
+      users: [alice, «filter-name»"b.*"]
+      groups: [dev, «filter-name»""]
+`},
+		{"fixed queues that do not exist", placementHead + `
+  - name: fixed
+    value: «V29»root.nowhere
+  - name: Fixed
+    value: «V29»full.nowhere
+  - name: fixed
+    value: «V29»rootfoo
+  - name: user
+    parent: {name: fixed, value: «V29»nowhere, create: true}
+  - name: user
+    create: true
+    parent: {name: fixed, value: nowhere}
+  - name: user
+    parent: {name: fixed, value: full}
+  - name: tag
+    value: namespace
+    parent: {name: fixed, value: root.flagged}
+  - name: fixed
+    value: nowhere.at.all
+    create: true
+`},
+		{"a path below a leaf", placementHead + `
+  - name: fixed
+    value: «V29»leaf.below
+    create: true
+  - name: user
+    create: true
+    parent: {name: fixed, value: «V29»LEAF}
+  - name: fixed
+    value: «V29»below
+    create: true
+    parent: {name: fixed, value: root.full.leaf}
+`},
+		{"a path that ends on a parent, whether by flag or by children", placementHead + `
+  - name: fixed
+    value: «V29»root.flagged
+  - name: fixed
+    value: «V29»full
+    create: true
+  - name: fixed
+    value: «V29»root
+`},
+	}
+}
+
+func badProperties() []badDocument {
+	return []badDocument{
+		{"properties that do not exist", rootHead + `
+    properties:
+      «property-unknown»appication.sort.priority: disabled
+    childtemplate:
+      properties:
+        «property-unknown»priority.offest: 5
+        «property-unknown»Priority.Offset: 5
+`},
+		{"properties without a legal value", rootHead + `
+    properties:
+      priority.policy: silent on root
+      priority.offset: silent on root
+      application.sort.priority: «property-value»yes
+    childtemplate:
+      properties:
+        priority.offset: «property-value»"5 "
+    queues:
+    - name: a
+      properties:
+        application.sort.policy: «property-value»Fifo
+        application.unschedasks.backoff.delay: «property-value»soon
+        application.unschedasks.backoff: «property-value»-1
+        preemption.delay: «property-value»0s
+        preemption.policy: «property-value»off
+        priority.offset: «property-value»2147483648
+        priority.policy: «property-value»fenced
+        quota.preemption.delay: «property-value»-1s
+    - name: b
+      properties:
+        priority.offset:
+        priority.policy: ""
+        preemption.policy: FENCE
+        quota.preemption.delay: 0s
+`},
+		{"a delay before a max that is not enforced", rootHead + `
+    properties:
+      «quota-delay»quota.preemption.delay: 5m
+    queues:
+    - name: a
+      properties:
+        quota.preemption.delay: 0s
+    - name: b
+      childtemplate:
+        properties:
+          «quota-delay»quota.preemption.delay: 5m
+      parent: true
+`},
+		{"a right by priority where there are none", `
+partitions:
+- priority: disabled
+  queues:
+  - name: root
+    submitacl: '*'
+    properties: {«priority-off»preemption.priority: fence}
+    queues:
+    - name: a
+      properties: {preemption.priority: disabled}
+- name: b
+  priority: enabled
+  queues: [{name: root, submitacl: '*', properties: {preemption.priority: leaf}}]
+`},
+		{"a delay before a max that is enforced", `
+partitions:
+- preemption: {quotapreemptionenabled: true}
+  queues:
+  - name: root
+    submitacl: '*'
+    properties:
+      quota.preemption.delay: 5m
+`},
+		{"stateaware on a parent", rootHead + `
+    properties:
+      application.sort.policy: «stateaware-parent»stateaware
+    queues:
+    - name: a
+      properties:
+        application.sort.policy: stateaware
+`},
+		{"fair without a guarantee to measure with", rootHead + `
+    properties:
+      application.sort.policy: fair
+    queues:
+    - name: a
+      properties:
+        application.sort.policy: «fair-raw»fair
+    - name: b
+    - name: c
+      resources: {guaranteed: {memory: 1Gi}}
+      properties:
+        application.sort.policy: fair
+`},
+		{"zeroes alone", rootHead + `
+    childtemplate:
+      resources:
+        max: «zero-resources»{memory: 0}
+        guaranteed: «zero-resources»{memory: 0}
+    queues:
+    - name: a
+      resources:
+        max: «zero-resources»{memory: 0, vcore: 0}
+        guaranteed: «zero-resources»{memory: 0}
+    - name: b
+      resources:
+        max: {memory: 0, vcore: 1}
+`},
+		{"a child template on a leaf", rootHead + `
+    queues:
+    - name: a
+      childtemplate:
+        «template-leaf»maxapplications: 5
+    - name: b
+      childtemplate:
+        properties: {"": x, priority.offset: ""}
+        resources: {max: {}}
+`},
+		{"offsets that reach the system's priorities", rootHead + `
+    properties:
+      priority.offset: 2000000000
+    queues:
+    - name: alone
+      properties: {priority.offset: «offset-system»1000000000}
+    - name: below
+      properties: {priority.offset: 999999999}
+    - name: sum
+      properties: {priority.offset: «offset-system»1}
+      queues:
+      - name: a
+        properties: {priority.offset: 999999999}
+      - name: b
+        properties: {priority.offset: 5}
+    - name: lowered
+      properties: {priority.offset: -1}
+      queues:
+      - name: a
+        properties: {priority.offset: «offset-system»1000000000}
+    - name: raised
+      properties: {priority.offset: 1}
+      queues:
+      - name: a
+        properties: {priority.offset: «offset-system»1000000000}
+    - name: fenced
+      properties: {priority.offset: 1000000000, priority.policy: fence}
+      queues:
+      - name: a
+        properties: {priority.offset: 999999999}
+    - name: highfence
+      properties: {priority.offset: «offset-system»2000000000, priority.policy: FENCE}
+    - name: overfence
+      properties: {priority.offset: «offset-system»1000000001, priority.policy: fence}
+    - name: dynamic
+      parent: true
+      properties: {priority.offset: «offset-system»1}
+      childtemplate:
+        properties: {priority.offset: 999999999}
+`},
+	}
+}

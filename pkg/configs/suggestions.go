@@ -1,0 +1,76 @@
+package configs
+
+import (
+	"fmt"
+	"strings"
+)
+
+// maxSuggestionLength bounds the texts that are compared: nothing we know is longer.
+const maxSuggestionLength = 64
+
+// suggestion is a hint at the known word nearest to what was written, or empty. Case,
+// hyphens and underscores do not count, so submitACL and max-applications are found.
+func suggestion(written string, known []string) string {
+	if best := nearest(written, known); best != "" {
+		return fmt.Sprintf("did you mean %q?", best)
+	}
+	return ""
+}
+
+// nearest is the known word nearest to what was written, or empty.
+func nearest(written string, known []string) string {
+	if len(written) > maxSuggestionLength {
+		return ""
+	}
+	w := normalizeWord(written)
+	best, bestEdits := "", 4
+	for _, k := range known {
+		limit := min(bestEdits, 1+max(1, len(k)/4))
+		if len(w)-len(k) >= limit || len(k)-len(w) >= limit {
+			continue // more edits than that
+		}
+		if n := editDistance(w, k); n < limit {
+			best, bestEdits = k, n
+		}
+	}
+	return best
+}
+
+var separators = strings.NewReplacer("-", "", "_", "", " ", "")
+
+// normalizeWord is how known words are spelled: lower case, in one piece.
+func normalizeWord(s string) string { return separators.Replace(strings.ToLower(s)) }
+
+// editDistance is how many bytes have to be added, dropped or changed to turn a into b.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			changed := diagonal
+			if a[i] != b[j] {
+				changed++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(changed, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// quote shows a text of the document in a message, shortened when it is long.
+func quote(s string) string {
+	const longest = 80
+	if len(s) > longest {
+		s = strings.ToValidUTF8(s[:longest], "") + "..."
+	}
+	return fmt.Sprintf("%q", s)
+}
+
+// DidYouMean is a hint at the known word nearest to what was written, such as
+// `did you mean "queues"?`, for other readers of files. Empty: none is near.
+func DidYouMean(written string, known []string) string { return suggestion(written, known) }

@@ -1,0 +1,95 @@
+package metrics
+
+import (
+	"sync/atomic"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// reasonLabels are the rights as labels. What the core has more than there are words here is
+// counted under the last.
+var reasonLabels = [...]string{
+	preemption.ReasonRequiredNode: "node", preemption.ReasonGuarantee: "guarantee", preemption.ReasonPriority: "priority",
+	preemption.ReasonQuota: "quota", preemption.ReasonNodePressure: "pressure", "other",
+}
+
+// nominationEndLabels are the ends of nominations as labels, like reasonLabels. The first is no end.
+var nominationEndLabels = [...]string{
+	scheduler.NominationWaiting: "", scheduler.NominationPlaced: "placed", scheduler.NominationLost: "lost",
+	scheduler.NominationNodeLost: "lost_node", scheduler.NominationGivenUp: "given_up", scheduler.NominationResized: "resized",
+	scheduler.NominationCancelled: "cancelled", scheduler.NominationUnknown: "unknown", scheduler.NominationTimedOut: "timed_out", "other",
+}
+
+// partitionCounters counts what one partition has said. One goroutine at a time adds; anybody may read.
+type partitionCounters struct {
+	allocated, released, asksRejected        atomic.Uint64
+	appsNew, appsAccepted, appsRejected      atomic.Uint64
+	appsCompleted, appsFailed                atomic.Uint64
+	nodesRejected, commandsRejected, overdue atomic.Uint64
+	preemptions, victims                     [len(reasonLabels)]atomic.Uint64
+	nominationsEnded                         [len(nominationEndLabels)]atomic.Uint64
+	scrapesMissed                            atomic.Uint64
+	ended                                    endedApplications
+	cycles                                   cycleCounts
+}
+
+// count counts one effect. It is called for every placement: it makes no garbage.
+func (t *partitionCounters) count(e scheduler.Effect) {
+	switch e := e.(type) {
+	case scheduler.Allocated:
+		t.allocated.Add(1)
+	case scheduler.Released:
+		t.released.Add(1)
+	case scheduler.AskRejected:
+		t.asksRejected.Add(1)
+	case scheduler.ApplicationAccepted:
+		t.appsNew.Add(1)
+	case scheduler.ApplicationRejected:
+		t.appsRejected.Add(1)
+	case scheduler.ApplicationUpdated:
+		t.countState(e)
+	case scheduler.NodeRejected:
+		t.nodesRejected.Add(1)
+	case scheduler.Refused:
+		t.commandsRejected.Add(1)
+	case scheduler.Event:
+		t.countEvent(&e)
+	}
+}
+
+func (t *partitionCounters) countState(e scheduler.ApplicationUpdated) {
+	switch e.State {
+	case objects.Accepted:
+		t.appsAccepted.Add(1)
+	case objects.Completed:
+		t.appsCompleted.Add(1)
+		t.ended.add(e.Queue, endedCompleted)
+	case objects.Failed:
+		t.appsFailed.Add(1)
+		t.ended.add(e.Queue, endedFailed)
+	}
+}
+
+// countEvent counts what preemption says. A notice that is not counted here is none of ours.
+func (t *partitionCounters) countEvent(e *scheduler.Event) {
+	switch e.Kind {
+	case scheduler.EventPreempted:
+		increment(t.victims[:], int(e.Reason))
+	case scheduler.EventOverdue:
+		t.overdue.Add(1)
+	case scheduler.EventNominated:
+		if e.Victims == 0 {
+			return // it waits for those who were told for others
+		}
+		increment(t.preemptions[:], int(e.Reason))
+	case scheduler.EventNominationEnded:
+		increment(t.nominationsEnded[:], int(e.NominationEnd))
+	case scheduler.EventPreemptionCycle:
+		t.cycles.add(e.Cycle.String())
+	}
+}
+
+// increment counts under i, or under the last when there is no such.
+func increment(counts []atomic.Uint64, i int) { counts[min(i, len(counts)-1)].Add(1) }

@@ -1,0 +1,132 @@
+package objects
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+	"unsafe"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/persistent"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// makeIdle lets an application ask, and think better of it.
+func makeIdle(tb testing.TB, p *Partition, id AppID, now time.Time) {
+	tb.Helper()
+	if _, ok := p.Application(id); !ok {
+		assert.NilError(tb, p.AddApplication(id, security.User{Name: "ann"}, "root.leaf", nil, now))
+	}
+	_, err := p.AddAsk(&Ask{Key: AllocationKey(id), App: id, Amounts: vcores(1)}, now)
+	assert.NilError(tb, err)
+	p.Cancel(AllocationKey(id), now)
+	assert.NilError(tb, p.Check())
+}
+
+func stateChangesText(entered []ApplicationStateChange) string {
+	var b strings.Builder
+	for _, e := range entered {
+		fmt.Fprintf(&b, "%s %s; ", e.App, e.State)
+	}
+	return strings.TrimSuffix(b.String(), "; ")
+}
+
+// There may be a hundred thousand that live and as many that have ended.
+func TestApplication_MemorySize(t *testing.T) {
+	assert.Assert(t, unsafe.Sizeof(Application{}) <= 704, "%d bytes", unsafe.Sizeof(Application{}))
+	assert.Assert(t, unsafe.Sizeof(EndedApplication{}) <= 192, "%d bytes", unsafe.Sizeof(EndedApplication{}))
+	assert.Assert(t, unsafe.Sizeof(StateChange{}) <= 16, "%d bytes", unsafe.Sizeof(StateChange{}))
+}
+
+func TestApplicationStates_Deadlines(t *testing.T) {
+	p, _, now := leafPartition(t, Lifetimes{Completing: time.Minute, Completed: time.Hour, Rejected: 2 * time.Hour, MaxEnded: 10})
+	due := func(want time.Duration) {
+		t.Helper()
+		at, ok := p.NextDeadline()
+		assert.Assert(t, ok)
+		assert.Equal(t, at, now.Add(want))
+		p.Expire(at.Add(-1))
+		assert.Equal(t, stateChangesText(p.TakeStateChanges()), "", "nothing happens a nanosecond too early")
+		p.Expire(at)
+		assert.NilError(t, p.Check())
+		now = at
+	}
+	_, ok := p.NextDeadline()
+	assert.Assert(t, !ok, "nobody waits for anything yet")
+	makeIdle(t, p, "app", now)
+	assert.Equal(t, stateChangesText(p.TakeStateChanges()), "app Accepted; app Completing")
+	due(time.Minute)
+	assert.Equal(t, stateChangesText(p.TakeStateChanges()), "app Completed")
+	p.Reject("other", security.User{}, "root.leaf", "no", now)
+	due(time.Hour)
+	assert.Equal(t, stateChangesText(p.TakeStateChanges()), "app Expired")
+	assert.Equal(t, p.Completed().Len()+p.Rejected().Len(), 1)
+	due(time.Hour)
+	assert.Equal(t, stateChangesText(p.TakeStateChanges()), "", "nobody hears of it when a rejection is forgotten")
+	assert.Equal(t, p.Completed().Len()+p.Rejected().Len(), 0)
+	_, ok = p.NextDeadline()
+	assert.Assert(t, !ok)
+}
+
+func TestHistory_IsBounded(t *testing.T) {
+	keep := DefaultLifetimes()
+	keep.Completing, keep.MaxEnded = 0, 3
+	p, _, now := leafPartition(t, keep)
+	for i := range 5 {
+		makeIdle(t, p, AppID(fmt.Sprint("a", i)), now)
+		p.Expire(now)
+		p.Reject(AppID(fmt.Sprint("r", i)), security.User{}, "root.none", "", now)
+	}
+	p.Reject("r3", security.User{}, "root.none", "again", now)
+	ids := func(ended persistent.List[EndedApplication]) (s string) {
+		for e := range ended.All() {
+			s += string(e.ID) + " "
+		}
+		return s
+	}
+	assert.Equal(t, ids(p.Completed()), "a2 a3 a4 ")
+	assert.Equal(t, ids(p.Rejected()), "r2 r4 r3 ", "the newest of an ID is kept, and no other")
+	assert.Equal(t, p.Rejected().At(2).Message, "again")
+	assert.Equal(t, len(p.completed.newest)+len(p.rejected.newest), 6, "what is forgotten is forgotten everywhere")
+	assert.NilError(t, p.Check())
+}
+
+// Whoever hears that an ID has expired would think of the application that has it now.
+func TestHistory_ReusedIDExpiresSilently(t *testing.T) {
+	p, _, now := leafPartition(t, Lifetimes{Completed: time.Hour, MaxEnded: 10})
+	makeIdle(t, p, "app", now)
+	p.Expire(now)
+	makeIdle(t, p, "app", now.Add(time.Minute))
+	p.RemoveApplication("app", now.Add(2*time.Minute))
+	assert.NilError(t, p.AddApplication("app", security.User{}, "root.leaf", nil, now.Add(3*time.Minute)))
+	_, err := p.AddAsk(&Ask{Key: "k", App: "app", Amounts: vcores(1)}, now.Add(3*time.Minute))
+	assert.NilError(t, err)
+	p.TakeStateChanges()
+	p.Expire(now.Add(time.Hour))
+	assert.Equal(t, stateChangesText(p.TakeStateChanges()), "")
+	assert.Equal(t, p.Completed().Len(), 1)
+	p.RemoveApplication("app", now.Add(time.Hour))
+	p.Expire(now.Add(time.Hour + 2*time.Minute))
+	assert.Equal(t, stateChangesText(p.TakeStateChanges()), "app Completing; app Completed; app Expired")
+}
+
+func TestRejection_LongMessageIsTruncated(t *testing.T) {
+	p, _, now := leafPartition(t, DefaultLifetimes())
+	p.Reject("x", security.User{}, "root.none", strings.Repeat("ü", 5000), now)
+	got := p.Rejected().At(0).Message
+	assert.Assert(t, len(got) <= maxMessageBytes && len(got) > maxMessageBytes-8, "%d bytes", len(got))
+	assert.Assert(t, strings.HasSuffix(got, "ü...") && utf8.ValidString(got))
+}
+
+func TestUnknownApplication_ErrorSaysThatItEnded(t *testing.T) {
+	p, _, now := leafPartition(t, DefaultLifetimes())
+	makeIdle(t, p, "app", now)
+	p.RemoveApplication("app", now)
+	_, err := p.AddAsk(&Ask{Key: "k", App: "app", Amounts: vcores(1)}, now)
+	assert.Error(t, err, "unknown application app: it was Completed at 2001-09-09T01:46:40Z")
+	_, err = p.AddAsk(&Ask{Key: "k", App: "none", Amounts: vcores(1)}, now)
+	assert.Error(t, err, "unknown application none")
+}

@@ -1,0 +1,72 @@
+package objects
+
+// classNumbers numbers the priority classes that the work of a partition is of, so that an ask
+// keeps four bytes of them, where there was padding. A class that nobody is of any more gives
+// its number back.
+type classNumbers struct {
+	numbers map[string]uint32
+	named   []namedClass // named[n-1] has the number n
+	free    []uint32     // numbers that nobody has
+}
+
+type namedClass struct {
+	name string
+	refs int // asks and allocations
+}
+
+// acquire is the number of a class for one more ask of it; no class is 0.
+func (c *classNumbers) acquire(name string) uint32 {
+	if name == "" {
+		return 0
+	}
+	n, ok := c.numbers[name]
+	if !ok {
+		n = c.nextFree()
+		if c.numbers == nil {
+			c.numbers = map[string]uint32{}
+		}
+		c.numbers[name], c.named[n-1].name = n, name
+	}
+	c.named[n-1].refs++
+	return n
+}
+
+func (c *classNumbers) nextFree() uint32 {
+	if end := len(c.free) - 1; end >= 0 {
+		n := c.free[end]
+		c.free = c.free[:end]
+		return n
+	}
+	c.named = append(c.named, namedClass{})
+	return uint32(len(c.named))
+}
+
+// release is take for one ask less.
+func (c *classNumbers) release(n uint32) {
+	if n == 0 {
+		return
+	}
+	x := &c.named[n-1]
+	if x.refs--; x.refs > 0 {
+		return
+	}
+	delete(c.numbers, x.name)
+	if len(c.numbers) == 0 {
+		*c = classNumbers{}
+		return
+	}
+	*x = namedClass{}
+	c.free = append(c.free, n)
+}
+
+// name is the name of a number.
+func (c *classNumbers) name(n uint32) string {
+	if n == 0 {
+		return ""
+	}
+	return c.named[n-1].name
+}
+
+// PriorityClass is the name of the priority class that x is of; empty: none. It was found when
+// x came, and does not change.
+func (p *Partition) PriorityClass(x *Allocation) string { return p.classNumbers.name(x.key.ClassID) }

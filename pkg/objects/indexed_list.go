@@ -1,0 +1,31 @@
+package objects
+
+// indexedList is a list of objects in no order, each of which knows its own place on it. Who goes
+// through it backwards, one at a time, misses nothing that stays, whatever comes and goes in
+// between: what leaves is replaced by the last.
+type indexedList[T any] struct {
+	all   []*T
+	index func(*T) *int32
+}
+
+func (l *indexedList[T]) add(x *T) {
+	*l.index(x) = int32(len(l.all))
+	l.all = append(l.all, x)
+}
+
+// remove takes x off the list. Requires: it is on it.
+func (l *indexedList[T]) remove(x *T) {
+	i, end := *l.index(x), len(l.all)-1
+	if l.all[i] != x {
+		panic("objects: something is not on the list where it should be")
+	}
+	last := l.all[end]
+	l.all[i], *l.index(last), l.all[end] = last, i, nil
+	l.all = l.all[:end]
+}
+
+// has reports whether x is on the list.
+func (l *indexedList[T]) has(x *T) bool {
+	i := int(*l.index(x))
+	return i < len(l.all) && l.all[i] == x
+}

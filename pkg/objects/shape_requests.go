@@ -1,0 +1,67 @@
+package objects
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// kindRequests is what shapes ask for of one kind.
+type kindRequests struct {
+	amounts []resources.Quantity // above zero, ascending, each once
+	upTo    []Mask               // upto[i]: the shapes that need at most amounts[:i], or none of it
+}
+
+// add takes in the shape of slot, which needs q. What an earlier shape of the slot needed
+// is forgotten.
+func (n *kindRequests) add(slot int, q resources.Quantity) {
+	from := 0 // the first of upto that has it
+	if q > 0 {
+		at, found := slices.BinarySearch(n.amounts, q)
+		if !found {
+			n.amounts = slices.Insert(n.amounts, at, q)
+			n.upTo = slices.Insert(n.upTo, at+1, slices.Clone(n.upTo[at]))
+		}
+		from = at + 1
+	}
+	for i := range n.upTo {
+		n.upTo[i].set(slot, i >= from)
+	}
+}
+
+// addKinds makes needs for the kinds that are new. kinds is how many there are.
+func (t *slots) addKinds(kinds int) {
+	for k := len(t.requests); k < kinds; k++ {
+		t.requests = append(t.requests, t.requestsOf(resources.Index(k)))
+	}
+}
+
+func (t *slots) requestsOf(k resources.Index) kindRequests {
+	n := kindRequests{upTo: []Mask{nil}}
+	known := slices.Clone(t.shapes)
+	slices.SortFunc(known, func(a, b *Shape) int { return cmp.Compare(requestOf(a, k), requestOf(b, k)) })
+	for _, s := range known {
+		if s != nil {
+			n.add(s.slot, s.vector.At(k))
+		}
+	}
+	return n
+}
+
+func requestOf(s *Shape, k resources.Index) resources.Quantity {
+	if s == nil {
+		return 0
+	}
+	return s.vector.At(k)
+}
+
+// dropExceeding takes out of m the shapes that need more than left of kind k.
+func (t *slots) dropExceeding(m Mask, k resources.Index, left resources.Quantity) {
+	n := &t.requests[k]
+	i, found := slices.BinarySearch(n.amounts, left)
+	if found {
+		i++
+	}
+	m.intersectWith(n.upTo[i])
+}

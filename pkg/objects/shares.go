@@ -1,0 +1,185 @@
+package objects
+
+import (
+	"slices"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// RefreshShares brings what queues are measured against up to date, after the cluster or the
+// configuration changed, and restores the order of every level. It must be called
+// before a decision and before anybody reads a Share; when nothing changed it does
+// nothing. However many nodes came and went since, it is done once.
+func (p *Partition) RefreshShares() {
+	if len(p.joining) == 0 && !p.sharesStale && !p.requeueRequested {
+		return
+	}
+	p.indexJoining()
+	if p.sharesStale {
+		p.sharesStale = false
+		p.setShareDenominators(p.root, p.clusterFairMax())
+	}
+	p.requeue()
+}
+
+// clusterFairMax is what a queue without a guarantee and without a max on its path is
+// measured against: what the cluster has.
+func (p *Partition) clusterFairMax() resources.Denominators {
+	p.namesGivenAtRefresh = p.names.Assigned()
+	fairMax := make(resources.Denominators, p.names.Len())
+	for k := range fairMax {
+		fairMax[k] = resources.Unmeasured
+		if n := p.capacity.At(resources.Index(k)); n > 0 {
+			fairMax[k] = n
+		}
+	}
+	return fairMax
+}
+
+// setShareDenominators sets the denominators of q and everything below it. fair is the fair max of
+// the queue above: going down, each max replaces the one before, resource by resource,
+// and a guarantee goes before both (behaviour.md 3.10). In an empty cluster there is
+// no fair max at all.
+func (p *Partition) setShareDenominators(q *Queue, fairMax resources.Denominators) {
+	q.shareDenominators = append(q.shareDenominators[:0], fairMax...)
+	if !p.capacity.IsZero() {
+		overlay(q.shareDenominators, q.max)
+	}
+	if len(q.byName) == 0 {
+		overlay(q.shareDenominators, q.guaranteed)
+		return
+	}
+	if fairMax = q.shareDenominators; len(q.guaranteed) > 0 {
+		fairMax = slices.Clone(q.shareDenominators)
+		overlay(q.shareDenominators, q.guaranteed)
+	}
+	for _, c := range q.byName {
+		p.setShareDenominators(c, fairMax)
+		c.key.Share = c.Share()
+	}
+	q.children.rebuild()
+}
+
+// fairMaxBelow is the fair max of q: what measure takes for the queues below it.
+func (p *Partition) fairMaxBelow(q *Queue) resources.Denominators {
+	fairMax := p.clusterFairMax()
+	if p.capacity.IsZero() {
+		return fairMax
+	}
+	for _, q := range q.pathFromRoot() {
+		overlay(fairMax, q.max)
+	}
+	return fairMax
+}
+
+func overlay(d resources.Denominators, b resources.LimitVector) {
+	for k := range d {
+		if n, ok := b.At(resources.Index(k)); ok {
+			d[k] = max(n, 0)
+		}
+	}
+}
+
+// rebuildOrdering builds every index and every priority anew, from the applications up. It is
+// for changes that can move anything, such as a new configuration.
+func (p *Partition) rebuildOrdering() {
+	p.ramping, p.parked, p.joining, p.sharesStale = nil, nil, nil, false
+	p.rebuildAccounts()
+	p.preemptionGeneration++
+	p.applyNodeOrder()
+	p.setShareDenominators(p.root, p.clusterFairMax())
+	p.rebuildOrderingBelow(p.root)
+	var nodes, unschedulable []*entry[*Node]
+	for _, n := range p.nodes {
+		n.key.Score = p.nodeScorer.score(n)
+		switch {
+		case n.schedulable:
+			nodes = append(nodes, &n.entry)
+		case n.entry.indexed():
+			unschedulable = append(unschedulable, &n.entry)
+		}
+	}
+	p.schedulableNodes.fill(nodes)
+	p.unschedulableNodes.fill(unschedulable)
+}
+
+// refreshAskPriorities is for a configuration that may heed priorities although the one before did
+// not, or the reverse. All asks of a class have the same, so their order in it stays.
+func (p *Partition) refreshAskPriorities(group *AskGroup) {
+	for _, list := range [][]*Allocation{group.SchedulableAsks(), group.unschedulable} {
+		for _, x := range list {
+			x.key.Priority = p.effectivePriority(x.ask)
+		}
+	}
+}
+
+func (p *Partition) rebuildOrderingBelow(q *Queue) {
+	p.refitQueue(q)
+	for _, c := range q.byName {
+		p.rebuildOrderingBelow(c)
+	}
+	p.rebuildMembers(q)
+}
+
+// rebuildMembers builds the orders and the priority of q anew, from those of what is directly below
+// it. Requires: none of its applications is watched because it ramps up.
+func (p *Partition) rebuildMembers(q *Queue) {
+	q.tally = policies.PriorityCounter{}
+	q.children.fill(nil)
+	q.apps.fill(nil)
+	q.starting.fill(nil)
+	for _, c := range q.byName {
+		c.entry.block = nil
+		q.tally.Add(c.CurrentPriority())
+		c.reindexInParent()
+	}
+	for _, a := range q.byID {
+		a.entry.block, a.startingEntry.block, a.key.Shares = nil, nil, a.key.Shares[:0]
+		a.rekey()
+		q.tally.Add(a.key.Priority)
+		p.trackRamp(a)
+		a.askGroups.order.fill(nil)
+		for _, c := range a.askGroups.list {
+			c.entry.block = nil
+			p.refreshAskPriorities(c)
+			c.requeue()
+		}
+	}
+	for _, a := range q.byID {
+		q.starting.reindex(&a.startingEntry, a.isStarting())
+	}
+	for _, a := range q.byID {
+		a.reindexEntry()
+	}
+}
+
+// ramp is an application of a StateAware leaf that ramps up by time, if not before.
+type ramp struct {
+	app  *Application
+	from time.Time
+}
+
+// trackRamp notes when a will have ramped up.
+func (p *Partition) trackRamp(a *Application) {
+	if a.queue.policy.sort != policies.StateAware || a.rampedUp || a.allocationsMade == 0 {
+		return
+	}
+	at, _ := slices.BinarySearchFunc(p.ramping, a.firstAllocatedAt, func(r ramp, t time.Time) int { return r.from.Compare(t) })
+	for at < len(p.ramping) && p.ramping[at].from.Equal(a.firstAllocatedAt) {
+		at++
+	}
+	p.ramping = slices.Insert(p.ramping, at, ramp{a, a.firstAllocatedAt})
+}
+
+// untrackRamp forgets that a would have ramped up.
+func (p *Partition) untrackRamp(a *Application) {
+	at, found := slices.BinarySearchFunc(p.ramping, a.firstAllocatedAt, func(r ramp, t time.Time) int { return r.from.Compare(t) })
+	for ; found && at < len(p.ramping) && p.ramping[at].from.Equal(a.firstAllocatedAt); at++ {
+		if p.ramping[at].app == a {
+			p.ramping = slices.Delete(p.ramping, at, at+1)
+			return
+		}
+	}
+}

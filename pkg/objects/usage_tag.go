@@ -1,0 +1,57 @@
+package objects
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// UsageTag is the tag of an allocation in which the RM may say what it uses now: a JSON object
+// of quantities as queues.yaml writes them, such as {"memory":"120Mi","vcore":"500m"}. It is
+// heard whenever the allocation is reported again (priority.md S3-63).
+const UsageTag = "canopy.scheduler/usage"
+
+// ReadUsage is what tags say is used, of the resources that they name; nil when they say
+// nothing.
+func ReadUsage(tags map[string]string) (map[string]resources.Quantity, error) {
+	text := tags[UsageTag]
+	if text == "" {
+		return nil, nil
+	}
+	var written map[string]string
+	if err := json.Unmarshal([]byte(text), &written); err != nil {
+		return nil, fmt.Errorf("tag %s: %w", UsageTag, err)
+	}
+	used := map[string]resources.Quantity{}
+	for name, text := range written {
+		n, err := resources.Parse(name, text)
+		if err != nil {
+			return nil, fmt.Errorf("tag %s: %s: %w", UsageTag, name, err)
+		}
+		used[name] = n
+	}
+	return used, nil
+}
+
+// NoteUsage keeps what tags say x uses, instead of what was said before. Tags without the
+// usage change nothing.
+func (p *Partition) NoteUsage(x *Allocation, tags map[string]string) error {
+	text := tags[UsageTag]
+	if text == "" || text == x.ask.Tags[UsageTag] {
+		return nil
+	}
+	if _, err := ReadUsage(tags); err != nil {
+		return err
+	}
+	ask := *x.ask
+	ask.Tags = maps.Clone(ask.Tags)
+	if ask.Tags == nil {
+		ask.Tags = map[string]string{}
+	}
+	ask.Tags[UsageTag] = text
+	x.ask = &ask
+	p.recordAllocationChange(x)
+	return nil
+}

@@ -1,0 +1,81 @@
+package placement
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// evaluate is what the rule makes of a submission, before anybody looks whether the queue can
+// take it (behaviour.md 7.2).
+func (r *Rule) evaluate(s Submission, t Tree) Step {
+	out := Step{Rule: r.String()}
+	name, qualified, reason := r.ruleQueueName(s)
+	if reason == "" {
+		reason = r.Filter.rejectReason(s.User)
+	}
+	if reason != "" {
+		out.Reason = reason
+		return out
+	}
+	if !qualified && r.Kind != Fixed {
+		name = strings.ReplaceAll(name, ".", "_dot_")
+	}
+	for _, part := range strings.Split(name, ".") {
+		if !queueNamePattern.MatchString(part) {
+			return out.rejected("%q is not a legal queue name", part)
+		}
+	}
+	path := strings.ToLower(name)
+	if !qualified {
+		above := Root
+		if r.Parent != nil {
+			parent := r.Parent.evaluate(s, t)
+			out.Parent = &parent
+			if parent.Outcome != Named {
+				out.Outcome, out.Reason = parent.Outcome, parent.Reason
+				return out
+			}
+			above = parent.Path
+			if queue, ok := t.Lookup(above); ok && queue.Leaf {
+				return out.rejected("parent rule %s names %s, which is a leaf", r.Parent, above)
+			}
+		}
+		path = above + "." + path
+	}
+	if _, ok := t.Lookup(path); !ok && !r.Create {
+		out.Reason = fmt.Sprintf("queue %s does not exist, and the rule does not create it", path)
+		return out
+	}
+	out.Path, out.Outcome = path, Named
+	return out
+}
+
+func (s Step) rejected(format string, args ...any) Step {
+	s.Outcome, s.Reason = Rejected, fmt.Sprintf(format, args...)
+	return s
+}
+
+// ruleQueueName is the rule's own name, before it is made a path; qualified: it is a path; why:
+// the rule has no name for this submission.
+func (r *Rule) ruleQueueName(s Submission) (name string, qualified bool, reason string) {
+	switch r.Kind {
+	case Provided:
+		return providedName(s)
+	case UserName:
+		return userName(s)
+	case Fixed:
+		return r.fixedName()
+	case Tag:
+		return r.tagName(s)
+	}
+	panic(fmt.Sprintf("placement: rule of kind %d", r.Kind))
+}
+
+// isQualified reports whether name is the path of a queue below root.
+func isQualified(path string) bool {
+	return len(path) > len(Root) && strings.EqualFold(path[:len(Root)+1], Root+".")
+}
+
+// queueNamePattern is what one level of a path may be (behaviour.md 1.4).
+var queueNamePattern = regexp.MustCompile(`^[a-zA-Z0-9_:#/@-]{1,64}$`)

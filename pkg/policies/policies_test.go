@@ -1,0 +1,390 @@
+package policies_test
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"pgregory.net/rapid"
+
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// The random keys differ in few values, so that two of them often tie in a part and
+// the next part has to decide.
+
+var (
+	name      = rapid.SampledFrom([]string{"", "a", "b", "c"})
+	priority  = rapid.OneOf(rapid.Int32Range(-1, 1), rapid.SampledFrom([]int32{math.MinInt32, math.MaxInt32}))
+	quantity  = rapid.OneOf(rapid.Int64Range(0, 3), rapid.SampledFrom([]int64{math.MaxInt64 - 1, math.MaxInt64}))
+	submitted = rapid.Int64Range(0, 2)
+	current   = rapid.Custom(func(t *rapid.T) policies.CurrentPriority {
+		if rapid.Bool().Draw(t, "pending") {
+			return policies.Pending(priority.Draw(t, "priority"))
+		}
+		return policies.CurrentPriority{Value: priority.Draw(t, "meaningless")}
+	})
+	share = rapid.Custom(func(t *rapid.T) resources.Share {
+		used, total := quantity.Draw(t, "used"), quantity.Draw(t, "total")
+		return resources.Fraction(resources.Quantity(used), resources.Quantity(total))
+	})
+	shares = rapid.Custom(func(t *rapid.T) resources.Shares {
+		var s resources.Shares
+		for _, x := range rapid.SliceOfN(share, 0, 3).Draw(t, "shares") {
+			if !x.IsZero() {
+				s = append(s, x)
+			}
+		}
+		s.Sort()
+		return s
+	})
+)
+
+var queues = rapid.Custom(func(t *rapid.T) *policies.QueueKey {
+	return &policies.QueueKey{
+		Path:     name.Draw(t, "path"),
+		Priority: current.Draw(t, "priority"),
+		Share:    share.Draw(t, "share"),
+		Pending:  resources.Quantity(quantity.Draw(t, "pending")),
+	}
+})
+
+var apps = rapid.Custom(func(t *rapid.T) *policies.AppKey {
+	return &policies.AppKey{
+		ID:        name.Draw(t, "id"),
+		Priority:  current.Draw(t, "priority"),
+		Submitted: submitted.Draw(t, "submitted"),
+		Shares:    shares.Draw(t, "shares"),
+		Started:   rapid.Bool().Draw(t, "started"),
+	}
+})
+
+var asks = rapid.Custom(func(t *rapid.T) *policies.AskKey {
+	return &policies.AskKey{
+		Priority: priority.Draw(t, "priority"),
+		Created:  submitted.Draw(t, "created"),
+		Arrival:  rapid.Uint64Range(0, 3).Draw(t, "arrival"),
+	}
+})
+
+var nodes = rapid.Custom(func(t *rapid.T) *policies.NodeKey {
+	odd := []float64{math.Copysign(0, -1), 0, math.Inf(1), math.Inf(-1), math.NaN(), 0.1 + 0.2, 0.3}
+	return &policies.NodeKey{
+		Score: rapid.OneOf(rapid.SampledFrom(odd), rapid.Float64()).Draw(t, "score"),
+		ID:    name.Draw(t, "id"),
+	}
+})
+
+// assertTotalOrder holds a compare function to being a strict total order: it answers the
+// other way round when asked the other way round, it has no circles, and it ties
+// only things of the same identity.
+func assertTotalOrder[K any, ID comparable](
+	t *testing.T, keys *rapid.Generator[K], id func(K) ID, compare func(a, b K) int,
+) {
+	t.Helper()
+	rapid.Check(t, func(t *rapid.T) {
+		a, b, c := keys.Draw(t, "a"), keys.Draw(t, "b"), keys.Draw(t, "c")
+		ab, bc, ac := sign(compare(a, b)), sign(compare(b, c)), sign(compare(a, c))
+		assert.Equal(t, compare(a, a), 0, "a thing is before itself")
+		assert.Equal(t, ab, -sign(compare(b, a)), "the answer depends on who is asked first")
+		assert.Assert(t, ab != 0 || id(a) == id(b), "two different things tie")
+		assert.Assert(t, ab > 0 || bc > 0 || ac == min(ab, bc), "a before b before c, but not a before c")
+	})
+}
+
+func sign(n int) int { return cmp.Compare(n, 0) }
+
+func TestCompare_IsATotalOrder(t *testing.T) {
+	bothWays := []policies.PrioritySort{policies.PriorityFirst, policies.PriorityIgnored}
+	for _, by := range bothWays {
+		t.Run(fmt.Sprintf("queues, priority %v", by), func(t *testing.T) {
+			assertTotalOrder(t, queues, func(k *policies.QueueKey) string { return k.Path },
+				func(a, b *policies.QueueKey) int { return policies.CompareQueues(a, b, by) })
+		})
+		appID := func(k *policies.AppKey) string { return k.ID }
+		for _, sort := range []policies.AppSort{policies.FIFO, policies.Fair, policies.StateAware} {
+			t.Run(fmt.Sprintf("applications, %v, priority %v", sort, by), func(t *testing.T) {
+				assertTotalOrder(t, apps, appID, func(a, b *policies.AppKey) int { return sort.CompareApps(a, b, by) })
+			})
+		}
+		t.Run(fmt.Sprintf("new applications, priority %v", by), func(t *testing.T) {
+			assertTotalOrder(t, apps, appID, func(a, b *policies.AppKey) int { return policies.CompareStateAware(a, b, by) })
+		})
+	}
+	t.Run("asks", func(t *testing.T) {
+		assertTotalOrder(t, asks, func(k *policies.AskKey) uint64 { return k.Arrival }, policies.CompareAsks)
+	})
+	t.Run("nodes", func(t *testing.T) {
+		assertTotalOrder(t, nodes, func(k *policies.NodeKey) string { return k.ID }, policies.CompareNodes)
+	})
+}
+
+const (
+	first   = policies.PriorityFirst
+	ignored = policies.PriorityIgnored
+	fifo    = policies.FIFO
+	fair    = policies.Fair
+)
+
+// The laws above hold for many wrong orders as well; these are the right ones.
+func TestCompareQueues_Order(t *testing.T) {
+	key := func(path string, priority int32, used, pending resources.Quantity) policies.QueueKey {
+		return policies.QueueKey{
+			Path: path, Priority: policies.Pending(priority), Share: resources.Fraction(used, 10), Pending: pending,
+		}
+	}
+	idle := policies.QueueKey{Path: "idle", Share: resources.Fraction(0, 10)}
+	cases := []struct {
+		name          string
+		ahead, behind policies.QueueKey
+		by            policies.PrioritySort
+	}{
+		{"the more important one goes first, well served as it is", key("b", 2, 9, 1), key("a", 1, 0, 1), first},
+		{"priority ignored, the less served one goes first", key("b", 1, 0, 1), key("a", 2, 9, 1), ignored},
+		{"of two as important, the less served one", key("b", 1, 0, 1), key("a", 1, 9, 1), first},
+		{"priority ignored, it still breaks a tie", key("b", 2, 5, 1), key("a", 1, 5, 1), ignored},
+		{"then the one that asks for more", key("b", 1, 5, 2), key("a", 1, 5, 1), first},
+		{"then the name", key("a", 1, 5, 1), key("b", 1, 5, 1), first},
+		{"nothing pending is less than the least priority", key("b", math.MinInt32, 9, 1), idle, first},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			assert.Equal(t, policies.CompareQueues(&c.ahead, &c.behind, c.by), -1)
+		})
+	}
+}
+
+func TestCompareApps_Order(t *testing.T) {
+	key := func(id string, priority int32, submitted int64, used resources.Quantity) policies.AppKey {
+		return policies.AppKey{
+			ID: id, Priority: policies.Pending(priority), Submitted: submitted,
+			Shares: resources.Shares{resources.Fraction(used, 10)},
+		}
+	}
+	cases := []struct {
+		name          string
+		ahead, behind policies.AppKey
+		sort          policies.AppSort
+		by            policies.PrioritySort
+	}{
+		{"fifo: the more important one", key("b", 2, 9, 1), key("a", 1, 0, 1), fifo, first},
+		{"fifo: then the older one", key("b", 1, 0, 9), key("a", 1, 9, 1), fifo, first},
+		{"fifo, priority ignored: the older one", key("b", 1, 0, 1), key("a", 2, 9, 1), fifo, ignored},
+		{"fifo, priority ignored: it breaks a tie", key("b", 2, 0, 1), key("a", 1, 0, 1), fifo, ignored},
+		{"fair: then the less served one", key("b", 1, 9, 1), key("a", 1, 0, 9), fair, first},
+		{"fair, priority ignored: the less served one", key("b", 1, 9, 1), key("a", 2, 0, 9), fair, ignored},
+		{"fair: submission does not matter, the name does", key("a", 1, 9, 1), key("b", 1, 0, 1), fair, first},
+		{"stateaware: the older one", key("b", 1, 0, 9), key("a", 1, 9, 1), policies.StateAware, first},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			assert.Equal(t, c.sort.CompareApps(&c.ahead, &c.behind, c.by), -1)
+		})
+	}
+}
+
+func TestCompareStateAware_Order(t *testing.T) {
+	started := policies.AppKey{ID: "b", Priority: policies.Pending(1), Submitted: 9, Started: true}
+	older := policies.AppKey{ID: "a", Priority: policies.Pending(1), Submitted: 0}
+	urgent := policies.AppKey{ID: "c", Priority: policies.Pending(2), Submitted: 9}
+	before := func(a, b policies.AppKey, by policies.PrioritySort) bool {
+		return policies.CompareStateAware(&a, &b, by) < 0
+	}
+	assert.Assert(t, before(started, older, first), "one that has started goes before an older one")
+	assert.Assert(t, before(urgent, started, first), "a more important one goes before one that has started")
+	assert.Assert(t, before(started, urgent, ignored), "unless priority is ignored")
+	assert.Assert(t, before(older, urgent, ignored), "then the oldest goes first")
+}
+
+func TestCompareAsks_Order(t *testing.T) {
+	keys := []policies.AskKey{ // in order
+		{Priority: 2, Created: 9, Arrival: 9},
+		{Priority: 1, Created: 0, Arrival: 8},
+		{Priority: 1, Created: 5, Arrival: 1},
+		{Priority: 1, Created: 5, Arrival: 2},
+	}
+	for i := range keys[1:] {
+		assert.Equal(t, policies.CompareAsks(&keys[i], &keys[i+1]), -1, "%v, then %v", keys[i], keys[i+1])
+	}
+}
+
+func TestPriorityCounter_Max(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var tally policies.PriorityCounter
+		var list []policies.CurrentPriority
+		highest := func() policies.CurrentPriority {
+			top := policies.CurrentPriority{}
+			for _, c := range list {
+				if c.Compare(top) > 0 {
+					top = c
+				}
+			}
+			return top
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"add": func(t *rapid.T) {
+				c := current.Draw(t, "c")
+				tally.Add(c)
+				list = append(list, c)
+			},
+			"remove": func(t *rapid.T) {
+				if len(list) == 0 {
+					t.Skip("nothing to remove")
+				}
+				i := rapid.IntRange(0, len(list)-1).Draw(t, "i")
+				tally.Remove(list[i])
+				list = slices.Delete(list, i, i+1)
+			},
+			"": func(t *rapid.T) { assert.Equal(t, tally.Max(), highest()) },
+		})
+	})
+}
+
+func TestPriorityCounter_RemoveUncountedPanics(t *testing.T) {
+	var tally policies.PriorityCounter
+	tally.Add(policies.Pending(1))
+	tally.Remove(policies.CurrentPriority{Value: 7}) // nothing pending is never counted
+	defer func() { assert.Equal(t, recover(), "policies: priority 2 was never tallied") }()
+	tally.Remove(policies.Pending(2))
+}
+
+func TestPriorityPolicy_ApplyOffset(t *testing.T) {
+	pending, none := policies.Pending, policies.CurrentPriority{}
+	const plain, fence = policies.PriorityDefault, policies.PriorityFence
+	const least, most = math.MinInt32, math.MaxInt32
+	cases := []struct {
+		name   string
+		policy policies.PriorityPolicy
+		work   policies.CurrentPriority
+		offset int32
+		want   policies.CurrentPriority
+	}{
+		{"a queue shows its work's priority", plain, pending(5), 0, pending(5)},
+		{"an offset raises it", plain, pending(5), 10, pending(15)},
+		{"or lowers it", plain, pending(5), -10, pending(-5)},
+		{"it stops at the largest number", plain, pending(most), 1, pending(most)},
+		{"and at the smallest", plain, pending(least), -1, pending(least)},
+		{"the ends meet in the middle", plain, pending(least), most, pending(-1)},
+		{"a fence shows its offset only", fence, pending(5), 3, pending(3)},
+		{"a fence without one shows zero", fence, pending(5), 0, pending(0)},
+		{"with nothing pending there is nothing to raise", plain, none, 10, none},
+		{"nor to show at a fence", fence, none, 10, none},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			assert.Equal(t, c.policy.ApplyOffset(c.work, c.offset), c.want)
+		})
+	}
+}
+
+func TestPriorityPolicy_ApplyOffsetIsMonotone(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		policy := rapid.SampledFrom([]policies.PriorityPolicy{policies.PriorityDefault, policies.PriorityFence})
+		p := policy.Draw(t, "policy")
+		a, b, offset := current.Draw(t, "a"), current.Draw(t, "b"), priority.Draw(t, "offset")
+		if a.Compare(b) <= 0 {
+			assert.Assert(t, p.ApplyOffset(a, offset).Compare(p.ApplyOffset(b, offset)) <= 0)
+		}
+	})
+}
+
+func TestParse_SortPolicyNames(t *testing.T) {
+	t.Run("application sort policies have these names and no others", func(t *testing.T) {
+		for _, want := range []policies.AppSort{policies.FIFO, policies.Fair, policies.StateAware} {
+			got, ok := policies.ParseAppSort(want.String())
+			assert.Assert(t, ok && got == want, want.String())
+		}
+		for _, s := range []string{"", "FIFO", "Fair", "stateAware", "fifo ", "priority"} {
+			got, ok := policies.ParseAppSort(s)
+			assert.Assert(t, !ok && got == policies.FIFO, "%q", s)
+		}
+	})
+	t.Run("node sort policies have these names, and none means fair", func(t *testing.T) {
+		for s, want := range map[string]policies.NodeSort{
+			"": policies.NodeSortFair, "fair": policies.NodeSortFair, "binpacking": policies.NodeSortBinPacking,
+		} {
+			got, ok := policies.ParseNodeSort(s)
+			assert.Assert(t, ok && got == want, "%q", s)
+		}
+		for _, s := range []string{"Fair", "binPacking", "spread", " fair"} {
+			got, ok := policies.ParseNodeSort(s)
+			assert.Assert(t, !ok && got == policies.NodeSortFair, "%q", s)
+		}
+	})
+}
+
+func TestNodeSortPolicy_Score(t *testing.T) {
+	of := func(vcore, memory resources.Quantity) func(string) resources.Quantity {
+		return func(resource string) resources.Quantity {
+			return map[string]resources.Quantity{resources.VCore: vcore, "memory": memory}[resource]
+		}
+	}
+	spread := policies.DefaultNodeSortPolicy()
+	pack := policies.NodeSortPolicy{Sort: policies.NodeSortBinPacking, Weights: spread.Weights}
+	weighted := policies.NodeSortPolicy{Weights: []policies.Weight{
+		{Resource: "memory", Weight: 3}, {Resource: resources.VCore, Weight: 1},
+	}}
+	cases := []struct {
+		name             string
+		order            policies.NodeSortPolicy
+		available, total func(string) resources.Quantity
+		want             float64
+	}{
+		{"an empty node scores nothing", spread, of(8, 4), of(8, 4), 0},
+		{"a full node scores one", spread, of(0, 0), of(8, 4), 1},
+		{"the resources count the same", spread, of(4, 4), of(8, 4), 0.25},
+		{"unless they are weighted", weighted, of(4, 4), of(8, 4), 0.125},
+		{"packing turns it round", pack, of(4, 4), of(8, 4), 0.75},
+		{"what a node does not have does not count", spread, of(4, 0), of(8, 0), 0.5},
+		{"a node with nothing to measure counts as empty", spread, of(0, 0), of(0, 0), 0},
+		{"which comes last when packing", pack, of(0, 0), of(0, 0), 1},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			assert.Equal(t, c.order.Score(c.available, c.total), c.want)
+		})
+	}
+}
+
+func TestNodeSortPolicy_ScoreIsMonotone(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var order policies.NodeSortPolicy
+		less, more := map[string]resources.Quantity{}, map[string]resources.Quantity{}
+		total := map[string]resources.Quantity{}
+		for _, resource := range rapid.SliceOfNDistinct(name, 1, 4, rapid.ID[string]).Draw(t, "resources") {
+			order.Weights = append(order.Weights, policies.Weight{
+				Resource: resource, Weight: rapid.Float64Range(0.01, 100).Draw(t, "weight"),
+			})
+			all := rapid.Int64Range(0, 1<<40).Draw(t, "total")
+			a, b := rapid.Int64Range(0, all).Draw(t, "a"), rapid.Int64Range(0, all).Draw(t, "b")
+			total[resource] = resources.Quantity(all)
+			less[resource], more[resource] = resources.Quantity(min(a, b)), resources.Quantity(max(a, b))
+		}
+		score := func(n policies.NodeSort, available map[string]resources.Quantity) float64 {
+			order.Sort = n
+			return order.Score(
+				func(r string) resources.Quantity { return available[r] },
+				func(r string) resources.Quantity { return total[r] },
+			)
+		}
+		assert.Assert(t, score(policies.NodeSortFair, more) <= score(policies.NodeSortFair, less))
+		assert.Assert(t, score(policies.NodeSortBinPacking, more) >= score(policies.NodeSortBinPacking, less))
+		assert.Assert(t, 0 <= score(policies.NodeSortFair, more) && score(policies.NodeSortFair, less) <= 1)
+	})
+}
+
+func BenchmarkCompareQueues(b *testing.B) {
+	x := policies.QueueKey{
+		Path: "root.a.left", Priority: policies.Pending(1), Share: resources.Fraction(5000, 16000), Pending: 7,
+	}
+	y := x
+	y.Path = "root.a.right" // all parts tie but the last
+	b.ReportAllocs()
+	for b.Loop() {
+		_ = policies.CompareQueues(&x, &y, policies.PriorityFirst)
+	}
+}

@@ -1,0 +1,138 @@
+package preemption
+
+import (
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// findAcrossNodes is for an ask that no single node can help, because a quota is in the way: the
+// node is chosen as if there was none, and who else has to leave because of the quota is
+// chosen wherever it runs (priority.md 4.1, step 7).
+func (s *Search) findAcrossNodes(predicates Predicates) (Plan, bool) {
+	t := &s.selector
+	walls := t.shortfalls
+	t.shortfalls, t.crossNode = nil, true
+	plan, ok := s.findOnOneNode(predicates)
+	t.shortfalls, t.crossNode = walls, false
+	if !ok {
+		return plan, false
+	}
+	return t.addVictimsOnOtherNodes(plan, s.victimScope())
+}
+
+// needsOtherNodes reports whether there is a quota in the way that those on other nodes count for.
+func (t *victimSelector) needsOtherNodes() bool {
+	return slices.ContainsFunc(t.shortfalls, func(w quotaShortfall) bool { return w.ReducibleOnAnyNode() })
+}
+
+// addVictimsOnOtherNodes adds to a plan who has to leave elsewhere so that no quota is in the way: the least
+// important first, and then those are put back who need not go, the most important first.
+func (t *victimSelector) addVictimsOnOtherNodes(plan Plan, scope *objects.Queue) (Plan, bool) {
+	t.begin(t.search)
+	for _, y := range plan.Victims {
+		t.countFreed(y, 1)
+	}
+	t.victims = append(t.victims[:0], plan.Victims...)
+	t.removable, t.selected = t.removable[:0], t.selected[:0]
+	t.collectEligible(scope, map[*objects.Allocation]bool{})
+	t.search.sortByImportance(t.removable)
+	t.budgets.begin(t.search.part)
+	for _, y := range plan.Victims {
+		u := t.search.singleUnit(y) // whoever falls with it is in the plan too
+		t.budgets.charge(&u)
+	}
+	for i := len(t.removable) - 1; i >= 0 && !t.fitsQuotas(); i-- {
+		if u := &t.removable[i]; t.reducesShortfall(u) && t.protectionOf(u) == Eligible {
+			t.selected, t.victims = append(t.selected, *u), append(t.victims, u.members()...)
+			t.countUnitFreed(u, 1)
+		}
+	}
+	if !t.fitsQuotas() {
+		return Plan{}, false
+	}
+	slices.Reverse(t.selected)
+	plan.Victims = slices.Clone(plan.Victims)
+	for i := range t.selected {
+		u := &t.selected[i]
+		if t.countUnitFreed(u, -1); !t.fitsQuotas() {
+			t.countUnitFreed(u, 1)
+			plan.Victims = append(plan.Victims, u.members()...)
+		}
+	}
+	return plan, true
+}
+
+// collectEligible finds the units below q who may be taken and would lower a wall. seen are the leads
+// of the groups that were met already.
+func (t *victimSelector) collectEligible(q *objects.Queue, seenGroups map[*objects.Allocation]bool) {
+	if q == t.search.guaranteedQueue || q.BoundCount() == 0 {
+		return
+	}
+	for _, child := range q.Children() {
+		t.collectEligible(child, seenGroups)
+	}
+	for y := range q.EachBound {
+		if t.search.ineligibleReason(y) != Eligible || slices.Contains(t.victims, y) {
+			continue
+		}
+		u := t.search.unitOf(y)
+		if u.group != nil && seenGroups[u.first] || !t.reducesShortfall(&u) {
+			continue
+		}
+		if u.group != nil {
+			seenGroups[u.first] = true
+		}
+		t.removable = append(t.removable, u)
+	}
+}
+
+// reducesShortfall reports whether u holds something that a wall misses, and is counted there.
+func (t *victimSelector) reducesShortfall(u *victimUnit) bool {
+	for _, y := range u.members() {
+		for i := range t.shortfalls {
+			w := &t.shortfalls[i]
+			if !w.ReducedBy(y) {
+				continue
+			}
+			for k, amount := range w.Amount {
+				k := resources.Index(k)
+				if amount > w.freed.At(k) && amount > 0 && y.Shape().Vector().At(k) > 0 {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func (t *victimSelector) countUnitFreed(u *victimUnit, sign int) {
+	for _, y := range u.members() {
+		t.countFreed(y, sign)
+	}
+}
+
+// countFreed notes at the walls that y goes, or that it stays after all.
+func (t *victimSelector) countFreed(y *objects.Allocation, sign int) {
+	for i := range t.shortfalls {
+		w := &t.shortfalls[i]
+		switch {
+		case !w.ReducedBy(y):
+		case sign > 0:
+			w.freed.Add(y.Shape().Vector())
+		default:
+			w.freed.Sub(y.Shape().Vector())
+		}
+	}
+}
+
+// fitsQuotas reports whether no quota is in the way.
+func (t *victimSelector) fitsQuotas() bool {
+	for i := range t.shortfalls {
+		if w := &t.shortfalls[i]; !w.freed.Covers(w.Amount) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,173 @@
+package preemption_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/budgets"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+var epoch = time.Unix(1_000_000_000, 0).UTC()
+
+// afterDelays is when every delay of a random cluster has passed.
+var afterDelays = epoch.Add(time.Hour)
+
+// generator makes up clusters.
+type generator struct {
+	*rand.Rand
+	noGroups bool // nobody falls with others, and there are no budgets
+}
+
+func nodeCache(seed uint64) generator { return generator{Rand: rand.New(rand.NewPCG(seed, 0))} }
+
+func (d generator) oneIn(n int) bool { return d.IntN(n) == 0 }
+
+func pick[T any](d generator, from ...T) T { return from[d.IntN(len(from))] }
+
+func (d generator) amounts(most int) resources.Amounts {
+	m := map[string]resources.Quantity{"vcore": resources.Quantity(1 + d.IntN(most))}
+	if d.oneIn(2) {
+		m["memory"] = resources.Quantity(d.IntN(most + 1))
+	}
+	return resources.FromMap(m)
+}
+
+// queue is one with a guarantee, a max and settings of its own.
+func (d generator) queue(name string, children ...configs.Queue) configs.Queue {
+	q := configs.Queue{Name: name, Parent: len(children) > 0, Children: children, SubmitACL: security.Everyone(), Settings: configs.DefaultSettings()}
+	if name == "root" {
+		return q
+	}
+	if d.oneIn(2) {
+		q.Guaranteed = resources.GuaranteeFromMap(d.amounts(12).Map())
+	}
+	if d.oneIn(4) {
+		q.Max = resources.LimitFromMap(map[string]resources.Quantity{"vcore": resources.Quantity(8 + d.IntN(20))})
+	}
+	q.PreemptionPolicy = pick(d, policies.PreemptDefault, policies.PreemptDefault, policies.PreemptDefault, policies.PreemptFence, policies.PreemptDisabled)
+	q.PriorityPolicy = pick(d, policies.PriorityDefault, policies.PriorityDefault, policies.PriorityFence)
+	q.PriorityOffset = pick[int32](d, 0, 0, 0, 2, -2)
+	q.PriorityPreemption = pick(d, policies.PriorityPreemptionLeaf, policies.PriorityPreemptionFence, policies.PriorityPreemptionFence)
+	q.VictimUnit = pick(d, policies.VictimUnitAllocation, policies.VictimUnitAllocation, policies.VictimUnitTaskGroup, policies.VictimUnitApplication)
+	if d.noGroups {
+		q.VictimUnit = policies.VictimUnitAllocation
+	}
+	q.BudgetPolicy = pick(d, policies.BudgetsBestEffort, policies.BudgetsStrict, policies.BudgetsIgnored)
+	q.VictimOrder = pick(d, policies.VictimOrderCompatible, policies.VictimOrderPriority)
+	q.PreemptionDelay = time.Minute
+	return q
+}
+
+func (d generator) budgets(t *testing.T) budgets.Registry {
+	var all []budgets.Budget
+	for _, app := range []string{"x", "y"} {
+		if d.oneIn(2) && !d.noGroups {
+			all = append(all, budgets.Budget{
+				Name: app, Namespace: "default", Selector: budgets.NewSelector(map[string]string{"app": app}, nil),
+				Allowance: budgets.Allowance{Kind: budgets.Allowed, N: int32(d.IntN(3))},
+			})
+		}
+	}
+	r, err := budgets.New(all...)
+	assert.NilError(t, err)
+	return r
+}
+
+var leaves = []objects.QueuePath{"root.p.a", "root.p.b", "root.c", "root.d"}
+
+// cycles has paused the leaf of x with others, or with itself.
+func (d generator) cycles(x *objects.Allocation) *preemption.CycleDetector {
+	c := &preemption.CycleDetector{}
+	c.SetConfig(configs.Churn{CircuitBreaker: true, Cycles: 1, Window: time.Hour, CoolDown: time.Hour}, afterDelays)
+	leaf := x.Application().Queue().Path()
+	for d.oneIn(4) {
+		from := []objects.QueuePath{pick(d, leaves...)}
+		c.RecordPreemption(leaf, from, afterDelays)
+		c.RecordGiveUp(leaf, from, afterDelays)
+	}
+	return c
+}
+
+func (d generator) tree() configs.Queue {
+	return d.queue("root", d.queue("p", d.queue("a"), d.queue("b")), d.queue("c"), d.queue("d"))
+}
+
+// cluster is a partition that is nearly full, in which some were told to leave.
+func (d generator) cluster(t *testing.T) *objects.Partition {
+	p := objects.NewPartition(configs.Partition{
+		Name: "default", Root: d.tree(), PreemptionEnabled: true, NodeSortPolicy: policies.DefaultNodeSortPolicy(), Budgets: d.budgets(t),
+	})
+	for i, leaf := range leaves {
+		for j := range 2 {
+			id := objects.AppID(fmt.Sprint("app", i, j))
+			tags := map[string]string{}
+			if d.oneIn(3) {
+				tags[objects.TagGroupPriority] = fmt.Sprint(d.IntN(6))
+			}
+			assert.NilError(t, p.AddApplication(id, security.User{Name: "ann"}, leaf, tags, epoch))
+			assert.NilError(t, p.ReadGroupPriorityTag(id))
+		}
+	}
+	nodes := 1 + d.IntN(4)
+	for i := range nodes {
+		n := resources.Quantity(6 + d.IntN(10))
+		total := resources.FromMap(map[string]resources.Quantity{"vcore": n, "memory": n})
+		assert.NilError(t, p.AddNode(objects.NodeID(fmt.Sprint("n", i)), total, nil, !d.oneIn(8)))
+	}
+	for i := range 6 * nodes {
+		ask := d.ask(fmt.Sprint("run", i))
+		if d.oneIn(10) {
+			ask.RequiredNode = "n0"
+		}
+		ask.Policy = ask.Policy.With(objects.PolicyAllowPreemptSelf, !d.oneIn(4))
+		x, err := p.AddAsk(ask, epoch)
+		assert.NilError(t, err)
+		p.RefreshShares()
+		n := p.FirstFittingNode(x.Shape())
+		switch {
+		case n == nil || !p.QuotasAllow(x.Application(), x.Shape()):
+			p.Cancel(ask.Key, epoch)
+		default:
+			assert.NilError(t, p.Place(x, n, epoch.Add(time.Duration(d.IntN(5))*time.Second)))
+		}
+	}
+	p.RefreshShares()
+	for range d.IntN(3) { // somebody else has looked already
+		d.preemptOnce(t, p)
+	}
+	assert.NilError(t, p.Check())
+	return p
+}
+
+func (d generator) ask(key string) *objects.Ask {
+	return &objects.Ask{
+		Key: objects.AllocationKey(key), App: objects.AppID(fmt.Sprint("app", d.IntN(len(leaves)), d.IntN(2))), Amounts: d.amounts(4),
+		Priority: pick[int32](d, 0, 1, 2, 3, 4, 5, 2_000_000_000), Created: epoch, Originator: d.oneIn(6),
+		TaskGroup: pick(d, "", "", "g", "h"), Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
+		Tags: map[string]string{budgets.LabelTag + "app": pick(d, "x", "y", "z")},
+	}
+}
+
+// preemptOnce lets a new ask look, and tells its victims.
+func (d generator) preemptOnce(t *testing.T, p *objects.Partition) {
+	ask := d.ask(fmt.Sprint("look", d.Uint32()))
+	x, err := p.AddAsk(ask, epoch)
+	assert.NilError(t, err)
+	reasons, _ := preemption.EntitledReasons(p, x, afterDelays)
+	for _, reason := range reasons {
+		if plan, ok := preemption.NewSearch(p, 0, nil).Find(x, reason, nil); ok {
+			p.Preempt(x, plan.Node, plan.Victims, afterDelays)
+			return
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package preemption_test
+
+import (
+	"slices"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/testscale"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// To take off only as many as are needed comes to the same as to take off all and put back,
+// on every node of some thousand random clusters, by every right, whether or not there is a plan.
+func TestVictimSelector_MinimalVictimsEqualFullSelection(t *testing.T) {
+	nodes, plans, several := 0, 0, 0
+	clusters := testscale.Runs(3000)
+	for seed := range uint64(clusters) {
+		d := nodeCache(seed)
+		d.noGroups = seed%4 > 1
+		p := d.cluster(t)
+		ask := d.ask("ask")
+		if d.oneIn(5) {
+			ask.RequiredNode = "n0"
+		}
+		x, err := p.AddAsk(ask, epoch)
+		assert.NilError(t, err)
+		reasons, _ := preemption.EntitledReasons(p, x, afterDelays)
+		search := preemption.NewSearch(p, 0, d.cycles(x))
+		for _, r := range reasons {
+			minimal, full := preemption.VictimsByBothSelectors(search, x, r)
+			nodes += len(minimal)
+			for i := range minimal {
+				assert.DeepEqual(t, victimKeys(minimal[i]), victimKeys(full[i]))
+				if len(minimal[i]) > 0 {
+					plans++
+				}
+				if len(minimal[i]) > 1 {
+					several++
+				}
+			}
+		}
+	}
+	t.Logf("%d nodes, %d plans, %d of them with several victims", nodes, plans, several)
+	assert.Assert(t, nodes > clusters/3 && plans > clusters/10 && several > clusters/60, "%d nodes, %d plans, %d with several victims", nodes, plans, several)
+}
+
+// victimKeys are those of a list. A nil in it is no key.
+func victimKeys(list []*objects.Allocation) (out []objects.AllocationKey) {
+	for _, y := range list {
+		if y == nil {
+			return append(out, "(another plan)")
+		}
+		out = append(out, y.Key())
+	}
+	return out
+}
+
+// predicateCluster is a leaf of a partition with nodes of three vcores, each full of work that is called low, neighbour
+// and other with the name of the node behind it, and an ask for one vcore that may take it.
+func predicateCluster(t *testing.T, nodes ...objects.NodeID) (p *objects.Partition, x *objects.Allocation) {
+	root := configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone(), Settings: configs.DefaultSettings()}
+	leaf := configs.Queue{Name: "a", Settings: configs.DefaultSettings()}
+	leaf.PriorityPreemption = policies.PriorityPreemptionLeaf
+	root.Children = append(root.Children, leaf)
+	p = objects.NewPartition(configs.Partition{Name: "default", Root: root, PreemptionEnabled: true})
+	amounts := resources.FromMap(map[string]resources.Quantity{"vcore": 1})
+	assert.NilError(t, p.AddApplication("app", security.User{Name: "ann"}, "root.a", nil, epoch))
+	for _, n := range nodes {
+		assert.NilError(t, p.AddNode(n, resources.FromMap(map[string]resources.Quantity{"vcore": 3}), nil, true))
+		for i, key := range []objects.AllocationKey{"low-", "neighbour-", "other-"} {
+			_, err := p.AddReported(&objects.Ask{Key: key + objects.AllocationKey(n), App: "app", Amounts: amounts, Priority: int32(i)}, n, epoch)
+			assert.NilError(t, err)
+		}
+	}
+	x, err := p.AddAsk(&objects.Ask{Key: "x", App: "app", Amounts: amounts, Priority: 9, Policy: objects.PolicySent | objects.PolicyAllowPreemptOther}, epoch)
+	assert.NilError(t, err)
+	return p, x
+}
+
+// The resource manager may want somebody gone who need not go for the room.
+func TestVictimSelector_ReprieveKeepsVictimsThePredicatesNeed(t *testing.T) {
+	p, x := predicateCluster(t, "n")
+	var asked [][]objects.AllocationKey
+	plan, ok := preemption.NewSearch(p, 0, nil).Find(x, preemption.ReasonPriority, func(_ *objects.Allocation, _ *objects.Node, victims []*objects.Allocation) bool {
+		asked = append(asked, victimKeys(victims))
+		return slices.Contains(asked[len(asked)-1], "neighbour-n")
+	})
+	assert.Assert(t, ok)
+	assert.DeepEqual(t, victimKeys(plan.Victims), []objects.AllocationKey{"neighbour-n"})
+	assert.DeepEqual(t, asked[:2], [][]objects.AllocationKey{{"low-n"}, {"other-n", "neighbour-n", "low-n"}})
+}
+
+// S3-44: a neighbour that the ask has to run beside stays, if who is less important is enough. S3-43: a node
+// where it would have to go is none for the ask, and another one is found.
+func TestVictimSelector_S3_43_S3_44_AffinityNeighbourStays(t *testing.T) {
+	p, x := predicateCluster(t, "a", "b")
+	for _, c := range []struct{ needed, victim objects.AllocationKey }{{"neighbour-a", "low-a"}, {"low-a", "low-b"}} {
+		plan, ok := preemption.NewSearch(p, 0, nil).Find(x, preemption.ReasonPriority, func(_ *objects.Allocation, n *objects.Node, victims []*objects.Allocation) bool {
+			return !slices.Contains(victimKeys(victims), c.needed)
+		})
+		assert.Assert(t, ok)
+		assert.DeepEqual(t, victimKeys(plan.Victims), []objects.AllocationKey{c.victim})
+	}
+}

@@ -1,0 +1,196 @@
+package preemption
+
+import (
+	"math"
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// nodeCache lists the nodes in ID order, and for each what a look has to know about the work on it.
+// It is brought up to date by what has changed, not made anew.
+type nodeCache struct {
+	part      *objects.Partition
+	nodes     []*objects.Node
+	indexOf   map[*objects.Node]int // in nodes
+	summaries []nodeSummary         // by place
+
+	resourceKinds  int                  // of resources, for which there is place in flat
+	quantities     []resources.Quantity // by place: what is available, and then what all of its crew would free
+	singlePriority []int64              // by place: the priority of all of its crew; or severalPriorities, or disturbedNode
+
+	leaves            []*objects.Queue // that ever had work on a node; crews know them by their number
+	leafIndex         map[*objects.Queue]int32
+	nodesOfLeaf       [][]int32             // by leaf: the places with work of it in a crew, ascending
+	victimUnits       []policies.VictimUnit // by leaf, as it was when crews were met
+	marks             []uint64              // scratch: by leaf
+	mark              uint64
+	scratchCandidates []nodeCandidate // scratch of meet
+	sortKeys          []int64         // of met: the number, and the place in it
+
+	nodeSetVersion uint64 // of nodes, as Partition.NodeSetGeneration tells it
+	configVersion  uint64 // of the configuration, as Partition.Rules tells it
+	rebuilds       int    // how often the list was made
+	updates        []int  // places whose crew was renewed, since made
+
+	ranked uint64 // SearchStats.NodesRanked
+}
+
+// These are no priorities.
+const (
+	severalPriorities = math.MinInt64     // there is work of several, or none
+	disturbedNode     = math.MinInt64 + 1 // the node is not plain
+)
+
+// sync brings the roll up to date.
+func (l *nodeCache) sync() {
+	switch {
+	case l.indexOf == nil || len(l.updates) > 4*len(l.nodes)+64:
+		l.rebuild(nil, nil)
+	case l.nodeSetVersion == l.part.NodeSetGeneration() && l.resourceKinds == l.part.KindCount():
+	case l.mostLeavesAreEmpty():
+		l.rebuild(nil, nil)
+	default:
+		l.rebuild(l.indexOf, l.summaries)
+	}
+	for _, n := range l.part.TakeChangedNodes() {
+		if i, known := l.indexOf[n]; known { // else it has gone, and the list was made without it
+			l.refreshNode(i)
+			l.updates = append(l.updates, i)
+		}
+	}
+	if l.configVersion != l.part.ConfigGeneration() {
+		l.configVersion = l.part.ConfigGeneration()
+		l.regroup()
+	}
+}
+
+// mostLeavesAreEmpty reports whether most leaves that are known have no work any more, and may be gone.
+func (l *nodeCache) mostLeavesAreEmpty() bool {
+	nonEmpty := 0
+	for _, nodes := range l.nodesOfLeaf {
+		nonEmpty += boolToInt(len(nodes) > 0)
+	}
+	return len(l.leaves) > 2*nonEmpty+64
+}
+
+// regroup meets those crews again that the configuration groups in another way now. Nothing else of it
+// is kept in mind.
+func (l *nodeCache) regroup() {
+	var nodes []int32
+	for number, leaf := range l.leaves {
+		if unit := leaf.Settings().VictimUnit; unit != l.victimUnits[number] {
+			l.victimUnits[number] = unit
+			nodes = append(nodes, l.nodesOfLeaf[number]...)
+		}
+	}
+	slices.Sort(nodes)
+	for _, i := range slices.Compact(nodes) {
+		l.refreshNode(int(i))
+		l.updates = append(l.updates, int(i))
+	}
+}
+
+// rebuild lists the nodes anew. Of those that were at a place before, the crew is kept.
+func (l *nodeCache) rebuild(before map[*objects.Node]int, summaries []nodeSummary) {
+	if before == nil {
+		l.part.TakeChangedNodes() // all are looked at
+		l.leaves, l.victimUnits, l.leafIndex, l.configVersion = nil, nil, map[*objects.Queue]int32{}, l.part.ConfigGeneration()
+	}
+	l.nodeSetVersion, l.nodes = l.part.NodeSetGeneration(), l.part.Nodes()
+	l.indexOf, l.summaries, l.updates = make(map[*objects.Node]int, len(l.nodes)), make([]nodeSummary, len(l.nodes)), l.updates[:0]
+	l.nodesOfLeaf, l.marks, l.mark = make([][]int32, len(l.leaves)), make([]uint64, len(l.leaves)), 0
+	l.resourceKinds = l.part.KindCount()
+	l.quantities, l.singlePriority = make([]resources.Quantity, 2*l.resourceKinds*len(l.nodes)), make([]int64, len(l.nodes))
+	l.rebuilds++
+	for i, n := range l.nodes {
+		l.indexOf[n] = i
+		oldIndex, known := before[n]
+		if !known {
+			l.refreshNode(i)
+			continue
+		}
+		l.summaries[i] = summaries[oldIndex]
+		c := &l.summaries[i]
+		l.setQuantities(i, c.available, c.freedInAll)
+		l.classify(i)
+		l.indexLeaves(i, nil)
+	}
+}
+
+func (l *nodeCache) refreshNode(i int) {
+	n, c := l.nodes[i], &l.summaries[i]
+	var before [16]int32
+	oldLeaves := l.leavesOf(c, before[:0])
+	l.summarize(n, c)
+	c.undisturbed = n.Schedulable() && !n.InPreemption()
+	l.setQuantities(i, n.Available(), nil)
+	c.computeFreed()
+	l.classify(i)
+	l.indexLeaves(i, oldLeaves)
+}
+
+// setQuantities gives the crew at a place its rows in flat.
+func (l *nodeCache) setQuantities(i int, available, freed resources.Vector) {
+	c, at := &l.summaries[i], 2*l.resourceKinds*i
+	row, freedRow := l.quantities[at:at+l.resourceKinds:at+l.resourceKinds], l.quantities[at+l.resourceKinds:at+2*l.resourceKinds:at+2*l.resourceKinds]
+	clear(row[copy(row, available):])
+	clear(freedRow[copy(freedRow, freed):])
+	c.available, c.freedInAll = row, freedRow
+}
+
+// classify says what the ranks of a node can be.
+func (l *nodeCache) classify(i int) {
+	switch c := &l.summaries[i]; {
+	case !c.undisturbed:
+		l.singlePriority[i] = disturbedNode
+	case len(c.priorityLevels) == 1:
+		l.singlePriority[i] = int64(c.priorityLevels[0])
+	default:
+		l.singlePriority[i] = severalPriorities
+	}
+}
+
+func (l *nodeCache) leafIndexOf(leaf *objects.Queue) int32 {
+	i, known := l.leafIndex[leaf]
+	if !known {
+		i = int32(len(l.leaves))
+		l.leafIndex[leaf] = i
+		l.leaves, l.nodesOfLeaf, l.marks = append(l.leaves, leaf), append(l.nodesOfLeaf, nil), append(l.marks, 0)
+		l.victimUnits = append(l.victimUnits, leaf.Settings().VictimUnit)
+	}
+	return i
+}
+
+// leavesOf adds the leaves of a crew, each once.
+func (l *nodeCache) leavesOf(c *nodeSummary, to []int32) []int32 {
+	l.mark++
+	for i := range c.candidates {
+		if leaf := c.candidates[i].leafIndex; l.marks[leaf] != l.mark {
+			l.marks[leaf] = l.mark
+			to = append(to, leaf)
+		}
+	}
+	return to
+}
+
+// indexLeaves brings the places of leaves up to date. before are the leaves that had work there.
+func (l *nodeCache) indexLeaves(i int, before []int32) {
+	var now [16]int32
+	leaves := l.leavesOf(&l.summaries[i], now[:0])
+	for _, leaf := range before {
+		if l.marks[leaf] != l.mark {
+			at, _ := slices.BinarySearch(l.nodesOfLeaf[leaf], int32(i))
+			l.nodesOfLeaf[leaf] = slices.Delete(l.nodesOfLeaf[leaf], at, at+1)
+		}
+	}
+	for _, leaf := range leaves {
+		if n := len(l.nodesOfLeaf[leaf]); n == 0 || l.nodesOfLeaf[leaf][n-1] < int32(i) { // always so when all is listed anew
+			l.nodesOfLeaf[leaf] = append(l.nodesOfLeaf[leaf], int32(i))
+		} else if at, listed := slices.BinarySearch(l.nodesOfLeaf[leaf], int32(i)); !listed {
+			l.nodesOfLeaf[leaf] = slices.Insert(l.nodesOfLeaf[leaf], at, int32(i))
+		}
+	}
+}

@@ -1,0 +1,464 @@
+package resources_test
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/big"
+	"slices"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"pgregory.net/rapid"
+
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+type (
+	quantity = resources.Quantity
+	amounts  = resources.Amounts
+	limit    = resources.Limit
+	vector   = resources.Vector
+)
+
+const (
+	largest  = quantity(math.MaxInt64)
+	smallest = quantity(math.MinInt64)
+)
+
+// names are few, so that two random amounts often share some and miss some.
+var names = []string{"gpu", "memory", "pods", "vcore"}
+
+// smallQuantity are quantities that meet, cross zero, and stay away from saturation.
+var smallQuantity = rapid.Custom(func(t *rapid.T) quantity { return quantity(rapid.Int64Range(-3, 9).Draw(t, "few")) })
+
+// smallNonNegative are as few, without what only books that went wrong would hold.
+var smallNonNegative = rapid.Custom(func(t *rapid.T) quantity { return quantity(rapid.Int64Range(0, 9).Draw(t, "some")) })
+
+// anyQuantity are quantities of all sizes, many of them at the edges of what there is.
+var anyQuantity = rapid.OneOf(
+	smallQuantity,
+	rapid.SampledFrom([]quantity{smallest, smallest + 1, -1, 0, 1, largest - 1, largest}),
+	rapid.Custom(func(t *rapid.T) quantity { return quantity(rapid.Int64().Draw(t, "wild")) }),
+)
+
+// anyNonNegative are wild quantities that are not negative.
+var anyNonNegative = rapid.Custom(func(t *rapid.T) quantity { return max(0, anyQuantity.Draw(t, "huge")) })
+
+func mapOf(t *rapid.T, label string, q *rapid.Generator[quantity]) map[string]quantity {
+	return rapid.MapOf(rapid.SampledFrom(names), q).Draw(t, label)
+}
+
+func amountsOf(t *rapid.T, label string, q *rapid.Generator[quantity]) amounts {
+	return resources.FromMap(mapOf(t, label, q))
+}
+
+func limitOf(t *rapid.T, label string, q *rapid.Generator[quantity]) limit {
+	return resources.LimitFromMap(mapOf(t, label, q))
+}
+
+func assertEqual(t *rapid.T, got, want amounts) {
+	t.Helper()
+	if !got.Equal(want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+}
+
+// property is a sentence and what makes it true.
+type property struct {
+	name  string
+	check func(t *rapid.T)
+}
+
+func checkProperties(t *testing.T, laws []property) {
+	t.Helper()
+	for _, l := range laws {
+		t.Run(l.name, rapid.MakeCheck(l.check))
+	}
+}
+
+func TestAmounts_Arithmetic(t *testing.T) {
+	checkProperties(t, []property{
+		{"adding and taking away again is nothing", func(t *rapid.T) {
+			a, b := amountsOf(t, "a", smallQuantity), amountsOf(t, "b", smallQuantity)
+			assertEqual(t, a.Add(b).Sub(b), a)
+		}},
+		{"adding has no order", func(t *rapid.T) {
+			a, b, c := amountsOf(t, "a", smallQuantity), amountsOf(t, "b", smallQuantity), amountsOf(t, "c", smallQuantity)
+			assertEqual(t, a.Add(b), b.Add(a))
+			assertEqual(t, a.Add(b).Add(c), a.Add(b.Add(c)))
+		}},
+		{"nothing changes nothing", func(t *rapid.T) {
+			a := amountsOf(t, "a", smallQuantity)
+			assertEqual(t, a.Add(amounts{}), a)
+			assertEqual(t, a.Sub(amounts{}), a)
+			assert.Assert(t, a.Sub(a).IsZero())
+		}},
+		{"a missing name is zero", func(t *rapid.T) {
+			m := mapOf(t, "a", smallQuantity)
+			a := resources.FromMap(m)
+			for _, name := range names {
+				assert.Equal(t, a.Get(name), m[name])
+			}
+			maps.DeleteFunc(m, func(_ string, n quantity) bool { return n == 0 })
+			assert.DeepEqual(t, a.Map(), m)
+		}},
+		{"amounts do not change when others are made from them", func(t *rapid.T) {
+			m := mapOf(t, "a", smallQuantity)
+			a, b := resources.FromMap(m), amountsOf(t, "b", smallQuantity)
+			before := a.String()
+			_, _ = a.Add(b), a.Sub(b)
+			m["vcore"]++
+			assert.Equal(t, a.String(), before)
+		}},
+	})
+}
+
+// saturated is x, held to what a Quantity can be.
+func saturated(x *big.Int) quantity {
+	switch {
+	case x.Cmp(big.NewInt(math.MaxInt64)) > 0:
+		return largest
+	case x.Cmp(big.NewInt(math.MinInt64)) < 0:
+		return smallest
+	}
+	return quantity(x.Int64())
+}
+
+func TestAmounts_Saturation(t *testing.T) {
+	wide := func(q quantity) *big.Int { return big.NewInt(int64(q)) }
+	checkProperties(t, []property{
+		{"arithmetic saturates and never wraps around", func(t *rapid.T) {
+			a, b := amountsOf(t, "a", anyQuantity), amountsOf(t, "b", anyQuantity)
+			for _, name := range names {
+				x, y := wide(a.Get(name)), wide(b.Get(name))
+				assert.Equal(t, a.Add(b).Get(name), saturated(new(big.Int).Add(x, y)))
+				assert.Equal(t, a.Sub(b).Get(name), saturated(new(big.Int).Sub(x, y)))
+			}
+		}},
+		{"adding more never leaves less", func(t *rapid.T) {
+			a, b, more := amountsOf(t, "a", anyQuantity), amountsOf(t, "b", anyQuantity), amountsOf(t, "more", anyNonNegative)
+			for _, name := range names {
+				assert.Assert(t, a.Add(b.Add(more)).Get(name) >= a.Add(b).Get(name))
+				assert.Assert(t, a.Sub(b.Add(more)).Get(name) <= a.Sub(b).Get(name))
+			}
+		}},
+		{"the sum of what is not negative saturates too", func(t *rapid.T) {
+			a, total := amountsOf(t, "a", anyNonNegative), new(big.Int)
+			for _, n := range a.All() {
+				total.Add(total, wide(n))
+			}
+			assert.Equal(t, a.Sum(), saturated(total))
+		}},
+	})
+}
+
+func TestAmounts_Covers(t *testing.T) {
+	checkProperties(t, []property{
+		{"everything covers itself and nothing", func(t *rapid.T) {
+			a := amountsOf(t, "a", anyNonNegative)
+			assert.Assert(t, a.Covers(a))
+			assert.Assert(t, a.Covers(amounts{}))
+		}},
+		{"what covers a cover covers", func(t *rapid.T) {
+			a, b, c := amountsOf(t, "a", smallQuantity), amountsOf(t, "b", smallQuantity), amountsOf(t, "c", smallQuantity)
+			assert.Assert(t, !a.Covers(b) || !b.Covers(c) || a.Covers(c))
+		}},
+		{"more covers no less", func(t *rapid.T) {
+			a, b, more := amountsOf(t, "a", anyQuantity), amountsOf(t, "b", anyQuantity), amountsOf(t, "more", anyNonNegative)
+			assert.Assert(t, !a.Covers(b) || a.Add(more).Covers(b))
+		}},
+		{"what is left of a cover is not negative", func(t *rapid.T) {
+			a, b := amountsOf(t, "a", anyNonNegative), amountsOf(t, "b", anyNonNegative)
+			assert.Equal(t, a.Covers(b), !a.Sub(b).HasNegative())
+		}},
+		{"a debt covers nothing and costs nothing", func(t *rapid.T) {
+			a, b := amountsOf(t, "a", smallQuantity), amountsOf(t, "b", smallQuantity)
+			want := true
+			for _, name := range names {
+				want = want && b.Get(name) <= max(0, a.Get(name))
+			}
+			assert.Equal(t, a.Covers(b), want)
+		}},
+	})
+}
+
+func TestLimit_Properties(t *testing.T) {
+	checkProperties(t, []property{
+		{"the zero limit allows everything", func(t *rapid.T) {
+			assert.Assert(t, limit{}.Allows(amountsOf(t, "a", anyQuantity)))
+			assert.Assert(t, limit{}.IsUnlimited())
+		}},
+		{"a zero is kept and allows none", func(t *rapid.T) {
+			none := resources.LimitFromMap(map[string]quantity{"gpu": 0})
+			a := amountsOf(t, "a", smallQuantity)
+			assert.Equal(t, none.Allows(a), a.Get("gpu") <= 0)
+			n, limited := none.Get("gpu")
+			assert.Assert(t, limited && n == 0)
+		}},
+		{"tighter allows what both allow, no more and no less", func(t *rapid.T) {
+			l, m, a := limitOf(t, "l", smallQuantity), limitOf(t, "m", smallQuantity), amountsOf(t, "a", smallQuantity)
+			assert.Equal(t, l.Tighten(m).Allows(a), l.Allows(a) && m.Allows(a))
+		}},
+		{"tightening has no order and knows no twice", func(t *rapid.T) {
+			l, m, n := limitOf(t, "l", anyQuantity), limitOf(t, "m", anyQuantity), limitOf(t, "n", anyQuantity)
+			assert.Assert(t, l.Tighten(m).Equal(m.Tighten(l)))
+			assert.Assert(t, l.Tighten(m).Tighten(n).Equal(l.Tighten(m.Tighten(n))))
+			assert.Assert(t, l.Tighten(l).Equal(l))
+			assert.Assert(t, l.Tighten(limit{}).Equal(l) && limit{}.Tighten(l).Equal(l))
+		}},
+		{"using headroom keeps to the limit", func(t *rapid.T) {
+			l, used, a := limitOf(t, "l", anyNonNegative), amountsOf(t, "used", smallNonNegative), amountsOf(t, "a", anyNonNegative)
+			if l.Allows(used) && l.Headroom(used).Allows(a) {
+				assert.Assert(t, l.Allows(used.Add(a)))
+			}
+		}},
+		{"what keeps to the limit was in the headroom", func(t *rapid.T) {
+			l, used, a := limitOf(t, "l", smallNonNegative), amountsOf(t, "used", smallNonNegative), amountsOf(t, "a", smallNonNegative)
+			if l.Allows(used.Add(a)) {
+				assert.Assert(t, l.Headroom(used).Allows(a))
+			}
+		}},
+		{"headroom limits the same names", func(t *rapid.T) {
+			l, used := limitOf(t, "l", anyQuantity), amountsOf(t, "used", anyQuantity)
+			got, want := slices.Sorted(maps.Keys(l.Headroom(used).Map())), slices.Sorted(maps.Keys(l.Map()))
+			assert.DeepEqual(t, got, want)
+		}},
+	})
+}
+
+// ratio is an independent idea of resources.Fraction.
+func ratio(used, total quantity) *big.Rat {
+	switch {
+	case used <= 0:
+		return new(big.Rat)
+	case total <= 0:
+		return big.NewRat(1, 1)
+	}
+	return big.NewRat(int64(used), int64(total))
+}
+
+func shareOf(t *rapid.T, label string) (resources.Share, *big.Rat) {
+	used, total := anyQuantity.Draw(t, label+" used"), anyQuantity.Draw(t, label+" total")
+	return resources.Fraction(used, total), ratio(used, total)
+}
+
+func sharesOf(t *rapid.T, label string) (resources.Shares, []*big.Rat) {
+	var shares resources.Shares
+	var exact []*big.Rat
+	for i := range rapid.IntRange(0, 4).Draw(t, label) {
+		s, r := shareOf(t, fmt.Sprint(label, i))
+		if !s.IsZero() {
+			shares, exact = append(shares, s), append(exact, r)
+		}
+	}
+	shares.Sort()
+	slices.SortFunc(exact, func(a, b *big.Rat) int { return b.Cmp(a) })
+	return shares, exact
+}
+
+func TestShare_Properties(t *testing.T) {
+	checkProperties(t, []property{
+		{"shares compare as the fractions they are", func(t *rapid.T) {
+			s, wantS := shareOf(t, "s")
+			u, wantU := shareOf(t, "u")
+			assert.Equal(t, s.Compare(u), wantS.Cmp(wantU))
+			assert.Equal(t, s.IsZero(), wantS.Sign() == 0)
+		}},
+		{"shares have a total order", func(t *rapid.T) {
+			s, _ := shareOf(t, "s")
+			u, _ := shareOf(t, "u")
+			v, _ := shareOf(t, "v")
+			assert.Equal(t, s.Compare(s), 0)
+			assert.Equal(t, s.Compare(u), -u.Compare(s))
+			assert.Assert(t, s.Compare(u) > 0 || u.Compare(v) > 0 || s.Compare(v) <= 0)
+		}},
+		{"the zero share is the least", func(t *rapid.T) {
+			s, _ := shareOf(t, "s")
+			assert.Assert(t, resources.Share{}.Compare(s) <= 0)
+		}},
+		{"raw shares compare as their quantities", func(t *rapid.T) {
+			a, b := anyNonNegative.Draw(t, "a"), anyNonNegative.Draw(t, "b")
+			assert.Equal(t, resources.RawShare(a).Compare(resources.RawShare(b)), big.NewInt(int64(a)).Cmp(big.NewInt(int64(b))))
+		}},
+		{"several shares compare like words, largest first", func(t *rapid.T) {
+			s, wantS := sharesOf(t, "s")
+			u, wantU := sharesOf(t, "u")
+			assert.Equal(t, s.Compare(u), slices.CompareFunc(wantS, wantU, (*big.Rat).Cmp))
+			assert.Equal(t, s.Compare(u), -u.Compare(s))
+			assert.Equal(t, append(slices.Clone(s), resources.RawShare(1)).Compare(s), 1) // whoever has more left is larger
+		}},
+	})
+}
+
+// randomNameTable is a Names that has seen the names in a random order, some of them not
+// at all.
+func randomNameTable(t *rapid.T) *resources.NameTable {
+	n := resources.NewNameTable()
+	order := rapid.Permutation(names).Draw(t, "order")
+	for _, name := range order[:rapid.IntRange(0, len(order)).Draw(t, "known")] {
+		n.Hold(resources.FromMap(map[string]quantity{name: 1}), resources.Cluster)
+	}
+	return n
+}
+
+func TestVector_AgreesWithAmounts(t *testing.T) {
+	checkProperties(t, []property{
+		{"a vector has its names back", func(t *rapid.T) {
+			n, a := randomNameTable(t), amountsOf(t, "a", anyQuantity)
+			v := n.Hold(a, resources.Cluster)
+			assertEqual(t, n.Amounts(v), a)
+			assert.Assert(t, len(v) <= n.Len())
+			assert.Equal(t, v.IsZero(), a.IsZero())
+			for name, want := range a.All() {
+				k, known := n.Lookup(name)
+				assert.Assert(t, known)
+				assert.Equal(t, n.Name(k), name)
+				assert.Equal(t, v.At(k), want)
+			}
+		}},
+		{"vectors add and subtract as amounts do", func(t *rapid.T) {
+			n, a, b := randomNameTable(t), amountsOf(t, "a", anyQuantity), amountsOf(t, "b", anyQuantity)
+			sum, rest, w := n.Hold(a, resources.Cluster), n.Hold(a, resources.Cluster), n.Hold(b, resources.Cluster)
+			sum.Add(w)
+			rest.Sub(w)
+			assertEqual(t, n.Amounts(sum), a.Add(b))
+			assertEqual(t, n.Amounts(rest), a.Sub(b))
+			assertEqual(t, n.Amounts(w), b)
+		}},
+		{"raising takes the larger, name by name", func(t *rapid.T) {
+			n, a, b := randomNameTable(t), amountsOf(t, "a", smallNonNegative), amountsOf(t, "b", smallNonNegative)
+			v, w := n.Hold(a, resources.Cluster), n.Hold(b, resources.Cluster)
+			v.SetMax(w)
+			for k := range n.Len() {
+				name := n.Name(resources.Index(k))
+				assert.Equal(t, v.At(resources.Index(k)), max(a.Get(name), b.Get(name)))
+			}
+			assertEqual(t, n.Amounts(w), b)
+		}},
+		{"vectors cover as amounts do", func(t *rapid.T) {
+			n, a, b := randomNameTable(t), amountsOf(t, "a", smallQuantity), amountsOf(t, "b", smallQuantity)
+			assert.Equal(t, n.Hold(a, resources.Cluster).Covers(n.Hold(b, resources.Cluster)), a.Covers(b))
+		}},
+		{"covering beyond is covering with what is left", func(t *rapid.T) {
+			n, a, used, b := randomNameTable(t), amountsOf(t, "a", anyQuantity), amountsOf(t, "used", anyQuantity), amountsOf(t, "b", anyQuantity)
+			got := n.Hold(a, resources.Cluster).CoversAfter(n.Hold(used, resources.Cluster), n.Hold(b, resources.Cluster))
+			assert.Equal(t, got, a.Sub(used).Covers(b))
+		}},
+		{"vectors sum up as amounts do", func(t *rapid.T) {
+			n, a, b := randomNameTable(t), amountsOf(t, "a", anyNonNegative), amountsOf(t, "b", smallQuantity)
+			assert.Equal(t, n.Hold(a, resources.Cluster).Sum(), a.Sum())
+			assert.Equal(t, n.Hold(b, resources.Cluster).Sum(), b.Sum())
+		}},
+		{"a bound allows what the headroom of its limit allows", func(t *rapid.T) {
+			n, l := randomNameTable(t), limitOf(t, "l", anyQuantity)
+			used, a := amountsOf(t, "used", anyQuantity), amountsOf(t, "a", anyQuantity)
+			assert.Equal(t, n.HoldLimit(l, resources.Cluster).Allows(n.Hold(used, resources.Cluster), n.Hold(a, resources.Cluster)), l.Headroom(used).Allows(a))
+		}},
+		{"a bound is exceeded when some name of its limit is", func(t *rapid.T) {
+			n, l, used := randomNameTable(t), limitOf(t, "l", smallQuantity), amountsOf(t, "used", smallQuantity)
+			b, want := n.HoldLimit(l, resources.Cluster), false
+			for name, most := range l.All() {
+				want = want || used.Get(name) > most
+				k, _ := n.Lookup(name)
+				got, limited := b.At(k)
+				assert.Assert(t, limited && got == most)
+			}
+			assert.Equal(t, b.Exceeded(n.Hold(used, resources.Cluster)), want)
+		}},
+		{"the dominant share is the largest of the measured ones", func(t *rapid.T) {
+			used := vector(rapid.SliceOfN(anyQuantity, 0, 5).Draw(t, "used"))
+			measure := rapid.OneOf(anyQuantity, rapid.Just(resources.Unmeasured))
+			of := resources.Denominators(rapid.SliceOfN(measure, 0, 5).Draw(t, "of"))
+			var want resources.Share
+			for k := range min(len(used), len(of)) {
+				if s := resources.Fraction(used[k], of[k]); of[k] != resources.Unmeasured && s.Compare(want) > 0 {
+					want = s
+				}
+			}
+			assert.Equal(t, of.DominantShare(used).Compare(want), 0)
+		}},
+	})
+}
+
+// decisionState are the things a decision touches, for allocations and benchmarks.
+type decisionState struct {
+	allocated, ask vector
+	max            resources.LimitVector
+	of             resources.Denominators
+}
+
+func newDecisionState() decisionState {
+	n := resources.NewNameTable()
+	held := resources.FromMap(map[string]quantity{"gpu": 8, "memory": 64 << 30, "pods": 12, "vcore": 16000})
+	asked := resources.FromMap(map[string]quantity{"memory": 1 << 30, "pods": 1, "vcore": 500})
+	most := resources.LimitFromMap(map[string]quantity{"memory": 128 << 30, "vcore": 32000})
+	return decisionState{
+		allocated: n.Hold(held, resources.Cluster), // in name order, as the first that n sees
+		ask:       n.Hold(asked, resources.Cluster),
+		max:       n.HoldLimit(most, resources.Cluster),
+		of:        resources.Denominators{16, 128 << 30, resources.Unmeasured, 32000},
+	}
+}
+
+func TestDecisionPath_DoesNotAllocate(t *testing.T) {
+	b := newDecisionState()
+	half, third := resources.Fraction(1, 2), resources.Fraction(1, 3)
+	cases := map[string]func(){
+		"asking a bound":               func() { _ = b.max.Allows(b.allocated, b.ask) },
+		"asking whether it is passed":  func() { _ = b.max.Exceeded(b.allocated) },
+		"covering":                     func() { _ = b.allocated.Covers(b.ask) },
+		"covering with what is left":   func() { _ = b.allocated.CoversAfter(b.ask, b.ask) },
+		"adding to a long enough book": func() { b.allocated.Add(b.ask) },
+		"taking away":                  func() { b.allocated.Sub(b.ask) },
+		"comparing shares":             func() { _ = half.Compare(third) },
+		"finding the dominant share":   func() { _ = b.of.DominantShare(b.allocated) },
+	}
+	for name, f := range cases {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, testing.AllocsPerRun(100, f), 0.0)
+		})
+	}
+}
+
+func BenchmarkAdd(b *testing.B) {
+	b.Run("amounts", func(b *testing.B) {
+		x := resources.FromMap(map[string]quantity{"memory": 64 << 30, "pods": 12, "vcore": 16000})
+		y := resources.FromMap(map[string]quantity{"memory": 1 << 30, "pods": 1, "vcore": 500})
+		b.ReportAllocs()
+		for b.Loop() {
+			_ = x.Add(y)
+		}
+	})
+	b.Run("vector", func(b *testing.B) {
+		k := newDecisionState()
+		b.ReportAllocs()
+		for b.Loop() {
+			k.allocated.Add(k.ask)
+		}
+	})
+}
+
+func BenchmarkAllows(b *testing.B) {
+	k := newDecisionState()
+	b.ReportAllocs()
+	for b.Loop() {
+		_ = k.max.Allows(k.allocated, k.ask)
+	}
+}
+
+func BenchmarkCovers(b *testing.B) {
+	k := newDecisionState()
+	b.ReportAllocs()
+	for b.Loop() {
+		_ = k.allocated.Covers(k.ask)
+	}
+}
+
+func BenchmarkDominant(b *testing.B) {
+	k := newDecisionState()
+	b.ReportAllocs()
+	for b.Loop() {
+		_ = k.of.DominantShare(k.allocated)
+	}
+}

@@ -1,0 +1,101 @@
+package rmproxy
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+)
+
+// What a resource manager hears of the life of an application, from its first ask until
+// it is forgotten, with nobody saying anything in between.
+func TestApplication_LifecycleUpdates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lifetimes := objects.Lifetimes{Completing: time.Second, Completed: 2 * time.Second, Rejected: time.Second, MaxEnded: 10}
+		r := newBubbleRig(t, Options{Loop: loop.Options{Lifetimes: &lifetimes}})
+		assert.NilError(t, r.register("rm", queues))
+		n, a, x := r.openNodeStream(), r.openApplicationStream(), r.openAllocationStream()
+		assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}}))
+		receive(t, n, 1, (*si.NodeResponse).GetAccepted)
+		ask := func(key string) {
+			assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk(key, "app")}}))
+			receive(t, x, 1, (*si.AllocationResponse).GetNew)
+		}
+		release := func(key string) time.Time {
+			assert.NilError(t, x.Send(&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{
+				AllocationsToRelease: []*si.AllocationRelease{
+					{ApplicationID: "app", AllocationKey: key, TerminationType: si.TerminationType_STOPPED_BY_RM},
+				},
+			}}))
+			receive(t, x, 1, (*si.AllocationResponse).GetReleased)
+			return time.Now()
+		}
+		add := func(queue string) {
+			assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{newApp("app", queue)}}))
+		}
+		assertUpdates := func(at time.Time, messages ...string) {
+			t.Helper()
+			for i, u := range receive(t, a, len(messages), (*si.ApplicationResponse).GetUpdated) {
+				assert.Equal(t, u.ApplicationID, "app")
+				assert.Equal(t, u.Message, "application app is "+messages[i])
+				assert.Equal(t, u.StateTransitionTimestamp, at.UnixNano())
+				assert.Equal(t, messages[i][:len(u.State)], u.State)
+			}
+		}
+
+		add("root.a")
+		receive(t, a, 1, (*si.ApplicationResponse).GetAccepted)
+		ask("k1")
+		assertUpdates(time.Now(), "Accepted: its first ask came in", "Running: something was placed")
+		assertUpdates(release("k1"), "Completing: nothing is pending and nothing runs")
+		ask("k2")
+		assertUpdates(time.Now(), "Running: it asked again")
+		idle := release("k2")
+		assertUpdates(idle, "Completing: nothing is pending and nothing runs")
+		assertUpdates(idle.Add(time.Second), "Completed: it had nothing to do for long enough")
+		assertUpdates(idle.Add(3*time.Second), "Expired: it ended long enough ago")
+
+		// One that is rejected is heard of once, and never again.
+		add("root.none")
+		receive(t, a, 1, (*si.ApplicationResponse).GetRejected)
+		<-time.After(2 * time.Second)
+
+		// The ID is used again, and the RM removes it.
+		add("root.b")
+		receive(t, a, 1, (*si.ApplicationResponse).GetAccepted)
+		ask("k3")
+		assertUpdates(time.Now(), "Accepted: its first ask came in", "Running: something was placed")
+		assert.NilError(t, a.Send(&si.ApplicationRequest{Remove: []*si.RemoveApplicationRequest{{ApplicationID: "app"}}}))
+		releasedAlloc := receive(t, x, 1, (*si.AllocationResponse).GetReleased)[0]
+		assert.Equal(t, releasedAlloc.Message, "application app was removed")
+		assertUpdates(time.Now(), "Completing: the resource manager removed it", "Completed: the resource manager removed it")
+	})
+}
+
+// A quota tag that makes no sense keeps nobody out, and is said in the log.
+func TestApplication_InvalidQuotaTagIsLogged(t *testing.T) {
+	r := newRig(t, Options{})
+	assert.NilError(t, r.register("rm", `
+partitions:
+  - name: default
+    placementrules: [{name: provided, create: true}]
+    queues: [{name: root, submitacl: '*'}]
+`))
+	a := r.openApplicationStream()
+	app := newApp("app", "root.made")
+	app.Tags = map[string]string{"namespace.resourcequota": "17", "namespace.resourcemaxapps": "2"}
+	assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{app}}))
+	receive(t, a, 1, (*si.ApplicationResponse).GetAccepted)
+	l, _ := r.p.Cluster().Partition("default")
+	s, err := l.Snapshot(t.Context())
+	assert.NilError(t, err)
+	assert.Equal(t, s.Root.Children.At(0).MaxApplications, uint64(2))
+	logged := r.logs.FilterMessage("refused").All()
+	assert.Equal(t, len(logged), 1)
+	assert.Equal(t, logged[0].ContextMap()["what"], "quota of queue root.made from application app")
+}

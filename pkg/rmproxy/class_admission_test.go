@@ -1,0 +1,333 @@
+package rmproxy
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"github.com/cockroachdb/datadriven"
+	"google.golang.org/grpc/status"
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/reload"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// allocationRecorder is a callback that writes down the answers to asks.
+type allocationRecorder struct {
+	shim
+	linesMu sync.Mutex
+	lines   []string
+}
+
+func (r *allocationRecorder) UpdateAllocation(m *si.AllocationResponse) error {
+	r.linesMu.Lock()
+	defer r.linesMu.Unlock()
+	for _, x := range m.New {
+		r.lines = append(r.lines, fmt.Sprintf("allocated %s on %s", x.AllocationKey, x.NodeID))
+	}
+	for _, x := range m.RejectedAllocations {
+		r.lines = append(r.lines, fmt.Sprintf("rejected %s: %s", x.AllocationKey, x.Reason))
+	}
+	return nil
+}
+
+func (r *allocationRecorder) drain() string {
+	r.linesMu.Lock()
+	defer r.linesMu.Unlock()
+	lines := r.lines
+	r.lines = nil
+	return strings.Join(append(lines, ""), "\n")
+}
+
+// endpoint is a door with somebody in front of it.
+type endpoint struct {
+	nodes       func(*si.NodeRequest) error
+	apps        func(*si.ApplicationRequest) error
+	allocations func(*si.AllocationRequest) error
+	proxy       *Proxy
+	recorder    *allocationRecorder
+}
+
+func newGRPCEndpoint(t *testing.T, opt Options) *endpoint {
+	r := newBubbleRig(t, opt)
+	assert.NilError(t, r.register("rm", queues))
+	n, a, x := r.openNodeStream(), r.openApplicationStream(), r.openAllocationStream()
+	s := &endpoint{nodes: n.Send, apps: a.Send, allocations: x.Send, proxy: r.p, recorder: &allocationRecorder{}}
+	go func() {
+		for {
+			m, err := x.Recv()
+			if err != nil {
+				if _, ok := status.FromError(err); !ok && !errors.Is(err, io.EOF) {
+					t.Error(err)
+				}
+				return
+			}
+			_ = s.recorder.UpdateAllocation(m) // it takes everything
+		}
+	}()
+	return s
+}
+
+func newInProcessEndpoint(t *testing.T, opt Options) *endpoint {
+	d, recorder := NewInProcess(opt), &allocationRecorder{}
+	t.Cleanup(d.Stop)
+	_, err := d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", Config: queues}, recorder)
+	assert.NilError(t, err)
+	setRM := func(rm *string) { *rm = "rm" }
+	return &endpoint{
+		nodes:       func(m *si.NodeRequest) error { setRM(&m.RmID); return d.UpdateNode(m) },
+		apps:        func(m *si.ApplicationRequest) error { setRM(&m.RmID); return d.UpdateApplication(m) },
+		allocations: func(m *si.AllocationRequest) error { setRM(&m.RmID); return d.UpdateAllocation(m) },
+		proxy:       d.p, recorder: recorder,
+	}
+}
+
+// TestPriorityClasses_Transcripts reads each file as what a resource manager and operators
+// say, and after the line what is answered to asks. Both doors must answer the same. Run
+// with -rewrite after a change, then read the diff.
+func TestPriorityClasses_Transcripts(t *testing.T) {
+	endpoints := map[string]func(*testing.T, Options) *endpoint{"wire": newGRPCEndpoint, "in process": newInProcessEndpoint}
+	for file, strict := range map[string]bool{"classes": false, "classes_strict": true, "class_quotas": false, "classes_off": false} {
+		for name, newEndpoint := range endpoints {
+			t.Run(file+" "+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s, directives := newEndpoint(t, Options{StrictClasses: strict}), 0
+					datadriven.RunTest(t, "testdata/transcripts/"+file+".txt", func(t *testing.T, d *datadriven.TestData) string {
+						directives++
+						out := s.runDirective(t, d)
+						synctest.Wait()
+						return out + s.recorder.drain()
+					})
+					assert.Assert(t, directives > 8, "only %d directives", directives)
+				})
+			})
+		}
+	}
+}
+
+func (s *endpoint) runDirective(t *testing.T, d *datadriven.TestData) string {
+	app, key := directiveArg(d, "app"), directiveArg(d, "key")
+	switch d.Cmd {
+	case "config":
+		p, err := s.proxy.Reloads().Read(reload.REST, "", []byte(queues+d.Input))
+		if err == nil {
+			_, err = s.proxy.Reloads().Apply(t.Context(), p)
+		}
+		return errorLine(0, err)
+	case "add-node":
+		assert.NilError(t, s.nodes(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated(directiveArg(d, "node"))}}))
+	case "add-app":
+		a := newApp(app, directiveArg(d, "queue"))
+		a.Ugi = &si.UserGroupInformation{User: directiveArg(d, "user"), Groups: directiveArgs(d, "groups")}
+		assert.NilError(t, s.apps(&si.ApplicationRequest{New: []*si.AddApplicationRequest{a}}))
+	case "ask":
+		assert.NilError(t, s.allocations(&si.AllocationRequest{Allocations: []*si.Allocation{classedAsk(t, d)}}))
+	case "release":
+		assert.NilError(t, s.allocations(&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{
+			AllocationsToRelease: []*si.AllocationRelease{{ApplicationID: app, AllocationKey: key}},
+		}}))
+	case "work":
+		return s.listAsks(t)
+	default:
+		d.Fatalf(t, "unknown command %q", d.Cmd)
+	}
+	return ""
+}
+
+// classedAsk is an ask of the whole of a node, so that only the first is placed.
+func classedAsk(t *testing.T, d *datadriven.TestData) *si.Allocation {
+	x := newAsk(directiveArg(d, "key"), directiveArg(d, "app"))
+	x.ResourcePerAlloc, x.NodeID = resourceOf(100, 100), directiveArg(d, "node")
+	if size := directiveArg(d, "size"); size != "" {
+		n, err := strconv.ParseInt(size, 10, 64)
+		assert.NilError(t, err)
+		x.ResourcePerAlloc = resourceOf(n, n)
+	}
+	if p := directiveArg(d, "priority"); p != "" {
+		n, err := strconv.ParseInt(p, 10, 32)
+		assert.NilError(t, err)
+		x.Priority = int32(n)
+	}
+	if d.HasArg("class") {
+		x.AllocationTags = map[string]string{"kubernetes.io/meta/priorityClassName": directiveArg(d, "class")}
+	}
+	x.Placeholder, x.TaskGroupName = d.HasArg("placeholder"), directiveArg(d, "placeholder")
+	if p := directiveArg(d, "policy"); p != "" {
+		x.PreemptionPolicy = &si.PreemptionPolicy{AllowPreemptSelf: true, AllowPreemptOther: p == "preempts"}
+	}
+	return x
+}
+
+// listAsks lists what is there, with what was decided about it.
+func (s *endpoint) listAsks(t *testing.T) string {
+	l, ok := s.proxy.Cluster().Partition("default")
+	assert.Assert(t, ok)
+	view, err := l.Snapshot(t.Context())
+	assert.NilError(t, err)
+	var lines []string
+	for q := range view.Root.Children.All() {
+		for a := range q.Applications.All() {
+			for w := range a.Allocations.All() {
+				lines = append(lines, fmt.Sprintf("%s: priority %d%s\n", w.Ask.Key, w.Ask.Priority, policyText(w.Ask.Policy)))
+			}
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "")
+}
+
+func policyText(p objects.PreemptionPolicy) string {
+	if !p.Sent() {
+		return ""
+	}
+	text := ", may not have victims"
+	if p.AllowPreemptOther() {
+		text = ", may have victims"
+	}
+	if p.AllowPreemptSelf() {
+		return text + ", may be one"
+	}
+	return text
+}
+
+// A class costs an ask nothing that has none: no object is made to find out. Of one that has
+// one, the command says which, and is gone as soon as it was heard.
+func TestClassAdmission_AllocatesOnlyForAClass(t *testing.T) {
+	const high, normal = "{name: high, value: 9}", "{name: normal, value: 7, globalDefault: true}"
+	for _, c := range []struct {
+		classes string
+		tags    map[string]string
+		want    int32
+		allocs  float64
+	}{
+		{high, nil, 0, 0},
+		{high, map[string]string{"a": "b"}, 0, 0},
+		{high, map[string]string{priorityClassTag: "high"}, 9, 1},
+		{normal, nil, 7, 1},
+	} {
+		s := newSessionWithConfig(t, "\npriorityclasses: ["+c.classes+"]\n")
+		x := typicalRequest(1, 0)
+		x.Allocations[0].PreemptionPolicy = nil
+		x.Allocations[0].Priority = 0
+		x.Allocations[0].AllocationTags = c.tags
+		m := newFastRequest()
+		assert.NilError(t, m.decoder.Decode(marshalled(t, x), &m.AllocationRequest))
+		batch := &commandBatch{s: s}
+		one := &m.Allocations[0]
+		made, err := readAsk(one)
+		assert.NilError(t, err)
+		assert.Equal(t, testing.AllocsPerRun(100, func() { batch.submitCommand(made, one) }), c.allocs, "%v", c)
+		assert.Equal(t, made.Priority, c.want)
+	}
+}
+
+// newSessionWithConfig is a session without anybody, under a configuration.
+func newSessionWithConfig(t *testing.T, more string) *session {
+	first, err := reload.Read(reload.File, "", []byte(queues+more), reload.Options{}.Bounds)
+	assert.NilError(t, err)
+	p := New(Options{InitialConfig: first})
+	t.Cleanup(p.Close)
+	return newSession(p, "rm")
+}
+
+// S0-3: whatever it is that asks, the class gives the number.
+func TestS0_3PriorityDependsOnTheClassAlone(t *testing.T) {
+	s := newSessionWithConfig(t, "\npriorityclasses: [{name: high, value: 7}]\n")
+	for kind, modify := range map[string]func(*si.Allocation){
+		"plain": func(*si.Allocation) {}, "of a task group": func(x *si.Allocation) { x.TaskGroupName = "g" },
+		"placeholder":     func(x *si.Allocation) { x.TaskGroupName, x.Placeholder = "g", true },
+		"node-bound":      func(x *si.Allocation) { x.AllocationTags[requiredNodeTag] = "n1" },
+		"originator":      func(x *si.Allocation) { x.Originator = true },
+		"what runs":       func(x *si.Allocation) { x.NodeID = "n1" },
+		"never preempted": func(x *si.Allocation) { x.PreemptionPolicy = &si.PreemptionPolicy{AllowPreemptOther: true} },
+	} {
+		x := typicalRequest(1, 0)
+		x.Allocations[0].PreemptionPolicy, x.Allocations[0].Priority = nil, 0
+		x.Allocations[0].AllocationTags = map[string]string{priorityClassTag: "high"}
+		modify(x.Allocations[0])
+		o := &commandBatch{s: s}
+		one := &s.fromProto(x).Allocations[0]
+		made, err := readAsk(one)
+		assert.NilError(t, err)
+		if one.Node != "" {
+			o.reportCommand(made, one)
+		} else {
+			o.submitCommand(made, one)
+		}
+		assert.Equal(t, made.Priority, int32(7), kind)
+	}
+}
+
+// S0-34, S3-60: how much a pod may be trusted to keep to its requests is not our business.
+func TestS0_34QualityOfServiceAndPriorityAreIndependent(t *testing.T) {
+	s := newSessionWithConfig(t, "\npriorityclasses: [{name: low, value: -5}, {name: high, value: 1000000000}]\n")
+	for _, qos := range []string{"BestEffort", "Burstable", "Guaranteed"} {
+		for class, want := range map[string]int32{"low": -5, "": 0, "high": 1_000_000_000} {
+			x := typicalRequest(1, 0)
+			x.Allocations[0].PreemptionPolicy, x.Allocations[0].Priority = nil, 0
+			x.Allocations[0].AllocationTags = map[string]string{priorityClassTag: class, "kubernetes.io/meta/qosClass": qos}
+			o := &commandBatch{s: s}
+			one := &s.fromProto(x).Allocations[0]
+			made, err := readAsk(one)
+			assert.NilError(t, err)
+			switch cmd := o.submitCommand(made, one).(type) {
+			case scheduler.SubmitAsk:
+				assert.Equal(t, class, "")
+			case scheduler.SubmitAskWithClass:
+				assert.Assert(t, cmd.RejectReason == "" && cmd.AllowedUsers == nil && cmd.Class == class)
+			}
+			assert.Equal(t, made.Priority, want)
+		}
+	}
+}
+
+// S0-20, S0-21: the ladder of the example, on a cluster with room for one at a time.
+func TestS0_21ExampleClassesArePlacedInPriorityOrder(t *testing.T) {
+	example, err := os.ReadFile("../../examples/priority-classes.yaml")
+	assert.NilError(t, err)
+	synctest.Test(t, func(t *testing.T) {
+		s := newGRPCEndpoint(t, Options{})
+		p, err := s.proxy.Reloads().Read(reload.REST, "", example)
+		assert.NilError(t, err)
+		_, err = s.proxy.Reloads().Apply(t.Context(), p)
+		assert.NilError(t, err)
+		assert.NilError(t, s.nodes(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}}))
+		a := newApp("app", "root.services")
+		a.Ugi = &si.UserGroupInformation{
+			User: "system:serviceaccount:kube-system:daemons", Groups: []string{"cluster-admins", "platform"},
+		}
+		assert.NilError(t, s.apps(&si.ApplicationRequest{New: []*si.AddApplicationRequest{a}}))
+		synctest.Wait()
+		ask := func(class string) {
+			x := newAsk(class, "app")
+			x.ResourcePerAlloc = resourceOf(100, 100)
+			x.AllocationTags = map[string]string{priorityClassTag: class}
+			assert.NilError(t, s.allocations(&si.AllocationRequest{Allocations: []*si.Allocation{x}}))
+		}
+		classes := []string{"high-priority-nonpreempting", "system-node-critical", "system-cluster-critical", "user-critical",
+			"serving", "interruptible-important", "interruptible", "best-effort"}
+		ask(classes[0])
+		synctest.Wait()
+		for i := len(classes) - 1; i > 0; i-- {
+			ask(classes[i]) // the least important first
+		}
+		synctest.Wait()
+		for _, class := range classes {
+			assert.Equal(t, s.recorder.drain(), "allocated "+class+" on n1\n")
+			assert.NilError(t, s.allocations(&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{
+				AllocationsToRelease: []*si.AllocationRelease{{ApplicationID: "app", AllocationKey: class}},
+			}}))
+			synctest.Wait()
+		}
+	})
+}

@@ -1,0 +1,101 @@
+package rmproxy
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"go.uber.org/zap"
+
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// effectSink takes the effects of one partition to the session. It is a loop.Sink.
+type effectSink struct {
+	p         *Proxy
+	partition string
+	log       *zap.Logger
+
+	mu             sync.Mutex
+	pendingForgets int // Forgotten effects to come: all in front of the last of them is void
+}
+
+func (p *Proxy) newEffectSink(partition string) loop.Sink {
+	s := &effectSink{p: p, partition: partition, log: p.log.With(zap.String("partition", partition))}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.effectSinks[partition] = s
+	return s
+}
+
+// dropUntilForgotten makes every teller drop what its partition said until it says Forgotten.
+// Requires: the partitions are then told to forget.
+func (p *Proxy) dropUntilForgotten() {
+	p.mu.Lock()
+	all := slices.Collect(maps.Values(p.effectSinks))
+	p.mu.Unlock()
+	for _, s := range all { // p.mu is free: a teller that delivers takes the locks in the other order
+		s.mu.Lock()
+		s.pendingForgets++
+		s.mu.Unlock()
+	}
+}
+
+// Deliver hands the effects to the session, and waits while the session has too many.
+func (t *effectSink) Deliver(effects []scheduler.Effect) {
+	if t.p.opt.OnEffects != nil {
+		t.p.opt.OnEffects(t.partition, effects)
+	}
+	// Whose effects they are is asked first: what is found valid now must not reach an RM
+	// that registers in between.
+	s := t.p.current()
+	effects = t.forSession(effects)
+	if len(effects) == 0 {
+		return
+	}
+	switch {
+	case s != nil:
+		s.deliver(t.partition, effects)
+	case t.p.ctx.Err() == nil:
+		t.log.Warn("effects without a resource manager are not delivered", zap.Int("effects", len(effects)),
+			zap.Stringer("first", effects[0]))
+	}
+}
+
+// forSession returns the effects that are for the session. The rest is served here.
+func (t *effectSink) forSession(effects []scheduler.Effect) []scheduler.Effect {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	start, internal := 0, false
+	for i, e := range effects {
+		switch e := e.(type) {
+		case scheduler.Refused:
+			t.p.ignored[ignoredCommand].Add(1)
+			t.log.Warn("refused", zap.String("what", e.Subject), zap.String("reason", e.Reason))
+			internal = true
+		case scheduler.Event:
+			internal = true
+			if s := t.p.current(); s != nil && e.Kind == scheduler.EventIgnored {
+				s.countIgnored(e)
+			}
+		case scheduler.NodeChanged, scheduler.QueueChanged, scheduler.AskCancelled:
+			internal = true
+		case scheduler.PartitionReset:
+			start = i + 1
+			if t.pendingForgets > 0 {
+				t.pendingForgets--
+			} else if s := t.p.current(); s != nil {
+				s.dropUndelivered(t.partition)
+			}
+		}
+	}
+	effects = effects[start:]
+	switch {
+	case t.pendingForgets > 0:
+		return nil
+	case internal:
+		return slices.DeleteFunc(slices.Clone(effects), scheduler.Internal)
+	}
+	return effects
+}

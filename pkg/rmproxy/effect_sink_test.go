@@ -1,0 +1,132 @@
+package rmproxy
+
+import (
+	"context"
+	"testing"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/wire"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// undeliveredKeys is what waits in the outbox about allocations.
+func undeliveredKeys(s *session) string { return keysOf(notTaken(s.outboxes[allocationStream])) }
+
+func rejected(key objects.AllocationKey) scheduler.Effect { return scheduler.AskRejected{Key: key} }
+
+func newProxyWithSession(t *testing.T) (*Proxy, *session, *observer.ObservedLogs) {
+	t.Helper()
+	core, logs := observer.New(zapcore.DebugLevel)
+	p := New(Options{Log: zap.New(core)})
+	t.Cleanup(p.Close)
+	open := func() *session { return newSession(p, "rm") }
+	assert.NilError(t, p.registerRM(&si.RegisterResourceManagerRequest{RmID: "rm"}, open))
+	return p, p.current(), logs
+}
+
+// newTestEffectSink returns a teller of its own: that of the loop may be at work.
+func newTestEffectSink(p *Proxy) *effectSink {
+	return &effectSink{p: p, partition: "default", log: p.log}
+}
+
+func TestEffectSink_EffectsBeforeForgottenAreDropped(t *testing.T) {
+	p, s, _ := newProxyWithSession(t)
+	teller := newTestEffectSink(p)
+	teller.pendingForgets = 2 // registered twice, and neither Forgotten has been heard of
+	teller.Deliver([]scheduler.Effect{rejected("1")})
+	teller.Deliver([]scheduler.Effect{rejected("2"), scheduler.PartitionReset{}, rejected("3")})
+	assert.Equal(t, undeliveredKeys(s), "")
+	teller.Deliver([]scheduler.Effect{rejected("4"), scheduler.PartitionReset{}, rejected("5")})
+	teller.Deliver([]scheduler.Effect{rejected("6")})
+	assert.Equal(t, undeliveredKeys(s), "5 6")
+}
+
+// Effects are on their way to a session that ends before they get there, and another
+// begins: they are not for that one.
+func TestEffectSink_EffectsDoNotReachALaterRegistration(t *testing.T) {
+	p, old, _ := newProxyWithSession(t)
+	teller := newTestEffectSink(p)
+	again := func(zapcore.Entry) error {
+		return p.registerRM(&si.RegisterResourceManagerRequest{RmID: "rm"}, func() *session { return newSession(p, "rm") })
+	}
+	core, logs := observer.New(zapcore.DebugLevel)
+	teller.log = zap.New(zapcore.RegisterHooks(core, again))
+	teller.Deliver([]scheduler.Effect{rejected("1"), scheduler.Refused{Subject: "this"}})
+	assert.Equal(t, logs.FilterMessage("refused").Len(), 1)
+	assert.Assert(t, p.current() != old)
+	assert.Equal(t, undeliveredKeys(p.current()), "")
+}
+
+func TestEffectSink_ForgottenEmptiesTheOutboxes(t *testing.T) {
+	p, s, _ := newProxyWithSession(t)
+	teller := newTestEffectSink(p)
+	s.deliver("other", []scheduler.Effect{rejected("1")})
+	teller.Deliver([]scheduler.Effect{rejected("2")})
+	teller.Deliver([]scheduler.Effect{rejected("3"), scheduler.PartitionReset{}, rejected("4")})
+	assert.Equal(t, undeliveredKeys(s), "1 4", "only what this partition said")
+}
+
+func TestEffectSink_RefusedCommandsAreLogged(t *testing.T) {
+	p, s, logs := newProxyWithSession(t)
+	newTestEffectSink(p).Deliver([]scheduler.Effect{scheduler.Refused{Subject: "this", Reason: "that"}, rejected("1")})
+	assert.Equal(t, undeliveredKeys(s), "1")
+	assert.Equal(t, logs.FilterMessage("refused").FilterField(zap.String("reason", "that")).Len(), 1)
+}
+
+// Nodes, queues and cancelled asks are changed as the RM ordered: it is not told.
+func TestEffectSink_InternalEffectsAreNotDelivered(t *testing.T) {
+	p, s, logs := newProxyWithSession(t)
+	logs.TakeAll()
+	newTestEffectSink(p).Deliver([]scheduler.Effect{scheduler.NodeChanged{Node: "n"}, scheduler.QueueChanged{Queue: "root.a"}})
+	newTestEffectSink(p).Deliver([]scheduler.Effect{scheduler.AskCancelled{Key: "k"}, rejected("1"), scheduler.NodeChanged{Node: "n"}})
+	assert.Equal(t, undeliveredKeys(s), "1")
+	assert.Equal(t, len(notTaken(s.outboxes[nodeStream])), 0)
+	assert.Equal(t, logs.Len(), 0, "nothing else is said of them")
+}
+
+func TestEffectSink_WithoutRMEffectsAreLogged(t *testing.T) {
+	core, logs := observer.New(zapcore.DebugLevel)
+	p := New(Options{Log: zap.New(core)})
+	defer p.Close()
+	p.effectSinks["default"].Deliver([]scheduler.Effect{rejected("1")})
+	assert.Equal(t, logs.FilterMessageSnippet("without a resource manager").Len(), 1)
+}
+
+func TestSession_SendsNothingAfterClose(t *testing.T) {
+	p, s, _ := newProxyWithSession(t)
+	s.close(errReregistered)
+	s.handle(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("late"), nodeCreated("")}})
+	l, ok := p.Cluster().Partition("default")
+	assert.Assert(t, ok)
+	view, err := l.Snapshot(context.Background())
+	assert.NilError(t, err)
+	assert.Equal(t, view.Nodes.Len(), 0)
+	assert.Equal(t, len(notTaken(s.outboxes[nodeStream])), 0)
+}
+
+// What the API answers by itself is told too, with the kind of reason, and asks have a line at debug.
+func TestOnAPIRejected_ReceivesRejectionsWithoutPartition(t *testing.T) {
+	core, logs := observer.New(zapcore.DebugLevel)
+	var answered []scheduler.Effect
+	p := New(Options{Log: zap.New(core), OnAPIRejected: func(e scheduler.Effect) { answered = append(answered, e) }})
+	defer p.Close()
+	assert.NilError(t, p.registerRM(&si.RegisterResourceManagerRequest{RmID: "rm"}, func() *session { return newSession(p, "rm") }))
+	allocation := func(key, partition, node string) wire.Allocation {
+		return wire.Allocation{Key: key, App: "app", Partition: partition, Node: node}
+	}
+	assert.NilError(t, p.current().handleAllocations(&wire.AllocationRequest{Allocations: []wire.Allocation{
+		allocation("k1", "none", ""), allocation("", "default", ""), allocation("k2", "default", ""), allocation("k3", "default", "n1"),
+	}}))
+	assert.Equal(t, len(answered), 2)
+	assert.Equal(t, answered[0].(scheduler.AskRejected).Kind, scheduler.RejectedPartition)
+	assert.Equal(t, answered[1].(scheduler.AskRejected).Kind, scheduler.RejectedMalformed)
+	assert.Equal(t, logs.FilterMessage("ask received").FilterField(zap.String("key", "k2")).Len(), 1)
+	assert.Equal(t, logs.FilterMessage("ask received").Len(), 1)
+	assert.Equal(t, logs.FilterMessage("allocation reported").FilterField(zap.String("node", "n1")).Len(), 1)
+}

@@ -1,0 +1,116 @@
+package rmproxy
+
+import (
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/runtime/protoiface"
+
+	"github.com/canopy-scheduler/canopy/internal/wire"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// The messages about asks and allocations bring their own coding (ADR 15). The codec
+// of gRPC finds it where it finds that of generated messages, so a server needs no
+// option for it, and whatever else a server serves is coded as ever.
+
+// fastRequest is an AllocationRequest that is read without the generated code. A
+// stream uses the same one for all its messages.
+type fastRequest struct {
+	wire.AllocationRequest
+	decoder *wire.Decoder
+	codec   *codecMessage
+}
+
+func newFastRequest() *fastRequest {
+	m := &fastRequest{decoder: wire.NewDecoder(amountsOf)}
+	m.codec = &codecMessage{(*si.AllocationRequest)(nil).ProtoReflect(), m, &protoiface.Methods{
+		Flags: protoiface.SupportUnmarshalDiscardUnknown,
+		Unmarshal: func(in protoiface.UnmarshalInput) (protoiface.UnmarshalOutput, error) {
+			err := m.decoder.Decode(in.Buf, &m.AllocationRequest)
+			return protoiface.UnmarshalOutput{Flags: protoiface.UnmarshalInitialized}, err
+		},
+	}}
+	return m
+}
+
+// GetRmID is what the generated messages call it.
+func (m *fastRequest) GetRmID() string { return m.RM }
+
+// ProtoReflect makes it a message in the eyes of gRPC.
+func (m *fastRequest) ProtoReflect() protoreflect.Message { return m.codec }
+
+// fastResponse is an AllocationResponse that is written without the generated code. A
+// stream uses the same one for all its messages: sending one copies it.
+type fastResponse struct {
+	wire.Response
+	codec *codecMessage
+}
+
+func newFastResponse() *fastResponse {
+	m := &fastResponse{}
+	m.codec = &codecMessage{(*si.AllocationResponse)(nil).ProtoReflect(), m, &protoiface.Methods{
+		Flags: protoiface.SupportMarshalDeterministic,
+		Size: func(protoiface.SizeInput) protoiface.SizeOutput {
+			b, _ := m.Bytes()
+			return protoiface.SizeOutput{Size: len(b)}
+		},
+		Marshal: func(in protoiface.MarshalInput) (protoiface.MarshalOutput, error) {
+			b, err := m.Bytes()
+			return protoiface.MarshalOutput{Buf: append(in.Buf, b...)}, err
+		},
+		CheckInitialized: func(protoiface.CheckInitializedInput) (protoiface.CheckInitializedOutput, error) {
+			return protoiface.CheckInitializedOutput{}, nil
+		},
+	}}
+	return m
+}
+
+// ProtoReflect makes it a message in the eyes of gRPC.
+func (m *fastResponse) ProtoReflect() protoreflect.Message { return m.codec }
+
+// encode replaces the message by one of effects of one list. It says what
+// allocationResponse says.
+func (m *fastResponse) encode(s *session, batch []outboundEffect) {
+	m.Reset()
+	var bare, partition string
+	for _, o := range batch {
+		switch e := o.effect.(type) {
+		case scheduler.Allocated:
+			m.Allocated(e.Ask, e.Node)
+		case scheduler.Released:
+			if partition == "" || o.partition != bare {
+				bare, partition = o.partition, s.partitionName(o.partition)
+			}
+			m.Released(e, partition, reason(e.Message))
+		case scheduler.AskRejected:
+			m.AskRejected(e, reason(e.Reason))
+		}
+	}
+}
+
+// encoder is how a stream of a kind puts effects. A message is good until the next.
+func (s *session) encoder(k streamKind) func([]outboundEffect) proto.Message {
+	if k != allocationStream {
+		return s.message
+	}
+	m := newFastResponse()
+	return func(batch []outboundEffect) proto.Message {
+		m.encode(s, batch)
+		return m
+	}
+}
+
+// codecMessage is the reflection of a message with a coding of its own. Of everything else
+// there is to a message it knows the type only: its fields read as empty.
+type codecMessage struct {
+	protoreflect.Message
+	self    proto.Message
+	methods *protoiface.Methods
+}
+
+// Interface is the message itself.
+func (c *codecMessage) Interface() protoreflect.ProtoMessage { return c.self }
+
+// ProtoMethods is where the codec looks first.
+func (c *codecMessage) ProtoMethods() *protoiface.Methods { return c.methods }

@@ -1,0 +1,43 @@
+package rmproxy
+
+import (
+	"go.uber.org/zap"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
+	"github.com/canopy-scheduler/canopy/internal/wire"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+)
+
+// fromProto is an allocation message that never was on a wire, in the form of one that
+// came from there: what it means is decided once, for both doors.
+func (s *session) fromProto(m *si.AllocationRequest) *wire.AllocationRequest {
+	out := &wire.AllocationRequest{RM: m.GetRmID()}
+	for _, x := range m.GetAllocations() {
+		if x == nil {
+			s.ignore(ignoredEmpty, zap.String("message", "an allocation message holds an entry without an allocation"))
+			continue
+		}
+		amounts, wrong := amountsFromProto(x.ResourcePerAlloc)
+		out.Allocations = append(out.Allocations, wire.Allocation{
+			Key: x.AllocationKey, App: x.ApplicationID, Node: x.NodeID,
+			Partition: x.PartitionName, TaskGroup: x.TaskGroupName,
+			Amounts: amounts, AmountsErr: wrong, Tags: s.cloneIfShared(x.AllocationTags), Priority: x.Priority,
+			Placeholder: x.Placeholder, Originator: x.Originator, Policy: preemptionPolicy(x.PreemptionPolicy),
+		})
+	}
+	for _, x := range m.GetReleases().GetAllocationsToRelease() {
+		out.Releases = append(out.Releases, wire.Release{
+			Partition: x.GetPartitionName(), App: x.GetApplicationID(), Key: x.GetAllocationKey(),
+			Type: int32(x.GetTerminationType()),
+		})
+	}
+	return out
+}
+
+func preemptionPolicy(p *si.PreemptionPolicy) objects.PreemptionPolicy {
+	if p == nil {
+		return 0
+	}
+	return objects.PolicySent.With(objects.PolicyAllowPreemptSelf, p.AllowPreemptSelf).With(objects.PolicyAllowPreemptOther, p.AllowPreemptOther)
+}

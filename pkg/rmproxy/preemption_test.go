@@ -1,0 +1,117 @@
+package rmproxy
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+const preemptionConfig = `
+partitions:
+  - name: default
+    queues:
+      - name: root
+        submitacl: '*'
+        queues:
+          - name: a
+            properties: {preemption.priority: leaf}
+`
+
+// highPriorityAsk is an ask for as much as a node has.
+func highPriorityAsk(key string) *si.Allocation {
+	return &si.Allocation{
+		AllocationKey: key, ApplicationID: "app", Priority: 100, ResourcePerAlloc: resourceOf(100, 100),
+		PreemptionPolicy: &si.PreemptionPolicy{AllowPreemptOther: true},
+	}
+}
+
+// A full cluster of work that is less important, and one ask that is more.
+func TestPreemption_LowerPriorityIsReleased(t *testing.T) {
+	r := newRig(t, Options{})
+	assert.NilError(t, r.register("rm", preemptionConfig))
+	r.withNodeAndApp()
+	x := r.openAllocationStream()
+	for i := range 10 {
+		assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk(fmt.Sprint("low-", i), "app")}}))
+	}
+	receive(t, x, 10, (*si.AllocationResponse).GetNew)
+
+	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{highPriorityAsk("high")}}))
+	victims := receive(t, x, 10, (*si.AllocationResponse).GetReleased)
+	for _, victim := range victims {
+		assert.Equal(t, victim.TerminationType, si.TerminationType_PREEMPTED_BY_SCHEDULER)
+		assert.Equal(t, victim.Message, "preempted (priority) for ask high of application app")
+	}
+	for _, victim := range victims { // nothing is placed before the last of them has gone
+		assert.NilError(t, x.Send(&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{
+			AllocationsToRelease: []*si.AllocationRelease{{
+				ApplicationID: "app", AllocationKey: victim.AllocationKey, TerminationType: si.TerminationType_PREEMPTED_BY_SCHEDULER,
+			}},
+		}}))
+	}
+	placed := receive(t, x, 1, (*si.AllocationResponse).GetNew)[0]
+	assert.Equal(t, placed.AllocationKey, "high")
+	assert.Equal(t, placed.NodeID, "n1")
+}
+
+// A linked shim is asked whether the ask could run where victims have left.
+func TestPreemption_PreemptionPredicatesAreCalled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &shim{}
+		d := NewInProcess(Options{})
+		defer d.Stop()
+		_, err := d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", Config: preemptionConfig}, s)
+		assert.NilError(t, err)
+		assert.NilError(t, d.UpdateNode(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{nodeCreated("n1")}}))
+		assert.NilError(t, d.UpdateApplication(&si.ApplicationRequest{RmID: "rm", New: []*si.AddApplicationRequest{newApp("app", "root.a")}}))
+		low := newAsk("low", "app")
+		assert.NilError(t, d.UpdateAllocation(&si.AllocationRequest{RmID: "rm", Allocations: []*si.Allocation{low}}))
+		synctest.Wait()
+		assert.NilError(t, d.UpdateAllocation(&si.AllocationRequest{RmID: "rm", Allocations: []*si.Allocation{highPriorityAsk("high")}}))
+		synctest.Wait()
+		assert.DeepEqual(t, s.preemptionCalls(), []string{"high on n1 without [low] from 0"})
+
+		assert.Equal(t, oracle{d.p}.FitsWithout("k", "n1", []objects.AllocationKey{"a"}), false, "the shim said no")
+		assert.Equal(t, oracle{d.p}.FitsWithout("k", "n1", nil), true, "without victims it is asked as always")
+	})
+}
+
+// Whoever listens hears everything that a partition says, and the resource manager only what
+// is meant for it.
+func TestOnEffects_IncludesInternalEffects(t *testing.T) {
+	var mu sync.Mutex
+	var received []string
+	r := newRig(t, Options{OnEffects: func(partition string, effects []scheduler.Effect) {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, e := range effects {
+			received = append(received, partition+": "+e.String())
+		}
+	}})
+	assert.NilError(t, r.register("rm", preemptionConfig))
+	r.withNodeAndApp()
+	x := r.openAllocationStream()
+	for i := range 10 {
+		assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk(fmt.Sprint("low-", i), "app")}}))
+	}
+	receive(t, x, 10, (*si.AllocationResponse).GetNew)
+	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{highPriorityAsk("high")}}))
+	victims := receive(t, x, 10, (*si.AllocationResponse).GetReleased)
+	mu.Lock()
+	defer mu.Unlock()
+	for _, want := range []string{
+		"default: accepted node n1", "default: allocated low-0 (app) on n1",
+		fmt.Sprintf("default: event: %s (app in root.a) preempted on n1, by priority, by high (app in root.a)", victims[0].AllocationKey),
+		"default: event: high (app in root.a) nominated on n1, by priority, victims: 10",
+	} {
+		assert.Assert(t, slices.Contains(received, want), "%q is not in %q", want, received)
+	}
+}

@@ -1,0 +1,271 @@
+package rmproxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"github.com/cockroachdb/datadriven"
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/usergroup"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+)
+
+// scriptedResolver is a usergroup.Source that answers when a test does.
+type scriptedResolver struct {
+	mu      sync.Mutex
+	pending map[string]chan lookupResult // by user
+	lookups []string
+}
+
+type lookupResult struct {
+	groups []string
+	err    error
+}
+
+func (s *scriptedResolver) String() string { return "scripted resolver" }
+
+func (s *scriptedResolver) reply(user string) chan lookupResult {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pending == nil {
+		s.pending = map[string]chan lookupResult{}
+	}
+	if s.pending[user] == nil {
+		s.pending[user] = make(chan lookupResult)
+	}
+	return s.pending[user]
+}
+
+func (s *scriptedResolver) Groups(ctx context.Context, user string) ([]string, error) {
+	reply := s.reply(user)
+	s.mu.Lock()
+	s.lookups = append(s.lookups, user)
+	s.mu.Unlock()
+	select {
+	case f := <-reply:
+		return f.groups, f.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// resolve answers whoever asks about the user.
+func (s *scriptedResolver) resolve(user string, f lookupResult) string {
+	select {
+	case s.reply(user) <- f:
+		return ""
+	default:
+		return "no pending lookup of " + user + "\n"
+	}
+}
+
+// takeLookups are the users that were asked about since the last time.
+func (s *scriptedResolver) takeLookups() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lookups := s.lookups
+	s.lookups = nil
+	slices.Sort(lookups)
+	return lookups
+}
+
+// newDirectories gives each partition that wants it a Directory of the switchboard.
+func (s *scriptedResolver) newDirectories(close func(func())) Directories {
+	all := map[string]*usergroup.Resolver{}
+	return func(conf *configs.Config, _ map[string]Directory) (map[string]Directory, error) {
+		out := map[string]Directory{}
+		for _, p := range conf.Partitions {
+			switch p.UserGroupResolver {
+			case "":
+				continue
+			case "ldap":
+				return nil, errors.New("settings of LDAP in nowhere: missing: Host, Port")
+			}
+			if all[p.Name] == nil {
+				all[p.Name] = usergroup.NewResolver(s, usergroup.Options{})
+				close(all[p.Name].Close)
+			}
+			out[p.Name] = all[p.Name]
+		}
+		return out, nil
+	}
+}
+
+// recordingShim is a callback that writes down what is said about each application.
+type recordingShim struct {
+	shim
+	lines []recordedLine
+}
+
+type recordedLine struct{ app, text string }
+
+func (s *recordingShim) addLine(app, format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lines = append(s.lines, recordedLine{app, fmt.Sprintf(format, args...)})
+}
+
+func (s *recordingShim) UpdateApplication(m *si.ApplicationResponse) error {
+	for _, a := range m.Accepted {
+		s.addLine(a.ApplicationID, "accepted application %s", a.ApplicationID)
+	}
+	for _, a := range m.Rejected {
+		s.addLine(a.ApplicationID, "rejected application %s: %s", a.ApplicationID, a.Reason)
+	}
+	for _, a := range m.Updated {
+		s.addLine(a.ApplicationID, "application %s is %s", a.ApplicationID, a.State)
+	}
+	return nil
+}
+
+func (s *recordingShim) UpdateAllocation(m *si.AllocationResponse) error {
+	for _, x := range m.New {
+		s.addLine(x.ApplicationID, "allocated %s (%s) on %s", x.AllocationKey, x.ApplicationID, x.NodeID)
+	}
+	for _, x := range m.Released {
+		s.addLine(x.ApplicationID, "released %s (%s): %s", x.AllocationKey, x.ApplicationID, x.Message)
+	}
+	for _, x := range m.RejectedAllocations {
+		s.addLine(x.ApplicationID, "rejected ask %s (%s): %s", x.AllocationKey, x.ApplicationID, x.Reason)
+	}
+	return nil
+}
+
+func (s *recordingShim) Predicates(*si.PredicatesArgs) error { return nil }
+
+// drain is what the shim has heard since the last time, one application after the other:
+// those that waited for different answers, or that need the door's and the core's, have
+// no order among each other.
+func (s *recordingShim) drain() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	slices.SortStableFunc(s.lines, func(a, b recordedLine) int { return strings.Compare(a.app, b.app) })
+	var b strings.Builder
+	for _, line := range s.lines {
+		fmt.Fprintln(&b, line.text)
+	}
+	s.lines = nil
+	return b.String()
+}
+
+// transcript is a conversation with a linked core whose users are looked up.
+type transcript struct {
+	*InProcess
+	resolver *scriptedResolver
+	shim     *recordingShim
+}
+
+// TestUsers_Transcript reads the file as a talk between a shim, the scheduler and
+// whoever knows the users: what is said, and after the line what the shim hears and about
+// whom the resolver is asked. Run with -rewrite after a change, then read the diff.
+func TestUsers_Transcript(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := &transcript{resolver: &scriptedResolver{}, shim: &recordingShim{}}
+		tr.InProcess = NewInProcess(Options{Directories: tr.resolver.newDirectories(t.Cleanup)})
+		t.Cleanup(tr.Stop)
+		directives := 0
+		datadriven.RunTest(t, "testdata/transcripts/users.txt", func(t *testing.T, d *datadriven.TestData) string {
+			directives++
+			out := tr.runDirective(t, d)
+			synctest.Wait()
+			for _, user := range tr.resolver.takeLookups() {
+				out += "lookup " + user + "\n"
+			}
+			return out + tr.shim.drain()
+		})
+		assert.Assert(t, directives > 30, "only %d directives", directives)
+	})
+}
+
+func (tr *transcript) runDirective(t *testing.T, d *datadriven.TestData) string {
+	app, key, user := directiveArg(d, "app"), directiveArg(d, "key"), directiveArg(d, "user")
+	apps := &si.ApplicationRequest{RmID: "rm"}
+	allocs := &si.AllocationRequest{RmID: "rm"}
+	switch d.Cmd {
+	case "register":
+		return errorLine(tr.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", Config: d.Input}, tr.shim))
+	case "config":
+		return errorLine(0, tr.UpdateConfiguration(&si.UpdateConfigurationRequest{RmID: "rm", Config: d.Input}))
+	case "add-node":
+		assert.NilError(t, tr.UpdateNode(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{nodeCreated(directiveArg(d, "node"))}}))
+	case "add-app":
+		a := &si.AddApplicationRequest{
+			ApplicationID: app, QueueName: directiveArg(d, "queue"), PartitionName: directiveArg(d, "partition"),
+			Ugi: &si.UserGroupInformation{User: user, Groups: directiveArgs(d, "groups")},
+		}
+		if d.HasArg("force") {
+			a.Tags = map[string]string{"application.create.force": "true"}
+		}
+		apps.New = append(apps.New, a)
+		assert.NilError(t, tr.UpdateApplication(apps))
+	case "remove-app":
+		apps.Remove = append(apps.Remove, &si.RemoveApplicationRequest{ApplicationID: app})
+		assert.NilError(t, tr.UpdateApplication(apps))
+	case "ask":
+		x := newAsk(key, app)
+		x.NodeID, x.PartitionName = directiveArg(d, "node"), directiveArg(d, "partition")
+		allocs.Allocations = append(allocs.Allocations, x)
+		assert.NilError(t, tr.UpdateAllocation(allocs))
+	case "release":
+		allocs.Releases = &si.AllocationReleasesRequest{AllocationsToRelease: []*si.AllocationRelease{
+			{ApplicationID: app, AllocationKey: key, TerminationType: si.TerminationType_STOPPED_BY_RM},
+		}}
+		assert.NilError(t, tr.UpdateAllocation(allocs))
+	case "resolved":
+		return tr.resolver.resolve(user, lookupResult{groups: directiveArgs(d, "groups")})
+	case "lookup-failed":
+		return tr.resolver.resolve(user, lookupResult{err: errors.New(strings.TrimSpace(d.Input))})
+	case "after":
+		step, err := time.ParseDuration(d.CmdArgs[0].Key)
+		assert.NilError(t, err)
+		time.Sleep(step)
+	case "applications":
+		return tr.listApplications(t)
+	default:
+		d.Fatalf(t, "unknown command %q", d.Cmd)
+	}
+	return ""
+}
+
+// listApplications are those of the queues of the default partition, with their owners.
+func (tr *transcript) listApplications(t *testing.T) string {
+	l, ok := tr.Cluster().Partition("default")
+	assert.Assert(t, ok)
+	view, err := l.Snapshot(t.Context())
+	assert.NilError(t, err)
+	var b strings.Builder
+	for q := range view.Root.Children.All() {
+		for a := range q.Applications.All() {
+			fmt.Fprintf(&b, "%s: %s of %s %v\n", q.Path, a.ID, a.User.Name, a.User.Groups)
+		}
+	}
+	return b.String()
+}
+
+func errorLine[T any](_ T, err error) string {
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	return ""
+}
+
+func directiveArgs(d *datadriven.TestData, name string) []string {
+	arg, _ := d.Arg(name)
+	return arg.Vals
+}
+
+func directiveArg(d *datadriven.TestData, name string) string {
+	if all := directiveArgs(d, name); len(all) > 0 {
+		return all[0]
+	}
+	return ""
+}

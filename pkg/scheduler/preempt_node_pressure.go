@@ -1,0 +1,40 @@
+package scheduler
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
+)
+
+// relieveNodePressure tells work to leave a node that has less than it holds, where the configuration
+// wants that. Else it is only shown whom that would be.
+func (c *Core) relieveNodePressure(id objects.NodeID, now time.Time) {
+	n, ok := c.part.Node(id)
+	if !ok || !c.part.Config().NodePressureEnabled {
+		return
+	}
+	nodeLoad := preemption.NodeLoad{Total: c.part.Amounts(n.Total()), Available: c.part.Amounts(n.Available())}
+	for _, y := range n.Allocations() {
+		if c.part.Preempting(y) {
+			nodeLoad.Available = nodeLoad.Available.Add(y.Ask().Amounts)
+		} else {
+			nodeLoad.Allocations = append(nodeLoad.Allocations, y.Ask())
+		}
+	}
+	var victims []*objects.Allocation
+	for _, ask := range preemption.NodePressureVictims(nodeLoad) {
+		y, _ := c.part.Allocation(ask.Key)
+		victims = append(victims, y)
+	}
+	if len(victims) > 0 {
+		c.logNodePressurePreemption(id, nodeLoad, victims, now)
+	}
+	c.part.MarkPreempting(victims, now)
+	for _, y := range victims {
+		c.emit(Released{y.Key(), y.Ask().App, PreemptedByScheduler,
+			fmt.Sprintf("preempted (%s): node %s has less capacity than its allocations hold", preemption.ReasonNodePressure, id)})
+	}
+	c.emitPreempted(victims, nil, preemption.ReasonNodePressure, fmt.Sprintf("node %s has less capacity than its allocations hold", id))
+}

@@ -1,0 +1,315 @@
+package scheduler_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// preemptCore is a core with nodes of 4 vcores each and one leaf where the more important takes
+// the place of the less important.
+type preemptCore struct {
+	*scheduler.Core
+	now time.Time
+}
+
+func newPreemptCore(t *testing.T, opt objects.Options, oracle scheduler.Oracle, nodes ...objects.NodeID) *preemptCore {
+	leaf := configs.Queue{Name: "a", Settings: configs.DefaultSettings()}
+	leaf.PriorityPreemption = policies.PriorityPreemptionLeaf
+	r := &preemptCore{now: epoch, Core: scheduler.NewWith(configs.Partition{Name: "default", PreemptionEnabled: true, Root: configs.Queue{
+		Name: "root", Parent: true, SubmitACL: security.Everyone(), Settings: configs.DefaultSettings(), Children: []configs.Queue{leaf},
+	}}, oracle, opt)}
+	for _, n := range nodes {
+		r.Step(r.now, scheduler.AddNode{Node: n, Total: amountsFromMap(map[string]int64{"vcore": 4}), Schedulable: true})
+	}
+	return r
+}
+
+// runAllocation reports an allocation that has been running for a minute.
+func (r *preemptCore) runAllocation(key string, node objects.NodeID, priority int32, vcore int64) {
+	r.Step(r.now.Add(-time.Minute), scheduler.AddApplication{App: objects.AppID("of-" + key), User: security.User{Name: "ann"}, Queue: "root.a"})
+	r.Step(r.now.Add(-time.Minute), scheduler.ReportAllocation{Node: node, Ask: r.ask(key, priority, vcore)})
+	r.Step(r.now, scheduler.Wake{})
+}
+
+func (r *preemptCore) ask(key string, priority int32, vcore int64) *objects.Ask {
+	return &objects.Ask{
+		Key: objects.AllocationKey(key), App: objects.AppID("of-" + key), Priority: priority, Created: r.now.Add(-time.Minute),
+		Amounts: amountsFromMap(map[string]int64{"vcore": vcore}), Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther,
+	}
+}
+
+// submit makes an ask pending, and lets the core decide.
+func (r *preemptCore) submit(key string, priority int32, vcore int64) {
+	r.Step(r.now, scheduler.AddApplication{App: objects.AppID("of-" + key), User: security.User{Name: "ann"}, Queue: "root.a"})
+	r.Step(r.now, scheduler.SubmitAsk{Ask: r.ask(key, priority, vcore)})
+	r.scheduleAll()
+}
+
+func (r *preemptCore) scheduleAll() {
+	for more := true; more; {
+		_, more = r.Schedule(r.now, 100)
+	}
+}
+
+func (r *preemptCore) advance(d time.Duration, cmd scheduler.Command) {
+	r.now = r.now.Add(d)
+	r.Step(r.now, cmd)
+	r.scheduleAll()
+}
+
+func (r *preemptCore) release(after time.Duration, key string, how scheduler.Termination) {
+	r.advance(after, scheduler.Release{App: objects.AppID("of-" + key), Key: objects.AllocationKey(key), Type: how})
+}
+
+// last is the newest preemption.
+func (r *preemptCore) last(t *testing.T) scheduler.Preemption {
+	t.Helper()
+	assert.NilError(t, r.Check())
+	all := r.Preemptions()
+	assert.Assert(t, len(all.Last) > 0, "nobody was preempted")
+	got, ok := r.Preemption(all.Total)
+	assert.Assert(t, ok)
+	assert.DeepEqual(t, got, all.Last[0])
+	return got
+}
+
+func TestPreemptionLog_RecordOfAPreemption(t *testing.T) {
+	r := newPreemptCore(t, objects.DefaultOptions(), nil, "n1", "n2", "n3")
+	r.runAllocation("vip", "n1", 100, 4)
+	r.runAllocation("old", "n2", 10, 2)
+	r.runAllocation("peer", "n2", 50, 1)
+	r.runAllocation("tiny", "n2", 5, 1)
+	r.runAllocation("whole", "n3", 20, 4)
+	r.submit("high", 50, 2)
+
+	got := r.last(t)
+	vcore := func(n int64) any { return amountsFromMap(map[string]int64{"vcore": n}) }
+	assert.Equal(t, got.Number, uint64(1))
+	assert.Equal(t, got.At, epoch)
+	assert.Equal(t, got.Reason, preemption.ReasonPriority)
+	assert.Equal(t, len(got.TriedReasons), 0)
+	assert.Equal(t, got.Node, objects.NodeID("n2"))
+	assert.DeepEqual(t, got.Ask, scheduler.Preemptor{
+		Key: "high", App: "of-high", User: "ann", Queue: "root.a", Priority: 50,
+		Amounts: amountsFromMap(map[string]int64{"vcore": 2}), Created: epoch.Add(-time.Minute),
+	})
+	assert.Equal(t, len(got.Victims), 1)
+	v := got.Victims[0]
+	assert.Equal(t, v.Key, objects.AllocationKey("old"))
+	assert.Equal(t, v.Node, objects.NodeID("n2"))
+	assert.Equal(t, v.BoundAt, epoch.Add(-time.Minute))
+	assert.Equal(t, v.RunTime, time.Minute)
+	assert.DeepEqual(t, v.LostWork(), vcore(120))
+	assert.Equal(t, v.End, scheduler.VictimEnd{})
+	assert.DeepEqual(t, candidateReasons(got.Candidates), map[string]string{"old": "victim", "peer": "has too high a priority", "tiny": "eligible"})
+	// n3 would take a more important victim, so it need not be compared; n1 is hopeless.
+	assert.Equal(t, got.NodeOutcomes, preemption.OutcomeCounts{preemption.OutcomeCompared: 1})
+	assert.Equal(t, got.Nomination.State, scheduler.NominationWaiting)
+
+	r.release(10*time.Second, "old", scheduler.PreemptedByScheduler)
+	got = r.last(t)
+	assert.Equal(t, got.Victims[0].End, scheduler.VictimEnd{State: scheduler.VictimReleased, At: r.now, Termination: scheduler.PreemptedByScheduler})
+	assert.Equal(t, got.Victims[0].RunTime, time.Minute)
+	assert.DeepEqual(t, got.Nomination, scheduler.Nomination{State: scheduler.NominationPlaced, EndedAt: r.now})
+	assert.Equal(t, got.Placement, scheduler.Placement{At: r.now, Node: "n2"})
+}
+
+// candidateReasons says of everybody on a node what becomes of them.
+func candidateReasons(list []scheduler.Candidate) map[string]string {
+	out := map[string]string{}
+	for _, y := range list {
+		out[string(y.Key)] = y.Ineligible.String()
+		if y.Victim {
+			out[string(y.Key)] = "victim"
+		}
+	}
+	return out
+}
+
+// What can become of those who were told to leave, and of the ask they were told for.
+func TestPreemptionLog_Outcomes(t *testing.T) {
+	type want struct {
+		victim     scheduler.VictimEnd
+		nomination scheduler.Nomination
+		placed     objects.NodeID
+		dropped    bool
+	}
+	waiting := scheduler.Nomination{}
+	ended := func(s scheduler.NominationState) scheduler.Nomination {
+		return scheduler.Nomination{State: s, EndedAt: epoch.Add(time.Second)}
+	}
+	victimEnd := func(how scheduler.VictimState, as scheduler.Termination) scheduler.VictimEnd {
+		return scheduler.VictimEnd{State: how, At: epoch.Add(time.Second), Termination: as}
+	}
+	for _, c := range []struct {
+		name string
+		then func(r *preemptCore)
+		want want
+	}{
+		{"nothing yet", func(*preemptCore) {}, want{nomination: waiting}},
+		{
+			"the victim ends by itself", func(r *preemptCore) { r.release(time.Second, "low", scheduler.StoppedByRM) },
+			want{victimEnd(scheduler.VictimReleased, scheduler.StoppedByRM), ended(scheduler.NominationPlaced), "n1", false},
+		}, {
+			"the ask is cancelled", func(r *preemptCore) { r.release(time.Second, "high", scheduler.StoppedByRM) },
+			want{nomination: ended(scheduler.NominationCancelled), dropped: true},
+		}, {
+			"the application of the ask is removed",
+			func(r *preemptCore) { r.advance(time.Second, scheduler.RemoveApplication{App: "of-high"}) },
+			want{nomination: ended(scheduler.NominationCancelled), dropped: true},
+		}, {
+			"the application of the victim is removed",
+			func(r *preemptCore) { r.advance(time.Second, scheduler.RemoveApplication{App: "of-low"}) },
+			want{victimEnd(scheduler.VictimApplicationRemoved, 0), ended(scheduler.NominationPlaced), "n1", false},
+		}, {
+			"the node is removed", func(r *preemptCore) { r.advance(time.Second, scheduler.RemoveNode{Node: "n1"}) },
+			want{victim: victimEnd(scheduler.VictimNodeRemoved, 0), nomination: ended(scheduler.NominationNodeLost)},
+		}, {
+			"the node drains", func(r *preemptCore) { r.advance(time.Second, scheduler.SetSchedulable{Node: "n1"}) },
+			want{nomination: ended(scheduler.NominationNodeLost)},
+		}, {
+			"the victim is resized, and leaves", func(r *preemptCore) {
+				r.advance(0, scheduler.ReportAllocation{Node: "n1", Ask: r.ask("low", 0, 3)})
+				r.release(time.Second, "low", scheduler.PreemptedByScheduler)
+			}, want{victimEnd(scheduler.VictimReleased, scheduler.PreemptedByScheduler), ended(scheduler.NominationPlaced), "n1", false},
+		}, {
+			"the ask is resized to what nobody has",
+			func(r *preemptCore) { r.advance(time.Second, scheduler.SubmitAsk{Ask: r.ask("high", 50, 9)}) },
+			want{nomination: ended(scheduler.NominationResized)},
+		}, {
+			"another node comes", func(r *preemptCore) {
+				r.advance(time.Second, scheduler.AddNode{Node: "n2", Total: amountsFromMap(map[string]int64{"vcore": 4}), Schedulable: true})
+			}, want{nomination: ended(scheduler.NominationPlaced), placed: "n2"},
+		}, {
+			"the RM says everything again", func(r *preemptCore) { r.advance(time.Second, scheduler.ResetPartition{}) },
+			want{victim: victimEnd(scheduler.VictimUnknown, 0), nomination: ended(scheduler.NominationUnknown)},
+		}, {
+			"the RM places the ask itself", func(r *preemptCore) {
+				r.advance(time.Second, scheduler.ReportAllocation{Node: "n1", Ask: r.ask("high", 50, 4)})
+			}, want{nomination: ended(scheduler.NominationPlaced), placed: "n1"},
+		}, {
+			"somebody more important gets the node", func(r *preemptCore) {
+				for _, n := range []objects.NodeID{"n2", "n3"} { // the cluster has room, but no node
+					r.advance(0, scheduler.AddNode{Node: n, Total: amountsFromMap(map[string]int64{"vcore": 3}), Schedulable: true})
+				}
+				r.advance(time.Second, scheduler.Wake{})
+				r.submit("vip", 100, 4)
+			}, want{nomination: scheduler.Nomination{State: scheduler.NominationLost, EndedAt: epoch.Add(time.Second), LostTo: "vip"}},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newPreemptCore(t, objects.DefaultOptions(), nil, "n1")
+			r.runAllocation("low", "n1", 0, 4)
+			r.submit("high", 50, 4)
+			assert.Equal(t, r.last(t).Node, objects.NodeID("n1"))
+			c.then(r)
+			assert.NilError(t, r.Check())
+			got, ok := r.Preemption(1)
+			assert.Assert(t, ok)
+			assert.Equal(t, got.Victims[0].End, c.want.victim)
+			assert.DeepEqual(t, got.Nomination, c.want.nomination)
+			assert.Equal(t, got.Placement.Node, c.want.placed)
+			assert.Equal(t, !got.CancelledAt.IsZero(), c.want.dropped)
+		})
+	}
+}
+
+// A nomination that is given up is told with the reason, and the ask is followed until it
+// is placed after all.
+func TestPreemptionLog_VerdictOfANominationGivenUp(t *testing.T) {
+	r := newPreemptCore(t, objects.DefaultOptions(), acceptsOnlyBeforeRelease{"high"}, "n1")
+	r.runAllocation("low", "n1", 0, 4)
+	r.submit("high", 50, 4)
+	r.release(time.Second, "low", scheduler.PreemptedByScheduler)
+	got := r.last(t)
+	assert.Equal(t, got.Nomination.State, scheduler.NominationGivenUp)
+	assert.Equal(t, got.Nomination.Verdict.String(), "the resource manager rejects nominated node n1")
+	assert.Assert(t, got.Placement.At.IsZero())
+	r.advance(time.Second, scheduler.ReportAllocation{Node: "n1", Ask: r.ask("high", 50, 4)})
+	got = r.last(t)
+	assert.Equal(t, got.Nomination.State, scheduler.NominationGivenUp)
+	assert.Equal(t, got.Placement, scheduler.Placement{At: r.now, Node: "n1"})
+}
+
+// The ledger has a bound, and follows nobody of what it has forgotten.
+func TestPreemptionLog_IsBounded(t *testing.T) {
+	const most, preemptions = 3, 8
+	opt := objects.DefaultOptions()
+	opt.PreemptionHistory = most
+	r := newPreemptCore(t, opt, nil)
+	for i := range preemptions {
+		n := objects.NodeID(fmt.Sprint("n", i))
+		r.Step(r.now, scheduler.AddNode{Node: n, Total: amountsFromMap(map[string]int64{"vcore": 4}), Schedulable: true})
+		r.runAllocation(fmt.Sprint("low", i), n, 0, 4)
+		r.submit(fmt.Sprint("high", i), 50, 4)
+		assert.Equal(t, r.last(t).Number, uint64(i+1))
+	}
+	all := r.Preemptions()
+	assert.Equal(t, all.Total, uint64(preemptions))
+	var numbers []uint64
+	for _, p := range all.Last {
+		numbers = append(numbers, p.Number)
+	}
+	assert.DeepEqual(t, numbers, []uint64{8, 7, 6})
+	for _, n := range []uint64{0, 5, 9, 1 << 63} {
+		_, ok := r.Preemption(n)
+		assert.Assert(t, !ok, "%d", n)
+	}
+	for i := range preemptions { // also of those that are forgotten
+		r.release(time.Second, fmt.Sprint("low", i), scheduler.PreemptedByScheduler)
+		assert.NilError(t, r.Check())
+	}
+	for _, p := range r.Preemptions().Last {
+		assert.Equal(t, p.Nomination.State, scheduler.NominationPlaced)
+		assert.Equal(t, p.Victims[0].End.State, scheduler.VictimReleased)
+	}
+}
+
+// What was handed out does not change any more.
+func TestPreemptionLog_RecordsAreValues(t *testing.T) {
+	r := newPreemptCore(t, objects.DefaultOptions(), nil, "n1")
+	r.runAllocation("low", "n1", 0, 4)
+	r.submit("high", 50, 4)
+	before := r.last(t)
+	r.release(time.Second, "low", scheduler.PreemptedByScheduler)
+	assert.Equal(t, before.Victims[0].End.State, scheduler.VictimTerminating)
+	assert.Equal(t, r.last(t).Victims[0].End.State, scheduler.VictimReleased)
+}
+
+// Who leaves because a queue is above its max is remembered too, though there is no ask. Of
+// very many only some are named.
+func TestPreemptionLog_RecordOfQuotaEnforcement(t *testing.T) {
+	const most, runs = 10, 250
+	s := queueSettings{max: fmt.Sprintf("vcore: %dm", most), delay: time.Minute}
+	l := newQuotaEnforcementCore(t, s)
+	for i := range runs {
+		l.report(objects.AllocationKey(fmt.Sprint("k", i)), vcores(1))
+	}
+	l.now = l.now.Add(time.Hour)
+	l.schedule()
+	all := l.core.Preemptions()
+	assert.Equal(t, all.Total, uint64(1))
+	got := all.Last[0]
+	assert.Equal(t, got.Reason, preemption.ReasonQuota)
+	assert.DeepEqual(t, got.Excess, scheduler.Excess{Queue: "root.a", Amounts: vcores(runs - most)})
+	assert.Equal(t, len(got.Victims), 200)
+	assert.Equal(t, got.MoreVictims, runs-most-200)
+	assert.Equal(t, got.Victims[0].RunTime, time.Hour)
+	for _, key := range l.preempted {
+		l.release(string(key))
+	}
+	for _, v := range l.core.Preemptions().Last[0].Victims {
+		assert.Equal(t, v.End.State, scheduler.VictimReleased)
+	}
+	assert.NilError(t, l.core.Check())
+}

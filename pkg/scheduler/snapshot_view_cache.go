@@ -1,0 +1,257 @@
+package scheduler
+
+import (
+	"cmp"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/persistent"
+)
+
+// viewCache is the views of all objects of a partition, as of when each was last viewed (ADR 32).
+// While something is left to be viewed again they are of different moments; when nothing is,
+// they are the state as it is now.
+type viewCache struct {
+	part    *objects.Partition
+	changes *objects.Changes
+
+	queues       map[*objects.Queue]*queueCache
+	applications map[*objects.Application]*applicationCache
+	nodes        map[objects.NodeID]*nodeViewCache // by ID, so that work of a node finds it before it is viewed itself
+	nodeViews    persistent.Builder[NodeView]
+
+	stale      [][]*queueCache // queues to be viewed again, by how deep they are
+	staleCount int             // how many
+
+	lookupKey AllocationView // scratch: what a list of work is asked for
+}
+
+// queueCache is the view of a queue, and the lists for the next one.
+type queueCache struct {
+	queue        *objects.Queue
+	parent       *queueCache // nil: root
+	depth        int
+	view         *QueueView // nil: none yet
+	stale        bool       // so are all above it
+	removed      bool
+	children     persistent.Builder[QueueView]
+	applications persistent.Builder[ApplicationView]
+	limits       persistent.Builder[objects.LimitUsage]
+}
+
+type applicationCache struct {
+	leaf        *queueCache
+	view        *ApplicationView // nil: none yet
+	allocations persistent.Builder[AllocationView]
+}
+
+type nodeViewCache struct {
+	allocations persistent.Builder[AllocationView]
+}
+
+func newViewCache(p *objects.Partition) *viewCache {
+	m := &viewCache{
+		part: p, changes: p.Watch(), queues: map[*objects.Queue]*queueCache{},
+		applications: map[*objects.Application]*applicationCache{}, nodes: map[objects.NodeID]*nodeViewCache{},
+	}
+	m.nodeViews.Compare = func(a, b *NodeView) int { return cmp.Compare(a.ID, b.ID) }
+	return m
+}
+
+// remaining is how many objects have to be viewed before the views are the state as it is.
+func (m *viewCache) remaining() int { return m.changes.Len() + m.staleCount }
+
+// refresh views up to so many objects again.
+func (m *viewCache) refresh(budget int) {
+	for ; budget > 0; budget-- {
+		switch x := m.changes.Next().(type) {
+		case *objects.Allocation:
+			m.viewAllocation(x)
+		case objects.LimitChange:
+			m.viewLimit(x)
+		case *objects.Application:
+			m.viewApplication(x)
+		case *objects.Node:
+			m.viewNode(x)
+		case *objects.Queue:
+			m.queueChanged(x)
+		case nil:
+			if !m.viewQueue() {
+				return
+			}
+		}
+	}
+}
+
+// viewAllocation puts the view of x, as it is now, on the lists of its application and of its node,
+// and takes the one before off those where it is no more.
+func (m *viewCache) viewAllocation(x *objects.Allocation) {
+	now, known := m.part.Allocation(x.Key())
+	if known && now != x && now.Application() == x.Application() {
+		return // the key was used again, so it is listed, and its view replaces this one
+	}
+	a := m.applications[x.Application()]
+	if a == nil {
+		if !known || now != x {
+			return
+		}
+		a = m.applicationCacheOf(x.Application())
+	}
+	m.lookupKey.Ask = x.Ask()
+	if now != x {
+		if previous := a.allocations.Remove(&m.lookupKey); previous != nil {
+			m.removeFromNode(previous)
+		}
+		return
+	}
+	v := viewAllocation(m.part, x)
+	if previous := a.allocations.Put(v); previous != nil && previous.Node != v.Node {
+		m.removeFromNode(previous)
+	}
+	if v.Node != "" {
+		n := m.nodes[v.Node]
+		if n == nil {
+			n = &nodeViewCache{}
+			n.allocations.Compare = compareAllocations
+			m.nodes[v.Node] = n
+		}
+		n.allocations.Put(v)
+	}
+}
+
+// removeFromNode takes an old view off the list of its node. Another one of its key may be there by
+// now, which stays.
+func (m *viewCache) removeFromNode(previous *AllocationView) {
+	if n := m.nodes[previous.Node]; n != nil && n.allocations.Find(previous) == previous {
+		n.allocations.Remove(previous)
+	}
+}
+
+func compareAllocations(a, b *AllocationView) int { return cmp.Compare(a.Ask.Key, b.Ask.Key) }
+
+func (m *viewCache) applicationCacheOf(x *objects.Application) *applicationCache {
+	a := m.applications[x]
+	if a == nil {
+		a = &applicationCache{leaf: m.queueCacheOf(x.Queue())}
+		a.allocations.Compare = compareAllocations
+		m.applications[x] = a
+	}
+	return a
+}
+
+func (m *viewCache) viewApplication(x *objects.Application) {
+	if now, ok := m.part.Application(x.ID()); ok && now == x {
+		a := m.applicationCacheOf(x)
+		a.view = viewApplication(m.part, x, a.allocations.List())
+		a.leaf.applications.Put(a.view)
+		m.queueChanged(x.Queue())
+		return
+	}
+	a := m.applications[x]
+	if a == nil {
+		return
+	}
+	delete(m.applications, x)
+	if a.view != nil && a.leaf.applications.Find(a.view) == a.view { // else its ID was used again
+		a.leaf.applications.Remove(a.view)
+		m.queueChanged(x.Queue())
+	}
+}
+
+func (m *viewCache) viewNode(x *objects.Node) {
+	n, ok := m.part.Node(x.ID())
+	if !ok {
+		delete(m.nodes, x.ID())
+		m.nodeViews.Remove(&NodeView{ID: x.ID()})
+		return
+	}
+	var work persistent.List[AllocationView]
+	if with := m.nodes[x.ID()]; with != nil {
+		work = with.allocations.List()
+	}
+	m.nodeViews.Put(viewNode(m.part, n, work))
+}
+
+func (m *viewCache) viewLimit(x objects.LimitChange) {
+	q := m.queues[x.Queue]
+	if q == nil {
+		if x.Usage == nil {
+			return
+		}
+		q = m.queueCacheOf(x.Queue)
+	}
+	if x.Usage == nil {
+		q.limits.Remove(&objects.LimitUsage{UserOrGroup: x.UserOrGroup})
+	} else {
+		q.limits.Put(x.Usage)
+	}
+	m.queueChanged(x.Queue)
+}
+
+// queueCacheOf is the mirror of a queue that is there.
+func (m *viewCache) queueCacheOf(x *objects.Queue) *queueCache {
+	q := m.queues[x]
+	if q != nil {
+		return q
+	}
+	q = &queueCache{queue: x}
+	if x.Parent() != nil {
+		q.parent = m.queueCacheOf(x.Parent())
+		q.depth = q.parent.depth + 1
+	}
+	q.children.Compare = func(a, b *QueueView) int { return cmp.Compare(a.Path, b.Path) }
+	q.applications.Compare = func(a, b *ApplicationView) int { return cmp.Compare(a.ID, b.ID) }
+	q.limits.Compare = (*objects.LimitUsage).Compare
+	m.queues[x] = q
+	return q
+}
+
+// queueChanged notes that the views of a queue, and of those above it, are old, or that it has
+// gone.
+func (m *viewCache) queueChanged(x *objects.Queue) {
+	if now, ok := m.part.Queue(x.Path()); !ok || now != x {
+		q := m.queues[x]
+		if q == nil {
+			return
+		}
+		delete(m.queues, x)
+		q.removed = true
+		if q.view != nil && q.parent.children.Find(q.view) == q.view { // else its path was used again
+			q.parent.children.Remove(q.view)
+		}
+		m.markStale(q.parent)
+		return
+	}
+	m.markStale(m.queueCacheOf(x))
+}
+
+func (m *viewCache) markStale(q *queueCache) {
+	for ; q != nil && !q.stale && !q.removed; q = q.parent {
+		q.stale = true
+		for len(m.stale) <= q.depth {
+			m.stale = append(m.stale, nil)
+		}
+		m.stale[q.depth] = append(m.stale[q.depth], q)
+		m.staleCount++
+	}
+}
+
+// viewQueue views one of the lowest queues whose views are old. ok is false when there is none.
+func (m *viewCache) viewQueue() (ok bool) {
+	for d := len(m.stale) - 1; d >= 0; d-- {
+		end := len(m.stale[d]) - 1
+		if end < 0 {
+			continue
+		}
+		q := m.stale[d][end]
+		m.stale[d], q.stale = m.stale[d][:end], false
+		if m.staleCount--; q.removed {
+			return true
+		}
+		q.view = viewQueue(m.part, q.queue, q.children.List(), q.applications.List(), q.limits.List())
+		if q.parent != nil {
+			q.parent.children.Put(q.view)
+		}
+		return true
+	}
+	return false
+}

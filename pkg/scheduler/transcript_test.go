@@ -1,0 +1,372 @@
+package scheduler_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/persistent"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+var epoch = time.Unix(1_000_000_000, 0).UTC()
+
+// TestTranscripts reads the files of testdata/transcripts as talks between a resource manager and
+// the scheduler: a command, what was said to it, and after the line what it answers.
+// The books are recounted after every step. Run with -rewrite after a change, then read
+// the diff.
+func TestTranscripts(t *testing.T) {
+	transcripts := 0
+	datadriven.Walk(t, "testdata/transcripts", func(t *testing.T, path string) {
+		transcripts++
+		c := &transcriptRun{now: epoch}
+		datadriven.RunTest(t, path, c.runCommand)
+	})
+	assert.Assert(t, transcripts >= 10, "only %d conversations were found", transcripts)
+}
+
+type transcriptRun struct {
+	core       *scheduler.Core
+	now        time.Time
+	showEvents bool // what is noted is shown
+}
+
+func (c *transcriptRun) runCommand(t *testing.T, d *datadriven.TestData) string {
+	c.now = c.now.Add(time.Second)
+	switch d.Cmd {
+	case "config":
+		return c.config(t, d)
+	case "after":
+		step, err := time.ParseDuration(d.CmdArgs[0].Key)
+		assert.NilError(t, err)
+		c.now = c.now.Add(step)
+		return c.applyCommand(t, scheduler.Wake{})
+	case "schedule":
+		budget := 100
+		d.MaybeScanArgs(t, "budget", &budget)
+		effects, more := c.core.Schedule(c.now, budget)
+		assert.NilError(t, c.core.Check())
+		if more {
+			return c.transcript(effects) + "and more\n"
+		}
+		return c.transcript(effects)
+	case "explain":
+		return c.core.Explain(objects.AllocationKey(text(d, "key")), c.now).String() + "\n"
+	case "quota":
+		q, ok := c.core.Partition().Queue(objects.QueuePath(text(d, "queue")))
+		assert.Assert(t, ok, "%s: there is no such queue", d.Pos)
+		return fmt.Sprintf("max %v, guaranteed %v, applications %d\n", q.Max(), q.Guaranteed(), q.MaxApplications())
+	case "ended-applications":
+		s := c.core.Snapshot(c.now)
+		return c.showEnded(s.Completed) + c.showEnded(s.Rejected)
+	case "budgets":
+		return showBudgets(c.core.Budgets())
+	case "queues":
+		return showQueues(c.core.Snapshot(c.now).Root)
+	case "above-max":
+		return showAboveMax(c.core.Snapshot(c.now).Root)
+	case "quotas":
+		return showQuotas(c.core.Snapshot(c.now).Root)
+	case "events":
+		c.showEvents = true
+		return ""
+	case "cool-downs":
+		var b strings.Builder
+		for _, p := range c.core.Preemptions().CoolDowns {
+			fmt.Fprintf(&b, "%s and %s from %s to %s\n", p.A, p.B, p.Since.Sub(epoch), p.Until.Sub(epoch))
+		}
+		return b.String()
+	case "deadline":
+		at, ok := c.core.NextDeadline()
+		if !ok {
+			return "none\n"
+		}
+		return fmt.Sprintf("at %s, and it is %s\n", at.Sub(epoch), c.now.Sub(epoch))
+	case "preempting":
+		return showPreempting(c.core.Snapshot(c.now).Root)
+	}
+	return c.applyCommand(t, command(t, d, c.now))
+}
+
+// rejectsPrefix is a resource manager that refuses every node to the asks whose keys begin with it.
+type rejectsPrefix string
+
+func (r rejectsPrefix) Fits(ask objects.AllocationKey, _ objects.NodeID) bool {
+	return !strings.HasPrefix(string(ask), string(r))
+}
+
+func (c *transcriptRun) config(t *testing.T, d *datadriven.TestData) string {
+	conf, problems := configs.Load([]byte(d.Input))
+	if conf == nil {
+		return problems.Error() + "\n"
+	}
+	if c.core == nil {
+		var rm scheduler.Oracle
+		if prefix := text(d, "refuses"); prefix != "" {
+			rm = rejectsPrefix(prefix)
+		}
+		c.core = scheduler.New(conf.Partitions[0], rm)
+		return ""
+	}
+	return c.applyCommand(t, scheduler.UseConfig{Partition: conf.Partitions[0]})
+}
+
+// showBudgets shows budgets, and what they have counted.
+func showBudgets(views []scheduler.BudgetView) string {
+	var b strings.Builder
+	for _, v := range views {
+		fmt.Fprintf(&b, "%s for %s, %s: %d match, %d preempting, %d more allowed\n",
+			v.Budget.ID(), v.Budget.Selector, v.Budget.Allowance, v.Selected, v.Preempting, v.Allowed)
+	}
+	return b.String()
+}
+
+// showEnded shows what has ended, and when: counted from the beginning of the talk.
+func (c *transcriptRun) showEnded(ended persistent.List[objects.EndedApplication]) string {
+	var b strings.Builder
+	for e := range ended.All() {
+		fmt.Fprintf(&b, "%s in %s, submitted at %s:", e.ID, e.Queue, e.Submitted.Sub(epoch))
+		for _, l := range e.StateLog() {
+			fmt.Fprintf(&b, " %s at %s,", l.State, l.At().Sub(epoch))
+		}
+		fmt.Fprintf(&b, " finished at %s", e.Finished.Sub(epoch))
+		if e.Message != "" {
+			fmt.Fprintf(&b, ": %s", e.Message)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func (c *transcriptRun) applyCommand(t *testing.T, cmd scheduler.Command) string {
+	effects := c.core.Step(c.now, cmd)
+	assert.NilError(t, c.core.Check())
+	return c.transcript(effects)
+}
+
+func command(t *testing.T, d *datadriven.TestData, now time.Time) scheduler.Command {
+	node, app := objects.NodeID(text(d, "node")), objects.AppID(text(d, "app"))
+	key := objects.AllocationKey(text(d, "key"))
+	switch d.Cmd {
+	case "add-node":
+		return scheduler.AddNode{Node: node, Total: quantities(t, d), Schedulable: !d.HasArg("draining")}
+	case "capacity":
+		return scheduler.SetCapacity{Node: node, Total: quantities(t, d)}
+	case "drain":
+		return scheduler.SetSchedulable{Node: node, Schedulable: false}
+	case "undrain":
+		return scheduler.SetSchedulable{Node: node, Schedulable: true}
+	case "remove-node":
+		return scheduler.RemoveNode{Node: node}
+	case "add-app":
+		tags := map[string]string{"namespace": text(d, "namespace")}
+		for tag, of := range map[string]string{"quota": configs.TagMax, "guaranteed": configs.TagGuaranteed, "maxapps": configs.TagMaxApplications} {
+			if d.HasArg(tag) {
+				tags[of] = text(d, tag)
+			}
+		}
+		if d.HasArg("force") {
+			tags["application.create.force"] = "true"
+		}
+		return scheduler.AddApplication{
+			App: app, User: user(d), Queue: text(d, "queue"), Tags: tags, Unresolved: text(d, "unresolved"),
+		}
+	case "remove-app":
+		return scheduler.RemoveApplication{App: app}
+	case "ask":
+		if class := text(d, "class"); class != "" {
+			m := scheduler.SubmitAskWithClass{Ask: ask(t, d, now), Class: class, RejectReason: text(d, "refuse")}
+			if d.HasArg("named") {
+				m.NamedClass = class
+			}
+			if d.HasArg("users") {
+				acl, _, err := security.ParseACL(text(d, "users"))
+				assert.NilError(t, err)
+				m.AllowedUsers = &acl
+			}
+			return m
+		}
+		return scheduler.SubmitAsk{Ask: ask(t, d, now)}
+	case "report":
+		a := ask(t, d, now)
+		a.RequiredNode = ""
+		return scheduler.ReportAllocation{Ask: a, Node: node, Class: text(d, "class")}
+	case "release":
+		return scheduler.Release{App: app, Key: key, Type: scheduler.Termination(number(t, d, "type"))}
+	case "foreign":
+		return scheduler.ReportForeign{Foreign: objects.Foreign{Key: key, Node: node, Amounts: quantities(t, d)}}
+	case "release-foreign":
+		return scheduler.ReleaseForeign{Key: key}
+	case "remove-partition":
+		return scheduler.DrainPartition{}
+	case "reset-partition":
+		return scheduler.ResetPartition{}
+	case "not-listening":
+		return scheduler.SetListening{}
+	case "listening":
+		return scheduler.SetListening{Listening: true}
+	}
+	t.Fatalf("%s: unknown command %q", d.Pos, d.Cmd)
+	return nil
+}
+
+// user is ann, unless somebody else is named.
+func user(d *datadriven.TestData) security.User {
+	u := security.User{Name: text(d, "user")}
+	if !d.HasArg("user") {
+		u.Name = "ann"
+	}
+	if groups, ok := d.Arg("groups"); ok {
+		u.Groups = groups.Vals
+	}
+	return u
+}
+
+func ask(t *testing.T, d *datadriven.TestData, now time.Time) *objects.Ask {
+	a := &objects.Ask{
+		Key: objects.AllocationKey(text(d, "key")), App: objects.AppID(text(d, "app")), Amounts: quantities(t, d),
+		Priority: int32(number(t, d, "priority")), RequiredNode: objects.NodeID(text(d, "node")),
+		Placeholder: d.HasArg("placeholder"), TaskGroup: text(d, "group"), Originator: d.HasArg("originator"),
+	}
+	if d.HasArg("agrees") { // to be a victim
+		a.Policy = objects.PolicySent | objects.PolicyAllowPreemptSelf
+	}
+	if d.HasArg("preempts") {
+		a.Policy |= objects.PolicySent | objects.PolicyAllowPreemptOther
+	}
+	if label := text(d, "label"); label != "" {
+		a.Tags = map[string]string{"kubernetes.io/label/app": label, "kubernetes.io/meta/namespace": text(d, "namespace")}
+	}
+	if d.HasArg("age") {
+		a.Created = now.Add(-time.Duration(number(t, d, "age")) * time.Second)
+	}
+	return a
+}
+
+// quantities reads the arguments that name a resource.
+func quantities(t *testing.T, d *datadriven.TestData) resources.Amounts {
+	m := map[string]resources.Quantity{}
+	for _, name := range []string{"vcore", "memory", "gpu"} {
+		if d.HasArg(name) {
+			m[name] = resources.Quantity(number(t, d, name))
+		}
+	}
+	for _, arg := range d.CmdArgs {
+		if arg.Key == "also" { // one of each of these
+			for _, name := range arg.Vals {
+				m[name] = 1
+			}
+		}
+	}
+	return resources.FromMap(m)
+}
+
+func number(t *testing.T, d *datadriven.TestData, name string) int64 {
+	if !d.HasArg(name) {
+		return 0
+	}
+	n, err := strconv.ParseInt(text(d, name), 10, 64)
+	assert.NilError(t, err, "%s: %s", d.Pos, name)
+	return n
+}
+
+func text(d *datadriven.TestData, name string) string {
+	if arg, ok := d.Arg(name); ok && len(arg.Vals) > 0 {
+		return arg.Vals[0]
+	}
+	return ""
+}
+
+func (c *transcriptRun) transcript(effects []scheduler.Effect) string {
+	if !c.showEvents {
+		effects = scheduler.WithoutEvents(effects)
+	}
+	return transcript(effects)
+}
+
+func transcript(effects []scheduler.Effect) string {
+	var b strings.Builder
+	for _, e := range effects {
+		fmt.Fprintln(&b, e)
+	}
+	return b.String()
+}
+
+// showQueues is a queue and those below it, a line each.
+func showQueues(q *scheduler.QueueView) string {
+	line := fmt.Sprintf("%s priority=%v allocated=%v pending=%v", q.Path, q.Priority, q.Allocated, q.Pending)
+	if q.Draining {
+		line += " draining"
+	}
+	if !q.Managed {
+		line += " dynamic"
+	}
+	for child := range q.Children.All() {
+		line += "\n" + strings.TrimSuffix(showQueues(child), "\n")
+	}
+	return line + "\n"
+}
+
+// showAboveMax is the queues from q down that are above a max that is enforced, with their times
+// counted from the beginning of the talk.
+func showAboveMax(q *scheduler.QueueView) (lines string) {
+	if a := q.AboveMax; a != nil {
+		lines = fmt.Sprintf("%s is above its max by %v since %s, due at %s\n", q.Path, a.Excess, a.Since.Sub(epoch), a.Due.Sub(epoch))
+	}
+	for child := range q.Children.All() {
+		lines += showAboveMax(child)
+	}
+	return lines
+}
+
+// showQuotas is what counts in the class quotas of a queue and of those below it, a line each.
+func showQuotas(q *scheduler.QueueView) string {
+	var b strings.Builder
+	for _, x := range q.ClassQuotas {
+		var used []string
+		for u := range x.Used.All() {
+			holder := ""
+			if u.UserOrGroup != (objects.UserOrGroup{}) {
+				holder = u.UserOrGroup.String() + " "
+			}
+			used = append(used, fmt.Sprintf("%s%v, %d pods", holder, u.Amounts, u.Pods))
+		}
+		if len(used) == 0 {
+			used = []string{"nobody"}
+		}
+		fmt.Fprintf(&b, "%s %s: %s\n", q.Path, x.Name, strings.Join(used, "; "))
+	}
+	for child := range q.Children.All() {
+		b.WriteString(showQuotas(child))
+	}
+	return b.String()
+}
+
+// showPreempting is who is being preempted on and who waits for a node, since when.
+func showPreempting(q *scheduler.QueueView) (lines string) {
+	for a := range q.Applications.All() {
+		for w := range a.Allocations.All() {
+			switch {
+			case w.Overdue:
+				lines += fmt.Sprintf("%s is being preempted on %s at %s, overdue\n", w.Ask.Key, w.Node, w.PreemptedAt.Sub(epoch))
+			case w.Preempting:
+				lines += fmt.Sprintf("%s is being preempted on %s at %s\n", w.Ask.Key, w.Node, w.PreemptedAt.Sub(epoch))
+			case w.Nominated != "":
+				lines += fmt.Sprintf("%s waits for %s since %s\n", w.Ask.Key, w.Nominated, w.NominatedAt.Sub(epoch))
+			}
+		}
+	}
+	for child := range q.Children.All() {
+		lines += showPreempting(child)
+	}
+	return lines
+}

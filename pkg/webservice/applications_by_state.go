@@ -1,0 +1,115 @@
+package webservice
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/persistent"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// The states that the path of a request may name, and those that ?status= may name for the
+// active ones (behaviour.md 11.3). All in lower case.
+var (
+	listedStates   = []string{"active", "rejected", "completed"}
+	activeStatuses = []string{"new", "accepted", "running", "completing", "failing", "resuming"}
+)
+
+// applicationsByState lists the applications of a partition that are active, were rejected or
+// have completed, or the active ones of a queue.
+func (s *service) applicationsByState(r *http.Request) (any, error) {
+	state, status := strings.ToLower(r.PathValue("state")), strings.ToLower(r.URL.Query().Get("status"))
+	inQueue := r.PathValue("queue") != ""
+	switch {
+	case inQueue && state != "active":
+		return nil, badRequest(fmt.Sprintf("state %q: a queue lists its active applications only", state))
+	case !slices.Contains(listedStates, state):
+		return nil, badRequest(fmt.Sprintf("state %q: it is one of %s", state, strings.Join(listedStates, ", ")))
+	case status != "" && state != "active":
+		return nil, badRequest("a status can be asked for with the state active only")
+	case status != "" && !slices.Contains(activeStatuses, status):
+		return nil, badRequest(fmt.Sprintf("status %q: it is one of %s", status, strings.Join(activeStatuses, ", ")))
+	}
+	if state == "active" && status == "" && !inQueue {
+		return s.encodedList(r, &s.activeApplicationLists, activeApplicationList)
+	}
+	snap, q, err := s.queue(r)
+	if err != nil {
+		return nil, err
+	}
+	switch state {
+	case "rejected":
+		return listEnded(snap.Partition, snap.Rejected), nil
+	case "completed":
+		return listEnded(snap.Partition, snap.Completed), nil
+	}
+	return listApplications(snap, q, status, !inQueue), nil
+}
+
+func listEnded(partition string, ended persistent.List[objects.EndedApplication]) pieces {
+	return listOf(func(yield func(applicationBody) bool) {
+		for e := range ended.All() {
+			if !yield(viewEnded(partition, e)) {
+				return
+			}
+		}
+	})
+}
+
+// viewEnded shows what is left of an application.
+func viewEnded(partition string, e *objects.EndedApplication) applicationBody {
+	v := applicationBody{
+		ApplicationID:      string(e.ID),
+		Partition:          partition,
+		QueueName:          string(e.Queue),
+		MaxUsedResource:    quantitiesOf(e.Peak.All()),
+		SubmissionTime:     nanos(e.Submitted),
+		FinishedTime:       nanos(e.Finished),
+		ApplicationState:   e.State.String(),
+		User:               e.User.Name,
+		Groups:             e.User.Groups,
+		RejectedMessage:    e.Message,
+		MaxRequestPriority: policies.CurrentPriority{}.Number(),
+	}
+	v.setStateLog(e.StateLog())
+	return v
+}
+
+// application is one that is active: of the whole partition, or of the queue in the path.
+func (s *service) application(r *http.Request) (any, error) {
+	id, err := parameter(r, "application")
+	if err != nil {
+		return nil, err
+	}
+	snap, q, err := s.queue(r)
+	if err != nil {
+		return nil, err
+	}
+	a, in := findApplication(q, objects.AppID(id), r.PathValue("queue") == "")
+	if a == nil {
+		return nil, notFound("Application")
+	}
+	all, _ := applicationPieces(newEncoder(), snap.Partition, string(in.Path), a)
+	return all, nil
+}
+
+// findApplication finds an application in q or, with below, further down; nil: it is not
+// there.
+func findApplication(q *scheduler.QueueView, id objects.AppID, recursive bool) (*scheduler.ApplicationView, *scheduler.QueueView) {
+	if a := q.Application(id); a != nil {
+		return a, q
+	}
+	if !recursive {
+		return nil, nil
+	}
+	for child := range q.Children.All() {
+		if a, in := findApplication(child, id, true); a != nil {
+			return a, in
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,125 @@
+package webservice
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/priorities"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// maxDryRunBytes bounds the body of a dry run, in bytes.
+const maxDryRunBytes = 64 << 10
+
+// dryRunTypes are what the ask of a dry run may come as. None is one that a form can send, so
+// no page from elsewhere makes a browser ask.
+var dryRunTypes = append([]string{"application/json"}, yamlContentTypes...)
+
+func (s *service) routeDryRun(mux *router) {
+	const path = "/ws/v1/partition/{partition}/preemptions/dry-run"
+	mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
+		body, err := s.dryRun(r)
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		s.writeJSON(w, r, http.StatusOK, body)
+	})
+	mux.HandleFunc("OPTIONS "+path, s.options)
+	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Allow", "POST, OPTIONS")
+		s.fail(w, r, &failure{status: http.StatusMethodNotAllowed, reason: "send the ask with POST"})
+	})
+}
+
+// dryRun says what would become of the ask in the body of a request. It changes nothing, so
+// it needs no admin.
+func (s *service) dryRun(r *http.Request) (any, error) {
+	l, err := s.partition(r)
+	if err != nil {
+		return nil, err
+	}
+	ask, err := dryRunRequestOf(r)
+	if err != nil {
+		return nil, err
+	}
+	h, err := s.hypotheticalAsk(ask)
+	if err != nil {
+		return nil, err
+	}
+	result, err := l.DryRun(r.Context(), h)
+	switch {
+	case errors.Is(err, scheduler.ErrWouldBeRejected):
+		return nil, &failure{status: http.StatusUnprocessableEntity, reason: err.Error()}
+	case errors.Is(err, objects.ErrUnknown):
+		return nil, &failure{status: http.StatusNotFound, reason: err.Error()}
+	case err != nil:
+		return nil, err
+	}
+	if err := ask.contradicts(&result.Ask); err != nil {
+		return nil, err
+	}
+	return viewDryRun(result), nil
+}
+
+func dryRunRequestOf(r *http.Request) (*dryRunRequest, error) {
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); !slices.Contains(dryRunTypes, kind) {
+		return nil, &failure{status: http.StatusUnsupportedMediaType,
+			reason: fmt.Sprintf("Content-Type is %q: send %s", kind, strings.Join(dryRunTypes, " or "))}
+	}
+	text, err := io.ReadAll(io.LimitReader(r.Body, maxDryRunBytes+1))
+	switch {
+	case err != nil:
+		return nil, badRequest("the body cannot be read: " + err.Error())
+	case len(text) > maxDryRunBytes:
+		return nil, &failure{status: http.StatusRequestEntityTooLarge, reason: fmt.Sprintf("the body is longer than %d bytes", maxDryRunBytes)}
+	}
+	return readDryRunRequest(text)
+}
+
+// hypotheticalApplication is that of an ask that names none. No RM can send this ID by accident.
+const hypotheticalApplication = "(hypothetical application)"
+
+// hypotheticalAsk is the question that a wish asks. An ask that is made up gets its priority as one
+// that comes through the door.
+func (s *service) hypotheticalAsk(w *dryRunRequest) (scheduler.DryRunRequest, error) {
+	h := scheduler.DryRunRequest{Key: objects.AllocationKey(w.key), NamedClass: w.class, AssumeDelayPassed: w.assumeDelayPassed, Node: objects.NodeID(w.explainNode)}
+	if w.key != "" {
+		return h, nil
+	}
+	g, problem := s.currentConfig().Classes.Admit(priorities.Request{
+		Class: w.class, Priority: w.priority, HasPolicy: w.present["preempts"], Preempts: w.preempts,
+	}, false)
+	if problem != nil {
+		return h, &failure{status: http.StatusUnprocessableEntity, reason: fmt.Sprintf("%v: %v", scheduler.ErrWouldBeRejected, problem)}
+	}
+	preempts := w.preempts
+	if g.Class != nil {
+		preempts, h.Class = g.Preempts, g.Class.Name
+		if h.AllowedUsers = g.Class.SubmitACL; w.class == "" {
+			h.AllowedUsers = nil // nobody has to name the default class
+		} else if h.AllowedUsers == nil && g.Class.IsSystem() {
+			noUsers := security.AllowList(nil, nil)
+			h.AllowedUsers = &noUsers
+		}
+	}
+	h.Ask = &objects.Ask{
+		Key: "(hypothetical ask)", App: objects.AppID(w.app), Amounts: w.amounts, Priority: g.Priority, RequiredNode: objects.NodeID(w.node),
+		Policy: (objects.PolicySent | objects.PolicyAllowPreemptSelf).With(objects.PolicyAllowPreemptOther, preempts),
+	}
+	if w.app == "" {
+		h.Ask.App = hypotheticalApplication
+	}
+	if len(w.groups) == 0 {
+		w.groups = []string{w.user}
+	}
+	h.Applicant = objects.HypotheticalOwner{User: security.User{Name: w.user, Groups: w.groups}, Queue: objects.QueuePath(w.queue)}
+	return h, nil
+}

@@ -1,0 +1,138 @@
+package webservice_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
+
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/webservice"
+)
+
+const dryRunPath = "/ws/v1/partition/default/preemptions/dry-run"
+
+func post(c *loop.Cluster, target, kind, body string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodPost, target, strings.NewReader(body))
+	r.Header.Set("Content-Type", kind)
+	w := httptest.NewRecorder()
+	webservice.Handler(c, webservice.Options{}).ServeHTTP(w, r)
+	return w
+}
+
+// What would become of asks. After a change: go test ./pkg/webservice -update, and read the
+// diff.
+func TestGolden_DryRuns(t *testing.T) {
+	c := preemptionCluster(t)
+	l, _ := c.Partition("default")
+	before, err := l.Snapshot(t.Context())
+	assert.NilError(t, err)
+	for _, x := range []struct{ name, kind, body string }{
+		{"dry-run-guarantee", "application/yaml", "applicationID: web\npriority: 20\nresource: {vcore: 1}\nassumeDelayPassed: true\n"},
+		{"dry-run-delay-not-elapsed", "application/json", `{"user": "eve", "groups": ["ops"], "queueName": "root.Prod", "resource": {"vcore": "500m"}}`},
+		{"dry-run-priority", "application/yaml", "user: eve\nqueueName: root.batch\npriority: 30\nresource: {vcore: 2}\nexplainNode: n1\n"},
+		{"dry-run-no-victims", "application/yaml", "user: eve\nqueueName: root.batch\npriority: 30\nresource: {vcore: 64, gpu: 1}\n"},
+		{"dry-run-quota", "application/yaml", "user: zoe\nqueueName: root.batch\npriority: 30\nresource: {vcore: 2}\n"},
+		{"dry-run-cross-node", "application/yaml", "applicationID: db\npriority: 30\nresource: {vcore: 2}\n"},
+		{"dry-run-policy-never", "application/json", `{"applicationID": "ml", "priority": 30, "resource": {"vcore": 2}, "preempts": false}`},
+		{"dry-run-waits", "application/json", `{"allocationKey": "ml-2"}`},
+		{"dry-run-one-node", "application/x-yaml", "applicationID: ml\npriority: 30\nresource: {vcore: 1}\nrequiredNodeId: n2\n"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			w := post(c, dryRunPath, x.kind, x.body)
+			assert.Equal(t, w.Code, http.StatusOK, w.Body.String())
+			var pretty bytes.Buffer
+			assert.NilError(t, json.Indent(&pretty, w.Body.Bytes(), "", "  "))
+			golden.Assert(t, pretty.String()+"\n", x.name+".json")
+			assert.Equal(t, post(c, dryRunPath, x.kind, x.body).Body.String(), w.Body.String(), "the same bytes each time")
+		})
+	}
+	after, err := l.Snapshot(t.Context())
+	assert.NilError(t, err)
+	assert.Equal(t, before, after, "the state has not changed, so there is no other snapshot of it")
+}
+
+func TestDryRun_InvalidAsksAreRejected(t *testing.T) {
+	c := preemptionCluster(t)
+	const yaml = "application/yaml"
+	for _, x := range []struct {
+		name, target, kind, body string
+		code                     int
+		want                     string
+	}{
+		{"no such partition", "/ws/v1/partition/none/preemptions/dry-run", yaml, "{}", 404, "Partition not found"},
+		{"a form", dryRunPath, "text/plain", "{}", 415, `Content-Type is "text/plain": send application/json or application/yaml or application/x-yaml or text/yaml`},
+		{"nothing", dryRunPath, yaml, "", 400, "the body is empty: send an ask"},
+		{"a comment", dryRunPath, yaml, "# none", 400, "the body is empty: send an ask"},
+		{"no YAML", dryRunPath, yaml, "a: b: c", 400, "the body is neither JSON nor YAML: yaml: mapping values are not allowed in this context"},
+		{"a list", dryRunPath, yaml, "[1]", 400, "the body is no mapping: send the fields of an ask"},
+		{"two documents", dryRunPath, yaml, "user: a\n---\nuser: b\n", 400, "the body has more than one document: send one ask"},
+		{"too much", dryRunPath, yaml, strings.Repeat(" ", 70_000), 413, "the body is longer than 65536 bytes"},
+		{"an unknown field", dryRunPath, yaml, "ressource: {vcore: 1}", 400, `unknown field "ressource": did you mean "resource"?`},
+		{"a strange field", dryRunPath, yaml, "x: 1", 400, `unknown field "x": it is one of allocationKey, applicationID, assumeDelayPassed, explainNode, groups, ` +
+			"preempts, priority, priorityClassName, queueName, requiredNodeId, resource, user"},
+		{"a field twice", dryRunPath, yaml, `{"user": "a", "user": "b"}`, 400, "user is there twice"},
+		{"no resource", dryRunPath, yaml, "user: a\nqueueName: root.batch", 400, "resource: it is missing"},
+		{"nobody", dryRunPath, yaml, "resource: {vcore: 1}", 400, "user: it is missing; or name an application that is there with applicationID"},
+		{"no queue", dryRunPath, yaml, "user: a\nresource: {vcore: 1}", 400, "queueName: it is missing; or name an application that is there with applicationID"},
+		{"an odd quantity", dryRunPath, yaml, "user: a\nqueueName: root.batch\nresource: {vcore: many}", 400, `resource: "vcore": invalid quantity: "many"`},
+		{"a quantity that is none", dryRunPath, yaml, "resource: {vcore: [1]}", 400, `resource: "vcore" must be a quantity`},
+		{"resources that are none", dryRunPath, yaml, "resource: 5", 400, "resource: it must be a mapping of resources"},
+		{"an odd priority", dryRunPath, yaml, "priority: 99999999999", 400, `priority: it must be a whole number of 32 bits, not "99999999999"`},
+		{"no priority", dryRunPath, yaml, "priority: null", 400, "priority: it must be a whole number of 32 bits"},
+		{"an odd flag", dryRunPath, yaml, "assumeDelayPassed: maybe", 400, `assumeDelayPassed: it must be true or false, not "maybe"`},
+		{"an odd queue", dryRunPath, yaml, "queueName: root..a", 400, `queueName: queue name "root..a": each level is 1 to 64 letters, digits or any of _ : # / @ -`},
+		{"too much about one ask", dryRunPath, yaml, "allocationKey: ml-2\nuser: a", 400, "user: allocationKey names an ask that is pending, which has one; leave out one of the two"},
+		{"no key", dryRunPath, yaml, "allocationKey: ''", 400, "allocationKey: it is empty"},
+		{"an unknown key", dryRunPath, yaml, "allocationKey: k", 404, "unknown pending ask k"},
+		{"an unknown node", dryRunPath, yaml, "allocationKey: ml-2\nexplainNode: n9", 404, "unknown node n9"},
+		{"an unknown queue", dryRunPath, yaml, "user: a\nqueueName: root.x\nresource: {vcore: 1}", 422, "the ask would be rejected: unknown queue root.x"},
+		{"an application without a user that is not there", dryRunPath, yaml, "applicationID: x\nresource: {vcore: 1}", 422, "the ask would be rejected: unknown application x"},
+		{"another user", dryRunPath, yaml, "applicationID: ml\nuser: bob\nresource: {vcore: 1}", 400, "user: application ml is that of user ann"},
+		{"another queue", dryRunPath, yaml, "applicationID: ml\nqueueName: root.prod\nresource: {vcore: 1}", 400, "queueName: application ml is in queue root.batch"},
+		{"an unknown class", dryRunPath, yaml, "applicationID: ml\npriorityClassName: gold\nresource: {vcore: 1}", 422,
+			`the ask would be rejected: unknown-class: priority class "gold": the ask names it, but there is no such class`},
+		{"a class of the system", dryRunPath, yaml, "applicationID: ml\npriorityClassName: system-node-critical\nresource: {vcore: 1}", 422,
+			`the ask would be rejected: class-needs-permission: priority class "system-node-critical": user ann may not use it`},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			w := post(c, x.target, x.kind, x.body)
+			var got struct{ Message string }
+			assert.NilError(t, json.Unmarshal(w.Body.Bytes(), &got))
+			assert.Equal(t, got.Message, x.want)
+			assert.Equal(t, w.Code, x.code)
+		})
+	}
+	w := fetch(c, dryRunPath)
+	assert.Equal(t, w.Code, http.StatusMethodNotAllowed)
+	assert.Equal(t, w.Header().Get("Allow"), "POST, OPTIONS")
+}
+
+// Whatever is sent, the answer is one of a few, and never a failure of the server.
+func FuzzDryRun(f *testing.F) {
+	for _, body := range []string{
+		"", "{}", "a: b: c", "allocationKey: ml-2", "applicationID: web\nresource: {vcore: 1}\nassumeDelayPassed: true", "<<: &a {user: *a}", "? [x]\n: y",
+		`{"user": "eve", "groups": ["ops"], "queueName": "root.prod", "resource": {"vcore": "500m", "x": "9223372036854775807"}}`,
+	} {
+		f.Add([]byte(body))
+	}
+	conf := startCluster(f, preemptionYAML)
+	l, _ := conf.Partition("default")
+	f.Fuzz(func(t *testing.T, body []byte) {
+		w := post(conf, dryRunPath, "application/yaml", string(body))
+		switch w.Code {
+		case http.StatusOK, http.StatusBadRequest, http.StatusNotFound, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
+		default:
+			t.Fatalf("%d: %s", w.Code, w.Body)
+		}
+		assert.NilError(t, l.Check(t.Context()))
+		_, err := l.Call(t.Context(), scheduler.Wake{})
+		assert.NilError(t, err)
+	})
+}

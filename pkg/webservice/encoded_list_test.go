@@ -1,0 +1,315 @@
+package webservice
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+type discardSink struct{}
+
+func (discardSink) Deliver([]scheduler.Effect) {}
+
+const randomClusterYAML = `
+partitions:
+  - name: default
+    placementrules: [{name: provided, create: true}]
+    queues:
+      - name: root
+        submitacl: '*'
+        queues:
+          - {name: a, resources: {max: {vcore: 40}}, queues: [{name: x, resources: {max: {vcore: 15, memory: 9G}}}, {name: y}]}
+          - {name: b, parent: true}
+          - {name: c}
+`
+
+// randomCluster is a random cluster and what reads it.
+type randomCluster struct {
+	*loop.Loop
+	t       *testing.T
+	rng     *rand.Rand
+	service *service
+	handler http.Handler
+	keys    int
+	apps    []string
+}
+
+func newRandomCluster(t *testing.T, seed, cache int64) *randomCluster {
+	t.Helper()
+	conf, problems := configs.Load([]byte(randomClusterYAML))
+	assert.Assert(t, !problems.HasErrors(), "%v", problems)
+	c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return discardSink{} }, nil)
+	t.Cleanup(c.End)
+	assert.NilError(t, c.Configure(t.Context(), conf))
+	l, _ := c.Partition("default")
+	s := newService(c, Options{CacheBytes: cache})
+	mux := s.mux()
+	return &randomCluster{Loop: l, t: t, rng: rand.New(rand.NewPCG(uint64(seed), 7)), service: s, handler: s.checkQuery(mux)}
+}
+
+func (r *randomCluster) call(cmds ...scheduler.Command) {
+	_, err := r.Call(r.t.Context(), cmds...)
+	assert.NilError(r.t, err)
+}
+
+// step does something at random; what makes no sense is refused.
+func (r *randomCluster) step() {
+	amounts := func(most int) resources.Amounts {
+		return resources.FromMap(map[string]resources.Quantity{
+			"vcore": resources.Quantity(r.rng.IntN(most)), "memory": resources.Quantity(r.rng.IntN(most) * 1000), "pods": 1,
+		})
+	}
+	key := func() objects.AllocationKey {
+		return objects.AllocationKey(fmt.Sprint("key<&>", r.rng.IntN(r.keys+1)))
+	}
+	switch n := r.rng.IntN(20); {
+	case n < 2:
+		r.call(scheduler.AddNode{
+			Node: objects.NodeID(fmt.Sprintf("n%02d", r.rng.IntN(40))), Total: amounts(20000), Schedulable: true,
+			Attributes: map[string]string{"si/hostname": "host \"é\\", "zone": "<a>"},
+		})
+	case n < 3:
+		r.call(scheduler.RemoveNode{Node: objects.NodeID(fmt.Sprintf("n%02d", r.rng.IntN(40)))})
+	case n < 6:
+		app := fmt.Sprint("app-", r.rng.IntN(60))
+		r.apps = append(r.apps, app)
+		queues := []string{"root.a.x", "root.a.y", "root.c", "root.b.d" + fmt.Sprint(r.rng.IntN(9)), "root.b.deep.e"}
+		r.call(scheduler.AddApplication{
+			App: objects.AppID(app), Queue: queues[r.rng.IntN(len(queues))],
+			User: security.User{Name: fmt.Sprint("user", r.rng.IntN(5)), Groups: []string{"g"}},
+		})
+	case n < 15 && len(r.apps) > 0:
+		for range 1 + r.rng.IntN(4) {
+			r.keys++
+			r.call(scheduler.SubmitAsk{Ask: &objects.Ask{
+				Key: objects.AllocationKey(fmt.Sprint("key<&>", r.keys)), App: objects.AppID(r.apps[r.rng.IntN(len(r.apps))]),
+				Amounts: amounts(3000), Priority: int32(r.rng.IntN(3)), Tags: map[string]string{"\"requests\":[{": "\u2028"},
+			}})
+		}
+	case n < 18 && len(r.apps) > 0:
+		r.call(scheduler.Release{App: objects.AppID(r.apps[r.rng.IntN(len(r.apps))]), Key: key()})
+	case n < 19 && len(r.apps) > 0:
+		r.call(scheduler.RemoveApplication{App: objects.AppID(r.apps[r.rng.IntN(len(r.apps))])})
+	}
+}
+
+// get is an answer, unpacked.
+func (r *randomCluster) get(path string, packed bool) []byte {
+	r.t.Helper()
+	request := httptest.NewRequest(http.MethodGet, path, nil)
+	if packed {
+		request.Header.Set("Accept-Encoding", "gzip")
+	}
+	w := httptest.NewRecorder()
+	r.handler.ServeHTTP(w, request)
+	assert.Equal(r.t, w.Code, http.StatusOK, "%.300s", w.Body)
+	if w.Header().Get("Content-Encoding") != "gzip" {
+		return w.Body.Bytes()
+	}
+	z, err := gzip.NewReader(w.Body)
+	assert.NilError(r.t, err)
+	text, err := io.ReadAll(z)
+	assert.NilError(r.t, err)
+	return text
+}
+
+// queueBodyOf is a queue with all below it, made the simple way.
+func queueBodyOf(q *scheduler.QueueView, above resources.Limit) queueBody {
+	headroom := q.HeadroomBelow(above)
+	v := viewQueue(q, headroom)
+	for child := range q.Children.All() {
+		c := queueBodyOf(child, headroom)
+		v.Children = append(v.Children, c)
+		v.addChild(c.QueueName, c.RunningApps)
+	}
+	return v
+}
+
+// marshalSnapshot is what the lists must be: json.Marshal of all of it.
+func marshalSnapshot(t *testing.T, s *scheduler.Snapshot) map[string][]byte {
+	nodes, apps := []nodeBody{}, []applicationBody{}
+	for n := range s.Nodes.All() {
+		nodes = append(nodes, viewNode(n))
+	}
+	eachApplication(s.Root, true, func(a *scheduler.ApplicationView, path string) bool {
+		v := viewApplication(a)
+		v.Partition, v.QueueName = s.Partition, path
+		apps = append(apps, v)
+		return true
+	})
+	root := queueBodyOf(s.Root, resources.Limit{})
+	root.Partition = s.Partition
+	out := map[string][]byte{}
+	for path, body := range map[string]any{"nodes": nodes, "applications/active": apps, "queues": root} {
+		text, err := json.Marshal(body)
+		assert.NilError(t, err)
+		out["/ws/v1/partition/default/"+path] = text
+	}
+	return out
+}
+
+// What is streamed, and encoded in part for an earlier snapshot, is what marshalling all of it gives.
+func TestEncodedList_EqualsMarshallingTheSnapshot(t *testing.T) {
+	for seed := range int64(6) {
+		cache := []int64{DefaultCacheBytes, 20_000, 0}[seed%3]
+		r := newRandomCluster(t, seed, cache)
+		for range 40 {
+			for range r.rng.IntN(30) {
+				r.step()
+			}
+			snap := r.waitIdle()
+			for path, want := range marshalSnapshot(t, snap) {
+				for _, packed := range []bool{false, true} {
+					got := r.get(path, packed)
+					assert.Assert(t, bytes.Equal(got, want), "seed %d: %s, packed %t:\n%s\nand not\n%s", seed, path, packed, got, want)
+				}
+			}
+			assert.Assert(t, r.service.cacheBudget.usedBytes.Load() <= cache, "%d bytes are kept, and %d may be", r.service.cacheBudget.usedBytes.Load(), cache)
+		}
+	}
+}
+
+// waitIdle is the state when nothing more is decided.
+func (r *randomCluster) waitIdle() *scheduler.Snapshot {
+	for !r.Health().Idle {
+		runtime.Gosched()
+	}
+	snap, err := r.Snapshot(r.t.Context())
+	assert.NilError(r.t, err)
+	return snap
+}
+
+// An object with very much work is encoded piece by piece, for each reader anew.
+func TestEncodedList_LongObjectsEqualMarshalling(t *testing.T) {
+	r := newRandomCluster(t, 1, DefaultCacheBytes)
+	total := resources.FromMap(map[string]resources.Quantity{"vcore": 3 * longListLength, "pods": 1000000})
+	r.call(scheduler.AddNode{Node: "n1", Total: total, Schedulable: true}, scheduler.AddNode{Node: "n2", Total: total, Schedulable: true})
+	r.call(scheduler.AddApplication{App: "big", Queue: "root.c", User: security.User{Name: "u"}})
+	r.call(scheduler.AddApplication{App: "small", Queue: "root.c", User: security.User{Name: "u"}})
+	for i := range 10 * longListLength {
+		r.call(scheduler.SubmitAsk{Ask: &objects.Ask{
+			Key: objects.AllocationKey(fmt.Sprint("k", i)), App: "big", Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 1}),
+		}})
+	}
+	snap := r.waitIdle()
+	assert.Assert(t, snap.Allocations > 5*longListLength && snap.Asks > longListLength, "%d and %d", snap.Allocations, snap.Asks)
+	for path, want := range marshalSnapshot(t, snap) {
+		assert.Assert(t, len(want) < pageBytes == strings.HasSuffix(path, "queues"))
+		for _, packed := range []bool{false, true} {
+			assert.Assert(t, bytes.Equal(r.get(path, packed), want), "%s, packed %t", path, packed)
+		}
+	}
+	text := r.get("/ws/v1/partition/default/application/big", false)
+	assert.Assert(t, bytes.Contains(marshalSnapshot(t, snap)["/ws/v1/partition/default/applications/active"], text))
+	text = r.get("/ws/v1/partition/default/node/n1", true)
+	assert.Assert(t, bytes.Contains(marshalSnapshot(t, snap)["/ws/v1/partition/default/nodes"], text))
+}
+
+// A list of elements that are large enough is packed element by element, and unpacks to the list.
+func TestEncodedList_DeflatedElementsMakeOneGzipStream(t *testing.T) {
+	r := newRandomCluster(t, 1, DefaultCacheBytes)
+	total := resources.FromMap(map[string]resources.Quantity{"vcore": 1000, "pods": 1000000})
+	for i := range 40 {
+		r.call(scheduler.AddNode{Node: objects.NodeID(fmt.Sprint("n", i)), Total: total, Schedulable: true})
+	}
+	r.call(scheduler.AddApplication{App: "app", Queue: "root.c", User: security.User{Name: "u"}})
+	for i := range 800 {
+		r.call(scheduler.SubmitAsk{Ask: &objects.Ask{
+			Key: objects.AllocationKey(fmt.Sprint("k", i)), App: "app", Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 50}),
+		}})
+	}
+	const path = "/ws/v1/partition/default/nodes"
+	want := marshalSnapshot(t, r.waitIdle())[path]
+	assert.Assert(t, len(want) > pageBytes)
+	assert.Assert(t, bytes.Equal(r.get(path, true), want))
+	l, _ := r.service.cluster.Partition("default")
+	packed := 0
+	for _, x := range r.service.nodeLists.entry(l).last.elements {
+		packed += len(x.deflated)
+	}
+	assert.Assert(t, packed > 0 && packed < len(want)/3, "%d bytes packed of %d", packed, len(want))
+}
+
+// Text that was encoded for a view is not encoded again while the view is the same.
+func TestEncodedList_UnchangedViewsAreNotEncodedAgain(t *testing.T) {
+	encoded := 0
+	view := func(i int) *scheduler.NodeView {
+		return &scheduler.NodeView{ID: objects.NodeID(fmt.Sprintf("n%03d", i))}
+	}
+	var views []*scheduler.NodeView
+	for i := range 200 {
+		views = append(views, view(2*i))
+	}
+	list := &listSource{
+		each: func(_ *scheduler.Snapshot, yield func(any, string) bool) {
+			for _, v := range views {
+				if !yield(v, "") {
+					return
+				}
+			}
+		},
+		pieces: func(e *encoder, _ *scheduler.Snapshot, v any, _ string) (pieces, bool) {
+			encoded++
+			return nodePieces(e, v.(*scheduler.NodeView))
+		},
+	}
+	a := &cacheBudget{maxBytes: DefaultCacheBytes}
+	var last *encodedList
+	next := func() int {
+		encoded = 0
+		var err error
+		last, err = a.encodeList(t.Context(), list, &scheduler.Snapshot{}, last)
+		assert.NilError(t, err)
+		assert.Equal(t, len(last.elements), len(views))
+		return encoded
+	}
+	assert.Equal(t, next(), 200)
+	assert.Equal(t, next(), 0)
+	views[7], views[150] = view(14), view(300)
+	assert.Equal(t, next(), 2, "two have changed")
+	views = append(views[:20:20], views[120:]...)
+	assert.Equal(t, next(), 0, "a hundred have gone")
+	views = append(views[:10:10], append([]*scheduler.NodeView{view(19), view(21)}, views[10:]...)...)
+	assert.Equal(t, next(), 2, "two have come")
+	assert.Equal(t, a.usedBytes.Load(), last.bytes)
+}
+
+// Readers who come while a list is encoded share the next one.
+func TestEncodedList_ConcurrentReadersShareEncodings(t *testing.T) {
+	r := newRandomCluster(t, 1, 0) // nothing is kept
+	for range 50 {
+		r.step()
+	}
+	before := r.waitIdle()
+	done := make(chan int)
+	for range 50 {
+		go func() { done <- len(r.get("/ws/v1/partition/default/queues", false)) }()
+	}
+	size := len(marshalSnapshot(t, before)["/ws/v1/partition/default/queues"])
+	for range 50 {
+		select {
+		case n := <-done:
+			assert.Equal(t, n, size)
+		case <-time.After(20 * time.Second): // fails the test
+			t.Fatal("readers wait for ever")
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package webservice
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// evictionBody is who leaves a node first when it is short of a resource.
+type evictionBody struct {
+	NodeID              string         `json:"nodeID"`
+	Resource            string         `json:"resource"`
+	OverCapacity        quantities     `json:"overCapacity"`        // what the node lacks, when those have gone who were told to
+	NodePressureEnabled bool           `json:"nodePressureEnabled"` // those who are proposed are told to leave when a capacity is lowered
+	Order               []evictionStep `json:"order"`               // who goes first in front
+}
+
+type evictionStep struct {
+	AllocationKey string `json:"allocationKey"`
+	ApplicationID string `json:"applicationId"`
+	Priority      int32  `json:"priority"`
+	Request       int64  `json:"request"`
+	Used          int64  `json:"used"`
+	UsageReported bool   `json:"usageReported"` // else what was asked for is taken as used
+	OverRequest   int64  `json:"overRequest"`   // negative: it uses less
+	Preempting    bool   `json:"preempting"`    // it is already being preempted
+	Victim        bool   `json:"victim"`        // it would have to go so that the others have what they asked for
+}
+
+// node is one node.
+func (s *service) node(r *http.Request) (any, error) {
+	n, _, err := s.findNode(r)
+	if err != nil {
+		return nil, err
+	}
+	all, _ := nodePieces(newEncoder(), n)
+	return all, nil
+}
+
+// evictionOrder ranks the work on a node as the kubelet does under pressure. The resource is
+// that of the query, else what the node lacks most, else memory.
+func (s *service) evictionOrder(r *http.Request) (any, error) {
+	n, snap, err := s.findNode(r)
+	if err != nil {
+		return nil, err
+	}
+	load := preemption.NodeLoad{Total: n.Total, Available: n.Available}
+	preempting := map[objects.AllocationKey]bool{}
+	var all []*objects.Ask
+	for w := range n.Allocations.All() {
+		ask := w.Ask
+		if all = append(all, ask); w.Preempting {
+			preempting[ask.Key] = true
+			load.Available = load.Available.Add(ask.Amounts)
+		} else {
+			load.Allocations = append(load.Allocations, ask)
+		}
+	}
+	shortest, _ := load.ScarcestResource()
+	wanted := r.URL.Query().Get("resource")
+	if wanted != "" && n.Total.Get(wanted) == 0 && !slices.ContainsFunc(all, func(x *objects.Ask) bool { return x.Amounts.Get(wanted) > 0 }) {
+		return nil, badRequest(fmt.Sprintf("resource %q: neither node %s nor an allocation on it has any", wanted, n.ID))
+	}
+	body := evictionBody{
+		NodeID: string(n.ID), Resource: cmp.Or(wanted, shortest, "memory"),
+		OverCapacity: quantities{}, NodePressureEnabled: snap.NodePressure, Order: []evictionStep{},
+	}
+	for name, left := range load.Available.All() {
+		if left < 0 {
+			body.OverCapacity[name] = -int64(left)
+		}
+	}
+	proposed := preemption.NodePressureVictims(load)
+	for _, c := range preemption.EvictionOrder(all, body.Resource) {
+		body.Order = append(body.Order, evictionStep{
+			AllocationKey: string(c.Ask.Key), ApplicationID: string(c.Ask.App), Priority: c.Ask.Priority,
+			Request: int64(c.Requested), Used: int64(c.Used), UsageReported: c.Reported, OverRequest: int64(c.AboveRequest()),
+			Preempting: preempting[c.Ask.Key], Victim: slices.Contains(proposed, c.Ask),
+		})
+	}
+	return body, nil
+}
+
+func (s *service) findNode(r *http.Request) (*scheduler.NodeView, *scheduler.Snapshot, error) {
+	id, err := parameter(r, "node")
+	if err != nil {
+		return nil, nil, err
+	}
+	snap, err := s.snapshot(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	n := snap.Node(objects.NodeID(id))
+	if n == nil {
+		return nil, nil, notFound("Node")
+	}
+	return n, snap, nil
+}

@@ -1,0 +1,70 @@
+package webservice
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// queuesConf has 20 parents of 20 leaves; of one leaf the max is given.
+func queuesConf(t *testing.T, most int) *configs.Config {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("partitions: [{queues: [{name: root, submitacl: '*', queues: [")
+	for i := range 20 {
+		fmt.Fprintf(&b, "{name: p%d, queues: [", i)
+		for j := range 20 {
+			n := 10
+			if i == 7 && j == 3 {
+				n = most
+			}
+			fmt.Fprintf(&b, "{name: l%d, resources: {max: {vcore: %d}}}, ", j, n)
+		}
+		b.WriteString("]}, ")
+	}
+	b.WriteString("]}]}]")
+	conf, problems := configs.Load([]byte(b.String()))
+	assert.Assert(t, conf != nil, "%v", problems)
+	return conf
+}
+
+// After a reload the queues that it did not change are not encoded again.
+func TestQueues_ReloadEncodesOnlyWhatItChanges(t *testing.T) {
+	c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return discardSink{} }, nil)
+	t.Cleanup(c.End)
+	assert.NilError(t, c.Configure(t.Context(), queuesConf(t, 10)))
+	l, _ := c.Partition("default")
+	read := func() *scheduler.Snapshot {
+		snap, err := l.Snapshot(t.Context())
+		assert.NilError(t, err)
+		return snap
+	}
+	first := encodeTree(read(), nil)
+	known := map[*encodedQueue]bool{}
+	fresh := func(tree *queueTree) (paths []string) {
+		var below func(x *encodedQueue)
+		below = func(x *encodedQueue) {
+			if !known[x] {
+				known[x] = true
+				paths = append(paths, string(x.view.Path))
+			}
+			for _, child := range x.children {
+				below(child)
+			}
+		}
+		below(tree.root)
+		return paths
+	}
+	assert.Equal(t, len(fresh(first)), 421)
+	assert.NilError(t, c.Configure(t.Context(), queuesConf(t, 11)))
+	second := encodeTree(read(), first)
+	assert.DeepEqual(t, fresh(second), []string{"root", "root.p7", "root.p7.l3"})
+	assert.NilError(t, c.Configure(t.Context(), queuesConf(t, 11)))
+	assert.Equal(t, len(fresh(encodeTree(read(), second))), 0, "nothing has changed")
+}
