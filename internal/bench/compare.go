@@ -89,7 +89,7 @@ func Compare(before, now *Report, threshold float64) *Comparison {
 			c.NotCompared = append(c.NotCompared, NotCompared{Suite: s.Name, Why: onlyNew})
 		}
 	}
-	c.judge()
+	c.decideVerdicts()
 	return c
 }
 

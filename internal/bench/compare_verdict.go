@@ -2,9 +2,9 @@ package bench
 
 import "math"
 
-// judge gives every figure its verdict, which depends on all the others: the more are
+// decideVerdicts gives every figure its verdict, which depends on all the others: the more are
 // looked at, the more differ by chance.
-func (c *Comparison) judge() {
+func (c *Comparison) decideVerdicts() {
 	var ps []float64
 	for _, f := range c.Figures {
 		if f.P != nil {

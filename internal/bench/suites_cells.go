@@ -200,10 +200,10 @@ func soakPlan(s Scale) Plan {
 	p := Plan{Name: "soak", About: "The churn of many hours in a row, on the core, and of half a minute over gRPC; then the books are checked."}
 	core := churnWorkload(s)
 	core.Churn = 20
-	door := churnWorkload(s)
-	door.Via, door.Rate, door.Churn = ViaGRPC, 5000, 4
+	viaGRPC := churnWorkload(s)
+	viaGRPC.Via, viaGRPC.Rate, viaGRPC.Churn = ViaGRPC, 5000, 4
 	p.cells = append(p.cells,
-		plannedCell{name: ViaCore, spec: core, measure: Churn}, plannedCell{name: ViaGRPC, spec: door, measure: Churn})
+		plannedCell{name: ViaCore, spec: core, measure: Churn}, plannedCell{name: ViaGRPC, spec: viaGRPC, measure: Churn})
 	return p
 }
 

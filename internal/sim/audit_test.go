@@ -91,8 +91,8 @@ func TestAudit_FindsErrors(t *testing.T) {
 			"applications {memory=2 vcore=3000}"},
 		{"work on a node that the application knows nothing of", func(s *snapshot) {
 			work := slices.Collect(app(s, 0).Allocations.All())
-			elsewhere := *work[0] // the node has the other one
-			elsewhere.Node, work[0] = "n2", &elsewhere
+			onOtherNode := *work[0] // the node has the other one
+			onOtherNode.Node, work[0] = "n2", &onOtherNode
 			app(s, 0).Allocations = persistent.ListOf(work...)
 		},
 			`node n1 has allocation k1, its application says node "n2"`},

@@ -212,7 +212,7 @@ func (c *classQuotaCheck) checkDuplicateHolders(q *queueDraft, d *classQuotaDraf
 // checkParentQuotas compares a quota for everybody with those of the same match and for everybody in the
 // queues above: what is more than theirs can never be used.
 func (c *classQuotaCheck) checkParentQuotas(q *queueDraft, d *classQuotaDraft) {
-	if !d.countsEverybody() {
+	if !d.countsAllUsers() {
 		return
 	}
 	if q.classQuotaByMatch == nil {
@@ -238,7 +238,7 @@ func (c *classQuotaCheck) checkParentQuotas(q *queueDraft, d *classQuotaDraft) {
 	}
 }
 
-func (d *classQuotaDraft) countsEverybody() bool { return len(d.users)+len(d.groups) == 0 }
+func (d *classQuotaDraft) countsAllUsers() bool { return len(d.users)+len(d.groups) == 0 }
 
 // classNameProblem says why a name is none of a class, or of a quota, in words; empty: it is.
 func classNameProblem(name string) string {

@@ -103,7 +103,7 @@ partitions:
 	assert.Equal(t, fmt.Sprint(p.ClassesNeedingQuota), "[PriorityClass In [a b] PriorityClass Exists]")
 	quotas := p.Root.Children[0].ClassQuotas
 	assert.DeepEqual(t, quotas[0].Match, limits.Selector{Operator: limits.In, Classes: []string{"a", "b"}})
-	assert.Assert(t, quotas[0].CountsEverybody() && !quotas[1].CountsEverybody())
+	assert.Assert(t, quotas[0].CountsAllUsers() && !quotas[1].CountsAllUsers())
 	assert.DeepEqual(t, quotas[0].Hard.Map(), map[string]resources.Quantity{"vcore": 4000, "memory": 1 << 30, "pods": 10})
 	assert.DeepEqual(t, quotas[1].Groups, []string{"dev", "ops"})
 	none, limited := quotas[1].Hard.Get("pods")

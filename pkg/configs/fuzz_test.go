@@ -81,7 +81,7 @@ func assertValidQueue(t *testing.T, q *Queue, parentMax resources.Limit) {
 			quota := &s.Quotas[i]
 			assert.Equal(t, classNameProblem(quota.Name), "")
 			assert.Assert(t, !quota.Hard.IsUnlimited(), "a class quota limits something")
-			if quota.CountsEverybody() {
+			if quota.CountsAllUsers() {
 				all++
 			}
 			for _, n := range quota.Hard.All() {

@@ -69,10 +69,10 @@ func (r *reader) objectNames(o subject, d *objectDraft, fields map[string]*yaml.
 		inside[p.name] = p.value
 	}
 	for _, key := range keys {
-		beside, within := fields[key], inside[key]
-		short, full := r.text(o, key, beside), r.text(o, "the "+key+" in metadata", within)
+		outer, within := fields[key], inside[key]
+		short, full := r.text(o, key, outer), r.text(o, "the "+key+" in metadata", within)
 		switch {
-		case within != nil && beside == nil:
+		case within != nil && outer == nil:
 			d.positions[key] = positionOf(within)
 		case full != "" && short != full:
 			r.addObject(o, d, key, "invalid-"+key, fmt.Sprintf("the %ss %s and %s are different", key, quote(short), quote(full)), "")

@@ -20,8 +20,8 @@ type ClassQuota struct {
 	Hard          resources.Limit // limits something; a quantity may be zero, and forbids then
 }
 
-// CountsEverybody reports whether the quota counts everybody together.
-func (q *ClassQuota) CountsEverybody() bool { return len(q.Users)+len(q.Groups) == 0 }
+// CountsAllUsers reports whether the quota counts everybody together.
+func (q *ClassQuota) CountsAllUsers() bool { return len(q.Users)+len(q.Groups) == 0 }
 
 // Scope is the quotas of one queue that have the same match, in the order of the document. As
 // among limits, whoever is named by one of them is not one of the others: Wildcard is.
@@ -52,7 +52,7 @@ func Scopes(quotas []ClassQuota) []Scope {
 
 // IndexForAll is the place of the quota that counts everybody together; -1: there is none.
 func (s *Scope) IndexForAll() int {
-	return slices.IndexFunc(s.Quotas, func(q ClassQuota) bool { return q.CountsEverybody() })
+	return slices.IndexFunc(s.Quotas, func(q ClassQuota) bool { return q.CountsAllUsers() })
 }
 
 // IndexForUser is the place of the quota that counts a user: of the one that names the user, or else

@@ -168,7 +168,7 @@ func (p *Partition) ClassQuotas(q *Queue) []ClassQuota {
 				used = append(used, &ClassUse{id.userOrGroup, p.names.Amounts(m.used), m.pods})
 			}
 		}
-		if quota.CountsEverybody() && len(used) == 0 {
+		if quota.CountsAllUsers() && len(used) == 0 {
 			used = []*ClassUse{{}}
 		}
 		slices.SortFunc(used, func(a, b *ClassUse) int { return a.UserOrGroup.compare(b.UserOrGroup) })

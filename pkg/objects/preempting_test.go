@@ -22,8 +22,8 @@ func TestNomination_SecondReplacesFirst(t *testing.T) {
 	assert.Equal(t, p.Nomination(x), m)
 	assert.Equal(t, len(p.Nominees()), 1)
 	assert.Assert(t, n.heldForNominees.IsZero() && len(n.nominees) == 0, "node n holds %v for %d", n.heldForNominees, len(n.nominees))
-	lapsed := p.TakeEndedNominations()
-	assert.Equal(t, len(lapsed), 1)
-	assert.Equal(t, lapsed[0].Node, n)
+	ended := p.TakeEndedNominations()
+	assert.Equal(t, len(ended), 1)
+	assert.Equal(t, ended[0].Node, n)
 	assert.NilError(t, p.Check())
 }

@@ -11,9 +11,9 @@ type Trial struct {
 }
 
 type taken struct {
-	x     *Allocation
-	class string // its priority class
-	told  bool   // to leave, as follows
+	x             *Allocation
+	class         string // its priority class
+	wasPreempting bool   // to leave, as follows
 	preemptionMark
 }
 
@@ -40,8 +40,8 @@ func (t *Trial) Without(key AllocationKey) bool {
 	if !ok || x.Pending() {
 		return false
 	}
-	d, told := t.p.preempting[x]
-	t.taken = append(t.taken, taken{x, t.p.PriorityClass(x), told, d})
+	d, preempting := t.p.preempting[x]
+	t.taken = append(t.taken, taken{x, t.p.PriorityClass(x), preempting, d})
 	t.p.removeAllocation(x)
 	return true
 }
@@ -50,7 +50,7 @@ func (t *Trial) Without(key AllocationKey) bool {
 func (t *Trial) Undo(m Mark) {
 	for i := len(t.taken) - 1; i >= int(m); i-- {
 		t.p.restore(t.taken[i].x, t.taken[i].class)
-		if t.taken[i].told {
+		if t.taken[i].wasPreempting {
 			t.p.addPreempting(t.taken[i].x, t.taken[i].preemptionMark)
 		}
 	}

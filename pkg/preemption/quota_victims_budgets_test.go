@@ -18,8 +18,8 @@ import (
 // the others later.
 func TestQuotaVictims_StrictBudgetsAreKept(t *testing.T) {
 	for _, x := range []struct {
-		how  policies.BudgetPolicy
-		told int
+		how     policies.BudgetPolicy
+		victims int
 	}{{policies.BudgetsStrict, 1}, {policies.BudgetsBestEffort, 3}, {policies.BudgetsIgnored, 3}} {
 		t.Run(x.how.String(), func(t *testing.T) {
 			leaf := configs.Queue{Name: "a", Settings: configs.DefaultSettings()}
@@ -45,7 +45,7 @@ func TestQuotaVictims_StrictBudgetsAreKept(t *testing.T) {
 			}
 			q, _ := p.Queue("root.a")
 			victims := preemption.QuotaVictims(p, q)
-			assert.Equal(t, len(victims), x.told)
+			assert.Equal(t, len(victims), x.victims)
 			p.MarkPreempting(victims, epoch)
 			assert.Equal(t, len(preemption.QuotaVictims(p, q)), 0, "the budget is used up, or enough leave")
 			for _, y := range victims {

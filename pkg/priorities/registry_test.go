@@ -53,7 +53,7 @@ func namesOf(r Registry) []string {
 }
 
 func TestNew_ValidatesClass(t *testing.T) {
-	nobody := security.AllowList(nil, nil)
+	noUser := security.AllowList(nil, nil)
 	for _, c := range []struct {
 		name  string
 		class Class
@@ -68,7 +68,7 @@ func TestNew_ValidatesClass(t *testing.T) {
 		{"S0-23: a class of the system with another value", Class{Name: "system-node-critical", Value: 2_000_000_100}, ReservedName},
 		{"S0-23: a class of the system as the default", Class{Name: "system-node-critical", Value: NodeCritical, GlobalDefault: true}, ReservedName},
 		{"S0-23: a class of the system that never preempts", Class{Name: "system-node-critical", Value: NodeCritical, Policy: Never}, ReservedName},
-		{"S0-23: a class of the system as it is", Class{Name: "system-node-critical", Value: NodeCritical, SubmitACL: &nobody}, ""},
+		{"S0-23: a class of the system as it is", Class{Name: "system-node-critical", Value: NodeCritical, SubmitACL: &noUser}, ""},
 		{"S0-23: system without the hyphen is anybody's", Class{Name: "system", Value: 1}, ""},
 		{"1.4: a policy that does not exist", Class{Name: "a", Policy: 2}, InvalidPolicy},
 		{"1.4: no name", Class{}, InvalidName},

@@ -37,13 +37,13 @@ func newTestEffectSink(p *Proxy) *effectSink {
 
 func TestEffectSink_EffectsBeforeForgottenAreDropped(t *testing.T) {
 	p, s, _ := newProxyWithSession(t)
-	teller := newTestEffectSink(p)
-	teller.pendingForgets = 2 // registered twice, and neither Forgotten has been heard of
-	teller.Deliver([]scheduler.Effect{rejected("1")})
-	teller.Deliver([]scheduler.Effect{rejected("2"), scheduler.PartitionReset{}, rejected("3")})
+	sink := newTestEffectSink(p)
+	sink.pendingForgets = 2 // registered twice, and neither Forgotten has been heard of
+	sink.Deliver([]scheduler.Effect{rejected("1")})
+	sink.Deliver([]scheduler.Effect{rejected("2"), scheduler.PartitionReset{}, rejected("3")})
 	assert.Equal(t, undeliveredKeys(s), "")
-	teller.Deliver([]scheduler.Effect{rejected("4"), scheduler.PartitionReset{}, rejected("5")})
-	teller.Deliver([]scheduler.Effect{rejected("6")})
+	sink.Deliver([]scheduler.Effect{rejected("4"), scheduler.PartitionReset{}, rejected("5")})
+	sink.Deliver([]scheduler.Effect{rejected("6")})
 	assert.Equal(t, undeliveredKeys(s), "5 6")
 }
 
@@ -51,13 +51,13 @@ func TestEffectSink_EffectsBeforeForgottenAreDropped(t *testing.T) {
 // begins: they are not for that one.
 func TestEffectSink_EffectsDoNotReachALaterRegistration(t *testing.T) {
 	p, old, _ := newProxyWithSession(t)
-	teller := newTestEffectSink(p)
+	sink := newTestEffectSink(p)
 	again := func(zapcore.Entry) error {
 		return p.registerRM(&si.RegisterResourceManagerRequest{RmID: "rm"}, func() *session { return newSession(p, "rm") })
 	}
 	core, logs := observer.New(zapcore.DebugLevel)
-	teller.log = zap.New(zapcore.RegisterHooks(core, again))
-	teller.Deliver([]scheduler.Effect{rejected("1"), scheduler.Refused{Subject: "this"}})
+	sink.log = zap.New(zapcore.RegisterHooks(core, again))
+	sink.Deliver([]scheduler.Effect{rejected("1"), scheduler.Refused{Subject: "this"}})
 	assert.Equal(t, logs.FilterMessage("refused").Len(), 1)
 	assert.Assert(t, p.current() != old)
 	assert.Equal(t, undeliveredKeys(p.current()), "")
@@ -65,10 +65,10 @@ func TestEffectSink_EffectsDoNotReachALaterRegistration(t *testing.T) {
 
 func TestEffectSink_ForgottenEmptiesTheOutboxes(t *testing.T) {
 	p, s, _ := newProxyWithSession(t)
-	teller := newTestEffectSink(p)
+	sink := newTestEffectSink(p)
 	s.deliver("other", []scheduler.Effect{rejected("1")})
-	teller.Deliver([]scheduler.Effect{rejected("2")})
-	teller.Deliver([]scheduler.Effect{rejected("3"), scheduler.PartitionReset{}, rejected("4")})
+	sink.Deliver([]scheduler.Effect{rejected("2")})
+	sink.Deliver([]scheduler.Effect{rejected("3"), scheduler.PartitionReset{}, rejected("4")})
 	assert.Equal(t, undeliveredKeys(s), "1 4", "only what this partition said")
 }
 

@@ -78,8 +78,8 @@ func TestUpdateNode_InvalidNodeIsRejectedAlone(t *testing.T) {
 	n := r.openNodeStream()
 	negative := nodeCreated("negative")
 	negative.SchedulableResource = resourceOf(-1, 1)
-	elsewhere := nodeCreated("elsewhere")
-	elsewhere.Attributes = map[string]string{"si/node-partition": "gpu"}
+	otherPartition := nodeCreated("elsewhere")
+	otherPartition.Attributes = map[string]string{"si/node-partition": "gpu"}
 	strange := nodeCreated("strange")
 	strange.SchedulableResource.Resources[""] = &si.Quantity{Value: 1}
 	many := nodeCreated("many")
@@ -91,7 +91,7 @@ func TestUpdateNode_InvalidNodeIsRejectedAlone(t *testing.T) {
 	good := nodeCreated("good")
 	good.Attributes = map[string]string{"si/node-partition": "[rm]default"}
 	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{
-		nodeCreated(""), nodeCreated(overlongID), elsewhere, strange, many, negative, empty, good,
+		nodeCreated(""), nodeCreated(overlongID), otherPartition, strange, many, negative, empty, good,
 		{Action: si.NodeInfo_DRAIN_NODE},
 	}}))
 	var rejected []*si.RejectedNode
@@ -117,10 +117,10 @@ func TestUpdateNode_InvalidNodeIsRejectedAlone(t *testing.T) {
 func TestUpdateApplication_EachIsAcceptedOrRejected(t *testing.T) {
 	r := newRegisteredRig(t, Options{})
 	a := r.openApplicationStream()
-	elsewhere := newApp("elsewhere", "root.a")
-	elsewhere.PartitionName = "[other]default"
-	stranger := newApp("stranger", "root.a")
-	stranger.Ugi = nil
+	otherPartition := newApp("elsewhere", "root.a")
+	otherPartition.PartitionName = "[other]default"
+	withoutUser := newApp("stranger", "root.a")
+	withoutUser.Ugi = nil
 	unnamed := newApp("unnamed", "root.a")
 	unnamed.Ugi.User = ""
 	badGroup := newApp("badGroup", "root.a")
@@ -136,7 +136,7 @@ func TestUpdateApplication_EachIsAcceptedOrRejected(t *testing.T) {
 	assert.NilError(t, a.Send(&si.ApplicationRequest{
 		New: []*si.AddApplicationRequest{
 			newApp("", "root.a"), newApp(overlongID, "root.a"), newApp("longQueue", strings.Repeat("q", maxQueueName+1)),
-			elsewhere, stranger, unnamed, badGroup, badUser, notForced, forced, alone, newApp("alone", "root.a"),
+			otherPartition, withoutUser, unnamed, badGroup, badUser, notForced, forced, alone, newApp("alone", "root.a"),
 		},
 		Remove: []*si.RemoveApplicationRequest{
 			{}, {ApplicationID: "unknown"}, {ApplicationID: "x", PartitionName: "nowhere"}, {ApplicationID: "forced"},
@@ -171,14 +171,14 @@ func TestUpdateApplication_EachIsAcceptedOrRejected(t *testing.T) {
 	assert.Equal(t, r.snapshot("default").Applications, 1, "new ones come before removals")
 }
 
-func TestUpdateApplication_ForcedWithoutUserIsOwnedByNobody(t *testing.T) {
+func TestUpdateApplication_ForcedWithoutUserHasFallbackOwner(t *testing.T) {
 	r := newRegisteredRig(t, Options{})
 	a := r.openApplicationStream()
 	forced := newApp("forced", "root.a")
 	forced.Ugi, forced.Tags = nil, map[string]string{"application.create.force": "true"}
 	assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{forced}}))
 	receive(t, a, 1, (*si.ApplicationResponse).GetAccepted)
-	assert.DeepEqual(t, r.snapshot("default").Root.Children.At(0).Applications.At(0).User, nobody)
+	assert.DeepEqual(t, r.snapshot("default").Root.Children.At(0).Applications.At(0).User, userNobody)
 }
 
 func TestUpdateAllocation_InvalidAllocationIsRejectedAlone(t *testing.T) {
@@ -187,8 +187,8 @@ func TestUpdateAllocation_InvalidAllocationIsRejectedAlone(t *testing.T) {
 	x := r.openAllocationStream()
 	negative, nothing := newAsk("negative", "app"), newAsk("nothing", "app")
 	negative.ResourcePerAlloc, nothing.ResourcePerAlloc = resourceOf(-1, 5), nil
-	elsewhere, nowhere := newAsk("elsewhere", "app"), newAsk("nowhere", "app")
-	elsewhere.PartitionName, nowhere.NodeID = "gpu", "n9"
+	otherPartition, nowhere := newAsk("elsewhere", "app"), newAsk("nowhere", "app")
+	otherPartition.PartitionName, nowhere.NodeID = "gpu", "n9"
 	missing, placeholder := newAsk("missing", "app"), newAsk("placeholder", "app")
 	missing.ResourcePerAlloc.Resources["gpu"], placeholder.Placeholder = nil, true
 	foreign, required := newAsk("foreign", ""), newAsk("required", "app")
@@ -198,7 +198,7 @@ func TestUpdateAllocation_InvalidAllocationIsRejectedAlone(t *testing.T) {
 	group.TaskGroupName, node.NodeID = overlongID, overlongID
 	assert.NilError(t, x.Send(&si.AllocationRequest{
 		Allocations: []*si.Allocation{
-			newAsk("", "app"), newAsk("lonely", ""), newAsk("stranger", "nobody"), negative, nothing, elsewhere,
+			newAsk("", "app"), newAsk("lonely", ""), newAsk("stranger", "nobody"), negative, nothing, otherPartition,
 			nowhere, placeholder, foreign, required, group, node, missing, newAsk("good", "app"),
 		},
 		Releases: &si.AllocationReleasesRequest{AllocationsToRelease: []*si.AllocationRelease{

@@ -114,7 +114,7 @@ func (u failingDirectory) Resolve(string, func([]string, error)) {}
 
 // The owner of an application that must get in although nobody knows its user, and the
 // group of one whose groups nobody knows (behaviour.md 4.5).
-var nobody = security.User{Name: "nobody", Groups: []string{"nogroup"}}
+var userNobody = security.User{Name: "nobody", Groups: []string{"nogroup"}}
 
 // readUser reads the user of an application. One that came with groups has these, and a
 // name that a configuration could use; one that came without may have to be looked up in
@@ -122,7 +122,7 @@ var nobody = security.User{Name: "nobody", Groups: []string{"nogroup"}}
 func readUser(u *si.UserGroupInformation, forced bool, directory Directory) (user security.User, lookup Directory, err error) {
 	switch {
 	case u.GetUser() == "" && forced:
-		return nobody, nil, nil
+		return userNobody, nil, nil
 	case u == nil:
 		return security.User{}, nil, fmt.Errorf("no user information")
 	}
@@ -167,7 +167,7 @@ func setGroups(a *scheduler.AddApplication, groups []string, err error) {
 	case err == nil:
 		a.User.Groups = groups
 	case placement.IsCreateForced(a.Tags):
-		a.User.Groups = nobody.Groups
+		a.User.Groups = userNobody.Groups
 	default:
 		a.Unresolved = fmt.Sprintf("user %q cannot be resolved: %s", truncate(a.User.Name), err)
 	}

@@ -130,7 +130,7 @@ func (c *Core) serveDeadlines(now time.Time) {
 // finishStep sees to what has changed, before anybody asks for the next deadline.
 func (c *Core) finishStep(now time.Time) {
 	c.part.UpdateViolations(now)
-	c.refreshOvertakenGroups()
+	c.refreshFirstAskChanges()
 }
 
 // resetEffects empties the list of effects, which is used again: a decision makes no garbage

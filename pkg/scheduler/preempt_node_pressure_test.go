@@ -62,27 +62,27 @@ func runPressureScenario(t *testing.T, s pressureScenario) {
 func TestNodePressure_VictimsOfAShrunkNode(t *testing.T) {
 	const running = 8 // of 2 each; w1 is bound to its node, w7 is of the system
 	for _, x := range []struct {
-		what     string
-		off      bool
-		to       int64
-		usage    map[string]string // as reported again, before the node shrinks
-		told     []objects.AllocationKey
-		thenTo   int64
-		thenTold []objects.AllocationKey
+		what        string
+		off         bool
+		to          int64
+		usage       map[string]string // as reported again, before the node shrinks
+		victims     []objects.AllocationKey
+		thenTo      int64
+		thenVictims []objects.AllocationKey
 	}{
 		{what: "nobody, if that is off", off: true, to: 4},
 		{what: "nobody, if all still fit", to: 16},
-		{what: "the least important", to: 13, told: []objects.AllocationKey{"w0", "w2"}},
+		{what: "the least important", to: 13, victims: []objects.AllocationKey{"w0", "w2"}},
 		{what: "who uses more than it asked for, first", to: 13, usage: map[string]string{"w6": `{"memory":"3"}`, "w5": `{"memory":"5"}`},
-			told: []objects.AllocationKey{"w5", "w6"}},
-		{what: "usage that makes no sense does not count", to: 15, usage: map[string]string{"w6": "lots"}, told: []objects.AllocationKey{"w0"}},
+			victims: []objects.AllocationKey{"w5", "w6"}},
+		{what: "usage that makes no sense does not count", to: 15, usage: map[string]string{"w6": "lots"}, victims: []objects.AllocationKey{"w0"}},
 		{what: "work of the system last, and never who needs the node", to: 2,
-			told: []objects.AllocationKey{"w0", "w2", "w3", "w4", "w5", "w6", "w7"}},
+			victims: []objects.AllocationKey{"w0", "w2", "w3", "w4", "w5", "w6", "w7"}},
 		{what: "nobody, if that is not enough", to: 1},
-		{what: "who leaves already counts as gone", to: 13, told: []objects.AllocationKey{"w0", "w2"},
-			thenTo: 12, thenTold: nil},
-		{what: "and more when it shrinks again", to: 13, told: []objects.AllocationKey{"w0", "w2"},
-			thenTo: 11, thenTold: []objects.AllocationKey{"w3"}},
+		{what: "who leaves already counts as gone", to: 13, victims: []objects.AllocationKey{"w0", "w2"},
+			thenTo: 12, thenVictims: nil},
+		{what: "and more when it shrinks again", to: 13, victims: []objects.AllocationKey{"w0", "w2"},
+			thenTo: 11, thenVictims: []objects.AllocationKey{"w3"}},
 	} {
 		t.Run(x.what, func(t *testing.T) {
 			st := &scenarioCore{queues: []scenarioQueue{{Path: "root.default"}}}
@@ -110,17 +110,17 @@ func TestNodePressure_VictimsOfAShrunkNode(t *testing.T) {
 				refused := len(report(int(key[1]-'0'), usage)) > 0
 				assert.Equal(t, refused, usage == "lots")
 			}
-			assert.DeepEqual(t, leafPaths(t, st.core.Step(epoch, memory(x.to))), x.told)
+			assert.DeepEqual(t, leafPaths(t, st.core.Step(epoch, memory(x.to))), x.victims)
 			all := st.core.Preemptions()
-			assert.Equal(t, all.Total, uint64(min(len(x.told), 1)))
+			assert.Equal(t, all.Total, uint64(min(len(x.victims), 1)))
 			if all.Total > 0 {
 				assert.Equal(t, all.Last[0].Reason, preemption.ReasonNodePressure)
 				assert.Equal(t, all.Last[0].Node, objects.NodeID("n"))
 				assert.DeepEqual(t, all.Last[0].Excess.Amounts, amountsFromMap(map[string]int64{"memory": 2*running - x.to}))
-				assert.Equal(t, len(all.Last[0].Victims), len(x.told))
+				assert.Equal(t, len(all.Last[0].Victims), len(x.victims))
 			}
 			if x.thenTo > 0 {
-				assert.DeepEqual(t, leafPaths(t, st.core.Step(epoch, memory(x.thenTo))), x.thenTold)
+				assert.DeepEqual(t, leafPaths(t, st.core.Step(epoch, memory(x.thenTo))), x.thenVictims)
 			}
 			assert.NilError(t, st.core.Check())
 		})

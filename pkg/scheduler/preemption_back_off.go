@@ -162,8 +162,8 @@ func (c *Core) refreshDelay(e *evaluation) {
 	c.backOff.setDelayEnd(e, c.delayEnd(e.group, e.evaluatedAt))
 }
 
-// refreshOvertakenGroups sees to the groups whose first ask may be another one than before.
-func (c *Core) refreshOvertakenGroups() {
+// refreshFirstAskChanges sees to the groups whose first ask may be another one than before.
+func (c *Core) refreshFirstAskChanges() {
 	for _, group := range c.part.TakeFirstAskChanged() {
 		if e := c.backOff.byGroup[group]; e != nil {
 			c.refreshDelay(e)
@@ -173,7 +173,7 @@ func (c *Core) refreshOvertakenGroups() {
 
 // addDueGroups has those groups evaluated for which a delay has ended since their last evaluation.
 func (c *Core) addDueGroups(now time.Time) {
-	c.refreshOvertakenGroups()
+	c.refreshFirstAskChanges()
 	for b := &c.backOff; len(b.delays) > 0 && !b.delays[0].delayEndsAt.After(now); {
 		e := b.delays[0]
 		if c.refreshDelay(e); e.delayEndsAt.IsZero() || e.delayEndsAt.After(now) {

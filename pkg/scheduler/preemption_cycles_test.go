@@ -12,9 +12,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// countVainPreemptions counts who is told to leave within an hour for an ask that never is placed,
+// countUnsuccessfulPreemptions counts who is told to leave within an hour for an ask that never is placed,
 // where whoever left asks anew at once.
-func countVainPreemptions(t *testing.T, breaker bool) (victims, cycles int) {
+func countUnsuccessfulPreemptions(t *testing.T, breaker bool) (victims, cycles int) {
 	conf, problems := configs.Load(fmt.Appendf(nil, "partitions: [{preemption: {churnbreakerenabled: %t, churncycles: 5, churnwindow: 20m, churncooldown: 10m}, queues: [{name: root,"+
 		" submitacl: '*', queues: [{name: a, properties: {preemption.priority: leaf}}]}]}]", breaker))
 	assert.Assert(t, conf != nil, "%v", problems)
@@ -60,8 +60,8 @@ func countVainPreemptions(t *testing.T, breaker bool) (victims, cycles int) {
 }
 
 func TestPreemptionCycle_CircuitBreakerBoundsVictims(t *testing.T) {
-	with, cycles := countVainPreemptions(t, true)
-	without, cyclesWithout := countVainPreemptions(t, false)
+	with, cycles := countUnsuccessfulPreemptions(t, true)
+	without, cyclesWithout := countUnsuccessfulPreemptions(t, false)
 	t.Logf("%d victims and %d rounds with the breaker, %d and %d without", with, cycles, without, cyclesWithout)
 	assert.Assert(t, without > 150, "only %d are told without a breaker: this shows nothing", without)
 	// Five rounds, ten minutes of pause, and so on: an hour has room for six times at most.

@@ -50,7 +50,7 @@ func TestParseACL_Lists(t *testing.T) {
 	}
 }
 
-func TestACL_EmptyAllowsNobody(t *testing.T) {
+func TestACL_EmptyAllowsNoUser(t *testing.T) {
 	assert.Assert(t, ACL{}.IsEmpty())
 	assert.Assert(t, !Everyone().IsEmpty())
 	assert.Assert(t, !AllowList([]string{"alice"}, nil).IsEmpty())

@@ -41,10 +41,10 @@ var yamlContentTypes = []string{"application/yaml", "application/x-yaml", "text/
 // routeChange serves a method on a path, for requests of certain types; nil: they bring nothing,
 // and the method is one that no form can send.
 func (s *service) routeChange(mux *router, method, path string, status int, types []string, handle answer) {
-	fromElsewhere := http.NewCrossOriginProtection()
+	crossOrigin := http.NewCrossOriginProtection()
 	mux.HandleFunc(method+" "+path, func(w http.ResponseWriter, r *http.Request) {
 		kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-		if err := fromElsewhere.Check(r); err != nil {
+		if err := crossOrigin.Check(r); err != nil {
 			s.fail(w, r, &failure{status: http.StatusForbidden, reason: err.Error()})
 			return
 		}

@@ -173,8 +173,8 @@ func TestReadyz_StatusCodes(t *testing.T) {
 	assert.Equal(t, w.Code, http.StatusOK)
 	assert.Equal(t, w.Body.String(), `{"ready":true}`)
 
-	nobodyYet := func() error { return errors.New("no resource manager has registered") }
-	notYet := webservice.Options{ReadyCheck: nobodyYet}
+	noneYet := func() error { return errors.New("no resource manager has registered") }
+	notYet := webservice.Options{ReadyCheck: noneYet}
 	w = request(c, notYet, http.MethodGet, "/readyz")
 	assert.Equal(t, w.Code, http.StatusServiceUnavailable)
 	assert.Equal(t, w.Body.String(), `{"ready":false,"reason":"no resource manager has registered"}`)
