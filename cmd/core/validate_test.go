@@ -80,8 +80,8 @@ func TestValidate_Text(t *testing.T) {
 		{name: "a valid file", args: []string{"valid.yaml"}, want: "valid.yaml: valid\n"},
 		{name: "standard input", stdin: validQueues, args: []string{"-"}, want: "-: valid\n"},
 		{name: "a warning is no failure", args: []string{"warned.yaml"},
-			want: "warned.yaml:1:31: warning [no-submit-access] root: no queue has a submitacl or adminacl, so nobody can" +
-				" submit anything (hint: submitacl: '*' on root lets everybody)\nwarned.yaml: valid, 1 warning\n"},
+			want: "warned.yaml:1:31: warning [no-submit-access] root: no queue has a submitacl or adminacl, so no user can" +
+				" submit an application (hint: submitacl: '*' on root allows every user)\nwarned.yaml: valid, 1 warning\n"},
 		{name: "errors are", args: []string{"valid.yaml", "broken.yaml"}, wantCode: 1,
 			want: "valid.yaml: valid\n" +
 				"broken.yaml:4:5: error [yaml-unknown-key] root: unknown key \"submitACL\" in a queue" +
@@ -100,8 +100,8 @@ func TestValidate_Text(t *testing.T) {
 		{name: "a flag that does not exist", args: []string{"--nonsense", "valid.yaml"}, wantCode: 2,
 			wantError: "unknown flag: --nonsense"},
 		{name: "a warning is an error when that is wanted", args: []string{"--strict", "valid.yaml", "warned.yaml"}, wantCode: 1,
-			want: "valid.yaml: valid\nwarned.yaml:1:31: error [no-submit-access] root: no queue has a submitacl or adminacl, so nobody can" +
-				" submit anything (hint: submitacl: '*' on root lets everybody)\nwarned.yaml: 1 error\n"},
+			want: "valid.yaml: valid\nwarned.yaml:1:31: error [no-submit-access] root: no queue has a submitacl or adminacl, so no user can" +
+				" submit an application (hint: submitacl: '*' on root allows every user)\nwarned.yaml: 1 error\n"},
 		{name: "an address that is none", args: []string{"--address", "nowhere", "valid.yaml"}, wantCode: 2,
 			wantError: "--address: address nowhere: missing port in address"},
 		{name: "a server has no time to answer", args: []string{"--timeout", "0s", "valid.yaml"}, wantCode: 2,

@@ -2,7 +2,8 @@ package configs
 
 import "fmt"
 
-// checkTextSize reports whether a text is small enough to be parsed, and what it is too large in.
+// checkTextSize reports whether a text is small enough to be parsed, and adds a problem if it
+// exceeds the bound on bytes or on values (CFG-15).
 func (r *reader) checkTextSize(text []byte) bool {
 	if len(text) > r.options.MaxBytes {
 		r.add(nil, position{}, "bound-bytes", fmt.Sprintf("the text is longer than max-config-bytes (%d)", r.options.MaxBytes), "")
@@ -16,14 +17,13 @@ func (r *reader) checkTextSize(text []byte) bool {
 	return true
 }
 
-// valuesPerComment is how many values cost the parser as much as a comment: it makes 1.4 kB of one.
+// valuesPerComment is how many values a comment counts as: the parser keeps 1.4 kB for a comment.
 const valuesPerComment = 4
 
-// countValues is about how many nodes the YAML parser would make of a text. It counts what
-// separates them without parsing: the parser makes some 300 bytes of what may be two in the
-// text, and has no bound of its own. Separators in comments and quoted texts count, too; in
-// documents that people and programs write that makes no difference. A comment counts several
-// times: the parser keeps more for one than for a value.
+// countValues estimates how many nodes the YAML parser would make of a text. It counts separators
+// without parsing: the parser keeps some 300 bytes for a node that may take two bytes of text, and
+// has no bound of its own. Separators in comments and quoted texts count too; in documents in
+// use that makes no difference. A comment counts as valuesPerComment.
 func countValues(text []byte) (n int) {
 	for i, c := range text {
 		switch c {

@@ -8,7 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// build turns a draft into a Partition. Requires: it was checked, without errors.
+// build turns a draft into a Partition. Requires: the draft was checked and has no errors.
 func (p *partitionDraft) build() Partition {
 	out := Partition{
 		Name:                   p.name,
@@ -30,9 +30,9 @@ func (p *partitionDraft) build() Partition {
 	return out
 }
 
-// build resolves what a queue has from the queues above: properties, and on a parent
-// the child template (behaviour.md 2.2, 3.2). Upstream inherits a template only when
-// the queue is made, and forgets it on reload (1.7).
+// build resolves what a queue inherits: properties and, on a parent, the child template
+// (QUE-17, QUE-23). YuniKorn inherits a template only when it creates the queue, and
+// loses it on reload.
 func (q *queueDraft) build(inherited map[string]string, template *ChildTemplate) Queue {
 	resolved := resolve(inherited, q.settings)
 	out := Queue{
@@ -68,7 +68,7 @@ func (q *queueDraft) build(inherited map[string]string, template *ChildTemplate)
 	return out
 }
 
-// limit is the quantities as a max. Nothing but zeroes is no max (behaviour.md 3.4).
+// limit converts the quantities to a max. If all are zero the max is not set (CFG-43).
 func (q *quantities) limit() resources.Limit {
 	if !q.isPositive() {
 		return resources.Limit{}
@@ -76,7 +76,7 @@ func (q *quantities) limit() resources.Limit {
 	return resources.LimitFromMap(q.n)
 }
 
-// guarantee is the quantities as a guarantee. Nothing but zeroes is none.
+// guarantee converts the quantities to a guarantee. If all are zero it is not set (CFG-43).
 func (q *quantities) guarantee() resources.Guarantee {
 	if !q.isPositive() {
 		return resources.Guarantee{}
@@ -84,8 +84,8 @@ func (q *quantities) guarantee() resources.Guarantee {
 	return resources.GuaranteeFromMap(q.n)
 }
 
-// build makes a template. Its properties are all that a dynamic leaf gets: nothing is
-// inherited from the queues above (behaviour.md 2.2).
+// build makes a template. A dynamic leaf has the properties of its template only: it
+// inherits none from the queues above (QUE-19).
 func (t *childTemplateDraft) build() *ChildTemplate {
 	return &ChildTemplate{
 		MaxApplications: t.maxApplications.n,
@@ -105,12 +105,12 @@ func (l *limitDraft) build() limits.Limit {
 	}
 }
 
-// build makes a selector. The order in which classes are written says nothing.
+// build makes a selector. The order in which classes are written has no meaning.
 func (s *classSelectorDraft) build() limits.Selector {
 	return limits.Selector{Operator: s.operator, Classes: slices.Sorted(slices.Values(tokenTexts(s.classes)))}
 }
 
-// build makes a class quota. Unlike a max, one of nothing but zeroes is one: it forbids.
+// build makes a class quota. Unlike a max, a quota of zeroes only is set: it forbids the resources.
 func (d *classQuotaDraft) build() limits.ClassQuota {
 	return limits.ClassQuota{
 		Name: d.name.text, Match: d.match.build(), Users: tokenTexts(d.users), Groups: tokenTexts(d.groups),

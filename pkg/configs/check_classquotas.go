@@ -10,14 +10,15 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// classQuotaCheck applies the rules about class quotas, which take the classes of the document.
+// classQuotaCheck applies the rules about class quotas, which depend on the classes of the document.
 type classQuotaCheck struct {
 	*report
-	known map[string]bool // classes that exist; nil: the document does not say which do
-	names []string        // the same, for suggestions
+	known map[string]bool // classes that exist; nil: the document has no key priorityclasses
+	names []string        // the names in known, for suggestions
 }
 
-// checkClassQuotas applies the rules about class quotas to all partitions.
+// checkClassQuotas applies the rules about class quotas to all partitions. listed is whether the
+// document lists priority classes.
 func (r *report) checkClassQuotas(partitions []*partitionDraft, classes []*classDraft, listed bool) {
 	c := classQuotaCheck{report: r}
 	if listed {
@@ -38,12 +39,12 @@ func (r *report) checkClassQuotas(partitions []*partitionDraft, classes []*class
 	}
 }
 
-// classCoverage is which classes some class quota of a partition counts asks of.
+// classCoverage is the set of classes that the class quotas of a partition count.
 type classCoverage struct {
-	matchesAny bool            // there is one with Exists
-	included   map[string]bool // classes of those with In
-	notInCount int             // how many there are with NotIn,
-	excluded   map[string]int  // and how many of them leave a class out
+	matchesAny bool            // a quota has the operator Exists
+	included   map[string]bool // classes of the quotas with In
+	notInCount int             // number of quotas with NotIn
+	excluded   map[string]int  // by class: number of quotas with NotIn that exclude it
 }
 
 func (f *classCoverage) add(s *classSelectorDraft) {
@@ -66,7 +67,7 @@ func (f *classCoverage) covers(class string) bool {
 	return f.matchesAny || f.included[class] || f.excluded[class] < f.notInCount
 }
 
-// checkNeedingQuota checks the selectors of the asks that need a quota.
+// checkNeedingQuota checks classesneedingquota, the selectors of the asks that need a class quota.
 func (c *classQuotaCheck) checkNeedingQuota(p *partitionDraft, covered *classCoverage) {
 	seen := map[string]position{}
 	for _, s := range p.classesNeedingQuota {
@@ -75,7 +76,7 @@ func (c *classQuotaCheck) checkNeedingQuota(p *partitionDraft, covered *classCov
 			continue
 		}
 		if first, twice := seen[s.text]; twice {
-			c.add(p, s.position, "classquota-selector", fmt.Sprintf("what line %d finds is found here again", first.line), "")
+			c.add(p, s.position, "classquota-selector", fmt.Sprintf("the same selector is in line %d already", first.line), "")
 			continue
 		}
 		seen[s.text] = s.position
@@ -84,22 +85,22 @@ func (c *classQuotaCheck) checkNeedingQuota(p *partitionDraft, covered *classCov
 		}
 		for _, w := range s.classes {
 			if !covered.covers(w.text) {
-				c.add(p, w.position, "classquota-uncovered", fmt.Sprintf("no queue has a quota that counts asks of class %s, "+
-					"so all of them are refused", quote(w.text)), "")
+				c.add(p, w.position, "classquota-uncovered", fmt.Sprintf("no queue has a class quota that counts asks of class %s, "+
+					"so all of them are rejected", quote(w.text)), "")
 			}
 		}
 	}
 }
 
-// checkQueue checks the class quotas of a queue and of those below it. Requires: the queue above was
+// checkQueue checks the class quotas of a queue and of the queues below it. Requires: the parent was
 // checked before.
 func (c *classQuotaCheck) checkQueue(q *queueDraft, covered *classCoverage) {
 	seen := map[string]position{}
-	byHolder := map[string]token{} // who has a quota of which match: which
+	byHolder := map[string]token{} // match and holder to the name of the quota
 	for _, d := range q.classQuotas {
 		c.checkQuotaName(q, d, seen)
 		if d.match == nil {
-			c.add(q, d.position, "classquota-operator", `key "match" is missing in a class quota`, "which asks it counts; "+operatorHint)
+			c.add(q, d.position, "classquota-operator", `key "match" is missing in a class quota`, "it selects the asks that the quota counts; "+operatorHint)
 		} else {
 			c.checkSelector(q, d.match)
 		}
@@ -143,12 +144,12 @@ func (c *classQuotaCheck) checkSelector(o subject, s *classSelectorDraft) {
 	case needs && len(s.classes) == 0:
 		wrong(s.position, fmt.Sprintf("operator %s needs classes", s.operator), "classes: [a, b]")
 	case !needs && len(s.classes) > 0:
-		wrong(s.classes[0].position, fmt.Sprintf("operator %s has no classes", s.operator), "In and NotIn have")
+		wrong(s.classes[0].position, fmt.Sprintf("operator %s takes no classes", s.operator), "only In and NotIn take classes")
 	}
 	seen := map[string]bool{}
 	for _, w := range s.classes {
 		if reason := classNameProblem(w.text); reason != "" {
-			wrong(w.position, fmt.Sprintf("%s can be no priority class: %s", quote(w.text), reason), "")
+			wrong(w.position, fmt.Sprintf("%s cannot be a priority class: %s", quote(w.text), reason), "")
 			continue
 		}
 		if seen[w.text] {
@@ -186,20 +187,20 @@ func (c *classQuotaCheck) checkHolders(q *queueDraft, d *classQuotaDraft) {
 	check("group", d.groups, security.IsGroupName, groupNameHint)
 }
 
-// checkDuplicateHolders refuses a second quota of the same match for somebody: which of them counts would be
-// anybody's guess.
+// checkDuplicateHolders refuses a second quota of the same match for a user, for a group or for all
+// users: it would be ambiguous which of the two counts.
 func (c *classQuotaCheck) checkDuplicateHolders(q *queueDraft, d *classQuotaDraft, byHolder map[string]token) {
 	claim := func(holder string, where position) {
 		key := d.match.text + "\n" + holder
 		if first, ok := byHolder[key]; ok {
-			c.add(q, where, "classquota-holder", fmt.Sprintf("%s has quota %s of the same match already, in line %d",
-				holder, quote(first.text), first.line), "")
+			c.add(q, where, "classquota-holder", fmt.Sprintf("quota %s in line %d has the same match and is for %s already",
+				quote(first.text), first.line, holder), "")
 			return
 		}
 		byHolder[key] = token{where, d.name.text}
 	}
 	if len(d.users)+len(d.groups) == 0 {
-		claim("everybody together", d.position)
+		claim("all users together", d.position)
 	}
 	for _, w := range d.users {
 		claim("user "+quote(w.text), w.position)
@@ -209,8 +210,8 @@ func (c *classQuotaCheck) checkDuplicateHolders(q *queueDraft, d *classQuotaDraf
 	}
 }
 
-// checkParentQuotas compares a quota for everybody with those of the same match and for everybody in the
-// queues above: what is more than theirs can never be used.
+// checkParentQuotas compares a quota for all users with the quotas for all users and of the same match in
+// the queues above: a higher quantity could never be used.
 func (c *classQuotaCheck) checkParentQuotas(q *queueDraft, d *classQuotaDraft) {
 	if !d.countsAllUsers() {
 		return
@@ -240,7 +241,7 @@ func (c *classQuotaCheck) checkParentQuotas(q *queueDraft, d *classQuotaDraft) {
 
 func (d *classQuotaDraft) countsAllUsers() bool { return len(d.users)+len(d.groups) == 0 }
 
-// classNameProblem says why a name is none of a class, or of a quota, in words; empty: it is.
+// classNameProblem is the reason why a name cannot name a class or a class quota; empty: it can.
 func classNameProblem(name string) string {
 	if name == "" {
 		return "it has no name"

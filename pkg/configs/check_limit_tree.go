@@ -7,15 +7,15 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// effectiveLimit is what limits leave to a user or a group in a queue, the limits of the
-// queues above included.
+// effectiveLimit is the limit of a user or a group in a queue, combined with the limits of
+// the queues above.
 type effectiveLimit struct {
 	max             resources.Limit
-	maxApplications uint64 // 0: not limitHolder
+	maxApplications uint64 // 0: not limited
 	setBy           *queueDraft
 }
 
-// checkInheritedLimits applies V20 and V21. Requires: the parent was checked before.
+// checkInheritedLimits applies V20 and V21 (CFG-63, CFG-64). Requires: the parent was checked before.
 func (r *report) checkInheritedLimits(q *queueDraft) {
 	if len(q.children) > 0 && len(q.limits) > 0 {
 		q.effectiveLimits = map[limitHolder]effectiveLimit{}
@@ -31,13 +31,13 @@ func (r *report) checkInheritedLimits(q *queueDraft) {
 	}
 }
 
-// limitHolder is a user or a group, or all others of a kind.
+// limitHolder is a user, a group, or the wildcard of one of the two.
 type limitHolder struct{ kind, name string }
 
 func (l limitHolder) String() string { return l.kind + " " + quote(l.name) }
 
-// checkInherited compares the limit of one user or group with what the queues above
-// leave them: under their own name, or else as one of all others.
+// checkInherited compares the limit of one user or group with the effective limit in the
+// queues above: that of the same name or, without one, that of the wildcard.
 func (r *report) checkInherited(q *queueDraft, l *limitDraft, own effectiveLimit, holder limitHolder) {
 	above, named := q.parentQueue.inheritedLimit(holder)
 	if !named {
@@ -54,7 +54,7 @@ func (r *report) checkInherited(q *queueDraft, l *limitDraft, own effectiveLimit
 		case n == 0:
 			r.add(q, positionOr(l.maxApplications.position, l.position), "V21",
 				fmt.Sprintf("maxapplications for %s is unlimited, but %d in %s", holder, most, above.setBy.path()),
-				fmt.Sprintf("set it to something from 1 to %d", smallerBound(most, q.maxApplications.n)))
+				fmt.Sprintf("set it to a number from 1 to %d", smallerBound(most, q.maxApplications.n)))
 		case n > most:
 			r.add(q, l.maxApplications.position, "V21", fmt.Sprintf("maxapplications %d for %s is more than the %d of %s",
 				n, holder, most, above.setBy.path()), "")
@@ -68,7 +68,7 @@ func (r *report) checkInherited(q *queueDraft, l *limitDraft, own effectiveLimit
 	}
 }
 
-// inheritedLimit finds the nearest queue, from q upwards, that limits somebody by that name.
+// inheritedLimit is the effective limit of the nearest queue, from q upwards, that has one for the holder.
 func (q *queueDraft) inheritedLimit(holder limitHolder) (effectiveLimit, bool) {
 	for ; q != nil; q = q.parentQueue {
 		if a, ok := q.effectiveLimits[holder]; ok {
@@ -78,8 +78,8 @@ func (q *queueDraft) inheritedLimit(holder limitHolder) (effectiveLimit, bool) {
 	return effectiveLimit{}, false
 }
 
-// smallerBound is the smaller of two bounds on applications, where 0 is none. What a hint offers must
-// not break another rule: a limit is within the queue's own bound, too (V18).
+// smallerBound is the smaller of two bounds on applications, where 0 means unlimited. A hint must not
+// suggest a value that breaks another rule: a limit is within the queue's own bound too (V18).
 func smallerBound(a, b uint64) uint64 {
 	if a == 0 || b != 0 && b < a {
 		return b

@@ -11,7 +11,7 @@ import (
 )
 
 // checkPartitionLimits applies V9 and V10: the limits of a partition are those of its
-// root queue, so writing both is only right when they say the same.
+// root queue, so both may be written only if they are the same (CFG-32, CFG-53).
 func (r *report) checkPartitionLimits(p *partitionDraft) {
 	switch {
 	case len(p.limits) == 0:
@@ -31,8 +31,8 @@ func sameLimit(a, b *limitDraft) bool {
 		maps.Equal(a.max.texts, b.max.texts)
 }
 
-// checkLimits applies V11 to V19 to the limits of one queue. Names count over all of
-// them.
+// checkLimits applies V11 to V19 to the limits of one queue (CFG-54 to CFG-62). A name
+// must be unique over all limits of the queue.
 func (r *report) checkLimits(q *queueDraft, list []*limitDraft) {
 	users := limitNames{report: r, q: q, kind: "user", legal: security.IsUserName, hint: userNameHint}
 	groups := limitNames{report: r, q: q, kind: "group", legal: security.IsGroupName, hint: groupNameHint}
@@ -52,7 +52,7 @@ func (r *report) checkLimits(q *queueDraft, list []*limitDraft) {
 
 func isWildcard(w token) bool { return w.text == limits.Wildcard }
 
-// limitNames are the users, or the groups, that the limits of one queue have named.
+// limitNames are the users, or the groups, named so far by the limits of one queue.
 type limitNames struct {
 	*report
 	q     *queueDraft
@@ -62,7 +62,7 @@ type limitNames struct {
 	seen  map[string]bool
 }
 
-// checkNames applies V12, V13 and V14 to more names.
+// checkNames applies V12, V13 and V14 to the names of one more limit.
 func (s *limitNames) checkNames(names []token) {
 	if s.seen == nil {
 		s.seen = make(map[string]bool, len(names))

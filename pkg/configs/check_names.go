@@ -8,8 +8,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// checkHasPartition refuses a document without partitions, unless something else is wrong
-// with it that may be why.
+// checkHasPartition refuses a document without partitions (CFG-7). It is silent if the document
+// has another error, which may be the cause.
 func (r *report) checkHasPartition(d *documentDraft) {
 	if len(d.partitions) > 0 || r.counts[Error] > 0 {
 		return
@@ -21,7 +21,7 @@ func (r *report) checkHasPartition(d *documentDraft) {
 	r.add(nil, position{}, "no-partition", message, "the smallest one is partitions: [{queues: [{name: root, submitacl: '*'}]}]")
 }
 
-// checkPartitionNames applies V1.
+// checkPartitionNames applies V1 (CFG-26).
 func (r *report) checkPartitionNames(partitions []*partitionDraft) {
 	seen := map[string]bool{}
 	for _, p := range partitions {
@@ -33,7 +33,7 @@ func (r *report) checkPartitionNames(partitions []*partitionDraft) {
 	}
 }
 
-// checkChildNames applies V6. Names are lower case here already.
+// checkChildNames applies V6 (CFG-37). Names are lower case here already.
 func (r *report) checkChildNames(q *queueDraft) {
 	seen := make(map[string]bool, len(q.children))
 	for _, c := range q.children {
@@ -45,7 +45,7 @@ func (r *report) checkChildNames(q *queueDraft) {
 	}
 }
 
-// checkResourceNames keeps the document within what a partition can count.
+// checkResourceNames bounds the number of different resources that a partition names (CFG-16).
 func (r *report) checkResourceNames(p *partitionDraft) {
 	seen := map[string]bool{}
 	r.collectResourceNames(p, seen, p.weights)
@@ -77,7 +77,7 @@ func (r *report) collectQueueResources(q *queueDraft, seen map[string]bool) {
 
 func (r *report) collectResourceNames(o subject, seen map[string]bool, words []token) {
 	for _, w := range words {
-		if seen[w.text] || len(seen) > resources.MaxNames { // it is said already that there are too many
+		if seen[w.text] || len(seen) > resources.MaxNames { // the excess is reported already
 			continue
 		}
 		seen[w.text] = true
@@ -88,14 +88,14 @@ func (r *report) collectResourceNames(o subject, seen map[string]bool, words []t
 	}
 }
 
-// checkSubmitters warns of a partition that no application can get into, unless something in the
-// document could not be understood, which may be the access list.
+// checkSubmitters warns of a partition without any access list, to which no application can be submitted
+// (CFG-85). It is silent if a part of the document could not be read: that may be the access list.
 func (r *report) checkSubmitters(p *partitionDraft) {
 	misread := slices.ContainsFunc(r.problems, func(x Problem) bool { return x.Severity == Error && strings.HasPrefix(x.RuleID, "yaml-") })
 	if !misread && !hasSubmitAccess(p.root) {
 		r.add(p.root, p.root.position, "no-submit-access",
-			"no queue has a submitacl or adminacl, so nobody can submit anything",
-			"submitacl: '*' on root lets everybody")
+			"no queue has a submitacl or adminacl, so no user can submit an application",
+			"submitacl: '*' on root allows every user")
 	}
 }
 

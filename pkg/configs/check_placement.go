@@ -6,8 +6,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/placement"
 )
 
-// checkPlacement applies V29: what is fixed about a placement rule must fit the
-// configured queues.
+// checkPlacement applies V29: the fixed part of a placement rule must lead to a queue
+// that exists or may be created (CFG-69).
 func (r *report) checkPlacement(p *partitionDraft) {
 	for _, d := range p.placementRules {
 		if d != nil {
@@ -16,9 +16,9 @@ func (r *report) checkPlacement(p *partitionDraft) {
 	}
 }
 
-// checkRulePath walks the queues that the chain of a rule names for certain: those of
-// the fixed rules it begins with. Whether a missing queue may be created is the rule's
-// own to say, not its parents'.
+// checkRulePath walks the queues of the fixed rules at the beginning of a rule's chain.
+// Whether a missing queue may be created depends on the create flag of the rule itself,
+// not on those of its parents.
 func (r *report) checkRulePath(root *queueDraft, d *ruleDraft) {
 	chain := d.chain()
 	var levels []string

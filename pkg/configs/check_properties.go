@@ -8,17 +8,17 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
 
-// maxProperties bounds the properties of a queue, inherited ones included. Without it,
-// a document could make every one of many queues inherit very many.
+// maxProperties bounds the properties of a queue, inherited ones included (CFG-16). Without
+// the bound a document could make each of many queues inherit very many properties.
 const maxProperties = 256
 
-// checkQueueProperties warns of properties that do nothing, or not what they say. A
-// property that does nothing is legal because upstream ignores it (behaviour.md 2.1).
+// checkQueueProperties warns of properties that have no effect or a malformed value (CFG-73 to
+// CFG-78). They are warnings and not errors because YuniKorn ignores them.
 func (r *report) checkQueueProperties(q *queueDraft) {
 	r.countProperties(q)
 	for _, s := range q.settings {
-		// Root has no parent to show a priority to, so whatever these say there has no
-		// effect, and the design asks for silence (seed 004).
+		// priority.policy and priority.offset have no effect on root, which has no parent
+		// that sees its priority; they are not checked there (QUE-6, CFG-74).
 		if q.parentQueue != nil || s.name.text != priorityPolicyProperty && s.name.text != priorityOffsetProperty {
 			r.checkProperty(q, "", s)
 		}
@@ -34,15 +34,15 @@ func (r *report) checkQueueProperties(q *queueDraft) {
 	case !ok:
 	case q.isParent() && sort.value.text == policies.StateAware.String():
 		r.add(q, sort.value.position, "stateaware-parent",
-			"stateaware has no effect on a parent: child queues always take fair turns",
-			"only leaves below inherit it; set it on them")
+			"stateaware has no effect on a parent: child queues are always sorted by fair share",
+			"only leaf queues below inherit it; set it there")
 	case !q.isParent() && sort.value.text == policies.Fair.String() && q.guaranteed.hasNoQuantity():
 		r.add(q, sort.value.position, "fair-raw", "fair without guaranteed resources compares plain numbers, "+
 			"so bytes of memory outweigh everything", "set resources.guaranteed, or use fifo")
 	}
 }
 
-// countProperties keeps what a queue inherits within bounds.
+// countProperties bounds the number of properties of a queue, inherited ones included (CFG-16).
 func (r *report) countProperties(q *queueDraft) {
 	if q.parentQueue != nil {
 		q.propertyCount = q.parentQueue.propertyCount
@@ -71,8 +71,8 @@ func (q *queueDraft) hasProperty(name string) bool {
 	return false
 }
 
-// checkProperty warns of one unknown or malformed property. An empty value is the
-// default, and nobody is surprised.
+// checkProperty warns of one unknown or malformed property (CFG-73, CFG-74). An empty value
+// is the default and is not warned of.
 func (r *report) checkProperty(q *queueDraft, prefix string, s setting) {
 	p, ok := findProperty(s.name.text)
 	if !ok && r.limitReached("property-unknown") {
@@ -96,8 +96,8 @@ func (r *report) checkProperty(q *queueDraft, prefix string, s setting) {
 		fmt.Sprintf("%s is no value of %s%s, so the default is used", quote(text), prefix, p.name), hint)
 }
 
-// checkQuotaPreemptionDelay warns of a delay after which nothing happens (behaviour.md 6.4).
-// checkPriorityPreemption warns of a right that nobody has, as priorities are switched off.
+// checkPriorityPreemption warns of preemption.priority in a partition with priority: disabled (CFG-78).
+// Requires: the partition of q has priorities disabled.
 func (r *report) checkPriorityPreemption(q *queueDraft, s setting) {
 	var read Settings
 	if s.name.text == priorityPreemptionProperty && readPriorityPreemption(&read, s.value.text) && read.PriorityPreemption != policies.PriorityPreemptionDisabled {
@@ -105,6 +105,8 @@ func (r *report) checkPriorityPreemption(q *queueDraft, s setting) {
 	}
 }
 
+// checkQuotaPreemptionDelay warns of a quota.preemption.delay above zero that has no effect, for
+// the given reason (CFG-78).
 func (r *report) checkQuotaPreemptionDelay(q *queueDraft, prefix string, s setting, reason, hint string) {
 	var read Settings
 	if s.name.text == quotaPreemptionDelayProperty && readQuotaPreemptionDelay(&read, s.value.text) && read.QuotaPreemptionDelay > 0 {
@@ -112,7 +114,8 @@ func (r *report) checkQuotaPreemptionDelay(q *queueDraft, prefix string, s setti
 	}
 }
 
-// checkTemplate warns about the child template and about quantities that say nothing.
+// checkTemplate warns of a child template without effect, and of a max or a guarantee of zeroes
+// only (CFG-75, CFG-43).
 func (r *report) checkTemplate(q *queueDraft) {
 	r.checkZero(q, "max", &q.max)
 	r.checkZero(q, "guaranteed", &q.guaranteed)
@@ -136,7 +139,7 @@ func (r *report) checkTemplate(q *queueDraft) {
 	}
 }
 
-// checkZero warns that zeroes alone forbid nothing (behaviour.md 3.4).
+// checkZero warns that a max or a guarantee of zeroes only counts as not set (CFG-43).
 func (r *report) checkZero(q *queueDraft, what string, amounts *quantities) {
 	if amounts.isZero() {
 		r.add(q, amounts.position, "zero-resources",
@@ -144,23 +147,23 @@ func (r *report) checkZero(q *queueDraft, what string, amounts *quantities) {
 	}
 }
 
-// The highest priority of a Kubernetes class that users can make, and the lowest of
-// those the system keeps for itself.
+// The highest value of a PriorityClass that users can create in Kubernetes, and the lowest
+// value of its system classes.
 const (
 	highestUserPriority  = 1_000_000_000
 	lowestSystemPriority = 2_000_000_000
 )
 
-// checkOffsets warns where offsets lift a priority that users can ask for to one of
-// the system's. Root's offset has no effect, and a child template counts as a child.
+// checkOffsets warns where offsets raise the highest priority of a user's class to that of a
+// system class (CFG-77). Root's offset has no effect, and a child template counts as a child.
 func (r *report) checkOffsets(root *queueDraft) {
 	r.highestPriority(root)
 }
 
-// highestPriority is the highest priority that q can show for a user's work: that of its
-// children, or of its own work, plus its offset; a fence starts over at the offset. A
-// queue that was warned about counts as if it had no offset, so a queue above is
-// warned about only for what it adds itself.
+// highestPriority is the highest current priority that q can have from asks of users: that of
+// its children, or of its own asks, plus its offset; with a fence it is the offset alone. A
+// queue that was warned of counts as if it had no offset, so a queue above is
+// warned of only for its own offset.
 func (r *report) highestPriority(q *queueDraft) int64 {
 	highest := int64(highestUserPriority)
 	if t := q.childTemplate; t != nil && q.isParent() {
@@ -184,14 +187,14 @@ func (r *report) checkPriorityOffset(q *queueDraft, prefix string, settings []se
 	}
 	highest += int64(s.PriorityOffset)
 	system := int64(lowestSystemPriority)
-	if s.PriorityPolicy == policies.PriorityFence { // no user's class comes near: the offset alone is what is shown
+	if s.PriorityPolicy == policies.PriorityFence { // the current priority is the offset alone
 		highest, system = int64(s.PriorityOffset), highestUserPriority+1
 	}
 	if highest < system {
 		return highest
 	}
 	r.add(q, offset.value.position, "offset-system",
-		fmt.Sprintf("with the %soffset %d, work of users can show priority %d; those of the system begin at %d",
+		fmt.Sprintf("with the %soffset %d, asks of users can have priority %d; system priorities begin at %d",
 			prefix, s.PriorityOffset, min(highest, math.MaxInt32), system),
 		"the offsets of a path should stay below 1000000000 together")
 	return highestUserPriority

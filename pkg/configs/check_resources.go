@@ -8,14 +8,15 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// checkGuarantees applies V22, V23 and V24 to the whole tree.
+// checkGuarantees applies V22, V23 and V24 to the whole tree (CFG-48 to CFG-50).
 func (r *report) checkGuarantees(root *queueDraft) {
 	r.checkGuaranteeTree(root, resources.Limit{}, root)
 }
 
-// checkGuaranteeTree checks a queue and what is below it, and returns what the queue takes out
-// of its parent's guarantee: its own, or without one that of its children. ceiling is
-// the parent's effective max and tightest the queue that last had a say in it.
+// checkGuaranteeTree checks a queue and the queues below it, and returns what the queue counts
+// against its parent's guarantee: its own guarantee, or without one the sum of its
+// children's. parentMax is the parent's effective max, limitingQueue the lowest queue above
+// with a max.
 //
 // An excess that is reported is cut off, so that the queues above do not report it
 // again.
@@ -43,7 +44,7 @@ func (r *report) checkGuaranteeTree(q *queueDraft, parentMax resources.Limit, li
 	return own
 }
 
-// checkOwnGuarantee applies V22.
+// checkOwnGuarantee applies V22 and returns the guarantee of q, cut off at its max.
 func (r *report) checkOwnGuarantee(q *queueDraft) resources.Amounts {
 	own := maps.Clone(q.guaranteed.n)
 	for _, name := range sortedKeys(own) {
@@ -56,8 +57,8 @@ func (r *report) checkOwnGuarantee(q *queueDraft) resources.Amounts {
 	return resources.FromMap(own)
 }
 
-// checkChildGuarantees applies V24 to the sum of what the children of q are guaranteed. A
-// guarantee of zero is a real one: the children cannot have any (behaviour.md 1.5).
+// checkChildGuarantees applies V24 to the sum of the guarantees of the children of q. An
+// explicit guarantee of zero counts as zero: the children cannot have any (CFG-50).
 func (r *report) checkChildGuarantees(
 	q *queueDraft, sum resources.Amounts, effective resources.Limit,
 ) resources.Amounts {
@@ -66,7 +67,7 @@ func (r *report) checkChildGuarantees(
 		bound, what := resources.Quantity(0), ""
 		where := positionOr(q.max.positions[name], q.position)
 		if most, ok := effective.Get(name); ok && n > most {
-			bound, what = most, "max that holds here"
+			bound, what = most, "effective max"
 		}
 		if own, ok := q.guaranteed.n[name]; ok && n > own {
 			bound, what, where = own, "guarantee of the queue itself", q.guaranteed.positions[name]

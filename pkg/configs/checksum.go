@@ -8,16 +8,15 @@ import (
 
 const checksumDigits = 2 * sha256.Size
 
-// checksum is the SHA-256 of text in upper-case hex. A checksum that the text brings
-// along is cut out first, so that a document with its own checksum pasted in keeps it
-// (behaviour.md 1.1).
+// checksum is the SHA-256 of text in upper-case hex. A checksum in the text is cut out
+// first, so that a document with its own checksum pasted in keeps it (CFG-20).
 func checksum(text []byte) string {
 	return fmt.Sprintf("%X", sha256.Sum256(withoutChecksum(text)))
 }
 
 // withoutChecksum cuts the first "checksum: <64 hex digits>" out of text. Anything else
-// after the key is part of the document: cutting it would make two different
-// documents look the same.
+// after the key is part of the document: if it were cut out, two different documents could
+// have the same checksum.
 func withoutChecksum(text []byte) []byte {
 	key := []byte("checksum: ")
 	for from := 0; ; {

@@ -8,18 +8,18 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// A queues.yaml often lives in a ConfigMap of Kubernetes, under data. Such an object is read as
-// the text that it has, wherever a queues.yaml is: what else is in it is for the resource manager.
+// A queues.yaml is often the value of a key of a Kubernetes ConfigMap. Wherever a queues.yaml is read,
+// a ConfigMap may be given: its other keys are for the resource manager and are ignored (CFG-18).
 const (
 	configMapKind = "ConfigMap"
 	configMapKey  = "queues.yaml"
 )
 
-// QueuesYAML is the queues.yaml in a ConfigMap, or the text itself when it is none. It is what
-// LoadWith reads and counts the checksum of.
+// QueuesYAML is the queues.yaml in a ConfigMap, or the text itself if it is not a ConfigMap. LoadWith
+// reads it and computes the checksum of it (CFG-18).
 func QueuesYAML(text []byte) []byte {
 	if !bytes.Contains(text, []byte(configMapKind)) {
-		return text // most texts: they are not parsed twice
+		return text // the usual case, without parsing the text twice
 	}
 	var first yaml.Node
 	if yaml.NewDecoder(bytes.NewReader(text)).Decode(&first) != nil || !isConfigMap(first.Content[0]) {
@@ -34,7 +34,7 @@ func QueuesYAML(text []byte) []byte {
 func isConfigMap(n *yaml.Node) bool { return peek(n, "kind") == configMapKind }
 
 // configMapText finds the queues.yaml of a ConfigMap: data.queues.yaml, or the only other key
-// that ends in .yaml, as a policy group of another name has. nil: there is none, for a reason.
+// that ends in .yaml, as with a policy group of another name. nil: there is none, with the reason.
 func configMapText(n *yaml.Node) (text *yaml.Node, reason string) {
 	_, data := lookupKey(n, "data")
 	if data == nil || data.Kind != yaml.MappingNode {
@@ -53,15 +53,15 @@ func configMapText(n *yaml.Node) (text *yaml.Node, reason string) {
 	case text == nil:
 		return nil, "the ConfigMap has no data.queues.yaml"
 	case len(others) > 1:
-		return nil, "the ConfigMap has no data.queues.yaml, and more than one other: " + strings.Join(others, ", ")
+		return nil, "the ConfigMap has no data.queues.yaml, and more than one other .yaml key: " + strings.Join(others, ", ")
 	case text.Kind != yaml.ScalarNode || !isText(text):
 		return nil, "data.queues.yaml of the ConfigMap must be a text, not " + describe(text)
 	}
 	return text, ""
 }
 
-// openDocument reads a text down to the top of its queues.yaml, which may be in a ConfigMap. nil: there
-// is nothing to read, and errors say why unless the text is empty.
+// openDocument parses a text and returns the top node of its queues.yaml, which may be in a ConfigMap.
+// nil: the text is empty, or an error was reported (CFG-18, CFG-19).
 func (r *reader) openDocument(text []byte) *yaml.Node {
 	r.source = text
 	top := r.parseDocument(text)
@@ -70,8 +70,8 @@ func (r *reader) openDocument(text []byte) *yaml.Node {
 		return top
 	}
 	if kind != configMapKind {
-		r.add(nil, positionOf(top), "configmap", fmt.Sprintf("the document is an object of Kubernetes of the kind %s", quote(kind)),
-			"a queues.yaml is read, or a ConfigMap that has one in data.queues.yaml")
+		r.add(nil, positionOf(top), "configmap", fmt.Sprintf("the document is a Kubernetes object of kind %s", quote(kind)),
+			"a queues.yaml is expected, or a ConfigMap that has one in data.queues.yaml")
 		return nil
 	}
 	value, reason := configMapText(top)
@@ -80,7 +80,7 @@ func (r *reader) openDocument(text []byte) *yaml.Node {
 		return nil
 	}
 	r.source = []byte(value.Value)
-	if !r.checkTextSize(r.source) { // what is quoted may have more values than it has lines
+	if !r.checkTextSize(r.source) { // in quotes, the text counted as one value
 		return nil
 	}
 	inner := newReader(r.options)
@@ -97,8 +97,8 @@ func (r *reader) openDocument(text []byte) *yaml.Node {
 	return top
 }
 
-// embeddedPosition says where in a document a place of a text within it is. That is exact for a text
-// that is written as it is, behind a bar; of any other only its beginning is known.
+// embeddedPosition returns a function from positions in an embedded text to positions in its document.
+// They are exact for a literal block (|); of any other text only the beginning is known.
 func embeddedPosition(value *yaml.Node, document []byte) (move func(position) position, exact bool) {
 	start := positionOf(value)
 	if value.Style&yaml.LiteralStyle == 0 {
@@ -126,8 +126,8 @@ func shiftPositions(n *yaml.Node, move func(position) position) {
 	}
 }
 
-// relocateEmbedded gives the problems of a text whose lines are not those of its document the place
-// of the text, and their own in words.
+// relocateEmbedded gives the problems of an embedded text that is not a literal block the position of
+// the text, and appends the position inside it to their message.
 func (r *reader) relocateEmbedded() {
 	if r.embeddedText == nil {
 		return

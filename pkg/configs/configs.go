@@ -1,12 +1,11 @@
-// Package configs turns queues.yaml into typed, immutable values, once.
+// Package configs decodes and validates queues.yaml into typed, immutable values.
 //
-// Load decodes and validates in one call, so nothing later in the program holds a
-// quantity, a policy or an access list as text, and nothing that passes can fail to
-// take effect. Every problem is reported, not the first, each at its place in the
-// file. What the settings mean is for the packages whose types they are.
+// Load decodes and validates in one call, so later code never holds a quantity, a policy
+// or an access list as text, and a configuration that passes cannot fail to load (CFG-1).
+// Load reports every problem, each with its line, column, path and rule (CFG-12). The
+// meaning of the settings is in the packages that define their types.
 //
-// The rule that must hold: a Partition that Load returned is valid; whoever gets one
-// checks nothing again.
+// Invariant: a Partition that Load returned is valid; its users do not validate again.
 package configs
 
 import (
@@ -21,56 +20,56 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// Config is a whole valid document.
+// Config is a valid document (CFG-22).
 type Config struct {
 	Partitions []Partition
-	Classes    priorities.Registry // of the whole cluster (priority.md 1.1)
-	HasClasses bool                // the document says which classes there are; false: it has no such key
-	Budgets    budgets.Registry    // of the whole cluster; each partition has them too
-	HasBudgets bool                // as HasClasses
-	spellings  map[spelling]string // of quantities, as the document has them
-	Checksum   string              // SHA-256 of the text in upper-case hex, without a checksum line of its own (behaviour.md 1.1)
+	Classes    priorities.Registry // priority classes of the whole cluster (PRI-25)
+	HasClasses bool                // the document has the key priorityclasses
+	Budgets    budgets.Registry    // disruption budgets of the whole cluster; each partition has them too
+	HasBudgets bool                // the document has the key disruptionbudgets
+	spellings  map[spelling]string // how the document writes quantities
+	Checksum   string              // SHA-256 of the text in upper-case hex, without its own checksum (CFG-20)
 }
 
-// Partition is the valid configuration of one partition (behaviour.md 1.2.2).
+// Partition is the valid configuration of one partition (CFG-23).
 type Partition struct {
 	Name                   string // "default" when the document has none
 	Root                   Queue
-	PlacementRules         []placement.Rule // empty: only the queue a submission names
+	PlacementRules         []placement.Rule // empty: only the queue that the application names
 	NodeSortPolicy         policies.NodeSortPolicy
-	PriorityDisabled       bool   // no order heeds priorities, no ask preempts, and none may name a class (priority.md S3-6); default false
+	PriorityDisabled       bool   // priority: disabled (PRI-21 to PRI-23, PRE-11); default false
 	PreemptionEnabled      bool   // default true
 	QuotaPreemptionEnabled bool   // default false
-	NodePressureEnabled    bool   // work leaves a node that has less than it holds; default false
-	UserGroupResolver      string // who knows the groups of users: os, ldap, or nobody (empty)
+	NodePressureEnabled    bool   // preempt on a node whose capacity fell below its usage (PRE-119); default false
+	UserGroupResolver      string // resolver of the groups of users: os, ldap, or empty for none (CFG-34)
 	Budgets                budgets.Registry
 
-	// ClassesNeedingQuota finds the asks that a class quota must cover: one that counts them, in their
-	// queue or above it (priority.md S3-4).
+	// ClassesNeedingQuota selects the asks that are rejected unless a class quota of their queue or
+	// of a queue above counts them (QUO-37).
 	ClassesNeedingQuota []limits.Selector
 
-	// NominationTimeout is how long preemption waits, for a confirmation that somebody has
-	// left, and for the room on a node; 0: for ever. Default 5 minutes.
+	// NominationTimeout bounds the wait for the confirmation of a victim and for the resources
+	// of the nominated node; 0: no bound. Default 5 minutes.
 	NominationTimeout time.Duration
 
 	Churn Churn
 }
 
-// Churn says what is done where preemption leads to more preemption (priority.md P10): when
-// room has gone round a circle of leaves so often within so long, that is told, and with the
-// breaker neighbours in the circle do not take each other's place for a while.
+// Churn configures the detection of preemption cycles (PRE-103): after Cycles cycles of the same leaf
+// queues within Window an event is emitted, and with CircuitBreaker leaf queues that are neighbours
+// in the cycle do not preempt each other for CoolDown.
 type Churn struct {
 	CircuitBreaker bool          // default true
-	Cycles         int           // at most 1000; 0: nobody watches. Default 10
+	Cycles         int           // at most 1000; 0: cycles are not detected. Default 10
 	Window         time.Duration // above 0. Default 30 minutes
 	CoolDown       time.Duration // above 0. Default 5 minutes
 }
 
-// Queue is the valid configuration of one queue and what is below it. Properties
-// are resolved: what a child inherits is already in it (behaviour.md 2.2).
+// Queue is the valid configuration of one queue and of the queues below it. Properties
+// are resolved: Settings includes the inherited ones (QUE-17).
 type Queue struct {
 	Name                string // one level, lower case
-	Parent              bool   // has children or may get them; false: a leaf
+	Parent              bool   // a parent queue, perhaps without children yet; false: a leaf
 	Max                 resources.Limit
 	Guaranteed          resources.Guarantee
 	MaxApplications     uint64 // running ones; 0: unlimited
@@ -82,7 +81,7 @@ type Queue struct {
 	Children []Queue // in the order of the document
 }
 
-// Settings are the properties of a queue, read (behaviour.md 2.1).
+// Settings are the parsed properties of a queue (QUE-7).
 type Settings struct {
 	AppSort                 policies.AppSort // of a leaf's applications
 	PrioritySort            policies.PrioritySort
@@ -91,21 +90,21 @@ type Settings struct {
 	PreemptionPolicy        policies.PreemptionPolicy
 	PriorityPreemption      policies.PriorityPreemption
 	VictimUnit              policies.VictimUnit
-	GangPreemption          bool                  // asks of a task group look for victims together, or not at all
-	BudgetPolicy            policies.BudgetPolicy // for the work of a leaf: whether it may be taken beyond its budgets
-	VictimOrder             policies.VictimOrder  // for the asks of a leaf: whom they take first
+	GangPreemption          bool                  // the asks of a task group preempt together, or not at all
+	BudgetPolicy            policies.BudgetPolicy // whether allocations of a leaf may be preempted beyond their budgets
+	VictimOrder             policies.VictimOrder  // which victims the asks of a leaf prefer
 	VictimQoS               policies.VictimQoS    // likewise
-	PreemptionDelay         time.Duration         // before a guarantee gives a right; default 30 s
-	PriorityPreemptionDelay time.Duration         // before priority does; default 0
+	PreemptionDelay         time.Duration         // how long an ask waits before it preempts by guarantee; default 30 s
+	PriorityPreemptionDelay time.Duration         // how long an ask waits before it preempts by priority; default 0
 	QuotaPreemptionDelay    time.Duration         // quota.preemption.delay; 0: off
 	UnschedAskBackoff       uint64                // application.unschedasks.backoff; 0: off
 	UnschedAskBackoffDelay  time.Duration         // default 30 s
-	// Properties are all properties as text, inherited ones and unknown ones included,
-	// for REST to show. Never changed.
+	// Properties are all properties as text, inherited and unknown ones included, for
+	// REST. The map is immutable.
 	Properties map[string]string
 }
 
-// ChildTemplate is what a dynamic leaf gets when it is created (behaviour.md 3.2).
+// ChildTemplate is the configuration of dynamic leaf queues when they are created (QUE-21).
 type ChildTemplate struct {
 	MaxApplications uint64
 	Max             resources.Limit

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// Change is what a new configuration changes about an old one. It is a value: nothing is
-// asked of a cluster, and equal documents with other comments, spelling or order of keys
-// have the same Change, the empty one. Its JSON form is for other programs, so names stay.
+// Change is the difference between two configurations (CFG-125). It does not depend on the state
+// of a cluster. Documents that differ only in comments, spelling of quantities or order of keys
+// have an empty Change. The JSON names are a public interface and stay.
 type Change struct {
-	Partitions []PartitionChange `json:"partitions"` // in name order; those that do not change are left out
+	Partitions []PartitionChange `json:"partitions"` // in name order; unchanged partitions are left out
 	Classes    []ClassChange     `json:"priorityclasses,omitempty"`
 	Budgets    []BudgetChange    `json:"disruptionbudgets,omitempty"`
 }
 
-// PartitionChange is what changes about one partition.
+// PartitionChange is the difference between two configurations of one partition.
 type PartitionChange struct {
 	Partition string        `json:"partition"`
 	Kind      ChangeKind    `json:"kind"`
@@ -26,46 +26,46 @@ type PartitionChange struct {
 	Limits    []LimitChange `json:"limits,omitempty"`   // by path, then users before groups, then name
 }
 
-// QueueChange is what changes about one queue.
+// QueueChange is the difference between two configurations of one queue.
 type QueueChange struct {
 	Queue  string        `json:"queue"` // the path
 	Kind   ChangeKind    `json:"kind"`
-	Values []ValueChange `json:"values,omitempty"` // of a queue that is removed: none
+	Values []ValueChange `json:"values,omitempty"` // empty for a removed queue
 }
 
-// LimitChange is what changes for a user or a group that limits name in a queue. Values are
-// effective: those of the queues above are counted in.
+// LimitChange is the difference for a user or a group that the limits of a queue name. Values
+// are effective: they are combined with the limits of the queues above.
 type LimitChange struct {
 	Queue  string        `json:"queue"`
 	Kind   ChangeKind    `json:"kind"`
-	User   string        `json:"user,omitempty"`  // or else
-	Group  string        `json:"group,omitempty"` // "*" is everybody who is not named
+	User   string        `json:"user,omitempty"`  // "*": every user not named
+	Group  string        `json:"group,omitempty"` // if User is empty; "*": every group not named
 	Values []ValueChange `json:"values,omitempty"`
 }
 
-// ValueChange is a value before and after. Both are as queues.yaml would have them; empty:
-// not set, which for a max is unlimited.
+// ValueChange is a value before and after, both as queues.yaml writes them; empty: not set,
+// which for a max is unlimited.
 type ValueChange struct {
 	Name      string `json:"name"` // max vcore, priority.offset, submitacl, ...
 	Before    string `json:"before,omitempty"`
 	After     string `json:"after,omitempty"`
-	Inherited bool   `json:"inherited,omitempty"` // it changes in a queue above, and here because of that
+	Inherited bool   `json:"inherited,omitempty"` // it changes only because a queue above changes
 }
 
-// ChangeKind says what becomes of something. The values are those of the JSON form.
+// ChangeKind is whether an object is created, removed or changed. The values are those of the JSON form.
 type ChangeKind string
 
-// What can become of a partition, a queue or a limit.
+// The kinds of changes.
 const (
 	Created ChangeKind = "created"
-	Removed ChangeKind = "removed" // a queue or partition drains, and is gone when it is empty
+	Removed ChangeKind = "removed" // a queue or partition drains, and is removed when it is empty
 	Changed ChangeKind = "changed"
 )
 
 // IsEmpty reports whether nothing changes.
 func (c Change) IsEmpty() bool { return len(c.Partitions)+len(c.Classes)+len(c.Budgets) == 0 }
 
-// Count is how many queues, or else limits of users and groups, a Change has of a kind.
+// Count is how many queues, and how many limits of users and groups, have a change of a kind.
 func (c Change) Count(kind ChangeKind) (queues, limits int) {
 	for _, p := range c.Partitions {
 		for _, q := range p.Queues {
@@ -82,7 +82,7 @@ func (c Change) Count(kind ChangeKind) (queues, limits int) {
 	return queues, limits
 }
 
-// Summary is the Change in a few words: "2 queues created, 1 queue changed, 1 limit changed".
+// Summary counts the changes by kind: "2 queues created, 1 queue changed, 1 limit changed".
 func (c Change) Summary() string {
 	if c.IsEmpty() {
 		return "nothing changes"
@@ -125,8 +125,8 @@ func (c Change) Summary() string {
 	return strings.Join(parts, ", ")
 }
 
-// Diff is what new changes about old. nil: there is none, so everything is created, or
-// removed.
+// Diff is the Change from old to new. A nil configuration is empty, so everything in the other
+// is created or removed.
 func Diff(old, new *Config) Change {
 	was, is := partitionsByName(old), partitionsByName(new)
 	names := maps.Clone(was)
@@ -161,7 +161,7 @@ func (p *PartitionChange) isEmpty() bool {
 	return p.Kind == Changed && len(p.Settings)+len(p.Queues)+len(p.Limits) == 0
 }
 
-// diffPartition compares partitions; nil: there is none.
+// diffPartition compares partitions; nil: the partition does not exist on that side.
 func diffPartition(old, new *Partition) PartitionChange {
 	out := PartitionChange{Kind: kindOf(old, new)}
 	d := &treeDiff{out: &out}

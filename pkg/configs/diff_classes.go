@@ -9,19 +9,20 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 )
 
-// ClassChange is what changes about a priority class. It is for asks to come: those that
-// are there keep their number (priority.md S0-2).
+// ClassChange is the difference between two configurations of a priority class. It takes effect
+// for new asks; existing asks keep their priority (PRI-34, S0-2).
 type ClassChange struct {
 	Class  string        `json:"class"`
 	Kind   ChangeKind    `json:"kind"`
-	Values []ValueChange `json:"values,omitempty"` // of a class that is removed: none
+	Values []ValueChange `json:"values,omitempty"` // empty for a removed class
 }
 
-// BudgetChange is what changes about a disruption budget. It holds for what runs already.
+// BudgetChange is the difference between two configurations of a disruption budget. It takes
+// effect for running allocations too.
 type BudgetChange struct {
 	Budget string        `json:"budget"` // namespace/name
 	Kind   ChangeKind    `json:"kind"`
-	Values []ValueChange `json:"values,omitempty"` // of a budget that is removed: none
+	Values []ValueChange `json:"values,omitempty"` // empty for a removed budget
 }
 
 func countKind[T any](all []T, of func(T) ChangeKind, kind ChangeKind) (n int) {
@@ -33,8 +34,8 @@ func countKind[T any](all []T, of func(T) ChangeKind, kind ChangeKind) (n int) {
 	return n
 }
 
-// diffNamed compares things that have names and stand in lists, and tells what becomes of
-// each, in name order.
+// diffNamed compares two lists of objects by name and calls report for each object that differs,
+// in name order.
 func diffNamed[T any](
 	was, is []T, name func(*T) string, values func(*T) map[string]string, report func(string, ChangeKind, []ValueChange),
 ) {
@@ -62,8 +63,7 @@ func byName[T any](list []T, name func(*T) string) map[string]*T {
 	return out
 }
 
-// diffClasses compares the classes of documents. Without a document there are those of the
-// system.
+// diffClasses compares the priority classes of documents. A nil document has the system classes only.
 func diffClasses(old, new *Config) (out []ClassChange) {
 	diffNamed(classesOf(old).All(), classesOf(new).All(), func(c *priorities.Class) string { return c.Name }, classValues,
 		func(name string, kind ChangeKind, values []ValueChange) {
@@ -95,7 +95,7 @@ func budgetsOf(c *Config) []budgets.Budget {
 	return c.Budgets.All()
 }
 
-// budgetValues are the fields of a budget; nil: there is none.
+// budgetValues are the fields of a budget by name; nil: the budget does not exist.
 func budgetValues(b *budgets.Budget) map[string]string {
 	if b == nil {
 		return nil
@@ -103,7 +103,7 @@ func budgetValues(b *budgets.Budget) map[string]string {
 	return map[string]string{"selector": b.Selector.String(), string(b.Allowance.Kind.Field()): b.Allowance.Number()}
 }
 
-// classValues are the fields of a class; nil: there is none.
+// classValues are the fields of a class by name; nil: the class does not exist.
 func classValues(c *priorities.Class) map[string]string {
 	if c == nil {
 		return nil
@@ -113,7 +113,7 @@ func classValues(c *priorities.Class) map[string]string {
 		"preemptionPolicy": c.Policy.String(), "description": c.Description,
 	}
 	if c.SubmitACL != nil {
-		v["submitacl"] = strconv.Quote(c.SubmitACL.String()) // one that is empty is not one that is missing
+		v["submitacl"] = strconv.Quote(c.SubmitACL.String()) // an empty access list differs from a missing one
 	}
 	return v
 }

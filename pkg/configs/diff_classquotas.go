@@ -7,8 +7,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// putClassQuotas puts what the class quotas of a queue say, by name: the order in which they
-// are written says nothing, but for groups of quotas of one match.
+// putClassQuotas adds the values of the class quotas of a queue to v, by the name of the quota. Their order
+// in the document has no meaning, except for the order of groups in quotas of the same match.
 func putClassQuotas(v map[string]string, quotas []limits.ClassQuota) {
 	for i := range quotas {
 		q := &quotas[i]
@@ -29,7 +29,7 @@ func putClassQuotas(v map[string]string, quotas []limits.ClassQuota) {
 		for i := range s.Quotas {
 			groups = append(groups, s.Quotas[i].Groups...)
 		}
-		if len(groups) > 1 && len(s.Quotas) > 1 { // the first one that a user is in answers for the user
+		if len(groups) > 1 && len(s.Quotas) > 1 { // a user counts for the first group that the user is in
 			v["order of groups in class quotas of "+s.Match.String()] = strings.Join(groups, ", ")
 		}
 	}

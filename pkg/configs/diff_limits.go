@@ -2,9 +2,9 @@ package configs
 
 import "github.com/canopy-scheduler/canopy/pkg/limits"
 
-// compareLimits compares what limits leave to everybody whom they name in a queue. Those of a queue
-// that is created or removed are created or removed with it, so that the way back has as many
-// changes as the way there.
+// compareLimits compares the effective limits of all users and groups that the limits of a queue name.
+// The limits of a created queue are created and those of a removed queue removed, so that the
+// reverse Diff has as many changes.
 func (d *treeDiff) compareLimits(path string, before, after *diffQueue) {
 	named := map[limitKey]bool{}
 	for _, s := range []*diffQueue{before, after} {
@@ -45,8 +45,8 @@ type limitKey struct {
 	name  string
 }
 
-// effectiveBound is what limits leave to somebody here, and what those of the queue itself say. ok is
-// false when they do not name them.
+// effectiveBound is the effective limit of a user or group in a queue, and the queue's own limit for it. ok is
+// false if the queue's own limits do not name the user or group.
 func (s *diffQueue) effectiveBound(key limitKey) (b, own limits.Bound, ok bool) {
 	if s == nil {
 		return b, own, false
@@ -62,8 +62,8 @@ func (s *diffQueue) effectiveBound(key limitKey) (b, own limits.Bound, ok bool) 
 	return b, own, ok
 }
 
-// limitsByHolder is what the limits of one queue say about whom they name. It is limits.ForUser and
-// limits.ForGroup for a document that may name very many.
+// limitsByHolder are the limits of one queue by user and group. Lookups agree with limits.ForUser and
+// limits.ForGroup, and are fast for documents with very many names.
 type limitsByHolder map[limitKey]limits.Bound
 
 func limitsByHolderOf(rules []limits.Limit) limitsByHolder {

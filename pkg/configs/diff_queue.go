@@ -10,21 +10,22 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// diffQueue is a queue of one of two configurations, and what holds for it from above.
+// diffQueue is a queue of one of the two configurations, with what it inherits.
 type diffQueue struct {
 	q            *Queue
 	parent       *diffQueue      // nil: this is root
-	effectiveMax resources.Limit // the effective max of the queue above
+	effectiveMax resources.Limit // of the queue above; of this queue after computeValues
 	values       map[string]string
-	limits       limitsByHolder // its own
+	limits       limitsByHolder // of the queue itself
 }
 
-// treeDiff walks two trees at once.
+// treeDiff compares two queue trees in one walk.
 type treeDiff struct {
 	out *PartitionChange
 }
 
-// compareQueues compares a queue on both sides, and what is below it. nil: it is not there.
+// compareQueues compares a queue of both configurations, and the queues below it. nil: the queue does not
+// exist on that side.
 func (d *treeDiff) compareQueues(path string, before, after *diffQueue) {
 	before.computeValues()
 	after.computeValues()
@@ -45,7 +46,7 @@ func (d *treeDiff) compareQueues(path string, before, after *diffQueue) {
 	}
 }
 
-// computeValues works out what a side is compared by. A missing one is compared by nothing.
+// computeValues computes the values by which a queue is compared. A nil queue has none.
 func (s *diffQueue) computeValues() {
 	if s == nil {
 		return
@@ -72,7 +73,7 @@ func (s *diffQueue) computeValues() {
 	for _, r := range q.Limits {
 		groups = append(groups, r.Groups...)
 	}
-	if len(groups) > 1 { // the first one that a user is in answers for the user (behaviour.md 8.3)
+	if len(groups) > 1 { // an application counts for the first group that a limit names (LIM-6)
 		v["order of groups in limits"] = strings.Join(groups, ", ")
 	}
 	putClassQuotas(v, q.ClassQuotas)
@@ -94,7 +95,7 @@ func putChildTemplate(v map[string]string, t *ChildTemplate) {
 	putProperties(v, "childtemplate property ", t.Properties)
 }
 
-// putProperties leaves out what says the default, as most of what is inherited does.
+// putProperties adds properties to v, except those that have the default value.
 func putProperties(v map[string]string, prefix string, m map[string]string) {
 	for name, value := range m {
 		if !isDefault(name, value) {
@@ -103,7 +104,7 @@ func putProperties(v map[string]string, prefix string, m map[string]string) {
 	}
 }
 
-// isDefault reports whether a property has the same effect as leaving it out.
+// isDefault reports whether a property has the same effect as a missing one.
 func isDefault(name, value string) bool {
 	p, ok := findProperty(name)
 	if !ok {
@@ -135,7 +136,7 @@ func (s *diffQueue) ownValues() map[string]string {
 	return s.values
 }
 
-// parentValues is what the queue above is compared by; nil: there is none.
+// parentValues are the values of the queue above; nil: there is none.
 func (s *diffQueue) parentValues() map[string]string {
 	if s == nil || s.parent == nil {
 		return nil

@@ -102,7 +102,7 @@ func TestDiff_Changes(t *testing.T) {
 			"partitions: [{queues: [], preemption: {enabled: false, nominationtimeout: 0s}, nodesortpolicy: {type: binpacking, resourceweights: {gpu: 2}}, usergroupresolver: {type: os}," +
 				" placementrules: [{name: user, create: true, filter: {type: deny, users: [ann, bob], groups: ['^x']}, parent: {name: tag, value: t}}]}]",
 			"changed partition default | nodesortpolicy: fair -> binpacking | nominationtimeout: 5m0s -> 0s" +
-				" | placementrules[0]: provided -> user, may create, not for users ann, bob and groups like ^x, below (tag t)" +
+				" | placementrules[0]: provided -> user, may create, not for users ann, bob and groups matching ^x, below (tag t)" +
 				" | placementrules[1]: fixed root.x, may create -> none | preemption: true -> false" +
 				" | resourceweights gpu: none -> 2 | resourceweights memory: 1 -> none | resourceweights vcore: 1 -> none | usergroupresolver: none -> os\n"},
 		{"partitions come and go", "partitions: [{name: cpu, queues: []}]", "partitions: [{name: gpu, queues: []}]",

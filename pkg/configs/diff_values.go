@@ -10,8 +10,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/placement"
 )
 
-// diffValues are the values that differ, in name order. A value is inherited when the
-// queue above had and has the same; nil: there is none above.
+// diffValues are the values that differ, in name order. A property is inherited if the queue
+// above has the same value before and after; nil maps: there is no queue above.
 func diffValues(before, after, aboveBefore, aboveAfter map[string]string) []ValueChange {
 	if maps.Equal(before, after) {
 		return nil
@@ -31,7 +31,7 @@ func diffValues(before, after, aboveBefore, aboveAfter map[string]string) []Valu
 		effective := "max " + resource
 		switch {
 		case own && before[effective] != after[effective]:
-			continue // it is there as the effective max
+			continue // it is reported as the effective max
 		case own:
 			name = "max " + resource + " of its own"
 		}
@@ -48,7 +48,7 @@ func diffValues(before, after, aboveBefore, aboveAfter map[string]string) []Valu
 	return out
 }
 
-// partitionValues are what a partition itself has; nil: there is none.
+// partitionValues are the settings of a partition by name; nil: the partition does not exist.
 func partitionValues(p *Partition) map[string]string {
 	if p == nil {
 		return nil
@@ -75,7 +75,7 @@ func partitionValues(p *Partition) map[string]string {
 	return v
 }
 
-// placementRuleText is all of a placement rule on a line.
+// placementRuleText is a placement rule with its filter and parents, in one line.
 func placementRuleText(r *placement.Rule) string {
 	text := r.String()
 	if r.Create {
@@ -100,14 +100,14 @@ func filterText(f *placement.Filter) string {
 	list("users", f.Users)
 	list("groups", f.Groups)
 	if f.UserPattern != nil {
-		criteria = append(criteria, "users like "+f.UserPattern.String())
+		criteria = append(criteria, "users matching "+f.UserPattern.String())
 	}
 	if f.GroupPattern != nil {
-		criteria = append(criteria, "groups like "+f.GroupPattern.String())
+		criteria = append(criteria, "groups matching "+f.GroupPattern.String())
 	}
 	switch {
 	case len(criteria) == 0 && f.Deny:
-		return "for nobody"
+		return "for no user"
 	case len(criteria) == 0:
 		return ""
 	case f.Deny:

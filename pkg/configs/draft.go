@@ -12,16 +12,16 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// A draft is a part of the document that was read, with its places, and may be
-// wrong. Reading reports what one value shows on its own and leaves such a value out
-// of the draft; checking reports what takes several; only then is anything built.
+// A draft is a decoded part of the document with positions. It may be invalid. The reader
+// reports problems of single values and leaves such values out of the draft; the checks
+// report problems of several values together; a draft is built only if there are no errors.
 
-// position is a place in the text.
+// position is a line and a column of the text, from 1. Zero: none.
 type position struct{ line, col int }
 
 func positionOf(n *yaml.Node) position { return position{n.Line, n.Column} }
 
-// token is a text with its place.
+// token is a text with its position.
 type token struct {
 	position
 	text string
@@ -30,18 +30,18 @@ type token struct {
 // setting is one entry of a properties map.
 type setting struct{ name, value token }
 
-// count is a number of applications. A missing one is zero and ok.
+// count is a number of applications. A missing value is zero and ok.
 type count struct {
 	position
 	n  uint64
-	ok bool // false: it could not be read, so rules about it stay silent
+	ok bool // false: the value could not be read, so rules about it are silent
 }
 
-// quantities is a map of resources. Those that could not be read are not in it.
+// quantities is a map of resources to quantities, without those that could not be read.
 type quantities struct {
 	position
 	isSet     bool // written, and not null
-	broken    bool // some could not be read
+	broken    bool // some quantity could not be read
 	n         map[string]resources.Quantity
 	positions map[string]position
 	texts     map[string]string // as written
@@ -50,10 +50,10 @@ type quantities struct {
 // isZero reports whether there are quantities, and all of them are zero.
 func (q *quantities) isZero() bool { return len(q.n) > 0 && q.hasNoQuantity() }
 
-// hasNoQuantity reports whether there is no quantity above zero, and none was meant.
+// hasNoQuantity reports whether there is no quantity above zero, and none that could not be read.
 func (q *quantities) hasNoQuantity() bool { return !q.broken && !q.isPositive() }
 
-// isPositive reports whether any quantity is above zero. None can be below.
+// isPositive reports whether any quantity is above zero. Quantities are never negative.
 func (q *quantities) isPositive() bool {
 	for _, n := range q.n {
 		if n > 0 {
@@ -67,8 +67,8 @@ type documentDraft struct {
 	partitions             []*partitionDraft
 	classes                []*classDraft
 	budgets                []*budgetDraft
-	hasClasses, hasBudgets bool // the key was there
-	empty                  bool // there is nothing in it but comments
+	hasClasses, hasBudgets bool // the document has the key
+	empty                  bool // the document has no value, perhaps comments
 }
 
 type partitionDraft struct {
@@ -92,8 +92,8 @@ type partitionDraft struct {
 
 func (p *partitionDraft) path() string { return "partition " + p.name }
 
-// pathPrefix is what paths inside the partition start with: nothing for the partition that
-// nearly everybody has alone.
+// pathPrefix is the beginning of paths inside the partition: its name in brackets, or nothing
+// for the partition default.
 func (p *partitionDraft) pathPrefix() string {
 	if p.name == defaultPartition {
 		return ""
@@ -111,20 +111,20 @@ type queueDraft struct {
 	max, guaranteed     quantities
 	maxApplications     count
 	settings            []setting
-	propertyCount       int // how many there are at most, inherited ones included; made by checkQueueProperties
+	propertyCount       int // number of properties, inherited ones included; set by checkQueueProperties
 	submitACL, adminACL security.ACL
 	aclUnknown          bool // an access list could not be read
 	limits              []*limitDraft
 	classQuotas         []*classQuotaDraft
-	classQuotaByMatch   map[string]*classQuotaDraft // those for everybody, by match; made by checkClassQuotas
+	classQuotaByMatch   map[string]*classQuotaDraft // the quotas for all users, by match; set by checkClassQuotas
 	childTemplate       *childTemplateDraft
 	children            []*queueDraft
-	childByName         map[string]*queueDraft         // of children, made by child
-	effectiveLimits     map[limitHolder]effectiveLimit // what limits allow whom here, for the queues below; made by checkInheritedLimits
+	childByName         map[string]*queueDraft         // index of children, set by child
+	effectiveLimits     map[limitHolder]effectiveLimit // nil: no limits, or no children; set by checkInheritedLimits
 }
 
-// path is the whole name of the queue, in lower case. A name that cannot be one is
-// shortened or replaced by a question mark.
+// path is the full path of the queue, in lower case. A name that is too long is shortened,
+// a missing one replaced by a question mark.
 func (q *queueDraft) path() string {
 	if q.parentQueue == nil {
 		return q.partition.pathPrefix() + rootName
@@ -139,8 +139,8 @@ func (q *queueDraft) path() string {
 	return q.parentQueue.path() + "." + name
 }
 
-// isParent reports whether the queue has children or may get them. Having children is
-// as good as the flag.
+// isParent reports whether the queue is a parent: by the flag, by having children, or as
+// root (CFG-30).
 func (q *queueDraft) isParent() bool {
 	return q.parentQueue == nil || q.parentFlag || len(q.children) > 0
 }
@@ -170,14 +170,14 @@ func find(settings []setting, name string) (setting, bool) {
 
 type childTemplateDraft struct {
 	position
-	tooManyProperties bool // it has more properties than it may, those without a value included
+	tooManyProperties bool // it has more than maxProperties, those without a value included
 	maxApplications   count
 	settings          []setting
 	max, guaranteed   quantities
 }
 
-// isEmpty reports whether the template says nothing at all, which is the same as not
-// having one (behaviour.md 3.2).
+// isEmpty reports whether the template has no setting, which is the same as no template
+// (QUE-22).
 func (t *childTemplateDraft) isEmpty() bool {
 	return !t.tooManyProperties && t.maxApplications.n == 0 && len(t.settings) == 0 &&
 		len(t.max.texts) == 0 && len(t.guaranteed.texts) == 0
@@ -189,7 +189,7 @@ type limitDraft struct {
 	users, groups   []token
 	max             quantities
 	maxApplications count
-	broken          bool // some of it could not be read, so what is missing is not reported
+	broken          bool // a part of it could not be read, so missing values are not reported
 }
 
 type ruleDraft struct {
@@ -197,7 +197,7 @@ type ruleDraft struct {
 	partition *partitionDraft
 	label     string // placementrules[0].parent
 	kind      placement.Kind
-	valid     bool // it has a kind, and the value that kind needs
+	valid     bool // the kind is known, and the rule has the value that it needs
 	create    bool
 	value     token
 	filter    placement.Filter
@@ -206,7 +206,7 @@ type ruleDraft struct {
 
 func (d *ruleDraft) path() string { return d.partition.pathPrefix() + d.label }
 
-// chain is the rule with all its parents, the one nearest to root first.
+// chain is the rule with all its parent rules, the topmost parent first.
 func (d *ruleDraft) chain() []*ruleDraft {
 	if d.parent == nil {
 		return []*ruleDraft{d}

@@ -10,8 +10,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
 )
 
-// EditBudgets returns a text with other disruption budgets and all else as it was. Requires: the
-// text is valid. An error means that the text cannot be edited, and has to be by hand.
+// EditBudgets returns the text with its disruption budgets replaced and all else unchanged (CFG-97).
+// Requires: the text is valid. An error means that the text can only be edited by hand.
 func EditBudgets(text []byte, r budgets.Registry, o Options) ([]byte, error) {
 	old, err := loadForEdit(text, o)
 	if err != nil || old.Budgets.Equal(r) {
@@ -41,8 +41,8 @@ func budgetID(n *yaml.Node) string {
 	return newBudget(n).budget.ID()
 }
 
-// fillBudget gives a budget its selector and its allowance, where a budget of its form has
-// them, and leaves alone what it has already.
+// fillBudget writes the selector and the allowance of a budget into its node, in the form that
+// the node has, and leaves values that are right already.
 func fillBudget(n *yaml.Node, b *budgets.Budget) {
 	d := (&reader{options: DefaultOptions()}).budget(newBudget(n), n)
 	_, spec := lookupKey(n, "spec")
@@ -71,7 +71,7 @@ func fillBudget(n *yaml.Node, b *budgets.Budget) {
 	}
 }
 
-// setField gives a key its value where it is written already, or else below spec.
+// setField sets a key where it is written already, or otherwise in spec.
 func setField(n, spec, value *yaml.Node, f budgets.Field) {
 	if _, was := lookupKey(n, string(f)); !isNull(was) {
 		spec = n

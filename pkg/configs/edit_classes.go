@@ -10,8 +10,8 @@ import (
 
 const classesKey = "priorityclasses"
 
-// EditClasses returns a text with other priority classes and all else as it was. Requires: the
-// text is valid. An error means that the text cannot be edited, and has to be by hand.
+// EditClasses returns the text with its priority classes replaced and all else unchanged (CFG-97).
+// Requires: the text is valid. An error means that the text can only be edited by hand.
 func EditClasses(text []byte, r priorities.Registry, o Options) ([]byte, error) {
 	old, err := loadForEdit(text, o)
 	if err != nil || old.Classes.Equal(r) {
@@ -35,7 +35,7 @@ func EditClasses(text []byte, r priorities.Registry, o Options) ([]byte, error) 
 	return editList(text, e, &wanted, o)
 }
 
-// fillClass gives the fields of a class their values, and leaves alone those that have them.
+// fillClass writes the fields of a class into its node, and leaves values that are right already.
 func fillClass(n *yaml.Node, c *priorities.Class) {
 	r := &reader{options: DefaultOptions()}
 	d := r.class(n)

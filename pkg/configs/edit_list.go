@@ -9,17 +9,16 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// A program may change the lists of named objects at the top of a document: priority classes
-// and disruption budgets. All else is as it was, byte for byte where the document is in block
-// style at its top, as documents of people are; the list is written anew, with the comments in
-// it.
+// The lists of named objects at the top of a document, priority classes and disruption budgets,
+// can be edited by a program (CFG-97). The list is written anew, with its comments. All else
+// is unchanged, byte for byte if the top of the document is in block style.
 
 // listItem is an object that should be in a list.
 type listItem struct {
 	id       string
-	implicit bool               // it is there without being listed
-	newNode  func() *yaml.Node  // its name, in a new mapping
-	fill     func(n *yaml.Node) // gives the mapping what else it has, and leaves alone what is right
+	implicit bool               // it exists without being listed
+	newNode  func() *yaml.Node  // makes a mapping with its name only
+	fill     func(n *yaml.Node) // sets the other fields of the mapping, and leaves values that are right
 }
 
 // listEdit is a list as it should be.
@@ -27,11 +26,11 @@ type listEdit struct {
 	key     string
 	idOf    func(*yaml.Node) string
 	want    []listItem
-	matches func(*Config) bool // reports whether a document has exactly these
+	matches func(*Config) bool // reports whether a document has exactly the objects of want
 }
 
-// editList returns a text whose list is as e wants it, which means what should says. An error
-// means that the text cannot be edited, and has to be by hand.
+// editList returns the text with the list of e. The result must have the same meaning as wanted,
+// otherwise editList fails. An error means that the text can only be edited by hand.
 func editList(text []byte, e listEdit, wanted *Config, o Options) ([]byte, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {
@@ -58,7 +57,7 @@ func editList(text []byte, e listEdit, wanted *Config, o Options) ([]byte, error
 	return nil, errors.New("the text cannot be edited without changing something else in it")
 }
 
-// loadForEdit reads a text that is to be edited.
+// loadForEdit loads a text that is to be edited. An invalid text is an error.
 func loadForEdit(text []byte, o Options) (*Config, error) {
 	old, problems := LoadWith(text, o)
 	if old == nil {
@@ -67,8 +66,8 @@ func loadForEdit(text []byte, o Options) (*Config, error) {
 	return old, nil
 }
 
-// editedList is the list of a document as it should be: first what stays, as it is written, then
-// what is new.
+// editedList is the list of a document as it should be: first the objects that stay, in their order
+// and form, then the new ones.
 func (e *listEdit) editedList(top *yaml.Node) *yaml.Node {
 	list := &yaml.Node{Kind: yaml.SequenceNode}
 	wanted, listed := map[string]*listItem{}, map[string]bool{}
@@ -96,7 +95,7 @@ func (e *listEdit) editedList(top *yaml.Node) *yaml.Node {
 	return list
 }
 
-// splice puts the list in the place of the one that is there, or at the end of the document.
+// splice replaces the list in the text, or adds it at the end of the document.
 func splice(text []byte, key string, top, list *yaml.Node) ([]byte, error) {
 	if top == nil || top.Kind != yaml.MappingNode || top.Style&yaml.FlowStyle != 0 || len(top.Content) == 0 {
 		return nil, errors.New("not in block style")
@@ -126,13 +125,14 @@ func splice(text []byte, key string, top, list *yaml.Node) ([]byte, error) {
 	return []byte(before + block + strings.Join(lines[to:], "")), nil
 }
 
-// isBlankOrComment reports whether a line says nothing: what follows the list belongs to what is next.
+// isBlankOrComment reports whether a line is blank or a comment. Such lines after the list belong to the
+// next key.
 func isBlankOrComment(line string) bool {
 	line = strings.TrimSpace(line)
 	return line == "" || line[0] == '#'
 }
 
-// documentEnd is the line after the document that begins at a line.
+// documentEnd is the index of the line that ends the document beginning at line first.
 func documentEnd(lines []string, first int) int {
 	for i := first; i < len(lines); i++ {
 		if strings.HasPrefix(lines[i], "---") || strings.HasPrefix(lines[i], "...") {
@@ -142,7 +142,7 @@ func documentEnd(lines []string, first int) int {
 	return len(lines)
 }
 
-// encodeBlock is the list with its key, so far to the right. An empty list is no block at all.
+// encodeBlock encodes the list with its key, indented by some columns. An empty list has no block.
 func encodeBlock(key string, list *yaml.Node, indent int) (string, error) {
 	if len(list.Content) == 0 {
 		return "", nil
@@ -155,7 +155,7 @@ func encodeBlock(key string, list *yaml.Node, indent int) (string, error) {
 	return space + strings.ReplaceAll(strings.TrimSuffix(string(out), "\n"), "\n", "\n"+space) + "\n", nil
 }
 
-// rewrite writes a whole document anew: one in flow style, and one that is empty.
+// rewrite encodes the whole document anew. It is for documents in flow style and empty ones.
 func rewrite(_ []byte, key string, top, list *yaml.Node) ([]byte, error) {
 	out := &yaml.Node{Kind: yaml.MappingNode}
 	if top != nil && top.Kind == yaml.MappingNode {

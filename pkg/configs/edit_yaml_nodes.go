@@ -12,13 +12,13 @@ import (
 func scalar(s string) *yaml.Node {
 	n := &yaml.Node{}
 	n.SetString(s)
-	if strings.TrimSpace(s) != s || s == "" { // in a block, the library loses what it begins and ends with
+	if strings.TrimSpace(s) != s || s == "" { // in block style, the library drops white space at both ends
 		n.Style = yaml.DoubleQuotedStyle
 	}
 	return n
 }
 
-// setKey gives a key of a mapping its value.
+// setKey sets a key of a mapping, and keeps the line comment of the value that it replaces.
 func setKey(n *yaml.Node, key string, value *yaml.Node) {
 	if i, previous := lookupKey(n, key); previous != nil {
 		value.LineComment = previous.LineComment
@@ -28,7 +28,7 @@ func setKey(n *yaml.Node, key string, value *yaml.Node) {
 	n.Content = append(n.Content, scalar(key), value)
 }
 
-// lookupKey finds a key of a mapping, nil: there is none.
+// lookupKey finds a key of a mapping: its index in Content, and its value. nil: there is none.
 func lookupKey(n *yaml.Node, key string) (i int, value *yaml.Node) {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return 0, nil
@@ -41,14 +41,14 @@ func lookupKey(n *yaml.Node, key string) (i int, value *yaml.Node) {
 	return 0, nil
 }
 
-// deleteKey takes a key out of a mapping, if it is there.
+// deleteKey removes a key from a mapping, if it exists.
 func deleteKey(n *yaml.Node, key string) {
 	if i, there := lookupKey(n, key); there != nil {
 		n.Content = slices.Delete(n.Content, i, i+2)
 	}
 }
 
-// dropFootComments takes the comments below a list out of it: they stay where they are in the text.
+// dropFootComments removes the comments below a list from its nodes: they stay in the text.
 func dropFootComments(n *yaml.Node) {
 	n.FootComment = ""
 	if len(n.Content) == 0 {

@@ -7,12 +7,12 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
 
-// inheritable is what the children of a configured queue start from: its resolved
-// properties, where those that are about the queue alone have their default
-// (behaviour.md 2.2). The defaults are written out because REST shows them.
+// inheritable are the properties that the children of a configured queue inherit: its
+// resolved properties, except those that are not inherited, which have their default
+// (QUE-17, QUE-18). The defaults are written out because REST shows them.
 //
-// application.sort.priority needs no exception, although only "disabled" is said to be
-// inherited: any other value means "enabled", which a child has anyway.
+// application.sort.priority needs no exception, although YuniKorn documents only "disabled"
+// as inherited: any other value means "enabled", which is the default.
 func inheritable(resolved map[string]string) map[string]string {
 	out := maps.Clone(resolved)
 	for name, value := range resolved {
@@ -30,8 +30,8 @@ func inheritable(resolved map[string]string) map[string]string {
 	return out
 }
 
-// resolve puts the queue's own properties over the inherited ones. Queues without any
-// of their own share the map of their parent's children.
+// resolve overrides the inherited properties with the queue's own ones. A queue without
+// properties of its own shares the inherited map.
 func resolve(inherited map[string]string, own []setting) map[string]string {
 	if len(own) == 0 {
 		return inherited

@@ -189,6 +189,6 @@ func TestLimitHint_RespectsTheQueuesOwnBound_V21(t *testing.T) {
 			"    queues: [{name: a, " + own + "limits: [{users: [ann], maxresources: {vcore: 1}}]}]\n"))
 		assert.Equal(t, len(problems), 1)
 		assert.Equal(t, problems[0].RuleID, "V21")
-		assert.Equal(t, problems[0].Hint, "set it to something "+want)
+		assert.Equal(t, problems[0].Hint, "set it to a number "+want)
 	}
 }

@@ -75,7 +75,7 @@ func TestSyntaxMistakes_OneMessagePerCause(t *testing.T) {
 		{"a queue that a rule misspells", strings.Replace(head, "  queues", "  placementrules: [{name: fixed, value: root.defaul}]\n  queues", 1) + "    queues: [{name: default}]\n",
 			`3:41: error [V29] placementrules[0]: root has no queue "defaul" (hint: did you mean "default"?)`},
 		{"another file", "apiVersion: apps/v1\nkind: Deployment\n",
-			`1:1: error [configmap] the document is an object of Kubernetes of the kind "Deployment" (hint: a queues.yaml is read, or a ConfigMap that has one in data.queues.yaml)`},
+			`1:1: error [configmap] the document is a Kubernetes object of kind "Deployment" (hint: a queues.yaml is expected, or a ConfigMap that has one in data.queues.yaml)`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			config, problems := Load([]byte(c.text))
