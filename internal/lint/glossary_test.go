@@ -221,7 +221,6 @@ var textsToRevise = []string{
 	"pkg/persistent",
 	"pkg/placement",
 	"pkg/policies",
-	"pkg/preemption",
 	"pkg/priorities",
 	"pkg/resources",
 	"pkg/rmproxy",

@@ -7,15 +7,16 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
 
-// budgetUsage is what victims cost the disruption budgets that are about them (ADR 27).
+// budgetUsage is what the victims of a plan use of their disruption budgets (PRE-68, ADR 27).
 type budgetUsage struct {
 	part *objects.Partition
-	used map[*objects.Budget]int // scratch: who is taken by the plan under way
+	used map[*objects.Budget]int // by budget: the victims of the current plan
 }
 
-// hasNoBudgets reports whether there is no budget at all.
+// hasNoBudgets reports whether the partition has no budget.
 func (s *budgetUsage) hasNoBudgets() bool { return len(s.part.Budgets()) == 0 }
 
+// begin starts a plan without victims.
 func (s *budgetUsage) begin(p *objects.Partition) {
 	if s.part = p; s.used == nil {
 		s.used = map[*objects.Budget]int{}
@@ -23,8 +24,8 @@ func (s *budgetUsage) begin(p *objects.Partition) {
 	clear(s.used)
 }
 
-// charge takes u from the budgets of its work, and reports whether one of them has less than
-// nothing left then. The queue of the work may say that budgets do not matter.
+// charge counts u in the budgets of its members and reports whether one of them is exceeded then. With
+// disruption.budgets: ignore of its leaf nothing is counted.
 func (s *budgetUsage) charge(u *victimUnit) (violates bool) {
 	if u.first.Application().Queue().Settings().BudgetPolicy == policies.BudgetsIgnored {
 		return false
@@ -38,7 +39,7 @@ func (s *budgetUsage) charge(u *victimUnit) (violates bool) {
 	return violates
 }
 
-// refund undoes spend.
+// refund undoes charge.
 func (s *budgetUsage) refund(u *victimUnit) {
 	for _, y := range u.members() {
 		for _, b := range s.part.BudgetsOf(y) {
@@ -47,7 +48,7 @@ func (s *budgetUsage) refund(u *victimUnit) {
 	}
 }
 
-// forbids takes u from its budgets, unless its queue is strict and it would be beyond one.
+// forbids reports whether u is beyond a budget in a leaf with disruption.budgets: strict. If not, u is charged.
 func (s *budgetUsage) forbids(u *victimUnit) bool {
 	if s.hasNoBudgets() || !s.charge(u) || u.first.Application().Queue().Settings().BudgetPolicy != policies.BudgetsStrict {
 		return false
@@ -56,9 +57,9 @@ func (s *budgetUsage) forbids(u *victimUnit) bool {
 	return true
 }
 
-// sortViolatingFirst marks the units that would be beyond a budget if all left, the most important
-// taken first from what is allowed, as kube-scheduler does: so who matters least is spared
-// first (priority.md 2.3, SC-065). Requires: the most important comes first.
+// sortViolatingFirst marks the units that would be beyond a budget if all were preempted, and puts them first, so
+// that they are reprieved first. The allowance is given to the most important units first, as in kube-scheduler
+// (PRE-70). Requires: units are sorted by importance, the most important first.
 func (s *budgetUsage) sortViolatingFirst(units []victimUnit) {
 	if s.hasNoBudgets() {
 		return

@@ -7,28 +7,27 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// findAcrossNodes is for an ask that no single node can help, because a quota is in the way: the
-// node is chosen as if there was none, and who else has to leave because of the quota is
-// chosen wherever it runs (priority.md 4.1, step 7).
+// findAcrossNodes finds a plan for an ask that a quota blocks on every single node: the node is chosen as if
+// there were no quotas, then victims on other nodes are added until no quota blocks the ask (PRE-62).
 func (s *Search) findAcrossNodes(predicates Predicates) (Plan, bool) {
 	t := &s.selector
-	walls := t.shortfalls
+	shortfalls := t.shortfalls
 	t.shortfalls, t.crossNode = nil, true
 	plan, ok := s.findOnOneNode(predicates)
-	t.shortfalls, t.crossNode = walls, false
+	t.shortfalls, t.crossNode = shortfalls, false
 	if !ok {
 		return plan, false
 	}
 	return t.addVictimsOnOtherNodes(plan, s.victimScope())
 }
 
-// needsOtherNodes reports whether there is a quota in the way that those on other nodes count for.
+// needsOtherNodes reports whether a quota blocks the ask whose shortfall victims on other nodes reduce.
 func (t *victimSelector) needsOtherNodes() bool {
 	return slices.ContainsFunc(t.shortfalls, func(w quotaShortfall) bool { return w.ReducibleOnAnyNode() })
 }
 
-// addVictimsOnOtherNodes adds to a plan who has to leave elsewhere so that no quota is in the way: the least
-// important first, and then those are put back who need not go, the most important first.
+// addVictimsOnOtherNodes adds eligible units of any node to a plan, the least important first, until no quota
+// blocks the ask. Then it reprieves those that are not needed, the most important first (PRE-62, PRE-64).
 func (t *victimSelector) addVictimsOnOtherNodes(plan Plan, scope *objects.Queue) (Plan, bool) {
 	t.begin(t.search)
 	for _, y := range plan.Victims {
@@ -40,7 +39,7 @@ func (t *victimSelector) addVictimsOnOtherNodes(plan Plan, scope *objects.Queue)
 	t.search.sortByImportance(t.removable)
 	t.budgets.begin(t.search.part)
 	for _, y := range plan.Victims {
-		u := t.search.singleUnit(y) // whoever falls with it is in the plan too
+		u := t.search.singleUnit(y) // the other members of its group are in the plan too
 		t.budgets.charge(&u)
 	}
 	for i := len(t.removable) - 1; i >= 0 && !t.fitsQuotas(); i-- {
@@ -64,8 +63,8 @@ func (t *victimSelector) addVictimsOnOtherNodes(plan Plan, scope *objects.Queue)
 	return plan, true
 }
 
-// collectEligible finds the units below q who may be taken and would lower a wall. seen are the leads
-// of the groups that were met already.
+// collectEligible adds to t.removable the eligible units below q that reduce a shortfall. seenGroups are the
+// first members of the groups met so far.
 func (t *victimSelector) collectEligible(q *objects.Queue, seenGroups map[*objects.Allocation]bool) {
 	if q == t.search.guaranteedQueue || q.BoundCount() == 0 {
 		return
@@ -88,7 +87,8 @@ func (t *victimSelector) collectEligible(q *objects.Queue, seenGroups map[*objec
 	}
 }
 
-// reducesShortfall reports whether u holds something that a wall misses, and is counted there.
+// reducesShortfall reports whether u holds a resource of which a shortfall is left, and counts in that quota
+// (PRE-60).
 func (t *victimSelector) reducesShortfall(u *victimUnit) bool {
 	for _, y := range u.members() {
 		for i := range t.shortfalls {
@@ -107,13 +107,14 @@ func (t *victimSelector) reducesShortfall(u *victimUnit) bool {
 	return false
 }
 
+// countUnitFreed is countFreed for the members of u.
 func (t *victimSelector) countUnitFreed(u *victimUnit, sign int) {
 	for _, y := range u.members() {
 		t.countFreed(y, sign)
 	}
 }
 
-// countFreed notes at the walls that y goes, or that it stays after all.
+// countFreed adds y to what is freed in the quotas where it counts (sign > 0), or takes it back.
 func (t *victimSelector) countFreed(y *objects.Allocation, sign int) {
 	for i := range t.shortfalls {
 		w := &t.shortfalls[i]
@@ -127,7 +128,7 @@ func (t *victimSelector) countFreed(y *objects.Allocation, sign int) {
 	}
 }
 
-// fitsQuotas reports whether no quota is in the way.
+// fitsQuotas reports whether no quota blocks the ask.
 func (t *victimSelector) fitsQuotas() bool {
 	for i := range t.shortfalls {
 		if w := &t.shortfalls[i]; !w.freed.Covers(w.Amount) {

@@ -11,41 +11,44 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// CycleDetector watches for room that goes round. Room goes from one leaf to another when somebody
-// there takes the place of somebody here, and back when who took it then gives up: the others
-// left for nothing. When it has gone round a circle of leaves often enough, the circle is
-// named, and neighbours in it are paused: neither may take the place of the other.
+// CycleDetector counts how often resources move between leaves by preemption, and detects cycles (PRE-103).
+// Resources move from the leaf of a victim to the leaf of the preemptor, and back when the nomination of the
+// preemptor is given up. When each move of a circle of leaves has happened often enough, the cycle is reported,
+// and its neighbours are put in a cool-down: neither may preempt the other (PRE-105).
 //
-// Only what goes round counts. A leaf that takes a thousand places at once has taken room
-// once, until the other has got some in between.
+// Rounds count, not victims: any number of moves from one leaf to another are one until the first leaf has gained
+// something in between.
+//
+// The zero value detects nothing until SetConfig.
 type CycleDetector struct {
 	rule           configs.Churn
-	clock          uint64                      // grows with every move
-	lastGain       map[vertex]uint64           // when room last went there
-	transfers      map[transfer]*transferTimes // by where from and where to
-	dropOldAt      int                         // how many moves there are when old ones are next looked for
+	clock          uint64                      // incremented by each move
+	lastGain       map[vertex]uint64           // the clock at the last move to a vertex
+	transfers      map[transfer]*transferTimes // by source and target
+	dropOldAt      int                         // the number of entries at which old ones are dropped next
 	coolDowns      []CoolDown                  // the oldest first
 	endedCoolDowns uint64
 }
 
-// vertex is where room can be: with the work of a leaf, or with those in it who took it from
-// that work.
+// vertex holds resources: the victims of a leaf, or (preemptor) the asks of the leaf that preempt allocations of
+// their own leaf (PRE-104).
 type vertex struct {
 	leaf      objects.QueuePath
 	preemptor bool
 }
 
+// transfer is a move of resources.
 type transfer struct{ from, to vertex }
 
-// transferTimes are when a move happened, as far as it counts: the last of them, the oldest first.
+// transferTimes are the times at which a transfer counted.
 type transferTimes struct {
-	times []time.Time
-	last  uint64
+	times []time.Time // the last rule.Cycles of them, the oldest first
+	last  uint64      // the clock at the last one
 }
 
-// Cycle is a circle of leaves: room goes from each to the next, and from the last to the first.
-// One leaf alone: room goes from its work to others in it, and back. The first in name order
-// is first.
+// Cycle is a circle of leaves: resources move from each to the next, and from the last to the first. It begins
+// with the first leaf in path order. A single leaf: resources move between its allocations and asks of the leaf
+// itself.
 type Cycle []objects.QueuePath
 
 func (c Cycle) String() string {
@@ -56,14 +59,14 @@ func (c Cycle) String() string {
 	return b.String() + string(c[0])
 }
 
-// CoolDown keeps two leaves from taking each other's place; with A for B, one from taking its own.
+// CoolDown forbids preemption between two leaves in both directions; if A equals B, within that leaf.
 type CoolDown struct {
-	A, B         objects.QueuePath // in name order
+	A, B         objects.QueuePath // in path order
 	Since, Until time.Time
 }
 
-// RecordPreemption notes that an ask of a leaf took the place of work in others, which are named once
-// each. It returns the circles that this has closed.
+// RecordPreemption records that an ask of leaf preemptor preempted allocations of other leaves, each of which is
+// named once. It returns the cycles that this closes.
 func (c *CycleDetector) RecordPreemption(preemptor objects.QueuePath, from []objects.QueuePath, now time.Time) (closed []Cycle) {
 	for _, leaf := range from {
 		if cycle := c.record(vertex{leaf: leaf}, vertex{preemptor, preemptor == leaf}, now); cycle != nil {
@@ -73,7 +76,8 @@ func (c *CycleDetector) RecordPreemption(preemptor objects.QueuePath, from []obj
 	return closed
 }
 
-// RecordGiveUp notes that an ask for which others left has given up. As Took.
+// RecordGiveUp records that the nomination of an ask that preempted allocations of other leaves was given up or
+// timed out. It returns the cycles that this closes.
 func (c *CycleDetector) RecordGiveUp(preemptor objects.QueuePath, to []objects.QueuePath, now time.Time) (closed []Cycle) {
 	for _, leaf := range to {
 		if cycle := c.record(vertex{preemptor, preemptor == leaf}, vertex{leaf: leaf}, now); cycle != nil {
@@ -83,6 +87,7 @@ func (c *CycleDetector) RecordGiveUp(preemptor objects.QueuePath, to []objects.Q
 	return closed
 }
 
+// record counts a move and returns the cycle that it closes, nil if none.
 func (c *CycleDetector) record(from, to vertex, now time.Time) Cycle {
 	if c.rule.Cycles <= 0 {
 		return nil
@@ -112,14 +117,14 @@ func (c *CycleDetector) record(from, to vertex, now time.Time) Cycle {
 
 func (c *CycleDetector) withinWindow(at, now time.Time) bool { return now.Sub(at) < c.rule.Window }
 
-// isFrequent reports whether a move has happened often enough.
+// isFrequent reports whether a transfer happened rule.Cycles times within the window.
 func (c *CycleDetector) isFrequent(m transfer, now time.Time) bool {
 	r := c.transfers[m]
 	return r != nil && len(r.times) == c.rule.Cycles && c.withinWindow(r.times[0], now)
 }
 
-// shortestCycle is the shortest circle of moves that happen often with m in it, from where m leads;
-// of several the first in name order. Nil: there is none.
+// shortestCycle is the shortest circle of frequent transfers through m, beginning with the target of m; among
+// equals the first in path order. Nil: there is none.
 func (c *CycleDetector) shortestCycle(m transfer, now time.Time) []vertex {
 	if !c.isFrequent(m, now) {
 		return nil
@@ -146,6 +151,7 @@ func (c *CycleDetector) shortestCycle(m transfer, now time.Time) []vertex {
 	return nil
 }
 
+// pathTo is the path from start to s that the search has found; before has the predecessor of each vertex.
 func pathTo(s, start vertex, before map[vertex]vertex) []vertex {
 	path := []vertex{s}
 	for s != start {
@@ -160,7 +166,7 @@ func compareVertices(a, b vertex) int {
 	return cmp.Or(cmp.Compare(a.leaf, b.leaf), cmp.Compare(boolToInt(a.preemptor), boolToInt(b.preemptor)))
 }
 
-// closeCycle forgets how often room has gone round a circle, and pauses those beside each other.
+// closeCycle starts counting anew for the transfers of a cycle, and puts its neighbours in a cool-down.
 func (c *CycleDetector) closeCycle(vertices []vertex, now time.Time) Cycle {
 	first := slices.Index(vertices, slices.MinFunc(vertices, compareVertices))
 	vertices = slices.Concat(vertices[first:], vertices[:first])
@@ -179,7 +185,7 @@ func (c *CycleDetector) closeCycle(vertices []vertex, now time.Time) Cycle {
 	return cycle
 }
 
-// dropOldTransfers forgets moves that have not happened for so long that they do not count.
+// dropOldTransfers drops the transfers that are older than the window, once enough have accumulated (PRE-108).
 func (c *CycleDetector) dropOldTransfers(now time.Time) {
 	if len(c.transfers)+len(c.lastGain) < c.dropOldAt {
 		return
@@ -200,8 +206,8 @@ func (c *CycleDetector) dropOldTransfers(now time.Time) {
 	c.dropOldAt = 2*(len(c.transfers)+len(c.lastGain)) + 64
 }
 
-// SetConfig puts a rule in force at a time and returns the pauses that end then. With another rule,
-// counting begins anew. A pause lasts as long as it was made to, unless there is no breaker.
+// SetConfig sets the rule and returns the cool-downs that end at now (PRE-106). Another rule starts counting
+// anew. A cool-down keeps its end, unless the circuit breaker is off.
 func (c *CycleDetector) SetConfig(rule configs.Churn, now time.Time) (ended []CoolDown) {
 	if c.rule != rule {
 		c.rule, c.lastGain, c.transfers = rule, map[vertex]uint64{}, map[transfer]*transferTimes{}
@@ -217,18 +223,18 @@ func (c *CycleDetector) SetConfig(rule configs.Churn, now time.Time) (ended []Co
 	return ended
 }
 
-// CoolingDown reports whether neither of two leaves may take the place of the other.
+// CoolingDown reports whether two leaves, in any order, are in a cool-down.
 func (c *CycleDetector) CoolingDown(a, b objects.QueuePath) bool {
 	return slices.ContainsFunc(c.coolDowns, func(p CoolDown) bool { return p.A == min(a, b) && p.B == max(a, b) })
 }
 
-// CoolDowns are those that last, the oldest first. Read-only, and good until one begins or ends.
+// CoolDowns are the current ones, the oldest first. Read-only, and valid until one begins or ends.
 func (c *CycleDetector) CoolDowns() []CoolDown { return c.coolDowns }
 
-// EndedCoolDowns is how many pauses have ended.
+// EndedCoolDowns is how many cool-downs have ended.
 func (c *CycleDetector) EndedCoolDowns() uint64 { return c.endedCoolDowns }
 
-// NextCoolDownEnd is when the first pause ends.
+// NextCoolDownEnd is when the first cool-down ends; ok is false when there is none.
 func (c *CycleDetector) NextCoolDownEnd() (at time.Time, ok bool) {
 	for _, p := range c.coolDowns {
 		if !ok || p.Until.Before(at) {

@@ -1,11 +1,12 @@
-// Package preemption finds out who has to leave so that a pending ask finds room.
+// Package preemption selects the victims whose release makes a pending ask feasible.
 //
-// It owns the rights to take somebody's place, who may be taken by each, the order in which
-// they are taken, and the choice among nodes. It reads the books of a partition and changes
-// nothing: telling victims to leave, and remembering that they were told, is for package
-// objects; when to look, and whom to tell, is for package scheduler. Churn knows no partition:
-// it watches what it is told of for room that goes round.
+// It holds the preemption reasons, the eligibility checks for victims, the victim order, the choice of the node,
+// and the selection of victims for an enforced max (QuotaVictims) and for node pressure (NodePressureVictims). It
+// reads the state of a partition and changes nothing: package objects marks victims as preempting and nominates
+// asks, package scheduler decides when an ask is evaluated and releases the victims. CycleDetector reads no
+// partition: it counts the preemptions that are recorded with it.
 //
-// The rule that must hold: nothing is taken in vain. A Plan was proved to make room for its
-// ask on its node within every quota, and without any one of its victims it would not.
+// The invariant: every Plan is proved. When its victims have ended, the ask fits the node, every quota and every
+// limit, and it would not fit if one of the victims stayed (PRE-39, PRE-59). The rules are in
+// docs/behaviour/preemption.md.
 package preemption

@@ -6,24 +6,24 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// IneligibleReason is why an allocation may not be a victim.
+// IneligibleReason is the eligibility check that keeps an allocation from being a victim (PRE-21).
 type IneligibleReason uint8
 
-// The laws, in the order in which they are asked.
+// The eligibility checks, in the order in which they run; the first that fails is the reason.
 const (
 	Eligible                    IneligibleReason = iota
-	IneligibleAlreadyPreempting                  // it is already being preempted
-	IneligibleRequiredNode                       // it accepts no other node
-	IneligibleNoSharedResource                   // it holds no requested resource
-	IneligibleSystemPriority                     // it is system work, and the ask is not above it (P7)
-	IneligibleOtherLeaf                          // it is in another leaf, and the ask looks in its own only
-	IneligibleGuaranteedQueue                    // it is in the queue whose guarantee gives the right
-	IneligibleFenced                             // it is beyond a fence of the asker (P6)
-	IneligibleQueueDisabled                      // its queue gives up no work (P6)
-	IneligibleCoolDown                           // room went round between its leaf and that of the ask too often (P10)
-	IneligiblePriority                           // its priority is too high (P3)
-	IneligibleGuarantee                          // a queue would fall below its guarantee (P4)
-	IneligibleBudget                             // a budget does not allow it to leave, and its queue is strict about that
+	IneligibleAlreadyPreempting                  // it is preempting already (PRE-22)
+	IneligibleRequiredNode                       // it has a required node (PRE-23)
+	IneligibleNoSharedResource                   // it holds no resource that the ask requests (PRE-24)
+	IneligibleSystemPriority                     // it has system priority, and the ask has no higher one (PRE-25)
+	IneligibleOtherLeaf                          // it is in another leaf, and preemption.priority is "leaf" (PRE-26)
+	IneligibleGuaranteedQueue                    // it is in the queue whose guarantee entitles the ask (PRE-27)
+	IneligibleFenced                             // it is outside the preemption fence of the ask (PRE-19)
+	IneligibleQueueDisabled                      // preemption.policy of its leaf is disabled (PRE-28)
+	IneligibleCoolDown                           // its leaf and the leaf of the ask are in a cool-down (PRE-105)
+	IneligiblePriority                           // its priority is too high (PRE-29, PRE-30)
+	IneligibleGuarantee                          // a queue would be below its guarantee without it (PRE-34)
+	IneligibleBudget                             // it is beyond a disruption budget, and its queue is strict (PRE-68)
 )
 
 func (l IneligibleReason) String() string {
@@ -35,37 +35,38 @@ func (l IneligibleReason) String() string {
 	}[l]
 }
 
-// minSystemPriority is the lowest number of work that belongs to the system (priority.md P7).
+// minSystemPriority is the lowest system priority (PRE-25).
 const minSystemPriority = 2_000_000_000
 
-// victimSearch is the search of one ask by one right. What the laws say of a leaf is found out once.
+// victimSearch is the search for one ask by one preemption reason. The eligibility of each leaf is computed once.
 type victimSearch struct {
 	part            *objects.Partition
-	cycles          *CycleDetector // nil: nothing is paused
+	cycles          *CycleDetector // nil: there are no cool-downs
 	ask             *objects.Allocation
 	reason          Reason
-	scope           *objects.Queue // the highest queue that x may look below
-	guaranteedQueue *objects.Queue // whose guarantee gives the right
+	scope           *objects.Queue // the highest queue whose allocations may be victims; nil for a required node
+	guaranteedQueue *objects.Queue // the queue whose guarantee entitles the ask; nil by other reasons
 	leafEligibility map[*objects.Queue]queueEligibility
-	groups          map[groupKey]*victimGroup // of those that fall together
+	groups          map[groupKey]*victimGroup // the victim groups met so far
 
 	victimOrder policies.VictimOrder
-	qosCounts   bool // the quality of service counts
+	qosCounts   bool // preemption.victim.qos is enabled
 
-	protected map[*objects.Allocation]IneligibleReason // who was spared, and why; nil: nobody asks
+	protected map[*objects.Allocation]IneligibleReason // units kept by a guarantee or a budget, for reports; nil: not recorded
 
-	generation uint64              // grows with each know
-	leafCache  []cachedEligibility // by number of the leaf in the roll; those of an earlier one do not count
-	sortBuffer []nodeCandidate     // scratch of inTurn
+	generation uint64              // incremented by each resetLeafCache
+	leafCache  []cachedEligibility // by index of the leaf in the node cache; entries of earlier generations are stale
+	sortBuffer []nodeCandidate     // scratch of inVictimOrder
 }
 
-// queueEligibility is what the laws say of all work in a leaf.
+// queueEligibility is what the eligibility checks say of all allocations of a leaf.
 type queueEligibility struct {
 	ineligible     IneligibleReason
-	commonAncestor *objects.Queue // the lowest queue that the leaf and x are both in; nil by right of the node
-	askPriority    int32          // the priority of x as common sees it; by right of the node its own
+	commonAncestor *objects.Queue // of the leaf and the leaf of the ask; nil for a required node
+	askPriority    int32          // the priority of the ask as commonAncestor sees it; for a required node the plain one
 }
 
+// begin starts a search. The caches of the search before are cleared.
 func (h *victimSearch) begin(p *objects.Partition, x *objects.Allocation, r Reason) {
 	h.part, h.ask, h.reason, h.scope, h.guaranteedQueue = p, x, r, nil, nil
 	if h.leafEligibility == nil {
@@ -83,14 +84,15 @@ func (h *victimSearch) begin(p *objects.Partition, x *objects.Allocation, r Reas
 	}
 }
 
-// yunikornCompatible reports whether victims are chosen as upstream chooses them, which does not
-// look at priorities (priority.md M6).
+// yunikornCompatible reports whether the victim order is that of YuniKorn, which ignores priorities: by
+// guarantee, with preemption.victim.order: compatible (PRE-42, PRE-43).
 func (h *victimSearch) yunikornCompatible() bool {
 	return h.reason == ReasonGuarantee && h.victimOrder == policies.VictimOrderCompatible
 }
 
-// ineligibleReason is the first law that keeps y where it is, but for guarantees: those depend on who
-// else leaves. Who falls with others is kept by whatever keeps one of them.
+// ineligibleReason is the first eligibility check that y fails (PRE-21). Guarantees and budgets are not checked
+// here: they depend on the other victims, see victimSelector.protectionOf. A member of a victim group is
+// ineligible if any member has a required node, and has the priority of the group (PRE-51, PRE-52).
 func (h *victimSearch) ineligibleReason(y *objects.Allocation) IneligibleReason {
 	switch {
 	case h.part.Preempting(y):
@@ -124,13 +126,15 @@ func (h *victimSearch) ineligibleReason(y *objects.Allocation) IneligibleReason 
 	return Eligible
 }
 
-// isSystemPriority reports whether work of that number is out of reach of x as it is system work.
+// isSystemPriority reports whether a priority is a system priority that the ask does not exceed. The plain
+// priorities are compared (PRE-25).
 func (h *victimSearch) isSystemPriority(priority int32) bool {
 	return priority >= minSystemPriority && h.ask.Ask().Priority <= priority
 }
 
-// isTooImportant reports whether work is too important for x, by its number as it is seen where
-// g is; by right of the node numbers are compared as they are.
+// isTooImportant reports whether a priority, as commonAncestor sees it, is too high for a victim: higher than
+// that of the ask, or equal by reason of priority (PRE-30). For a required node plain priorities are compared
+// (PRE-32).
 func (h *victimSearch) isTooImportant(priority int32, g *queueEligibility) bool {
 	return priority > g.askPriority || priority == g.askPriority && h.reason == ReasonPriority
 }
@@ -146,7 +150,7 @@ func (h *victimSearch) eligibility(leaf *objects.Queue) queueEligibility {
 
 func (h *victimSearch) computeEligibility(leaf *objects.Queue) queueEligibility {
 	askLeaf := h.ask.Application().Queue()
-	if h.reason != ReasonRequiredNode { // who needs this node needs it, whosever work is there
+	if h.reason != ReasonRequiredNode { // a required node ignores queues (PRE-32)
 		if reason := h.outOfScopeReason(askLeaf, leaf); reason != Eligible {
 			return queueEligibility{ineligible: reason}
 		}
@@ -161,6 +165,7 @@ func (h *victimSearch) computeEligibility(leaf *objects.Queue) queueEligibility 
 	return queueEligibility{commonAncestor: common, askPriority: h.ask.ExposedPriority(common)}
 }
 
+// outOfScopeReason is the check of PRE-19 and PRE-26 to PRE-28 that all allocations of a leaf fail.
 func (h *victimSearch) outOfScopeReason(askLeaf, leaf *objects.Queue) IneligibleReason {
 	switch {
 	case h.reason == ReasonPriority && askLeaf.Settings().PriorityPreemption == policies.PriorityPreemptionLeaf && leaf != askLeaf:
@@ -175,9 +180,9 @@ func (h *victimSearch) outOfScopeReason(askLeaf, leaf *objects.Queue) Ineligible
 	return Eligible
 }
 
-// protectedByGuarantee reports whether a guarantee keeps y in its place, once victims have gone
-// (priority.md P4). The owner of a leaf chooses freely within it, and who needs this node
-// needs it all the same.
+// protectedByGuarantee reports whether a queue from the leaf of y up to the common queue, that one excluded,
+// would be below its guarantee without y, when victims have been released (PRE-34). Inside the leaf of the ask no
+// guarantee counts, nor for a required node.
 func (h *victimSearch) protectedByGuarantee(y *objects.Allocation, victims []*objects.Allocation) bool {
 	if h.reason == ReasonRequiredNode {
 		return false
@@ -191,8 +196,7 @@ func (h *victimSearch) protectedByGuarantee(y *objects.Allocation, victims []*ob
 	return false
 }
 
-// hasGuaranteeBelow reports whether a queue from a leaf up to another has a guarantee. That itself
-// does not count.
+// hasGuaranteeBelow reports whether a queue from leaf up to above, that one excluded, has a guarantee.
 func (h *victimSearch) hasGuaranteeBelow(leaf, above *objects.Queue) bool {
 	for q := leaf; q != above; q = q.Parent() {
 		if !q.Guaranteed().IsEmpty() {
@@ -202,7 +206,7 @@ func (h *victimSearch) hasGuaranteeBelow(leaf, above *objects.Queue) bool {
 	return false
 }
 
-// sharesResource reports whether y holds something of what x asks for.
+// sharesResource reports whether y holds a resource that x requests (PRE-24).
 func sharesResource(y, x *objects.Allocation) bool {
 	return holdsAnyOf(y.Shape().Vector(), x.Shape().Vector())
 }
@@ -216,7 +220,7 @@ func holdsAnyOf(held, wanted resources.Vector) bool {
 	return false
 }
 
-// lowestCommonAncestor is the lowest queue that two leaves are both in.
+// lowestCommonAncestor is the lowest queue that is an ancestor of both leaves, or both of them.
 func lowestCommonAncestor(a, b *objects.Queue) *objects.Queue {
 	for !a.IsSelfOrAncestorOf(b) {
 		a = a.Parent()

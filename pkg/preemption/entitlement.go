@@ -7,28 +7,28 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
 
-// Entitlement is what there is to say about a right of an ask: that it has it, or why not.
+// Entitlement says whether an ask is entitled to preempt by a reason, and why not (PRE-114).
 type Entitlement struct {
 	Reason      Reason
 	NotEntitled NotEntitledReason
-	Queue       *objects.Queue // that guarantees the room, or whose setting Bar is about; nil: none
-	Due         time.Time      // when it will have the right, if NotEntitledDelay
+	Queue       *objects.Queue // the queue that entitles the ask, or whose setting NotEntitled is about; nil: none
+	Due         time.Time      // the end of the delay, if NotEntitledDelay
 }
 
-// NotEntitledReason is why an ask does not have a right.
+// NotEntitledReason is why an ask is not entitled to preempt by a reason.
 type NotEntitledReason uint8
 
-// The bars.
+// The reasons why an ask is not entitled.
 const (
 	Entitled                    NotEntitledReason = iota
-	NotEntitledPolicy                             // its policy or its class does not allow it to
-	NotEntitledRequiredNode                       // it accepts one node only, and has no other right
-	NotEntitledNoRequiredNode                     // it requires no node
-	NotEntitledDisabled                           // preemption.enabled of the partition is false, or its priority disabled
-	NotEntitledNoGuarantee                        // no queue up to the fence guarantees anything of what it asks for
-	NotEntitledAboveGuarantee                     // Queue would hold more than it is guaranteed
-	NotEntitledDelay                              // preemption.delay of Queue is not over, or its preemption.priority.delay
-	NotEntitledPriorityDisabled                   // preemption.priority of Queue is disabled
+	NotEntitledPolicy                             // its policy or its priority class does not allow it (PRE-8)
+	NotEntitledRequiredNode                       // it requires one node, and may not preempt by another reason (PRE-7)
+	NotEntitledNoRequiredNode                     // it requires no node (PRE-7)
+	NotEntitledDisabled                           // preemption or priority of the partition is disabled (PRE-10, PRE-11)
+	NotEntitledNoGuarantee                        // no queue up to the fence guarantees a requested resource (PRE-13)
+	NotEntitledAboveGuarantee                     // Queue would exceed its guarantee (PRE-13)
+	NotEntitledDelay                              // the delay of Queue for this reason has not passed (PRE-15, PRE-18)
+	NotEntitledPriorityDisabled                   // preemption.priority of Queue is disabled (PRE-17)
 )
 
 func (b NotEntitledReason) String() string {
@@ -39,7 +39,8 @@ func (b NotEntitledReason) String() string {
 	}[b]
 }
 
-// Entitlements says of each right of an ask whether x has it. Those that it has are Rights.
+// Entitlements says of each reason whether x is entitled to preempt by it at now (PRE-114). Where NotEntitled is
+// Entitled, EntitledReasons has the reason.
 func Entitlements(p *objects.Partition, x *objects.Allocation, now time.Time) [3]Entitlement {
 	return [...]Entitlement{requiredNodeEntitlement(p, x), guaranteeEntitlement(p, x, now), priorityEntitlement(p, x, now)}
 }
@@ -56,7 +57,7 @@ func requiredNodeEntitlement(p *objects.Partition, x *objects.Allocation) Entitl
 	return Entitlement{Reason: ReasonRequiredNode}
 }
 
-// commonNotEntitledReason is what keeps x from the other rights.
+// commonNotEntitledReason is why x may preempt neither by guarantee nor by priority, as far as both share it.
 func commonNotEntitledReason(p *objects.Partition, x *objects.Allocation) NotEntitledReason {
 	switch {
 	case !x.Ask().Policy.AllowPreemptOther():
@@ -102,8 +103,8 @@ func priorityEntitlement(p *objects.Partition, x *objects.Allocation, now time.T
 	return c
 }
 
-// nearestGuaranteedQueue is the first queue, from the leaf of x up to the fence, that guarantees
-// something of what x asks for; nil: none does.
+// nearestGuaranteedQueue is the first queue, from the leaf of x up to the preemption fence, whose guarantee names
+// a resource that x requests; nil: there is none.
 func nearestGuaranteedQueue(x *objects.Allocation) *objects.Queue {
 	for q := x.Application().Queue(); q != nil; q = q.Parent() {
 		if about, _ := q.WithinGuarantee(x); about {

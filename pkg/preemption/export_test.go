@@ -9,38 +9,39 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// DropOldTransfers forgets what does not count any more, now and not only when there is much of it.
+// DropOldTransfers drops old transfers now, without waiting until enough have accumulated.
 func DropOldTransfers(c *CycleDetector, now time.Time) {
 	c.dropOldAt = 0
 	c.dropOldTransfers(now)
 }
 
-// TrackedTransfers is how much c keeps in mind.
+// TrackedTransfers is how many entries c keeps.
 func TrackedTransfers(c *CycleDetector) int { return len(c.transfers) + len(c.lastGain) }
 
-// VictimsByBothSelectors is, node by node, who would have to leave as least finds out, and as selectVictimsOnNode does.
-// Where least is not sure, neither is told.
+// VictimsByBothSelectors are the victims on each node, as minimalVictims and as selectVictimsOnNode select them.
+// Nodes where minimalVictims is not exact are left out. Plans that differ in anything but victims have a nil in
+// full.
 func VictimsByBothSelectors(s *Search, x *objects.Allocation, r Reason) (minimal, full [][]*objects.Allocation) {
 	s.current.begin(s.part, x, r)
 	s.selector.begin(&s.current)
 	s.cache.sync()
 	s.current.resetLeafCache(&s.cache)
 	for index, n := range s.cache.nodes {
-		plan, found, sure := s.selector.minimalVictims(&s.cache, index)
-		if !sure {
+		plan, found, exact := s.selector.minimalVictims(&s.cache, index)
+		if !exact {
 			continue
 		}
 		minimal = append(minimal, slices.Clone(plan.Victims))
 		fromFull, foundFull := s.selector.selectVictimsOnNode(n)
 		full = append(full, slices.Clone(fromFull.Victims))
 		if found != foundFull || found && (plan.cost != fromFull.cost || plan.Reason != fromFull.Reason || plan.Node != fromFull.Node) {
-			full[len(full)-1] = append(fromFull.Victims, nil) // it differs
+			full[len(full)-1] = append(fromFull.Victims, nil) // the plans differ
 		}
 	}
 	return minimal, full
 }
 
-// NodeCacheDump is all that s knows about nodes, up to date, as text.
+// NodeCacheDump is the node cache of s, up to date, as text.
 func NodeCacheDump(s *Search) (lines []string) {
 	l := &s.cache
 	l.sync()
@@ -49,7 +50,7 @@ func NodeCacheDump(s *Search) (lines []string) {
 		line := fmt.Sprint(n.ID(), l.indexOf[n] == i, c.available, c.freedInAll, c.priorityLevels, c.hasGroups, c.hasBudgets, c.mixedProtection, c.undisturbed, l.singlePriority[i], " ",
 			l.quantities[2*l.resourceKinds*i:2*l.resourceKinds*(i+1)])
 		for level := range c.priorityLevels {
-			v := c.freedBy(level) // which may be short, if there are more kinds of resources since
+			v := c.freedBy(level) // shorter than width, if resources were added since
 			line += fmt.Sprint(append(slices.Clone(v), make(resources.Vector, l.resourceKinds-len(v))...))
 		}
 		for _, w := range c.sortedCandidates() {
@@ -67,7 +68,7 @@ func NodeCacheDump(s *Search) (lines []string) {
 	return append(lines, leaves...)
 }
 
-// NodeHeapOrder are places in the order of a nodeHeap.
+// NodeHeapOrder are the indexes that a nodeHeap with these entries yields.
 func NodeHeapOrder(ranks []int64, indexes []int32) (order []int) {
 	var q nodeHeap
 	for i, rank := range ranks {
@@ -80,8 +81,8 @@ func NodeHeapOrder(ranks []int64, indexes []int32) (order []int) {
 	return order
 }
 
-// FillUpdateLog makes the list of what was renewed as long as it may be: the next look but one lists all
-// nodes anew, and gives leaves other numbers.
+// FillUpdateLog fills the list of refreshed nodes up to its bound: the sync after the next change rebuilds the
+// cache and gives leaves other indexes.
 func FillUpdateLog(s *Search) {
 	s.cache.sync()
 	for len(s.cache.updates) < 4*len(s.cache.nodes)+64 {
@@ -89,7 +90,7 @@ func FillUpdateLog(s *Search) {
 	}
 }
 
-// CachedLeaves is how many leaves s knows.
+// CachedLeaves is how many leaves the node cache has.
 func CachedLeaves(s *Search) int {
 	s.cache.sync()
 	return len(s.cache.leaves)

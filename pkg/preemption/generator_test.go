@@ -22,27 +22,27 @@ var epoch = time.Unix(1_000_000_000, 0).UTC()
 // afterDelays is when every delay of a random cluster has passed.
 var afterDelays = epoch.Add(time.Hour)
 
-// generator makes up clusters.
+// generator generates random clusters.
 type generator struct {
 	*rand.Rand
-	noGroups bool // nobody falls with others, and there are no budgets
+	noGroups bool // no victim groups and no budgets
 }
 
-func nodeCache(seed uint64) generator { return generator{Rand: rand.New(rand.NewPCG(seed, 0))} }
+func newGenerator(seed uint64) generator { return generator{Rand: rand.New(rand.NewPCG(seed, 0))} }
 
 func (d generator) oneIn(n int) bool { return d.IntN(n) == 0 }
 
 func pick[T any](d generator, from ...T) T { return from[d.IntN(len(from))] }
 
-func (d generator) amounts(most int) resources.Amounts {
-	m := map[string]resources.Quantity{"vcore": resources.Quantity(1 + d.IntN(most))}
+func (d generator) amounts(limit int) resources.Amounts {
+	m := map[string]resources.Quantity{"vcore": resources.Quantity(1 + d.IntN(limit))}
 	if d.oneIn(2) {
-		m["memory"] = resources.Quantity(d.IntN(most + 1))
+		m["memory"] = resources.Quantity(d.IntN(limit + 1))
 	}
 	return resources.FromMap(m)
 }
 
-// queue is one with a guarantee, a max and settings of its own.
+// queue is a queue with a random guarantee, max and settings; root has none.
 func (d generator) queue(name string, children ...configs.Queue) configs.Queue {
 	q := configs.Queue{Name: name, Parent: len(children) > 0, Children: children, SubmitACL: security.Everyone(), Settings: configs.DefaultSettings()}
 	if name == "root" {
@@ -85,7 +85,7 @@ func (d generator) budgets(t *testing.T) budgets.Registry {
 
 var leaves = []objects.QueuePath{"root.p.a", "root.p.b", "root.c", "root.d"}
 
-// cycles has paused the leaf of x with others, or with itself.
+// cycles is a detector in which the leaf of x is in a cool-down with random leaves, or with itself.
 func (d generator) cycles(x *objects.Allocation) *preemption.CycleDetector {
 	c := &preemption.CycleDetector{}
 	c.SetConfig(configs.Churn{CircuitBreaker: true, Cycles: 1, Window: time.Hour, CoolDown: time.Hour}, afterDelays)
@@ -102,7 +102,7 @@ func (d generator) tree() configs.Queue {
 	return d.queue("root", d.queue("p", d.queue("a"), d.queue("b")), d.queue("c"), d.queue("d"))
 }
 
-// cluster is a partition that is nearly full, in which some were told to leave.
+// cluster is a partition that is nearly full and has some preempting allocations and nominated asks.
 func (d generator) cluster(t *testing.T) *objects.Partition {
 	p := objects.NewPartition(configs.Partition{
 		Name: "default", Root: d.tree(), PreemptionEnabled: true, NodeSortPolicy: policies.DefaultNodeSortPolicy(), Budgets: d.budgets(t),
@@ -142,7 +142,7 @@ func (d generator) cluster(t *testing.T) *objects.Partition {
 		}
 	}
 	p.RefreshShares()
-	for range d.IntN(3) { // somebody else has looked already
+	for range d.IntN(3) { // preempting allocations
 		d.preemptOnce(t, p)
 	}
 	assert.NilError(t, p.Check())
@@ -158,9 +158,9 @@ func (d generator) ask(key string) *objects.Ask {
 	}
 }
 
-// preemptOnce lets a new ask look, and tells its victims.
+// preemptOnce adds an ask and carries out the first plan that it finds.
 func (d generator) preemptOnce(t *testing.T, p *objects.Partition) {
-	ask := d.ask(fmt.Sprint("look", d.Uint32()))
+	ask := d.ask(fmt.Sprint("preemptor", d.Uint32()))
 	x, err := p.AddAsk(ask, epoch)
 	assert.NilError(t, err)
 	reasons, _ := preemption.EntitledReasons(p, x, afterDelays)

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// minimalVictims finds the plan that selectVictimsOnNode finds, without taking off everybody who may be taken: those
-// who matter least are taken off until there is enough. Everybody above them would be put back,
-// as those below are enough for each of them. sure is false where that need not be so, or where
-// somebody wants to know what became of the others: then selectVictimsOnNode has to be asked.
+// minimalVictims finds the plan of selectVictimsOnNode at less cost: it removes candidates in victim order until
+// the ask fits, and then reprieves (PRE-46). The more important candidates would all be reprieved, as the ask
+// fits without any of them. exact is false where the two may differ (victim groups, budgets, quality of service)
+// or where a report needs the other candidates: then the caller must use selectVictimsOnNode.
 func (t *victimSelector) minimalVictims(l *nodeCache, index int) (plan Plan, found, exact bool) {
 	h, c := t.search, &l.summaries[index]
 	if c.hasGroups || c.hasBudgets || h.qosCounts || h.protected != nil {
@@ -41,7 +41,7 @@ func (t *victimSelector) minimalVictims(l *nodeCache, index int) (plan Plan, fou
 	return plan, false, true
 }
 
-// inVictimOrder are the workers of a crew, who matters least first.
+// inVictimOrder are the candidates of a node in victim order, the least important first.
 func (h *victimSearch) inVictimOrder(c *nodeSummary) []nodeCandidate {
 	switch {
 	case h.reason == ReasonPriority, len(c.priorityLevels) <= 1, !c.mixedProtection && !h.yunikornCompatible():
@@ -49,11 +49,11 @@ func (h *victimSearch) inVictimOrder(c *nodeSummary) []nodeCandidate {
 	}
 	h.sortBuffer = append(h.sortBuffer[:0], c.candidates...)
 	slices.SortFunc(h.sortBuffer, func(a, b nodeCandidate) int {
-		number := 0
+		byPriority := 0
 		if !h.yunikornCompatible() {
-			number = cmp.Compare(a.priority, b.priority)
+			byPriority = cmp.Compare(a.priority, b.priority)
 		}
-		if order := cmp.Or(cmp.Compare(a.softProtection, b.softProtection), number); order != 0 {
+		if order := cmp.Or(cmp.Compare(a.softProtection, b.softProtection), byPriority); order != 0 {
 			return order
 		}
 		return compareAge(&a, &b)
@@ -61,15 +61,15 @@ func (h *victimSearch) inVictimOrder(c *nodeSummary) []nodeCandidate {
 	return h.sortBuffer
 }
 
-// asUnit is w alone.
+// asUnit is the candidate as a unit of its own.
 func (w *nodeCandidate) asUnit() victimUnit {
 	u := victimUnit{first: w.allocation, priority: w.priority, startedAt: w.startedAt, optedOut: w.softProtection&2 != 0, originator: w.softProtection&1 != 0}
 	u.single[0] = w.allocation
 	return u
 }
 
-// isEligible reports whether no law keeps w. Requires: who accepts no other node and who was told to
-// leave is not asked about, and h knows l as it is.
+// isEligible is ineligibleReason(w) == Eligible for a candidate, with the leaf cached. Requires: resetLeafCache
+// was called after the last change of l.
 func (h *victimSearch) isEligible(l *nodeCache, w nodeCandidate) bool {
 	priority := w.priority
 	if h.isSystemPriority(priority) {
@@ -92,18 +92,17 @@ func (h *victimSearch) isEligible(l *nodeCache, w nodeCandidate) bool {
 	return !h.isTooImportant(priority, &g.queueEligibility) && holdsAnyOf(w.shape.Vector(), h.ask.Shape().Vector())
 }
 
-// cachedEligibility is a gate by the number of its leaf, and what was last seen through it.
+// cachedEligibility is the eligibility of a leaf, and the last priority that was translated by it.
 type cachedEligibility struct {
 	queueEligibility
-	generation      uint64 // in which it was found out
-	hasGuarantee    bool   // a queue below the gate has a guarantee
-	exposedKnown    bool
-	priority        int32 // that was last asked about, if seen
-	exposedPriority int32 // as it is seen from the gate
+	generation      uint64 // of the search; of another one: stale
+	hasGuarantee    bool   // a queue from the leaf up to commonAncestor has a guarantee
+	exposedKnown    bool   // priority and exposedPriority are set
+	priority        int32  // of the last candidate
+	exposedPriority int32  // priority, as commonAncestor sees it
 }
 
-// resetLeafCache readies the gates for the leaves of l. What was found out by number of a leaf does not hold any
-// more: it may be another's by now.
+// resetLeafCache makes all cached eligibilities stale: the indexes of leaves may have changed.
 func (h *victimSearch) resetLeafCache(l *nodeCache) {
 	h.generation++
 	if n := len(l.leaves) - len(h.leafCache); n > 0 {

@@ -15,13 +15,13 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// To take off only as many as are needed comes to the same as to take off all and put back,
-// on every node of some thousand random clusters, by every right, whether or not there is a plan.
+// minimalVictims selects the same victims as selectVictimsOnNode, on every node of random clusters, by every
+// preemption reason, whether or not there is a plan (PRE-46).
 func TestVictimSelector_MinimalVictimsEqualFullSelection(t *testing.T) {
 	nodes, plans, several := 0, 0, 0
 	clusters := testscale.Runs(3000)
 	for seed := range uint64(clusters) {
-		d := nodeCache(seed)
+		d := newGenerator(seed)
 		d.noGroups = seed%4 > 1
 		p := d.cluster(t)
 		ask := d.ask("ask")
@@ -50,7 +50,7 @@ func TestVictimSelector_MinimalVictimsEqualFullSelection(t *testing.T) {
 	assert.Assert(t, nodes > clusters/3 && plans > clusters/10 && several > clusters/60, "%d nodes, %d plans, %d with several victims", nodes, plans, several)
 }
 
-// victimKeys are those of a list. A nil in it is no key.
+// victimKeys are the keys of a list, up to a nil (see VictimsByBothSelectors).
 func victimKeys(list []*objects.Allocation) (out []objects.AllocationKey) {
 	for _, y := range list {
 		if y == nil {
@@ -61,8 +61,8 @@ func victimKeys(list []*objects.Allocation) (out []objects.AllocationKey) {
 	return out
 }
 
-// predicateCluster is a leaf of a partition with nodes of three vcores, each full of work that is called low, neighbour
-// and other with the name of the node behind it, and an ask for one vcore that may take it.
+// predicateCluster is a partition with one leaf and nodes of three vcores, each full with the allocations
+// low-NODE, neighbour-NODE and other-NODE, and an ask x for one vcore to which each of them is eligible.
 func predicateCluster(t *testing.T, nodes ...objects.NodeID) (p *objects.Partition, x *objects.Allocation) {
 	root := configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone(), Settings: configs.DefaultSettings()}
 	leaf := configs.Queue{Name: "a", Settings: configs.DefaultSettings()}
@@ -83,7 +83,7 @@ func predicateCluster(t *testing.T, nodes ...objects.NodeID) (p *objects.Partiti
 	return p, x
 }
 
-// The resource manager may want somebody gone who need not go for the room.
+// The RM may accept the node only without an allocation that resources do not require as a victim (PRE-48).
 func TestVictimSelector_ReprieveKeepsVictimsThePredicatesNeed(t *testing.T) {
 	p, x := predicateCluster(t, "n")
 	var asked [][]objects.AllocationKey
@@ -96,13 +96,13 @@ func TestVictimSelector_ReprieveKeepsVictimsThePredicatesNeed(t *testing.T) {
 	assert.DeepEqual(t, asked[:2], [][]objects.AllocationKey{{"low-n"}, {"other-n", "neighbour-n", "low-n"}})
 }
 
-// S3-44: a neighbour that the ask has to run beside stays, if who is less important is enough. S3-43: a node
-// where it would have to go is none for the ask, and another one is found.
+// S3-44: an allocation that the ask needs beside it is no victim if a less important one is enough. S3-43: a node
+// where that allocation would have to be preempted is infeasible, and another node is found (PRE-47).
 func TestVictimSelector_S3_43_S3_44_AffinityNeighbourStays(t *testing.T) {
 	p, x := predicateCluster(t, "a", "b")
-	for _, c := range []struct{ needed, victim objects.AllocationKey }{{"neighbour-a", "low-a"}, {"low-a", "low-b"}} {
+	for _, c := range []struct{ affinity, victim objects.AllocationKey }{{"neighbour-a", "low-a"}, {"low-a", "low-b"}} {
 		plan, ok := preemption.NewSearch(p, 0, nil).Find(x, preemption.ReasonPriority, func(_ *objects.Allocation, n *objects.Node, victims []*objects.Allocation) bool {
-			return !slices.Contains(victimKeys(victims), c.needed)
+			return !slices.Contains(victimKeys(victims), c.affinity)
 		})
 		assert.Assert(t, ok)
 		assert.DeepEqual(t, victimKeys(plan.Victims), []objects.AllocationKey{c.victim})

@@ -9,42 +9,41 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// nodeCache lists the nodes in ID order, and for each what a look has to know about the work on it.
-// It is brought up to date by what has changed, not made anew.
+// nodeCache has the nodes in ID order with their summaries. It is updated by what changed, not rebuilt (PRE-99).
 type nodeCache struct {
 	part      *objects.Partition
 	nodes     []*objects.Node
 	indexOf   map[*objects.Node]int // in nodes
-	summaries []nodeSummary         // by place
+	summaries []nodeSummary         // by index of the node
 
-	resourceKinds  int                  // of resources, for which there is place in flat
-	quantities     []resources.Quantity // by place: what is available, and then what all of its crew would free
-	singlePriority []int64              // by place: the priority of all of its crew; or severalPriorities, or disturbedNode
+	resourceKinds  int                  // number of resources per row of quantities
+	quantities     []resources.Quantity // per node a row of what is available, then a row of what all candidates free
+	singlePriority []int64              // by node: the priority of all candidates, or severalPriorities, or disturbedNode
 
-	leaves            []*objects.Queue // that ever had work on a node; crews know them by their number
+	leaves            []*objects.Queue // every leaf that had an allocation on a node; candidates refer to them by index
 	leafIndex         map[*objects.Queue]int32
-	nodesOfLeaf       [][]int32             // by leaf: the places with work of it in a crew, ascending
-	victimUnits       []policies.VictimUnit // by leaf, as it was when crews were met
-	marks             []uint64              // scratch: by leaf
+	nodesOfLeaf       [][]int32             // by leaf: the indexes of the nodes with candidates of it, ascending
+	victimUnits       []policies.VictimUnit // by leaf: its preemption.victim.unit when the summaries were made
+	marks             []uint64              // scratch, by leaf
 	mark              uint64
-	scratchCandidates []nodeCandidate // scratch of meet
-	sortKeys          []int64         // of met: the number, and the place in it
+	scratchCandidates []nodeCandidate // scratch of summarize
+	sortKeys          []int64         // of scratchCandidates: the priority, and the index in it
 
-	nodeSetVersion uint64 // of nodes, as Partition.NodeSetGeneration tells it
-	configVersion  uint64 // of the configuration, as Partition.Rules tells it
-	rebuilds       int    // how often the list was made
-	updates        []int  // places whose crew was renewed, since made
+	nodeSetVersion uint64 // Partition.NodeSetGeneration of nodes
+	configVersion  uint64 // Partition.ConfigGeneration of victimUnits
+	rebuilds       int    // how often rebuild ran
+	updates        []int  // indexes of the nodes refreshed since the last rebuild
 
 	ranked uint64 // SearchStats.NodesRanked
 }
 
-// These are no priorities.
+// Values of singlePriority that are no priorities.
 const (
-	severalPriorities = math.MinInt64     // there is work of several, or none
-	disturbedNode     = math.MinInt64 + 1 // the node is not plain
+	severalPriorities = math.MinInt64     // candidates of several priorities, or no candidate
+	disturbedNode     = math.MinInt64 + 1 // see nodeRanking.rankDisturbed
 )
 
-// sync brings the roll up to date.
+// sync brings the cache up to date with the partition.
 func (l *nodeCache) sync() {
 	switch {
 	case l.indexOf == nil || len(l.updates) > 4*len(l.nodes)+64:
@@ -56,7 +55,7 @@ func (l *nodeCache) sync() {
 		l.rebuild(l.indexOf, l.summaries)
 	}
 	for _, n := range l.part.TakeChangedNodes() {
-		if i, known := l.indexOf[n]; known { // else it has gone, and the list was made without it
+		if i, known := l.indexOf[n]; known { // else the node was removed, and rebuild has dropped it
 			l.refreshNode(i)
 			l.updates = append(l.updates, i)
 		}
@@ -67,7 +66,7 @@ func (l *nodeCache) sync() {
 	}
 }
 
-// mostLeavesAreEmpty reports whether most leaves that are known have no work any more, and may be gone.
+// mostLeavesAreEmpty reports whether most known leaves have no allocation any more: a rebuild drops them.
 func (l *nodeCache) mostLeavesAreEmpty() bool {
 	nonEmpty := 0
 	for _, nodes := range l.nodesOfLeaf {
@@ -76,8 +75,8 @@ func (l *nodeCache) mostLeavesAreEmpty() bool {
 	return len(l.leaves) > 2*nonEmpty+64
 }
 
-// regroup meets those crews again that the configuration groups in another way now. Nothing else of it
-// is kept in mind.
+// regroup refreshes the nodes with candidates of leaves whose preemption.victim.unit has changed. No other
+// setting is cached.
 func (l *nodeCache) regroup() {
 	var nodes []int32
 	for number, leaf := range l.leaves {
@@ -93,10 +92,11 @@ func (l *nodeCache) regroup() {
 	}
 }
 
-// rebuild lists the nodes anew. Of those that were at a place before, the crew is kept.
+// rebuild lists the nodes anew. The summaries of the nodes in before are kept; nil: none, and leaves get new
+// indexes.
 func (l *nodeCache) rebuild(before map[*objects.Node]int, summaries []nodeSummary) {
 	if before == nil {
-		l.part.TakeChangedNodes() // all are looked at
+		l.part.TakeChangedNodes() // all nodes are refreshed
 		l.leaves, l.victimUnits, l.leafIndex, l.configVersion = nil, nil, map[*objects.Queue]int32{}, l.part.ConfigGeneration()
 	}
 	l.nodeSetVersion, l.nodes = l.part.NodeSetGeneration(), l.part.Nodes()
@@ -120,6 +120,7 @@ func (l *nodeCache) rebuild(before map[*objects.Node]int, summaries []nodeSummar
 	}
 }
 
+// refreshNode makes the summary of the node at i anew.
 func (l *nodeCache) refreshNode(i int) {
 	n, c := l.nodes[i], &l.summaries[i]
 	var before [16]int32
@@ -132,7 +133,7 @@ func (l *nodeCache) refreshNode(i int) {
 	l.indexLeaves(i, oldLeaves)
 }
 
-// setQuantities gives the crew at a place its rows in flat.
+// setQuantities stores the vectors of the summary at i in its rows of quantities.
 func (l *nodeCache) setQuantities(i int, available, freed resources.Vector) {
 	c, at := &l.summaries[i], 2*l.resourceKinds*i
 	row, freedRow := l.quantities[at:at+l.resourceKinds:at+l.resourceKinds], l.quantities[at+l.resourceKinds:at+2*l.resourceKinds:at+2*l.resourceKinds]
@@ -141,7 +142,7 @@ func (l *nodeCache) setQuantities(i int, available, freed resources.Vector) {
 	c.available, c.freedInAll = row, freedRow
 }
 
-// classify says what the ranks of a node can be.
+// classify sets singlePriority of the node at i.
 func (l *nodeCache) classify(i int) {
 	switch c := &l.summaries[i]; {
 	case !c.undisturbed:
@@ -153,6 +154,7 @@ func (l *nodeCache) classify(i int) {
 	}
 }
 
+// leafIndexOf is the index of a leaf, which is added if it is unknown.
 func (l *nodeCache) leafIndexOf(leaf *objects.Queue) int32 {
 	i, known := l.leafIndex[leaf]
 	if !known {
@@ -164,7 +166,7 @@ func (l *nodeCache) leafIndexOf(leaf *objects.Queue) int32 {
 	return i
 }
 
-// leavesOf adds the leaves of a crew, each once.
+// leavesOf appends the leaves of the candidates, each once, to a list.
 func (l *nodeCache) leavesOf(c *nodeSummary, to []int32) []int32 {
 	l.mark++
 	for i := range c.candidates {
@@ -176,7 +178,8 @@ func (l *nodeCache) leavesOf(c *nodeSummary, to []int32) []int32 {
 	return to
 }
 
-// indexLeaves brings the places of leaves up to date. before are the leaves that had work there.
+// indexLeaves brings nodesOfLeaf up to date with the summary at i. before are the leaves of its candidates until
+// now.
 func (l *nodeCache) indexLeaves(i int, before []int32) {
 	var now [16]int32
 	leaves := l.leavesOf(&l.summaries[i], now[:0])
@@ -187,7 +190,7 @@ func (l *nodeCache) indexLeaves(i int, before []int32) {
 		}
 	}
 	for _, leaf := range leaves {
-		if n := len(l.nodesOfLeaf[leaf]); n == 0 || l.nodesOfLeaf[leaf][n-1] < int32(i) { // always so when all is listed anew
+		if n := len(l.nodesOfLeaf[leaf]); n == 0 || l.nodesOfLeaf[leaf][n-1] < int32(i) { // always so in a rebuild
 			l.nodesOfLeaf[leaf] = append(l.nodesOfLeaf[leaf], int32(i))
 		} else if at, listed := slices.BinarySearch(l.nodesOfLeaf[leaf], int32(i)); !listed {
 			l.nodesOfLeaf[leaf] = slices.Insert(l.nodesOfLeaf[leaf], at, int32(i))

@@ -18,19 +18,18 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// What is kept in mind about nodes, and brought up to date by what has changed, is what who
-// knew nothing finds out.
+// After any sequence of changes the updated node cache equals one built from nothing (PRE-99).
 func TestNodeCache_IncrementalEqualsRebuilt(t *testing.T) {
 	changes, clusters := map[string]int{}, testscale.Runs(300)
 	for seed := range uint64(clusters) {
-		d := nodeCache(seed)
+		d := newGenerator(seed)
 		p := d.cluster(t)
 		incremental := preemption.NewSearch(p, 0, nil)
 		for step := range 40 {
 			change := d.change(t, p, step)
 			changes[change]++
 			if d.oneIn(3) {
-				continue // several changes between two looks
+				continue // several changes between two syncs
 			}
 			got, want := preemption.NodeCacheDump(incremental), preemption.NodeCacheDump(preemption.NewSearch(p, 0, nil))
 			assert.DeepEqual(t, got, want)
@@ -39,11 +38,11 @@ func TestNodeCache_IncrementalEqualsRebuilt(t *testing.T) {
 	}
 	t.Log(changes)
 	for _, change := range slices.Sorted(maps.Keys(changes)) {
-		assert.Check(t, changes[change] > clusters/3, "%s happened %d times", change, changes[change])
+		assert.Check(t, changes[change] > clusters/3, "change %q happened only %d times", change, changes[change])
 	}
 }
 
-// change does something to p that matters to who looks for victims, and says what.
+// change applies a random change to p that may affect a search, and returns its name.
 func (d generator) change(t *testing.T, p *objects.Partition, step int) (changed string) {
 	now := afterDelays.Add(time.Duration(step) * time.Second)
 	n := pick(d, p.Nodes()...)
@@ -55,53 +54,53 @@ func (d generator) change(t *testing.T, p *objects.Partition, step int) (changed
 	}
 	switch d.IntN(9) {
 	case 0:
-		changed = "a node comes"
+		changed = "node added"
 		assert.NilError(t, p.AddNode(objects.NodeID(fmt.Sprint(pick(d, "a", "n", "z"), 10+step)), d.amounts(12), nil, !d.oneIn(6)))
 	case 1:
-		if changed = "a node goes"; len(p.Nodes()) > 2 {
+		if changed = "node removed"; len(p.Nodes()) > 2 {
 			_, err := p.RemoveNode(n.ID(), now)
 			assert.NilError(t, err)
 		}
 	case 2:
-		changed = "a node has another size"
+		changed = "node capacity changed"
 		assert.NilError(t, p.SetCapacity(n.ID(), d.amounts(14)))
 	case 3:
-		changed = "a node drains or does not"
+		changed = "node schedulable toggled"
 		assert.NilError(t, p.SetSchedulable(n.ID(), !n.Schedulable()))
 	case 4, 5:
 		ask := d.ask(fmt.Sprint("late", step))
-		if changed = "work comes"; d.oneIn(6) {
-			changed = "work comes with another resource"
+		if changed = "allocation added"; d.oneIn(6) {
+			changed = "allocation with a new resource added"
 			ask.Amounts = ask.Amounts.Add(resources.FromMap(map[string]resources.Quantity{fmt.Sprint("r", step%2): 1}))
 		}
 		_, err := p.AddReported(ask, n.ID(), now)
 		assert.NilError(t, err)
 	case 6:
-		if changed = "work goes"; running != nil {
+		if changed = "allocation released"; running != nil {
 			p.Release(running.Key(), now)
 		}
 	case 7:
-		if changed = "somebody is told to leave"; running != nil && !p.Preempting(running) && n.Schedulable() {
-			x, err := p.AddAsk(d.ask(fmt.Sprint("taker", step)), now)
+		if changed = "allocation preempted"; running != nil && !p.Preempting(running) && n.Schedulable() {
+			x, err := p.AddAsk(d.ask(fmt.Sprint("preemptor", step)), now)
 			assert.NilError(t, err)
 			p.Preempt(x, n, []*objects.Allocation{running}, now)
 		}
 	case 8:
-		changed = "a configuration"
+		changed = "configuration changed"
 		conf := p.Config()
 		conf.Root = d.tree()
 		if d.oneIn(2) {
-			changed, conf.Budgets = "other budgets", d.budgets(t)
+			changed, conf.Budgets = "budgets changed", d.budgets(t)
 		}
 		assert.NilError(t, p.Reconfigure(conf, nil))
 	}
 	return changed
 }
 
-// The places come by rank and then by name, each once, whatever the order in which they were found.
+// The heap yields indexes by rank and then by index, each once, in whatever order they were added.
 func TestNodeHeap_YieldsByRankThenIndex(t *testing.T) {
 	for seed := range uint64(500) {
-		d := nodeCache(seed)
+		d := newGenerator(seed)
 		var ranks []int64
 		var indexes []int32
 		of := map[int32]int64{}
@@ -124,15 +123,15 @@ func TestNodeHeap_YieldsByRankThenIndex(t *testing.T) {
 	}
 }
 
-// A look may list the nodes anew between its two halves: what it has found out about leaves by
-// number does not hold any more then.
+// The cache may be rebuilt between the two parts of one Find (on one node, then across nodes). Eligibilities
+// cached by the index of a leaf are stale then.
 func TestNodeCache_RebuiltWithinOneSearch(t *testing.T) {
 	root := configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone(), Settings: configs.DefaultSettings()}
 	for _, name := range []string{"home", "off", "open"} {
 		leaf := configs.Queue{Name: name, Settings: configs.DefaultSettings()}
 		leaf.PriorityPreemption = policies.PriorityPreemptionFence
 		switch name {
-		case "home": // a quota is in the way, so a look has two halves
+		case "home": // its max blocks the ask, so Find tries across nodes too
 			leaf.Max = resources.LimitFromMap(map[string]resources.Quantity{"vcore": 4})
 		case "off":
 			leaf.PreemptionPolicy = policies.PreemptDisabled
@@ -152,7 +151,7 @@ func TestNodeCache_RebuiltWithinOneSearch(t *testing.T) {
 	s := preemption.NewSearch(p, 0, nil)
 	for i, x := range []struct{ app, node string }{
 		{"open", "n1"}, {"off", "n0"}, {"off", "n0"}, {"open", "n1"}, {"home", "n2"}, {"open", "n2"}, {"home", "n3"}, {"open", "n3"},
-	} { // leaves are met in another order now than when all are met at once
+	} { // the cache meets the leaves in another order than a rebuild does
 		_, err := p.AddReported(&objects.Ask{Key: objects.AllocationKey(fmt.Sprint("run", i)), App: objects.AppID(x.app), Amounts: amounts(2)}, objects.NodeID(x.node), epoch)
 		assert.NilError(t, err)
 		preemption.NodeCacheDump(s)
@@ -171,7 +170,7 @@ func TestNodeCache_RebuiltWithinOneSearch(t *testing.T) {
 	assert.Equal(t, got.Victims[0].Application().Queue().Path(), objects.QueuePath("root.open"))
 }
 
-// Leaves and nodes may come and go for ever.
+// The cache does not grow when leaves and nodes are created and removed for ever.
 func TestNodeCache_IsBounded(t *testing.T) {
 	root := configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone(), Settings: configs.DefaultSettings()}
 	p := objects.NewPartition(configs.Partition{Name: "default", Root: root, PreemptionEnabled: true})
@@ -186,14 +185,14 @@ func TestNodeCache_IsBounded(t *testing.T) {
 		assert.NilError(t, p.AddApplication(app, security.User{Name: "ann"}, leaf, nil, epoch))
 		_, err := p.AddReported(&objects.Ask{Key: objects.AllocationKey(app), App: app, Amounts: amounts}, "n7", epoch)
 		assert.NilError(t, err)
-		assert.Assert(t, preemption.CachedLeaves(s) < 200, "after %d", i)
+		assert.Assert(t, preemption.CachedLeaves(s) < 200, "too many leaves are cached after %d", i)
 		p.RemoveApplication(app, epoch)
 		p.Expire(epoch.Add(time.Hour))
 		_, err = p.RemoveNode("n7", epoch)
 		assert.NilError(t, err)
 		assert.NilError(t, p.AddNode("n7", amounts, nil, true))
 	}
-	for range 3000 { // and nobody looks
+	for range 3000 { // without any search in between
 		_, err := p.RemoveNode("n7", epoch)
 		assert.NilError(t, err)
 		assert.NilError(t, p.AddNode("n7", amounts, nil, true))

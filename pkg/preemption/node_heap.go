@@ -1,6 +1,6 @@
 package preemption
 
-// rankedNode is a node to look at, and its rank: 0 for all where only names count.
+// rankedNode is the index of a node, and its rank: 0 for all nodes where only the index counts.
 type rankedNode struct {
 	rank  int64
 	index int32
@@ -10,11 +10,11 @@ func (t rankedNode) less(u rankedNode) bool {
 	return t.rank < u.rank || t.rank == u.rank && t.index < u.index
 }
 
-// nodeHeap is a heap of turns. Most looks end long before they have met all places, so
-// these are not sorted: the next one is found when it is due.
+// nodeHeap is a min-heap of nodes by rank and index. Most searches end before they reach all nodes, so the nodes
+// are not sorted in advance.
 type nodeHeap []rankedNode
 
-// each yields the places in turn, each once.
+// each yields the indexes in order, each once. It consumes the heap.
 func (q nodeHeap) each(yield func(index int) bool) {
 	for i := len(q)/2 - 1; i >= 0; i-- {
 		q.siftDown(i)
@@ -33,7 +33,7 @@ func (q nodeHeap) each(yield func(index int) bool) {
 	}
 }
 
-// siftDown puts the i-th in its place among those below it.
+// siftDown restores the heap order below entry i.
 func (q nodeHeap) siftDown(i int) {
 	for {
 		first := 2*i + 1

@@ -2,21 +2,21 @@ package preemption
 
 import "github.com/canopy-scheduler/canopy/pkg/objects"
 
-// NodeOutcome is what came of looking at a node.
+// NodeOutcome is the outcome of a node that a search tried.
 type NodeOutcome uint8
 
-// What can come of it.
+// The outcomes of a node.
 const (
-	OutcomeNoPlan   NodeOutcome = iota // nobody can leave it so that the ask finds room
-	OutcomeRejected                    // there is a plan, and the RM says no to it
-	OutcomeCompared                    // its plan was compared with the best so far; the RM is asked only of better ones
+	OutcomeNoPlan   NodeOutcome = iota // no eligible victims make the ask fit
+	OutcomeRejected                    // the RM rejects every plan for it
+	OutcomeCompared                    // its plan was compared with the best one; the RM is asked about better plans only
 	numNodeOutcomes
 )
 
-func (s NodeOutcome) String() string { return [...]string{"no plan", "refused", "compared"}[s] }
+func (s NodeOutcome) String() string { return [...]string{"no plan", "rejected", "compared"}[s] }
 
-// OutcomeCounts is how many nodes a search looked at, by what came of it. It stops where nothing
-// better can come, so others may not have been looked at.
+// OutcomeCounts counts the nodes that a search tried, by outcome. A search ends when no better plan can come, so
+// nodes may be missing.
 type OutcomeCounts [numNodeOutcomes]int
 
 func (s *Search) recordOutcome(n *objects.Node, plan Plan, outcome NodeOutcome) {
@@ -26,16 +26,15 @@ func (s *Search) recordOutcome(n *objects.Node, plan Plan, outcome NodeOutcome) 
 	}
 }
 
-// Candidate is an allocation on a node where room is made, and what becomes of it.
+// Candidate is an allocation on the node of a plan, and whether it is preempted (PRE-110).
 type Candidate struct {
 	*objects.Allocation
-	Ineligible IneligibleReason // that keeps it; Eligible: none does
-	Victim     bool             // else it stays, also if no law keeps it: room is made without it
+	Ineligible IneligibleReason // the check that it fails; Eligible: none
+	Victim     bool             // an eligible allocation that is no victim is not needed
 }
 
-// Candidates says of everybody on the node of a plan what becomes of them, in key order. A plan
-// without victims is taken for the one that there would be for its node. Requires: the plan was
-// not carried out yet.
+// Candidates are all allocations on the node of a plan, in key order (PRE-110). For a plan without victims the
+// victims are those that a plan for its node would have. Requires: the plan was not carried out yet.
 func (s *Search) Candidates(plan Plan) []Candidate {
 	h := &s.current
 	h.begin(s.part, plan.Ask, plan.Reason)
@@ -63,7 +62,8 @@ func (s *Search) Candidates(plan Plan) []Candidate {
 	return out
 }
 
-// protectionOf is the law that keeps u when all those go too who are off.
+// protectionOf is the reason why u stays when t.victims are released: a guarantee or a strict budget. If there is
+// none, u is charged to its budgets.
 func (t *victimSelector) protectionOf(u *victimUnit) IneligibleReason {
 	switch {
 	case t.protectedByGuarantee(u):
@@ -74,7 +74,7 @@ func (t *victimSelector) protectionOf(u *victimUnit) IneligibleReason {
 	return Eligible
 }
 
-// noteProtected notes that u is spared, if somebody wants to know.
+// noteProtected records for reports why u stays; without a report it does nothing.
 func (h *victimSearch) noteProtected(u *victimUnit, reason IneligibleReason) {
 	if h.protected != nil {
 		for _, y := range u.members() {

@@ -8,25 +8,25 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Who goes first when a node has less than it should: the rule of the kubelet (priority.md
-// S3-63 to S3-65). Nobody asks for the room.
+// Victims of a node whose capacity is below what its allocations hold: the eviction order of the kubelet
+// (PRE-118 to PRE-120). There is no preemptor.
 
-// ResourceUsage is what a piece of work asked for, and uses, of one resource.
+// ResourceUsage is what an allocation requests and uses of one resource.
 type ResourceUsage struct {
 	Ask       *objects.Ask
 	Requested resources.Quantity
-	Used      resources.Quantity // what was asked for, if nobody has reported
-	Reported  bool
+	Used      resources.Quantity // Requested, if the RM reported no usage
+	Reported  bool               // the RM reported the usage
 }
 
-// AboveRequest is how much more is used than was asked for; negative when it is less.
+// AboveRequest is the usage minus the request; negative when less is used.
 func (c ResourceUsage) AboveRequest() resources.Quantity {
 	return resources.SubSaturated(c.Used, c.Requested)
 }
 
-// EvictionOrder is the order in which work leaves a node that is short of a resource: who uses
-// more than it asked for first, then who is less important, then who uses more above what it
-// asked for. The name settles the rest.
+// EvictionOrder sorts the allocations of a node that lacks a resource, the first to be evicted first: usage above
+// the request before usage within it, then the lower priority, then the larger usage above the request, then the
+// smaller key (PRE-118).
 func EvictionOrder(work []*objects.Ask, resource string) []ResourceUsage {
 	claims := make([]ResourceUsage, len(work))
 	for i, ask := range work {
@@ -48,15 +48,15 @@ func EvictionOrder(work []*objects.Ask, resource string) []ResourceUsage {
 	return claims
 }
 
-// NodeLoad is what a node has and holds.
+// NodeLoad is the capacity and the allocations of a node.
 type NodeLoad struct {
 	Total       resources.Amounts
-	Available   resources.Amounts // without what those hold who were told to leave; negative: too little
-	Allocations []*objects.Ask    // without those
+	Available   resources.Amounts // with preempting allocations released; negative: a shortage
+	Allocations []*objects.Ask    // without preempting ones
 }
 
-// ScarcestResource is the resource of which a node lacks the largest share of what it has; ok is
-// false when it lacks nothing.
+// ScarcestResource is the resource of which the node lacks the largest share of its capacity; ok is false when it
+// lacks none.
 func (l *NodeLoad) ScarcestResource() (resource string, ok bool) {
 	worst := resources.Share{}
 	for name, n := range l.Available.All() { // in name order
@@ -71,10 +71,10 @@ func (l *NodeLoad) ScarcestResource() (resource string, ok bool) {
 	return resource, ok
 }
 
-// NodePressureVictims are those who have to leave a node that has less than it holds, so that the
-// others have what they asked for, in the order in which they go. Work that accepts no other
-// node would come back at once, and stays. System work goes when that of users is not enough.
-// None: nobody has to, or it would be in vain, as the node is full of what is not ours.
+// NodePressureVictims are the allocations to evict from a node that has less capacity than its allocations hold,
+// in eviction order (PRE-119, PRE-120). Required-node allocations stay: they would come back to the same node.
+// System-priority allocations are evicted only if the others are not enough. There are no victims if the node
+// lacks nothing, or if evicting all of them would not be enough, for example because of foreign allocations.
 func NodePressureVictims(l NodeLoad) (victims []*objects.Ask) {
 	resource, hasShortage := l.ScarcestResource()
 	if !hasShortage {
@@ -97,7 +97,7 @@ func NodePressureVictims(l NodeLoad) (victims []*objects.Ask) {
 		return nil
 	}
 	needed := victims[:0:0]
-	for _, y := range slices.Backward(victims) { // who would go last is put back first
+	for _, y := range slices.Backward(victims) { // the last of the eviction order is reprieved first
 		if without := available.Sub(y.Amounts); noneNegative(without) {
 			available = without
 		} else {
@@ -110,7 +110,7 @@ func NodePressureVictims(l NodeLoad) (victims []*objects.Ask) {
 
 func noneNegative(available resources.Amounts) bool { return !available.HasNegative() }
 
-// freesScarceResource reports whether something that is held is something that lacks.
+// freesScarceResource reports whether held has a resource that the node lacks.
 func freesScarceResource(held, available resources.Amounts) bool {
 	for name, n := range held.All() {
 		if n > 0 && available.Get(name) < 0 {

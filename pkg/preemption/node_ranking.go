@@ -15,23 +15,23 @@ type rankingKey struct {
 	priority int32
 }
 
-// The rank of a node is the lowest priority such that an ask would have room there if all
-// work of at most that priority had gone. It is below the priority of the most important
-// victim of any plan for the node, or it is that. These two are no priorities.
+// The rank of a node is the lowest priority such that the ask fits when all candidates up to that priority are
+// released (PRE-58). The most important victim of any plan for the node has at least that priority. These two
+// values are no priorities.
 const (
-	rankFits       = math.MinInt64 // there is room as it is, or when those have gone who were told to
+	rankFits       = math.MinInt64 // the ask fits without victims, or once the preempting allocations have ended
 	rankInfeasible = math.MaxInt64
 )
 
-// nodeRanking has the rank of every node for one kind of ask. It is a tree of minima over the
-// places of a roll: node k has its children at 2k and 2k+1, and the root is at 1. So the
-// nodes of the lowest rank are found without looking at the others.
+// nodeRanking has the rank of every node for one kind of ask (shape and priority). It is a tree of minima over
+// the indexes of a nodeCache: tree node k has its children at 2k and 2k+1, and the root is 1. So the nodes of the
+// lowest rank are found without reading all ranks.
 type nodeRanking struct {
 	tree           []int64
-	width          int // places in the lowest level
-	rebuilds       int // of the roll, when it was filled
-	appliedUpdates int // entries of its log that are in it
-	free           resources.Vector
+	width          int              // leaves of the tree
+	rebuilds       int              // of the node cache, when the tree was filled
+	appliedUpdates int              // entries of nodeCache.updates that are in the tree
+	free           resources.Vector // scratch
 }
 
 // sync brings r up to date with l, for asks like x.
@@ -53,6 +53,7 @@ func (r *nodeRanking) sync(l *nodeCache, x *objects.Allocation) {
 	r.appliedUpdates = len(l.updates)
 }
 
+// fill computes the ranks of all nodes.
 func (r *nodeRanking) fill(l *nodeCache, x *objects.Allocation) {
 	r.rebuilds, r.appliedUpdates = l.rebuilds, len(l.updates)
 	r.width = 1 << bits.Len(uint(max(len(l.nodes)-1, 0)))
@@ -68,6 +69,7 @@ func (r *nodeRanking) fill(l *nodeCache, x *objects.Allocation) {
 	}
 }
 
+// rank computes the rank of the node at index.
 func (r *nodeRanking) rank(l *nodeCache, index int, x *objects.Allocation) int64 {
 	l.ranked++
 	v := x.Shape().Vector()
@@ -80,7 +82,7 @@ func (r *nodeRanking) rank(l *nodeCache, index int, x *objects.Allocation) int64
 	for k, n := range v {
 		switch {
 		case n <= 0:
-		case k >= l.resourceKinds: // an ask that is only supposed may be for what nobody has heard of
+		case k >= l.resourceKinds: // the ask of a dry run may request an unknown resource
 			return rankInfeasible
 		case n > row[k]:
 			if fits = false; resources.SubSaturated(n, row[k]) > row[l.resourceKinds+k] {
@@ -97,7 +99,7 @@ func (r *nodeRanking) rank(l *nodeCache, index int, x *objects.Allocation) int64
 	return c.rank(c.available, v)
 }
 
-// rankDisturbed is the rank of a node that somebody waits for, or was told to leave, or that takes no work.
+// rankDisturbed is the rank of a node that has nominated asks or preempting allocations, or is unschedulable.
 func (r *nodeRanking) rankDisturbed(n *objects.Node, c *nodeSummary, x *objects.Allocation) int64 {
 	if !n.Schedulable() {
 		return rankInfeasible
@@ -106,7 +108,7 @@ func (r *nodeRanking) rankDisturbed(n *objects.Node, c *nodeSummary, x *objects.
 	return c.rank(r.free, x.Shape().Vector())
 }
 
-// sumCovers reports whether a and b together cover v.
+// sumCovers reports whether a plus b cover v.
 func sumCovers(a, b, v resources.Vector) bool {
 	for k, n := range v {
 		k := resources.Index(k)
@@ -117,14 +119,13 @@ func sumCovers(a, b, v resources.Vector) bool {
 	return true
 }
 
-// rankAt is the rank of the node at a place.
+// rankAt is the rank of the node at index.
 func (r *nodeRanking) rankAt(index int) int64 { return r.tree[r.width+index] }
 
-// lowest is the lowest rank of all.
+// lowest is the lowest rank of all nodes.
 func (r *nodeRanking) lowest() int64 { return r.tree[1] }
 
-// byRank yields the places of nodes that are not hopeless, the lowest rank first, and those
-// of one rank in order.
+// byRank yields the indexes of the nodes that are not infeasible by ascending rank, then index.
 func (r *nodeRanking) byRank(yield func(index int) bool) {
 	for rank := r.tree[1]; rank != rankInfeasible; rank = r.nextRank(rank) {
 		if !r.yieldRange(1, rank, rank, yield) {
@@ -133,12 +134,12 @@ func (r *nodeRanking) byRank(yield func(index int) bool) {
 	}
 }
 
-// byIndex yields the places of nodes that are not hopeless in order.
+// byIndex yields the indexes of the nodes that are not infeasible in ascending order.
 func (r *nodeRanking) byIndex(yield func(index int) bool) {
 	r.yieldRange(1, rankFits, rankInfeasible-1, yield)
 }
 
-// nextRank is the lowest rank above another.
+// nextRank is the lowest rank above rank.
 func (r *nodeRanking) nextRank(rank int64) int64 {
 	next := int64(rankInfeasible)
 	for _, other := range r.tree[r.width:] {
@@ -149,6 +150,8 @@ func (r *nodeRanking) nextRank(rank int64) int64 {
 	return next
 }
 
+// yieldRange yields the indexes below tree node k whose rank is from low to high. It returns false when yield
+// did.
 func (r *nodeRanking) yieldRange(k int, low, high int64, yield func(index int) bool) bool {
 	switch {
 	case r.tree[k] > high:

@@ -8,36 +8,35 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// nodeSummary is the work on a node, but for who accepts no other node or was told to leave: the least
-// important first, by number alone until somebody needs more (sortedCandidates). It would free freedBy(i)
-// if all were gone that is at most as important as priorityLevels[i], and all if it were gone whole.
+// nodeSummary has the candidates of a node: its allocations without required-node and preempting ones, by
+// ascending priority, and in full victim order once sortedCandidates was called. Releasing all candidates up to
+// priorityLevels[i] frees freedBy(i), releasing all of them frees freedInAll.
 type nodeSummary struct {
 	candidates      []nodeCandidate
 	priorityLevels  []int32              // ascending
-	freedPerLevel   []resources.Quantity // by each but the last, one behind the other, width of each
+	freedPerLevel   []resources.Quantity // vectors of all levels but the last, one after another, of width quantities each
 	width           int
-	available       resources.Vector // what is available; in flat, as the next
+	available       resources.Vector // of the node; a row in nodeCache.quantities, like the next
 	freedInAll      resources.Vector
-	isSorted        bool // workers are in the order of compareCandidates
-	hasGroups       bool // somebody may fall with others
-	hasBudgets      bool // a budget is about somebody
-	mixedProtection bool // somebody agreed to leave and somebody did not, or leads an application
-	undisturbed     bool // the node takes work, nobody waits for it and nobody was told to leave it
+	isSorted        bool // candidates are in the order of compareCandidates
+	hasGroups       bool // a candidate may belong to a victim group
+	hasBudgets      bool // a disruption budget selects a candidate
+	mixedProtection bool // the candidates differ in softProtection
+	undisturbed     bool // the node is schedulable, without nominated asks and preempting allocations
 }
 
-// nodeCandidate is an allocation as a look has to know it. Those of a node lie together: a look meets
-// a thousand, and fetching each would take most of its time.
+// nodeCandidate is what a search needs of an allocation. The candidates of a node are contiguous in memory: a
+// search reads a thousand, and following a pointer to each would take most of its time (PRE-101).
 type nodeCandidate struct {
 	allocation     *objects.Allocation
 	shape          *objects.Shape
-	startedAt      int64 // when it began to run, in nanoseconds
-	leafIndex      int32 // in roll.leaves
+	startedAt      int64 // in nanoseconds
+	leafIndex      int32 // in nodeCache.leaves
 	priority       int32
-	softProtection int8 // as softProtectionOf has it
+	softProtection int8 // see softProtectionOf
 }
 
-// compareCandidates is negative when a matters less than b, by right of priority: see
-// compareImportance.
+// compareCandidates is negative when a is less important than b by reason of priority, see compareImportance.
 func compareCandidates(a, b nodeCandidate) int {
 	if order := cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.softProtection, b.softProtection)); order != 0 {
 		return order
@@ -45,7 +44,8 @@ func compareCandidates(a, b nodeCandidate) int {
 	return compareAge(&a, &b)
 }
 
-// compareAge is negative when a is newer than b. The name, which takes longest to get, settles the rest.
+// compareAge is negative when a is newer than b, or of the same age with the larger key. Keys are compared last,
+// because reading them costs most.
 func compareAge(a, b *nodeCandidate) int {
 	if order := cmp.Compare(b.startedAt, a.startedAt); order != 0 {
 		return order
@@ -53,7 +53,7 @@ func compareAge(a, b *nodeCandidate) int {
 	return cmp.Compare(b.allocation.Key(), a.allocation.Key())
 }
 
-// summarize finds out who is in the crew of a node.
+// summarize fills the candidates and flags of c with the allocations of n.
 func (l *nodeCache) summarize(n *objects.Node, c *nodeSummary) {
 	c.isSorted, c.hasGroups, c.hasBudgets, c.mixedProtection = false, false, false, false
 	l.scratchCandidates, l.sortKeys = l.scratchCandidates[:0], l.sortKeys[:0]
@@ -78,13 +78,14 @@ func (l *nodeCache) summarize(n *objects.Node, c *nodeSummary) {
 	}
 }
 
-// softProtectionOf is 0 for work that agreed to leave, 2 more if it did not, 1 more if it leads an application.
+// softProtectionOf is 2 for an allocation that opted out (it has no allowPreemptSelf), plus 1 for an originator
+// (PRE-36).
 func softProtectionOf(optedOut, originator bool) int8 {
 	return int8(2*boolToInt(optedOut) + boolToInt(originator))
 }
 
-// sortedCandidates are the workers in the order of compareCandidates. Most are never asked for, and to sort
-// them all would take most of the time of the first look.
+// sortedCandidates are the candidates in the order of compareCandidates. They are sorted on first use: most nodes
+// are never tried, and sorting all would take most of the time of the first search.
 func (c *nodeSummary) sortedCandidates() []nodeCandidate {
 	if !c.isSorted {
 		c.isSorted = true
@@ -93,7 +94,7 @@ func (c *nodeSummary) sortedCandidates() []nodeCandidate {
 	return c.candidates
 }
 
-// computeFreed finds out what goes with whom. Requires: all is nothing yet.
+// computeFreed computes what each priority level frees. Requires: freedInAll is zero.
 func (c *nodeSummary) computeFreed() {
 	c.priorityLevels, c.freedPerLevel, c.width = c.priorityLevels[:0], c.freedPerLevel[:0], len(c.freedInAll)
 	for i := range c.candidates {
@@ -108,7 +109,7 @@ func (c *nodeSummary) computeFreed() {
 	}
 }
 
-// freedBy is what would be free if all were gone that is at most as important as priorityLevels[i].
+// freedBy is what releasing all candidates up to priorityLevels[i] frees.
 func (c *nodeSummary) freedBy(i int) resources.Vector {
 	if i == len(c.priorityLevels)-1 {
 		return c.freedInAll
@@ -116,7 +117,7 @@ func (c *nodeSummary) freedBy(i int) resources.Vector {
 	return c.freedPerLevel[i*c.width : (i+1)*c.width]
 }
 
-// rank is the rank of a node with so much room, for who asks for v.
+// rank is the rank of a node with this much available, for an ask that requests v.
 func (c *nodeSummary) rank(available, v resources.Vector) int64 {
 	if available.Covers(v) {
 		return rankFits

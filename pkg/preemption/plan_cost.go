@@ -5,18 +5,18 @@ import (
 	"math"
 )
 
-// planCost is what a plan takes, as far as plans are compared by it.
+// planCost is what plans are compared by (PRE-55, PRE-56).
 type planCost struct {
-	highestPriority  int64 // the priority of the most important victim; without victims below any
-	prioritySum      int64 // of all priorities, each counted from the lowest there is
-	victims          int   // how many there are
-	earliestStart    int64 // when the first of the most important victims began to run, in nanoseconds
-	budgetViolations int   // how many units leave although a budget does not allow it
-	optedOut         bool  // one did not agree to leave
-	originator       bool  // one leads its application
+	highestPriority  int64 // of its victims; without victims below any priority
+	prioritySum      int64 // of (priority + 2^31) over all victims
+	victims          int   // number of allocations
+	earliestStart    int64 // start of the oldest victim with highestPriority, in nanoseconds
+	budgetViolations int   // units beyond a disruption budget
+	optedOut         bool  // a victim has no allowPreemptSelf
+	originator       bool  // a victim is an originator
 }
 
-// planCostOf adds up. A group counts member by member: who takes more is dearer.
+// planCostOf is the cost of units. Each member of a group counts, with the priority of the group.
 func planCostOf(units []victimUnit) planCost {
 	c := planCost{highestPriority: math.MinInt64}
 	for i := range units {
@@ -34,12 +34,11 @@ func planCostOf(units []victimUnit) planCost {
 	return c
 }
 
-// isBetterPlan reports whether a takes less than b. First it is how many leave whom a budget does
-// not allow to. By priority it is then, as in Kubernetes, the most important victim, then the
-// sum of priorities, then the number of victims, then how long the most important of them have
-// run (priority.md 2.4); by other rights whether anybody leaves who did not agree to, or who
-// leads an application, and then the number, or if upstream is not to be followed what it
-// is by priority. Last it is the name of the node.
+// isBetterPlan reports whether a is better than b. First fewer units beyond a disruption budget are better
+// (PRE-69). By reason of priority, as in kube-scheduler, then the lower highest priority, the smaller sum of
+// priorities, the fewer victims, and the more recent start of the oldest of the most important victims (PRE-55).
+// By other reasons no opted-out victim and no originator, and then the fewer victims with the victim order of
+// YuniKorn, the criteria of priority without it (PRE-56). Last the smaller node ID.
 func (h *victimSearch) isBetterPlan(a, b *Plan) bool {
 	x, y := &a.cost, &b.cost
 	if x.budgetViolations != y.budgetViolations {
@@ -49,7 +48,7 @@ func (h *victimSearch) isBetterPlan(a, b *Plan) bool {
 		cmp.Compare(x.highestPriority, y.highestPriority), cmp.Compare(x.prioritySum, y.prioritySum), cmp.Compare(x.victims, y.victims), cmp.Compare(y.earliestStart, x.earliestStart),
 	)
 	byProtection := cmp.Or(cmp.Compare(boolToInt(x.optedOut), boolToInt(y.optedOut)), cmp.Compare(boolToInt(x.originator), boolToInt(y.originator)))
-	byNode := cmp.Compare(a.nodeIndex, b.nodeIndex) // the names of nodes, in their order
+	byNode := cmp.Compare(a.nodeIndex, b.nodeIndex) // indexes are in the order of the node IDs
 	switch {
 	case h.reason == ReasonPriority:
 		return cmp.Or(byPriority, byNode) < 0

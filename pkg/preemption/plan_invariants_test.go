@@ -14,30 +14,30 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Every plan in some thousand random clusters obeys every law. The laws are said here once
-// more, of a plan that is there, and not of how it came about.
+// Every plan on random clusters obeys the rules of docs/behaviour/preemption.md, which are checked here on the
+// plan itself, independently of how it was found.
 func TestPreemption_PlanInvariantsOnRandomClusters(t *testing.T) {
 	invariants := []struct {
-		name string
-		law  func(*testing.T, *objects.Partition, preemption.Plan)
+		name  string
+		check func(*testing.T, *objects.Partition, preemption.Plan)
 	}{
-		{"P1 a plan has one right, that its ask has", isEntitled},
-		{"P3 victims are less important", victimsAreLessImportant},
-		{"P4 no queue falls below its guarantee for another one", guaranteesHold},
-		{"P5 the ask fits every quota when they have gone", askFitsAfterVictims},
-		{"P6 fences and disabled queues hold", victimsAreInScope},
-		{"P7 system work is out of reach of user work", systemPriorityIsSpared},
-		{"P8 who needs its node, or leaves already, is no victim", requiredNodeIsSpared},
-		{"P9 every one of them is needed", everyVictimIsNeeded},
-		{"P10 what runs on the node becomes more important, or shortfalls smaller", makesProgress},
-		{"2.8 groups go whole", groupsGoWhole},
-		{"a strict queue gives up nobody beyond a budget", strictBudgetsHold},
+		{"PRE-7 PRE-8 the ask is entitled to the reason of the plan", isEntitled},
+		{"PRE-29 PRE-30 PRE-32 victims have lower priority", victimsAreLessImportant},
+		{"PRE-34 no queue falls below its guarantee for another one", guaranteesHold},
+		{"PRE-59 the ask fits every quota once the victims have ended", askFitsAfterVictims},
+		{"PRE-19 PRE-26 PRE-28 fences and disabled queues protect", victimsAreInScope},
+		{"PRE-25 system priority is out of reach of lower asks", systemPriorityIsSpared},
+		{"PRE-22 PRE-23 required-node and preempting allocations are no victims", requiredNodeIsSpared},
+		{"PRE-39 every victim is needed", everyVictimIsNeeded},
+		{"PRE-102 priorities on the node rise, or shortfalls shrink", makesProgress},
+		{"PRE-50 PRE-52 groups are preempted whole", groupsGoWhole},
+		{"PRE-68 strict queues lose no allocation beyond a budget", strictBudgetsHold},
 	}
 	found := map[preemption.Reason]int{}
 	victims, coolDownHits := 0, 0
 	clusters := testscale.Runs(3000)
 	for seed := range uint64(clusters) {
-		d := nodeCache(seed)
+		d := newGenerator(seed)
 		p := d.cluster(t)
 		ask := d.ask("ask")
 		if d.oneIn(5) {
@@ -56,18 +56,18 @@ func TestPreemption_PlanInvariantsOnRandomClusters(t *testing.T) {
 			}
 			found[r]++
 			victims += len(plan.Victims)
-			for _, l := range invariants {
-				l.law(t, p, plan)
-				assert.Assert(t, !t.Failed(), "seed %d, %s, by %s: %v on %s for %v", seed, l.name, r, describeAllocations(plan.Victims), plan.Node.ID(), describeAllocations([]*objects.Allocation{x}))
+			for _, invariant := range invariants {
+				invariant.check(t, p, plan)
+				assert.Assert(t, !t.Failed(), "seed %d, %s, by %s: %v on %s for %v", seed, invariant.name, r, describeAllocations(plan.Victims), plan.Node.ID(), describeAllocations([]*objects.Allocation{x}))
 			}
 			coolDownHits += checkCoolDowns(t, cycles, x, search.Candidates(plan))
 			assert.NilError(t, p.Check())
 		}
 	}
-	assert.Assert(t, coolDownHits > clusters/60, "pauses kept only %d", coolDownHits)
+	assert.Assert(t, coolDownHits > clusters/60, "cool-downs protected only %d candidates", coolDownHits)
 	t.Log(found, victims, coolDownHits)
 	for _, r := range []preemption.Reason{preemption.ReasonRequiredNode, preemption.ReasonGuarantee, preemption.ReasonPriority} {
-		assert.Assert(t, found[r] >= clusters/20, "only %d plans by right of %s", found[r], r)
+		assert.Assert(t, found[r] >= clusters/20, "only %d plans by reason of %s", found[r], r)
 	}
 	assert.Assert(t, victims > clusters/4, "only %d victims", victims)
 }
@@ -79,23 +79,23 @@ func describeAllocations(list []*objects.Allocation) (text []string) {
 	return text
 }
 
-// checkCoolDowns holds candidates against the pauses of their leaves with that of the ask, and
-// counts whom they keep.
-func checkCoolDowns(t *testing.T, cycles *preemption.CycleDetector, x *objects.Allocation, candidates []preemption.Candidate) (kept int) {
+// checkCoolDowns compares candidates with the cool-downs of their leaves (PRE-105) and returns how many a
+// cool-down protects.
+func checkCoolDowns(t *testing.T, cycles *preemption.CycleDetector, x *objects.Allocation, candidates []preemption.Candidate) (protected int) {
 	askLeaf := x.Application().Queue().Path()
 	for _, y := range candidates {
-		paused := false
+		coolingDown := false
 		for _, p := range cycles.CoolDowns() {
 			leaf := y.Application().Queue().Path()
-			paused = paused || p.A == askLeaf && p.B == leaf || p.A == leaf && p.B == askLeaf
+			coolingDown = coolingDown || p.A == askLeaf && p.B == leaf || p.A == leaf && p.B == askLeaf
 		}
-		assert.Check(t, !paused || !y.Victim)
+		assert.Check(t, !coolingDown || !y.Victim)
 		if y.Ineligible == preemption.IneligibleCoolDown {
-			assert.Check(t, paused)
-			kept++
+			assert.Check(t, coolingDown)
+			protected++
 		}
 	}
-	return kept
+	return protected
 }
 
 func isEntitled(t *testing.T, p *objects.Partition, plan preemption.Plan) {
@@ -105,7 +105,7 @@ func isEntitled(t *testing.T, p *objects.Partition, plan preemption.Plan) {
 	assert.Check(t, plan.Node.Schedulable())
 }
 
-// limitedGroup are those that fall with y.
+// groupOf is the victim group of y, or y alone.
 func groupOf(p *objects.Partition, y *objects.Allocation) (all []*objects.Allocation) {
 	unit := y.Application().Queue().Settings().VictimUnit
 	for _, z := range y.Application().Allocations() {
@@ -117,7 +117,7 @@ func groupOf(p *objects.Partition, y *objects.Allocation) (all []*objects.Alloca
 	return all
 }
 
-// groupPriority is the priority of the group of y.
+// groupPriority is the priority of the victim group of y.
 func groupPriority(p *objects.Partition, y *objects.Allocation) (n int32) {
 	n = y.VictimPriority()
 	for _, z := range groupOf(p, y) {
@@ -126,7 +126,7 @@ func groupPriority(p *objects.Partition, y *objects.Allocation) (n int32) {
 	return n
 }
 
-// path is a queue and all above it.
+// path is a queue and all its ancestors.
 func path(q *objects.Queue) (all []*objects.Queue) {
 	for ; q != nil; q = q.Parent() {
 		all = append(all, q)
@@ -134,7 +134,7 @@ func path(q *objects.Queue) (all []*objects.Queue) {
 	return all
 }
 
-// queuesOnlyOf are the queues that y is in and x is not.
+// queuesOnlyOf are the queues on the path of y that are not on the path of x.
 func queuesOnlyOf(x, y *objects.Allocation) (all []*objects.Queue) {
 	for _, q := range path(y.Application().Queue()) {
 		if !slices.Contains(path(x.Application().Queue()), q) {
@@ -144,6 +144,7 @@ func queuesOnlyOf(x, y *objects.Allocation) (all []*objects.Queue) {
 	return all
 }
 
+// exposedPriority is a priority after the offsets and fences of queues, from the leaf up (PRE-29).
 func exposedPriority(n int32, through []*objects.Queue) int64 {
 	v := int64(n)
 	for _, q := range through {
@@ -170,7 +171,7 @@ func victimsAreLessImportant(t *testing.T, p *objects.Partition, plan preemption
 	}
 }
 
-// held is what a queue will hold when those have gone who were told to, and also are not there.
+// held is what a queue will hold when its preempting allocations and also have ended.
 func held(p *objects.Partition, q *objects.Queue, also []*objects.Allocation) resources.Amounts {
 	sum := p.Amounts(q.Allocated())
 	for _, n := range p.Nodes() {
@@ -189,18 +190,17 @@ func guaranteesHold(t *testing.T, p *objects.Partition, plan preemption.Plan) {
 	}
 	for _, y := range plan.Victims {
 		for _, q := range queuesOnlyOf(plan.Ask, y) {
-			left := held(p, q, plan.Victims)
+			remaining := held(p, q, plan.Victims)
 			for name, n := range y.Ask().Amounts.All() {
 				if g, ok := q.Guaranteed().Get(name); ok && n > 0 {
-					assert.Check(t, left.Get(name) >= g, "%s has %d of %d %s left", q.Path(), left.Get(name), g, name)
+					assert.Check(t, remaining.Get(name) >= g, "%s keeps %d of %d guaranteed %s", q.Path(), remaining.Get(name), g, name)
 				}
 			}
 		}
 	}
 }
 
-// fits reports whether the ask of a plan could be placed if these had gone, and all who were
-// told to go.
+// fits reports whether the ask of a plan could be placed if victims and the preempting allocations had ended.
 func fits(p *objects.Partition, plan preemption.Plan, victims []*objects.Allocation) bool {
 	try := p.Try()
 	defer try.End()
@@ -223,7 +223,7 @@ func everyVictimIsNeeded(t *testing.T, p *objects.Partition, plan preemption.Pla
 		without := slices.DeleteFunc(slices.Clone(plan.Victims), func(z *objects.Allocation) bool {
 			return slices.Contains(groupOf(p, y), z)
 		})
-		assert.Check(t, !fits(p, plan, without), "%s need not go", y.Key())
+		assert.Check(t, !fits(p, plan, without), "victim %s is not needed", y.Key())
 	}
 }
 
@@ -236,7 +236,7 @@ func victimsAreInScope(t *testing.T, _ *objects.Partition, plan preemption.Plan)
 		leaf := y.Application().Queue()
 		assert.Check(t, leaf.Settings().PreemptionPolicy != policies.PreemptDisabled)
 		for _, q := range queuesOnlyOf(y, x) {
-			assert.Check(t, q.Settings().PreemptionPolicy != policies.PreemptFence, "%s is beyond the fence %s", y.Key(), q.Path())
+			assert.Check(t, q.Settings().PreemptionPolicy != policies.PreemptFence, "%s is outside the fence %s", y.Key(), q.Path())
 		}
 		if plan.Reason == preemption.ReasonPriority && x.Application().Queue().Settings().PriorityPreemption == policies.PriorityPreemptionLeaf {
 			assert.Check(t, leaf == x.Application().Queue())
@@ -261,13 +261,13 @@ func requiredNodeIsSpared(t *testing.T, p *objects.Partition, plan preemption.Pl
 func groupsGoWhole(t *testing.T, p *objects.Partition, plan preemption.Plan) {
 	for _, y := range plan.Victims {
 		for _, z := range groupOf(p, y) {
-			assert.Check(t, slices.Contains(plan.Victims, z), "%s stays without %s", z.Key(), y.Key())
+			assert.Check(t, slices.Contains(plan.Victims, z), "%s is no victim, but %s of its group is", z.Key(), y.Key())
 		}
 	}
 }
 
-// shortfall is by how much queues are below their guarantees: all but those that ask and
-// victims share, where only the difference of their sizes counts.
+// shortfall is by how much the queues below q, and q, are below their guarantees. Queues with both the ask and a
+// victim below them do not count: there only the difference of the sizes matters.
 func shortfall(p *objects.Partition, q *objects.Queue, plan preemption.Plan, after bool) (sum resources.Quantity) {
 	var also []*objects.Allocation
 	if after {
@@ -276,13 +276,13 @@ func shortfall(p *objects.Partition, q *objects.Queue, plan preemption.Plan, aft
 	common := q.IsSelfOrAncestorOf(plan.Ask.Application().Queue()) && slices.ContainsFunc(plan.Victims, func(y *objects.Allocation) bool {
 		return q.IsSelfOrAncestorOf(y.Application().Queue())
 	})
-	has := held(p, q, also)
+	used := held(p, q, also)
 	if after && q.IsSelfOrAncestorOf(plan.Ask.Application().Queue()) {
-		has = has.Add(plan.Ask.Ask().Amounts)
+		used = used.Add(plan.Ask.Ask().Amounts)
 	}
 	for name, g := range q.Guaranteed().All() {
 		if !common {
-			sum += max(0, g-has.Get(name))
+			sum += max(0, g-used.Get(name))
 		}
 	}
 	for _, child := range q.Children() {
@@ -291,14 +291,14 @@ func shortfall(p *objects.Partition, q *objects.Queue, plan preemption.Plan, aft
 	return sum
 }
 
-// makesProgress is why nobody is preempted to and fro (P10): the best that runs on the node
-// becomes better, or the queues together come closer to what they are guaranteed.
+// makesProgress is why preemption cannot go back and forth (PRE-102): a victim in the leaf of the ask has lower
+// priority than the ask, or the sum of the shortfalls below guarantees shrinks.
 func makesProgress(t *testing.T, p *objects.Partition, plan preemption.Plan) {
 	switch {
 	case len(plan.Victims) == 0:
 	case plan.Reason == preemption.ReasonGuarantee:
 		before, after := shortfall(p, p.Root(), plan, false), shortfall(p, p.Root(), plan, true)
-		assert.Check(t, after < before, "shortfalls add up to %d, and to %d before", after, before)
+		assert.Check(t, after < before, "the sum of shortfalls is %d, and was %d before", after, before)
 	case plan.Reason == preemption.ReasonPriority:
 		for _, y := range plan.Victims {
 			if y.Application().Queue() == plan.Ask.Application().Queue() {
@@ -318,6 +318,6 @@ func strictBudgetsHold(t *testing.T, p *objects.Partition, plan preemption.Plan)
 		}
 	}
 	for b, n := range strict {
-		assert.Check(t, n <= max(b.DisruptionsAllowed(), 0), "%d of budget %s leave, %d may", n, b.Name(), b.DisruptionsAllowed())
+		assert.Check(t, n <= max(b.DisruptionsAllowed(), 0), "%d victims of budget %s, %d are allowed", n, b.Name(), b.DisruptionsAllowed())
 	}
 }

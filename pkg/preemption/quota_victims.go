@@ -8,18 +8,16 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// QuotaVictims are those who have to leave so that q, which holds more than its max, is within
-// it again, the one that matters least first (behaviour.md 6.4). No queue from theirs up to q
-// falls below its guarantee, so each gives up only what it has beyond that. Groups that fall
-// together go whole or not at all (priority.md 2.8). Who accepts one node only stays, and so
-// does the system's work: no ask outranks it (priority.md P7). Policies and fences of queues
-// do not count, as it is no ask that wants the room.
+// QuotaVictims are the allocations to preempt so that q, which is above its enforced max, is within it, in victim
+// order (QUO-53 to QUO-57). No queue from the leaf of a victim up to q falls below its guarantee. Victim groups
+// are preempted together or not at all. Required-node and system-priority allocations stay, and preempting ones
+// are no victims again. preemption.policy and fences do not count, because there is no preemptor.
 //
-// Who would be beyond a budget in a strict queue is not told; when the budget allows it again,
-// it will be (ADR 27). Nobody else goes instead.
+// A victim beyond a budget in a strict queue is left out and not replaced; a later call returns it when the
+// budget allows it (ADR 27).
 //
-// As few leave as needed: with any one less q would be further above. If q cannot be brought
-// within its max, it is brought nearer, as far as taking them in order goes.
+// No victim can be left out without q being further above its max. If q cannot be brought within its max, it is
+// brought nearer, as far as candidates taken in victim order do.
 func QuotaVictims(p *objects.Partition, q *objects.Queue) []*objects.Allocation {
 	s := &quotaSearch{groups: victimSearch{part: p}, queue: q, excess: q.Excess()}
 	if s.withinMax() {
@@ -27,7 +25,7 @@ func QuotaVictims(p *objects.Partition, q *objects.Queue) []*objects.Allocation 
 	}
 	s.collectCandidates(q, nil)
 	slices.SortFunc(s.candidates, compareQuotaCandidates)
-	if s.takeInOrder(); !s.withinMax() { // guarantees are in the way of this way
+	if s.takeInOrder(); !s.withinMax() { // guarantees may forbid the victim order
 		for len(s.selected) > 0 {
 			s.undoLast()
 		}
@@ -47,41 +45,40 @@ func QuotaVictims(p *objects.Partition, q *objects.Queue) []*objects.Allocation 
 	return victims
 }
 
-// quotaSearch is a queue that is to hold less, and who has been taken off so far.
+// quotaSearch is the search for the victims of one queue.
 type quotaSearch struct {
-	groups       victimSearch // of nobody; it knows who falls together
+	groups       victimSearch // only for its victim groups; it has no ask
 	queue        *objects.Queue
-	excess       resources.Vector   // what is still too much; negative: more than enough has gone
-	candidates   []quotaCandidate   // in the order in which they are taken
-	heldFrom     []resources.Vector // by index in may: what they hold from there on
-	selected     []*quotaCandidate
-	stepsLeft    int              // how often search may still go on to the next candidate
-	skippedAlike map[alikeKey]int // how many are passed over who are alike
+	excess       resources.Vector   // above the max without the selected; negative: more than enough is selected
+	candidates   []quotaCandidate   // in victim order
+	heldFrom     []resources.Vector // by index i: the sum that candidates[i:] hold
+	selected     []*quotaCandidate  // in the order of selection
+	stepsLeft    int                // how many candidates search may still try
+	skippedAlike map[alikeKey]int   // how many alike candidates are passed over now
 }
 
-// quotaCandidate is what may go, an allocation or a group that falls together, with the guarantees
-// on its way up. What they are sorted by lies together: there may be a hundred thousand, and
-// fetching each would take most of the time.
+// quotaCandidate is a victim unit with the queues whose guarantees it counts in. The sort keys are stored with
+// it: there may be a hundred thousand candidates, and following pointers would take most of the time.
 type quotaCandidate struct {
 	victimUnit
 	held           resources.Vector
 	guarantees     []*queueGuarantee
-	softProtection int8            // as softProtectionOf has it
-	boundAt        int64           // when the first of it began to run, in nanoseconds
-	share          resources.Share // of the max, of what there is too much of
+	softProtection int8            // see softProtectionOf
+	boundAt        int64           // start of the oldest member, in nanoseconds
+	share          resources.Share // the largest share of the max, among resources above the max
 }
 
-// queueGuarantee is a queue with a guarantee, and what stays in it.
+// queueGuarantee is a queue with a guarantee, and what it holds without the selected.
 type queueGuarantee struct {
 	queue     *objects.Queue
 	remaining resources.Vector
 }
 
-// alikeKey is what two candidates have in common of which either can go as well.
+// alikeKey is equal for candidates that are interchangeable: if one is no solution, the other is none.
 type alikeKey struct {
 	leaf  *objects.Queue
 	shape *objects.Shape
-	group *objects.Allocation // the first of it: no group is like another
+	group *objects.Allocation // the first member: no group is like another
 }
 
 func (c *quotaCandidate) alikeKey() alikeKey {
@@ -92,7 +89,8 @@ func (c *quotaCandidate) alikeKey() alikeKey {
 	return k
 }
 
-// collectCandidates finds those below q who may go. guards are of the queues from s.q down to q.
+// collectCandidates collects the candidates below q. guarantees are of the queues from s.queue down to q, q
+// excluded.
 func (s *quotaSearch) collectCandidates(q *objects.Queue, guarantees []*queueGuarantee) {
 	if !q.Guaranteed().IsEmpty() {
 		guarantees = append(slices.Clip(guarantees), &queueGuarantee{q, q.AllocatedAfterPreemption()})
@@ -105,9 +103,10 @@ func (s *quotaSearch) collectCandidates(q *objects.Queue, guarantees []*queueGua
 	}
 }
 
-// collectFromApplication finds those of an application who may go. A group goes if all of it may.
+// collectFromApplication collects the candidates of an application. A group is a candidate if every member may
+// be.
 func (s *quotaSearch) collectFromApplication(a *objects.Application, guarantees []*queueGuarantee) {
-	var groups []*objects.Allocation // one of each
+	var groups []*objects.Allocation // one member of each group met
 	for y := range a.EachBound {
 		if s.groups.part.Preempting(y) || slices.ContainsFunc(groups, y.SameVictimUnit) {
 			continue
@@ -121,7 +120,7 @@ func (s *quotaSearch) collectFromApplication(a *objects.Application, guarantees 
 	}
 }
 
-// newCandidate notes what the order goes by.
+// newCandidate computes the sort keys of a unit.
 func (s *quotaSearch) newCandidate(u victimUnit, guarantees []*queueGuarantee) quotaCandidate {
 	c := quotaCandidate{victimUnit: u, guarantees: guarantees, boundAt: u.startedAt, softProtection: softProtectionOf(u.optedOut, u.originator)}
 	if c.held = u.first.Shape().Vector(); u.group != nil {
@@ -140,7 +139,7 @@ func (s *quotaSearch) newCandidate(u victimUnit, guarantees []*queueGuarantee) q
 	return c
 }
 
-// acceptsAnyNode reports whether nobody of c accepts one node only.
+// acceptsAnyNode reports whether no member of c has a required node.
 func (c *quotaCandidate) acceptsAnyNode() bool {
 	for _, y := range c.members() {
 		if y.Ask().RequiredNode != "" {
@@ -150,9 +149,10 @@ func (c *quotaCandidate) acceptsAnyNode() bool {
 	return true
 }
 
-// compareQuotaCandidates is negative when a leaves before b: who agreed to first, who does not lead an
-// application (P8), who is less important, alone rather than with others, newer, smaller. The
-// name settles the rest.
+// compareQuotaCandidates is the victim order for an enforced max (QUO-54), negative when a is preempted before b:
+// opted in before opted out, then not originator before originator, the lower priority, a single allocation
+// before a group and a smaller group before a larger one, the newer, the smaller share of the max, and the larger
+// key.
 func compareQuotaCandidates(a, b quotaCandidate) int {
 	if order := cmp.Or(
 		cmp.Compare(a.softProtection, b.softProtection), cmp.Compare(a.priority, b.priority), cmp.Compare(len(a.group), len(b.group)),
@@ -163,7 +163,7 @@ func compareQuotaCandidates(a, b quotaCandidate) int {
 	return cmp.Compare(b.first.Key(), a.first.Key())
 }
 
-// takeInOrder takes off all who help, one after the other.
+// takeInOrder selects, in victim order, every candidate that reduces the excess and that no guarantee protects.
 func (s *quotaSearch) takeInOrder() {
 	for i := range s.candidates {
 		if c := &s.candidates[i]; s.reducesExcess(c) && !s.protectedByGuarantee(c) {
@@ -172,8 +172,8 @@ func (s *quotaSearch) takeInOrder() {
 	}
 }
 
-// prepareSearch readies search, and says how long it may take: guarantees can make it a puzzle that
-// nobody can solve in a lifetime.
+// prepareSearch prepares search and bounds its steps: with guarantees the problem takes exponential time at
+// worst.
 func (s *quotaSearch) prepareSearch() {
 	s.stepsLeft, s.skippedAlike = 10_000+2*len(s.candidates), map[alikeKey]int{}
 	s.heldFrom = make([]resources.Vector, len(s.candidates)+1)
@@ -183,9 +183,9 @@ func (s *quotaSearch) prepareSearch() {
 	}
 }
 
-// search takes candidates off, from the i-th on, until q is within its max. Each is taken
-// before it is passed over, so the first way in their order is found. It reports whether there
-// is one; if not, s is as before.
+// search selects candidates from index i on until the queue is within its max, by backtracking: selecting a
+// candidate is tried before passing it over, so the first solution in victim order is found. It returns false if
+// there is none, or if the steps are used up; then s is as before.
 func (s *quotaSearch) search(i int) bool {
 	switch {
 	case s.withinMax():
@@ -202,13 +202,13 @@ func (s *quotaSearch) search(i int) bool {
 		return true
 	}
 	s.undoLast()
-	s.skippedAlike[c.alikeKey()]++ // nor would another one like it do
+	s.skippedAlike[c.alikeKey()]++ // an alike candidate is no solution either
 	found := s.search(i + 1)
 	s.skippedAlike[c.alikeKey()]--
 	return found
 }
 
-// reprieveVictims puts those back who are not needed, those first who should stay longest.
+// reprieveVictims drops the selected candidates that are not needed, the last of the victim order first.
 func (s *quotaSearch) reprieveVictims() {
 	var needed []*quotaCandidate
 	for len(s.selected) > 0 {
@@ -221,7 +221,7 @@ func (s *quotaSearch) reprieveVictims() {
 	s.selected = needed
 }
 
-// withinMax reports whether nothing is too much any more.
+// withinMax reports whether no resource is above the max any more.
 func (s *quotaSearch) withinMax() bool {
 	for _, n := range s.excess {
 		if n > 0 {
@@ -231,7 +231,7 @@ func (s *quotaSearch) withinMax() bool {
 	return true
 }
 
-// reducesExcess reports whether c holds something of which there is still too much.
+// reducesExcess reports whether c holds a resource that is still above the max.
 func (s *quotaSearch) reducesExcess(c *quotaCandidate) bool {
 	for k, n := range s.excess {
 		if n > 0 && c.held.At(resources.Index(k)) > 0 {
@@ -241,13 +241,13 @@ func (s *quotaSearch) reducesExcess(c *quotaCandidate) bool {
 	return false
 }
 
-// protectedByGuarantee reports whether a queue would be below its guarantee, in something that c holds, if
-// c left too.
+// protectedByGuarantee reports whether a queue would be below its guarantee, in a resource that c holds, without
+// c (QUO-55).
 func (s *quotaSearch) protectedByGuarantee(c *quotaCandidate) bool {
 	for _, g := range c.guarantees {
 		for k, n := range c.held {
-			least, ok := g.queue.GuaranteeOf(resources.Index(k))
-			if ok && n > 0 && g.remaining.At(resources.Index(k))-n < least {
+			guaranteed, ok := g.queue.GuaranteeOf(resources.Index(k))
+			if ok && n > 0 && g.remaining.At(resources.Index(k))-n < guaranteed {
 				return true
 			}
 		}
@@ -255,6 +255,7 @@ func (s *quotaSearch) protectedByGuarantee(c *quotaCandidate) bool {
 	return false
 }
 
+// take selects c.
 func (s *quotaSearch) take(c *quotaCandidate) {
 	s.selected = append(s.selected, c)
 	s.excess.Sub(c.held)
@@ -263,7 +264,7 @@ func (s *quotaSearch) take(c *quotaCandidate) {
 	}
 }
 
-// undoLast puts the last back who was taken off.
+// undoLast drops the candidate that was selected last, and returns it.
 func (s *quotaSearch) undoLast() *quotaCandidate {
 	c := s.selected[len(s.selected)-1]
 	s.selected = s.selected[:len(s.selected)-1]

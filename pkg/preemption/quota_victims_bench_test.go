@@ -14,8 +14,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// A queue with ten leaves holds twice its max, and it is found out who leaves. Guarantees of
-// the leaves allow it, or are in the way of every choice that would do.
+// A queue with ten leaves holds twice its max, and victims are selected. Guarantees of the leaves allow it, or
+// (stuck) forbid every solution.
 func BenchmarkQuotaVictims_LoweredMax(b *testing.B) {
 	for _, c := range []struct {
 		allocations int
@@ -24,7 +24,7 @@ func BenchmarkQuotaVictims_LoweredMax(b *testing.B) {
 		b.Run(fmt.Sprintf("allocations=%d/stuck=%t", c.allocations, c.stuck), func(b *testing.B) {
 			settings, guarantee := configs.DefaultSettings(), quantity(c.allocations/100)
 			if c.stuck {
-				guarantee = quantity(c.allocations) / 10 * 11 / 20 * 2 // more than half of what there is in each
+				guarantee = quantity(c.allocations) / 10 * 11 / 20 * 2 // more than half of what each leaf holds
 			}
 			half := map[string]quantity{"vcore": quantity(c.allocations)}
 			q := configs.Queue{Name: "q", Parent: true, Settings: settings, Max: resources.LimitFromMap(half)}
@@ -50,11 +50,11 @@ func BenchmarkQuotaVictims_LoweredMax(b *testing.B) {
 				assert.NilError(b, err)
 			}
 			found, _ := p.Queue("root.q")
-			var gone []*objects.Allocation
+			var victims []*objects.Allocation
 			for b.Loop() {
-				gone = preemption.QuotaVictims(p, found)
+				victims = preemption.QuotaVictims(p, found)
 			}
-			b.ReportMetric(float64(len(gone)), "victims")
+			b.ReportMetric(float64(len(victims)), "victims")
 		})
 	}
 }

@@ -14,16 +14,15 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// A max that was lowered takes nobody beyond a budget from a strict queue, and comes back for
-// the others later.
+// A lowered max takes no victim beyond a budget from a strict queue; a later call returns the others (QUO-57).
 func TestQuotaVictims_StrictBudgetsAreKept(t *testing.T) {
 	for _, x := range []struct {
-		how     policies.BudgetPolicy
+		policy  policies.BudgetPolicy
 		victims int
 	}{{policies.BudgetsStrict, 1}, {policies.BudgetsBestEffort, 3}, {policies.BudgetsIgnored, 3}} {
-		t.Run(x.how.String(), func(t *testing.T) {
+		t.Run(x.policy.String(), func(t *testing.T) {
 			leaf := configs.Queue{Name: "a", Settings: configs.DefaultSettings()}
-			leaf.Max, leaf.BudgetPolicy = resources.LimitFromMap(map[string]resources.Quantity{"vcore": 1}), x.how
+			leaf.Max, leaf.BudgetPolicy = resources.LimitFromMap(map[string]resources.Quantity{"vcore": 1}), x.policy
 			leaf.QuotaPreemptionDelay = 1
 			all, err := budgets.New(budgets.Budget{
 				Name: "db", Namespace: "default", Selector: budgets.NewSelector(map[string]string{"app": "db"}, nil),
@@ -47,11 +46,11 @@ func TestQuotaVictims_StrictBudgetsAreKept(t *testing.T) {
 			victims := preemption.QuotaVictims(p, q)
 			assert.Equal(t, len(victims), x.victims)
 			p.MarkPreempting(victims, epoch)
-			assert.Equal(t, len(preemption.QuotaVictims(p, q)), 0, "the budget is used up, or enough leave")
+			assert.Equal(t, len(preemption.QuotaVictims(p, q)), 0, "there are more victims although the budget is used up, or enough are preempting")
 			for _, y := range victims {
 				p.Release(y.Key(), epoch)
 			}
-			assert.Equal(t, len(preemption.QuotaVictims(p, q)) > 0, x.how == policies.BudgetsStrict, "another one may leave")
+			assert.Equal(t, len(preemption.QuotaVictims(p, q)) > 0, x.policy == policies.BudgetsStrict, "the next victim after the first has ended")
 		})
 	}
 }

@@ -21,14 +21,14 @@ type quantity = resources.Quantity
 
 var resourceNames = []string{"memory", "vcore"}
 
-// quotaCluster is a queue root.q with queues below it, and work in them.
+// quotaCluster is a queue root.q with a max, queues below it, and allocations in them.
 type quotaCluster struct {
 	part        *objects.Partition
 	queue       *objects.Queue
 	allocations []*objects.Allocation
 }
 
-// drawQuotaCluster makes a world up. Little of everything: so all ways to choose victims can be tried.
+// drawQuotaCluster draws a random cluster. It is small, so that all sets of victims can be tried.
 func drawQuotaCluster(t *rapid.T) quotaCluster {
 	settings := configs.DefaultSettings()
 	guarantee := func(label string) resources.Guarantee {
@@ -75,14 +75,14 @@ func drawQuotaCluster(t *rapid.T) quotaCluster {
 		w.allocations = append(w.allocations, x)
 	}
 	w.queue, _ = p.Queue("root.q")
-	if rapid.Bool().Draw(t, "somebody leaves already") {
-		w.part.MarkPreempting(subset(w.allocations, rapid.IntRange(0, 1<<len(w.allocations)-1).Draw(t, "who")), time.Time{})
+	if rapid.Bool().Draw(t, "some are preempting") {
+		w.part.MarkPreempting(subset(w.allocations, rapid.IntRange(0, 1<<len(w.allocations)-1).Draw(t, "which are preempting")), time.Time{})
 	}
 	return w
 }
 
 func quantityIn(from, to int64) *rapid.Generator[quantity] {
-	return rapid.Custom(func(t *rapid.T) quantity { return quantity(rapid.Int64Range(from, to).Draw(t, "few")) })
+	return rapid.Custom(func(t *rapid.T) quantity { return quantity(rapid.Int64Range(from, to).Draw(t, "quantity")) })
 }
 
 func must(t *rapid.T, err error) {
@@ -91,9 +91,9 @@ func must(t *rapid.T, err error) {
 	}
 }
 
-// subset are the work of which bits has the number.
-func subset(work []*objects.Allocation, bits int) (some []*objects.Allocation) {
-	for i, x := range work {
+// subset are the allocations whose index is set in bits.
+func subset(allocations []*objects.Allocation, bits int) (some []*objects.Allocation) {
+	for i, x := range allocations {
 		if bits>>i&1 == 1 {
 			some = append(some, x)
 		}
@@ -101,30 +101,30 @@ func subset(work []*objects.Allocation, bits int) (some []*objects.Allocation) {
 	return some
 }
 
-// heldWithout is what a queue would hold without those who leave already, and without gone.
-func (w quotaCluster) heldWithout(q *objects.Queue, gone []*objects.Allocation) resources.Amounts {
+// heldWithout is what a queue holds without the preempting allocations and without victims.
+func (w quotaCluster) heldWithout(q *objects.Queue, victims []*objects.Allocation) resources.Amounts {
 	var held resources.Amounts
 	for _, x := range w.allocations {
-		if q.IsSelfOrAncestorOf(x.Application().Queue()) && !w.part.Preempting(x) && !slices.Contains(gone, x) {
+		if q.IsSelfOrAncestorOf(x.Application().Queue()) && !w.part.Preempting(x) && !slices.Contains(victims, x) {
 			held = held.Add(x.Ask().Amounts)
 		}
 	}
 	return held
 }
 
-// mayAllGo reports whether all of gone may go: none is out of reach, and no queue is brought
-// below its guarantee in something that it loses.
-func (w quotaCluster) mayAllGo(gone []*objects.Allocation) bool {
-	for _, x := range gone {
+// areLegalVictims reports whether all victims are eligible, with their whole groups, and no queue falls below its
+// guarantee in a resource that it loses.
+func (w quotaCluster) areLegalVictims(victims []*objects.Allocation) bool {
+	for _, x := range victims {
 		if w.part.Preempting(x) || x.Ask().RequiredNode != "" || x.Ask().Priority >= 2_000_000_000 {
 			return false
 		}
-		if x.PreemptedAsUnit() && slices.ContainsFunc(w.part.VictimUnit(x), func(y *objects.Allocation) bool { return !slices.Contains(gone, y) }) {
-			return false // it falls with others
+		if x.PreemptedAsUnit() && slices.ContainsFunc(w.part.VictimUnit(x), func(y *objects.Allocation) bool { return !slices.Contains(victims, y) }) {
+			return false // its group is not complete
 		}
 		for q := x.Application().Queue(); q.Path() != "root"; q = q.Parent() {
-			for name, least := range q.Guaranteed().All() {
-				if x.Ask().Amounts.Get(name) > 0 && w.heldWithout(q, gone).Get(name) < least {
+			for name, guaranteed := range q.Guaranteed().All() {
+				if x.Ask().Amounts.Get(name) > 0 && w.heldWithout(q, victims).Get(name) < guaranteed {
 					return false
 				}
 			}
@@ -133,66 +133,66 @@ func (w quotaCluster) mayAllGo(gone []*objects.Allocation) bool {
 	return true
 }
 
-// excess is what q would hold above its max without gone.
-func (w quotaCluster) excess(gone []*objects.Allocation) resources.Amounts {
+// excess is what w.queue holds above its max without victims.
+func (w quotaCluster) excess(victims []*objects.Allocation) resources.Amounts {
 	over := map[string]quantity{}
-	for name, most := range w.queue.Max().All() {
-		over[name] = max(0, w.heldWithout(w.queue, gone).Get(name)-most)
+	for name, limit := range w.queue.Max().All() {
+		over[name] = max(0, w.heldWithout(w.queue, victims).Get(name)-limit)
 	}
 	return resources.FromMap(over)
 }
 
 func TestQuotaVictims_Invariants(t *testing.T) {
 	met, unmet := 0, 0
-	for invariant, holds := range map[string]func(t *rapid.T, w quotaCluster, gone []*objects.Allocation){
-		"nobody goes who may not, and no queue falls below its guarantee": func(t *rapid.T, w quotaCluster, gone []*objects.Allocation) {
-			assert.Assert(t, w.mayAllGo(gone))
+	for invariant, holds := range map[string]func(t *rapid.T, w quotaCluster, victims []*objects.Allocation){
+		"every victim is eligible, and no queue falls below its guarantee": func(t *rapid.T, w quotaCluster, victims []*objects.Allocation) {
+			assert.Assert(t, w.areLegalVictims(victims))
 		},
-		"the queue is within its max afterwards whenever that is possible": func(t *rapid.T, w quotaCluster, gone []*objects.Allocation) {
-			if w.excess(gone).IsZero() {
+		"the queue is within its max afterwards if that is possible": func(t *rapid.T, w quotaCluster, victims []*objects.Allocation) {
+			if w.excess(victims).IsZero() {
 				met++
 				return
 			}
 			unmet++
 			for bits := range 1 << len(w.allocations) {
 				other := subset(w.allocations, bits)
-				assert.Assert(t, !w.mayAllGo(other) || !w.excess(other).IsZero(), "%v would do", keys(other))
+				assert.Assert(t, !w.areLegalVictims(other) || !w.excess(other).IsZero(), "the victims %v would be a solution", keys(other))
 			}
 		},
-		"nobody could stay without more being too much": func(t *rapid.T, w quotaCluster, gone []*objects.Allocation) {
-			for _, x := range gone {
-				fewer := slices.DeleteFunc(slices.Clone(gone), func(y *objects.Allocation) bool { return y == x || x.PreemptedAsUnit() && x.SameVictimUnit(y) })
-				assert.Assert(t, !w.excess(fewer).Equal(w.excess(gone)), "%s need not go", x.Key())
+		"no victim can be left out without a larger excess": func(t *rapid.T, w quotaCluster, victims []*objects.Allocation) {
+			for _, x := range victims {
+				fewer := slices.DeleteFunc(slices.Clone(victims), func(y *objects.Allocation) bool { return y == x || x.PreemptedAsUnit() && x.SameVictimUnit(y) })
+				assert.Assert(t, !w.excess(fewer).Equal(w.excess(victims)), "victim %s is not needed", x.Key())
 			}
 		},
-		"who is within its max loses nobody": func(t *rapid.T, w quotaCluster, gone []*objects.Allocation) {
-			assert.Assert(t, !w.excess(nil).IsZero() || len(gone) == 0)
+		"a queue within its max has no victims": func(t *rapid.T, w quotaCluster, victims []*objects.Allocation) {
+			assert.Assert(t, !w.excess(nil).IsZero() || len(victims) == 0)
 		},
-		"one who agreed to leave goes before one alike who did not": func(t *rapid.T, w quotaCluster, gone []*objects.Allocation) {
-			for _, x := range gone {
+		"an opted-in allocation is preempted before an equal opted-out one": func(t *rapid.T, w quotaCluster, victims []*objects.Allocation) {
+			for _, x := range victims {
 				for _, y := range w.allocations {
 					alike := !x.PreemptedAsUnit() && !y.PreemptedAsUnit() && x.Application() == y.Application() && x.Ask().Amounts.Equal(y.Ask().Amounts)
-					if alike && y.Ask().Policy.AllowPreemptSelf() && !x.Ask().Policy.AllowPreemptSelf() && !slices.Contains(gone, y) {
+					if alike && y.Ask().Policy.AllowPreemptSelf() && !x.Ask().Policy.AllowPreemptSelf() && !slices.Contains(victims, y) {
 						assert.Assert(t, w.part.Preempting(y) || y.Ask().RequiredNode != "" || y.Ask().Priority >= 2_000_000_000,
-							"%s goes rather than %s", x.Key(), y.Key())
+							"%s is preempted instead of %s", x.Key(), y.Key())
 					}
 				}
 			}
 		},
-		"looking again and again ends, and nobody is told twice": func(t *rapid.T, w quotaCluster, gone []*objects.Allocation) {
+		"repeated calls end, and no allocation is preempted twice": func(t *rapid.T, w quotaCluster, victims []*objects.Allocation) {
 			preempted := map[*objects.Allocation]bool{}
 			for range len(w.allocations) + 1 {
-				if len(gone) == 0 {
+				if len(victims) == 0 {
 					return
 				}
-				for _, x := range gone {
-					assert.Assert(t, !preempted[x], "%s was told twice", x.Key())
+				for _, x := range victims {
+					assert.Assert(t, !preempted[x], "%s was preempted twice", x.Key())
 					preempted[x] = true
 				}
-				w.part.MarkPreempting(gone, time.Time{})
-				gone = preemption.QuotaVictims(w.part, w.queue)
+				w.part.MarkPreempting(victims, time.Time{})
+				victims = preemption.QuotaVictims(w.part, w.queue)
 			}
-			t.Fatal("there is no end")
+			t.Fatal("there are still victims after as many calls as allocations")
 		},
 	} {
 		t.Run(invariant, rapid.MakeCheck(func(t *rapid.T) {
@@ -200,7 +200,7 @@ func TestQuotaVictims_Invariants(t *testing.T) {
 			holds(t, w, preemption.QuotaVictims(w.part, w.queue))
 		}))
 	}
-	assert.Assert(t, met > 20 && unmet > 5, "%d could be brought within their max, %d not", met, unmet)
+	assert.Assert(t, met > 20 && unmet > 5, "%d queues came within their max, %d did not", met, unmet)
 }
 
 func keys(list []*objects.Allocation) (keys []objects.AllocationKey) {
@@ -210,8 +210,8 @@ func keys(list []*objects.Allocation) (keys []objects.AllocationKey) {
 	return keys
 }
 
-// partitionWithLeaf is a partition whose leaf root.q has this max and guarantee and runs this, all of it
-// placed at once.
+// partitionWithLeaf is a partition whose leaf root.q has this max and guarantee and these allocations, all of the
+// same age.
 func partitionWithLeaf(t *testing.T, max, guaranteed map[string]quantity, asks ...*objects.Ask) (*objects.Partition, *objects.Queue) {
 	settings := configs.DefaultSettings()
 	p := objects.NewPartition(configs.Partition{Name: "default", Root: configs.Queue{
@@ -234,16 +234,16 @@ func ask(key objects.AllocationKey, vcore, memory quantity, priority int32) *obj
 	return &objects.Ask{Key: key, App: "x", Priority: priority, Amounts: resources.FromMap(map[string]quantity{"vcore": vcore, "memory": memory})}
 }
 
-// Of two that are alike but for their size either would do: the one goes that is smaller,
-// measured by the max, although it has more vcores.
+// Of two equal candidates the one with the smaller share of the max is the victim, although it has more vcores
+// (QUO-54).
 func TestQuotaVictims_SmallerShareFirst(t *testing.T) {
 	p, q := partitionWithLeaf(t, map[string]quantity{"vcore": 10, "memory": 100}, nil,
 		ask("a", 3, 20, 0), ask("b", 2, 50, 0), ask("stays", 7, 40, 1))
 	assert.DeepEqual(t, keys(preemption.QuotaVictims(p, q)), []objects.AllocationKey{"a"})
 }
 
-// A guarantee can be in the way of who should go first: a queue that must keep 5 and may hold
-// 6 of 10 gives up the 4 that is more important, not the 3 that is less.
+// A guarantee can forbid the victim order (QUO-56): a queue with a guarantee of 5 and a max of 6 that holds 10
+// loses the allocation of 4, not a less important one of 3.
 func TestQuotaVictims_GuaranteeMayForceMoreImportantVictim(t *testing.T) {
 	p, q := partitionWithLeaf(t, map[string]quantity{"vcore": 6}, map[string]quantity{"vcore": 5},
 		ask("a3", 3, 0, 3), ask("b3", 3, 0, 3), ask("c4", 4, 0, 4))

@@ -7,15 +7,15 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
 
-// Reason is why an ask may take the place of others. They are kept apart (priority.md P1).
+// Reason is why allocations are preempted. Each plan has one (PRE-7).
 type Reason uint8
 
-// The rights, in the order in which an ask tries them (priority.md P2). The last two are no ask's.
+// The preemption reasons, in the order in which an ask tries them (PRE-7). The last two need no ask.
 const (
-	ReasonRequiredNode Reason = iota // it accepts no other node
-	ReasonGuarantee                  // its queue is owed the room
-	ReasonPriority                   // it is more important
-	ReasonQuota                      // a queue is above its max
+	ReasonRequiredNode Reason = iota // the ask has a required node
+	ReasonGuarantee                  // a queue of the ask is below its guarantee
+	ReasonPriority                   // the ask has higher priority than the victims
+	ReasonQuota                      // a queue is above its enforced max
 	ReasonNodePressure               // a node has less capacity than its allocations hold
 )
 
@@ -23,8 +23,9 @@ func (r Reason) String() string {
 	return [...]string{"required node", "guarantee", "priority", "quota", "pressure"}[r]
 }
 
-// EntitledReasons are the rights of x at a time. due is when it gets one more by waiting; the zero
-// time: never. An ask that may not preempt has none (P8).
+// EntitledReasons are the reasons by which x may preempt at now (PRE-7 to PRE-18), none if its policy does not
+// allow it to preempt. due is the end of the first delay that keeps another reason from x; the zero time: no
+// delay does.
 func EntitledReasons(p *objects.Partition, x *objects.Allocation, now time.Time) (reasons []Reason, due time.Time) {
 	if !x.Ask().Policy.AllowPreemptOther() || p.Config().PriorityDisabled {
 		return nil, due
@@ -54,9 +55,9 @@ func EntitledReasons(p *objects.Partition, x *objects.Allocation, now time.Time)
 	return reasons, due
 }
 
-// NextDelayEnd is the first time after another at which a delay ends that may keep x from
-// preempting: of a guarantee (preemption.delay) or of priority (preemption.priority.delay); zero:
-// there is none. Whether x then has the right is for Rights to say.
+// NextDelayEnd is the first end after a time of a delay of x: of preemption.delay, or of
+// preemption.priority.delay where preemption by priority is enabled (PRE-16). The zero time: there is none.
+// Whether x is then entitled is for EntitledReasons to say.
 func NextDelayEnd(p *objects.Partition, x *objects.Allocation, after time.Time) (next time.Time) {
 	if !x.Ask().Policy.AllowPreemptOther() || x.Ask().RequiredNode != "" || p.Config().PriorityDisabled || !p.Config().PreemptionEnabled {
 		return next
@@ -71,9 +72,9 @@ func NextDelayEnd(p *objects.Partition, x *objects.Allocation, after time.Time) 
 	return next
 }
 
-// entitlingQueue is the queue that x is entitled by: the nearest one, from its leaf up to the fence,
-// that guarantees something of what x asks for, if x is still within that guarantee. nil:
-// there is none.
+// entitlingQueue is the queue whose guarantee entitles x: the nearest one, from its leaf up to the preemption
+// fence, whose guarantee names a resource that x requests, if that queue with x stays within its guarantee
+// (PRE-13, PRE-19). nil: there is none.
 func entitlingQueue(x *objects.Allocation) *objects.Queue {
 	for q := x.Application().Queue(); q != nil; q = q.Parent() {
 		switch about, within := q.WithinGuarantee(x); {
@@ -89,8 +90,8 @@ func entitlingQueue(x *objects.Allocation) *objects.Queue {
 	return nil
 }
 
-// preemptionScope is the highest queue below which x may look for victims: the nearest preemption
-// fence, or root (P6).
+// preemptionScope is the highest queue whose allocations may be victims of x: the nearest preemption fence from
+// its leaf up, or root (PRE-19).
 func preemptionScope(x *objects.Allocation) *objects.Queue {
 	q := x.Application().Queue()
 	for q.Parent() != nil && q.Settings().PreemptionPolicy != policies.PreemptFence {

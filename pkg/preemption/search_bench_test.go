@@ -14,7 +14,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// The first look of all at 10,000 nodes with 100,000 allocations, and the first after a node has come.
+// The first search on 10,000 nodes with 100,000 allocations, and the first after a node was added.
 func BenchmarkSearch_First(b *testing.B) {
 	root := configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone(), Settings: configs.DefaultSettings()}
 	for i := range 100 {
@@ -40,13 +40,13 @@ func BenchmarkSearch_First(b *testing.B) {
 	}
 	x, err := p.AddAsk(&objects.Ask{Key: "high", App: "app-0", Amounts: amounts(1), Priority: 100, Policy: objects.PolicySent | objects.PolicyAllowPreemptOther}, epoch)
 	assert.NilError(b, err)
-	b.Run("of all", func(b *testing.B) {
+	b.Run("of a new Search", func(b *testing.B) {
 		for b.Loop() {
 			_, ok := preemption.NewSearch(p, 0, nil).Find(x, preemption.ReasonPriority, nil)
 			assert.Assert(b, ok)
 		}
 	})
-	b.Run("after a node has come", func(b *testing.B) {
+	b.Run("after a node was added", func(b *testing.B) {
 		s := preemption.NewSearch(p, 0, nil)
 		for n := 0; b.Loop(); n++ {
 			assert.NilError(b, p.AddNode(node(10_000+n), amounts(0), nil, true))

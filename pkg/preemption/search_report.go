@@ -6,35 +6,35 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// SearchReport says how a search for an ask by one right went.
+// SearchReport is how a search for an ask by one reason came to its result (PRE-115).
 type SearchReport struct {
 	Reason Reason
-	Plan   Plan // the one that takes the least, if Found
+	Plan   Plan // the best one, if Found
 	Found  bool
 
 	TotalNodes     int           // in the partition
-	Outcomes       OutcomeCounts // that were looked at
-	Infeasible     int           // that were not, as the ask would find no room there if everybody left
-	NoPlanReasons  NoPlanCounts  // of the nodes without a plan; if Across when quotas counted
-	CrossNode      bool          // no node alone was enough for a quota, so nodes were compared as if there was none
+	Outcomes       OutcomeCounts // of the nodes that were tried
+	Infeasible     int           // nodes on which the ask does not fit with every candidate released; not tried
+	NoPlanReasons  NoPlanCounts  // of the nodes without a plan; with CrossNode as long as quotas counted
+	CrossNode      bool          // no node alone was enough for a quota: nodes were compared without quotas (PRE-62)
 	BlockingQuotas []BlockingQuota
-	Best           []Plan        // the best plans that were compared, MaxBestPlans at most, the one that takes the least first
-	FirstNode      *objects.Node // that was looked at; nil: none
+	Best           []Plan        // the best plans that were compared, at most MaxBestPlans, the best first
+	FirstNode      *objects.Node // the first node that was tried; nil: none
 }
 
-// MaxBestPlans is how many plans an Inquiry has at most.
+// MaxBestPlans is how many plans a SearchReport has at most.
 const MaxBestPlans = 10
 
-// NoPlanReason is why nobody can leave a node so that an ask finds room there.
+// NoPlanReason is why a node that was tried has no plan (PRE-115).
 type NoPlanReason uint8
 
-// The obstacles.
+// The reasons why a node has no plan.
 const (
-	NoEligibleVictim   NoPlanReason = iota // the laws keep everybody on it
-	TooLittleFreed                         // those who may be taken hold too little
-	BlockedByGuarantee                     // guarantees keep those who would have to go
-	BlockedByBudget                        // disruption budgets do
-	BlockedByQuota                         // a quota or a limit would be in the way all the same
+	NoEligibleVictim   NoPlanReason = iota // no allocation on it is eligible
+	TooLittleFreed                         // the eligible allocations free too little
+	BlockedByGuarantee                     // guarantees protect victims that are needed
+	BlockedByBudget                        // disruption budgets protect victims that are needed
+	BlockedByQuota                         // a quota or a limit blocks the ask even without the eligible allocations
 	numNoPlanReasons
 )
 
@@ -43,36 +43,36 @@ func (o NoPlanReason) String() string {
 		"disruption budgets protect the needed victims", "a quota blocks the ask"}[o]
 }
 
-// NoPlanCounts counts nodes.
+// NoPlanCounts counts nodes by NoPlanReason.
 type NoPlanCounts [numNoPlanReasons]int
 
-// BlockingQuota is a quota that was in the way, and on how many nodes.
+// BlockingQuota is a quota that blocked the ask, and on how many nodes.
 type BlockingQuota struct {
 	objects.QuotaShortfall
 	Nodes int
 }
 
-// Cost says what a plan takes, beside its victims.
+// Cost is what p costs besides its victims: the number of units beyond a disruption budget, and whether a victim
+// opted out or is an originator.
 func (p *Plan) Cost() (budgetViolations int, optedOut, originator bool) {
 	return p.cost.budgetViolations, p.cost.optedOut, p.cost.originator
 }
 
-// Explain is Find that says how it came to its answer. It leaves nothing behind in s, so x may
-// be one that nobody made. Where a search compares fewer nodes than there are because none
-// to come can be better, so does this one.
+// Explain is Find with a report. It keeps nothing in s, so x may be a hypothetical ask. It ends where Find would
+// end.
 func (s *Search) Explain(x *objects.Allocation, r Reason, predicates Predicates) SearchReport {
 	rankings, effort := s.rankings, s.stats
 	s.rankings = map[rankingKey]*nodeRanking{}
 	e := reportRecorder{search: s, report: SearchReport{Reason: r, TotalNodes: len(s.part.Nodes())}}
 	s.onOutcome, s.current.protected = e.recordOutcome, map[*objects.Allocation]IneligibleReason{}
 	e.report.Plan, e.report.Found = s.Find(x, r, predicates)
-	if e.report.Outcomes = s.outcomes; e.report.CrossNode { // those that were compared lack who runs elsewhere
+	if e.report.Outcomes = s.outcomes; e.report.CrossNode { // the plans that were compared lack the victims on other nodes
 		e.report.Best = nil
 		if e.report.Found {
 			e.report.Best = []Plan{e.report.Plan}
 		}
 	}
-	for _, ranks := range s.rankings { // the one of x, or none
+	for _, ranks := range s.rankings { // the ranking for x, or none
 		for index := range s.cache.nodes {
 			if ranks.rankAt(index) == rankInfeasible {
 				e.report.Infeasible++
@@ -83,18 +83,19 @@ func (s *Search) Explain(x *objects.Allocation, r Reason, predicates Predicates)
 	return e.report
 }
 
-// reportRecorder listens to a search.
+// reportRecorder fills a report while a search runs.
 type reportRecorder struct {
 	search *Search
 	report SearchReport
 }
 
+// recordOutcome is called for each node that the search tried.
 func (e *reportRecorder) recordOutcome(node *objects.Node, plan Plan, outcome NodeOutcome) {
 	if e.report.FirstNode == nil {
 		e.report.FirstNode = node
 	}
 	switch e.report.CrossNode = e.search.selector.crossNode; {
-	case e.report.CrossNode: // what was in the way is known already
+	case e.report.CrossNode: // the blocking quotas are recorded already
 	case outcome == OutcomeNoPlan:
 		e.recordNoPlan(&e.search.selector)
 	case outcome == OutcomeCompared:
@@ -103,7 +104,7 @@ func (e *reportRecorder) recordOutcome(node *objects.Node, plan Plan, outcome No
 	clear(e.search.current.protected)
 }
 
-// keepIfBest adds a plan to the best ones, if it is one of them.
+// keepIfBest adds a plan to the best plans, if it is one of them.
 func (e *reportRecorder) keepIfBest(plan Plan) {
 	at, _ := slices.BinarySearchFunc(e.report.Best, &plan, func(a Plan, b *Plan) int {
 		if e.search.current.isBetterPlan(&a, b) {
@@ -114,14 +115,14 @@ func (e *reportRecorder) keepIfBest(plan Plan) {
 	if at == MaxBestPlans {
 		return
 	}
-	plan.Victims = slices.Clone(plan.Victims) // the next one is found in their place
+	plan.Victims = slices.Clone(plan.Victims) // the selector reuses the slice
 	if e.report.Best = slices.Insert(e.report.Best, at, plan); len(e.report.Best) > MaxBestPlans {
 		e.report.Best = e.report.Best[:MaxBestPlans]
 	}
 }
 
-// recordNoPlan finds out why t has just found no plan. When somebody was spared, there was one
-// until then.
+// recordNoPlan records why t has just found no plan. If a guarantee or a budget protected a unit, the ask did fit
+// without that unit, so the protection is the reason.
 func (e *reportRecorder) recordNoPlan(t *victimSelector) {
 	o := BlockedByQuota
 	switch {
@@ -142,6 +143,7 @@ func (e *reportRecorder) recordNoPlan(t *victimSelector) {
 	e.report.NoPlanReasons[o]++
 }
 
+// recordShortfalls counts the node for each quota that still blocks the ask.
 func (e *reportRecorder) recordShortfalls(t *victimSelector) {
 	if e.report.BlockingQuotas == nil {
 		for i := range t.shortfalls {

@@ -8,36 +8,37 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
 
-// Plan is a way to make room for an ask. Without victims there is room already, or there
-// will be when those have gone who were told to.
+// Plan is a proved way to place an ask by preemption. A plan without victims means that the ask fits the node
+// now, or will fit it when the allocations that are preempting already have ended (PRE-74).
 type Plan struct {
 	Ask       *objects.Allocation
 	Reason    Reason
 	Node      *objects.Node
-	Victims   []*objects.Allocation // the one that should stay longest first; of a group also on other nodes
-	Outcomes  OutcomeCounts         // the nodes that were looked at before it was chosen
+	Victims   []*objects.Allocation // most important first; on other nodes only for a group or a quota (PRE-54)
+	Outcomes  OutcomeCounts         // of the nodes that the search tried
 	cost      planCost
-	nodeIndex int // of the node in the roll
+	nodeIndex int // of the node in the node cache
 }
 
-// Predicates is asked whether an ask may run on a node that victims have left. Nil: it may.
+// Predicates asks the resource manager whether an ask may run on a node without the victims (PRE-47). Nil: every
+// node is accepted.
 type Predicates func(x *objects.Allocation, n *objects.Node, victims []*objects.Allocation) bool
 
-// DefaultCandidateNodes is how many nodes are compared at most, if nobody says otherwise. It is what
-// kube-scheduler compares at least (priority.md 2.2).
+// DefaultCandidateNodes is how many plans are compared at most unless NewSearch has another number (PRE-57). It
+// is the number of nodes that kube-scheduler dry-runs at least.
 const DefaultCandidateNodes = 100
 
-// maxNodeRankings is how many kinds of asks are remembered.
+// maxNodeRankings is for how many kinds of asks (shape and priority) node rankings are kept (PRE-99).
 const maxNodeRankings = 64
 
-// Search finds victims for asks of one partition. It keeps in mind what it found out about
-// nodes: a look costs what has changed since the last one, and the nodes it compares.
+// Search finds victims for asks of one partition. It caches node summaries and node rankings: a search costs the
+// nodes that changed since the last one and the nodes that it tries (PRE-99).
 type Search struct {
 	part              *objects.Partition
 	maxCandidateNodes int
 	cache             nodeCache
 	rankings          map[rankingKey]*nodeRanking
-	freeRankings      []*nodeRanking // forgotten: their memory is used again
+	freeRankings      []*nodeRanking // dropped rankings, for their memory
 	current           victimSearch
 	selector          victimSelector
 	stats             SearchStats
@@ -47,9 +48,9 @@ type Search struct {
 	onOutcome func(n *objects.Node, plan Plan, s NodeOutcome)
 }
 
-// NewSearch returns a Search that compares at most so many nodes for an ask; 0: Candidates.
-// Of churn it heeds the pauses; nil: there are none. There is one Search for a partition: what
-// has changed is told only once.
+// NewSearch returns a Search that compares at most maxCandidateNodes plans for an ask; 0: DefaultCandidateNodes.
+// It heeds the cool-downs of cycles; nil: there are none. A partition has one Search, because
+// Partition.TakeChangedNodes reports each change once.
 func NewSearch(p *objects.Partition, maxCandidateNodes int, cycles *CycleDetector) *Search {
 	if maxCandidateNodes <= 0 {
 		maxCandidateNodes = DefaultCandidateNodes
@@ -57,13 +58,13 @@ func NewSearch(p *objects.Partition, maxCandidateNodes int, cycles *CycleDetecto
 	return &Search{part: p, maxCandidateNodes: maxCandidateNodes, cache: nodeCache{part: p}, rankings: map[rankingKey]*nodeRanking{}, current: victimSearch{cycles: cycles}}
 }
 
-// Find looks for the plan that takes the least. ok is false when there is none: then
-// nobody need leave.
+// Find returns the best plan for x by reason r (PRE-54 to PRE-64). ok is false when there is none. predicates may
+// be nil.
 //
-// Nodes are looked at in the order of their rank, or of their ID for a guarantee as upstream
-// upholds it, until none to come can be better. If nobody leaves beyond a budget, it also ends
-// when so many have been compared. Where a quota is in the way and no node alone has enough
-// to give, some of those may leave who run elsewhere.
+// Nodes are tried in the order of their rank, or of their ID with the victim order of YuniKorn, until no better
+// plan can come (PRE-58), or until the maximum number of plans was compared; a best plan that breaks a budget
+// ends neither (PRE-57). If a quota blocks the ask and no node alone has enough victims, victims on other nodes
+// are added (PRE-62).
 func (s *Search) Find(x *objects.Allocation, r Reason, predicates Predicates) (best Plan, ok bool) {
 	s.current.begin(s.part, x, r)
 	s.selector.begin(&s.current)
@@ -77,14 +78,14 @@ func (s *Search) Find(x *objects.Allocation, r Reason, predicates Predicates) (b
 	return best, ok
 }
 
-// findOnOneNode is the best plan in which everybody leaves one node.
+// findOnOneNode is the best plan whose victims run on the node of the plan, victim groups excepted.
 func (s *Search) findOnOneNode(predicates Predicates) (best Plan, ok bool) {
 	x, r := s.current.ask, s.current.reason
 	tryNode := func(index int) {
 		s.stats.NodesTried++
 		n := s.cache.nodes[index]
-		plan, found, sure := s.selector.minimalVictims(&s.cache, index)
-		if !sure {
+		plan, found, exact := s.selector.minimalVictims(&s.cache, index)
+		if !exact {
 			plan, found = s.selector.selectVictimsOnNode(n)
 		}
 		if !found {
@@ -93,7 +94,7 @@ func (s *Search) findOnOneNode(predicates Predicates) (best Plan, ok bool) {
 		}
 		plan.nodeIndex = index
 		if predicates != nil && (!ok || s.current.isBetterPlan(&plan, &best)) && !predicates(x, n, plan.Victims) {
-			if sure { // it takes all who may be taken to see who else the RM wants gone
+			if exact { // reselectForPredicates needs every eligible allocation removed
 				s.selector.selectVictimsOnNode(n)
 			}
 			if plan, found = s.selector.reselectForPredicates(predicates); !found {
@@ -126,21 +127,22 @@ func (s *Search) findOnOneNode(predicates Predicates) (best Plan, ok bool) {
 	return best, ok
 }
 
-// cannotImprove reports whether no node from place on can be better than best.
+// cannotImprove reports whether no node from index on can have a better plan than best (PRE-58).
 func (h *victimSearch) cannotImprove(best *Plan, ranks *nodeRanking, index int) bool {
-	kinds := !best.cost.optedOut && !best.cost.originator
+	unprotected := !best.cost.optedOut && !best.cost.originator
 	switch {
 	case h.reason == ReasonPriority:
 		return ranks.rankAt(index) > best.cost.highestPriority
 	case !h.yunikornCompatible():
-		return kinds && ranks.rankAt(index) > best.cost.highestPriority
-	case ranks.lowest() == rankFits: // there may be a node that needs no victim
-		return kinds && best.cost.victims == 0
+		return unprotected && ranks.rankAt(index) > best.cost.highestPriority
+	case ranks.lowest() == rankFits: // a node may need no victim
+		return unprotected && best.cost.victims == 0
 	}
-	return kinds && best.cost.victims <= 1 // the others have later names
+	return unprotected && best.cost.victims <= 1 // of equal plans the lower node ID wins
 }
 
-// rankingFor is the one for asks like x, up to date.
+// rankingFor is the node ranking for asks of the shape and priority of x, up to date. When there are too many
+// kinds, all are dropped.
 func (s *Search) rankingFor(x *objects.Allocation) *nodeRanking {
 	key := rankingKey{x.Shape(), x.Ask().Priority}
 	r := s.rankings[key]
@@ -156,7 +158,7 @@ func (s *Search) rankingFor(x *objects.Allocation) *nodeRanking {
 	return r
 }
 
-// newRanking is one that is not up to date with anything.
+// newRanking is an empty ranking; its first sync fills it.
 func (s *Search) newRanking() *nodeRanking {
 	r := &nodeRanking{}
 	if n := len(s.freeRankings); n > 0 {
@@ -166,8 +168,8 @@ func (s *Search) newRanking() *nodeRanking {
 	return r
 }
 
-// candidateNodes are the nodes to look at, in turn. Where there is little work in reach of x, these
-// are the nodes that it is on.
+// candidateNodes yields the indexes of the nodes to try, in order. Where few nodes have allocations in scope,
+// these are the nodes (PRE-100).
 func (s *Search) candidateNodes(ranks *nodeRanking) func(yield func(index int) bool) {
 	if isFew := s.collectNearby(ranks); isFew && !s.selector.crossNode {
 		return s.nearbyNodes.each
@@ -178,8 +180,8 @@ func (s *Search) candidateNodes(ranks *nodeRanking) func(yield func(index int) b
 	return ranks.byRank
 }
 
-// collectNearby readies s.near with all nodes with work in reach, and those that wait for somebody,
-// but for those that are hopeless. few is false when there is too much of it.
+// collectNearby fills s.nearbyNodes with the nodes that have allocations in scope, preempting allocations or
+// nominated asks, infeasible ones excepted (PRE-100). isFew is false when there are too many of them.
 func (s *Search) collectNearby(ranks *nodeRanking) (isFew bool) {
 	s.nearbyNodes = s.nearbyNodes[:0]
 	if !s.gatherNodes(s.victimScope(), len(s.cache.nodes)/8) {
@@ -203,7 +205,7 @@ func (s *Search) collectNearby(ranks *nodeRanking) (isFew bool) {
 	return true
 }
 
-// victimScope is the highest queue below which the ask may take somebody.
+// victimScope is the highest queue whose allocations may be victims of the ask.
 func (s *Search) victimScope() *objects.Queue {
 	h := &s.current
 	if home := h.ask.Application().Queue(); h.reason == ReasonPriority && home.Settings().PriorityPreemption == policies.PriorityPreemptionLeaf {
@@ -212,8 +214,8 @@ func (s *Search) victimScope() *objects.Queue {
 	return h.scope
 }
 
-// gatherNodes adds the places with work below q, some of them several times. It reports false when
-// there are more than most, or so many leaves that asking them is dearer than asking the nodes.
+// gatherNodes adds the nodes with allocations below q, some of them several times. It returns false when there
+// are more than maxNodes, or so many allocations below q that listing them costs more than trying all nodes.
 func (s *Search) gatherNodes(q *objects.Queue, maxNodes int) bool {
 	switch {
 	case q == s.current.guaranteedQueue || q.BoundCount() == 0:

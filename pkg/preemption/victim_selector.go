@@ -7,26 +7,27 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// victimSelector finds who has to leave for an ask to run on a node.
+// victimSelector selects the victims on one node (PRE-39).
 type victimSelector struct {
 	search     *victimSearch
 	node       *objects.Node
 	shortfalls []quotaShortfall
 
-	free                resources.Vector // scratch, like the next three
+	free                resources.Vector // of the node, with the removed allocations released; scratch, like the next three
 	removable, selected []victimUnit
-	initiallySelected   []victimUnit // who were off before any of them was put back
+	initiallySelected   []victimUnit // selected, before any of it was reprieved
 	victims             []*objects.Allocation
 	budgets             budgetUsage
-	crossNode           bool // also where nobody can leave and nothing is held
+	crossNode           bool // nodes without eligible or preempting allocations count too
 }
 
-// quotaShortfall is a quota that is in the way, and what goes with those who are off.
+// quotaShortfall is a quota that blocks the ask, and what the removed allocations free in it.
 type quotaShortfall struct {
 	objects.QuotaShortfall
 	freed resources.Vector
 }
 
+// begin starts a search; the quota shortfalls of its ask are computed once.
 func (t *victimSelector) begin(h *victimSearch) {
 	t.search, t.shortfalls = h, t.shortfalls[:0]
 	for _, w := range h.part.QuotaShortfalls(h.ask) {
@@ -34,9 +35,9 @@ func (t *victimSelector) begin(h *victimSearch) {
 	}
 }
 
-// selectVictimsOnNode takes off n all who may be taken, and then puts back whoever the ask does not need
-// gone: those first whom a budget does not allow to leave, and then those that should stay
-// longest. The plan is good until the next call.
+// selectVictimsOnNode removes every eligible allocation of n that no guarantee and no strict budget protects, and
+// then reprieves those without which the ask still fits: units beyond a budget first, then the most important
+// (PRE-39, PRE-70). The plan is valid until the next call.
 func (t *victimSelector) selectVictimsOnNode(n *objects.Node) (Plan, bool) {
 	h := t.search
 	t.startNode(n)
@@ -53,7 +54,7 @@ func (t *victimSelector) selectVictimsOnNode(n *objects.Node) (Plan, bool) {
 	h.sortByImportance(t.removable)
 	t.victims = t.victims[:0]
 	t.budgets.begin(h.part)
-	for i := len(t.removable) - 1; i >= 0; i-- { // who matters least first: a guarantee or a budget may spare the rest
+	for i := len(t.removable) - 1; i >= 0; i-- { // least important first, so that the more important are protected
 		u := &t.removable[i]
 		if reason := t.protectionOf(u); reason != Eligible {
 			h.noteProtected(u, reason)
@@ -69,13 +70,13 @@ func (t *victimSelector) selectVictimsOnNode(n *objects.Node) (Plan, bool) {
 	t.budgets.sortViolatingFirst(t.selected)
 	t.initiallySelected = append(t.initiallySelected[:0], t.selected...)
 	t.reprieveVictims(nil)
-	if !t.budgets.hasNoBudgets() { // they were put apart
+	if !t.budgets.hasNoBudgets() { // sortViolatingFirst changed the order
 		h.sortByImportance(t.selected)
 	}
 	return t.plan(), true
 }
 
-// startNode makes n the node that t is about.
+// startNode sets the node and resets what is freed in the quotas.
 func (t *victimSelector) startNode(n *objects.Node) {
 	t.node = n
 	for i := range t.shortfalls {
@@ -83,12 +84,12 @@ func (t *victimSelector) startNode(n *objects.Node) {
 	}
 }
 
-// reselectForPredicates is selectVictimsOnNode once more for the same node, which the RM refused: perhaps somebody is in
-// its way whom there is room beside, such as an unwanted neighbour (priority.md S2-27). Nobody
-// is put back whom the RM wants gone.
+// reselectForPredicates selects once more on the node that the RM refused: all eligible allocations are removed,
+// and one is reprieved only if the RM accepts the node with it (PRE-48). So an allocation can be a victim because
+// of anti-affinity although the ask has enough resources with it.
 func (t *victimSelector) reselectForPredicates(predicates Predicates) (Plan, bool) {
 	if len(t.selected) == len(t.initiallySelected) {
-		return Plan{}, false // that was the question
+		return Plan{}, false // the RM has refused just that
 	}
 	for i := range t.initiallySelected {
 		if u := &t.initiallySelected[i]; !slices.ContainsFunc(t.selected, func(v victimUnit) bool { return v.first == u.first }) {
@@ -106,7 +107,8 @@ func (t *victimSelector) reselectForPredicates(predicates Predicates) (Plan, boo
 	return t.plan(), true
 }
 
-// reprieveVictims leaves of those who are off who has to go; judge may be nil.
+// reprieveVictims puts back, in the order of t.selected, every unit without which the ask fits and the RM accepts
+// the node; predicates may be nil.
 func (t *victimSelector) reprieveVictims(predicates Predicates) {
 	for i := 0; i < len(t.selected); {
 		u := t.selected[i]
@@ -122,6 +124,7 @@ func (t *victimSelector) reprieveVictims(predicates Predicates) {
 	}
 }
 
+// plan is the plan with the selected units as victims. It is valid until t.victims changes.
 func (t *victimSelector) plan() Plan {
 	p := Plan{Ask: t.search.ask, Reason: t.search.reason, Node: t.node, cost: planCostOf(t.selected)}
 	t.victims = t.victims[:0]
@@ -132,13 +135,13 @@ func (t *victimSelector) plan() Plan {
 	return p
 }
 
-// hasUnitOf reports whether y is in a unit already.
+// hasUnitOf reports whether y belongs to a victim group that is removed already.
 func (t *victimSelector) hasUnitOf(y *objects.Allocation) bool {
 	return y.PreemptedAsUnit() && slices.ContainsFunc(t.removable, func(u victimUnit) bool { return y.SameVictimUnit(u.first) })
 }
 
-// protectedByGuarantee reports whether a guarantee keeps one of u in its place, when all those go too who
-// are off: they are t.victims.
+// protectedByGuarantee reports whether a guarantee protects a member of u when t.victims and the members before
+// it are released (PRE-52).
 func (t *victimSelector) protectedByGuarantee(u *victimUnit) bool {
 	before := len(t.victims)
 	defer func() { t.victims = t.victims[:before] }()
@@ -151,7 +154,7 @@ func (t *victimSelector) protectedByGuarantee(u *victimUnit) bool {
 	return false
 }
 
-// tryReprieve puts u back, if there is enough without it.
+// tryReprieve puts u back if the ask still fits then.
 func (t *victimSelector) tryReprieve(u *victimUnit) bool {
 	if u.group == nil && !t.free.CoversAfter(u.first.Shape().Vector(), t.search.ask.Shape().Vector()) {
 		return false
@@ -182,7 +185,8 @@ func (t *victimSelector) restoreUnit(u *victimUnit) {
 	t.countUnitFreed(u, -1)
 }
 
-// askFits reports whether the ask has its room, and no quota is in its way.
+// askFits reports whether the ask fits the node and every quota when the removed allocations are released
+// (PRE-59).
 func (t *victimSelector) askFits() bool {
 	return t.free.Covers(t.search.ask.Shape().Vector()) && t.fitsQuotas()
 }

@@ -9,21 +9,21 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 )
 
-// victimUnit is what is taken whole or not at all: an allocation, or a group of them, wherever
-// they run (priority.md 2.8).
+// victimUnit is what is preempted together or not at all: an allocation, or a victim group, on whatever nodes its
+// members run (PRE-50).
 type victimUnit struct {
-	first          *objects.Allocation    // the first by key
-	single         [1]*objects.Allocation // it too
-	group          []*objects.Allocation  // in key order; nil: lead alone
-	priority       int32                  // its priority: of a group that of its most important member
-	optedOut       bool                   // one of them did not agree to leave
-	originator     bool                   // one of them leads its application
-	startedAt      int64                  // when the first of them began to run, in nanoseconds
-	qos            priorities.QoS         // the best of theirs, where that counts
-	violatesBudget bool                   // a budget does not allow it to leave
+	first          *objects.Allocation    // the member with the smallest key
+	single         [1]*objects.Allocation // first, as members of a unit without a group
+	group          []*objects.Allocation  // in key order; nil: first alone
+	priority       int32                  // of a group the highest of its members (PRE-51)
+	optedOut       bool                   // a member has no allowPreemptSelf
+	originator     bool                   // a member is an originator
+	startedAt      int64                  // start of the oldest member, in nanoseconds
+	qos            priorities.QoS         // the highest of its members, if preemption.victim.qos is enabled
+	violatesBudget bool                   // it would be beyond a disruption budget
 }
 
-// unitOf is what y falls with.
+// unitOf is the victim unit of y.
 func (h *victimSearch) unitOf(y *objects.Allocation) victimUnit {
 	if y.PreemptedAsUnit() {
 		return h.groupOf(y).victimUnit
@@ -31,7 +31,7 @@ func (h *victimSearch) unitOf(y *objects.Allocation) victimUnit {
 	return h.singleUnit(y)
 }
 
-// singleUnit is y alone, whoever it falls with.
+// singleUnit is y alone, also if it belongs to a victim group.
 func (h *victimSearch) singleUnit(y *objects.Allocation) victimUnit {
 	u := victimUnit{
 		first: y, single: [1]*objects.Allocation{y}, priority: y.VictimPriority(), startedAt: y.BoundAt().UnixNano(),
@@ -43,20 +43,20 @@ func (h *victimSearch) singleUnit(y *objects.Allocation) victimUnit {
 	return u
 }
 
-// groupKey are allocations that fall together.
+// groupKey identifies a victim group.
 type groupKey struct {
 	app   *objects.Application
-	group string // empty: all of the application
+	group string // the task group; empty: the whole application
 }
 
-// victimGroup is a group as one search finds it. An application may have thousands in it, so it
-// is added up once.
+// victimGroup is a victim group as one search finds it. An application may have thousands of allocations, so the
+// group is summed up once.
 type victimGroup struct {
 	victimUnit
-	requiresNode bool // one of them accepts no other node
+	requiresNode bool // a member has a required node
 }
 
-// limitedGroup is the group of y. Requires: y is grouped, and was not told to leave.
+// groupOf is the victim group of y (PRE-50 to PRE-52). Requires: y.PreemptedAsUnit(), and y is not preempting.
 func (h *victimSearch) groupOf(y *objects.Allocation) *victimGroup {
 	key := groupKey{app: y.Application()}
 	if key.app.Queue().Settings().VictimUnit == policies.VictimUnitTaskGroup {
@@ -84,7 +84,7 @@ func (h *victimSearch) groupOf(y *objects.Allocation) *victimGroup {
 	return f
 }
 
-// members are the allocations of u. Read-only, and good as long as u stays where it is.
+// members are the allocations of u. Read-only, and valid as long as u is not moved.
 func (u *victimUnit) members() []*objects.Allocation {
 	if u.group == nil {
 		return u.single[:]
@@ -92,17 +92,16 @@ func (u *victimUnit) members() []*objects.Allocation {
 	return u.group
 }
 
-// sortByImportance puts those first that should stay longest.
+// sortByImportance sorts units, the most important first.
 func (h *victimSearch) sortByImportance(list []victimUnit) {
 	slices.SortFunc(list, func(a, b victimUnit) int { return -h.compareImportance(&a, &b) })
 }
 
-// compareImportance is positive when a should stay rather than b. By priority, the number
-// counts first; by other rights it is whether one agreed to leave, and whether it leads its
-// application (P8), and then the number, unless a guarantee is to be upheld as upstream does.
-// Behind the number comes the quality of service, where that counts. Groups stay rather than
-// single ones, and larger groups rather than smaller; among equals it is the older, and the
-// name settles the rest.
+// compareImportance is positive when a is more important than b, that is, preempted later (PRE-41 to PRE-45,
+// PRE-53). By priority the priority counts first; by other reasons opting out and being an originator count
+// before it, and with the victim order of YuniKorn the priority does not count. The quality of service follows
+// the priority, where it is enabled. Then groups and larger groups are more important, then the older unit, then
+// the one with the smaller key.
 func (h *victimSearch) compareImportance(a, b *victimUnit) int {
 	byPriority := cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.qos, b.qos))
 	byProtection := cmp.Or(cmp.Compare(boolToInt(a.optedOut), boolToInt(b.optedOut)), cmp.Compare(boolToInt(a.originator), boolToInt(b.originator)))
@@ -122,7 +121,7 @@ func (h *victimSearch) compareImportance(a, b *victimUnit) int {
 	case a.startedAt != b.startedAt:
 		return cmp.Compare(b.startedAt, a.startedAt)
 	}
-	return cmp.Compare(b.first.Key(), a.first.Key()) // asked for last: it takes longest
+	return cmp.Compare(b.first.Key(), a.first.Key()) // last, because it costs most
 }
 
 func boolToInt(b bool) int {
