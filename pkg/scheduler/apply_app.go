@@ -9,6 +9,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/placement"
 )
 
+// addApplication accepts or rejects an application (APP-14, APP-30). An accepted one may create a dynamic
+// leaf and set its quotas.
 func (c *Core) addApplication(now time.Time, m AddApplication) {
 	path, err := c.placeApplication(now, m)
 	if err != nil {
@@ -24,7 +26,9 @@ func (c *Core) addApplication(now time.Time, m AddApplication) {
 	}
 }
 
-// placeApplication places an application, in a queue that is made for it if need be.
+// placeApplication adds an application to the leaf queue that placement finds for it (PLC-8 to PLC-10,
+// ACL-13). A dynamic leaf is created when the rules ask for one. The groups of m.User are kept for as long
+// as the application lives (LIM-10, ACL-22, APP-16, APP-20, APP-24, APP-26).
 func (c *Core) placeApplication(now time.Time, m AddApplication) (objects.QueuePath, error) {
 	if m.Unresolved != "" {
 		return "", errors.New(m.Unresolved)
@@ -49,6 +53,8 @@ func (c *Core) placeApplication(now time.Time, m AddApplication) (objects.QueueP
 	return path, c.part.AddApplication(m.App, m.User, path, m.Tags, now)
 }
 
+// removeApplication removes an application with its asks and allocations (APP-33). An unknown one is
+// ignored (APP-35).
 func (c *Core) removeApplication(now time.Time, m RemoveApplication) {
 	c.logApplicationRemoval(m.App, now)
 	if _, ok := c.part.Application(m.App); !ok {

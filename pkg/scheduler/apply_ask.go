@@ -10,12 +10,14 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// submitAsk takes an ask of no priority class in. A known key is not an ask again: only its amounts may differ
-// (behaviour.md 10.8).
+// submitAsk adds an ask without a priority class. For the key of a known ask or allocation of the same
+// application only the amounts change.
 func (c *Core) submitAsk(now time.Time, ask *objects.Ask) {
 	c.submitAskOfClass("", now, ask)
 }
 
+// submitAskOfClass adds an ask that its class admits, or changes the amounts of a known one (PRI-2). Only a
+// rejection has an answer (ASK-1, RMI-56).
 func (c *Core) submitAskOfClass(priorityClass string, now time.Time, ask *objects.Ask) {
 	if x, known := c.knownAllocation(ask); known {
 		c.emitIgnoredChanges(x, ask)
@@ -37,8 +39,9 @@ func (c *Core) submitAskOfClass(priorityClass string, now time.Time, ask *object
 	c.emitStateChanges()
 }
 
-// submitAskWithClass takes an ask in if it is known, or if its class has nothing against it. Who
-// asks is known here only: the door hears of applications on another stream.
+// submitAskWithClass adds an ask if it is known or if its priority class admits it. The ACL of the class is
+// checked here and not in the API, because only the core knows the user of the application: applications
+// come on another stream than asks (PRI-2, PRI-45, ASK-9).
 func (c *Core) submitAskWithClass(now time.Time, m SubmitAskWithClass) {
 	if _, known := c.knownAllocation(m.Ask); !known {
 		if err := c.checkClass(m); err != nil {
@@ -49,6 +52,7 @@ func (c *Core) submitAskWithClass(now time.Time, m SubmitAskWithClass) {
 	c.submitAskOfClass(m.Class, now, m.Ask)
 }
 
+// checkClass is the reason why the priority class rejects an ask; nil: it admits it (PRI-44).
 func (c *Core) checkClass(m SubmitAskWithClass) error {
 	if err := c.mayNameClass(m.NamedClass); err != nil {
 		return err
@@ -58,12 +62,12 @@ func (c *Core) checkClass(m SubmitAskWithClass) error {
 	}
 	a, ok := c.part.Application(m.Ask.App)
 	if !ok || m.AllowedUsers == nil || m.AllowedUsers.Allows(a.User()) {
-		return nil // or it is refused for having no application
+		return nil // no application: submitAskOfClass rejects the ask
 	}
 	return needsPermission(m.Class, a.User())
 }
 
-// mayNameClass says why a new ask may not name a class; empty: it names none.
+// mayNameClass is the reason why a new ask may not name a priority class; nil: it may, or it names none (PRI-23).
 func (c *Core) mayNameClass(priorityClass string) error {
 	if priorityClass == "" || !c.part.Config().PriorityDisabled {
 		return nil
@@ -80,9 +84,9 @@ func needsPermission(priorityClass string, u security.User) error {
 	}
 }
 
-// reportAllocation takes in an allocation that has its node. The node of one that is known to
-// run does not change. What the RM reports is so already: no quota is asked, not even for
-// what it has grown by.
+// reportAllocation adds an allocation that runs on a node already. A known allocation keeps its node. The
+// report is a fact, so no quota is checked, not even for a growth of the amounts
+// (QUO-8, QUO-40, LIM-13, ASK-20, ASK-41, ASK-43, ASK-44, RMI-56, RMI-58, RMI-59).
 func (c *Core) reportAllocation(now time.Time, m ReportAllocation) {
 	ask, nodeID := m.Ask, m.Node
 	x, known := c.knownAllocation(ask)
@@ -114,7 +118,7 @@ func (c *Core) reportAllocation(now time.Time, m ReportAllocation) {
 	c.emit(Allocated{x.Ask(), nodeID})
 }
 
-// knownAllocation finds the work that ask is about, if its application has it already.
+// knownAllocation is the ask or allocation with the key of ask, if it is of the same application (ASK-23).
 func (c *Core) knownAllocation(ask *objects.Ask) (*objects.Allocation, bool) {
 	x, ok := c.part.Allocation(ask.Key)
 	if !ok || x.Ask().App != ask.App {
@@ -123,7 +127,7 @@ func (c *Core) knownAllocation(ask *objects.Ask) (*objects.Allocation, bool) {
 	return x, true
 }
 
-// updateKnown takes in what is new about known work: its amounts, and what it uses.
+// updateKnown applies what a repeated ask or report may change: the amounts and the usage tag (ASK-23, ASK-26).
 func (c *Core) updateKnown(now time.Time, x *objects.Allocation, ask *objects.Ask) error {
 	if !x.Ask().Amounts.Equal(ask.Amounts) {
 		if _, err := c.part.Resize(ask.Key, ask.Amounts); err != nil {
@@ -139,6 +143,7 @@ func (c *Core) updateKnown(now time.Time, x *objects.Allocation, ask *objects.As
 
 var errNoTaskGroup = errors.New("placeholder without a task group")
 
+// wellFormed is the error of a placeholder without a task group; nil: ask is well-formed (ASK-8, ASK-17).
 func wellFormed(ask *objects.Ask) error {
 	if ask.Placeholder && ask.TaskGroup == "" {
 		return errNoTaskGroup
@@ -152,8 +157,8 @@ func (c *Core) emitAskRejected(ask *objects.Ask, err error) {
 	}
 }
 
-// release takes in that work has stopped, or is not wanted any more. What is unknown is
-// gone already, which is what the RM wants.
+// release ends allocations and cancels asks at the request of the RM. An unknown key or application is no
+// error: the RM wants it gone, and it is (ASK-49).
 func (c *Core) release(now time.Time, m Release) {
 	a, ok := c.part.Application(m.App)
 	if !ok {
@@ -172,8 +177,9 @@ func (c *Core) release(now time.Time, m Release) {
 	c.emitStateChanges()
 }
 
-// unknownConfirmation counts a confirmation of a preemption that is about nobody, and says so: it came twice,
-// or after the node or the application had gone, or the RM has mixed up its work.
+// unknownConfirmation counts a confirmation of a preemption for an unknown allocation, and emits Refused
+// (PRE-85, ASK-50). It may have come twice, or after the node or the application was removed; or the RM confuses
+// its allocations.
 func (c *Core) unknownConfirmation(m Release) {
 	if m.Key == "" || m.Type != PreemptedByScheduler {
 		c.emitIgnored(IgnoredRelease, m.Key, m.App, "it is unknown")
@@ -186,14 +192,15 @@ func (c *Core) unknownConfirmation(m Release) {
 	})
 }
 
-// endAllocation takes one piece of work out of the books.
+// endAllocation releases one allocation, or cancels one ask. Any type of release of a preempting allocation
+// confirms its preemption (PRE-84, ASK-46, ASK-47, ASK-48, RMI-56).
 func (c *Core) endAllocation(now time.Time, x *objects.Allocation, m Release) {
 	switch {
 	case !x.Pending():
 		c.part.Release(x.Key(), now)
 		c.logVictimEnds(VictimEnd{State: VictimReleased, At: now, Termination: m.Type}, x)
 		c.emitReleased(x, m)
-	case m.Type != TimedOut: // what timed out was an allocation; the ask stays
+	case m.Type != TimedOut: // a placeholder that timed out was an allocation, so an ask stays
 		c.preemptionLog.recordCancelled(x, now)
 		c.part.Cancel(x.Key(), now)
 		c.emit(AskCancelled{x.Key(), m.App, cancelledByRM})
@@ -202,14 +209,15 @@ func (c *Core) endAllocation(now time.Time, x *objects.Allocation, m Release) {
 
 const cancelledByRM = "cancelled as the RM asked"
 
+// emitReleased emits Released, unless m confirms a release of the core (ASK-46).
 func (c *Core) emitReleased(x *objects.Allocation, m Release) {
 	if !m.Type.confirmsOurRelease() {
 		c.emit(Released{x.Key(), m.App, StoppedByRM, "released as the RM asked"})
 	}
 }
 
-// emitStateChanges says which states applications have entered since it was last called, and what has
-// become of queues.
+// emitStateChanges emits the states that applications have entered, and the changes of queues, since it was
+// last called (RMI-55).
 func (c *Core) emitStateChanges() {
 	for _, s := range c.part.TakeStateChanges() {
 		c.emit(ApplicationUpdated{s.App, s.Queue, s.State, s.At(), s.Reason})
@@ -217,7 +225,7 @@ func (c *Core) emitStateChanges() {
 	c.emitQueueChanges()
 }
 
-// emitQueueChanges says what has become of queues since it was last called.
+// emitQueueChanges emits the changes of queues since it was last called.
 func (c *Core) emitQueueChanges() {
 	for _, q := range c.part.TakeChangedQueues() {
 		c.emit(QueueChanged(q))

@@ -8,21 +8,22 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// errBeingRemoved is why a partition that drains takes nothing new.
+// errBeingRemoved is why a draining partition accepts no node and no application.
 var errBeingRemoved = errors.New("is being removed")
 
-// CheckConfig says what keeps the partition from a configuration; nil: UseConfig would put it
+// CheckConfig reports what makes a configuration impossible for the partition; nil: UseConfig would put it
 // in force now. It changes nothing. prepared is as in UseConfig.
 func (c *Core) CheckConfig(conf configs.Partition, prepared *objects.Difference) error {
 	return c.part.CheckReconfigure(conf, prepared)
 }
 
-// Removable reports whether the partition is being removed and nothing is left in it: no
-// node and no application. It stays so until UseConfig takes it back.
+// Removable reports whether the partition is draining and has no node and no application (CFG-111). It
+// stays removable until UseConfig takes it into use again.
 func (c *Core) Removable() bool {
 	return c.draining && c.part.Empty()
 }
 
+// useConfig puts a configuration in force, and ends a removal of the partition (CFG-112).
 func (c *Core) useConfig(m UseConfig) {
 	if err := c.part.Reconfigure(m.Partition, m.Prepared); err != nil {
 		c.emitRefused("configuration", err)
@@ -33,7 +34,7 @@ func (c *Core) useConfig(m UseConfig) {
 	c.refreshDelays()
 }
 
-// checkNotBeingRemoved says why nothing new is taken; nil: it is.
+// checkNotBeingRemoved is the reason why nodes and applications are rejected; nil: they are accepted (APP-19, ASK-22).
 func (c *Core) checkNotBeingRemoved() error {
 	if c.draining {
 		return fmt.Errorf("partition %s %w", c.part.Name(), errBeingRemoved)

@@ -8,6 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
+// addNode registers a node, or rejects it (NOD-4).
 func (c *Core) addNode(m AddNode) {
 	err := c.checkNotBeingRemoved()
 	if err == nil {
@@ -20,6 +21,7 @@ func (c *Core) addNode(m AddNode) {
 	c.emit(NodeAccepted{m.Node, m.Total, m.Schedulable})
 }
 
+// setCapacity changes the capacity of a node (NOD-24).
 func (c *Core) setCapacity(now time.Time, m SetCapacity) {
 	before := c.capacityOf(m.Node)
 	if err := c.part.SetCapacity(m.Node, m.Total); err != nil {
@@ -32,7 +34,7 @@ func (c *Core) setCapacity(now time.Time, m SetCapacity) {
 	c.relieveNodePressure(m.Node, now)
 }
 
-// capacityOf is what a node has; nothing if there is no such node.
+// capacityOf is the capacity of a node; empty if there is no such node.
 func (c *Core) capacityOf(id objects.NodeID) resources.Amounts {
 	n, ok := c.part.Node(id)
 	if !ok {
@@ -41,6 +43,7 @@ func (c *Core) capacityOf(id objects.NodeID) resources.Amounts {
 	return c.part.Amounts(n.Total())
 }
 
+// setSchedulable drains a node, or makes it schedulable again (NOD-24).
 func (c *Core) setSchedulable(now time.Time, m SetSchedulable) {
 	n, ok := c.part.Node(m.Node)
 	changes := ok && n.Schedulable() != m.Schedulable
@@ -55,6 +58,8 @@ func (c *Core) setSchedulable(now time.Time, m SetSchedulable) {
 	c.logEndedNominations(NominationNodeLost, now)
 }
 
+// removeNode removes a node and releases its allocations (NOD-19). An unknown node is refused (NOD-22,
+// RMI-54).
 func (c *Core) removeNode(now time.Time, m RemoveNode) {
 	before := c.capacityOf(m.Node)
 	released, err := c.part.RemoveNode(m.Node, now)

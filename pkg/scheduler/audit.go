@@ -6,7 +6,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// Audit checks the books bit by bit, while they change: what Check does, in steps (ADR 33).
+// Audit does the checks of Check in small steps, while the state changes between them (ADR 33, OBS-56).
 type Audit struct {
 	c     *Core
 	part  *objects.Partition
@@ -21,10 +21,10 @@ func (c *Core) NewAudit() *Audit {
 // Checked is how many objects were checked: nodes, queues, applications, asks and allocations.
 func (a *Audit) Checked() int { return a.audit.Checked() }
 
-// Step goes on with about so many objects. done: all of them were checked, or err says what is
-// wrong. It may be called between any two calls of Step and Schedule of the Core.
+// Step checks about budget more objects. done: all were checked, or err reports an inconsistency. It may be
+// called between any two calls of Step and Schedule of the Core (OBS-57).
 func (a *Audit) Step(budget int) (done bool, err error) {
-	if a.part != a.c.part { // everything was forgotten meanwhile
+	if a.part != a.c.part { // the partition was reset meanwhile
 		*a = *a.c.NewAudit()
 	}
 	if done, err = a.audit.Step(budget); !done || err != nil {

@@ -7,127 +7,122 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// Command is something the Core is told. The set is closed: everything that can ever
-// happen to the scheduler is a type in this file. What a command holds is not changed
-// after it was sent.
+// Command is an input of the Core. The set is closed: each input of the scheduler is a type in this file. A
+// command is not modified after it was sent.
 type Command interface{ command() }
 
 type (
-	// UseConfig replaces the configuration of the partition. It has been validated.
-	// Effect: none, or Refused when the tree cannot become the new one.
-	// A partition that was being removed is not any more. It takes as long as there are queues that
-	// change.
+	// UseConfig replaces the configuration of the partition with one that has been validated. Effect: none,
+	// or Refused when the queue tree cannot be changed to the new one. A draining partition is in use again
+	// (CFG-112). The cost grows with the number of queues that change.
 	UseConfig struct {
 		Partition configs.Partition
 
-		// Prepared is what Partition has otherwise than the configuration in force, found out
-		// beforehand; nil, or of other configurations: it is found out now. What follows is the same.
+		// Prepared is the difference between Partition and the configuration in force, computed beforehand.
+		// If it is nil or between other configurations, the difference is computed now. The result is the
+		// same.
 		Prepared *objects.Difference
 	}
 
-	// DrainPartition says that the configuration does not have the partition any more: it takes no
-	// new node and no new application, and what it has goes on. Effect: none.
+	// DrainPartition begins the removal of a partition that is no longer in the configuration: it accepts
+	// no new node and no new application, and those that it has continue. Effect: none.
 	DrainPartition struct{}
 
-	// ResetPartition drops all nodes, applications and allocations: the RM will say everything
-	// again (behaviour.md 10.4). Effect: Forgotten.
+	// ResetPartition drops all nodes, applications and allocations, because the RM registers anew and will
+	// report them again (PRE-89). Effect: PartitionReset.
 	ResetPartition struct{}
 
-	// AddNode offers a machine. Effect: NodeAccepted or NodeRejected.
+	// AddNode registers a node. Effect: NodeAccepted or NodeRejected.
 	AddNode struct {
 		Node        objects.NodeID
 		Total       resources.Amounts
 		Attributes  map[string]string
-		Schedulable bool // false: it joins draining
+		Schedulable bool // false: it is registered as unschedulable
 	}
 
-	// SetCapacity changes what a node has. Effect: none, or Refused.
+	// SetCapacity changes the capacity of a node. Effect: none, or Refused.
 	SetCapacity struct {
 		Node  objects.NodeID
 		Total resources.Amounts
 	}
 
-	// SetSchedulable drains a node or takes it into use again. Effect: none, or Refused.
+	// SetSchedulable drains a node, or makes it schedulable again. Effect: none, or Refused.
 	SetSchedulable struct {
 		Node        objects.NodeID
 		Schedulable bool
 	}
 
-	// RemoveNode takes a machine away. Effect: Released for each allocation on it, or
-	// Refused.
+	// RemoveNode removes a node. Effect: Released for each allocation on it, or Refused.
 	RemoveNode struct{ Node objects.NodeID }
 
-	// AddApplication asks for a place in the queue tree. The ID may be that of one that
-	// has ended. Its tags may say what a dynamic leaf may have. Effect: ApplicationAccepted
-	// or ApplicationRejected; then Refused for each of these tags that makes no sense.
+	// AddApplication submits an application. The ID of an application that has ended may be used again.
+	// Tags may set the quotas of a dynamic leaf (QUO-21). Effect: ApplicationAccepted or
+	// ApplicationRejected; then Refused for each malformed quota tag.
 	AddApplication struct {
 		App   objects.AppID
 		User  security.User
-		Queue string // as the RM wrote it
+		Queue string // as the RM sent it
 		Tags  map[string]string
 
-		// Unresolved is why nobody can say which groups the user has, which is a reason to
-		// reject the application (behaviour.md 4.3). Empty: User has them.
+		// Unresolved is why the groups of the user could not be resolved; the application is rejected with
+		// it. Empty: User has the groups.
 		Unresolved string
 	}
 
-	// RemoveApplication ends an application. Effect: Released for each of its
-	// allocations, then ApplicationUpdated up to Completed, unless it is New. An unknown
-	// one is no mistake: it may have ended already.
+	// RemoveApplication ends an application. Effect: Released for each of its allocations, then
+	// ApplicationUpdated for each state up to Completed, unless it is New. An unknown application is no
+	// error: it may have ended already.
 	RemoveApplication struct{ App objects.AppID }
 
-	// SubmitAsk asks for one allocation, of no priority class. Under a known key it changes the
-	// amounts, if they differ and the class quotas leave room, and nothing else. Effect: none, or
+	// SubmitAsk requests one allocation, without a priority class. For a known key it changes the amounts,
+	// if they differ and the class quotas allow it (QUO-39), and nothing else. Effect: none, or
 	// AskRejected.
 	SubmitAsk struct{ Ask *objects.Ask }
 
-	// SubmitAskWithClass is SubmitAsk with what the priority class of the ask demands. Under a
-	// known key nothing is demanded: what was admitted stays (priority.md S0-2). Effect: none,
-	// or AskRejected.
+	// SubmitAskWithClass is SubmitAsk with the requirements of the priority class of the ask. For a known
+	// key they are not checked again: the admission stands (S0-2). Effect: none, or AskRejected.
 	SubmitAskWithClass struct {
 		Ask          *objects.Ask
-		RejectReason string        // why it cannot be admitted; empty: it can
-		RejectKind   Rejection     // the kind of Refuse; empty: RejectedOther
-		Class        string        // its priority class, for class quotas; empty: none
-		NamedClass   string        // the one that it names itself; empty: none
-		AllowedUsers *security.ACL // whose application may ask; nil: everybody's
+		RejectReason string        // why the ask is rejected; empty: it is not
+		RejectKind   Rejection     // the kind of RejectReason; empty: RejectedOther
+		Class        string        // priority class, for class quotas; empty: none
+		NamedClass   string        // the class that the ask names itself; empty: none
+		AllowedUsers *security.ACL // users whose applications may use the class; nil: all
 	}
 
-	// ReportAllocation says that an allocation runs, whoever placed it. Under the key of
-	// a pending ask it places that ask. No quota is asked. Effect: Allocated, none when
-	// it was known to run, or AskRejected.
+	// ReportAllocation reports a running allocation, whatever scheduler placed it. With the key of a
+	// pending ask it binds that ask. Quotas are not checked (QUO-8). Effect: Allocated, none if the
+	// allocation is known already, or AskRejected.
 	ReportAllocation struct {
 		Ask   *objects.Ask
 		Node  objects.NodeID
-		Class string // its priority class, unless the key is known; empty: none
+		Class string // priority class, unless the key is known; empty: none
 	}
 
-	// Release says that an allocation has stopped, or that an ask is not wanted any more.
-	// Without a key it is about all work of the application. Effect: Released, unless
-	// the RM only confirms what we told it, or it was an ask; then ApplicationUpdated, if
-	// the application has nothing left to do. What is unknown is no mistake; only of a single key
-	// that is said to have been preempted: Refused.
+	// Release ends an allocation or cancels an ask; without a key, all of the application. Effect:
+	// Released, unless the RM confirms a release of the core or the key is that of an ask; then
+	// ApplicationUpdated, if the application has neither asks nor allocations left. An unknown key is no
+	// error, except in a confirmation of a preemption: Refused (PRE-85).
 	Release struct {
 		App  objects.AppID
 		Key  objects.AllocationKey // empty: all
 		Type Termination
 	}
 
-	// ReportForeign says that something which is not ours takes room on a node. Effect:
-	// none, or AskRejected.
+	// ReportForeign reports a foreign allocation: usage of a node that no application of this scheduler
+	// owns. Effect: none, or AskRejected.
 	ReportForeign struct{ Foreign objects.Foreign }
 
-	// ReleaseForeign says that it does not any more. Effect: none.
+	// ReleaseForeign ends a foreign allocation. Effect: none.
 	ReleaseForeign struct{ Key objects.AllocationKey }
 
-	// SetListening says whether the RM hears what is decided. While it does not, nothing is placed
-	// and nothing is preempted, and no nomination and no victim times out. At the beginning it
-	// does. Effect: none.
+	// SetListening says whether an RM receives effects. While none does, nothing is placed or preempted,
+	// and no nomination and no victim times out (PRE-5). A new Core is listening. Effect: none.
 	SetListening struct{ Listening bool }
 
-	// Wake says that time has passed. Deadlines that are due are served, as before any
-	// other command. Effect: ApplicationUpdated for those that complete or are forgotten,
-	// Released for placeholders that are not needed any more.
+	// Wake serves the deadlines that are due, as every other command does first. Effect: ApplicationUpdated
+	// for applications that complete or are dropped from memory, Released for placeholders that are no
+	// longer needed.
 	Wake struct{}
 )
 
@@ -149,16 +144,17 @@ func (ReleaseForeign) command()     {}
 func (SetListening) command()       {}
 func (Wake) command()               {}
 
-// Termination says why an allocation ended. The numbers are those of the interface.
+// Termination is the reason why an allocation ended. The numbers are those of TerminationType of the
+// scheduler interface (ASK-46).
 type Termination int32
 
-// The reasons an allocation ends (behaviour.md 10.8).
+// The reasons.
 const (
-	Unspecified          Termination = iota // not said
-	StoppedByRM                             // the RM wanted it
-	TimedOut                                // it waited too long
-	PreemptedByScheduler                    // we wanted its room
-	PlaceholderReplaced                     // the real one took its place
+	Unspecified          Termination = iota // the RM gave none
+	StoppedByRM                             // at the request of the RM
+	TimedOut                                // a placeholder was not replaced in time
+	PreemptedByScheduler                    // a victim
+	PlaceholderReplaced                     // by the member of its gang
 )
 
 func (t Termination) String() string {
@@ -169,8 +165,8 @@ func (t Termination) String() string {
 	return names[t]
 }
 
-// confirmsOurRelease reports whether a release of this type only says that what we asked for has
-// happened; nobody is told again.
+// confirmsOurRelease reports whether a release of this type confirms one that the core requested; a
+// confirmation has no effect of its own.
 func (t Termination) confirmsOurRelease() bool {
 	return t == TimedOut || t == PreemptedByScheduler || t == PlaceholderReplaced
 }

@@ -10,45 +10,45 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 )
 
-// Core is the scheduler of one partition. It is not safe for concurrent use, on
-// purpose: see package loop for the goroutine that owns it.
+// Core is the scheduler of one partition. It is not safe for concurrent use: the goroutine of package loop
+// owns it.
 type Core struct {
 	part          *objects.Partition
 	oracle        Oracle
 	opt           objects.Options
-	draining      bool       // it is being removed
-	notListening  bool       // the RM does not hear what is decided, so nothing is
-	stateSince    time.Time  // when drains changed, or the Core was first used; zero: it has not been
-	effects       []Effect   // effects of the step under way
-	views         *viewCache // the views of the last Snapshot; nil: none was asked for lately
-	oracleRetryAt time.Time  // when refused asks are tried again; zero: none was refused
-	servedUntil   time.Time  // until when deadlines have been served
+	draining      bool       // the partition is being removed
+	notListening  bool       // no RM receives effects, so nothing is decided
+	stateSince    time.Time  // when draining changed, or the Core was first used; zero: it was not yet
+	effects       []Effect   // of the current Step or Schedule
+	views         *viewCache // the views of the last Snapshot; nil: there was none since ForgetSnapshots
+	oracleRetryAt time.Time  // when refused asks are evaluated again; zero: none was refused
+	servedUntil   time.Time  // deadlines up to this time have been served
 
-	victimSearch *preemption.Search // nil: nobody has looked yet
-	toEvaluate   []*evaluation      // groups of asks that should be evaluated
-	backOff      backOff            // those that were, in vain
+	victimSearch *preemption.Search // nil: there was no search yet
+	toEvaluate   []*evaluation      // ask groups to evaluate for preemption
+	backOff      backOff            // ask groups that found no victims
 
 	preemptionLog preemptionLog
 	cycles        preemption.CycleDetector
-	victimLeaves  map[*objects.Allocation][]objects.QueuePath // where others were told to leave for a nominee
+	victimLeaves  map[*objects.Allocation][]objects.QueuePath // the leaves of the victims of each nominated ask
 
-	knownInfeasible map[evaluationKey]bool // what cannot take anybody; scratch of preempt, as the next two
-	searches        int                    // searches since preempt was called
-	evaluated       uint64                 // groups that were ever evaluated
-	oracleAsked     bool                   // the RM was asked about the look under way
-	oracleRefused   bool                   // the RM refused, in the present look
+	knownInfeasible map[evaluationKey]bool // keys without a plan; scratch of preempt, as the next two
+	searches        int                    // searches in this call of preempt
+	evaluated       uint64                 // asks evaluated for preemption, since the Core was made
+	oracleAsked     bool                   // the RM was asked in the current evaluation of an ask
+	oracleRefused   bool                   // the RM refused a node in the current evaluation of an ask
 
 	feasible    objects.Mask   // scratch of decide
-	maskByDepth []objects.Mask // scratch of findGroup, by depth
+	maskByDepth []objects.Mask // scratch of findGroup, by depth of the queue
 }
 
-// New returns a Core for a partition that has no nodes and no applications. A nil
-// oracle has no opinion.
+// New returns a Core for a partition without nodes and applications. With a nil oracle every node passes
+// the predicates.
 func New(conf configs.Partition, oracle Oracle) *Core {
 	return NewWith(conf, oracle, objects.DefaultOptions())
 }
 
-// NewPartitionWithOptions is New for a partition with other options.
+// NewWith is New with options other than objects.DefaultOptions.
 func NewWith(conf configs.Partition, oracle Oracle, opt objects.Options) *Core {
 	if _, ok := oracle.(NoPredicates); ok {
 		oracle = nil
@@ -59,9 +59,9 @@ func NewWith(conf configs.Partition, oracle Oracle, opt objects.Options) *Core {
 	return &Core{part: objects.NewPartitionWithOptions(conf, opt), oracle: oracle, opt: opt, preemptionLog: newPreemptionLog(opt.PreemptionHistory), victimLeaves: map[*objects.Allocation][]objects.QueuePath{}, backOff: newBackOff()}
 }
 
-// Step applies one command and returns what follows from it. It never fails: a
-// command that cannot be applied has an effect that says so. The list is good until the
-// next call of Step or Schedule. Requires: now is not before that of the last call.
+// Step applies one command and returns its effects. It never fails: a command that cannot be applied has an
+// effect that says so. The list is valid until the next call of Step or Schedule. The caller must pass
+// times that do not decrease.
 func (c *Core) Step(now time.Time, cmd Command) []Effect {
 	c.resetEffects()
 	c.serveDeadlines(now)
@@ -75,21 +75,21 @@ func (c *Core) Step(now time.Time, cmd Command) []Effect {
 	return c.effects
 }
 
-// recordFirstUse notes when the Core was first used.
+// recordFirstUse sets stateSince when the Core is first used.
 func (c *Core) recordFirstUse(now time.Time) {
 	if c.stateSince.IsZero() {
 		c.stateSince = now
 	}
 }
 
-// NextDeadline is when the Core next wants a Wake, if nothing else happens.
+// NextDeadline is the time at which the Core needs a Wake if no command comes before (ORD-3).
 func (c *Core) NextDeadline() (time.Time, bool) {
 	t, ok := c.part.NextDeadline()
 	if !c.oracleRetryAt.IsZero() && (!ok || c.oracleRetryAt.Before(t)) {
 		t, ok = c.oracleRetryAt, true
 	}
 	if c.notListening {
-		return t, ok // what follows is served by Schedule
+		return t, ok // Schedule serves the other deadlines, and decides nothing now
 	}
 	if at, waits := c.nextNominationTimeout(); waits && (!ok || at.Before(t)) {
 		t, ok = at, true
@@ -106,14 +106,16 @@ func (c *Core) NextDeadline() (time.Time, bool) {
 	return t, ok
 }
 
-// Check reports whether the books still balance, and the ledger of victims agrees with them.
+// Check verifies that the accounting is consistent, and that the preemption history agrees with it.
 func (c *Core) Check() error {
 	return errors.Join(c.part.Check(), c.preemptionLog.check(c.part), c.checkVictimLeaves())
 }
 
-// Partition is the state, for reading while nobody steps.
+// Partition is the state. It may be read only while neither Step nor Schedule runs.
 func (c *Core) Partition() *objects.Partition { return c.part }
 
+// serveDeadlines does what is due at now: applications complete and are dropped (APP-10, APP-12), back-offs
+// end, and asks that the RM refused are evaluated again.
 func (c *Core) serveDeadlines(now time.Time) {
 	c.servedUntil = now
 	for _, x := range c.part.Expire(now) {
@@ -127,14 +129,14 @@ func (c *Core) serveDeadlines(now time.Time) {
 	}
 }
 
-// finishStep sees to what has changed, before anybody asks for the next deadline.
+// finishStep updates the state that NextDeadline depends on.
 func (c *Core) finishStep(now time.Time) {
 	c.part.UpdateViolations(now)
 	c.refreshFirstAskChanges()
 }
 
-// resetEffects empties the list of effects, which is used again: a decision makes no garbage
-// but what it tells.
+// resetEffects empties the list of effects and keeps its memory: a decision allocates nothing but its
+// effects.
 func (c *Core) resetEffects() {
 	clear(c.effects)
 	c.effects = c.effects[:0]
@@ -142,13 +144,14 @@ func (c *Core) resetEffects() {
 
 func (c *Core) emit(e Effect) { c.effects = append(c.effects, e) }
 
-// emitRefused says that a command without an answer of its own changed nothing.
+// emitRefused emits Refused, if err is not nil, for a command that has no rejection of its own (NOD-8).
 func (c *Core) emitRefused(subject string, err error) {
 	if err != nil {
 		c.emit(Refused{subject, err.Error()})
 	}
 }
 
+// apply applies one command (PRE-89, APP-47, ASK-57, RMI-10).
 func (c *Core) apply(now time.Time, cmd Command) {
 	switch m := cmd.(type) {
 	case UseConfig:

@@ -6,14 +6,14 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// decide finds the first ask, in the order of queues, applications and asks, that can
-// be placed, and the first node that takes it. nil: there is none.
+// decide finds the first ask, in the order of queues, applications and asks, that is feasible, and its
+// first feasible node; nil: there is none (ORD-1, ORD-8, NOD-32).
 //
-// It begins with the shapes that some node takes. At each level the first child that
-// offers one of them is the one whose turn it is; what that child has no headroom for is
-// left out further down. Because an offer is exact there is no way back up, except from
-// what masks cannot know: an ask that the RM refuses is set aside, and the next look is
-// different. Where an offer is only about right, everybody is looked at in turn.
+// It begins with the shapes that fit some node, and goes down from root. At each level it takes the first
+// child that has one of these shapes pending, and removes the shapes for which that child has no headroom.
+// The masks are exact for most groups, so no backtracking is needed, with two exceptions. An ask that the
+// RM refuses on every node is marked unschedulable, and the search begins again at root. If the group is
+// not exact, findGroup verifies the candidates one by one.
 func (c *Core) decide(now time.Time) (*objects.Allocation, *objects.Node) {
 	for {
 		c.part.FeasibleShapes(&c.feasible)

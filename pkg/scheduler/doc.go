@@ -1,16 +1,15 @@
-// Package scheduler decides. It is a state machine with one writer:
+// Package scheduler is the core: a state machine with a single writer.
 //
-//	effects := core.Step(now, command)       // something was said to us
-//	effects, more := core.Schedule(now, 100) // we may decide up to 100 things
+//	effects := core.Step(now, command)       // applies one command
+//	effects, more := core.Schedule(now, 100) // makes at most 100 decisions
 //
-// The same commands at the same times with the same Oracle answers give the same
-// effects, byte for byte. To keep that true nothing in this package, or below it,
-// reads a clock, starts a goroutine, takes a lock, logs, counts a metric, draws a
-// random number or lets the order of a map reach a decision.
+// The same commands at the same times with the same Oracle answers give the same effects, byte for byte. So
+// nothing in this package, or in the packages that it imports, reads a clock, starts a goroutine, takes a
+// lock, logs, counts a metric, draws a random number or lets the order of a map affect a decision.
 //
-// The package does not know gRPC, REST, files or Prometheus. Package loop drives it;
-// rmproxy and webservice translate at the doors.
+// The package does not know gRPC, REST, files or Prometheus. Package loop drives it; rmproxy and webservice
+// translate between it and the APIs.
 //
-// The rule that must hold: every change an RM can see has exactly one effect, in the
-// order in which it became true.
+// Invariant: each change that an RM can see has exactly one effect, and effects are in the order of the
+// changes.
 package scheduler

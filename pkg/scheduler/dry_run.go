@@ -10,13 +10,12 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// ErrWouldBeRejected says that an ask would not be taken in at all.
+// ErrWouldBeRejected is the error of a dry run for an ask that a submission would reject.
 var ErrWouldBeRejected = errors.New("the ask would be rejected")
 
-// DryRun says what would become of an ask now, and changes nothing: no book, nothing that is
-// kept in mind about whose turn it is to look, and no decision afterwards. Errors:
-// ErrWouldBeRejected with the reason, objects.ErrUnknownGeneration with what is not there. The RM is asked about asks that are
-// pending only, as it knows no other.
+// DryRun evaluates an ask as if it were submitted now, and changes nothing: no accounting, no back-off and
+// no later decision (PRE-113). Errors: ErrWouldBeRejected with the reason; objects.ErrUnknown for an
+// unknown key or node. The RM is asked only about pending asks, because it knows no others (PRE-117).
 func (c *Core) DryRun(h DryRunRequest, now time.Time) (*DryRunResult, error) {
 	c.part.RefreshShares()
 	s := dryRunState{c: c, now: now, request: h, result: &DryRunResult{At: now}}
@@ -27,20 +26,20 @@ func (c *Core) DryRun(h DryRunRequest, now time.Time) (*DryRunResult, error) {
 	return s.result, nil
 }
 
-// dryRunState is a Suppose under way.
+// dryRunState is a DryRun in progress.
 type dryRunState struct {
 	c              *Core
 	now            time.Time
 	request        DryRunRequest
 	ask            *objects.Allocation
-	mustStartFirst *objects.Application // that has to start before; nil: none
+	mustStartFirst *objects.Application // the application of a StateAware leaf that starts first; nil: none
 	amountsOf      func(resources.Vector) resources.Amounts
 	predicates     preemption.Predicates
-	lastSearch     preemption.SearchReport // of the right that was tried last
+	lastSearch     preemption.SearchReport // by the preemption reason that was tried last
 	result         *DryRunResult
 }
 
-// findOrCreateAsk finds the ask, or imagines it.
+// findOrCreateAsk finds the pending ask of the request, or makes a hypothetical one (PRE-117).
 func (s *dryRunState) findOrCreateAsk() error {
 	if s.request.Node != "" {
 		if _, ok := s.c.part.Node(s.request.Node); !ok {
@@ -72,18 +71,18 @@ func (s *dryRunState) findOrCreateAsk() error {
 	return nil
 }
 
-// decide goes the way of look, and notes what it meets.
+// decide takes the steps of Core.evaluateAsk and records their results.
 func (s *dryRunState) decide() {
 	c, x, out := s.c, s.ask, s.result
 	defer s.explainNode()
 	s.addEntitlements()
-	switch o, where := s.startReason(); {
+	switch o, subject := s.startReason(); {
 	case c.part.Nomination(x) != nil:
 		out.Outcome, out.Node = WouldWait, c.part.Nomination(x).ID()
 		out.Verdict.Reason, out.Verdict.Subject = WaitsForVictims, string(out.Node)
 		return
 	case o != NotPending:
-		out.Outcome, out.Verdict.Reason, out.Verdict.Subject = WouldNotStart, o, where
+		out.Outcome, out.Verdict.Reason, out.Verdict.Subject = WouldNotStart, o, subject
 		return
 	}
 	shortfalls := c.part.QuotaShortfalls(x)
@@ -91,7 +90,7 @@ func (s *dryRunState) decide() {
 	s.setVerdict(n)
 	if len(shortfalls) == 0 && n != nil {
 		out.Outcome, out.Node = WouldFit, n.ID()
-		if out.Verdict.Reason != WaitsForTurn { // a quota, until those have left who were told to
+		if out.Verdict.Reason != WaitsForTurn { // a quota that allows the ask once preempting allocations have ended
 			out.Outcome = WouldWait
 		}
 		return
@@ -105,7 +104,7 @@ func (s *dryRunState) decide() {
 	}
 }
 
-// entitlementTime is when rights are asked about.
+// entitlementTime is the time for which entitlements are computed.
 func (s *dryRunState) entitlementTime() time.Time {
 	conf := s.ask.Application().Queue().Settings()
 	if at := s.ask.Created().Add(max(conf.PreemptionDelay, conf.PriorityPreemptionDelay)); s.request.AssumeDelayPassed && at.After(s.now) {
@@ -124,15 +123,15 @@ func (s *dryRunState) addEntitlements() {
 	}
 }
 
-// startReason is that of the Core, for an application whose ask may be made up.
-func (s *dryRunState) startReason() (o PendingReason, where string) {
+// startReason is Core.startReason, for the application of an ask that may be hypothetical.
+func (s *dryRunState) startReason() (o PendingReason, subject string) {
 	if s.mustStartFirst != nil {
 		return WaitsToStart, string(s.mustStartFirst.ID())
 	}
 	return s.c.maxApplicationsReason(s.ask.Application())
 }
 
-// firstFeasibleNode is the first node that takes the ask now; nil: none does.
+// firstFeasibleNode is the first node that is feasible for the ask now; nil: none is.
 func (s *dryRunState) firstFeasibleNode() *objects.Node {
 	for n := range s.c.part.ScanFittingNodes(s.ask) {
 		if s.predicates == nil || s.c.oracle == nil || s.c.oracle.Fits(s.ask.Key(), n.ID()) {
@@ -142,7 +141,7 @@ func (s *dryRunState) firstFeasibleNode() *objects.Node {
 	return nil
 }
 
-// setVerdict notes what keeps the ask from being placed on n now, where nil is no node.
+// setVerdict records why the ask is not placed now, where n is its first feasible node; nil: there is none.
 func (s *dryRunState) setVerdict(n *objects.Node) {
 	v := &s.result.Verdict
 	taken := n != nil || s.hasFittingNode()
@@ -162,7 +161,7 @@ func (s *dryRunState) setVerdict(n *objects.Node) {
 	}
 }
 
-// hasFittingNode reports whether some node has room for the ask, whatever the RM says.
+// hasFittingNode reports whether the ask fits a node, whatever the RM says.
 func (s *dryRunState) hasFittingNode() bool {
 	for range s.c.part.ScanFittingNodes(s.ask) {
 		return true
@@ -170,7 +169,7 @@ func (s *dryRunState) hasFittingNode() bool {
 	return false
 }
 
-// searchFor looks for victims by one right, and reports whether there is a plan.
+// searchFor searches for victims by one preemption reason, and reports whether there is a plan.
 func (s *dryRunState) searchFor(r preemption.Reason) bool {
 	s.lastSearch = s.c.search().Explain(s.ask, r, s.predicates)
 	s.result.Searches = append(s.result.Searches, s.viewSearch(&s.lastSearch))
@@ -185,12 +184,12 @@ func (s *dryRunState) searchFor(r preemption.Reason) bool {
 	return true
 }
 
-// explainNode says what becomes of everybody on the node that was asked for, or else on that
-// of the plan, or else on the first that was looked at.
+// explainNode lists the candidates of the node of the request, else of the node of the plan, else of the
+// first node that was searched.
 func (s *dryRunState) explainNode() {
 	plan := preemption.Plan{Ask: s.ask, Reason: s.lastSearch.Reason, Node: s.lastSearch.FirstNode}
 	if reasons, _ := preemption.EntitledReasons(s.c.part, s.ask, s.entitlementTime()); len(reasons) == 0 {
-		return // no right, so no law
+		return // the ask may not preempt, so no allocation is a candidate
 	} else if len(s.result.Searches) == 0 {
 		plan.Reason = reasons[0]
 	}
@@ -214,7 +213,7 @@ func (s *dryRunState) viewSearch(report *preemption.SearchReport) DryRunSearch {
 	for i := range report.BlockingQuotas {
 		w := &report.BlockingQuotas[i]
 		if w.Nodes == 0 {
-			continue // those who may be taken anywhere are enough for it
+			continue // the quota is no obstacle: the eligible allocations of all nodes free enough
 		}
 		shortfall := DryRunShortfall{Nodes: w.Nodes, Shortfall: withoutNegative(s.amountsOf(w.Amount))}
 		shortfall.Verdict.Reason, shortfall.Verdict.Subject = shortfallReason(&w.QuotaShortfall)

@@ -9,49 +9,49 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// DryRunRequest is an ask about which the Core is asked what would become of it.
+// DryRunRequest is the ask of a DryRun.
 type DryRunRequest struct {
-	Ask *objects.Ask // nil: Key names one that is pending
+	Ask *objects.Ask // nil: Key names a pending ask
 	Key objects.AllocationKey
 
 	Class             string                    // the priority class of Ask; empty: none
-	NamedClass        string                    // the one that it names itself; empty: none
-	AllowedUsers      *security.ACL             // who may name the class; nil: everybody
-	Applicant         objects.HypotheticalOwner // whose it is, if its application is not there
-	AssumeDelayPassed bool                      // as if it had waited as long as preemption.delay
-	Node              objects.NodeID            // the node whose candidates are told; empty: that of the plan
+	NamedClass        string                    // the class that the ask names itself; empty: none
+	AllowedUsers      *security.ACL             // users that may use the class; nil: all
+	Applicant         objects.HypotheticalOwner // user and queue of Ask, if its application does not exist
+	AssumeDelayPassed bool                      // as if the ask were as old as the preemption delays of its leaf
+	Node              objects.NodeID            // the node whose candidates are listed; empty: that of the plan
 }
 
-// DryRunResult is what would become of an ask now. It is a value, like a Preemption.
+// DryRunResult is the result of a DryRun. It is a value, like a Preemption, and never changes.
 type DryRunResult struct {
 	At      time.Time
 	Outcome DryRunOutcome
 	Ask     Preemptor
-	Pending bool           // there is such an ask; else it was made up, and the RM was not asked
-	Node    objects.NodeID // where it would run, if the outcome has one
-	Verdict Verdict        // what keeps it from being placed at once; WaitsForTurn: nothing
+	Pending bool           // the ask is pending; else it is hypothetical, and the RM was not asked
+	Node    objects.NodeID // where it would run; empty if the outcome has no node
+	Verdict Verdict        // why it is not placed at once; WaitsForTurn: nothing prevents it
 
 	Entitlements []DryRunEntitlement
-	Searches     []DryRunSearch // by each right that it has, until there is a plan
+	Searches     []DryRunSearch // one for each preemption reason that was tried, up to the first plan
 
-	Victims          []Victim // if it would preempt: the one that should stay longest first
+	Victims          []Victim // if it would preempt; the one to reprieve first comes first
 	MoreVictims      int
-	CandidatesNode   objects.NodeID // the node that the next two are about; empty: none
+	CandidatesNode   objects.NodeID // the node of Candidates; empty: none
 	Candidates       []Candidate
 	MoreCandidates   int
-	CandidatesReason preemption.Reason // by which the laws were asked
+	CandidatesReason preemption.Reason // the preemption reason by which Candidates were judged eligible
 }
 
-// DryRunOutcome is what would become of an ask.
+// DryRunOutcome is the kind of result of a dry run.
 type DryRunOutcome uint8
 
 // The outcomes.
 const (
-	WouldFit      DryRunOutcome = iota // a node has room for it: nobody has to leave
-	WouldWait                          // there will be room when those have left who were told to
-	WouldPreempt                       // others would be told to leave
-	WouldNotFit                        // there is no room, and nobody can be taken
-	WouldNotStart                      // its application may not start, which preemption does not change
+	WouldFit      DryRunOutcome = iota // a feasible node has free resources: no victims
+	WouldWait                          // preempting allocations will free enough: no further victims
+	WouldPreempt                       // it would preempt victims
+	WouldNotFit                        // no node has enough free resources, and there is no plan
+	WouldNotStart                      // its application may not start, and preemption does not change that
 )
 
 func (o DryRunOutcome) String() string {
@@ -63,7 +63,7 @@ type DryRunEntitlement struct {
 	Reason      preemption.Reason
 	NotEntitled preemption.NotEntitledReason
 	Queue       objects.QueuePath // empty: none
-	Due         time.Time         // when it will have the right; zero: never, or it has it
+	Due         time.Time         // when a delay ends and the ask is entitled; zero: it is already, or never will be
 }
 
 // DryRunSearch is a preemption.SearchReport as values.
@@ -79,18 +79,18 @@ type DryRunSearch struct {
 	BestPlans      []DryRunPlan
 }
 
-// DryRunShortfall is a quota that is in the way.
+// DryRunShortfall is a quota that blocks the ask.
 type DryRunShortfall struct {
 	Verdict   Verdict           // NoQueueHeadroom or NoLimitHeadroom
-	Shortfall resources.Amounts // how much would have to go
-	Nodes     int               // on which it was the obstacle
+	Shortfall resources.Amounts // how much victims would have to free
+	Nodes     int               // on which the quota was the obstacle
 }
 
-// DryRunPlan is a way to make room.
+// DryRunPlan is one of the best plans.
 type DryRunPlan struct {
 	Node                 objects.NodeID
 	Victims              []Victim
 	MoreVictims          int
-	BudgetViolations     int  // units that would leave although a disruption budget does not allow it
-	OptedOut, Originator bool // somebody did not agree to leave; leads an application
+	BudgetViolations     int  // units beyond what disruption budgets allow
+	OptedOut, Originator bool // a victim has AllowPreemptSelf false; a victim is an originator
 }

@@ -8,64 +8,65 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Effect is something the outside must be told. Effects are values in the order in
-// which they became true; a room further out may batch them but never reorder them.
-// The set is closed, like that of commands.
+// Effect is an output of the Core. Effects are values, in the order of the changes that they describe;
+// receivers may batch them and must not reorder them. The set is closed, like that of commands.
 type Effect interface {
 	effect()
 	fmt.Stringer
 }
 
 type (
-	// NodeAccepted answers AddNode.
+	// NodeAccepted is the answer to AddNode.
 	NodeAccepted struct {
 		Node        objects.NodeID
-		Total       resources.Amounts // the RM is not told, nor of what follows
-		Schedulable bool              // false: it joined draining
+		Total       resources.Amounts // this and the next are not sent to the RM
+		Schedulable bool              // false: it is registered as unschedulable
 	}
 
-	// NodeRejected answers AddNode: nothing changed.
+	// NodeRejected is the answer to an AddNode that changed nothing.
 	NodeRejected struct {
 		Node   objects.NodeID
 		Reason string
 	}
 
-	// ApplicationAccepted answers AddApplication.
+	// ApplicationAccepted is the answer to AddApplication.
 	ApplicationAccepted struct{ App objects.AppID }
 
-	// ApplicationRejected answers AddApplication: nothing changed.
+	// ApplicationRejected is the answer to an AddApplication that changed nothing.
 	ApplicationRejected struct {
 		App    objects.AppID
-		Queue  string // as the RM wrote it; may be empty. The RM is not told, nor of User
-		User   string // empty: not known
+		Queue  string // as the RM sent it; may be empty. Queue and User are not sent to the RM
+		User   string // empty: unknown
 		Reason string
 	}
 
-	// ApplicationUpdated says that an application entered a state. Nobody is told of
-	// Rejected, which is an answer, nor of New, which is nothing yet.
+	// ApplicationUpdated says that an application entered a state. There is none for Rejected, which has an
+	// answer, and for New, the state before any.
 	ApplicationUpdated struct {
 		App    objects.AppID
-		Queue  objects.QueuePath // the leaf that it is in, or was; for meters, the RM is not told
+		Queue  objects.QueuePath // the leaf that it is, or was, in; for metrics, not sent to the RM
 		State  objects.State
 		At     time.Time
 		Reason objects.StateReason
 	}
 
-	// AskRejected answers SubmitAsk, SubmitAskWithClass, ReportAllocation or ReportForeign: nothing changed.
+	// AskRejected is the answer to a SubmitAsk, SubmitAskWithClass, ReportAllocation or ReportForeign that
+	// changed nothing.
 	AskRejected struct {
 		Key    objects.AllocationKey
 		App    objects.AppID // empty for a foreign allocation
-		Kind   Rejection     // the RM is not told
+		Kind   Rejection     // not sent to the RM
 		Reason string
 	}
 
-	// Allocated says that an ask has its node.
+	// Allocated says that an ask is bound to a node.
 	Allocated struct {
 		Ask  *objects.Ask
 		Node objects.NodeID
 	}
 
-	// Released says that an allocation is gone from the books.
+	// Released says that an allocation was removed, or must be: Type PreemptedByScheduler asks the RM to
+	// end it, and the allocation holds its resources until the RM confirms (PRE-83).
 	Released struct {
 		Key     objects.AllocationKey
 		App     objects.AppID
@@ -73,11 +74,11 @@ type (
 		Message string
 	}
 
-	// PartitionReset answers Forget: whatever was said before is void.
+	// PartitionReset is the answer to ResetPartition: effects before it are void.
 	PartitionReset struct{}
 
-	// Refused says that a command which has no answer on the wire changed nothing. It is
-	// for the log, and for whoever sent it from inside.
+	// Refused says that a command for which the interface has no answer changed nothing. It goes to the
+	// log, and to a caller inside of the process.
 	Refused struct{ Subject, Reason string }
 )
 
@@ -101,7 +102,7 @@ func (e ApplicationRejected) String() string {
 	return fmt.Sprintf("rejected application %s: %s", e.App, e.Reason)
 }
 func (e ApplicationUpdated) String() string {
-	return "application " + string(e.App) + " is " + e.State.String() // told of every application that starts
+	return "application " + string(e.App) + " is " + e.State.String() // no Sprintf: it is frequent
 }
 func (e AskRejected) String() string {
 	return fmt.Sprintf("rejected ask %s (%s): %s", e.Key, e.App, e.Reason)

@@ -7,24 +7,24 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Effects that no resource manager is told of: it ordered what they say, or the interface has no
-// words for it. Noted and Refused are such effects too.
+// Effects that are not sent to the resource manager, because it ordered the change, or because the
+// interface has no message for it. Event and Refused are internal too.
 
 type (
-	// NodeChanged says that a node of the partition was changed, as the RM ordered. A command that
-	// changes nothing has no such effect.
+	// NodeChanged says that a node was changed at the request of the RM. A command that changes nothing has
+	// no such effect.
 	NodeChanged struct {
 		Node        objects.NodeID
 		Change      NodeChange
-		Before      resources.Amounts // NodeResized, NodeRemoved: what it had
-		After       resources.Amounts // NodeResized: what it has
-		Allocations int               // that run on it; NodeRemoved: that were released with it. NodeResized: 0
+		Before      resources.Amounts // NodeResized, NodeRemoved: the capacity before
+		After       resources.Amounts // NodeResized: the capacity now
+		Allocations int               // on the node; NodeRemoved: released with it. NodeResized: 0
 	}
 
-	// QueueChanged says what became of a queue.
+	// QueueChanged says how a queue was changed.
 	QueueChanged objects.ChangedQueue
 
-	// AskCancelled says that an ask is gone without having been placed.
+	// AskCancelled says that a pending ask was removed.
 	AskCancelled struct {
 		Key    objects.AllocationKey
 		App    objects.AppID
@@ -32,15 +32,15 @@ type (
 	}
 )
 
-// NodeChange is what became of a node.
+// NodeChange is a kind of change of a node.
 type NodeChange uint8
 
-// The changes of nodes.
+// The kinds.
 const (
-	NodeResized   NodeChange = iota // it has other amounts
-	NodeDrained                     // it takes nothing new
+	NodeResized   NodeChange = iota // its capacity changed
+	NodeDrained                     // it is unschedulable
 	NodeUndrained                   // it is schedulable again
-	NodeRemoved                     // it is gone, with its allocations
+	NodeRemoved                     // it and its allocations were removed
 )
 
 func (n NodeChange) String() string {
@@ -73,8 +73,7 @@ func (e AskCancelled) String() string {
 	return fmt.Sprintf("cancelled ask %s (%s): %s", e.Key, e.App, e.Reason)
 }
 
-// Internal reports whether an effect is for history, logs and metrics only: no resource manager
-// is told of it.
+// Internal reports whether an effect is for history, logs and metrics only, and is not sent to the RM (RMI-52).
 func Internal(e Effect) bool {
 	switch e.(type) {
 	case Event, Refused, NodeChanged, QueueChanged, AskCancelled:

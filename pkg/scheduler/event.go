@@ -11,25 +11,25 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// EventKind is what a Noted is about.
+// EventKind is the kind of an Event.
 type EventKind uint8
 
-// The notices.
+// The kinds.
 const (
-	EventPreempted       EventKind = iota // an allocation was told to leave
-	EventOverdue                          // it was so long ago, and has not left
-	EventNominated                        // an ask waits for a node
-	EventNominationEnded                  // it does not any more
-	EventPreemptionCycle                  // room has gone round a circle of leaves too often
-	EventCoolDownEnded                    // two leaves may take each other's place again
-	EventIgnored                          // something that the RM sent changed nothing, and the interface has no answer for it
+	EventPreempted       EventKind = iota // an allocation was preempted
+	EventOverdue                          // a victim has not ended within the nomination timeout
+	EventNominated                        // an ask was nominated for a node
+	EventNominationEnded                  // the nomination of an ask ended
+	EventPreemptionCycle                  // leaves preempted each other's allocations in a cycle
+	EventCoolDownEnded                    // two leaves may preempt each other's allocations again
+	EventIgnored                          // a request of the RM changed nothing, and the interface has no answer to it
 )
 
 func (n EventKind) String() string {
 	return [...]string{"preempted", "overdue", "nominated", "nomination ended", "preemption cycle", "cool-down ended", "ignored"}[n]
 }
 
-// AllocationRef is an ask, or an allocation, as far as others have to know who it is.
+// AllocationRef names an ask or an allocation in events.
 type AllocationRef struct {
 	Key   objects.AllocationKey
 	App   objects.AppID
@@ -38,27 +38,27 @@ type AllocationRef struct {
 
 func (p AllocationRef) String() string { return fmt.Sprintf("%s (%s in %s)", p.Key, p.App, p.Queue) }
 
-// Event says what only the core knows about preemption. It is for history and meters: no
-// resource manager is told.
+// Event reports what only the core knows, mostly about preemption. It is for history, logs and metrics, and
+// is not sent to the RM.
 type Event struct {
 	Kind    EventKind
-	Subject AllocationRef // the allocation that was told to leave, or the ask that waits
+	Subject AllocationRef // the victim, or the nominated ask
 
-	Priority      int32 // of Who, where Who has a queue
+	Priority      int32 // of Subject; unset where Subject has no queue
 	Amounts       resources.Amounts
 	Node          objects.NodeID
-	Since         time.Time         // EventOverdue, EventNominationEnded, EventCoolDownEnded: when it was told, began to wait, was paused
-	Preemptor     AllocationRef     // who takes the place; nobody: no ask does, or nobody's is taken
+	Since         time.Time         // when the ended nomination or cool-down began; EventOverdue: of the preemption
+	Preemptor     AllocationRef     // the ask that preempted, or that has the node now; zero: none
 	Reason        preemption.Reason // EventPreempted, EventNominated
-	Grace         time.Duration     // EventPreempted: that the RM gives it to end in
-	Victims       int               // EventNominated: how many were told to leave for it
+	Grace         time.Duration     // EventPreempted: the grace period of the victim
+	Victims       int               // EventNominated: the number of victims
 	NominationEnd NominationState   // EventNominationEnded
-	Message       string            // in words, where there is more to say; may be empty
+	Message       string            // details; may be empty
 
-	Cycle   preemption.Cycle // EventPreemptionCycle; EventCoolDownEnded: the two, or the one, that were paused
-	Ignored Ignored          // EventIgnored; Who is what it was about, without a queue
+	Cycle   preemption.Cycle // EventPreemptionCycle. EventCoolDownEnded: the two leaves of the cool-down, or the one
+	Ignored Ignored          // EventIgnored; Subject then has no queue
 
-	Until time.Time // EventPreemptionCycle: until when those beside each other in the cycle are paused; zero: they are not
+	Until time.Time // EventPreemptionCycle: when the cool-down of neighbours in the cycle ends; zero: there is none
 }
 
 func (Event) effect() {}
@@ -89,8 +89,7 @@ func (e Event) String() string {
 	return s
 }
 
-// WithoutEvents is effects without those for history, logs and metrics only: what there is to tell
-// and to do.
+// WithoutEvents is effects without the internal ones, Refused excepted.
 func WithoutEvents(effects []Effect) []Effect {
 	isEvent := func(e Effect) bool {
 		_, refused := e.(Refused)
@@ -107,7 +106,8 @@ func refOf(x *objects.Allocation) AllocationRef {
 	return AllocationRef{x.Key(), a.ID(), a.Queue().Path()}
 }
 
-// emitPreempted notes that somebody was told to leave. by is nil when no ask wants the room.
+// emitPreempted emits EventPreempted for each victim. preemptor is nil for an enforced max and node
+// pressure.
 func (c *Core) emitPreempted(victims []*objects.Allocation, preemptor *objects.Allocation, reason preemption.Reason, message string) {
 	n := Event{Kind: EventPreempted, Reason: reason, Message: message}
 	if preemptor != nil {
@@ -123,6 +123,7 @@ func (c *Core) emitNominated(x *objects.Allocation, node objects.NodeID, reason 
 	c.emit(Event{Kind: EventNominated, Subject: refOf(x), Priority: x.Ask().Priority, Amounts: x.Ask().Amounts, Node: node, Reason: reason, Victims: victims})
 }
 
+// emitOverdue emits EventOverdue for each victim (PRE-88).
 func (c *Core) emitOverdue(late []*objects.Allocation) {
 	for _, y := range late {
 		at, _ := c.part.PreemptingSince(y)
@@ -130,9 +131,9 @@ func (c *Core) emitOverdue(late []*objects.Allocation) {
 	}
 }
 
-// emitEndedNominations notes which nominations have ended since it was last called. The reason is
-// that which is given, with the ask that has the node now and what else there is to say, or
-// what can be seen.
+// emitEndedNominations emits the nominations that have ended since it was last called. With end
+// NominationWaiting the reason is derived from the state; else end, preemptor (the ask that has the node
+// now) and message are the reason.
 func (c *Core) emitEndedNominations(end NominationState, preemptor AllocationRef, message string, now time.Time) {
 	for _, l := range c.part.TakeEndedNominations() {
 		n := Event{
@@ -150,7 +151,7 @@ func (c *Core) emitEndedNominations(end NominationState, preemptor AllocationRef
 	}
 }
 
-// nominationEnd sees why a nomination has ended about which nobody has said anything.
+// nominationEnd derives from the state why a nomination has ended (PRE-79).
 func (c *Core) nominationEnd(l objects.EndedNomination) NominationState {
 	x, known := c.part.Allocation(l.Ask.Key())
 	n, nodeKnown := c.part.Node(l.Node.ID())

@@ -9,15 +9,15 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// Explanation says how an ask or allocation stands, and of one that is pending what stands in
-// its way, with figures. It is a value: it may be read as long as one likes.
+// Explanation is the state of an ask or allocation and, for a pending ask, why it is not placed, with
+// figures. It is a value and never changes.
 type Explanation struct {
 	At        time.Time
 	Partition string
 	Key       objects.AllocationKey
 	State     KeyState
 
-	// What follows is empty for a key that is unknown or foreign, but for Node and Asked.
+	// The following fields are empty for an unknown or a foreign key, except Node and Requested.
 
 	App          objects.AppID
 	User         security.User
@@ -26,77 +26,76 @@ type Explanation struct {
 	Placeholder  bool
 	RequiredNode objects.NodeID // empty: any
 	Requested    resources.Amounts
-	Since        time.Time      // pending: when it was asked; allocated: when it got its node; preempting: when it was told to end
-	Node         objects.NodeID // that it has, or waits for
+	Since        time.Time      // pending: created; allocated: bound; preempting: preempted
+	Node         objects.NodeID // the node of the allocation, or the nominated node
 
-	// What follows is for one that is pending.
+	// The following fields are for pending asks.
 
 	Verdict     Verdict
-	Listening   bool       // the RM hears what is decided; while it does not, nothing is placed and nothing is preempted
-	MayPreempt  bool       // it has a right to preempt, or will when a delay ends (see preemption.EntitledReasons)
-	Permanent   bool       // nothing that ends can help: the ask, the nodes or the configuration must change
-	Shortages   []Shortage // the resources that Verdict is about, by name; none when it is about no quantity
-	Running     int        // applications that run, if Verdict is about their number
-	MaxRunning  uint64     // how many may
-	Terminating int        // allocations on Node that were told to end and have not, if it waits for Node
+	Listening   bool       // an RM receives effects; otherwise nothing is placed and nothing is preempted
+	MayPreempt  bool       // the ask is entitled to preempt, or will be when a delay ends (preemption.EntitledReasons)
+	Permanent   bool       // no end of other allocations can help: the ask, the nodes or the configuration must change
+	Shortages   []Shortage // the resources that Verdict is about, by name; empty when it is not about quantities
+	Running     int        // running applications, if Verdict is about their number
+	MaxRunning  uint64     // the bound of Running
+	Terminating int        // preempting allocations on Node, if the ask is nominated
 	Resources   []Availability
 	Nodes       NodeCounts
 }
 
-// KeyState is what a key stands for.
+// KeyState is the state of the ask or allocation of a key.
 type KeyState uint8
 
-// The states of a key.
+// The states.
 const (
 	KeyUnknown    KeyState = iota // no ask and no allocation
-	KeyPending                    // an ask that has no node
+	KeyPending                    // an ask that is not bound
 	KeyAllocated                  // an allocation
-	KeyPreempting                 // an allocation that was told to end, and has not
-	KeyForeign                    // an allocation of another scheduler
+	KeyPreempting                 // a victim that has not ended
+	KeyForeign                    // a foreign allocation
 )
 
-// String is a stable code.
+// String is the stable code of the state.
 func (s KeyState) String() string {
 	return [...]string{"unknown", "pending", "allocated", "preempting", "foreign"}[s]
 }
 
-// Shortage is a resource of which there is less than an ask wants.
+// Shortage is a resource of which less is available than an ask requests.
 type Shortage struct {
 	Resource  string
 	Requested resources.Quantity
-	Free, Max resources.Quantity // of what the verdict is about: what is left, and what there is in all
+	Free, Max resources.Quantity // available, and in all, where Verdict says
 }
 
-// Headroom is how much of a resource something leaves for an ask.
+// Headroom is how much of a resource is available to an ask within one bound.
 type Headroom struct {
-	Free, Max resources.Quantity // what is left, below zero when more is used than there is; and what there is in all
-	BoundBy   string             // what bounds it, in words; empty: nothing does, and the figures mean nothing
+	Free, Max resources.Quantity // available, negative if more is used than Max; and in all
+	BoundBy   string             // the bound in words; empty: there is no bound, and Free and Max mean nothing
 }
 
-// Availability is what there is of a resource that an ask wants.
+// Availability is how much of a requested resource is available.
 type Availability struct {
 	Resource      string
 	Requested     resources.Quantity
-	Queue         Headroom           // of the queue on its path that leaves the least, without root
-	Limit         Headroom           // of the limit of its user or its group that leaves the least
+	Queue         Headroom           // of the queue of its path with the least, root excluded
+	Limit         Headroom           // of the limit of its user or group with the least
 	Cluster       Headroom           // of all nodes
-	MaxFreeOnNode resources.Quantity // on one of the nodes that accept it, beside what is held for nominees
-	LargestNode   resources.Quantity // what the largest of these has in all
+	MaxFreeOnNode resources.Quantity // the most on one node that accepts the ask, without what is held for nominated asks
+	LargestNode   resources.Quantity // the most that such a node has in all
 }
 
-// NodeCounts counts each node once, by the first reason for which it does not take an ask.
+// NodeCounts counts each node once, by the first reason why it is not feasible (ORD-60).
 type NodeCounts struct {
 	Total         int
-	NotRequired   int // the ask requires another one
+	NotRequired   int // the ask requires another node
 	Unschedulable int
-	TooSmall      int // it has less in all
-	TooFull       int // it has less free
-	Fitting       int // it has none of these reasons
+	TooSmall      int // its capacity is less than requested
+	TooFull       int // its free resources are less than requested
+	Fitting       int // none of these
 }
 
-// Explain says how the ask or allocation of a key stands. It changes nothing. It costs one look
-// at each queue on its path and at each node: no index knows the largest node, or the one with
-// the most free of one resource.
+// Explain explains the ask or allocation of a key. It changes nothing. It reads each queue of its path and
+// each node, because no index has the largest node or the most free of one resource (ORD-59, ORD-61, OBS-39, OBS-43).
 func (c *Core) Explain(key objects.AllocationKey, now time.Time) *Explanation {
 	e := &Explanation{At: now, Partition: c.part.Name(), Key: key}
 	x, known := c.part.Allocation(key)
@@ -131,7 +130,7 @@ func (c *Core) Explain(key objects.AllocationKey, now time.Time) *Explanation {
 	return e
 }
 
-// explainNodes looks at each node once.
+// explainNodes counts the nodes by reason, and finds the most free and the largest of each resource (ORD-60, OBS-42).
 func (c *Core) explainNodes(e *Explanation, x *objects.Allocation) {
 	s, v := x.Shape(), x.Shape().Vector()
 	for k, requested := range v {
@@ -167,7 +166,7 @@ func (c *Core) explainNodes(e *Explanation, x *objects.Allocation) {
 	sortResources(e.Resources)
 }
 
-// explainQuotas finds the max and the limit that leave the least of each resource.
+// explainQuotas finds, for each resource, the queue max and the limit with the least headroom (OBS-42).
 func (c *Core) explainQuotas(e *Explanation, x *objects.Allocation) {
 	a := x.Application()
 	capacity, used := c.part.Amounts(c.part.Capacity()), c.part.Amounts(c.part.Root().Allocated())
@@ -187,8 +186,8 @@ func (c *Core) explainQuotas(e *Explanation, x *objects.Allocation) {
 	}
 }
 
-// tighten makes r the other one if that can never give what is asked and r could, or else if it
-// leaves less.
+// tighten replaces r by other if only other is a bound that the request can never meet, or if both or none
+// are and other has less free.
 func (r *Headroom) tighten(requested resources.Quantity, other Headroom) {
 	never, otherNever := r.BoundBy != "" && requested > r.Max, requested > other.Max
 	switch {
@@ -197,7 +196,7 @@ func (r *Headroom) tighten(requested resources.Quantity, other Headroom) {
 	}
 }
 
-// explainShortage gives the verdict its figures.
+// explainShortage adds the figures that the verdict is about.
 func (c *Core) explainShortage(e *Explanation, x *objects.Allocation) {
 	a, s := x.Application(), x.Shape()
 	switch e.Verdict.Reason {
@@ -220,15 +219,15 @@ func (c *Core) explainShortage(e *Explanation, x *objects.Allocation) {
 		q, h, _ := c.part.BlockingLimit(a, s)
 		e.addLimitShortages(c.part, a, q, h, false)
 	case NoClusterHeadroom:
-		e.addShortages(func(r *Availability) (free, most resources.Quantity, set bool) {
+		e.addShortages(func(r *Availability) (free, limit resources.Quantity, set bool) {
 			return r.Cluster.Free, r.Cluster.Max, true
 		}, false)
 	case NoSuchResource:
-		e.addShortages(func(r *Availability) (free, most resources.Quantity, set bool) {
+		e.addShortages(func(r *Availability) (free, limit resources.Quantity, set bool) {
 			return 0, r.Cluster.Max, r.Cluster.Max == 0
 		}, true)
 	case AskExceedsNodes, NoNodeFits:
-		e.addShortages(func(r *Availability) (free, most resources.Quantity, set bool) {
+		e.addShortages(func(r *Availability) (free, limit resources.Quantity, set bool) {
 			return r.MaxFreeOnNode, r.LargestNode, true
 		},
 			e.Verdict.Reason == AskExceedsNodes)
@@ -237,24 +236,25 @@ func (c *Core) explainShortage(e *Explanation, x *objects.Allocation) {
 
 func (e *Explanation) addQueueShortages(p *objects.Partition, q *objects.Queue, never bool) {
 	used := p.Amounts(q.Allocated())
-	e.addShortages(func(r *Availability) (free, most resources.Quantity, set bool) {
-		most, set = q.Max().Get(r.Resource)
-		return resources.SubSaturated(most, used.Get(r.Resource)), most, set
+	e.addShortages(func(r *Availability) (free, limit resources.Quantity, set bool) {
+		limit, set = q.Max().Get(r.Resource)
+		return resources.SubSaturated(limit, used.Get(r.Resource)), limit, set
 	}, never)
 }
 
 func (e *Explanation) addLimitShortages(p *objects.Partition, a *objects.Application, q *objects.Queue, h objects.UserOrGroup, never bool) {
 	for at, l := range p.LimitsOf(a) {
 		if at == q && l.UserOrGroup == h {
-			e.addShortages(func(r *Availability) (free, most resources.Quantity, set bool) {
-				most, set = l.Max.Get(r.Resource)
-				return resources.SubSaturated(most, l.Allocated.Get(r.Resource)), most, set
+			e.addShortages(func(r *Availability) (free, limit resources.Quantity, set bool) {
+				limit, set = l.Max.Get(r.Resource)
+				return resources.SubSaturated(limit, l.Allocated.Get(r.Resource)), limit, set
 			}, never)
 		}
 	}
 }
 
-// addShortages notes the resources of which more is asked than is left, or than there is in all.
+// addShortages adds the resources of which more is requested than is free; with never, than there is in
+// all.
 func (e *Explanation) addShortages(availability func(r *Availability) (free, limit resources.Quantity, set bool), never bool) {
 	for i := range e.Resources {
 		r := &e.Resources[i]

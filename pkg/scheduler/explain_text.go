@@ -11,9 +11,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// This file has the words of explanations. Whatever prints one prints these.
+// The texts of explanations: every output of an Explanation prints these.
 
-// String is the explanation in one sentence, with its figures.
+// String is the explanation in one sentence with its figures (ORD-49, OBS-43).
 func (e *Explanation) String() string {
 	switch e.State {
 	case KeyUnknown:
@@ -32,7 +32,7 @@ func (e *Explanation) String() string {
 	return text + e.notListeningText()
 }
 
-// notListeningText says what follows from it for the ask that no resource manager listens; empty: one does.
+// notListeningText is the clause for an ask while no resource manager listens; empty: one does (ORD-62).
 func (e *Explanation) notListeningText() string {
 	switch {
 	case e.Listening:
@@ -43,7 +43,7 @@ func (e *Explanation) notListeningText() string {
 	return "; no resource manager listens, so nothing is placed"
 }
 
-// reasonText is what stands in the way, with figures.
+// reasonText is the verdict with figures (QUO-10, ORD-58).
 func (e *Explanation) reasonText() string {
 	v, requestText := e.Verdict, ", and it asks for "+e.phrases(func(s Shortage) resources.Quantity { return s.Requested })
 	maxText := func() string { return e.phrases(func(s Shortage) resources.Quantity { return s.Max }) }
@@ -121,7 +121,7 @@ func (n NodeCounts) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// requestedText is all that the ask wants.
+// requestedText is the whole request.
 func (e *Explanation) requestedText() string {
 	var parts []string
 	for name, n := range e.Requested.All() {
@@ -130,7 +130,7 @@ func (e *Explanation) requestedText() string {
 	return strings.Join(parts, ", ")
 }
 
-// freeText is what is left of the resources that there is too little of, and of how much.
+// freeText is, for each shortage, what is free and of how much.
 func (e *Explanation) freeText() string {
 	var parts []string
 	for _, s := range e.Shortages {
@@ -151,6 +151,7 @@ func sortResources(list []Availability) {
 	slices.SortFunc(list, func(a, b Availability) int { return cmp.Compare(a.Resource, b.Resource) })
 }
 
+// holderIn names a user or group in a queue, for verdicts about limits (LIM-16).
 func holderIn(h objects.UserOrGroup, q *objects.Queue) string {
 	return fmt.Sprintf("%s in queue %s", h, q.Path())
 }

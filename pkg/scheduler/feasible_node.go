@@ -2,8 +2,8 @@ package scheduler
 
 import "github.com/canopy-scheduler/canopy/pkg/objects"
 
-// firstFeasibleNode is the first node, in node order, that has room for x and that the Oracle
-// accepts; nil: none.
+// firstFeasibleNode is the first node, in node order, that has the free resources for x and that the Oracle
+// accepts; nil: none (ORD-1, NOD-29, NOD-32, NOD-33).
 func (c *Core) firstFeasibleNode(x *objects.Allocation) *objects.Node {
 	if c.oracle == nil {
 		return c.part.FirstFittingNode(x.Shape())

@@ -2,9 +2,9 @@ package scheduler
 
 import "github.com/canopy-scheduler/canopy/pkg/objects"
 
-// findGroup finds the first class, in the order of queues, applications and asks, that
-// has headroom and a node, when masks offer some that they know only roughly: each that
-// they offer is verified until one is found. nil: there is none.
+// findGroup finds the first ask group, in the order of queues, applications and asks, that has headroom and
+// a fitting node; nil: there is none. It is for masks that are not exact: it verifies each group that they
+// offer until one is feasible (ORD-10).
 func (c *Core) findGroup() *objects.AskGroup {
 	if len(c.maskByDepth) == 0 {
 		c.maskByDepth = append(c.maskByDepth, nil)
@@ -13,7 +13,7 @@ func (c *Core) findGroup() *objects.AskGroup {
 	return c.findGroupBelow(c.part.Root(), 0)
 }
 
-// findGroupBelow looks at what q offers of c.levels[level].
+// findGroupBelow searches q for the shapes of c.maskByDepth[level].
 func (c *Core) findGroupBelow(q *objects.Queue, level int) *objects.AskGroup {
 	if len(c.maskByDepth) == level+1 {
 		c.maskByDepth = append(c.maskByDepth, nil)

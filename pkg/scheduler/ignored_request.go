@@ -6,8 +6,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// Ignored is a kind of thing that an RM sent, that changed nothing, and that the interface has no
-// answer for. Most are no mistake: what is released twice is gone all the same.
+// Ignored is a kind of request of an RM that changed nothing and to which the interface has no answer. Most
+// are no errors, such as a second release of an allocation.
 type Ignored uint8
 
 // The kinds.
@@ -19,12 +19,13 @@ const (
 
 func (i Ignored) String() string { return [...]string{"release", "removal", "change"}[i] }
 
-// emitIgnored says that something was ignored, and why.
+// emitIgnored emits EventIgnored with the reason.
 func (c *Core) emitIgnored(kind Ignored, key objects.AllocationKey, app objects.AppID, message string) {
 	c.emit(Event{Kind: EventIgnored, Ignored: kind, Subject: AllocationRef{Key: key, App: app}, Message: message})
 }
 
-// emitIgnoredChanges says what is different about work that is known: only its amounts can change.
+// emitIgnoredChanges emits the first difference, other than the amounts, between a known ask or allocation
+// and a repeated one: only the amounts can change (PRI-2, ASK-27).
 func (c *Core) emitIgnoredChanges(x *objects.Allocation, sent *objects.Ask) {
 	known := x.Ask()
 	differs := func(what string, known, sent any) {

@@ -7,12 +7,12 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// Nominations end: by being placed, by losing the node or the ask, by leading nowhere, and
-// by time.
+// A nomination ends when the ask is placed, when the node or the ask is lost, when it is given up, and when
+// it times out (PRE-79 to PRE-81).
 
-// endTimedOutNominations ends what has lasted longer than preemption waits: counting on those who were
-// told to leave, and nominations. It goes before all decisions, for these may never end in a
-// busy cluster.
+// endTimedOutNominations ends what has lasted for the nomination timeout: nominations, and waiting for
+// victims, which are then overdue (PRE-81, PRE-87). It precedes all decisions, because in a busy cluster
+// these may never end.
 func (c *Core) endTimedOutNominations(now time.Time) {
 	c.emitOverdue(c.part.TakeOverdueReleases(now))
 	for x := c.part.OverdueNominee(now); x != nil; x = c.part.OverdueNominee(now) {
@@ -22,10 +22,11 @@ func (c *Core) endTimedOutNominations(now time.Time) {
 	}
 }
 
-// giveUpNomination ends the nomination of x, of which the ledger has been told. Whoever was led astray does not look again at once: it
-// might be led astray again, and others would have to leave each time.
+// giveUpNomination ends the nomination of x; the caller must have logged the end in the preemption history.
+// The group of x backs off if it had no other ask to evaluate: evaluated at once it could preempt for the
+// same node again, without a result each time (PRE-80).
 func (c *Core) giveUpNomination(x *objects.Allocation, now time.Time) {
-	c.addNewGroups() // its class may be among them
+	c.addNewGroups() // the group of x may be among them
 	group := x.AskGroup()
 	if c.firstWithoutNomination(group) == nil {
 		group.MarkPreemptorListed()
@@ -35,8 +36,8 @@ func (c *Core) giveUpNomination(x *objects.Allocation, now time.Time) {
 	c.part.ClearNomination(x)
 }
 
-// nextNominationTimeout is when endTimedOutNominations may next have something to do, if it is not due already:
-// then the next Schedule does it.
+// nextNominationTimeout is when endTimedOutNominations next has work. Work that is due already is left to
+// the next Schedule.
 func (c *Core) nextNominationTimeout() (time.Time, bool) {
 	at, ok := c.part.NextPreemptionTimeout()
 	return at, ok && at.After(c.servedUntil)

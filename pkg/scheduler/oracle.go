@@ -6,23 +6,21 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// Oracle answers what only the resource manager can know: taints, affinity, volumes.
-// It is the one question the Core asks while deciding, about one node after the other, in
-// the order in which it would like them, until one is accepted.
+// Oracle evaluates the predicates of the resource manager: taints, affinity, volumes. The Core asks it
+// while it decides, about one node after the other in node order, until one is accepted (NOD-29).
 //
-// Within one call to Schedule the same question must get the same answer.
+// Within one call of Schedule the same question must get the same answer.
 type Oracle interface {
-	// Fits reports whether the ask may run on the node, which has room for it.
+	// Fits reports whether the ask may run on the node, which has the free resources for it.
 	Fits(ask objects.AllocationKey, node objects.NodeID) bool
 }
 
-// NoPredicates is the Oracle of a resource manager that has no opinion. The Core does not
-// even ask it.
+// NoPredicates is the Oracle of a resource manager without predicates. The Core never calls it (PRE-49).
 type NoPredicates struct{}
 
-// Fits says yes.
+// Fits is always true.
 func (NoPredicates) Fits(objects.AllocationKey, objects.NodeID) bool { return true }
 
-// An Oracle may change its mind without telling. So an ask that was refused everywhere
-// is tried again after this time, even if nothing else happens.
+// refusalRetry is the time after which an ask that was refused on every node is evaluated again, even if
+// nothing has changed: the answers of an Oracle may change without a notification (ASK-33).
 const refusalRetry = time.Second

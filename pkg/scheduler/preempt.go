@@ -9,26 +9,28 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 )
 
-// When nothing that is pending finds room, asks that have a right to somebody's place get
-// their turn again, in the same order. What one of them cannot take, an ask like it cannot
-// take either, unless the RM refused the one (preempt_evaluate.go), so groups of asks are evaluated, and each not more often than every evaluationRetry and
-// when a delay of its first ask ends: an evaluation is much dearer than a decision. So a full cluster pays for what is new in it and for those
-// whose time has come, and not for all that wait.
+// evaluationRetry is the time after which an ask group without victims is evaluated again (PRE-95, ASK-36).
+//
+// When no pending ask can be placed, asks that are entitled to preempt are evaluated in selection order
+// (PRE-1, PRE-2). An ask without a plan means that identical asks have none either, unless the RM refused
+// it (preempt_evaluate.go). So groups of asks are evaluated: once when they are new, after evaluationRetry,
+// and when a preemption delay of the first ask ends. An evaluation costs much more than a placement; a full
+// cluster pays for what is new or due in it, not for everything that is pending.
 const evaluationRetry = 5 * time.Second
 
-// PreemptionOracle is an Oracle that can also say whether an ask could run on a node if
-// others left it. Of any other Oracle only Fits is asked.
+// PreemptionOracle is an Oracle that also answers whether an ask could run on a node without its victims
+// (PRE-47). Of any other Oracle only Fits is called.
 type PreemptionOracle interface {
 	FitsWithout(ask objects.AllocationKey, node objects.NodeID, victims []objects.AllocationKey) bool
 }
 
-// preempt tells those to leave whom the first ask may take that may take anybody. found
-// says that something has changed, which may let others be placed; else more says whether
-// not all have looked who should.
+// preempt carries out the plan of the first group that has one (PRE-1, PRE-2). found: the state has changed, and
+// other asks may be feasible now. more: not found, and groups are left to evaluate after opt.Evaluations
+// searches (PRE-94).
 func (c *Core) preempt(now time.Time) (found, more bool) {
 	c.addNewGroups()
 	if c.giveUpStaleNominations(now) {
-		return true, false // what was held for them is free: decide first
+		return true, false // the resources held for them are free: place asks first
 	}
 	c.addDueGroups(now)
 	c.sortToEvaluate()
@@ -38,7 +40,7 @@ func (c *Core) preempt(now time.Time) (found, more bool) {
 			return false, true
 		}
 		group := c.toEvaluate[0].group
-		if c.firstWithoutNomination(group) == nil { // all wait for a node; that is noticed when one does not any more
+		if c.firstWithoutNomination(group) == nil { // all are nominated; the end of a nomination lists the group again
 			group.ClearPreemptorListed()
 			c.backOff.drop(group)
 			c.toEvaluate = c.toEvaluate[1:]
@@ -57,14 +59,15 @@ func (c *Core) preempt(now time.Time) (found, more bool) {
 	return false, false
 }
 
-// addNewGroups adds the classes that are new to those that should look. Those that have looked
-// in vain long enough ago are there already.
+// addNewGroups adds the groups that were not evaluated yet. Groups whose back-off has ended are in
+// toEvaluate already.
 func (c *Core) addNewGroups() {
 	for _, group := range c.part.TakeNewPreemptors() {
 		c.toEvaluate = append(c.toEvaluate, &evaluation{group: group})
 	}
 }
 
+// sortToEvaluate drops groups that need no evaluation, and sorts the others in selection order (PRE-2).
 func (c *Core) sortToEvaluate() {
 	c.toEvaluate = slices.DeleteFunc(c.toEvaluate, c.dropIfGone)
 	if len(c.toEvaluate) > 1 {
@@ -72,7 +75,8 @@ func (c *Core) sortToEvaluate() {
 	}
 }
 
-// dropIfGone reports whether nothing of a group is pending any more, or it cannot have a right.
+// dropIfGone reports whether a group has no pending ask, or no possible preemption reason (PRE-98), and
+// drops it from the back-off.
 func (c *Core) dropIfGone(e *evaluation) bool {
 	switch {
 	case len(e.group.PendingAsks()) == 0:
@@ -85,6 +89,7 @@ func (c *Core) dropIfGone(e *evaluation) bool {
 	return true
 }
 
+// findPlan searches victims for x by each of reasons in turn, and returns the first plan (PRE-7).
 func (c *Core) findPlan(x *objects.Allocation, reasons []preemption.Reason) (plan preemption.Plan, found bool) {
 	c.searches++
 	for _, r := range reasons {
@@ -95,7 +100,7 @@ func (c *Core) findPlan(x *objects.Allocation, reasons []preemption.Reason) (pla
 	return plan, found
 }
 
-// search is made when somebody first looks: most partitions never need it.
+// search is made at the first evaluation: most partitions never need it.
 func (c *Core) search() *preemption.Search {
 	if c.victimSearch == nil {
 		c.victimSearch = preemption.NewSearch(c.part, c.opt.Candidates, &c.cycles)
@@ -103,22 +108,23 @@ func (c *Core) search() *preemption.Search {
 	return c.victimSearch
 }
 
-// evaluationKey is all that decides whom an ask can take, as long as nothing changes. A thousand
-// applications that wait in a leaf for the same look once.
+// evaluationKey is everything that decides which victims an ask can have, as long as nothing changes. Of a
+// thousand applications of a leaf with identical asks one is evaluated (PRE-93).
 type evaluationKey struct {
 	leaf            *objects.Queue
 	shape           *objects.Shape
 	priority        int32
 	reasons         int
 	firstReason     preemption.Reason
-	user, userGroup string // whose limits count; empty: nobody's
+	user, userGroup string // of the limits that count; empty: none
 
-	gang struct { // that looks together
+	gang struct { // zero: x is evaluated alone
 		app   *objects.Application
 		group string
 	}
 }
 
+// evaluationKeyOf is the key of x; asks with the same key share a search without a plan (PRE-93).
 func evaluationKeyOf(x *objects.Allocation, reasons []preemption.Reason) evaluationKey {
 	a := x.Application()
 	l := evaluationKey{leaf: a.Queue(), shape: x.Shape(), priority: x.Ask().Priority, reasons: len(reasons), firstReason: reasons[0]}
@@ -131,19 +137,20 @@ func evaluationKeyOf(x *objects.Allocation, reasons []preemption.Reason) evaluat
 	return l
 }
 
-// applicationMayStart reports whether a is not kept waiting by something that preemption cannot change.
+// mayStart reports whether no maxapplications and no StateAware order keeps a from starting: preemption
+// could not change that (PRE-4).
 func (c *Core) mayStart(a *objects.Application) bool {
 	_, _, limited := c.part.BlockingMaxApplications(a)
 	return !limited && a.StateAwareAllows()
 }
 
-// hasFeasibleNode reports whether a node takes x, and its quotas will allow it as soon as those
-// have left who were told to: nobody else need leave.
+// hasFeasibleNode reports whether a node is feasible for the ask, and its quotas allow it once preempting
+// allocations have ended (PRE-3).
 func (c *Core) hasFeasibleNode(ask *objects.Allocation) bool {
 	return len(c.part.QuotaShortfalls(ask)) == 0 && c.firstFeasibleNode(ask) != nil
 }
 
-// firstWithoutNomination is the first ask of a class that waits for no node yet; nil: there is none.
+// firstWithoutNomination is the first ask of a group that is not nominated; nil: all are (PRE-77).
 func (c *Core) firstWithoutNomination(group *objects.AskGroup) *objects.Allocation {
 	for _, x := range group.PendingAsks() {
 		if c.part.Nomination(x) == nil {
@@ -153,8 +160,8 @@ func (c *Core) firstWithoutNomination(group *objects.AskGroup) *objects.Allocati
 	return nil
 }
 
-// giveUpStaleNominations gives up nominations that nobody will leave for any more and that lead nowhere
-// as things are. It reports whether there were any.
+// giveUpStaleNominations gives up nominations whose victims have all ended and whose ask cannot be placed
+// as things are (PRE-80). any: there were some.
 func (c *Core) giveUpStaleNominations(now time.Time) (any bool) {
 	for _, x := range slices.Clone(c.part.Nominees()) {
 		if len(c.part.Nomination(x).Preempting()) > 0 || c.nominationIsFeasible(x) {
@@ -169,20 +176,21 @@ func (c *Core) giveUpStaleNominations(now time.Time) (any bool) {
 	return any
 }
 
-// nominationIsFeasible reports whether x can have the node it waits for, now or when those have left
-// who are in the way of its quotas.
+// nominationIsFeasible reports whether x can be placed on its nominated node, now or once allocations that
+// block its quotas have ended.
 func (c *Core) nominationIsFeasible(x *objects.Allocation) bool {
 	return c.part.FitsNominated(x) && c.mayStart(x.Application()) && len(c.part.QuotaShortfalls(x)) == 0 &&
 		(c.oracle == nil || c.oracle.Fits(x.Key(), c.part.Nomination(x).ID()))
 }
 
-// checkPredicates asks the RM, and notes that it was asked and whether it refused.
+// checkPredicates asks the RM, and records that it was asked and whether it refused.
 func (c *Core) checkPredicates(x *objects.Allocation, n *objects.Node, victims []*objects.Allocation) bool {
 	accepted := c.askOracle(x, n, victims)
 	c.oracleAsked, c.oracleRefused = c.oracleAsked || c.oracle != nil, c.oracleRefused || !accepted
 	return accepted
 }
 
+// askOracle asks the RM about x on n without victims, if it can answer that (PRE-47, PRE-49).
 func (c *Core) askOracle(x *objects.Allocation, n *objects.Node, victims []*objects.Allocation) bool {
 	switch o := c.oracle.(type) {
 	case nil:
@@ -198,6 +206,7 @@ func (c *Core) askOracle(x *objects.Allocation, n *objects.Node, victims []*obje
 	}
 }
 
+// applyPlan nominates the ask of a plan and preempts its victims (PRE-73, PRE-82).
 func (c *Core) applyPlan(plan preemption.Plan, now time.Time) {
 	x := plan.Ask
 	c.logPreemption(plan, now)
@@ -212,7 +221,8 @@ func (c *Core) applyPlan(plan preemption.Plan, now time.Time) {
 	c.recordPreemption(x, plan.Victims, now)
 }
 
-// placeableNominee is the first ask that may have the node it waits for now, and that node.
+// placeableNominee is the first nominated ask that can be placed on its nominated node now, and the node
+// (PRE-6, ORD-6); nil: none.
 func (c *Core) placeableNominee() (*objects.Allocation, *objects.Node) {
 	for _, x := range c.part.Nominees() {
 		n := c.part.Nomination(x)

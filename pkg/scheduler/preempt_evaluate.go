@@ -8,31 +8,32 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 )
 
-// refusalsPerEvaluation is how many asks of a group an evaluation goes through that the RM
-// refuses, if nothing else is said (objects.Options.Refusals).
+// refusalsPerEvaluation is how many asks of a group the RM may refuse in one evaluation, unless
+// objects.Options.Refusals says otherwise.
 const refusalsPerEvaluation = 8
 
-// evaluateGroup looks for victims for the first ask of a group that can have any. was is the last
-// evaluation of the group. There are several plans where a gang looks together.
+// evaluateGroup searches victims for the first ask of a group that can have any (PRE-92, PRE-96). previous
+// is the last evaluation of the group, current this one. There are several plans if a gang is evaluated
+// together.
 //
-// What the first ask cannot take, those behind it cannot take either, unless the RM refused the
-// first: then the next one is tried. So
+// If the first ask has no plan, the asks behind it have none either, unless the RM refused the first: then
+// the next one is evaluated. So
 //
-//   - an ask that finds no victims although the RM refused nothing ends the evaluation, and so does
-//     one of a gang that looks together;
-//   - after so many refused asks it ends too, for each costs a search and answers of the RM, and
-//     the next evaluation goes on behind the last of them. With the last ask of the group it
-//     goes on with the first; none is tried twice in one evaluation;
-//   - an evaluation that finds victims behind refused asks has the next one go on there as well;
-//   - a group in which an ask was refused is evaluated again after evaluationRetry even if nothing has
-//     changed: its asks may not all have been tried, and the RM may have changed its mind.
+//   - an ask that has no victims although the RM refused nothing ends the evaluation, and so does an ask
+//     of a gang that is evaluated together;
+//   - after maxRefused refused asks the evaluation ends, because each costs a search and calls of the RM.
+//     The next evaluation resumes behind the last of them, and after the last ask of the group with the
+//     first. No ask is evaluated twice in one evaluation;
+//   - after an evaluation that finds victims behind refused asks the next one resumes there as well;
+//   - a group with a refused ask is evaluated again after evaluationRetry even if nothing has changed:
+//     not all of its asks may have been evaluated, and the answer of the RM may have changed.
 //
-// With n asks that the RM refuses, an ask behind them is tried after n/8 evaluations, 5 s apart.
+// Behind n asks that the RM refuses, an ask is evaluated after n/8 evaluations, 5 s apart.
 func (c *Core) evaluateGroup(previous *evaluation, now time.Time) (plans []preemption.Plan, current *evaluation) {
 	group := previous.group
 	current = &evaluation{group: group, evaluatedAt: now, changes: c.changeCount()}
 	maxRefused, tried := cmp.Or(c.opt.Refusals, refusalsPerEvaluation), 0
-	var lastRefused *objects.Allocation // that was refused
+	var lastRefused *objects.Allocation
 	for x := range c.part.EachToEvaluate(group) {
 		if tried == maxRefused {
 			group.ResumeAfter(lastRefused)
@@ -55,8 +56,8 @@ func (c *Core) evaluateGroup(previous *evaluation, now time.Time) (plans []preem
 	return nil, current
 }
 
-// evaluateAsk looks for victims for x. was is the last evaluation of its group, and is this one. There
-// are no plans if x must not preempt or cannot.
+// evaluateAsk searches victims for x (PRE-95). previous and current are evaluations of its group. There are
+// no plans if x may not preempt, or no victims are enough.
 func (c *Core) evaluateAsk(x *objects.Allocation, previous, current *evaluation) (plans []preemption.Plan) {
 	now := current.evaluatedAt
 	c.evaluated++
@@ -77,7 +78,7 @@ func (c *Core) evaluateAsk(x *objects.Allocation, previous, current *evaluation)
 	} else if plan, found := c.findPlan(x, reasons); found {
 		plans = append(plans, plan)
 	}
-	if len(plans) == 0 && !c.oracleAsked { // what the RM said holds for this ask alone
+	if len(plans) == 0 && !c.oracleAsked { // an answer of the RM holds for this ask only
 		if c.knownInfeasible == nil {
 			c.knownInfeasible = map[evaluationKey]bool{}
 		}

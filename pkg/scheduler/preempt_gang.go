@@ -8,9 +8,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 )
 
-// planGang finds room for all asks of the gang of x, or for none: one after the other,
-// each as if those before had their places. Nobody is told to leave unless somebody has to.
-// A single one that may not preempt anybody keeps all from it.
+// planGang finds plans for all asks of the gang of x, or none (PRE-90). Each ask is planned as if the asks
+// before it had their nodes. A member that may not preempt keeps the gang from preempting (PRE-91), and a
+// gang that needs no victims does not preempt.
 func (c *Core) planGang(x *objects.Allocation, firstReason preemption.Reason, now time.Time) (plans []preemption.Plan) {
 	var undo []func()
 	defer func() {
@@ -29,13 +29,13 @@ func (c *Core) planGang(x *objects.Allocation, firstReason preemption.Reason, no
 		undo = append(undo, c.part.DryRunPreempt(y, plan.Node, plan.Victims))
 	}
 	if victims == 0 {
-		return nil // they have what they need, or will
+		return nil // all members have feasible nodes, or will
 	}
 	return plans
 }
 
-// planGangMember finds the place of one of a gang. Where there is room already, it has it by the
-// right that the gang tries first: it waits for the others.
+// planGangMember finds the plan of one member. A member with a feasible node is nominated for it without
+// victims, by the first preemption reason of the gang, and waits for the others (PRE-91).
 func (c *Core) planGangMember(y *objects.Allocation, firstReason preemption.Reason, now time.Time) (preemption.Plan, bool) {
 	if !y.Ask().Policy.AllowPreemptOther() {
 		return preemption.Plan{}, false

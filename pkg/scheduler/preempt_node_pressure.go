@@ -8,8 +8,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 )
 
-// relieveNodePressure tells work to leave a node that has less than it holds, where the configuration
-// wants that. Else it is only shown whom that would be.
+// relieveNodePressure preempts allocations of a node whose capacity is less than they hold, if the
+// configuration enables that (PRE-119, NOD-18). Otherwise REST only shows the eviction order.
 func (c *Core) relieveNodePressure(id objects.NodeID, now time.Time) {
 	n, ok := c.part.Node(id)
 	if !ok || !c.part.Config().NodePressureEnabled {

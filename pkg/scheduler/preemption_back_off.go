@@ -9,37 +9,37 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 )
 
-// evaluation is the last evaluation of a group of asks, in which its first ask found no victims
-// or had no right to any. A group that was never evaluated has one without a time.
+// evaluation is the last evaluation of a group of asks, in which its first ask had no victims or was not
+// entitled to any. For a group that was never evaluated evaluatedAt is zero.
 type evaluation struct {
 	group             *objects.AskGroup
 	evaluatedAt       time.Time
 	changes           uint64
 	reasons           int
-	nominationGivenUp bool // a nomination was given up: something else than a change is to be awaited
-	oracleRefused     bool // the RM refused an ask: the same
+	nominationGivenUp bool // a nomination was given up: retried without a change
+	oracleRefused     bool // the RM refused an ask: likewise
 
-	waiting     bool      // it is in backOff.queue, and not to be evaluated yet
+	waiting     bool      // in backOff.queue, and not in Core.toEvaluate
 	delayEndsAt time.Time // when a delay of the first ask ends; zero: none does. It may be too early, never too late
-	heapIndex   int       // in backOff.delays, from 1; 0: it is not there
+	heapIndex   int       // position in backOff.delays, from 1; 0: not in it
 }
 
-// retriesUnchanged reports whether the group is to be evaluated again although nothing has changed.
+// retriesUnchanged reports whether the group is evaluated again although nothing has changed.
 func (e *evaluation) retriesUnchanged() bool { return e.nominationGivenUp || e.oracleRefused }
 
-// backOff is the groups of asks that were evaluated in vain. Each is evaluated again after
-// evaluationRetry, or when a delay of its first ask ends, if that is sooner: preemption.delay is
-// then as long as it says. So a group is evaluated at most once more for each delay of an ask.
+// backOff has the groups that were evaluated without a result. Each is evaluated again after
+// evaluationRetry (PRE-95, ASK-36), and when a delay of its first ask ends, if that is earlier (PRE-16). So a group
+// is evaluated at most once more for each delay of an ask (PRE-97).
 type backOff struct {
 	byGroup        map[*objects.AskGroup]*evaluation
-	queue          []*evaluation // in the order of their times; those that do not wait are left over
+	queue          []*evaluation // by evaluatedAt; may have evaluations that no longer wait
 	delays         delayHeap
-	retryUnchanged int // how many of those that wait do not await a change
+	retryUnchanged int // how many that wait are retried without a change
 }
 
 func newBackOff() backOff { return backOff{byGroup: map[*objects.AskGroup]*evaluation{}} }
 
-// add lets the group of e wait.
+// add puts the group of e into the back-off. due is when a delay of its first ask ends; zero: none does.
 func (b *backOff) add(e *evaluation, due time.Time) {
 	b.drop(e.group)
 	b.byGroup[e.group] = e
@@ -49,7 +49,7 @@ func (b *backOff) add(e *evaluation, due time.Time) {
 	b.setDelayEnd(e, due)
 }
 
-// drop forgets the group of class.
+// drop removes a group from the back-off.
 func (b *backOff) drop(group *objects.AskGroup) {
 	e := b.byGroup[group]
 	if e == nil {
@@ -60,7 +60,7 @@ func (b *backOff) drop(group *objects.AskGroup) {
 	delete(b.byGroup, group)
 }
 
-// stopWaiting ends the waiting of e, which is to be evaluated.
+// stopWaiting ends the back-off of e, which is to be evaluated.
 func (b *backOff) stopWaiting(e *evaluation) {
 	if e.waiting {
 		e.waiting = false
@@ -68,7 +68,7 @@ func (b *backOff) stopWaiting(e *evaluation) {
 	}
 }
 
-// popExpired returns the groups that were evaluated long enough ago.
+// popExpired returns the groups whose back-off has ended, and ends it.
 func (b *backOff) popExpired(now time.Time) (old []*evaluation) {
 	for len(b.queue) > 0 {
 		e := b.queue[0]
@@ -86,7 +86,7 @@ func (b *backOff) popExpired(now time.Time) (old []*evaluation) {
 	return old
 }
 
-// popMatching returns the groups that wait and that which reports, in the order of their times.
+// popMatching returns the waiting groups for which which is true, by evaluatedAt, and ends their back-off.
 func (b *backOff) popMatching(which func(*objects.AskGroup) bool) (found []*evaluation) {
 	for _, e := range b.queue {
 		if e.waiting && which(e.group) {
@@ -97,14 +97,15 @@ func (b *backOff) popMatching(which func(*objects.AskGroup) bool) (found []*eval
 	return found
 }
 
-// nextRetry is when the first group should be evaluated of those for which something has changed.
+// nextRetry is when the first group is to be evaluated for which something has changed, or which does not
+// need a change.
 func (b *backOff) nextRetry(changes uint64) (time.Time, bool) {
 	for _, e := range b.queue {
 		switch {
 		case !e.waiting:
 		case e.retriesUnchanged() || e.changes != changes:
 			return e.evaluatedAt.Add(evaluationRetry), true
-		case b.retryUnchanged == 0: // changes only grow: what is new for none before is new for none to come
+		case b.retryUnchanged == 0: // changes only grows: what has not changed since an evaluation has not since a later one
 			return time.Time{}, false
 		}
 	}
@@ -124,7 +125,7 @@ func (b *backOff) setDelayEnd(e *evaluation, due time.Time) {
 	}
 }
 
-// delayHeap has the evaluation that is due first in front.
+// delayHeap is a heap of evaluations by delayEndsAt.
 type delayHeap []*evaluation
 
 func (h delayHeap) Len() int           { return len(h) }
@@ -149,7 +150,7 @@ func (h *delayHeap) Pop() any {
 	return e
 }
 
-// delayEnd is when the next delay of the first ask of class ends, after a time; zero: none.
+// delayEnd is when the next delay of the first ask of a group ends, later than after; zero: none.
 func (c *Core) delayEnd(group *objects.AskGroup, after time.Time) time.Time {
 	if x := c.firstWithoutNomination(group); x != nil {
 		return preemption.NextDelayEnd(c.part, x, after)
@@ -157,12 +158,12 @@ func (c *Core) delayEnd(group *objects.AskGroup, after time.Time) time.Time {
 	return time.Time{}
 }
 
-// refreshDelay finds out anew when a delay of e ends.
+// refreshDelay computes anew when a delay of e ends.
 func (c *Core) refreshDelay(e *evaluation) {
 	c.backOff.setDelayEnd(e, c.delayEnd(e.group, e.evaluatedAt))
 }
 
-// refreshFirstAskChanges sees to the groups whose first ask may be another one than before.
+// refreshFirstAskChanges updates the groups that may have another first ask than before.
 func (c *Core) refreshFirstAskChanges() {
 	for _, group := range c.part.TakeFirstAskChanged() {
 		if e := c.backOff.byGroup[group]; e != nil {
@@ -171,13 +172,13 @@ func (c *Core) refreshFirstAskChanges() {
 	}
 }
 
-// addDueGroups has those groups evaluated for which a delay has ended since their last evaluation.
+// addDueGroups lists the groups for which a delay has ended since their last evaluation (PRE-16).
 func (c *Core) addDueGroups(now time.Time) {
 	c.refreshFirstAskChanges()
 	for b := &c.backOff; len(b.delays) > 0 && !b.delays[0].delayEndsAt.After(now); {
 		e := b.delays[0]
 		if c.refreshDelay(e); e.delayEndsAt.IsZero() || e.delayEndsAt.After(now) {
-			continue // it is another ask by now
+			continue // the group has another first ask by now
 		}
 		b.setDelayEnd(e, time.Time{})
 		if e.waiting {
@@ -187,8 +188,8 @@ func (c *Core) addDueGroups(now time.Time) {
 	}
 }
 
-// nextDelayEnd is when addDueGroups may next have something to do, if it has not already: then the next
-// Schedule does it.
+// nextDelayEnd is when addDueGroups next has work (PRE-16). Work that is due already is left to the next
+// Schedule.
 func (c *Core) nextDelayEnd() (time.Time, bool) {
 	for b := &c.backOff; len(b.delays) > 0; {
 		e := b.delays[0]
@@ -202,7 +203,7 @@ func (c *Core) nextDelayEnd() (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// refreshDelays is for a configuration with other delays.
+// refreshDelays updates all delays for a new configuration.
 func (c *Core) refreshDelays() {
 	for _, e := range slices.Clone(c.backOff.queue) {
 		if e.waiting {

@@ -10,11 +10,12 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 )
 
-// Room that goes round: preemption that leads to preemption, or to nothing, again and again
-// (priority.md P10). The core says what moved; what comes of it is known in package preemption.
+// The core records which leaf preempted allocations of which; package preemption detects cycles in that and
+// keeps the cool-downs (PRE-103 to PRE-108).
 
-// endCoolDowns puts the rule of the configuration in force, and ends the pauses that are over.
-// It goes before all decisions. Groups of asks in leaves that were paused are evaluated at once. A configuration that was taken back before then leaves no trace.
+// endCoolDowns applies the configuration of cycle detection and ends the cool-downs that are over
+// (PRE-106). It precedes all decisions. Ask groups of the leaves concerned are evaluated at once. A
+// configuration that was replaced before a call has no effect.
 func (c *Core) endCoolDowns(now time.Time) {
 	for _, p := range c.cycles.SetConfig(c.part.Config().Churn, now) {
 		c.emit(Event{Kind: EventCoolDownEnded, Cycle: cycleOfCoolDown(p), Since: p.Since})
@@ -32,7 +33,7 @@ func cycleOfCoolDown(p preemption.CoolDown) preemption.Cycle {
 	return preemption.Cycle{p.A, p.B}
 }
 
-// recordPreemption says that x has taken the place of victims.
+// recordPreemption records that x preempted victims.
 func (c *Core) recordPreemption(x *objects.Allocation, victims []*objects.Allocation, now time.Time) {
 	var leaves []objects.QueuePath
 	for _, y := range victims {
@@ -47,8 +48,8 @@ func (c *Core) recordPreemption(x *objects.Allocation, victims []*objects.Alloca
 	c.emitCycles(c.cycles.RecordPreemption(x.Application().Queue().Path(), leaves, now), now)
 }
 
-// recordNominationEnd says that x waits no more, and whether it gave up, so that others left for
-// nothing.
+// recordNominationEnd records that x is no longer nominated. A nomination that was given up or timed out
+// counts as resources moved back.
 func (c *Core) recordNominationEnd(x *objects.Allocation, end NominationState, now time.Time) {
 	leaves := c.victimLeaves[x]
 	if delete(c.victimLeaves, x); len(leaves) > 0 && (end == NominationGivenUp || end == NominationTimedOut) {
@@ -56,6 +57,7 @@ func (c *Core) recordNominationEnd(x *objects.Allocation, end NominationState, n
 	}
 }
 
+// emitCycles emits EventPreemptionCycle for each cycle (PRE-107).
 func (c *Core) emitCycles(closed []preemption.Cycle, now time.Time) {
 	conf := c.part.Config().Churn
 	for _, cycle := range closed {
@@ -67,7 +69,7 @@ func (c *Core) emitCycles(closed []preemption.Cycle, now time.Time) {
 	}
 }
 
-// checkVictimLeaves reports a nominee of churn that waits for nothing.
+// checkVictimLeaves reports entries of victimLeaves whose ask is not nominated.
 func (c *Core) checkVictimLeaves() (err error) {
 	for x := range c.victimLeaves {
 		if c.part.Nomination(x) == nil {
@@ -77,10 +79,11 @@ func (c *Core) checkVictimLeaves() (err error) {
 	return err
 }
 
-// changeCount grows with every change that could let an ask preempt that could not before.
+// changeCount grows with each change that may make an ask able to preempt.
 func (c *Core) changeCount() uint64 { return c.part.PreemptionGeneration() + c.cycles.EndedCoolDowns() }
 
-// nextCoolDownEnd is when endCoolDowns may next have something to do, if it is not due already.
+// nextCoolDownEnd is when endCoolDowns next has work. Work that is due already is left to the next
+// Schedule.
 func (c *Core) nextCoolDownEnd() (time.Time, bool) {
 	at, ok := c.cycles.NextCoolDownEnd()
 	return at, ok && at.After(c.servedUntil)

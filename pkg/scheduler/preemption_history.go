@@ -8,22 +8,23 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 )
 
-// What becomes of preemptions, for the ledger. Nominations end in many places; wherever
-// one may have, the core says here what happened.
+// What happens to preemptions is recorded in the preemption log. Nominations end in many places: each calls
+// a function of this file.
 
-// Preemptions are the last ones of a partition.
+// Preemptions are the last preemptions of a partition.
 type Preemptions struct {
-	Total uint64       // since the partition was there
-	Last  []Preemption // the newest first
+	Total uint64       // since the partition was created
+	Last  []Preemption // newest first
 
-	// UnknownConfirmations are the confirmations, since the partition was there, that somebody unknown was
-	// preempted. They changed nothing. A few are late or came twice; many are a fault of the RM.
+	// UnknownConfirmations counts the confirmations of preemptions of unknown allocations since the
+	// partition was created (PRE-85). They changed nothing. Some are late or came twice; many are a fault
+	// of the RM.
 	UnknownConfirmations uint64
 
-	CoolDowns []preemption.CoolDown // that last, the oldest first
+	CoolDowns []preemption.CoolDown // those that last, the oldest first
 }
 
-// Preemptions are those that are remembered.
+// Preemptions returns the preemptions in the log (PRE-109).
 func (c *Core) Preemptions() Preemptions {
 	l := &c.preemptionLog
 	out := Preemptions{Total: l.total, UnknownConfirmations: l.unknownConfirmations, Last: make([]Preemption, len(l.ring)), CoolDowns: slices.Clone(c.cycles.CoolDowns())}
@@ -33,7 +34,8 @@ func (c *Core) Preemptions() Preemptions {
 	return out
 }
 
-// Preemption is the one of that number; ok is false when there is none, or it is forgotten.
+// Preemption returns the preemption of a number (PRE-111). ok is false if there was none, or if it is no
+// longer logged.
 func (c *Core) Preemption(number uint64) (r Preemption, ok bool) {
 	l := &c.preemptionLog
 	if number == 0 || number > l.total || l.total-number >= uint64(len(l.ring)) {
@@ -42,33 +44,33 @@ func (c *Core) Preemption(number uint64) (r Preemption, ok bool) {
 	return l.nthNewest(int(l.total - number)).copyValue(), true
 }
 
-// nthNewest is the i-th from the newest.
+// nthNewest is the preemption with i newer ones.
 func (l *preemptionLog) nthNewest(i int) *trackedPreemption {
 	return l.ring[int((l.total-1-uint64(i))%uint64(l.maxEntries))]
 }
 
-// copyValue copies what may still change.
+// copyValue copies what may change later.
 func (f *trackedPreemption) copyValue() Preemption {
 	r := f.Preemption
 	r.Victims = slices.Clone(r.Victims)
 	return r
 }
 
-// logPlaced must be called when x has got its node.
+// logPlaced must be called when x was bound.
 func (c *Core) logPlaced(x *objects.Allocation, now time.Time) {
 	if len(c.preemptionLog.byAsk) > 0 {
 		c.preemptionLog.recordPlaced(x, now)
 	}
 }
 
-// logNominationGivenUp must be called before a nomination is given up that leads nowhere.
+// logNominationGivenUp must be called before a nomination is given up.
 func (c *Core) logNominationGivenUp(x *objects.Allocation, now time.Time) {
 	if c.preemptionLog.byAsk[x] != nil {
 		c.preemptionLog.endNomination(x, Nomination{State: NominationGivenUp, EndedAt: now, Verdict: c.giveUpVerdict(x)})
 	}
 }
 
-// giveUpVerdict is what keeps x from the node that everybody has left for it.
+// giveUpVerdict is why x cannot be placed on its nominated node although its victims have ended.
 func (c *Core) giveUpVerdict(x *objects.Allocation) Verdict {
 	v := Verdict{App: x.Application().ID(), User: x.Application().User()}
 	n := c.part.Nomination(x)
@@ -87,8 +89,8 @@ func (c *Core) giveUpVerdict(x *objects.Allocation) Verdict {
 	return v
 }
 
-// logEndedNominations says of nominations that have ended what became of them. It must be called
-// after a change that may have ended some.
+// logEndedNominations records s for the nominations that have ended. It must be called after a change that
+// may have ended some.
 func (c *Core) logEndedNominations(s NominationState, now time.Time) {
 	for x, f := range c.preemptionLog.byAsk {
 		if f.Nomination.State == NominationWaiting && c.part.Nomination(x) == nil {
@@ -97,14 +99,14 @@ func (c *Core) logEndedNominations(s NominationState, now time.Time) {
 	}
 }
 
-// logLostNominations says that asks have lost their node to another one.
+// logLostNominations records that asks have lost their nominated node to another ask.
 func (c *Core) logLostNominations(nominees []*objects.Allocation, to objects.AllocationKey, now time.Time) {
 	for _, x := range nominees {
 		c.preemptionLog.endNomination(x, Nomination{State: NominationLost, EndedAt: now, LostTo: to})
 	}
 }
 
-// logVictimEnds says how allocations have left.
+// logVictimEnds records how allocations have ended, if they are victims.
 func (c *Core) logVictimEnds(e VictimEnd, list ...*objects.Allocation) {
 	if len(c.preemptionLog.byVictim) == 0 {
 		return
@@ -114,7 +116,7 @@ func (c *Core) logVictimEnds(e VictimEnd, list ...*objects.Allocation) {
 	}
 }
 
-// logApplicationRemoval must be called before an application goes with its asks.
+// logApplicationRemoval must be called before an application and its asks are removed.
 func (c *Core) logApplicationRemoval(id objects.AppID, now time.Time) {
 	for x := range c.preemptionLog.byAsk {
 		if x.Application().ID() == id {

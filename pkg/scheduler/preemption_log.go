@@ -13,27 +13,27 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// preemptionLog remembers the last preemptions, and follows what becomes of them: the asks
-// until they are placed or cancelled, the victims until they have left. It decides nothing.
+// preemptionLog has the last preemptions (PRE-109), and tracks their asks until they are placed or
+// cancelled and their victims until they have ended. No decision depends on it.
 //
-// Invariant: who is followed is in the partition.
+// Invariant: what is tracked is in the partition.
 type preemptionLog struct {
 	maxEntries           int
 	total                uint64
-	unknownConfirmations uint64               // confirmations about nobody
-	ring                 []*trackedPreemption // once it is full, the oldest is at made%most
+	unknownConfirmations uint64               // of preemptions of unknown allocations
+	ring                 []*trackedPreemption // once it is full, the oldest is at total%maxEntries
 	byAsk                map[*objects.Allocation]*trackedPreemption
 	byVictim             map[*objects.Allocation]*trackedPreemption
 }
 
-// trackedPreemption is a preemption with those of whom there is more to say.
+// trackedPreemption is a preemption whose ask or victims can still change.
 type trackedPreemption struct {
 	Preemption
-	ask     *objects.Allocation   // nil: it was placed or cancelled, or has preempted again
-	victims []*objects.Allocation // nil: it has left
+	ask     *objects.Allocation   // nil: placed or cancelled, or it has preempted again
+	victims []*objects.Allocation // nil: ended
 }
 
-// DefaultPreemptionLogSize is how many preemptions are remembered, if nobody says otherwise.
+// DefaultPreemptionLogSize is how many preemptions are logged by default.
 const DefaultPreemptionLogSize = 1000
 
 func newPreemptionLog(maxEntries int) preemptionLog {
@@ -43,7 +43,7 @@ func newPreemptionLog(maxEntries int) preemptionLog {
 	return preemptionLog{maxEntries: maxEntries, byAsk: map[*objects.Allocation]*trackedPreemption{}, byVictim: map[*objects.Allocation]*trackedPreemption{}}
 }
 
-// add remembers f, and forgets the oldest if there are too many.
+// add logs f, and drops the oldest preemption if there are too many.
 func (l *preemptionLog) add(f *trackedPreemption) {
 	if at := int(l.total % uint64(l.maxEntries)); at < len(l.ring) {
 		l.untrack(l.ring[at])
@@ -75,14 +75,14 @@ func (l *preemptionLog) untrack(f *trackedPreemption) {
 	}
 }
 
-// endNomination notes the end of the nomination of x, if it is followed.
+// endNomination records the end of the nomination of x, if x is tracked.
 func (l *preemptionLog) endNomination(x *objects.Allocation, n Nomination) {
 	if f := l.byAsk[x]; f != nil && f.Nomination.State == NominationWaiting {
 		f.Nomination = n
 	}
 }
 
-// recordPlaced notes that x has its node, and follows it no more.
+// recordPlaced records that x was bound, and stops tracking it.
 func (l *preemptionLog) recordPlaced(x *objects.Allocation, now time.Time) {
 	if f := l.byAsk[x]; f != nil {
 		l.endNomination(x, Nomination{State: NominationPlaced, EndedAt: now})
@@ -92,7 +92,7 @@ func (l *preemptionLog) recordPlaced(x *objects.Allocation, now time.Time) {
 	}
 }
 
-// recordCancelled notes that nobody wants x any more, and follows it no more.
+// recordCancelled records that x was cancelled, and stops tracking it.
 func (l *preemptionLog) recordCancelled(x *objects.Allocation, now time.Time) {
 	if f := l.byAsk[x]; f != nil {
 		l.endNomination(x, Nomination{State: NominationCancelled, EndedAt: now})
@@ -102,7 +102,7 @@ func (l *preemptionLog) recordCancelled(x *objects.Allocation, now time.Time) {
 	}
 }
 
-// recordVictimEnd notes that y has left, if it was told to.
+// recordVictimEnd records that y has ended, if it is a tracked victim.
 func (l *preemptionLog) recordVictimEnd(y *objects.Allocation, e VictimEnd) {
 	f := l.byVictim[y]
 	if f == nil {
@@ -113,7 +113,7 @@ func (l *preemptionLog) recordVictimEnd(y *objects.Allocation, e VictimEnd) {
 	f.victims[i], f.Victims[i].End = nil, e
 }
 
-// untrackAll follows nobody any more: the RM says everything again.
+// untrackAll stops tracking everything: the RM registers anew (PRE-89).
 func (l *preemptionLog) untrackAll(now time.Time) {
 	for _, f := range l.ring {
 		if f.ask != nil {
@@ -128,7 +128,7 @@ func (l *preemptionLog) untrackAll(now time.Time) {
 	}
 }
 
-// check reports whether everybody who is followed is there.
+// check verifies that what is tracked is in the partition, as the log says.
 func (l *preemptionLog) check(p *objects.Partition) error {
 	for x, f := range l.byAsk {
 		n, waiting := p.Nomination(x), f.Nomination.State == NominationWaiting
@@ -151,8 +151,8 @@ func (l *preemptionLog) check(p *objects.Partition) error {
 	return nil
 }
 
-// logPreemption remembers that a plan is about to be carried out. One for which nobody has to leave is no
-// preemption: its ask waits for others who do.
+// logPreemption logs a plan before it is carried out. A plan without victims is not logged: its ask waits
+// for the victims of others (PRE-74).
 func (c *Core) logPreemption(plan preemption.Plan, now time.Time) {
 	x := plan.Ask
 	if len(plan.Victims) == 0 {
@@ -168,15 +168,14 @@ func (c *Core) logPreemption(plan preemption.Plan, now time.Time) {
 	c.preemptionLog.add(f)
 }
 
-// logQuotaPreemption remembers that victims are about to be told to leave because q is above its max.
+// logQuotaPreemption logs victims of an enforced max before they are preempted.
 func (c *Core) logQuotaPreemption(q *objects.Queue, victims []*objects.Allocation, now time.Time) {
 	f := trackVictims(victims, now)
 	f.Reason, f.Excess = preemption.ReasonQuota, Excess{q.Path(), withoutNegative(c.part.Amounts(q.Excess()))}
 	c.preemptionLog.add(f)
 }
 
-// logNodePressurePreemption remembers that victims are about to be told to leave because a node has less than
-// it holds.
+// logNodePressurePreemption logs victims of node pressure before they are preempted.
 func (c *Core) logNodePressurePreemption(id objects.NodeID, load preemption.NodeLoad, victims []*objects.Allocation, now time.Time) {
 	f := trackVictims(victims, now)
 	lacks := resources.Amounts{}.Sub(load.Available)
@@ -184,7 +183,7 @@ func (c *Core) logNodePressurePreemption(id objects.NodeID, load preemption.Node
 	c.preemptionLog.add(f)
 }
 
-// withoutNegative is a without what is below zero.
+// withoutNegative is a without negative amounts.
 func withoutNegative(a resources.Amounts) resources.Amounts {
 	m := a.Map()
 	maps.DeleteFunc(m, func(_ string, n resources.Quantity) bool { return n < 0 })
@@ -219,7 +218,7 @@ func listVictims(list []*objects.Allocation, now time.Time) (out []Victim, more 
 	return out, len(list) - len(out)
 }
 
-// listCandidates has keys of its own: those of asks are part of larger texts.
+// listCandidates copies keys: the keys of asks are parts of larger strings, which would stay in memory.
 func listCandidates(list []preemption.Candidate) (out []Candidate, more int) {
 	out = make([]Candidate, min(len(list), maxListed))
 	for i, y := range list[:len(out)] {

@@ -8,41 +8,40 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Preemption is what is kept of a preemption: for whom, by which right, who had to leave
-// and who did not, and what became of it since. It is a value: whoever has one may read it
-// for as long as they like.
+// Preemption is a preemption in the history: the preemptor, the reason, the victims, the candidates that
+// stayed, and how each has ended (PRE-111). It is a value and never changes.
 type Preemption struct {
-	Number uint64 // from 1 on, in the order in which they happened
+	Number uint64 // from 1 on, by time
 	At     time.Time
 	Reason preemption.Reason
 
-	Victims     []Victim       // the one that should stay longest first
-	MoreVictims int            // that are not named
-	Excess      Excess         // by right of quota and by pressure; else empty
-	Node        objects.NodeID // where room is made; empty by right of quota
+	Victims     []Victim       // the one to reprieve first comes first
+	MoreVictims int            // that are not listed
+	Excess      Excess         // of an enforced max or node pressure; else empty
+	Node        objects.NodeID // the node of the plan; empty for an enforced max
 
-	// What follows is empty where no ask wants the room.
+	// The following fields are empty for an enforced max and node pressure.
 
 	Ask            Preemptor
-	TriedReasons   []preemption.Reason      // that were tried before it
-	NodeOutcomes   preemption.OutcomeCounts // the nodes that were looked at
-	Candidates     []Candidate              // everybody on the node, in key order. Read-only
-	MoreCandidates int                      // that are not named
+	TriedReasons   []preemption.Reason      // reasons without a plan, tried before Reason
+	NodeOutcomes   preemption.OutcomeCounts // of the nodes that were searched
+	Candidates     []Candidate              // all allocations of the node, by key. Read-only
+	MoreCandidates int                      // that are not listed
 	Nomination     Nomination
 	Placement      Placement
 	CancelledAt    time.Time // when the ask was cancelled; zero: it was not
 }
 
-// maxListed is how many victims, and how many candidates, a Preemption names.
+// maxListed is how many victims, and how many candidates, a Preemption lists.
 const maxListed = 200
 
-// Excess is what a queue held more than its max, or a node more than it has.
+// Excess is what a queue used above its max, or the allocations of a node above its capacity.
 type Excess struct {
-	Queue   objects.QueuePath // empty: it is the node
-	Amounts resources.Amounts // beside what was told to leave
+	Queue   objects.QueuePath // empty: of a node
+	Amounts resources.Amounts // without what was preempting already
 }
 
-// Preemptor is an ask that takes the place of others, as it was then.
+// Preemptor is an ask that preempted, as it was at that time.
 type Preemptor struct {
 	Key          objects.AllocationKey
 	App          objects.AppID
@@ -54,7 +53,7 @@ type Preemptor struct {
 	RequiredNode objects.NodeID // empty: any
 }
 
-// Victim is an allocation that was told to leave.
+// Victim is an allocation that was preempted.
 type Victim struct {
 	Key      objects.AllocationKey
 	App      objects.AppID
@@ -63,77 +62,77 @@ type Victim struct {
 	Priority int32
 	Amounts  resources.Amounts
 	BoundAt  time.Time     // when it got its node
-	Grace    time.Duration // that the RM gives it to end in
-	RunTime  time.Duration // from then until it was told to leave; not below 0
+	Grace    time.Duration // the grace period
+	RunTime  time.Duration // from BoundAt until it was preempted; not negative
 	End      VictimEnd
 }
 
-// LostWork is what it had used: its amounts, times the whole seconds it ran.
+// LostWork is what it had used: its amounts times the whole seconds of its run time.
 func (v *Victim) LostWork() resources.Amounts { return v.Amounts.Times(int64(v.RunTime / time.Second)) }
 
-// VictimEnd is how an allocation that was told to leave left.
+// VictimEnd is how a victim ended (PRE-84).
 type VictimEnd struct {
 	State       VictimState
-	At          time.Time   // zero: it is still there
-	Termination Termination // what the RM said of it, if it was VictimReleased
+	At          time.Time   // zero: it has not ended
+	Termination Termination // of the confirmation, if State is VictimReleased
 }
 
-// VictimState is a way to leave.
+// VictimState is the state of a victim.
 type VictimState uint8
 
-// The ways to leave.
+// The states.
 const (
-	VictimTerminating        VictimState = iota // it was told, and has not left
-	VictimReleased                              // the RM said that it is gone
+	VictimTerminating        VictimState = iota // not confirmed yet
+	VictimReleased                              // released by the RM
 	VictimNodeRemoved                           // its node was removed
 	VictimApplicationRemoved                    // its application was removed
-	VictimUnknown                               // the RM says everything again: what became of it is not known
+	VictimUnknown                               // the RM registered anew before it ended
 )
 
 func (d VictimState) String() string {
 	return [...]string{"terminating", "released", "node removed", "application removed", "unknown"}[d]
 }
 
-// Candidate is an allocation on the node of a Preemption.
+// Candidate is an allocation on the node of a preemption.
 type Candidate struct {
 	Key        objects.AllocationKey
 	App        objects.AppID
 	Queue      objects.QueuePath
 	Priority   int32
-	Ineligible preemption.IneligibleReason // that kept it; Eligible: none did
-	Victim     bool                        // else room was made without it
+	Ineligible preemption.IneligibleReason // why it was no victim; Eligible: nothing protects it
+	Victim     bool                        // false for an eligible one: it was reprieved
 }
 
-// Nomination is what became of the claim of an ask on a node.
+// Nomination is the state of the nomination of a preemptor.
 type Nomination struct {
 	State   NominationState
-	EndedAt time.Time             // when it ended; zero: it has not
-	LostTo  objects.AllocationKey // the more important ask that has the node now, if NominationLost
-	Verdict Verdict               // what stood in the way, if NominationGivenUp
+	EndedAt time.Time             // zero: it has not ended
+	LostTo  objects.AllocationKey // the ask that has the node now, if NominationLost
+	Verdict Verdict               // why the ask could not be placed, if NominationGivenUp
 }
 
-// NominationState is how a nomination stands, or ended.
+// NominationState is the state of a nomination, or how it ended (PRE-79).
 type NominationState uint8
 
-// The states of a nomination.
+// The states.
 const (
-	NominationWaiting   NominationState = iota // until others have left
+	NominationWaiting   NominationState = iota // the victims have not all ended
 	NominationPlaced                           // the ask was placed, on this node or another
-	NominationLost                             // to a more important ask
-	NominationNodeLost                         // the node drains, or was removed
-	NominationGivenUp                          // everybody has left, and yet it cannot be placed there
-	NominationResized                          // the ask is another one now
-	NominationCancelled                        // nobody wants the ask any more
-	NominationUnknown                          // the RM says everything again
-	NominationTimedOut                         // it has lasted as long as preemption waits
+	NominationLost                             // to an ask of higher priority
+	NominationNodeLost                         // the node was drained or removed
+	NominationGivenUp                          // the victims have ended, and the ask cannot be placed there
+	NominationResized                          // the amounts of the ask were changed
+	NominationCancelled                        // the ask was cancelled
+	NominationUnknown                          // the RM registered anew
+	NominationTimedOut                         // after the nomination timeout
 )
 
 func (s NominationState) String() string {
 	return [...]string{"waits", "placed", "lost to another ask", "lost its node", "given up", "resized", "cancelled", "unknown", "timed out"}[s]
 }
 
-// Placement is where and when an ask that preempted was placed, by its nomination or later.
+// Placement is the placement of an ask that had preempted, on its nominated node or another.
 type Placement struct {
-	At   time.Time // zero: it was not
+	At   time.Time // zero: it was not placed
 	Node objects.NodeID
 }

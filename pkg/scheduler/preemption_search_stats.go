@@ -2,8 +2,7 @@ package scheduler
 
 import "github.com/canopy-scheduler/canopy/pkg/preemption"
 
-// PreemptionSearchStats is what looking for victims has taken until now, in counts. Nothing is
-// counted before anybody has looked.
+// PreemptionSearchStats counts the work of victim searches. It is zero before the first search.
 func (c *Core) PreemptionSearchStats() preemption.SearchStats {
 	if c.victimSearch == nil {
 		return preemption.SearchStats{}

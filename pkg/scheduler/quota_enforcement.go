@@ -7,14 +7,14 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 )
 
-// enforceQuota brings one queue within its max, or nearer to it, whose time has come, and
-// reports whether there was one. It goes before all other decisions: in a busy cluster they
-// never end, and an ask that finds others leaving need not take the place of anybody else.
+// enforceQuota preempts victims of one queue whose enforcement is due (QUO-52, QUO-59), and reports whether
+// there was one. It precedes all other decisions: in a busy cluster these never end, and asks that wait for
+// what it frees need not preempt (QUO-60).
 func (c *Core) enforceQuota(now time.Time) bool {
 	for q := c.part.TakeDueForEnforcement(now); q != nil; q = c.part.TakeDueForEnforcement(now) {
 		victims := preemption.QuotaVictims(c.part, q)
 		if len(victims) == 0 {
-			continue // nobody may go as things are
+			continue // no allocation is eligible (QUO-58)
 		}
 		c.logQuotaPreemption(q, victims, now)
 		c.part.MarkPreempting(victims, now)

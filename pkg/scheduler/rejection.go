@@ -9,34 +9,33 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Rejection is a stable code for the kind of reason for which an ask or an allocation was
-// rejected. There are few: those below, and the reasons of package priorities, such as
-// exceeded-class-quota.
+// Rejection is a stable code for the kind of reason for which an ask or an allocation was rejected: one of
+// those below, or a reason of package priorities, such as exceeded-class-quota (ASK-10).
 type Rejection string
 
 // The kinds that are not about priority classes.
 const (
-	RejectedUnknownApplication Rejection = "unknown-application"     // it was not added, or has ended
-	RejectedUnknownNode        Rejection = "unknown-node"            // of an allocation
-	RejectedDuplicateKey       Rejection = "duplicate-key"           // the key belongs to another application, or is that of a foreign allocation
-	RejectedAmounts            Rejection = "invalid-amounts"         // it asks for nothing, or for less
-	RejectedOverflow           Rejection = "amounts-overflow"        // all quantities together cannot be counted
-	RejectedNames              Rejection = "too-many-resource-names" // the partition cannot know one more
-	RejectedMalformed          Rejection = "malformed"               // a placeholder without a task group; an element that the API cannot read
+	RejectedUnknownApplication Rejection = "unknown-application"     // not submitted, or ended
+	RejectedUnknownNode        Rejection = "unknown-node"            // of a reported or foreign allocation
+	RejectedDuplicateKey       Rejection = "duplicate-key"           // the key is of another application or foreign
+	RejectedAmounts            Rejection = "invalid-amounts"         // nothing requested, or a negative quantity
+	RejectedOverflow           Rejection = "amounts-overflow"        // the sums of quantities would exceed 64 bits
+	RejectedNames              Rejection = "too-many-resource-names" // no more resource names can be registered
+	RejectedMalformed          Rejection = "malformed"               // no task group of a placeholder, or unreadable
 	RejectedPartition          Rejection = "unknown-partition"
 	RejectedOther              Rejection = "other"
 )
 
-// apiRejection is what the API found before the ask reached the Core.
+// apiRejection is a rejection that the API decided before the ask reached the Core.
 type apiRejection struct {
 	kind Rejection
 	text string
 }
 
-// Error is part of error.
+// Error implements error.
 func (r apiRejection) Error() string { return r.text }
 
-// rejectionOf is the kind of reason of an ask, or of an allocation on a known node.
+// rejectionOf is the kind of rejection of an ask, or of an allocation on a known node (ASK-10).
 func rejectionOf(err error) Rejection {
 	problem, known := new(priorities.Problem), apiRejection{}
 	switch {
@@ -60,7 +59,7 @@ func rejectionOf(err error) Rejection {
 	return RejectedOther
 }
 
-// foreignRejectionOf is the kind of reason of a foreign allocation. It belongs to no application.
+// foreignRejectionOf is the kind of rejection of a foreign allocation, which belongs to no application (ASK-57).
 func foreignRejectionOf(err error) Rejection {
 	if errors.Is(err, objects.ErrUnknown) {
 		return RejectedUnknownNode

@@ -2,8 +2,9 @@ package scheduler
 
 import "time"
 
-// Schedule decides up to budget things and returns them. more is true when the budget,
-// not the work, ran out. Requires: now is not before that of the last call.
+// Schedule makes up to budget decisions and returns their effects (PRE-1, ORD-2, ORD-6, QUO-59, QUO-60).
+// more: the budget, or the bound of victim searches, ended the run. The caller must pass times that do not
+// decrease. While no RM listens it decides nothing (PRE-5, RMI-18).
 func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool) {
 	c.resetEffects()
 	c.serveDeadlines(now)
@@ -18,7 +19,7 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 		if c.enforceQuota(now) {
 			continue
 		}
-		c.part.RefreshShares() // a nomination that ended may be news
+		c.part.RefreshShares() // nominations that ended change usage
 		x, n := c.placeableNominee()
 		if x == nil {
 			x, n = c.decide(now)
@@ -30,7 +31,7 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 			continue
 		}
 		if err := c.part.Place(x, n, now); err != nil {
-			// decide and Place look at the same books; disagreeing is a bug here.
+			// decide and Place read the same accounting; a contradiction is a bug here
 			panic("scheduler: " + err.Error())
 		}
 		c.logPlaced(x, now)
@@ -41,8 +42,8 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 	return c.effects, true
 }
 
-// setListening notes whether the RM hears what is decided. Time-outs of preemption begin anew when
-// it does again: it may not have been told before.
+// setListening records whether an RM receives effects. When one does again, the timeouts of preemption
+// begin anew, because releases may not have reached it before (PRE-5, ORD-12).
 func (c *Core) setListening(listening bool, now time.Time) {
 	if c.notListening && listening {
 		c.part.RestartPreemptionTimeouts(now)
@@ -50,5 +51,5 @@ func (c *Core) setListening(listening bool, now time.Time) {
 	c.notListening = !listening
 }
 
-// Listening reports whether the RM hears what is decided; see SetListening.
+// Listening reports whether an RM receives effects; see SetListening.
 func (c *Core) Listening() bool { return !c.notListening }

@@ -14,15 +14,14 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// Snapshot is the state of a partition at one moment. It is immutable, and so is everything
-// that it points to: views of what has not changed are shared with earlier and later
-// Snapshots. Any number of goroutines may read it for as long as they like. Lists are in name
-// order. What depends on many queues at once, such as the headroom of one, is computed by the
-// reader: see Headroom.
+// Snapshot is the state of a partition at one moment. It and everything that it points to is immutable:
+// views of unchanged objects are shared with other Snapshots. Any number of goroutines may read it. Lists
+// are in name order. What depends on many queues at once, such as headroom, is computed by the reader: see
+// Headroom (OBS-1).
 type Snapshot struct {
 	At                   time.Time
 	Partition            string
-	Draining             bool      // being removed: it takes no new node and no new application
+	Draining             bool      // being removed: it accepts no new node and no new application
 	StateSince           time.Time // when it was first used, or Draining changed; zero: not used yet
 	NodeOrder            policies.NodeSortPolicy
 	IgnorePriority       bool // as configured
@@ -33,40 +32,40 @@ type Snapshot struct {
 	Capacity             resources.Amounts
 	Root                 *QueueView
 	Nodes                persistent.List[NodeView]
-	Budgets              []BudgetView                              // by namespace, then by name
-	CoolDowns            []preemption.CoolDown                     // of leaves that do not take each other's place, the oldest first
+	Budgets              []BudgetView                              // by namespace and name
+	CoolDowns            []preemption.CoolDown                     // oldest first
 	Completed            persistent.List[objects.EndedApplication] // oldest first
 	Rejected             persistent.List[objects.EndedApplication] // oldest first, each ID once
-	Applications         int                                       // that live
+	Applications         int                                       // not completed or rejected
 	Asks                 int                                       // pending
 	Allocations          int
-	UnknownConfirmations uint64 // as of Preemptions
+	UnknownConfirmations uint64 // see Preemptions
 }
 
-// BudgetView is a disruption budget and what it has counted.
+// BudgetView is a disruption budget and its counts.
 type BudgetView struct {
 	Budget     *budgets.Budget
-	Selected   int // allocations that it is about
-	Preempting int // of these, told to leave
-	Allowed    int // how many more may be told; negative: too many were, or too few run
+	Selected   int // allocations that it selects
+	Preempting int // of these, preempting
+	Allowed    int // how many more may be preempted; negative: too many were, or too few run
 }
 
 // QueueView is a queue in a Snapshot. It is immutable.
 type QueueView struct {
 	Path            objects.QueuePath
 	Leaf, Draining  bool
-	Managed         bool // in the configuration; else created by a placement rule
+	Managed         bool // configured; false: a dynamic queue
 	Pending         resources.Amounts
 	Allocated       resources.Amounts
 	Max             resources.Limit // root: the capacity of the cluster
 	Guaranteed      resources.Guarantee
 	Priority        policies.CurrentPriority // as its parent sees it
-	MaxApplications uint64                   // that may run; 0: any number
-	Running         int                      // applications that do
-	Preempting      resources.Amounts        // of Allocated: marked for preemption, and not released yet
+	MaxApplications uint64                   // 0: unbounded
+	Running         int                      // applications that count for MaxApplications
+	Preempting      resources.Amounts        // of Allocated: preempted, and not released yet
 	LimitRules      []limits.Limit           // of users and groups, as configured
 	Limits          persistent.List[objects.LimitUsage]
-	AboveMax        *objects.AboveMax // it holds more than a max that is enforced; nil: no
+	AboveMax        *objects.AboveMax // it uses more than an enforced max; nil: it does not
 	ClassQuotas     []objects.ClassQuota
 	Template        *configs.ChildTemplate
 	Settings        configs.Settings
@@ -87,27 +86,27 @@ type ApplicationView struct {
 	Pending      resources.Amounts
 	Allocated    resources.Amounts // without placeholders
 	Placeholders resources.Amounts
-	Peak         resources.Amounts     // the most that either of the two ever was
-	UsageHistory *objects.UsageHistory // of what has ended; nil: nothing that ran for a second
+	Peak         resources.Amounts     // of each resource, the most that either of the two was
+	UsageHistory *objects.UsageHistory // of ended allocations; nil: none ran for a second
 	Allocations  persistent.List[AllocationView]
 }
 
-// AllocationView is an ask or an allocation in a Snapshot. It is immutable; an allocation is one
-// view, on the lists of its application and of its node.
+// AllocationView is an ask or an allocation in a Snapshot. It is immutable, and listed by its application
+// and its node.
 type AllocationView struct {
 	Ask           *objects.Ask
-	PriorityClass string // its priority class; empty: none
+	PriorityClass string // empty: none
 	Created       time.Time
 	Node          objects.NodeID // empty: pending
 
-	Preempting  bool           // was told to leave, by preemption
-	PreemptedAt time.Time      // when
-	Overdue     bool           // so long ago that nobody counts on it any more
-	Nominated   objects.NodeID // the node for which it waits until others have left; empty: none
-	NominatedAt time.Time      // since when
+	Preempting  bool           // preempted, and not released yet
+	PreemptedAt time.Time      // zero: it is not preempting
+	Overdue     bool           // preempted so long ago that no nomination waits for it
+	Nominated   objects.NodeID // the nominated node; empty: none
+	NominatedAt time.Time      // zero: it is not nominated
 
 	BoundAt         time.Time
-	SchedulingDelay time.Duration // from the creation of the ask, or the arrival of its application if that was later, to BoundAt
+	SchedulingDelay time.Duration // from the creation of the ask, or of its application if that was later, to BoundAt
 }
 
 // NodeView is a node in a Snapshot. It is immutable.
@@ -119,7 +118,7 @@ type NodeView struct {
 	Allocated   resources.Amounts
 	Occupied    resources.Amounts
 	Available   resources.Amounts // negative after a shrink
-	Score       float64           // lower is tried first
+	Score       float64           // the lowest is tried first
 	Allocations persistent.List[AllocationView]
 	Foreign     []*objects.Foreign
 }

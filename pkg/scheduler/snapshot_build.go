@@ -9,9 +9,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Snapshot is the state as it is now. It costs as much as has changed since the last one, or
-// has not been viewed since by RefreshSnapshot; the first costs as much as the state is large.
-// From then on changes are recorded, until ForgetSnapshots.
+// Snapshot returns the current state. The cost grows with what has changed since the last Snapshot and was
+// not refreshed by RefreshSnapshot; that of the first with the size of the state. From then on changes are
+// recorded until ForgetSnapshots.
 func (c *Core) Snapshot(now time.Time) *Snapshot {
 	for c.RefreshSnapshot(1<<30) > 0 {
 	}
@@ -19,10 +19,9 @@ func (c *Core) Snapshot(now time.Time) *Snapshot {
 	return c.snapshotOf(now, m.queues[c.part.Root()].view, m.nodeViews.List())
 }
 
-// RefreshSnapshot does up to so much of what the next Snapshot would have to do, in objects that
-// are viewed again; left is about how much remains. Whatever changes meanwhile has to be viewed
-// once more. So a large state is viewed bit by bit between decisions, and when little is left
-// Snapshot does the rest (ADR 32).
+// RefreshSnapshot does a part of the work of the next Snapshot: it views up to budget changed objects. left
+// is about how many remain; objects that change meanwhile are viewed once more. So a large state is viewed
+// in steps between decisions, and Snapshot has little left to do (ADR 32).
 func (c *Core) RefreshSnapshot(budget int) (left int) {
 	if c.views == nil || !c.part.Watched(c.views.changes) || c.views.part != c.part {
 		c.views = newViewCache(c.part)
@@ -31,8 +30,8 @@ func (c *Core) RefreshSnapshot(budget int) (left int) {
 	return c.views.remaining()
 }
 
-// ForgetSnapshots gives back what is kept for the next Snapshot: a Core that is not read pays
-// nothing.
+// ForgetSnapshots frees what is kept for the next Snapshot: a Core without readers has no cost of
+// snapshots.
 func (c *Core) ForgetSnapshots() {
 	if c.views != nil {
 		c.views.part.Unwatch()
@@ -40,25 +39,25 @@ func (c *Core) ForgetSnapshots() {
 	}
 }
 
-// FullSnapshot copies the whole state and shares nothing with any other Snapshot. It is what
-// Snapshot is tested against.
+// FullSnapshot copies the whole state and shares nothing with other Snapshots. Tests compare Snapshot with
+// it.
 func (c *Core) FullSnapshot(now time.Time) *Snapshot {
 	p := c.part
-	viewWork := func(x *objects.Allocation) *AllocationView { return viewAllocation(p, x) }
-	return c.snapshotOf(now, copyQueue(p, p.Root(), viewWork), viewsOf(p.Nodes(), func(n *objects.Node) *NodeView {
-		return viewNode(p, n, viewsOf(n.Allocations(), viewWork))
+	viewOf := func(x *objects.Allocation) *AllocationView { return viewAllocation(p, x) }
+	return c.snapshotOf(now, copyQueue(p, p.Root(), viewOf), viewsOf(p.Nodes(), func(n *objects.Node) *NodeView {
+		return viewNode(p, n, viewsOf(n.Allocations(), viewOf))
 	}))
 }
 
-func copyQueue(p *objects.Partition, q *objects.Queue, viewWork func(x *objects.Allocation) *AllocationView) *QueueView {
-	children := viewsOf(q.Children(), func(child *objects.Queue) *QueueView { return copyQueue(p, child, viewWork) })
+func copyQueue(p *objects.Partition, q *objects.Queue, viewOf func(x *objects.Allocation) *AllocationView) *QueueView {
+	children := viewsOf(q.Children(), func(child *objects.Queue) *QueueView { return copyQueue(p, child, viewOf) })
 	apps := viewsOf(q.Applications(), func(a *objects.Application) *ApplicationView {
-		return viewApplication(p, a, viewsOf(a.Allocations(), viewWork))
+		return viewApplication(p, a, viewsOf(a.Allocations(), viewOf))
 	})
 	return viewQueue(p, q, children, apps, p.LimitUsages(q))
 }
 
-// viewsOf is the views of all, in their order.
+// viewsOf is the list of the views of all, in their order.
 func viewsOf[T, V any](all []T, view func(T) *V) persistent.List[V] {
 	views := make([]*V, len(all))
 	for i, x := range all {
@@ -67,7 +66,7 @@ func viewsOf[T, V any](all []T, view func(T) *V) persistent.List[V] {
 	return persistent.ListOf(views...)
 }
 
-// snapshotOf is a Snapshot of what is viewed already and of the partition itself.
+// snapshotOf is a Snapshot with the given views, and the fields of the partition itself.
 func (c *Core) snapshotOf(now time.Time, root *QueueView, nodes persistent.List[NodeView]) *Snapshot {
 	p, conf := c.part, c.part.Config()
 	s := &Snapshot{
@@ -82,8 +81,7 @@ func (c *Core) snapshotOf(now time.Time, root *QueueView, nodes persistent.List[
 	return s
 }
 
-// Budgets shows the disruption budgets. It costs as much as there are of them, not as the state
-// is large.
+// Budgets returns the disruption budgets. The cost grows with their number only.
 func (c *Core) Budgets() []BudgetView {
 	all := c.part.Budgets()
 	views := make([]BudgetView, len(all))
@@ -113,19 +111,19 @@ func viewQueue(
 	return v
 }
 
-func viewApplication(p *objects.Partition, a *objects.Application, work persistent.List[AllocationView]) *ApplicationView {
+func viewApplication(p *objects.Partition, a *objects.Application, allocations persistent.List[AllocationView]) *ApplicationView {
 	return &ApplicationView{
 		ID: a.ID(), User: a.User(), LimitGroup: a.LimitGroup(), Tags: a.Tags(), State: a.State(), StateLog: slices.Clone(a.StateLog()),
 		Submitted: a.Submitted(), Priority: a.AskMaxPriority(), Pending: p.Amounts(a.Pending()),
-		Allocated: p.Amounts(a.Allocated()), Placeholders: p.Amounts(a.Placeholders()), Peak: p.Peak(a), UsageHistory: a.UsageHistory(), Allocations: work,
+		Allocated: p.Amounts(a.Allocated()), Placeholders: p.Amounts(a.Placeholders()), Peak: p.Peak(a), UsageHistory: a.UsageHistory(), Allocations: allocations,
 	}
 }
 
-func viewNode(p *objects.Partition, n *objects.Node, work persistent.List[AllocationView]) *NodeView {
+func viewNode(p *objects.Partition, n *objects.Node, allocations persistent.List[AllocationView]) *NodeView {
 	return &NodeView{
 		ID: n.ID(), Attributes: n.Attributes(), Schedulable: n.Schedulable(), Total: p.Amounts(n.Total()),
 		Allocated: p.Amounts(n.Allocated()), Occupied: p.Amounts(n.Occupied()), Available: p.Amounts(n.Available()),
-		Score: n.Score(), Allocations: work, Foreign: n.Foreign(),
+		Score: n.Score(), Allocations: allocations, Foreign: n.Foreign(),
 	}
 }
 
@@ -141,8 +139,8 @@ func viewAllocation(p *objects.Partition, x *objects.Allocation) *AllocationView
 	return v
 }
 
-// schedulingDelay is how long x, which is bound, waited here. An ask cannot have waited for this scheduler
-// before its application came, however old the object is that the RM made it for.
+// schedulingDelay is how long x, which is bound, was pending. The time before its application was submitted
+// does not count, however old the object is that the RM made the ask for.
 func schedulingDelay(x *objects.Allocation) time.Duration {
 	since := x.Created()
 	if log := x.Application().StateLog(); len(log) > 0 && log[0].At().After(since) {

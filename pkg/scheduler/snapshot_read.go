@@ -8,7 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Queue is the queue of a path; nil: there is none.
+// Queue is the queue with a path; nil: there is none.
 func (s *Snapshot) Queue(path objects.QueuePath) *QueueView {
 	q := s.Root
 	if path != q.Path && !strings.HasPrefix(string(path), string(q.Path)+".") {
@@ -20,9 +20,8 @@ func (s *Snapshot) Queue(path objects.QueuePath) *QueueView {
 	return q
 }
 
-// Headroom is how much more a queue may allocate: the tightest of max minus allocated over the
-// queue and those above it and, for the resources the cluster has, of what is left of it. To go
-// through all queues, see HeadroomBelow.
+// Headroom is how much more a queue may allocate: the least of max minus allocated over the queue and the
+// queues above it, root included. To compute that of all queues, see HeadroomBelow.
 func (s *Snapshot) Headroom(path objects.QueuePath) resources.Limit {
 	q := s.Root
 	left := q.HeadroomBelow(resources.Limit{})
@@ -35,13 +34,13 @@ func (s *Snapshot) Headroom(path objects.QueuePath) resources.Limit {
 	return left
 }
 
-// HeadroomBelow is the headroom of q, if above is that of its parent. above of root is the zero
+// HeadroomBelow is the headroom of q, where parentHeadroom is that of its parent; for root it is the zero
 // Limit.
 func (q *QueueView) HeadroomBelow(parentHeadroom resources.Limit) resources.Limit {
 	return parentHeadroom.Tighten(q.Max.Headroom(q.Allocated))
 }
 
-// childTowards is the child of q that is path or above it; nil: there is none.
+// childTowards is the child of q that is path or an ancestor of it; nil: there is none.
 func (q *QueueView) childTowards(path objects.QueuePath) *QueueView {
 	below := string(path[len(q.Path)+1:])
 	name, _, _ := strings.Cut(below, ".")
@@ -49,12 +48,12 @@ func (q *QueueView) childTowards(path objects.QueuePath) *QueueView {
 	return q.Children.Find(func(x *QueueView) int { return cmp.Compare(x.Path, child) })
 }
 
-// Node is the node of an ID; nil: there is none.
+// Node is the node with an ID; nil: there is none.
 func (s *Snapshot) Node(id objects.NodeID) *NodeView {
 	return s.Nodes.Find(func(n *NodeView) int { return cmp.Compare(n.ID, id) })
 }
 
-// Application is the application of an ID in a leaf; nil: there is none.
+// Application is the application with an ID in a leaf; nil: there is none.
 func (q *QueueView) Application(id objects.AppID) *ApplicationView {
 	return q.Applications.Find(func(a *ApplicationView) int { return cmp.Compare(a.ID, id) })
 }

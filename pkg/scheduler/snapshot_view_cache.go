@@ -7,31 +7,31 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
 )
 
-// viewCache is the views of all objects of a partition, as of when each was last viewed (ADR 32).
-// While something is left to be viewed again they are of different moments; when nothing is,
-// they are the state as it is now.
+// viewCache has the views of all objects of a partition, each as of when it was last viewed (ADR 32). While
+// changed objects remain to be viewed the views are of different moments; when none remain, they are the
+// current state (OBS-5).
 type viewCache struct {
 	part    *objects.Partition
 	changes *objects.Changes
 
 	queues       map[*objects.Queue]*queueCache
 	applications map[*objects.Application]*applicationCache
-	nodes        map[objects.NodeID]*nodeViewCache // by ID, so that work of a node finds it before it is viewed itself
+	nodes        map[objects.NodeID]*nodeViewCache // by ID, because allocations of a node may be viewed before the node
 	nodeViews    persistent.Builder[NodeView]
 
-	stale      [][]*queueCache // queues to be viewed again, by how deep they are
-	staleCount int             // how many
+	stale      [][]*queueCache // queues to view again, by depth
+	staleCount int             // the number of queues in stale
 
-	lookupKey AllocationView // scratch: what a list of work is asked for
+	lookupKey AllocationView // scratch: the key for searches in lists of allocations
 }
 
-// queueCache is the view of a queue, and the lists for the next one.
+// queueCache is the view of a queue, and the lists for its next view.
 type queueCache struct {
 	queue        *objects.Queue
 	parent       *queueCache // nil: root
 	depth        int
 	view         *QueueView // nil: none yet
-	stale        bool       // so are all above it
+	stale        bool       // its ancestors are stale too
 	removed      bool
 	children     persistent.Builder[QueueView]
 	applications persistent.Builder[ApplicationView]
@@ -57,10 +57,10 @@ func newViewCache(p *objects.Partition) *viewCache {
 	return m
 }
 
-// remaining is how many objects have to be viewed before the views are the state as it is.
+// remaining is how many objects are to be viewed until the views are the current state.
 func (m *viewCache) remaining() int { return m.changes.Len() + m.staleCount }
 
-// refresh views up to so many objects again.
+// refresh views up to budget changed objects.
 func (m *viewCache) refresh(budget int) {
 	for ; budget > 0; budget-- {
 		switch x := m.changes.Next().(type) {
@@ -82,12 +82,12 @@ func (m *viewCache) refresh(budget int) {
 	}
 }
 
-// viewAllocation puts the view of x, as it is now, on the lists of its application and of its node,
-// and takes the one before off those where it is no more.
+// viewAllocation puts the current view of x on the lists of its application and its node, and removes the
+// previous view from lists that x has left.
 func (m *viewCache) viewAllocation(x *objects.Allocation) {
 	now, known := m.part.Allocation(x.Key())
 	if known && now != x && now.Application() == x.Application() {
-		return // the key was used again, so it is listed, and its view replaces this one
+		return // the key was used again: its new holder is a change too, and its view replaces this one
 	}
 	a := m.applications[x.Application()]
 	if a == nil {
@@ -118,8 +118,8 @@ func (m *viewCache) viewAllocation(x *objects.Allocation) {
 	}
 }
 
-// removeFromNode takes an old view off the list of its node. Another one of its key may be there by
-// now, which stays.
+// removeFromNode removes a previous view from the list of its node, unless another view has taken its key
+// there.
 func (m *viewCache) removeFromNode(previous *AllocationView) {
 	if n := m.nodes[previous.Node]; n != nil && n.allocations.Find(previous) == previous {
 		n.allocations.Remove(previous)
@@ -151,7 +151,7 @@ func (m *viewCache) viewApplication(x *objects.Application) {
 		return
 	}
 	delete(m.applications, x)
-	if a.view != nil && a.leaf.applications.Find(a.view) == a.view { // else its ID was used again
+	if a.view != nil && a.leaf.applications.Find(a.view) == a.view { // else another application has its ID
 		a.leaf.applications.Remove(a.view)
 		m.queueChanged(x.Queue())
 	}
@@ -164,11 +164,11 @@ func (m *viewCache) viewNode(x *objects.Node) {
 		m.nodeViews.Remove(&NodeView{ID: x.ID()})
 		return
 	}
-	var work persistent.List[AllocationView]
-	if with := m.nodes[x.ID()]; with != nil {
-		work = with.allocations.List()
+	var allocations persistent.List[AllocationView]
+	if cache := m.nodes[x.ID()]; cache != nil {
+		allocations = cache.allocations.List()
 	}
-	m.nodeViews.Put(viewNode(m.part, n, work))
+	m.nodeViews.Put(viewNode(m.part, n, allocations))
 }
 
 func (m *viewCache) viewLimit(x objects.LimitChange) {
@@ -187,7 +187,7 @@ func (m *viewCache) viewLimit(x objects.LimitChange) {
 	m.queueChanged(x.Queue)
 }
 
-// queueCacheOf is the mirror of a queue that is there.
+// queueCacheOf is the cache of a queue; it is made if there is none.
 func (m *viewCache) queueCacheOf(x *objects.Queue) *queueCache {
 	q := m.queues[x]
 	if q != nil {
@@ -205,8 +205,7 @@ func (m *viewCache) queueCacheOf(x *objects.Queue) *queueCache {
 	return q
 }
 
-// queueChanged notes that the views of a queue, and of those above it, are old, or that it has
-// gone.
+// queueChanged marks a queue and its ancestors stale, or removes a queue that is gone.
 func (m *viewCache) queueChanged(x *objects.Queue) {
 	if now, ok := m.part.Queue(x.Path()); !ok || now != x {
 		q := m.queues[x]
@@ -215,7 +214,7 @@ func (m *viewCache) queueChanged(x *objects.Queue) {
 		}
 		delete(m.queues, x)
 		q.removed = true
-		if q.view != nil && q.parent.children.Find(q.view) == q.view { // else its path was used again
+		if q.view != nil && q.parent.children.Find(q.view) == q.view { // else another queue has its path
 			q.parent.children.Remove(q.view)
 		}
 		m.markStale(q.parent)
@@ -235,7 +234,7 @@ func (m *viewCache) markStale(q *queueCache) {
 	}
 }
 
-// viewQueue views one of the lowest queues whose views are old. ok is false when there is none.
+// viewQueue views one of the deepest stale queues. ok is false when there is none.
 func (m *viewCache) viewQueue() (ok bool) {
 	for d := len(m.stale) - 1; d >= 0; d-- {
 		end := len(m.stale[d]) - 1

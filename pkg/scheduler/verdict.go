@@ -7,46 +7,45 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// Verdict is why an ask is not placed. It is not an error: most asks in a busy cluster
-// have one most of the time. It is worked out when somebody wants to know, so it is
-// never old and costs a decision nothing.
+// Verdict is why an ask is not placed. It is no error: in a busy cluster most asks have one most of the
+// time. It is computed on request, so it is current and costs decisions nothing.
 type Verdict struct {
 	Reason  PendingReason
-	Subject string // the queue, application or node that stands in the way; may be empty
+	Subject string // the queue, user, group, application, node or resource that is the obstacle; may be empty
 
-	// Whose ask it is, and which groups were found for the user. Empty when NotPending.
+	// The application of the ask, and its user with the resolved groups. Empty when NotPending.
 	App  objects.AppID
 	User security.User
 }
 
-// PendingReason is what stands in an ask's way.
+// PendingReason is the kind of a Verdict (ORD-48, OBS-40).
 type PendingReason uint8
 
-// The obstacles, in the order in which an ask meets them. Nothing that ends can
-// overcome the ones marked never: the ask, the nodes or the configuration must change.
+// The reasons, in the order in which they are checked. Those marked permanent stay whatever allocations
+// end: the ask, the nodes or the configuration must change.
 const (
-	NotPending                PendingReason = iota // there is no such ask, or it has its node
-	WaitsForTurn                                   // nothing: it can be placed when its turn comes
-	WaitsForVictims                                // others were told to leave node Where for it, and have not all left
-	AskExceedsLimit                                // never: the limit of a user or a group is less. Where is who, and in which queue
-	AskExceedsMax                                  // never: the max of queue Where is less
-	UnknownNode                                    // never: the only node it accepts, Where, does not exist
-	NoSuchResource                                 // never: no node has any of resource Where
-	AskExceedsNodes                                // never: no schedulable node is large enough; with Where: the required one is not
+	NotPending                PendingReason = iota // there is no such ask, or it is bound
+	WaitsForTurn                                   // none: it can be placed when its turn comes
+	WaitsForVictims                                // nominated for node Subject, where victims have not all ended
+	AskExceedsLimit                                // permanent: above the limit of a user or a group in a queue: Subject
+	AskExceedsMax                                  // permanent: above the max of queue Subject (QUO-9)
+	UnknownNode                                    // permanent: its required node Subject does not exist
+	NoSuchResource                                 // permanent: no node has resource Subject
+	AskExceedsNodes                                // permanent: exceeds all schedulable nodes; with Subject: the required node
 	NoSchedulableNode                              // there is no schedulable node
-	WaitsToStart                                   // a newer application of a stateaware leaf: Where goes first
-	QueueMaxApplications                           // Where runs as many applications as it may
-	LimitMaxApplications                           // a user or a group does, in a queue: Where is both
-	NoLimitHeadroom                                // the limit of a user or a group does not allow it: Where is who, and in which queue
-	NoQueueHeadroom                                // Where has no headroom for it
-	NoClusterHeadroom                              // all nodes together have no room for it
-	NoNodeFits                                     // no schedulable node has room; with Where: the required one has none
-	NodesRejectedByRM                              // the RM said no to every node that has room
-	NominatedNodeFull                              // others have left node Where for it, and there is no room all the same
-	NominatedNodeRejectedByRM                      // others have left node Where for it, and the RM says no all the same
+	WaitsToStart                                   // in a StateAware leaf, application Subject starts first
+	QueueMaxApplications                           // queue Subject runs its maximum of applications (QUO-33)
+	LimitMaxApplications                           // a user or a group runs its maximum in a queue: Subject
+	NoLimitHeadroom                                // no headroom in the limit of Subject, a user or group in a queue
+	NoQueueHeadroom                                // queue Subject has no headroom
+	NoClusterHeadroom                              // root, whose max is the capacity of the cluster, has no headroom
+	NoNodeFits                                     // no schedulable node has enough free; with Subject: required node
+	NodesRejectedByRM                              // the RM refused every node that has enough free
+	NominatedNodeFull                              // the victims on node Subject have ended, and not enough is free
+	NominatedNodeRejectedByRM                      // the victims on node Subject have ended, and the RM refuses it
 )
 
-// Code is a stable name, for programs.
+// Code is a stable code, for programs.
 func (o PendingReason) Code() string {
 	return [...]string{
 		"notPending", "waitsForTurn", "waitsForVictims", "askExceedsLimit", "askExceedsMax", "unknownNode", "noSuchResource", "askExceedsNodes", "noSchedulableNode",
@@ -54,7 +53,7 @@ func (o PendingReason) Code() string {
 	}[o]
 }
 
-// Permanent reports whether nothing that ends can overcome o.
+// Permanent reports whether o stays whatever allocations end (ORD-49, OBS-41).
 func (o PendingReason) Permanent() bool { return AskExceedsLimit <= o && o <= AskExceedsNodes }
 
 func (v Verdict) String() string {
@@ -105,27 +104,29 @@ func (v Verdict) String() string {
 	return "not pending"
 }
 
-// verdict says what stands in the way of a pending ask now. Requires: the partition is settled.
+// verdict is why a pending ask is not placed now. The caller must have called Partition.RefreshShares since
+// the last change.
 func (c *Core) verdict(x *objects.Allocation) Verdict {
 	v := Verdict{App: x.Application().ID(), User: x.Application().User()}
 	v.Reason, v.Subject = c.findPendingReason(x)
 	return v
 }
 
-func (c *Core) findPendingReason(x *objects.Allocation) (o PendingReason, where string) {
+// findPendingReason is the first reason why x is not placed (ORD-48, ORD-53, ORD-57, ORD-58, OBS-40).
+func (c *Core) findPendingReason(x *objects.Allocation) (o PendingReason, subject string) {
 	a, s := x.Application(), x.Shape()
 	if n := c.part.Nomination(x); n != nil {
 		return WaitsForVictims, string(n.ID())
 	}
 	fits := c.part.FirstFittingNode(s) != nil
-	if o, where := c.permanentReason(x, fits); o != NotPending {
-		return o, where
+	if o, subject := c.permanentReason(x, fits); o != NotPending {
+		return o, subject
 	}
-	if o, where := c.startReason(a); o != NotPending {
-		return o, where
+	if o, subject := c.startReason(a); o != NotPending {
+		return o, subject
 	}
-	if o, where := c.quotaReason(x); o != NotPending {
-		return o, where
+	if o, subject := c.quotaReason(x); o != NotPending {
+		return o, subject
 	}
 	switch {
 	case !fits:
@@ -136,9 +137,10 @@ func (c *Core) findPendingReason(x *objects.Allocation) (o PendingReason, where 
 	return WaitsForTurn, ""
 }
 
-// permanentReason is what would keep x from being placed even if everything else had ended;
-// NotPending: nothing would. fits says that a node has room for it, so that none need be looked at.
-func (c *Core) permanentReason(x *objects.Allocation, fits bool) (o PendingReason, where string) {
+// permanentReason is why x could not be placed even if all other allocations had ended; NotPending: there
+// is no such reason. fits says that x fits a node now, so that no node need be checked
+// (ORD-49, ORD-53, ORD-54, OBS-41).
+func (c *Core) permanentReason(x *objects.Allocation, fits bool) (o PendingReason, subject string) {
 	a, s := x.Application(), x.Shape()
 	if q, h, exceeds := c.part.LimitTooSmall(a, s); exceeds {
 		return AskExceedsLimit, holderIn(h, q)
@@ -177,16 +179,16 @@ func (c *Core) permanentReason(x *objects.Allocation, fits bool) (o PendingReaso
 	return AskExceedsNodes, ""
 }
 
-// startReason is what keeps a from being given anything at all; NotPending: nothing does.
-func (c *Core) startReason(a *objects.Application) (o PendingReason, where string) {
+// startReason is why no ask of a can be placed; NotPending: no such reason (ORD-55).
+func (c *Core) startReason(a *objects.Application) (o PendingReason, subject string) {
 	if !a.StateAwareAllows() {
 		return WaitsToStart, string(a.Queue().FirstStarting().ID())
 	}
 	return c.maxApplicationsReason(a)
 }
 
-// maxApplicationsReason is what keeps a from running; NotPending: nothing does.
-func (c *Core) maxApplicationsReason(a *objects.Application) (o PendingReason, where string) {
+// maxApplicationsReason is the maxapplications that keeps a from running; NotPending: none does (ORD-56).
+func (c *Core) maxApplicationsReason(a *objects.Application) (o PendingReason, subject string) {
 	if q, h, limited := c.part.BlockingMaxApplications(a); limited && h == (objects.UserOrGroup{}) {
 		return QueueMaxApplications, string(q.Path())
 	} else if limited {
@@ -195,8 +197,8 @@ func (c *Core) maxApplicationsReason(a *objects.Application) (o PendingReason, w
 	return NotPending, ""
 }
 
-// quotaReason is the limit or the max that keeps x from being placed now; NotPending: none.
-func (c *Core) quotaReason(x *objects.Allocation) (o PendingReason, where string) {
+// quotaReason is the limit or the max without headroom for x; NotPending: none (QUO-10).
+func (c *Core) quotaReason(x *objects.Allocation) (o PendingReason, subject string) {
 	a, s := x.Application(), x.Shape()
 	if q, h, noHeadroom := c.part.BlockingLimit(a, s); noHeadroom {
 		return NoLimitHeadroom, fmt.Sprintf("%s in queue %s", h, q.Path())
@@ -207,16 +209,16 @@ func (c *Core) quotaReason(x *objects.Allocation) (o PendingReason, where string
 	return NotPending, ""
 }
 
-// headroomReason is what it means that q has no headroom: root's max is what the nodes have.
-func headroomReason(q *objects.Queue) (o PendingReason, where string) {
+// headroomReason is the reason for a queue without headroom: the max of root is the capacity of the nodes (ORD-52).
+func headroomReason(q *objects.Queue) (o PendingReason, subject string) {
 	if q.Parent() == nil {
 		return NoClusterHeadroom, ""
 	}
 	return NoQueueHeadroom, string(q.Path())
 }
 
-// shortfallReason is what a wall is to an ask.
-func shortfallReason(shortfall *objects.QuotaShortfall) (o PendingReason, where string) {
+// shortfallReason is the reason for a shortfall.
+func shortfallReason(shortfall *objects.QuotaShortfall) (o PendingReason, subject string) {
 	q, h := shortfall.Source()
 	if h == (objects.UserOrGroup{}) {
 		return headroomReason(q)
