@@ -187,7 +187,9 @@ func (r *reload) refreshDenominatorsFrom(q *Queue) {
 			r.fairMaxParent, r.fairMax = q.parent, p.fairMaxBelow(q.parent)
 		}
 		p.setShareDenominators(q, r.fairMax)
-		q.key.Share = q.Share()
+		if !q.entry.indexed() { // an indexed queue gets its key when it is reindexed: one member of an index at a time
+			q.key.Share = q.Share()
+		}
 	}
 	r.lastMeasured = q
 }
