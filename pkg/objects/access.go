@@ -9,23 +9,26 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// MaySubmit reports whether u has submit access to q: the submitacl or the adminacl of q
-// or of a queue above it allows u (behaviour.md 9.2). Nobody has it to the recovery
-// queue. Queues that were created for applications have no lists of their own.
+// MaySubmit reports whether u has submit access to q: the submitacl or the adminacl of q or of a
+// queue
+// above allows it (ACL-7). No user has access to the recovery queue (ACL-10). Dynamic queues have
+// no
+// lists of their own (ACL-9).
 func (q *Queue) MaySubmit(u security.User) bool {
 	_, ok := q.Grant(u)
 	return ok
 }
 
-// Grant is the list that gives somebody submit access to a queue.
+// Grant is an access list that gives a user submit access to a queue.
 type Grant struct {
-	Queue QueuePath // whose list it is: the queue itself, or one above it
-	Admin bool      // the adminacl; else the submitacl
+	Queue QueuePath // the queue that has the list: the queue itself, or one above it
+	Admin bool      // the adminacl; otherwise the submitacl
 	List  security.ACL
 }
 
-// Grant finds the list that gives u submit access to q, from q upwards. ok is false when
-// none does, as for the recovery queue, which no list opens.
+// Grant finds the list that gives u submit access to q, from q upwards. ok is false if there is
+// none,
+// as for the recovery queue.
 func (q *Queue) Grant(u security.User) (g Grant, ok bool) {
 	if q.path == placement.RecoveryQueue {
 		return Grant{}, false
@@ -41,8 +44,9 @@ func (q *Queue) Grant(u security.User) (g Grant, ok bool) {
 	return Grant{}, false
 }
 
-// SubmitDenyReason answers placement rules: why u may not submit to the queue at path, or to the
-// lowest existing queue above it; empty: u may.
+// SubmitDenyReason is why u may not submit to the queue at path, or to its lowest existing
+// ancestor;
+// empty: u may. Placement rules call it (ACL-11).
 func (p *Partition) SubmitDenyReason(path string, u security.User) string {
 	q := p.closestExisting(QueuePath(path))
 	if q.MaySubmit(u) {
@@ -51,7 +55,7 @@ func (p *Partition) SubmitDenyReason(path string, u security.User) string {
 	return q.refusal(QueuePath(path), u)
 }
 
-// closestExisting is the queue at path or, where there is none, the lowest one above it.
+// closestExisting is the queue at path or its lowest existing ancestor.
 func (p *Partition) closestExisting(path QueuePath) *Queue {
 	q := p.root
 	for _, name := range path.Parts()[1:] {
@@ -64,14 +68,14 @@ func (p *Partition) closestExisting(path QueuePath) *Queue {
 	return q
 }
 
-// Longer lists in a refusal are cut: it must stay readable.
+// Longer lists are shortened in a refusal.
 const (
 	maxListsNamed  = 4
 	maxGroupsNamed = 8
 )
 
-// refusal names the lists that do not have u: that of q, and those above. wanted is the
-// queue that u wanted, at q or below it.
+// refusal is the reason that names the lists of q and of the queues above, none of which has u
+// (ACL-14). wanted is the requested queue, q or one below it.
 func (q *Queue) refusal(wanted QueuePath, u security.User) string {
 	below := ""
 	if wanted != q.path {
@@ -88,7 +92,8 @@ func (q *Queue) refusal(wanted QueuePath, u security.User) string {
 	return fmt.Sprintf("user %s has no submit access to %s%s (submitacl of %s%s)", u.Name, q.path, below, asked, groupsOf(u))
 }
 
-// osGroups names the groups of u, unless there is nothing to know about them.
+// groupsOf names the groups of u; it is empty if there are none, or only one with the name of the
+// user.
 func groupsOf(u security.User) string {
 	switch {
 	case len(u.Groups) == 0 || slices.Equal(u.Groups, []string{u.Name}):

@@ -51,20 +51,20 @@ func TestSubmitACL_MaySubmit(t *testing.T) {
 		queue objects.QueuePath
 		want  bool
 	}{
-		{"9.1: a star lets everybody in", testUser("eve"), "root.open", true},
-		{"9.2: the submitacl of the queue names the user", testUser("alice"), "root.team", true},
-		{"9.2: or one of the groups", testUser("eve", "qa", "data.science"), "root.team", true},
-		{"9.2: the adminacl of the queue is as good", testUser("eve", "leads"), "root.team", true},
-		{"9.2: access to the queue above is access", testUser("alice"), "root.team.closed", true},
-		{"9.2: up to root", testUser("boss"), "root.team.closed", true},
-		{"9.2: access to a sibling is none", testUser("system:serviceaccount:spark:driver"), "root.team.closed", false},
-		{"9.1: a service account can be named", testUser("system:serviceaccount:spark:driver"), "root.team.batch", true},
-		{"9.2: access below is none above", testUser("system:serviceaccount:spark:driver"), "root.team", false},
-		{"9.1: a user is not a group", testUser("dev"), "root.team", false},
-		{"9.1: nor a group a user", testUser("eve", "alice"), "root.team", false},
-		{"9.1: names match with their case", testUser("Alice"), "root.team", false},
-		{"9.1: an empty list is nobody", testUser("eve"), "root", false},
-		{"9.2: nobody has access to the recovery queue, whatever its list says", testUser("boss"), "root.@recovery@", false},
+		{"ACL-2: a star allows every user", testUser("eve"), "root.open", true},
+		{"ACL-7: the submitacl of the queue names the user", testUser("alice"), "root.team", true},
+		{"ACL-7: or one of the groups", testUser("eve", "qa", "data.science"), "root.team", true},
+		{"ACL-8: the adminacl of the queue gives access", testUser("eve", "leads"), "root.team", true},
+		{"ACL-7: access to the queue above is access", testUser("alice"), "root.team.closed", true},
+		{"ACL-7: up to root", testUser("boss"), "root.team.closed", true},
+		{"ACL-7: access to a sibling is none", testUser("system:serviceaccount:spark:driver"), "root.team.closed", false},
+		{"ACL-4: a service account can be named", testUser("system:serviceaccount:spark:driver"), "root.team.batch", true},
+		{"ACL-7: access to a child is no access to the parent", testUser("system:serviceaccount:spark:driver"), "root.team", false},
+		{"ACL-5: a user is not a group", testUser("dev"), "root.team", false},
+		{"ACL-5: nor a group a user", testUser("eve", "alice"), "root.team", false},
+		{"ACL-5: names match with their case", testUser("Alice"), "root.team", false},
+		{"ACL-3: an empty list allows no user", testUser("eve"), "root", false},
+		{"ACL-10: no user has access to the recovery queue, whatever its list says", testUser("boss"), "root.@recovery@", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			q, ok := p.Queue(c.queue)
@@ -87,13 +87,13 @@ func TestSubmitACL_RefusalNamesCheckedLists(t *testing.T) {
 		path string
 		want string
 	}{
-		{"4.3.5: the queue and all above it", testUser("eve"), "root.team.closed",
+		{"ACL-14: the queue and all above it", testUser("eve"), "root.team.closed",
 			"user eve has no submit access to root.team.closed (submitacl of root.team.closed, root.team, root)"},
-		{"4.3.6: for a missing queue the lowest that exists", testUser("eve", "eve"), "root.team.new.x",
+		{"ACL-14: for a missing queue its lowest existing ancestor", testUser("eve", "eve"), "root.team.new.x",
 			"user eve has no submit access to root.team, below which root.team.new.x would be created (submitacl of root.team, root)"},
 		{"the groups say whether the user was resolved as expected", testUser("eve", "qa", "ops"), "root.team",
 			"user eve has no submit access to root.team (submitacl of root.team, root; groups of eve: qa, ops)"},
-		{"of many groups some are named", many, "root.team",
+		{"at most 8 groups are named", many, "root.team",
 			"user eve has no submit access to root.team (submitacl of root.team, root; groups of eve: g0, g1, g2, g3, g4, g5, g6, g7 and 12 more)"},
 	} {
 		t.Run(c.name, func(t *testing.T) { assert.Equal(t, p.SubmitDenyReason(c.path, c.user), c.want) })
@@ -108,18 +108,18 @@ func TestSubmitACL_DeepQueueRefusalIsShort(t *testing.T) {
 		"(submitacl of root.team.a.b.c.d.e.f.g and of all 8 queues above it)")
 }
 
-// 9.3: the partition asks itself, whoever decided that the queue is wanted.
+// ACL-12: CreateLeaf checks submit access itself, whatever placement has decided.
 func TestCreateLeaf_RequiresSubmitAccess(t *testing.T) {
 	p := aclPartition(t)
 	err := p.CreateLeaf("root.team.new.x", testUser("eve"))
 	assert.Error(t, err, "queue root.team.new.x cannot be created: user eve has no submit access to root.team, "+
 		"below which root.team.new.x would be created (submitacl of root.team, root)")
 	_, made := p.Queue("root.team.new")
-	assert.Assert(t, !made, "half a path was made")
+	assert.Assert(t, !made, "part of the path was created")
 	assert.NilError(t, p.CreateLeaf("root.team.new.x", testUser("eve", "dev")))
 	q, ok := p.Queue("root.team.new.x")
 	assert.Assert(t, ok)
-	assert.Assert(t, q.MaySubmit(testUser("alice")) && !q.MaySubmit(testUser("eve")), "it takes the lists of those above")
+	assert.Assert(t, q.MaySubmit(testUser("alice")) && !q.MaySubmit(testUser("eve")), "the lists of the queues above apply")
 	assert.NilError(t, p.Check())
 
 	err = p.CreateLeaf("root.@recovery@.x", testUser("boss"))

@@ -10,9 +10,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// account is what a user or a group may use in a queue, and uses (behaviour.md 8). There is
-// one where a limit says something about an application that is there: what is not limited
-// is not counted. It goes with the last of its members.
+// account is what a user or a group uses in and below a queue, and the limit for it. It exists
+// while a
+// limit applies to an application there (LIM-31), and is removed with its last member.
 type account struct {
 	queue           *Queue
 	userOrGroup     UserOrGroup
@@ -20,15 +20,15 @@ type account struct {
 	max             resources.LimitVector // limit, dense
 	maxApplications uint64                // applications that may run; 0: any number
 	allocated       resources.Vector
-	running         int            // applications that do
+	running         int            // number of running applications
 	members         []*Application // in no order
-	changeRecorded  bool           // it is in Partition.watch
-	fit             Mask           // the shapes that max leaves room for, without those of applications that may not start
+	changeRecorded  bool           // in Partition.watch
+	fit             Mask           // the shapes that are within max, without those of applications that may not start
 }
 
-// UserOrGroup is whom a limit is about.
+// UserOrGroup is the user or group of a limit.
 type UserOrGroup struct {
-	Group bool // else a user
+	Group bool // otherwise a user
 	Name  string
 }
 
@@ -39,7 +39,7 @@ func (h UserOrGroup) String() string {
 	return "user " + h.Name
 }
 
-// compare puts users before groups, in name order.
+// compare orders users before groups, each by name.
 func (h UserOrGroup) compare(o UserOrGroup) int {
 	if h.Group != o.Group {
 		return boolToInt(h.Group) - boolToInt(o.Group)
@@ -47,18 +47,19 @@ func (h UserOrGroup) compare(o UserOrGroup) int {
 	return cmp.Compare(h.Name, o.Name)
 }
 
-// LimitUsage is an account, for reading. It is immutable.
+// LimitUsage is a copy of an account. It is immutable.
 type LimitUsage struct {
 	UserOrGroup     UserOrGroup
 	Max             resources.Limit // missing: unlimited
 	Allocated       resources.Amounts
 	MaxApplications uint64 // 0: any number
 	Running         int
-	Applications    int // of the holder in the queue, running or not
+	Applications    int // applications of the user or group in the queue, running or not
 }
 
-// LimitUsages are those who are limited in q and have an application there or below, users
-// first, in name order.
+// LimitUsages are the users and groups with a limit in q and an application in or below it, users
+// first,
+// by name.
 func (p *Partition) LimitUsages(q *Queue) persistent.List[LimitUsage] {
 	out := make([]*LimitUsage, 0, len(q.accounts))
 	for _, x := range q.accounts {
@@ -72,17 +73,18 @@ func (p *Partition) newLimitUsage(x *account) *LimitUsage {
 	return &LimitUsage{x.userOrGroup, x.limit, p.names.Amounts(x.allocated), x.maxApplications, x.running, len(x.members)}
 }
 
-// Compare puts users before groups, in name order.
+// Compare orders users before groups, each by name.
 func (l *LimitUsage) Compare(other *LimitUsage) int { return l.UserOrGroup.compare(other.UserOrGroup) }
 
 // membership is the membership of an application in an account.
 type membership struct {
 	account *account
-	index   int // among the members
+	index   int // in account.members
 }
 
-// joinAccounts makes a member of every account that limits it: those of its user and of its
-// group, in its leaf and in every queue above.
+// joinAccounts makes a a member of every account that limits it: those of its user and of its
+// group, in
+// its leaf and in every queue above (LIM-3).
 func (p *Partition) joinAccounts(a *Application) {
 	group, grouped := a.limitGroup()
 	for q := a.queue; q != nil; q = q.parent {
@@ -98,8 +100,9 @@ func (p *Partition) joinAccounts(a *Application) {
 	}
 }
 
-// limitGroup is the group whose limits count for a: the first, from the leaf up, that a
-// limit names and the user has (behaviour.md 8.3).
+// limitGroup is the group whose limits apply to a: the first, from the leaf up, that a limit names
+// and
+// the user has (LIM-6).
 func (a *Application) limitGroup() (group string, ok bool) {
 	for q := a.queue; q != nil; q = q.parent {
 		if group, ok = limits.ResolveGroup(q.conf.Limits, a.user.Groups); ok {
@@ -109,10 +112,11 @@ func (a *Application) limitGroup() (group string, ok bool) {
 	return "", false
 }
 
-// rebuildAccounts makes all accounts anew, after limits changed. Groups are found anew too, so
-// that what holds depends on the configuration in force and on no earlier one.
+// rebuildAccounts builds all accounts again after limits changed. Groups are determined again too,
+// so
+// that the result depends on the configuration in force only (LIM-28).
 func (p *Partition) rebuildAccounts() {
-	p.Unwatch() // all accounts are made anew
+	p.Unwatch() // all accounts are replaced
 	p.hasMaxApps, p.refitAccounts = p.anyMaxApps(), nil
 	for _, q := range p.queues {
 		p.updatePolicy(q)
@@ -120,7 +124,7 @@ func (p *Partition) rebuildAccounts() {
 	for _, q := range p.queues {
 		q.accounts = nil
 	}
-	for _, id := range slices.Sorted(maps.Keys(p.apps)) { // sorted: slots come out the same every time
+	for _, id := range slices.Sorted(maps.Keys(p.apps)) { // sorted, so that slots are assigned in the same order every time
 		a := p.apps[id]
 		for _, c := range a.askGroups.list {
 			p.setMaxAppsCheck(c, p.maxAppsCheckOf(a))
@@ -133,10 +137,10 @@ func (p *Partition) rebuildAccounts() {
 	}
 }
 
-// Limited reports whether a limit of its user or its group counts for a.
+// Limited reports whether a limit of its user or its group applies to a.
 func (a *Application) Limited() bool { return len(a.memberships) > 0 }
 
-// LimitGroup is the group whose limits count for a; empty: none.
+// LimitGroup is the group whose limits apply to a; empty: none.
 func (a *Application) LimitGroup() string {
 	group, _ := a.limitGroup()
 	return group
@@ -163,7 +167,7 @@ func (p *Partition) joinAccount(a *Application, q *Queue, h UserOrGroup, limit l
 	p.fitAccount(x, &x.fit)
 }
 
-// leaveAccounts takes a out of all its accounts. Requires: it holds nothing and does not run.
+// leaveAccounts removes a from all its accounts. Requires: it has no allocations and does not run.
 func (p *Partition) leaveAccounts(a *Application) {
 	for _, s := range a.memberships {
 		x, end := s.account, len(s.account.members)-1
@@ -183,7 +187,7 @@ func (p *Partition) leaveAccounts(a *Application) {
 	a.memberships = nil
 }
 
-// postToAccounts moves v in the accounts of a.
+// postToAccounts adds v to (sign 1), or subtracts it from (sign -1), the accounts of a.
 func (p *Partition) postToAccounts(a *Application, v resources.Vector, sign int) {
 	for _, s := range a.memberships {
 		addSigned(&s.account.allocated, v, sign)
@@ -194,9 +198,8 @@ func (p *Partition) postToAccounts(a *Application, v resources.Vector, sign int)
 	}
 }
 
-// refitAccount decides which shapes x leaves room for, after its books changed. When that
-// is another answer than before, its members stand anew as soon as the one whose books
-// changed does.
+// refitAccount computes the shapes that are within the limit of x, after its usage changed. If they
+// changed, Partition.reindex updates the other members too.
 func (p *Partition) refitAccount(x *account) {
 	p.fitAccount(x, &p.fitScratch)
 	if !p.fitScratch.equal(x.fit) {
@@ -217,12 +220,12 @@ func (p *Partition) fitAccount(x *account, fit *Mask) {
 	}
 }
 
-// atMaxApplications reports whether no further application of the holder may start.
+// atMaxApplications reports whether no further application of x may start.
 func (x *account) atMaxApplications() bool {
 	return x.maxApplications > 0 && uint64(x.running) >= x.maxApplications
 }
 
-// allows reports whether x alone leaves room for an ask of shape s.
+// allows reports whether an ask of shape s is within the limit of x.
 func (x *account) allows(s *Shape) bool {
 	return !(s.maxAppsCheck != maxAppsUnchecked && x.atMaxApplications()) && x.max.Allows(x.allocated, s.vector)
 }

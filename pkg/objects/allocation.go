@@ -7,36 +7,37 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Ask is a request for one allocation, as the RM made it. It never changes; a resize
-// is a new Ask under the same key.
+// Ask is a request for one allocation, as the RM sent it. It is immutable; a resize is a new Ask
+// with
+// the same key.
 type Ask struct {
 	Key      AllocationKey
 	App      AppID
 	Amounts  resources.Amounts // at least one above zero, none below
-	Created  time.Time         // when the RM's object was made; zero: when the ask arrived
-	Priority int32             // any int32; 0 is the default
+	Created  time.Time         // creation time of the RM's object; zero: the arrival of the ask
+	Priority int32             // 0 is the default
 
-	Placeholder  bool // stands in for a later ask of its task group
+	Placeholder  bool // holds resources for a later ask of its task group
 	Originator   bool // the first of its application, such as a driver
 	Policy       PreemptionPolicy
 	TaskGroup    string            // gang it belongs to; empty: none
-	RequiredNode NodeID            // the only node it accepts; empty: any
-	Tags         map[string]string // as sent; never changed
+	RequiredNode NodeID            // the only node on which it may be placed; empty: any
+	Tags         map[string]string // as sent; read-only
 }
 
-// PreemptionPolicy is what an ask says about preemption (behaviour.md 6). The zero value is
-// a message that was not sent, which means neither. It is one byte because there may be a
-// million asks.
+// PreemptionPolicy is the preemption policy of an ask (PRE-8). The zero value is a policy that was
+// not
+// sent, and allows neither. It has one byte because there may be a million asks.
 type PreemptionPolicy uint8
 
-// What a PreemptionPolicy is made of.
+// The bits of a PreemptionPolicy.
 const (
-	PolicySent              PreemptionPolicy = 1 << iota // there was a message
-	PolicyAllowPreemptSelf                               // the ask may be a victim
+	PolicySent              PreemptionPolicy = 1 << iota // the policy was sent
+	PolicyAllowPreemptSelf                               // the ask is willing to be a victim
 	PolicyAllowPreemptOther                              // the ask may have victims
 )
 
-// With is p with a part of it set, or not.
+// With is p with a bit set or cleared.
 func (p PreemptionPolicy) With(part PreemptionPolicy, set bool) PreemptionPolicy {
 	if set {
 		return p | part
@@ -44,55 +45,56 @@ func (p PreemptionPolicy) With(part PreemptionPolicy, set bool) PreemptionPolicy
 	return p &^ part
 }
 
-// Sent reports whether there was a message.
+// Sent reports whether the policy was sent.
 func (p PreemptionPolicy) Sent() bool { return p&PolicySent != 0 }
 
-// AllowPreemptSelf reports whether the ask may be a victim.
+// AllowPreemptSelf reports whether the ask is willing to be a victim (PRE-36).
 func (p PreemptionPolicy) AllowPreemptSelf() bool { return p&PolicyAllowPreemptSelf != 0 }
 
 // AllowPreemptOther reports whether the ask may have victims.
 func (p PreemptionPolicy) AllowPreemptOther() bool { return p&PolicyAllowPreemptOther != 0 }
 
-// Allocation is one unit of work: pending while it has no node (it is then called an
-// ask), bound once it has one. It belongs to the partition, which alone changes it.
+// Allocation is an ask, pending while it has no node, or an allocation, bound to a node. Only the
+// partition changes it.
 //
-// There may be a million of them. So the times are numbers, and it is on the lists of its
-// application and of its node without a map.
+// There may be a million, so times are numbers, and the positions on the lists of application and
+// node
+// are fields instead of map entries.
 type Allocation struct {
 	ask       *Ask
 	app       *Application
 	shape     *Shape
-	group     *AskGroup // while it is pending
+	group     *AskGroup // while pending
 	node      *Node     // nil: pending
 	key       policies.AskKey
 	boundAt   int64 // nanoseconds since 1970
-	appIndex  int32 // index in app.work
-	nodeIndex int32 // index in node.work; of a pending one that was set aside, in class.aside
+	appIndex  int32 // in app.allocations
+	nodeIndex int32 // in node.allocations; of an unschedulable ask, in group.unschedulable
 }
 
-// Ask is the request as it stands now.
+// Ask is the current request.
 func (x *Allocation) Ask() *Ask { return x.ask }
 
-// Key is the name the RM gave it.
+// Key is the key that the RM has chosen.
 func (x *Allocation) Key() AllocationKey { return x.ask.Key }
 
-// Application is who it belongs to.
+// Application is the application of the ask or allocation.
 func (x *Allocation) Application() *Application { return x.app }
 
-// Shape is what decides where it fits.
+// Shape is the resources and constraints of the ask.
 func (x *Allocation) Shape() *Shape { return x.shape }
 
-// AskGroup is what it belongs to while it is pending; nil once it has a node.
+// AskGroup is the group of a pending ask; nil once it has a node.
 func (x *Allocation) AskGroup() *AskGroup { return x.group }
 
-// Created is its place in time among the asks of its application.
+// Created is the creation time, by which the asks of an application are ordered.
 func (x *Allocation) Created() time.Time { return time.Unix(0, x.key.Created).UTC() }
 
-// Node is where it runs, nil while it is pending.
+// Node is the node of an allocation; nil while it is pending.
 func (x *Allocation) Node() *Node { return x.node }
 
-// Pending reports whether it has no node yet.
+// Pending reports whether it has no node.
 func (x *Allocation) Pending() bool { return x.node == nil }
 
-// BoundAt is when it got its node; meaningless while it is pending.
+// BoundAt is when it was bound to its node; meaningless while it is pending.
 func (x *Allocation) BoundAt() time.Time { return time.Unix(0, x.boundAt).UTC() }

@@ -5,26 +5,28 @@ import (
 	"slices"
 )
 
-// allocationList is a list of allocations in no order. Each knows its own place on it, so that it
-// is found and taken off at once.
+// allocationList is a list of allocations in no order. Each allocation has its index on it, so that
+// it
+// is found and removed in constant time.
 type allocationList []*Allocation
 
-// The rosters an allocation can be on: that of its application, and that of its node or, while
-// it is pending, that of the asks of its class that were set aside.
+// The lists on which an allocation can be: that of its application, and that of its node or, while
+// it is
+// pending, that of the unschedulable asks of its group.
 func indexInApp(x *Allocation) *int32           { return &x.appIndex }
 func indexOnNode(x *Allocation) *int32          { return &x.nodeIndex }
 func indexInUnschedulable(x *Allocation) *int32 { return &x.nodeIndex }
 
-// add puts x on the list. Requires: it is not on it.
+// add adds x to the list. Requires: it is not on it.
 func (r *allocationList) add(x *Allocation, place func(*Allocation) *int32) {
 	*place(x) = int32(len(*r))
 	*r = append(*r, x)
 }
 
-// remove takes x off the list; the last one gets its place. Requires: it is on it.
+// remove removes x; the last one takes its position. Requires: x is on the list.
 func (r *allocationList) remove(x *Allocation, place func(*Allocation) *int32) {
 	if !r.has(x, place) {
-		panic("objects: " + string(x.Key()) + " is not on the list where it should be")
+		panic("objects: " + string(x.Key()) + " is not on its list")
 	}
 	list := *r
 	i, last := *place(x), len(list)-1
@@ -40,7 +42,7 @@ func (r *allocationList) has(x *Allocation, place func(*Allocation) *int32) bool
 	return i < len(*r) && (*r)[i] == x
 }
 
-// sorted is the list in key order. It is made on every call.
+// sorted is the list in key order, in a new slice.
 func (r *allocationList) sorted() []*Allocation {
 	out := slices.Clone(*r)
 	slices.SortFunc(out, func(a, b *Allocation) int { return cmp.Compare(a.Key(), b.Key()) })

@@ -21,105 +21,107 @@ type Application struct {
 
 	allocations  allocationList // pending and bound
 	askGroups    askGroups      // of the pending asks
-	pendingCount int            // how many are pending
-	boundCount   int            // how many have a node
+	pendingCount int            // number of pending asks
+	boundCount   int            // number of allocations
 	priority     policies.PriorityCounter
 
-	pending      resources.Vector   // asked for
-	allocated    resources.Vector   // held by real allocations
-	placeholders resources.Vector   // held by placeholders
-	peak         resources.Vector   // the most that either of the two ever was
-	formerPeak   *resources.Amounts // the same, of names that were gone in between; nil: none
-	usageHistory *UsageHistory      // what its ended allocations used; nil: none ran for a second
+	pending      resources.Vector   // requested by pending asks
+	allocated    resources.Vector   // used by allocations, without placeholders
+	placeholders resources.Vector   // used by placeholders
+	peak         resources.Vector   // the maximum of either of the two, per resource
+	formerPeak   *resources.Amounts // the same for names that lost their index since; nil: none
+	usageHistory *UsageHistory      // of ended allocations; nil: none ran for a second
 
-	allocationsMade  int          // allocations ever made
+	allocationsMade  int          // number of allocations ever made
 	firstAllocatedAt time.Time    // when the first of them was made
-	rampedUp         bool         // has ramped up: only StateAware leaves ask
-	changeRecorded   bool         // it is in Partition.watch
+	rampedUp         bool         // for StateAware leaves
+	changeRecorded   bool         // in Partition.watch
 	listIndex        int32        // in Partition.appList
-	countedRunning   bool         // is counted among the running applications of its queues
-	countedInLimits  bool         // and of its limits
-	restarting       bool         // has asked again after it had nothing left, and was given nothing since
+	countedRunning   bool         // counted among the running applications of its queues
+	countedInLimits  bool         // counted among the running applications of its limits
+	restarting       bool         // has asked again after it had nothing left, and has no allocation since (LIM-19)
 	memberships      []membership // in the accounts that limit it
 
-	groupPriority    int32 // of its groups, if hasGroupPriority
+	groupPriority    int32 // of its victim groups, if hasGroupPriority (PRE-51)
 	hasGroupPriority bool
 
-	completingEntry *list.Element // in partition.completing; nil: it does not complete, or its time is up
+	completingEntry *list.Element // in Partition.completing; nil: not completing, or its time has passed
 
-	key           policies.AppKey     // as it stands in the indexes of its leaf
-	entry         entry[*Application] // in queue.apps, if it asks for something
-	startingEntry entry[*Application] // in queue.newcomers
+	key           policies.AppKey     // in the indexes of its leaf
+	entry         entry[*Application] // in queue.apps, if it has pending asks
+	startingEntry entry[*Application] // in queue.starting
 	buffers       appBuffers
 }
 
-// appBuffers is for an application what queueBuffers is for a queue.
+// appBuffers is the storage of short vectors and masks, as queueBuffers.
 type appBuffers struct {
 	pending, allocated, peak [shortVector]resources.Quantity
 	mask                     [shortMask]uint64
 }
 
-// ID is the name the RM gave the application.
+// ID is the ID that the RM has chosen.
 func (a *Application) ID() AppID { return a.id }
 
-// User is the owner.
+// User is the user who submitted the application, with groups.
 func (a *Application) User() security.User { return a.user }
 
-// Tags are what the RM sent along. Read-only.
+// Tags are the tags that the RM has sent. Read-only.
 func (a *Application) Tags() map[string]string { return a.tags }
 
-// Queue is the leaf the application runs in.
+// Queue is the leaf of the application.
 func (a *Application) Queue() *Queue { return a.queue }
 
-// State is where the application is in its life.
+// State is the state of the application.
 func (a *Application) State() State { return a.state }
 
-// StateLog is every state the application has entered after New, oldest first; of a very
-// long log the middle is left out. Read-only.
+// StateLog is the states that the application entered after New, oldest first. A long log lacks the
+// middle. Read-only.
 func (a *Application) StateLog() []StateChange { return a.log }
 
-// Submitted is when the application, or the oldest work in it, was made.
+// Submitted is when the application was submitted or, if earlier, its oldest ask was created.
 func (a *Application) Submitted() time.Time { return time.Unix(0, a.key.Submitted).UTC() }
 
-// AskMaxPriority is the highest priority of its pending asks.
+// AskMaxPriority is the highest priority of the pending asks.
 func (a *Application) AskMaxPriority() policies.CurrentPriority { return a.priority.Max() }
 
-// RestrictToHeadroom takes out of f the shapes that the user or the group of a has no headroom for.
+// RestrictToHeadroom removes from f the shapes for which the user or the group of a has no
+// headroom.
 func (a *Application) RestrictToHeadroom(f Mask) {
 	for _, s := range a.memberships {
 		f.intersectWith(s.account.fit)
 	}
 }
 
-// NextAskGroup is the class whose turn it is among those whose shape is in f. Requires: one of
-// those with something to try is.
+// NextAskGroup is the first ask group with schedulable asks whose slot is in f. Requires: there is
+// one.
 func (a *Application) NextAskGroup(f Mask) *AskGroup {
 	c, _ := a.askGroups.order.first(f)
 	return c
 }
 
-// FeasibleAskGroups are the classes with something to try whose shape, or its band, is in f, in
-// turn.
+// FeasibleAskGroups are the ask groups with schedulable asks whose slot is in f, in order.
 func (a *Application) FeasibleAskGroups(f Mask) iter.Seq[*AskGroup] {
 	return a.askGroups.order.eachIntersecting(f)
 }
 
-// Pending is what the application asks for. Read-only.
+// Pending is what the pending asks request. Read-only.
 func (a *Application) Pending() resources.Vector { return a.pending }
 
-// Allocated is what its allocations hold, without placeholders. Read-only.
+// Allocated is what the allocations use, without placeholders. Read-only.
 func (a *Application) Allocated() resources.Vector { return a.allocated }
 
-// Placeholders is what its placeholders hold. Read-only.
+// Placeholders is what the placeholders use. Read-only.
 func (a *Application) Placeholders() resources.Vector { return a.placeholders }
 
-// Allocations is the pending and the bound, in key order. It is made on every call.
+// Allocations are the pending asks and the allocations in key order, in a new slice.
 func (a *Application) Allocations() []*Allocation {
 	return a.allocations.sorted()
 }
 
-// StateAwareAllows reports whether the application may be given something now. In a
-// StateAware leaf, of those that have not ramped up only the first may.
+// StateAwareAllows reports whether the order of the leaf lets the application be allocated
+// something
+// now: in a StateAware leaf only the first starting application may, besides those that have ramped
+// up.
 func (a *Application) StateAwareAllows() bool {
 	q := a.queue
 	return q.policy.sort != policies.StateAware || a.rampedUp || q.starting.lowest() == a
@@ -136,7 +138,7 @@ func (p *Partition) addPending(x *Allocation) {
 		a.askGroups.add(group)
 	}
 	if last := group.insert(x); known && (!last || x.PreemptsAsGang()) {
-		p.preemptionGeneration++ // another of c may be the one that looks, and a gang has another size
+		p.preemptionGeneration++ // another ask may be evaluated for the group, and a gang has another size
 		p.noteFirstAskChange(group)
 	}
 	x.group = group
@@ -156,24 +158,24 @@ func (p *Partition) removePending(x *Allocation) {
 		a.askGroups.remove(group)
 		p.setMaxAppsCheck(group, maxAppsUnchecked)
 	} else {
-		p.noteFirstAskChange(group) // the next one may be the first now, and its delays end later
+		p.noteFirstAskChange(group) // the next ask may be the first now, and its delays end later
 	}
 	if !group.empty() || x.PreemptsAsGang() {
-		p.preemptionGeneration++ // as when it came
+		p.preemptionGeneration++ // as in addPending
 	}
 	a.pendingCount--
 	a.priority.Remove(policies.Pending(x.ask.Priority))
 	a.pending.Sub(x.shape.vector)
 }
 
-// rekey brings the key up to date after a posting.
+// rekey updates the sort key of a after a quantity changed.
 func (a *Application) rekey() {
 	a.key.Priority = a.priority.Max()
 	a.key.Started = a.allocationsMade > 0
 	if a.queue.policy.sort != policies.Fair {
 		return
 	}
-	// behaviour.md 3.11: measured against the leaf's own guarantee, raw without one.
+	// Usage is compared as shares of the guarantee of the leaf, without one as plain quantities.
 	a.key.Shares = a.key.Shares[:0]
 	for k, used := range a.allocated {
 		if used <= 0 {

@@ -2,20 +2,23 @@ package objects
 
 import "time"
 
-// How an application ends. When nothing is pending and nothing runs it is Completing, and
-// when that has lasted a while it is Completed: it leaves its queue, and only history
-// knows it from then on (behaviour.md 4.2).
+// Completion of applications. An application with nothing pending and nothing allocated is
+// Completing;
+// after Lifetimes.Completing it is Completed, is removed from its queue and is in the history only.
 
-// completingSince is an application in its last state but one. All wait equally long, so
-// they stand in the order in which they are due.
+// completingSince is a Completing application. The timeout is the same for all, so the list is in
+// the
+// order of the deadlines.
 type completingSince struct {
 	app   *Application
 	since int64 // nanoseconds since 1970
 }
 
-// onAllocationRemoved sees what follows from a piece of work having left the books of a. real: it was an
-// allocation and no placeholder. With a placeholder left an application completes only if
-// its last real allocation has gone just now: its gang may still come (behaviour.md 4.2).
+// onAllocationRemoved updates the state of a after one of its asks or allocations was removed.
+// wasReal:
+// it was an allocation and no placeholder. An application with placeholders left completes only if
+// a
+// real allocation ended last, as the members of its gang may still come.
 func (p *Partition) onAllocationRemoved(a *Application, wasReal bool, now time.Time) {
 	switch {
 	case a.pendingCount > 0 || !a.allocated.IsZero():
@@ -24,15 +27,15 @@ func (p *Partition) onAllocationRemoved(a *Application, wasReal bool, now time.T
 			p.handleEvent(a, CompleteApplication, ReasonIdle, now)
 		}
 	case a.state == Completing:
-		if a.completingEntry == nil && a.boundCount == 0 { // its time was up before its placeholders had gone
+		if a.completingEntry == nil && a.boundCount == 0 { // its time had passed before its placeholders ended
 			p.complete(a, ReasonIdleTimeout, now)
 		}
 	}
 }
 
-// completeDue completes the applications that have been idle for long enough. Those that
-// still have placeholders wait until these are gone; they are returned in key order,
-// application by application.
+// completeDue completes the applications whose time has come. An application with placeholders
+// completes when these have ended; they are returned, to be released, in key order within each
+// application.
 func (p *Partition) completeDue(now time.Time) (unwanted []*Allocation) {
 	for at, ok := p.completingDue(); ok && !now.Before(at); at, ok = p.completingDue() {
 		a := p.completing.Remove(p.completing.Front()).(completingSince).app
@@ -45,7 +48,7 @@ func (p *Partition) completeDue(now time.Time) (unwanted []*Allocation) {
 	return unwanted
 }
 
-// completingDue is when the next application completes.
+// completingDue is when the next application completes. ok is false if there is none.
 func (p *Partition) completingDue() (time.Time, bool) {
 	first := p.completing.Front()
 	if first == nil {
@@ -54,7 +57,7 @@ func (p *Partition) completingDue() (time.Time, bool) {
 	return time.Unix(0, first.Value.(completingSince).since).UTC().Add(p.lifetimes.Completing), true
 }
 
-// complete moves a to Completed, and to history. Requires: it has no work.
+// complete moves a to Completed and to the history. Requires: it has no asks and no allocations.
 func (p *Partition) complete(a *Application, reason StateReason, now time.Time) {
 	for a.state != Completed {
 		p.handleEvent(a, CompleteApplication, reason, now)
@@ -63,7 +66,7 @@ func (p *Partition) complete(a *Application, reason StateReason, now time.Time) 
 	p.addToHistory(&p.completed, p.endedRecord(a, now), now)
 }
 
-// forgetApplication takes a out of its queue. Requires: it has no work.
+// forgetApplication removes a from the partition. Requires: it has no asks and no allocations.
 func (p *Partition) forgetApplication(a *Application) {
 	delete(p.apps, a.id)
 	p.appList.remove(a)

@@ -14,7 +14,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// makeIdle lets an application ask, and think better of it.
+// makeIdle adds an ask to an application, which it creates if need be, and cancels the ask.
 func makeIdle(tb testing.TB, p *Partition, id AppID, now time.Time) {
 	tb.Helper()
 	if _, ok := p.Application(id); !ok {
@@ -34,7 +34,7 @@ func stateChangesText(entered []ApplicationStateChange) string {
 	return strings.TrimSuffix(b.String(), "; ")
 }
 
-// There may be a hundred thousand that live and as many that have ended.
+// There may be a hundred thousand active applications, and as many in the history.
 func TestApplication_MemorySize(t *testing.T) {
 	assert.Assert(t, unsafe.Sizeof(Application{}) <= 704, "%d bytes", unsafe.Sizeof(Application{}))
 	assert.Assert(t, unsafe.Sizeof(EndedApplication{}) <= 192, "%d bytes", unsafe.Sizeof(EndedApplication{}))
@@ -55,7 +55,7 @@ func TestApplicationStates_Deadlines(t *testing.T) {
 		now = at
 	}
 	_, ok := p.NextDeadline()
-	assert.Assert(t, !ok, "nobody waits for anything yet")
+	assert.Assert(t, !ok, "nothing has a deadline yet")
 	makeIdle(t, p, "app", now)
 	assert.Equal(t, stateChangesText(p.TakeStateChanges()), "app Accepted; app Completing")
 	due(time.Minute)
@@ -65,7 +65,7 @@ func TestApplicationStates_Deadlines(t *testing.T) {
 	assert.Equal(t, stateChangesText(p.TakeStateChanges()), "app Expired")
 	assert.Equal(t, p.Completed().Len()+p.Rejected().Len(), 1)
 	due(time.Hour)
-	assert.Equal(t, stateChangesText(p.TakeStateChanges()), "", "nobody hears of it when a rejection is forgotten")
+	assert.Equal(t, stateChangesText(p.TakeStateChanges()), "", "an expired rejection is no state change")
 	assert.Equal(t, p.Completed().Len()+p.Rejected().Len(), 0)
 	_, ok = p.NextDeadline()
 	assert.Assert(t, !ok)
@@ -90,11 +90,11 @@ func TestHistory_IsBounded(t *testing.T) {
 	assert.Equal(t, ids(p.Completed()), "a2 a3 a4 ")
 	assert.Equal(t, ids(p.Rejected()), "r2 r4 r3 ", "the newest of an ID is kept, and no other")
 	assert.Equal(t, p.Rejected().At(2).Message, "again")
-	assert.Equal(t, len(p.completed.newest)+len(p.rejected.newest), 6, "what is forgotten is forgotten everywhere")
+	assert.Equal(t, len(p.completed.newest)+len(p.rejected.newest), 6, "expired entries are removed from the index too")
 	assert.NilError(t, p.Check())
 }
 
-// Whoever hears that an ID has expired would think of the application that has it now.
+// An Expired state change would be taken for one of the application that has the ID now.
 func TestHistory_ReusedIDExpiresSilently(t *testing.T) {
 	p, _, now := leafPartition(t, Lifetimes{Completed: time.Hour, MaxEnded: 10})
 	makeIdle(t, p, "app", now)

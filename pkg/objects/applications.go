@@ -10,7 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// AddApplication puts an application in an existing leaf that is not draining.
+// AddApplication adds an application to an existing leaf that is not draining.
 func (p *Partition) AddApplication(id AppID, user security.User, leaf QueuePath, tags map[string]string, now time.Time) error {
 	if _, ok := p.apps[id]; ok {
 		return fmt.Errorf("application %s %w", id, ErrExists)
@@ -38,9 +38,9 @@ func (p *Partition) AddApplication(id AppID, user security.User, leaf QueuePath,
 	return nil
 }
 
-// RemoveApplication ends an application at once: its asks are cancelled, its allocations
-// freed, and both are returned, each in key order. One that never asked for anything is
-// forgotten, any other is Completed. ok is false when there is no such application.
+// RemoveApplication removes an application with its asks (cancelled) and allocations (freed), each
+// returned in key order. One that never had an ask is forgotten, any other is
+// Completed. ok is false if there is no such application.
 func (p *Partition) RemoveApplication(id AppID, now time.Time) (freed, cancelled []*Allocation, ok bool) {
 	a, ok := p.apps[id]
 	if !ok {
@@ -55,8 +55,8 @@ func (p *Partition) RemoveApplication(id AppID, now time.Time) (freed, cancelled
 		p.removeAllocation(x)
 		freed = append(freed, x)
 	}
-	inTurn := slices.SortedFunc(slices.Values(cancelled), func(x, y *Allocation) int { return policies.CompareAsks(&x.key, &y.key) })
-	for _, x := range inTurn { // each is the first of its class then: one from the middle would have all behind it moved up
+	inOrder := slices.SortedFunc(slices.Values(cancelled), func(x, y *Allocation) int { return policies.CompareAsks(&x.key, &y.key) })
+	for _, x := range inOrder { // each is the first of its group then: removing one from the middle would move all behind it
 		p.removeAsk(x)
 	}
 	if _, ends := a.state.After(CompleteApplication); ends {
@@ -67,13 +67,14 @@ func (p *Partition) RemoveApplication(id AppID, now time.Time) (freed, cancelled
 	return freed, cancelled, true
 }
 
-// AddAsk makes an ask of no priority class pending. Requires: the key is unknown.
+// AddAsk adds a pending ask of no priority class. Requires: the key is unknown.
 func (p *Partition) AddAsk(ask *Ask, now time.Time) (*Allocation, error) {
 	return p.AddAskWithClass("", ask, now)
 }
 
-// AddAskWithClass makes an ask of a priority class pending, if the class quotas leave room for it.
-// The class is a name, empty: none. Requires: the key is unknown.
+// AddAskWithClass adds a pending ask of a priority class (empty: none) if the class quotas allow
+// it.
+// Requires: the key is unknown.
 func (p *Partition) AddAskWithClass(priorityClass string, ask *Ask, now time.Time) (*Allocation, error) {
 	x, err := p.admit(ask, resources.Asks, now)
 	if err != nil {
@@ -96,14 +97,16 @@ func (p *Partition) AddReported(ask *Ask, on NodeID, now time.Time) (*Allocation
 	return p.AddReportedWithClass("", ask, on, now)
 }
 
-// AddReportedWithClass records an allocation of a priority class that the RM made on its own, such as one
-// that was running before this process was. Quotas are not asked. Requires: the key is unknown.
+// AddReportedWithClass records an allocation of a priority class that the RM reports, such as one
+// that ran
+// before this process started. No quota or limit is checked (QUO-8, LIM-13). Requires: the key is
+// unknown.
 func (p *Partition) AddReportedWithClass(priorityClass string, ask *Ask, on NodeID, now time.Time) (*Allocation, error) {
 	n, ok := p.nodes[on]
 	if !ok {
 		return nil, fmt.Errorf("%w node %s", ErrUnknown, on)
 	}
-	x, err := p.admit(ask, resources.Cluster, now) // it runs, whoever asked for it
+	x, err := p.admit(ask, resources.Cluster, now) // it runs whatever its names
 	if err != nil {
 		return nil, err
 	}
@@ -113,12 +116,12 @@ func (p *Partition) AddReportedWithClass(priorityClass string, ask *Ask, on Node
 	p.onAskAdded(x.app, now)
 	p.notePlacedKinds(x.shape)
 	p.bindToNode(x, n, now)
-	x.boundAt = min(x.boundAt, x.key.Created) // it has been running: for how long, nobody says
+	x.boundAt = min(x.boundAt, x.key.Created) // it has been running for an unknown time
 	p.reindex(x.app)
 	return x, nil
 }
 
-// Cancel drops a pending ask. ok is false when there is none of that key.
+// Cancel removes a pending ask. ok is false if key has none.
 func (p *Partition) Cancel(key AllocationKey, now time.Time) (x *Allocation, ok bool) {
 	x, ok = p.allocations[key]
 	if !ok || !x.Pending() {
@@ -138,8 +141,9 @@ func (p *Partition) removeAsk(x *Allocation) {
 	p.reindex(a)
 }
 
-// admit makes an unposted Allocation of ask, or says why it cannot be. by is whose bound on
-// resource names counts.
+// admit validates ask and returns an Allocation for it that is not registered yet. by says which
+// bound
+// on resource names applies.
 func (p *Partition) admit(ask *Ask, by resources.Holder, now time.Time) (*Allocation, error) {
 	a, ok := p.apps[ask.App]
 	if !ok {
@@ -166,7 +170,8 @@ func (p *Partition) admit(ask *Ask, by resources.Holder, now time.Time) (*Alloca
 	return &Allocation{ask: ask, app: a, key: key}, nil
 }
 
-// effectivePriority is the priority of an ask as the order of its application sees it.
+// effectivePriority is the priority of an ask in the order of its application: 0 if priority is
+// disabled.
 func (p *Partition) effectivePriority(ask *Ask) int32 {
 	if p.conf.PriorityDisabled {
 		return 0
@@ -174,7 +179,7 @@ func (p *Partition) effectivePriority(ask *Ask) int32 {
 	return ask.Priority
 }
 
-// unknownApplication says that there is no such application, and whether there was.
+// unknownApplication is the error for an ID without an application; it names the former one.
 func (p *Partition) unknownApplication(id AppID) error {
 	for _, h := range []*history{&p.completed, &p.rejected} {
 		if e := h.last(id); e != nil {

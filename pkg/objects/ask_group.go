@@ -6,34 +6,33 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
 
-// AskGroup is the pending asks of one application that are alike in all that decides where they
-// may be placed and whether they may preempt, oldest first. If the first of them cannot be
-// placed, none can; if the first finds no victims, none does: unless the resource manager refuses
-// the first one (MarkUnschedulable, EachToEvaluate).
+// AskGroup is the pending asks of one application with the same shape, priority and constraints, in
+// order (PRE-92). If the first ask cannot be placed, none can; if it finds no victims, none
+// does, except after a refusal by the resource manager (MarkUnschedulable, EachToEvaluate).
 type AskGroup struct {
 	id                   askGroupID
 	app                  *Application
 	asks                 []*Allocation // asks[head:] are pending, in the order of policies.CompareAsks
 	head                 int
-	listIndex            int32            // in the application's list of classes
-	preemptorListed      bool             // it was fresh once: package preemption knows of it
-	firstAskChangeListed bool             // it is in Partition.firstAskChanged
-	maxAppsCheck         maxAppsCheck     // whose slot of its shape it has
-	key                  policies.AskKey  // of the first ask to try
-	entry                entry[*AskGroup] // among the application's classes, if there is an ask to try
+	listIndex            int32            // in askGroups.list
+	preemptorListed      bool             // was listed as a preemptor: package preemption knows the group
+	firstAskChangeListed bool             // in Partition.firstAskChanged
+	maxAppsCheck         maxAppsCheck     // which max-applications slot of its shape it uses
+	key                  policies.AskKey  // of the first schedulable ask
+	entry                entry[*AskGroup] // in askGroups.order, if there is a schedulable ask
 
-	unschedulable allocationList // refused by the RM on every node, until there is news
+	unschedulable allocationList // refused by the RM on every node, until a requeue
 
-	resumeAfter *askPosition // where the next evaluation of preemption goes on; nil: at the front
+	resumeAfter *askPosition // where the next evaluation of preemption resumes; nil: at the first ask
 }
 
-// askGroupID is what the asks of a class have in common. The age of an ask is not part of it:
-// the first ask is the oldest, and an ask loses no right to preempt by growing older.
+// askGroupID is what the asks of a group have in common. Age is no part of it: the first ask is the
+// oldest, and an ask that becomes older stays entitled to preempt.
 type askGroupID struct {
 	priority  int32
 	shape     *Shape
-	preempts  bool   // the preemption policy allows an ask to have victims (P8)
-	taskGroup string // a gang preempts together or not at all, so another must not wait behind it
+	preempts  bool   // the preemption policy allows an ask to have victims (PRE-8)
+	taskGroup string // a gang is evaluated together, so other asks must not wait behind it
 }
 
 func askGroupIDOf(x *Allocation) askGroupID {
@@ -46,24 +45,25 @@ func newAskGroup(id askGroupID, a *Application) *AskGroup {
 	return c
 }
 
-// Priority is the priority of every ask of the class.
+// Priority is the priority of every ask of the group.
 func (g *AskGroup) Priority() int32 { return g.id.priority }
 
-// Shape is the shape of every ask of the class.
+// Shape is the shape of every ask of the group.
 func (g *AskGroup) Shape() *Shape { return g.id.shape }
 
-// SchedulableAsks are the pending asks that are not set aside, in the order in which they should be
-// tried. Read-only, and good until the partition changes.
+// SchedulableAsks are the pending asks that are not unschedulable, in order. Read-only, valid until
+// the
+// partition changes.
 func (g *AskGroup) SchedulableAsks() []*Allocation { return g.asks[g.head:] }
 
-// insert puts x among the pending. last reports whether it comes after all others.
+// insert adds x to the schedulable asks. last reports whether it is the last pending ask of g.
 func (g *AskGroup) insert(x *Allocation) (last bool) {
 	i, found := g.find(x)
 	if found {
 		panic("objects: ask " + string(x.Key()) + " is pending twice")
 	}
 	last = i == len(g.SchedulableAsks()) && len(g.unschedulable) == 0
-	if i == 0 && g.head > 0 { // the usual way back for an ask that was taken from the front
+	if i == 0 && g.head > 0 { // the usual case of an ask that was taken from the front
 		g.head--
 		g.asks[g.head] = x
 		return last
@@ -88,14 +88,14 @@ func (g *AskGroup) remove(x *Allocation) {
 	}
 }
 
-// empty reports whether nothing of the class is pending.
+// empty reports whether g has no pending ask.
 func (g *AskGroup) empty() bool { return len(g.SchedulableAsks())+len(g.unschedulable) == 0 }
 
-// hasSchedulable reports whether there is an ask to try.
+// hasSchedulable reports whether g has a schedulable ask.
 func (g *AskGroup) hasSchedulable() bool { return len(g.SchedulableAsks()) > 0 }
 
 func (g *AskGroup) find(x *Allocation) (int, bool) {
-	if g.hasSchedulable() && g.asks[g.head] == x { // nearly always: it is its turn
+	if g.hasSchedulable() && g.asks[g.head] == x { // the usual case
 		return 0, true
 	}
 	return slices.BinarySearchFunc(g.SchedulableAsks(), x, func(a, b *Allocation) int {

@@ -6,12 +6,13 @@ import (
 	"slices"
 )
 
-// The asks of a group are alike for all that Canopy knows, but not for the resource manager: it
-// may refuse one and accept the next. So an evaluation of preemption goes on behind an ask that
-// the RM refused (ADR 43), and a group remembers where the next evaluation goes on. It forgets that
-// when nothing of it is pending.
+// The asks of a group are identical to Canopy, but not to the resource manager, which may refuse
+// one
+// and accept the next. So an evaluation of preemption continues behind an ask that the RM refused
+// (PRE-96), and the group keeps the position for the next evaluation. The position goes with the
+// group.
 
-// askPosition is the place of an ask among those of its group. An ask that has left the group has one.
+// askPosition is the position of an ask in its group; an ask that has left the group has one too.
 type askPosition struct {
 	created int64
 	arrival uint64
@@ -23,7 +24,7 @@ func (p askPosition) compare(other askPosition) int {
 	return cmp.Or(cmp.Compare(p.created, other.created), cmp.Compare(p.arrival, other.arrival))
 }
 
-// ResumeAfter has the next EachToEvaluate begin behind x, an ask of c; nil: at the front.
+// ResumeAfter makes the next EachToEvaluate begin behind x, an ask of g; nil: at the first ask.
 func (g *AskGroup) ResumeAfter(x *Allocation) {
 	g.resumeAfter = nil
 	if x != nil {
@@ -32,8 +33,9 @@ func (g *AskGroup) ResumeAfter(x *Allocation) {
 	}
 }
 
-// EachToEvaluate yields the pending asks of c that wait for no node, each once, in turn: from where
-// ResumeAfter said to the last, and then from the first. Requires: nothing is changed meanwhile.
+// EachToEvaluate yields the pending asks of group without a nomination, each once: from the
+// position of
+// ResumeAfter to the last, then from the first. Requires: nothing changes meanwhile.
 func (p *Partition) EachToEvaluate(group *AskGroup) iter.Seq[*Allocation] {
 	return func(yield func(*Allocation) bool) {
 		all, first := group.PendingAsks(), 0

@@ -2,22 +2,23 @@ package objects
 
 import "github.com/canopy-scheduler/canopy/pkg/policies"
 
-// askGroups are the classes of one application: the order in which they take turns, and the
-// way to find one. Most applications have one or two, some have as many as asks.
+// askGroups are the ask groups of one application: their order, and an index. Most applications
+// have
+// one or two groups, some as many as asks.
 type askGroups struct {
-	list  []*AskGroup              // all, in no order
-	byID  map[askGroupID]*AskGroup // the same, once they are more than few; nil before
-	order index[*AskGroup]         // those with an ask to try, the one with the first of these in front
+	list  []*AskGroup              // in no order
+	byID  map[askGroupID]*AskGroup // nil: list has not been longer than maxUnindexedAskGroups
+	order index[*AskGroup]         // with schedulable asks, by the first of these
 }
 
-// maxUnindexedAskGroups are found faster by looking at each.
+// maxUnindexedAskGroups is how many groups are searched without a map.
 const maxUnindexedAskGroups = 8
 
 func newAskGroups() askGroups {
 	return askGroups{order: index[*AskGroup]{compare: func(a, b *AskGroup) int { return policies.CompareAsks(&a.key, &b.key) }}}
 }
 
-// find is the class of id; nil: there is none.
+// find is the group of id; nil: there is none.
 func (s *askGroups) find(id askGroupID) *AskGroup {
 	if s.byID != nil {
 		return s.byID[id]
@@ -44,7 +45,7 @@ func (s *askGroups) add(c *AskGroup) {
 	}
 }
 
-// remove forgets c. Requires: nothing of it is pending.
+// remove removes c. Requires: it is empty.
 func (s *askGroups) remove(c *AskGroup) {
 	end := len(s.list) - 1
 	last := s.list[end]
@@ -57,7 +58,7 @@ func (s *askGroups) remove(c *AskGroup) {
 	}
 }
 
-// reindex puts c where it belongs among the others, after what it has to try changed.
+// reindex updates the position of c after its schedulable asks changed.
 func (s *askGroups) reindex(c *AskGroup) {
 	hasSchedulable := c.hasSchedulable()
 	if hasSchedulable {

@@ -7,24 +7,27 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Audit checks the books of a partition as Check does, bit by bit, while they change (ADR 33).
-// Nearly all that Check says of the whole is so because it is so of each object and what is
-// directly below it: a node and its work, an application and its work, a leaf and its
-// applications, a queue and its children. The work of a node or an application is gone through in as
-// many steps as it takes, each ask and allocation on its own; then its sums are checked between
-// two changes, which costs an addition for each. So what is found is wrong.
+// Audit checks the accounting of a partition as Check does, in steps between which it changes (ADR
+// 33).
+// Nearly all that Check requires of the whole follows from each object and what is directly below
+// it:
+// a node and its allocations, an application and its asks and allocations, a leaf and its
+// applications, a queue and its children. The allocations of a node, or of an application, are
+// checked
+// one by one in as many steps as needed; then their sum is checked within one step, which costs an
+// addition for each. So what the audit reports is an error, not a change between steps.
 type Audit struct {
 	p                   *Partition
-	nodes, apps, queues int // of the lists of the partition, the first so many have not been checked
+	nodes, apps, queues int // the first so many of the lists of the partition are not checked yet
 	node                *Node
-	app                 *Application // one of these is gone through; nil: none
-	remaining           int          // of its work, the first so many have not been checked
-	nextWholeCheck      int          // checks of wholes that were made
+	app                 *Application // one of node and app is being checked; nil: none
+	remaining           int          // the first so many of its allocations are not checked yet
+	nextWholeCheck      int          // number of checks of wholeChecks that were made
 	checked             int
-	visits              int // asks and allocations that were checked one by one, each with its node too
+	visits              int // number of asks and allocations that were checked one by one, with their application or node
 }
 
-// addsPerCheck is how many asks or allocations are added up in the time in which one is checked.
+// addsPerCheck is how many asks or allocations are added in the time in which one is checked.
 const addsPerCheck = 30
 
 // NewAudit begins an audit.
@@ -32,17 +35,17 @@ func (p *Partition) NewAudit() *Audit {
 	return &Audit{p: p, nodes: len(p.nodeList.all), apps: len(p.appList.all), queues: len(p.queueList.all)}
 }
 
-// Checked is how many objects were checked: nodes, queues, applications, and asks and allocations
-// with their applications.
+// Checked is how many objects were checked: nodes, queues, applications, asks and allocations, the
+// latter two with their applications.
 func (a *Audit) Checked() int { return a.checked }
 
-// Step goes on until about budget objects were looked at, or makes one of the checks of a whole. It
-// never stops within a queue and what is directly below it, nor while it adds up the work of a
-// node or an application. done: everything that was there from the beginning was checked, or
-// something is wrong.
+// Step checks about budget objects, or makes one of wholeChecks. It does not stop within a queue
+// and its
+// children or applications, nor within the sum of a node or an application. done: everything that
+// existed from the beginning was checked, or err is an error of the accounting.
 func (a *Audit) Step(budget int) (done bool, err error) {
 	defer func() {
-		if x := recover(); x != nil { // damage that the check itself stumbles over must not end the process
+		if x := recover(); x != nil { // corrupt state may make the check panic, which must not end the process
 			done, err = true, fmt.Errorf("the state cannot be checked: %v", x)
 		}
 	}()
@@ -96,8 +99,9 @@ func decrement(cursor *int, length int) (ok bool) {
 	return true
 }
 
-// wholeChecks are the checks of what has to be looked at as a whole, each of them a step. Those of
-// all work are made only where there is something that needs them.
+// wholeChecks are the checks that cannot be divided, each a step. Those that look at all
+// allocations
+// are made only if budgets or class quotas need them.
 func (c *recount) wholeChecks() []func() error {
 	all := []func() error{c.p.checkCluster, c.p.checkLists, c.checkPreemption, c.p.checkEnded, c.p.checkViolations, c.p.checkNames}
 	if len(c.p.conf.Budgets.All()) > 0 || len(c.p.budgets.all) > 0 || len(c.p.budgets.byAllocation) > 0 {
@@ -106,7 +110,7 @@ func (c *recount) wholeChecks() []func() error {
 	return append(all, c.checkClassQuotasIfUsed)
 }
 
-// checkClassQuotasIfUsed is checkClassQuotas, if there is anything that it could find.
+// checkClassQuotasIfUsed is checkClassQuotas, if there is anything to check.
 func (c *recount) checkClassQuotasIfUsed() error {
 	names := &c.p.classNumbers
 	if !c.p.hasClassQuotas && len(names.numbers) == 0 && !c.p.anyClassQuotas() {
@@ -115,7 +119,7 @@ func (c *recount) checkClassQuotasIfUsed() error {
 	return c.checkClassQuotas()
 }
 
-// checkMemberships checks that a is a member of all accounts that it should be in.
+// checkMemberships checks that a is a member of as many accounts as limits apply to it.
 func (c *recount) checkMemberships(a *Application) error {
 	group, grouped := a.limitGroup()
 	want := 0

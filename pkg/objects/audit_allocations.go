@@ -7,11 +7,12 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// continueNode checks more of the allocations on the node that is gone through, and its sums when these
-// are done. later: something was done in this step already.
+// continueNode checks further allocations on a.node and, when all are done, its sums. stepStarted:
+// this
+// step has checked something already.
 func (a *Audit) continueNode(c *recount, budget int, stepStarted bool, joining map[*Node]bool) (cost int, err error) {
 	n := a.node
-	if !a.p.nodeList.has(n) { // it has gone since the step before
+	if !a.p.nodeList.has(n) { // removed since the last step
 		a.node = nil
 		return 0, nil
 	}
@@ -22,12 +23,12 @@ func (a *Audit) continueNode(c *recount, budget int, stepStarted bool, joining m
 		a.remaining--
 		a.visits++
 		if x := n.allocations[a.remaining]; x.node != n || c.p.allocations[x.Key()] != x || !n.allocations.has(x, indexOnNode) {
-			return cost, fmt.Errorf("node %s has %s, which is not there", n.id, x.Key())
+			return cost, fmt.Errorf("node %s lists %s, which is not an allocation on it", n.id, x.Key())
 		}
 	}
 	adding := 1 + len(n.allocations)/addsPerCheck
 	if cost+adding > budget && (cost > 0 || stepStarted) {
-		return budget, nil // the next step begins with it
+		return budget, nil // the sum is made in the next step
 	}
 	var held resources.Vector
 	for _, x := range n.allocations {
@@ -39,7 +40,7 @@ func (a *Audit) continueNode(c *recount, budget int, stepStarted bool, joining m
 	return cost + adding, c.checkNode(n, joining[n])
 }
 
-// continueApp is continueNode for the application that is gone through.
+// continueApp is continueNode for a.app.
 func (a *Audit) continueApp(c *recount, budget int, stepStarted bool) (cost int, err error) {
 	app := a.app
 	if !a.p.appList.has(app) {
@@ -70,24 +71,25 @@ func (a *Audit) continueApp(c *recount, budget int, stepStarted bool) (cost int,
 	return cost + adding, c.checkState(app)
 }
 
-// auditAllocation checks one ask or allocation of an application. Its vector is what is added up of it, so
-// it must be what was asked for.
+// auditAllocation checks one ask or allocation of an application. The sums are made of its vector,
+// so
+// that must equal the request.
 func (c *recount) auditAllocation(a *Application, x *Allocation) error {
 	key := x.Key()
 	switch {
 	case x.app != a || c.p.allocations[key] != x || !a.allocations.has(x, indexInApp) || x.ask.App != a.id:
-		return fmt.Errorf("%s is not known to its application %s", key, a.id)
+		return fmt.Errorf("%s is not an ask or allocation of its application %s", key, a.id)
 	case c.p.shapes[shapeKey(x.ask)] != x.shape || !c.p.Amounts(x.shape.vector).Equal(x.ask.Amounts):
-		return fmt.Errorf("%s has another shape than it should", key)
+		return fmt.Errorf("the shape of %s differs from its ask", key)
 	case x.Pending():
 		return checkInGroup(x)
 	case c.p.nodes[x.node.id] != x.node || !x.node.allocations.has(x, indexOnNode):
-		return fmt.Errorf("allocation %s is not known to its node %s", key, x.node.id)
+		return fmt.Errorf("allocation %s is not listed by its node %s", key, x.node.id)
 	}
 	return nil
 }
 
-// totalsOf adds up the work of an application.
+// totalsOf adds up the asks and allocations of an application.
 func (c *recount) totalsOf(a *Application) (t totals) {
 	var sums [3]resources.Vector
 	for _, x := range a.allocations {

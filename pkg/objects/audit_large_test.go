@@ -11,8 +11,9 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/testscale"
 )
 
-// largePartition is a partition with one application that has so many asks, and a node that has room for so
-// many of them.
+// largePartition is a partition with one application of so many asks, and a node with capacity for
+// so
+// many of them, which are bound.
 func largePartition(tb testing.TB, asks, capacity int) (*Partition, *Node, time.Time) {
 	tb.Helper()
 	p, _, now := leafPartition(tb, DefaultLifetimes())
@@ -28,8 +29,9 @@ func largePartition(tb testing.TB, asks, capacity int) (*Partition, *Node, time.
 	return p, p.nodes["large"], now
 }
 
-// An application with many asks, and a node with many allocations, are gone through in steps that
-// check no more of them than their budget; each ask and allocation is checked once.
+// An application with many asks, and a node with many allocations, are checked in steps of at most
+// the
+// budget; each ask and allocation is checked once.
 func TestAudit_LargeObjectsAreSplitIntoSteps(t *testing.T) {
 	asks, capacity, budget := 20_000, 5000, 200
 	if testscale.Full() {
@@ -48,8 +50,9 @@ func TestAudit_LargeObjectsAreSplitIntoSteps(t *testing.T) {
 	assert.Assert(t, steps >= (asks+capacity)/budget)
 }
 
-// What changes in an application, or on a node, while an audit is within it is not wrong; and what is
-// wrong is found by an audit that begins afterwards.
+// A change of an application or a node during its audit is no error; an error is found by an audit
+// that
+// begins later.
 func TestAudit_IsExactWhileAnApplicationChanges(t *testing.T) {
 	const seed = 33
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -73,7 +76,7 @@ func TestAudit_IsExactWhileAnApplicationChanges(t *testing.T) {
 			case 3:
 				p.RefreshShares()
 				if x.Pending() {
-					_ = p.Place(x, n, now) // unless there is no room
+					_ = p.Place(x, n, now) // fails if the node is full
 				}
 			case 4:
 				p.RefreshShares()

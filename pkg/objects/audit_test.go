@@ -12,7 +12,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// auditPartition is a partition in which every book has something.
+// auditPartition is a partition in which every total is above zero.
 func auditPartition(t *testing.T) *Partition {
 	t.Helper()
 	conf, problems := configs.Load([]byte(`partitions: [{name: default, preemption: {enabled: true}, queues: [{name: root, submitacl: '*', queues: [
@@ -62,7 +62,7 @@ func TestAudit_ConsistentStatePasses(t *testing.T) {
 	}
 }
 
-// Whatever a whole recount finds, an audit in steps finds.
+// An audit in steps finds every error that Check finds.
 func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 	node := func(p *Partition) *Node { return p.nodes["n1"] }
 	app := func(p *Partition) *Application { return p.apps["app0"] }
@@ -79,7 +79,7 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 		"node: nominees":                  func(p *Partition) { node(p).nominees = nil },
 		"node: preempting":                func(p *Partition) { p.allocations["app0-0"].node.preempting = nil },
 		"node: allocation list":           func(p *Partition) { node(p).allocations = node(p).allocations[:1] },
-		"node: not known":                 func(p *Partition) { delete(p.nodes, "n3") },
+		"node: not in nodes":              func(p *Partition) { delete(p.nodes, "n3") },
 		"node: not in order":              func(p *Partition) { p.schedulableNodes.reindex(&node(p).entry, false) },
 		"node: foreign":                   func(p *Partition) { delete(p.foreign, "daemon") },
 		"cluster: capacity":               func(p *Partition) { p.capacity[0]++ },
@@ -96,7 +96,7 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 		"application: mask":               func(p *Partition) { clear(app(p).entry.mask) },
 		"application: not in order":       func(p *Partition) { app(p).queue.apps.reindex(&app(p).entry, false) },
 		"application: not in its queue":   func(p *Partition) { delete(leaf(p).byID, "app0") },
-		"application: not known":          func(p *Partition) { delete(p.apps, "app0") },
+		"application: not in apps":        func(p *Partition) { delete(p.apps, "app0") },
 		"application: memberships":        func(p *Partition) { app(p).memberships = nil },
 		"ask group: asks":                 func(p *Partition) { pending(p).group.asks = append(pending(p).group.asks, pending(p)) },
 		"ask group: list index":           func(p *Partition) { pending(p).group.listIndex++ },
@@ -106,7 +106,7 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 			c := p.allocations["app1-5"].group
 			c.unschedulable = append(c.unschedulable, c.unschedulable[0])
 		},
-		"ask: not known":                  func(p *Partition) { delete(p.allocations, "app0-4") },
+		"ask: not in allocations":         func(p *Partition) { delete(p.allocations, "app0-4") },
 		"ask: under another key":          func(p *Partition) { p.allocations["other"] = pending(p) },
 		"allocation: node":                func(p *Partition) { bound(p).node = p.nodes["n3"] },
 		"allocation: node index":          func(p *Partition) { bound(p).nodeIndex++ },
@@ -124,7 +124,7 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 		"queue: key":                      func(p *Partition) { leaf(p).key.Priority = policies.Pending(9) },
 		"queue: tally":                    func(p *Partition) { leaf(p).tally.Add(policies.Pending(9)) },
 		"queue: not in order":             func(p *Partition) { p.root.children.reindex(&leaf(p).entry, false) },
-		"queue: not known":                func(p *Partition) { delete(p.queues, "root.b") },
+		"queue: not in queues":            func(p *Partition) { delete(p.queues, "root.b") },
 		"queue: expected release":         func(p *Partition) { leaf(p).expectedRelease[0]++ },
 		"queue: nominated":                func(p *Partition) { p.root.nominated[0]++ },
 		"queue: violation":                func(p *Partition) { leaf(p).violation = &violation{} },
@@ -141,7 +141,7 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := auditPartition(t)
 			damage(p)
-			assert.Assert(t, p.Check() != nil, "a whole recount finds nothing")
+			assert.Assert(t, p.Check() != nil, "Check finds nothing")
 			for _, budget := range []int{1, 1000} {
 				_, err := runAudit(p, budget)
 				assert.Assert(t, err != nil, "the audit finds nothing, with a budget of %d", budget)
@@ -150,7 +150,7 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 	}
 }
 
-// What changes between two steps is not wrong.
+// A change between two steps is no error.
 func TestAudit_IsExactWhileTheStateChanges(t *testing.T) {
 	p, now := auditPartition(t), time.Unix(1_000_000_100, 0)
 	a := p.NewAudit()
@@ -174,7 +174,7 @@ func TestAudit_IsExactWhileTheStateChanges(t *testing.T) {
 	assert.NilError(t, p.Check())
 }
 
-// A step looks at no more than its budget, and the object that it ends with.
+// A step checks at most its budget and the object at which it ends.
 func TestAudit_StepsAreBounded(t *testing.T) {
 	p, _, now := leafPartition(t, DefaultLifetimes())
 	for i := range 500 {

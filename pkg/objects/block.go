@@ -2,27 +2,29 @@ package objects
 
 import "fmt"
 
-// blockSize is how many entries a block of an index holds before it is divided, and
-// blockFill how many it gets when an index is built at once.
+// blockSize is how many entries a block of an index has at most, and blockFill how many when an
+// index
+// is built at once.
 const (
 	blockSize = 32
 	blockFill = 24
 )
 
-// block is a part of an index: members, or further blocks. The masks of what is directly
-// below stand in one row after the other, so that looking for one, and uniting them,
-// reads memory in a line.
+// block is a node of an index, a B+ tree: it has entries, or further blocks. The masks of these are
+// one
+// after the other in rows, so that a search and a union read memory sequentially.
 type block[T any] struct {
 	parent   *block[T]   // nil: the root
 	children []*block[T] // in order; or
 	entries  []*entry[T] // in order: one of the two is empty
-	rows     []uint64    // the masks of below or list, width words each
+	rows     []uint64    // the masks of children or entries, width words each
 	width    int         // at least 1
-	mask     Mask        // their union
+	mask     Mask        // the union of rows
 }
 
-// smallBlock is a block with room for few members. Most applications have few classes and most
-// leaves few applications: there everything lies together.
+// smallBlock is a block with storage for few entries: most applications have few ask groups, and
+// most
+// leaves few applications.
 type smallBlock[T any] struct {
 	block[T]
 	members [4]*entry[T]
@@ -52,10 +54,10 @@ func newParentBlock[T any](below []*block[T]) *block[T] {
 
 func (b *block[T]) isLeaf() bool { return len(b.children) == 0 }
 
-// size is how many members or blocks are directly below b.
+// size is the number of entries or blocks directly below b.
 func (b *block[T]) size() int { return len(b.entries) + len(b.children) }
 
-// last is the last member below b. Requires: there is one.
+// last is the last entry below b. Requires: there is one.
 func (b *block[T]) last() T {
 	for !b.isLeaf() {
 		b = b.children[len(b.children)-1]
@@ -63,7 +65,7 @@ func (b *block[T]) last() T {
 	return b.entries[len(b.entries)-1].item
 }
 
-// isEdge reports whether nothing is before b in its index, or with after nothing behind it.
+// isEdge reports whether b is the first block of its level or, with after, the last.
 func (b *block[T]) isEdge(after bool) bool {
 	for ; b.parent != nil; b = b.parent {
 		i := 0
@@ -77,8 +79,8 @@ func (b *block[T]) isEdge(after bool) bool {
 	return true
 }
 
-// halve moves the latter half of b into a block of its own, which is not yet below
-// anything. The union above both stays what it is.
+// halve moves the latter half of b to a new block, which has no place in a parent yet. The union of
+// both stays the same.
 func (b *block[T]) halve() *block[T] {
 	var right *block[T]
 	half := b.size() / 2
@@ -98,7 +100,7 @@ func (b *block[T]) halve() *block[T] {
 	return right
 }
 
-// refreshMask brings the union of one block up to date. It reports whether it changed.
+// refreshMask updates the union of b. It reports whether the union changed.
 func (b *block[T]) refreshMask() (changed bool) {
 	for len(b.mask) < b.width {
 		b.mask = append(b.mask, 0)
@@ -114,7 +116,7 @@ func (b *block[T]) refreshMask() (changed bool) {
 	return changed
 }
 
-// propagateMask brings the unions from b upwards up to date, as far as they change.
+// propagateMask updates the unions from b upwards, as far as they change.
 func (b *block[T]) propagateMask() {
 	for b.refreshMask() && b.parent != nil {
 		b.parent.setRow(position(b.parent.children, b), b.mask)
@@ -122,7 +124,7 @@ func (b *block[T]) propagateMask() {
 	}
 }
 
-// rebuildMasks brings all masks from b downwards up to date with those of the members.
+// rebuildMasks updates the masks of b and of all blocks below from the entries.
 func (b *block[T]) rebuildMasks() {
 	if b == nil {
 		return
@@ -190,20 +192,20 @@ func (b *block[T]) eachIntersecting(f Mask, yield func(T) bool) bool {
 	return true
 }
 
-// check reports whether the members of x are in order, where they say they are, and
-// whether its blocks say what is below them.
+// check reports the first error of x: an entry out of order or in the wrong block, or a block whose
+// masks differ from those below it.
 func (x *index[T]) check(name string) error {
 	var before *entry[T]
 	n := 0
 	for m := range x.members {
 		if before != nil && x.compare(before.item, m.item) >= 0 {
-			return fmt.Errorf("%s: number %d is out of order", name, n)
+			return fmt.Errorf("%s: entry %d is out of order", name, n)
 		}
 		before = m
 		n++
 	}
 	if n != x.n || !x.root.consistent(nil) {
-		return fmt.Errorf("%s: the index disagrees with its members", name)
+		return fmt.Errorf("%s: the blocks of the index are inconsistent with its entries", name)
 	}
 	return nil
 }
@@ -212,16 +214,16 @@ func (b *block[T]) consistent(above *block[T]) bool {
 	if b == nil {
 		return true
 	}
-	var can Mask
+	var union Mask
 	for i, m := range b.entries {
-		if can.unionWith(m.mask); m.block != b || !b.row(i).equal(m.mask) {
+		if union.unionWith(m.mask); m.block != b || !b.row(i).equal(m.mask) {
 			return false
 		}
 	}
 	for i, c := range b.children {
-		if can.unionWith(c.mask); !c.consistent(b) || !b.row(i).equal(c.mask) {
+		if union.unionWith(c.mask); !c.consistent(b) || !b.row(i).equal(c.mask) {
 			return false
 		}
 	}
-	return b.parent == above && can.equal(b.mask) && len(b.rows) == b.size()*b.width && (above == nil || b.size() > 0)
+	return b.parent == above && union.equal(b.mask) && len(b.rows) == b.size()*b.width && (above == nil || b.size() > 0)
 }

@@ -1,11 +1,11 @@
 package objects
 
-// The rows of a block: a mask for each member, all of the same width.
+// The rows of a block: the mask of each entry or child, all of the same width.
 
 // row is the mask in row i. Read-only.
 func (b *block[T]) row(i int) Mask { return b.rows[i*b.width : (i+1)*b.width] }
 
-// firstRow is the first row that meets f; -1: none does.
+// firstRow is the first row that intersects f; -1: none does.
 func (b *block[T]) firstRow(f Mask) int {
 	if b.width == 1 {
 		for i, r := range b.rows {
@@ -26,13 +26,13 @@ func (b *block[T]) firstRow(f Mask) int {
 	return -1
 }
 
-// setRow makes row i the mask can. It reports whether that changed anything.
-func (b *block[T]) setRow(i int, can Mask) (changed bool) {
-	b.widen(len(can))
+// setRow sets row i to mask. It reports whether the row changed.
+func (b *block[T]) setRow(i int, mask Mask) (changed bool) {
+	b.widen(len(mask))
 	for k, was := range b.row(i) {
 		var now uint64
-		if k < len(can) {
-			now = can[k]
+		if k < len(mask) {
+			now = mask[k]
 		}
 		if now != was {
 			b.rows[i*b.width+k] = now
@@ -42,23 +42,23 @@ func (b *block[T]) setRow(i int, can Mask) (changed bool) {
 	return changed
 }
 
-// insertRow makes room for a row in front of row i, and makes it the mask can.
-func (b *block[T]) insertRow(i int, can Mask) {
-	b.widen(len(can))
+// insertRow inserts mask in front of row i.
+func (b *block[T]) insertRow(i int, mask Mask) {
+	b.widen(len(mask))
 	for range b.width {
 		b.rows = append(b.rows, 0)
 	}
 	copy(b.rows[(i+1)*b.width:], b.rows[i*b.width:])
 	clear(b.rows[i*b.width : (i+1)*b.width])
-	copy(b.rows[i*b.width:(i+1)*b.width], can)
+	copy(b.rows[i*b.width:(i+1)*b.width], mask)
 }
 
-// removeRow takes row i out.
+// removeRow removes row i.
 func (b *block[T]) removeRow(i int) {
 	b.rows = append(b.rows[:i*b.width], b.rows[(i+1)*b.width:]...)
 }
 
-// moveRow takes row i out and puts it where it is row j then.
+// moveRow removes row i and inserts it so that it becomes row j.
 func (b *block[T]) moveRow(i, j int) {
 	for k := range b.width {
 		moving := b.rows[i*b.width+k]
@@ -72,7 +72,7 @@ func (b *block[T]) moveRow(i, j int) {
 	}
 }
 
-// widen gives every row at least width words.
+// widen gives each row at least width words.
 func (b *block[T]) widen(width int) {
 	if width <= b.width {
 		return

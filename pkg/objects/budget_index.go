@@ -5,14 +5,15 @@ import (
 	"slices"
 )
 
-// budgetIndex is the budgets of one namespace. Most demand a label with one value, so an allocation
-// is asked for these labels, and then only the budgets that demand what it has are asked.
+// budgetIndex is the budgets of one namespace. Most budgets require a label with one value; these
+// are
+// found by the labels of an allocation, without a look at the others.
 type budgetIndex struct {
 	labels       []labelBudgets
-	withoutLabel []*Budget // those that demand no such label
+	withoutLabel []*Budget // those that require no label with one value
 }
 
-// labelBudgets is the budgets that demand a label, by the value that they demand.
+// labelBudgets is the budgets that require a label, by the required value.
 type labelBudgets struct {
 	tag     string
 	byValue map[string][]*Budget
@@ -38,8 +39,9 @@ func (g *budgetsInForce) add(b *Budget) {
 	s.labels[i].byValue[value] = append(s.labels[i].byValue[value], b)
 }
 
-// selecting are the budgets that select work with these tags, in name order. A single one is a
-// list that all such work shares.
+// selecting are the budgets that select an allocation with these tags, in name order. If there is
+// only
+// one, the slice is shared.
 func (s *budgetIndex) selecting(tags map[string]string) (found []*Budget) {
 	found = appendSelecting(s.withoutLabel, tags, nil)
 	for i := range s.labels {
@@ -53,13 +55,13 @@ func (s *budgetIndex) selecting(tags map[string]string) (found []*Budget) {
 	return found
 }
 
-// appendSelecting adds those of some budgets that select work with these tags.
+// appendSelecting appends those of candidates that select an allocation with these tags.
 func appendSelecting(candidates []*Budget, tags map[string]string, found []*Budget) []*Budget {
 	for _, b := range candidates {
 		switch {
 		case !b.conf.Selector.Matches(tags):
 		case len(found) == 0:
-			found = b.asList // which is full: a second one goes to a list of its own
+			found = b.asList // without capacity to append: a second budget makes a new slice
 		default:
 			found = append(found, b)
 		}

@@ -2,38 +2,40 @@ package objects
 
 import "github.com/canopy-scheduler/canopy/pkg/budgets"
 
-// The books of disruption budgets: which allocations each is about, and how many of these were
-// told to leave (ADR 27). Most work has none and pays nothing for them: an allocation is looked
-// at when it gets its node and when other budgets come into force, and remembered only if some
-// budget selects it.
+// Disruption budgets: which allocations each selects, and how many of these are preempting (ADR
+// 27). An
+// allocation is matched when it is bound and when budgets change, and is recorded only if a budget
+// selects it, so that allocations without budgets cost nothing.
 //
-// Placeholders are in no book: nothing depends on them, and counted as available they would let
-// real work leave. What needs a certain node counts like any other, although nobody takes it.
+// Placeholders do not count (PRE-66): as available members they would let real allocations be
+// preempted.
+// Allocations with a required node count, although they are never victims (PRE-23).
 
-// Budget is a disruption budget with the work of one partition that it is about. It is good
-// until other budgets come into force.
+// Budget is a disruption budget with its allocations in one partition. It is valid until budgets
+// change.
 type Budget struct {
 	conf       *budgets.Budget
-	index      int       // among all
-	asList     []*Budget // just this one, for all that no other selects
-	selected   int       // allocations
-	preempting int       // of these, told to leave
+	index      int       // in budgetsInForce.all
+	asList     []*Budget // this budget alone, for allocations that no other selects
+	selected   int       // number of allocations
+	preempting int       // number of these that are preempting
 }
 
 // Name is namespace/name.
 func (b *Budget) Name() string { return b.conf.ID() }
 
-// Config is what the configuration says about it. Read-only.
+// Config is the configured budget. Read-only.
 func (b *Budget) Config() *budgets.Budget { return b.conf }
 
-// Selected is how many allocations it is about, those included that were told to leave.
+// Selected is how many allocations the budget selects, preempting ones included.
 func (b *Budget) Selected() int { return b.selected }
 
-// Preempting is how many of these were told to leave.
+// Preempting is how many of these are marked for preemption.
 func (b *Budget) Preempting() int { return b.preempting }
 
-// DisruptionsAllowed is how many more may be told to leave now; negative when too many were, or when
-// fewer run than must.
+// DisruptionsAllowed is how many more may be preempted now; negative if too many were, or fewer run
+// than
+// must (PRE-67).
 func (b *Budget) DisruptionsAllowed() int {
 	return b.conf.Allowance.DisruptionsAllowed(b.selected, b.preempting)
 }
@@ -42,14 +44,15 @@ func (b *Budget) DisruptionsAllowed() int {
 type budgetsInForce struct {
 	all          []*Budget                 // by namespace, then by name
 	byNamespace  map[string]*budgetIndex   // by namespace
-	byAllocation map[*Allocation][]*Budget // who is selected by some, and by which, in name order
+	byAllocation map[*Allocation][]*Budget // those that a budget selects, with their budgets in name order
 }
 
 // Budgets are the budgets in force, by namespace and then by name. Read-only.
 func (p *Partition) Budgets() []*Budget { return p.budgets.all }
 
-// BudgetsOf are the budgets that are about y, in name order: none unless y has a node. What the
-// queue of y thinks of budgets (configs.Settings) is for the caller. Read-only.
+// BudgetsOf are the budgets that select y, in name order; none if y is pending. The caller heeds
+// the
+// disruption.budgets property of the queue. Read-only.
 func (p *Partition) BudgetsOf(y *Allocation) []*Budget {
 	if len(p.budgets.byAllocation) == 0 {
 		return nil
@@ -57,8 +60,7 @@ func (p *Partition) BudgetsOf(y *Allocation) []*Budget {
 	return p.budgets.byAllocation[y]
 }
 
-// applyBudgets puts the budgets of the configuration in force: all allocations are looked at
-// anew.
+// applyBudgets puts the configured budgets in force and matches all allocations again (PRE-71).
 func (p *Partition) applyBudgets() {
 	for x := range p.budgets.byAllocation {
 		p.markNodeChanged(x.node)
@@ -82,7 +84,7 @@ func (p *Partition) applyBudgets() {
 	}
 }
 
-// countInBudgets puts x in the books of the budgets that select it. Requires: x has just got its node.
+// countInBudgets counts x in the budgets that select it. Requires: x was just bound.
 func (p *Partition) countInBudgets(x *Allocation) {
 	if len(p.budgets.all) == 0 || x.ask.Placeholder || len(x.ask.Tags) == 0 {
 		return
@@ -101,7 +103,7 @@ func (p *Partition) countInBudgets(x *Allocation) {
 	}
 }
 
-// uncountInBudgets takes x out of the books again. Requires: x is not counted as leaving any more.
+// uncountInBudgets reverts countInBudgets. Requires: x is not counted as preempting.
 func (p *Partition) uncountInBudgets(x *Allocation) {
 	for _, b := range p.BudgetsOf(x) {
 		b.selected--
@@ -109,7 +111,7 @@ func (p *Partition) uncountInBudgets(x *Allocation) {
 	delete(p.budgets.byAllocation, x)
 }
 
-// countPreempting notes that x was told to leave, or that this is over.
+// countPreempting adds n to the preempting allocations of the budgets of x.
 func (p *Partition) countPreempting(x *Allocation, n int) {
 	for _, b := range p.BudgetsOf(x) {
 		b.preempting += n

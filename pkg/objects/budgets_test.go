@@ -26,7 +26,7 @@ func testBudget(name, app string, a budgets.Allowance) budgets.Budget {
 		Selector: budgets.NewSelector(map[string]string{"app": app}, nil)}
 }
 
-// budgetCounts is what the books say about budgets.
+// budgetCounts is the selected, preempting and allowed counts of all budgets.
 func budgetCounts(p *Partition) string {
 	var parts []string
 	for _, b := range p.Budgets() {
@@ -35,8 +35,9 @@ func budgetCounts(p *Partition) string {
 	return strings.Join(parts, " ")
 }
 
-// budgetPartition is a partition with three databases, of which db1 is a canary, a placeholder of one, a
-// web server, something without labels, and a database that waits.
+// budgetPartition is a partition with three bound databases, of which db1 is a canary and db3
+// requires a
+// node, a placeholder, a web server, an allocation without labels, and a pending database.
 func budgetPartition(t *testing.T, all ...budgets.Budget) *Partition {
 	t.Helper()
 	p := busyPartition(t, configs.Queue{Name: "a"})
@@ -73,11 +74,11 @@ func setBudgets(t *testing.T, p *Partition, all ...budgets.Budget) {
 
 func TestBudgets_CountSelectedAllocations(t *testing.T) {
 	two := budgets.Allowance{Kind: budgets.MinAvailable, N: 2}
-	p := budgetPartition(t, testBudget("db", "db", two), testBudget("nobody", "mail", two),
+	p := budgetPartition(t, testBudget("db", "db", two), testBudget("mail", "mail", two),
 		budgets.Budget{Namespace: "default", Name: "canaries", Allowance: budgets.Allowance{Kind: budgets.Allowed},
 			Selector: budgets.NewSelector(nil, []budgets.Expression{{Key: "canary", Operator: budgets.Exists}})},
 		budgets.Budget{Namespace: "other", Name: "db", Allowance: two, Selector: budgets.NewSelector(map[string]string{"app": "db"}, nil)})
-	assert.Equal(t, budgetCounts(p), "default/canaries 1-0:0 default/db 3-0:1 default/nobody 0-0:-2 other/db 0-0:-2")
+	assert.Equal(t, budgetCounts(p), "default/canaries 1-0:0 default/db 3-0:1 default/mail 0-0:-2 other/db 0-0:-2")
 	of := func(key AllocationKey) (names []string) {
 		for _, b := range p.BudgetsOf(p.allocations[key]) {
 			names = append(names, b.Name())
@@ -90,14 +91,14 @@ func TestBudgets_CountSelectedAllocations(t *testing.T) {
 	for _, key := range []AllocationKey{"later", "web", "plain", "waits"} {
 		assert.Equal(t, len(of(key)), 0, key)
 	}
-	assert.Equal(t, len(p.budgets.byAllocation), 3, "nothing is kept about the others")
+	assert.Equal(t, len(p.budgets.byAllocation), 3, "the other allocations are not recorded")
 
 	p.Release("db2", epoch)
-	assert.Equal(t, budgetCounts(p), "default/canaries 1-0:0 default/db 2-0:0 default/nobody 0-0:-2 other/db 0-0:-2")
+	assert.Equal(t, budgetCounts(p), "default/canaries 1-0:0 default/db 2-0:0 default/mail 0-0:-2 other/db 0-0:-2")
 	p.ReturnToPending("db1")
-	assert.Equal(t, budgetCounts(p), "default/canaries 0-0:0 default/db 1-0:-1 default/nobody 0-0:-2 other/db 0-0:-2")
+	assert.Equal(t, budgetCounts(p), "default/canaries 0-0:0 default/db 1-0:-1 default/mail 0-0:-2 other/db 0-0:-2")
 	assert.NilError(t, p.Place(p.allocations["waits"], p.nodes["n"], epoch))
-	assert.Equal(t, budgetCounts(p), "default/canaries 0-0:0 default/db 2-0:0 default/nobody 0-0:-2 other/db 0-0:-2")
+	assert.Equal(t, budgetCounts(p), "default/canaries 0-0:0 default/db 2-0:0 default/mail 0-0:-2 other/db 0-0:-2")
 	assert.NilError(t, p.Check())
 }
 
@@ -124,7 +125,7 @@ func TestBudgets_CountPreemptingAllocations(t *testing.T) {
 	assert.NilError(t, p.Check())
 
 	p.Release("db1", epoch)
-	assert.Equal(t, budgetCounts(p), "default/db 2-0:1", "who has left is neither there nor leaving")
+	assert.Equal(t, budgetCounts(p), "default/db 2-0:1", "a released allocation is neither selected nor preempting")
 	assert.NilError(t, p.Check())
 }
 
@@ -148,8 +149,9 @@ func TestBudgets_ReloadCountsRunningAllocations(t *testing.T) {
 	assert.Equal(t, len(p.BudgetsOf(p.allocations["web"])), 0)
 }
 
-// BenchmarkApplyBudgets is what a reload costs that changes budgets, while everything runs, and what
-// it costs if nothing runs that they could be about.
+// BenchmarkApplyBudgets measures a reload that changes budgets while 100,000 allocations run, of
+// which
+// the budgets select none or all.
 func BenchmarkApplyBudgets(b *testing.B) {
 	const many = 100_000
 	for _, kind := range []string{"without tags", "another namespace", "selected"} {

@@ -2,10 +2,11 @@ package objects
 
 import "slices"
 
-// Who looks for victims keeps things in mind about nodes, and has to hear what has changed.
+// Package preemption caches data of nodes, and must know which nodes have changed.
 
-// TakeChangedNodes returns the nodes whose room or whose work has changed since it was last
-// called, each once, in no particular order. Some may have gone since.
+// TakeChangedNodes returns the nodes whose free resources or allocations changed since the last
+// call,
+// each once, in no order. Some may be removed by now.
 func (p *Partition) TakeChangedNodes() []*Node {
 	out := p.changedNodes
 	p.changedNodes = nil
@@ -15,13 +16,13 @@ func (p *Partition) TakeChangedNodes() []*Node {
 	return out
 }
 
-// NodeSetGeneration changes whenever a node comes or goes.
+// NodeSetGeneration changes whenever a node is added or removed.
 func (p *Partition) NodeSetGeneration() uint64 { return p.nodeSetGeneration }
 
-// ConfigGeneration changes with the configuration.
+// ConfigGeneration changes whenever the configuration changes.
 func (p *Partition) ConfigGeneration() uint64 { return p.configGeneration }
 
-// KindCount is how many kinds of resources are known. It only grows.
+// KindCount is the number of resource indexes in use. It only grows.
 func (p *Partition) KindCount() int { return p.names.Len() }
 
 func (p *Partition) markNodeChanged(n *Node) {
@@ -30,7 +31,7 @@ func (p *Partition) markNodeChanged(n *Node) {
 		return
 	}
 	n.inChangedNodes = true
-	if p.changedNodes = append(p.changedNodes, n); len(p.changedNodes) > 2*len(p.nodes)+64 { // nobody has looked for long, and nodes came and went
+	if p.changedNodes = append(p.changedNodes, n); len(p.changedNodes) > 2*len(p.nodes)+64 { // not taken for long, while nodes were added and removed
 		p.changedNodes = slices.DeleteFunc(p.changedNodes, func(n *Node) bool { return p.nodes[n.id] != n })
 	}
 }
@@ -47,5 +48,5 @@ func (n *Node) EachAllocation(yield func(*Allocation) bool) {
 // AllocationCount is how many allocations are on the node.
 func (n *Node) AllocationCount() int { return len(n.allocations) }
 
-// InPreemption reports whether somebody on n was told to leave, or something is held there.
+// InPreemption reports whether n has preempting allocations or nominees.
 func (n *Node) InPreemption() bool { return len(n.preempting) > 0 || len(n.nominees) > 0 }

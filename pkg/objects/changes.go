@@ -1,37 +1,40 @@
 package objects
 
-// Changes is what has changed in a partition since it was last taken, for keeping views of its
-// objects up to date (ADR 32). An object is listed once, however often it changes; what has
-// gone is listed too. Everything that is there when watching begins is listed as well, without
-// a list being made: a large partition is gone through bit by bit.
+// Changes is what changed in a partition since it was last taken, to update views of its objects
+// (ADR 32). An object is listed once, however often it changes, and also if it was removed. All
+// objects that exist when watching begins are listed too, without a list being made: a large
+// partition
+// is listed step by step.
 type Changes struct {
 	p           *Partition
 	allocations []*Allocation
-	recorded    map[*Allocation]struct{} // those in work
+	recorded    map[*Allocation]struct{} // those in allocations
 	accounts    []*account
 	apps        []*Application
 	nodes       []*Node
 	queues      []*Queue
 
-	// What was there from the beginning and has not been listed yet: the first so many of the
-	// lists of the partition, and of the work of an application. What leaves such a list is
-	// replaced by its last member, so who goes through it backwards misses nothing.
+	// Objects that existed from the beginning and are not listed yet: the first so many of the
+	// lists of
+	// the partition, and of the allocations of an application. Removal from such a list moves its
+	// last
+	// member to the gap, so iteration from the end misses nothing.
 	initialApps, initialNodes, initialQueues int
 	initialApp                               *Application
 	initialAllocations                       int
 }
 
-// A LimitChange says what has become of what a user or a group may use, and uses, in a queue.
+// LimitChange is the new usage of a user or a group in a queue.
 type LimitChange struct {
 	Queue *Queue
 	UserOrGroup
-	Usage *LimitUsage // nil: it is limited no more, or has no application there
+	Usage *LimitUsage // nil: it has no limit, or no application there, any more
 }
 
-// Watch begins to record changes, anew if that is done already. Whatever is in the partition
-// counts as changed. Recording ends with Unwatch, or by itself (see Watched) when what the
-// changes are like is not known any more or so many have changed that going through everything
-// takes no longer.
+// Watch begins to record changes, anew if it did already; all objects count as changed. Recording
+// ends
+// with Unwatch, or by itself (see Watched) when it is unknown what changed, or when so much changed
+// that listing everything costs no more.
 func (p *Partition) Watch() *Changes {
 	p.Unwatch()
 	p.watch = &Changes{
@@ -41,7 +44,7 @@ func (p *Partition) Watch() *Changes {
 	return p.watch
 }
 
-// Unwatch ends recording. Changes that were not taken are forgotten.
+// Unwatch ends recording. Changes that were not taken are dropped.
 func (p *Partition) Unwatch() {
 	c := p.watch
 	if p.watch = nil; c == nil {
@@ -73,9 +76,9 @@ func (c *Changes) Len() int {
 	return n
 }
 
-// Next takes something that has changed: an *Allocation, a LimitChange, an *Application, a *Node
-// or a *Queue; nil: there is nothing. Work comes before all else: when an application or a node
-// is taken, all that has changed of its work has been.
+// Next takes an object that changed: an *Allocation, a LimitChange, an *Application, a *Node or a
+// *Queue; nil: there is none. Allocations come first: when an application or a node is taken, all
+// changes of its allocations have been.
 func (c *Changes) Next() any {
 	if x := c.nextAllocation(); x != nil {
 		return x
@@ -93,7 +96,7 @@ func (c *Changes) Next() any {
 	if x, ok := pop(&c.accounts); ok {
 		x.changeRecorded = false
 		change := LimitChange{Queue: x.queue, UserOrGroup: x.userOrGroup}
-		if now := x.queue.accounts[x.userOrGroup]; now != nil { // perhaps another one than x
+		if now := x.queue.accounts[x.userOrGroup]; now != nil { // may be another account than x
 			change.Usage = c.p.newLimitUsage(now)
 		}
 		return change
@@ -113,7 +116,8 @@ func (c *Changes) Next() any {
 	return nil
 }
 
-// nextAllocation takes work that has changed, or has been there from the beginning. nil: there is none.
+// nextAllocation takes an ask or allocation that changed, or that existed from the beginning; nil:
+// none.
 func (c *Changes) nextAllocation() any {
 	if x, ok := pop(&c.allocations); ok {
 		delete(c.recorded, x)
@@ -179,9 +183,10 @@ func (c *Changes) addAccount(x *account) {
 	}
 }
 
-// The rest is what the partition calls after a change. Without a watch it costs a comparison.
+// The partition calls the following after a change. Without a watch they cost a comparison.
 
-// recordAllocationChange notes that x came, changed or went. Its application, its leaf and its node have
+// recordAllocationChange records that x was added, changed or removed. Its application, leaf and
+// node
 // changed with it.
 func (p *Partition) recordAllocationChange(x *Allocation) {
 	c := p.watch
@@ -190,7 +195,7 @@ func (p *Partition) recordAllocationChange(x *Allocation) {
 	}
 	if _, listed := c.recorded[x]; !listed {
 		if len(c.allocations) > 2*len(p.allocations)+maxUntakenChanges {
-			p.Unwatch() // nobody has taken them for long, and most have gone
+			p.Unwatch() // not taken for long, and most are removed by now
 			return
 		}
 		c.recorded[x] = struct{}{}
@@ -203,10 +208,11 @@ func (p *Partition) recordAllocationChange(x *Allocation) {
 	}
 }
 
-// maxUntakenChanges is how many changes of work are kept at least for whom they are recorded.
+// maxUntakenChanges is how many changes of allocations are recorded, at least, before recording
+// ends.
 const maxUntakenChanges = 10_000
 
-// recordAppChange notes that a came, changed or went.
+// recordAppChange records that a was added, changed or removed.
 func (p *Partition) recordAppChange(a *Application) {
 	if p.watch != nil {
 		p.watch.addApp(a)
@@ -214,21 +220,21 @@ func (p *Partition) recordAppChange(a *Application) {
 	}
 }
 
-// recordNodeChange notes that n came, changed or went.
+// recordNodeChange records that n was added, changed or removed.
 func (p *Partition) recordNodeChange(n *Node) {
 	if p.watch != nil {
 		p.watch.addNode(n)
 	}
 }
 
-// recordQueueChange notes that q came, changed or went.
+// recordQueueChange records that q was added, changed or removed.
 func (p *Partition) recordQueueChange(q *Queue) {
 	if p.watch != nil {
 		p.watch.addQueue(q)
 	}
 }
 
-// recordAccountChange notes that x came, changed or went.
+// recordAccountChange records that x was added, changed or removed.
 func (p *Partition) recordAccountChange(x *account) {
 	if p.watch != nil {
 		p.watch.addAccount(x)

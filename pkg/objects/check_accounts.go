@@ -6,14 +6,15 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// memberTotals is what the members of an account have together.
+// memberTotals is the sum over the members of an account.
 type memberTotals struct {
 	amounts          resources.Amounts
 	members, running int
 }
 
-// countApps adds up, for each queue and each account, the applications that are there. Requires:
-// c.app has what their work says.
+// countApps adds up the applications of each queue and each account. Requires: c.app has the sums
+// of
+// their asks and allocations.
 func (c *recount) countApps() {
 	c.running, c.memberTotals = map[*Queue]int{}, map[*account]memberTotals{}
 	for _, a := range c.p.apps {
@@ -36,8 +37,8 @@ func (c *recount) addToAccount(x *account, a *Application, sums [3]resources.Amo
 	}
 }
 
-// checkAccounts checks how many applications run in q and below, and what its users and groups
-// are said to hold there. Requires: countApps.
+// checkAccounts checks the number of running applications in and below q, and the accounts of q.
+// Requires: countApps.
 func (c *recount) checkAccounts(q *Queue) error {
 	if n := c.running[q]; n != q.running {
 		return fmt.Errorf("queue %s counts %d running applications, there are %d", q.path, q.running, n)
@@ -46,14 +47,14 @@ func (c *recount) checkAccounts(q *Queue) error {
 		held := c.memberTotals[x]
 		switch {
 		case !c.p.Amounts(x.allocated).Equal(held.amounts):
-			return fmt.Errorf("%s holds %v in queue %s, not %v", h, held.amounts, q.path, c.p.Amounts(x.allocated))
+			return fmt.Errorf("%s uses %v in queue %s; its account has %v", h, held.amounts, q.path, c.p.Amounts(x.allocated))
 		case x.running != held.running || len(x.members) != held.members || held.members == 0:
-			return fmt.Errorf("%s has %d applications in queue %s of which %d run, not %d and %d",
+			return fmt.Errorf("%s has %d applications in queue %s, %d of them running; its account counts %d and %d",
 				h, held.members, q.path, held.running, len(x.members), x.running)
 		}
 		for _, s := range c.p.slots.shapes {
 			if s != nil && x.fit.has(s.slot) != x.allows(s) {
-				return fmt.Errorf("%s is wrong in queue %s about shape %v", h, q.path, s.vector)
+				return fmt.Errorf("the mask of %s in queue %s is wrong for shape %v", h, q.path, s.vector)
 			}
 		}
 	}

@@ -7,24 +7,23 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
 )
 
-// checkBudgets checks which budgets each allocation has by asking them anew, and what is added up
-// from that.
+// checkBudgets matches the budgets with all allocations again, and checks the counts.
 func (c *recount) checkBudgets() error {
 	conf, all := c.p.conf.Budgets.All(), c.p.budgets.all
 	if len(conf) != len(all) {
 		return fmt.Errorf("%d budgets are configured, there are %d", len(conf), len(all))
 	}
-	under := map[string][]*Budget{}
+	byNamespace := map[string][]*Budget{}
 	for i, b := range all {
 		if !b.conf.Equal(&conf[i]) {
 			return fmt.Errorf("budget %s is not as configured", b.Name())
 		}
-		under[b.conf.Namespace] = append(under[b.conf.Namespace], b)
+		byNamespace[b.conf.Namespace] = append(byNamespace[b.conf.Namespace], b)
 	}
 	selected, preempting, selectedByAny := map[*Budget]int{}, map[*Budget]int{}, 0
 	for _, x := range c.p.allocations {
 		var want []*Budget
-		for _, b := range under[budgets.NamespaceOf(x.ask.Tags)] {
+		for _, b := range byNamespace[budgets.NamespaceOf(x.ask.Tags)] {
 			if !x.Pending() && !x.ask.Placeholder && b.conf.Selects(x.ask.Tags) {
 				want = append(want, b)
 				selected[b]++
@@ -32,13 +31,13 @@ func (c *recount) checkBudgets() error {
 			}
 		}
 		if !slices.Equal(c.p.BudgetsOf(x), want) {
-			return fmt.Errorf("%s has %d budgets, or others than the %d that select it", x.Key(), len(c.p.BudgetsOf(x)), len(want))
+			return fmt.Errorf("%s has %d budgets, which are not the %d that select it", x.Key(), len(c.p.BudgetsOf(x)), len(want))
 		}
 		selectedByAny += min(1, len(want))
 	}
 	for _, b := range all {
 		if b.selected != selected[b] || b.preempting != preempting[b] {
-			return fmt.Errorf("budget %s counts %d allocations, %d of them leaving; there are %d and %d",
+			return fmt.Errorf("budget %s counts %d allocations, %d of them preempting; there are %d and %d",
 				b.Name(), b.selected, b.preempting, selected[b], preempting[b])
 		}
 	}

@@ -6,18 +6,18 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// classQuotaTotal is what should count in a class quota for somebody.
+// classQuotaTotal is what should count in a class quota, for one user or group if it is scoped.
 type classQuotaTotal struct {
 	amounts resources.Amounts
 	pods    int
 }
 
-// checkClassQuotas checks what is counted by class, and how many asks are of each class.
+// checkClassQuotas checks the usage of class quotas, and the number of asks of each priority class.
 func (c *recount) checkClassQuotas() error {
-	want, users := map[*Queue]map[classUsageID]classQuotaTotal{}, map[uint32]int{}
+	want, refs := map[*Queue]map[classUsageID]classQuotaTotal{}, map[uint32]int{}
 	for _, x := range c.p.allocations {
 		if x.key.ClassID != 0 {
-			users[x.key.ClassID]++
+			refs[x.key.ClassID]++
 		}
 		c.p.eachClassQuota(x.app, c.p.PriorityClass(x), func(at classQuotaRef) bool {
 			if want[at.queue] == nil {
@@ -30,7 +30,7 @@ func (c *recount) checkClassQuotas() error {
 	}
 	for _, q := range c.p.queues {
 		if len(q.classUsage) != len(want[q]) {
-			return fmt.Errorf("queue %s counts by class in %d places, it is %d", q.path, len(q.classUsage), len(want[q]))
+			return fmt.Errorf("queue %s has %d usages of class quotas; there are %d", q.path, len(q.classUsage), len(want[q]))
 		}
 		for id, m := range q.classUsage {
 			if w := want[q][id]; m.pods != w.pods || !c.p.Amounts(m.used).Equal(w.amounts) {
@@ -40,20 +40,20 @@ func (c *recount) checkClassQuotas() error {
 		}
 	}
 	if !c.p.hasClassQuotas && c.p.anyClassQuotas() {
-		return fmt.Errorf("there are class quotas, and their use is not counted")
+		return fmt.Errorf("there are class quotas, and their usage is not counted")
 	}
-	return c.checkClassNumbers(users)
+	return c.checkClassNumbers(refs)
 }
 
-func (c *recount) checkClassNumbers(users map[uint32]int) error {
+func (c *recount) checkClassNumbers(refs map[uint32]int) error {
 	names := &c.p.classNumbers
-	if len(names.numbers) != len(users) || len(names.named) != len(users)+len(names.free) {
-		return fmt.Errorf("%d priority classes are numbered and %d numbers free, work is of %d",
-			len(names.numbers), len(names.free), len(users))
+	if len(names.numbers) != len(refs) || len(names.named) != len(refs)+len(names.free) {
+		return fmt.Errorf("%d priority classes have numbers and %d numbers are free; asks and allocations have %d classes",
+			len(names.numbers), len(names.free), len(refs))
 	}
 	for name, n := range names.numbers {
-		if x := names.named[n-1]; x.name != name || x.refs != users[n] {
-			return fmt.Errorf("priority class %s is said to have %d asks, it has %d", name, x.refs, users[n])
+		if x := names.named[n-1]; x.name != name || x.refs != refs[n] {
+			return fmt.Errorf("priority class %s counts %d asks and allocations; there are %d", name, x.refs, refs[n])
 		}
 	}
 	return nil

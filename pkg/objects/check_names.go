@@ -7,7 +7,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// checkNames recounts how often each resource name is held, and by what.
+// checkNames recounts the holds of each resource name.
 func (p *Partition) checkNames() error {
 	if p.trying {
 		return nil // names are kept until the trial ends
@@ -47,7 +47,7 @@ func (p *Partition) checkNames() error {
 			add(name, resources.Asks)
 		}
 	}
-	known, loose := 0, 0
+	known, askOnly := 0, 0
 	for k := range p.names.Len() {
 		name := p.names.Name(resources.Index(k))
 		if name == "" {
@@ -56,19 +56,19 @@ func (p *Partition) checkNames() error {
 		known++
 		cluster, asks := p.names.HoldCounts(resources.Index(k))
 		if c := want[name]; c == nil || *c != (count{cluster, asks}) {
-			return fmt.Errorf("resource name %q is held by the cluster %d times and by asks %d times: that is %v", name, cluster, asks, c)
+			return fmt.Errorf("resource name %q is held by the cluster %d times and by asks %d times: it should be %v", name, cluster, asks, c)
 		}
 		if cluster == 0 {
-			loose++
+			askOnly++
 		}
 	}
-	if known != len(want) || loose != p.names.AskOnly() {
-		return fmt.Errorf("%d resource names are known, %d of them to asks alone: there are %d, and %d", known, p.names.AskOnly(), len(want), loose)
+	if known != len(want) || askOnly != p.names.AskOnly() {
+		return fmt.Errorf("%d resource names are in use, %d of them by asks alone; there are %d and %d", known, p.names.AskOnly(), len(want), askOnly)
 	}
 	return nil
 }
 
-// eachName yields the names of resources in the settings of q, each as often as it is there.
+// eachName yields the resource names in the settings of q, each as often as it occurs.
 func (q *Queue) eachName(yield func(name string)) {
 	for name := range q.conf.Max.All() {
 		yield(name)

@@ -7,12 +7,11 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// checkPreemption checks who is said to leave, who waits for which node, and what is added up
-// from that.
+// checkPreemption checks preempting allocations, nominations, and their totals.
 func (c *recount) checkPreemption() error {
 	held := map[*Node]resources.Amounts{}
 	preempting, overdue, nominated := map[*Queue]resources.Amounts{}, map[*Queue]resources.Amounts{}, map[*Queue]resources.Amounts{}
-	awaited, expected := 0, map[*Allocation]bool{}
+	notOverdue, expected := 0, map[*Allocation]bool{}
 	for _, x := range c.p.expectedReleases {
 		expected[x] = true
 	}
@@ -26,7 +25,7 @@ func (c *recount) checkPreemption() error {
 			}
 			continue
 		}
-		awaited++
+		notOverdue++
 		if !expected[x] {
 			return fmt.Errorf("%s is marked for preemption, and its release has no timeout", x.Key())
 		}
@@ -38,12 +37,12 @@ func (c *recount) checkPreemption() error {
 		}
 	}
 	if len(c.p.nominees) != len(c.p.nominated) {
-		return fmt.Errorf("%d asks wait for a node, %d are listed", len(c.p.nominated), len(c.p.nominees))
+		return fmt.Errorf("%d asks are nominated, %d are listed", len(c.p.nominated), len(c.p.nominees))
 	}
 	for _, x := range c.p.nominees {
 		n := c.p.nominated[x].node
 		if n == nil || c.p.nodes[n.id] != n || !n.Accepts(x.shape) || c.p.allocations[x.Key()] != x || !x.Pending() {
-			return fmt.Errorf("%s is nominated for a node that it cannot have, or is not nominated", x.Key())
+			return fmt.Errorf("%s is listed as a nominee without a nomination for a node that accepts it", x.Key())
 		}
 		if !slices.Contains(n.nominees, x) {
 			return fmt.Errorf("node %s does not list its nominee %s", n.id, x.Key())
@@ -53,26 +52,26 @@ func (c *recount) checkPreemption() error {
 			nominated[q] = nominated[q].Add(x.ask.Amounts)
 		}
 	}
-	listed, waiting := 0, 0
+	listed, nominees := 0, 0
 	for _, n := range c.p.nodes {
-		listed, waiting = listed+len(n.preempting), waiting+len(n.nominees)
+		listed, nominees = listed+len(n.preempting), nominees+len(n.nominees)
 		if got := c.p.Amounts(n.heldForNominees); !got.Equal(held[n]) {
-			return fmt.Errorf("node %s holds %v for nominees, its nominees ask for %v", n.id, got, held[n])
+			return fmt.Errorf("node %s holds %v for nominees, its nominees request %v", n.id, got, held[n])
 		}
 	}
-	if listed != awaited || waiting != len(c.p.nominees) {
+	if listed != notOverdue || nominees != len(c.p.nominees) {
 		return fmt.Errorf("nodes list %d preempting allocations and %d nominees, there are %d and %d",
-			listed, waiting, awaited, len(c.p.nominees))
+			listed, nominees, notOverdue, len(c.p.nominees))
 	}
 	for _, q := range c.p.queues {
 		if got := c.p.Amounts(q.expectedRelease); !got.Equal(preempting[q]) {
-			return fmt.Errorf("queue %s expects the release of %v, its allocations say %v", q.path, got, preempting[q])
+			return fmt.Errorf("queue %s expects the release of %v, the sum of its preempting allocations is %v", q.path, got, preempting[q])
 		}
 		if got := c.p.Amounts(q.overdueRelease); !got.Equal(overdue[q]) {
-			return fmt.Errorf("queue %s has overdue releases of %v, its allocations say %v", q.path, got, overdue[q])
+			return fmt.Errorf("queue %s has overdue releases of %v, the sum of its overdue allocations is %v", q.path, got, overdue[q])
 		}
 		if got := c.p.Amounts(q.nominated); !got.Equal(nominated[q]) {
-			return fmt.Errorf("queue %s has nominees of %v, its asks say %v", q.path, got, nominated[q])
+			return fmt.Errorf("queue %s has nominated %v, the sum of its nominated asks is %v", q.path, got, nominated[q])
 		}
 	}
 	return nil

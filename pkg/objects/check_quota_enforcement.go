@@ -7,8 +7,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// checkViolations checks that exactly those queues are listed as above a max that is enforced
-// which are, by the names and numbers of the configuration.
+// checkViolations checks that exactly the queues above an enforced max are listed, by the names and
+// quantities of the configuration.
 func (p *Partition) checkViolations() error {
 	listed, toRecheck := map[*Queue]int{}, map[*Queue]bool{}
 	for _, q := range p.toRecheck {
@@ -16,25 +16,25 @@ func (p *Partition) checkViolations() error {
 	}
 	for _, q := range slices.Concat(p.violating, p.dueForEnforcement) {
 		if listed[q]++; q.violation == nil || p.queues[q.path] != q {
-			return fmt.Errorf("queue %s is said to be above its max, and does not know or does not exist", q.path)
+			return fmt.Errorf("queue %s is listed as above its max, and has no violation or does not exist", q.path)
 		}
 	}
 	for _, q := range p.queues {
 		over := false
-		for name, most := range q.conf.Max.All() {
-			over = over || p.Amounts(q.AllocatedAfterPreemption()).Get(name) > most
+		for name, limit := range q.conf.Max.All() {
+			over = over || p.Amounts(q.AllocatedAfterPreemption()).Get(name) > limit
 		}
-		is := over && q.managed && p.conf.QuotaPreemptionEnabled && q.conf.QuotaPreemptionDelay > 0
+		above := over && q.managed && p.conf.QuotaPreemptionEnabled && q.conf.QuotaPreemptionDelay > 0
 		switch {
 		case q.recheckListed != toRecheck[q]:
 			return fmt.Errorf("queue %s is wrongly listed, or not listed, for a recheck of its max", q.path)
-		case is != (q.violation != nil) && !q.recheckListed:
-			return fmt.Errorf("queue %s holds %v, after preemption %v; that it is above %v is recorded as %t",
-				q.path, p.Amounts(q.allocated), p.Amounts(q.AllocatedAfterPreemption()), q.conf.Max, !is)
+		case above != (q.violation != nil) && !q.recheckListed:
+			return fmt.Errorf("queue %s uses %v, after preemption %v; above its max %v is recorded as %t",
+				q.path, p.Amounts(q.allocated), p.Amounts(q.AllocatedAfterPreemption()), q.conf.Max, !above)
 		case listed[q] != boolToInt(q.violation != nil):
 			return fmt.Errorf("queue %s is listed %d times as above its max", q.path, listed[q])
 		case resources.Vector(q.Excess()).IsZero() == over:
-			return fmt.Errorf("queue %s says that it is above its max by %v", q.path, p.Amounts(q.Excess()))
+			return fmt.Errorf("queue %s has an excess of %v", q.path, p.Amounts(q.Excess()))
 		}
 	}
 	if !slices.IsSortedFunc(p.violating, compareEvaluations) {

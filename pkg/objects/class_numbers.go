@@ -1,12 +1,13 @@
 package objects
 
-// classNumbers numbers the priority classes that the work of a partition is of, so that an ask
-// keeps four bytes of them, where there was padding. A class that nobody is of any more gives
-// its number back.
+// classNumbers assigns numbers to the priority classes of the asks and allocations of a partition,
+// so
+// that an ask takes no more memory for its class (QUO-45). The number of a class with no ask and no
+// allocation is free again.
 type classNumbers struct {
 	numbers map[string]uint32
 	named   []namedClass // named[n-1] has the number n
-	free    []uint32     // numbers that nobody has
+	free    []uint32     // unused numbers
 }
 
 type namedClass struct {
@@ -14,7 +15,7 @@ type namedClass struct {
 	refs int // asks and allocations
 }
 
-// acquire is the number of a class for one more ask of it; no class is 0.
+// acquire is the number of a class for one more ask; without a class it is 0.
 func (c *classNumbers) acquire(name string) uint32 {
 	if name == "" {
 		return 0
@@ -41,7 +42,7 @@ func (c *classNumbers) nextFree() uint32 {
 	return uint32(len(c.named))
 }
 
-// release is take for one ask less.
+// release reverts acquire for one ask.
 func (c *classNumbers) release(n uint32) {
 	if n == 0 {
 		return
@@ -59,7 +60,7 @@ func (c *classNumbers) release(n uint32) {
 	c.free = append(c.free, n)
 }
 
-// name is the name of a number.
+// name is the class of a number.
 func (c *classNumbers) name(n uint32) string {
 	if n == 0 {
 		return ""
@@ -67,6 +68,7 @@ func (c *classNumbers) name(n uint32) string {
 	return c.named[n-1].name
 }
 
-// PriorityClass is the name of the priority class that x is of; empty: none. It was found when
-// x came, and does not change.
+// PriorityClass is the name of the priority class of x; empty: none. It is set when x is admitted
+// and
+// does not change.
 func (p *Partition) PriorityClass(x *Allocation) string { return p.classNumbers.name(x.key.ClassID) }

@@ -10,8 +10,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// classQuotaError says why an ask cannot be taken in: there is no quota although its class needs one,
-// or too little is left of one.
+// classQuotaError is why class quotas reject an ask: its class needs a quota and none covers it
+// (QUO-37), or one is exceeded (QUO-36). nil: they do not.
 func (p *Partition) classQuotaError(a *Application, class string, amounts resources.Amounts) (err error) {
 	if !p.hasClassQuotas {
 		return nil
@@ -29,11 +29,12 @@ func (p *Partition) classQuotaError(a *Application, class string, amounts resour
 	return p.quotaRequired(a, class)
 }
 
-// CheckResize says which class quota does not leave room for what x grows by; nil: all do. What
-// does not grow is not asked about, so an ask can always be made smaller.
+// CheckResize is the error of a class quota that does not allow the growth of x; nil: all allow it.
+// An
+// ask can always shrink (QUO-39).
 func (p *Partition) CheckResize(x *Allocation, amounts resources.Amounts) (err error) {
 	if !p.hasClassQuotas || p.checkQuantities(amounts, resources.Asks) != nil {
-		return nil // nobody is asked, or Resize says what is wrong
+		return nil // no class quotas, or Resize returns the error
 	}
 	wanted := p.names.Hold(amounts, resources.Asks)
 	defer p.names.Release(wanted, resources.Asks)
@@ -47,8 +48,9 @@ func (p *Partition) CheckResize(x *Allocation, amounts resources.Amounts) (err e
 	return err
 }
 
-// quotaExceeded says what a quota does not leave room for; nil: it leaves room for all. pods is how
-// many asks more there would be.
+// quotaExceeded is the error of a class quota that more resources and pods would exceed; nil: they
+// are
+// within it.
 func (p *Partition) quotaExceeded(c classQuotaRef, class string, more resources.Vector, pods int) error {
 	var used classUsage
 	if m := c.usage(); m != nil {
@@ -82,7 +84,9 @@ func (p *Partition) quotaExceeded(c classQuotaRef, class string, more resources.
 		c.id.quota, c.queue.path, subject, strings.Join(asked, " "), strings.Join(held, " "), strings.Join(allowed, " "))}
 }
 
-// quotaRequired says that an ask which counts in no quota needs one; nil: it does not.
+// quotaRequired is the error of an ask that no class quota covers and whose class needs one; nil:
+// it
+// needs none.
 func (p *Partition) quotaRequired(a *Application, class string) error {
 	var missing []string
 	for _, s := range p.conf.ClassesNeedingQuota {

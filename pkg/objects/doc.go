@@ -1,14 +1,15 @@
-// Package objects is the state of one partition: queues, applications, asks,
-// allocations and nodes, the orders they stand in, and the ledger that keeps the
-// books in balance.
+// Package objects holds the state of one partition (queues, applications, asks, allocations and
+// nodes), the orders in which they are considered, and the ledger, the only code that changes
+// quantities.
 //
-// Only Partition changes anything. Every other type is read-only outside this
-// package, so a number in a node, a queue, its ancestors and an application can only
-// move together. What to do next is decided by package scheduler; what comes first
-// is said by package policies; what a setting may be was checked by package configs.
+// Only methods of Partition change state. All other types are read-only outside of this package, so
+// that a quantity changes in a node, an application, its queue and all ancestors together. Package
+// scheduler decides what to do next, package policies defines the orders, package configs validates
+// the settings.
 //
-// The package has no goroutines, no locks, no clock, no logger and no metrics. Time
-// comes in as an argument; what happened goes out as a return value.
+// The package has no goroutine, lock, clock, logger or metric. Methods that need the time take it
+// as
+// an argument, and return what they changed.
 //
-// The rule that must hold: Check finds nothing, after every call.
+// Invariant: Check reports nothing after any call.
 package objects

@@ -9,12 +9,11 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// The ledger: the only code that moves quantities. An allocation is in the books of
-// its node, its application, its leaf and every ancestor at once, or in none of them.
+// The ledger is the only code that changes quantities. An allocation counts for its node, its
+// application, its leaf and every ancestor, or for none of them (QUE-42).
 
-// Place gives a pending ask the node that was decided on. It must fit the node and every
-// queue on the way up: the books are asked once more, and when they do not agree nothing
-// changes.
+// Place binds a pending ask to the node of a decision. The node, the queues on the path, the limits
+// and max applications are checked once more (QUO-7, LIM-12). Nothing changes if there is an error.
 func (p *Partition) Place(x *Allocation, n *Node, now time.Time) error {
 	if err := p.checkPlacement(x, n); err != nil {
 		return fmt.Errorf("place %s on %s: %w", x.Key(), n.id, err)
@@ -23,7 +22,8 @@ func (p *Partition) Place(x *Allocation, n *Node, now time.Time) error {
 	return nil
 }
 
-// PlaceReported gives a pending ask the node that the RM says it has. No limit is asked.
+// PlaceReported binds a pending ask to the node that the RM reports. No quota or limit is checked
+// (QUO-8, LIM-13).
 func (p *Partition) PlaceReported(key AllocationKey, on NodeID, now time.Time) (*Allocation, error) {
 	x, ok := p.allocations[key]
 	if !ok || !x.Pending() {
@@ -43,7 +43,9 @@ func (p *Partition) bindAndReindex(x *Allocation, n *Node, now time.Time) {
 	p.reindex(x.app)
 }
 
-// checkPlacement checks everything a decided binding must respect, and changes nothing.
+// checkPlacement checks node, quotas, limits and max applications before x is bound to n. It
+// changes
+// nothing.
 func (p *Partition) checkPlacement(x *Allocation, n *Node) error {
 	if !n.Fits(x.shape) && !(p.Nomination(x) == n && p.FitsNominated(x)) || x.shape.required != "" && x.shape.required != n.id {
 		return ErrDoesNotFit
@@ -54,13 +56,13 @@ func (p *Partition) checkPlacement(x *Allocation, n *Node) error {
 	if q, h, over := p.BlockingLimit(x.app, x.shape); over {
 		return fmt.Errorf("%s in queue %s: %w", h, q.path, ErrOverLimit)
 	}
-	if q, _, barred := p.BlockingMaxApplications(x.app); barred {
+	if q, _, blocked := p.BlockingMaxApplications(x.app); blocked {
 		return fmt.Errorf("applications of queue %s: %w", q.path, ErrOverLimit)
 	}
 	return nil
 }
 
-// Release takes an allocation out of every book it is in, for good.
+// Release removes an allocation. ok is false if key has no allocation; a pending ask is none.
 func (p *Partition) Release(key AllocationKey, now time.Time) (*Allocation, bool) {
 	x, ok := p.allocations[key]
 	if !ok || x.Pending() {
@@ -72,7 +74,7 @@ func (p *Partition) Release(key AllocationKey, now time.Time) (*Allocation, bool
 	return x, true
 }
 
-// removeAllocation is Free without what it means for the application.
+// removeAllocation is Release without the usage history and the state change of the application.
 func (p *Partition) removeAllocation(x *Allocation) {
 	p.unbindFromNode(x)
 	p.unregister(x)
@@ -80,8 +82,9 @@ func (p *Partition) removeAllocation(x *Allocation) {
 	p.RequestRequeue()
 }
 
-// ReturnToPending takes the node from an allocation, which becomes the pending ask it was, in
-// its old place among the asks (seed 004; it counts as never made).
+// ReturnToPending takes an allocation from its node: it becomes the pending ask that it was, at its
+// former position, and does not count for the ramp-up of the application. ok is
+// false if key has no allocation.
 func (p *Partition) ReturnToPending(key AllocationKey) (*Allocation, bool) {
 	x, ok := p.allocations[key]
 	if !ok || x.Pending() {
@@ -101,8 +104,9 @@ func (p *Partition) ReturnToPending(key AllocationKey) (*Allocation, bool) {
 	return x, true
 }
 
-// Resize changes what an ask or an allocation takes, without asking any quota
-// (behaviour.md 10.8). Its place among the asks stays.
+// Resize changes the resources of an ask or an allocation without a check of quotas (QUO-8,
+// LIM-13).
+// Its position among the asks stays; a nomination ends.
 func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Allocation, error) {
 	x, ok := p.allocations[key]
 	if !ok {
@@ -136,7 +140,7 @@ func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Alloc
 	} else {
 		p.post(x, n, 1)
 	}
-	if wasPreempting { // it still is
+	if wasPreempting { // unpost has removed the mark
 		p.addPreempting(x, d)
 	}
 	p.reindex(a)
@@ -144,7 +148,8 @@ func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Alloc
 	return x, nil
 }
 
-// unpost takes x out of the books of quantities, and leaves all else as it is.
+// unpost subtracts x from all totals and ends its nomination or its preemption mark. x stays
+// registered.
 func (p *Partition) unpost(x *Allocation) {
 	if x.Pending() {
 		p.ClearNomination(x)
@@ -156,7 +161,8 @@ func (p *Partition) unpost(x *Allocation) {
 	p.post(x, x.node, -1)
 }
 
-// register makes x known as a pending ask.
+// register adds x to its application and to the partition as a pending ask. The caller posts its
+// quantities.
 func (p *Partition) register(x *Allocation) {
 	p.recordAllocationChange(x)
 	x.shape = p.acquireShape(x.ask)
@@ -167,7 +173,7 @@ func (p *Partition) register(x *Allocation) {
 	p.addPending(x)
 }
 
-// unregister forgets x. Requires: it is in no book.
+// unregister removes x from its application and the partition. Requires: it counts in no total.
 func (p *Partition) unregister(x *Allocation) {
 	p.recordAllocationChange(x)
 	p.postClassQuotas(x, -1)
@@ -177,7 +183,7 @@ func (p *Partition) unregister(x *Allocation) {
 	p.releaseShape(x.shape, x.ask)
 }
 
-// bindToNode moves a pending x into the allocated books.
+// bindToNode makes a pending x an allocation of n.
 func (p *Partition) bindToNode(x *Allocation, n *Node, now time.Time) {
 	a := x.app
 	p.ClearNomination(x)
@@ -199,7 +205,7 @@ func (p *Partition) bindToNode(x *Allocation, n *Node, now time.Time) {
 	p.updateRunning(a)
 }
 
-// unbindFromNode takes a bound x out of the allocated books.
+// unbindFromNode subtracts an allocation from its node and from all totals. x.node stays set.
 func (p *Partition) unbindFromNode(x *Allocation) {
 	p.removePreempting(x)
 	p.uncountInBudgets(x)
@@ -209,8 +215,8 @@ func (p *Partition) unbindFromNode(x *Allocation) {
 	p.boundCount--
 }
 
-// post puts x into, or takes it from, the allocated book of its node, its application
-// and every queue up to root. It cannot fail.
+// post adds x to (sign 1), or subtracts it from (sign -1), the allocated resources of n, of its
+// application and accounts, and of every queue up to root (QUE-42). It cannot fail.
 func (p *Partition) post(x *Allocation, n *Node, sign int) {
 	p.recordAllocationChange(x)
 	total := &x.app.allocated
@@ -234,8 +240,9 @@ func (p *Partition) post(x *Allocation, n *Node, sign int) {
 	}
 }
 
-// postPending is post for the pending books of the queues; the application's own is
-// kept with its classes.
+// postPending adds v to (sign 1), or subtracts it from (sign -1), the pending resources of every
+// queue
+// from the leaf of a to root (QUE-41). Those of a itself change with its ask groups.
 func (p *Partition) postPending(a *Application, v resources.Vector, sign int) {
 	for q := a.queue; q != nil; q = q.parent {
 		addSigned(&q.pending, v, sign)

@@ -5,13 +5,13 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// An application stands in an index of its leaf, a queue in one of its parent. After a
-// posting the application and the queues above it take their new places: keys,
-// priorities and masks are brought up to date from the leaf to the root, and nothing
-// outside that path is touched.
+// An application is in an index of its leaf, a queue in one of its parent. When a quantity has
+// changed, the application and the queues above it are indexed again: keys, priorities and masks
+// are
+// updated from the leaf to root, and nothing outside of that path.
 
-// reindex puts a and every queue above it where they belong now, after the books changed,
-// and likewise the applications that share an account with it, if that offers other shapes
+// reindex updates the position of a and of every queue above it after a quantity changed. It also
+// updates the applications that share an account with a, if that account has space for other shapes
 // than before.
 func (p *Partition) reindex(a *Application) {
 	if a.reindex() {
@@ -28,15 +28,16 @@ func (p *Partition) reindex(a *Application) {
 	}
 }
 
-// reindex puts a and every queue above it where they belong now. It reports whether another of the
-// newcomers of its leaf may start than before.
+// reindex updates the position of a and of every queue above it. It reports whether another
+// starting
+// application is now the first of its StateAware leaf.
 func (a *Application) reindex() (firstStartingChanged bool) {
 	q, was := a.queue, a.key.Priority
 	a.rekey()
 	firstStartingChanged = a.reindexInLeaf()
 	for now := a.key.Priority; ; q = q.parent {
 		shown := q.CurrentPriority()
-		if was != now { // a change travels up only while it changes anything
+		if was != now { // a level is updated only if the priority of the level below changed
 			q.tally.Remove(was)
 			q.tally.Add(now)
 		}
@@ -48,8 +49,8 @@ func (a *Application) reindex() (firstStartingChanged bool) {
 	}
 }
 
-// reindexEntry puts a into the order of its leaf, if it asks for something, with the
-// shapes that it may be given.
+// reindexEntry updates the mask and the position of a in the order of its leaf. The mask has the
+// shapes that a may be allocated; an application with nothing pending is not in the order.
 func (a *Application) reindexEntry() {
 	if a.entry.mask = a.entry.mask[:0]; a.StateAwareAllows() {
 		a.entry.mask.copyFrom(a.askGroups.order.union())
@@ -58,8 +59,8 @@ func (a *Application) reindexEntry() {
 	a.queue.apps.reindex(&a.entry, a.pendingCount > 0)
 }
 
-// reindexInLeaf puts a into both orders of its leaf. When that changes which of the
-// newcomers is first, which it reports, the one who was and the one who is offer something else now.
+// reindexInLeaf updates a in both orders of its leaf. It reports whether the first starting
+// application changed; then the masks of the former and of the new one are updated too.
 func (a *Application) reindexInLeaf() (firstStartingChanged bool) {
 	q := a.queue
 	if q.policy.sort != policies.StateAware {
@@ -81,15 +82,18 @@ func (a *Application) reindexInLeaf() (firstStartingChanged bool) {
 	return true
 }
 
-// isStarting reports whether a is one of those of which only the first may be given
-// something: in a StateAware leaf, not ramped up, and either asking or still holding
-// its first allocation.
+// isStarting reports whether a is a starting application: in a StateAware leaf, not ramped up, and
+// with pending asks or still with its first allocation. Only the first starting application of a
+// leaf
+// may be allocated anything.
 func (a *Application) isStarting() bool {
 	return a.queue.policy.sort == policies.StateAware && !a.rampedUp && (a.pendingCount > 0 || a.allocationsMade > 0 && a.boundCount > 0)
 }
 
-// reindexInParent puts q into the order of its parent, if anything below it is pending, with
-// the shapes that something below asks for and that q itself has headroom for.
+// reindexInParent updates the mask and the position of q in the order of its parent. The mask has
+// the
+// shapes that are pending below q and within the headroom of q; a queue with nothing pending is not
+// in the order.
 func (q *Queue) reindexInParent() {
 	q.key.Priority = q.CurrentPriority()
 	q.key.Share = q.Share()
@@ -99,8 +103,7 @@ func (q *Queue) reindexInParent() {
 	q.parent.children.reindex(&q.entry, q.HasPending())
 }
 
-// feasibleBelow is the shapes that something below q asks for and may be given, as far as the
-// queues below q are concerned.
+// feasibleBelow is the shapes of pending asks below q for which the queues below q have headroom.
 func (q *Queue) feasibleBelow() Mask {
 	if q.Leaf() {
 		return q.apps.union()
@@ -108,7 +111,9 @@ func (q *Queue) feasibleBelow() Mask {
 	return q.children.union()
 }
 
-// refitQueue decides which shapes q has headroom for, after its books or its max changed.
+// refitQueue computes the shapes for which q has headroom, after its allocated resources, its
+// running
+// applications or its max changed.
 func (p *Partition) refitQueue(q *Queue) {
 	if q.policy.unbounded {
 		return

@@ -13,21 +13,21 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Reasons a change is refused. The partition is untouched when one is returned.
+// Errors of refused changes. The partition is unchanged when one is returned.
 var (
-	ErrUnknown     = errors.New("unknown")                        // the thing named does not exist
-	ErrExists      = errors.New("already exists")                 // the name is taken
-	ErrOverLimit   = errors.New("over limit")                     // a decided placement above somebody's max
-	ErrDoesNotFit  = errors.New("does not fit the node")          // a decided placement that the node cannot take
-	ErrNoResources = errors.New("contains no resources")          // nothing is above zero
-	ErrNegative    = errors.New("contains negative resources")    // something is below zero
-	ErrOverflow    = errors.New("quantities add up past 64 bits") // the books could not hold it
-	ErrQueueType   = errors.New("queue changes its type")         // a leaf with applications becomes a parent, or the reverse
+	ErrUnknown     = errors.New("unknown")                        // the named object does not exist
+	ErrExists      = errors.New("already exists")                 // the name is in use
+	ErrOverLimit   = errors.New("over limit")                     // a decided placement above a max or a limit
+	ErrDoesNotFit  = errors.New("does not fit the node")          // a decided placement on a node without enough free resources
+	ErrNoResources = errors.New("contains no resources")          // no quantity is above zero
+	ErrNegative    = errors.New("contains negative resources")    // a quantity is below zero
+	ErrOverflow    = errors.New("quantities add up past 64 bits") // a total would exceed 64 bits
+	ErrQueueType   = errors.New("queue changes its type")         // a leaf with applications would become a parent, or the reverse
 	ErrNotLeaf     = errors.New("is not a leaf queue")
 	ErrDraining    = errors.New("is being removed")
 )
 
-// Partition owns every object and is the only way to change one.
+// Partition owns all objects; only its methods change them.
 type Partition struct {
 	conf        configs.Partition
 	names       *resources.NameTable
@@ -36,69 +36,69 @@ type Partition struct {
 	apps        map[AppID]*Application
 	allocations map[AllocationKey]*Allocation // pending and bound
 	nodes       map[NodeID]*Node
-	foreign     map[AllocationKey]*Foreign // foreign allocations
+	foreign     map[AllocationKey]*Foreign
 	shapes      map[string]*Shape
 
 	appList   indexedList[Application] // apps
 	nodeList  indexedList[Node]        // nodes
 	queueList indexedList[Queue]       // queues
-	watch     *Changes                 // nil: nobody wants to know what changes
+	watch     *Changes                 // nil: changes are not tracked
 
-	placedKinds         resources.Vector // what a node has or had, or was reported to run, since its name has its number; quantities mean nothing
-	namesGivenAtRefresh uint64           // NameTable.Assigned when shares were measured
+	placedKinds         resources.Vector // resources that a node or an allocation has or had, since the name has its index; quantities mean nothing
+	namesGivenAtRefresh uint64           // NameTable.Assigned when share denominators were set
 
-	capacity           resources.Vector // the sum of all nodes, schedulable or not (behaviour.md 3.4)
-	schedulableNodes   index[*Node]     // schedulable nodes, the one to try first in front
-	unschedulableNodes index[*Node]     // nodes that take asks which require them, and no others; in the same order
-	joining            []*Node          // came into use since Settle; some may have gone again
+	capacity           resources.Vector // the sum of all nodes, schedulable or not (QUO-5)
+	schedulableNodes   index[*Node]     // in node order
+	unschedulableNodes index[*Node]     // that asks require; in node order
+	joining            []*Node          // became schedulable since RefreshShares; some may be removed or unschedulable again
 	slots              slots
-	freedNodes         []*Node // nodes that may have more room than before, the latest last
-	freedBase          uint64  // how many gained before gained[0], and one
+	freedNodes         []*Node // with more free resources than before, the latest last
+	freedBase          uint64  // sequence number of freedNodes[0], from 1
 	nodeScorer         nodeScorer
-	arrivals           uint64 // asks that ever came in
+	arrivals           uint64 // how many asks were ever admitted
 
 	lifetimes    Lifetimes
-	completing   list.List // of completingSince: the one to complete next in front
+	completing   list.List // of completingSince, by deadline
 	completed    history
 	rejected     history
 	stateChanges []ApplicationStateChange // since TakeStateChanges
 
 	queueChanges []ChangedQueue // since TakeChangedQueues
 
-	ramping    []ramp // oldest first allocation in front
-	boundCount int    // how many allocations there are
+	ramping    []ramp // by the time of the first allocation
+	boundCount int    // number of allocations
 
-	parked           []*AskGroup // what was set aside
-	requeueRequested bool        // there has been news since
-	sharesStale      bool        // what queues are measured against has changed since Settle
+	parked           []*AskGroup // groups with unschedulable asks
+	requeueRequested bool        // something changed that may make them schedulable
+	sharesStale      bool        // share denominators are out of date
 	trying           bool        // a Trial is open
 
-	preemptionGeneration uint64                         // of anything that could let somebody preempt who could not before
-	preempting           map[*Allocation]preemptionMark // told to leave, still there
-	expectedReleases     []*Allocation                  // those of them that are not overdue, in the order in which they were told; some may have gone since
-	timeoutsRestartedAt  time.Time                      // when time-outs of preemption began anew; zero: when what they are about did
-	nominated            map[*Allocation]nomination     // pending, waiting for room on a node
+	preemptionGeneration uint64                         // grows with every change that could let an ask preempt that could not before
+	preempting           map[*Allocation]preemptionMark // marked for preemption, not released
+	expectedReleases     []*Allocation                  // those that are not overdue, in the order of their marks; some may be released by now
+	timeoutsRestartedAt  time.Time                      // no timeout of preemption begins before; zero: no restart yet
+	nominated            map[*Allocation]nomination     // pending, nominated for a node
 	newPreemptors        []*AskGroup                    // since TakeNewPreemptors
 	firstAskChanged      []*AskGroup                    // since TakeFirstAskChanged
 	endedNominations     []EndedNomination              // since TakeEndedNominations
-	nominees             []*Allocation                  // those of nominated, in the order in which they were
+	nominees             []*Allocation                  // the nominated asks, in the order of their nomination
 	changedNodes         []*Node                        // since TakeChangedNodes
-	nodeSetGeneration    uint64                         // how often a node came or went
+	nodeSetGeneration    uint64                         // how often a node was added or removed
 	configGeneration     uint64                         // how often the configuration changed
 	budgets              budgetsInForce
 
-	violating         []*Queue // those above a max that is enforced, but for those that are due; the first to be looked at in front
-	dueForEnforcement []*Queue // those that should be looked at now
-	toRecheck         []*Queue // those that may be above such a max and are not listed, or the reverse
+	violating         []*Queue // above an enforced max and not due, by the time of the next evaluation
+	dueForEnforcement []*Queue // above an enforced max and due, the lowest first
+	toRecheck         []*Queue // whose violation may be out of date
 
-	classNumbers     classNumbers // of the priority classes of all work
-	hasClassQuotas   bool         // there may be a class quota somewhere, or asks that need one
-	classQuotaQueues int          // how many queues have class quotas
+	classNumbers     classNumbers // of the priority classes of all asks and allocations
+	hasClassQuotas   bool         // a queue may have class quotas, or asks may need one
+	classQuotaQueues int          // number of queues with class quotas
 
-	hasMaxApps    bool       // there is a bound on running applications somewhere
-	maxAppsQueues int        // how many queues have one, of their own or in a limit
-	refitAccounts []*account // which offer other shapes than before, until Partition.reindex
-	fitScratch    Mask       // scratch
+	hasMaxApps    bool       // a queue or a limit bounds running applications
+	maxAppsQueues int        // number of queues with such a bound, their own or in a limit
+	refitAccounts []*account // with space for other shapes than before, until Partition.reindex
+	fitScratch    Mask       // buffer of refitAccount
 }
 
 // NewPartition builds the queue tree of conf, with no nodes and no applications.
@@ -106,7 +106,7 @@ func NewPartition(conf configs.Partition) *Partition {
 	return NewPartitionWithOptions(conf, DefaultOptions())
 }
 
-// NewPartitionWithOptions is NewPartition with other options.
+// NewPartitionWithOptions is NewPartition with options.
 func NewPartitionWithOptions(conf configs.Partition, opt Options) *Partition {
 	keep := opt.Lifetimes
 	p := &Partition{
@@ -132,8 +132,9 @@ func NewPartitionWithOptions(conf configs.Partition, opt Options) *Partition {
 	return p
 }
 
-// buildQueue builds the queue of conf, and those below it, under parent. managed: they are from the
-// configuration.
+// buildQueue builds the queue of conf and the queues below it. parent is nil for root; managed says
+// that
+// they are in the configuration (QUE-2).
 func (p *Partition) buildQueue(conf configs.Queue, parent *Queue, managed bool) *Queue {
 	q := newQueue(conf, parent)
 	q.managed = managed
@@ -157,34 +158,34 @@ func (p *Partition) Name() string { return p.conf.Name }
 // Config is the configuration in force.
 func (p *Partition) Config() configs.Partition { return p.conf }
 
-// Root is the top of the queue tree.
+// Root is the root queue.
 func (p *Partition) Root() *Queue { return p.root }
 
-// Queue finds a queue by its path.
+// Queue finds a queue by its path. ok is false if there is none.
 func (p *Partition) Queue(path QueuePath) (*Queue, bool) {
 	q, ok := p.queues[path]
 	return q, ok
 }
 
-// Application finds an application.
+// Application finds an application by its ID.
 func (p *Partition) Application(id AppID) (*Application, bool) {
 	a, ok := p.apps[id]
 	return a, ok
 }
 
-// Allocation finds an ask or an allocation.
+// Allocation finds an ask or an allocation by its key.
 func (p *Partition) Allocation(key AllocationKey) (*Allocation, bool) {
 	x, ok := p.allocations[key]
 	return x, ok
 }
 
-// Node finds a node.
+// Node finds a node by its ID.
 func (p *Partition) Node(id NodeID) (*Node, bool) {
 	n, ok := p.nodes[id]
 	return n, ok
 }
 
-// FirstFittingNode is the first node, in node order, that takes s now; nil: none does.
+// FirstFittingNode is the first node in node order that fits s now; nil: there is none.
 func (p *Partition) FirstFittingNode(s *Shape) *Node {
 	if p.fitsNoNode(s) {
 		return nil
@@ -196,7 +197,7 @@ func (p *Partition) FirstFittingNode(s *Shape) *Node {
 	return nil
 }
 
-// FittingNodes yields the nodes that take s now, in node order.
+// FittingNodes yields the nodes that fit s now, in node order.
 func (p *Partition) FittingNodes(s *Shape) iter.Seq[*Node] {
 	return func(yield func(*Node) bool) {
 		if s.required != "" {
@@ -213,7 +214,7 @@ func (p *Partition) FittingNodes(s *Shape) iter.Seq[*Node] {
 	}
 }
 
-// FeasibleShapes sets f to the shapes that some node takes and the cluster has room for.
+// FeasibleShapes sets f to the shapes for which a node and the cluster as a whole have space.
 func (p *Partition) FeasibleShapes(f *Mask) {
 	f.copyFrom(p.schedulableNodes.union())
 	f.unionWith(p.unschedulableNodes.union())
@@ -223,7 +224,7 @@ func (p *Partition) FeasibleShapes(f *Mask) {
 	f.intersectWith(p.root.fit)
 }
 
-// Nodes are all nodes in ID order. It is made on every call.
+// Nodes are all nodes in ID order, in a new slice.
 func (p *Partition) Nodes() []*Node {
 	out := make([]*Node, 0, len(p.nodes))
 	for _, n := range p.nodes {
@@ -236,10 +237,10 @@ func (p *Partition) Nodes() []*Node {
 // Capacity is the sum of all nodes. Read-only.
 func (p *Partition) Capacity() resources.Vector { return p.capacity }
 
-// Amounts gives the quantities of a book their names back.
+// Amounts converts a vector to quantities by resource name.
 func (p *Partition) Amounts(v resources.Vector) resources.Amounts { return p.names.Amounts(v) }
 
-// Counts are how many applications, pending asks and allocations there are.
+// Counts are the numbers of applications, pending asks and allocations.
 func (p *Partition) Counts() (applications, asks, allocations int) {
 	return len(p.apps), len(p.allocations) - p.boundCount, p.boundCount
 }
@@ -247,8 +248,8 @@ func (p *Partition) Counts() (applications, asks, allocations int) {
 // Empty reports whether there is neither a node nor an application.
 func (p *Partition) Empty() bool { return len(p.nodes) == 0 && len(p.apps) == 0 }
 
-// checkQuantities checks what came in as amounts: all that a ledger needs to be exact later. by is
-// whose bound on names counts.
+// checkQuantities validates quantities from outside: one must be above zero, none below, and the
+// resource names must be within the bounds for by.
 func (p *Partition) checkQuantities(a resources.Amounts, by resources.Holder) error {
 	switch {
 	case a.HasNegative():

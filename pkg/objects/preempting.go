@@ -7,14 +7,14 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// What preemption keeps in mind: who was told to leave, and which ask waits on which node
-// for that. An allocation that was told to leave keeps all it holds until the RM says that
-// it is gone. A nomination is soft: it keeps asks that are no more important from the room
-// on the node, and nothing else (priority.md P11).
+// Allocations that are marked for preemption, and nominations. A preempting allocation keeps its
+// resources until the RM confirms its release (PRE-83). A nomination holds the resources of its ask
+// on the node (PRE-75) and has no other effect.
 
-// Preempt tells victims to leave and nominates x for n, where they run. An older nomination
-// of x is void, and so are those of less important asks on n, which are returned in the
-// order in which they were made. Requires: x is pending. Victims may run elsewhere too.
+// Preempt marks victims for preemption and nominates x for n (PRE-73). An older nomination of x
+// ends,
+// and so do those for n of asks with lower priority, which are returned in the order of their
+// nomination (PRE-76). Requires: x is pending. Victims may run on other nodes than n.
 func (p *Partition) Preempt(x *Allocation, n *Node, victims []*Allocation, now time.Time) (cleared []*Allocation) {
 	p.ClearNomination(x)
 	for _, other := range slices.Clone(n.nominees) {
@@ -30,9 +30,9 @@ func (p *Partition) Preempt(x *Allocation, n *Node, victims []*Allocation, now t
 	return cleared
 }
 
-// DryRunPreempt does what Preempt does, but for the nominations that end, to see what else could
-// be had then. It is taken back by what it returns; nothing else may happen meanwhile but
-// more of the same, which is taken back first. Requires: x has no nomination.
+// DryRunPreempt does what Preempt does, except that no nomination ends, so that the caller can
+// evaluate what else could be preempted then. undo reverts it. Until undo the caller may change
+// nothing but by further calls, which must be undone first. Requires: x has no nomination.
 func (p *Partition) DryRunPreempt(x *Allocation, n *Node, victims []*Allocation) (undo func()) {
 	generation := p.preemptionGeneration
 	for _, y := range victims {
@@ -60,7 +60,7 @@ func (p *Partition) addNomination(x *Allocation, n *Node, now time.Time) {
 	p.updateNode(n, func() { n.heldForNominees.Add(x.shape.vector) })
 }
 
-// removeNomination takes back what nominate did about x.
+// removeNomination reverts addNomination.
 func (p *Partition) removeNomination(x *Allocation) {
 	p.recordAllocationChange(x)
 	n := p.nominated[x].node
@@ -75,13 +75,14 @@ func (p *Partition) removeNomination(x *Allocation) {
 // PreemptionGeneration grows with every change that could let an ask preempt that could not before.
 func (p *Partition) PreemptionGeneration() uint64 { return p.preemptionGeneration }
 
-// nomination is the node that an ask waits for, and since when.
+// nomination is the node for which an ask is nominated, and the time of the nomination.
 type nomination struct {
 	node *Node
 	at   time.Time
 }
 
-// addPreempting notes that x was told to leave. What it holds counts as leaving, unless it is overdue.
+// addPreempting marks x for preemption. Its resources count in its queues as expectedRelease, or as
+// overdueRelease if it is overdue (QUE-43).
 func (p *Partition) addPreempting(x *Allocation, d preemptionMark) {
 	p.recordAllocationChange(x)
 	p.preempting[x] = d
@@ -96,7 +97,7 @@ func (p *Partition) addPreempting(x *Allocation, d preemptionMark) {
 	}
 }
 
-// ClearNomination forgets the nomination of x, if there is one.
+// ClearNomination ends the nomination of x, if it has one.
 func (p *Partition) ClearNomination(x *Allocation) {
 	n := p.Nomination(x)
 	if n == nil {
@@ -110,10 +111,10 @@ func (p *Partition) ClearNomination(x *Allocation) {
 	p.RequestRequeue()
 }
 
-// clearNominationsOn forgets the nominations on n of the asks that lose reports.
-func (p *Partition) clearNominationsOn(n *Node, loses func(*Allocation) bool) {
+// clearNominationsOn ends the nominations for n of the asks for which ends returns true.
+func (p *Partition) clearNominationsOn(n *Node, ends func(*Allocation) bool) {
 	for _, x := range slices.Clone(n.nominees) {
-		if loses(x) {
+		if ends(x) {
 			p.ClearNomination(x)
 		}
 	}
@@ -123,7 +124,7 @@ func removeAllocationFrom(list []*Allocation, x *Allocation) []*Allocation {
 	return slices.DeleteFunc(list, func(y *Allocation) bool { return x == y })
 }
 
-// removePreempting forgets that x was told to leave, as it has left.
+// removePreempting removes the preemption mark of x, if it has one.
 func (p *Partition) removePreempting(x *Allocation) {
 	if !p.Preempting(x) {
 		return
@@ -142,7 +143,7 @@ func (p *Partition) removePreempting(x *Allocation) {
 	}
 }
 
-// Preempting reports whether x was told to leave and has not left yet.
+// Preempting reports whether x is marked for preemption and not released yet.
 func (p *Partition) Preempting(x *Allocation) bool {
 	if len(p.preempting) == 0 {
 		return false
@@ -151,7 +152,7 @@ func (p *Partition) Preempting(x *Allocation) bool {
 	return preempting
 }
 
-// Nomination is the node that x waits for; nil: none.
+// Nomination is the node for which x is nominated; nil: none.
 func (p *Partition) Nomination(x *Allocation) *Node {
 	if len(p.nominees) == 0 {
 		return nil
@@ -159,24 +160,26 @@ func (p *Partition) Nomination(x *Allocation) *Node {
 	return p.nominated[x].node
 }
 
-// Nominees are the asks with a nomination, in the order in which these were made. Read-only.
+// Nominees are the nominated asks, in the order of their nomination. Read-only.
 func (p *Partition) Nominees() []*Allocation { return p.nominees }
 
-// FitsNominated reports whether x has room on the node it is nominated for, beside the others that
-// are and are as important. Requires: x has a nomination.
+// FitsNominated reports whether x fits the node for which it is nominated, with the other nominees
+// of
+// at least its priority placed there. Requires: x has a nomination.
 func (p *Partition) FitsNominated(x *Allocation) bool {
 	n := p.nominated[x].node
-	if len(n.nominees) == 1 { // nearly always: x alone
+	if len(n.nominees) == 1 { // the usual case
 		return n.available.Covers(x.shape.vector)
 	}
 	return n.FreeFor(x).Covers(x.shape.vector)
 }
 
-// FreeFor is what x may use of n now: what is available without what is held for other
-// nominees that are at least as important.
+// FreeFor is what x may use of n now: what is available, less what is held for other nominees of at
+// least its priority.
 func (n *Node) FreeFor(x *Allocation) resources.Vector { return n.freeForInto(nil, x) }
 
-// FreeAfterPreemption sets room to what FreeFor will be when those have gone who were told to leave.
+// FreeAfterPreemption sets free to what FreeFor will be after the release of all preempting
+// allocations of n that are not overdue, and returns it.
 func (n *Node) FreeAfterPreemption(free resources.Vector, x *Allocation) resources.Vector {
 	free = n.freeForInto(free, x)
 	for _, y := range n.preempting {
@@ -195,20 +198,20 @@ func (n *Node) freeForInto(free resources.Vector, x *Allocation) resources.Vecto
 	return free
 }
 
-// Preempting are the allocations on n that were told to leave and are not overdue, in that
-// order. Read-only.
+// Preempting are the allocations on n that are marked for preemption and not overdue, in the order
+// in
+// which they were marked. Read-only.
 func (n *Node) Preempting() []*Allocation { return n.preempting }
 
-// free is what n has for asks that nothing is held for.
+// free is the quantity of k on n for asks that are not nominated for n.
 func (n *Node) free(k resources.Index) resources.Quantity {
 	return resources.SubSaturated(n.available.At(k), n.heldForNominees.At(k))
 }
 
-// hasFree reports whether n has room for v beside what is held.
+// hasFree reports whether v fits n beside what is held for nominees.
 func (n *Node) hasFree(v resources.Vector) bool { return n.available.CoversAfter(n.heldForNominees, v) }
 
-// NodesInPreemption are the nodes where somebody was told to leave or something is held, in no
-// order, each once.
+// NodesInPreemption are the nodes with preempting allocations or nominees, each once, in no order.
 func (p *Partition) NodesInPreemption() (nodes []*Node) {
 	seen := map[*Node]bool{}
 	add := func(n *Node) {
@@ -220,8 +223,8 @@ func (p *Partition) NodesInPreemption() (nodes []*Node) {
 	for x := range p.preempting {
 		add(x.node)
 	}
-	for _, waits := range p.nominated {
-		add(waits.node)
+	for _, nom := range p.nominated {
+		add(nom.node)
 	}
 	return nodes
 }

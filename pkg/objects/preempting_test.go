@@ -9,8 +9,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
-// Whoever preempts for one ask twice leaves nothing behind on the node of the first time. The
-// scheduler does not: it lets nobody look who is nominated.
+// A second Preempt for the same ask leaves nothing held on the first node. The scheduler makes
+// none:
+// it does not evaluate nominated asks.
 func TestNomination_SecondReplacesFirst(t *testing.T) {
 	p := busyPartition(t, configs.Queue{Name: "a"})
 	assert.NilError(t, p.AddNode("m", cores(4), nil, true))

@@ -7,12 +7,10 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// What preemption asks before it tells anybody to leave. Nothing here changes a book: a
-// question is answered by adding up.
+// Queries of preemption before it marks victims. Nothing here changes state.
 
-// ProtectedByGuarantee reports whether q would be below its guarantee, in something that y holds, if y
-// left it, and so would victims and all who were told to leave. y must stay then, as far as
-// q is concerned (priority.md P4).
+// ProtectedByGuarantee reports whether the guarantee of q protects y: without y, victims and the
+// expected releases q would be below its guarantee for a resource that y has (PRE-34).
 func (q *Queue) ProtectedByGuarantee(y *Allocation, victims []*Allocation) bool {
 	if len(q.guaranteed) == 0 {
 		return false
@@ -26,8 +24,9 @@ func (q *Queue) ProtectedByGuarantee(y *Allocation, victims []*Allocation) bool 
 	return false
 }
 
-// allocatedWithout is what q would hold of a kind of resource without y, the victims and all who were
-// told to leave. It is asked for one victim after the other, so it makes no vector.
+// allocatedWithout is the quantity of k that q would use without y, victims and the expected
+// releases.
+// It is called for each candidate, so it allocates no vector.
 func (q *Queue) allocatedWithout(k resources.Index, y *Allocation, victims []*Allocation) resources.Quantity {
 	left := resources.SubSaturated(resources.SubSaturated(q.allocated.At(k), q.expectedRelease.At(k)), y.shape.vector.At(k))
 	for _, z := range victims {
@@ -38,9 +37,10 @@ func (q *Queue) allocatedWithout(k resources.Index, y *Allocation, victims []*Al
 	return left
 }
 
-// WithinGuarantee reports whether q guarantees something of what x asks for (about), and whether x
-// would still be within the guarantee (within). What was told to leave does not count,
-// what is promised to nominees does.
+// WithinGuarantee reports whether q guarantees a resource that x requests (guaranteed), and whether
+// q
+// stays within its guarantee for all of these when x is placed (within). Expected releases do not
+// count as used, nominated asks do (PRE-13, PRE-14).
 func (q *Queue) WithinGuarantee(x *Allocation) (guaranteed, within bool) {
 	used := slices.Clone(q.allocated)
 	used.Sub(q.expectedRelease)
@@ -56,14 +56,14 @@ func (q *Queue) WithinGuarantee(x *Allocation) (guaranteed, within bool) {
 	return guaranteed, guaranteed && within
 }
 
-// ExposedPriority is the priority of x as it is seen from above, a queue on its path: its own
-// number, carried up through the offsets and fences of the queues below above
-// (priority.md P3). In its own leaf it is the plain number.
+// ExposedPriority is the priority of x as above, a queue on its path, sees it: after the offsets
+// and
+// fences of the queues below above (PRE-29). In its own leaf it is the priority of the ask.
 func (x *Allocation) ExposedPriority(above *Queue) int32 {
 	return x.app.queue.ExposedPriority(x.ask.Priority, above)
 }
 
-// ExposedPriority is how a number of work in a leaf is seen from above, a queue on its path.
+// ExposedPriority is a priority of an ask in leaf as above, a queue on the path of leaf, sees it.
 func (leaf *Queue) ExposedPriority(priority int32, above *Queue) int32 {
 	c := policies.Pending(priority)
 	for q := leaf; q != above; q = q.parent {
@@ -72,8 +72,8 @@ func (leaf *Queue) ExposedPriority(priority int32, above *Queue) int32 {
 	return c.Value
 }
 
-// CompareAskGroups is negative when it is the turn of a before that of b, whether or not they can
-// be placed.
+// CompareAskGroups is negative if a comes before b in selection order, whether or not they can be
+// placed (PRE-2).
 func CompareAskGroups(a, b *AskGroup) int {
 	if a.app == b.app {
 		return policies.CompareAsks(&a.PendingAsks()[0].key, &b.PendingAsks()[0].key)
@@ -87,27 +87,27 @@ func CompareAskGroups(a, b *AskGroup) int {
 			return left[i].parent.children.compare(left[i], right[i])
 		}
 	}
-	panic("objects: a leaf is above another")
+	panic("objects: a leaf queue is an ancestor of another")
 }
 
 // pathFromRoot is the queues from root to q.
-func (q *Queue) pathFromRoot() (line []*Queue) {
+func (q *Queue) pathFromRoot() (path []*Queue) {
 	for ; q != nil; q = q.parent {
-		line = append(line, q)
+		path = append(path, q)
 	}
-	slices.Reverse(line)
-	return line
+	slices.Reverse(path)
+	return path
 }
 
-// TakeNewPreemptors returns the classes that have come up since it was last called and that have a
-// reason to look whether they could preempt somebody; some may have gone again.
+// TakeNewPreemptors returns the ask groups that were listed since the last call because they may
+// preempt; some may be empty by now.
 func (p *Partition) TakeNewPreemptors() []*AskGroup {
 	out := p.newPreemptors
 	p.newPreemptors = nil
 	return out
 }
 
-// addPreemptor lists c as fresh, if it may have a right and has not been listed before.
+// addPreemptor lists group as a new preemptor, if it may preempt and was not listed before.
 func (p *Partition) addPreemptor(group *AskGroup) {
 	if group.MayPreempt() && !group.preemptorListed {
 		group.preemptorListed = true
@@ -121,9 +121,9 @@ func (p *Partition) addPreemptors(a *Application) {
 	}
 }
 
-// TakeFirstAskChanged returns the classes of which another ask than before may be the first that waits
-// for no node, since it was last called. The list is good until the partition
-// changes.
+// TakeFirstAskChanged returns the ask groups whose first ask without a nomination may be another
+// one
+// since the last call. The list is valid until the partition changes.
 func (p *Partition) TakeFirstAskChanged() []*AskGroup {
 	out := p.firstAskChanged
 	p.firstAskChanged = p.firstAskChanged[:0]
@@ -140,19 +140,20 @@ func (p *Partition) noteFirstAskChange(group *AskGroup) {
 	}
 }
 
-// MayPreempt reports whether c may preempt by the policy of its asks, and the configuration gives
-// it any right to.
+// MayPreempt reports whether the preemption policy of the asks allows them to preempt (PRE-8), and
+// the
+// configuration lets them or they require a node (PRE-98).
 func (g *AskGroup) MayPreempt() bool {
 	return g.id.preempts && (g.app.queue.policy.mayPreempt || g.id.shape.required != "")
 }
 
-// MarkPreemptorListed says that c need not be listed as fresh.
+// MarkPreemptorListed makes addPreemptor skip g.
 func (g *AskGroup) MarkPreemptorListed() { g.preemptorListed = true }
 
-// ClearPreemptorListed forgets that c was ever fresh: it will be again when it has a right.
+// ClearPreemptorListed lets addPreemptor list g again.
 func (g *AskGroup) ClearPreemptorListed() { g.preemptorListed = false }
 
-// updatePolicy finds out what q goes by that depends on more than its own settings.
+// updatePolicy updates the part of the policy of q that depends on more than its own settings.
 func (p *Partition) updatePolicy(q *Queue) {
 	q.policy.mayPreempt = q.Leaf() && p.asksMayPreempt(q)
 	if q.policy.prioritySort = q.conf.PrioritySort; p.conf.PriorityDisabled {
@@ -160,8 +161,8 @@ func (p *Partition) updatePolicy(q *Queue) {
 	}
 }
 
-// asksMayPreempt reports whether the configuration gives asks in q any right to preempt: one of the
-// queues from q up to the fence has a guarantee, or priority counts.
+// asksMayPreempt reports whether the configuration lets asks of q preempt: by priority, or by the
+// guarantee of a queue from q up to its preemption fence.
 func (p *Partition) asksMayPreempt(q *Queue) bool {
 	if !p.conf.PreemptionEnabled || p.conf.PriorityDisabled {
 		return false
@@ -180,7 +181,7 @@ func (p *Partition) asksMayPreempt(q *Queue) bool {
 	return false
 }
 
-// PendingAsks are the asks of c, also those that were set aside, in turn.
+// PendingAsks are the asks of g in order, unschedulable ones included.
 func (g *AskGroup) PendingAsks() []*Allocation {
 	if len(g.unschedulable) == 0 {
 		return g.SchedulableAsks()
@@ -190,14 +191,15 @@ func (g *AskGroup) PendingAsks() []*Allocation {
 	return all
 }
 
-// PreemptsAsGang reports whether the asks of the task group of x look for victims together, or
-// not at all (priority.md 2.8).
+// PreemptsAsGang reports whether the task group of x is evaluated for preemption together, for all
+// or
+// for none (PRE-90).
 func (x *Allocation) PreemptsAsGang() bool {
 	return x.ask.TaskGroup != "" && x.app.queue.conf.GangPreemption
 }
 
-// Gang are the pending asks of the task group of x that wait for no node yet, x among them,
-// in turn. Requires: x has a task group, is pending and waits for no node.
+// Gang are the pending asks of the task group of x without a nomination, x included, in order.
+// Requires: x has a task group, is pending and has no nomination.
 func (p *Partition) Gang(x *Allocation) (all []*Allocation) {
 	for _, y := range x.app.allocations {
 		if y.Pending() && y.ask.TaskGroup == x.ask.TaskGroup && p.Nomination(y) == nil {
@@ -208,7 +210,7 @@ func (p *Partition) Gang(x *Allocation) (all []*Allocation) {
 	return all
 }
 
-// Application is whose asks they are.
+// Application is the application of the asks.
 func (g *AskGroup) Application() *Application { return g.app }
 
 // EachBound yields the allocations of a, in no order.

@@ -7,18 +7,18 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// How long preemption waits. A confirmation may never come: the work hangs, or the RM has
-// forgotten it. After preemption.nominationtimeout nobody counts on it any more. Who was
-// told to leave stays so, and is not told again; only no ask takes what it holds for free
-// any more. And who waits for a node as long as that waits for it no longer.
+// Timeouts of preemption. A confirmation may never come: the workload hangs, or the RM has lost the
+// release. After preemption.nominationtimeout the victim is overdue: it stays marked and is not
+// released a second time, but its resources are not expected any more (PRE-87). A nomination ends
+// after the same time (PRE-81). A timeout of zero means never.
 
-// preemptionMark is what is known of an allocation that was told to leave.
+// preemptionMark says that an allocation is marked for preemption.
 type preemptionMark struct {
-	at      time.Time // when it was told
-	overdue bool      // so long ago that nobody counts on it
+	at      time.Time // when it was marked
+	overdue bool      // not released within the nomination timeout
 }
 
-// releaseTotal is the book of q for what was told to leave.
+// releaseTotal is the total of q in which an allocation with mark d counts.
 func (q *Queue) releaseTotal(d preemptionMark) *resources.Vector {
 	if d.overdue {
 		return &q.overdueRelease
@@ -26,7 +26,7 @@ func (q *Queue) releaseTotal(d preemptionMark) *resources.Vector {
 	return &q.expectedRelease
 }
 
-// markVictim notes that x was told to leave.
+// markVictim marks x for preemption.
 func (p *Partition) markVictim(x *Allocation, now time.Time) {
 	p.addPreempting(x, preemptionMark{at: now})
 	if len(p.expectedReleases) > 2*len(p.preempting)+32 {
@@ -35,15 +35,16 @@ func (p *Partition) markVictim(x *Allocation, now time.Time) {
 	p.expectedReleases = append(p.expectedReleases, x)
 }
 
-// releaseExpected reports whether x was told to leave, has not left, and is not overdue.
+// releaseExpected reports whether x is preempting and not overdue.
 func (p *Partition) releaseExpected(x *Allocation) bool {
 	d, preempting := p.preempting[x]
 	return preempting && !d.overdue
 }
 
-// TakeOverdueReleases returns who was told to leave as long ago as anybody waits, and has not left,
-// in the order in which they were told. It returns nobody twice: from now on, nobody counts
-// on their leaving.
+// TakeOverdueReleases returns the preempting allocations that were not released within the
+// nomination
+// timeout, in the order in which they were marked, and makes them overdue. It returns each once
+// (PRE-87).
 func (p *Partition) TakeOverdueReleases(now time.Time) (overdue []*Allocation) {
 	limit := p.conf.NominationTimeout
 	for limit > 0 && len(p.expectedReleases) > 0 {
@@ -64,8 +65,9 @@ func (p *Partition) TakeOverdueReleases(now time.Time) (overdue []*Allocation) {
 	return overdue
 }
 
-// OverdueNominee is the ask that has waited for its node longest, if that is as long as
-// anybody waits; nil: none has.
+// OverdueNominee is the ask with the oldest nomination, if that has lasted for the nomination
+// timeout;
+// nil: there is none (PRE-81).
 func (p *Partition) OverdueNominee(now time.Time) *Allocation {
 	limit := p.conf.NominationTimeout
 	if limit <= 0 || len(p.nominees) == 0 || now.Before(p.timeoutStart(p.nominated[p.nominees[0]].at).Add(limit)) {
@@ -74,7 +76,8 @@ func (p *Partition) OverdueNominee(now time.Time) *Allocation {
 	return p.nominees[0]
 }
 
-// NextPreemptionTimeout is when TakeOverdueReleases or OverdueNominee may next have something to say.
+// NextPreemptionTimeout is the next time at which TakeOverdueReleases or OverdueNominee may return
+// something. ok is false if there is none.
 func (p *Partition) NextPreemptionTimeout() (at time.Time, ok bool) {
 	limit := p.conf.NominationTimeout
 	if limit <= 0 {
@@ -94,11 +97,11 @@ func (p *Partition) NextPreemptionTimeout() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// RestartPreemptionTimeouts has all time-outs of preemption begin anew at now. Requires: now is not before
-// that of any call before.
+// RestartPreemptionTimeouts restarts all timeouts of preemption at now. Requires: now is not before
+// that of an earlier call.
 func (p *Partition) RestartPreemptionTimeouts(now time.Time) { p.timeoutsRestartedAt = now }
 
-// timeoutStart is when the time-out of something that began at a time began.
+// timeoutStart is when the timeout of a mark or nomination of time at begins.
 func (p *Partition) timeoutStart(at time.Time) time.Time {
 	if at.Before(p.timeoutsRestartedAt) {
 		return p.timeoutsRestartedAt
@@ -108,21 +111,22 @@ func (p *Partition) timeoutStart(at time.Time) time.Time {
 
 // EndedNomination is a nomination that has ended.
 type EndedNomination struct {
-	Ask   *Allocation // pending, placed by now, or gone
-	Node  *Node       // where it waited; may be gone
+	Ask   *Allocation // pending, bound, or removed
+	Node  *Node       // may be removed
 	Since time.Time
 }
 
-// TakeEndedNominations returns the nominations that have ended since it was last called, in the order
-// in which they did. The list is good until the next one ends.
+// TakeEndedNominations returns the nominations that ended since the last call, in that order. The
+// list is valid until the next one ends.
 func (p *Partition) TakeEndedNominations() []EndedNomination {
 	out := p.endedNominations
 	p.endedNominations = p.endedNominations[:0]
 	return out
 }
 
-// PreemptingSince is when x was told to leave. overdue says that nobody counts on it any more. The
-// zero time: it was not told.
+// PreemptingSince is when x was marked for preemption, and whether it is overdue. The zero time: it
+// is
+// not marked.
 func (p *Partition) PreemptingSince(x *Allocation) (at time.Time, overdue bool) {
 	if len(p.preempting) == 0 {
 		return at, false
@@ -131,7 +135,7 @@ func (p *Partition) PreemptingSince(x *Allocation) (at time.Time, overdue bool) 
 	return d.at, d.overdue
 }
 
-// NominatedAt is since when x waits for its node; the zero time: it waits for none.
+// NominatedAt is when x was nominated; the zero time: it is not.
 func (p *Partition) NominatedAt(x *Allocation) time.Time {
 	if len(p.nominees) == 0 {
 		return time.Time{}

@@ -11,69 +11,70 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Queue is a place in the hierarchy. A leaf holds applications, a parent holds queues.
+// Queue is a node of the queue tree. A leaf holds applications, a parent holds queues (QUE-1).
 //
-// What decisions touch comes first and lies together: in a large tree most of the time
-// goes into fetching it.
+// The fields that decisions read come first: in a large tree a decision spends most of its time on
+// loading them.
 type Queue struct {
 	parent *Queue
-	key    policies.QueueKey        // as it stands in parent.children
+	key    policies.QueueKey        // in parent.children
 	entry  entry[*Queue]            // in parent.children
-	policy queuePolicy              // what conf says about orders
-	tally  policies.PriorityCounter // priorities shown by what is directly below
-	apps   index[*Application]      // those with something pending, in turn; leaf only
+	policy queuePolicy              // what decisions read of conf
+	tally  policies.PriorityCounter // priorities of the children or applications
+	apps   index[*Application]      // with something pending, in order; leaf only
 
 	pending, allocated resources.Vector
-	boundCount         int                    // how many allocations hold that
+	boundCount         int                    // number of allocations of allocated
 	max                resources.LimitVector  // conf.Max
-	shareDenominators  resources.Denominators // what allocated is measured against
-	fit                Mask                   // the shapes that max, or at root the cluster, leaves room for; unused when roomy
+	shareDenominators  resources.Denominators // for the fair share
+	fit                Mask                   // the shapes that are within max or, at root, the capacity; unused if policy.unbounded
 	buffers            queueBuffers
 
-	children   index[*Queue]         // those with something pending, in turn
+	children   index[*Queue]         // with something pending, in order
 	starting   index[*Application]   // those of which only the first may start; StateAware leaf only
 	guaranteed resources.LimitVector // conf.Guaranteed
 
 	path               QueuePath
-	expectedRelease    resources.Vector             // of allocated: was told to leave, and is not overdue
-	overdueRelease     resources.Vector             // likewise, and is
-	nominated          resources.Vector             // of pending: is nominated for a node
+	expectedRelease    resources.Vector             // of allocated: preempting, not overdue
+	overdueRelease     resources.Vector             // of allocated: preempting, overdue
+	nominated          resources.Vector             // of pending: nominated for a node
 	running            int                          // applications in state Running
 	scopes             []scope                      // conf.ClassQuotas
-	classUsage         map[classUsageID]*classUsage // of the quotas in which something counts; nil: none
-	accounts           map[UserOrGroup]*account     // of those who are limited in q and have an application there; nil: none
-	violation          *violation                   // its max is enforced, and it holds more; nil: not so
+	classUsage         map[classUsageID]*classUsage // per quota and user or group with asks or allocations; nil: none
+	accounts           map[UserOrGroup]*account     // of users and groups with a limit in q and an application in or below it; nil: none
+	violation          *violation                   // q is above an enforced max; nil: it is not
 	changeRecorded     bool                         // it is in Partition.watch
 	listIndex          int32                        // in Partition.queueList
-	recheckListed      bool                         // stands in Partition.toRecheck
+	recheckListed      bool                         // in Partition.toRecheck
 	removed            bool                         // was removed from the partition
-	namesHeldBy        resources.Holder             // of the names in max, guaranteed, scopes and further
-	extraKinds         []resources.Index            // names in the limits and the template of conf
-	managed            bool                         // from the configuration, not created by a placement rule
-	draining           bool                         // gone from the configuration, kept while it holds something
-	formerDynamic      *configs.Queue               // what q was before the configuration named it; nil: always managed, or not at all
+	namesHeldBy        resources.Holder             // of the names in max, guaranteed, scopes and extraKinds
+	extraKinds         []resources.Index            // resources in the limits and the child template of conf
+	managed            bool                         // in the configuration, not created by a placement rule
+	draining           bool                         // removed from the configuration, not empty yet
+	formerDynamic      *configs.Queue               // settings before the configuration named q; nil: q was not dynamic
 	byName             map[string]*Queue            // children
 	byID               map[AppID]*Application       // leaf only
 	conf               configs.Queue                // without Children
-	maxAppsCounted     bool                         // it counts in Partition.maxAppsQueues
-	classQuotasCounted bool                         // it counts in Partition.classQuotaQueues
+	maxAppsCounted     bool                         // counted in Partition.maxAppsQueues
+	classQuotasCounted bool                         // counted in Partition.classQuotaQueues
 }
 
-// queuePolicy is the part of a queue's configuration that every decision reads.
+// queuePolicy is the part of a queue's settings that every decision reads.
 type queuePolicy struct {
 	leaf            bool
-	unbounded       bool   // there is nothing that it could have no room for: no max, any number of applications, not root
+	unbounded       bool   // not root, no max and no max applications: nothing exceeds its headroom
 	maxApplications uint64 // applications that may run; 0: any number
 	sort            policies.AppSort
 	prioritySort    policies.PrioritySort
 	priority        policies.PriorityPolicy
 	offset          int32
-	mayPreempt      bool // its asks may have a right to preempt; leaf only
-	maxEnforced     bool // should it be managed, its max is enforced
+	mayPreempt      bool // its asks may preempt; leaf only
+	maxEnforced     bool // its max is enforced if it is managed
 }
 
-// queueBuffers holds the vectors and masks of a queue while they are short, so that they lie
-// with it. Longer ones move out by themselves.
+// queueBuffers is the storage of short vectors and masks, so that they are in the memory of the
+// queue.
+// Longer ones are allocated elsewhere.
 type queueBuffers struct {
 	pending, allocated [shortVector]resources.Quantity
 	fit, mask          [shortMask]uint64
@@ -106,10 +107,10 @@ func newQueue(conf configs.Queue, parent *Queue) *Queue {
 	return q
 }
 
-// setConf makes conf what q goes by.
+// setConf makes conf the settings of q.
 func (q *Queue) setConf(conf *configs.Queue) {
 	q.conf = *conf
-	q.conf.Children = nil // else a queue that stays would keep the whole tree of an old configuration
+	q.conf.Children = nil // a queue that stays must not keep the whole tree of an old configuration
 	q.policy = queuePolicy{
 		leaf: !conf.Parent, unbounded: q.parent != nil && conf.Max.IsUnlimited() && conf.MaxApplications == 0, maxApplications: conf.MaxApplications,
 		sort: conf.AppSort, prioritySort: conf.PrioritySort, priority: conf.PriorityPolicy, offset: conf.PriorityOffset,
@@ -119,13 +120,13 @@ func (q *Queue) setConf(conf *configs.Queue) {
 // PrioritySort is how priority takes part in the order of what is below q.
 func (q *Queue) PrioritySort() policies.PrioritySort { return q.policy.prioritySort }
 
-// Path is the full name, root.a.b.
+// Path is the path, such as root.a.b (QUE-3).
 func (q *Queue) Path() QueuePath { return q.path }
 
-// Parent is the queue above, nil for root.
+// Parent is the queue above; nil for root.
 func (q *Queue) Parent() *Queue { return q.parent }
 
-// IsSelfOrAncestorOf reports whether q is other, or one of its ancestors.
+// IsSelfOrAncestorOf reports whether q is other or one of its ancestors.
 func (q *Queue) IsSelfOrAncestorOf(other *Queue) bool {
 	for ; other != nil; other = other.parent {
 		if other == q {
@@ -138,23 +139,24 @@ func (q *Queue) IsSelfOrAncestorOf(other *Queue) bool {
 // Leaf reports whether q holds applications.
 func (q *Queue) Leaf() bool { return q.policy.leaf }
 
-// Managed reports whether q is in the configuration; else a placement rule created it.
+// Managed reports whether q is in the configuration; otherwise a placement rule created it (QUE-2).
 func (q *Queue) Managed() bool { return q.managed }
 
-// Draining reports whether q has left the configuration and waits to be empty.
+// Draining reports whether q was removed from the configuration and is not empty yet (QUE-33).
 func (q *Queue) Draining() bool { return q.draining }
 
-// Settings are the properties of q.
+// Settings are the properties of q, inherited ones included.
 func (q *Queue) Settings() configs.Settings { return q.conf.Settings }
 
-// Max is the configured ceiling of q alone; missing means unlimited. Root has none of
-// its own: its ceiling is the capacity of the cluster.
+// Max is the configured max of q itself; a missing resource is unlimited. Root has none: its max is
+// the capacity of the cluster (QUO-4).
 func (q *Queue) Max() resources.Limit { return q.conf.Max }
 
-// Guaranteed is what q is promised.
+// Guaranteed is the configured guarantee of q.
 func (q *Queue) Guaranteed() resources.Guarantee { return q.conf.Guaranteed }
 
-// Template is what a dynamic leaf below q gets; nil: nothing.
+// Template is the child template of a dynamic leaf below q (QUE-23); nil: there is none, or q is a
+// leaf.
 func (q *Queue) Template() *configs.ChildTemplate {
 	if q.Leaf() {
 		return nil
@@ -162,34 +164,36 @@ func (q *Queue) Template() *configs.ChildTemplate {
 	return q.template()
 }
 
-// MaxApplications is how many applications may run in q; 0 means any number.
+// MaxApplications is how many applications may run in and below q; 0: any number (QUO-26).
 func (q *Queue) MaxApplications() uint64 { return q.conf.MaxApplications }
 
 // Limits are the limits of users and groups in q, as configured. Read-only.
 func (q *Queue) Limits() []limits.Limit { return q.conf.Limits }
 
-// Preempting is what of Allocated is marked for preemption and has not been released, overdue or
-// not. It is made on every call.
+// Preempting is the part of Allocated that is marked for preemption and not released, overdue or
+// not
+// (QUE-43). The vector is a new one on every call.
 func (q *Queue) Preempting() (v resources.Vector) {
 	v.Add(q.expectedRelease)
 	v.Add(q.overdueRelease)
 	return v
 }
 
-// Running is how many applications run in q and below.
+// Running is how many applications in and below q are in state Running (QUE-44).
 func (q *Queue) Running() int { return q.running }
 
-// Allocated is what the work below q holds, whoever placed it. Read-only.
+// Allocated is what the allocations in and below q use, reported ones included (QUE-42). Read-only.
 func (q *Queue) Allocated() resources.Vector { return q.allocated }
 
-// Pending is what the work below q still asks for. Read-only.
+// Pending is what the pending asks in and below q request (QUE-41). Read-only.
 func (q *Queue) Pending() resources.Vector { return q.pending }
 
-// HasPending reports whether anything below q is pending.
+// HasPending reports whether an ask in or below q is pending.
 func (q *Queue) HasPending() bool { return q.tally.Max().Pending }
 
-// CurrentPriority is the priority q shows its parent: the highest of its asks, with
-// its offset and fence applied (seed 004). On root neither has an effect.
+// CurrentPriority is the highest priority of the pending asks below q, after its offset and fence.
+// Those
+// of root have no effect (QUE-6).
 func (q *Queue) CurrentPriority() policies.CurrentPriority {
 	if q.parent == nil {
 		return q.tally.Max()
@@ -197,68 +201,70 @@ func (q *Queue) CurrentPriority() policies.CurrentPriority {
 	return q.policy.priority.ApplyOffset(q.tally.Max(), q.policy.offset)
 }
 
-// Share is how well q is served, as its siblings are compared (behaviour.md 3.10).
+// Share is the fair share of q, by which siblings are compared.
 func (q *Queue) Share() resources.Share { return q.shareDenominators.DominantShare(q.allocated) }
 
-// HasFeasible reports whether something below q can be placed, as far as the shapes of f go.
+// HasFeasible reports whether an ask of a shape of f can be placed below q, as far as q and the
+// queues
+// below it matter.
 func (q *Queue) HasFeasible(f Mask) bool { return q.feasibleBelow().intersects(f) }
 
-// NextChild is the child whose turn it is among those where something of f can be placed.
-// Requires: Possible(f).
+// NextChild is the first child below which a shape of f can be placed. Requires: HasFeasible(f).
 func (q *Queue) NextChild(f Mask) *Queue {
 	child, _ := q.children.first(f)
 	return child
 }
 
-// RestrictToHeadroom takes out of f the shapes that q has no headroom for.
+// RestrictToHeadroom removes from f the shapes for which q has no headroom.
 func (q *Queue) RestrictToHeadroom(f Mask) {
 	if !q.policy.unbounded {
 		f.intersectWith(q.fit)
 	}
 }
 
-// NextApplication is the application whose turn it is among those that may be given
-// something of f. Requires: Possible(f).
+// NextApplication is the first application that may be allocated a shape of f. Requires:
+// HasFeasible(f).
 func (q *Queue) NextApplication(f Mask) *Application {
 	a, _ := q.apps.first(f)
 	return a
 }
 
-// FeasibleChildren are the children below which something of f may be placed, in turn.
+// FeasibleChildren are the children below which a shape of f may be placed, in order.
 func (q *Queue) FeasibleChildren(f Mask) iter.Seq[*Queue] { return q.children.eachIntersecting(f) }
 
-// FeasibleApplications are the applications that may be given something of f, in turn.
+// FeasibleApplications are the applications that may be allocated a shape of f, in order.
 func (q *Queue) FeasibleApplications(f Mask) iter.Seq[*Application] {
 	return q.apps.eachIntersecting(f)
 }
 
-// FirstStarting is the only application of a StateAware leaf that may be given something
-// although it has not ramped up; nil when there is none.
+// FirstStarting is the only application of a StateAware leaf that may be allocated something
+// although
+// it has not ramped up; nil: there is none.
 func (q *Queue) FirstStarting() *Application {
 	return q.starting.lowest()
 }
 
-// Children are the queues of a parent in path order. It is made on every call.
+// Children are the queues of a parent in path order, in a new slice.
 func (q *Queue) Children() []*Queue {
 	out := slices.Collect(maps.Values(q.byName))
 	slices.SortFunc(out, func(a, b *Queue) int { return compareNames(a.path, b.path) })
 	return out
 }
 
-// Applications are the applications of a leaf in ID order. It is made on every call.
+// Applications are the applications of a leaf in ID order, in a new slice.
 func (q *Queue) Applications() []*Application {
 	out := slices.Collect(maps.Values(q.byID))
 	slices.SortFunc(out, func(a, b *Application) int { return compareNames(a.id, b.id) })
 	return out
 }
 
-// BoundCount is how many allocations there are in q and below it.
+// BoundCount is the number of allocations in and below q.
 func (q *Queue) BoundCount() int { return q.boundCount }
 
-// ApplicationCount is how many applications a leaf has.
+// ApplicationCount is the number of applications of a leaf.
 func (q *Queue) ApplicationCount() int { return len(q.byID) }
 
-// EachBound yields the allocations in a leaf, in no order.
+// EachBound yields the allocations of a leaf, in no order.
 func (q *Queue) EachBound(yield func(*Allocation) bool) {
 	for _, a := range q.byID {
 		for x := range a.EachBound {
@@ -279,5 +285,5 @@ func compareNames[S ~string](a, b S) int {
 	return 0
 }
 
-// empty reports whether nothing is left in q.
+// empty reports whether q has no child and no application.
 func (q *Queue) empty() bool { return len(q.byName) == 0 && len(q.byID) == 0 }

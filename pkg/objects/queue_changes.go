@@ -1,30 +1,31 @@
 package objects
 
-// QueueChange is what became of a queue.
+// QueueChange is the kind of a change of a queue (QUE-40).
 type QueueChange uint8
 
-// The changes of queues. That the configuration has another queue is not among them: the
-// generation of the configuration says it.
+// The changes of queues. A managed queue that a configuration adds is none of them: the generation
+// of
+// the configuration has it.
 const (
 	QueueCreated  QueueChange = iota // a dynamic queue, for an application
-	QueueDraining                    // the configuration does not have it any more, and it still holds work
-	QueueRestored                    // the configuration has it again before it was empty
-	QueueRemoved                     // it is gone
+	QueueDraining                    // a managed queue was removed from the configuration and has applications
+	QueueRestored                    // a draining queue is in the configuration again
+	QueueRemoved                     // a queue was removed from the partition
 )
 
 func (c QueueChange) String() string {
 	return [...]string{"created", "draining", "restored", "removed"}[c]
 }
 
-// ChangedQueue says what became of a queue.
+// ChangedQueue is a change of a queue.
 type ChangedQueue struct {
 	Queue   QueuePath
 	Change  QueueChange
-	Dynamic bool // it is, or was, not of the configuration
+	Dynamic bool // the queue is not in the configuration
 }
 
-// TakeChangedQueues returns what has become of queues since it was last called, in that order.
-// The list is good until the partition changes.
+// TakeChangedQueues returns the changes since the last call, in order. The list is valid until the
+// partition changes.
 func (p *Partition) TakeChangedQueues() []ChangedQueue {
 	out := p.queueChanges
 	p.queueChanges = p.queueChanges[:0]

@@ -9,32 +9,34 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// A queue holds more than its max after a reload that lowers it, or because the RM said so.
-// Where the configuration has a delay for that, the max is enforced when the delay is over
-// (behaviour.md 6.4). Here is for which queues and when; who leaves then is for package
-// preemption. What was told to leave counts as gone, also what is overdue: nobody waits for the room.
+// Quota enforcement. A queue may use more than its max after a reload that lowers the max, or
+// because
+// the RM reported allocations (QUO-47). If quota.preemption.delay is set, the max is enforced after
+// the queue was above it for that time (QUO-48). This file says which queues are due and when;
+// package preemption chooses the victims. Preempting allocations do not count, overdue ones
+// included (QUO-50).
 
-// reevaluationDelay is how long nobody looks for victims again after a look.
+// reevaluationDelay is the minimum time between two searches for victims of a queue (QUO-58).
 const reevaluationDelay = 5 * time.Second
 
-// violation is there as long as a queue is above a max that is enforced.
+// violation says that a queue is above an enforced max.
 type violation struct {
-	since      time.Time // when that began
-	evaluated  time.Time // when victims were last looked for; zero: not yet
-	generation uint64    // Partition.preemptionGeneration then
+	since      time.Time // when the queue rose above it
+	evaluated  time.Time // last search for victims; zero: none yet
+	generation uint64    // Partition.preemptionGeneration at that search
 }
 
-// AboveMax says that a queue holds more than its max, beside what was told to leave, and
-// that this is not to stay so.
+// AboveMax describes a queue that uses more than an enforced max. Preempting allocations do not
+// count.
 type AboveMax struct {
 	Since     time.Time
-	Due       time.Time         // when the first may be told to leave; may be past
-	Evaluated time.Time         // when victims were last looked for; zero: not yet
-	Excess    resources.Amounts // what is too much
+	Due       time.Time         // earliest time of a preemption; may be past
+	Evaluated time.Time         // last search for victims; zero: none yet
+	Excess    resources.Amounts // allocated less max, where that is above zero
 }
 
-// AboveMax is how q stands to a max that is enforced. ok is false when there is none, or q
-// is within it.
+// AboveMax describes how q is above its max. ok is false if its max is not enforced, or q is within
+// it.
 func (p *Partition) AboveMax(q *Queue) (a AboveMax, ok bool) {
 	if q.violation == nil {
 		return a, false
@@ -42,8 +44,9 @@ func (p *Partition) AboveMax(q *Queue) (a AboveMax, ok bool) {
 	return AboveMax{q.violation.since, q.enforcedAt(), q.violation.evaluated, p.Amounts(q.Excess())}, true
 }
 
-// Excess is, kind by kind, what q holds above its max beside what was told to leave; zero
-// where it is within.
+// Excess is, for each resource, what q uses above its max, without preempting allocations; zero
+// where
+// q is within its max.
 func (q *Queue) Excess() (over resources.Vector) {
 	for i := range q.max {
 		kind, left := q.max.Remaining(i, q.allocated)
@@ -57,7 +60,8 @@ func (q *Queue) Excess() (over resources.Vector) {
 	return over
 }
 
-// AllocatedAfterPreemption is what q holds without what was told to leave.
+// AllocatedAfterPreemption is what q uses without its preempting allocations, overdue ones
+// included.
 func (q *Queue) AllocatedAfterPreemption() resources.Vector {
 	v := slices.Clone(q.allocated)
 	v.Sub(q.expectedRelease)
@@ -65,15 +69,15 @@ func (q *Queue) AllocatedAfterPreemption() resources.Vector {
 	return v
 }
 
-// preemptingOf is how much of one kind was told to leave.
+// preemptingOf is the quantity of k that preempting allocations use.
 func (q *Queue) preemptingOf(k resources.Index) resources.Quantity {
 	return q.expectedRelease.At(k) + q.overdueRelease.At(k)
 }
 
-// MaxOf is the max of q in one kind; ok is false when there is none.
+// MaxOf is the max of q for one resource; ok is false if there is none.
 func (q *Queue) MaxOf(k resources.Index) (n resources.Quantity, ok bool) { return q.max.At(k) }
 
-// GuaranteeOf is what q is promised of one kind; ok is false when nothing is said.
+// GuaranteeOf is the guarantee of q for one resource; ok is false if there is none.
 func (q *Queue) GuaranteeOf(k resources.Index) (n resources.Quantity, ok bool) {
 	return q.guaranteed.At(k)
 }
@@ -89,7 +93,7 @@ func (q *Queue) exceedsMax() bool {
 
 func (q *Queue) enforcedAt() time.Time { return q.violation.since.Add(q.conf.QuotaPreemptionDelay) }
 
-// nextEvaluation is when victims may be looked for. Requires: q is above its max.
+// nextEvaluation is the earliest time of the next search for victims. Requires: q is above its max.
 func (q *Queue) nextEvaluation() time.Time {
 	at := q.enforcedAt()
 	if again := q.violation.evaluated.Add(reevaluationDelay); !q.violation.evaluated.IsZero() && again.After(at) {
@@ -98,12 +102,12 @@ func (q *Queue) nextEvaluation() time.Time {
 	return at
 }
 
-// violationChanged reports whether what is known of q is not so any more: Weigh will see to it.
+// violationChanged reports whether q.violation is out of date; UpdateViolations updates it.
 func (q *Queue) violationChanged() bool {
 	return (q.policy.maxEnforced && q.managed && q.exceedsMax()) != (q.violation != nil)
 }
 
-// markToRecheck notes that q may have risen above its max, or fallen within it.
+// markToRecheck lists q for UpdateViolations if it rose above its enforced max or fell within it.
 func (p *Partition) markToRecheck(q *Queue) {
 	if q.policy.maxEnforced && !q.recheckListed && q.violationChanged() {
 		q.recheckListed = true
@@ -111,8 +115,9 @@ func (p *Partition) markToRecheck(q *Queue) {
 	}
 }
 
-// markAllToRecheck asks about every queue anew, as the configuration is another one: whose max is
-// enforced, and when.
+// markAllToRecheck updates for a new configuration which maxima are enforced, and lists the queues
+// for
+// which that makes a difference.
 func (p *Partition) markAllToRecheck() {
 	for _, q := range p.queues {
 		q.policy.maxEnforced = p.conf.QuotaPreemptionEnabled && q.conf.QuotaPreemptionDelay > 0
@@ -121,7 +126,7 @@ func (p *Partition) markAllToRecheck() {
 	p.sortViolating()
 }
 
-// markToRecheckAlways is doubt for a queue whose max may not be enforced any more.
+// markToRecheckAlways is markToRecheck also for a queue whose max is no longer enforced.
 func (p *Partition) markToRecheckAlways(q *Queue) {
 	if !q.recheckListed && q.violationChanged() {
 		q.recheckListed = true
@@ -129,16 +134,21 @@ func (p *Partition) markToRecheckAlways(q *Queue) {
 	}
 }
 
-// sortViolating lines up anew the queues above a max that is enforced, whose delays may have changed.
+// sortViolating sorts the queues above an enforced max again, as their delays may have changed.
+// Queues
+// that were due wait again for their time.
 func (p *Partition) sortViolating() {
 	p.violating = append(p.violating, p.dueForEnforcement...)
 	p.dueForEnforcement = p.dueForEnforcement[:0]
 	slices.SortFunc(p.violating, compareEvaluations)
 }
 
-// UpdateViolations brings it up to date which queues are above a max that is enforced. One that is
-// from now on gets its delay; one that is not any more has its delay before it if it ever is
-// again. It must be called when a command was applied and when decisions were made.
+// UpdateViolations updates which queues are above an enforced max. For a queue that rose above it
+// the
+// delay begins; for a queue that fell within it enforcement is called off, and the delay begins
+// anew
+// if it rises again (QUO-48, QUO-49). The caller must call it after each command and after
+// decisions.
 func (p *Partition) UpdateViolations(now time.Time) {
 	for _, q := range p.toRecheck {
 		p.recordQueueChange(q)
@@ -160,7 +170,7 @@ func removeQueueFrom(list []*Queue, q *Queue) []*Queue {
 	return slices.DeleteFunc(list, func(x *Queue) bool { return x == q })
 }
 
-// scheduleEvaluation lines q up for its next look.
+// scheduleEvaluation puts q among the violating queues, by the time of its next evaluation.
 func (p *Partition) scheduleEvaluation(q *Queue) {
 	at, _ := slices.BinarySearchFunc(p.violating, q, compareEvaluations)
 	p.violating = slices.Insert(p.violating, at, q)
@@ -170,8 +180,8 @@ func compareEvaluations(a, b *Queue) int {
 	return cmp.Or(a.nextEvaluation().Compare(b.nextEvaluation()), compareNames(a.path, b.path))
 }
 
-// enforcementDue is when there is a reason to look for victims although nothing else
-// happens: for the first time, or because something has changed since the last.
+// enforcementDue is the next time at which to search for victims although no command comes: for the
+// first time, or because something changed since the last search. ok is false if there is none.
 func (p *Partition) enforcementDue() (time.Time, bool) {
 	for _, q := range p.violating {
 		if q.violation.evaluated.IsZero() || q.violation.generation != p.preemptionGeneration {
@@ -181,8 +191,9 @@ func (p *Partition) enforcementDue() (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// collectDue sets apart the queues whose time has come. The lowest go first: who leaves one of
-// them leaves those above it too.
+// collectDue moves the queues whose time has come to dueForEnforcement, the lowest first: a victim
+// in
+// a queue also counts for the queues above it (QUO-59).
 func (p *Partition) collectDue(now time.Time) {
 	n := 0
 	for n < len(p.violating) && !now.Before(p.violating[n].nextEvaluation()) {
@@ -199,8 +210,9 @@ func (p *Partition) collectDue(now time.Time) {
 	})
 }
 
-// TakeDueForEnforcement is a queue that should be brought within its max now; nil: there is none. It is
-// not due again for some time.
+// TakeDueForEnforcement returns a queue for which to search for victims now; nil: there is none.
+// The
+// queue is not due again before reevaluationDelay has passed and something has changed.
 func (p *Partition) TakeDueForEnforcement(now time.Time) *Queue {
 	for len(p.dueForEnforcement) > 0 {
 		q := p.dueForEnforcement[0]
@@ -215,8 +227,8 @@ func (p *Partition) TakeDueForEnforcement(now time.Time) *Queue {
 	return nil
 }
 
-// MarkPreempting tells victims to leave, for no ask in particular. Requires: they run, and were not
-// told before.
+// MarkPreempting marks victims for preemption, for no ask. Requires: they are bound and not
+// preempting.
 func (p *Partition) MarkPreempting(victims []*Allocation, now time.Time) {
 	for _, y := range victims {
 		p.markVictim(y, now)

@@ -6,42 +6,43 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// QuotaShortfall is a quota of a queue, or a limit of a user or a group, that is in the way of an ask,
-// also when all have gone who were told to leave. Nothing but the leaving of somebody it
-// counts makes it lower.
+// QuotaShortfall is a max of a queue, or a limit of a user or group, that blocks an ask even after
+// all
+// expected releases. Only the release of allocations that count in it reduces it (PRE-59, PRE-60).
 type QuotaShortfall struct {
-	queue   *Queue   // whose quota it is; nil: it is a limit
-	account *account // of whom it is; nil: it is a quota
+	queue   *Queue   // whose max it is; nil: it is a limit
+	account *account // whose limit it is; nil: it is a max
 
-	// Amount is how much must go before the ask is let through; what is zero or less
+	// Amount is what must be released before the ask is within the quota; a quantity of zero or
+	// less
 	// does not matter.
 	Amount resources.Vector
 }
 
-// ReducedBy reports whether y is among those whose leaving makes w lower.
-func (w *QuotaShortfall) ReducedBy(y *Allocation) bool {
-	if w.queue != nil {
-		return w.queue.IsSelfOrAncestorOf(y.app.queue)
+// ReducedBy reports whether the release of y reduces s.
+func (s *QuotaShortfall) ReducedBy(y *Allocation) bool {
+	if s.queue != nil {
+		return s.queue.IsSelfOrAncestorOf(y.app.queue)
 	}
-	return y.app.memberOf(w.account)
+	return y.app.memberOf(s.account)
 }
 
-// Source is the queue whose quota it is, or that has the limit, and who is limited; the zero
-// Holder: it is a quota.
-func (w *QuotaShortfall) Source() (*Queue, UserOrGroup) {
-	if w.queue != nil {
-		return w.queue, UserOrGroup{}
+// Source is the queue that has the max or the limit, and the limited user or group; the zero
+// UserOrGroup: it is a max.
+func (s *QuotaShortfall) Source() (*Queue, UserOrGroup) {
+	if s.queue != nil {
+		return s.queue, UserOrGroup{}
 	}
-	return w.account.queue, w.account.userOrGroup
+	return s.account.queue, s.account.userOrGroup
 }
 
-// ReducibleOnAnyNode reports whether somebody who runs anywhere could lower w; else it is the size of
-// the cluster, and whoever makes room on a node lowers it as much as need be.
-func (w *QuotaShortfall) ReducibleOnAnyNode() bool { return w.queue == nil || w.queue.parent != nil }
+// ReducibleOnAnyNode reports whether a release on any node could reduce s. Otherwise s is the
+// capacity of
+// the cluster, and releases that free enough on one node reduce it enough.
+func (s *QuotaShortfall) ReducibleOnAnyNode() bool { return s.queue == nil || s.queue.parent != nil }
 
-// QuotaShortfalls are what is in the way of x: where it would not fit although all had gone who were
-// told to leave, when the other nominees that are as important are placed. None: it is let
-// through.
+// QuotaShortfalls are the quotas and limits that block x even after all expected releases, when the
+// other nominees of at least its priority are placed. None: nothing blocks x.
 func (p *Partition) QuotaShortfalls(x *Allocation) (shortfalls []QuotaShortfall) {
 	v, outranked := x.shape.vector, p.outrankedNominees(x)
 	for q := x.app.queue; q != nil; q = q.parent {
@@ -75,8 +76,8 @@ func (p *Partition) QuotaShortfalls(x *Allocation) (shortfalls []QuotaShortfall)
 	return shortfalls
 }
 
-// outrankedNominees are the nominees whose promises are not in the way of x: x itself, and those that
-// are less important, whose place it may take.
+// outrankedNominees are the nominees whose nominations do not block x: x itself, and those of lower
+// priority, which x may replace (PRE-76).
 func (p *Partition) outrankedNominees(x *Allocation) (outranked []*Allocation) {
 	for _, y := range p.nominees {
 		if y == x || y.ask.Priority < x.ask.Priority {
@@ -86,7 +87,7 @@ func (p *Partition) outrankedNominees(x *Allocation) (outranked []*Allocation) {
 	return outranked
 }
 
-// shortfallOf is by how much used and v together are above a bound, in what v has.
+// shortfallOf is by how much used and v together exceed max, for the resources of v.
 func shortfallOf(max resources.LimitVector, used, v resources.Vector) (missing resources.Vector) {
 	missing = make(resources.Vector, len(v))
 	for k, n := range v {
@@ -97,7 +98,7 @@ func shortfallOf(max resources.LimitVector, used, v resources.Vector) (missing r
 	return missing
 }
 
-// restrictKinds is a without what b has nothing of.
+// restrictKinds sets the quantities of a to zero for the resources of which b has none.
 func restrictKinds(a, b resources.Vector) resources.Vector {
 	for k := range a {
 		if b.At(resources.Index(k)) <= 0 {
@@ -107,8 +108,8 @@ func restrictKinds(a, b resources.Vector) resources.Vector {
 	return a
 }
 
-// usedAfterPreemption is what a will hold, beside x, when those have gone who were told to leave,
-// and the other nominees are placed.
+// usedAfterPreemption is what a will use, x not counted, after all expected releases and with the
+// other nominees of at least the priority of x placed (PRE-61).
 func (p *Partition) usedAfterPreemption(a *account, x *Allocation) resources.Vector {
 	used := slices.Clone(a.allocated)
 	for y, d := range p.preempting {

@@ -8,10 +8,11 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// RefreshShares brings what queues are measured against up to date, after the cluster or the
-// configuration changed, and restores the order of every level. It must be called
-// before a decision and before anybody reads a Share; when nothing changed it does
-// nothing. However many nodes came and went since, it is done once.
+// RefreshShares updates the denominators of fair shares after the cluster or the configuration
+// changed, sorts every level again, and requeues unschedulable asks. The caller must call it before
+// a
+// decision and before it reads a Share. It does nothing if nothing changed, and takes one pass over
+// the queues for any number of changed nodes.
 func (p *Partition) RefreshShares() {
 	if len(p.joining) == 0 && !p.sharesStale && !p.requeueRequested {
 		return
@@ -24,8 +25,9 @@ func (p *Partition) RefreshShares() {
 	p.requeue()
 }
 
-// clusterFairMax is what a queue without a guarantee and without a max on its path is
-// measured against: what the cluster has.
+// clusterFairMax is the fair max of root: the capacity of the cluster. A resource that no
+// node
+// has is Unmeasured.
 func (p *Partition) clusterFairMax() resources.Denominators {
 	p.namesGivenAtRefresh = p.names.Assigned()
 	fairMax := make(resources.Denominators, p.names.Len())
@@ -38,10 +40,10 @@ func (p *Partition) clusterFairMax() resources.Denominators {
 	return fairMax
 }
 
-// setShareDenominators sets the denominators of q and everything below it. fair is the fair max of
-// the queue above: going down, each max replaces the one before, resource by resource,
-// and a guarantee goes before both (behaviour.md 3.10). In an empty cluster there is
-// no fair max at all.
+// setShareDenominators sets the denominators of q and of all queues below it. fairMax is that of
+// the
+// queue above. From root down, each max overwrites the fair max of its resources; the guarantee of
+// the queue itself overwrites both. In an empty cluster no max counts.
 func (p *Partition) setShareDenominators(q *Queue, fairMax resources.Denominators) {
 	q.shareDenominators = append(q.shareDenominators[:0], fairMax...)
 	if !p.capacity.IsZero() {
@@ -62,7 +64,7 @@ func (p *Partition) setShareDenominators(q *Queue, fairMax resources.Denominator
 	q.children.rebuild()
 }
 
-// fairMaxBelow is the fair max of q: what measure takes for the queues below it.
+// fairMaxBelow is the fair max that setShareDenominators passes to the queues below q.
 func (p *Partition) fairMaxBelow(q *Queue) resources.Denominators {
 	fairMax := p.clusterFairMax()
 	if p.capacity.IsZero() {
@@ -74,6 +76,7 @@ func (p *Partition) fairMaxBelow(q *Queue) resources.Denominators {
 	return fairMax
 }
 
+// overlay replaces the denominators of the resources that b bounds.
 func overlay(d resources.Denominators, b resources.LimitVector) {
 	for k := range d {
 		if n, ok := b.At(resources.Index(k)); ok {
@@ -82,8 +85,8 @@ func overlay(d resources.Denominators, b resources.LimitVector) {
 	}
 }
 
-// rebuildOrdering builds every index and every priority anew, from the applications up. It is
-// for changes that can move anything, such as a new configuration.
+// rebuildOrdering rebuilds every index and every priority, from the applications up. It is for
+// changes that can affect any of them, such as a new configuration.
 func (p *Partition) rebuildOrdering() {
 	p.ramping, p.parked, p.joining, p.sharesStale = nil, nil, nil, false
 	p.rebuildAccounts()
@@ -105,8 +108,9 @@ func (p *Partition) rebuildOrdering() {
 	p.unschedulableNodes.fill(unschedulable)
 }
 
-// refreshAskPriorities is for a configuration that may heed priorities although the one before did
-// not, or the reverse. All asks of a class have the same, so their order in it stays.
+// refreshAskPriorities updates the priorities of asks after a configuration that enables or
+// disables
+// priority. All asks of a group have the same priority, so their order stays.
 func (p *Partition) refreshAskPriorities(group *AskGroup) {
 	for _, list := range [][]*Allocation{group.SchedulableAsks(), group.unschedulable} {
 		for _, x := range list {
@@ -123,8 +127,8 @@ func (p *Partition) rebuildOrderingBelow(q *Queue) {
 	p.rebuildMembers(q)
 }
 
-// rebuildMembers builds the orders and the priority of q anew, from those of what is directly below
-// it. Requires: none of its applications is watched because it ramps up.
+// rebuildMembers rebuilds the orders and the priority of q from its children or applications.
+// Requires: none of its applications is in Partition.ramping.
 func (p *Partition) rebuildMembers(q *Queue) {
 	q.tally = policies.PriorityCounter{}
 	q.children.fill(nil)
@@ -155,13 +159,15 @@ func (p *Partition) rebuildMembers(q *Queue) {
 	}
 }
 
-// ramp is an application of a StateAware leaf that ramps up by time, if not before.
+// ramp is an application of a StateAware leaf that ramps up by time unless its allocations ramp it
+// up
+// before.
 type ramp struct {
 	app  *Application
 	from time.Time
 }
 
-// trackRamp notes when a will have ramped up.
+// trackRamp adds a to Partition.ramping if its first allocation was made and it has not ramped up.
 func (p *Partition) trackRamp(a *Application) {
 	if a.queue.policy.sort != policies.StateAware || a.rampedUp || a.allocationsMade == 0 {
 		return
@@ -173,7 +179,7 @@ func (p *Partition) trackRamp(a *Application) {
 	p.ramping = slices.Insert(p.ramping, at, ramp{a, a.firstAllocatedAt})
 }
 
-// untrackRamp forgets that a would have ramped up.
+// untrackRamp removes a from Partition.ramping.
 func (p *Partition) untrackRamp(a *Application) {
 	at, found := slices.BinarySearchFunc(p.ramping, a.firstAllocatedAt, func(r ramp, t time.Time) int { return r.from.Compare(t) })
 	for ; found && at < len(p.ramping) && p.ramping[at].from.Equal(a.firstAllocatedAt); at++ {
