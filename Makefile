@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build run demo tour test test-full test-tools race test-ldap check nightly lint golden fuzz twin bench versus versus-test example tools testrun
+.PHONY: help build run demo tour test test-full test-tools race test-ldap check nightly lint golden fuzz twin mutants bench versus versus-test example tools testrun
 
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
@@ -12,6 +12,7 @@ N        ?= 200
 BENCH    ?= .
 GOLDEN   ?= ./pkg/scheduler/... ./pkg/rmproxy
 VERSUS   ?=
+MUTANTS  ?= all
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,6 +58,7 @@ check: ## everything CI checks, with the time that each part took
 nightly: check ## check, ten times the random runs, all fuzz targets, all benchmarks: hours
 	CANOPY_TESTS=nightly bin/testrun -timeout 3h ./internal/twin ./internal/chaos -count=1
 	$(MAKE) --no-print-directory fuzz FUZZTIME=5m
+	$(MAKE) --no-print-directory mutants
 	bin/canopy bench run --quick
 
 lint: tools ## gofmt, go vet, staticcheck; the house rules are in internal/lint
@@ -81,6 +83,9 @@ fuzz: ## run every fuzz target for FUZZTIME
 
 twin: testrun ## run N random runs from SEED against the naive twin
 	CANOPY_TWIN_SEED=$(SEED) CANOPY_TWIN_RUNS=$(N) bin/testrun ./internal/twin -run RandomRuns -count=1 -v
+
+mutants: testrun ## plant every fault of internal/mutants/testdata, one at a time: each must make a test fail; an hour
+	CANOPY_MUTANTS=$(MUTANTS) bin/testrun -timeout 4h ./internal/mutants -run Caught -count=1 -v
 
 bench: ## run the benchmarks that match BENCH
 	go test -run '^$$' -bench '$(BENCH)' -benchmem ./pkg/...

@@ -29,7 +29,7 @@ var layers = [][]string{
 	{"internal/reload"},
 	{
 		"pkg/rmproxy", "pkg/webservice", "pkg/metrics",
-		"internal/configwatch", "internal/usergroup", "internal/sim", "internal/twin", "internal/chaos", "internal/complexity",
+		"internal/configwatch", "internal/usergroup", "internal/sim", "internal/twin", "internal/chaos", "internal/complexity", "internal/mutants",
 	},
 	{"internal/bench"}, // drives all of these
 	{"cmd/core"},

@@ -1,0 +1,206 @@
+package mutants
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+)
+
+const root = "../.."
+
+// variable is the environment variable that has the faults planted: "all", or a part of a title.
+const variable = "CANOPY_MUTANTS"
+
+// slowest is how long the tests of one package may take with a fault in the code: a fault can make
+// them wait for ever, and is caught then.
+const slowest = 5 * time.Minute
+
+func faults(t *testing.T) []Fault {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", "*.txt"))
+	assert.NilError(t, err)
+	var all []Fault
+	titles := map[string]string{}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		assert.NilError(t, err)
+		list, err := Parse(string(text))
+		assert.NilError(t, err, name)
+		for _, f := range list {
+			if other, ok := titles[f.Title]; ok {
+				t.Errorf("%s and %s have the fault %q", other, name, f.Title)
+			}
+			titles[f.Title] = name
+		}
+		all = append(all, list...)
+	}
+	assert.Assert(t, len(all) > 0, "no fault in %v", files)
+	return all
+}
+
+// Code that moves takes its faults along.
+func TestMutants_CanBeApplied(t *testing.T) {
+	for _, f := range faults(t) {
+		source, err := os.ReadFile(filepath.Join(root, f.File))
+		assert.NilError(t, err, f.Title)
+		text, err := f.Apply(string(source))
+		if err != nil {
+			t.Errorf("%s: %v", f.Title, err)
+			continue
+		}
+		assert.Check(t, text != string(source), f.Title)
+		_, err = parser.ParseFile(token.NewFileSet(), f.File, text, parser.SkipObjectResolution)
+		assert.Check(t, err, f.Title)
+		for _, p := range f.Packages {
+			_, err := os.Stat(filepath.Join(root, p))
+			assert.Check(t, err, f.Title)
+		}
+	}
+}
+
+func TestMutants_AreCaught(t *testing.T) {
+	wanted := os.Getenv(variable)
+	if wanted == "" {
+		t.Skipf("takes an hour; %s=all, or a part of a title, runs it (make mutants)", variable)
+	}
+	var missed, broken []string
+	n := 0
+	all := faults(t)
+	for i, f := range all {
+		if wanted != "all" && !strings.Contains(f.Title, wanted) {
+			continue
+		}
+		n++
+		start := time.Now()
+		by, err := run(t, f)
+		took := time.Since(start).Round(time.Second)
+		switch {
+		case err != nil:
+			broken = append(broken, f.Title)
+			t.Logf("%d of %d: does not compile: %s: %v", i+1, len(all), f.Title, err)
+		case by == "":
+			missed = append(missed, f.Title)
+			t.Logf("%d of %d: NOT CAUGHT in %v: %s (%s %s)", i+1, len(all), took, f.Title, f.File, f.Function)
+		default:
+			t.Logf("%d of %d: caught in %v: %s: %s", i+1, len(all), took, f.Title, by)
+		}
+	}
+	assert.Assert(t, n > 0, "no title has %q in it", wanted)
+	t.Logf("%d faults: %d caught, %d not, %d do not compile", n, n-len(missed)-len(broken), len(missed), len(broken))
+	for _, m := range missed {
+		t.Errorf("no test catches: %s", m)
+	}
+	for _, m := range broken {
+		t.Errorf("does not compile: %s", m)
+	}
+}
+
+// run tests a copy of the code with the fault in it. by is the first package and test that fail.
+func run(t *testing.T, f Fault) (by string, err error) {
+	t.Helper()
+	dir := t.TempDir()
+	file, err := filepath.Abs(filepath.Join(root, f.File))
+	assert.NilError(t, err)
+	source, err := os.ReadFile(file)
+	assert.NilError(t, err)
+	text, err := f.Apply(string(source))
+	if err != nil {
+		return "", err
+	}
+	mutant, overlay := filepath.Join(dir, filepath.Base(file)), filepath.Join(dir, "overlay.json")
+	assert.NilError(t, os.WriteFile(mutant, []byte(text), 0o600))
+	replace, err := json.Marshal(map[string]map[string]string{"Replace": {file: mutant}})
+	assert.NilError(t, err)
+	assert.NilError(t, os.WriteFile(overlay, replace, 0o600))
+	for _, p := range f.Packages {
+		if out, err := command(t, "build", "-overlay", overlay, p); err != nil {
+			return "", errors.New(firstLine(out))
+		}
+		out, err := command(t, "test", "-overlay", overlay, "-count=1", "-failfast", "-timeout", slowest.String(), p)
+		if err != nil {
+			return p + " " + failedTest(out), nil
+		}
+	}
+	return "", nil
+}
+
+func command(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*slowest)
+	defer cancel()
+	c := exec.CommandContext(ctx, "go", args...)
+	c.Dir = root
+	c.Env = append(os.Environ(), variable+"=")
+	var out bytes.Buffer
+	c.Stdout, c.Stderr = &out, &out
+	err := c.Run()
+	return out.String(), err
+}
+
+func firstLine(out string) string {
+	lines := slices.DeleteFunc(strings.Split(out, "\n"), func(l string) bool { return l == "" || strings.HasPrefix(l, "#") })
+	return append(lines, "")[0]
+}
+
+// failedTest is the name of the first test that failed in the output of go test.
+func failedTest(out string) string {
+	for _, line := range strings.Split(out, "\n") {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "--- FAIL: "); ok {
+			name, _, _ = strings.Cut(name, " ")
+			return name
+		}
+	}
+	if strings.Contains(out, "panic: test timed out") {
+		return "time-out"
+	}
+	if strings.Contains(out, "panic: ") {
+		return "panic"
+	}
+	return fmt.Sprintf("failed: %s", firstLine(out))
+}
+
+func TestParse_Faults(t *testing.T) {
+	const list = "# a comment\n\nfault: a is b\nin: pkg/a/a.go T.m\n- x := 1\n- y := 2\n+ x := 2\ntests: ./pkg/a ./pkg/b\n"
+	got, err := Parse(list)
+	assert.NilError(t, err)
+	assert.DeepEqual(t, got, []Fault{{Title: "a is b", File: "pkg/a/a.go", Function: "T.m", Old: "x := 1\ny := 2\n", New: "x := 2\n",
+		Packages: []string{"./pkg/a", "./pkg/b"}, Line: 3}})
+	for text, want := range map[string]string{
+		"in: a b\n":                       `line 1: "in: a b" stands before the first fault`,
+		"fault: a\nwhere: b\n":            `line 2: "where: b" begins with none of fault:, in:, -, +, tests:`,
+		"fault: a\nin: f g\ntests: ./a\n": `line 1: fault "a" has no place, no text to replace, or no tests`,
+		list + list:                       `line 11: there are two faults "a is b"`,
+	} {
+		_, err := Parse(text)
+		assert.Error(t, err, want)
+	}
+}
+
+func TestApply_ReplacesOnce(t *testing.T) {
+	const source = "package a\n\nfunc f() {\n\tx++\n\ty()\n}\n\nfunc (t *T[K]) m() { x++ }\n"
+	f := Fault{File: "a.go", Function: "f", Old: "x++ y()", New: "z()\n"}
+	got, err := f.Apply(source)
+	assert.NilError(t, err)
+	assert.Equal(t, got, strings.Replace(source, "x++\n\ty()", "z()", 1))
+	f = Fault{File: "a.go", Function: "T.m", Old: "x++"}
+	got, err = f.Apply(source)
+	assert.NilError(t, err)
+	assert.Equal(t, got, "package a\n\nfunc f() {\n\tx++\n\ty()\n}\n\nfunc (t *T[K]) m() {  }\n")
+	_, err = Fault{File: "a.go", Function: "g", Old: "x"}.Apply(source)
+	assert.Error(t, err, "a.go has no function g")
+	_, err = Fault{File: "a.go", Function: "f", Old: "q"}.Apply(source)
+	assert.Error(t, err, `a.go: the text "q" is 0 times in f`)
+}
