@@ -15,9 +15,12 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// dryRunIgnoredFields are the fields that a supposition may change: who looks for victims takes the
-// list of the nodes that have changed.
-var dryRunIgnoredFields = map[string]bool{"Partition.changedNodes": true, "Node.inChangedNodes": true, "List.root": true}
+// dryRunIgnoredFields are the fields that a dry run may change, as the victim search takes the list
+// of the nodes that have changed; and the list of freed nodes, which may have nodes that are gone
+// together with the names of their resources.
+var dryRunIgnoredFields = map[string]bool{
+	"Partition.changedNodes": true, "Node.inChangedNodes": true, "List.root": true, "Partition.freedNodes": true,
+}
 
 // Whatever is supposed, and however often: the partition is the same bytes afterwards, and
 // the story goes on as if nobody had asked. Stories with somebody to take are told more often.
