@@ -226,7 +226,6 @@ var textsToRevise = []string{
 	"pkg/rmproxy",
 	"pkg/scheduler",
 	"pkg/security",
-	"pkg/webservice",
 	"tools/testrun",
 	"tools/tour",
 	"CHANGELOG.md",

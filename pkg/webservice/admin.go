@@ -16,14 +16,15 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/reload"
 )
 
-// Admin serves what Handler does and what changes the scheduler. There is no
-// authentication: whoever reaches it may do everything, so it belongs on a loopback address
-// or a socket. It guards itself against web pages that a browser on the same machine shows:
-// requests must name a local host (DNS rebinding) and say what they bring in a type that
-// no form can send, and are refused when a browser says that they come from elsewhere.
-// Requires: opt.Reloads.
+// Admin serves what Handler does and, besides, the requests that change the scheduler: the
+// configuration, priority classes, disruption budgets and registrations of resource managers.
+// There is no authentication: every client that reaches it may do everything, so it belongs on a
+// loopback address or a socket. Against web pages that a browser of the same machine shows, the
+// Host of a request must be a local one (DNS rebinding), its Content-Type must be one that no form
+// can send, and cross-origin requests are refused.
+// Requires: opt.Reloads is not nil. (OBS-75 to OBS-78)
 func Admin(c *loop.Cluster, opt Options) http.Handler {
-	opt.CacheBytes = 0 // who changes something reads little, and the other server keeps it already
+	opt.CacheBytes = 0 // clients of this listener read little, and the handler of the public one has a cache
 	s := newService(c, opt)
 	s.sameOriginOnly = true
 	mux := s.mux()
@@ -35,11 +36,11 @@ func Admin(c *loop.Cluster, opt Options) http.Handler {
 	return s.localOnly(withoutTrailingSlash(mux, s.checkQuery(mux)))
 }
 
-// yamlContentTypes are what clients call YAML.
+// yamlContentTypes are the media types that are accepted as YAML.
 var yamlContentTypes = []string{"application/yaml", "application/x-yaml", "text/yaml"}
 
-// routeChange serves a method on a path, for requests of certain types; nil: they bring nothing,
-// and the method is one that no form can send.
+// routeChange serves a method on a path, for requests of certain content types. nil: the request
+// has no body, and the method is one that no form can send (OBS-77).
 func (s *service) routeChange(mux *router, method, path string, status int, types []string, handle answer) {
 	crossOrigin := http.NewCrossOriginProtection()
 	mux.HandleFunc(method+" "+path, func(w http.ResponseWriter, r *http.Request) {
@@ -62,8 +63,8 @@ func (s *service) routeChange(mux *router, method, path string, status int, type
 	})
 }
 
-// localOnly refuses requests for another host: a name that somebody else's DNS points at
-// this machine.
+// localOnly refuses requests whose Host is not this machine: DNS of another owner may resolve a
+// name to it (DNS rebinding, OBS-76).
 func (s *service) localOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isLocal(r.Host) {
@@ -75,7 +76,7 @@ func (s *service) localOnly(next http.Handler) http.Handler {
 	})
 }
 
-// isLocal reports whether a Host header means this machine, whatever DNS says.
+// isLocal reports whether a Host header is localhost or a loopback address, without asking DNS.
 func isLocal(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -87,7 +88,7 @@ func isLocal(host string) bool {
 	return err == nil && address.IsLoopback()
 }
 
-// putConfig puts the body of a request in force.
+// putConfig applies the configuration in the body of a request.
 func (s *service) putConfig(r *http.Request) (any, error) {
 	expected, err := ifMatch(r)
 	if err != nil {
@@ -112,7 +113,7 @@ func (s *service) putConfig(r *http.Request) (any, error) {
 	return s.viewReload(s.opt.Reloads.Apply(r.Context(), proposal))
 }
 
-// rollback puts the text of a former generation in force again.
+// rollback applies the text of an earlier generation again.
 func (s *service) rollback(r *http.Request) (any, error) {
 	n, err := generationNumber(r)
 	if err != nil {
@@ -146,7 +147,8 @@ func errorText(err error) string {
 	return ""
 }
 
-// changeFailure gives a refusal its status.
+// changeFailure maps the error of a change to a status: 400 invalid, 409 refused, 412 another
+// generation is in force, 404 unknown generation, 503 busy; any other error is unchanged.
 func (s *service) changeFailure(err error) error {
 	status, bad := 0, new(reload.InvalidError)
 	switch {
@@ -170,7 +172,7 @@ func (s *service) changeFailure(err error) error {
 	return &failure{status: status, reason: err.Error()}
 }
 
-// ifMatch is the generation that a request wants to replace, 0 when it does not say.
+// ifMatch is the generation that a request expects to replace; 0: it has no If-Match, or * (OBS-79).
 func ifMatch(r *http.Request) (uint64, error) {
 	tag := strings.TrimSpace(r.Header.Get("If-Match"))
 	if tag == "" || tag == "*" {
@@ -183,7 +185,7 @@ func ifMatch(r *http.Request) (uint64, error) {
 	return n, nil
 }
 
-// clientAddress is where a request comes from, for the history.
+// clientAddress is the address of the client, for the history of the configuration.
 func clientAddress(r *http.Request) string {
 	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
 		return host
@@ -191,7 +193,7 @@ func clientAddress(r *http.Request) string {
 	return "socket"
 }
 
-// routeMethodNotAllowed says where the configuration can be changed to who tries it here.
+// routeMethodNotAllowed answers each changing request with 405 and the reason why it cannot be made here (OBS-78).
 func (s *service) routeMethodNotAllowed(mux *router) {
 	reason := "the configuration can be changed on the admin listener only"
 	if !s.opt.AdminEnabled {

@@ -10,23 +10,23 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
-// routeBudgetChanges serves what changes disruption budgets.
+// routeBudgetChanges serves the requests that change disruption budgets.
 func (s *service) routeBudgetChanges(mux *router) {
 	s.routeChange(mux, http.MethodPost, "/ws/v1/disruptionbudgets", http.StatusCreated, objectContentTypes, s.createBudget)
 	s.routeChange(mux, http.MethodPut, "/ws/v1/disruptionbudget/{name}", http.StatusOK, objectContentTypes, s.updateBudget)
 	s.routeChange(mux, http.MethodDelete, "/ws/v1/disruptionbudget/{name}", http.StatusOK, nil, s.deleteBudget)
 }
 
-// budgetChangeBody answers who changed a budget. What it counts is shown to who asks for it.
+// budgetChangeBody answers a change of a budget. It has no counts; GET of the budget has them.
 type budgetChangeBody struct {
 	budgetBody
 	Generation uint64           `json:"generation"`         // in force now
-	Changed    bool             `json:"changed"`            // false: it was so before
-	Warnings   configs.Problems `json:"warnings,omitempty"` // about what was sent
+	Changed    bool             `json:"changed"`            // false: the budget was like this before
+	Warnings   configs.Problems `json:"warnings,omitempty"` // about the budget in the request
 	NotStored  string           `json:"notStored,omitempty"`
 }
 
-// createBudget makes a budget in the namespace that it says, or else that the query names.
+// createBudget creates a budget in the namespace that the body names, or else the query.
 func (s *service) createBudget(r *http.Request) (any, error) {
 	b, warnings, err := readBudget(r, "")
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *service) createBudget(r *http.Request) (any, error) {
 	return s.editBudgets(r, &b, warnings, func(now budgets.Registry) (budgets.Registry, error) { return now.With(b) })
 }
 
-// updateBudget takes the whole budget: what is not sent is not there any more.
+// updateBudget replaces the whole budget: a field that is not sent has its default.
 func (s *service) updateBudget(r *http.Request) (any, error) {
 	namespace, name, err := budgetNames(r)
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *service) deleteBudget(r *http.Request) (any, error) {
 	})
 }
 
-// readBudget is the budget in the body of a request.
+// readBudget reads the budget in the body of a request.
 func readBudget(r *http.Request, name string) (budgets.Budget, configs.Problems, error) {
 	text, err := objectText(r)
 	if err != nil {
@@ -78,7 +78,7 @@ func readBudget(r *http.Request, name string) (budgets.Budget, configs.Problems,
 	return b, problems.Warnings(), nil
 }
 
-// editBudgets changes the budgets in force.
+// editBudgets applies a change of the budgets in force.
 func (s *service) editBudgets(
 	r *http.Request, b *budgets.Budget, warnings configs.Problems, edit func(budgets.Registry) (budgets.Registry, error),
 ) (any, error) {
@@ -95,7 +95,7 @@ func (s *service) editBudgets(
 	return budgetChangeBody{viewBudget(b, nil), res.Generation.Number, res.Changed, warnings, errorText(res.StoreError)}, nil
 }
 
-// budgetFailure gives a refusal of package budgets its status.
+// budgetFailure maps a refusal of package budgets to a status.
 func budgetFailure(err error) error {
 	p := new(budgets.Problem)
 	if !errors.As(err, &p) {

@@ -10,18 +10,18 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 )
 
-// routeClassChanges serves what changes classes.
+// routeClassChanges serves the requests that change priority classes.
 func (s *service) routeClassChanges(mux *router) {
 	s.routeChange(mux, http.MethodPost, "/ws/v1/priorityclasses", http.StatusCreated, objectContentTypes, s.createClass)
 	s.routeChange(mux, http.MethodPut, "/ws/v1/priorityclass/{name}", http.StatusOK, objectContentTypes, s.updateClass)
 	s.routeChange(mux, http.MethodDelete, "/ws/v1/priorityclass/{name}", http.StatusOK, nil, s.deleteClass)
 }
 
-// classChangeBody answers who changed a class.
+// classChangeBody answers a change of a priority class.
 type classChangeBody struct {
 	classBody
 	Generation uint64 `json:"generation"` // in force now
-	Changed    bool   `json:"changed"`    // false: it was so before
+	Changed    bool   `json:"changed"`    // false: the class was like this before
 	NotStored  string `json:"notStored,omitempty"`
 }
 
@@ -35,8 +35,8 @@ func (s *service) createClass(r *http.Request) (any, error) {
 	})
 }
 
-// updateClass takes the whole class but for its policy and its access list, which stay if it
-// does not say: clients that know the fields of the first designs only send no others.
+// updateClass replaces the whole class except for its preemption policy and its submit ACL, which
+// stay if the request does not have them: older clients do not send these fields.
 func (s *service) updateClass(r *http.Request) (any, error) {
 	name, err := parameter(r, "name")
 	if err != nil {
@@ -76,7 +76,7 @@ func (s *service) deleteClass(r *http.Request) (any, error) {
 	})
 }
 
-// readClass is the class in the body of a request.
+// readClass reads the class in the body of a request.
 func (s *service) readClass(r *http.Request, name string) (configs.ClassDocument, error) {
 	text, err := objectText(r)
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *service) readClass(r *http.Request, name string) (configs.ClassDocument
 	return doc, nil
 }
 
-// editClasses changes the classes in force.
+// editClasses applies a change of the priority classes in force.
 func (s *service) editClasses(
 	r *http.Request, c *priorities.Class, edit func(priorities.Registry) (priorities.Registry, error),
 ) (any, error) {
@@ -106,8 +106,7 @@ func (s *service) editClasses(
 	return classChangeBody{viewClass(c), res.Generation.Number, res.Changed, errorText(res.StoreError)}, nil
 }
 
-// classFailure gives a refusal of package priorities its status. Several at once have that
-// of the first.
+// classFailure maps a refusal of package priorities to a status; of several, the first one decides.
 func classFailure(err error) error {
 	p := new(priorities.Problem)
 	if !errors.As(err, &p) {

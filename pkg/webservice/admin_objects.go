@@ -11,13 +11,13 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
-// A change of a priority class or of a disruption budget is a change of the configuration: its
-// text gets the object, and becomes a generation like any other (ADR 23, 27).
+// A change of a priority class or of a disruption budget changes the configuration: the object is
+// written into its text, which becomes a generation like any other (ADR 23, 27).
 
-// objectContentTypes are what objects may be sent as.
+// objectContentTypes are the media types in which an object may be sent.
 var objectContentTypes = append([]string{"application/json"}, yamlContentTypes...)
 
-// objectFailure is an errorBody with the reason that stays the same.
+// objectFailure is an errorBody with a stable reason code.
 type objectFailure struct {
 	errorBody
 	Reason   string           `json:"reason,omitempty"`
@@ -28,7 +28,7 @@ func newObjectFailure(status int, reason, text string, problems configs.Problems
 	return &failure{status: status, reason: text, body: objectFailure{errorBody{status, text, text}, reason, problems}}
 }
 
-// objectText is the object in the body of a request.
+// objectText reads the body of a request, at most 1 MiB.
 func objectText(r *http.Request) ([]byte, error) {
 	const maxBytes = 1 << 20
 	text, err := io.ReadAll(io.LimitReader(r.Body, maxBytes+1))
@@ -41,9 +41,8 @@ func objectText(r *http.Request) ([]byte, error) {
 	return text, nil
 }
 
-// invalidObject is a refusal of what somebody wrote: 422 if it can be read but must not be, with
-// the reason of the first of these problems. rules is what the rules about such objects begin
-// with.
+// invalidObject refuses an invalid object: with status 422 and the reason of the first problem
+// whose rule has the prefix, else with 400.
 func invalidObject(problems configs.Problems, prefix, what string) error {
 	for _, p := range problems {
 		if reason, ok := strings.CutPrefix(p.RuleID, prefix); ok {
@@ -53,11 +52,12 @@ func invalidObject(problems configs.Problems, prefix, what string) error {
 	return newObjectFailure(http.StatusBadRequest, "", "the body is no "+what+": "+problems[0].Message, problems)
 }
 
-// maxEditAttempts is how often a change is made anew because another one came first.
+// maxEditAttempts is how often a change is attempted while other changes are applied in between.
 const maxEditAttempts = 10
 
-// editConfig changes the configuration in force, whichever it is when it comes to it. text is that
-// of a generation after the change.
+// editConfig applies a change to the configuration in force. text returns the configuration text
+// after the change; it is called again if another generation came into force meanwhile, unless
+// the request has If-Match.
 func (s *service) editConfig(
 	r *http.Request, text func(now *configs.Config, g *reload.Generation) ([]byte, error),
 ) (reload.Result, error) {
@@ -87,7 +87,7 @@ func (s *service) editConfig(
 	}
 }
 
-// currentConfig is the configuration, an empty one before the first.
+// currentConfig is the configuration in force; empty before the first.
 func (s *service) currentConfig() *configs.Config {
 	if conf := s.cluster.Config(); conf != nil {
 		return conf
@@ -95,7 +95,7 @@ func (s *service) currentConfig() *configs.Config {
 	return &configs.Config{}
 }
 
-// notEditable is the refusal of a text that a program cannot change.
+// notEditable refuses with 409 a text that cannot be changed by a program.
 func notEditable(text []byte, err error) ([]byte, error) {
 	if err != nil {
 		return nil, &failure{status: http.StatusConflict, reason: err.Error()}

@@ -19,13 +19,13 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
-// plain is a configuration with one leaf; wider has two.
+// oneLeafYAML is a configuration with one leaf queue, twoLeavesYAML one with two.
 const (
 	oneLeafYAML   = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a}]}]}]\n"
 	twoLeavesYAML = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a}, {name: b}]}]}]\n"
 )
 
-// adminFixture is a cluster with both its handlers.
+// adminFixture is a cluster with its public and its admin handler.
 type adminFixture struct {
 	t              *testing.T
 	cluster        *loop.Cluster
@@ -104,7 +104,7 @@ func TestPostConfig_BecomesGenerationAndRollsBack(t *testing.T) {
 	wantAnswer(t, w, http.StatusOK, want+`,"changed":true,"changes":{"partitions":[{"partition":"default",`+
 		`"kind":"changed","queues":[{"queue":"root.b","kind":"created","values":[{"name":"type","after":"leaf"}]}]}]},`+
 		`"warnings":[]}`)
-	assert.Equal(t, w.Header().Get("Access-Control-Allow-Origin"), "", "no page may read it")
+	assert.Equal(t, w.Header().Get("Access-Control-Allow-Origin"), "", "the answer has CORS headers")
 	l, _ := o.cluster.Partition("default")
 	s, err := l.Snapshot(t.Context())
 	assert.NilError(t, err)
@@ -200,38 +200,38 @@ func TestAdmin_RejectionsNameTheReason(t *testing.T) {
 		status                     int
 		want                       string
 	}{
-		{name: "a leaf with applications", target: "/ws/v1/config", body: parent, headers: yaml,
+		{name: "leaf queue with applications", target: "/ws/v1/config", body: parent, headers: yaml,
 			status: http.StatusConflict, want: "leaf root.a cannot become a parent: it holds application app-1"},
-		{name: "nothing", target: "/ws/v1/config", body: " \n", headers: yaml,
+		{name: "empty body", target: "/ws/v1/config", body: " \n", headers: yaml,
 			status: http.StatusBadRequest, want: "the body is empty"},
 		{name: "no partitions", target: "/ws/v1/config", body: "partitions: []", headers: yaml,
 			status: http.StatusBadRequest, want: "the document has no partition"},
-		{name: "too much", target: "/ws/v1/config", body: strings.Repeat("#", 10_001), headers: yaml,
+		{name: "body too long", target: "/ws/v1/config", body: strings.Repeat("#", 10_001), headers: yaml,
 			status: http.StatusRequestEntityTooLarge, want: "longer than max-config-bytes (10000)"},
-		{name: "what a form sends", target: "/ws/v1/config", body: twoLeavesYAML, headers: []string{"Content-Type", "text/plain"},
+		{name: "content type of a form", target: "/ws/v1/config", body: twoLeavesYAML, headers: []string{"Content-Type", "text/plain"},
 			status: http.StatusUnsupportedMediaType, want: "send application/yaml or"},
-		{name: "no type", target: "/ws/v1/config", body: twoLeavesYAML, status: http.StatusUnsupportedMediaType,
+		{name: "no content type", target: "/ws/v1/config", body: twoLeavesYAML, status: http.StatusUnsupportedMediaType,
 			want: `Content-Type is \"\"`},
 		{name: "another host", target: "/ws/v1/config", body: twoLeavesYAML, headers: append(yaml, "Host", "rebound.example:9081"),
 			status: http.StatusForbidden, want: `Host is \"rebound.example:9081\"`},
 		{name: "no host", target: "/ws/v1/config", body: twoLeavesYAML, headers: append(yaml, "Host", ""),
 			status: http.StatusForbidden, want: `Host is \"\"`},
-		{name: "a page from elsewhere", target: "/ws/v1/config", body: twoLeavesYAML,
+		{name: "cross-origin page", target: "/ws/v1/config", body: twoLeavesYAML,
 			headers: append(yaml, "Sec-Fetch-Site", "cross-site"), status: http.StatusForbidden, want: "cross-origin"},
-		{name: "an older browser", target: "/ws/v1/config/rollback/1",
+		{name: "browser without Sec-Fetch-Site", target: "/ws/v1/config/rollback/1",
 			headers: []string{"Content-Type", "application/json", "Origin", "https://evil.example"},
 			status:  http.StatusForbidden, want: "cross-origin"},
-		{name: "reading as another host", method: http.MethodGet, target: "/ws/v1/config",
+		{name: "GET for another host", method: http.MethodGet, target: "/ws/v1/config",
 			headers: []string{"Host", "rebound.example"}, status: http.StatusForbidden, want: "Host is"},
-		{name: "over another generation", target: "/ws/v1/config", body: twoLeavesYAML, headers: append(yaml, "If-Match", `"7"`),
+		{name: "If-Match is another generation", target: "/ws/v1/config", body: twoLeavesYAML, headers: append(yaml, "If-Match", `"7"`),
 			status: http.StatusPreconditionFailed, want: "another generation is in force: 1, not 7"},
-		{name: "over nonsense", target: "/ws/v1/config", body: twoLeavesYAML, headers: append(yaml, "If-Match", `"x"`),
+		{name: "If-Match is not a number", target: "/ws/v1/config", body: twoLeavesYAML, headers: append(yaml, "If-Match", `"x"`),
 			status: http.StatusBadRequest, want: "takes the number of a generation"},
-		{name: "back to nowhere", target: "/ws/v1/config/rollback/9", headers: []string{"Content-Type", "application/json"},
+		{name: "rollback to an unknown generation", target: "/ws/v1/config/rollback/9", headers: []string{"Content-Type", "application/json"},
 			status: http.StatusNotFound, want: "generation 9 is not remembered"},
-		{name: "back to nonsense", target: "/ws/v1/config/rollback/-1", headers: []string{"Content-Type", "application/json"},
+		{name: "rollback to a negative generation", target: "/ws/v1/config/rollback/-1", headers: []string{"Content-Type", "application/json"},
 			status: http.StatusBadRequest, want: `\"-1\" is not the number of a generation`},
-		{name: "back by a form", target: "/ws/v1/config/rollback/1", status: http.StatusUnsupportedMediaType,
+		{name: "rollback without a content type", target: "/ws/v1/config/rollback/1", status: http.StatusUnsupportedMediaType,
 			want: "send application/json"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -245,7 +245,7 @@ func TestAdmin_RejectionsNameTheReason(t *testing.T) {
 			assert.Equal(t, o.reloads.Current().Number, uint64(1))
 		})
 	}
-	assert.Equal(t, o.get("/ws/v1/partition/default/queues").Body.String(), before, "a refusal changed something")
+	assert.Equal(t, o.get("/ws/v1/partition/default/queues").Body.String(), before, "a rejected request changed something")
 }
 
 func TestAdmin_AcceptsLocalHosts(t *testing.T) {
@@ -272,7 +272,7 @@ func TestConfig_PublicListenerRejectsChanges(t *testing.T) {
 	assert.Equal(t, o.get("/ws/v1/config/history/x").Code, http.StatusBadRequest)
 }
 
-// fullDisk is a Store on a full disk.
+// fullDisk is a reload.Store whose disk is full.
 type fullDisk struct{}
 
 func (fullDisk) Add(*reload.Generation, uint64) error { return errors.New("no space left on device") }

@@ -8,7 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// The answer to who posts a configuration has what it probably means, with places and hints.
+// The answer to a new configuration has the warnings about it, with positions and hints.
 func TestPostConfig_AnswersWithWarnings(t *testing.T) {
 	o := newAdminFixture(t, oneLeafYAML)
 	w := o.post("partitions:\n- queues:\n  - name: root\n    submitacl: '*'\n    queues:\n    - {name: a, resources: {max: {cpu: 2, memory: 10}}}\n")

@@ -15,18 +15,17 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/httpserver"
 )
 
-// pieces are the text of an answer, piece by piece. A piece is valid until the next is asked
-// for.
+// pieces are the text of an answer, piece by piece. A piece is valid until the next one is
+// requested.
 type pieces iter.Seq[[]byte]
 
-// pageBytes is what is written at once. An answer that is longer is a large one: it is never
-// in memory as a whole for one reader, and only so many are written at the same time.
+// pageBytes is the size of one write. A longer answer is a large answer: it is never in memory as
+// a whole for one reader, and Options.LargeAnswers bounds how many are written at the same time.
 const pageBytes = 64 << 10
 
 var pageBuffers = sync.Pool{New: func() any { p := make([]byte, 0, pageBytes); return &p }}
 
-// gzipWriters are writers of the fastest level: a large answer is packed to be smaller, not to be
-// smallest.
+// gzipWriters have the fastest level: compressing must cost little processor time.
 var gzipWriters = sync.Pool{New: func() any {
 	z, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
 	if err != nil {
@@ -35,8 +34,8 @@ var gzipWriters = sync.Pool{New: func() any {
 	return z
 }}
 
-// answerWriter collects an answer. What fits one page is sent as it is; what does not waits for its turn
-// among the large answers, and is then written page by page.
+// answerWriter collects an answer. An answer of up to one page is sent at once; a longer one waits
+// for admission as a large answer, and is then written page by page.
 type answerWriter struct {
 	s      *service
 	w      http.ResponseWriter
@@ -45,15 +44,15 @@ type answerWriter struct {
 	kind   string // the content type
 
 	buffer *[]byte
-	isGzip bool // what is added is a stream of gzip already
+	isGzip bool // the pieces are a gzip stream already
 
 	text        []byte
 	slot        *cpushare.Slot
-	large       bool         // more than a page: its turn has come
-	gzip        *gzip.Writer // nil: it is written as it is
-	gzipped     bytes.Buffer // what z has made of the page
+	large       bool         // longer than a page, and admitted as a large answer
+	gzip        *gzip.Writer // nil: it is written uncompressed, or isGzip
+	gzipped     bytes.Buffer // the compressed page
 	releaseGate func()
-	ended       bool // the client is gone, or was refused
+	ended       bool // the large answer was not admitted: an error was sent instead
 }
 
 // writePieces writes an answer.
@@ -69,7 +68,7 @@ func (s *service) writePieces(w http.ResponseWriter, r *http.Request, status int
 	p.end()
 }
 
-// open gets a slot and the room for a page, and close gives back what the answer has.
+// open acquires a slot for readers and a page buffer; close releases all that the answer has.
 func (p *answerWriter) open() {
 	p.slot = cpushare.Readers.Acquire()
 	p.buffer, _ = pageBuffers.Get().(*[]byte)
@@ -87,7 +86,7 @@ func (p *answerWriter) close() {
 	}
 }
 
-// add takes in a piece; false: no more is needed.
+// add appends a piece; false: the answer has ended.
 func (p *answerWriter) add(piece []byte) bool {
 	p.slot.Yield()
 	for len(piece) > 0 {
@@ -100,7 +99,7 @@ func (p *answerWriter) add(piece []byte) bool {
 	return true
 }
 
-// flushPage writes the page, which is full, and empties it.
+// flushPage writes the full page, and empties it; false: the answer has ended.
 func (p *answerWriter) flushPage() bool {
 	if !p.large && !p.beginLarge() {
 		return false
@@ -113,7 +112,7 @@ func (p *answerWriter) flushPage() bool {
 	return true
 }
 
-// write writes the page, packed if the client takes that. last: there is no other.
+// write writes the page, compressed if the client accepts that. last: the gzip stream ends.
 func (p *answerWriter) write(last bool) error {
 	out := p.text
 	if p.gzip != nil {
@@ -123,7 +122,7 @@ func (p *answerWriter) write(last bool) error {
 			err = p.gzip.Close()
 		}
 		if err != nil {
-			panic("webservice: " + err.Error()) // a buffer takes everything
+			panic("webservice: " + err.Error()) // a write to a buffer does not fail
 		}
 		out = p.gzipped.Bytes()
 	}
@@ -133,14 +132,14 @@ func (p *answerWriter) write(last bool) error {
 	})
 }
 
-// withoutSlot does what may have to wait, while others use the slot of the answer.
+// withoutSlot runs a step that may block, with the slot of the answer released meanwhile.
 func (p *answerWriter) withoutSlot(do func() error) error {
 	p.slot.Release()
 	defer p.slot.Reacquire()
 	return do()
 }
 
-// beginLarge waits for the turn of a large answer and writes its header.
+// beginLarge waits for the admission of a large answer and writes its header; false: it was refused.
 func (p *answerWriter) beginLarge() bool {
 	err := p.withoutSlot(func() (err error) {
 		p.releaseGate, err = p.s.opt.LargeAnswers.Acquire(p.r.Context(), clientHost(p.r))
@@ -169,7 +168,7 @@ func (p *answerWriter) beginLarge() bool {
 	return true
 }
 
-// end writes what is left.
+// end writes the rest.
 func (p *answerWriter) end() {
 	switch {
 	case p.ended:
@@ -190,7 +189,7 @@ func (p *answerWriter) end() {
 	}
 }
 
-// clientHost is the client of a request without its port.
+// clientHost is the address of the client of a request, without the port.
 func clientHost(r *http.Request) string {
 	if name, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
 		return name
@@ -198,28 +197,28 @@ func clientHost(r *http.Request) string {
 	return r.RemoteAddr
 }
 
-// encodeYieldInterval is how long is encoded before others may go on.
+// encodeYieldInterval is how long an encoder runs before it yields to other goroutines.
 const encodeYieldInterval = 100 * time.Microsecond
 
-// encoder turns shapes of dao.go into JSON, one after the other, and lets the scheduler decide
-// in between.
+// encoder turns bodies of the dao*.go files into JSON, one after the other, and yields the
+// processor to the scheduler in between.
 type encoder struct {
 	text      bytes.Buffer
 	json      *json.Encoder
-	lastYield time.Time      // others went on
-	slot      *cpushare.Slot // that is left to others; nil: it is not given up
+	lastYield time.Time      // when the encoder last yielded
+	slot      *cpushare.Slot // the slot to yield; nil: the encoder yields its goroutine instead
 }
 
 func newEncoder() *encoder { return newEncoderWithSlot(nil) }
 
-// newEncoderWithSlot is an encoder that yields a turn now and then.
+// newEncoderWithSlot returns an encoder that yields a slot for readers.
 func newEncoderWithSlot(slot *cpushare.Slot) *encoder {
 	e := &encoder{lastYield: time.Now(), slot: slot}
 	e.json = json.NewEncoder(&e.text)
 	return e
 }
 
-// piece is what json.Marshal gives for body. It is valid until the next call.
+// piece is the JSON of body as json.Marshal encodes it. It is valid until the next call.
 func (e *encoder) piece(body any) []byte {
 	if e.slot != nil {
 		e.slot.Yield()
@@ -229,12 +228,12 @@ func (e *encoder) piece(body any) []byte {
 	}
 	e.text.Reset()
 	if err := e.json.Encode(body); err != nil {
-		panic("webservice: " + err.Error()) // every shape in dao.go can be written
+		panic("webservice: " + err.Error()) // every body can be encoded
 	}
 	return bytes.TrimSuffix(e.text.Bytes(), []byte("\n"))
 }
 
-// listOf is a JSON list of all that a sequence yields.
+// listOf is the JSON list of the bodies of a sequence.
 func listOf[T any](all iter.Seq[T]) pieces {
 	return func(yield func([]byte) bool) {
 		for piece := range listWith(newEncoder(), all) {
@@ -245,7 +244,7 @@ func listOf[T any](all iter.Seq[T]) pieces {
 	}
 }
 
-// listWith is listOf with an encoder that is at hand.
+// listWith is listOf with an existing encoder.
 func listWith[T any](e *encoder, all iter.Seq[T]) pieces {
 	return func(yield func([]byte) bool) {
 		before := []byte("[")
@@ -262,10 +261,10 @@ func listWith[T any](e *encoder, all iter.Seq[T]) pieces {
 	}
 }
 
-// cutAroundList is the JSON of body before and after the list of a field that is empty or null in it.
-// text is a piece of an encoder with that field's list holding only one, which is a zero element.
+// cutAroundList cuts text, the JSON of a body whose list in the given field has a single zero
+// element, into the parts before and after that list. element is the JSON of the zero element.
 func cutAroundList(text []byte, field string, element []byte) (before, after []byte, found bool) {
-	// A quote within a string is escaped, so that this is the field and no text that looks like it.
+	// A quote within a string is escaped, so the match is the field and not a string with the same text.
 	before, after, found = bytes.Cut(text, append([]byte(`"`+field+`":[`), append(element, ']')...))
 	if found {
 		before = text[:len(before)+len(field)+len(`"":`)]

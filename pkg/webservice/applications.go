@@ -11,7 +11,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// applications lists the applications of one queue. A parent has none.
+// applications lists the applications of one queue. A parent queue has none.
 func (s *service) applications(r *http.Request) (any, error) {
 	snap, q, err := s.queue(r)
 	if err != nil {
@@ -20,7 +20,7 @@ func (s *service) applications(r *http.Request) (any, error) {
 	return listApplications(snap, q, "", false), nil
 }
 
-// queue is the queue that the path of the request names, root without one.
+// queue returns the queue in the path of the request; root if the path has none.
 func (s *service) queue(r *http.Request) (*scheduler.Snapshot, *scheduler.QueueView, error) {
 	path := string(objects.RootPath)
 	if r.PathValue("queue") != "" {
@@ -37,8 +37,8 @@ func (s *service) queue(r *http.Request) (*scheduler.Snapshot, *scheduler.QueueV
 	return snap, q, err
 }
 
-// listApplications is the JSON of what is in q, of one state or, with an empty one, of any. below:
-// also of what is in the queues below q.
+// listApplications is the JSON list of the applications of q in one state, in any if state is
+// empty. recursive: and of the queues below q.
 func listApplications(snap *scheduler.Snapshot, q *scheduler.QueueView, state string, recursive bool) pieces {
 	return func(yield func([]byte) bool) {
 		e, before := newEncoder(), []byte("[")
@@ -65,8 +65,8 @@ func listApplications(snap *scheduler.Snapshot, q *scheduler.QueueView, state st
 	}
 }
 
-// eachApplication goes through the applications in q and, with below, in the queues below it, with
-// the paths of their queues, until do returns false.
+// eachApplication calls do for the applications of q and, if recursive, of the queues below it,
+// with the paths of their queues, until do returns false. It reports whether do never did.
 func eachApplication(q *scheduler.QueueView, recursive bool, do func(a *scheduler.ApplicationView, path string) bool) bool {
 	for a := range q.Applications.All() {
 		if !do(a, string(q.Path)) {
@@ -96,7 +96,7 @@ var activeApplicationList = &listSource{
 
 var zeroAsk = newEncoder().piece(askBody{})
 
-// applicationPieces is the JSON of an application; long: it is made ask by ask.
+// applicationPieces is the JSON of an application; streamed: it is encoded ask by ask.
 func applicationPieces(e *encoder, partition, queue string, a *scheduler.ApplicationView) (all pieces, streamed bool) {
 	if a.Allocations.Len() <= longListLength {
 		return func(yield func([]byte) bool) {
@@ -109,7 +109,7 @@ func applicationPieces(e *encoder, partition, queue string, a *scheduler.Applica
 	without.Allocations = persistent.List[scheduler.AllocationView]{}
 	v := viewApplication(&without)
 	v.Partition, v.QueueName = partition, queue
-	for w := range a.Allocations.All() { // which of the lists are there
+	for w := range a.Allocations.All() { // which of the lists are not empty
 		if w.Node == "" && v.Requests == nil {
 			v.Requests = []askBody{{}}
 		} else if w.Node != "" && v.Allocations == nil {
@@ -154,8 +154,8 @@ func viewApplication(a *scheduler.ApplicationView) applicationBody {
 	return v
 }
 
-// setStateLog shows which states were entered, and takes the first time it ran from them. One that
-// never ran has no start; upstream shows the year 1 (behaviour.md 13.3.19).
+// setStateLog sets the states that were entered, and the start: when Running was first entered. An
+// application that never ran has no start; YuniKorn shows the year 1 (APP-46).
 func (v *applicationBody) setStateLog(changes []objects.StateChange) {
 	for _, c := range changes {
 		v.StateLog = append(v.StateLog, stateBody{Time: nanos(c.At()), ApplicationState: c.State.String(), Reason: c.Reason.String()})
@@ -197,8 +197,8 @@ func viewUsageHistory(u *objects.UsageHistory) (v usageHistoryBody) {
 	return usageHistoryBody{byType(u.Real), byType(u.Preempted), byType(u.Placeholders)}
 }
 
-// viewAllocation shows when the ask was made, when it was bound to its node, and how long it waited
-// here. Upstream shows the first time twice and so a delay of zero (docs/YUNIKORN.md).
+// viewAllocation has the time of the ask, the time of the bind, and the scheduling delay between
+// them in this process. YuniKorn has the first time twice, and so a delay of zero (docs/YUNIKORN.md).
 func viewAllocation(w *scheduler.AllocationView) allocationBody {
 	return allocationBody{
 		AllocationKey:   string(w.Ask.Key),

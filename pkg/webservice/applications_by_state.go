@@ -12,15 +12,15 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// The states that the path of a request may name, and those that ?status= may name for the
-// active ones (behaviour.md 11.3). All in lower case.
+// The states that the path of a request may have, and the states of active applications that
+// ?status= may have (APP-46). All in lower case.
 var (
 	listedStates   = []string{"active", "rejected", "completed"}
 	activeStatuses = []string{"new", "accepted", "running", "completing", "failing", "resuming"}
 )
 
-// applicationsByState lists the applications of a partition that are active, were rejected or
-// have completed, or the active ones of a queue.
+// applicationsByState lists the active, rejected or completed applications of a partition, or the
+// active ones of a queue.
 func (s *service) applicationsByState(r *http.Request) (any, error) {
 	state, status := strings.ToLower(r.PathValue("state")), strings.ToLower(r.URL.Query().Get("status"))
 	inQueue := r.PathValue("queue") != ""
@@ -60,7 +60,7 @@ func listEnded(partition string, ended persistent.List[objects.EndedApplication]
 	})
 }
 
-// viewEnded shows what is left of an application.
+// viewEnded has what is kept of an application that has ended.
 func viewEnded(partition string, e *objects.EndedApplication) applicationBody {
 	v := applicationBody{
 		ApplicationID:      string(e.ID),
@@ -79,7 +79,7 @@ func viewEnded(partition string, e *objects.EndedApplication) applicationBody {
 	return v
 }
 
-// application is one that is active: of the whole partition, or of the queue in the path.
+// application shows one active application: of the whole partition, or of the queue in the path.
 func (s *service) application(r *http.Request) (any, error) {
 	id, err := parameter(r, "application")
 	if err != nil {
@@ -97,8 +97,8 @@ func (s *service) application(r *http.Request) (any, error) {
 	return all, nil
 }
 
-// findApplication finds an application in q or, with below, further down; nil: it is not
-// there.
+// findApplication returns an application of q or, if recursive, of the queues below, and its
+// queue; nil: there is none.
 func findApplication(q *scheduler.QueueView, id objects.AppID, recursive bool) (*scheduler.ApplicationView, *scheduler.QueueView) {
 	if a := q.Application(id); a != nil {
 		return a, q

@@ -52,21 +52,21 @@ func (s *service) budget(r *http.Request) (inJSON, inYAML any, err error) {
 	return viewBudget(b, counted[b.ID()]), budgetObjectOf(b, counted[b.ID()]), nil
 }
 
-// budgetNames are the namespace in the query and the name in the path. A namespace that is not
-// named is the default one, as in a document.
+// budgetNames are the namespace in the query, by default the default namespace as in a document,
+// and the name in the path.
 func budgetNames(r *http.Request) (namespace, name string, err error) {
 	name, err = parameter(r, "name")
 	return cmp.Or(r.URL.Query().Get("namespace"), budgets.DefaultNamespace), name, err
 }
 
-// budgetCounts is what each budget has counted, by its ID and then in the order of partitions. A
-// budget of which there is nothing came just now.
+// budgetCounts are the counts of each budget, by its ID and then in the order of partitions. A
+// budget without counts was created after them.
 func (s *service) budgetCounts(ctx context.Context) (map[string][]budgetCounts, error) {
 	out := map[string][]budgetCounts{}
 	for _, name := range s.cluster.Partitions() {
 		l, ok := s.cluster.Partition(name)
 		if !ok {
-			continue // it was left out of the configuration just now
+			continue // a reload has just removed it
 		}
 		views, err := l.Budgets(ctx)
 		if err != nil {

@@ -31,7 +31,7 @@ disruptionbudgets:
   - {name: known, selector: {matchLabels: {app: db}}, allowed: 0}
 `
 
-// budgetCluster has three databases, one of which was told to leave for something more important.
+// budgetCluster has three databases, one of which was preempted by an ask of higher priority.
 func budgetCluster(t *testing.T) *loop.Cluster {
 	t.Helper()
 	c := startCluster(t, budgetsYAML)
@@ -117,7 +117,7 @@ func TestDisruptionBudgets_CreateUpdateDelete(t *testing.T) {
 		`"maxUnavailable":0,"generation":6,"changed":true}`)
 	assert.Equal(t, o.budgets(), "team-a/zk app=zk maxUnavailable: 1, team-b/zk  allowed: 0")
 
-	// Each of these is a generation, and a former one comes back with its budgets.
+	// Each of these changes is a generation, and a rollback restores its budgets.
 	assert.Assert(t, strings.HasPrefix(o.reloads.Current().Text, "# mine\n"+oneLeafYAML+"disruptionbudgets:\n"))
 	assert.Equal(t, o.rollback(2).Code, http.StatusOK)
 	assert.Equal(t, o.budgets(), "team-a/zk app=zk minAvailable: 50%")
@@ -127,7 +127,7 @@ func TestDisruptionBudgets_CreateUpdateDelete(t *testing.T) {
 	assert.NilError(t, json.Unmarshal(o.get("/ws/v1/config/history/3").Body.Bytes(), &history))
 	assert.Equal(t, history.Changes.Summary(), "1 disruption budget created")
 
-	// What is shown can be sent to where it is not yet.
+	// The YAML that is shown can be sent to another scheduler.
 	other := newAdminFixture(t, oneLeafYAML)
 	shown := o.get("/ws/v1/disruptionbudget/zk?namespace=team-a", "Accept", yamlBody).Body.String()
 	w = other.budget(http.MethodPost, "", shown, "Content-Type", yamlBody)
@@ -142,28 +142,28 @@ func TestDisruptionBudgets_InvalidBodyIsRejectedWithReason(t *testing.T) {
 		status                     int
 		reason                     string
 	}{
-		{"none of the three", "POST", "", `{"name": "x", "selector": {"matchLabels": {"a": "b"}}}`, 422, "one-allowance"},
-		{"two of them", "POST", "", `{"name": "x", "minAvailable": 1, "maxUnavailable": 1}`, 422, "one-allowance"},
-		{"a share above all", "POST", "", `{"name": "x", "minAvailable": "101%"}`, 422, "invalid-allowance"},
-		{"a number as a text", "POST", "", `{"name": "x", "minAvailable": "1"}`, 422, "invalid-allowance"},
-		{"below zero", "POST", "", `{"name": "x", "allowed": -1}`, 422, "invalid-allowance"},
-		{"a name that is none", "POST", "", `{"name": "X", "allowed": 1}`, 422, "invalid-name"},
+		{"no allowance", "POST", "", `{"name": "x", "selector": {"matchLabels": {"a": "b"}}}`, 422, "one-allowance"},
+		{"two allowances", "POST", "", `{"name": "x", "minAvailable": 1, "maxUnavailable": 1}`, 422, "one-allowance"},
+		{"percentage above 100", "POST", "", `{"name": "x", "minAvailable": "101%"}`, 422, "invalid-allowance"},
+		{"number in quotes", "POST", "", `{"name": "x", "minAvailable": "1"}`, 422, "invalid-allowance"},
+		{"negative number", "POST", "", `{"name": "x", "allowed": -1}`, 422, "invalid-allowance"},
+		{"invalid name", "POST", "", `{"name": "X", "allowed": 1}`, 422, "invalid-name"},
 		{"no name", "POST", "", `{"allowed": 1}`, 422, "invalid-name"},
-		{"a namespace that is none", "POST", "", `{"name": "x", "namespace": "a.b", "allowed": 1}`, 422, "invalid-namespace"},
-		{"a selector that cannot be", "POST", "", `{"name": "x", "selector": {"matchLabels": {"a b": "c"}}, "allowed": 1}`, 422, "invalid-selector"},
-		{"said twice", "POST", "", `{"name": "x", "minAvailable": 1, "spec": {"minAvailable": 1}}`, 422, "duplicate-field"},
-		{"something else of Kubernetes", "POST", "", `{"kind": "Pod", "name": "x", "allowed": 1}`, 422, "invalid-kind"},
-		{"a name that is there", "POST", "", `{"name": "a", "allowed": 1}`, 409, "already-exists"},
-		{"a budget that is not there", "PUT", "x", `{"allowed": 1}`, 404, "unknown-budget"},
-		{"nor in this namespace", "PUT", "a?namespace=x", `{"allowed": 1}`, 404, "unknown-budget"},
-		{"another name", "PUT", "a", `{"name": "b", "allowed": 1}`, 400, ""},
-		{"another namespace", "PUT", "a", `{"namespace": "x", "allowed": 1}`, 400, ""},
-		{"to delete what is not there", "DELETE", "x", "", 404, "unknown-budget"},
-		{"a field that does not exist", "POST", "", `{"name": "x", "minavailable": 1, "allowed": 1}`, 400, ""},
-		{"a list", "POST", "", `[1]`, 400, ""},
-		{"nothing", "POST", "", ``, 400, ""},
-		{"what is neither JSON nor YAML", "POST", "", `{`, 400, ""},
-		{"too much", "POST", "", strings.Repeat("#", 1<<20+1), 413, ""},
+		{"invalid namespace", "POST", "", `{"name": "x", "namespace": "a.b", "allowed": 1}`, 422, "invalid-namespace"},
+		{"invalid selector", "POST", "", `{"name": "x", "selector": {"matchLabels": {"a b": "c"}}, "allowed": 1}`, 422, "invalid-selector"},
+		{"field at both levels", "POST", "", `{"name": "x", "minAvailable": 1, "spec": {"minAvailable": 1}}`, 422, "duplicate-field"},
+		{"another kind", "POST", "", `{"kind": "Pod", "name": "x", "allowed": 1}`, 422, "invalid-kind"},
+		{"existing name", "POST", "", `{"name": "a", "allowed": 1}`, 409, "already-exists"},
+		{"PUT of an unknown budget", "PUT", "x", `{"allowed": 1}`, 404, "unknown-budget"},
+		{"PUT in another namespace", "PUT", "a?namespace=x", `{"allowed": 1}`, 404, "unknown-budget"},
+		{"body with another name", "PUT", "a", `{"name": "b", "allowed": 1}`, 400, ""},
+		{"body with another namespace", "PUT", "a", `{"namespace": "x", "allowed": 1}`, 400, ""},
+		{"DELETE of an unknown budget", "DELETE", "x", "", 404, "unknown-budget"},
+		{"unknown field", "POST", "", `{"name": "x", "minavailable": 1, "allowed": 1}`, 400, ""},
+		{"list", "POST", "", `[1]`, 400, ""},
+		{"empty body", "POST", "", ``, 400, ""},
+		{"neither JSON nor YAML", "POST", "", `{`, 400, ""},
+		{"body too long", "POST", "", strings.Repeat("#", 1<<20+1), 413, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := newAdminFixture(t, start)
@@ -173,7 +173,7 @@ func TestDisruptionBudgets_InvalidBodyIsRejectedWithReason(t *testing.T) {
 			assert.NilError(t, json.Unmarshal(w.Body.Bytes(), &got))
 			assert.Equal(t, got.Reason, c.reason)
 			assert.Assert(t, got.Message != "" && strings.HasPrefix(got.Message, c.reason), got.Message)
-			assert.Equal(t, o.reloads.Current().Number, uint64(1), "it has become a generation")
+			assert.Equal(t, o.reloads.Current().Number, uint64(1), "a rejected budget became a generation")
 		})
 	}
 }
@@ -196,7 +196,7 @@ func TestDisruptionBudgets_OnlyAdminListenerChangesThem(t *testing.T) {
 	assert.Equal(t, o.budget(http.MethodPost, "", body, "Content-Type", jsonBody, "If-Match", `"1"`).Code, http.StatusCreated)
 }
 
-// FuzzBudgetBody looks for a body that breaks the door, or a budget that is not valid.
+// FuzzBudgetBody looks for a body that makes reading a budget panic, or for an invalid budget that is accepted.
 func FuzzBudgetBody(f *testing.F) {
 	f.Add("apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: zk}\nspec: {minAvailable: 50%, selector: {matchLabels: {app: zk}}}", "", "zk")
 	f.Add(`{"name": "x", "allowed": 1, "selector": {"matchExpressions": [{"key": "a", "operator": "In", "values": ["b"]}]}}`, "a", "")

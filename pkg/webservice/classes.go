@@ -9,18 +9,18 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 )
 
-// classBody is a priority class. Its fields have the names of Kubernetes.
+// classBody is a priority class. Its fields have the names of Kubernetes, with submitacl and system added.
 type classBody struct {
 	Name             string  `json:"name"`
 	Value            int32   `json:"value"`
 	GlobalDefault    bool    `json:"globalDefault"`
 	PreemptionPolicy string  `json:"preemptionPolicy"`
 	Description      string  `json:"description,omitempty"`
-	SubmitACL        *string `json:"submitacl,omitempty"` // who may name it; missing: everybody, or nobody for one of the system
-	System           bool    `json:"system,omitempty"`    // it is always there
+	SubmitACL        *string `json:"submitacl,omitempty"` // the users and groups that may use it; missing: all, or none for a system class
+	System           bool    `json:"system,omitempty"`    // a built-in class
 }
 
-// classObject is a priority class as Kubernetes writes it.
+// classObject is a priority class as a Kubernetes object.
 type classObject struct {
 	APIVersion       string         `yaml:"apiVersion"`
 	Kind             string         `yaml:"kind"`
@@ -32,7 +32,7 @@ type classObject struct {
 	SubmitACL        *string        `yaml:"submitacl,omitempty"`
 }
 
-// classList is several of them.
+// classList is a list of priority classes as a Kubernetes object.
 type classList struct {
 	APIVersion string        `yaml:"apiVersion"`
 	Kind       string        `yaml:"kind"`
@@ -65,7 +65,7 @@ func (s *service) routeClasses(mux *router) {
 	s.routeJSONOrYAML(mux, "/ws/v1/priorityclass/{name}", s.class)
 }
 
-// routeJSONOrYAML serves GET and OPTIONS on a path: JSON, or YAML for who asks for it.
+// routeJSONOrYAML serves GET and OPTIONS on a path: JSON, or YAML if the client accepts that.
 func (s *service) routeJSONOrYAML(mux *router, path string, handle func(*http.Request) (inJSON, inYAML any, err error)) {
 	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", "Accept")

@@ -19,7 +19,7 @@ const (
 	yamlBody = "application/yaml"
 )
 
-// guideClassYAML is the class of the Kubernetes guide, as it is.
+// guideClassYAML is the priority class of the Kubernetes documentation, unchanged.
 const guideClassYAML = `apiVersion: scheduling.k8s.io/v1
 kind: PriorityClass
 metadata:
@@ -73,7 +73,7 @@ func TestPriorityClasses_CreateUpdateDelete(t *testing.T) {
 	assert.Equal(t, w.Code, http.StatusCreated, w.Body.String())
 	assert.Equal(t, o.classes(), "high-priority 1000000 This priority class should be used for XYZ service pods only., low -5 default for ann")
 
-	// S1: these fields are all; policy and list stay.
+	// S1: a body without a policy and a submit ACL keeps both.
 	w = o.class(http.MethodPut, "low", `{"value": -5, "description": "less"}`)
 	wantAnswer(t, w, http.StatusOK, `{"name":"low","value":-5,"globalDefault":false,"preemptionPolicy":"Never",`+
 		`"description":"less","submitacl":"ann","generation":4,"changed":true}`)
@@ -82,7 +82,7 @@ func TestPriorityClasses_CreateUpdateDelete(t *testing.T) {
 	w = o.class(http.MethodPut, "system-node-critical", `{"value": 2000001000, "submitacl": " ops"}`)
 	assert.Equal(t, w.Code, http.StatusOK, w.Body.String())
 
-	// S0-28, S0-29: it goes, and comes back as another.
+	// S0-28, S0-29: a class can be deleted, and created again with another value.
 	w = o.class(http.MethodDelete, "low", "")
 	wantAnswer(t, w, http.StatusOK, `{"name":"low","value":-5,"globalDefault":false,"preemptionPolicy":"Never",`+
 		`"description":"less","submitacl":"ann","generation":6,"changed":true}`)
@@ -91,7 +91,7 @@ func TestPriorityClasses_CreateUpdateDelete(t *testing.T) {
 	assert.Equal(t, o.classes(), "high-priority 1000000 This priority class should be used for XYZ service pods only., low 99, "+
 		"system-node-critical 2000001000 for  ops")
 
-	// Each of these is a generation, and a former one comes back with its classes.
+	// Each of these changes is a generation, and a rollback restores its classes.
 	assert.Assert(t, strings.HasPrefix(o.reloads.Current().Text, "# mine\n"+oneLeafYAML+"priorityclasses:\n"))
 	assert.Equal(t, o.rollback(3).Code, http.StatusOK)
 	assert.Equal(t, o.classes(), "high-priority 1000000 This priority class should be used for XYZ service pods only., low -5 default for ann")
@@ -121,7 +121,7 @@ func TestPriorityClasses_AreShown(t *testing.T) {
 		`"message":"unknown-class: priority class \"none\": there is no such class",`+
 		`"description":"unknown-class: priority class \"none\": there is no such class","reason":"unknown-class"}`)
 
-	// What is shown can be sent to where it is not yet.
+	// The YAML that is shown can be sent to another scheduler.
 	other := newAdminFixture(t, oneLeafYAML)
 	w = other.class(http.MethodPost, "", o.get("/ws/v1/priorityclass/low", "Accept", yamlBody).Body.String(), "Content-Type", yamlBody)
 	assert.Equal(t, w.Code, http.StatusCreated, w.Body.String())
@@ -135,29 +135,29 @@ func TestPriorityClasses_InvalidBodyIsRejectedWithReason(t *testing.T) {
 		status                    int
 		reason                    string
 	}{
-		{"1.4: a name of the system", "POST", "", `{"name": "system-x", "value": 1}`, 422, "reserved-name"},
-		{"1.4: a value of the system", "POST", "", `{"name": "x", "value": 1000000001}`, 422, "above-user-maximum"},
-		{"1.4: a word that is no policy", "POST", "", `{"name": "x", "value": 1, "preemptionPolicy": "never"}`, 422, "invalid-policy"},
-		{"1.4: a name that is none", "POST", "", `{"name": "X", "value": 1}`, 422, "invalid-name"},
+		{"reserved name", "POST", "", `{"name": "system-x", "value": 1}`, 422, "reserved-name"},
+		{"value above the user maximum", "POST", "", `{"name": "x", "value": 1000000001}`, 422, "above-user-maximum"},
+		{"unknown policy", "POST", "", `{"name": "x", "value": 1, "preemptionPolicy": "never"}`, 422, "invalid-policy"},
+		{"invalid name", "POST", "", `{"name": "X", "value": 1}`, 422, "invalid-name"},
 		{"S3-11: no value", "POST", "", `{"name": "x"}`, 422, "invalid-value"},
 		{"S2-4: a value of more than 32 bits", "POST", "", `{"name": "x", "value": 2147483648}`, 422, "invalid-value"},
-		{"a list of three lists", "POST", "", `{"name": "x", "value": 1, "submitacl": "a b c"}`, 422, "invalid-acl"},
+		{"invalid ACL", "POST", "", `{"name": "x", "value": 1, "submitacl": "a b c"}`, 422, "invalid-acl"},
 		{"no name", "POST", "", `{"value": 1}`, 422, "invalid-name"},
-		{"S2-2: a name that is there", "POST", "", `{"name": "a", "value": 1}`, 409, "already-exists"},
-		{"1.4: a second default", "POST", "", `{"name": "x", "value": 1, "globalDefault": true}`, 403, "second-global-default"},
-		{"1.4: another as the default", "PUT", "b", `{"value": 2, "globalDefault": true}`, 403, "second-global-default"},
-		{"1.4: another value", "PUT", "a", `{"value": 3}`, 422, "value-immutable"},
-		{"1.4: another policy", "PUT", "a", `{"value": 1, "preemptionPolicy": "Never"}`, 422, "policy-immutable"},
-		{"a class that is not there", "PUT", "x", `{"value": 1}`, 404, "unknown-class"},
+		{"S2-2: existing name", "POST", "", `{"name": "a", "value": 1}`, 409, "already-exists"},
+		{"second global default", "POST", "", `{"name": "x", "value": 1, "globalDefault": true}`, 403, "second-global-default"},
+		{"PUT of a second global default", "PUT", "b", `{"value": 2, "globalDefault": true}`, 403, "second-global-default"},
+		{"PUT of another value", "PUT", "a", `{"value": 3}`, 422, "value-immutable"},
+		{"PUT of another policy", "PUT", "a", `{"value": 1, "preemptionPolicy": "Never"}`, 422, "policy-immutable"},
+		{"PUT of an unknown class", "PUT", "x", `{"value": 1}`, 404, "unknown-class"},
 		{"S0-26: another name", "PUT", "a", `{"name": "b", "value": 1}`, 400, ""},
-		{"to delete what is not there", "DELETE", "x", "", 404, "unknown-class"},
-		{"to delete a class of the system", "DELETE", "system-node-critical", "", 422, "reserved-name"},
-		{"a field that does not exist", "POST", "", `{"name": "x", "value": 1, "globaldefault": true}`, 400, ""},
-		{"a list", "POST", "", `[1]`, 400, ""},
-		{"nothing", "POST", "", ``, 400, ""},
-		{"what is neither JSON nor YAML", "POST", "", `{`, 400, ""},
-		{"something else of Kubernetes", "POST", "", `{"kind": "Pod", "name": "x", "value": 1}`, 422, "invalid-kind"},
-		{"too much", "POST", "", strings.Repeat("#", 1<<20+1), 413, ""},
+		{"DELETE of an unknown class", "DELETE", "x", "", 404, "unknown-class"},
+		{"DELETE of a system class", "DELETE", "system-node-critical", "", 422, "reserved-name"},
+		{"unknown field", "POST", "", `{"name": "x", "value": 1, "globaldefault": true}`, 400, ""},
+		{"list", "POST", "", `[1]`, 400, ""},
+		{"empty body", "POST", "", ``, 400, ""},
+		{"neither JSON nor YAML", "POST", "", `{`, 400, ""},
+		{"another kind", "POST", "", `{"kind": "Pod", "name": "x", "value": 1}`, 422, "invalid-kind"},
+		{"body too long", "POST", "", strings.Repeat("#", 1<<20+1), 413, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := newAdminFixture(t, start)
@@ -167,7 +167,7 @@ func TestPriorityClasses_InvalidBodyIsRejectedWithReason(t *testing.T) {
 			assert.NilError(t, json.Unmarshal(w.Body.Bytes(), &got))
 			assert.Equal(t, got.Reason, c.reason)
 			assert.Assert(t, got.Message != "" && strings.HasPrefix(got.Message, c.reason), got.Message)
-			assert.Equal(t, o.reloads.Current().Number, uint64(1), "it has become a generation")
+			assert.Equal(t, o.reloads.Current().Number, uint64(1), "a rejected class became a generation")
 		})
 	}
 }
@@ -181,9 +181,9 @@ func TestPriorityClasses_OnlyAdminListenerChangesThem(t *testing.T) {
 		headers []string
 		status  int
 	}{
-		{"the public listener", o.handler, []string{"Content-Type", jsonBody}, http.StatusMethodNotAllowed},
-		{"a form", o.admin, []string{"Content-Type", "text/plain"}, http.StatusUnsupportedMediaType},
-		{"a page from elsewhere", o.admin, []string{"Content-Type", jsonBody, "Sec-Fetch-Site", "cross-site"}, http.StatusForbidden},
+		{"public listener", o.handler, []string{"Content-Type", jsonBody}, http.StatusMethodNotAllowed},
+		{"content type of a form", o.admin, []string{"Content-Type", "text/plain"}, http.StatusUnsupportedMediaType},
+		{"cross-origin page", o.admin, []string{"Content-Type", jsonBody, "Sec-Fetch-Site", "cross-site"}, http.StatusForbidden},
 		{"another host", o.admin, []string{"Content-Type", jsonBody, "Host", "evil.example"}, http.StatusForbidden},
 	} {
 		w := o.send(c.handler, http.MethodPost, "/ws/v1/priorityclasses", body, c.headers...)
@@ -205,7 +205,7 @@ func TestPriorityClasses_IfMatchMakesChangeConditional(t *testing.T) {
 	assert.Equal(t, o.class(http.MethodPost, "", body, "Content-Type", jsonBody, "If-Match", `"1"`).Code, http.StatusCreated)
 }
 
-// Everybody's class arrives, although each change is made to the text of the one before.
+// All classes are created, although each change edits the text of the one before.
 func TestS0_15_ConcurrentClassCreation(t *testing.T) {
 	o := newAdminFixture(t, oneLeafYAML)
 	var all sync.WaitGroup
@@ -223,7 +223,7 @@ func TestS0_15_ConcurrentClassCreation(t *testing.T) {
 	assert.Equal(t, len(o.cluster.Config().Classes.All()), many+2)
 }
 
-// FuzzClassBody looks for a body that breaks the door, or a class that is not valid.
+// FuzzClassBody looks for a body that makes reading a class panic, or for an invalid class that is accepted.
 func FuzzClassBody(f *testing.F) {
 	f.Add(guideClassYAML, "high-priority")
 	f.Add(`{"name": "x", "value": 1, "submitacl": " dev", "globalDefault": true}`, "")

@@ -9,12 +9,12 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Class quotas and what counts in them. All of this is ours: upstream has no classes.
+// Class quotas and their usage. YuniKorn has no classes: all of this is our own.
 
 // classQuotasBody is all class quotas of a partition.
 type classQuotasBody struct {
 	Partition           string           `json:"partition"`
-	ClassesNeedingQuota []selectorBody   `json:"classesNeedingQuota"` // asks that some quota must cover
+	ClassesNeedingQuota []selectorBody   `json:"classesNeedingQuota"` // classes whose asks a quota must admit
 	Quotas              []classQuotaBody `json:"classQuotas"`
 }
 
@@ -25,12 +25,12 @@ type classQuotaBody struct {
 	Match  selectorBody   `json:"match"`
 	Users  []string       `json:"users,omitempty"`
 	Groups []string       `json:"groups,omitempty"`
-	Hard   quantities     `json:"hard"`           // pods is how many asks and allocations
-	Used   quantities     `json:"used,omitempty"` // by everybody together, of what hard limits; or else
+	Hard   quantities     `json:"hard"`           // "pods" is the number of asks and allocations
+	Used   quantities     `json:"used,omitempty"` // in total, of the resources in hard; or else usedBy
 	UsedBy []classUseBody `json:"usedBy,omitempty"`
 }
 
-// classUseBody is what counts in a quota for a user, or for a group.
+// classUseBody is the usage of a user, or of a group, in a quota.
 type classUseBody struct {
 	User  string     `json:"user,omitempty"`
 	Group string     `json:"group,omitempty"`
@@ -46,7 +46,7 @@ func viewSelector(s limits.Selector) selectorBody {
 	return selectorBody{s.Operator.String(), s.Classes}
 }
 
-// checkClassQuotas lists the class quotas of a partition, queue by queue.
+// classQuotas lists the class quotas of a partition, queue by queue.
 func (s *service) classQuotas(r *http.Request) (any, error) {
 	snap, err := s.snapshot(r)
 	if err != nil {
@@ -93,7 +93,7 @@ func viewClassQuotas(q *scheduler.QueueView) []classQuotaBody {
 	return out
 }
 
-// limitedUsage is what counts, of what is limited.
+// limitedUsage is the usage of the resources that hard limits.
 func limitedUsage(hard resources.Limit, u *objects.ClassUse) quantities {
 	used := quantities{}
 	for name := range hard.All() {

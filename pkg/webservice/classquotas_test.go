@@ -41,7 +41,7 @@ func TestClassQuotas_AreShown(t *testing.T) {
 		scheduler.SubmitAskWithClass{Ask: ask("one"), Class: "high"}, scheduler.SubmitAskWithClass{Ask: ask("two"), Class: "high"},
 		scheduler.SubmitAskWithClass{Ask: ask("three"), Class: "low"}, scheduler.SubmitAsk{Ask: ask("four")},
 	)
-	mustCall(t, l) // one runs, the others wait
+	mustCall(t, l) // one ask is placed, the others are pending
 	const (
 		anyQuota = `"name":"any","match":{"operator":"Exists"},"hard":{"gpu":0,"pods":9},"used":{"gpu":0,"pods":3}}`
 		high     = `"name":"high","match":{"operator":"In","classes":["high"]},"users":["*"],"groups":["dev"],` +

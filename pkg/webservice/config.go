@@ -14,7 +14,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/reload"
 )
 
-// routeConfig serves what is in force and what was.
+// routeConfig serves the configuration in force and its history.
 func (s *service) routeConfig(mux *router) {
 	if s.opt.Reloads == nil {
 		return
@@ -25,7 +25,7 @@ func (s *service) routeConfig(mux *router) {
 	mux.HandleFunc("OPTIONS /ws/v1/config", s.options)
 }
 
-// config is the configuration in force: YAML, or JSON for who asks for it.
+// config answers with the configuration in force: YAML, or JSON if the client accepts that.
 func (s *service) config(w http.ResponseWriter, r *http.Request) {
 	g := s.opt.Reloads.Current()
 	w.Header().Set("ETag", etag(g.Number))
@@ -49,12 +49,12 @@ const (
 	formatCount
 )
 
-// configCache are those of the generation that was last asked for: to make one from a large
-// configuration takes as long as to read it.
+// configCache keeps the texts of the last requested generation: encoding a large configuration
+// takes as long as parsing it.
 type configCache struct {
 	mu         sync.Mutex
 	generation *reload.Generation
-	texts      [formatCount][]byte // nil: not asked for yet
+	texts      [formatCount][]byte // nil: not requested yet
 }
 
 func (c *configCache) get(g *reload.Generation, format int) ([]byte, error) {
@@ -80,10 +80,10 @@ func (c *configCache) get(g *reload.Generation, format int) ([]byte, error) {
 
 const yamlType = "application/x-yaml"
 
-// wantsJSON reports whether the client names JSON among what it takes.
+// wantsJSON reports whether the client accepts JSON by name.
 func wantsJSON(r *http.Request) bool { return accepts(r, "application/json") }
 
-// accepts reports whether the client names one of these types among what it takes.
+// accepts reports whether the Accept header names one of these types.
 func accepts(r *http.Request, types ...string) bool {
 	for _, kind := range strings.Split(r.Header.Get("Accept"), ",") {
 		name, _, _ := strings.Cut(kind, ";")
@@ -94,10 +94,10 @@ func accepts(r *http.Request, types ...string) bool {
 	return false
 }
 
-// etag names a generation in a header.
+// etag is the ETag of a generation.
 func etag(generation uint64) string { return fmt.Sprintf("%q", strconv.FormatUint(generation, 10)) }
 
-// generations lists what is remembered, the latest first.
+// generations lists the generations that are kept, the latest first.
 func (s *service) generations(*http.Request) (any, error) {
 	all := s.opt.Reloads.Generations()
 	current := all[len(all)-1]

@@ -14,8 +14,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
-// FuzzConfigView shows every valid text: what the strict reader takes, the one for people
-// must take as well, and what it shows is a valid configuration again.
+// FuzzConfigView checks that viewConfig can parse every text that pkg/configs accepts, and that the
+// configuration it shows is valid and equivalent.
 func FuzzConfigView(f *testing.F) {
 	files, err := filepath.Glob("../../examples/*.yaml")
 	assert.NilError(f, err)

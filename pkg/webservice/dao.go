@@ -8,8 +8,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// The JSON of the REST interface (behaviour.md 11.4). Times are nanoseconds since 1970
-// unless said otherwise; quantities are in the smallest unit.
+// The JSON bodies of the REST interface. Times are nanoseconds since 1970 unless said otherwise;
+// quantities are in the smallest unit: thousandths of vcore, bytes of memory (OBS-17).
 
 type errorBody struct {
 	StatusCode  int    `json:"status_code"`
@@ -22,21 +22,21 @@ type healthBody struct {
 	Reason  string `json:"reason,omitempty"`
 }
 
-// healthCheckBody is what upstream answers, capital letters included (behaviour.md 11.4).
+// healthCheckBody has the keys of YuniKorn, capital letters included (OBS-51).
 type healthCheckBody struct {
 	Healthy      bool        `json:"Healthy"`
 	HealthChecks []checkBody `json:"HealthChecks"`
-	Audits       []auditBody `json:"Audits,omitempty"` // ours: the last of each partition
+	Audits       []auditBody `json:"Audits,omitempty"` // ours: the last audit of each partition
 }
 
-// auditBody is ours: what the last audit of the books of a partition has found.
+// auditBody is the result of the last audit of the accounting of a partition. YuniKorn has none.
 type auditBody struct {
 	Partition   string     `json:"Partition"`
-	Finished    *time.Time `json:"Finished,omitempty"` // RFC 3339; missing: none has finished yet
+	Finished    *time.Time `json:"Finished,omitempty"` // RFC 3339; missing: no audit has finished yet
 	AgeSeconds  *float64   `json:"AgeSeconds,omitempty"`
 	TookSeconds float64    `json:"TookSeconds,omitempty"`
 	Objects     int        `json:"Objects,omitempty"`
-	Error       string     `json:"Error,omitempty"` // missing: the books balance
+	Error       string     `json:"Error,omitempty"` // missing: the accounting is consistent
 }
 
 type checkBody struct {
@@ -51,7 +51,7 @@ type readyBody struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// quantities are amounts by resource name.
+// quantities are amounts by resource name, in the smallest unit.
 type quantities map[string]int64
 
 func quantitiesOf(all iter.Seq2[string, resources.Quantity]) quantities {
@@ -62,8 +62,8 @@ func quantitiesOf(all iter.Seq2[string, resources.Quantity]) quantities {
 	return m
 }
 
-// percentages is how much of each total is used: whole percent, for the resources that
-// have a total and are used at all (behaviour.md 11.4, absUsedCapacity).
+// percentages is the used share of each total in whole percent, at most 2147483647, for the
+// resources that have a total and are used (OBS-18).
 func percentages(used resources.Amounts, totals iter.Seq2[string, resources.Quantity]) quantities {
 	m := quantities{}
 	for name, total := range totals {
@@ -94,8 +94,8 @@ type partitionBody struct {
 	State                  string         `json:"state,omitempty"`
 	StateSince             int64          `json:"lastStateTransitionTime,omitempty"`
 
-	// PendingSystemAsks is ours: while preemption is off, how many asks at 2000000000 or above
-	// are pending. Critical work relies on preemption.
+	// PendingSystemAsks is ours: the number of pending asks at priority 2000000000 or above while
+	// preemption is off. Critical pods rely on preemption.
 	PendingSystemAsks int `json:"pendingSystemAsks,omitempty"`
 }
 
@@ -113,7 +113,7 @@ type nodeSortBody struct {
 type queueBody struct {
 	QueueName             string                     `json:"queuename"`
 	Status                string                     `json:"status,omitempty"`
-	Partition             string                     `json:"partition"` // of the top queue of an answer only
+	Partition             string                     `json:"partition"` // set in the top queue of an answer only
 	PendingResource       quantities                 `json:"pendingResource,omitempty"`
 	MaxResource           quantities                 `json:"maxResource,omitempty"`
 	GuaranteedResource    quantities                 `json:"guaranteedResource,omitempty"`
@@ -144,20 +144,20 @@ type queueBody struct {
 	ClassQuotas           []classQuotaBody           `json:"classQuotas,omitempty"` // ours
 }
 
-// remainingApplicationBody is ours: an application that a draining leaf is kept for.
+// remainingApplicationBody is ours: an application for which a draining leaf queue is kept.
 type remainingApplicationBody struct {
 	ApplicationID    string `json:"applicationID"`
 	ApplicationState string `json:"applicationState"`
 	User             string `json:"user,omitempty"`
 }
 
-// quotaViolationBody is ours: the queue holds more than its max, which is enforced. What was told to
-// leave already is not counted.
+// quotaViolationBody is ours: the queue is above its enforced max. Allocations that are preempted
+// already are not counted.
 type quotaViolationBody struct {
 	Excess         quantities `json:"excess"`
-	Since          int64      `json:"since"`                    // nanoseconds, like all times here
-	EnforcedFrom   int64      `json:"enforcedFrom"`             // when work may be told to leave for it
-	LastEvaluation int64      `json:"lastEvaluation,omitempty"` // in vain, or not enough could be told to leave
+	Since          int64      `json:"since"`                    // nanoseconds
+	EnforcedFrom   int64      `json:"enforcedFrom"`             // from when allocations may be preempted for it
+	LastEvaluation int64      `json:"lastEvaluation,omitempty"` // the last evaluation that could not preempt enough
 }
 
 type templateBody struct {
@@ -170,7 +170,7 @@ type templateBody struct {
 type applicationBody struct {
 	ApplicationID      string           `json:"applicationID"`
 	UsedResource       quantities       `json:"usedResource,omitempty"`
-	MaxUsedResource    quantities       `json:"maxUsedResource,omitempty"` // the most at any time
+	MaxUsedResource    quantities       `json:"maxUsedResource,omitempty"` // the highest usage at any time
 	PendingResource    quantities       `json:"pendingResource,omitempty"`
 	Partition          string           `json:"partition"`
 	QueueName          string           `json:"queueName"`
@@ -188,7 +188,7 @@ type applicationBody struct {
 	ResourceHistory    usageHistoryBody `json:"resourceHistory"`
 }
 
-// usageHistoryBody is what ended allocations used, by instance type: quantities times seconds.
+// usageHistoryBody is the usage of allocations that have ended, by instance type: quantities times seconds.
 type usageHistoryBody struct {
 	ResourceUsage       map[string]quantities `json:"resourceUsage,omitempty"`
 	PreemptedResource   map[string]quantities `json:"preemptedResource,omitempty"`
@@ -198,7 +198,7 @@ type usageHistoryBody struct {
 type stateBody struct {
 	Time             int64  `json:"time"`
 	ApplicationState string `json:"applicationState"`
-	Reason           string `json:"reason"` // ours: why it was entered
+	Reason           string `json:"reason"` // ours: why the state was entered
 }
 
 type askBody struct {
@@ -212,9 +212,9 @@ type askBody struct {
 	Placeholder         bool              `json:"placeholder,omitempty"`
 	TaskGroupName       string            `json:"taskGroupName,omitempty"`
 	Originator          bool              `json:"originator,omitempty"`
-	TriggeredPreemption bool              `json:"triggeredPreemption,omitempty"` // it is nominated for a node
+	TriggeredPreemption bool              `json:"triggeredPreemption,omitempty"` // the ask is nominated for a node
 	NominatedNode       string            `json:"nominatedNode,omitempty"`       // ours: that node
-	PriorityClass       string            `json:"priorityClass,omitempty"`       // ours: of which it is in class quotas
+	PriorityClass       string            `json:"priorityClass,omitempty"`       // ours: the class under which class quotas count it
 }
 
 type allocationBody struct {
@@ -231,7 +231,7 @@ type allocationBody struct {
 	TaskGroupName   string            `json:"taskGroupName,omitempty"`
 	Originator      bool              `json:"originator,omitempty"`
 	Preempted       bool              `json:"preempted,omitempty"`
-	PriorityClass   string            `json:"priorityClass,omitempty"` // ours: of which it is in class quotas
+	PriorityClass   string            `json:"priorityClass,omitempty"` // ours: the class under which class quotas count it
 }
 
 type foreignBody struct {
@@ -258,7 +258,7 @@ type nodeBody struct {
 	IsReserved         bool              `json:"isReserved"`
 }
 
-// nanos is a time as the interface writes it; a time that is not known is left out.
+// nanos is a time in nanoseconds since 1970; 0, which is left out, if it is not known.
 func nanos(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

@@ -6,7 +6,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
 )
 
-// budgetConfig is a disruption budget under the keys that Kubernetes gives it, all at the top.
+// budgetConfig is a disruption budget with the keys of Kubernetes, all at the top level.
 type budgetConfig struct {
 	Name           string         `yaml:"name"`
 	Namespace      string         `json:",omitempty" yaml:"namespace,omitempty"`
@@ -18,7 +18,7 @@ type budgetConfig struct {
 	Spec           budgetSpec     `json:"-" yaml:"spec,omitempty"`
 }
 
-// budgetSpec is what Kubernetes has below spec.
+// budgetSpec has the fields that Kubernetes has below spec.
 type budgetSpec struct {
 	Selector       *selectorSpec `json:"selector,omitempty" yaml:"selector,omitempty"`
 	MinAvailable   any           `json:"minAvailable,omitempty" yaml:"minAvailable,omitempty"` // 3 or 50%
@@ -36,13 +36,13 @@ type expressionSpec struct {
 	Values   []string `json:"values,omitempty" yaml:"values,omitempty"`
 }
 
-// objectMetadata is what counts of the metadata of an object of Kubernetes.
+// objectMetadata has the fields of the metadata of a Kubernetes object that are used.
 type objectMetadata struct {
 	Name      string `yaml:"name"`
 	Namespace string `yaml:"namespace,omitempty"`
 }
 
-// complete brings everything to the top; the rest of the metadata is Kubernetes' own.
+// complete moves all fields to the top level; other fields of metadata and spec are not used.
 func (b *budgetConfig) complete() {
 	b.Name, b.Namespace = cmp.Or(b.Name, b.Metadata.Name), cmp.Or(b.Namespace, b.Metadata.Namespace)
 	b.Selector = cmp.Or(b.Selector, b.Spec.Selector)
@@ -57,18 +57,18 @@ type budgetBody struct {
 	Namespace string `json:"namespace"`
 	budgetSpec
 	Allowed    *int32         `json:"allowed,omitempty"`
-	Partitions []budgetCounts `json:"partitions,omitempty"` // what it has counted, in the order of their names
+	Partitions []budgetCounts `json:"partitions,omitempty"` // in name order
 }
 
-// budgetCounts is what a budget has counted in a partition.
+// budgetCounts are the counts of a budget in a partition.
 type budgetCounts struct {
 	Partition          string `json:"partition"`
-	Matching           int    `json:"matching"`           // allocations that it selects
-	Preempting         int    `json:"preempting"`         // of these, told to leave
-	DisruptionsAllowed int    `json:"disruptionsAllowed"` // so many more may be told now; negative: too many were, or too few run
+	Matching           int    `json:"matching"`           // allocations that the budget selects
+	Preempting         int    `json:"preempting"`         // of these, preempted and not confirmed yet
+	DisruptionsAllowed int    `json:"disruptionsAllowed"` // how many more may be preempted now; negative: too many were, or too few run
 }
 
-// budgetObject is a disruption budget as Kubernetes writes it.
+// budgetObject is a disruption budget as a Kubernetes object.
 type budgetObject struct {
 	APIVersion string         `yaml:"apiVersion"`
 	Kind       string         `yaml:"kind"`
@@ -78,7 +78,7 @@ type budgetObject struct {
 	Status     budgetStatus   `yaml:"status"`
 }
 
-// budgetStatus adds up the partitions, in the words of Kubernetes.
+// budgetStatus has the sums over all partitions, under the names of Kubernetes.
 type budgetStatus struct {
 	CurrentHealthy     int `yaml:"currentHealthy"`
 	DesiredHealthy     int `yaml:"desiredHealthy"`
@@ -86,7 +86,7 @@ type budgetStatus struct {
 	ExpectedPods       int `yaml:"expectedPods"`
 }
 
-// budgetList is several of them.
+// budgetList is a list of disruption budgets as a Kubernetes object.
 type budgetList struct {
 	APIVersion string         `yaml:"apiVersion"`
 	Kind       string         `yaml:"kind"`
@@ -105,7 +105,7 @@ func budgetObjectOf(b *budgets.Budget, counts []budgetCounts) budgetObject {
 	var s budgetStatus
 	for _, c := range counts {
 		if c.Matching == 0 {
-			continue // the work is in other partitions, or nowhere
+			continue // the budget selects nothing in this partition
 		}
 		s.CurrentHealthy += c.Matching - c.Preempting
 		s.DesiredHealthy += max(0, c.Matching-c.Preempting-c.DisruptionsAllowed)

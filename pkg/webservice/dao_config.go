@@ -8,9 +8,8 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/reload"
 )
 
-// The configuration as upstream shows it (behaviour.md 11.4): what was written, under the
-// names of fields in JSON and the keys of queues.yaml in YAML. Keys are the names in lower
-// case.
+// The configuration as YuniKorn shows it: what the text of queues.yaml has, under the names of Go
+// fields in JSON and the keys of queues.yaml in YAML, which are those names in lower case (CFG-121).
 
 type configBody struct {
 	Partitions               []partitionConfig
@@ -117,8 +116,7 @@ type resolverConfig struct {
 	Type string `json:",omitempty" yaml:",omitempty"`
 }
 
-// classConfig is a priority class under the keys that Kubernetes gives it, its name at the
-// top.
+// classConfig is a priority class with the keys of Kubernetes, the name at the top level.
 type classConfig struct {
 	Name             string         `yaml:"name"`
 	Metadata         objectMetadata `json:"-" yaml:"metadata,omitempty"`
@@ -129,7 +127,7 @@ type classConfig struct {
 	SubmitACL        *string        `json:",omitempty" yaml:"submitacl,omitempty"`
 }
 
-// complete brings the name to the top; the rest of the metadata is Kubernetes' own.
+// complete moves the name to the top level; other fields of metadata are not used.
 func (c *classConfig) complete() {
 	if c.Name == "" {
 		c.Name = c.Metadata.Name
@@ -137,8 +135,8 @@ func (c *classConfig) complete() {
 	c.Metadata = objectMetadata{}
 }
 
-// viewConfig reads the text of a generation again, this time for what was written. It is
-// valid, so what can go wrong is ours: two readers of the same text disagree.
+// viewConfig parses the text of a generation again, for what it literally has. The text is valid:
+// an error means that this parser and the one of pkg/configs disagree.
 func viewConfig(g *reload.Generation) (configBody, error) {
 	var body configBody
 	if err := yaml.Unmarshal([]byte(g.Text), &body); err != nil {
@@ -158,8 +156,8 @@ func viewConfig(g *reload.Generation) (configBody, error) {
 	return body, nil
 }
 
-// complete adds what reading adds: the name of the partition and a single root, which
-// carries the limits of the partition (behaviour.md 1.1.4).
+// complete adds what pkg/configs adds: the name of the partition and a single root queue, which
+// has the limits of the partition (CFG-29, CFG-32).
 func (p *partitionConfig) complete() {
 	if p.Name == "" || strings.EqualFold(p.Name, "default") {
 		p.Name = "default"

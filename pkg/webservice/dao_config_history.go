@@ -7,8 +7,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
-// generationBody is a configuration that was accepted. Ours: upstream remembers only the
-// one in force.
+// generationBody is a generation of the configuration. Ours: YuniKorn keeps only the one in force.
 type generationBody struct {
 	Generation  uint64    `json:"generation"`
 	Active      bool      `json:"active"` // in force
@@ -16,30 +15,30 @@ type generationBody struct {
 	Time        time.Time `json:"time"` // RFC 3339
 	Source      string    `json:"source"`
 	From        string    `json:"from,omitempty"`
-	PauseMicros int64     `json:"pauseMicroseconds"` // how long no partition decided
-	Summary     string    `json:"summary,omitempty"` // of what changed, in words
+	PauseMicros int64     `json:"pauseMicroseconds"` // how long no partition made decisions
+	Summary     string    `json:"summary,omitempty"` // of the changes, in words
 }
 
-// generationDetail is generationBody with what was accepted.
+// generationDetail is generationBody with the text of the configuration.
 type generationDetail struct {
 	generationBody
 	Text    string            `json:"text"`
 	Extra   map[string]string `json:"extra,omitempty"`
-	Changes *configs.Change   `json:"changes,omitempty"` // against the generation before, if that is known
+	Changes *configs.Change   `json:"changes,omitempty"` // from the generation before, if that is kept
 }
 
-// reloadBody answers who changed the configuration.
+// reloadBody answers a change of the configuration.
 type reloadBody struct {
 	generationBody
-	Changed  bool             `json:"changed"` // false: it was in force before
+	Changed  bool             `json:"changed"` // false: this text was in force already
 	Changes  *configs.Change  `json:"changes,omitempty"`
 	Warnings configs.Problems `json:"warnings"`
-	// StoreError is why the change is in force but will not survive a restart. Missing: it will,
-	// as far as anything does.
+	// NotStored is why the change, which is in force, could not be stored and would be lost in a
+	// restart (OBS-81). Missing: it was stored, or there is no store.
 	NotStored string `json:"notStored,omitempty"`
 }
 
-// invalidConfigBody is an errorBody that lists what is wrong, as canopy validate does.
+// invalidConfigBody is an errorBody with all problems, as canopy validate lists them.
 type invalidConfigBody struct {
 	errorBody
 	Generation uint64           `json:"generation"` // still in force

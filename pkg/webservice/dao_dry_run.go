@@ -6,8 +6,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// What GET .../preemptions, GET .../preemptions/{number} and POST .../preemptions/dry-run
-// answer, for clients written in Go.
+// The answers of GET .../preemptions, GET .../preemptions/{number} and POST
+// .../preemptions/dry-run, for clients written in Go.
 type (
 	PreemptionList      = preemptionsBody
 	Preemption          = preemptionBody
@@ -16,13 +16,13 @@ type (
 	DryRunResult        = dryRunBody
 )
 
-// dryRunBody is what would become of an ask.
+// dryRunBody is the result of a dry run (PRE-113 to PRE-117).
 type dryRunBody struct {
 	Time         int64              `json:"time"`
 	Outcome      string             `json:"outcome"` // fits, waits, preempts, does not fit or may not start
-	Verdict      string             `json:"verdict"` // what keeps it from being placed at once
+	Verdict      string             `json:"verdict"` // why the ask is not placed at once
 	Ask          *preemptorBody     `json:"ask"`
-	Pending      bool               `json:"pending"` // there is such an ask, and the resource manager was asked
+	Pending      bool               `json:"pending"` // it is an existing ask, and the predicates were asked
 	NodeID       string             `json:"nodeID,omitempty"`
 	Victims      []victimBody       `json:"victims,omitempty"`
 	MoreVictims  int                `json:"moreVictims,omitempty"`
@@ -34,32 +34,32 @@ type dryRunBody struct {
 	MoreCandidates int             `json:"moreCandidates,omitempty"`
 }
 
-// entitlementBody is a right that the ask has, or why it does not.
+// entitlementBody says by which reason the ask may preempt, or why it may not.
 type entitlementBody struct {
 	PreemptionReason string `json:"preemptionReason"`
 	Entitled         bool   `json:"entitled"`
 	Reason           string `json:"reason,omitempty"`
-	QueueName        string `json:"queueName,omitempty"`  // that the reason is about, or that owes the room
-	EntitledAt       int64  `json:"entitledAt,omitempty"` // when it will have the right
+	QueueName        string `json:"queueName,omitempty"`  // the queue of the reason, or the one whose guarantee is not met
+	EntitledAt       int64  `json:"entitledAt,omitempty"` // when the ask will be entitled
 }
 
-// victimSearchBody is how looking for victims by a right went.
+// victimSearchBody is the result of a victim search for one reason.
 type victimSearchBody struct {
 	PreemptionReason string              `json:"preemptionReason"`
 	Found            bool                `json:"found"`
 	TotalNodes       int                 `json:"totalNodes"`
 	Nodes            *nodeOutcomesBody   `json:"nodes"`
-	Infeasible       int                 `json:"infeasible"`               // where there would be no room if everybody left
-	NotEvaluated     int                 `json:"notEvaluated"`             // there is nobody in reach, or they cannot be better
+	Infeasible       int                 `json:"infeasible"`               // nodes on which the ask would not fit if all candidates were preempted
+	NotEvaluated     int                 `json:"notEvaluated"`             // nodes without candidates, or that cannot have a better plan
 	NoPlanReasons    map[string]int      `json:"noPlanReasons,omitempty"`  // of the nodes without a plan
-	BlockingQuotas   []blockingQuotaBody `json:"blockingQuotas,omitempty"` // that are in the way
-	CrossNode        bool                `json:"crossNode"`                // no node alone was enough for a quota: others leave elsewhere
-	Plans            []planBody          `json:"plans,omitempty"`          // the best, the one that is taken first
+	BlockingQuotas   []blockingQuotaBody `json:"blockingQuotas,omitempty"` // quotas that block the ask
+	CrossNode        bool                `json:"crossNode"`                // no single node has enough victims for a quota: victims on other nodes are needed
+	Plans            []planBody          `json:"plans,omitempty"`          // the best plans, the chosen one first
 }
 
 type blockingQuotaBody struct {
 	Quota     string     `json:"quota"`
-	Shortfall quantities `json:"shortfall"` // that would have to go
+	Shortfall quantities `json:"shortfall"` // the amounts that would have to be released
 	Nodes     int        `json:"nodes"`
 }
 
@@ -68,8 +68,8 @@ type planBody struct {
 	Victims          []victimBody `json:"victims"`
 	MoreVictims      int          `json:"moreVictims,omitempty"`
 	BudgetViolations int          `json:"budgetViolations,omitempty"`
-	OptedOut         bool         `json:"optedOut,omitempty"`   // one of them did not agree to leave
-	Originator       bool         `json:"originator,omitempty"` // one of them leads its application
+	OptedOut         bool         `json:"optedOut,omitempty"`   // a victim has opted out of preemption
+	Originator       bool         `json:"originator,omitempty"` // a victim is the originator of its application
 }
 
 func viewDryRun(s *scheduler.DryRunResult) *dryRunBody {
@@ -79,11 +79,11 @@ func viewDryRun(s *scheduler.DryRunResult) *dryRunBody {
 		CandidatesNode: string(s.CandidatesNode), Candidates: viewCandidates(s.Candidates), MoreCandidates: s.MoreCandidates,
 	}
 	for _, c := range s.Entitlements {
-		claim := entitlementBody{PreemptionReason: reasonNames[c.Reason], Entitled: c.NotEntitled == preemption.Entitled, QueueName: string(c.Queue), EntitledAt: nanos(c.Due)}
-		if !claim.Entitled {
-			claim.Reason = c.NotEntitled.String()
+		entitlement := entitlementBody{PreemptionReason: reasonNames[c.Reason], Entitled: c.NotEntitled == preemption.Entitled, QueueName: string(c.Queue), EntitledAt: nanos(c.Due)}
+		if !entitlement.Entitled {
+			entitlement.Reason = c.NotEntitled.String()
 		}
-		body.Entitlements = append(body.Entitlements, claim)
+		body.Entitlements = append(body.Entitlements, entitlement)
 	}
 	for i := range s.Searches {
 		body.Searches = append(body.Searches, viewVictimSearch(&s.Searches[i]))
@@ -111,5 +111,5 @@ func viewVictimSearch(q *scheduler.DryRunSearch) victimSearchBody {
 	return body
 }
 
-// amountsOf writes quantities in base units.
+// amountsOf are amounts in the smallest units.
 func amountsOf(a resources.Amounts) quantities { return quantitiesOf(a.All()) }

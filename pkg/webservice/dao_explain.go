@@ -7,20 +7,21 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// What GET .../ask/{key}/explain answers, for clients written in Go.
+// The answer of GET .../ask/{key}/explain, for clients written in Go.
 type (
 	Explanation  = explanationBody
 	Availability = availabilityBody
 	Headroom     = headroomBody
 )
 
-// explanationBody says how a key stands. Quantities are in base units.
+// explanationBody explains the state of an ask or an allocation (OBS-39). Quantities are in the
+// smallest unit.
 type explanationBody struct {
 	Time           int64      `json:"time"`
 	Partition      string     `json:"partition"`
 	AllocationKey  string     `json:"allocationKey"`
 	State          string     `json:"state"`   // pending, allocated, preempting or foreign
-	Message        string     `json:"message"` // all of it in one sentence
+	Message        string     `json:"message"` // the explanation in one sentence
 	ApplicationID  string     `json:"applicationID,omitempty"`
 	User           string     `json:"user,omitempty"`
 	Groups         []string   `json:"groups,omitempty"`
@@ -29,27 +30,27 @@ type explanationBody struct {
 	Placeholder    bool       `json:"placeholder,omitempty"`
 	RequiredNodeID string     `json:"requiredNodeId,omitempty"`
 	Resource       quantities `json:"resource"`
-	Since          int64      `json:"since,omitempty"`  // of the state
-	NodeID         string     `json:"nodeID,omitempty"` // that it has, or waits for
+	Since          int64      `json:"since,omitempty"`  // when the state began
+	NodeID         string     `json:"nodeID,omitempty"` // the node of the allocation, or the nominated one
 
-	// What follows is there for a pending ask only.
+	// The following is set for a pending ask only.
 
 	Verdict   *verdictBody       `json:"verdict,omitempty"`
-	Resources []availabilityBody `json:"resources,omitempty"` // that it asks for, by name
+	Resources []availabilityBody `json:"resources,omitempty"` // of the ask, by name
 	Nodes     *nodeCountsBody    `json:"nodes,omitempty"`
 }
 
-// verdictBody is what stands in the way of an ask.
+// verdictBody says why an ask is not placed now (OBS-40).
 type verdictBody struct {
 	Code        string         `json:"code"` // see docs/EXPLAIN.md
 	Subject     string         `json:"subject,omitempty"`
-	Permanent   bool           `json:"permanent"`             // nothing that ends can help
-	Listening   bool           `json:"listening"`             // the resource manager hears what is decided; if not, nothing is
-	MayPreempt  bool           `json:"mayPreempt"`            // the ask has a right to preempt, or will when a delay ends
-	Shortages   []shortageBody `json:"shortages,omitempty"`   // the resources that it is about
-	Running     int            `json:"running,omitempty"`     // applications, if it is about their number
-	MaxRunning  uint64         `json:"maxRunning,omitempty"`  // how many may
-	Terminating int            `json:"terminating,omitempty"` // allocations on nodeID that were told to end
+	Permanent   bool           `json:"permanent"`             // no end of an allocation can help (OBS-41)
+	Listening   bool           `json:"listening"`             // the resource manager reads decisions; while it does not, none are made
+	MayPreempt  bool           `json:"mayPreempt"`            // the ask is entitled to preempt, or will be after a delay
+	Shortages   []shortageBody `json:"shortages,omitempty"`   // the resources of the verdict
+	Running     int            `json:"running,omitempty"`     // running applications, if their number is the reason
+	MaxRunning  uint64         `json:"maxRunning,omitempty"`  // the bound of running
+	Terminating int            `json:"terminating,omitempty"` // allocations on nodeID that are terminating
 }
 
 type shortageBody struct {
@@ -62,8 +63,8 @@ type shortageBody struct {
 type availabilityBody struct {
 	Resource      string        `json:"resource"`
 	Requested     int64         `json:"requested"`
-	Queue         *headroomBody `json:"queue,omitempty"` // that leaves the least; missing: no queue below root has a max
-	Limit         *headroomBody `json:"limit,omitempty"` // of the user or the group; missing: none
+	Queue         *headroomBody `json:"queue,omitempty"` // of the queue that leaves the least; missing: no queue below root has a max
+	Limit         *headroomBody `json:"limit,omitempty"` // of the user or the group; missing: there is no limit
 	Cluster       *headroomBody `json:"cluster"`
 	MaxFreeOnNode int64         `json:"maxFreeOnNode"`
 	LargestNode   int64         `json:"largestNode"`
@@ -84,17 +85,17 @@ type nodeCountsBody struct {
 	Fitting       int `json:"fitting"`
 }
 
-// unknownKeyBody is the 404 of a key that stands for nothing now.
+// unknownKeyBody is the 404 for a key that no ask and no allocation has now (OBS-44).
 type unknownKeyBody struct {
 	errorBody
 	AllocationKey string `json:"allocationKey"`
-	State         string `json:"state"` // unknown, or as far as history remembers: released, cancelled or rejected
+	State         string `json:"state"` // unknown, or as far as history is kept: released, cancelled or rejected
 	ApplicationID string `json:"applicationID,omitempty"`
 	Since         int64  `json:"since,omitempty"`
 }
 
-// NewExplanation is what GET .../ask/{key}/explain answers with e. It is for a program that has
-// the scheduler in its own process.
+// NewExplanation is the answer of GET .../ask/{key}/explain for e. It is for a program with the
+// scheduler in its own process.
 func NewExplanation(e *scheduler.Explanation) *Explanation { return viewExplanation(e) }
 
 func viewExplanation(e *scheduler.Explanation) *explanationBody {
@@ -130,7 +131,7 @@ func viewHeadroom(r scheduler.Headroom) *headroomBody {
 	return &headroomBody{int64(r.Free), int64(r.Max), r.BoundBy}
 }
 
-// Text writes a quantity of a resource as people do.
+// Text is a quantity of the resource in the units that queues.yaml has, such as 500m or 2Gi.
 func (r *Availability) Text(n int64) string {
 	return resources.FormatQuantity(r.Resource, resources.Quantity(n))
 }

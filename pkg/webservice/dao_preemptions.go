@@ -5,18 +5,18 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// The ledger of preemptions is ours: upstream keeps none.
+// The preemption history is ours: YuniKorn keeps none (PRE-109 to PRE-111).
 
 type preemptionsBody struct {
-	Total                uint64           `json:"total"`                // since the partition was there
-	Remembered           int              `json:"remembered"`           // the last ones
-	UnknownConfirmations uint64           `json:"unknownConfirmations"` // confirmations about nobody, since then
-	CoolDowns            []coolDownBody   `json:"coolDowns"`            // pairs of leaves that do not take each other's place
+	Total                uint64           `json:"total"`                // since the partition was created
+	Remembered           int              `json:"remembered"`           // how many of them are kept
+	UnknownConfirmations uint64           `json:"unknownConfirmations"` // confirmed preemptions of unknown allocations, since then
+	CoolDowns            []coolDownBody   `json:"coolDowns"`            // pairs of leaf queues that do not preempt each other for now
 	Preemptions          []preemptionBody `json:"preemptions"`
 }
 
 type coolDownBody struct {
-	QueueNames [2]string `json:"queueNames"` // twice the same: a leaf that takes nothing of its own
+	QueueNames [2]string `json:"queueNames"` // twice the same: the leaf queue does not preempt its own allocations
 	Since      int64     `json:"since"`
 	Until      int64     `json:"until"`
 }
@@ -25,15 +25,15 @@ type preemptionBody struct {
 	Number           uint64              `json:"number"`
 	Time             int64               `json:"time"`
 	PreemptionReason string              `json:"preemptionReason"`
-	TriedReasons     []string            `json:"triedReasons,omitempty"`   // rights by which nobody could be taken
-	Shortfall        quantities          `json:"shortfall,omitempty"`      // by pressure: what the node does not have
-	QuotaViolation   *violatingQueueBody `json:"quotaViolation,omitempty"` // by right of quota: instead of an ask
+	TriedReasons     []string            `json:"triedReasons,omitempty"`   // reasons for which no victims were found before
+	Shortfall        quantities          `json:"shortfall,omitempty"`      // reason pressure: what the node lacks
+	QuotaViolation   *violatingQueueBody `json:"quotaViolation,omitempty"` // reason quota: set in place of an ask
 	Ask              *preemptorBody      `json:"ask,omitempty"`
 	NodeID           string              `json:"nodeID,omitempty"`
 	Nodes            *nodeOutcomesBody   `json:"nodes,omitempty"`
 	Victims          []victimBody        `json:"victims"`
-	MoreVictims      int                 `json:"moreVictims,omitempty"` // that are not listed
-	Candidates       []candidateBody     `json:"candidates,omitempty"`  // of one preemption only, as the next
+	MoreVictims      int                 `json:"moreVictims,omitempty"` // victims that are not listed
+	Candidates       []candidateBody     `json:"candidates,omitempty"`  // with moreCandidates: in the answer about one preemption only
 	MoreCandidates   int                 `json:"moreCandidates,omitempty"`
 	Nomination       *nominationBody     `json:"nomination,omitempty"`
 	Placed           *placedBody         `json:"placed,omitempty"`
@@ -56,11 +56,11 @@ type preemptorBody struct {
 	RequiredNodeID string     `json:"requiredNodeId,omitempty"`
 }
 
-// nodeOutcomesBody counts the nodes that were looked at.
+// nodeOutcomesBody counts the nodes of a victim search by outcome.
 type nodeOutcomesBody struct {
-	Compared int `json:"compared"` // where room can be made
-	NoPlan   int `json:"noPlan"`   // where it cannot
-	Rejected int `json:"rejected"` // by the resource manager
+	Compared int `json:"compared"` // nodes with a plan
+	NoPlan   int `json:"noPlan"`   // nodes without a plan
+	Rejected int `json:"rejected"` // nodes whose predicates rejected the ask
 }
 
 type victimBody struct {
@@ -71,12 +71,12 @@ type victimBody struct {
 	Priority       int32      `json:"priority"`
 	Resource       quantities `json:"resource"`
 	AllocationTime int64      `json:"allocationTime"`
-	RuntimeSeconds int64      `json:"runtimeSeconds"`     // until it was told to leave
-	GraceSeconds   int64      `json:"gracePeriodSeconds"` // that the resource manager gives it to end in
+	RuntimeSeconds int64      `json:"runtimeSeconds"`     // until the preemption
+	GraceSeconds   int64      `json:"gracePeriodSeconds"` // for which the resource manager lets it terminate
 	LostWork       quantities `json:"lostWork"`           // resource times seconds
 	State          string     `json:"state"`
 	Ended          int64      `json:"ended,omitempty"`
-	Termination    string     `json:"termination,omitempty"` // as the resource manager said
+	Termination    string     `json:"termination,omitempty"` // the termination type of the confirmation
 }
 
 type candidateBody struct {
@@ -85,20 +85,20 @@ type candidateBody struct {
 	QueueName     string `json:"queueName"`
 	Priority      int32  `json:"priority"`
 	Victim        bool   `json:"victim"`
-	Reason        string `json:"reason"` // the law that kept it, or that none did
+	Reason        string `json:"reason"` // why it is ineligible, or the outcome if it is not
 }
 
 type nominationBody struct {
 	State  string `json:"state"`
 	Until  int64  `json:"until,omitempty"`
 	LostTo string `json:"lostTo,omitempty"` // the ask that has the node instead
-	Reason string `json:"reason,omitempty"` // what stood in the way
+	Reason string `json:"reason,omitempty"` // the verdict when the nomination was given up
 }
 
 type placedBody struct {
 	Time         int64  `json:"time"`
 	NodeID       string `json:"nodeID"`
-	AfterSeconds int64  `json:"afterSeconds"` // since the others were told to leave
+	AfterSeconds int64  `json:"afterSeconds"` // since the preemption
 }
 
 func viewCoolDowns(list []preemption.CoolDown) []coolDownBody {
@@ -165,19 +165,19 @@ func viewVictims(list []scheduler.Victim) []victimBody {
 
 func viewCandidates(list []scheduler.Candidate) []candidateBody {
 	out := make([]candidateBody, len(list))
-	for i, y := range list {
-		out[i] = candidateBody{string(y.Key), string(y.App), string(y.Queue), y.Priority, y.Victim, candidateOutcome(y.Victim, y.Ineligible)}
+	for i, c := range list {
+		out[i] = candidateBody{string(c.Key), string(c.App), string(c.Queue), c.Priority, c.Victim, candidateOutcome(c.Victim, c.Ineligible)}
 	}
 	return out
 }
 
-// candidateOutcome says what becomes of a candidate, and why.
-func candidateOutcome(victim bool, law preemption.IneligibleReason) string {
+// candidateOutcome is the reason of a candidate: whether it became a victim, or why not.
+func candidateOutcome(victim bool, reason preemption.IneligibleReason) string {
 	switch {
 	case victim:
 		return "victim"
-	case law == preemption.Eligible:
+	case reason == preemption.Eligible:
 		return "eligible, but not needed"
 	}
-	return law.String()
+	return reason.String()
 }

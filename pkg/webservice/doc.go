@@ -1,9 +1,11 @@
-// Package webservice answers questions about the scheduler over HTTP, in the paths and
-// JSON of YuniKorn (behaviour.md 11.2 to 11.4). It decides nothing and changes nothing.
+// Package webservice is the REST interface of the scheduler, in the paths and JSON of YuniKorn.
+// Handler only reads. Admin, on a listener of its own, also changes the configuration and ends
+// registrations of resource managers, through internal/reload and ResourceManagers; this package
+// decides nothing itself.
 //
-// A request asks the loop of a partition for a Snapshot and turns that into JSON; it
-// waits no longer than its client does. Lists are in name order, so the same state
-// always gives the same bytes. The names of JSON fields are in dao.go and nowhere else.
+// A request takes a Snapshot of a partition from its loop and turns it into JSON; it waits no
+// longer than its client does. Lists are in name order, so equal states give equal bytes. JSON
+// names are in the files dao*.go; bodies with a single user are beside their handler.
 //
-// The rule that must hold: only values that the loop hands out are read, never the Core.
+// The rule that must hold: only values that the loop returns are read, never the Core.
 package webservice

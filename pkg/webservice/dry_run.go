@@ -18,8 +18,8 @@ import (
 // maxDryRunBytes bounds the body of a dry run, in bytes.
 const maxDryRunBytes = 64 << 10
 
-// dryRunTypes are what the ask of a dry run may come as. None is one that a form can send, so
-// no page from elsewhere makes a browser ask.
+// dryRunTypes are the media types in which the ask of a dry run may be sent. No form can send them,
+// so a web page of another origin cannot make a browser send one (OBS-46).
 var dryRunTypes = append([]string{"application/json"}, yamlContentTypes...)
 
 func (s *service) routeDryRun(mux *router) {
@@ -39,8 +39,8 @@ func (s *service) routeDryRun(mux *router) {
 	})
 }
 
-// dryRun says what would become of the ask in the body of a request. It changes nothing, so
-// it needs no admin.
+// dryRun evaluates the ask in the body of a request. It changes nothing, so it is on the public
+// listener too.
 func (s *service) dryRun(r *http.Request) (any, error) {
 	l, err := s.partition(r)
 	if err != nil {
@@ -84,11 +84,12 @@ func dryRunRequestOf(r *http.Request) (*dryRunRequest, error) {
 	return readDryRunRequest(text)
 }
 
-// hypotheticalApplication is that of an ask that names none. No RM can send this ID by accident.
+// hypotheticalApplication is the application of an ask that names none. The parentheses keep it
+// apart from the IDs of resource managers.
 const hypotheticalApplication = "(hypothetical application)"
 
-// hypotheticalAsk is the question that a wish asks. An ask that is made up gets its priority as one
-// that comes through the door.
+// hypotheticalAsk makes the request to the core. A hypothetical ask gets its priority and its class
+// by the same admission as an ask of the resource manager.
 func (s *service) hypotheticalAsk(w *dryRunRequest) (scheduler.DryRunRequest, error) {
 	h := scheduler.DryRunRequest{Key: objects.AllocationKey(w.key), NamedClass: w.class, AssumeDelayPassed: w.assumeDelayPassed, Node: objects.NodeID(w.explainNode)}
 	if w.key != "" {
@@ -104,7 +105,7 @@ func (s *service) hypotheticalAsk(w *dryRunRequest) (scheduler.DryRunRequest, er
 	if g.Class != nil {
 		preempts, h.Class = g.Preempts, g.Class.Name
 		if h.AllowedUsers = g.Class.SubmitACL; w.class == "" {
-			h.AllowedUsers = nil // nobody has to name the default class
+			h.AllowedUsers = nil // the ACL of the default class is not checked when it is not named
 		} else if h.AllowedUsers == nil && g.Class.IsSystem() {
 			noUsers := security.AllowList(nil, nil)
 			h.AllowedUsers = &noUsers

@@ -17,7 +17,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// dryRunRequest is the ask of a dry run as somebody wrote it. JSON is read as YAML, which it is.
+// dryRunRequest is the ask of a dry run as it was sent. JSON is parsed as YAML, of which it is a subset.
 type dryRunRequest struct {
 	key, app, user, queue, class, node, explainNode string
 	groups                                          []string
@@ -25,10 +25,10 @@ type dryRunRequest struct {
 	amounts                                         resources.Amounts
 	preempts, assumeDelayPassed                     bool
 
-	present map[string]bool // the fields that were written
+	present map[string]bool // the fields that were sent
 }
 
-// requestField reads one field, or says what is wrong with it.
+// requestField reads one field; the error says what is wrong with its value.
 type requestField func(w *dryRunRequest, n *yaml.Node) error
 
 var requestFields = map[string]requestField{
@@ -46,10 +46,10 @@ var requestFields = map[string]requestField{
 	"resource":          readAmounts,
 }
 
-// fieldsWithAllocationKey are the fields that a pending ask may be asked about with.
+// fieldsWithAllocationKey are the fields that may be sent with an allocationKey.
 var fieldsWithAllocationKey = []string{"allocationKey", "assumeDelayPassed", "explainNode"}
 
-// readDryRunRequest reads a document with one mapping. Errors name the field.
+// readDryRunRequest reads a document with one mapping. Errors name the field and have status 400.
 func readDryRunRequest(body []byte) (*dryRunRequest, error) {
 	var doc, second yaml.Node
 	d := yaml.NewDecoder(bytes.NewReader(body))
@@ -73,7 +73,7 @@ func readDryRunRequest(body []byte) (*dryRunRequest, error) {
 		case !known:
 			return nil, unknownField(name)
 		case w.present[name]:
-			return nil, badRequest(name + " is there twice")
+			return nil, badRequest(name + " appears twice")
 		}
 		w.present[name] = true
 		if err := read(w, fields[i+1]); err != nil {
@@ -91,12 +91,12 @@ func unknownField(name string) error {
 	return badRequest(fmt.Sprintf("unknown field %q: it is one of %s", truncated(name), strings.Join(known, ", ")))
 }
 
-// complete says what is missing, or makes no sense together.
+// complete checks that no required field is missing, and that the fields agree.
 func (w *dryRunRequest) complete() error {
 	if w.present["allocationKey"] {
 		for _, name := range slices.Sorted(maps.Keys(w.present)) {
 			if !slices.Contains(fieldsWithAllocationKey, name) {
-				return badRequest(fmt.Sprintf("%s: allocationKey names an ask that is pending, which has one; leave out one of the two", name))
+				return badRequest(fmt.Sprintf("%s: the pending ask that allocationKey names has its own; leave out one of the two", name))
 			}
 		}
 		if w.key == "" {
@@ -108,16 +108,16 @@ func (w *dryRunRequest) complete() error {
 	case !w.present["resource"]:
 		return badRequest("resource: it is missing")
 	case w.app == "" && w.user == "":
-		return badRequest("user: it is missing; or name an application that is there with applicationID")
+		return badRequest("user: it is missing; or name an existing application with applicationID")
 	case w.app == "" && w.queue == "":
-		return badRequest("queueName: it is missing; or name an application that is there with applicationID")
+		return badRequest("queueName: it is missing; or name an existing application with applicationID")
 	case len(w.groups) > 0 && !security.IsUserName(w.user):
 		return badRequest(fmt.Sprintf("user: a user with groups cannot be called %q", truncated(w.user)))
 	}
 	return nil
 }
 
-// contradicts says what the application of the ask has that the wish says otherwise.
+// contradicts is the error if the user or the queue of the request is not that of the application.
 func (w *dryRunRequest) contradicts(a *scheduler.Preemptor) error {
 	switch {
 	case w.user != "" && w.user != a.User:
@@ -132,7 +132,7 @@ func stringField(of func(*dryRunRequest) *string) requestField {
 	return func(w *dryRunRequest, n *yaml.Node) error { return decode(n, of(w), "a text") }
 }
 
-// decode reads a value that is written as what it is: no text is a number, and nothing is no value.
+// decode reads a value of exactly the type of to: a quoted number is not a number, and null is an error.
 func decode[T any](n *yaml.Node, to *T, what string) error {
 	if n.Kind == yaml.AliasNode || n.Tag == "!!null" {
 		return fmt.Errorf("it must be %s", what)
@@ -156,7 +156,7 @@ func readQueueName(w *dryRunRequest, n *yaml.Node) error {
 	return nil
 }
 
-// readAmounts reads quantities as queues.yaml writes them.
+// readAmounts reads quantities in the syntax of queues.yaml.
 func readAmounts(w *dryRunRequest, n *yaml.Node) error {
 	if n.Kind != yaml.MappingNode {
 		return errors.New("it must be a mapping of resources")
@@ -172,7 +172,7 @@ func readAmounts(w *dryRunRequest, n *yaml.Node) error {
 			return fmt.Errorf("%q: %w", truncated(name), err)
 		}
 		if _, twice := m[name]; twice {
-			return fmt.Errorf("%q is there twice", truncated(name))
+			return fmt.Errorf("%q appears twice", truncated(name))
 		}
 		m[name] = q
 	}
@@ -180,7 +180,7 @@ func readAmounts(w *dryRunRequest, n *yaml.Node) error {
 	return nil
 }
 
-// truncated bounds what a message repeats of a request.
+// truncated is a text of a request as a message repeats it: at most 80 bytes.
 func truncated(s string) string {
 	const longest = 80
 	if len(s) > longest {

@@ -26,8 +26,7 @@ func post(c *loop.Cluster, target, kind, body string) *httptest.ResponseRecorder
 	return w
 }
 
-// What would become of asks. After a change: go test ./pkg/webservice -update, and read the
-// diff.
+// To renew the golden files: go test ./pkg/webservice -update, and read the diff.
 func TestGolden_DryRuns(t *testing.T) {
 	c := preemptionCluster(t)
 	l, _ := c.Partition("default")
@@ -50,12 +49,12 @@ func TestGolden_DryRuns(t *testing.T) {
 			var pretty bytes.Buffer
 			assert.NilError(t, json.Indent(&pretty, w.Body.Bytes(), "", "  "))
 			golden.Assert(t, pretty.String()+"\n", x.name+".json")
-			assert.Equal(t, post(c, dryRunPath, x.kind, x.body).Body.String(), w.Body.String(), "the same bytes each time")
+			assert.Equal(t, post(c, dryRunPath, x.kind, x.body).Body.String(), w.Body.String(), "the answer differs the second time")
 		})
 	}
 	after, err := l.Snapshot(t.Context())
 	assert.NilError(t, err)
-	assert.Equal(t, before, after, "the state has not changed, so there is no other snapshot of it")
+	assert.Equal(t, before, after, "a dry run changed the state")
 }
 
 func TestDryRun_InvalidAsksAreRejected(t *testing.T) {
@@ -66,39 +65,39 @@ func TestDryRun_InvalidAsksAreRejected(t *testing.T) {
 		code                     int
 		want                     string
 	}{
-		{"no such partition", "/ws/v1/partition/none/preemptions/dry-run", yaml, "{}", 404, "Partition not found"},
-		{"a form", dryRunPath, "text/plain", "{}", 415, `Content-Type is "text/plain": send application/json or application/yaml or application/x-yaml or text/yaml`},
-		{"nothing", dryRunPath, yaml, "", 400, "the body is empty: send an ask"},
-		{"a comment", dryRunPath, yaml, "# none", 400, "the body is empty: send an ask"},
-		{"no YAML", dryRunPath, yaml, "a: b: c", 400, "the body is neither JSON nor YAML: yaml: mapping values are not allowed in this context"},
-		{"a list", dryRunPath, yaml, "[1]", 400, "the body is no mapping: send the fields of an ask"},
+		{"unknown partition", "/ws/v1/partition/none/preemptions/dry-run", yaml, "{}", 404, "Partition not found"},
+		{"content type of a form", dryRunPath, "text/plain", "{}", 415, `Content-Type is "text/plain": send application/json or application/yaml or application/x-yaml or text/yaml`},
+		{"empty body", dryRunPath, yaml, "", 400, "the body is empty: send an ask"},
+		{"comment only", dryRunPath, yaml, "# none", 400, "the body is empty: send an ask"},
+		{"neither JSON nor YAML", dryRunPath, yaml, "a: b: c", 400, "the body is neither JSON nor YAML: yaml: mapping values are not allowed in this context"},
+		{"list", dryRunPath, yaml, "[1]", 400, "the body is no mapping: send the fields of an ask"},
 		{"two documents", dryRunPath, yaml, "user: a\n---\nuser: b\n", 400, "the body has more than one document: send one ask"},
-		{"too much", dryRunPath, yaml, strings.Repeat(" ", 70_000), 413, "the body is longer than 65536 bytes"},
-		{"an unknown field", dryRunPath, yaml, "ressource: {vcore: 1}", 400, `unknown field "ressource": did you mean "resource"?`},
-		{"a strange field", dryRunPath, yaml, "x: 1", 400, `unknown field "x": it is one of allocationKey, applicationID, assumeDelayPassed, explainNode, groups, ` +
+		{"body too long", dryRunPath, yaml, strings.Repeat(" ", 70_000), 413, "the body is longer than 65536 bytes"},
+		{"misspelled field", dryRunPath, yaml, "ressource: {vcore: 1}", 400, `unknown field "ressource": did you mean "resource"?`},
+		{"unknown field", dryRunPath, yaml, "x: 1", 400, `unknown field "x": it is one of allocationKey, applicationID, assumeDelayPassed, explainNode, groups, ` +
 			"preempts, priority, priorityClassName, queueName, requiredNodeId, resource, user"},
-		{"a field twice", dryRunPath, yaml, `{"user": "a", "user": "b"}`, 400, "user is there twice"},
+		{"repeated field", dryRunPath, yaml, `{"user": "a", "user": "b"}`, 400, "user appears twice"},
 		{"no resource", dryRunPath, yaml, "user: a\nqueueName: root.batch", 400, "resource: it is missing"},
-		{"nobody", dryRunPath, yaml, "resource: {vcore: 1}", 400, "user: it is missing; or name an application that is there with applicationID"},
-		{"no queue", dryRunPath, yaml, "user: a\nresource: {vcore: 1}", 400, "queueName: it is missing; or name an application that is there with applicationID"},
-		{"an odd quantity", dryRunPath, yaml, "user: a\nqueueName: root.batch\nresource: {vcore: many}", 400, `resource: "vcore": invalid quantity: "many"`},
-		{"a quantity that is none", dryRunPath, yaml, "resource: {vcore: [1]}", 400, `resource: "vcore" must be a quantity`},
-		{"resources that are none", dryRunPath, yaml, "resource: 5", 400, "resource: it must be a mapping of resources"},
-		{"an odd priority", dryRunPath, yaml, "priority: 99999999999", 400, `priority: it must be a whole number of 32 bits, not "99999999999"`},
-		{"no priority", dryRunPath, yaml, "priority: null", 400, "priority: it must be a whole number of 32 bits"},
-		{"an odd flag", dryRunPath, yaml, "assumeDelayPassed: maybe", 400, `assumeDelayPassed: it must be true or false, not "maybe"`},
-		{"an odd queue", dryRunPath, yaml, "queueName: root..a", 400, `queueName: queue name "root..a": each level is 1 to 64 letters, digits or any of _ : # / @ -`},
-		{"too much about one ask", dryRunPath, yaml, "allocationKey: ml-2\nuser: a", 400, "user: allocationKey names an ask that is pending, which has one; leave out one of the two"},
-		{"no key", dryRunPath, yaml, "allocationKey: ''", 400, "allocationKey: it is empty"},
-		{"an unknown key", dryRunPath, yaml, "allocationKey: k", 404, "unknown pending ask k"},
-		{"an unknown node", dryRunPath, yaml, "allocationKey: ml-2\nexplainNode: n9", 404, "unknown node n9"},
-		{"an unknown queue", dryRunPath, yaml, "user: a\nqueueName: root.x\nresource: {vcore: 1}", 422, "the ask would be rejected: unknown queue root.x"},
-		{"an application without a user that is not there", dryRunPath, yaml, "applicationID: x\nresource: {vcore: 1}", 422, "the ask would be rejected: unknown application x"},
-		{"another user", dryRunPath, yaml, "applicationID: ml\nuser: bob\nresource: {vcore: 1}", 400, "user: application ml is that of user ann"},
-		{"another queue", dryRunPath, yaml, "applicationID: ml\nqueueName: root.prod\nresource: {vcore: 1}", 400, "queueName: application ml is in queue root.batch"},
-		{"an unknown class", dryRunPath, yaml, "applicationID: ml\npriorityClassName: gold\nresource: {vcore: 1}", 422,
+		{"no user", dryRunPath, yaml, "resource: {vcore: 1}", 400, "user: it is missing; or name an existing application with applicationID"},
+		{"no queue", dryRunPath, yaml, "user: a\nresource: {vcore: 1}", 400, "queueName: it is missing; or name an existing application with applicationID"},
+		{"invalid quantity", dryRunPath, yaml, "user: a\nqueueName: root.batch\nresource: {vcore: many}", 400, `resource: "vcore": invalid quantity: "many"`},
+		{"quantity is a list", dryRunPath, yaml, "resource: {vcore: [1]}", 400, `resource: "vcore" must be a quantity`},
+		{"resource is a number", dryRunPath, yaml, "resource: 5", 400, "resource: it must be a mapping of resources"},
+		{"priority out of range", dryRunPath, yaml, "priority: 99999999999", 400, `priority: it must be a whole number of 32 bits, not "99999999999"`},
+		{"priority is null", dryRunPath, yaml, "priority: null", 400, "priority: it must be a whole number of 32 bits"},
+		{"flag is not a boolean", dryRunPath, yaml, "assumeDelayPassed: maybe", 400, `assumeDelayPassed: it must be true or false, not "maybe"`},
+		{"invalid queue name", dryRunPath, yaml, "queueName: root..a", 400, `queueName: queue name "root..a": each level is 1 to 64 letters, digits or any of _ : # / @ -`},
+		{"allocationKey with other fields", dryRunPath, yaml, "allocationKey: ml-2\nuser: a", 400, "user: the pending ask that allocationKey names has its own; leave out one of the two"},
+		{"empty key", dryRunPath, yaml, "allocationKey: ''", 400, "allocationKey: it is empty"},
+		{"unknown key", dryRunPath, yaml, "allocationKey: k", 404, "unknown pending ask k"},
+		{"unknown node", dryRunPath, yaml, "allocationKey: ml-2\nexplainNode: n9", 404, "unknown node n9"},
+		{"unknown queue", dryRunPath, yaml, "user: a\nqueueName: root.x\nresource: {vcore: 1}", 422, "the ask would be rejected: unknown queue root.x"},
+		{"unknown application and no user", dryRunPath, yaml, "applicationID: x\nresource: {vcore: 1}", 422, "the ask would be rejected: unknown application x"},
+		{"not the user of the application", dryRunPath, yaml, "applicationID: ml\nuser: bob\nresource: {vcore: 1}", 400, "user: application ml is that of user ann"},
+		{"not the queue of the application", dryRunPath, yaml, "applicationID: ml\nqueueName: root.prod\nresource: {vcore: 1}", 400, "queueName: application ml is in queue root.batch"},
+		{"unknown class", dryRunPath, yaml, "applicationID: ml\npriorityClassName: gold\nresource: {vcore: 1}", 422,
 			`the ask would be rejected: unknown-class: priority class "gold": the ask names it, but there is no such class`},
-		{"a class of the system", dryRunPath, yaml, "applicationID: ml\npriorityClassName: system-node-critical\nresource: {vcore: 1}", 422,
+		{"system class without permission", dryRunPath, yaml, "applicationID: ml\npriorityClassName: system-node-critical\nresource: {vcore: 1}", 422,
 			`the ask would be rejected: class-needs-permission: priority class "system-node-critical": user ann may not use it`},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -114,7 +113,7 @@ func TestDryRun_InvalidAsksAreRejected(t *testing.T) {
 	assert.Equal(t, w.Header().Get("Allow"), "POST, OPTIONS")
 }
 
-// Whatever is sent, the answer is one of a few, and never a failure of the server.
+// FuzzDryRun checks that every body has an expected status, never one of a server error.
 func FuzzDryRun(f *testing.F) {
 	for _, body := range []string{
 		"", "{}", "a: b: c", "allocationKey: ml-2", "applicationID: web\nresource: {vcore: 1}\nassumeDelayPassed: true", "<<: &a {user: *a}", "? [x]\n: y",

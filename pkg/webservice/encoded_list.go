@@ -12,43 +12,44 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Large lists are encoded once for all readers, and element by element: a view that is the same
-// in the next snapshot has the same text, which is not made again (ADR 34).
+// Large lists are encoded once for all readers, element by element: a view that is also in the
+// next snapshot keeps its text (ADR 34, OBS-19).
 
-// listElement is an object of a list and its text.
+// listElement is an object of a list and its encoded text.
 type listElement struct {
-	view      any    // a pointer to an immutable view: as long as it is the same, so is text
-	queuePath string // what else the text says that the view does not, such as the path of the queue
-	text      []byte // its JSON; nil: it is not kept, and each reader makes it
+	view      any    // a pointer to an immutable view: the same view has the same text
+	queuePath string // the path of the queue of an application, which is in text and not in view; may be empty
+	text      []byte // its JSON; nil: it is not kept, but encoded for each reader
 
 	once     sync.Once
-	deflated []byte // text as blocks of deflate that end at a byte; made for the first who wants it
+	deflated []byte // text as deflate blocks that end at a byte; made on the first use
 }
 
-// encodedList is a list at the time of a snapshot, encoded as far as there is room for it. It is
-// immutable but for what element says.
+// encodedList is a list of a snapshot, encoded as far as the cache budget allows. It is immutable,
+// except for listElement.deflated.
 type encodedList struct {
 	source   *listSource
 	snapshot *scheduler.Snapshot
 	elements []*listElement
-	bytes    int64 // of the texts that are kept
+	bytes    int64 // the size of the texts that are kept
 }
 
-// listSource says what a list is made of.
+// listSource defines a list.
 type listSource struct {
 	// each yields the views of a snapshot in the order of the list.
 	each func(snap *scheduler.Snapshot, yield func(view any, where string) bool)
-	// pieces is the JSON of a view. long: it has so much work that it is not encoded in one go.
+	// pieces is the JSON of a view. long: it has too many allocations to be encoded in one go.
 	pieces func(e *encoder, snap *scheduler.Snapshot, view any, where string) (all pieces, long bool)
 }
 
-// cacheBudget say how much encoded text a service keeps.
+// cacheBudget bounds the encoded text that a service keeps.
 type cacheBudget struct {
-	maxBytes  int64        // bytes in all
-	usedBytes atomic.Int64 // bytes
+	maxBytes  int64        // in total
+	usedBytes atomic.Int64 // of all texts that are kept
 }
 
-// replace replaces text that was kept by other text, if there is room for it; else nothing is kept.
+// replace accounts for the replacement of a kept text by another one; false: there is no space for
+// it, and nothing is accounted.
 func (a *cacheBudget) replace(size, previous int64) bool {
 	if a.usedBytes.Add(size-previous) <= a.maxBytes {
 		return true
@@ -57,7 +58,7 @@ func (a *cacheBudget) replace(size, previous int64) bool {
 	return false
 }
 
-// encodedList is a list of the partition that the path names, as it is now or later.
+// encodedList is a list of the partition in the path of the request, not older than the request.
 func (s *service) encodedList(r *http.Request, on *snapshotCache[*encodedList], list *listSource) (any, error) {
 	l, err := s.partition(r)
 	if err != nil {
@@ -69,8 +70,8 @@ func (s *service) encodedList(r *http.Request, on *snapshotCache[*encodedList], 
 	})
 }
 
-// encodeList makes the sheet of a snapshot. What it shares with the last sheet is not made again; nil:
-// there is none.
+// encodeList encodes the list of a snapshot. Elements of last, the previous list, are reused; it
+// may be nil.
 func (a *cacheBudget) encodeList(ctx context.Context, list *listSource, snap *scheduler.Snapshot, last *encodedList) (*encodedList, error) {
 	next := &encodedList{source: list, snapshot: snap}
 	var before previousList
@@ -115,14 +116,14 @@ func (a *cacheBudget) encodeList(ctx context.Context, list *listSource, snap *sc
 	return next, nil
 }
 
-// previousList finds what was encoded for the last sheet. The zero value has nothing.
+// previousList finds elements of the previous list. The zero value has none.
 type previousList struct {
 	elements []*listElement
-	next     int         // behind the last that was found: most views are in the same order
-	index    map[any]int // of all views; nil: no view was in another place yet
+	next     int         // after the last element found: most views are in the same order
+	index    map[any]int // positions of all views; nil: the order has not differed yet
 }
 
-// find is the element of a view; nil: the view is new.
+// find returns the element of a view; nil: the view is new.
 func (f *previousList) find(view any, path string) *listElement {
 	i := f.next
 	if i >= len(f.elements) || f.elements[i].view != view {
@@ -166,7 +167,7 @@ func (t *encodedList) pieces() pieces {
 	}
 }
 
-// elementPieces is the JSON of an element, made now if it is not kept.
+// elementPieces is the JSON of an element, encoded now if it is not kept.
 func (t *encodedList) elementPieces(x *listElement) pieces {
 	if x.text != nil {
 		return func(yield func([]byte) bool) { yield(x.text) }
@@ -175,18 +176,18 @@ func (t *encodedList) elementPieces(x *listElement) pieces {
 	return all
 }
 
-// longListLength is how many asks and allocations an object has that is not encoded in one go.
+// longListLength is how many asks and allocations an object has at most to be encoded in one go.
 const longListLength = 1000
 
-// spliceLists is the JSON of body, in which each field of lists is a list of one zero element that
-// stands for what fill yields for that field. Fields are in the order of the JSON.
+// spliceLists is the JSON of body with the elements of fill in its lists. In body, each list of fields
+// that is to be filled has one zero element, whose JSON is zero. fields are in the order of the JSON.
 func spliceLists(e *encoder, body any, zero []byte, fields []string, fill func(field string) iter.Seq[any]) pieces {
 	return func(yield func([]byte) bool) {
 		rest := bytes.Clone(e.piece(body))
 		for _, field := range fields {
 			before, after, found := cutAroundList(rest, field, zero)
 			if !found {
-				continue // it has none of these
+				continue // the list is empty
 			}
 			if !yield(before) {
 				return

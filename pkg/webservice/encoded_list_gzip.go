@@ -13,19 +13,19 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/httpserver"
 )
 
-// A sheet is packed element by element as well. Each is a run of deflate blocks that refers to
-// nothing before it and ends at a byte, so that what is packed once goes into every answer in
-// which the element is. What stands between elements is stored as it is. Together that is one
-// stream of gzip, like any other.
+// The elements of an encoded list are compressed one by one as well. Each becomes a run of deflate
+// blocks that refers to nothing before it and ends at a byte, so it is compressed once and copied
+// into every answer that has the element. The text between elements is stored uncompressed.
+// Together this is one valid gzip stream (OBS-15).
 
-// minDeflateBytes is how many bytes the elements of a sheet have on average if they are packed one by
-// one. Smaller ones are packed better together, anew for each reader.
+// minDeflateBytes is the average size from which on elements are compressed one by one. Smaller ones
+// compress better together, for each reader anew.
 const minDeflateBytes = 2 << 10
 
-// gzipHeader says: gzip, deflate, no name, no time, made for speed, by an unknown system.
+// gzipHeader is the header of a gzip stream: deflate, no name, no time, fastest level, unknown system.
 var gzipHeader = []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255}
 
-// finalDeflateBlock is an empty block that ends a stream of deflate.
+// finalDeflateBlock is an empty block that ends a deflate stream.
 var finalDeflateBlock = []byte{0x03, 0x00}
 
 var flateWriters = sync.Pool{New: func() any {
@@ -59,7 +59,7 @@ func (s *service) writeEncodedList(w http.ResponseWriter, r *http.Request, t *en
 			return
 		}
 		sum.Write(x.text)
-		size += uint32(len(x.text)) // modulo 2^32, as gzip has it
+		size += uint32(len(x.text)) // modulo 2^32, as in the trailer of gzip
 		before = ","
 	}
 	if !store("]") || !p.add(finalDeflateBlock) {
@@ -69,7 +69,7 @@ func (s *service) writeEncodedList(w http.ResponseWriter, r *http.Request, t *en
 	p.end()
 }
 
-// allCached reports whether all elements have their text.
+// allCached reports whether the text of every element is kept; an empty list has none.
 func (t *encodedList) allCached() bool {
 	for _, x := range t.elements {
 		if x.text == nil {
@@ -87,7 +87,7 @@ func (x *listElement) deflate() []byte {
 		defer flateWriters.Put(z)
 		z.Reset(&out)
 		if _, err := z.Write(x.text); err != nil {
-			panic("webservice: " + err.Error()) // a buffer takes everything
+			panic("webservice: " + err.Error()) // a write to a buffer does not fail
 		}
 		if err := z.Flush(); err != nil {
 			panic("webservice: " + err.Error())
@@ -97,7 +97,7 @@ func (x *listElement) deflate() []byte {
 	return x.deflated
 }
 
-// logUnread notes that the client has not taken its answer.
+// logUnread logs that the client has not read its answer.
 func (p *answerWriter) logUnread(err error) {
 	p.ended = true
 	p.s.opt.Log.Debug("answer was not read", zap.String("path", p.r.URL.Path), zap.Error(err))

@@ -41,7 +41,7 @@ partitions:
           - {name: c}
 `
 
-// randomCluster is a random cluster and what reads it.
+// randomCluster is a cluster that random commands change, and its REST interface.
 type randomCluster struct {
 	*loop.Loop
 	t       *testing.T
@@ -70,7 +70,7 @@ func (r *randomCluster) call(cmds ...scheduler.Command) {
 	assert.NilError(r.t, err)
 }
 
-// step does something at random; what makes no sense is refused.
+// step applies a random command; invalid ones are rejected.
 func (r *randomCluster) step() {
 	amounts := func(most int) resources.Amounts {
 		return resources.FromMap(map[string]resources.Quantity{
@@ -111,11 +111,11 @@ func (r *randomCluster) step() {
 	}
 }
 
-// get is an answer, unpacked.
-func (r *randomCluster) get(path string, packed bool) []byte {
+// get is the answer to a request, decompressed.
+func (r *randomCluster) get(path string, gzipped bool) []byte {
 	r.t.Helper()
 	request := httptest.NewRequest(http.MethodGet, path, nil)
-	if packed {
+	if gzipped {
 		request.Header.Set("Accept-Encoding", "gzip")
 	}
 	w := httptest.NewRecorder()
@@ -131,7 +131,7 @@ func (r *randomCluster) get(path string, packed bool) []byte {
 	return text
 }
 
-// queueBodyOf is a queue with all below it, made the simple way.
+// queueBodyOf is a queue with all queues below it, built without any cache.
 func queueBodyOf(q *scheduler.QueueView, above resources.Limit) queueBody {
 	headroom := q.HeadroomBelow(above)
 	v := viewQueue(q, headroom)
@@ -143,7 +143,7 @@ func queueBodyOf(q *scheduler.QueueView, above resources.Limit) queueBody {
 	return v
 }
 
-// marshalSnapshot is what the lists must be: json.Marshal of all of it.
+// marshalSnapshot is the expected text of the lists: json.Marshal of the whole bodies.
 func marshalSnapshot(t *testing.T, s *scheduler.Snapshot) map[string][]byte {
 	nodes, apps := []nodeBody{}, []applicationBody{}
 	for n := range s.Nodes.All() {
@@ -166,7 +166,7 @@ func marshalSnapshot(t *testing.T, s *scheduler.Snapshot) map[string][]byte {
 	return out
 }
 
-// What is streamed, and encoded in part for an earlier snapshot, is what marshalling all of it gives.
+// The streamed lists, partly encoded for earlier snapshots, are equal to json.Marshal of the whole.
 func TestEncodedList_EqualsMarshallingTheSnapshot(t *testing.T) {
 	for seed := range int64(6) {
 		cache := []int64{DefaultCacheBytes, 20_000, 0}[seed%3]
@@ -177,17 +177,17 @@ func TestEncodedList_EqualsMarshallingTheSnapshot(t *testing.T) {
 			}
 			snap := r.waitIdle()
 			for path, want := range marshalSnapshot(t, snap) {
-				for _, packed := range []bool{false, true} {
-					got := r.get(path, packed)
-					assert.Assert(t, bytes.Equal(got, want), "seed %d: %s, packed %t:\n%s\nand not\n%s", seed, path, packed, got, want)
+				for _, gzipped := range []bool{false, true} {
+					got := r.get(path, gzipped)
+					assert.Assert(t, bytes.Equal(got, want), "seed %d: %s, gzipped %t:\n%s\nwant\n%s", seed, path, gzipped, got, want)
 				}
 			}
-			assert.Assert(t, r.service.cacheBudget.usedBytes.Load() <= cache, "%d bytes are kept, and %d may be", r.service.cacheBudget.usedBytes.Load(), cache)
+			assert.Assert(t, r.service.cacheBudget.usedBytes.Load() <= cache, "%d bytes are kept, at most %d are allowed", r.service.cacheBudget.usedBytes.Load(), cache)
 		}
 	}
 }
 
-// waitIdle is the state when nothing more is decided.
+// waitIdle returns the snapshot after all decisions are made.
 func (r *randomCluster) waitIdle() *scheduler.Snapshot {
 	for !r.Health().Idle {
 		runtime.Gosched()
@@ -197,7 +197,7 @@ func (r *randomCluster) waitIdle() *scheduler.Snapshot {
 	return snap
 }
 
-// An object with very much work is encoded piece by piece, for each reader anew.
+// An object with very many allocations is encoded piece by piece, for each reader anew.
 func TestEncodedList_LongObjectsEqualMarshalling(t *testing.T) {
 	r := newRandomCluster(t, 1, DefaultCacheBytes)
 	total := resources.FromMap(map[string]resources.Quantity{"vcore": 3 * longListLength, "pods": 1000000})
@@ -210,11 +210,11 @@ func TestEncodedList_LongObjectsEqualMarshalling(t *testing.T) {
 		}})
 	}
 	snap := r.waitIdle()
-	assert.Assert(t, snap.Allocations > 5*longListLength && snap.Asks > longListLength, "%d and %d", snap.Allocations, snap.Asks)
+	assert.Assert(t, snap.Allocations > 5*longListLength && snap.Asks > longListLength, "%d allocations and %d asks", snap.Allocations, snap.Asks)
 	for path, want := range marshalSnapshot(t, snap) {
 		assert.Assert(t, len(want) < pageBytes == strings.HasSuffix(path, "queues"))
-		for _, packed := range []bool{false, true} {
-			assert.Assert(t, bytes.Equal(r.get(path, packed), want), "%s, packed %t", path, packed)
+		for _, gzipped := range []bool{false, true} {
+			assert.Assert(t, bytes.Equal(r.get(path, gzipped), want), "%s, gzipped %t", path, gzipped)
 		}
 	}
 	text := r.get("/ws/v1/partition/default/application/big", false)
@@ -223,7 +223,7 @@ func TestEncodedList_LongObjectsEqualMarshalling(t *testing.T) {
 	assert.Assert(t, bytes.Contains(marshalSnapshot(t, snap)["/ws/v1/partition/default/nodes"], text))
 }
 
-// A list of elements that are large enough is packed element by element, and unpacks to the list.
+// The elements of a list are compressed one by one if they are large enough; the stream decompresses to the list.
 func TestEncodedList_DeflatedElementsMakeOneGzipStream(t *testing.T) {
 	r := newRandomCluster(t, 1, DefaultCacheBytes)
 	total := resources.FromMap(map[string]resources.Quantity{"vcore": 1000, "pods": 1000000})
@@ -241,14 +241,14 @@ func TestEncodedList_DeflatedElementsMakeOneGzipStream(t *testing.T) {
 	assert.Assert(t, len(want) > pageBytes)
 	assert.Assert(t, bytes.Equal(r.get(path, true), want))
 	l, _ := r.service.cluster.Partition("default")
-	packed := 0
+	gzipped := 0
 	for _, x := range r.service.nodeLists.entry(l).last.elements {
-		packed += len(x.deflated)
+		gzipped += len(x.deflated)
 	}
-	assert.Assert(t, packed > 0 && packed < len(want)/3, "%d bytes packed of %d", packed, len(want))
+	assert.Assert(t, gzipped > 0 && gzipped < len(want)/3, "%d bytes gzipped of %d", gzipped, len(want))
 }
 
-// Text that was encoded for a view is not encoded again while the view is the same.
+// The text of a view is not encoded again while the view is unchanged.
 func TestEncodedList_UnchangedViewsAreNotEncodedAgain(t *testing.T) {
 	encoded := 0
 	view := func(i int) *scheduler.NodeView {
@@ -284,15 +284,15 @@ func TestEncodedList_UnchangedViewsAreNotEncodedAgain(t *testing.T) {
 	assert.Equal(t, next(), 200)
 	assert.Equal(t, next(), 0)
 	views[7], views[150] = view(14), view(300)
-	assert.Equal(t, next(), 2, "two have changed")
+	assert.Equal(t, next(), 2, "encoded after two views changed")
 	views = append(views[:20:20], views[120:]...)
-	assert.Equal(t, next(), 0, "a hundred have gone")
+	assert.Equal(t, next(), 0, "encoded after a hundred views were removed")
 	views = append(views[:10:10], append([]*scheduler.NodeView{view(19), view(21)}, views[10:]...)...)
-	assert.Equal(t, next(), 2, "two have come")
+	assert.Equal(t, next(), 2, "encoded after two views were added")
 	assert.Equal(t, a.usedBytes.Load(), last.bytes)
 }
 
-// Readers who come while a list is encoded share the next one.
+// Readers that come while a list is encoded share the next encoding.
 func TestEncodedList_ConcurrentReadersShareEncodings(t *testing.T) {
 	r := newRandomCluster(t, 1, 0) // nothing is kept
 	for range 50 {
@@ -309,7 +309,7 @@ func TestEncodedList_ConcurrentReadersShareEncodings(t *testing.T) {
 		case n := <-done:
 			assert.Equal(t, n, size)
 		case <-time.After(20 * time.Second): // fails the test
-			t.Fatal("readers wait for ever")
+			t.Fatal("readers were not answered within 20s")
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/events"
 )
 
-// What has happened (behaviour.md 11.3 and 11.4).
+// The event history over REST (OBS-24 to OBS-37).
 
 func (s *service) routeEvents(mux *router) {
 	if s.opt.History == nil {
@@ -26,8 +26,8 @@ func (s *service) routeEvents(mux *router) {
 	mux.HandleFunc("OPTIONS /ws/v1/events/stream", s.options)
 }
 
-// eventBatch is records from an ID on. Without a start it begins with the oldest that is
-// kept: upstream begins with 0, and says nothing once that is forgotten.
+// eventBatch answers with the records from an ID on, by default the oldest that is kept (OBS-32,
+// OBS-33). YuniKorn begins with 0, and has no records once that is no longer kept.
 func (s *service) eventBatch(r *http.Request) (any, error) {
 	start, given, err := uintParameter(r, "start", 0)
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *service) eventBatch(r *http.Request) (any, error) {
 	return eventPieces(body, b.Records), nil
 }
 
-// eventPieces is body with records.
+// eventPieces is the JSON of body with records.
 func eventPieces(body eventsBody, records []events.Record) pieces {
 	return func(yield func([]byte) bool) {
 		e := newEncoder()
@@ -98,7 +98,7 @@ func eventPieces(body eventsBody, records []events.Record) pieces {
 	}
 }
 
-// period is the time that the records of an answer are from.
+// period is a time interval of records: since is inclusive, until is not.
 type period struct{ since, until time.Time } // zero: no bound
 
 func (p period) isSet() bool { return !p.since.IsZero() || !p.until.IsZero() }
@@ -107,7 +107,7 @@ func (p period) covers(r *events.Record) bool {
 	return !r.At.Before(p.since) && (p.until.IsZero() || r.At.Before(p.until))
 }
 
-// period reads since and until of a query.
+// period reads since and until from the query.
 func (s *service) period(r *http.Request) (p period, err error) {
 	now := s.opt.History.Now()
 	if p.since, err = timeParameter(r, "since", now); err != nil {
@@ -122,8 +122,8 @@ func (s *service) period(r *http.Request) (p period, err error) {
 	return p, nil
 }
 
-// timeParameter reads a time of the query: RFC 3339, or a duration before now. It is zero when there is
-// none.
+// timeParameter reads a time from the query: RFC 3339, or a duration before now. It is zero if the
+// query does not have it.
 func timeParameter(r *http.Request, name string, now time.Time) (time.Time, error) {
 	text := r.URL.Query().Get(name)
 	if text == "" {
@@ -138,7 +138,7 @@ func timeParameter(r *http.Request, name string, now time.Time) (time.Time, erro
 	return time.Time{}, badRequest(fmt.Sprintf("%s %q: it is a time such as 2026-01-02T15:04:05Z, or a duration before now such as 5m", name, truncated(text)))
 }
 
-// uintParameter reads a number of the query; given is false when there is none.
+// uintParameter reads a number of at least least from the query; given is false if the query does not have it.
 func uintParameter(r *http.Request, name string, least uint64) (n uint64, given bool, err error) {
 	text := r.URL.Query().Get(name)
 	if text == "" {
@@ -151,11 +151,11 @@ func uintParameter(r *http.Request, name string, least uint64) (n uint64, given 
 	return n, true, nil
 }
 
-// eventWriteTimeout is how long a reader of a stream may take for what is sent at once.
+// eventWriteTimeout is how long the client of a stream may take to accept one write.
 const eventWriteTimeout = 5 * time.Second
 
-// eventStream sends records as they come, a line each, until the client or the process
-// ends, or the client does not keep up.
+// eventStream sends records as they are added, a line each, until the client or the process ends,
+// or the client is too slow (OBS-34, OBS-35).
 func (s *service) eventStream(w http.ResponseWriter, r *http.Request) {
 	past, _, err := uintParameter(r, "count", 0)
 	if err != nil {
@@ -167,7 +167,7 @@ func (s *service) eventStream(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	client := clientHost(r) // upstream goes by the name of the server
+	client := clientHost(r) // YuniKorn counts by the Host header (OBS-36)
 	var stream *history.Stream
 	if since.IsZero() {
 		stream, err = s.opt.History.Follow(client, int(min(past, 1<<30)))
@@ -206,7 +206,7 @@ func (s *service) eventStream(w http.ResponseWriter, r *http.Request) {
 	s.opt.Log.Debug("event stream ended", zap.String("client", r.RemoteAddr), zap.Error(err))
 }
 
-// eventWriter writes JSON to a client that reads at once.
+// eventWriter writes JSON to a client and flushes each line.
 type eventWriter struct {
 	*json.Encoder
 	*http.ResponseController
@@ -231,12 +231,12 @@ func (l eventWriter) send(body any) error {
 	return l.Flush()
 }
 
-// eventsBody has the keys of upstream, which are Go names.
+// eventsBody has the keys of YuniKorn, which are names of Go fields.
 type eventsBody struct {
 	InstanceUUID        string
 	LowestID, HighestID uint64
-	EventRecords        []eventBody // null when the first that was asked for is not kept
-	NextID              uint64      `json:",omitempty"` // ours, with since or until: the start that goes on from here
+	EventRecords        []eventBody // null if the record with the ID start is not kept
+	NextID              uint64      `json:",omitempty"` // ours, with since or until: the start of the next page
 }
 
 type instanceBody struct{ InstanceUUID string }
@@ -250,7 +250,7 @@ type eventBody struct {
 	EventChangeDetail events.Detail `json:"eventChangeDetail,omitempty"`
 	ReferenceID       string        `json:"referenceID,omitempty"`
 	Resource          eventResource `json:"resource"`
-	Partition         string        `json:"partition,omitempty"` // ours: upstream cannot tell two apart
+	Partition         string        `json:"partition,omitempty"` // ours: YuniKorn's records do not have it
 
 	// Ours: the numbers in words.
 	TypeName         string `json:"typeName,omitempty"`

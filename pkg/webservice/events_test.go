@@ -100,9 +100,9 @@ func TestEvents_StreamSendsPastAndNewRecords(t *testing.T) {
 		return m
 	}
 	assert.Equal(t, next()["InstanceUUID"], h.ID())
-	assert.Equal(t, next()["objectID"], "low", "what was before")
+	assert.Equal(t, next()["objectID"], "low", "the stream begins with the last record")
 	h.OnEffects("default", []scheduler.Effect{scheduler.NodeAccepted{Node: "n2"}})
-	assert.Equal(t, next()["objectID"], "n2", "what comes")
+	assert.Equal(t, next()["objectID"], "n2", "a new record is sent")
 
 	bad := open("?count=x")
 	assert.NilError(t, bad.Body.Close())
@@ -112,14 +112,14 @@ func TestEvents_StreamSendsPastAndNewRecords(t *testing.T) {
 	assert.NilError(t, many.Body.Close())
 	assert.Equal(t, many.StatusCode, http.StatusServiceUnavailable)
 	h.Close()
-	assert.Assert(t, !lines.Scan(), "it ends with the process")
+	assert.Assert(t, !lines.Scan(), "the stream has not ended with the process")
 	h.Configure(history.ParseSettings(map[string]string{"event.trackingEnabled": "false"}))
 	late := open("")
 	assert.NilError(t, late.Body.Close())
 	assert.Equal(t, late.StatusCode, http.StatusServiceUnavailable)
 }
 
-// historyWithHourlyNodes is a history that has heard of one node each hour from noon on, and its clock.
+// historyWithHourlyNodes is a history with the registration of one node an hour from noon on, and its clock.
 func historyWithHourlyNodes(nodes int) (*history.History, *time.Time) {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	h := history.New(func() time.Time { return now })
@@ -161,10 +161,10 @@ func TestEvents_SinceAndUntilAreApplied(t *testing.T) {
 			got = append(got, r.ObjectID)
 		}
 		assert.Equal(t, strings.Join(got, " "), want, query)
-		assert.Assert(t, strings.Contains(w.Body.String(), `"EventRecords":[`), "a list, also an empty one: %s", w.Body)
+		assert.Assert(t, strings.Contains(w.Body.String(), `"EventRecords":[`), "EventRecords is no list: %s", w.Body)
 		assert.Equal(t, w.Header().Get("Warning"), "")
 		if len(got) == 2 && strings.Contains(query, "count") {
-			assert.Equal(t, fmt.Sprint("n", body.NextID-1), got[1], "where the next page begins")
+			assert.Equal(t, fmt.Sprint("n", body.NextID-1), got[1], "the start of the next page")
 		}
 	}
 	for query, want := range map[string]string{

@@ -11,13 +11,13 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// evictionBody is who leaves a node first when it is short of a resource.
+// evictionBody is the order in which node pressure would end the allocations of a node.
 type evictionBody struct {
 	NodeID              string         `json:"nodeID"`
 	Resource            string         `json:"resource"`
-	OverCapacity        quantities     `json:"overCapacity"`        // what the node lacks, when those have gone who were told to
-	NodePressureEnabled bool           `json:"nodePressureEnabled"` // those who are proposed are told to leave when a capacity is lowered
-	Order               []evictionStep `json:"order"`               // who goes first in front
+	OverCapacity        quantities     `json:"overCapacity"`        // what the node lacks after the preempted allocations have ended
+	NodePressureEnabled bool           `json:"nodePressureEnabled"` // true: a lowered capacity preempts the victims
+	Order               []evictionStep `json:"order"`               // the first to be evicted comes first
 }
 
 type evictionStep struct {
@@ -26,13 +26,13 @@ type evictionStep struct {
 	Priority      int32  `json:"priority"`
 	Request       int64  `json:"request"`
 	Used          int64  `json:"used"`
-	UsageReported bool   `json:"usageReported"` // else what was asked for is taken as used
+	UsageReported bool   `json:"usageReported"` // false: the request is taken as the usage
 	OverRequest   int64  `json:"overRequest"`   // negative: it uses less
 	Preempting    bool   `json:"preempting"`    // it is already being preempted
-	Victim        bool   `json:"victim"`        // it would have to go so that the others have what they asked for
+	Victim        bool   `json:"victim"`        // proposed: without it the node has what the other allocations request
 }
 
-// node is one node.
+// node shows one node.
 func (s *service) node(r *http.Request) (any, error) {
 	n, _, err := s.findNode(r)
 	if err != nil {
@@ -42,8 +42,8 @@ func (s *service) node(r *http.Request) (any, error) {
 	return all, nil
 }
 
-// evictionOrder ranks the work on a node as the kubelet does under pressure. The resource is
-// that of the query, else what the node lacks most, else memory.
+// evictionOrder ranks the allocations of a node as kubelet does under node pressure. The resource is
+// that of the query, else the one that the node lacks most, else memory (PRE-118).
 func (s *service) evictionOrder(r *http.Request) (any, error) {
 	n, snap, err := s.findNode(r)
 	if err != nil {
@@ -61,13 +61,13 @@ func (s *service) evictionOrder(r *http.Request) (any, error) {
 			load.Allocations = append(load.Allocations, ask)
 		}
 	}
-	shortest, _ := load.ScarcestResource()
+	scarcest, _ := load.ScarcestResource()
 	wanted := r.URL.Query().Get("resource")
 	if wanted != "" && n.Total.Get(wanted) == 0 && !slices.ContainsFunc(all, func(x *objects.Ask) bool { return x.Amounts.Get(wanted) > 0 }) {
 		return nil, badRequest(fmt.Sprintf("resource %q: neither node %s nor an allocation on it has any", wanted, n.ID))
 	}
 	body := evictionBody{
-		NodeID: string(n.ID), Resource: cmp.Or(wanted, shortest, "memory"),
+		NodeID: string(n.ID), Resource: cmp.Or(wanted, scarcest, "memory"),
 		OverCapacity: quantities{}, NodePressureEnabled: snap.NodePressure, Order: []evictionStep{},
 	}
 	for name, left := range load.Available.All() {

@@ -8,8 +8,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// explain says how the ask or allocation of a key stands, and why it waits. A key that is unknown
-// is a 404, which says what became of it as far as history remembers.
+// explain explains the state of the ask or allocation of a key, and why it waits (OBS-39). An unknown
+// key has status 404, with what became of it as far as history is kept (OBS-44).
 func (s *service) explain(r *http.Request) (any, error) {
 	key, err := parameter(r, "key")
 	if err != nil {
@@ -29,7 +29,7 @@ func (s *service) explain(r *http.Request) (any, error) {
 	return viewExplanation(e), nil
 }
 
-// unknownKey says what became of a key that stands for nothing now.
+// unknownKey is the 404 for a key that no ask and no allocation has now.
 func (s *service) unknownKey(e *scheduler.Explanation) error {
 	body := unknownKeyBody{AllocationKey: string(e.Key), State: e.State.String()}
 	reason := e.String()

@@ -19,7 +19,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
-// historySink tells history, and then signals each node that was refused.
+// historySink passes effects to a history, and then signals each rejected node.
 type historySink struct {
 	h         *history.History
 	partition string
@@ -35,8 +35,8 @@ func (l historySink) Deliver(effects []scheduler.Effect) {
 	}
 }
 
-// A key that stands for nothing any more is a 404 that says what became of it, as far as history
-// remembers: also if its key was sent in another partition, or came back since.
+// The 404 of an unknown key says what became of it, as far as the history is kept; a key that was used
+// again has its latest record.
 func TestExplain_UnknownKeyIsLookedUpInHistory(t *testing.T) {
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	now := func() time.Time { return noon }
@@ -57,11 +57,11 @@ func TestExplain_UnknownKeyIsLookedUpInHistory(t *testing.T) {
 		t.Helper()
 		_, err := l.Call(t.Context(), cmds...)
 		assert.NilError(t, err)
-		_, err = l.Call(t.Context()) // what could be decided has been
+		_, err = l.Call(t.Context()) // the decisions that the commands allow are made
 		assert.NilError(t, err)
-		_, err = l.Call(t.Context(), scheduler.AddNode{Node: "n1"}) // it is there already
+		_, err = l.Call(t.Context(), scheduler.AddNode{Node: "n1"}) // rejected: it is registered already
 		assert.NilError(t, err)
-		<-refused // and all effects before it were told: history hears them beside the loop
+		<-refused // so all effects before it were delivered, which happens asynchronously
 	}
 	explain := func(key string) (code int, state, message string) {
 		t.Helper()
@@ -112,8 +112,7 @@ func TestExplain_UnknownKeyIsLookedUpInHistory(t *testing.T) {
 	assert.Equal(t, message, `no ask or allocation has the key "pod": it was cancelled at 2026-01-02T12:00:00Z: cancelled as the RM asked`)
 }
 
-// While no resource manager listens, an explanation says that nothing is placed, and whether the
-// ask would preempt otherwise.
+// While no resource manager listens, an explanation says that nothing is placed, and whether the ask may preempt.
 func TestExplain_NoListeningResourceManager(t *testing.T) {
 	conf, problems := configs.Load([]byte(`partitions: [{name: default, queues: [{name: root, submitacl: '*', queues: [
   {name: a, properties: {preemption.priority: leaf}}]}]}]`))
@@ -156,7 +155,7 @@ func TestExplain_NoListeningResourceManager(t *testing.T) {
 	c.SetListening(true)
 	_, err = l.Call(t.Context())
 	assert.NilError(t, err)
-	message, verdict = explain("never") // the other one has the node
+	message, verdict = explain("never") // the other ask was placed on the node
 	assert.Equal(t, message, "the cluster has vcore 0 of 1 left, and it asks for vcore 1")
 	assert.Equal(t, verdict["listening"], true)
 }

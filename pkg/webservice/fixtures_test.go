@@ -19,7 +19,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
-// clusterYAML is the configuration of the cluster that the tests look at.
+// clusterYAML is the configuration of most tests.
 const clusterYAML = `
 partitions:
   - name: default
@@ -55,10 +55,10 @@ type discardSink struct{}
 
 func (discardSink) Deliver([]scheduler.Effect) {}
 
-// noon is what the clock of every cluster shows.
+// noon is the time of the clock of every cluster.
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// startCluster starts the loops of a configuration, with a clock that stands at noon.
+// startCluster starts the loops of a configuration, with a clock that always shows noon.
 func startCluster(t testing.TB, text string) *loop.Cluster {
 	t.Helper()
 	conf, problems := configs.Load([]byte(text))
@@ -70,7 +70,7 @@ func startCluster(t testing.TB, text string) *loop.Cluster {
 	return c
 }
 
-// busyCluster is the cluster of the story with something going on in every corner.
+// busyCluster is a cluster of clusterYAML with nodes, applications, allocations, pending asks and foreign allocations.
 func busyCluster(t *testing.T) *loop.Cluster {
 	t.Helper()
 	c := startCluster(t, clusterYAML)
@@ -102,12 +102,12 @@ func busyCluster(t *testing.T) *loop.Cluster {
 		scheduler.AddApplication{App: "app-3", User: user, Queue: "root.tenant.fair"},
 		ask("runs", "app-1", 3500, 10), ask("waits", "app-1", 1000, 5), picky, ask("next", "app-2", 200, 0),
 	)
-	mustCall(t, l) // what could be decided has been decided
+	mustCall(t, l) // the decisions that the commands allow are made
 	return c
 }
 
-// endedCluster is the busy cluster with applications that have ended: one idle, two done, one
-// twice rejected. One more is in a queue that has left the configuration.
+// endedCluster is busyCluster with applications that have ended: "again" completed twice, "idle" has no
+// asks, and "lost" was rejected twice. The queue of "idle" was removed from the configuration.
 func endedCluster(t *testing.T) *loop.Cluster {
 	t.Helper()
 	c := busyCluster(t)
@@ -150,7 +150,7 @@ func mustCall(t *testing.T, l *loop.Loop, cmds ...scheduler.Command) {
 
 func amounts(m map[string]resources.Quantity) resources.Amounts { return resources.FromMap(m) }
 
-// request asks the handler of a cluster.
+// request sends a request to the handler of a cluster.
 func request(
 	c *loop.Cluster, opt webservice.Options, method, target string, headers ...string,
 ) *httptest.ResponseRecorder {
@@ -158,7 +158,7 @@ func request(
 	for i := 0; i+1 < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
-	if opt.Now == nil && time.Now().Year() > 2000 { // in a bubble of synctest time goes on from there
+	if opt.Now == nil && time.Now().Year() > 2000 { // the clock of synctest begins in 2000, and is used as it is
 		opt.Now = func() time.Time { return noon }
 	}
 	w := httptest.NewRecorder()

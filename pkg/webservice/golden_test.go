@@ -16,8 +16,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// The answers to a story, in full. After a change: go test ./pkg/webservice -update,
-// and read the diff.
+// To renew the golden files: go test ./pkg/webservice -update, and read the diff.
 func TestGolden_Answers(t *testing.T) {
 	checkGolden(t, busyCluster(t), []answer{
 		{"partitions", "/ws/v1/partitions"},
@@ -40,7 +39,7 @@ func TestGolden_Answers(t *testing.T) {
 	})
 }
 
-// The answers about what has ended, or is about to.
+// The answers about applications that have ended or are completing, and about draining queues.
 func TestGolden_EndedApplications(t *testing.T) {
 	const partition = "/ws/v1/partition/default/"
 	checkGolden(t, endedCluster(t), []answer{
@@ -56,7 +55,7 @@ func TestGolden_EndedApplications(t *testing.T) {
 	})
 }
 
-// The order in which work leaves a node, one that has shrunk and one that is empty.
+// The eviction order of a node that has shrunk, and of one without allocations.
 func TestGolden_EvictionOrder(t *testing.T) {
 	const node = "/ws/v1/partition/default/node/"
 	c := busyCluster(t)
@@ -75,7 +74,7 @@ func TestGolden_EvictionOrder(t *testing.T) {
 	})
 }
 
-// withoutAudits is an answer without what depends on when an audit was finished.
+// withoutAudits is an answer without Audits, whose times differ between runs.
 func withoutAudits(text string) string {
 	return regexp.MustCompile(`,"Audits":.*$`).ReplaceAllString(text, "}")
 }
@@ -93,7 +92,7 @@ func checkGolden(t *testing.T, c *loop.Cluster, answers []answer) {
 			assert.NilError(t, json.Indent(&pretty, []byte(withoutAudits(w.Body.String())), "", "  "))
 			golden.Assert(t, pretty.String()+"\n", x.name+".json")
 			again, last := fetch(c, x.target), fetch(c, x.target)
-			assert.Equal(t, withoutAudits(again.Body.String()), withoutAudits(last.Body.String()), "the same bytes each time")
+			assert.Equal(t, withoutAudits(again.Body.String()), withoutAudits(last.Body.String()), "the answers of an unchanged state differ")
 		})
 	}
 }

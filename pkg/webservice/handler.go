@@ -15,28 +15,28 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/reload"
 )
 
-// Options say how a Handler behaves. The zero value is good.
+// Options are the settings of a Handler. The zero value is valid.
 type Options struct {
 	ClusterID    func() string    // the ID of the registered resource manager, empty while there is none; nil: always empty
-	ReadyCheck   func() error     // why requests cannot be served yet; nil: they always can
+	ReadyCheck   func() error     // the error of /readyz; nil: always ready
 	Log          *zap.Logger      // nil: none
-	Reloads      *reload.Reloader // what is in force and what was; nil: it is not shown
-	History      *history.History // what has happened; nil: it is not shown
-	Metrics      http.Handler     // what Prometheus scrapes; nil: nothing
-	Managers     ResourceManagers // who is registered; nil: it is not shown
-	AdminEnabled bool             // the configuration can be changed elsewhere, see Admin
+	Reloads      *reload.Reloader // the configuration and its history; nil: neither is served
+	History      *history.History // the event history; nil: it is not served
+	Metrics      http.Handler     // answers scrapes of Prometheus; nil: they are not served
+	Managers     ResourceManagers // the registered resource managers; nil: they are not served
+	AdminEnabled bool             // the process has an admin listener, see Admin
 
 	Now func() time.Time // the clock of the partitions; nil: time.Now
 
-	LargeAnswers *httpserver.ResponseLimiter // bounds the large answers at the same time; nil: nothing does
-	Counts       *httpserver.Counts          // what is refused and ignored is counted here; nil: nowhere
-	CacheBytes   int64                       // of encoded text that is kept for the next reader; 0: nothing
+	LargeAnswers *httpserver.ResponseLimiter // bounds the large answers at the same time; nil: no bound
+	Counts       *httpserver.Counts          // counts refused requests and ignored parameters; nil: they are not counted
+	CacheBytes   int64                       // bound of the encoded text that is kept for later readers; 0: none is kept
 }
 
-// DefaultCacheBytes is for Options.CacheBytes: what a partition with 300,000 allocations takes.
+// DefaultCacheBytes is for Options.CacheBytes: the size for a partition with 300,000 allocations.
 const DefaultCacheBytes = 256 << 20
 
-// Liveness are the paths that are answered even if there are too many connections.
+// Liveness are the paths that are answered even when too many connections are open.
 var Liveness = []string{"/healthz", "/readyz"}
 
 type service struct {
@@ -53,16 +53,16 @@ type service struct {
 	configCache            configCache
 
 	audits         audits
-	healthChecks   coalesce.Group[any]       // health checks
-	locationHashes map[string]locationHashes // by partition, of the last health check; only what checking runs touches it
-	sameOriginOnly bool                      // pages from elsewhere may not read the answers
+	healthChecks   coalesce.Group[any]       // /ws/v1/scheduler/healthcheck
+	locationHashes map[string]locationHashes // by partition, of the last health check; only the health check uses it
+	sameOriginOnly bool                      // answers have no CORS headers
 }
 
-// answer looks something up. What it returns becomes JSON; an error that is no failure
-// is a 500.
+// answer handles a request. The value becomes JSON; an error that is not a failure becomes status
+// 500, or 503 (see service.fail).
 type answer func(r *http.Request) (any, error)
 
-// Handler serves the REST interface of a cluster. It changes nothing.
+// Handler serves the REST interface of a cluster. It only reads.
 func Handler(c *loop.Cluster, opt Options) http.Handler {
 	s := newService(c, opt)
 	mux := s.mux()
@@ -86,7 +86,7 @@ func newService(c *loop.Cluster, opt Options) *service {
 	}
 }
 
-// mux serves everything that only reads.
+// mux serves everything that only reads (OBS-6). Handler and Admin have it in common.
 func (s *service) mux() *router {
 	mux := newRouter()
 	s.route(mux, "/healthz", s.health)
@@ -118,8 +118,8 @@ func (s *service) mux() *router {
 	return mux
 }
 
-// route serves GET and OPTIONS on a path. Everything else is answered by the mux: 405,
-// or 404 for a path that does not exist, both in plain text (behaviour.md 11.2).
+// route serves GET and OPTIONS on a path. The mux answers everything else: 405, or 404 for an
+// unknown path, both in plain text (OBS-7).
 func (s *service) route(mux *router, path string, handle answer) {
 	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
 		body, err := handle(r)
@@ -139,12 +139,11 @@ func (s *service) options(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Allow", allowedMethods)
 }
 
-// withoutTrailingSlash sends a client that put a slash too many behind a known path to
-// that path.
+// withoutTrailingSlash redirects a request for a known path with a trailing slash to that path (OBS-14).
 func withoutTrailingSlash(mux *router, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		trimmed, found := strings.CutSuffix(r.URL.Path, "/")
-		// A path that is not clean might lead to another host; the mux knows what to do.
+		// A path that is not clean might redirect to another host; the mux answers it.
 		if !found || trimmed == "" || path.Clean(r.URL.Path) != trimmed {
 			next.ServeHTTP(w, r)
 			return

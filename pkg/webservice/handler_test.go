@@ -25,78 +25,78 @@ func TestHandler_NotFoundAndBadRequest(t *testing.T) {
 		want         string
 	}{
 		{
-			"an unknown partition", "/ws/v1/partition/none/queues", 404,
+			"unknown partition", "/ws/v1/partition/none/queues", 404,
 			`{"status_code":404,"message":"Partition not found","description":"Partition not found"}`,
 		}, {
-			"an unknown queue", "/ws/v1/partition/default/queue/root.none/applications", 404,
+			"unknown queue", "/ws/v1/partition/default/queue/root.none/applications", 404,
 			`{"status_code":404,"message":"Queue not found","description":"Queue not found"}`,
 		}, {
-			"a queue that only begins like one", "/ws/v1/partition/default/queue/root.tenant.fairer/applications", 404,
+			"queue with the prefix of another", "/ws/v1/partition/default/queue/root.tenant.fairer/applications", 404,
 			`{"status_code":404,"message":"Queue not found","description":"Queue not found"}`,
 		}, {
-			"the partition is looked up first", "/ws/v1/partition/none/queue/root.none/applications", 404,
+			"unknown partition and queue", "/ws/v1/partition/none/queue/root.none/applications", 404,
 			`{"status_code":404,"message":"Partition not found","description":"Partition not found"}`,
 		}, {
-			"a name that cannot be one", "/ws/v1/partition/none/queue/root.a+b/applications", 400,
+			"invalid queue name", "/ws/v1/partition/none/queue/root.a+b/applications", 400,
 			`{"status_code":400,"message":"queue name \"root.a b\": each level is 1 to 64 letters, digits or any of ` +
 				`_ : # / @ -","description":"queue name \"root.a b\": each level is 1 to 64 letters, digits ` +
 				`or any of _ : # / @ -"}`,
 		}, {
-			"a broken escape", "/ws/v1/partition/default/queue/root.a%25zz/applications", 400,
+			"invalid escape", "/ws/v1/partition/default/queue/root.a%25zz/applications", 400,
 			`{"status_code":400,"message":"queue name \"root.a%zz\": invalid URL escape \"%zz\"",` +
 				`"description":"queue name \"root.a%zz\": invalid URL escape \"%zz\""}`,
 		},
 		{
-			"a state that is none", "/ws/v1/partition/default/applications/running", 400,
+			"unknown state", "/ws/v1/partition/default/applications/running", 400,
 			`{"status_code":400,"message":"state \"running\": it is one of active, rejected, completed",` +
 				`"description":"state \"running\": it is one of active, rejected, completed"}`,
 		}, {
-			"a status that is none", "/ws/v1/partition/default/applications/active?status=completed", 400,
+			"unknown status", "/ws/v1/partition/default/applications/active?status=completed", 400,
 			`{"status_code":400,"message":"status \"completed\": it is one of new, accepted, running, completing, ` +
 				`failing, resuming","description":"status \"completed\": it is one of new, accepted, running, ` +
 				`completing, failing, resuming"}`,
 		}, {
-			"a status of what has ended", "/ws/v1/partition/default/applications/rejected?status=new", 400,
+			"status of ended applications", "/ws/v1/partition/default/applications/rejected?status=new", 400,
 			`{"status_code":400,"message":"a status can be asked for with the state active only",` +
 				`"description":"a status can be asked for with the state active only"}`,
 		}, {
-			"what has ended, by queue", "/ws/v1/partition/default/queue/root/applications/completed", 400,
+			"ended applications of a queue", "/ws/v1/partition/default/queue/root/applications/completed", 400,
 			`{"status_code":400,"message":"state \"completed\": a queue lists its active applications only",` +
 				`"description":"state \"completed\": a queue lists its active applications only"}`,
 		}, {
-			"a user without applications", "/ws/v1/partition/default/usage/user/zoe", 404,
+			"user without applications", "/ws/v1/partition/default/usage/user/zoe", 404,
 			`{"status_code":404,"message":"User not found","description":"User not found"}`,
 		}, {
-			"a group nothing counts for", "/ws/v1/partition/default/usage/group/dev", 404,
+			"group without limits", "/ws/v1/partition/default/usage/group/dev", 404,
 			`{"status_code":404,"message":"Group not found","description":"Group not found"}`,
 		}, {
-			"an application nobody knows", "/ws/v1/partition/default/application/none", 404,
+			"unknown application", "/ws/v1/partition/default/application/none", 404,
 			`{"status_code":404,"message":"Application not found","description":"Application not found"}`,
 		}, {
-			"an application of another queue", "/ws/v1/partition/default/queue/root.idle/application/app-1", 404,
+			"application of another queue", "/ws/v1/partition/default/queue/root.idle/application/app-1", 404,
 			`{"status_code":404,"message":"Application not found","description":"Application not found"}`,
 		}, {
-			"an application below the queue", "/ws/v1/partition/default/queue/root.tenant/application/app-1", 404,
+			"application of a queue below", "/ws/v1/partition/default/queue/root.tenant/application/app-1", 404,
 			`{"status_code":404,"message":"Application not found","description":"Application not found"}`,
 		},
 		{
-			"an unknown node", "/ws/v1/partition/default/node/n9", 404,
+			"unknown node", "/ws/v1/partition/default/node/n9", 404,
 			`{"status_code":404,"message":"Node not found","description":"Node not found"}`,
 		},
 		{
-			"pressure on an unknown node", "/ws/v1/partition/default/node/n9/eviction-order", 404,
+			"eviction order of an unknown node", "/ws/v1/partition/default/node/n9/eviction-order", 404,
 			`{"status_code":404,"message":"Node not found","description":"Node not found"}`,
 		},
 		{
-			"pressure on what nobody has", "/ws/v1/partition/default/node/n1/eviction-order?resource=zzz", 400,
+			"eviction order by an unknown resource", "/ws/v1/partition/default/node/n1/eviction-order?resource=zzz", 400,
 			`{"status_code":400,"message":"resource \"zzz\": neither node n1 nor an allocation on it has any","description":"resource \"zzz\": neither node n1 nor an allocation on it has any"}`,
 		},
-		{"an unknown path", "/ws/v1/none", 404, "404 page not found\n"},
-		{"an unknown path with a slash", "/ws/v1/none/", 404, "404 page not found\n"},
-		{"an unknown key", "/ws/v1/partition/default/ask/a%2520b/explain", 404,
+		{"unknown path", "/ws/v1/none", 404, "404 page not found\n"},
+		{"unknown path with a trailing slash", "/ws/v1/none/", 404, "404 page not found\n"},
+		{"unknown key", "/ws/v1/partition/default/ask/a%2520b/explain", 404,
 			`{"status_code":404,"message":"no ask or allocation has the key \"a b\"",` +
 				`"description":"no ask or allocation has the key \"a b\"","allocationKey":"a b","state":"unknown"}`},
-		{"the route before it", "/ws/v1/partition/default/ask/a/why", 404, "404 page not found\n"},
+		{"former route of explain", "/ws/v1/partition/default/ask/a/why", 404, "404 page not found\n"},
 	}
 	for _, x := range cases {
 		t.Run(x.name, func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestHandler_TrailingSlashIsRedirected(t *testing.T) {
 	assert.Equal(t, w.Header().Get("Location"), "/ws/v1/partition/default/queue/root.a%252Fb/applications?x=1")
 
 	w = fetch(c, "//example.org/ws/v1/partitions/")
-	assert.Assert(t, w.Header().Get("Location") != "//example.org/ws/v1/partitions", "it must not lead elsewhere")
+	assert.Assert(t, w.Header().Get("Location") != "//example.org/ws/v1/partitions", "redirect to another host")
 }
 
 func TestGzip_LongAnswerIsCompressedIfAccepted(t *testing.T) {

@@ -12,26 +12,26 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/loop"
 )
 
-// stuckAfter is how long a partition may be busy with one thing. Longer is not slow but stuck: a
-// whole configuration or a whole cluster takes seconds.
+// stuckAfter is how long a partition may be busy with one command. A longer time means that it is
+// stuck: applying a whole configuration or registering a whole cluster takes seconds.
 const stuckAfter = 30 * time.Second
 
-// auditInterval is how old the last audit of a partition may be when a caller asks for health. An older
-// one is made anew, beside deciding; no caller waits for it.
+// An audit is started when the last one of a partition is older than auditInterval and than
+// auditRestFactor times its duration. It runs beside scheduling, and no caller waits for it (OBS-58).
 const (
 	auditInterval   = time.Minute
-	auditRestFactor = 100             // times what the last one took: audits take a hundredth of the time at most
-	auditTimeout    = 5 * time.Minute // after which an audit is given up
+	auditRestFactor = 100             // audits take a hundredth of the time at most
+	auditTimeout    = 5 * time.Minute // an audit that takes longer is cancelled
 )
 
-// health says whether the process should go on. It answers from memory, whatever the partitions
-// do: each must get on, and the last audit of its books must have found them right. A scheduler
-// whose books are wrong is unhealthy: nothing that it decides can be trusted.
+// health is the liveness probe (OBS-47 to OBS-49). It answers from memory, whatever the partitions do.
+// It fails if a partition makes no progress, or if its last audit found inconsistent accounting: the
+// decisions of such a scheduler cannot be trusted.
 func (s *service) health(*http.Request) (any, error) {
 	for _, name := range s.cluster.Partitions() {
 		l, ok := s.cluster.Partition(name)
 		if !ok {
-			continue // it was left out of the configuration just now
+			continue // a reload has just removed it
 		}
 		h := l.Health()
 		err := s.checkProgress(h)
@@ -52,7 +52,7 @@ func (s *service) health(*http.Request) (any, error) {
 	return healthBody{Healthy: true}, nil
 }
 
-// checkProgress says why a partition does not get on; nil: it does.
+// checkProgress is the error if the partition has ended or makes no progress.
 func (s *service) checkProgress(h loop.Health) error {
 	switch busy := s.opt.Now().Sub(h.Progress); {
 	case h.Ended:
@@ -64,13 +64,13 @@ func (s *service) checkProgress(h loop.Health) error {
 	}
 }
 
-// audits starts audits of partitions, one at a time for each.
+// audits starts audits, one at a time for each partition.
 type audits struct {
 	mu      sync.Mutex
 	running map[*loop.Loop]bool
 }
 
-// startIfDue starts an audit if the last one is too old.
+// startIfDue starts an audit if the last one is too old, and none is running.
 func (a *audits) startIfDue(l *loop.Loop, h loop.Health, now time.Time) {
 	age := now.Sub(h.Audit.Finished)
 	if h.Ended || !h.Audit.Finished.IsZero() && age < max(auditInterval, auditRestFactor*h.Audit.Took) {
@@ -88,14 +88,14 @@ func (a *audits) startIfDue(l *loop.Loop, h loop.Health, now time.Time) {
 	go func() {
 		ctx, done := context.WithTimeout(context.Background(), auditTimeout)
 		defer done()
-		_, _ = l.Audit(ctx) // Health has what it found; that it was given up shows in its age
+		_, _ = l.Audit(ctx) // Loop.Health has the result; if it was cancelled, the last result only gets older
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		delete(a.running, l)
 	}()
 }
 
-// ready says whether requests can be served. It answers from memory.
+// ready is the readiness probe (OBS-50). It answers from memory.
 func (s *service) ready(*http.Request) (any, error) {
 	if s.opt.ReadyCheck != nil {
 		if err := s.opt.ReadyCheck(); err != nil {

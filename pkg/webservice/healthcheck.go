@@ -14,23 +14,22 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// healthCheckTimeout is how long partitions may take to answer. One that takes longer is not well.
+// healthCheckTimeout is how long a partition may take to answer before it counts as unhealthy (OBS-54).
 const healthCheckTimeout = 5 * time.Second
 
-// partitionHealth is a partition whose health is asked for.
+// partitionHealth has the inputs of the checks of one partition.
 type partitionHealth struct {
 	name           string
-	snap           *scheduler.Snapshot // nil: it did not answer
+	snap           *scheduler.Snapshot // nil: the partition did not answer
 	locationHashes locationHashes      // of snap
 	health         loop.Health         // from memory
-	answerErr      error               // why it did not answer, or does not get on
-	removed        bool                // it was left out of the configuration just now
+	answerErr      error               // why there is no snapshot, or no progress
+	removed        bool                // a reload has just removed it
 }
 
-// healthCheck says in detail what /healthz says in a word. It is a success whatever the
-// answer is (behaviour.md 11.4). Callers who come at about the same time share one answer, which
-// was begun after they came; the books are not audited for it, but what the last audit found is
-// shown, and its age.
+// healthCheck runs all checks (OBS-51). The status is 200 whatever they find. Callers that wait
+// together share one run, which began after they came (OBS-54). No audit is made for it: the result
+// and the age of the last one are shown.
 func (s *service) healthCheck(r *http.Request) (any, error) {
 	return s.healthChecks.Do(r.Context(), s.checkHealth)
 }
@@ -41,7 +40,7 @@ func (s *service) checkHealth(ctx context.Context) (any, error) {
 	names := s.cluster.Partitions()
 	all := make([]partitionHealth, len(names))
 	var asked sync.WaitGroup
-	for i, name := range names { // at once: one that is silent must not make the others look so
+	for i, name := range names { // concurrently: a partition that does not answer must not use up the time of the others
 		asked.Go(func() { all[i] = s.examine(ctx, name) })
 	}
 	asked.Wait()
@@ -72,8 +71,8 @@ func (s *service) checkHealth(ctx context.Context) (any, error) {
 	return body, nil
 }
 
-// hashLocations sums up where allocations are. What partitions that are gone had is forgotten. Only one
-// caller of healthCheck is here at a time.
+// hashLocations updates the hashes of the locations of allocations, and drops those of removed
+// partitions. The caller must run within healthChecks, one at a time.
 func (s *service) hashLocations(all []partitionHealth, slot *cpushare.Slot) {
 	next := map[string]locationHashes{}
 	for i := range all {
@@ -89,8 +88,8 @@ func (s *service) hashLocations(all []partitionHealth, slot *cpushare.Slot) {
 	s.locationHashes = next
 }
 
-// viewCheck is what came of a check. A warning is no failure: the shape has no third state, and
-// whoever restarts what is unhealthy would not mend a fault of somebody else.
+// viewCheck is the result of a check. A warning succeeds, because the JSON of YuniKorn has no third
+// state and a restart would not mend it (OBS-52).
 func viewCheck(c *check, found *findings) checkBody {
 	return checkBody{
 		Name: c.name, Succeeded: c.warningOnly || found.count == 0, Description: c.description, DiagnosisMessage: found.String(),

@@ -10,15 +10,15 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// What is looked at for the health of a scheduler (behaviour.md 11.5). Nothing is remembered:
-// what is right again is healthy again. Upstream also looks at counters of errors and of failed
-// nodes, which never decrease, so one bad request makes it unhealthy for ever; these are not here.
-// Nor are reservations, of which there are none.
+// The checks of the health of a scheduler (OBS-51). They look at the state and keep none: a state that
+// is right again is healthy again. YuniKorn also checks counters of scheduling errors and failed nodes,
+// which never decrease, so one bad request makes it unhealthy until the restart (OBS-53). Canopy has no
+// reservations to check.
 
-// check is a question about one partition.
+// check is a check of one partition.
 type check struct {
 	name, description string
-	warningOnly       bool // what it finds is no fault of the scheduler
+	warningOnly       bool // findings are not faults of the scheduler
 	run               func(*partitionHealth, *findings)
 }
 
@@ -35,11 +35,11 @@ var checks = []check{
 	}},
 	{"Negative resources", "Check for negative resources in the partitions", false, withSnapshot(negativeInQueues)},
 	{"Negative resources", "Check for negative resources in the nodes", false, withSnapshot(negativeOnNodes)},
-	{"Consistency of data", "Check that a partition has what its nodes have together", false, withSnapshot(capacityMismatch)},
-	{"Consistency of data", "Check that what a node has is allocated, occupied or available", false, withSnapshot(nodeMismatches)},
+	{"Consistency of data", "Check that the capacity of a partition is the sum of its nodes", false, withSnapshot(capacityMismatch)},
+	{"Consistency of data", "Check that the capacity of a node is allocated, occupied or available", false, withSnapshot(nodeMismatches)},
 	{"Orphan allocation on node check", "Check that every allocation on a node is known to its application", false, orphansOnNodes},
 	{"Orphan allocation on app check", "Check that every allocation of an application is known to its node", false, orphansOfApplications},
-	{"Preemption cool-downs", "Name leaf queues that may not preempt each other because of a preemption cycle; a warning", true, withSnapshot(pausedQueues)},
+	{"Preemption cool-downs", "Name leaf queues that may not preempt each other because of a preemption cycle; a warning", true, withSnapshot(queuesInCoolDown)},
 	{"Overdue victims", "Name victims whose termination is not confirmed within the nomination timeout; a warning", true, overdueVictims},
 }
 
@@ -51,13 +51,13 @@ func withSnapshot(inspect func(*scheduler.Snapshot, *findings)) func(*partitionH
 	}
 }
 
-// maxFindings is how many things a check names.
+// maxFindings is how many findings a check names; it counts the others.
 const maxFindings = 10
 
-// findings are what a check has found, in words.
+// findings are the findings of a check, as texts.
 type findings struct {
-	partition string         // that is looked at
-	slot      *cpushare.Slot // of looking
+	partition string         // that is checked
+	slot      *cpushare.Slot // for readers
 	messages  []string
 	count     int
 }
@@ -84,8 +84,8 @@ func negativeInQueues(s *scheduler.Snapshot, f *findings) {
 	})
 }
 
-// negativeOnNodes does not mind what is available: a node that shrank may have less than its
-// work holds.
+// negativeOnNodes leaves out available resources: a node that shrank below its allocations has
+// negative ones, which is no fault.
 func negativeOnNodes(s *scheduler.Snapshot, f *findings) {
 	for n := range s.Nodes.All() {
 		f.slot.Yield()
@@ -95,7 +95,7 @@ func negativeOnNodes(s *scheduler.Snapshot, f *findings) {
 	}
 }
 
-// reportNegative reports amounts of something by a format, which is filled in only then.
+// reportNegative reports amounts that have a negative one. Only then is the format filled in.
 func reportNegative(f *findings, format, of, what string, a resources.Amounts) {
 	if a.HasNegative() {
 		f.add(format, of, what, a)
@@ -109,7 +109,7 @@ func capacityMismatch(s *scheduler.Snapshot, f *findings) {
 		sum = sum.Add(n.Total)
 	}
 	if !sum.Equal(s.Capacity) {
-		f.add("it has %v, its nodes have %v", s.Capacity, sum)
+		f.add("its capacity is %v, but its nodes have %v", s.Capacity, sum)
 	}
 }
 
@@ -117,12 +117,12 @@ func nodeMismatches(s *scheduler.Snapshot, f *findings) {
 	for n := range s.Nodes.All() {
 		f.slot.Yield()
 		if left := n.Total.Sub(n.Allocated).Sub(n.Occupied); !left.Equal(n.Available) {
-			f.add("node %s has %v available, and should have %v", n.ID, n.Available, left)
+			f.add("node %s has %v available, but should have %v", n.ID, n.Available, left)
 		}
 	}
 }
 
-func pausedQueues(s *scheduler.Snapshot, f *findings) {
+func queuesInCoolDown(s *scheduler.Snapshot, f *findings) {
 	for _, p := range s.CoolDowns {
 		f.add("queues %s and %s until %s", p.A, p.B, p.Until.UTC().Format(time.RFC3339))
 	}

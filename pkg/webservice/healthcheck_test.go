@@ -21,7 +21,7 @@ import (
 
 const healthPath = "/ws/v1/scheduler/healthcheck"
 
-// health is the answer of a health check, in the words of its interface.
+// health is the JSON of a health check.
 type health struct {
 	Healthy      bool
 	HealthChecks []struct {
@@ -33,7 +33,7 @@ type health struct {
 func healthOf(t *testing.T, c *loop.Cluster) (h health, failed []string) {
 	t.Helper()
 	w := fetch(c, healthPath)
-	assert.Equal(t, w.Code, http.StatusOK, "also when it is bad")
+	assert.Equal(t, w.Code, http.StatusOK, "the status is 200 also if a check fails")
 	assert.NilError(t, json.Unmarshal(w.Body.Bytes(), &h))
 	for _, x := range h.HealthChecks {
 		if !x.Succeeded {
@@ -50,8 +50,7 @@ func TestGolden_HealthCheck(t *testing.T) {
 	checkGolden(t, preemptionCluster(t), []answer{{"healthcheck", healthPath}})
 }
 
-// A node that has shrunk, and messages that make no sense, are no illness. Upstream never gets well
-// again after one of these (sheet 11.5).
+// A node that has shrunk and invalid messages do not make the scheduler unhealthy (OBS-53).
 func TestHealthCheck_BadRequestKeepsSchedulerHealthy(t *testing.T) {
 	c := busyCluster(t)
 	l, _ := c.Partition("default")
@@ -67,7 +66,7 @@ func TestHealthCheck_BadRequestKeepsSchedulerHealthy(t *testing.T) {
 	assert.Assert(t, h.Healthy)
 }
 
-// Books that do not balance are found, and when they do again it is healthy again.
+// Inconsistent accounting is found, and when it is consistent again the scheduler is healthy again.
 func TestHealthCheck_FindsInconsistentAccounting(t *testing.T) {
 	c := busyCluster(t)
 	l, _ := c.Partition("default")
@@ -80,7 +79,7 @@ func TestHealthCheck_FindsInconsistentAccounting(t *testing.T) {
 		}
 	}
 	right := bound.Amounts
-	bound.Amounts = right.Add(right) // an ask belongs to the core: it must never change
+	bound.Amounts = right.Add(right) // corrupts the state: an ask must never change after it was submitted
 	audit := func() {
 		_, err := l.Audit(t.Context())
 		assert.NilError(t, err)
@@ -96,7 +95,7 @@ func TestHealthCheck_FindsInconsistentAccounting(t *testing.T) {
 	assert.Assert(t, h.Healthy)
 }
 
-// An overdue victim is named, and is no failure: the scheduler is well, somebody else is not.
+// An overdue victim is named in a warning: the check succeeds, as the fault is not the scheduler's.
 func TestHealthCheck_OverdueVictimsAreWarnings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conf, problems := configs.Load([]byte(preemptionYAML))
@@ -135,7 +134,7 @@ func TestHealthCheck_OverdueVictimsAreWarnings(t *testing.T) {
 	})
 }
 
-// A partition that does not answer makes the scheduler unhealthy, and nobody waits for it for ever.
+// A partition that does not answer makes the scheduler unhealthy; the check waits at most 5 s.
 func TestHealthCheck_StuckPartitionIsUnhealthy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conf, _ := configs.Load([]byte(clusterYAML))
@@ -168,7 +167,7 @@ func TestHealthCheck_BeforeFirstConfiguration(t *testing.T) {
 	assert.Assert(t, h.Healthy && len(h.HealthChecks) == 10)
 }
 
-// blockedCluster is a cluster whose loop is busy with one thing until the test ends.
+// blockedCluster is a cluster whose loop blocks on delivering an effect until the test ends.
 func blockedCluster(t *testing.T) (*loop.Cluster, *loop.Loop) {
 	t.Helper()
 	conf, problems := configs.Load([]byte(clusterYAML))
@@ -182,7 +181,7 @@ func blockedCluster(t *testing.T) (*loop.Cluster, *loop.Loop) {
 	return c, l
 }
 
-// blockingSink is a sink that takes nothing before the channel is closed.
+// blockingSink is a sink that blocks until the channel is closed.
 type blockingSink chan struct{}
 
 func (w blockingSink) Deliver([]scheduler.Effect) { <-w }
@@ -193,14 +192,14 @@ func TestHealthz_AnswersWithoutTheLoop(t *testing.T) {
 		live := func() (int, string) {
 			began := time.Now()
 			w := fetch(c, "/healthz")
-			assert.Equal(t, time.Since(began), time.Duration(0), "it has waited")
+			assert.Equal(t, time.Since(began), time.Duration(0), "it waited for the loop")
 			return w.Code, w.Body.String()
 		}
 		synctest.Wait()
 		code, _ := live()
 		assert.Equal(t, code, http.StatusOK)
 		l.Send(scheduler.AddNode{Node: "n1", Total: amounts(map[string]resources.Quantity{"vcore": 1}), Schedulable: true})
-		synctest.Wait() // it tells of the node, and is not heard
+		synctest.Wait() // the loop delivers NodeAccepted, and blocks
 		l.Send(scheduler.AddNode{Node: "n2"}, scheduler.AddNode{Node: "n3"})
 		time.Sleep(29 * time.Second)
 		code, body := live()
@@ -214,7 +213,7 @@ func TestHealthz_AnswersWithoutTheLoop(t *testing.T) {
 	})
 }
 
-// The books are audited when health is asked for and the last audit is old, and no caller waits for it.
+// A health request starts an audit if the last one is old, and does not wait for it.
 func TestHealthz_StaleAuditIsRenewedAndShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conf, _ := configs.Load([]byte(clusterYAML))
@@ -223,21 +222,21 @@ func TestHealthz_StaleAuditIsRenewedAndShown(t *testing.T) {
 		assert.NilError(t, c.Configure(t.Context(), conf))
 		l, _ := c.Partition("default")
 		synctest.Wait()
-		// One handler, as in a process.
+		// One handler, because it limits audits.
 		h := webservice.Handler(c, webservice.Options{})
 		get := func(path string) string {
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 			return w.Body.String()
 		}
-		assert.Equal(t, get("/healthz"), `{"healthy":true}`, "nothing is known to be wrong")
+		assert.Equal(t, get("/healthz"), `{"healthy":true}`, "before the first audit")
 		synctest.Wait()
 		first := l.Health().Audit.Finished
-		assert.Assert(t, !first.IsZero(), "the question has started an audit")
+		assert.Assert(t, !first.IsZero(), "the request started no audit")
 		time.Sleep(50 * time.Second)
 		assert.Equal(t, get("/healthz"), `{"healthy":true}`)
 		synctest.Wait()
-		assert.Equal(t, l.Health().Audit.Finished, first, "it is not old yet")
+		assert.Equal(t, l.Health().Audit.Finished, first, "an audit that is not old was made again")
 		text := get(healthPath)
 		assert.Assert(t, strings.Contains(text, `"Audits":[{"Partition":"default","Finished":"`+first.Format(time.RFC3339)+`","AgeSeconds":50`), text)
 		time.Sleep(11 * time.Second)

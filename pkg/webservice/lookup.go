@@ -11,12 +11,11 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// queueLevel is one level of a queue path (behaviour.md 1.4).
+// queueLevel is one level of a queue path (CFG-36).
 var queueLevel = regexp.MustCompile(`^[a-zA-Z0-9_:#/@-]{1,64}$`)
 
-// parameter reads a name out of the path, by the rules for queries: + is a space. The
-// mux has decoded it once already, so a slash in a name arrives as %252F as well as
-// %2F; upstream takes only the former (behaviour.md 11.2).
+// parameter decodes a name in the path by the rules of queries: + is a space. The mux has decoded
+// it once already, so a slash in a name may be %2F or %252F; YuniKorn takes only the latter (OBS-13).
 func parameter(r *http.Request, name string) (string, error) {
 	value, err := url.QueryUnescape(r.PathValue(name))
 	if err != nil {
@@ -25,7 +24,7 @@ func parameter(r *http.Request, name string) (string, error) {
 	return value, nil
 }
 
-// partition finds the loop that the path names.
+// partition returns the loop of the partition in the path.
 func (s *service) partition(r *http.Request) (*loop.Loop, error) {
 	name, err := parameter(r, "partition")
 	if err != nil {
@@ -38,7 +37,7 @@ func (s *service) partition(r *http.Request) (*loop.Loop, error) {
 	return l, nil
 }
 
-// snapshot is the state of the partition that the path names.
+// snapshot returns a snapshot of the partition in the path, not older than the request.
 func (s *service) snapshot(r *http.Request) (*scheduler.Snapshot, error) {
 	l, err := s.partition(r)
 	if err != nil {
@@ -47,7 +46,7 @@ func (s *service) snapshot(r *http.Request) (*scheduler.Snapshot, error) {
 	return s.snapshots.get(r.Context(), l)
 }
 
-// queuePath reads the path of a queue, in lower case.
+// queuePath returns the queue in the path of a request, in lower case.
 func queuePath(r *http.Request) (string, error) {
 	path, err := parameter(r, "queue")
 	if err != nil {
@@ -65,7 +64,7 @@ func badQueueName(path string) error {
 	return badRequest(fmt.Sprintf("queue name %q: each level is 1 to 64 letters, digits or any of _ : # / @ -", path))
 }
 
-// findQueue finds the queue of a path at or below q.
+// findQueue returns the queue with the path, at or below q.
 func findQueue(q *scheduler.QueueView, path string) (*scheduler.QueueView, error) {
 	own := string(q.Path)
 	if own == path {

@@ -2,9 +2,9 @@ package webservice
 
 import "net/http"
 
-// routeMetrics serves what Prometheus scrapes, where upstream has it and where Prometheus looks
-// if nobody says otherwise. The answer is packed there if at all, and not once more here: a
-// body that is packed twice cannot be read (behaviour.md 11.6).
+// routeMetrics serves the metrics on the path of YuniKorn and on the default path of Prometheus
+// (OBS-60). Options.Metrics compresses the answer itself; compressing it again here would make it
+// unreadable (OBS-65).
 func (s *service) routeMetrics(mux *router) {
 	if s.opt.Metrics == nil {
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
-// Metrics come as whoever makes them writes them: packing them again would spoil them.
+// The answer of Options.Metrics is passed on unchanged: it is not compressed again.
 func TestMetrics_AnswerIsNotCompressedTwice(t *testing.T) {
 	c := startCluster(t, clusterYAML)
 	text := strings.Repeat("go_goroutines 7\n", 1000)
@@ -25,6 +25,6 @@ func TestMetrics_AnswerIsNotCompressedTwice(t *testing.T) {
 		assert.Equal(t, w.Header().Get("Access-Control-Allow-Origin"), "*")
 		assert.Equal(t, request(c, opt, http.MethodPost, path).Code, http.StatusMethodNotAllowed)
 		assert.Equal(t, request(c, opt, http.MethodOptions, path).Header().Get("Allow"), "GET, OPTIONS")
-		assert.Equal(t, fetch(c, path).Code, http.StatusNotFound, "there are none")
+		assert.Equal(t, fetch(c, path).Code, http.StatusNotFound, "without Options.Metrics")
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// The attributes that have a field of their own (behaviour.md 10.6).
+// The attributes of a node that have a field of their own (NOD-7).
 const (
 	hostNameAttribute = "si/hostname"
 	rackNameAttribute = "si/rackname"
@@ -37,7 +37,7 @@ var nodeList = &listSource{
 
 var zeroAllocation = newEncoder().piece(allocationBody{})
 
-// nodePieces is the JSON of a node; long: it is made allocation by allocation.
+// nodePieces is the JSON of a node; streamed: it is encoded allocation by allocation.
 func nodePieces(e *encoder, n *scheduler.NodeView) (all pieces, streamed bool) {
 	if n.Allocations.Len() <= longListLength {
 		return func(yield func([]byte) bool) { yield(e.piece(viewNode(n))) }, false
@@ -79,8 +79,8 @@ func viewNode(n *scheduler.NodeView) nodeBody {
 	return v
 }
 
-// available is what is left of the node. A resource that is used up is shown as zero:
-// left out, it would look as if the node had none.
+// available is the free resources of a node. A resource that is used up is shown as zero: without
+// it the node would seem to have none at all.
 func available(n *scheduler.NodeView) quantities {
 	left := quantitiesOf(n.Available.All())
 	for name := range n.Total.All() {

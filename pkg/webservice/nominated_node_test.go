@@ -15,7 +15,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// An ask shows the node that it waits for, and the ledger what its victim has to end in.
+// A pending ask shows its nominated node, its victim in the preemption history the grace period.
 func TestS3_27_NominatedNodeIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conf, problems := configs.Load([]byte(preemptionYAML))
@@ -38,7 +38,7 @@ func TestS3_27_NominatedNodeIsShown(t *testing.T) {
 		body := fetch(c, "/ws/v1/partition/default/application/etl").Body.String()
 		assert.Assert(t, strings.Contains(body, `"triggeredPreemption":true,"nominatedNode":"n1"`), body)
 		body = fetch(c, "/ws/v1/partition/default/queues").Body.String()
-		assert.Equal(t, strings.Count(body, `"preemptingResource":{"vcore":1}`), 2, "of the leaf and of root: %s", body)
+		assert.Equal(t, strings.Count(body, `"preemptingResource":{"vcore":1}`), 2, "leaf queue and root: %s", body)
 		body = fetch(c, "/ws/v1/partition/default/preemptions").Body.String()
 		assert.Assert(t, strings.Contains(body, `"gracePeriodSeconds":45`), body)
 	})

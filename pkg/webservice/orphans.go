@@ -9,22 +9,22 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Applications and nodes must say the same of where allocations are. To compare all allocations
-// takes time that grows with the cluster, so each side is summed up view by view, and views that
-// were there before keep their sum; only if the two sums differ is every allocation looked at.
+// Applications and nodes must agree on where allocations are (OBS-55). Comparing all allocations takes
+// time that grows with the cluster, so each side has a sum of hashes. Views that are unchanged keep
+// their sum, and only if the two sums differ are all allocations compared.
 
-// location is where an allocation is said to be.
+// location is an allocation and its node, as an application or a node has it.
 type location struct {
 	key  objects.AllocationKey
 	app  objects.AppID
 	node objects.NodeID
 }
 
-// hashSeed is that of all sums of the process.
+// hashSeed is the seed of all hashes of the process.
 var hashSeed = maphash.MakeSeed()
 
-// locationHash is a sum of hashes of places: equal for the same places in any order, and with a chance
-// of 1 in 2^64 for others.
+// locationHash is a sum of hashes of locations: equal for the same locations in any order, and with a
+// probability of 1 in 2^64 for others.
 type locationHash struct {
 	count int
 	sum   uint64
@@ -40,10 +40,10 @@ func (p *locationHash) merge(x locationHash) {
 	p.sum += x.sum
 }
 
-// applicationLocations is what an application says of its allocations.
+// applicationLocations is the sum of the allocations of an application.
 type applicationLocations struct {
 	locationHash
-	overdue []*scheduler.AllocationView // told to leave long ago
+	overdue []*scheduler.AllocationView // victims that are overdue
 }
 
 // locationHashes are the sums of a snapshot of one partition. The zero value is ready for use.
@@ -54,7 +54,7 @@ type locationHashes struct {
 	applications map[*scheduler.ApplicationView]applicationLocations
 }
 
-// update are the sums of snap; those of views that p has as well are not computed again.
+// update returns the sums of snap. The sums of views that are in p are not computed again.
 func (p locationHashes) update(snap *scheduler.Snapshot, slot *cpushare.Slot) locationHashes {
 	next := locationHashes{
 		nodes:        make(map[*scheduler.NodeView]locationHash, snap.Nodes.Len()),
@@ -92,7 +92,7 @@ func (p locationHashes) update(snap *scheduler.Snapshot, slot *cpushare.Slot) lo
 	return next
 }
 
-// consistent reports whether applications and nodes say the same.
+// consistent reports whether applications and nodes agree.
 func (p *locationHashes) consistent() bool { return p.onNodes == p.inApplications }
 
 func orphansOnNodes(x *partitionHealth, f *findings) {
@@ -117,15 +117,15 @@ func orphansOfApplications(x *partitionHealth, f *findings) {
 	if x.snap == nil || x.locationHashes.consistent() {
 		return
 	}
-	there := map[objects.AllocationKey]objects.NodeID{}
+	onNodes := map[objects.AllocationKey]objects.NodeID{}
 	for n := range x.snap.Nodes.All() {
 		f.slot.Yield()
 		for w := range n.Allocations.All() {
-			there[w.Ask.Key] = n.ID
+			onNodes[w.Ask.Key] = n.ID
 		}
 	}
 	eachAllocation(x.snap.Root, f.slot, func(a *scheduler.ApplicationView, w *scheduler.AllocationView) {
-		if there[w.Ask.Key] != w.Node {
+		if onNodes[w.Ask.Key] != w.Node {
 			f.add("allocation %s of application %s is not known to node %s", w.Ask.Key, a.ID, w.Node)
 		}
 	})
@@ -145,7 +145,7 @@ func overdueVictims(x *partitionHealth, f *findings) {
 	})
 }
 
-// eachAllocation goes through what applications have on nodes.
+// eachAllocation calls do for every allocation of every application, not for pending asks.
 func eachAllocation(q *scheduler.QueueView, slot *cpushare.Slot, do func(*scheduler.ApplicationView, *scheduler.AllocationView)) {
 	eachQueue(q, slot, func(q *scheduler.QueueView) {
 		for a := range q.Applications.All() {

@@ -12,11 +12,10 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// locationsByKey is where allocations are, as one side has it.
+// locationsByKey are the locations of allocations that nodes, or applications, have.
 type locationsByKey map[objects.AllocationKey]location
 
-// snapshotOf has the views of what nodes and applications say. Views of before that say the same
-// are used again.
+// snapshotOf returns a snapshot with the given locations. Views of before are reused where they are equal.
 func snapshotOf(onNodes, inApplications locationsByKey, before *scheduler.Snapshot) *scheduler.Snapshot {
 	byNode, byApp := map[objects.NodeID][]*scheduler.AllocationView{}, map[objects.AppID][]*scheduler.AllocationView{}
 	for i := range 30 {
@@ -28,11 +27,11 @@ func snapshotOf(onNodes, inApplications locationsByKey, before *scheduler.Snapsh
 			byApp[p.app] = append(byApp[p.app], &scheduler.AllocationView{Ask: &objects.Ask{Key: key, App: p.app}, Node: p.node})
 		}
 	}
-	same := func(list persistent.List[scheduler.AllocationView], work []*scheduler.AllocationView) bool {
-		if list.Len() != len(work) {
+	same := func(list persistent.List[scheduler.AllocationView], views []*scheduler.AllocationView) bool {
+		if list.Len() != len(views) {
 			return false
 		}
-		for i, w := range work {
+		for i, w := range views {
 			if x := list.At(i); x.Ask.Key != w.Ask.Key || x.Ask.App != w.Ask.App || x.Node != w.Node {
 				return false
 			}
@@ -61,7 +60,7 @@ func snapshotOf(onNodes, inApplications locationsByKey, before *scheduler.Snapsh
 	}
 }
 
-// The sums agree exactly when nodes and applications say the same, however the state came about.
+// The sums are equal exactly if nodes and applications have the same locations, after any history.
 func TestOrphanCheck_HashesAgreeExactlyWhenLocationsDo(t *testing.T) {
 	const seed = 1
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -74,14 +73,14 @@ func TestOrphanCheck_HashesAgreeExactlyWhenLocationsDo(t *testing.T) {
 		p := location{key, objects.AppID(fmt.Sprint("a", rng.IntN(5))), objects.NodeID(fmt.Sprint("n", rng.IntN(5)))}
 		for i, side := range []locationsByKey{onNodes, inApplications} {
 			switch {
-			case rng.IntN(20) == i: // this side misses it
+			case rng.IntN(20) == i: // this side is not updated
 			case step%3 == 0:
 				delete(side, key)
 			default:
 				side[key] = p
 			}
 		}
-		if rng.IntN(3) == 0 { // what was amiss is repaired
+		if rng.IntN(3) == 0 { // both sides are made equal
 			for key := range onNodes {
 				delete(onNodes, key)
 			}
@@ -100,11 +99,10 @@ func TestOrphanCheck_HashesAgreeExactlyWhenLocationsDo(t *testing.T) {
 			agreed++
 		}
 	}
-	assert.Assert(t, 200 < agreed && agreed < 1900, "%d", agreed)
+	assert.Assert(t, 200 < agreed && agreed < 1900, "equal in %d of 2000 steps", agreed)
 }
 
-// A view that was there before is not gone through again: a change of it, which must not happen, is
-// not seen.
+// An unchanged view is not hashed again: changing its content, which must not happen, is not noticed.
 func TestOrphanCheck_UnchangedViewsAreNotHashedAgain(t *testing.T) {
 	all := locationsByKey{"k1": {"k1", "a1", "n1"}, "k2": {"k2", "a2", "n2"}}
 	snap := snapshotOf(all, all, nil)

@@ -18,7 +18,7 @@ func (s *service) partitions(r *http.Request) (any, error) {
 	for _, name := range s.cluster.Partitions() {
 		l, ok := s.cluster.Partition(name)
 		if !ok {
-			continue // it was drained and went just now
+			continue // a reload has just removed it
 		}
 		one, err := s.partitionBodies.get(r.Context(), &s.snapshots, l, func(_ context.Context, snap *scheduler.Snapshot, _ partitionBody) (partitionBody, bool, error) {
 			return viewPartition(snap), true, nil
@@ -82,7 +82,7 @@ func viewPartition(s *scheduler.Snapshot) partitionBody {
 	}
 }
 
-// pendingSystemAsks counts the pending asks of a queue whose number is one of the system's.
+// pendingSystemAsks counts the pending asks of a queue with a system priority, 2000000000 or above.
 func pendingSystemAsks(q *scheduler.QueueView) (n int) {
 	for a := range q.Applications.All() {
 		for w := range a.Allocations.All() {

@@ -19,13 +19,13 @@ func (s *service) routePreemptions(mux *router) {
 	s.routeDryRun(mux)
 }
 
-// defaultPreemptionLimit is how many preemptions an answer has, if the client does not say.
+// defaultPreemptionLimit is how many preemptions an answer has if the request has no limit.
 const defaultPreemptionLimit = 100
 
-// reasonNames are the rights in the words of the interface.
+// reasonNames are the reasons of preemptions as the REST interface names them.
 var reasonNames = [...]string{preemption.ReasonRequiredNode: "node", preemption.ReasonGuarantee: "guarantee", preemption.ReasonPriority: "priority", preemption.ReasonQuota: "quota", preemption.ReasonNodePressure: "pressure"}
 
-// preemptions lists the last ones, the newest first.
+// preemptions lists the preemptions that are kept, the newest first (OBS-22, PRE-109).
 func (s *service) preemptions(r *http.Request) (any, error) {
 	l, err := s.partition(r)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *service) preemptions(r *http.Request) (any, error) {
 	return body, nil
 }
 
-// preemption is one of them, with everybody who was on the node.
+// preemption shows one preemption, with all candidates on its node (PRE-110).
 func (s *service) preemption(r *http.Request) (any, error) {
 	text, err := parameter(r, "number")
 	if err != nil {
@@ -77,10 +77,10 @@ func (s *service) preemption(r *http.Request) (any, error) {
 	return body, nil
 }
 
-// preemptionFilter says which preemptions a client asks for.
+// preemptionFilter selects preemptions.
 type preemptionFilter struct {
 	limit  int
-	app    string // empty: any, as the next two
+	app    string // empty: any, likewise the next two
 	queue  string
 	reason string
 }
@@ -107,7 +107,7 @@ func readPreemptionFilter(q url.Values) (preemptionFilter, error) {
 	return w, nil
 }
 
-// matches reports whether the ask or a victim of r is one that is asked for.
+// matches reports whether r has the reason, and its ask, its violating queue or a victim matches.
 func (w *preemptionFilter) matches(r *scheduler.Preemption) bool {
 	concerns := func(app objects.AppID, queue objects.QueuePath) bool {
 		return (w.app == "" || string(app) == w.app) && (w.queue == "" || string(queue) == w.queue || strings.HasPrefix(string(queue), w.queue+"."))

@@ -33,8 +33,8 @@ partitions:
             properties: {preemption.priority: leaf}
 `
 
-// preemptionCluster is a cluster in which two asks have preempted: one of them has its node, the other
-// waits for it.
+// preemptionCluster is a cluster with two asks that have preempted: one is placed, the other waits for
+// its victim on the nominated node.
 func preemptionCluster(t *testing.T) *loop.Cluster {
 	t.Helper()
 	c := startCluster(t, preemptionYAML)
@@ -71,15 +71,14 @@ func preemptionCluster(t *testing.T) *loop.Cluster {
 	return c
 }
 
-// The ledger of preemptions. After a change: go test ./pkg/webservice -update, and read the
-// diff.
+// To renew the golden files: go test ./pkg/webservice -update, and read the diff.
 func TestGolden_Preemptions(t *testing.T) {
 	const partition = "/ws/v1/partition/default/preemptions"
 	checkGolden(t, preemptionCluster(t), []answer{
 		{"preemptions", partition},
 		{"preemption-1", partition + "/1"},
 		{"preemption-2", partition + "/2"},
-		{"preemptions-none", partition + "?application=nobody"},
+		{"preemptions-none", partition + "?application=none"},
 	})
 }
 
@@ -93,13 +92,13 @@ func TestPreemptions_Filters(t *testing.T) {
 		"?reason=priority":                   {2},
 		"?reason=node":                       nil,
 		"?application=web":                   {1},
-		"?application=etl":                   {2, 1}, // a victim counts
+		"?application=etl":                   {2, 1}, // as a victim
 		"?application=etl&reason=guarantee":  {1},
 		"?queue=root.prod":                   {1},
 		"?queue=ROOT.batch":                  {2, 1},
 		"?queue=root":                        {2, 1},
 		"?queue=root.bat":                    nil,
-		"?application=web&queue=root.batch":  nil, // one ask or victim must be both
+		"?application=web&queue=root.batch":  nil, // the same ask or victim must match both
 		"?application=web&queue=root.prod":   {1},
 		"?queue=root&limit=1&application=ml": {2},
 	} {

@@ -8,28 +8,27 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// The tree of queues is encoded queue by queue, and a subtree that is the same in the next snapshot
-// is not looked at again. Only headrooms are filled in for each answer: with any allocation all of
-// them may change.
+// The queue tree is encoded queue by queue, and a subtree that is unchanged in the next snapshot keeps
+// its text. Only headrooms are filled in for each answer: any allocation may change all of them.
 
-// queueTree is the tree of queues at the time of a snapshot.
+// queueTree is the encoded queue tree of a snapshot.
 type queueTree struct {
 	root *encodedQueue
 }
 
-// encodedQueue is a queue and its text, with gaps for the headroom and for the children.
+// encodedQueue is a queue and its text, without the headroom and the children.
 type encodedQueue struct {
 	view           *scheduler.QueueView
 	text           []byte
-	headroomOffset int // where the field of the headroom begins
-	childrenOffset int // where the list of children is; -1: there are none
+	headroomOffset int // position of the headroom field
+	childrenOffset int // position of the list of children; -1: it has none
 	runningApps    uint64
 	children       []*encodedQueue
-	size           int64 // bytes of its text and of those below
+	size           int64 // bytes of its text and of all texts below
 }
 
-// encodeTree makes the tree of a snapshot. What it shares with the last one is not made again; nil:
-// there is none.
+// encodeTree encodes the tree of a snapshot. Unchanged subtrees of last, the previous tree, are reused;
+// it may be nil.
 func encodeTree(snap *scheduler.Snapshot, last *queueTree) *queueTree {
 	slot := cpushare.Readers.Acquire()
 	defer slot.Release()
@@ -41,7 +40,7 @@ func encodeTree(snap *scheduler.Snapshot, last *queueTree) *queueTree {
 	return &queueTree{root}
 }
 
-// bytes are those of the texts of a tree; nil has none.
+// bytes is the size of the texts of a tree; 0 for nil.
 func (t *queueTree) bytes() int64 {
 	if t == nil {
 		return 0
@@ -49,15 +48,15 @@ func (t *queueTree) bytes() int64 {
 	return t.root.size
 }
 
-// The marks of the gaps. No queue has a resource of that name.
+// Placeholders for the parts that are left out. No queue has a resource named "?".
 var (
 	headroomPlaceholder     = quantities{"?": 0}
 	headroomPlaceholderText = []byte(`"headroom":{"?":0},`)
 	zeroQueue               = newEncoder().piece(queueBody{})
 )
 
-// encodeQueue makes the text of q and those below it. before is what it was, nil: it was not there.
-// partition is shown by the top queue only.
+// encodeQueue encodes q and the queues below. before is the same queue in the previous tree; nil: it
+// was not in it. partition is empty except for the top queue.
 func encodeQueue(e *encoder, q *scheduler.QueueView, before *encodedQueue, partition string) *encodedQueue {
 	if before != nil && before.view == q {
 		return before
@@ -112,8 +111,8 @@ func (t *queueTree) pieces() pieces {
 	}
 }
 
-// yieldPieces yields the text of x and those below it. above is the headroom of its parent, and text the
-// field of that.
+// yieldPieces yields the JSON of x and the queues below. parent is the headroom of the queue above, and
+// text its headroom field.
 func (x *encodedQueue) yieldPieces(parent resources.Limit, text []byte, e *encoder, yield func([]byte) bool) bool {
 	headroom := parent
 	if !x.view.Max.IsUnlimited() || parent.IsUnlimited() {
@@ -136,7 +135,7 @@ func (x *encodedQueue) yieldPieces(parent resources.Limit, text []byte, e *encod
 	return yield([]byte("]")) && yield(x.text[x.childrenOffset:])
 }
 
-// headroomField is the field of a headroom; an empty one is left out.
+// headroomField is the field with a headroom; nil, which leaves it out, if it is empty.
 func headroomField(e *encoder, headroom resources.Limit) []byte {
 	all := quantitiesOf(headroom.All())
 	if len(all) == 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// queuesConf has 20 parents of 20 leaves; of one leaf the max is given.
+// queuesConf has 20 parent queues with 20 leaf queues each; most is the max of root.p7.l3, 10 of the others.
 func queuesConf(t *testing.T, most int) *configs.Config {
 	t.Helper()
 	var b strings.Builder
@@ -34,7 +34,7 @@ func queuesConf(t *testing.T, most int) *configs.Config {
 	return conf
 }
 
-// After a reload the queues that it did not change are not encoded again.
+// After a reload, only the queues that it changed, and those above, are encoded again.
 func TestQueues_ReloadEncodesOnlyWhatItChanges(t *testing.T) {
 	c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return discardSink{} }, nil)
 	t.Cleanup(c.End)
@@ -66,5 +66,5 @@ func TestQueues_ReloadEncodesOnlyWhatItChanges(t *testing.T) {
 	second := encodeTree(read(), first)
 	assert.DeepEqual(t, fresh(second), []string{"root", "root.p7", "root.p7.l3"})
 	assert.NilError(t, c.Configure(t.Context(), queuesConf(t, 11)))
-	assert.Equal(t, len(fresh(encodeTree(read(), second))), 0, "nothing has changed")
+	assert.Equal(t, len(fresh(encodeTree(read(), second))), 0, "an unchanged tree was encoded again")
 }

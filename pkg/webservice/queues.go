@@ -12,7 +12,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// queues is the whole queue tree.
+// queues shows the whole queue tree.
 func (s *service) queues(r *http.Request) (any, error) {
 	l, err := s.partition(r)
 	if err != nil {
@@ -28,7 +28,7 @@ func (s *service) queues(r *http.Request) (any, error) {
 	return tree.pieces(), nil
 }
 
-// viewQueue shows q without what is below it.
+// viewQueue shows q without the queues below it.
 func viewQueue(q *scheduler.QueueView, headroom resources.Limit) queueBody {
 	v := queueBody{
 		QueueName:          string(q.Path),
@@ -46,7 +46,7 @@ func viewQueue(q *scheduler.QueueView, headroom resources.Limit) queueBody {
 		AbsUsedCapacity:    percentages(q.Allocated, q.Max.All()),
 		MaxRunningApps:     q.MaxApplications,
 		CurrentPriority:    q.Priority.Number(),
-		SortingPolicy:      policies.Fair.String(), // parents always share (behaviour.md 2.1)
+		SortingPolicy:      policies.Fair.String(), // parent queues are always sorted by fair share (QUE-8)
 	}
 	if q.Draining {
 		v.Status = "Draining"
@@ -70,7 +70,7 @@ func viewQueue(q *scheduler.QueueView, headroom resources.Limit) queueBody {
 	return v
 }
 
-// addChild takes in what a queue shows of a child.
+// addChild adds the name and the running applications of a child.
 func (v *queueBody) addChild(name string, running uint64) {
 	v.RunningApps += running
 	v.ChildNames = append(v.ChildNames, name)
@@ -99,7 +99,7 @@ func viewTemplate(t *configs.ChildTemplate) *templateBody {
 	}
 }
 
-// parentOf is the path above, empty for root.
+// parentOf is the path of the parent queue; empty for root.
 func parentOf(path string) string {
 	return path[:max(0, strings.LastIndexByte(path, '.'))]
 }

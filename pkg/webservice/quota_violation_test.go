@@ -13,8 +13,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// A queue that is above a max that is enforced says by how much, since when, and when work is
-// told to leave; one that is not does not mention it.
+// A queue above an enforced max shows the excess, since when, and when preemption for it begins; another
+// queue has no such field.
 func TestQueues_QuotaViolationIsShown(t *testing.T) {
 	const before = `
 partitions:

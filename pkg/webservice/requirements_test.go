@@ -14,7 +14,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// The requirements about priorities that are about what REST shows, by their numbers.
+// Requirements of docs/PRIORITY.md about fields of the REST interface.
 func TestRequirements_RESTFields(t *testing.T) {
 	const text = `
 partitions:
@@ -84,13 +84,13 @@ partitions:
 			assert.Equal(t, got["prioritySorting"], want.sorts, want.queue)
 		}
 	})
-	t.Run("S4-3 S4-6 S4-73 S4-80 the numbers of asks, and the best of an application", func(t *testing.T) {
+	t.Run("S4-3 S4-6 S4-73 S4-80 priorities of asks, and the highest of an application", func(t *testing.T) {
 		assert.Equal(t, application("root.plain")["maxRequestPriority"], 12.0)
 		y := application("root.fenced")
 		assert.Equal(t, y["maxRequestPriority"], 2_000_001_000.0)
 		assert.DeepEqual(t, prioritiesByKey(y["requests"]), map[string]any{"y1": "-2147483648", "s1": "2000000000", "s2": "2000001000", "user": "1999999999"})
 	})
-	t.Run("S4-8 the least priority and nothing to do differ by what is pending", func(t *testing.T) {
+	t.Run("S4-8 the lowest priority and an idle queue differ in pendingResource", func(t *testing.T) {
 		mustCall(t, l, scheduler.AddApplication{App: "z", Queue: "root.idle"}, ask("z1", "z", -2147483648))
 		q := queues()["root.idle"]
 		assert.Equal(t, q["currentPriority"], -2147483648.0)
@@ -98,7 +98,7 @@ partitions:
 		mustCall(t, l, scheduler.RemoveApplication{App: "z"})
 		assert.Equal(t, queues()["root.idle"]["pendingResource"], nil)
 	})
-	t.Run("S3-9 that work of the system waits while preemption is off", func(t *testing.T) {
+	t.Run("S3-9 pending asks with a system priority while preemption is off", func(t *testing.T) {
 		assert.Equal(t, partition()["preemptionEnabled"], false)
 		assert.Equal(t, partition()["pendingSystemAsks"], 2.0)
 		conf, problems := configs.Load([]byte(strings.Replace(text, "enabled: false", "enabled: true", 1)))
@@ -106,7 +106,7 @@ partitions:
 		assert.NilError(t, c.Configure(t.Context(), conf))
 		assert.Equal(t, partition()["pendingSystemAsks"], nil, "with preemption on")
 	})
-	t.Run("S4-18 S4-22 an allocation has the number of its ask", func(t *testing.T) {
+	t.Run("S4-18 S4-22 an allocation has the priority of its ask", func(t *testing.T) {
 		mustCall(t, l, scheduler.AddNode{Node: "n", Total: amounts(map[string]resources.Quantity{"vcore": 9}), Schedulable: true})
 		mustCall(t, l)
 		x := application("root.plain")

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// ResourceManager is one that is registered.
+// ResourceManager is a registered resource manager (OBS-23).
 type ResourceManager struct {
 	ID              string            `json:"rmID"`
 	State           string            `json:"state"` // Connected or Disconnected
-	Since           time.Time         `json:"since"` // of the state
+	Since           time.Time         `json:"since"` // when the state began
 	Listening       bool              `json:"listening"`
 	Streams         []string          `json:"streams"`
 	InProcess       bool              `json:"inProcess"`
 	Undelivered     uint64            `json:"undeliveredBytes"`
-	ReplaceableFrom *time.Time        `json:"replaceableFrom,omitempty"` // when another may register in its place
+	ReplaceableFrom *time.Time        `json:"replaceableFrom,omitempty"` // when another resource manager may replace it; missing: it is connected
 	Registered      time.Time         `json:"registered"`
 	Version         string            `json:"version"`
 	PolicyGroup     string            `json:"policyGroup"`
@@ -24,30 +24,30 @@ type ResourceManager struct {
 	Partitions      []string          `json:"partitions"`
 }
 
-// ResourceManagers are those that are registered. They are asked from many goroutines.
+// ResourceManagers are the registered resource managers. It must be safe for concurrent use.
 type ResourceManagers interface {
-	// List is all of them.
+	// List returns all of them.
 	List() []ResourceManager
-	// Release ends the registration of one, also of one that is connected if it is forced.
+	// Release ends a registration; with force also that of a connected resource manager (OBS-80).
 	// Errors: ErrNoManager, ErrManagerConnected.
 	Release(rm string, force bool) error
 }
 
-// Why a resource manager is not released.
+// Errors of ResourceManagers.Release.
 var (
 	ErrNoManager        = errors.New("resource manager not found")
 	ErrManagerConnected = errors.New("the resource manager is connected")
 )
 
-// routeManagers serves who is registered.
+// routeManagers serves the list of registered resource managers.
 func (s *service) routeManagers(mux *router) {
 	if s.opt.Managers != nil {
 		s.route(mux, "/ws/v1/resourcemanagers", s.managers)
 	}
 }
 
-// routeManagerChanges lets an administrator end a registration, so that another resource manager can
-// register.
+// routeManagerChanges serves the end of a registration, after which another resource manager can
+// register (OBS-80).
 func (s *service) routeManagerChanges(mux *router) {
 	if s.opt.Managers != nil {
 		s.routeChange(mux, http.MethodDelete, "/ws/v1/resourcemanager/{rm}", http.StatusOK, nil, s.releaseManager)

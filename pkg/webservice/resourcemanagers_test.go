@@ -12,7 +12,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
-// fakeResourceManagers is a registration that a test makes up.
+// fakeResourceManagers is a ResourceManagers with a list that the test sets.
 type fakeResourceManagers struct {
 	registered []webservice.ResourceManager
 	released   string

@@ -18,11 +18,11 @@ const (
 	allowedMethods = "GET, OPTIONS"
 	allowedHeaders = "X-Requested-With,Content-Type,Accept,Origin"
 	jsonType       = "application/json; charset=UTF-8"
-	minGzipBytes   = 1400 // bytes; a shorter body fits one packet as it is
+	minGzipBytes   = 1400 // bytes; a shorter body fits one packet uncompressed
 )
 
-// failure is an answer that is no success. Its body is the reason, unless it has one
-// of its own.
+// failure is an answer with an error status. Its body is an errorBody with the reason, unless it
+// has one of its own.
 type failure struct {
 	status int
 	reason string
@@ -39,6 +39,8 @@ func badRequest(reason string) error {
 	return &failure{status: http.StatusBadRequest, reason: reason}
 }
 
+// fail answers with an error. A failure has a status of its own; the end of the scheduler or of the
+// wait of the client, and too many large answers, are 503; any other error is 500 (OBS-8, OBS-9).
 func (s *service) fail(w http.ResponseWriter, r *http.Request, err error) {
 	f := new(failure)
 	switch {
@@ -58,7 +60,7 @@ func (s *service) fail(w http.ResponseWriter, r *http.Request, err error) {
 	s.writeJSON(w, r, f.status, body)
 }
 
-// writeJSON answers with JSON: that of body, or the text that it is.
+// writeJSON answers with the JSON of body; pieces and an encodedList are JSON already.
 func (s *service) writeJSON(w http.ResponseWriter, r *http.Request, status int, body any) {
 	switch body := body.(type) {
 	case pieces:
@@ -70,13 +72,13 @@ func (s *service) writeJSON(w http.ResponseWriter, r *http.Request, status int, 
 	}
 	text := newEncoder().piece(body)
 	if len(text) <= pageBytes {
-		s.writeShort(w, r, status, jsonType, text) // health, for one, does not wait for a slot
+		s.writeShort(w, r, status, jsonType, text) // short answers, such as health, do not wait for a slot
 		return
 	}
 	s.writePieces(w, r, status, jsonType, func(yield func([]byte) bool) { yield(text) })
 }
 
-// setHeaders fills in what all answers have.
+// setHeaders sets the headers that all answers have.
 func (s *service) setHeaders(w http.ResponseWriter, kind string) http.Header {
 	h := w.Header()
 	if !s.sameOriginOnly {
@@ -87,7 +89,7 @@ func (s *service) setHeaders(w http.ResponseWriter, kind string) http.Header {
 	return h
 }
 
-// writeShort writes a short answer, packed if that is worth it.
+// writeShort writes an answer of at most a page, compressed from minGzipBytes on.
 func (s *service) writeShort(w http.ResponseWriter, r *http.Request, status int, kind string, text []byte) {
 	h := s.setHeaders(w, kind)
 	if len(text) >= minGzipBytes && httpserver.AcceptsGzip(r) {
@@ -101,7 +103,7 @@ func (s *service) writeShort(w http.ResponseWriter, r *http.Request, status int,
 	}
 }
 
-// allowOrigins lets pages from anywhere read the answer (behaviour.md 11.2).
+// allowOrigins lets web pages of any origin read the answer (OBS-10).
 func allowOrigins(h http.Header) {
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Access-Control-Allow-Methods", allowedMethods)
@@ -114,7 +116,7 @@ func compress(text []byte) []byte {
 	defer gzipWriters.Put(z)
 	z.Reset(&out)
 	if _, err := z.Write(text); err != nil {
-		panic("webservice: " + err.Error()) // a buffer takes everything
+		panic("webservice: " + err.Error()) // a write to a buffer does not fail
 	}
 	if err := z.Close(); err != nil {
 		panic("webservice: " + err.Error())

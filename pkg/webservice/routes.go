@@ -10,7 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
-// router is a mux that knows what it serves.
+// router is a mux that keeps the list of its routes.
 type router struct {
 	*http.ServeMux
 	patterns []string // method and path, in the order in which they were registered
@@ -18,27 +18,26 @@ type router struct {
 
 func newRouter() *router { return &router{ServeMux: http.NewServeMux()} }
 
-// HandleFunc is that of http.ServeMux.
+// HandleFunc is http.ServeMux.HandleFunc.
 func (m *router) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Request)) {
 	m.patterns = append(m.patterns, pattern)
 	m.ServeMux.HandleFunc(pattern, h)
 }
 
-// origin says whose a route is, and so what becomes of a parameter that it does not know.
+// origin tells routes of YuniKorn from our own. It decides how unknown query parameters are treated.
 type origin bool
 
 const (
-	canopyRoute   origin = false // a parameter that is not known is refused
-	yunikornRoute origin = true  // it is ignored and counted, and a Warning header says so
+	canopyRoute   origin = false // an unknown parameter is refused with status 400
+	yunikornRoute origin = true  // an unknown parameter is ignored, counted and named in a Warning header
 )
 
 // queryParameter is a parameter of a query.
 type queryParameter struct {
 	name, help string
-	canopyOnly bool // upstream does not have it
 }
 
-// routeQuery are the parameters of a route.
+// routeQuery has the parameters of a route.
 type routeQuery struct {
 	origin origin
 	query  []queryParameter
@@ -48,13 +47,13 @@ var (
 	statusParameter    = queryParameter{name: "status", help: "active applications in this state: " + strings.Join(activeStatuses, ", ")}
 	namespaceParameter = queryParameter{name: "namespace", help: "the namespace of the budget"}
 	startParameter     = queryParameter{name: "start", help: "the ID of the first record"}
-	countParameter     = queryParameter{name: "count", help: "how many records at most; of a stream, how many past ones it begins with"}
-	sinceParameter     = queryParameter{"since", "records from this time on: RFC 3339, or a duration before now such as 5m", true}
-	untilParameter     = queryParameter{"until", "records before this time: RFC 3339, or a duration before now such as 1m", true}
+	countParameter     = queryParameter{name: "count", help: "how many records at most; for a stream, how many past records it begins with"}
+	sinceParameter     = queryParameter{name: "since", help: "records from this time on: RFC 3339, or a duration before now such as 5m"}
+	untilParameter     = queryParameter{name: "until", help: "records before this time: RFC 3339, or a duration before now such as 1m"}
 )
 
-// routeParameters are the routes that have parameters, and those of upstream (behaviour.md 11.3). A
-// route that is not listed is ours and has none.
+// routeParameters has the routes of YuniKorn, and our own with parameters. A route that is not
+// listed is our own and has no parameters.
 var routeParameters = map[string]routeQuery{
 	"GET /ws/v1/metrics":                                                       {origin: yunikornRoute},
 	"GET /ws/v1/config":                                                        {origin: yunikornRoute},
@@ -89,11 +88,11 @@ var routeParameters = map[string]routeQuery{
 	}},
 }
 
-// maxWarnings is how many parameters the headers of an answer name.
+// maxWarnings is how many unknown parameters the headers of an answer name at most.
 const maxWarnings = 10
 
-// checkQuery refuses or reports what a query says that the route does not read: a filter that is
-// ignored without a word looks as if it had been applied.
+// checkQuery refuses, or reports, query parameters that the route does not know: a filter that is
+// ignored silently would look as if it had been applied (OBS-11, OBS-12).
 func (s *service) checkQuery(mux *router) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.RawQuery != "" && r.Method != http.MethodOptions {
@@ -106,7 +105,7 @@ func (s *service) checkQuery(mux *router) http.Handler {
 	})
 }
 
-// acceptQuery reports whether a request may go on. Requires: a route has the pattern.
+// acceptQuery reports whether the request is handled. Requires: pattern is that of a route.
 func (s *service) acceptQuery(w http.ResponseWriter, r *http.Request, pattern string) bool {
 	known := routeParameters[pattern]
 	query, err := url.ParseQuery(r.URL.RawQuery)
@@ -137,7 +136,7 @@ func (s *service) acceptQuery(w http.ResponseWriter, r *http.Request, pattern st
 	return true
 }
 
-// unknownParameter says what is wrong with a parameter, and which ones there are.
+// unknownParameter is the error text about an unknown parameter, with the known ones or a hint.
 func unknownParameter(name string, known []queryParameter) string {
 	text := fmt.Sprintf("unknown parameter %q: ", truncated(name))
 	names := make([]string, len(known))
@@ -153,7 +152,7 @@ func unknownParameter(name string, known []queryParameter) string {
 	return text + "this path takes " + strings.Join(names, ", ")
 }
 
-// headerSafe is a text of a client as a header may repeat it.
+// headerSafe is a text of a client in the characters that a header may have.
 func headerSafe(text string) string {
 	return strings.Map(func(c rune) rune {
 		if c < ' ' || c > '~' || c == '"' || c == '\\' {

@@ -15,7 +15,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/reload"
 )
 
-// serviceWithAllRoutes is a service with all routes.
+// serviceWithAllRoutes is a service with every route of both listeners.
 func serviceWithAllRoutes(t *testing.T) (*service, *router) {
 	t.Helper()
 	c := loop.NewCluster(loop.Options{}, nil, nil)
@@ -40,7 +40,7 @@ func (noManagers) Release(string, bool) error { return ErrNoManager }
 func TestRoutes_ParameterTableNamesExistingRoutes(t *testing.T) {
 	_, mux := serviceWithAllRoutes(t)
 	for pattern, known := range routeParameters {
-		assert.Assert(t, slices.Contains(mux.patterns, pattern), "%s is no route", pattern)
+		assert.Assert(t, slices.Contains(mux.patterns, pattern), "there is no route %s", pattern)
 		for _, p := range known.query {
 			assert.Assert(t, p.name != "" && p.help != "", "%s: %q", pattern, p.name)
 		}
@@ -70,7 +70,7 @@ func TestRoutes_UnknownParameterOfCanopyRouteIsRejected(t *testing.T) {
 		"/ws/v1/partition/default/preemptions?color=red": "this path takes application, queue, reason, limit",
 		"/ws/v1/partition/default/preemptions?limits=5":  `did you mean \"limit\"`,
 		"/ws/v1/partition/default/preemptions?limit=%zz": "the query cannot be read",
-		"/ws/v1/partition/default/preemptions/?queues=a": "", // it is sent on first
+		"/ws/v1/partition/default/preemptions/?queues=a": "", // redirected first
 		"/readyz?verbose": "this path takes none",
 	} {
 		w := httptest.NewRecorder()

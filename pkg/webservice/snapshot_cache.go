@@ -9,14 +9,14 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// snapshots are the states of the partitions, shared by all readers: one is asked for at a time,
-// begun after its readers came, and the loop rests from them three times as long as one took. The
-// zero value is ready for use.
+// snapshots shares snapshots between all readers. One is requested at a time for each partition, after
+// its readers came, followed by a pause of three times its duration (OBS-3). The zero value is ready
+// for use.
 type snapshots struct {
 	groups perLoop[coalesce.Group[*scheduler.Snapshot]]
 }
 
-// get is the state of a partition as it is now or later.
+// get returns a snapshot of a partition that is not older than the call.
 func (s *snapshots) get(ctx context.Context, l *loop.Loop) (*scheduler.Snapshot, error) {
 	g := s.groups.get(l, func() *coalesce.Group[*scheduler.Snapshot] {
 		return &coalesce.Group[*scheduler.Snapshot]{Pause: readPauseFactor}
@@ -24,7 +24,7 @@ func (s *snapshots) get(ctx context.Context, l *loop.Loop) (*scheduler.Snapshot,
 	return g.Do(ctx, l.Snapshot)
 }
 
-// perLoop has one T for each partition.
+// perLoop has one T for each partition; those of ended partitions are dropped.
 type perLoop[T any] struct {
 	mu     sync.Mutex
 	byLoop map[*loop.Loop]*T
@@ -39,7 +39,7 @@ func (p *perLoop[T]) get(l *loop.Loop, create func() *T) *T {
 	x := p.byLoop[l]
 	if x == nil {
 		for old := range p.byLoop {
-			if old.Health().Ended { // another partition may have its name by now
+			if old.Health().Ended { // a new partition may have the same name
 				delete(p.byLoop, old)
 			}
 		}
@@ -49,25 +49,25 @@ func (p *perLoop[T]) get(l *loop.Loop, create func() *T) *T {
 	return x
 }
 
-// snapshotCache is something that is computed from a whole snapshot, once for all readers of it, for
-// each partition. The zero value is ready for use.
+// snapshotCache caches a value that is computed from a snapshot, one for each partition, and shares it
+// between all readers. The zero value is ready for use.
 type snapshotCache[T any] struct {
 	byLoop perLoop[snapshotCacheEntry[T]]
 }
 
-// snapshotCacheEntry is that of one partition. Only the function that the group runs touches last and of.
+// snapshotCacheEntry is the cache of one partition. Only the function that group runs uses snapshot and last.
 type snapshotCacheEntry[T any] struct {
 	group    coalesce.Group[T]
-	snapshot *scheduler.Snapshot // nil: last is not known
+	snapshot *scheduler.Snapshot // nil: there is no last value
 	last     T
 }
 
-// readPauseFactor is the rest after computing something, as a multiple of the time that took: however
-// many readers want it, it takes a quarter of one processor at most.
+// readPauseFactor is the pause after a computation for readers, as a multiple of its duration: it takes
+// a quarter of one processor at most, for any number of readers.
 const readPauseFactor = 3
 
-// get is what compute makes of the state of a partition, as it is now or later. last is what it
-// made for an earlier snapshot, or the zero value; with keep false it is forgotten.
+// get returns the value of a snapshot that is not older than the call. compute gets the last value, or
+// the zero value; keep: its result is kept.
 func (d *snapshotCache[T]) get(ctx context.Context, from *snapshots, l *loop.Loop, compute func(ctx context.Context, snap *scheduler.Snapshot, last T) (value T, keep bool, err error)) (T, error) {
 	on := d.entry(l)
 	return on.group.Do(ctx, func(ctx context.Context) (T, error) {

@@ -15,14 +15,13 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// What users and groups use, queue by queue (behaviour.md 8, 11.4). It is added up from the
-// applications that are there, in one pass over the queues. A user or a group that a limit names
-// is known without an application too, as upstream has it; another group is known when a
-// wildcard limit makes applications count for it.
+// The usage of users and groups, queue by queue, added up from the applications in one pass over the
+// queues (LIM-31). As in YuniKorn, a user or a group that a limit names is listed without an application
+// too; another group is listed when a wildcard limit makes applications count for it.
 
 type userBody struct {
 	UserName string            `json:"userName"`
-	Groups   map[string]string `json:"groups,omitempty"` // by application: the group it counts for
+	Groups   map[string]string `json:"groups,omitempty"` // by application: the group whose limit it counts against
 	Queues   *usageBody        `json:"queues,omitempty"`
 }
 
@@ -41,22 +40,22 @@ type usageBody struct {
 	Children            []usageBody `json:"children,omitempty"`
 }
 
-// usages is what users, or groups, use. It is added up once for all readers of a snapshot.
+// usages is the usage of all users, or of all groups, in a snapshot.
 type usages struct {
-	groups  bool                   // of groups; else of users
-	byName  map[string]*queueUsage // by name, in root and below it
-	encoded [][]byte               // the JSON of all, in the order of their names; made for the first who wants it
+	groups  bool                   // usage of groups; else of users
+	byName  map[string]*queueUsage // by name: the usage in root, with the queues below
+	encoded [][]byte               // the JSON of each, in name order; made on the first use
 	once    sync.Once
-	apps    map[string][]*scheduler.ApplicationView // by name, in the order of queues and names
+	apps    map[string][]*scheduler.ApplicationView // by name, sorted by queue and ID
 }
 
-// queueUsage is what one user or group uses in one queue and below it.
+// queueUsage is the usage of one user or group in one queue, with the queues below.
 type queueUsage struct {
 	body usageBody
 	used resources.Amounts
 }
 
-// sumQueue adds up one queue and what is below it, by name.
+// sumQueue returns the usage in q and below it, by name.
 func (u *usages) sumQueue(q *scheduler.QueueView, slot *cpushare.Slot) map[string]*queueUsage {
 	slot.Yield()
 	nodes := map[string]*queueUsage{}
@@ -112,7 +111,7 @@ func (u *usages) sumQueue(q *scheduler.QueueView, slot *cpushare.Slot) map[strin
 	return nodes
 }
 
-// userOrGroup is the user or the group that an application counts for; empty: none.
+// userOrGroup is the user or the group that the application counts for; empty: none.
 func (u *usages) userOrGroup(a *scheduler.ApplicationView) string {
 	if u.groups {
 		return a.LimitGroup
@@ -127,7 +126,7 @@ func (u *usages) rule(rules []limits.Limit, name string) (limits.Limit, bool) {
 	return limits.ForUser(rules, name)
 }
 
-// usage is what all users or groups use in the partition that the path names.
+// usage returns the usage of all users or groups in the partition in the path.
 func (s *service) usage(r *http.Request, groups bool) (*usages, error) {
 	l, err := s.partition(r)
 	if err != nil {
@@ -146,7 +145,7 @@ func (s *service) usage(r *http.Request, groups bool) (*usages, error) {
 	})
 }
 
-// usagePieces is the JSON of what all use, in the order of their names. It is made once.
+// usagePieces is the JSON list of all usages in name order. It is encoded once.
 func usagePieces[T any](u *usages, view func(name string, n *queueUsage) T) pieces {
 	u.once.Do(func() {
 		e := newEncoder()

@@ -49,7 +49,7 @@ func TestUsage_ShowsUsersAndGroupsNamedByLimits(t *testing.T) {
 		}
 		assert.DeepEqual(t, got, want)
 	}
-	assert.Equal(t, fetch(c, "/ws/v1/partition/default/usage/user/carol").Code, 404, "a wildcard names nobody")
+	assert.Equal(t, fetch(c, "/ws/v1/partition/default/usage/user/carol").Code, 404, "a user with neither a limit of its own nor an application")
 }
 
 func TestFields_OfPartitionQueueAndAllocations(t *testing.T) {
@@ -75,7 +75,7 @@ func TestFields_OfPartitionQueueAndAllocations(t *testing.T) {
 	body := fetch(c, "/ws/v1/partition/default/application/a").Body.Bytes()
 	assert.NilError(t, json.Unmarshal(body, &app))
 	assert.Equal(t, app.Allocations[0].AllocationKey, "old")
-	assert.Equal(t, app.Allocations[0].AllocationDelay, int64(0), "it came just now, however old its pod is")
+	assert.Equal(t, app.Allocations[0].AllocationDelay, int64(0), "the delay counts from the arrival of the ask, not from its creation")
 	assert.DeepEqual(t, app.ResourceHistory, map[string]map[string]map[string]int64{"resourceUsage": {"m5": {"vcore": 180}}})
 
 	opt := webservice.Options{ClusterID: func() string { return "rm-1" }}
