@@ -11,12 +11,12 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// A mistake in the structure of a document is reported once, where it is. What follows from it,
-// such as a key that is missing where another one is misspelt, is not reported.
+// A mistake in the structure of a document is reported once, at its position. Its consequences, such as
+// a missing key where another one is misspelt, are not reported (CFG-13).
 
-// fields returns the values of a mapping that has fixed keys. Unknown ones are errors:
-// a misspelt key would silently do nothing. The value of a key that is misspelt is read as that
-// of the key that was probably meant, if it is of its kind.
+// fields returns the values of a mapping with fixed keys. Unknown keys are errors (CFG-2): a
+// misspelt key would silently have no effect. The value of a misspelt key is read as that of
+// the nearest key, if it is of the kind of that key.
 func (r *reader) fields(o subject, what string, n *yaml.Node, known *mapping) map[string]*yaml.Node {
 	out := map[string]*yaml.Node{}
 	r.findMissingDash(o, n, known)
@@ -35,7 +35,7 @@ func (r *reader) fields(o subject, what string, n *yaml.Node, known *mapping) ma
 			hint = misplacedKeyHint(p.name, known)
 		}
 		if hint == "" && p.value.Kind == yaml.MappingNode && known.has("name") {
-			hint = fmt.Sprintf(`write "name: %s", and beside it what is below`, p.name)
+			hint = fmt.Sprintf(`write "name: %s", and the keys below it at the same indentation`, p.name)
 		}
 		if near != "" && known.isQueuesYAMLOnly() {
 			misspelt = append(misspelt, pair{near, p.key, p.value})
@@ -50,7 +50,7 @@ func (r *reader) fields(o subject, what string, n *yaml.Node, known *mapping) ma
 	return out
 }
 
-// markMisread notes that not all of a mapping could be understood.
+// markMisread marks a mapping as partly not understood: rules about missing keys are silent there.
 func (r *reader) markMisread(n *yaml.Node) {
 	if r.misreadMappings == nil {
 		r.misreadMappings = map[*yaml.Node]bool{}
@@ -58,7 +58,7 @@ func (r *reader) markMisread(n *yaml.Node) {
 	r.misreadMappings[n] = true
 }
 
-// acceptsKind reports whether a value is of the kind that a key has.
+// acceptsKind reports whether a value is of the kind of a key. Requires: m has the key.
 func (m *mapping) acceptsKind(name string, n *yaml.Node) bool {
 	i := slices.IndexFunc(*m, func(k key) bool { return k.name == name })
 	switch (*m)[i].value {
@@ -74,14 +74,14 @@ func (m *mapping) acceptsKind(name string, n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode
 }
 
-// keyHints help with keys that are well known but not where they were written.
+// keyHints are hints for well-known keys that are not legal anywhere in a mapping.
 var keyHints = map[string]string{
 	"statedumpfilepath":  "it was removed; a state dump is read over REST",
 	"disruption.budgets": `it belongs into "properties" of a queue`,
 }
 
-// misplacedKeyHint is a hint at where a key belongs that does not exist where it is, or empty. Such a
-// key is mostly indented too little or too much.
+// misplacedKeyHint is a hint at the mapping that an unknown key belongs to, or empty. Such a key is
+// usually indented too little or too much.
 func misplacedKeyHint(name string, here *mapping) string {
 	if h, ok := keyHints[name]; ok {
 		return h
@@ -108,31 +108,31 @@ func misplacedKeyHint(name string, here *mapping) string {
 	case here == &partitionMapping && preemptionMapping.has(name):
 		return deeper(`"preemption"`)
 	case here == &partitionMapping && documentMapping.has(name):
-		return "it belongs beside partitions: do not indent it"
+		return "it belongs to the top level, like partitions: do not indent it"
 	}
 	return ""
 }
 
-// findMissingDash finds the key that begins the first element of a list without its dash:
+// findMissingDash finds a key that should begin the first element of a list, and has no dash:
 //
 //	queues:
 //	name: root
 //
-// It is reported once. What follows belongs to the element and not to the mapping, so it is
-// dropped.
+// It is reported once. The keys from there on belong to the element and not to the mapping, so
+// they are dropped.
 func (r *reader) findMissingDash(o subject, n *yaml.Node, known *mapping) {
 	if isNull(n) || n.Kind != yaml.MappingNode {
 		return
 	}
-	var of *mapping // of the list that has no elements yet
+	var of *mapping // kind of the elements of the last list without elements
 	var list string
-	var names map[string]bool // so far; made when a list has no elements
+	var names map[string]bool // keys so far; made when a list has no elements
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name := n.Content[i].Value
 		if of != nil && of.has(name) && (!known.has(name) || names[name]) {
 			r.markMisread(n)
 			r.add(o, positionOf(n.Content[i]), "yaml-type", fmt.Sprintf("key %s begins an element of %q, which is a list", quote(name), list),
-				fmt.Sprintf(`write "- %s", and indent what follows as far as %s`, name, name))
+				fmt.Sprintf(`write "- %s", and indent the lines below as far as %s`, name, name))
 			n.Content = n.Content[:i]
 			return
 		}
@@ -154,8 +154,8 @@ func (r *reader) findMissingDash(o subject, n *yaml.Node, known *mapping) {
 	}
 }
 
-// isQueuesYAMLOnly reports whether a mapping is one that only a queues.yaml has. In objects of Kubernetes a
-// key that is misspelt may stand beside one that excludes it.
+// isQueuesYAMLOnly reports whether a mapping exists in queues.yaml only and not in Kubernetes objects, where
+// the misspelt key may exclude another key of the same mapping.
 func (m *mapping) isQueuesYAMLOnly() bool {
 	switch m {
 	case &documentMapping, &partitionMapping, &queueMapping, &resourcesMapping, &templateMapping, &limitMapping, &preemptionMapping:
@@ -164,7 +164,7 @@ func (m *mapping) isQueuesYAMLOnly() bool {
 	return false
 }
 
-// wrongType reports a value of another kind than its key wants, and how it is probably meant.
+// wrongType reports a value of the wrong kind, with a hint at the probable intention (CFG-10).
 func (r *reader) wrongType(o subject, what string, n *yaml.Node, want string) {
 	r.add(o, positionOf(n), "yaml-type", fmt.Sprintf("%s must be %s, not %s", what, want, describe(n)), typeHint(what, n, want))
 }
@@ -173,9 +173,9 @@ func typeHint(what string, n *yaml.Node, want string) string {
 	text := n.Kind == yaml.ScalarNode && !isNull(n)
 	switch {
 	case want == "a list" && n.Kind == yaml.MappingNode && len(n.Content) > 0 && n.Content[1].Kind == yaml.MappingNode:
-		return fmt.Sprintf(`write "- name: %s", and below name what is in it`, n.Content[0].Value)
+		return fmt.Sprintf(`write "- name: %s", and its keys at the indentation of name`, n.Content[0].Value)
 	case want == "a list" && n.Kind == yaml.MappingNode && len(n.Content) > 0:
-		return fmt.Sprintf(`put "- " in front of %s, and indent what follows as far`, n.Content[0].Value)
+		return fmt.Sprintf(`put "- " in front of %s, and indent the lines below as far`, n.Content[0].Value)
 	case want == "a list" && text:
 		return "write [" + n.Value + "]"
 	case want == "a mapping" && n.Kind == yaml.SequenceNode && len(n.Content) > 0:
@@ -200,8 +200,8 @@ func plainScalar(s string) bool {
 	return s == "true" || s == "false" || s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// probableQuantity is how a text that is no quantity was probably meant: a fraction of a unit in a
-// smaller one, or a unit as other programs write it. Empty: nothing comes to mind.
+// probableQuantity is the quantity that a malformed text probably means: a fraction of a unit is
+// converted to a smaller unit, and units of other programs to ours (CFG-42). Empty: unknown.
 func probableQuantity(resource, text string) string {
 	text = strings.TrimSpace(text)
 	number := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ")
@@ -214,7 +214,7 @@ func probableQuantity(resource, text string) string {
 	}
 	unit := strings.TrimSpace(text[len(number):])
 	if unit == "m" {
-		return "" // thousandths, of what has none
+		return "" // thousandths of a resource that is counted in units
 	}
 	unit = strings.ToLower(unit)
 	unit = strings.TrimSuffix(unit, "b")

@@ -7,47 +7,47 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 )
 
-// The keys of a document: what the reader takes and Schema describes. A key that is not
-// here does not exist.
+// The keys of a document. The reader accepts these keys only, and Schema describes them
+// (CFG-2, CFG-21).
 
-// mapping is the keys of one kind of mapping.
+// mapping is the list of keys of one kind of mapping.
 type mapping []key
 
 // key is one key of a mapping.
 type key struct {
 	name        string
 	value       valueKind
-	mappingName string   // mappingValue, mappingList: which of mappings
-	words       []string // wordValue: what the value may be; textValue: what it usually is; objectValue: its texts
+	mappingName string   // mappingValue, mappingList: key of the map mappings
+	words       []string // wordValue: the legal values; textValue: examples; objectValue: the keys that are read
 	required    bool
-	description string // what it is for, its unit and its default
+	description string // purpose, unit and default, for the schema
 }
 
-// valueKind is what the value of a key is. Unless it is required, it may also be null, which
-// is the same as leaving the key out.
+// valueKind is the kind of a key's value. Unless the key is required, the value may also be
+// null, which is the same as a missing key (CFG-11).
 type valueKind uint8
 
 const (
 	textValue      valueKind = iota // also a number or a boolean, as it is written
 	queueNameValue                  // one level of a queue path
-	wordValue                       // one of some words, in any case
-	exactWordValue                  // one of some words, as they are
+	wordValue                       // one of words, in any case
+	exactWordValue                  // one of words, case-sensitive
 	flagValue
 	countValue
 	int32Value
 	durationValue        // a text such as 5m; words are examples
-	objectValue          // a mapping of which only some texts are ours: words
+	objectValue          // a mapping of which only the keys in words are read
 	numberOrPercentValue // 3 or 50%
-	labelsValue          // any names to texts
+	labelsValue          // a mapping of any keys to texts
 	textList
 	quantitiesValue // resource to quantity
 	weightsValue    // resource to number
 	settingsValue   // properties
 	mappingValue
-	mappingList // null elements are no mappings
+	mappingList // a list of mappings, not of nulls
 )
 
-// mappings are all kinds of mappings, by the name that keys use.
+// mappings are all kinds of mappings, by key.mappingName.
 var mappings = map[string]*mapping{
 	"document":      &documentMapping,
 	"partition":     &partitionMapping,
@@ -72,41 +72,41 @@ var mappings = map[string]*mapping{
 var documentMapping = mapping{
 	{name: "partitions", value: mappingList, mappingName: "partition", description: "The partitions: pools of nodes, each with a queue tree of its own."},
 	{name: "priorityclasses", value: mappingList, mappingName: "class",
-		description: "Names for priorities, for the whole cluster. A PriorityClass of Kubernetes is taken as it is."},
+		description: "Names for priorities, for the whole cluster. A Kubernetes PriorityClass is accepted as it is."},
 	{name: budgetsKey, value: mappingList, mappingName: "budget",
-		description: "How much of some work may be taken away at the same time, in each partition. A PodDisruptionBudget of Kubernetes is taken as it is."},
+		description: "How many of the selected allocations may be preempted at the same time, in each partition. A Kubernetes PodDisruptionBudget is accepted as it is."},
 	{name: "checksum", value: textValue, description: "Ignored; it is computed."},
 }
 
 var partitionMapping = mapping{
 	{name: "name", value: textValue, description: "Name of the partition. Default: default."},
 	{name: "queues", value: mappingList, mappingName: "queue", required: true,
-		description: "The top of the queue tree. A single queue called root is the root; otherwise all of these go below one."},
+		description: "The top of the queue tree. A single queue called root is the root queue; otherwise a root queue is added above all of them."},
 	{name: "placementrules", value: mappingList, mappingName: "rule",
-		description: "Which queue an application gets; the first rule that names one decides. Default: the queue it names itself."},
+		description: "Rules that place an application in a queue; the first one that matches decides. Default: the queue that the application names."},
 	{name: "limits", value: mappingList, mappingName: "limit", description: "The limits of the root queue."},
 	{name: "priority", value: exactWordValue, words: []string{"enabled", "disabled"},
-		description: "disabled: no order heeds priorities, no ask preempts, and asks that name a class are refused. Default: enabled."},
-	{name: "preemption", value: mappingValue, mappingName: "preemption", description: "Whether work may be evicted for other work."},
+		description: "disabled: priorities affect no order, asks do not preempt, and asks that name a class are rejected. Default: enabled."},
+	{name: "preemption", value: mappingValue, mappingName: "preemption", description: "Whether allocations may be preempted."},
 	{name: "nodesortpolicy", value: mappingValue, mappingName: "nodesort", description: "Which node is tried first."},
 	{name: "usergroupresolver", value: mappingValue, mappingName: "resolver", description: "Where the groups of a user come from."},
 	{name: "classesneedingquota", value: mappingList, mappingName: "classselector",
-		description: "Asks that are refused unless a class quota of their queue or one above counts them. Default: none."},
+		description: "Asks that are rejected unless a class quota of their queue or of one above counts them. Default: none."},
 }
 
 var classMapping = mapping{
 	{name: "name", value: textValue, description: "Name of the class, a DNS subdomain; here or in metadata."},
 	{name: "value", value: int32Value, required: true,
-		description: "The priority: the larger, the more important. At most 1000000000, but for classes of the system."},
-	{name: "globalDefault", value: flagValue, description: "Asks that name no class are of this one; at most one class is. Default: false."},
+		description: "The priority; a larger value is a higher priority. At most 1000000000, except for system classes."},
+	{name: "globalDefault", value: flagValue, description: "The class of asks that name none; at most one class. Default: false."},
 	{name: "preemptionPolicy", value: exactWordValue, words: classPolicies,
-		description: "Whether work of the class may have others of lower priority evicted. Default: PreemptLowerPriority."},
-	{name: "description", value: textValue, description: "For people: when to use the class."},
+		description: "Whether asks of the class may preempt allocations of lower priority. Default: PreemptLowerPriority."},
+	{name: "description", value: textValue, description: "When to use the class."},
 	{name: "submitacl", value: textValue,
-		description: "Who may name the class: users, one space, groups; commas within a list. Default: everybody, and nobody for classes of the system."},
+		description: "The users and groups that may name the class: users, one space, groups; commas within a list. Default: all users, and none for system classes."},
 	{name: "apiVersion", value: exactWordValue, words: []string{classVersion, ""}, description: "As in Kubernetes; may be left out."},
 	{name: "kind", value: exactWordValue, words: []string{classKind, ""}, description: "As in Kubernetes; may be left out."},
-	{name: "metadata", value: objectValue, words: []string{"name"}, description: "As in Kubernetes. Of what is in it, only the name counts."},
+	{name: "metadata", value: objectValue, words: []string{"name"}, description: "As in Kubernetes. Only the name is read."},
 }
 
 var preemptionMapping = mapping{
@@ -126,9 +126,9 @@ var preemptionMapping = mapping{
 
 var nodeSortMapping = mapping{
 	{name: "type", value: exactWordValue, words: nodeSortPolicies,
-		description: "fair takes the emptiest node first, binpacking the fullest. Default: fair."},
+		description: "fair sorts the node with the lowest usage first, binpacking the one with the highest. Default: fair."},
 	{name: "resourceweights", value: weightsValue,
-		description: "How much each resource counts for how full a node is; 0 leaves it out. Default: vcore and memory, 1 each."},
+		description: "The weight of each resource in the usage of a node; 0 leaves it out. Default: vcore and memory, 1 each."},
 }
 
 var resolverMapping = mapping{
@@ -136,50 +136,50 @@ var resolverMapping = mapping{
 }
 
 var queueMapping = mapping{
-	{name: "name", value: queueNameValue, required: true, description: "Name of this level of the queue's path. Case does not count."},
-	{name: "parent", value: flagValue, description: "A parent even without children below it here. Default: false."},
-	{name: "resources", value: mappingValue, mappingName: "resources", description: "What the queue may use and is promised; not on root."},
-	{name: "maxapplications", value: countValue, description: "How many applications may run below. Default: 0, any number."},
-	{name: "properties", value: settingsValue, description: "How the queue orders, shows and preempts its work. Most are inherited."},
-	{name: "adminacl", value: textValue, description: "Who may administer the queue, and submit to it: users, one space, groups; commas within a list. Default: nobody."},
-	{name: "submitacl", value: textValue, description: "Who may submit to the queue and those below: users, one space, groups; commas within a list. Default: nobody."},
-	{name: "childtemplate", value: mappingValue, mappingName: "template", description: "What leaves get that placement rules create below."},
-	{name: "queues", value: mappingList, mappingName: "queue", description: "The queues below."},
-	{name: "limits", value: mappingList, mappingName: "limit", description: "What users and groups may use here."},
+	{name: "name", value: queueNameValue, required: true, description: "Name of this level of the queue's path, in any case."},
+	{name: "parent", value: flagValue, description: "The queue is a parent even without configured children. Default: false."},
+	{name: "resources", value: mappingValue, mappingName: "resources", description: "Max and guaranteed resources of the queue; not on root."},
+	{name: "maxapplications", value: countValue, description: "How many applications may run in the queue and below. Default: 0, any number."},
+	{name: "properties", value: settingsValue, description: "Sorting, priority and preemption properties of the queue. Most are inherited."},
+	{name: "adminacl", value: textValue, description: "The users and groups that may administer the queue, and submit to it: users, one space, groups; commas within a list. Default: none."},
+	{name: "submitacl", value: textValue, description: "The users and groups that may submit to the queue and those below: users, one space, groups; commas within a list. Default: none."},
+	{name: "childtemplate", value: mappingValue, mappingName: "template", description: "Settings of the dynamic leaf queues that placement rules create below."},
+	{name: "queues", value: mappingList, mappingName: "queue", description: "The child queues."},
+	{name: "limits", value: mappingList, mappingName: "limit", description: "Limits of users and groups in this queue and below."},
 	{name: "classquotas", value: mappingList, mappingName: "classquota",
-		description: "What asks of some priority classes may ask for and hold here and below; more of them are refused."},
+		description: "Quotas of the asks and allocations of some priority classes in this queue and below; asks beyond them are rejected."},
 }
 
 var resourcesMapping = mapping{
-	{name: "guaranteed", value: quantitiesValue, description: "What the queue is promised. A missing resource is not promised."},
-	{name: "max", value: quantitiesValue, description: "What the queue may use. A missing resource is not limited; zero forbids it."},
+	{name: "guaranteed", value: quantitiesValue, description: "Guaranteed resources of the queue. A missing resource has no guarantee."},
+	{name: "max", value: quantitiesValue, description: "Max resources of the queue. A missing resource is not limited; zero forbids it."},
 }
 
 var templateMapping = mapping{
 	{name: "maxapplications", value: countValue, description: "How many applications may run in the leaf. Default: 0, any number."},
-	{name: "properties", value: settingsValue, description: "All the properties that the leaf has; it inherits none."},
-	{name: "resources", value: mappingValue, mappingName: "resources", description: "What the leaf may use and is promised."},
+	{name: "properties", value: settingsValue, description: "All properties of the leaf; it inherits none."},
+	{name: "resources", value: mappingValue, mappingName: "resources", description: "Max and guaranteed resources of the leaf."},
 }
 
 var limitMapping = mapping{
 	{name: "limit", value: textValue, description: "A description."},
-	{name: "users", value: textList, description: "Whom the limit is for, each on their own; '*' is every user not named in this queue."},
-	{name: "groups", value: textList, description: "For which groups the limit is, each as one pool; '*' is every group not named in this queue."},
-	{name: "maxresources", value: quantitiesValue, description: "What they may use. A missing resource is not limited."},
-	{name: "maxapplications", value: countValue, description: "How many applications they may run. Default: 0, any number."},
+	{name: "users", value: textList, description: "The users that the limit is for, each separately; '*' is every user not named in this queue."},
+	{name: "groups", value: textList, description: "The groups that the limit is for, each as one pool; '*' is every group not named in this queue."},
+	{name: "maxresources", value: quantitiesValue, description: "Max resources of the user or group. A missing resource is not limited."},
+	{name: "maxapplications", value: countValue, description: "How many applications the user or group may run. Default: 0, any number."},
 }
 
 var ruleMapping = mapping{
 	{name: "name", value: wordValue, words: ruleNames, required: true,
-		description: "What names the queue: the application itself, its user, this rule's value, or a tag of the application."},
-	{name: "create", value: flagValue, description: "May name a queue that does not exist yet. Default: false."},
+		description: "The source of the queue name: the application (provided), its user, this rule's value (fixed), or a tag of the application."},
+	{name: "create", value: flagValue, description: "Whether the rule may create a queue that does not exist. Default: false."},
 	{name: "value", value: textValue, description: "The queue of a fixed rule, the name of the tag of a tag rule."},
-	{name: "filter", value: mappingValue, mappingName: "filter", description: "Whom the rule is for. Default: everybody."},
-	{name: "parent", value: mappingValue, mappingName: "rule", description: "The rule that names the queue above. Default: root."},
+	{name: "filter", value: mappingValue, mappingName: "filter", description: "The users and groups that the rule is for. Default: all users."},
+	{name: "parent", value: mappingValue, mappingName: "rule", description: "The rule that places the parent queue. Default: root."},
 }
 
 var filterMapping = mapping{
-	{name: "type", value: wordValue, words: filterTypes, description: "Whether those who match are let in or kept out. Default: allow."},
+	{name: "type", value: wordValue, words: filterTypes, description: "Whether matching users are allowed or denied. Default: allow."},
 	{name: "users", value: textList, description: "Names, or one regular expression."},
 	{name: "groups", value: textList, description: "Names, or one regular expression."},
 }
@@ -187,10 +187,10 @@ var filterMapping = mapping{
 var (
 	ruleNames   = []string{"provided", "user", "fixed", "tag"}
 	filterTypes = []string{"allow", "deny", ""}
-	// nodeSortPolicies are policies.ParseNodeSort' names; the default comes first.
+	// nodeSortPolicies are the names that policies.ParseNodeSort accepts; the default comes first.
 	nodeSortPolicies = []string{policies.NodeSortFair.String(), policies.NodeSortBinPacking.String(), ""}
-	resolvers        = []string{"", "os", "ldap"} // test is for the tests of upstream
-	// classPolicies are priorities.ParsePolicy's names; the default comes first.
+	resolvers        = []string{"", "os", "ldap"} // YuniKorn also has test, for its own tests
+	// classPolicies are the names that priorities.ParsePolicy accepts; the default comes first.
 	classPolicies = []string{priorities.PreemptLowerPriority.String(), priorities.Never.String(), ""}
 )
 
@@ -203,7 +203,7 @@ func (m *mapping) has(name string) bool {
 	return slices.ContainsFunc(*m, func(k key) bool { return k.name == name })
 }
 
-// names are the keys, for suggestions.
+// names are the names of the keys, for suggestions.
 func (m *mapping) names() []string {
 	var out []string
 	for _, k := range *m {

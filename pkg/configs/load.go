@@ -1,23 +1,22 @@
 package configs
 
-// Options bound what a document may ask for, so that no text can exhaust the program
-// that reads it. A bound that is zero has the value of DefaultOptions. Refusals name the
-// bounds as the flags of the commands do: max-config-bytes, max-config-values, max-queues,
-// max-depth.
+// Options bound the size of a document, so that no text can exhaust the memory of the program
+// (CFG-15). A bound of zero means that of DefaultOptions. Problems name the bounds like the
+// flags of the commands: max-config-bytes, max-config-values, max-queues, max-depth.
 type Options struct {
-	MaxBytes  int // length of the text
-	MaxValues int // texts, lists and mappings in it, about; each costs some 300 bytes to read
+	MaxBytes  int // length of the text in bytes
+	MaxValues int // estimated number of scalars, lists and mappings; each costs some 300 bytes to read
 	MaxQueues int // queues in all partitions together, each partition's root included
 	MaxDepth  int // levels of a queue path, root included, and of a placement rule chain
 
 	// NodeResources are the names of the resources that the nodes of each partition have, by
-	// the partition's name. With them, a quantity of any other resource is warned of. A
-	// partition that is missing, or has none: not known, and names are compared with well-known
-	// ones and each other.
+	// partition name. With them, a quantity of any other resource is warned of (CFG-81). A
+	// missing or empty entry means unknown: names are compared with well-known names and with
+	// each other instead.
 	NodeResources map[string][]string
 }
 
-// DefaultOptions are far above what real clusters configure.
+// DefaultOptions are the default bounds, far above the size of real configurations.
 func DefaultOptions() Options {
 	return Options{MaxBytes: 8 << 20, MaxValues: 1_000_000, MaxQueues: 100_000, MaxDepth: 64}
 }
@@ -25,10 +24,10 @@ func DefaultOptions() Options {
 // Load reads a document with the default bounds.
 func Load(text []byte) (*Config, Problems) { return LoadWith(text, DefaultOptions()) }
 
-// LoadWith reads and validates a document, or the one that a ConfigMap of Kubernetes has. The Config is nil if, and only if, one of
-// the problems is an Error; warnings may come with a Config, which has at least one
-// partition: a text without any is refused, as it is what is left of a file that was
-// truncated or not mounted, and in force it would remove everything.
+// LoadWith reads and validates a document, or the document in a Kubernetes ConfigMap (CFG-1, CFG-18).
+// The Config is nil if, and only if, one of the problems is an Error; warnings may come with
+// a Config. A Config has at least one partition: a text without partitions is refused, because
+// it may be a file that was truncated or not mounted, and would remove all partitions (CFG-7).
 func LoadWith(text []byte, o Options) (*Config, Problems) {
 	r := newReader(o)
 	var d documentDraft
@@ -75,7 +74,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// check applies the rules that take more than one value to see.
+// check applies the rules that compare several values of the partitions.
 func (r *report) check(partitions []*partitionDraft) {
 	r.checkPartitionNames(partitions)
 	for _, p := range partitions {
@@ -89,7 +88,7 @@ func (r *report) check(partitions []*partitionDraft) {
 	}
 }
 
-// checkQueues applies the rules of one queue, and of a queue and its children.
+// checkQueues applies the rules about q and the queues below it.
 func (r *report) checkQueues(q *queueDraft) {
 	r.checkChildNames(q)
 	r.checkMaxApplications(q)

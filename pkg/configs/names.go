@@ -11,13 +11,14 @@ const (
 	maxNameLength    = 64 // of one level of a queue path
 )
 
-// The patterns of behaviour.md 1.4. Those of users and groups are in package security.
+// The patterns of queue names (CFG-36) and of names of placement rules (CFG-65). Those of users and
+// groups are in package security (CFG-38).
 var (
 	queuePattern = regexp.MustCompile(fmt.Sprintf(`^[a-zA-Z0-9_:#/@-]{1,%d}$`, maxNameLength))
 	rulePattern  = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 )
 
-// IsQueueName reports whether a queue can be called so: one level of a path, without dots.
+// IsQueueName reports whether name is legal as one level of a queue path (CFG-36).
 func IsQueueName(name string) bool { return queuePattern.MatchString(name) }
 
 const (

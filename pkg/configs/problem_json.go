@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// problemJSON is for other programs, so names stay.
+// problemJSON is the JSON form of a Problem. Its names are a public interface and stay.
 type problemJSON struct {
 	Line     int    `json:"line"`
 	Column   int    `json:"column"`
@@ -16,12 +16,12 @@ type problemJSON struct {
 	Hint     string `json:"hint"`
 }
 
-// MarshalJSON gives every field its name, also when it is empty.
+// MarshalJSON writes all fields, empty ones included.
 func (p Problem) MarshalJSON() ([]byte, error) {
 	return json.Marshal(problemJSON{p.Line, p.Col, p.Path, p.RuleID, p.Severity.String(), p.Message, p.Hint})
 }
 
-// MarshalJSON makes a list of it, an empty one when there are none.
+// MarshalJSON writes a list, an empty one for nil.
 func (p Problems) MarshalJSON() ([]byte, error) {
 	list := []Problem(p)
 	if list == nil {
@@ -30,7 +30,7 @@ func (p Problems) MarshalJSON() ([]byte, error) {
 	return json.Marshal(list)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads the output of MarshalJSON. An unknown severity is an error.
 func (p *Problem) UnmarshalJSON(text []byte) error {
 	var j problemJSON
 	if err := json.Unmarshal(text, &j); err != nil {

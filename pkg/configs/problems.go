@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// Severity says whether a document with the problem is refused.
+// Severity is whether a document with the problem is refused.
 type Severity uint8
 
 // The severities.
 const (
 	Error   Severity = iota // the document is refused
-	Warning                 // it loads, but may not do what its author expects
+	Warning                 // the document loads, but probably does not mean what was intended (CFG-72)
 )
 
 func (s Severity) String() string { return [...]string{"error", "warning"}[s] }
 
-// Problem is one thing wrong with a document, at its place.
+// Problem is one error or warning of a document, with its position (CFG-12).
 type Problem struct {
 	Line, Col     int    // from 1; columns count characters
 	Path          string // the queue, placement rule or partition; empty: the document itself
-	RuleID        string // one of Rules
+	RuleID        string // the ID of one of ValidationRules
 	Severity      Severity
 	Message, Hint string // Hint may be empty
 }
@@ -30,7 +30,7 @@ type Problem struct {
 // String is "line:col: error [V6] root.a: message (hint: ...)".
 func (p Problem) String() string { return fmt.Sprintf("%d:%d: %s", p.Line, p.Col, p.text()) }
 
-// WithFile is String with the name of the file in front, as compilers print it.
+// WithFile is String after the name of the file, as compilers print it.
 func (p Problem) WithFile(file string) string { return file + ":" + p.String() }
 
 func (p Problem) text() string {
@@ -46,11 +46,11 @@ func (p Problem) text() string {
 	return b.String()
 }
 
-// Problems are all problems of a document, ordered by line, column and rule. They
-// make an error, but a document is only refused if HasErrors.
+// Problems are all problems of a document, ordered by line, column and rule. Problems
+// implement error, but the document is refused only if HasErrors.
 type Problems []Problem
 
-// Error has one problem a line.
+// Error has one line per problem.
 func (p Problems) Error() string {
 	lines := make([]string, len(p))
 	for i := range p {
@@ -64,10 +64,10 @@ func (p Problems) HasErrors() bool {
 	return slices.ContainsFunc(p, func(x Problem) bool { return x.Severity == Error })
 }
 
-// Errors are the problems for which the document is refused.
+// Errors are the problems with severity Error.
 func (p Problems) Errors() Problems { return p.only(Error) }
 
-// Warnings are the problems that do not keep the document from loading.
+// Warnings are the problems with severity Warning.
 func (p Problems) Warnings() Problems { return p.only(Warning) }
 
 func (p Problems) only(s Severity) Problems {
@@ -80,25 +80,25 @@ func (p Problems) only(s Severity) Problems {
 	return out
 }
 
-// subject is what a problem is about: it knows the path that people find it by.
+// subject is the object that a problem is about, for Problem.Path.
 type subject interface{ path() string }
 
-// maxProblems bounds how many problems of one severity are listed. A text can have one in every
-// other byte, and finding all of 8 MiB took seconds and a gigabyte.
+// maxProblems bounds how many problems of one severity are listed (CFG-17). A text can have one in
+// every other byte, and finding all of 8 MiB took seconds and a gigabyte.
 const maxProblems = 1_000
 
 // report collects problems.
 type report struct {
 	problems    Problems
-	counts      [2]int // by severity, those that are not listed included
-	stopAtLimit bool   // untilErrorLimit is called
+	counts      [2]int // by severity, problems that are not listed included
+	stopAtLimit bool   // true during untilErrorLimit
 }
 
-// errorLimitReached is what add panics with, below untilErrorLimit, when there are errors enough.
+// errorLimitReached is the value with which add panics, during untilErrorLimit, after maxProblems errors.
 type errorLimitReached struct{}
 
-// add notes a problem. A nil owner is the document itself; an empty hint is none. After the
-// last error that is listed it ends untilErrorLimit.
+// add adds a problem. A nil subject is the document itself; an empty hint is none. After
+// maxProblems errors it ends untilErrorLimit by a panic.
 func (r *report) add(o subject, where position, rule, message, hint string) {
 	severity := severityOf(rule)
 	if r.counts[severity]++; r.counts[severity] > maxProblems {
@@ -117,9 +117,9 @@ func (r *report) add(o subject, where position, rule, message, hint string) {
 	r.problems = append(r.problems, p)
 }
 
-// limitReached reports whether there are so many problems of the severity of a rule already that one more
-// would not be listed. It is counted then, and its message need not be made: making a million
-// messages that are not listed took longer than all else. Only for warnings; errors end the reading.
+// limitReached reports whether a further warning of a rule would not be listed, and counts it in that
+// case. The caller need not make its message: making a million messages that are not listed took
+// longer than all else. It is false for errors, which end the reading at their limit.
 func (r *report) limitReached(rule string) bool {
 	if severity := severityOf(rule); severity == Warning && r.counts[severity] >= maxProblems {
 		r.counts[severity]++
@@ -128,7 +128,7 @@ func (r *report) limitReached(rule string) bool {
 	return false
 }
 
-// untilErrorLimit does what finds problems, until there are too many errors.
+// untilErrorLimit calls find, and returns early when there are too many errors.
 func (r *report) untilErrorLimit(find func()) {
 	r.stopAtLimit = true
 	defer func() {
@@ -142,8 +142,8 @@ func (r *report) untilErrorLimit(find func()) {
 	find()
 }
 
-// sorted returns the problems in the order that Load promises. It ends in the
-// message, so the order in which they were found cannot be seen.
+// sorted returns the problems in the order of Problems. The last key is the message, so the
+// result does not depend on the order in which problems were found.
 func (r *report) sorted() Problems {
 	more := func(message string, x ...any) {
 		r.problems = append(r.problems, Problem{

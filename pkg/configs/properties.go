@@ -9,7 +9,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
 
-// The properties of queues (behaviour.md 2.1).
+// The properties of queues.
 const (
 	sortPolicyProperty              = "application.sort.policy"
 	sortPriorityProperty            = "application.sort.priority"
@@ -29,13 +29,13 @@ const (
 	backoffDelayProperty            = "application.unschedasks.backoff.delay"
 )
 
-// property says how the text of one property becomes a setting.
+// property is a property of queues, and how its text is parsed.
 type property struct {
 	name     string
-	accepted string   // what a value may be, for people
-	words    []string // all values there are, or some examples
-	// read changes s and reports whether the text is a value. It leaves s alone
-	// otherwise, so the default stays. It is never asked about an empty text.
+	accepted string   // description of the legal values, for hints and the schema
+	words    []string // all legal values, or examples
+	// read sets a field of s and reports whether the text is legal. An illegal text leaves s
+	// unchanged, so the default stays. Requires: the text is not empty.
 	read func(s *Settings, text string) bool
 }
 
@@ -75,11 +75,11 @@ func findProperty(name string) (property, bool) {
 	return property{}, false
 }
 
-// DefaultSettings are those of a queue without properties.
+// DefaultSettings are the settings of a queue without properties.
 func DefaultSettings() Settings { return readSettings(map[string]string{}) }
 
-// readSettings reads resolved properties, which it keeps. A value that is none leaves
-// the default (behaviour.md 2.1); whoever wrote it was warned.
+// readSettings parses resolved properties, and keeps the map. A malformed value means the
+// default, with a warning of checkProperty (QUE-7, CFG-74).
 func readSettings(resolved map[string]string) Settings {
 	s := Settings{
 		PreemptionDelay:        30 * time.Second,
@@ -102,8 +102,7 @@ func readAppSort(s *Settings, text string) bool {
 	return ok
 }
 
-// readWord reads one of the words that the policies from the zero value to last have, in any
-// case.
+// readWord sets to to the policy, from the zero value to last, whose name is text in any case.
 func readWord[P interface {
 	~uint8
 	fmt.Stringer
@@ -164,7 +163,7 @@ func readGangPreemption(s *Settings, text string) bool {
 
 func readPreemptionDelay(s *Settings, text string) bool { return readDelay(&s.PreemptionDelay, text) }
 
-// readPriorityPreemptionDelay takes 0s too, which is the default.
+// readPriorityPreemptionDelay accepts 0s too, which is the default.
 func readPriorityPreemptionDelay(s *Settings, text string) bool {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
@@ -187,7 +186,7 @@ func readDelay(to *time.Duration, text string) bool {
 	return true
 }
 
-// readQuotaPreemptionDelay takes zero for "off", which is how a queue undoes what it inherits.
+// readQuotaPreemptionDelay accepts zero, which means off: a queue can override an inherited delay.
 func readQuotaPreemptionDelay(s *Settings, text string) bool {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {

@@ -6,17 +6,17 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// spelling is a quantity of a resource, for how a document writes it.
+// spelling is a quantity of a resource, the key of the texts by which a document writes it.
 type spelling struct {
 	resource string
 	n        resources.Quantity
 }
 
-// maxSpellings bounds how many quantities a Config remembers the spelling of. Documents have
-// few different ones, however many queues there are.
+// maxSpellings bounds how many spellings a Config keeps (CFG-44). Documents have few different
+// quantities, however many queues they have.
 const maxSpellings = 10_000
 
-// recordSpelling remembers how a quantity is written. One that is written in two ways has none.
+// recordSpelling records how a quantity is written. A quantity that is written in two ways has no spelling.
 func (r *reader) recordSpelling(resource string, n resources.Quantity, text string) {
 	text = strings.Join(strings.Fields(text), "")
 	key := spelling{resource, n}
@@ -31,15 +31,15 @@ func (r *reader) recordSpelling(resource string, n resources.Quantity, text stri
 			r.spellings = map[spelling]string{}
 		}
 		if strings.HasPrefix(text, "0") && n != 0 {
-			text = "" // not as people write it
+			text = "" // leading zeroes are not repeated in output
 		}
 		r.spellings[key] = text
 	}
 }
 
-// FormatQuantity writes a quantity as the document does, wherever it has the same amount: 1024Mi stays
-// 1024Mi. What it does not have, or writes in several ways, is as resources.FormatQuantity has it. nil: no
-// document.
+// FormatQuantity formats a quantity as the document writes the same amount: 1024Mi stays 1024Mi (CFG-44).
+// An amount that the document does not have, or writes in several ways, is formatted by
+// resources.FormatQuantity; so is any amount if c is nil.
 func (c *Config) FormatQuantity(resource string, n resources.Quantity) string {
 	if c != nil {
 		if text := c.spellings[spelling{resource, n}]; text != "" {
@@ -49,11 +49,11 @@ func (c *Config) FormatQuantity(resource string, n resources.Quantity) string {
 	return resources.FormatQuantity(resource, n)
 }
 
-// EmptyCopy is a configuration that has nothing yet, neither partitions nor classes nor
-// budgets, and writes quantities as c does.
+// EmptyCopy is a configuration without partitions, classes and budgets that formats quantities
+// as c does.
 func (c *Config) EmptyCopy() *Config { return &Config{Checksum: c.Checksum, spellings: c.spellings} }
 
-// restoreSpelling writes the quantities of changes as each side does.
+// restoreSpelling formats the quantities of changes as their documents write them.
 func restoreSpelling(changes []ValueChange, old, new *Config) {
 	for i := range changes {
 		v := &changes[i]
@@ -63,7 +63,7 @@ func restoreSpelling(changes []ValueChange, old, new *Config) {
 	}
 }
 
-// rewriteQuantity is a text of resources.FormatQuantity as the document writes it.
+// rewriteQuantity reformats an output of resources.FormatQuantity as the document writes the quantity.
 func (c *Config) rewriteQuantity(resource, text string) string {
 	if text == "" {
 		return ""
@@ -75,7 +75,7 @@ func (c *Config) rewriteQuantity(resource, text string) string {
 	return c.FormatQuantity(resource, n)
 }
 
-// quantityOf is the resource of a value that is a quantity, by the name of the value in a Change.
+// quantityOf is the resource of a ValueChange by its name; ok is false if the value is no quantity.
 func quantityOf(name string) (resource string, ok bool) {
 	if strings.HasPrefix(name, "classquota ") {
 		_, resource, ok = strings.Cut(name, " hard ")

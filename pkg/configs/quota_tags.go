@@ -12,30 +12,31 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// The tags that say what a dynamic leaf may have, in any case (behaviour.md 3.3).
+// The application tags that set max, guarantee and max applications of a dynamic leaf (QUO-21). Their
+// names are matched in any case.
 const (
 	TagMax             = "namespace.resourcequota"
 	TagGuaranteed      = "namespace.resourceguaranteed"
 	TagMaxApplications = "namespace.resourcemaxapps"
 )
 
-// QuotaTags is what the tags of an application say about the dynamic leaf it goes to. What
-// no tag names is nil, or 0.
+// QuotaTags are the quotas that the tags of an application set on its dynamic leaf. A quota
+// without a tag is nil, or 0.
 type QuotaTags struct {
 	Max             *resources.Limit
 	Guaranteed      *resources.Guarantee
 	MaxApplications uint64
 }
 
-// A tag holds a resource of the scheduler interface in JSON, {"resources":{"memory":
-// {"value":1}}}. These bounds are far from what anybody writes.
+// The value of a tag is a resource of the scheduler interface in JSON, {"resources":{"memory":
+// {"value":1}}}. These bounds are far above real tags.
 const (
 	maxQuotaTagBytes      = 64 << 10
 	maxResourceNameLength = 1 << 10
 )
 
-// ReadQuotaTags reads the tags of an application. A tag that makes no sense is left out,
-// and a problem names it; the others count.
+// ReadQuotaTags reads the tags of an application. A malformed tag is ignored and reported in
+// problems; the other tags count.
 func ReadQuotaTags(tags map[string]string) (q QuotaTags, problems []error) {
 	if len(tags) == 0 {
 		return q, nil
@@ -74,7 +75,7 @@ func ReadQuotaTags(tags map[string]string) (q QuotaTags, problems []error) {
 	return q, problems
 }
 
-// findTag finds a tag whatever the case of its name. Of several the first in order counts.
+// findTag finds a tag by its name in any case. Of several, the first in string order counts.
 func findTag(tags map[string]string, name string) (text string, ok bool) {
 	found := ""
 	for key := range tags {
@@ -100,7 +101,7 @@ func readResource(text string) (map[string]resources.Quantity, error) {
 	for _, name := range slices.Sorted(maps.Keys(sent.Resources)) { // sorted: the same problem every time
 		value := sent.Resources[name].Value
 		if value == "" {
-			value = "0" // that is how the interface writes a zero
+			value = "0" // the interface leaves out a zero
 		}
 		n, err := value.Int64()
 		switch {
@@ -123,7 +124,7 @@ func readResource(text string) (map[string]resources.Quantity, error) {
 	return m, nil
 }
 
-// clipped shortens a text that is quoted.
+// clipped shortens a text to 64 bytes, for messages.
 func clipped(text string) string {
 	const longest = 64
 	if len(text) <= longest {

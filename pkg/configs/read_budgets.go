@@ -12,7 +12,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
 )
 
-// budgetDraft is a disruption budget with the places of its fields.
+// budgetDraft is a disruption budget with the positions of its fields.
 type budgetDraft struct {
 	objectDraft
 	budget budgets.Budget
@@ -20,8 +20,8 @@ type budgetDraft struct {
 
 func (d *budgetDraft) path() string { return "disruption budget " + d.budget.ID() }
 
-// budgets reads the disruption budgets: as Kubernetes writes a PodDisruptionBudget, or
-// without what does not say anything (priority.md 1.1).
+// budgets reads the disruption budgets: Kubernetes PodDisruptionBudgets, or the short form
+// without metadata and spec (CFG-22).
 func (r *reader) budgets(n *yaml.Node) []*budgetDraft {
 	var out []*budgetDraft
 	for _, x := range r.mappings(nil, budgetsKey, n) {
@@ -30,7 +30,7 @@ func (r *reader) budgets(n *yaml.Node) []*budgetDraft {
 	return out
 }
 
-// newBudget is a budget of which only the name is known: problems need one to be about.
+// newBudget is a draft with name and namespace only, which problems need as their subject.
 func newBudget(n *yaml.Node) *budgetDraft {
 	d := &budgetDraft{objectDraft: newObject(n, "budget-")}
 	d.budget.Name = objectText(n, "name")
@@ -53,7 +53,7 @@ func (r *reader) budget(d *budgetDraft, n *yaml.Node) *budgetDraft {
 	return d
 }
 
-// budgetSpec puts what is in the spec beside it.
+// budgetSpec adds the fields of spec to the fields of the budget. A field in both places is an error.
 func (r *reader) budgetSpec(d *budgetDraft, fields map[string]*yaml.Node) {
 	for key, n := range r.fields(d, "spec", fields["spec"], &budgetSpecMapping) {
 		switch {
@@ -63,13 +63,12 @@ func (r *reader) budgetSpec(d *budgetDraft, fields map[string]*yaml.Node) {
 			d.positions[key] = positionOf(n)
 		default:
 			r.addBudget(d, budgets.Field(key), budgets.DuplicateField,
-				fmt.Sprintf("%s is in spec (line %d) and beside it", key, n.Line), "write it once")
+				fmt.Sprintf("%s is set in spec (line %d) and outside of it", key, n.Line), "write it once")
 		}
 	}
 }
 
-// selector reads the conditions. One that cannot be is left out, and whoever has a broken
-// selector is refused.
+// selector reads the conditions of a selector. An illegal condition is an error.
 func (r *reader) selector(d *budgetDraft, n *yaml.Node) budgets.Selector {
 	fields := r.fields(d, "the selector", n, &selectorMapping)
 	labels := map[string]string{}
@@ -97,8 +96,8 @@ func (r *reader) selector(d *budgetDraft, n *yaml.Node) budgets.Selector {
 		if n != nil {
 			where = positionOf(n)
 		}
-		r.add(d, where, "budget-empty-selector", "without conditions the selector selects nothing, so the budget is about nothing",
-			"name the labels of the work under matchLabels")
+		r.add(d, where, "budget-empty-selector", "without conditions the selector selects nothing, so the budget has no effect",
+			"name the labels of the allocations under matchLabels")
 	}
 	return s
 }
@@ -110,7 +109,7 @@ func (r *reader) checkExpression(d *budgetDraft, n *yaml.Node, e budgets.Express
 	}
 }
 
-// allowance reads the one of three keys that says how many may leave.
+// allowance reads minAvailable, maxUnavailable or allowed. More than one of them is an error.
 func (r *reader) allowance(d *budgetDraft, fields map[string]*yaml.Node) {
 	var first budgets.Field
 	for _, k := range []budgets.AllowanceKind{budgets.MinAvailable, budgets.MaxUnavailable, budgets.Allowed} {
@@ -120,7 +119,7 @@ func (r *reader) allowance(d *budgetDraft, fields map[string]*yaml.Node) {
 		case isNull(n):
 			continue
 		case first != "":
-			r.addBudget(d, f, budgets.OneAllowance, fmt.Sprintf("%s is there (line %d) and so is %s", first, d.positionOf(string(first)).line, f),
+			r.addBudget(d, f, budgets.OneAllowance, fmt.Sprintf("both %s (line %d) and %s are set", first, d.positionOf(string(first)).line, f),
 				"a budget has one of minAvailable, maxUnavailable and allowed")
 		default:
 			first = f
@@ -129,7 +128,7 @@ func (r *reader) allowance(d *budgetDraft, fields map[string]*yaml.Node) {
 	}
 }
 
-// numberOrPercent reads 3 or, but for what is allowed, 50%.
+// numberOrPercent reads a number such as 3 or, except for allowed, a percentage such as 50%.
 func (r *reader) numberOrPercent(d *budgetDraft, k budgets.AllowanceKind, n *yaml.Node) budgets.Allowance {
 	f := k.Field()
 	if digits, ok := strings.CutSuffix(n.Value, "%"); ok && n.Kind == yaml.ScalarNode && n.Tag == "!!str" && k != budgets.Allowed {
@@ -137,12 +136,12 @@ func (r *reader) numberOrPercent(d *budgetDraft, k budgets.AllowanceKind, n *yam
 		if err == nil && share <= 100 {
 			return budgets.Allowance{Kind: k, N: int32(share), Percent: true}
 		}
-		r.addBudget(d, f, budgets.InvalidAllowance, fmt.Sprintf("%s is %s", f, describe(n)), "a share is 0% to 100%, in whole hundredths")
+		r.addBudget(d, f, budgets.InvalidAllowance, fmt.Sprintf("%s is %s", f, describe(n)), "a percentage is a whole number from 0% to 100%")
 		return budgets.Allowance{Kind: k}
 	}
 	var count int64
 	if n.Kind != yaml.ScalarNode || n.Tag != "!!int" || n.Decode(&count) != nil || count < 0 || count > math.MaxInt32 {
-		hint := "a whole number without quotes, zero or more, or a share such as 50%"
+		hint := "a whole number without quotes, zero or more, or a percentage such as 50%"
 		if k == budgets.Allowed {
 			hint = "a whole number, zero or more"
 		}
@@ -170,12 +169,12 @@ func (r *report) checkBudgets(drafts []*budgetDraft) {
 	}
 }
 
-// addBudget reports a problem by the reason that REST gives for it.
+// addBudget reports a problem. Its rule is "budget-" and the reason that REST returns.
 func (r *report) addBudget(d *budgetDraft, f budgets.Field, reason budgets.Reason, message, hint string) {
 	r.addObject(d, &d.objectDraft, string(f), string(reason), message, hint)
 }
 
-// buildBudgets makes the registry. Requires: the drafts were checked, without errors.
+// buildBudgets makes the registry. Requires: the drafts were checked and have no errors.
 func buildBudgets(drafts []*budgetDraft) budgets.Registry {
 	all := make([]budgets.Budget, len(drafts))
 	for i, d := range drafts {
@@ -183,7 +182,7 @@ func buildBudgets(drafts []*budgetDraft) budgets.Registry {
 	}
 	r, err := budgets.New(all...)
 	if err != nil {
-		panic(fmt.Sprintf("configs: budgets were checked, but %v", err))
+		panic(fmt.Sprintf("configs: budgets passed the checks, but not budgets.New: %v", err))
 	}
 	return r
 }

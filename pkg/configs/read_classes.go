@@ -10,7 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// classDraft is a priority class with the places of its fields.
+// classDraft is a priority class with the positions of its fields.
 type classDraft struct {
 	objectDraft
 	class priorities.Class
@@ -18,8 +18,8 @@ type classDraft struct {
 
 func (d *classDraft) path() string { return "priority class " + d.class.Name }
 
-// classes reads the priority classes: as Kubernetes writes a PriorityClass, or without
-// what does not say anything (priority.md 1.1).
+// classes reads the priority classes: Kubernetes PriorityClasses, or the short form without
+// metadata (PRI-25).
 func (r *reader) classes(n *yaml.Node) []*classDraft {
 	var out []*classDraft
 	for _, x := range r.mappings(nil, "priorityclasses", n) {
@@ -50,7 +50,7 @@ func (r *reader) class(n *yaml.Node) *classDraft {
 
 func (r *reader) classValue(d *classDraft, n *yaml.Node) {
 	if isNull(n) {
-		r.addClass(d, priorities.ValueField, priorities.InvalidValue, `key "value" is missing`, "the larger, the more important")
+		r.addClass(d, priorities.ValueField, priorities.InvalidValue, `key "value" is missing`, "a larger value is a higher priority")
 		return
 	}
 	var v int64
@@ -73,7 +73,7 @@ func (r *reader) classACL(d *classDraft, n *yaml.Node) {
 		return
 	}
 	if len(illegal) > 0 {
-		r.add(d, positionOf(n), "class-acl-name", "nobody can have the name "+quote(illegal[0]), "")
+		r.add(d, positionOf(n), "class-acl-name", "no user or group can have the name "+quote(illegal[0]), "")
 	}
 	d.class.SubmitACL = &acl
 }
@@ -91,7 +91,7 @@ func (r *report) checkClasses(drafts []*classDraft) {
 		if name := d.class.Name; name != "" {
 			if other := first[name]; other != nil {
 				r.addClass(d, priorities.NameField, priorities.AlreadyExists,
-					fmt.Sprintf("the name is in line %d already", other.positionOf(string(priorities.NameField)).line), "")
+					fmt.Sprintf("there is a class of this name in line %d already", other.positionOf(string(priorities.NameField)).line), "")
 			} else {
 				first[name] = d
 			}
@@ -108,12 +108,12 @@ func (r *report) checkClasses(drafts []*classDraft) {
 	}
 }
 
-// addClass reports a problem by the reason that REST gives for it.
+// addClass reports a problem. Its rule is "class-" and the reason that REST returns.
 func (r *report) addClass(d *classDraft, f priorities.Field, reason priorities.Reason, message, hint string) {
 	r.addObject(d, &d.objectDraft, string(f), string(reason), message, hint)
 }
 
-// buildClasses makes the registry. Requires: the drafts were checked, without errors.
+// buildClasses makes the registry. Requires: the drafts were checked and have no errors.
 func buildClasses(drafts []*classDraft) priorities.Registry {
 	classes := make([]priorities.Class, len(drafts))
 	for i, d := range drafts {
@@ -121,7 +121,7 @@ func buildClasses(drafts []*classDraft) priorities.Registry {
 	}
 	r, err := priorities.New(classes...)
 	if err != nil {
-		panic(fmt.Sprintf("configs: classes were checked, but %v", err))
+		panic(fmt.Sprintf("configs: classes passed the checks, but not priorities.New: %v", err))
 	}
 	return r
 }

@@ -8,25 +8,25 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 )
 
-// classSelectorDraft finds asks by their priority class.
+// classSelectorDraft is a selector of asks by their priority class.
 type classSelectorDraft struct {
 	position
 	operator limits.Operator
 	classes  []token
-	broken   bool   // it could not be read, so rules about it stay silent
-	text     string // of what is built; made by the check, unless it is broken
+	broken   bool   // it could not be read, so rules about it are silent
+	text     string // text form of the built selector; set by checkSelector, unless it is broken
 }
 
 // classQuotaDraft is a class quota of a queue.
 type classQuotaDraft struct {
 	position
 	name          token
-	match         *classSelectorDraft // nil: it is missing
+	match         *classSelectorDraft // nil: the key is missing
 	users, groups []token
 	hard          quantities
 }
 
-// checkClassQuotas reads the class quotas of a queue.
+// classQuotas reads the class quotas of a queue.
 func (r *reader) classQuotas(q *queueDraft, n *yaml.Node) []*classQuotaDraft {
 	var out []*classQuotaDraft
 	for _, x := range r.mappings(q, "classquotas", n) {
@@ -46,7 +46,7 @@ func (r *reader) classQuotas(q *queueDraft, n *yaml.Node) []*classQuotaDraft {
 	return out
 }
 
-// classSelectors reads which asks a class quota must cover.
+// classSelectors reads classesneedingquota, the selectors of the asks that need a class quota (QUO-37).
 func (r *reader) classSelectors(p *partitionDraft, n *yaml.Node) []*classSelectorDraft {
 	var out []*classSelectorDraft
 	for _, x := range r.mappings(p, "classesneedingquota", n) {
@@ -55,7 +55,7 @@ func (r *reader) classSelectors(p *partitionDraft, n *yaml.Node) []*classSelecto
 	return out
 }
 
-// classSelector reads an operator and its classes.
+// classSelector reads a selector: an operator and its classes.
 func (r *reader) classSelector(o subject, what string, n *yaml.Node) *classSelectorDraft {
 	before := r.counts[Error]
 	fields := r.fields(o, what, n, &classSelectorMapping)

@@ -2,7 +2,7 @@ package configs
 
 import "gopkg.in/yaml.v3"
 
-// limits reads the limits of a queue; those of a partition are root's (V10).
+// limits reads the limits of a queue (CFG-31). Those of a partition are read for its root queue (V10).
 func (r *reader) limits(q *queueDraft, n *yaml.Node) []*limitDraft {
 	var out []*limitDraft
 	for _, x := range r.mappings(q, "limits", n) {

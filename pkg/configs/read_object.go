@@ -6,21 +6,21 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// objectDraft is what drafts of objects of Kubernetes have in common: they may be written as
-// Kubernetes does, or without what does not say anything, and all that is wrong with them has
-// a reason that REST gives too.
+// objectDraft is the common part of the drafts of Kubernetes objects. Such an object may be
+// written as in Kubernetes or in a short form, and each of its problems has a reason that REST
+// returns too.
 type objectDraft struct {
 	position
-	rulePrefix string              // what the rules about it begin with, such as class-
-	positions  map[string]position // of its fields
-	broken     map[string]bool     // fields that could not be read, so rules about them stay silent
+	rulePrefix string              // prefix of the rules about the object, such as class-
+	positions  map[string]position // positions of its fields
+	broken     map[string]bool     // fields that could not be read, so rules about them are silent
 }
 
 func newObject(n *yaml.Node, rules string) objectDraft {
 	return objectDraft{position: positionOf(n), rulePrefix: rules, positions: map[string]position{}, broken: map[string]bool{}}
 }
 
-// recordPositions notes where fields are; a node that is missing is none.
+// recordPositions records the positions of the fields that exist.
 func (d *objectDraft) recordPositions(fields map[string]*yaml.Node) {
 	for name, n := range fields {
 		if n != nil {
@@ -29,7 +29,7 @@ func (d *objectDraft) recordPositions(fields map[string]*yaml.Node) {
 	}
 }
 
-// positionOf is where a problem of a field is reported: there, or where the object begins.
+// positionOf is the position of a field or, without one, that of the object.
 func (d *objectDraft) positionOf(field string) position {
 	if p, ok := d.positions[field]; ok {
 		return p
@@ -37,13 +37,13 @@ func (d *objectDraft) positionOf(field string) position {
 	return d.position
 }
 
-// addObject reports a problem of a field by the reason that REST gives for it.
+// addObject reports a problem of a field. Its rule is the prefix of the object and the reason that REST returns.
 func (r *report) addObject(o subject, d *objectDraft, field, reason, message, hint string) {
 	d.broken[field] = true
 	r.add(o, d.positionOf(field), d.rulePrefix+reason, message, hint)
 }
 
-// objectText is a text about an object, wherever it is written.
+// objectText is the text of a key of an object or, without one, of its metadata.
 func objectText(n *yaml.Node, key string) string {
 	if text := peek(n, key); text != "" {
 		return text
@@ -52,7 +52,7 @@ func objectText(n *yaml.Node, key string) string {
 	return peek(metadata, key)
 }
 
-// checkObjectKind refuses objects of Kubernetes that are something else.
+// checkObjectKind refuses a Kubernetes object of another version or kind.
 func (r *reader) checkObjectKind(o subject, d *objectDraft, fields map[string]*yaml.Node, version, kind string) {
 	for _, x := range []struct{ key, want string }{{"apiVersion", version}, {"kind", kind}} {
 		if got := r.text(o, x.key, fields[x.key]); got != "" && got != x.want {
@@ -61,8 +61,8 @@ func (r *reader) checkObjectKind(o subject, d *objectDraft, fields map[string]*y
 	}
 }
 
-// objectNames reads texts that may be written beside the metadata or in it, such as the name, and
-// notes where they are. What else is in the metadata is Kubernetes' own business.
+// objectNames reads texts, such as the name, that may be in the metadata or in the object itself, and
+// records their positions. Other keys of the metadata are ignored.
 func (r *reader) objectNames(o subject, d *objectDraft, fields map[string]*yaml.Node, keys ...string) {
 	inside := map[string]*yaml.Node{}
 	for _, p := range r.pairs(o, "metadata", fields["metadata"]) {

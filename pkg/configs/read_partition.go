@@ -12,7 +12,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
 
-// read turns a text into drafts.
+// read decodes a text into drafts.
 func (r *reader) read(text []byte) (d documentDraft) {
 	if !r.checkTextSize(text) {
 		return d
@@ -28,7 +28,7 @@ func (r *reader) read(text []byte) (d documentDraft) {
 	d.budgets = r.budgets(fields[budgetsKey])
 	for _, n := range r.mappings(nil, "partitions", fields["partitions"]) {
 		if d.partitions = append(d.partitions, r.partition(n)); r.queueCount > r.options.MaxQueues {
-			break // reported; what comes is not read at all
+			break // reported; the partitions beyond the bound are not read
 		}
 	}
 	return d
@@ -63,12 +63,12 @@ func (r *reader) partition(n *yaml.Node) *partitionDraft {
 	return p
 }
 
-// defaultNominationTimeout is well above the grace periods in use: the default of Kubernetes
-// is 30 seconds.
+// defaultNominationTimeout is well above usual grace periods of pods: the default in
+// Kubernetes is 30 seconds.
 const defaultNominationTimeout = 5 * time.Minute
 
-// defaultChurn is far from what a cluster with work to do comes to: each time round, somebody
-// is told to leave, leaves, asks anew, waits for its turn and takes room from somebody.
+// defaultChurn has bounds that a cluster with useful preemption does not reach: in each cycle a
+// victim terminates, asks again, waits until it is evaluated and preempts another allocation.
 var defaultChurn = Churn{CircuitBreaker: true, Cycles: 10, Window: 30 * time.Minute, CoolDown: 5 * time.Minute}
 
 const maxChurnCycles = 1000
@@ -88,7 +88,7 @@ func (r *reader) churn(p *partitionDraft, preemption map[string]*yaml.Node) Chur
 	return c
 }
 
-// isDisabled reads a word that says whether something is off.
+// isDisabled reads the word enabled, the default, or disabled.
 func (r *reader) isDisabled(p *partitionDraft, what string, n *yaml.Node) bool {
 	if isNull(n) {
 		return false
@@ -102,7 +102,7 @@ func (r *reader) isDisabled(p *partitionDraft, what string, n *yaml.Node) bool {
 	return false
 }
 
-// positiveDuration is a duration above zero.
+// positiveDuration reads a duration above zero.
 func (r *reader) positiveDuration(p *partitionDraft, what string, n *yaml.Node, defaultValue time.Duration) time.Duration {
 	d := r.duration(p, what, n, defaultValue)
 	if d == 0 {
@@ -120,10 +120,9 @@ func partitionName(s string) string {
 	return s
 }
 
-// tree reads the queues of a partition. misread says that something else in it, or around it,
-// could not be understood. A single top queue called root is the root, in
-// any case; otherwise all top queues go below a root of our own (V4, L4,
-// behaviour.md 1.2.7).
+// tree reads the queues of a partition. siblingsMisread is whether another part of the partition
+// or of the document could not be understood. A single top queue called root, in any case,
+// is the root queue; otherwise a root queue is added above all top queues (V4, L4, CFG-29).
 func (r *reader) tree(p *partitionDraft, n *yaml.Node, siblingsMisread bool) *queueDraft {
 	root := &queueDraft{partition: p, position: p.position, name: rootName, level: 1, maxApplications: count{ok: true}}
 	written := n != nil && n.Kind == yaml.SequenceNode && len(n.Content) == 1 &&

@@ -13,8 +13,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// maxRules bounds the placement rules of a document. Every one may bring expressions,
-// and a text of many short ones that compile to long programs took half a minute.
+// maxRules bounds the placement rules of a document (CFG-16). Each rule may have regular
+// expressions, and a text of many short ones that compile to long programs took half a minute.
 const maxRules = 1000
 
 // rule reads a placement rule with its parents, or returns nil when it is past a bound.
@@ -36,7 +36,7 @@ func (r *reader) rule(p *partitionDraft, label string, n *yaml.Node, level int) 
 		d.position = positionOf(name)
 	}
 	name := r.text(d, "name", fields["name"])
-	if misread := r.misreadMappings[n]; !misread || name != "" { // else the name may be what could not be read
+	if misread := r.misreadMappings[n]; !misread || name != "" { // otherwise the name may be the part that was not understood
 		d.kind, d.valid = r.ruleKind(d, name)
 		d.valid = d.valid && !misread
 	}
@@ -56,8 +56,8 @@ func (r *reader) rule(p *partitionDraft, label string, n *yaml.Node, level int) 
 	return d
 }
 
-// ruleKind finds the rule of a name, in any case. Upstream learns of an unknown one
-// when it is too late to refuse the document (L3).
+// ruleKind finds the kind of a placement rule by its name, in any case (V26, L3, CFG-65,
+// CFG-66). YuniKorn finds an unknown name only when it loads the document.
 func (r *reader) ruleKind(d *ruleDraft, name string) (placement.Kind, bool) {
 	if !rulePattern.MatchString(name) {
 		message := "placement rule name " + quote(name) + " is not legal"
@@ -83,7 +83,7 @@ func (r *reader) ruleKind(d *ruleDraft, name string) (placement.Kind, bool) {
 	return 0, false
 }
 
-// ruleValue reports whether a rule has the value that its kind needs (L3).
+// ruleValue reports whether a rule has the value that its kind needs (L3, CFG-66).
 func (r *reader) ruleValue(d *ruleDraft) bool {
 	switch d.kind {
 	case placement.Tag:
@@ -119,9 +119,9 @@ func (r *reader) fixedValue(d *ruleDraft) bool {
 	return true
 }
 
-// splitValue takes the value of a fixed rule apart into levels below root or below the
-// parent rule. Only root itself and what begins with "root." begins at root; upstream
-// takes rootfoo for that, too, and panics later (behaviour.md 7.3).
+// splitValue splits the value of a fixed rule into levels below root or below the queue of the
+// parent rule. Only "root" and values with the prefix "root." are qualified (PLC-13); YuniKorn
+// also takes rootfoo for qualified, and panics later.
 func splitValue(value string) (levels []string, qualified bool) {
 	if value == rootName {
 		return nil, true
@@ -130,13 +130,13 @@ func splitValue(value string) (levels []string, qualified bool) {
 	return strings.Split(below, "."), qualified
 }
 
-// filter reads whom a rule is for (behaviour.md 7.4).
+// filter reads the filter of a placement rule (CFG-67, CFG-68, PLC-22).
 func (r *reader) filter(d *ruleDraft, n *yaml.Node) placement.Filter {
 	var f placement.Filter
 	fields := r.fields(d, "filter", n, &filterMapping)
 	switch kind := r.text(d, "type", fields["type"]); strings.ToLower(kind) {
 	case "", "allow":
-	case "deny": // in any case: upstream's DENY passes validation and then allows
+	case "deny": // in any case: in YuniKorn DENY passes validation and then allows
 		f.Deny = true
 	default:
 		r.add(d, positionOf(fields["type"]), "V27", "unknown filter type "+quote(kind), "allow or deny")
@@ -146,14 +146,14 @@ func (r *reader) filter(d *ruleDraft, n *yaml.Node) placement.Filter {
 	return f
 }
 
-// expressionCharacters tell a regular expression from a name (behaviour.md 1.4).
+// expressionCharacters distinguish a regular expression from a name (CFG-68).
 const expressionCharacters = `^$*+?()[{}|`
 
-// maxExpressionLength bounds the work of compiling and matching one.
+// maxExpressionLength bounds the cost of compiling and matching a regular expression.
 const maxExpressionLength = 1000
 
-// filterNames reads a list of a filter. A single element may be a regular expression;
-// in a longer list every element is a plain name, legal or not.
+// filterNames reads the users or the groups of a filter. A single element may be a regular
+// expression; in a longer list every element is a plain name, legal or not (CFG-68, CFG-84).
 func (r *reader) filterNames(
 	d *ruleDraft, what string, n *yaml.Node, legal func(string) bool,
 ) ([]string, *regexp.Regexp) {
@@ -166,14 +166,14 @@ func (r *reader) filterNames(
 		names = append(names, w.text)
 		if !legal(w.text) {
 			r.add(d, w.position, "filter-name",
-				fmt.Sprintf("%s has the name %s, which nobody can have", what, quote(w.text)),
+				fmt.Sprintf("%s has the illegal name %s, which matches nothing", what, quote(w.text)),
 				"an expression must be the only element of its list")
 		}
 	}
 	return names, nil
 }
 
-// filterName applies V28.
+// filterName applies V28 to the only element of a list.
 func (r *reader) filterName(
 	d *ruleDraft, what string, w token, legal func(string) bool,
 ) ([]string, *regexp.Regexp) {
@@ -204,7 +204,7 @@ func (r *reader) filterName(
 
 func expressionHint(text string) string {
 	if text == "*" {
-		return "a filter without names is for everybody"
+		return "a filter without names is for every user"
 	}
 	return ""
 }

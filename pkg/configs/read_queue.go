@@ -11,7 +11,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// children reads a list of queues, without those past a bound.
+// children reads a list of queues, without those beyond a bound.
 func (r *reader) children(parent *queueDraft, list []*yaml.Node) []*queueDraft {
 	out := make([]*queueDraft, 0, min(len(list), r.options.MaxQueues-r.queueCount+1))
 	for _, n := range list {
@@ -19,13 +19,13 @@ func (r *reader) children(parent *queueDraft, list []*yaml.Node) []*queueDraft {
 			out = append(out, q)
 		}
 		if r.queueCount > r.options.MaxQueues {
-			break // reported; there may be many more
+			break // reported; the queues beyond the bound are not read
 		}
 	}
 	return out
 }
 
-// queue reads a queue and what is below it, or returns nil when it is past a bound.
+// queue reads a queue and the queues below it, or returns nil if it is beyond a bound (CFG-15).
 func (r *reader) queue(p *partitionDraft, parent *queueDraft, n *yaml.Node) *queueDraft {
 	q := &queueDraft{position: positionOf(n), partition: p, parentQueue: parent, level: 1, name: strings.ToLower(peek(n, "name"))}
 	if parent != nil {
@@ -39,7 +39,7 @@ func (r *reader) queue(p *partitionDraft, parent *queueDraft, n *yaml.Node) *que
 		q.position = positionOf(name)
 		r.text(q, "name", name)
 	}
-	if !r.misreadMappings[n] || q.name != "" { // else the name may be what could not be read
+	if !r.misreadMappings[n] || q.name != "" { // otherwise the name may be the part that was not understood
 		r.checkQueueName(q)
 	}
 	q.parentFlag = r.flag(q, "parent", fields["parent"], false)
@@ -74,7 +74,7 @@ func (r *reader) countQueue(q *queueDraft) bool {
 	return true
 }
 
-// checkQueueName applies V5. Root is root, whatever its case (behaviour.md 1.2.8).
+// checkQueueName applies V5 (CFG-36). The name is in lower case (CFG-35).
 func (r *reader) checkQueueName(q *queueDraft) {
 	switch {
 	case q.name == "":
@@ -84,9 +84,9 @@ func (r *reader) checkQueueName(q *queueDraft) {
 	}
 }
 
-// dropRootResources applies V3: the size of the cluster is root's max, and an empty
-// map would be a second answer. What was written is dropped, so that nothing else is
-// measured against it.
+// dropRootResources applies V3 (CFG-45): the max of root is the capacity of the nodes, so an
+// empty map is refused too. The quantities are dropped, so that no other rule compares with
+// them.
 func (r *reader) dropRootResources(root *queueDraft) {
 	for _, x := range []struct {
 		key string
@@ -94,7 +94,7 @@ func (r *reader) dropRootResources(root *queueDraft) {
 	}{{"guaranteed", &root.guaranteed}, {"max", &root.max}} {
 		if x.q.isSet {
 			r.add(root, x.q.position, "V3", "the root queue cannot have "+x.key+" resources",
-				"root always has what the nodes of the cluster have; set it on a queue below")
+				"the max of root is the capacity of the nodes; set it on a queue below")
 			*x.q = quantities{}
 		}
 	}
@@ -107,12 +107,12 @@ func (r *reader) resources(o subject, what string, n *yaml.Node, rule string) (m
 	return r.quantities(o, prefix+"max", fields["max"], rule), r.quantities(o, prefix+"guaranteed", fields["guaranteed"], rule)
 }
 
-// maxMappingResources is how many resources one mapping may name and still be read to its end: one
-// more than a partition may name, so what has more is refused (checkResourceNames).
+// maxMappingResources is how many resources of one mapping are read: one more than a partition may
+// name, so that checkResourceNames refuses a longer mapping.
 const maxMappingResources = resources.MaxNames + 1
 
-// quantities reads resource quantities. The rule is the one that a quantity which
-// cannot be read breaks.
+// quantities reads a mapping of resources to quantities. A malformed quantity is a problem of
+// the given rule (CFG-39).
 func (r *reader) quantities(o subject, what string, n *yaml.Node, rule string) quantities {
 	if isNull(n) {
 		return quantities{}
@@ -138,7 +138,7 @@ func (r *reader) quantities(o subject, what string, n *yaml.Node, rule string) q
 	return q
 }
 
-// quantityProblem says what is wrong with a quantity without repeating a long text.
+// quantityProblem is the message for a malformed quantity. It shortens a long text.
 func quantityProblem(text string, err error) string {
 	for _, reason := range []error{resources.ErrSuffix, resources.ErrOverflow} {
 		if errors.Is(err, reason) {
@@ -165,7 +165,7 @@ func quantityHint(resource, text string, err error) string {
 	return "a whole number, perhaps with one of k M G T P E Ki Mi Gi Ti Pi Ei"
 }
 
-// settings reads properties, of which not more than a queue may have are read to their end.
+// settings reads properties, at most one more than a queue may have (CFG-16).
 func (r *reader) settings(o subject, what string, n *yaml.Node) []setting {
 	var out []setting
 	for _, p := range r.pairsUpTo(maxProperties+1, o, what, n) {
@@ -206,8 +206,8 @@ func (r *reader) acl(q *queueDraft, key string, n *yaml.Node) security.ACL {
 	return acl
 }
 
-// withoutSpaces is a hint at an access list without the spaces behind commas that people write,
-// each of which ends a list. Without any, it is the hint that is given.
+// withoutSpaces is a hint at the access list without its spaces after commas, each of which ends a
+// list. If there are none, or the result is not legal, it is the given hint.
 func withoutSpaces(text, hint string) string {
 	if !strings.Contains(text, ", ") || len(text) > 200 {
 		return hint
@@ -219,7 +219,7 @@ func withoutSpaces(text, hint string) string {
 	return fmt.Sprintf("a space ends the users and begins the groups; did you mean %q?", joined)
 }
 
-// template reads a child template, or returns nil when it is empty (behaviour.md 3.2).
+// template reads a child template, or returns nil if it is empty (QUE-22).
 func (r *reader) template(q *queueDraft, n *yaml.Node) *childTemplateDraft {
 	if isNull(n) {
 		return nil

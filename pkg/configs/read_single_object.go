@@ -9,16 +9,16 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 )
 
-// ClassDocument is a priority class that somebody wrote on its own.
+// ClassDocument is a document with a single priority class.
 type ClassDocument struct {
 	Class     priorities.Class
-	HasPolicy bool // it says which policy
-	HasACL    bool // it says who may name it
+	HasPolicy bool // preemptionPolicy is set
+	HasACL    bool // submitacl is set
 }
 
-// ReadClass reads a priority class as it would stand in the list of a document, in YAML or in
-// JSON, which is YAML. name is that of one that does not say; it may be empty. The problems
-// are those of Load.
+// ReadClass reads a single priority class, in the form of an element of priorityclasses, in YAML
+// or JSON. A class without a name has the given name, which may be empty. The problems are
+// those of Load.
 func ReadClass(text []byte, name string, o Options) (ClassDocument, Problems) {
 	r := newReader(o)
 	n := r.singleMapping(text, "a priority class")
@@ -32,8 +32,8 @@ func ReadClass(text []byte, name string, o Options) (ClassDocument, Problems) {
 	return ClassDocument{d.class, !isNull(policy), d.class.SubmitACL != nil}, r.sorted()
 }
 
-// ReadBudget is ReadClass for a disruption budget. One that says neither is of this namespace
-// and has this name; each may be empty.
+// ReadBudget is ReadClass for a disruption budget. A budget without a namespace or a name has the
+// given one; each may be empty.
 func ReadBudget(text []byte, namespace, name string, o Options) (budgets.Budget, Problems) {
 	r := newReader(o)
 	n := r.singleMapping(text, "a disruption budget")
@@ -48,7 +48,7 @@ func ReadBudget(text []byte, namespace, name string, o Options) (budgets.Budget,
 	return d.budget, r.sorted()
 }
 
-// singleMapping reads a text that is one mapping; nil: it is not, and that is reported.
+// singleMapping parses a text that is one mapping; nil: it is not, and a problem is reported.
 func (r *reader) singleMapping(text []byte, what string) *yaml.Node {
 	if !r.checkTextSize(text) {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// reader turns YAML nodes into drafts. It reports what is wrong and reads on; a node
-// that is missing or null gives the zero value of what was wanted.
+// reader turns YAML nodes into drafts. It reports each problem and continues; a missing or
+// null node is read as the zero value (CFG-11).
 type reader struct {
 	report
 	options            Options
@@ -21,13 +21,13 @@ type reader struct {
 	currentPartition string // the name of the partition that is read
 	resourceUses     resourceUses
 
-	spellings       map[spelling]string // of quantities
-	misreadMappings map[*yaml.Node]bool // mappings that were not all understood
-	documentMisread bool                // the document itself is one
+	spellings       map[spelling]string // spellings of quantities
+	misreadMappings map[*yaml.Node]bool // mappings that were partly not understood
+	documentMisread bool                // the top mapping of the document is one of them
 
-	source            []byte     // what is read: the text, or the queues.yaml of a ConfigMap
-	embeddedText      *yaml.Node // the queues.yaml of a ConfigMap, when its lines are not those of the text
-	configMapProblems int        // how many problems are about the ConfigMap then
+	source            []byte     // the text, or the queues.yaml of a ConfigMap
+	embeddedText      *yaml.Node // the queues.yaml of a ConfigMap, if positions in it are not exact; see relocateEmbedded
+	configMapProblems int        // with embeddedText: how many problems are about the ConfigMap itself
 }
 
 func newReader(o Options) *reader {
@@ -40,14 +40,14 @@ type pair struct {
 	key, value *yaml.Node
 }
 
-// pairs returns the entries of a mapping in the order of the document, without those
-// whose key is there already.
+// pairs returns the entries of a mapping in the order of the document. It reports duplicate
+// keys and leaves them out (CFG-3).
 func (r *reader) pairs(o subject, what string, n *yaml.Node) []pair {
 	return r.pairsUpTo(math.MaxInt, o, what, n)
 }
 
-// pairsUpTo is pairs, but reads no further than so many entries: those that come then are
-// neither read nor checked, so it is for mappings where so many are refused.
+// pairsUpTo is pairs for at most most entries. Further entries are neither read nor checked, so
+// it is only for mappings where that many entries are refused.
 func (r *reader) pairsUpTo(most int, o subject, what string, n *yaml.Node) []pair {
 	if isNull(n) {
 		return nil
@@ -57,7 +57,7 @@ func (r *reader) pairsUpTo(most int, o subject, what string, n *yaml.Node) []pai
 		return nil
 	}
 	out := make([]pair, 0, min(most, len(n.Content)/2))
-	var seen map[string]int // the place in out; nil: few keys are compared one by one
+	var seen map[string]int // index in out by key; nil while there are few keys
 	for i := 0; i+1 < len(n.Content) && len(out) < most; i += 2 {
 		key := n.Content[i]
 		if !isText(key) {
@@ -67,7 +67,7 @@ func (r *reader) pairsUpTo(most int, o subject, what string, n *yaml.Node) []pai
 		name := textOf(key)
 		if first := indexOfKey(name, out, seen); first >= 0 {
 			r.markMisread(n)
-			r.add(o, positionOf(key), "yaml-duplicate-key", fmt.Sprintf("key %s is twice in %s", quote(name), what),
+			r.add(o, positionOf(key), "yaml-duplicate-key", fmt.Sprintf("duplicate key %s in %s", quote(name), what),
 				fmt.Sprintf("the first one is in line %d", out[first].key.Line))
 			continue
 		}
@@ -85,8 +85,8 @@ func (r *reader) pairsUpTo(most int, o subject, what string, n *yaml.Node) []pai
 	return out
 }
 
-// maxLinearKeys is up to how many keys are compared with each other without a table: nearly all
-// mappings of a document have fewer, and there may be a million of them.
+// maxLinearKeys is the number of keys up to which duplicates are found by linear search without a table:
+// nearly all mappings have fewer keys, and a document may have a million mappings.
 const maxLinearKeys = 16
 
 func indexOfKey(name string, pairs []pair, table map[string]int) int {
@@ -111,8 +111,8 @@ func (r *reader) list(o subject, what string, n *yaml.Node) []*yaml.Node {
 	return n.Content
 }
 
-// mappings returns the elements of a list of mappings. One that is null is an empty
-// mapping, which breaks rules of its own.
+// mappings returns the elements of a list of mappings. A null element counts as an empty
+// mapping, in which required keys are missing.
 func (r *reader) mappings(o subject, what string, n *yaml.Node) []*yaml.Node {
 	var out []*yaml.Node
 	for _, x := range r.list(o, what, n) {
@@ -125,7 +125,7 @@ func (r *reader) mappings(o subject, what string, n *yaml.Node) []*yaml.Node {
 	return out
 }
 
-// text returns a text. Numbers and booleans are texts too, as they were written.
+// text returns a text. Numbers, booleans and dates are texts as they are written (CFG-9).
 func (r *reader) text(o subject, what string, n *yaml.Node) string {
 	if n == nil {
 		return ""
@@ -150,7 +150,7 @@ func (r *reader) tokens(o subject, what string, n *yaml.Node) []token {
 	return out
 }
 
-// flag returns a boolean, with what it is when it is not written.
+// flag returns a boolean, or defaultValue if it is missing.
 func (r *reader) flag(o subject, what string, n *yaml.Node, defaultValue bool) bool {
 	if isNull(n) {
 		return defaultValue
@@ -163,7 +163,7 @@ func (r *reader) flag(o subject, what string, n *yaml.Node, defaultValue bool) b
 	return b
 }
 
-// count returns a number of applications: whole and not negative.
+// count returns a whole number, zero or more.
 func (r *reader) count(o subject, what string, n *yaml.Node) count {
 	if isNull(n) {
 		return count{ok: true}
@@ -177,7 +177,7 @@ func (r *reader) count(o subject, what string, n *yaml.Node) count {
 	return c
 }
 
-// duration returns a time of zero or more, with what it is when it is not written.
+// duration returns a duration of zero or more, or defaultValue if it is missing.
 func (r *reader) duration(o subject, what string, n *yaml.Node, defaultValue time.Duration) time.Duration {
 	if isNull(n) {
 		return defaultValue
@@ -222,8 +222,8 @@ func isNull(n *yaml.Node) bool {
 	return n == nil || n.Kind == yaml.ScalarNode && n.Tag == "!!null"
 }
 
-// isText reports whether n can be read as a text: any plain value can, but one with a
-// tag of its own, such as !!binary, is not what its text says.
+// isText reports whether n can be read as a text: any scalar can, except one with a tag of
+// its own, such as !!binary (CFG-9).
 func isText(n *yaml.Node) bool {
 	if n.Kind != yaml.ScalarNode {
 		return false
@@ -238,8 +238,8 @@ func textOf(n *yaml.Node) string {
 	return n.Value
 }
 
-// peek returns the text of one key of a mapping, without reporting anything: the
-// owner of problems needs its name before it can own any.
+// peek returns the text of one key of a mapping, without reporting problems: the subject of a
+// problem needs its name before problems can be reported.
 func peek(n *yaml.Node, name string) string {
 	if isNull(n) || n.Kind != yaml.MappingNode {
 		return ""

@@ -16,7 +16,7 @@ type schema struct {
 	Schema      string             `json:"$schema,omitempty"`
 	Title       string             `json:"title,omitempty"`
 	Description string             `json:"description,omitempty"`
-	Deprecated  bool               `json:"deprecated,omitempty"` // editors strike it out
+	Deprecated  bool               `json:"deprecated,omitempty"` // editors strike such keys out
 	Ref         string             `json:"$ref,omitempty"`
 	Type        []string           `json:"type,omitempty"`
 	Enum        []any              `json:"enum,omitempty"`
@@ -28,18 +28,18 @@ type schema struct {
 	Required    []string           `json:"required,omitempty"`
 	Items       *schema            `json:"items,omitempty"`
 	Properties  map[string]*schema `json:"properties,omitempty"`
-	// Additional is false, or the schema of what has no name above; nil: anything.
+	// Additional is false, or the schema of keys that are not in Properties; nil: any value.
 	Additional any                `json:"additionalProperties,omitempty"`
 	Defs       map[string]*schema `json:"$defs,omitempty"`
 }
 
-// Schema is the JSON Schema (2020-12) of queues.yaml, for editors and other checkers. It is
-// made from the tables that Load reads by, so it knows exactly the same keys.
+// Schema is the JSON Schema (2020-12) of queues.yaml, for editors and other checkers (CFG-21).
+// It is made from the tables that Load uses, so it has exactly the same keys.
 //
-// Whatever Load accepts, the schema accepts; it refuses unknown and missing keys, and values
-// of the wrong kind or form. What takes more than one value to see, such as a guarantee
-// above its max, is for Load alone. So are the spellings that only YAML knows: a schema is
-// asked about the document as it would be in JSON.
+// The schema accepts every document that Load accepts, and refuses unknown and missing keys and
+// values of the wrong kind or form. Rules that compare several values, such as a guarantee
+// above its max, are checked by Load only. So are spellings that exist in YAML only: a schema
+// validates the JSON form of the document.
 func Schema() []byte {
 	top := documentMapping.schema()
 	top.Schema = "https://json-schema.org/draft/2020-12/schema"
@@ -74,7 +74,7 @@ func (k *key) schema() *schema {
 	s := k.value.schema(k)
 	s.Description = k.description
 	switch {
-	case k.required, s.Ref != "": // what is referred to may be null already
+	case k.required, s.Ref != "": // a referenced schema allows null already
 	case len(s.AnyOf) > 0:
 		s.AnyOf = append(s.AnyOf, &schema{Type: []string{"null"}})
 	case len(s.Enum) > 0:
@@ -134,11 +134,11 @@ func (v valueKind) schema(k *key) *schema {
 	panic(fmt.Sprintf("configs: key %s has a value of kind %d", k.name, v))
 }
 
-// textSchema is any scalar: numbers and booleans are texts as they were written.
+// textSchema accepts any scalar: numbers and booleans are texts as they are written (CFG-9).
 func textSchema() *schema { return &schema{Type: []string{"string", "number", "boolean", "null"}} }
 
-// quantitiesSchema is resources.Parse as an expression. Only the size of a number, which
-// an expression cannot tell, is left to Load.
+// quantitiesSchema is resources.Parse as a regular expression. Only the range of a number, which
+// an expression cannot check, is left to Load.
 func quantitiesSchema() *schema {
 	of := func(resource, about string) *schema {
 		suffixes := strings.Join(resources.Suffixes(resource), "|")
@@ -152,20 +152,20 @@ func quantitiesSchema() *schema {
 			resources.VCore:            of(resources.VCore, "Cores, such as 2, or thousandths, such as 500m."),
 			resources.Memory:           of(resources.Memory, "Bytes, such as 16Gi; 10 alone is ten bytes."),
 			resources.EphemeralStorage: of(resources.EphemeralStorage, "Bytes of local disk, such as 100Gi."),
-			"pods":                     of("pods", "Pieces: how many allocations."),
+			"pods":                     of("pods", "Number of allocations."),
 		},
-		Additional: of("", "Pieces of the resource, under the name that nodes have it by, such as nvidia.com/gpu."),
+		Additional: of("", "Units of the resource, by the name that nodes report, such as nvidia.com/gpu."),
 	}
 	for _, name := range []string{"cpu", "cpus", "cores", "vcores", "vCore", "Vcore", "mem", "Memory", "ram", "pod"} {
 		known := wellKnownName(name)
-		s.Properties[name] = of("", fmt.Sprintf("Probably %s is meant: this is about another resource, called %s.", known, name))
+		s.Properties[name] = of("", fmt.Sprintf("Probably %s is meant: this is another resource, called %s.", known, name))
 		s.Properties[name].Deprecated = true
 	}
 	return s
 }
 
-// settingsSchema names the properties that exist. Others, and values that are none, are
-// legal and warned about; a schema has no warnings.
+// settingsSchema describes the known properties. Unknown properties and malformed values are
+// legal, because Load only warns of them.
 func settingsSchema() *schema {
 	s := &schema{Type: []string{"object", "null"}, Properties: map[string]*schema{}, Additional: textSchema()}
 	for _, p := range properties {
@@ -177,7 +177,7 @@ func settingsSchema() *schema {
 	return s
 }
 
-// yamlFlags are what else YAML 1.1 takes for true and false.
+// yamlFlags are the booleans of YAML 1.1 besides true and false.
 var yamlFlags = []string{"y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "n", "N", "no", "No", "NO", "off", "Off", "OFF"}
 
 func anys(words []string) []any {
@@ -188,7 +188,8 @@ func anys(words []string) []any {
 	return out
 }
 
-// inAnyCase is an expression for the words, without the flag that not every engine has.
+// inAnyCase is a regular expression for the words in any case, without the flag (?i), which not every
+// engine has.
 func inAnyCase(words []string) string {
 	var b strings.Builder
 	for i, w := range words {

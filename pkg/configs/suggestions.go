@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// maxSuggestionLength bounds the texts that are compared: nothing we know is longer.
+// maxSuggestionLength bounds the texts that are compared, in bytes: no known word is longer (CFG-14).
 const maxSuggestionLength = 64
 
-// suggestion is a hint at the known word nearest to what was written, or empty. Case,
-// hyphens and underscores do not count, so submitACL and max-applications are found.
+// suggestion is a hint at the known word nearest to the written one, or empty. Case, hyphens
+// and underscores do not count, so submitACL and max-applications are found (CFG-14).
 func suggestion(written string, known []string) string {
 	if best := nearest(written, known); best != "" {
 		return fmt.Sprintf("did you mean %q?", best)
@@ -17,7 +17,8 @@ func suggestion(written string, known []string) string {
 	return ""
 }
 
-// nearest is the known word nearest to what was written, or empty.
+// nearest is the known word nearest to the written one, or empty: at most one edit per four bytes of
+// the known word, at least one and at most three.
 func nearest(written string, known []string) string {
 	if len(written) > maxSuggestionLength {
 		return ""
@@ -27,7 +28,7 @@ func nearest(written string, known []string) string {
 	for _, k := range known {
 		limit := min(bestEdits, 1+max(1, len(k)/4))
 		if len(w)-len(k) >= limit || len(k)-len(w) >= limit {
-			continue // more edits than that
+			continue // the lengths alone differ too much
 		}
 		if n := editDistance(w, k); n < limit {
 			best, bestEdits = k, n
@@ -38,10 +39,10 @@ func nearest(written string, known []string) string {
 
 var separators = strings.NewReplacer("-", "", "_", "", " ", "")
 
-// normalizeWord is how known words are spelled: lower case, in one piece.
+// normalizeWord is s in lower case without separators, like the known words.
 func normalizeWord(s string) string { return separators.Replace(strings.ToLower(s)) }
 
-// editDistance is how many bytes have to be added, dropped or changed to turn a into b.
+// editDistance is the Levenshtein distance of a and b, in bytes.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -62,7 +63,7 @@ func editDistance(a, b string) int {
 	return row[len(b)]
 }
 
-// quote shows a text of the document in a message, shortened when it is long.
+// quote quotes a text of the document for a message, and shortens it to 80 bytes.
 func quote(s string) string {
 	const longest = 80
 	if len(s) > longest {
@@ -71,6 +72,6 @@ func quote(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// DidYouMean is a hint at the known word nearest to what was written, such as
-// `did you mean "queues"?`, for other readers of files. Empty: none is near.
+// DidYouMean is a hint at the known word nearest to the written one, such as
+// `did you mean "queues"?`, for other packages that read files. Empty: no word is near.
 func DidYouMean(written string, known []string) string { return suggestion(written, known) }

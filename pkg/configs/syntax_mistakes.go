@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// The parser says what it could not go on with, often far from the mistake. These are the
-// mistakes that people make most; each is looked for in the text when the parser gives up.
+// The parser reports where it stopped, often far from the mistake. After a parser error the
+// text is searched for the most frequent mistakes (CFG-6).
 
-// mistake is what is probably wrong with a text that is not YAML.
+// mistake is the probable cause of a parser error.
 type mistake struct {
 	position
 	message, hint string
 }
 
-// likelyMistake finds the probable reason why the parser gave up on a line; nil: none is known.
+// likelyMistake finds the probable cause of a parser error at a line; nil: unknown.
 func likelyMistake(text []byte, line int, message string) *mistake {
 	lines := strings.Split(string(text), "\n")
 	switch {
@@ -31,13 +31,13 @@ func likelyMistake(text []byte, line int, message string) *mistake {
 		return findOpenQuote(lines)
 	}
 	if strings.Contains(message, "did not find expected ',' or") {
-		return nil // within brackets, indentation means nothing
+		return nil // within brackets, indentation has no meaning
 	}
 	if m := findIndentationMistake(lines); m != nil {
 		return m
 	}
 	if strings.Contains(message, "could not find expected ':'") || strings.Contains(message, "mapping values") {
-		// The parser counts lines by more breaks than there are here: its number may be too large.
+		// The parser also counts other line breaks than \n, so its line may be too large.
 		from := min(max(0, line-2), len(lines))
 		to := max(from, min(len(lines), line+1))
 		return firstMatch(lines[from:to], missingSpace, "there is no space behind the colon", "write key: value").shiftLines(from)
@@ -50,7 +50,7 @@ var (
 	missingSpace = regexp.MustCompile(`^\s*(?:- )?[a-zA-Z.]+(:)[^\s:/]`)
 )
 
-// firstMatch is a mistake where an expression, which has one group, first matches.
+// firstMatch is a mistake at the group of the first match of x. Requires: x has one group.
 func firstMatch(lines []string, x *regexp.Regexp, message, hint string) *mistake {
 	for i, line := range lines {
 		if m := x.FindStringSubmatchIndex(line); m != nil {
@@ -67,8 +67,8 @@ func (m *mistake) shiftLines(lines int) *mistake {
 	return m
 }
 
-// findTab finds a tab in the indentation of a line near the one where the parser gave up or, when
-// that says little, of any line.
+// findTab finds a tab in the indentation of a line next to the line of the parser error or, with
+// anywhere, of any line.
 func findTab(lines []string, near int, anywhere bool) *mistake {
 	for i, line := range lines {
 		if !anywhere && (i+1 < near-1 || i+1 > near+1) {
@@ -82,7 +82,7 @@ func findTab(lines []string, near int, anywhere bool) *mistake {
 	return nil
 }
 
-// findOpenQuote finds the line where a text in quotes begins that has no end.
+// findOpenQuote finds the line with a quote that is not closed.
 func findOpenQuote(lines []string) *mistake {
 	for i, line := range lines {
 		code, _, _ := strings.Cut(line, " #")
@@ -96,11 +96,11 @@ func findOpenQuote(lines []string) *mistake {
 	return nil
 }
 
-// findIndentationMistake finds the first line that begins in a column where nothing that is open does.
+// findIndentationMistake finds the first line that is not indented to the column of an open block.
 func findIndentationMistake(lines []string) *mistake {
 	var open []int // the columns of the open blocks, from 0
-	takes := true  // the line above can have lines further to the right below it
-	block := -1    // lines further to the right are a text behind a bar; -1: there is none
+	takes := true  // the line above may be followed by a deeper block
+	block := -1    // column of the key of the current block scalar; deeper lines belong to it. -1: none
 	for i, line := range lines {
 		code := strings.TrimLeft(line, " ")
 		column := len(line) - len(code)
@@ -118,14 +118,14 @@ func findIndentationMistake(lines []string) *mistake {
 			return &mistake{here, "the line is indented further than the one above, which has a value already",
 				"begin it in column " + columns(open)}
 		case deeper && !takes:
-			continue // a text that goes on
+			continue // a continued plain scalar
 		case !deeper && (len(open) == 0 || open[len(open)-1] != column):
-			return &mistake{here, "the line is indented as far as nothing that it could belong to",
-				fmt.Sprintf("it begins in column %d; what it could go with begins in column %s", column+1, columns(open))}
+			return &mistake{here, "the line is indented to no open block",
+				fmt.Sprintf("it begins in column %d; the open blocks begin in column %s", column+1, columns(open))}
 		case deeper:
 			open = append(open, column)
 		}
-		for strings.HasPrefix(code, "- ") { // what is behind a dash is a block of its own
+		for strings.HasPrefix(code, "- ") { // a dash opens a block of its own
 			inner := strings.TrimLeft(code[1:], " ")
 			column += len(code) - len(inner)
 			if code = inner; isKey(code) || strings.HasPrefix(code, "- ") {
@@ -135,7 +135,7 @@ func findIndentationMistake(lines []string) *mistake {
 		code, _, _ = strings.Cut(code, " #")
 		code = strings.TrimRight(code, " \r")
 		if strings.Count(code, "[")+strings.Count(code, "{") > strings.Count(code, "]")+strings.Count(code, "}") {
-			return nil // in brackets, indentation means nothing
+			return nil // within brackets, indentation has no meaning
 		}
 		takes = code == "-" || strings.HasSuffix(code, ":")
 		if blockScalarStart.MatchString(code) {
@@ -152,7 +152,7 @@ var (
 
 func isKey(s string) bool { return keyStart.MatchString(s) }
 
-// columns lists where a line could begin: "3 or 5".
+// columns lists the columns of the innermost open blocks: "3 or 5".
 func columns(open []int) string {
 	if len(open) == 0 {
 		return "1"

@@ -8,13 +8,12 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// wellKnownNames are resources that nearly every cluster with Kubernetes has under this name.
+// wellKnownNames are resources that nearly every Kubernetes cluster has under this name.
 var wellKnownNames = []string{
 	resources.VCore, resources.Memory, "pods", resources.EphemeralStorage, "nvidia.com/gpu", "amd.com/gpu",
 }
 
-// wellKnownAliases are what other systems, and people, call well-known resources, spelled as
-// normalizeName does.
+// wellKnownAliases are other names of well-known resources, normalized by normalizeName.
 var wellKnownAliases = map[string]string{
 	"cpu": resources.VCore, "cpus": resources.VCore, "vcpu": resources.VCore, "vcpus": resources.VCore,
 	"core": resources.VCore, "cores": resources.VCore, "virtualcores": resources.VCore,
@@ -25,8 +24,8 @@ var wellKnownAliases = map[string]string{
 
 func isWellKnown(name string) bool { return slices.Contains(wellKnownNames, name) }
 
-// wellKnownName is the well-known resource that a name probably means, or empty when it is one or
-// resembles none.
+// wellKnownName is the well-known resource that a name probably means (CFG-79), or empty if the name is
+// well-known itself or resembles none.
 func wellKnownName(name string) string {
 	if isWellKnown(name) {
 		return ""
@@ -42,8 +41,8 @@ func wellKnownName(name string) string {
 	return ""
 }
 
-// findSimilarNames finds names that are probably misspelt, and what is probably meant: a name that is
-// used more often or, of two that are used as often, the one that comes first.
+// findSimilarNames finds names that are probably misspelt, with the name that is probably meant: the one
+// that is used more often or, of two used equally often, the first in the document (CFG-80).
 func findSimilarNames(all []*resourceUse) map[string]*resourceUse {
 	byName := map[string]*resourceUse{}
 	var names []*resourceUse
@@ -53,7 +52,7 @@ func findSimilarNames(all []*resourceUse) map[string]*resourceUse {
 			continue
 		}
 		if wellKnownName(x.name) != "" {
-			continue // it is warned of as such
+			continue // warned of by resource-name
 		}
 		sum := *x
 		byName[x.name] = &sum

@@ -9,14 +9,14 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// resourceUse is how a partition of the document uses one resource name.
+// resourceUse is the use of one resource name in a partition of the document.
 type resourceUse struct {
 	partition, name string
-	first           occurrences // where it is written first
-	count           int         // how often it is written
+	first           occurrences // the first position of the name
+	count           int         // how often the name is written
 	positive        bool        // some quantity of it is above zero, or it has a weight
-	small           occurrences // the first quantity that is implausibly small; none: count is 0
-	smallText       string
+	small           occurrences // the first implausibly small quantity; none: count is 0
+	smallText       string      // the text of that quantity
 }
 
 func (x *resourceUse) add(o subject, what string, where position, positive bool) {
@@ -25,16 +25,16 @@ func (x *resourceUse) add(o subject, what string, where position, positive bool)
 	x.positive = x.positive || positive
 }
 
-// occurrences is a place, and the lines of further places for the same reason.
+// occurrences is the first position for a warning, with the lines of the further ones.
 type occurrences struct {
 	position
 	subject subject
 	what    string // the key that has the quantity, such as max
-	lines   []int  // of the further places, the first few
-	count   int    // of places
+	lines   []int  // lines of the first maxLinesListed further positions
+	count   int    // number of positions
 }
 
-// maxLinesListed bounds the further lines that a warning lists.
+// maxLinesListed bounds the further lines that a warning lists (CFG-83).
 const maxLinesListed = 5
 
 func (f *occurrences) add(o subject, what string, where position) {
@@ -46,7 +46,7 @@ func (f *occurrences) add(o subject, what string, where position) {
 	}
 }
 
-// furtherLines lists the further places: " (also in lines 3, 5 and 12 more)". Empty: there are none.
+// furtherLines lists the further positions: " (also in lines 3, 5 and 12 more)". Empty: there are none.
 func (f *occurrences) furtherLines() string {
 	if f.count < 2 {
 		return ""
@@ -67,18 +67,18 @@ func (f *occurrences) furtherLines() string {
 	return text + ")"
 }
 
-// resourceUses are the names that a document uses, by partition.
+// resourceUses are the resource names that a document uses.
 type resourceUses struct {
-	all   map[[2]string]*resourceUse
-	names map[string]int // how many a partition has in all
+	all   map[[2]string]*resourceUse // by partition and name
+	names map[string]int             // number of names by partition
 }
 
 func newResourceUses() resourceUses {
 	return resourceUses{map[[2]string]*resourceUse{}, map[string]int{}}
 }
 
-// use is the use of a name. Of a partition that names more than it may, the names past that are not
-// kept: the document is refused, and may have a million of them.
+// use returns the use of a name in a partition, and adds a new one. Names beyond the bound of a partition
+// are not kept: the document is refused, and may have a million of them.
 func (u resourceUses) use(partition, name string) *resourceUse {
 	key := [2]string{partition, name}
 	x := u.all[key]
@@ -93,8 +93,8 @@ func (u resourceUses) use(partition, name string) *resourceUse {
 	return x
 }
 
-// recordResourceUse notes a quantity of a resource that the document has. A class quota counts
-// asks and allocations as pods, whatever nodes have, so that name is no resource there.
+// recordResourceUse records a quantity of a resource of the document. In a class quota, pods is the
+// number of asks and allocations and not a resource of nodes, so it is not recorded there.
 func (r *reader) recordResourceUse(o subject, what, name string, key, value position, n resources.Quantity, text string) {
 	r.recordSpelling(name, n, text)
 	if what == hardKey && name == "pods" {
@@ -113,8 +113,8 @@ func (r *reader) recordResourceUse(o subject, what, name string, key, value posi
 // hardKey is the key of the quantities of a class quota.
 const hardKey = "hard"
 
-// warnResources warns of quantities that are legal, and probably not what was meant: a name
-// that is not the one that nodes and asks use, or an amount that nothing can run in.
+// warnResources warns of legal quantities that are probably mistakes: a resource name that nodes and
+// asks do not use, or an amount in which nothing can run (CFG-79 to CFG-83).
 func (r *reader) warnResources() {
 	all := make([]*resourceUse, 0, len(r.resourceUses.all))
 	for _, x := range r.resourceUses.all {
@@ -135,7 +135,7 @@ func (r *reader) warnResources() {
 	}
 }
 
-// warnMisnamedResource warns of a name that resembles another one, which is well known or used more.
+// warnMisnamedResource warns of a name that resembles a well-known name, or one that is used more often.
 func (r *reader) warnMisnamedResource(x *resourceUse, near map[string]*resourceUse) {
 	if known := wellKnownName(x.name); known != "" {
 		r.add(x.first.subject, x.first.position, "resource-name", fmt.Sprintf("%s is for a resource %s, which is not %q%s",
@@ -146,8 +146,8 @@ func (r *reader) warnMisnamedResource(x *resourceUse, near map[string]*resourceU
 	}
 }
 
-// warnAbsentResource warns of a name that no node of a server has. A zero may forbid what is not there
-// yet, unless it looks like a name that is there.
+// warnAbsentResource warns of a resource that no node of a server has (CFG-81). A resource with zeroes only
+// is not warned of, because it may be forbidden in advance, unless its name resembles one that nodes have.
 func (r *reader) warnAbsentResource(x *resourceUse, nodes []string) {
 	if slices.Contains(nodes, x.name) {
 		return
@@ -168,7 +168,7 @@ func (r *reader) warnAbsentResource(x *resourceUse, nodes []string) {
 
 func suggestionText(name string) string { return fmt.Sprintf("did you mean %q?", name) }
 
-// quotedList lists names, the first few of very many.
+// quotedList lists quoted names, at most the first twelve.
 func quotedList(names []string) string {
 	const most = 12
 	var out []string

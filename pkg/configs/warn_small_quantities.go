@@ -7,9 +7,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// The smallest quantities that are plausible for a queue, a user or a class of work. Zero is
-// plausible too: it forbids. What is less is legal, and nearly always a missing or a wrong unit:
-// "memory: 10" is ten bytes and "vcore: 10m" a hundredth of a core.
+// The smallest plausible quantities of a queue, a user, a group or a class quota (CFG-82). Zero is
+// plausible too: it forbids. A smaller quantity is legal, and nearly always has a missing or wrong
+// unit: "memory: 10" is ten bytes and "vcore: 10m" a hundredth of a core.
 const (
 	smallestVCore   = 100     // the request of a very small pod: a tenth of a core
 	smallestMemory  = 6 << 20 // container runtimes start nothing with less than 6 MiB
@@ -17,7 +17,7 @@ const (
 	smallestHuge    = 64 << 10 // the smallest huge page there is
 )
 
-// smallestPlausible is the smallest plausible quantity of a resource; 0: any is.
+// smallestPlausible is the smallest plausible quantity of a resource; 0: any quantity is plausible.
 func smallestPlausible(name string) resources.Quantity {
 	switch {
 	case name == resources.VCore:
@@ -32,7 +32,7 @@ func smallestPlausible(name string) resources.Quantity {
 	return 0
 }
 
-// warnSmallQuantity warns of quantities that are too small to be meant.
+// warnSmallQuantity warns of quantities that are implausibly small.
 func (r *reader) warnSmallQuantity(x *resourceUse) {
 	if x.small.count == 0 {
 		return
@@ -40,7 +40,7 @@ func (r *reader) warnSmallQuantity(x *resourceUse) {
 	text, hint := strings.TrimSpace(x.smallText), ""
 	n, err := resources.Parse(x.name, text)
 	if err != nil {
-		return // only what could be read is noted
+		return // does not happen: only parsed quantities are recorded
 	}
 	size := fmt.Sprintf("%d bytes", n)
 	switch {
@@ -61,9 +61,9 @@ func (r *reader) warnSmallQuantity(x *resourceUse) {
 		x.small.what, x.name, text, size, x.small.furtherLines()), hint)
 }
 
-// largerUnit is a quantity of bytes with the unit that was probably meant; empty: none comes to
-// mind. A small number without a unit is mostly one of gibibytes, and a large one of mebibytes,
-// which is how YARN counts memory.
+// largerUnit is a quantity of bytes with the unit that is probably meant; empty: unknown. A small
+// number without a unit probably means gibibytes, and a large one mebibytes, in which YARN counts
+// memory.
 func largerUnit(text string, n resources.Quantity) string {
 	digits := strings.TrimRight(text, "kKMi \t")
 	switch unit := strings.TrimSpace(text[len(digits):]); {

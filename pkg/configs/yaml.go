@@ -11,8 +11,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// parseDocument parses the text and returns the top node of its first document, or nil
-// when there is nothing to read. Aliases and anchors are not in it any more.
+// parseDocument parses the text and returns the top node of its first document without
+// aliases (CFG-4, CFG-5). nil: the text is empty, or an error was reported.
 func (r *reader) parseDocument(text []byte) *yaml.Node {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	var first, second yaml.Node
@@ -27,10 +27,10 @@ func (r *reader) parseDocument(text []byte) *yaml.Node {
 	switch err := d.Decode(&second); {
 	case err == nil && !isNull(second.Content[0]):
 		r.add(nil, positionOf(second.Content[0]), "yaml-documents", "only the first document of the text is read",
-			"remove the line --- above and what it separates")
+			"remove the line --- above and the other documents")
 	case err != nil && !errors.Is(err, io.EOF):
-		r.add(nil, position{}, "yaml-documents", "only the first document of the text is read, and what follows is no YAML",
-			"remove what follows")
+		r.add(nil, position{}, "yaml-documents", "only the first document of the text is read, and the rest is not YAML",
+			"remove the rest")
 	}
 	top := first.Content[0]
 	r.dropAliases(top)
@@ -43,8 +43,8 @@ var (
 	grammarError = regexp.MustCompile(`^(did not find expected (['<]|key|node)|found undefined tag handle)`)
 )
 
-// reportSyntaxError reports why the text could not be parsed. The parser gives up at the first
-// such problem, names no column, and for some no line either.
+// reportSyntaxError reports a parser error, or its probable cause (CFG-6). The parser stops at the
+// first error, and gives no column and sometimes no line.
 func (r *reader) reportSyntaxError(text []byte, err error) {
 	m := syntaxText.FindStringSubmatch(err.Error())
 	if m == nil {
@@ -61,8 +61,8 @@ func (r *reader) reportSyntaxError(text []byte, err error) {
 	}
 	switch {
 	case grammarError.MatchString(message):
-		// The parser counts these from zero, and they may show where the part that it
-		// cannot make sense of begins.
+		// The parser counts the lines of these errors from zero, and the line may be that
+		// of the beginning of the enclosing block.
 		if m[1] != "" {
 			line++
 		}
@@ -91,9 +91,9 @@ func offsetPosition(text []byte, offset int) position {
 	return position{1 + bytes.Count(before, []byte("\n")), 1 + utf8.RuneCount(line)}
 }
 
-// dropAliases reports the anchors, aliases and merge keys below n and takes aliases
-// and merges out of the tree, so nothing can refer to anything and the size of the
-// tree is bounded by the size of the text.
+// dropAliases reports the anchors, aliases and merge keys below n, and removes aliases and
+// merge keys from the tree, so that the size of the tree is bounded by the size of the
+// text (CFG-5).
 func (r *reader) dropAliases(n *yaml.Node) {
 	if n.Anchor != "" {
 		r.add(nil, positionOf(n), "yaml-alias", "anchor "+quote("&"+n.Anchor)+" is not allowed", aliasHint)

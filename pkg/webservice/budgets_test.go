@@ -104,7 +104,7 @@ func TestDisruptionBudgets_CreateUpdateDelete(t *testing.T) {
 	w = o.budget(http.MethodPost, "?namespace=team-b", `{"name": "zk", "selector": {}, "allowed": 0}`)
 	wantAnswer(t, w, http.StatusCreated, `{"name":"zk","namespace":"team-b","selector":{},"allowed":0,"generation":4,"changed":true,"warnings":[{"line":1,`+
 		`"column":28,"path":"disruption budget team-b/zk","rule":"budget-empty-selector","severity":"warning",`+
-		`"message":"without conditions the selector selects nothing, so the budget is about nothing","hint":"name the labels of the work under matchLabels"}]}`)
+		`"message":"without conditions the selector selects nothing, so the budget has no effect","hint":"name the labels of the allocations under matchLabels"}]}`)
 	assert.Equal(t, o.budgets(), "default/zk a maxUnavailable: 0, team-a/zk app=zk minAvailable: 50%, team-b/zk  allowed: 0")
 
 	w = o.budget(http.MethodPut, "zk?namespace=team-a", `{"selector": {"matchLabels": {"app": "zk"}}, "maxUnavailable": 1}`)
