@@ -224,7 +224,6 @@ var textsToRevise = []string{
 	"pkg/priorities",
 	"pkg/resources",
 	"pkg/rmproxy",
-	"pkg/scheduler",
 	"pkg/security",
 	"tools/testrun",
 	"tools/tour",

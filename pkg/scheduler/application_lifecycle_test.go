@@ -15,7 +15,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// lifecycleCore is a Core with a node, which writes down which states applications enter.
+// lifecycleCore is a Core with one node, and records the states that applications enter.
 type lifecycleCore struct {
 	t        *testing.T
 	core     *scheduler.Core
@@ -31,7 +31,7 @@ func newLifecycleCore(t *testing.T, queues string) *lifecycleCore {
 	return r
 }
 
-// conf is a configuration with these queues below root, one a line.
+// conf is a configuration with these queues below root, one for each line.
 func (r *lifecycleCore) conf(queues string) configs.Partition {
 	text := "partitions:\n- name: default\n  placementrules: [{name: provided, create: true}]\n  queues:\n  - name: root\n    submitacl: '*'\n    queues:\n"
 	for _, line := range strings.Split(queues, "\n") {
@@ -93,53 +93,53 @@ func release(key string) scheduler.Command {
 	return scheduler.Release{App: "x", Key: objects.AllocationKey(key), Type: scheduler.StoppedByRM}
 }
 
-// When an application ends, by the numbers of the sheet.
+// An application is Completing when its last ask and allocation have ended.
 func TestApplication_HowItCompletes(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		do   func(r *lifecycleCore)
 		want string // the states after Accepted and Running
 	}{
-		{"4.2 its last ask is taken back", func(r *lifecycleCore) {
+		{"APP-6 its last ask is cancelled", func(r *lifecycleCore) {
 			r.apply(scheduler.SetSchedulable{Node: "n"}, askCommand("k", false), release("k"))
 		}, "Completing"},
-		{"4.2 its last allocation ends", func(r *lifecycleCore) { r.apply(askCommand("k", false)); r.apply(release("k")) }, "Completing"},
-		{"4.2 not while something is pending", func(r *lifecycleCore) {
+		{"APP-6 its last allocation ends", func(r *lifecycleCore) { r.apply(askCommand("k", false)); r.apply(release("k")) }, "Completing"},
+		{"APP-6 not while an ask is pending", func(r *lifecycleCore) {
 			r.apply(askCommand("k", false))
 			r.apply(scheduler.SetSchedulable{Node: "n"}, askCommand("k2", false), release("k"))
 		}, ""},
-		{"4.2 not while something runs", func(r *lifecycleCore) {
+		{"APP-6 not while an allocation runs", func(r *lifecycleCore) {
 			r.apply(askCommand("k", false), askCommand("k2", false))
 			r.apply(release("k"))
 		}, ""},
-		{"4.2 a placeholder that ends completes it when it was the last", func(r *lifecycleCore) {
+		{"APP-7 its last placeholder ends", func(r *lifecycleCore) {
 			r.apply(askCommand("k", true))
 			r.apply(release("k"))
 		}, "Completing"},
-		{"4.2 a new ask takes it back", func(r *lifecycleCore) {
+		{"APP-8 a new ask makes it Running again", func(r *lifecycleCore) {
 			r.apply(askCommand("k", false))
 			r.apply(release("k"))
 			r.apply(askCommand("k2", false))
 		}, "Completing Running"},
-		{"4.1 thirty seconds complete it", func(r *lifecycleCore) {
+		{"APP-9 it is Completed after thirty seconds", func(r *lifecycleCore) {
 			r.apply(askCommand("k", false))
 			r.apply(release("k"))
 			r.advance(30 * time.Second)
 		}, "Completing Completed"},
-		{"4.1 three days expire it", func(r *lifecycleCore) {
+		{"APP-38 APP-41 it expires after three days", func(r *lifecycleCore) {
 			r.apply(askCommand("k", false))
 			r.apply(release("k"))
 			r.advance(30 * time.Second)
 			r.advance(72 * time.Hour)
 		}, "Completing Completed Expired"},
-		{"4.6 the RM removes it with all it has", func(r *lifecycleCore) {
+		{"APP-33 the RM removes it with its asks and allocations", func(r *lifecycleCore) {
 			r.apply(askCommand("k", false), askCommand("k2", false))
 			r.apply(scheduler.RemoveApplication{App: "x"})
 			_, asks, allocations := r.core.Partition().Counts()
 			assert.Equal(r.t, asks+allocations+r.queue("root").Running(), 0)
 		}, "Completing Completed"},
-		{"4.6 what is unknown is removed already", func(r *lifecycleCore) {
-			r.apply(scheduler.RemoveApplication{App: "nobody"})
+		{"APP-35 the RM removes an unknown application", func(r *lifecycleCore) {
+			r.apply(scheduler.RemoveApplication{App: "unknown"})
 		}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -152,30 +152,30 @@ func TestApplication_HowItCompletes(t *testing.T) {
 	}
 }
 
-// What a new configuration does, by the numbers of the sheet.
+// A reload changes, adds and drains queues.
 func TestReload_QueueChanges(t *testing.T) {
 	for _, c := range []struct {
 		name, before, after string
-		busy                string // a leaf with an application that runs; empty: none
+		busy                string // a leaf with a running application; empty: none
 		want                func(r *lifecycleCore) string
 		is                  string
 	}{
-		{"1.7.4 a queue gets what is new", "name: a", "name: a, maxapplications: 3, resources: {max: {vcore: 5m}}", "root.a",
+		{"CFG-108 the settings of a queue change", "name: a", "name: a, maxapplications: 3, resources: {max: {vcore: 5m}}", "root.a",
 			func(r *lifecycleCore) string {
 				return fmt.Sprint(r.queue("root.a").MaxApplications(), r.queue("root.a").Max())
 			}, "3 ≤{vcore=5}"},
-		{"1.7.4 a queue that is missing is made", "name: a", "name: a\nname: b", "",
+		{"CFG-108 a new queue is created", "name: a", "name: a\nname: b", "",
 			func(r *lifecycleCore) string { return fmt.Sprint(r.queue("root.b").Managed()) }, "true"},
-		{"1.7.4 one that has gone drains while it is in use", "name: a\nname: b", "name: a", "root.b",
+		{"QUE-33 a removed queue with an application drains", "name: a\nname: b", "name: a", "root.b",
 			func(r *lifecycleCore) string { return fmt.Sprint(r.queue("root.b").Draining()) }, "true"},
-		{"1.7.7 what a template says to children stays", "name: p, parent: true, childtemplate: {maxapplications: 7}",
+		{"QUE-23 a child template stays", "name: p, parent: true, childtemplate: {maxapplications: 7}",
 			"name: p, parent: true, childtemplate: {maxapplications: 7}, maxapplications: 0", "",
 			func(r *lifecycleCore) string { return fmt.Sprint(r.queue("root.p").Template().MaxApplications) }, "7"},
-		{"1.7.8 a leaf in use does not become a parent", "name: a", "name: a, queues: [{name: b}]", "root.a",
+		{"CFG-103 QUE-4 a leaf with an application cannot become a parent", "name: a", "name: a, queues: [{name: b}]", "root.a",
 			func(r *lifecycleCore) string { return fmt.Sprint(r.queue("root.a").Leaf(), len(r.refusals)) }, "true 1"},
-		{"1.7.8 nor a parent in use a leaf", "name: a, queues: [{name: b}]", "name: a", "root.a.b",
+		{"CFG-103 QUE-4 a parent with an application below cannot become a leaf", "name: a, queues: [{name: b}]", "name: a", "root.a.b",
 			func(r *lifecycleCore) string { return fmt.Sprint(r.queue("root.a").Leaf(), len(r.refusals)) }, "false 1"},
-		{"1.7.10 a queue that is called root has its resources", "name: root", "name: root, resources: {max: {vcore: 4m}}", "",
+		{"QUE-5 a queue below root may be called root", "name: root", "name: root, resources: {max: {vcore: 4m}}", "",
 			func(r *lifecycleCore) string { return fmt.Sprint(r.queue("root.root").Max()) }, "≤{vcore=4}"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -188,7 +188,7 @@ func TestReload_QueueChanges(t *testing.T) {
 		})
 	}
 
-	t.Run("1.7.5 a queue that comes back does not drain any more", func(t *testing.T) {
+	t.Run("QUE-39 a queue that is configured again does not drain", func(t *testing.T) {
 		r := newLifecycleCore(t, "name: a\nname: b")
 		r.apply(addApp("root.b"), askCommand("k", false))
 		r.apply(scheduler.UseConfig{Partition: r.conf("name: a")})

@@ -16,16 +16,16 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// admissionScenario is a worked case of classes and asks: steps in order, and what becomes of
-// each. TestClassAdmissionScenarios of rmproxy plays the same cases over the doors.
+// admissionScenario is a scenario of priority classes and asks: steps in order, with the result of each.
+// TestClassAdmissionScenarios of rmproxy runs the same scenarios through the APIs.
 type admissionScenario struct {
 	scenarioHeader
 	Given  struct{ Steps []classStep }
 	Expect struct {
 		Steps []struct {
 			Result           string // ok or rejected
-			Why              string // the reason of a refusal
-			Priority         int32  // of an ask, as the next two
+			Why              string // the reason of a rejection
+			Priority         int32  // of an ask, like the next two
 			PreemptionPolicy string
 			ClassName        string
 		}
@@ -34,7 +34,7 @@ type admissionScenario struct {
 
 type classStep struct {
 	Op    string          // createClass, updateClass, admitAsk
-	Class json.RawMessage // as it is sent over REST; an update names all fields that count
+	Class json.RawMessage // as sent over REST; an update has all fields that count
 	Ask   struct {
 		ClassName        string
 		Priority         int32
@@ -42,11 +42,11 @@ type classStep struct {
 	}
 }
 
-// ourReasons are our names for reasons that scenarios name otherwise.
+// ourReasons are the reasons that scenarios give another name.
 var ourReasons = map[string]priorities.Reason{"not-int32": priorities.InvalidValue}
 
-// runAdmissionScenario does what the doors do: it asks the classes about an ask, and tells the Core
-// what they say. Kubernetes knows nobody who sends a number without a class, so it is strict.
+// runAdmissionScenario does what the APIs do: it admits an ask by the classes, and sends the result to the
+// Core. It is strict, because Kubernetes has no numbers without a class.
 func runAdmissionScenario(t *testing.T, s admissionScenario) {
 	st := &scenarioCore{queues: []scenarioQueue{{Path: "root.default"}}}
 	st.core = scheduler.New(st.config(t), nil)
@@ -82,12 +82,12 @@ func runAdmissionScenario(t *testing.T, s admissionScenario) {
 	}
 }
 
-// admit returns why the ask was refused; empty: it was taken in.
+// admit returns why the ask was rejected; empty: it was not.
 func (st *scenarioCore) admit(t *testing.T, classes priorities.Registry, key objects.AllocationKey, step classStep) (rejected string) {
 	const strict = true
 	q := priorities.Request{
 		Class: step.Ask.ClassName, Priority: step.Ask.Priority,
-		// A shim says what a pod without a class and a policy has (priority.md D1).
+		// A shim sends the policy of a pod that has neither a class nor a policy (PRI-40).
 		HasPolicy: step.Ask.PreemptionPolicy != "" || step.Ask.ClassName == "", Preempts: step.Ask.PreemptionPolicy != "Never",
 	}
 	ask := &objects.Ask{Key: key, App: "app", Amounts: amountsFromMap(map[string]int64{"vcore": 1}), Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf}
@@ -111,7 +111,8 @@ func (st *scenarioCore) admit(t *testing.T, classes priorities.Registry, key obj
 	return rejected
 }
 
-// applyClassStep is what the classes are after a change, or the reason for which they are as before.
+// applyClassStep returns the classes after a change, or the unchanged classes and the reason of the
+// rejection.
 func applyClassStep(t *testing.T, classes priorities.Registry, step classStep) (priorities.Registry, string) {
 	doc, problems := configs.ReadClass(step.Class, "", configs.Options{})
 	if problems.HasErrors() {

@@ -15,14 +15,14 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// selectorText is which asks something is about, as queues.yaml has it.
+// selectorText is a selector of asks by class, as in queues.yaml.
 type selectorText struct {
 	Operator string   `yaml:"operator"`
 	Classes  []string `yaml:"classes,omitempty"`
 }
 
-// quotaScenario is a worked case of class quotas: asks are submitted in order, and those that
-// are taken in use the quotas.
+// quotaScenario is a scenario of class quotas: asks are submitted in order, and accepted asks count in the
+// quotas.
 type quotaScenario struct {
 	scenarioHeader
 	Given struct {
@@ -40,8 +40,8 @@ type quotaScenario struct {
 	Expect struct{ Results []string } // ok or rejected, ask by ask
 }
 
-// runQuotaScenario also shows what each case would be without the quotas: nothing is refused, or
-// everything that needs one.
+// runQuotaScenario also runs the scenario without its quotas: then no ask is rejected, or every ask that
+// needs a quota is.
 func runQuotaScenario(t *testing.T, s quotaScenario) {
 	for _, reason := range s.submitAsks(t, s.Expect.Results) {
 		assert.Assert(t, strings.HasPrefix(reason, string(priorities.ExceedsQuota)+": "), reason)
@@ -57,7 +57,7 @@ func runQuotaScenario(t *testing.T, s quotaScenario) {
 	}
 }
 
-// submitAsks submits the asks and returns the reasons of those that were refused.
+// submitAsks submits the asks and returns the reasons of those that were rejected.
 func (s *quotaScenario) submitAsks(t *testing.T, want []string) (reasons []string) {
 	core := scheduler.New(s.config(t), nil)
 	apply := func(cmd scheduler.Command) (rejected string) {

@@ -43,8 +43,7 @@ func amounts(vcore, memory int64) resources.Amounts {
 	})
 }
 
-// loadedCore is a Core with nodes that have room for everything, one application per leaf
-// and asks spread over them.
+// loadedCore is a Core with more than enough nodes, one application in each leaf, and asks of them in turn.
 func loadedCore(tb testing.TB, conf configs.Partition, nodes, asks int) (*Core, time.Time) {
 	tb.Helper()
 	c, now := New(conf, nil), time.Unix(1_000_000_000, 0)
@@ -94,7 +93,7 @@ func TestSchedule_DeepAndWideQueueTrees(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if tc.want > 1000 && !testscale.Full() {
-				t.Skip("checking the books of so many queues takes seconds; make check does it")
+				t.Skip("Check of so many queues takes seconds; make check does it")
 			}
 			c, now := loadedCore(t, tc.conf, 100, 2000)
 			assert.Equal(t, len(leafPaths(c.part.Root(), nil)), tc.want)
@@ -126,8 +125,8 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// fullCore is a Core whose nodes are full, with many applications of many shapes waiting in
-// the leaves of a tree.
+// fullCore is a Core whose nodes are full, with pending asks of many applications and shapes in the leaves
+// of a tree.
 func fullCore(tb testing.TB, applications, shapes, nodes int) (*Core, time.Time, []*objects.Ask) {
 	tb.Helper()
 	c, now := New(treeConfig(2, 32), nil), time.Unix(1_000_000_000, 0)
@@ -158,7 +157,7 @@ func fullCore(tb testing.TB, applications, shapes, nodes int) (*Core, time.Time,
 	return c, now, placed
 }
 
-// BenchmarkReleaseInAFullCluster is what a release costs until the next ask has its place.
+// BenchmarkReleaseInAFullCluster measures a release and the placement that follows it.
 func BenchmarkReleaseInAFullCluster(b *testing.B) {
 	b.ReportAllocs()
 	c, now, placed := fullCore(b, 10_000, 100, 1000)

@@ -15,19 +15,19 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// What would become of an ask in a full cluster of 10,000 nodes and 100,000 allocations: one
-// that finds somebody to take, and one that finds nobody, at every node.
+// BenchmarkDryRun measures a dry run in a full cluster of 10,000 nodes and 100,000 allocations: of an ask
+// with a plan, and of one for which a guarantee protects all allocations of every node.
 func BenchmarkDryRun(b *testing.B) {
 	const nodes, perNode = 10_000, 10
 	leaf := configs.Queue{Name: "a", Settings: configs.DefaultSettings()}
 	leaf.PriorityPreemption = policies.PriorityPreemptionFence
-	protected := configs.Queue{Name: "kept", Settings: configs.DefaultSettings()}
+	protected := configs.Queue{Name: "protected", Settings: configs.DefaultSettings()}
 	protected.Guaranteed = resources.GuaranteeFromMap(map[string]resources.Quantity{"vcore": nodes * perNode})
 	core := scheduler.New(configs.Partition{Name: "default", PreemptionEnabled: true, Root: configs.Queue{
 		Name: "root", Parent: true, SubmitACL: security.Everyone(), Settings: configs.DefaultSettings(), Children: []configs.Queue{leaf, protected},
 	}}, nil)
 	apply := func(cmd scheduler.Command) { core.Step(epoch, cmd) }
-	apply(scheduler.AddApplication{App: "x", Queue: "root.kept", User: security.User{Name: "ann"}})
+	apply(scheduler.AddApplication{App: "x", Queue: "root.protected", User: security.User{Name: "ann"}})
 	for i := range nodes {
 		node := objects.NodeID(fmt.Sprint("node-", i))
 		apply(scheduler.AddNode{Node: node, Total: vcores(perNode), Schedulable: true})
@@ -43,7 +43,7 @@ func BenchmarkDryRun(b *testing.B) {
 	for _, guaranteed := range []bool{true, false} {
 		b.Run(fmt.Sprint("guaranteed=", guaranteed), func(b *testing.B) {
 			conf := core.Partition().Config()
-			conf.Root.Children = slices.Clone(conf.Root.Children) // what is in force never changes
+			conf.Root.Children = slices.Clone(conf.Root.Children) // configurations in force are immutable
 			if conf.Root.Children[1].Guaranteed = protected.Guaranteed; !guaranteed {
 				conf.Root.Children[1].Guaranteed = resources.Guarantee{}
 			}

@@ -18,8 +18,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// expectedCandidates says of everybody on a node of some scenarios what becomes of them: the node of
-// the plan or, where there is none, the first that was looked at.
+// expectedCandidates are the candidates of some scenarios and why they are eligible or not, on the node of
+// the plan or, without a plan, the first node that was searched.
 var expectedCandidates = map[string]map[string]string{
 	"SC-001": {"r0": "eligible", "r1": "eligible", "r2": "victim", "r3": "eligible"},
 	"SC-011": {"v-old": "is protected by a queue guarantee", "v-new": "victim"},
@@ -32,12 +32,12 @@ var expectedCandidates = map[string]map[string]string{
 	"CX-02":  {"own": "eligible", "sib": "is in another leaf queue", "sib2": "is in another leaf queue"},
 	"CX-06":  {"own": "has too high a priority", "sib": "is protected by a queue guarantee", "sib2": "is protected by a queue guarantee"},
 	"CX-07":  {"own": "has too high a priority", "sib": "is beyond a preemption fence", "sib2": "is beyond a preemption fence"},
-	"P7":     {"sys": "has system priority"},
+	"CX-11":  {"sys": "has system priority"},
 }
 
-// checkDryRun compares what was supposed of the ask of a scenario with what then happened. A
-// supposition is about one ask as things are: it does not foresee that nominations end, nor
-// that a gang looks together.
+// checkDryRun compares the dry run of the ask of a scenario with what the Core then did. A dry run is about
+// one ask as things are: it does not foresee that nominations end, nor that a gang is evaluated together
+// (PRE-117).
 func checkDryRun(t *testing.T, s preemptScenario, c *scheduler.Core, got *scheduler.DryRunResult) {
 	t.Helper()
 	if s.Given.Gang != nil || s.Given.Nominated != nil || s.Given.Ask.NominatedNode != "" {
@@ -76,7 +76,7 @@ func keysOfVictims(list []scheduler.Victim) (keys []string) {
 	return keys
 }
 
-// dryRunOf is what would become of an ask of an application that is not there.
+// dryRunOf makes a dry run of an ask of an application that does not exist.
 func (r *preemptCore) dryRunOf(t *testing.T, h scheduler.DryRunRequest) *scheduler.DryRunResult {
 	t.Helper()
 	if h.Applicant.Queue == "" {
@@ -108,11 +108,11 @@ func TestDryRun_Outcomes(t *testing.T) {
 		victims  []string
 	}{
 		{"it fits", 0, 1, "", false, scheduler.WouldFit, "n2", "waits for its turn", nil},
-		{"nobody is less important", 0, 2, "", false, scheduler.WouldNotFit, "", "no headroom in the cluster", nil},
-		{"somebody is", 5, 2, "", false, scheduler.WouldPreempt, "n1", "no headroom in the cluster", []string{"low"}},
-		{"it may not", 5, 2, "", true, scheduler.WouldNotFit, "", "no headroom in the cluster", nil},
-		{"it accepts one node", 20, 2, "n2", false, scheduler.WouldPreempt, "n2", "no headroom in the cluster", []string{"mid"}},
-		{"it accepts a node that is not there", 20, 1, "n9", false, scheduler.WouldNotFit, "", "its required node n9 does not exist", nil},
+		{"no allocation has lower priority", 0, 2, "", false, scheduler.WouldNotFit, "", "no headroom in the cluster", nil},
+		{"an allocation has lower priority", 5, 2, "", false, scheduler.WouldPreempt, "n1", "no headroom in the cluster", []string{"low"}},
+		{"it may not preempt", 5, 2, "", true, scheduler.WouldNotFit, "", "no headroom in the cluster", nil},
+		{"it requires a node", 20, 2, "n2", false, scheduler.WouldPreempt, "n2", "no headroom in the cluster", []string{"mid"}},
+		{"it requires a node that does not exist", 20, 1, "n9", false, scheduler.WouldNotFit, "", "its required node n9 does not exist", nil},
 		{"it is larger than any node", 20, 5, "", false, scheduler.WouldNotFit, "", "more than any schedulable node has in all", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestDryRun_Outcomes(t *testing.T) {
 			_, created := r.Partition().Application("of-new")
 			assert.Assert(t, !known && !created)
 
-			// And so it is, when it is submitted.
+			// A submission of the ask has the same result.
 			r.Step(r.now, scheduler.AddApplication{App: "of-new", User: security.User{Name: "eve"}, Queue: "root.a"})
 			r.Step(r.now, scheduler.SubmitAsk{Ask: ask})
 			r.scheduleAll()
@@ -148,10 +148,10 @@ func TestDryRun_Outcomes(t *testing.T) {
 	}
 }
 
-// Each obstacle of a node is counted, and the candidates of any node can be asked for.
+// Nodes without a plan are counted by reason, and the candidates of any node can be requested.
 func TestDryRun_NoPlanReasonsAreCounted(t *testing.T) {
 	r := newPreemptCore(t, objects.DefaultOptions(), nil, "n1", "n2", "n3", "n4")
-	r.runAllocation("vip", "n1", 100, 4)  // hopeless by rank? no: its rank is 100
+	r.runAllocation("vip", "n1", 100, 4)
 	r.runAllocation("half", "n2", 100, 3) // the rest is too little
 	r.runAllocation("low2", "n2", 0, 1)
 	r.runAllocation("bound", "n3", 0, 4)
@@ -169,16 +169,16 @@ func TestDryRun_NoPlanReasonsAreCounted(t *testing.T) {
 	search := got.Searches[0]
 	assert.Equal(t, search.NoPlanReasons[preemption.NoEligibleVictim], 2)
 	assert.Equal(t, search.NoPlanReasons[preemption.TooLittleFreed], 1)
-	assert.Equal(t, search.Infeasible, 1) // it drains
+	assert.Equal(t, search.Infeasible, 1) // n4 is unschedulable
 	assert.Equal(t, search.TotalNodes, 4)
 }
 
-// What keeps one node does not count for the next.
+// What protects the allocations of one node does not count for the next node.
 func TestDryRun_GuaranteeIsNoPlanReasonPerNode(t *testing.T) {
 	r := guaranteedQueueCore(t)
 	conf := r.Partition().Config()
-	conf.Root.Children = slices.Clone(conf.Root.Children) // what is in force never changes
-	conf.Root.Children[1].Guaranteed = guaranteeOf(8)     // root.a, which holds all of n1
+	conf.Root.Children = slices.Clone(conf.Root.Children) // configurations in force are immutable
+	conf.Root.Children[1].Guaranteed = guaranteeOf(8)     // root.a, which uses all of n1
 	r.Step(r.now, scheduler.UseConfig{Partition: conf})
 	for _, n := range []objects.NodeID{"n2", "n3"} {
 		r.Step(r.now, scheduler.AddNode{Node: n, Total: amountsFromMap(map[string]int64{"vcore": 8}), Schedulable: true})
@@ -189,7 +189,7 @@ func TestDryRun_GuaranteeIsNoPlanReasonPerNode(t *testing.T) {
 	r.Step(r.now, scheduler.ReportAllocation{Ask: r.ask("sand", 0, 1), Node: "n2"})
 	r.Step(r.now, scheduler.SetSchedulable{Node: "n3"})
 	got := r.dryRunOf(t, scheduler.DryRunRequest{
-		Ask: r.ask("new", 50, 3), AssumeDelayPassed: true, Applicant: objects.HypotheticalOwner{User: security.User{Name: "eve"}, Queue: "root.owed"},
+		Ask: r.ask("new", 50, 3), AssumeDelayPassed: true, Applicant: objects.HypotheticalOwner{User: security.User{Name: "eve"}, Queue: "root.guaranteed"},
 	})
 	assert.Equal(t, got.Outcome, scheduler.WouldNotFit)
 	want := preemption.NoPlanCounts{}
@@ -197,19 +197,19 @@ func TestDryRun_GuaranteeIsNoPlanReasonPerNode(t *testing.T) {
 	assert.Equal(t, got.Searches[0].NoPlanReasons, want)
 }
 
-// The best plans are listed in order, and no more than ten.
+// The best plans are listed in order, ten at most.
 func TestDryRun_BestPlansAreListed(t *testing.T) {
 	r := newPreemptCore(t, objects.DefaultOptions(), nil)
 	for i := range 15 {
 		n := objects.NodeID(rune('a' + i))
 		r.Step(r.now, scheduler.AddNode{Node: n, Total: amountsFromMap(map[string]int64{"vcore": 4}), Schedulable: true})
-		r.runAllocation("of-"+string(n), n, 7, int64(4-i%2)) // all have the same rank
+		r.runAllocation("of-"+string(n), n, 7, int64(4-i%2)) // equal costs
 	}
 	got := r.dryRunOf(t, scheduler.DryRunRequest{Ask: r.ask("new", 50, 4)}).Searches[0]
 	assert.Equal(t, len(got.BestPlans), preemption.MaxBestPlans)
 	assert.Equal(t, got.NodeOutcomes[preemption.OutcomeCompared], 15)
 	assert.Assert(t, slices.IsSortedFunc(got.BestPlans, func(a, b scheduler.DryRunPlan) int {
-		return compareStrings(string(a.Node), string(b.Node)) // nothing else is different
+		return compareStrings(string(a.Node), string(b.Node)) // the nodes differ by name only
 	}))
 	assert.Equal(t, got.BestPlans[0].Node, objects.NodeID("a"))
 }
@@ -224,8 +224,8 @@ func compareStrings(a, b string) int {
 	return 0
 }
 
-// guaranteedQueueCore is a core whose leaf root.owed is guaranteed 4 vcores, and whose other leaves hold
-// all there is.
+// guaranteedQueueCore is a core with the leaf root.guaranteed, which is guaranteed 4 vcores, and other leaves
+// that use the whole cluster.
 func guaranteedQueueCore(t *testing.T) *preemptCore {
 	queue := func(name string, guaranteed int64, rules ...limits.Limit) configs.Queue {
 		q := configs.Queue{Name: name, Settings: configs.DefaultSettings(), Limits: rules}
@@ -238,7 +238,7 @@ func guaranteedQueueCore(t *testing.T) *preemptCore {
 	short.Max, short.MaxApplications, short.PriorityPreemption = limitOf(2), 1, policies.PriorityPreemptionFence
 	r := &preemptCore{now: epoch, Core: scheduler.New(configs.Partition{Name: "default", PreemptionEnabled: true, Root: configs.Queue{
 		Name: "root", Parent: true, SubmitACL: security.Everyone(), Settings: configs.DefaultSettings(),
-		Children: []configs.Queue{queue("owed", 4), queue("a", 0), limited, short},
+		Children: []configs.Queue{queue("guaranteed", 4), queue("a", 0), limited, short},
 	}}, nil)}
 	r.Step(r.now, scheduler.AddNode{Node: "n1", Total: amountsFromMap(map[string]int64{"vcore": 8}), Schedulable: true})
 	r.runAllocation("one", "n1", 0, 4)
@@ -246,7 +246,7 @@ func guaranteedQueueCore(t *testing.T) *preemptCore {
 	return r
 }
 
-// What keeps an ask from a right, and what a quota or a limit has to do with it.
+// A dry run reports why an ask is not entitled, with the quotas and limits that block it.
 func TestDryRun_Entitlements(t *testing.T) {
 	for _, c := range []struct {
 		name, queue string
@@ -255,22 +255,22 @@ func TestDryRun_Entitlements(t *testing.T) {
 		never       bool
 		outcome     scheduler.DryRunOutcome
 		guarantee   preemption.NotEntitledReason
-		of          objects.QueuePath // whose guarantee or delay
+		of          objects.QueuePath // the queue of the guarantee or the delay
 		priority    preemption.NotEntitledReason
 	}{
-		{"its queue is owed the room", "root.owed", 4, true, false, scheduler.WouldPreempt, preemption.Entitled, "root.owed", preemption.NotEntitledPriorityDisabled},
-		{"it has to wait first", "root.owed", 4, false, false, scheduler.WouldNotFit, preemption.NotEntitledDelay, "root.owed", preemption.NotEntitledPriorityDisabled},
-		{"it wants more than is guaranteed", "root.owed", 5, true, false, scheduler.WouldNotFit, preemption.NotEntitledAboveGuarantee, "root.owed", preemption.NotEntitledPriorityDisabled},
+		{"its queue is below its guarantee", "root.guaranteed", 4, true, false, scheduler.WouldPreempt, preemption.Entitled, "root.guaranteed", preemption.NotEntitledPriorityDisabled},
+		{"its delay has not ended", "root.guaranteed", 4, false, false, scheduler.WouldNotFit, preemption.NotEntitledDelay, "root.guaranteed", preemption.NotEntitledPriorityDisabled},
+		{"it exceeds the guarantee", "root.guaranteed", 5, true, false, scheduler.WouldNotFit, preemption.NotEntitledAboveGuarantee, "root.guaranteed", preemption.NotEntitledPriorityDisabled},
 		{"nothing is guaranteed", "root.a", 1, true, false, scheduler.WouldNotFit, preemption.NotEntitledNoGuarantee, "", preemption.NotEntitledPriorityDisabled},
-		{"it may not preempt", "root.owed", 1, true, true, scheduler.WouldNotFit, preemption.NotEntitledPolicy, "", preemption.NotEntitledPolicy},
-		{"its limit is in the way", "root.limited", 3, true, false, scheduler.WouldNotFit, preemption.NotEntitledNoGuarantee, "", preemption.Entitled},
-		{"its limit is not", "root.limited", 2, true, false, scheduler.WouldPreempt, preemption.NotEntitledNoGuarantee, "", preemption.Entitled},
-		{"another application of the user is", "root.limited", 1, true, false, scheduler.WouldNotFit, preemption.NotEntitledNoGuarantee, "", preemption.Entitled},
-		{"the max of its queue is in the way", "root.short", 3, true, false, scheduler.WouldNotFit, preemption.NotEntitledNoGuarantee, "", preemption.Entitled},
+		{"it may not preempt", "root.guaranteed", 1, true, true, scheduler.WouldNotFit, preemption.NotEntitledPolicy, "", preemption.NotEntitledPolicy},
+		{"its limit blocks it", "root.limited", 3, true, false, scheduler.WouldNotFit, preemption.NotEntitledNoGuarantee, "", preemption.Entitled},
+		{"its limit allows it", "root.limited", 2, true, false, scheduler.WouldPreempt, preemption.NotEntitledNoGuarantee, "", preemption.Entitled},
+		{"another application of the user blocks it", "root.limited", 1, true, false, scheduler.WouldNotFit, preemption.NotEntitledNoGuarantee, "", preemption.Entitled},
+		{"the max of its queue blocks it", "root.short", 3, true, false, scheduler.WouldNotFit, preemption.NotEntitledNoGuarantee, "", preemption.Entitled},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := guaranteedQueueCore(t)
-			if strings.HasPrefix(c.name, "another") { // it holds what the limit allows, and is as important
+			if strings.HasPrefix(c.name, "another") { // it uses the whole limit, and has higher priority
 				r.Step(r.now, scheduler.AddApplication{App: "eve", User: security.User{Name: "eve"}, Queue: "root.limited"})
 				held := r.ask("held", 60, 2)
 				held.App = "eve"
@@ -288,7 +288,7 @@ func TestDryRun_Entitlements(t *testing.T) {
 			if c.guarantee == preemption.NotEntitledDelay {
 				assert.Equal(t, got.Entitlements[1].Due, epoch.Add(configs.DefaultSettings().PreemptionDelay))
 			}
-			if c.outcome == scheduler.WouldNotFit && c.priority == preemption.Entitled && c.vcore > 2 { // a quota is in the way on every node
+			if c.outcome == scheduler.WouldNotFit && c.priority == preemption.Entitled && c.vcore > 2 { // a quota blocks it on every node
 				tried := got.Searches[0]
 				assert.Equal(t, tried.NoPlanReasons[preemption.BlockedByQuota], 1)
 				assert.Equal(t, len(tried.BlockingQuotas) > 0, true)
@@ -299,7 +299,7 @@ func TestDryRun_Entitlements(t *testing.T) {
 	}
 }
 
-// Nobody starts more applications than may run, so an application that is not there may not.
+// An application that does not exist may not start either where maxapplications is reached (PRE-4).
 func TestDryRun_ApplicationThatMayNotStart(t *testing.T) {
 	r := guaranteedQueueCore(t)
 	r.Step(r.now, scheduler.AddApplication{App: "first", User: security.User{Name: "ann"}, Queue: "root.short"})
@@ -316,17 +316,17 @@ func TestDryRun_ApplicationThatMayNotStart(t *testing.T) {
 
 func TestDryRun_Errors(t *testing.T) {
 	r := guaranteedQueueCore(t)
-	someone := security.User{Name: "eve"}
+	eve := security.User{Name: "eve"}
 	for _, c := range []struct {
 		name, want string
 		h          scheduler.DryRunRequest
 	}{
 		{"an unknown ask", "unknown pending ask k", scheduler.DryRunRequest{Key: "k"}},
 		{"an ask that runs", "unknown pending ask one", scheduler.DryRunRequest{Key: "one"}},
-		{"an unknown queue", "the ask would be rejected: unknown queue root.x", scheduler.DryRunRequest{Ask: r.ask("new", 0, 1), Applicant: objects.HypotheticalOwner{User: someone, Queue: "root.x"}}},
-		{"a queue that is no leaf", "the ask would be rejected: queue root is not a leaf queue", scheduler.DryRunRequest{Ask: r.ask("new", 0, 1), Applicant: objects.HypotheticalOwner{User: someone, Queue: "root"}}},
-		{"nothing", "the ask would be rejected: contains no resources", scheduler.DryRunRequest{Ask: r.ask("new", 0, 0), Applicant: objects.HypotheticalOwner{User: someone, Queue: "root.a"}}},
-		{"less than nothing", "the ask would be rejected: contains negative resources", scheduler.DryRunRequest{Ask: r.ask("new", 0, -1), Applicant: objects.HypotheticalOwner{User: someone, Queue: "root.a"}}},
+		{"an unknown queue", "the ask would be rejected: unknown queue root.x", scheduler.DryRunRequest{Ask: r.ask("new", 0, 1), Applicant: objects.HypotheticalOwner{User: eve, Queue: "root.x"}}},
+		{"a parent queue", "the ask would be rejected: queue root is not a leaf queue", scheduler.DryRunRequest{Ask: r.ask("new", 0, 1), Applicant: objects.HypotheticalOwner{User: eve, Queue: "root"}}},
+		{"no resources", "the ask would be rejected: contains no resources", scheduler.DryRunRequest{Ask: r.ask("new", 0, 0), Applicant: objects.HypotheticalOwner{User: eve, Queue: "root.a"}}},
+		{"negative resources", "the ask would be rejected: contains negative resources", scheduler.DryRunRequest{Ask: r.ask("new", 0, -1), Applicant: objects.HypotheticalOwner{User: eve, Queue: "root.a"}}},
 		{"an unknown node", "unknown node n9", scheduler.DryRunRequest{Key: "one", Node: "n9"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -347,7 +347,7 @@ func limitOf(vcore int64) resources.Limit {
 	return resources.LimitFromMap(map[string]resources.Quantity{"vcore": resources.Quantity(vcore)})
 }
 
-// A dry run refuses what would be refused.
+// A dry run rejects what a submission would reject (PRE-116).
 func TestDryRun_RejectsAClassWherePrioritiesAreOff(t *testing.T) {
 	conf, problems := configs.Load([]byte("partitions: [{priority: disabled, queues: [{name: root, submitacl: '*', queues: [{name: a}]}]}]"))
 	assert.Assert(t, conf != nil, "%v", problems)
@@ -355,7 +355,7 @@ func TestDryRun_RejectsAClassWherePrioritiesAreOff(t *testing.T) {
 	core.Step(epoch, scheduler.AddApplication{App: "x", Queue: "root.a"})
 	h := scheduler.DryRunRequest{Ask: &objects.Ask{Key: "k", App: "x", Amounts: vcores(1)}, Class: "high"}
 	_, err := core.DryRun(h, epoch)
-	assert.NilError(t, err, "it is of the default class")
+	assert.NilError(t, err, "the ask does not name the default class")
 	h.NamedClass = "high"
 	_, err = core.DryRun(h, epoch)
 	assert.ErrorIs(t, err, scheduler.ErrWouldBeRejected)

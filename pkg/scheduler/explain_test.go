@@ -11,7 +11,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// nominationCore is a Core with so many full nodes, and an ask that waits in a queue so deep.
+// nominationCore is a Core with so many full nodes, and a pending ask in a queue at the given depth.
 func nominationCore(tb testing.TB, nodes, depth int) (*Core, time.Time) {
 	tb.Helper()
 	path := "root"
@@ -31,7 +31,7 @@ func nominationCore(tb testing.TB, nodes, depth int) (*Core, time.Time) {
 	return c, now
 }
 
-// An explanation makes as much garbage in a large cluster as in a small one, and changes nothing.
+// An explanation makes as many heap allocations in a large cluster as in a small one, and changes nothing.
 func TestExplain_AllocatesTheSameForAnyNumberOfNodes(t *testing.T) {
 	count := func(nodes int) float64 {
 		c, now := nominationCore(t, nodes, 3)
@@ -56,7 +56,7 @@ func BenchmarkExplain(b *testing.B) {
 	}
 }
 
-// Each obstacle has a code of its own, and words.
+// Each reason has its own code and its own text.
 func TestExplain_CodesAreUnique(t *testing.T) {
 	seen := map[string]PendingReason{}
 	for o := NotPending; o <= NominatedNodeRejectedByRM; o++ {

@@ -13,22 +13,22 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// givenChecksum is that of given.json, which is as it came: what is expected there is not ours to
-// change. Where we differ, docs/PRIORITY.md says why.
+// givenChecksum is that of given.json: the given expectations must not be changed. Where Canopy differs,
+// docs/PRIORITY.md has the reasons.
 const givenChecksum = "557fd422183c68d95f270a5c88a7eaa72f56584dbafc93600b10987dc968529f"
 
-// scenarioHeader is what every worked case has beside what is given and expected.
+// scenarioHeader is the fields that all scenarios have besides given and expect.
 type scenarioHeader struct {
 	ID, Topic, Shows string
 
-	// From where it is. Nobody reads these here, but what nobody knows is refused.
+	// Origin of the scenario. The tests ignore these fields; unknown fields are errors.
 	Source, SeedRefs    []string
 	Authority, Verified string
 	Notes               string
 	DivergesFrom        map[string]any
 }
 
-// scenarioRunners say how a case of a topic is played.
+// scenarioRunners run the scenarios of each topic.
 var scenarioRunners = map[string]func(*testing.T, json.RawMessage){
 	"victims-on-node":   decodeAndRun(runPreemptScenario),
 	"node-choice":       decodeAndRun(runPreemptScenario),
@@ -50,7 +50,8 @@ var scenarioRunners = map[string]func(*testing.T, json.RawMessage){
 	"seed-corner":       runCornerScenario,
 }
 
-// runCornerScenario plays the corners of any topic, which have steps if they are about priorities.
+// runCornerScenario runs a scenario of the topic seed-corner: about order if it has steps, else about
+// preemption.
 func runCornerScenario(t *testing.T, text json.RawMessage) {
 	var s struct {
 		Given struct{ Steps []json.RawMessage }
@@ -63,8 +64,8 @@ func runCornerScenario(t *testing.T, text json.RawMessage) {
 	decodeAndRun(runPreemptScenario)(t, text)
 }
 
-// decodeAndRun reads a case before it is played. A field that S does not have would be a condition
-// or an expectation that nobody looks at, so it is a mistake.
+// decodeAndRun decodes a scenario and runs it. A field that S does not have would be a condition or an
+// expectation that no test checks, so it is an error.
 func decodeAndRun[S any](play func(*testing.T, S)) func(*testing.T, json.RawMessage) {
 	return func(t *testing.T, text json.RawMessage) {
 		d := json.NewDecoder(bytes.NewReader(text))
@@ -75,8 +76,8 @@ func decodeAndRun[S any](play func(*testing.T, S)) func(*testing.T, json.RawMess
 	}
 }
 
-// TestScenarios_AllGiven plays every worked case there is: those that were given, the proposals that
-// came with them, and our own.
+// TestScenarios_AllGiven runs all scenarios: the given ones, the proposals that came with them, and those
+// of this repository.
 func TestScenarios_AllGiven(t *testing.T) {
 	var missing []string
 	for n := 1; n <= 109; n += 2 {
@@ -101,13 +102,13 @@ func TestScenarios_AllGiven(t *testing.T) {
 		for _, text := range file.Scenarios {
 			var s struct{ ID, Topic, Shows string }
 			assert.NilError(t, json.Unmarshal(text, &s))
-			assert.Assert(t, !seen[s.ID], "%s is there twice", s.ID)
+			assert.Assert(t, !seen[s.ID], "duplicate scenario %s", s.ID)
 			seen[s.ID] = true
 			missing = slices.DeleteFunc(missing, func(id string) bool { return id == s.ID })
 			play, known := scenarioRunners[s.Topic]
-			assert.Assert(t, known, "%s: nobody knows how to play topic %s", s.ID, s.Topic)
+			assert.Assert(t, known, "%s: unknown topic %s", s.ID, s.Topic)
 			t.Run(s.ID+" "+s.Shows, func(t *testing.T) { play(t, text) })
 		}
 	}
-	assert.Equal(t, len(missing), 0, "not there: %v", missing)
+	assert.Equal(t, len(missing), 0, "missing scenarios: %v", missing)
 }

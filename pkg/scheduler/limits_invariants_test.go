@@ -16,9 +16,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// Whatever is asked for and given back: no decision takes a user, a group or a queue past
-// what it may use or run, and what an account says is what its applications hold. Nothing
-// is reported or resized here, which may exceed any limit.
+// Random asks and releases: no decision exceeds a limit or a max, and each account has the sum of its
+// applications (LIM-12). The test neither reports nor resizes allocations, which could exceed any limit.
 func TestLimits_NoDecisionExceedsALimit(t *testing.T) {
 	names := []string{"ann", "bob", "eve"}
 	groups := []string{"dev", "ops"}
@@ -50,7 +49,7 @@ func TestLimits_NoDecisionExceedsALimit(t *testing.T) {
 			Children: []configs.Queue{leaf("a"), leaf("b")},
 		}}, nil)
 		now := epoch
-		allocated := map[objects.AppID]bool{} // something, since they last had nothing left
+		allocated := map[objects.AppID]bool{} // applications with an allocation since they last had none
 		collect := func(effects []scheduler.Effect) {
 			for _, e := range effects {
 				switch e := e.(type) {
@@ -94,7 +93,7 @@ func TestLimits_NoDecisionExceedsALimit(t *testing.T) {
 	})
 }
 
-// runningByQueue notes how many applications run in each queue.
+// runningByQueue records how many applications run in each queue.
 func runningByQueue(running map[string]int, q *scheduler.QueueView) {
 	running[string(q.Path)] = q.Running
 	for child := range q.Children.All() {
@@ -102,17 +101,17 @@ func runningByQueue(running map[string]int, q *scheduler.QueueView) {
 	}
 }
 
-// checkWithinLimits checks q and what is below it against what is configured. More applications than a
-// queue may run can do so when one asks again that was Completing (behaviour.md 4.2): no decision
-// adds to them. Of a user or a group, never more have something than may run (ADR 40).
+// checkWithinLimits compares q and the queues below it with the configuration. A queue may run more
+// applications than its maxapplications when a Completing application asks again (QUO-28); decisions never
+// add one. A user or group never runs more than its limit (LIM-19).
 func checkWithinLimits(t *rapid.T, q *scheduler.QueueView, before map[string]int, allocated map[objects.AppID]bool) {
 	assert.Assert(t, q.MaxApplications == 0 || q.Running <= max(int(q.MaxApplications), before[string(q.Path)]),
 		"queue %s runs %d applications of %d", q.Path, q.Running, q.MaxApplications)
 	for l := range q.Limits.All() {
 		assert.Assert(t, l.MaxApplications == 0 || l.Running <= int(l.MaxApplications),
 			"%s runs %d applications of %d in %s", l.UserOrGroup, l.Running, l.MaxApplications, q.Path)
-		for name, most := range l.Max.All() {
-			assert.Assert(t, l.Allocated.Get(name) <= most,
+		for name, limit := range l.Max.All() {
+			assert.Assert(t, l.Allocated.Get(name) <= limit,
 				"%s holds %v in %s, %v is the limit", l.UserOrGroup, l.Allocated, q.Path, l.Max)
 		}
 		held, running := heldBy(q, l.UserOrGroup, allocated)
@@ -124,7 +123,7 @@ func checkWithinLimits(t *rapid.T, q *scheduler.QueueView, before map[string]int
 	}
 }
 
-// namesHeldBy adds up what the applications of h hold in q and below, and how many run.
+// heldBy sums what the applications of h use in q and below, and counts those that run.
 func heldBy(q *scheduler.QueueView, h objects.UserOrGroup, allocated map[objects.AppID]bool) (held resources.Amounts, running int) {
 	for a := range q.Applications.All() {
 		if h.Group && a.LimitGroup != h.Name || !h.Group && a.User.Name != h.Name {

@@ -13,7 +13,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// nominationCore is a Core in which ask high waits for victims to leave node n.
+// nominationCore is a Core with ask high nominated for node n, where its victims have not ended.
 type nominationCore struct {
 	t    *testing.T
 	core *scheduler.Core
@@ -57,14 +57,14 @@ func (w *nominationCore) advance(d time.Duration) {
 	assert.NilError(w.t, w.core.Check())
 }
 
-// isNominated reports whether high waits for n.
+// isNominated reports whether high is nominated.
 func (w *nominationCore) isNominated() bool {
 	x, ok := w.core.Partition().Allocation("high")
 	assert.Assert(w.t, ok)
 	return w.core.Partition().Nomination(x) != nil
 }
 
-// overdue counts on whose leaving nobody counts.
+// overdue counts the overdue victims.
 func (w *nominationCore) overdue() (n int) {
 	for x := range w.core.Partition().Nodes()[0].EachAllocation {
 		at, overdue := w.core.Partition().PreemptingSince(x)
@@ -78,17 +78,17 @@ func (w *nominationCore) overdue() (n int) {
 
 func TestNomination_TimeoutBoundaries(t *testing.T) {
 	for i, c := range []struct {
-		name, timeout, changed string // changed before the end of the wait; empty: not
+		name, timeout, changed string // before the timeout; empty: not changed
 		passes                 time.Duration
 		waits                  bool
 	}{
-		{"1. nobody waits longer than the time", "1m", "", time.Minute, false},
-		{"2. nor any shorter", "1m", "", time.Minute - 1, true},
-		{"3. 0s is for ever", "0s", "", 1000 * time.Hour, true},
-		{"4. a shorter time holds for who waits already", "1h", "1m", time.Minute, false},
+		{"1. it ends at the timeout", "1m", "", time.Minute, false},
+		{"2. and not before", "1m", "", time.Minute - 1, true},
+		{"3. 0s is no timeout", "0s", "", 1000 * time.Hour, true},
+		{"4. a shorter timeout holds for existing nominations", "1h", "1m", time.Minute, false},
 		{"5. so does a longer one", "1m", "1h", time.Minute, true},
-		{"6. and none at all", "1m", "0s", time.Hour, true},
-		{"7. a time at last counts from the beginning", "0s", "1m", time.Minute, false},
+		{"6. and no timeout", "1m", "0s", time.Hour, true},
+		{"7. a new timeout counts from the nomination", "0s", "1m", time.Minute, false},
 	} {
 		t.Run(fmt.Sprint(i+1), func(t *testing.T) {
 			w := newNominationCore(t, c.timeout, 2)
@@ -109,7 +109,7 @@ func TestNomination_TimeoutBoundaries(t *testing.T) {
 	}
 }
 
-// The alarm of the loop is set to it, and does not ring for it twice.
+// The timeout is a deadline, and not one that is due already.
 func TestNomination_TimeoutIsADeadline(t *testing.T) {
 	w := newNominationCore(t, "1m", 2)
 	at, ok := w.core.NextDeadline()
@@ -118,17 +118,16 @@ func TestNomination_TimeoutIsADeadline(t *testing.T) {
 	w.now = at
 	w.apply(scheduler.Wake{})
 	if at, ok := w.core.NextDeadline(); ok {
-		assert.Assert(t, at.After(w.now), "it is for Schedule to do")
+		assert.Assert(t, at.After(w.now), "a deadline that is due is returned again")
 	}
 	w.core.Schedule(w.now, 1)
 	assert.Assert(t, !w.isNominated())
 	at, ok = w.core.NextDeadline()
 	assert.Assert(t, ok)
-	assert.Equal(t, at, w.now.Add(5*time.Second), "then it looks again")
+	assert.Equal(t, at, w.now.Add(5*time.Second), "the next evaluation")
 }
 
-// Being resized is no answer to being told to leave, and changes nothing about for how long
-// ago that was.
+// A resize does not confirm a preemption, and does not change its time.
 func TestVictim_StaysOverdueAfterResize(t *testing.T) {
 	w := newNominationCore(t, "1m", 2)
 	w.apply(scheduler.SubmitAsk{Ask: &objects.Ask{Key: "low-0", App: "low", Amounts: vcores(4)}})
@@ -147,10 +146,10 @@ func TestVictim_StaysOverdueAfterResize(t *testing.T) {
 		scheduler.Release{App: "low", Key: "low-1", Type: scheduler.PreemptedByScheduler})
 	w.advance(0)
 	x, _ := w.core.Partition().Allocation("high")
-	assert.Assert(t, !x.Pending(), "they have gone after all")
+	assert.Assert(t, !x.Pending(), "the overdue victims have ended, and high is pending")
 }
 
-// The list of those who were told does not grow with how many there were, as long as they go.
+// Victims that have ended are not kept in memory.
 func TestVictim_ReleasedVictimsAreForgotten(t *testing.T) {
 	w := newNominationCore(t, "1h", 2)
 	for i := range 300 {
@@ -170,7 +169,7 @@ func TestVictim_ReleasedVictimsAreForgotten(t *testing.T) {
 	assert.Assert(t, remembered > 0 && remembered < 50, "%d are remembered", remembered)
 }
 
-// Whoever gives up waits before it looks again, also if a reload gave it a reason to look.
+// A group that gave up a nomination backs off, also if a reload gives it a reason to be evaluated (PRE-80).
 func TestNomination_TimedOutAskBacksOff(t *testing.T) {
 	w := newNominationCore(t, "1m", 2)
 	w.apply(scheduler.AddNode{Node: "m", Total: vcores(10), Schedulable: true},

@@ -13,8 +13,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// BenchmarkPlacement is what one placement costs while a cluster that has room for
-// everything fills up; taking work in is not part of it.
+// BenchmarkPlacement measures one placement while a cluster that is large enough fills up; submitting the
+// asks is not measured.
 func BenchmarkPlacement(b *testing.B) {
 	pack := treeConfig(1, 2)
 	pack.NodeSortPolicy = policies.NodeSortPolicy{Sort: policies.NodeSortBinPacking, Weights: policies.DefaultNodeSortPolicy().Weights}
@@ -54,7 +54,8 @@ func BenchmarkPlacement(b *testing.B) {
 	}
 }
 
-// loadedWithApplications is loaded with a chosen number of applications, dealt to the leaves in turn.
+// loadedWithApplications is loadedCore with a given number of applications, distributed over the leaves in
+// turn.
 func loadedWithApplications(tb testing.TB, conf configs.Partition, nodes, apps, asks int) (*Core, time.Time) {
 	tb.Helper()
 	c, now := New(conf, nil), time.Unix(1_000_000_000, 0)
@@ -76,8 +77,8 @@ func loadedWithApplications(tb testing.TB, conf configs.Partition, nodes, apps, 
 	return c, now
 }
 
-// BenchmarkPlacement_DistinctAsks is a release in a full cluster until the next ask has its place,
-// when no two asks are alike: most of them are in no mask.
+// BenchmarkPlacement_DistinctAsks measures a release in a full cluster and the placement that follows it,
+// where no two asks have the same shape: most shapes are in no mask.
 func BenchmarkPlacement_DistinctAsks(b *testing.B) {
 	for _, asks := range []int{2000, 10_000, 50_000} {
 		b.Run(fmt.Sprintf("asks=%d", asks), func(b *testing.B) {
@@ -90,7 +91,7 @@ func BenchmarkPlacement_DistinctAsks(b *testing.B) {
 			paths := leafPaths(c.Partition().Root(), nil)
 			apps := asks / 20
 			r := rand.New(rand.NewPCG(1, 1))
-			unlike := func(i int) *objects.Ask {
+			distinctAsk := func(i int) *objects.Ask {
 				return &objects.Ask{
 					Key: objects.AllocationKey(fmt.Sprint("k", i)), App: objects.AppID(fmt.Sprint("a", i%apps)),
 					Amounts: amounts(200+r.Int64N(1800), 1<<28+r.Int64N(7<<30)), Priority: int32(i % 5),
@@ -100,7 +101,7 @@ func BenchmarkPlacement_DistinctAsks(b *testing.B) {
 				c.Step(now, AddApplication{App: objects.AppID(fmt.Sprint("a", i)), User: security.User{Name: "ann"}, Queue: string(paths[i%len(paths)])})
 			}
 			for i := range asks {
-				c.Step(now, SubmitAsk{Ask: unlike(i)})
+				c.Step(now, SubmitAsk{Ask: distinctAsk(i)})
 			}
 			var placed []*objects.Ask
 			for more := true; more; {
@@ -115,7 +116,7 @@ func BenchmarkPlacement_DistinctAsks(b *testing.B) {
 				c.Step(now, Release{App: placed[i].App, Key: placed[i].Key, Type: TimedOut})
 				placed[i] = placed[len(placed)-1]
 				placed = placed[:len(placed)-1]
-				c.Step(now, SubmitAsk{Ask: unlike(next)})
+				c.Step(now, SubmitAsk{Ask: distinctAsk(next)})
 				next++
 				effects, _ := c.Schedule(now, 100)
 				placed = appendAllocated(placed, effects)

@@ -15,15 +15,15 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// Hundreds of applications wait for the same, in a cluster that is full of work they may
-// not touch: one of them looks, unless their limits differ.
+// Hundreds of applications have identical pending asks, and no allocation is eligible: one of the asks is
+// evaluated, or one for each user if users have limits (PRE-93).
 func TestPreemption_IdenticalAsksShareOneSearch(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		rules []limits.Limit
 		want  int
 	}{
-		{"nobody is limited", nil, 1},
+		{"no limits", nil, 1},
 		{"each user has a limit", []limits.Limit{{Users: []string{limits.Wildcard}, MaxApplications: 100}}, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestPreemption_IdenticalAsksShareOneSearch(t *testing.T) {
 					Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
 				}})
 			}
-			add(0, 10) // it gets the node, and is not less important than the others
+			add(0, 10) // it gets the node, and has higher priority than the others
 			core.Schedule(now, 10)
 			for i := range 300 {
 				add(1+i, 5)

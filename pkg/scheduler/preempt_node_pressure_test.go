@@ -12,7 +12,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// usageOnNode is an allocation on a node that is short of something.
+// usageOnNode is an allocation with its usage of a scarce resource.
 type usageOnNode struct {
 	Key           string
 	Priority      int32
@@ -26,7 +26,7 @@ func (x usageOnNode) ask(resource string) *objects.Ask {
 	}
 }
 
-// pressureScenario is a worked case of work on a node that is short of something.
+// pressureScenario is a scenario of node pressure.
 type pressureScenario struct {
 	scenarioHeader
 	Given struct {
@@ -36,52 +36,51 @@ type pressureScenario struct {
 	Expect struct{ EvictionOrder []objects.AllocationKey }
 }
 
-// runPressureScenario asks for the order in which work would leave a node.
+// runPressureScenario checks the eviction order of a node.
 func runPressureScenario(t *testing.T, s pressureScenario) {
 	st := &scenarioCore{queues: []scenarioQueue{{Path: "root.default"}}}
 	st.core = scheduler.New(st.config(t), nil)
 	st.mustApply(t, scheduler.AddNode{Node: "n", Total: amountsFromMap(map[string]int64{s.Given.Resource: 1000}), Schedulable: true})
-	st.application(t, scenarioWork{App: "app", Queue: "root.default"})
+	st.application(t, scenarioAsk{App: "app", Queue: "root.default"})
 	for _, x := range s.Given.Allocations {
 		st.mustApply(t, scheduler.ReportAllocation{Ask: x.ask(s.Given.Resource), Node: "n"})
 	}
-	var work []*objects.Ask
+	var asks []*objects.Ask
 	for w := range st.core.Snapshot(epoch).Nodes.At(0).Allocations.All() {
-		work = append(work, w.Ask)
+		asks = append(asks, w.Ask)
 	}
 	var order []objects.AllocationKey
-	for _, c := range preemption.EvictionOrder(work, s.Given.Resource) {
+	for _, c := range preemption.EvictionOrder(asks, s.Given.Resource) {
 		order = append(order, c.Ask.Key)
 	}
 	assert.Assert(t, len(order) > 1)
 	assert.DeepEqual(t, order, s.Expect.EvictionOrder)
 }
 
-// A node shrinks below what it holds: who leaves it, if the configuration says that anybody
-// does.
+// The capacity of a node is set below what its allocations hold.
 func TestNodePressure_VictimsOfAShrunkNode(t *testing.T) {
-	const running = 8 // of 2 each; w1 is bound to its node, w7 is of the system
+	const running = 8 // of 2 each; w1 requires the node, w7 has system priority
 	for _, x := range []struct {
 		what        string
 		off         bool
 		to          int64
-		usage       map[string]string // as reported again, before the node shrinks
+		usage       map[string]string // reported before the node shrinks
 		victims     []objects.AllocationKey
 		thenTo      int64
 		thenVictims []objects.AllocationKey
 	}{
-		{what: "nobody, if that is off", off: true, to: 4},
-		{what: "nobody, if all still fit", to: 16},
-		{what: "the least important", to: 13, victims: []objects.AllocationKey{"w0", "w2"}},
-		{what: "who uses more than it asked for, first", to: 13, usage: map[string]string{"w6": `{"memory":"3"}`, "w5": `{"memory":"5"}`},
+		{what: "no victims if node pressure is disabled", off: true, to: 4},
+		{what: "no victims if all fit", to: 16},
+		{what: "the lowest priority first", to: 13, victims: []objects.AllocationKey{"w0", "w2"}},
+		{what: "usage above the request first", to: 13, usage: map[string]string{"w6": `{"memory":"3"}`, "w5": `{"memory":"5"}`},
 			victims: []objects.AllocationKey{"w5", "w6"}},
-		{what: "usage that makes no sense does not count", to: 15, usage: map[string]string{"w6": "lots"}, victims: []objects.AllocationKey{"w0"}},
-		{what: "work of the system last, and never who needs the node", to: 2,
+		{what: "a malformed usage does not count", to: 15, usage: map[string]string{"w6": "lots"}, victims: []objects.AllocationKey{"w0"}},
+		{what: "system priority last, a required node never", to: 2,
 			victims: []objects.AllocationKey{"w0", "w2", "w3", "w4", "w5", "w6", "w7"}},
-		{what: "nobody, if that is not enough", to: 1},
-		{what: "who leaves already counts as gone", to: 13, victims: []objects.AllocationKey{"w0", "w2"},
+		{what: "no victims if they are not enough", to: 1},
+		{what: "preempting allocations count as released", to: 13, victims: []objects.AllocationKey{"w0", "w2"},
 			thenTo: 12, thenVictims: nil},
-		{what: "and more when it shrinks again", to: 13, victims: []objects.AllocationKey{"w0", "w2"},
+		{what: "further victims when it shrinks again", to: 13, victims: []objects.AllocationKey{"w0", "w2"},
 			thenTo: 11, thenVictims: []objects.AllocationKey{"w3"}},
 	} {
 		t.Run(x.what, func(t *testing.T) {
@@ -93,7 +92,7 @@ func TestNodePressure_VictimsOfAShrunkNode(t *testing.T) {
 				return scheduler.SetCapacity{Node: "n", Total: amountsFromMap(map[string]int64{"memory": n})}
 			}
 			st.mustApply(t, scheduler.AddNode{Node: "n", Total: memory(2 * running).Total, Schedulable: true})
-			st.application(t, scenarioWork{App: "app", Queue: "root.default"})
+			st.application(t, scenarioAsk{App: "app", Queue: "root.default"})
 			report := func(i int, usage string) []scheduler.Effect {
 				ask := usageOnNode{Key: fmt.Sprint("w", i), Priority: int32(i), Request: 2, Used: 2}.ask("memory")
 				if ask.Tags[objects.UsageTag] = usage; i == 1 {
@@ -110,7 +109,7 @@ func TestNodePressure_VictimsOfAShrunkNode(t *testing.T) {
 				refused := len(report(int(key[1]-'0'), usage)) > 0
 				assert.Equal(t, refused, usage == "lots")
 			}
-			assert.DeepEqual(t, leafPaths(t, st.core.Step(epoch, memory(x.to))), x.victims)
+			assert.DeepEqual(t, victimKeys(t, st.core.Step(epoch, memory(x.to))), x.victims)
 			all := st.core.Preemptions()
 			assert.Equal(t, all.Total, uint64(min(len(x.victims), 1)))
 			if all.Total > 0 {
@@ -120,21 +119,21 @@ func TestNodePressure_VictimsOfAShrunkNode(t *testing.T) {
 				assert.Equal(t, len(all.Last[0].Victims), len(x.victims))
 			}
 			if x.thenTo > 0 {
-				assert.DeepEqual(t, leafPaths(t, st.core.Step(epoch, memory(x.thenTo))), x.thenVictims)
+				assert.DeepEqual(t, victimKeys(t, st.core.Step(epoch, memory(x.thenTo))), x.thenVictims)
 			}
 			assert.NilError(t, st.core.Check())
 		})
 	}
 }
 
-// A capacity that is refused changes nothing, also where there has been too much on the node
-// since before anybody was to leave for it.
+// A refused capacity preempts nothing, also if the allocations held more than the capacity before node
+// pressure was enabled.
 func TestNodePressure_RefusedCapacityHasNoVictims(t *testing.T) {
 	st := &scenarioCore{queues: []scenarioQueue{{Path: "root.default"}}}
 	conf := st.config(t)
 	st.core = scheduler.New(conf, nil)
 	st.mustApply(t, scheduler.AddNode{Node: "n", Total: amountsFromMap(map[string]int64{"memory": 4}), Schedulable: true})
-	st.application(t, scenarioWork{App: "app", Queue: "root.default"})
+	st.application(t, scenarioAsk{App: "app", Queue: "root.default"})
 	st.mustApply(t, scheduler.ReportAllocation{Ask: usageOnNode{Key: "w", Request: 4, Used: 4}.ask("memory"), Node: "n"})
 	st.mustApply(t, scheduler.SetCapacity{Node: "n", Total: amountsFromMap(map[string]int64{"memory": 3})})
 	conf.NodePressureEnabled = true
@@ -144,8 +143,8 @@ func TestNodePressure_RefusedCapacityHasNoVictims(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(effects[0].String(), "refused capacity of node n: "), "%v", effects[0])
 }
 
-// leafPaths are those who are told to leave under pressure.
-func leafPaths(t *testing.T, effects []scheduler.Effect) (keys []objects.AllocationKey) {
+// victimKeys are the keys of the victims of node pressure.
+func victimKeys(t *testing.T, effects []scheduler.Effect) (keys []objects.AllocationKey) {
 	for _, e := range scheduler.WithoutEvents(effects) {
 		r, ok := e.(scheduler.Released)
 		assert.Assert(t, ok, "%v", e)

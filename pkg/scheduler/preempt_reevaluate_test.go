@@ -14,19 +14,18 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// An ask that looked in vain looks again when what kept it has gone, whatever that was, and nothing
-// else need happen for it.
+// A group that backed off is evaluated again when its obstacle is gone, without any other change (PRE-95).
 func TestPreemption_ReevaluatesWhenTheObstacleIsGone(t *testing.T) {
 	ann := security.User{Name: "ann"}
 	for _, c := range []struct {
 		name, queues string
 		before       func(w *evaluationCore)
 		gone         scheduler.Command
-		after        time.Duration // it comes so much later
+		after        time.Duration // how much later gone comes
 	}{
-		{"the newcomer of a stateaware leaf that goes first", "{name: a, properties: {application.sort.policy: stateaware, preemption.priority: fence}}",
+		{"the application of a StateAware leaf that starts first", "{name: a, properties: {application.sort.policy: stateaware, preemption.priority: fence}}",
 			func(w *evaluationCore) { w.ask("one", "one", 5, 0) }, scheduler.RemoveApplication{App: "one"}, 0},
-		{"a running application that bars the others", "{name: a, maxapplications: 1, properties: {preemption.priority: fence}}",
+		{"a running application at maxapplications", "{name: a, maxapplications: 1, properties: {preemption.priority: fence}}",
 			func(w *evaluationCore) {
 				w.apply(scheduler.Release{App: "low", Key: "low"})
 				w.ask("one", "one-1", 5, 0)
@@ -35,15 +34,15 @@ func TestPreemption_ReevaluatesWhenTheObstacleIsGone(t *testing.T) {
 				w.ask("low", "low-2", 0, objects.PolicyAllowPreemptSelf)
 				w.ask("one", "one-3", 5, 0)
 			}, scheduler.RemoveApplication{App: "one"}, 0},
-		{"the only ask of the newcomer that goes first", "{name: a, properties: {application.sort.policy: stateaware, preemption.priority: fence}}",
+		{"the only ask of the application that starts first", "{name: a, properties: {application.sort.policy: stateaware, preemption.priority: fence}}",
 			func(w *evaluationCore) { w.ask("one", "one", 5, 0) }, scheduler.Release{App: "one", Key: "one"}, 0},
-		{"the time in which the newcomer that goes first ramps up", "{name: a, properties: {application.sort.policy: stateaware, application.sort.priority: disabled, preemption.priority: fence}}",
+		{"the ramp time of the application that starts first", "{name: a, properties: {application.sort.policy: stateaware, application.sort.priority: disabled, preemption.priority: fence}}",
 			func(w *evaluationCore) {
 				w.apply(scheduler.AddNode{Node: "n2", Total: vcores(2), Schedulable: true})
 				w.ask("one", "one", 5, 0)
 				w.now = w.now.Add(policies.RampTime - 3*time.Second)
 			}, scheduler.Wake{}, 2 * time.Second},
-		{"the only ask of a running application that bars the others", "{name: a, maxapplications: 1, properties: {preemption.priority: fence}}",
+		{"the only ask of a running application at maxapplications", "{name: a, maxapplications: 1, properties: {preemption.priority: fence}}",
 			func(w *evaluationCore) {
 				w.apply(scheduler.Release{App: "low", Key: "low"})
 				w.ask("one", "one-1", 5, 0)
@@ -51,24 +50,24 @@ func TestPreemption_ReevaluatesWhenTheObstacleIsGone(t *testing.T) {
 				w.ask("low", "low-2", 0, objects.PolicyAllowPreemptSelf)
 				w.ask("one", "one-2", 5, 0)
 			}, scheduler.Release{App: "one", Key: "one-2"}, 0},
-		{"the max that tags gave a dynamic leaf", "{name: dyn, parent: true, childtemplate: {properties: {preemption.priority: fence}}}",
+		{"the max of a dynamic leaf from quota tags", "{name: dyn, parent: true, childtemplate: {properties: {preemption.priority: fence}}}",
 			func(*evaluationCore) {}, scheduler.AddApplication{App: "other", Queue: "root.dyn.x", User: ann, Tags: map[string]string{configs.TagMax: `{"resources":{"vcore":{"value":8}}}`}}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			conf, problems := configs.Load(fmt.Appendf(nil, "partitions: [{placementrules: [{name: provided, create: true}], queues: [{name: root, submitacl: '*', queues: [{name: low}, %s]}]}]", c.queues))
 			assert.Assert(t, conf != nil, "%v", problems)
 			w := &evaluationCore{t, scheduler.New(conf.Partitions[0], nil), epoch}
-			leaf, most := "root.a", ""
+			leaf, maxTag := "root.a", ""
 			if conf.Partitions[0].Root.Children[1].Parent {
-				leaf, most = "root.dyn.x", `{"resources":{"vcore":{"value":1}}}`
+				leaf, maxTag = "root.dyn.x", `{"resources":{"vcore":{"value":1}}}`
 			}
 			w.apply(scheduler.AddNode{Node: "n", Total: vcores(2), Schedulable: true}, scheduler.AddApplication{App: "low", Queue: "root.low", User: ann},
-				scheduler.AddApplication{App: "one", Queue: leaf, User: ann, Tags: map[string]string{configs.TagMax: most}},
-				scheduler.AddApplication{App: "two", Queue: leaf, User: ann, Tags: map[string]string{configs.TagMax: most}})
+				scheduler.AddApplication{App: "one", Queue: leaf, User: ann, Tags: map[string]string{configs.TagMax: maxTag}},
+				scheduler.AddApplication{App: "two", Queue: leaf, User: ann, Tags: map[string]string{configs.TagMax: maxTag}})
 			w.ask("low", "low", 0, objects.PolicyAllowPreemptSelf)
 			c.before(w)
 			w.ask("two", "two", 5, objects.PolicyAllowPreemptOther)
-			assert.Equal(t, len(w.core.Partition().Nominees()), 0, "it is to look in vain")
+			assert.Equal(t, len(w.core.Partition().Nominees()), 0, "the ask must not preempt yet")
 			w.now = w.now.Add(c.after)
 			w.apply(c.gone)
 			for range 4 {
@@ -76,16 +75,16 @@ func TestPreemption_ReevaluatesWhenTheObstacleIsGone(t *testing.T) {
 					return
 				}
 				at, ok := w.core.NextDeadline()
-				assert.Assert(t, ok && at.Sub(w.now) <= 5*time.Second, "nobody wakes it before %s", at)
+				assert.Assert(t, ok && at.Sub(w.now) <= 5*time.Second, "the next deadline is %s", at)
 				w.now = at
 				w.apply(scheduler.Wake{})
 			}
-			t.Fatal("it does not look again")
+			t.Fatal("the group was not evaluated again")
 		})
 	}
 }
 
-// evaluationCore is a core and its time. All asks are for two vcores.
+// evaluationCore is a core and its time. All asks request two vcores.
 type evaluationCore struct {
 	t    *testing.T
 	core *scheduler.Core

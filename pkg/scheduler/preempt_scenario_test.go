@@ -18,9 +18,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// preemptScenario is a worked case of preemption: one pending ask in a full cluster, and who
-// has to leave for it. Without queues everything is in one leaf that lets the more important
-// take the place of the less important.
+// preemptScenario is a scenario of preemption: one pending ask in a full cluster, and its victims. Without
+// queues everything is in one leaf with preemption by priority.
 type preemptScenario struct {
 	scenarioHeader
 	Given struct {
@@ -38,7 +37,7 @@ type preemptScenario struct {
 		Groups []struct {
 			Name     string
 			Priority int32
-			Unit     string // all: they fall together; or single
+			Unit     string // all: a victim group; or single
 		}
 		Gang *struct {
 			Name     string
@@ -50,11 +49,11 @@ type preemptScenario struct {
 		Action  string // preempt or none
 		Node    objects.NodeID
 		Victims []string
-		By      string // the right that has to win; empty: any
-		Reason  string // of the system it was seen on, not ours
+		By      string // the preemption reason of the plan; empty: any
+		Reason  string // of the system that the scenario was observed on, not checked
 
-		BudgetViolations   int                     // victims that a budget did not allow to leave
-		NominationsCleared []objects.AllocationKey // asks that lose their node to this one
+		BudgetViolations   int                     // victims beyond what a budget allows
+		NominationsCleared []objects.AllocationKey // asks that lose their node to this ask
 	}
 }
 
@@ -66,7 +65,7 @@ type scenarioNode struct {
 }
 
 type scenarioAllocation struct {
-	scenarioWork
+	scenarioAsk
 	Labels, NodeSelector map[string]string
 	State                string // terminating-preempted, terminating or none
 	Originator           bool
@@ -84,7 +83,7 @@ type scenarioAllocation struct {
 }
 
 func (v scenarioAllocation) ask() *objects.Ask {
-	x := v.scenarioWork.ask()
+	x := v.scenarioAsk.ask()
 	amounts := map[string]resources.Quantity{"pods": 1}
 	for name, n := range v.Request {
 		amounts[name] = resources.Quantity(n)
@@ -100,7 +99,7 @@ func (v scenarioAllocation) ask() *objects.Ask {
 	return x
 }
 
-// withQueueAndApp is the leaf and the application of v, one of its own unless it names one.
+// withQueueAndApp is v with a leaf and an application, its own application unless it names one.
 func (v scenarioAllocation) withQueueAndApp() scenarioAllocation {
 	if v.Queue == "" {
 		v.Queue = "root.default"
@@ -115,8 +114,7 @@ func (v scenarioAllocation) withQueueAndApp() scenarioAllocation {
 	return v
 }
 
-// labelOracle is a resource manager that knows labels: which nodes an ask wants, and beside
-// which others it has to run.
+// labelOracle is a resource manager with node selectors, affinity and anti-affinity.
 type labelOracle struct {
 	nodes   map[objects.NodeID]map[string]string
 	asks    map[objects.AllocationKey]scenarioAllocation
@@ -153,7 +151,7 @@ func matches(labels, wanted map[string]string) bool {
 	return true
 }
 
-// preemptCase is a scenario set up: its ask waits, or the members of its gang do.
+// preemptCase is a scenario that was set up, with its ask or the members of its gang pending.
 type preemptCase struct {
 	*scenarioCore
 	oracle labelOracle
@@ -187,14 +185,14 @@ func runPreemptScenario(t *testing.T, s preemptScenario) {
 	slices.Sort(victims)
 	slices.Sort(want)
 	assert.DeepEqual(t, victims, append([]string(nil), want...))
-	assert.Assert(t, x.Pending(), "nobody has left yet")
+	assert.Assert(t, x.Pending(), "the ask was placed before its victims ended")
 	if s.Expect.Action == "none" {
 		return
 	}
 	if s.Given.Gang == nil {
 		assert.Equal(t, part.Nomination(x).ID(), s.Expect.Node)
 	}
-	for _, key := range victims { // when they have gone, it gets the node
+	for _, key := range victims { // the ask gets the node when its victims have ended
 		v, _ := part.Allocation(objects.AllocationKey(key))
 		st.oracle.gone[v.Key()] = true
 		st.core.Step(now, scheduler.Release{App: v.Ask().App, Key: v.Key(), Type: scheduler.PreemptedByScheduler})
@@ -239,7 +237,7 @@ func newPreemptCase(t *testing.T, s preemptScenario) *preemptCase {
 	var terminating []*objects.Allocation
 	for _, v := range s.Given.Running {
 		v = v.withQueueAndApp()
-		st.application(t, v.scenarioWork)
+		st.application(t, v.scenarioAsk)
 		st.mustApply(t, scheduler.ReportAllocation{Ask: v.ask(), Node: objects.NodeID(v.Node)})
 		if v.State == "terminating-preempted" {
 			x, _ := part.Allocation(objects.AllocationKey(v.Key))
@@ -271,15 +269,15 @@ func newPreemptCase(t *testing.T, s preemptScenario) *preemptCase {
 func (st *preemptCase) ask(t *testing.T, v scenarioAllocation) *objects.Allocation {
 	v = v.withQueueAndApp()
 	st.oracle.asks[objects.AllocationKey(v.Key)] = v
-	st.application(t, v.scenarioWork)
+	st.application(t, v.scenarioAsk)
 	st.mustApply(t, scheduler.SubmitAsk{Ask: v.ask()})
 	x, ok := st.core.Partition().Allocation(objects.AllocationKey(v.Key))
 	assert.Assert(t, ok)
 	return x
 }
 
-// nominees are those who have a node, the most important first: a nomination ends those of less
-// important asks for the same node, and all of them are there when the case begins.
+// nominees are the nominated asks by descending priority: a nomination ends those of lower priority for the
+// same node, and all of them exist when the scenario begins.
 func (s preemptScenario) nominees() []scenarioAllocation {
 	return slices.SortedStableFunc(slices.Values(s.Given.Nominated), func(a, b scenarioAllocation) int { return cmp.Compare(b.Priority, a.Priority) })
 }
@@ -297,8 +295,8 @@ func (s preemptScenario) budgets(t *testing.T) budgets.Registry {
 	return r
 }
 
-// checkClearedNominations asks the partition whose nomination ends when the ask gets the node. In a cycle
-// nominees that have room are placed before anybody else looks.
+// checkClearedNominations checks whose nominations end when the ask is nominated. It calls the partition,
+// because Schedule would place nominees that fit before any evaluation.
 func checkClearedNominations(t *testing.T, s preemptScenario) {
 	st := newPreemptCase(t, s)
 	part := st.core.Partition()
@@ -321,14 +319,14 @@ func checkClearedNominations(t *testing.T, s preemptScenario) {
 	assert.NilError(t, st.core.Check())
 }
 
-// S3-32 where the whole cluster is full: what is promised to a less important nominee is in
-// nobody's way, neither on the node nor in a quota.
+// In a full cluster the resources of a nominee of lower priority are no obstacle, neither on the node nor
+// in a quota (PRE-76).
 func TestNomination_S3_32MoreImportantAskTakesTheNode(t *testing.T) {
 	st := &scenarioCore{queues: []scenarioQueue{{Path: "root.default", Max: map[string]int64{"vcore": 4}, Properties: map[string]string{"preemption.priority": "leaf"}}}}
 	st.core = scheduler.New(st.config(t), nil)
 	st.mustApply(t, scheduler.AddNode{Node: "n1", Total: amountsFromMap(map[string]int64{"vcore": 4}), Schedulable: true})
-	ask := func(key string, priority int32) scenarioWork {
-		return scenarioWork{Key: key, App: key, Queue: "root.default", Priority: priority, Request: map[string]int64{"vcore": 4}}
+	ask := func(key string, priority int32) scenarioAsk {
+		return scenarioAsk{Key: key, App: key, Queue: "root.default", Priority: priority, Request: map[string]int64{"vcore": 4}}
 	}
 	submit := func(key string, priority int32) *objects.Allocation {
 		w := ask(key, priority)
@@ -360,7 +358,7 @@ func keysOf(list []*objects.Allocation) (keys []objects.AllocationKey) {
 	return keys
 }
 
-// acceptsOnlyBeforeRelease is a resource manager that takes back what it said once victims have left.
+// acceptsOnlyBeforeRelease is a resource manager that refuses an ask once its victims have ended.
 type acceptsOnlyBeforeRelease struct{ key objects.AllocationKey }
 
 func (f acceptsOnlyBeforeRelease) Fits(ask objects.AllocationKey, _ objects.NodeID) bool {
@@ -371,15 +369,15 @@ func (acceptsOnlyBeforeRelease) FitsWithout(objects.AllocationKey, objects.NodeI
 	return true
 }
 
-// A nominee that the resource manager refuses after all keeps nobody else from the node.
+// A nomination that the resource manager refuses is given up, and other asks may have the node (PRE-80).
 func TestNomination_InfeasibleNominationIsGivenUp(t *testing.T) {
 	st := &scenarioCore{queues: []scenarioQueue{{Path: "root.default", Properties: map[string]string{"preemption.priority": "leaf"}}}}
 	st.core = scheduler.New(st.config(t), acceptsOnlyBeforeRelease{"high"})
 	st.mustApply(t, scheduler.AddNode{Node: "n1", Total: amountsFromMap(map[string]int64{"vcore": 1}), Schedulable: true})
 	part := st.core.Partition()
 	submit := func(key string, priority int32) *objects.Allocation {
-		v := scenarioAllocation{scenarioWork: scenarioWork{Key: key, App: key, Queue: "root.default", Priority: priority, Request: map[string]int64{"vcore": 1}}}
-		st.application(t, v.scenarioWork)
+		v := scenarioAllocation{scenarioAsk: scenarioAsk{Key: key, App: key, Queue: "root.default", Priority: priority, Request: map[string]int64{"vcore": 1}}}
+		st.application(t, v.scenarioAsk)
 		ask := v.ask()
 		ask.Amounts = amountsFromMap(v.Request)
 		st.mustApply(t, scheduler.SubmitAsk{Ask: ask})
@@ -395,11 +393,11 @@ func TestNomination_InfeasibleNominationIsGivenUp(t *testing.T) {
 	st.mustApply(t, scheduler.Release{App: "first", Key: "first", Type: scheduler.PreemptedByScheduler})
 	st.core.Schedule(epoch, 10)
 	assert.Assert(t, high.Pending() && part.Nomination(high) == nil)
-	assert.Assert(t, !low.Pending(), "the node is free for others")
+	assert.Assert(t, !low.Pending(), "the node is not free for others")
 	assert.NilError(t, st.core.Check())
 }
 
-// rejectsOnePreemption is a resource manager that lets one ask have nobody's place.
+// rejectsOnePreemption is a resource manager that refuses preemption by one ask.
 type rejectsOnePreemption struct{ key objects.AllocationKey }
 
 func (rejectsOnePreemption) Fits(objects.AllocationKey, objects.NodeID) bool { return true }
@@ -408,7 +406,8 @@ func (c rejectsOnePreemption) FitsWithout(ask objects.AllocationKey, _ objects.N
 	return ask != c.key
 }
 
-// countsAndRejects is a resource manager that lets no ask have another's place, and counts which were asked about.
+// countsAndRejects is a resource manager that refuses preemption by any ask, and counts its answers for
+// each.
 type countsAndRejects map[objects.AllocationKey]int
 
 func (countsAndRejects) Fits(objects.AllocationKey, objects.NodeID) bool { return true }
@@ -418,15 +417,15 @@ func (a countsAndRejects) FitsWithout(ask objects.AllocationKey, _ objects.NodeI
 	return false
 }
 
-// However many asks of a group the resource manager refuses, an evaluation asks about eight, and the
-// next one about others: all have been asked about before one is again.
+// An evaluation asks the resource manager about at most eight refused asks of a group, and the next
+// evaluation about the next: all are asked about before one is asked about again (PRE-96).
 func TestPreemption_EvaluationBoundsRefusedAsks(t *testing.T) {
 	rm := countsAndRejects{}
 	st := &scenarioCore{queues: []scenarioQueue{{Path: "root.default", Properties: map[string]string{"preemption.priority": "leaf"}}}}
 	st.core = scheduler.New(st.config(t), rm)
 	st.mustApply(t, scheduler.AddNode{Node: "n1", Total: amountsFromMap(map[string]int64{"vcore": 1}), Schedulable: true})
 	submit := func(key, app string, priority int32, start int64) {
-		w := scenarioWork{Key: key, App: app, Queue: "root.default", Priority: priority, Start: start, Request: map[string]int64{"vcore": 1}}
+		w := scenarioAsk{Key: key, App: app, Queue: "root.default", Priority: priority, Start: start, Request: map[string]int64{"vcore": 1}}
 		st.application(t, w)
 		x := w.ask()
 		x.Policy = objects.PolicySent | objects.PolicyAllowPreemptOther
@@ -443,7 +442,7 @@ func TestPreemption_EvaluationBoundsRefusedAsks(t *testing.T) {
 		st.core.Schedule(now, 10)
 		assert.Equal(t, len(rm), 8*evaluation)
 		at, ok := st.core.NextDeadline()
-		assert.Assert(t, ok && at.Equal(now.Add(5*time.Second)), "nothing has changed, and it goes on at %s", at)
+		assert.Assert(t, ok && at.Equal(now.Add(5*time.Second)), "without a change, the next evaluation is at %s", at)
 		now = at
 	}
 	times := rm["ask-000"]
@@ -451,18 +450,18 @@ func TestPreemption_EvaluationBoundsRefusedAsks(t *testing.T) {
 		assert.Equal(t, n, times, "%s", key)
 	}
 	st.core.Schedule(now, 10)
-	assert.Equal(t, rm["ask-000"], 2*times, "it begins anew")
+	assert.Equal(t, rm["ask-000"], 2*times, "the next evaluation begins with the first ask")
 	assert.NilError(t, st.core.Check())
 }
 
-// What the resource manager says of an ask holds for this one alone, so the next of its group is
-// tried at once.
+// An answer of the resource manager holds for one ask only, so the next of its group is evaluated at once
+// (PRE-96).
 func TestPreemption_RefusedAskDoesNotBlockLaterAsks(t *testing.T) {
 	st := &scenarioCore{queues: []scenarioQueue{{Path: "root.default", Properties: map[string]string{"preemption.priority": "leaf"}}}}
 	st.core = scheduler.New(st.config(t), rejectsOnePreemption{"first"})
 	st.mustApply(t, scheduler.AddNode{Node: "n1", Total: amountsFromMap(map[string]int64{"vcore": 1}), Schedulable: true})
 	submit := func(key, app string, priority int32, start int64) {
-		w := scenarioWork{Key: key, App: app, Queue: "root.default", Priority: priority, Start: start, Request: map[string]int64{"vcore": 1}}
+		w := scenarioAsk{Key: key, App: app, Queue: "root.default", Priority: priority, Start: start, Request: map[string]int64{"vcore": 1}}
 		st.application(t, w)
 		x := w.ask()
 		x.Policy = objects.PolicySent | objects.PolicyAllowPreemptOther

@@ -14,29 +14,29 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// coreWithFullNode is a Core with one full node, and a leaf root.owed whose asks may preempt after delay.
+// coreWithFullNode is a Core with one full node, and a leaf root.guaranteed whose asks may preempt after delay.
 func coreWithFullNode(delay time.Duration, now time.Time) *Core {
-	owed := configs.Queue{Name: "owed", Settings: configs.DefaultSettings()}
-	owed.PreemptionDelay, owed.PriorityPreemption = delay, policies.PriorityPreemptionDisabled
-	owed.Guaranteed = resources.GuaranteeFromMap(map[string]resources.Quantity{"vcore": 1000_000})
+	guaranteed := configs.Queue{Name: "guaranteed", Settings: configs.DefaultSettings()}
+	guaranteed.PreemptionDelay, guaranteed.PriorityPreemption = delay, policies.PriorityPreemptionDisabled
+	guaranteed.Guaranteed = resources.GuaranteeFromMap(map[string]resources.Quantity{"vcore": 1000_000})
 	core := New(configs.Partition{Name: "default", PreemptionEnabled: true, Root: configs.Queue{
 		Name: "root", Parent: true, SubmitACL: security.Everyone(), Settings: configs.DefaultSettings(),
-		Children: []configs.Queue{owed, {Name: "other", Settings: configs.DefaultSettings()}},
+		Children: []configs.Queue{guaranteed, {Name: "other", Settings: configs.DefaultSettings()}},
 	}}, nil)
 	core.Step(now, AddNode{Node: "n", Total: amounts(1000, 1<<30), Schedulable: true})
 	core.Step(now, AddApplication{App: "other", Queue: "root.other"})
 	core.Step(now, ReportAllocation{Node: "n", Ask: &objects.Ask{Key: "run", App: "other", Amounts: amounts(1000, 1<<30)}})
-	core.Step(now, AddApplication{App: "owed", Queue: "root.owed"})
+	core.Step(now, AddApplication{App: "guaranteed", Queue: "root.guaranteed"})
 	return core
 }
 
 func guaranteedAsk(key string, vcore int64) SubmitAsk {
 	return SubmitAsk{Ask: &objects.Ask{
-		Key: objects.AllocationKey(key), App: "owed", Amounts: amounts(vcore, 1<<20), Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
+		Key: objects.AllocationKey(key), App: "guaranteed", Amounts: amounts(vcore, 1<<20), Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
 	}}
 }
 
-// An ask preempts to the nanosecond when its delay ends, if the Core is woken when it wants to be.
+// An ask preempts to the nanosecond when its delay ends, if the Core gets a Wake at each deadline (PRE-16).
 func TestBackOff_DelayEndsAtItsDeadline(t *testing.T) {
 	for _, delay := range []time.Duration{time.Nanosecond, time.Second, 7 * time.Second, 31*time.Second + 1, time.Hour} {
 		now := time.Unix(1_000_000_000, 0)
@@ -55,16 +55,16 @@ func TestBackOff_DelayEndsAtItsDeadline(t *testing.T) {
 			wakes++
 		}
 		assert.Equal(t, now.Sub(asked), delay)
-		assert.Equal(t, wakes, 1, "nothing else happens while it waits")
+		assert.Equal(t, wakes, 1, "there is no other deadline")
 	}
 }
 
-// Waiting for delays costs one evaluation of each group for each delay, however many asks wait
-// and however long: here of 3,000 asks in 300 groups, which were sent one after the other.
+// Waiting for delays costs one evaluation for each group and delay, however many asks wait (PRE-97): here
+// 3,000 asks of 300 groups, submitted one after the other.
 func TestBackOff_DelaysCostOneEvaluationEach(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	core := coreWithFullNode(30*time.Second, now)
-	core.Step(now, SetCapacity{Node: "n", Total: amounts(999, 1<<30)}) // and no ask finds room when the work there has left
+	core.Step(now, SetCapacity{Node: "n", Total: amounts(999, 1<<30)}) // no ask fits once the allocation has ended
 	core.Step(now, SetSchedulable{Node: "n"})
 	const groups, each = 300, 10
 	for i := range each {
@@ -85,13 +85,13 @@ func TestBackOff_DelaysCostOneEvaluationEach(t *testing.T) {
 		wakes++
 	}
 	t.Logf("%d groups: %d evaluations, %d of them searches, %d wakes", groups, core.evaluated, core.PreemptionSearchStats().Searches, wakes)
-	// When it comes, then at most twice because something has changed since, and when its delay ends.
+	// One for the new group, at most two for changes since, and one when the delay ends.
 	assert.Assert(t, core.evaluated <= 4*groups+groups, "%d evaluations of %d groups", core.evaluated, groups)
 	assert.Assert(t, wakes <= 2*groups+10, "%d wakes", wakes)
-	assert.Assert(t, len(core.backOff.delays) == 0, "%d delays are still awaited", len(core.backOff.delays))
+	assert.Assert(t, len(core.backOff.delays) == 0, "%d delays are left", len(core.backOff.delays))
 }
 
-// What waits is found again and forgotten, whatever becomes of it.
+// Groups without pending asks are dropped from the back-off.
 func TestBackOff_ForgetsGroupsThatAreGone(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	core := coreWithFullNode(time.Hour, now)
@@ -101,7 +101,7 @@ func TestBackOff_ForgetsGroupsThatAreGone(t *testing.T) {
 	core.Schedule(now, 10)
 	assert.Equal(t, len(core.backOff.byGroup), 100)
 	assert.Equal(t, len(core.backOff.delays), 100)
-	core.Step(now, RemoveApplication{App: "owed"})
+	core.Step(now, RemoveApplication{App: "guaranteed"})
 	now = now.Add(evaluationRetry)
 	core.Step(now, Wake{})
 	core.Schedule(now, 10)
@@ -110,13 +110,13 @@ func TestBackOff_ForgetsGroupsThatAreGone(t *testing.T) {
 	assert.Equal(t, len(core.backOff.queue), 0)
 }
 
-// rejectsFirstAsk is a resource manager that lets the ask "first" have no place of another.
+// rejectsFirstAsk is a resource manager that refuses every node to the ask "first".
 type rejectsFirstAsk struct{}
 
 func (rejectsFirstAsk) Fits(ask objects.AllocationKey, _ objects.NodeID) bool { return ask != "first" }
 
-// When the first ask of a group goes, the delay of the next one ends at its own time, although no
-// delay of the first was awaited any more.
+// When the first ask of a group is cancelled, the delay of the next one ends at its own time, although the
+// delay of the first had ended already.
 func TestBackOff_DelayOfTheNextAskEndsWhenTheFirstIsGone(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	core := coreWithFullNode(7*time.Second, now)
@@ -125,7 +125,7 @@ func TestBackOff_DelayOfTheNextAskEndsWhenTheFirstIsGone(t *testing.T) {
 	core.Step(now.Add(3*time.Second), guaranteedAsk("next", 1000))
 	core.Schedule(now.Add(7*time.Second), 10)
 	assert.Equal(t, len(core.part.Nominees()), 0, "first is refused, next is too young")
-	core.Step(now.Add(8*time.Second), Release{App: "owed", Key: "first", Type: StoppedByRM})
+	core.Step(now.Add(8*time.Second), Release{App: "guaranteed", Key: "first", Type: StoppedByRM})
 	at, ok := core.NextDeadline()
 	assert.Assert(t, ok && at.Equal(now.Add(10*time.Second)), "the next deadline is after %s", at.Sub(now))
 	core.Schedule(at, 10)

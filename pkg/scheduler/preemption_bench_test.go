@@ -14,8 +14,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// One ask finds out who has to leave for it, in a full cluster of 10,000 nodes and 100,000
-// allocations in 100 leaves, of which one or all are in reach.
+// BenchmarkPreemption measures one preemption in a full cluster of 10,000 nodes and 100,000 allocations in
+// 100 leaves, with the allocations of one leaf or of all eligible.
 func BenchmarkPreemption(b *testing.B) {
 	const nodes, perNode, leaves = 10_000, 10, 100
 	for _, scope := range []policies.PriorityPreemption{policies.PriorityPreemptionLeaf, policies.PriorityPreemptionFence} {
@@ -52,10 +52,10 @@ func BenchmarkPreemption(b *testing.B) {
 					Key: key, App: app, Amounts: amounts(1), Priority: 100, Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
 				}})
 				effects, _ := core.Schedule(epoch, 1)
-				assert.Equal(b, len(effects), 3) // two of them are notes
+				assert.Equal(b, len(effects), 3) // two of them are internal
 				victim := effects[0].(scheduler.Released)
 				apply(scheduler.Release{App: victim.App, Key: victim.Key, Type: scheduler.PreemptedByScheduler})
-				core.Schedule(epoch, 1) // it gets the node
+				core.Schedule(epoch, 1) // places the ask
 				n++
 			}
 		})

@@ -12,8 +12,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// countUnsuccessfulPreemptions counts who is told to leave within an hour for an ask that never is placed,
-// where whoever left asks anew at once.
+// countUnsuccessfulPreemptions counts the victims of an ask that is never placed, within an hour; each
+// victim is submitted again at once.
 func countUnsuccessfulPreemptions(t *testing.T, breaker bool) (victims, cycles int) {
 	conf, problems := configs.Load(fmt.Appendf(nil, "partitions: [{preemption: {churnbreakerenabled: %t, churncycles: 5, churnwindow: 20m, churncooldown: 10m}, queues: [{name: root,"+
 		" submitacl: '*', queues: [{name: a, properties: {preemption.priority: leaf}}]}]}]", breaker))
@@ -63,8 +63,8 @@ func TestPreemptionCycle_CircuitBreakerBoundsVictims(t *testing.T) {
 	with, cycles := countUnsuccessfulPreemptions(t, true)
 	without, cyclesWithout := countUnsuccessfulPreemptions(t, false)
 	t.Logf("%d victims and %d rounds with the breaker, %d and %d without", with, cycles, without, cyclesWithout)
-	assert.Assert(t, without > 150, "only %d are told without a breaker: this shows nothing", without)
-	// Five rounds, ten minutes of pause, and so on: an hour has room for six times at most.
-	assert.Assert(t, with <= 6*6 && cycles >= 4, "%d are told, and that is named %d times", with, cycles)
-	assert.Assert(t, cyclesWithout >= without/6, "what goes round is named %d times", cyclesWithout)
+	assert.Assert(t, without > 150, "only %d victims without a breaker: too few for the comparison", without)
+	// Five rounds, then ten minutes of cool-down: six times in an hour at most.
+	assert.Assert(t, with <= 6*6 && cycles >= 4, "%d victims, and %d cycles", with, cycles)
+	assert.Assert(t, cyclesWithout >= without/6, "only %d cycles without a breaker", cyclesWithout)
 }

@@ -15,8 +15,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// preemptCore is a core with nodes of 4 vcores each and one leaf where the more important takes
-// the place of the less important.
+// preemptCore is a core with nodes of 4 vcores each and one leaf with preemption by priority.
 type preemptCore struct {
 	*scheduler.Core
 	now time.Time
@@ -48,7 +47,7 @@ func (r *preemptCore) ask(key string, priority int32, vcore int64) *objects.Ask 
 	}
 }
 
-// submit makes an ask pending, and lets the core decide.
+// submit makes an ask pending, and schedules.
 func (r *preemptCore) submit(key string, priority int32, vcore int64) {
 	r.Step(r.now, scheduler.AddApplication{App: objects.AppID("of-" + key), User: security.User{Name: "ann"}, Queue: "root.a"})
 	r.Step(r.now, scheduler.SubmitAsk{Ask: r.ask(key, priority, vcore)})
@@ -76,7 +75,7 @@ func (r *preemptCore) last(t *testing.T) scheduler.Preemption {
 	t.Helper()
 	assert.NilError(t, r.Check())
 	all := r.Preemptions()
-	assert.Assert(t, len(all.Last) > 0, "nobody was preempted")
+	assert.Assert(t, len(all.Last) > 0, "there was no preemption")
 	got, ok := r.Preemption(all.Total)
 	assert.Assert(t, ok)
 	assert.DeepEqual(t, got, all.Last[0])
@@ -112,7 +111,7 @@ func TestPreemptionLog_RecordOfAPreemption(t *testing.T) {
 	assert.DeepEqual(t, v.LostWork(), vcore(120))
 	assert.Equal(t, v.End, scheduler.VictimEnd{})
 	assert.DeepEqual(t, candidateReasons(got.Candidates), map[string]string{"old": "victim", "peer": "has too high a priority", "tiny": "eligible"})
-	// n3 would take a more important victim, so it need not be compared; n1 is hopeless.
+	// n3 would have a victim of higher priority, so it is not compared; n1 is infeasible.
 	assert.Equal(t, got.NodeOutcomes, preemption.OutcomeCounts{preemption.OutcomeCompared: 1})
 	assert.Equal(t, got.Nomination.State, scheduler.NominationWaiting)
 
@@ -124,7 +123,7 @@ func TestPreemptionLog_RecordOfAPreemption(t *testing.T) {
 	assert.Equal(t, got.Placement, scheduler.Placement{At: r.now, Node: "n2"})
 }
 
-// candidateReasons says of everybody on a node what becomes of them.
+// candidateReasons is, for each candidate, victim or why it is not.
 func candidateReasons(list []scheduler.Candidate) map[string]string {
 	out := map[string]string{}
 	for _, y := range list {
@@ -136,7 +135,7 @@ func candidateReasons(list []scheduler.Candidate) map[string]string {
 	return out
 }
 
-// What can become of those who were told to leave, and of the ask they were told for.
+// The ends of victims and nominations.
 func TestPreemptionLog_Outcomes(t *testing.T) {
 	type want struct {
 		victim     scheduler.VictimEnd
@@ -175,31 +174,31 @@ func TestPreemptionLog_Outcomes(t *testing.T) {
 			"the node is removed", func(r *preemptCore) { r.advance(time.Second, scheduler.RemoveNode{Node: "n1"}) },
 			want{victim: victimEnd(scheduler.VictimNodeRemoved, 0), nomination: ended(scheduler.NominationNodeLost)},
 		}, {
-			"the node drains", func(r *preemptCore) { r.advance(time.Second, scheduler.SetSchedulable{Node: "n1"}) },
+			"the node is drained", func(r *preemptCore) { r.advance(time.Second, scheduler.SetSchedulable{Node: "n1"}) },
 			want{nomination: ended(scheduler.NominationNodeLost)},
 		}, {
-			"the victim is resized, and leaves", func(r *preemptCore) {
+			"the victim is resized, and ends", func(r *preemptCore) {
 				r.advance(0, scheduler.ReportAllocation{Node: "n1", Ask: r.ask("low", 0, 3)})
 				r.release(time.Second, "low", scheduler.PreemptedByScheduler)
 			}, want{victimEnd(scheduler.VictimReleased, scheduler.PreemptedByScheduler), ended(scheduler.NominationPlaced), "n1", false},
 		}, {
-			"the ask is resized to what nobody has",
+			"the ask is resized beyond every node",
 			func(r *preemptCore) { r.advance(time.Second, scheduler.SubmitAsk{Ask: r.ask("high", 50, 9)}) },
 			want{nomination: ended(scheduler.NominationResized)},
 		}, {
-			"another node comes", func(r *preemptCore) {
+			"another node is registered", func(r *preemptCore) {
 				r.advance(time.Second, scheduler.AddNode{Node: "n2", Total: amountsFromMap(map[string]int64{"vcore": 4}), Schedulable: true})
 			}, want{nomination: ended(scheduler.NominationPlaced), placed: "n2"},
 		}, {
-			"the RM says everything again", func(r *preemptCore) { r.advance(time.Second, scheduler.ResetPartition{}) },
+			"the RM registers anew", func(r *preemptCore) { r.advance(time.Second, scheduler.ResetPartition{}) },
 			want{victim: victimEnd(scheduler.VictimUnknown, 0), nomination: ended(scheduler.NominationUnknown)},
 		}, {
-			"the RM places the ask itself", func(r *preemptCore) {
+			"the RM reports the ask as allocated", func(r *preemptCore) {
 				r.advance(time.Second, scheduler.ReportAllocation{Node: "n1", Ask: r.ask("high", 50, 4)})
 			}, want{nomination: ended(scheduler.NominationPlaced), placed: "n1"},
 		}, {
-			"somebody more important gets the node", func(r *preemptCore) {
-				for _, n := range []objects.NodeID{"n2", "n3"} { // the cluster has room, but no node
+			"an ask of higher priority gets the node", func(r *preemptCore) {
+				for _, n := range []objects.NodeID{"n2", "n3"} { // more headroom in the cluster, and no feasible node
 					r.advance(0, scheduler.AddNode{Node: n, Total: amountsFromMap(map[string]int64{"vcore": 3}), Schedulable: true})
 				}
 				r.advance(time.Second, scheduler.Wake{})
@@ -224,8 +223,7 @@ func TestPreemptionLog_Outcomes(t *testing.T) {
 	}
 }
 
-// A nomination that is given up is told with the reason, and the ask is followed until it
-// is placed after all.
+// A nomination that was given up has its verdict, and the ask is tracked until it is placed.
 func TestPreemptionLog_VerdictOfANominationGivenUp(t *testing.T) {
 	r := newPreemptCore(t, objects.DefaultOptions(), acceptsOnlyBeforeRelease{"high"}, "n1")
 	r.runAllocation("low", "n1", 0, 4)
@@ -241,11 +239,11 @@ func TestPreemptionLog_VerdictOfANominationGivenUp(t *testing.T) {
 	assert.Equal(t, got.Placement, scheduler.Placement{At: r.now, Node: "n1"})
 }
 
-// The ledger has a bound, and follows nobody of what it has forgotten.
+// The log is bounded, and does not track dropped preemptions.
 func TestPreemptionLog_IsBounded(t *testing.T) {
-	const most, preemptions = 3, 8
+	const maxEntries, preemptions = 3, 8
 	opt := objects.DefaultOptions()
-	opt.PreemptionHistory = most
+	opt.PreemptionHistory = maxEntries
 	r := newPreemptCore(t, opt, nil)
 	for i := range preemptions {
 		n := objects.NodeID(fmt.Sprint("n", i))
@@ -265,7 +263,7 @@ func TestPreemptionLog_IsBounded(t *testing.T) {
 		_, ok := r.Preemption(n)
 		assert.Assert(t, !ok, "%d", n)
 	}
-	for i := range preemptions { // also of those that are forgotten
+	for i := range preemptions { // also of dropped preemptions
 		r.release(time.Second, fmt.Sprint("low", i), scheduler.PreemptedByScheduler)
 		assert.NilError(t, r.Check())
 	}
@@ -275,7 +273,7 @@ func TestPreemptionLog_IsBounded(t *testing.T) {
 	}
 }
 
-// What was handed out does not change any more.
+// Records that were returned do not change later.
 func TestPreemptionLog_RecordsAreValues(t *testing.T) {
 	r := newPreemptCore(t, objects.DefaultOptions(), nil, "n1")
 	r.runAllocation("low", "n1", 0, 4)
@@ -286,11 +284,10 @@ func TestPreemptionLog_RecordsAreValues(t *testing.T) {
 	assert.Equal(t, r.last(t).Victims[0].End.State, scheduler.VictimReleased)
 }
 
-// Who leaves because a queue is above its max is remembered too, though there is no ask. Of
-// very many only some are named.
+// The victims of an enforced max are logged, without an ask; of very many only some are listed.
 func TestPreemptionLog_RecordOfQuotaEnforcement(t *testing.T) {
-	const most, runs = 10, 250
-	s := queueSettings{max: fmt.Sprintf("vcore: %dm", most), delay: time.Minute}
+	const maxVcore, runs = 10, 250
+	s := queueSettings{max: fmt.Sprintf("vcore: %dm", maxVcore), delay: time.Minute}
 	l := newQuotaEnforcementCore(t, s)
 	for i := range runs {
 		l.report(objects.AllocationKey(fmt.Sprint("k", i)), vcores(1))
@@ -301,9 +298,9 @@ func TestPreemptionLog_RecordOfQuotaEnforcement(t *testing.T) {
 	assert.Equal(t, all.Total, uint64(1))
 	got := all.Last[0]
 	assert.Equal(t, got.Reason, preemption.ReasonQuota)
-	assert.DeepEqual(t, got.Excess, scheduler.Excess{Queue: "root.a", Amounts: vcores(runs - most)})
+	assert.DeepEqual(t, got.Excess, scheduler.Excess{Queue: "root.a", Amounts: vcores(runs - maxVcore)})
 	assert.Equal(t, len(got.Victims), 200)
-	assert.Equal(t, got.MoreVictims, runs-most-200)
+	assert.Equal(t, got.MoreVictims, runs-maxVcore-200)
 	assert.Equal(t, got.Victims[0].RunTime, time.Hour)
 	for _, key := range l.preempted {
 		l.release(string(key))

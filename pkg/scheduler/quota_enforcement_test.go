@@ -14,22 +14,22 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// quotaEnforcementCore is a Core whose queue root.a runs something and gets other settings.
+// quotaEnforcementCore is a Core with an application in root.a, whose settings change.
 type quotaEnforcementCore struct {
 	t         *testing.T
 	core      *scheduler.Core
 	now       time.Time
-	preempted []objects.AllocationKey // to leave
+	preempted []objects.AllocationKey // in the order of their preemption
 }
 
-// queueSettings are those of root.a; off leaves it without the switch of the partition.
+// queueSettings are the settings of root.a; disabled: without quotapreemptionenabled of the partition.
 type queueSettings struct {
 	max      string // of root.a, as in queues.yaml; empty: none
 	delay    time.Duration
 	disabled bool
 	children string // queues of root.a, as in queues.yaml; empty: it is a leaf
-	removed  bool   // it is not in the configuration
-	dynamic  bool   // it is not either, but placement rules make it
+	removed  bool   // root.a is not in the configuration
+	dynamic  bool   // likewise, and a placement rule creates it
 }
 
 func (s queueSettings) conf(t *testing.T) configs.Partition {
@@ -52,7 +52,7 @@ func (s queueSettings) conf(t *testing.T) configs.Partition {
 	return conf.Partitions[0]
 }
 
-// newQuotaEnforcementCore has a node and an application in root.a, or in the leaf below it.
+// newQuotaEnforcementCore has one node, and an application in root.a or in the leaf below it.
 func newQuotaEnforcementCore(t *testing.T, s queueSettings) *quotaEnforcementCore {
 	l := &quotaEnforcementCore{t: t, now: epoch, core: scheduler.New(s.conf(t), nil)}
 	leaf := "root.a"
@@ -102,7 +102,7 @@ func (l *quotaEnforcementCore) report(key objects.AllocationKey, a resources.Amo
 
 func (l *quotaEnforcementCore) release(key string) { l.apply(release(key)) }
 
-// due is when the max of a queue is enforced, in seconds from the beginning, or "never".
+// due is when the max of a queue is enforced, in seconds from epoch, or "never".
 func (l *quotaEnforcementCore) due(path objects.QueuePath) string {
 	q, ok := l.core.Partition().Queue(path)
 	assert.Assert(l.t, ok, "there is no queue %s", path)
@@ -112,59 +112,58 @@ func (l *quotaEnforcementCore) due(path objects.QueuePath) string {
 	return "never"
 }
 
-// Arming, by the numbers of section 6.4 of the sheet. At 10 seconds 6 vcores and 6 memory
-// run in root.a, at 100 it gets other settings. Where the sheet says what the numbers were
-// meant to be and are not, it is as they were meant.
+// The due time of an enforcement when the settings of root.a change at 100 seconds. 6 vcores and 6 memory
+// run in it since 10 seconds.
 func TestQuotaEnforcement_DueTimeAfterReload(t *testing.T) {
 	const delay, longer, at = 600 * time.Second, 900 * time.Second, "never"
 	for _, c := range []struct {
 		name          string
 		before, after queueSettings
-		was, is       string // when it is due
+		was, is       string // due times before and after the change
 	}{
-		{"6.4 1 a delay of zero calls it off", queueSettings{max: "vcore: 5m", delay: delay}, queueSettings{max: "vcore: 5m"}, "610", at},
-		{"6.4 2 no max calls it off", queueSettings{max: "vcore: 5m", delay: delay}, queueSettings{delay: delay}, "610", at},
-		{"6.4 3 a max that is not exceeded calls it off",
+		{"QUO-49 a delay of zero cancels the enforcement", queueSettings{max: "vcore: 5m", delay: delay}, queueSettings{max: "vcore: 5m"}, "610", at},
+		{"QUO-49 no max cancels the enforcement", queueSettings{max: "vcore: 5m", delay: delay}, queueSettings{delay: delay}, "610", at},
+		{"QUO-49 a max that is not exceeded cancels the enforcement",
 			queueSettings{max: "vcore: 5m", delay: delay}, queueSettings{max: "vcore: 6m", delay: delay}, "610", at},
-		{"6.4 3 only what the max names counts",
+		{"QUO-47 only resources of the max count",
 			queueSettings{max: "vcore: 5m", delay: delay}, queueSettings{max: "gpu: 1", delay: delay}, "610", at},
-		{"6.4 4 the same max, and a delay at last", queueSettings{max: "vcore: 5m"}, queueSettings{max: "vcore: 5m", delay: delay}, at, "700"},
-		{"6.4 4 the same max, and another delay",
+		{"QUO-48 the same max, and a delay that was zero", queueSettings{max: "vcore: 5m"}, queueSettings{max: "vcore: 5m", delay: delay}, at, "700"},
+		{"QUO-48 the same max, and another delay",
 			queueSettings{max: "vcore: 5m", delay: delay}, queueSettings{max: "vcore: 5m", delay: longer}, "610", "910"},
-		{"6.4 4 the same max and the same delay",
+		{"QUO-48 the same max and the same delay",
 			queueSettings{max: "vcore: 5m", delay: delay}, queueSettings{max: "vcore: 5m", delay: delay}, "610", "610"},
-		{"6.4 5 a max that is lowered", queueSettings{max: "vcore: 8m", delay: delay}, queueSettings{max: "vcore: 5m", delay: delay}, at, "700"},
-		{"6.4 5 a max that is lowered again",
+		{"QUO-48 a lowered max", queueSettings{max: "vcore: 8m", delay: delay}, queueSettings{max: "vcore: 5m", delay: delay}, at, "700"},
+		{"QUO-48 a max that is lowered again",
 			queueSettings{max: "vcore: 5m", delay: delay}, queueSettings{max: "vcore: 4m", delay: delay}, "610", "610"},
-		{"6.4 5 a max that is lowered again, and another delay",
+		{"QUO-48 a max that is lowered again, and another delay",
 			queueSettings{max: "vcore: 5m", delay: delay}, queueSettings{max: "vcore: 4m", delay: longer}, "610", "910"},
-		{"6.4 5 a max that is lowered and not exceeded",
+		{"QUO-48 a lowered max that is not exceeded",
 			queueSettings{max: "vcore: 8m", delay: delay}, queueSettings{max: "vcore: 6m", delay: delay}, at, at},
-		{"6.4 6 a max that is raised, not enough",
+		{"QUO-48 a raised max that is exceeded",
 			queueSettings{max: "vcore: 4m", delay: delay}, queueSettings{max: "vcore: 5m", delay: delay}, "610", "610"},
-		{"6.4 6 a max that is raised, not enough, and another delay",
+		{"QUO-48 a raised max that is exceeded, and another delay",
 			queueSettings{max: "vcore: 4m", delay: delay}, queueSettings{max: "vcore: 5m", delay: longer}, "610", "910"},
-		{"6.4 7 one kind up and another down",
+		{"QUO-47 one resource raised and another lowered",
 			queueSettings{max: "vcore: 8m, memory: 6", delay: delay}, queueSettings{max: "vcore: 5m, memory: 9", delay: delay}, at, "700"},
-		{"6.4 7 one kind up and another down, again",
+		{"QUO-47 one resource raised and another lowered, while above",
 			queueSettings{max: "vcore: 5m, memory: 4", delay: delay}, queueSettings{max: "vcore: 4m, memory: 5", delay: delay}, "610", "610"},
-		{"13.3 11 from no max to a max", queueSettings{delay: delay}, queueSettings{max: "vcore: 5m", delay: delay}, at, "700"},
-		{"13.3 11 one more kind", queueSettings{max: "vcore: 8m", delay: delay}, queueSettings{max: "vcore: 8m, memory: 4", delay: delay}, at, "700"},
-		{"13.3 11 a max of zero in one kind",
+		{"QUO-47 a max where there was none", queueSettings{delay: delay}, queueSettings{max: "vcore: 5m", delay: delay}, at, "700"},
+		{"QUO-47 one more resource in the max", queueSettings{max: "vcore: 8m", delay: delay}, queueSettings{max: "vcore: 8m, memory: 4", delay: delay}, at, "700"},
+		{"QUO-47 a max of zero in one resource",
 			queueSettings{max: "vcore: 8m", delay: delay}, queueSettings{max: "vcore: 8m, memory: 0", delay: delay}, at, "700"},
-		{"the switch of the partition goes off",
+		{"quotapreemptionenabled is switched off",
 			queueSettings{max: "vcore: 5m", delay: delay}, queueSettings{max: "vcore: 5m", delay: delay, disabled: true}, "610", at},
-		{"the switch of the partition goes on",
+		{"quotapreemptionenabled is switched on",
 			queueSettings{max: "vcore: 5m", delay: delay, disabled: true}, queueSettings{max: "vcore: 5m", delay: delay}, at, "700"},
-		{"a queue that drains is still above its max", queueSettings{max: "vcore: 5m", delay: delay}, queueSettings{removed: true}, "610", "610"},
-		{"a queue that drains is not, once the switch is off",
+		{"QUO-51 a draining queue stays enforced", queueSettings{max: "vcore: 5m", delay: delay}, queueSettings{removed: true}, "610", "610"},
+		{"QUO-51 a draining queue is not enforced without the switch",
 			queueSettings{max: "vcore: 5m", delay: delay}, queueSettings{removed: true, disabled: true}, "610", at},
-		{"a dynamic queue never is", queueSettings{dynamic: true}, queueSettings{dynamic: true}, at, at},
-		{"a dynamic queue is, once the configuration names it",
+		{"QUO-51 a dynamic queue is not enforced", queueSettings{dynamic: true}, queueSettings{dynamic: true}, at, at},
+		{"QUO-51 a dynamic queue that is now configured",
 			queueSettings{dynamic: true}, queueSettings{max: "vcore: 5m", delay: delay}, at, "700"},
-		{"a queue that is dynamic again is not",
+		{"QUO-51 a configured queue that is dynamic again",
 			queueSettings{dynamic: true}, queueSettings{dynamic: true}, at, at},
-		{"what is below counts", queueSettings{max: "vcore: 5m", delay: delay, children: "{name: b}"},
+		{"allocations below the queue count", queueSettings{max: "vcore: 5m", delay: delay, children: "{name: b}"},
 			queueSettings{max: "vcore: 5m", delay: delay, children: "{name: b}"}, "610", "610"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -175,7 +174,7 @@ func TestQuotaEnforcement_DueTimeAfterReload(t *testing.T) {
 			l.now = epoch.Add(100 * time.Second)
 			l.use(c.after)
 			assert.Equal(t, l.due("root.a"), c.is)
-			if strings.HasPrefix(c.name, "a queue that is dynamic again") {
+			if strings.HasPrefix(c.name, "QUO-51 a configured queue that is dynamic again") {
 				l.use(queueSettings{max: "vcore: 5m", delay: delay})
 				assert.Equal(t, l.due("root.a"), "700")
 				l.use(c.after)
@@ -184,12 +183,12 @@ func TestQuotaEnforcement_DueTimeAfterReload(t *testing.T) {
 			l.now = epoch.Add(time.Hour)
 			l.apply(scheduler.Wake{})
 			l.schedule()
-			assert.Equal(t, len(l.preempted) == 1, c.is != at, "%v were told", l.preempted)
+			assert.Equal(t, len(l.preempted) == 1, c.is != at, "victims: %v", l.preempted)
 		})
 	}
 }
 
-// What else brings a queue above its max, or within it.
+// Other causes of an excess, and of its end.
 func TestQuotaEnforcement_CausesOfExcess(t *testing.T) {
 	five := queueSettings{max: "vcore: 5m", delay: time.Minute}
 	for _, c := range []struct {
@@ -197,48 +196,48 @@ func TestQuotaEnforcement_CausesOfExcess(t *testing.T) {
 		do   func(l *quotaEnforcementCore)
 		want string
 	}{
-		{"6.4 recovery", func(l *quotaEnforcementCore) { l.report("k2", vcores(2)) }, "70"},
-		{"6.4 the resource manager places an ask", func(l *quotaEnforcementCore) {
+		{"QUO-47 QUO-62 a reported allocation", func(l *quotaEnforcementCore) { l.report("k2", vcores(2)) }, "70"},
+		{"QUO-47 a reported allocation of a pending ask", func(l *quotaEnforcementCore) {
 			l.apply(scheduler.SubmitAsk{Ask: &objects.Ask{Key: "k2", App: "x", Amounts: vcores(2)}})
-			l.schedule() // there is no room for it
+			l.schedule() // the queue has no headroom for it
 			l.report("k2", vcores(2))
 		}, "70"},
-		{"6.4 a resize", func(l *quotaEnforcementCore) { l.report("k", vcores(6)) }, "70"},
-		{"6.4 a resize of what is too much already", func(l *quotaEnforcementCore) {
+		{"QUO-47 a resize", func(l *quotaEnforcementCore) { l.report("k", vcores(6)) }, "70"},
+		{"QUO-48 a resize above the max", func(l *quotaEnforcementCore) {
 			l.report("k", vcores(6))
 			l.now = l.now.Add(time.Second)
 			l.report("k", vcores(9))
 		}, "70"},
-		{"another forced increase", func(l *quotaEnforcementCore) {
+		{"another reported allocation", func(l *quotaEnforcementCore) {
 			l.report("k2", vcores(2))
 			l.now = l.now.Add(time.Second)
 			l.report("k3", vcores(2))
 		}, "70"},
-		{"exactly the max is not above it", func(l *quotaEnforcementCore) { l.report("k2", vcores(1)) }, "never"},
-		{"an end brings it back", func(l *quotaEnforcementCore) { l.report("k2", vcores(2)); l.release("k2") }, "never"},
-		{"a resize brings it back", func(l *quotaEnforcementCore) { l.report("k", vcores(6)); l.report("k", vcores(5)) }, "never"},
-		{"a node that goes brings it back", func(l *quotaEnforcementCore) {
+		{"using exactly the max", func(l *quotaEnforcementCore) { l.report("k2", vcores(1)) }, "never"},
+		{"a release ends the excess", func(l *quotaEnforcementCore) { l.report("k2", vcores(2)); l.release("k2") }, "never"},
+		{"a resize ends the excess", func(l *quotaEnforcementCore) { l.report("k", vcores(6)); l.report("k", vcores(5)) }, "never"},
+		{"the removal of the node ends the excess", func(l *quotaEnforcementCore) {
 			l.report("k2", vcores(2))
 			l.apply(scheduler.RemoveNode{Node: "n"})
 		}, "never"},
-		{"its application goes", func(l *quotaEnforcementCore) {
+		{"the removal of the application ends the excess", func(l *quotaEnforcementCore) {
 			l.report("k2", vcores(2))
 			l.apply(scheduler.RemoveApplication{App: "x"})
 		}, "never"},
-		{"the resource manager starts anew", func(l *quotaEnforcementCore) { l.report("k2", vcores(2)); l.apply(scheduler.ResetPartition{}) }, "never"},
-		{"who was told to leave does not count", func(l *quotaEnforcementCore) {
+		{"a reset of the partition ends the excess", func(l *quotaEnforcementCore) { l.report("k2", vcores(2)); l.apply(scheduler.ResetPartition{}) }, "never"},
+		{"QUO-50 a preempting allocation does not count", func(l *quotaEnforcementCore) {
 			l.report("k2", vcores(2))
 			l.now = l.now.Add(time.Minute)
 			l.schedule()
 			assert.Equal(l.t, len(l.preempted), 1)
 		}, "never"},
-		{"one who was told to leave and grows does not count either", func(l *quotaEnforcementCore) {
+		{"QUO-50 a preempting allocation that grows does not count", func(l *quotaEnforcementCore) {
 			l.report("k2", vcores(2))
 			l.now = l.now.Add(time.Minute)
 			l.schedule()
 			l.report(l.preempted[0], vcores(20))
 		}, "never"},
-		{"what comes above it while others leave has the whole delay", func(l *quotaEnforcementCore) {
+		{"QUO-48 a new excess while victims end has the whole delay", func(l *quotaEnforcementCore) {
 			l.report("k2", vcores(2))
 			l.now = l.now.Add(time.Minute)
 			l.schedule() // k2, the newest
@@ -263,7 +262,7 @@ func TestQuotaEnforcement_CausesOfExcess(t *testing.T) {
 	}
 }
 
-// Two queues on one path are above their max: who leaves the lower leaves the upper too.
+// Two queues on one path are above their max: the victims of the lower queue are enough for both (QUO-59).
 func TestQuotaEnforcement_ChildQueueFirst(t *testing.T) {
 	s := queueSettings{max: "vcore: 8m", delay: time.Minute, children: "{name: b, resources: {max: {vcore: 7m}}}, {name: c}"}
 	l := newQuotaEnforcementCore(t, s)
@@ -278,7 +277,7 @@ func TestQuotaEnforcement_ChildQueueFirst(t *testing.T) {
 	assert.DeepEqual(t, l.preempted, []objects.AllocationKey{"b2"})
 }
 
-// What leaves for a max is room that an ask can wait for: it takes the place of nobody else.
+// An ask waits for the victims of an enforced max and preempts no others (QUO-60).
 func TestQuotaEnforcement_AskWaitsForItsVictims(t *testing.T) {
 	s := queueSettings{max: "vcore: 4m", delay: time.Minute}
 	conf := s.conf(t)
@@ -291,7 +290,7 @@ func TestQuotaEnforcement_AskWaitsForItsVictims(t *testing.T) {
 	l.report("k1", vcores(4))
 	l.report("k2", vcores(4))
 	l.now = l.now.Add(time.Second)
-	l.apply(scheduler.ReportAllocation{Node: "n", Ask: &objects.Ask{Key: "newest", App: "z", Amounts: vcores(4)}}) // the ask would take it
+	l.apply(scheduler.ReportAllocation{Node: "n", Ask: &objects.Ask{Key: "newest", App: "z", Amounts: vcores(4)}}) // the ask could preempt it
 	l.apply(scheduler.SubmitAsk{Ask: &objects.Ask{Key: "wants", App: "y", Amounts: vcores(4), Policy: objects.PolicySent | objects.PolicyAllowPreemptOther}})
 	l.now = l.now.Add(time.Minute)
 	l.schedule()
@@ -299,21 +298,21 @@ func TestQuotaEnforcement_AskWaitsForItsVictims(t *testing.T) {
 	l.release("k2")
 	l.schedule()
 	x, ok := l.core.Partition().Allocation("wants")
-	assert.Assert(t, ok && !x.Pending(), "the room that was made is not used")
+	assert.Assert(t, ok && !x.Pending(), "the ask was not placed")
 }
 
-// A queue that cannot be brought within its max is looked at again, but not for nothing: not
-// within five seconds, and not when nothing has changed.
+// A queue that could not be brought within its max is evaluated again after five seconds, if something has
+// changed (QUO-58).
 func TestQuotaEnforcement_RetriesAfterAChange(t *testing.T) {
 	l := newQuotaEnforcementCore(t, queueSettings{max: "vcore: 5m", delay: time.Minute})
 	l.apply(scheduler.ReportAllocation{Node: "n", Ask: &objects.Ask{Key: "bound", App: "x", Amounts: vcores(6), RequiredNode: "n"}})
 	l.now = l.now.Add(time.Minute)
 	l.apply(scheduler.Wake{})
 	_, set := l.core.NextDeadline()
-	assert.Assert(t, !set, "it is due, and wants to be woken for that again")
+	assert.Assert(t, !set, "an enforcement that is due is a deadline again")
 	l.schedule()
 	_, set = l.core.NextDeadline()
-	assert.Assert(t, !set, "there is nothing to wait for")
+	assert.Assert(t, !set, "there is a deadline without a change")
 
 	l.now = l.now.Add(time.Second)
 	l.report("more", vcores(1))
@@ -328,7 +327,7 @@ func TestQuotaEnforcement_RetriesAfterAChange(t *testing.T) {
 	assert.Equal(t, l.due("root.a"), "60")
 }
 
-// A delay that becomes longer at the last moment holds, and each queue waits for its own time.
+// A delay that becomes longer at the last moment holds, and each queue has its own delay.
 func TestQuotaEnforcement_LongerDelayPostponesDueQueue(t *testing.T) {
 	both := func(delay, below time.Duration) queueSettings {
 		return queueSettings{max: "vcore: 5m", delay: delay,
@@ -350,8 +349,8 @@ func TestQuotaEnforcement_LongerDelayPostponesDueQueue(t *testing.T) {
 	assert.DeepEqual(t, l.preempted, []objects.AllocationKey{"k2"})
 }
 
-// A cluster that is idle but for a max that was lowered still brings it in force, and one
-// decision after the other.
+// A queue is enforced in a cluster that is idle otherwise, and each enforcement is a decision of the
+// budget.
 func TestQuotaEnforcement_CountsAgainstTheBudget(t *testing.T) {
 	l := newQuotaEnforcementCore(t, queueSettings{max: "vcore: 5m", delay: time.Minute, children: "{name: b, resources: {max: {vcore: 3m}}}"})
 	for _, key := range []objects.AllocationKey{"k1", "k2", "k3", "k4"} {

@@ -15,7 +15,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// Each way to be rejected has its kind.
+// Each reason of a rejection has its kind (ASK-10).
 func TestRejection_EachReasonHasItsKind(t *testing.T) {
 	conf, problems := configs.Load([]byte("partitions: [{name: default, queues: [{name: root, submitacl: '*', queues: [{name: a}]}]}]"))
 	assert.Assert(t, conf != nil, "%v", problems)
@@ -63,7 +63,7 @@ func TestRejection_EachReasonHasItsKind(t *testing.T) {
 	}
 }
 
-// An application of 100,000 asks that is removed says of each that it is cancelled.
+// The removal of an application with 100,000 asks has as many AskCancelled.
 func TestAskCancelled_IsNoLargerThanReleased(t *testing.T) {
 	assert.Assert(t, reflect.TypeFor[AskCancelled]().Size() <= reflect.TypeFor[Released]().Size())
 }

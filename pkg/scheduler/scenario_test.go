@@ -17,9 +17,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// orderScenario is a worked case of priorities and of the order of work. Quantities are plain
-// whole numbers; start is an age stamp, larger is newer; null as a priority means that nothing
-// is pending.
+// orderScenario is a scenario of priorities and the scheduling order. Quantities are plain integers; start
+// is an age, larger is newer; null as a priority means that nothing is pending.
 type orderScenario struct {
 	scenarioHeader
 	Given struct {
@@ -28,12 +27,12 @@ type orderScenario struct {
 			Name     string
 			Capacity map[string]int64
 		}
-		Running []scenarioWork // placed already
-		Asks    []scenarioWork // pending before the first cycle
+		Running []scenarioAsk // bound already
+		Asks    []scenarioAsk // pending before the first cycle
 		Steps   []scenarioStep
 	}
 	Expect struct {
-		Order []string // the asks, as they are placed one per cycle
+		Order []string // the asks in the order of their placement, one for each Schedule
 		Steps []struct {
 			QueuePriority map[objects.QueuePath]*int32
 			AppPriority   map[objects.AppID]*int32
@@ -47,7 +46,7 @@ type scenarioQueue struct {
 	Properties      map[string]string
 }
 
-type scenarioWork struct {
+type scenarioAsk struct {
 	Key, App, Queue, Node string
 	Priority              int32
 	Start                 int64
@@ -56,8 +55,8 @@ type scenarioWork struct {
 
 type scenarioStep struct {
 	Op, App, Key, Queue string
-	Ask                 scenarioWork
-	Set                 map[string]string // "<remove>" takes a property out
+	Ask                 scenarioAsk
+	Set                 map[string]string // "<remove>" removes a property
 }
 
 func runOrderScenario(t *testing.T, s orderScenario) {
@@ -146,12 +145,12 @@ func (st *scenarioCore) applyStep(t *testing.T, s scenarioStep) {
 	}
 }
 
-func (st *scenarioCore) submit(t *testing.T, w scenarioWork) {
+func (st *scenarioCore) submit(t *testing.T, w scenarioAsk) {
 	st.application(t, w)
 	st.mustApply(t, scheduler.SubmitAsk{Ask: w.ask()})
 }
 
-func (st *scenarioCore) application(t *testing.T, w scenarioWork) {
+func (st *scenarioCore) application(t *testing.T, w scenarioAsk) {
 	if _, ok := st.core.Partition().Application(objects.AppID(w.App)); !ok {
 		st.mustApply(t, scheduler.AddApplication{App: objects.AppID(w.App), User: security.User{Name: "ann"}, Queue: w.Queue})
 	}
@@ -168,7 +167,7 @@ func (st *scenarioCore) mustApply(t *testing.T, cmd scheduler.Command) {
 	}
 }
 
-// config writes the queues as a queues.yaml and reads it the way an operator's is read.
+// config writes the queues as a queues.yaml and loads it.
 func (st *scenarioCore) config(t *testing.T) configs.Partition {
 	root := map[string]any{"name": "root", "submitacl": "*"}
 	for _, q := range st.queues {
@@ -199,7 +198,7 @@ func child(of map[string]any, name string) map[string]any {
 	return q
 }
 
-// yamlAmounts turns whole numbers into the text that means them: vcore counts thousandths.
+// yamlAmounts formats integers as quantities: vcore is in thousandths.
 func yamlAmounts(m map[string]int64) map[string]string {
 	out := map[string]string{}
 	for name, n := range m {
@@ -210,10 +209,10 @@ func yamlAmounts(m map[string]int64) map[string]string {
 	return out
 }
 
-func (w scenarioWork) ask() *objects.Ask {
+func (w scenarioAsk) ask() *objects.Ask {
 	return &objects.Ask{
 		Key: objects.AllocationKey(w.Key), App: objects.AppID(w.App), Amounts: amountsFromMap(w.Request), Priority: w.Priority,
-		Created: epoch.Add(time.Duration(w.Start-1000) * time.Second), // before anything else, so that only start counts
+		Created: epoch.Add(time.Duration(w.Start-1000) * time.Second), // before epoch, so that only Start counts
 	}
 }
 

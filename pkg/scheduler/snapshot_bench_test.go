@@ -20,8 +20,8 @@ func largeCore(b *testing.B) (*Core, time.Time) {
 	return c, now
 }
 
-// BenchmarkSnapshot is what one snapshot of a large cluster costs; worst-slice-us is the longest
-// that deciding stood still for it.
+// BenchmarkSnapshot measures one snapshot of a large cluster; worst-slice-us is the longest slice, in which
+// decisions wait.
 func BenchmarkSnapshot(b *testing.B) {
 	c, now := largeCore(b)
 	asks := 100_000
@@ -71,11 +71,11 @@ func BenchmarkSnapshot(b *testing.B) {
 	}
 }
 
-// refreshSlice is about what package loop does in one go.
+// refreshSlice is about what package loop refreshes in one slice.
 const refreshSlice = 512
 
-// BenchmarkPlacement_WithSnapshots is one placement in a large cluster, with and without changes being
-// recorded for snapshots.
+// BenchmarkPlacement_WithSnapshots measures one placement in a large cluster, with and without recording of
+// changes for snapshots.
 func BenchmarkPlacement_WithSnapshots(b *testing.B) {
 	for _, read := range []bool{false, true} {
 		b.Run(fmt.Sprintf("read=%t", read), func(b *testing.B) {

@@ -10,8 +10,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// After a reload readers get new views of the queues that it changed and of those above them, and
-// of nothing else; and they are what a full copy has.
+// After a reload the views of changed queues and their ancestors are new, all others are shared, and the
+// snapshot equals a full copy.
 func TestSnapshot_ReloadViewsOnlyWhatItChanges(t *testing.T) {
 	c, now := loadedCore(t, treeConfig(2, 8), 4, 64)
 	before := c.Snapshot(now)
@@ -21,7 +21,7 @@ func TestSnapshot_ReloadViewsOnlyWhatItChanges(t *testing.T) {
 	parent.Children = slices.Clone(parent.Children)
 	parent.Children[5].Max = resources.LimitFromMap(map[string]resources.Quantity{"vcore": 123_000})
 	parent.Children = append(parent.Children, configs.Queue{Name: "new", Settings: configs.DefaultSettings()})
-	for range 2 { // the second time nothing changes
+	for range 2 { // the second reload changes nothing
 		for _, e := range c.Step(now, UseConfig{Partition: conf}) {
 			_, refused := e.(Refused)
 			assert.Assert(t, !refused, "%s", e)

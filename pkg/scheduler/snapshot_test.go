@@ -10,7 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// What a placement does not touch is the same view as before.
+// A placement changes only the views that it concerns (OBS-5).
 func TestSnapshot_UnchangedViewsAreShared(t *testing.T) {
 	c, now := loadedCore(t, treeConfig(2, 4), 8, 64)
 	before := c.Snapshot(now)
@@ -31,7 +31,7 @@ func TestSnapshot_UnchangedViewsAreShared(t *testing.T) {
 				next = child
 			}
 		}
-		assert.Equal(t, same, 3, "of the queues below %s one has changed", leaf.Path)
+		assert.Equal(t, same, 3, "one child of %s has changed", leaf.Path)
 		leaf = next
 	}
 	assert.Assert(t, leaf.Application(placed.Ask.App) != nil, "%s", leaf.Path)
@@ -47,13 +47,13 @@ func TestSnapshot_UnchangedViewsAreShared(t *testing.T) {
 	for w := range leaf.Application(placed.Ask.App).Allocations.All() {
 		previous := before.Queue(leaf.Path).Application(placed.Ask.App).Allocations.Find(func(x *AllocationView) int { return compareAllocations(x, w) })
 		assert.Equal(t, previous == w, w.Ask != placed.Ask, "%s", w.Ask.Key)
-		assert.Assert(t, w.Ask != placed.Ask || after.Node(placed.Node).Allocations.At(0) == w, "an allocation is one view")
+		assert.Assert(t, w.Ask != placed.Ask || after.Node(placed.Node).Allocations.At(0) == w, "application and node share the view")
 	}
 	assert.Assert(t, c.Snapshot(now).Root == after.Root, "nothing has changed")
 }
 
-// A refresh views no more than it is told to, and one that goes on while everything is decided
-// has the state as it is then.
+// A refresh views no more objects than its budget, and refreshes between decisions end with the current
+// state.
 func TestRefreshSnapshot_StaysWithinItsBudget(t *testing.T) {
 	c, now := loadedCore(t, treeConfig(2, 10), 50, 1000)
 	const budget = 20
@@ -63,15 +63,15 @@ func TestRefreshSnapshot_StaysWithinItsBudget(t *testing.T) {
 	for ; left > 0; rounds++ {
 		c.Schedule(now, 1)
 		views := 0
-		sawWork := func() (n int) {
+		viewedAllocations := func() (n int) {
 			for _, a := range c.views.applications {
 				n += a.allocations.Len()
 			}
 			return n
 		}
-		views = -sawWork()
+		views = -viewedAllocations()
 		left = c.RefreshSnapshot(budget)
-		views += sawWork()
+		views += viewedAllocations()
 		assert.Assert(t, views <= budget, "%d asks were viewed", views)
 	}
 	assert.Assert(t, rounds > 1000/budget, "%d", rounds)
@@ -84,7 +84,7 @@ func TestRefreshSnapshot_StaysWithinItsBudget(t *testing.T) {
 	}
 }
 
-// One ask of many is one page of many.
+// A change of one ask does not copy the list of 20,000 asks of its application.
 func TestSnapshot_LargeApplicationIsNotCopied(t *testing.T) {
 	c, now := loadedCore(t, treeConfig(1, 1), 100, 20_000)
 	c.Schedule(now, 1)
@@ -98,7 +98,7 @@ func TestSnapshot_LargeApplicationIsNotCopied(t *testing.T) {
 	assert.Equal(t, app.Allocations.Len(), 20_000)
 }
 
-// A core without readers records nothing, and one whose readers have left stops.
+// A core without readers records no changes, and recording stops with ForgetSnapshots.
 func TestForgetSnapshots_StopsRecording(t *testing.T) {
 	c, now := loadedCore(t, treeConfig(1, 2), 10, 100)
 	assert.Assert(t, c.views == nil)
@@ -115,20 +115,20 @@ func TestForgetSnapshots_StopsRecording(t *testing.T) {
 	assert.Equal(t, c.Snapshot(now).Allocations, 10)
 }
 
-// When no reader takes what has changed, and most of it has gone, recording ends by itself: it
-// must not keep what is gone.
+// If no reader takes the changes, and most changed objects are gone, recording ends, so that it does not
+// keep them in memory.
 func TestSnapshot_UnreadChangesAreBounded(t *testing.T) {
 	c, now := loadedCore(t, treeConfig(1, 2), 10, 0)
 	c.Snapshot(now)
 	changes := c.views.changes
-	most := 0
+	maxChanges := 0
 	for i := range 40_000 {
 		key := objects.AllocationKey(fmt.Sprint("gone", i))
 		c.Step(now, SubmitAsk{Ask: &objects.Ask{Key: key, App: "a0", Amounts: amounts(1, 1)}})
 		c.Step(now, Release{App: "a0", Key: key})
-		most = max(most, changes.Len())
+		maxChanges = max(maxChanges, changes.Len())
 	}
-	assert.Assert(t, most < 11_000, "%d changes are kept, of nothing", most)
+	assert.Assert(t, maxChanges < 11_000, "%d changes of objects that are gone are kept", maxChanges)
 	assert.Assert(t, !c.Partition().Watched(changes))
 	assert.Equal(t, c.Snapshot(now.Add(time.Hour)).Asks, 0)
 }

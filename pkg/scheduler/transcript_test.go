@@ -20,10 +20,9 @@ import (
 
 var epoch = time.Unix(1_000_000_000, 0).UTC()
 
-// TestTranscripts reads the files of testdata/transcripts as talks between a resource manager and
-// the scheduler: a command, what was said to it, and after the line what it answers.
-// The books are recounted after every step. Run with -rewrite after a change, then read
-// the diff.
+// TestTranscripts runs the files of testdata/transcripts: a command of the resource manager, its arguments,
+// and below the line the effects. The accounting is checked after every command. Run with -rewrite after a
+// change, then read the diff.
 func TestTranscripts(t *testing.T) {
 	transcripts := 0
 	datadriven.Walk(t, "testdata/transcripts", func(t *testing.T, path string) {
@@ -31,13 +30,13 @@ func TestTranscripts(t *testing.T) {
 		c := &transcriptRun{now: epoch}
 		datadriven.RunTest(t, path, c.runCommand)
 	})
-	assert.Assert(t, transcripts >= 10, "only %d conversations were found", transcripts)
+	assert.Assert(t, transcripts >= 10, "only %d transcripts", transcripts)
 }
 
 type transcriptRun struct {
 	core       *scheduler.Core
 	now        time.Time
-	showEvents bool // what is noted is shown
+	showEvents bool // internal effects are shown
 }
 
 func (c *transcriptRun) runCommand(t *testing.T, d *datadriven.TestData) string {
@@ -97,7 +96,7 @@ func (c *transcriptRun) runCommand(t *testing.T, d *datadriven.TestData) string 
 	return c.applyCommand(t, command(t, d, c.now))
 }
 
-// rejectsPrefix is a resource manager that refuses every node to the asks whose keys begin with it.
+// rejectsPrefix is a resource manager that refuses every node to asks whose keys have the prefix.
 type rejectsPrefix string
 
 func (r rejectsPrefix) Fits(ask objects.AllocationKey, _ objects.NodeID) bool {
@@ -120,7 +119,7 @@ func (c *transcriptRun) config(t *testing.T, d *datadriven.TestData) string {
 	return c.applyCommand(t, scheduler.UseConfig{Partition: conf.Partitions[0]})
 }
 
-// showBudgets shows budgets, and what they have counted.
+// showBudgets shows budgets and their counts.
 func showBudgets(views []scheduler.BudgetView) string {
 	var b strings.Builder
 	for _, v := range views {
@@ -130,7 +129,7 @@ func showBudgets(views []scheduler.BudgetView) string {
 	return b.String()
 }
 
-// showEnded shows what has ended, and when: counted from the beginning of the talk.
+// showEnded shows ended applications, with times from the beginning of the transcript.
 func (c *transcriptRun) showEnded(ended persistent.List[objects.EndedApplication]) string {
 	var b strings.Builder
 	for e := range ended.All() {
@@ -219,7 +218,7 @@ func command(t *testing.T, d *datadriven.TestData, now time.Time) scheduler.Comm
 	return nil
 }
 
-// user is ann, unless somebody else is named.
+// user is ann, unless another user is named.
 func user(d *datadriven.TestData) security.User {
 	u := security.User{Name: text(d, "user")}
 	if !d.HasArg("user") {
@@ -237,7 +236,7 @@ func ask(t *testing.T, d *datadriven.TestData, now time.Time) *objects.Ask {
 		Priority: int32(number(t, d, "priority")), RequiredNode: objects.NodeID(text(d, "node")),
 		Placeholder: d.HasArg("placeholder"), TaskGroup: text(d, "group"), Originator: d.HasArg("originator"),
 	}
-	if d.HasArg("agrees") { // to be a victim
+	if d.HasArg("agrees") { // it may be a victim
 		a.Policy = objects.PolicySent | objects.PolicyAllowPreemptSelf
 	}
 	if d.HasArg("preempts") {
@@ -252,7 +251,7 @@ func ask(t *testing.T, d *datadriven.TestData, now time.Time) *objects.Ask {
 	return a
 }
 
-// quantities reads the arguments that name a resource.
+// quantities reads the arguments that are resource names.
 func quantities(t *testing.T, d *datadriven.TestData) resources.Amounts {
 	m := map[string]resources.Quantity{}
 	for _, name := range []string{"vcore", "memory", "gpu"} {
@@ -261,7 +260,7 @@ func quantities(t *testing.T, d *datadriven.TestData) resources.Amounts {
 		}
 	}
 	for _, arg := range d.CmdArgs {
-		if arg.Key == "also" { // one of each of these
+		if arg.Key == "also" { // one unit of each
 			for _, name := range arg.Vals {
 				m[name] = 1
 			}
@@ -301,7 +300,7 @@ func transcript(effects []scheduler.Effect) string {
 	return b.String()
 }
 
-// showQueues is a queue and those below it, a line each.
+// showQueues shows a queue and the queues below it, one in each line.
 func showQueues(q *scheduler.QueueView) string {
 	line := fmt.Sprintf("%s priority=%v allocated=%v pending=%v", q.Path, q.Priority, q.Allocated, q.Pending)
 	if q.Draining {
@@ -316,8 +315,8 @@ func showQueues(q *scheduler.QueueView) string {
 	return line + "\n"
 }
 
-// showAboveMax is the queues from q down that are above a max that is enforced, with their times
-// counted from the beginning of the talk.
+// showAboveMax shows the queues from q down that are above an enforced max, with times from the beginning
+// of the transcript.
 func showAboveMax(q *scheduler.QueueView) (lines string) {
 	if a := q.AboveMax; a != nil {
 		lines = fmt.Sprintf("%s is above its max by %v since %s, due at %s\n", q.Path, a.Excess, a.Since.Sub(epoch), a.Due.Sub(epoch))
@@ -328,7 +327,7 @@ func showAboveMax(q *scheduler.QueueView) (lines string) {
 	return lines
 }
 
-// showQuotas is what counts in the class quotas of a queue and of those below it, a line each.
+// showQuotas shows the usage of the class quotas of a queue and of the queues below it, one in each line.
 func showQuotas(q *scheduler.QueueView) string {
 	var b strings.Builder
 	for _, x := range q.ClassQuotas {
@@ -341,7 +340,7 @@ func showQuotas(q *scheduler.QueueView) string {
 			used = append(used, fmt.Sprintf("%s%v, %d pods", holder, u.Amounts, u.Pods))
 		}
 		if len(used) == 0 {
-			used = []string{"nobody"}
+			used = []string{"unused"}
 		}
 		fmt.Fprintf(&b, "%s %s: %s\n", q.Path, x.Name, strings.Join(used, "; "))
 	}
@@ -351,7 +350,7 @@ func showQuotas(q *scheduler.QueueView) string {
 	return b.String()
 }
 
-// showPreempting is who is being preempted on and who waits for a node, since when.
+// showPreempting shows the preempting allocations and the nominated asks, with times.
 func showPreempting(q *scheduler.QueueView) (lines string) {
 	for a := range q.Applications.All() {
 		for w := range a.Allocations.All() {

@@ -15,9 +15,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// fullPreemptionCore is a Core whose nodes are full of work of app-many, which anybody above it may take,
-// but for one allocation of app-few on every 40th, whose leaf looks at itself alone. preempt
-// has one more ask of an application take somebody's place.
+// fullPreemptionCore is a Core whose nodes are full of allocations of app-many, which asks of app-many may
+// preempt, except for one allocation of app-few on every 40th node; app-few preempts in its own leaf only.
+// preempt submits one more ask, which preempts and is placed.
 func fullPreemptionCore(tb testing.TB, nodes, perNode int) (c *Core, preempt func(app objects.AppID, vcore int64)) {
 	tb.Helper()
 	many := configs.Queue{Name: "many", Settings: configs.DefaultSettings()}
@@ -58,42 +58,41 @@ func fullPreemptionCore(tb testing.TB, nodes, perNode int) (c *Core, preempt fun
 	}
 }
 
-// What is known about nodes is brought up to date and not found out again: a look ranks the
-// few that have changed, and tries no more nodes than are to be compared.
+// A search ranks only the nodes that have changed, and tries no more nodes than it compares (PRE-99).
 func TestVictimSearch_RanksOnlyChangedNodes(t *testing.T) {
 	for _, nodes := range []int{200, 5000} {
 		c, preempt := fullPreemptionCore(t, nodes, 10)
-		assert.Equal(t, c.PreemptionSearchStats().Searches, uint64(0), "nobody has looked")
+		assert.Equal(t, c.PreemptionSearchStats().Searches, uint64(0), "there was no search")
 		preempt("app-many", 1000)
 		first := c.PreemptionSearchStats()
-		assert.Equal(t, first.NodesRanked, uint64(nodes), "the first one knows nothing yet")
+		assert.Equal(t, first.NodesRanked, uint64(nodes), "the first search ranks all nodes")
 		for range 50 {
 			preempt("app-many", 1000)
 		}
 		later := c.PreemptionSearchStats()
 		assert.Equal(t, later.Searches-first.Searches, uint64(50))
-		assert.Equal(t, later.NodesRanked-first.NodesRanked, uint64(50), "of %d nodes one changed before each look", nodes)
+		assert.Equal(t, later.NodesRanked-first.NodesRanked, uint64(50), "of %d nodes one changed before each search", nodes)
 		assert.Equal(t, later.NodesTried-first.NodesTried, uint64(50*100), "of %d nodes", nodes)
 		preempt("app-many", 999)
-		assert.Equal(t, c.PreemptionSearchStats().NodesRanked-later.NodesRanked, uint64(nodes), "another kind of ask, another ranking")
+		assert.Equal(t, c.PreemptionSearchStats().NodesRanked-later.NodesRanked, uint64(nodes), "another kind of ask has its own ranking")
 		preempt("app-many", 1000)
-		assert.Equal(t, c.PreemptionSearchStats().NodesRanked-later.NodesRanked, uint64(nodes)+2, "the first kind is remembered; twice the node has changed")
+		assert.Equal(t, c.PreemptionSearchStats().NodesRanked-later.NodesRanked, uint64(nodes)+2, "the first ranking is kept; two nodes have changed")
 	}
 }
 
-// Where little is in reach it is listed, and no other node is tried.
+// Where few nodes have allocations in scope only these are tried (PRE-100).
 func TestVictimSearch_ListsFewNodesInScope(t *testing.T) {
 	c, preempt := fullPreemptionCore(t, 200, 10)
 	preempt("app-few", 1000)
 	e := c.PreemptionSearchStats()
-	assert.Equal(t, e.NodesListed, uint64(5), "on every 40th of 200 nodes there is one")
+	assert.Equal(t, e.NodesListed, uint64(5), "one on every 40th of 200 nodes")
 	assert.Equal(t, e.NodesTried, uint64(5))
 	preempt("app-many", 1000)
-	assert.Equal(t, c.PreemptionSearchStats().NodesListed, e.NodesListed, "there are too many to list them")
+	assert.Equal(t, c.PreemptionSearchStats().NodesListed, e.NodesListed, "too many nodes to list")
 }
 
-// A look makes hardly any garbage, however many nodes there are and however much runs on
-// them: here with the ask, what is told, the release and the placement.
+// A preemption makes few heap allocations, whatever the number of nodes and allocations: the ask, the
+// effects, the release and the placement included (PRE-101).
 func TestVictimSearch_AllocatesLittle(t *testing.T) {
 	for _, size := range []struct{ nodes, perNode int }{{200, 10}, {5000, 10}, {200, 100}} {
 		_, preempt := fullPreemptionCore(t, size.nodes, size.perNode)
@@ -106,8 +105,7 @@ func TestVictimSearch_AllocatesLittle(t *testing.T) {
 	}
 }
 
-// Where no two asks are alike each has a ranking of its own. Those that are forgotten leave
-// their memory to the next.
+// Each kind of ask has its own ranking. The memory of forgotten rankings is used again.
 func TestVictimSearch_RankingsReuseMemory(t *testing.T) {
 	_, preempt := fullPreemptionCore(t, 5000, 2)
 	size := int64(1000)
@@ -128,11 +126,11 @@ func TestVictimSearch_RankingsReuseMemory(t *testing.T) {
 	assert.Assert(t, each < 65_536, "%d bytes each, and a ranking of 5,000 nodes has 131,072", each)
 }
 
-// BenchmarkVictimSearch_NoPlan is the dearest look: every node could be cleared for the ask, and
-// a guarantee keeps all who are there, so each of 10,000 nodes is tried.
+// BenchmarkVictimSearch_NoPlan measures the most expensive search: every node would be feasible without its
+// allocations, and a guarantee protects all of them, so each of 10,000 nodes is tried.
 func BenchmarkVictimSearch_NoPlan(b *testing.B) {
 	const nodes, perNode = 10_000, 10
-	protected := configs.Queue{Name: "kept", Settings: configs.DefaultSettings()}
+	protected := configs.Queue{Name: "protected", Settings: configs.DefaultSettings()}
 	all := resources.Quantity(nodes * perNode * 1000)
 	protected.Guaranteed = resources.GuaranteeFromMap(map[string]resources.Quantity{"vcore": all})
 	asking := configs.Queue{Name: "asking", Settings: configs.DefaultSettings()}
@@ -142,14 +140,14 @@ func BenchmarkVictimSearch_NoPlan(b *testing.B) {
 		Children: []configs.Queue{protected, asking},
 	}}, nil)
 	now := time.Unix(1_000_000_000, 0)
-	c.Step(now, AddApplication{App: "kept", Queue: "root.kept"})
+	c.Step(now, AddApplication{App: "protected", Queue: "root.protected"})
 	c.Step(now, AddApplication{App: "asking", Queue: "root.asking"})
 	for i := range nodes {
 		node := objects.NodeID(fmt.Sprintf("n%05d", i))
 		c.Step(now, AddNode{Node: node, Total: amounts(perNode*1000, perNode<<30), Schedulable: true})
 		for j := range perNode {
 			c.Step(now, ReportAllocation{Node: node, Ask: &objects.Ask{
-				Key: objects.AllocationKey(fmt.Sprint("run-", i, "-", j)), App: "kept", Amounts: amounts(1000, 1<<30),
+				Key: objects.AllocationKey(fmt.Sprint("run-", i, "-", j)), App: "protected", Amounts: amounts(1000, 1<<30),
 			}})
 		}
 	}
