@@ -1,9 +1,9 @@
-// Package policies names the ways work can be ordered, and orders it.
+// Package policies has the orders of queues, applications, asks and nodes (docs/behaviour/ordering.md), the
+// priority of queues, and the settings that preemption reads from a queue.
 //
-// A policy compares small keys, never live objects: the caller says what it knows
-// about a queue in a QueueKey and learns who goes first. Who keeps the keys up to
-// date, and when they are compared, is for package objects.
+// A policy compares small keys, never live objects: package objects fills the keys, keeps them up to date and
+// decides when they are compared.
 //
-// The rule that must hold: every comparison is a total order that ends in a name or
-// in the order of arrival, so no two different things ever tie.
+// The invariant: every comparison is a total order that ends in a name, an ID or the order of arrival, so that
+// two different things never tie.
 package policies

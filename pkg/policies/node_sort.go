@@ -6,16 +6,17 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// NodeSort says which node is tried first (nodesortpolicy).
+// NodeSort is the order in which nodes are tried (nodesortpolicy).
 type NodeSort uint8
 
 // The node sort policies.
 const (
-	NodeSortFair       NodeSort = iota // least used first ("fair")
-	NodeSortBinPacking                 // most used first ("binpacking")
+	NodeSortFair       NodeSort = iota // "fair": least used first (ORD-39)
+	NodeSortBinPacking                 // "binpacking": most used first (ORD-40)
 )
 
-// ParseNodeSort reads nodesortpolicy.type, case-sensitively; empty means fair (V30).
+// ParseNodeSort reads nodesortpolicy.type, which is case-sensitive; an empty text means fair. ok is false for an
+// unknown name.
 func ParseNodeSort(s string) (n NodeSort, ok bool) {
 	switch s {
 	case "", "fair":
@@ -28,27 +29,26 @@ func ParseNodeSort(s string) (n NodeSort, ok bool) {
 
 func (n NodeSort) String() string { return [...]string{"fair", "binpacking"}[n] }
 
-// Weight says how much the use of one resource counts in a node's score.
+// Weight is the weight of one resource in the score of a node (ORD-41).
 type Weight struct {
 	Resource string
 	Weight   float64 // above zero
 }
 
-// NodeSortPolicy is a node sort policy with its weights, in name order so that sums come
-// out the same everywhere (performance.md Q10). Values are immutable.
+// NodeSortPolicy is a node sort policy with its weights, in the order of resource names, so that floating-point
+// sums are the same everywhere (ORD-46). Values are immutable.
 type NodeSortPolicy struct {
 	Sort    NodeSort
 	Weights []Weight
 }
 
-// DefaultNodeSortPolicy spreads by vcore and memory, which count the same.
+// DefaultNodeSortPolicy is fair by vcore and memory with equal weights.
 func DefaultNodeSortPolicy() NodeSortPolicy {
 	return NodeSortPolicy{Sort: NodeSortFair, Weights: []Weight{{"memory", 1}, {resources.VCore, 1}}}
 }
 
-// Score is a node's place before ties: lower goes first. available and total give
-// the node's quantities of a resource; a total of zero means the node has none of it
-// and it does not count (behaviour.md 5.5).
+// Score is the score of a node; the lower goes first. available and total return the quantities of a resource of
+// the node; a resource of which the node has none does not count (ORD-42).
 func (o NodeSortPolicy) Score(available, total func(resource string) resources.Quantity) float64 {
 	var used, weights float64
 	for _, w := range o.Weights {
@@ -59,14 +59,14 @@ func (o NodeSortPolicy) Score(available, total func(resource string) resources.Q
 	return o.Sort.Score(used, weights)
 }
 
-// AddWeightedUse adds one resource to a node's score. The conversions keep compilers from
-// fusing multiply and add, which would round differently on different processors.
+// AddWeightedUse adds one resource to the score of a node. The conversions keep compilers from fusing multiply
+// and add, which would round differently on different processors (ORD-46).
 func AddWeightedUse(used, weights, weight float64, available, total resources.Quantity) (float64, float64) {
 	free := float64(float64(available) / float64(total))
 	return float64(used + float64(weight*float64(1-free))), float64(weights + weight)
 }
 
-// Score turns summed uses into a score: least used first, or most used first.
+// Score is the score of summed weighted uses: the use for fair, 1 minus the use for binpacking.
 func (n NodeSort) Score(used, weights float64) float64 {
 	u := 0.0
 	if weights > 0 {
@@ -78,13 +78,13 @@ func (n NodeSort) Score(used, weights float64) float64 {
 	return u
 }
 
-// NodeKey is all a policy may know about a node.
+// NodeKey is what nodes are compared by.
 type NodeKey struct {
 	Score float64
 	ID    string
 }
 
-// CompareNodes orders two nodes: by score, then by ID.
+// CompareNodes orders two nodes: by score, then by ID (ORD-45).
 func CompareNodes(a, b *NodeKey) int {
 	return cmp.Or(cmp.Compare(a.Score, b.Score), cmp.Compare(a.ID, b.ID))
 }

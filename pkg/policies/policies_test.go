@@ -14,8 +14,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// The random keys differ in few values, so that two of them often tie in a part and
-// the next part has to decide.
+// The random keys have few values, so that two of them are often equal in one field and
+// the next field decides.
 
 var (
 	name      = rapid.SampledFrom([]string{"", "a", "b", "c"})
@@ -26,7 +26,7 @@ var (
 		if rapid.Bool().Draw(t, "pending") {
 			return policies.Pending(priority.Draw(t, "priority"))
 		}
-		return policies.CurrentPriority{Value: priority.Draw(t, "meaningless")}
+		return policies.CurrentPriority{Value: priority.Draw(t, "undefined")}
 	})
 	share = rapid.Custom(func(t *rapid.T) resources.Share {
 		used, total := quantity.Draw(t, "used"), quantity.Draw(t, "total")
@@ -79,9 +79,8 @@ var nodes = rapid.Custom(func(t *rapid.T) *policies.NodeKey {
 	}
 })
 
-// assertTotalOrder holds a compare function to being a strict total order: it answers the
-// other way round when asked the other way round, it has no circles, and it ties
-// only things of the same identity.
+// assertTotalOrder checks that compare is a total order: antisymmetric, transitive, and equal only for keys of
+// the same identity.
 func assertTotalOrder[K any, ID comparable](
 	t *testing.T, keys *rapid.Generator[K], id func(K) ID, compare func(a, b K) int,
 ) {
@@ -89,10 +88,10 @@ func assertTotalOrder[K any, ID comparable](
 	rapid.Check(t, func(t *rapid.T) {
 		a, b, c := keys.Draw(t, "a"), keys.Draw(t, "b"), keys.Draw(t, "c")
 		ab, bc, ac := sign(compare(a, b)), sign(compare(b, c)), sign(compare(a, c))
-		assert.Equal(t, compare(a, a), 0, "a thing is before itself")
-		assert.Equal(t, ab, -sign(compare(b, a)), "the answer depends on who is asked first")
-		assert.Assert(t, ab != 0 || id(a) == id(b), "two different things tie")
-		assert.Assert(t, ab > 0 || bc > 0 || ac == min(ab, bc), "a before b before c, but not a before c")
+		assert.Equal(t, compare(a, a), 0, "a key does not equal itself")
+		assert.Equal(t, ab, -sign(compare(b, a)), "compare(a, b) and compare(b, a) contradict each other")
+		assert.Assert(t, ab != 0 || id(a) == id(b), "two different keys are equal")
+		assert.Assert(t, ab > 0 || bc > 0 || ac == min(ab, bc), "a is before b and b before c, but a is not before c")
 	})
 }
 
@@ -111,7 +110,7 @@ func TestCompare_IsATotalOrder(t *testing.T) {
 				assertTotalOrder(t, apps, appID, func(a, b *policies.AppKey) int { return sort.CompareApps(a, b, by) })
 			})
 		}
-		t.Run(fmt.Sprintf("new applications, priority %v", by), func(t *testing.T) {
+		t.Run(fmt.Sprintf("applications that have not ramped up, priority %v", by), func(t *testing.T) {
 			assertTotalOrder(t, apps, appID, func(a, b *policies.AppKey) int { return policies.CompareStateAware(a, b, by) })
 		})
 	}
@@ -130,7 +129,7 @@ const (
 	fair    = policies.Fair
 )
 
-// The laws above hold for many wrong orders as well; these are the right ones.
+// A wrong order may be a total order too; these tests check the order itself.
 func TestCompareQueues_Order(t *testing.T) {
 	key := func(path string, priority int32, used, pending resources.Quantity) policies.QueueKey {
 		return policies.QueueKey{
@@ -143,13 +142,13 @@ func TestCompareQueues_Order(t *testing.T) {
 		ahead, behind policies.QueueKey
 		by            policies.PrioritySort
 	}{
-		{"the more important one goes first, well served as it is", key("b", 2, 9, 1), key("a", 1, 0, 1), first},
-		{"priority ignored, the less served one goes first", key("b", 1, 0, 1), key("a", 2, 9, 1), ignored},
-		{"of two as important, the less served one", key("b", 1, 0, 1), key("a", 1, 9, 1), first},
-		{"priority ignored, it still breaks a tie", key("b", 2, 5, 1), key("a", 1, 5, 1), ignored},
-		{"then the one that asks for more", key("b", 1, 5, 2), key("a", 1, 5, 1), first},
-		{"then the name", key("a", 1, 5, 1), key("b", 1, 5, 1), first},
-		{"nothing pending is less than the least priority", key("b", math.MinInt32, 9, 1), idle, first},
+		{"the higher priority goes first, whatever the share", key("b", 2, 9, 1), key("a", 1, 0, 1), first},
+		{"priority ignored, the smaller share goes first", key("b", 1, 0, 1), key("a", 2, 9, 1), ignored},
+		{"equal priority: the smaller share", key("b", 1, 0, 1), key("a", 1, 9, 1), first},
+		{"priority ignored, equal share: the higher priority", key("b", 2, 5, 1), key("a", 1, 5, 1), ignored},
+		{"then the larger pending sum", key("b", 1, 5, 2), key("a", 1, 5, 1), first},
+		{"then the path", key("a", 1, 5, 1), key("b", 1, 5, 1), first},
+		{"nothing pending is below the lowest priority", key("b", math.MinInt32, 9, 1), idle, first},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -171,14 +170,14 @@ func TestCompareApps_Order(t *testing.T) {
 		sort          policies.AppSort
 		by            policies.PrioritySort
 	}{
-		{"fifo: the more important one", key("b", 2, 9, 1), key("a", 1, 0, 1), fifo, first},
-		{"fifo: then the older one", key("b", 1, 0, 9), key("a", 1, 9, 1), fifo, first},
-		{"fifo, priority ignored: the older one", key("b", 1, 0, 1), key("a", 2, 9, 1), fifo, ignored},
-		{"fifo, priority ignored: it breaks a tie", key("b", 2, 0, 1), key("a", 1, 0, 1), fifo, ignored},
-		{"fair: then the less served one", key("b", 1, 9, 1), key("a", 1, 0, 9), fair, first},
-		{"fair, priority ignored: the less served one", key("b", 1, 9, 1), key("a", 2, 0, 9), fair, ignored},
-		{"fair: submission does not matter, the name does", key("a", 1, 9, 1), key("b", 1, 0, 1), fair, first},
-		{"stateaware: the older one", key("b", 1, 0, 9), key("a", 1, 9, 1), policies.StateAware, first},
+		{"fifo: the higher priority", key("b", 2, 9, 1), key("a", 1, 0, 1), fifo, first},
+		{"fifo: then the older submission", key("b", 1, 0, 9), key("a", 1, 9, 1), fifo, first},
+		{"fifo, priority ignored: the older submission", key("b", 1, 0, 1), key("a", 2, 9, 1), fifo, ignored},
+		{"fifo, priority ignored, equal submission: the higher priority", key("b", 2, 0, 1), key("a", 1, 0, 1), fifo, ignored},
+		{"fair: then the smaller usage", key("b", 1, 9, 1), key("a", 1, 0, 9), fair, first},
+		{"fair, priority ignored: the smaller usage", key("b", 1, 9, 1), key("a", 2, 0, 9), fair, ignored},
+		{"fair: then the ID, not the submission", key("a", 1, 9, 1), key("b", 1, 0, 1), fair, first},
+		{"stateaware: the older submission", key("b", 1, 0, 9), key("a", 1, 9, 1), policies.StateAware, first},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -194,10 +193,10 @@ func TestCompareStateAware_Order(t *testing.T) {
 	before := func(a, b policies.AppKey, by policies.PrioritySort) bool {
 		return policies.CompareStateAware(&a, &b, by) < 0
 	}
-	assert.Assert(t, before(started, older, first), "one that has started goes before an older one")
-	assert.Assert(t, before(urgent, started, first), "a more important one goes before one that has started")
-	assert.Assert(t, before(started, urgent, ignored), "unless priority is ignored")
-	assert.Assert(t, before(older, urgent, ignored), "then the oldest goes first")
+	assert.Assert(t, before(started, older, first), "an application with its first allocation goes before an older one")
+	assert.Assert(t, before(urgent, started, first), "a higher priority goes before a first allocation")
+	assert.Assert(t, before(started, urgent, ignored), "with priority ignored the first allocation goes first")
+	assert.Assert(t, before(older, urgent, ignored), "with priority ignored the oldest goes first")
 }
 
 func TestCompareAsks_Order(t *testing.T) {
@@ -208,13 +207,13 @@ func TestCompareAsks_Order(t *testing.T) {
 		{Priority: 1, Created: 5, Arrival: 2},
 	}
 	for i := range keys[1:] {
-		assert.Equal(t, policies.CompareAsks(&keys[i], &keys[i+1]), -1, "%v, then %v", keys[i], keys[i+1])
+		assert.Equal(t, policies.CompareAsks(&keys[i], &keys[i+1]), -1, "%v must be before %v", keys[i], keys[i+1])
 	}
 }
 
 func TestPriorityCounter_Max(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var tally policies.PriorityCounter
+		var counter policies.PriorityCounter
 		var list []policies.CurrentPriority
 		highest := func() policies.CurrentPriority {
 			top := policies.CurrentPriority{}
@@ -228,7 +227,7 @@ func TestPriorityCounter_Max(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"add": func(t *rapid.T) {
 				c := current.Draw(t, "c")
-				tally.Add(c)
+				counter.Add(c)
 				list = append(list, c)
 			},
 			"remove": func(t *rapid.T) {
@@ -236,20 +235,20 @@ func TestPriorityCounter_Max(t *testing.T) {
 					t.Skip("nothing to remove")
 				}
 				i := rapid.IntRange(0, len(list)-1).Draw(t, "i")
-				tally.Remove(list[i])
+				counter.Remove(list[i])
 				list = slices.Delete(list, i, i+1)
 			},
-			"": func(t *rapid.T) { assert.Equal(t, tally.Max(), highest()) },
+			"": func(t *rapid.T) { assert.Equal(t, counter.Max(), highest()) },
 		})
 	})
 }
 
 func TestPriorityCounter_RemoveUncountedPanics(t *testing.T) {
-	var tally policies.PriorityCounter
-	tally.Add(policies.Pending(1))
-	tally.Remove(policies.CurrentPriority{Value: 7}) // nothing pending is never counted
-	defer func() { assert.Equal(t, recover(), "policies: priority 2 was never tallied") }()
-	tally.Remove(policies.Pending(2))
+	var counter policies.PriorityCounter
+	counter.Add(policies.Pending(1))
+	counter.Remove(policies.CurrentPriority{Value: 7}) // nothing pending is never counted
+	defer func() { assert.Equal(t, recover(), "policies: priority 2 was never counted") }()
+	counter.Remove(policies.Pending(2))
 }
 
 func TestPriorityPolicy_ApplyOffset(t *testing.T) {
@@ -257,26 +256,26 @@ func TestPriorityPolicy_ApplyOffset(t *testing.T) {
 	const plain, fence = policies.PriorityDefault, policies.PriorityFence
 	const least, most = math.MinInt32, math.MaxInt32
 	cases := []struct {
-		name   string
-		policy policies.PriorityPolicy
-		work   policies.CurrentPriority
-		offset int32
-		want   policies.CurrentPriority
+		name    string
+		policy  policies.PriorityPolicy
+		highest policies.CurrentPriority
+		offset  int32
+		want    policies.CurrentPriority
 	}{
-		{"a queue shows its work's priority", plain, pending(5), 0, pending(5)},
-		{"an offset raises it", plain, pending(5), 10, pending(15)},
-		{"or lowers it", plain, pending(5), -10, pending(-5)},
-		{"it stops at the largest number", plain, pending(most), 1, pending(most)},
-		{"and at the smallest", plain, pending(least), -1, pending(least)},
-		{"the ends meet in the middle", plain, pending(least), most, pending(-1)},
-		{"a fence shows its offset only", fence, pending(5), 3, pending(3)},
-		{"a fence without one shows zero", fence, pending(5), 0, pending(0)},
-		{"with nothing pending there is nothing to raise", plain, none, 10, none},
-		{"nor to show at a fence", fence, none, 10, none},
+		{"without offset the priority is exposed as it is", plain, pending(5), 0, pending(5)},
+		{"a positive offset", plain, pending(5), 10, pending(15)},
+		{"a negative offset", plain, pending(5), -10, pending(-5)},
+		{"clamped at the largest int32", plain, pending(most), 1, pending(most)},
+		{"clamped at the smallest int32", plain, pending(least), -1, pending(least)},
+		{"smallest priority, largest offset", plain, pending(least), most, pending(-1)},
+		{"a fence exposes its offset only", fence, pending(5), 3, pending(3)},
+		{"a fence without offset exposes zero", fence, pending(5), 0, pending(0)},
+		{"nothing pending, with an offset", plain, none, 10, none},
+		{"nothing pending, with a fence", fence, none, 10, none},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			assert.Equal(t, c.policy.ApplyOffset(c.work, c.offset), c.want)
+			assert.Equal(t, c.policy.ApplyOffset(c.highest, c.offset), c.want)
 		})
 	}
 }
@@ -303,7 +302,7 @@ func TestParse_SortPolicyNames(t *testing.T) {
 			assert.Assert(t, !ok && got == policies.FIFO, "%q", s)
 		}
 	})
-	t.Run("node sort policies have these names, and none means fair", func(t *testing.T) {
+	t.Run("node sort policies have these names, and an empty name means fair", func(t *testing.T) {
 		for s, want := range map[string]policies.NodeSort{
 			"": policies.NodeSortFair, "fair": policies.NodeSortFair, "binpacking": policies.NodeSortBinPacking,
 		} {
@@ -334,14 +333,14 @@ func TestNodeSortPolicy_Score(t *testing.T) {
 		available, total func(string) resources.Quantity
 		want             float64
 	}{
-		{"an empty node scores nothing", spread, of(8, 4), of(8, 4), 0},
-		{"a full node scores one", spread, of(0, 0), of(8, 4), 1},
-		{"the resources count the same", spread, of(4, 4), of(8, 4), 0.25},
-		{"unless they are weighted", weighted, of(4, 4), of(8, 4), 0.125},
-		{"packing turns it round", pack, of(4, 4), of(8, 4), 0.75},
-		{"what a node does not have does not count", spread, of(4, 0), of(8, 0), 0.5},
-		{"a node with nothing to measure counts as empty", spread, of(0, 0), of(0, 0), 0},
-		{"which comes last when packing", pack, of(0, 0), of(0, 0), 1},
+		{"fair, empty node", spread, of(8, 4), of(8, 4), 0},
+		{"fair, full node", spread, of(0, 0), of(8, 4), 1},
+		{"fair, equal weights", spread, of(4, 4), of(8, 4), 0.25},
+		{"fair, other weights", weighted, of(4, 4), of(8, 4), 0.125},
+		{"binpacking is 1 minus fair", pack, of(4, 4), of(8, 4), 0.75},
+		{"a resource that the node does not have does not count", spread, of(4, 0), of(8, 0), 0.5},
+		{"fair, node without any weighted resource", spread, of(0, 0), of(0, 0), 0},
+		{"binpacking, node without any weighted resource", pack, of(0, 0), of(0, 0), 1},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -382,7 +381,7 @@ func BenchmarkCompareQueues(b *testing.B) {
 		Path: "root.a.left", Priority: policies.Pending(1), Share: resources.Fraction(5000, 16000), Pending: 7,
 	}
 	y := x
-	y.Path = "root.a.right" // all parts tie but the last
+	y.Path = "root.a.right" // equal in all fields but the last
 	b.ReportAllocs()
 	for b.Loop() {
 		_ = policies.CompareQueues(&x, &y, policies.PriorityFirst)

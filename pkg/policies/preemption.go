@@ -1,73 +1,73 @@
 package policies
 
-// PreemptionPolicy says whose work a queue may take, and who may take its work
-// (property preemption.policy).
+// PreemptionPolicy is where the victims of asks of a queue may be, and whether allocations of the queue may be
+// victims (property preemption.policy, PRE-19, PRE-28).
 type PreemptionPolicy uint8
 
-// The preemption policies. Only PreemptDisabled is inherited (behaviour.md 2.2).
+// The preemption policies. Only PreemptDisabled is inherited (PRE-20).
 const (
-	PreemptDefault  PreemptionPolicy = iota // victims may come from anywhere up to the next fence
-	PreemptFence                            // victims come only from this queue's subtree
-	PreemptDisabled                         // this queue never gives up victims
+	PreemptDefault  PreemptionPolicy = iota // "default": victims are in any queue up to the next fence
+	PreemptFence                            // "fence": victims are in this queue and below it
+	PreemptDisabled                         // "disabled": allocations of this queue are no victims
 )
 
-// PriorityPreemption says whose place an ask may take only because it is more important
-// (property preemption.priority, which upstream does not have).
+// PriorityPreemption is the scope in which an ask may preempt by reason of priority (property
+// preemption.priority, which YuniKorn does not have, PRE-17).
 type PriorityPreemption uint8
 
 // The scopes of preemption by priority. They are inherited.
 const (
-	PriorityPreemptionDisabled PriorityPreemption = iota // nobody's: "disabled"
-	PriorityPreemptionLeaf                               // that of less important work in its own leaf
-	PriorityPreemptionFence                              // also of other queues, up to the preemption fence
+	PriorityPreemptionDisabled PriorityPreemption = iota // "disabled": no preemption by priority
+	PriorityPreemptionLeaf                               // "leaf": allocations of lower priority in the leaf of the ask
+	PriorityPreemptionFence                              // "fence": also in other queues, up to the preemption fence
 )
 
-// VictimUnit says who falls together when work of a queue is preempted (property
-// preemption.victim.unit, which upstream does not have).
+// VictimUnit is which allocations of a queue are preempted together (property preemption.victim.unit, which
+// YuniKorn does not have, PRE-50).
 type VictimUnit uint8
 
 // The units of victims. They are inherited.
 const (
-	VictimUnitAllocation  VictimUnit = iota // each on its own
-	VictimUnitTaskGroup                     // all of a task group of an application
-	VictimUnitApplication                   // all of an application
+	VictimUnitAllocation  VictimUnit = iota // each by itself
+	VictimUnitTaskGroup                     // all allocations of a task group of an application
+	VictimUnitApplication                   // all allocations of an application
 )
 
 func (u VictimUnit) String() string { return [...]string{"allocation", "taskgroup", "application"}[u] }
 
-// BudgetPolicy says how far disruption budgets keep the work of a queue in its place (property
-// disruption.budgets, which upstream does not have).
+// BudgetPolicy is how far disruption budgets protect the allocations of a queue (property disruption.budgets,
+// which YuniKorn does not have, PRE-68).
 type BudgetPolicy uint8
 
-// How budgets count. They are inherited.
+// The budget policies. They are inherited.
 const (
-	BudgetsBestEffort BudgetPolicy = iota // others leave rather, if there are others
-	BudgetsStrict                         // nobody leaves beyond a budget
-	BudgetsIgnored                        // they do not count
+	BudgetsBestEffort BudgetPolicy = iota // victims beyond a budget only if there is no other plan
+	BudgetsStrict                         // no victim beyond a budget
+	BudgetsIgnored                        // budgets do not count
 )
 
 func (b BudgetPolicy) String() string { return [...]string{"best-effort", "strict", "ignore"}[b] }
 
-// VictimOrder says what counts first among those whose place an ask may take (property
-// preemption.victim.order, which upstream does not have).
+// VictimOrder is the victim order by reason of the guarantee (property preemption.victim.order, which YuniKorn
+// does not have, PRE-42, PRE-43).
 type VictimOrder uint8
 
-// The orders of victims. They are inherited.
+// The victim orders. They are inherited.
 const (
-	VictimOrderCompatible VictimOrder = iota // as upstream: the one who agreed to leave, then the youngest
-	VictimOrderPriority                      // the least important
+	VictimOrderCompatible VictimOrder = iota // as YuniKorn: opted in, not originator, then the newest first
+	VictimOrderPriority                      // the priority counts behind opt-out and originator
 )
 
 func (o VictimOrder) String() string { return [...]string{"compatible", "priority"}[o] }
 
-// VictimQoS says whether the quality of service decides between victims that are equally
-// important (property preemption.victim.qos, which upstream does not have).
+// VictimQoS is whether the quality of service is compared between victims of equal priority (property
+// preemption.victim.qos, which YuniKorn does not have, PRE-45).
 type VictimQoS uint8
 
-// Whether it does. They are inherited.
+// The values of preemption.victim.qos. They are inherited.
 const (
-	VictimQoSDisabled VictimQoS = iota // "disabled": as Kubernetes
-	VictimQoSEnabled                   // "enabled": best effort leaves before burstable before guaranteed
+	VictimQoSDisabled VictimQoS = iota // "disabled": it does not count, as in kube-scheduler
+	VictimQoSEnabled                   // "enabled": BestEffort is preempted before Burstable before Guaranteed
 )
 
 func (q VictimQoS) String() string { return [...]string{"disabled", "enabled"}[q] }

@@ -7,18 +7,17 @@ import (
 	"strconv"
 )
 
-// CurrentPriority is the priority of the pending work of an application or a queue: the
-// highest of its asks. The zero value says that nothing is pending, which is a
-// state of its own and below every number (seed 004; behaviour.md 3.9).
+// CurrentPriority is the current priority of an application or a queue: the highest of its pending asks (PRI-6,
+// PRI-9). The zero value means that nothing is pending, which is below every number (PRI-7).
 type CurrentPriority struct {
-	Value   int32 // meaningless unless Pending
+	Value   int32 // undefined unless Pending
 	Pending bool
 }
 
-// Pending is the Current of work whose highest priority is v.
+// Pending is the CurrentPriority of pending asks whose highest priority is v.
 func Pending(v int32) CurrentPriority { return CurrentPriority{v, true} }
 
-// Compare orders by importance: positive when c is more important than d.
+// Compare is positive when c is higher than d.
 func (c CurrentPriority) Compare(d CurrentPriority) int {
 	switch {
 	case c.Pending && d.Pending:
@@ -31,8 +30,8 @@ func (c CurrentPriority) Compare(d CurrentPriority) int {
 	return 0
 }
 
-// Number is the value that REST and metrics show: the smallest int32 stands for
-// "nothing pending", as upstream has it (behaviour.md 11.4).
+// Number is the value that REST and metrics show: the smallest int32 if nothing is pending, as in YuniKorn
+// (PRI-7).
 func (c CurrentPriority) Number() int32 {
 	if !c.Pending {
 		return math.MinInt32
@@ -47,21 +46,20 @@ func (c CurrentPriority) String() string {
 	return strconv.Itoa(int(c.Value))
 }
 
-// PriorityPolicy says how a queue shows the priority of its work to its parent
-// (property priority.policy).
+// PriorityPolicy is how a queue exposes the priorities below it to its parent (property priority.policy).
 type PriorityPolicy uint8
 
-// The priority policies. Neither is inherited, neither has an effect on root.
+// The priority policies. Neither is inherited, neither has an effect on root (PRI-16).
 const (
-	PriorityDefault PriorityPolicy = iota // the work's priority plus the queue's offset
-	PriorityFence                         // always just the offset
+	PriorityDefault PriorityPolicy = iota // the highest priority below plus the offset
+	PriorityFence                         // the offset, whatever is pending below (PRI-12)
 )
 
 func (p PriorityPolicy) String() string { return [...]string{"default", "fence"}[p] }
 
-// ApplyOffset is the priority a queue shows its parent when the work below it has
-// priority c: fenced in or not, plus its offset, clamped to int32. With nothing
-// pending there is nothing to show, whatever the policy (priority.md D13).
+// ApplyOffset is the priority that a queue exposes to its parent when c is the highest below it: c, or 0 with a
+// fence, plus the offset, clamped to int32 (PRI-9, PRI-10, PRI-12). With nothing pending the result is nothing
+// pending, whatever the policy (PRI-13).
 func (p PriorityPolicy) ApplyOffset(c CurrentPriority, offset int32) CurrentPriority {
 	switch {
 	case !c.Pending:
@@ -72,14 +70,13 @@ func (p PriorityPolicy) ApplyOffset(c CurrentPriority, offset int32) CurrentPrio
 	return Pending(int32(min(max(int64(c.Value)+int64(offset), math.MinInt32), math.MaxInt32)))
 }
 
-// PriorityCounter counts how many asks, applications or queues have each priority, so that
-// the highest is known without looking at any of them again. The zero value is
-// empty and ready.
+// PriorityCounter counts how many asks, applications or queues have each priority, so that the highest is known
+// without reading them again (PRI-8). The zero value is empty and ready.
 //
-// Nearly all tallies count one priority. So the highest needs no list.
+// Nearly all counters count a single priority, so the highest is stored without a list.
 type PriorityCounter struct {
 	top  priorityCount   // the highest; n is 0 when nothing is counted
-	rest []priorityCount // the others, highest priority first, counts above zero
+	rest []priorityCount // the lower priorities in descending order, counts above zero
 }
 
 type priorityCount struct {
@@ -87,7 +84,7 @@ type priorityCount struct {
 	n        int
 }
 
-// Add counts one more at c. Something with nothing pending does not count.
+// Add adds one to the count of c. Nothing pending does not count.
 func (t *PriorityCounter) Add(c CurrentPriority) {
 	switch {
 	case !c.Pending:
@@ -107,7 +104,7 @@ func (t *PriorityCounter) Add(c CurrentPriority) {
 	}
 }
 
-// Remove counts one less at c. Requires: it was added.
+// Remove takes one from the count of c. Requires: it was added; otherwise it panics.
 func (t *PriorityCounter) Remove(c CurrentPriority) {
 	if !c.Pending {
 		return
@@ -121,14 +118,14 @@ func (t *PriorityCounter) Remove(c CurrentPriority) {
 	}
 	i, ok := t.find(c.Value)
 	if !ok {
-		panic("policies: priority " + c.String() + " was never tallied")
+		panic("policies: priority " + c.String() + " was never counted")
 	}
 	if t.rest[i].n--; t.rest[i].n == 0 {
 		t.rest = slices.Delete(t.rest, i, i+1)
 	}
 }
 
-// Max is the highest priority counted, or nothing pending.
+// Max is the highest priority with a count, or nothing pending.
 func (t *PriorityCounter) Max() CurrentPriority {
 	if t.top.n == 0 {
 		return CurrentPriority{}

@@ -7,19 +7,19 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// AppSort is how the applications of a leaf take turns (application.sort.policy).
-// Children of a parent queue are always ordered by CompareQueues.
+// AppSort is the order of the applications of a leaf (application.sort.policy). Children of a parent queue are
+// always ordered by CompareQueues (ORD-16).
 type AppSort uint8
 
 // The sort policies.
 const (
-	FIFO       AppSort = iota // oldest submission first
-	Fair                      // least served first
-	StateAware                // FIFO, but applications that are new start one at a time
+	FIFO       AppSort = iota // oldest submission first (ORD-25)
+	Fair                      // smallest usage first (ORD-26)
+	StateAware                // FIFO, but applications that have not ramped up are considered one at a time (ORD-32)
 )
 
-// ParseAppSort reads application.sort.policy; names are case-sensitive (behaviour.md
-// 2.1). ok is false for a name that does not exist, which then means FIFO.
+// ParseAppSort reads application.sort.policy; names are case-sensitive. ok is false for an unknown name, which
+// means FIFO.
 func ParseAppSort(s string) (policy AppSort, ok bool) {
 	switch s {
 	case "fifo":
@@ -34,29 +34,28 @@ func ParseAppSort(s string) (policy AppSort, ok bool) {
 
 func (s AppSort) String() string { return [...]string{"fifo", "fair", "stateaware"}[s] }
 
-// PrioritySort says whether priority comes before the rest of an order
-// (application.sort.priority). It is inherited only as PriorityIgnored.
+// PrioritySort is whether priority is compared first (application.sort.priority). It is inherited only as
+// PriorityIgnored.
 type PrioritySort uint8
 
-// The ways priority takes part in an order.
+// The values of application.sort.priority.
 const (
-	PriorityFirst   PrioritySort = iota // priority, then share or submission
-	PriorityIgnored                     // share or submission, priority only breaks the tie
+	PriorityFirst   PrioritySort = iota // "enabled": priority, then share or submission time
+	PriorityIgnored                     // "disabled": share or submission time, then priority (ORD-15, ORD-27)
 )
 
 func (p PrioritySort) String() string { return [...]string{"enabled", "disabled"}[p] }
 
-// QueueKey is all a policy may know about a queue.
+// QueueKey is what queues are compared by.
 type QueueKey struct {
 	Path     string
-	Priority CurrentPriority    // what the queue shows its parent
-	Share    resources.Share    // how well it is served (behaviour.md 3.10)
-	Pending  resources.Quantity // the sum of what it asks for, over all resources (performance.md Q2)
+	Priority CurrentPriority    // after offset and fence
+	Share    resources.Share    // its fair share (ORD-17)
+	Pending  resources.Quantity // the sum of its pending quantities over all resources (ORD-22)
 }
 
-// CompareQueues orders two siblings: by priority, then the less served, then the
-// one that asks for more, then by path; with PriorityIgnored the first two change
-// places (behaviour.md 3.10).
+// CompareQueues orders two siblings: by priority, then the smaller fair share, then the larger pending sum, then
+// the path; with PriorityIgnored fair share goes before priority (ORD-14, ORD-15).
 func CompareQueues(a, b *QueueKey, by PrioritySort) int {
 	priority, share := b.Priority.Compare(a.Priority), a.Share.Compare(b.Share)
 	if by == PriorityIgnored {
@@ -71,39 +70,38 @@ func CompareQueues(a, b *QueueKey, by PrioritySort) int {
 	return cmp.Or(cmp.Compare(b.Pending, a.Pending), cmp.Compare(a.Path, b.Path))
 }
 
-// AppKey is all a policy may know about an application.
+// AppKey is what applications are compared by.
 type AppKey struct {
 	ID        string
 	Priority  CurrentPriority
-	Submitted int64            // of its oldest ask, if that is older than itself; nanoseconds since 1970 (behaviour.md 3.11)
-	Shares    resources.Shares // per resource, largest first; used by Fair only
-	Started   bool             // it has had its first allocation; used by StateAware only
+	Submitted int64            // its submission time, or that of an older ask; nanoseconds since 1970 (ORD-28)
+	Shares    resources.Shares // usage per resource, largest first; compared by Fair only (ORD-29)
+	Started   bool             // it has had its first allocation; compared by CompareStateAware only
 }
 
-// CompareApps orders two applications of the same leaf: by priority and then by
-// submission (FIFO, StateAware) or service (Fair), or with PriorityIgnored the other
-// way round, and last by name (behaviour.md 3.11).
+// CompareApps orders two applications of the same leaf: by priority and then by submission time (FIFO,
+// StateAware) or usage (Fair), with PriorityIgnored in the reverse order, and last by ID (ORD-25 to ORD-27,
+// ORD-36).
 func (s AppSort) CompareApps(a, b *AppKey, by PrioritySort) int {
 	priority := b.Priority.Compare(a.Priority)
 	if by == PriorityFirst && priority != 0 {
 		return priority
 	}
-	turn := 0
+	order := 0
 	if s == Fair {
-		turn = a.Shares.Compare(b.Shares)
+		order = a.Shares.Compare(b.Shares)
 	} else {
-		turn = cmp.Compare(a.Submitted, b.Submitted)
+		order = cmp.Compare(a.Submitted, b.Submitted)
 	}
-	if turn != 0 {
-		return turn
+	if order != 0 {
+		return order
 	}
 	return cmp.Or(priority, cmp.Compare(a.ID, b.ID))
 }
 
-// CompareStateAware orders the applications of a StateAware leaf that have not ramped up;
-// only the first of them is considered. With priority the most important is first.
-// Then one that has its first allocation comes before one that has none, then the
-// oldest, then by name (seed 004, "Extended application sorting").
+// CompareStateAware orders the applications of a StateAware leaf that have not ramped up; only the first of them
+// is considered (ORD-32, ORD-34): by priority unless it is ignored, then an application with its first allocation
+// before one without, then by submission time, then by ID.
 func CompareStateAware(a, b *AppKey, by PrioritySort) int {
 	if by == PriorityFirst {
 		if c := b.Priority.Compare(a.Priority); c != 0 {
@@ -119,23 +117,22 @@ func CompareStateAware(a, b *AppKey, by PrioritySort) int {
 	return cmp.Or(cmp.Compare(a.Submitted, b.Submitted), cmp.Compare(a.ID, b.ID))
 }
 
-// An application of a StateAware leaf has ramped up when RampAllocations were made
-// for it, or RampTime after the first of them.
+// An application of a StateAware leaf has ramped up after RampAllocations allocations, or RampTime after the
+// first of them (ORD-33).
 const (
 	RampAllocations = 2
 	RampTime        = 5 * time.Minute
 )
 
-// AskKey is all a policy may know about an ask.
+// AskKey is what asks are compared by.
 type AskKey struct {
 	Priority int32
-	ClassID  uint32 // for whoever keeps the key, where padding would be; it has no say
-	Created  int64  // creationTime tag, or arrival; nanoseconds since 1970
-	Arrival  uint64 // counts up with every ask of the partition; unique
+	ClassID  uint32 // not compared; stored here because it fills what would be padding
+	Created  int64  // tag creationTime, or time of arrival; nanoseconds since 1970
+	Arrival  uint64 // sequence number of the ask in the partition; unique
 }
 
-// CompareAsks orders the asks of one application: by priority, then the oldest, then
-// the first to arrive (behaviour.md 3.12).
+// CompareAsks orders the asks of one application: by priority, then creation time, then arrival (ORD-37).
 func CompareAsks(a, b *AskKey) int {
 	if c := cmp.Compare(b.Priority, a.Priority); c != 0 {
 		return c
