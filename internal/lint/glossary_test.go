@@ -220,7 +220,6 @@ var textsToRevise = []string{
 	"pkg/objects",
 	"pkg/persistent",
 	"pkg/placement",
-	"pkg/priorities",
 	"pkg/resources",
 	"pkg/rmproxy",
 	"pkg/security",

@@ -2,32 +2,29 @@ package priorities
 
 import "fmt"
 
-// Request is what an ask says about its priority.
+// Request is what an ask sends about its priority.
 type Request struct {
-	Class     string // the class it names; empty: none
-	Priority  int32  // the number it sends; 0: none, which the interface cannot tell from 0
-	HasPolicy bool   // it sends a policy, which is
-	Preempts  bool   // that it may have victims; looked at if Policy
+	Class     string // the class that it names; empty: none
+	Priority  int32  // the priority that it sends; 0 also means none: the interface cannot tell them apart
+	HasPolicy bool   // it sends a preemption policy
+	Preempts  bool   // allowPreemptOther of that policy
 }
 
-// Admission is what becomes of an ask.
+// Admission is the priority of an admitted ask.
 type Admission struct {
 	Priority int32
-	Class    *Class // the class it is of; nil: none, so what it sends about preemption counts
-	Preempts bool   // it may have victims; looked at if Class is there
+	Class    *Class // its class; nil: none, and the policy that it sends counts
+	Preempts bool   // it may preempt; undefined without Class
 }
 
-// Admit turns what a new ask says into its number and its right to have victims
-// (priority.md S0-10 to S0-13, S0-18, 1.4, D1, D8).
+// Admit determines priority, class and preemption policy of a new ask (PRI-37 to PRI-43).
 //
-// An ask of a named class has the number and the policy of the class. It may send them too,
-// and is refused if they are others. One that names none is of the default class; if there
-// is none, it has what it sends.
+// An ask that names a class has the number and the policy of the class; other values that it sends reject it. An
+// ask without a class is of the default class; if there is none, it has what it sends.
 //
-// Existing shims name no class and send the number that Kubernetes has found for them. So a
-// number without a class counts, unless strict: then it is refused if it is neither 0 nor
-// that of the default. When it is not strict, a policy that comes with the default class can
-// only take away: never is never.
+// Existing shims name no class and send the number that Kubernetes resolved. So a number without a class counts,
+// unless strict: then it rejects the ask if it is neither 0 nor that of the default. If not strict, a policy that
+// comes without a class can only take the right to preempt away (PRI-42).
 func (r Registry) Admit(q Request, strict bool) (Admission, *Problem) {
 	c, named := r.Default(), q.Class != ""
 	if named {
@@ -57,10 +54,9 @@ func (r Registry) Admit(q Request, strict bool) (Admission, *Problem) {
 	return g, nil
 }
 
-// AdmitRecovered is Admit for what runs already: it was admitted when it was asked for, and classes
-// may have changed since. So the number it sends counts, and nothing refuses it. Only one that
-// sends none and names a class that exists has the number of the class (priority.md S3-17,
-// S3-18, S3-19).
+// AdmitRecovered is Admit for a reported allocation, which is never rejected (PRI-46): classes may have changed
+// since it was admitted. The number that it sends counts, except that 0 with a class that exists means the number
+// of the class.
 func (r Registry) AdmitRecovered(q Request) Admission {
 	c, ok := r.Get(q.Class)
 	if !ok || q.Priority != 0 && q.Priority != c.Value {

@@ -12,12 +12,12 @@ func TestAdmit_Cases(t *testing.T) {
 		Class{Name: "zero", Value: 0}))
 	normal := must(plain.With(Class{Name: "normal", Value: 7, GlobalDefault: true}))
 	quiet := must(plain.With(Class{Name: "normal", Value: 7, GlobalDefault: true, Policy: Never}))
-	const ( // what an ask sends about preemption
+	const ( // the policy that an ask sends
 		nothing = iota
 		never
 		preempts
 	)
-	const ( // for which shims a case holds
+	const ( // for which value of strict a case holds
 		any = iota
 		lenient
 		strict
@@ -30,39 +30,39 @@ func TestAdmit_Cases(t *testing.T) {
 		policy     int
 		strictness int
 		want       int32
-		of         string // the class
+		of         string // the class of the admitted ask
 		preempts   bool
 		refused    Reason
 		text       string
 	}{
 		{name: "S0-10, S3-20: the number of the class", r: plain, class: "high", want: 1_000_000, of: "high", preempts: true},
-		{name: "S2-7, D1: a class that says nothing preempts", r: plain, class: "high", policy: preempts, want: 1_000_000, of: "high", preempts: true},
+		{name: "S2-7: a class without a policy preempts", r: plain, class: "high", policy: preempts, want: 1_000_000, of: "high", preempts: true},
 		{name: "S2-30: a class that never preempts", r: plain, class: "quiet", want: 50, of: "quiet"},
-		{name: "S2-30: and an ask that says so too", r: plain, class: "quiet", policy: never, want: 50, of: "quiet"},
+		{name: "S2-30: a class that never preempts, and an ask that sends the same", r: plain, class: "quiet", policy: never, want: 50, of: "quiet"},
 		{name: "S0-11: the same number", r: plain, class: "high", priority: 1_000_000, want: 1_000_000, of: "high", preempts: true},
-		{name: "S0-11, S4-16, D8: another number", r: plain, class: "high", priority: 999, refused: PriorityMismatch,
+		{name: "S0-11, S4-16: another number", r: plain, class: "high", priority: 999, refused: PriorityMismatch,
 			text: `priority-mismatch: priority class "high": the ask sends the priority 999, but the class has 1000000`},
 		{name: "S0-11: another number than zero", r: plain, class: "zero", priority: 1, refused: PriorityMismatch},
-		{name: "S0-12, S3-21, 1.4: an unknown class", r: plain, class: "none", refused: UnknownClass,
+		{name: "S0-12, S3-21: an unknown class", r: plain, class: "none", refused: UnknownClass,
 			text: `unknown-class: priority class "none": the ask names it, but there is no such class`},
-		{name: "S0-12: whatever number comes with it", r: normal, class: "none", priority: 7, refused: UnknownClass},
-		{name: "1.4: a policy that the class forbids", r: plain, class: "quiet", policy: preempts, refused: PolicyMismatch,
+		{name: "S0-12: an unknown class with a number", r: normal, class: "none", priority: 7, refused: UnknownClass},
+		{name: "PRI-40: a policy that the class forbids", r: plain, class: "quiet", policy: preempts, refused: PolicyMismatch,
 			text: `policy-mismatch: priority class "quiet": the ask sends the policy PreemptLowerPriority, but the class has Never`},
-		{name: "1.4: a policy that the class does not have", r: plain, class: "high", policy: never, refused: PolicyMismatch},
-		{name: "S0-13, S0-18: without class and default, zero", r: plain, want: 0},
-		{name: "S0-11: a number without a class, from a shim that knows no classes", r: plain, priority: 5, strictness: lenient, want: 5},
-		{name: "S0-11: a number without a class", r: plain, priority: 5, strictness: strict, refused: PriorityMismatch,
+		{name: "PRI-40: another policy than that of the class", r: plain, class: "high", policy: never, refused: PolicyMismatch},
+		{name: "S0-13, S0-18: neither a class nor a default: zero", r: plain, want: 0},
+		{name: "S0-11: a number without a class, not strict", r: plain, priority: 5, strictness: lenient, want: 5},
+		{name: "S0-11: a number without a class, strict", r: plain, priority: 5, strictness: strict, refused: PriorityMismatch,
 			text: `priority-mismatch: the ask sends the priority 5, but names no class, and there is no default`},
-		{name: "S0-13, S2-5, S3-15: without a class, the default", r: normal, want: 7, of: "normal", preempts: true},
-		{name: "its number may be sent", r: normal, priority: 7, want: 7, of: "normal", preempts: true},
-		{name: "another may not", r: normal, priority: 5, strictness: strict, refused: PriorityMismatch},
-		{name: "another is that of a class we do not hear of", r: normal, priority: 5, strictness: lenient, want: 5},
-		{name: "D1: then what it sends about preemption counts", r: quiet, priority: 5, policy: preempts, strictness: lenient, want: 5},
-		{name: "P8: the default never preempts, whatever is sent", r: quiet, policy: preempts, strictness: lenient, want: 7, of: "normal"},
-		{name: "P8: never is never, whatever the default", r: normal, policy: never, strictness: lenient, want: 7, of: "normal"},
-		{name: "1.4: the policy of the default, checked", r: quiet, policy: preempts, strictness: strict, refused: PolicyMismatch},
-		{name: "a named class goes before the default", r: normal, class: "quiet", want: 50, of: "quiet"},
-		{name: "S2-31: a class of the system", r: Registry{}, class: "system-node-critical", want: NodeCritical, of: "system-node-critical", preempts: true},
+		{name: "S0-13, S2-5, S3-15: without a class: the default", r: normal, want: 7, of: "normal", preempts: true},
+		{name: "PRI-41: the number of the default without a class", r: normal, priority: 7, want: 7, of: "normal", preempts: true},
+		{name: "PRI-43: another number without a class, strict", r: normal, priority: 5, strictness: strict, refused: PriorityMismatch},
+		{name: "PRI-41: another number without a class, not strict", r: normal, priority: 5, strictness: lenient, want: 5},
+		{name: "PRI-41: then the policy that it sends counts", r: quiet, priority: 5, policy: preempts, strictness: lenient, want: 5},
+		{name: "PRI-42: the default never preempts, whatever is sent", r: quiet, policy: preempts, strictness: lenient, want: 7, of: "normal"},
+		{name: "PRI-42: an ask that never preempts, whatever the default", r: normal, policy: never, strictness: lenient, want: 7, of: "normal"},
+		{name: "PRI-43: another policy than that of the default, strict", r: quiet, policy: preempts, strictness: strict, refused: PolicyMismatch},
+		{name: "PRI-37: a named class counts, not the default", r: normal, class: "quiet", want: 50, of: "quiet"},
+		{name: "S2-31: a system class", r: Registry{}, class: "system-node-critical", want: NodeCritical, of: "system-node-critical", preempts: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, s := range []bool{false, true} {
@@ -98,11 +98,11 @@ func TestAdmitRecovered_Cases(t *testing.T) {
 		want int32
 		of   bool
 	}{
-		{"S3-17, S3-18: without a number and a class, zero", Request{}, 0, false},
-		{"S0-2, S0-30: its number is that of its time", Request{Class: "a", Priority: 9}, 9, false},
+		{"S3-17, S3-18: neither a number nor a class: zero", Request{}, 0, false},
+		{"S0-2, S0-30: another number than that of the class counts", Request{Class: "a", Priority: 9}, 9, false},
 		{"S0-10: a class without a number", Request{Class: "a"}, 10, true},
-		{"S0-28, S3-19: its class is gone", Request{Class: "gone", Priority: 9}, 9, false},
-		{"and there is no number", Request{Class: "gone"}, 0, false},
+		{"S0-28, S3-19: a deleted class, with a number", Request{Class: "gone", Priority: 9}, 9, false},
+		{"S0-28, S3-19: a deleted class, without a number", Request{Class: "gone"}, 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := r.AdmitRecovered(c.q)
@@ -110,11 +110,11 @@ func TestAdmitRecovered_Cases(t *testing.T) {
 			assert.Equal(t, g.Class != nil, c.of)
 		})
 	}
-	assert.Assert(t, !r.AdmitRecovered(Request{Class: "a", HasPolicy: true}).Preempts, "what it sends stays")
+	assert.Assert(t, !r.AdmitRecovered(Request{Class: "a", HasPolicy: true}).Preempts, "the policy that it sends counts")
 }
 
-// Whatever an ask says: a class that is named decides, a refusal names its reason, a strict
-// door admits no more than one that is not, and never is never.
+// For any ask: a named class decides, a rejection has a reason, strict admits no more than not strict, and an ask
+// or a class that never preempts does not.
 func TestAdmit_Properties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var r Registry
@@ -133,14 +133,14 @@ func TestAdmit_Properties(t *testing.T) {
 		c, known := r.Get(q.Class)
 		assert.Assert(t, q.Class == "" || known || lenientProblem.Reason == UnknownClass)
 		if strictProblem == nil {
-			assert.Assert(t, lenientProblem == nil && lenient == strict, "strict only refuses")
+			assert.Assert(t, lenientProblem == nil && lenient == strict, "strict admits what is rejected without strict, or admits it otherwise")
 		}
 		if lenientProblem != nil {
 			assert.Assert(t, lenientProblem.Reason == UnknownClass || lenientProblem.Reason == PriorityMismatch || lenientProblem.Reason == PolicyMismatch)
 			return
 		}
 		assert.Assert(t, !known || lenient.Class == c && lenient.Priority == c.Value)
-		assert.Assert(t, q.Priority == 0 || lenient.Priority == q.Priority, "a number that is sent and admitted stands")
+		assert.Assert(t, q.Priority == 0 || lenient.Priority == q.Priority, "an admitted ask has another number than it sent")
 		if lenient.Class != nil {
 			assert.Assert(t, !lenient.Preempts || lenient.Class.Policy != Never && (!q.HasPolicy || q.Preempts))
 		}

@@ -7,21 +7,20 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// The values that classes may have (priority.md S0-16, S2-31; D2).
+// Values of classes (PRI-26, PRI-29).
 const (
-	UserMaximum     = 1_000_000_000 // the highest value of a class that users make
+	UserMaximum     = 1_000_000_000 // the highest value of a class that is no system class
 	ClusterCritical = 2_000_000_000 // of system-cluster-critical
 	NodeCritical    = 2_000_001_000 // of system-node-critical
 )
 
-// Policy says whether work of a class may have victims. The zero value is what a class
-// has that does not say (priority.md D1).
+// Policy is whether asks of a class may preempt (PRI-30). The zero value is the default.
 type Policy uint8
 
 // The policies.
 const (
-	PreemptLowerPriority Policy = iota // it may preempt work of lower priority
-	Never                              // it waits
+	PreemptLowerPriority Policy = iota // they may preempt allocations of lower priority
+	Never                              // they wait
 )
 
 func (p Policy) String() string {
@@ -31,7 +30,7 @@ func (p Policy) String() string {
 	return "PreemptLowerPriority"
 }
 
-// ParsePolicy reads a policy as Kubernetes writes it. An empty text is the default.
+// ParsePolicy reads a policy in the spelling of Kubernetes. An empty text is the default.
 func ParsePolicy(text string) (p Policy, ok bool) {
 	switch text {
 	case "", PreemptLowerPriority.String():
@@ -42,19 +41,19 @@ func ParsePolicy(text string) (p Policy, ok bool) {
 	return 0, false
 }
 
-// Class is a name for a priority.
+// Class is a priority class (PRI-25).
 type Class struct {
 	Name          string // a DNS subdomain
-	Value         int32  // the larger, the more important
-	GlobalDefault bool   // asks without a class are of this one
+	Value         int32  // the larger number is the higher priority
+	GlobalDefault bool   // asks without a class are of this class
 	Policy        Policy
-	Description   string // for people; any text in UTF-8
-	// SubmitACL is who may name the class. nil: everybody, but nobody for a class of the
-	// system (priority.md S0-25). It is not asked about what is of the class by default.
+	Description   string // any UTF-8 text
+	// SubmitACL has the users and groups that may name the class (PRI-44). nil: all, but none for a system
+	// class. It is not checked for asks that are of the class by default.
 	SubmitACL *security.ACL
 }
 
-// CheckConfig reports whether a user may name the class.
+// MayUse reports whether a user may name the class.
 func (c *Class) MayUse(u security.User) bool {
 	if c.SubmitACL == nil {
 		return !c.IsSystem()
@@ -62,13 +61,13 @@ func (c *Class) MayUse(u security.User) bool {
 	return c.SubmitACL.Allows(u)
 }
 
-// IneligibleSystemPriority reports whether the class is one of the system's own.
+// IsSystem reports whether the class has the name of a system class (PRI-26).
 func (c *Class) IsSystem() bool {
 	_, ok := systemValues[c.Name]
 	return ok
 }
 
-// Equal reports whether two classes are the same in everything.
+// Equal reports whether all fields of two classes are equal.
 func (c *Class) Equal(d *Class) bool {
 	a, b := *c, *d
 	a.SubmitACL, b.SubmitACL = nil, nil
@@ -78,7 +77,7 @@ func (c *Class) Equal(d *Class) bool {
 
 const systemPrefix = "system-"
 
-// systemValues are the classes that are always there.
+// systemValues are the values of the system classes.
 var systemValues = map[string]int32{
 	"system-cluster-critical": ClusterCritical,
 	"system-node-critical":    NodeCritical,
@@ -96,8 +95,7 @@ func systemClasses() []Class {
 	}
 }
 
-// Check returns everything that is wrong with the class on its own (priority.md S0-16,
-// S0-23, 1.4).
+// Check returns every violation of the class by itself (PRI-27 to PRI-30).
 func (c *Class) Check() []*Problem {
 	var out []*Problem
 	if c.Name == "" {
@@ -113,20 +111,21 @@ func (c *Class) Check() []*Problem {
 	}
 	if c.Value > UserMaximum {
 		out = append(out, problem(c, AboveUserMaximum, ValueField,
-			"the value %d is above %d, the highest that is not the system's", c.Value, UserMaximum))
+			"the value %d is above %d, the highest of a class that is no system class", c.Value, UserMaximum))
 	}
 	return out
 }
 
+// checkSystem returns the violation of a class whose name begins with system-.
 func (c *Class) checkSystem() []*Problem {
 	value, known := systemValues[c.Name]
 	switch {
 	case !known:
-		return []*Problem{problem(c, ReservedName, NameField, "names that begin with %s are the system's", systemPrefix)}
+		return []*Problem{problem(c, ReservedName, NameField, "names that begin with %s are reserved", systemPrefix)}
 	case c.Value != value:
 		return []*Problem{problem(c, ReservedName, ValueField, "the value must be %d, not %d", value, c.Value)}
 	case c.GlobalDefault:
-		return []*Problem{problem(c, ReservedName, DefaultField, "a class of the system is never the default")}
+		return []*Problem{problem(c, ReservedName, DefaultField, "a system class cannot be the default")}
 	case c.Policy == Never:
 		return []*Problem{problem(c, ReservedName, PolicyField, "the policy must be %s", PreemptLowerPriority)}
 	}

@@ -1,9 +1,7 @@
-// Package priorities is the registry of priority classes: which name stands for which
-// number, and whether work of the class may have victims. Where classes are written down
-// is for package configs, and which class an ask names for the door; behind the door
-// there is only the number.
+// Package priorities has the registry of priority classes (PRI-25 to PRI-36) and the admission of asks by class
+// (PRI-37 to PRI-46): which name has which priority, and whether asks of the class may preempt. Package configs
+// reads classes from documents, package rmproxy admits asks; behind it an ask has its number only.
 //
-// The rule that must hold: whatever way a Registry was made, its classes are valid, its
-// names unique, at most one class is the default, and the system's own two are in it with
-// their values.
+// The invariant: the classes of every Registry are valid, their names are unique, at most one is the default, and
+// the two system classes exist with their values.
 package priorities

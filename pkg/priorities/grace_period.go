@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// GracePeriodTag says how many seconds a piece of work has to end in, once it was told to. No shim of
-// today sends it, so the name is ours, in the manner of what they do send.
+// GracePeriodTag is the tag of an ask with the seconds that it has to end after its release. No shim sends it
+// yet; the name follows the tags that shims send.
 const GracePeriodTag = "kubernetes.io/meta/terminationGracePeriodSeconds"
 
-// DefaultGracePeriod is that of Kubernetes (priority.md S3-52).
+// DefaultGracePeriod is the default of Kubernetes (PRE-86).
 const DefaultGracePeriod = 30 * time.Second
 
-// maxGraceSeconds is as many seconds as fit 32 bits: more is no time that anybody waits for.
+// maxGraceSeconds is the largest grace period: larger values are malformed.
 const maxGraceSeconds = 1<<31 - 1
 
-// GracePeriodOf is what the tags of a piece of work say about it. What is no whole number of seconds from
-// 0 on is as good as nothing. The resource manager sees to it; the core only says what it is.
+// GracePeriodOf is the grace period in the tags of an ask; a missing or malformed value is DefaultGracePeriod
+// (PRE-86). The resource manager enforces it, the core only reports it.
 func GracePeriodOf(tags map[string]string) time.Duration {
 	n, err := strconv.ParseUint(tags[GracePeriodTag], 10, 64)
 	if err != nil || n > maxGraceSeconds {

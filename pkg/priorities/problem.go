@@ -6,35 +6,35 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/names"
 )
 
-// Reason names a rule about classes. It is stable: clients compare it.
+// Reason is why a class or an ask is refused. It is stable: clients compare it.
 type Reason string
 
-// The reasons a class is refused, and those an ask is.
+// The reasons for which a class, or an ask, is refused.
 const (
-	InvalidName         Reason = "invalid-name"           // no DNS subdomain
-	ReservedName        Reason = "reserved-name"          // begins with system-, and is not a class of the system as it is
-	AboveUserMaximum    Reason = "above-user-maximum"     // a value above UserMaximum
-	InvalidPolicy       Reason = "invalid-policy"         // neither Never nor PreemptLowerPriority
-	InvalidACL          Reason = "invalid-acl"            // an access list that cannot be read
-	InvalidValue        Reason = "invalid-value"          // missing, or no whole number of 32 bits
-	InvalidKind         Reason = "invalid-kind"           // an object of Kubernetes that is something else
+	InvalidName         Reason = "invalid-name"           // the name is no DNS subdomain (PRI-27)
+	ReservedName        Reason = "reserved-name"          // the name begins with system-, and it is no system class with its own settings (PRI-28)
+	AboveUserMaximum    Reason = "above-user-maximum"     // a value above UserMaximum (PRI-29)
+	InvalidPolicy       Reason = "invalid-policy"         // neither Never nor PreemptLowerPriority (PRI-30)
+	InvalidACL          Reason = "invalid-acl"            // a malformed access list
+	InvalidValue        Reason = "invalid-value"          // missing, or no 32-bit integer
+	InvalidKind         Reason = "invalid-kind"           // a Kubernetes object of another kind
 	AlreadyExists       Reason = "already-exists"         // another class has the name
-	SecondGlobalDefault Reason = "second-global-default"  // another class is the default
-	ValueImmutable      Reason = "value-immutable"        // an update with another value
-	PolicyImmutable     Reason = "policy-immutable"       // an update with another policy
-	UnknownClass        Reason = "unknown-class"          // there is none of this name
-	PriorityMismatch    Reason = "priority-mismatch"      // an ask with another number than that of its class
-	PolicyMismatch      Reason = "policy-mismatch"        // an ask with another policy than that of its class
-	NeedsPermission     Reason = "class-needs-permission" // the user of the ask is not on the list of its class
-	NeedsQuota          Reason = "class-needs-quota"      // no quota covers an ask of a class that needs one
-	PriorityDisabled    Reason = "priority-disabled"      // an ask names a class in a partition that has priorities switched off
-	ExceedsQuota        Reason = "exceeded-class-quota"   // an ask, or what it grows to, is more than a quota of its class leaves
+	SecondGlobalDefault Reason = "second-global-default"  // another class is the global default (PRI-31)
+	ValueImmutable      Reason = "value-immutable"        // an update with another value (PRI-33)
+	PolicyImmutable     Reason = "policy-immutable"       // an update with another policy (PRI-33)
+	UnknownClass        Reason = "unknown-class"          // no class has the name
+	PriorityMismatch    Reason = "priority-mismatch"      // an ask with another priority than its class (PRI-39)
+	PolicyMismatch      Reason = "policy-mismatch"        // an ask with another policy than its class (PRI-40)
+	NeedsPermission     Reason = "class-needs-permission" // the access list of the class does not allow the user of the ask (PRI-44)
+	NeedsQuota          Reason = "class-needs-quota"      // no class quota covers an ask of a class that needs one (QUO-37)
+	PriorityDisabled    Reason = "priority-disabled"      // an ask names a class in a partition with priority: disabled (PRI-23)
+	ExceedsQuota        Reason = "exceeded-class-quota"   // an ask, or its new size, does not fit a class quota (QUO-36, QUO-39)
 )
 
-// Field is the part of a class that a Problem is about.
+// Field is the field of a class that a Problem is about.
 type Field string
 
-// The fields of a class, by their names in documents.
+// The fields of a class, as documents call them.
 const (
 	NameField    Field = "name"
 	ValueField   Field = "value"
@@ -43,15 +43,15 @@ const (
 	ACLField     Field = "submitacl"
 )
 
-// Problem says why a class is refused.
+// Problem is why a class or an ask is refused.
 type Problem struct {
 	Reason Reason
-	Class  string // its name; empty: none
+	Class  string // the name of the class; empty: there is none
 	Field  Field
-	Text   string // what is wrong, without the name
+	Text   string // without the name of the class
 }
 
-// Error is "reason: priority class name: text", or without the class if there is none.
+// Error is "reason: priority class NAME: text", or "reason: text" without a class.
 func (p *Problem) Error() string {
 	if p.Class == "" {
 		return fmt.Sprintf("%s: %s", p.Reason, p.Text)

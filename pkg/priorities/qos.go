@@ -1,25 +1,23 @@
 package priorities
 
-// QoSTag carries the quality-of-service class of a pod. No shim of today sends it, so the name
-// is ours, in the manner of what they do send.
+// QoSTag is the tag of an ask with the quality-of-service class of its pod. No shim sends it yet; the name
+// follows the tags that shims send.
 const QoSTag = "kubernetes.io/meta/qosClass"
 
-// QoS is the quality of service of a piece of work, the least first (priority.md S2-21, S3-61).
+// QoS is a quality-of-service class of Kubernetes, the lowest first (PRE-45).
 type QoS uint8
 
-// The classes of Kubernetes. What says nothing is Burstable, in the middle: nobody can know that
-// it asked for nothing, nor that it was promised what it holds, so it neither goes first nor
-// stays longest for that.
+// The quality-of-service classes. A missing value is Burstable, the middle one: it is not known then whether the
+// pod requests nothing, or uses no more than it requests.
 const (
-	BestEffort QoS = iota // it asked for nothing
-	Burstable             // it may use more than it asked for
-	Guaranteed            // it uses what it asked for
+	BestEffort QoS = iota // the pod requests nothing
+	Burstable             // the pod may use more than it requests
+	Guaranteed            // the pod uses at most what it requests
 )
 
 func (q QoS) String() string { return [...]string{"BestEffort", "Burstable", "Guaranteed"}[q] }
 
-// QoSOf is what the tags of a piece of work say about it. A word that Kubernetes does not have
-// is as good as none.
+// QoSOf is the quality of service in the tags of an ask. An unknown value, and a missing one, is Burstable.
 func QoSOf(tags map[string]string) QoS {
 	text := tags[QoSTag]
 	for q := BestEffort; q <= Guaranteed; q++ {

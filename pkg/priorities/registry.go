@@ -8,37 +8,37 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/names"
 )
 
-// Registry is a set of classes. The zero value has those of the system only (priority.md
-// S0-17). Values are immutable.
+// Registry is a set of priority classes. The zero value has the system classes only (PRI-26). Values are
+// immutable.
 type Registry struct {
-	classes      []Class        // in the order of their names; nil: those of the system
-	index        map[string]int // of classes, by name
-	defaultIndex int            // place of the default; only looked at if has
-	hasDefault   bool           // there is a default
+	classes      []Class        // in name order; nil: the system classes
+	index        map[string]int // index in classes, by name
+	defaultIndex int            // index of the default, if hasDefault
+	hasDefault   bool           // a class is the global default
 }
 
-// New returns a registry of these classes and of those of the system, which may be among
-// them. The error joins a *Problem for everything that is wrong: two classes of one name
-// or two defaults included, of which the error names both.
+// New returns a registry of these classes and the system classes, which may be among them. The error joins a
+// *Problem for every violation (PRI-36), two classes of one name and two defaults included; the latter names
+// both.
 func New(classes ...Class) (Registry, error) {
 	var errs []error
 	seen := make(map[string]bool, len(classes))
-	normal := ""
+	defaultClass := ""
 	for i := range classes {
 		c := &classes[i]
 		for _, p := range c.Check() {
 			errs = append(errs, p)
 		}
 		if seen[c.Name] {
-			errs = append(errs, problem(c, AlreadyExists, NameField, "the name is there already"))
+			errs = append(errs, problem(c, AlreadyExists, NameField, "the name exists already"))
 		}
 		seen[c.Name] = true
 		switch {
 		case !c.GlobalDefault:
-		case normal == "":
-			normal = c.Name
+		case defaultClass == "":
+			defaultClass = c.Name
 		default:
-			errs = append(errs, secondDefault(c, normal))
+			errs = append(errs, secondDefault(c, defaultClass))
 		}
 	}
 	if len(errs) > 0 {
@@ -52,7 +52,7 @@ func secondDefault(c *Class, first string) *Problem {
 		"%s is the default already, and there can be only one", names.Quote(first))
 }
 
-// build makes a registry of valid classes, which it keeps.
+// build returns a registry of valid classes. It keeps the slice.
 func build(classes []Class) Registry {
 	for _, s := range systemClasses() {
 		if !slices.ContainsFunc(classes, func(c Class) bool { return c.Name == s.Name }) {
@@ -70,9 +70,10 @@ func build(classes []Class) Registry {
 	return r
 }
 
-// systemOnly is the zero value, written out.
+// systemOnly has the classes of the zero value.
 var systemOnly = build(nil)
 
+// withSystemClasses is r, or systemOnly for the zero value.
 func (r Registry) withSystemClasses() Registry {
 	if r.classes == nil {
 		return systemOnly
@@ -80,7 +81,7 @@ func (r Registry) withSystemClasses() Registry {
 	return r
 }
 
-// Get finds a class. It is not to be changed.
+// Get returns the class of a name. The caller must not change it.
 func (r Registry) Get(name string) (*Class, bool) {
 	r = r.withSystemClasses()
 	i, ok := r.index[name]
@@ -90,8 +91,8 @@ func (r Registry) Get(name string) (*Class, bool) {
 	return &r.classes[i], true
 }
 
-// Default is the class of asks that name none, nil when there is none. It is not to be
-// changed.
+// Default is the global default class, of which asks without a class are (PRI-41); nil: there is none. The caller
+// must not change it.
 func (r Registry) Default() *Class {
 	if !r.hasDefault {
 		return nil
@@ -99,7 +100,7 @@ func (r Registry) Default() *Class {
 	return &r.classes[r.defaultIndex]
 }
 
-// All are the classes in the order of their names.
+// All are the classes in name order.
 func (r Registry) All() []Class { return slices.Clone(r.withSystemClasses().classes) }
 
 // Equal reports whether two registries have the same classes.
@@ -107,20 +108,18 @@ func (r Registry) Equal(o Registry) bool {
 	return slices.EqualFunc(r.withSystemClasses().classes, o.withSystemClasses().classes, func(a, b Class) bool { return a.Equal(&b) })
 }
 
-// With is r and one more class. Errors: those of Check, AlreadyExists and
-// SecondGlobalDefault.
+// With is r with one more class. Errors: those of Check, AlreadyExists and SecondGlobalDefault.
 func (r Registry) With(c Class) (Registry, error) {
 	if _, exists := r.Get(c.Name); exists && !c.IsSystem() {
-		return Registry{}, problem(&c, AlreadyExists, NameField, "the name is there already")
+		return Registry{}, problem(&c, AlreadyExists, NameField, "the name exists already")
 	} else if exists && len(c.Check()) == 0 {
-		return Registry{}, problem(&c, AlreadyExists, NameField, "it is a class of the system")
+		return Registry{}, problem(&c, AlreadyExists, NameField, "it is a system class")
 	}
 	return r.replace(c)
 }
 
-// Update is r with a class changed: its default, description and access list may
-// be (priority.md S0-26, S0-27). Errors: UnknownClass, ValueImmutable, PolicyImmutable, SecondGlobalDefault, and
-// those of Check.
+// Update is r with a changed class: default, description and access list may change (PRI-33). Errors:
+// UnknownClass, ValueImmutable, PolicyImmutable, SecondGlobalDefault, and those of Check.
 func (r Registry) Update(c Class) (Registry, error) {
 	old, ok := r.Get(c.Name)
 	switch {
@@ -136,21 +135,20 @@ func (r Registry) Update(c Class) (Registry, error) {
 	return r.replace(c)
 }
 
-// Without is r without a class. Nobody is asked whether it is in use: what is has its
-// number already (priority.md S0-28). Errors: UnknownClass, ReservedName for a class of
-// the system.
+// Without is r without a class. The class may be in use: asks of it keep their number (PRI-34). Errors:
+// UnknownClass, and ReservedName for a system class.
 func (r Registry) Without(name string) (Registry, error) {
 	c, ok := r.Get(name)
 	switch {
 	case !ok:
 		return Registry{}, noSuchClass(&Class{Name: name})
 	case c.IsSystem():
-		return Registry{}, problem(c, ReservedName, NameField, "a class of the system is always there")
+		return Registry{}, problem(c, ReservedName, NameField, "a system class cannot be deleted")
 	}
 	return build(r.allBut(name)), nil
 }
 
-// replace is r with a class instead of the one that has its name.
+// replace is r with c instead of the class of its name, if there is one.
 func (r Registry) replace(c Class) (Registry, error) {
 	if problems := c.Check(); len(problems) > 0 {
 		errs := make([]error, len(problems))
@@ -165,7 +163,7 @@ func (r Registry) replace(c Class) (Registry, error) {
 	return build(append(r.allBut(c.Name), c)), nil
 }
 
-// allBut are the classes but one.
+// allBut are all classes but the one of a name.
 func (r Registry) allBut(name string) []Class {
 	return slices.DeleteFunc(r.All(), func(c Class) bool { return c.Name == name })
 }

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// randomClass is often one that breaks a rule, and often has the name of another.
+// randomClass draws classes that are often invalid and often have the same name.
 var randomClass = rapid.Custom(func(t *rapid.T) Class {
 	c := Class{
 		Name: rapid.OneOf(
@@ -25,7 +25,7 @@ var randomClass = rapid.Custom(func(t *rapid.T) Class {
 	return c
 })
 
-// assertValid reports what is not as the package promises.
+// assertValid checks the invariant of the package.
 func assertValid(t *rapid.T, r Registry) {
 	all := r.All()
 	assert.Assert(t, slices.IsSortedFunc(all, func(a, b Class) int {
@@ -33,7 +33,7 @@ func assertValid(t *rapid.T, r Registry) {
 			return -1
 		}
 		return 1
-	}), "in order, each once")
+	}), "classes are not sorted or not unique")
 	defaults := 0
 	for _, c := range all {
 		assert.Equal(t, len(c.Check()), 0)
@@ -51,8 +51,8 @@ func assertValid(t *rapid.T, r Registry) {
 	}
 }
 
-// A long history of changes, most of which are refused, leaves a registry as sound as
-// the first, and one that could have been made at once.
+// After any sequence of changes, most of them refused, the registry is valid and equals one that New makes of its
+// classes.
 func TestRegistry_IsValidAfterAnyChanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var r Registry
@@ -82,16 +82,16 @@ func TestRegistry_IsValidAfterAnyChanges(t *testing.T) {
 	})
 }
 
-// Making classes at once is making them one after another, in any order.
+// New(classes) equals adding them one by one with With, in any order.
 func TestNew_EqualsAddingOneByOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		classes := rapid.SliceOfN(randomClass, 0, 5).Draw(t, "classes")
 		for i := range classes {
 			if classes[i].IsSystem() {
-				classes[i].Name = "plain" // those are there already, one by one
+				classes[i].Name = "plain" // With refuses system classes
 			}
 		}
-		at, err := New(classes...)
+		all, err := New(classes...)
 		order := rapid.Permutation(classes).Draw(t, "order")
 		var one Registry
 		var failed error
@@ -103,9 +103,9 @@ func TestNew_EqualsAddingOneByOne(t *testing.T) {
 			}
 			one = next
 		}
-		assert.Equal(t, err == nil, failed == nil, "%v, %v", err, failed)
+		assert.Equal(t, err == nil, failed == nil, "New: %v, With: %v", err, failed)
 		if err == nil {
-			assert.Assert(t, at.Equal(one))
+			assert.Assert(t, all.Equal(one))
 		}
 	})
 }

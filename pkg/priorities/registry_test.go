@@ -12,7 +12,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// reasons are those of all problems that an error joins.
+// reasons are the reasons of all problems that an error joins.
 func reasons(err error) []Reason {
 	var out []Reason
 	var joined interface{ Unwrap() []error }
@@ -59,27 +59,27 @@ func TestNew_ValidatesClass(t *testing.T) {
 		class Class
 		want  Reason
 	}{
-		{"S0-16: the highest value of users", Class{Name: "a", Value: 1_000_000_000}, ""},
-		{"S0-16: one above it is reserved", Class{Name: "a", Value: 1_000_000_001}, AboveUserMaximum},
-		{"S2-4: the lowest value there is", Class{Name: "a", Value: math.MinInt32}, ""},
+		{"S0-16: the highest value of a user class", Class{Name: "a", Value: 1_000_000_000}, ""},
+		{"S0-16: a reserved value", Class{Name: "a", Value: 1_000_000_001}, AboveUserMaximum},
+		{"S2-4: the lowest value", Class{Name: "a", Value: math.MinInt32}, ""},
 		{"S0-22, S2-6: a description is any text", Class{Name: "a", Description: "für alle\n☂\t"}, ""},
-		{"S2-30: the sample class of the guide", Class{Name: "high-priority-nonpreempting", Value: 1_000_000, Policy: Never}, ""},
-		{"S0-23, S4-12: a name of the system", Class{Name: "system-mine", Value: 1}, ReservedName},
-		{"S0-23: a class of the system with another value", Class{Name: "system-node-critical", Value: 2_000_000_100}, ReservedName},
-		{"S0-23: a class of the system as the default", Class{Name: "system-node-critical", Value: NodeCritical, GlobalDefault: true}, ReservedName},
-		{"S0-23: a class of the system that never preempts", Class{Name: "system-node-critical", Value: NodeCritical, Policy: Never}, ReservedName},
-		{"S0-23: a class of the system as it is", Class{Name: "system-node-critical", Value: NodeCritical, SubmitACL: &noUser}, ""},
-		{"S0-23: system without the hyphen is anybody's", Class{Name: "system", Value: 1}, ""},
-		{"1.4: a policy that does not exist", Class{Name: "a", Policy: 2}, InvalidPolicy},
-		{"1.4: no name", Class{}, InvalidName},
-		{"1.4: capitals", Class{Name: "High"}, InvalidName},
-		{"1.4: a name that ends in a hyphen", Class{Name: "high-"}, InvalidName},
-		{"1.4: an empty part", Class{Name: "a..b"}, InvalidName},
-		{"1.4: letters of other scripts", Class{Name: "größe"}, InvalidName},
-		{"1.4: a line break behind the name", Class{Name: "a\n"}, InvalidName},
-		{"1.4: a subdomain of several parts", Class{Name: "0.a-b.c9"}, ""},
-		{"1.4: the longest name", Class{Name: strings.Repeat("a", 253)}, ""},
-		{"1.4: a longer name", Class{Name: strings.Repeat("a", 254)}, InvalidName},
+		{"S2-30: the sample class of the Kubernetes documentation", Class{Name: "high-priority-nonpreempting", Value: 1_000_000, Policy: Never}, ""},
+		{"S0-23, S4-12: a reserved name", Class{Name: "system-mine", Value: 1}, ReservedName},
+		{"S0-23: a system class with another value", Class{Name: "system-node-critical", Value: 2_000_000_100}, ReservedName},
+		{"S0-23: a system class as the default", Class{Name: "system-node-critical", Value: NodeCritical, GlobalDefault: true}, ReservedName},
+		{"S0-23: a system class that never preempts", Class{Name: "system-node-critical", Value: NodeCritical, Policy: Never}, ReservedName},
+		{"S0-23: a system class with an access list", Class{Name: "system-node-critical", Value: NodeCritical, SubmitACL: &noUser}, ""},
+		{"S0-23: the name system without the hyphen", Class{Name: "system", Value: 1}, ""},
+		{"PRI-30: a policy that does not exist", Class{Name: "a", Policy: 2}, InvalidPolicy},
+		{"PRI-27: no name", Class{}, InvalidName},
+		{"PRI-27: capitals", Class{Name: "High"}, InvalidName},
+		{"PRI-27: a name that ends in a hyphen", Class{Name: "high-"}, InvalidName},
+		{"PRI-27: an empty label", Class{Name: "a..b"}, InvalidName},
+		{"PRI-27: letters outside ASCII", Class{Name: "größe"}, InvalidName},
+		{"PRI-27: a line break after the name", Class{Name: "a\n"}, InvalidName},
+		{"PRI-27: a subdomain of several labels", Class{Name: "0.a-b.c9"}, ""},
+		{"PRI-27: the longest name", Class{Name: strings.Repeat("a", 253)}, ""},
+		{"PRI-27: a name that is too long", Class{Name: strings.Repeat("a", 254)}, InvalidName},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, err := New(c.class)
@@ -118,14 +118,14 @@ func TestRegistry_Update(t *testing.T) {
 		class Class
 		want  Reason
 	}{
-		{"S0-26, 1.4: another value", with(ten, func(c *Class) { c.Value = 11 }), ValueImmutable},
-		{"S0-26, 1.4: another policy", with(ten, func(c *Class) { c.Policy = Never }), PolicyImmutable},
+		{"S0-26: another value", with(ten, func(c *Class) { c.Value = 11 }), ValueImmutable},
+		{"S0-26: another policy", with(ten, func(c *Class) { c.Policy = Never }), PolicyImmutable},
 		{"S0-26: another name is another class", with(ten, func(c *Class) { c.Name = "eleven" }), UnknownClass},
 		{"S0-27: another description", with(ten, func(c *Class) { c.Description = "new" }), ""},
-		{"S0-27: the default no more", with(ten, func(c *Class) { c.GlobalDefault = false }), ""},
+		{"S0-27: no default any more", with(ten, func(c *Class) { c.GlobalDefault = false }), ""},
 		{"S0-19: a second default", with(five, func(c *Class) { c.GlobalDefault = true }), SecondGlobalDefault},
-		{"S0-27: nothing new", ten, ""},
-		{"S0-25: a class of the system for some", Class{Name: "system-node-critical", Value: NodeCritical,
+		{"S0-27: no change", ten, ""},
+		{"S0-25: a system class with an access list", Class{Name: "system-node-critical", Value: NodeCritical,
 			SubmitACL: acl(security.AllowList([]string{"ann"}, nil))}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestRegistry_Update(t *testing.T) {
 				got, _ := next.Get(c.class.Name)
 				assert.Assert(t, got.Equal(&c.class))
 			}
-			assert.Assert(t, r.Equal(must(New(five, ten))), "the registry it was made from has changed")
+			assert.Assert(t, r.Equal(must(New(five, ten))), "Update changed its receiver")
 		})
 	}
 }
@@ -153,7 +153,7 @@ func TestRegistry_AtMostOneDefault(t *testing.T) {
 	wantReason(t, err, SecondGlobalDefault)
 	assert.ErrorContains(t, err, `"a"`)
 	r = must(must(r.Without("a")).With(b))
-	assert.Equal(t, r.Default().Name, "b", "S0-19: when there is none any more, another may be")
+	assert.Equal(t, r.Default().Name, "b", "S0-19: another class may be the default once there is none")
 }
 
 func TestRegistry_WithAndWithout(t *testing.T) {
@@ -187,7 +187,7 @@ func TestRegistry_ThousandClasses_S0_15(t *testing.T) {
 
 func TestClass_MayUse_S0_25(t *testing.T) {
 	ann := security.User{Name: "ann", Groups: []string{"dev"}}
-	some := func(users, groups []string) *security.ACL { return acl(security.AllowList(users, groups)) }
+	list := func(users, groups []string) *security.ACL { return acl(security.AllowList(users, groups)) }
 	system := Class{Name: "system-node-critical", Value: NodeCritical}
 	for _, c := range []struct {
 		name   string
@@ -195,13 +195,13 @@ func TestClass_MayUse_S0_25(t *testing.T) {
 		submit *security.ACL
 		want   bool
 	}{
-		{"a class of the system is nobody's", system, nil, false},
-		{"unless its list names the user", system, some([]string{"ann"}, nil), true},
-		{"or a group", system, some(nil, []string{"dev"}), true},
-		{"or somebody else", system, some([]string{"bob"}, nil), false},
-		{"a class of users is everybody's", Class{Name: "a"}, nil, true},
-		{"unless it has a list", Class{Name: "a"}, some([]string{"bob"}, nil), false},
-		{"which may be empty", Class{Name: "a"}, some(nil, nil), false},
+		{"system class without a list", system, nil, false},
+		{"system class, the list names the user", system, list([]string{"ann"}, nil), true},
+		{"system class, the list names a group", system, list(nil, []string{"dev"}), true},
+		{"system class, the list names another user", system, list([]string{"bob"}, nil), false},
+		{"user class without a list", Class{Name: "a"}, nil, true},
+		{"user class, the list names another user", Class{Name: "a"}, list([]string{"bob"}, nil), false},
+		{"user class with an empty list", Class{Name: "a"}, list(nil, nil), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.class.SubmitACL = c.submit
