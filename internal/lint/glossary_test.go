@@ -212,7 +212,6 @@ var textsToRevise = []string{
 	"internal/usergroup",
 	"internal/wire",
 	"pkg/budgets",
-	"pkg/configs",
 	"pkg/events",
 	"pkg/limits",
 	"pkg/metrics",

@@ -9,20 +9,20 @@ import (
 
 func badBudgets() []badDocument {
 	return []badDocument{
-		{"budgets without a name, a selector or a number", `
+		{"budgets without a name, a selector or an allowance", `
 disruptionbudgets:
 -«budget-empty-selector»«budget-invalid-name»«budget-one-allowance»
 - «budget-empty-selector»«budget-one-allowance»name: a
 - «budget-invalid-name»{namespace: a, selector: {matchLabels: {a: b}}, minAvailable: 1}
 - «budget-one-allowance»{name: b, selector: {matchLabels: {a: b}}, minAvailable: null}
 `},
-		{"budgets with several numbers", `
+		{"budgets with several allowances", `
 disruptionbudgets:
 - {name: a, selector: {matchLabels: {a: b}}, minAvailable: 1, maxUnavailable: «budget-one-allowance»1}
 - {name: b, selector: {matchLabels: {a: b}}, minAvailable: 1, maxUnavailable: «budget-one-allowance»1, allowed: «budget-one-allowance»1}
 - {name: c, selector: {matchLabels: {a: b}}, allowed: «budget-one-allowance»1, spec: {maxUnavailable: 1}}
 `},
-		{"numbers and shares that cannot be", `
+		{"illegal allowances of a budget", `
 disruptionbudgets:
 - {name: a, selector: {matchLabels: {a: b}}, minAvailable: «budget-invalid-allowance»-1}
 - {name: b, selector: {matchLabels: {a: b}}, minAvailable: «budget-invalid-allowance»"3"}
@@ -35,7 +35,7 @@ disruptionbudgets:
 - {name: i, selector: {matchLabels: {a: b}}, minAvailable: «budget-invalid-allowance»1.5}
 - {name: j, selector: {matchLabels: {a: b}}, minAvailable: «budget-invalid-allowance»"%"}
 `},
-		{"names and namespaces", `
+		{"names and namespaces of budgets", `
 disruptionbudgets:
 - {name: «budget-invalid-name»A, namespace: «budget-invalid-namespace»a.b, selector: {matchLabels: {a: b}}, minAvailable: 1}
 - metadata: {name: «budget-invalid-name»a_b, namespace: «budget-invalid-namespace»-}
@@ -45,7 +45,7 @@ disruptionbudgets:
 - {name: c, selector: {matchLabels: {a: b}}, minAvailable: 1}
 - {name: «budget-already-exists»c, namespace: default, selector: {matchLabels: {a: b}}, minAvailable: 1}
 `},
-		{"selectors that cannot be", `
+		{"illegal selectors of a budget", `
 disruptionbudgets:
 - {name: a, selector: {matchLabels: {«budget-invalid-selector»a b: c, d: e, «budget-invalid-selector»f: "g h"}}, minAvailable: 1}
 - name: b
@@ -65,7 +65,7 @@ disruptionbudgets:
 - {name: e, selector: {«yaml-unknown-key»app: db, matchLabels: {a: b}}, minAvailable: 1}
 - {name: f, selector: «budget-empty-selector»{matchLabels: {}}, minAvailable: 1}
 `},
-		{"objects that are something else", `
+		{"budgets of another kind or API version", `
 disruptionbudgets:
 - apiVersion: «budget-invalid-kind»policy/v1beta1
   kind: «budget-invalid-kind»PodDisruptionBudgets
@@ -74,7 +74,7 @@ disruptionbudgets:
   status: «yaml-type»a
 - «yaml-type»b
 `},
-		{"what is said twice, and keys that do not exist", `
+		{"duplicate fields and unknown keys of a budget", `
 disruptionbudgets:
 - {name: a, selector: {matchLabels: {a: b}}, minAvailable: «budget-duplicate-field»1, spec: {minAvailable: 2, «yaml-unknown-key»allowed: 5}}
 - {name: b, selector: {matchLabels: {a: b}}, «yaml-unknown-key»minavailable: 1, maxUnavailable: 1}
@@ -82,7 +82,7 @@ disruptionbudgets:
 	}
 }
 
-// What kubectl shows of a budget, all of it, and short forms.
+// A PodDisruptionBudget as kubectl shows it, and budgets in the short form.
 const someBudgets = `
 disruptionbudgets:
 - apiVersion: policy/v1
@@ -126,7 +126,7 @@ func TestLoad_AcceptsPodDisruptionBudget(t *testing.T) {
 	})
 	assert.Assert(t, c.HasBudgets && !mustLoad(t, onePartition).HasBudgets && mustLoad(t, "disruptionbudgets:"+onePartition).HasBudgets)
 	for _, p := range c.Partitions {
-		assert.Assert(t, p.Budgets.Equal(c.Budgets), "each partition has them: %s", p.Name)
+		assert.Assert(t, p.Budgets.Equal(c.Budgets), "partition %s has other budgets", p.Name)
 	}
 }
 
@@ -140,5 +140,5 @@ func TestDiff_DisruptionBudgets(t *testing.T) {
 		"created budget x/a | minAvailable: none -> 1 | selector: none -> a\n")
 	assert.Equal(t, d.Summary(), "1 disruption budget created, 1 disruption budget removed, 1 disruption budget changed")
 	same := mustLoad(t, "disruptionbudgets: [{name: b, minAvailable: 1, spec: {selector: {matchLabels: {a: b}}}}, {name: a, selector: {matchLabels: {a: b}}, allowed: 1}]"+onePartition)
-	assert.Assert(t, Diff(old, same).IsEmpty(), "said in another way")
+	assert.Assert(t, Diff(old, same).IsEmpty(), "the same budgets in another form")
 }

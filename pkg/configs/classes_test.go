@@ -20,7 +20,7 @@ priorityclasses:
   value:«class-invalid-value»
 -«class-invalid-name»«class-invalid-value»
 `},
-		{"values that are no whole numbers of 32 bits", `
+		{"class values that are not whole numbers of 32 bits", `
 priorityclasses:
 - {name: a, value: «class-invalid-value»2147483648}
 - {name: b, value: «class-invalid-value»-2147483649}
@@ -29,20 +29,20 @@ priorityclasses:
 - {name: e, value: «class-invalid-value»[5]}
 - {name: f, value: «class-invalid-value»99999999999999999999}
 `},
-		{"values and names of the system", `
+		{"values and names of system classes", `
 priorityclasses:
 - {name: a, value: «class-above-user-maximum»1000000001}
 - {name: «class-reserved-name»system-mine, value: 5}
 - {name: system-node-critical, value: «class-reserved-name»2000000100}
 - {name: system-cluster-critical, value: 2000000000, globalDefault: «class-reserved-name»true}
 `},
-		{"names that are no DNS subdomains", `
+		{"class names that are not DNS subdomains", `
 priorityclasses:
 - {name: «class-invalid-name»High, value: 5}
 - metadata: {name: «class-invalid-name»a_b}
   value: 5
 `},
-		{"two names, for one class and for two", `
+		{"a class with two names, and two classes with one name", `
 priorityclasses:
 - name: «class-invalid-name»a
   metadata: {name: b}
@@ -50,19 +50,19 @@ priorityclasses:
 - {name: c, value: 5}
 - {name: «class-already-exists»c, value: 6}
 `},
-		{"two defaults", `
+		{"two default classes", `
 priorityclasses:
 - {name: a, value: 5, globalDefault: true}
 - {name: b, value: 6}
 - {name: c, value: 7, globalDefault: «class-second-global-default»true}
 `},
-		{"policies and access lists that do not exist", `
+		{"unknown policies and illegal access lists of a class", `
 priorityclasses:
 - {name: a, value: 5, preemptionPolicy: «class-invalid-policy»never}
 - {name: b, value: 5, submitacl: «class-invalid-acl»a b c}
 - {name: c, value: 5, submitacl: «class-acl-name»"b%b"}
 `},
-		{"objects that are something else", `
+		{"classes of another kind or API version", `
 priorityclasses:
 - apiVersion: «class-invalid-kind»scheduling.k8s.io/v1beta1
   kind: «class-invalid-kind»Pod
@@ -71,14 +71,14 @@ priorityclasses:
   value: 5
 - «yaml-type»high
 `},
-		{"keys that do not exist", `
+		{"unknown keys of a class", `
 priorityclasses:
 - {name: a, value: 5, «yaml-unknown-key»globaldefault: true}
 `},
 	}
 }
 
-// S2-3: the class of the guide as it is, with what a cluster adds to it.
+// S2-3: the PriorityClass of the Kubernetes documentation, with the metadata that a cluster adds.
 func TestLoad_AcceptsKubernetesPriorityClass(t *testing.T) {
 	c := mustLoad(t, `
 priorityclasses:
@@ -113,7 +113,7 @@ priorityclasses:
 	})
 	assert.Equal(t, c.Classes.Default().Name, "batch")
 	nulls := mustLoad(t, "priorityclasses: [{name: a, value: 1, preemptionPolicy: , submitacl: , globalDefault: null, metadata: ~}]"+onePartition)
-	assert.Assert(t, nulls.Classes.Equal(mustLoad(t, "priorityclasses: [{name: a, value: 1}]"+onePartition).Classes), "null is not written")
+	assert.Assert(t, nulls.Classes.Equal(mustLoad(t, "priorityclasses: [{name: a, value: 1}]"+onePartition).Classes), "a null value is the same as a missing key")
 }
 
 func TestLoad_WithoutClassesHasSystemClasses(t *testing.T) {
@@ -122,7 +122,7 @@ func TestLoad_WithoutClassesHasSystemClasses(t *testing.T) {
 	}
 }
 
-// Two defaults in a document: the error names both, and where they are.
+// S0-19: the error about two default classes names both classes, and the line of the first.
 func TestLoad_TwoDefaultClassesAreNamed_S0_19(t *testing.T) {
 	_, problems := Load([]byte("priorityclasses:\n- {name: a, value: 1, globalDefault: true}\n- {name: b, value: 2, globalDefault: true}\n"))
 	assert.Equal(t, problems.Error(), `3:38: error [class-second-global-default] priority class b: `+

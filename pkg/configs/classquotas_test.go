@@ -23,7 +23,7 @@ func badClassQuotas() []badDocument {
     - {name: «classquota-name»a, match: {operator: DoesNotExist}, hard: {pods: 1}}
     - «yaml-type»high
 `},
-		{"operators that do not exist, or are missing", rootHead + `
+		{"unknown and missing operators", rootHead + `
     classquotas:
     - {name: a, match: {operator: «classquota-operator»in, classes: [high]}, hard: {pods: 1}}
     - {name: b, match: «classquota-operator»{classes: [high]}, hard: {pods: 1}}
@@ -39,11 +39,11 @@ func badClassQuotas() []badDocument {
     - {name: d, match: {operator: DoesNotExist, classes: [«classquota-selector»x, y]}, hard: {pods: 1}}
     - {name: e, match: {operator: In, classes: [x, «classquota-selector»x, «classquota-selector»Y]}, hard: {pods: 1}}
 `},
-		{"quantities that cannot be read", rootHead + `
+		{"malformed quantities of a class quota", rootHead + `
     classquotas:
     - {name: a, match: {operator: Exists}, hard: {pods: «quantity»-1, memory: «quantity»5m, vcore: 0}}
 `},
-		{"somebody has two quotas of a match", rootHead + `
+		{"two class quotas of a match for one holder", rootHead + `
     classquotas:
     - {name: a, match: {operator: In, classes: [x, y]}, users: [ann, «classquota-holder»ann, "*"], hard: {pods: 1}}
     - {name: b, match: {operator: In, classes: [y, x]}, users: [«classquota-holder»"*"], groups: [dev], hard: {vcore: 1}}
@@ -51,7 +51,7 @@ func badClassQuotas() []badDocument {
     - {name: d, match: {operator: Exists}, hard: {pods: 1}}
     - «classquota-holder»{name: e, match: {operator: Exists}, hard: {vcore: 1}}
 `},
-		{"more than a queue above allows", rootHead + `
+		{"class quota above that of a parent queue", rootHead + `
     classquotas:
     - {name: a, match: {operator: In, classes: [x, y]}, hard: {pods: 5}}
     - {name: b, match: {operator: Exists}, users: [ann], hard: {pods: 1}}
@@ -67,7 +67,7 @@ func badClassQuotas() []badDocument {
         - {name: a, match: {operator: In, classes: [y, x]}, hard: {vcore: «classquota-above»2001m, pods: «classquota-above»6, memory: 1Gi}}
         - {name: b, match: {operator: In, classes: [y, x]}, users: [ann], hard: {pods: 6}}
 `},
-		{"classes that do not exist, and those that nobody can have", `
+		{"unknown classes, and classes without a quota", `
 priorityclasses: [{name: high, value: 5}]
 partitions:
 - classesneedingquota:
@@ -107,14 +107,14 @@ partitions:
 	assert.DeepEqual(t, quotas[0].Hard.Map(), map[string]resources.Quantity{"vcore": 4000, "memory": 1 << 30, "pods": 10})
 	assert.DeepEqual(t, quotas[1].Groups, []string{"dev", "ops"})
 	none, limited := quotas[1].Hard.Get("pods")
-	assert.Assert(t, none == 0 && limited, "nothing but zeroes forbids, and is not no limit")
+	assert.Assert(t, none == 0 && limited, "a quota of zeroes only forbids, and is not unlimited")
 }
 
-// S0-33: a quota follows its class, which may come later and go earlier.
+// S0-33: a class quota may name a class that does not exist yet or any more (QUO-42).
 func TestClassQuota_MayNameAnUnknownClass_S0_33(t *testing.T) {
 	text := "partitions: [{queues: [{name: root, submitacl: '*', classquotas: [" +
 		"{name: q, match: {operator: In, classes: [hig]}, hard: {pods: 1}}]}]}]\n"
-	mustLoad(t, text) // nobody says which classes there are: a resource manager may not
+	mustLoad(t, text) // without the key priorityclasses the existing classes are unknown
 	c, problems := Load([]byte("priorityclasses: [{name: high, value: 1}]\n" + text))
 	assert.Assert(t, c != nil && len(c.Partitions[0].Root.ClassQuotas) == 1)
 	assert.Equal(t, problems.Error(), `2:109: warning [classquota-class] root: there is no priority class "hig" (hint: did you mean "high"?)`)

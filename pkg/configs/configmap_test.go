@@ -16,7 +16,7 @@ data:
   log.level: INFO
 `
 
-// asConfigMap is a text in a ConfigMap as people write one, indented by so much.
+// asConfigMap is a ConfigMap with a text as a literal block, indented by indent.
 func asConfigMap(text, indent string) string {
 	return configMapHead + "  queues.yaml: |\n" + indent + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+indent) + "\n"
 }
@@ -28,8 +28,8 @@ func TestConfigMap_ReadsQueuesYAML(t *testing.T) {
 	assert.NilError(t, err)
 	for name, document := range map[string]string{
 		"indented": asConfigMap(text, "    "), "further": asConfigMap(text, "        "), "JSON": string(quoted),
-		"a policy group of its own": strings.Replace(asConfigMap(text, "    "), "queues.yaml", "team.yaml", 1),
-		"beside others":             asConfigMap(text, "    ") + "  other.yaml: x\n",
+		"another policy group": strings.Replace(asConfigMap(text, "    "), "queues.yaml", "team.yaml", 1),
+		"with other keys":      asConfigMap(text, "    ") + "  other.yaml: x\n",
 	} {
 		c := mustLoad(t, document)
 		assert.Equal(t, c.Checksum, plain.Checksum, name)
@@ -40,20 +40,20 @@ func TestConfigMap_ReadsQueuesYAML(t *testing.T) {
 	assert.Equal(t, string(QueuesYAML([]byte("# a ConfigMap\n"+text))), "# a ConfigMap\n"+text)
 }
 
-// Every problem of a text is found in a ConfigMap, too, as far further down and to the right as
-// the text is.
+// Every problem of a text is reported in a ConfigMap too, with line and column moved to those of the
+// ConfigMap (CFG-18).
 func TestConfigMap_ProblemPositions(t *testing.T) {
 	for _, c := range allBadDocuments() {
 		text, _ := parseMarks(c.text)
 		if strings.ContainsAny(text, "\t\x01\u0085") || strings.TrimSpace(text) == "" || strings.HasPrefix(text, " ") || strings.Contains(text, "kind: ") {
-			continue // cannot be written so, or is another document then
+			continue // not possible in a literal block, or another document there
 		}
 		_, want := Load([]byte(text))
 		_, got := Load([]byte(asConfigMap(text, "      ")))
 		assert.Equal(t, len(got), len(want), c.name)
 		for i := range got {
 			assert.Equal(t, got[i].RuleID, want[i].RuleID, c.name)
-			if want[i].Line > 1 || want[i].Col > 1 { // of the document itself: its first line
+			if want[i].Line > 1 || want[i].Col > 1 { // otherwise a problem of the document itself, in its first line
 				assert.Equal(t, got[i].Line, want[i].Line+7, "%s: %v", c.name, got[i])
 				assert.Equal(t, got[i].Col, want[i].Col+6, "%s: %v", c.name, got[i])
 			}
@@ -71,8 +71,8 @@ func badConfigMaps() []badDocument {
 		{"an object of another kind", "«configmap»kind: Deployment\nspec: {}\n"},
 		{"a ConfigMap without data", "«configmap»kind: ConfigMap\n"},
 		{"a ConfigMap without a queues.yaml", "«configmap»kind: ConfigMap\ndata: {log.level: INFO}\n"},
-		{"a ConfigMap with several that could be one", "«configmap»kind: ConfigMap\ndata: {a.yaml: x, b.yaml: y}\n"},
-		{"a ConfigMap that was written in one piece", "«configmap»kind: ConfigMap\ndata:\n  queues.yaml: {partitions: []}\n"},
+		{"a ConfigMap with several candidates", "«configmap»kind: ConfigMap\ndata: {a.yaml: x, b.yaml: y}\n"},
+		{"a ConfigMap whose queues.yaml is a mapping", "«configmap»kind: ConfigMap\ndata:\n  queues.yaml: {partitions: []}\n"},
 		{"a ConfigMap with an empty queues.yaml", "kind: ConfigMap\ndata:\n  queues.yaml: «no-partition»''\n"},
 		{"a queues.yaml that is not YAML", configMapHead + "  queues.yaml: |\n    partitions:\n    «yaml-syntax»- queues: [}\n"},
 	}

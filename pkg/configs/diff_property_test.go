@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The way back from a configuration to another one has as many changes of each kind as the
-// way there, each the other way round.
+// The reverse Diff has as many changes of each kind as the Diff, each with before and after
+// exchanged (CFG-125).
 func TestDiff_ReverseIsTheInverse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		old, new := randomConfig(t, "old"), randomConfig(t, "new")
@@ -25,7 +25,7 @@ func TestDiff_ReverseIsTheInverse(t *testing.T) {
 	})
 }
 
-// randomConfig is a small valid configuration, so that two of them have much in common.
+// randomConfig is a small valid configuration. Two of them have many queues in common.
 func randomConfig(t *rapid.T, label string) *Config {
 	var b strings.Builder
 	draw := func(words ...string) string { return rapid.SampledFrom(words).Draw(t, label) }
@@ -68,8 +68,8 @@ func randomQueues(b *strings.Builder, draw func(...string) string, indent string
 	}
 }
 
-// inverse is a Change the other way round, without the values of what is created or removed:
-// only what is created tells them.
+// inverse exchanges before and after of a Change, without the values of created and removed
+// objects: only created objects have them.
 func inverse(c Change) Change {
 	kind := map[ChangeKind]ChangeKind{Created: Removed, Removed: Created, Changed: Changed}
 	values := func(of ChangeKind, list []ValueChange) (out []ValueChange) {

@@ -12,7 +12,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 )
 
-// diffText writes a Change as lines: what, then each value as before -> after.
+// diffText formats a Change, a line per object: kind, name, and each value as before -> after.
 func diffText(c Change) string {
 	var b strings.Builder
 	values := func(list []ValueChange) {
@@ -62,28 +62,28 @@ func TestDiff_Changes(t *testing.T) {
 	}
 	below := func(queues string) string { return root("queues: [" + queues + "]") }
 	for _, c := range []struct{ name, old, new, want string }{
-		{"nothing, but for spelling and order", below("{name: A, resources: {max: {vcore: 1, memory: 1Gi}}}, {name: b}"),
+		{"only spelling and order", below("{name: A, resources: {max: {vcore: 1, memory: 1Gi}}}, {name: b}"),
 			"# a comment\n" + below("{name: b}, {name: a, properties: {priority.offset: 0}, resources: {max: {memory: 1073741824, vcore: 1000m}}}"), ""},
-		{"a queue comes and one goes", below("{name: a, queues: [{name: x, limits: [{users: [ann], maxapplications: 1}]}]}"), below("{name: b, maxapplications: 5}"),
+		{"a queue is created and one removed", below("{name: a, queues: [{name: x, limits: [{users: [ann], maxapplications: 1}]}]}"), below("{name: b, maxapplications: 5}"),
 			"removed root.a\nremoved root.a.x\ncreated root.b | maxapplications: none -> 5 | type: none -> leaf\n" +
 				`removed root.a.x user "ann" group "" | maxapplications: 1 -> none` + "\n"},
 		{"a leaf becomes a parent", below("{name: a}"), below("{name: a, parent: true}"), "changed root.a | type: leaf -> parent\n"},
-		{"a max is effective below", below("{name: a, resources: {max: {vcore: 10}}, queues: [{name: x}, {name: y, resources: {max: {vcore: 2}}}]}"),
+		{"the max of a parent is effective below", below("{name: a, resources: {max: {vcore: 10}}, queues: [{name: x}, {name: y, resources: {max: {vcore: 2}}}]}"),
 			below("{name: a, resources: {max: {vcore: 8}}, queues: [{name: x}, {name: y, resources: {max: {vcore: 2}}}]}"),
 			"changed root.a | max vcore: 10 -> 8\nchanged root.a.x | max vcore: 10 -> 8 (inherited)\n"},
-		{"a max that says what is so anyway", below("{name: a, resources: {max: {vcore: 10}}, queues: [{name: x}]}"),
+		{"an own max equal to the effective max", below("{name: a, resources: {max: {vcore: 10}}, queues: [{name: x}]}"),
 			below("{name: a, resources: {max: {vcore: 10}}, queues: [{name: x, resources: {max: {vcore: 10}}}]}"),
 			"changed root.a.x | max vcore of its own: none -> 10\n"},
-		{"no max at all any more", below("{name: a, resources: {max: {vcore: 10}, guaranteed: {memory: 1Gi}}}"), below("{name: a}"),
+		{"a max is removed", below("{name: a, resources: {max: {vcore: 10}, guaranteed: {memory: 1Gi}}}"), below("{name: a}"),
 			"changed root.a | guaranteed memory: 1Gi -> none | max vcore: 10 -> none\n"},
 		{"access, applications, properties", below("{name: a, submitacl: ' dev'}"),
 			below("{name: a, adminacl: ann, maxapplications: 3, properties: {priority.offset: 5, application.sort.policy: fair, my.own: x}}"),
 			"changed root.a | adminacl: none -> ann | application.sort.policy: none -> fair | maxapplications: none -> 3 | my.own: none -> x" +
 				" | priority.offset: none -> 5 | submitacl:  dev -> none\n"},
-		{"properties are inherited, but not the offset", below("{name: a, queues: [{name: x}]}"),
+		{"properties are inherited except the offset", below("{name: a, queues: [{name: x}]}"),
 			below("{name: a, properties: {preemption.delay: 5s, priority.offset: 7}, queues: [{name: x}]}"),
 			"changed root.a | preemption.delay: none -> 5s | priority.offset: none -> 7\nchanged root.a.x | preemption.delay: none -> 5s (inherited)\n"},
-		{"a child template, once", below("{name: a, parent: true, childtemplate: {maxapplications: 2}, queues: [{name: x, parent: true}]}"),
+		{"a child template is compared where it is defined", below("{name: a, parent: true, childtemplate: {maxapplications: 2}, queues: [{name: x, parent: true}]}"),
 			below("{name: a, parent: true, childtemplate: {properties: {priority.offset: 1}, resources: {max: {vcore: 1}, guaranteed: {vcore: 1}}}, queues: [{name: x, parent: true}]}"),
 			"changed root.a | childtemplate guaranteed vcore: none -> 1 | childtemplate max vcore: none -> 1 | childtemplate maxapplications: 2 -> none" +
 				" | childtemplate property priority.offset: none -> 1\n"},
@@ -93,19 +93,19 @@ func TestDiff_Changes(t *testing.T) {
 				`changed root user "ann" group "" | maxapplications: 9 -> 8 | maxresources vcore: none -> 6` + "\n" +
 				`created root user "" group "dev" | maxapplications: none -> 2` + "\n" +
 				`changed root.a user "ann" group "" | maxapplications: 9 -> 8 | maxresources vcore: 7 -> 6` + "\n"},
-		{"a limit that changes above", root("limits: [{users: [ann], maxresources: {gpu: 9}, maxapplications: 0}], queues: [{name: a, limits: [{users: [ann], maxresources: {vcore: 7}}]}]"),
+		{"a limit of a queue above changes", root("limits: [{users: [ann], maxresources: {gpu: 9}, maxapplications: 0}], queues: [{name: a, limits: [{users: [ann], maxresources: {vcore: 7}}]}]"),
 			root("limits: [{users: [ann], maxresources: {gpu: 8}}], queues: [{name: a, limits: [{users: [ann], maxresources: {vcore: 7}}]}]"),
 			`changed root user "ann" group "" | maxresources gpu: 9 -> 8` + "\n" + `changed root.a user "ann" group "" | maxresources gpu: 9 -> 8 (inherited)` + "\n"},
 		{"the order of groups decides", root("limits: [{groups: [a, b], maxapplications: 1}]"), root("limits: [{groups: [b, a], maxapplications: 1}]"),
 			"changed root | order of groups in limits: a, b -> b, a\n"},
-		{"what a partition itself has", "partitions: [{queues: [], placementrules: [{name: provided}, {name: fixed, value: root.x, create: true}]}]",
+		{"settings of a partition", "partitions: [{queues: [], placementrules: [{name: provided}, {name: fixed, value: root.x, create: true}]}]",
 			"partitions: [{queues: [], preemption: {enabled: false, nominationtimeout: 0s}, nodesortpolicy: {type: binpacking, resourceweights: {gpu: 2}}, usergroupresolver: {type: os}," +
 				" placementrules: [{name: user, create: true, filter: {type: deny, users: [ann, bob], groups: ['^x']}, parent: {name: tag, value: t}}]}]",
 			"changed partition default | nodesortpolicy: fair -> binpacking | nominationtimeout: 5m0s -> 0s" +
 				" | placementrules[0]: provided -> user, may create, not for users ann, bob and groups matching ^x, below (tag t)" +
 				" | placementrules[1]: fixed root.x, may create -> none | preemption: true -> false" +
 				" | resourceweights gpu: none -> 2 | resourceweights memory: 1 -> none | resourceweights vcore: 1 -> none | usergroupresolver: none -> os\n"},
-		{"partitions come and go", "partitions: [{name: cpu, queues: []}]", "partitions: [{name: gpu, queues: []}]",
+		{"a partition is created and one removed", "partitions: [{name: cpu, queues: []}]", "partitions: [{name: gpu, queues: []}]",
 			"removed partition cpu\nremoved root\ncreated partition gpu | churnbreaker: none -> true | churncooldown: none -> 5m0s | churncycles: none -> 10 | churnwindow: none -> 30m0s | nodepressure: none -> false | nodesortpolicy: none -> fair | nominationtimeout: none -> 5m0s | preemption: none -> true | priority: none -> enabled | quotapreemption: none -> false" +
 				" | resourceweights memory: none -> 1 | resourceweights vcore: none -> 1\ncreated root | type: none -> parent\n"},
 	} {
@@ -118,13 +118,13 @@ func TestDiff_Changes(t *testing.T) {
 			assert.Equal(t, diffText(got), c.want)
 			assert.Equal(t, got.IsEmpty(), c.want == "")
 			assert.Assert(t, Diff(old, old).IsEmpty())
-			assert.Equal(t, Diff(new, old).IsEmpty(), c.want == "", "the way back is as long")
+			assert.Equal(t, Diff(new, old).IsEmpty(), c.want == "", "the reverse Diff is empty too")
 
 			text, err := json.Marshal(got)
 			assert.NilError(t, err)
-			var back Change
-			assert.NilError(t, json.Unmarshal(text, &back))
-			assert.DeepEqual(t, back, got)
+			var decoded Change
+			assert.NilError(t, json.Unmarshal(text, &decoded))
+			assert.DeepEqual(t, decoded, got)
 		})
 	}
 }
@@ -165,8 +165,8 @@ func TestDiff_EffectiveLimits(t *testing.T) {
 	}
 }
 
-// FuzzDiff looks for two configurations that Diff cannot tell, or tells apart from
-// themselves.
+// FuzzDiff checks that a configuration has an empty Diff with itself, and that the Diff of two
+// configurations is empty if and only if the reverse one is.
 func FuzzDiff(f *testing.F) {
 	text, err := os.ReadFile("testdata/production.yaml")
 	assert.NilError(f, err)
@@ -203,7 +203,7 @@ func BenchmarkDiff(b *testing.B) {
 	}
 }
 
-// Quantities are written as each document does, and what is the same amount has not changed.
+// A Diff writes quantities as each document does, and equal amounts are no change (CFG-44).
 func TestDiff_KeepsQuantitySpelling(t *testing.T) {
 	load := func(max, template string) *Config {
 		return mustLoad(t, rootHead+"    queues: [{name: a, parent: true, childtemplate: {resources: {guaranteed: {memory: "+template+"}}}, resources: {max: {memory: "+max+"}}, queues: [{name: x}]}]\n")
@@ -211,7 +211,7 @@ func TestDiff_KeepsQuantitySpelling(t *testing.T) {
 	assert.Equal(t, diffText(Diff(load("500G", "8192Mi"), load("1024 Gi", "8Gi"))), "changed root.a | max memory: 500G -> 1024Gi\nchanged root.a.x | max memory: 500G -> 1024Gi (inherited)\n")
 	assert.Equal(t, diffText(Diff(load("8192Mi", "8192Mi"), load("8Gi", "010Gi"))), "changed root.a | childtemplate guaranteed memory: 8192Mi -> 10Gi\n")
 	both := mustLoad(t, rootHead+"    queues: [{name: a, resources: {max: {memory: 8192Mi}}}, {name: b, resources: {max: {memory: 8Gi}}}]\n")
-	assert.Equal(t, both.FormatQuantity("memory", 8<<30), "8Gi", "what is written in two ways is written in the shortest")
+	assert.Equal(t, both.FormatQuantity("memory", 8<<30), "8Gi", "a quantity with two spellings has the shortest form")
 	assert.Equal(t, both.FormatQuantity("memory", 1000<<20), "1000Mi")
 	assert.Equal(t, (*Config)(nil).FormatQuantity("memory", 500e9), "500G")
 }

@@ -24,27 +24,27 @@ func TestEditBudgets_ChangesNothingElse(t *testing.T) {
 		all        []budgets.Budget
 		want       string
 	}{
-		{"one comes", tree, []budgets.Budget{{Namespace: "default", Name: "a", Selector: db, Allowance: one}},
+		{"a budget is added", tree, []budgets.Budget{{Namespace: "default", Name: "a", Selector: db, Allowance: one}},
 			tree + "disruptionbudgets:\n  - name: a\n    selector:\n      matchLabels:\n        app: db\n    minAvailable: 1\n"},
-		{"all about it is said", tree, []budgets.Budget{{Namespace: "x", Name: "a", Selector: some, Allowance: half}},
+		{"a budget with all fields is added", tree, []budgets.Budget{{Namespace: "x", Name: "a", Selector: some, Allowance: half}},
 			tree + "disruptionbudgets:\n  - name: a\n    namespace: x\n    selector:\n      matchLabels:\n        app: db\n        on: \"true\"\n" +
 				"      matchExpressions:\n        - key: canary\n          operator: DoesNotExist\n        - key: tier\n          operator: In\n" +
 				"          values: [\"1\", b]\n    maxUnavailable: 50%\n"},
-		{"an empty selector is nothing to write", tree, []budgets.Budget{{Namespace: "default", Name: "a", Allowance: zero}},
+		{"an empty selector is not written", tree, []budgets.Budget{{Namespace: "default", Name: "a", Allowance: zero}},
 			tree + "disruptionbudgets:\n  - name: a\n    allowed: 0\n"},
-		{"the last one goes", object, nil, tree},
-		{"of two namespaces one goes", "disruptionbudgets:\n- {name: a, selector: {matchLabels: {app: db}}, minAvailable: 1} # first\n" +
+		{"the last budget is removed", object, nil, tree},
+		{"one of two budgets of the same name is removed", "disruptionbudgets:\n- {name: a, selector: {matchLabels: {app: db}}, minAvailable: 1} # first\n" +
 			"- {name: a, namespace: x, selector: {matchLabels: {app: db}}, minAvailable: 1}\n" + tree,
 			[]budgets.Budget{{Namespace: "x", Name: "a", Selector: db, Allowance: one}},
 			"disruptionbudgets:\n  - {name: a, namespace: x, selector: {matchLabels: {app: db}}, minAvailable: 1}\n" + tree},
-		{"an object of Kubernetes stays one", object, []budgets.Budget{{Namespace: "default", Name: "a", Selector: db, Allowance: half}},
+		{"a PodDisruptionBudget keeps its form", object, []budgets.Budget{{Namespace: "default", Name: "a", Selector: db, Allowance: half}},
 			strings.Replace(strings.Replace(object, "      minAvailable: 1\n", "", 1), "# mine\n", "# mine\n      maxUnavailable: 50%\n", 1)},
-		{"what Kubernetes does not have stands beside its spec", object, []budgets.Budget{{Namespace: "default", Name: "a", Selector: db, Allowance: zero}},
+		{"allowed is written outside of spec", object, []budgets.Budget{{Namespace: "default", Name: "a", Selector: db, Allowance: zero}},
 			strings.Replace(object, "      minAvailable: 1\n", "", 1) + "    allowed: 0\n"},
-		{"a key stays where it is", tree + "disruptionbudgets:\n  - name: a\n    minAvailable: 2 # two\n    spec: {selector: {matchLabels: {app: db}}}\n",
+		{"a changed key keeps its place and comment", tree + "disruptionbudgets:\n  - name: a\n    minAvailable: 2 # two\n    spec: {selector: {matchLabels: {app: db}}}\n",
 			[]budgets.Budget{{Namespace: "default", Name: "a", Selector: db, Allowance: one}},
 			tree + "disruptionbudgets:\n  - name: a\n    minAvailable: 1 # two\n    spec: {selector: {matchLabels: {app: db}}}\n"},
-		{"classes stay as they are", "priorityclasses:   [{name: a, value: 1}]\n" + tree, []budgets.Budget{{Namespace: "default", Name: "a", Selector: db, Allowance: one}},
+		{"priority classes are unchanged", "priorityclasses:   [{name: a, value: 1}]\n" + tree, []budgets.Budget{{Namespace: "default", Name: "a", Selector: db, Allowance: one}},
 			"priorityclasses:   [{name: a, value: 1}]\n" + tree + "disruptionbudgets:\n  - name: a\n    selector:\n      matchLabels:\n        app: db\n    minAvailable: 1\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -57,8 +57,8 @@ func TestEditBudgets_ChangesNothingElse(t *testing.T) {
 	}
 }
 
-// FuzzEditBudgets edits every valid text: the budgets are what they should be then, and all else
-// is what it was.
+// FuzzEditBudgets edits every valid text, and checks that the result has the new budgets and no
+// other change (CFG-97).
 func FuzzEditBudgets(f *testing.F) {
 	for _, c := range allBadDocuments() {
 		text, _ := parseMarks(c.text)

@@ -29,31 +29,31 @@ func TestEditClasses_ChangesNothingElse(t *testing.T) {
 		classes    []priorities.Class
 		want       string
 	}{
-		{"one comes", "# mine\n" + tree, []priorities.Class{a}, "# mine\n" + tree + "priorityclasses:\n  - name: a\n    value: 1\n"},
-		{"to a text without a line break at its end", strings.TrimSuffix(tree, "\n"), []priorities.Class{a}, tree + "priorityclasses:\n  - name: a\n    value: 1\n"},
-		{"all about it is said", tree, []priorities.Class{b}, tree + "priorityclasses:\n  - name: b\n    value: -2\n    globalDefault: true\n" +
+		{"a class is added", "# mine\n" + tree, []priorities.Class{a}, "# mine\n" + tree + "priorityclasses:\n  - name: a\n    value: 1\n"},
+		{"a class is added to a text without a final line break", strings.TrimSuffix(tree, "\n"), []priorities.Class{a}, tree + "priorityclasses:\n  - name: a\n    value: 1\n"},
+		{"a class with all fields is added", tree, []priorities.Class{b}, tree + "priorityclasses:\n  - name: b\n    value: -2\n    globalDefault: true\n" +
 			"    preemptionPolicy: Never\n    description: |-\n      no: \"quotes\"\n      # are lost\n    submitacl: ann dev\n"},
-		{"the last one goes", "priorityclasses:\n- {name: a, value: 1}\n\n# the tree\n" + tree, nil, "\n# the tree\n" + tree},
-		{"one of several goes, comments stay", "priorityclasses:\n# first\n- {name: a, value: 1} # one\n- name: b # two\n  value: 5\n- {name: c, value: 6}\n# the tree\n" + tree,
+		{"the last class is removed", "priorityclasses:\n- {name: a, value: 1}\n\n# the tree\n" + tree, nil, "\n# the tree\n" + tree},
+		{"one of several classes is removed, comments stay", "priorityclasses:\n# first\n- {name: a, value: 1} # one\n- name: b # two\n  value: 5\n- {name: c, value: 6}\n# the tree\n" + tree,
 			[]priorities.Class{a, {Name: "b", Value: 5}}, "priorityclasses:\n  # first\n  - {name: a, value: 1} # one\n  - name: b # two\n    value: 5\n# the tree\n" + tree},
 		{"comments below the list stay below it", "priorityclasses:\n- name: a\n  value: 1\n  # foot\n\n# head\n" + tree, []priorities.Class{a, {Name: "c", Value: 5}},
 			"priorityclasses:\n  - name: a\n    value: 1\n  - name: c\n    value: 5\n  # foot\n\n# head\n" + tree},
-		{"an object of Kubernetes stays one", tree + "priorityclasses:\n- kind: PriorityClass\n  metadata: {name: a, uid: 7}\n  value: 1\n",
+		{"a PriorityClass keeps its form", tree + "priorityclasses:\n- kind: PriorityClass\n  metadata: {name: a, uid: 7}\n  value: 1\n",
 			[]priorities.Class{{Name: "a", Value: 1, Description: "new"}}, tree +
 				"priorityclasses:\n  - kind: PriorityClass\n    metadata: {name: a, uid: 7}\n    value: 1\n    description: new\n"},
-		{"before another document", tree + "---\npartitions: []\n", []priorities.Class{a}, tree + "priorityclasses:\n  - name: a\n    value: 1\n---\npartitions: []\n"},
-		{"in a text further to the right", "  partitions:\n  - queues: []\n", []priorities.Class{a}, "  partitions:\n  - queues: []\n  priorityclasses:\n    - name: a\n      value: 1\n"},
+		{"before a second document", tree + "---\npartitions: []\n", []priorities.Class{a}, tree + "priorityclasses:\n  - name: a\n    value: 1\n---\npartitions: []\n"},
+		{"in an indented text", "  partitions:\n  - queues: []\n", []priorities.Class{a}, "  partitions:\n  - queues: []\n  priorityclasses:\n    - name: a\n      value: 1\n"},
 		{"in flow style", "{partitions: [{queues: []}]}", []priorities.Class{a}, "partitions: [{queues: []}]\npriorityclasses:\n  - name: a\n    value: 1\n"},
-		{"of a list that is null", "priorityclasses:\n" + tree, []priorities.Class{a}, "priorityclasses:\n  - name: a\n    value: 1\n" + tree},
-		{"who may name a class of the system", tree, []priorities.Class{{Name: "system-node-critical", Value: priorities.NodeCritical, SubmitACL: &dev}},
+		{"a list that is null", "priorityclasses:\n" + tree, []priorities.Class{a}, "priorityclasses:\n  - name: a\n    value: 1\n" + tree},
+		{"an access list for a system class", tree, []priorities.Class{{Name: "system-node-critical", Value: priorities.NodeCritical, SubmitACL: &dev}},
 			tree + "priorityclasses:\n  - name: system-node-critical\n    value: 2000001000\n    submitacl: ann dev\n"},
-		{"nobody may any more", tree + "priorityclasses: [{name: a, value: 1, submitacl: '*'}]\n", []priorities.Class{{Name: "a", Value: 1, SubmitACL: &security.ACL{}}},
+		{"an empty access list replaces another one", tree + "priorityclasses: [{name: a, value: 1, submitacl: '*'}]\n", []priorities.Class{{Name: "a", Value: 1, SubmitACL: &security.ACL{}}},
 			tree + "priorityclasses:\n  - {name: a, value: 1, submitacl: \"\"}\n"},
-		{"and everybody again", tree + "priorityclasses: [{name: a, submitacl: '', value: 1}]\n", []priorities.Class{a}, tree + "priorityclasses:\n  - {name: a, value: 1}\n"},
-		{"also if something else has the name of the list", tree + "priorityclasses: [{name: submitacl, description: submitacl, value: 1, submitacl: ann}]\n",
+		{"an access list is removed", tree + "priorityclasses: [{name: a, submitacl: '', value: 1}]\n", []priorities.Class{a}, tree + "priorityclasses:\n  - {name: a, value: 1}\n"},
+		{"a class named like its key", tree + "priorityclasses: [{name: submitacl, description: submitacl, value: 1, submitacl: ann}]\n",
 			[]priorities.Class{{Name: "submitacl", Value: 1, Description: "submitacl"}},
 			tree + "priorityclasses:\n  - {name: submitacl, description: submitacl, value: 1}\n"},
-		{"nothing changes", tree + "priorityclasses:   [ {name: a, value: 1} ]\n", []priorities.Class{a}, tree + "priorityclasses:   [ {name: a, value: 1} ]\n"},
+		{"no change", tree + "priorityclasses:   [ {name: a, value: 1} ]\n", []priorities.Class{a}, tree + "priorityclasses:   [ {name: a, value: 1} ]\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := EditClasses([]byte(c.text), registry(t, c.classes...), Options{})
@@ -69,8 +69,8 @@ func TestEditClasses_RefusesTooLongText(t *testing.T) {
 	assert.ErrorContains(t, err, "max-config-bytes")
 }
 
-// FuzzEditClasses edits every valid text: the classes are what they should be then, and all
-// else is what it was.
+// FuzzEditClasses edits every valid text, and checks that the result has the new classes and no
+// other change (CFG-97).
 func FuzzEditClasses(f *testing.F) {
 	for _, c := range allBadDocuments() {
 		text, _ := parseMarks(c.text)

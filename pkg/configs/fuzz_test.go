@@ -53,7 +53,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// assertValidQueue checks what is true of every queue that Load returns.
+// assertValidQueue checks the invariants of every queue that Load returns.
 func assertValidQueue(t *testing.T, q *Queue, parentMax resources.Limit) {
 	assert.Assert(t, queuePattern.MatchString(q.Name) && q.Name == strings.ToLower(q.Name), q.Name)
 	assert.Assert(t, q.Parent || len(q.Children) == 0, "only parents have children")
@@ -62,7 +62,7 @@ func assertValidQueue(t *testing.T, q *Queue, parentMax resources.Limit) {
 	assert.Assert(t, q.Properties != nil)
 	for name, n := range q.Max.All() {
 		most, bounded := parentMax.Get(name)
-		assert.Assert(t, n >= 0 && (!bounded || n <= most), "max %s of %s is within the ceiling", name, q.Name)
+		assert.Assert(t, n >= 0 && (!bounded || n <= most), "max %s of %s is within the effective max above", name, q.Name)
 	}
 	parentMax = parentMax.Tighten(q.Max)
 	for name, n := range q.Guaranteed.All() {
@@ -70,7 +70,7 @@ func assertValidQueue(t *testing.T, q *Queue, parentMax resources.Limit) {
 		assert.Assert(t, n >= 0 && (!bounded || n <= most), "guaranteed %s of %s is within max", name, q.Name)
 	}
 	for _, l := range q.Limits {
-		assert.Assert(t, len(l.Users)+len(l.Groups) > 0, "a limit is for somebody")
+		assert.Assert(t, len(l.Users)+len(l.Groups) > 0, "a limit is for some user or group")
 		assert.Assert(t, l.MaxApplications > 0 || !l.MaxResources.IsUnlimited(), "a limit limits something")
 		assert.Assert(t, q.MaxApplications == 0 || l.MaxApplications <= q.MaxApplications)
 	}
@@ -88,7 +88,7 @@ func assertValidQueue(t *testing.T, q *Queue, parentMax resources.Limit) {
 				assert.Assert(t, n >= 0)
 			}
 		}
-		assert.Assert(t, all <= 1, "everybody has one quota of a match")
+		assert.Assert(t, all <= 1, "a queue has one class quota for all users of a match")
 	}
 	seen := map[string]bool{}
 	for i := range q.Children {

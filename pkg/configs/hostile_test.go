@@ -14,12 +14,12 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/testscale"
 )
 
-// maxMemory is what reading a text within the default bounds may allocate, all in all: more than
+// maxMemory is how many bytes Load may allocate for a text within the default bounds: more than
 // half of it is the tree that the YAML parser makes of a million values.
 const maxMemory = 512 << 20
 
-// What a text costs is bounded by the bounds, whatever is in it. Memory is counted, and what is
-// allocated takes most of the time.
+// The cost of any text is bounded by the bounds of Options (CFG-15). The test counts allocated
+// memory: allocation takes most of the time.
 func TestLoad_HostileTextsHaveBoundedCost(t *testing.T) {
 	bounds, share := DefaultOptions(), 1
 	if !testscale.Full() || testscale.RaceDetector { // with the race detector the whole size takes ten minutes
@@ -33,14 +33,14 @@ func TestLoad_HostileTextsHaveBoundedCost(t *testing.T) {
 		_, problems := LoadWith(texts[name], bounds)
 		runtime.ReadMemStats(&after)
 		allocated := after.TotalAlloc - before.TotalAlloc
-		if !testscale.RaceDetector { // which allocates several times as much itself
+		if !testscale.RaceDetector { // the race detector allocates several times as much itself
 			assert.Check(t, allocated <= uint64(maxMemory/share), "%s: %d KiB, of at most %d", name, allocated>>10, maxMemory/share>>10)
 		}
 		assert.Check(t, len(problems) <= 2*maxProblems+2, "%s: %d problems", name, len(problems))
 	}
 }
 
-// What is beyond a bound is not read to its end, and what is refused names the bound.
+// A mapping beyond its bound is not read to its end, and the error names the bound (CFG-16).
 func TestLoad_StopsReadingAtBounds(t *testing.T) {
 	within := func(what string, n int, last string) Problems {
 		var b strings.Builder
@@ -64,7 +64,7 @@ func TestLoad_StopsReadingAtBounds(t *testing.T) {
 	}
 }
 
-// Warnings that are not listed are counted all the same.
+// Warnings beyond the listed ones are counted (CFG-17).
 func TestLoad_CountsUnlistedWarnings(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("partitions: [{queues: [{name: root, submitacl: '*', queues: [")
@@ -78,7 +78,7 @@ func TestLoad_CountsUnlistedWarnings(t *testing.T) {
 	assert.Equal(t, problems[0].Message, "there are 1500 warnings, of which 1000 are listed")
 }
 
-// BenchmarkLoadHostile is what each of the texts costs.
+// BenchmarkLoadHostile measures each of the hostile texts.
 func BenchmarkLoadHostile(b *testing.B) {
 	texts := hostileTexts(DefaultOptions())
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
@@ -91,8 +91,8 @@ func BenchmarkLoadHostile(b *testing.B) {
 	}
 }
 
-// hostileTexts is texts that are as long as bounds allow, each made to cost as much as it can. What
-// comes first, and last, is once; the rest is repeated as often as there is room.
+// hostileTexts are texts as long as the bounds allow, each made to cost as much as possible: a
+// beginning, a part that is repeated up to the bounds, and an end.
 func hostileTexts(bounds Options) map[string][]byte {
 	each := func(first, last string, again func(i int) string) []byte {
 		var b bytes.Buffer

@@ -10,7 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A bad document and, as marks in it, every problem that must be found.
+// A badDocument has problems. Marks in its text name every problem that Load must report, see parseMarks.
 type badDocument struct {
 	name string
 	text string
@@ -35,9 +35,9 @@ func TestLoad_ReportsEveryProblemAtItsPosition(t *testing.T) {
 }
 
 func TestValidationRules_EachIsTested(t *testing.T) {
-	// Those that take a large text have tests of their own, next to badSizes.
+	// Rules about the size of the text have tests of their own, next to badSizes.
 	broken := map[string]bool{"bound-bytes": true, "bound-values": true, "bound-queues": true, "bound-problems": true}
-	broken["resource-absent"] = true // it takes a server
+	broken["resource-absent"] = true // needs Options.NodeResources
 
 	for _, c := range allBadDocuments() {
 		_, want := parseMarks(c.text)
@@ -70,12 +70,12 @@ func TestValidationRules_CommentMatchesTable(t *testing.T) {
 
 func badYAML() []badDocument {
 	return []badDocument{
-		{"text that is not YAML", "partitions:\n«yaml-syntax»- queues: [}\n"},
+		{"a text that is not YAML", "partitions:\n«yaml-syntax»- queues: [}\n"},
 		{"an alias without an anchor", "partitions: «yaml-alias»*all\n"},
-		{"a tab", "partitions:\n«yaml-syntax»\t- queues: []\n"},
+		{"a tab in the indentation", "partitions:\n«yaml-syntax»\t- queues: []\n"},
 		{"control characters", "partitions: [«yaml-syntax»\x01]\n"},
 		{"a document that is a list", "«yaml-type»- partitions: []\n"},
-		{"lists where mappings belong and the other way round", `
+		{"lists instead of mappings and mappings instead of lists", `
 partitions:
 - queues: «yaml-type»{}
   preemption: «yaml-type»[]
@@ -89,7 +89,7 @@ partitions:
     - «yaml-type»alice
   placementrules: [«yaml-type»user]
 `},
-		{"times that are none", `
+		{"malformed durations", `
 partitions:
 - name: a
   queues: [{name: root, submitacl: '*'}]
@@ -101,7 +101,7 @@ partitions:
   queues: [{name: root, submitacl: '*'}]
   preemption: {nominationtimeout: «yaml-type»[5m]}
 `},
-		{"limits of churn that mean nothing, and a switch", `
+		{"illegal churn limits, breaker and priority", `
 partitions:
 - name: a
   queues: [{name: root, submitacl: '*'}]
@@ -116,7 +116,7 @@ partitions:
   queues: [{name: root, submitacl: '*'}]
   preemption: {churncycles: 0, churnwindow: «yaml-type»often}
 `},
-		{"values of the wrong kind, all of them", `
+		{"values of the wrong kind", `
 partitions:
 - name: default
   preemption:
@@ -139,7 +139,7 @@ partitions:
       maxapplications: «yaml-type»"1"
       adminacl: «yaml-type»!!binary YQ==
 `},
-		{"a node sort policy that is a plain word", rootHead + `
+		{"a node sort policy that is a scalar", rootHead + `
   nodesortpolicy: «yaml-type»fair
 `},
 		{"keys in camel case", `
@@ -152,7 +152,7 @@ partitions:
   «yaml-unknown-key»statedumpfilepath: /var
 «yaml-unknown-key»partition: []
 `},
-		{"keys twice", `
+		{"duplicate keys", `
 partitions:
 - queues:
   - name: root
@@ -180,10 +180,10 @@ partitions:
       «yaml-alias»<<: *r
 `},
 		{"a second document", "partitions: [{queues: [{name: root, submitacl: '*'}]}]\n---\n«yaml-documents»partitions: []\n"},
-		{"a second document that is no YAML", "«yaml-documents»partitions: [{queues: [{name: root, submitacl: '*'}]}]\n---\n}\n"},
-		{"nothing", "«no-partition»"},
-		{"nothing but a comment", "«no-partition»# partitions:\n"},
-		{"nothing but null", "«no-partition»~"},
+		{"a second document that is not YAML", "«yaml-documents»partitions: [{queues: [{name: root, submitacl: '*'}]}]\n---\n}\n"},
+		{"an empty text", "«no-partition»"},
+		{"only a comment", "«no-partition»# partitions:\n"},
+		{"only null", "«no-partition»~"},
 		{"no partition", "«no-partition»partitions: []\n"},
 		{"no partition, and classes", "«no-partition»priorityclasses: [{name: a, value: 1}]\npartitions:\n"},
 	}
@@ -191,7 +191,7 @@ partitions:
 
 func badNames() []badDocument {
 	return []badDocument{
-		{"two partitions of one name, in another case", `
+		{"two partitions of one name in another case", `
 partitions:
 - name: GPU
   queues: [{name: root, submitacl: '*'}]
@@ -204,7 +204,7 @@ partitions:
   queues: [{name: root, submitacl: '*'}]
 - «V1»queues: [{name: root, submitacl: '*'}]
 `},
-		{"names that cannot be one level of a path", rootHead + `
+		{"illegal queue names", rootHead + `
     queues:
     - name: «V5»a.b
     - name: «V5»white space
@@ -212,7 +212,7 @@ partitions:
     - «V5»parent: true
     - name: «V5»abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklm
 `},
-		{"siblings of one name, in another case", rootHead + `
+		{"sibling queues of one name in another case", rootHead + `
     queues:
     - name: sales
     - name: «V6»Sales
@@ -220,20 +220,20 @@ partitions:
       queues:
       - name: sales
 `},
-		{"access lists of three lists", `
+		{"access lists with three lists", `
 partitions:
 - queues:
   - name: root
     submitacl: «V7»a b c
     adminacl: «V7»"alice, bob, carol"
 `},
-		{"two lists behind a space", `
+		{"an access list with two lists after a space", `
 partitions:
 - queues:
   - name: root
     submitacl: «L1»" alice dev"
 `},
-		{"names that nobody can have in an access list", `
+		{"illegal names in an access list", `
 partitions:
 - queues:
   - name: root
@@ -256,7 +256,7 @@ partitions:
 - name: «V2»gpu
   queues:
 `},
-		{"a node sort policy that does not exist, and negative weights", rootHead + `
+		{"an unknown node sort policy, and illegal weights", rootHead + `
   nodesortpolicy:
     type: «V30»Fair
     resourceweights:
@@ -265,15 +265,15 @@ partitions:
       gpu: «yaml-type».nan
       disk: «yaml-type»much
 `},
-		{"a resolver that is for tests of upstream", rootHead + `
+		{"YuniKorn's test resolver", rootHead + `
   usergroupresolver:
     type: «resolver-unknown»test
 `},
-		{"a resolver that does not exist", rootHead + `
+		{"an unknown resolver", rootHead + `
   usergroupresolver:
     type: «resolver-unknown»LDAP
 `},
-		{"a partition that nobody can submit to", `
+		{"a partition without access lists", `
 partitions:
 - queues:
   - name: «no-submit-access»root

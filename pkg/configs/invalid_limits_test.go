@@ -8,7 +8,7 @@ import (
 
 func badLimits() []badDocument {
 	return []badDocument{
-		{"partition limits that differ from root's, which are checked as well", `
+		{"partition limits that differ from those of root", `
 partitions:
 - limits:
   «V9»- users: [alice]
@@ -23,7 +23,7 @@ partitions:
       users: [alice]
       maxapplications: 1
 `},
-		{"partition limits that differ in their description only", `
+		{"partition limits with another description", `
 partitions:
 - limits:
   «V9»- limit: one
@@ -37,12 +37,12 @@ partitions:
       users: [alice]
       maxapplications: 1
 `},
-		{"a number that cannot be read, which may have limited something", rootHead + `
+		{"a limit with a malformed number only", rootHead + `
     limits:
     - users: [alice]
       maxapplications: «yaml-type»few
 `},
-		{"partition limits alone, which are root's", `
+		{"partition limits without root limits", `
 partitions:
 - limits:
   - «V11»maxapplications: 1
@@ -52,7 +52,7 @@ partitions:
     queues:
     - name: a
 `},
-		{"limits for nobody, and of nothing", rootHead + `
+		{"limits without users and groups, and without bounds", rootHead + `
     limits:
     - «V11»maxapplications: 1
     - «V17»users: [alice]
@@ -60,13 +60,13 @@ partitions:
       maxapplications: 0
       maxresources: {}
 `},
-		{"names that nobody can have", rootHead + `
+		{"illegal names in a limit", rootHead + `
     limits:
     - users: [«V12»1st, a$, «V12»a$b, "a:b#c/d_e.f@g-h"]
       groups: [«V12»a/b, a.b, "a:b"]
       maxapplications: 1
 `},
-		{"names twice, also across limits", rootHead + `
+		{"duplicate names in the limits of a queue", rootHead + `
     limits:
     - users: [alice, «V13»alice]
       groups: [dev]
@@ -90,7 +90,7 @@ partitions:
     - groups: [«V15»"*"]
       maxapplications: 1
 `},
-		{"maxresources that cannot be read, or are all zero", rootHead + `
+		{"malformed maxresources, and maxresources of zeroes only", rootHead + `
     limits:
     - users: [alice]
       maxresources: {memory: «V16»1.5}
@@ -100,7 +100,7 @@ partitions:
     - users: [carol]
       maxresources: {memory: 0, vcore: 1}
 `},
-		{"more than the queue itself has", rootHead + `
+		{"limits above max and maxapplications of the queue", rootHead + `
     queues:
     - name: a
       maxapplications: 5
@@ -113,7 +113,7 @@ partitions:
         maxapplications: 5
         maxresources: {memory: 10Gi}
 `},
-		{"more than root has", `
+		{"a limit above maxapplications of root", `
 partitions:
 - queues:
   - name: root
@@ -123,7 +123,7 @@ partitions:
     - users: [alice]
       maxapplications: «V18»6
 `},
-		{"a nested queue called root, which is like any other", rootHead + `
+		{"a limit of a nested queue called root", rootHead + `
     queues:
     - name: root
       resources: {max: {memory: 10Gi}}
@@ -131,7 +131,7 @@ partitions:
       - users: [alice]
         maxresources: {memory: «V19»11Gi}
 `},
-		{"resources above those of the same name, or of the wildcard, further up", rootHead + `
+		{"maxresources above the limits of the queues above", rootHead + `
     limits:
     - users: [alice]
       groups: [dev]
@@ -158,7 +158,7 @@ partitions:
           groups: [dev, "*"]
           maxresources: {memory: «V20»«V20»«V20»11Gi}
 `},
-		{"applications above those further up, or unlimited below them", rootHead + `
+		{"maxapplications above the limits of the queues above", rootHead + `
     limits:
     - users: [alice]
       maxapplications: 10
@@ -182,7 +182,7 @@ partitions:
 	}
 }
 
-// What a hint offers breaks no other rule.
+// The hint of V21 suggests values that V18 allows too.
 func TestLimitHint_RespectsTheQueuesOwnBound_V21(t *testing.T) {
 	for own, want := range map[string]string{"": "from 1 to 9", "maxapplications: 4, ": "from 1 to 4", "maxapplications: 20, ": "from 1 to 9"} {
 		_, problems := Load([]byte(rootHead + "    limits: [{users: [ann], maxapplications: 9}]\n" +

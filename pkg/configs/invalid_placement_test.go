@@ -2,7 +2,7 @@ package configs
 
 import "strings"
 
-// Queues for placement rules to lead to.
+// placementHead has the queues for the placement rules.
 const placementHead = rootHead + `
     queues:
     - name: Leaf
@@ -16,21 +16,21 @@ const placementHead = rootHead + `
 
 func badPlacement() []badDocument {
 	return []badDocument{
-		{"names of rules that are none", placementHead + `
+		{"illegal names of placement rules", placementHead + `
   - name: «V26»my-rule
   - «V26»create: true
   - name: user
     parent:
       name: «V26»""
 `},
-		{"rules that do not exist", placementHead + `
+		{"unknown placement rules", placementHead + `
   - name: «L3»provide
   - name: «L3»recovery
   - name: «L3»test
   - name: user
     parent: {name: «L3»nothing}
 `},
-		{"rules without the value they need", placementHead + `
+		{"placement rules without a value", placementHead + `
   - name: «L3»fixed
   - name: «L3»tag
   - name: tag
@@ -38,7 +38,7 @@ func badPlacement() []badDocument {
   - name: user
     value: ignored
 `},
-		{"values of fixed rules that cannot be a path", placementHead + `
+		{"illegal values of fixed rules", placementHead + `
   - name: fixed
     value: «L3»root..leaf
   - name: fixed
@@ -57,7 +57,7 @@ func badPlacement() []badDocument {
     filter: {type: «V27»refuse}
     create: true
 `},
-		{"single names of a filter that are neither name nor expression", placementHead + `
+		{"a single filter element that is neither a name nor an expression", placementHead + `
   - name: user
     filter:
       users: [«V28»"1st"]
@@ -70,13 +70,13 @@ func badPlacement() []badDocument {
     filter:
       users: [«V28»"` + strings.Repeat("a+", maxExpressionLength) + `"]
 `},
-		{"several names of a filter, one of them meant as an expression", placementHead + `
+		{"an expression in a filter list of several elements", placementHead + `
   - name: user
     filter:
       users: [alice, «filter-name»"b.*"]
       groups: [dev, «filter-name»""]
 `},
-		{"fixed queues that do not exist", placementHead + `
+		{"fixed rules to queues that do not exist", placementHead + `
   - name: fixed
     value: «V29»root.nowhere
   - name: Fixed
@@ -97,7 +97,7 @@ func badPlacement() []badDocument {
     value: nowhere.at.all
     create: true
 `},
-		{"a path below a leaf", placementHead + `
+		{"fixed rules to queues below a leaf", placementHead + `
   - name: fixed
     value: «V29»leaf.below
     create: true
@@ -109,7 +109,7 @@ func badPlacement() []badDocument {
     create: true
     parent: {name: fixed, value: root.full.leaf}
 `},
-		{"a path that ends on a parent, whether by flag or by children", placementHead + `
+		{"fixed rules to a parent queue", placementHead + `
   - name: fixed
     value: «V29»root.flagged
   - name: fixed
@@ -123,7 +123,7 @@ func badPlacement() []badDocument {
 
 func badProperties() []badDocument {
 	return []badDocument{
-		{"properties that do not exist", rootHead + `
+		{"unknown properties", rootHead + `
     properties:
       «property-unknown»appication.sort.priority: disabled
     childtemplate:
@@ -131,7 +131,7 @@ func badProperties() []badDocument {
         «property-unknown»priority.offest: 5
         «property-unknown»Priority.Offset: 5
 `},
-		{"properties without a legal value", rootHead + `
+		{"malformed property values", rootHead + `
     properties:
       priority.policy: silent on root
       priority.offset: silent on root
@@ -157,7 +157,7 @@ func badProperties() []badDocument {
         preemption.policy: FENCE
         quota.preemption.delay: 0s
 `},
-		{"a delay before a max that is not enforced", rootHead + `
+		{"quota.preemption.delay without quota preemption", rootHead + `
     properties:
       «quota-delay»quota.preemption.delay: 5m
     queues:
@@ -170,7 +170,7 @@ func badProperties() []badDocument {
           «quota-delay»quota.preemption.delay: 5m
       parent: true
 `},
-		{"a right by priority where there are none", `
+		{"preemption.priority where priority is disabled", `
 partitions:
 - priority: disabled
   queues:
@@ -184,7 +184,7 @@ partitions:
   priority: enabled
   queues: [{name: root, submitacl: '*', properties: {preemption.priority: leaf}}]
 `},
-		{"a delay before a max that is enforced", `
+		{"quota.preemption.delay with quota preemption", `
 partitions:
 - preemption: {quotapreemptionenabled: true}
   queues:
@@ -201,7 +201,7 @@ partitions:
       properties:
         application.sort.policy: stateaware
 `},
-		{"fair without a guarantee to measure with", rootHead + `
+		{"fair without a guarantee", rootHead + `
     properties:
       application.sort.policy: fair
     queues:
@@ -214,7 +214,7 @@ partitions:
       properties:
         application.sort.policy: fair
 `},
-		{"zeroes alone", rootHead + `
+		{"resources of zeroes only", rootHead + `
     childtemplate:
       resources:
         max: «zero-resources»{memory: 0}
@@ -238,7 +238,7 @@ partitions:
         properties: {"": x, priority.offset: ""}
         resources: {max: {}}
 `},
-		{"offsets that reach the system's priorities", rootHead + `
+		{"priority offsets that reach system priorities", rootHead + `
     properties:
       priority.offset: 2000000000
     queues:

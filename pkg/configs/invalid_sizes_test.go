@@ -11,7 +11,7 @@ import (
 
 func badSizes() []badDocument {
 	return []badDocument{
-		{"root with resources, even empty ones", `
+		{"root with resources, or with empty ones", `
 partitions:
 - queues:
   - name: root
@@ -21,7 +21,7 @@ partitions:
       guaranteed:
         «V3»memory: 1Gi
 `},
-		{"quantities that cannot be read", rootHead + `
+		{"malformed quantities", rootHead + `
     queues:
     - name: a
       resources:
@@ -45,7 +45,7 @@ partitions:
       - name: b
         resources: {max: {memory: 10Gi}, guaranteed: {memory: «V22»11Gi}}
 `},
-		{"max above what the queues above allow", rootHead + `
+		{"max above the effective max of the queues above", rootHead + `
     queues:
     - name: a
       resources: {max: {memory: 10Gi}}
@@ -58,7 +58,7 @@ partitions:
         - name: d
           resources: {max: {memory: 10Gi, vcore: 1}}
 `},
-		{"children that are guaranteed more than their parent", rootHead + `
+		{"guarantees of children above that of their parent", rootHead + `
     queues:
     - name: a
       resources: {guaranteed: {memory: «V24»10Gi, vcore: 5}}
@@ -70,7 +70,7 @@ partitions:
         - name: d
           resources: {guaranteed: {memory: 5Gi}}
 `},
-		{"a guarantee of zero, which is a real one", rootHead + `
+		{"guarantees of children below a guarantee of zero", rootHead + `
     queues:
     - name: a
       resources: {guaranteed: {memory: «V24»0, vcore: 5}}
@@ -78,7 +78,7 @@ partitions:
       - name: b
         resources: {guaranteed: {memory: 1Gi}}
 `},
-		{"a leaf that is guaranteed more than a queue far above may have", rootHead + `
+		{"guarantees of children above the effective max", rootHead + `
     queues:
     - name: a
       resources: {max: {memory: 5Gi}}
@@ -88,7 +88,7 @@ partitions:
         - name: c
           resources: {guaranteed: {memory: 6Gi}}
 `},
-		{"children without the bound of their parent", `
+		{"maxapplications of children above that of their parent", `
 partitions:
 - queues:
   - name: root
@@ -103,7 +103,7 @@ partitions:
     - name: d
       maxapplications: 10
 `},
-		{"quantities of a child template", rootHead + `
+		{"malformed values of a child template", rootHead + `
     childtemplate:
       maxapplications: «yaml-type»many
       resources:
@@ -113,7 +113,7 @@ partitions:
 	}
 }
 
-// beyondBounds are the documents past a bound that is no option.
+// beyondBounds are documents beyond the fixed bounds, and beyond the default bound on depth.
 func beyondBounds() []badDocument {
 	var properties, resources strings.Builder
 	for i := range maxProperties {
@@ -130,7 +130,7 @@ func beyondBounds() []badDocument {
 		deep += indent + "- " + bound + "name: a\n" + indent + "  queues:\n"
 	}
 	return []badDocument{
-		{"properties past the bound, most of them inherited", rootHead + `
+		{"properties beyond the bound, inherited ones included", rootHead + `
     queues:
     - name: full
       parent: true
@@ -152,12 +152,12 @@ func beyondBounds() []badDocument {
           properties:
             «property-unknown»evenmore: x
 `},
-		{"a template with properties past the bound", rootHead + `
+		{"a child template with properties beyond the bound", rootHead + `
     childtemplate:
       «bound-properties»properties:
           «property-unknown»more: x
 ` + properties.String()},
-		{"resources past the bound", rootHead + `
+		{"resources beyond the bound", rootHead + `
     queues:
     - name: a
       resources:
@@ -166,10 +166,10 @@ func beyondBounds() []badDocument {
           rmore: «bound-resources»1
           rmost: 1
 `},
-		{"queues past the bound of depth", deep},
-		{"placement rules past the bound of depth", rootHead + "  placementrules:\n  - " +
+		{"queues beyond the bound on depth", deep},
+		{"placement rules beyond the bound on depth", rootHead + "  placementrules:\n  - " +
 			strings.Repeat("{name: user, parent: ", 64) + "«bound-depth»{name: user}" + strings.Repeat("}", 64)},
-		{"placement rules past their bound, parents included", rootHead + "  placementrules:\n" +
+		{"placement rules beyond the bound, parents included", rootHead + "  placementrules:\n" +
 			strings.Repeat("  - {name: user, parent: {name: user}}\n", maxRules/2) +
 			"  - «bound-rules»{name: user}\n  - {name: user}\n"},
 	}
@@ -214,7 +214,7 @@ func TestLoad_RefusesBeyondBounds(t *testing.T) {
 			"10:9: error [bound-depth] root.b: queues are nested deeper than max-depth (2 levels)"},
 		{"too many queues, because each partition has a root", Options{MaxQueues: 5},
 			"12:9: error [bound-queues] [gpu]root: there are more than max-queues (5) queues"},
-		{"what just fits", Options{MaxBytes: len(text), MaxQueues: 7, MaxDepth: 3}, ""},
+		{"exactly at the bounds", Options{MaxBytes: len(text), MaxQueues: 7, MaxDepth: 3}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			config, problems := LoadWith([]byte(text), c.options)
@@ -231,13 +231,13 @@ func TestLoad_PartitionsBeyondBoundAreNotRead(t *testing.T) {
 		if p.RuleID == "bound-queues" {
 			count++
 		}
-		assert.Assert(t, p.Col < 14+4*14, "the fourth partition is not looked at: %s", p)
+		assert.Assert(t, p.Col < 14+4*14, "partitions from the fourth on are not read: %s", p)
 	}
 	assert.Equal(t, count, 1)
 }
 
-// A parser makes a hundred times as much of a text as it has bytes: 8 MiB of commas are refused
-// before they are parsed, and what is wrong in every line is not found out to the end.
+// The parser allocates a hundred times the bytes of a text: 8 MiB of commas are refused before they
+// are parsed, and a text with an error in every line is not checked to its end (CFG-15, CFG-17).
 func TestLoad_AllocationsAreBounded(t *testing.T) {
 	whole := func(head, row, tail string) []byte {
 		rows := (DefaultOptions().MaxBytes - len(head) - len(tail)) / len(row)
@@ -252,8 +252,8 @@ func TestLoad_AllocationsAreBounded(t *testing.T) {
 		{"values of a list", whole("partitions: [", "a,", "]"), "bound-values", 1 << 20},
 		{"elements without a value", whole(rootHead+"    queues:\n", "    -\n", ""), "bound-values", 1 << 20},
 		{"keys without a value", whole(rootHead, "    a:\n", ""), "bound-values", 1 << 20},
-		{"mappings that are not closed", whole("", "{", ""), "bound-values", 1 << 20},
-		{"queues that are all wrong", whole(rootHead+"    queues:\n", "    - {name: a.b, submitacl: 'three words are one too many', wrong: 1}\n", ""), "bound-problems", 400 << 20},
+		{"unclosed mappings", whole("", "{", ""), "bound-values", 1 << 20},
+		{"queues with several errors each", whole(rootHead+"    queues:\n", "    - {name: a.b, submitacl: 'three words are one too many', wrong: 1}\n", ""), "bound-problems", 400 << 20},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var before, after runtime.MemStats

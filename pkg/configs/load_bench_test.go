@@ -8,8 +8,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// manyQueues is a document of that many queues below root, in chains of so many levels.
-// Leaves have what people give them.
+// manyQueues is a document with a number of queues below root, in chains of a number of levels.
+// Leaves have usual settings.
 func manyQueues(queues, levels int) []byte {
 	var b strings.Builder
 	b.WriteString(rootHead[1:] + "    queues:\n")
@@ -27,8 +27,8 @@ func manyQueues(queues, levels int) []byte {
 	return []byte(b.String())
 }
 
-// BenchmarkLoad shows that a document costs what its length costs, wide or deep. The
-// target for 10,000 queues is a second.
+// BenchmarkLoad shows that the cost of a document follows its length, whether the tree is wide
+// or deep. The target for 10,000 queues is one second.
 func BenchmarkLoad(b *testing.B) {
 	for _, queues := range []int{10_000, 99_999} {
 		for _, levels := range []int{1, 10, 60} {

@@ -36,7 +36,7 @@ func TestDefault_LoadsWithoutProblems(t *testing.T) {
 	assert.DeepEqual(t, p.PlacementRules, []placement.Rule{{Kind: placement.Tag, Value: "namespace", Create: true}})
 	assert.Equal(t, p.Root.Name, "root")
 	assert.Assert(t, p.Root.Parent)
-	assert.Assert(t, p.Root.SubmitACL.Allows(security.User{Name: "anybody"}))
+	assert.Assert(t, p.Root.SubmitACL.Allows(security.User{Name: "ann"}))
 	assert.Assert(t, p.Root.AdminACL.IsEmpty())
 }
 
@@ -84,10 +84,10 @@ func TestLoad_RootQueueIsFoundOrAdded(t *testing.T) {
 	}{
 		{"a single top queue called root is root", "[{name: root, submitacl: '*', queues: [{name: a}]}]", true,
 			[]string{"root", "root.a"}},
-		{"in any case", "[{name: RooT, submitacl: '*', queues: [{name: A}]}]", true, []string{"root", "root.a"}},
-		{"a single top queue of another name gets a root above", "[{name: abc, submitacl: '*'}]", false,
+		{"root in any case", "[{name: RooT, submitacl: '*', queues: [{name: A}]}]", true, []string{"root", "root.a"}},
+		{"a root queue is added above a single top queue of another name", "[{name: abc, submitacl: '*'}]", false,
 			[]string{"root", "root.abc"}},
-		{"so do several, even if one is called root", "[{name: root}, {name: abc, submitacl: '*'}]", false,
+		{"a root queue is added above several top queues", "[{name: root}, {name: abc, submitacl: '*'}]", false,
 			[]string{"root", "root.root", "root.abc"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -272,7 +272,7 @@ func TestProblem_NamesPositionPathAndHint(t *testing.T) {
 func TestLoad_SyntaxErrorPositions(t *testing.T) {
 	const look = " (hint: look for the mistake around this line)"
 	for _, c := range []struct{ name, text, want string }{
-		{"a tab", "partitions:\n\t- name: a\n",
+		{"a tab in the indentation", "partitions:\n\t- name: a\n",
 			"2:1: error [yaml-syntax] the line is indented with a tab (hint: YAML allows only spaces for indentation)"},
 		{"two values", "a: 1\nb: c: d\n",
 			"2:1: error [yaml-syntax] mapping values are not allowed in this context"},
@@ -282,12 +282,12 @@ func TestLoad_SyntaxErrorPositions(t *testing.T) {
 			"2:1: error [yaml-syntax] did not find expected ',' or ']'" + look},
 		{"a tag without a handle", "a: 1\nb:\n  c: !x!y 1\n",
 			"3:1: error [yaml-syntax] found undefined tag handle" + look},
-		{"a text left open", "a: 1\nb: \"1\n",
+		{"a quote that is not closed", "a: 1\nb: \"1\n",
 			`2:4: error [yaml-syntax] the text in quotes that begins here has no end (hint: add a ")`},
 		{"a control character", "a: 1\nb: \x01\n",
 			"2:4: error [yaml-syntax] control characters are not allowed"},
-		{"a byte that is no text", "a: ä\xff\n", "1:5: error [yaml-syntax] invalid leading UTF-8 octet"},
-		{"a version that does not exist", "%YAML 9.9\n---\na: 1\n",
+		{"a byte that is not UTF-8", "a: ä\xff\n", "1:5: error [yaml-syntax] invalid leading UTF-8 octet"},
+		{"an unknown YAML version", "%YAML 9.9\n---\na: 1\n",
 			"1:1: error [yaml-syntax] found incompatible YAML document"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -29,47 +29,47 @@ func TestSettings_ReadFromProperties(t *testing.T) {
 		{"stateaware is a policy of its own", sortPolicyProperty, "stateaware",
 			want(func(s *Settings) { s.AppSort = policies.StateAware })},
 		{"sort policies are case-sensitive", sortPolicyProperty, "Fair", DefaultSettings()},
-		{"priority can be switched off, in any case", sortPriorityProperty, "DisAbled",
+		{"application.sort.priority disabled, in any case", sortPriorityProperty, "DisAbled",
 			want(func(s *Settings) { s.PrioritySort = policies.PriorityIgnored })},
-		{"anything else leaves it on", sortPriorityProperty, "no", DefaultSettings()},
+		{"another value means enabled", sortPriorityProperty, "no", DefaultSettings()},
 		{"a priority fence, in any case", priorityPolicyProperty, "FeNce",
 			want(func(s *Settings) { s.PriorityPolicy = policies.PriorityFence })},
-		{"no other priority policy", priorityPolicyProperty, "disabled", DefaultSettings()},
+		{"an unknown priority policy", priorityPolicyProperty, "disabled", DefaultSettings()},
 		{"the lowest offset", priorityOffsetProperty, "-2147483648",
 			want(func(s *Settings) { s.PriorityOffset = -2147483648 })},
 		{"the highest offset", priorityOffsetProperty, "2147483647",
 			want(func(s *Settings) { s.PriorityOffset = 2147483647 })},
 		{"an offset with a plus sign", priorityOffsetProperty, "+5", want(func(s *Settings) { s.PriorityOffset = 5 })},
 		{"an offset with leading zeroes", priorityOffsetProperty, "007", want(func(s *Settings) { s.PriorityOffset = 7 })},
-		{"an offset past 32 bits is none", priorityOffsetProperty, "2147483648", DefaultSettings()},
-		{"an offset with a space is none", priorityOffsetProperty, " 5", DefaultSettings()},
-		{"an offset in hex is none", priorityOffsetProperty, "0x10", DefaultSettings()},
-		{"an offset with an underscore is none", priorityOffsetProperty, "1_000", DefaultSettings()},
+		{"an offset beyond 32 bits is malformed", priorityOffsetProperty, "2147483648", DefaultSettings()},
+		{"an offset with a space is malformed", priorityOffsetProperty, " 5", DefaultSettings()},
+		{"an offset in hex is malformed", priorityOffsetProperty, "0x10", DefaultSettings()},
+		{"an offset with an underscore is malformed", priorityOffsetProperty, "1_000", DefaultSettings()},
 		{"a preemption fence, in any case", preemptionPolicyProperty, "FENCE",
 			want(func(s *Settings) { s.PreemptionPolicy = policies.PreemptFence })},
-		{"no preemption, in any case", preemptionPolicyProperty, "Disabled",
+		{"preemption disabled, in any case", preemptionPolicyProperty, "Disabled",
 			want(func(s *Settings) { s.PreemptionPolicy = policies.PreemptDisabled })},
 		{"preemption by priority in the leaf, in any case", priorityPreemptionProperty, "Leaf",
 			want(func(s *Settings) { s.PriorityPreemption = policies.PriorityPreemptionLeaf })},
 		{"preemption by priority up to the fence", priorityPreemptionProperty, "fence",
 			want(func(s *Settings) { s.PriorityPreemption = policies.PriorityPreemptionFence })},
-		{"no other preemption by priority", priorityPreemptionProperty, "enabled", DefaultSettings()},
+		{"an unknown value of preemption.priority", priorityPreemptionProperty, "enabled", DefaultSettings()},
 		{"a preemption delay", preemptionDelayProperty, "1m30s",
 			want(func(s *Settings) { s.PreemptionDelay = 90 * time.Second })},
-		{"a preemption delay of zero is none", preemptionDelayProperty, "0s", DefaultSettings()},
-		{"a negative preemption delay is none", preemptionDelayProperty, "-5s", DefaultSettings()},
+		{"a preemption delay of zero is malformed", preemptionDelayProperty, "0s", DefaultSettings()},
+		{"a negative preemption delay is malformed", preemptionDelayProperty, "-5s", DefaultSettings()},
 		{"a quota preemption delay", quotaPreemptionDelayProperty, "5m",
 			want(func(s *Settings) { s.QuotaPreemptionDelay = 5 * time.Minute })},
 		{"a quota preemption delay of zero is off", quotaPreemptionDelayProperty, "0s", DefaultSettings()},
-		{"a negative quota preemption delay is off", quotaPreemptionDelayProperty, "-5m", DefaultSettings()},
+		{"a negative quota preemption delay is malformed", quotaPreemptionDelayProperty, "-5m", DefaultSettings()},
 		{"a back-off", backoffProperty, "5", want(func(s *Settings) { s.UnschedAskBackoff = 5 })},
-		{"a negative back-off is none", backoffProperty, "-5", DefaultSettings()},
+		{"a negative back-off is malformed", backoffProperty, "-5", DefaultSettings()},
 		{"a back-off delay", backoffDelayProperty, "10s",
 			want(func(s *Settings) { s.UnschedAskBackoffDelay = 10 * time.Second })},
-		{"a delay without a unit is none", backoffDelayProperty, "10", DefaultSettings()},
+		{"a delay without a unit is malformed", backoffDelayProperty, "10", DefaultSettings()},
 		{"an empty text is the default", priorityPolicyProperty, "", DefaultSettings()},
 	} {
-		t.Run("2.1 "+c.name, func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
 			got := readSettings(map[string]string{c.property: c.text})
 			c.want.Properties = map[string]string{c.property: c.text}
 			assert.DeepEqual(t, got, c.want)
@@ -165,7 +165,7 @@ func TestChildTemplate_Inheritance(t *testing.T) {
 	assert.Equal(t, root.Max.String(), "≤{memory=5368709120}")
 	assert.Assert(t, root.Guaranteed.IsEmpty())
 	assert.Equal(t, root.PriorityOffset, int32(5))
-	assert.Equal(t, root.PreemptionPolicy, policies.PreemptDefault, "properties of queues do not reach dynamic ones")
+	assert.Equal(t, root.PreemptionPolicy, policies.PreemptDefault, "a dynamic queue inherits no properties")
 	assert.DeepEqual(t, root.Properties, map[string]string{"priority.offset": "5"})
 
 	assert.Assert(t, mustFind(t, c, "root.leaf").ChildTemplate == nil)
@@ -173,6 +173,6 @@ func TestChildTemplate_Inheritance(t *testing.T) {
 	assert.Assert(t, mustFind(t, c, "root.empty").ChildTemplate == root)
 	own := mustFind(t, c, "root.own").ChildTemplate
 	assert.Equal(t, own.MaxApplications, uint64(7))
-	assert.Assert(t, own.Max.IsUnlimited(), "templates replace each other, they do not merge")
+	assert.Assert(t, own.Max.IsUnlimited(), "a template replaces that of the parent as a whole")
 	assert.Assert(t, mustFind(t, c, "root.own.below").ChildTemplate == own)
 }

@@ -19,25 +19,25 @@ func TestReadQuotaTags_Values(t *testing.T) {
 		problems []string
 	}{
 		{name: "no tags", want: "- - 0"},
-		{name: "tags about something else", tags: map[string]string{"namespace": "web"}, want: "- - 0"},
+		{name: "other tags", tags: map[string]string{"namespace": "web"}, want: "- - 0"},
 		{
-			name: "all of them, in any case",
+			name: "all tags, in any case",
 			tags: map[string]string{
 				"Namespace.ResourceQuota": amounts(`"memory":{"value":123},"vcore":{"value":0}`),
 				TagGuaranteed:             amounts(`"vcore":{"value":7}`), "NAMESPACE.RESOURCEMAXAPPS": " 3 ",
 			},
 			want: "≤{memory=123 vcore=0} ≥{vcore=7} 3",
 		},
-		{name: "what is not named is not said", tags: map[string]string{TagMax: amounts(`"x":{"value":1}`)}, want: "≤{x=1} - 0"},
+		{name: "quotas without a tag are not set", tags: map[string]string{TagMax: amounts(`"x":{"value":1}`)}, want: "≤{x=1} - 0"},
 		{
-			name: "of two that differ in case the first in order counts",
+			name: "of two tags that differ in case the first in string order counts",
 			tags: map[string]string{TagMaxApplications: "1", "NAMESPACE.resourcemaxapps": "2"}, want: "- - 2",
 		},
-		{name: "a zero may be left out", tags: map[string]string{TagMax: amounts(`"x":{"value":1},"y":{}`)}, want: "≤{x=1 y=0} - 0"},
+		{name: "a zero value may be missing", tags: map[string]string{TagMax: amounts(`"x":{"value":1},"y":{}`)}, want: "≤{x=1 y=0} - 0"},
 		{name: "a number may be a text, as in the JSON of protobuf", tags: map[string]string{TagMax: amounts(`"x":{"value":"9"}`)}, want: "≤{x=9} - 0"},
-		{name: "no applications are any number", tags: map[string]string{TagMaxApplications: "0"}, want: "- - 0"},
+		{name: "zero applications means any number", tags: map[string]string{TagMaxApplications: "0"}, want: "- - 0"},
 		{
-			name: "one bad tag does not spoil the others", want: "- ≥{x=1} 0",
+			name: "a malformed tag does not affect the others", want: "- ≥{x=1} 0",
 			tags: map[string]string{TagMax: "{", TagGuaranteed: amounts(`"x":{"value":1}`), TagMaxApplications: "-1"},
 			problems: []string{
 				`tag namespace.resourcequota: "{" is not a resource in JSON: unexpected end of JSON input`,

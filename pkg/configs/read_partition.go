@@ -134,7 +134,7 @@ func (r *reader) tree(p *partitionDraft, n *yaml.Node, siblingsMisread bool) *qu
 	if isNull(n) {
 		root.aclUnknown = true
 		if siblingsMisread {
-			return root // the queues may be what could not be read
+			return root // the queues may be in the part that was not understood
 		}
 		r.add(p, p.position, "V2", `key "queues" is missing`, `write "queues: []" for a partition with only a root queue`)
 		return root

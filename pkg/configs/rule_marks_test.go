@@ -11,11 +11,11 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// Test documents carry the problems they have as marks: «V6» stands right before the
-// place where rule V6 must be reported.
+// Test documents have marks for their problems: «V6» is right before the position where
+// rule V6 must be reported.
 var ruleMark = regexp.MustCompile(`«([^»]*)»`)
 
-// parseMarks returns a document without its marks, and what they say, as "line:col rule".
+// parseMarks returns a document without its marks, and the marks as "line:col rule".
 func parseMarks(text string) (document string, want []string) {
 	for {
 		m := ruleMark.FindStringSubmatchIndex(text)
@@ -38,7 +38,7 @@ func positions(problems Problems) []string {
 	return got
 }
 
-// mustLoad loads a document that has no problem at all.
+// mustLoad loads a document that has neither errors nor warnings.
 func mustLoad(t *testing.T, text string) *Config {
 	t.Helper()
 	c, problems := Load([]byte(text))
@@ -47,7 +47,7 @@ func mustLoad(t *testing.T, text string) *Config {
 	return c
 }
 
-// mustFind returns the queue with a path of a config's first partition.
+// mustFind returns the queue of a path in the first partition.
 func mustFind(t *testing.T, c *Config, path string) *Queue {
 	t.Helper()
 	q := &c.Partitions[0].Root
@@ -66,7 +66,7 @@ next:
 	return q
 }
 
-// rootHead opens a document, up to where the queue root or its partition goes on.
+// rootHead begins a document up to the keys of the queue root, which may be continued.
 const rootHead = `
 partitions:
 - queues:
@@ -74,7 +74,7 @@ partitions:
     submitacl: '*'
 `
 
-// onePartition ends a document that is about something else than queues.
+// onePartition ends a document for tests of other keys than partitions.
 const onePartition = "\npartitions: [{queues: [{name: root, submitacl: '*'}]}]\n"
 
 func readTestFile(t *testing.T, name string) string {

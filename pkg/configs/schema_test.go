@@ -29,8 +29,8 @@ func compiledSchema(t testing.TB) *jsonschema.Schema {
 	return s
 }
 
-// asJSON is the first document of a text as an editor sees it. ok is false when the text
-// means something only to YAML.
+// asJSON is the JSON form of the first document of a text. ok is false if the text has no JSON
+// form.
 func asJSON(text string) (doc any, ok bool) {
 	if yaml.Unmarshal([]byte(text), &doc) != nil {
 		return nil, false
@@ -81,7 +81,7 @@ func TestSchema_AcceptsExamples(t *testing.T) {
 	}
 }
 
-// schemaRules are the rules that a schema can keep.
+// schemaRules are the rules that the schema checks too.
 var schemaRules = []string{"yaml-unknown-key", "yaml-type", "V2", "V5", "V26", "V27", "V30", "V31", "quantity", "L2",
 	"class-invalid-policy", "class-invalid-value", "budget-invalid-allowance", "classquota-operator"}
 
@@ -97,7 +97,7 @@ func TestSchema_AgreesWithLoad(t *testing.T) {
 		}
 		err := s.Validate(doc)
 		if config != nil {
-			assert.NilError(t, err, "%s: Load takes it", c.name)
+			assert.NilError(t, err, "%s: Load accepts it", c.name)
 			continue
 		}
 		if slices.ContainsFunc(problems, func(p Problem) bool { return slices.Contains(schemaRules, p.RuleID) }) {
@@ -114,10 +114,10 @@ func TestSchema_ErrorsNameThePath(t *testing.T) {
 		{"an unknown key", "partitions: [{queues: [{name: root, submitACL: '*'}]}]", "at '/partitions/0/queues/0': additional properties 'submitACL' not allowed"},
 		{"a missing key", "partitions: [{name: default}]", "at '/partitions/0': missing property 'queues'"},
 		{"a wrong kind", "partitions: [{queues: [{name: root, maxapplications: many}]}]", "at '/partitions/0/queues/0/maxapplications': got string, want null or integer"},
-		{"a key far down", "partitions: [{queues: [], placementrules: [{name: user, parent: {name: fixed, value: a, filter: {user: [b]}}}]}]", "additional properties 'user' not allowed"},
+		{"an unknown key in a nested rule", "partitions: [{queues: [], placementrules: [{name: user, parent: {name: fixed, value: a, filter: {user: [b]}}}]}]", "additional properties 'user' not allowed"},
 		{"a quantity", "partitions: [{queues: [{name: a, resources: {max: {memory: 5m}}}]}]", "'5m' does not match pattern"},
 		{"a fraction", "partitions: [{queues: [{name: a, resources: {max: {memory: 1.5}}}]}]", "at '/partitions/0/queues/0/resources/max/memory': got number, want integer or string"},
-		{"a rule that does not exist", "partitions: [{queues: [], placementrules: [{name: tags}]}]", "at '/partitions/0/placementrules/0/name': 'anyOf' failed"},
+		{"an unknown placement rule", "partitions: [{queues: [], placementrules: [{name: tags}]}]", "at '/partitions/0/placementrules/0/name': 'anyOf' failed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			config, _ := Load([]byte(c.text))
@@ -149,7 +149,7 @@ func TestSchema_DescribesEveryKey(t *testing.T) {
 	}
 }
 
-// FuzzSchema looks for a document that Load takes and the schema does not.
+// FuzzSchema checks that the schema accepts every document that Load accepts (CFG-21).
 func FuzzSchema(f *testing.F) {
 	s := compiledSchema(f)
 	for _, c := range allBadDocuments() {
@@ -168,7 +168,7 @@ func FuzzSchema(f *testing.F) {
 	})
 }
 
-// What Load warns of, an editor strikes out.
+// The schema marks the resource names that Load warns of as deprecated (CFG-21).
 func TestSchema_DeprecatesMisnamedResources(t *testing.T) {
 	var s struct {
 		Defs struct {

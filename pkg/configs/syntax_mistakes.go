@@ -98,9 +98,9 @@ func findOpenQuote(lines []string) *mistake {
 
 // findIndentationMistake finds the first line that is not indented to the column of an open block.
 func findIndentationMistake(lines []string) *mistake {
-	var open []int // the columns of the open blocks, from 0
-	takes := true  // the line above may be followed by a deeper block
-	block := -1    // column of the key of the current block scalar; deeper lines belong to it. -1: none
+	var open []int  // the columns of the open blocks, from 0
+	mayNest := true // the line above may be followed by a deeper block
+	block := -1     // column of the key of the current block scalar; deeper lines belong to it. -1: none
 	for i, line := range lines {
 		code := strings.TrimLeft(line, " ")
 		column := len(line) - len(code)
@@ -114,10 +114,10 @@ func findIndentationMistake(lines []string) *mistake {
 		}
 		here := position{i + 1, column + 1}
 		switch {
-		case deeper && !takes && (isKey(code) || strings.HasPrefix(code, "- ")):
+		case deeper && !mayNest && (isKey(code) || strings.HasPrefix(code, "- ")):
 			return &mistake{here, "the line is indented further than the one above, which has a value already",
 				"begin it in column " + columns(open)}
-		case deeper && !takes:
+		case deeper && !mayNest:
 			continue // a continued plain scalar
 		case !deeper && (len(open) == 0 || open[len(open)-1] != column):
 			return &mistake{here, "the line is indented to no open block",
@@ -137,7 +137,7 @@ func findIndentationMistake(lines []string) *mistake {
 		if strings.Count(code, "[")+strings.Count(code, "{") > strings.Count(code, "]")+strings.Count(code, "}") {
 			return nil // within brackets, indentation has no meaning
 		}
-		takes = code == "-" || strings.HasSuffix(code, ":")
+		mayNest = code == "-" || strings.HasSuffix(code, ":")
 		if blockScalarStart.MatchString(code) {
 			block = open[len(open)-1]
 		}

@@ -79,18 +79,18 @@ func findSimilarNames(all []*resourceUse) map[string]*resourceUse {
 	return near
 }
 
-// maxCompared bounds the names that are compared with each other. A partition can count 256.
+// maxCompared bounds the names that are compared with each other. A partition may have 256 names.
 const maxCompared = 1024
 
-// isSimilarName reports whether two different names, which both are used, are probably meant to be the
-// same: one is misspelt, or only one of them has a domain.
+// isSimilarName reports whether two different names probably mean the same resource: one of them is
+// misspelt, or only one of them has a domain (CFG-80).
 func isSimilarName(a, b string) bool {
 	return isMisspelt(a, b) || a != b && baseName(a) == baseName(b) && (baseName(a) == a) != (baseName(b) == b)
 }
 
-// isMisspelt reports whether two different names differ in case and separators alone, by a
-// plural, or by one letter of a long word. Names of devices are full of digits and short words
-// that make all the difference (a100 and h100, gpu and tpu), so these do not count.
+// isMisspelt reports whether two different names differ only in case and separators, by a
+// plural s, or by one letter of a long word (CFG-79). Digits and letters of short words do not
+// count, because names of devices differ in them (a100 and h100, gpu and tpu).
 func isMisspelt(a, b string) bool {
 	if a == b || len(a) > maxSuggestionLength || len(b) > maxSuggestionLength {
 		return false
@@ -98,7 +98,7 @@ func isMisspelt(a, b string) bool {
 	return normalizeName(a) == normalizeName(b) || isPlural(a, b) || isPlural(b, a) || isOneLetter(a, b)
 }
 
-// normalizeName is a name without what case and separators add to it.
+// normalizeName is a name in lower case without separators.
 func normalizeName(s string) string {
 	return strings.Map(func(c rune) rune {
 		if strings.ContainsRune("-_./ ", c) {
@@ -116,11 +116,11 @@ func isPlural(many, one string) bool {
 	return one != "" && many == one+"s" && wordLength(one, len(one)-1) >= 3
 }
 
-// minMisspeltWord is how many letters a word has in which one letter is a mistake and no other word.
+// minMisspeltWord is how many letters a word must have for one wrong letter to count as a mistake.
 const minMisspeltWord = 5
 
-// isOneLetter reports whether one letter of a long word is missing, changed, or has changed
-// places with the next one.
+// isOneLetter reports whether the names differ in one letter of a long word that is missing,
+// changed, or swapped with the next one.
 func isOneLetter(a, b string) bool {
 	if len(a) < len(b) {
 		a, b = b, a
@@ -142,7 +142,7 @@ func isOneLetter(a, b string) bool {
 	return isLetter(b[i]) && (a[i+1:] == b[i+1:] || swapped)
 }
 
-// wordLength is the length of the word of letters around a place.
+// wordLength is the length of the word of letters around index i.
 func wordLength(s string, i int) int {
 	from, to := i, i
 	for from > 0 && isLetter(s[from-1]) {

@@ -12,10 +12,10 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// badResources are documents whose quantities are legal and probably not what is meant.
+// badResources are documents whose quantities are legal and probably mistakes.
 func badResources() []badDocument {
 	return []badDocument{
-		{"names that other systems have for well-known resources", rootHead + `
+		{"names of well-known resources in other systems", rootHead + `
     queues:
     - name: a
       resources:
@@ -24,7 +24,7 @@ func badResources() []badDocument {
     - name: b
       resources: {max: {«resource-name»vCore: 2, «resource-name»ephemeral_storage: 1Gi, «resource-name»memroy: 1Gi, «resource-name»pod: 3}}
 `},
-		{"in all places that have quantities", `
+		{"misnamed resources in all mappings with quantities", `
 partitions:
 - limits: [{users: [ann], maxresources: {«resource-name»cores: 2}}]
   nodesortpolicy: {resourceweights: {vcore: 1, «resource-name»cpus: 1}}
@@ -38,7 +38,7 @@ partitions:
       classquotas: [{name: all, match: {operator: Exists}, hard: {«resource-name»vcores: 5, pods: 10}}]
       limits: [{users: ['*'], maxresources: {«resource-name»nvidia.com/gpus: 1}}]
 `},
-		{"names one letter, a plural or a domain away from others that are used", rootHead + `
+		{"resource names similar to others of the partition", rootHead + `
     queues:
     - name: a
       resources: {max: {example.com/fpga: 2, licence-solver: 1, scratch: 1}}
@@ -47,7 +47,7 @@ partitions:
     - name: c
       resources: {max: {«resource-similar»fpga: 2}}
 `},
-		{"quantities without their unit", rootHead + `
+		{"quantities without a unit", rootHead + `
     queues:
     - name: a
       resources:
@@ -87,7 +87,7 @@ func TestWarnings_SuggestTheProbableValue(t *testing.T) {
 	}
 }
 
-// A name that is wrong in a hundred queues is one mistake.
+// A misnamed resource in a hundred queues has one warning (CFG-83).
 func TestWarnings_OnePerResourceName(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(rootHead + "    queues:\n")
@@ -100,7 +100,7 @@ func TestWarnings_OnePerResourceName(t *testing.T) {
 		"7:52: warning [quantity-small] root.q0: max memory 1 is only 1 byte (also in lines 8, 9, 10, 11, 12 and 94 more) (hint: did you mean 1Gi?)")
 }
 
-// With the nodes of a server, what they have is right and what they lack is wrong.
+// With Options.NodeResources, names that nodes have are right and others are warned of (CFG-81).
 func TestWarnings_CompareWithNodeResources(t *testing.T) {
 	load := func(max string, nodes ...string) string {
 		_, problems := LoadWith([]byte(rootHead+"    queues: [{name: a, resources: {max: "+max+"}}]\n"),
@@ -115,13 +115,13 @@ func TestWarnings_CompareWithNodeResources(t *testing.T) {
 		{"{gpu: 1}", place + `max is for a resource "gpu", which no node has (hint: did you mean "nvidia.com/gpu"?)`},
 		{"{cpu: 1}", place + `max is for a resource "cpu", which no node has (hint: did you mean "vcore"?)`},
 		{"{amd.com/gpu: 1}", place + `max is for a resource "amd.com/gpu", which no node has (hint: the nodes have "memory", "nvidia.com/gpu", "vcore")`},
-		{"{amd.com/gpu: 0, vcore: 1}", ""}, // it forbids what is not there yet
+		{"{amd.com/gpu: 0, vcore: 1}", ""}, // zero forbids a future resource
 		{"{nvidia.com/gpus: 0, vcore: 1}", place + `max is for a resource "nvidia.com/gpus", which no node has (hint: did you mean "nvidia.com/gpu"?)`},
 	} {
 		assert.Equal(t, load(c.max, nodes...), c.want, c.max)
 	}
-	assert.Equal(t, load("{cpu: 1}", "cpu", "memory"), "", "what the nodes call it is right")
-	assert.Equal(t, load("{amd.com/gpu: 1}"), "", "without nodes nothing is known")
+	assert.Equal(t, load("{cpu: 1}", "cpu", "memory"), "", "a name that nodes have is right")
+	assert.Equal(t, load("{amd.com/gpu: 1}"), "", "without nodes no name is absent")
 }
 
 func TestIsMisspelt_KeepsDeviceNamesApart(t *testing.T) {
@@ -141,7 +141,7 @@ func TestIsMisspelt_KeepsDeviceNamesApart(t *testing.T) {
 	}
 }
 
-// What is shipped, and the given scenarios, have no warning of any kind.
+// The shipped examples have no warnings (CFG-72).
 func TestWarnings_NoneForExamples(t *testing.T) {
 	files, err := filepath.Glob("../../examples/*.yaml")
 	assert.NilError(t, err)
