@@ -220,7 +220,6 @@ var textsToRevise = []string{
 	"pkg/persistent",
 	"pkg/placement",
 	"pkg/resources",
-	"pkg/rmproxy",
 	"pkg/security",
 	"tools/testrun",
 	"tools/tour",

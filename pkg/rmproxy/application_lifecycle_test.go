@@ -12,8 +12,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// What a resource manager hears of the life of an application, from its first ask until
-// it is forgotten, with nobody saying anything in between.
+// The updates that a resource manager gets about an application, from its first ask until it is
+// removed.
 func TestApplication_LifecycleUpdates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lifetimes := objects.Lifetimes{Completing: time.Second, Completed: 2 * time.Second, Rejected: time.Second, MaxEnded: 10}
@@ -60,12 +60,12 @@ func TestApplication_LifecycleUpdates(t *testing.T) {
 		assertUpdates(idle.Add(time.Second), "Completed: it had nothing to do for long enough")
 		assertUpdates(idle.Add(3*time.Second), "Expired: it ended long enough ago")
 
-		// One that is rejected is heard of once, and never again.
+		// A rejected application has one answer and no update.
 		add("root.none")
 		receive(t, a, 1, (*si.ApplicationResponse).GetRejected)
 		<-time.After(2 * time.Second)
 
-		// The ID is used again, and the RM removes it.
+		// The ID is used again, and the RM removes the application.
 		add("root.b")
 		receive(t, a, 1, (*si.ApplicationResponse).GetAccepted)
 		ask("k3")
@@ -77,7 +77,7 @@ func TestApplication_LifecycleUpdates(t *testing.T) {
 	})
 }
 
-// A quota tag that makes no sense keeps nobody out, and is said in the log.
+// An invalid quota tag does not reject the application, and is logged.
 func TestApplication_InvalidQuotaTagIsLogged(t *testing.T) {
 	r := newRig(t, Options{})
 	assert.NilError(t, r.register("rm", `

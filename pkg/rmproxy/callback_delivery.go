@@ -10,15 +10,16 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// shimCallback tells a session's effects by calling the shim. Only whoever has put a token into
-// Proxy.callbackToken may use it; who comes first is first, so no partition keeps others out.
+// shimCallback delivers the effects of a session by calls to the shim (RMI-61). The caller must
+// hold the token of Proxy.callbackToken. Waiting callers get the token in the order in which they
+// came, so no partition starves another.
 type shimCallback struct {
 	callback api.ResourceManagerCallback
-	buffer   []outboundEffect // room for the effects of one message
+	buffer   []outboundEffect // buffer for the effects of one message
 }
 
-// newInProcessSession returns the session of an in-process door. Its first call waits for the last
-// of the session before, because all calls are made with one token.
+// newInProcessSession returns the session of the in-process API. Its first call to the shim waits
+// for the last call of the previous session, because all calls need the same token.
 func newInProcessSession(p *Proxy, rm string, callback api.ResourceManagerCallback) *session {
 	s := &session{
 		p: p, rm: rm, log: p.log.With(zap.String("rm", rm)), sharesMessages: true,
@@ -33,8 +34,9 @@ func newInProcessSession(p *Proxy, rm string, callback api.ResourceManagerCallba
 	return s
 }
 
-// deliverReplies tells what the door itself has to say. The goroutine that made it say so cannot:
-// it belongs to the shim, which may hold a lock that its callback takes.
+// deliverReplies delivers the answers of the API itself (rejections that no partition has seen)
+// (RMI-62). They are not delivered on the goroutine of the Update call: that is the shim's, which
+// may hold a lock that its callback takes.
 func (s *session) deliverReplies(box *outbox) {
 	for !s.ended() {
 		select {
@@ -45,8 +47,8 @@ func (s *session) deliverReplies(box *outbox) {
 	}
 }
 
-// deliverByCallback tells effects of a partition on the goroutine that brings them. What the door has
-// to answer comes first: it is about messages from before.
+// deliverByCallback delivers effects of a partition on the calling goroutine (RMI-33, RMI-61).
+// Pending answers of the API itself come first: they are about earlier messages.
 func (s *session) deliverByCallback(partition string, effects []scheduler.Effect) {
 	s.p.callbackToken <- struct{}{}
 	defer func() { <-s.p.callbackToken }()
@@ -71,7 +73,8 @@ func (s *session) deliverByCallback(partition string, effects []scheduler.Effect
 	}
 }
 
-// countInMessage is how many effects from the front go into one message: those of one list.
+// countInMessage is the number of effects from the front that go into one message: those of one
+// list.
 func countInMessage(effects []scheduler.Effect) int {
 	n := 1
 	for n < min(len(effects), maxEntries) && listOf(effects[n]) == listOf(effects[0]) {
@@ -80,7 +83,7 @@ func countInMessage(effects []scheduler.Effect) int {
 	return n
 }
 
-// callShim makes one call.
+// callShim makes one call to the shim (RMI-63, RMI-65).
 func (s *session) callShim(batch []outboundEffect) {
 	var err error
 	switch m := s.message(batch).(type) {
@@ -92,7 +95,7 @@ func (s *session) callShim(batch []outboundEffect) {
 		err = s.shim.callback.UpdateAllocation(m)
 	}
 	if err != nil {
-		// It was told; that the shim could make no use of it does not make it untrue.
+		// An error of the callback does not undo the effect: it counts as delivered.
 		s.log.Error("the shim failed to process a response", zap.Error(err))
 	}
 }

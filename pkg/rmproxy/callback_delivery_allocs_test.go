@@ -13,19 +13,20 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// ignoringShim is a shim that takes no notice of placements.
+// ignoringShim is a shim that ignores placements.
 type ignoringShim struct{ shim }
 
 func (*ignoringShim) UpdateAllocation(*si.AllocationResponse) error { return nil }
 
-// newPlacementDelivery returns a function that tells a linked shim of one placement, of so many resources.
+// newPlacementDelivery returns a function that delivers a placement of so many resources to a
+// linked shim.
 func newPlacementDelivery(t testing.TB, names int) func() {
 	d := NewInProcess(Options{})
 	t.Cleanup(d.Stop)
 	_, err := d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm"}, &ignoringShim{})
 	assert.NilError(t, err)
-	// A registration makes partitions forget, and what they say is void until they have said
-	// so. When a second reader has been served, what came before the first has been told.
+	// Effects before the PartitionReset of a registration are dropped. When the second snapshot
+	// has been returned, the effects before the first have been delivered.
 	l, ok := d.p.cluster.Partition("default")
 	assert.Assert(t, ok)
 	for range 2 {
@@ -43,8 +44,8 @@ func newPlacementDelivery(t testing.TB, names int) func() {
 }
 
 func TestInProcess_CallbackAllocatesFewObjects(t *testing.T) {
-	// The message, and the map of its resources, which is two objects. More resources than
-	// two are one more.
+	// The message, and the map of its resources, which is two objects. More than two resources
+	// are one more.
 	for names, want := range map[int]float64{0: 2, 2: 3, 3: 4} {
 		assert.Equal(t, testing.AllocsPerRun(100, newPlacementDelivery(t, names)), want, "%d resources", names)
 	}

@@ -25,8 +25,8 @@ func TestInProcess_ReregistersWhileACallbackBlocks(t *testing.T) {
 				first := &shim{onCall: func(string) { <-blocked }}
 				d := newLinkedCore(t, first)
 				send(d)
-				synctest.Wait() // the first call is under way
-				send(d)         // the second never comes
+				synctest.Wait() // the first call blocks
+				send(d)         // the second call is never made
 				synctest.Wait()
 
 				second := &shim{}
@@ -36,7 +36,7 @@ func TestInProcess_ReregistersWhileACallbackBlocks(t *testing.T) {
 					d.addApp()
 				}()
 				synctest.Wait()
-				assert.Equal(t, len(second.recorded()), 0, "calls are strictly one after the other")
+				assert.Equal(t, len(second.recorded()), 0, "the second call waits for the first")
 				close(blocked)
 				synctest.Wait()
 				assert.DeepEqual(t, second.recorded(), []string{
@@ -83,7 +83,7 @@ func TestInProcess_CallbacksOfPartitionsAreSerialized(t *testing.T) {
 				n := nodeCreated(partition + id)
 				n.Attributes = map[string]string{"si/node-partition": partition}
 				assert.NilError(t, d.UpdateNode(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{n}}))
-				synctest.Wait() // one of the two partitions has its call under way, the other waits
+				synctest.Wait() // one of the two partitions is in its call, the other waits
 			}
 		}
 		time.Sleep(time.Minute)
@@ -96,8 +96,8 @@ func TestInProcess_CallbacksOfPartitionsAreSerialized(t *testing.T) {
 	})
 }
 
-// What the door refuses it answers on a goroutine of its own: whoever calls may hold a
-// lock that the callback takes, too.
+// The API answers what it rejects itself on a goroutine of its own: the caller may hold a lock
+// that the callback takes, too.
 func TestInProcess_RejectionsDoNotBlockTheCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lock := make(chan struct{}, 1)
@@ -128,6 +128,6 @@ func TestInProcess_RejectionsPrecedeEffectsOfLaterMessages(t *testing.T) {
 	assert.Equal(t, strings.Join(recorder.recorded(), "; "),
 		"allocations !k; allocations k@n; nodes +1 -0; allocations l@n m@n")
 	s.close(ErrClosed)
-	s.deliverByCallback("default", []scheduler.Effect{rejected("late")}) // it waited for its turn meanwhile
-	assert.Equal(t, len(recorder.recorded()), 4, "nothing is told after the end")
+	s.deliverByCallback("default", []scheduler.Effect{rejected("late")}) // this delivery waited for the token meanwhile
+	assert.Equal(t, len(recorder.recorded()), 4, "no call after the end")
 }

@@ -11,21 +11,22 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// priorityClassTag names the priority class of an ask. Nothing behind the door reads it: the name that
-// class quotas count by is that of the class which was found.
+// priorityClassTag is the tag with the name of the priority class of an ask. Only this package
+// reads it: class quotas count by the name of the class that was resolved from it.
 const priorityClassTag = common.DomainK8s + common.GroupMeta + "priorityClassName"
 
 var denyAllUsers = security.AllowList(nil, nil)
 
-// priorityRequest is what an allocation says about its priority.
+// priorityRequest returns what an allocation message says about priority and preemption.
 func priorityRequest(x *wire.Allocation) priorities.Request {
 	return priorities.Request{
 		Class: x.Tags[priorityClassTag], Priority: x.Priority, HasPolicy: x.Policy.Sent(), Preempts: x.Policy.AllowPreemptOther(),
 	}
 }
 
-// submitCommand gives a new ask its number, and says what its class demands. Whether the key
-// is new only the partition knows, so it is the partition that refuses.
+// submitCommand resolves the priority class of an ask and sets its priority (PRI-4, PRI-37). A
+// rejection is part of the command, because only the partition knows whether the key is new: a
+// known ask is not rejected.
 func (b *commandBatch) submitCommand(ask *objects.Ask, x *wire.Allocation) scheduler.Command {
 	g, problem := b.classes().Admit(priorityRequest(x), b.s.p.opt.StrictClasses)
 	if problem != nil {
@@ -38,31 +39,32 @@ func (b *commandBatch) submitCommand(ask *objects.Ask, x *wire.Allocation) sched
 	return scheduler.SubmitAskWithClass{Ask: ask, Class: g.Class.Name, NamedClass: x.Tags[priorityClassTag], AllowedUsers: classUsers(g.Class, x)}
 }
 
-// classUsers is the list of users that a class has for those who name it; nil: none. Requires: the
-// ask is of the class.
+// classUsers is the submit ACL of a class for an ask that names it; nil: every user may (PRI-44).
+// The ask must be of the class.
 func classUsers(c *priorities.Class, x *wire.Allocation) *security.ACL {
 	switch {
 	case x.Tags[priorityClassTag] == "":
-		return nil // it is of the default class, which nobody has to name
+		return nil // the default class need not be named, and its ACL is not checked
 	case c.SubmitACL == nil && c.IsSystem():
 		return &denyAllUsers
 	}
 	return c.SubmitACL
 }
 
-// reportCommand gives what runs already its number. It is of the class that it names, whatever
-// has become of the class: Kubernetes counts what runs by its name, too.
+// reportCommand sets the priority of an allocation that runs already (PRI-46). Its class is the one
+// that it names, even if that class does not exist any more: Kubernetes counts running pods by the
+// name of their class, too.
 func (b *commandBatch) reportCommand(ask *objects.Ask, x *wire.Allocation) scheduler.Command {
 	applyGrant(ask, b.classes().AdmitRecovered(priorityRequest(x)))
 	class := x.Tags[priorityClassTag]
 	if names.SubdomainProblem(class) != "" {
-		class = "" // it never was of a class
+		class = "" // such a class cannot exist
 	}
 	return scheduler.ReportAllocation{Ask: ask, Node: objects.NodeID(x.Node), Class: class}
 }
 
-// applyGrant writes down what was found out. The class decides whether the ask may have victims;
-// one that says nothing about itself may be a victim, as in Kubernetes (priority.md D1).
+// applyGrant copies the admission into the ask (PRI-4, PRI-40). The class decides whether the ask
+// may preempt others; an ask without a policy may be preempted, as in Kubernetes.
 func applyGrant(ask *objects.Ask, g priorities.Admission) {
 	ask.Priority = g.Priority
 	if g.Class == nil {
@@ -74,7 +76,7 @@ func applyGrant(ask *objects.Ask, g priorities.Admission) {
 	ask.Policy = ask.Policy.With(objects.PolicyAllowPreemptOther, g.Preempts)
 }
 
-// classes are those in force when the first ask of a message is read.
+// classes are the priority classes in force when the first ask of the message is read (PRI-45).
 func (b *commandBatch) classes() *priorities.Registry {
 	if b.registry == nil {
 		b.registry = &b.s.p.cluster.Config().Classes

@@ -22,7 +22,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// allocationRecorder is a callback that writes down the answers to asks.
+// allocationRecorder is a callback that records the answers to asks.
 type allocationRecorder struct {
 	shim
 	linesMu sync.Mutex
@@ -49,7 +49,7 @@ func (r *allocationRecorder) drain() string {
 	return strings.Join(append(lines, ""), "\n")
 }
 
-// endpoint is a door with somebody in front of it.
+// endpoint is one of the APIs with a client.
 type endpoint struct {
 	nodes       func(*si.NodeRequest) error
 	apps        func(*si.ApplicationRequest) error
@@ -72,7 +72,7 @@ func newGRPCEndpoint(t *testing.T, opt Options) *endpoint {
 				}
 				return
 			}
-			_ = s.recorder.UpdateAllocation(m) // it takes everything
+			_ = s.recorder.UpdateAllocation(m) // it always succeeds
 		}
 	}()
 	return s
@@ -92,8 +92,8 @@ func newInProcessEndpoint(t *testing.T, opt Options) *endpoint {
 	}
 }
 
-// TestPriorityClasses_Transcripts reads each file as what a resource manager and operators
-// say, and after the line what is answered to asks. Both doors must answer the same. Run
+// TestPriorityClasses_Transcripts reads each file as the messages of a resource manager and of
+// operators, and after the line the answers to asks. Both APIs must give the same answers. Run
 // with -rewrite after a change, then read the diff.
 func TestPriorityClasses_Transcripts(t *testing.T) {
 	endpoints := map[string]func(*testing.T, Options) *endpoint{"wire": newGRPCEndpoint, "in process": newInProcessEndpoint}
@@ -136,7 +136,7 @@ func (s *endpoint) runDirective(t *testing.T, d *datadriven.TestData) string {
 		assert.NilError(t, s.allocations(&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{
 			AllocationsToRelease: []*si.AllocationRelease{{ApplicationID: app, AllocationKey: key}},
 		}}))
-	case "work":
+	case "asks":
 		return s.listAsks(t)
 	default:
 		d.Fatalf(t, "unknown command %q", d.Cmd)
@@ -144,7 +144,7 @@ func (s *endpoint) runDirective(t *testing.T, d *datadriven.TestData) string {
 	return ""
 }
 
-// classedAsk is an ask of the whole of a node, so that only the first is placed.
+// classedAsk is an ask for a whole node, so that only the first is placed.
 func classedAsk(t *testing.T, d *datadriven.TestData) *si.Allocation {
 	x := newAsk(directiveArg(d, "key"), directiveArg(d, "app"))
 	x.ResourcePerAlloc, x.NodeID = resourceOf(100, 100), directiveArg(d, "node")
@@ -168,7 +168,7 @@ func classedAsk(t *testing.T, d *datadriven.TestData) *si.Allocation {
 	return x
 }
 
-// listAsks lists what is there, with what was decided about it.
+// listAsks lists asks and allocations with their priority and policy.
 func (s *endpoint) listAsks(t *testing.T) string {
 	l, ok := s.proxy.Cluster().Partition("default")
 	assert.Assert(t, ok)
@@ -190,18 +190,18 @@ func policyText(p objects.PreemptionPolicy) string {
 	if !p.Sent() {
 		return ""
 	}
-	text := ", may not have victims"
+	text := ", never preempts"
 	if p.AllowPreemptOther() {
-		text = ", may have victims"
+		text = ", preempts lower priorities"
 	}
 	if p.AllowPreemptSelf() {
-		return text + ", may be one"
+		return text + ", may be preempted"
 	}
 	return text
 }
 
-// A class costs an ask nothing that has none: no object is made to find out. Of one that has
-// one, the command says which, and is gone as soon as it was heard.
+// An ask without a class costs no object for the admission. An ask of a class costs the command
+// with the class, which is short-lived.
 func TestClassAdmission_AllocatesOnlyForAClass(t *testing.T) {
 	const high, normal = "{name: high, value: 9}", "{name: normal, value: 7, globalDefault: true}"
 	for _, c := range []struct {
@@ -231,7 +231,7 @@ func TestClassAdmission_AllocatesOnlyForAClass(t *testing.T) {
 	}
 }
 
-// newSessionWithConfig is a session without anybody, under a configuration.
+// newSessionWithConfig is a session without an RM, under a configuration.
 func newSessionWithConfig(t *testing.T, more string) *session {
 	first, err := reload.Read(reload.File, "", []byte(queues+more), reload.Options{}.Bounds)
 	assert.NilError(t, err)
@@ -240,7 +240,7 @@ func newSessionWithConfig(t *testing.T, more string) *session {
 	return newSession(p, "rm")
 }
 
-// S0-3: whatever it is that asks, the class gives the number.
+// S0-3: the class determines the priority, whatever the ask is for.
 func TestS0_3PriorityDependsOnTheClassAlone(t *testing.T) {
 	s := newSessionWithConfig(t, "\npriorityclasses: [{name: high, value: 7}]\n")
 	for kind, modify := range map[string]func(*si.Allocation){
@@ -268,7 +268,7 @@ func TestS0_3PriorityDependsOnTheClassAlone(t *testing.T) {
 	}
 }
 
-// S0-34, S3-60: how much a pod may be trusted to keep to its requests is not our business.
+// S0-34, S3-60: priority does not depend on the QoS class of a pod.
 func TestS0_34QualityOfServiceAndPriorityAreIndependent(t *testing.T) {
 	s := newSessionWithConfig(t, "\npriorityclasses: [{name: low, value: -5}, {name: high, value: 1000000000}]\n")
 	for _, qos := range []string{"BestEffort", "Burstable", "Guaranteed"} {
@@ -291,7 +291,7 @@ func TestS0_34QualityOfServiceAndPriorityAreIndependent(t *testing.T) {
 	}
 }
 
-// S0-20, S0-21: the ladder of the example, on a cluster with room for one at a time.
+// S0-20, S0-21: the classes of the example, on a cluster with space for one allocation.
 func TestS0_21ExampleClassesArePlacedInPriorityOrder(t *testing.T) {
 	example, err := os.ReadFile("../../examples/priority-classes.yaml")
 	assert.NilError(t, err)
@@ -319,7 +319,7 @@ func TestS0_21ExampleClassesArePlacedInPriorityOrder(t *testing.T) {
 		ask(classes[0])
 		synctest.Wait()
 		for i := len(classes) - 1; i > 0; i-- {
-			ask(classes[i]) // the least important first
+			ask(classes[i]) // the lowest priority first
 		}
 		synctest.Wait()
 		for _, class := range classes {

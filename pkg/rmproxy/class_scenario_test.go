@@ -18,7 +18,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// classScenario is a worked case of classes and asks: steps in order, and what becomes of each.
+// classScenario is a scenario of classes and asks: steps in order, and the result of each.
 type classScenario struct {
 	ID, Shows string
 
@@ -27,7 +27,7 @@ type classScenario struct {
 	Expect struct {
 		Steps []struct {
 			Result           string // ok or rejected
-			Why              string // the reason of a refusal
+			Why              string // the reason of a rejection
 			Priority         int32  // of an ask, as the next two
 			PreemptionPolicy string
 			ClassName        string
@@ -37,7 +37,7 @@ type classScenario struct {
 
 type classStep struct {
 	Op    string          // createClass, updateClass, deleteClass, admitAsk
-	Class json.RawMessage // as it is sent over REST; an update names all fields that count
+	Class json.RawMessage // as it is sent over REST; an update has all fields
 	Ask   struct {
 		ClassName        string
 		Priority         *int32
@@ -45,11 +45,12 @@ type classStep struct {
 	}
 }
 
-// scenarioReasons are our names for reasons that scenarios name otherwise.
+// scenarioReasons maps reasons of the scenarios that have another name here.
 var scenarioReasons = map[string]priorities.Reason{"not-int32": priorities.InvalidValue}
 
-// SC-019, SC-047, SC-075, SC-103, over both doors; TestScenarios_AllGiven of scheduler plays them without one. Kubernetes knows nobody who sends a number
-// without a class, so these hold with --strict-priority-classes.
+// SC-019, SC-047, SC-075, SC-103, over both APIs; TestScenarios_AllGiven of package scheduler
+// runs them without one. In Kubernetes no pod has a priority without a class, so they need
+// --strict-priority-classes.
 func TestClassAdmissionScenarios(t *testing.T) {
 	text, err := os.ReadFile("../scheduler/testdata/scenarios/given.json")
 	assert.NilError(t, err)
@@ -107,15 +108,15 @@ func (s *classScenario) run(t *testing.T, at *endpoint) {
 	}
 }
 
-// submitAsk sends an ask and returns the reason of its refusal; empty: it was taken in.
+// submitAsk sends an ask and returns the reason of its rejection; empty: it was accepted.
 func (s *endpoint) submitAsk(t *testing.T, key string, step classStep) string {
 	x := newAsk(key, "app")
 	x.AllocationTags = map[string]string{priorityClassTag: step.Ask.ClassName}
 	if step.Ask.Priority != nil {
 		x.Priority = *step.Ask.Priority
 	}
-	// A shim says what a pod without a class and a policy has; a message that is not sent
-	// means neither (priority.md D1).
+	// A shim always sends the policy of a pod; a message without a priority has neither a class
+	// nor a policy.
 	if policy := step.Ask.PreemptionPolicy; policy != "" || step.Ask.ClassName == "" {
 		x.PreemptionPolicy = &si.PreemptionPolicy{AllowPreemptSelf: true, AllowPreemptOther: policy != "Never"}
 	}
@@ -129,7 +130,8 @@ func (s *endpoint) submitAsk(t *testing.T, key string, step classStep) string {
 	return reason
 }
 
-// changeClass creates, updates or deletes a class as REST does, and returns the reason of a refusal.
+// changeClass creates, updates or deletes a class as REST does, and returns the reason of a
+// refusal.
 func (s *endpoint) changeClass(t *testing.T, step classStep) string {
 	doc, problems := configs.ReadClass(step.Class, "", configs.Options{})
 	if problems.HasErrors() {

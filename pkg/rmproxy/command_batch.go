@@ -10,13 +10,14 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// commandBatch are the commands of one message. Each partition gets its part at once, so
-// that nothing comes in between: an RM relies on a message being taken as a whole.
+// commandBatch holds the commands of one message (RMI-31). Each partition gets its commands at
+// once, so that nothing is scheduled between them: an RM relies on a message being applied as a
+// whole.
 type commandBatch struct {
 	s           *session
-	maxCommands int                // commands there can be
+	maxCommands int                // upper bound of the number of commands
 	partitions  []*partitionBatch  // in the order in which the message names them
-	rejections  []scheduler.Effect // answers to what no partition needs to hear
+	rejections  []scheduler.Effect // answers to elements that do not become a command
 
 	registry *priorities.Registry // use classes()
 }
@@ -25,10 +26,10 @@ type partitionBatch struct {
 	partition       string
 	loop            *loop.Loop
 	cmds            []scheduler.Command
-	unresolvedUsers map[int]Directory // by index in cmds: who must be asked about the user first
+	unresolvedUsers map[int]Directory // by index in cmds: the Directory that must resolve the user first
 }
 
-// forPartition finds the orders for a partition. nil: there is no such partition.
+// forPartition returns the commands for a partition; nil: the partition does not exist.
 func (b *commandBatch) forPartition(name string) *partitionBatch {
 	bare := b.s.bareName(name)
 	for _, p := range b.partitions {
@@ -45,8 +46,8 @@ func (b *commandBatch) forPartition(name string) *partitionBatch {
 	return p
 }
 
-// capacity is for how many commands the next lot should have room: nearly every message is
-// about one partition.
+// capacity is the initial capacity of the next partitionBatch: nearly every message is about one
+// partition.
 func (b *commandBatch) capacity() int {
 	if len(b.partitions) > 0 {
 		return 0
@@ -56,7 +57,7 @@ func (b *commandBatch) capacity() int {
 
 func (p *partitionBatch) add(cmd scheduler.Command) { p.cmds = append(p.cmds, cmd) }
 
-// addUnresolved adds an application whose user must be looked up before anybody hears of it.
+// addUnresolved adds an application whose user must be resolved before the partition gets it.
 func (p *partitionBatch) addUnresolved(cmd scheduler.AddApplication, directory Directory) {
 	if p.unresolvedUsers == nil {
 		p.unresolvedUsers = map[int]Directory{}
@@ -68,16 +69,16 @@ func (p *partitionBatch) addUnresolved(cmd scheduler.AddApplication, directory D
 // reject answers an element of the message that cannot become a command.
 func (b *commandBatch) reject(e scheduler.Effect) { b.rejections = append(b.rejections, e) }
 
-// logRefused logs an element that cannot become a command, and that the interface has no
-// answer for.
+// logRefused logs and counts an element that cannot become a command and that the interface has no
+// answer for (RMI-51).
 func (s *session) logRefused(what, name string, err error) {
 	s.p.ignored[ignoredInvalid].Add(1)
 	s.log.Warn("refused", zap.String("what", what+" "+truncate(name)), zap.String("reason", err.Error()))
 }
 
-// send gives the orders to the partitions, unless the session is over. A door that cannot
-// make its peer wait hands all of them back, with ErrPendingLookupsFull, if some would have to wait in a
-// lobby without room.
+// send passes the commands to the partitions; after the end of the session it does nothing (RMI-13,
+// ORD-4). For a linked shim, which cannot be made to wait, it returns ErrPendingLookupsFull and
+// sends nothing if a command would have to wait for a lookup and too many wait already.
 func (b *commandBatch) send() error {
 	s := b.s
 	s.mu.Lock()
@@ -97,7 +98,7 @@ func (b *commandBatch) send() error {
 	return nil
 }
 
-// reply is an answer of the door itself.
+// reply queues an answer of the API itself (OBS-74).
 func (s *session) reply(e scheduler.Effect) {
 	if s.p.opt.OnAPIRejected != nil {
 		s.p.opt.OnAPIRejected(e)

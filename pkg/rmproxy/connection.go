@@ -9,37 +9,38 @@ import (
 	"go.uber.org/zap"
 )
 
-// An RM is connected while it has a stream, or a linked shim has it; and for disconnectGrace
-// after it registered or its last stream ended. Decisions are made only while it has the stream
-// on which they are told (ADR 36).
+// An RM is connected while it has a stream, while it is a linked shim, and for disconnectGrace
+// after it registered or its last stream ended. Decisions are made only while the RM listens,
+// that is, while it has the allocation stream, on which decisions are delivered (ADR 36).
 const (
-	// disconnectGrace is how long an RM without a stream counts as connected.
+	// disconnectGrace is how long an RM without a stream counts as connected (RMI-19).
 	disconnectGrace = 10 * time.Second
-	// finishedGrace is how long an RM that has ended all of its streams itself may come back before
-	// another may take its place. A registration of another waits so long.
+	// finishedGrace is how long after an RM has half-closed all of its streams another RM may
+	// replace it (RMI-21). A registration of another RM waits for this time.
 	finishedGrace = 2 * time.Second
 )
 
-// Reasons that Release refuses.
-var ErrConnected = errors.New("the resource manager is connected") // and force is not set
+var ErrConnected = errors.New("the resource manager is connected") // returned by Release without force
 
 var errReleased = errors.New("the resource manager was released by an administrator")
 
-// ConnectionStatus is whether a registered RM is there.
+// ConnectionStatus is the state of the connection of the registered RM.
 type ConnectionStatus struct {
 	Registration
 	InProcess        bool // a linked shim: always connected
 	Connected        bool
 	Since            time.Time // when it connected, or its last stream ended
-	Listening        bool      // it has the stream on which decisions are told
+	Listening        bool      // it has the allocation stream, on which decisions are delivered
 	Streams          []string  // the kinds of streams it has
-	UndeliveredBytes uint64    // bytes of answers that it has not read
+	UndeliveredBytes uint64    // answers that it has not read
 
-	// ReplaceableAt is when another RM may register in its place; zero: not while it is connected.
+	// ReplaceableAt is when another RM may register in its place; zero: not while it is
+	// connected.
 	ReplaceableAt time.Time
 }
 
-// ConnectionStatus says whether the registered RM is there. ok is false when none is registered.
+// ConnectionStatus returns the state of the connection. ok is false when no RM is registered
+// (RMI-23).
 func (p *Proxy) ConnectionStatus() (out ConnectionStatus, ok bool) {
 	p.mu.Lock()
 	s, record := p.current(), p.registered
@@ -68,16 +69,16 @@ func (p *Proxy) ConnectionStatus() (out ConnectionStatus, ok bool) {
 	return out, true
 }
 
-// connection is what a session knows of the streams of its RM. Guarded by session.mu.
+// connection is the state of the streams of a session. Guarded by session.mu.
 type connection struct {
-	connectedSince time.Time   // the first of the streams that are open began; without any: of those before
-	lastStreamEnd  time.Time   // the last stream ended, or the RM registered
-	disconnected   bool        // there was no stream for disconnectGrace
-	finished       bool        // the RM itself has ended all streams that it had
-	graceTimer     *time.Timer // until away; nil: it has streams, or is away
+	connectedSince time.Time   // begin of the first of the open streams; without any: of the last ones
+	lastStreamEnd  time.Time   // end of the last stream, or the registration
+	disconnected   bool        // there has been no stream for disconnectGrace
+	finished       bool        // the RM half-closed every stream that it had
+	graceTimer     *time.Timer // runs until disconnected is set; nil: a stream is open, or disconnected is set
 }
 
-// openStreams counts the streams that are open. Requires: s.mu.
+// openStreams counts the open streams. The caller must hold s.mu.
 func (s *session) openStreams() (n int) {
 	for _, l := range s.streams {
 		if l != nil {
@@ -87,7 +88,7 @@ func (s *session) openStreams() (n int) {
 	return n
 }
 
-// noteStreamOpened notes that a stream is open. Requires: s.mu, and s.lines has it.
+// noteStreamOpened records that a stream was added to s.streams. The caller must hold s.mu.
 func (s *session) noteStreamOpened() {
 	if s.openStreams() > 1 {
 		return
@@ -103,8 +104,8 @@ func (s *session) noteStreamOpened() {
 	}
 }
 
-// noteStreamClosed notes that a stream has ended, and whether the RM itself has ended it. Requires:
-// s.mu, and s.lines does not have it any more.
+// noteStreamClosed records that a stream was removed from s.streams; byRM: the RM half-closed it.
+// The caller must hold s.mu.
 func (s *session) noteStreamClosed(byRM bool) {
 	s.finished = s.finished && byRM
 	if s.openStreams() > 0 {
@@ -114,7 +115,8 @@ func (s *session) noteStreamClosed(byRM bool) {
 	s.startGraceTimer()
 }
 
-// startGraceTimer gives the RM disconnectGrace to open a stream. Requires: s.mu.
+// startGraceTimer marks the RM as disconnected after disconnectGrace without a stream (RMI-19). The
+// caller must hold s.mu.
 func (s *session) startGraceTimer() {
 	s.graceTimer = time.AfterFunc(disconnectGrace, func() {
 		s.mu.Lock()
@@ -129,7 +131,8 @@ func (s *session) startGraceTimer() {
 	})
 }
 
-// replaceableAt is when another RM may register in place of one without streams. Requires: s.mu.
+// replaceableAt is when another RM may replace this one, which has no streams (RMI-20). The caller
+// must hold s.mu.
 func (s *session) replaceableAt() time.Time {
 	if s.finished {
 		return s.lastStreamEnd.Add(finishedGrace)
@@ -137,8 +140,8 @@ func (s *session) replaceableAt() time.Time {
 	return s.lastStreamEnd.Add(s.p.opt.Limits.DisconnectedTimeout)
 }
 
-// checkReplaceable says why another RM may not register in place of this one. wait is how long until it
-// may; 0: that is not known.
+// checkReplaceable returns an error if another RM may not replace this one now. wait is the time
+// until it may; 0: unknown (RMI-9, RMI-20, RMI-23).
 func (s *session) checkReplaceable() (wait time.Duration, err error) {
 	if s.shim != nil {
 		return 0, fmt.Errorf("%w: registration of RM failed: RM %s has been registered before, active partitions %d",
@@ -158,7 +161,8 @@ func (s *session) checkReplaceable() (wait time.Duration, err error) {
 	return 0, nil
 }
 
-// awaitReplaceable waits for an RM that has just left by itself to be replaceable.
+// awaitReplaceable waits until an RM that has just half-closed its streams may be replaced,
+// finishedGrace at most (RMI-21).
 func (p *Proxy) awaitReplaceable(ctx context.Context, rm string) {
 	s := p.current()
 	if s == nil || s.rm == rm {
@@ -174,9 +178,9 @@ func (p *Proxy) awaitReplaceable(ctx context.Context, rm string) {
 	}
 }
 
-// Release ends the registration of an RM: its streams end, and another RM may register, or the
-// same again. What it had stays in the books until then, and nothing is decided. Errors:
-// ErrNotRegistered, and ErrConnected unless it is forced.
+// Release ends the registration of an RM: its streams end, and any RM may register (RMI-22). The
+// nodes, applications and allocations stay until then, and nothing is scheduled. Errors:
+// ErrNotRegistered, and ErrConnected if the RM has streams and force is false.
 func (p *Proxy) Release(rm string, force bool) error {
 	p.lifecycleMu.Lock()
 	defer p.lifecycleMu.Unlock()

@@ -23,7 +23,8 @@ partitions:
             properties: {preemption.priority: leaf}
 `
 
-// newFullNodeRig is a rig whose RM has placed work on a full node, and then lost its streams.
+// newFullNodeRig is a rig whose RM has placed an allocation on a full node, and then lost its
+// streams.
 func newFullNodeRig(t *testing.T, opt Options) *rig {
 	r := newBubbleRig(t, opt)
 	r.ctx = t.Context()
@@ -37,7 +38,7 @@ func newFullNodeRig(t *testing.T, opt Options) *rig {
 	return r
 }
 
-// cancelStreams cuts the connection under all streams, and makes another one.
+// cancelStreams closes the connection below all streams, and opens another one.
 func (r *rig) cancelStreams() {
 	r.t.Helper()
 	r.p.mu.Lock()
@@ -63,7 +64,7 @@ func TestConnection_RMWithoutStreamsIsDisconnected(t *testing.T) {
 		r.cancelStreams()
 		synctest.Wait()
 		state, _ = r.p.ConnectionStatus()
-		assert.Assert(t, state.Connected && !state.Listening, "for a moment it may come back")
+		assert.Assert(t, state.Connected && !state.Listening, "within the grace period")
 		<-time.After(disconnectGrace)
 		synctest.Wait()
 		state, _ = r.p.ConnectionStatus()
@@ -81,8 +82,8 @@ func TestConnection_RMWithoutStreamsIsDisconnected(t *testing.T) {
 	})
 }
 
-// A victim would not be told, so none is chosen, however long that lasts; and what waits is
-// decided as soon as the RM listens again.
+// Without the allocation stream no victim is chosen, however long that lasts; the ask is decided
+// as soon as the RM listens again.
 func TestConnection_NothingIsPreemptedWithoutAllocationStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newFullNodeRig(t, Options{})
@@ -119,13 +120,14 @@ func TestConnection_DisconnectedRMIsReplacedAfterTimeout(t *testing.T) {
 		assert.ErrorContains(t, r.register("other", queues), "replaced in 10s")
 		<-time.After(10 * time.Second)
 		assert.NilError(t, r.register("other", queues))
-		assert.Equal(t, r.snapshot("default").Nodes.Len(), 0, "it starts over")
+		assert.Equal(t, r.snapshot("default").Nodes.Len(), 0, "a new registration starts over")
 		assert.Equal(t, r.logs.FilterMessage("resource manager replaced: it was disconnected").Len(), 1)
 		assert.ErrorContains(t, r.register("rm", queues), "RM other has been registered before")
 	})
 }
 
-// One that has ended its streams in order is replaced at once: the other waits for a moment only.
+// An RM that has half-closed its streams is replaced after 2 s: the registration of the other RM
+// waits.
 func TestConnection_FinishedRMIsReplacedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newBubbleRig(t, Options{})
@@ -153,13 +155,13 @@ func TestConnection_AdministratorReleasesRM(t *testing.T) {
 		assertStreamFails(t, n, codes.Aborted, "released by an administrator")
 		_, ok := r.p.ConnectionStatus()
 		assert.Assert(t, !ok)
-		assert.Equal(t, r.snapshot("default").Allocations, 1, "what it had stays until another registers")
+		assert.Equal(t, r.snapshot("default").Allocations, 1, "the state stays until the next registration")
 		assert.NilError(t, r.register("other", queues))
 		assert.Equal(t, r.snapshot("default").Allocations, 0)
 	})
 }
 
-// A registration that opens no stream is one of an RM that is gone.
+// An RM that registers and opens no stream becomes disconnected.
 func TestConnection_RegistrationAloneIsNotAConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newBubbleRig(t, Options{})
@@ -171,8 +173,8 @@ func TestConnection_RegistrationAloneIsNotAConnection(t *testing.T) {
 	})
 }
 
-// A new stream of the same kind takes over without a moment in which the RM does not listen, and
-// the one that it replaces leaves no trace when it ends.
+// A new stream of the same kind replaces the old one while the RM stays listening, and the end of
+// the old one has no effect.
 func TestConnection_ReplacedStreamDoesNotDisconnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newFullNodeRig(t, Options{})
@@ -185,7 +187,7 @@ func TestConnection_ReplacedStreamDoesNotDisconnect(t *testing.T) {
 		r.openAllocationStream()
 		synctest.Wait()
 		state, _ = r.p.ConnectionStatus()
-		assert.Assert(t, state.Listening, "streams of the former session end later")
+		assert.Assert(t, state.Listening, "streams of the previous session end later")
 		assert.DeepEqual(t, state.Streams, []string{"AllocationRequest"})
 	})
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// The longest names we take. They come back in answers, in REST and in logs.
+// Bounds of names, in bytes (RMI-7, PLC-21). Names are repeated in answers, REST and logs.
 const (
 	maxID        = 1 << 10
 	maxQueueName = 8 << 10 // a whole path
 )
 
-// checkID reports what is wrong with a name that must be there.
+// checkID checks a name that must not be empty (APP-17, ASK-18, NOD-5).
 func checkID(what, id string) error {
 	if id == "" {
 		return fmt.Errorf("%s is empty", what)
@@ -26,7 +26,7 @@ func checkID(what, id string) error {
 	return checkName(what, id, maxID)
 }
 
-// checkQueueName reports what is wrong with a name that may be empty.
+// checkName checks a name that may be empty (ASK-18, PLC-21).
 func checkName(what, name string, longest int) error {
 	switch {
 	case len(name) > longest:
@@ -46,7 +46,7 @@ func truncate(name string) string {
 	return name[:longest] + ellipsis
 }
 
-// amountsFromProto reads a resource. A missing quantity is zero.
+// amountsFromProto reads a resource (ASK-14, RMI-50). A missing quantity is zero.
 func amountsFromProto(r *si.Resource) (resources.Amounts, error) {
 	m := make(map[string]resources.Quantity, len(r.GetResources()))
 	for name, q := range r.GetResources() {
@@ -55,13 +55,13 @@ func amountsFromProto(r *si.Resource) (resources.Amounts, error) {
 	return amountsOf(m)
 }
 
-// amountsOf checks quantities as they were sent. Whether negative ones make sense is
-// for the core to say.
+// amountsOf checks the number and the names of resources (ASK-16, NOD-5). Negative quantities are
+// checked by the core.
 func amountsOf(m map[string]resources.Quantity) (resources.Amounts, error) {
 	if len(m) > resources.MaxNames {
 		return resources.Amounts{}, fmt.Errorf("more than %d different resource names", resources.MaxNames)
 	}
-	for _, name := range slices.Sorted(maps.Keys(m)) { // sorted: the same problem every time
+	for _, name := range slices.Sorted(maps.Keys(m)) { // sorted, so that the error is deterministic
 		if err := checkID("resource name", name); err != nil {
 			return resources.Amounts{}, err
 		}
@@ -69,7 +69,7 @@ func amountsOf(m map[string]resources.Quantity) (resources.Amounts, error) {
 	return resources.FromMap(m), nil
 }
 
-// cloneIfShared returns a map that nobody changes any more.
+// cloneIfShared returns a map that the RM does not change any more (RMI-64).
 func (s *session) cloneIfShared(m map[string]string) map[string]string {
 	if s.sharesMessages {
 		return maps.Clone(m)
@@ -77,8 +77,8 @@ func (s *session) cloneIfShared(m map[string]string) map[string]string {
 	return m
 }
 
-// sanitizedID is a refused name as far as it can be said back: an answer is only of use
-// when the RM finds its own name in it.
+// sanitizedID makes a refused ID fit for an answer: the RM can match the answer only by its own ID
+// (APP-17, RMI-35).
 func sanitizedID(id string) string {
 	if len(id) > maxID {
 		id = id[:maxID]

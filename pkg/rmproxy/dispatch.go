@@ -9,9 +9,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// dispatch gives commands to a partition. It may have gone since somebody looked it up, and may
-// have a successor by now; without one, the commands are answered as those to a partition
-// that never was. Requires: s.mu.
+// dispatch sends commands to a partition (RMI-53). If the partition has been removed since it was
+// looked up, the commands go to the partition that has its name now, and without one they are
+// rejected like those for an unknown partition. The caller must hold s.mu.
 func (s *session) dispatch(partition string, l *loop.Loop, cmds []scheduler.Command) {
 	for !l.Send(cmds...) {
 		next, ok := s.p.cluster.Partition(partition)
@@ -23,8 +23,8 @@ func (s *session) dispatch(partition string, l *loop.Loop, cmds []scheduler.Comm
 	}
 }
 
-// rejectCommands answers commands to a partition that has been left out of the configuration
-// meanwhile. Requires: s.mu.
+// rejectCommands answers commands for a partition that has been removed from the configuration
+// (ASK-19, RMI-53). The caller must hold s.mu.
 func (s *session) rejectCommands(partition string, cmds []scheduler.Command) {
 	rejectAsk := func(key objects.AllocationKey, app objects.AppID) {
 		s.reply(scheduler.AskRejected{Key: key, App: app, Kind: scheduler.RejectedPartition, Reason: unknownPartitionForAsk(app, key, partition).Error()})
@@ -63,13 +63,13 @@ func (s *session) rejectCommands(partition string, cmds []scheduler.Command) {
 	}
 }
 
-// unknownPartitionError is why an ask or an allocation is for no partition.
+// unknownPartitionError is an ask or an allocation for an unknown partition.
 type unknownPartitionError string
 
-// Error is part of error.
+// Error implements error.
 func (e unknownPartitionError) Error() string { return string(e) }
 
-// rejectionOf is the kind of reason for which an ask or an allocation does not become a command.
+// rejectionOf is the kind of rejection for an ask or an allocation that cannot become a command.
 func rejectionOf(err error) scheduler.Rejection {
 	if errors.As(err, new(unknownPartitionError)) {
 		return scheduler.RejectedPartition
@@ -77,14 +77,17 @@ func rejectionOf(err error) scheduler.Rejection {
 	return scheduler.RejectedMalformed
 }
 
+// unknownPartitionForApp is the reason of a rejection, with the text of YuniKorn (APP-18).
 func unknownPartitionForApp(app objects.AppID, partition string) error {
 	return fmt.Errorf("failed to add application %s to partition %s, partition doesn't exist", app, truncate(partition))
 }
 
+// unknownPartitionForAsk is the reason of a rejection, with the text of YuniKorn (ASK-19).
 func unknownPartitionForAsk(app objects.AppID, key objects.AllocationKey, partition string) error {
 	return unknownPartitionError(fmt.Sprintf("failed to find partition %s, for application %s and allocation %s", truncate(partition), app, key))
 }
 
+// unknownPartitionForNode is the reason of a rejection (NOD-3).
 func unknownPartitionForNode(node objects.NodeID, partition string) error {
 	return fmt.Errorf("failed to find partition %s for node %s", truncate(partition), node)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// allCommands is a command of each kind that a door sends.
+// allCommands is a command of each type that this package sends.
 func allCommands() []scheduler.Command {
 	ask := func(key string) *objects.Ask { return &objects.Ask{Key: objects.AllocationKey(key), App: "app"} }
 	return []scheduler.Command{
@@ -40,7 +40,7 @@ func (s *session) drainOutboxes() (effects []string) {
 	return effects
 }
 
-// waitEnded waits until a loop that was told to has ended.
+// waitEnded waits until a loop that was stopped has ended.
 func waitEnded(t *testing.T, l *loop.Loop) {
 	t.Helper()
 	var err error
@@ -50,8 +50,8 @@ func waitEnded(t *testing.T, l *loop.Loop) {
 	assert.ErrorIs(t, err, loop.ErrEnded)
 }
 
-// A message finds its partition, and before it can be sent the partition has gone. Whatever
-// the interface has an answer for is answered, and the rest is logged.
+// A message finds its partition, and the partition is removed before the commands are sent.
+// Commands that the interface has an answer for are rejected, the others are logged.
 func TestDispatch_CommandsForARemovedPartitionAreRejected(t *testing.T) {
 	core, logs := observer.New(zapcore.WarnLevel)
 	p := New(Options{Log: zap.New(core)})
@@ -86,7 +86,7 @@ func TestDispatch_CommandsForARemovedPartitionAreRejected(t *testing.T) {
 	})
 }
 
-// If it has come back meanwhile, the one that is there now takes it.
+// If the partition was created again meanwhile, the new one applies the commands.
 func TestDispatch_CommandsForARecreatedPartitionAreApplied(t *testing.T) {
 	p := New(Options{})
 	defer p.Close()
@@ -108,7 +108,7 @@ func TestDispatch_CommandsForARecreatedPartitionAreApplied(t *testing.T) {
 	assert.Equal(t, view.Nodes.Len(), 1)
 }
 
-// What a command becomes that nobody takes is decided for every one that a door sends.
+// Every type of command has a rejection.
 func TestDispatch_EveryCommandHasARejection(t *testing.T) {
 	p := New(Options{})
 	open := func() *session { return newSession(p, "rm") }
@@ -118,7 +118,7 @@ func TestDispatch_EveryCommandHasARejection(t *testing.T) {
 	assert.Assert(t, ok)
 	p.cluster.End()
 	s.mu.Lock()
-	s.dispatch("default", l, allCommands()) // the partition is listed and does not run: this must not go on for ever
+	s.dispatch("default", l, allCommands()) // the partition is listed and does not run: this must end
 	s.mu.Unlock()
 	assert.Equal(t, len(s.drainOutboxes()), 6)
 	p.Close()

@@ -1,12 +1,11 @@
-// Package rmproxy is the door through which a resource manager talks to the scheduler.
-// It has two leaves: the gRPC service si.v1.Scheduler, and the Go interface
-// api.SchedulerAPI for shims that link the core. Behind both is one session, which
-// turns messages into commands and effects into messages. What commands do and who
-// decides is not known here.
+// Package rmproxy is the API between resource managers and the scheduler: the gRPC service
+// si.v1.Scheduler, and the Go interface api.SchedulerAPI for shims that link the core. Both use a
+// session, which turns messages into commands and effects into messages. The package does not
+// know what commands do.
 //
-// One resource manager at a time is registered. Registering again starts over: its
-// streams end, the scheduler forgets, and what had not been delivered is void.
+// One resource manager is registered at a time. A new registration starts over: the streams end,
+// the partitions are emptied, and undelivered effects are dropped.
 //
-// The rule that must hold: an RM hears every effect since its registration, once, in
-// the order of the scheduler within each kind of answer, and nothing from before.
+// Invariant: an RM gets every effect since its registration, once, in the order of the scheduler
+// within each kind of answer, and none from before.
 package rmproxy

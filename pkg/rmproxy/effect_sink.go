@@ -11,14 +11,14 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// effectSink takes the effects of one partition to the session. It is a loop.Sink.
+// effectSink passes the effects of one partition to the session. It implements loop.Sink.
 type effectSink struct {
 	p         *Proxy
 	partition string
 	log       *zap.Logger
 
 	mu             sync.Mutex
-	pendingForgets int // Forgotten effects to come: all in front of the last of them is void
+	pendingForgets int // PartitionReset effects to come: the effects before the last of them are dropped
 }
 
 func (p *Proxy) newEffectSink(partition string) loop.Sink {
@@ -29,26 +29,27 @@ func (p *Proxy) newEffectSink(partition string) loop.Sink {
 	return s
 }
 
-// dropUntilForgotten makes every teller drop what its partition said until it says Forgotten.
-// Requires: the partitions are then told to forget.
+// dropUntilForgotten makes every sink drop the effects of its partition up to the next
+// PartitionReset (RMI-12). The caller must then reset the partitions (loop.Cluster.Forget).
 func (p *Proxy) dropUntilForgotten() {
 	p.mu.Lock()
 	all := slices.Collect(maps.Values(p.effectSinks))
 	p.mu.Unlock()
-	for _, s := range all { // p.mu is free: a teller that delivers takes the locks in the other order
+	for _, s := range all { // p.mu is not held: a sink that delivers takes the locks in the other order
 		s.mu.Lock()
 		s.pendingForgets++
 		s.mu.Unlock()
 	}
 }
 
-// Deliver hands the effects to the session, and waits while the session has too many.
+// Deliver passes the effects to the session, and waits while the session has too many undelivered
+// ones.
 func (t *effectSink) Deliver(effects []scheduler.Effect) {
 	if t.p.opt.OnEffects != nil {
 		t.p.opt.OnEffects(t.partition, effects)
 	}
-	// Whose effects they are is asked first: what is found valid now must not reach an RM
-	// that registers in between.
+	// The session is read first: effects that are valid now must not reach an RM that registers
+	// in between.
 	s := t.p.current()
 	effects = t.forSession(effects)
 	if len(effects) == 0 {
@@ -63,7 +64,8 @@ func (t *effectSink) Deliver(effects []scheduler.Effect) {
 	}
 }
 
-// forSession returns the effects that are for the session. The rest is served here.
+// forSession returns the effects that the session delivers to the RM, and handles the others
+// (RMI-12, RMI-51, RMI-52).
 func (t *effectSink) forSession(effects []scheduler.Effect) []scheduler.Effect {
 	t.mu.Lock()
 	defer t.mu.Unlock()

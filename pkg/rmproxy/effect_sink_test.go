@@ -15,7 +15,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// undeliveredKeys is what waits in the outbox about allocations.
+// undeliveredKeys are the keys in the outbox of the allocation stream.
 func undeliveredKeys(s *session) string { return keysOf(notTaken(s.outboxes[allocationStream])) }
 
 func rejected(key objects.AllocationKey) scheduler.Effect { return scheduler.AskRejected{Key: key} }
@@ -30,7 +30,7 @@ func newProxyWithSession(t *testing.T) (*Proxy, *session, *observer.ObservedLogs
 	return p, p.current(), logs
 }
 
-// newTestEffectSink returns a teller of its own: that of the loop may be at work.
+// newTestEffectSink returns a separate sink: the loop may be using its own.
 func newTestEffectSink(p *Proxy) *effectSink {
 	return &effectSink{p: p, partition: "default", log: p.log}
 }
@@ -38,7 +38,7 @@ func newTestEffectSink(p *Proxy) *effectSink {
 func TestEffectSink_EffectsBeforeForgottenAreDropped(t *testing.T) {
 	p, s, _ := newProxyWithSession(t)
 	sink := newTestEffectSink(p)
-	sink.pendingForgets = 2 // registered twice, and neither Forgotten has been heard of
+	sink.pendingForgets = 2 // registered twice, and no PartitionReset has been delivered
 	sink.Deliver([]scheduler.Effect{rejected("1")})
 	sink.Deliver([]scheduler.Effect{rejected("2"), scheduler.PartitionReset{}, rejected("3")})
 	assert.Equal(t, undeliveredKeys(s), "")
@@ -47,8 +47,7 @@ func TestEffectSink_EffectsBeforeForgottenAreDropped(t *testing.T) {
 	assert.Equal(t, undeliveredKeys(s), "5 6")
 }
 
-// Effects are on their way to a session that ends before they get there, and another
-// begins: they are not for that one.
+// Effects for a session that ends before their delivery do not reach the next session.
 func TestEffectSink_EffectsDoNotReachALaterRegistration(t *testing.T) {
 	p, old, _ := newProxyWithSession(t)
 	sink := newTestEffectSink(p)
@@ -69,7 +68,7 @@ func TestEffectSink_ForgottenEmptiesTheOutboxes(t *testing.T) {
 	s.deliver("other", []scheduler.Effect{rejected("1")})
 	sink.Deliver([]scheduler.Effect{rejected("2")})
 	sink.Deliver([]scheduler.Effect{rejected("3"), scheduler.PartitionReset{}, rejected("4")})
-	assert.Equal(t, undeliveredKeys(s), "1 4", "only what this partition said")
+	assert.Equal(t, undeliveredKeys(s), "1 4", "only effects of this partition are dropped")
 }
 
 func TestEffectSink_RefusedCommandsAreLogged(t *testing.T) {
@@ -79,7 +78,7 @@ func TestEffectSink_RefusedCommandsAreLogged(t *testing.T) {
 	assert.Equal(t, logs.FilterMessage("refused").FilterField(zap.String("reason", "that")).Len(), 1)
 }
 
-// Nodes, queues and cancelled asks are changed as the RM ordered: it is not told.
+// The RM ordered changes of nodes and queues and cancelled asks itself: they are not delivered.
 func TestEffectSink_InternalEffectsAreNotDelivered(t *testing.T) {
 	p, s, logs := newProxyWithSession(t)
 	logs.TakeAll()
@@ -87,7 +86,7 @@ func TestEffectSink_InternalEffectsAreNotDelivered(t *testing.T) {
 	newTestEffectSink(p).Deliver([]scheduler.Effect{scheduler.AskCancelled{Key: "k"}, rejected("1"), scheduler.NodeChanged{Node: "n"}})
 	assert.Equal(t, undeliveredKeys(s), "1")
 	assert.Equal(t, len(notTaken(s.outboxes[nodeStream])), 0)
-	assert.Equal(t, logs.Len(), 0, "nothing else is said of them")
+	assert.Equal(t, logs.Len(), 0, "internal effects are not logged")
 }
 
 func TestEffectSink_WithoutRMEffectsAreLogged(t *testing.T) {
@@ -110,7 +109,8 @@ func TestSession_SendsNothingAfterClose(t *testing.T) {
 	assert.Equal(t, len(notTaken(s.outboxes[nodeStream])), 0)
 }
 
-// What the API answers by itself is told too, with the kind of reason, and asks have a line at debug.
+// Rejections by the API itself are passed on with the kind of rejection, and asks have a log line
+// at level debug.
 func TestOnAPIRejected_ReceivesRejectionsWithoutPartition(t *testing.T) {
 	core, logs := observer.New(zapcore.DebugLevel)
 	var answered []scheduler.Effect

@@ -34,7 +34,7 @@ func TestStreams_EndToEnd(t *testing.T) {
 	assert.Equal(t, got.TaskGroupName, "tg")
 	assert.Equal(t, got.Originator, true)
 	assert.Equal(t, got.PreemptionPolicy.AllowPreemptOther, true)
-	assert.Equal(t, got.Priority, int32(0), "upstream does not send it back")
+	assert.Equal(t, got.Priority, int32(0), "YuniKorn does not send the priority")
 	assert.Equal(t, len(got.AllocationTags), 0)
 
 	states := receive(t, a, 2, (*si.ApplicationResponse).GetUpdated)

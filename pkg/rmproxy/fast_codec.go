@@ -10,12 +10,12 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// The messages about asks and allocations bring their own coding (ADR 15). The codec
-// of gRPC finds it where it finds that of generated messages, so a server needs no
-// option for it, and whatever else a server serves is coded as ever.
+// The messages about asks and allocations have a hand-written codec (ADR 15). The gRPC codec
+// finds it as methods of the message, as with generated messages, so the server needs no option
+// for it, and other messages use the generated code.
 
-// fastRequest is an AllocationRequest that is read without the generated code. A
-// stream uses the same one for all its messages.
+// fastRequest is an AllocationRequest that is decoded without the generated code. A stream reuses
+// one for all its messages.
 type fastRequest struct {
 	wire.AllocationRequest
 	decoder *wire.Decoder
@@ -34,14 +34,14 @@ func newFastRequest() *fastRequest {
 	return m
 }
 
-// GetRmID is what the generated messages call it.
+// GetRmID is the rmID of the message, as in the generated code.
 func (m *fastRequest) GetRmID() string { return m.RM }
 
-// ProtoReflect makes it a message in the eyes of gRPC.
+// ProtoReflect makes it a proto.Message for gRPC.
 func (m *fastRequest) ProtoReflect() protoreflect.Message { return m.codec }
 
-// fastResponse is an AllocationResponse that is written without the generated code. A
-// stream uses the same one for all its messages: sending one copies it.
+// fastResponse is an AllocationResponse that is encoded without the generated code. A stream
+// reuses one for all its messages: sending copies it.
 type fastResponse struct {
 	wire.Response
 	codec *codecMessage
@@ -66,11 +66,11 @@ func newFastResponse() *fastResponse {
 	return m
 }
 
-// ProtoReflect makes it a message in the eyes of gRPC.
+// ProtoReflect makes it a proto.Message for gRPC.
 func (m *fastResponse) ProtoReflect() protoreflect.Message { return m.codec }
 
-// encode replaces the message by one of effects of one list. It says what
-// allocationResponse says.
+// encode replaces the message by one of effects of one list. The result equals that of
+// allocationResponse.
 func (m *fastResponse) encode(s *session, batch []outboundEffect) {
 	m.Reset()
 	var bare, partition string
@@ -89,7 +89,7 @@ func (m *fastResponse) encode(s *session, batch []outboundEffect) {
 	}
 }
 
-// encoder is how a stream of a kind puts effects. A message is good until the next.
+// encoder returns how a stream of a kind encodes effects. A message is valid until the next call.
 func (s *session) encoder(k streamKind) func([]outboundEffect) proto.Message {
 	if k != allocationStream {
 		return s.message
@@ -101,8 +101,8 @@ func (s *session) encoder(k streamKind) func([]outboundEffect) proto.Message {
 	}
 }
 
-// codecMessage is the reflection of a message with a coding of its own. Of everything else
-// there is to a message it knows the type only: its fields read as empty.
+// codecMessage is the reflection of a message with its own codec. Its type is right; its fields
+// read as empty.
 type codecMessage struct {
 	protoreflect.Message
 	self    proto.Message
@@ -112,5 +112,5 @@ type codecMessage struct {
 // Interface is the message itself.
 func (c *codecMessage) Interface() protoreflect.ProtoMessage { return c.self }
 
-// ProtoMethods is where the codec looks first.
+// ProtoMethods is where the protobuf library looks up a codec.
 func (c *codecMessage) ProtoMethods() *protoiface.Methods { return c.methods }

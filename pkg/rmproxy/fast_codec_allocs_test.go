@@ -15,7 +15,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// typicalRequest is a message as a shim sends it, of asks with so many tags.
+// typicalRequest is a message of a shim with asks that have so many tags each.
 func typicalRequest(asks, tags int) *si.AllocationRequest {
 	m := &si.AllocationRequest{RmID: "rm"}
 	for i := range asks {
@@ -44,7 +44,7 @@ func marshalled(t testing.TB, m proto.Message) []byte {
 	return b
 }
 
-// must is an assertion that costs nothing.
+// must is an assertion that allocates nothing.
 func must(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func must(t testing.TB, err error) {
 
 func sameText(a, b string) bool { return unsafe.StringData(a) == unsafe.StringData(b) }
 
-// responseBatches are as many effects of each list about allocations.
+// responseBatches has n effects of each list about allocations.
 func responseBatches(n int) [][]outboundEffect {
 	var made, gone, refused []outboundEffect
 	amounts := resources.FromMap(map[string]resources.Quantity{"memory": 4 << 30, "vcore": 1000})
@@ -67,8 +67,8 @@ func responseBatches(n int) [][]outboundEffect {
 	return [][]outboundEffect{made, gone, refused}
 }
 
-// decodeAllocs counts the objects that reading a message makes. The places of names are left
-// to chance, and two may not find room beside each other: the luckiest stream counts.
+// decodeAllocs counts the objects that decoding a message makes. The memo of names is a hash
+// table, in which two names may collide by chance: the minimum of several streams counts.
 func decodeAllocs(t *testing.T, in []byte) float64 {
 	best := math.Inf(1)
 	for range 3 {
@@ -105,7 +105,7 @@ func TestFastCodec_EncodingAllocatesNothing(t *testing.T) {
 			_, err := proto.MarshalOptions{}.MarshalAppend(buf, m)
 			must(t, err)
 		})
-		// For all releases together: the partition's name.
+		// One for all releases: the name of the partition.
 		assert.Equal(t, got, []float64{0, 1, 0}[i], "list %d", i)
 	}
 }

@@ -16,10 +16,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Any bytes mean the same to both decoders, to one that has just begun as to one that
-// has read much before.
+// Both decoders read any bytes alike, a new fast decoder as well as a used one.
 func FuzzDecodeAllocationRequest(f *testing.F) {
-	for _, c := range oddMessages {
+	for _, c := range unusualMessages {
 		f.Add(c.in)
 	}
 	addSeeds(f, typicalRequest(1, 0), typicalRequest(2, 4), &si.AllocationRequest{
@@ -35,8 +34,8 @@ func FuzzDecodeAllocationRequest(f *testing.F) {
 	})
 }
 
-// The same for messages that are built rather than found: most of them are understood,
-// and go deeper than what mutation makes of bytes.
+// The same for generated messages: most of them are valid, and are more deeply nested than
+// mutated bytes.
 func FuzzDecodeBuiltAllocationRequest(f *testing.F) {
 	for seed := range uint64(50) {
 		f.Add(seed)
@@ -55,10 +54,10 @@ func FuzzDecodeBuiltAllocationRequest(f *testing.F) {
 	})
 }
 
-// messageBuilder makes messages out of fields that are mostly where and what they should be.
+// messageBuilder makes messages from fields that are mostly valid.
 type messageBuilder struct{ *rand.Rand }
 
-// fieldShapes is what a field of a message may be: a shape of its own, a text or a number.
+// fieldShapes are the fields that a message may have: another message, a text or a number.
 type fieldShapes map[protowire.Number]any
 
 var (
@@ -105,7 +104,7 @@ func (r messageBuilder) text() string {
 
 func (r messageBuilder) number() uint64 { return r.Uint64() >> r.IntN(64) }
 
-// misplacedField is a field that does not belong where it is.
+// misplacedField is a field that is invalid in its place.
 func (r messageBuilder) misplacedField(n protowire.Number) []byte {
 	switch r.IntN(5) {
 	case 0:
@@ -120,7 +119,7 @@ func (r messageBuilder) misplacedField(n protowire.Number) []byte {
 	return group(n, num(1, 1), str(2, "x"))
 }
 
-// assertEncodedAsGenerated holds an encoding against the generated code: both refuse the effects,
+// assertEncodedAsGenerated compares an encoding with the generated code: both refuse the effects,
 // or both write the same bytes.
 func assertEncodedAsGenerated(t *testing.T, s *session, m *fastResponse, batch []outboundEffect) {
 	t.Helper()
@@ -150,7 +149,7 @@ func FuzzEncodeAllocationResponse(f *testing.F) {
 		t *testing.T, list, n uint8, key, app, node, partition, text string, quantity int64, number int32, flags uint8,
 	) {
 		var batch []outboundEffect
-		n %= 5 // more of the same is seldom news
+		n %= 5 // more of them test nothing new
 		for i := range n {
 			key := objects.AllocationKey(key[:len(key)*int(i+1)/int(n)])
 			var e scheduler.Effect

@@ -16,7 +16,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// rawCodec is the codec of a client that sends whatever it likes.
+// rawCodec is the codec of a client that sends arbitrary bytes.
 type rawCodec struct{}
 
 func (rawCodec) Name() string { return "proto" }
@@ -30,7 +30,8 @@ func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-// sendRaw sends bytes as messages on a stream of a method, and returns how it ended.
+// sendRaw sends bytes as messages on a stream of a method, and returns the error with which it
+// ended.
 func (r *rig) sendRaw(method string, messages ...[]byte) error {
 	r.t.Helper()
 	desc := &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}
@@ -68,11 +69,11 @@ func TestFastCodec_MalformedMessageEndsTheStreamLikeGeneratedCode(t *testing.T) 
 	text := r.sendRaw("UpdateAllocation", first, str(3, "\xff"))
 	assert.Equal(t, status.Code(text), codes.InvalidArgument)
 	assert.ErrorContains(t, text, "invalid UTF-8")
-	assert.Equal(t, r.snapshot("default").Allocations, 0, "what was sound in a broken message is not taken either")
+	assert.Equal(t, r.snapshot("default").Allocations, 0, "no part of a malformed message is applied")
 }
 
-// What one message says must not show through in the next, which is read into the same
-// room; nor what one answer says.
+// The content of one message must not appear in the next, which is decoded into the same memory;
+// the same holds for answers.
 func TestFastCodec_ReusedMessageKeepsNothing(t *testing.T) {
 	r := newRegisteredRig(t, Options{})
 	r.withNodeAndApp()
@@ -111,7 +112,7 @@ func TestFastCodec_ReusedMessageKeepsNothing(t *testing.T) {
 	assert.Equal(t, len(remaining.At(0).Ask.Tags), 0)
 }
 
-// The tags and names of asks outlive the messages they came in.
+// The tags and names of asks stay valid after the message was handled.
 func TestFastCodec_AsksOutliveTheirMessage(t *testing.T) {
 	r := newRegisteredRig(t, Options{})
 	r.withNodeAndApp()
@@ -120,7 +121,7 @@ func TestFastCodec_AsksOutliveTheirMessage(t *testing.T) {
 	for i := range n {
 		ask := newAsk(fmt.Sprint("k", i), "app")
 		ask.AllocationTags = map[string]string{"number": fmt.Sprint(i), fmt.Sprint("key", i): "value"}
-		ask.ResourcePerAlloc = resourceOf(1, int64(i+1000)) // too much: they wait
+		ask.ResourcePerAlloc = resourceOf(1, int64(i+1000)) // more than the node has: they stay pending
 		assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{ask, newAsk("", "")}}))
 	}
 	receive(t, x, n, (*si.AllocationResponse).GetRejectedAllocations)
@@ -147,5 +148,5 @@ func TestFastCodec_ResponsesMatchInProcessResponses(t *testing.T) {
 	}
 	accepted := []outboundEffect{{"default", scheduler.NodeAccepted{Node: "n"}}}
 	_, generated := s.encoder(nodeStream)(accepted).(*si.NodeResponse)
-	assert.Assert(t, generated, "what is rare has its generated code")
+	assert.Assert(t, generated, "node messages use the generated code")
 }

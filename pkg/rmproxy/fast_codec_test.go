@@ -15,8 +15,8 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/wire"
 )
 
-// assertDecodedAsGenerated holds a decoding against the generated code: both refuse the bytes, or
-// both understand the same. ok: they were understood.
+// assertDecodedAsGenerated compares a decoding with the generated code: both refuse the bytes, or
+// both read the same. ok: they were read.
 func assertDecodedAsGenerated(t *testing.T, m *fastRequest, in []byte) (ok bool) {
 	t.Helper()
 	var generated si.AllocationRequest
@@ -34,12 +34,12 @@ func assertDecodedAsGenerated(t *testing.T, m *fastRequest, in []byte) (ok bool)
 	want.Unknown = len(generated.ProtoReflect().GetUnknown())+len(generated.GetReleases().ProtoReflect().GetUnknown()) > 0
 	for i := range want.Allocations {
 		if x := &want.Allocations[i]; len(x.Tags) == 0 {
-			x.Tags = nil // tags of a wrong type leave an empty map behind there
+			x.Tags = nil // the generated code makes an empty map for tags of a wrong type
 		}
 	}
 	got := m.AllocationRequest
 	if len(got.Allocations) == 0 {
-		got.Allocations = nil // kept room means nothing
+		got.Allocations = nil // capacity does not count
 	}
 	if len(got.Releases) == 0 {
 		got.Releases = nil
@@ -52,7 +52,7 @@ func tagged(num protowire.Number, typ protowire.Type, value []byte) []byte {
 	return append(protowire.AppendTag(nil, num, typ), value...)
 }
 
-// sub is a field that holds other fields, or the bytes of a text.
+// sub is a field with nested fields, or with the bytes of a text.
 func sub(num protowire.Number, fields ...[]byte) []byte {
 	return tagged(num, protowire.BytesType, protowire.AppendBytes(nil, bytes.Join(fields, nil)))
 }
@@ -73,37 +73,37 @@ func askOf(fields ...[]byte) []byte { return sub(4, fields...) }
 
 func quantityOf(name string, n uint64) []byte { return sub(1, str(1, name), sub(2, num(1, n))) }
 
-// oddMessages are messages that no client sends on purpose, by what is odd about them.
-var oddMessages = []struct {
+// unusualMessages are messages that no client sends on purpose.
+var unusualMessages = []struct {
 	name    string
 	in      []byte
 	refused bool
 }{
-	{name: "nothing at all"},
-	{name: "an allocation of nothing", in: askOf()},
-	{name: "a release of nothing, and releases of nothing", in: bytes.Join([][]byte{sub(2), sub(2, sub(1))}, nil)},
+	{name: "empty message"},
+	{name: "an empty allocation", in: askOf()},
+	{name: "an empty release, and an empty list of releases", in: bytes.Join([][]byte{sub(2), sub(2, sub(1))}, nil)},
 	{name: "fields in any order", in: askOf(num(6, 7), str(9, "app"), sub(5, quantityOf("m", 1)), str(1, "k"))},
 	{name: "the last of many scalars counts", in: askOf(
 		str(1, "a"), str(1, "b"), num(6, 1), num(6, 2), num(12, 1), num(12, 0), str(8, "n"), str(8, ""))},
-	{name: "an RM that is named twice", in: bytes.Join([][]byte{str(3, "rm"), str(3, "mr")}, nil)},
-	{name: "resources in pieces are put together", in: askOf(
+	{name: "two RM IDs", in: bytes.Join([][]byte{str(3, "rm"), str(3, "mr")}, nil)},
+	{name: "resources in pieces are merged", in: askOf(
 		sub(5, quantityOf("m", 1), quantityOf("v", 1)), str(1, "k"), sub(5, quantityOf("m", 2)), sub(5))},
 	{name: "the last entry of a name counts", in: askOf(sub(5, quantityOf("m", 1), quantityOf("m", 2)))},
-	{name: "a quantity in pieces is put together", in: askOf(
+	{name: "a quantity in pieces is merged", in: askOf(
 		sub(5, sub(1, sub(2, num(1, 5)), str(1, "m"), sub(2))), sub(5, sub(1, sub(2, num(1, 5), num(1, 6)))))},
-	{name: "a quantity that is zero replaces one that is not", in: askOf(
+	{name: "a zero quantity replaces another one", in: askOf(
 		sub(5, quantityOf("m", 1), sub(1, str(1, "m"))))},
 	{name: "a resource without a name", in: askOf(sub(5, sub(1, sub(2, num(1, 1)))))},
 	{name: "an empty entry", in: askOf(sub(5, sub(1)), sub(2))},
-	{name: "a preemption policy in pieces is put together", in: askOf(sub(15, num(1, 1)), sub(15, num(2, 1)), sub(15))},
-	{name: "releases in pieces are put together", in: bytes.Join([][]byte{
+	{name: "a preemption policy in pieces is merged", in: askOf(sub(15, num(1, 1)), sub(15, num(2, 1)), sub(15))},
+	{name: "releases in pieces are merged", in: bytes.Join([][]byte{
 		sub(2, sub(1, str(6, "a"))), askOf(str(1, "k")), sub(2, sub(1, str(6, "b"), num(4, 3)))}, nil)},
 	{name: "tags without key or value, and twice the same", in: askOf(
 		sub(2, str(2, "v")), sub(2, str(1, "k")), sub(2, str(1, "k"), str(2, "w")), sub(2, str(1, "a"), str(1, "b")))},
 	{name: "numbers that are too large are cut off", in: askOf(num(6, 1<<40|5), num(6, math.MaxUint64-6))},
 	{name: "a priority below zero in five bytes", in: askOf(num(6, math.MaxUint32))},
 	{name: "every number but zero is true", in: askOf(num(12, 2), num(14, 1<<63), sub(15, num(1, 256)))},
-	{name: "a reason to release that has no name", in: sub(2, sub(1, num(4, 99)), sub(1, num(4, math.MaxUint64)))},
+	{name: "an unknown termination type", in: sub(2, sub(1, num(4, 99)), sub(1, num(4, math.MaxUint64)))},
 	{name: "a number in more bytes than it needs", in: askOf([]byte{6 << 3, 0x81, 0x80, 0x80, 0x00})},
 	{name: "a length in more bytes than it needs", in: []byte{4<<3 | 2, 0x80, 0x80, 0x00}},
 	{name: "a tag in more bytes than it needs", in: []byte{4<<3 | 2 | 0x80, 0x80, 0x00, 0x00}},
@@ -125,38 +125,38 @@ var oddMessages = []struct {
 	{name: "a number beyond it", in: num(protowire.MaxValidNumber+1, 1), refused: true},
 	{name: "field number zero", in: []byte{0, 0}, refused: true},
 	{name: "field number zero in an allocation", in: askOf([]byte{2, 0}), refused: true},
-	{name: "a group is skipped", in: bytes.Join([][]byte{group(4, str(1, "k")), askOf(group(5, group(1, num(1, 1))))}, nil)},
+	{name: "groups are skipped", in: bytes.Join([][]byte{group(4, str(1, "k")), askOf(group(5, group(1, num(1, 1))))}, nil)},
 	{name: "a group that does not end", in: tagged(4, protowire.StartGroupType, nil), refused: true},
 	{name: "a group that ends as another", in: []byte{4<<3 | 3, 5<<3 | 4}, refused: true},
-	{name: "an end without a beginning", in: askOf(tagged(1, protowire.EndGroupType, nil)), refused: true},
-	{name: "a type that does not exist", in: []byte{4<<3 | 6}, refused: true},
-	{name: "another one, in front of a known number", in: askOf([]byte{1<<3 | 7}), refused: true},
+	{name: "an end of a group without a start", in: askOf(tagged(1, protowire.EndGroupType, nil)), refused: true},
+	{name: "an unknown wire type", in: []byte{4<<3 | 6}, refused: true},
+	{name: "an unknown wire type of a known field", in: askOf([]byte{1<<3 | 7}), refused: true},
 	{name: "a length beyond the end", in: []byte{4<<3 | 2, 5, 1}, refused: true},
-	{name: "a length beyond every end", in: askOf(append([]byte{1<<3 | 2}, protowire.AppendVarint(nil, math.MaxUint64)...)),
+	{name: "a length above the maximum", in: askOf(append([]byte{1<<3 | 2}, protowire.AppendVarint(nil, math.MaxUint64)...)),
 		refused: true},
 	{name: "an inner length beyond the outer end", in: append(askOf([]byte{1<<3 | 2, 3, 'k'}), "ey"...), refused: true},
 	{name: "a name that is not UTF-8", in: askOf(str(9, "\xff")), refused: true},
 	{name: "a long name that is not UTF-8", in: askOf(str(9, strings.Repeat("\xff", 300))), refused: true},
 	{name: "a key that is not UTF-8", in: askOf(str(1, "\xc0\x80")), refused: true},
-	{name: "one that would have been overwritten", in: askOf(str(1, "\xff"), str(1, "k")), refused: true},
+	{name: "an overwritten key that is not UTF-8", in: askOf(str(1, "\xff"), str(1, "k")), refused: true},
 	{name: "a tag that is not UTF-8", in: askOf(sub(2, str(1, "\xed\xa0\x80"))), refused: true},
 	{name: "a value of a tag that is not UTF-8", in: askOf(sub(2, str(2, "\xff"), str(2, "v"))), refused: true},
 	{name: "a resource that is not UTF-8", in: askOf(sub(5, quantityOf("\xff", 1))), refused: true},
-	{name: "a message nobody reads that is not UTF-8", in: sub(2, sub(1, str(5, "\xff"))), refused: true},
+	{name: "an unused field that is not UTF-8", in: sub(2, sub(1, str(5, "\xff"))), refused: true},
 	{name: "an unknown text need not be UTF-8", in: askOf(str(13, "\xff"))},
-	{name: "a broken piece of a resource before a sound one", in: askOf(
+	{name: "an invalid piece of a resource before a valid one", in: askOf(
 		sub(5, []byte{1<<3 | 2, 9}), sub(5, quantityOf("m", 1))), refused: true},
-	{name: "a broken piece of a resource after a sound one", in: askOf(
+	{name: "an invalid piece of a resource after a valid one", in: askOf(
 		sub(5, quantityOf("m", 1)), sub(5, []byte{1<<3 | 2, 9})), refused: true},
-	{name: "a broken quantity", in: askOf(sub(5, sub(1, sub(2, []byte{1 << 3, 0x80})))), refused: true},
-	{name: "a broken policy", in: askOf(sub(15, []byte{1 << 3})), refused: true},
+	{name: "an invalid quantity", in: askOf(sub(5, sub(1, sub(2, []byte{1 << 3, 0x80})))), refused: true},
+	{name: "an invalid policy", in: askOf(sub(15, []byte{1 << 3})), refused: true},
 }
 
-func TestFastCodec_OddMessagesMatchGeneratedCode(t *testing.T) {
+func TestFastCodec_UnusualMessagesMatchGeneratedCode(t *testing.T) {
 	warm := newFastRequest()
-	for _, c := range oddMessages {
+	for _, c := range unusualMessages {
 		assert.Equal(t, !assertDecodedAsGenerated(t, newFastRequest(), c.in), c.refused, c.name)
-		for range 2 { // the second time everything is known
+		for range 2 { // the second time all names are known
 			assert.Equal(t, !assertDecodedAsGenerated(t, warm, c.in), c.refused, c.name)
 		}
 	}

@@ -13,12 +13,12 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
-// Whatever bytes arrive: the door does not panic, the core neither, every answer can be
-// marshalled, and the books balance. A message is taken twice, because the second time
-// most of its names are known.
+// Whatever bytes arrive: neither the API nor the core panics, every answer can be marshalled, and
+// the accounting is consistent. A message is handled twice, because most names are known the
+// second time.
 func fuzzMessage(t *testing.T, conf *reload.Proposal, m request, bytes []byte) {
 	if proto.Unmarshal(bytes, m) != nil {
-		t.Skip("gRPC would not let this in")
+		t.Skip("gRPC refuses the message")
 	}
 	p := New(Options{InitialConfig: conf, IgnoreRMConfig: true})
 	defer p.Close()

@@ -8,18 +8,18 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// ignored is a kind of thing that an RM sends, that changes nothing, and that the interface has no
-// answer for. It is counted, and logged once for a kind and session.
+// ignored is a kind of element of a message that changes nothing and that the interface has no
+// answer for. Each is counted; the first of a kind is logged for each session.
 type ignored uint8
 
 const (
 	ignoredEmpty       ignored = iota // an entry of a list without content
-	ignoredField                      // a field that the interface does not know any more
+	ignoredField                      // a field that the interface does not have any more
 	ignoredInvalid                    // an element that cannot become a command, such as one with an ID that is too long
-	ignoredPartition                  // an element for a partition that there is not
-	ignoredTag                        // a tag whose value makes no sense
-	ignoredCommand                    // the core refused it: an unknown node, a quota tag that makes no sense
-	ignoredRelease                    // the release of something unknown
+	ignoredPartition                  // an element for an unknown partition
+	ignoredTag                        // a tag with an invalid value
+	ignoredCommand                    // a command that the core refused: an unknown node, an invalid quota tag
+	ignoredRelease                    // the release of an unknown allocation
 	ignoredApplication                // the removal of an unknown application
 	ignoredChange                     // a known ask or allocation with other content than its amounts
 	ignoredKinds
@@ -32,10 +32,11 @@ func (k ignored) String() string {
 	}[k]
 }
 
-// ignoredCounts counts, of all sessions.
+// ignoredCounts counts by kind, for all sessions.
 type ignoredCounts [ignoredKinds]atomic.Uint64
 
-// ignore counts something, and logs it if it is the first of its kind in the session.
+// ignore counts an element, and logs it if it is the first of its kind in the session (RMI-50,
+// RMI-51).
 func (s *session) ignore(k ignored, fields ...zap.Field) {
 	s.p.ignored[k].Add(1)
 	if s.ignoredLogged[k].Swap(true) {
@@ -45,7 +46,7 @@ func (s *session) ignore(k ignored, fields ...zap.Field) {
 		append(fields, zap.Stringer("kind", k))...)
 }
 
-// countIgnored counts what the core has ignored.
+// countIgnored counts an element that the core ignored.
 func (s *session) countIgnored(e scheduler.Event) {
 	kind := ignoredRelease
 	switch e.Ignored {
@@ -57,15 +58,15 @@ func (s *session) countIgnored(e scheduler.Event) {
 	s.ignore(kind, zap.String("application", string(e.Subject.App)), zap.String("key", string(e.Subject.Key)), zap.String("reason", e.Message))
 }
 
-// Counts are what there is to count besides effects.
+// Counts are counters for metrics.
 type Counts struct {
-	Disconnects   uint64            // times that an RM had no stream for disconnectGrace
-	SilentStreams int               // whose first message has not come
-	SilentEnded   uint64            // of these, ended in favour of newer ones
+	Disconnects   uint64            // how often an RM had no stream for disconnectGrace
+	SilentStreams int               // open streams without a first message
+	SilentEnded   uint64            // silent streams that were ended in favour of newer ones
 	Ignored       map[string]uint64 // by kind
 }
 
-// Counts says how often what has happened since the start.
+// Counts returns the counters since the start of the process.
 func (p *Proxy) Counts() Counts {
 	c := Counts{Disconnects: p.disconnects.Load(), Ignored: map[string]uint64{}}
 	for k := range ignoredKinds {

@@ -9,15 +9,15 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/loop"
 )
 
-// waitDelivered waits until what follows from all commands so far has been delivered: the first request is taken
-// behind them, and the second only after delivery.
+// waitDelivered waits until the effects of all commands so far are delivered: the first request
+// is served after the commands, the second only after delivery.
 func waitDelivered(t *testing.T, l *loop.Loop) {
 	t.Helper()
 	assert.NilError(t, l.Check(t.Context()))
 	assert.NilError(t, l.Check(t.Context()))
 }
 
-// What changes nothing and has no answer is counted by its kind, and logged once.
+// Elements that change nothing and have no answer are counted by kind, and logged once.
 func TestIgnored_IsCountedAndLoggedOnce(t *testing.T) {
 	d := newLinkedCore(t, &shim{})
 	d.addNodes("n1", "n2")

@@ -15,10 +15,11 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
+// requiredNodeTag is the tag of an ask with the only node on which it may be placed (ASK-29).
 const requiredNodeTag = common.DomainYuniKorn + common.KeyRequiredNode
 
-// handleAllocations turns an allocation message into commands: first asks and
-// allocations, then releases (behaviour.md 10.8).
+// handleAllocations turns an allocation message into commands: first asks and allocations, then
+// releases (ASK-4, RMI-49, RMI-57, PRI-48).
 func (s *session) handleAllocations(m *wire.AllocationRequest) error {
 	batch := &commandBatch{s: s, maxCommands: len(m.Allocations) + len(m.Releases)}
 	for i := range m.Allocations {
@@ -38,6 +39,8 @@ func (s *session) handleAllocations(m *wire.AllocationRequest) error {
 	return batch.send()
 }
 
+// allocation adds the command for an ask, for an allocation if it has a node, or for a foreign
+// allocation (ASK-2, ASK-9).
 func (b *commandBatch) allocation(x *wire.Allocation) error {
 	if err := checkID("allocation key", x.Key); err != nil {
 		return err
@@ -76,7 +79,7 @@ func (b *commandBatch) allocation(x *wire.Allocation) error {
 	return nil
 }
 
-// requestFields are the fields of a log line about an ask.
+// askFields are the fields of a log line about an ask.
 func askFields(partition string, a *objects.Ask) []zap.Field {
 	return []zap.Field{
 		zap.String("partition", partition), zap.String("application", string(a.App)), zap.String("key", string(a.Key)),
@@ -88,7 +91,7 @@ func (b *commandBatch) unknownPartition(x *wire.Allocation) error {
 	return unknownPartitionForAsk(objects.AppID(x.App), objects.AllocationKey(x.Key), b.s.bareName(x.Partition))
 }
 
-// foreign reports what is not ours. Of which application it is does not matter.
+// foreign reports an allocation of another scheduler (ASK-55, ASK-57). Its application is ignored.
 func (b *commandBatch) foreign(x *wire.Allocation, kind string) error {
 	if x.Node == "" {
 		return fmt.Errorf("trying to add a foreign request (non-allocation) %s", x.Key)
@@ -108,7 +111,7 @@ func (b *commandBatch) foreign(x *wire.Allocation, kind string) error {
 	return nil
 }
 
-// readAsk reads everything about an ask that does not depend on where it goes.
+// readAsk reads the fields of an ask that do not depend on its partition (ASK-2).
 func readAsk(x *wire.Allocation) (*objects.Ask, error) {
 	if err := checkID("application ID", x.App); err != nil {
 		return nil, err
@@ -128,12 +131,12 @@ func readAsk(x *wire.Allocation) (*objects.Ask, error) {
 	}, nil
 }
 
-// creationTime reads when the RM's object was made. A text that is no time is ignored, and
-// so is a time that REST could not show in nanoseconds.
+// creationTime reads the creation time of the RM's object from the tags (ASK-5). An invalid time is
+// ignored, and so is one that has no nanoseconds since 1970 in an int64, which REST shows.
 func creationTime(tags map[string]string) time.Time {
 	text, sent := tags[common.CreationTime]
 	if !sent {
-		return time.Time{} // the usual case, and a parse error is not free
+		return time.Time{} // the usual case, and a parse error allocates
 	}
 	sec, ok := parseUnixSeconds(text)
 	if !ok {
@@ -142,7 +145,7 @@ func creationTime(tags map[string]string) time.Time {
 	return time.Unix(sec, 0)
 }
 
-// parseUnixSeconds reads a time since 1970.
+// parseUnixSeconds reads a time in seconds since 1970 (ASK-5).
 func parseUnixSeconds(text string) (sec int64, ok bool) {
 	sec, err := strconv.ParseInt(text, 10, 64)
 	return sec, err == nil && sec >= 0 && sec <= math.MaxInt64/int64(time.Second)
@@ -153,6 +156,8 @@ func isTime(text string) bool {
 	return ok
 }
 
+// release adds the command for a release (ASK-51, ASK-59). A release without an application is one
+// of a foreign allocation.
 func (b *commandBatch) release(x *wire.Release) error {
 	if err := checkName("allocation key", x.Key, maxID); err != nil {
 		return err
@@ -171,7 +176,7 @@ func (b *commandBatch) release(x *wire.Release) error {
 	case x.Key != "":
 		batch.add(scheduler.ReleaseForeign{Key: objects.AllocationKey(x.Key)})
 	default:
-		return fmt.Errorf("it names neither an application nor an allocation")
+		return fmt.Errorf("the release names neither an application nor an allocation")
 	}
 	return nil
 }

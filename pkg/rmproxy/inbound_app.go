@@ -12,8 +12,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// handleApplications turns an application message into commands: first what is new,
-// then what is to be removed (behaviour.md 10.7).
+// handleApplications turns an application message into commands: first new applications, then
+// removals (APP-14, RMI-49, RMI-55).
 func (s *session) handleApplications(m *si.ApplicationRequest) error {
 	batch := &commandBatch{s: s, maxCommands: len(m.GetNew()) + len(m.GetRemove())}
 	for _, a := range m.GetNew() {
@@ -35,6 +35,7 @@ func (s *session) handleApplications(m *si.ApplicationRequest) error {
 	return batch.send()
 }
 
+// newApplication adds the command for a new application (ACL-18, APP-16, APP-17, APP-29, PLC-21).
 func (b *commandBatch) newApplication(a *si.AddApplicationRequest) error {
 	if err := checkID("application ID", a.ApplicationID); err != nil {
 		return err

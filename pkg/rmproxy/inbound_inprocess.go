@@ -9,8 +9,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// fromProto is an allocation message that never was on a wire, in the form of one that
-// came from there: what it means is decided once, for both doors.
+// fromProto converts an allocation message of the in-process API into the form of a decoded one, so
+// that both APIs share the code that interprets messages (ASK-3, RMI-3, PRI-48).
 func (s *session) fromProto(m *si.AllocationRequest) *wire.AllocationRequest {
 	out := &wire.AllocationRequest{RM: m.GetRmID()}
 	for _, x := range m.GetAllocations() {
@@ -35,6 +35,7 @@ func (s *session) fromProto(m *si.AllocationRequest) *wire.AllocationRequest {
 	return out
 }
 
+// preemptionPolicy converts the policy of an ask; nil: none was sent (ASK-6).
 func preemptionPolicy(p *si.PreemptionPolicy) objects.PreemptionPolicy {
 	if p == nil {
 		return 0

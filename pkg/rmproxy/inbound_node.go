@@ -13,7 +13,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// handleNodes turns a node message into commands (behaviour.md 10.6).
+// handleNodes turns a node message into commands (RMI-49).
 func (s *session) handleNodes(m *si.NodeRequest) error {
 	batch := &commandBatch{s: s, maxCommands: len(m.GetNodes())}
 	for _, n := range m.GetNodes() {
@@ -28,6 +28,7 @@ func (s *session) handleNodes(m *si.NodeRequest) error {
 	return batch.send()
 }
 
+// node adds the command for an action on a node (ASK-45, RMI-54, NOD-1, NOD-3, NOD-15).
 func (b *commandBatch) node(n *si.NodeInfo) error {
 	if err := checkID("node ID", n.NodeID); err != nil {
 		return err
@@ -66,8 +67,8 @@ func (b *commandBatch) node(n *si.NodeInfo) error {
 	return nil
 }
 
-// rejectNode answers a node that was to be created; for the other actions the
-// interface has no answer.
+// rejectNode answers the registration of a node; the interface has no answer to the other actions,
+// so they are logged (RMI-54, NOD-8).
 func (b *commandBatch) rejectNode(n *si.NodeInfo, err error) {
 	if n.Action == si.NodeInfo_CREATE || n.Action == si.NodeInfo_CREATE_DRAIN {
 		b.reject(scheduler.NodeRejected{Node: objects.NodeID(sanitizedID(n.NodeID)), Reason: err.Error()})
@@ -76,8 +77,8 @@ func (b *commandBatch) rejectNode(n *si.NodeInfo, err error) {
 	b.s.logRefused(n.Action.String()+" of node", n.NodeID, err)
 }
 
-// nodeAttributes are those of a node with the full name of its partition, as upstream shows them
-// whatever form of the name the RM used. The map is a copy.
+// nodeAttributes returns a copy of the attributes with the full name of the partition, as YuniKorn
+// shows it, whichever form of the name the RM used (RMI-4, NOD-7).
 func (s *session) nodeAttributes(sent map[string]string, partition string) map[string]string {
 	own := make(map[string]string, len(sent)+1)
 	maps.Copy(own, sent)

@@ -50,7 +50,7 @@ func TestUpdateNode_EveryAction(t *testing.T) {
 	assert.Equal(t, view.Nodes.At(0).Schedulable, true)
 	assert.Equal(t, view.Nodes.At(1).Schedulable, false)
 	assert.Equal(t, view.Nodes.At(1).Attributes["si/hostname"], "host2")
-	assert.Equal(t, view.Nodes.At(1).Attributes["si/node-partition"], "[rm]default", "in full, whatever the RM said")
+	assert.Equal(t, view.Nodes.At(1).Attributes["si/node-partition"], "[rm]default", "the full name, whatever the RM sent")
 
 	send(&si.NodeInfo{NodeID: "n1", Action: si.NodeInfo_UPDATE, SchedulableResource: resourceOf(7, 8)},
 		&si.NodeInfo{NodeID: "n1", Action: si.NodeInfo_DRAIN_NODE},
@@ -69,7 +69,7 @@ func TestUpdateNode_EveryAction(t *testing.T) {
 	assert.Equal(t, again.NodeID, "n2")
 	assert.Assert(t, strings.Contains(again.Reason, "already exists"), again.Reason)
 	assert.Equal(t, r.snapshot("default").Nodes.Len(), 1)
-	// The unknown node, and two actions that mean nothing.
+	// The unknown node, and two invalid actions.
 	assert.Equal(t, r.logs.FilterMessage("refused").Len(), 3)
 }
 
@@ -78,9 +78,9 @@ func TestUpdateNode_InvalidNodeIsRejectedAlone(t *testing.T) {
 	n := r.openNodeStream()
 	negative := nodeCreated("negative")
 	negative.SchedulableResource = resourceOf(-1, 1)
-	otherPartition := nodeCreated("elsewhere")
+	otherPartition := nodeCreated("unknownPartition")
 	otherPartition.Attributes = map[string]string{"si/node-partition": "gpu"}
-	strange := nodeCreated("strange")
+	strange := nodeCreated("badResource")
 	strange.SchedulableResource.Resources[""] = &si.Quantity{Value: 1}
 	many := nodeCreated("many")
 	for i := range 300 {
@@ -107,8 +107,8 @@ func TestUpdateNode_InvalidNodeIsRejectedAlone(t *testing.T) {
 	}
 	assert.Equal(t, got[""], "node ID is empty")
 	assert.Assert(t, strings.HasPrefix(got[overlongID[:maxID]], "node ID has 1025 bytes, at most 1024"), "%v", got)
-	assert.Equal(t, got["elsewhere"], "failed to find partition gpu for node elsewhere")
-	assert.Equal(t, got["strange"], "resource name is empty")
+	assert.Equal(t, got["unknownPartition"], "failed to find partition gpu for node unknownPartition")
+	assert.Equal(t, got["badResource"], "resource name is empty")
 	assert.Equal(t, got["many"], "more than 256 different resource names")
 	assert.Assert(t, strings.Contains(got["negative"], "negative"), got["negative"])
 	assert.Equal(t, len(accepted), 2)
@@ -117,9 +117,9 @@ func TestUpdateNode_InvalidNodeIsRejectedAlone(t *testing.T) {
 func TestUpdateApplication_EachIsAcceptedOrRejected(t *testing.T) {
 	r := newRegisteredRig(t, Options{})
 	a := r.openApplicationStream()
-	otherPartition := newApp("elsewhere", "root.a")
+	otherPartition := newApp("unknownPartition", "root.a")
 	otherPartition.PartitionName = "[other]default"
-	withoutUser := newApp("stranger", "root.a")
+	withoutUser := newApp("noUser", "root.a")
 	withoutUser.Ugi = nil
 	unnamed := newApp("unnamed", "root.a")
 	unnamed.Ugi.User = ""
@@ -131,15 +131,15 @@ func TestUpdateApplication_EachIsAcceptedOrRejected(t *testing.T) {
 	forced.Ugi, forced.Tags = nil, map[string]string{"Application.Create.Force": "TRUE"}
 	notForced := newApp("notForced", "root.a")
 	notForced.Ugi, notForced.Tags = nil, map[string]string{"application.create.force": "maybe"}
-	alone := newApp("alone", "root.b")
-	alone.Ugi.Groups, alone.PartitionName, alone.Tags = nil, "[rm]default", map[string]string{"x": "y"}
+	duplicate := newApp("duplicate", "root.b")
+	duplicate.Ugi.Groups, duplicate.PartitionName, duplicate.Tags = nil, "[rm]default", map[string]string{"x": "y"}
 	assert.NilError(t, a.Send(&si.ApplicationRequest{
 		New: []*si.AddApplicationRequest{
 			newApp("", "root.a"), newApp(overlongID, "root.a"), newApp("longQueue", strings.Repeat("q", maxQueueName+1)),
-			otherPartition, withoutUser, unnamed, badGroup, badUser, notForced, forced, alone, newApp("alone", "root.a"),
+			otherPartition, withoutUser, unnamed, badGroup, badUser, notForced, forced, duplicate, newApp("duplicate", "root.a"),
 		},
 		Remove: []*si.RemoveApplicationRequest{
-			{}, {ApplicationID: "unknown"}, {ApplicationID: "x", PartitionName: "nowhere"}, {ApplicationID: "forced"},
+			{}, {ApplicationID: "unknown"}, {ApplicationID: "x", PartitionName: "unknownNode"}, {ApplicationID: "forced"},
 		},
 	}))
 	got := map[string]string{}
@@ -155,17 +155,17 @@ func TestUpdateApplication_EachIsAcceptedOrRejected(t *testing.T) {
 	assert.Equal(t, accepted, 2)
 	assert.Equal(t, got[""], "application ID is empty")
 	assert.Assert(t, strings.HasPrefix(got["longQueue"], "queue name has"), got["longQueue"])
-	assert.Assert(t, strings.Contains(got["elsewhere"], "partition doesn't exist"), got["elsewhere"])
-	assert.Equal(t, got["stranger"], "no user information")
+	assert.Assert(t, strings.Contains(got["unknownPartition"], "partition doesn't exist"), got["unknownPartition"])
+	assert.Equal(t, got["noUser"], "no user information")
 	assert.Equal(t, got["unnamed"], "user name is empty")
 	assert.Equal(t, got["badGroup"], "group name is empty")
 	assert.Equal(t, got["badUser"], `invalid user name "no user"`)
 	assert.Equal(t, got["notForced"], "no user information")
-	assert.Assert(t, got["alone"] != "", "the second one has the name of the first")
+	assert.Assert(t, got["duplicate"] != "", "its ID is used already")
 	assert.Equal(t, r.logs.FilterMessage("refused").Len(), 2, "an unknown application may be removed")
 
 	b := r.snapshot("default").Root.Children.At(1)
-	assert.Equal(t, b.Applications.At(0).ID, objects.AppID("alone"))
+	assert.Equal(t, b.Applications.At(0).ID, objects.AppID("duplicate"))
 	assert.DeepEqual(t, b.Applications.At(0).User.Groups, []string{"u"})
 	assert.Equal(t, b.Applications.At(0).Tags["x"], "y")
 	assert.Equal(t, r.snapshot("default").Applications, 1, "new ones come before removals")
@@ -185,9 +185,9 @@ func TestUpdateAllocation_InvalidAllocationIsRejectedAlone(t *testing.T) {
 	r := newRegisteredRig(t, Options{})
 	r.withNodeAndApp()
 	x := r.openAllocationStream()
-	negative, nothing := newAsk("negative", "app"), newAsk("nothing", "app")
+	negative, nothing := newAsk("negative", "app"), newAsk("noResources", "app")
 	negative.ResourcePerAlloc, nothing.ResourcePerAlloc = resourceOf(-1, 5), nil
-	otherPartition, nowhere := newAsk("elsewhere", "app"), newAsk("nowhere", "app")
+	otherPartition, nowhere := newAsk("unknownPartition", "app"), newAsk("unknownNode", "app")
 	otherPartition.PartitionName, nowhere.NodeID = "gpu", "n9"
 	missing, placeholder := newAsk("missing", "app"), newAsk("placeholder", "app")
 	missing.ResourcePerAlloc.Resources["gpu"], placeholder.Placeholder = nil, true
@@ -198,12 +198,12 @@ func TestUpdateAllocation_InvalidAllocationIsRejectedAlone(t *testing.T) {
 	group.TaskGroupName, node.NodeID = overlongID, overlongID
 	assert.NilError(t, x.Send(&si.AllocationRequest{
 		Allocations: []*si.Allocation{
-			newAsk("", "app"), newAsk("lonely", ""), newAsk("stranger", "nobody"), negative, nothing, otherPartition,
+			newAsk("", "app"), newAsk("noApplication", ""), newAsk("unknownApplication", "unknown"), negative, nothing, otherPartition,
 			nowhere, placeholder, foreign, required, group, node, missing, newAsk("good", "app"),
 		},
 		Releases: &si.AllocationReleasesRequest{AllocationsToRelease: []*si.AllocationRelease{
 			{}, {ApplicationID: overlongID}, {AllocationKey: overlongID}, {ApplicationID: "app", PartitionName: "gpu"},
-			{ApplicationID: "nobody"}, {AllocationKey: "unknown foreign"},
+			{ApplicationID: "unknown"}, {AllocationKey: "unknown foreign"},
 		}},
 	}))
 	got := map[string]string{}
@@ -217,11 +217,11 @@ func TestUpdateAllocation_InvalidAllocationIsRejectedAlone(t *testing.T) {
 		}
 	}
 	assert.Equal(t, got[""], "allocation key is empty")
-	assert.Equal(t, got["lonely"], "application ID is empty")
-	assert.Equal(t, got["elsewhere"], "failed to find partition gpu, for application app and allocation elsewhere")
+	assert.Equal(t, got["noApplication"], "application ID is empty")
+	assert.Equal(t, got["unknownPartition"], "failed to find partition gpu, for application app and allocation unknownPartition")
 	assert.Equal(t, got["foreign"], "trying to add a foreign request (non-allocation) foreign")
 	for key, text := range map[string]string{
-		"stranger": "nobody", "negative": "negative", "nothing": "no resources", "nowhere": "n9",
+		"unknownApplication": "unknown application unknown", "negative": "negative", "noResources": "no resources", "unknownNode": "n9",
 		"placeholder": "task group", "required": "required node ID", "group": "task group name", "node": "node ID",
 	} {
 		assert.Assert(t, strings.Contains(got[key], text), "%s: %q", key, got[key])
@@ -278,11 +278,11 @@ func TestUpdateAllocation_RecoveredIsReturnedAsNew(t *testing.T) {
 	r.withNodeAndApp()
 	x := r.openAllocationStream()
 	running := newAsk("k", "app")
-	running.NodeID, running.ResourcePerAlloc = "n1", resourceOf(1000, 1000) // more than there is
+	running.NodeID, running.ResourcePerAlloc = "n1", resourceOf(1000, 1000) // more than the node has
 	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{running}}))
 	got := receive(t, x, 1, (*si.AllocationResponse).GetNew)[0]
 	assert.Equal(t, got.NodeID, "n1")
-	assert.Assert(t, got.PreemptionPolicy == nil, "it was not sent")
+	assert.Assert(t, got.PreemptionPolicy == nil, "no policy was sent")
 }
 
 func TestUpdateAllocation_ReleasesAreReturnedUnlessTheyConfirm(t *testing.T) {
@@ -313,7 +313,7 @@ func TestPartitions_OneMessageForTwo(t *testing.T) {
 	r := newRig(t, Options{})
 	assert.NilError(t, r.register("rm", twoPartitions))
 	n := r.openNodeStream()
-	gpu := nodeCreated("n1") // a name of its own in each partition
+	gpu := nodeCreated("n1") // the same name in both partitions
 	gpu.Attributes = map[string]string{"si/node-partition": "gpu"}
 	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1"), gpu}}))
 	receive(t, n, 2, (*si.NodeResponse).GetAccepted)

@@ -11,38 +11,38 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// InProcess is the door for a shim that links the core. Update calls return at once;
-// what follows from them is told through the callback, one call at a time, in the order
-// in which it became true. The scheduler itself calls, and does nothing else until the
-// callback has returned. An error means that nothing of the message was taken. ErrPendingLookupsFull says that
-// it can be sent again later: 65,536 commands wait for users to be looked up, this message
-// has some that would, too, and to make the caller wait could make it wait for itself.
+// InProcess is the API for a shim that links the core (RMI-2, RMI-62). Update calls return at once;
+// effects are delivered through the callback, one call at a time, in the order in which they
+// occurred. The scheduling goroutine makes the calls and waits for their return. An error means
+// that no part of the message was applied. ErrPendingLookupsFull means that the shim can send the
+// message again later: 65,536 commands wait for users to be resolved, this message has more of
+// them, and a caller that waited here could wait for itself.
 //
-// A callback may make Update calls. It must not call RegisterResourceManager,
-// UpdateConfiguration or Stop, nor wait for the Cluster (snapshots, Why), because all of
-// these wait for the callback. For the same reason nobody may do so while holding a lock
-// that a callback takes.
+// A callback may make Update calls. It must not call RegisterResourceManager, UpdateConfiguration
+// or Stop, nor wait for the Cluster (snapshots, Explain): all of these wait for the callback. For
+// the same reason the shim must not call them while it holds a lock that a callback takes.
 type InProcess struct{ p *Proxy }
 
 var _ api.SchedulerAPI = (*InProcess)(nil)
 
-// NewInProcess returns a door that asks the shim about every placement.
+// NewInProcess returns a scheduler whose predicates and callbacks are those of the shim that
+// registers (RMI-60).
 func NewInProcess(opt Options) *InProcess {
 	opt.Loop.SyncDelivery = true
 	return &InProcess{newProxy(opt, func(p *Proxy) scheduler.Oracle { return oracle{p} })}
 }
 
-// Cluster is the partitions, for whoever reads them.
+// Cluster returns the partitions, for readers.
 func (d *InProcess) Cluster() *loop.Cluster { return d.p.Cluster() }
 
-// Reloads puts configurations in force, whoever wants them, and remembers them. For a
-// callback the same holds as for UpdateConfiguration.
+// Reloads returns the Reloader of configurations. Callbacks must not wait for it, see
+// UpdateConfiguration.
 func (d *InProcess) Reloads() *reload.Reloader { return d.p.Reloads() }
 
-// Registration says who is registered.
+// Registration returns the registered RM. ok is false when none is.
 func (d *InProcess) Registration() (Registration, bool) { return d.p.Registration() }
 
-// RegisterResourceManager registers a shim, or registers it anew.
+// RegisterResourceManager registers a shim, or registers it again.
 func (d *InProcess) RegisterResourceManager(
 	m *si.RegisterResourceManagerRequest, callback api.ResourceManagerCallback,
 ) (*si.RegisterResourceManagerResponse, error) {
@@ -56,19 +56,20 @@ func (d *InProcess) RegisterResourceManager(
 	return &si.RegisterResourceManagerResponse{}, nil
 }
 
-// UpdateNode takes a message about nodes.
+// UpdateNode handles a message about nodes.
 func (d *InProcess) UpdateNode(m *si.NodeRequest) error { return d.handle(m, nodeStream) }
 
-// UpdateApplication takes a message about applications.
+// UpdateApplication handles a message about applications.
 func (d *InProcess) UpdateApplication(m *si.ApplicationRequest) error {
 	return d.handle(m, applicationStream)
 }
 
-// UpdateAllocation takes a message about asks and allocations.
+// UpdateAllocation handles a message about asks and allocations.
 func (d *InProcess) UpdateAllocation(m *si.AllocationRequest) error {
 	return d.handle(m, allocationStream)
 }
 
+// handle handles a message of any kind (RMI-32). Messages are applied in the order of the calls.
 func (d *InProcess) handle(m request, k streamKind) error {
 	s, err := d.p.session(m.GetRmID(), k.String())
 	if err != nil {
@@ -80,7 +81,7 @@ func (d *InProcess) handle(m request, k streamKind) error {
 	return nil
 }
 
-// UpdateConfiguration puts a new configuration in force.
+// UpdateConfiguration puts a new configuration in force (CFG-95, RMI-66).
 func (d *InProcess) UpdateConfiguration(m *si.UpdateConfigurationRequest) error {
 	if err := d.p.updateConfiguration(m); err != nil {
 		return fmt.Errorf("update of configuration failed: %w", err)
@@ -88,5 +89,6 @@ func (d *InProcess) UpdateConfiguration(m *si.UpdateConfigurationRequest) error 
 	return nil
 }
 
-// Stop ends the scheduler.
+// Stop ends the scheduler (RMI-68). It waits for the last callback; later calls fail with
+// ErrClosed.
 func (d *InProcess) Stop() { d.p.Close() }

@@ -18,7 +18,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
-// shim is a callback that writes down what it hears.
+// shim is a callback that records its calls.
 type shim struct {
 	mu                sync.Mutex
 	calls             []string
@@ -89,7 +89,7 @@ func (s *shim) Predicates(m *si.PredicatesArgs) error {
 	return predict(m.AllocationKey, m.NodeID)
 }
 
-// preemptionCalls is what it was asked about preemption, to which it says no.
+// preemptionCalls are the calls of PreemptionPredicates, which are all refused.
 func (s *shim) preemptionCalls() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,7 +155,7 @@ func (d *linkedCore) submitAsks(keys ...string) {
 func TestInProcess_EffectsAreDeliveredBeforePredicates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &shim{}
-		// Every answer takes its time; nobody may be asked or told anything meanwhile.
+		// Every call takes 1 s; no other call may be made meanwhile.
 		s.onCall = func(string) { time.Sleep(time.Second) }
 		d := newLinkedCore(t, s)
 		d.addNodes("n1")
@@ -197,11 +197,11 @@ func TestInProcess_PredicatesRejectANode(t *testing.T) {
 		refuses = false
 		s.calls = nil
 		s.mu.Unlock()
-		time.Sleep(2 * time.Second) // a refusal is not for ever
+		time.Sleep(2 * time.Second) // a refusal is repeated after 1 s
 		got := s.recorded()
 		assert.Assert(t, slices.Contains(got, "fits k@n1 allocate=true"), "%v", got)
 		assert.Assert(t, slices.Contains(got, "allocations k@n2"), "%v", got)
-		assert.Assert(t, !slices.Contains(got, "fits k@n3 allocate=true"), "nobody asks beyond the first yes: %v", got)
+		assert.Assert(t, !slices.Contains(got, "fits k@n3 allocate=true"), "no call after the first accepted node: %v", got)
 	})
 }
 
@@ -242,7 +242,7 @@ func TestInProcess_NilElementsAreIgnored(t *testing.T) {
 		}))
 		synctest.Wait()
 		got := s.recorded()
-		slices.Sort(got) // the door itself answers the last, beside the core
+		slices.Sort(got) // the API itself answers the last message, concurrently with the core
 		assert.DeepEqual(t, got, []string{"allocations !", "nodes +1 -0"})
 	})
 }
@@ -275,7 +275,7 @@ func TestInProcess_ShimMayReuseItsMessages(t *testing.T) {
 
 func TestInProcess_CallbackMayCallUpdate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &shim{err: errors.New("no use for it")}
+		s := &shim{err: errors.New("failed callback")}
 		var d *linkedCore
 		s.onCall = func(what string) {
 			if what == "nodes +1 -0" {
@@ -306,7 +306,7 @@ func TestUpdateConfiguration_ReplacesTheConfiguration(t *testing.T) {
 	assert.ErrorContains(t, err, "submitACL")
 	assert.ErrorContains(t, err, "a.b")
 	got, _ := d.Registration()
-	assert.Equal(t, got.ExtraConfig["a"], "1", "that of a refused configuration does not count")
+	assert.Equal(t, got.ExtraConfig["a"], "1", "a refused configuration has no effect")
 	assert.NilError(t, update(queues, nil))
 	assert.DeepEqual(t, d.Cluster().Partitions(), []string{"default"})
 	assert.NilError(t, update("", nil))

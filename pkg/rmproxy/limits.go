@@ -9,25 +9,25 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/reload"
 )
 
-// Limits bound what peers of the gRPC API may cost. A field that is zero or negative has its
+// Limits bound what clients of the gRPC API may cost. A field that is zero or negative has its
 // default.
 type Limits struct {
 	MessageBytes    int   // of one message; default 64 MiB
 	MessageElements int   // nodes, applications, allocations and releases in one message; default 100,000
-	DecodeBytes     int64 // memory for the messages that are decoded at the same time, and for one; default 256 MiB
+	DecodeBytes     int64 // memory for all messages that are being decoded, and for a single one; default 256 MiB
 
-	SilentStreams       int           // streams whose first message has not come; default 256
+	SilentStreams       int           // streams without a first message; default 256
 	FirstMessageTimeout time.Duration // how long the first message of a stream may take; default 30 s
 
-	UndeliveredBytes   int           // answers of one kind that an RM has not read; default 32 MiB
-	UndeliveredTimeout time.Duration // how long an RM at that limit may read nothing; default 60 s
+	UndeliveredBytes   int           // unread answers of one kind of stream; default 32 MiB
+	UndeliveredTimeout time.Duration // how long an RM above that bound may read nothing; default 60 s
 
-	DisconnectedTimeout time.Duration // after which another RM may register in place of one without streams; default 5 min
+	DisconnectedTimeout time.Duration // after which another RM may replace one without streams; default 5 min
 }
 
 // The defaults of Limits.
 const (
-	DefaultMessageBytes        = 64 << 20 // an RM may replay its whole state in one message
+	DefaultMessageBytes        = 64 << 20 // an RM may report its whole state in one message
 	DefaultMessageElements     = 100_000
 	DefaultDecodeBytes         = 256 << 20
 	DefaultSilentStreams       = 256
@@ -39,20 +39,20 @@ const (
 
 // Bounds without a setting.
 const (
-	// unregisteredBytes is how long a message may be while no RM is registered.
+	// unregisteredBytes is the maximum length of a message while no RM is registered (RMI-36).
 	unregisteredBytes = 64 << 10
-	// smallMessage is how long a message may be that is received without asking for room, and
-	// decoded without being measured first: many of them are less than one large one.
+	// smallMessage is the length up to which a message is received without memory of a budget,
+	// and decoded without being measured: many of them cost less than one large message.
 	smallMessage = 64 << 10
-	// tinyMessage is how long a message may be that is decoded without asking for room.
+	// tinyMessage is the length up to which a message is decoded without memory of a budget.
 	tinyMessage = 4 << 10
-	// maxBuildInfo is how long what an RM says about itself may be.
+	// maxBuildInfo is the maximum length of version, policy group and build information of an RM.
 	maxBuildInfo = 64 << 10
-	// maxRMFields bounds what a registration holds besides its configuration, with room for what
-	// the wire adds.
+	// maxRMFields is the maximum length of a registration apart from its configuration, including
+	// the overhead of the wire form (RMI-17).
 	maxRMFields = 2*reload.MaxExtraBytes + 2*maxBuildInfo
-	// arrivalBase and arrivalRate say how long a message may take to arrive once its length is
-	// known: so long, and as long again as it takes at so many bytes in a second.
+	// A message may take arrivalBase, and 1 s for each arrivalRate bytes, to arrive once its
+	// length is known.
 	arrivalBase = 30 * time.Second
 	arrivalRate = 1 << 20
 )
@@ -75,21 +75,20 @@ func setDefault[N cmp.Ordered](n *N, otherwise N) {
 	}
 }
 
-// arrivalTimeout is how long a message of n bytes may take to arrive.
+// arrivalTimeout is how long a message of n bytes may take to arrive (RMI-40).
 func arrivalTimeout(n int) time.Duration {
 	return arrivalBase + time.Duration(n)*time.Second/arrivalRate
 }
 
-// memoryBudgets are the memory for messages of all peers at the same time. A message that needs more
-// than is left waits for its turn. Whatever holds room in decoding waits for nothing else, and
-// whatever holds room in received or strangers waits for decoding or its own bytes, which have
-// a time-out: so nothing waits for ever.
+// memoryBudgets bound the memory of messages of all clients together (RMI-39). A message that needs
+// more than is free waits. There is no deadlock: a holder of decoding waits for nothing, and a
+// holder of received or unidentified waits for decoding or for its own bytes, which have a timeout.
 type memoryBudgets struct {
-	received     *semaphore.Weighted // bytes of large messages on streams that belong to the RM
-	unidentified *semaphore.Weighted // the same, of all others
+	received     *semaphore.Weighted // bytes of large messages on streams of the registered RM
+	unidentified *semaphore.Weighted // the same for all other senders
 	decoding     *semaphore.Weighted // cost of decoding, see wire.Shape
 
-	registering *semaphore.Weighted // one at a time: what registers waits for partitions
+	registering *semaphore.Weighted // one at a time: a registration waits for partitions
 }
 
 func newMemoryBudgets(l Limits) memoryBudgets {

@@ -21,7 +21,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// assertRefused sends bytes as the first message of a stream, and wants the stream to end like this.
+// assertRefused sends bytes as the first message of a stream, and checks how the stream ends.
 func (r *rig) assertRefused(method string, in []byte, code codes.Code, text string) {
 	r.t.Helper()
 	err := r.sendRaw(method, in)
@@ -29,7 +29,7 @@ func (r *rig) assertRefused(method string, in []byte, code codes.Code, text stri
 	assert.ErrorContains(r.t, err, text)
 }
 
-// emptyAllocations are n empty allocations after an rmID.
+// emptyAllocations is an rmID and n empty allocations.
 func emptyAllocations(rm string, n int) []byte { return append(str(3, rm), bytes.Repeat(sub(4), n)...) }
 
 func TestLimits_MessageLengthIsSmallWithoutRegistration(t *testing.T) {
@@ -46,7 +46,7 @@ func TestLimits_RMIDIsReadBeforeDecoding(t *testing.T) {
 	allocated := bytesAllocated(func() { err = r.sendRaw("UpdateAllocation", in) })
 	assert.Equal(t, status.Code(err), codes.FailedPrecondition, "%v", err)
 	assert.ErrorContains(t, err, `RmID="other"`)
-	// Decoded it would be gigabytes. The client and the way between them need room for it, too.
+	// Decoded it would take gigabytes. The client and the transport need memory for it, too.
 	assert.Assert(t, allocated < 8*uint64(len(in)), "%d bytes allocated for %d", allocated, len(in))
 }
 
@@ -89,7 +89,7 @@ func TestLimits_RegistrationLengthIsBounded(t *testing.T) {
 	})
 	assert.Equal(t, status.Code(err), codes.ResourceExhausted, "%v", err)
 	assert.ErrorContains(t, err, "the registration has 10616")
-	assert.NilError(t, r.register("rm", queues), "and the next one is taken")
+	assert.NilError(t, r.register("rm", queues), "the next one is accepted")
 }
 
 func TestLimits_ARegistrationWithoutAMessageIsRefused(t *testing.T) {
@@ -109,7 +109,7 @@ func TestLimits_CompressedMessagesAreRefused(t *testing.T) {
 	assertStreamFails(t, s, codes.Unimplemented, "compress")
 }
 
-// A message that needs more memory than others leave waits for them.
+// A message that needs more memory than is free waits.
 func TestLimits_DecodingWaitsForMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newBubbleRig(t, Options{})
@@ -126,18 +126,18 @@ func TestLimits_DecodingWaitsForMemory(t *testing.T) {
 		r.p.memory.decoding.Release(DefaultDecodeBytes)
 		receive(t, n, 1000, (*si.NodeResponse).GetAccepted)
 		synctest.Wait()
-		assert.Assert(t, r.p.memory.decoding.TryAcquire(DefaultDecodeBytes), "what was used is given back")
+		assert.Assert(t, r.p.memory.decoding.TryAcquire(DefaultDecodeBytes), "the memory is released")
 	})
 }
 
-// What a large message holds is given back, whatever becomes of it.
+// The memory of a large message is released, whatever its result.
 func TestLimits_MemoryIsReleased(t *testing.T) {
 	r := newRegisteredRig(t, Options{})
 	_ = r.sendRaw("UpdateAllocation", emptyAllocations("other", 1<<20))
 	_ = r.sendRaw("UpdateAllocation", emptyAllocations("rm", 1<<20))
 	_ = r.sendRaw("UpdateAllocation", emptyAllocations("rm", 50_000), append(emptyAllocations("rm", 50_000), 0x80))
 	assert.NilError(t, r.register("rm", queues+strings.Repeat("#", 1<<20)))
-	r.p.Close() // streams that are ended give back what they hold a moment later
+	r.p.Close() // streams that have ended release their memory a moment later
 	for _, budget := range []struct {
 		tryAcquire func(int64) bool
 		all        int64
@@ -164,7 +164,7 @@ func (c stallingConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// A message that is announced and does not come is not waited for.
+// A message that does not arrive in time ends the stream.
 func TestLimits_MessageArrivalTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		remaining, testCtx, listener := new(atomic.Int64), t.Context(), bufconn.Listen(1<<20)
@@ -207,7 +207,7 @@ func TestStreams_FirstMessageTimeout(t *testing.T) {
 	})
 }
 
-// However many silent streams there are, one that speaks is served.
+// A stream with a first message is served, however many silent streams there are.
 func TestStreams_OldestSilentStreamIsEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newBubbleRig(t, Options{Limits: Limits{SilentStreams: 3}})
@@ -226,12 +226,12 @@ func TestStreams_OldestSilentStreamIsEnded(t *testing.T) {
 		synctest.Wait()
 		r.p.mu.Lock()
 		defer r.p.mu.Unlock()
-		assert.Assert(t, len(r.p.silent.streams) <= 2, "others gave way to those that spoke")
+		assert.Assert(t, len(r.p.silent.streams) <= 2, "older silent streams were ended")
 		assert.Assert(t, r.p.silent.ended >= 8)
 	})
 }
 
-// A stream belongs to the registration it was opened under.
+// A stream belongs to the registration under which it was opened.
 func TestStreams_OpenedBeforeRegistrationAreEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newBubbleRig(t, Options{})
@@ -252,8 +252,8 @@ func TestStreams_OpenedBeforeRegistrationAreEnded(t *testing.T) {
 	})
 }
 
-// The same for one that speaks while the new registration is put in force: that it was among the
-// silent ones does not matter.
+// The same for a stream whose first message arrives during the new registration, when it is not a
+// silent stream any more.
 func TestStreams_OpenedUnderAnEarlierRegistrationAreRefused(t *testing.T) {
 	r := newRegisteredRig(t, Options{})
 	l := &rmStream{p: r.p, kind: nodeStream, silentEntry: &silentStream{registration: r.p.registrationCount}}
@@ -261,7 +261,7 @@ func TestStreams_OpenedUnderAnEarlierRegistrationAreRefused(t *testing.T) {
 	assert.ErrorIs(t, l.identify("rm"), errOpenedBeforeRegistration)
 }
 
-// A service that is a stream on our side is a call on theirs.
+// RegisterResourceManager is a stream in the server and a call in the interface.
 func TestServer_ServiceMatchesTheInterface(t *testing.T) {
 	p := New(Options{})
 	defer p.Close()

@@ -8,9 +8,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// As fast as it goes, in messages of a hundred asks: all of them are there to stay, or
-// each is given back as soon as it has its node, and twenty thousand are there at a time.
-// Client and core share the processors.
+// Maximum throughput, in messages of 100 asks: fill keeps all allocations, churn releases each as
+// soon as it is bound and keeps 20,000. Client and core share the processors.
 func BenchmarkStream(b *testing.B) {
 	const size = 100
 	b.Run("fill", func(b *testing.B) {
@@ -25,9 +24,9 @@ func BenchmarkStream(b *testing.B) {
 	})
 }
 
-// run asks n times and releases what goes beyond the first most.
+// run sends n asks and releases all but the first live ones.
 func (l *loadClient) run(b *testing.B, n, live int) {
-	ready := make(chan int, n/l.size) // messages of which every ask has its node
+	ready := make(chan int, n/l.size) // messages whose asks are all allocated
 	failed := make(chan error, 1)
 	b.ResetTimer()
 	before := cpu(b)
@@ -73,7 +72,7 @@ func (l *loadClient) run(b *testing.B, n, live int) {
 	b.ReportMetric(float64(used.Nanoseconds())/1000/float64(n), "CPU-us/allocation")
 }
 
-// At a steady rate of 10,000 asks each second: how long from an ask to its allocation.
+// Latency from an ask to its allocation, at a steady rate of 10,000 asks per second.
 func BenchmarkStreamSteady(b *testing.B) {
 	const size = 10
 	n := (b.N + size - 1) / size * size

@@ -17,22 +17,21 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// loadClient is a client that costs as little as a client can: its messages are copies of ones
-// that were encoded before, in which keys are replaced, and of what it hears it reads the
-// keys only.
+// loadClient is a client with little overhead: its messages are copies of encoded ones in which
+// keys are replaced, and it reads only the keys of answers.
 type loadClient struct {
 	stream   grpc.ClientStream
 	pool     mem.BufferPool
 	size     int             // asks in a message
 	asks     messageTemplate // with four tags and two resources each
-	releases messageTemplate // releases of as many
+	releases messageTemplate // releases of as many allocations
 }
 
 // messageTemplate is a message in which keys can be replaced.
 type messageTemplate struct {
 	bytes          []byte
-	keyEnds        []int // where keys end, in order; each has its number there
-	keysPerElement int   // that a key is there
+	keyEnds        []int // where keys end, in order; each ends with its number
+	keysPerElement int   // occurrences of a key
 }
 
 const (
@@ -40,8 +39,8 @@ const (
 	loadApps  = 10
 )
 
-// newLoadClient starts a server on the loopback interface, registers, and sees to it that there
-// is room for so many asks. It sends so many of them in a message.
+// newLoadClient starts a server on the loopback interface and registers a cluster with capacity
+// for so many asks. It sends size asks per message.
 func newLoadClient(b *testing.B, capacity, size int) *loadClient {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	assert.NilError(b, err)
@@ -69,7 +68,7 @@ func newLoadClient(b *testing.B, capacity, size int) *loadClient {
 	return l
 }
 
-// registerCluster registers, and makes applications and a thousand nodes.
+// registerCluster registers, and adds applications and 1,000 nodes.
 func registerCluster(b *testing.B, ctx context.Context, c si.SchedulerClient, capacity int) {
 	const nodeCount = 1000
 	_, err := c.RegisterResourceManager(ctx, &si.RegisterResourceManagerRequest{RmID: "rm", Config: queues})
@@ -108,7 +107,7 @@ func appName(i int) string { return fmt.Sprintf("spark-%08d-application", i) }
 
 func keyOf(n int) string { return fmt.Sprintf("5b0c4f5e-9d3a-2f6f-3c9e-%0*d", keyDigits, n) }
 
-// encode makes the samples. The key of an ask is also in its name.
+// encode makes the templates. The key of an ask is also in its pod name.
 func (l *loadClient) encode(b *testing.B) {
 	l.asks, l.releases = messageTemplate{keysPerElement: 2}, messageTemplate{keysPerElement: 1}
 	for i := range l.size {
@@ -144,7 +143,7 @@ func (s *messageTemplate) add(key string, one []byte) {
 	s.bytes = append(s.bytes, one...)
 }
 
-// with is a copy of the sample about the keys from a number on.
+// with is a copy of the template with the keys first, first+1, ...
 func (s *messageTemplate) with(first int, pool mem.BufferPool) mem.BufferSlice {
 	buf := pool.Get(len(s.bytes))
 	copy(*buf, s.bytes)
@@ -158,22 +157,22 @@ func (s *messageTemplate) with(first int, pool mem.BufferPool) mem.BufferSlice {
 	return mem.BufferSlice{mem.NewBuffer(buf, pool)}
 }
 
-// ask asks for as many allocations as go into a message, from a number on.
+// ask sends a message of size asks, numbered from first.
 func (l *loadClient) ask(first int) error { return l.stream.SendMsg(l.asks.with(first, l.pool)) }
 
-// release gives as many back.
+// release sends a message that releases as many.
 func (l *loadClient) release(first int) error {
 	return l.stream.SendMsg(l.releases.with(first, l.pool))
 }
 
-// receive takes one answer, and says the numbers of what was allocated, or released.
+// receive reads one answer and calls answer for each allocation, made or released.
 func (l *loadClient) receive(answer func(number int, made bool)) error {
 	return l.stream.RecvMsg(&allocationKeys{answer})
 }
 
 type allocationKeys struct{ answer func(number int, made bool) }
 
-// keyCodec is a codec that sends bytes as they are, and reads the keys of answers.
+// keyCodec is a codec that sends bytes as they are, and decodes only the keys of answers.
 type keyCodec struct{}
 
 func (keyCodec) Name() string { return "proto" }
@@ -205,7 +204,7 @@ func (keyCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-// consumeField reads a field, and how long it is. A number has no bytes.
+// consumeField reads a field and its length. A number has no bytes.
 func consumeField(in []byte) (num protowire.Number, value []byte, n int) {
 	num, typ, n := protowire.ConsumeTag(in)
 	if typ == protowire.BytesType {
@@ -221,7 +220,7 @@ func numberOf(key []byte) (n int) {
 	return n
 }
 
-// cpu is what this process has used.
+// cpu is the CPU time of this process.
 func cpu(t testing.TB) time.Duration {
 	var u syscall.Rusage
 	assert.NilError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))

@@ -54,7 +54,7 @@ type rig struct {
 	logs   *observer.ObservedLogs
 	conn   *grpc.ClientConn
 	client si.SchedulerClient
-	ctx    context.Context // fails the test when something takes too long
+	ctx    context.Context // ends when the test takes too long
 }
 
 func newRig(t *testing.T, opt Options) *rig {
@@ -102,7 +102,7 @@ func rigOn(t *testing.T, opt Options, listener net.Listener, conn *grpc.ClientCo
 	return r
 }
 
-// check recounts the books of all partitions.
+// check recounts the accounting of all partitions.
 func (r *rig) check() {
 	r.t.Helper()
 	for _, name := range r.p.Cluster().Partitions() {
@@ -151,10 +151,10 @@ func (r *rig) openAllocationStream() si.Scheduler_UpdateAllocationClient {
 	return s
 }
 
-// receiver is the client's end of any stream.
+// receiver is the client side of any stream.
 type receiver[M proto.Message] interface{ Recv() (M, error) }
 
-// receive collects n answers, however they are batched: list takes them out of a message.
+// receive collects n answers, however they are batched: list returns those of a message.
 func receive[M proto.Message, A any](t *testing.T, s receiver[M], n int, list func(M) []A) []A {
 	t.Helper()
 	var got []A
@@ -167,7 +167,7 @@ func receive[M proto.Message, A any](t *testing.T, s receiver[M], n int, list fu
 	return got
 }
 
-// assertStreamFails reads until the stream ends, and wants it to end like this.
+// assertStreamFails reads until the stream ends, and checks the status.
 func assertStreamFails[M proto.Message](t *testing.T, s receiver[M], code codes.Code, text string) {
 	t.Helper()
 	for {

@@ -25,7 +25,7 @@ func measuredMessages() map[string]proto.Message {
 	}
 }
 
-// elementsIn counts the messages in lists of a decoded message.
+// elementsIn counts the messages in the lists of a decoded message.
 func elementsIn(m protoreflect.Message) (n int) {
 	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		switch {
@@ -43,7 +43,7 @@ func elementsIn(m protoreflect.Message) (n int) {
 	return n
 }
 
-// assertMeasured holds what is found without decoding against what is decoded.
+// assertMeasured compares what Measure and RM find without decoding with the decoded message.
 func assertMeasured(t *testing.T, m proto.Message, in []byte) {
 	t.Helper()
 	shape := shapeOf(m)
@@ -51,7 +51,7 @@ func assertMeasured(t *testing.T, m proto.Message, in []byte) {
 	rm, rmErr := shape.RM(in, noYield)
 	decodeErr := proto.Unmarshal(in, m)
 	if decodeErr != nil {
-		return // more is refused there: texts that are no UTF-8, fields of a depth that nothing has
+		return // decoding refuses more: invalid UTF-8, deep nesting
 	}
 	assert.NilError(t, err, "%T %x", m, in)
 	assert.NilError(t, rmErr, "%T %x", m, in)
@@ -62,15 +62,15 @@ func assertMeasured(t *testing.T, m proto.Message, in []byte) {
 	assert.Assert(t, size.Cost-empty.Cost <= wire.WorstCost*len(in), "%T %x costs %d", m, in, size.Cost)
 }
 
-// Any bytes can be measured, and measuring finds what decoding makes.
+// Any bytes can be measured, and the result agrees with decoding.
 func FuzzMeasure(f *testing.F) {
-	for _, c := range oddMessages {
+	for _, c := range unusualMessages {
 		f.Add(c.in)
 	}
 	for _, b := range decodeBombs(50) {
 		f.Add(b.bytes)
 	}
-	f.Add([]byte(strings.Repeat("\x0b", 20_000))) // groups in groups
+	f.Add([]byte(strings.Repeat("\x0b", 20_000))) // nested groups
 	f.Fuzz(func(t *testing.T, in []byte) {
 		for _, m := range measuredMessages() {
 			assertMeasured(t, m, in)
@@ -78,7 +78,7 @@ func FuzzMeasure(f *testing.F) {
 	})
 }
 
-// The same for messages that are mostly what they should be.
+// The same for messages that are mostly valid.
 func FuzzMeasureBuilt(f *testing.F) {
 	for seed := range uint64(50) {
 		f.Add(seed)
@@ -107,37 +107,36 @@ type decodeBomb struct {
 
 // decodeBombs are messages of n entries each, of every kind of entry that a message can have.
 func decodeBombs(n int) []decodeBomb {
-	many := func(field protowire.Number, each ...[]byte) []byte { return bytes.Repeat(sub(field, each...), n) }
-	unlike := func(field protowire.Number, value []byte) (out []byte) {
+	repeated := func(field protowire.Number, each ...[]byte) []byte { return bytes.Repeat(sub(field, each...), n) }
+	distinct := func(field protowire.Number, value []byte) (out []byte) {
 		for i := range n {
 			out = append(out, sub(field, str(1, fmt.Sprintf("%06d", i)), value)...)
 		}
 		return out
 	}
 	return []decodeBomb{
-		{"empty nodes", nodeStream, many(1)},
-		{"nodes with an attribute each", nodeStream, many(1, sub(3))},
-		{"a node with many attributes", nodeStream, sub(1, unlike(3, str(2, "v")))},
-		{"a node with one attribute many times", nodeStream, sub(1, many(3))},
-		{"a node with many resources", nodeStream, sub(1, sub(4, unlike(1, sub(2, num(1, 1)))))},
-		{"nodes with a resource each", nodeStream, many(1, sub(4, sub(1)))},
-		{"empty applications", applicationStream, many(1)},
-		{"removals", applicationStream, many(2)},
+		{"empty nodes", nodeStream, repeated(1)},
+		{"nodes with an attribute each", nodeStream, repeated(1, sub(3))},
+		{"a node with many attributes", nodeStream, sub(1, distinct(3, str(2, "v")))},
+		{"a node with one attribute many times", nodeStream, sub(1, repeated(3))},
+		{"a node with many resources", nodeStream, sub(1, sub(4, distinct(1, sub(2, num(1, 1)))))},
+		{"nodes with a resource each", nodeStream, repeated(1, sub(4, sub(1)))},
+		{"empty applications", applicationStream, repeated(1)},
+		{"removals", applicationStream, repeated(2)},
 		{"groups of a user", applicationStream, sub(1, sub(4, bytes.Repeat(str(2, ""), n)))},
-		{"tags of an application", applicationStream, sub(1, unlike(5, nil))},
-		{"empty allocations", allocationStream, many(4)},
-		{"allocations with a tag each", allocationStream, many(4, sub(2))},
-		{"allocations with a resource each", allocationStream, many(4, sub(5, sub(1)))},
-		{"an allocation with many tags", allocationStream, sub(4, unlike(2, str(2, "v")))},
-		{"an allocation with one tag many times", allocationStream, sub(4, many(2))},
-		{"an allocation with many resources", allocationStream, sub(4, sub(5, unlike(1, sub(2, num(1, 1)))))},
-		{"releases", allocationStream, sub(2, many(1))},
-		{"unknown fields", allocationStream, many(9)},
+		{"tags of an application", applicationStream, sub(1, distinct(5, nil))},
+		{"empty allocations", allocationStream, repeated(4)},
+		{"allocations with a tag each", allocationStream, repeated(4, sub(2))},
+		{"allocations with a resource each", allocationStream, repeated(4, sub(5, sub(1)))},
+		{"an allocation with many tags", allocationStream, sub(4, distinct(2, str(2, "v")))},
+		{"an allocation with one tag many times", allocationStream, sub(4, repeated(2))},
+		{"an allocation with many resources", allocationStream, sub(4, sub(5, distinct(1, sub(2, num(1, 1)))))},
+		{"releases", allocationStream, sub(2, repeated(1))},
+		{"unknown fields", allocationStream, repeated(9)},
 	}
 }
 
-// What a message is said to cost is not less than what decoding and taking it allocates, all
-// that is thrown away on the way included.
+// The cost of a message is at least what decoding and handling it allocates, garbage included.
 func TestMeasure_CostCoversWhatDecodingAllocates(t *testing.T) {
 	for _, b := range decodeBombs(20_000) {
 		t.Run(b.name, func(t *testing.T) {
@@ -171,7 +170,7 @@ func bytesAllocated(f func()) uint64 {
 
 func noYield() {}
 
-// A message of a million fields is read with pauses, whether its sender or its size is asked for.
+// Both walks over a message of a million fields yield regularly.
 func TestMeasure_LongMessagesAreReadWithPauses(t *testing.T) {
 	b := bytes.Repeat([]byte{4<<3 | 2, 0}, 1<<20) // empty allocations
 	shape := requestShapes[allocationStream]
@@ -187,7 +186,7 @@ func TestMeasure_LongMessagesAreReadWithPauses(t *testing.T) {
 	assert.Assert(t, pauses >= 100, "%d", pauses)
 }
 
-// Of those who read long messages, only so many do at the same time.
+// Only long messages need a CPU slot.
 func TestMeasure_LongMessagesAreReadInSlots(t *testing.T) {
 	assert.Assert(t, acquireCPUSlot(make([]byte, smallMessage)) == nil)
 	slot := acquireCPUSlot(make([]byte, smallMessage+1))

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// nodeResourcesTimeout is how long a partition may take to say what its nodes have. A busy one is not
-// waited for: a configuration is only compared with less then.
+// nodeResourcesTimeout is how long a partition may take to return its capacity. A busy partition
+// is left out: the configuration is then compared with fewer resources.
 const nodeResourcesTimeout = 200 * time.Millisecond
 
-// nodeResources are the names of the resources that the nodes of each partition have, of those
-// partitions that answer at once. They are for warnings about a configuration.
+// nodeResources are the names of the resources that nodes have, by partition, without partitions
+// that do not answer in time (CFG-81, NOD-38). Warnings about a configuration use them.
 func (p *Proxy) nodeResources() map[string][]string {
 	ctx, cancel := context.WithTimeout(p.ctx, nodeResourcesTimeout)
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/reload"
 )
 
-// A text is compared with the nodes that there are, but for that of a registration.
+// A configuration is compared with the nodes, except at a registration.
 func TestReadConfig_WarnsOfResourcesThatNoNodeHas(t *testing.T) {
 	text := []byte("partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, resources: {max: {gpu: 1}}}]}]}]")
 	synctest.Test(t, func(t *testing.T) {

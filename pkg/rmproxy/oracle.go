@@ -6,10 +6,12 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// oracle asks the predicates of the shim that is registered.
+// oracle evaluates predicates by calls to the registered shim (NOD-29, NOD-34). It implements
+// scheduler.Oracle.
 type oracle struct{ p *Proxy }
 
-// Fits asks about one node. Without a shim no node is an answer.
+// Fits reports whether the shim accepts the node for the ask. Without a shim every node is
+// refused.
 func (o oracle) Fits(ask objects.AllocationKey, node objects.NodeID) bool {
 	s := o.p.current()
 	return s != nil && s.shim.callback.Predicates(&si.PredicatesArgs{
@@ -17,7 +19,7 @@ func (o oracle) Fits(ask objects.AllocationKey, node objects.NodeID) bool {
 	}) == nil
 }
 
-// FitsWithout asks whether the ask could run on the node if victims left it.
+// FitsWithout reports whether the ask could run on the node if the victims were gone.
 func (o oracle) FitsWithout(ask objects.AllocationKey, node objects.NodeID, victims []objects.AllocationKey) bool {
 	s := o.p.current()
 	if s == nil {

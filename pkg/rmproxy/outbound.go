@@ -12,7 +12,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// streamKind is what a stream is about; each has its own answers.
+// streamKind is the kind of a stream; each has its own answers.
 type streamKind uint8
 
 const (
@@ -22,15 +22,15 @@ const (
 	streamKinds
 )
 
-// maxReason bounds a reason that quotes what the RM sent.
+// maxReason is the maximum length in bytes of a reason, which may quote the RM.
 const maxReason = 4 << 10
 
-// responseList is a part of a message. A message holds one list only: how the effects of two
-// lists were ordered could not be seen in it.
+// responseList is a list of a message to the RM. A message holds one list only, because the order
+// of effects in two lists would be lost.
 type responseList uint8
 
 const (
-	nodeAnswers responseList = iota // accepted and rejected: each is about another request
+	nodeAnswers responseList = iota // accepted and rejected together: each is about another request
 	applicationAnswers
 	applicationUpdates
 	newAllocations
@@ -38,7 +38,7 @@ const (
 	rejectedAsks
 )
 
-// listOf says in which list an effect is told.
+// listOf returns the list in which an effect is delivered (RMI-33).
 func listOf(e scheduler.Effect) responseList {
 	switch e.(type) {
 	case scheduler.NodeAccepted, scheduler.NodeRejected:
@@ -67,7 +67,7 @@ func (l responseList) kind() streamKind {
 	return allocationStream
 }
 
-// wireSize is about how many bytes an effect takes on the wire, and not less.
+// wireSize is an upper bound of the bytes that an effect takes on the wire (RMI-34).
 func wireSize(e scheduler.Effect) int {
 	const framing = 64
 	switch e := e.(type) {
@@ -164,8 +164,8 @@ func (s *session) allocationResponse(batch []outboundEffect) *si.AllocationRespo
 	return r
 }
 
-// singleAllocationResponse is the message about one placement, which a linked shim hears of each. It
-// is made in one piece.
+// singleAllocationResponse is the message about one placement; a linked shim gets one for each.
+// It is one object, to save allocations.
 func singleAllocationResponse(e scheduler.Allocated) *si.AllocationResponse {
 	m := &struct {
 		response si.AllocationResponse
@@ -177,20 +177,20 @@ func singleAllocationResponse(e scheduler.Allocated) *si.AllocationResponse {
 	return &m.response
 }
 
-// allocation is an ask with its node.
+// allocation returns the message about an ask that was placed on a node (ASK-37).
 func allocation(ask *objects.Ask, node objects.NodeID) *si.Allocation {
 	return new(allocationMessage).fill(ask, node)
 }
 
-// allocationMessage is an allocation together with what it always points to.
+// allocationMessage is an allocation with the messages that it always points to (ASK-37).
 type allocationMessage struct {
 	allocation si.Allocation
 	resource   si.Resource
-	quantities [2]si.Quantity // most asks are for processors and memory
+	quantities [2]si.Quantity // most asks request CPU and memory only
 }
 
-// fill says which ask it is. There is neither priority nor tags nor partition
-// (behaviour.md 10.8).
+// fill sets the fields of the allocation. Priority, tags and partition are not sent, as in
+// YuniKorn.
 func (w *allocationMessage) fill(ask *objects.Ask, node objects.NodeID) *si.Allocation {
 	x := &w.allocation
 	x.AllocationKey = string(ask.Key)
@@ -209,7 +209,8 @@ func (w *allocationMessage) fill(ask *objects.Ask, node objects.NodeID) *si.Allo
 	return x
 }
 
-// quantities belong to the RM, which may change them. They are in room as far as it goes.
+// quantities returns the amounts as a map that the RM may change (RMI-64). The quantities use
+// buffer if it is large enough.
 func quantities(a resources.Amounts, buffer []si.Quantity) map[string]*si.Quantity {
 	n := a.Len()
 	if n > len(buffer) {
@@ -224,7 +225,7 @@ func quantities(a resources.Amounts, buffer []si.Quantity) map[string]*si.Quanti
 	return m
 }
 
-// reason makes a text fit for the wire, which takes valid UTF-8 only.
+// reason makes a text fit for the wire: bounded, and valid UTF-8 (ASK-10, RMI-35).
 func reason(text string) string {
 	if len(text) > maxReason {
 		text = text[:maxReason-len(ellipsis)] + ellipsis

@@ -19,7 +19,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// effects is one of each effect that an RM hears, as large as it can get.
+// effects has one of each effect that is delivered to an RM, of the maximum size.
 func effects() []scheduler.Effect {
 	id, long := strings.Repeat("x", maxID), strings.Repeat("r", 10*maxReason)
 	names := map[string]resources.Quantity{}
@@ -41,7 +41,7 @@ func effects() []scheduler.Effect {
 	}
 }
 
-// There is no list of all effects to be had from the compiler, so the source is asked.
+// The list of all types of effects is read from the source.
 func TestOutbound_EveryEffectHasAMessage(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "../scheduler/effect.go", nil, 0)
 	assert.NilError(t, err)
@@ -87,7 +87,7 @@ func (b *outbox) putRejections(partition string, keys ...objects.AllocationKey) 
 	}
 }
 
-// notTaken is what is not told.
+// notTaken are the effects that are neither delivered nor in flight.
 func notTaken(b *outbox) []outboundEffect { return b.effects[b.head+b.inFlight:] }
 
 func keysOf(batch []outboundEffect) string {
@@ -118,7 +118,7 @@ func TestOutbox_DropsEffectsOfAPartition(t *testing.T) {
 	b.putRejections("p", "3")
 	b.putRejections("q", "4")
 	b.drop("p")
-	assert.Equal(t, keysOf(batch), "1 2", "whoever is telling it is not disturbed")
+	assert.Equal(t, keysOf(batch), "1 2", "the batch in flight is unchanged")
 	b.failed()
 	assert.Equal(t, keysOf(b.takeBatch()), "2 4")
 	b.delivered()

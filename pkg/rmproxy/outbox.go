@@ -11,26 +11,25 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// The most that goes into one message: a peer with the default limits of gRPC takes
-// 4 MiB at once.
+// Bounds of one message (RMI-34): a client with the default limits of gRPC receives 4 MiB at most.
 const (
 	maxEntries = 512
 	maxBytes   = 1 << 20
 )
 
-// maxIdleCapacity is for how many effects an empty outbox keeps room.
+// maxIdleCapacity is the capacity, in effects, that an empty outbox keeps.
 const maxIdleCapacity = 8192
 
-// outboundEffect is an effect and who says it.
+// outboundEffect is an effect and its partition.
 type outboundEffect struct {
 	partition string // or apiOrigin
 	effect    scheduler.Effect
 }
 
-// errNotReading ends the streams of an RM that reads nothing.
+// errNotReading ends the streams of an RM that does not read.
 var errNotReading = errors.New("the resource manager does not read its answers")
 
-// memorySize is about how much memory an effect that waits holds.
+// memorySize is about how many bytes of memory an undelivered effect holds (RMI-46).
 func memorySize(e scheduler.Effect) uint64 {
 	const slot, ask = 128, 384
 	n := slot
@@ -56,25 +55,25 @@ func totalMemorySize(of []outboundEffect) (n uint64) {
 	return n
 }
 
-// apiOrigin says what no partition has to do with. No partition has this name.
+// apiOrigin is the partition of effects of the API itself. No partition has this name.
 const apiOrigin = ""
 
-// outbox keeps effects, in order, until the RM has been told. Any number may put
-// something in, one at a time takes it out.
+// outbox is a queue of effects that are not yet delivered to the RM (RMI-27). Any number of
+// goroutines may put effects in; one at a time may take them out.
 type outbox struct {
-	wake chan struct{} // holds one ring while something may wait
+	wake chan struct{} // holds a value while effects may wait
 
 	mu                sync.Mutex
-	effects           []outboundEffect // in order; the first gone of them are empty
-	head              int              // how many of said are no more
-	inFlight          int              // how many behind these are being told: nobody moves or changes them
-	bytesIn, bytesOut uint64           // bytes that ever came in, and went for good, see footprint
-	drained           chan struct{}    // closed when something went; nil: nothing waits for it
+	effects           []outboundEffect // in order; the first head of them are delivered and zeroed
+	head              int              // how many at the front of effects are delivered
+	inFlight          int              // how many after head are being sent: these are not moved or changed
+	bytesIn, bytesOut uint64           // totals of memorySize since the start: put in, and delivered or dropped
+	drained           chan struct{}    // closed when effects are delivered or dropped; nil: no goroutine waits
 }
 
 func newOutbox() *outbox { return &outbox{wake: make(chan struct{}, 1)} }
 
-// put adds to the end what a partition says. It returns how many bytes ever came in.
+// put appends effects of a partition. It returns bytesIn.
 func (b *outbox) put(partition string, effects ...scheduler.Effect) (in uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -86,9 +85,9 @@ func (b *outbox) put(partition string, effects ...scheduler.Effect) (in uint64) 
 	return b.bytesIn
 }
 
-// takeBatch returns what fits into one message from the front: effects of one list. They
-// stay the outbox's until the caller says done or failed. nil: there is nothing.
-// Requires: the last batch taken is settled.
+// takeBatch returns the effects at the front that fit into one message: those of one list (RMI-33).
+// They stay in the outbox until the caller calls delivered or failed, which it must do before the
+// next call. nil: the outbox is empty.
 func (b *outbox) takeBatch() []outboundEffect {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -107,20 +106,20 @@ func (b *outbox) takeBatch() []outboundEffect {
 	return waiting[:n:n]
 }
 
-// delivered says that the batch taken has been told.
+// delivered removes the batch that was taken.
 func (b *outbox) delivered() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delivered := b.effects[b.head : b.head+b.inFlight]
 	bytes := totalMemorySize(delivered)
-	clear(delivered) // so that asks do not stay for the outbox alone
+	clear(delivered) // so that the outbox does not keep asks in memory
 	b.head, b.inFlight = b.head+len(delivered), 0
 	b.noteRemoved(bytes)
 	if b.head < len(b.effects) && b.head < len(b.effects)/2 {
 		return
 	}
-	// As much room is free in front as is used, so what waits moves there: no more moves
-	// than has gone.
+	// At least as much space is free at the front as is used, so the rest is moved there: no more
+	// moves than deliveries.
 	waiting := copy(b.effects, b.effects[b.head:])
 	clear(b.effects[waiting:])
 	b.effects, b.head = b.effects[:waiting], 0
@@ -129,7 +128,7 @@ func (b *outbox) delivered() {
 	}
 }
 
-// failed says that it could not be told: it is the first to be told next.
+// failed returns the batch: it is the next to be taken (RMI-27).
 func (b *outbox) failed() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -137,27 +136,28 @@ func (b *outbox) failed() {
 	b.signal()
 }
 
-// drop removes what a partition said.
+// drop removes the effects of a partition (RMI-12).
 func (b *outbox) drop(partition string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	dropped := func(s outboundEffect) bool { return s.partition == partition }
-	pending := b.effects[b.head:] // whoever tells some of it goes on reading there
+	pending := b.effects[b.head:] // the writer of the batch in flight goes on reading the old array
 	inFlight := slices.DeleteFunc(slices.Clone(pending[:b.inFlight]), dropped)
 	b.effects = append(inFlight, slices.DeleteFunc(slices.Clone(pending[b.inFlight:]), dropped)...)
 	b.head, b.inFlight = 0, len(inFlight)
 	b.noteRemoved(b.bytesIn - b.bytesOut - totalMemorySize(b.effects))
 }
 
-// undeliveredBytes is how many bytes wait to be told, or are being told.
+// undeliveredBytes is the memory of the effects that are not delivered, those in flight included.
 func (b *outbox) undeliveredBytes() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.bytesIn - b.bytesOut
 }
 
-// waitBelow blocks until no more than bound of the first in bytes are left; of those that are there, if there are fewer. It returns early when
-// over ends, with its cause, and with errNotReading when nothing was told for as long as patience.
+// waitBelow blocks until at most bound of the first in bytes are undelivered; if fewer than in
+// bytes were put in, of all (RMI-47). It returns the cause of ctx when ctx ends, and errNotReading
+// when nothing was delivered for timeout.
 func (b *outbox) waitBelow(ctx context.Context, in, bound uint64, timeout time.Duration) error {
 	var timer *time.Timer
 	for {

@@ -12,11 +12,11 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Whatever happens to an outbox, it tells what a plain list would tell.
+// Whatever happens to an outbox, it delivers what a plain list would deliver.
 func TestOutbox_MatchesAPlainList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := newOutbox()
-		var list []outboundEffect // all that was not told for good
+		var list []outboundEffect // effects that are not delivered
 		var batch, taken []outboundEffect
 		bytes, keys := uint64(0), 0
 		t.Repeat(map[string]func(*rapid.T){
@@ -35,7 +35,7 @@ func TestOutbox_MatchesAPlainList(t *testing.T) {
 			},
 			"take": func(t *rapid.T) {
 				if batch != nil {
-					t.Skip("one at a time")
+					t.Skip("a batch is in flight")
 				}
 				batch = b.takeBatch()
 				taken = slices.Clone(batch)
@@ -57,7 +57,7 @@ func TestOutbox_MatchesAPlainList(t *testing.T) {
 				b.drop("q")
 			},
 			"": func(t *rapid.T) {
-				assert.Assert(t, slices.Equal(batch, taken), "what is being told has changed")
+				assert.Assert(t, slices.Equal(batch, taken), "the batch in flight has changed")
 				assert.Equal(t, b.undeliveredBytes(), totalMemorySize(list))
 			},
 		})

@@ -11,45 +11,47 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// maxHeldCommands is how many commands may wait in a lobby before streams are not read any more,
-// and linked shims are refused what would have to wait. It is for a peer that sends without
-// end while a Directory gives no answer; what waits is answered within the time-out of the
-// Directory.
+// maxHeldCommands is how many commands may wait for lookups (ACL-26). Beyond that, streams are not
+// read, and linked shims get ErrPendingLookupsFull for messages that would have to wait. It bounds
+// a client that sends without end while a Directory does not answer; each waiting command is
+// released within the timeout of the Directory.
 const maxHeldCommands = 65536
 
-// pendingLookups is where the applications of a session wait until their users are known, each
-// with all that the RM says about it meanwhile, in the order in which it was said: an RM
-// need not know that users are looked up. What is about other applications goes on.
+// pendingLookups holds the applications of a session whose users are being resolved, each with all
+// later commands of the RM about it, in order: an RM need not know that users are resolved (ACL-24,
+// RMI-48). Commands about other applications are not held.
 //
-// Guarded by session.mu, held apart.
+// Guarded by session.mu, except where noted.
 type pendingLookups struct {
 	byApplication map[waitingApplication][]*heldCommand
-	count         atomic.Int64  // errands of all lines; changed under session.mu
-	drained       chan struct{} // closed when some have left; nil: nobody cares
+	count         atomic.Int64  // held commands of all applications; changed under session.mu
+	drained       chan struct{} // closed when commands are released; nil: no goroutine waits
 }
 
-// waitingApplication is an application that waits.
+// waitingApplication identifies an application with held commands.
 type waitingApplication struct {
 	partition string
 	app       objects.AppID
 }
 
-// heldCommand is a command that waits. Invariant: the first of a line is open.
+// heldCommand is a command that waits. Invariant: the first command of an application is
+// resolving.
 type heldCommand struct {
 	cmd       scheduler.Command
-	resolving bool // an AddApplication whose user is being asked about
+	resolving bool // an AddApplication whose user is being resolved
 }
 
 func (p *pendingLookups) isFull() bool { return p.count.Load() >= maxHeldCommands }
 
-// wouldHold reports whether some commands of a lot will have to wait. Requires: s.mu.
+// wouldHold reports whether a command of the batch would have to wait. The caller must hold s.mu.
 func (s *session) wouldHold(batch *partitionBatch) bool {
 	return len(batch.unresolvedUsers) > 0 || slices.ContainsFunc(batch.cmds, func(cmd scheduler.Command) bool {
 		return len(s.lookups.byApplication[waitingApplication{batch.partition, applicationOf(cmd)}]) > 0
 	})
 }
 
-// dispatchOrHold gives a lot to its partition, all but what has to wait. Requires: s.mu.
+// dispatchOrHold sends the commands to the partition, except those that must wait (ACL-24, ACL-25,
+// APP-23, RMI-48). The caller must hold s.mu.
 func (s *session) dispatchOrHold(batch *partitionBatch) {
 	if len(batch.unresolvedUsers) == 0 && len(s.lookups.byApplication) == 0 {
 		s.dispatch(batch.partition, batch.loop, batch.cmds)
@@ -70,8 +72,8 @@ func (s *session) dispatchOrHold(batch *partitionBatch) {
 		s.lookups.byApplication[app] = append(held, e)
 		s.lookups.count.Add(1)
 		if directory != nil {
-			// At once, also for one that is not the first: each waits for its own answer only, so
-			// the time-out of a Directory is the longest that a whole line waits.
+			// The lookup starts now, even behind other commands: each waits for its own answer
+			// only, so all commands of the application wait no longer than one timeout.
 			directory.Resolve(cmd.(scheduler.AddApplication).User.Name, func(groups []string, err error) {
 				s.userResolved(app, e, groups, err)
 			})
@@ -80,10 +82,9 @@ func (s *session) dispatchOrHold(batch *partitionBatch) {
 	s.dispatch(batch.partition, batch.loop, ready)
 }
 
-// userResolved completes an application whose user is known now, or known to nobody, and lets go
-// on what waits for nothing else: it, if it is the first of its line, and those behind it up
-// to another one whose user is still asked about. A session that is over has nothing to say
-// to anybody.
+// userResolved completes an application whose user was resolved, or could not be, and releases the
+// commands that need not wait any more: those from the front up to the next one that is resolving
+// (ACL-24, ACL-27, APP-23). After the end of the session it does nothing.
 func (s *session) userResolved(app waitingApplication, e *heldCommand, groups []string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,7 +108,8 @@ func (s *session) userResolved(app waitingApplication, e *heldCommand, groups []
 	if len(ready) == 0 {
 		return
 	}
-	// Who waits for room in the lobby goes on when these have been sent, and not before.
+	// The commands are sent before their number is released: a stream that waits for it must come
+	// after them.
 	if to, ok := s.p.cluster.Partition(app.partition); ok {
 		s.dispatch(app.partition, to, ready)
 	} else {
@@ -116,7 +118,7 @@ func (s *session) userResolved(app waitingApplication, e *heldCommand, groups []
 	s.releaseHeld(app, held, len(ready))
 }
 
-// releaseHeld takes so many errands off a line. Requires: s.mu.
+// releaseHeld removes the first n held commands of an application. The caller must hold s.mu.
 func (s *session) releaseHeld(app waitingApplication, held []*heldCommand, n int) {
 	s.lookups.count.Add(-int64(n))
 	if s.lookups.drained != nil {
@@ -127,11 +129,11 @@ func (s *session) releaseHeld(app waitingApplication, held []*heldCommand, n int
 		delete(s.lookups.byApplication, app)
 		return
 	}
-	clear(held[:n]) // the line may be long, and live long
+	clear(held[:n]) // so that a long list does not keep them in memory
 	s.lookups.byApplication[app] = held[n:]
 }
 
-// waitForLookups blocks while too much waits for users to be known.
+// waitForLookups blocks while too many commands wait for lookups (ACL-26).
 func (s *session) waitForLookups(ctx context.Context) error {
 	for s.lookups.isFull() {
 		s.mu.Lock()
@@ -155,7 +157,7 @@ func (s *session) waitForLookups(ctx context.Context) error {
 	return nil
 }
 
-// applicationOf is the application that a command is about; empty: it is about none.
+// applicationOf is the application of a command; empty: none.
 func applicationOf(cmd scheduler.Command) objects.AppID {
 	switch m := cmd.(type) {
 	case scheduler.AddApplication:

@@ -19,7 +19,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// configWithResolver is the configuration of these tests: users are looked up.
+// configWithResolver is a configuration whose users are resolved.
 const configWithResolver = `
 partitions:
   - name: default
@@ -31,7 +31,7 @@ func appWithoutGroups(id, user string) *si.AddApplicationRequest {
 	return &si.AddApplicationRequest{ApplicationID: id, QueueName: "root.a", Ugi: &si.UserGroupInformation{User: user}}
 }
 
-// applicationResults are what n applications are told: that they are accepted, or why not.
+// applicationResults are the answers to n applications: accepted, or the reason of the rejection.
 func applicationResults(t *testing.T, a receiver[*si.ApplicationResponse], n int) map[string]string {
 	t.Helper()
 	got := map[string]string{}
@@ -48,7 +48,7 @@ func applicationResults(t *testing.T, a receiver[*si.ApplicationResponse], n int
 	return got
 }
 
-// Over streams the answer finds the stream that is open when it comes.
+// The answer is sent on the stream that is open when the lookup ends.
 func TestPendingLookups_SurviveABrokenStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		resolver := &scriptedResolver{}
@@ -77,7 +77,7 @@ func TestPendingLookups_SurviveABrokenStream(t *testing.T) {
 	})
 }
 
-// Neither the doors nor the directories leave anything running: package goleak looks.
+// Neither the API nor the directories leave goroutines behind: package goleak checks.
 func TestPendingLookups_CloseWhileLookupsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		resolver := &scriptedResolver{}
@@ -95,7 +95,7 @@ func TestPendingLookups_CloseWhileLookupsRun(t *testing.T) {
 	})
 }
 
-// A peer that sends without end to an application that waits is not read from.
+// A stream that sends without end to an application that waits is not read.
 func TestPendingLookups_FullStopsReadingStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		resolver := &scriptedResolver{}
@@ -119,7 +119,7 @@ func TestPendingLookups_FullStopsReadingStreams(t *testing.T) {
 		read := make(chan error, 1)
 		go func() { read <- s.waitForLookups(context.Background()) }()
 		synctest.Wait()
-		assert.Equal(t, len(read), 0, "it should wait")
+		assert.Equal(t, len(read), 0, "the stream should wait")
 		resolver.reply("ann") <- lookupResult{groups: []string{"dev"}}
 		assert.NilError(t, <-read)
 		assert.Equal(t, s.lookups.count.Load(), int64(0))
@@ -130,8 +130,8 @@ func TestPendingLookups_FullStopsReadingStreams(t *testing.T) {
 	})
 }
 
-// A linked shim is not made to wait, because a callback may be what it waits for: it gets the
-// message back, and only if some of it would have to wait.
+// A linked shim is not made to wait, because its callback could be what it waits for: the call
+// fails, and only if a command of the message would have to wait.
 func TestPendingLookups_FullFailsUpdatesOfALinkedShim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		resolver, recorder := &scriptedResolver{}, &recordingShim{}
@@ -152,10 +152,10 @@ func TestPendingLookups_FullFailsUpdatesOfALinkedShim(t *testing.T) {
 		assert.NilError(t, apps(appWithoutGroups("app", "ann"), newApp("known", "root.a")))
 		assert.NilError(t, asks(maxHeldCommands-1, "k", "app"))
 		assert.ErrorIs(t, asks(1, "more", "app"), ErrPendingLookupsFull)
-		err = apps(newApp("with", "root.a"), appWithoutGroups("stranger", "bob"))
-		assert.Error(t, err, "received ApplicationRequest, but too much waits for users to be looked up: send it again later")
+		err = apps(newApp("with", "root.a"), appWithoutGroups("noUser", "bob"))
+		assert.Error(t, err, "received ApplicationRequest, but too many commands wait for users to be resolved: send the message again later")
 		assert.ErrorIs(t, err, ErrPendingLookupsFull)
-		assert.NilError(t, asks(1, "other", "known"), "it need not wait")
+		assert.NilError(t, asks(1, "other", "known"), "the ask need not wait")
 		assert.NilError(t, apps(newApp("late", "root.a")))
 		assert.NilError(t, d.UpdateNode(&si.NodeRequest{RmID: "rm"}))
 		synctest.Wait()
@@ -173,7 +173,7 @@ func TestPendingLookups_FullFailsUpdatesOfALinkedShim(t *testing.T) {
 	})
 }
 
-// A lobby that is full lets go of its streams when the session ends.
+// Streams that wait for lookups end with the session.
 func TestPendingLookups_WaitEndsWithTheSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New(Options{})
@@ -188,8 +188,8 @@ func TestPendingLookups_WaitEndsWithTheSession(t *testing.T) {
 	})
 }
 
-// The initial configuration has been tried before; should its users be nowhere to be found
-// all the same, applications are told so.
+// The initial configuration was checked before; if its directory fails nevertheless, applications
+// are rejected.
 func TestUsers_FailedDirectoryRejectsApplications(t *testing.T) {
 	first, err := reload.Read(reload.File, "", []byte(configWithResolver), configs.Options{})
 	assert.NilError(t, err)
@@ -207,7 +207,7 @@ func TestUsers_FailedDirectoryRejectsApplications(t *testing.T) {
 	})
 }
 
-// One user in more groups than anybody has would be a burden for every list and filter.
+// The number of groups of a user is bounded, because every limit and filter goes through them.
 func TestUsers_NumberOfGroupsIsBounded(t *testing.T) {
 	r := newRegisteredRig(t, Options{})
 	a := r.openApplicationStream()
@@ -222,17 +222,17 @@ func TestUsers_NumberOfGroupsIsBounded(t *testing.T) {
 	})
 }
 
-// Nobody looks them up: C reads a name up to a NUL, which may be somebody else's, and a line
-// break makes two lines of one wherever the name is written down.
+// They are not resolved: C reads a name up to a NUL, which may be the name of another user, and a
+// line break makes two log lines of one.
 func TestUsers_NamesWithControlCharactersAreRejected(t *testing.T) {
 	want := map[string]string{
-		"nul":     `user name has a control character: "root\x00x"`,
-		"break":   `user name has a control character: "ann\nbob"`,
-		"del":     `user name has a control character: "ann\x7f"`,
-		"late":    `user name has a control character: "ann\u0085"`,
-		"group":   `group name has a control character: "dev\x00ops"`,
-		"forced":  `user name has a control character: "root\x00"`,
-		"strange": "accepted", "usual": "accepted",
+		"nul":         `user name has a control character: "root\x00x"`,
+		"break":       `user name has a control character: "ann\nbob"`,
+		"del":         `user name has a control character: "ann\x7f"`,
+		"late":        `user name has a control character: "ann\u0085"`,
+		"group":       `group name has a control character: "dev\x00ops"`,
+		"forced":      `user name has a control character: "root\x00"`,
+		"badResource": "accepted", "usual": "accepted",
 	}
 	apps := func() []*si.AddApplicationRequest {
 		group, forced := newApp("group", "root.a"), appWithoutGroups("forced", "root\x00")
@@ -240,7 +240,7 @@ func TestUsers_NamesWithControlCharactersAreRejected(t *testing.T) {
 		forced.Tags = map[string]string{"application.create.force": "true"}
 		return []*si.AddApplicationRequest{
 			appWithoutGroups("nul", "root\x00x"), appWithoutGroups("break", "ann\nbob"), appWithoutGroups("del", "ann\x7f"), appWithoutGroups("late", "ann\u0085"),
-			group, forced, appWithoutGroups("strange", "Zoë 1*)(uid="), newApp("usual", "root.a"),
+			group, forced, appWithoutGroups("badResource", "Zoë 1*)(uid="), newApp("usual", "root.a"),
 		}
 	}
 	directories := func(*configs.Config, map[string]Directory) (map[string]Directory, error) {
@@ -281,7 +281,7 @@ func TestUsers_WarnsWithoutDirectories(t *testing.T) {
 	assert.DeepEqual(t, r.snapshot("default").Root.Children.At(0).Applications.At(0).User.Groups, []string{"ann"})
 }
 
-// fixedDirectory is a Directory that knows everybody, or nobody, and remembers nothing.
+// fixedDirectory is a Directory that gives one answer to every lookup, without a cache.
 type fixedDirectory struct {
 	groups []string
 	err    error
@@ -292,9 +292,9 @@ func (o fixedDirectory) Resolve(_ string, then func([]string, error)) {
 	go then(o.groups, o.err)
 }
 
-// Whatever names of users and groups come, from the RM or from a directory: nothing
-// panics, every application is answered once, the answer can be sent, and an owner that is
-// accepted can be shown.
+// Whatever names of users and groups the RM or a directory sends: nothing panics, every
+// application has one answer, the answer can be marshalled, and an owner that is accepted can be
+// shown.
 func FuzzUsers(f *testing.F) {
 	f.Add("ann", "dev", false, false, byte(0))
 	f.Add("", "", true, true, byte(1))
@@ -329,7 +329,7 @@ func FuzzUsers(f *testing.F) {
 		}
 		s.handle(&si.ApplicationRequest{New: []*si.AddApplicationRequest{a}})
 		s.handle(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "app")}})
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // fails the test when it hangs
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // fails the test when it blocks
 		defer cancel()
 		box, answers := s.outboxes[applicationStream], 0
 		for answers == 0 {

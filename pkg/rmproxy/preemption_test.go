@@ -25,7 +25,7 @@ partitions:
             properties: {preemption.priority: leaf}
 `
 
-// highPriorityAsk is an ask for as much as a node has.
+// highPriorityAsk is an ask for a whole node.
 func highPriorityAsk(key string) *si.Allocation {
 	return &si.Allocation{
 		AllocationKey: key, ApplicationID: "app", Priority: 100, ResourcePerAlloc: resourceOf(100, 100),
@@ -33,7 +33,7 @@ func highPriorityAsk(key string) *si.Allocation {
 	}
 }
 
-// A full cluster of work that is less important, and one ask that is more.
+// A full cluster of allocations with low priority, and one ask with high priority.
 func TestPreemption_LowerPriorityIsReleased(t *testing.T) {
 	r := newRig(t, Options{})
 	assert.NilError(t, r.register("rm", preemptionConfig))
@@ -50,7 +50,7 @@ func TestPreemption_LowerPriorityIsReleased(t *testing.T) {
 		assert.Equal(t, victim.TerminationType, si.TerminationType_PREEMPTED_BY_SCHEDULER)
 		assert.Equal(t, victim.Message, "preempted (priority) for ask high of application app")
 	}
-	for _, victim := range victims { // nothing is placed before the last of them has gone
+	for _, victim := range victims { // nothing is placed before the last victim has ended
 		assert.NilError(t, x.Send(&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{
 			AllocationsToRelease: []*si.AllocationRelease{{
 				ApplicationID: "app", AllocationKey: victim.AllocationKey, TerminationType: si.TerminationType_PREEMPTED_BY_SCHEDULER,
@@ -62,7 +62,7 @@ func TestPreemption_LowerPriorityIsReleased(t *testing.T) {
 	assert.Equal(t, placed.NodeID, "n1")
 }
 
-// A linked shim is asked whether the ask could run where victims have left.
+// PreemptionPredicates is called with the victims on the node.
 func TestPreemption_PreemptionPredicatesAreCalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &shim{}
@@ -79,13 +79,13 @@ func TestPreemption_PreemptionPredicatesAreCalled(t *testing.T) {
 		synctest.Wait()
 		assert.DeepEqual(t, s.preemptionCalls(), []string{"high on n1 without [low] from 0"})
 
-		assert.Equal(t, oracle{d.p}.FitsWithout("k", "n1", []objects.AllocationKey{"a"}), false, "the shim said no")
-		assert.Equal(t, oracle{d.p}.FitsWithout("k", "n1", nil), true, "without victims it is asked as always")
+		assert.Equal(t, oracle{d.p}.FitsWithout("k", "n1", []objects.AllocationKey{"a"}), false, "the shim refused")
+		assert.Equal(t, oracle{d.p}.FitsWithout("k", "n1", nil), true, "without victims Predicates is called")
 	})
 }
 
-// Whoever listens hears everything that a partition says, and the resource manager only what
-// is meant for it.
+// OnEffects gets all effects of a partition, the resource manager only those that are not
+// internal.
 func TestOnEffects_IncludesInternalEffects(t *testing.T) {
 	var mu sync.Mutex
 	var received []string

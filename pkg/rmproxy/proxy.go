@@ -14,41 +14,41 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Reasons the door refuses somebody.
+// Errors of requests.
 var (
-	ErrRequest            = errors.New("invalid request")                        // a field makes no sense
-	ErrConfig             = errors.New("invalid configuration")                  // the queues.yaml of a request
-	ErrOtherRM            = errors.New("another resource manager is registered") // only one at a time
-	ErrNotRegistered      = errors.New("not registered")                         // say RegisterResourceManager first
-	ErrPendingLookupsFull = errors.New("too much waits for users to be looked up: send it again later")
-	ErrTooLarge           = errors.New("message too large")                       // more than Limits allow
-	ErrClosed             = errors.New("the scheduler is stopping")               // and does not come back
-	errRMReplaced         = errors.New("another resource manager has registered") // ends the streams of one that is replaced
-	errReregistered       = errors.New("the resource manager has re-registered")  // ends the streams of its former self
+	ErrRequest            = errors.New("invalid request")                        // a field is invalid
+	ErrConfig             = errors.New("invalid configuration")                  // the queues.yaml of a request is invalid
+	ErrOtherRM            = errors.New("another resource manager is registered") // only one may be
+	ErrNotRegistered      = errors.New("not registered")                         // RegisterResourceManager comes first
+	ErrPendingLookupsFull = errors.New("too many commands wait for users to be resolved: send the message again later")
+	ErrTooLarge           = errors.New("message too large") // larger than Limits allow
+	ErrClosed             = errors.New("the scheduler is stopping")
+	errRMReplaced         = errors.New("another resource manager has registered") // ends the streams of the RM that is replaced
+	errReregistered       = errors.New("the resource manager has re-registered")  // ends the streams of the previous registration
 )
 
-// Options say how a Proxy runs. The zero value is good.
+// Options configure a Proxy (PRI-43). The zero value is valid.
 type Options struct {
 	Loop           loop.Options
-	Log            *zap.Logger      // nil: nothing is logged
-	InitialConfig  *reload.Proposal // in force until somebody has another; nil: the embedded default
-	IgnoreRMConfig bool             // the texts of an RM are ignored
-	Directories    Directories      // of users that come without groups; nil: they are alone in a group of their name
-	// StrictClasses refuses a number without a class (priority.md S0-11). Existing shims send
-	// nothing else.
+	Log            *zap.Logger      // nil: no log
+	InitialConfig  *reload.Proposal // in force until another configuration is applied; nil: the embedded default
+	IgnoreRMConfig bool             // the configuration of a registration is ignored
+	Directories    Directories      // resolve users without groups; nil: such a user has one group of the same name
+	// StrictClasses rejects asks that have a priority and no priority class (S0-11). Shims of
+	// YuniKorn 1.9 send only the priority.
 	StrictClasses bool
-	// OnEffects is told what the partitions say, in order for each, before the RM is. It must not
-	// wait for anybody. Nil: nobody listens.
+	// OnEffects is called with all effects of the partitions, in order for each partition, before
+	// they are delivered to the RM. It must not block. nil: not called.
 	OnEffects func(partition string, effects []scheduler.Effect)
-	// OnAPIRejected is told what the API answers by itself: no partition has seen the request. It must
-	// not wait. Nil: no one is told.
+	// OnAPIRejected is called with each rejection by the API itself, which no partition has seen.
+	// It must not block. nil: not called.
 	OnAPIRejected func(e scheduler.Effect)
 
 	Limits Limits         // of the gRPC API
-	Reload reload.Options // how configurations are remembered; its clock and log are those above
+	Reload reload.Options // history of configurations; Now and Log are set from the fields above
 }
 
-// Proxy connects a resource manager with the partitions it constructs.
+// Proxy connects a resource manager with the partitions, which it creates.
 type Proxy struct {
 	opt     Options
 	log     *zap.Logger
@@ -57,23 +57,23 @@ type Proxy struct {
 	ctx     context.Context // ends when the Proxy closes
 	cancel  context.CancelFunc
 
-	lifecycleMu   sync.Mutex    // held while somebody registers, configures or closes
-	callbackToken chan struct{} // holds a token while a linked shim is told something
+	lifecycleMu   sync.Mutex    // held during a registration, a configuration change, and Close
+	callbackToken chan struct{} // holds a value during a call to a linked shim
 
 	memory memoryBudgets // for messages of all streams
 
 	currentSession atomic.Pointer[session]              // nil: no RM is registered; changed under mu
 	directories    atomic.Pointer[map[string]Directory] // by partition, of the configuration in force
 
-	isRemote    bool // RMs come over gRPC
+	isRemote    bool // the gRPC API, not the in-process API
 	ignored     ignoredCounts
-	disconnects atomic.Uint64 // how often an RM was found to be disconnected
+	disconnects atomic.Uint64 // how often an RM became disconnected
 
 	mu                sync.Mutex             // guards the rest
-	registered        Registration           // of now
+	registered        Registration           // the current one
 	effectSinks       map[string]*effectSink // by partition
 	silent            silentStreams
-	registrationCount uint64 // how many there have been
+	registrationCount uint64 // registrations so far
 	closed            bool
 	goroutines        sync.WaitGroup // the goroutines of streams and deliveries
 }
@@ -92,7 +92,7 @@ func newProxy(opt Options, oracle func(p *Proxy) scheduler.Oracle) *Proxy {
 	p := &Proxy{memory: newMemoryBudgets(opt.Limits), opt: opt, log: opt.Log, callbackToken: make(chan struct{}, 1), effectSinks: map[string]*effectSink{}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.isRemote = oracle == nil
-	p.opt.Loop.SyncDelivery = oracle != nil // whoever is asked must have been told before
+	p.opt.Loop.SyncDelivery = oracle != nil // a linked shim must know every placement before its predicates are called
 	var ask func(string) scheduler.Oracle
 	if oracle != nil {
 		ask = func(string) scheduler.Oracle { return oracle(p) }
@@ -104,14 +104,15 @@ func newProxy(opt Options, oracle func(p *Proxy) scheduler.Oracle) *Proxy {
 	return p
 }
 
-// Cluster is the partitions, for whoever reads them.
+// Cluster returns the partitions, for readers.
 func (p *Proxy) Cluster() *loop.Cluster { return p.cluster }
 
-// Reloads puts configurations in force, whoever wants them, and remembers them.
+// Reloads returns the Reloader, which applies configurations of every source and keeps their
+// history.
 func (p *Proxy) Reloads() *reload.Reloader { return p.reloads }
 
-// Close ends the session and its streams, then the partitions, and waits for all of
-// them. It must not be called from a callback.
+// Close ends the session and its streams, then the partitions, and waits for all of them (RMI-67).
+// Callbacks must not call it.
 func (p *Proxy) Close() {
 	p.mu.Lock()
 	p.closed = true
@@ -119,7 +120,7 @@ func (p *Proxy) Close() {
 	p.mu.Unlock()
 	p.cancel()
 	if s != nil {
-		s.close(ErrClosed) // first: what waits for the session lets go now
+		s.close(ErrClosed) // first: goroutines that wait for the session stop waiting
 	}
 	p.lifecycleMu.Lock()
 	defer p.lifecycleMu.Unlock()
@@ -127,7 +128,7 @@ func (p *Proxy) Close() {
 	p.goroutines.Wait()
 }
 
-// session finds the session of a registered RM. what is the request that needs it.
+// session returns the session of a registered RM. what names the request, for the error (RMI-8).
 func (p *Proxy) session(rm, what string) (*session, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -141,10 +142,11 @@ func (p *Proxy) session(rm, what string) (*session, error) {
 	return s, nil
 }
 
-// current is the session of the registered RM, nil when there is none.
+// current is the session of the registered RM; nil: none is registered.
 func (p *Proxy) current() *session { return p.currentSession.Load() }
 
-// waitForMailboxes blocks while the partitions have too much to do. One that ends is not behind.
+// waitForMailboxes blocks while the mailboxes of the partitions are full. A partition that ends
+// does not count.
 func (p *Proxy) waitForMailboxes(ctx context.Context) error {
 	if err := p.cluster.Wait(ctx); !errors.Is(err, loop.ErrEnded) {
 		return err
@@ -152,8 +154,7 @@ func (p *Proxy) waitForMailboxes(ctx context.Context) error {
 	return nil
 }
 
-// spawn runs f in a goroutine that Close waits for. It does not when the Proxy has
-// closed.
+// spawn runs f in a goroutine that Close waits for; ok is false, and f does not run, after Close.
 func (p *Proxy) spawn(f func()) (ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

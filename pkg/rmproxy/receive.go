@@ -20,9 +20,9 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/wire"
 )
 
-// gRPC receives a message as a whole and decodes it before a handler sees anything of it. So
-// the messages of the interface are received here, from the stream below that of gRPC: the
-// length comes first, and what may be received, and decoded, is decided before it is (ADR 35).
+// gRPC receives and decodes a whole message before a handler sees it. So the messages of the
+// interface are received here, from the transport stream below: the length comes first, and
+// limits are checked before a message is received and before it is decoded (ADR 35).
 
 // transport is the stream below a grpc.ServerStream.
 type transport interface {
@@ -30,7 +30,7 @@ type transport interface {
 	Read(n int) (mem.BufferSlice, error)
 }
 
-var errTransport = errors.New("this version of gRPC does not let messages be read in pieces")
+var errTransport = errors.New("this version of gRPC does not support reading messages in pieces")
 
 // messageReader receives the messages of one stream. It is not safe for concurrent use.
 type messageReader struct {
@@ -39,8 +39,8 @@ type messageReader struct {
 	cancel    context.CancelCauseFunc // ends the stream
 	transport transport
 	header    [5]byte
-	buffer    []byte // of a message in several pieces; kept while it is small
-	onRelease func() // gives back what the message under way holds; nil: nothing
+	buffer    []byte // for a message in several pieces; kept for the next one
+	onRelease func() // releases what the current message holds; nil: nothing
 }
 
 func newMessageReader(p *Proxy, ctx context.Context, cancel context.CancelCauseFunc) *messageReader {
@@ -48,8 +48,8 @@ func newMessageReader(p *Proxy, ctx context.Context, cancel context.CancelCauseF
 	return &messageReader{p: p, ctx: ctx, cancel: cancel, transport: from}
 }
 
-// readLength waits for the next message and returns how many bytes it has. io.EOF: there will be
-// none.
+// readLength waits for the next message and returns its length in bytes. io.EOF: there is none
+// (RMI-37, RMI-41).
 func (r *messageReader) readLength() (int, error) {
 	if r.transport == nil {
 		return 0, status.Error(codes.Internal, errTransport.Error())
@@ -67,8 +67,8 @@ func (r *messageReader) readLength() (int, error) {
 	return int(n), nil
 }
 
-// readBytes receives a message of a length, large ones when room has them. They are good until
-// release.
+// readBytes receives a message of n bytes; a large one waits for memory of budget (RMI-39). The
+// bytes are valid until release.
 func (r *messageReader) readBytes(n int, budget *semaphore.Weighted) ([]byte, error) {
 	r.release()
 	if n == 0 {
@@ -113,17 +113,18 @@ func (r *messageReader) readSmall(n int) ([]byte, error) {
 	return r.buffer, nil
 }
 
-// deadline ends the stream unless it is stopped before a message of n bytes should be there.
+// deadline ends the stream if a message of n bytes does not arrive in time, unless stop is called
+// before (RMI-40).
 func (r *messageReader) deadline(n int) (stop func() bool) {
 	if n <= tinyMessage {
-		return func() bool { return true } // it is in one piece with its header, or nearly
+		return func() bool { return true } // it usually arrives with its header
 	}
 	return time.AfterFunc(arrivalTimeout(n), func() {
 		r.cancel(fmt.Errorf("%w: a message of %d bytes did not arrive within %v", errTooSlow, n, arrivalTimeout(n)))
 	}).Stop
 }
 
-// release gives back what the last message holds.
+// release releases what the last message holds.
 func (r *messageReader) release() {
 	if r.onRelease != nil {
 		r.onRelease()
@@ -131,7 +132,8 @@ func (r *messageReader) release() {
 	}
 }
 
-// streamEndError tells the end of a stream within a message from one between messages.
+// streamEndError distinguishes the end of a stream within a message from one between messages
+// (RMI-29).
 func streamEndError(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("%w: the stream ended in the middle of a message", ErrRequest)
@@ -139,8 +141,8 @@ func streamEndError(err error) error {
 	return err
 }
 
-// decode reads a message into m when there is room for what it makes. done gives the room
-// back, when the message has been taken; it is never nil.
+// decode decodes a message into m, and first waits for the memory that this takes (RMI-29, RMI-38).
+// The caller must call done when the message has been handled; done is never nil.
 func (r *messageReader) decode(b []byte, shape *wire.Shape, m request) (done func(), err error) {
 	cost, err := r.p.decodeCost(b, shape)
 	if err != nil {
@@ -169,8 +171,8 @@ func noop() {}
 
 func malformed(err error) error { return fmt.Errorf("%w: malformed message: %w", ErrRequest, err) }
 
-// decodeCost is how much room a message needs to be decoded; 0: it is too small to count. An error
-// says why it must not be decoded at all.
+// decodeCost is the memory in bytes that decoding a message takes; 0: too little to count (RMI-37).
+// An error means that the message must not be decoded.
 func (p *Proxy) decodeCost(b []byte, shape *wire.Shape) (cost int64, err error) {
 	l := &p.opt.Limits
 	// The shortest element takes two bytes.
@@ -194,9 +196,9 @@ func (p *Proxy) decodeCost(b []byte, shape *wire.Shape) (cost int64, err error) 
 	return int64(size.Cost), nil
 }
 
-// acquireCPUSlot is a slot for reading a message field by field, which it gives up now and then; nil, for
-// a message that is read in no time. A large one has millions of fields, and several that were
-// read at the same time would leave no processor to decisions.
+// acquireCPUSlot returns a slot for walking over a long message, which yields now and then; nil for
+// a short message (RMI-42). A long message has millions of fields, and several walks at the same
+// time would leave no processor to scheduling.
 func acquireCPUSlot(b []byte) *cpushare.Slot {
 	if len(b) <= smallMessage {
 		return nil
@@ -204,8 +206,9 @@ func acquireCPUSlot(b []byte) *cpushare.Slot {
 	return cpushare.Senders.Acquire()
 }
 
-// measureMessage is what there is in a message, and senderID the rmID of its sender. Both give their slot back
-// whatever becomes of it: a stream outlives a panic, and the others need the slot.
+// measureMessage counts the elements and the cost of a message, and senderID returns the rmID of
+// its sender. Both release their slot even after a panic: the process survives it, and other
+// messages need the slot.
 func measureMessage(b []byte, shape *wire.Shape) (wire.Size, error) {
 	slot := acquireCPUSlot(b)
 	defer slot.Release()
@@ -218,7 +221,7 @@ func senderID(b []byte, shape *wire.Shape) (rm []byte, err error) {
 	return shape.RM(b, slot.Yield)
 }
 
-// The shapes of what an RM sends.
+// The shapes of the messages of an RM.
 var (
 	requestShapes = [streamKinds]*wire.Shape{
 		nodeStream:        shapeOf(&si.NodeRequest{}),

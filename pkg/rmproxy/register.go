@@ -16,30 +16,29 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
-// Registration is what a resource manager said about itself. It never changes; a
-// re-registration or a new configuration makes another.
+// Registration is what a resource manager sent when it registered (RMI-16). It is immutable; a new
+// registration or configuration makes another.
 type Registration struct {
 	RM          string
-	Version     string // of the interface, as the RM sees it
+	Version     string // of the interface, as sent by the RM
 	PolicyGroup string
 	BuildInfo   map[string]string
 	ExtraConfig map[string]string // of the configuration in force
 	At          time.Time
 }
 
-// Registration says who is registered. ok is false when nobody is.
+// Registration returns the registered RM. ok is false when none is.
 func (p *Proxy) Registration() (r Registration, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.registered, p.current() != nil
 }
 
-// registerRM registers a resource manager. When it refuses, everything is as before.
+// registerRM registers a resource manager (RMI-10, RMI-11). An error leaves everything as before.
 //
-// An RM that was registered starts over. Its session ends, so that none of its
-// commands can come later; the partitions forget; then the configuration is put in
-// force. In that order nothing can be in its way, because a valid configuration is
-// refused only for the sake of nodes and applications, and there are none.
+// An RM that was registered starts over. Its session ends, so that no more of its commands come;
+// the partitions are emptied; then the configuration is applied. In this order the configuration
+// cannot conflict with nodes or applications, because there are none.
 func (p *Proxy) registerRM(m *si.RegisterResourceManagerRequest, open func() *session) error {
 	p.lifecycleMu.Lock()
 	defer p.lifecycleMu.Unlock()
@@ -86,7 +85,7 @@ func (p *Proxy) startSession(m *si.RegisterResourceManagerRequest, open func() *
 	return nil
 }
 
-// checkRegister says why an RM cannot register now.
+// checkRegister returns an error if an RM may not register now (RMI-9).
 func (p *Proxy) checkRegister(rm string) error {
 	if err := checkRMID(rm); err != nil {
 		return err
@@ -98,6 +97,7 @@ func (p *Proxy) checkRegister(rm string) error {
 	return nil
 }
 
+// checkRMID checks the length and the encoding of an rmID (RMI-7).
 func checkRMID(rm string) error {
 	if !utf8.ValidString(rm) || len(rm) > maxID || rm == "" {
 		return fmt.Errorf("%w: %w", ErrRequest, checkID("rmID", rm))
@@ -105,7 +105,7 @@ func checkRMID(rm string) error {
 	return nil
 }
 
-// checkBuildInfo reports that an RM says too much of itself.
+// checkBuildInfo checks the length of version, policy group and build information (RMI-16).
 func checkBuildInfo(m *si.RegisterResourceManagerRequest) error {
 	n := len(m.Version) + len(m.PolicyGroup)
 	for key, value := range m.BuildInfo {
@@ -121,8 +121,8 @@ func checkBuildInfo(m *si.RegisterResourceManagerRequest) error {
 // readConfigFunc is Read or ReadFirst of a Reloader.
 type readConfigFunc func(source reload.Source, from string, text []byte) (*reload.Proposal, error)
 
-// readConfig reads the configuration that an RM sends. Without a text it is the embedded one
-// (behaviour.md 1.1.2).
+// readConfig reads the configuration that an RM sends (CFG-8, CFG-89). An empty text means the
+// embedded default.
 func (p *Proxy) readConfig(rm, text string, extra map[string]string, read readConfigFunc) (*reload.Proposal, error) {
 	if err := reload.CheckExtra(extra); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
@@ -151,8 +151,8 @@ func (p *Proxy) readConfig(rm, text string, extra map[string]string, read readCo
 	return proposal, nil
 }
 
-// problemsText is all problems as a text. An error of gRPC travels in a header, which peers
-// take up to a size only.
+// problemsText lists the problems in 64 KiB at most: gRPC sends an error in a header, whose size
+// clients limit (CFG-95, RMI-11).
 func problemsText(problems configs.Problems) string {
 	const longest = 64 << 10
 	text := strings.ToValidUTF8(problems.Error(), "?")
@@ -163,8 +163,8 @@ func problemsText(problems configs.Problems) string {
 	return fmt.Sprintf("%s%d more problems", text[:end], strings.Count(text[end:], "\n")+1)
 }
 
-// reset ends the old session, empties all partitions and puts in force what the RM
-// wishes.
+// reset ends the old session, empties all partitions and applies the configuration of the RM
+// (CFG-113, RMI-10).
 func (p *Proxy) reset(old *session, proposal *reload.Proposal) error {
 	if old != nil {
 		p.mu.Lock()
@@ -177,7 +177,7 @@ func (p *Proxy) reset(old *session, proposal *reload.Proposal) error {
 		old.close(cause)
 	}
 	if p.isRemote {
-		p.cluster.SetListening(false) // until it opens the stream on which decisions are told
+		p.cluster.SetListening(false) // until the RM opens the allocation stream
 	}
 	p.dropUntilForgotten()
 	if err := p.cluster.Forget(p.ctx); err != nil {
@@ -187,7 +187,7 @@ func (p *Proxy) reset(old *session, proposal *reload.Proposal) error {
 	return p.asErrClosed(err)
 }
 
-// updateConfiguration puts a new configuration in force for the RM that is registered.
+// updateConfiguration applies a new configuration of the registered RM (CFG-95, CFG-98, RMI-66).
 func (p *Proxy) updateConfiguration(m *si.UpdateConfigurationRequest) error {
 	p.lifecycleMu.Lock()
 	defer p.lifecycleMu.Unlock()
@@ -208,7 +208,7 @@ func (p *Proxy) updateConfiguration(m *si.UpdateConfigurationRequest) error {
 	return nil
 }
 
-// asErrClosed tells an error of the partitions from their end.
+// asErrClosed replaces an error of a partition by ErrClosed when the Proxy has been closed.
 func (p *Proxy) asErrClosed(err error) error {
 	if err != nil && p.ctx.Err() == context.Canceled {
 		return ErrClosed

@@ -52,7 +52,7 @@ partitions:
 	err := r.register("rm", bad)
 	wantStatus(t, err, codes.InvalidArgument, "submitACL", "a.b", "10Q")
 
-	// What was running still is: the streams of the old registration were not ended.
+	// The old registration goes on: its streams were not ended.
 	x := r.openAllocationStream()
 	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "app")}}))
 	assert.Equal(t, receive(t, x, 1, (*si.AllocationResponse).GetNew)[0].NodeID, "n1")
@@ -99,7 +99,7 @@ func TestRegister_RegistrationIsReadable(t *testing.T) {
 	assert.DeepEqual(t, got.ExtraConfig, request.ExtraConfig)
 	assert.Assert(t, !got.At.IsZero())
 
-	// A refused one leaves it alone: sheet 1.7.1, the extra configuration too.
+	// A refused registration does not change it, nor the extra configuration (CFG-98).
 	request.Config, request.ExtraConfig = "nonsense", map[string]string{"log.level": "debug"}
 	_, err = r.client.RegisterResourceManager(r.ctx, request)
 	wantStatus(t, err, codes.InvalidArgument)
@@ -142,7 +142,7 @@ func TestReregister_StartsEmpty(t *testing.T) {
 	assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{newApp("app", "root.a")}}))
 	receive(t, a, 1, (*si.ApplicationResponse).GetAccepted)
 	// A stream belongs to the registration that is in force when its first message is read.
-	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "nobody")}}))
+	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "unknown")}}))
 	receive(t, x, 1, (*si.AllocationResponse).GetRejectedAllocations)
 
 	assert.NilError(t, r.register("rm", queues))
@@ -150,7 +150,7 @@ func TestReregister_StartsEmpty(t *testing.T) {
 	assertStreamFails(t, a, codes.Aborted, "re-registered")
 	assertStreamFails(t, x, codes.Aborted, "re-registered")
 
-	// Everything can be said again, under the same names.
+	// The RM reports everything again, under the same names.
 	r.withNodeAndApp()
 	x = r.openAllocationStream()
 	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "app")}}))
@@ -174,7 +174,7 @@ func TestReregister_DropsUndeliveredEffects(t *testing.T) {
 	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "app")}}))
 	receive(t, x, 1, (*si.AllocationResponse).GetNew)
 
-	// The state changes of the application have not been asked for by anybody.
+	// These state changes have not been read.
 	assert.NilError(t, r.register("rm", queues))
 	a := r.openApplicationStream()
 	assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{newApp("app2", "root.a")}}))
@@ -190,8 +190,8 @@ func TestReregister_UnderLoad(t *testing.T) {
 		r.withNodeAndApp()
 		x := r.openAllocationStream()
 		for range 50 {
-			// Nobody reads: what was decided is in the outbox, in the loop, and on the way.
-			m := &si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "app"), newAsk("bad", "nobody")}}
+			// The client does not read: effects are in the outbox, in the loop, and between them.
+			m := &si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "app"), newAsk("bad", "unknown")}}
 			if x.Send(m) != nil {
 				break
 			}

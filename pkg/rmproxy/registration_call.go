@@ -18,9 +18,9 @@ type registrationCall struct {
 	cancel context.CancelCauseFunc
 }
 
-// serveRegistration serves a call of RegisterResourceManager. It ends when its message does not
-// arrive in time, although the one who reads it waits for more: only the return of a handler
-// stops that.
+// serveRegistration serves a call of RegisterResourceManager. It returns when the message does
+// not arrive in time, although the reading goroutine still waits: only the return of the handler
+// ends the read.
 func (p *Proxy) serveRegistration(stream grpc.ServerStream) error {
 	c := registrationCall{p: p}
 	c.ctx, c.cancel = context.WithCancelCause(stream.Context())
@@ -41,13 +41,13 @@ func (p *Proxy) serveRegistration(stream grpc.ServerStream) error {
 	}
 }
 
-// register receives the message, and registers. One call at a time holds a decoded message; the
-// others hold room for what they have received.
+// register receives the message and registers the RM (RMI-6, RMI-15). One call at a time holds a
+// decoded message; the others hold memory for the bytes that they have received.
 func (c registrationCall) register() (err error) {
 	defer func() {
-		if r := recover(); r != nil { // the interceptors of the server do not see this goroutine
+		if r := recover(); r != nil { // the interceptors of the server do not cover this goroutine
 			c.p.log.Error("panic in a registration", zap.Any("panic", r), zap.Stack("stack"))
-			err = errors.New("the scheduler could not take the registration")
+			err = errors.New("the scheduler failed to handle the registration")
 		}
 	}()
 	in := newMessageReader(c.p, c.ctx, c.cancel)
@@ -75,12 +75,12 @@ func (c registrationCall) register() (err error) {
 		return err
 	}
 	in.release()
-	// The context of the call is left out on purpose: a registration that has begun
-	// is carried through, whether or not the RM still listens.
+	// registerRM does not get the context of the call: a registration that has begun is completed
+	// even if the RM cancels the call.
 	return c.p.registerRM(m, func() *session { return newSession(c.p, m.RmID) })
 }
 
-// receive receives the message of the call.
+// receive receives the message of the call (RMI-17).
 func (c registrationCall) receive(in *messageReader) ([]byte, error) {
 	p := c.p
 	defer p.untrackSilent(p.trackSilent(c.cancel, true))
@@ -100,5 +100,5 @@ func (c registrationCall) receive(in *messageReader) ([]byte, error) {
 	return in.readBytes(n, p.memory.unidentified)
 }
 
-// rmIDOf is an rmID as it was received, or enough of it to see that it is too long.
+// rmIDOf is a received rmID, cut to a length that checkRMID still refuses.
 func rmIDOf(rm []byte) string { return string(rm[:min(len(rm), maxID+1)]) }

@@ -12,9 +12,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestReload_Transcripts reads the files as talks between a shim and the scheduler
-// about configurations, with somebody who rolls back now and then, on virtual time. Run with
-// -rewrite after a change, then read the diff.
+// TestReload_Transcripts reads the files as configurations of a shim and rollbacks of an
+// operator, on virtual time. Run with -rewrite after a change, then read the diff.
 func TestReload_Transcripts(t *testing.T) {
 	for file, minDirectives := range map[string]int{"reload.txt": 20, "lowered_max.txt": 10} {
 		t.Run(file, func(t *testing.T) {
@@ -35,7 +34,7 @@ func TestReload_Transcripts(t *testing.T) {
 	}
 }
 
-// runReloadDirective is what is said about configurations; say knows the rest.
+// runReloadDirective runs the directives about configurations, and runDirective the others.
 func (tr *transcript) runReloadDirective(t *testing.T, d *datadriven.TestData) string {
 	switch d.Cmd {
 	case "config":

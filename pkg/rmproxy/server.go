@@ -13,12 +13,12 @@ import (
 // ServiceName is the name of the gRPC service, for health and reflection.
 const ServiceName = "si.v1.Scheduler"
 
-// Register adds the service to a gRPC server. Its messages are received in bounds of their own
-// (Limits), so the largest message of the server may be as small as what else it serves allows.
+// Register adds the service to a gRPC server. Its messages have their own limits (Limits), so the
+// maximum message size of the server can be small.
 func (p *Proxy) Register(s grpc.ServiceRegistrar) { s.RegisterService(p.service(), server{p: p}) }
 
-// service describes the service as it is on the wire, where a call is a stream of one message in
-// each direction: as a stream it lets its message be received piece by piece.
+// service describes the service (RMI-1). RegisterResourceManager is described as a stream, which is
+// the same on the wire: so its message can be received in pieces.
 func (p *Proxy) service() *grpc.ServiceDesc {
 	desc := si.Scheduler_ServiceDesc
 	desc.Methods = nil
@@ -35,22 +35,22 @@ type server struct {
 	p *Proxy
 }
 
-// UpdateNode is the stream about nodes.
+// UpdateNode handles the stream about nodes.
 func (s server) UpdateNode(stream si.Scheduler_UpdateNodeServer) error {
 	return s.p.serveStream(stream, nodeStream)
 }
 
-// UpdateApplication is the stream about applications.
+// UpdateApplication handles the stream about applications.
 func (s server) UpdateApplication(stream si.Scheduler_UpdateApplicationServer) error {
 	return s.p.serveStream(stream, applicationStream)
 }
 
-// UpdateAllocation is the stream about asks and allocations.
+// UpdateAllocation handles the stream about asks and allocations.
 func (s server) UpdateAllocation(stream si.Scheduler_UpdateAllocationServer) error {
 	return s.p.serveStream(stream, allocationStream)
 }
 
-// toStatus gives an error of the door its code.
+// toStatus gives an error its gRPC status code (RMI-5).
 func toStatus(err error) error {
 	if _, ok := status.FromError(err); ok {
 		return err

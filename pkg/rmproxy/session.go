@@ -14,34 +14,34 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// session is one registration of a resource manager. It turns what the RM says into
-// commands and keeps what the RM must be told, until it is told or the session ends.
+// session is one registration of a resource manager (RMI-3). It turns messages of the RM into
+// commands, and keeps effects until they are delivered or the session ends.
 type session struct {
 	p              *Proxy
 	rm             string
 	log            *zap.Logger
-	registration   uint64 // its number, from 1; set before anything else knows the session
+	registration   uint64 // its number, from 1; set before other goroutines have the session
 	sharesMessages bool   // messages belong to the RM, which may change them later
 
-	// What waits to be told, by kind. The in-process door has one outbox for all kinds,
-	// and only for what the door itself answers: effects are told by whoever brings them.
+	// Undelivered effects by kind of stream. The in-process API has one outbox for all kinds, for
+	// answers of the API itself only; effects of partitions are delivered directly.
 	outboxes       [streamKinds]*outbox
-	maxUndelivered uint64 // bytes of answers about allocations beyond which Deliver waits
+	maxUndelivered uint64 // bytes of undelivered effects about allocations beyond which deliver waits
 
 	ctx    context.Context // ends with the session; its cause says why
 	cancel context.CancelCauseFunc
 
-	shim *shimCallback // of the in-process door; nil: answers go to streams
+	shim *shimCallback // of the in-process API; nil: effects go to streams
 
-	ignoredLogged [ignoredKinds]atomic.Bool // what was ignored and logged
+	ignoredLogged [ignoredKinds]atomic.Bool // kinds of ignored elements that have been logged
 
-	mu      sync.Mutex // guards the rest, and that nothing is sent after the end
+	mu      sync.Mutex // guards the fields below, and that no command is sent after the end
 	streams [streamKinds]*rmStream
 	lookups pendingLookups
 	connection
 }
 
-// newSession returns the session of a gRPC door.
+// newSession returns the session of the gRPC API.
 func newSession(p *Proxy, rm string) *session {
 	s := &session{p: p, rm: rm, log: p.log.With(zap.String("rm", rm)), maxUndelivered: uint64(p.opt.Limits.UndeliveredBytes) / 4}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
@@ -55,8 +55,8 @@ func newSession(p *Proxy, rm string) *session {
 	return s
 }
 
-// close ends the session and its streams. When it returns, no command of the session
-// can reach a partition any more, and nobody waits for the RM.
+// close ends the session and its streams (RMI-13). After it, no command of the session reaches a
+// partition, and no goroutine waits for the RM.
 func (s *session) close(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,10 +77,10 @@ func (s *session) close(cause error) {
 // ended reports whether the session is over.
 func (s *session) ended() bool { return s.ctx.Err() != nil }
 
-// deliver takes effects to the RM, in order. A linked shim has been told when it returns.
-// For streams it puts them in the outboxes, and waits while too many answers about
-// allocations are there: decisions, which make them, wait too then. A stream that reads none
-// of them for too long is ended. They stay for the next one.
+// deliver delivers effects to the RM, in order (RMI-45). For a linked shim it returns after the
+// callbacks. For streams it puts the effects into the outboxes, and waits while too many effects
+// about allocations are undelivered, which pauses scheduling. If the RM reads none of them for too
+// long, the allocation stream is ended; the effects stay for the next stream.
 func (s *session) deliver(partition string, effects []scheduler.Effect) {
 	if s.ended() {
 		return
@@ -90,7 +90,7 @@ func (s *session) deliver(partition string, effects []scheduler.Effect) {
 		return
 	}
 	answers := s.outboxes[allocationStream]
-	in := uint64(0) // how far answers must be told
+	in := uint64(0) // bytesIn up to which effects about allocations must be delivered
 	for len(effects) > 0 {
 		kind, n := listOf(effects[0]).kind(), 1
 		for n < len(effects) && listOf(effects[n]).kind() == kind {
@@ -111,7 +111,7 @@ func (s *session) deliver(partition string, effects []scheduler.Effect) {
 	}
 }
 
-// cancelUnreadStream ends the stream of a kind, whose answers are not read.
+// cancelUnreadStream ends the stream of a kind, whose answers are not read (RMI-47).
 func (s *session) cancelUnreadStream(k streamKind, cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,9 +121,9 @@ func (s *session) cancelUnreadStream(k streamKind, cause error) {
 	}
 }
 
-// waitForReader blocks while more answers wait than an RM may leave unread: what it does not
-// read, of any kind, it may not add to. A stream that makes no progress for too long is ended,
-// and so is the one that waits for it.
+// waitForReader blocks while more answers of any kind are unread than allowed: an RM that does not
+// read is not read either (RMI-46). A stream without progress for too long is ended, and so is the
+// stream that waits for it.
 func (s *session) waitForReader(ctx context.Context) error {
 	l := &s.p.opt.Limits
 	for k, box := range s.outboxes {
@@ -138,21 +138,22 @@ func (s *session) waitForReader(ctx context.Context) error {
 	return nil
 }
 
-// dropUndelivered drops what a partition said and the RM has not heard yet.
+// dropUndelivered drops the undelivered effects of a partition.
 func (s *session) dropUndelivered(partition string) {
 	for _, b := range s.outboxes {
 		b.drop(partition)
 	}
 }
 
-// partition finds a partition by the name the RM uses: bare, or with its own ID in
-// front (behaviour.md 10.2).
+// partition looks up a partition by the name that the RM uses: bare, or with its own ID in front.
 func (s *session) partition(name string) (bare string, l *loop.Loop, ok bool) {
 	bare = s.bareName(name)
 	l, ok = s.p.cluster.Partition(bare)
 	return bare, l, ok
 }
 
+// bareName is the name of a partition without the ID of the RM in front; an empty name is "default"
+// (APP-18, RMI-4).
 func (s *session) bareName(name string) string {
 	if name == "" {
 		return defaultPartition
@@ -160,13 +161,13 @@ func (s *session) bareName(name string) string {
 	return strings.TrimPrefix(name, "["+s.rm+"]")
 }
 
-// partitionName is a partition's name as the RM hears it.
+// partitionName is the full name of a partition in messages to the RM: [rmID]name (RMI-4).
 func (s *session) partitionName(bare string) string { return "[" + s.rm + "]" + bare }
 
 const defaultPartition = "default"
 
-// attachStream makes l the stream of its kind, and returns the one it replaces. ok is false
-// when the session is over.
+// attachStream makes l the stream of its kind, and returns the stream that it replaces. ok is false
+// after the end of the session (RMI-18, RMI-26, RMI-58).
 func (s *session) attachStream(l *rmStream) (replaced *rmStream, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,7 +182,7 @@ func (s *session) attachStream(l *rmStream) (replaced *rmStream, ok bool) {
 	return replaced, true
 }
 
-// detachStream forgets a stream that has ended, if it was not replaced before.
+// detachStream removes a stream that has ended, unless it was replaced before (ORD-12).
 func (s *session) detachStream(l *rmStream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,22 +14,22 @@ var (
 	errTooManySilentStreams = errors.New("too many streams without a first message are open")
 )
 
-// silentStreams is the streams, and calls, whose first message has not come, the oldest first.
-// Guarded by Proxy.mu.
+// silentStreams are the streams and calls without a first message, the oldest first. Guarded by
+// Proxy.mu.
 type silentStreams struct {
 	streams []*silentStream
-	ended   uint64 // how many were ended in favour of newer ones
+	ended   uint64 // streams that were ended in favour of newer ones
 }
 
-// silentStream is a stream whose first message has not come.
+// silentStream is a stream without a first message.
 type silentStream struct {
 	cancel       context.CancelCauseFunc
-	registration uint64 // in force when it was opened; 0: none
-	isCall       bool   // it belongs to no registration: it makes one
+	registration uint64 // current when it was opened; 0: none
+	isCall       bool   // a registration call, which belongs to no registration
 }
 
-// trackSilent takes a new stream among the silent ones. When there are too many, the oldest is
-// ended: a peer that means it speaks at once, and so is not kept out by peers that do not.
+// trackSilent adds a new stream to the silent ones (RMI-25). If there are too many, the oldest is
+// ended, so that an RM that sends at once is not kept out by clients that do not send.
 func (p *Proxy) trackSilent(cancel context.CancelCauseFunc, isCall bool) *silentStream {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -43,7 +43,7 @@ func (p *Proxy) trackSilent(cancel context.CancelCauseFunc, isCall bool) *silent
 	return entry
 }
 
-// untrackSilent takes a stream out: it has spoken, or ended.
+// untrackSilent removes a stream: it got its first message, or ended.
 func (p *Proxy) untrackSilent(entry *silentStream) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,7 +52,8 @@ func (p *Proxy) untrackSilent(entry *silentStream) {
 	}
 }
 
-// endSilentStreams ends the streams that were opened before the registration in force. Requires: p.mu.
+// endSilentStreams ends the streams that were opened before the current registration (RMI-14). The
+// caller must hold p.mu.
 func (p *Proxy) endSilentStreams() {
 	p.silent.streams = slices.DeleteFunc(p.silent.streams, func(x *silentStream) bool {
 		if !x.isCall {
@@ -62,7 +63,8 @@ func (p *Proxy) endSilentStreams() {
 	})
 }
 
-// firstMessageTimeout ends a stream unless it is stopped before the time for a first message is over.
+// firstMessageTimeout ends a stream that gets no first message in time, unless stop is called
+// before (RMI-25).
 func (p *Proxy) firstMessageTimeout(cancel context.CancelCauseFunc) (stop func() bool) {
 	limit := p.opt.Limits.FirstMessageTimeout
 	return time.AfterFunc(limit, func() { cancel(fmt.Errorf("%w came within %v", errNoFirstMessage, limit)) }).Stop

@@ -13,23 +13,22 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// After the RM has said that it will send no more, its stream stays open while answers
-// keep coming: until none came for lingerIdle, but no longer than lingerMax.
+// After the RM has half-closed a stream, it stays open while answers come (RMI-28): until none came for
+// lingerIdle, but no longer than lingerMax.
 const (
 	lingerIdle = 100 * time.Millisecond
 	lingerMax  = 5 * time.Second
 )
 
-// Why a stream ends.
+// Reasons why a stream ends.
 var (
 	errReplaced                 = errors.New("a newer stream of the same kind was opened")
 	errFinished                 = errors.New("the resource manager has finished")
 	errOpenedBeforeRegistration = errors.New("the stream was opened before the resource manager registered: open a new one")
 )
 
-// rmStream is one open stream. A reader and a writer work beside the handler, which waits
-// for the first reason to end: only its return stops a reader or a writer that waits
-// for the peer.
+// rmStream is one open stream. A reader and a writer goroutine work next to the handler, which
+// waits for the first reason to end: only its return ends a read or a write that blocks.
 type rmStream struct {
 	p          *Proxy
 	kind       streamKind
@@ -38,11 +37,11 @@ type rmStream struct {
 
 	ctx        context.Context // ends with the stream; its cause says why
 	cancel     context.CancelCauseFunc
-	readDone   chan struct{} // closed when the RM will say no more
-	writerDone chan struct{} // closed when the writer has ended, or never begins
+	readDone   chan struct{} // closed when the RM has half-closed the stream
+	writerDone chan struct{} // closed when the writer has ended
 
 	silentEntry *silentStream
-	session     *session // once the first message has said whose it is
+	session     *session // set by the first message
 	warned      bool     // about an old interface
 }
 
@@ -66,17 +65,17 @@ func (p *Proxy) serveStream(grpcStream grpc.ServerStream, k streamKind) error {
 	return toStatus(cause)
 }
 
-// read takes messages until the RM has no more or the stream ends.
+// read handles messages until the RM half-closes the stream or the stream ends.
 func (l *rmStream) read() {
 	defer l.reader.release()
 	defer l.recover()
-	m := l.kind.request() // the same for every message of the stream
+	m := l.kind.request() // reused for all messages of the stream
 	err := l.readFirst(m)
 	for err == nil {
 		err = l.readNext(m)
 	}
 	switch {
-	case l.ctx.Err() != nil: // a stream that was ended looks to its reader like one that is over
+	case l.ctx.Err() != nil: // the stream was ended: the error of the read does not matter
 	case errors.Is(err, io.EOF) && l.session != nil:
 		close(l.readDone)
 	case errors.Is(err, io.EOF):
@@ -86,12 +85,12 @@ func (l *rmStream) read() {
 	}
 }
 
-// readFirst takes the first message, which opens the stream. Whose it is comes before anything
-// else about it.
+// readFirst handles the first message, which opens the stream (RMI-24, RMI-36). The sender is
+// checked before the rest of the message is decoded.
 func (l *rmStream) readFirst(m request) error {
 	stopTimer := l.p.firstMessageTimeout(l.cancel)
 	n, err := l.reader.readLength()
-	stopTimer() // from now on it has the time that a message of its length has
+	stopTimer() // from now on the time of arrivalTimeout applies
 	if err != nil {
 		return err
 	}
@@ -114,7 +113,7 @@ func (l *rmStream) readFirst(m request) error {
 	return l.handle(b, m)
 }
 
-// readNext takes the next message.
+// readNext handles the next message (RMI-32).
 func (l *rmStream) readNext(m request) error {
 	n, err := l.reader.readLength()
 	if err != nil {
@@ -127,20 +126,20 @@ func (l *rmStream) readNext(m request) error {
 	return l.handle(b, m)
 }
 
-// handle decodes a message, takes it, and waits until there may be another one.
+// handle decodes and handles a message, and waits until the next one may be read (RMI-44).
 func (l *rmStream) handle(b []byte, m request) error {
 	done, err := l.reader.decode(b, requestShapes[l.kind], m)
 	l.reader.release()
 	if err == nil {
 		err = l.handleDecoded(m)
 	}
-	m.Reset() // now rather than with the next message, which may be long in coming
+	m.Reset() // now rather than at the next message, which may come late
 	done()
 	if err != nil {
 		return err
 	}
-	// A core that is behind makes the RM wait: what is not read here fills the window of the
-	// stream.
+	// A core that is behind makes the RM wait: unread messages fill the flow-control window of
+	// the stream.
 	if err := l.p.waitForMailboxes(l.ctx); err != nil {
 		return err
 	}
@@ -150,6 +149,7 @@ func (l *rmStream) handle(b []byte, m request) error {
 	return l.session.waitForReader(l.ctx)
 }
 
+// handleDecoded handles a decoded message, which must have the rmID of the stream or none (RMI-24).
 func (l *rmStream) handleDecoded(m request) error {
 	if rm := m.GetRmID(); rm != "" && rm != l.session.rm {
 		return fmt.Errorf("%w: the stream belongs to RM %s, not to %q", ErrRequest, l.session.rm, truncate(rm))
@@ -158,17 +158,17 @@ func (l *rmStream) handleDecoded(m request) error {
 	return l.session.handle(m)
 }
 
-// recover is the last resort when a message breaks the door: the interceptors of the
-// server do not see this goroutine.
+// recover ends the stream after a panic: the interceptors of the server do not cover this goroutine
+// (RMI-6).
 func (l *rmStream) recover() {
 	if r := recover(); r != nil {
 		l.p.log.Error("panic in a stream", zap.String("stream", l.kind.String()), zap.Any("panic", r),
 			zap.Stack("stack"))
-		l.cancel(fmt.Errorf("the scheduler could not take a message"))
+		l.cancel(fmt.Errorf("the scheduler failed to handle a message"))
 	}
 }
 
-// identify opens the stream for the RM that its first message names.
+// identify opens the stream for the RM that its first message names (RMI-14).
 func (l *rmStream) identify(rm string) error {
 	if rm == "" {
 		return fmt.Errorf("%w: the first message of a stream must have an rmID", ErrRequest)
@@ -194,8 +194,8 @@ func (l *rmStream) identify(rm string) error {
 	return nil
 }
 
-// write tells what waits in the outbox, after the stream before this one has given
-// back what it could not tell.
+// write sends the effects of the outbox (RMI-26, RMI-28). It starts when the writer of the replaced
+// stream has ended, which returns its unsent batch to the outbox.
 func (l *rmStream) write(replaced *rmStream) {
 	defer close(l.writerDone)
 	defer l.session.detachStream(l)
@@ -233,8 +233,8 @@ func (l *rmStream) write(replaced *rmStream) {
 	}
 }
 
-// warnOldInterface says once per stream when the RM uses fields that the interface has dropped: it
-// would wait for ever for answers to them.
+// warnOldInterface logs once per stream that the RM uses fields that the interface does not have
+// any more: the RM would wait for answers to them for ever (RMI-30).
 func (l *rmStream) warnOldInterface(m request) {
 	if l.warned || !usesOldInterface(m) {
 		return
@@ -245,8 +245,8 @@ func (l *rmStream) warnOldInterface(m request) {
 		zap.String("stream", l.kind.String()))
 }
 
-// usesOldInterface reports whether an allocation message has fields that are not known any
-// more, such as the asks and ask releases of the interfaces 1.0 to 1.5.
+// usesOldInterface reports whether an allocation message has unknown fields, such as the asks and
+// ask releases of the interfaces 1.0 to 1.5 (RMI-30).
 func usesOldInterface(m request) bool {
 	a, ok := m.(*fastRequest)
 	return ok && a.Unknown
@@ -274,8 +274,8 @@ func (k streamKind) request() request {
 	return newFastRequest()
 }
 
-// handle serves a message of any kind. An error means that nothing of it was taken, which
-// happens to a linked shim only: a stream is not read meanwhile (waitForLookups).
+// handle handles a message of any kind. An error, which only a linked shim gets, means that no
+// part of it was applied; a stream waits instead (waitForLookups).
 func (s *session) handle(m request) error {
 	switch m := m.(type) {
 	case *si.NodeRequest:

@@ -40,9 +40,9 @@ func TestStreams_FirstMessageNamesTheRM(t *testing.T) {
 	assert.NilError(t, a.Send(&si.ApplicationRequest{}))
 	assertStreamFails(t, a, codes.InvalidArgument, "the first message of a stream must have an rmID")
 
-	n := r.openNodeStream() // nothing but the name
-	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}}), "without it")
-	assert.NilError(t, n.Send(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{nodeCreated("n2")}}), "with it")
+	n := r.openNodeStream() // nothing but the rmID
+	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}}), "without an rmID")
+	assert.NilError(t, n.Send(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{nodeCreated("n2")}}), "with the same rmID")
 	receive(t, n, 2, (*si.NodeResponse).GetAccepted)
 	assert.NilError(t, n.Send(&si.NodeRequest{RmID: "other"}))
 	assertStreamFails(t, n, codes.InvalidArgument, `the stream belongs to RM rm, not to "other"`)
@@ -63,7 +63,7 @@ func TestStreams_UndeliveredEffectsGoToTheNextStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newBubbleRig(t, Options{})
 		assert.NilError(t, r.register("rm", queues))
-		r.withNodeAndApp() // its streams stay open in the client, and then there is no allocation stream yet
+		r.withNodeAndApp() // its streams stay open in the client, and there is no allocation stream yet
 		older := r.openAllocationStream()
 		assert.NilError(t, older.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k1", "app")}}))
 		receive(t, older, 1, (*si.AllocationResponse).GetNew)
@@ -71,7 +71,8 @@ func TestStreams_UndeliveredEffectsGoToTheNextStream(t *testing.T) {
 		_, err := older.Recv()
 		assert.Equal(t, err, io.EOF)
 
-		// Now there is no stream, and the node goes: the release waits for the next one.
+		// Now there is no allocation stream, and the node is removed: the release waits for the
+		// next stream.
 		n := r.openNodeStream()
 		assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{
 			{NodeID: "n1", Action: si.NodeInfo_DECOMISSION},
@@ -104,10 +105,10 @@ func TestStreams_UnsentResponsesOfABlockedStreamGoToTheNext(t *testing.T) {
 	const n = 20000
 	m := &si.AllocationRequest{}
 	for i := range n {
-		m.Allocations = append(m.Allocations, newAsk(fmt.Sprint(i), strings.Repeat("nobody", 20)))
+		m.Allocations = append(m.Allocations, newAsk(fmt.Sprint(i), strings.Repeat("absent", 20)))
 	}
 	assert.NilError(t, older.Send(m))
-	first, err := older.Recv() // the rest is more than the window of a stream takes
+	first, err := older.Recv() // the rest is more than the flow-control window of a stream
 	assert.NilError(t, err)
 	assert.Equal(t, first.RejectedAllocations[0].AllocationKey, "0")
 
@@ -121,7 +122,7 @@ func TestStreams_UnsentResponsesOfABlockedStreamGoToTheNext(t *testing.T) {
 				_, err := fmt.Sscan(rejected.AllocationKey, &next)
 				assert.NilError(t, err)
 			}
-			assert.Equal(t, rejected.AllocationKey, fmt.Sprint(next), "nothing is left out or said twice")
+			assert.Equal(t, rejected.AllocationKey, fmt.Sprint(next), "nothing is missing or repeated")
 			next++
 		}
 	}
@@ -146,13 +147,13 @@ func TestStreams_EndAfterCloseSendAndLastResponse(t *testing.T) {
 		assert.NilError(t, err)
 		assert.NilError(t, empty.CloseSend())
 		_, err = empty.Recv()
-		assert.Equal(t, err, io.EOF, "a stream that never says anything is no mistake")
+		assert.Equal(t, err, io.EOF, "a stream without a message is no error")
 	})
 }
 
 func TestStreams_StayOpenAfterCloseSendWhileResponsesCome(t *testing.T) {
-	// finished returns how long after its last message a stream ended, when it is told
-	// something every pause.
+	// finished returns how long after its last message a stream ended, when an answer comes after
+	// every pause.
 	finished := func(pause time.Duration, times int) (took time.Duration, received int) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newBubbleRig(t, Options{})
@@ -204,7 +205,7 @@ func TestStreams_ManyResponsesAreSplit(t *testing.T) {
 	const n = 3000
 	m := &si.AllocationRequest{}
 	for i := range n {
-		m.Allocations = append(m.Allocations, newAsk(fmt.Sprint(i), "nobody"))
+		m.Allocations = append(m.Allocations, newAsk(fmt.Sprint(i), "unknown"))
 	}
 	assert.NilError(t, x.Send(m))
 	next := 0
@@ -226,7 +227,7 @@ func TestStreams_LargeResponsesAreSplit(t *testing.T) {
 	const n = 400
 	for i := range n {
 		ask := bigAsk(fmt.Sprint(i))
-		ask.NodeID = "n1" // reported, so it needs no room
+		ask.NodeID = "n1" // a recovered allocation may exceed the node
 		assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{ask}}))
 	}
 	got, messages := 0, 0
@@ -248,7 +249,7 @@ func TestStreams_FullMailboxStopsReading(t *testing.T) {
 		close(unblocked)
 		current := make(chan chan struct{}, 1)
 		current <- unblocked
-		clock := func() time.Time { // whoever holds pass decides whether the core goes on
+		clock := func() time.Time { // the holder of pass decides whether the core goes on
 			ch := <-current
 			current <- ch
 			<-ch
@@ -287,7 +288,7 @@ func TestStreams_SlowReaderPausesDecisionsNotCommands(t *testing.T) {
 		assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{big}}))
 		receive(t, n, 1, (*si.NodeResponse).GetAccepted)
 
-		// There is no allocation stream to take the answers, and the core does not know it.
+		// There is no allocation stream, but the core does not know that.
 		r.p.cluster.SetListening(true)
 		asks := &si.AllocationRequest{}
 		const many = 500
@@ -301,7 +302,7 @@ func TestStreams_SlowReaderPausesDecisionsNotCommands(t *testing.T) {
 		view, err := l.Snapshot(r.ctx)
 		assert.NilError(t, err)
 		assert.Assert(t, view.Allocations > 0 && view.Allocations < 100, "%d decided", view.Allocations)
-		assert.Equal(t, view.Allocations+view.Asks, many, "all commands were taken")
+		assert.Equal(t, view.Allocations+view.Asks, many, "all commands were applied")
 
 		x := r.openAllocationStream()
 		receive(t, x, many, (*si.AllocationResponse).GetNew)
@@ -312,7 +313,7 @@ func TestStreams_OldInterfaceIsLoggedOnce(t *testing.T) {
 	r := newRegisteredRig(t, Options{})
 	r.withNodeAndApp()
 	x := r.openAllocationStream()
-	old := &si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "nobody")}}
+	old := &si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "unknown")}}
 	ask := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), []byte("ask"))
 	old.ProtoReflect().SetUnknown(ask)
 	assert.NilError(t, x.Send(old))
@@ -325,7 +326,7 @@ func TestStreams_OldInterfaceIsLoggedOnce(t *testing.T) {
 	cancel.Releases.ProtoReflect().SetUnknown(protowire.AppendBytes(
 		protowire.AppendTag(nil, 2, protowire.BytesType), []byte("ask")))
 	assert.NilError(t, x.Send(cancel))
-	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "nobody")}}))
+	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "unknown")}}))
 	receive(t, x, 1, (*si.AllocationResponse).GetRejectedAllocations)
 	assert.Equal(t, r.logs.FilterMessageSnippet("older scheduler interface").Len(), 2)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 )
 
-// The core knows tags by name and not the interface that names them.
+// The core has its own constants for the tags of the interface.
 func TestTags_MatchTheInterface(t *testing.T) {
 	assert.Equal(t, budgets.LabelTag, common.DomainK8s+common.GroupLabel)
 	assert.Equal(t, budgets.NamespaceTag, common.DomainK8s+common.GroupMeta+common.KeyNamespace)

@@ -16,26 +16,25 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// Directory knows the groups of users, for the applications of one partition that come
-// without (behaviour.md 9.4). It is asked from many goroutines.
+// Directory resolves the groups of users, for applications of one partition that come without
+// groups. It is safe for concurrent use.
 type Directory interface {
-	// Cached answers at once. ok is false when the user must be Found first; err says that
-	// nobody can say. The groups are not changed by anybody.
+	// Cached returns at once. ok is false when the user must be resolved first; err means that
+	// the user cannot be resolved. The caller must not change the groups.
 	Cached(user string) (groups []string, ok bool, err error)
-	// Resolve asks, and tells then once, on another goroutine; never after its end. Somebody may
-	// be asked about again before there is an answer.
+	// Resolve looks the user up and calls then once, on another goroutine; never after the
+	// Directory has been closed. A user may be looked up again before the first answer.
 	Resolve(user string, then func(groups []string, err error))
 }
 
-// Directories finds the Directory of each partition of a configuration by its name. A
-// partition without one resolves nobody: users are alone in a group of their name. An
-// error refuses the configuration, and others may refuse it later, so nothing must have
-// changed by then. now are those in force, nil before the first: one that is still right is
-// used on, with what it remembers. One that is not used on is forgotten here, but for the
-// questions that it has still to answer.
+// Directories returns the Directory of each partition of a configuration by its name. A partition
+// without one resolves no user: each user has one group of the same name. An error refuses the
+// configuration. The configuration may still be refused later, so Directories must have no other
+// effect. now are the Directories in force, nil before the first; one whose settings are
+// unchanged is used again, with its cache. One that is not used again only finishes its lookups.
 type Directories func(conf *configs.Config, now map[string]Directory) (map[string]Directory, error)
 
-// newDirectories are the Directories of a configuration, before it is in force.
+// newDirectories returns the Directories of a configuration before it is in force.
 func (p *Proxy) newDirectories(conf *configs.Config) (map[string]Directory, error) {
 	if p.opt.Directories == nil {
 		return nil, nil
@@ -51,12 +50,13 @@ func (p *Proxy) newDirectories(conf *configs.Config) (map[string]Directory, erro
 	return all, nil
 }
 
-// clusterWithResolvers is the cluster together with the Directories of its users: a configuration is
-// put in force with those it needs, whoever wants it, or not at all.
+// clusterWithResolvers is the cluster with the Directories of its partitions: a configuration and
+// its Directories come into force together or not at all.
 type clusterWithResolvers struct{ p *Proxy }
 
-// Reload implements reload.Cluster. Whoever runs a Proxy has tried the Directories of the
-// first configuration before; should they fail all the same, those who need them are told.
+// Reload implements reload.Cluster (ACL-34, ACL-35, ACL-36, CFG-110). The Directories of the
+// initial configuration were checked before; if they fail nevertheless, applications that need them
+// are rejected.
 func (k clusterWithResolvers) Reload(ctx context.Context, conf *configs.Config) (paused time.Duration, err error) {
 	directories, err := k.p.newDirectories(conf)
 	switch {
@@ -72,9 +72,9 @@ func (k clusterWithResolvers) Reload(ctx context.Context, conf *configs.Config) 
 	default:
 		return 0, err
 	}
-	// Partitions that are added can be found before Reload returns, and those that go until
-	// then. So all Directories are there meanwhile, of two for a partition the new one: an
-	// application that is early is looked up, or refused, but never let in unresolved.
+	// A partition that is added can be found before Reload returns, and one that is removed until
+	// then. So the Directories of both configurations are in force meanwhile, with the new one
+	// first: an early application is resolved or rejected, but never accepted unresolved.
 	previous := k.p.directories.Load()
 	k.p.directories.Store(mergeDirectories(previous, directories))
 	if paused, err = k.p.cluster.Reload(ctx, conf); err != nil {
@@ -91,7 +91,8 @@ func (k clusterWithResolvers) Reload(ctx context.Context, conf *configs.Config) 
 	return paused, nil
 }
 
-// mergeDirectories are the Directories of two configurations, those of the latter first.
+// mergeDirectories returns the Directories of two configurations; those of next take precedence
+// (ACL-35).
 func mergeDirectories(previous *map[string]Directory, next map[string]Directory) *map[string]Directory {
 	all := map[string]Directory{}
 	if previous != nil {
@@ -101,10 +102,10 @@ func mergeDirectories(previous *map[string]Directory, next map[string]Directory)
 	return &all
 }
 
-// directory is that of a partition; nil: there is none.
+// directory is the Directory of a partition; nil: none (ACL-18).
 func (p *Proxy) directory(partition string) Directory { return (*p.directories.Load())[partition] }
 
-// failingDirectory is the Directory of whom nobody can be found in.
+// failingDirectory is a Directory that cannot resolve any user.
 type failingDirectory struct{ err error }
 
 func (u failingDirectory) Cached(string) (groups []string, ok bool, err error) {
@@ -112,13 +113,13 @@ func (u failingDirectory) Cached(string) (groups []string, ok bool, err error) {
 }
 func (u failingDirectory) Resolve(string, func([]string, error)) {}
 
-// The owner of an application that must get in although nobody knows its user, and the
-// group of one whose groups nobody knows (behaviour.md 4.5).
+// userNobody owns a forced application without a user; its group is that of a forced application
+// whose user cannot be resolved (ACL-23).
 var userNobody = security.User{Name: "nobody", Groups: []string{"nogroup"}}
 
-// readUser reads the user of an application. One that came with groups has these, and a
-// name that a configuration could use; one that came without may have to be looked up in
-// a Directory, which is returned then (behaviour.md 9.4).
+// readUser reads the user of an application (ACL-16, ACL-19, ACL-21, ACL-23, ACL-36, APP-21,
+// APP-22, APP-25). A user with groups must have a valid name; a user without may have to be
+// resolved by a Directory, which is returned then (ACL-17, ACL-18).
 func readUser(u *si.UserGroupInformation, forced bool, directory Directory) (user security.User, lookup Directory, err error) {
 	switch {
 	case u.GetUser() == "" && forced:
@@ -149,7 +150,7 @@ func readUser(u *si.UserGroupInformation, forced bool, directory Directory) (use
 	return security.User{Name: u.User}, directory, nil
 }
 
-// checkUserOrGroup reports what is wrong with the name of a user or group.
+// checkUserOrGroup checks the name of a user or group (ACL-20, APP-21).
 func checkUserOrGroup(what, name string) error {
 	if err := checkID(what, name); err != nil {
 		return err
@@ -160,8 +161,8 @@ func checkUserOrGroup(what, name string) error {
 	return nil
 }
 
-// setGroups completes an application with what a Directory says about its user. One that
-// runs already is taken even when the Directory does not know.
+// setGroups sets the groups that a Directory returned (ACL-22, ACL-23, APP-22, APP-24). A forced
+// application is accepted even if its user cannot be resolved.
 func setGroups(a *scheduler.AddApplication, groups []string, err error) {
 	switch {
 	case err == nil:

@@ -11,7 +11,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
-// partitionsConfig is a configuration of so many partitions, whose users are looked up.
+// partitionsConfig is a configuration of n partitions whose users are resolved.
 func partitionsConfig(n int) string {
 	var b strings.Builder
 	b.WriteString("partitions:\n")
@@ -21,7 +21,8 @@ func partitionsConfig(n int) string {
 	return b.String()
 }
 
-// newFixedDirectories gives every partition with a resolver a Directory, and each configuration others.
+// newFixedDirectories gives every partition with a resolver a Directory, and each configuration
+// new ones.
 func newFixedDirectories(conf *configs.Config, _ map[string]Directory) (map[string]Directory, error) {
 	all := map[string]Directory{}
 	for _, p := range conf.Partitions {
@@ -32,7 +33,7 @@ func newFixedDirectories(conf *configs.Config, _ map[string]Directory) (map[stri
 	return all, nil
 }
 
-// Whoever finds a partition finds who knows its users, however early.
+// A partition is never found before its Directory.
 func TestDirectories_ExistBeforeTheirPartition(t *testing.T) {
 	p := New(Options{Directories: newFixedDirectories})
 	defer p.Close()
@@ -40,16 +41,16 @@ func TestDirectories_ExistBeforeTheirPartition(t *testing.T) {
 	assert.NilError(t, p.registerRM(&si.RegisterResourceManagerRequest{RmID: "rm", Config: partitionsConfig(1)}, open))
 	early := make(chan bool)
 	go func() {
-		for { // what a door does that gets an application for p1
+		for { // as the API does for an application of p1
 			if _, ok := p.cluster.Partition("p1"); ok {
 				early <- p.directory("p1") == nil
 				return
 			}
 		}
 	}()
-	// Many are made after p1, so it is there a while before the reload is over.
+	// Many partitions are created after p1, so p1 exists for a while before the reload ends.
 	assert.NilError(t, p.updateConfiguration(&si.UpdateConfigurationRequest{RmID: "rm", Config: partitionsConfig(300)}))
-	assert.Assert(t, !<-early, "it was there, and nobody to ask about its users")
+	assert.Assert(t, !<-early, "the partition was found without a Directory")
 }
 
 func TestDirectories_AreKeptWhenAConfigurationIsRejected(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
-// scriptedResolver is a usergroup.Source that answers when a test does.
+// scriptedResolver is a usergroup.Source whose answers the test gives.
 type scriptedResolver struct {
 	mu      sync.Mutex
 	pending map[string]chan lookupResult // by user
@@ -58,7 +58,7 @@ func (s *scriptedResolver) Groups(ctx context.Context, user string) ([]string, e
 	}
 }
 
-// resolve answers whoever asks about the user.
+// resolve answers the pending lookup of a user.
 func (s *scriptedResolver) resolve(user string, f lookupResult) string {
 	select {
 	case s.reply(user) <- f:
@@ -68,7 +68,7 @@ func (s *scriptedResolver) resolve(user string, f lookupResult) string {
 	}
 }
 
-// takeLookups are the users that were asked about since the last time.
+// takeLookups are the users that were looked up since the last call.
 func (s *scriptedResolver) takeLookups() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +78,7 @@ func (s *scriptedResolver) takeLookups() []string {
 	return lookups
 }
 
-// newDirectories gives each partition that wants it a Directory of the switchboard.
+// newDirectories gives each partition with a resolver a Directory over the scripted resolver.
 func (s *scriptedResolver) newDirectories(close func(func())) Directories {
 	all := map[string]*usergroup.Resolver{}
 	return func(conf *configs.Config, _ map[string]Directory) (map[string]Directory, error) {
@@ -100,7 +100,7 @@ func (s *scriptedResolver) newDirectories(close func(func())) Directories {
 	}
 }
 
-// recordingShim is a callback that writes down what is said about each application.
+// recordingShim is a callback that records the answers by application.
 type recordingShim struct {
 	shim
 	lines []recordedLine
@@ -142,9 +142,8 @@ func (s *recordingShim) UpdateAllocation(m *si.AllocationResponse) error {
 
 func (s *recordingShim) Predicates(*si.PredicatesArgs) error { return nil }
 
-// drain is what the shim has heard since the last time, one application after the other:
-// those that waited for different answers, or that need the door's and the core's, have
-// no order among each other.
+// drain returns the answers since the last call, one application after the other: the order of
+// answers about different applications is not determined.
 func (s *recordingShim) drain() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,16 +156,16 @@ func (s *recordingShim) drain() string {
 	return b.String()
 }
 
-// transcript is a conversation with a linked core whose users are looked up.
+// transcript is a linked core whose users are resolved.
 type transcript struct {
 	*InProcess
 	resolver *scriptedResolver
 	shim     *recordingShim
 }
 
-// TestUsers_Transcript reads the file as a talk between a shim, the scheduler and
-// whoever knows the users: what is said, and after the line what the shim hears and about
-// whom the resolver is asked. Run with -rewrite after a change, then read the diff.
+// TestUsers_Transcript reads the file as messages of a shim and answers of the resolver, and
+// after the line the answers to the shim and the users that are looked up. Run with -rewrite
+// after a change, then read the diff.
 func TestUsers_Transcript(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := &transcript{resolver: &scriptedResolver{}, shim: &recordingShim{}}
@@ -236,7 +235,7 @@ func (tr *transcript) runDirective(t *testing.T, d *datadriven.TestData) string 
 	return ""
 }
 
-// listApplications are those of the queues of the default partition, with their owners.
+// listApplications lists the applications of the default partition by queue, with their owners.
 func (tr *transcript) listApplications(t *testing.T) string {
 	l, ok := tr.Cluster().Partition("default")
 	assert.Assert(t, ok)
