@@ -216,7 +216,6 @@ var textsToRevise = []string{
 	"pkg/limits",
 	"pkg/metrics",
 	"pkg/names",
-	"pkg/objects",
 	"pkg/persistent",
 	"pkg/placement",
 	"pkg/resources",

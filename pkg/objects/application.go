@@ -34,7 +34,7 @@ type Application struct {
 
 	allocationsMade  int          // number of allocations ever made
 	firstAllocatedAt time.Time    // when the first of them was made
-	rampedUp         bool         // for StateAware leaves
+	rampedUp         bool         // for StateAware leaves (ORD-33)
 	changeRecorded   bool         // in Partition.watch
 	listIndex        int32        // in Partition.appList
 	countedRunning   bool         // counted among the running applications of its queues
@@ -62,7 +62,7 @@ type appBuffers struct {
 // ID is the ID that the RM has chosen.
 func (a *Application) ID() AppID { return a.id }
 
-// User is the user who submitted the application, with groups.
+// User is the submitting user, with groups.
 func (a *Application) User() security.User { return a.user }
 
 // Tags are the tags that the RM has sent. Read-only.
@@ -78,7 +78,8 @@ func (a *Application) State() State { return a.state }
 // middle. Read-only.
 func (a *Application) StateLog() []StateChange { return a.log }
 
-// Submitted is when the application was submitted or, if earlier, its oldest ask was created.
+// Submitted is when the application was submitted or, if earlier, its oldest ask was created
+// (ORD-28).
 func (a *Application) Submitted() time.Time { return time.Unix(0, a.key.Submitted).UTC() }
 
 // AskMaxPriority is the highest priority of the pending asks.
@@ -175,7 +176,9 @@ func (a *Application) rekey() {
 	if a.queue.policy.sort != policies.Fair {
 		return
 	}
-	// Usage is compared as shares of the guarantee of the leaf, without one as plain quantities.
+	// Usage is compared as shares of the guarantee of the leaf, without one as plain quantities
+	// (ORD-29,
+	// ORD-30).
 	a.key.Shares = a.key.Shares[:0]
 	for k, used := range a.allocated {
 		if used <= 0 {

@@ -4,7 +4,8 @@ import "time"
 
 // Completion of applications. An application with nothing pending and nothing allocated is
 // Completing;
-// after Lifetimes.Completing it is Completed, is removed from its queue and is in the history only.
+// after Lifetimes.Completing it is Completed, is removed from its queue and is in the history only
+// (APP-6, APP-9).
 
 // completingSince is a Completing application. The timeout is the same for all, so the list is in
 // the
@@ -18,7 +19,7 @@ type completingSince struct {
 // wasReal:
 // it was an allocation and no placeholder. An application with placeholders left completes only if
 // a
-// real allocation ended last, as the members of its gang may still come.
+// real allocation ended last, as the members of its gang may still come (APP-7).
 func (p *Partition) onAllocationRemoved(a *Application, wasReal bool, now time.Time) {
 	switch {
 	case a.pendingCount > 0 || !a.allocated.IsZero():
@@ -35,7 +36,7 @@ func (p *Partition) onAllocationRemoved(a *Application, wasReal bool, now time.T
 
 // completeDue completes the applications whose time has come. An application with placeholders
 // completes when these have ended; they are returned, to be released, in key order within each
-// application.
+// application (APP-10).
 func (p *Partition) completeDue(now time.Time) (unwanted []*Allocation) {
 	for at, ok := p.completingDue(); ok && !now.Before(at); at, ok = p.completingDue() {
 		a := p.completing.Remove(p.completing.Front()).(completingSince).app

@@ -10,7 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// AddApplication adds an application to an existing leaf that is not draining.
+// AddApplication adds an application to an existing leaf that is not draining (APP-27).
 func (p *Partition) AddApplication(id AppID, user security.User, leaf QueuePath, tags map[string]string, now time.Time) error {
 	if _, ok := p.apps[id]; ok {
 		return fmt.Errorf("application %s %w", id, ErrExists)
@@ -39,7 +39,7 @@ func (p *Partition) AddApplication(id AppID, user security.User, leaf QueuePath,
 }
 
 // RemoveApplication removes an application with its asks (cancelled) and allocations (freed), each
-// returned in key order. One that never had an ask is forgotten, any other is
+// returned in key order (APP-33). One that never had an ask is forgotten (APP-34), any other is
 // Completed. ok is false if there is no such application.
 func (p *Partition) RemoveApplication(id AppID, now time.Time) (freed, cancelled []*Allocation, ok bool) {
 	a, ok := p.apps[id]
@@ -171,7 +171,7 @@ func (p *Partition) admit(ask *Ask, by resources.Holder, now time.Time) (*Alloca
 }
 
 // effectivePriority is the priority of an ask in the order of its application: 0 if priority is
-// disabled.
+// disabled (PRI-21).
 func (p *Partition) effectivePriority(ask *Ask) int32 {
 	if p.conf.PriorityDisabled {
 		return 0
@@ -179,7 +179,8 @@ func (p *Partition) effectivePriority(ask *Ask) int32 {
 	return ask.Priority
 }
 
-// unknownApplication is the error for an ID without an application; it names the former one.
+// unknownApplication is the error for an ID without an application; it names the former one
+// (APP-43).
 func (p *Partition) unknownApplication(id AppID) error {
 	for _, h := range []*history{&p.completed, &p.rejected} {
 		if e := h.last(id); e != nil {

@@ -7,7 +7,7 @@ import (
 )
 
 // AskGroup is the pending asks of one application with the same shape, priority and constraints, in
-// order (PRE-92). If the first ask cannot be placed, none can; if it finds no victims, none
+// order (PRE-92, ASK-32). If the first ask cannot be placed, none can; if it finds no victims, none
 // does, except after a refusal by the resource manager (MarkUnschedulable, EachToEvaluate).
 type AskGroup struct {
 	id                   askGroupID

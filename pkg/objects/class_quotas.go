@@ -8,37 +8,40 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Class quotas count what asks of some priority classes ask for and hold, from when they are
-// taken in until they are gone (priority.md S3-4, 5). They are asked at the door of the books
-// only: what was taken in is placed like anything else, so no decision looks at them.
+// Class quotas count what the asks and allocations of some priority classes request and use, from
+// admission to release (QUO-34). They are checked at admission only (QUO-36): an admitted ask is
+// placed
+// like any other, so no decision reads them.
 
-// scope is the quotas of a queue that have the same match, with their dense form.
+// scope is the class quotas of a queue with the same match, with their bounds as vectors.
 type scope struct {
 	limits.Scope
-	hard []hard // of Quotas
+	hard []hard // of Quotas, in that order
 }
 
-// hard is what a class quota allows.
+// hard is the bound of a class quota.
 type hard struct {
 	max     resources.LimitVector // without pods
-	pods    resources.Quantity    // looked at if bounded
+	pods    resources.Quantity    // valid if hasPods
 	hasPods bool
 }
 
-// classUsageID is who is counted in which quota of a queue. A zero Holder is everybody together.
+// classUsageID is a class quota of a queue and the user or group that it counts; the zero
+// UserOrGroup: all
+// together.
 type classUsageID struct {
 	quota       string
 	userOrGroup UserOrGroup
 }
 
-// classUsage is what counts in a quota, for everybody or for one of those whom it counts. It is
-// there as long as something does.
+// classUsage is what counts in a class quota, for all together or for one user or group. It exists
+// while something counts.
 type classUsage struct {
 	used resources.Vector
 	pods int
 }
 
-// scopesOf is the dense form of quotas, whose names are held.
+// scopesOf converts class quotas to scopes and holds their resource names.
 func (p *Partition) scopesOf(quotas []limits.ClassQuota, by resources.Holder) (out []scope) {
 	for _, s := range limits.Scopes(quotas) {
 		d := scope{Scope: s}
@@ -55,7 +58,7 @@ func (p *Partition) scopesOf(quotas []limits.ClassQuota, by resources.Holder) (o
 	return out
 }
 
-// anyClassQuotas reports whether anything has to be counted, or asked, by class.
+// anyClassQuotas reports whether a class quota exists or an ask may need one.
 func (p *Partition) anyClassQuotas() bool {
 	if len(p.conf.ClassesNeedingQuota) > 0 {
 		return true
@@ -68,7 +71,7 @@ func (p *Partition) anyClassQuotas() bool {
 	return false
 }
 
-// classQuotaRef is a place where an ask counts.
+// classQuotaRef is a class quota in which an ask counts, and the usage that it counts for.
 type classQuotaRef struct {
 	queue *Queue
 	quota *limits.ClassQuota
@@ -76,11 +79,12 @@ type classQuotaRef struct {
 	id    classUsageID
 }
 
-// usage is what is counted there; nil: nothing.
+// usage is what counts so far; nil: nothing.
 func (c *classQuotaRef) usage() *classUsage { return c.queue.classUsage[c.id] }
 
-// eachClassQuota goes through the quotas that an ask of a class and an application counts in, from
-// the leaf up, until yield has enough.
+// eachClassQuota yields the class quotas in which an ask of a class and an application counts, from
+// the
+// leaf up, until yield returns false.
 func (p *Partition) eachClassQuota(a *Application, class string, yield func(classQuotaRef) bool) {
 	for q := a.queue; q != nil; q = q.parent {
 		for i := range q.scopes {
@@ -88,7 +92,7 @@ func (p *Partition) eachClassQuota(a *Application, class string, yield func(clas
 			if !s.Match.Matches(class) {
 				continue
 			}
-			more := func(at int, h UserOrGroup) bool {
+			count := func(at int, h UserOrGroup) bool {
 				if at < 0 {
 					return true
 				}
@@ -96,16 +100,17 @@ func (p *Partition) eachClassQuota(a *Application, class string, yield func(clas
 				return yield(classQuotaRef{q, quota, &s.hard[at], classUsageID{quota.Name, h}})
 			}
 			at, group := s.IndexForGroups(a.user.Groups)
-			if !more(s.IndexForAll(), UserOrGroup{}) || !more(s.IndexForUser(a.user.Name), UserOrGroup{Name: a.user.Name}) ||
-				!more(at, UserOrGroup{Group: true, Name: group}) {
+			if !count(s.IndexForAll(), UserOrGroup{}) || !count(s.IndexForUser(a.user.Name), UserOrGroup{Name: a.user.Name}) ||
+				!count(at, UserOrGroup{Group: true, Name: group}) {
 				return
 			}
 		}
 	}
 }
 
-// postClassQuotas counts x in the quotas of its class, or takes it out of them. Requires: it has its
-// shape and its class.
+// postClassQuotas counts x in the class quotas of its class (sign 1), or takes it out of them (sign
+// -1).
+// Requires: x has its shape and its class.
 func (p *Partition) postClassQuotas(x *Allocation, sign int) {
 	if !p.hasClassQuotas {
 		return
@@ -130,8 +135,8 @@ func (p *Partition) postClassQuotas(x *Allocation, sign int) {
 	})
 }
 
-// rebuildClassUsage counts everything anew, after quotas changed. Nobody is asked: what is over a quota
-// that was made smaller stays.
+// rebuildClassUsage counts all asks and allocations again after class quotas changed. Usage above a
+// bound that became smaller stays (QUO-41).
 func (p *Partition) rebuildClassUsage() {
 	p.hasClassQuotas = p.anyClassQuotas()
 	for _, q := range p.queues {
@@ -142,20 +147,20 @@ func (p *Partition) rebuildClassUsage() {
 	}
 }
 
-// ClassQuota is a class quota of a queue and what counts in it, for reading.
+// ClassQuota is a class quota of a queue with its usage, for reading.
 type ClassQuota struct {
 	limits.ClassQuota
-	Used persistent.List[ClassUse] // everybody together, also when nothing counts; or else users before groups, in name order
+	Used persistent.List[ClassUse] // all together, also if nothing counts; otherwise users before groups, by name
 }
 
-// ClassUse is what counts for one of those whom a class quota counts. It is immutable.
+// ClassUse is the usage of a class quota by one user or group, or by all together. It is immutable.
 type ClassUse struct {
-	UserOrGroup UserOrGroup // zero: everybody together
+	UserOrGroup UserOrGroup // zero: all together
 	Amounts     resources.Amounts
-	Pods        int // asks and allocations
+	Pods        int // number of asks and allocations
 }
 
-// ClassQuotas are the quotas of q, in the order of the document.
+// ClassQuotas are the class quotas of q, in the order of the configuration.
 func (p *Partition) ClassQuotas(q *Queue) []ClassQuota {
 	if len(q.conf.ClassQuotas) == 0 {
 		return nil

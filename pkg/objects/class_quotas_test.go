@@ -27,7 +27,7 @@ func quotaAsk(i int) *Ask {
 	return &Ask{Key: AllocationKey(fmt.Sprint("k", i)), App: "app", Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 1})}
 }
 
-// The class of an ask is where padding was: a million asks are as large as without classes.
+// The class of an ask is stored in what was padding: asks take no more memory than without classes.
 func TestPriorityClass_TakesNoMemoryPerAsk(t *testing.T) {
 	assert.Equal(t, unsafe.Sizeof(Allocation{}), uintptr(80))
 	assert.Equal(t, unsafe.Sizeof(Ask{}), uintptr(128))
@@ -47,7 +47,7 @@ func TestPriorityClass_TakesNoMemoryPerAsk(t *testing.T) {
 	none := held("", "")
 	for _, quotas := range []string{"", "{name: q, match: {operator: Exists}, hard: {pods: 1000000, vcore: 1000000}}"} {
 		got := held("high", quotas)
-		t.Logf("%d bytes for an ask of no class, %d for one of a class with quotas %q", none, got, quotas)
+		t.Logf("%d bytes for an ask without a class, %d for one with a class and quotas %q", none, got, quotas)
 		assert.Assert(t, got <= none+1, "%d bytes for an ask, %d without a class", got, none)
 	}
 }
@@ -60,7 +60,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// Numbers of classes are given back and used again, and none is left over.
+// Numbers of classes are freed and used again.
 func TestClassNumbers_AreReused(t *testing.T) {
 	var c classNumbers
 	a, b := c.acquire("a"), c.acquire("b")
@@ -68,7 +68,7 @@ func TestClassNumbers_AreReused(t *testing.T) {
 	c.release(0)
 	assert.Equal(t, c.name(0), "")
 	c.release(a)
-	assert.Equal(t, c.name(a), "a", "one is left")
+	assert.Equal(t, c.name(a), "a", "one ask has the class")
 	c.release(a)
 	assert.Equal(t, c.acquire("c"), a, "a free number is used before a new one")
 	assert.Equal(t, c.name(a)+c.name(b), "cb")
@@ -77,7 +77,7 @@ func TestClassNumbers_AreReused(t *testing.T) {
 	assert.Assert(t, c.numbers == nil && c.named == nil && c.free == nil)
 }
 
-// A trial that takes the last allocation of a class away knows the class when it gives it back.
+// Undo restores the class of the last allocation of a class.
 func TestTrial_KeepsPriorityClass(t *testing.T) {
 	p := quotaPartition(t, "{name: q, match: {operator: In, classes: [high]}, hard: {pods: 1}}")
 	assert.NilError(t, p.AddNode("n", resources.FromMap(map[string]resources.Quantity{"vcore": 5}), nil, true))
@@ -93,7 +93,9 @@ func TestTrial_KeepsPriorityClass(t *testing.T) {
 	assert.ErrorContains(t, err, "exceeded-class-quota: ")
 }
 
-// What an ask costs at the door of the books: without quotas, and with some on its path.
+// BenchmarkAddAskWithClass measures the admission of an ask without class quotas, and with some on
+// its
+// path.
 func BenchmarkAddAskWithClass(b *testing.B) {
 	for _, c := range []struct{ name, class, quotas string }{
 		{"no class", "", ""},
@@ -105,7 +107,7 @@ func BenchmarkAddAskWithClass(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			p, now := quotaPartition(b, c.quotas), time.Unix(0, 0)
-			_, err := p.AddAskWithClass(c.class, quotaAsk(0), now) // there is always one
+			_, err := p.AddAskWithClass(c.class, quotaAsk(0), now) // the class quotas always count one ask
 			assert.NilError(b, err)
 			ask := quotaAsk(1)
 			b.ReportAllocs()

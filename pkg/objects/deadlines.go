@@ -6,10 +6,11 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
 
-// Nothing here reads a clock: whoever owns the partition asks for the next deadline, and
-// calls Expire when it has come.
+// Nothing here reads a clock: the owner of the partition asks for the next deadline and calls
+// Expire at
+// that time (APP-12).
 
-// NextDeadline is when Expire next has something to do.
+// NextDeadline is the next time at which Expire has something to do. ok is false if there is none.
 func (p *Partition) NextDeadline() (at time.Time, ok bool) {
 	sooner := func(t time.Time, set bool) {
 		if set && (!ok || t.Before(at)) {
@@ -24,9 +25,11 @@ func (p *Partition) NextDeadline() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// Expire does what time brings: applications have ramped up, complete, and are forgotten,
-// and queues are to be brought within their max.
-// It returns the placeholders of those that complete, which the RM should take away.
+// Expire does what is due at now: it ramps up and completes applications, removes entries from the
+// history
+// and collects queues for quota enforcement. It returns the placeholders of completing
+// applications,
+// which the RM should release (APP-10).
 func (p *Partition) Expire(now time.Time) (unwanted []*Allocation) {
 	p.rampUp(now)
 	unwanted = p.completeDue(now)
@@ -48,7 +51,7 @@ func (p *Partition) rampUp(now time.Time) {
 		a, from := p.ramping[0].app, p.ramping[0].from
 		p.ramping = p.ramping[1:]
 		if p.apps[a.id] != a || a.rampedUp || a.allocationsMade == 0 || !a.firstAllocatedAt.Equal(from) {
-			continue // it went, was faster, or started over
+			continue // removed, ramped up by allocations, or its first allocation was undone
 		}
 		a.rampedUp = true
 		if a.reindex() {

@@ -11,28 +11,29 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// Difference is what one configuration of a partition has otherwise than another. To find it
-// takes as long as the configurations are large; to apply it only as long as it is large itself
-// (ADR 44). It never changes, and may be made on any goroutine.
+// Difference is the difference between two configurations of a partition. The time to find it grows
+// with
+// the configurations, the time to apply it only with the difference (ADR 44, CFG-107). It is
+// immutable
+// and may be made on any goroutine.
 type Difference struct {
 	from, to configs.Partition
-	global   bool            // settings differ that every queue, application or node may depend on
+	global   bool            // a setting differs on which any queue, application or node may depend
 	root     queueDifference // of the queue tree
 }
 
-// queueDifference is what a queue has otherwise, or some queue below it.
+// queueDifference is the difference of a queue and of the queues below it.
 type queueDifference struct {
-	conf        *configs.Queue // as it is from now on; nil: it is not in the configuration any more
+	conf        *configs.Queue // the new settings; nil: it is removed from the configuration
 	name        string
-	added       bool              // it was not in the configuration before
-	ownSettings bool              // something differs that the queue itself says
-	kindChanges bool              // it, or a queue below, is new or of another kind, so something may be in the way
-	size        int               // how many differences there are, this one included
-	children    []queueDifference // the queues that differ or have such a queue below them, in the order of the new document; then those that are gone, by name
+	added       bool              // it is new in the configuration
+	ownSettings bool              // its own settings differ
+	kindChanges bool              // it, or a queue below it, is new or changes between leaf and parent, so CFG-103 may refuse it
+	size        int               // number of differences, this one included
+	children    []queueDifference // queues that differ or have differences below them, in the order of the new configuration; then removed queues by name
 }
 
-// NewDifference compares two configurations of the same partition. Requires: both came from
-// configs.Load.
+// NewDifference compares two configurations of one partition. Requires: both are from configs.Load.
 func NewDifference(from, to configs.Partition) *Difference {
 	return buildDifference(from, to, childDifferences(&from.Root, &to.Root))
 }
@@ -48,7 +49,7 @@ func buildDifference(from, to configs.Partition, below []queueDifference) *Diffe
 	return d
 }
 
-// summarize counts what is below d, and notes whether something of it may be in the way.
+// summarize sets size and kindChanges of d from its children. kind: d itself changes its kind.
 func (d *queueDifference) summarize(kind bool) {
 	d.size, d.kindChanges = 1, kind || d.added
 	for i := range d.children {
@@ -57,13 +58,14 @@ func (d *queueDifference) summarize(kind bool) {
 	}
 }
 
-// Empty reports whether no queue differs, and nothing that concerns all of them.
+// Empty reports whether no queue differs and no setting that any of them may depend on.
 func (d *Difference) Empty() bool {
 	return !d.global && !d.root.ownSettings && len(d.root.children) == 0
 }
 
-// differenceTo is what conf has otherwise than the configuration in force. prepared saves finding
-// out, if it was made of these two; nil, or of others: it is not used.
+// differenceTo is the difference of conf to the configuration in force: prepared, if that was made
+// of these
+// two, otherwise a new one. prepared may be nil.
 func (p *Partition) differenceTo(conf configs.Partition, prepared *Difference) *Difference {
 	if prepared == nil || !sameList(prepared.from.Root.Children, p.conf.Root.Children) || !sameList(prepared.to.Root.Children, conf.Root.Children) {
 		return NewDifference(p.conf, conf)
@@ -71,8 +73,7 @@ func (p *Partition) differenceTo(conf configs.Partition, prepared *Difference) *
 	return buildDifference(p.conf, conf, prepared.root.children)
 }
 
-// sameList reports whether two lists are one and the same. What is in a list of a configuration
-// never changes.
+// sameList reports whether two lists are the same slice. Lists of a configuration are immutable.
 func sameList(a, b []configs.Queue) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
@@ -81,18 +82,18 @@ func childDifferences(from, to *configs.Queue) (out []queueDifference) {
 	if sameList(from.Children, to.Children) {
 		return nil
 	}
-	var places map[string]int // in from.Children; made when a queue is not where it was
+	var byName map[string]int // index in from.Children by name; made when a queue is at another index
 	find := func(i int, name string) *configs.Queue {
 		if i < len(from.Children) && from.Children[i].Name == name {
 			return &from.Children[i]
 		}
-		if places == nil {
-			places = make(map[string]int, len(from.Children))
+		if byName == nil {
+			byName = make(map[string]int, len(from.Children))
 			for i := range from.Children {
-				places[from.Children[i].Name] = i
+				byName[from.Children[i].Name] = i
 			}
 		}
-		if i, ok := places[name]; ok {
+		if i, ok := byName[name]; ok {
 			return &from.Children[i]
 		}
 		return nil
@@ -121,18 +122,19 @@ func childDifferences(from, to *configs.Queue) (out []queueDifference) {
 	for i := range to.Children {
 		wanted[to.Children[i].Name] = true
 	}
-	stay := len(out)
+	present := len(out)
 	for i := range from.Children {
 		if name := from.Children[i].Name; !wanted[name] {
 			out = append(out, queueDifference{name: name, size: 1})
 		}
 	}
-	slices.SortFunc(out[stay:], func(a, b queueDifference) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(out[present:], func(a, b queueDifference) int { return strings.Compare(a.name, b.name) })
 	return out
 }
 
-// sameQueue reports whether two queues say the same, whatever is below them. A test changes every
-// field in turn, so that a new one is not forgotten here.
+// sameQueue reports whether the own settings of two queues are equal. A test changes every field in
+// turn,
+// so that no field is forgotten.
 func sameQueue(a, b *configs.Queue) bool {
 	return a.Name == b.Name && a.Parent == b.Parent && a.MaxApplications == b.MaxApplications &&
 		a.Max.Equal(b.Max) && a.Guaranteed.Equal(b.Guaranteed) &&

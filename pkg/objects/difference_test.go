@@ -47,12 +47,13 @@ func setOtherValue(t *testing.T, v reflect.Value) {
 		case reflect.Uint8, reflect.Uint64:
 			v.SetUint(v.Uint() + 1)
 		default:
-			t.Fatalf("the test does not know how to change a %s", v.Type())
+			t.Fatalf("no other value for a %s", v.Type())
 		}
 	}
 }
 
-// eachField calls f for a copy of x with one field changed, for each of its fields but those named.
+// eachField calls f with copies of x that have one field changed, for every field except those
+// named.
 func eachField[T any](t *testing.T, x T, f func(field string, changed T), but ...string) {
 	t.Helper()
 	of := reflect.TypeFor[T]()
@@ -67,14 +68,14 @@ func eachField[T any](t *testing.T, x T, f func(field string, changed T), but ..
 	}
 }
 
-// A setting that is not compared would never come into force.
+// A setting that is not compared would never take effect.
 func TestDifference_ComparesEveryQueueSetting(t *testing.T) {
 	base := configs.Queue{Name: "a", Parent: true, ChildTemplate: &configs.ChildTemplate{}}
 	tree := func(q configs.Queue) configs.Partition {
 		return configs.Partition{Root: configs.Queue{Name: "root", Parent: true, Children: []configs.Queue{{Name: "p", Parent: true, Children: []configs.Queue{q}}}}}
 	}
 	differs := func(field string, q configs.Queue) {
-		assert.Check(t, !NewDifference(tree(base), tree(q)).Empty(), "a change of %s is not seen", field)
+		assert.Check(t, !NewDifference(tree(base), tree(q)).Empty(), "a change of %s is not found", field)
 	}
 	assert.Assert(t, NewDifference(tree(base), tree(base)).Empty())
 	eachField(t, base, differs, "Settings", "Children")
@@ -95,15 +96,16 @@ func TestDifference_ComparesEveryQueueSetting(t *testing.T) {
 	})
 }
 
-// What is set for the whole partition is either asked for when it is needed, or all is made anew. A
-// new field belongs to one of the two.
+// A setting of the partition is either read when it is used, or a change of it rebuilds everything.
+// A new
+// field belongs to one of the two.
 func TestDifference_ClassifiesEveryPartitionSetting(t *testing.T) {
-	askedForWhenNeeded := []string{"Name", "PlacementRules", "NodePressureEnabled", "UserGroupResolver", "Budgets", "NominationTimeout", "Churn"}
+	readWhenUsed := []string{"Name", "PlacementRules", "NodePressureEnabled", "UserGroupResolver", "Budgets", "NominationTimeout", "Churn"}
 	global := []string{"NodeSortPolicy", "PriorityDisabled", "PreemptionEnabled", "QuotaPreemptionEnabled", "ClassesNeedingQuota"}
 	of := reflect.TypeFor[configs.Partition]()
 	for i := range of.NumField() {
 		name := of.Field(i).Name
-		assert.Check(t, name == "Root" || slices.Contains(askedForWhenNeeded, name) || slices.Contains(global, name), name)
+		assert.Check(t, name == "Root" || slices.Contains(readWhenUsed, name) || slices.Contains(global, name), name)
 	}
 	from := configs.Partition{NodeSortPolicy: policies.DefaultNodeSortPolicy()}
 	for _, change := range []func(p *configs.Partition){
@@ -156,7 +158,7 @@ func drawQueue(t *rapid.T, name string, depth int) configs.Queue {
 	return q
 }
 
-// orderingText is all that decisions read of a partition and that a reload changes.
+// orderingText is everything of a partition that decisions read and a reload changes.
 func (p *Partition) orderingText() []string {
 	out := []string{fmt.Sprint(p.hasMaxApps, p.hasClassQuotas, p.sharesStale, p.maxAppsQueues, p.classQuotaQueues)}
 	var ramping []string
@@ -185,7 +187,7 @@ func (p *Partition) orderingText() []string {
 	return append(out, ramping...)
 }
 
-// What a reload does to the queues that differ comes to the same as making everything anew.
+// A reload by difference has the same result as a rebuild of everything.
 func TestReconfigure_DifferenceEqualsRebuild(t *testing.T) {
 	byDifference, all := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -215,7 +217,7 @@ func TestReconfigure_DifferenceEqualsRebuild(t *testing.T) {
 				}
 			}
 			to := conf()
-			if rapid.Bool().Draw(t, "mostly the same") { // one subtree of the first is another
+			if rapid.Bool().Draw(t, "mostly the same") { // one subtree is replaced
 				root := p.conf.Root
 				root.Children = slices.Clone(root.Children)
 				if i := rapid.IntRange(0, 3).Draw(t, "which"); i < len(root.Children) {
@@ -232,7 +234,7 @@ func TestReconfigure_DifferenceEqualsRebuild(t *testing.T) {
 				continue
 			}
 			all++
-			byDifference += boolToInt(p.Watched(watch)) // else everything was made anew
+			byDifference += boolToInt(p.Watched(watch)) // otherwise everything was rebuilt
 			p.RefreshShares()
 			assert.NilError(t, p.Check())
 			got := p.orderingText()
@@ -258,8 +260,8 @@ func keysOf(m map[QueuePath]*Queue) func(func(QueuePath) bool) {
 	}
 }
 
-// What a reload costs depends on what differs, not on how large the configuration is; and only
-// what has changed, with what is above it, is viewed again.
+// The cost of a reload depends on the difference, not on the size of the configuration; and only
+// queues that changed, with those above, are recorded as changed.
 func TestReconfigure_CostFollowsDifference(t *testing.T) {
 	tree := func(leaves int, last resources.Quantity) configs.Partition {
 		conf := configs.Partition{Name: "default", Root: configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone()}}
@@ -293,7 +295,7 @@ func TestReconfigure_CostFollowsDifference(t *testing.T) {
 			assert.NilError(t, p.Reconfigure(confs[i%2], differences[i%2]))
 			p.RefreshShares()
 		})
-		assert.Assert(t, p.Watched(watch), "all is viewed anew")
+		assert.Assert(t, p.Watched(watch), "the watch has ended")
 		for x := watch.Next(); x != nil; x = watch.Next() {
 			changed = append(changed, string(x.(*Queue).path))
 		}

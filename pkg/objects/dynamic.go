@@ -8,11 +8,11 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// MaxDepth is how many levels below root a queue may be created on request. It keeps a
-// long name from becoming a deep tree.
+// MaxDepth is how many levels below root a dynamic queue may be (QUE-28). It keeps a long path from
+// becoming a deep tree.
 const MaxDepth = 64
 
-// Lookup answers placement rules.
+// Lookup finds a queue for placement rules. The result is false if there is none.
 func (p *Partition) Lookup(path string) (placement.QueueInfo, bool) {
 	q, ok := p.queues[QueuePath(path)]
 	if !ok {
@@ -21,11 +21,12 @@ func (p *Partition) Lookup(path string) (placement.QueueInfo, bool) {
 	return placement.QueueInfo{Leaf: q.Leaf(), Draining: q.draining}, true
 }
 
-// CreateLeaf makes a dynamic leaf, and the dynamic parents it needs, for an application
-// of u, who must have submit access to the lowest queue that exists (behaviour.md 9.3):
-// all but Recovery, which is made for anybody who is sent there. The leaf gets what
-// the nearest child template above it says, and nothing of its parents' properties
-// (behaviour.md 2.2, 3.2). Dynamic queues go when the last application in them has gone.
+// CreateLeaf creates a dynamic leaf, and the missing parents, for an application of u (QUE-26). u
+// must
+// have submit access to the lowest existing queue of the path (ACL-12), except for the recovery
+// queue.
+// The leaf has the settings of the nearest child template and inherits no properties (QUE-19,
+// QUE-23).
 // Requires: the path does not exist, and its names are legal.
 func (p *Partition) CreateLeaf(path QueuePath, u security.User) error {
 	parts := path.Parts()
@@ -58,6 +59,7 @@ func (p *Partition) CreateLeaf(path QueuePath, u security.User) error {
 	return nil
 }
 
+// dynamicLeafConf is the settings of a dynamic leaf with child template t; nil: none (PLC-29, QUO-20).
 func dynamicLeafConf(name string, t *configs.ChildTemplate) configs.Queue {
 	if t == nil || name == placement.RecoveryQueueName {
 		return configs.Queue{Name: name, Settings: configs.DefaultSettings()}
@@ -67,8 +69,8 @@ func dynamicLeafConf(name string, t *configs.ChildTemplate) configs.Queue {
 	}
 }
 
-// template is what a dynamic leaf created below q gets: of q itself or of the nearest
-// queue above that has one; nil: nothing.
+// template is the child template of q or of the nearest queue above that has one; nil: none
+// (QUE-23).
 func (q *Queue) template() *configs.ChildTemplate {
 	for ; q != nil; q = q.parent {
 		if q.conf.ChildTemplate != nil {
@@ -78,8 +80,9 @@ func (q *Queue) template() *configs.ChildTemplate {
 	return nil
 }
 
-// TemplateFrom is the queue in whose configuration the child template of q stands. ok is
-// false for a queue that was configured, or created without one.
+// TemplateFrom is the queue whose configuration has the child template that q was created with. ok
+// is
+// false for a managed queue, and for one without a child template.
 func (q *Queue) TemplateFrom() (path QueuePath, ok bool) {
 	if q.managed || !q.Leaf() || q.path == placement.RecoveryQueue {
 		return "", false
@@ -91,7 +94,7 @@ func (q *Queue) TemplateFrom() (path QueuePath, ok bool) {
 	if up == nil {
 		return "", false
 	}
-	for up.parent != nil && up.parent.conf.ChildTemplate == up.conf.ChildTemplate { // inherited: it is the same one
+	for up.parent != nil && up.parent.conf.ChildTemplate == up.conf.ChildTemplate { // inherited: it is the same template
 		up = up.parent
 	}
 	return up.path, true

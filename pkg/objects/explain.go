@@ -6,11 +6,11 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// What an explanation of an ask needs to know beside what decisions do. Nothing here changes
-// anything.
+// Queries of an explanation that decisions do not need. Nothing here changes state.
 
-// QueueMaxTooSmall is the first queue below root, from the leaf up, whose max would not allow an ask of
-// shape s if nothing else were allocated; nil: all of them would.
+// QueueMaxTooSmall is the first queue from the leaf up, root excluded, whose max is below the
+// request of
+// shape s even with nothing allocated (ORD-51); nil: there is none.
 func (p *Partition) QueueMaxTooSmall(leaf *Queue, s *Shape) *Queue {
 	for q := leaf; q.parent != nil; q = q.parent {
 		if !q.max.Allows(nil, s.vector) {
@@ -20,8 +20,9 @@ func (p *Partition) QueueMaxTooSmall(leaf *Queue, s *Shape) *Queue {
 	return nil
 }
 
-// LimitTooSmall is the limit of the user or the group of a that would not allow an ask of shape s
-// if they held nothing; ok is false when all of them would.
+// LimitTooSmall is the limit of the user or the group of a that is below the request of shape s
+// even with
+// nothing allocated (ORD-50). ok is false if there is none.
 func (p *Partition) LimitTooSmall(a *Application, s *Shape) (q *Queue, h UserOrGroup, ok bool) {
 	for _, m := range a.memberships {
 		if x := m.account; !x.max.Allows(nil, s.vector) {
@@ -31,8 +32,7 @@ func (p *Partition) LimitTooSmall(a *Application, s *Shape) (q *Queue, h UserOrG
 	return nil, h, false
 }
 
-// LimitsOf yields the limits of the user and the group of a, from its leaf up, with the queues
-// that they are set on.
+// LimitsOf yields the limits of the user and the group of a from its leaf up, with their queues.
 func (p *Partition) LimitsOf(a *Application) iter.Seq2[*Queue, LimitUsage] {
 	return func(yield func(*Queue, LimitUsage) bool) {
 		for _, s := range a.memberships {
@@ -44,7 +44,7 @@ func (p *Partition) LimitsOf(a *Application) iter.Seq2[*Queue, LimitUsage] {
 	}
 }
 
-// EachNode yields all nodes in no order: it is for sums and maxima.
+// EachNode yields all nodes in no order.
 func (p *Partition) EachNode(yield func(*Node) bool) {
 	for _, n := range p.nodes {
 		if !yield(n) {
@@ -53,15 +53,16 @@ func (p *Partition) EachNode(yield func(*Node) bool) {
 	}
 }
 
-// ForeignAllocation finds node usage that is not ours.
+// ForeignAllocation finds a foreign allocation by its key.
 func (p *Partition) ForeignAllocation(key AllocationKey) (*Foreign, bool) {
 	f, ok := p.foreign[key]
 	return f, ok
 }
 
-// Free is what n has of a kind of resource for asks that nothing is held for: without what is
-// used, by others too, and without what is held for nominees. It can be negative.
+// Free is what n has of a resource for asks that are not nominated for it: available less what is
+// held
+// for nominees. It can be negative.
 func (n *Node) Free(k resources.Index) resources.Quantity { return n.free(k) }
 
-// ResourceName is the name of a kind of resource.
+// ResourceName is the name of a resource.
 func (p *Partition) ResourceName(k resources.Index) string { return p.names.Name(k) }

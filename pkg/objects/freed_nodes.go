@@ -1,10 +1,11 @@
 package objects
 
-// maxFreedNodes is how many of the last nodes that gained room are remembered.
+// maxFreedNodes is how many freed nodes are recorded.
 const maxFreedNodes = 256
 
-// noteFreedNode notes that n may have more room than before. Nothing else lets a shape fit a node
-// that it did not fit: of what is known to fit nowhere, only these nodes are looked at.
+// noteFreedNode records that n may have more free resources than before. Only that lets a shape fit
+// a
+// node that it did not fit: of a shape that fitted no node, only these nodes are checked again.
 func (p *Partition) noteFreedNode(n *Node) {
 	if len(p.freedNodes) == maxFreedNodes {
 		p.freedBase += maxFreedNodes
@@ -13,7 +14,7 @@ func (p *Partition) noteFreedNode(n *Node) {
 	p.freedNodes = append(p.freedNodes, n)
 }
 
-// fitsNoNode reports whether s is known to fit no node.
+// fitsNoNode reports whether s is known to fit no node (ASK-35).
 func (p *Partition) fitsNoNode(s *Shape) bool {
 	if s.noFitSince < p.freedBase {
 		return false

@@ -12,8 +12,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// TestFreedNodes_UnfitShapeIsReevaluated lets more nodes gain room than are remembered, after an
-// ask was found to fit nowhere, and only the last of them enough.
+// An ask fits no node; then more nodes are freed than are recorded, and only the last of them
+// enough.
 func TestFreedNodes_UnfitShapeIsReevaluated(t *testing.T) {
 	now := time.Unix(1, 0)
 	vcore := func(n resources.Quantity) resources.Amounts {
@@ -28,7 +28,7 @@ func TestFreedNodes_UnfitShapeIsReevaluated(t *testing.T) {
 		x, err := p.AddAsk(&Ask{Key: "k", App: "app", Amounts: vcore(3)}, now)
 		assert.NilError(t, err)
 		p.RefreshShares()
-		assert.Assert(t, p.FirstFittingNode(x.Shape()) == nil, "%d gains", freed)
+		assert.Assert(t, p.FirstFittingNode(x.Shape()) == nil, "%d freed", freed)
 		last := NodeID("")
 		for i := range freed {
 			last = NodeID(fmt.Sprintf("n%04d", i))
@@ -40,6 +40,6 @@ func TestFreedNodes_UnfitShapeIsReevaluated(t *testing.T) {
 		}
 		p.RefreshShares()
 		n := p.FirstFittingNode(x.Shape())
-		assert.Assert(t, n != nil && n.ID() == last, "%d gains", freed)
+		assert.Assert(t, n != nil && n.ID() == last, "%d freed", freed)
 	}
 }

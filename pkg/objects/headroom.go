@@ -2,10 +2,11 @@ package objects
 
 import "github.com/canopy-scheduler/canopy/pkg/resources"
 
-// BlockingQueue is the first queue, from the leaf up, whose max does not allow an ask of
-// shape s on top of what is allocated; nil when all of them do. At root the ceiling is
-// the capacity of the cluster, where a resource that no node has is not there at all
-// (behaviour.md 3.4, 3.7).
+// BlockingQueue is the first queue, from the leaf up, whose headroom an ask of shape s exceeds;
+// nil: there
+// is none (QUO-1). The max of root is the capacity of the cluster; a resource that no node has is
+// zero
+// there (QUO-4).
 func (p *Partition) BlockingQueue(leaf *Queue, s *Shape) *Queue {
 	for q := leaf; q != nil; q = q.parent {
 		if !p.hasHeadroom(q, s) {
@@ -15,9 +16,11 @@ func (p *Partition) BlockingQueue(leaf *Queue, s *Shape) *Queue {
 	return nil
 }
 
-// BlockingMaxApplications is what keeps an application from being given anything: a queue with no
-// application to spare, or its user or its group there. ok is false when there is none,
-// or a is counted there already (behaviour.md 3.8, 8.5; ADR 40).
+// BlockingMaxApplications is the max applications that keep a from being allocated anything: those
+// of a
+// queue, or of a limit of its user or group. ok is false if there is none, or a is counted there
+// already
+// (QUO-26, LIM-17, ADR 40).
 func (p *Partition) BlockingMaxApplications(a *Application) (q *Queue, userOrGroup UserOrGroup, ok bool) {
 	check := a.maxAppsCheck()
 	if check == maxAppsUnchecked {
@@ -36,8 +39,9 @@ func (p *Partition) BlockingMaxApplications(a *Application) (q *Queue, userOrGro
 	return nil, userOrGroup, false
 }
 
-// BlockingLimit is the limit of the user or the group of a that does not allow an ask of shape
-// s on top of what they hold; ok is false when all of them do (behaviour.md 8.4).
+// BlockingLimit is the limit of the user or the group of a that an ask of shape s exceeds; ok is
+// false if
+// there is none (LIM-11).
 func (p *Partition) BlockingLimit(a *Application, s *Shape) (q *Queue, h UserOrGroup, ok bool) {
 	for _, m := range a.memberships {
 		if x := m.account; !x.max.Allows(x.allocated, s.vector) {
@@ -47,15 +51,15 @@ func (p *Partition) BlockingLimit(a *Application, s *Shape) (q *Queue, h UserOrG
 	return nil, h, false
 }
 
-// QuotasAllow reports whether no quota, no limit and no bound on running applications keeps an
-// ask of shape s of a from being placed.
+// QuotasAllow reports whether no quota, no limit and no max applications block an ask of shape s of
+// a.
 func (p *Partition) QuotasAllow(a *Application, s *Shape) bool {
-	_, _, barred := p.BlockingMaxApplications(a)
+	_, _, blocked := p.BlockingMaxApplications(a)
 	_, _, over := p.BlockingLimit(a, s)
-	return !barred && !over && p.BlockingQueue(a.queue, s) == nil
+	return !blocked && !over && p.BlockingQueue(a.queue, s) == nil
 }
 
-// hasHeadroom reports whether q alone leaves room for an ask of shape s.
+// hasHeadroom reports whether an ask of shape s is within the headroom of q itself.
 func (p *Partition) hasHeadroom(q *Queue, s *Shape) bool {
 	if s.maxAppsCheck == maxAppsQueuesAndLimits && q.atMaxApplications() {
 		return false
@@ -66,9 +70,11 @@ func (p *Partition) hasHeadroom(q *Queue, s *Shape) bool {
 	return q.max.Allows(q.allocated, s.vector)
 }
 
-// Headroom is how much more q may allocate: the tightest of max minus allocated over
-// q and its ancestors and, for the resources the cluster has, of what is left of it.
-// It is for people to read; decisions use Ceiling.
+// Headroom is how much more q may allocate: the minimum of max less allocated over q and its
+// ancestors
+// and, for the resources of the cluster, of its free capacity (QUO-11). It is for display;
+// decisions use
+// BlockingQueue.
 func (p *Partition) Headroom(q *Queue) resources.Limit {
 	left := resources.LimitFromMap(p.names.Amounts(p.capacity).Map()).Headroom(p.names.Amounts(p.root.allocated))
 	for ; q.parent != nil; q = q.parent {

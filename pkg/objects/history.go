@@ -10,26 +10,26 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// EndedApplication is what is left of an application that has completed or was rejected: about 500
-// bytes, however much it ran. It never changes.
+// EndedApplication is the record of an application that was completed or rejected: about 500 bytes,
+// whatever it has run. It is immutable.
 type EndedApplication struct {
 	ID        AppID
 	User      security.User
-	Queue     QueuePath // the leaf it was in; of a rejected one, what the RM named
+	Queue     QueuePath // its leaf; of a rejected one, the queue that the RM named
 	State     State     // Completed or Rejected
-	number    uint32    // among all of its kind that ever ended; it goes round
-	Message   string    // why it was rejected; else empty
+	number    uint32    // sequence number in its history; it wraps around
+	Message   string    // reason of the rejection, otherwise empty
 	Submitted time.Time
 	Finished  time.Time         // when it entered State
-	Peak      resources.Amounts // as of Application
+	Peak      resources.Amounts // as of Partition.Peak
 	log       stateLog
 }
 
-// StateLog is every state it has entered after New, oldest first; of a very long log the
-// middle is left out. Read-only.
+// StateLog is the states that it entered after New, oldest first. A long log lacks the middle.
+// Read-only.
 func (e *EndedApplication) StateLog() []StateChange { return e.log }
 
-// maxMessageBytes bounds the reason of a rejection that is remembered, in bytes.
+// maxMessageBytes is the maximum length of the reason of a rejection in the history.
 const maxMessageBytes = 1024
 
 func (p *Partition) endedRecord(a *Application, now time.Time) *EndedApplication {
@@ -40,32 +40,34 @@ func (p *Partition) endedRecord(a *Application, now time.Time) *EndedApplication
 	}
 }
 
-// history is the applications of one kind that have ended, oldest first.
+// history is the completed or the rejected applications, oldest first.
 type history struct {
 	retention  time.Duration
 	maxEntries int
-	unique     bool // of one ID only the newest is kept
+	unique     bool // only the newest entry of an ID is kept
 	list       list.List
 	newest     map[AppID]*list.Element
-	view       persistent.Builder[EndedApplication] // the list
-	count      uint32                               // of all that ever ended; it goes round
+	view       persistent.Builder[EndedApplication] // of list
+	count      uint32                               // number of entries ever added; it wraps around
 }
 
 func newHistory(keep time.Duration, most int, unique bool) history {
 	h := history{retention: keep, maxEntries: most, unique: unique, newest: map[AppID]*list.Element{}}
-	h.view.Compare = func(a, b *EndedApplication) int { return int(int32(a.number - b.number)) } // there are never so many that this is ambiguous
+	h.view.Compare = func(a, b *EndedApplication) int { return int(int32(a.number - b.number)) } // unambiguous below 2^31 entries
 	return h
 }
 
-// Completed are the applications that have completed and are still remembered, oldest
-// first. An ID may be there more than once.
+// Completed are the completed applications in the history, oldest first (APP-38). An ID may occur
+// more
+// than once.
 func (p *Partition) Completed() persistent.List[EndedApplication] { return p.completed.view.List() }
 
-// Rejected are the applications that were rejected and are still remembered, oldest first.
-// Of an ID that was rejected more than once only the newest is there.
+// Rejected are the rejected applications in the history, oldest first (APP-39). Of an ID only the
+// newest
+// entry is there.
 func (p *Partition) Rejected() persistent.List[EndedApplication] { return p.rejected.view.List() }
 
-// last is the newest of an ID; nil: there is none.
+// last is the newest entry of an ID; nil: there is none.
 func (h *history) last(id AppID) *EndedApplication {
 	if e, ok := h.newest[id]; ok {
 		return e.Value.(*EndedApplication)
@@ -83,7 +85,7 @@ func (h *history) add(e *EndedApplication) {
 	h.view.Put(e)
 }
 
-// dropOldest forgets the oldest. Requires: there is one.
+// dropOldest removes the oldest entry. Requires: there is one.
 func (h *history) dropOldest() *EndedApplication {
 	first := h.list.Front()
 	e := h.list.Remove(first).(*EndedApplication)
@@ -94,7 +96,7 @@ func (h *history) dropOldest() *EndedApplication {
 	return e
 }
 
-// nextExpiry is when the oldest is to be forgotten.
+// nextExpiry is when the oldest entry expires. ok is false if there is none.
 func (h *history) nextExpiry() (time.Time, bool) {
 	if h.list.Len() == 0 {
 		return time.Time{}, false
@@ -102,7 +104,7 @@ func (h *history) nextExpiry() (time.Time, bool) {
 	return h.list.Front().Value.(*EndedApplication).Finished.Add(h.retention), true
 }
 
-// addToHistory keeps e for its time, or until there are too many.
+// addToHistory adds e, and expires the oldest entries above maxEntries (APP-40).
 func (p *Partition) addToHistory(h *history, e *EndedApplication, now time.Time) {
 	h.add(e)
 	for h.list.Len() > h.maxEntries {
@@ -110,27 +112,28 @@ func (p *Partition) addToHistory(h *history, e *EndedApplication, now time.Time)
 	}
 }
 
-// expireDue forgets what ended long enough ago.
+// expireDue expires the entries whose retention time is over.
 func (p *Partition) expireDue(h *history, now time.Time) {
 	for at, ok := h.nextExpiry(); ok && !now.Before(at); at, ok = h.nextExpiry() {
 		p.expireRecord(h.dropOldest(), ReasonRetentionOver, now)
 	}
 }
 
-// expireRecord says that e is forgotten. The RM is not told of a rejected application, which it
-// was never told the state of, nor of one whose ID is in use again: it would take that for
-// the new one.
+// expireRecord records the state change of an expired entry (APP-41). There is none for a rejected
+// application, whose states the RM does not get, nor for an ID in use again, which the RM would
+// take for
+// the new application.
 func (p *Partition) expireRecord(e *EndedApplication, reason StateReason, now time.Time) {
 	to, ok := e.State.After(ExpireApplication)
 	if !ok {
-		panic("objects: application " + string(e.ID) + " is remembered, and " + e.State.String())
+		panic("objects: application " + string(e.ID) + " is in the history in state " + e.State.String())
 	}
 	if _, used := p.apps[e.ID]; e.State != Rejected && !used {
 		p.stateChanges = append(p.stateChanges, ApplicationStateChange{e.ID, e.Queue, StateChange{State: to, Reason: reason, at: now.UnixNano()}})
 	}
 }
 
-// Reject remembers that an application was not let in, and why.
+// Reject records in the history that an application was rejected, and why.
 func (p *Partition) Reject(id AppID, user security.User, queue QueuePath, reason string, now time.Time) {
 	to, _ := New.After(RejectApplication)
 	p.addToHistory(&p.rejected, &EndedApplication{
@@ -139,7 +142,7 @@ func (p *Partition) Reject(id AppID, user security.User, queue QueuePath, reason
 	}, now)
 }
 
-// truncate bounds a message, and copies it: it may be part of something larger.
+// truncate bounds a message.
 func truncate(s string) string {
 	if len(s) <= maxMessageBytes {
 		return s

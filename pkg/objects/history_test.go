@@ -9,7 +9,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// The numbers by which ended applications are in order go round at 32 bits.
+// The sequence numbers of history entries wrap around at 32 bits.
 func TestHistory_OrderSurvivesNumberOverflow(t *testing.T) {
 	keep := DefaultLifetimes()
 	keep.MaxEnded = 4

@@ -11,30 +11,32 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// HypotheticalAsk is an ask that nobody made. It is in no book, and none knows of it, so questions
-// about it need not be taken back: it refers to the books, and they do not refer to it. What
-// it is asked must not be what masks and slots answer, since it has no slot.
+// HypotheticalAsk is an ask for a dry run. The partition does not refer to it, so nothing has to be
+// reverted. It has no slot, so masks cannot be used for it.
 type HypotheticalAsk struct {
 	*Allocation
-	MustStartFirst *Application // that has to start before it may, in a StateAware leaf; nil: none
+	MustStartFirst *Application // starting application that goes before it in a StateAware leaf; nil: none
 	names          *resources.NameTable
 }
 
-// Amounts gives the quantities of a vector their names back, also where no book knows them.
+// Amounts converts a vector to quantities by resource name, also of names that only the ask has.
 func (x *HypotheticalAsk) Amounts(v resources.Vector) resources.Amounts { return x.names.Amounts(v) }
 
-// HypotheticalOwner is whose an imagined ask is, if its application is not there.
+// HypotheticalOwner is the user and the leaf of a hypothetical ask whose application does not
+// exist.
 type HypotheticalOwner struct {
 	User  security.User
 	Queue QueuePath // a leaf
 }
 
-// NewHypotheticalAsk makes up an ask of a class, of an application that is there or, if it is not, of one
-// of who. The error says why the ask, or the application, would be refused. The partition stays
-// as it is.
+// NewHypotheticalAsk makes an ask of a priority class, of an existing application or of a
+// hypothetical one
+// of owner. The error is that with which the ask, or the application, would be rejected (PRE-116).
+// The
+// partition does not change.
 func (p *Partition) NewHypotheticalAsk(priorityClass string, ask *Ask, owner HypotheticalOwner, now time.Time) (x HypotheticalAsk, err error) {
 	names := p.names
-	p.names = names.Clone() // resources that nobody has get no number
+	p.names = names.Clone() // names of the ask alone get no index in p.names
 	defer func() { p.names = names }()
 	a, ok := p.apps[ask.App]
 	if !ok {
@@ -67,7 +69,7 @@ func (p *Partition) hypotheticalApplication(id AppID, owner HypotheticalOwner, n
 	q, ok := p.queues[owner.Queue]
 	switch {
 	case owner.User.Name == "" || owner.Queue == "":
-		return nil, p.unknownApplication(id) // nobody says whose it would be
+		return nil, p.unknownApplication(id) // there is no owner for a hypothetical application
 	case !ok:
 		return nil, fmt.Errorf("%w queue %s", ErrUnknown, owner.Queue)
 	case !q.Leaf():
@@ -85,8 +87,8 @@ func (p *Partition) hypotheticalApplication(id AppID, owner HypotheticalOwner, n
 	return a, nil
 }
 
-// hypotheticalMemberships is enroll, but for the accounts: they do not hear of a, and those that are not
-// there are imagined too.
+// hypotheticalMemberships is joinAccounts without a change of the accounts; missing accounts are
+// hypothetical too.
 func (p *Partition) hypotheticalMemberships(a *Application) {
 	group, grouped := a.limitGroup()
 	join := func(q *Queue, h UserOrGroup, limit limits.Limit) {
@@ -106,8 +108,9 @@ func (p *Partition) hypotheticalMemberships(a *Application) {
 	}
 }
 
-// mustStartBefore is the application of a StateAware leaf that would have to start before a may be
-// given something, if a had one more ask of that priority; nil: none.
+// mustStartBefore is the starting application of a StateAware leaf that goes before a, if a had one
+// more
+// ask of that priority; nil: none (ORD-55).
 func (a *Application) mustStartBefore(priority int32) *Application {
 	first := a.queue.starting.lowest()
 	if a.queue.policy.sort != policies.StateAware || a.rampedUp || first == nil || first == a {
@@ -122,8 +125,8 @@ func (a *Application) mustStartBefore(priority int32) *Application {
 	return first
 }
 
-// ScanFittingNodes yields the nodes where x could be placed now, in node order. It looks at all of
-// them, so it is for who cannot ask the index: an imagined ask.
+// ScanFittingNodes yields the nodes that x fits now, in node order. It looks at all nodes, for
+// hypothetical asks, which have no slot in the index.
 func (p *Partition) ScanFittingNodes(x *Allocation) iter.Seq[*Node] {
 	return func(yield func(*Node) bool) {
 		if id := x.shape.required; id != "" {

@@ -5,43 +5,46 @@ import (
 	"slices"
 )
 
-// index keeps members in order and answers "who is the first that can place one of these
-// shapes?" without looking at those that cannot. It is a B+ tree; each block carries the
-// union of the masks of what is below it. The first block that offers something holds
-// the first member that does, so there is never a way back. Moving a member and finding
-// the first both cost a logarithm of the number of members.
+// index keeps entries in order and finds the first entry with a slot of a mask without a look at
+// the
+// entries before. It is a B+ tree; each block has the union of the masks below it, so the first
+// block
+// that intersects the mask has the first entry that does. Moving an entry and finding the first
+// take
+// logarithmic time.
 //
-// The keys and the masks are the members' own. After either changed, and before another
-// member of the same index is touched, the member has to stand again.
+// The items own keys and masks. After a change of either, and before another entry of the same
+// index
+// changes, the entry must be reindexed.
 type index[T any] struct {
-	compare func(a, b T) int // total: never 0 for two different members
-	root    *block[T]        // nil before the first member; an empty one after the last
-	n       int              // members
+	compare func(a, b T) int // total order: never 0 for two different items
+	root    *block[T]        // nil before the first entry; an empty block after the last
+	n       int              // number of entries
 }
 
-// entry is a member of an index. It is part of the thing that is indexed.
+// entry is the place of an item in an index. It is a field of the item.
 type entry[T any] struct {
-	item  T         // what it is part of
-	mask  Mask      // the shapes it can place
-	block *block[T] // where it is; nil: it is not a member
+	item  T         // the item that has the entry
+	mask  Mask      // the shapes that can be placed there
+	block *block[T] // nil: not indexed
 }
 
-// indexed reports whether e is a member.
+// indexed reports whether e is in the index.
 func (e *entry[T]) indexed() bool { return e.block != nil }
 
-// first is the first member, in order, whose mask meets f.
+// first is the first item, in order, whose mask intersects f.
 func (x *index[T]) first(f Mask) (found T, ok bool) {
 	b := x.root
 	if b == nil || !b.mask.intersects(f) {
 		return found, false
 	}
 	for !b.isLeaf() {
-		b = b.children[b.firstRow(f)] // the union says that there is one
+		b = b.children[b.firstRow(f)] // the union has a slot of f, so there is one
 	}
 	return b.entries[b.firstRow(f)].item, true
 }
 
-// lowest is the first member, whatever it can place; the zero value if there is none.
+// lowest is the first item, whatever its mask; the zero value: there is none.
 func (x *index[T]) lowest() (item T) {
 	for b := x.root; b != nil; b = b.children[0] {
 		if !b.isLeaf() {
@@ -63,20 +66,20 @@ func (x *index[T]) union() Mask {
 	return x.root.mask
 }
 
-// members yields all members in order.
+// members yields all entries in order.
 func (x *index[T]) members(yield func(*entry[T]) bool) { x.root.each(yield) }
 
-// eachWithSlot yields the members whose masks have slot, in order.
+// eachWithSlot yields the entries whose masks have slot, in order.
 func (x *index[T]) eachWithSlot(slot int) func(yield func(*entry[T]) bool) {
 	return func(yield func(*entry[T]) bool) { x.root.eachWithSlot(slot, yield) }
 }
 
-// eachIntersecting yields the members whose masks meet f, in order.
+// eachIntersecting yields the items whose masks intersect f, in order.
 func (x *index[T]) eachIntersecting(f Mask) iter.Seq[T] {
 	return func(yield func(T) bool) { x.root.eachIntersecting(f, yield) }
 }
 
-// reindex puts m where it belongs now, as a member or not.
+// reindex inserts, moves or removes m, so that it is indexed if member and at its position.
 func (x *index[T]) reindex(m *entry[T], member bool) {
 	switch {
 	case member && m.indexed():
@@ -88,7 +91,7 @@ func (x *index[T]) reindex(m *entry[T], member bool) {
 	}
 }
 
-// reposition puts m in its place. As long as that is in the same block, nobody else is touched.
+// reposition moves m to its position. Within a block no other block changes, except for masks.
 func (x *index[T]) reposition(m *entry[T]) {
 	b := m.block
 	i := position(b.entries, m)
@@ -108,8 +111,9 @@ func (x *index[T]) reposition(m *entry[T]) {
 	}
 }
 
-// positionIn is where member i of b belongs among the others of b. stays is false when it
-// may belong into another block.
+// positionIn is the position of entry i of b among the others of b. sameBlock is false if the
+// position may
+// be in another block.
 func (x *index[T]) positionIn(b *block[T], i int) (j int, sameBlock bool) {
 	m, n := b.entries[i].item, len(b.entries)
 	switch {
@@ -123,7 +127,7 @@ func (x *index[T]) positionIn(b *block[T], i int) (j int, sameBlock bool) {
 	return j, (j > 0 || b.isEdge(false)) && (j < n-1 || b.isEdge(true))
 }
 
-// search is how many of list are before who.
+// search is how many entries of list are before item.
 func (x *index[T]) search(list []*entry[T], item T) int {
 	low, high := 0, len(list)
 	for low < high {
@@ -154,7 +158,7 @@ func (x *index[T]) insert(m *entry[T]) {
 	}
 	at := x.search(b.entries, m.item)
 	if at < len(b.entries) && x.compare(m.item, b.entries[at].item) == 0 {
-		panic("objects: two members of an index are the same")
+		panic("objects: two items of an index compare equal")
 	}
 	b.entries = slices.Insert(b.entries, at, m)
 	b.insertRow(at, m.mask)
@@ -171,14 +175,14 @@ func (x *index[T]) remove(m *entry[T]) {
 	i := position(b.entries, m)
 	b.entries = slices.Delete(b.entries, i, i+1)
 	b.removeRow(i)
-	for b.size() == 0 && b.parent != nil { // no empty blocks, but for the last
+	for b.size() == 0 && b.parent != nil { // empty blocks are removed, except the root
 		i := position(b.parent.children, b)
 		b.parent.children = slices.Delete(b.parent.children, i, i+1)
 		b.parent.removeRow(i)
 		b = b.parent
 	}
 	b.propagateMask()
-	for len(x.root.children) == 1 { // no level for a single block
+	for len(x.root.children) == 1 { // a root with a single child is removed
 		x.root = x.root.children[0]
 		x.root.parent = nil
 	}
@@ -199,7 +203,7 @@ func (x *index[T]) split(b *block[T]) {
 	}
 }
 
-// rebuild orders all members anew, after their keys or the rule of the order changed.
+// rebuild sorts all entries again, after keys or the order changed.
 func (x *index[T]) rebuild() {
 	all := make([]*entry[T], 0, x.n)
 	for m := range x.members {
@@ -208,7 +212,7 @@ func (x *index[T]) rebuild() {
 	x.fill(all)
 }
 
-// fill makes members of all, in any order and perhaps named twice, and of nobody else.
+// fill replaces the entries by all, which may be in any order and have duplicates.
 func (x *index[T]) fill(all []*entry[T]) {
 	slices.SortFunc(all, func(a, b *entry[T]) int { return x.compare(a.item, b.item) })
 	all = slices.Compact(all)
@@ -234,10 +238,10 @@ func position[E comparable](list []E, x E) int {
 	if i := slices.Index(list, x); i >= 0 {
 		return i
 	}
-	panic("objects: a member is not where it should be")
+	panic("objects: an entry is not in its block")
 }
 
-// moveElement takes what is at i out of list and puts it where it is at j then.
+// moveElement removes element i and inserts it so that it becomes element j.
 func moveElement[E any](list []E, i, j int) {
 	moving := list[i]
 	if i < j {

@@ -11,7 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// indexItem is a member of an index in these tests.
+// indexItem is an item of an index in these tests.
 type indexItem struct {
 	entry   entry[*indexItem]
 	key, id int
@@ -21,7 +21,7 @@ func compareIndexItems(a, b *indexItem) int {
 	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.id, b.id))
 }
 
-// randomizeMask gives t a few slots below slots, or none.
+// randomizeMask gives t up to two random slots.
 func (t *indexItem) randomizeMask(r *rand.Rand, slots int) {
 	t.entry.mask = t.entry.mask[:0]
 	for range r.IntN(3) {
@@ -29,8 +29,9 @@ func (t *indexItem) randomizeMask(r *rand.Rand, slots int) {
 	}
 }
 
-// TestIndex_AgreesWithScan puts in, takes out, moves and asks at random, and
-// compares each answer with that of a look at all members.
+// TestIndex_AgreesWithScan inserts, removes, moves and looks up entries at random, and compares
+// each
+// result with a scan of all items.
 func TestIndex_AgreesWithScan(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -46,7 +47,7 @@ func TestIndex_AgreesWithScan(t *testing.T) {
 			got, _ := x.first(f)
 			assert.Assert(t, got == scanFirst(all, f), "seed %d, step %d", seed, step)
 			if step%97 == 0 {
-				assert.NilError(t, x.check("things"), "seed %d, step %d", seed, step)
+				assert.NilError(t, x.check("items"), "seed %d, step %d", seed, step)
 				assert.Equal(t, x.n, len(all), "seed %d, step %d", seed, step)
 				assert.Assert(t, x.lowest() == scanFirst(all, nil), "seed %d, step %d", seed, step)
 			}
@@ -54,7 +55,7 @@ func TestIndex_AgreesWithScan(t *testing.T) {
 	}
 }
 
-// randomOperation does one thing to an index and to the list of its members.
+// randomOperation changes an index and the list of its items.
 func randomOperation(r *rand.Rand, x *index[*indexItem], all []*indexItem, step, slots, size int) []*indexItem {
 	op := r.IntN(20)
 	if len(all) == 0 || op < 6 && len(all) < size {
@@ -82,7 +83,7 @@ func randomOperation(r *rand.Rand, x *index[*indexItem], all []*indexItem, step,
 	return all
 }
 
-// scanFirst finds the first of all whose mask meets f; with no f the first of all.
+// scanFirst finds the first of all whose mask intersects f; if f is nil, the first of all.
 func scanFirst(all []*indexItem, f Mask) (found *indexItem) {
 	for _, m := range all {
 		if (f == nil || m.entry.mask.intersects(f)) && (found == nil || compareIndexItems(m, found) < 0) {
@@ -144,8 +145,8 @@ func TestMask_SetLaws(t *testing.T) {
 	}
 }
 
-// TestIndex_MoveComparesLogarithmically keeps scans out: what a move compares, and how deep a
-// search goes, must not grow with the number of members but by its logarithm.
+// The comparisons of a move, and the depth of the tree, grow with the logarithm of the number of
+// entries.
 func TestIndex_MoveComparesLogarithmically(t *testing.T) {
 	for _, n := range []int{100, 1000, 10_000, 100_000} {
 		r := rand.New(rand.NewPCG(7, uint64(n)))
@@ -172,7 +173,7 @@ func TestIndex_MoveComparesLogarithmically(t *testing.T) {
 			x.reindex(&m.entry, true)
 		}
 		most := bits.Len(uint(n)) + 6
-		assert.Assert(t, compared/moves <= most, "%d members: %d comparisons a move, at most %d are fine",
+		assert.Assert(t, compared/moves <= most, "%d members: %d comparisons a move, at most %d expected",
 			n, compared/moves, most)
 	}
 }

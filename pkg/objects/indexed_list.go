@@ -1,8 +1,9 @@
 package objects
 
-// indexedList is a list of objects in no order, each of which knows its own place on it. Who goes
-// through it backwards, one at a time, misses nothing that stays, whatever comes and goes in
-// between: what leaves is replaced by the last.
+// indexedList is a list of objects in no order, each of which has its index on it. Iteration from
+// the end,
+// even in steps between which the list changes, misses no object that stays: a removed object is
+// replaced by the last.
 type indexedList[T any] struct {
 	all   []*T
 	index func(*T) *int32
@@ -13,11 +14,11 @@ func (l *indexedList[T]) add(x *T) {
 	l.all = append(l.all, x)
 }
 
-// remove takes x off the list. Requires: it is on it.
+// remove removes x. Requires: it is on the list.
 func (l *indexedList[T]) remove(x *T) {
 	i, end := *l.index(x), len(l.all)-1
 	if l.all[i] != x {
-		panic("objects: something is not on the list where it should be")
+		panic("objects: an object is not on its list")
 	}
 	last := l.all[end]
 	l.all[i], *l.index(last), l.all[end] = last, i, nil

@@ -83,7 +83,7 @@ func (p *Partition) removeAllocation(x *Allocation) {
 }
 
 // ReturnToPending takes an allocation from its node: it becomes the pending ask that it was, at its
-// former position, and does not count for the ramp-up of the application. ok is
+// former position, and does not count for the ramp-up of the application (ORD-33, ORD-38). ok is
 // false if key has no allocation.
 func (p *Partition) ReturnToPending(key AllocationKey) (*Allocation, bool) {
 	x, ok := p.allocations[key]

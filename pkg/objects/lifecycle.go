@@ -5,22 +5,21 @@ import (
 	"time"
 )
 
-// State is where an application is in its life (behaviour.md 4.1). The names are the
-// interface's.
+// State is the state of an application (APP-1), named as in YuniKorn.
 type State uint8
 
 // The states of an application.
 const (
-	New        State = iota // no ask yet
-	Accepted                // has asked, nothing placed yet
-	Running                 // something was placed
-	Rejected                // was never let in; history alone knows it
-	Completing              // has nothing to do; completes unless it asks again
-	Completed               // has ended; history alone knows it
-	Failing                 // is being taken down; not entered before there are gangs
-	Failed                  // was taken down; not entered before there are gangs
-	Expired                 // is forgotten
-	Resuming                // starts over without its gang; not entered before there are gangs
+	New        State = iota // has no ask yet
+	Accepted                // has had an ask, and no allocation
+	Running                 // has had an allocation
+	Rejected                // was not admitted; in the history only
+	Completing              // nothing pending and nothing allocated; a new ask makes it Running again
+	Completed               // has ended; in the history only
+	Failing                 // not entered (APP-2)
+	Failed                  // not entered (APP-2)
+	Expired                 // removed from the history
+	Resuming                // not entered (APP-2)
 	states
 )
 
@@ -28,10 +27,10 @@ func (s State) String() string {
 	return [...]string{"New", "Accepted", "Running", "Rejected", "Completing", "Completed", "Failing", "Failed", "Expired", "Resuming"}[s]
 }
 
-// Event is what moves an application from one state to another.
+// Event is the event of a state transition.
 type Event uint8
 
-// The events of an application's life.
+// The events of applications.
 const (
 	RunApplication Event = iota
 	RejectApplication
@@ -46,7 +45,7 @@ func (e Event) String() string {
 	return [...]string{"runApplication", "rejectApplication", "completeApplication", "failApplication", "expireApplication", "resumeApplication"}[e]
 }
 
-// transitions is the whole life of an application. What is not in it does not happen.
+// transitions are all state transitions (APP-1).
 var transitions = [...]struct {
 	from  State
 	event Event
@@ -72,7 +71,7 @@ var transitions = [...]struct {
 	{Rejected, ExpireApplication, Expired},
 }
 
-// nextState is moves by state and event; nowhere: there is no such move.
+// nextState is the transitions by state and event; noTransition: there is none.
 var nextState = func() (n [states][events]State) {
 	for s := range n {
 		for e := range n[s] {
@@ -87,33 +86,34 @@ var nextState = func() (n [states][events]State) {
 
 const noTransition = states
 
-// After is the state that e leads to from s. ok is false when e cannot happen in s.
+// After is the state after e in state s. ok is false if there is no transition.
 func (s State) After(e Event) (to State, ok bool) {
 	to = nextState[s][e]
 	return to, to != noTransition
 }
 
-// ApplicationStateChange says that an application has entered a state.
+// ApplicationStateChange is the entry of an application into a state.
 type ApplicationStateChange struct {
 	App   AppID
-	Queue QueuePath // the leaf that it is in, or was
+	Queue QueuePath // its leaf, or former leaf
 	StateChange
 }
 
-// TakeStateChanges returns which states applications have entered since it was last called,
-// in that order. The list is good until the partition changes.
+// TakeStateChanges returns the state changes of applications since the last call, in order. The
+// list is
+// valid until the partition changes.
 func (p *Partition) TakeStateChanges() []ApplicationStateChange {
 	out := p.stateChanges
 	p.stateChanges = p.stateChanges[:0]
 	return out
 }
 
-// handleEvent lets e happen to a. An event that leaves it where it is leaves no trace.
+// handleEvent applies e to a. An event that does not change the state has no effect (APP-11).
 func (p *Partition) handleEvent(a *Application, e Event, reason StateReason, now time.Time) {
 	to, ok := a.state.After(e)
 	switch {
 	case !ok:
-		panic(fmt.Sprintf("objects: %s happens to application %s, which is %s", e, a.id, a.state))
+		panic(fmt.Sprintf("objects: application %s has no transition for %s in state %s", a.id, e, a.state))
 	case to == a.state:
 		return
 	}
@@ -131,7 +131,7 @@ func (p *Partition) handleEvent(a *Application, e Event, reason StateReason, now
 	p.updateRunning(a)
 }
 
-// asks notes that an application has asked for something.
+// onAskAdded updates the state of a after an ask was added (APP-4, APP-8).
 func (p *Partition) onAskAdded(a *Application, now time.Time) {
 	switch a.state {
 	case New:

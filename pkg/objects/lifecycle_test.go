@@ -13,8 +13,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// transitionTable is the table of behaviour.md 4.1 as a picture: a row for each state, a column for
-// each event; a dot where nothing can happen.
+// transitionTable is the table of APP-1: a row for each state, a column for each event; a dot where
+// there is
+// no transition.
 const transitionTable = `
             run        reject    complete    fail     expire   resume
 New         Accepted   Rejected  .           Failing  .        Resuming
@@ -38,7 +39,7 @@ func TestApplicationStates_TransitionTable(t *testing.T) {
 		from, row := State(i), strings.Fields(line)
 		assert.Equal(t, row[0], from.String())
 		for e := range events {
-			t.Run(fmt.Sprintf("4.1 %s happens to an application that is %s", e, from), func(t *testing.T) {
+			t.Run(fmt.Sprintf("APP-1: %s in state %s", e, from), func(t *testing.T) {
 				assert.Equal(t, e.String(), columns[e]+"Application")
 				got := "."
 				if to, ok := from.After(e); ok {
@@ -67,7 +68,7 @@ func vcores(n int64) resources.Amounts {
 	return resources.FromMap(map[string]resources.Quantity{"vcore": resources.Quantity(n)})
 }
 
-// What the table does not have is a bug of ours, and says what happened.
+// An event without a transition is a bug of the caller; the panic names it.
 func TestApplicationStates_InvalidEventPanics(t *testing.T) {
 	for from := range states {
 		for e := range events {
@@ -81,11 +82,11 @@ func TestApplicationStates_InvalidEventPanics(t *testing.T) {
 			}()
 			switch entered := p.TakeStateChanges(); {
 			case !ok:
-				assert.Equal(t, panicked, fmt.Sprintf("objects: %s happens to application app, which is %s", e, from))
+				assert.Equal(t, panicked, fmt.Sprintf("objects: application app has no transition for %s in state %s", e, from))
 				assert.Equal(t, a.state, from)
 				assert.Equal(t, len(entered)+len(a.log), 0)
 			case from == to:
-				assert.Equal(t, len(entered)+len(a.log), 0, "staying %s is no entry", from)
+				assert.Equal(t, len(entered)+len(a.log), 0, "%s to itself is no state change", from)
 			default:
 				assert.Equal(t, panicked, nil)
 				assert.Equal(t, a.state, to)
@@ -93,12 +94,12 @@ func TestApplicationStates_InvalidEventPanics(t *testing.T) {
 				assert.Equal(t, entered[0], ApplicationStateChange{"app", "root.leaf", StateChange{State: to, Reason: ReasonAllocated, at: now.UnixNano()}})
 				assert.Equal(t, a.log[0], entered[0].StateChange)
 			}
-			assert.Equal(t, a.completingEntry != nil, a.state == Completing && ok, "only who completes waits to be completed")
+			assert.Equal(t, a.completingEntry != nil, a.state == Completing && ok, "only a Completing application has a deadline")
 		}
 	}
 }
 
-// An application that asks for one thing at a time enters two states with each.
+// An application with one ask at a time enters two states with each.
 func TestStateLog_KeepsFirstAndLastEntries(t *testing.T) {
 	p, a, now := leafPartition(t, DefaultLifetimes())
 	begin := now
@@ -111,13 +112,13 @@ func TestStateLog_KeepsFirstAndLastEntries(t *testing.T) {
 	}
 	log := a.StateLog()
 	assert.Equal(t, len(log), maxLogEntries)
-	assert.Equal(t, cap(log) <= 2*maxLogEntries, true, "it does not grow behind our back either")
+	assert.Equal(t, cap(log) <= 2*maxLogEntries, true, "the capacity is bounded too")
 	for i, want := range []State{Accepted, Completing, Running, Completing} {
 		assert.Equal(t, log[i].State, want)
 	}
 	assert.Equal(t, log[0].At(), begin.Add(time.Second))
 	assert.Equal(t, log[maxLogEntries-1].State, Completing)
 	assert.Equal(t, log[maxLogEntries-1].At(), now)
-	assert.Equal(t, p.completing.Len(), 1, "it waits once, however often it was idle")
+	assert.Equal(t, p.completing.Len(), 1, "it is listed once, however often it was idle")
 	assert.NilError(t, p.Check())
 }

@@ -1,7 +1,8 @@
 package objects
 
-// Mask is a set of shapes, by their slots. A Mask may be shorter than another; the slots
-// it does not reach are not in it.
+// Mask is a set of shapes, by their slots. Masks may differ in length; a slot beyond the end is not
+// in the
+// set.
 type Mask []uint64
 
 func (m Mask) has(slot int) bool {
@@ -9,7 +10,7 @@ func (m Mask) has(slot int) bool {
 	return w < len(m) && m[w]>>(slot&63)&1 != 0
 }
 
-// set adds slot to m, or takes it out.
+// set adds slot to m, or removes it.
 func (m *Mask) set(slot int, in bool) {
 	w := slot >> 6
 	for len(*m) <= w {
@@ -65,17 +66,17 @@ func (m *Mask) unionWith(n Mask) {
 	}
 }
 
-// copyFrom makes m the same as n, in place.
+// copyFrom makes m equal to n, in place.
 func (m *Mask) copyFrom(n Mask) { *m = append((*m)[:0], n...) }
 
-// subtract takes out of m what is in n.
+// subtract removes from m the slots of n.
 func (m Mask) subtract(n Mask) {
 	for w := range min(len(m), len(n)) {
 		m[w] &^= n[w]
 	}
 }
 
-// intersectWith takes out of m what is not in n.
+// intersectWith removes from m the slots that are not in n.
 func (m Mask) intersectWith(n Mask) {
 	for w := range m {
 		if w < len(n) {

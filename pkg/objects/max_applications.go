@@ -6,27 +6,33 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 )
 
-// A queue, a user and a group may be allowed so many running applications
-// (behaviour.md 3.8, 8.5). An application that has not started may then be kept waiting
-// although there is room for its asks. Masks know this like any other reason: the asks of
-// an application that has not started have slots of their own, and a queue with no
-// application to spare offers none of these. So nothing needs to be done for the
-// thousands that wait when the last place is taken, or is free again.
+// A queue, and a limit of a user or group, may have max applications (QUO-26, LIM-17). An
+// application that
+// is not counted then waits although its asks would fit. Masks express that like any other reason:
+// the
+// asks of such an application have slots of their own, which a queue or account at its max
+// applications
+// does not have. So nothing is done for the thousands that wait when the last application slot is
+// taken
+// or freed.
 //
-// A queue counts an application while it is Running. A limit of a user or a group counts it from
-// when it is given something: one that had nothing left and asks again is Running, but takes none
-// of the applications of its user until then, and needs one (ADR 40).
+// A queue counts an application while it is Running (QUO-27, QUO-28). A limit counts it from its
+// first
+// allocation: an application that had nothing left and asks again is Running, and needs a slot of
+// its
+// limits for the next allocation (LIM-18, LIM-19, ADR 40).
 
-// maxAppsCheck is what an application needs before it may be given anything.
+// maxAppsCheck is which max applications an application must be within before it may be allocated
+// anything.
 type maxAppsCheck uint8
 
 const (
-	maxAppsUnchecked       maxAppsCheck = iota // nothing
-	maxAppsQueuesAndLimits                     // to be one of the applications that its queues and its limits allow
-	maxAppsLimitsOnly                          // to be one of those that its limits allow: its queues count it already
+	maxAppsUnchecked       maxAppsCheck = iota // none: it is counted
+	maxAppsQueuesAndLimits                     // those of its queues and its limits
+	maxAppsLimitsOnly                          // those of its limits: its queues count it
 )
 
-// maxAppsCheck is what a needs now.
+// maxAppsCheck is the check that a needs now.
 func (a *Application) maxAppsCheck() maxAppsCheck {
 	switch {
 	case !a.countedRunning:
@@ -37,12 +43,12 @@ func (a *Application) maxAppsCheck() maxAppsCheck {
 	return maxAppsUnchecked
 }
 
-// updateRunning brings the numbers of running applications up to date, after the state of a
-// changed or it was given something.
+// updateRunning updates the numbers of running applications after the state of a changed or it was
+// allocated something.
 func (p *Partition) updateRunning(a *Application) {
 	runs := a.state == Running
-	charged := runs && !a.restarting
-	if runs == a.countedRunning && charged == a.countedInLimits {
+	inLimits := runs && !a.restarting
+	if runs == a.countedRunning && inLimits == a.countedInLimits {
 		return
 	}
 	p.preemptionGeneration++
@@ -55,8 +61,8 @@ func (p *Partition) updateRunning(a *Application) {
 			}
 		}
 	}
-	if more := boolToInt(charged) - boolToInt(a.countedInLimits); more != 0 {
-		a.countedInLimits = charged
+	if more := boolToInt(inLimits) - boolToInt(a.countedInLimits); more != 0 {
+		a.countedInLimits = inLimits
 		for _, s := range a.memberships {
 			s.account.running += more
 			p.recordAccountChange(s.account)
@@ -71,12 +77,12 @@ func (p *Partition) updateRunning(a *Application) {
 	}
 }
 
-// atMaxApplications reports whether no further application may start in q, or below it.
+// atMaxApplications reports whether no further application may start in or below q.
 func (q *Queue) atMaxApplications() bool {
 	return q.policy.maxApplications > 0 && uint64(q.running) >= q.policy.maxApplications
 }
 
-// anyMaxApps reports whether there is a bound on running applications anywhere.
+// anyMaxApps reports whether any queue or limit has max applications.
 func (p *Partition) anyMaxApps() bool {
 	for _, q := range p.queues {
 		if q.hasMaxApplications() {
@@ -86,12 +92,12 @@ func (p *Partition) anyMaxApps() bool {
 	return false
 }
 
-// hasMaxApplications reports whether q, or a limit in it, has a bound on running applications.
+// hasMaxApplications reports whether q, or a limit in it, has max applications.
 func (q *Queue) hasMaxApplications() bool {
 	return q.policy.maxApplications > 0 || slices.ContainsFunc(q.conf.Limits, func(r limits.Limit) bool { return r.MaxApplications > 0 })
 }
 
-// updateMaxAppsChecks gives the classes of a the slots that they should have now.
+// updateMaxAppsChecks updates the slots of the ask groups of a.
 func (p *Partition) updateMaxAppsChecks(a *Application) {
 	for _, group := range a.askGroups.list {
 		if p.setMaxAppsCheck(group, p.maxAppsCheckOf(a)) {
@@ -100,7 +106,7 @@ func (p *Partition) updateMaxAppsChecks(a *Application) {
 	}
 }
 
-// maxAppsCheckOf is the gate of a, where there is a bound on running applications at all.
+// maxAppsCheckOf is the check that a needs; maxAppsUnchecked if nothing has max applications.
 func (p *Partition) maxAppsCheckOf(a *Application) maxAppsCheck {
 	if !p.hasMaxApps {
 		return maxAppsUnchecked
@@ -108,8 +114,9 @@ func (p *Partition) maxAppsCheckOf(a *Application) maxAppsCheck {
 	return a.maxAppsCheck()
 }
 
-// setMaxAppsCheck gives c the slot of its shape, or that of the shape behind a gate. It reports whether
-// that is another one than before; c has to stand then.
+// setMaxAppsCheck gives group the slot of its shape with check. It reports whether the slot
+// changed; then
+// the caller must reindex group.
 func (p *Partition) setMaxAppsCheck(group *AskGroup, check maxAppsCheck) (changed bool) {
 	if group.maxAppsCheck == check {
 		return false
@@ -135,7 +142,7 @@ func (p *Partition) setMaxAppsCheck(group *AskGroup, check maxAppsCheck) (change
 	return true
 }
 
-// slotShape is the shape whose slot c has.
+// slotShape is the shape whose slot g has.
 func (g *AskGroup) slotShape() *Shape {
 	if g.maxAppsCheck != maxAppsUnchecked {
 		return g.id.shape.byMaxAppsCheck[g.maxAppsCheck]
@@ -143,5 +150,5 @@ func (g *AskGroup) slotShape() *Shape {
 	return g.id.shape
 }
 
-// Exact reports whether masks know c itself, and not only its band.
+// Exact reports whether masks are exact for g; otherwise they hold for its bucket.
 func (g *AskGroup) Exact() bool { return g.slotShape().Exact() }

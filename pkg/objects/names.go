@@ -2,12 +2,13 @@ package objects
 
 import "strings"
 
-// Each kind of name has its own type, so a node cannot be passed for a queue. All are
-// compared byte for byte; queue paths are lower case.
+// Each kind of name has its own type, so that a node cannot be passed for a queue. Names are
+// compared byte
+// for byte; queue paths are in lower case.
 type (
 	QueuePath     string // root, root.a, root.a.b
 	AppID         string
-	AllocationKey string // of an ask or an allocation, one name space per partition
+	AllocationKey string // of an ask or an allocation, unique in a partition
 	NodeID        string
 )
 

@@ -8,23 +8,23 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Node is a machine work can run on.
+// Node is a node of the resource manager.
 type Node struct {
 	id          NodeID
 	schedulable bool
-	key         policies.NodeKey // as it stands in the node order
-	entry       entry[*Node]     // in Partition.schedulableNodes, if it is schedulable, else in Partition.unschedulableNodes; what it can is what fits
+	key         policies.NodeKey // in the node order
+	entry       entry[*Node]     // in Partition.schedulableNodes or unschedulableNodes; its mask has the shapes that fit
 
-	total           resources.Vector // what the RM says it has
-	allocated       resources.Vector // held by our allocations
-	occupied        resources.Vector // held by foreign allocations
-	available       resources.Vector // total - allocated - occupied; negative after a shrink
-	heldForNominees resources.Vector // of available, for nominees
-	nominees        []*Allocation    // the asks that are nominated for the node, the oldest nomination first
-	preempting      []*Allocation    // what was told to leave, in that order
-	changeRecorded  bool             // it is in Partition.watch
+	total           resources.Vector // capacity
+	allocated       resources.Vector // used by allocations
+	occupied        resources.Vector // used by foreign allocations
+	available       resources.Vector // total less allocated and occupied; can be negative (NOD-17)
+	heldForNominees resources.Vector // of available
+	nominees        []*Allocation    // asks nominated for the node, oldest nomination first
+	preempting      []*Allocation    // marked for preemption and not overdue, in the order of their marks
+	changeRecorded  bool             // in Partition.watch
 	listIndex       int32            // in Partition.nodeList
-	inChangedNodes  bool             // it is in Partition.changedNodes
+	inChangedNodes  bool             // in Partition.changedNodes
 	allocations     allocationList
 	buffers         nodeBuffers
 
@@ -32,7 +32,7 @@ type Node struct {
 	foreign    map[AllocationKey]*Foreign
 }
 
-// nodeBuffers is for a node what queueBuffers is for a queue.
+// nodeBuffers is the storage of short vectors and masks, as queueBuffers.
 type nodeBuffers struct {
 	total, allocated, available [shortVector]resources.Quantity
 	mask                        [shortMask]uint64
@@ -45,36 +45,38 @@ func newNode(id NodeID, attributes map[string]string) *Node {
 	return n
 }
 
-// ID is the name the RM gave the node.
+// ID is the ID that the RM has chosen.
 func (n *Node) ID() NodeID { return n.id }
 
-// Attributes are what the RM said about the node. Read-only.
+// Attributes are the attributes that the RM has sent. Read-only.
 func (n *Node) Attributes() map[string]string { return n.attributes }
 
-// Schedulable is false while the node drains.
+// Schedulable is false while the node is drained (NOD-9).
 func (n *Node) Schedulable() bool { return n.schedulable }
 
-// Total is what the node has, in use or not. Read-only.
+// Total is the capacity of the node. Read-only.
 func (n *Node) Total() resources.Vector { return n.total }
 
-// Allocated is what our allocations hold. Read-only.
+// Allocated is what the allocations on the node use. Read-only.
 func (n *Node) Allocated() resources.Vector { return n.allocated }
 
-// Occupied is what foreign allocations hold. Read-only.
+// Occupied is what the foreign allocations on the node use. Read-only.
 func (n *Node) Occupied() resources.Vector { return n.occupied }
 
-// Available is what is left; it can be negative after the RM shrank the node. Read-only.
+// Available is the capacity less allocated and occupied; it can be negative (NOD-17). Read-only.
 func (n *Node) Available() resources.Vector { return n.available }
 
-// Score is the node's place in the node order; lower is tried first.
+// Score is the score of the node in the node order; the lowest goes first.
 func (n *Node) Score() float64 { return n.key.Score }
 
-// Fits reports whether an ask of shape s could be placed here now.
+// Fits reports whether an ask of shape s can be placed here now (NOD-25).
 func (n *Node) Fits(s *Shape) bool { return n.Accepts(s) && n.hasFree(s.vector) }
 
-// Accepts reports whether an ask of shape s may be placed here, whatever the room. An ask that
-// requires the node may although the node drains (behaviour.md 5.6): else a cordoned node would
-// get no pods of DaemonSets.
+// Accepts reports whether an ask of shape s may be placed here if there are enough free resources.
+// An ask
+// that requires the node may although the node is unschedulable (NOD-11, ASK-30): pods of
+// DaemonSets run
+// on cordoned nodes too.
 func (n *Node) Accepts(s *Shape) bool {
 	if s.required != "" {
 		return s.required == n.id
@@ -82,12 +84,12 @@ func (n *Node) Accepts(s *Shape) bool {
 	return n.schedulable || s.pinned
 }
 
-// Allocations are the allocations on the node in key order. It is made on every call.
+// Allocations are the allocations on the node in key order, in a new slice.
 func (n *Node) Allocations() []*Allocation {
 	return n.allocations.sorted()
 }
 
-// Foreign are the foreign allocations on the node in key order. It is made on every call.
+// Foreign are the foreign allocations on the node in key order, in a new slice.
 func (n *Node) Foreign() []*Foreign {
 	out := make([]*Foreign, 0, len(n.foreign))
 	for _, f := range n.foreign {
@@ -97,17 +99,18 @@ func (n *Node) Foreign() []*Foreign {
 	return out
 }
 
-// Foreign is node usage that is not ours: it takes room and counts nowhere else
-// (behaviour.md 10.9). It never changes; a new report replaces it.
+// Foreign is a foreign allocation: it takes resources of a node and counts nowhere else (ASK-54).
+// It is
+// immutable; a new report replaces it (ASK-56).
 type Foreign struct {
 	Key     AllocationKey
 	Node    NodeID
 	Amounts resources.Amounts
-	Static  bool // will never be asked to leave
+	Static  bool // of a static pod
 	Tags    map[string]string
 }
 
-// nodeScorer is a node order with the weighted resources as kinds.
+// nodeScorer scores nodes by the weights of resource indexes.
 type nodeScorer struct {
 	nodes   policies.NodeSort
 	weights []kindWeight // in name order
@@ -118,7 +121,7 @@ type kindWeight struct {
 	weight float64
 }
 
-// applyNodeOrder puts the node order of the configuration in force.
+// applyNodeOrder applies the node order of the configuration.
 func (p *Partition) applyNodeOrder() {
 	before := p.nodeScorer
 	p.nodeScorer = nodeScorer{nodes: p.conf.NodeSortPolicy.Sort}
@@ -130,7 +133,7 @@ func (p *Partition) applyNodeOrder() {
 	}
 }
 
-// score is policies.NodeSortPolicy.Score over kinds.
+// score is policies.NodeSortPolicy.Score for resource indexes.
 func (s nodeScorer) score(n *Node) float64 {
 	var used, weights float64
 	for _, w := range s.weights {

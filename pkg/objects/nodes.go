@@ -8,8 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// AddNode registers a node. A node that has nothing is fine; one with a negative
-// quantity is not.
+// AddNode registers a node. The capacity may be empty; a negative quantity is an error.
 func (p *Partition) AddNode(id NodeID, total resources.Amounts, attributes map[string]string, schedulable bool) error {
 	if _, ok := p.nodes[id]; ok {
 		return fmt.Errorf("node %s %w", id, ErrExists)
@@ -27,7 +26,7 @@ func (p *Partition) AddNode(id NodeID, total resources.Amounts, attributes map[s
 	return nil
 }
 
-// SetCapacity changes what a node has. What runs on it stays, even over capacity.
+// SetCapacity changes the capacity of a node. Allocations stay, even above the capacity (NOD-15).
 func (p *Partition) SetCapacity(id NodeID, total resources.Amounts) error {
 	n, ok := p.nodes[id]
 	if !ok {
@@ -36,8 +35,9 @@ func (p *Partition) SetCapacity(id NodeID, total resources.Amounts) error {
 	return p.resizeNode(n, total)
 }
 
-// SetSchedulable drains a node or takes it into use again. Draining changes neither
-// the capacity of the cluster nor what runs on the node.
+// SetSchedulable drains a node or makes it schedulable again. Draining changes neither the capacity
+// of the
+// cluster nor the allocations on the node (NOD-9, NOD-10).
 func (p *Partition) SetSchedulable(id NodeID, schedulable bool) error {
 	n, ok := p.nodes[id]
 	if !ok {
@@ -47,15 +47,15 @@ func (p *Partition) SetSchedulable(id NodeID, schedulable bool) error {
 	return nil
 }
 
-// RemoveNode forgets a node and everything on it, and returns the allocations that
-// went with it, in key order. Their asks do not come back.
+// RemoveNode removes a node with everything on it, and returns its former allocations in key order
+// (NOD-19). Their asks do not become pending again.
 func (p *Partition) RemoveNode(id NodeID, now time.Time) ([]*Allocation, error) {
 	n, ok := p.nodes[id]
 	if !ok {
 		return nil, fmt.Errorf("%w node %s", ErrUnknown, id)
 	}
-	gone := n.Allocations()
-	for _, x := range gone {
+	released := n.Allocations()
+	for _, x := range released {
 		p.Release(x.Key(), now)
 	}
 	for key, f := range n.foreign {
@@ -70,11 +70,11 @@ func (p *Partition) RemoveNode(id NodeID, now time.Time) ([]*Allocation, error) 
 	delete(p.nodes, id)
 	p.nodeList.remove(n)
 	p.recordNodeChange(n)
-	p.recordQueueChange(p.root) // which shows the capacity as its max
+	p.recordQueueChange(p.root) // REST shows the capacity as the max of root
 	p.names.Release(n.total, resources.Cluster)
 	p.nodeSetGeneration++
 	p.sharesStale = true
-	return gone, nil
+	return released, nil
 }
 
 func (p *Partition) resizeNode(n *Node, total resources.Amounts) error {
@@ -91,7 +91,7 @@ func (p *Partition) resizeNode(n *Node, total resources.Amounts) error {
 		p.names.Release(v, resources.Cluster)
 		return fmt.Errorf("node %s: %w", n.id, ErrOverflow)
 	}
-	p.recordQueueChange(p.root) // which shows the capacity as its max
+	p.recordQueueChange(p.root) // REST shows the capacity as the max of root
 	before := slices.Clone(n.total)
 	p.placedKinds.SetMax(v)
 	p.capacity = remaining
@@ -124,7 +124,7 @@ func (p *Partition) setSchedulable(n *Node, schedulable bool) {
 	p.RequestRequeue()
 }
 
-// updateNode changes a book of n and puts n back in its place.
+// updateNode applies change to the quantities of n and reindexes it.
 func (p *Partition) updateNode(n *Node, change func()) {
 	change()
 	p.preemptionGeneration++
@@ -135,7 +135,7 @@ func (p *Partition) updateNode(n *Node, change func()) {
 	p.reindexNode(n)
 }
 
-// fitNode decides which shapes n takes.
+// fitNode computes the shapes that fit n.
 func (p *Partition) fitNode(n *Node) {
 	p.slots.addKinds(p.names.Len())
 	p.slots.setAll(&n.entry.mask)
@@ -148,7 +148,7 @@ func (p *Partition) fitNode(n *Node) {
 	}
 }
 
-// nodeIndexFor is the index that n belongs into.
+// nodeIndexFor is the index of n.
 func (p *Partition) nodeIndexFor(n *Node) *index[*Node] {
 	if n.schedulable {
 		return &p.schedulableNodes
@@ -156,9 +156,11 @@ func (p *Partition) nodeIndexFor(n *Node) *index[*Node] {
 	return &p.unschedulableNodes
 }
 
-// reindexNode puts n in its place, after its key or what it takes changed. A schedulable node
-// enters the order when it joins; one that is not is in its index while it takes anything, which
-// hardly any does: so thousands of nodes that are registered unschedulable cost nothing.
+// reindexNode updates the position of n after its key or its mask changed. A schedulable node
+// enters the
+// node order in indexJoining; an unschedulable one is in its index only while asks that require it
+// fit,
+// so that thousands of nodes registered unschedulable cost nothing (NOD-14).
 func (p *Partition) reindexNode(n *Node) {
 	switch {
 	case !n.schedulable:
@@ -168,8 +170,9 @@ func (p *Partition) reindexNode(n *Node) {
 	}
 }
 
-// indexJoining puts the nodes that came into use since the last time into the node order. Many
-// are sorted together: one by one they would cost more than the decisions they are for.
+// indexJoining adds the nodes that became schedulable since the last call to the node order. Many
+// are
+// sorted together, which costs less than one insertion each.
 func (p *Partition) indexJoining() {
 	joining := slices.DeleteFunc(p.joining, func(n *Node) bool { return !n.schedulable || n.entry.indexed() })
 	p.joining = nil
@@ -189,7 +192,7 @@ func (p *Partition) indexJoining() {
 	p.schedulableNodes.fill(all)
 }
 
-// AddForeign records, or records anew, node usage that is not ours.
+// AddForeign records a foreign allocation, or replaces the former report of the key (ASK-56).
 func (p *Partition) AddForeign(f Foreign) error {
 	n, ok := p.nodes[f.Node]
 	if !ok {
@@ -221,7 +224,7 @@ func (p *Partition) AddForeign(f Foreign) error {
 	return nil
 }
 
-// RemoveForeign forgets foreign usage. ok is false when there is none of that key.
+// RemoveForeign removes a foreign allocation. ok is false if key has none.
 func (p *Partition) RemoveForeign(key AllocationKey) (f *Foreign, ok bool) {
 	if f, ok = p.foreign[key]; !ok {
 		return nil, false

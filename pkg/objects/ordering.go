@@ -50,7 +50,7 @@ func (a *Application) reindex() (firstStartingChanged bool) {
 }
 
 // reindexEntry updates the mask and the position of a in the order of its leaf. The mask has the
-// shapes that a may be allocated; an application with nothing pending is not in the order.
+// shapes that a may be allocated; an application with nothing pending is not in the order (ORD-24).
 func (a *Application) reindexEntry() {
 	if a.entry.mask = a.entry.mask[:0]; a.StateAwareAllows() {
 		a.entry.mask.copyFrom(a.askGroups.order.union())
@@ -85,7 +85,7 @@ func (a *Application) reindexInLeaf() (firstStartingChanged bool) {
 // isStarting reports whether a is a starting application: in a StateAware leaf, not ramped up, and
 // with pending asks or still with its first allocation. Only the first starting application of a
 // leaf
-// may be allocated anything.
+// may be allocated anything (ORD-32, ORD-35).
 func (a *Application) isStarting() bool {
 	return a.queue.policy.sort == policies.StateAware && !a.rampedUp && (a.pendingCount > 0 || a.allocationsMade > 0 && a.boundCount > 0)
 }
@@ -93,7 +93,7 @@ func (a *Application) isStarting() bool {
 // reindexInParent updates the mask and the position of q in the order of its parent. The mask has
 // the
 // shapes that are pending below q and within the headroom of q; a queue with nothing pending is not
-// in the order.
+// in the order (ORD-13).
 func (q *Queue) reindexInParent() {
 	q.key.Priority = q.CurrentPriority()
 	q.key.Share = q.Share()

@@ -28,3 +28,35 @@ func TestNomination_SecondReplacesFirst(t *testing.T) {
 	assert.Equal(t, ended[0].Node, n)
 	assert.NilError(t, p.Check())
 }
+
+// QUE-43: a victim counts as preempting in its leaf and in every queue above from its mark to its
+// release, also when it is overdue.
+func TestQueue_PreemptingCountsVictimsUntilTheirRelease(t *testing.T) {
+	p := busyPartition(t, configs.Queue{Name: "a"}, "k1", "k2", "k3")
+	p.conf.NominationTimeout = time.Minute
+	leaf := p.queues["root.a"]
+	expect := func(preempting, allocated int64) {
+		t.Helper()
+		for _, q := range []*Queue{leaf, p.root} {
+			assert.Assert(t, p.Amounts(q.Preempting()).Equal(cores(preempting)), "%s: %v", q.path, p.Amounts(q.Preempting()))
+			assert.Assert(t, p.Amounts(q.Allocated()).Equal(cores(allocated)), "%s: %v", q.path, p.Amounts(q.Allocated()))
+		}
+		assert.NilError(t, p.Check())
+	}
+	expect(0, 3)
+	p.MarkPreempting([]*Allocation{p.allocations["k1"]}, epoch)
+	expect(1, 3)
+	p.MarkPreempting([]*Allocation{p.allocations["k2"]}, epoch.Add(time.Second))
+	expect(2, 3)
+	overdue := p.TakeOverdueReleases(epoch.Add(time.Minute))
+	assert.Equal(t, len(overdue), 1)
+	assert.Equal(t, overdue[0].Key(), AllocationKey("k1"))
+	expect(2, 3)
+	_, err := p.Resize("k2", cores(5))
+	assert.NilError(t, err)
+	expect(6, 7)
+	p.Release("k1", epoch.Add(time.Minute))
+	expect(5, 6)
+	p.Release("k2", epoch.Add(time.Minute))
+	expect(0, 1)
+}

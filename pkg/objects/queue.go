@@ -201,7 +201,7 @@ func (q *Queue) CurrentPriority() policies.CurrentPriority {
 	return q.policy.priority.ApplyOffset(q.tally.Max(), q.policy.offset)
 }
 
-// Share is the fair share of q, by which siblings are compared.
+// Share is the fair share of q, by which siblings are compared (ORD-17).
 func (q *Queue) Share() resources.Share { return q.shareDenominators.DominantShare(q.allocated) }
 
 // HasFeasible reports whether an ask of a shape of f can be placed below q, as far as q and the
@@ -239,7 +239,7 @@ func (q *Queue) FeasibleApplications(f Mask) iter.Seq[*Application] {
 
 // FirstStarting is the only application of a StateAware leaf that may be allocated something
 // although
-// it has not ramped up; nil: there is none.
+// it has not ramped up (ORD-32); nil: there is none.
 func (q *Queue) FirstStarting() *Application {
 	return q.starting.lowest()
 }

@@ -10,12 +10,13 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// ApplyQuotaTags gives the dynamic leaf at path what the tags of an application that came
-// into it say (behaviour.md 3.3). The last one that says something wins, and it holds until
-// the queue goes; what no tag names stays as it is, from a template or an earlier
-// application. A queue of the configuration and the recovery queue have no use for tags.
-// Tags that make no sense are left out and returned as problems. Requires: the queue
-// exists.
+// ApplyQuotaTags applies the quota tags of an application to the dynamic leaf at path (QUO-21). The
+// last
+// application with a tag wins, and its value holds until the queue is removed; what no tag names
+// stays
+// (QUO-22). Tags have no effect on managed queues and the recovery queue (QUO-24). Malformed tags
+// are
+// skipped and returned as problems (QUO-23). Requires: the queue exists.
 func (p *Partition) ApplyQuotaTags(path QueuePath, tags map[string]string) (problems []error) {
 	q := p.queues[path]
 	if q.managed || path == placement.RecoveryQueue {
@@ -44,8 +45,9 @@ func (p *Partition) ApplyQuotaTags(path QueuePath, tags map[string]string) (prob
 	return problems
 }
 
-// admitNames says why the names of resources that tags bring may not be used, zeroes included;
-// nil: they may. Those of quotas that are about to be used as well count with them.
+// admitNames checks whether the resource names of quotas, zero quantities included, are within the
+// bounds
+// for asks together; nil: they are.
 func (p *Partition) admitNames(all ...iter.Seq2[string, resources.Quantity]) error {
 	named := map[string]resources.Quantity{}
 	for _, quotas := range all {
@@ -56,8 +58,9 @@ func (p *Partition) admitNames(all ...iter.Seq2[string, resources.Quantity]) err
 	return p.names.Admit(resources.FromMap(named), resources.Asks)
 }
 
-// updateQuotas gives a leaf other quotas. Most applications say what the one before them has
-// said, so most of the time nothing changes.
+// updateQuotas applies the quotas of conf to a leaf. Most applications have the tags of the one
+// before, so
+// usually nothing changes.
 func (p *Partition) updateQuotas(q *Queue, conf configs.Queue) {
 	if conf.Max.Equal(q.conf.Max) && conf.Guaranteed.Equal(q.conf.Guaranteed) && conf.MaxApplications == q.conf.MaxApplications {
 		return
@@ -69,12 +72,12 @@ func (p *Partition) updateQuotas(q *Queue, conf configs.Queue) {
 	for _, a := range q.byID {
 		p.addPreemptors(a)
 	}
-	if q.policy.maxApplications > 0 && !p.hasMaxApps { // the first bound on running applications
+	if q.policy.maxApplications > 0 && !p.hasMaxApps { // the first max applications of the partition
 		p.rebuildOrdering()
 		return
 	}
 	p.refitQueue(q)
-	if conf.AppSort == policies.Fair { // which measures applications by what the leaf is promised
+	if conf.AppSort == policies.Fair { // which orders applications by their share of the guarantee of the leaf
 		for _, a := range q.byID {
 			a.rekey()
 		}

@@ -8,13 +8,14 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
-// CheckReconfigure says what keeps the partition from a new configuration; nil: nothing. It
-// changes nothing. A leaf with applications cannot become a parent, nor a parent with
-// queues that still hold work a leaf: the applications would be stranded (upstream they
-// are, behaviour.md 1.7.8). Every queue in the way is named, with its applications, up to
-// a bound. prepared is what the configuration has otherwise than the one in force, if that
-// is known; nil: it is found out. Requires: conf came from configs.Load and has the
-// partition's name.
+// CheckReconfigure is the error with which Reconfigure would refuse conf; nil: none. It changes
+// nothing. A
+// leaf with applications cannot become a parent, nor a parent with applications below it a leaf
+// (CFG-103).
+// The error names the queues and their applications, up to maxNamed. prepared is the difference to
+// the
+// configuration in force, or nil. Requires: conf is from configs.Load and has the name of the
+// partition.
 func (p *Partition) CheckReconfigure(conf configs.Partition, prepared *Difference) error {
 	return p.queueTypeError(p.differenceTo(conf, prepared))
 }
@@ -31,16 +32,17 @@ func (p *Partition) queueTypeError(d *Difference) error {
 	return fmt.Errorf("%w: %s", ErrQueueType, strings.Join(named, "; "))
 }
 
-// maxNamed is how many queues, and how many applications of each, a refusal names.
+// maxNamed is how many queues, and how many applications of each, an error names.
 const maxNamed = 10
 
-// typeClashesIn is what is wrong at q and below it, in the order of the document. Where nothing
-// differs, nothing is wrong: a queue of the configuration in force is of the kind that it says.
+// typeClashesIn appends the type clashes at and below q, in the order of the configuration. There
+// is none
+// where nothing differs: a configured queue is of its configured kind.
 func typeClashesIn(q *Queue, d *queueDifference, found []string) []string {
 	switch {
-	case d.conf == nil || !d.kindChanges: // what is gone drains, whatever it holds
+	case d.conf == nil || !d.kindChanges: // a removed queue drains, whatever it holds
 		return found
-	case d.added: // it may be there all the same: created on request, or draining
+	case d.added: // it may exist as a dynamic or a draining queue
 		return typeClashesBelow(q, d.conf, found)
 	case d.ownSettings:
 		found = typeClashesAt(q, d.conf, found)
@@ -53,7 +55,7 @@ func typeClashesIn(q *Queue, d *queueDifference, found []string) []string {
 	return found
 }
 
-// typeClashesBelow is what is wrong at q and below it, as far as conf goes.
+// typeClashesBelow appends the type clashes of q and the queues below it that conf has.
 func typeClashesBelow(q *Queue, conf *configs.Queue, found []string) []string {
 	found = typeClashesAt(q, conf, found)
 	for i := range conf.Children {
@@ -77,8 +79,7 @@ func typeClashesAt(q *Queue, conf *configs.Queue, found []string) []string {
 	return found
 }
 
-// applicationsBelow counts the applications in q and below it, and lists the first of them, queue
-// by queue.
+// applicationsBelow counts the applications in and below q, and lists the first of them, by queue.
 func applicationsBelow(q *Queue, n int, ids []AppID) (int, []AppID) {
 	n += len(q.byID)
 	if len(q.byID) > 0 && len(ids) < maxNamed {
@@ -109,21 +110,23 @@ func listApps(n int, ids []AppID) string {
 	return fmt.Sprintf("%d applications: %s", n, list)
 }
 
-// Reconfigure puts a new configuration in force, all of it or, when CheckReconfigure has an
-// objection, none of it (behaviour.md 1.7). Queues that are not in it any more drain:
-// they take no new application, and go when they are empty. A dynamic queue that it names
-// is managed from now on; when a later configuration leaves it out again, it is the
-// dynamic queue that it was. So going to another configuration and back leaves no trace.
+// Reconfigure applies a new configuration, or refuses it with the error of CheckReconfigure
+// (CFG-102).
+// Queues that are not in it drain (QUE-33) or, if they were dynamic before, are dynamic again
+// (QUE-32). A
+// dynamic queue that it names is managed from then on (QUE-31). So another configuration and then
+// the
+// former one restore the former state (CFG-109).
 //
-// It takes as long as there are queues that change, with what depends on them, however many
-// stay as they are (ADR 44): what is done is the same whether prepared is given or not.
-// Requires: as CheckReconfigure.
+// The time grows with the queues that change and what depends on them, not with those that stay
+// (ADR 44,
+// CFG-107). The result does not depend on prepared. Requires: as CheckReconfigure.
 func (p *Partition) Reconfigure(conf configs.Partition, prepared *Difference) error {
 	d := p.differenceTo(conf, prepared)
 	if err := p.queueTypeError(d); err != nil {
 		return err
 	}
-	p.names.PinNumbers() // accounts and the order of nodes have the old numbers until they stand anew
+	p.names.PinNumbers() // accounts and the node order have the old indexes until they are rebuilt
 	defer p.names.UnpinNumbers()
 	budgetsChanged := !p.conf.Budgets.Equal(conf.Budgets)
 	p.conf = conf
@@ -138,11 +141,12 @@ func (p *Partition) Reconfigure(conf configs.Partition, prepared *Difference) er
 	return nil
 }
 
-func holdsWork(q *Queue) bool {
-	return len(q.byID) > 0 || slices.ContainsFunc(q.Children(), holdsWork)
+// hasApplications reports whether there is an application in or below q.
+func hasApplications(q *Queue) bool {
+	return len(q.byID) > 0 || slices.ContainsFunc(q.Children(), hasApplications)
 }
 
-// canBecome reports whether q holds nothing that a queue of the kind of conf cannot hold.
+// canBecome reports whether q can have the kind of conf without losing applications or queues.
 func (q *Queue) canBecome(conf configs.Queue) bool {
 	if conf.Parent {
 		return len(q.byID) == 0
@@ -150,12 +154,14 @@ func (q *Queue) canBecome(conf configs.Queue) bool {
 	return len(q.byName) == 0
 }
 
-// prune removes q if it is empty and either drains or was created on request, and then
-// its parent likewise. A queue of the configuration in which the last work has ended
-// forgets that it was dynamic: had it stayed that, it would be gone now.
+// prune removes q if it is empty and either draining or dynamic, and then its parent likewise
+// (QUE-29,
+// QUE-38). A managed queue without applications is not dynamic again later: as a dynamic queue it
+// would
+// be removed by now (QUE-32).
 func (p *Partition) prune(q *Queue) {
 	for above := q; above != nil; above = above.parent {
-		if above.formerDynamic != nil && !holdsWork(above) {
+		if above.formerDynamic != nil && !hasApplications(above) {
 			above.formerDynamic = nil
 		}
 	}

@@ -12,8 +12,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// hundredThousandQueues is a configuration of 100,000 queues: 100 parents, each with 10 parents, each
-// with 98 leaves or so. max says what each leaf may use; 0: it is left out.
+// hundredThousandQueues is a configuration of 100,000 queues: 100 parents, each with 10 parents,
+// each with
+// up to 99 leaves. max is the max of each leaf; 0: the leaf is left out.
 func hundredThousandQueues(max func(leaf int) resources.Quantity) configs.Partition {
 	conf := configs.Partition{Name: "default", PreemptionEnabled: true, Root: configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone()}}
 	leaf := 0
@@ -38,7 +39,7 @@ func hundredThousandQueues(max func(leaf int) resources.Quantity) configs.Partit
 	return conf
 }
 
-// reloadCases are two configurations each, between which a partition goes to and fro.
+// reloadCases are pairs of configurations between which a partition switches.
 var reloadCases = []struct {
 	name     string
 	from, to func(leaf int) resources.Quantity
@@ -47,7 +48,7 @@ var reloadCases = []struct {
 	{"one", constantMax(1000), func(leaf int) resources.Quantity { return 1000 + resources.Quantity(boolToInt(leaf == 77_777)) }},
 	{"thousand", constantMax(1000), func(leaf int) resources.Quantity { return 1000 + resources.Quantity(boolToInt(leaf%99 == 7)) }},
 	{"all", constantMax(1000), constantMax(1001)},
-	{"ten thousand come and go", constantMax(1000), func(leaf int) resources.Quantity { return 1000 * resources.Quantity(boolToInt(leaf%10 != 7)) }},
+	{"ten thousand added and removed", constantMax(1000), func(leaf int) resources.Quantity { return 1000 * resources.Quantity(boolToInt(leaf%10 != 7)) }},
 }
 
 func constantMax(n resources.Quantity) func(int) resources.Quantity {
@@ -63,7 +64,7 @@ func largeReloadPartition(tb testing.TB, conf configs.Partition) *Partition {
 	for i := range 20_000 {
 		id, leaf := AppID(fmt.Sprint("app", i)), i*5%99_000
 		if leaf%10 == 7 {
-			leaf++ // that may be left out
+			leaf++ // so that every configuration has the leaf
 		}
 		path := QueuePath(fmt.Sprintf("root.t%d.p%d.l%d", leaf/990, leaf/99%10, leaf%99))
 		assert.NilError(tb, p.AddApplication(id, security.User{Name: "ann"}, path, nil, now))
@@ -74,7 +75,8 @@ func largeReloadPartition(tb testing.TB, conf configs.Partition) *Partition {
 	return p
 }
 
-// BenchmarkReconfigure is for how long a partition of 100,000 queues decides nothing.
+// BenchmarkReconfigure measures for how long a reload keeps a partition of 100,000 queues from
+// decisions.
 func BenchmarkReconfigure(b *testing.B) {
 	for _, c := range reloadCases {
 		b.Run(c.name, func(b *testing.B) {

@@ -10,17 +10,18 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// The partition decides nothing while it is reconfigured, so what a queue that changes costs bounds
-// how large a configuration may be.
+// A partition makes no decision during a reload, so the cost of each changed queue bounds the size
+// of a
+// configuration.
 func TestReconfigure_AllocationsPerChangedQueue(t *testing.T) {
 	const parents, leaves = 100, 100
-	tree := func(most resources.Quantity) configs.Partition {
+	tree := func(max resources.Quantity) configs.Partition {
 		conf := configs.Partition{Name: "default", Root: configs.Queue{Name: "root", Parent: true}}
 		for i := range parents {
 			parent := configs.Queue{Name: fmt.Sprint("p", i), Parent: true}
 			for j := range leaves {
 				parent.Children = append(parent.Children, configs.Queue{
-					Name: fmt.Sprint("l", j), Max: resources.LimitFromMap(map[string]resources.Quantity{"vcore": most}),
+					Name: fmt.Sprint("l", j), Max: resources.LimitFromMap(map[string]resources.Quantity{"vcore": max}),
 					Guaranteed: resources.GuaranteeFromMap(map[string]resources.Quantity{"vcore": 5}),
 				})
 			}
@@ -37,5 +38,5 @@ func TestReconfigure_AllocationsPerChangedQueue(t *testing.T) {
 	})
 	assert.Equal(t, p.queues["root.p7.l7"].max[0], p.names.LimitVector(confs[i%2].Root.Children[7].Children[7].Max)[0])
 	each := allocations / (parents * leaves)
-	assert.Assert(t, each < 0.5, "%.1f for a queue", each)
+	assert.Assert(t, each < 0.5, "%.1f allocations for a queue", each)
 }

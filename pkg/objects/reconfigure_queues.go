@@ -8,32 +8,33 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// reload is a Reconfigure under way. First every queue that differs gets its settings; then what
-// depends on them is brought up to date, from the lowest queues up, each queue once.
+// reload is the state of a Reconfigure call. First every queue that differs gets its settings; then
+// what
+// depends on them is updated, from the lowest queues up, each queue once.
 type reload struct {
 	p       *Partition
-	visited []visitedQueue // the queues that were there and have changed, and all above them; each behind the one above it
-	built   []*Queue       // the tops of what is new
+	visited []visitedQueue // queues that existed and have changed, and all above them; each behind its parent
+	built   []*Queue       // the topmost queues of the new ones
 
-	limitsChanged      bool     // limits of users and groups have changed where there are applications
-	classQuotasChanged bool     // class quotas have, likewise
-	mayPreemptChanged  []*Queue // parents below which the right to preempt may have changed
+	limitsChanged      bool     // of users and groups, in queues with applications
+	classQuotasChanged bool     // in queues with applications
+	mayPreemptChanged  []*Queue // parents below which asks may, or may no longer, preempt
 
-	fairMaxParent *Queue                 // whose fair is known
-	fairMax       resources.Denominators // what a queue below parent is measured against
-	lastMeasured  *Queue                 // the last queue that was measured with all that is below it
+	fairMaxParent *Queue                 // the queue of fairMax
+	fairMax       resources.Denominators // fair max of the queues below fairMaxParent
+	lastMeasured  *Queue                 // the last queue whose denominators, and those below it, were updated
 }
 
-// visitedQueue is a queue, and how it was before the reload.
+// visitedQueue is a queue, and its state before the reload.
 type visitedQueue struct {
 	queue           *Queue
-	exposedPriority policies.CurrentPriority // to its parent
-	changed         bool                     // it has other settings
-	reorder         bool                     // its members have another order
-	sharesChanged   bool                     // its max or its guarantee has changed
+	exposedPriority policies.CurrentPriority // current priority
+	changed         bool                     // its settings changed
+	reorder         bool                     // the order of its members changed
+	sharesChanged   bool                     // its max or its guarantee changed
 }
 
-// applyDifference gives q, and what is below it, the settings that differ.
+// applyDifference applies the settings of d to q and the queues below it.
 func (r *reload) applyDifference(q *Queue, d *queueDifference) {
 	at := r.visit(q)
 	if d.ownSettings {
@@ -56,8 +57,9 @@ func (r *reload) visit(q *Queue) (at int) {
 	return len(r.visited) - 1
 }
 
-// addQueue puts a queue into the configuration. It may be there all the same, created on request or
-// draining; then it is managed from now on, and what it holds stays.
+// addQueue adds a queue to the configuration. A dynamic or draining queue of that path is managed
+// from now
+// on, and its applications stay (QUE-31, QUE-39).
 func (r *reload) addQueue(parent *Queue, conf *configs.Queue) {
 	q := parent.byName[conf.Name]
 	if q == nil {
@@ -77,8 +79,9 @@ func (r *reload) addQueue(parent *Queue, conf *configs.Queue) {
 	}
 }
 
-// drainQueue takes q and the managed queues below it out of the configuration: what is empty
-// goes at once, what was dynamic is so again, and the rest takes nothing new.
+// drainQueue removes q and the managed queues below it from the configuration: an empty queue is
+// removed
+// (QUE-34), a formerly dynamic one is dynamic again (QUE-32), any other drains (QUE-33).
 func (r *reload) drainQueue(q *Queue) {
 	at := r.visit(q)
 	for _, c := range q.Children() {
@@ -100,7 +103,7 @@ func (r *reload) drainQueue(q *Queue) {
 	}
 }
 
-// changeSettings gives a queue that was met other settings.
+// changeSettings applies conf to the visited queue at index at.
 func (r *reload) changeSettings(at int, conf *configs.Queue, managed bool) {
 	m, p := &r.visited[at], r.p
 	q := m.queue
@@ -108,14 +111,14 @@ func (r *reload) changeSettings(at int, conf *configs.Queue, managed bool) {
 		was := q.conf
 		q.formerDynamic = &was
 	}
-	promises := !q.conf.Guaranteed.Equal(conf.Guaranteed)
+	guaranteeChanged := !q.conf.Guaranteed.Equal(conf.Guaranteed)
 	m.changed = true
-	m.sharesChanged = promises || !q.conf.Max.Equal(conf.Max)
+	m.sharesChanged = guaranteeChanged || !q.conf.Max.Equal(conf.Max)
 	if q.conf.Guaranteed.IsEmpty() != conf.Guaranteed.IsEmpty() || q.conf.PreemptionPolicy != conf.PreemptionPolicy {
 		r.mayPreemptChanged = append(r.mayPreemptChanged, q)
 	}
-	r.limitsChanged = r.limitsChanged || !sameLimits(q.conf.Limits, conf.Limits) && holdsWork(q)
-	r.classQuotasChanged = r.classQuotasChanged || !sameClassQuotas(q.conf.ClassQuotas, conf.ClassQuotas) && holdsWork(q)
+	r.limitsChanged = r.limitsChanged || !sameLimits(q.conf.Limits, conf.Limits) && hasApplications(q)
+	r.classQuotasChanged = r.classQuotasChanged || !sameClassQuotas(q.conf.ClassQuotas, conf.ClassQuotas) && hasApplications(q)
 	before := q.policy
 	q.setConf(conf)
 	if q.managed = managed; managed && q.draining {
@@ -124,16 +127,16 @@ func (r *reload) changeSettings(at int, conf *configs.Queue, managed bool) {
 	}
 	p.internNames(q)
 	p.recordQueueChange(q)
-	m.reorder = before.leaf != q.policy.leaf || before.sort != q.policy.sort || before.prioritySort != q.policy.prioritySort || q.policy.sort == policies.Fair && promises
+	m.reorder = before.leaf != q.policy.leaf || before.sort != q.policy.sort || before.prioritySort != q.policy.prioritySort || q.policy.sort == policies.Fair && guaranteeChanged
 	if m.reorder {
 		p.clearOrdering(q, before.sort)
 	}
 }
 
-// finish brings up to date what depends on settings. far: everything may.
-func (r *reload) finish(far bool) {
+// finish updates what depends on settings. global: everything may have changed.
+func (r *reload) finish(global bool) {
 	p := r.p
-	if far || r.limitsChanged || p.hasMaxApps != (p.maxAppsQueues > 0) {
+	if global || r.limitsChanged || p.hasMaxApps != (p.maxAppsQueues > 0) {
 		p.Unwatch() // anything may change
 		p.rebuildOrdering()
 		p.markAllToRecheck()
@@ -146,7 +149,7 @@ func (r *reload) finish(far bool) {
 	}
 	r.refreshDenominators()
 	for _, m := range slices.Backward(r.visited) {
-		if !m.queue.removed { // else it held nothing
+		if !m.queue.removed { // a removed queue had nothing
 			r.reindex(m)
 		}
 	}
@@ -158,12 +161,12 @@ func (r *reload) finish(far bool) {
 	}
 }
 
-// refreshDenominators finds out anew what shares are measured against, where that has changed: in the queues
-// whose max or guarantee has, and below them.
+// refreshDenominators updates the denominators of fair shares in the queues whose max or guarantee
+// changed, and below them.
 func (r *reload) refreshDenominators() {
 	p := r.p
 	if p.sharesStale = p.sharesStale || p.namesGivenAtRefresh != p.names.Assigned(); p.sharesStale {
-		return // Settle does it everywhere
+		return // RefreshShares updates all
 	}
 	for i := range r.visited {
 		if m := &r.visited[i]; m.sharesChanged {
@@ -194,12 +197,12 @@ func (r *reload) refreshDenominatorsFrom(q *Queue) {
 	r.lastMeasured = q
 }
 
-// reindex puts a queue where it belongs now. Requires: those that have changed below it stand.
+// reindex updates the position of a queue. Requires: the changed queues below it are reindexed.
 func (r *reload) reindex(m visitedQueue) {
 	p, q := r.p, m.queue
 	if m.changed {
 		p.refitQueue(q)
-		if len(q.byID) > 0 { // to begin a walk costs more than to look
+		if len(q.byID) > 0 { // starting an iteration of an empty map costs more than the comparison
 			for _, a := range q.byID {
 				p.addPreemptors(a)
 			}
@@ -219,8 +222,9 @@ func (r *reload) reindex(m visitedQueue) {
 	q.reindexInParent()
 }
 
-// clearOrdering takes all members out of the orders of q, which are about to become others. Before, its
-// applications were sorted by sort.
+// clearOrdering removes all members from the orders of q, which rebuildMembers then builds with
+// another
+// order. sort is the former order of its applications.
 func (p *Partition) clearOrdering(q *Queue, sort policies.AppSort) {
 	q.children.fill(nil)
 	q.apps.fill(nil)
@@ -236,7 +240,7 @@ func (p *Partition) clearOrdering(q *Queue, sort policies.AppSort) {
 	}
 }
 
-// refreshMayPreempt finds out anew which leaves at q and below give their asks a right to preempt.
+// refreshMayPreempt updates which leaves at and below q let their asks preempt.
 func (p *Partition) refreshMayPreempt(q *Queue) {
 	if p.updatePolicy(q); q.policy.mayPreempt {
 		for _, a := range q.byID {

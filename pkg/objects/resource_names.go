@@ -2,13 +2,17 @@ package objects
 
 import "github.com/canopy-scheduler/canopy/pkg/resources"
 
-// Every book has its quantities by the number of the resource. What a name stands for must not
-// change under a book, so whatever brings a name holds it: a node and a foreign allocation what
-// they have, a queue what its settings say, a shape what its asks ask for. A name that nothing
-// holds is in no book any more, and its number is free (ADR 38).
+// Vectors have quantities by the index of the resource, which must not change while a vector has
+// it. So
+// whatever has a name holds it: a node and a foreign allocation their resources, a queue those of
+// its
+// settings, a shape the requested ones. A name without a holder is in no vector, and its index is
+// free
+// (ADR 38, NOD-37).
 
-// internNames makes the dense form of q's settings, whose names are held. Those of a dynamic queue
-// are held as those of asks are: tags of applications may say what they are.
+// internNames converts the settings of q to vectors and holds their resource names. A dynamic queue
+// holds
+// them as asks do, since tags of applications may bring them.
 func (p *Partition) internNames(q *Queue) {
 	by := resources.Cluster
 	if !q.managed {
@@ -16,7 +20,7 @@ func (p *Partition) internNames(q *Queue) {
 	}
 	simple := len(q.conf.Limits)+len(q.conf.ClassQuotas)+len(q.scopes)+len(q.extraKinds) == 0 && q.conf.ChildTemplate == nil && q.namesHeldBy == by
 	if simple && p.names.UpdateQuantities(q.max, q.conf.Max) && p.names.UpdateQuantities(q.guaranteed, resources.Limit(q.conf.Guaranteed)) {
-		p.applySettings(q) // the names are those that it holds already
+		p.applySettings(q) // the names are held already
 		return
 	}
 	former := q.heldNames()
@@ -32,14 +36,14 @@ func (p *Partition) internNames(q *Queue) {
 	p.applySettings(q)
 }
 
-// applySettings finds out what q goes by that depends on more than its own settings, and counts those.
+// applySettings updates what depends on the settings of q, and the counts of settings.
 func (p *Partition) applySettings(q *Queue) {
 	p.countSettings(q, 1)
 	p.updatePolicy(q)
 	q.policy.maxEnforced = p.conf.QuotaPreemptionEnabled && q.conf.QuotaPreemptionDelay > 0
 }
 
-// countSettings counts the settings of q among those of all queues, with -1 for a queue that goes.
+// countSettings counts the settings of q in Partition; n is -1 for a queue that is removed.
 func (p *Partition) countSettings(q *Queue, n int) {
 	bounds, scoped := n > 0 && q.hasMaxApplications(), n > 0 && len(q.scopes) > 0
 	p.maxAppsQueues += boolToInt(bounds) - boolToInt(q.maxAppsCounted)
@@ -47,7 +51,7 @@ func (p *Partition) countSettings(q *Queue, n int) {
 	q.maxAppsCounted, q.classQuotasCounted = bounds, scoped
 }
 
-// heldNames is the names that a queue holds.
+// heldNames is the resource names that a queue holds.
 type heldNames struct {
 	max, guaranteed resources.LimitVector
 	scopes          []scope
@@ -59,7 +63,7 @@ func (q *Queue) heldNames() heldNames {
 	return heldNames{q.max, q.guaranteed, q.scopes, q.extraKinds, q.namesHeldBy}
 }
 
-// releaseNames takes back what intern held.
+// releaseNames reverts the holds of internNames.
 func (p *Partition) releaseNames(h heldNames) {
 	p.names.ReleaseBound(h.max, h.heldBy)
 	p.names.ReleaseBound(h.guaranteed, h.heldBy)
@@ -73,8 +77,9 @@ func (p *Partition) releaseNames(h heldNames) {
 	}
 }
 
-// eachExtraName yields the names in the limits of q, for accounts, which come and go, and in its
-// template, for dynamic queues.
+// eachExtraName yields the names in the limits of q, which accounts use, and in its child template,
+// which
+// dynamic queues use.
 func (q *Queue) eachExtraName(yield func(name string)) {
 	for _, rule := range q.conf.Limits {
 		for name := range rule.MaxResources.All() {
@@ -91,24 +96,26 @@ func (q *Queue) eachExtraName(yield func(name string)) {
 	}
 }
 
-// overflows reports whether the books could not hold an ask of these amounts.
+// overflows reports whether a total would exceed 64 bits with an ask of these amounts.
 func (p *Partition) overflows(amounts resources.Amounts) bool {
 	v := p.names.Hold(amounts, resources.Asks)
 	defer p.names.Release(v, resources.Asks)
 	return p.root.pending.Overflows(p.root.allocated, v)
 }
 
-// notePlacedKinds notes that the RM says that an ask of shape s runs, on whatever node. Of decided
-// placements it is known: they are where a node has what they ask for.
+// notePlacedKinds records the resources of a reported allocation in placedKinds. Decided placements
+// need
+// no record: their nodes have these resources.
 func (p *Partition) notePlacedKinds(s *Shape) {
 	p.placedKinds.SetMax(s.vector)
 	if p.namesGivenAtRefresh != p.names.Assigned() {
-		p.sharesStale = true // shares have to be measured in the new resource too
+		p.sharesStale = true // shares need denominators for a new resource
 	}
 }
 
-// forgetKind frees the number of a name, before another name can get it. No book has any of it,
-// but for what applications once held.
+// forgetKind removes the quantities of a resource index that is freed. They are zero except for
+// peaks of
+// applications.
 func (p *Partition) forgetKind(k resources.Index) {
 	if p.placedKinds.At(k) == 0 {
 		return
@@ -116,23 +123,24 @@ func (p *Partition) forgetKind(k resources.Index) {
 	p.placedKinds[k] = 0
 	for _, a := range p.apps {
 		if a.peak.At(k) != 0 {
-			most := p.Peak(a)
-			a.formerPeak = &most
+			peak := p.Peak(a)
+			a.formerPeak = &peak
 			a.peak[k] = 0
 		}
 	}
 }
 
-// Peak is, resource by resource, the most that the allocations of an application or its
-// placeholders ever held at once (behaviour.md 11.4, maxUsedResource).
+// Peak is, per resource, the most that the allocations of an application or its placeholders ever
+// used
+// at once (APP-44).
 func (p *Partition) Peak(a *Application) resources.Amounts {
 	now := p.names.Amounts(a.peak)
 	if a.formerPeak == nil {
 		return now
 	}
-	most := a.formerPeak.Map()
+	peak := a.formerPeak.Map()
 	for name, n := range now.All() {
-		most[name] = max(most[name], n)
+		peak[name] = max(peak[name], n)
 	}
-	return resources.FromMap(most)
+	return resources.FromMap(peak)
 }

@@ -25,8 +25,9 @@ func addAskFor(t *testing.T, p *Partition, key string, names ...string) error {
 	return err
 }
 
-// Tenants ask for more and more resources that there are none of. A node with a resource that is
-// new is taken all the same, asks for it are too, and names that are gone make room for others.
+// Asks may use up the names that only asks have. A node with a new resource is still registered,
+// asks for
+// that resource are admitted, and names that are released can be used by others.
 func TestResourceNames_UnknownNamesDoNotExcludeNodes(t *testing.T) {
 	p := busyPartition(t, configs.Queue{Name: "a"})
 	for i := range resources.MaxAskNames {
@@ -46,10 +47,10 @@ func TestResourceNames_UnknownNamesDoNotExcludeNodes(t *testing.T) {
 	for i := range resources.MaxAskNames / 2 {
 		assert.NilError(t, addAskFor(t, p, fmt.Sprint("more", i), fmt.Sprint("example.com/more", i)))
 	}
-	assert.Equal(t, p.names.Len(), known, "numbers that are free are used again")
+	assert.Equal(t, p.names.Len(), known, "free indexes are used again")
 }
 
-// A name goes with the last that holds it, whatever that is.
+// A name is released by its last holder, whatever that is.
 func TestResourceNames_ReleasedWithLastHolder(t *testing.T) {
 	quota := configs.Queue{Name: "a", Max: resources.LimitFromMap(map[string]resources.Quantity{"in-max": 0})}
 	p := busyPartition(t, quota)
@@ -68,7 +69,7 @@ func TestResourceNames_ReleasedWithLastHolder(t *testing.T) {
 	_, err := p.RemoveNode("x", epoch)
 	assert.NilError(t, err)
 	assert.Assert(t, !has("later") && !has("foreign"))
-	assert.Assert(t, has("shared"), "the ask has it")
+	assert.Assert(t, has("shared"), "the ask holds it")
 	_, err = p.Resize("k", oneOfEach("resized"))
 	assert.NilError(t, err)
 	assert.Assert(t, !has("shared") && has("resized"))
@@ -81,7 +82,7 @@ func TestResourceNames_ReleasedWithLastHolder(t *testing.T) {
 	assert.Assert(t, !has("in-max"))
 }
 
-// What is refused leaves no name behind.
+// A rejected request holds no name.
 func TestResourceNames_RejectedRequestsHoldNone(t *testing.T) {
 	p := busyPartition(t, configs.Queue{Name: "a"})
 	enormous := resources.FromMap(map[string]resources.Quantity{"new": 1<<63 - 1})
@@ -98,7 +99,7 @@ func TestResourceNames_RejectedRequestsHoldNone(t *testing.T) {
 	assert.Assert(t, !known)
 }
 
-// What an application once held is told by the name it had, whatever has its number now.
+// Peaks are shown by the name that they were recorded with, whatever has the index now.
 func TestResourceNames_PeaksSurviveNumberReuse(t *testing.T) {
 	p := busyPartition(t, configs.Queue{Name: "a"})
 	assert.NilError(t, p.AddNode("x", oneOfEach("old"), nil, true))
@@ -111,7 +112,7 @@ func TestResourceNames_PeaksSurviveNumberReuse(t *testing.T) {
 	assert.NilError(t, err)
 	assert.NilError(t, p.AddNode("y", oneOfEach("new"), nil, true))
 	again, _ := p.names.Lookup("new")
-	assert.Equal(t, again, k, "the number is used again")
+	assert.Equal(t, again, k, "the index is used again")
 	assert.Equal(t, p.Peak(a).Get("old"), resources.Quantity(1))
 	assert.Equal(t, p.Peak(a).Get("new"), resources.Quantity(0))
 	assert.NilError(t, p.AddNode("x", oneOfEach("old"), nil, true))

@@ -7,37 +7,39 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Shape is everything about an ask that decides where it fits. Asks with the same
-// amounts and constraints share one, so a question answered for one is answered for
-// all (architecture.md 9.1; a real trace of 8,152 tasks has 151 shapes).
+// Shape is what decides which nodes an ask fits: its resources and its required node. Asks with the
+// same
+// share one Shape, so that a check of one holds for all. (A production trace of 8,152 tasks has 151
+// shapes.)
 type Shape struct {
 	amounts        resources.Amounts
-	vector         resources.Vector // amounts, dense
+	vector         resources.Vector // amounts as a vector
 	required       NodeID           // the only node; empty: any
-	pinned         bool             // a band of shapes that accept only one node each
-	refs           int              // allocations that have this shape
-	slot           int              // its number in masks
-	slotMask       Mask             // the set of just that slot
-	bucket         *Shape           // whose slot that is; nil: its own
-	noFitSince     uint64           // it fitted no node when the news were that far; 0: not known
-	byMaxAppsCheck [3]*Shape        // the same in applications behind a gate, by gate; nil: there are none
-	maxAppsCheck   maxAppsCheck     // it is that of another behind this gate
+	pinned         bool             // a bucket of shapes that require one node each
+	refs           int              // number of asks and allocations of this shape
+	slot           int              // index in masks
+	slotMask       Mask             // the mask of that slot
+	bucket         *Shape           // the bucket that has the slot; nil: it has a slot of its own
+	noFitSince     uint64           // it fits no node except freed ones from this sequence number on; 0: unknown
+	byMaxAppsCheck [3]*Shape        // shapes of the slots of asks with that check; nil: none
+	maxAppsCheck   maxAppsCheck     // it is in byMaxAppsCheck of another shape
 }
 
-// Amounts is what an ask of this shape takes.
+// Amounts is what an ask of this shape requests.
 func (s *Shape) Amounts() resources.Amounts { return s.amounts }
 
-// Vector is Amounts on the decision path. Read-only.
+// Vector is Amounts as a vector. Read-only.
 func (s *Shape) Vector() resources.Vector { return s.vector }
 
-// RequiredNode is the only node an ask of this shape accepts; empty: any.
+// RequiredNode is the only node on which an ask of this shape may be placed; empty: any.
 func (s *Shape) RequiredNode() NodeID { return s.required }
 
-// Exact reports whether masks know the shape itself. Of others they know only the band, so
-// that what they say has to be verified.
+// Exact reports whether the shape has a slot of its own. Otherwise masks hold for its bucket and
+// the caller
+// must check the shape itself.
 func (s *Shape) Exact() bool { return s.bucket == nil }
 
-// acquireShape finds the shape of ask, or makes it. A shape nobody has is forgotten.
+// acquireShape finds or makes the shape of ask. It is removed with its last user.
 func (p *Partition) acquireShape(ask *Ask) *Shape {
 	key := shapeKey(ask)
 	s := p.shapes[key]
@@ -60,7 +62,8 @@ func (p *Partition) releaseShape(s *Shape, ask *Ask) {
 	}
 }
 
-// addShapeToMasks decides for every queue and every node whether it takes the new shape s.
+// addShapeToMasks sets the slot of a new shape in the masks of all queues, accounts and nodes that
+// it fits.
 func (p *Partition) addShapeToMasks(s *Shape) {
 	for _, q := range p.queues {
 		if !q.policy.unbounded {
@@ -80,8 +83,9 @@ func (p *Partition) addShapeToMasks(s *Shape) {
 	p.schedulableNodes.root.rebuildMasks()
 }
 
-// shapeKey is the same for two asks exactly when they have the same shape: every
-// name is preceded by its length, so no name can imitate another.
+// shapeKey is equal for two asks if and only if they have the same shape: each name is preceded by
+// its
+// length, so keys are unambiguous.
 func shapeKey(ask *Ask) string {
 	var b strings.Builder
 	put := func(s string) {

@@ -7,16 +7,15 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// kindRequests is what shapes ask for of one kind.
+// kindRequests is what shapes request of one resource.
 type kindRequests struct {
 	amounts []resources.Quantity // above zero, ascending, each once
-	upTo    []Mask               // upto[i]: the shapes that need at most amounts[:i], or none of it
+	upTo    []Mask               // upTo[i]: the shapes that request at most amounts[:i], or none
 }
 
-// add takes in the shape of slot, which needs q. What an earlier shape of the slot needed
-// is forgotten.
+// add records that the shape of slot requests q. It replaces the request of a former shape of slot.
 func (n *kindRequests) add(slot int, q resources.Quantity) {
-	from := 0 // the first of upto that has it
+	from := 0 // the first of upTo that has slot
 	if q > 0 {
 		at, found := slices.BinarySearch(n.amounts, q)
 		if !found {
@@ -30,7 +29,7 @@ func (n *kindRequests) add(slot int, q resources.Quantity) {
 	}
 }
 
-// addKinds makes needs for the kinds that are new. kinds is how many there are.
+// addKinds adds kindRequests for new resource indexes. kinds is the number of indexes.
 func (t *slots) addKinds(kinds int) {
 	for k := len(t.requests); k < kinds; k++ {
 		t.requests = append(t.requests, t.requestsOf(resources.Index(k)))
@@ -56,7 +55,7 @@ func requestOf(s *Shape, k resources.Index) resources.Quantity {
 	return s.vector.At(k)
 }
 
-// dropExceeding takes out of m the shapes that need more than left of kind k.
+// dropExceeding removes from m the shapes that request more than left of k.
 func (t *slots) dropExceeding(m Mask, k resources.Index, left resources.Quantity) {
 	n := &t.requests[k]
 	i, found := slices.BinarySearch(n.amounts, left)

@@ -8,34 +8,36 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// slots numbers the shapes of a partition, so that a set of shapes is a mask. A question
-// such as "which shapes fit into what is left here?" is then answered for all shapes at
-// once: per resource one search among the amounts that shapes ask for, and an
-// intersection (architecture.md 9.2).
+// slots assigns slots to shapes, so that a set of shapes is a mask. Which shapes fit into free
+// resources is
+// then computed for all shapes at once: for each resource a binary search among the requested
+// quantities
+// and an intersection (ORD-11).
 //
-// The table is bounded. Shapes that find it full share the slot of a band: of the sizes
-// that are about the same. What a mask says of a band holds for the smallest that could be
-// in it, so it may promise too much and never too little.
+// The table is bounded. Further shapes share the slot of a bucket of about the same size. A mask
+// has the
+// slot of a bucket if the smallest possible shape of it fits, so it may have too many shapes and
+// never
+// too few (ORD-10).
 type slots struct {
-	maxExact           int               // how many shapes may have a slot of their own, and how many bands there may be
-	exactCount         int               // how many have one
-	tableFull          bool              // the table was full, and is not yet half empty
-	buckets            map[string]*Shape // in use, by what their smallest takes
-	catchAll           *Shape            // the band of those that find no room even among the bands; it takes nothing
-	shapes             []*Shape          // shapes and bands, by slot; nil: free
-	free               []int             // slots that had a shape
-	maxAppsQueueSlots  Mask              // the slots of shapes in applications that have not started
-	maxAppsSlots       Mask              // those, and of shapes in applications that have asked again
-	requiredNodeSlots  Mask              // the slots of shapes that accept only one node
-	pinnedSlots        Mask              // those, and the slots of bands of them
-	byRequiredNode     map[NodeID][]int  // and those that accept only this one
-	requests           []kindRequests    // by kind; behind by the kinds that are new, until settled
-	removedShapes      int               // shapes that left since needs were built
-	requiredInCatchAll int               // shapes that accept only one node and share the slot of any
+	maxExact           int               // maximum number of shapes with a slot of their own, and of buckets
+	exactCount         int               // number of shapes with a slot of their own
+	tableFull          bool              // no slot is assigned to a single shape until the table is half empty
+	buckets            map[string]*Shape // in use, by bucketOf
+	catchAll           *Shape            // bucket of the shapes beyond maxExact buckets; it requests nothing
+	shapes             []*Shape          // shapes and buckets, by slot; nil: free
+	free               []int             // released slots
+	maxAppsQueueSlots  Mask              // slots of shapes that need a max applications check of queues and limits
+	maxAppsSlots       Mask              // slots of shapes that need a max applications check
+	requiredNodeSlots  Mask              // slots of shapes that require one node
+	pinnedSlots        Mask              // those, and slots of buckets of such shapes
+	byRequiredNode     map[NodeID][]int  // slots of shapes that require this node
+	requests           []kindRequests    // by resource index; addKinds adds those of new indexes
+	removedShapes      int               // shapes removed since requests were built
+	requiredInCatchAll int               // number of shapes in catchAll that require one node
 }
 
-// DefaultShapes is how many shapes a partition can tell apart at once, if it is not told
-// otherwise. A production trace of 8,152 tasks has 151.
+// DefaultShapes is the default of Options.Shapes. A production trace of 8,152 tasks has 151 shapes.
 const DefaultShapes = 512
 
 func newSlots(maxExact int) slots {
@@ -44,15 +46,16 @@ func newSlots(maxExact int) slots {
 	return slots{maxExact: maxExact, catchAll: catchAll, shapes: []*Shape{catchAll}, buckets: map[string]*Shape{}, byRequiredNode: map[NodeID][]int{}}
 }
 
-// assign gives s a slot, of its own or that of a band. It returns what is new in the table,
-// s or its band; nil: nothing.
+// assign gives s a slot of its own or that of a bucket. It returns what has a new slot, s or its
+// bucket;
+// nil: nothing has.
 func (t *slots) assign(s *Shape) (added *Shape) {
 	if !t.tableFull && t.exactCount < t.maxExact {
 		t.exactCount++
 		t.add(s)
 		return s
 	}
-	t.tableFull = true // else a stream of shapes that come and go would be decided everywhere, one by one
+	t.tableFull = true // otherwise short-lived shapes would each be added to all masks
 	key, lowest := bucketOf(s)
 	b := t.buckets[key]
 	switch {
@@ -69,8 +72,9 @@ func (t *slots) assign(s *Shape) (added *Shape) {
 	return added
 }
 
-// release frees the slot of s, which nobody has any more. Masks keep the bit, which means
-// nothing until somebody takes the slot, and then it is decided anew everywhere.
+// release frees the slot of s. Masks keep the bit, which has no meaning until the slot is assigned
+// again;
+// then it is set in all masks.
 func (t *slots) release(s *Shape) {
 	if s.bucket == nil {
 		t.exactCount--
@@ -115,13 +119,14 @@ func (t *slots) remove(s *Shape) {
 	if s.required != "" {
 		t.removeRequired(s)
 	}
-	if t.removedShapes++; t.removedShapes > len(t.shapes)+64 { // their amounts are still listed
+	if t.removedShapes++; t.removedShapes > len(t.shapes)+64 { // their amounts are still in requests
 		t.removedShapes, t.requests = 0, t.requests[:0]
 	}
 }
 
-// bucketOf names the band of s, and is the smallest there can be in it: quantities are
-// rounded down to three binary digits.
+// bucketOf is the key of the bucket of s, and its smallest possible vector: quantities are rounded
+// down to
+// three binary digits.
 func bucketOf(s *Shape) (key string, lowest resources.Vector) {
 	lowest = make(resources.Vector, len(s.vector))
 	name := make([]byte, 0, 16)
@@ -150,7 +155,7 @@ func (t *slots) removeRequired(s *Shape) {
 	}
 }
 
-// dropOtherRequiredNodes takes out of m the shapes that accept only another node than id.
+// dropOtherRequiredNodes removes from m the shapes that require another node than id.
 func (t *slots) dropOtherRequiredNodes(m Mask, id NodeID) {
 	if t.requiredNodeSlots.empty() {
 		return
@@ -166,10 +171,10 @@ func (t *slots) dropOtherRequiredNodes(m Mask, id NodeID) {
 	}
 }
 
-// keepPinned takes out of m the shapes that a node takes only while it is schedulable.
+// keepPinned removes from m the shapes that fit schedulable nodes only.
 func (t *slots) keepPinned(m Mask) { m.intersectWith(t.pinnedSlots) }
 
-// setAll sets m to every slot there is.
+// setAll adds all slots to m.
 func (t *slots) setAll(m *Mask) {
 	for w := range *m {
 		(*m)[w] = ^uint64(0)

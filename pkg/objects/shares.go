@@ -25,7 +25,7 @@ func (p *Partition) RefreshShares() {
 	p.requeue()
 }
 
-// clusterFairMax is the fair max of root: the capacity of the cluster. A resource that no
+// clusterFairMax is the fair max of root: the capacity of the cluster (ORD-20). A resource that no
 // node
 // has is Unmeasured.
 func (p *Partition) clusterFairMax() resources.Denominators {
@@ -43,7 +43,7 @@ func (p *Partition) clusterFairMax() resources.Denominators {
 // setShareDenominators sets the denominators of q and of all queues below it. fairMax is that of
 // the
 // queue above. From root down, each max overwrites the fair max of its resources; the guarantee of
-// the queue itself overwrites both. In an empty cluster no max counts.
+// the queue itself overwrites both (ORD-17, ORD-19, ORD-20). In an empty cluster no max counts.
 func (p *Partition) setShareDenominators(q *Queue, fairMax resources.Denominators) {
 	q.shareDenominators = append(q.shareDenominators[:0], fairMax...)
 	if !p.capacity.IsZero() {
@@ -110,7 +110,7 @@ func (p *Partition) rebuildOrdering() {
 
 // refreshAskPriorities updates the priorities of asks after a configuration that enables or
 // disables
-// priority. All asks of a group have the same priority, so their order stays.
+// priority (PRI-21, PRI-24). All asks of a group have the same priority, so their order stays.
 func (p *Partition) refreshAskPriorities(group *AskGroup) {
 	for _, list := range [][]*Allocation{group.SchedulableAsks(), group.unschedulable} {
 		for _, x := range list {
@@ -161,7 +161,7 @@ func (p *Partition) rebuildMembers(q *Queue) {
 
 // ramp is an application of a StateAware leaf that ramps up by time unless its allocations ramp it
 // up
-// before.
+// before (ORD-33).
 type ramp struct {
 	app  *Application
 	from time.Time

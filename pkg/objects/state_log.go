@@ -10,15 +10,15 @@ type StateReason uint8
 
 // The reasons to enter a state.
 const (
-	ReasonFirstAsk           StateReason = iota // the first ask came in
-	ReasonAllocated                             // something was placed
-	ReasonAskWhileCompleting                    // an ask came in while it was completing
-	ReasonIdle                                  // nothing was left to do
-	ReasonIdleTimeout                           // and nothing came for as long as that takes
-	ReasonRemoved                               // the RM removed it
-	ReasonRejected                              // it was not let in
-	ReasonRetentionOver                         // it ended as long ago as history goes back
-	ReasonHistoryFull                           // so many have ended since that history has no room for it
+	ReasonFirstAsk           StateReason = iota // the first ask was added
+	ReasonAllocated                             // the first allocation was made
+	ReasonAskWhileCompleting                    // an ask was added in state Completing
+	ReasonIdle                                  // nothing is pending and nothing allocated
+	ReasonIdleTimeout                           // Lifetimes.Completing has passed
+	ReasonRemoved                               // the RM removed the application
+	ReasonRejected                              // the application was rejected
+	ReasonRetentionOver                         // the retention time is over
+	ReasonHistoryFull                           // the history had more than Lifetimes.MaxEnded entries
 )
 
 func (r StateReason) String() string {
@@ -29,19 +29,21 @@ func (r StateReason) String() string {
 	}[r]
 }
 
-// StateChange is one line of an application's state log. It is small because there is
-// one for every state of every application that is still remembered.
+// StateChange is an entry of the state log of an application. It is small because each application
+// in the
+// partition and in the history has several.
 type StateChange struct {
 	at     int64 // nanoseconds since 1970
-	State  State // the one entered
+	State  State // the state that was entered
 	Reason StateReason
 }
 
 // At is when the state was entered.
 func (c StateChange) At() time.Time { return time.Unix(0, c.at).UTC() }
 
-// A log has a bound: an application that asks for one thing after the other enters two
-// states with each. The first entries say when it began, the last what it does.
+// A state log is bounded (APP-42): an application with one ask at a time enters two states with
+// each. The
+// first and the last entries are kept.
 const (
 	maxLogEntries    = 32
 	keptFirstEntries = 4
@@ -49,8 +51,8 @@ const (
 
 type stateLog []StateChange
 
-// with is the log with one more entry. One that is full loses the oldest after the first
-// few.
+// with is the log with one more entry. A full log loses the oldest entry after the first
+// keptFirstEntries.
 func (l stateLog) with(c StateChange) stateLog {
 	if len(l) == maxLogEntries {
 		l = slices.Delete(l, keptFirstEntries, keptFirstEntries+1)

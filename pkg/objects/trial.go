@@ -1,23 +1,25 @@
 package objects
 
-// Trial is a what-if on a partition. It posts to the real books and remembers how to
-// take every posting back, so a search over victims copies nothing.
+// Trial removes allocations from a partition for a dry run and restores them. It changes the totals
+// in
+// place and records how to undo that, so a search for victims copies nothing.
 //
-// A partition has at most one open Trial, and nobody else changes the partition while
-// it is open. It ends with End, which leaves the books as they were before it.
+// A partition has at most one open Trial. While it is open, only the Trial may change the
+// partition. End
+// restores the state before Try.
 type Trial struct {
 	p     *Partition
-	taken []taken // freed, in that order
+	taken []taken // removed allocations, in order
 }
 
 type taken struct {
 	x             *Allocation
 	class         string // its priority class
-	wasPreempting bool   // to leave, as follows
+	wasPreempting bool   // then it had the preemptionMark
 	preemptionMark
 }
 
-// Mark is a point a Trial can return to.
+// Mark is a state of a Trial for Undo.
 type Mark int
 
 // Try opens a Trial.
@@ -26,15 +28,14 @@ func (p *Partition) Try() *Trial {
 		panic("objects: a trial is open already")
 	}
 	p.trying = true
-	p.names.PinNumbers() // what is taken back has its number again
+	p.names.PinNumbers() // restored vectors have their indexes again
 	return &Trial{p: p}
 }
 
-// Mark remembers this point.
+// Mark is the current state of t.
 func (t *Trial) Mark() Mark { return Mark(len(t.taken)) }
 
-// Without pretends that an allocation is gone. It reports false when there is no
-// allocation of that key.
+// Without removes an allocation. It reports false if key has none.
 func (t *Trial) Without(key AllocationKey) bool {
 	x, ok := t.p.allocations[key]
 	if !ok || x.Pending() {
@@ -46,7 +47,7 @@ func (t *Trial) Without(key AllocationKey) bool {
 	return true
 }
 
-// Undo takes back everything since m, newest first.
+// Undo restores the allocations that were removed since m, the last first.
 func (t *Trial) Undo(m Mark) {
 	for i := len(t.taken) - 1; i >= int(m); i-- {
 		t.p.restore(t.taken[i].x, t.taken[i].class)
@@ -57,14 +58,14 @@ func (t *Trial) Undo(m Mark) {
 	t.taken = t.taken[:m]
 }
 
-// End takes everything back and closes the Trial.
+// End restores all allocations and closes the Trial.
 func (t *Trial) End() {
 	t.Undo(0)
 	t.p.trying = false
 	t.p.names.UnpinNumbers()
 }
 
-// restore is Free taken back.
+// restore reverts removeAllocation.
 func (p *Partition) restore(x *Allocation, class string) {
 	a := x.app
 	x.shape, x.key.ClassID = p.acquireShape(x.ask), p.classNumbers.acquire(class)

@@ -20,8 +20,8 @@ func cores(n int64) resources.Amounts {
 	return resources.FromMap(map[string]resources.Quantity{"vcore": resources.Quantity(n)})
 }
 
-// busyPartition is a partition with one leaf, one node, and as many bound allocations of one core
-// each as keys are given.
+// busyPartition is a partition with a leaf, a node, and a bound allocation of one core for each
+// key.
 func busyPartition(t *testing.T, conf configs.Queue, keys ...AllocationKey) *Partition {
 	t.Helper()
 	root := configs.Queue{Name: "root", Parent: true, Children: []configs.Queue{conf}}
@@ -37,7 +37,7 @@ func busyPartition(t *testing.T, conf configs.Queue, keys ...AllocationKey) *Par
 	return p
 }
 
-// accountingText is everything a posting could change, as text.
+// accountingText is everything that removal and restoration of an allocation change.
 func accountingText(p *Partition) string {
 	a, n := p.apps["app"], p.nodes["n"]
 	return fmt.Sprint(p.Amounts(a.allocated), p.Amounts(a.pending), a.boundCount, a.pendingCount, a.allocationsMade, a.state, a.log, p.boundCount,
@@ -52,8 +52,8 @@ func TestTrial_EndRestoresState(t *testing.T) {
 	assert.Assert(t, trial.Without("k2"))
 	mark := trial.Mark()
 	assert.Assert(t, trial.Without("k1"))
-	assert.Assert(t, !trial.Without("k1"), "it is gone already")
-	assert.Assert(t, !trial.Without("nobody"))
+	assert.Assert(t, !trial.Without("k1"), "it is removed already")
+	assert.Assert(t, !trial.Without("missing"))
 	assert.DeepEqual(t, p.Amounts(p.nodes["n"].available).Map(), cores(99).Map())
 	assert.NilError(t, p.Check())
 
@@ -79,7 +79,7 @@ func TestReturnToPending_RestoresTheAsk(t *testing.T) {
 	assert.Assert(t, ok)
 	assert.NilError(t, p.Check())
 	a := p.apps["app"]
-	assert.Equal(t, a.askGroups.list[0].SchedulableAsks()[0].Key(), AllocationKey("k1"), "older asks come first again")
+	assert.Equal(t, a.askGroups.list[0].SchedulableAsks()[0].Key(), AllocationKey("k1"), "it has its former position")
 	assert.NilError(t, p.Place(x, p.nodes["n"], epoch))
 	assert.NilError(t, p.Check())
 }
@@ -108,7 +108,7 @@ func TestPlace_RechecksLimits(t *testing.T) {
 	assert.ErrorIs(t, p.Place(x, p.nodes["n"], epoch), ErrOverLimit)
 	assert.Equal(t, accountingText(p), before)
 	_, err = p.PlaceReported("k2", "n", epoch)
-	assert.NilError(t, err, "what the RM reports is recorded")
+	assert.NilError(t, err, "reported allocations are not checked")
 	assert.NilError(t, p.Check())
 }
 

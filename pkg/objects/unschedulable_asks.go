@@ -1,11 +1,14 @@
 package objects
 
-// Masks say who can be placed where, but not what the RM refuses. An ask that it refused on
-// every node with room is set aside. Placing something else only takes room away, so it
-// stays impossible until there is news: room that appeared in a node or below a max.
+// Unschedulable asks. Masks say which nodes fit, not what the RM refuses. An ask that the RM
+// refused on
+// every node that it fits is unschedulable: it is not tried again until a change that frees
+// resources
+// in a node or below a max, since placements only take resources (ASK-33, ASK-34).
 
-// MarkUnschedulable keeps x, which the RM refused on every node with room, from being tried again
-// until there is news.
+// MarkUnschedulable takes x, which the RM refused on every node that it fits, out of the
+// schedulable asks
+// until the next requeue.
 func (p *Partition) MarkUnschedulable(x *Allocation) {
 	group := x.group
 	group.remove(x)
@@ -13,12 +16,12 @@ func (p *Partition) MarkUnschedulable(x *Allocation) {
 	p.park(group)
 }
 
-// Unschedulable reports whether x was set aside, and there has been no news since.
+// Unschedulable reports whether x was marked unschedulable and no requeue is requested since.
 func (p *Partition) Unschedulable(x *Allocation) bool {
 	return !p.requeueRequested && x.group.unschedulable.has(x, indexInUnschedulable)
 }
 
-// RequestRequeue makes everything that was set aside worth another try.
+// RequestRequeue makes the next RefreshShares requeue all unschedulable asks.
 func (p *Partition) RequestRequeue() { p.requeueRequested = true }
 
 func (p *Partition) park(group *AskGroup) {
@@ -27,22 +30,22 @@ func (p *Partition) park(group *AskGroup) {
 	group.app.reindex()
 }
 
-// requeue takes back what was set aside, if there has been news.
+// requeue makes all unschedulable asks schedulable, if that was requested.
 func (p *Partition) requeue() {
 	if !p.requeueRequested {
 		return
 	}
 	p.requeueRequested = false
-	resting := p.parked
+	parked := p.parked
 	p.parked = nil
-	for _, group := range resting {
+	for _, group := range parked {
 		if group.requeue(); !group.empty() {
 			group.app.reindex()
 		}
 	}
 }
 
-// requeue makes all of c worth another try.
+// requeue makes all asks of g schedulable.
 func (g *AskGroup) requeue() {
 	asks := g.unschedulable
 	g.unschedulable = nil

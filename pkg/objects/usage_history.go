@@ -8,32 +8,33 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// instanceTypeAttribute is the node attribute by which ended usage is added up.
+// instanceTypeAttribute is the node attribute by which usage is summed.
 const instanceTypeAttribute = "si/instance-type"
 
 // UnknownInstanceType is the instance type of a node without that attribute.
 const UnknownInstanceType = "UNKNOWN"
 
-// UsageHistory is what the ended allocations of an application held, times how long they held it:
-// quantities times whole seconds, by the instance type of their node (behaviour.md 11.4,
-// resourceHistory). An allocation that was resized counts with its last size. What still runs is
-// not in it. A UsageHistory never changes: a release makes a new one.
+// UsageHistory is the usage of the ended allocations of an application: quantities times whole
+// seconds, by
+// the instance type of their node (APP-45). A resized allocation counts with its last size; a
+// running one
+// does not count. A UsageHistory is immutable.
 type UsageHistory struct {
-	Real         []TypeUsage // of allocations that ended in any other way
-	Preempted    []TypeUsage // of allocations that were marked preempting when they ended
+	Real         []TypeUsage // other ended allocations
+	Preempted    []TypeUsage // allocations that were preempting when they ended
 	Placeholders []TypeUsage
 }
 
 // TypeUsage is the usage on nodes of one instance type.
 type TypeUsage struct {
-	InstanceType string            // UnknownInstanceType where the node named none
-	Usage        resources.Amounts // quantity times seconds; saturates
+	InstanceType string            // UnknownInstanceType: the node has none
+	Usage        resources.Amounts // quantity times seconds; saturates at 64 bits
 }
 
-// UsageHistory is what the ended allocations of the application used; nil: none has run for a second.
+// UsageHistory is the usage of the ended allocations; nil: none has run for a second.
 func (a *Application) UsageHistory() *UsageHistory { return a.usageHistory }
 
-// recordUsage adds what x, which is about to leave the books, has used until now. Requires: x is bound.
+// recordUsage adds the usage of x, which is about to be removed. Requires: x is bound.
 func (p *Partition) recordUsage(x *Allocation, now time.Time) {
 	seconds := int64(now.Sub(x.BoundAt()) / time.Second)
 	if seconds <= 0 {
@@ -54,7 +55,7 @@ func (p *Partition) recordUsage(x *Allocation, now time.Time) {
 	x.app.usageHistory = &next
 }
 
-// withUsage is the list with more usage of one type, by name. The old list stays as it is.
+// withUsage is a copy of list, sorted by instance type, with more usage of one type.
 func withUsage(list []TypeUsage, instanceType string, more resources.Amounts) []TypeUsage {
 	list = slices.Clone(list)
 	at, found := slices.BinarySearchFunc(list, instanceType, func(u TypeUsage, name string) int {

@@ -27,7 +27,7 @@ func TestUsageHistory_EndedAllocationsByInstanceType(t *testing.T) {
 
 	_, ok := p.Release("short", now.Add(time.Second-1))
 	assert.Assert(t, ok)
-	assert.Assert(t, a.UsageHistory() == nil, "it counts whole seconds")
+	assert.Assert(t, a.UsageHistory() == nil, "only whole seconds count")
 
 	free := func(key AllocationKey, after time.Duration) {
 		_, ok := p.Release(key, now.Add(after))
@@ -56,7 +56,7 @@ func TestUsageHistory_EndedAllocationsByInstanceType(t *testing.T) {
 	want(used.Real, TypeUsage{"UNKNOWN", seconds(3 * 20)}, TypeUsage{"m5.large", seconds(2*10 + 7*60)})
 	want(used.Preempted, TypeUsage{"m5.large", seconds(5 * 40)})
 	want(used.Placeholders, TypeUsage{"UNKNOWN", seconds(4 * 30)})
-	want(first.Real, TypeUsage{"m5.large", seconds(20)}) // it does not change
+	want(first.Real, TypeUsage{"m5.large", seconds(20)}) // it is immutable
 }
 
 func TestUsageHistory_SurvivesATrial(t *testing.T) {
@@ -66,5 +66,5 @@ func TestUsageHistory_SurvivesATrial(t *testing.T) {
 	trial := p.Try()
 	assert.Assert(t, trial.Without("a"))
 	trial.End()
-	assert.Assert(t, a.UsageHistory() == nil, "nothing has ended")
+	assert.Assert(t, a.UsageHistory() == nil, "no allocation has ended")
 }

@@ -8,13 +8,12 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// UsageTag is the tag of an allocation in which the RM may say what it uses now: a JSON object
-// of quantities as queues.yaml writes them, such as {"memory":"120Mi","vcore":"500m"}. It is
-// heard whenever the allocation is reported again (priority.md S3-63).
+// UsageTag is the tag with what an allocation uses now: a JSON object of quantities as in
+// queues.yaml, such
+// as {"memory":"120Mi","vcore":"500m"}. It is read whenever the allocation is reported (ASK-28).
 const UsageTag = "canopy.scheduler/usage"
 
-// ReadUsage is what tags say is used, of the resources that they name; nil when they say
-// nothing.
+// ReadUsage is the usage in tags, of the resources that it names; nil: there is none.
 func ReadUsage(tags map[string]string) (map[string]resources.Quantity, error) {
 	text := tags[UsageTag]
 	if text == "" {
@@ -35,8 +34,7 @@ func ReadUsage(tags map[string]string) (map[string]resources.Quantity, error) {
 	return used, nil
 }
 
-// NoteUsage keeps what tags say x uses, instead of what was said before. Tags without the
-// usage change nothing.
+// NoteUsage stores the usage in tags in the ask of x. Tags without usage change nothing.
 func (p *Partition) NoteUsage(x *Allocation, tags map[string]string) error {
 	text := tags[UsageTag]
 	if text == "" || text == x.ask.Tags[UsageTag] {

@@ -9,12 +9,14 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
 
-// TagGroupPriority is the tag of an application with the priority of its groups, where the
-// leaf says that work falls in groups (ADR 24). Base 10, 32 bits.
+// TagGroupPriority is the application tag with the priority of victim groups of the application, a
+// decimal
+// 32-bit number (PRE-51).
 const TagGroupPriority = "canopy.scheduler/group-priority"
 
-// ReadGroupPriorityTag reads the priority of the groups of an application from its tags. One that
-// makes no sense is left out and returned as a problem. Requires: there is the application.
+// ReadGroupPriorityTag reads the group priority of an application from its tags. A malformed tag is
+// ignored
+// and returned as an error. Requires: the application exists.
 func (p *Partition) ReadGroupPriorityTag(id AppID) error {
 	a := p.apps[id]
 	text, ok := a.tags[TagGroupPriority]
@@ -29,8 +31,9 @@ func (p *Partition) ReadGroupPriorityTag(id AppID) error {
 	return nil
 }
 
-// PreemptedAsUnit reports whether x falls with others: the leaf says so, and the ask that it has a
-// task group, where that counts.
+// PreemptedAsUnit reports whether x is preempted together with others: preemption.victim.unit of
+// its leaf
+// is application, or it is taskgroup and x has a task group (PRE-50).
 func (x *Allocation) PreemptedAsUnit() bool {
 	switch x.app.queue.conf.VictimUnit {
 	case policies.VictimUnitApplication:
@@ -41,12 +44,13 @@ func (x *Allocation) PreemptedAsUnit() bool {
 	return false
 }
 
-// SameVictimUnit reports whether two allocations fall together. Requires: x is grouped.
+// SameVictimUnit reports whether x and y are preempted together. Requires: x.PreemptedAsUnit().
 func (x *Allocation) SameVictimUnit(y *Allocation) bool {
 	return x.app == y.app && (x.app.queue.conf.VictimUnit == policies.VictimUnitApplication || x.ask.TaskGroup == y.ask.TaskGroup)
 }
 
-// VictimUnit are those that fall with x, and x, without who was told to leave; in key order.
+// VictimUnit is x and the allocations that are preempted with it, without preempting ones, in key
+// order.
 func (p *Partition) VictimUnit(x *Allocation) (all []*Allocation) {
 	for _, y := range x.app.allocations {
 		if y.node != nil && x.SameVictimUnit(y) && !p.Preempting(y) {
@@ -57,8 +61,9 @@ func (p *Partition) VictimUnit(x *Allocation) (all []*Allocation) {
 	return all
 }
 
-// VictimPriority is the priority of x as a victim: what its ask has, or the application says of its
-// groups if that is less. A group can make itself less important, never more.
+// VictimPriority is the priority of x as a victim: that of its ask or, if it is preempted as a
+// unit, the
+// group priority of its application if that is lower (PRE-51).
 func (x *Allocation) VictimPriority() int32 {
 	if x.app.hasGroupPriority && x.PreemptedAsUnit() {
 		return min(x.ask.Priority, x.app.groupPriority)
