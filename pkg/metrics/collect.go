@@ -9,7 +9,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 )
 
-// writeAll tells all there is to say.
+// writeAll writes all values of a scrape.
 func (s *scrape) writeAll(to *exposition) {
 	ended := map[string]map[objects.QueuePath][endedStates]uint64{}
 	for _, name := range slices.Sorted(maps.Keys(s.counters)) {
@@ -30,23 +30,23 @@ func (s *scrape) writeAll(to *exposition) {
 	s.writeRM(to)
 }
 
-// writeCounters tells what a partition has said.
+// writeCounters writes the counters of the effects of a partition.
 func writeCounters(to partitionWriter, t *partitionCounters, ended map[objects.QueuePath][endedStates]uint64) {
-	tell := func(f *family, n *atomic.Uint64, words ...string) { to.value(f, float64(n.Load()), words...) }
-	tell(attempts, &t.allocated, "allocated")
-	tell(attempts, &t.released, "released")
-	tell(attempts, &t.asksRejected, "rejected")
-	tell(submissions, &t.appsNew, "new")
-	tell(submissions, &t.appsAccepted, "accepted")
-	tell(submissions, &t.appsRejected, "rejected")
-	tell(applications, &t.appsCompleted, "completed")
-	tell(applications, &t.appsFailed, "failed")
-	tell(nodes, &t.nodesRejected, "failed")
-	tell(commandsRejected, &t.commandsRejected)
-	tell(overdueTotal, &t.overdue)
-	tell(scrapesMissed, &t.scrapesMissed)
+	write := func(f *family, n *atomic.Uint64, words ...string) { to.value(f, float64(n.Load()), words...) }
+	write(attempts, &t.allocated, "allocated")
+	write(attempts, &t.released, "released")
+	write(attempts, &t.asksRejected, "rejected")
+	write(submissions, &t.appsNew, "new")
+	write(submissions, &t.appsAccepted, "accepted")
+	write(submissions, &t.appsRejected, "rejected")
+	write(applications, &t.appsCompleted, "completed")
+	write(applications, &t.appsFailed, "failed")
+	write(nodes, &t.nodesRejected, "failed")
+	write(commandsRejected, &t.commandsRejected)
+	write(overdueTotal, &t.overdue)
+	write(scrapesMissed, &t.scrapesMissed)
 	writeByLabel(to, victims, t.victims[:], reasonLabels[:], len(reasonLabels)-1)
-	writeByLabel(to, preemptions, t.preemptions[:], reasonLabels[:], int(preemption.ReasonPriority)+1) // the others are no ask's
+	writeByLabel(to, preemptions, t.preemptions[:], reasonLabels[:], int(preemption.ReasonPriority)+1) // the other reasons are not for an ask
 	writeByLabel(to, nominationsEnded, t.nominationsEnded[:], nominationEndLabels[:], len(nominationEndLabels)-1)
 	cycles := t.cycles.snapshot()
 	for _, cycle := range slices.Sorted(maps.Keys(cycles)) {
@@ -59,7 +59,7 @@ func writeCounters(to partitionWriter, t *partitionCounters, ended map[objects.Q
 	}
 }
 
-// writeByLabel tells counts by word: the first ones always, the others when they are not zero.
+// writeByLabel writes counts by label: the first ones always, the others if they are not zero.
 func writeByLabel(to partitionWriter, f *family, counts []atomic.Uint64, labels []string, always int) {
 	for i, word := range labels {
 		if n := counts[i].Load(); word != "" && (i < always || n > 0) {
@@ -93,7 +93,7 @@ func (s *scrape) writeLog(to *exposition) {
 	to.value(logOmitted, float64(omitted))
 }
 
-// writeHTTP tells what the readers over HTTP cost and are refused.
+// writeHTTP writes the counters of the HTTP servers.
 func (s *scrape) writeHTTP(to *exposition) {
 	c := s.m.opt.HTTP
 	if c == nil {

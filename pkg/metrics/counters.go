@@ -8,21 +8,21 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// reasonLabels are the rights as labels. What the core has more than there are words here is
-// counted under the last.
+// reasonLabels are the labels of the reasons of preemptions. A reason of the core without a label is
+// counted under the last one.
 var reasonLabels = [...]string{
 	preemption.ReasonRequiredNode: "node", preemption.ReasonGuarantee: "guarantee", preemption.ReasonPriority: "priority",
 	preemption.ReasonQuota: "quota", preemption.ReasonNodePressure: "pressure", "other",
 }
 
-// nominationEndLabels are the ends of nominations as labels, like reasonLabels. The first is no end.
+// nominationEndLabels are the labels of the ends of nominations, like reasonLabels. The first is not an end.
 var nominationEndLabels = [...]string{
 	scheduler.NominationWaiting: "", scheduler.NominationPlaced: "placed", scheduler.NominationLost: "lost",
 	scheduler.NominationNodeLost: "lost_node", scheduler.NominationGivenUp: "given_up", scheduler.NominationResized: "resized",
 	scheduler.NominationCancelled: "cancelled", scheduler.NominationUnknown: "unknown", scheduler.NominationTimedOut: "timed_out", "other",
 }
 
-// partitionCounters counts what one partition has said. One goroutine at a time adds; anybody may read.
+// partitionCounters counts the effects of one partition. One goroutine at a time counts; any may read.
 type partitionCounters struct {
 	allocated, released, asksRejected        atomic.Uint64
 	appsNew, appsAccepted, appsRejected      atomic.Uint64
@@ -35,7 +35,7 @@ type partitionCounters struct {
 	cycles                                   cycleCounts
 }
 
-// count counts one effect. It is called for every placement: it makes no garbage.
+// count counts one effect. It is called for every placement, and does not allocate memory (OBS-62).
 func (t *partitionCounters) count(e scheduler.Effect) {
 	switch e := e.(type) {
 	case scheduler.Allocated:
@@ -72,7 +72,7 @@ func (t *partitionCounters) countState(e scheduler.ApplicationUpdated) {
 	}
 }
 
-// countEvent counts what preemption says. A notice that is not counted here is none of ours.
+// countEvent counts the events of preemption; other events are not counted.
 func (t *partitionCounters) countEvent(e *scheduler.Event) {
 	switch e.Kind {
 	case scheduler.EventPreempted:
@@ -81,7 +81,7 @@ func (t *partitionCounters) countEvent(e *scheduler.Event) {
 		t.overdue.Add(1)
 	case scheduler.EventNominated:
 		if e.Victims == 0 {
-			return // it waits for those who were told for others
+			return // the nomination needs no victims of its own
 		}
 		increment(t.preemptions[:], int(e.Reason))
 	case scheduler.EventNominationEnded:
@@ -91,5 +91,5 @@ func (t *partitionCounters) countEvent(e *scheduler.Event) {
 	}
 }
 
-// increment counts under i, or under the last when there is no such.
+// increment counts under i, or under the last label if there is no label i.
 func increment(counts []atomic.Uint64, i int) { counts[min(i, len(counts)-1)].Add(1) }

@@ -15,7 +15,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Effects are heard between two decisions of a linked shim.
+// OnEffects is called between two decisions of a linked shim.
 func TestOnEffects_DoesNotAllocate(t *testing.T) {
 	m := metrics.New(metrics.Options{})
 	effects := []scheduler.Effect{
@@ -25,7 +25,7 @@ func TestOnEffects_DoesNotAllocate(t *testing.T) {
 		scheduler.ApplicationUpdated{App: "app", Queue: "root.a", State: objects.Completed},
 		scheduler.Event{Kind: scheduler.EventPreempted},
 	}
-	m.OnEffects("default", effects) // what is new costs something once
+	m.OnEffects("default", effects) // the first of each kind may allocate
 	took := m.DecisionMeter("default")
 	assert.Equal(t, testing.AllocsPerRun(100, func() { took(time.Millisecond) }), 0.0)
 	for _, e := range effects {
@@ -43,8 +43,8 @@ func BenchmarkOnEffects_OneAllocation(b *testing.B) {
 	}
 }
 
-// Every notice of the core about preemption is counted, under a word for each right and end.
-// What has no word here is not lost either.
+// Every preemption event of the core is counted, with a label for each reason and end; one without a label
+// is counted as "other".
 func TestOnEffects_CountsPreemptionEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t, clusterYAML)
@@ -61,9 +61,9 @@ func TestOnEffects_CountsPreemptionEvents(t *testing.T) {
 		w.metrics.OnEffects("default", append(effects, scheduler.Event{Kind: scheduler.EventOverdue},
 			scheduler.Event{Kind: scheduler.EventPreemptionCycle, Cycle: preemption.Cycle{"root.a", "root.b"}}, scheduler.Event{Kind: scheduler.EventCoolDownEnded}))
 		after := w.scrapeLines("canopy_preempt")
-		for _, right := range []string{"node", "guarantee", "priority", "quota", "pressure", "other"} {
+		for _, reason := range []string{"node", "guarantee", "priority", "quota", "pressure", "other"} {
 			for _, name := range []string{"preemption_victims_total", "preemptions_total"} {
-				line := fmt.Sprintf("canopy_%s{partition=\"default\",reason=%q} 1\n", name, right)
+				line := fmt.Sprintf("canopy_%s{partition=\"default\",reason=%q} 1\n", name, reason)
 				assert.Assert(t, strings.Contains(after, line), "%s\n%s", line, after)
 			}
 		}
@@ -76,7 +76,7 @@ func TestOnEffects_CountsPreemptionEvents(t *testing.T) {
 	})
 }
 
-// Circles that nobody has a name for any more are not lost.
+// Preemption cycles beyond maxCycles are counted under "(more)".
 func TestPreemptionCycles_LabelsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t, clusterYAML)
@@ -90,7 +90,7 @@ func TestPreemptionCycles_LabelsAreBounded(t *testing.T) {
 	})
 }
 
-// The core knows no right and no end of a nomination that has no word of its own.
+// The core has no reason of preemption and no end of a nomination without a label.
 func TestLabels_EveryPreemptionReasonAndNominationEnd(t *testing.T) {
 	beyond := func(name func() string) (panics bool) {
 		defer func() { panics = recover() != nil }()
@@ -101,7 +101,7 @@ func TestLabels_EveryPreemptionReasonAndNominationEnd(t *testing.T) {
 	assert.Assert(t, beyond((scheduler.NominationTimedOut + 1).String))
 }
 
-// A victim that does not leave: how long ago it was told goes on, and at last it is overdue.
+// The age of an unconfirmed victim grows while the state does not change, until the victim is overdue.
 func TestScrape_OverdueVictim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := busyFixture(t)
@@ -126,8 +126,8 @@ func TestScrape_OverdueVictim(t *testing.T) {
 	})
 }
 
-// Who ends in a queue that goes with it is counted all the same, and queues without end take
-// no memory without end.
+// An application that ends in a queue which is removed with it is counted, and queues beyond maxEndedQueues are
+// counted under "(more)".
 func TestEndedApplications_AreCountedByQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t, clusterYAML)
@@ -152,7 +152,7 @@ func TestEndedApplications_AreCountedByQueue(t *testing.T) {
 	})
 }
 
-// How long runs of decisions took is told apart by partition.
+// Durations of runs of decisions are recorded by partition.
 func TestMeter_DecisionRunsByPartition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t, clusterYAML)

@@ -1,11 +1,10 @@
-// Package metrics shows the scheduler to Prometheus: counters of what the partitions have
-// said, and gauges of what they are when somebody asks.
+// Package metrics serves the metrics of the scheduler to Prometheus.
 //
-// It has two sources. It hears effects where they are told, beside history, and counts them.
-// For a scrape it asks each partition for one Snapshot. The core does not know that it is
-// measured, and what neither effects nor snapshots say is not here. Names are those of
-// YuniKorn where it has one (behaviour.md 11.6), and begin with canopy where it has none.
+// It has two sources. It counts the effects of the partitions, which are delivered to it as to package
+// history; and for a scrape it requests one Snapshot of each partition for the gauges (OBS-62). The core
+// does not know of metrics, and what is in neither effects nor snapshots has no metric. Names are those
+// of YuniKorn if it has the metric, and begin with canopy if not (OBS-60).
 //
-// The rule that must hold: labels are partitions, queues, resources and words from lists in
-// this package. No name of an ask, an application, a user or a node is ever one.
+// The rule that must hold: labels are partitions, queues, resources and words from lists in this
+// package, never the name of an ask, an application, a user or a node (OBS-61).
 package metrics

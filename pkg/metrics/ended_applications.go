@@ -6,7 +6,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// How an application ends in a queue. One that was refused was in none.
+// How an application ends in a queue. A rejected application was in no queue.
 const (
 	endedCompleted = iota
 	endedFailed
@@ -15,16 +15,15 @@ const (
 
 var endedLabels = [endedStates]string{endedCompleted: "completed", endedFailed: "failed"}
 
-// maxEndedQueues is for how many queues endings are told apart. Dynamic queues may come and go
-// for ever, each with another name; what ends in yet another one is counted under overflowLabel.
+// maxEndedQueues bounds the queues that are counted separately (OBS-66). Dynamic queues may be created
+// without end under new names; applications of further queues are counted under overflowLabel.
 const (
 	maxEndedQueues = 10_000
 	overflowLabel  = "(more)" // no queue has such a name
 )
 
-// endedApplications counts the applications that ended, by queue. A queue that is gone keeps its count:
-// it often goes with its last application, and nobody would have seen that one. The zero value
-// is ready for use.
+// endedApplications counts ended applications by queue. A removed queue keeps its count: a queue is often
+// removed with its last application, which no scrape would show otherwise. The zero value is ready for use.
 type endedApplications struct {
 	mu     sync.Mutex
 	counts map[objects.QueuePath]*[endedStates]uint64
@@ -48,7 +47,7 @@ func (e *endedApplications) add(queue objects.QueuePath, how int) {
 	counts[how]++
 }
 
-// snapshot copies what was counted.
+// snapshot copies the counts.
 func (e *endedApplications) snapshot() map[objects.QueuePath][endedStates]uint64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -1,4 +1,4 @@
 package metrics
 
-// ScrapeTimeout is for tests.
+// ScrapeTimeout is scrapeTimeout for tests.
 var ScrapeTimeout = scrapeTimeout

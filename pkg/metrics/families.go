@@ -1,7 +1,7 @@
 package metrics
 
-// What upstream has too, with a partition. There, partitions share series or overwrite each
-// other's; where there is one, as below every shim we know, a query finds the same series.
+// Families that YuniKorn has too, with the label partition added: in YuniKorn, partitions share a series
+// or overwrite it. With a single partition, as with every known shim, a query finds the same series.
 var (
 	attempts = counter("yunikorn_scheduler_container_allocation_attempt_total",
 		"Allocations sent to the resource manager, releases, and rejected asks.", "partition", "state")
@@ -19,7 +19,7 @@ var (
 		"Bounds and use of a queue, in the units of the interface.", "partition", "queue", "state", "resource")
 )
 
-// What is ours.
+// Families of Canopy.
 var (
 	asksPending = gauge("canopy_asks_pending",
 		"Pending asks.", "partition")
@@ -84,7 +84,7 @@ var (
 		"Log lines that were left out because the same message was logged too often within a second.")
 )
 
-// families are all but those of node usage, whose names depend on the nodes.
+// families are all families except those of node usage, whose names depend on the resources of nodes.
 var families = []*family{
 	attempts, submissions, applications, nodes, queueApplications, queueEnded, queueResources,
 	asksPending, allocations, commandsRejected, queuesViolatingQuota,

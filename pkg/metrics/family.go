@@ -13,10 +13,10 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/cpushare"
 )
 
-// family is the metrics of one name.
+// family has the metrics of one name.
 type family struct {
 	name   string
-	labels []string // the first is always the partition, if there are any
+	labels []string // the first one is the partition, if the values are of partitions
 	kind   prometheus.ValueType
 	help   string
 }
@@ -29,13 +29,12 @@ func gauge(name, help string, labels ...string) *family {
 	return &family{name, labels, prometheus.GaugeValue, help}
 }
 
-// exposition is a scrape in the text format of Prometheus, version 0.0.4, in the making. The
-// values of a large cluster are a hundred thousand: they are written as text at once, with no
-// object for each.
+// exposition is a scrape that is being written, in the text format of Prometheus 0.0.4. A large cluster
+// has a hundred thousand values: they are written as text at once, without an object for each.
 type exposition struct {
 	sections map[string]*section
-	slot     *cpushare.Slot // of the making; may be nil
-	sizes    map[string]int // bytes of the sections of the last scrape, which the next are about as long as
+	slot     *cpushare.Slot // the slot of readers; may be nil
+	sizes    map[string]int // bytes of the sections of the last scrape: initial capacities
 }
 
 // section is the text of one family.
@@ -46,7 +45,7 @@ type section struct {
 
 func newExposition() *exposition { return &exposition{sections: map[string]*section{}} }
 
-// sectionOf is the section of a family, with its head.
+// sectionOf returns the section of a family, with its HELP and TYPE lines.
 func (x *exposition) sectionOf(f *family) *section {
 	s, ok := x.sections[f.name]
 	if ok {
@@ -67,7 +66,7 @@ func (x *exposition) sectionOf(f *family) *section {
 	return s
 }
 
-// value writes one value. words are those of the labels of f.
+// value writes one value. labelValues are in the order of the labels of f.
 func (x *exposition) value(f *family, value float64, labelValues ...string) {
 	x.slot.Yield()
 	s := x.sectionOf(f)
@@ -87,7 +86,7 @@ func (x *exposition) value(f *family, value float64, labelValues ...string) {
 	s.text = append(t, '\n')
 }
 
-// add takes in families that were made by the client library.
+// add adds families of the client library.
 func (x *exposition) add(families []*dto.MetricFamily) error {
 	for _, f := range families {
 		var b bytes.Buffer
@@ -99,7 +98,7 @@ func (x *exposition) add(families []*dto.MetricFamily) error {
 	return nil
 }
 
-// parts is the text of all families in the order of their names.
+// parts is the text of all families in name order.
 func (x *exposition) parts() [][]byte {
 	names := make([]string, 0, len(x.sections))
 	for name := range x.sections {
@@ -113,12 +112,12 @@ func (x *exposition) parts() [][]byte {
 	return parts
 }
 
-// escape is a text as the format has it, which is UTF-8. A quote is escaped in values only.
+// escape escapes a text for the format, which is UTF-8. A quote is escaped in label values only.
 func escape(text string, value bool) string {
 	if !strings.ContainsAny(text, "\\\n\"") && isASCII(text) {
 		return text
 	}
-	text = strings.ToValidUTF8(text, "_") // names of resources are the RM's
+	text = strings.ToValidUTF8(text, "_") // names of resources may be any bytes
 	text = strings.NewReplacer(`\`, `\\`, "\n", `\n`).Replace(text)
 	if value {
 		text = strings.ReplaceAll(text, `"`, `\"`)
@@ -135,13 +134,13 @@ func isASCII(text string) bool {
 	return true
 }
 
-// partitionWriter says values of one partition.
+// partitionWriter writes values of one partition.
 type partitionWriter struct {
 	to        *exposition
 	partition string
 }
 
-// value tells one value. words are those of the labels after the partition.
+// value writes one value. labelValues are those after the partition.
 func (t partitionWriter) value(f *family, value float64, labelValues ...string) {
 	var buffer [4]string
 	t.to.value(f, value, append(append(buffer[:0], t.partition), labelValues...)...)

@@ -43,21 +43,21 @@ partitions:
     queues: [{name: root, submitacl: '*'}]
 `
 
-// fixture is a cluster whose partitions are listened to.
+// fixture is a cluster whose effects are delivered to history and metrics.
 type fixture struct {
 	*loop.Cluster
 	t             *testing.T
 	metrics       *metrics.Metrics
 	history       *history.History
 	logs          *observer.ObservedLogs
-	blockDelivery chan struct{} // what is told from now on is not taken before this is closed; nil: it is
+	blockDelivery chan struct{} // if it is not nil, deliveries of effects block until it is closed
 }
 
 type sinkFunc func([]scheduler.Effect)
 
 func (s sinkFunc) Deliver(effects []scheduler.Effect) { s(effects) }
 
-// newFixture must be called in a bubble of synctest, which has a clock of its own.
+// newFixture must be called within synctest.Test, whose clock it uses.
 func newFixture(t *testing.T, text string) *fixture {
 	t.Helper()
 	w := &fixture{t: t}
@@ -87,7 +87,7 @@ func (w *fixture) configure(text string) {
 	assert.NilError(w.t, w.Configure(w.t.Context(), conf))
 }
 
-// call sends commands to the partition default, and waits until what follows was decided and told.
+// call sends commands to the partition default, and waits until the decisions that follow are made and delivered.
 func (w *fixture) call(cmds ...scheduler.Command) {
 	w.t.Helper()
 	l, ok := w.Partition("default")
@@ -114,8 +114,8 @@ func addApplication(app, queue string) scheduler.AddApplication {
 	return scheduler.AddApplication{App: objects.AppID(app), User: security.User{Name: "ann"}, Queue: queue}
 }
 
-// busyFixture is a world with something of everything: two were preempted, one of whom has left.
-// It must be called in a bubble.
+// busyFixture has a value for every family: two allocations were preempted, one of them is confirmed.
+// It must be called within synctest.Test.
 func busyFixture(t *testing.T) *fixture {
 	t.Helper()
 	w := newFixture(t, clusterYAML)
@@ -127,7 +127,7 @@ func busyFixture(t *testing.T) *fixture {
 		scheduler.AddNode{Node: "n3", Total: vcore(1000)},
 		addApplication("web", "root.prod"), addApplication("etl", "root.batch"), addApplication("done", "root.batch"), addApplication("lost", "root.nowhere"),
 		addApplication("idle", "root.batch"),
-		scheduler.SubmitAsk{Ask: ask("etl-0", "nobody", 1, 0)}, // refused
+		scheduler.SubmitAsk{Ask: ask("etl-0", "none", 1, 0)}, // refused
 		scheduler.SubmitAsk{Ask: ask("done-1", "done", 100, 0)},
 	)
 	w.call(scheduler.RemoveApplication{App: "done"})
@@ -137,14 +137,14 @@ func busyFixture(t *testing.T) *fixture {
 	)
 	w.call(scheduler.SubmitAsk{Ask: ask("web-1", "web", 2000, 15)})
 	w.call(scheduler.Release{App: "etl", Key: "etl-1", Type: scheduler.PreemptedByScheduler})
-	w.call(scheduler.Release{App: "etl", Key: "etl-1", Type: scheduler.PreemptedByScheduler}) // nobody's
+	w.call(scheduler.Release{App: "etl", Key: "etl-1", Type: scheduler.PreemptedByScheduler}) // unknown by now
 	w.call(scheduler.SubmitAsk{Ask: ask("etl-3", "etl", 4000, 30)})
-	w.call(scheduler.SubmitAsk{Ask: ask("etl-4", "etl", 9000, 0)}) // finds no room
+	w.call(scheduler.SubmitAsk{Ask: ask("etl-4", "etl", 9000, 0)}) // fits no node
 	time.Sleep(90 * time.Second)
 	return w
 }
 
-// scrape asks as Prometheus does.
+// scrape requests a scrape as Prometheus does.
 func (w *fixture) scrape(headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequestWithContext(w.t.Context(), http.MethodGet, "/metrics", nil)
 	for i := 0; i+1 < len(headers); i += 2 {
@@ -155,7 +155,7 @@ func (w *fixture) scrape(headers ...string) *httptest.ResponseRecorder {
 	return out
 }
 
-// scrapeLines is the lines of a scrape that begin like this. Nothing must be wrong with it.
+// scrapeLines are the lines of a scrape about names with one of the prefixes. Nothing must have been logged.
 func (w *fixture) scrapeLines(prefixes ...string) string {
 	w.t.Helper()
 	out := w.scrape()

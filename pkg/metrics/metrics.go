@@ -13,30 +13,29 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Options say where Metrics look. The zero value is good.
+// Options are the sources of Metrics. The zero value is valid.
 type Options struct {
 	Now     func() time.Time // the clock of the partitions; nil: time.Now
 	Log     *zap.Logger      // nil: none
-	History *history.History // what keeps events; nil: nothing is said of them
+	History *history.History // the event history; nil: without its families
 
-	HTTP         *httpserver.Counts          // of the HTTP servers; nil: nothing is said of them
-	LargeAnswers *httpserver.ResponseLimiter // bounds the large answers at the same time; nil: nothing does
+	HTTP         *httpserver.Counts          // of the HTTP servers; nil: without their families
+	LargeAnswers *httpserver.ResponseLimiter // bounds the large answers at the same time; nil: no bound
 }
 
-// Metrics counts what partitions say. It is safe for concurrent use.
+// Metrics counts the effects of partitions and serves scrapes. It is safe for concurrent use.
 type Metrics struct {
 	opt      Options
-	process  *prometheus.Registry // Go, the process, scrapes themselves, and runs
+	process  *prometheus.Registry // families of Go, of the process and of scrapes, and runs
 	runs     *prometheus.HistogramVec
-	rmSource func() RM                       // nil: nothing is said of resource managers
-	logLines func() (dropped, omitted int64) // of the log, since the start; nil: nothing is said of them
+	rmSource func() RM                       // nil: without families of resource managers
+	logLines func() (dropped, omitted int64) // lines of the log, since the start; nil: without their families
 
 	mu       sync.RWMutex
-	counters map[string]*partitionCounters // by partition; those that are gone stay
+	counters map[string]*partitionCounters // by partition; removed partitions stay
 }
 
-// New returns Metrics that have heard nothing. Nothing global is used: two do not know each
-// other.
+// New returns Metrics without counts. They use no global registry, so several are independent.
 func New(opt Options) *Metrics {
 	if opt.Now == nil {
 		opt.Now = time.Now
@@ -52,12 +51,12 @@ func New(opt Options) *Metrics {
 	return m
 }
 
-// SetLogSource has scrapes say how many log lines were dropped and omitted since the start. It must
+// SetLogSource sets the source of the numbers of dropped and omitted log lines since the start. It must
 // be called before the first scrape.
 func (m *Metrics) SetLogSource(lines func() (dropped, omitted int64)) { m.logLines = lines }
 
-// OnEffects counts what a partition has said. Of one partition it may be called by one goroutine at
-// a time only. It waits for nobody who scrapes longer than it takes to copy some numbers.
+// OnEffects counts effects of a partition. For one partition it must not be called concurrently. It does
+// not wait for scrapes, except while they copy some counters.
 func (m *Metrics) OnEffects(partition string, effects []scheduler.Effect) {
 	t := m.countersOf(partition)
 	for _, e := range effects {
@@ -65,17 +64,17 @@ func (m *Metrics) OnEffects(partition string, effects []scheduler.Effect) {
 	}
 }
 
-// decisionRunsName is a histogram. Its buckets go from a microsecond, a decision or two, to four seconds.
+// decisionRunsName is the name of a histogram with buckets from 1 microsecond, about a decision, to 4 seconds (OBS-67).
 const decisionRunsName = "canopy_decision_run_seconds"
 
-// DecisionMeter returns what is told how long the runs of decisions of a partition took. It is a
-// loop.Options.DecisionMeter: it makes no garbage, and waits for nobody.
+// DecisionMeter returns the function that records the durations of runs of decisions of a partition. It
+// is a loop.Options.DecisionMeter: it does not allocate memory and does not block.
 func (m *Metrics) DecisionMeter(partition string) func(took time.Duration) {
 	h := m.runs.WithLabelValues(partition)
 	return func(took time.Duration) { h.Observe(took.Seconds()) }
 }
 
-// countersOf is that of a partition, which may be new.
+// countersOf returns the counters of a partition, which may be new.
 func (m *Metrics) countersOf(partition string) *partitionCounters {
 	m.mu.RLock()
 	t := m.counters[partition]

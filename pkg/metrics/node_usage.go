@@ -9,17 +9,17 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// How full nodes are, by resource. Upstream has the resource in the name of the family, and so
-// have we, for its dashboards: there are as many as nodes have kinds of resources.
+// The usage of nodes by resource. The name of the resource is in the name of the family, as in
+// YuniKorn, so that its dashboards work: there are as many families as nodes have resources.
 
 const rangeCount = 10
 
-// rangeLabels are shares of a node in use.
+// rangeLabels are ranges of the allocated share of a node.
 var rangeLabels = [rangeCount]string{
 	"[0,10%]", "(10%,20%]", "(20%,30%]", "(30%,40%]", "(40%,50%]", "(50%,60%]", "(60%,70%]", "(70%,80%]", "(80%,90%]", "(90%,100%]",
 }
 
-// writeNodeUsage tells of the nodes of a scrape.
+// writeNodeUsage writes the usage of the nodes of all partitions.
 func (s *scrape) writeNodeUsage(to *exposition) {
 	counts := make([]map[string]*[rangeCount]int, len(s.snaps))
 	all := map[string]bool{}
@@ -33,14 +33,14 @@ func (s *scrape) writeNodeUsage(to *exposition) {
 	for _, resource := range slices.Sorted(maps.Keys(all)) {
 		name := usageName(resource)
 		if taken[name] {
-			continue // another resource has that name; what is said must be about one
+			continue // another resource has the same name: a family must be about one resource (OBS-66)
 		}
 		taken[name] = true
 		f := gauge(name, "Nodes by the share of their "+resource+" that is allocated.", "partition", "range")
 		for i, snap := range s.snaps {
 			of := counts[i][resource]
 			if of == nil {
-				continue // no node there has it
+				continue // no node of the partition has the resource
 			}
 			for r, n := range of {
 				partitionWriter{to, snap.Partition}.count(f, n, rangeLabels[r])
@@ -49,14 +49,14 @@ func (s *scrape) writeNodeUsage(to *exposition) {
 	}
 }
 
-// illegalCharacters is what the name of a family must not have.
+// illegalCharacters are the characters that the name of a family must not have.
 var illegalCharacters = regexp.MustCompile(`[^a-zA-Z0-9_]`)
 
 func usageName(resource string) string {
 	return "yunikorn_scheduler_" + illegalCharacters.ReplaceAllString(resource, "_") + "_node_usage_total"
 }
 
-// countUsage counts for each resource how many nodes are how full.
+// countUsage counts, for each resource, the nodes in each range of usage.
 func countUsage(nodes persistent.List[scheduler.NodeView]) map[string]*[rangeCount]int {
 	counts := map[string]*[rangeCount]int{}
 	for n := range nodes.All() {
@@ -73,9 +73,9 @@ func countUsage(nodes persistent.List[scheduler.NodeView]) map[string]*[rangeCou
 	return counts
 }
 
-// rangeOf is where used of total is. A node that has shrunk may use more than there is.
+// rangeOf is the range of used/total. A node that has shrunk may use more than its total.
 func rangeOf(used, total int64) int {
-	tenths := float64(used) * rangeCount / float64(total) // exact where it matters: at whole tenths
+	tenths := float64(used) * rangeCount / float64(total) // exact at whole tenths, where ranges end
 	for r := range rangeCount {
 		if tenths <= float64(r+1) {
 			return r

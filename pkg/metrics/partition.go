@@ -8,7 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// writePartition tells what a snapshot has about its partition as a whole.
+// writePartition writes the gauges of a partition as a whole.
 func writePartition(to partitionWriter, s *scheduler.Snapshot) {
 	to.count(asksPending, s.Asks)
 	to.count(allocations, s.Allocations)
@@ -26,15 +26,15 @@ func writePartition(to partitionWriter, s *scheduler.Snapshot) {
 	to.count(nodes, s.Nodes.Len()-active, "draining")
 }
 
-// queueTotals is what is added up from a queue and all below it.
+// queueTotals are sums over a queue and all queues below it.
 type queueTotals struct {
-	states              [stateCount]int // applications
+	states              [stateCount]int // applications by state
 	preemptingResources resources.Amounts
-	nominatedAsks       int       // asks
-	unconfirmed         int       // allocations that were told and have not left
+	nominatedAsks       int       // nominated pending asks
+	unconfirmed         int       // preempted allocations that are not confirmed
 	overdue             int       // of these
-	firstMarkedAt       time.Time // when the first of these was told; zero: there is none
-	violatingQueues     int       // queues
+	firstMarkedAt       time.Time // the earliest preemption of these; zero: there is none
+	violatingQueues     int       // queues above an enforced max
 }
 
 func (s *queueTotals) add(b *queueTotals) {
@@ -70,8 +70,8 @@ func (s *queueTotals) updateFirstMarked(at time.Time) {
 	}
 }
 
-// writeTotals tells what was added up from all queues. at is the time of the scrape: a snapshot
-// may be older, when nothing has changed since.
+// writeTotals writes the sums over all queues. at is the time of the scrape; the snapshot may be older
+// if nothing has changed since.
 func writeTotals(to partitionWriter, s *queueTotals, at time.Time) {
 	for _, state := range []objects.State{objects.Running, objects.Resuming, objects.Failing, objects.Completing} {
 		to.count(applications, s.states[state], stateLabels[state])

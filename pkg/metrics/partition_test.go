@@ -13,7 +13,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// What takes long to come about in a cluster: leaves that are paused, a queue above its max.
+// Queues in a cool-down and a queue above its max, which no fixture has.
 func TestWritePartition_CoolDownsAndQuotaViolations(t *testing.T) {
 	s := &scheduler.Snapshot{
 		CoolDowns: []preemption.CoolDown{{A: "root.a", B: "root.b"}, {A: "root.c", B: "root.c"}},

@@ -5,11 +5,10 @@ import (
 	"sync"
 )
 
-// maxCycles is how many circles of leaves are told apart; others are counted under
-// overflowLabel. Whoever has a hundred of them does not look at one after the other.
+// maxCycles bounds the preemption cycles that are counted separately; others are counted under overflowLabel (OBS-66).
 const maxCycles = 100
 
-// cycleCounts counts how often each circle of leaves was named. The zero value is ready for use.
+// cycleCounts counts how often each preemption cycle was detected. The zero value is ready for use.
 type cycleCounts struct {
 	mu     sync.Mutex
 	counts map[string]uint64

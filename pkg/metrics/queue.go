@@ -8,7 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// stateLabels are the states of applications that live, as labels.
+// stateLabels are the labels of the states of active applications.
 var stateLabels = [...]string{
 	objects.New: "new", objects.Accepted: "accepted", objects.Running: "running", objects.Resuming: "resuming",
 	objects.Failing: "failing", objects.Completing: "completing",
@@ -16,13 +16,13 @@ var stateLabels = [...]string{
 
 const stateCount = len(stateLabels)
 
-// queueWriter tells of queues.
+// queueWriter writes values of queues.
 type queueWriter struct {
 	partitionWriter
 	ended map[objects.QueuePath][endedStates]uint64
 }
 
-// queue tells of q and all below it, and adds them up.
+// queue writes the values of q and all queues below, and returns the sums over them.
 func (v queueWriter) queue(q *scheduler.QueueView) (totals queueTotals) {
 	for child := range q.Children.All() {
 		below := v.queue(child)
@@ -57,8 +57,8 @@ func (v queueWriter) applications(path string, s *queueTotals) {
 	}
 }
 
-// resources tells the bounds and the use of q. What it uses none of is said to be zero only
-// where it has a bound for it.
+// resources writes the bounds and the usage of q. A usage of zero is written only for a resource with a
+// bound.
 func (v queueWriter) resources(q *scheduler.QueueView, preempting resources.Amounts) {
 	path := string(q.Path)
 	var bounded []string

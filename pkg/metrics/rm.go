@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// RM is what there is to count of resource managers and their messages.
+// RM has the counts of resource managers and of their messages.
 type RM struct {
 	Registered  bool
-	Connected   bool // it has a stream, or had one a moment ago
-	Listening   bool // it hears what is decided
+	Connected   bool // it has a stream, or had one within the last 10 seconds
+	Listening   bool // it receives decisions
 	Disconnects uint64
-	Undelivered uint64            // bytes of answers that it has not read
-	Silent      int               // streams whose first message has not come
-	SilentEnded uint64            // of these, ended in favour of newer ones
+	Undelivered uint64            // bytes of answers that the resource manager has not read
+	Silent      int               // streams without a first message
+	SilentEnded uint64            // of these, ended because there were too many
 	Ignored     map[string]uint64 // elements of messages without an answer in the interface, by kind
 }
 
-// SetRMSource has scrapes say what look returns. It must be called before the first scrape.
+// SetRMSource sets the source of RM. It must be called before the first scrape.
 func (m *Metrics) SetRMSource(source func() RM) { m.rmSource = source }
 
 var (
@@ -39,7 +39,7 @@ var (
 		"Elements of messages that changed nothing and that the interface has no answer for, by kind.", "kind")
 )
 
-// writeRM tells whether the resource manager is there, and what of it was ignored.
+// writeRM writes the families of the resource manager.
 func (s *scrape) writeRM(to *exposition) {
 	if s.m.rmSource == nil {
 		return

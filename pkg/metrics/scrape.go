@@ -25,23 +25,23 @@ import (
 
 const (
 	timeoutHeader        = "X-Prometheus-Scrape-Timeout-Seconds"
-	defaultScrapeTimeout = 8 * time.Second // for partitions, if the client does not say; Prometheus waits 10s by default
-	scrapeTimeoutShare   = 0.8             // of what the client waits; the rest is for the answer
+	defaultScrapeTimeout = 8 * time.Second // for partitions, without the header; Prometheus waits 10s by default
+	scrapeTimeoutShare   = 0.8             // of the timeout of the client; the rest is for writing the answer
 )
 
-// scrapePauseFactor bounds what scrapes take: with that of coalesce.Group at most a quarter of one processor.
+// scrapePauseFactor is the pause after a scrape as a multiple of its duration: scrapes take a quarter of one processor at most.
 const scrapePauseFactor = 3
 
-// encodedScrape is a scrape as text. Any number of clients may read it.
+// encodedScrape is a scrape as text. It is shared by its clients.
 type encodedScrape struct {
 	parts   [][]byte
 	bytes   int
-	gzipped func() []byte // with gzip; made once, for the first who wants it
+	gzipped func() []byte // compressed; made once, on the first use
 }
 
-// Handler answers scrapes of a cluster. Those that come at about the same time share one answer,
-// which was begun after all of them had come. A partition that does not answer in time is left
-// out, which is counted, and the rest is said.
+// Handler answers scrapes of a cluster. Scrapes that wait together share one answer, which was begun
+// after they came (OBS-64). A partition that does not answer in time is missing, except for its
+// counters, which is counted and logged (OBS-63).
 func (m *Metrics) Handler(c *loop.Cluster) http.Handler {
 	group := &coalesce.Group[*encodedScrape]{Pause: scrapePauseFactor}
 	sizes := map[string]int{} // of the last scrape; the group makes one at a time
@@ -57,7 +57,7 @@ func (m *Metrics) Handler(c *loop.Cluster) http.Handler {
 	}))
 }
 
-// encode makes a scrape. sizes are those of the sections of the last one, and of this one then.
+// encode makes a scrape. sizes are the sizes of the sections of the last scrape, and are updated.
 func (m *Metrics) encode(ctx context.Context, c *loop.Cluster, timeout time.Duration, sizes map[string]int) (*encodedScrape, error) {
 	to := newExposition()
 	to.sizes = sizes
@@ -77,14 +77,14 @@ func (m *Metrics) encode(ctx context.Context, c *loop.Cluster, timeout time.Dura
 	return x, ctx.Err()
 }
 
-// writeWithSlot is tell in a slot, which is given back whatever becomes of it.
+// writeWithSlot is writeAll with a slot for readers, which is released also after a panic.
 func (s *scrape) writeWithSlot(to *exposition) {
 	to.slot = cpushare.Readers.Acquire()
 	defer to.slot.Release()
 	s.writeAll(to)
 }
 
-// gzip packs a scrape, step by step, so that the scheduler may decide in between.
+// gzip compresses a scrape step by step, and yields to the scheduler in between.
 func (x *encodedScrape) gzip() []byte {
 	var out bytes.Buffer
 	z, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
@@ -97,7 +97,7 @@ func (x *encodedScrape) gzip() []byte {
 		for step := range slices.Chunk(part, stepBytes) {
 			slot.Yield()
 			if _, err := z.Write(step); err != nil {
-				panic("metrics: " + err.Error()) // a buffer takes everything
+				panic("metrics: " + err.Error()) // a write to a buffer does not fail
 			}
 		}
 	}
@@ -108,12 +108,12 @@ func (x *encodedScrape) gzip() []byte {
 }
 
 const (
-	stepBytes  = 32 << 10 // that are packed or written at once
-	largeBytes = 64 << 10 // a longer answer is a large one
+	stepBytes  = 32 << 10 // that are compressed or written at once
+	largeBytes = 64 << 10 // a longer answer is a large answer
 	textType   = "text/plain; version=0.0.4; charset=utf-8"
 )
 
-// writeScrape writes a scrape.
+// writeScrape writes a scrape, compressed if the client accepts gzip (OBS-65).
 func (m *Metrics) writeScrape(w http.ResponseWriter, r *http.Request, x *encodedScrape) {
 	parts, size := x.parts, x.bytes
 	head := w.Header()
@@ -121,13 +121,13 @@ func (m *Metrics) writeScrape(w http.ResponseWriter, r *http.Request, x *encoded
 	head.Add("Vary", "Accept-Encoding")
 	if size > largeBytes {
 		host, _, _ := net.SplitHostPort(r.RemoteAddr)
-		leave, err := m.opt.LargeAnswers.Acquire(r.Context(), host)
+		release, err := m.opt.LargeAnswers.Acquire(r.Context(), host)
 		if err != nil {
 			head.Set("Retry-After", "1")
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
-		defer leave()
+		defer release()
 	}
 	if httpserver.AcceptsGzip(r) {
 		head.Set("Content-Encoding", "gzip")
@@ -139,13 +139,13 @@ func (m *Metrics) writeScrape(w http.ResponseWriter, r *http.Request, x *encoded
 	for _, part := range parts {
 		for step := range slices.Chunk(part, stepBytes) {
 			if _, err := w.Write(step); err != nil {
-				return // the client is gone
+				return // the client has disconnected
 			}
 		}
 	}
 }
 
-// scrapeTimeout is how long partitions are waited for.
+// scrapeTimeout is how long partitions may take to answer.
 func scrapeTimeout(r *http.Request) time.Duration {
 	seconds, err := strconv.ParseFloat(r.Header.Get(timeoutHeader), 64)
 	if err != nil || !(seconds > 0) || seconds > time.Hour.Seconds() {
@@ -154,7 +154,7 @@ func scrapeTimeout(r *http.Request) time.Duration {
 	return time.Duration(scrapeTimeoutShare * seconds * float64(time.Second))
 }
 
-// scrape is what there is to say at one moment.
+// scrape has the sources of one scrape.
 type scrape struct {
 	m        *Metrics
 	at       time.Time
@@ -162,8 +162,8 @@ type scrape struct {
 	snaps    []*scheduler.Snapshot // of the partitions that have answered
 }
 
-// takeSnapshots asks all partitions at once, so that one that does not answer does not use up the time
-// of the others.
+// takeSnapshots requests the snapshots of all partitions concurrently, so that a partition that does
+// not answer does not use up the time of the others.
 func (m *Metrics) takeSnapshots(ctx context.Context, c *loop.Cluster, timeout time.Duration) *scrape {
 	ctx, done := context.WithTimeout(ctx, timeout)
 	defer done()
@@ -186,13 +186,13 @@ func (m *Metrics) takeSnapshots(ctx context.Context, c *loop.Cluster, timeout ti
 	return s
 }
 
-// snapshot is the state of a partition; nil: it is gone, or does not say.
+// snapshot returns the snapshot of a partition; nil: it was removed, or does not answer.
 func (m *Metrics) snapshot(ctx context.Context, c *loop.Cluster, name string) *scheduler.Snapshot {
 	l, ok := c.Partition(name)
 	if !ok {
 		return nil
 	}
-	t := m.countersOf(name) // also of one that has said nothing yet
+	t := m.countersOf(name) // also for a partition without effects yet
 	snap, err := l.Snapshot(ctx)
 	if err == nil {
 		return snap

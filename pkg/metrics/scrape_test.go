@@ -20,15 +20,14 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// All that is said of a busy cluster. After a change: go test ./pkg/metrics -update, and read
-// the diff.
+// All values of a busy cluster. To renew the golden file: go test ./pkg/metrics -update, and read the diff.
 func TestScrape_Golden(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		golden.Assert(t, busyFixture(t).scrapeLines("yunikorn_", "canopy_"), "busy.txt")
 	})
 }
 
-// Go, the process and the scrapes themselves are there too.
+// The families of Go, of the process and of scrapes are in a scrape.
 func TestScrape_HasProcessMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t, clusterYAML)
@@ -39,7 +38,7 @@ func TestScrape_HasProcessMetrics(t *testing.T) {
 	})
 }
 
-// Prometheus packs by default; upstream's answer to that cannot be read (sheet 11.6).
+// Prometheus accepts gzip by default. YuniKorn compresses the answer twice (OBS-65).
 func TestScrape_IsGzippedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := busyFixture(t)
@@ -53,7 +52,7 @@ func TestScrape_IsGzippedOnce(t *testing.T) {
 	})
 }
 
-// What the linter of Prometheus has against names is against upstream's.
+// The only problems that promlint finds are names of YuniKorn.
 func TestScrape_MetricNamesPassPromlint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		problems, err := promlint.New(busyFixture(t).scrape().Body).Lint()
@@ -85,7 +84,7 @@ func between(s, from, to string) string {
 	return s[:max(i, 0)]
 }
 
-// A partition that is busy with something else is missing, and the rest is said.
+// A partition that does not answer is missing from the scrape, except for its counters.
 func TestScrape_UnresponsivePartitionIsLeftOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := busyFixture(t)
@@ -100,13 +99,13 @@ func TestScrape_UnresponsivePartitionIsLeftOut(t *testing.T) {
 		assert.Equal(t, time.Since(began), 8*time.Second)
 		assert.Equal(t, out.Code, 200)
 		text := out.Body.String()
-		for want, there := range map[string]bool{
+		for want, present := range map[string]bool{
 			"\ncanopy_scrape_failures_total{partition=\"default\"} 1\n":                 true,
-			"\ncanopy_preemptions_total{partition=\"default\",reason=\"priority\"} 1\n": true, // it was said
+			"\ncanopy_preemptions_total{partition=\"default\",reason=\"priority\"} 1\n": true, // a counter
 			"\ncanopy_asks_pending{partition=\"default\"}":                              false,
 			"\ncanopy_asks_pending{partition=\"empty\"} 0\n":                            true,
 		} {
-			assert.Equal(t, strings.Contains(text, want), there, want)
+			assert.Equal(t, strings.Contains(text, want), present, want)
 		}
 		assert.Equal(t, w.logs.FilterMessage("a partition is missing from a scrape").Len(), 1)
 	})
@@ -123,7 +122,7 @@ func TestScrapeTimeout_FromHeader(t *testing.T) {
 	}
 }
 
-// A partition that is taken out of the configuration is no failure, and its counts stay.
+// A partition that was removed from the configuration is no failure, and its counters stay.
 func TestScrape_RemovedPartitionKeepsCounters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t, clusterYAML)
@@ -136,7 +135,7 @@ func TestScrape_RemovedPartitionKeepsCounters(t *testing.T) {
 	})
 }
 
-// A scheduler that is stopping says what it has said.
+// A scrape of a scheduler that is stopping has the counters.
 func TestScrape_StoppedScheduler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := busyFixture(t)
@@ -148,7 +147,7 @@ func TestScrape_StoppedScheduler(t *testing.T) {
 	})
 }
 
-// Two resources whose names become the same do not spoil a scrape.
+// Two resources whose names become the same make one family.
 func TestScrape_CollidingResourceNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t, clusterYAML)

@@ -12,7 +12,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/loop"
 )
 
-// stuckAfter is how long a partition may be busy with one command. A longer time means that it is
+// stuckAfter is how long a busy partition may make no progress. A longer time means that it is
 // stuck: applying a whole configuration or registering a whole cluster takes seconds.
 const stuckAfter = 30 * time.Second
 
