@@ -57,3 +57,91 @@ func TestPreemption_IdenticalAsksShareOneSearch(t *testing.T) {
 		})
 	}
 }
+
+// searchBoundCore is a Core with a node of 5 vcores that is full of allocations of 1 vcore each. submit adds
+// asks of 1 vcore to the leaf root.a, which has preemption by priority and by gangs.
+func searchBoundCore(runningPriority int32, oracle Oracle) (
+	core *Core, now time.Time, submit func(app objects.AppID, taskGroup string, priority int32, asks int),
+) {
+	leaf := configs.Queue{Name: "a", Settings: configs.DefaultSettings()}
+	leaf.PriorityPreemption, leaf.GangPreemption = policies.PriorityPreemptionLeaf, true
+	core = New(configs.Partition{Name: "default", PreemptionEnabled: true, Root: configs.Queue{
+		Name: "root", Parent: true, SubmitACL: security.Everyone(), Settings: configs.DefaultSettings(), Children: []configs.Queue{leaf},
+	}}, oracle)
+	now = time.Unix(1_000_000_000, 0).UTC()
+	one := resources.FromMap(map[string]resources.Quantity{"vcore": 1})
+	core.Step(now, AddNode{Node: "n", Total: resources.FromMap(map[string]resources.Quantity{"vcore": 5}), Schedulable: true})
+	core.Step(now, AddApplication{App: "running", Queue: "root.a"})
+	for i := range 5 {
+		core.Step(now, ReportAllocation{Node: "n", Ask: &objects.Ask{
+			Key: objects.AllocationKey(fmt.Sprint("running-", i)), App: "running", Amounts: one, Priority: runningPriority,
+		}})
+	}
+	return core, now, func(app objects.AppID, taskGroup string, priority int32, asks int) {
+		core.Step(now, AddApplication{App: app, Queue: "root.a"})
+		for i := range asks {
+			core.Step(now, SubmitAsk{Ask: &objects.Ask{
+				Key: objects.AllocationKey(fmt.Sprint(app, "-", priority, "-", i)), App: app, Amounts: one, Priority: priority,
+				TaskGroup: taskGroup, Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
+			}})
+		}
+	}
+}
+
+// rejectsAll is a resource manager that refuses every node to every ask.
+type rejectsAll struct{}
+
+func (rejectsAll) Fits(objects.AllocationKey, objects.NodeID) bool { return false }
+
+// A run makes at most four searches and leaves the other groups to the next run, so that commands are served in
+// between (PRE-94).
+func TestPreemption_AtMostFourSearchesPerRun(t *testing.T) {
+	t.Run("ten groups", func(t *testing.T) {
+		core, now, submit := searchBoundCore(100, nil)
+		for priority := range int32(10) {
+			submit("app", "", priority, 1)
+		}
+		for run, want := range []int{4, 4, 2} {
+			effects, more := core.Schedule(now, 100)
+			assert.Equal(t, len(effects), 0)
+			assert.Equal(t, core.searches, want, "run %d", run)
+			assert.Equal(t, more, run < 2, "run %d", run)
+		}
+	})
+	t.Run("a command between two runs", func(t *testing.T) {
+		core, now, submit := searchBoundCore(100, nil)
+		for priority := range int32(10) {
+			submit("app", "", priority, 1)
+		}
+		_, more := core.Schedule(now, 100)
+		assert.Assert(t, more)
+		core.Step(now, Release{App: "running", Key: "running-0", Type: StoppedByRM})
+		core.Schedule(now, 1)
+		x, _ := core.part.Allocation("app-9-0")
+		assert.Assert(t, !x.Pending(), "the released resources are used before the other groups are evaluated")
+	})
+	t.Run("a gang finishes its evaluation", func(t *testing.T) {
+		core, now, submit := searchBoundCore(0, nil)
+		submit("gang", "g", 9, 6) // there are five victims
+		submit("other", "", 0, 1)
+		effects, more := core.Schedule(now, 100)
+		assert.Equal(t, len(effects), 0)
+		assert.Equal(t, core.searches, 6)
+		assert.Assert(t, more)
+		_, more = core.Schedule(now, 100)
+		assert.Equal(t, core.searches, 1)
+		assert.Assert(t, !more)
+	})
+	t.Run("a group with refused asks finishes its evaluation", func(t *testing.T) {
+		core, now, submit := searchBoundCore(0, rejectsAll{})
+		submit("app", "", 9, refusalsPerEvaluation)
+		submit("other", "", 5, 1)
+		effects, more := core.Schedule(now, 100)
+		assert.Equal(t, len(effects), 0)
+		assert.Equal(t, core.searches, refusalsPerEvaluation)
+		assert.Assert(t, more)
+		_, more = core.Schedule(now, 100)
+		assert.Equal(t, core.searches, 1)
+		assert.Assert(t, !more)
+	})
+}
