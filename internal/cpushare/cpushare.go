@@ -1,12 +1,12 @@
-// Package cpushare keeps processors free for decisions while readers are served.
+// Package cpushare keeps processors free for scheduling while readers are served.
 //
-// It owns the slots in which work for readers runs: encoding, packing and writing answers, and
-// computing what they show; and those in which long messages are looked through. There are fewer slots than processors, and a slot is given up every
-// now and then, so that a goroutine which decides, or hands over a decision, never waits for
-// long behind work that nothing depends on. What that work is belongs to others (ADR 45).
+// It owns the slots for work on behalf of readers (encoding, compressing and writing responses,
+// and computing their content) and for walks over long messages. There are fewer slots than
+// processors, and a slot is yielded every 100 µs, so that a goroutine that schedules or delivers
+// a decision never waits long for a processor (ADR 45).
 //
-// The rule that must hold: a goroutine that waits, be it for a client, for a snapshot or for one
-// that may itself wait for a slot, has no slot meanwhile.
+// Invariant: a goroutine that waits for a client, for a snapshot, or for a goroutine that may
+// itself wait for a slot, holds no slot.
 package cpushare
 
 import (
@@ -14,20 +14,21 @@ import (
 	"time"
 )
 
-// Readers has the slots of all work for readers in this process: half of its processors.
+// Readers are the slots for all work on behalf of readers in this process: half of its processors
+// (OBS-88).
 var Readers = New(halfOfProcessors)
 
-// Senders has the slots in which long messages of resource managers are read, before it is known
-// whether they are taken.
+// Senders are the slots for walks over long messages of resource managers, before they are decoded
+// (RMI-42).
 var Senders = New(halfOfProcessors)
 
 var halfOfProcessors = max(1, runtime.GOMAXPROCS(0)/2)
 
-// How long work goes on. Left alone, the Go scheduler runs a goroutine for 10 ms before another
-// one that waits at the same processor.
+// Times of a slot. Without them the Go scheduler runs a goroutine for 10 ms before another one
+// that waits for the same processor.
 const (
-	timeSlice      = 100 * time.Microsecond // after which other goroutines may go on
-	slicesPerPause = 4                      // after so many, the slot rests
+	timeSlice      = 100 * time.Microsecond // after which other goroutines run
+	slicesPerPause = 4                      // after so many slices the slot pauses
 	pause          = 10 * time.Microsecond
 )
 
@@ -37,27 +38,26 @@ type Share struct{ slots chan struct{} }
 // New returns a Share of so many slots, at least one.
 func New(slots int) *Share { return &Share{make(chan struct{}, max(1, slots))} }
 
-// Acquire waits for a slot. The caller must Leave in the end.
+// Acquire waits for a slot. The caller must call Release.
 func (s *Share) Acquire() *Slot {
 	slot := &Slot{share: s}
 	slot.Reacquire()
 	return slot
 }
 
-// Slot is work that has a slot. It is for one goroutine. The nil Turn has none, and its methods do
-// nothing.
+// Slot is a held slot. It must be used by one goroutine. The methods of a nil Slot do nothing.
 type Slot struct {
 	share      *Share
-	sliceStart time.Time // the stretch began
-	slices     int       // stretches
+	sliceStart time.Time // of the current time slice
+	slices     int       // time slices so far
 }
 
-// Yield lets others go on if the work has had its stretch. It is meant to be called about each
-// object, and costs tens of nanoseconds.
+// Yield lets other goroutines run if the time slice has ended (OBS-88). It is meant to be called
+// for each object, and takes tens of nanoseconds.
 //
-// Now and then the slot stays empty for a moment. A processor that always has something to run
-// neither looks at the network nor takes over what waits at another one, which may be running the
-// garbage collector for 10 ms; one that runs out of work does both at once.
+// After some slices the slot pauses. A processor that always has a goroutine to run neither polls
+// the network nor takes over goroutines from another processor, which may be running the garbage
+// collector for 10 ms; an idle one does both at once.
 func (s *Slot) Yield() {
 	if s == nil || time.Since(s.sliceStart) < timeSlice {
 		return
@@ -70,14 +70,14 @@ func (s *Slot) Yield() {
 	s.Reacquire()
 }
 
-// Release gives the slot up, before something is waited for, or in the end.
+// Release releases the slot, before a wait or at the end.
 func (s *Slot) Release() {
 	if s != nil {
 		<-s.share.slots
 	}
 }
 
-// Reacquire waits for a slot again after Leave.
+// Reacquire waits for a slot again after Release.
 func (s *Slot) Reacquire() {
 	if s == nil {
 		return

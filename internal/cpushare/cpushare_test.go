@@ -32,7 +32,7 @@ func TestShare_BoundsConcurrentSlots(t *testing.T) {
 					slot.Yield()
 				}
 				slot.Release()
-				time.Sleep(time.Second) // a client
+				time.Sleep(time.Second) // a wait for a client
 				slot.Reacquire()
 				count(1)
 				done++
@@ -43,11 +43,11 @@ func TestShare_BoundsConcurrentSlots(t *testing.T) {
 		all.Wait()
 		assert.Equal(t, most, slots)
 		assert.Equal(t, done, workers)
-		assert.Equal(t, len(s.slots), 0, "slots that were not given back")
+		assert.Equal(t, len(s.slots), 0, "slots were not released")
 	})
 }
 
-// A goroutine that waits gets the slot after a stretch, and not before.
+// A goroutine that waits gets the slot after a time slice, and not before.
 func TestSlot_YieldsAfterItsTimeSlice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(1)
@@ -61,7 +61,7 @@ func TestSlot_YieldsAfterItsTimeSlice(t *testing.T) {
 		synctest.Wait()
 		slot.Yield()
 		synctest.Wait()
-		assert.Assert(t, !got, "the stretch has only begun")
+		assert.Assert(t, !got, "the time slice has only begun")
 		time.Sleep(timeSlice)
 		slot.Yield()
 		assert.Assert(t, got)
@@ -69,7 +69,7 @@ func TestSlot_YieldsAfterItsTimeSlice(t *testing.T) {
 	})
 }
 
-// After some stretches the slot is empty for a moment, even if another goroutine waits for it.
+// After some time slices the slot is free for a moment, even if another goroutine waits for it.
 func TestSlot_PausesAfterSomeTimeSlices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(1)
@@ -95,7 +95,7 @@ func TestSlot_NilDoesNothing(*testing.T) {
 	slot.Reacquire()
 }
 
-// Work that panics gives its slot back if it leaves by defer, also while it waits outside.
+// Work that panics releases its slot by defer, also during a pause.
 func TestSlot_IsReleasedOnPanic(t *testing.T) {
 	s := New(1)
 	func() {

@@ -6,8 +6,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// runAsync delivers in a goroutine of its own: decisions run ahead of a Sink that takes
-// its time, up to a bound, and news never waits for it.
+// runAsync delivers effects on a goroutine of its own (ORD-5). Decisions run ahead of a slow Sink
+// up to MaxUndelivered effects; commands never wait for it.
 func (l *Loop) runAsync(ctx context.Context) {
 	batches, emptied := make(chan []scheduler.Effect), make(chan []scheduler.Effect, 1)
 	sinkDone := make(chan struct{})
@@ -18,8 +18,8 @@ func (l *Loop) runAsync(ctx context.Context) {
 			emptied <- l.reuse(batch)
 		}
 	}()
-	delivering, inFlight := false, 0 // the Sink has a batch, of so many effects
-	var spare []scheduler.Effect     // room for the next one
+	delivering, inFlight := false, 0 // the Sink has a batch, with this many effects
+	var spare []scheduler.Effect     // buffer for the next batch
 	defer func() {
 		close(l.ended)
 		if delivering {
@@ -40,7 +40,7 @@ func (l *Loop) runAsync(ctx context.Context) {
 		if !delivering && len(l.undelivered) > 0 {
 			send = batches
 		}
-		var ready chan struct{} // always ready while there is something to decide, or to do for readers
+		var ready chan struct{} // always ready while there is work: decisions, readers or an audit
 		if l.mayDecide() || len(l.readers) > 0 || l.auditPending() {
 			ready = closedChan
 		}
@@ -73,7 +73,7 @@ func (l *Loop) runAsync(ctx context.Context) {
 	}
 }
 
-// mayDecide reports whether the Core may be asked for decisions now.
+// mayDecide reports whether Core.Schedule may be called now (RMI-45).
 func (l *Loop) mayDecide() bool {
 	return l.needsScheduling && len(l.undelivered) < l.opt.MaxUndelivered
 }

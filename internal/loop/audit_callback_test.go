@@ -10,7 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/loop"
 )
 
-// Each audit that finishes is told, with the partition.
+// OnAudit is called for each audit that finishes, with the name of the partition.
 func TestOnAudit_IsCalledForEachAudit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		audits := make(chan loop.Audit, 10)

@@ -11,18 +11,19 @@ import (
 
 // How audits share the loop with decisions and readers (ADR 33).
 const (
-	auditSlice = 200 // objects, asks and allocations that are checked before anything else is looked at; less than 1 ms, but for the sums of what has 40,000 or more
-	auditShare = 100 // while there is something else to do, an audit takes one in so many parts of the time
+	// objects, asks and allocations per step; less than 1 ms, except for the sums of an object with 40,000 or more
+	auditSlice = 200
+	auditShare = 100 // while there is other work, an audit takes 1/auditShare of the time
 )
 
-// auditState is the audit that is under way, and who waits for its result.
+// auditState is the audit under way, and the callers that wait for its result.
 type auditState struct {
-	audit     *scheduler.Audit // nil: there is none
+	audit     *scheduler.Audit // nil: none is under way
 	began     time.Time
 	waiters   []auditWaiter
-	scheduled bool      // it is made because it is time for one, whether or not anything waits for it
-	notBefore time.Time // before this, it does not go on while there is something else to do
-	nextDue   time.Time // when the next regular one begins; zero: there are none
+	scheduled bool      // it is a regular audit, made whether or not a caller waits
+	notBefore time.Time // until then it does not go on while there is other work
+	nextDue   time.Time // begin of the next regular audit; zero: there are none
 }
 
 type auditWaiter struct {
@@ -30,10 +31,10 @@ type auditWaiter struct {
 	reply chan<- Audit
 }
 
-// Audit checks the books and returns what it has found; that the books are wrong is no error of
-// Audit. It runs in small steps between decisions, at most one at a time: all who ask while one
-// is under way get its result. It is given up when no caller waits for it any more. Errors:
-// ErrEnded, or that of ctx.
+// Audit checks the accounting and returns the result; inconsistent accounting is in Audit.Err and
+// is no error of the call. The audit runs in small steps between decisions, one at a time: all
+// callers during an audit get its result. It is abandoned when no caller waits for it any more.
+// Errors: ErrEnded, or that of ctx.
 func (l *Loop) Audit(ctx context.Context) (Audit, error) {
 	reply := make(chan Audit, 1)
 	if !l.enqueue(envelope{run: func() { l.auditState.waiters = append(l.auditState.waiters, auditWaiter{ctx, reply}) }}) {
@@ -42,13 +43,14 @@ func (l *Loop) Audit(ctx context.Context) (Audit, error) {
 	return await(ctx, l, reply)
 }
 
-// auditPending reports whether an audit is under way or asked for.
+// auditPending reports whether an audit is under way, requested or due.
 func (l *Loop) auditPending() bool {
 	a := &l.auditState
 	return a.audit != nil || len(a.waiters) > 0 || !a.nextDue.IsZero() && !l.lastTime.Before(a.nextDue)
 }
 
-// stepAudit does a step of the audit, if one is wanted and due.
+// stepAudit does a step of the audit, if one is pending and its share of the time allows it
+// (OBS-56).
 func (l *Loop) stepAudit() {
 	a := &l.auditState
 	if !l.auditPending() {
@@ -89,15 +91,15 @@ func (l *Loop) stepAudit() {
 	}
 }
 
-// yieldToOthers gives way to other goroutines while only readers or audits keep the loop busy: it
-// would go on for 10 ms otherwise, and what has been decided waits behind it to be sent.
+// yieldToOthers yields to other goroutines while only readers or audits keep the loop busy:
+// otherwise the loop could run for 10 ms while the delivery of decisions waits for a processor.
 func (l *Loop) yieldToOthers() {
 	if !l.needsScheduling && (len(l.readers) > 0 || l.auditState.audit != nil) {
 		runtime.Gosched()
 	}
 }
 
-// startAudits says when the first regular audit begins.
+// startAudits sets the time of the first regular audit (OBS-58).
 func (l *Loop) startAudits() {
 	if l.opt.AuditEvery > 0 {
 		l.auditState.nextDue = l.now().Add(l.opt.AuditEvery)

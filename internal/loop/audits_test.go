@@ -56,7 +56,7 @@ func TestAudit_IsAbandonedWithoutWaiters(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	x.addAuditWaiter(ctx)
 	x.stepAudit()
-	assert.Assert(t, x.auditState.audit != nil, "a step does all")
+	assert.Assert(t, x.auditState.audit != nil, "one step finished the audit")
 	cancel()
 	x.stepAudit()
 	assert.Assert(t, x.auditState.audit == nil && !x.auditPending())
@@ -66,7 +66,7 @@ func TestAudit_IsAbandonedWithoutWaiters(t *testing.T) {
 func TestAudit_TakesAShareOfTheTimeWhileDeciding(t *testing.T) {
 	x := newManualLoop(t, 1000, 10)
 	x.decide(1)
-	x.opt.Now = func() time.Time { x.clock = x.clock.Add(time.Millisecond); return x.clock } // whatever is measured takes time
+	x.opt.Now = func() time.Time { x.clock = x.clock.Add(time.Millisecond); return x.clock } // every measurement takes time
 	x.addAuditWaiter(t.Context())
 	x.stepAudit()
 	x.opt.Now = func() time.Time { return x.clock }
@@ -77,7 +77,7 @@ func TestAudit_TakesAShareOfTheTimeWhileDeciding(t *testing.T) {
 		x.clock = x.clock.Add(time.Millisecond)
 		x.stepAudit()
 	}
-	assert.Equal(t, waited, auditShare, "milliseconds of deciding after one of checking")
+	assert.Equal(t, waited, auditShare, "milliseconds of decisions for each millisecond of audit")
 }
 
 func TestAudit_IsMadeRegularly(t *testing.T) {

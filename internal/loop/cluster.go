@@ -11,8 +11,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Cluster is the loops of all partitions. Partitions share nothing, so each has its
-// own goroutine; what concerns all of them comes through here.
+// Cluster holds the loops of all partitions. Partitions share nothing, so each has its own
+// goroutine; operations on all of them are methods of Cluster.
 type Cluster struct {
 	opt    Options
 	oracle func(partition string) scheduler.Oracle
@@ -21,25 +21,25 @@ type Cluster struct {
 	ctx    context.Context // ends with the Cluster
 	cancel context.CancelFunc
 
-	partitionsLock chan struct{}  // holds a token while partitions come, change or go; before mu
-	removing       sync.WaitGroup // loops that were removed, until they have ended
+	partitionsLock chan struct{}  // holds a token while partitions are created, reconfigured or removed; acquired before mu
+	removing       sync.WaitGroup // counts removed loops until they have ended
 
-	mu           sync.Mutex // guards the rest; nobody waits for a loop or a Sink while holding it
+	mu           sync.Mutex // guards the fields below; not held while waiting for a loop or a Sink
 	loops        map[string]*partitionLoop
-	removed      map[string]*partitionLoop // of partitions that went; their Sinks may still be busy
+	removed      map[string]*partitionLoop // partitions that were removed; their Sinks may still be busy
 	conf         *configs.Config
-	notListening bool // the RM does not hear what is decided
+	notListening bool // the RM does not get decisions
 }
 
 type partitionLoop struct {
 	*Loop
 	stop     context.CancelFunc
 	done     chan struct{}
-	removals sync.WaitGroup // whoever lets it go because it is drained; after done there is nobody new
+	removals sync.WaitGroup // counts goroutines of removeIfDrained; none starts after done
 }
 
-// NewCluster returns a Cluster without partitions. sink and oracle are asked once per
-// partition; a nil oracle means no partition has one.
+// NewCluster returns a Cluster without partitions. sink and oracle are called once per partition;
+// a nil oracle means that no partition has one.
 func NewCluster(opt Options, sink func(partition string) Sink, oracle func(partition string) scheduler.Oracle) *Cluster {
 	if oracle == nil {
 		oracle = func(string) scheduler.Oracle { return nil }
@@ -53,8 +53,8 @@ func NewCluster(opt Options, sink func(partition string) Sink, oracle func(parti
 	return c
 }
 
-// lockPartitions waits until nobody else changes partitions. Whoever does may wait for a partition
-// that does not come, so it is no mutex: waiting ends with ctx.
+// lockPartitions acquires partitionsLock. It is not a mutex, because the holder may wait for a
+// blocked partition: the wait ends with ctx.
 func (c *Cluster) lockPartitions(ctx context.Context) error {
 	select {
 	case c.partitionsLock <- struct{}{}:
@@ -66,8 +66,8 @@ func (c *Cluster) lockPartitions(ctx context.Context) error {
 
 func (c *Cluster) unlockPartitions() { <-c.partitionsLock }
 
-// startPartition runs a new partition. Whoever had its name before tells the rest first.
-// Requires: c.changing is held.
+// startPartition runs a new partition (CFG-110). A removed partition of the same name ends first,
+// so that its effects are delivered before. The caller must hold partitionsLock.
 func (c *Cluster) startPartition(p configs.Partition) {
 	ctx, stop := context.WithCancel(context.Background())
 	l := New(scheduler.NewWith(p, c.oracle(p.Name), c.opt.core()), c.sink(p.Name), c.opt)
@@ -92,7 +92,7 @@ func (c *Cluster) startPartition(p configs.Partition) {
 	}()
 }
 
-// removeIfDrained lets a partition go that found itself empty, if it still is.
+// removeIfDrained removes a partition that reported to be drained, if it still is.
 func (c *Cluster) removeIfDrained(name string, r *partitionLoop) {
 	if c.lockPartitions(c.ctx) != nil {
 		return
@@ -107,9 +107,9 @@ func (c *Cluster) removeIfDrained(name string, r *partitionLoop) {
 	}
 }
 
-// removePartition takes a partition out. What it has to tell is told beside, so that a slow Sink
-// keeps nobody waiting; commands that are in its mailbox are answered, and whoever Sends
-// later hears that it has ended. Requires: c.changing is held, and the partition is drained.
+// removePartition removes a partition (CFG-112). Its last effects are delivered asynchronously, so
+// that a slow Sink delays nothing else; commands in its mailbox are applied, and later calls of
+// Send fail. The caller must hold partitionsLock, and the partition must be drained.
 func (c *Cluster) removePartition(name string, r *partitionLoop) {
 	c.mu.Lock()
 	delete(c.loops, name)
@@ -127,8 +127,8 @@ func (c *Cluster) removePartition(name string, r *partitionLoop) {
 	})
 }
 
-// SetListening says whether the RM hears what the partitions decide, those that come included. At
-// the beginning it does. It waits for no partition.
+// SetListening sets whether the RM gets the decisions of the partitions, including those created
+// later; initially it does (RMI-18). It does not block.
 func (c *Cluster) SetListening(listening bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,14 +141,14 @@ func (c *Cluster) SetListening(listening bool) {
 	}
 }
 
-// Config is the configuration in force, nil before the first.
+// Config is the configuration in force; nil before the first.
 func (c *Cluster) Config() *configs.Config {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.conf
 }
 
-// Partition finds the loop of a partition.
+// Partition returns the loop of a partition (CFG-105).
 func (c *Cluster) Partition(name string) (*Loop, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -159,7 +159,7 @@ func (c *Cluster) Partition(name string) (*Loop, bool) {
 	return l.Loop, true
 }
 
-// Partitions lists the names of the partitions, in order.
+// Partitions returns the names of the partitions, sorted.
 func (c *Cluster) Partitions() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -171,8 +171,8 @@ func (c *Cluster) Partitions() []string {
 	return names
 }
 
-// Wait is Loop.Wait for every partition. Nearly always nobody is behind, and then it
-// costs next to nothing: peers come here after each message.
+// Wait is Loop.Wait for every partition. It is called after each message of a stream, and is
+// cheap while no mailbox is full.
 func (c *Cluster) Wait(ctx context.Context) error {
 	for _, l := range c.fullLoops() {
 		if err := l.Wait(ctx); err != nil {
@@ -182,7 +182,7 @@ func (c *Cluster) Wait(ctx context.Context) error {
 	return nil
 }
 
-// fullLoops are the loops that somebody would have to wait for.
+// fullLoops are the loops for which Wait would block.
 func (c *Cluster) fullLoops() (full []*Loop) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -194,7 +194,7 @@ func (c *Cluster) fullLoops() (full []*Loop) {
 	return full
 }
 
-// Forget drops the nodes, applications and allocations of all partitions.
+// Forget removes the nodes, applications and allocations of all partitions.
 func (c *Cluster) Forget(ctx context.Context) error {
 	if err := c.lockPartitions(ctx); err != nil {
 		return err
@@ -210,10 +210,10 @@ func (c *Cluster) Forget(ctx context.Context) error {
 	return nil
 }
 
-// End stops all partitions and waits until they have stopped. What they decided has
-// been delivered then.
+// End stops all partitions and waits until they have stopped and their effects are delivered
+// (RMI-67).
 func (c *Cluster) End() {
-	c.cancel() // first: whoever changes something may be waiting for a partition
+	c.cancel() // first: the holder of partitionsLock may be waiting for a partition
 	c.partitionsLock <- struct{}{}
 	c.mu.Lock()
 	all := slices.Collect(maps.Values(c.loops))

@@ -2,14 +2,14 @@ package loop
 
 import "time"
 
-// deadlineTimer is one timer for all deadlines of a Core.
+// deadlineTimer is one timer for all deadlines of a Core and for regular audits (ORD-3).
 type deadlineTimer struct {
 	timer *time.Timer
-	at    time.Time // what the timer is set to; zero: it is not set, or has rung
+	at    time.Time // when the timer fires; zero: it is not set, or has fired
 }
 
-// set makes the alarm ring at the next deadline, as it is now. nil: there is none. There
-// nearly always is one, days away, so a timer that is right is left alone. A regular audit is a deadline too.
+// set sets the timer to the next deadline and returns its channel; nil: there is no deadline. A
+// timer that is set to the right time is not reset: the next deadline is usually days away.
 func (a *deadlineTimer) set(l *Loop) (due <-chan time.Time) {
 	t, ok := l.core.NextDeadline()
 	if due := l.auditState.nextDue; !due.IsZero() && (!ok || due.Before(t)) {
@@ -28,8 +28,8 @@ func (a *deadlineTimer) set(l *Loop) (due <-chan time.Time) {
 	return a.timer.C
 }
 
-// fired must be called when the alarm has rung. The clock may not have come as far as the
-// timer has; then it is set again.
+// fired must be called when the timer has fired. If the clock has not reached the deadline yet,
+// the timer is set again.
 func (a *deadlineTimer) fired() { a.at = time.Time{} }
 
 func (a *deadlineTimer) stop() {

@@ -12,8 +12,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
-// Each run of decisions is measured by the clock of the loop, for the partition that it is of. A
-// clock that is set back meanwhile measures nothing, and less than nothing never.
+// Each batch of decisions is measured by the clock of the loop, by partition. If the clock was
+// set back meanwhile, the duration is 0, never negative.
 func TestDecisionMeter_MeasuresRunsOfDecisions(t *testing.T) {
 	for _, syncDelivery := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

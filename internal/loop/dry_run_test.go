@@ -13,7 +13,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// informedRM is a resource manager that is only asked after it has heard of everything.
+// informedRM is a resource manager that checks that predicates are called only after all effects
+// were delivered.
 type informedRM struct {
 	recordingSink
 	asked, queriedEarly int
@@ -27,8 +28,8 @@ func (r *informedRM) Fits(objects.AllocationKey, objects.NodeID) bool {
 	return false
 }
 
-// A question about an ask that waits is asked of the resource manager like any other: it has
-// been told before, also what came in the same mail.
+// A dry run calls predicates only after all effects were delivered, those of commands in the same
+// mailbox included.
 func TestDryRun_DeliversEffectsFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rm := &informedRM{want: "accepted node n1; accepted application app; application app is Accepted"}
@@ -43,13 +44,13 @@ func TestDryRun_DeliversEffectsFirst(t *testing.T) {
 	})
 }
 
-// Whoever has gone is not answered, and nobody is answered by a loop that has ended.
+// A dry run ends with its context, and with the loop.
 func TestDryRun_EndsWithContextOrLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rm := &slowRM{}
 		l, stop := run(t, rm, rm, loop.Options{SyncDelivery: true})
 		l.Send(node("n1", 1), app("app"), ask("k1"))
-		synctest.Wait() // it tells of k1 for half a minute
+		synctest.Wait() // the delivery of k1 takes 30 s
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		first := make(chan error)
@@ -59,7 +60,7 @@ func TestDryRun_EndsWithContextOrLoop(t *testing.T) {
 		}()
 		assert.ErrorIs(t, <-first, context.DeadlineExceeded)
 		_, err := l.DryRun(t.Context(), scheduler.DryRunRequest{Key: "k1"})
-		assert.ErrorIs(t, err, objects.ErrUnknown, "it is placed")
+		assert.ErrorIs(t, err, objects.ErrUnknown, "k1 is placed already")
 		stop()
 		_, err = l.DryRun(t.Context(), scheduler.DryRunRequest{Key: "k1"})
 		assert.ErrorIs(t, err, loop.ErrEnded)

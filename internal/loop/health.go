@@ -2,25 +2,25 @@ package loop
 
 import "time"
 
-// Audit is what an audit of the books of a partition has found.
+// Audit is the result of an audit of the accounting of a partition.
 type Audit struct {
-	Finished time.Time     // zero: none has finished yet
-	Took     time.Duration // from its first step to its last; others were served in between
+	Finished time.Time     // zero: no audit has finished yet
+	Took     time.Duration // from its first step to its last, with the work in between
 	Checked  int           // objects: nodes, queues, applications, asks and allocations
-	Err      error         // what is wrong with the books; nil: they balance
+	Err      error         // inconsistencies of the accounting; nil: none
 }
 
-// Health is how a Loop does. It is answered from memory, however large the partition is and
-// whatever the Loop does at the moment.
+// Health is the state of a Loop. It is read from memory, whatever the size of the partition and
+// whatever the Loop is doing.
 type Health struct {
 	Audit    Audit     // the last that has finished
-	Progress time.Time // when what the Loop last finished began; zero: it has not run yet
-	Idle     bool      // it waits for something to happen
-	Waiting  int       // commands in the mailbox; they came after Progress
+	Progress time.Time // begin of the last step that the Loop has finished; zero: none yet
+	Idle     bool      // it waits for commands or deadlines
+	Waiting  int       // commands in the mailbox that came after Progress
 	Ended    bool      // the Loop has ended, or is about to
 }
 
-// Health says how the Loop does. It returns at once, whatever the Loop is doing.
+// Health returns the state of the Loop (OBS-47). It does not block.
 func (l *Loop) Health() Health {
 	h := Health{Idle: l.idle.Load()}
 	if a := l.lastAudit.Load(); a != nil {
@@ -35,7 +35,7 @@ func (l *Loop) Health() Health {
 	return h
 }
 
-// noteProgress notes that the Loop has got somewhere since it last read the clock.
+// noteProgress records that the Loop has finished a step since it last read the clock.
 func (l *Loop) noteProgress() {
 	if l.lastTime.IsZero() {
 		l.now()

@@ -11,7 +11,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// blockedOracle is an oracle that does not answer until it is let go.
+// blockedOracle is an oracle that blocks until it is released.
 type blockedOracle struct{ asked, release chan struct{} }
 
 func (s *blockedOracle) Fits(objects.AllocationKey, objects.NodeID) bool {

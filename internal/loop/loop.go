@@ -11,38 +11,39 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Sink takes effects away, one batch at a time, in order. The batch is its own only until
-// Deliver returns. A Loop ends only when Deliver has returned.
+// Sink receives effects, one batch at a time, in order. It must not keep the batch after Deliver
+// returns. A Loop ends only when Deliver has returned.
 //
-// Usually Deliver runs beside the loop and may Send and Call; until it returns, decisions
-// go on only until Options.MaxUndelivered effects wait. With Options.SyncDelivery it runs on the
-// loop's own goroutine: nothing is taken or decided meanwhile, so it may Send, but must
-// not wait for the Loop (ADR 16).
+// By default Deliver runs on a goroutine of its own and may Send and Call; until it returns,
+// decisions go on up to Options.MaxUndelivered effects. With Options.SyncDelivery Deliver runs on
+// the goroutine of the loop, which does nothing else meanwhile: so Deliver may Send, but must not
+// wait for the Loop (ADR 16).
 type Sink interface{ Deliver([]scheduler.Effect) }
 
-// Options say how a Loop drives its Core. The zero value is good for a Core without an
-// Oracle.
+// Options configure a Loop (ORD-2). The zero value is valid for a Core without an Oracle.
 type Options struct {
 	Now            func() time.Time // the clock; nil: time.Now
-	DecisionBatch  int              // decisions before waiting commands are looked at again; 0: 256
-	SyncDelivery   bool             // deliver what is decided before anything else is done
+	DecisionBatch  int              // decisions before waiting commands are applied; 0: 256
+	SyncDelivery   bool             // deliver each decision before anything else is done
 	MaxUndelivered int              // effects that may wait for the Sink before decisions pause; 0: 8192
-	HighWater      int              // commands that may wait before Wait blocks; 0: 65536. Four times MaxUndelivered effects count as much
+	// HighWater is how many commands may wait before Wait blocks; 0: 65536. Wait also blocks at four times
+	// MaxUndelivered effects.
+	HighWater int
 
-	// DecisionMeter is asked once for each partition of a Cluster; what it returns is told how long each run
-	// of decisions took, by the loop, which waits for it meanwhile. nil, or if it returns nil: nobody
-	// measures, and no clock is read for it.
+	// DecisionMeter is called once for each partition of a Cluster; the function that it returns
+	// is called by the loop with the duration of each batch of decisions, and must not block.
+	// nil, or a nil function: nothing is measured, and the clock is not read for it.
 	DecisionMeter func(partition string) func(took time.Duration)
 
-	// AuditEvery is how often the books are audited without a request, in steps beside deciding;
-	// 0: never.
+	// AuditEvery is the interval of regular audits, which run in steps between decisions; 0:
+	// none.
 	AuditEvery time.Duration
 
-	// OnAudit is told of each audit that has finished, by the loop, which waits for it meanwhile.
-	// nil: no one is told.
+	// OnAudit is called by the loop with each audit that has finished. It must not block. nil:
+	// not called.
 	OnAudit func(partition string, a Audit)
 
-	// Lifetimes are those of the Cores that a Cluster makes; nil: objects.DefaultLifetimes.
+	// Lifetimes of the Cores that a Cluster makes; nil: objects.DefaultLifetimes.
 	Lifetimes *objects.Lifetimes
 }
 
@@ -60,48 +61,48 @@ type Loop struct {
 	sink Sink
 	opt  Options
 
-	mu             sync.Mutex // guards box, over, waits and ebb
+	mu             sync.Mutex // guards mailbox, closed, queuedCommands and mailboxDrained
 	mailbox        []envelope
-	closed         bool          // nothing comes into the box any more
-	hasMail        atomic.Bool   // box is not empty: for a look without the lock
-	queuedCommands int           // commands in the box
-	sinkBacklog    atomic.Int64  // effects that the Sink has not taken, or is taking
-	mailboxDrained chan struct{} // closed when the box is emptied; nil: nobody waits
-	wake           chan struct{} // holds one ring while box may be non-empty
+	closed         bool          // nothing is accepted any more
+	hasMail        atomic.Bool   // mailbox is not empty: readable without the lock
+	queuedCommands int           // commands in mailbox
+	sinkBacklog    atomic.Int64  // effects that the Sink has not finished
+	mailboxDrained chan struct{} // closed when the mailbox is emptied; nil: no goroutine waits
+	wake           chan struct{} // holds a value while mailbox may be non-empty
 	ended          chan struct{} // closed when Run returns
 
 	idle      atomic.Bool
-	progress  atomic.Int64          // when the loop last got somewhere, in nanoseconds since 1970; 0: never
+	progress  atomic.Int64          // begin of the last finished step, in nanoseconds since 1970; 0: none
 	lastAudit atomic.Pointer[Audit] // the last audit; nil: none
 
-	queryLock chan struct{} // has room for the one whose question is next
+	queryLock chan struct{} // holds a token during a slow query (Explain, DryRun)
 
-	// Only Run's goroutine touches the rest.
+	// Only the goroutine of Run accesses the fields below.
 	lastTime        time.Time           // the time of the last step: time never goes back
-	undelivered     []scheduler.Effect  // waiting for the Sink
-	spareMailbox    []envelope          // an empty box
+	undelivered     []scheduler.Effect  // effects waiting for the Sink
+	spareMailbox    []envelope          // an empty buffer for mailbox
 	needsScheduling bool                // a decision may be possible
-	cachedSnapshot  *scheduler.Snapshot // of the state as it is; nil: nobody asked since it changed
+	cachedSnapshot  *scheduler.Snapshot // of the current state; nil: none was made since it changed
 
-	readers            []reader // who waits for a snapshot
+	readers            []reader // callers that wait for a snapshot
 	refresh            snapshotRefresh
-	decisionsSinceRead int // decisions since something was done for readers
+	decisionsSinceRead int // decisions since the last work for readers
 
 	auditState auditState
 
-	onDecided func(took time.Duration) // told of each run of decisions; nil: nobody is interested
+	onDecided func(took time.Duration) // called with the duration of each batch of decisions; may be nil
 
-	onDrained       func() // told when the partition may go; nil: nobody is interested
-	drainedNotified bool   // it has been told
+	onDrained       func() // called when the partition is drained; may be nil
+	drainedNotified bool   // onDrained was called for the present state
 }
 
 type envelope struct {
 	cmds  []scheduler.Command
-	reply chan<- []scheduler.Effect // nil: nobody waits
-	run   func()                    // instead of commands: a reader, run by Run's goroutine
+	reply chan<- []scheduler.Effect // nil: no caller waits
+	run   func()                    // instead of commands: a query, run by the goroutine of Run
 }
 
-// New returns a Loop around core, which nobody else may touch from now on.
+// New returns a Loop around core. The caller must not access core any more.
 func New(core *scheduler.Core, sink Sink, opt Options) *Loop {
 	if opt.Now == nil {
 		opt.Now = time.Now
@@ -120,8 +121,8 @@ func orDefault(n, otherwise int) int {
 	return n
 }
 
-// Run drives the Core until ctx ends. What was sent by then is taken and told; nothing more
-// is decided.
+// Run drives the Core until ctx ends. Commands that were sent before are applied and their
+// effects delivered; nothing more is decided.
 func (l *Loop) Run(ctx context.Context) {
 	if l.opt.SyncDelivery {
 		l.runSync(ctx)
@@ -130,18 +131,18 @@ func (l *Loop) Run(ctx context.Context) {
 	l.runAsync(ctx)
 }
 
-// decide lets the Core decide so many things.
+// decide lets the Core make up to n decisions (OBS-67).
 func (l *Loop) decide(n int) {
 	now := l.now()
 	if at, ok := l.core.NextDeadline(); ok && !now.Before(at) {
-		l.cachedSnapshot = nil // what is due may change more than is told
+		l.cachedSnapshot = nil // expirations may change more than the effects say
 	}
 	l.decisionsSinceRead += n
 	effects, more := l.core.Schedule(now, n)
 	if l.onDecided != nil {
 		l.onDecided(l.since(now))
 	}
-	l.undelivered = append(l.undelivered, effects...) // the Core uses its slice again
+	l.undelivered = append(l.undelivered, effects...) // the Core reuses its slice
 	l.needsScheduling = more
 	if len(effects) > 0 {
 		l.cachedSnapshot = nil
@@ -149,6 +150,7 @@ func (l *Loop) decide(n int) {
 	l.notifyDrained()
 }
 
+// drainMailbox applies all waiting commands and runs all waiting queries, in order (ORD-4).
 func (l *Loop) drainMailbox() {
 	l.mu.Lock()
 	items, drained := l.mailbox, l.mailboxDrained
@@ -177,8 +179,8 @@ func (l *Loop) drainMailbox() {
 	}
 }
 
-// closeMailbox refuses what comes from now on, and takes what came before: nothing that Send took is
-// lost without an answer.
+// closeMailbox refuses further commands, and applies those that were accepted before: every
+// command is applied or refused.
 func (l *Loop) closeMailbox() {
 	l.mu.Lock()
 	l.closed = true
@@ -186,7 +188,7 @@ func (l *Loop) closeMailbox() {
 	l.drainMailbox()
 }
 
-// notifyDrained tells who is interested that the partition may go, once.
+// notifyDrained calls onDrained when the partition becomes drained, once.
 func (l *Loop) notifyDrained() {
 	if empty := l.core.Removable(); empty != l.drainedNotified {
 		if l.drainedNotified = empty; empty && l.onDrained != nil {
@@ -195,10 +197,10 @@ func (l *Loop) notifyDrained() {
 	}
 }
 
-// maxSpareMailbox is for how many messages an empty mailbox keeps room.
+// maxSpareMailbox is the capacity, in envelopes, that an empty mailbox keeps.
 const maxSpareMailbox = 1024
 
-// applyCommands puts what follows from commands behind what is not told yet.
+// applyCommands applies commands and appends their effects to undelivered.
 func (l *Loop) applyCommands(cmds []scheduler.Command) {
 	now := l.now()
 	for _, cmd := range cmds {
@@ -207,9 +209,9 @@ func (l *Loop) applyCommands(cmds []scheduler.Command) {
 	l.needsScheduling, l.cachedSnapshot = true, nil
 }
 
-// now reads the clock. A clock that was set back stands still for the Core. The
-// monotonic reading is taken off: times from a tag or a tape have none, and an order
-// that compared some times by one clock and some by another would not be an order.
+// now reads the clock. If the clock was set back, the time of the Core stands still. The
+// monotonic reading is removed: times from tags and recordings have none, and the order of times
+// would be inconsistent if only some had one.
 func (l *Loop) now() time.Time {
 	if t := l.opt.Now().Round(0); t.After(l.lastTime) {
 		l.lastTime = t
@@ -217,5 +219,5 @@ func (l *Loop) now() time.Time {
 	return l.lastTime
 }
 
-// since is how long ago a reading of the clock was; of a clock that was set back meanwhile, 0.
+// since is the time since a reading of the clock; 0 if the clock was set back meanwhile.
 func (l *Loop) since(t time.Time) time.Duration { return max(0, l.opt.Now().Sub(t)) }

@@ -48,7 +48,7 @@ func ask(key string) scheduler.Command {
 	return scheduler.SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(key), App: "app", Amounts: vcores(1)}}
 }
 
-// recordingSink is a Sink that remembers what it was told.
+// recordingSink is a Sink that records effects.
 type recordingSink struct {
 	mu       sync.Mutex
 	recorded []string
@@ -77,7 +77,7 @@ func run(t *testing.T, sink loop.Sink, oracle scheduler.Oracle, opt loop.Options
 	return l, func() { cancel(); <-done }
 }
 
-// blockedSink is a Sink that takes nothing until it is opened.
+// blockedSink is a Sink that blocks until it is opened.
 type blockedSink struct {
 	recordingSink
 	released chan struct{}
@@ -98,7 +98,7 @@ func TestAsyncDelivery_SlowSinkDelaysDecisionsNotCommands(t *testing.T) {
 		}
 		synctest.Wait()
 		s, err := l.Snapshot(t.Context())
-		assert.NilError(t, err, "a reader was kept waiting")
+		assert.NilError(t, err, "a reader had to wait")
 		assert.Assert(t, s.Allocations < 10, "%d decisions ran ahead of a sink that takes nothing", s.Allocations)
 		assert.Equal(t, s.Allocations+s.Asks, 50)
 
@@ -128,7 +128,7 @@ func TestWait_BlocksWhileTheMailboxIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := loop.New(scheduler.New(partition("default", "a"), nil), &recordingSink{}, loop.Options{HighWater: 3})
 		l.Send(node("n1", 1), node("n2", 1))
-		assert.NilError(t, l.Wait(t.Context()), "there is room for one more")
+		assert.NilError(t, l.Wait(t.Context()), "the mailbox is not full")
 		l.Send(node("n3", 1))
 		assert.Equal(t, l.Depth(), 3)
 		waited := make(chan error)
@@ -136,7 +136,7 @@ func TestWait_BlocksWhileTheMailboxIsFull(t *testing.T) {
 		synctest.Wait()
 		select {
 		case <-waited:
-			t.Fatal("the mailbox is full and nobody empties it")
+			t.Fatal("the mailbox is full and is not emptied")
 		default:
 		}
 		ctx, cancel := context.WithCancel(context.Background())
@@ -200,12 +200,12 @@ func TestSnapshot_ReadersOfAnUnchangedStateShareOne(t *testing.T) {
 		assert.NilError(t, err)
 		two, err := l.Snapshot(t.Context())
 		assert.NilError(t, err)
-		assert.Assert(t, one == two, "a second copy was made of the same state")
+		assert.Assert(t, one == two, "two snapshots of the same state")
 		l.Send(node("n1", 1))
 		three, err := l.Snapshot(t.Context())
 		assert.NilError(t, err)
 		assert.Equal(t, three.Nodes.Len(), 1)
-		assert.Equal(t, one.Nodes.Len(), 0, "a reader's copy changed under it")
+		assert.Equal(t, one.Nodes.Len(), 0, "a snapshot has changed")
 		assert.NilError(t, l.Check(t.Context()))
 	})
 }
@@ -223,7 +223,7 @@ func TestDeadline_WakesTheCore(t *testing.T) {
 		l.Send(node("n1", 5), app("app"), app("next"), ask("k1"))
 		l.Send(scheduler.SubmitAsk{Ask: &objects.Ask{Key: "later", App: "next", Amounts: vcores(1)}})
 		synctest.Wait()
-		assert.Assert(t, !strings.Contains(sink.text(), "later"), "two newcomers started at once")
+		assert.Assert(t, !strings.Contains(sink.text(), "later"), "two applications started at once")
 		<-time.After(policies.RampTime)
 		synctest.Wait()
 		assert.Assert(t, strings.HasSuffix(sink.text(), "allocated later (next) on n1"), sink.text())
@@ -250,13 +250,13 @@ func TestCluster_PartitionsAreIndependent(t *testing.T) {
 	assert.Equal(t, s.Nodes.Len(), 0)
 }
 
-// halfSpeedClock is a clock that goes at half the speed of the timers.
+// halfSpeedClock is a clock that runs at half the speed of the timers.
 func halfSpeedClock() func() time.Time {
 	began := time.Now()
 	return func() time.Time { return began.Add(time.Since(began) / 2) }
 }
 
-// A clock may be slower than the timer, or be set back: the alarm is set again.
+// The clock may be slower than the timer, or be set back: then the timer is set again.
 func TestDeadline_TimerThatFiresEarlyIsReset(t *testing.T) {
 	for _, first := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -274,7 +274,7 @@ func TestDeadline_TimerThatFiresEarlyIsReset(t *testing.T) {
 	}
 }
 
-// The next deadline may be sooner than the one the alarm is set to, or there may be none.
+// The next deadline may be earlier than the one that the timer is set to, or there may be none.
 func TestDeadline_TimerFollowsTheDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink := &recordingSink{}
@@ -307,7 +307,7 @@ func TestDeadline_TimerFollowsTheDeadlines(t *testing.T) {
 	})
 }
 
-// What a decision finds due may go without a word, and must not be read any more.
+// An expiration in a decision may have no effect, and must not be in the next snapshot.
 func TestSnapshot_OmitsWhatExpiredInADecision(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := loop.NewCluster(loop.Options{SyncDelivery: true, Lifetimes: &objects.Lifetimes{Rejected: 20 * time.Second, MaxEnded: 9}},
@@ -322,14 +322,13 @@ func TestSnapshot_OmitsWhatExpiredInADecision(t *testing.T) {
 		}
 		l.Send(scheduler.AddApplication{App: "x", Queue: "root.none"}, node("n1", 1), app("app"), ask("k1"), ask("k2"))
 		synctest.Wait()
-		assert.Equal(t, rejected(), 1, "read when k1 has been told, and before it is known that k2 has no place")
+		assert.Equal(t, rejected(), 1, "read after the delivery of k1, and before it is known that k2 is infeasible")
 		synctest.Wait()
 		assert.Equal(t, rejected(), 0)
 	})
 }
 
-// Effects of commands are as many as there are commands, so a Sink that takes nothing makes
-// those wait that send them.
+// Each command has effects, so a blocked Sink makes the senders of commands wait.
 func TestWait_BlocksWhileTheSinkIsBlocked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink := &blockedSink{released: make(chan struct{})}
@@ -348,7 +347,7 @@ func TestWait_BlocksWhileTheSinkIsBlocked(t *testing.T) {
 	})
 }
 
-// Nothing is decided while the RM does not listen, in partitions that come meanwhile either.
+// Nothing is decided while the RM does not listen, nor in partitions that are created meanwhile.
 func TestCluster_NewPartitionsKnowWhetherTheRMListens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return new(recordingSink) }, nil)

@@ -8,19 +8,19 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// ErrEnded is returned to who waits for a Loop that has stopped running.
+// ErrEnded is returned by calls that wait for a Loop that has stopped running.
 var ErrEnded = errors.New("the scheduler has stopped")
 
-// Send leaves commands in the mailbox. They are applied one after the other, with
-// nothing in between. Send never blocks: doors Wait before they read more from their
-// peers. ok is false when the Loop has ended: then nobody takes them, and whoever sent
-// them has to answer. A partition may go between a look at the Cluster and a Send.
+// Send puts commands into the mailbox (RMI-31). They are applied one after the other, with no
+// decision in between. Send never blocks: the API calls Wait before it reads more messages. ok is
+// false when the Loop has ended: then the commands are not applied, and the caller must answer
+// them. A partition may be removed between Cluster.Partition and Send.
 func (l *Loop) Send(cmds ...scheduler.Command) (ok bool) {
 	return len(cmds) == 0 || l.enqueue(envelope{cmds: cmds})
 }
 
-// Call is Send that waits for the effects of exactly these commands. They are
-// delivered to the Sink as well.
+// Call is Send, and waits for the effects of exactly these commands, which are delivered to the
+// Sink as well.
 func (l *Loop) Call(ctx context.Context, cmds ...scheduler.Command) ([]scheduler.Effect, error) {
 	reply := make(chan []scheduler.Effect, 1)
 	if !l.enqueue(envelope{cmds: cmds, reply: reply}) {
@@ -29,14 +29,14 @@ func (l *Loop) Call(ctx context.Context, cmds ...scheduler.Command) ([]scheduler
 	return await(ctx, l, reply)
 }
 
-// Check recounts the books.
+// Check recounts the accounting.
 func (l *Loop) Check(ctx context.Context) error {
 	err, failed := ask(ctx, l, l.core.Check)
 	return errors.Join(err, failed)
 }
 
-// Explain says how the ask or allocation of a key stands; see scheduler.Core.Explain. It is
-// answered like Suppose, one question at a time.
+// Explain returns the verdict on the ask or allocation of a key; see scheduler.Core.Explain
+// (OBS-45). Like DryRun it is a slow query, of which one runs at a time.
 func (l *Loop) Explain(ctx context.Context, key objects.AllocationKey) (*scheduler.Explanation, error) {
 	if err := l.lockQuery(ctx); err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (l *Loop) Explain(ctx context.Context, key objects.AllocationKey) (*schedul
 	defer func() { <-l.queryLock }()
 	e, err := ask(ctx, l, func() *scheduler.Explanation {
 		if ctx.Err() != nil {
-			return nil // nobody waits any more
+			return nil // the caller does not wait any more
 		}
 		return l.core.Explain(key, l.now())
 	})
@@ -54,7 +54,7 @@ func (l *Loop) Explain(ctx context.Context, key objects.AllocationKey) (*schedul
 	return e, err
 }
 
-// lockQuery waits until no other question is being answered of those that take long.
+// lockQuery waits until no other slow query runs (OBS-45).
 func (l *Loop) lockQuery(ctx context.Context) error {
 	select {
 	case l.queryLock <- struct{}{}:
@@ -66,12 +66,12 @@ func (l *Loop) lockQuery(ctx context.Context) error {
 	}
 }
 
-// Preemptions are those that are remembered.
+// Preemptions are the recorded preemptions.
 func (l *Loop) Preemptions(ctx context.Context) (scheduler.Preemptions, error) {
 	return ask(ctx, l, l.core.Preemptions)
 }
 
-// Preemption is the one of that number; nil: there is none, or it is forgotten.
+// Preemption is the preemption of that number; nil: there is none, or it was dropped.
 func (l *Loop) Preemption(ctx context.Context, number uint64) (*scheduler.Preemption, error) {
 	return ask(ctx, l, func() *scheduler.Preemption {
 		if r, ok := l.core.Preemption(number); ok {
@@ -81,13 +81,13 @@ func (l *Loop) Preemption(ctx context.Context, number uint64) (*scheduler.Preemp
 	})
 }
 
-// Budgets are the disruption budgets of the partition with what they have counted.
+// Budgets are the disruption budgets of the partition with their counts.
 func (l *Loop) Budgets(ctx context.Context) ([]scheduler.BudgetView, error) {
 	return ask(ctx, l, l.core.Budgets)
 }
 
-// DryRun says what would become of an ask; see scheduler.Core.DryRun. One question is
-// answered at a time, so that however many are asked, others are served in between.
+// DryRun returns the result of a hypothetical ask; see scheduler.Core.DryRun. One query runs at a
+// time, so that commands and decisions are served between queries.
 func (l *Loop) DryRun(ctx context.Context, h scheduler.DryRunRequest) (*scheduler.DryRunResult, error) {
 	type answer struct {
 		out *scheduler.DryRunResult
@@ -99,10 +99,10 @@ func (l *Loop) DryRun(ctx context.Context, h scheduler.DryRunRequest) (*schedule
 	defer func() { <-l.queryLock }()
 	a, err := ask(ctx, l, func() answer {
 		if ctx.Err() != nil {
-			return answer{} // nobody waits any more
+			return answer{} // the caller does not wait any more
 		}
 		if l.opt.SyncDelivery {
-			l.deliver() // whoever is asked must have been told before (ADR 16)
+			l.deliver() // the resource manager must know all placements before its predicates are called (ADR 16)
 		}
 		out, err := l.core.DryRun(h, l.now())
 		return answer{out, err}
@@ -110,7 +110,7 @@ func (l *Loop) DryRun(ctx context.Context, h scheduler.DryRunRequest) (*schedule
 	return a.out, errors.Join(err, a.err)
 }
 
-// ask has Run's goroutine look something up.
+// ask runs look on the goroutine of Run and returns its result.
 func ask[T any](ctx context.Context, l *Loop, look func() T) (T, error) {
 	reply := make(chan T, 1)
 	if !l.enqueue(envelope{run: func() { reply <- look() }}) {
@@ -127,23 +127,24 @@ func (l *Loop) isFull() bool {
 	return l.fullLocked()
 }
 
-// Depth is how many commands wait.
+// Depth is the number of commands in the mailbox.
 func (l *Loop) Depth() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.queuedCommands
 }
 
-// fullLocked reports whether a peer has to wait before it may send more. Requires: l.mu.
+// fullLocked reports whether Wait would block. The caller must hold l.mu.
 func (l *Loop) fullLocked() bool {
 	return l.queuedCommands >= l.opt.HighWater || l.sinkBacklog.Load() >= l.maxSinkBacklog()
 }
 
-// maxSinkBacklog is how many effects may wait for the Sink before Wait blocks: far more than those
-// of decisions, which pause earlier.
+// maxSinkBacklog is how many effects may wait for the Sink before Wait blocks: far more than
+// those of decisions, which pause earlier.
 func (l *Loop) maxSinkBacklog() int64 { return 4 * int64(l.opt.MaxUndelivered) }
 
-// noteSinkBacklog notes how many effects the Sink has before it, and wakes whoever waits for it.
+// noteSinkBacklog records how many effects the Sink has not finished, and ends the waits that
+// this allows.
 func (l *Loop) noteSinkBacklog(effects int) {
 	before := l.sinkBacklog.Swap(int64(effects))
 	if before < l.maxSinkBacklog() || int64(effects) >= l.maxSinkBacklog() {
@@ -157,9 +158,9 @@ func (l *Loop) noteSinkBacklog(effects int) {
 	}
 }
 
-// Wait blocks while more commands wait than the high water mark allows, or more effects than
-// the Sink takes, and so slows down a peer that is faster than the Core or does not listen to
-// it. It returns early when ctx or the Loop ends.
+// Wait blocks while more commands wait than HighWater allows, or more effects than maxSinkBacklog,
+// and so slows down a client that is faster than the Core or does not read (RMI-44). It returns
+// early when ctx or the Loop ends.
 func (l *Loop) Wait(ctx context.Context) error {
 	for {
 		l.mu.Lock()
@@ -182,7 +183,7 @@ func (l *Loop) Wait(ctx context.Context) error {
 	}
 }
 
-// enqueue leaves a message in the mailbox, unless the Loop has ended.
+// enqueue puts an envelope into the mailbox, unless the Loop has ended.
 func (l *Loop) enqueue(item envelope) (ok bool) {
 	l.mu.Lock()
 	if l.closed {
@@ -210,7 +211,7 @@ func await[T any](ctx context.Context, l *Loop, reply <-chan T) (T, error) {
 	case <-l.ended:
 	}
 	select {
-	case got := <-reply: // the last thing it did
+	case got := <-reply: // the last envelope was handled
 		return got, nil
 	default:
 		return none, ErrEnded

@@ -13,24 +13,23 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Configure puts a whole configuration in force, in all partitions or, when an error is
-// returned, in none. Partitions that it adds are created. One that it leaves out drains:
-// it takes no new node and no new application, what is there goes on, and when nothing is
-// left it is gone (behaviour.md 1.7.9). Errors: ErrEnded, that of ctx, or everything that
-// any partition has against the configuration.
+// Configure puts a configuration in force, in all partitions or, when it returns an error, in none
+// (CFG-111). Partitions that it adds are created. A partition that it omits drains: it accepts no
+// new node and no new application, its applications go on, and it is removed when it is empty.
+// Errors: ErrEnded, that of ctx, or all objections of all partitions.
 func (c *Cluster) Configure(ctx context.Context, conf *configs.Config) error {
 	_, err := c.Reload(ctx, conf)
 	return err
 }
 
-// Reload is Configure that also says how long deciding was paused: from when the first
-// partition stopped until the last one went on.
+// Reload is Configure that also returns how long decisions were paused: from when the first
+// partition stopped until the last one went on (CFG-102, CFG-106).
 //
-// All loops meet between two commands and stop there. Each says whether its partition may
-// become what is proposed, which changes nothing; when the last one has agreed, all of
-// them change and go on. So no command falls between the question and the change, and
-// nobody can see one partition changed and another not. A loop that does not come in time,
-// because its Sink does not return, is waited for until ctx ends; then nothing has changed.
+// All loops stop at a barrier between two commands. Each validates the configuration for its
+// partition, which changes nothing; when all have agreed, all apply it and go on. So no command
+// is applied between validation and change, and no reader sees one partition changed and another
+// not. If a loop does not arrive, because its Sink does not return, Reload waits until ctx ends;
+// then nothing has changed.
 func (c *Cluster) Reload(ctx context.Context, conf *configs.Config) (paused time.Duration, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -68,26 +67,26 @@ func (c *Cluster) Reload(ctx context.Context, conf *configs.Config) (paused time
 	return paused, nil
 }
 
-// reloadBarrier is the loops of a Cluster about a proposal.
+// reloadBarrier is the barrier at which the loops of a Cluster stop for a reload.
 type reloadBarrier struct {
 	participants []participant
-	prepared     chan participantReport // a place for each seat
-	decided      chan struct{}          // closed when it is known whether it is carried
-	committed    bool                   // read after over is closed
-	applied      chan participantReport // a place for each seat
+	prepared     chan participantReport // capacity for each participant
+	decided      chan struct{}          // closed when committed is final
+	committed    bool                   // read after decided is closed
+	applied      chan participantReport // capacity for each participant
 
 	began time.Time // when the first loop stopped; zero: none did
 }
 
-// participant is what a loop is asked to become.
+// participant is a loop and the command that it is to apply.
 type participant struct {
 	name     string
 	loop     *partitionLoop
 	cmd      scheduler.Command
-	validate func() error // asked on the loop's goroutine
+	validate func() error // called on the goroutine of the loop
 }
 
-// participantReport says how a loop stands to the proposal, and later what became of it.
+// participantReport is the result of prepare, and later of the command.
 type participantReport struct {
 	participant int
 	at          time.Time
@@ -95,9 +94,9 @@ type participantReport struct {
 	drained     bool
 }
 
-// configDifferences is what each partition that stays has otherwise in conf than in the configuration in
-// force, by name. It takes as long as the configurations are large, so it is found out before any
-// loop stops, and without a lock that a reader waits for.
+// configDifferences are the differences of each partition that stays between conf and the
+// configuration in force, by name. Their cost grows with the configurations, so they are computed
+// before any loop stops, and without a lock that readers take.
 func configDifferences(inForce, conf *configs.Config) map[string]*objects.Difference {
 	out := map[string]*objects.Difference{}
 	if inForce == nil {
@@ -113,7 +112,7 @@ func configDifferences(inForce, conf *configs.Config) map[string]*objects.Differ
 	return out
 }
 
-// newReloadBarrier prepares a meeting about conf. Requires: c.changing is held.
+// newReloadBarrier asks all loops to prepare. The caller must hold partitionsLock.
 func (c *Cluster) newReloadBarrier(conf *configs.Config, prepared map[string]*objects.Difference) *reloadBarrier {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,7 +138,7 @@ func (c *Cluster) newReloadBarrier(conf *configs.Config, prepared map[string]*ob
 // prepare runs on the goroutine of a loop.
 func (b *reloadBarrier) prepare(i int, now func() time.Time) {
 	select {
-	case <-b.decided: // it was adjourned before this loop came
+	case <-b.decided: // the reload was aborted before
 		return
 	default:
 	}
@@ -152,7 +151,7 @@ func (b *reloadBarrier) prepare(i int, now func() time.Time) {
 	}
 }
 
-// awaitPrepared waits until all loops have stopped, and returns all that they object to.
+// awaitPrepared waits until all loops have stopped, and returns all objections (CFG-104).
 func (b *reloadBarrier) awaitPrepared(ctx context.Context) error {
 	objections := make([]error, len(b.participants))
 	for range b.participants {
@@ -171,13 +170,13 @@ func (b *reloadBarrier) awaitPrepared(ctx context.Context) error {
 	return errors.Join(objections...)
 }
 
-// abort lets all loops go on as they were.
+// abort lets all loops go on without a change.
 func (b *reloadBarrier) abort(now func() time.Time) (paused time.Duration) {
 	close(b.decided)
 	return b.pauseDuration(now)
 }
 
-// commit has all loops change, and returns those that hold nothing and are not wanted.
+// commit lets all loops apply their command, and returns the partitions that are drained.
 func (b *reloadBarrier) commit() (drained []participant) {
 	b.committed = true
 	close(b.decided)

@@ -13,15 +13,15 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// What a configuration has otherwise is found out once, by who puts it in force, and not again by
-// the loop, which decides nothing meanwhile.
+// The difference of two configurations is computed once, by the caller of Reload, and not again
+// by the loop, which is paused.
 func TestReload_DifferenceIsComputedOnce(t *testing.T) {
 	tree := func(most int64) *configs.Config {
 		conf := wideConfig(50)
 		for i := range conf.Partitions[0].Root.Children {
 			for j := range conf.Partitions[0].Root.Children[i].Children {
 				q := &conf.Partitions[0].Root.Children[i].Children[j]
-				q.Limits = []limits.Limit{{Users: []string{fmt.Sprint("user", j)}, MaxResources: q.Max}} // what is allocated to compare
+				q.Limits = []limits.Limit{{Users: []string{fmt.Sprint("user", j)}, MaxResources: q.Max}} // comparing limits allocates
 			}
 		}
 		conf.Partitions[0].Root.Children[7].Children[7].MaxApplications = uint64(most)
@@ -37,7 +37,7 @@ func TestReload_DifferenceIsComputedOnce(t *testing.T) {
 	c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return ignoringSink{} }, nil)
 	defer c.End()
 	confs := []*configs.Config{tree(1), tree(2), tree(3)}
-	for _, conf := range confs[:2] { // the first bound on applications is known then
+	for _, conf := range confs[:2] { // afterwards all bounds of applications are known
 		assert.NilError(t, c.Configure(t.Context(), conf))
 	}
 	once := allocs(func() { objects.NewDifference(confs[1].Partitions[0], confs[2].Partitions[0]) })

@@ -17,10 +17,10 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// A partition of 10,000 leaves under 100 parents, with an application in each.
+// A partition of 10,000 leaves under 100 parents, with an application in each leaf.
 const (
 	benchParents = 100
-	benchLeaves  = 100 // each
+	benchLeaves  = 100 // of each parent
 	benchNodes   = 1000
 )
 
@@ -39,9 +39,8 @@ func wideConfig(max int64) *configs.Config {
 	return configOf(p)
 }
 
-// BenchmarkReload measures how long deciding is paused by a reload of 10,000 queues, all
-// of which change, while asks and releases keep coming: pause-ms is the mean, worst-ms
-// the longest.
+// BenchmarkReload measures how long decisions are paused by a reload of 10,000 queues, all of
+// which change, while asks and releases come: pause-ms is the mean, worst-ms the maximum.
 func BenchmarkReload(b *testing.B) {
 	c := loop.NewCluster(loop.Options{HighWater: 256}, func(string) loop.Sink { return ignoringSink{} }, nil)
 	defer c.End()
@@ -87,8 +86,8 @@ type ignoringSink struct{}
 
 func (ignoringSink) Deliver([]scheduler.Effect) {}
 
-// generateLoad asks for one more in another leaf each time, and releases what it asked for
-// 20,000 asks ago.
+// generateLoad sends an ask for another leaf each time, and releases the ask that it sent 20,000
+// asks before.
 func generateLoad(ctx context.Context, l *loop.Loop) {
 	const live = 20_000
 	app := func(i int) objects.AppID { return objects.AppID(fmt.Sprint("app", i*7%(benchParents*benchLeaves))) }

@@ -22,7 +22,8 @@ func configOf(partitions ...configs.Partition) *configs.Config {
 	return &configs.Config{Partitions: partitions}
 }
 
-// newTwoPartitionCluster is a cluster of two partitions, default and gpu, with what their Sinks heard.
+// newTwoPartitionCluster is a cluster of two partitions, default and gpu, with the effects of
+// each.
 func newTwoPartitionCluster(t *testing.T, opt loop.Options) (c *loop.Cluster, sinks map[string]*recordingSink) {
 	t.Helper()
 	sinks = map[string]*recordingSink{"default": {}, "gpu": {}}
@@ -39,7 +40,7 @@ func callPartition(t *testing.T, c *loop.Cluster, name string, cmds ...scheduler
 	assert.NilError(t, err)
 }
 
-// snapshotsOf is all partitions, as values.
+// snapshotsOf are the snapshots of all partitions.
 func snapshotsOf(t *testing.T, c *loop.Cluster) map[string]*scheduler.Snapshot {
 	t.Helper()
 	all := map[string]*scheduler.Snapshot{}
@@ -72,16 +73,16 @@ func TestReload_RefusedByOnePartitionChangesNone(t *testing.T) {
 	defer c.End()
 	callPartition(t, c, "default", node("n1", 2), app("app"), ask("k1"))
 	callPartition(t, c, "gpu", app("app"), app("other"))
-	callPartition(t, c, "default") // what could be decided has been decided
+	callPartition(t, c, "default") // all decisions have been made
 	was, before := c.Config(), snapshotsOf(t, c)
 
 	err := c.Configure(t.Context(), configOf(partition("default", "a", "b"), leafBecomesParent("gpu"), partition("new", "a")))
 	assert.ErrorContains(t, err, "partition gpu: queue changes its type: leaf root.a cannot become a parent: "+
 		"it holds 2 applications: app, other")
-	assert.Assert(t, sameState(snapshotsOf(t, c), before), "half of a refused configuration was put in force")
+	assert.Assert(t, sameState(snapshotsOf(t, c), before), "a refused configuration changed a partition")
 	assert.Assert(t, c.Config() == was)
 
-	// All that is in the way is named, whichever partition it is in.
+	// All objections of all partitions are in the error.
 	err = c.Configure(t.Context(), configOf(leafBecomesParent("default"), leafBecomesParent("gpu")))
 	assert.ErrorContains(t, err, "partition default: queue changes its type")
 	assert.ErrorContains(t, err, "partition gpu: queue changes its type")
@@ -142,7 +143,7 @@ func TestReload_DrainingPartitionIsRestored(t *testing.T) {
 	both := c.Config()
 	assert.NilError(t, c.Configure(t.Context(), configOf(partition("default", "a"))))
 	assert.NilError(t, c.Configure(t.Context(), both))
-	assert.Assert(t, sameState(snapshotsOf(t, c), before), "leaving a partition out and taking it back left a trace")
+	assert.Assert(t, sameState(snapshotsOf(t, c), before), "the restored partition differs")
 	callPartition(t, c, "gpu", scheduler.RemoveApplication{App: "app"}, scheduler.RemoveNode{Node: "n1"})
 	callPartition(t, c, "gpu", node("n2", 1))
 }
@@ -159,8 +160,8 @@ func TestForget_RemovesADrainingPartition(t *testing.T) {
 	})
 }
 
-// A partition that goes may have a lot to tell to somebody slow: nobody else waits for that
-// (behaviour.md 1.7.9), and its successor tells nothing before it.
+// A partition that is removed may have many effects for a slow Sink: other partitions do not wait
+// for them, and a new partition of the same name delivers nothing before them.
 func TestReload_DoesNotWaitForDeliveryOfARemovedPartition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := &blockedSink{released: make(chan struct{})}
@@ -189,8 +190,8 @@ func TestReload_DoesNotWaitForDeliveryOfARemovedPartition(t *testing.T) {
 	})
 }
 
-// A shim that does not return from a callback keeps its partition from the meeting. The
-// others go on as they were when patience ends.
+// A shim that does not return from a callback keeps its partition from the barrier. The other
+// partitions go on unchanged when ctx ends.
 func TestReload_WaitForABlockedPartitionIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		blocked := &blockedSink{released: make(chan struct{})}
@@ -209,7 +210,7 @@ func TestReload_WaitForABlockedPartitionIsBounded(t *testing.T) {
 		defer cancel()
 		paused, err := c.Reload(ctx, configOf(partition("default", "a", "b"), partition("gpu", "a", "b")))
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
-		assert.Equal(t, paused, time.Minute, "default stood still for as long")
+		assert.Equal(t, paused, time.Minute, "default was paused for as long")
 		callPartition(t, c, "default", node("n1", 1))
 
 		close(blocked.released)
@@ -240,8 +241,8 @@ func TestReload_IsAbortedByEnd(t *testing.T) {
 	})
 }
 
-// Whoever is asked during a reload answers as before it or as after it, in all partitions
-// alike, and nothing that is asked for is lost.
+// A snapshot during a reload shows the state before it or after it, in all partitions alike, and
+// no command is lost.
 func TestReload_UnderLoad(t *testing.T) {
 	c, sinks := newTwoPartitionCluster(t, loop.Options{})
 	defer c.End()

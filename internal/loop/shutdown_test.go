@@ -14,12 +14,12 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// unknownNodeRemoval is a command that is always answered, and leaves a partition as it is.
+// unknownNodeRemoval is a command that has an effect and does not change the partition.
 var unknownNodeRemoval = scheduler.RemoveNode{Node: "none"}
 
 func TestShutdown_CommandsSentBeforeAreApplied(t *testing.T) {
 	for _, opt := range []loop.Options{{}, {SyncDelivery: true}} {
-		for range 50 { // the end and the mail are there at the same time, and either may be seen first
+		for range 50 { // the end of ctx and the commands come at the same time, and either may be seen first
 			sink := &recordingSink{}
 			l := loop.New(scheduler.New(partition("default", "a"), nil), sink, opt)
 			ctx, cancel := context.WithCancel(t.Context())
@@ -27,13 +27,13 @@ func TestShutdown_CommandsSentBeforeAreApplied(t *testing.T) {
 			assert.Assert(t, l.Send(node("n1", 9), app("app"), ask("k1")))
 			l.Run(ctx)
 			assert.Assert(t, strings.Contains(sink.text(), "accepted application app"), sink.text())
-			assert.Assert(t, !l.Send(node("n2", 1)), "nobody takes it any more")
-			assert.Assert(t, l.Send(), "nothing is not lost")
+			assert.Assert(t, !l.Send(node("n2", 1)), "the loop has ended")
+			assert.Assert(t, l.Send(), "no commands")
 		}
 	}
 }
 
-// respondingSink is a Sink that says something whenever it hears anything.
+// respondingSink is a Sink that sends a command whenever it gets effects.
 type respondingSink struct {
 	recordingSink
 	respond func()
@@ -44,7 +44,7 @@ func (x *respondingSink) Deliver(effects []scheduler.Effect) {
 	x.respond()
 }
 
-// A Sink that hears the last news may still have something to say.
+// A Sink may send commands when it gets the last effects.
 func TestShutdown_CommandsOfTheSinkAreAppliedOrRefused(t *testing.T) {
 	sink, accepted := &respondingSink{}, []bool{}
 	l := loop.New(scheduler.New(partition("default", "a"), nil), sink, loop.Options{SyncDelivery: true})
@@ -59,7 +59,7 @@ func TestShutdown_CommandsOfTheSinkAreAppliedOrRefused(t *testing.T) {
 	assert.Equal(t, strings.Count(sink.text(), "unknown node none"), 1, sink.text())
 }
 
-// A partition goes while somebody who looked it up before sends to it.
+// A partition is removed before a command of a caller that looked it up.
 func TestCluster_CommandsToARemovedPartitionAreAppliedOrRefused(t *testing.T) {
 	c, sinks := newTwoPartitionCluster(t, loop.Options{HighWater: 16})
 	both, sent := c.Config(), 0
@@ -88,8 +88,8 @@ func TestCluster_CommandsToARemovedPartitionAreAppliedOrRefused(t *testing.T) {
 	assert.Equal(t, strings.Count(sinks["gpu"].text(), "unknown node none"), sent)
 }
 
-// A partition that is to go, and whose Sink does not return, is waited for only as long as
-// patience lasts, whoever was waiting for it before.
+// Reload waits for a draining partition whose Sink does not return only until ctx ends, whatever
+// else waits for it.
 func TestReload_WaitForABlockedDrainedPartitionIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		blocked := &blockedSink{released: make(chan struct{})}
@@ -102,7 +102,7 @@ func TestReload_WaitForABlockedDrainedPartitionIsBounded(t *testing.T) {
 		both, one := configOf(partition("default", "a"), partition("gpu", "a")), configOf(partition("default", "a"))
 		assert.NilError(t, c.Configure(t.Context(), both))
 		gpu, _ := c.Partition("gpu")
-		gpu.Send(scheduler.DrainPartition{}, unknownNodeRemoval) // it is empty then, and what it has to say keeps it busy
+		gpu.Send(scheduler.DrainPartition{}, unknownNodeRemoval) // it is drained then, and the delivery of its effect blocks
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()

@@ -8,38 +8,39 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// How snapshots share the loop with decisions (ADR 32). All durations are those of the loop's
-// own work; no reader makes any of them longer.
+// How snapshots share the loop with decisions (OBS-2, OBS-3, OBS-5, ADR 32). All durations are those
+// of the loop's own work; they do not depend on the number of readers.
 const (
-	refreshSlice      = 300                  // objects that are viewed again before anything else is looked at; less than 1 ms
-	refreshFinish     = 500                  // objects that may be left when a snapshot is finished in one go; about 1 ms
-	decisionsPerSlice = 32                   // decisions between two slices; they list half as many objects as a slice views
-	refreshEvery      = 2 * time.Millisecond // or those that are made in this time
-	refreshShare      = 20                   // while there is something to decide, one snapshot is made in so many times the time it takes
-	maxRefreshPause   = 5 * time.Second      // but readers wait no longer than this before the next is begun
-	snapshotRetention = time.Minute          // for how long after a reader the views are kept up to date
+	refreshSlice      = 300                  // objects per slice; less than 1 ms
+	refreshFinish     = 500                  // remaining objects up to which a snapshot is finished in one step; about 1 ms
+	decisionsPerSlice = 32                   // decisions between two slices; they change half as many objects as a slice refreshes
+	refreshEvery      = 2 * time.Millisecond // or the time between two slices, if less
+	refreshShare      = 20                   // while there are decisions to make: one snapshot in so many times its duration
+	maxRefreshPause   = 5 * time.Second      // but the next one begins after this time at the latest
+	snapshotRetention = time.Minute          // how long after the last reader the views are kept up to date
 )
 
-// reader waits for a Snapshot.
+// reader is a caller that waits for a Snapshot.
 type reader struct {
 	ctx   context.Context
 	reply chan<- *scheduler.Snapshot
 }
 
-// snapshotRefresh is a snapshot that is being made.
+// snapshotRefresh is the state of the snapshot that is being made.
 type snapshotRefresh struct {
 	sliceSize int           // objects in the next slice; 0: none is being made
-	remaining int           // objects, after the last slice
-	spent     time.Duration // on it
+	remaining int           // objects after the last slice
+	spent     time.Duration // duration so far
 	lastSlice time.Time     // when the last slice ended
-	notBefore time.Time     // before this, none is begun while there is something to decide
+	notBefore time.Time     // until then, none is begun while there are decisions to make
 
-	lastRead time.Time // when the last one was made, or is being made; zero: no views are kept
+	lastRead time.Time // when a snapshot was last requested; zero: views are not kept
 }
 
-// Snapshot is the state at a moment after all that was sent before. It is made in slices between
-// decisions, which go before; all who wait get the same one, and while the state does not change
-// so do all who come. The work for a reader ends when no reader waits: when their ctx have ended.
+// Snapshot returns the state at a time after all commands that were sent before (OBS-1). It is made
+// in slices between decisions, which have precedence; all waiting callers get the same snapshot,
+// and so do later ones while the state does not change. The work ends when the ctx of every caller
+// has ended.
 func (l *Loop) Snapshot(ctx context.Context) (*scheduler.Snapshot, error) {
 	reply := make(chan *scheduler.Snapshot, 1)
 	if !l.enqueue(envelope{run: func() { l.readers = append(l.readers, reader{ctx, reply}) }}) {
@@ -48,7 +49,7 @@ func (l *Loop) Snapshot(ctx context.Context) (*scheduler.Snapshot, error) {
 	return await(ctx, l, reply)
 }
 
-// readersDue reports whether something should be done for readers now.
+// readersDue reports whether it is time for a slice for readers.
 func (l *Loop) readersDue() bool {
 	switch {
 	case len(l.readers) == 0:
@@ -61,7 +62,7 @@ func (l *Loop) readersDue() bool {
 	return l.decisionsSinceRead >= decisionsPerSlice || l.now().Sub(l.refresh.lastSlice) >= refreshEvery
 }
 
-// decisionBatch is how many decisions are made before anything else is looked at.
+// decisionBatch is the number of decisions before other work.
 func (l *Loop) decisionBatch() int {
 	if len(l.readers) > 0 {
 		return min(l.opt.DecisionBatch, decisionsPerSlice)
@@ -69,7 +70,7 @@ func (l *Loop) decisionBatch() int {
 	return l.opt.DecisionBatch
 }
 
-// serveReaders does a bit of what readers wait for, if they are due.
+// serveReaders does a slice of the snapshot, or answers the readers, if it is time (OBS-4).
 func (l *Loop) serveReaders() {
 	if !l.readersDue() {
 		return
@@ -86,9 +87,9 @@ func (l *Loop) serveReaders() {
 	l.readers = l.readers[:0]
 }
 
-// refreshSnapshot does one slice of the next snapshot, or finishes it: done. A slice that left no
-// less to do than the one before is followed by one twice as large, so that it comes to an end
-// however much is decided meanwhile.
+// refreshSnapshot does one slice of the next snapshot, and finishes it if little remains: done
+// (OBS-2). If a slice did not reduce what remains, the next one is twice as large, so that the
+// snapshot is finished however much is decided meanwhile.
 func (l *Loop) refreshSnapshot() (done bool) {
 	r := &l.refresh
 	began := l.now()
@@ -111,7 +112,7 @@ func (l *Loop) refreshSnapshot() (done bool) {
 	return done
 }
 
-// dropSnapshots stops keeping views up to date when there was no reader for long.
+// dropSnapshots stops keeping views up to date after snapshotRetention without a reader.
 func (l *Loop) dropSnapshots() {
 	if !l.refresh.lastRead.IsZero() && l.lastTime.Sub(l.refresh.lastRead) > snapshotRetention {
 		l.core.ForgetSnapshots()

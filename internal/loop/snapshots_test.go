@@ -16,12 +16,12 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// discardSink is a Sink that drops what it is given.
+// discardSink is a Sink that drops its effects.
 type discardSink struct{}
 
 func (discardSink) Deliver([]scheduler.Effect) {}
 
-// manualLoop is a loop that a test turns by hand, with a clock that it sets.
+// manualLoop is a loop whose steps and clock a test controls.
 type manualLoop struct {
 	*Loop
 	clock time.Time
@@ -46,7 +46,7 @@ func newManualLoop(t *testing.T, nodes, asks int) *manualLoop {
 	return x
 }
 
-// addReader is a reader that waits.
+// addReader adds a reader that waits.
 func (x *manualLoop) addReader(ctx context.Context) <-chan *scheduler.Snapshot {
 	reply := make(chan *scheduler.Snapshot, 1)
 	x.readers = append(x.readers, reader{ctx, reply})
@@ -87,7 +87,7 @@ func TestSnapshot_WaitingReadersShareOne(t *testing.T) {
 	x.serveReaders()
 	s := <-first
 	assert.Assert(t, s != nil && s == <-second)
-	assert.Assert(t, s == <-third, "nothing has changed since")
+	assert.Assert(t, s == <-third, "the state is unchanged")
 }
 
 func TestSnapshot_IsNotMadeForCancelledReaders(t *testing.T) {
@@ -100,15 +100,15 @@ func TestSnapshot_IsNotMadeForCancelledReaders(t *testing.T) {
 	cancel()
 	x.serveReaders()
 	assert.Equal(t, len(x.readers), 0)
-	assert.Assert(t, x.cachedSnapshot == nil && x.refresh.lastRead.IsZero(), "the state was read for nobody")
+	assert.Assert(t, x.cachedSnapshot == nil && x.refresh.lastRead.IsZero(), "a snapshot was made without a reader")
 }
 
-// While there is something to decide, snapshots take a share of the time; when there is nothing,
-// a reader need not wait.
+// While there are decisions to make, snapshots take a share of the time; otherwise a reader need
+// not wait.
 func TestSnapshot_TakesAShareOfTheTimeWhileDeciding(t *testing.T) {
 	x := newManualLoop(t, 1, 500)
 	x.decide(1)
-	x.opt.Now = func() time.Time { x.clock = x.clock.Add(time.Millisecond); return x.clock } // whatever is measured takes time
+	x.opt.Now = func() time.Time { x.clock = x.clock.Add(time.Millisecond); return x.clock } // every measurement takes time
 	first := x.addReader(t.Context())
 	x.decisionsSinceRead = decisionsPerSlice
 	for x.serveReaders(); len(first) == 0; x.serveReaders() {

@@ -6,10 +6,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// runSync delivers where it decides: what follows from commands, or from one decision,
-// has been delivered before anything else happens. Handing it to another goroutine would
-// cost more than deciding, and there is nothing to do meanwhile: the next decision waits
-// for the delivery anyway.
+// runSync delivers on the goroutine of the loop: the effects of commands, or of one decision, are
+// delivered before anything else happens (RMI-60, NOD-31, ORD-5). A second goroutine would cost
+// more than a decision, and the next decision has to wait for the delivery anyway.
 func (l *Loop) runSync(ctx context.Context) {
 	defer close(l.ended)
 	l.startAudits()
@@ -50,7 +49,7 @@ func (l *Loop) runSync(ctx context.Context) {
 	}
 }
 
-// deliver tells what is untold.
+// deliver delivers the undelivered effects.
 func (l *Loop) deliver() {
 	if len(l.undelivered) == 0 {
 		return
@@ -59,7 +58,7 @@ func (l *Loop) deliver() {
 	l.undelivered = l.reuse(l.undelivered)
 }
 
-// reuse is the room of a batch that has been told, for another one, unless it is a lot.
+// reuse returns the buffer of a delivered batch for the next one, unless it is large.
 func (l *Loop) reuse(batch []scheduler.Effect) []scheduler.Effect {
 	if cap(batch) > 2*l.opt.MaxUndelivered {
 		return nil

@@ -16,8 +16,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// slowRM is a resource manager that takes its time over every placement, and notices when
-// it is asked before it has been told.
+// slowRM is a resource manager that takes 30 s for each placement, and records whether a
+// predicate is called before the delivery.
 type slowRM struct {
 	recordingSink
 	busy         atomic.Bool
@@ -28,7 +28,7 @@ func (r *slowRM) Deliver(effects []scheduler.Effect) {
 	for _, e := range effects {
 		if _, ok := e.(scheduler.Allocated); ok {
 			r.busy.Store(true)
-			<-time.After(30 * time.Second) // virtual
+			<-time.After(30 * time.Second) // virtual time
 			r.busy.Store(false)
 		}
 	}
@@ -53,18 +53,18 @@ func TestSyncDelivery_AllocationIsDeliveredBeforeTheNextPredicate(t *testing.T) 
 		before := time.Now()
 		_, err := l.Call(t.Context(), node("n2", 1))
 		assert.NilError(t, err)
-		assert.Equal(t, time.Since(before), 30*time.Second, "news is taken as soon as k1 has been told, and not before")
+		assert.Equal(t, time.Since(before), 30*time.Second, "commands are applied as soon as k1 has been delivered, and not before")
 
 		<-time.After(2 * time.Minute)
 		synctest.Wait()
 		stop()
-		assert.Assert(t, !rm.queriedEarly.Load(), "the oracle was asked before the last placement was told")
+		assert.Assert(t, !rm.queriedEarly.Load(), "the predicate was called before the last placement was delivered")
 		assert.Equal(t, rm.text(), "accepted node n1; accepted application app; application app is Accepted; "+
 			"application app is Running; allocated k1 (app) on n1; accepted node n2; allocated k2 (app) on n2")
 	})
 }
 
-// placementResponder is a Sink that says something whenever it hears of a placement.
+// placementResponder is a Sink that sends a command for each placement.
 type placementResponder struct {
 	recordingSink
 	respond func(scheduler.Effect)
@@ -93,7 +93,7 @@ func TestSyncDelivery_CommandsAreAppliedBetweenTwoDecisions(t *testing.T) {
 	})
 }
 
-// A peer that answers whatever it hears must not keep the Core from deciding.
+// A client that answers every effect must not keep the Core from decisions.
 func TestSyncDelivery_EndlessCommandsDoNotStopDecisions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink := &countedResponder{}
@@ -109,7 +109,7 @@ func TestSyncDelivery_EndlessCommandsDoNotStopDecisions(t *testing.T) {
 	})
 }
 
-// countedResponder is a Sink that says something whenever it hears something.
+// countedResponder is a Sink that sends a command for each effect, and counts.
 type countedResponder struct {
 	recordingSink
 	responses int
@@ -138,7 +138,8 @@ func TestSyncDelivery_EndsBetweenTwoDecisions(t *testing.T) {
 	})
 }
 
-// What a Call returns is the caller's, however much is decided and told afterwards.
+// The effects that Call returns belong to the caller, whatever is decided and delivered
+// afterwards.
 func TestCall_ReturnsACopyOfTheEffects(t *testing.T) {
 	for _, first := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -157,7 +158,7 @@ func TestCall_ReturnsACopyOfTheEffects(t *testing.T) {
 	}
 }
 
-// switchableOracle refuses everything until told otherwise.
+// switchableOracle refuses everything until it is switched.
 type switchableOracle struct{ accepts atomic.Bool }
 
 func (m *switchableOracle) Fits(objects.AllocationKey, objects.NodeID) bool { return m.accepts.Load() }
