@@ -10,10 +10,10 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// recordWriter turns effects into records.
+// recordWriter makes records from effects (OBS-25 to OBS-29).
 type recordWriter struct {
 	partition string
-	now       time.Time // effects that do not say when happened just before they were told
+	now       time.Time // the time of effects without a time of their own: they are delivered at once
 	records   []events.Record
 }
 
@@ -30,7 +30,7 @@ func (w *recordWriter) write(e scheduler.Effect) {
 	case scheduler.NodeAccepted:
 		w.add(events.Record{Type: events.Node, Object: string(e.Node), Change: events.Add, Message: "Node added to the scheduler"})
 	case scheduler.NodeRejected:
-		w.add(events.Record{Type: events.Node, Object: string(e.Node), Message: "Node refused: " + e.Reason})
+		w.add(events.Record{Type: events.Node, Object: string(e.Node), Message: "Node rejected: " + e.Reason})
 	case scheduler.ApplicationAccepted:
 		w.add(events.Record{Type: events.Application, Object: string(e.App), Change: events.Add, Detail: events.AppNew})
 	case scheduler.ApplicationRejected:
@@ -63,7 +63,7 @@ func (w *recordWriter) write(e scheduler.Effect) {
 		w.queue(e)
 	case scheduler.Event:
 		if e.Kind == scheduler.EventIgnored {
-			return // counted, and nothing has happened
+			return // only metrics count it
 		}
 		if e.Kind == scheduler.EventPreemptionCycle || e.Kind == scheduler.EventCoolDownEnded {
 			w.preemptionCycle(e)
@@ -73,7 +73,7 @@ func (w *recordWriter) write(e scheduler.Effect) {
 	}
 }
 
-// request is a record about an ask or an allocation.
+// request adds a record about an ask or an allocation.
 func (w *recordWriter) request(key objects.AllocationKey, app objects.AppID, r events.Record) {
 	r.Type, r.Object, r.Reference = events.Request, cloneKey(key), string(app)
 	w.add(r)
@@ -103,28 +103,28 @@ func (w *recordWriter) queue(e scheduler.QueueChanged) {
 	case objects.QueueRemoved:
 		r.Change = events.Remove
 	case objects.QueueDraining:
-		r.Change, r.Message = events.Set, "Queue is draining: the configuration does not have it any more"
+		r.Change, r.Message = events.Set, "Queue is draining: it is not in the configuration any more"
 	case objects.QueueRestored:
-		r.Change, r.Message = events.Set, "Queue is not draining any more: the configuration has it again"
+		r.Change, r.Message = events.Set, "Queue is not draining any more: it is in the configuration again"
 	}
 	w.add(r)
 }
 
-// preemptionCycle is a record about the first leaf of a circle, and the one that it is beside.
+// preemptionCycle adds a record about the first queue of a cycle; the reference is the queue next to it.
 func (w *recordWriter) preemptionCycle(e scheduler.Event) {
 	r := events.Record{Type: events.Queue, Object: string(e.Cycle[0]), Reference: string(e.Cycle[1%len(e.Cycle)])}
 	switch {
 	case e.Kind == scheduler.EventCoolDownEnded:
-		r.Message = fmt.Sprintf("Preemption cool-down is over, in force since %s", e.Since.UTC().Format(time.RFC3339))
+		r.Message = fmt.Sprintf("Preemption cool-down has ended, in force since %s", e.Since.UTC().Format(time.RFC3339))
 	case e.Until.IsZero():
 		r.Message = fmt.Sprintf("Preemption cycle: %s", e.Cycle)
 	default:
-		r.Message = fmt.Sprintf("Preemption cycle: %s; paused until %s", e.Cycle, e.Until.UTC().Format(time.RFC3339))
+		r.Message = fmt.Sprintf("Preemption cycle: %s; cool-down until %s", e.Cycle, e.Until.UTC().Format(time.RFC3339))
 	}
 	w.add(r)
 }
 
-// cloneKey is a key that keeps no larger text in memory: those of asks are parts of messages.
+// cloneKey copies a key, which may be a part of a larger text: the copy does not keep the whole message in memory.
 func cloneKey(key objects.AllocationKey) string { return strings.Clone(string(key)) }
 
 var stateDetails = map[objects.State]events.Detail{
@@ -134,8 +134,8 @@ var stateDetails = map[objects.State]events.Detail{
 	objects.Resuming: events.AppResuming,
 }
 
-// detailOf says how an allocation ends. One that is preempted or has timed out is told to
-// leave then, and is not gone yet.
+// detailOf is the detail of the end of an allocation. An allocation that is preempted or has timed out
+// has its record now, before it has ended.
 func detailOf(t scheduler.Termination) events.Detail {
 	switch t {
 	case scheduler.PreemptedByScheduler:
@@ -148,7 +148,7 @@ func detailOf(t scheduler.Termination) events.Detail {
 	return events.AllocationCancelled
 }
 
-// eventMessage says what was noted. That of a preemption has its words from priority.md S3-47.
+// eventMessage is the message of a preemption event (S3-47, PRE-112).
 func eventMessage(e scheduler.Event) string {
 	switch e.Kind {
 	case scheduler.EventPreempted:
@@ -161,12 +161,12 @@ func eventMessage(e scheduler.Event) string {
 	case scheduler.EventNominated:
 		return fmt.Sprintf("Nominated for node %s, reason %s: waits for %d victims", e.Node, e.Reason, e.Victims)
 	}
-	words := fmt.Sprintf("Nomination for node %s ended: %s", e.Node, e.NominationEnd)
+	text := fmt.Sprintf("Nomination for node %s ended: %s", e.Node, e.NominationEnd)
 	if e.Preemptor != (scheduler.AllocationRef{}) {
-		words += fmt.Sprintf(", %s of application %s in queue %s", e.Preemptor.Key, e.Preemptor.App, e.Preemptor.Queue)
+		text += fmt.Sprintf(", %s of application %s in queue %s", e.Preemptor.Key, e.Preemptor.App, e.Preemptor.Queue)
 	}
 	if e.Message != "" {
-		words += ", " + e.Message
+		text += ", " + e.Message
 	}
-	return words
+	return text
 }

@@ -1,11 +1,10 @@
-// Package history keeps what the partitions have said, as lines that people and programs
-// read: a ring of the last ones, and streams of those to come.
+// Package history keeps the event history: a ring of the last records, and streams of new ones.
 //
-// It hears the effects where they are told, beside the loop, and reads no state: what an
-// effect does not say is not in history. Meters hear the same effects elsewhere.
+// It makes records from the effects of the partitions, which are delivered asynchronously from
+// scheduling, and reads no state: what is in no effect is not in the history (OBS-29).
 //
-// The rule that must hold: whoever tells never waits for who reads. A reader that falls
-// behind is let go.
+// The rule that must hold: the delivery of effects never waits for a reader. A reader that falls too
+// far behind is dropped (OBS-35).
 package history
 
 import (
@@ -22,22 +21,22 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Settings are what the extra configuration says of history (behaviour.md 12).
+// Settings are the settings of the history in the extra configuration (CFG-101).
 type Settings struct {
-	Disabled          bool // nothing is kept from now on; what was stays
-	Capacity          int  // that are kept at most
-	BatchSize         int  // that an answer has at most
-	MaxStreams        int  // at the same time
-	MaxStreamsPerHost int  // of them, for one client address
+	Disabled          bool // nothing is recorded from now on; earlier records stay
+	Capacity          int  // bound of the records that are kept
+	BatchSize         int  // bound of the records of one answer
+	MaxStreams        int  // bound of the open streams
+	MaxStreamsPerHost int  // bound of the open streams of one client address
 }
 
-// DefaultSettings are those of upstream.
+// DefaultSettings are the defaults, which are those of YuniKorn.
 func DefaultSettings() Settings {
 	return Settings{Capacity: 100_000, BatchSize: 10_000, MaxStreams: 100, MaxStreamsPerHost: 15}
 }
 
-// ParseSettings takes settings from an extra configuration. What is missing or makes no sense has its
-// default; zero is a number for streams only.
+// ParseSettings reads the settings from an extra configuration. A missing or invalid value has its
+// default; zero is valid for the numbers of streams only.
 func ParseSettings(extra map[string]string) Settings {
 	s := DefaultSettings()
 	if on, err := strconv.ParseBool(strings.TrimSpace(extra["event.trackingEnabled"])); err == nil {
@@ -55,22 +54,22 @@ func ParseSettings(extra map[string]string) Settings {
 	return s
 }
 
-// History is safe for concurrent use.
+// History is the event history of all partitions. It is safe for concurrent use.
 type History struct {
 	now      func() time.Time
 	id       string
-	disabled atomic.Bool // for a look without the lock
+	disabled atomic.Bool // settings.Disabled, read without the lock
 
-	mu       sync.Mutex // guards the rest
+	mu       sync.Mutex // guards the following fields
 	settings Settings
 	ring     *events.Ring
 	streams  map[*Stream]bool
-	dropped  uint64       // streams, because their readers were too far behind
-	writer   recordWriter // used again and again
+	dropped  uint64       // number of streams whose readers were too far behind
+	writer   recordWriter // reused by OnEffects
 	closed   bool
 }
 
-// New returns one that is empty. now is the clock; nil: time.Now.
+// New returns an empty history. now is the clock; nil: time.Now.
 func New(now func() time.Time) *History {
 	if now == nil {
 		now = time.Now
@@ -85,13 +84,13 @@ func New(now func() time.Time) *History {
 	}
 }
 
-// ID is that of this process: IDs of records are its own.
+// ID is the InstanceUUID: the IDs of records are unique within it, and a new process has another one.
 func (h *History) ID() string { return h.id }
 
-// Now is the time by the clock of the partitions.
+// Now is the present time of the clock of the partitions.
 func (h *History) Now() time.Time { return h.now() }
 
-// Configure puts settings in force. When history is switched off, streams end.
+// Configure applies settings. When history is switched off, streams end (OBS-37).
 func (h *History) Configure(s Settings) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -103,7 +102,7 @@ func (h *History) Configure(s Settings) {
 	}
 }
 
-// OnEffects takes in what a partition has said, in order.
+// OnEffects records effects of a partition, in order.
 func (h *History) OnEffects(partition string, effects []scheduler.Effect) {
 	if h.disabled.Load() {
 		return
@@ -131,36 +130,36 @@ func (h *History) OnEffects(partition string, effects []scheduler.Effect) {
 	}
 }
 
-// Counts are numbers for meters.
+// Counts are the numbers for metrics.
 type Counts struct {
-	Added      uint64 // records, since the start
-	Remembered int    // of these
-	Streams    int    // that are open
+	Added      uint64 // records since the start
+	Remembered int    // records that are kept
+	Streams    int    // open streams
 	Dropped    uint64 // streams that ended because their readers were too far behind
 }
 
-// Counts says how much there is.
+// Counts returns the current numbers.
 func (h *History) Counts() Counts {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return Counts{h.ring.Next(), h.ring.Len(), len(h.streams), h.dropped}
 }
 
-// Batch is part of history.
+// Batch is a part of the history.
 type Batch struct {
-	Lowest, Highest uint64          // the IDs of the oldest and the newest that are kept; both 0 when there are none
-	Records         []events.Record // nil: the first that was asked for is not kept
+	Lowest, Highest uint64          // the IDs of the oldest and the newest record that are kept; both 0 if there are none
+	Records         []events.Record // nil: the first requested record is not kept
 }
 
-// From returns up to so many records from an ID on; 0: as many as an answer may have. ok is
-// false when history is switched off.
+// From returns up to count records from an ID on; count 0: up to BatchSize. ok is false if history is
+// switched off.
 func (h *History) From(id uint64, count int) (b Batch, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.from(id, count)
 }
 
-// Oldest is From the oldest that is kept.
+// Oldest is From with the ID of the oldest record that is kept.
 func (h *History) Oldest(count int) (b Batch, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -181,13 +180,13 @@ func (h *History) from(id uint64, count int) (b Batch, ok bool) {
 	return b, true
 }
 
-// pageRecords is how many records are looked at before those who tell may go on.
+// pageRecords is how many records are read at a time under the lock: OnEffects may run between two pages.
 const pageRecords = 4096
 
-// Select returns up to so many records that match, from an ID on that is given, else from the
-// oldest that is kept; 0: as many as an answer may have. next is the ID after the last record that
-// was looked at: where to go on if there may be more. Of a first record that is not kept, Records
-// is nil, else it is not nil. ok is false when history is switched off.
+// Select returns up to count records that match, from *id on; nil: from the oldest that is kept; count
+// 0: up to BatchSize. next is the ID after the last record that was read: the first ID of the next call if
+// there may be more. Records is nil if the record *id is not kept, and not nil otherwise. ok is false if
+// history is switched off.
 func (h *History) Select(id *uint64, count int, match func(*events.Record) bool) (b Batch, next uint64, ok bool) {
 	h.mu.Lock()
 	b, ok = h.from(0, 1)
@@ -213,7 +212,7 @@ func (h *History) Select(id *uint64, count int, match func(*events.Record) bool)
 		}
 		for i := range page {
 			if next > b.Highest || len(b.Records) == count {
-				break // it came after the call began
+				break // it was added after the call began
 			}
 			next++
 			if match(&page[i]) {
@@ -224,7 +223,7 @@ func (h *History) Select(id *uint64, count int, match func(*events.Record) bool)
 	return b, next, ok
 }
 
-// page is some records from an ID on, or from the oldest if that is not kept any more.
+// page returns some records from an ID on, or from the oldest if that record is not kept any more.
 func (h *History) page(id *uint64) []events.Record {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -232,7 +231,7 @@ func (h *History) page(id *uint64) []events.Record {
 	return h.ring.From(*id, pageRecords)
 }
 
-// Close ends all streams. There are no new ones after it.
+// Close ends all streams; later ones are refused with ErrClosed.
 func (h *History) Close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

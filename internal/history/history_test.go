@@ -21,7 +21,7 @@ func newHistory() *History { return New(func() time.Time { return noon }) }
 
 func node(id string) scheduler.Effect { return scheduler.NodeAccepted{Node: objects.NodeID(id)} }
 
-// recordsText is records as text, a line each.
+// recordsText is one line for each record.
 func recordsText(records []events.Record) string {
 	var b strings.Builder
 	for _, r := range records {
@@ -47,11 +47,11 @@ func TestOnEffects_RecordsOfEachEffect(t *testing.T) {
 		{scheduler.QueueChanged{Queue: "root.d", Change: objects.QueueRemoved, Dynamic: true}, `4 root.d/ 3 401 {} 0s ""`},
 		{scheduler.QueueChanged{Queue: "root.a", Change: objects.QueueRemoved}, `4 root.a/ 3 0 {} 0s ""`},
 		{scheduler.QueueChanged{Queue: "root.a", Change: objects.QueueDraining},
-			`4 root.a/ 1 0 {} 0s "Queue is draining: the configuration does not have it any more"`},
+			`4 root.a/ 1 0 {} 0s "Queue is draining: it is not in the configuration any more"`},
 		{scheduler.QueueChanged{Queue: "root.a", Change: objects.QueueRestored},
-			`4 root.a/ 1 0 {} 0s "Queue is not draining any more: the configuration has it again"`},
+			`4 root.a/ 1 0 {} 0s "Queue is not draining any more: it is in the configuration again"`},
 		{scheduler.AskCancelled{Key: "low", App: "a", Reason: "the RM said so"}, `2 a/low 3 100 {} 0s "the RM said so"`},
-		{scheduler.NodeRejected{Node: "n1", Reason: "it is there"}, `3 n1/ 0 0 {} 0s "Node refused: it is there"`},
+		{scheduler.NodeRejected{Node: "n1", Reason: "duplicate"}, `3 n1/ 0 0 {} 0s "Node rejected: duplicate"`},
 		{scheduler.ApplicationAccepted{App: "a"}, `2 a/ 2 203 {} 0s ""`},
 		{scheduler.ApplicationRejected{App: "a", Reason: "no"}, `2 a/ 1 202 {} 0s "no"`},
 		{scheduler.ApplicationUpdated{App: "a", State: objects.Running, At: noon.Add(-time.Second), Reason: objects.ReasonAllocated},
@@ -77,10 +77,10 @@ func TestOnEffects_RecordsOfEachEffect(t *testing.T) {
 		{scheduler.Event{Kind: scheduler.EventNominationEnded, Subject: low, Node: "n1", NominationEnd: scheduler.NominationLost, Preemptor: high},
 			`1 low/a 0 0 {} 0s "Nomination for node n1 ended: lost to another ask, high of application b in queue root.b"`},
 		{scheduler.Event{Kind: scheduler.EventPreemptionCycle, Cycle: preemption.Cycle{"root.a", "root.b", "root.c"}, Until: noon},
-			`4 root.a/root.b 0 0 {} 0s "Preemption cycle: root.a -> root.b -> root.c -> root.a; paused until 2026-01-02T12:00:00Z"`},
+			`4 root.a/root.b 0 0 {} 0s "Preemption cycle: root.a -> root.b -> root.c -> root.a; cool-down until 2026-01-02T12:00:00Z"`},
 		{scheduler.Event{Kind: scheduler.EventPreemptionCycle, Cycle: preemption.Cycle{"root.a"}}, `4 root.a/root.a 0 0 {} 0s "Preemption cycle: root.a -> root.a"`},
 		{scheduler.Event{Kind: scheduler.EventCoolDownEnded, Cycle: preemption.Cycle{"root.a", "root.b"}, Since: noon},
-			`4 root.a/root.b 0 0 {} 0s "Preemption cool-down is over, in force since 2026-01-02T12:00:00Z"`},
+			`4 root.a/root.b 0 0 {} 0s "Preemption cool-down has ended, in force since 2026-01-02T12:00:00Z"`},
 		{scheduler.Refused{Subject: "configuration", Reason: "no"}, ""},
 		{scheduler.PartitionReset{}, ""},
 	} {
@@ -126,22 +126,22 @@ func TestHistory_CapacityIsLimited(t *testing.T) {
 	b, _ = h.Oldest(0)
 	assert.Equal(t, b.Lowest, uint64(2))
 	assert.Equal(t, b.Highest, uint64(4))
-	assert.Equal(t, len(b.Records), 2, "as many as an answer may have")
+	assert.Equal(t, len(b.Records), 2, "bounded by BatchSize")
 	assert.Equal(t, b.Records[0].Object, "2")
 	b, _ = h.From(4, 9)
 	assert.Equal(t, len(b.Records), 1)
 	for _, id := range []uint64{0, 1, 5} {
 		b, _ = h.From(id, 1)
-		assert.Assert(t, b.Records == nil, "%d is not kept", id)
+		assert.Assert(t, b.Records == nil, "record %d is not kept", id)
 	}
 
 	h.Configure(Settings{Capacity: 3, BatchSize: 2, Disabled: true})
-	h.OnEffects("p", []scheduler.Effect{node("nobody hears")})
+	h.OnEffects("p", []scheduler.Effect{node("not recorded")})
 	_, ok = h.Oldest(1)
 	assert.Assert(t, !ok)
 	h.Configure(Settings{Capacity: 2, BatchSize: 2})
 	b, ok = h.Oldest(0)
-	assert.Assert(t, ok && b.Lowest == 3 && b.Highest == 4, "what was is still there, as far as it fits")
+	assert.Assert(t, ok && b.Lowest == 3 && b.Highest == 4, "earlier records are kept, up to the capacity")
 }
 
 func TestStream_BeginsWithPastRecords(t *testing.T) {
@@ -162,11 +162,11 @@ func TestStream_BeginsWithPastRecords(t *testing.T) {
 	s.Close()
 	_, more := <-s.Records()
 	assert.Assert(t, !more)
-	s.Close() // again
+	s.Close() // a second Close does nothing
 	h.OnEffects("p", []scheduler.Effect{node("6")})
 }
 
-// Who tells never waits: whoever does not read is let go, and another reader goes on.
+// A delivery never waits for a reader: a reader that does not read is dropped, and others go on.
 func TestStream_SlowReaderIsDropped(t *testing.T) {
 	h := newHistory()
 	slow, err := h.Follow("ann", 0)
@@ -190,9 +190,9 @@ func TestStream_SlowReaderIsDropped(t *testing.T) {
 	for records := range slow.Records() {
 		got += len(records)
 	}
-	assert.Equal(t, got, maxLag, "what it had is not taken away")
+	assert.Equal(t, got, maxLag, "the records before the stream was dropped can be read")
 	for range 2 * maxLag {
-		h.OnEffects("p", effects[:1]) // fast does not read any more: there is room for as many
+		h.OnEffects("p", effects[:1]) // fast does not read any more, and is dropped too
 	}
 	assert.Equal(t, h.Counts().Dropped, uint64(2))
 	h.Configure(Settings{Capacity: 5, BatchSize: 1, MaxStreams: 1, MaxStreamsPerHost: 1})
@@ -219,7 +219,7 @@ func TestFollow_StreamsAreLimited(t *testing.T) {
 
 	h.Configure(Settings{Capacity: 1, BatchSize: 1, MaxStreams: 3, MaxStreamsPerHost: 2, Disabled: true})
 	_, more := <-open[1].Records()
-	assert.Assert(t, !more, "switched off, streams end")
+	assert.Assert(t, !more, "a stream has not ended although history is switched off")
 	_, err = h.Follow("ann", 0)
 	assert.Equal(t, err, ErrDisabled)
 	h.Configure(DefaultSettings())

@@ -2,9 +2,8 @@ package history
 
 import "github.com/canopy-scheduler/canopy/pkg/events"
 
-// Last is the newest record that matches; ok is false when none that is kept does, or history is
-// switched off. It looks at one page of records after the other, the newest first, and those who
-// tell may go on in between.
+// Last returns the newest record that matches; ok is false if none that is kept does, or history is
+// switched off. It reads page by page, the newest first, and records may be added in between.
 func (h *History) Last(match func(*events.Record) bool) (r events.Record, ok bool) {
 	h.mu.Lock()
 	end := h.ring.Next()
@@ -22,7 +21,7 @@ func (h *History) Last(match func(*events.Record) bool) (r events.Record, ok boo
 	}
 }
 
-// pageBefore is the records before an ID, and moves it to the first of them.
+// pageBefore returns the records before an ID, at most pageRecords, and moves the ID to the first of them.
 func (h *History) pageBefore(end *uint64) []events.Record {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -12,8 +12,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// The newest record that matches is found, also when it is pages back or the oldest, and none
-// that is forgotten.
+// The newest record that matches is found, also when it is pages back or the oldest; a dropped record is not.
 func TestLast_FindsTheNewestOnAnyPage(t *testing.T) {
 	h := history.New(nil)
 	const nodes = 10_000
@@ -23,12 +22,12 @@ func TestLast_FindsTheNewestOnAnyPage(t *testing.T) {
 	of := func(id int) func(*events.Record) bool {
 		return func(r *events.Record) bool { return r.Object == fmt.Sprint(id) }
 	}
-	looked := 0
+	compared := 0
 	for _, id := range []int{0, 1, 903, 904, 905, nodes/2 - 1} {
-		r, ok := h.Last(func(r *events.Record) bool { looked++; return of(id)(r) })
+		r, ok := h.Last(func(r *events.Record) bool { compared++; return of(id)(r) })
 		assert.Assert(t, ok && r.Object == fmt.Sprint(id))
-		assert.Equal(t, looked, nodes/2-id, "the newer of the two is found first")
-		looked = 0
+		assert.Equal(t, compared, nodes/2-id, "the newer of the two is found first")
+		compared = 0
 	}
 	_, ok := h.Last(of(nodes))
 	assert.Assert(t, !ok)
@@ -37,11 +36,11 @@ func TestLast_FindsTheNewestOnAnyPage(t *testing.T) {
 	s.Capacity = 10
 	h.Configure(s)
 	_, ok = h.Last(of(nodes/2 - 11))
-	assert.Assert(t, !ok, "it is forgotten")
+	assert.Assert(t, !ok, "a dropped record was found")
 	_, ok = h.Last(of(nodes/2 - 10))
 	assert.Assert(t, ok)
 	s.Disabled = true
 	h.Configure(s)
 	_, ok = h.Last(of(nodes/2 - 10))
-	assert.Assert(t, !ok, "history is switched off")
+	assert.Assert(t, !ok, "found while history is switched off")
 }

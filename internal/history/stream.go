@@ -9,37 +9,37 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/events"
 )
 
-// Reasons there is no stream.
+// Errors of Follow.
 var (
 	ErrDisabled = errors.New("event tracking is disabled")
 	ErrTooMany  = errors.New("too many event streams")
 	ErrClosed   = errors.New("the scheduler is stopping")
 )
 
-// maxLag is how many records a reader may be behind when more come. Upstream lets 1,000;
-// here what is told at once may be some thousands.
+// maxLag is how many records a reader may be behind (OBS-35). YuniKorn allows 1,000; here one delivery of
+// effects may be some thousands.
 const maxLag = 10_000
 
-// Stream is records as they come, for one reader.
+// Stream delivers new records to one reader.
 type Stream struct {
 	h       *History
 	host    string
 	past    []events.Record
 	records chan []events.Record // closed when the stream has ended
-	lag     int                  // records in news; guarded by the lock of h
+	lag     int                  // records that were sent and not marked as read; guarded by h.mu
 }
 
-// Follow opens a stream for a client, which begins with up to so many of the past.
+// Follow opens a stream for a client address, which begins with up to past earlier records.
 func (h *History) Follow(host string, past int) (*Stream, error) {
 	return h.follow(host, past, time.Time{})
 }
 
-// FollowSince opens a stream for a client, which begins with what has happened since a time.
+// FollowSince opens a stream for a client address, which begins with the records since a time.
 func (h *History) FollowSince(host string, since time.Time) (*Stream, error) {
 	return h.follow(host, math.MaxInt, since)
 }
 
-// follow begins with up to so many records of the past, none of them from before a time.
+// follow opens a stream that begins with up to past earlier records, none of them from before since (OBS-34, OBS-36).
 func (h *History) follow(host string, past int, since time.Time) (*Stream, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -66,14 +66,14 @@ func (h *History) follow(host string, past int, since time.Time) (*Stream, error
 	return s, nil
 }
 
-// Past is what it begins with.
+// Past returns the earlier records with which the stream begins.
 func (s *Stream) Past() []events.Record { return s.past }
 
-// Records are the records that come, in order. It is closed when the reader has fallen behind,
-// history is switched off or the process stops. Whoever takes some says so with Read.
+// Records delivers new records in order. The channel is closed when the reader has fallen too far behind,
+// history is switched off or the process stops. The reader reports what it has taken with MarkRead.
 func (s *Stream) Records() <-chan []events.Record { return s.records }
 
-// MarkRead says that so many records have been taken out of News.
+// MarkRead reports that n records were taken from Records.
 func (s *Stream) MarkRead(n int) {
 	s.h.mu.Lock()
 	defer s.h.mu.Unlock()
@@ -87,17 +87,18 @@ func (s *Stream) Close() {
 	s.h.end(s)
 }
 
-// add reports whether the reader is not too far behind. Nobody changes records. Requires: the lock of s.h is held.
+// add sends records; false: the reader is too far behind. The records must not be changed afterwards.
+// Requires: h.mu is held.
 func (s *Stream) add(records []events.Record) bool {
 	if s.lag >= maxLag {
 		return false
 	}
 	s.lag += len(records)
-	s.records <- records // there is room: each that waits has at least one record
+	s.records <- records // does not block: each element has at least one record, and there are fewer than maxLag
 	return true
 }
 
-// end ends a stream, if it has not ended. Requires: h.mu is held.
+// end ends a stream; one that has ended stays so. Requires: h.mu is held.
 func (h *History) end(s *Stream) {
 	if h.streams[s] {
 		delete(h.streams, s)

@@ -1,13 +1,12 @@
 package events
 
-// The names of the event interface (behaviour.md 11.1), for people and programs that do not
-// know its numbers.
+// The names of the numbers of the event interface (OBS-24), as in the scheduler interface of YuniKorn.
 
 var typeNames = [...]string{Request: "REQUEST", Application: "APP", Node: "NODE", Queue: "QUEUE", 5: "USERGROUP"}
 
 var changeNames = [...]string{NoChange: "NONE", Set: "SET", Add: "ADD", Remove: "REMOVE"}
 
-// detailNames has all numbers of the interface, also those that are not in use here.
+// detailNames has all details of the interface, also those that no record has.
 var detailNames = map[Detail]string{
 	0:   "DETAILS_NONE",
 	100: "REQUEST_CANCEL",
@@ -55,13 +54,13 @@ var detailNames = map[Detail]string{
 	604: "UG_GROUP_RESOURCE",
 }
 
-// String is the name of the interface; "UNKNOWN" for a number that it does not have.
+// String is the name in the interface; "UNKNOWN" for a number without one.
 func (t Type) String() string { return nameOf(typeNames[:], int(t)) }
 
-// String is the name of the interface; "UNKNOWN" for a number that it does not have.
+// String is the name in the interface; "UNKNOWN" for a number without one.
 func (c Change) String() string { return nameOf(changeNames[:], int(c)) }
 
-// String is the name of the interface; "UNKNOWN" for a number that it does not have.
+// String is the name in the interface; "UNKNOWN" for a number without one.
 func (d Detail) String() string {
 	if name, ok := detailNames[d]; ok {
 		return name

@@ -1,11 +1,10 @@
-// Package events is history as values: lines that say what happened to what, and a ring
-// that keeps the last ones.
+// Package events has the records of the event history as values, and a ring that keeps the last
+// ones.
 //
-// It owns the numbers of the event interface (behaviour.md 11.1). What is worth a line, and
-// when it happened, is for whoever writes them; who may read them, and over what, is for
-// others too.
+// It owns the numbers of the event interface (OBS-24). Which records there are, their times and their
+// readers are the subject of internal/history.
 //
-// The rule that must hold: a Record never changes, and its ID never comes twice.
+// The rule that must hold: a Record never changes, and its ID is never used again.
 package events
 
 import (
@@ -15,21 +14,21 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Record is a line of history.
+// Record is one entry of the event history.
 type Record struct {
 	Type      Type
-	Object    string // the ID of what it is about: of that type
-	Reference string // the ID of what else it is about; may be empty
+	Object    string // the ID of the object, which is of that type
+	Reference string // the ID of another object; may be empty
 	Change    Change
 	Detail    Detail
-	Rejected  bool   // an ask or an allocation was not taken in; readers of the interface are not told
-	Message   string // for people; at most MaxMessage bytes
+	Rejected  bool   // an ask or an allocation was rejected; the interface does not show it
+	Message   string // at most MaxMessage bytes
 	Amounts   resources.Amounts
 	Partition string
 	At        time.Time
 }
 
-// Type says what kind of object a Record is about.
+// Type is the kind of object of a Record.
 type Type uint8
 
 // The types. The numbers are those of the interface.
@@ -40,18 +39,18 @@ const (
 	Queue       Type = 4
 )
 
-// Change says what became of the object.
+// Change is the kind of change of the object.
 type Change uint8
 
 // The changes. The numbers are those of the interface.
 const (
-	NoChange Change = iota // there is something to say, and that is all
-	Set                    // it is another
-	Add                    // it came, or got the reference
-	Remove                 // it went, or lost the reference
+	NoChange Change = iota // only the message matters
+	Set                    // the object has changed
+	Add                    // the object, or its reference, was added
+	Remove                 // the object, or its reference, was removed
 )
 
-// Detail says it more exactly. The numbers are those of the interface.
+// Detail is the kind of change in detail. The numbers are those of the interface.
 type Detail uint16
 
 // The details that are in use.
@@ -77,7 +76,7 @@ const (
 	NodeAllocated      Detail = 303 // the reference is the allocation
 	NodeCapacity       Detail = 304
 
-	QueueDynamic Detail = 401 // it is not of the configuration
+	QueueDynamic Detail = 401 // the queue is a dynamic queue
 
 	AllocationCancelled Detail = 500
 	AllocationPreempted Detail = 501
@@ -85,10 +84,10 @@ const (
 	AllocationReplaced  Detail = 503
 )
 
-// MaxMessage is how many bytes a message has at most.
+// MaxMessage is the length of the longest message, in bytes (OBS-30).
 const MaxMessage = 1024
 
-// Message is a text as a Record may have it: if it is too long its end is dots.
+// Message shortens a text to MaxMessage: the end of a longer one is replaced by dots.
 func Message(text string) string {
 	const dots = "..."
 	if len(text) <= MaxMessage {

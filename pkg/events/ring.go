@@ -1,18 +1,18 @@
 package events
 
-// Ring keeps the last records, up to a bound. IDs count from 0 in the order in which they
-// came. It is not safe for concurrent use.
+// Ring keeps the last records, up to a capacity (OBS-31). IDs count from 0 in the order of Add. It is not
+// safe for concurrent use.
 type Ring struct {
 	capacity int
-	records  []Record // as many as there are
-	head     int      // where the oldest is; 0 while there is room
-	next     uint64   // the ID of the next one
+	records  []Record // at most capacity
+	head     int      // position of the oldest; 0 until the ring is full
+	next     uint64   // the ID of the next record
 }
 
-// NewRing returns one that keeps so many. Requires: most is above 0.
+// NewRing returns an empty ring. Requires: capacity is above 0.
 func NewRing(capacity int) *Ring { return &Ring{capacity: capacity} }
 
-// Add keeps r, and forgets the oldest if there are too many.
+// Add adds r and returns its ID. A full ring drops the oldest record.
 func (g *Ring) Add(r Record) (id uint64) {
 	if len(g.records) < g.capacity {
 		g.records = append(g.records, r)
@@ -24,16 +24,16 @@ func (g *Ring) Add(r Record) (id uint64) {
 	return g.next - 1
 }
 
-// Len is how many there are.
+// Len is the number of records.
 func (g *Ring) Len() int { return len(g.records) }
 
 // Next is the ID that the next record will have.
 func (g *Ring) Next() uint64 { return g.next }
 
-// Lowest is the ID of the oldest that is kept; of none, that of the next.
+// Lowest is the ID of the oldest record; of an empty ring, that of the next.
 func (g *Ring) Lowest() uint64 { return g.next - uint64(len(g.records)) }
 
-// From returns up to so many records from an ID on; nil when the first is not kept.
+// From returns up to count records from an ID on; nil if the record with the ID is not kept.
 func (g *Ring) From(id uint64, count int) []Record {
 	if id < g.Lowest() || id >= g.next || count <= 0 {
 		return nil
@@ -46,8 +46,8 @@ func (g *Ring) From(id uint64, count int) []Record {
 	return out
 }
 
-// Resize changes how many are kept; the oldest are forgotten if there are more. Requires:
-// most is above 0.
+// Resize changes the capacity; the oldest records are dropped if there are more. Requires: capacity is
+// above 0.
 func (g *Ring) Resize(capacity int) {
 	if capacity == g.capacity {
 		return

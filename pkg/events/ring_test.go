@@ -10,7 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A ring is a list of which the front is cut off.
+// A ring is compared with a list of all records.
 func TestRing_KeepsTheLatestRecords(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
