@@ -94,7 +94,7 @@ func release(key string) scheduler.Command {
 }
 
 // An application is Completing when its last ask and allocation have ended.
-func TestApplication_HowItCompletes(t *testing.T) {
+func TestApplication_Completion(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		do   func(r *lifecycleCore)

@@ -186,8 +186,8 @@ func (c *Core) explainQuotas(e *Explanation, x *objects.Allocation) {
 	}
 }
 
-// tighten replaces r by other if only other is a bound that the request can never meet, or if both or none
-// are and other has less free.
+// tighten replaces r by other if r has no bound yet, if the request exceeds the max of other only, or if it
+// exceeds both or neither and other has less free.
 func (r *Headroom) tighten(requested resources.Quantity, other Headroom) {
 	never, otherNever := r.BoundBy != "" && requested > r.Max, requested > other.Max
 	switch {

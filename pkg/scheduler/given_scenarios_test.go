@@ -66,13 +66,13 @@ func runCornerScenario(t *testing.T, text json.RawMessage) {
 
 // decodeAndRun decodes a scenario and runs it. A field that S does not have would be a condition or an
 // expectation that no test checks, so it is an error.
-func decodeAndRun[S any](play func(*testing.T, S)) func(*testing.T, json.RawMessage) {
+func decodeAndRun[S any](run func(*testing.T, S)) func(*testing.T, json.RawMessage) {
 	return func(t *testing.T, text json.RawMessage) {
 		d := json.NewDecoder(bytes.NewReader(text))
 		d.DisallowUnknownFields()
 		var s S
 		assert.NilError(t, d.Decode(&s))
-		play(t, s)
+		run(t, s)
 	}
 }
 
@@ -105,9 +105,9 @@ func TestScenarios_AllGiven(t *testing.T) {
 			assert.Assert(t, !seen[s.ID], "duplicate scenario %s", s.ID)
 			seen[s.ID] = true
 			missing = slices.DeleteFunc(missing, func(id string) bool { return id == s.ID })
-			play, known := scenarioRunners[s.Topic]
+			run, known := scenarioRunners[s.Topic]
 			assert.Assert(t, known, "%s: unknown topic %s", s.ID, s.Topic)
-			t.Run(s.ID+" "+s.Shows, func(t *testing.T) { play(t, text) })
+			t.Run(s.ID+" "+s.Shows, func(t *testing.T) { run(t, text) })
 		}
 	}
 	assert.Equal(t, len(missing), 0, "missing scenarios: %v", missing)

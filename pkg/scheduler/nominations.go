@@ -23,8 +23,8 @@ func (c *Core) endTimedOutNominations(now time.Time) {
 }
 
 // giveUpNomination ends the nomination of x; the caller must have logged the end in the preemption history.
-// The group of x backs off if it had no other ask to evaluate: evaluated at once it could preempt for the
-// same node again, without a result each time (PRE-80).
+// The group of x backs off if all of its asks were nominated: evaluated at once it could preempt for the same
+// node again, without a result each time (PRE-80).
 func (c *Core) giveUpNomination(x *objects.Allocation, now time.Time) {
 	c.addNewGroups() // the group of x may be among them
 	group := x.AskGroup()

@@ -13,8 +13,8 @@ import (
 //
 // When no pending ask can be placed, asks that are entitled to preempt are evaluated in selection order
 // (PRE-1, PRE-2). An ask without a plan means that identical asks have none either, unless the RM refused
-// it (preempt_evaluate.go). So groups of asks are evaluated: once when they are new, after evaluationRetry,
-// and when a preemption delay of the first ask ends. An evaluation costs much more than a placement; a full
+// it (preempt_evaluate.go). So groups of asks are evaluated: when they are new, when a preemption delay
+// of the first ask ends, and after evaluationRetry if something has changed. An evaluation costs much more than a placement; a full
 // cluster pays for what is new or due in it, not for everything that is pending.
 const evaluationRetry = 5 * time.Second
 

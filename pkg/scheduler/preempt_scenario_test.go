@@ -321,7 +321,7 @@ func checkClearedNominations(t *testing.T, s preemptScenario) {
 
 // In a full cluster the resources of a nominee of lower priority are no obstacle, neither on the node nor
 // in a quota (PRE-76).
-func TestNomination_S3_32MoreImportantAskTakesTheNode(t *testing.T) {
+func TestNomination_S3_32HigherPriorityAskTakesTheNode(t *testing.T) {
 	st := &scenarioCore{queues: []scenarioQueue{{Path: "root.default", Max: map[string]int64{"vcore": 4}, Properties: map[string]string{"preemption.priority": "leaf"}}}}
 	st.core = scheduler.New(st.config(t), nil)
 	st.mustApply(t, scheduler.AddNode{Node: "n1", Total: amountsFromMap(map[string]int64{"vcore": 4}), Schedulable: true})

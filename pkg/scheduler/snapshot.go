@@ -24,11 +24,11 @@ type Snapshot struct {
 	Draining             bool      // being removed: it accepts no new node and no new application
 	StateSince           time.Time // when it was first used, or Draining changed; zero: not used yet
 	NodeOrder            policies.NodeSortPolicy
-	IgnorePriority       bool // as configured
-	Preemption           bool // as configured
+	IgnorePriority       bool // priority: disabled
+	Preemption           bool // preemption.enabled
 	ClassesNeedingQuota  []limits.Selector
-	QuotaPreemption      bool // as configured
-	NodePressure         bool // as configured
+	QuotaPreemption      bool // preemption.quotapreemptionenabled
+	NodePressure         bool // preemption.nodepressureenabled
 	Capacity             resources.Amounts
 	Root                 *QueueView
 	Nodes                persistent.List[NodeView]
