@@ -225,7 +225,6 @@ var textsToRevise = []string{
 	"docs/PERFORMANCE.md",
 	"docs/PRIORITY.md",
 	"docs/SECURITY.md",
-	"docs/TESTING.md",
 	"docs/YUNIKORN.md",
 	"docs/adr/0001-single-writer-and-floors.md",
 	"docs/adr/0002-named-and-dense-quantities.md",

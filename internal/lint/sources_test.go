@@ -211,3 +211,29 @@ func TestSources_WithoutNestedModules(t *testing.T) {
 		assert.Assert(t, !strings.HasPrefix(s.path, "tools/"), "%s is in a module of its own", s.path)
 	}
 }
+
+// functionsOf are the functions that a file declares, methods also with their type before them.
+func functionsOf(s source) map[string]bool {
+	names := map[string]bool{}
+	for _, decl := range s.file.Decls {
+		f, ok := decl.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		names[f.Name.Name] = true
+		if f.Recv == nil {
+			continue
+		}
+		typ := f.Recv.List[0].Type
+		if p, ok := typ.(*ast.StarExpr); ok {
+			typ = p.X
+		}
+		if x, ok := typ.(*ast.IndexExpr); ok { // it has type parameters
+			typ = x.X
+		}
+		if id, ok := typ.(*ast.Ident); ok {
+			names[id.Name+"."+f.Name.Name] = true
+		}
+	}
+	return names
+}
