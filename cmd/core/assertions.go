@@ -14,16 +14,17 @@ import (
 
 const testHelp = `Check what a queues.yaml does against files of assertions, without a server.
 
-An assertion asks one question and says what must come out: which queue a submission
-gets or why it is rejected, the effective max and guaranteed of a queue, perhaps in a
-cluster of a stated size, what limits leave to a user, or in what order queues with
-work go and which priorities they show. docs/ASSERTIONS.md has all of the format.
+An assertion has one question and the expected answer: the queue in which a submission
+is placed or the reason why it is rejected, the effective max and guaranteed of a queue,
+also in a cluster of a stated size, the limits of a user or a group, or the order and
+the current priorities of queues with pending asks. docs/ASSERTIONS.md describes the
+format.
 
-Every assertion is checked, and gets one line. Where something is different, the line
-has the path, what was expected and what is.
+Every assertion is checked and has one line of output. The line of a failed assertion
+has the path, the expected and the actual value of each difference.
 
-The exit code is 0 when everything is as expected, 1 when not, and 2 when a file has
-mistakes or cannot be read or the arguments make no sense.`
+The exit code is 0 when all assertions hold, 1 when one fails, and 2 when a file has
+mistakes or cannot be read or the arguments are invalid.`
 
 const testExamples = `  canopy test --config examples/tenants.yaml examples/tenants_test.yaml
   canopy test --config queues.yaml --output json teams_test.yaml limits_test.yaml`
@@ -59,7 +60,7 @@ func testCommand() *cobra.Command {
 				return exitError{exitUsage, err}
 			}
 			if err := t.print(cmd.OutOrStdout(), output); err != nil {
-				return exitError{exitUsage, err} // 1 would say that something is different
+				return exitError{exitUsage, err} // exit code 1 means that an assertion failed
 			}
 			if t.Failed > 0 {
 				return exitError{exitRefused, nil}
@@ -74,8 +75,7 @@ func testCommand() *cobra.Command {
 	return cmd
 }
 
-// assertionReport is how all assertions came out. Its JSON form is for other programs, so names
-// stay.
+// assertionReport has the results of all assertions. Its JSON form is stable: other programs read it.
 type assertionReport struct {
 	Files  []assertionFile `json:"files"`
 	Passed int             `json:"passed"`
@@ -87,8 +87,8 @@ type assertionFile struct {
 	Results []offline.Result `json:"results"`
 }
 
-// testFiles checks every file. One with mistakes keeps nothing from being read, but its
-// assertions, and then all others, say nothing.
+// testFiles checks the assertions of files. All files are read, so that all mistakes are reported;
+// from the first file with mistakes on no assertion is checked, and the result is an error.
 func testFiles(conf *configs.Config, files []string, in io.Reader, errs io.Writer, o configs.Options) (*assertionReport, error) {
 	t, bad := &assertionReport{}, 0
 	for _, name := range files {

@@ -77,8 +77,8 @@ func TestTestCommand_ExampleAssertions(t *testing.T) {
 	assert.Equal(t, code, 0, out+errs)
 	assert.Assert(t, strings.HasSuffix(out, "7 passed, 0 failed\n"), out)
 
-	// Every one of them can fail: with one word of the configuration changed, at least one
-	// does, and between them all do.
+	// Every assertion can fail: each change of the configuration makes at least one fail, and all
+	// changes together make all fail.
 	text, err := os.ReadFile(config)
 	assert.NilError(t, err)
 	dir := t.TempDir()

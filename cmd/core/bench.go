@@ -12,17 +12,17 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/bench"
 )
 
-const benchHelp = `Measure what decisions cost.
+const benchHelp = `Measure the cost of scheduling decisions.
 
   canopy bench run      measures suites of workloads, or one workload of your own
-  canopy bench compare  sets two results of run against each other
+  canopy bench compare  compares two reports of run
   canopy bench list     lists the suites`
 
-// benchCommand is what there is to measure with.
+// benchCommand groups the commands of the benchmark.
 func benchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:           "bench",
-		Short:         "Measure what decisions cost",
+		Short:         "Measure the cost of scheduling decisions",
 		Long:          benchHelp,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -39,7 +39,7 @@ func benchListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:           "list",
 		Short:         "List the suites of the benchmark",
-		Long:          "List the suites that canopy bench run --suite takes, with a line on each.",
+		Long:          "List the suites that canopy bench run --suite takes, each with a line that describes it.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          noArguments,
@@ -72,10 +72,10 @@ func benchListCommand() *cobra.Command {
 	return cmd
 }
 
-// sampleCommand is the name by which the benchmark starts itself.
+// sampleCommand is the name of the hidden command that bench run starts for each sample.
 const sampleCommand = "sample"
 
-// benchSampleCommand measures one sample: the program calls itself with it.
+// benchSampleCommand measures one sample, in a process that bench run has started.
 func benchSampleCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:           sampleCommand,
@@ -85,7 +85,7 @@ func benchSampleCommand() *cobra.Command {
 		SilenceErrors: true,
 		Args:          noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			// Who is at the terminal interrupts the parent, which then ends its children.
+			// An interrupt at the terminal reaches the parent too, which then ends its children.
 			signal.Ignore(os.Interrupt)
 			defer signal.Reset(os.Interrupt)
 			orphaned := func() { os.Exit(exitRefused) }

@@ -16,14 +16,14 @@ import (
 const benchCompareHelp = `Compare two files that canopy bench run --output json has written.
 
 Every figure of every cell that did the same work in both is listed with its medians,
-their ratio, the 95 % intervals and what there is to say: better, worse, no difference,
-or too few runs to tell. A difference is one when a Mann-Whitney test finds it at 5 %,
-corrected for the number of figures (Holm), and it exceeds the threshold. With ten runs
-a side a clear difference shows among all suites together. Counts that do not vary need
-no test: there any difference is one.
+their ratio, the 95 % intervals and a verdict: better, worse, no difference, or too few
+runs. A difference counts when a Mann-Whitney test finds it at 5 %, corrected for the
+number of figures (Holm), and it exceeds the threshold. Ten runs per report are enough
+to find a clear difference among the figures of all suites. Counts that do not vary need
+no test: any difference counts.
 
-Cells whose requests were not the same are not compared. Other machines, other versions
-of Go and reports of runs that were cut short are warned of.
+Cells whose requests were not the same are not compared. There is a warning when the
+machines or the versions of Go differ, or when a run was interrupted.
 
 The exit code is 0 when nothing is worse, 1 when something is, also when a cell had
 samples and now fails without any, and 2 when a file cannot be read or is no report.`
@@ -31,12 +31,12 @@ samples and now fails without any, and 2 when a file cannot be read or is no rep
 const benchCompareExamples = `  canopy bench compare old.json new.json
   canopy bench compare --threshold 10% --output json old.json new.json`
 
-// benchCompareCommand sets two reports against each other.
+// benchCompareCommand compares two reports.
 func benchCompareCommand() *cobra.Command {
 	var output, threshold string
 	cmd := &cobra.Command{
 		Use:           "compare OLD.json NEW.json",
-		Short:         "Compare what two runs of the benchmark have found",
+		Short:         "Compare two reports of the benchmark",
 		Long:          benchCompareHelp,
 		Example:       benchCompareExamples,
 		SilenceUsage:  true,
@@ -62,7 +62,7 @@ func benchCompareCommand() *cobra.Command {
 	return cmd
 }
 
-// parseThreshold reads 5% or 0.05. A bare 5 may mean either and is refused.
+// parseThreshold reads 5% or 0.05. A bare 5 could be either and is rejected.
 func parseThreshold(text string) (share float64, err error) {
 	number, percent := strings.CutSuffix(text, "%")
 	share, err = strconv.ParseFloat(number, 64)
@@ -75,7 +75,7 @@ func parseThreshold(text string) (share float64, err error) {
 	return share, nil
 }
 
-// benchCompare prints the comparison of two files. Its errors have their exit code.
+// benchCompare prints the comparison of two files. Its errors are of type exitError.
 func benchCompare(out io.Writer, before, now string, threshold float64, output string) error {
 	old, err := readBenchReport(before)
 	if err != nil {
@@ -92,7 +92,7 @@ func benchCompare(out io.Writer, before, now string, threshold float64, output s
 		err = c.WriteText(out)
 	}
 	if err != nil {
-		return exitError{exitUsage, err} // 1 would say that something is worse
+		return exitError{exitUsage, err} // exit code 1 means that a figure is worse
 	}
 	if c.Verdicts.Worse > 0 {
 		return exitError{exitRefused, nil}

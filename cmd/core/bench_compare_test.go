@@ -34,7 +34,7 @@ func runBenchCompare(args []string, out, errs io.Writer) int {
 	return exit.code
 }
 
-// benchReport is the file of a benchmark with one cell and its CPU per decision.
+// benchReport is the text of a report with one cell; costs are the CPU per decision of its samples.
 func benchReport(costs ...float64) string {
 	var samples []string
 	for _, c := range costs {
@@ -44,7 +44,7 @@ func benchReport(costs ...float64) string {
 		`{"name": "a", "digest": "d", "samples": [` + strings.Join(samples, ",") + "]}]}]}\n"
 }
 
-// inReportDirectory makes a directory with the files that the tests name, and goes there.
+// inReportDirectory makes a directory with the files that the tests name the current one.
 func inReportDirectory(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
@@ -75,7 +75,7 @@ func TestBenchCompare_ExitCodesAndOutput(t *testing.T) {
 		{name: "in another order", args: []string{"old.json", "reordered.json"}, want: "0 worse, 1 no difference"},
 		{name: "slower", args: []string{"old.json", "slow.json"}, wantCode: 1, want: "0 better, 1 worse"},
 		{name: "faster", args: []string{"slow.json", "old.json"}, want: "1 better, 0 worse"},
-		{name: "slower by less than what counts", args: []string{"--threshold", "95%", "old.json", "slow.json"},
+		{name: "slower by less than the threshold", args: []string{"--threshold", "95%", "old.json", "slow.json"},
 			want: "0 worse, 1 no difference, 0 too few runs; differences up to 95% do not count"},
 		{name: "a threshold as a share", args: []string{"--threshold=0.125", "old.json", "slow.json"}, wantCode: 1,
 			want: "differences up to 12.5% do not count"},
@@ -86,19 +86,19 @@ func TestBenchCompare_ExitCodesAndOutput(t *testing.T) {
 			wantError: "name two files, the old report and the new one, not 1"},
 		{name: "three files", args: []string{"a", "b", "c"}, wantCode: 2,
 			wantError: "name two files, the old report and the new one, not 3"},
-		{name: "a file that is not there", args: []string{"old.json", "new.json"}, wantCode: 2,
+		{name: "a missing file", args: []string{"old.json", "new.json"}, wantCode: 2,
 			wantError: "open new.json: no such file or directory"},
 		{name: "a directory", args: []string{"old.json", "."}, wantCode: 2, wantError: ".: read .: is a directory"},
-		{name: "a file that was cut off", args: []string{"cut.json", "old.json"}, wantCode: 2,
+		{name: "a truncated file", args: []string{"cut.json", "old.json"}, wantCode: 2,
 			wantError: "cut.json: line 1, column 101: the file ends too early (at /suites/0/cells/0/name)"},
 		{name: "an empty file", args: []string{"old.json", "empty.json"}, wantCode: 2,
 			wantError: "empty.json: line 1, column 1: the file ends too early"},
-		{name: "something else", args: []string{"queues.json", "old.json"}, wantCode: 2,
+		{name: "a file that is no report", args: []string{"queues.json", "old.json"}, wantCode: 2,
 			wantError: `queues.json: line 1, column 2: unknown field "partitions", so not a report of this version` +
 				" (at /partitions)"},
-		{name: "an output that does not exist", args: []string{"-o", "html", "old.json", "old.json"}, wantCode: 2,
+		{name: "an unknown output format", args: []string{"-o", "html", "old.json", "old.json"}, wantCode: 2,
 			wantError: `--output is text or json, not "html"`},
-		{name: "a flag that does not exist", args: []string{"--strict", "old.json", "old.json"}, wantCode: 2,
+		{name: "an unknown flag", args: []string{"--strict", "old.json", "old.json"}, wantCode: 2,
 			wantError: "unknown flag: --strict"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestBenchCompare_JSON(t *testing.T) {
 	assert.Equal(t, got.Verdicts.Worse, 1)
 }
 
-// 1 would say that something is worse.
+// Exit code 1 would mean that a figure is worse.
 func TestBenchCompare_FullDisk(t *testing.T) {
 	inReportDirectory(t)
 	for _, output := range []string{"text", "json"} {

@@ -12,7 +12,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/bench"
 )
 
-// How often each cell is measured.
+// Samples of each cell.
 const (
 	defaultRuns = 10
 	quickRuns   = 2
@@ -30,16 +30,16 @@ type benchFlags struct {
 	output, html           string
 	cpuProfile, memProfile string
 
-	set *pflag.FlagSet // to see which were given
+	set *pflag.FlagSet // knows which flags were given
 }
 
-// specFlags describe a workload. They make no sense together with suites, but for --via.
+// specFlags describe a workload. They cannot be combined with --suite; only --via can.
 var specFlags = []string{
 	"depth", "fanout", "apps-per-leaf", "asks", "nodes", "shapes", "types", "priorities", "tags", "bound", "sort",
 	"node-sort", "churn", "saturation", "rate", "preemptors",
 }
 
-// preemptorFlags describe preemptors, and mean nothing without them.
+// preemptorFlags describe the preemptors of a workload. They need --preemptors.
 var preemptorFlags = []string{"preempt-by", "victims", "preemptor-sizes", "at-once"}
 
 func (f *benchFlags) define(set *pflag.FlagSet) {
@@ -49,35 +49,35 @@ func (f *benchFlags) define(set *pflag.FlagSet) {
 	set.IntVar(&s.Depth, "depth", s.Depth, "workload: levels of queues below root")
 	set.IntVar(&s.Fanout, "fanout", s.Fanout, "workload: children of each parent queue")
 	set.IntVar(&s.AppsPerLeaf, "apps-per-leaf", s.AppsPerLeaf, "workload: applications in each leaf")
-	set.IntVar(&s.Asks, "asks", s.Asks, "workload: asks in all, dealt to the applications in turn")
+	set.IntVar(&s.Asks, "asks", s.Asks, "workload: asks of all applications, assigned to them in turn")
 	set.IntVar(&s.Nodes, "nodes", s.Nodes, "workload: nodes, all of one size")
-	set.IntVar(&s.Shapes, "shapes", s.Shapes, "workload: sizes of asks, the n-th asked for 1/n as often; as many as asks: no two are alike")
+	set.IntVar(&s.Shapes, "shapes", s.Shapes, "workload: different sizes of asks, the n-th 1/n as frequent as the first; equal to --asks: all sizes differ")
 	set.IntVar(&s.Types, "types", s.Types, "workload: types of resources: vcore, memory, then others")
 	set.IntVar(&s.Priorities, "priorities", s.Priorities, "workload: different priorities of asks")
 	set.IntVar(&s.Tags, "tags", s.Tags, "workload: tags on each ask")
-	set.Float64Var(&s.Bound, "bound", s.Bound, "workload: share of the leaves that have a max of half of what they ask for")
+	set.Float64Var(&s.Bound, "bound", s.Bound, "workload: share of the leaves that have a max of half of the resources that their asks request")
 	set.StringVar(&s.Sort, "sort", s.Sort, "workload: order of applications in a leaf: fifo, fair or stateaware")
 	set.StringVar(&s.NodeSort, "node-sort", s.NodeSort, "workload: order of nodes: fair or binpacking")
-	set.Float64Var(&s.Churn, "churn", s.Churn, "workload: once the cluster is filled, this part of its allocations ends, each followed by another ask")
-	set.Float64Var(&s.Saturation, "saturation", s.Saturation, "workload: what is asked for as a share of the cluster; above 1 it fills up")
-	set.Float64Var(&s.Rate, "rate", s.Rate, "workload: asks, or with --churn releases, per second at random times; 0: as fast as it goes")
-	set.IntVar(&s.Preemptors, "preemptors", s.Preemptors, "workload: asks that preempt others once the cluster is full, with one --shapes and a --saturation of 1 unless given")
-	set.StringVar(&s.PreemptBy, "preempt-by", s.PreemptBy, "preemptors: for which reason: leaf or fence, priority within that scope; or guarantee, of a queue of their own")
-	set.IntVar(&s.Victims, "victims", s.Victims, "preemptors: how many of the commonest allocations each is as large as")
-	set.IntVar(&s.PreemptorSizes, "preemptor-sizes", s.PreemptorSizes, "preemptors: different sizes, which differ by bytes; as many as preemptors: no two are alike")
-	set.IntVar(&s.AtOnce, "at-once", s.AtOnce, "preemptors: how many come together, before any victim ends")
-	set.StringVar(&s.Via, "via", s.Via, "way to the scheduler: core, inprocess or grpc; also restricts suites to it")
+	set.Float64Var(&s.Churn, "churn", s.Churn, "workload: once the cluster is filled, this share of its allocations is released, each followed by a new ask")
+	set.Float64Var(&s.Saturation, "saturation", s.Saturation, "workload: requested resources as a share of the cluster; above 1 some asks stay pending")
+	set.Float64Var(&s.Rate, "rate", s.Rate, "workload: asks, or with --churn releases, per second at random times; 0: as fast as possible")
+	set.IntVar(&s.Preemptors, "preemptors", s.Preemptors, "workload: asks that preempt once the cluster is full; --shapes and --saturation are 1 then unless given")
+	set.StringVar(&s.PreemptBy, "preempt-by", s.PreemptBy, "preemptors: reason of the preemption: leaf or fence (priority within that scope), or guarantee (of a queue of their own)")
+	set.IntVar(&s.Victims, "victims", s.Victims, "preemptors: size of each, in allocations of the most frequent size")
+	set.IntVar(&s.PreemptorSizes, "preemptor-sizes", s.PreemptorSizes, "preemptors: different sizes, a few bytes apart; equal to --preemptors: all sizes differ")
+	set.IntVar(&s.AtOnce, "at-once", s.AtOnce, "preemptors: how many are submitted together, before any victim ends")
+	set.StringVar(&s.Via, "via", s.Via, "API of the scheduler: core, inprocess or grpc; also restricts suites to it")
 	set.StringVar(&f.trace, "trace", "", "`FILES` NODES.csv,PODS.csv of an openb trace, for the suite trace")
 	set.IntVar(&f.runs, "runs", defaultRuns, "samples of each cell, each in a process of its own; with --quick 2 unless given")
-	set.Uint64Var(&f.seed, "seed", 1, "number that sizes, priorities, times and the order of the runs depend on")
-	set.BoolVar(&f.quick, "quick", false, "a tenth of the work in each suite, and fewer runs: figures to look at, not to compare")
+	set.Uint64Var(&f.seed, "seed", 1, "seed of sizes, priorities, times and the order of the samples")
+	set.BoolVar(&f.quick, "quick", false, "a tenth of the work in each suite, and fewer runs: the figures are too few to compare")
 	set.StringVarP(&f.output, "output", "o", "text", "how to print the result: text or json")
 	set.StringVar(&f.html, "html", "", "also write the result as a page to `FILE`")
 	set.StringVar(&f.cpuProfile, "cpuprofile", "", "write a CPU profile of the last run of a single workload to `FILE`; distorts its figures")
 	set.StringVar(&f.memProfile, "memprofile", "", "write a heap profile of the last run of a single workload to `FILE`")
 }
 
-// given are those of the named flags that are on the command line.
+// given returns those of the named flags that are on the command line.
 func (f *benchFlags) given(names ...string) (on []string) {
 	for _, name := range names {
 		if f.set.Changed(name) {
@@ -87,8 +87,8 @@ func (f *benchFlags) given(names ...string) (on []string) {
 	return on
 }
 
-// plans are what the flags say is to be measured. Everything that can be wrong is found
-// here, before anything is measured.
+// plans returns the suites or the workload that the flags select. All invalid flags and files are
+// reported here, before the first sample.
 func (f *benchFlags) plans() ([]bench.Plan, error) {
 	if f.quick && !f.set.Changed("runs") {
 		f.runs = quickRuns
@@ -133,13 +133,13 @@ func (f *benchFlags) choose(trace bench.Trace) ([]bench.Plan, error) {
 	if f.spec.Preemptors > 0 {
 		f.fillCluster()
 	}
-	if !f.set.Changed("shapes") { // who asks for three things does not mean twenty sizes
+	if !f.set.Changed("shapes") { // the default may be more than a small --asks
 		f.spec.Shapes = max(min(f.spec.Shapes, f.spec.Asks), 1)
 	}
 	return []bench.Plan{bench.Custom(f.spec)}, nil
 }
 
-// fillCluster makes the cluster full, of work of one size, for who says only that asks preempt.
+// fillCluster sets the defaults of a workload with preemptors: a full cluster and asks of one size.
 func (f *benchFlags) fillCluster() {
 	if !f.set.Changed("saturation") {
 		f.spec.Saturation = 1
@@ -149,7 +149,7 @@ func (f *benchFlags) fillCluster() {
 	}
 }
 
-// checkCombinations finds flags that make no sense, together or alone.
+// checkCombinations reports invalid values and invalid combinations of flags.
 func (f *benchFlags) checkCombinations() error {
 	var wrong []error
 	note := func(is bool, format string, args ...any) {
@@ -187,8 +187,8 @@ func (f *benchFlags) readTrace() (bench.Trace, error) {
 	return t, err
 }
 
-// writable finds files that could not be written when everything has been measured. Files
-// that are there keep what they hold until then.
+// writable reports output files that cannot be written, before the measurement begins. Existing
+// files keep their content.
 func (f *benchFlags) writable() error {
 	var wrong []error
 	for _, x := range []struct{ flag, file string }{
@@ -219,7 +219,7 @@ func (f *benchFlags) writable() error {
 	return errors.Join(wrong...)
 }
 
-// oneLine makes several mistakes one line.
+// oneLine joins the lines of an error with semicolons; nil stays nil.
 func oneLine(err error) error {
 	if err == nil {
 		return nil

@@ -13,12 +13,12 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/testscale"
 )
 
-// A real server stays within a few hundred MB whatever arrives: without the limits of rmproxy this
-// message took 10.6 GB, from an RM that was not even registered.
+// The memory of a server stays below 500 MiB: without the limits of rmproxy this message took
+// 10.6 GB, from an unregistered RM.
 func TestBenchHostile_ServerMemoryIsBounded(t *testing.T) {
 	program := buildProgram(t)
 	if testscale.RaceDetector {
-		// It takes several times the memory that is measured here: so this is the program as it is shipped.
+		// The race detector takes several times the memory: the measured program is built without it.
 		program = filepath.Join(t.TempDir(), "canopy")
 		text, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput()
 		assert.NilError(t, err, "%s", text)

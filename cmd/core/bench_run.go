@@ -18,24 +18,25 @@ import (
 const benchRunHelp = `Measure suites of workloads, or one workload that the flags describe.
 
 Every sample is taken in a process of its own, which this one starts. The samples of all
-cells are mixed: round after round one of each, in an order that the seed decides. So a
-machine that gets slower with time does not show as a slower workload. Figures are medians
-with 95 % intervals; percentiles are those of the times of all runs together.
+cells are interleaved: each round takes one of each cell, in an order that depends on the
+seed. So a machine that becomes slower does not show as a slower workload. Figures are
+medians with 95 % intervals; percentiles are those of the times of all runs together.
 
-Without flags all suites are measured, 10 times each, which is what it takes for
-canopy bench compare to find a difference. On two cores that were busy with other work, two
-runs of everything took 17 minutes, so ten take about an hour and a half; --quick, a tenth
-of the work and two runs, took 5. Measure on a machine that does nothing else.
+Without flags all suites are measured, 10 times each: canopy bench compare needs as many to
+find a difference. On two cores with other load, two runs of everything took 17 minutes,
+so ten take about an hour and a half; --quick, a tenth of the work and two runs, took 5.
+Measure on a machine without other load.
 
-The requests follow from the workload and the seed alone; the report has a digest of them.
-CPU is that of the whole process. Via inprocess and grpc the client is part of it. Of each
-suite's workloads a small form is run once more without timing, and every decision is held
-against an order that is sorted anew each time: auditViolations counts those that differ.
+The requests depend on the workload and the seed alone; the report has a digest of them.
+CPU is that of the whole process, which includes the client via inprocess and grpc. A small
+form of each workload of a suite is run once more without timing, and every decision is
+compared with an order that is sorted anew each time: auditViolations counts the
+differences.
 
-An interrupt ends the samples under way and prints what was measured until then.
+An interrupt ends the running samples and prints what was measured until then.
 
 The exit code is 0 when everything was measured, 1 when a cell failed, a decision was out
-of order or the run was interrupted, and 2 for arguments that make no sense.`
+of order or the run was interrupted, and 2 when the arguments are invalid.`
 
 const benchRunExamples = `  canopy bench run --quick
   canopy bench run --output json --html report.html > new.json
@@ -45,7 +46,7 @@ const benchRunExamples = `  canopy bench run --quick
   canopy bench run --preemptors 1000 --asks 100000 --nodes 10000
   canopy bench run --suite trace --trace nodes.csv,pods.csv`
 
-// benchRunCommand measures.
+// benchRunCommand measures suites or a workload.
 func benchRunCommand() *cobra.Command {
 	var f benchFlags
 	cmd := &cobra.Command{
@@ -74,10 +75,10 @@ func benchRunCommand() *cobra.Command {
 	return cmd
 }
 
-// spawner measures in a process of its own.
+// A spawner takes a sample in a process of its own.
 type spawner func(context.Context, bench.Job) (bench.Answer, error)
 
-// benchRun measures and prints. Its errors have their exit code.
+// benchRun measures plans and prints the report. Its errors are of type exitError.
 func benchRun(
 	ctx context.Context, f *benchFlags, plans []bench.Plan, spawn spawner, out, errs io.Writer,
 ) error {
@@ -91,7 +92,7 @@ func benchRun(
 	progress.end()
 	stop() // a second interrupt ends the writing
 	var err error
-	if f.html != "" { // first: nobody may read the other end of a pipe, which ends the process
+	if f.html != "" { // first: writing to a closed pipe ends the process (SIGPIPE)
 		err = writePage(f.html, r)
 	}
 	err = errors.Join(err, printBench(out, f.output, r))

@@ -14,22 +14,22 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
-// addBounds adds the flags that say how large a configuration may be. Problems name the
-// bounds by the names of these flags.
+// addBounds adds the flags that bound the size of a configuration. Problems name the bounds by these
+// flags.
 func addBounds(f *pflag.FlagSet, o *configs.Options) {
 	d := configs.DefaultOptions()
-	f.IntVar(&o.MaxBytes, "max-config-bytes", d.MaxBytes, "refuse a queues.yaml longer than this; 1 GiB at most")
+	f.IntVar(&o.MaxBytes, "max-config-bytes", d.MaxBytes, "refuse a queues.yaml with more bytes; 1 GiB at most")
 	f.IntVar(&o.MaxValues, "max-config-values", d.MaxValues,
 		"refuse a queues.yaml with more values (texts, lists and mappings, counted roughly); each takes 300 bytes to read")
 	f.IntVar(&o.MaxQueues, "max-queues", d.MaxQueues, "refuse a queues.yaml with more queues, roots included")
 	f.IntVar(&o.MaxDepth, "max-depth", d.MaxDepth, "refuse a queues.yaml with more levels of queues, or of parent rules")
 }
 
-// maxConfigBytes is the largest --max-config-bytes: 1 GiB, far more than any configuration
-// has, and little enough that one byte more can be counted.
+// maxConfigBytes is the largest --max-config-bytes: 1 GiB. readConfig adds 1 to it, which must not
+// overflow.
 const maxConfigBytes = 1 << 30
 
-// checkBounds says which bounds make no sense.
+// checkBounds reports invalid bounds.
 func checkBounds(o configs.Options) error {
 	above := func(flag string, n int) error {
 		if n > 0 {
@@ -45,9 +45,9 @@ func checkBounds(o configs.Options) error {
 		above("max-depth", o.MaxDepth))
 }
 
-// readConfig reads no more of a file than is needed to see that it is too long. The name
-// - is standard input. What is not a regular file is refused, and not waited for: to open a
-// named pipe is to wait for its writer. Requires: the bounds were checked.
+// readConfig reads a file, at most one byte more than o.MaxBytes: enough to see that it is too long.
+// The name - is standard input. A file that is not regular is refused without opening it: opening a
+// named pipe waits for its writer (CFG-93). The caller must have checked the bounds.
 func readConfig(name string, stdin io.Reader, o configs.Options) ([]byte, error) {
 	in := stdin
 	if name != "-" {
@@ -68,15 +68,14 @@ func readConfig(name string, stdin io.Reader, o configs.Options) ([]byte, error)
 	return io.ReadAll(io.LimitReader(in, int64(o.MaxBytes)+1))
 }
 
-// isOpenFile reports whether a name is that of an open file of this process, as a shell makes it
-// of <(command). It may be a pipe, which has its writer.
+// isOpenFile reports whether a name refers to an open file of this process, such as the one that a
+// shell passes for <(command). It may be a pipe; opening it does not wait.
 func isOpenFile(name string) bool {
 	return name == "/dev/stdin" || strings.HasPrefix(name, "/dev/fd/") || strings.HasPrefix(name, "/proc/self/fd/")
 }
 
-// loadConfig reads the queues.yaml that a flag names, and tells people of its problems.
-// The errors have their exit code: a file with errors is refused, one that cannot be read
-// is a usage error.
+// loadConfig reads the queues.yaml that a flag names and prints its problems to errs. A file with
+// errors is an exitError with exitRefused, a file that cannot be read one with exitUsage.
 func loadConfig(flag, name string, stdin io.Reader, errs io.Writer, o configs.Options) (*configs.Config, error) {
 	p, err := loadProposal(flag, name, stdin, errs, o)
 	if err != nil {
@@ -88,7 +87,7 @@ func loadConfig(flag, name string, stdin io.Reader, errs io.Writer, o configs.Op
 	return p.Config, nil
 }
 
-// loadProposal is loadConfig for whoever logs the warnings.
+// loadProposal is loadConfig for callers that report the warnings (CFG-94).
 func loadProposal(flag, name string, stdin io.Reader, errs io.Writer, o configs.Options) (*reload.Proposal, error) {
 	text, err := readConfig(name, stdin, o)
 	if err != nil {

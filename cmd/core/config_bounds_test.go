@@ -54,7 +54,7 @@ func TestConfigBounds_AreFlagsOfEveryCommand(t *testing.T) {
 	assert.Equal(t, code, 0, out)
 }
 
-// To open a named pipe is to wait for its writer, for ever if need be.
+// Opening a named pipe would wait for a writer, without a limit.
 func TestReadConfig_NamedPipeIsRejected(t *testing.T) {
 	inDirectory(t)
 	assert.NilError(t, syscall.Mkfifo("pipe.yaml", 0o600))
@@ -76,7 +76,7 @@ func TestReadConfig_NamedPipeIsRejected(t *testing.T) {
 	}
 }
 
-// What a shell makes of <(command) is a pipe that has its writer.
+// A shell passes a pipe that has a writer for <(command).
 func TestReadConfig_OpenPipe(t *testing.T) {
 	r, w, err := os.Pipe()
 	assert.NilError(t, err)

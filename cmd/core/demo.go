@@ -14,40 +14,39 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
-const demoHelp = `Start a scheduler and a simulated resource manager in this process and let them talk.
+const demoHelp = `Run a scheduler and a simulated resource manager in this process.
 
-The two speak gRPC over the loopback address, as a scheduler and a shim on two
-machines would, in virtual time. Three tenants share a made-up cluster: production is more
-important than the others, research keeps its priorities behind a fence, batch takes what is
-left. Asks of mixed priorities come in waves, each for more than is free, and half of
-what runs ends before each. The queues are shown at the end of the last wave, when the cluster is
-full and asks wait, with the reason why one of them does. Then work ends until the last ask has
-been placed. At last a small cluster shows a preemption, event by event.
+The two are connected by gRPC over the loopback address, as a scheduler and a shim on two
+machines would be, in virtual time. Three tenants share a generated cluster: production has the
+highest priority, research is fenced (priority.policy: fence), batch gets the remaining resources.
+Asks of mixed priorities are submitted in waves, each larger than the free resources, and half of
+the allocations end before each wave. The queues are shown after the last wave, when the cluster is
+full and asks are pending, with the explanation of one of them. Then allocations end until the last
+ask has been placed. At the end a small cluster shows a preemption, event by event.
 
-After each step everything is checked: the accounting adds up, nothing exceeds its quota, and no
-ask waits that could be placed.
+After each step the invariants are checked: the accounting is consistent, no quota is exceeded, and
+no ask is pending that could be placed.
 
 The same size and seed print the same bytes on standard output, on every machine. Progress, and
 how long it took, go to standard error. --output json prints one object on one line: seed, nodes,
 applications, asks, allocated, preempted, released, pending, rejected and allocatedResources at
 the end; steps, one for each minute of the cluster; full, the cluster after the last wave with all
-queues; waitingAsk, the most important ask that is pending there, as canopy explain prints it; and preemption
-with its timeline. Quantities are in the smallest unit: millicores and bytes.
+queues; waitingAsk, the ask with the highest priority that is pending then, as canopy explain prints
+it; and preemption with its timeline. Quantities are in the smallest unit: millicores and bytes.
 
-The exit code is 0 only if every check held, 1 otherwise, and 2 for arguments that make no
-sense.`
+The exit code is 0 when every invariant held, 1 otherwise, and 2 when the arguments are invalid.`
 
 const demoExamples = `  canopy demo
   canopy demo --nodes 1000 --asks 100000
   canopy demo --seed 7 --output json`
 
-// demoCommand shows a cluster at work.
+// demoCommand runs a generated workload and a preemption.
 func demoCommand() *cobra.Command {
 	var size sim.Size
 	var output string
 	cmd := &cobra.Command{
 		Use:           "demo",
-		Short:         "Show a cluster at work, in one process",
+		Short:         "Run a simulated cluster and a preemption, in one process",
 		Long:          demoHelp,
 		Example:       demoExamples,
 		SilenceUsage:  true,
@@ -78,7 +77,7 @@ func demoCommand() *cobra.Command {
 	f.IntVar(&size.Nodes, "nodes", 100, "number of nodes; they have 8, 16 or 32 cores with 4 GiB each")
 	f.IntVar(&size.Queues, "queues", 40, "number of queues below root: three tenants, and their leaves")
 	f.IntVar(&size.Asks, "asks", 5000, "number of asks; they take 0.5 to 4 cores")
-	f.Uint64Var(&size.Seed, "seed", 1, "number that the made-up cluster and its asks depend on")
+	f.Uint64Var(&size.Seed, "seed", 1, "seed of the generated cluster and its asks")
 	f.StringVarP(&output, "output", "o", "text", "how to print the result: text or json")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{exitUsage, err} })
 	return cmd
@@ -98,15 +97,15 @@ func checkSize(s sim.Size) error {
 	)
 }
 
-// demoReport is what came of a demo. Its JSON form is for other programs, so names stay.
+// demoReport is the result of a demo. Its JSON form is stable: other programs read it.
 type demoReport struct {
 	*sim.DemoReport
 	Queues     int                     `json:"queuesBelowRoot"`
-	WaitingAsk *webservice.Explanation `json:"waitingAsk,omitempty"` // an ask of the full cluster, as REST explains it; missing: none waited
+	WaitingAsk *webservice.Explanation `json:"waitingAsk,omitempty"` // an ask of the full cluster, as REST explains it; missing: none was pending
 	Preemption *sim.PreemptionDemo     `json:"preemption"`
 }
 
-// demo lets a client live through a workload, and then shows a preemption. timing is that of
+// demo runs a workload and then a preemption, each with a scheduler of its own. timing is that of
 // the workload.
 func demo(ctx context.Context, size sim.Size, progress *progress) (r *demoReport, timing sim.Timing, err error) {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
@@ -141,7 +140,7 @@ func demo(ctx context.Context, size sim.Size, progress *progress) (r *demoReport
 	return r, timing, nil
 }
 
-// newProxyWithSession calls use with a scheduler in virtual time, and a client that is registered with it.
+// withSession calls use with a scheduler in virtual time, and a client that is registered with it.
 func withSession(ctx context.Context, config string, use func(*simSession, *sim.Clock) error) (err error) {
 	clock := sim.NewClock()
 	p, err := startSession(ctx, clock)

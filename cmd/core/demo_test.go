@@ -22,8 +22,8 @@ var reportFields = []string{
 	"wallSeconds", "allocationsPerSecond", "latencyMillis", "queues",
 }
 
-// fieldsOf lists the fields of a JSON object in the order in which they are written, and
-// wants nothing else to be in the text.
+// fieldsOf lists the fields of a JSON object in the order in which they are written. The text must
+// have nothing else.
 func fieldsOf(t *testing.T, text string) (fields []string) {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(text))
@@ -65,12 +65,12 @@ func readReport(t *testing.T, text string, more ...string) (r report) {
 	return r
 }
 
-// smallDemo is a demo that takes no time, and still has several waves and messages.
+// smallDemo is the command line of a short demo with several waves and messages.
 func smallDemo(more ...string) []string {
 	return append([]string{"demo", "--nodes", "30", "--queues", "12", "--asks", "2500"}, more...)
 }
 
-// Two runs used to end with different numbers of asks. A wave of these takes two messages.
+// The output does not depend on timing, although each wave takes two messages.
 func TestDemo_SameSeedIsDeterministic(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	on := func(cpus int, seed, output string) string {
@@ -120,12 +120,12 @@ func TestDemo_InJSON(t *testing.T) {
 	assert.Assert(t, r.WaitingAsk.Priority == 100 && r.WaitingAsk.State == "pending")
 	assert.Equal(t, r.WaitingAsk.Message, "the cluster has vcore 500m of 480 left, and it asks for vcore 1")
 
-	scene := r.Preemption
-	assert.Equal(t, len(scene.Victims), 2)
-	for _, v := range scene.Victims {
-		assert.Assert(t, v.Node == scene.NominatedNode && v.Priority < scene.Priority, "%+v", scene)
+	preemption := r.Preemption
+	assert.Equal(t, len(preemption.Victims), 2)
+	for _, v := range preemption.Victims {
+		assert.Assert(t, v.Node == preemption.NominatedNode && v.Priority < preemption.Priority, "%+v", preemption)
 	}
-	assert.Assert(t, scene.PlacedOn != "" && scene.PlacedOn == scene.NominatedNode)
+	assert.Assert(t, preemption.PlacedOn != "" && preemption.PlacedOn == preemption.NominatedNode)
 	assert.Assert(t, !strings.Contains(errs, "\r"), "no cursor movements where there is no terminal")
 	assert.Assert(t, regexp.MustCompile(`(?m)^took \d+\.\d s, [\d,]+ allocations a second`).MatchString(errs), errs)
 }
@@ -138,7 +138,7 @@ func TestDemo_InText(t *testing.T) {
 		`\nAfter wave 1 the cluster is full: \d+ asks run and \d+ wait\.\n`,
 		`\nQUEUE +PRIORITY +RUNNING +VCORE +WAITING +VCORE +GUARANTEED +MAX\nroot `,
 		`\n  production .*\n    team-01 `,
-		`\nWhy does the most important of them wait\? 'canopy explain ask-\d+' prints:\n\nask-\d+ of application app-\d+, user user-\d\d, queue root\.`,
+		`\nThe pending ask with the highest priority: 'canopy explain ask-\d+' prints\n\nask-\d+ of application app-\d+, user user-\d\d, queue root\.`,
 		`\nRESOURCE .*\n(.*\n)*vcore `,
 		`\nAt the end: 50 placed, 0 rejected, 0 waiting\. `,
 		`\n +0 s  ask urgent comes: 2 vcore, priority 1000; no node has room for it\n`,
@@ -151,11 +151,11 @@ func TestDemo_InText(t *testing.T) {
 	}
 }
 
-// Rows in which nothing happens, and all but a few of those alike, are left out.
+// The table has few leaves of each tenant and says how many queues it leaves out.
 func TestDemo_TableOmitsLeaves(t *testing.T) {
 	code, out, errs := runCanopy("demo", "--nodes", "20", "--queues", "40", "--asks", "1000")
 	assert.Equal(t, code, 0, errs)
-	table := out[strings.Index(out, "\nQUEUE "):strings.Index(out, "\nWhy does ")]
+	table := out[strings.Index(out, "\nQUEUE "):strings.Index(out, "\nThe pending ask with ")]
 	assert.Equal(t, strings.Count(table, "\n    team-"), 3*leavesShown, table)
 	assert.Assert(t, strings.Contains(table, "\n28 more queues are in --output json."), table)
 }
@@ -168,9 +168,9 @@ func TestDemo_InvalidFlagsAreRejected(t *testing.T) {
 	}{
 		{"no nodes", []string{"--nodes", "0"}, "--nodes is 0, and must be from 1 to 20000"},
 		{"too few queues", []string{"--queues", "5"}, "--queues is 5, and must be from 6 to 10000"},
-		{"fewer than no asks", []string{"--asks", "-1"}, "--asks is -1, and must be from 1 to 1000000"},
-		{"no number", []string{"--seed", "x"}, `invalid argument "x" for "--seed" flag`},
-		{"an unknown form", []string{"--output", "xml"}, `--output is text or json, not "xml"`},
+		{"a negative number of asks", []string{"--asks", "-1"}, "--asks is -1, and must be from 1 to 1000000"},
+		{"a seed that is not a number", []string{"--seed", "x"}, `invalid argument "x" for "--seed" flag`},
+		{"an unknown output format", []string{"--output", "xml"}, `--output is text or json, not "xml"`},
 		{"an argument", []string{"now"}, `"now"`},
 		{"an unknown flag", []string{"--fast"}, "unknown flag: --fast"},
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// leavesShown is how many leaves of a tenant the table has, those with the most that waits.
+// leavesShown is how many leaves of a tenant the table has, those with the most pending vcore.
 const leavesShown = 3
 
 const demoNext = `Try next:
@@ -26,7 +26,7 @@ const demoNext = `Try next:
   canopy explain KEY --address HOST:PORT                why an ask of a running server waits
 `
 
-// write prints the report for people.
+// write prints the report as text.
 func (r *demoReport) write(out io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Seed %d: %s nodes with %s, %s queues below root, %s asks in %s.\n\n", r.Seed, withThousands(r.Nodes),
@@ -36,12 +36,12 @@ func (r *demoReport) write(out io.Writer) error {
 	fmt.Fprintf(&b, "\nAfter wave %d the cluster is full: %s asks run and %s wait.\n\n", r.Full.Wave, withThousands(r.Full.Running), withThousands(r.Full.Waiting))
 	writeTree(&b, r.Full.Queues)
 	if r.WaitingAsk != nil {
-		fmt.Fprintf(&b, "\nWhy does the most important of them wait? 'canopy explain %s' prints:\n\n", r.WaitingAsk.AllocationKey)
+		fmt.Fprintf(&b, "\nThe pending ask with the highest priority: 'canopy explain %s' prints\n\n", r.WaitingAsk.AllocationKey)
 		if err := printExplanation(&b, r.WaitingAsk); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(&b, "\nAt the end: %s placed, %s rejected, %s waiting. The accounting was audited after each of %d steps, and was right.\n",
+	fmt.Fprintf(&b, "\nAt the end: %s placed, %s rejected, %s waiting. The accounting was audited after each of %d steps, and was consistent.\n",
 		withThousands(r.Allocated), withThousands(r.Rejected), withThousands(r.Pending), len(r.Steps))
 	b.WriteString("\nA preemption\n\n")
 	for _, line := range r.Preemption.Lines() {
@@ -52,7 +52,7 @@ func (r *demoReport) write(out io.Writer) error {
 	return err
 }
 
-// writeSteps is a line for each minute.
+// writeSteps writes a line for each minute of the cluster.
 func (r *demoReport) writeSteps(b *strings.Builder) {
 	fmt.Fprintf(b, "%-7s %-8s %8s %8s %8s %8s %8s\n", "MINUTE", "", "ENDED", "ASKED", "PLACED", "RUNNING", "WAITING")
 	for _, s := range r.Steps {
@@ -65,8 +65,8 @@ func (r *demoReport) writeSteps(b *strings.Builder) {
 	}
 }
 
-// writeTree is the table of queues: root, the tenants, and of each the leaves with the most
-// that waits.
+// writeTree writes the table of queues: root, the tenants, and of each tenant the leaves with the
+// most pending vcore.
 func writeTree(b *strings.Builder, queues []sim.QueueLine) {
 	fmt.Fprintf(b, "%-16s %8s %8s %8s %8s %8s %11s %9s\n", "QUEUE", "PRIORITY", "RUNNING", "VCORE", "WAITING", "VCORE", "GUARANTEED", "MAX")
 	shown := shownQueues(queues)
@@ -85,12 +85,12 @@ func writeTree(b *strings.Builder, queues []sim.QueueLine) {
 			vcores(q.Guaranteed), vcores(q.Max))
 	}
 	if n := len(queues) - len(shown); n > 0 {
-		fmt.Fprintf(b, "%s more queues are in --output json. PRIORITY is that of the most important ask that waits\n"+
-			"there, after offsets and fences; the MAX of root is what the nodes have.\n", withThousands(n))
+		fmt.Fprintf(b, "%s more queues are in --output json. PRIORITY is the highest priority of the pending asks,\n"+
+			"after offsets and fences; the MAX of root is the capacity of the nodes.\n", withThousands(n))
 	}
 }
 
-// podCount is the resource of which every ask wants one.
+// podCount is the resource of which every ask requests one.
 const podCount = "pods"
 
 func vcores(q sim.Quantities) string {
@@ -100,7 +100,7 @@ func vcores(q sim.Quantities) string {
 	return "-"
 }
 
-// shownQueues are the paths of the rows of the table: all but most leaves of the tenants.
+// shownQueues are the paths of the rows of the table: root, the tenants, and leavesShown leaves of each.
 func shownQueues(queues []sim.QueueLine) map[objects.QueuePath]bool {
 	shown, leaves := map[objects.QueuePath]bool{}, map[objects.QueuePath][]sim.QueueLine{}
 	for _, q := range queues {

@@ -19,14 +19,14 @@ import (
 )
 
 const eventsHelp = `Print the events of a running server, one line each: the time, the object
-and what happened to it.
+and the change.
 
-Without --since and --until, everything that the server remembers is printed. With --follow,
-what happens from now on is printed as well, until the server ends, the reader is too slow,
-or an interrupt; it begins with what has happened since --since, else with nothing.
+Without --since and --until, all events that the server keeps are printed. With --follow, new
+events are printed as they happen, until the server ends, the reader is too slow, or an
+interrupt; events since --since come first, without it no past ones.
 
-The exit code is 0 when everything was printed, 1 when the server cannot be reached or
-refuses, and 2 when the arguments make no sense.`
+The exit code is 0 when all events were printed, 1 when the server cannot be reached or
+rejects the request, and 2 when the arguments are invalid.`
 
 const eventsExamples = `  canopy events --since 5m
   canopy events --since 2026-01-02T15:00:00Z --until 2026-01-02T15:05:00Z
@@ -38,7 +38,7 @@ type eventsFlags struct {
 	follow                        bool
 }
 
-// eventsCommand prints the history of a server.
+// eventsCommand prints the event history of a server (OBS-38).
 func eventsCommand() *cobra.Command {
 	var f eventsFlags
 	cmd := &cobra.Command{
@@ -65,7 +65,7 @@ func eventsCommand() *cobra.Command {
 	flags.StringVar(&f.address, "address", "127.0.0.1:9080", "`HOST:PORT` of the REST interface of a running server")
 	flags.StringVar(&f.since, "since", "", "events from this `TIME` on: RFC 3339, or how long ago, such as 5m")
 	flags.StringVar(&f.until, "until", "", "events before this `TIME`: RFC 3339, or how long ago, such as 1m")
-	flags.BoolVarP(&f.follow, "follow", "f", false, "go on with what happens from now on")
+	flags.BoolVarP(&f.follow, "follow", "f", false, "print new events as they happen")
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text, or json for one object per line")
 	return cmd
 }
@@ -81,7 +81,7 @@ func (f *eventsFlags) check() error {
 	return errors.Join(append(wrong, checkTime("--since", f.since), checkTime("--until", f.until), checkOutput(f.output))...)
 }
 
-// checkTime refuses what is no time of the server's interface.
+// checkTime rejects a text that is neither RFC 3339 nor a duration of zero or more; empty: not given.
 func checkTime(flag, text string) error {
 	if text == "" {
 		return nil
@@ -103,7 +103,8 @@ func (f *eventsFlags) run(ctx context.Context, out *bufio.Writer) error {
 	return f.printBatches(ctx, out)
 }
 
-// printBatches prints what the server remembers, answer by answer: each has a bound.
+// printBatches prints the events that the server keeps. The number of events of an answer is bounded,
+// so it asks until there are no more.
 func (f *eventsFlags) printBatches(ctx context.Context, out *bufio.Writer) error {
 	query := url.Values{"since": {f.since}}
 	if f.since == "" {
@@ -138,10 +139,10 @@ func (f *eventsFlags) printBatches(ctx context.Context, out *bufio.Writer) error
 	}
 }
 
-// errStreamEnded says that there may be more events than were printed.
+// errStreamEnded means that there may be more events than were printed.
 var errStreamEnded = errors.New("the server has ended the stream")
 
-// followStream prints what happens.
+// followStream prints events as they happen. It does not return before the stream ends.
 func (f *eventsFlags) followStream(ctx context.Context, out *bufio.Writer) error {
 	path := "/ws/v1/events/stream"
 	if f.since != "" {
@@ -154,7 +155,7 @@ func (f *eventsFlags) followStream(ctx context.Context, out *bufio.Writer) error
 	defer body.Close()
 	in := json.NewDecoder(bufio.NewReader(body))
 	var first json.RawMessage
-	if err := in.Decode(&first); err != nil { // the name of the process
+	if err := in.Decode(&first); err != nil { // the record with the instance UUID
 		return fmt.Errorf("%s: %w", f.address, err)
 	}
 	for {
@@ -171,7 +172,7 @@ func (f *eventsFlags) followStream(ctx context.Context, out *bufio.Writer) error
 	}
 }
 
-// get sends a GET. What is refused is an error in the words of the server.
+// get sends a GET. A status other than 200 is an error with the message of the server.
 func (f *eventsFlags) get(ctx context.Context, path string) (io.ReadCloser, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+f.address+path, nil)
 	if err != nil {
@@ -190,7 +191,7 @@ func (f *eventsFlags) get(ctx context.Context, path string) (io.ReadCloser, erro
 		Message string `json:"message"`
 	}
 	if json.Unmarshal(text, &refusal) != nil || refusal.Message == "" {
-		refusal.Message = "it has no such path; is it a canopy server?"
+		refusal.Message = "no such path: is it a canopy server?"
 	}
 	return nil, fmt.Errorf("%s answers %s: %s", f.address, response.Status, refusal.Message)
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
-// historyServer serves a history whose clock stands at noon.
+// historyServer serves an event history whose clock is at noon until the test moves it.
 func historyServer(t *testing.T) (h *history.History, now *time.Time, address string) {
 	t.Helper()
 	at := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
@@ -83,7 +83,7 @@ func TestEventsCommand_Text(t *testing.T) {
 	}
 }
 
-// An answer has a bound: the command asks for the next until all is printed.
+// The number of events of an answer is bounded: the command asks until all are printed.
 func TestEventsCommand_PrintsAllPages(t *testing.T) {
 	h, _, address := historyServer(t)
 	h.Configure(history.ParseSettings(map[string]string{"event.RESTResponseSize": "7"}))

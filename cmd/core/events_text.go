@@ -12,7 +12,7 @@ import (
 	"unicode"
 )
 
-// event is a record of the server as its interface writes it.
+// event is an event record as REST has it.
 type event struct {
 	Object    string `json:"objectID"`
 	Reference string `json:"referenceID"`
@@ -29,7 +29,7 @@ type event struct {
 	} `json:"resource"`
 }
 
-// print writes an event on a line.
+// print writes an event as one line.
 func (f *eventsFlags) print(out *bufio.Writer, record json.RawMessage) error {
 	if f.output == "json" {
 		var line bytes.Buffer
@@ -48,7 +48,7 @@ func (f *eventsFlags) print(out *bufio.Writer, record json.RawMessage) error {
 	return err
 }
 
-// eventTypes are the names of the interface as people write them.
+// eventTypes are the printed names of the event types.
 var eventTypes = map[string]string{"REQUEST": "ask", "APP": "application", "NODE": "node", "QUEUE": "queue", "USERGROUP": "user"}
 
 // String is the event in words: the time, the type, the object, what happened.
@@ -62,7 +62,7 @@ func (e event) String() string {
 	if e.Partition != "" && e.Partition != "default" {
 		line += fmt.Sprintf(" (partition %s)", e.Partition)
 	}
-	return strings.Map(func(c rune) rune { // one line, whatever a resource manager has said
+	return strings.Map(func(c rune) rune { // IDs and messages may have control characters
 		if !unicode.IsPrint(c) {
 			return '?'
 		}
@@ -70,15 +70,15 @@ func (e event) String() string {
 	}, line)
 }
 
-// eventWords are what happened by detail and change; %s is the reference.
+// eventWords are the texts of events by detail and change; %s is the reference.
 var eventWords = map[string]string{
 	"APP_ALLOC ADD":           "got allocation %s",
 	"APP_REQUEST ADD":         "asked for %s",
 	"REQUEST_CANCEL REMOVE":   "lost ask %s, which was cancelled",
 	"APP_NEW ADD":             "was submitted",
 	"APP_REJECT SET":          "was rejected",
-	"NODE_DECOMISSION REMOVE": "", // its message is the words
-	"NODE_SCHEDULABLE SET":    "", // likewise
+	"NODE_DECOMISSION REMOVE": "", // its message is the text
+	"NODE_SCHEDULABLE SET":    "", // the same
 	"NODE_CAPACITY SET":       "was resized",
 	"QUEUE_DYNAMIC ADD":       "was created for an application",
 	"QUEUE_DYNAMIC REMOVE":    "was removed",
@@ -87,11 +87,11 @@ var eventWords = map[string]string{
 	"NODE_ALLOC REMOVE":       "lost allocation %s",
 	"ALLOC_CANCEL REMOVE":     "lost allocation %s, which was released",
 	"ALLOC_PREEMPT REMOVE":    "is losing allocation %s, which was preempted",
-	"ALLOC_TIMEOUT REMOVE":    "is losing allocation %s, whose time is over",
+	"ALLOC_TIMEOUT REMOVE":    "is losing allocation %s, which timed out",
 	"ALLOC_REPLACED REMOVE":   "lost placeholder %s, which was replaced",
 }
 
-// words say what happened.
+// words is the text after the object: the change, the amounts and the message.
 func (e event) words() string {
 	text, about := eventWords[e.Detail+" "+e.Change]
 	switch {
@@ -117,7 +117,7 @@ func (e event) words() string {
 	return text + ": " + e.Message
 }
 
-// amounts are in the units of the interface, in name order.
+// amounts are the quantities in the units of the interface, in the order of their names.
 func (e event) amounts() string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(e.Resource.Resources)) {

@@ -1,19 +1,19 @@
 package main
 
-// Exit codes of commands that check something.
+// Exit codes of commands; exitCodes says what they mean for each.
 const (
-	exitRefused = 1 // what was checked is not right
-	exitUsage   = 2 // it could not be checked: bad arguments, unreadable files
+	exitRefused = 1 // the verdict is negative, or the command failed
+	exitUsage   = 2 // there is no verdict: invalid arguments, unreadable files
 )
 
 // Further exit codes of serve.
 const (
-	exitStuck  = 3   // the termination took too long, and was cut short
-	exitSignal = 128 // and the number of the signal: a second one came
+	exitStuck  = 3   // the termination took too long and was forced
+	exitSignal = 128 // plus the number of the second signal, which ended the process at once
 )
 
-// exitError ends the program with a code. err is printed first; nil means that the
-// command has said all there is to say.
+// exitError ends the program with a code. err is printed first; nil: nothing is printed, because the
+// command has printed its result.
 type exitError struct {
 	code int
 	err  error

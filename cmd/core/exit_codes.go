@@ -8,35 +8,35 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// exitCodes says what the exit codes of each command mean: it is the help topic exit-codes, and
-// the table in docs/EXIT_CODES.md, which a test holds to it.
+// exitCodes says what the exit codes of each command mean. It is the help topic exit-codes and the
+// table of docs/EXIT_CODES.md; a test compares them.
 var exitCodes = []struct{ command, zero, one, two string }{
-	{"serve", "it was ended by a signal", "the configuration has errors, or a port cannot be opened", "a file cannot be read"},
+	{"serve", "a signal ended it", "the configuration has errors, or a port cannot be opened", "a file cannot be read"},
 	{"validate", "all files are valid, perhaps with warnings", "a file has errors, or with --strict warnings", "a file cannot be read, or the server cannot be reached"},
-	{"plan", "nothing changes", "a file has errors or cannot be read, the server cannot be reached, or the arguments make no sense", "something changes"},
-	{"place", "the application is placed", "it is rejected", "the file has errors or cannot be read"},
-	{"test", "everything is as expected", "something is not", "a file has mistakes or cannot be read"},
-	{"explain", "the key is known", "it is not, or the server does not answer", ""},
-	{"preempt", "with --dry-run: the ask would be placed", "it would not", "the ask makes no sense, or the server does not answer"},
-	{"events", "everything was printed", "the server cannot be reached, or refuses", ""},
-	{"demo", "every check held", "one did not", ""},
-	{"replay", "every invariant held, and every task that could be placed was", "not so", "a file cannot be read, or the server does not answer"},
-	{"trace-synth", "both files were written", "one was not", ""},
+	{"plan", "nothing would change", "a file has errors or cannot be read, the server cannot be reached, or the arguments are invalid", "something would change"},
+	{"place", "the application would be placed", "it would be rejected", "the file has errors or cannot be read"},
+	{"test", "all assertions hold", "an assertion fails", "a file has mistakes or cannot be read"},
+	{"explain", "the key is known", "the key is unknown, or the server does not answer", ""},
+	{"preempt", "with --dry-run: the ask would be placed", "with --dry-run: the ask would not be placed", "the ask is invalid, or the server does not answer"},
+	{"events", "all events were printed", "the server cannot be reached, or rejects the request", ""},
+	{"demo", "every invariant held", "an invariant was violated", ""},
+	{"replay", "every invariant held, and every task that could be placed was", "an invariant was violated, or a task that could be placed was not", "a file cannot be read, or the server does not answer"},
+	{"trace-synth", "both files were written", "a file could not be written", ""},
 	{"bench run", "everything was measured", "a cell failed, a decision was out of order, or it was interrupted", ""},
-	{"bench compare", "nothing is worse", "something is", "a file cannot be read, or is no report"},
+	{"bench compare", "no figure is worse", "a figure is worse", "a file cannot be read, or is no report"},
 	{"bench list", "it was printed", "", ""},
 	{"schema", "it was printed", "", ""},
 	{"version", "it was printed", "", ""},
-	{"help", "there is help", "", "there is no such command or topic"},
+	{"help", "it was printed", "", "there is no such command or topic"},
 }
 
-const exitCodesIntro = `The exit code of every command is 0 for success, 1 for a refusal or a failure, also when
-the output cannot be written, and 2 when the arguments make no sense: a command or a flag
-that does not exist, a flag that is missing or has no such value. Of plan, 2 says that
-something would change, and arguments that make no sense have 1. Of commands that give a
-verdict, such as validate or place, 2 says that there is none: their output cannot be
-written either. serve has 3 when it was told to end and could not within its time, and 128
-and the number of the signal when a second one came.`
+const exitCodesIntro = `The exit code of every command is 0 for success, 1 for a negative verdict or a failure,
+also when the output cannot be written, and 2 when the arguments are invalid: an unknown
+command or flag, a missing flag, an invalid value. For plan, 2 means that something would
+change, and invalid arguments are 1. For commands that give a verdict, such as validate or
+place, 2 means that there is no verdict, also because the output cannot be written. serve
+has 3 when its termination took too long, and 128 plus the number of the signal when a
+second signal came.`
 
 func exitCodesCommand() *cobra.Command {
 	var b strings.Builder
@@ -52,7 +52,7 @@ func exitCodesCommand() *cobra.Command {
 	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes of the commands mean", Long: strings.TrimSuffix(b.String(), "\n")}
 }
 
-// helpCommand is cobra's, but for topics that do not exist: asking for one is a mistake.
+// helpCommand is cobra's help command, but an unknown topic is a usage error.
 func helpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND | TOPIC]",
@@ -61,7 +61,7 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {
-				return exitError{exitUsage, fmt.Errorf("there is no help about %q; 'canopy help' lists what there is", strings.Join(args, " "))}
+				return exitError{exitUsage, fmt.Errorf("there is no help about %q; 'canopy help' lists all commands and topics", strings.Join(args, " "))}
 			}
 			about.InitDefaultHelpFlag()
 			return about.Help()
@@ -69,8 +69,8 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// rejectUnknownSubcommands has commands that only group others refuse what is none of them, at every
-// level: cobra prints their help and succeeds.
+// rejectUnknownSubcommands makes commands that only group others reject an unknown subcommand, at
+// every level: cobra would print their help and succeed.
 func rejectUnknownSubcommands(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		rejectUnknownSubcommands(sub)

@@ -14,7 +14,7 @@ import (
 func eachCommand(c *cobra.Command, f func(c *cobra.Command, args []string)) {
 	for _, sub := range c.Commands() {
 		if sub.Name() == "completion" || sub.Hidden {
-			continue // cobra's, and what the program calls itself with
+			continue // cobra's own, and commands that only the program starts
 		}
 		if !sub.HasSubCommands() && sub.Runnable() {
 			f(sub, strings.Fields(sub.CommandPath())[1:])
@@ -39,8 +39,8 @@ func TestExitCodes_EveryCommandIsInTheTable(t *testing.T) {
 	assert.Equal(t, string(text), b.String(), "docs/EXIT_CODES.md is made from the table")
 }
 
-// What is wrong with a command line is a usage error of every command, in the words of the
-// program, on standard error alone.
+// An invalid command line is a usage error of every command, with a message of the program on
+// standard error alone.
 func TestExitCodes_InvalidCommandLines(t *testing.T) {
 	wrong := func(want int, args ...string) {
 		t.Helper()
@@ -78,7 +78,7 @@ func TestExitCodes_InvalidCommandLines(t *testing.T) {
 	}
 }
 
-// The verdicts of the commands, by their codes.
+// The exit code of a command is its verdict.
 func TestExitCodes_Verdicts(t *testing.T) {
 	inDirectory(t)
 	writeFile(t, "empty.yaml", "")

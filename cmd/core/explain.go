@@ -21,13 +21,13 @@ import (
 
 const explainHelp = `Explain the state of an ask or an allocation at a running server.
 
-Of a pending ask, the answer says what keeps it from being placed, with figures: what it requests,
-what is left in its queue, of its limits, in the cluster and on one node, and how large the
-largest node is. If no release or preemption can help, it says that the ask can never run as things
-are. Predicates of the resource manager are not checked.
+For a pending ask, the answer is the verdict with figures: the requested resources, the headroom of
+its queue, of its limits and of the cluster, the most that is free on one node, and the largest
+node. If no release or preemption can help, it says that the ask can never run as things are. The
+predicates of the resource manager are not called.
 
-The exit code is 0 when the key is known, 1 when it is not or the server does not answer, and 2
-when the arguments make no sense.`
+The exit code is 0 when the key is known, 1 when it is unknown or the server does not answer, and 2
+when the arguments are invalid.`
 
 const explainExamples = `  canopy explain web-1
   canopy explain web-1 --address 127.0.0.1:9080 --output json`
@@ -38,6 +38,7 @@ type explainFlags struct {
 	timeout                    time.Duration
 }
 
+// explainCommand explains the state of an ask or an allocation (OBS-39).
 func explainCommand() *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
@@ -62,7 +63,7 @@ func explainCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.address, "address", "127.0.0.1:9080", "`HOST:PORT` of the REST interface of a running server")
-	flags.StringVar(&f.partition, "partition", "default", "which `NAME` of its partitions")
+	flags.StringVar(&f.partition, "partition", "default", "`NAME` of the partition")
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
 	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "how long the server may take to answer")
 	return cmd
@@ -79,9 +80,9 @@ func (f *explainFlags) check() error {
 	return errors.Join(append(wrong, checkOutput(f.output))...)
 }
 
-// run prints the answer about a key. An unknown key is a refusal, and JSON is printed all the same.
+// run prints the explanation of a key. An unknown key is exitRefused; its JSON is printed as well.
 func (f *explainFlags) run(ctx context.Context, key string, out io.Writer) error {
-	// The server decodes a name twice, as upstream does.
+	// The server decodes a name twice, as YuniKorn does.
 	path := url.PathEscape(url.QueryEscape(f.partition)) + "/ask/" + url.PathEscape(url.QueryEscape(key)) + "/explain"
 	text, status, err := f.get(ctx, "/ws/v1/partition/"+path)
 	if err != nil {
@@ -90,7 +91,7 @@ func (f *explainFlags) run(ctx context.Context, key string, out io.Writer) error
 	known := status == http.StatusOK
 	var e webservice.Explanation // the body of a 404 has its fields too
 	if json.Unmarshal(text, &e) != nil || e.Message == "" {
-		return exitError{exitRefused, fmt.Errorf("%s answers with status %d and something else than was expected", f.address, status)}
+		return exitError{exitRefused, fmt.Errorf("%s answers with status %d and a body that is no explanation", f.address, status)}
 	}
 	switch {
 	case f.output == "json":
@@ -129,7 +130,7 @@ func (f *explainFlags) get(ctx context.Context, path string) (body []byte, statu
 	return body, got.StatusCode, nil
 }
 
-// printExplanation prints who asks, the sentence of the server, and a table of figures.
+// printExplanation prints the ask, the message of the server, and a table of figures.
 func printExplanation(out io.Writer, e *webservice.Explanation) error {
 	t := newPreemptText(out)
 	if e.ApplicationID == "" {

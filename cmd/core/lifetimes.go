@@ -10,20 +10,21 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// addLifetimes adds the flags that say how long applications last that do nothing.
+// addLifetimes adds the flags of the lifetimes of applications without asks and allocations, and of
+// ended applications (APP-9, APP-40).
 func addLifetimes(flags *pflag.FlagSet, lifetimes *objects.Lifetimes) {
 	defaults := objects.DefaultLifetimes()
 	flags.DurationVar(&lifetimes.Completing, "completing-timeout", defaults.Completing,
-		"how long an application may have nothing pending and nothing running before it has completed")
+		"time without asks and allocations after which an application has completed")
 	flags.DurationVar(&lifetimes.Completed, "completed-retention", defaults.Completed,
-		"how long an application that has completed is shown")
+		"how long a completed application is shown")
 	flags.DurationVar(&lifetimes.Rejected, "rejected-retention", defaults.Rejected,
-		"how long an application that was rejected is shown")
+		"how long a rejected application is shown")
 	flags.IntVar(&lifetimes.MaxEnded, "ended-limit", defaults.MaxEnded,
-		"how many completed, and how many rejected, applications of a partition are shown at most; the oldest goes first")
+		"how many completed, and how many rejected, applications of a partition are shown at most; the oldest is forgotten first")
 }
 
-// checkLifetimes says which lifetimes make no sense.
+// checkLifetimes reports negative lifetimes.
 func checkLifetimes(lifetimes objects.Lifetimes) error {
 	var wrong []error
 	for _, x := range []struct {

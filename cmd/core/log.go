@@ -13,8 +13,8 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/logging"
 )
 
-// newLog writes to out, from the level of the flags on, which can be changed later. The errors
-// name the flags.
+// newLog returns a log that writes to out (OBS-68), and its level, which is that of --log-level until
+// it is changed. Errors name the flags.
 func (f *serveFlags) newLog(out io.Writer) (*logging.Log, zap.AtomicLevel, error) {
 	from, err := zap.ParseAtomicLevel(f.logLevel)
 	if err != nil {
@@ -38,10 +38,10 @@ func (f *serveFlags) newLog(out io.Writer) (*logging.Log, zap.AtomicLevel, error
 	return log, from, nil
 }
 
-// minLogBuffer has room for any one line.
+// minLogBuffer is the least --log-buffer: it can hold any single line.
 const minLogBuffer = 64 << 10
 
-// checkLog says which flags of the log make no sense.
+// checkLog reports invalid flags of the log.
 func (f *serveFlags) checkLog() error {
 	var small, negative error
 	if f.logBuffer < minLogBuffer {
@@ -53,12 +53,13 @@ func (f *serveFlags) checkLog() error {
 	return errors.Join(small, negative)
 }
 
-// logLevelKey is the one key of the extra configuration that Canopy reads (behaviour.md 12).
+// logLevelKey is the key of the extra configuration that sets the log level (CFG-100). The event.* keys
+// are read in internal/history (CFG-101); other keys have no effect.
 const logLevelKey = "log.level"
 
-// extraLevel is the level that an extra configuration asks for: a name in any case, or a
-// number from -1 (debug) to 5 (fatal), where what is beyond counts as the end. otherwise is
-// what holds when it asks for none, or for what is none (behaviour.md 12).
+// extraLevel is the level that an extra configuration sets: a name in any case, or a number from -1
+// (debug) to 5 (fatal); numbers out of the range are clamped. The result is otherwise when the key is
+// missing, empty or malformed (CFG-100).
 func extraLevel(extra map[string]string, otherwise zapcore.Level) zapcore.Level {
 	text := strings.TrimSpace(extra[logLevelKey])
 	if n, err := strconv.Atoi(text); err == nil {

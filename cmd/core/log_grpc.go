@@ -9,15 +9,14 @@ import (
 	"google.golang.org/grpc/grpclog"
 )
 
-// rpcLog is where the gRPC library logs; nil: nowhere. By default it writes to standard error
-// itself, and blocks its calls when that is not read.
+// rpcLog is the log of the gRPC library; nil: its lines are discarded. By default the library writes
+// to standard error itself, and its calls block while that is not read.
 var rpcLog atomic.Pointer[zap.Logger]
 
-// init is the only place where the logger of the library may be set: calls do not expect it to
-// change.
+// init sets the logger of the library, which may not be changed once calls are made.
 func init() { grpclog.SetLoggerV2(zapgrpc.NewLogger(zap.New(rpcCore{}))) }
 
-// rpcCore hands the errors of the library to rpcLog, as the library would without it.
+// rpcCore passes the lines of the library to rpcLog from level error on, the library's own default.
 type rpcCore struct{}
 
 // Enabled is part of zapcore.Core.
@@ -35,7 +34,7 @@ func (c rpcCore) Check(e zapcore.Entry, to *zapcore.CheckedEntry) *zapcore.Check
 	return to
 }
 
-// Write is part of zapcore.Core. Check hands entries to another core.
+// Write is part of zapcore.Core. It is not called: Check adds the core of rpcLog.
 func (rpcCore) Write(zapcore.Entry, []zapcore.Field) error { return nil }
 
 // Sync is part of zapcore.Core.

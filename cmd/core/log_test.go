@@ -14,20 +14,20 @@ func TestExtraLevel(t *testing.T) {
 		name, text string
 		want       zapcore.Level
 	}{
-		{"12 a name", "debug", zapcore.DebugLevel},
-		{"12 a name in any case", "WARN", zapcore.WarnLevel},
-		{"12 a number", "-1", zapcore.DebugLevel},
-		{"12 the highest number", "5", zapcore.FatalLevel},
-		{"12 a number out of range is clamped", "-7", zapcore.DebugLevel},
-		{"12 and at the other end", "77", zapcore.FatalLevel},
-		{"12 what is none is ignored", "loud", zapcore.InfoLevel},
-		{"12 nothing leaves what the flag says", "", zapcore.InfoLevel},
+		{"CFG-100 a name", "debug", zapcore.DebugLevel},
+		{"CFG-100 a name in any case", "WARN", zapcore.WarnLevel},
+		{"CFG-100 a number", "-1", zapcore.DebugLevel},
+		{"CFG-100 the highest number", "5", zapcore.FatalLevel},
+		{"CFG-100 a number below the range is clamped", "-7", zapcore.DebugLevel},
+		{"CFG-100 a number above the range is clamped", "77", zapcore.FatalLevel},
+		{"CFG-100 an unknown name keeps the level of the flag", "loud", zapcore.InfoLevel},
+		{"CFG-100 an empty value keeps the level of the flag", "", zapcore.InfoLevel},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			assert.Equal(t, extraLevel(map[string]string{logLevelKey: c.text}, zapcore.InfoLevel), c.want)
 		})
 	}
-	assert.Equal(t, extraLevel(nil, zapcore.ErrorLevel), zapcore.ErrorLevel, "12 no extra configuration")
+	assert.Equal(t, extraLevel(nil, zapcore.ErrorLevel), zapcore.ErrorLevel, "CFG-100 no extra configuration")
 }
 
 func TestNewLog_LevelCanChange(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 // loggedLine is a call of a logger in the code, or a row of docs/LOGGING.md.
 type loggedLine struct {
 	level, message string
-	fields         []string // of a call, those that stand in it
+	fields         []string // of a call, those that are written in it
 	where          string
 }
 
@@ -28,8 +28,8 @@ func (l loggedLine) String() string { return l.level + " " + strconv.Quote(l.mes
 // levels are the methods of a logger.
 var levels = map[string]string{"Debug": "debug", "Info": "info", "Warn": "warn", "Error": "error", "Panic": "panic", "Fatal": "fatal"}
 
-// logCalls finds the calls of loggers below a directory. A logger is what has log as its name. A
-// message that is not written where it is logged cannot be found in the code: that is a problem.
+// logCalls finds the calls of loggers below a directory. A logger is an expression whose last name is
+// log, in any case. The message of a call that has no literal is empty.
 func logCalls(t *testing.T, root string) (lines []loggedLine) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -97,7 +97,7 @@ func logCall(n ast.Node) (line loggedLine, found bool) {
 	return line, true
 }
 
-// logEntry is a line that is written without a logger.
+// logEntry reads a line that is written without a logger, as a zapcore.Entry.
 func logEntry(entry *ast.CompositeLit) (line loggedLine, found bool) {
 	if lastName(entry.Type) != "Entry" {
 		return line, false
@@ -125,7 +125,7 @@ func lastName(e ast.Expr) string {
 	return ""
 }
 
-// textOf is the text of a literal; empty: it is none.
+// textOf is the text of a string literal; empty: the expression is none.
 func textOf(e ast.Expr) string {
 	lit, ok := e.(*ast.BasicLit)
 	if !ok || lit.Kind != token.STRING {
@@ -138,7 +138,7 @@ func textOf(e ast.Expr) string {
 	return text
 }
 
-// TestLoggingDoc_HasEveryRejectionKind holds the list of kinds against the code.
+// TestLoggingDoc_HasEveryRejectionKind compares the list of kinds with the code.
 func TestLoggingDoc_HasEveryRejectionKind(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(moduleRoot, "docs", "LOGGING.md"))
 	assert.NilError(t, err)
@@ -166,7 +166,7 @@ func documentedLines(t *testing.T) (rows []loggedLine) {
 	return rows
 }
 
-// TestLoggingDoc_HasEveryMessage holds the tables of docs/LOGGING.md against the code that serve
+// TestLoggingDoc_HasEveryMessage compares the tables of docs/LOGGING.md with the code that serve
 // runs: each message has its row with its level and its fields, and each row has its message.
 func TestLoggingDoc_HasEveryMessage(t *testing.T) {
 	var calls []loggedLine

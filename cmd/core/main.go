@@ -1,5 +1,5 @@
-// Command canopy is a scheduler for clusters: queues, quotas, fairness. It speaks the
-// scheduler interface of Apache YuniKorn.
+// Command canopy is a hierarchical queue scheduler for clusters, with the scheduler interface of
+// Apache YuniKorn.
 package main
 
 import (
@@ -11,17 +11,17 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const rootHelp = `Canopy decides where work runs: which queue is next, which of its applications,
-and on which machine. A resource manager tells it what there is and what is wanted,
-over the scheduler interface of Apache YuniKorn.
+const rootHelp = `Canopy is a hierarchical queue scheduler: it selects the next queue, application and
+ask, and a node for the ask. A resource manager reports nodes, applications and asks over
+the scheduler interface of Apache YuniKorn.
 
-The exit code is 0 for success, 1 for a refusal or a failure, and 2 when the arguments
-make no sense; of 'canopy plan', 2 says that something would change. 'canopy help
-exit-codes' has all of it.`
+The exit code is 0 for success, 1 for a negative verdict or a failure, and 2 when the
+arguments are invalid; of 'canopy plan', 2 means that something would change. 'canopy help
+exit-codes' lists the exit codes of each command.`
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
-// run is main without the process around it.
+// run runs a command line and returns the exit code. Errors are printed to errs.
 func run(args []string, in io.Reader, out, errs io.Writer) (code int) {
 	root, started := rootCommand(), false
 	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
@@ -29,23 +29,23 @@ func run(args []string, in io.Reader, out, errs io.Writer) (code int) {
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errs)
-	root.InitDefaultCompletionCmd() // it keeps the output that there is
+	root.InitDefaultCompletionCmd() // the command keeps the output that is set now
 	rejectUnknownSubcommands(root)
 	command, err := root.ExecuteC()
 	if err == nil {
 		return 0
 	}
-	// What serve says last must not keep the process: its standard error may not be read.
+	// Standard error of serve may not be read: its last message must not keep the process from ending.
 	bounded := command.Name() == serveName
-	// Until a command has started it is cobra that complains, about the command line. What
-	// fails after that, such as writing to a full disk, is no mistake of the arguments.
+	// An error before a command has started is cobra's, about the command line. A later one, such as
+	// a full disk, is not a usage error.
 	var exit exitError
 	switch {
 	case errors.As(err, &exit):
 	case started:
 		exit = exitError{exitRefused, err}
 	default:
-		exit = exitError{exitUsage, fmt.Errorf("%w\nRun 'canopy --help' for what there is", err)}
+		exit = exitError{exitUsage, fmt.Errorf("%w\nRun 'canopy --help' for the commands", err)}
 	}
 	if exit.err == nil {
 		return exit.code

@@ -69,7 +69,7 @@ func TestRun_InvalidCommandLineIsUsageError(t *testing.T) {
 	}
 }
 
-// fullDisk is a disk that takes nothing more.
+// fullDisk is a writer that fails every write.
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left") }
@@ -81,7 +81,7 @@ func TestRun_FullDiskIsNotUsageError(t *testing.T) {
 	}{
 		{[]string{"version"}, exitRefused},
 		{[]string{"demo", "--nodes", "5", "--queues", "6", "--asks", "10"}, exitRefused},
-		// 1 would say that the file is bad.
+		// Exit code 1 would mean that the file has errors.
 		{[]string{"validate", "../../examples/demo.yaml"}, exitUsage},
 	} {
 		var errs strings.Builder

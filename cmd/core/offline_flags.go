@@ -11,7 +11,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
-// offlineFlags are what commands have that ask a configuration without a server.
+// offlineFlags are the flags of commands that evaluate a configuration without a server.
 type offlineFlags struct {
 	config    string
 	partition string
@@ -20,8 +20,8 @@ type offlineFlags struct {
 }
 
 func (f *offlineFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.config, "config", "", "queues.yaml `FILE` that is asked (- is standard input)")
-	flags.StringVar(&f.partition, "partition", "default", "which `NAME` of its partitions")
+	flags.StringVar(&f.config, "config", "", "queues.yaml `FILE` that is evaluated (- is standard input)")
+	flags.StringVar(&f.partition, "partition", "default", "`NAME` of the partition")
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
 	addBounds(flags, &f.bounds)
 }
@@ -34,8 +34,8 @@ func (f *offlineFlags) check() error {
 	return errors.Join(missing, checkOutput(f.output), checkBounds(f.bounds))
 }
 
-// loadPartition reads the configuration and builds the partition. For these commands a
-// configuration with errors is no answer, so it is a usage error.
+// loadPartition reads the configuration and builds the partition. These commands have no verdict for
+// a configuration with errors, so its errors are usage errors.
 func (f *offlineFlags) loadPartition(cmd *cobra.Command) (*offline.Partition, error) {
 	conf, err := loadConfig("--config", f.config, cmd.InOrStdin(), cmd.ErrOrStderr(), f.bounds)
 	if err != nil {
@@ -48,7 +48,7 @@ func (f *offlineFlags) loadPartition(cmd *cobra.Command) (*offline.Partition, er
 	return w, nil
 }
 
-// withExitUsage gives an error the exit code of a usage error, whatever it had.
+// withExitUsage replaces the exit code of an error by exitUsage. err must not be nil.
 func withExitUsage(err error) error {
 	var exit exitError
 	if errors.As(err, &exit) {
@@ -57,7 +57,7 @@ func withExitUsage(err error) error {
 	return exitError{exitUsage, err}
 }
 
-// lineWriter writes texts, each on a line, and remembers the first failure.
+// lineWriter writes texts, each on a line, until a write fails; err is its error.
 type lineWriter struct {
 	out io.Writer
 	err error

@@ -15,20 +15,20 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-const placeHelp = `Say which queue an application would get, and why, without a server.
+const placeHelp = `Say in which queue an application would be placed, and why, without a server.
 
 The partition of the file is built as a server builds it, and the application is
-submitted to it. Every placement rule that is asked is listed with what it said: the
+submitted to it. Every placement rule that is evaluated is listed with its result: the
 queue it named, why it was passed over, or what was wrong. For a queue that would be
-created the values of its childtemplate are shown, and for every queue which access
-list lets the user in.
+created the values of its childtemplate are shown, and for every queue the ACL that
+gives the user submit access.
 
-Without --groups the user is alone in a group of the same name: no resolver is asked for the
-groups, whatever usergroupresolver the partition has. Applications that are running already, and must be taken
-somewhere, have --create-forced or the tag application.create.force=true.
+Without --groups the user has one group, of the same name: no resolver is called,
+whatever usergroupresolver the partition has. An application that already runs, and must
+be placed in any case, has --create-forced or the tag application.create.force=true.
 
-The exit code is 0 when the application is placed, 1 when it is rejected, and 2 when
-the file has errors or cannot be read or the arguments make no sense.`
+The exit code is 0 when the application would be placed, 1 when it would be rejected, and 2
+when the file has errors or cannot be read or the arguments are invalid.`
 
 const placeExamples = `  canopy place --config queues.yaml --user ann --queue root.tenants.batch
   canopy place --config queues.yaml --user ann --groups dev,ops --tag namespace=web
@@ -43,12 +43,12 @@ type placeFlags struct {
 	forced      bool
 }
 
-// placeCommand submits an application to a configuration.
+// placeCommand submits an application to a configuration, without a server (PLC-31).
 func placeCommand() *cobra.Command {
 	var f placeFlags
 	cmd := &cobra.Command{
 		Use:     "place --config FILE --user NAME",
-		Short:   "Say which queue an application would get, and why",
+		Short:   "Say in which queue an application would be placed, and why",
 		Long:    placeHelp,
 		Example: placeExamples,
 		Args:    noArguments,
@@ -63,7 +63,7 @@ func placeCommand() *cobra.Command {
 			}
 			p := w.Place(s)
 			if err := printPlacement(cmd.OutOrStdout(), f.output, w, p); err != nil {
-				return exitError{exitUsage, err} // 1 would say that it was rejected
+				return exitError{exitUsage, err} // exit code 1 means that it was rejected
 			}
 			if !p.Placed {
 				return exitError{exitRefused, nil}
@@ -73,15 +73,15 @@ func placeCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	f.add(flags)
-	flags.StringVar(&f.user, "user", "", "`NAME` of the user who submits")
+	flags.StringVar(&f.user, "user", "", "`NAME` of the user of the application")
 	flags.StringSliceVar(&f.groups, "groups", nil, "groups of the user, the primary one first; default: one of the user's name")
 	flags.StringVar(&f.queue, "queue", "", "queue that the application names")
 	flags.StringArrayVar(&f.tags, "tag", nil, "tag `NAME=VALUE` of the application; may be repeated")
-	flags.BoolVar(&f.forced, "create-forced", false, "the application runs already and must be taken somewhere")
+	flags.BoolVar(&f.forced, "create-forced", false, "the application already runs and must be placed in any case")
 	return cmd
 }
 
-// submission is what the flags say, or what is wrong with them.
+// submission is the submission that the flags describe; the error has all invalid flags.
 func (f *placeFlags) submission() (placement.Submission, error) {
 	var wrong []error
 	user := security.User{Name: f.user, Groups: slices.Clone(f.groups)}
@@ -143,7 +143,7 @@ func printPlacement(out io.Writer, format string, w *offline.Partition, p offlin
 	return l.err
 }
 
-// ruleName is how a rule is called among other words. What comes after the rules is none.
+// ruleName is the name of a rule within a sentence; the default queue is not a rule.
 func ruleName(rule string) string {
 	switch rule {
 	case placement.DefaultQueue:
@@ -154,7 +154,7 @@ func ruleName(rule string) string {
 	return "rule " + rule
 }
 
-// addStep writes what a rule said, and below it what its parent rules said.
+// addStep writes the result of a rule, and below it those of its parent rules.
 func addStep(l *lineWriter, s *offline.Step, indent, label string) {
 	line := s.Outcome
 	if s.Reason != "" {
@@ -178,7 +178,7 @@ func addCreatedQueue(l *lineWriter, w *offline.Partition, m *offline.CreatedQueu
 	case m.Template != "":
 		l.add(fmt.Sprintf("creates %s, a leaf with the childtemplate of %s", m.Queue, m.Template))
 	case limited:
-		l.add("creates " + m.Queue + ", a leaf with what the tags say")
+		l.add("creates " + m.Queue + ", a leaf with the quotas of the tags")
 	default:
 		l.add("creates " + m.Queue + ", a leaf without limits")
 	}

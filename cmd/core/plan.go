@@ -21,27 +21,27 @@ import (
 
 const planHelp = `Say what a new queues.yaml would change, before it is put in force.
 
-Compared is what takes effect, not the text: comments, the order of keys and other
+Effective values are compared, not the text: comments, the order of keys and other
 spellings of a quantity change nothing, and a lower max of a parent changes the queues
-below it, too. What a queue or a limit has only because a queue above has it is marked
-as inherited.
+below it, too. A value that a queue or a limit has from a queue above is marked as
+inherited.
 
-The new file is compared with what a running server has in force (--address), or with
-another file (--against). A server also tells of its work: which queues would be over
-their new max, which users and groups over their new limits, and which class quotas would
-be exceeded, by how much; which changes from leaf to parent or back it would refuse
-because of their applications; and which users would lose submit access. With both, the file is
-compared, and the server is asked for its work alone. Resources of the new file that no
-node of the server has are warned of.
+The new file is compared with the configuration in force at a running server (--address),
+or with another file (--against). With a server the plan also has the impact on its
+applications: queues that would be over their new max, users and groups over their new
+limits, and class quotas that would be exceeded, by how much; changes from leaf to parent
+or back that would be refused because of applications; and users that would lose submit
+access. With both flags the files are compared, and only the impact is that of the server.
+There is a warning for each resource of the new file that no node of the server has.
 
-The exit code is 0 when nothing changes, 2 when something does, and 1 when a file has
-errors or cannot be read, the server cannot be reached, or the arguments make no sense.`
+The exit code is 0 when nothing would change, 2 when something would, and 1 when a file has
+errors or cannot be read, the server cannot be reached, or the arguments are invalid.`
 
 const planExamples = `  canopy plan --config new.yaml --against queues.yaml
   canopy plan --config new.yaml --address 127.0.0.1:9080
   canopy plan --config new.yaml --address 127.0.0.1:9080 --output json | jq .overMax`
 
-const exitImpact = 2 // of plan alone: 2 is a question's answer there, not a usage error
+const exitImpact = 2 // of plan alone: something would change; usage errors are exitRefused there
 
 // planFlags are the flags as given.
 type planFlags struct {
@@ -51,6 +51,7 @@ type planFlags struct {
 	bounds                   configs.Options
 }
 
+// planCommand compares a new configuration with another one, or with that of a server (CFG-126).
 func planCommand() *cobra.Command {
 	var f planFlags
 	cmd := &cobra.Command{
@@ -81,7 +82,7 @@ func planCommand() *cobra.Command {
 	flags.StringVar(&f.config, "config", "", "the new queues.yaml `FILE` (- is standard input)")
 	flags.StringVar(&f.address, "address", "", "`HOST:PORT` of the REST interface of a running server")
 	flags.StringVar(&f.against, "against", "", "queues.yaml `FILE` that is in force now")
-	flags.StringVar(&f.partition, "partition", "", "look only at the partition with this `NAME`; default: all")
+	flags.StringVar(&f.partition, "partition", "", "compare only the partition with this `NAME`; default: all")
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
 	flags.StringVar(&f.color, "color", "auto", "colours of the text: auto (on a terminal, unless NO_COLOR is set), always or never")
 	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "how long the server may take to answer")
@@ -90,7 +91,7 @@ func planCommand() *cobra.Command {
 	return cmd
 }
 
-// withExitRefused gives an error the exit code 1, whatever it had. nil stays nil.
+// withExitRefused replaces the exit code of an error by exitRefused. nil stays nil.
 func withExitRefused(err error) error {
 	var exit exitError
 	if err == nil {
@@ -110,14 +111,14 @@ func (f *planFlags) check() error {
 		}
 	}
 	note(f.config == "", "--config names no file")
-	note(f.address == "" && f.against == "", "compare with what? give --address or --against")
+	note(f.address == "" && f.against == "", "nothing to compare with: give --address or --against")
 	note(f.config == "-" && f.against == "-", "--config and --against cannot both be standard input")
 	note(f.color != "auto" && f.color != "always" && f.color != "never", "--color is auto, always or never, not %q", f.color)
 	note(f.timeout <= 0, "--timeout is %v, and must be above 0", f.timeout)
 	return errors.Join(append(wrong, checkAddress(f.address), checkOutput(f.output), checkBounds(f.bounds))...)
 }
 
-// checkAddress says what is wrong with --address; empty: no server is asked.
+// checkAddress reports an invalid --address; empty: none is given.
 func checkAddress(address string) error {
 	if address == "" {
 		return nil
@@ -145,7 +146,7 @@ func (f *planFlags) plan(ctx context.Context, in io.Reader, errs io.Writer) (pla
 	after := proposed.Config
 	var before *configs.Config
 	if f.against != "" {
-		var old *reload.Proposal // its warnings are no news
+		var old *reload.Proposal // its warnings are not reported: it is in force already
 		if old, err = loadProposal("--against", f.against, in, errs, f.bounds); err == nil {
 			before = old.Config
 		}
@@ -174,7 +175,7 @@ func (f *planFlags) plan(ctx context.Context, in io.Reader, errs io.Writer) (pla
 	return p, nil
 }
 
-// partitionNames lists the partitions of c that are asked about.
+// partitionNames lists the partitions of c that are compared.
 func (f *planFlags) partitionNames(c *configs.Config) []string {
 	var out []string
 	for _, p := range c.Partitions {

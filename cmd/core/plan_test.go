@@ -72,21 +72,21 @@ partition default
       max vcore: 10 -> 500m (inherited)
   + root.a.y
       type: leaf
-  - root.b (drains, and is gone when it is empty)
+  - root.b (drains, and is removed when it is empty)
   - limit of user ann in root
       maxapplications: 5 -> not set
   + limit of group dev in root
       maxapplications: 5
-- partition gpu (drains, and is gone when it is empty)
-  - root (drains, and is gone when it is empty)
-no server was asked: what this means for its work is not known
+- partition gpu (drains, and is removed when it is empty)
+  - root (drains, and is removed when it is empty)
+without --address the impact on applications is not known
 1 partition created, 1 partition removed, 1 partition changed, 2 queues created, 2 queues removed, 2 queues changed, 1 limit created, 1 limit removed
 `
 	assert.Equal(t, out, want)
 
 	code, out, _ = runCanopy("plan", "--config", "new.yaml", "--against", "old.yaml", "--partition", "gpu", "--color", "always")
 	assert.Equal(t, code, exitImpact)
-	assert.Assert(t, strings.HasPrefix(out, "\x1b[31m- partition gpu (drains, and is gone when it is empty)\x1b[0m\n"), "%q", out)
+	assert.Assert(t, strings.HasPrefix(out, "\x1b[31m- partition gpu (drains, and is removed when it is empty)\x1b[0m\n"), "%q", out)
 	_, out, _ = runCanopy("plan", "--config", "new.yaml", "--against", "old.yaml", "--color", "never")
 	assert.Assert(t, !strings.Contains(out, "\x1b"))
 
@@ -94,13 +94,13 @@ no server was asked: what this means for its work is not known
 	code, out, _ = runCanopy("plan", "--config", "classes.yaml", "--against", "old.yaml")
 	assert.Equal(t, code, exitImpact)
 	assert.Equal(t, out, "+ priority class high\n    globalDefault: false\n    preemptionPolicy: PreemptLowerPriority\n    submitacl: \"ann\"\n"+
-		"    value: 5\nno server was asked: what this means for its work is not known\n1 priority class created\n")
+		"    value: 5\nwithout --address the impact on applications is not known\n1 priority class created\n")
 
 	writeFile(t, "budgets.yaml", oldPlan+"disruptionbudgets: [{name: db, selector: {matchLabels: {app: db}}, maxUnavailable: 25%}]\n")
 	code, out, _ = runCanopy("plan", "--config", "budgets.yaml", "--against", "old.yaml")
 	assert.Equal(t, code, exitImpact)
 	assert.Equal(t, out, "+ disruption budget default/db\n    maxUnavailable: 25%\n    selector: app=db\n"+
-		"no server was asked: what this means for its work is not known\n1 disruption budget created\n")
+		"without --address the impact on applications is not known\n1 disruption budget created\n")
 
 	writeFile(t, "same.yaml", "# nothing but a comment\n"+oldPlan)
 	code, out, _ = runCanopy("plan", "--config", "same.yaml", "--against", "old.yaml")
@@ -124,7 +124,7 @@ func TestPlan_JSON(t *testing.T) {
 func TestPlan_InvalidFlagsAreRejected(t *testing.T) {
 	inDirectory(t)
 	for args, want := range map[string]string{
-		"--config valid.yaml":                                            "compare with what? give --address or --against",
+		"--config valid.yaml":                                            "nothing to compare with: give --address or --against",
 		"--against valid.yaml":                                           "--config names no file",
 		"--config - --against -":                                         "cannot both be standard input",
 		"--config valid.yaml --against valid.yaml --color red":           `--color is auto, always or never, not "red"`,
@@ -142,7 +142,7 @@ func TestPlan_InvalidFlagsAreRejected(t *testing.T) {
 		"--config valid.yaml --against valid.yaml -o xml":                "--output is text or json",
 	} {
 		code, out, errs := runCanopy(append([]string{"plan"}, strings.Fields(args)...)...)
-		assert.Equal(t, code, exitRefused, args) // 2 would say that something changes
+		assert.Equal(t, code, exitRefused, args) // exit code 2 means that something would change
 		assert.Equal(t, out, "", args)
 		assert.Assert(t, strings.Contains(errs, want), "%s: %s", args, errs)
 	}
@@ -178,7 +178,7 @@ func TestPlan_AgainstServer(t *testing.T) {
 	}
 	assert.Equal(t, ask(0, "--config", old), "nothing changes\n")
 
-	// What no node has, the file is warned of; the JSON form has the warnings, too.
+	// There is a warning for a resource that no node has; the JSON form has the warnings, too.
 	absent := write("absent.yaml", strings.Replace(oldPlan, "name: x", "name: x, resources: {max: {nvidia.com/gpu: 1}}", 1))
 	out := ask(exitImpact, "--config", absent)
 	assert.Assert(t, strings.Contains(out, `warning [resource-absent] root.a.x: max is for a resource "nvidia.com/gpu", which no node has (hint: the nodes have "memory", "vcore")`), out)
@@ -187,7 +187,7 @@ func TestPlan_AgainstServer(t *testing.T) {
 
 	out = ask(exitImpact, "--config", write("new.yaml", newPlan))
 	assert.Assert(t, strings.Contains(out, "\n! root.a is over its new max by vcore 1500m: it holds 2, and may hold 500m\n"), out)
-	assert.Assert(t, !strings.Contains(out, "no server was asked"), out)
+	assert.Assert(t, !strings.Contains(out, "without --address"), out)
 	assert.Assert(t, !strings.Contains(out, "\x1b"), "a pipe has no colours")
 
 	changed := strings.Replace(strings.Replace(oldPlan, "{name: x}", "{name: x, parent: true}", 1), "submitacl: '*'", "submitacl: bob", 1)
@@ -199,7 +199,7 @@ func TestPlan_AgainstServer(t *testing.T) {
 	assert.Assert(t, strings.Contains(out, "! refused: leaf root.a.x cannot become a parent: it holds app-1\n"), out)
 	assert.Assert(t, strings.Contains(out, "! user ann loses submit access to root.a.x, where application app-1 is\n"), out)
 
-	// In this file root.a.x is no leaf that becomes a parent; at the server it is.
+	// In the file of --against root.a.x is not a leaf that becomes a parent; at the server it is.
 	without := write("without.yaml", strings.Replace(oldPlan, "{name: x}", "{name: z}", 1))
 	out = ask(exitImpact, "--config", write("parent.yaml", strings.Replace(oldPlan, "{name: x}", "{name: x, parent: true}", 1)), "--against", without)
 	assert.Assert(t, strings.Contains(out, "  + root.a.x\n") && strings.Contains(out, "! refused: leaf root.a.x cannot become a parent: it holds app-1\n"), out)

@@ -8,7 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
-// The colours of a plan, as terminals know them.
+// Escape sequences of terminals for the colours of a plan.
 const (
 	green       = "\x1b[32m"
 	red         = "\x1b[31m"
@@ -16,14 +16,13 @@ const (
 	resetColour = "\x1b[0m"
 )
 
-// planText writes a plan for people.
+// planText writes a plan as text.
 type planText struct {
 	lineWriter
 	colours bool
 }
 
-// printPlan writes a plan: first what changes, then what that means for work, then the
-// summary.
+// printPlan writes a plan: the changes, then the impact on applications, then the summary.
 func printPlan(out io.Writer, p *plan.Plan, colours bool) error {
 	t := &planText{lineWriter{out: out}, colours}
 	for i := range p.Change.Partitions {
@@ -53,7 +52,7 @@ func printPlan(out io.Writer, p *plan.Plan, colours bool) error {
 		t.add(t.in(red, "! "+l.String()))
 	}
 	if !p.StateKnown && p.Impact {
-		t.add("no server was asked: what this means for its work is not known")
+		t.add("without --address the impact on applications is not known")
 	}
 	t.add(p.Summary)
 	return t.err
@@ -82,8 +81,7 @@ func (t *planText) partition(c *configs.PartitionChange) {
 	}
 }
 
-// values writes what changes: before and after or, of what is new, only what it has of its
-// own.
+// values writes changed values as before and after; of a new object, the values that are not inherited.
 func (t *planText) values(kind configs.ChangeKind, all []configs.ValueChange, indent string) {
 	for _, v := range all {
 		if kind == configs.Created {
@@ -107,7 +105,7 @@ func shown(value string) string {
 	return value
 }
 
-// marked puts a sign in front that says what becomes of something, with or without colours.
+// marked is a line with the sign of the change in front: + created, - removed, ~ changed.
 func (t *planText) marked(kind configs.ChangeKind, text string) string {
 	switch kind {
 	case configs.Created:
@@ -118,10 +116,10 @@ func (t *planText) marked(kind configs.ChangeKind, text string) string {
 	return t.in(yellow, "~ "+text)
 }
 
-// drainNote says what becomes of a queue or a partition that is removed.
+// drainNote is the note on a queue or a partition that the new configuration does not have.
 func drainNote(kind configs.ChangeKind) string {
 	if kind == configs.Removed {
-		return " (drains, and is gone when it is empty)"
+		return " (drains, and is removed when it is empty)"
 	}
 	return ""
 }

@@ -23,12 +23,12 @@ import (
 
 const preemptHelp = `Ask a running server which victims an ask would preempt, or list past preemptions.
 
-With --dry-run the server says what would become of an ask: whether it fits on a node,
-and if not, for which reason it may preempt, which victims on which node, and why no other
-allocation is a victim. Nothing is changed and nothing is preempted; there is no way to
-preempt by hand. The file is YAML or JSON:
+With --dry-run the server evaluates an ask: whether it fits on a node, and if not, for
+which reason it may preempt, which victims on which node, and why no other allocation is a
+victim. Nothing is changed and nothing is preempted; preemption cannot be triggered by
+hand. The file is YAML or JSON:
 
-  user: ann                    # and groups: [...]; or applicationID of one that is there
+  user: ann                    # and groups: [...]; or applicationID of an existing one
   queueName: root.prod
   priority: 4000               # or priorityClassName
   resource: {vcore: 2, memory: 4Gi}
@@ -43,7 +43,7 @@ With --list the last preemptions are listed, the newest first, and with --show o
 shown with all candidates on the node.
 
 The exit code of --dry-run is 0 when the ask would be placed, now or when its victims have ended, and
-1 when it would not. It is 2 when the ask or the arguments make no sense, or the server does not
+1 when it would not. It is 2 when the ask or the arguments are invalid, or the server does not
 answer.`
 
 const preemptExamples = `  canopy preempt --dry-run --ask ask.yaml --address 127.0.0.1:9080
@@ -62,6 +62,7 @@ type preemptFlags struct {
 	showGiven, filterGiven          bool
 }
 
+// preemptCommand shows dry runs of preemption, and past preemptions, of a server.
 func preemptCommand() *cobra.Command {
 	var f preemptFlags
 	cmd := &cobra.Command{
@@ -84,12 +85,12 @@ func preemptCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&f.dryRun, "dry-run", false, "say what would become of the ask of --ask; nothing is changed")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "evaluate the ask of --ask; nothing is changed")
 	flags.StringVar(&f.ask, "ask", "", "YAML or JSON `FILE` with the ask of a dry run (- is standard input)")
 	flags.BoolVar(&f.list, "list", false, "list the last preemptions, the newest first")
 	flags.Uint64Var(&f.show, "show", 0, "show the preemption with this `NUMBER`")
 	flags.StringVar(&f.address, "address", "", "`HOST:PORT` of the REST interface of a running server")
-	flags.StringVar(&f.partition, "partition", "default", "which `NAME` of its partitions")
+	flags.StringVar(&f.partition, "partition", "default", "`NAME` of the partition")
 	flags.StringVar(&f.application, "application", "", "list only those with an ask or a victim of the application with this `ID`")
 	flags.StringVar(&f.queue, "queue", "", "list only those with an ask or a victim in the queue at this `PATH`, or below it")
 	flags.StringVar(&f.reason, "reason", "", "list only those for this reason: node, guarantee, priority, quota or pressure")
@@ -166,7 +167,7 @@ func (f *preemptFlags) run(ctx context.Context, in io.Reader, out io.Writer) err
 	return f.print(func() error { return printPreemption(out, &p) })
 }
 
-// maxAskFileBytes is what a server takes, and one byte more.
+// maxAskFileBytes is one byte more than a server accepts.
 const maxAskFileBytes = 64<<10 + 1
 
 func (f *preemptFlags) readAsk(in io.Reader) ([]byte, error) {
@@ -187,7 +188,7 @@ func (f *preemptFlags) readAsk(in io.Reader) ([]byte, error) {
 
 func (f *preemptFlags) asJSON() bool { return f.json || f.output == "json" }
 
-// print prints for people, if JSON was not wanted: that has been printed as it came.
+// print prints text, unless JSON was requested: fetch has printed that.
 func (f *preemptFlags) print(text func() error) error {
 	if f.asJSON() {
 		return nil
@@ -198,12 +199,13 @@ func (f *preemptFlags) print(text func() error) error {
 	return nil
 }
 
-// fetch asks the server. Where JSON is wanted, the answer is printed, indented.
+// fetch sends a request and decodes the answer into to. If JSON was requested, it prints the answer,
+// indented. All errors are exitUsage.
 func (f *preemptFlags) fetch(ctx context.Context, method, path string, body []byte, out io.Writer, to any) error {
 	text, err := f.request(ctx, method, path, body)
 	if err == nil {
 		if err = json.Unmarshal(text, to); err != nil {
-			err = fmt.Errorf("%s answers with something else than was expected: %w", f.address, err)
+			err = fmt.Errorf("%s answers with an unexpected body: %w", f.address, err)
 		}
 	}
 	if err == nil && f.asJSON() {
@@ -218,7 +220,7 @@ func (f *preemptFlags) fetch(ctx context.Context, method, path string, body []by
 	return nil
 }
 
-// maxAnswerBytes is far more than a thousand preemptions take.
+// maxAnswerBytes bounds what is read of an answer; a thousand preemptions take far less.
 const maxAnswerBytes = 1 << 28
 
 func (f *preemptFlags) request(ctx context.Context, method, path string, body []byte) ([]byte, error) {

@@ -23,8 +23,8 @@ type discardSink struct{}
 
 func (discardSink) Deliver([]scheduler.Effect) {}
 
-// preemptServer is a server with a full node in a leaf where priority counts. One ask has
-// preempted another, and waits for it to leave.
+// preemptServer serves a partition with a full node and preemption.priority: leaf. The ask high is
+// nominated for the node and waits for the victim low to terminate.
 func preemptServer(t *testing.T) (address string) {
 	conf, problems := configs.Load([]byte(`partitions:
 - name: default
@@ -195,10 +195,10 @@ func TestPreemptCommand_InvalidFlagsAreRejected(t *testing.T) {
 	defer other.Close()
 	code, _, errs := runCanopy("preempt", "--list", "--address", strings.TrimPrefix(other.URL, "http://"))
 	assert.Equal(t, code, exitUsage)
-	assert.Assert(t, strings.Contains(errs, "answers with something else than was expected"), errs)
+	assert.Assert(t, strings.Contains(errs, "answers with an unexpected body"), errs)
 }
 
-// What an operator should not miss comes below the list.
+// Cool-downs and unknown confirmations are printed below the list.
 func TestPreemptCommand_ListShowsCoolDownsAndUnknownConfirmations(t *testing.T) {
 	var all webservice.PreemptionList
 	assert.NilError(t, json.Unmarshal([]byte(`{"total": 7, "remembered": 5, "unknownConfirmations": 3,

@@ -14,7 +14,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
-// preemptText writes about preemptions for people: headings, and tables below them.
+// preemptText writes preemptions as text: headings, and tables below them.
 type preemptText struct{ *tabwriter.Writer }
 
 func newPreemptText(out io.Writer) preemptText {
@@ -100,7 +100,7 @@ func printPreemptions(out io.Writer, all *webservice.PreemptionList) error {
 	return t.Flush()
 }
 
-// preemptorText is for whom others had to leave.
+// preemptorText is the cause of a preemption: the key of the ask, the max of a queue, or a node.
 func preemptorText(p *webservice.Preemption) string {
 	switch {
 	case p.Ask != nil:
@@ -111,7 +111,7 @@ func preemptorText(p *webservice.Preemption) string {
 	return "node " + p.NodeID
 }
 
-// outcomeText is what became of it: of the ask or, where there is none, of the victims.
+// outcomeText is the state of the ask of a preemption or, without an ask, how many victims have ended.
 func outcomeText(p *webservice.Preemption) string {
 	switch {
 	case p.Placed != nil:

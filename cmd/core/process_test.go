@@ -15,7 +15,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// moduleRoot is where go.mod is. Tests may change the directory, so it is found before.
+// moduleRoot is the absolute directory of go.mod. Tests may change the current directory later.
 var moduleRoot = func() string {
 	dir, err := filepath.Abs("../..")
 	if err != nil {
@@ -24,8 +24,8 @@ var moduleRoot = func() string {
 	return dir
 }()
 
-// asProgram names the environment variable that makes the test binary the program: TestMain
-// sets it for all processes that tests start. Linking the program for each test took 2 s.
+// asProgram names the environment variable with which the test binary runs main: TestMain sets it for
+// all processes that tests start. Linking the program for each test took 2 s.
 const asProgram = "CANOPY_TEST_AS_PROGRAM"
 
 // buildProgram returns the file of the program, which is the test binary.
@@ -36,7 +36,7 @@ func buildProgram(t *testing.T) string {
 	return file
 }
 
-// shim is the file of the example shim. It is built once, when a test first asks for it.
+// shim is the example shim. It is built once, for the first test that calls buildShim.
 var shim struct {
 	sync.Once
 	dir string
@@ -59,7 +59,7 @@ func buildShim(t *testing.T) string {
 	return filepath.Join(shim.dir, "shim")
 }
 
-// program is a process that serves.
+// program is a running process of canopy serve.
 type program struct {
 	t     *testing.T
 	cmd   *exec.Cmd
@@ -87,7 +87,7 @@ func startProgram(t *testing.T, file string, args ...string) *program {
 	return p
 }
 
-// stop asks the process to end, and wants that to be quick and clean.
+// stop sends SIGTERM. The process must end within 5 s with exit code 0.
 func (p *program) stop() {
 	p.t.Helper()
 	start := time.Now()

@@ -30,45 +30,45 @@ makes larger ones. Other columns than these are ignored; numbers are whole:
           memory_mib     MiB
           num_gpu        number of GPUs
           gpu_milli      what a task with one GPU takes of it, in thousandths; else not used
-          gpu_spec       models of GPU that will do; not honoured
+          gpu_spec       accepted models of GPU; has no effect
           qos            class: LS, Guaranteed, Burstable or BE, or any that the configuration has a leaf for
           creation_time  seconds since the trace began
           deletion_time  the same
 
 Every task is an application of its own in the queue root.<qos>, in lower case, or in the
-one that --queue names, and belongs to a user who is called like its class. So the
-configuration says which class goes first; the one that is used without --config is
-examples/openb.yaml.
+one that --queue names; its user has the name of its class. So the configuration decides
+which class goes first; without --config it is examples/openb.yaml.
 
-  --mode fill       All tasks are submitted before any node takes work; then all nodes
-                    are opened at once, and nothing ends. It shows which tasks run when
-                    there is not enough for all.
-  --mode lifetimes  Tasks come and go at the times of the trace. What still waits when
-                    it should end is withdrawn.
+  --mode fill       All tasks are submitted while all nodes are drained; then all nodes
+                    become schedulable at once, and no task ends. It shows which tasks
+                    run when the nodes are too small for all.
+  --mode lifetimes  Tasks are submitted and end at the times of the trace. A task that is
+                    still pending at its end is cancelled.
 
 Preemption is up to the configuration: with preemption.priority, or a guarantee, tasks may
-preempt others, and victims end at once. With --resubmit a victim asks
-again, as a new ask of the same application. To see it:
+preempt others, and victims end at once. With --resubmit a victim is submitted again, as a
+new ask of the same application. Flags that show it:
 
-  --order qos          fill class by class, the least important first, the oldest first
-                       in each; a class comes when the one before has settled down
+  --order qos          fill class by class, the lowest priority first, the oldest first in
+                       each; the next class is submitted when nothing more is placed
   --priority-from qos  tasks have the priority of their class: BE 0, Burstable 100,
                        Guaranteed 200, LS 300, or what --qos-priorities says
   --nodes-percent 70   70 of 100 nodes, evenly spread over the file
   --preemption compare replay once without preemption and once with it, and report both
 
---output json prints one object: nodes, applications, asks and what became of them, wallSeconds,
-allocationsPerSecond and latencyMillis, queues at the end, balance (what was placed, preempted,
-released and runs) and preemption (by class, in all and, with compare, withoutPreemption).
+--output json prints one object: nodes, applications, asks with the counts of their states,
+wallSeconds, allocationsPerSecond and latencyMillis, queues at the end, balance (placed,
+preempted, released and running) and preemption (by class, in all and, with compare,
+withoutPreemption).
 
-A replay makes the same decisions each time; --decisions writes them down. With
---address a scheduler that runs elsewhere is used instead of one in this process, and
-the configuration is sent to it; one that was started with a file of its own would keep
-to that. It discards the state of an earlier replay.
+A replay makes the same decisions each time; --decisions writes them to a file. With
+--address another scheduler is used instead of one in this process. The configuration is
+sent to it, which it ignores if it runs with --config. It discards the state of an earlier
+replay.
 
 The exit code is 0 when every invariant held, the accounting balances and every task that could
-be placed was, 1 when not, and 2 when the replay could not be made: arguments that make no
-sense, files that cannot be read, an address where nobody answers.`
+be placed was, 1 when not, and 2 when the replay was not possible: invalid arguments, files that
+cannot be read, an address where no server answers.`
 
 const replayExamples = `  canopy replay --nodes examples/trace/nodes.csv --pods examples/trace/pods.csv
   canopy replay --nodes openb_node_list_all_node.csv --pods openb_pod_list_default.csv
@@ -77,7 +77,7 @@ const replayExamples = `  canopy replay --nodes examples/trace/nodes.csv --pods 
   canopy replay --nodes nodes.csv --pods pods.csv --nodes-percent 70 --order qos --priority-from qos \
     --config examples/openb-preemption.yaml --queue root.shared --preemption compare --resubmit`
 
-// replayCommand lives through a trace.
+// replayCommand replays a trace.
 func replayCommand() *cobra.Command {
 	var f replayFlags
 	cmd := &cobra.Command{
@@ -107,7 +107,7 @@ func replayCommand() *cobra.Command {
 	return cmd
 }
 
-// replay does what the flags say. Its errors have their exit code.
+// replay reads the files and replays the trace. Its errors are of type exitError.
 func replay(ctx context.Context, f replayFlags, stderr io.Writer) (*replayReport, error) {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
@@ -116,7 +116,7 @@ func replay(ctx context.Context, f replayFlags, stderr io.Writer) (*replayReport
 		return nil, exitError{exitUsage, err}
 	}
 	if n := t.countGPUSpecs(); n > 0 {
-		fmt.Fprintf(stderr, "warning: %d of %d tasks name a model of GPU in gpu_spec, which is not honoured\n",
+		fmt.Fprintf(stderr, "warning: %d of %d tasks name a model of GPU in gpu_spec, which has no effect\n",
 			n, len(t.tasks))
 	}
 	decisions, err := createDecisions(f.decisions)
@@ -153,7 +153,7 @@ func (t *trace) replay(ctx context.Context, f *replayFlags, decisions io.Writer,
 	return r, err
 }
 
-// runOnce starts or joins a scheduler and lets the trace happen there.
+// runOnce starts a scheduler, or connects to the one of --address, and replays the trace there.
 func (t *trace) runOnce(
 	ctx context.Context, f *replayFlags, preempts bool, decisions io.Writer, progress *progress,
 ) (*replayReport, error) {
@@ -170,14 +170,14 @@ func (t *trace) runOnce(
 		return nil, exitError{exitUsage, err}
 	}
 	r, err := t.run(ctx, f, p, clock, preempts, progress)
-	// What was decided before a failure may explain it.
+	// Decisions are written after a failure too: they may explain it.
 	if err := errors.Join(err, writeDecisions(decisions, p.client.Log()), p.close()); err != nil {
 		return nil, exitError{exitRefused, err}
 	}
 	return r, nil
 }
 
-// run lets the pair live through the trace.
+// run replays the trace with a session that is not registered yet.
 func (t *trace) run(
 	ctx context.Context, f *replayFlags, p *simSession, clock *sim.Clock, preempts bool, progress *progress,
 ) (*replayReport, error) {
@@ -231,8 +231,7 @@ func onOff(on bool) string {
 	return "off"
 }
 
-// createDecisions opens the file of that name for writing. Without one, nothing is
-// kept.
+// createDecisions creates the file of that name; empty: the decisions are discarded.
 func createDecisions(name string) (io.WriteCloser, error) {
 	if name == "" {
 		return discardCloser{io.Discard}, nil

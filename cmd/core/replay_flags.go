@@ -26,32 +26,32 @@ type replayFlags struct {
 	bounds              configs.Options
 
 	order, priorities string           // age or qos; none or qos
-	qosNumbers        map[string]int64 // of QoS classes, as far as they are given
+	qosNumbers        map[string]int64 // priorities by QoS class; a missing class has the default
 	queue             string           // of all tasks; empty: one for each class
 	preemption        string           // on, off or compare
 	resubmit          bool
 }
 
 func (f *replayFlags) define(flags *pflag.FlagSet) {
-	flags.StringVar(&f.nodes, "nodes", "", "CSV `FILE` with the nodes")
-	flags.StringVar(&f.pods, "pods", "", "CSV `FILE` with the tasks")
+	flags.StringVar(&f.nodes, "nodes", "", "CSV `FILE` of the nodes")
+	flags.StringVar(&f.pods, "pods", "", "CSV `FILE` of the tasks")
 	flags.StringVar(&f.mode, "mode", "fill", "what is replayed: fill or lifetimes")
 	flags.StringVar(&f.config, "config", "", "queues.yaml `FILE` with a leaf for each QoS class, or the one of --queue")
 	flags.IntVar(&f.limit, "limit", 0, "replay only the first `N` tasks; 0: all")
-	flags.IntVar(&f.nodesPercent, "nodes-percent", 100, "use so many of 100 nodes, evenly spread over the file")
-	flags.Uint64Var(&f.seed, "seed", 0, "other than 0: shuffle the order among tasks that are submitted together")
+	flags.IntVar(&f.nodesPercent, "nodes-percent", 100, "percentage of the nodes that are used, evenly spread over the file")
+	flags.Uint64Var(&f.seed, "seed", 0, "other than 0: seed to shuffle tasks that are submitted together")
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print the result: text or json")
-	flags.StringVar(&f.address, "address", "", "`HOST:PORT` of a scheduler to use; its state is replaced")
+	flags.StringVar(&f.address, "address", "", "`HOST:PORT` of a running scheduler to use; its state is replaced")
 	flags.StringVar(&f.decisions, "decisions", "",
 		"write a line 'task node' for each allocation, and 'task node preempted' for each victim, to `FILE`")
-	flags.StringVar(&f.order, "order", "age", "which tasks come first in a fill: age (all at once, the oldest first) or qos (class by class, the least important first)")
-	flags.StringVar(&f.priorities, "priority-from", "none", "what a task has its priority from: none (all have 0) or qos")
+	flags.StringVar(&f.order, "order", "age", "order of the tasks in a fill: age (all at once, the oldest first) or qos (class by class, the lowest priority first)")
+	flags.StringVar(&f.priorities, "priority-from", "none", "source of the priority of a task: none (all have 0) or qos")
 	flags.StringToInt64Var(&f.qosNumbers, "qos-priorities", nil,
-		"numbers of QoS classes, as `CLASS=N,...`; without: BE=0,Burstable=100,Guaranteed=200,LS=300")
-	flags.StringVar(&f.queue, "queue", "", "`PATH` of the leaf that all tasks go to; without: root.<qos>")
+		"priorities of QoS classes, as `CLASS=N,...`; default: BE=0,Burstable=100,Guaranteed=200,LS=300")
+	flags.StringVar(&f.queue, "queue", "", "`PATH` of the leaf of all tasks; default: root.<qos>")
 	flags.StringVar(&f.preemption, "preemption", "on",
-		"whether tasks may preempt others, where the configuration entitles them to: on, off, or compare (once without, once with)")
-	flags.BoolVar(&f.resubmit, "resubmit", false, "a preempted task asks again")
+		"preemption where the configuration allows it: on, off, or compare (one replay without, one with)")
+	flags.BoolVar(&f.resubmit, "resubmit", false, "submit a preempted task again")
 	addBounds(flags, &f.bounds)
 }
 
@@ -78,13 +78,13 @@ func (f *replayFlags) check() error {
 	note(f.queue != "" && !strings.HasPrefix(strings.ToLower(f.queue), "root."), "--queue is the path of a leaf, such as root.a, not %q", f.queue)
 	for _, class := range slices.Sorted(maps.Keys(f.qosNumbers)) {
 		n := f.qosNumbers[class]
-		note(n < math.MinInt32 || n > math.MaxInt32, "--qos-priorities: %s=%d is no number of 32 bits", class, n)
+		note(n < math.MinInt32 || n > math.MaxInt32, "--qos-priorities: %s=%d is not a 32-bit integer", class, n)
 	}
 	return errors.Join(append(wrong, checkBounds(f.bounds), checkOutput(f.output))...)
 }
 
-// qosPriorities are the numbers of the QoS classes, by name in lower case. Requires: the
-// flags were checked.
+// qosPriorities are the priorities of the QoS classes, by name in lower case. The caller must have
+// checked the flags.
 func (f *replayFlags) qosPriorities() map[string]int32 {
 	out := sim.QoSPriorities()
 	for class, n := range f.qosNumbers {
@@ -93,7 +93,7 @@ func (f *replayFlags) qosPriorities() map[string]int32 {
 	return out
 }
 
-// dynamicLeafConf is the queue that a task goes to.
+// leafOf is the queue of a task.
 func (f *replayFlags) leafOf(t sim.Task) objects.QueuePath {
 	if f.queue != "" {
 		return objects.QueuePath(strings.ToLower(f.queue))

@@ -16,8 +16,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
-// replayContested replays the sample on half of its nodes, class by class, in one leaf where the
-// more important may take the place of the less important.
+// replayContested replays the sample on half of its nodes, class by class, in one leaf with
+// preemption.priority: leaf.
 func replayContested(args ...string) (code int, out, errs string) {
 	return replaySample(append([]string{
 		"--nodes-percent", "50", "--order", "qos", "--priority-from", "qos", "--queue", "root.Shared",
@@ -69,7 +69,7 @@ func TestReplay_PreemptionText(t *testing.T) {
 	assert.Equal(t, code, 0, errs)
 	for _, want := range []string{
 		`\nQOS +PRIORITY +TASKS +PLACED +PREEMPTED +RESUBMITTED +PLACED AGAIN +RUNNING +WAITING +GONE +RUNNING WITHOUT PREEMPTION\nls +300 +\d`,
-		`\nbe +0 +\d+ `, `\n\d+ tasks preempted \d+ others\n\d+ asked again, and \d+ of them were placed again\n`,
+		`\nbe +0 +\d+ `, `\n\d+ tasks preempted \d+ others\n\d+ were submitted again, and \d+ of them were placed again\n`,
 		`\nwork lost +[\d.]+ vcore, `, `\n\d+ of 80 tasks were placed; \d+ run at the end, with [\d.]+ GPUs\n`,
 		`\nthe accounting balances: \d+ placed - \d+ preempted - 0 released = \d+ running\n`, `\nasks +\d+: \d+ placed, \d+ preempted, `,
 	} {
@@ -82,7 +82,7 @@ func TestReplay_PreemptionText(t *testing.T) {
 	assert.Assert(t, regexp.MustCompile(`(?m)^task-\d+#2 node-\d+$`).Match(text), "%s", text)
 }
 
-// Other numbers turn the order around: then best effort is last, and stays.
+// With other priorities best effort is submitted last and is not preempted.
 func TestReplay_QoSPriorities(t *testing.T) {
 	code, out, errs := replayContested("--qos-priorities", "ls=-5,be=1000", "--output", "json")
 	assert.Equal(t, code, 0, errs)
@@ -91,7 +91,8 @@ func TestReplay_QoSPriorities(t *testing.T) {
 	assert.Assert(t, classes[3].QoS == "ls" && classes[3].Priority == -5 && classes[3].Preempted > 0)
 }
 
-// Where priorities are not sent nobody is more important, and the classes only come one by one.
+// Without --priority-from all tasks have priority 0: the classes are submitted one by one, and no task
+// is preempted.
 func TestReplay_OrderByQoSWithoutPriorities(t *testing.T) {
 	code, out, errs := replaySample("--nodes-percent", "50", "--order", "qos", "--queue", "root.shared", "--output", "json",
 		"--config", filepath.Join(moduleRoot, "examples", "openb-preemption.yaml"))
@@ -108,7 +109,7 @@ func TestReplay_LifetimesWithPreemption(t *testing.T) {
 	assert.Assert(t, r.Preempted > 0 && r.Balance.Running.Allocations == 0)
 }
 
-// A scheduler that goes by another configuration leaves victims where they are.
+// A scheduler that does not preempt although the client expects it violates an invariant.
 func TestReplay_MissingPreemptionIsReported(t *testing.T) {
 	f := replayFlags{
 		nodes: sampleNodes, pods: samplePods, mode: "fill", nodesPercent: 50, order: "qos", priorities: "qos", queue: "root.shared", preemption: "on",

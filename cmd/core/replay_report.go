@@ -8,22 +8,22 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/sim"
 )
 
-// replayReport is what came of a replay. Its JSON form is for other programs, so names stay.
+// replayReport is the result of a replay. Its JSON form is stable: other programs read it.
 type replayReport struct {
 	sim.Report
 	Balance    sim.Balance      `json:"balance"`
 	Preemption replayPreemption `json:"preemption"`
 }
 
-// replayPreemption is what preemption did.
+// replayPreemption has the figures of preemption.
 type replayPreemption struct {
 	Mode     string `json:"mode"`     // on, off or compare
-	Possible bool   `json:"possible"` // the configuration gives somebody a right to it
+	Possible bool   `json:"possible"` // preemption is on, and the configuration allows it to some queue
 	sim.Preemption
 	WithoutPreemption *sim.Preemption `json:"withoutPreemption,omitempty"` // of compare: the same without preemption
 }
 
-// summary is what people are told besides the figures of every report.
+// summary has the lines that follow the figures of every report.
 func (r *replayReport) summary() []string {
 	p := &r.Preemption
 	tasks, placed := 0, 0
@@ -38,7 +38,7 @@ func (r *replayReport) summary() []string {
 		lines = []string{fmt.Sprintf("%s of %s tasks were placed, with %s GPUs", withThousands(placed), withThousands(tasks), gpus(r.Balance.Placed))}
 	}
 	if n := r.Asks - r.Allocated - r.Rejected - r.Pending; n > 0 {
-		lines = append(lines, fmt.Sprintf("%s ended while they waited", withThousands(n)))
+		lines = append(lines, fmt.Sprintf("%s ended while they were pending", withThousands(n)))
 	}
 	b := &r.Balance
 	return append(lines,
@@ -49,7 +49,7 @@ func (r *replayReport) summary() []string {
 
 func gpus(s sim.Sum) string { return oneDecimal(float64(s.Resources[sim.GPU]) / 1000) }
 
-// lines are what preemption did, class by class and in all.
+// lines are the table of QoS classes and the totals of preemption.
 func (p *replayPreemption) lines() []string {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -75,7 +75,7 @@ func (p *replayPreemption) lines() []string {
 	}
 	lines := strings.Split(text, "\n")
 	if p.Resubmitted > 0 {
-		lines = append(lines, fmt.Sprintf("%s asked again, and %s of them were placed again", withThousands(p.Resubmitted), withThousands(p.PlacedAgain)))
+		lines = append(lines, fmt.Sprintf("%s were submitted again, and %s of them were placed again", withThousands(p.Resubmitted), withThousands(p.PlacedAgain)))
 	}
 	return append(lines, "work lost       "+amountText(p.Lost))
 }

@@ -24,7 +24,7 @@ const (
 	samplePods  = "../../internal/sim/testdata/pods.csv"
 )
 
-// narrowYAML lets little of what is latency sensitive in.
+// narrowYAML has a small max for the queue of class LS.
 const narrowYAML = `
 partitions:
   - name: default
@@ -59,7 +59,7 @@ func TestReplay_Fill(t *testing.T) {
 		paths = append(paths, q.Path)
 	}
 	assert.DeepEqual(t, paths, []string{"root", "root.be", "root.burstable", "root.guaranteed", "root.ls"})
-	const warning = "warning: 1 of 80 tasks name a model of GPU in gpu_spec, which is not honoured"
+	const warning = "warning: 1 of 80 tasks name a model of GPU in gpu_spec, which has no effect"
 	assert.Assert(t, strings.Contains(errs, warning), errs)
 }
 
@@ -75,7 +75,7 @@ func TestReplay_Lifetimes(t *testing.T) {
 
 	code, out, errs = replaySample("--mode", "lifetimes")
 	assert.Equal(t, code, 0, errs)
-	const summary = "77 of 80 tasks were placed, with 73.6 GPUs\n3 ended while they waited\n"
+	const summary = "77 of 80 tasks were placed, with 73.6 GPUs\n3 ended while they were pending\n"
 	assert.Assert(t, strings.Contains(out, summary), out)
 }
 
@@ -105,7 +105,7 @@ func TestReplay_Limit(t *testing.T) {
 	assert.Equal(t, readReport(t, out, "balance", "preemption").Asks, 80)
 }
 
-// A scheduler elsewhere gives the same report, apart from times.
+// The report of a scheduler at --address is the same, apart from times.
 func TestReplay_AgainstAddress(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	s, err := sim.Serve(t.Context(), rmproxy.New(rmproxy.Options{}))
@@ -124,8 +124,7 @@ func TestReplay_AgainstAddress(t *testing.T) {
 	}
 }
 
-// A scheduler that goes by another configuration leaves tasks waiting that the client
-// sees room for.
+// A scheduler with another configuration does not place tasks that the client finds feasible.
 func TestReplay_BrokenInvariantIsReported(t *testing.T) {
 	text := strings.Replace(narrowYAML, "vcore: 100", "vcore: 1", 1)
 	first, err := reload.Read(reload.File, "", []byte(text), configs.Options{})
@@ -165,10 +164,10 @@ func TestReplay_InvalidInput(t *testing.T) {
 		{"no files", nil, "--nodes names no file\n--pods names no file"},
 		{"an unknown mode", append(files, "--mode", "all"), `--mode is fill or lifetimes, not "all"`},
 		{"a negative limit", append(files, "--limit", "-1"), "--limit is -1, and cannot be below 0"},
-		{"a file that is not there", []string{"--nodes", "none.csv", "--pods", samplePods}, "none.csv: no such file"},
+		{"a missing file", []string{"--nodes", "none.csv", "--pods", samplePods}, "none.csv: no such file"},
 		{"a file with a mistake", []string{"--nodes", bad, "--pods", samplePods},
 			bad + `:3: column memory_mib: "lots" is not a whole number`},
-		{"the files the other way round", []string{"--nodes", samplePods, "--pods", sampleNodes},
+		{"nodes and tasks exchanged", []string{"--nodes", samplePods, "--pods", sampleNodes},
 			samplePods + ":1: column sn is missing"},
 		{"a class without a leaf", append(files, "--config", fewer), "has QoS class BE, and there is no " +
 			"leaf root.be"},
@@ -176,24 +175,24 @@ func TestReplay_InvalidInput(t *testing.T) {
 		{"no partition", append(files, "--config", other), "there is no partition default"},
 		{"decisions that cannot be written", append(files, "--decisions", filepath.Join(t.TempDir(), "no", "where")),
 			"no such file"},
-		{"more than all nodes", append(files, "--nodes-percent", "101"), "--nodes-percent is 101, and must be from 1 to 100"},
+		{"more than 100 percent of the nodes", append(files, "--nodes-percent", "101"), "--nodes-percent is 101, and must be from 1 to 100"},
 		{"no node", append(files, "--nodes-percent", "5"), "--nodes-percent 5 leaves no node"},
 		{"an unknown order", append(files, "--order", "size"), `--order is age or qos, not "size"`},
-		{"an order against time", append(files, "--order", "qos", "--mode", "lifetimes"), "--order qos is for --mode fill"},
-		{"priorities from nowhere", append(files, "--priority-from", "user"), `--priority-from is none or qos, not "user"`},
-		{"numbers that nobody asks for", append(files, "--qos-priorities", "LS=1"), "--qos-priorities are for --priority-from qos or --order qos"},
-		{"a number that is none", append(files, "--qos-priorities", "LS=high"), `invalid argument "LS=high" for "--qos-priorities"`},
-		{"a number too large", append(files, "--order", "qos", "--qos-priorities", "LS=2147483648"), "--qos-priorities: LS=2147483648 is no number of 32 bits"},
-		{"a class without a number", []string{"--nodes", sampleNodes, "--pods", strange, "--order", "qos", "--queue", "root.ls"},
-			"task task-003 has QoS class Odd, which has no number: --qos-priorities Odd=N gives it one"},
-		{"preemption as it likes", append(files, "--preemption", "maybe"), `--preemption is on, off or compare, not "maybe"`},
-		{"a return of nobody", append(files, "--preemption", "off", "--resubmit"), "with --preemption off there are none"},
-		{"a queue that is no path", append(files, "--queue", "shared"), `--queue is the path of a leaf, such as root.a, not "shared"`},
-		{"a queue that is not there", append(files, "--queue", "root.shared"), "there is no leaf root.shared, which --queue names"},
-		{"a queue that is no leaf", append(files, "--queue", "root.", "--config", fewer), "there is no leaf root., which --queue names"},
-		{"nobody at the address", append(files, "--address", "127.0.0.1:1"),
-			"connecting to 127.0.0.1:1: nobody answers there"},
-		{"an address that is none", append(files, "--address", "\x00"), "\x00"},
+		{"an order with lifetimes", append(files, "--order", "qos", "--mode", "lifetimes"), "--order qos is for --mode fill"},
+		{"an unknown source of priorities", append(files, "--priority-from", "user"), `--priority-from is none or qos, not "user"`},
+		{"priorities that are not used", append(files, "--qos-priorities", "LS=1"), "--qos-priorities are for --priority-from qos or --order qos"},
+		{"a priority that is not a number", append(files, "--qos-priorities", "LS=high"), `invalid argument "LS=high" for "--qos-priorities"`},
+		{"a priority above 32 bits", append(files, "--order", "qos", "--qos-priorities", "LS=2147483648"), "--qos-priorities: LS=2147483648 is not a 32-bit integer"},
+		{"a class without a priority", []string{"--nodes", sampleNodes, "--pods", strange, "--order", "qos", "--queue", "root.ls"},
+			"task task-003 has QoS class Odd, which has no priority: --qos-priorities Odd=N sets it"},
+		{"an unknown mode of preemption", append(files, "--preemption", "maybe"), `--preemption is on, off or compare, not "maybe"`},
+		{"resubmission without preemption", append(files, "--preemption", "off", "--resubmit"), "with --preemption off there are none"},
+		{"a queue name without root", append(files, "--queue", "shared"), `--queue is the path of a leaf, such as root.a, not "shared"`},
+		{"an unknown queue", append(files, "--queue", "root.shared"), "there is no leaf root.shared, which --queue names"},
+		{"a queue path with an empty name", append(files, "--queue", "root.", "--config", fewer), "there is no leaf root., which --queue names"},
+		{"no server at the address", append(files, "--address", "127.0.0.1:1"),
+			"connecting to 127.0.0.1:1: "},
+		{"an invalid address", append(files, "--address", "\x00"), "\x00"},
 	}
 	for _, x := range cases {
 		t.Run(x.name, func(t *testing.T) {

@@ -12,14 +12,14 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// trace is what a replay is made of.
+// trace is the input of a replay.
 type trace struct {
 	nodes             []sim.Node
 	tasks             []sim.Task
-	qosNumbers        map[string]int32 // of the QoS classes, in lower case
+	qosNumbers        map[string]int32 // priorities by QoS class in lower case
 	config            string
 	partition         configs.Partition // of the configuration
-	preemptionTimeout time.Duration     // that preemption takes; 0: nobody has a right to it
+	preemptionTimeout time.Duration     // how long the client waits for preemptions; 0: no ask may preempt
 }
 
 // readTrace reads the files that the flags name.
@@ -53,7 +53,7 @@ func readTrace(f *replayFlags) (*trace, error) {
 	return t, t.configure(name, f)
 }
 
-// selectNodes is so many of 100 nodes, evenly spread.
+// selectNodes returns a percentage of the nodes, evenly spread.
 func selectNodes(nodes []sim.Node, percent int) []sim.Node {
 	var out []sim.Node
 	for i, n := range nodes {
@@ -74,7 +74,8 @@ func readFile[T any](name string, read func(name string, in io.Reader) (T, error
 	return read(name, file)
 }
 
-// configure reads the configuration and checks that every task has its leaf.
+// configure parses the configuration and checks that every task has a leaf and, where it is needed, a
+// priority. name is the name of the configuration in errors.
 func (t *trace) configure(name string, f *replayFlags) error {
 	conf, problems := configs.LoadWith([]byte(t.config), f.bounds)
 	if conf == nil {
@@ -111,14 +112,14 @@ func (t *trace) findLeaves(name string, f *replayFlags) error {
 		case !leaves[leaf]:
 			return fmt.Errorf("%s: task %s has QoS class %s, and there is no leaf %s", name, x.Name, x.QoS, leaf)
 		case !known && (f.order == "qos" || f.priorities == "qos"):
-			return fmt.Errorf("%s: task %s has QoS class %s, which has no number: --qos-priorities %s=N gives it one",
+			return fmt.Errorf("%s: task %s has QoS class %s, which has no priority: --qos-priorities %s=N sets it",
 				f.pods, x.Name, x.QoS, x.QoS)
 		}
 	}
 	return nil
 }
 
-// countGPUSpecs counts the tasks that want a certain model of GPU.
+// countGPUSpecs counts the tasks that name models of GPU.
 func (t *trace) countGPUSpecs() (n int) {
 	for _, x := range t.tasks {
 		if x.GPUSpec != "" {

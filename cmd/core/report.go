@@ -20,7 +20,7 @@ func checkOutput(output string) error {
 	return nil
 }
 
-// writeReport prints what came of a run. summary is what people are told besides.
+// writeReport prints the figures of a run and then the lines of summary.
 func writeReport(out io.Writer, r sim.Report, summary []string) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "QUEUE\tPRIORITY\tALLOCATED\tPENDING\tGUARANTEED\tMAX")
@@ -44,7 +44,7 @@ func writeReport(out io.Writer, r sim.Report, summary []string) error {
 		withThousands(r.Asks), withThousands(r.Allocated), preempted, withThousands(r.Released), withThousands(r.Rejected), withThousands(r.Pending))
 	fmt.Fprintf(t, "allocated\t%s at the end\n", amountText(r.AllocatedResources))
 	fmt.Fprintf(t, "time\t%.1f s, %s allocations a second\n", r.WallSeconds, withThousands(int(r.AllocationsPerSecond)))
-	fmt.Fprintf(t, "latency\t%s ms half of them, %s ms 95%%, %s ms 99%%, from asking to hearing of it\n",
+	fmt.Fprintf(t, "latency\t%s ms median, %s ms 95%%, %s ms 99%%, from sending an ask to receiving its allocation\n",
 		millis(r.LatencyMillis.P50), millis(r.LatencyMillis.P95), millis(r.LatencyMillis.P99))
 	if err := t.Flush(); err != nil {
 		return err
@@ -57,7 +57,7 @@ func writeReport(out io.Writer, r sim.Report, summary []string) error {
 
 func millis(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
 
-// amountText writes quantities as people say them, the usual two first.
+// amountText writes quantities in common units, vcore and memory first; "-" for none.
 func amountText(q sim.Quantities) string {
 	names := make([]string, 0, len(q))
 	for name := range q {
@@ -93,7 +93,7 @@ func quantityText(name string, n resources.Quantity) string {
 	return fmt.Sprintf("%d %s", n, name)
 }
 
-// oneDecimal writes a number with one digit behind the point, if it is not zero.
+// oneDecimal writes a number with one decimal, which is left out when it is zero.
 func oneDecimal(x float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(x, 'f', 1, 64), ".0")
 }

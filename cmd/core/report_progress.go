@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// redrawInterval is how often a line on a terminal changes, at most.
+// redrawInterval is the least time between two changes of the line on a terminal.
 const redrawInterval = 100 * time.Millisecond
 
-// progress tells a person what is going on: on a terminal one line that changes,
-// elsewhere one line for each thing that is finished.
+// progress reports the progress of a command: on a terminal as one line that changes, otherwise as a
+// line for each phase that is finished.
 type progress struct {
 	out      io.Writer
 	terminal bool
@@ -30,7 +30,7 @@ func isTerminal(out io.Writer) bool {
 	return err == nil && stat.Mode()&os.ModeCharDevice != 0
 }
 
-// phase says that something is finished.
+// phase reports that a phase is finished.
 func (p *progress) phase(text string) {
 	if !p.terminal {
 		fmt.Fprintln(p.out, text)
@@ -39,7 +39,7 @@ func (p *progress) phase(text string) {
 	p.draw(text)
 }
 
-// count says how much of something is finished.
+// count reports how much of a phase is finished. Without a terminal only its end is reported.
 func (p *progress) count(what string, done, total int) {
 	switch {
 	case done >= total:
@@ -55,7 +55,7 @@ func (p *progress) draw(text string) {
 	p.open, p.last = true, time.Now()
 }
 
-// end leaves the line on the terminal as it is.
+// end ends the line on the terminal, if there is one.
 func (p *progress) end() {
 	if p.open {
 		fmt.Fprintln(p.out)

@@ -8,12 +8,12 @@ import (
 
 const schemaHelp = `Print the JSON Schema (2020-12) of queues.yaml, for editors and other checkers.
 
-It is made from the tables that the reader of queues.yaml goes by: every key is in it,
-with what it is for, its unit and its default. An editor that knows the schema completes
-keys and marks what is misspelt or of the wrong kind. What takes more than one value to
-see, such as a guarantee above its max, only 'canopy validate' finds.
+It is generated from the tables of the parser of queues.yaml: it has every key with its
+meaning, its unit and its default. An editor with the schema completes keys and marks
+misspelt keys and values of the wrong type. Problems that involve several values, such as a
+guarantee above its max, are found by 'canopy validate' only.
 
-An editor with the YAML language server finds the schema by the first line of a file:
+The YAML language server finds the schema by the first line of a file:
 
   # yaml-language-server: $schema=queues.schema.json`
 

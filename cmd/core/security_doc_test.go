@@ -10,13 +10,13 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// flagsWithoutLimit are the flags of serve that limit nothing.
+// flagsWithoutLimit are the flags of serve that are not limits.
 var flagsWithoutLimit = []string{
 	"admin", "admin-listen", "audit-interval", "completed-retention", "completing-timeout", "config", "config-watch", "data-dir", "grpc-address",
 	"help", "http-address", "ldap-secrets", "log-format", "log-level", "rejected-retention", "strict-priority-classes",
 }
 
-// TestSecurityDoc_HasEveryLimit holds the tables of docs/SECURITY.md against the flags of serve.
+// TestSecurityDoc_HasEveryLimit compares the tables of docs/SECURITY.md with the flags of serve.
 func TestSecurityDoc_HasEveryLimit(t *testing.T) {
 	text, err := os.ReadFile("../../docs/SECURITY.md")
 	assert.NilError(t, err)

@@ -27,43 +27,43 @@ When both ports are open, one line is printed on standard output:
 
   canopy ready grpc=127.0.0.1:3333 http=127.0.0.1:9080
 
-With --admin the line goes on with admin=127.0.0.1:9081, or where --admin-listen says. Only
-there the configuration can be changed over REST. There is no authentication yet, so it is
-a loopback address or a socket (unix:/path), and nothing else.
+With --admin the line also has admin=127.0.0.1:9081, or the address of --admin-listen. Only
+the admin listener changes the configuration over REST. There is no authentication, so it
+must be a loopback address or a Unix socket (unix:/path).
 
-Everything else goes to standard error. A port 0 picks a free port, which the line names.
+The log is written to standard error. For port 0 a free port is used, which the line names.
 
-Applications that come without groups get those of their user where the partition has a
+An application without groups has the groups of its user where the partition has a
 usergroupresolver: os asks the operating system, ldap a directory server. The settings of
 ldap are files in --ldap-secrets: Host, Port, BaseDN, Filter, GroupAttr, ReturnAttr,
-BindUser, BindPassword and, if wanted, SSL and Insecure. A configuration that needs them is
+BindUser, BindPassword and, optional, SSL and Insecure. A configuration that needs them is
 refused when one is missing.
 
-Without --config, the embedded default configuration is used until a resource manager
-sends its own. With --config the file goes before whatever a resource manager sends. It is
-read again when it changes (also when a ConfigMap is swapped; see --config-watch) and on
-SIGHUP. A text with errors, or one that a partition cannot become, changes nothing: what was
-in force stays, and the log says why.
+Without --config, the embedded default configuration is in force until a resource manager
+sends one. With --config the configurations of resource managers are ignored. The file is
+read again when it changes (also when a ConfigMap is updated; see --config-watch) and on
+SIGHUP. A configuration with errors, or one that a partition cannot apply, changes nothing:
+the one in force stays, and the log has the reason.
 
-An application that has nothing pending and nothing running completes after a while. It is
-shown for some time after that, as is one that was rejected; flags say how long, and how many
-are shown at most.
+An application without asks and allocations completes after --completing-timeout. Completed
+and rejected applications are shown for --completed-retention and --rejected-retention, at
+most --ended-limit of each.
 
-With --data-dir the configurations that were accepted survive a restart, and the latest one
-is in force until there is another. Starting with a --config that differs from it is a
-change: it becomes a new generation. A history that is damaged, that is not ours, or that
-another process uses is an error; it is left as it is.
+With --data-dir accepted configurations survive a restart, and the latest one is in force
+until another is accepted. A --config that differs from it becomes a new generation. A
+history that is damaged, that has another format, or that another process has open is an
+error; it is not changed.
 
 Logging never blocks: lines that standard error does not take wait in a buffer of
 --log-buffer bytes, and are dropped and counted when it is full. Of lines with the same
 message, --log-burst a second are logged; the others are counted.
 
-SIGTERM and SIGINT end the process within 5 s. What is stuck after 4.5 s is named in the log,
-and the exit code is 3. A second signal ends the process at once; the exit code is 128 and
-the number of the signal.
+SIGTERM and SIGINT end the process within 5 s. What has not ended after 4.5 s is named in the
+log, and the exit code is 3. A second signal ends the process at once; the exit code is 128
+plus the number of the signal.
 
 The exit code is 0 after a signal, 1 when the file has errors or a port cannot be
-opened, and 2 when the file cannot be read or the arguments make no sense.`
+opened, and 2 when the file cannot be read or the arguments are invalid.`
 
 const serveExamples = `  canopy serve
   canopy serve --admin --admin-listen unix:/run/canopy/admin.sock
@@ -72,7 +72,7 @@ const serveExamples = `  canopy serve
 // serveName is the name of the command.
 const serveName = "serve"
 
-// serveFlags is the command line of serve.
+// serveFlags are the flags as given.
 type serveFlags struct {
 	config        string
 	grpcAddress   string
@@ -92,7 +92,7 @@ type serveFlags struct {
 	http          httpFlags
 	lifetimes     objects.Lifetimes
 	grpc          grpcLimits
-	bounds        configs.Options // of the file, and of what resource managers send
+	bounds        configs.Options // of the file and of the configurations of resource managers
 }
 
 func serveCommand() *cobra.Command {
@@ -113,16 +113,16 @@ func serveCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.config, "config", "", "queues.yaml that goes before those of resource managers (- is standard input)")
+	flags.StringVar(&f.config, "config", "", "queues.yaml that overrides those of resource managers (- is standard input)")
 	flags.StringVar(&f.grpcAddress, "grpc-address", "127.0.0.1:3333", "where resource managers connect")
 	flags.StringVar(&f.httpAddress, "http-address", "127.0.0.1:9080", "where REST is served")
-	flags.BoolVar(&f.configWatch, "config-watch", true, "put the file of --config in force again when it changes")
-	flags.StringVar(&f.dataDir, "data-dir", "", "directory that keeps the history of configurations; none: it is forgotten at the end")
-	flags.IntVar(&f.history, "config-history", 50, "how many configurations are remembered")
+	flags.BoolVar(&f.configWatch, "config-watch", true, "reload the file of --config when it changes")
+	flags.StringVar(&f.dataDir, "data-dir", "", "directory of the history of configurations; default: it is not stored")
+	flags.IntVar(&f.history, "config-history", 50, "how many configurations the history keeps")
 	flags.BoolVar(&f.admin, "admin", false, "let local clients change the configuration, its priority classes and disruption budgets over REST")
 	flags.StringVar(&f.adminListen, "admin-listen", "", "where --admin listens: a loopback address or unix:/path (default "+defaultAdmin+")")
-	flags.StringVar(&f.logLevel, "log-level", "info", "what is logged: debug, info, warn or error")
-	flags.StringVar(&f.logFormat, "log-format", "console", "how it is logged: console or json")
+	flags.StringVar(&f.logLevel, "log-level", "info", "least level that is logged: debug, info, warn or error")
+	flags.StringVar(&f.logFormat, "log-format", "console", "format of the log: console or json")
 	flags.DurationVar(&f.auditInterval, "audit-interval", time.Minute,
 		"how often the accounting is audited, in steps between decisions; /healthz shows the result; 0: only when health is asked for")
 	flags.IntVar(&f.logBuffer, "log-buffer", logging.DefaultBuffer,
@@ -130,7 +130,7 @@ func serveCommand() *cobra.Command {
 	flags.IntVar(&f.logBurst, "log-burst", logging.DefaultBurst,
 		"how many log lines with the same message are written within a second, the others are counted; 0: all")
 	flags.BoolVar(&f.strictClasses, "strict-priority-classes", false,
-		"refuse asks that send a priority without naming a priority class; existing shims name none")
+		"reject asks that have a priority and no priority class; existing shims name no class")
 	f.users.add(flags)
 	f.http.add(flags)
 	addLifetimes(flags, &f.lifetimes)
@@ -139,7 +139,7 @@ func serveCommand() *cobra.Command {
 	return cmd
 }
 
-// serve runs until ctx ends, which is a success.
+// serve runs the scheduler until ctx ends, which is a success, or a server fails.
 func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer) (err error) {
 	term := newTermination()
 	defer term.end()
@@ -148,7 +148,7 @@ func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer)
 	if err != nil {
 		return exitError{exitUsage, err}
 	}
-	defer term.step("the log", func() { _ = log.Close() }) // the error is that nobody reads it
+	defer term.step("the log", func() { _ = log.Close() }) // the error is that standard error is not read
 	term.setReport(reportStuck(log))
 	users := f.users.open()
 	defer term.step("the user directories", users.Close)
@@ -201,7 +201,8 @@ func (f *serveFlags) checkAudit() error {
 	return nil
 }
 
-// options are those of the scheduler. first is what it starts with, nil: the default.
+// options are those of the scheduler. first is its first configuration, nil: the embedded default;
+// store keeps the history, nil: it is not stored.
 func (f *serveFlags) options(first *reload.Proposal, store *reload.Disk, log *zap.Logger) rmproxy.Options {
 	opt := rmproxy.Options{
 		Log: log, InitialConfig: first, IgnoreRMConfig: f.config != "", Reload: reload.Options{Bounds: f.bounds, MaxGenerations: f.history},

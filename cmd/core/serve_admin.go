@@ -13,8 +13,8 @@ import (
 // defaultAdmin is where --admin listens if --admin-listen does not say.
 const defaultAdmin = "127.0.0.1:9081"
 
-// listenAdmin opens the listener of --admin. There is no authentication, so it is only for
-// this machine: a loopback address, or a socket that only this user may open.
+// listenAdmin opens the listener of --admin (CFG-123, OBS-75). There is no authentication, so it is a
+// loopback address, or a socket that only this user may open.
 func listenAdmin(address string) (net.Listener, error) {
 	if file, ok := strings.CutPrefix(address, "unix:"); ok {
 		return listenSocket(file)
@@ -30,7 +30,7 @@ func listenAdmin(address string) (net.Listener, error) {
 	if err != nil {
 		return nil, exitError{exitRefused, fmt.Errorf("--admin-listen: %w", err)}
 	}
-	if bound, ok := l.Addr().(*net.TCPAddr); !ok || !bound.IP.IsLoopback() { // localhost may be anything
+	if bound, ok := l.Addr().(*net.TCPAddr); !ok || !bound.IP.IsLoopback() { // localhost may have any address
 		return nil, errors.Join(notLocal(l.Addr().String()), l.Close())
 	}
 	return l, nil
@@ -41,9 +41,9 @@ func notLocal(address string) error {
 		"authentication: use a loopback address such as %s, or unix:/path", address, defaultAdmin)}
 }
 
-// listenSocket opens a socket that only this user may connect to. It is made in a directory
-// of its own and moved to its place when nobody else can use it any more. A socket that a
-// former process has left is replaced; one that somebody may be listening on is not.
+// listenSocket opens a socket that only this user may connect to. It is created in a private
+// directory and moved to its path once its mode is 0600. A socket that a former process has left is
+// replaced; one on which a process may listen is not.
 func listenSocket(file string) (net.Listener, error) {
 	if !filepath.IsAbs(file) {
 		return nil, exitError{exitUsage, fmt.Errorf("--admin-listen: unix:%s is not an absolute path", file)}
@@ -61,9 +61,9 @@ func openSocket(file string) (net.Listener, error) {
 	case err != nil:
 		return nil, err
 	case info.Mode()&os.ModeSocket == 0:
-		return nil, errors.New("there is a file that is no socket")
+		return nil, errors.New("the file exists and is not a socket")
 	default:
-		// Only who refuses is not there. One that is busy, or for others, is somebody's.
+		// Only a refused connection shows that no process listens. Any other error does not.
 		conn, err := net.Dial("unix", file)
 		if err == nil {
 			return nil, errors.Join(syscall.EADDRINUSE, conn.Close())
@@ -73,7 +73,7 @@ func openSocket(file string) (net.Listener, error) {
 		}
 	}
 	if most := len(syscall.RawSockaddrUnix{}.Path) - 1; len(file) > most {
-		return nil, fmt.Errorf("the path has %d bytes, and nobody could connect to one of more than %d", len(file), most)
+		return nil, fmt.Errorf("the path has %d bytes, and a socket has at most %d", len(file), most)
 	}
 	private, err := os.MkdirTemp(filepath.Dir(file), ".canopy")
 	if err != nil {
@@ -93,17 +93,17 @@ func openSocket(file string) (net.Listener, error) {
 	return adminSocket{l, file, info}, nil
 }
 
-// adminSocket is a listener that knows where it was moved, and takes its file along when it ends.
+// adminSocket is a listener on a socket that was moved to file, which Close removes.
 type adminSocket struct {
 	net.Listener
 	file string
 	info os.FileInfo
 }
 
-// Addr is where the socket is.
+// Addr is the path to which the socket was moved.
 func (s adminSocket) Addr() net.Addr { return &net.UnixAddr{Name: s.file, Net: "unix"} }
 
-// Close ends the listener and removes its file, unless that is somebody else's by now.
+// Close ends the listener and removes its file, unless that was replaced by another one.
 func (s adminSocket) Close() error {
 	err := s.Listener.Close()
 	if now, gone := os.Lstat(s.file); gone != nil || !os.SameFile(now, s.info) {
@@ -112,7 +112,7 @@ func (s adminSocket) Close() error {
 	return errors.Join(err, os.Remove(s.file))
 }
 
-// adminAddress is how the ready line and --admin-listen name a listener.
+// adminAddress is the address of a listener in the form of --admin-listen.
 func adminAddress(l net.Listener) string {
 	if l.Addr().Network() == "unix" {
 		return "unix:" + l.Addr().String()

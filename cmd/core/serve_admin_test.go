@@ -76,7 +76,7 @@ func TestAdminListener_LoopbackOnly(t *testing.T) {
 	}
 	code, _, errs := runCanopy("serve", "--admin-listen", "127.0.0.1:0")
 	assert.Equal(t, code, exitUsage)
-	assert.Assert(t, strings.Contains(errs, "--admin-listen goes with --admin"), errs)
+	assert.Assert(t, strings.Contains(errs, "--admin-listen needs --admin"), errs)
 }
 
 func TestAdminSocket_PermissionsAndOwnership(t *testing.T) {
@@ -87,9 +87,9 @@ func TestAdminSocket_PermissionsAndOwnership(t *testing.T) {
 	info, err := os.Stat(sock)
 	assert.NilError(t, err)
 	assert.Equal(t, info.Mode().Perm(), os.FileMode(0o600))
-	left, err := os.ReadDir(dir)
+	files, err := os.ReadDir(dir)
 	assert.NilError(t, err)
-	assert.Equal(t, len(left), 1, "%v", left)
+	assert.Equal(t, len(files), 1, "%v", files)
 	_, err = listenAdmin("unix:" + sock)
 	assert.ErrorContains(t, err, "address already in use")
 
@@ -98,7 +98,7 @@ func TestAdminSocket_PermissionsAndOwnership(t *testing.T) {
 	assert.NilError(t, conn.Close())
 	assert.NilError(t, l.Close())
 
-	// One that somebody else has put there is not taken along.
+	// A file that has replaced the socket is not removed.
 	l, err = listenAdmin("unix:" + sock)
 	assert.NilError(t, err)
 	assert.NilError(t, os.Remove(sock))
@@ -106,7 +106,7 @@ func TestAdminSocket_PermissionsAndOwnership(t *testing.T) {
 	assert.NilError(t, l.Close())
 	assert.NilError(t, os.Remove(sock))
 
-	// What a process left that was killed is replaced; what is no socket is not.
+	// The socket of a process that was killed is replaced; a file that is not a socket is not.
 	dead, err := net.ListenUnix("unix", &net.UnixAddr{Name: sock, Net: "unix"})
 	assert.NilError(t, err)
 	dead.SetUnlinkOnClose(false)
@@ -116,10 +116,10 @@ func TestAdminSocket_PermissionsAndOwnership(t *testing.T) {
 	assert.NilError(t, l.Close())
 	assert.NilError(t, os.WriteFile(sock, nil, 0o600))
 	_, err = listenAdmin("unix:" + sock)
-	assert.ErrorContains(t, err, "no socket")
+	assert.ErrorContains(t, err, "not a socket")
 }
 
-// Somebody who does not take a connection at this moment is there all the same.
+// A process whose queue of connections is full still listens.
 func TestAdminSocket_BusySocketIsNotReplaced(t *testing.T) {
 	sock := filepath.Join(t.TempDir(), "s")
 	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
@@ -127,7 +127,7 @@ func TestAdminSocket_BusySocketIsNotReplaced(t *testing.T) {
 	defer func() { assert.NilError(t, syscall.Close(fd)) }()
 	assert.NilError(t, syscall.Bind(fd, &syscall.SockaddrUnix{Name: sock}))
 	assert.NilError(t, syscall.Listen(fd, 0))
-	for err == nil { // until nobody else may wait
+	for err == nil { // until the queue of connections is full
 		var conn net.Conn
 		if conn, err = net.Dial("unix", sock); err == nil {
 			defer conn.Close()
@@ -148,8 +148,8 @@ func TestAdminSocket_BusySocketIsNotReplaced(t *testing.T) {
 	assert.ErrorContains(t, err, "address already in use")
 }
 
-// It could be made, because it is made elsewhere and moved.
+// The socket could be created, in the private directory, but no client could connect to it.
 func TestAdminSocket_TooLongPathIsRejected(t *testing.T) {
 	_, err := listenAdmin("unix:" + filepath.Join(t.TempDir(), strings.Repeat("x", 200)))
-	assert.ErrorContains(t, err, "nobody could connect to one of more than")
+	assert.ErrorContains(t, err, "and a socket has at most")
 }

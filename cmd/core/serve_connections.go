@@ -8,8 +8,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// boundedListener is a listener that closes a connection at once when as many as it allows are
-// open. Peers learn of it immediately; in the backlog they would wait without a reason.
+// boundedListener is a listener that closes further connections at once when maxOpen are open
+// (RMI-43). The peers see that immediately; in the backlog they would wait without a reason.
 type boundedListener struct {
 	net.Listener
 	maxOpen int
@@ -18,12 +18,12 @@ type boundedListener struct {
 	log     *zap.Logger // set before Accept
 }
 
-// limitConnections makes a listener with a limit of open connections.
+// limitConnections bounds the number of open connections of a listener.
 func limitConnections(l net.Listener, most int) *boundedListener {
 	return &boundedListener{Listener: l, maxOpen: most, log: zap.NewNop()}
 }
 
-// Accept waits for a connection that may stay.
+// Accept waits for a connection within the bound, and closes others.
 func (l *boundedListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -36,7 +36,7 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 		l.open.Add(-1)
 		n := l.refused.Add(1) // before the peer can see it
 		_ = c.Close()         // the peer sees it, or has gone
-		if n&(n-1) == 0 {     // 1, 2, 4, 8: a flood is not a flood of lines
+		if n&(n-1) == 0 {     // 1, 2, 4, 8 and so on: a flood of connections is few lines
 			l.log.Warn("connection refused: too many are open", zap.String("listener", l.Addr().String()),
 				zap.Stringer("peer", c.RemoteAddr()), zap.Int("max", l.maxOpen), zap.Uint64("refused", n))
 		}

@@ -9,7 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A stream of events does not keep the process from ending.
+// An open event stream does not delay the end of the process.
 func TestServe_Events(t *testing.T) {
 	p, s := startServing(t, buildProgram(t))
 	code, body := s.get("/ws/v1/events/batch")

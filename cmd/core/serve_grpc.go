@@ -13,16 +13,16 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Bounds of the gRPC server. What resource managers send has others, see rmproxy.Limits.
+// Bounds of the gRPC server. Those of the messages of resource managers are in rmproxy.Limits.
 const (
 	maxRequestBytes       = 64 << 10         // bytes of a message for health and reflection
 	maxHeaderBytes        = 64 << 10         // bytes of the headers of a call
-	streamsPerConnection  = 128              // calls and streams at the same time; others wait in the client
-	handshakeTimeout      = 10 * time.Second // for a connection to become one of HTTP/2
-	idleConnectionTimeout = 10 * time.Minute // without a call or a stream, until the client has to connect again
+	streamsPerConnection  = 128              // calls and streams at the same time; further ones wait in the client
+	handshakeTimeout      = 10 * time.Second // for the HTTP/2 handshake of a connection
+	idleConnectionTimeout = 10 * time.Minute // without a call or a stream; then the connection is closed
 )
 
-// newGRPCServer is the gRPC server: the scheduler interface, health and reflection.
+// newGRPCServer returns the gRPC server: the scheduler interface, health and reflection (RMI-1, RMI-43).
 func (s *servers) newGRPCServer() *grpc.Server {
 	rpc := grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxRequestBytes),
@@ -44,7 +44,7 @@ func (s *servers) newGRPCServer() *grpc.Server {
 	return rpc
 }
 
-// recovered is the last resort: a call that panics fails, the scheduler goes on.
+// recovered makes a panic in a call an error of that call; the scheduler goes on (RMI-6).
 func (s *servers) recovered(p any) error {
 	s.log.Error("panic in a call", zap.Any("panic", p), zap.Stack("stack"))
 	return status.Error(codes.Internal, "the scheduler could not serve the call")

@@ -9,7 +9,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 )
 
-// grpcLimits bound what clients of the gRPC port may cost.
+// grpcLimits bound the resources that clients of --grpc-address may use.
 type grpcLimits struct {
 	connections int
 	rm          rmproxy.Limits
@@ -17,30 +17,30 @@ type grpcLimits struct {
 
 // add adds the flags of the limits.
 func (l *grpcLimits) add(f *pflag.FlagSet) {
-	f.IntVar(&l.connections, "grpc-max-connections", 128, "close further connections to --grpc-address while so many are open")
+	f.IntVar(&l.connections, "grpc-max-connections", 128, "open connections to --grpc-address; further ones are closed")
 	f.IntVar(&l.rm.SilentStreams, "grpc-max-silent-streams", rmproxy.DefaultSilentStreams,
-		"end the oldest stream without a first message when more than so many are open")
+		"open streams without a first message; when there are more, the oldest ends")
 	f.DurationVar(&l.rm.FirstMessageTimeout, "grpc-first-message", rmproxy.DefaultFirstMessageTimeout,
-		"end a stream whose first message has not come after so long")
+		"end a stream whose first message has not arrived after this time")
 	f.IntVar(&l.rm.MessageBytes, "rm-max-message-bytes", rmproxy.DefaultMessageBytes,
 		"end a stream on which a resource manager sends a longer message; 1 GiB at most")
 	f.IntVar(&l.rm.MessageElements, "rm-max-message-elements", rmproxy.DefaultMessageElements,
 		"end a stream on which a resource manager sends a message with more nodes, applications, allocations and releases")
 	f.Int64Var(&l.rm.DecodeBytes, "rm-decode-bytes", rmproxy.DefaultDecodeBytes,
-		"memory for decoding messages: one that needs more is refused, and several together wait")
+		"memory for decoding messages, in bytes: a message that needs more is refused; several that need more together wait")
 	f.IntVar(&l.rm.UndeliveredBytes, "rm-max-undelivered-bytes", rmproxy.DefaultUndeliveredBytes,
-		"read no more from a resource manager while so many bytes of answers of one kind wait for it; decisions pause at a quarter")
+		"stop reading from a resource manager while more bytes of answers of one kind wait for it; decisions pause at a quarter")
 	f.DurationVar(&l.rm.UndeliveredTimeout, "rm-undelivered-timeout", rmproxy.DefaultUndeliveredTimeout,
-		"end the stream of a resource manager that reads nothing for so long while too many answers wait")
+		"end the stream of a resource manager that reads nothing for this time while decisions or messages wait for that")
 	f.DurationVar(&l.rm.DisconnectedTimeout, "rm-timeout", rmproxy.DefaultDisconnectedTimeout,
-		"another resource manager may register when the one before has had no stream for so long; one that ended its streams itself is replaced at once")
+		"another resource manager may register when the former one has had no stream for this time; one that ended its streams itself is replaced at once")
 }
 
-// maxMessageBytes is the largest --rm-max-message-bytes: lengths beyond it help no resource
-// manager, and two such messages may be received at once.
+// maxMessageBytes is the largest --rm-max-message-bytes: two such messages may be received at the same
+// time.
 const maxMessageBytes = 1 << 30
 
-// check says which limits make no sense.
+// check reports invalid limits (OBS-87, RMI-37).
 func (l grpcLimits) check() error {
 	var wrong []error
 	for _, x := range []struct {

@@ -15,7 +15,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
-// httpFlags say what readers over HTTP may cost. The zero value means the defaults.
+// httpFlags bound the resources that readers over HTTP may use. The zero value means the defaults.
 type httpFlags struct {
 	connections  int
 	largeAnswers int
@@ -25,16 +25,16 @@ type httpFlags struct {
 
 func (f *httpFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&f.connections, "http-max-connections", httpserver.DefaultConnections,
-		"open HTTP connections; one more closes an idle one, or gets status 503 (/healthz and /readyz are answered all the same)")
+		"open HTTP connections; a further one closes an idle one, or has status 503 (/healthz and /readyz are still answered)")
 	flags.IntVar(&f.largeAnswers, "http-max-large-answers", httpserver.DefaultLargeAnswers,
-		"answers of more than 64 KiB that are written at the same time; others wait up to 5s, then get status 503")
+		"answers of more than 64 KiB that are written at the same time; others wait up to 5s, then have status 503")
 	flags.DurationVar(&f.stall, "http-stall-timeout", httpserver.DefaultStall,
-		"cut an HTTP client that does not take 64 KiB of its answer in this time")
+		"close the connection of an HTTP client that does not read 64 KiB of its answer in this time")
 	flags.Int64Var(&f.cacheBytes, "http-cache-bytes", webservice.DefaultCacheBytes,
-		"bytes of encoded answers that are kept for the next reader; what does not fit is encoded for each; 0: nothing is kept")
+		"bytes of encoded answers that are kept for further readers; the rest is encoded for each; 0: nothing is kept")
 }
 
-// check says which limits make no sense.
+// check reports invalid limits (OBS-87).
 func (f *httpFlags) check() error {
 	var wrong []error
 	if f.connections < 1 {
@@ -52,7 +52,7 @@ func (f *httpFlags) check() error {
 	return errors.Join(wrong...)
 }
 
-// newHTTPServer is a server for h. counts are shared by all servers of the process.
+// newHTTPServer returns a server for h. counts are shared by all servers of the process.
 func (s *servers) newHTTPServer(h http.Handler, f httpFlags, counts *httpserver.Counts) *httpserver.Server {
 	return httpserver.New(h, httpserver.Options{
 		MaxConnections: f.connections, StallTimeout: f.stall, Liveness: webservice.Liveness,
@@ -68,7 +68,7 @@ func (s *servers) serveHTTP(name string, server *httpserver.Server, on net.Liste
 	})
 }
 
-// shutdownHTTP waits until ctx ends for requests that are under way, and cuts the others.
+// shutdownHTTP waits until ctx ends for running requests, then closes their connections.
 func shutdownHTTP(ctx context.Context, server *httpserver.Server) {
 	if server.Shutdown(ctx) != nil {
 		_ = server.Close()

@@ -17,7 +17,7 @@ func openListeners(f serveFlags) (d listeners, err error) {
 		}
 	}()
 	if f.adminListen != "" && !f.admin {
-		return d, exitError{exitUsage, errors.New("--admin-listen goes with --admin")}
+		return d, exitError{exitUsage, errors.New("--admin-listen needs --admin")}
 	}
 	if f.admin {
 		where := f.adminListen
@@ -56,7 +56,7 @@ func (d listeners) close() (err error) {
 	return err
 }
 
-// listen opens a port. flag is for the error.
+// listen opens a port. Errors name the flag.
 func listen(flag, address string) (net.Listener, error) {
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		return nil, exitError{exitUsage, fmt.Errorf("%s: %w", flag, err)}

@@ -38,9 +38,9 @@ func logLines(t *testing.T, text string) map[string][]map[string]any {
 	return out
 }
 
-// TestServe_LogsSchedulingEvents starts the program, causes facts over gRPC, and finds their lines: with
-// what is for debugging only where that is wanted. The process ends within the window of the
-// rejections, and none is lost.
+// TestServe_LogsSchedulingEvents starts the program, causes events over gRPC, and finds their log
+// lines, those at level debug only with --log-level debug. The process ends within the window of the
+// rejections, and all are counted.
 func TestServe_LogsSchedulingEvents(t *testing.T) {
 	program := buildProgram(t)
 	for _, level := range []string{"info", "debug"} {

@@ -9,28 +9,28 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
-// managers shows the resource manager that is registered over REST, and lets an administrator end
-// its registration.
+// managers shows the registered resource manager over REST, and ends its registration for an
+// administrator (OBS-23, OBS-80).
 type managers struct{ proxy *rmproxy.Proxy }
 
-// List is the one that is registered, if there is one.
+// List has the registered resource manager; nil: none is registered.
 func (m managers) List() []webservice.ResourceManager {
-	is, ok := m.proxy.ConnectionStatus()
+	status, ok := m.proxy.ConnectionStatus()
 	if !ok {
 		return nil
 	}
 	out := webservice.ResourceManager{
-		ID: is.RM, State: "Disconnected", Since: is.Since, Listening: is.Listening, Streams: is.Streams, InProcess: is.InProcess,
-		Undelivered: is.UndeliveredBytes, Registered: is.At, Version: is.Version, PolicyGroup: is.PolicyGroup, BuildInfo: is.BuildInfo,
+		ID: status.RM, State: "Disconnected", Since: status.Since, Listening: status.Listening, Streams: status.Streams, InProcess: status.InProcess,
+		Undelivered: status.UndeliveredBytes, Registered: status.At, Version: status.Version, PolicyGroup: status.PolicyGroup, BuildInfo: status.BuildInfo,
 	}
-	if is.Connected {
+	if status.Connected {
 		out.State = "Connected"
 	}
 	if out.Streams == nil {
 		out.Streams = []string{}
 	}
-	if !is.ReplaceableAt.IsZero() {
-		out.ReplaceableFrom = &is.ReplaceableAt
+	if !status.ReplaceableAt.IsZero() {
+		out.ReplaceableFrom = &status.ReplaceableAt
 	}
 	return []webservice.ResourceManager{out}
 }
@@ -47,12 +47,12 @@ func (m managers) Release(rm string, force bool) error {
 	}
 }
 
-// counts is what metrics say of the resource manager.
+// counts are the metrics of the resource manager.
 func (m managers) counts() metrics.RM {
-	is, registered := m.proxy.ConnectionStatus()
+	status, registered := m.proxy.ConnectionStatus()
 	c := m.proxy.Counts()
 	return metrics.RM{
-		Registered: registered, Connected: is.Connected, Listening: is.Listening, Undelivered: is.UndeliveredBytes,
+		Registered: registered, Connected: status.Connected, Listening: status.Listening, Undelivered: status.UndeliveredBytes,
 		Disconnects: c.Disconnects, Silent: c.SilentStreams, SilentEnded: c.SilentEnded, Ignored: c.Ignored,
 	}
 }

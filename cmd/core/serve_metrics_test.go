@@ -8,7 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A whole process: a shim comes, has its work placed and ends it, and Prometheus sees that.
+// In a whole process, the metrics count what a shim registers, asks for and releases.
 func TestServe_Metrics(t *testing.T) {
 	shim := buildShim(t)
 	p, s := startServing(t, buildProgram(t))
@@ -28,7 +28,7 @@ func TestServe_Metrics(t *testing.T) {
 		} {
 			assert.Assert(t, strings.Contains(body, want), "%s\n%s", want, body)
 		}
-		// Packed, as Prometheus wants it, it is unpacked once.
+		// The answer is compressed with gzip once, as Prometheus requests it.
 		response, err := s.client.Get(s.http + path)
 		assert.NilError(t, err)
 		assert.NilError(t, response.Body.Close())
@@ -36,7 +36,7 @@ func TestServe_Metrics(t *testing.T) {
 	}
 	code, body := s.get("/ws/v1/events/batch")
 	assert.Equal(t, code, http.StatusOK)
-	assert.Assert(t, strings.Contains(body, `"EventRecords":[`), "history hears as well: %s", body)
+	assert.Assert(t, strings.Contains(body, `"EventRecords":[`), "the event history has events as well: %s", body)
 	code, body = s.get("/ws/v1/scheduler/healthcheck")
 	assert.Equal(t, code, http.StatusOK)
 	assert.Assert(t, strings.HasPrefix(body, `{"Healthy":true,"HealthChecks":[{"Name":"Partitions answer"`), body)

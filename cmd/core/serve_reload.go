@@ -11,12 +11,12 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/reload"
 )
 
-// watchConfig puts in force what the file of --config says from now on: when it changes, unless
-// nobody wants that, and on every signal. It ends with ctx. known is what the file said.
+// watchConfig reloads the file of --config until ctx ends: when it changes, unless --config-watch is
+// false (CFG-90, CFG-91), and on every signal (CFG-92). known is the content that is in force.
 func (s *servers) watchConfig(ctx context.Context, f *serveFlags, known *reload.Proposal, signals <-chan os.Signal) {
 	file := f.config
 	if file == "-" || isOpenFile(file) {
-		file = "" // it can be read once
+		file = "" // it can be read only once
 	}
 	s.serving.Go(func() {
 		for {
@@ -39,7 +39,7 @@ func (s *servers) watchConfig(ctx context.Context, f *serveFlags, known *reload.
 	})
 }
 
-// reloadFile is what SIGHUP does.
+// reloadFile reads the file again, for SIGHUP (CFG-92). An empty name: there is no file.
 func (s *servers) reloadFile(ctx context.Context, f *serveFlags, file string) {
 	if file == "" {
 		s.log.Warn("SIGHUP: there is no file of --config to read again")
@@ -51,17 +51,17 @@ func (s *servers) reloadFile(ctx context.Context, f *serveFlags, file string) {
 		return
 	}
 	if err := s.applyConfig(ctx, reload.Signal, file, text); err == nil {
-		s.log.Info("SIGHUP: what the file says is in force", zap.String("file", file),
+		s.log.Info("SIGHUP: the configuration of the file is in force", zap.String("file", file),
 			zap.Uint64("generation", s.proxy.Reloads().Current().Number))
 	}
 }
 
-// applyConfig puts a text in force. What comes of it is logged there.
+// applyConfig puts a configuration in force. The result is logged by Reloads.
 func (s *servers) applyConfig(ctx context.Context, source reload.Source, from string, text []byte) error {
-	wish, err := s.proxy.Reloads().Read(source, from, text)
+	proposal, err := s.proxy.Reloads().Read(source, from, text)
 	if err != nil {
 		return err
 	}
-	_, err = s.proxy.Reloads().Apply(ctx, wish)
+	_, err = s.proxy.Reloads().Apply(ctx, proposal)
 	return err
 }

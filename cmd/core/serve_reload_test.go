@@ -18,7 +18,7 @@ func replaceText(t *testing.T, name, text string) {
 	assert.NilError(t, os.WriteFile(name, []byte(text), 0o600))
 }
 
-// waitForBody asks until the answer to a GET has a text in it.
+// waitForBody repeats a GET until the answer contains a text.
 func (s *runningService) waitForBody(path, want string, logs *lockedBuffer) {
 	s.t.Helper()
 	poll.WaitOn(s.t, func(poll.LogT) poll.Result {
@@ -54,7 +54,7 @@ func TestServe_ChangedConfigFileIsReloaded(t *testing.T) {
 	p, s := startServing(t, program, "--config", file)
 	s.waitForBody("/ws/v1/config/history", `"source":"file"`, &p.logs)
 
-	version("..2", twoLeaves) // as a ConfigMap is swapped
+	version("..2", twoLeaves) // as kubelet updates the volume of a ConfigMap
 	s.waitForBody("/ws/v1/partition/default/queues", `"root.b"`, &p.logs)
 	version("..3", "partitions: [{queues: [{name: a.b}]}]")
 	waitForLog(t, p, "configuration refused")
@@ -77,7 +77,7 @@ func TestServe_SIGHUPReloadsConfig(t *testing.T) {
 	hup()
 	s.waitForBody("/ws/v1/config/history", `"source":"sighup"`, &p.logs)
 
-	// Somebody changes it elsewhere; the signal is an act, so the file is heard again.
+	// The configuration is changed over REST; the signal puts the unchanged file in force again.
 	code, body := s.post("/ws/v1/config", "application/yaml", oneLeaf)
 	assert.Equal(t, code, http.StatusOK, body)
 	hup()

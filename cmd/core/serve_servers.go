@@ -26,10 +26,10 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
-// shutdownTimeout is for calls under way, when stopping.
+// shutdownTimeout is how long stop waits for running calls and requests.
 const shutdownTimeout = 2 * time.Second
 
-// servers are the doors of a running scheduler.
+// servers are the APIs of a running scheduler: gRPC, REST and the admin API.
 type servers struct {
 	log       *zap.Logger
 	proxy     *rmproxy.Proxy
@@ -41,12 +41,12 @@ type servers struct {
 	http      *httpserver.Server
 	admin     *httpserver.Server // nil without --admin
 
-	termination *termination // watches over stop; nil: nothing does
+	termination *termination // bounds the time of stop; nil: it is not bounded
 	serving     sync.WaitGroup
 	stopping    atomic.Bool
 	once        sync.Once
-	failed      chan struct{} // closed when a door could not stay open
-	err         error         // why; read it after failed is closed, or after stop
+	failed      chan struct{} // closed when a server or standard output has failed
+	err         error         // the first failure; may be read after failed is closed, or after stop
 }
 
 func newServers(opt rmproxy.Options, admin bool, web httpFlags) *servers {
@@ -88,7 +88,7 @@ func newServers(opt rmproxy.Options, admin bool, web httpFlags) *servers {
 	return s
 }
 
-// ready says why requests cannot be served.
+// ready is the check of /readyz; the error says why requests are not served (OBS-50).
 func (s *servers) ready() error {
 	if s.stopping.Load() {
 		return errors.New("the scheduler is stopping")
@@ -111,7 +111,7 @@ func (s *servers) start(d listeners) {
 	}
 }
 
-// fail notes the first reason why the servers cannot go on.
+// fail records the first failure.
 func (s *servers) fail(err error) {
 	s.once.Do(func() {
 		s.err = err
@@ -119,8 +119,8 @@ func (s *servers) fail(err error) {
 	})
 }
 
-// announce writes the ready line to the log and to standard output, which is not waited for:
-// it may be a pipe that is not read.
+// announce writes the ready line to the log and to standard output. It does not wait for standard
+// output, which may be a pipe that is not read (OBS-69).
 func (s *servers) announce(out io.Writer, d listeners) {
 	fields := []zap.Field{zap.Stringer("grpc", d.grpc.Addr()), zap.Stringer("http", d.http.Addr())}
 	if d.admin != nil {
@@ -134,11 +134,12 @@ func (s *servers) announce(out io.Writer, d listeners) {
 	}()
 }
 
-// stop closes the doors, waits a moment for calls under way, and ends the scheduler.
+// stop closes the listeners, waits shutdownTimeout at most for running calls and requests, and ends
+// the scheduler (RMI-69).
 func (s *servers) stop() {
 	s.stopping.Store(true)
 	s.health.Shutdown()
-	s.history.Close() // streams would stay open as long as clients like
+	s.history.Close() // ends the event streams, which clients may keep open for any time
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
 	var ending sync.WaitGroup
@@ -148,8 +149,8 @@ func (s *servers) stop() {
 		}
 	}
 	ending.Go(func() {
-		// Streams stay open as long as both sides like, so the proxy ends its own. Others,
-		// such as a watch of the health, are cut when the time is up.
+		// GracefulStop waits for all streams. The proxy ends those of the scheduler interface; others,
+		// such as a watch of the health service, end with ctx.
 		defer context.AfterFunc(ctx, s.grpc.Stop)()
 		s.termination.step("the gRPC server", s.grpc.GracefulStop)
 	})

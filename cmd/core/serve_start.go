@@ -10,11 +10,11 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/usergroup"
 )
 
-// errInterrupted says that a signal came before the start was over.
+// errInterrupted means that a signal came before the start was complete.
 var errInterrupted = errors.New("interrupted")
 
-// startInterruptible is start, unless ctx ends before it is over: standard input may never end, and a
-// disk may hang. users are what the configuration may need.
+// startInterruptible is loadStart and a check of the user directories that the configuration needs. It
+// returns errInterrupted when ctx ends first: standard input may never end, and a disk may hang.
 func (f *serveFlags) startInterruptible(
 	ctx context.Context, users *usergroup.Resolvers, in io.Reader, errs io.Writer,
 ) (first *reload.Proposal, store *reload.Disk, err error) {
@@ -35,15 +35,15 @@ func (f *serveFlags) startInterruptible(
 	case <-done:
 		return first, store, err
 	case <-ctx.Done():
-		return nil, nil, errInterrupted // what was begun is not waited for: the process ends
+		return nil, nil, errInterrupted // the goroutine is not waited for: the process ends
 	}
 }
 
-// loadStart is the configuration that the scheduler starts with, nil: the default, and what
-// remembers it, nil: nothing does. The errors have their exit code.
+// loadStart returns the first configuration, nil: the embedded default, and the store of the history,
+// nil: it is not stored (CFG-94, CFG-118). The errors are of type exitError.
 func (f *serveFlags) loadStart(in io.Reader, errs io.Writer) (first *reload.Proposal, store *reload.Disk, err error) {
 	if f.history < 1 {
-		return nil, nil, exitError{exitUsage, fmt.Errorf("--config-history is %d: at least the one in force is remembered", f.history)}
+		return nil, nil, exitError{exitUsage, fmt.Errorf("--config-history is %d, and must be above 0", f.history)}
 	}
 	if f.config != "" {
 		if first, err = loadProposal("--config", f.config, in, errs, f.bounds); err != nil {
@@ -58,14 +58,14 @@ func (f *serveFlags) loadStart(in io.Reader, errs io.Writer) (first *reload.Prop
 	}
 	if first == nil {
 		if first, err = store.Latest(f.bounds); err != nil {
-			err = fmt.Errorf("--data-dir: %w\nStart with --config to put something else in force", err)
+			err = fmt.Errorf("--data-dir: %w\nStart with --config to use another configuration", err)
 			return nil, nil, exitError{exitRefused, errors.Join(err, store.Close())}
 		}
 	}
 	return first, store, nil
 }
 
-// startSource is where the configuration of the start came from, for errors.
+// startSource is the source of the first configuration, for errors.
 func (f *serveFlags) startSource() string {
 	if f.config != "" {
 		return "--config: " + f.config

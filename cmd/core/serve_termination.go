@@ -18,30 +18,30 @@ import (
 )
 
 const (
-	// terminationLimit is how long a termination may take. What is stuck then is named and the
-	// process ends; together with reportLimit that is within 5 s of the signal.
+	// terminationLimit is how long a termination may take. Then the steps that are stuck are logged and
+	// the process ends; together with reportLimit that is within 5 s of the signal.
 	terminationLimit = 4500 * time.Millisecond
-	// reportLimit is how long the process tries to write its last line: standard error may be
-	// what is stuck.
+	// reportLimit is how long the process tries to write its last line: writing to standard error may
+	// be stuck.
 	reportLimit = 250 * time.Millisecond
 )
 
-// termination watches over the end of the process. Whatever is stuck (a reader, a resource
-// manager, a disk, a partition, the log), the process ends within a bound.
+// termination bounds the time in which the process ends, whatever is stuck: a reader, a resource
+// manager, a disk, a partition, the log (RMI-69).
 type termination struct {
 	limit  time.Duration
 	exit   func(code int)
 	report func(stuck []string) // within a bound of its own; nil: nothing is reported
 
 	mu      sync.Mutex
-	steps   []string // that have begun and have not ended
+	steps   []string // have begun and have not ended
 	timer   *time.Timer
 	expired bool
 }
 
 func newTermination() *termination { return &termination{limit: terminationLimit, exit: os.Exit} }
 
-// begin starts the time of the termination. Calls after the first one change nothing.
+// begin starts the timer of the termination. Calls after the first one have no effect.
 func (t *termination) begin() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -50,8 +50,7 @@ func (t *termination) begin() {
 	}
 }
 
-// step does a part of the termination, or of the start, that may get stuck. A nil termination
-// does it, too.
+// step calls do, a part of the termination that may get stuck. A nil termination calls it too.
 func (t *termination) step(name string, do func()) {
 	if t == nil {
 		do()
@@ -68,7 +67,7 @@ func (t *termination) step(name string, do func()) {
 	}
 }
 
-// expire ends the process.
+// expire reports the steps that are stuck and ends the process.
 func (t *termination) expire() {
 	t.mu.Lock()
 	stuck, report := slices.Clone(t.steps), t.report
@@ -80,14 +79,14 @@ func (t *termination) expire() {
 	t.exit(exitStuck)
 }
 
-// setReport sets what writes the last line.
+// setReport sets the function that writes the last line.
 func (t *termination) setReport(report func(stuck []string)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.report = report
 }
 
-// end says that the termination is over.
+// end stops the timer: the termination was in time.
 func (t *termination) end() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -96,10 +95,10 @@ func (t *termination) end() {
 	}
 }
 
-// untilSignal returns a context that ends with the first SIGTERM or SIGINT. The second one ends
-// the process at once, with 128 and the number of the signal. That is done here and not by the
-// default action of the signal, which the first process of a container does not have. SIGPIPE
-// does not end the process: when the reader of the log is gone, scheduling goes on.
+// untilSignal returns a context that ends with the first SIGTERM or SIGINT. The second one ends the
+// process at once, with 128 plus the number of the signal. It calls exit for that, because the default
+// action of a signal does not apply to the first process of a container. SIGPIPE does not end the
+// process: scheduling goes on without a reader of the log.
 func untilSignal(exit func(code int)) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals, pipes := make(chan os.Signal, 2), make(chan os.Signal, 1)
@@ -129,7 +128,7 @@ func untilSignal(exit func(code int)) (ctx context.Context, stop func()) {
 	}
 }
 
-// reportStuck returns what writes the last line of the log, within reportLimit.
+// reportStuck returns a function that writes the last line of the log, within reportLimit.
 func reportStuck(log *logging.Log) func(stuck []string) {
 	return func(stuck []string) {
 		log.Error("termination took too long: the process ends", zap.String("stuck", stuckText(stuck)), zap.Int("exitCode", exitStuck))
@@ -137,7 +136,7 @@ func reportStuck(log *logging.Log) func(stuck []string) {
 	}
 }
 
-// printWithin writes a line, unless that takes too long.
+// printWithin writes a line. It returns after limit even if the write has not.
 func printWithin(limit time.Duration, out io.Writer, words ...any) {
 	done := make(chan struct{})
 	go func() {
@@ -152,10 +151,10 @@ func printWithin(limit time.Duration, out io.Writer, words ...any) {
 	}
 }
 
-// stuckText is the steps that are stuck, for a log line.
+// stuckText lists the steps that are stuck, for a log line.
 func stuckText(stuck []string) string {
 	if len(stuck) == 0 {
-		return "nothing that is known"
+		return "no known step"
 	}
 	return strings.Join(stuck, ", ")
 }

@@ -12,22 +12,22 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// The kernel keeps whoever opens a file waiting while another process has a lease on it, for
-// lease-break-time at most: a data directory on a disk that hangs, seen from the program.
+// While another process has a lease on a file, open waits for lease-break-time at most: for the
+// program it is like a data directory on a disk that hangs.
 const (
 	setLease  = 1024 // F_SETLEASE
 	breakTime = "/proc/sys/fs/lease-break-time"
 )
 
-// A start that hangs in the data directory ends within 5 s of SIGTERM, with exit code 0: it was ended
-// by a signal, and nothing had begun that must be stored.
+// A start that hangs in the data directory ends within 5 s of SIGTERM, with exit code 0: a signal has
+// ended it.
 func TestTermination_HangingStartExits(t *testing.T) {
 	dir := t.TempDir()
 	file, err := os.Create(filepath.Join(dir, "config.db"))
 	assert.NilError(t, err)
 	defer file.Close()
 	opened := make(chan os.Signal, 1)
-	signal.Notify(opened, syscall.SIGIO) // is what the holder of a lease gets when another process opens the file
+	signal.Notify(opened, syscall.SIGIO) // is sent to the holder of a lease when another process opens the file
 	defer signal.Stop(opened)
 	if _, _, no := syscall.Syscall(syscall.SYS_FCNTL, file.Fd(), setLease, uintptr(syscall.F_WRLCK)); no != 0 {
 		t.Skipf("the file system of %s knows no leases: %v", dir, no)
@@ -39,7 +39,7 @@ func TestTermination_HangingStartExits(t *testing.T) {
 	cmd := exec.Command(buildProgram(t), "serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0", "--data-dir", dir)
 	assert.NilError(t, cmd.Start())
 	select {
-	case <-opened: // and now it hangs in open
+	case <-opened: // the program hangs in open now
 	case <-time.After(20 * time.Second):
 		t.Error("the program does not open the file")
 	}

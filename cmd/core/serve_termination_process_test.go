@@ -16,9 +16,9 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// asStuckProgram names the environment variable that makes the test binary a program with a step
-// of its termination that never ends. Nothing outside the process can make a step of serve
-// hang as long as this without holding up the end of the process as well: a disk that is frozen does.
+// asStuckProgram names the environment variable with which the test binary runs stuckProgram, whose
+// termination has a step that never ends. A test cannot make a step of serve hang from outside of the
+// process: a frozen disk also delays the end of the process itself.
 const asStuckProgram = "CANOPY_TEST_AS_STUCK_PROGRAM"
 
 // stuckProgram waits for a signal and terminates as serve does, with a step that hangs.
@@ -65,24 +65,24 @@ func runStuckProgram(t *testing.T, stderr *os.File) (code int) {
 	return exit.ExitCode()
 }
 
-// A process of which a step hangs ends within 5 s of SIGTERM with exit code 3, and its last line
-// says what hung; also when standard error is full and is not read.
+// A process with a step that hangs ends within 5 s of SIGTERM with exit code 3, and its last line
+// names the step; also when standard error is full and is not read.
 func TestTermination_StuckProcessExitsWithCode3(t *testing.T) {
 	t.Run("its standard error is read", func(t *testing.T) {
 		t.Parallel()
 		r, w, err := os.Pipe()
 		assert.NilError(t, err)
 		defer r.Close()
-		var said bytes.Buffer
+		var log bytes.Buffer
 		over := make(chan error, 1)
 		go func() {
-			_, err := said.ReadFrom(r)
+			_, err := log.ReadFrom(r)
 			over <- err
 		}()
 		assert.Equal(t, runStuckProgram(t, w), exitStuck)
 		assert.NilError(t, w.Close())
 		assert.NilError(t, <-over)
-		assert.Assert(t, strings.Contains(said.String(), `"stuck":"a callback","exitCode":3`), said.String())
+		assert.Assert(t, strings.Contains(log.String(), `"stuck":"a callback","exitCode":3`), log.String())
 	})
 	t.Run("its standard error is full", func(t *testing.T) {
 		t.Parallel()

@@ -38,7 +38,7 @@ func TestTermination_StuckStepsAreReported(t *testing.T) {
 		synctest.Wait()
 		end.begin()
 		<-time.After(time.Second)
-		end.begin() // a second time is not a new start
+		end.begin() // a second call does not restart the timer
 		assert.Equal(t, <-ended, exitStuck)
 		assert.Equal(t, time.Since(start), terminationLimit)
 		assert.Assert(t, terminationLimit+reportLimit < 5*time.Second)
@@ -77,7 +77,7 @@ func TestServe_SignalInterruptsStart(t *testing.T) {
 	f := serveFlags{bounds: configs.DefaultOptions(), config: "-", grpcAddress: "127.0.0.1:0", httpAddress: "127.0.0.1:0", logLevel: "info", logFormat: "json", history: 5}
 	ended := make(chan error, 1)
 	go func() { ended <- serve(ctx, f, in, io.Discard, io.Discard) }()
-	_, err := never.Write([]byte("partitions:\n")) // it reads
+	_, err := never.Write([]byte("partitions:\n")) // returns once serve reads
 	assert.NilError(t, err)
 	stop()
 	assert.NilError(t, <-ended)
@@ -87,8 +87,7 @@ func TestServe_SignalInterruptsStart(t *testing.T) {
 const exampleRM = "shim-go"
 
 // startUnread starts the program with a pipe for standard error, or for standard output, that is not
-// read; the other one is. Of standard output it reads the ready line, of standard error that of
-// the log.
+// read. It reads the other one: the ready line of standard output, or that of the log.
 func startUnread(t *testing.T, output bool, args ...string) (cmd *exec.Cmd, ready string, pipe *os.File) {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -120,15 +119,15 @@ func startUnread(t *testing.T, output bool, args ...string) (cmd *exec.Cmd, read
 		if !output {
 			return cmd, line, r
 		}
-		var said struct{ Msg, Grpc, HTTP string }
-		if assert.NilError(t, json.Unmarshal([]byte(line), &said)); said.Msg == "ready" {
+		var logged struct{ Msg, Grpc, HTTP string }
+		if assert.NilError(t, json.Unmarshal([]byte(line), &logged)); logged.Msg == "ready" {
 			go func() { _, _ = io.Copy(io.Discard, lines) }()
-			return cmd, "canopy ready grpc=" + said.Grpc + " http=" + said.HTTP, r
+			return cmd, "canopy ready grpc=" + logged.Grpc + " http=" + logged.HTTP, r
 		}
 	}
 }
 
-// fillPipe leaves no room in a pipe.
+// fillPipe writes to a pipe until it is full.
 func fillPipe(t *testing.T, w *os.File) {
 	t.Helper()
 	assert.NilError(t, w.SetWriteDeadline(time.Now().Add(50*time.Millisecond)))
@@ -137,7 +136,7 @@ func fillPipe(t *testing.T, w *os.File) {
 	assert.NilError(t, w.SetWriteDeadline(time.Time{}))
 }
 
-// terminate sends SIGTERM and wants a clean end within 5 s.
+// terminate sends SIGTERM. The process must end within 5 s with exit code 0.
 func terminate(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	start := time.Now()
@@ -149,7 +148,7 @@ func terminate(t *testing.T, cmd *exec.Cmd) {
 	assert.Assert(t, took < 5*time.Second, "it took %v", took)
 }
 
-// unknownNodes is a message about nodes that are not there: each is a line in the log.
+// unknownNodes is a message with updates of n unknown nodes: each is a line in the log.
 func unknownNodes(n int) *emptypb.Empty {
 	var b []byte
 	for range n {
@@ -162,7 +161,7 @@ func unknownNodes(n int) *emptypb.Empty {
 	return m
 }
 
-// floodLog has the program log more than a pipe and its buffer hold.
+// floodLog makes the program log more than a pipe and the log buffer hold.
 func floodLog(t *testing.T, s *runningService, stream grpc.ClientStream) {
 	t.Helper()
 	for range 4 {

@@ -35,7 +35,7 @@ type runningService struct {
 	client *http.Client // reaches all of them
 }
 
-// connect reads the ready line.
+// connect connects to the addresses of a ready line.
 func connect(t *testing.T, ready string) *runningService {
 	t.Helper()
 	at := map[string]string{}
@@ -70,7 +70,7 @@ func (s *runningService) get(path string) (code int, body string) {
 	return s.do(http.MethodGet, s.http+path, "")
 }
 
-// post goes to the admin listener.
+// post sends a POST to the admin listener.
 func (s *runningService) post(path, kind, body string) (code int, answer string) {
 	s.t.Helper()
 	return s.do(http.MethodPost, s.admin+path, body, "Content-Type", kind)
@@ -92,8 +92,8 @@ func (s *runningService) do(method, url, body string, headers ...string) (code i
 	return response.StatusCode, string(text)
 }
 
-// textMessage is a message with one text in it. The command knows no message of the scheduler
-// interface, so neither does its test: on the wire a field is a number.
+// textMessage is a message with one string field, by its number: this package does not import the
+// messages of the scheduler interface.
 func textMessage(field protowire.Number, value string) *emptypb.Empty {
 	m := &emptypb.Empty{}
 	m.ProtoReflect().SetUnknown(protowire.AppendString(protowire.AppendTag(nil, field, protowire.BytesType), value))
@@ -164,8 +164,8 @@ func TestServe_StartToStop(t *testing.T) {
 	assert.Equal(t, s.healthOf("si.v1.Scheduler"), healthpb.HealthCheckResponse_SERVING)
 
 	nodes := s.openStream()
-	question := &healthpb.HealthCheckRequest{Service: "si.v1.Scheduler"}
-	watch, err := healthpb.NewHealthClient(s.conn).Watch(s.ctx, question)
+	request := &healthpb.HealthCheckRequest{Service: "si.v1.Scheduler"}
+	watch, err := healthpb.NewHealthClient(s.conn).Watch(s.ctx, request)
 	assert.NilError(t, err)
 	first, err := watch.Recv()
 	assert.NilError(t, err)
@@ -193,7 +193,7 @@ func TestServe_InvalidConfigOpensNoPort(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	assert.NilError(t, err)
 	defer taken.Close()
-	// The port is taken: had it been tried, that would be the error.
+	// The port is in use: opening it would be another error.
 	code, out, errs := runCanopy("serve", "--config", "broken.yaml", "--grpc-address", taken.Addr().String())
 	assert.Equal(t, code, exitRefused)
 	assert.Equal(t, out, "")
@@ -222,7 +222,7 @@ func TestServe_AddressInUse(t *testing.T) {
 	}
 }
 
-// The whole way, with processes: the shim that is the example, against the program.
+// The example shim runs against the program, both as processes.
 func TestServe_ExampleShim(t *testing.T) {
 	inDirectory(t)
 	program, shim := buildProgram(t), buildShim(t)

@@ -11,19 +11,19 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 )
 
-// simulator is the name that the simulated resource manager registers under.
+// simulator is the ID of the simulated resource manager.
 const simulator = "canopy-sim"
 
-// simSession is a simulated resource manager and, unless it runs elsewhere, its scheduler.
+// simSession is a simulated resource manager and its scheduler.
 type simSession struct {
-	server *sim.Server // nil: it runs elsewhere
+	server *sim.Server // nil: the scheduler is another process
 	client *sim.Client
 }
 
-// startSession starts a scheduler in this process and connects to it. clock is what the
-// scheduler goes by; nil: the real time.
+// startSession starts a scheduler in this process and connects to it. clock is the clock of the
+// scheduler; nil: the real time.
 func startSession(ctx context.Context, clock *sim.Clock) (*simSession, error) {
-	// The applications of a demo stay, however long it takes until they ask again.
+	// An application must not complete before its next ask is submitted.
 	lifetimes := objects.DefaultLifetimes()
 	lifetimes.Completing = math.MaxInt64
 	opt := rmproxy.Options{Loop: loop.Options{Lifetimes: &lifetimes}}
@@ -41,7 +41,7 @@ func startSession(ctx context.Context, clock *sim.Clock) (*simSession, error) {
 	return &simSession{server: server, client: client}, nil
 }
 
-// connectSession connects to a scheduler that runs elsewhere.
+// connectSession connects to a scheduler in another process.
 func connectSession(ctx context.Context, address string) (*simSession, error) {
 	client, err := sim.Dial(ctx, address, simulator)
 	if err != nil {

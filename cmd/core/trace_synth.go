@@ -20,11 +20,11 @@ import (
 const traceSynthHelp = `Make a trace of nodes and tasks for canopy replay, in the format of the openb traces.
 
 The same flags make the same bytes, on every machine. Nodes are of six kinds, from 32 cores
-without a GPU to 96 cores with eight. Tasks want from 0.5 to 64 cores and from 0 to 8 GPUs or a part
-of one; they come more by day than by night; those of class LS last for hours, most of BE for
-minutes. How long the trace is follows from --load: the work of all tasks (what they want, times
-how long they last) is so many times what the nodes can do, in their scarcest resource, in the time
-in which tasks come.
+without a GPU to 96 cores with eight. Tasks request 0.5 to 64 cores and 0 to 8 GPUs or a part of
+one; more are submitted by day than by night; those of class LS last for hours, most of BE for
+minutes. The length of the trace depends on --load: the sum over all tasks of the requested
+resources times the duration, divided by the capacity of the nodes times the time in which tasks are
+submitted, for the scarcest resource.
 
 Both files are CSV with a header line and without quotes.
 
@@ -38,7 +38,7 @@ Both files are CSV with a header line and without quotes.
           memory_mib     MiB
           num_gpu        number of GPUs
           gpu_milli      thousandths of each GPU: 1000 unless num_gpu is 1
-          gpu_spec       models that will do, with | between them; empty: any
+          gpu_spec       accepted models, with | between them; empty: any
           qos            LS (latency sensitive), Guaranteed, Burstable or BE (best effort)
           pod_phase      Succeeded; not read
           creation_time  seconds since the trace began
@@ -46,10 +46,10 @@ Both files are CSV with a header line and without quotes.
           scheduled_time empty, as these tasks were never scheduled; not read
 
 --output json prints one object: nodes, tasks, gpus, gpuTasks, lastArrivalSeconds, endSeconds
-and tasksByQoS. The files are replaced if they are there.
+and tasksByQoS. Existing files are replaced.
 
-The exit code is 0 when both files were written, 1 when one was not, and 2 for arguments that
-make no sense.`
+The exit code is 0 when both files were written, 1 when one was not, and 2 when the arguments
+are invalid.`
 
 const traceSynthExamples = `  canopy trace-synth --out-nodes nodes.csv --out-pods pods.csv
   canopy trace-synth --nodes 1000 --tasks 100000 --seed 7 --load 0.9 --out-nodes nodes.csv --out-pods pods.csv
@@ -91,15 +91,15 @@ func traceSynthCommand() *cobra.Command {
 func (f *synthFlags) define(flags *pflag.FlagSet) {
 	flags.IntVar(&f.Nodes, "nodes", f.Nodes, "number of nodes")
 	flags.IntVar(&f.Tasks, "tasks", f.Tasks, "number of tasks")
-	flags.Uint64Var(&f.Seed, "seed", f.Seed, "number that all that is drawn depends on")
-	flags.Float64Var(&f.Load, "load", f.Load, "work of the tasks, as a multiple of what the nodes can do while tasks come")
-	flags.Float64Var(&f.GPU, "gpu-share", f.GPU, "share of the tasks that want GPUs, from 0 to 1")
-	flags.Float64Var(&f.SharedGPU, "shared-gpu-share", f.SharedGPU, "share of the tasks with one GPU that take only a part of it, from 0 to 1")
+	flags.Uint64Var(&f.Seed, "seed", f.Seed, "seed of the random numbers")
+	flags.Float64Var(&f.Load, "load", f.Load, "load of the tasks, as a multiple of the capacity of the nodes while tasks are submitted")
+	flags.Float64Var(&f.GPU, "gpu-share", f.GPU, "share of the tasks that request GPUs, from 0 to 1")
+	flags.Float64Var(&f.SharedGPU, "shared-gpu-share", f.SharedGPU, "share of the tasks with one GPU that request a part of it, from 0 to 1")
 	flags.Float64Var(&f.GPUSpec, "gpu-spec-share", f.GPUSpec, "share of the tasks with GPUs that name their models, from 0 to 1")
-	flags.StringToIntVar(&f.qos, "qos", nil, "how many tasks have which class, in proportion, as `CLASS=WEIGHT,...`; without: "+weights(f.QoS))
+	flags.StringToIntVar(&f.qos, "qos", nil, "proportion of the tasks of each QoS class, as `CLASS=WEIGHT,...`; default: "+weights(f.QoS))
 	flags.StringVar(&f.nodes, "out-nodes", "", "CSV `FILE` to write the nodes to")
 	flags.StringVar(&f.pods, "out-pods", "", "CSV `FILE` to write the tasks to")
-	flags.StringVarP(&f.output, "output", "o", "text", "how to print what was made: text or json")
+	flags.StringVarP(&f.output, "output", "o", "text", "how to print the summary: text or json")
 }
 
 func weights(qos map[string]int) string {
@@ -110,7 +110,7 @@ func weights(qos map[string]int) string {
 	return strings.Join(parts, ",")
 }
 
-// maxWeight and maxLoad bound numbers that would overflow, or make a trace of one second.
+// maxWeight prevents an overflow of the sum of weights, maxLoad a trace of one second.
 const (
 	maxWeight = 1_000_000
 	maxLoad   = 1_000
@@ -147,7 +147,7 @@ func (f *synthFlags) check() error {
 	return errors.Join(append(wrong, checkOutput(f.output))...)
 }
 
-// synthSummary is what was made. Its JSON form is for other programs, so names stay.
+// synthSummary has the figures of a trace. Its JSON form is stable: other programs read it.
 type synthSummary struct {
 	Nodes       int            `json:"nodes"`
 	Tasks       int            `json:"tasks"`

@@ -49,7 +49,7 @@ func TestTraceSynth_InJSON(t *testing.T) {
 	assert.Equal(t, strings.Count(pods, ",BE,"), 50)
 }
 
-// What it makes can be replayed, with and without time.
+// A generated trace can be replayed in both modes.
 func TestTraceSynth_TraceCanBeReplayed(t *testing.T) {
 	dir := t.TempDir()
 	n, p := filepath.Join(dir, "nodes.csv"), filepath.Join(dir, "pods.csv")
@@ -78,16 +78,16 @@ func TestTraceSynth_InvalidFlagsAreRejected(t *testing.T) {
 		{"no nodes", append(files, "--nodes", "0"), exitUsage, "--nodes is 0, and must be from 1 to 20000"},
 		{"too many tasks", append(files, "--tasks", "1000001"), exitUsage, "--tasks is 1000001, and must be from 1 to 1000000"},
 		{"no load", append(files, "--load", "0"), exitUsage, "--load is 0, and must be above 0 and at most 1000"},
-		{"a load that is none", append(files, "--load", "NaN"), exitUsage, "--load is NaN"},
+		{"a load that is not a number", append(files, "--load", "NaN"), exitUsage, "--load is NaN"},
 		{"too little load", append(files, "--load", "0.000001"), exitUsage, "the tasks would come within"},
 		{"a share above 1", append(files, "--gpu-share", "80"), exitUsage, "--gpu-share is 80, and must be from 0 to 1"},
 		{"a share below 0", append(files, "--shared-gpu-share", "-0.1"), exitUsage, "--shared-gpu-share is -0.1"},
-		{"a share that is none", append(files, "--gpu-spec-share", "NaN"), exitUsage, "--gpu-spec-share is NaN"},
+		{"a share that is not a number", append(files, "--gpu-spec-share", "NaN"), exitUsage, "--gpu-spec-share is NaN"},
 		{"an unknown class", append(files, "--qos", "Best=1"), exitUsage, `--qos: there is no class "Best", only BE, Burstable, Guaranteed, LS`},
 		{"a negative weight", append(files, "--qos", "BE=-1,LS=2"), exitUsage, "the weight of BE is -1, and must be from 0 to 1000000"},
 		{"no weight", append(files, "--qos", "BE=0"), exitUsage, "--qos gives every class the weight 0"},
-		{"an unknown form", append(files, "--output", "xml"), exitUsage, `--output is text or json, not "xml"`},
-		{"a directory that is not there", []string{"--out-nodes", filepath.Join(dir, "x", "n"), "--out-pods", filepath.Join(dir, "p")},
+		{"an unknown output format", append(files, "--output", "xml"), exitUsage, `--output is text or json, not "xml"`},
+		{"a missing directory", []string{"--out-nodes", filepath.Join(dir, "x", "n"), "--out-pods", filepath.Join(dir, "p")},
 			exitRefused, "no such file or directory"},
 	} {
 		t.Run(x.name, func(t *testing.T) {

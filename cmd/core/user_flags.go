@@ -12,7 +12,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 )
 
-// userFlags say how the groups of users are found.
+// userFlags are the flags of the user group resolvers (ACL-31).
 type userFlags struct {
 	secrets string
 	timeout time.Duration
@@ -39,14 +39,14 @@ func (f *userFlags) open() *usergroup.Resolvers {
 	return usergroup.NewResolvers(f.secrets, usergroup.Options{Timeout: f.timeout})
 }
 
-// directoriesOf finds the directories of a configuration, or says for every partition
-// what it lacks.
+// directoriesOf returns a function that finds the user directories of a configuration, by partition.
+// Its error names the missing or malformed settings of every partition (ACL-40).
 func directoriesOf(users *usergroup.Resolvers) rmproxy.Directories {
 	return func(conf *configs.Config, now map[string]rmproxy.Directory) (map[string]rmproxy.Directory, error) {
 		all := map[string]rmproxy.Directory{}
 		var failed []error
 		for _, p := range conf.Partitions {
-			former, _ := now[p.Name].(*usergroup.Resolver) // nil: there is none
+			former, _ := now[p.Name].(*usergroup.Resolver) // nil: the partition has none
 			d, err := users.For(p.UserGroupResolver, former)
 			switch {
 			case err != nil:

@@ -25,7 +25,7 @@ func TestServe_ConfigWithoutLDAPSettingsIsRejected(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	assert.NilError(t, err)
 	defer taken.Close()
-	// The port is taken: had it been tried, that would be the error.
+	// The port is in use: opening it would be another error.
 	code, out, errs := runCanopy("serve", "--config", file, "--ldap-secrets", dir, "--grpc-address", taken.Addr().String())
 	assert.Equal(t, code, exitRefused)
 	assert.Equal(t, out, "")
@@ -45,8 +45,8 @@ func TestUserFlags_InvalidValues(t *testing.T) {
 	}
 }
 
-// A resource manager that sends such a configuration is told what is missing, and the
-// server lives on.
+// The registration of a resource manager with such a configuration fails with the missing settings,
+// and the server goes on.
 func TestServe_RegistrationWithoutLDAPSettingsIsRejected(t *testing.T) {
 	dir := t.TempDir()
 	p := startProgram(t, buildProgram(t), "serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0",

@@ -19,16 +19,16 @@ import (
 
 const validateHelp = `Read queues.yaml files and report everything that is wrong with them.
 
-Every problem is listed with its line, column, rule and queue, not only the first.
-Errors keep a file from being loaded; warnings do not, but the file may not do what
-it seems to say: a max of "cpu" limits nothing where nodes have "vcore". With --strict,
-warnings are errors. With --address the nodes of a running server are asked which
-resources they have, and quantities of any other are warned of. A file named - is
-standard input; a ConfigMap of Kubernetes is read for its queues.yaml.
+Every problem is listed with its line, column, rule and queue, not only the first. A file
+with errors is not loaded. A warning does not prevent that, but the file may not have the
+intended effect: a max of "cpu" limits nothing where nodes have "vcore". With --strict,
+warnings are errors. With --address there is a warning for every quantity of a resource
+that no node of a running server has. A file named - is standard input; of a ConfigMap of
+Kubernetes its queues.yaml is read.
 
 The exit code is 0 when all files are valid, perhaps with warnings, 1 when a file
 has errors, and 2 when a file cannot be read, the server cannot be reached or the
-arguments make no sense.`
+arguments are invalid.`
 
 const validateExamples = `  canopy validate queues.yaml
   canopy validate --output json prod/queues.yaml test/queues.yaml
@@ -37,7 +37,7 @@ const validateExamples = `  canopy validate queues.yaml
   canopy validate --max-queues 1000 --max-depth 8 queues.yaml
   canopy validate --rules`
 
-// validateCommand checks configurations without a scheduler.
+// validateCommand checks configurations without a server (CFG-128).
 func validateCommand() *cobra.Command {
 	var output string
 	var rules bool
@@ -80,15 +80,14 @@ func validateCommand() *cobra.Command {
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "how to print: text or json")
 	cmd.Flags().BoolVar(&rules, "rules", false, "list all rules and exit")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "warnings are errors")
-	cmd.Flags().StringVar(&f.address, "address", "", "`HOST:PORT` of the REST interface of a running server, whose nodes say which resources there are")
+	cmd.Flags().StringVar(&f.address, "address", "", "`HOST:PORT` of the REST interface of a running server, to warn of resources that none of its nodes has")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 30*time.Second, "how long the server may take to answer")
 	addBounds(cmd.Flags(), &f.bounds)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{exitUsage, err} })
 	return cmd
 }
 
-// validation is what was found in all files. Its JSON form is for other programs, so
-// names stay.
+// validation has the problems of all files. Its JSON form is stable: other programs read it.
 type validation struct {
 	Files    []validatedFile `json:"files"`
 	Errors   int             `json:"errors"`
@@ -98,14 +97,14 @@ type validation struct {
 type validatedFile struct {
 	File       string           `json:"file"`
 	Valid      bool             `json:"valid"`
-	Unreadable string           `json:"unreadable,omitempty"` // why it could not be read
+	Unreadable string           `json:"unreadable,omitempty"` // why the file could not be read
 	Problems   configs.Problems `json:"problems"`
 }
 
-// validateFlags say how files are checked.
+// validateFlags are the flags of validate.
 type validateFlags struct {
 	strict  bool
-	address string // empty: no server is asked
+	address string // empty: none is given
 	timeout time.Duration
 	bounds  configs.Options
 }
@@ -118,7 +117,7 @@ func (f *validateFlags) check() error {
 	return errors.Join(checkAddress(f.address), late, checkBounds(f.bounds))
 }
 
-// fetchNodeResources has the server say which resources its nodes have.
+// fetchNodeResources sets f.bounds.NodeResources to the resources of the nodes of the server.
 func (f *validateFlags) fetchNodeResources(ctx context.Context) (err error) {
 	if f.address == "" {
 		return nil
@@ -128,7 +127,8 @@ func (f *validateFlags) fetchNodeResources(ctx context.Context) (err error) {
 	return err
 }
 
-// validate checks files. One that cannot be read does not keep it from the others.
+// validate checks files, also those after one that cannot be read. Warnings are not errors unless
+// strict is set (CFG-72).
 func (flags *validateFlags) validate(files []string, stdin io.Reader) validation {
 	bounds := flags.bounds
 	var v validation
@@ -185,7 +185,7 @@ func (v validation) print(out, errs io.Writer, format string) error {
 	return nil
 }
 
-// summary is "valid" or "3 errors, 1 warning".
+// summary is such as "valid", "valid, 1 warning" or "3 errors, 1 warning".
 func (f validatedFile) summary() string {
 	var parts []string
 	if n := len(f.Problems.Errors()); n > 0 {

@@ -50,7 +50,7 @@ func runValidate(t *testing.T, stdin string, args ...string) (code int, out, err
 	return exit.code, stdout.String(), stderr.String() + exit.Error()
 }
 
-// inDirectory makes a directory with the files that the tests name, and goes there.
+// inDirectory makes a directory with the files that the tests name the current one.
 func inDirectory(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
@@ -82,7 +82,7 @@ func TestValidate_Text(t *testing.T) {
 		{name: "a warning is no failure", args: []string{"warned.yaml"},
 			want: "warned.yaml:1:31: warning [no-submit-access] root: no queue has a submitacl or adminacl, so no user can" +
 				" submit an application (hint: submitacl: '*' on root allows every user)\nwarned.yaml: valid, 1 warning\n"},
-		{name: "errors are", args: []string{"valid.yaml", "broken.yaml"}, wantCode: 1,
+		{name: "errors are a failure", args: []string{"valid.yaml", "broken.yaml"}, wantCode: 1,
 			want: "valid.yaml: valid\n" +
 				"broken.yaml:4:5: error [yaml-unknown-key] root: unknown key \"submitACL\" in a queue" +
 				" (hint: did you mean \"submitacl\"?)\n" +
@@ -91,20 +91,20 @@ func TestValidate_Text(t *testing.T) {
 				"broken.yaml:9:13: error [V5] root.a.b: queue name \"a.b\" is not legal" +
 				" (hint: 1 to 64 letters, digits or any of _ : # / @ -)\n" +
 				"broken.yaml: 2 errors, 1 warning\n"},
-		{name: "a missing file is worse, but the others are checked", args: []string{"missing.yaml", "valid.yaml"},
+		{name: "files after a missing one are checked", args: []string{"missing.yaml", "valid.yaml"},
 			wantCode: 2, want: "valid.yaml: valid\n",
 			wantError: "missing.yaml: unreadable: open missing.yaml: no such file or directory\n"},
 		{name: "no file", wantCode: 2, wantError: "name at least one file, or - for standard input"},
-		{name: "an output that does not exist", args: []string{"-o", "xml", "valid.yaml"}, wantCode: 2,
+		{name: "an unknown output format", args: []string{"-o", "xml", "valid.yaml"}, wantCode: 2,
 			wantError: `--output is text or json, not "xml"`},
-		{name: "a flag that does not exist", args: []string{"--nonsense", "valid.yaml"}, wantCode: 2,
+		{name: "an unknown flag", args: []string{"--nonsense", "valid.yaml"}, wantCode: 2,
 			wantError: "unknown flag: --nonsense"},
-		{name: "a warning is an error when that is wanted", args: []string{"--strict", "valid.yaml", "warned.yaml"}, wantCode: 1,
+		{name: "with --strict a warning is an error", args: []string{"--strict", "valid.yaml", "warned.yaml"}, wantCode: 1,
 			want: "valid.yaml: valid\nwarned.yaml:1:31: error [no-submit-access] root: no queue has a submitacl or adminacl, so no user can" +
 				" submit an application (hint: submitacl: '*' on root allows every user)\nwarned.yaml: 1 error\n"},
-		{name: "an address that is none", args: []string{"--address", "nowhere", "valid.yaml"}, wantCode: 2,
+		{name: "an invalid address", args: []string{"--address", "nowhere", "valid.yaml"}, wantCode: 2,
 			wantError: "--address: address nowhere: missing port in address"},
-		{name: "a server has no time to answer", args: []string{"--timeout", "0s", "valid.yaml"}, wantCode: 2,
+		{name: "a timeout of zero", args: []string{"--timeout", "0s", "valid.yaml"}, wantCode: 2,
 			wantError: "--timeout is 0s, and must be above 0"},
 		{name: "an empty file", args: []string{"-"}, wantCode: 1,
 			want: "-:1:1: error [no-partition] the document is empty (hint: the smallest one is partitions: [{queues: [{name: root, submitacl: '*'}]}])\n-: 1 error\n"},
@@ -164,7 +164,7 @@ func TestValidate_InputIsBounded(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(out, "-:1:1: error [bound-bytes] "), out)
 }
 
-// nodesServer answers as a server whose nodes have some resources.
+// nodesServer is a server whose nodes have a capacity.
 func nodesServer(t *testing.T, capacity string) (address string) {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -14,8 +14,7 @@ var version = "dev"
 
 const interfaceModule = "github.com/apache/yunikorn-scheduler-interface"
 
-// build is what went into the program. Its JSON form is for other programs, so names
-// stay.
+// build describes the program. Its JSON form is stable: other programs read it.
 type build struct {
 	Version   string `json:"version"`
 	Go        string `json:"go"`
