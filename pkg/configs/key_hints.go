@@ -76,7 +76,7 @@ func (m *mapping) acceptsKind(name string, n *yaml.Node) bool {
 
 // keyHints are hints for well-known keys that are not legal anywhere in a mapping.
 var keyHints = map[string]string{
-	"statedumpfilepath":  "it was removed; a state dump is read over REST",
+	"statedumpfilepath":  "it was removed, and Canopy has no state dump",
 	"disruption.budgets": `it belongs into "properties" of a queue`,
 }
 
