@@ -6,31 +6,31 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/names"
 )
 
-// DefaultNamespace is that of budgets and of work which name none, as in Kubernetes.
+// DefaultNamespace is the namespace of budgets and asks that name none, as in Kubernetes.
 const DefaultNamespace = "default"
 
-// Budget bounds how much of the work that it selects may be made to leave.
+// Budget is a disruption budget: it bounds how many of the allocations that it selects may be preempted at a time.
 type Budget struct {
-	Namespace string // it is about work of this namespace only (priority.md SC-093)
+	Namespace string // it selects allocations of this namespace only (PRE-65)
 	Name      string
 	Selector  Selector
 	Allowance Allowance
 }
 
-// ID is the whole name, unique in a Registry: namespace/name.
+// ID is namespace/name, unique in a Registry.
 func (b *Budget) ID() string { return b.Namespace + "/" + b.Name }
 
-// Selects reports whether the budget is about work with these tags (priority.md 2.3).
+// Selects reports whether the budget selects an allocation with these tags (PRE-65).
 func (b *Budget) Selects(tags map[string]string) bool {
 	return NamespaceOf(tags) == b.Namespace && b.Selector.Matches(tags)
 }
 
-// Equal reports whether two budgets are the same in everything.
+// Equal reports whether all fields of two budgets are equal.
 func (b *Budget) Equal(c *Budget) bool {
 	return b.ID() == c.ID() && b.Allowance == c.Allowance && b.Selector.Equal(c.Selector)
 }
 
-// Check returns everything that is wrong with the budget on its own.
+// Check returns every violation of the budget by itself.
 func (b *Budget) Check() []*Problem {
 	var out []*Problem
 	add := func(reason Reason, f Field, text string) {
@@ -53,25 +53,25 @@ func (b *Budget) Check() []*Problem {
 	return out
 }
 
-// prefixed puts who is meant in front of what is wrong, if something is.
-func prefixed(what, wrong string) string {
-	if wrong == "" {
+// prefixed is "what problem", empty without a problem.
+func prefixed(what, problem string) string {
+	if problem == "" {
 		return ""
 	}
-	return what + " " + wrong
+	return what + " " + problem
 }
 
-// AllowanceKind is what the number of an Allowance counts.
+// AllowanceKind is the field that an Allowance is given in.
 type AllowanceKind uint8
 
 // The kinds of allowances; a budget has exactly one.
 const (
-	MinAvailable   AllowanceKind = iota + 1 // who must stay
-	MaxUnavailable                          // who may be leaving
-	Allowed                                 // who may be leaving, as somebody else has found out
+	MinAvailable   AllowanceKind = iota + 1 // how many must stay
+	MaxUnavailable                          // how many may be disrupted at a time
+	Allowed                                 // disruptionsAllowed, as another controller computed it
 )
 
-// Field is the key that the kind is written under.
+// Field is the key of the kind in documents.
 func (k AllowanceKind) Field() Field {
 	switch k {
 	case MinAvailable:
@@ -84,16 +84,16 @@ func (k AllowanceKind) Field() Field {
 	return ""
 }
 
-// Allowance is how many may leave. Values are immutable.
+// Allowance is how many allocations may be disrupted (PRE-67). Values are immutable.
 type Allowance struct {
 	Kind    AllowanceKind
 	N       int32 // zero or more; with Percent at most 100
-	Percent bool  // N is hundredths of how many there are; never with Allowed
+	Percent bool  // N is a percentage of the selected allocations; never with Allowed
 }
 
-// DisruptionsAllowed is how many more may be told to leave, of a number that is there, some of which were
-// told so already. A share is rounded up, whichever kind it is, as Kubernetes does. It is
-// negative when too many were.
+// DisruptionsAllowed is how many more allocations may be preempted, of total selected ones of which disrupted are
+// preempting already. A percentage is rounded up for either kind, as in Kubernetes. The result is negative when
+// too many are preempting.
 func (a Allowance) DisruptionsAllowed(total, disrupted int) int {
 	n := int(a.N)
 	if a.Percent {
@@ -105,7 +105,7 @@ func (a Allowance) DisruptionsAllowed(total, disrupted int) int {
 	return n - disrupted
 }
 
-// Number is the number as it is written: 3, or 50%.
+// Number is the number as documents have it: 3, or 50%.
 func (a Allowance) Number() string {
 	if a.Percent {
 		return fmt.Sprintf("%d%%", a.N)
@@ -113,16 +113,16 @@ func (a Allowance) Number() string {
 	return fmt.Sprint(a.N)
 }
 
-// String is the allowance as it is written: minAvailable: 50%.
+// String is the allowance as documents have it: minAvailable: 50%.
 func (a Allowance) String() string { return fmt.Sprintf("%s: %s", a.Kind.Field(), a.Number()) }
 
-// numberProblem says what is wrong with it, or nothing.
+// numberProblem is the violation of the number; empty: none.
 func (a Allowance) numberProblem() string {
 	switch {
 	case a.N < 0:
 		return fmt.Sprintf("%s is below zero: %d", a.Kind.Field(), a.N)
 	case a.Percent && a.Kind == Allowed:
-		return "allowed is a number, not a share"
+		return "allowed is a number, not a percentage"
 	case a.Percent && a.N > 100:
 		return fmt.Sprintf("%s is above 100%%: %d%%", a.Kind.Field(), a.N)
 	}

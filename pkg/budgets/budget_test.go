@@ -13,40 +13,40 @@ import (
 
 func TestAllowance_DisruptionsAllowed(t *testing.T) {
 	for _, c := range []struct {
-		name           string
-		kind           AllowanceKind
-		n              int32
-		percent        bool
-		there, leaving int
-		want           int
+		name             string
+		kind             AllowanceKind
+		n                int32
+		percent          bool
+		total, disrupted int
+		want             int
 	}{
-		{"all but two of five", MinAvailable, 2, false, 5, 0, 3},
-		{"who was told to leave is not available", MinAvailable, 2, false, 5, 2, 1},
-		{"fewer are there than must be", MinAvailable, 2, false, 1, 0, -1},
-		{"nobody must stay", MinAvailable, 0, false, 3, 1, 2},
-		{"a share is of those who are there, rounded up", MinAvailable, 50, true, 7, 0, 3},
-		{"also when the half is a whole number", MinAvailable, 50, true, 6, 0, 3},
-		{"all must stay", MinAvailable, 100, true, 4, 0, 0},
-		{"one in a hundred is one", MinAvailable, 1, true, 3, 0, 2},
-		{"a share of nobody", MinAvailable, 50, true, 0, 0, 0},
-		{"one at a time", MaxUnavailable, 1, false, 9, 0, 1},
-		{"and it has been told", MaxUnavailable, 1, false, 9, 1, 0},
-		{"more than may were told", MaxUnavailable, 1, false, 9, 3, -2},
-		{"nobody may leave", MaxUnavailable, 0, false, 9, 0, 0},
-		{"a share that may leave is rounded up too", MaxUnavailable, 30, true, 7, 0, 3},
-		{"and so one may always leave", MaxUnavailable, 1, true, 2, 0, 1},
-		{"but for none", MaxUnavailable, 0, true, 7, 0, 0},
-		{"what somebody else has found out", Allowed, 2, false, 1, 0, 2},
-		{"shrinks as they are told", Allowed, 2, false, 9, 3, -1},
-		{"the largest number of all", MaxUnavailable, 1<<31 - 1, false, 5, 1, 1<<31 - 2},
+		{"minAvailable 2 of 5", MinAvailable, 2, false, 5, 0, 3},
+		{"minAvailable, preempting allocations are not available", MinAvailable, 2, false, 5, 2, 1},
+		{"minAvailable, fewer exist than required", MinAvailable, 2, false, 1, 0, -1},
+		{"minAvailable 0", MinAvailable, 0, false, 3, 1, 2},
+		{"minAvailable 50% of 7, rounded up", MinAvailable, 50, true, 7, 0, 3},
+		{"minAvailable 50% of 6", MinAvailable, 50, true, 6, 0, 3},
+		{"minAvailable 100%", MinAvailable, 100, true, 4, 0, 0},
+		{"minAvailable 1% of 3, rounded up", MinAvailable, 1, true, 3, 0, 2},
+		{"minAvailable 50% of 0", MinAvailable, 50, true, 0, 0, 0},
+		{"maxUnavailable 1", MaxUnavailable, 1, false, 9, 0, 1},
+		{"maxUnavailable 1, one is preempting", MaxUnavailable, 1, false, 9, 1, 0},
+		{"maxUnavailable 1, three are preempting", MaxUnavailable, 1, false, 9, 3, -2},
+		{"maxUnavailable 0", MaxUnavailable, 0, false, 9, 0, 0},
+		{"maxUnavailable 30% of 7, rounded up", MaxUnavailable, 30, true, 7, 0, 3},
+		{"maxUnavailable 1% of 2, rounded up", MaxUnavailable, 1, true, 2, 0, 1},
+		{"maxUnavailable 0%", MaxUnavailable, 0, true, 7, 0, 0},
+		{"allowed 2", Allowed, 2, false, 1, 0, 2},
+		{"allowed 2, three are preempting", Allowed, 2, false, 9, 3, -1},
+		{"maxUnavailable of the largest number", MaxUnavailable, 1<<31 - 1, false, 5, 1, 1<<31 - 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			assert.Equal(t, Allowance{c.kind, c.n, c.percent}.DisruptionsAllowed(c.there, c.leaving), c.want)
+			assert.Equal(t, Allowance{c.kind, c.n, c.percent}.DisruptionsAllowed(c.total, c.disrupted), c.want)
 		})
 	}
 }
 
-// labelled are the tags of work in a namespace.
+// labelled are the tags of an ask in a namespace.
 func labelled(namespace string, labels ...string) map[string]string {
 	tags := map[string]string{"kubernetes.io/meta/podName": "p"}
 	if namespace != "" {
@@ -69,22 +69,22 @@ func TestBudget_Selects(t *testing.T) {
 		tags        map[string]string
 		want        bool
 	}{
-		{"the label it names", "default", app, nil, labelled("", "app=db"), true},
+		{"the label", "default", app, nil, labelled("", "app=db"), true},
 		{"another value", "default", app, nil, labelled("", "app=web"), false},
 		{"a longer value", "default", app, nil, labelled("", "app=dbx"), false},
-		{"another label beside it", "default", app, nil, labelled("", "app=db", "tier=a"), true},
+		{"another label too", "default", app, nil, labelled("", "app=db", "tier=a"), true},
 		{"one label of two", "default", map[string]string{"app": "db", "tier": "a"}, nil, labelled("", "app=db"), false},
 		{"both labels", "default", map[string]string{"app": "db", "tier": "a"}, nil, labelled("", "tier=a", "app=db"), true},
-		{"an empty value is a value", "default", map[string]string{"app": ""}, nil, labelled("", "app="), true},
-		{"a label that is missing has no value", "default", map[string]string{"app": ""}, nil, labelled("", "b=c"), false},
+		{"an empty value matches", "default", map[string]string{"app": ""}, nil, labelled("", "app="), true},
+		{"a missing label has no value", "default", map[string]string{"app": ""}, nil, labelled("", "b=c"), false},
 		{"SC-093: the namespace of the budget", "team-a", app, nil, labelled("team-a", "app=db"), true},
 		{"SC-093: another namespace", "team-a", app, nil, labelled("team-b", "app=db"), false},
-		{"no namespace is the default one", "team-a", app, nil, labelled("", "app=db"), false},
-		{"which may be written out", "default", app, nil, labelled("default", "app=db"), true},
-		{"2.3: an empty selector selects nothing", "default", nil, nil, labelled("", "app=db"), false},
-		{"2.3: nor does one without conditions", "default", map[string]string{}, []Expression{}, labelled("", "app=db"), false},
-		{"2.3: work without labels", "default", nil, []Expression{{"app", DoesNotExist, nil}}, labelled(""), false},
-		{"2.3: work without tags", "default", nil, []Expression{{"app", NotIn, []string{"a"}}}, nil, false},
+		{"without a namespace it is the default one", "team-a", app, nil, labelled("", "app=db"), false},
+		{"the default namespace by name", "default", app, nil, labelled("default", "app=db"), true},
+		{"PRE-65: an empty selector selects nothing", "default", nil, nil, labelled("", "app=db"), false},
+		{"PRE-65: a selector without conditions selects nothing", "default", map[string]string{}, []Expression{}, labelled("", "app=db"), false},
+		{"PRE-65: an ask without labels", "default", nil, []Expression{{"app", DoesNotExist, nil}}, labelled(""), false},
+		{"PRE-65: an ask without tags", "default", nil, []Expression{{"app", NotIn, []string{"a"}}}, nil, false},
 		{"In: one of the values", "default", nil, []Expression{{"app", In, []string{"a", "db"}}}, labelled("", "app=db"), true},
 		{"In: none of them", "default", nil, []Expression{{"app", In, []string{"a", "b"}}}, labelled("", "app=db"), false},
 		{"In: the label is missing", "default", nil, []Expression{{"app", In, []string{"", "b"}}}, labelled("", "x=y"), false},
@@ -92,10 +92,10 @@ func TestBudget_Selects(t *testing.T) {
 		{"NotIn: one of them", "default", nil, []Expression{{"app", NotIn, []string{"a", "db"}}}, labelled("", "app=db"), false},
 		{"NotIn: the label is missing", "default", nil, []Expression{{"app", NotIn, []string{"a"}}}, labelled("", "x=y"), true},
 		{"Exists", "default", nil, []Expression{{"app", Exists, nil}}, labelled("", "app="), true},
-		{"Exists: it does not", "default", nil, []Expression{{"app", Exists, nil}}, labelled("", "apps=a"), false},
+		{"Exists: the label is missing", "default", nil, []Expression{{"app", Exists, nil}}, labelled("", "apps=a"), false},
 		{"DoesNotExist", "default", nil, []Expression{{"app", DoesNotExist, nil}}, labelled("", "x=y"), true},
-		{"DoesNotExist: it does", "default", nil, []Expression{{"app", DoesNotExist, nil}}, labelled("", "app="), false},
-		{"labels and expressions hold together", "default", app, []Expression{{"tier", Exists, nil}}, labelled("", "app=db"), false},
+		{"DoesNotExist: the label exists", "default", nil, []Expression{{"app", DoesNotExist, nil}}, labelled("", "app="), false},
+		{"labels and expressions must all match", "default", app, []Expression{{"tier", Exists, nil}}, labelled("", "app=db"), false},
 		{"a label with a subdomain", "default", map[string]string{"app.kubernetes.io/name": "db"}, nil, labelled("", "app.kubernetes.io/name=db"), true},
 		{"a tag that is no label", "default", map[string]string{"podName": "p"}, nil, labelled("", "x=y"), false},
 	} {
@@ -115,22 +115,22 @@ func TestNew_ValidatesBudget(t *testing.T) {
 		want   Reason
 		field  Field
 	}{
-		{"this one", func(*Budget) {}, "", ""},
+		{"a valid budget", func(*Budget) {}, "", ""},
 		{"no name", func(b *Budget) { b.Name = "" }, InvalidName, NameField},
 		{"a name that is no subdomain", func(b *Budget) { b.Name = "B" }, InvalidName, NameField},
 		{"no namespace", func(b *Budget) { b.Namespace = "" }, InvalidNamespace, NamespaceField},
 		{"a namespace that is no label", func(b *Budget) { b.Namespace = "a.b" }, InvalidNamespace, NamespaceField},
-		{"a label that cannot be", func(b *Budget) { b.Selector = NewSelector(map[string]string{"a b": ""}, nil) }, InvalidSelector, SelectorField},
-		{"a value that cannot be", func(b *Budget) { b.Selector = NewSelector(map[string]string{"a": "b c"}, nil) }, InvalidSelector, SelectorField},
+		{"an illegal label key", func(b *Budget) { b.Selector = NewSelector(map[string]string{"a b": ""}, nil) }, InvalidSelector, SelectorField},
+		{"an illegal label value", func(b *Budget) { b.Selector = NewSelector(map[string]string{"a": "b c"}, nil) }, InvalidSelector, SelectorField},
 		{"an empty selector", func(b *Budget) { b.Selector = Selector{} }, "", ""},
 		{"an operator that does not exist", func(b *Budget) { b.Selector = NewSelector(nil, []Expression{{"a", "in", nil}}) }, InvalidSelector, SelectorField},
 		{"In without values", func(b *Budget) { b.Selector = NewSelector(nil, []Expression{{"a", In, nil}}) }, InvalidSelector, SelectorField},
 		{"Exists with values", func(b *Budget) { b.Selector = NewSelector(nil, []Expression{{"a", Exists, []string{"b"}}}) }, InvalidSelector, SelectorField},
-		{"none of the three", func(b *Budget) { b.Allowance = Allowance{} }, OneAllowance, ""},
+		{"no allowance", func(b *Budget) { b.Allowance = Allowance{} }, OneAllowance, ""},
 		{"a number below zero", func(b *Budget) { b.Allowance.N = -1 }, InvalidAllowance, MinField},
-		{"more than all", func(b *Budget) { b.Allowance = Allowance{MaxUnavailable, 101, true} }, InvalidAllowance, MaxField},
-		{"all", func(b *Budget) { b.Allowance = Allowance{MaxUnavailable, 100, true} }, "", ""},
-		{"a share that is allowed", func(b *Budget) { b.Allowance = Allowance{Allowed, 10, true} }, InvalidAllowance, AllowedField},
+		{"more than 100%", func(b *Budget) { b.Allowance = Allowance{MaxUnavailable, 101, true} }, InvalidAllowance, MaxField},
+		{"100%", func(b *Budget) { b.Allowance = Allowance{MaxUnavailable, 100, true} }, "", ""},
+		{"allowed as a percentage", func(b *Budget) { b.Allowance = Allowance{Allowed, 10, true} }, InvalidAllowance, AllowedField},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := good
@@ -210,8 +210,8 @@ var randomExpressions = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Expression 
 	return e
 }), 0, 3)
 
-// A selector can be taken apart and put together again; more conditions never select more;
-// and In and NotIn, like Exists and DoesNotExist, divide the work that has labels.
+// A selector equals one made of its parts, more conditions never select more, and In and NotIn, like Exists and
+// DoesNotExist, partition the allocations that have labels.
 func TestSelector_Properties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		labels, expressions := randomLabels.Draw(t, "labels"), randomExpressions.Draw(t, "expressions")
@@ -220,16 +220,16 @@ func TestSelector_Properties(t *testing.T) {
 		assert.Assert(t, s.Equal(again) && maps.Equal(s.Labels(), labels))
 		assert.Equal(t, s.firstProblem(), "")
 		tags := map[string]string{"other": "x"}
-		for k, v := range randomLabels.Draw(t, "of work") {
+		for k, v := range randomLabels.Draw(t, "labels of the allocation") {
 			tags[LabelTag+k] = v
 		}
 		assert.Equal(t, s.Matches(tags), again.Matches(tags))
-		tag, value, anchored := s.RequiredTag()
-		assert.Equal(t, anchored, len(labels) > 0)
-		assert.Assert(t, !anchored || !s.Matches(tags) || tags[tag] == value)
+		tag, value, required := s.RequiredTag()
+		assert.Equal(t, required, len(labels) > 0)
+		assert.Assert(t, !required || !s.Matches(tags) || tags[tag] == value)
 		for _, e := range expressions {
 			alone := NewSelector(nil, []Expression{e})
-			assert.Assert(t, !s.Matches(tags) || alone.Matches(tags), "%s without %s", s, alone)
+			assert.Assert(t, !s.Matches(tags) || alone.Matches(tags), "%s matches, but %s does not", s, alone)
 			e.Operator = map[Operator]Operator{In: NotIn, NotIn: In, Exists: DoesNotExist, DoesNotExist: Exists}[e.Operator]
 			assert.Equal(t, alone.Matches(tags) != NewSelector(nil, []Expression{e}).Matches(tags), len(tags) > 1)
 		}
@@ -241,7 +241,7 @@ func TestSelects_DoesNotAllocate(t *testing.T) {
 	tags := labelled("default", "app=db", "tier=b")
 	assert.Equal(t, testing.AllocsPerRun(100, func() {
 		if !b.Selects(tags) {
-			panic("it does not match")
+			panic("the budget does not select the tags")
 		}
 	}), 0.0)
 }

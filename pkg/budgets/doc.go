@@ -1,8 +1,7 @@
-// Package budgets says how many pieces of work of a kind may be taken away at the same time:
-// what a PodDisruptionBudget of Kubernetes says. It owns which work a budget is about and how
-// many of so many may leave. Who counts, and who is spared because of it, is for others; where
-// budgets are written down is for package configs.
+// Package budgets has disruption budgets, the equivalent of a PodDisruptionBudget of Kubernetes (PRE-65 to
+// PRE-72): which allocations a budget selects, and how many of them may be disrupted at a time. Package objects
+// counts the allocations of each budget, package preemption chooses victims by these counts, package configs
+// reads budgets from documents.
 //
-// The rule that must hold: whatever way a Registry was made, its budgets are valid, and no two
-// of a namespace have the same name.
+// The invariant: the budgets of every Registry are valid, and no two of a namespace have the same name.
 package budgets

@@ -6,26 +6,26 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/names"
 )
 
-// Reason names a rule about budgets. It is stable: clients compare it.
+// Reason is why a budget is refused. It is stable: clients compare it.
 type Reason string
 
-// The reasons a budget is refused.
+// The reasons for which a budget is refused (PRE-72).
 const (
-	InvalidName      Reason = "invalid-name"      // no DNS subdomain
-	InvalidNamespace Reason = "invalid-namespace" // no DNS label
-	InvalidKind      Reason = "invalid-kind"      // an object of Kubernetes that is something else
-	InvalidSelector  Reason = "invalid-selector"  // a label or a condition that cannot be
-	InvalidAllowance Reason = "invalid-allowance" // neither a number nor a share
-	OneAllowance     Reason = "one-allowance"     // none, or more than one
-	DuplicateField   Reason = "duplicate-field"   // in spec and beside it
+	InvalidName      Reason = "invalid-name"      // the name is no DNS subdomain
+	InvalidNamespace Reason = "invalid-namespace" // the namespace is no DNS label
+	InvalidKind      Reason = "invalid-kind"      // a Kubernetes object of another kind
+	InvalidSelector  Reason = "invalid-selector"  // a malformed label or expression
+	InvalidAllowance Reason = "invalid-allowance" // neither a number nor a percentage
+	OneAllowance     Reason = "one-allowance"     // none of the three allowances, or more than one
+	DuplicateField   Reason = "duplicate-field"   // both inside and outside of spec
 	AlreadyExists    Reason = "already-exists"    // another budget of the namespace has the name
-	UnknownBudget    Reason = "unknown-budget"    // there is none of this name
+	UnknownBudget    Reason = "unknown-budget"    // no budget of the namespace has the name
 )
 
-// Field is the part of a budget that a Problem is about.
+// Field is the field of a budget that a Problem is about.
 type Field string
 
-// The fields of a budget, by their names in documents.
+// The fields of a budget, as documents call them.
 const (
 	NameField      Field = "name"
 	NamespaceField Field = "namespace"
@@ -35,12 +35,12 @@ const (
 	AllowedField   Field = "allowed"
 )
 
-// Problem says why a budget is refused.
+// Problem is why a budget is refused.
 type Problem struct {
 	Reason Reason
 	Budget string // its ID
 	Field  Field  // empty: the budget as a whole
-	Text   string // what is wrong, without the name
+	Text   string // without the name of the budget
 }
 
 // Error is "reason: disruption budget namespace/name: text".

@@ -11,8 +11,8 @@ type Registry struct {
 	all []Budget // by namespace, then by name
 }
 
-// New returns a registry of these budgets. The error joins a *Problem for everything that is
-// wrong, two budgets of one name included.
+// New returns a registry of these budgets. The error joins a *Problem for every violation, two budgets of one
+// name included.
 func New(all ...Budget) (Registry, error) {
 	r := Registry{slices.Clone(all)}
 	slices.SortStableFunc(r.all, compare)
@@ -34,12 +34,12 @@ func compare(a, b Budget) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-// find is where the budget is, or would be.
+// find is the index of a budget, or the index at which it would be inserted.
 func (r Registry) find(namespace, name string) (index int, found bool) {
 	return slices.BinarySearchFunc(r.all, Budget{Namespace: namespace, Name: name}, compare)
 }
 
-// Get finds a budget. It is not to be changed.
+// Get returns a budget. The caller must not change it.
 func (r Registry) Get(namespace, name string) (*Budget, bool) {
 	index, found := r.find(namespace, name)
 	if !found {
@@ -48,7 +48,7 @@ func (r Registry) Get(namespace, name string) (*Budget, bool) {
 	return &r.all[index], true
 }
 
-// All are the budgets, by namespace and then by name. They are not to be changed.
+// All are the budgets, by namespace and then by name. The caller must not change them.
 func (r Registry) All() []Budget { return r.all }
 
 // Equal reports whether two registries have the same budgets.
@@ -56,7 +56,7 @@ func (r Registry) Equal(o Registry) bool {
 	return slices.EqualFunc(r.all, o.all, func(a, b Budget) bool { return a.Equal(&b) })
 }
 
-// With is r and one more budget. Errors: those of Check, and AlreadyExists.
+// With is r with one more budget. Errors: those of Check, and AlreadyExists.
 func (r Registry) With(b Budget) (Registry, error) {
 	index, found := r.find(b.Namespace, b.Name)
 	if found {
@@ -68,8 +68,8 @@ func (r Registry) With(b Budget) (Registry, error) {
 	return Registry{slices.Insert(slices.Clone(r.all), index, b)}, nil
 }
 
-// Update is r with another budget instead of the one that has its name; everything else may
-// be new, as in Kubernetes. Errors: those of Check, and UnknownBudget.
+// Update is r with b instead of the budget of its name; every other field may change, as in Kubernetes. Errors:
+// those of Check, and UnknownBudget.
 func (r Registry) Update(b Budget) (Registry, error) {
 	index, found := r.find(b.Namespace, b.Name)
 	if !found {
@@ -92,7 +92,7 @@ func (r Registry) Without(namespace, name string) (Registry, error) {
 	return Registry{slices.Delete(slices.Clone(r.all), index, index+1)}, nil
 }
 
-// problems is Check as errors.
+// problems are the problems of Check as errors.
 func (b *Budget) problems() (errs []error) {
 	for _, p := range b.Check() {
 		errs = append(errs, p)
@@ -101,7 +101,7 @@ func (b *Budget) problems() (errs []error) {
 }
 
 func nameTaken(b *Budget) *Problem {
-	return problem(b, AlreadyExists, NameField, "the name is there already")
+	return problem(b, AlreadyExists, NameField, "the name exists already")
 }
 
 func noSuchBudget(b *Budget) *Problem {

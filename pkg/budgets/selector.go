@@ -10,40 +10,40 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/names"
 )
 
-// The tags by which a shim sends what a budget looks at (behaviour.md 10; the constants of the
+// The tags of an ask that a budget reads, as shims send them (PRE-65; constants of the
 // scheduler interface).
 const (
-	LabelTag     = "kubernetes.io/label/" // and the key of a label
+	LabelTag     = "kubernetes.io/label/" // followed by the key of a label
 	NamespaceTag = "kubernetes.io/meta/namespace"
 )
 
-// NamespaceOf is the namespace of work with these tags.
+// NamespaceOf is the namespace of an ask with these tags.
 func NamespaceOf(tags map[string]string) string {
 	return cmp.Or(tags[NamespaceTag], DefaultNamespace)
 }
 
-// Operator is what an Expression asks of a label.
+// Operator is the condition of an Expression on a label.
 type Operator string
 
-// The operators, as Kubernetes writes them.
+// The operators of Kubernetes label selectors.
 const (
-	In           Operator = "In"           // it is there and has one of some values
-	NotIn        Operator = "NotIn"        // it is not there, or has another value
-	Exists       Operator = "Exists"       // it is there
-	DoesNotExist Operator = "DoesNotExist" // it is not
+	In           Operator = "In"           // the label exists and has one of the values
+	NotIn        Operator = "NotIn"        // the label does not exist, or has another value
+	Exists       Operator = "Exists"       // the label exists
+	DoesNotExist Operator = "DoesNotExist" // the label does not exist
 )
 
-// Operators are all of them.
+// Operators are all operators.
 func Operators() []Operator { return []Operator{In, NotIn, Exists, DoesNotExist} }
 
 // Expression is a condition on one label.
 type Expression struct {
 	Key      string
 	Operator Operator
-	Values   []string // of In and NotIn: some; of the others: none
+	Values   []string // at least one for In and NotIn, none for the other operators
 }
 
-// FirstProblem says what is wrong with the expression, or nothing.
+// FirstProblem is the first violation of the expression; empty: none.
 func (e Expression) FirstProblem() string {
 	if reason := names.LabelKeyProblem(e.Key); reason != "" {
 		return fmt.Sprintf("the label %s %s", names.Quote(e.Key), reason)
@@ -66,21 +66,20 @@ func (e Expression) FirstProblem() string {
 
 func (e Expression) needsValues() bool { return e.Operator == In || e.Operator == NotIn }
 
-// Selector says which labels the work of a budget has: all that it names, and what every
-// expression asks for. One that says nothing, such as the zero value, selects nothing, as in
-// kube-scheduler; and work without labels is selected by none. Values are immutable.
+// Selector is a label selector: it selects allocations that have all of its labels and meet all of its
+// expressions. An empty one, such as the zero value, selects nothing, as in kube-scheduler, and allocations
+// without labels are never selected (PRE-65). Values are immutable.
 type Selector struct {
-	terms []term // first the labels, then the expressions, each in order
+	terms []term // the labels, then the expressions, each sorted
 }
 
 type term struct {
 	Expression
 	tag   string
-	label bool // it is a label with its value, written as such
+	label bool // from matchLabels, not from an expression
 }
 
-// NewSelector returns a selector of labels with their values and of expressions. In which order
-// these stand makes no difference.
+// NewSelector returns a selector of labels with their values and of expressions, whose order makes no difference.
 func NewSelector(labels map[string]string, expressions []Expression) Selector {
 	var s Selector
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
@@ -97,10 +96,10 @@ func NewSelector(labels map[string]string, expressions []Expression) Selector {
 	return s
 }
 
-// IsEmpty reports whether the selector says nothing, and so selects nothing.
+// IsEmpty reports whether the selector has no condition, and so selects nothing.
 func (s Selector) IsEmpty() bool { return len(s.terms) == 0 }
 
-// Labels are the labels that the selector names, with their values. It is made on every call.
+// Labels are the labels of the selector with their values. The map is new.
 func (s Selector) Labels() map[string]string {
 	out := map[string]string{}
 	for _, t := range s.terms {
@@ -111,7 +110,7 @@ func (s Selector) Labels() map[string]string {
 	return out
 }
 
-// Expressions are the others, in order. They are not to be changed.
+// Expressions are the expressions, sorted. The caller must not change them.
 func (s Selector) Expressions() []Expression {
 	var out []Expression
 	for _, t := range s.terms {
@@ -122,14 +121,14 @@ func (s Selector) Expressions() []Expression {
 	return out
 }
 
-// Equal reports whether two selectors say the same.
+// Equal reports whether two selectors have the same conditions.
 func (s Selector) Equal(o Selector) bool {
 	return slices.EqualFunc(s.terms, o.terms, func(a, b term) bool {
 		return a.label == b.label && a.Key == b.Key && a.Operator == b.Operator && slices.Equal(a.Values, b.Values)
 	})
 }
 
-// String is the selector on a line, as kubectl writes one: app=db,tier in (a,b),!canary.
+// String is the selector in the notation of kubectl: app=db,tier in (a,b),!canary.
 func (s Selector) String() string {
 	parts := make([]string, len(s.terms))
 	for i, t := range s.terms {
@@ -147,8 +146,8 @@ func (s Selector) String() string {
 	return strings.Join(parts, ",")
 }
 
-// RequiredTag is a tag that all work has which the selector selects, with its value: that of the
-// first of its labels. ok is false when the selector names none.
+// RequiredTag is a tag with the value that every selected allocation has: that of the first label. ok is false
+// when the selector has no label.
 func (s Selector) RequiredTag() (tag, value string, ok bool) {
 	if len(s.terms) == 0 || !s.terms[0].label {
 		return "", "", false
@@ -156,8 +155,8 @@ func (s Selector) RequiredTag() (tag, value string, ok bool) {
 	return s.terms[0].tag, s.terms[0].Values[0], true
 }
 
-// Matches reports whether the labels among tags are as the selector wants them. It makes no
-// garbage: a million allocations may be asked.
+// Matches reports whether the labels among tags meet all conditions. It allocates nothing: it may be called for a
+// million allocations.
 func (s Selector) Matches(tags map[string]string) bool {
 	if len(s.terms) == 0 || len(tags) == 0 {
 		return false
@@ -195,7 +194,7 @@ func hasLabels(tags map[string]string) bool {
 	return false
 }
 
-// firstProblem says what is wrong with the selector, or nothing.
+// firstProblem is the first violation of the selector; empty: none.
 func (s Selector) firstProblem() string {
 	for _, t := range s.terms {
 		if reason := t.FirstProblem(); reason != "" {
