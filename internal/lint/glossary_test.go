@@ -207,7 +207,6 @@ var textsToRevise = []string{
 	"internal/twin",
 	"internal/usergroup",
 	"internal/wire",
-	"pkg/limits",
 	"pkg/names",
 	"pkg/persistent",
 	"pkg/placement",

@@ -6,31 +6,31 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Pods is the name under which a class quota limits how many asks and allocations there are.
-// Each counts as one, whatever it asks for under that name.
+// Pods is the name under which a class quota limits the number of asks and allocations. Each counts as one,
+// whatever it requests under that name.
 const Pods = "pods"
 
-// ClassQuota bounds what asks of some priority classes may ask for and hold in a queue and
-// below it (priority.md S3-4). It counts everybody together; or, with users or groups, each
-// of these users on their own and each of these groups as a pool.
+// ClassQuota bounds what asks of some priority classes may request and hold in a queue and below it (QUO-34). It
+// counts all users together, or, with users or groups, each of these users separately and each of these groups as
+// a pool (QUO-38).
 type ClassQuota struct {
 	Name          string // unique in its queue
 	Match         Selector
-	Users, Groups []string        // both empty: everybody together
-	Hard          resources.Limit // limits something; a quantity may be zero, and forbids then
+	Users, Groups []string        // both empty: all users together
+	Hard          resources.Limit // not unlimited; a quantity of zero forbids the resource
 }
 
-// CountsAllUsers reports whether the quota counts everybody together.
+// CountsAllUsers reports whether the quota counts all users together.
 func (q *ClassQuota) CountsAllUsers() bool { return len(q.Users)+len(q.Groups) == 0 }
 
-// Scope is the quotas of one queue that have the same match, in the order of the document. As
-// among limits, whoever is named by one of them is not one of the others: Wildcard is.
+// Scope has the class quotas of one queue with the same match, in the order of the document. As for limits,
+// Wildcard holds for the users or groups that no quota of the scope names.
 type Scope struct {
 	Match  Selector
 	Quotas []ClassQuota
 }
 
-// Scopes sorts the quotas of a queue by their match, in the order of the document.
+// Scopes groups the class quotas of a queue by their match, in the order of the document.
 func Scopes(quotas []ClassQuota) []Scope {
 	if len(quotas) == 0 {
 		return nil
@@ -50,13 +50,13 @@ func Scopes(quotas []ClassQuota) []Scope {
 	return out
 }
 
-// IndexForAll is the place of the quota that counts everybody together; -1: there is none.
+// IndexForAll is the index of the quota that counts all users together; -1: there is none.
 func (s *Scope) IndexForAll() int {
 	return slices.IndexFunc(s.Quotas, func(q ClassQuota) bool { return q.CountsAllUsers() })
 }
 
-// IndexForUser is the place of the quota that counts a user: of the one that names the user, or else
-// of that for everybody who is not named. -1: there is none.
+// IndexForUser is the index of the quota that counts a user: the one that names the user, or else the one with
+// the wildcard. -1: there is none.
 func (s *Scope) IndexForUser(user string) int {
 	if i := s.indexOfUser(user); i >= 0 {
 		return i
@@ -68,9 +68,8 @@ func (s *Scope) indexOfUser(user string) int {
 	return slices.IndexFunc(s.Quotas, func(q ClassQuota) bool { return slices.Contains(q.Users, user) })
 }
 
-// IndexForGroups is the place of the quota that counts somebody in these groups, and the group it
-// counts them as: the first that is named here and that they have, or else Wildcard. -1: there
-// is none.
+// IndexForGroups is the index of the quota that counts a user with these groups, and the group that it counts:
+// the first that the document names and the user has, or else Wildcard. -1: there is none.
 func (s *Scope) IndexForGroups(groups []string) (i int, group string) {
 	wildcard := -1
 	for i := range s.Quotas {

@@ -28,7 +28,7 @@ func TestSelector_Matches(t *testing.T) {
 		})
 	}
 	_, ok := ParseOperator("in")
-	assert.Assert(t, !ok, "operators are written as they are")
+	assert.Assert(t, !ok, "the names of operators are case-sensitive")
 }
 
 func TestScope_IndexOfQuota(t *testing.T) {
@@ -42,21 +42,21 @@ func TestScope_IndexOfQuota(t *testing.T) {
 	assert.Equal(t, len(scopes), 2)
 	s, other := &scopes[0], &scopes[1]
 	assert.Equal(t, other.IndexForAll(), 0)
-	assert.Equal(t, other.IndexForUser("ann"), -1, "a quota for everybody is for nobody in particular")
+	assert.Equal(t, other.IndexForUser("ann"), -1, "a quota of all users is not one of a single user")
 	assert.Equal(t, s.IndexForAll(), -1)
 	for user, want := range map[string]string{"ann": "ann", "bob": "each", "eve": "each"} {
 		assert.Equal(t, s.Quotas[s.IndexForUser(user)].Name, want)
 	}
 	for _, c := range []struct {
-		has         []string
+		groups      []string
 		quota, want string
 	}{
-		{[]string{"dev", "ops"}, "each", "ops"}, // the first that is named, not the first that is had
-		{[]string{"dev"}, "rest", "dev"},        // before the wildcard, although after it in the list
+		{[]string{"dev", "ops"}, "each", "ops"}, // in the order of the document, not of the groups of the user
+		{[]string{"dev"}, "rest", "dev"},        // a name goes before the wildcard, in any order
 		{[]string{"x"}, "rest", Wildcard},
 		{nil, "rest", Wildcard},
 	} {
-		i, group := s.IndexForGroups(c.has)
+		i, group := s.IndexForGroups(c.groups)
 		assert.Equal(t, s.Quotas[i].Name, c.quota)
 		assert.Equal(t, group, c.want)
 	}

@@ -2,16 +2,16 @@ package limits
 
 import "github.com/canopy-scheduler/canopy/pkg/resources"
 
-// Bound is what limits leave to somebody along a path. The zero value limits nothing.
+// Bound is the result of several limits along a path. The zero value limits nothing.
 type Bound struct {
 	MaxResources    resources.Limit
 	MaxApplications uint64 // 0: not limited
 }
 
-// Bound is the rule as a bound, whoever it is for.
+// Bound is the limit as a bound, without its users and groups.
 func (r Limit) Bound() Bound { return Bound{r.MaxResources, r.MaxApplications} }
 
-// Tighten is the smaller of two bounds.
+// Tighten is the smaller of two bounds in each resource, and in applications.
 func (b Bound) Tighten(c Bound) Bound {
 	apps := b.MaxApplications
 	if apps == 0 || c.MaxApplications != 0 && c.MaxApplications < apps {
@@ -20,15 +20,15 @@ func (b Bound) Tighten(c Bound) Bound {
 	return Bound{b.MaxResources.Tighten(c.MaxResources), apps}
 }
 
-// Equal reports whether b and c bound the same.
+// Equal reports whether b and c are equal.
 func (b Bound) Equal(c Bound) bool {
 	return b.MaxApplications == c.MaxApplications && b.MaxResources.Equal(c.MaxResources)
 }
 
-// Path is the rules of a queue and of the queues above it, the queue itself first.
+// Path has the limits of a queue and of the queues above it, the queue itself first.
 type Path [][]Limit
 
-// UserBound is what a user may use along the path: OfUser at every queue.
+// UserBound is what a user may use along the path: ForUser of each queue, tightened (LIM-3).
 func (p Path) UserBound(name string) Bound {
 	var out Bound
 	for _, list := range p {
@@ -39,8 +39,8 @@ func (p Path) UserBound(name string) Bound {
 	return out
 }
 
-// GroupBound is what a group may use along the path, all its members together: ForGroup at every
-// queue.
+// GroupBound is what all members of a group together may use along the path: ForGroup of each queue, tightened
+// (LIM-7).
 func (p Path) GroupBound(name string) Bound {
 	var out Bound
 	for _, list := range p {
@@ -51,8 +51,8 @@ func (p Path) GroupBound(name string) Bound {
 	return out
 }
 
-// ResolveGroup is the group that answers for an application of somebody in these groups: that of
-// the first queue, going up, where ResolveGroup finds one. ok is false when none does.
+// ResolveGroup is the group that an application of a user with these groups counts for: that of the first queue,
+// from the leaf up, where a limit applies (LIM-6). ok is false when none does (LIM-9).
 func (p Path) ResolveGroup(groups []string) (group string, ok bool) {
 	for _, list := range p {
 		if g, ok := ResolveGroup(list, groups); ok {

@@ -36,9 +36,9 @@ func TestPath_UserBound(t *testing.T) {
 		name, user string
 		want       Bound
 	}{
-		{"8.2: a name hides the wildcard of its queue alone", "ann", Bound{cores(20), 4}},
-		{"8.2: the wildcard is for each user who is not named", "eve", Bound{cores(10), 4}},
-		{"8.2: a user and a wildcard may share a rule", "bob", Bound{cores(10), 4}},
+		{"LIM-2 LIM-3: a name hides the wildcard of its own queue only", "ann", Bound{cores(20), 4}},
+		{"LIM-2: the wildcard holds for each user that is not named", "eve", Bound{cores(10), 4}},
+		{"LIM-2: a user and the wildcard may share a limit", "bob", Bound{cores(10), 4}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := path.UserBound(c.user)
@@ -57,10 +57,10 @@ func TestPath_ResolveGroupFromLeafUp(t *testing.T) {
 		apps   uint64
 		cores  resources.Quantity
 	}{
-		{"8.3: the order of the rules counts, not that of the user's groups", list("dev", "ops"), "ops", 0, 8},
-		{"8.3: all limits of that group along the path count", list("dev"), "dev", 7, 8},
-		{"8.3: without one in the leaf the parent is asked", list("qa"), "qa", 0, 3},
-		{"8.3: a wildcard hides what is named higher up", list("x"), Wildcard, 7, 6},
+		{"LIM-6: the order of the limits counts, not that of the user's groups", list("dev", "ops"), "ops", 0, 8},
+		{"LIM-7: all limits of that group along the path hold", list("dev"), "dev", 7, 8},
+		{"LIM-6: without one in the leaf the parent decides", list("qa"), "qa", 0, 3},
+		{"LIM-8: a wildcard hides names of the queues above", list("x"), Wildcard, 7, 6},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, ok := path.ResolveGroup(c.groups)
@@ -72,5 +72,5 @@ func TestPath_ResolveGroupFromLeafUp(t *testing.T) {
 		})
 	}
 	_, ok := path[:1].ResolveGroup(list("x"))
-	assert.Assert(t, !ok, "8.3: nobody answers")
+	assert.Assert(t, !ok, "LIM-9: no limit names a group of the user")
 }

@@ -1,9 +1,8 @@
-// Package limits holds the configured bounds on what users and groups, and asks of some
-// priority classes, may use in a queue. Keeping their accounts is the ledger's business
-// (package objects); reading them from text is package configs'.
+// Package limits has the configured limits of users and groups (docs/behaviour/limits.md) and the class quotas of
+// queues (QUO-34 to QUO-45), and finds the one that holds for a user or group. Package objects counts the
+// accounts, package configs reads both from documents.
 //
-// The rule that must hold: a Rule or a ClassQuota is valid by construction; nobody checks it
-// again.
+// The invariant: a Limit or a ClassQuota is valid by construction; nothing checks it again.
 package limits
 
 import (
@@ -12,20 +11,20 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Wildcard is the name that stands for every user, or every group, not named itself.
+// Wildcard is the name that holds for every user, or every group, that is not named (LIM-2, LIM-8).
 const Wildcard = "*"
 
-// Limit bounds what the named users (each on their own) and groups (each as a pool)
-// may use in one queue (behaviour.md 1.2.4, 8). At least one list is not empty.
+// Limit bounds what the named users (each separately) and groups (each as a pool) may use in one queue (LIM-1,
+// LIM-5). At least one list is not empty.
 type Limit struct {
 	Description     string
 	Users, Groups   []string
-	MaxResources    resources.Limit // the zero value does not limit
+	MaxResources    resources.Limit // the zero value limits nothing
 	MaxApplications uint64          // 0: not limited
 }
 
-// ForUser is the rule of a queue that holds for a user: the first that names the user, else
-// the first that names everybody. The two are not combined (behaviour.md 8.2).
+// ForUser is the limit of a queue that holds for a user: the first that names the user, or else the first with
+// the wildcard. The two are not combined (LIM-2).
 func ForUser(list []Limit, user string) (Limit, bool) {
 	if r, ok := firstLimit(list, func(r Limit) bool { return slices.Contains(r.Users, user) }); ok {
 		return r, true
@@ -33,15 +32,15 @@ func ForUser(list []Limit, user string) (Limit, bool) {
 	return firstLimit(list, func(r Limit) bool { return slices.Contains(r.Users, Wildcard) })
 }
 
-// ForGroup is the rule of a queue that holds for a group. Wildcard is a group like any
-// other: whoever counts as it is for ResolveGroup to say.
+// ForGroup is the limit of a queue that holds for a group. Wildcard is a group like any other here; ResolveGroup
+// says which users count in it.
 func ForGroup(list []Limit, group string) (Limit, bool) {
 	return firstLimit(list, func(r Limit) bool { return slices.Contains(r.Groups, group) })
 }
 
-// ResolveGroup is the group that a user with these groups counts as in a queue: the first that
-// a rule names and the user has, else Wildcard where a rule names that. ok is false when
-// no rule is about any of them; then a queue further up may know (behaviour.md 8.3).
+// ResolveGroup is the group that a user with these groups counts for in a queue: the first that a limit names and
+// the user has, or else Wildcard if a limit names that (LIM-6, LIM-8). ok is false when no limit applies; then
+// the queue above decides.
 func ResolveGroup(list []Limit, groups []string) (group string, ok bool) {
 	hasWildcard := false
 	for _, r := range list {

@@ -10,16 +10,16 @@ import (
 
 var testLimits = []limits.Limit{
 	{Description: "ops and alice", Users: []string{"alice"}, Groups: []string{"ops"}},
-	{Description: "everybody", Users: []string{limits.Wildcard}, Groups: []string{limits.Wildcard}},
+	{Description: "wildcards", Users: []string{limits.Wildcard}, Groups: []string{limits.Wildcard}},
 	{Description: "dev and bob", Users: []string{"bob"}, Groups: []string{"dev", "qa"}},
 }
 
 func TestForUser_NameBeforeWildcard(t *testing.T) {
 	for _, c := range []struct{ name, user, want string }{
-		{"8.2 a name", "alice", "ops and alice"},
-		{"8.2 a name goes before a wildcard that comes first", "bob", "dev and bob"},
-		{"8.2 anybody else", "carol", "everybody"},
-		{"8.2 names match with their case", "Alice", "everybody"},
+		{"LIM-2: a name", "alice", "ops and alice"},
+		{"LIM-2: a name goes before a wildcard that comes first", "bob", "dev and bob"},
+		{"LIM-2: any other user", "carol", "wildcards"},
+		{"LIM-4: names match with their case", "Alice", "wildcards"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, ok := limits.ForUser(testLimits, c.user)
@@ -28,7 +28,7 @@ func TestForUser_NameBeforeWildcard(t *testing.T) {
 		})
 	}
 	_, ok := limits.ForUser(testLimits[:1], "carol")
-	assert.Assert(t, !ok, "8.2 without a wildcard nobody else is limited")
+	assert.Assert(t, !ok, "LIM-2: without a wildcard no other user is limited")
 }
 
 func TestResolveGroup_FirstConfiguredGroup(t *testing.T) {
@@ -37,11 +37,11 @@ func TestResolveGroup_FirstConfiguredGroup(t *testing.T) {
 		groups []string
 		want   string
 	}{
-		{"8.3 the order of the configuration counts, not that of the user", []string{"dev", "ops"}, "ops"},
-		{"8.3 within a rule too", []string{"qa", "dev"}, "dev"},
-		{"8.3 a wildcard that comes first is for those whom nothing names", []string{"qa"}, "qa"},
-		{"8.3 the pool of all others", []string{"guests"}, limits.Wildcard},
-		{"8.3 the pool of those without groups", nil, limits.Wildcard},
+		{"LIM-6: the order of the configuration counts, not that of the user", []string{"dev", "ops"}, "ops"},
+		{"LIM-6: the order within a limit counts too", []string{"qa", "dev"}, "dev"},
+		{"LIM-8: a wildcard that comes first holds for groups that are not named", []string{"qa"}, "qa"},
+		{"LIM-8: the pool of all other groups", []string{"guests"}, limits.Wildcard},
+		{"LIM-8: the pool counts users without groups too", nil, limits.Wildcard},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, ok := limits.ResolveGroup(testLimits, c.groups)
@@ -50,7 +50,7 @@ func TestResolveGroup_FirstConfiguredGroup(t *testing.T) {
 		})
 	}
 	_, ok := limits.ResolveGroup(testLimits[:1], []string{"dev"})
-	assert.Assert(t, !ok, "8.3 without a wildcard a queue further up may know")
+	assert.Assert(t, !ok, "LIM-6: without a wildcard the queue above decides")
 }
 
 func TestForGroup_ByName(t *testing.T) {
@@ -59,7 +59,7 @@ func TestForGroup_ByName(t *testing.T) {
 	assert.Equal(t, r.Description, "dev and bob")
 	r, ok = limits.ForGroup(testLimits, limits.Wildcard)
 	assert.Assert(t, ok)
-	assert.Equal(t, r.Description, "everybody")
+	assert.Equal(t, r.Description, "wildcards")
 	_, ok = limits.ForGroup(testLimits, "guests")
-	assert.Assert(t, !ok, "8.3 what is limited as one of all others is not limited by name")
+	assert.Assert(t, !ok, "LIM-8: the wildcard does not hold for the name of a group")
 }

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Operator says how a Selector finds classes. The names are those of Kubernetes.
+// Operator is how a Selector matches classes. The names are those of Kubernetes (QUO-35).
 type Operator uint8
 
-// The operators. In and NotIn need classes, Exists and DoesNotExist have none.
+// The operators. In and NotIn have classes, Exists and DoesNotExist have none.
 const (
 	In           Operator = iota // asks of one of these classes
 	NotIn                        // asks of another class, or of none
@@ -16,12 +16,12 @@ const (
 	DoesNotExist                 // asks of no class
 )
 
-// Operators are all of them, in the order of their numbers.
+// Operators are all operators, in the order of their numbers.
 func Operators() []Operator { return []Operator{In, NotIn, Exists, DoesNotExist} }
 
 func (o Operator) String() string { return [...]string{"In", "NotIn", "Exists", "DoesNotExist"}[o] }
 
-// NeedsClasses reports whether the operator says nothing without classes.
+// NeedsClasses reports whether the operator must have classes.
 func (o Operator) NeedsClasses() bool { return o == In || o == NotIn }
 
 // ParseOperator reads the name of an operator.
@@ -34,14 +34,14 @@ func ParseOperator(text string) (o Operator, ok bool) {
 	return 0, false
 }
 
-// Selector finds asks by their priority class (priority.md 5). Two Selectors are the same if,
-// and only if, they have the same String. It never changes once made.
+// Selector matches asks by their priority class (QUO-35). Two Selectors are equal if,
+// and only if, they have the same String. Values are immutable.
 type Selector struct {
 	Operator Operator
 	Classes  []string // sorted, each once
 }
 
-// Matches reports whether the Selector finds asks of a class; empty: asks of none.
+// Matches reports whether the Selector matches asks of a class; empty: asks without a class.
 func (s Selector) Matches(class string) bool {
 	switch s.Operator {
 	case In:
@@ -54,7 +54,7 @@ func (s Selector) Matches(class string) bool {
 	return class == ""
 }
 
-// String is as Kubernetes shows a scope: "PriorityClass In [a b]".
+// String is the scope in the notation of Kubernetes: "PriorityClass In [a b]".
 func (s Selector) String() string {
 	text := "PriorityClass " + s.Operator.String()
 	if s.Operator.NeedsClasses() {
