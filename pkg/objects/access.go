@@ -10,10 +10,8 @@ import (
 )
 
 // MaySubmit reports whether u has submit access to q: the submitacl or the adminacl of q or of a
-// queue
-// above allows it (ACL-7). No user has access to the recovery queue (ACL-10). Dynamic queues have
-// no
-// lists of their own (ACL-9).
+// queue above allows it (ACL-7). No user has access to the recovery queue (ACL-10). Dynamic queues
+// have no lists of their own (ACL-9).
 func (q *Queue) MaySubmit(u security.User) bool {
 	_, ok := q.Grant(u)
 	return ok
@@ -27,8 +25,7 @@ type Grant struct {
 }
 
 // Grant finds the list that gives u submit access to q, from q upwards. ok is false if there is
-// none,
-// as for the recovery queue.
+// none, as for the recovery queue.
 func (q *Queue) Grant(u security.User) (g Grant, ok bool) {
 	if q.path == placement.RecoveryQueue {
 		return Grant{}, false
@@ -45,8 +42,7 @@ func (q *Queue) Grant(u security.User) (g Grant, ok bool) {
 }
 
 // SubmitDenyReason is why u may not submit to the queue at path, or to its lowest existing
-// ancestor;
-// empty: u may. Placement rules call it (ACL-11).
+// ancestor; empty: u may. Placement rules call it (ACL-11).
 func (p *Partition) SubmitDenyReason(path string, u security.User) string {
 	q := p.closestExisting(QueuePath(path))
 	if q.MaySubmit(u) {

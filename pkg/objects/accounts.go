@@ -11,8 +11,7 @@ import (
 )
 
 // account is what a user or a group uses in and below a queue, and the limit for it. It exists
-// while a
-// limit applies to an application there (LIM-31), and is removed with its last member.
+// while a limit applies to an application there (LIM-31), and is removed with its last member.
 type account struct {
 	queue           *Queue
 	userOrGroup     UserOrGroup
@@ -58,8 +57,7 @@ type LimitUsage struct {
 }
 
 // LimitUsages are the users and groups with a limit in q and an application in or below it, users
-// first,
-// by name.
+// first, by name.
 func (p *Partition) LimitUsages(q *Queue) persistent.List[LimitUsage] {
 	out := make([]*LimitUsage, 0, len(q.accounts))
 	for _, x := range q.accounts {
@@ -83,8 +81,7 @@ type membership struct {
 }
 
 // joinAccounts makes a a member of every account that limits it: those of its user and of its
-// group, in
-// its leaf and in every queue above (LIM-3).
+// group, in its leaf and in every queue above (LIM-3).
 func (p *Partition) joinAccounts(a *Application) {
 	group, grouped := a.limitGroup()
 	for q := a.queue; q != nil; q = q.parent {
@@ -101,8 +98,7 @@ func (p *Partition) joinAccounts(a *Application) {
 }
 
 // limitGroup is the group whose limits apply to a: the first, from the leaf up, that a limit names
-// and
-// the user has (LIM-6).
+// and the user has (LIM-6).
 func (a *Application) limitGroup() (group string, ok bool) {
 	for q := a.queue; q != nil; q = q.parent {
 		if group, ok = limits.ResolveGroup(q.conf.Limits, a.user.Groups); ok {
@@ -113,8 +109,7 @@ func (a *Application) limitGroup() (group string, ok bool) {
 }
 
 // rebuildAccounts builds all accounts again after limits changed. Groups are determined again too,
-// so
-// that the result depends on the configuration in force only (LIM-28).
+// so that the result depends on the configuration in force only (LIM-28).
 func (p *Partition) rebuildAccounts() {
 	p.Unwatch() // all accounts are replaced
 	p.hasMaxApps, p.refitAccounts = p.anyMaxApps(), nil

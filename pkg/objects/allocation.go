@@ -8,8 +8,7 @@ import (
 )
 
 // Ask is a request for one allocation, as the RM sent it. It is immutable; a resize is a new Ask
-// with
-// the same key.
+// with the same key.
 type Ask struct {
 	Key      AllocationKey
 	App      AppID
@@ -26,8 +25,7 @@ type Ask struct {
 }
 
 // PreemptionPolicy is the preemption policy of an ask (PRE-8). The zero value is a policy that was
-// not
-// sent, and allows neither. It has one byte because there may be a million asks.
+// not sent, and allows neither. It has one byte because there may be a million asks.
 type PreemptionPolicy uint8
 
 // The bits of a PreemptionPolicy.
@@ -58,8 +56,7 @@ func (p PreemptionPolicy) AllowPreemptOther() bool { return p&PolicyAllowPreempt
 // partition changes it.
 //
 // There may be a million, so times are numbers, and the positions on the lists of application and
-// node
-// are fields instead of map entries.
+// node are fields instead of map entries.
 type Allocation struct {
 	ask       *Ask
 	app       *Application

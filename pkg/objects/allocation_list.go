@@ -6,13 +6,11 @@ import (
 )
 
 // allocationList is a list of allocations in no order. Each allocation has its index on it, so that
-// it
-// is found and removed in constant time.
+// it is found and removed in constant time.
 type allocationList []*Allocation
 
 // The lists on which an allocation can be: that of its application, and that of its node or, while
-// it is
-// pending, that of the unschedulable asks of its group.
+// it is pending, that of the unschedulable asks of its group.
 func indexInApp(x *Allocation) *int32           { return &x.appIndex }
 func indexOnNode(x *Allocation) *int32          { return &x.nodeIndex }
 func indexInUnschedulable(x *Allocation) *int32 { return &x.nodeIndex }

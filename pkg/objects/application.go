@@ -120,9 +120,8 @@ func (a *Application) Allocations() []*Allocation {
 }
 
 // StateAwareAllows reports whether the order of the leaf lets the application be allocated
-// something
-// now: in a StateAware leaf only the first starting application may, besides those that have ramped
-// up.
+// something now: in a StateAware leaf only the first starting application may, besides those that
+// have ramped up.
 func (a *Application) StateAwareAllows() bool {
 	q := a.queue
 	return q.policy.sort != policies.StateAware || a.rampedUp || q.starting.lowest() == a
@@ -177,8 +176,7 @@ func (a *Application) rekey() {
 		return
 	}
 	// Usage is compared as shares of the guarantee of the leaf, without one as plain quantities
-	// (ORD-29,
-	// ORD-30).
+	// (ORD-29, ORD-30).
 	a.key.Shares = a.key.Shares[:0]
 	for k, used := range a.allocated {
 		if used <= 0 {

@@ -3,23 +3,19 @@ package objects
 import "time"
 
 // Completion of applications. An application with nothing pending and nothing allocated is
-// Completing;
-// after Lifetimes.Completing it is Completed, is removed from its queue and is in the history only
-// (APP-6, APP-9).
+// Completing; after Lifetimes.Completing it is Completed, is removed from its queue and is in the
+// history only (APP-6, APP-9).
 
 // completingSince is a Completing application. The timeout is the same for all, so the list is in
-// the
-// order of the deadlines.
+// the order of the deadlines.
 type completingSince struct {
 	app   *Application
 	since int64 // nanoseconds since 1970
 }
 
 // onAllocationRemoved updates the state of a after one of its asks or allocations was removed.
-// wasReal:
-// it was an allocation and no placeholder. An application with placeholders left completes only if
-// a
-// real allocation ended last, as the members of its gang may still come (APP-7).
+// wasReal: it was an allocation and no placeholder. An application with placeholders left completes
+// only if a real allocation ended last, as the members of its gang may still come (APP-7).
 func (p *Partition) onAllocationRemoved(a *Application, wasReal bool, now time.Time) {
 	switch {
 	case a.pendingCount > 0 || !a.allocated.IsZero():

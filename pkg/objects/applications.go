@@ -73,8 +73,7 @@ func (p *Partition) AddAsk(ask *Ask, now time.Time) (*Allocation, error) {
 }
 
 // AddAskWithClass adds a pending ask of a priority class (empty: none) if the class quotas allow
-// it.
-// Requires: the key is unknown.
+// it. Requires: the key is unknown.
 func (p *Partition) AddAskWithClass(priorityClass string, ask *Ask, now time.Time) (*Allocation, error) {
 	x, err := p.admit(ask, resources.Asks, now)
 	if err != nil {
@@ -98,9 +97,8 @@ func (p *Partition) AddReported(ask *Ask, on NodeID, now time.Time) (*Allocation
 }
 
 // AddReportedWithClass records an allocation of a priority class that the RM reports, such as one
-// that ran
-// before this process started. No quota or limit is checked (QUO-8, LIM-13). Requires: the key is
-// unknown.
+// that ran before this process started. No quota or limit is checked (QUO-8, LIM-13). Requires: the
+// key is unknown.
 func (p *Partition) AddReportedWithClass(priorityClass string, ask *Ask, on NodeID, now time.Time) (*Allocation, error) {
 	n, ok := p.nodes[on]
 	if !ok {
@@ -142,8 +140,7 @@ func (p *Partition) removeAsk(x *Allocation) {
 }
 
 // admit validates ask and returns an Allocation for it that is not registered yet. by says which
-// bound
-// on resource names applies.
+// bound on resource names applies.
 func (p *Partition) admit(ask *Ask, by resources.Holder, now time.Time) (*Allocation, error) {
 	a, ok := p.apps[ask.App]
 	if !ok {

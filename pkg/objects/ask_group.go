@@ -52,8 +52,7 @@ func (g *AskGroup) Priority() int32 { return g.id.priority }
 func (g *AskGroup) Shape() *Shape { return g.id.shape }
 
 // SchedulableAsks are the pending asks that are not unschedulable, in order. Read-only, valid until
-// the
-// partition changes.
+// the partition changes.
 func (g *AskGroup) SchedulableAsks() []*Allocation { return g.asks[g.head:] }
 
 // insert adds x to the schedulable asks. last reports whether it is the last pending ask of g.

@@ -7,10 +7,9 @@ import (
 )
 
 // The asks of a group are identical to Canopy, but not to the resource manager, which may refuse
-// one
-// and accept the next. So an evaluation of preemption continues behind an ask that the RM refused
-// (PRE-96), and the group keeps the position for the next evaluation. The position goes with the
-// group.
+// one and accept the next. So an evaluation of preemption continues behind an ask that the RM
+// refused (PRE-96), and the group keeps the position for the next evaluation. The position goes
+// with the group.
 
 // askPosition is the position of an ask in its group; an ask that has left the group has one too.
 type askPosition struct {
@@ -34,8 +33,7 @@ func (g *AskGroup) ResumeAfter(x *Allocation) {
 }
 
 // EachToEvaluate yields the pending asks of group without a nomination, each once: from the
-// position of
-// ResumeAfter to the last, then from the first. Requires: nothing changes meanwhile.
+// position of ResumeAfter to the last, then from the first. Requires: nothing changes meanwhile.
 func (p *Partition) EachToEvaluate(group *AskGroup) iter.Seq[*Allocation] {
 	return func(yield func(*Allocation) bool) {
 		all, first := group.PendingAsks(), 0

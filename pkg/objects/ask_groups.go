@@ -3,8 +3,7 @@ package objects
 import "github.com/canopy-scheduler/canopy/pkg/policies"
 
 // askGroups are the ask groups of one application: their order, and an index. Most applications
-// have
-// one or two groups, some as many as asks.
+// have one or two groups, some as many as asks.
 type askGroups struct {
 	list  []*AskGroup              // in no order
 	byID  map[askGroupID]*AskGroup // nil: list has not been longer than maxUnindexedAskGroups

@@ -8,14 +8,11 @@ import (
 )
 
 // Audit checks the accounting of a partition as Check does, in steps between which it changes (ADR
-// 33).
-// Nearly all that Check requires of the whole follows from each object and what is directly below
-// it:
-// a node and its allocations, an application and its asks and allocations, a leaf and its
+// 33). Nearly all that Check requires of the whole follows from each object and what is directly
+// below it: a node and its allocations, an application and its asks and allocations, a leaf and its
 // applications, a queue and its children. The allocations of a node, or of an application, are
-// checked
-// one by one in as many steps as needed; then their sum is checked within one step, which costs an
-// addition for each. So what the audit reports is an error, not a change between steps.
+// checked one by one in as many steps as needed; then their sum is checked within one step, which
+// costs an addition for each. So what the audit reports is an error, not a change between steps.
 type Audit struct {
 	p                   *Partition
 	nodes, apps, queues int // the first so many of the lists of the partition are not checked yet
@@ -40,9 +37,8 @@ func (p *Partition) NewAudit() *Audit {
 func (a *Audit) Checked() int { return a.checked }
 
 // Step checks about budget objects, or makes one of wholeChecks. It does not stop within a queue
-// and its
-// children or applications, nor within the sum of a node or an application. done: everything that
-// existed from the beginning was checked, or err is an error of the accounting.
+// and its children or applications, nor within the sum of a node or an application. done:
+// everything that existed from the beginning was checked, or err is an error of the accounting.
 func (a *Audit) Step(budget int) (done bool, err error) {
 	defer func() {
 		if x := recover(); x != nil { // corrupt state may make the check panic, which must not end the process
@@ -100,8 +96,7 @@ func decrement(cursor *int, length int) (ok bool) {
 }
 
 // wholeChecks are the checks that cannot be divided, each a step. Those that look at all
-// allocations
-// are made only if budgets or class quotas need them.
+// allocations are made only if budgets or class quotas need them.
 func (c *recount) wholeChecks() []func() error {
 	all := []func() error{c.p.checkCluster, c.p.checkLists, c.checkPreemption, c.p.checkEnded, c.p.checkViolations, c.p.checkNames}
 	if len(c.p.conf.Budgets.All()) > 0 || len(c.p.budgets.all) > 0 || len(c.p.budgets.byAllocation) > 0 {

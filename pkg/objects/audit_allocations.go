@@ -8,8 +8,7 @@ import (
 )
 
 // continueNode checks further allocations on a.node and, when all are done, its sums. stepStarted:
-// this
-// step has checked something already.
+// this step has checked something already.
 func (a *Audit) continueNode(c *recount, budget int, stepStarted bool, joining map[*Node]bool) (cost int, err error) {
 	n := a.node
 	if !a.p.nodeList.has(n) { // removed since the last step
@@ -72,8 +71,7 @@ func (a *Audit) continueApp(c *recount, budget int, stepStarted bool) (cost int,
 }
 
 // auditAllocation checks one ask or allocation of an application. The sums are made of its vector,
-// so
-// that must equal the request.
+// so that must equal the request.
 func (c *recount) auditAllocation(a *Application, x *Allocation) error {
 	key := x.Key()
 	switch {

@@ -12,8 +12,7 @@ import (
 )
 
 // largePartition is a partition with one application of so many asks, and a node with capacity for
-// so
-// many of them, which are bound.
+// so many of them, which are bound.
 func largePartition(tb testing.TB, asks, capacity int) (*Partition, *Node, time.Time) {
 	tb.Helper()
 	p, _, now := leafPartition(tb, DefaultLifetimes())
@@ -30,8 +29,7 @@ func largePartition(tb testing.TB, asks, capacity int) (*Partition, *Node, time.
 }
 
 // An application with many asks, and a node with many allocations, are checked in steps of at most
-// the
-// budget; each ask and allocation is checked once.
+// the budget; each ask and allocation is checked once.
 func TestAudit_LargeObjectsAreSplitIntoSteps(t *testing.T) {
 	asks, capacity, budget := 20_000, 5000, 200
 	if testscale.Full() {
@@ -51,8 +49,7 @@ func TestAudit_LargeObjectsAreSplitIntoSteps(t *testing.T) {
 }
 
 // A change of an application or a node during its audit is no error; an error is found by an audit
-// that
-// begins later.
+// that begins later.
 func TestAudit_IsExactWhileAnApplicationChanges(t *testing.T) {
 	const seed = 33
 	r := rand.New(rand.NewPCG(seed, 0))

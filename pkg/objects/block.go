@@ -3,16 +3,14 @@ package objects
 import "fmt"
 
 // blockSize is how many entries a block of an index has at most, and blockFill how many when an
-// index
-// is built at once.
+// index is built at once.
 const (
 	blockSize = 32
 	blockFill = 24
 )
 
 // block is a node of an index, a B+ tree: it has entries, or further blocks. The masks of these are
-// one
-// after the other in rows, so that a search and a union read memory sequentially.
+// one after the other in rows, so that a search and a union read memory sequentially.
 type block[T any] struct {
 	parent   *block[T]   // nil: the root
 	children []*block[T] // in order; or
@@ -23,8 +21,7 @@ type block[T any] struct {
 }
 
 // smallBlock is a block with storage for few entries: most applications have few ask groups, and
-// most
-// leaves few applications.
+// most leaves few applications.
 type smallBlock[T any] struct {
 	block[T]
 	members [4]*entry[T]

@@ -6,8 +6,7 @@ import (
 )
 
 // budgetIndex is the budgets of one namespace. Most budgets require a label with one value; these
-// are
-// found by the labels of an allocation, without a look at the others.
+// are found by the labels of an allocation, without a look at the others.
 type budgetIndex struct {
 	labels       []labelBudgets
 	withoutLabel []*Budget // those that require no label with one value
@@ -40,8 +39,7 @@ func (g *budgetsInForce) add(b *Budget) {
 }
 
 // selecting are the budgets that select an allocation with these tags, in name order. If there is
-// only
-// one, the slice is shared.
+// only one, the slice is shared.
 func (s *budgetIndex) selecting(tags map[string]string) (found []*Budget) {
 	found = appendSelecting(s.withoutLabel, tags, nil)
 	for i := range s.labels {

@@ -3,13 +3,11 @@ package objects
 import "github.com/canopy-scheduler/canopy/pkg/budgets"
 
 // Disruption budgets: which allocations each selects, and how many of these are preempting (ADR
-// 27). An
-// allocation is matched when it is bound and when budgets change, and is recorded only if a budget
-// selects it, so that allocations without budgets cost nothing.
+// 27). An allocation is matched when it is bound and when budgets change, and is recorded only if a
+// budget selects it, so that allocations without budgets cost nothing.
 //
 // Placeholders do not count (PRE-66): as available members they would let real allocations be
-// preempted.
-// Allocations with a required node count, although they are never victims (PRE-23).
+// preempted. Allocations with a required node count, although they are never victims (PRE-23).
 
 // Budget is a disruption budget with its allocations in one partition. It is valid until budgets
 // change.
@@ -34,8 +32,7 @@ func (b *Budget) Selected() int { return b.selected }
 func (b *Budget) Preempting() int { return b.preempting }
 
 // DisruptionsAllowed is how many more may be preempted now; negative if too many were, or fewer run
-// than
-// must (PRE-67).
+// than must (PRE-67).
 func (b *Budget) DisruptionsAllowed() int {
 	return b.conf.Allowance.DisruptionsAllowed(b.selected, b.preempting)
 }
@@ -51,8 +48,7 @@ type budgetsInForce struct {
 func (p *Partition) Budgets() []*Budget { return p.budgets.all }
 
 // BudgetsOf are the budgets that select y, in name order; none if y is pending. The caller heeds
-// the
-// disruption.budgets property of the queue. Read-only.
+// the disruption.budgets property of the queue. Read-only.
 func (p *Partition) BudgetsOf(y *Allocation) []*Budget {
 	if len(p.budgets.byAllocation) == 0 {
 		return nil

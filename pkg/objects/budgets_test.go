@@ -36,8 +36,8 @@ func budgetCounts(p *Partition) string {
 }
 
 // budgetPartition is a partition with three bound databases, of which db1 is a canary and db3
-// requires a
-// node, a placeholder, a web server, an allocation without labels, and a pending database.
+// requires a node, a placeholder, a web server, an allocation without labels, and a pending
+// database.
 func budgetPartition(t *testing.T, all ...budgets.Budget) *Partition {
 	t.Helper()
 	p := busyPartition(t, configs.Queue{Name: "a"})
@@ -150,8 +150,7 @@ func TestBudgets_ReloadCountsRunningAllocations(t *testing.T) {
 }
 
 // BenchmarkApplyBudgets measures a reload that changes budgets while 100,000 allocations run, of
-// which
-// the budgets select none or all.
+// which the budgets select none or all.
 func BenchmarkApplyBudgets(b *testing.B) {
 	const many = 100_000
 	for _, kind := range []string{"without tags", "another namespace", "selected"} {

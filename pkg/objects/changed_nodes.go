@@ -5,8 +5,7 @@ import "slices"
 // Package preemption caches data of nodes, and must know which nodes have changed.
 
 // TakeChangedNodes returns the nodes whose free resources or allocations changed since the last
-// call,
-// each once, in no order. Some may be removed by now.
+// call, each once, in no order. Some may be removed by now.
 func (p *Partition) TakeChangedNodes() []*Node {
 	out := p.changedNodes
 	p.changedNodes = nil

@@ -3,8 +3,7 @@ package objects
 // Changes is what changed in a partition since it was last taken, to update views of its objects
 // (ADR 32). An object is listed once, however often it changes, and also if it was removed. All
 // objects that exist when watching begins are listed too, without a list being made: a large
-// partition
-// is listed step by step.
+// partition is listed step by step.
 type Changes struct {
 	p           *Partition
 	allocations []*Allocation
@@ -15,10 +14,8 @@ type Changes struct {
 	queues      []*Queue
 
 	// Objects that existed from the beginning and are not listed yet: the first so many of the
-	// lists of
-	// the partition, and of the allocations of an application. Removal from such a list moves its
-	// last
-	// member to the gap, so iteration from the end misses nothing.
+	// lists of the partition, and of the allocations of an application. Removal from such a list
+	// moves its last member to the gap, so iteration from the end misses nothing.
 	initialApps, initialNodes, initialQueues int
 	initialApp                               *Application
 	initialAllocations                       int
@@ -32,9 +29,8 @@ type LimitChange struct {
 }
 
 // Watch begins to record changes, anew if it did already; all objects count as changed. Recording
-// ends
-// with Unwatch, or by itself (see Watched) when it is unknown what changed, or when so much changed
-// that listing everything costs no more.
+// ends with Unwatch, or by itself (see Watched) when it is unknown what changed, or when so much
+// changed that listing everything costs no more.
 func (p *Partition) Watch() *Changes {
 	p.Unwatch()
 	p.watch = &Changes{
@@ -186,8 +182,7 @@ func (c *Changes) addAccount(x *account) {
 // The partition calls the following after a change. Without a watch they cost a comparison.
 
 // recordAllocationChange records that x was added, changed or removed. Its application, leaf and
-// node
-// changed with it.
+// node changed with it.
 func (p *Partition) recordAllocationChange(x *Allocation) {
 	c := p.watch
 	if c == nil {

@@ -9,10 +9,8 @@ import (
 )
 
 // Check recounts every total from the list of allocations, every priority from the asks and every
-// order
-// from its keys, and returns the first difference. A Partition is consistent if there is none.
-// Tests
-// and the health check call it; scheduling does not.
+// order from its keys, and returns the first difference. A Partition is consistent if there is
+// none. Tests and the health check call it; scheduling does not.
 func (p *Partition) Check() error {
 	c := recount{
 		p: p, node: map[NodeID]resources.Amounts{}, queue: map[QueuePath][2]resources.Amounts{},
@@ -199,8 +197,7 @@ func checkInGroup(x *Allocation) error {
 }
 
 // checkTotals checks an application except its single asks and allocations. Requires: checkInGroup
-// of
-// each ask; so equal counts mean that no ask is in two groups.
+// of each ask; so equal counts mean that no ask is in two groups.
 func (c *recount) checkTotals(a *Application, t *totals) error {
 	want := t.amounts
 	for i, amounts := range []resources.Vector{a.allocated, a.placeholders, a.pending} {

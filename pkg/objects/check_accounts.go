@@ -13,8 +13,7 @@ type memberTotals struct {
 }
 
 // countApps adds up the applications of each queue and each account. Requires: c.app has the sums
-// of
-// their asks and allocations.
+// of their asks and allocations.
 func (c *recount) countApps() {
 	c.running, c.memberTotals = map[*Queue]int{}, map[*account]memberTotals{}
 	for _, a := range c.p.apps {

@@ -1,9 +1,8 @@
 package objects
 
 // classNumbers assigns numbers to the priority classes of the asks and allocations of a partition,
-// so
-// that an ask takes no more memory for its class (QUO-45). The number of a class with no ask and no
-// allocation is free again.
+// so that an ask takes no more memory for its class (QUO-45). The number of a class with no ask and
+// no allocation is free again.
 type classNumbers struct {
 	numbers map[string]uint32
 	named   []namedClass // named[n-1] has the number n
@@ -69,6 +68,5 @@ func (c *classNumbers) name(n uint32) string {
 }
 
 // PriorityClass is the name of the priority class of x; empty: none. It is set when x is admitted
-// and
-// does not change.
+// and does not change.
 func (p *Partition) PriorityClass(x *Allocation) string { return p.classNumbers.name(x.key.ClassID) }

@@ -30,8 +30,7 @@ func (p *Partition) classQuotaError(a *Application, class string, amounts resour
 }
 
 // CheckResize is the error of a class quota that does not allow the growth of x; nil: all allow it.
-// An
-// ask can always shrink (QUO-39).
+// An ask can always shrink (QUO-39).
 func (p *Partition) CheckResize(x *Allocation, amounts resources.Amounts) (err error) {
 	if !p.hasClassQuotas || p.checkQuantities(amounts, resources.Asks) != nil {
 		return nil // no class quotas, or Resize returns the error
@@ -49,8 +48,7 @@ func (p *Partition) CheckResize(x *Allocation, amounts resources.Amounts) (err e
 }
 
 // quotaExceeded is the error of a class quota that more resources and pods would exceed; nil: they
-// are
-// within it.
+// are within it.
 func (p *Partition) quotaExceeded(c classQuotaRef, class string, more resources.Vector, pods int) error {
 	var used classUsage
 	if m := c.usage(); m != nil {
@@ -85,8 +83,7 @@ func (p *Partition) quotaExceeded(c classQuotaRef, class string, more resources.
 }
 
 // quotaRequired is the error of an ask that no class quota covers and whose class needs one; nil:
-// it
-// needs none.
+// it needs none.
 func (p *Partition) quotaRequired(a *Application, class string) error {
 	var missing []string
 	for _, s := range p.conf.ClassesNeedingQuota {

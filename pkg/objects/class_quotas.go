@@ -10,8 +10,7 @@ import (
 
 // Class quotas count what the asks and allocations of some priority classes request and use, from
 // admission to release (QUO-34). They are checked at admission only (QUO-36): an admitted ask is
-// placed
-// like any other, so no decision reads them.
+// placed like any other, so no decision reads them.
 
 // scope is the class quotas of a queue with the same match, with their bounds as vectors.
 type scope struct {
@@ -27,8 +26,7 @@ type hard struct {
 }
 
 // classUsageID is a class quota of a queue and the user or group that it counts; the zero
-// UserOrGroup: all
-// together.
+// UserOrGroup: all together.
 type classUsageID struct {
 	quota       string
 	userOrGroup UserOrGroup
@@ -83,8 +81,7 @@ type classQuotaRef struct {
 func (c *classQuotaRef) usage() *classUsage { return c.queue.classUsage[c.id] }
 
 // eachClassQuota yields the class quotas in which an ask of a class and an application counts, from
-// the
-// leaf up, until yield returns false.
+// the leaf up, until yield returns false.
 func (p *Partition) eachClassQuota(a *Application, class string, yield func(classQuotaRef) bool) {
 	for q := a.queue; q != nil; q = q.parent {
 		for i := range q.scopes {
@@ -109,8 +106,7 @@ func (p *Partition) eachClassQuota(a *Application, class string, yield func(clas
 }
 
 // postClassQuotas counts x in the class quotas of its class (sign 1), or takes it out of them (sign
-// -1).
-// Requires: x has its shape and its class.
+// -1). Requires: x has its shape and its class.
 func (p *Partition) postClassQuotas(x *Allocation, sign int) {
 	if !p.hasClassQuotas {
 		return

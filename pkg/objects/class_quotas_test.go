@@ -94,8 +94,7 @@ func TestTrial_KeepsPriorityClass(t *testing.T) {
 }
 
 // BenchmarkAddAskWithClass measures the admission of an ask without class quotas, and with some on
-// its
-// path.
+// its path.
 func BenchmarkAddAskWithClass(b *testing.B) {
 	for _, c := range []struct{ name, class, quotas string }{
 		{"no class", "", ""},

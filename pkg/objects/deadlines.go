@@ -7,8 +7,7 @@ import (
 )
 
 // Nothing here reads a clock: the owner of the partition asks for the next deadline and calls
-// Expire at
-// that time (APP-12).
+// Expire at that time (APP-12).
 
 // NextDeadline is the next time at which Expire has something to do. ok is false if there is none.
 func (p *Partition) NextDeadline() (at time.Time, ok bool) {
@@ -26,10 +25,8 @@ func (p *Partition) NextDeadline() (at time.Time, ok bool) {
 }
 
 // Expire does what is due at now: it ramps up and completes applications, removes entries from the
-// history
-// and collects queues for quota enforcement. It returns the placeholders of completing
-// applications,
-// which the RM should release (APP-10).
+// history and collects queues for quota enforcement. It returns the placeholders of completing
+// applications, which the RM should release (APP-10).
 func (p *Partition) Expire(now time.Time) (unwanted []*Allocation) {
 	p.rampUp(now)
 	unwanted = p.completeDue(now)

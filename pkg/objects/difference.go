@@ -12,10 +12,8 @@ import (
 )
 
 // Difference is the difference between two configurations of a partition. The time to find it grows
-// with
-// the configurations, the time to apply it only with the difference (ADR 44, CFG-107). It is
-// immutable
-// and may be made on any goroutine.
+// with the configurations, the time to apply it only with the difference (ADR 44, CFG-107). It is
+// immutable and may be made on any goroutine.
 type Difference struct {
 	from, to configs.Partition
 	global   bool            // a setting differs on which any queue, application or node may depend
@@ -64,8 +62,7 @@ func (d *Difference) Empty() bool {
 }
 
 // differenceTo is the difference of conf to the configuration in force: prepared, if that was made
-// of these
-// two, otherwise a new one. prepared may be nil.
+// of these two, otherwise a new one. prepared may be nil.
 func (p *Partition) differenceTo(conf configs.Partition, prepared *Difference) *Difference {
 	if prepared == nil || !sameList(prepared.from.Root.Children, p.conf.Root.Children) || !sameList(prepared.to.Root.Children, conf.Root.Children) {
 		return NewDifference(p.conf, conf)
@@ -133,8 +130,7 @@ func childDifferences(from, to *configs.Queue) (out []queueDifference) {
 }
 
 // sameQueue reports whether the own settings of two queues are equal. A test changes every field in
-// turn,
-// so that no field is forgotten.
+// turn, so that no field is forgotten.
 func sameQueue(a, b *configs.Queue) bool {
 	return a.Name == b.Name && a.Parent == b.Parent && a.MaxApplications == b.MaxApplications &&
 		a.Max.Equal(b.Max) && a.Guaranteed.Equal(b.Guaranteed) &&

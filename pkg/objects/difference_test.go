@@ -97,8 +97,7 @@ func TestDifference_ComparesEveryQueueSetting(t *testing.T) {
 }
 
 // A setting of the partition is either read when it is used, or a change of it rebuilds everything.
-// A new
-// field belongs to one of the two.
+// A new field belongs to one of the two.
 func TestDifference_ClassifiesEveryPartitionSetting(t *testing.T) {
 	readWhenUsed := []string{"Name", "PlacementRules", "NodePressureEnabled", "UserGroupResolver", "Budgets", "NominationTimeout", "Churn"}
 	global := []string{"NodeSortPolicy", "PriorityDisabled", "PreemptionEnabled", "QuotaPreemptionEnabled", "ClassesNeedingQuota"}

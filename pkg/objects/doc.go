@@ -8,8 +8,7 @@
 // the settings.
 //
 // The package has no goroutine, lock, clock, logger or metric. Methods that need the time take it
-// as
-// an argument, and return what they changed.
+// as an argument, and return what they changed.
 //
 // Invariant: Check reports nothing after any call.
 package objects

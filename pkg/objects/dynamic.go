@@ -22,12 +22,9 @@ func (p *Partition) Lookup(path string) (placement.QueueInfo, bool) {
 }
 
 // CreateLeaf creates a dynamic leaf, and the missing parents, for an application of u (QUE-26). u
-// must
-// have submit access to the lowest existing queue of the path (ACL-12), except for the recovery
-// queue.
-// The leaf has the settings of the nearest child template and inherits no properties (QUE-19,
-// QUE-23).
-// Requires: the path does not exist, and its names are legal.
+// must have submit access to the lowest existing queue of the path (ACL-12), except for the
+// recovery queue. The leaf has the settings of the nearest child template and inherits no
+// properties (QUE-19, QUE-23). Requires: the path does not exist, and its names are legal.
 func (p *Partition) CreateLeaf(path QueuePath, u security.User) error {
 	parts := path.Parts()
 	if len(parts) > MaxDepth+1 {
@@ -81,8 +78,7 @@ func (q *Queue) template() *configs.ChildTemplate {
 }
 
 // TemplateFrom is the queue whose configuration has the child template that q was created with. ok
-// is
-// false for a managed queue, and for one without a child template.
+// is false for a managed queue, and for one without a child template.
 func (q *Queue) TemplateFrom() (path QueuePath, ok bool) {
 	if q.managed || !q.Leaf() || q.path == placement.RecoveryQueue {
 		return "", false

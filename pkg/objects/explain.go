@@ -9,8 +9,7 @@ import (
 // Queries of an explanation that decisions do not need. Nothing here changes state.
 
 // QueueMaxTooSmall is the first queue from the leaf up, root excluded, whose max is below the
-// request of
-// shape s even with nothing allocated (ORD-51); nil: there is none.
+// request of shape s even with nothing allocated (ORD-51); nil: there is none.
 func (p *Partition) QueueMaxTooSmall(leaf *Queue, s *Shape) *Queue {
 	for q := leaf; q.parent != nil; q = q.parent {
 		if !q.max.Allows(nil, s.vector) {
@@ -21,8 +20,7 @@ func (p *Partition) QueueMaxTooSmall(leaf *Queue, s *Shape) *Queue {
 }
 
 // LimitTooSmall is the limit of the user or the group of a that is below the request of shape s
-// even with
-// nothing allocated (ORD-50). ok is false if there is none.
+// even with nothing allocated (ORD-50). ok is false if there is none.
 func (p *Partition) LimitTooSmall(a *Application, s *Shape) (q *Queue, h UserOrGroup, ok bool) {
 	for _, m := range a.memberships {
 		if x := m.account; !x.max.Allows(nil, s.vector) {
@@ -60,8 +58,7 @@ func (p *Partition) ForeignAllocation(key AllocationKey) (*Foreign, bool) {
 }
 
 // Free is what n has of a resource for asks that are not nominated for it: available less what is
-// held
-// for nominees. It can be negative.
+// held for nominees. It can be negative.
 func (n *Node) Free(k resources.Index) resources.Quantity { return n.free(k) }
 
 // ResourceName is the name of a resource.

@@ -4,8 +4,7 @@ package objects
 const maxFreedNodes = 256
 
 // noteFreedNode records that n may have more free resources than before. Only that lets a shape fit
-// a
-// node that it did not fit: of a shape that fitted no node, only these nodes are checked again.
+// a node that it did not fit: of a shape that fitted no node, only these nodes are checked again.
 func (p *Partition) noteFreedNode(n *Node) {
 	if len(p.freedNodes) == maxFreedNodes {
 		p.freedBase += maxFreedNodes

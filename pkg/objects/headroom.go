@@ -3,10 +3,8 @@ package objects
 import "github.com/canopy-scheduler/canopy/pkg/resources"
 
 // BlockingQueue is the first queue, from the leaf up, whose headroom an ask of shape s exceeds;
-// nil: there
-// is none (QUO-1). The max of root is the capacity of the cluster; a resource that no node has is
-// zero
-// there (QUO-4).
+// nil: there is none (QUO-1). The max of root is the capacity of the cluster; a resource that no
+// node has is zero there (QUO-4).
 func (p *Partition) BlockingQueue(leaf *Queue, s *Shape) *Queue {
 	for q := leaf; q != nil; q = q.parent {
 		if !p.hasHeadroom(q, s) {
@@ -17,10 +15,8 @@ func (p *Partition) BlockingQueue(leaf *Queue, s *Shape) *Queue {
 }
 
 // BlockingMaxApplications is the max applications that keep a from being allocated anything: those
-// of a
-// queue, or of a limit of its user or group. ok is false if there is none, or a is counted there
-// already
-// (QUO-26, LIM-17, ADR 40).
+// of a queue, or of a limit of its user or group. ok is false if there is none, or a is counted
+// there already (QUO-26, LIM-17, ADR 40).
 func (p *Partition) BlockingMaxApplications(a *Application) (q *Queue, userOrGroup UserOrGroup, ok bool) {
 	check := a.maxAppsCheck()
 	if check == maxAppsUnchecked {
@@ -40,8 +36,7 @@ func (p *Partition) BlockingMaxApplications(a *Application) (q *Queue, userOrGro
 }
 
 // BlockingLimit is the limit of the user or the group of a that an ask of shape s exceeds; ok is
-// false if
-// there is none (LIM-11).
+// false if there is none (LIM-11).
 func (p *Partition) BlockingLimit(a *Application, s *Shape) (q *Queue, h UserOrGroup, ok bool) {
 	for _, m := range a.memberships {
 		if x := m.account; !x.max.Allows(x.allocated, s.vector) {
@@ -71,10 +66,8 @@ func (p *Partition) hasHeadroom(q *Queue, s *Shape) bool {
 }
 
 // Headroom is how much more q may allocate: the minimum of max less allocated over q and its
-// ancestors
-// and, for the resources of the cluster, of its free capacity (QUO-11). It is for display;
-// decisions use
-// BlockingQueue.
+// ancestors and, for the resources of the cluster, of its free capacity (QUO-11). It is for
+// display; decisions use BlockingQueue.
 func (p *Partition) Headroom(q *Queue) resources.Limit {
 	left := resources.LimitFromMap(p.names.Amounts(p.capacity).Map()).Headroom(p.names.Amounts(p.root.allocated))
 	for ; q.parent != nil; q = q.parent {

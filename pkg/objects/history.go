@@ -58,13 +58,11 @@ func newHistory(keep time.Duration, most int, unique bool) history {
 }
 
 // Completed are the completed applications in the history, oldest first (APP-38). An ID may occur
-// more
-// than once.
+// more than once.
 func (p *Partition) Completed() persistent.List[EndedApplication] { return p.completed.view.List() }
 
 // Rejected are the rejected applications in the history, oldest first (APP-39). Of an ID only the
-// newest
-// entry is there.
+// newest entry is there.
 func (p *Partition) Rejected() persistent.List[EndedApplication] { return p.rejected.view.List() }
 
 // last is the newest entry of an ID; nil: there is none.
@@ -121,8 +119,7 @@ func (p *Partition) expireDue(h *history, now time.Time) {
 
 // expireRecord records the state change of an expired entry (APP-41). There is none for a rejected
 // application, whose states the RM does not get, nor for an ID in use again, which the RM would
-// take for
-// the new application.
+// take for the new application.
 func (p *Partition) expireRecord(e *EndedApplication, reason StateReason, now time.Time) {
 	to, ok := e.State.After(ExpireApplication)
 	if !ok {

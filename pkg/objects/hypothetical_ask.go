@@ -30,10 +30,8 @@ type HypotheticalOwner struct {
 }
 
 // NewHypotheticalAsk makes an ask of a priority class, of an existing application or of a
-// hypothetical one
-// of owner. The error is that with which the ask, or the application, would be rejected (PRE-116).
-// The
-// partition does not change.
+// hypothetical one of owner. The error is that with which the ask, or the application, would be
+// rejected (PRE-116). The partition does not change.
 func (p *Partition) NewHypotheticalAsk(priorityClass string, ask *Ask, owner HypotheticalOwner, now time.Time) (x HypotheticalAsk, err error) {
 	names := p.names
 	p.names = names.Clone() // names of the ask alone get no index in p.names
@@ -109,8 +107,7 @@ func (p *Partition) hypotheticalMemberships(a *Application) {
 }
 
 // mustStartBefore is the starting application of a StateAware leaf that goes before a, if a had one
-// more
-// ask of that priority; nil: none (ORD-55).
+// more ask of that priority; nil: none (ORD-55).
 func (a *Application) mustStartBefore(priority int32) *Application {
 	first := a.queue.starting.lowest()
 	if a.queue.policy.sort != policies.StateAware || a.rampedUp || first == nil || first == a {

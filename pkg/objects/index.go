@@ -6,16 +6,12 @@ import (
 )
 
 // index keeps entries in order and finds the first entry with a slot of a mask without a look at
-// the
-// entries before. It is a B+ tree; each block has the union of the masks below it, so the first
-// block
-// that intersects the mask has the first entry that does. Moving an entry and finding the first
-// take
-// logarithmic time.
+// the entries before. It is a B+ tree; each block has the union of the masks below it, so the first
+// block that intersects the mask has the first entry that does. Moving an entry and finding the
+// first take logarithmic time.
 //
 // The items own keys and masks. After a change of either, and before another entry of the same
-// index
-// changes, the entry must be reindexed.
+// index changes, the entry must be reindexed.
 type index[T any] struct {
 	compare func(a, b T) int // total order: never 0 for two different items
 	root    *block[T]        // nil before the first entry; an empty block after the last
@@ -112,8 +108,7 @@ func (x *index[T]) reposition(m *entry[T]) {
 }
 
 // positionIn is the position of entry i of b among the others of b. sameBlock is false if the
-// position may
-// be in another block.
+// position may be in another block.
 func (x *index[T]) positionIn(b *block[T], i int) (j int, sameBlock bool) {
 	m, n := b.entries[i].item, len(b.entries)
 	switch {

@@ -30,8 +30,7 @@ func (t *indexItem) randomizeMask(r *rand.Rand, slots int) {
 }
 
 // TestIndex_AgreesWithScan inserts, removes, moves and looks up entries at random, and compares
-// each
-// result with a scan of all items.
+// each result with a scan of all items.
 func TestIndex_AgreesWithScan(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 1))

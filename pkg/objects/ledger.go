@@ -44,8 +44,7 @@ func (p *Partition) bindAndReindex(x *Allocation, n *Node, now time.Time) {
 }
 
 // checkPlacement checks node, quotas, limits and max applications before x is bound to n. It
-// changes
-// nothing.
+// changes nothing.
 func (p *Partition) checkPlacement(x *Allocation, n *Node) error {
 	if !n.Fits(x.shape) && !(p.Nomination(x) == n && p.FitsNominated(x)) || x.shape.required != "" && x.shape.required != n.id {
 		return ErrDoesNotFit
@@ -105,8 +104,7 @@ func (p *Partition) ReturnToPending(key AllocationKey) (*Allocation, bool) {
 }
 
 // Resize changes the resources of an ask or an allocation without a check of quotas (QUO-8,
-// LIM-13).
-// Its position among the asks stays; a nomination ends.
+// LIM-13). Its position among the asks stays; a nomination ends.
 func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Allocation, error) {
 	x, ok := p.allocations[key]
 	if !ok {
@@ -241,8 +239,7 @@ func (p *Partition) post(x *Allocation, n *Node, sign int) {
 }
 
 // postPending adds v to (sign 1), or subtracts it from (sign -1), the pending resources of every
-// queue
-// from the leaf of a to root (QUE-41). Those of a itself change with its ask groups.
+// queue from the leaf of a to root (QUE-41). Those of a itself change with its ask groups.
 func (p *Partition) postPending(a *Application, v resources.Vector, sign int) {
 	for q := a.queue; q != nil; q = q.parent {
 		addSigned(&q.pending, v, sign)

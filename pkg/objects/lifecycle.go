@@ -100,8 +100,7 @@ type ApplicationStateChange struct {
 }
 
 // TakeStateChanges returns the state changes of applications since the last call, in order. The
-// list is
-// valid until the partition changes.
+// list is valid until the partition changes.
 func (p *Partition) TakeStateChanges() []ApplicationStateChange {
 	out := p.stateChanges
 	p.stateChanges = p.stateChanges[:0]

@@ -14,8 +14,7 @@ import (
 )
 
 // transitionTable is the table of APP-1: a row for each state, a column for each event; a dot where
-// there is
-// no transition.
+// there is no transition.
 const transitionTable = `
             run        reject    complete    fail     expire   resume
 New         Accepted   Rejected  .           Failing  .        Resuming

@@ -1,8 +1,7 @@
 package objects
 
 // Mask is a set of shapes, by their slots. Masks may differ in length; a slot beyond the end is not
-// in the
-// set.
+// in the set.
 type Mask []uint64
 
 func (m Mask) has(slot int) bool {

@@ -7,20 +7,14 @@ import (
 )
 
 // A queue, and a limit of a user or group, may have max applications (QUO-26, LIM-17). An
-// application that
-// is not counted then waits although its asks would fit. Masks express that like any other reason:
-// the
-// asks of such an application have slots of their own, which a queue or account at its max
-// applications
-// does not have. So nothing is done for the thousands that wait when the last application slot is
-// taken
-// or freed.
+// application that is not counted then waits although its asks would fit. Masks express that like
+// any other reason: the asks of such an application have slots of their own, which a queue or
+// account at its max applications does not have. So nothing is done for the thousands that wait
+// when the last application slot is taken or freed.
 //
 // A queue counts an application while it is Running (QUO-27, QUO-28). A limit counts it from its
-// first
-// allocation: an application that had nothing left and asks again is Running, and needs a slot of
-// its
-// limits for the next allocation (LIM-18, LIM-19, ADR 40).
+// first allocation: an application that had nothing left and asks again is Running, and needs a
+// slot of its limits for the next allocation (LIM-18, LIM-19, ADR 40).
 
 // maxAppsCheck is which max applications an application must be within before it may be allocated
 // anything.
@@ -115,8 +109,7 @@ func (p *Partition) maxAppsCheckOf(a *Application) maxAppsCheck {
 }
 
 // setMaxAppsCheck gives group the slot of its shape with check. It reports whether the slot
-// changed; then
-// the caller must reindex group.
+// changed; then the caller must reindex group.
 func (p *Partition) setMaxAppsCheck(group *AskGroup, check maxAppsCheck) (changed bool) {
 	if group.maxAppsCheck == check {
 		return false

@@ -3,8 +3,7 @@ package objects
 import "strings"
 
 // Each kind of name has its own type, so that a node cannot be passed for a queue. Names are
-// compared byte
-// for byte; queue paths are in lower case.
+// compared byte for byte; queue paths are in lower case.
 type (
 	QueuePath     string // root, root.a, root.a.b
 	AppID         string

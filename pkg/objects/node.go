@@ -73,10 +73,8 @@ func (n *Node) Score() float64 { return n.key.Score }
 func (n *Node) Fits(s *Shape) bool { return n.Accepts(s) && n.hasFree(s.vector) }
 
 // Accepts reports whether an ask of shape s may be placed here if there are enough free resources.
-// An ask
-// that requires the node may although the node is unschedulable (NOD-11, ASK-30): pods of
-// DaemonSets run
-// on cordoned nodes too.
+// An ask that requires the node may although the node is unschedulable (NOD-11, ASK-30): pods of
+// DaemonSets run on cordoned nodes too.
 func (n *Node) Accepts(s *Shape) bool {
 	if s.required != "" {
 		return s.required == n.id
@@ -100,8 +98,7 @@ func (n *Node) Foreign() []*Foreign {
 }
 
 // Foreign is a foreign allocation: it takes resources of a node and counts nowhere else (ASK-54).
-// It is
-// immutable; a new report replaces it (ASK-56).
+// It is immutable; a new report replaces it (ASK-56).
 type Foreign struct {
 	Key     AllocationKey
 	Node    NodeID

@@ -36,8 +36,7 @@ func (p *Partition) SetCapacity(id NodeID, total resources.Amounts) error {
 }
 
 // SetSchedulable drains a node or makes it schedulable again. Draining changes neither the capacity
-// of the
-// cluster nor the allocations on the node (NOD-9, NOD-10).
+// of the cluster nor the allocations on the node (NOD-9, NOD-10).
 func (p *Partition) SetSchedulable(id NodeID, schedulable bool) error {
 	n, ok := p.nodes[id]
 	if !ok {
@@ -157,10 +156,8 @@ func (p *Partition) nodeIndexFor(n *Node) *index[*Node] {
 }
 
 // reindexNode updates the position of n after its key or its mask changed. A schedulable node
-// enters the
-// node order in indexJoining; an unschedulable one is in its index only while asks that require it
-// fit,
-// so that thousands of nodes registered unschedulable cost nothing (NOD-14).
+// enters the node order in indexJoining; an unschedulable one is in its index only while asks that
+// require it fit, so that thousands of nodes registered unschedulable cost nothing (NOD-14).
 func (p *Partition) reindexNode(n *Node) {
 	switch {
 	case !n.schedulable:
@@ -171,8 +168,7 @@ func (p *Partition) reindexNode(n *Node) {
 }
 
 // indexJoining adds the nodes that became schedulable since the last call to the node order. Many
-// are
-// sorted together, which costs less than one insertion each.
+// are sorted together, which costs less than one insertion each.
 func (p *Partition) indexJoining() {
 	joining := slices.DeleteFunc(p.joining, func(n *Node) bool { return !n.schedulable || n.entry.indexed() })
 	p.joining = nil

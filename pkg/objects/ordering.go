@@ -7,8 +7,7 @@ import (
 
 // An application is in an index of its leaf, a queue in one of its parent. When a quantity has
 // changed, the application and the queues above it are indexed again: keys, priorities and masks
-// are
-// updated from the leaf to root, and nothing outside of that path.
+// are updated from the leaf to root, and nothing outside of that path.
 
 // reindex updates the position of a and of every queue above it after a quantity changed. It also
 // updates the applications that share an account with a, if that account has space for other shapes
@@ -29,8 +28,7 @@ func (p *Partition) reindex(a *Application) {
 }
 
 // reindex updates the position of a and of every queue above it. It reports whether another
-// starting
-// application is now the first of its StateAware leaf.
+// starting application is now the first of its StateAware leaf.
 func (a *Application) reindex() (firstStartingChanged bool) {
 	q, was := a.queue, a.key.Priority
 	a.rekey()
@@ -84,16 +82,14 @@ func (a *Application) reindexInLeaf() (firstStartingChanged bool) {
 
 // isStarting reports whether a is a starting application: in a StateAware leaf, not ramped up, and
 // with pending asks or still with its first allocation. Only the first starting application of a
-// leaf
-// may be allocated anything (ORD-32, ORD-35).
+// leaf may be allocated anything (ORD-32, ORD-35).
 func (a *Application) isStarting() bool {
 	return a.queue.policy.sort == policies.StateAware && !a.rampedUp && (a.pendingCount > 0 || a.allocationsMade > 0 && a.boundCount > 0)
 }
 
 // reindexInParent updates the mask and the position of q in the order of its parent. The mask has
-// the
-// shapes that are pending below q and within the headroom of q; a queue with nothing pending is not
-// in the order (ORD-13).
+// the shapes that are pending below q and within the headroom of q; a queue with nothing pending is
+// not in the order (ORD-13).
 func (q *Queue) reindexInParent() {
 	q.key.Priority = q.CurrentPriority()
 	q.key.Share = q.Share()
@@ -112,8 +108,7 @@ func (q *Queue) feasibleBelow() Mask {
 }
 
 // refitQueue computes the shapes for which q has headroom, after its allocated resources, its
-// running
-// applications or its max changed.
+// running applications or its max changed.
 func (p *Partition) refitQueue(q *Queue) {
 	if q.policy.unbounded {
 		return

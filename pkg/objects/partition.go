@@ -133,8 +133,7 @@ func NewPartitionWithOptions(conf configs.Partition, opt Options) *Partition {
 }
 
 // buildQueue builds the queue of conf and the queues below it. parent is nil for root; managed says
-// that
-// they are in the configuration (QUE-2).
+// that they are in the configuration (QUE-2).
 func (p *Partition) buildQueue(conf configs.Queue, parent *Queue, managed bool) *Queue {
 	q := newQueue(conf, parent)
 	q.managed = managed

@@ -12,8 +12,7 @@ import (
 // on the node (PRE-75) and has no other effect.
 
 // Preempt marks victims for preemption and nominates x for n (PRE-73). An older nomination of x
-// ends,
-// and so do those for n of asks with lower priority, which are returned in the order of their
+// ends, and so do those for n of asks with lower priority, which are returned in the order of their
 // nomination (PRE-76). Requires: x is pending. Victims may run on other nodes than n.
 func (p *Partition) Preempt(x *Allocation, n *Node, victims []*Allocation, now time.Time) (cleared []*Allocation) {
 	p.ClearNomination(x)
@@ -164,8 +163,7 @@ func (p *Partition) Nomination(x *Allocation) *Node {
 func (p *Partition) Nominees() []*Allocation { return p.nominees }
 
 // FitsNominated reports whether x fits the node for which it is nominated, with the other nominees
-// of
-// at least its priority placed there. Requires: x has a nomination.
+// of at least its priority placed there. Requires: x has a nomination.
 func (p *Partition) FitsNominated(x *Allocation) bool {
 	n := p.nominated[x].node
 	if len(n.nominees) == 1 { // the usual case
@@ -199,8 +197,7 @@ func (n *Node) freeForInto(free resources.Vector, x *Allocation) resources.Vecto
 }
 
 // Preempting are the allocations on n that are marked for preemption and not overdue, in the order
-// in
-// which they were marked. Read-only.
+// in which they were marked. Read-only.
 func (n *Node) Preempting() []*Allocation { return n.preempting }
 
 // free is the quantity of k on n for asks that are not nominated for n.

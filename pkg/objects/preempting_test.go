@@ -10,8 +10,7 @@ import (
 )
 
 // A second Preempt for the same ask leaves nothing held on the first node. The scheduler makes
-// none:
-// it does not evaluate nominated asks.
+// none: it does not evaluate nominated asks.
 func TestNomination_SecondReplacesFirst(t *testing.T) {
 	p := busyPartition(t, configs.Queue{Name: "a"})
 	assert.NilError(t, p.AddNode("m", cores(4), nil, true))

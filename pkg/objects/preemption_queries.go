@@ -25,8 +25,7 @@ func (q *Queue) ProtectedByGuarantee(y *Allocation, victims []*Allocation) bool 
 }
 
 // allocatedWithout is the quantity of k that q would use without y, victims and the expected
-// releases.
-// It is called for each candidate, so it allocates no vector.
+// releases. It is called for each candidate, so it allocates no vector.
 func (q *Queue) allocatedWithout(k resources.Index, y *Allocation, victims []*Allocation) resources.Quantity {
 	left := resources.SubSaturated(resources.SubSaturated(q.allocated.At(k), q.expectedRelease.At(k)), y.shape.vector.At(k))
 	for _, z := range victims {
@@ -38,8 +37,7 @@ func (q *Queue) allocatedWithout(k resources.Index, y *Allocation, victims []*Al
 }
 
 // WithinGuarantee reports whether q guarantees a resource that x requests (guaranteed), and whether
-// q
-// stays within its guarantee for all of these when x is placed (within). Expected releases do not
+// q stays within its guarantee for all of these when x is placed (within). Expected releases do not
 // count as used, nominated asks do (PRE-13, PRE-14).
 func (q *Queue) WithinGuarantee(x *Allocation) (guaranteed, within bool) {
 	used := slices.Clone(q.allocated)
@@ -57,8 +55,7 @@ func (q *Queue) WithinGuarantee(x *Allocation) (guaranteed, within bool) {
 }
 
 // ExposedPriority is the priority of x as above, a queue on its path, sees it: after the offsets
-// and
-// fences of the queues below above (PRE-29). In its own leaf it is the priority of the ask.
+// and fences of the queues below above (PRE-29). In its own leaf it is the priority of the ask.
 func (x *Allocation) ExposedPriority(above *Queue) int32 {
 	return x.app.queue.ExposedPriority(x.ask.Priority, above)
 }
@@ -122,8 +119,7 @@ func (p *Partition) addPreemptors(a *Application) {
 }
 
 // TakeFirstAskChanged returns the ask groups whose first ask without a nomination may be another
-// one
-// since the last call. The list is valid until the partition changes.
+// one since the last call. The list is valid until the partition changes.
 func (p *Partition) TakeFirstAskChanged() []*AskGroup {
 	out := p.firstAskChanged
 	p.firstAskChanged = p.firstAskChanged[:0]
@@ -141,8 +137,7 @@ func (p *Partition) noteFirstAskChange(group *AskGroup) {
 }
 
 // MayPreempt reports whether the preemption policy of the asks allows them to preempt (PRE-8), and
-// the
-// configuration lets them or they require a node (PRE-98).
+// the configuration lets them or they require a node (PRE-98).
 func (g *AskGroup) MayPreempt() bool {
 	return g.id.preempts && (g.app.queue.policy.mayPreempt || g.id.shape.required != "")
 }
@@ -192,8 +187,7 @@ func (g *AskGroup) PendingAsks() []*Allocation {
 }
 
 // PreemptsAsGang reports whether the task group of x is evaluated for preemption together, for all
-// or
-// for none (PRE-90).
+// or for none (PRE-90).
 func (x *Allocation) PreemptsAsGang() bool {
 	return x.ask.TaskGroup != "" && x.app.queue.conf.GangPreemption
 }

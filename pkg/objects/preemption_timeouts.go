@@ -42,9 +42,8 @@ func (p *Partition) releaseExpected(x *Allocation) bool {
 }
 
 // TakeOverdueReleases returns the preempting allocations that were not released within the
-// nomination
-// timeout, in the order in which they were marked, and makes them overdue. It returns each once
-// (PRE-87).
+// nomination timeout, in the order in which they were marked, and makes them overdue. It returns
+// each once (PRE-87).
 func (p *Partition) TakeOverdueReleases(now time.Time) (overdue []*Allocation) {
 	limit := p.conf.NominationTimeout
 	for limit > 0 && len(p.expectedReleases) > 0 {
@@ -66,8 +65,7 @@ func (p *Partition) TakeOverdueReleases(now time.Time) (overdue []*Allocation) {
 }
 
 // OverdueNominee is the ask with the oldest nomination, if that has lasted for the nomination
-// timeout;
-// nil: there is none (PRE-81).
+// timeout; nil: there is none (PRE-81).
 func (p *Partition) OverdueNominee(now time.Time) *Allocation {
 	limit := p.conf.NominationTimeout
 	if limit <= 0 || len(p.nominees) == 0 || now.Before(p.timeoutStart(p.nominated[p.nominees[0]].at).Add(limit)) {
@@ -125,8 +123,7 @@ func (p *Partition) TakeEndedNominations() []EndedNomination {
 }
 
 // PreemptingSince is when x was marked for preemption, and whether it is overdue. The zero time: it
-// is
-// not marked.
+// is not marked.
 func (p *Partition) PreemptingSince(x *Allocation) (at time.Time, overdue bool) {
 	if len(p.preempting) == 0 {
 		return at, false

@@ -73,8 +73,7 @@ type queuePolicy struct {
 }
 
 // queueBuffers is the storage of short vectors and masks, so that they are in the memory of the
-// queue.
-// Longer ones are allocated elsewhere.
+// queue. Longer ones are allocated elsewhere.
 type queueBuffers struct {
 	pending, allocated [shortVector]resources.Quantity
 	fit, mask          [shortMask]uint64
@@ -171,8 +170,7 @@ func (q *Queue) MaxApplications() uint64 { return q.conf.MaxApplications }
 func (q *Queue) Limits() []limits.Limit { return q.conf.Limits }
 
 // Preempting is the part of Allocated that is marked for preemption and not released, overdue or
-// not
-// (QUE-43). The vector is a new one on every call.
+// not (QUE-43). The vector is a new one on every call.
 func (q *Queue) Preempting() (v resources.Vector) {
 	v.Add(q.expectedRelease)
 	v.Add(q.overdueRelease)
@@ -192,8 +190,7 @@ func (q *Queue) Pending() resources.Vector { return q.pending }
 func (q *Queue) HasPending() bool { return q.tally.Max().Pending }
 
 // CurrentPriority is the highest priority of the pending asks below q, after its offset and fence.
-// Those
-// of root have no effect (QUE-6).
+// Those of root have no effect (QUE-6).
 func (q *Queue) CurrentPriority() policies.CurrentPriority {
 	if q.parent == nil {
 		return q.tally.Max()
@@ -205,8 +202,7 @@ func (q *Queue) CurrentPriority() policies.CurrentPriority {
 func (q *Queue) Share() resources.Share { return q.shareDenominators.DominantShare(q.allocated) }
 
 // HasFeasible reports whether an ask of a shape of f can be placed below q, as far as q and the
-// queues
-// below it matter.
+// queues below it matter.
 func (q *Queue) HasFeasible(f Mask) bool { return q.feasibleBelow().intersects(f) }
 
 // NextChild is the first child below which a shape of f can be placed. Requires: HasFeasible(f).
@@ -238,8 +234,7 @@ func (q *Queue) FeasibleApplications(f Mask) iter.Seq[*Application] {
 }
 
 // FirstStarting is the only application of a StateAware leaf that may be allocated something
-// although
-// it has not ramped up (ORD-32); nil: there is none.
+// although it has not ramped up (ORD-32); nil: there is none.
 func (q *Queue) FirstStarting() *Application {
 	return q.starting.lowest()
 }

@@ -4,8 +4,7 @@ package objects
 type QueueChange uint8
 
 // The changes of queues. A managed queue that a configuration adds is none of them: the generation
-// of
-// the configuration has it.
+// of the configuration has it.
 const (
 	QueueCreated  QueueChange = iota // a dynamic queue, for an application
 	QueueDraining                    // a managed queue was removed from the configuration and has applications

@@ -10,11 +10,10 @@ import (
 )
 
 // Quota enforcement. A queue may use more than its max after a reload that lowers the max, or
-// because
-// the RM reported allocations (QUO-47). If quota.preemption.delay is set, the max is enforced after
-// the queue was above it for that time (QUO-48). This file says which queues are due and when;
-// package preemption chooses the victims. Preempting allocations do not count, overdue ones
-// included (QUO-50).
+// because the RM reported allocations (QUO-47). If quota.preemption.delay is set, the max is
+// enforced after the queue was above it for that time (QUO-48). This file says which queues are due
+// and when; package preemption chooses the victims. Preempting allocations do not count, overdue
+// ones included (QUO-50).
 
 // reevaluationDelay is the minimum time between two searches for victims of a queue (QUO-58).
 const reevaluationDelay = 5 * time.Second
@@ -45,8 +44,7 @@ func (p *Partition) AboveMax(q *Queue) (a AboveMax, ok bool) {
 }
 
 // Excess is, for each resource, what q uses above its max, without preempting allocations; zero
-// where
-// q is within its max.
+// where q is within its max.
 func (q *Queue) Excess() (over resources.Vector) {
 	for i := range q.max {
 		kind, left := q.max.Remaining(i, q.allocated)
@@ -116,8 +114,7 @@ func (p *Partition) markToRecheck(q *Queue) {
 }
 
 // markAllToRecheck updates for a new configuration which maxima are enforced, and lists the queues
-// for
-// which that makes a difference.
+// for which that makes a difference.
 func (p *Partition) markAllToRecheck() {
 	for _, q := range p.queues {
 		q.policy.maxEnforced = p.conf.QuotaPreemptionEnabled && q.conf.QuotaPreemptionDelay > 0
@@ -135,8 +132,7 @@ func (p *Partition) markToRecheckAlways(q *Queue) {
 }
 
 // sortViolating sorts the queues above an enforced max again, as their delays may have changed.
-// Queues
-// that were due wait again for their time.
+// Queues that were due wait again for their time.
 func (p *Partition) sortViolating() {
 	p.violating = append(p.violating, p.dueForEnforcement...)
 	p.dueForEnforcement = p.dueForEnforcement[:0]
@@ -144,10 +140,8 @@ func (p *Partition) sortViolating() {
 }
 
 // UpdateViolations updates which queues are above an enforced max. For a queue that rose above it
-// the
-// delay begins; for a queue that fell within it enforcement is called off, and the delay begins
-// anew
-// if it rises again (QUO-48, QUO-49). The caller must call it after each command and after
+// the delay begins; for a queue that fell within it enforcement is called off, and the delay begins
+// anew if it rises again (QUO-48, QUO-49). The caller must call it after each command and after
 // decisions.
 func (p *Partition) UpdateViolations(now time.Time) {
 	for _, q := range p.toRecheck {
@@ -192,8 +186,7 @@ func (p *Partition) enforcementDue() (time.Time, bool) {
 }
 
 // collectDue moves the queues whose time has come to dueForEnforcement, the lowest first: a victim
-// in
-// a queue also counts for the queues above it (QUO-59).
+// in a queue also counts for the queues above it (QUO-59).
 func (p *Partition) collectDue(now time.Time) {
 	n := 0
 	for n < len(p.violating) && !now.Before(p.violating[n].nextEvaluation()) {
@@ -211,8 +204,7 @@ func (p *Partition) collectDue(now time.Time) {
 }
 
 // TakeDueForEnforcement returns a queue for which to search for victims now; nil: there is none.
-// The
-// queue is not due again before reevaluationDelay has passed and something has changed.
+// The queue is not due again before reevaluationDelay has passed and something has changed.
 func (p *Partition) TakeDueForEnforcement(now time.Time) *Queue {
 	for len(p.dueForEnforcement) > 0 {
 		q := p.dueForEnforcement[0]

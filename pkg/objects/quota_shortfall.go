@@ -7,15 +7,14 @@ import (
 )
 
 // QuotaShortfall is a max of a queue, or a limit of a user or group, that blocks an ask even after
-// all
-// expected releases. Only the release of allocations that count in it reduces it (PRE-59, PRE-60).
+// all expected releases. Only the release of allocations that count in it reduces it (PRE-59,
+// PRE-60).
 type QuotaShortfall struct {
 	queue   *Queue   // whose max it is; nil: it is a limit
 	account *account // whose limit it is; nil: it is a max
 
 	// Amount is what must be released before the ask is within the quota; a quantity of zero or
-	// less
-	// does not matter.
+	// less does not matter.
 	Amount resources.Vector
 }
 
@@ -37,8 +36,7 @@ func (s *QuotaShortfall) Source() (*Queue, UserOrGroup) {
 }
 
 // ReducibleOnAnyNode reports whether a release on any node could reduce s. Otherwise s is the
-// capacity of
-// the cluster, and releases that free enough on one node reduce it enough.
+// capacity of the cluster, and releases that free enough on one node reduce it enough.
 func (s *QuotaShortfall) ReducibleOnAnyNode() bool { return s.queue == nil || s.queue.parent != nil }
 
 // QuotaShortfalls are the quotas and limits that block x even after all expected releases, when the

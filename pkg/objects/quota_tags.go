@@ -11,12 +11,9 @@ import (
 )
 
 // ApplyQuotaTags applies the quota tags of an application to the dynamic leaf at path (QUO-21). The
-// last
-// application with a tag wins, and its value holds until the queue is removed; what no tag names
-// stays
-// (QUO-22). Tags have no effect on managed queues and the recovery queue (QUO-24). Malformed tags
-// are
-// skipped and returned as problems (QUO-23). Requires: the queue exists.
+// last application with a tag wins, and its value holds until the queue is removed; what no tag
+// names stays (QUO-22). Tags have no effect on managed queues and the recovery queue (QUO-24).
+// Malformed tags are skipped and returned as problems (QUO-23). Requires: the queue exists.
 func (p *Partition) ApplyQuotaTags(path QueuePath, tags map[string]string) (problems []error) {
 	q := p.queues[path]
 	if q.managed || path == placement.RecoveryQueue {
@@ -46,8 +43,7 @@ func (p *Partition) ApplyQuotaTags(path QueuePath, tags map[string]string) (prob
 }
 
 // admitNames checks whether the resource names of quotas, zero quantities included, are within the
-// bounds
-// for asks together; nil: they are.
+// bounds for asks together; nil: they are.
 func (p *Partition) admitNames(all ...iter.Seq2[string, resources.Quantity]) error {
 	named := map[string]resources.Quantity{}
 	for _, quotas := range all {
@@ -59,8 +55,7 @@ func (p *Partition) admitNames(all ...iter.Seq2[string, resources.Quantity]) err
 }
 
 // updateQuotas applies the quotas of conf to a leaf. Most applications have the tags of the one
-// before, so
-// usually nothing changes.
+// before, so usually nothing changes.
 func (p *Partition) updateQuotas(q *Queue, conf configs.Queue) {
 	if conf.Max.Equal(q.conf.Max) && conf.Guaranteed.Equal(q.conf.Guaranteed) && conf.MaxApplications == q.conf.MaxApplications {
 		return

@@ -9,13 +9,10 @@ import (
 )
 
 // CheckReconfigure is the error with which Reconfigure would refuse conf; nil: none. It changes
-// nothing. A
-// leaf with applications cannot become a parent, nor a parent with applications below it a leaf
-// (CFG-103).
-// The error names the queues and their applications, up to maxNamed. prepared is the difference to
-// the
-// configuration in force, or nil. Requires: conf is from configs.Load and has the name of the
-// partition.
+// nothing. A leaf with applications cannot become a parent, nor a parent with applications below it
+// a leaf (CFG-103). The error names the queues and their applications, up to maxNamed. prepared is
+// the difference to the configuration in force, or nil. Requires: conf is from configs.Load and has
+// the name of the partition.
 func (p *Partition) CheckReconfigure(conf configs.Partition, prepared *Difference) error {
 	return p.queueTypeError(p.differenceTo(conf, prepared))
 }
@@ -36,8 +33,7 @@ func (p *Partition) queueTypeError(d *Difference) error {
 const maxNamed = 10
 
 // typeClashesIn appends the type clashes at and below q, in the order of the configuration. There
-// is none
-// where nothing differs: a configured queue is of its configured kind.
+// is none where nothing differs: a configured queue is of its configured kind.
 func typeClashesIn(q *Queue, d *queueDifference, found []string) []string {
 	switch {
 	case d.conf == nil || !d.kindChanges: // a removed queue drains, whatever it holds
@@ -111,16 +107,12 @@ func listApps(n int, ids []AppID) string {
 }
 
 // Reconfigure applies a new configuration, or refuses it with the error of CheckReconfigure
-// (CFG-102).
-// Queues that are not in it drain (QUE-33) or, if they were dynamic before, are dynamic again
-// (QUE-32). A
-// dynamic queue that it names is managed from then on (QUE-31). So another configuration and then
-// the
-// former one restore the former state (CFG-109).
+// (CFG-102). Queues that are not in it drain (QUE-33) or, if they were dynamic before, are dynamic
+// again (QUE-32). A dynamic queue that it names is managed from then on (QUE-31). So another
+// configuration and then the former one restore the former state (CFG-109).
 //
 // The time grows with the queues that change and what depends on them, not with those that stay
-// (ADR 44,
-// CFG-107). The result does not depend on prepared. Requires: as CheckReconfigure.
+// (ADR 44, CFG-107). The result does not depend on prepared. Requires: as CheckReconfigure.
 func (p *Partition) Reconfigure(conf configs.Partition, prepared *Difference) error {
 	d := p.differenceTo(conf, prepared)
 	if err := p.queueTypeError(d); err != nil {
@@ -155,10 +147,8 @@ func (q *Queue) canBecome(conf configs.Queue) bool {
 }
 
 // prune removes q if it is empty and either draining or dynamic, and then its parent likewise
-// (QUE-29,
-// QUE-38). A managed queue without applications is not dynamic again later: as a dynamic queue it
-// would
-// be removed by now (QUE-32).
+// (QUE-29, QUE-38). A managed queue without applications is not dynamic again later: as a dynamic
+// queue it would be removed by now (QUE-32).
 func (p *Partition) prune(q *Queue) {
 	for above := q; above != nil; above = above.parent {
 		if above.formerDynamic != nil && !hasApplications(above) {

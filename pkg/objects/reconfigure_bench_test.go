@@ -13,8 +13,7 @@ import (
 )
 
 // hundredThousandQueues is a configuration of 100,000 queues: 100 parents, each with 10 parents,
-// each with
-// up to 99 leaves. max is the max of each leaf; 0: the leaf is left out.
+// each with up to 99 leaves. max is the max of each leaf; 0: the leaf is left out.
 func hundredThousandQueues(max func(leaf int) resources.Quantity) configs.Partition {
 	conf := configs.Partition{Name: "default", PreemptionEnabled: true, Root: configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone()}}
 	leaf := 0

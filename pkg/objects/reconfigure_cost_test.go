@@ -11,8 +11,7 @@ import (
 )
 
 // A partition makes no decision during a reload, so the cost of each changed queue bounds the size
-// of a
-// configuration.
+// of a configuration.
 func TestReconfigure_AllocationsPerChangedQueue(t *testing.T) {
 	const parents, leaves = 100, 100
 	tree := func(max resources.Quantity) configs.Partition {

@@ -9,8 +9,7 @@ import (
 )
 
 // reload is the state of a Reconfigure call. First every queue that differs gets its settings; then
-// what
-// depends on them is updated, from the lowest queues up, each queue once.
+// what depends on them is updated, from the lowest queues up, each queue once.
 type reload struct {
 	p       *Partition
 	visited []visitedQueue // queues that existed and have changed, and all above them; each behind its parent
@@ -58,8 +57,7 @@ func (r *reload) visit(q *Queue) (at int) {
 }
 
 // addQueue adds a queue to the configuration. A dynamic or draining queue of that path is managed
-// from now
-// on, and its applications stay (QUE-31, QUE-39).
+// from now on, and its applications stay (QUE-31, QUE-39).
 func (r *reload) addQueue(parent *Queue, conf *configs.Queue) {
 	q := parent.byName[conf.Name]
 	if q == nil {
@@ -80,8 +78,7 @@ func (r *reload) addQueue(parent *Queue, conf *configs.Queue) {
 }
 
 // drainQueue removes q and the managed queues below it from the configuration: an empty queue is
-// removed
-// (QUE-34), a formerly dynamic one is dynamic again (QUE-32), any other drains (QUE-33).
+// removed (QUE-34), a formerly dynamic one is dynamic again (QUE-32), any other drains (QUE-33).
 func (r *reload) drainQueue(q *Queue) {
 	at := r.visit(q)
 	for _, c := range q.Children() {
@@ -223,8 +220,7 @@ func (r *reload) reindex(m visitedQueue) {
 }
 
 // clearOrdering removes all members from the orders of q, which rebuildMembers then builds with
-// another
-// order. sort is the former order of its applications.
+// another order. sort is the former order of its applications.
 func (p *Partition) clearOrdering(q *Queue, sort policies.AppSort) {
 	q.children.fill(nil)
 	q.apps.fill(nil)

@@ -3,16 +3,12 @@ package objects
 import "github.com/canopy-scheduler/canopy/pkg/resources"
 
 // Vectors have quantities by the index of the resource, which must not change while a vector has
-// it. So
-// whatever has a name holds it: a node and a foreign allocation their resources, a queue those of
-// its
-// settings, a shape the requested ones. A name without a holder is in no vector, and its index is
-// free
-// (ADR 38, NOD-37).
+// it. So whatever has a name holds it: a node and a foreign allocation their resources, a queue
+// those of its settings, a shape the requested ones. A name without a holder is in no vector, and
+// its index is free (ADR 38, NOD-37).
 
 // internNames converts the settings of q to vectors and holds their resource names. A dynamic queue
-// holds
-// them as asks do, since tags of applications may bring them.
+// holds them as asks do, since tags of applications may bring them.
 func (p *Partition) internNames(q *Queue) {
 	by := resources.Cluster
 	if !q.managed {
@@ -78,8 +74,7 @@ func (p *Partition) releaseNames(h heldNames) {
 }
 
 // eachExtraName yields the names in the limits of q, which accounts use, and in its child template,
-// which
-// dynamic queues use.
+// which dynamic queues use.
 func (q *Queue) eachExtraName(yield func(name string)) {
 	for _, rule := range q.conf.Limits {
 		for name := range rule.MaxResources.All() {
@@ -104,8 +99,7 @@ func (p *Partition) overflows(amounts resources.Amounts) bool {
 }
 
 // notePlacedKinds records the resources of a reported allocation in placedKinds. Decided placements
-// need
-// no record: their nodes have these resources.
+// need no record: their nodes have these resources.
 func (p *Partition) notePlacedKinds(s *Shape) {
 	p.placedKinds.SetMax(s.vector)
 	if p.namesGivenAtRefresh != p.names.Assigned() {
@@ -114,8 +108,7 @@ func (p *Partition) notePlacedKinds(s *Shape) {
 }
 
 // forgetKind removes the quantities of a resource index that is freed. They are zero except for
-// peaks of
-// applications.
+// peaks of applications.
 func (p *Partition) forgetKind(k resources.Index) {
 	if p.placedKinds.At(k) == 0 {
 		return
@@ -131,8 +124,7 @@ func (p *Partition) forgetKind(k resources.Index) {
 }
 
 // Peak is, per resource, the most that the allocations of an application or its placeholders ever
-// used
-// at once (APP-44).
+// used at once (APP-44).
 func (p *Partition) Peak(a *Application) resources.Amounts {
 	now := p.names.Amounts(a.peak)
 	if a.formerPeak == nil {

@@ -26,8 +26,7 @@ func addAskFor(t *testing.T, p *Partition, key string, names ...string) error {
 }
 
 // Asks may use up the names that only asks have. A node with a new resource is still registered,
-// asks for
-// that resource are admitted, and names that are released can be used by others.
+// asks for that resource are admitted, and names that are released can be used by others.
 func TestResourceNames_UnknownNamesDoNotExcludeNodes(t *testing.T) {
 	p := busyPartition(t, configs.Queue{Name: "a"})
 	for i := range resources.MaxAskNames {

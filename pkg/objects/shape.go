@@ -8,9 +8,8 @@ import (
 )
 
 // Shape is what decides which nodes an ask fits: its resources and its required node. Asks with the
-// same
-// share one Shape, so that a check of one holds for all. (A production trace of 8,152 tasks has 151
-// shapes.)
+// same share one Shape, so that a check of one holds for all. (A production trace of 8,152 tasks
+// has 151 shapes.)
 type Shape struct {
 	amounts        resources.Amounts
 	vector         resources.Vector // amounts as a vector
@@ -35,8 +34,7 @@ func (s *Shape) Vector() resources.Vector { return s.vector }
 func (s *Shape) RequiredNode() NodeID { return s.required }
 
 // Exact reports whether the shape has a slot of its own. Otherwise masks hold for its bucket and
-// the caller
-// must check the shape itself.
+// the caller must check the shape itself.
 func (s *Shape) Exact() bool { return s.bucket == nil }
 
 // acquireShape finds or makes the shape of ask. It is removed with its last user.
@@ -84,8 +82,7 @@ func (p *Partition) addShapeToMasks(s *Shape) {
 }
 
 // shapeKey is equal for two asks if and only if they have the same shape: each name is preceded by
-// its
-// length, so keys are unambiguous.
+// its length, so keys are unambiguous.
 func shapeKey(ask *Ask) string {
 	var b strings.Builder
 	put := func(s string) {

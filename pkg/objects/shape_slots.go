@@ -9,16 +9,12 @@ import (
 )
 
 // slots assigns slots to shapes, so that a set of shapes is a mask. Which shapes fit into free
-// resources is
-// then computed for all shapes at once: for each resource a binary search among the requested
-// quantities
-// and an intersection (ORD-11).
+// resources is then computed for all shapes at once: for each resource a binary search among the
+// requested quantities and an intersection (ORD-11).
 //
 // The table is bounded. Further shapes share the slot of a bucket of about the same size. A mask
-// has the
-// slot of a bucket if the smallest possible shape of it fits, so it may have too many shapes and
-// never
-// too few (ORD-10).
+// has the slot of a bucket if the smallest possible shape of it fits, so it may have too many
+// shapes and never too few (ORD-10).
 type slots struct {
 	maxExact           int               // maximum number of shapes with a slot of their own, and of buckets
 	exactCount         int               // number of shapes with a slot of their own
@@ -47,8 +43,7 @@ func newSlots(maxExact int) slots {
 }
 
 // assign gives s a slot of its own or that of a bucket. It returns what has a new slot, s or its
-// bucket;
-// nil: nothing has.
+// bucket; nil: nothing has.
 func (t *slots) assign(s *Shape) (added *Shape) {
 	if !t.tableFull && t.exactCount < t.maxExact {
 		t.exactCount++
@@ -73,8 +68,7 @@ func (t *slots) assign(s *Shape) (added *Shape) {
 }
 
 // release frees the slot of s. Masks keep the bit, which has no meaning until the slot is assigned
-// again;
-// then it is set in all masks.
+// again; then it is set in all masks.
 func (t *slots) release(s *Shape) {
 	if s.bucket == nil {
 		t.exactCount--
@@ -125,8 +119,7 @@ func (t *slots) remove(s *Shape) {
 }
 
 // bucketOf is the key of the bucket of s, and its smallest possible vector: quantities are rounded
-// down to
-// three binary digits.
+// down to three binary digits.
 func bucketOf(s *Shape) (key string, lowest resources.Vector) {
 	lowest = make(resources.Vector, len(s.vector))
 	name := make([]byte, 0, 16)

@@ -10,9 +10,8 @@ import (
 
 // RefreshShares updates the denominators of fair shares after the cluster or the configuration
 // changed, sorts every level again, and requeues unschedulable asks. The caller must call it before
-// a
-// decision and before it reads a Share. It does nothing if nothing changed, and takes one pass over
-// the queues for any number of changed nodes.
+// a decision and before it reads a Share. It does nothing if nothing changed, and takes one pass
+// over the queues for any number of changed nodes.
 func (p *Partition) RefreshShares() {
 	if len(p.joining) == 0 && !p.sharesStale && !p.requeueRequested {
 		return
@@ -26,8 +25,7 @@ func (p *Partition) RefreshShares() {
 }
 
 // clusterFairMax is the fair max of root: the capacity of the cluster (ORD-20). A resource that no
-// node
-// has is Unmeasured.
+// node has is Unmeasured.
 func (p *Partition) clusterFairMax() resources.Denominators {
 	p.namesGivenAtRefresh = p.names.Assigned()
 	fairMax := make(resources.Denominators, p.names.Len())
@@ -41,9 +39,8 @@ func (p *Partition) clusterFairMax() resources.Denominators {
 }
 
 // setShareDenominators sets the denominators of q and of all queues below it. fairMax is that of
-// the
-// queue above. From root down, each max overwrites the fair max of its resources; the guarantee of
-// the queue itself overwrites both (ORD-17, ORD-19, ORD-20). In an empty cluster no max counts.
+// the queue above. From root down, each max overwrites the fair max of its resources; the guarantee
+// of the queue itself overwrites both (ORD-17, ORD-19, ORD-20). In an empty cluster no max counts.
 func (p *Partition) setShareDenominators(q *Queue, fairMax resources.Denominators) {
 	q.shareDenominators = append(q.shareDenominators[:0], fairMax...)
 	if !p.capacity.IsZero() {
@@ -109,8 +106,8 @@ func (p *Partition) rebuildOrdering() {
 }
 
 // refreshAskPriorities updates the priorities of asks after a configuration that enables or
-// disables
-// priority (PRI-21, PRI-24). All asks of a group have the same priority, so their order stays.
+// disables priority (PRI-21, PRI-24). All asks of a group have the same priority, so their order
+// stays.
 func (p *Partition) refreshAskPriorities(group *AskGroup) {
 	for _, list := range [][]*Allocation{group.SchedulableAsks(), group.unschedulable} {
 		for _, x := range list {
@@ -160,8 +157,7 @@ func (p *Partition) rebuildMembers(q *Queue) {
 }
 
 // ramp is an application of a StateAware leaf that ramps up by time unless its allocations ramp it
-// up
-// before (ORD-33).
+// up before (ORD-33).
 type ramp struct {
 	app  *Application
 	from time.Time

@@ -30,8 +30,7 @@ func (r StateReason) String() string {
 }
 
 // StateChange is an entry of the state log of an application. It is small because each application
-// in the
-// partition and in the history has several.
+// in the partition and in the history has several.
 type StateChange struct {
 	at     int64 // nanoseconds since 1970
 	State  State // the state that was entered
@@ -42,8 +41,7 @@ type StateChange struct {
 func (c StateChange) At() time.Time { return time.Unix(0, c.at).UTC() }
 
 // A state log is bounded (APP-42): an application with one ask at a time enters two states with
-// each. The
-// first and the last entries are kept.
+// each. The first and the last entries are kept.
 const (
 	maxLogEntries    = 32
 	keptFirstEntries = 4

@@ -1,12 +1,10 @@
 package objects
 
 // Trial removes allocations from a partition for a dry run and restores them. It changes the totals
-// in
-// place and records how to undo that, so a search for victims copies nothing.
+// in place and records how to undo that, so a search for victims copies nothing.
 //
 // A partition has at most one open Trial. While it is open, only the Trial may change the
-// partition. End
-// restores the state before Try.
+// partition. End restores the state before Try.
 type Trial struct {
 	p     *Partition
 	taken []taken // removed allocations, in order

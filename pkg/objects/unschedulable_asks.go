@@ -1,14 +1,11 @@
 package objects
 
 // Unschedulable asks. Masks say which nodes fit, not what the RM refuses. An ask that the RM
-// refused on
-// every node that it fits is unschedulable: it is not tried again until a change that frees
-// resources
-// in a node or below a max, since placements only take resources (ASK-33, ASK-34).
+// refused on every node that it fits is unschedulable: it is not tried again until a change that
+// frees resources in a node or below a max, since placements only take resources (ASK-33, ASK-34).
 
 // MarkUnschedulable takes x, which the RM refused on every node that it fits, out of the
-// schedulable asks
-// until the next requeue.
+// schedulable asks until the next requeue.
 func (p *Partition) MarkUnschedulable(x *Allocation) {
 	group := x.group
 	group.remove(x)

@@ -15,10 +15,8 @@ const instanceTypeAttribute = "si/instance-type"
 const UnknownInstanceType = "UNKNOWN"
 
 // UsageHistory is the usage of the ended allocations of an application: quantities times whole
-// seconds, by
-// the instance type of their node (APP-45). A resized allocation counts with its last size; a
-// running one
-// does not count. A UsageHistory is immutable.
+// seconds, by the instance type of their node (APP-45). A resized allocation counts with its last
+// size; a running one does not count. A UsageHistory is immutable.
 type UsageHistory struct {
 	Real         []TypeUsage // other ended allocations
 	Preempted    []TypeUsage // allocations that were preempting when they ended

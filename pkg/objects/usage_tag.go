@@ -9,8 +9,8 @@ import (
 )
 
 // UsageTag is the tag with what an allocation uses now: a JSON object of quantities as in
-// queues.yaml, such
-// as {"memory":"120Mi","vcore":"500m"}. It is read whenever the allocation is reported (ASK-28).
+// queues.yaml, such as {"memory":"120Mi","vcore":"500m"}. It is read whenever the allocation is
+// reported (ASK-28).
 const UsageTag = "canopy.scheduler/usage"
 
 // ReadUsage is the usage in tags, of the resources that it names; nil: there is none.

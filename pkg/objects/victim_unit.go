@@ -10,13 +10,11 @@ import (
 )
 
 // TagGroupPriority is the application tag with the priority of victim groups of the application, a
-// decimal
-// 32-bit number (PRE-51).
+// decimal 32-bit number (PRE-51).
 const TagGroupPriority = "canopy.scheduler/group-priority"
 
 // ReadGroupPriorityTag reads the group priority of an application from its tags. A malformed tag is
-// ignored
-// and returned as an error. Requires: the application exists.
+// ignored and returned as an error. Requires: the application exists.
 func (p *Partition) ReadGroupPriorityTag(id AppID) error {
 	a := p.apps[id]
 	text, ok := a.tags[TagGroupPriority]
@@ -32,8 +30,7 @@ func (p *Partition) ReadGroupPriorityTag(id AppID) error {
 }
 
 // PreemptedAsUnit reports whether x is preempted together with others: preemption.victim.unit of
-// its leaf
-// is application, or it is taskgroup and x has a task group (PRE-50).
+// its leaf is application, or it is taskgroup and x has a task group (PRE-50).
 func (x *Allocation) PreemptedAsUnit() bool {
 	switch x.app.queue.conf.VictimUnit {
 	case policies.VictimUnitApplication:
@@ -62,8 +59,7 @@ func (p *Partition) VictimUnit(x *Allocation) (all []*Allocation) {
 }
 
 // VictimPriority is the priority of x as a victim: that of its ask or, if it is preempted as a
-// unit, the
-// group priority of its application if that is lower (PRE-51).
+// unit, the group priority of its application if that is lower (PRE-51).
 func (x *Allocation) VictimPriority() int32 {
 	if x.app.hasGroupPriority && x.PreemptedAsUnit() {
 		return min(x.ask.Priority, x.app.groupPriority)
