@@ -120,7 +120,7 @@ func deliveries() []delivery {
 		{[]scheduler.Effect{scheduler.ApplicationUpdated{App: "a", Queue: "root.a", State: objects.Failed, Reason: objects.ReasonRemoved}},
 			[]string{`{"level":"warn","msg":"application failed","partition":"p","application":"a","queue":"root.a","reason":"the resource manager removed it"}`}},
 		{[]scheduler.Effect{scheduler.ApplicationUpdated{App: "a", Queue: "root.a", State: objects.Running, Reason: objects.ReasonAllocated}},
-			[]string{`{"level":"debug","msg":"application entered a state","partition":"p","application":"a","queue":"root.a","state":"Running","reason":"something was placed"}`}},
+			[]string{`{"level":"debug","msg":"application entered a state","partition":"p","application":"a","queue":"root.a","state":"Running","reason":"the first ask was placed"}`}},
 		{[]scheduler.Effect{scheduler.QueueChanged{Queue: "root.a", Change: objects.QueueDraining}},
 			[]string{`{"level":"info","msg":"queue draining: the configuration does not have it any more","partition":"p","queue":"root.a"}`}},
 		{[]scheduler.Effect{scheduler.QueueChanged{Queue: "root.a", Change: objects.QueueRestored}},

@@ -41,10 +41,10 @@ func TestRandomRuns_CoverEveryBehaviour(t *testing.T) {
 	t.Log(occurrences)
 	for what, least := range map[string]int{
 		"allocated": 20 * runs, "released": 9 * runs, "rejected ask": runs, "rejected application": runs,
-		"Accepted: its first ask came in": 5 * runs, "Running: something was placed": 5 * runs,
-		"Completing: nothing is pending and nothing runs": runs, "Running: it asked again": runs / 2,
-		"Completed: it had nothing to do for long enough": runs, "Completed: the resource manager removed it": runs,
-		"Expired: it ended long enough ago": runs / 2, "Expired: more have ended since than are kept": runs / 2,
+		"Accepted: the first ask arrived": 5 * runs, "Running: the first ask was placed": 5 * runs,
+		"Completing: nothing is pending and nothing runs": runs, "Running: a new ask arrived": runs / 2,
+		"Completed: the completing timeout has passed": runs, "Completed: the resource manager removed it": runs,
+		"Expired: the retention time has passed": runs / 2, "Expired: the history is full": runs / 2,
 		"preempted (quota):": runs, "queues above a max": 10 * runs, "queues above a max after a look": 5 * runs,
 		"more than a quota leaves": 2 * runs, "no quota covers it": runs / 4, "grew more than a quota leaves": 5,
 		"asks wait, and priority does not count": 50 * runs, "a class is named in vain": runs / 10,

@@ -119,7 +119,7 @@ func (p *Partition) rebuildAccounts() {
 	for _, q := range p.queues {
 		q.accounts = nil
 	}
-	for _, id := range slices.Sorted(maps.Keys(p.apps)) { // sorted, so that slots are assigned in the same order every time
+	for _, id := range slices.Sorted(maps.Keys(p.apps)) { // sorted: slots are assigned in a fixed order
 		a := p.apps[id]
 		for _, c := range a.askGroups.list {
 			p.setMaxAppsCheck(c, p.maxAppsCheckOf(a))

@@ -56,7 +56,7 @@ func (p *Partition) RemoveApplication(id AppID, now time.Time) (freed, cancelled
 		freed = append(freed, x)
 	}
 	inOrder := slices.SortedFunc(slices.Values(cancelled), func(x, y *Allocation) int { return policies.CompareAsks(&x.key, &y.key) })
-	for _, x := range inOrder { // each is the first of its group then: removing one from the middle would move all behind it
+	for _, x := range inOrder { // in order, each removal is at the front of its group
 		p.removeAsk(x)
 	}
 	if _, ends := a.state.After(CompleteApplication); ends {

@@ -21,7 +21,7 @@ type Audit struct {
 	remaining           int          // the first so many of its allocations are not checked yet
 	nextWholeCheck      int          // number of checks of wholeChecks that were made
 	checked             int
-	visits              int // number of asks and allocations that were checked one by one, with their application or node
+	visits              int // asks and allocations that were checked one by one, with application or node
 }
 
 // addsPerCheck is how many asks or allocations are added in the time in which one is checked.

@@ -30,7 +30,7 @@ func (p *Partition) markNodeChanged(n *Node) {
 		return
 	}
 	n.inChangedNodes = true
-	if p.changedNodes = append(p.changedNodes, n); len(p.changedNodes) > 2*len(p.nodes)+64 { // not taken for long, while nodes were added and removed
+	if p.changedNodes = append(p.changedNodes, n); len(p.changedNodes) > 2*len(p.nodes)+64 { // not taken for long
 		p.changedNodes = slices.DeleteFunc(p.changedNodes, func(n *Node) bool { return p.nodes[n.id] != n })
 	}
 }

@@ -26,9 +26,9 @@ type queueDifference struct {
 	name        string
 	added       bool              // it is new in the configuration
 	ownSettings bool              // its own settings differ
-	kindChanges bool              // it, or a queue below it, is new or changes between leaf and parent, so CFG-103 may refuse it
+	kindChanges bool              // it or a queue below it is new or changes its kind (CFG-103)
 	size        int               // number of differences, this one included
-	children    []queueDifference // queues that differ or have differences below them, in the order of the new configuration; then removed queues by name
+	children    []queueDifference // with differences, in the order of the new configuration; then removed ones by name
 }
 
 // NewDifference compares two configurations of one partition. Requires: both are from configs.Load.

@@ -18,11 +18,11 @@ var (
 	ErrUnknown     = errors.New("unknown")                        // the named object does not exist
 	ErrExists      = errors.New("already exists")                 // the name is in use
 	ErrOverLimit   = errors.New("over limit")                     // a decided placement above a max or a limit
-	ErrDoesNotFit  = errors.New("does not fit the node")          // a decided placement on a node without enough free resources
+	ErrDoesNotFit  = errors.New("does not fit the node")          // a decided placement that exceeds the node
 	ErrNoResources = errors.New("contains no resources")          // no quantity is above zero
 	ErrNegative    = errors.New("contains negative resources")    // a quantity is below zero
 	ErrOverflow    = errors.New("quantities add up past 64 bits") // a total would exceed 64 bits
-	ErrQueueType   = errors.New("queue changes its type")         // a leaf with applications would become a parent, or the reverse
+	ErrQueueType   = errors.New("queue changes its type")         // a leaf or parent with applications would change
 	ErrNotLeaf     = errors.New("is not a leaf queue")
 	ErrDraining    = errors.New("is being removed")
 )
@@ -44,13 +44,13 @@ type Partition struct {
 	queueList indexedList[Queue]       // queues
 	watch     *Changes                 // nil: changes are not tracked
 
-	placedKinds         resources.Vector // resources that a node or an allocation has or had, since the name has its index; quantities mean nothing
+	placedKinds         resources.Vector // resources that a node or an allocation has, or had while the name has its index
 	namesGivenAtRefresh uint64           // NameTable.Assigned when share denominators were set
 
 	capacity           resources.Vector // the sum of all nodes, schedulable or not (QUO-5)
 	schedulableNodes   index[*Node]     // in node order
 	unschedulableNodes index[*Node]     // that asks require; in node order
-	joining            []*Node          // became schedulable since RefreshShares; some may be removed or unschedulable again
+	joining            []*Node          // became schedulable since RefreshShares; may be removed again
 	slots              slots
 	freedNodes         []*Node // with more free resources than before, the latest last
 	freedBase          uint64  // sequence number of freedNodes[0], from 1
@@ -73,9 +73,9 @@ type Partition struct {
 	sharesStale      bool        // share denominators are out of date
 	trying           bool        // a Trial is open
 
-	preemptionGeneration uint64                         // grows with every change that could let an ask preempt that could not before
+	preemptionGeneration uint64                         // grows when more asks might preempt
 	preempting           map[*Allocation]preemptionMark // marked for preemption, not released
-	expectedReleases     []*Allocation                  // those that are not overdue, in the order of their marks; some may be released by now
+	expectedReleases     []*Allocation                  // those not overdue, by mark; some may be released
 	timeoutsRestartedAt  time.Time                      // no timeout of preemption begins before; zero: no restart yet
 	nominated            map[*Allocation]nomination     // pending, nominated for a node
 	newPreemptors        []*AskGroup                    // since TakeNewPreemptors

@@ -27,7 +27,7 @@ type Queue struct {
 	boundCount         int                    // number of allocations of allocated
 	max                resources.LimitVector  // conf.Max
 	shareDenominators  resources.Denominators // for the fair share
-	fit                Mask                   // the shapes that are within max or, at root, the capacity; unused if policy.unbounded
+	fit                Mask                   // shapes within max or, at root, the capacity; unused if unbounded
 	buffers            queueBuffers
 
 	children   index[*Queue]         // with something pending, in order
@@ -41,7 +41,7 @@ type Queue struct {
 	running            int                          // applications in state Running
 	scopes             []scope                      // conf.ClassQuotas
 	classUsage         map[classUsageID]*classUsage // per quota and user or group with asks or allocations; nil: none
-	accounts           map[UserOrGroup]*account     // of users and groups with a limit in q and an application in or below it; nil: none
+	accounts           map[UserOrGroup]*account     // with a limit in q and an application in or below it; nil: none
 	violation          *violation                   // q is above an enforced max; nil: it is not
 	changeRecorded     bool                         // it is in Partition.watch
 	listIndex          int32                        // in Partition.queueList

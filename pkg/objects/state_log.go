@@ -23,9 +23,9 @@ const (
 
 func (r StateReason) String() string {
 	return [...]string{
-		"its first ask came in", "something was placed", "it asked again", "nothing is pending and nothing runs",
-		"it had nothing to do for long enough", "the resource manager removed it", "it was rejected",
-		"it ended long enough ago", "more have ended since than are kept",
+		"the first ask arrived", "the first ask was placed", "a new ask arrived", "nothing is pending and nothing runs",
+		"the completing timeout has passed", "the resource manager removed it", "it was rejected",
+		"the retention time has passed", "the history is full",
 	}[r]
 }
 

@@ -51,14 +51,14 @@ func TestApplication_LifecycleUpdates(t *testing.T) {
 		add("root.a")
 		receive(t, a, 1, (*si.ApplicationResponse).GetAccepted)
 		ask("k1")
-		assertUpdates(time.Now(), "Accepted: its first ask came in", "Running: something was placed")
+		assertUpdates(time.Now(), "Accepted: the first ask arrived", "Running: the first ask was placed")
 		assertUpdates(release("k1"), "Completing: nothing is pending and nothing runs")
 		ask("k2")
-		assertUpdates(time.Now(), "Running: it asked again")
+		assertUpdates(time.Now(), "Running: a new ask arrived")
 		idle := release("k2")
 		assertUpdates(idle, "Completing: nothing is pending and nothing runs")
-		assertUpdates(idle.Add(time.Second), "Completed: it had nothing to do for long enough")
-		assertUpdates(idle.Add(3*time.Second), "Expired: it ended long enough ago")
+		assertUpdates(idle.Add(time.Second), "Completed: the completing timeout has passed")
+		assertUpdates(idle.Add(3*time.Second), "Expired: the retention time has passed")
 
 		// A rejected application has one answer and no update.
 		add("root.none")
@@ -69,7 +69,7 @@ func TestApplication_LifecycleUpdates(t *testing.T) {
 		add("root.b")
 		receive(t, a, 1, (*si.ApplicationResponse).GetAccepted)
 		ask("k3")
-		assertUpdates(time.Now(), "Accepted: its first ask came in", "Running: something was placed")
+		assertUpdates(time.Now(), "Accepted: the first ask arrived", "Running: the first ask was placed")
 		assert.NilError(t, a.Send(&si.ApplicationRequest{Remove: []*si.RemoveApplicationRequest{{ApplicationID: "app"}}}))
 		releasedAlloc := receive(t, x, 1, (*si.AllocationResponse).GetReleased)[0]
 		assert.Equal(t, releasedAlloc.Message, "application app was removed")

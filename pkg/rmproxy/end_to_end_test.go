@@ -41,7 +41,7 @@ func TestStreams_EndToEnd(t *testing.T) {
 	assert.Equal(t, states[0].State, "Accepted")
 	assert.Equal(t, states[1].State, "Running")
 	assert.Assert(t, states[1].StateTransitionTimestamp > 0)
-	assert.Equal(t, states[1].Message, "application app is Running: something was placed")
+	assert.Equal(t, states[1].Message, "application app is Running: the first ask was placed")
 
 	assert.NilError(t, x.Send(&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{
 		AllocationsToRelease: []*si.AllocationRelease{
