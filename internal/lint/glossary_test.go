@@ -201,7 +201,6 @@ var textsToRevise = []string{
 	"internal/logging",
 	"internal/offline",
 	"internal/plan",
-	"internal/reload",
 	"internal/sim",
 	"internal/testscale",
 	"internal/twin",

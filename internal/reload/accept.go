@@ -19,14 +19,14 @@ func (r *Reloader) Current() *Generation {
 	return r.history.latest()
 }
 
-// Generations are all that are remembered, the oldest first. The last one is in force.
+// Generations are the generations of the history, the oldest first. The last one is in force.
 func (r *Reloader) Generations() []*Generation {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.history.all)
 }
 
-// Generation finds one that is remembered.
+// Generation finds a generation of the history by its number.
 func (r *Reloader) Generation(n uint64) (g *Generation, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -34,18 +34,19 @@ func (r *Reloader) Generation(n uint64) (g *Generation, ok bool) {
 	return g, g != nil
 }
 
-// Warnings are those of the text in force.
+// Warnings are the warnings about the text in force.
 func (r *Reloader) Warnings() configs.Problems {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.textWarnings
 }
 
-// loggedWarnings bounds the lines that the log has about one configuration.
+// loggedWarnings bounds the warnings of one configuration that are logged (CFG-114).
 const loggedWarnings = 50
 
-// accept makes a generation of what has been put in force, which it is although it could not
-// be stored. Requires: r.changing is held, or nobody else knows r yet.
+// accept makes a generation of a configuration that has been put in force. storeErr is the error of
+// the Store; the configuration is in force all the same (CFG-120). Requires: r.applyMu is held,
+// or r is not shared yet.
 func (r *Reloader) accept(p *Proposal, paused time.Duration) (g *Generation, storeErr error) {
 	var changes *configs.Change
 	switch {
@@ -85,7 +86,7 @@ func (r *Reloader) accept(p *Proposal, paused time.Duration) (g *Generation, sto
 	}
 	if r.opt.Store != nil {
 		if storeErr = r.opt.Store.Add(g, oldest); storeErr != nil {
-			// It is in force whether or not it could be written down; taking it back would be worse.
+			// The configuration stays in force: to undo it would change the partitions once more.
 			r.opt.Log.Error("the configuration is in force, but could not be stored for the next start",
 				zap.Uint64("generation", g.Number), zap.Error(storeErr))
 		}
@@ -99,7 +100,8 @@ func (r *Reloader) notifyInForce(g *Generation) {
 	}
 }
 
-// rememberChecksum remembers what a speaker said. Requires: r.changing is held.
+// rememberChecksum records the last checksum of a source whose repetitions are ignored (CFG-88).
+// Requires: r.applyMu is held.
 func (r *Reloader) rememberChecksum(p *Proposal) {
 	if p.Config == nil || !p.ignoresRepeats() || r.lastChecksums[p.sourceKey()] == p.Config.Checksum {
 		return
@@ -109,7 +111,7 @@ func (r *Reloader) rememberChecksum(p *Proposal) {
 		return
 	}
 	if err := r.opt.Store.SaveChecksum(p.sourceKey(), p.Config.Checksum); err != nil {
-		r.opt.Log.Error("what a source said could not be stored for the next start",
+		r.opt.Log.Error("the last checksum of a source could not be stored for the next start",
 			zap.String("source", string(p.Source)), zap.String("from", p.From), zap.Error(err))
 	}
 }
@@ -126,7 +128,8 @@ func generationFields(g *Generation) []zap.Field {
 	return fields
 }
 
-// LogRefusal logs that a configuration was refused, also one that a door could not even read.
+// LogRefusal logs that a configuration was refused (CFG-114). Servers call it too, for a text that they
+// could not read.
 func (r *Reloader) LogRefusal(source Source, from string, reason error) {
 	fields := []zap.Field{
 		zap.String("source", string(source)), zap.String("from", from),
@@ -140,7 +143,7 @@ func (r *Reloader) LogRefusal(source Source, from string, reason error) {
 	r.opt.Log.Error("configuration refused: the one in force stays", fields...)
 }
 
-// truncatedProblems is problems as a text that fits a log.
+// truncatedProblems is the text of problems, cut to 64 KiB for the log.
 func truncatedProblems(problems configs.Problems) string {
 	const longest = 64 << 10
 	text := problems.Error()

@@ -11,9 +11,9 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/reload"
 )
 
-// While a configuration waits to come into force, who asks what is in force is answered, and so is a
-// text that is wrong. In this test time goes on only when all wait for it, so an answer that came
-// after any wait would show.
+// While a reload waits for the partitions, the configuration in force and its history can be read, and a
+// text is validated (CFG-105). In a synctest bubble time advances only when all goroutines wait, so
+// a reader that waits is detected.
 func TestApply_DoesNotBlockReaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t, reload.Options{PauseTimeout: time.Hour})
@@ -25,7 +25,7 @@ func TestApply_DoesNotBlockReaders(t *testing.T) {
 			_, err := w.Apply(ctx, next)
 			ended <- err
 		}()
-		synctest.Wait() // it waits for the cluster
+		synctest.Wait() // Apply waits for the cluster
 		began := time.Now()
 		assert.Equal(t, w.Current().Number, uint64(1))
 		assert.Equal(t, len(w.Generations()), 1)

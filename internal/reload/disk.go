@@ -19,11 +19,11 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
-// Disk is a Store in a file of a directory. A write that was interrupted leaves what was
-// there before. Only one process at a time can have it open.
+// Disk is a Store in a file of a directory (CFG-118). An interrupted write leaves the former
+// content. Only one process at a time can open it.
 type Disk struct {
 	file   string
-	info   os.FileInfo // of the file that is open
+	info   os.FileInfo // of the open file
 	db     *bolt.DB
 	stored StoredState
 }
@@ -31,17 +31,17 @@ type Disk struct {
 // diskName is the file in the data directory.
 const diskName = "config.db"
 
-// diskFormat tells our files from those of others, and later formats from this one.
+// diskFormat identifies the format of the file. Names in the file must not change with it.
 const diskFormat = "canopy configuration history 1"
 
 var (
 	metaBucket        = []byte("meta")
 	generationsBucket = []byte("generations")
-	checksumBucket    = []byte("said")
+	checksumBucket    = []byte("said") // last checksum by source
 	formatKey         = []byte("format")
 )
 
-// record is a Generation in the file. Names stay.
+// record is the JSON form of a Generation in the file. Its names are part of diskFormat.
 type record struct {
 	Number   uint64            `json:"number"`
 	At       time.Time         `json:"at"`
@@ -54,9 +54,9 @@ type record struct {
 	Paused   time.Duration     `json:"paused"`
 }
 
-// OpenDisk opens the history in a directory, which is made if need be. A file that is
-// damaged, that somebody else made, or that another process has open is an error that names
-// it; it is left as it is.
+// OpenDisk opens the history in a directory, and creates both if they do not exist. A file that is
+// damaged, is not of diskFormat, or is open in another process is an error that names the
+// file; the file is not changed (CFG-119).
 func OpenDisk(dir string) (*Disk, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -71,8 +71,8 @@ func OpenDisk(dir string) (*Disk, error) {
 	return d, nil
 }
 
-// open reads everything once. It writes only to a file that is new: one that turns out to be
-// damaged must stay as it is for whoever can save something.
+// open reads the whole file once. It writes to a new file only: a damaged file stays as it is, so
+// that its content can be recovered.
 func (d *Disk) open() (err error) {
 	defer recoverFaults(&err)()
 	d.db, err = bolt.Open(d.file, 0o600, &bolt.Options{Timeout: time.Second})
@@ -104,25 +104,25 @@ func (d *Disk) open() (err error) {
 	return err
 }
 
-// update writes, and makes sure that the next start will find what was written: a file that was
-// removed, or whose directory was, takes writes without an error for as long as it is open.
+// update writes to the file, and checks that the next start will find it: writes to an open file
+// succeed also if the file or its directory was removed (CFG-120).
 func (d *Disk) update(write func(*bolt.Tx) error) error {
 	if err := d.db.Update(write); err != nil {
 		return err
 	}
 	switch now, err := os.Stat(d.file); {
 	case errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("the history of configurations %s was removed while it was in use: what is written is lost at the end of the process", d.file)
+		return fmt.Errorf("the history of configurations %s was removed while it was in use: changes are lost when the process ends", d.file)
 	case err != nil:
-		return fmt.Errorf("the history of configurations cannot be found any more: %w", err)
+		return fmt.Errorf("the history of configurations cannot be found: %w", err)
 	case !os.SameFile(now, d.info):
-		return fmt.Errorf("the history of configurations %s was replaced by another file while it was in use: what is written is lost at the end of the process", d.file)
+		return fmt.Errorf("the history of configurations %s was replaced by another file while it was in use: changes are lost when the process ends", d.file)
 	}
 	return nil
 }
 
-// recoverFaults makes errors of what goes wrong in a damaged file, which may lead anywhere. Its
-// result is to be deferred.
+// recoverFaults turns panics and memory faults, which a damaged file may cause in bbolt, into errors.
+// The caller must defer its result.
 func recoverFaults(err *error) func() {
 	before := debug.SetPanicOnFault(true)
 	return func() {
@@ -147,25 +147,25 @@ func isEmpty(tx *bolt.Tx) bool {
 	return first == nil
 }
 
-// checkFormat refuses a file that is somebody else's.
+// checkFormat refuses a file of another program or format.
 func checkFormat(tx *bolt.Tx) error {
 	meta := tx.Bucket(metaBucket)
 	if meta == nil {
 		first, _ := tx.Cursor().First()
-		return fmt.Errorf("it is a database of something else, with %q in it", first)
+		return fmt.Errorf("it is a database of another program, with the bucket %q", first)
 	}
 	if format := string(meta.Get(formatKey)); format != diskFormat {
-		return fmt.Errorf("it is not of the format %q, but %q", diskFormat, format)
+		return fmt.Errorf("it is not of the format %q but %q", diskFormat, format)
 	}
 	for _, name := range [][]byte{generationsBucket, checksumBucket} {
 		if tx.Bucket(name) == nil {
-			return fmt.Errorf("it is damaged: it has no %s", name)
+			return fmt.Errorf("it is damaged: the bucket %q is missing", name)
 		}
 	}
 	return nil
 }
 
-// initialize makes an empty file ours.
+// initialize creates the buckets in an empty file.
 func initialize(tx *bolt.Tx) error {
 	for _, name := range [][]byte{metaBucket, generationsBucket, checksumBucket} {
 		if _, err := tx.CreateBucket(name); err != nil {
@@ -175,7 +175,7 @@ func initialize(tx *bolt.Tx) error {
 	return tx.Bucket(metaBucket).Put(formatKey, []byte(diskFormat))
 }
 
-// load reads a file that is ours.
+// load reads the generations and checksums. Requires: checkFormat.
 func (d *Disk) load(tx *bolt.Tx) error {
 	err := tx.Bucket(generationsBucket).ForEach(func(key, value []byte) error {
 		var r record
@@ -198,18 +198,18 @@ func (d *Disk) load(tx *bolt.Tx) error {
 	return tx.Bucket(checksumBucket).ForEach(func(source, value []byte) error {
 		checksum, err := verifyChecksum(source, value)
 		if err != nil {
-			return fmt.Errorf("it is damaged: what %q said: %w", source, err)
+			return fmt.Errorf("it is damaged: the last checksum of %q: %w", source, err)
 		}
 		d.stored.LastChecksums[string(source)] = string(checksum)
 		return nil
 	})
 }
 
-// StoredState is what was remembered when the file was opened.
+// StoredState is the content of the file when it was opened.
 func (d *Disk) StoredState() StoredState { return d.stored }
 
-// Latest is the configuration that was in force when the program ended, nil when there is
-// none. It is an error when this version of the program finds it invalid.
+// Latest is the configuration that was in force when the program ended; nil: there is none.
+// A configuration that this version of the program finds invalid is an error (CFG-118).
 func (d *Disk) Latest(bounds configs.Options) (*Proposal, error) {
 	n := len(d.stored.Generations)
 	if n == 0 {
@@ -223,7 +223,7 @@ func (d *Disk) Latest(bounds configs.Options) (*Proposal, error) {
 	return p, nil
 }
 
-// Add keeps g and forgets all that are older than oldest.
+// Add stores g and deletes the generations before the number oldest.
 func (d *Disk) Add(g *Generation, oldest uint64) (err error) {
 	defer recoverFaults(&err)()
 	value, err := json.Marshal(record{
@@ -243,7 +243,7 @@ func (d *Disk) Add(g *Generation, oldest uint64) (err error) {
 	})
 }
 
-// SaveChecksum keeps the checksum of what a speaker said last.
+// SaveChecksum stores the checksum of the last text of a source.
 func (d *Disk) SaveChecksum(source, checksum string) (err error) {
 	defer recoverFaults(&err)()
 	return d.update(func(tx *bolt.Tx) error {
@@ -251,22 +251,22 @@ func (d *Disk) SaveChecksum(source, checksum string) (err error) {
 	})
 }
 
-// Close ends the use of the file.
+// Close closes the file.
 func (d *Disk) Close() error { return d.db.Close() }
 
-// queueKeyOf sorts as numbers do.
+// keyOf is the key of a generation. Keys sort like numbers.
 func keyOf(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// addChecksum puts a sum of key and value before a value, so that no damage goes unnoticed.
+// addChecksum is the value after a SHA-256 sum of key and value, so that damage is detected (CFG-119).
 func addChecksum(key, value []byte) []byte {
 	sum := sha256.Sum256(append(slices.Clone(key), value...))
 	return append(sum[:], value...)
 }
 
-// verifyChecksum is the value in what seal made.
+// verifyChecksum returns the value in an output of addChecksum, or an error if the sum does not match.
 func verifyChecksum(key, sealed []byte) (value []byte, err error) {
 	if len(sealed) < sha256.Size || !bytes.Equal(addChecksum(key, sealed[sha256.Size:]), sealed) {
-		return nil, errors.New("it is not what was written")
+		return nil, errors.New("the checksum does not match")
 	}
 	return sealed[sha256.Size:], nil
 }

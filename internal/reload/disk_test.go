@@ -23,8 +23,8 @@ func openDisk(t *testing.T, dir string) *reload.Disk {
 	return d
 }
 
-// runOnDisk is one run of the program on a directory. Without a first text the latest generation
-// is in force.
+// runOnDisk simulates one run of the program with a data directory. Without a first text the latest
+// generation is in force.
 func runOnDisk(t *testing.T, dir, first string, keep int, during func(w *fixture)) {
 	t.Helper()
 	d := openDisk(t, dir)
@@ -59,12 +59,12 @@ func TestDisk_GenerationsSurviveRestart(t *testing.T) {
 		assert.Equal(t, w.cluster.reloads[0].Checksum, w.Current().Checksum)
 		assert.Equal(t, w.Current().Extra["log.level"], "info")
 
-		// What the RM said in the former run is no news in this one.
+		// A text that the RM sent in the former run is a repetition in this one.
 		w.applyText(reload.REST, "::1", text("d"))
 		assert.Equal(t, w.applyFromRM(text("a"), map[string]string{"log.level": "info"}).Generation.Text, text("d"))
 	})
 	runOnDisk(t, dir, text("d"), 3, func(w *fixture) {
-		assert.Equal(t, w.Current().Number, uint64(6), "a file that says the same is no news")
+		assert.Equal(t, w.Current().Number, uint64(6), "a file with the text in force makes no generation")
 	})
 	runOnDisk(t, dir, text("file"), 3, func(w *fixture) {
 		assert.Equal(t, w.Current().Number, uint64(7))
@@ -98,7 +98,7 @@ func TestOpenDisk_LeavesForeignFileUnchanged(t *testing.T) {
 	assert.Equal(t, string(kept), "my diary")
 
 	for name, want := range map[string]string{
-		"recipes": `it is a database of something else, with "recipes" in it`,
+		"recipes": `it is a database of another program, with the bucket "recipes"`,
 		"meta":    `it is not of the format "canopy configuration history 1"`,
 	} {
 		file := filepath.Join(t.TempDir(), "config.db")
@@ -116,7 +116,7 @@ func TestOpenDisk_LeavesForeignFileUnchanged(t *testing.T) {
 	assert.Assert(t, err != nil)
 }
 
-// However a file was damaged, the program neither crashes nor believes it.
+// A damaged file neither crashes the program nor yields a generation that was not stored (CFG-119).
 func TestOpenDisk_DamagedFileIsAnError(t *testing.T) {
 	dir := t.TempDir()
 	runOnDisk(t, dir, text("a"), 9, func(w *fixture) {
@@ -154,7 +154,7 @@ func TestOpenDisk_DamagedFileIsAnError(t *testing.T) {
 			continue
 		}
 		if len(bytes) > 0 { // an empty file is a new one
-			// Damage may hide where nothing is; what is believed must be what was written, or older.
+			// The damage may be in an unused page; the generations must be as they were stored.
 			for _, g := range d.StoredState().Generations {
 				assert.DeepEqual(t, g, want[g.Number-1])
 			}
@@ -175,8 +175,8 @@ func TestDisk_LatestInvalidIsAnError(t *testing.T) {
 	assert.ErrorContains(t, err, "generation 1 of the history "+filepath.Join(dir, "config.db"))
 }
 
-// A file that was removed takes writes without an error for as long as it is open. What is said
-// to be stored must be there after the next start.
+// Writes to an open file succeed also if the file was removed. Such a write is a store error,
+// because the next start would not find it (CFG-120).
 func TestDisk_RemovedFileIsAStoreError(t *testing.T) {
 	for name, remove := range map[string]func(dir string) error{
 		"the directory is removed": os.RemoveAll,
@@ -196,7 +196,7 @@ func TestDisk_RemovedFileIsAStoreError(t *testing.T) {
 				assert.NilError(t, remove(dir))
 				for _, queue := range []string{"b", "c"} {
 					result, err = w.Apply(t.Context(), w.proposal(reload.REST, "::1", text(queue)))
-					assert.NilError(t, err, "it is in force all the same")
+					assert.NilError(t, err, "the configuration is in force all the same")
 					assert.Assert(t, result.Changed)
 					assert.ErrorContains(t, result.StoreError, filepath.Join(dir, "config.db")+" was re")
 				}

@@ -1,20 +1,22 @@
-// Package reload owns which configuration is in force, who wanted it, and what was in
-// force before.
+// Package reload owns the configuration in force, its source, and the history of
+// configurations.
 //
-// Whatever its source, a text goes the same way: Read finds everything that is wrong with
-// it, Enact has the partitions change together or not at all, and what was accepted
-// becomes a Generation with a number of its own. How partitions change is for package
-// loop; who may ask is for the doors.
+// A text from any source is handled in the same way: Read validates it and reports every
+// problem, Apply changes all partitions or none (CFG-102), and an accepted configuration
+// becomes a Generation with a number (CFG-86). Package loop changes the partitions; the
+// gRPC server, the REST server and the commands decide which requests are allowed.
 //
-// Sources and precedence. Whoever speaks last is heard, if it says something new:
+// Sources and precedence. The latest text is put in force, with these exceptions:
 //
-//   - With a file, the text of a resource manager is ignored. Its extra configuration is not.
-//   - A resource manager that repeats what it said before, such as when it registers
-//     anew, changes nothing. So a roll-back outlives its next registration.
-//   - A text of a resource manager that has no priority classes keeps those in force.
-//   - The start of the program with a file, SIGHUP, a POST and a roll-back are acts of
-//     somebody: they are heard also when they repeat themselves.
+//   - With --config, the text of a resource manager is ignored. Its extra configuration is
+//     not (CFG-89).
+//   - A resource manager that repeats its last text, such as when it registers again,
+//     changes nothing, so a rollback survives its next registration (CFG-88).
+//   - A text of a resource manager without priority classes or disruption budgets keeps
+//     those in force (CFG-96).
+//   - A start with a file, SIGHUP, a POST and a rollback are applied also when they repeat
+//     an earlier text.
 //
-// The rule that must hold: text, extra configuration and number change together, and
-// nothing of what was refused is ever seen.
+// Invariant: text, extra configuration and number change together, and no part of a
+// refused configuration is ever visible.
 package reload

@@ -7,47 +7,47 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
-// Source says where a configuration came from.
+// Source is the kind of the source of a configuration (CFG-86).
 type Source string
 
 // The sources of configurations.
 const (
-	Embedded Source = "default"  // the one in the program
-	File     Source = "file"     // the file of --config, at the start or when it changed
-	Signal   Source = "sighup"   // the same file, because somebody sent SIGHUP
-	RM       Source = "rm"       // the resource manager
+	Embedded Source = "default"  // the default embedded in the program
+	File     Source = "file"     // the file of --config, at the start or after a change
+	Signal   Source = "sighup"   // the file of --config, after SIGHUP
+	RM       Source = "rm"       // a resource manager
 	REST     Source = "rest"     // a POST
 	Rollback Source = "rollback" // a former generation
 )
 
-// Generation is a configuration that was accepted. It never changes.
+// Generation is an accepted configuration (CFG-86). It is immutable.
 type Generation struct {
-	Number   uint64 // from 1, in the order of acceptance; used twice only if it could not be stored
+	Number   uint64 // from 1, in the order of acceptance; reused only if it could not be stored
 	At       time.Time
 	Source   Source
-	From     string            // which file, RM or generation; may be empty
-	Checksum string            // of the text, as configs.Config has it
-	Text     string            // queues.yaml, as it came
+	From     string            // name of the file, RM or generation; may be empty
+	Checksum string            // of the text, like configs.Config.Checksum
+	Text     string            // queues.yaml, unchanged
 	Extra    map[string]string // the extra configuration of the RM; nil: none. Read-only
-	Changes  *configs.Change   // against the one before; nil: not known, or there was none. Read-only
-	Paused   time.Duration     // how long no partition decided, for it to be put in force
+	Changes  *configs.Change   // from the generation before; nil: unknown, or there was none. Read-only
+	Paused   time.Duration     // how long the partitions were paused to put it in force
 }
 
-// history is the generations that are remembered, the oldest first. The last one is in
+// history are the remembered generations, the oldest first (CFG-115). The last one is in
 // force.
 type history struct {
 	all            []*Generation
 	maxGenerations int
 }
 
-// maxHistoryBytes bounds the texts of a history together, with the extra configurations, in bytes. The
-// latest two are always remembered.
+// maxHistoryBytes bounds the texts and extra configurations of a history together, in bytes. The latest
+// two generations are always remembered.
 const maxHistoryBytes = 64 << 20
 
-// MaxExtraBytes is how long an extra configuration may be: its keys and values together.
+// MaxExtraBytes bounds an extra configuration: its keys and values together, in bytes (CFG-99).
 const MaxExtraBytes = 1 << 20
 
-// extraBytes is how long an extra configuration is.
+// extraBytes is the length of an extra configuration in bytes.
 func extraBytes(extra map[string]string) (n int) {
 	for key, value := range extra {
 		n += len(key) + len(value)
@@ -55,7 +55,7 @@ func extraBytes(extra map[string]string) (n int) {
 	return n
 }
 
-// CheckExtra says why an extra configuration is not taken.
+// CheckExtra is an error if an extra configuration exceeds MaxExtraBytes.
 func CheckExtra(extra map[string]string) error {
 	if n := extraBytes(extra); n > MaxExtraBytes {
 		return fmt.Errorf("%w: its extra configuration has %d bytes in %d entries, at most %d are allowed",
@@ -64,7 +64,7 @@ func CheckExtra(extra map[string]string) error {
 	return nil
 }
 
-// add makes g the latest, and returns the number of the oldest that is remembered then.
+// add appends g, drops generations beyond the bounds, and returns the number of the oldest one left.
 func (h *history) add(g *Generation) (oldest uint64) {
 	h.all = append(h.all, g)
 	size := 0
@@ -80,7 +80,7 @@ func (h *history) add(g *Generation) (oldest uint64) {
 
 func (h *history) latest() *Generation { return h.all[len(h.all)-1] }
 
-// find returns a generation, nil when it is not remembered.
+// find returns a generation by its number; nil: it is not remembered.
 func (h *history) find(n uint64) *Generation {
 	for _, g := range h.all {
 		if g.Number == n {

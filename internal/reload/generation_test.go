@@ -11,7 +11,7 @@ func TestHistory_TextsAreBoundedInBytes(t *testing.T) {
 	h := history{maxGenerations: 1000}
 	for i := range 12 {
 		oldest := h.add(&Generation{Number: uint64(i + 1), Text: strings.Repeat("x", 10<<20)})
-		assert.Equal(t, oldest, uint64(max(1, i+1-5)), "six of them fit 64 MiB")
+		assert.Equal(t, oldest, uint64(max(1, i+1-5)), "six texts of 10 MiB are within 64 MiB")
 		assert.Equal(t, h.latest().Number, uint64(i+1))
 	}
 	h.add(&Generation{Number: 13, Text: strings.Repeat("x", 70<<20)})

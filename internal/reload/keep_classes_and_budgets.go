@@ -6,9 +6,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
-// keepClassesAndBudgets has the text of a resource manager that does not speak of priority classes, or of
-// disruption budgets, keep those in force: shims know queues.yaml as it is elsewhere, and what
-// they do not know of they do not want to remove.
+// keepClassesAndBudgets adds the priority classes and the disruption budgets in force to a text of a
+// resource manager that lacks the key priorityclasses or disruptionbudgets (CFG-96). Shims for
+// YuniKorn do not know these keys, so a text without them is not meant to remove them.
 func (r *Reloader) keepClassesAndBudgets(next *Proposal, current *Generation) {
 	if next.Source != RM || next.Config == nil || r.conf == nil {
 		return
@@ -29,11 +29,11 @@ func (r *Reloader) keepClassesAndBudgets(next *Proposal, current *Generation) {
 	}
 }
 
-// keepList puts something that is in force into a text.
+// keepList writes objects in force into the text of next.
 func (r *Reloader) keepList(next *Proposal, what string, edit func([]byte) ([]byte, error)) {
 	text, err := edit([]byte(next.Text))
 	if err == nil && string(text) == next.Text {
-		return // it is there
+		return // nothing to add
 	}
 	conf, _ := configs.LoadWith(text, r.opt.Bounds)
 	if err != nil || conf == nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/reload"
 )
 
-// A shim that knows queues.yaml as it is elsewhere must not lose the priority classes that
-// somebody made over REST.
+// A text of a shim that does not know priority classes keeps the classes that were created over REST
+// (CFG-96).
 func TestApply_RMTextKeepsPriorityClasses(t *testing.T) {
 	const high = "priorityclasses: [{name: high, value: 5}]\n"
 	w := newFixture(t, reload.Options{})
@@ -29,14 +29,14 @@ func TestApply_RMTextKeepsPriorityClasses(t *testing.T) {
 	assert.Assert(t, res.Changed)
 	assert.DeepEqual(t, classes(), []string{"high"})
 	assert.Equal(t, res.Generation.Text, text("a", "b")+"priorityclasses:\n  - name: high\n    value: 5\n")
-	assert.Assert(t, !w.applyFromRM(text("a", "b"), nil).Changed, "said again, it is no news")
+	assert.Assert(t, !w.applyFromRM(text("a", "b"), nil).Changed, "a repeated text is no change")
 
 	w.applyFromRM(text("c")+"priorityclasses: []\n", nil)
-	assert.Equal(t, len(classes()), 0, "one that speaks of classes is heard")
+	assert.Equal(t, len(classes()), 0, "a text with the key priorityclasses counts as written")
 
 	w.applyText(reload.REST, "", text("c")+high)
 	w.applyText(reload.File, "first.yaml", text("d"))
-	assert.Equal(t, len(classes()), 0, "a file is all there is")
+	assert.Equal(t, len(classes()), 0, "the text of a file is complete")
 }
 
 func TestApply_RMTextEqualButForClassesChangesNothing(t *testing.T) {
@@ -66,10 +66,10 @@ func TestApply_RMTextKeepsDisruptionBudgets(t *testing.T) {
 	kept := text("b") + "priorityclasses:\n  - name: high\n    value: 5\n" +
 		"disruptionbudgets:\n  - name: db\n    selector:\n      matchLabels:\n        app: db\n    minAvailable: 1\n"
 	assert.Equal(t, res.Generation.Text, kept)
-	assert.Assert(t, !w.applyFromRM(text("b"), nil).Changed, "said again, it is no news")
+	assert.Assert(t, !w.applyFromRM(text("b"), nil).Changed, "a repeated text is no change")
 	w.applyText(reload.REST, "", kept+"# once more\n")
-	assert.Assert(t, !w.applyFromRM(text("b"), nil).Changed, "somebody else has said something since")
+	assert.Assert(t, !w.applyFromRM(text("b"), nil).Changed, "a repeated text is no change after another source")
 
 	w.applyFromRM(text("c")+"disruptionbudgets: []\n", nil)
-	assert.Equal(t, len(budgets()), 0, "one that speaks of budgets is heard")
+	assert.Equal(t, len(budgets()), 0, "a text with the key disruptionbudgets counts as written")
 }

@@ -6,31 +6,30 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
-// Proposal is a configuration that is valid in itself, and who wants it. Whether the
-// partitions may become it is not known yet.
+// Proposal is a valid configuration with its source, for Apply. The partitions have not
+// been checked against it yet.
 type Proposal struct {
 	Source             Source
 	From               string
-	Text               string            // of queues.yaml, without a ConfigMap that it came in
+	Text               string            // of queues.yaml, without the ConfigMap around it
 	Config             *configs.Config   // of the text; nil: the text in force stays
 	Warnings           configs.Problems  // of the text
-	Extra              map[string]string // the extra configuration; looked at if HasExtra
+	Extra              map[string]string // the extra configuration, if HasExtra
 	HasExtra           bool              // false: the extra configuration in force stays
-	ExpectedGeneration uint64            // refused unless this generation is in force; 0: over any
+	ExpectedGeneration uint64            // refused unless this generation is in force; 0: any (CFG-117)
 }
 
-// InvalidError says that a text is no valid configuration.
+// InvalidError is the error of a text that is not a valid configuration.
 type InvalidError struct{ Problems configs.Problems }
 
 func (e *InvalidError) Error() string { return "invalid configuration:\n" + e.Problems.Error() }
 
-// readSlots holds a token for each text that is read: the largest ones that the bounds allow take
-// some hundred megabytes, however many come at the same time.
+// readSlots bounds how many texts are read at the same time: the largest text that the bounds allow
+// takes some hundred megabytes. It holds a token for each text that is read.
 var readSlots = make(chan struct{}, 2)
 
 // Read makes a Proposal of a text, or of the queues.yaml in a ConfigMap. The error is an
-// *InvalidError with everything that is
-// wrong, warnings included. Bounds that are zero are the default ones.
+// *InvalidError with all problems, warnings included. Bounds that are zero are the default ones.
 func Read(source Source, from string, text []byte, bounds configs.Options) (*Proposal, error) {
 	readSlots <- struct{}{}
 	defer func() { <-readSlots }()
@@ -50,8 +49,8 @@ func Default() *Proposal {
 	return p
 }
 
-// ignoresRepeats reports whether a source that is heard only for its news may have spoken.
+// ignoresRepeats reports whether a repeated text of the source changes nothing (CFG-88).
 func (p *Proposal) ignoresRepeats() bool { return p.Source == RM }
 
-// sourceKey is who is remembered to have said a text.
+// sourceKey identifies the source for its last checksum.
 func (p *Proposal) sourceKey() string { return string(p.Source) + " " + p.From }

@@ -18,75 +18,74 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 )
 
-// Reasons a configuration is not put in force, besides what is wrong with it.
+// Reasons why a valid configuration is not put in force.
 var (
-	ErrRefused            = errors.New("the configuration is refused")   // a partition cannot become it
-	ErrGenerationConflict = errors.New("another generation is in force") // than the one it was meant to replace
-	ErrUnknownGeneration  = errors.New("is not remembered")              // a generation to go back to
-	ErrBusy               = errors.New("the partitions did not come to rest, nothing has changed")
+	ErrRefused            = errors.New("the configuration is refused")   // by a partition (CFG-103), or by its bounds
+	ErrGenerationConflict = errors.New("another generation is in force") // than Proposal.ExpectedGeneration (CFG-117)
+	ErrUnknownGeneration  = errors.New("is not remembered")              // the generation of a rollback (CFG-116)
+	ErrBusy               = errors.New("the partitions did not pause in time, nothing has changed")
 )
 
-// Cluster is what a configuration is put in force in: all of it or, on an error, none.
+// Cluster puts a configuration in force in all partitions or, on an error, in none.
 type Cluster interface {
 	Reload(ctx context.Context, conf *configs.Config) (paused time.Duration, err error)
 }
 
-// Store keeps generations and what speakers said, for the next start.
+// Store keeps generations, and the last checksum of each source, for the next start.
 type Store interface {
-	// Add keeps g and forgets all that are older than oldest.
+	// Add stores g and deletes the generations before the number oldest.
 	Add(g *Generation, oldest uint64) error
-	// SaveChecksum keeps the checksum of what a speaker said last.
-	SaveChecksum(speaker, checksum string) error
+	// SaveChecksum stores the checksum of the last text of a source.
+	SaveChecksum(source, checksum string) error
 }
 
-// StoredState is what a Store remembers of former runs.
+// StoredState is the state of former runs in a Store.
 type StoredState struct {
 	Generations   []*Generation     // the oldest first
-	LastChecksums map[string]string // the checksum of what each speaker said last
+	LastChecksums map[string]string // the checksum of the last text of each source
 }
 
-// Options say how a Reloader runs. The zero value is good.
+// Options configure a Reloader. The zero value has the defaults.
 type Options struct {
 	Now            func() time.Time // nil: time.Now
 	Log            *zap.Logger      // nil: nothing is logged
 	Bounds         configs.Options  // of texts; zero: the default ones
-	MaxGenerations int              // generations that are remembered; 0: 50
-	PauseTimeout   time.Duration    // how long partitions may take to come to rest; 0: 30 s
-	Store          Store            // nil: generations are forgotten when the program ends
-	StoredState    StoredState      // what Store remembers
-	// NodeResources tells which resources the nodes of each partition have, as far as that is
-	// known at once (configs.Options): a text that is read is compared with them. Nil: nobody
-	// knows.
+	MaxGenerations int              // length of the history; 0: 50
+	PauseTimeout   time.Duration    // how long a reload waits for the partitions to pause; 0: 30 s (CFG-104)
+	Store          Store            // nil: generations are lost when the program ends
+	StoredState    StoredState      // the content of Store
+	// NodeResources returns the resource names of the nodes of each partition, as far as they
+	// are known without waiting (configs.Options): Read compares texts with them. Nil: unknown.
 	NodeResources func() map[string][]string
-	// OnInForce hears of each generation that is in force, the first included, one after the
-	// other; it must not change a configuration. Nil: nobody does.
+	// OnInForce is called with each generation that comes into force, the first included, one
+	// after the other. It must not change the configuration. May be nil.
 	OnInForce func(*Generation)
 }
 
-// Reloader puts configurations in force and remembers them. It is safe for concurrent use.
+// Reloader puts configurations in force and keeps their history. It is safe for concurrent use.
 type Reloader struct {
 	cluster Cluster
 	opt     Options
 
-	applyMu       sync.Mutex        // held while a configuration is put in force; before mu
-	lastChecksums map[string]string // guarded by changing, as conf
-	conf          *configs.Config   // in force; nil: not known, during New only
+	applyMu       sync.Mutex        // held while a configuration is put in force; locked before mu
+	lastChecksums map[string]string // by source; guarded by applyMu, like conf
+	conf          *configs.Config   // in force; nil: unknown, only during New
 
 	mu           sync.Mutex // guards the rest
 	history      history
 	textWarnings configs.Problems // of the text in force
 }
 
-// Result says what became of a Proposal that was not refused.
+// Result is the result of Apply for a Proposal that was not refused.
 type Result struct {
 	Generation *Generation // in force now
-	Changed    bool        // false: it was in force before, or nothing new was said
-	StoreError error       // why the next start will not know of the change; nil: it will, or nothing stores it
+	Changed    bool        // false: it was in force before, or the source repeated its last text
+	StoreError error       // why the change is not stored for the next start; nil: it is, or there is no Store
 }
 
-// New puts a first configuration in force. It is the latest generation of the past if it
-// has the same checksum, and a new one otherwise. Requires: cluster has no partitions yet,
-// so that nothing can be in its way.
+// New puts a first configuration in force. It is the latest stored generation if that has
+// the same checksum, and a new generation otherwise. Requires: cluster has no partitions yet,
+// so that none can refuse.
 func New(cluster Cluster, first *Proposal, opt Options) *Reloader {
 	if opt.Now == nil {
 		opt.Now = time.Now
@@ -122,11 +121,11 @@ func New(cluster Cluster, first *Proposal, opt Options) *Reloader {
 			proposal.Extra = last.Extra
 		}
 	}
-	_, _ = r.accept(&proposal, 0) // what could not be stored has been logged
+	_, _ = r.accept(&proposal, 0) // a store error has been logged
 	return r
 }
 
-// MaxBytes is how long a text may be. One byte more can always be counted.
+// MaxBytes bounds the length of a text. MaxBytes()+1 does not overflow.
 func (r *Reloader) MaxBytes() int {
 	if n := r.opt.Bounds.MaxBytes; n > 0 {
 		return min(n, math.MaxInt-1)
@@ -135,7 +134,7 @@ func (r *Reloader) MaxBytes() int {
 }
 
 // Read makes a Proposal of a text, within the bounds of r and with warnings of resources that
-// no node has. A refusal is logged.
+// no node has (CFG-81). A refusal is logged.
 func (r *Reloader) Read(source Source, from string, text []byte) (*Proposal, error) {
 	bounds := r.opt.Bounds
 	if r.opt.NodeResources != nil {
@@ -144,8 +143,8 @@ func (r *Reloader) Read(source Source, from string, text []byte) (*Proposal, err
 	return r.readWith(source, from, text, bounds)
 }
 
-// ReadFirst is Read for a source whose nodes are still to come: a resource manager that
-// registers.
+// ReadFirst is Read for a resource manager that registers: its nodes are not known yet, so resources
+// are not compared with them.
 func (r *Reloader) ReadFirst(source Source, from string, text []byte) (*Proposal, error) {
 	return r.readWith(source, from, text, r.opt.Bounds)
 }
@@ -158,19 +157,19 @@ func (r *Reloader) readWith(source Source, from string, text []byte, bounds conf
 	return p, err
 }
 
-// EditClasses is the text of a generation with other priority classes, within the bounds of r.
+// EditClasses is the text of a generation with its priority classes replaced, within the bounds of r.
 func (r *Reloader) EditClasses(g *Generation, to priorities.Registry) ([]byte, error) {
 	return configs.EditClasses([]byte(g.Text), to, r.opt.Bounds)
 }
 
-// EditBudgets is the text of a generation with other disruption budgets.
+// EditBudgets is the text of a generation with its disruption budgets replaced, within the bounds of r.
 func (r *Reloader) EditBudgets(g *Generation, to budgets.Registry) ([]byte, error) {
 	return configs.EditBudgets([]byte(g.Text), to, r.opt.Bounds)
 }
 
-// Apply puts a Proposal in force. An error means that nothing at all has changed: ErrGenerationConflict,
-// ErrBusy, or ErrRefused with everything that is in the way. What is refused and what is
-// accepted is logged.
+// Apply puts a Proposal in force (CFG-98, CFG-102). An error means that nothing has changed:
+// ErrGenerationConflict, ErrBusy, loop.ErrEnded, or ErrRefused with every objection. Both refusal and
+// acceptance are logged.
 func (r *Reloader) Apply(ctx context.Context, p *Proposal) (Result, error) {
 	r.applyMu.Lock()
 	defer r.applyMu.Unlock()
@@ -220,14 +219,15 @@ func (r *Reloader) applyLocked(ctx context.Context, p *Proposal) (Result, error)
 	return Result{Generation: g, Changed: true, StoreError: storeErr}, nil
 }
 
-// isNew reports whether a text is to be put in force.
+// isNew reports whether a text must be put in force: it is not the text in force (CFG-87), and not a
+// repetition of the last text of a resource manager (CFG-88). Requires: r.applyMu is held.
 func (r *Reloader) isNew(p *Proposal, current *Generation) bool {
 	sum := p.Config.Checksum
 	if sum == current.Checksum {
 		return false
 	}
 	if p.ignoresRepeats() && r.lastChecksums[p.sourceKey()] == sum {
-		r.opt.Log.Warn("the configuration is what its source said before: the one in force stays",
+		r.opt.Log.Warn("the configuration repeats the last one of its source: the one in force stays",
 			zap.String("source", string(p.Source)), zap.String("from", p.From), zap.String("checksum", sum),
 			zap.Uint64("generation", current.Number), zap.String("activeSource", string(current.Source)))
 		return false
@@ -235,7 +235,8 @@ func (r *Reloader) isNew(p *Proposal, current *Generation) bool {
 	return true
 }
 
-// reloadError tells a refusal from partitions that are busy, a caller who left, and the end.
+// reloadError classifies an error of Cluster.Reload: busy partitions or a cancelled caller (ErrBusy), the
+// end of the process (CFG-106), or a refusal.
 func reloadError(err error) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
@@ -246,9 +247,9 @@ func reloadError(err error) error {
 	return fmt.Errorf("%w: %w", ErrRefused, err)
 }
 
-// Rollback puts the text of a former generation in force again, as a new one. The extra
-// configuration is that of the RM and stays. Errors: those of Enact, ErrUnknownGeneration, or an
-// *InvalidError when this version of the program is stricter than the one that accepted it.
+// Rollback puts the text of a former generation in force again, as a new generation (CFG-116).
+// The extra configuration in force stays. Errors: those of Apply, ErrUnknownGeneration, or an
+// *InvalidError if this version of the program is stricter than the one that accepted the text.
 func (r *Reloader) Rollback(ctx context.Context, to uint64, expectedGeneration uint64) (Result, error) {
 	from := fmt.Sprintf("generation %d", to)
 	g, ok := r.Generation(to)

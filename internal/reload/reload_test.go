@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// text is a configuration with these leaves.
+// text is a configuration with the given leaf queues.
 func text(leaves ...string) string {
 	var b strings.Builder
 	b.WriteString("partitions: [{queues: [{name: root, submitacl: '*', queues: [")
@@ -32,11 +32,11 @@ func text(leaves ...string) string {
 	return b.String() + "]}]}]\n"
 }
 
-// fakeCluster is a cluster that takes every configuration, unless it has something against it.
+// fakeCluster is a cluster that accepts every configuration, except with refuseWith or neverPauses.
 type fakeCluster struct {
 	reloads     []*configs.Config
 	refuseWith  error
-	neverPauses bool // does not come to rest
+	neverPauses bool // Reload waits until its context ends
 }
 
 func (f *fakeCluster) Reload(ctx context.Context, conf *configs.Config) (time.Duration, error) {
@@ -51,7 +51,7 @@ func (f *fakeCluster) Reload(ctx context.Context, conf *configs.Config) (time.Du
 	return 3 * time.Millisecond, nil
 }
 
-// fixture is a Reloader with what it needs, at noon.
+// fixture is a Reloader with a fakeCluster, at noon.
 type fixture struct {
 	t       *testing.T
 	cluster *fakeCluster
@@ -84,7 +84,7 @@ func (w *fixture) applyText(source reload.Source, from, text string) reload.Resu
 	return res
 }
 
-// applyFromRM is what a resource manager sends.
+// applyFromRM applies a text and an extra configuration of the resource manager rm-1.
 func (w *fixture) applyFromRM(text string, extra map[string]string) reload.Result {
 	w.t.Helper()
 	p := w.proposal(reload.RM, "rm-1", text)
@@ -122,7 +122,7 @@ func TestApply_SameTextChangesNothing(t *testing.T) {
 	res := w.applyText(reload.REST, "", text("a"))
 	assert.Assert(t, !res.Changed)
 	assert.Equal(t, res.Generation.Number, uint64(1))
-	assert.Equal(t, len(w.cluster.reloads), 1, "the partitions were asked although nothing changes")
+	assert.Equal(t, len(w.cluster.reloads), 1, "a text without changes does not reload the cluster")
 }
 
 func TestApply_RefusalChangesNothing(t *testing.T) {
@@ -142,7 +142,7 @@ func TestApply_RefusalChangesNothing(t *testing.T) {
 	assert.Equal(t, refused[0].ContextMap()["generation"], uint64(2))
 	assert.Equal(t, refused[0].ContextMap()["source"], "rm")
 
-	// It was not heard either: said again, it is still news.
+	// A refused text does not count as the last one of its source: repeated, it is applied.
 	w.cluster.refuseWith = nil
 	res, err := w.Apply(t.Context(), p)
 	assert.NilError(t, err)
@@ -181,7 +181,7 @@ func TestApply_CallsOnInForce(t *testing.T) {
 	var notified []uint64
 	w := newFixture(t, reload.Options{OnInForce: func(g *reload.Generation) { notified = append(notified, g.Number) }})
 	w.applyFromRM(text("a"), map[string]string{"log.level": "info"})
-	w.applyFromRM(text("a"), map[string]string{"log.level": "info"}) // no news
+	w.applyFromRM(text("a"), map[string]string{"log.level": "info"}) // a repetition
 	w.applyFromRM(text("b"), nil)
 	assert.DeepEqual(t, notified, []uint64{1, 2, 3})
 }
@@ -195,7 +195,7 @@ func TestApply_ExtraConfigurationAloneDoesNotPause(t *testing.T) {
 	assert.Equal(t, res.Generation.Checksum, w.cluster.reloads[0].Checksum)
 	assert.Equal(t, len(w.cluster.reloads), 1)
 	assert.Assert(t, !w.applyFromRM(text("a"), map[string]string{"log.level": "info"}).Changed)
-	// Others leave it alone.
+	// Other sources do not change the extra configuration.
 	assert.Equal(t, w.applyText(reload.REST, "", text("b")).Generation.Extra["log.level"], "info")
 }
 
@@ -203,21 +203,21 @@ func TestApply_RepeatedRMTextDoesNotUndoRollback(t *testing.T) {
 	w := newFixture(t, reload.Options{})
 	w.applyFromRM(text("b"), nil)
 	w.applyFromRM(text("c"), nil)
-	back, err := w.Rollback(t.Context(), 2, 0)
+	rolledBack, err := w.Rollback(t.Context(), 2, 0)
 	assert.NilError(t, err)
-	assert.Equal(t, back.Generation.Number, uint64(4))
-	assert.Equal(t, back.Generation.Text, text("b"))
-	assert.Equal(t, back.Generation.Source, reload.Rollback)
-	assert.Equal(t, back.Generation.From, "generation 2")
+	assert.Equal(t, rolledBack.Generation.Number, uint64(4))
+	assert.Equal(t, rolledBack.Generation.Text, text("b"))
+	assert.Equal(t, rolledBack.Generation.Source, reload.Rollback)
+	assert.Equal(t, rolledBack.Generation.From, "generation 2")
 
-	res := w.applyFromRM(text("c"), map[string]string{"x": "y"}) // as when it registers anew
+	res := w.applyFromRM(text("c"), map[string]string{"x": "y"}) // as when the RM registers again
 	assert.Equal(t, res.Generation.Text, text("b"))
-	assert.Equal(t, res.Generation.Extra["x"], "y", "its extra configuration is news")
-	assert.Equal(t, w.logs.FilterMessageSnippet("what its source said before").Len(), 1)
+	assert.Equal(t, res.Generation.Extra["x"], "y", "the extra configuration changes")
+	assert.Equal(t, w.logs.FilterMessageSnippet("repeats the last one of its source").Len(), 1)
 	assert.Equal(t, w.applyFromRM(text("d"), nil).Generation.Text, text("d"))
-	assert.Equal(t, w.applyFromRM(text("c"), nil).Generation.Text, text("c"), "in between it said something else")
+	assert.Equal(t, w.applyFromRM(text("c"), nil).Generation.Text, text("c"), "the RM sent another text in between")
 
-	// What somebody does is heard also when it was done before.
+	// SIGHUP and POST are applied also when they repeat an earlier text.
 	w.applyText(reload.Signal, "q.yaml", text("e"))
 	w.applyText(reload.REST, "", text("a"))
 	assert.Equal(t, w.applyText(reload.Signal, "q.yaml", text("e")).Generation.Text, text("e"))
@@ -238,7 +238,7 @@ func TestRollback_UnknownGeneration(t *testing.T) {
 	}
 	res, err := w.Rollback(t.Context(), 4, 0)
 	assert.NilError(t, err)
-	assert.Assert(t, !res.Changed, "it is in force")
+	assert.Assert(t, !res.Changed, "generation 4 is in force")
 }
 
 func TestApply_GenerationConflict(t *testing.T) {
@@ -266,18 +266,18 @@ func TestApply_StoreErrorStillInForce(t *testing.T) {
 	assert.Assert(t, res.Changed)
 	assert.Error(t, res.StoreError, "no space left")
 	assert.Equal(t, w.Current().Text, text("b"))
-	assert.Equal(t, w.logs.FilterMessageSnippet("could not be stored").Len(), 3, "two generations, and what the RM said")
+	assert.Equal(t, w.logs.FilterMessageSnippet("could not be stored").Len(), 3, "two generations, and the checksum of the RM")
 }
 
 func TestGeneration_HasChanges(t *testing.T) {
 	w := newFixture(t, reload.Options{})
-	assert.Assert(t, w.Current().Changes == nil, "there was nothing before")
+	assert.Assert(t, w.Current().Changes == nil, "the first generation has no changes")
 	assert.Equal(t, w.applyText(reload.REST, "", text("a", "b")).Generation.Changes.Summary(), "1 queue created")
 	assert.Equal(t, w.applyFromRM(text("a", "b"), map[string]string{"x": "y"}).Generation.Changes.Summary(), "nothing changes")
 	assert.Equal(t, w.applyText(reload.REST, "", text("b")).Generation.Changes.Summary(), "1 queue removed")
 }
 
-func TestMaxBytes_LeavesRoomForOneMore(t *testing.T) {
+func TestMaxBytes_PlusOneDoesNotOverflow(t *testing.T) {
 	for set, want := range map[int]int{0: configs.DefaultOptions().MaxBytes, 5: 5, math.MaxInt: math.MaxInt - 1} {
 		w := newFixture(t, reload.Options{Bounds: configs.Options{MaxBytes: set}})
 		assert.Equal(t, w.MaxBytes(), want)
