@@ -1,14 +1,14 @@
-// Package configwatch reads a file again whenever its content may have changed, and hands
-// on each new content once. What the content means is for others.
+// Package configwatch watches a file and delivers each new content once (CFG-90). It does not
+// interpret the content.
 //
-// Not the file is watched but its directory, because what looks like an edit is mostly
-// another file under the same name: editors rename, and a ConfigMap swaps a symbolic link
-// two levels up. If the name leads to another directory, that one is watched as well. And
-// because not every file system tells, and a directory may be replaced too, the file is
-// read from time to time in any case.
+// The directory of the file is watched and not the file itself, because an edit usually
+// replaces the file by another one of the same name: editors rename, and a ConfigMap mount
+// swaps a symbolic link two levels up. The directory that a symbolic link leads to is watched
+// too. Some file systems have no events, and a directory may be replaced, so the file is also
+// polled.
 //
-// The rule that must hold: a content is handed on only when it has been the same for a
-// quiet time. A file that is missing, or that somebody is still writing, is nothing new.
+// Invariant: a content is delivered only if it did not change for the quiet period. A file
+// that is missing, or is still being written, is no change.
 package configwatch
 
 import (
@@ -25,26 +25,26 @@ import (
 	"go.uber.org/zap"
 )
 
-// ErrNotRegular says that what a name leads to is not a regular file, but a pipe or a device.
+// ErrNotRegular is the error of Read for a pipe or a device (CFG-93).
 var ErrNotRegular = errors.New("is not a regular file")
 
-// Options say how a file is watched. The zero value is good.
+// Options configure a Watch. The zero value has the defaults.
 type Options struct {
-	QuietPeriod time.Duration // how long a content must have been the same; 0: 250 ms
-	Poll        time.Duration // how often the file is read in any case; 0: 10 s
-	MaxBytes    int           // how much of the file is read, to see that it is too long; 0: 8 MiB
+	QuietPeriod time.Duration // how long a content must be unchanged before delivery; 0: 250 ms
+	Poll        time.Duration // interval at which the file is read in any case; 0: 10 s
+	MaxBytes    int           // bound on the length; of a longer file one byte more is read; 0: 8 MiB
 	Log         *zap.Logger   // nil: nothing is logged
 }
 
-// Watch hands on every new content of a file until ctx ends. known is what the caller has
-// read already. changed reports whether it could deal with a content; one that it could not
-// deal with is handed on again later. When the operating system cannot tell of changes,
-// that is logged, and the file is only read from time to time.
+// Watch calls changed with every new content of a file until ctx ends. known is the content
+// that the caller has read already. changed reports whether it handled the content; a content
+// that was not handled is delivered again later (CFG-91). If the operating system has no
+// events, that is logged, and the file is only polled.
 func Watch(ctx context.Context, file string, known []byte, opt Options, changed func(content []byte) bool) {
 	w := newFileWatch(file, known, opt, changed)
 	dirs, err := newDirWatcher(file)
 	if err != nil {
-		w.opt.Log.Warn("the file of the configuration is not watched, but read from time to time",
+		w.opt.Log.Warn("the configuration file is not watched but polled",
 			zap.String("file", file), zap.Duration("every", w.opt.Poll), zap.Error(err))
 		w.run(ctx, nil, func() {})
 		return
@@ -53,16 +53,16 @@ func Watch(ctx context.Context, file string, known []byte, opt Options, changed 
 	w.run(ctx, dirs.events, dirs.updateWatches)
 }
 
-// fileWatch is what is known of a file.
+// fileWatch is the state of a Watch.
 type fileWatch struct {
 	file     string
 	opt      Options
 	read     func() ([]byte, error)
 	onChange func([]byte) bool
 
-	delivered  digest // was handed on
-	lastRead   digest // was read last
-	unreadable bool
+	delivered  digest // of the content that was handled last
+	lastRead   digest // of the content that was read last
+	unreadable bool   // the last read failed
 }
 
 type digest [sha256.Size]byte
@@ -86,12 +86,12 @@ func newFileWatch(file string, known []byte, opt Options, changed func([]byte) b
 	return w
 }
 
-// run looks at the file when it has been quiet after a stir, and at every poll. follow is
-// called before each look: the way to the file may have changed.
+// run checks the file a quiet period after an event, and at every poll. It calls updateWatches
+// before each check, because symbolic links to the file may have changed.
 func (w *fileWatch) run(ctx context.Context, events <-chan struct{}, updateWatches func()) {
 	poll := time.NewTicker(w.opt.Poll)
 	defer poll.Stop()
-	quietTimer := time.NewTimer(0) // something may have changed since the caller read it
+	quietTimer := time.NewTimer(0) // the file may have changed since the caller read it
 	defer quietTimer.Stop()
 	for {
 		select {
@@ -110,12 +110,13 @@ func (w *fileWatch) run(ctx context.Context, events <-chan struct{}, updateWatch
 	}
 }
 
-// checkFile reads the file. again: it is to be read once more after a quiet time.
+// checkFile reads the file, and delivers a new content that is the same as at the last read.
+// reread: the content changed since then, so it must be read again after the quiet period.
 func (w *fileWatch) checkFile() (reread bool) {
 	content, err := w.read()
 	if err != nil {
 		if !w.unreadable {
-			w.opt.Log.Warn("the file of the configuration cannot be read: what is in force stays",
+			w.opt.Log.Warn("the configuration file cannot be read: the configuration in force stays",
 				zap.String("file", w.file), zap.Error(err))
 		}
 		w.unreadable = true
@@ -123,7 +124,7 @@ func (w *fileWatch) checkFile() (reread bool) {
 	}
 	if w.unreadable {
 		w.unreadable = false
-		w.opt.Log.Info("the file of the configuration can be read again", zap.String("file", w.file))
+		w.opt.Log.Info("the configuration file can be read again", zap.String("file", w.file))
 	}
 	now := digest(sha256.Sum256(content))
 	switch {
@@ -140,8 +141,8 @@ func (w *fileWatch) checkFile() (reread bool) {
 	return false
 }
 
-// Read reads no more of a file than one byte past most, if that can be counted. What is no
-// regular file is an error; it does not wait until somebody writes to a pipe.
+// Read reads at most one byte more than most from a file. A directory, a pipe or a device is an
+// error (CFG-93); Read does not wait for a writer of a pipe.
 func Read(name string, most int) ([]byte, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fakeFile is a file in memory that is watched in virtual time.
+// fakeFile is a file in memory, watched in virtual time.
 type fakeFile struct {
 	mu        sync.Mutex
 	content   string
@@ -55,7 +55,7 @@ func watchFakeFile(t *testing.T) *fakeFile {
 	return d
 }
 
-// set writes the file, and tells of it unless nobody does.
+// set changes the content, or the read error, and with notify sends an event.
 func (d *fakeFile) set(content string, err error, notify bool) {
 	d.mu.Lock()
 	d.content, d.err = content, err
@@ -76,15 +76,15 @@ func (d *fakeFile) deliveredAfter(t time.Duration) string {
 func TestWatch_DeliversAfterQuietPeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := watchFakeFile(t)
-		assert.Equal(t, d.deliveredAfter(time.Minute), "", "what was known is no news")
+		assert.Equal(t, d.deliveredAfter(time.Minute), "", "the known content is not delivered")
 		d.set("ne", nil, true)
 		assert.Equal(t, d.deliveredAfter(100*time.Millisecond), "")
 		d.set("new", nil, true)
-		assert.Equal(t, d.deliveredAfter(400*time.Millisecond), "", "it must be still for two quiet times")
+		assert.Equal(t, d.deliveredAfter(400*time.Millisecond), "", "the content must be read twice, a quiet period apart")
 		assert.Equal(t, d.deliveredAfter(200*time.Millisecond), "new")
-		assert.Equal(t, d.deliveredAfter(time.Minute), "new", "once")
+		assert.Equal(t, d.deliveredAfter(time.Minute), "new", "delivered once")
 		d.set("new", nil, true)
-		assert.Equal(t, d.deliveredAfter(time.Minute), "new", "written again, but the same")
+		assert.Equal(t, d.deliveredAfter(time.Minute), "new", "the same content written again is not delivered")
 		d.set("old", nil, true)
 		assert.Equal(t, d.deliveredAfter(time.Minute), "new,old")
 	})
@@ -114,7 +114,7 @@ func TestWatch_MissingFileIsNoChange(t *testing.T) {
 		d := watchFakeFile(t)
 		d.set("", errors.New("no such file"), true)
 		assert.Equal(t, d.deliveredAfter(time.Minute), "")
-		assert.Equal(t, d.logs.FilterMessageSnippet("cannot be read").Len(), 1, "said once")
+		assert.Equal(t, d.logs.FilterMessageSnippet("cannot be read").Len(), 1, "logged once")
 		d.set("old", nil, true)
 		assert.Equal(t, d.deliveredAfter(time.Minute), "")
 		assert.Equal(t, d.logs.FilterMessageSnippet("can be read again").Len(), 1)
@@ -136,7 +136,7 @@ func TestWatch_RetriesUnhandledContent(t *testing.T) {
 	})
 }
 
-// watchFile watches a real file, and returns what is handed on.
+// watchFile watches a real file, and returns the channel of delivered contents.
 func watchFile(t *testing.T, file string) <-chan string {
 	t.Helper()
 	known, err := os.ReadFile(file)
@@ -161,10 +161,10 @@ func waitForContent(t *testing.T, delivered <-chan string, want string) {
 			if got == want {
 				return
 			}
-			// A writer that is slower than the quiet time of this test is seen at work.
+			// A writer slower than the quiet period of this test may have written a part only.
 			assert.Assert(t, strings.HasPrefix(want, got), "%q", got)
 		case <-time.After(20 * time.Second):
-			t.Fatalf("nobody noticed %q", want)
+			t.Fatalf("%q was not delivered", want)
 		}
 	}
 }
@@ -194,7 +194,8 @@ func TestWatch_EditRenameAndReplace(t *testing.T) {
 	waitForContent(t, delivered, strings.Repeat("x", 101))
 }
 
-// To open a pipe is to wait for who writes to it, for ever if need be, and the end with it.
+// A named pipe in place of the file does not block the watch: opening a pipe could wait for a writer for
+// ever (CFG-93).
 func TestWatch_DoesNotBlockOnPipe(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "queues.yaml")
 	write(t, file, "one")
@@ -208,37 +209,38 @@ func TestWatch_DoesNotBlockOnPipe(t *testing.T) {
 	waitForContent(t, delivered, "two")
 }
 
-// A ConfigMap is a directory in which ..data is a link to the directory in force.
+// A ConfigMap mount is a directory in which ..data is a symbolic link to the present version. An update
+// swaps the link (CFG-90).
 func TestWatch_ConfigMapSwap(t *testing.T) {
 	dir := t.TempDir()
-	put := func(version, content string) {
+	swap := func(version, content string) {
 		assert.NilError(t, os.Mkdir(filepath.Join(dir, version), 0o700))
 		write(t, filepath.Join(dir, version, "queues.yaml"), content)
 		assert.NilError(t, os.Symlink(version, filepath.Join(dir, "tmp")))
 		assert.NilError(t, os.Rename(filepath.Join(dir, "tmp"), filepath.Join(dir, "..data")))
 	}
-	put("..1", "one")
+	swap("..1", "one")
 	file := filepath.Join(dir, "queues.yaml")
 	assert.NilError(t, os.Symlink("..data/queues.yaml", file))
 	delivered := watchFile(t, file)
 	for _, content := range []string{"two", "three", "four"} {
-		put(".."+content, content)
+		swap(".."+content, content)
 		waitForContent(t, delivered, content)
 	}
 }
 
 func TestWatch_SymlinkToAnotherDirectory(t *testing.T) {
-	here, there := t.TempDir(), t.TempDir()
-	target := filepath.Join(there, "target")
+	linkDir, targetDir := t.TempDir(), t.TempDir()
+	target := filepath.Join(targetDir, "target")
 	write(t, target, "one")
-	file := filepath.Join(here, "queues.yaml")
+	file := filepath.Join(linkDir, "queues.yaml")
 	assert.NilError(t, os.Symlink(target, file))
 	delivered := watchFile(t, file)
 	write(t, target, "two")
 	waitForContent(t, delivered, "two")
 }
 
-// One byte more than the largest number cannot be counted; the file is read all the same.
+// Read accepts a bound of math.MaxInt, where the bound plus one byte would overflow.
 func TestRead_LargestBound(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
 	write(t, name, "content")

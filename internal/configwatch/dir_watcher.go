@@ -6,13 +6,13 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// dirWatcher tells when something happens in a directory on the way to a file.
+// dirWatcher signals events in the directory of a file, and in that of the target of its symbolic links.
 type dirWatcher struct {
 	file    string
 	notify  *fsnotify.Watcher
-	watched map[string]bool
-	events  chan struct{} // holds one stir until somebody looks
-	done    chan struct{}
+	watched map[string]bool // directories
+	events  chan struct{}   // has a token after an event
+	done    chan struct{}   // closed when run has ended
 }
 
 func newDirWatcher(file string) (*dirWatcher, error) {
@@ -33,7 +33,7 @@ func newDirWatcher(file string) (*dirWatcher, error) {
 	return d, nil
 }
 
-// updateWatches watches the directory of the file and that of what it leads to, as they are now.
+// updateWatches watches the present directories of the file and of the target of its symbolic links.
 func (d *dirWatcher) updateWatches() {
 	want := map[string]bool{filepath.Dir(d.file): true}
 	if real, err := filepath.EvalSymlinks(d.file); err == nil {
@@ -41,19 +41,19 @@ func (d *dirWatcher) updateWatches() {
 	}
 	for dir := range d.watched {
 		if !want[dir] {
-			_ = d.notify.Remove(dir) // it may have gone
+			_ = d.notify.Remove(dir) // fails if the directory was removed
 		}
 	}
-	// One that was watched may be another directory by now: watching it again costs nothing.
+	// A watched name may be another directory now, so each is added again, which is cheap.
 	for dir := range want {
 		if d.notify.Add(dir) != nil {
-			delete(want, dir) // it may come; until then the file is read from time to time
+			delete(want, dir) // the directory may appear later; until then the file is polled
 		}
 	}
 	d.watched = want
 }
 
-// run turns events, and errors such as an overflow, into stirs.
+// run turns events of fsnotify, and errors such as an overflow, into tokens of d.events.
 func (d *dirWatcher) run() {
 	defer close(d.done)
 	for {

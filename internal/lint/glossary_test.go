@@ -194,7 +194,6 @@ var textsToRevise = []string{
 	"internal/chaos",
 	"internal/coalesce",
 	"internal/complexity",
-	"internal/configwatch",
 	"internal/effectlog",
 	"internal/httpserver",
 	"internal/lint",
