@@ -15,7 +15,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/cpushare"
 )
 
-// newConnectionPair is a connection of a limited listener and its client, over TCP.
+// newConnectionPair returns a connection of a limited listener and its client, over TCP.
 func newConnectionPair(t *testing.T) (server, client net.Conn) {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -31,16 +31,16 @@ func newConnectionPair(t *testing.T) (server, client net.Conn) {
 	return server, client
 }
 
-// writeResult is what a write has returned.
+// writeResult is the result of a write.
 type writeResult struct {
 	n   int
 	err error
 }
 
-// A write to a client that reads nothing waits, without a slot, until it reads.
+// A write to a client that does not read waits, without a CPU slot, until the client reads.
 func TestConnection_BlockedWriteHoldsNoCPUSlot(t *testing.T) {
 	server, client := newConnectionPair(t)
-	text := make([]byte, 32<<20) // more than the system keeps for both sides
+	text := make([]byte, 32<<20) // more than the socket buffers of both sides
 	for i := range text {
 		text[i] = byte(i * 31 >> 8)
 	}
@@ -53,12 +53,12 @@ func TestConnection_BlockedWriteHoldsNoCPUSlot(t *testing.T) {
 	_, err := io.ReadFull(client, first)
 	assert.NilError(t, err)
 	var all []*cpushare.Slot
-	for range max(1, runtime.GOMAXPROCS(0)/2) { // all slots: it would end here if the write had one
+	for range max(1, runtime.GOMAXPROCS(0)/2) { // all slots: this would block if the write held one
 		all = append(all, cpushare.Readers.Acquire())
 	}
 	select {
 	case <-wrote:
-		t.Fatal("it has been written, and was not read")
+		t.Fatal("the write ended without a reader")
 	default:
 	}
 	for _, slot := range all {
@@ -71,7 +71,8 @@ func TestConnection_BlockedWriteHoldsNoCPUSlot(t *testing.T) {
 	assert.Assert(t, bytes.Equal(append(first, rest...), text))
 }
 
-// The deadline of a write holds while it waits for its client, and says how much was written.
+// The deadline of a write applies while it waits for the client; the number of written bytes is
+// right.
 func TestConnection_WriteDeadline(t *testing.T) {
 	server, client := newConnectionPair(t)
 	text := make([]byte, 32<<20)
@@ -80,7 +81,7 @@ func TestConnection_WriteDeadline(t *testing.T) {
 		n, err := server.Write(text)
 		wrote <- writeResult{n, err}
 	}()
-	_, err := io.ReadFull(client, make([]byte, 1)) // it is under way
+	_, err := io.ReadFull(client, make([]byte, 1)) // the write is in progress
 	assert.NilError(t, err)
 	assert.NilError(t, server.SetWriteDeadline(time.Unix(1, 0)))
 	o := <-wrote
@@ -92,7 +93,7 @@ func TestConnection_WriteDeadline(t *testing.T) {
 	assert.Equal(t, int(got)+1, o.n)
 }
 
-// A client that is gone is an error of the write.
+// A write to a client that has closed the connection fails.
 func TestConnection_WriteToClosedClientFails(t *testing.T) {
 	server, client := newConnectionPair(t)
 	assert.NilError(t, client.Close())

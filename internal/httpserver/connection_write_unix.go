@@ -9,19 +9,19 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/cpushare"
 )
 
-// shortWrite is up to how many bytes are handed over without a slot: that takes less time than
-// waiting for one may.
+// shortWrite is the length up to which bytes are written without a CPU slot: the write takes less
+// time than a wait for a slot may.
 const shortWrite = 4 << 10
 
-// Write is that of net.Conn. To hand bytes to the system takes a processor, for which there are
-// slots; while it waits for the client it has none.
+// Write implements net.Conn (OBS-88). A write system call takes a processor, so it holds a CPU
+// slot; a write that waits for the client holds none.
 func (c *connection) Write(text []byte) (written int, err error) {
 	if c.rawConn == nil || len(text) <= shortWrite {
 		return c.Conn.Write(text)
 	}
 	for written < len(text) {
 		var failed error
-		// It waits for the client between two calls, if the first one reports false.
+		// If the function returns false, RawConn.Write waits for the client and calls it again.
 		err := c.rawConn.Write(func(fd uintptr) bool {
 			defer cpushare.Readers.Acquire().Release()
 			n, err := writeOnce(int(fd), text[written:])

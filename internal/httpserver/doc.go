@@ -1,22 +1,22 @@
-// Package httpserver serves an HTTP handler so that its clients cost a bounded amount,
-// whatever they do.
+// Package httpserver serves an HTTP handler and bounds what its clients cost, whatever they do.
 //
-// It bounds the open connections, what a client may leave unread and for how long, and the
-// large answers that are written at the same time. What is answered is the handler's matter.
+// It bounds the open connections, the size and the time of unread data, and the number of large
+// responses that are written at the same time. The content of responses is up to the handler.
 //
-// The rule that must hold: an answer of the liveness paths is possible at any time. A few
-// connections beyond the limit are reserved for them, and no connection stays on these.
+// Invariant: the liveness paths can be answered at any time. A few connections beyond the limit
+// are reserved for them, and are closed after 3 s.
 package httpserver
 
 import "sync/atomic"
 
-// Counts are numbers for meters. They are safe for concurrent use, and only the gauges fall.
+// Counts are counters for metrics. They are safe for concurrent use; those named as gauges can
+// fall.
 type Counts struct {
-	Connections      atomic.Int64  // that are open: a gauge
-	Refused          atomic.Uint64 // connections over the limit, that were answered 503 or closed
-	Evicted          atomic.Uint64 // idle connections that were closed for a new one
-	Stalled          atomic.Uint64 // connections that were cut as the client read nothing
-	LargeAnswers     atomic.Int64  // that are being written: a gauge
-	LargeRefused     atomic.Uint64 // answers 503, as too many large ones were being written
-	UnknownParameter atomic.Uint64 // parameters of queries that were ignored
+	Connections      atomic.Int64  // open connections: a gauge
+	Refused          atomic.Uint64 // connections beyond the limit that were answered 503 or closed
+	Evicted          atomic.Uint64 // idle connections that were closed in favour of a new one
+	Stalled          atomic.Uint64 // connections that were closed because the client did not read
+	LargeAnswers     atomic.Int64  // large responses that are being written: a gauge
+	LargeRefused     atomic.Uint64 // responses 503 because too many large ones were being written
+	UnknownParameter atomic.Uint64 // query parameters that were ignored
 }

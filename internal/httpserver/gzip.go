@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// AcceptsGzip reports whether the client names gzip and does not refuse it.
+// AcceptsGzip reports whether Accept-Encoding has gzip with a weight above 0 (OBS-15).
 func AcceptsGzip(r *http.Request) bool {
 	for _, coding := range strings.Split(r.Header.Get("Accept-Encoding"), ",") {
 		name, quality, _ := strings.Cut(strings.TrimSpace(coding), ";")

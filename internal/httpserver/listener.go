@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// What a connection over the limit costs at most.
+// Bounds of connections beyond the limit (OBS-83).
 const (
-	reservedConnections = 16              // over the limit, for the liveness paths
-	reservedLifetime    = 3 * time.Second // of each of them
-	maxRefusing         = 32              // connections that are told at the same time why they are refused
+	reservedConnections = 16              // beyond the limit, for the liveness paths
+	reservedLifetime    = 3 * time.Second // of a reserved connection
+	maxRefusing         = 32              // connections that are answered 503 at the same time; others are closed
 	refusalTimeout      = 500 * time.Millisecond
-	minIdle             = time.Second // that a new connection has before it counts as idle
-	sendBuffer          = 64 << 10    // bytes of an answer that the system keeps for a client
+	minIdle             = time.Second // after which a new connection counts as idle
+	sendBuffer          = 64 << 10    // bytes of a response in the socket buffer of a client
 )
 
 // connectionLimiter bounds the open connections of a server.
@@ -28,26 +28,26 @@ type connectionLimiter struct {
 	open     int
 	reserved int
 	refusing int
-	idle     map[*connection]time.Time // since when; also of those that have not sent anything
+	idle     map[*connection]time.Time // since when; includes connections without a request so far
 }
 
-// limitedListener is a listener behind a limiter.
+// limitedListener is a listener with a connectionLimiter.
 type limitedListener struct {
 	net.Listener
 	*connectionLimiter
 }
 
-// connection is one of a limited listener.
+// connection is a connection of a limitedListener.
 type connection struct {
 	net.Conn
-	rawConn syscall.RawConn // nil: it is written to as any other
+	rawConn syscall.RawConn // nil: Write has no CPU slot
 	limits  *connectionLimiter
-	expires time.Time // zero: it is no reserved one
+	expires time.Time // zero: it is not a reserved connection
 	once    sync.Once
 }
 
-// Accept returns connections as long as there is room. One over the limit takes the place of
-// one that is idle, else it is reserved, else it is refused here.
+// Accept returns connections up to the limit. A connection beyond the limit replaces an idle one;
+// without an idle one it is a reserved connection; beyond those it is refused here.
 func (l limitedListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -55,7 +55,7 @@ func (l limitedListener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		if tcp, ok := c.(*net.TCPConn); ok {
-			_ = tcp.SetWriteBuffer(sendBuffer) // with the default of the system it still works
+			_ = tcp.SetWriteBuffer(sendBuffer) // on failure the default of the system applies
 		}
 		if admitted := l.admit(c); admitted != nil {
 			return admitted, nil
@@ -64,13 +64,13 @@ func (l limitedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// admit returns c as a connection of the limiter; nil: there is no room.
+// admit returns c as a connection of the limiter; nil: there are too many (OBS-82).
 func (l *connectionLimiter) admit(c net.Conn) net.Conn {
 	now := time.Now()
 	l.mu.Lock()
 	conn := &connection{Conn: c, limits: l}
 	if sc, ok := c.(syscall.Conn); ok {
-		conn.rawConn, _ = sc.SyscallConn() // without it, it still works
+		conn.rawConn, _ = sc.SyscallConn() // on failure Write has no CPU slot
 	}
 	var evicted *connection
 	switch {
@@ -99,8 +99,8 @@ func (l *connectionLimiter) admit(c net.Conn) net.Conn {
 	return conn
 }
 
-// longestIdle is the connection that has been idle for longest; nil: there is none. Requires:
-// l.mu is held.
+// longestIdle is the connection that has been idle for longest; nil: none is idle. The caller
+// must hold l.mu.
 func (l *connectionLimiter) longestIdle(now time.Time) (found *connection) {
 	for c, since := range l.idle {
 		if now.Sub(since) >= minIdle && (found == nil || since.Before(l.idle[found])) {
@@ -110,7 +110,7 @@ func (l *connectionLimiter) longestIdle(now time.Time) (found *connection) {
 	return found
 }
 
-// invalidConfigBody is what a connection over the limit gets.
+// refusalBody is the body of the response to a connection beyond the limit.
 const refusalBody = `{"status_code":503,"message":"` + tooManyConnections + `","description":"` + tooManyConnections + `"}`
 
 const tooManyConnections = "too many connections"
@@ -120,9 +120,9 @@ var refusal = fmt.Sprintf("HTTP/1.1 503 Service Unavailable\r\nContent-Type: %s\
 
 const jsonType = "application/json; charset=UTF-8"
 
-// refuse answers 503 without reading the request. What was sent is read and dropped for a
-// moment: a connection that is closed with data unread is reset, and its client may not see
-// the answer.
+// refuse answers 503 without reading the request (OBS-82). Then it reads and drops data for a
+// moment: a connection that is closed with unread data is reset, and its client might not see the
+// response.
 func (l *connectionLimiter) refuse(c net.Conn) {
 	l.counts.Refused.Add(1)
 	l.mu.Lock()
@@ -158,7 +158,7 @@ func (l *connectionLimiter) refuse(c net.Conn) {
 	}()
 }
 
-// trackState is told by the server what its connections do.
+// trackState implements http.Server.ConnState.
 func (l *connectionLimiter) trackState(c net.Conn, state http.ConnState) {
 	conn, ok := c.(*connection)
 	if !ok || !conn.expires.IsZero() {
@@ -171,11 +171,11 @@ func (l *connectionLimiter) trackState(c net.Conn, state http.ConnState) {
 		l.idle[conn] = time.Now()
 	case http.StateActive, http.StateClosed, http.StateHijacked:
 		delete(l.idle, conn)
-	case http.StateNew: // it was entered when it was admitted
+	case http.StateNew: // admit has added it
 	}
 }
 
-// Close gives the place of the connection back.
+// Close closes the connection, and frees its place in the limiter.
 func (c *connection) Close() error {
 	c.once.Do(func() {
 		l := c.limits
@@ -192,7 +192,7 @@ func (c *connection) Close() error {
 	return c.Conn.Close()
 }
 
-// capDeadline is a deadline that the server wants, but not after the end of a reserved connection.
+// capDeadline is the deadline t, but not after the end of a reserved connection.
 func (c *connection) capDeadline(t time.Time) time.Time {
 	if !c.expires.IsZero() && (t.IsZero() || t.After(c.expires)) {
 		return c.expires
@@ -200,15 +200,15 @@ func (c *connection) capDeadline(t time.Time) time.Time {
 	return t
 }
 
-// SetDeadline is that of net.Conn.
+// SetDeadline implements net.Conn.
 func (c *connection) SetDeadline(t time.Time) error { return c.Conn.SetDeadline(c.capDeadline(t)) }
 
-// SetReadDeadline is that of net.Conn.
+// SetReadDeadline implements net.Conn.
 func (c *connection) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(c.capDeadline(t))
 }
 
-// SetWriteDeadline is that of net.Conn.
+// SetWriteDeadline implements net.Conn.
 func (c *connection) SetWriteDeadline(t time.Time) error {
 	return c.Conn.SetWriteDeadline(c.capDeadline(t))
 }

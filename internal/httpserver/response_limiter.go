@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// ErrBusy is returned when too many large answers are being written.
+// ErrBusy is returned when too many large responses are being written.
 var ErrBusy = errors.New("too many large answers at the same time; try again later")
 
-// ResponseLimiter bounds the large answers that are written at the same time, in all and for one client
-// host. The others wait for a moment in the order in which they came. The nil Gate has no bound.
-// It is safe for concurrent use.
+// ResponseLimiter bounds the large responses that are written at the same time, in total and for
+// each client host. Further ones wait for a moment, in order of arrival. The nil ResponseLimiter
+// has no bound. It is safe for concurrent use.
 type ResponseLimiter struct {
-	max         int // answers at the same time
-	maxPerHost  int // of them, for one host
-	maxWaiting  int // that may wait
+	max         int // responses at the same time
+	maxPerHost  int // of them, for one client host
+	maxWaiting  int // responses that may wait
 	waitTimeout time.Duration
 	counts      *Counts
 
@@ -26,20 +26,20 @@ type ResponseLimiter struct {
 	queue        []*waiter
 }
 
-// waiter is an answer that has no place yet.
+// waiter is a response that waits.
 type waiter struct {
 	host  string
-	ready chan struct{} // closed when it has one
+	ready chan struct{} // closed when the response may begin
 }
 
-// How many large answers may wait for each that is written, and how long.
+// How many large responses may wait for each that is written, and how long.
 const (
 	waitersPerAnswer   = 4
 	largeAnswerTimeout = 5 * time.Second
 )
 
-// NewResponseLimiter returns a Gate for so many large answers, at least 1. One host has at most three
-// quarters of them, so that readers of one host that read slowly do not keep away all others.
+// NewResponseLimiter returns a limiter for so many large responses, at least 1. One client host
+// has at most three quarters of them, so that slow readers of one host do not block all others.
 func NewResponseLimiter(limit int, counts *Counts) *ResponseLimiter {
 	limit = max(limit, 1)
 	return &ResponseLimiter{
@@ -48,8 +48,8 @@ func NewResponseLimiter(limit int, counts *Counts) *ResponseLimiter {
 	}
 }
 
-// Acquire waits for a place and returns how to give it back. It fails with ErrBusy when there is
-// none in time, and with the error of ctx.
+// Acquire waits until a large response may begin, and returns the function that ends it (OBS-85).
+// Errors: ErrBusy after 5 s or when too many wait, and the error of ctx.
 func (l *ResponseLimiter) Acquire(ctx context.Context, host string) (release func(), err error) {
 	if l == nil {
 		return func() {}, nil
@@ -85,15 +85,15 @@ func (l *ResponseLimiter) Acquire(ctx context.Context, host string) (release fun
 		}
 		return nil, err
 	}
-	return release, nil // it got its place just now
+	return release, nil // it became ready just now
 }
 
-// fits reports whether an answer for host may begin. Requires: g.mu is held.
+// fits reports whether a response for host may begin. The caller must hold l.mu.
 func (l *ResponseLimiter) fits(host string) bool {
 	return l.active < l.max && l.activeByHost[host] < l.maxPerHost
 }
 
-// take requires: g.mu is held, and g.fits(host).
+// take counts a response that begins. The caller must hold l.mu, and l.fits(host) must be true.
 func (l *ResponseLimiter) take(host string) {
 	l.active++
 	l.activeByHost[host]++
@@ -121,7 +121,7 @@ func (l *ResponseLimiter) release(host string) {
 	l.queue = remaining
 }
 
-// withdraw takes w out of the queue; false: it has its place already.
+// withdraw removes w from the queue; false: it is ready already.
 func (l *ResponseLimiter) withdraw(w *waiter) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

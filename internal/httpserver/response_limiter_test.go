@@ -43,7 +43,7 @@ func TestResponseLimiter_WaitsAndThenRefuses(t *testing.T) {
 		assert.Equal(t, time.Since(began), time.Duration(0), "the queue is full")
 		for _, l := range releases {
 			l()
-			l() // twice is once
+			l() // a second call has no effect
 		}
 		waits.Wait()
 		assert.Equal(t, counts.LargeAnswers.Load(), int64(0))

@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// Options say how a Server behaves.
+// Options configure a Server.
 type Options struct {
-	MaxConnections int           // that are open at the same time, at least 1; 0: DefaultConnections
-	StallTimeout   time.Duration // in which a client must take what is sent at once; 0: DefaultStall
-	Liveness       []string      // paths that are answered when there are too many connections
-	Counts         *Counts       // nil: they are not shown to anybody
+	MaxConnections int           // open at the same time, at least 1; 0: DefaultConnections
+	StallTimeout   time.Duration // within which a client must read each 64 KiB; 0: DefaultStall
+	Liveness       []string      // paths that are answered beyond MaxConnections, too
+	Counts         *Counts       // nil: not exported
 	ErrorLog       *log.Logger   // nil: none
 }
 
@@ -28,17 +28,17 @@ const (
 	DefaultStall        = 10 * time.Second
 )
 
-// writeChunk is how many bytes of an answer a client must take within the stall time-out.
+// writeChunk is how many bytes of a response a client must read within the stall timeout.
 const writeChunk = 64 << 10
 
-// Server is an http.Server whose clients cost a bounded amount.
+// Server is an http.Server that bounds what its clients cost.
 type Server struct {
 	http   *http.Server
 	limits *connectionLimiter
 	opt    Options
 }
 
-// New returns a Server for h.
+// New returns a Server for h (OBS-86).
 func New(h http.Handler, o Options) *Server {
 	if o.MaxConnections <= 0 {
 		o.MaxConnections = DefaultConnections
@@ -65,10 +65,10 @@ func New(h http.Handler, o Options) *Server {
 	return s
 }
 
-// Serve answers the connections of a listener until Shutdown or Close; see http.Server.
+// Serve serves the connections of a listener until Shutdown or Close; see http.Server.
 func (s *Server) Serve(l net.Listener) error { return s.http.Serve(limitedListener{l, s.limits}) }
 
-// Shutdown ends the server when no request is under way any more; see http.Server.
+// Shutdown ends the server when no request is in progress; see http.Server.
 func (s *Server) Shutdown(ctx context.Context) error { return s.http.Shutdown(ctx) }
 
 // Close ends the server at once.
@@ -76,10 +76,10 @@ func (s *Server) Close() error { return s.http.Close() }
 
 type connectionKey struct{}
 
-// serveRequest serves a request with deadlines that move with what the client takes.
+// serveRequest serves a request with write deadlines that move on while the client reads (OBS-83).
 func (s *Server) serveRequest(h http.Handler, w http.ResponseWriter, r *http.Request) {
 	p := &stallGuard{ResponseWriter: w, control: http.NewResponseController(w), server: s}
-	defer p.extendDeadline() // for what the server still has in its buffers
+	defer p.extendDeadline() // for the data in the buffers of the server
 	if c, ok := r.Context().Value(connectionKey{}).(*connection); ok && !c.expires.IsZero() {
 		w.Header().Set("Connection", "close")
 		if !slices.Contains(s.opt.Liveness, r.URL.Path) {
@@ -96,32 +96,32 @@ func (s *Server) serveRequest(h http.Handler, w http.ResponseWriter, r *http.Req
 	h.ServeHTTP(p, r)
 }
 
-// stallGuard is a ResponseWriter that waits for the client as long as that takes something.
+// stallGuard is a ResponseWriter that waits for the client as long as it makes progress.
 type stallGuard struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	server  *Server
-	stalled bool // the client has taken nothing for too long
+	stalled bool // the client has read nothing for the stall timeout
 }
 
-// Unwrap lets an http.ResponseController find the writer below.
+// Unwrap returns the wrapped ResponseWriter, for http.ResponseController.
 func (p *stallGuard) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
-// extendDeadline lets the client take its time for the next piece.
+// extendDeadline sets the write deadline for the next chunk.
 func (p *stallGuard) extendDeadline() {
 	if !p.stalled {
-		_ = p.control.SetWriteDeadline(time.Now().Add(p.server.opt.StallTimeout)) // not in a test without a connection
+		_ = p.control.SetWriteDeadline(time.Now().Add(p.server.opt.StallTimeout)) // fails in tests without a connection
 	}
 }
 
-// WriteHeader is that of http.ResponseWriter.
+// WriteHeader implements http.ResponseWriter.
 func (p *stallGuard) WriteHeader(status int) {
 	p.extendDeadline()
 	p.ResponseWriter.WriteHeader(status)
 }
 
-// Write writes piece by piece, each within the stall time-out. A client that takes nothing for
-// so long is cut.
+// Write writes in chunks, each with the stall timeout (OBS-84). If the client reads nothing for so
+// long, the write fails and the connection is closed.
 func (p *stallGuard) Write(text []byte) (written int, err error) {
 	for first := true; first || written < len(text); first = false {
 		p.extendDeadline()

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// pipeListener is a listener without a network: what is written blocks until it is read.
+// pipeListener is a listener without a network: a write blocks until it is read.
 type pipeListener struct {
 	conns chan net.Conn
 	once  sync.Once
@@ -64,7 +64,7 @@ func send(t *testing.T, c net.Conn, path string) {
 	assert.NilError(t, err)
 }
 
-// get sends a request and reads the answer.
+// get sends a request and reads the response.
 func get(t *testing.T, c net.Conn, path string) (status int, body string, response *http.Response) {
 	t.Helper()
 	send(t, c, path)
@@ -98,12 +98,11 @@ func TestServer_ClientThatReadsNothingIsDisconnected(t *testing.T) {
 		synctest.Wait()
 		assert.Equal(t, ended.Sub(began), DefaultStall)
 		assert.Equal(t, counts.Stalled.Load(), uint64(1))
-		assert.Equal(t, counts.Connections.Load(), int64(0), "its connection is closed")
+		assert.Equal(t, counts.Connections.Load(), int64(0), "the connection is closed")
 	})
 }
 
-// A client that takes a piece now and then gets all, however long that takes: the former
-// write time-out of five minutes cut it.
+// A client that reads slowly gets the whole response, however long that takes.
 func TestServer_ClientThatMakesProgressIsKept(t *testing.T) {
 	counts := new(Counts)
 	withServer(t, writeLarge, Options{Counts: counts}, func(p *pipeListener) {
@@ -127,8 +126,8 @@ func TestServer_ClientThatMakesProgressIsKept(t *testing.T) {
 	})
 }
 
-// A request that takes long and then says nothing but its status is answered on the same
-// connection after one whose deadline is long over.
+// A slow request with a status and no body is answered on the same connection after a response
+// whose deadline is over.
 func TestServer_WriteDeadlineIsPerResponse(t *testing.T) {
 	handler := func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/slow" {
@@ -169,7 +168,7 @@ func TestServer_LivenessIsAnsweredOverTheLimit(t *testing.T) {
 		assert.Equal(t, status, http.StatusServiceUnavailable)
 		assert.Equal(t, body, refusalBody)
 		assert.Equal(t, response.Header.Get("Retry-After"), "1")
-		assert.Assert(t, response.Close, "a reserved connection is not kept")
+		assert.Assert(t, response.Close, "a reserved connection is closed")
 
 		probe := p.dial()
 		defer probe.Close()
@@ -181,8 +180,8 @@ func TestServer_LivenessIsAnsweredOverTheLimit(t *testing.T) {
 	})
 }
 
-// Connections that say nothing take neither the ordinary places nor the reserved ones for long,
-// and one beyond all of them is told so at once.
+// Connections without a request take neither ordinary nor reserved connections for long, and
+// connections beyond both are refused at once.
 func TestServer_SilentConnectionsDoNotBlockNewOnes(t *testing.T) {
 	counts := new(Counts)
 	handler := func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "here") }
@@ -202,11 +201,11 @@ func TestServer_SilentConnectionsDoNotBlockNewOnes(t *testing.T) {
 		c := p.dial()
 		defer c.Close()
 		_, body, _ := get(t, c, "/list")
-		assert.Equal(t, body, "here", "it takes the place of one that has said nothing for a second")
+		assert.Equal(t, body, "here", "it replaces a connection without a request")
 		assert.Equal(t, counts.Evicted.Load(), uint64(1))
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		assert.Equal(t, counts.Connections.Load(), int64(0), "all silent ones are closed")
+		assert.Equal(t, counts.Connections.Load(), int64(0), "all connections without a request are closed")
 	})
 }
 
@@ -230,7 +229,7 @@ func TestServer_IdleConnectionIsEvictedForANewOne(t *testing.T) {
 	})
 }
 
-// A request that never comes to its end would keep a connection for ever.
+// A request that does not end must not keep its connection for ever.
 func TestServer_UnfinishedRequestTimesOut(t *testing.T) {
 	counts := new(Counts)
 	handler := func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }

@@ -7,21 +7,20 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// ReadAmounts makes amounts of quantities that were sent, or says what is wrong with
-// them. It does not keep the map, and its answers depend on nothing else.
+// ReadAmounts converts received quantities, or returns an error. It must not keep the map, and
+// its result must depend on nothing else: results are memoized.
 type ReadAmounts func(map[string]resources.Quantity) (resources.Amounts, error)
 
-// Decoder reads the messages of one stream, one after another. What repeats from
-// message to message is kept once: names, and the amounts of asks of the same shape.
-// An ask costs one text, which holds its key and the values of its tags, and a map
-// when it has tags.
+// Decoder decodes the messages of one stream. Names, and the amounts of asks with the same
+// resource, are kept in a memo for later messages. An ask allocates one string, for its key and
+// the values of its tags, and a map if it has tags.
 type Decoder struct {
 	readAmounts ReadAmounts
 	names       memo[struct{}]
 	amounts     memo[amountsResult]
 
-	// Of the allocation that is being read.
-	text       []byte // what will be its text
+	// Of the allocation that is being decoded.
+	text       []byte // key and values of tags
 	tags       []tag
 	quantities map[string]resources.Quantity
 }
@@ -36,12 +35,12 @@ type tag struct {
 	value span
 }
 
-// span is a part of the text of an allocation.
+// span is a part of the string of an allocation.
 type span struct{ from, to int }
 
 func (s span) of(text string) string { return text[s.from:s.to] }
 
-// NewDecoder returns a Decoder for a stream.
+// NewDecoder returns a Decoder for one stream.
 func NewDecoder(read ReadAmounts) *Decoder {
 	return &Decoder{
 		readAmounts: read, names: newMemo[struct{}](1024), amounts: newMemo[amountsResult](512),
@@ -49,8 +48,8 @@ func NewDecoder(read ReadAmounts) *Decoder {
 	}
 }
 
-// Decode reads b into m, which forgets what it was before. Nothing in m refers to b.
-// After an error m means nothing.
+// Decode decodes b into m and replaces its content. m does not refer to b. After an error the
+// content of m is undefined.
 func (d *Decoder) Decode(b []byte, m *AllocationRequest) error {
 	m.Reset()
 	r := reader{rest: b}
@@ -98,7 +97,7 @@ func (d *Decoder) release(b []byte, x *Release) error {
 		case 4*field | varint:
 			x.Type = r.readInt32()
 		case 5*field | lengthDelimited:
-			readUTF8(&r) // a message to nobody
+			readUTF8(&r) // the message is not used
 		case 6*field | lengthDelimited:
 			key = readUTF8(&r)
 		default:
@@ -149,7 +148,7 @@ func (d *Decoder) allocation(b []byte, x *Allocation) error {
 	return r.err
 }
 
-// setTexts gives an allocation its own texts.
+// setTexts sets the strings of an allocation that are not in the memo.
 func (d *Decoder) setTexts(x *Allocation, key span) {
 	text := string(d.text)
 	x.Key = key.of(text)
@@ -162,7 +161,7 @@ func (d *Decoder) setTexts(x *Allocation, key span) {
 	}
 }
 
-// tag reads one entry of the tags. What it leaves out is empty.
+// tag decodes one entry of the tags. A missing key or value is empty.
 func (d *Decoder) tag(b []byte) error {
 	var t tag
 	r := reader{rest: b}
@@ -196,7 +195,7 @@ func policy(b []byte, x *Allocation) error {
 	return r.err
 }
 
-// readUTF8 reads a string, which must be UTF-8 even where nobody cares.
+// readUTF8 reads a string, which must be UTF-8 even in an unused field.
 func readUTF8(r *reader) []byte {
 	b := r.readBytes()
 	if !utf8.Valid(b) {
@@ -205,14 +204,14 @@ func readUTF8(r *reader) []byte {
 	return b
 }
 
-// allocationText reads a string that belongs to one allocation.
+// allocationText reads a string of one allocation.
 func (d *Decoder) allocationText(r *reader) span {
 	from := len(d.text)
 	d.text = append(d.text, readUTF8(r)...)
 	return span{from, len(d.text)}
 }
 
-// intern reads a string that others are likely to have, too.
+// intern reads a string that is likely to repeat, and returns the one in the memo.
 func (d *Decoder) intern(r *reader) string {
 	b := r.readBytes()
 	if len(b) == 0 {
@@ -226,7 +225,7 @@ func (d *Decoder) intern(r *reader) string {
 	}
 	slot, known := d.names.lookup(b)
 	if known {
-		return slot.key // which was looked at when it came first
+		return slot.key // it was validated when it was added
 	}
 	if !utf8.Valid(b) {
 		r.fail(errUTF8)

@@ -1,10 +1,8 @@
-// Package wire reads and writes the messages that come and go with every ask, in the
-// wire format of the scheduler interface, straight from and into what the core speaks:
-// AllocationRequest in, AllocationResponse out. All other messages are rare, and have
-// their generated code. What a message means, and what in it is refused, is for the
-// door to say.
+// Package wire decodes and encodes the messages of the scheduler interface that come with every
+// ask, between the protobuf wire format and the types of the core: AllocationRequest in,
+// AllocationResponse out. All other messages are rare, and use the generated code. Package
+// rmproxy validates and interprets the content.
 //
-// The rule that must hold: bytes mean here what they mean to the generated code. What
-// it refuses is refused, what it skips is skipped, and what it lets a later field
-// overwrite or add to is overwritten or added to (ADR 15).
+// Invariant: bytes mean the same as to the generated code: it refuses, skips, overwrites and
+// merges the same fields (ADR 15).
 package wire

@@ -5,45 +5,45 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Shape is what Measure knows of a kind of message: which of its fields make objects when
-// it is decoded. It is made once for a kind and may be used by any number of goroutines.
+// Shape describes a type of message for Measure: which of its fields allocate objects when it is
+// decoded. It is computed once per type, and is safe for concurrent use.
 type Shape struct {
-	baseCost int // memory of a message without fields, with its place in a list
+	baseCost int // memory of a message without fields, including its slot in a list
 	rm       protowire.Number
-	fields   []*fieldShape // by number; nil: a number, or unknown
+	fields   []*fieldShape // by number; nil: a number, or an unknown field
 }
 
-// fieldShape is a field that is more than a number.
+// fieldShape is a field that is not a number.
 type fieldShape struct {
-	list     bool   // a message of which there can be any number
-	entry    bool   // of a map
-	inner    *Shape // nil: a text
-	textCost int    // of a text, besides its bytes
+	list     bool   // a repeated message
+	entry    bool   // an entry of a map
+	inner    *Shape // nil: a string
+	textCost int    // of a string, without its bytes
 }
 
-// Size is what there is in a message before it is decoded.
+// Size is the size of a message, known before it is decoded.
 type Size struct {
 	Elements int // messages in lists, at any depth: nodes, applications, allocations, releases
-	Cost     int // bytes of memory to decode the message and to take it, and not less
+	Cost     int // upper bound of the bytes of memory to decode and handle the message
 }
 
-// What decoding costs, in bytes. The figures are those of 64-bit machines, rounded up: a
-// test holds Cost against what decoding really allocates.
+// Costs of decoding, in bytes, on 64-bit machines, rounded up. A test compares Cost with what
+// decoding allocates.
 const (
-	costMessage  = 96  // an object, and what the generated code keeps beside its fields
+	costMessage  = 96  // an object, and the internal fields of the generated code
 	costField    = 24  // the largest field: a list
-	costText     = 32  // an object of the smallest size, and its place
-	costListSlot = 64  // a place in a list that grows
+	costText     = 32  // an object of the smallest size, and its slot
+	costListSlot = 64  // a slot of a list that grows
 	costEntry    = 224 // an entry of a map that doubles when it is full
 	costMap      = 512 // the first entry of a map
-	costElement  = 320 // the command that an element becomes, or the answer to it
+	costElement  = 320 // the command or the answer for an element
 )
 
-// WorstCost is how many times its length a message can cost at most.
+// WorstCost is the maximum of Cost for each byte of a message.
 const WorstCost = 512
 
-// ShapeOf makes the Shape of a kind of message. Requires: no message can hold one of its own
-// kind, and no field that makes objects has a number above 63.
+// ShapeOf computes the Shape of a type of message. The type must not be recursive, and no field
+// that allocates may have a number above 63.
 func ShapeOf(d protoreflect.MessageDescriptor) *Shape {
 	s := &Shape{baseCost: costMessage + costField*d.Fields().Len()}
 	for i := range d.Fields().Len() {
@@ -72,12 +72,12 @@ func ShapeOf(d protoreflect.MessageDescriptor) *Shape {
 	return s
 }
 
-// yieldInterval is how many fields are read before others may go on: about 50 µs.
+// yieldInterval is the number of fields between two calls of yield: about 50 µs.
 const yieldInterval = 4096
 
-// RM is the rmID of a message, read without looking into anything else. As everywhere, the
-// last one counts. yield is called now and then, as the field may be the last of millions. An error
-// means that the bytes are no message.
+// RM returns the rmID of a message without decoding other fields (RMI-36). The last one counts, as
+// in protobuf. yield is called regularly, as there may be millions of fields. An error means that
+// the bytes are not a valid message.
 func (s *Shape) RM(b []byte, yield func()) (rm []byte, err error) {
 	r := reader{rest: b}
 	n := 0
@@ -94,16 +94,15 @@ func (s *Shape) RM(b []byte, yield func()) (rm []byte, err error) {
 	return rm, r.err
 }
 
-// Measure finds out what there is in a message without making anything. yield is called now and
-// then. An error means that the bytes are no message; there is none only if every field has its
-// end, not if every text is one.
+// Measure computes the size of a message without allocating. yield is called regularly (RMI-38). An
+// error means that the bytes are not a valid message; invalid UTF-8 is not detected.
 func (s *Shape) Measure(b []byte, yield func()) (Size, error) {
 	m := measurement{size: Size{Cost: s.baseCost}, yield: yield}
 	err := s.measure(b, &m)
 	return m.size, err
 }
 
-// measurement is what has been found so far.
+// measurement is the result so far.
 type measurement struct {
 	size   Size
 	fields int
@@ -112,7 +111,7 @@ type measurement struct {
 
 func (s *Shape) measure(b []byte, m *measurement) error {
 	size := &m.size
-	var maps uint64 // numbers of the maps that have an entry
+	var maps uint64 // bits of the maps that have an entry
 	r := reader{rest: b}
 	for tag := r.next(); tag != 0; tag = r.next() {
 		if m.fields++; m.fields%yieldInterval == 0 {

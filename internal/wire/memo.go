@@ -2,9 +2,9 @@ package wire
 
 import "hash/maphash"
 
-// memo remembers what was made of bytes that keep coming back. It is a table in which
-// bytes have two places: what comes later may take one, so it never grows, and a peer
-// that repeats nothing costs two looks.
+// memo caches what was made of bytes that repeat. It is a hash table with two slots for each key;
+// a new key may replace an old one, so the table never grows, and a key that does not repeat
+// costs two comparisons.
 type memo[V any] struct {
 	seed  maphash.Seed
 	slots []memoSlot[V]
@@ -16,17 +16,16 @@ type memoSlot[V any] struct {
 	value V
 }
 
-// newMemo returns a memo of a size that is a power of two.
+// newMemo returns a memo with size slots; size must be a power of two.
 func newMemo[V any](size int) memo[V] {
 	return memo[V]{maphash.MakeSeed(), make([]memoSlot[V], size)}
 }
 
-// maxMemoKey is how long bytes may be that are worth remembering.
+// maxMemoKey is the maximum length of bytes that are cached.
 const maxMemoKey = 256
 
-// lookup returns the place of b, and whether b is what is there. If not, whoever makes
-// something of b may put it there.
-// Requires: b is not longer than maxMemoKey.
+// lookup returns the slot of b, and whether b is in it. If not, the caller may store b there. b
+// must not be longer than maxMemoKey.
 func (m *memo[V]) lookup(b []byte) (slot *memoSlot[V], known bool) {
 	hash, last := maphash.Bytes(m.seed, b), uint64(len(m.slots)-1)
 	first := &m.slots[hash&last]

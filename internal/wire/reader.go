@@ -7,28 +7,27 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Why bytes are no message.
+// Errors of the wire format.
 var (
 	errFormat = errors.New("cannot parse invalid wire-format data")
 	errUTF8   = errors.New("a string field contains invalid UTF-8")
 )
 
-// What a tag says about the value behind it, and how far to the left the number of the
-// field stands. A known number in front of a wrong type is an unknown field.
+// Wire types in a tag, and the factor of the field number. A known field number with another wire
+// type is an unknown field.
 const (
 	varint          = uint64(protowire.VarintType)
 	lengthDelimited = uint64(protowire.BytesType)
 	field           = 1 << 3
 )
 
-// reader walks through the fields of one message. After the first error there is
-// nothing left to read.
+// reader reads the fields of one message. After the first error it is at the end.
 type reader struct {
 	rest []byte
 	err  error
 }
 
-// next reads the tag of the next field. 0, which no field has: there is none.
+// next reads the tag of the next field; 0: there is none.
 func (r *reader) next() (tag uint64) {
 	if b := r.rest; len(b) > 0 && b[0]-field < 0x80-field { // a field number below 16
 		r.rest = b[1:]
@@ -68,13 +67,13 @@ func (r *reader) multiByteVarint() uint64 {
 	return v
 }
 
-// readBool reads a bool: every number but zero is true.
+// readBool reads a bool: any number but zero is true.
 func (r *reader) readBool() bool { return r.readVarint() != 0 }
 
-// readInt32 reads an int32 or an enum: what does not fit is cut off.
+// readInt32 reads an int32 or an enum, and drops the higher bits.
 func (r *reader) readInt32() int32 { return int32(r.readVarint() & math.MaxUint32) }
 
-// readBytes reads a message or a string. It is valid as long as the bytes are.
+// readBytes reads a message or a string. It aliases the input.
 func (r *reader) readBytes() []byte {
 	n := r.readVarint()
 	if n > uint64(len(r.rest)) {
@@ -86,9 +85,9 @@ func (r *reader) readBytes() []byte {
 	return v
 }
 
-// skip passes by the value of a field that means nothing to us.
+// skip skips the value of an unknown field.
 func (r *reader) skip(tag uint64) {
-	if n := uint64(len(r.rest)); tag%field == lengthDelimited && n > 0 && r.rest[0] < 0x80 && uint64(r.rest[0]) < n { // nearly always
+	if n := uint64(len(r.rest)); tag%field == lengthDelimited && n > 0 && r.rest[0] < 0x80 && uint64(r.rest[0]) < n { // the usual case
 		r.rest = r.rest[1+int(r.rest[0]):]
 		return
 	}
@@ -101,7 +100,7 @@ func (r *reader) skip(tag uint64) {
 	r.rest = r.rest[n:]
 }
 
-// fail ends the reading. nil is no error.
+// fail ends the message with an error, unless err is nil.
 func (r *reader) fail(err error) {
 	if err != nil && r.err == nil {
 		r.rest, r.err = nil, err

@@ -5,38 +5,37 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// AllocationRequest is a message as it was sent: it is well formed, and that is all.
+// AllocationRequest is a decoded message. Its content is not validated.
 type AllocationRequest struct {
 	RM          string
 	Allocations []Allocation
 	Releases    []Release
-	Unknown     bool // it has fields that the interface does not know (any more)
+	Unknown     bool // it has unknown fields, such as those of older interfaces
 }
 
-// Allocation is an ask, or an allocation when it names a node.
+// Allocation is an ask, or an allocation if it has a node.
 type Allocation struct {
 	Key, App, Node       string
 	Partition, TaskGroup string
 
 	Amounts    resources.Amounts
-	AmountsErr error // why Amounts could not be read; Amounts is then empty
+	AmountsErr error // the error of ReadAmounts; Amounts is then empty
 
-	Tags                    map[string]string // nil: none; never changed
+	Tags                    map[string]string // nil: none; must not be changed
 	Priority                int32
 	Placeholder, Originator bool
 	Policy                  objects.PreemptionPolicy
 }
 
-// Release asks for an allocation, or all of an application, to be given back.
+// Release is a release of an allocation, or without a key of all allocations of an application.
 type Release struct {
 	Partition, App, Key string
-	Type                int32 // any number, not only those that have a name
+	Type                int32 // may be unknown
 }
 
-// Reset forgets the message. The room for the next one is kept, unless the message was
-// so large that the next is hardly like it.
+// Reset removes the content. The capacity is kept for the next message, unless it is large.
 func (m *AllocationRequest) Reset() {
-	clear(m.Allocations) // the texts and tags belong to whoever took them
+	clear(m.Allocations) // strings and tags belong to the receiver of the message
 	clear(m.Releases)
 	*m = AllocationRequest{Allocations: reuse(m.Allocations), Releases: reuse(m.Releases)}
 }

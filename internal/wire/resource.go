@@ -2,15 +2,15 @@ package wire
 
 import "github.com/canopy-scheduler/canopy/pkg/resources"
 
-// resourceParts are the resource of an allocation. Nearly always there is one part, and its
-// bytes have come before; more are added up as the pieces of one message.
+// resourceParts are the parts of the resource of an allocation. Usually there is one part, whose
+// bytes are in the memo; several parts are merged, as protobuf requires.
 type resourceParts struct {
 	first  []byte
 	n      int
-	merged bool // the quantities of the Decoder have all parts
+	merged bool // Decoder.quantities has all parts
 }
 
-// addResourcePart notes one part of a resource.
+// addResourcePart adds one part of a resource.
 func (d *Decoder) addResourcePart(b []byte, p *resourceParts) error {
 	p.n++
 	if p.n == 1 {
@@ -26,7 +26,7 @@ func (d *Decoder) addResourcePart(b []byte, p *resourceParts) error {
 	return d.addQuantities(b)
 }
 
-// finishResource reads the amounts out of the parts.
+// finishResource sets the amounts of an allocation from the parts of its resource.
 func (d *Decoder) finishResource(p *resourceParts, x *Allocation) error {
 	if p.merged {
 		x.Amounts, x.AmountsErr = d.readAmounts(d.quantities)
@@ -51,17 +51,16 @@ func (d *Decoder) finishResource(p *resourceParts, x *Allocation) error {
 	return nil
 }
 
-// startQuantities begins with the quantities of a resource.
+// startQuantities replaces the quantities by those of a resource.
 func (d *Decoder) startQuantities(b []byte) error {
-	if len(d.quantities) > resources.MaxNames { // an emptied map is as large as before
+	if len(d.quantities) > resources.MaxNames { // clear does not shrink a map
 		d.quantities = map[string]resources.Quantity{}
 	}
 	clear(d.quantities)
 	return d.addQuantities(b)
 }
 
-// addQuantities reads the quantities of a resource on top of those before: the last one of a
-// name counts.
+// addQuantities adds the quantities of a resource; the last one of a name counts.
 func (d *Decoder) addQuantities(b []byte) error {
 	r := reader{rest: b}
 	for tag := r.next(); tag != 0; tag = r.next() {
@@ -95,7 +94,7 @@ func (d *Decoder) quantityEntry(b []byte) error {
 	return r.err
 }
 
-// quantity reads a number, or leaves what was there when none is sent.
+// quantity reads a number; without one, n is unchanged.
 func quantity(b []byte, n *resources.Quantity) error {
 	r := reader{rest: b}
 	for tag := r.next(); tag != 0; tag = r.next() {

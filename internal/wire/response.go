@@ -11,28 +11,27 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Response is an AllocationResponse on its way out. The zero value is empty. What is
-// left out means the same as what is empty: nothing.
+// Response is an AllocationResponse that is being encoded. The zero value is empty. Fields with
+// their zero value are left out.
 type Response struct {
 	bytes []byte
 	err   error
 }
 
-// Bytes is the message. It is valid until the next Reset. A text that is not UTF-8 is
-// an error, because no client would read the message.
+// Bytes returns the message, which is valid until the next Reset. Invalid UTF-8 is an error,
+// because no client could decode the message.
 func (m *Response) Bytes() ([]byte, error) { return m.bytes, m.err }
 
-// Reset begins a new message.
+// Reset starts a new message.
 func (m *Response) Reset() {
-	const most = 1 << 17 // of what one stream may keep
+	const most = 1 << 17 // capacity that a stream may keep
 	if cap(m.bytes) > most {
 		m.bytes = nil
 	}
 	m.bytes, m.err = m.bytes[:0], nil
 }
 
-// Allocated adds an allocation. It has neither priority nor tags nor partition
-// (behaviour.md 10.8).
+// Allocated adds an allocation. It has neither priority nor tags nor partition, as in YuniKorn.
 func (m *Response) Allocated(ask *objects.Ask, on objects.NodeID) {
 	x := m.open(1)
 	m.text(1, string(ask.Key))
@@ -51,7 +50,7 @@ func (m *Response) Allocated(ask *objects.Ask, on objects.NodeID) {
 	m.close(x)
 }
 
-// Released adds a release. The partition and the message are as the RM hears them.
+// Released adds a release. The caller provides partition and message in the form for the RM.
 func (m *Response) Released(e scheduler.Released, partition, message string) {
 	x := m.open(2)
 	m.text(1, partition)
@@ -62,7 +61,7 @@ func (m *Response) Released(e scheduler.Released, partition, message string) {
 	m.close(x)
 }
 
-// AskRejected adds a rejection. The reason is as the RM hears it.
+// AskRejected adds a rejection. The caller provides the reason in the form for the RM.
 func (m *Response) AskRejected(e scheduler.AskRejected, reason string) {
 	x := m.open(5)
 	m.text(1, string(e.Key))
@@ -113,15 +112,15 @@ func (m *Response) tag(num protowire.Number, typ protowire.Type) {
 	m.bytes = protowire.AppendTag(m.bytes, num, typ)
 }
 
-// open begins a message inside the message, with room for a short length.
+// open starts a nested message and reserves one byte for its length.
 func (m *Response) open(num protowire.Number) (start int) {
 	m.tag(num, protowire.BytesType)
 	m.bytes = append(m.bytes, 0)
 	return len(m.bytes)
 }
 
-// close writes the length of what has been added since open, and moves it when the
-// length is long. Copying is cheaper here than going through everything twice.
+// close sets the length of what was added since open, and moves the content if the length needs
+// more bytes. Copying is cheaper here than computing all lengths first.
 func (m *Response) close(start int) {
 	n := uint64(len(m.bytes) - start)
 	if n < 0x80 {

@@ -13,8 +13,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// That bytes mean what they mean to the generated code is tested where that code may
-// be imported: in the door.
+// The comparison with the generated code is in package rmproxy, which may import it.
 
 func lengthDelimitedField(num protowire.Number, inner ...byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, num, protowire.BytesType), inner)
@@ -31,7 +30,7 @@ func newCountingDecoder() (d *Decoder, reads *int) {
 	}), reads
 }
 
-// allocationField is an allocation of one resource.
+// allocationField is an allocation with one resource.
 func allocationField(key, resource string) []byte {
 	entry := append(lengthDelimitedField(1, []byte(resource)...), lengthDelimitedField(2, field|byte(varint), 7)...)
 	return lengthDelimitedField(4, append(lengthDelimitedField(1, []byte(key)...), lengthDelimitedField(5, lengthDelimitedField(1, entry...)...)...)...)
@@ -75,7 +74,7 @@ func TestDecoder_MoreResourcesThanTheMemoHolds(t *testing.T) {
 }
 
 func TestMemo_FindsOnlyWhatWasStored(t *testing.T) {
-	m := newMemo[int](2) // everything collides
+	m := newMemo[int](2) // all keys collide
 	for i := range 100 {
 		p, known := m.lookup([]byte{byte(i)})
 		assert.Assert(t, !known)
@@ -86,7 +85,7 @@ func TestMemo_FindsOnlyWhatWasStored(t *testing.T) {
 	}
 	empty := newMemo[int](2)
 	_, known := empty.lookup(nil)
-	assert.Assert(t, !known, "an empty place is not the place of nothing")
+	assert.Assert(t, !known, "an empty slot does not hold the empty key")
 }
 
 func TestDecoder_MessageKeepsNothingOfTheOneBefore(t *testing.T) {
