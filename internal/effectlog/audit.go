@@ -6,11 +6,11 @@ import (
 	"go.uber.org/zap"
 )
 
-// maxViolations is how many violations a line names; it counts all of them.
+// maxViolations is how many violations a line lists; it counts all of them.
 const maxViolations = 5
 
-// OnAudit writes what an audit of the books of a partition has found: each that failed, and the
-// first after it that did not. checked is how many objects it has looked at, err what is wrong.
+// OnAudit logs the result of an audit of a partition: each that failed, and the first after it that
+// passed; others at level debug. checked is the number of objects, err has the violations (OBS-59).
 func (l *Log) OnAudit(partition string, checked int, took time.Duration, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -29,7 +29,7 @@ func (l *Log) OnAudit(partition string, checked int, took time.Duration, err err
 	}
 }
 
-// violations lists the errors that were joined to err.
+// violations lists the errors that are joined in err.
 func violations(err error, list []string) []string {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {

@@ -1,12 +1,12 @@
-// Package effectlog writes what the partitions have decided, and what was rejected, as structured
-// log lines: one line for each fact that an operator looks for. docs/LOGGING.md lists them.
+// Package effectlog writes the decisions of the partitions, and rejections, as structured log
+// lines: one line for each fact that an operator looks for. docs/LOGGING.md lists them.
 //
-// It hears the effects where they are delivered, beside history and metrics, and reads no state.
-// Asks that are placed, and allocations that end, are lines at debug only; rejections of asks are
+// It gets the effects where they are delivered, as history and metrics do, and reads no state.
+// Placed asks and released allocations have a line at level debug only; rejections of asks are
 // counted, and logged once a second (rejections.go).
 //
-// The rule that must hold: no caller waits for a reader of the log. So the logger must not block,
-// which that of package logging does not.
+// Invariant: no caller waits for a reader of the log. So the logger must not block, as that of
+// package logging.
 package effectlog
 
 import (
@@ -27,15 +27,16 @@ type Log struct {
 	failedAudits map[string]bool // partitions whose last audit failed
 }
 
-// New returns a Log to a logger that does not block. Close ends it.
+// New returns a Log to a logger that does not block. The caller must Close it.
 func New(log *zap.Logger) *Log {
 	return &Log{log: log, rejections: rejections{log: log}, failedAudits: map[string]bool{}}
 }
 
-// Close writes what was counted and not written yet. Rejections that come later are written at once.
+// Close writes the pending counts. Later rejections are written at once.
 func (l *Log) Close() { l.rejections.close() }
 
-// OnEffects writes what one partition has said, in order. For one partition there is one caller at a time.
+// OnEffects writes the effects of one partition, in order. Calls for one partition must not be
+// concurrent.
 func (l *Log) OnEffects(partition string, effects []scheduler.Effect) {
 	w := writer{log: l.log, partition: zap.String("partition", partition), debug: l.log.Core().Enabled(zap.DebugLevel)}
 	for i := range effects {
@@ -48,7 +49,7 @@ func (l *Log) OnEffects(partition string, effects []scheduler.Effect) {
 	w.endPreemption()
 }
 
-// OnAPIRejected writes what the API has answered by itself: no partition has seen the request.
+// OnAPIRejected writes a rejection by the API itself, which no partition has seen (OBS-74).
 func (l *Log) OnAPIRejected(e scheduler.Effect) {
 	if e, rejected := e.(scheduler.AskRejected); rejected {
 		l.rejections.add("", e)
@@ -66,6 +67,7 @@ type writer struct {
 	victims   victimGroup
 }
 
+// write writes one effect (OBS-68).
 func (w *writer) write(e scheduler.Effect) {
 	switch e := e.(type) {
 	case scheduler.Allocated:

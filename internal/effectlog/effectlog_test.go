@@ -37,7 +37,7 @@ func encoder() zapcore.Encoder {
 	return zapcore.NewJSONEncoder(c)
 }
 
-// syncBuffer is a buffer that a window may write to while a test reads it.
+// syncBuffer is a buffer that is safe for concurrent use.
 type syncBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -63,7 +63,7 @@ func (o *syncBuffer) Reset() {
 	o.b.Reset()
 }
 
-// newRecordedLog is a Log from a level on, and what it has written.
+// newRecordedLog returns a Log at a level, and its output.
 func newRecordedLog(level zapcore.Level) (*Log, *syncBuffer) {
 	out := new(syncBuffer)
 	return New(zap.New(zapcore.NewCore(encoder(), zapcore.AddSync(out), level))), out
@@ -85,7 +85,7 @@ var (
 	high = scheduler.AllocationRef{Key: "high", App: "b", Queue: "root.b"}
 )
 
-// delivery is a delivery, and the lines that it makes.
+// delivery is a delivery of effects, and the lines that it writes.
 type delivery struct {
 	effects []scheduler.Effect
 	want    []string
@@ -186,7 +186,7 @@ func TestLog_EachEffectHasALine(t *testing.T) {
 		l.Close()
 		assert.DeepEqual(t, outputLines(out), c.want)
 
-		// What is for debugging is written at no other level.
+		// Lines of level debug are written at no other level.
 		l, out = newRecordedLog(zapcore.InfoLevel)
 		l.OnEffects("p", c.effects)
 		l.Close()
@@ -220,7 +220,7 @@ func TestOnAPIRejected_LinesHaveNoPartition(t *testing.T) {
 	})
 }
 
-// Placements are the hot path: at info they cost no allocation.
+// Placements are frequent: at level info they cost no allocation.
 func TestLog_DebugLinesAreOnlyBuiltWhenTheyAreWritten(t *testing.T) {
 	l, out := newRecordedLog(zapcore.InfoLevel)
 	effects := []scheduler.Effect{
@@ -232,11 +232,11 @@ func TestLog_DebugLinesAreOnlyBuiltWhenTheyAreWritten(t *testing.T) {
 	assert.Equal(t, out.Len(), 0)
 }
 
-// A log that no program reads blocks no caller: with the writer of package logging, which drops
-// and counts.
+// A log that is not read blocks no caller: the writer of package logging drops lines and counts
+// them.
 func TestLog_NeverBlocksAndLosesNoCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in, pipe := io.Pipe() // whose reader takes nothing yet
+		in, pipe := io.Pipe() // the reader does not read yet
 		log := logging.New(pipe, logging.Options{Encoder: encoder(), Level: zapcore.InfoLevel, Buffer: 64 << 10})
 		l := New(log.Logger)
 		for i := range 10_000 {
@@ -281,7 +281,7 @@ func TestOnAudit_LogsFailureAndRecovery(t *testing.T) {
 	})
 }
 
-// The rows of docs/LOGGING.md have all fields that lines have, and no other.
+// The rows of docs/LOGGING.md have all fields of the lines, and no others.
 func TestLoggingDoc_HasTheFieldsOfEachLine(t *testing.T) {
 	text, err := os.ReadFile("../../docs/LOGGING.md")
 	assert.NilError(t, err)

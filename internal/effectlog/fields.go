@@ -7,11 +7,11 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// The fields that many lines have. One name means one thing in all lines.
+// Fields of many lines. A name means the same in all lines.
 
 func application(id objects.AppID) zap.Field { return zap.String("application", string(id)) }
 
-// key is that of an ask or an allocation.
+// key is the key of an ask or an allocation.
 func key(k objects.AllocationKey) zap.Field { return zap.String("key", string(k)) }
 
 func node(id objects.NodeID) zap.Field { return zap.String("node", string(id)) }
@@ -25,7 +25,7 @@ func reason(text string) zap.Field {
 	return zap.String("reason", text)
 }
 
-// amounts are quantities as people write them: memory=16Gi vcore=500m.
+// amounts are quantities as in queues.yaml: memory=16Gi vcore=500m.
 func amounts(name string, a resources.Amounts) zap.Field {
 	return zap.String(name, resources.FormatAmounts(a))
 }

@@ -7,17 +7,17 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// maxVictims is how many victims a line names; it counts all of them.
+// maxVictims is how many victims a line lists; it counts all of them.
 const maxVictims = 20
 
-// victimGroup is the victims of one preemption. The core names them one after the other, and after
-// them the ask that preempted, if there is one.
+// victimGroup is the victims of one preemption (OBS-73). The core reports them one after the other,
+// and then the nominated ask, if there is one.
 type victimGroup struct {
 	count      int
-	victimKeys []string // key and queue of the first ones
+	victimKeys []string // key and queue of the first maxVictims victims
 	first      scheduler.Event
-	nodes      []string        // where they run, without repetition; as many as are named
-	seenNodes  map[string]bool // nodes, for a look
+	nodes      []string        // nodes of the victims, each once, at most maxVictims
+	seenNodes  map[string]bool // set of nodes
 }
 
 func (p *victimGroup) add(e *scheduler.Event) {
@@ -33,17 +33,17 @@ func (p *victimGroup) add(e *scheduler.Event) {
 	}
 }
 
-// sameGroup reports whether the victim of e belongs to those of p.
+// sameGroup reports whether e is another victim of the same preemption.
 func (p *victimGroup) sameGroup(e *scheduler.Event) bool {
 	return p.first.Preemptor == e.Preemptor && p.first.Reason == e.Reason && p.first.Message == e.Message
 }
 
-// victimFields are the fields about those who were told to end.
+// victimFields are the fields about the victims.
 func (p *victimGroup) victimFields() []zap.Field {
 	return []zap.Field{zap.Int("victims", p.count), zap.Strings("victimKeys", p.victimKeys)}
 }
 
-// preemptionEvent writes what the core says of preemption.
+// preemptionEvent writes an event about preemption.
 func (w *writer) preemptionEvent(e *scheduler.Event) {
 	switch e.Kind {
 	case scheduler.EventPreempted:
@@ -69,12 +69,12 @@ func (w *writer) preemptionEvent(e *scheduler.Event) {
 	}
 }
 
-// requestFields is the fields about the ask or allocation of a notice.
+// askFields are the fields about the ask or allocation of an event.
 func (w *writer) askFields(e *scheduler.Event) []zap.Field {
 	return []zap.Field{w.partition, key(e.Subject.Key), application(e.Subject.App), queue(e.Subject.Queue), zap.Int32("priority", e.Priority)}
 }
 
-// nominated writes that an ask waits for a node, and which victims end for it.
+// nominated writes that an ask is nominated to a node, with its victims.
 func (w *writer) nominated(e *scheduler.Event) {
 	p := &w.victims
 	if p.count > 0 && p.first.Preemptor != e.Subject {
@@ -89,7 +89,7 @@ func (w *writer) nominated(e *scheduler.Event) {
 	p.count = 0
 }
 
-// endPreemption writes a preemption after which no ask was nominated: for a max or a node that is
+// endPreemption writes a preemption without a nominated ask: for a max or a node that is
 // exceeded.
 func (w *writer) endPreemption() {
 	p := &w.victims

@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	// rejectionWindow is for how long rejections are counted before they are written.
+	// rejectionWindow is how long rejections are counted before they are written.
 	rejectionWindow = time.Second
-	// maxRejectionLines bounds the lines of one window; what is more is counted in one further line.
+	// maxRejectionLines bounds the lines of one window; the rest is counted in one further line.
 	maxRejectionLines = 50
 )
 
-// rejections counts the asks and allocations that were rejected, and writes the counts. A burst
-// begins a window; when that is over there is a line for each partition, kind of reason and
-// application, which has the first of its rejections as the example.
+// rejections counts rejected asks and allocations, and writes the counts (OBS-72). The first
+// rejection opens a window; at its end there is a line for each partition, kind of rejection and
+// application, with the first rejection as the example.
 //
-// Law: the counts of all lines add up to the rejections that were added.
+// Invariant: the counts of all lines add up to the rejections that were added.
 type rejections struct {
 	log *zap.Logger
 
@@ -36,7 +36,7 @@ type rejections struct {
 	closed   bool
 }
 
-// rejectionKind is what rejections of one line have in common.
+// rejectionKind is what the rejections of one line have in common.
 type rejectionKind struct {
 	partition string
 	kind      scheduler.Rejection
@@ -45,11 +45,11 @@ type rejectionKind struct {
 
 type rejectionCount struct {
 	n      int
-	key    objects.AllocationKey // of the first
-	reason string                // for which it was rejected
+	key    objects.AllocationKey // of the first rejection
+	reason string                // of the first rejection
 }
 
-// add counts one rejection. partition is empty where no partition has seen the ask.
+// add counts one rejection. partition is empty if no partition has seen the ask.
 func (r *rejections) add(partition string, e scheduler.AskRejected) {
 	if !r.log.Core().Enabled(zap.InfoLevel) {
 		return
@@ -65,8 +65,8 @@ func (r *rejections) add(partition string, e scheduler.AskRejected) {
 	}
 }
 
-// count counts under a kind, or under the others when there are too many. What is kept does not
-// keep the message of the resource manager, which its texts are parts of. Requires: r.mu.
+// count counts a rejection under its kind, or in overflow when there are too many kinds. Strings
+// are copied, because they may be parts of a larger message. The caller must hold r.mu.
 func (r *rejections) count(kind rejectionKind, e scheduler.AskRejected) {
 	if c := r.counts[kind]; c != nil {
 		c.n++
@@ -94,7 +94,7 @@ func (r *rejections) flush() {
 	r.write()
 }
 
-// close writes what was counted, and opens no window any more.
+// close writes the counts, and lets later rejections be written at once.
 func (r *rejections) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,7 +106,7 @@ func (r *rejections) close() {
 	r.write()
 }
 
-// write writes the counts, and forgets them. Requires: r.mu.
+// write writes the counts and clears them. The caller must hold r.mu.
 func (r *rejections) write() {
 	kinds := slices.SortedFunc(maps.Keys(r.counts), func(a, b rejectionKind) int {
 		return cmp.Or(cmp.Compare(a.partition, b.partition), cmp.Compare(a.kind, b.kind), cmp.Compare(a.app, b.app))

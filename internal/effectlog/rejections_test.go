@@ -17,7 +17,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// sumCounts reads the counts out of lines.
+// sumCounts adds up the counts of lines.
 func sumCounts(t *testing.T, lines []string) (sum int) {
 	t.Helper()
 	for _, line := range lines {
@@ -53,13 +53,13 @@ func TestRejections_BurstIsOneLinePerKindAndApplication(t *testing.T) {
 		l.OnEffects("p", []scheduler.Effect{scheduler.AskRejected{Key: "k", App: "a"}})
 		<-time.After(rejectionWindow + time.Millisecond)
 		synctest.Wait()
-		assert.Equal(t, sumCounts(t, outputLines(out)), 1, "the next rejection opens the next one")
+		assert.Equal(t, sumCounts(t, outputLines(out)), 1, "the next rejection opens the next window")
 		l.Close()
 	})
 }
 
-// However rejections come, the counts of the lines add up to them, nothing is lost at the end, and
-// no second has more lines than two windows may write.
+// However rejections come, the counts of the lines add up to them, also at the end, and the lines
+// of one second are bounded by those of two windows.
 func TestRejections_CountsAddUpAndLinesAreBounded(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestRejections_CountsAddUpAndLinesAreBounded(t *testing.T) {
 	})
 }
 
-// What is rejected while the process stops is written, before and after Close.
+// Rejections while the process stops are written, before and after Close.
 func TestRejections_AreWrittenOnClose(t *testing.T) {
 	l, out := newRecordedLog(zapcore.InfoLevel)
 	rejected := []scheduler.Effect{scheduler.AskRejected{Key: "k", App: "a"}, scheduler.AskRejected{Key: "l", App: "a"}}

@@ -8,25 +8,25 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// closeTimeout is how long Close waits for the last lines.
+// closeTimeout is how long Close waits for the last lines to be written.
 const closeTimeout = time.Second
 
-// Options say how a Log writes.
+// Options configure a Log.
 type Options struct {
-	Encoder zapcore.Encoder      // of lines
+	Encoder zapcore.Encoder      // format of lines
 	Level   zapcore.LevelEnabler // what is logged
 	Buffer  int                  // bytes of lines that wait to be written; 0: DefaultBuffer
-	Burst   int                  // lines of the same level and message within a second; 0: any number
+	Burst   int                  // lines with the same level and message per second; 0: unbounded
 }
 
-// Log is a logger that never blocks, and what it did not write.
+// Log is a logger that never blocks.
 type Log struct {
 	*zap.Logger
 	writer  *Writer
-	sampler *sampler // nil: nothing is left out
+	sampler *sampler // nil: no line is omitted
 }
 
-// New returns a Log to out. Close ends it.
+// New returns a Log that writes to out. The caller must Close it.
 func New(out io.Writer, opt Options) *Log {
 	encoder := opt.Encoder.Clone()
 	l := &Log{writer: NewWriter(out, opt.Buffer, func(lines int64) []byte {
@@ -34,7 +34,7 @@ func New(out io.Writer, opt Options) *Log {
 			Level: zapcore.WarnLevel, Time: time.Now(), Message: "log lines dropped: the log was not read, or could not be written",
 		}, []zapcore.Field{zap.Int64("lines", lines)})
 		if err != nil {
-			return nil // the count stays in the metric
+			return nil // the metric still has the count
 		}
 		return text.Bytes()
 	})}
@@ -46,10 +46,10 @@ func New(out io.Writer, opt Options) *Log {
 	return l
 }
 
-// Dropped is how many lines were lost because the log was not read or could not be written.
+// Dropped is the number of lines that were lost because the output blocked or failed.
 func (l *Log) Dropped() int64 { return l.writer.Dropped() }
 
-// Omitted is how many lines were left out because they repeated others too often.
+// Omitted is the number of lines that were omitted because they repeated too often.
 func (l *Log) Omitted() int64 {
 	if l.sampler == nil {
 		return 0
@@ -57,13 +57,13 @@ func (l *Log) Omitted() int64 {
 	return l.sampler.omitted()
 }
 
-// Lines are Dropped and Omitted.
+// Lines returns Dropped and Omitted.
 func (l *Log) Lines() (dropped, omitted int64) { return l.Dropped(), l.Omitted() }
 
-// Flush writes what was logged so far, within a bound. The error says that the bound was met.
+// Flush waits until the lines so far are written, or returns an error after within.
 func (l *Log) Flush(within time.Duration) error { return l.writer.Flush(within) }
 
-// Close writes the last lines, within a second. The error says that they are lost.
+// Close writes the last lines (OBS-70). It returns an error if that takes more than a second.
 func (l *Log) Close() error {
 	if l.sampler != nil {
 		l.sampler.close()

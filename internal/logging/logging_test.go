@@ -18,12 +18,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// blockingPipe is what a log is written to. While it is held it has no reader, so that Write blocks.
+// blockingPipe is the output of a log. While it is held, Write blocks.
 type blockingPipe struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 	err  error
-	read chan struct{} // closed: it is read
+	read chan struct{} // closed: writes do not block
 }
 
 func newBlockingPipe() *blockingPipe { return &blockingPipe{read: make(chan struct{})} }
@@ -66,7 +66,7 @@ func TestWriter_NeverBlocksAndCountsWhatItDrops(t *testing.T) {
 		out := newBlockingPipe()
 		w := NewWriter(out, 10, droppedNotice)
 		writeLines(t, w, "a")
-		synctest.Wait() // it is being written, and the buffer is empty
+		synctest.Wait() // the first line is being written, and the buffer is empty
 		writeLines(t, w, "bbbb", "cccc", "d", "e")
 		assert.Equal(t, w.Dropped(), int64(2))
 		assert.ErrorContains(t, w.Flush(time.Second), "could not be written within 1s")
@@ -76,7 +76,7 @@ func TestWriter_NeverBlocksAndCountsWhatItDrops(t *testing.T) {
 		writeLines(t, w, "f")
 		assert.NilError(t, w.Close(time.Second))
 		assert.DeepEqual(t, out.lines(), []string{"a", "bbbb", "cccc", "2 dropped", "f"})
-		writeLines(t, w, "g") // after the end it is counted, and goes nowhere
+		writeLines(t, w, "g") // a line after Close is dropped and counted
 		assert.Equal(t, w.Dropped(), int64(3))
 	})
 }
@@ -102,7 +102,7 @@ func TestWriter_LinesThatCannotBeWrittenAreCounted(t *testing.T) {
 		writeLines(t, w, "a", "b")
 		assert.NilError(t, w.Flush(time.Second))
 		assert.Equal(t, w.Dropped(), int64(2))
-		writeLines(t, w, "c") // with a notice of two, which is lost too
+		writeLines(t, w, "c") // with a notice of two dropped lines, which is lost too
 		assert.NilError(t, w.Flush(time.Second))
 		out.fail(nil)
 		writeLines(t, w, "d")
@@ -174,7 +174,7 @@ func TestLog_RepeatedLinesAreOmittedWithACount(t *testing.T) {
 	})
 }
 
-// A message that is made of data must not make the report as large as the burst.
+// A message that contains data must not make the report as large as the burst.
 func TestLog_TheReportOfOmittedLinesIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := newBlockingPipe()
@@ -201,7 +201,7 @@ func TestLog_UnreadLinesAreDroppedAndReportedLater(t *testing.T) {
 		out := newBlockingPipe()
 		log := newLog(out, 1000, 0)
 		log.Info("first")
-		synctest.Wait() // it is being written, which does not end
+		synctest.Wait() // the write is blocked
 		for i := range 999 {
 			log.Info("line", zap.Int("number", i))
 		}
@@ -217,7 +217,7 @@ func TestLog_UnreadLinesAreDroppedAndReportedLater(t *testing.T) {
 	})
 }
 
-// A panic and a fatal line are the last ones: the logger waits for them, but not for ever.
+// The logger waits for lines at the levels panic and fatal, but not for ever.
 func TestLog_FatalLinesAreFlushedWithinABound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := newBlockingPipe()
@@ -233,7 +233,7 @@ func TestLog_FatalLinesAreFlushedWithinABound(t *testing.T) {
 			defer func() { assert.Equal(t, recover(), "again") }()
 			log.Panic("again")
 		}()
-		assert.Assert(t, strings.Contains(strings.Join(out.lines(), "\n"), `"msg":"again"`), "it was written before the panic went on")
+		assert.Assert(t, strings.Contains(strings.Join(out.lines(), "\n"), `"msg":"again"`), "the line was written before the panic")
 		assert.NilError(t, log.Close())
 	})
 }

@@ -10,36 +10,36 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// DefaultBurst is how many lines with the same level and message are logged within a second.
+// DefaultBurst is how many lines with the same level and message are logged per second.
 const DefaultBurst = 100
 
-// sampleEvery is the time within which lines are counted.
+// sampleEvery is the period in which lines are counted.
 const sampleEvery = time.Second
 
-// maxMessages bounds how many different messages are told apart in one report.
+// maxMessages bounds the different messages in one report.
 const maxMessages = 256
 
-// sampler leaves out lines that repeat, and reports how many. zap's own sampler counts the
-// lines; its hook tells of those that it leaves out.
+// sampler omits lines that repeat too often, and reports how many (OBS-71). It uses the sampler of
+// zap, whose hook is called for each omitted line.
 type sampler struct {
-	core  zapcore.Core // takes the reports; nothing is left out of it
+	core  zapcore.Core // the core for reports, without sampling
 	stop  chan struct{}
 	ended chan struct{}
-	wake  chan struct{} // holds one signal that something was left out
+	wake  chan struct{} // holds a value when lines were omitted
 
 	mu            sync.Mutex
 	omittedCounts map[messageKey]int64 // since the last report
-	omittedTotal  int64                // ever
+	omittedTotal  int64                // since the start
 }
 
-// messageKey is what lines have in common that repeat each other.
+// messageKey is the level and message by which lines count as repeated.
 type messageKey struct {
 	level   zapcore.Level
 	message string
 }
 
-// newSampler returns a core that logs at most burst lines of the same level and message within
-// a second.
+// newSampler returns a core that logs at most burst lines with the same level and message per
+// second.
 func newSampler(core zapcore.Core, burst int) (*sampler, zapcore.Core) {
 	s := &sampler{
 		core: core, stop: make(chan struct{}), ended: make(chan struct{}), wake: make(chan struct{}, 1),
@@ -49,7 +49,7 @@ func newSampler(core zapcore.Core, burst int) (*sampler, zapcore.Core) {
 	return s, zapcore.NewSamplerWithOptions(core, sampleEvery, burst, 0, zapcore.SamplerHook(s.onDecision))
 }
 
-// onDecision is the hook of zap's sampler.
+// onDecision is the hook of the sampler of zap.
 func (s *sampler) onDecision(e zapcore.Entry, d zapcore.SamplingDecision) {
 	if d&zapcore.LogDropped == 0 {
 		return
@@ -68,7 +68,7 @@ func (s *sampler) onDecision(e zapcore.Entry, d zapcore.SamplingDecision) {
 	}
 }
 
-// run reports once in a second, as long as lines are left out.
+// run reports once a second, while lines are omitted.
 func (s *sampler) run() {
 	defer close(s.ended)
 	tick := time.NewTimer(0)
@@ -90,7 +90,7 @@ func (s *sampler) run() {
 	}
 }
 
-// report logs how many lines of each message were left out since the last report.
+// report logs how many lines of each message were omitted since the last report.
 func (s *sampler) report() {
 	s.mu.Lock()
 	counts := s.omittedCounts
@@ -110,14 +110,14 @@ func (s *sampler) report() {
 	}
 }
 
-// omitted is how many lines were left out since the start.
+// omitted is the number of omitted lines since the start.
 func (s *sampler) omitted() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.omittedTotal
 }
 
-// close ends the reports with a last one.
+// close stops the goroutine and writes a last report.
 func (s *sampler) close() {
 	close(s.stop)
 	<-s.ended

@@ -8,34 +8,34 @@ import (
 	"time"
 )
 
-// DefaultBuffer is how many bytes of lines wait to be written at most: some thousand lines.
+// DefaultBuffer is the default size of the buffer: some thousand lines.
 const DefaultBuffer = 1 << 20
 
-// syncTimeout is how long Sync waits. The logger calls it for lines at the levels panic and
+// syncTimeout is how long Sync waits. The logger calls Sync after lines at the levels panic and
 // fatal, which are the last ones of a process.
 const syncTimeout = time.Second
 
-// Writer is a zapcore.WriteSyncer that never blocks. It is safe for concurrent use.
+// Writer is a zapcore.WriteSyncer that never blocks (OBS-69). It is safe for concurrent use.
 type Writer struct {
 	out      io.Writer
-	capacity int                      // bytes of lines that wait; as many again may be under way
-	notice   func(lines int64) []byte // the line that says how many were dropped
+	capacity int                      // bytes of waiting lines; as many again may be in the batch that is being written
+	notice   func(lines int64) []byte // formats the line that reports dropped lines
 	ended    chan struct{}            // closed when the writing goroutine has ended
 
 	mu       sync.Mutex
-	waiting  []byte        // lines that were accepted and not taken to be written
-	lines    int64         // how many of them
-	accepted uint64        // bytes, ever
-	done     uint64        // bytes that were written, or could not be
-	progress chan struct{} // closed when done has grown
-	wake     chan struct{} // holds one signal that something waits
-	dropped  int64         // lines, ever
-	reported int64         // of dropped, those that a notice has told of
+	waiting  []byte        // lines that are not yet taken by the writing goroutine
+	lines    int64         // number of waiting lines
+	accepted uint64        // bytes accepted since the start
+	done     uint64        // bytes written or lost since the start
+	progress chan struct{} // closed when done grows
+	wake     chan struct{} // holds a value while lines may wait
+	dropped  int64         // lines since the start
+	reported int64         // how many of dropped have been reported by a notice
 	closed   bool
 }
 
-// NewWriter returns a Writer to out, whose buffer holds so many bytes; 0: DefaultBuffer. notice
-// makes the line that says how many lines were dropped; nil: there is none. Close ends it.
+// NewWriter returns a Writer to out with a buffer of capacity bytes; 0: DefaultBuffer. notice
+// formats the line that reports dropped lines; nil: none is written. The caller must Close it.
 func NewWriter(out io.Writer, capacity int, notice func(lines int64) []byte) *Writer {
 	if capacity <= 0 {
 		capacity = DefaultBuffer
@@ -66,10 +66,10 @@ func (w *Writer) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// Sync waits until the lines that were accepted so far are written, a second at most.
+// Sync waits until the lines so far are written, for a second at most (OBS-70).
 func (w *Writer) Sync() error { return w.Flush(syncTimeout) }
 
-// Flush is Sync with another bound. The error says that the bound was met.
+// Flush waits until the lines so far are written, or returns an error after within.
 func (w *Writer) Flush(within time.Duration) error {
 	timeout := time.NewTimer(within)
 	defer timeout.Stop()
@@ -89,16 +89,16 @@ func (w *Writer) Flush(within time.Duration) error {
 	return nil
 }
 
-// Dropped is how many lines were lost since the start, because the buffer was full or because
-// they could not be written.
+// Dropped is the number of lines that were lost since the start, because the buffer was full or a
+// write failed.
 func (w *Writer) Dropped() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.dropped
 }
 
-// Close writes what waits, within a bound, and accepts nothing more. When the bound is met the
-// goroutine that writes stays behind: it cannot be interrupted.
+// Close writes the waiting lines, and accepts no more. After within it returns an error and
+// leaves the writing goroutine behind: a blocked write cannot be interrupted.
 func (w *Writer) Close(within time.Duration) error {
 	w.mu.Lock()
 	w.closed = true
@@ -114,7 +114,7 @@ func (w *Writer) Close(within time.Duration) error {
 	}
 }
 
-// signal wakes the writing goroutine. Requires: the lock is held.
+// signal wakes the writing goroutine. The caller must hold w.mu.
 func (w *Writer) signal() {
 	select {
 	case w.wake <- struct{}{}:
@@ -122,7 +122,7 @@ func (w *Writer) signal() {
 	}
 }
 
-// run writes until Close. Two buffers take turns: one is filled while the other is written.
+// run writes until Close. It uses two buffers in turn: one is filled while the other is written.
 func (w *Writer) run() {
 	defer close(w.ended)
 	var batch []byte
@@ -146,8 +146,8 @@ func (w *Writer) run() {
 	}
 }
 
-// take exchanges the lines that wait for an empty buffer. size is how many bytes of the batch
-// are theirs; after them comes the notice, which tells of so many dropped lines.
+// take exchanges the waiting lines for an empty buffer. size is the number of bytes of the lines
+// in batch; the notice, about so many dropped lines, follows them.
 func (w *Writer) take(empty []byte) (batch []byte, size int, lines, notice int64, last bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -162,12 +162,12 @@ func (w *Writer) take(empty []byte) (batch []byte, size int, lines, notice int64
 	return batch, size, lines, notice, w.closed && size == 0
 }
 
-// wrote notes what became of a batch. unwritten is the part of it that is lost.
+// wrote records the result of a write. unwritten is the part of the batch that is lost.
 func (w *Writer) wrote(size int, lines, notice int64, unwritten []byte, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err != nil {
-		w.reported -= notice // it was in the part that is lost, or is told of twice
+		w.reported -= notice // the notice may be lost: report these lines again
 		w.dropped += min(lines, int64(bytes.Count(unwritten, []byte{'\n'})))
 	}
 	w.done += uint64(size)
