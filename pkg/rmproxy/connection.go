@@ -100,7 +100,7 @@ func (s *session) noteStreamOpened() {
 	}
 	if s.disconnected {
 		s.disconnected = false
-		s.log.Info("resource manager connected again", zap.Duration("away", s.connectedSince.Sub(s.lastStreamEnd)))
+		s.log.Info("resource manager connected again", zap.Duration("disconnectedFor", s.connectedSince.Sub(s.lastStreamEnd)))
 	}
 }
 
