@@ -29,7 +29,8 @@ const (
 	scrapeTimeoutShare   = 0.8             // of the timeout of the client; the rest is for writing the answer
 )
 
-// scrapePauseFactor is the pause after a scrape as a multiple of its duration: scrapes take a quarter of one processor at most.
+// scrapePauseFactor is the pause after a scrape as a multiple of its duration: scrapes take a quarter of
+// one processor at most.
 const scrapePauseFactor = 3
 
 // encodedScrape is a scrape as text. It is shared by its clients.

@@ -121,10 +121,10 @@ func FuzzDryRun(f *testing.F) {
 	} {
 		f.Add([]byte(body))
 	}
-	conf := startCluster(f, preemptionYAML)
-	l, _ := conf.Partition("default")
+	c := startCluster(f, preemptionYAML)
+	l, _ := c.Partition("default")
 	f.Fuzz(func(t *testing.T, body []byte) {
-		w := post(conf, dryRunPath, "application/yaml", string(body))
+		w := post(c, dryRunPath, "application/yaml", string(body))
 		switch w.Code {
 		case http.StatusOK, http.StatusBadRequest, http.StatusNotFound, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
 		default:
