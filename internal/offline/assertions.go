@@ -8,39 +8,39 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Assertions are what a file says about a configuration (docs/ASSERTIONS.md).
+// Assertions are the assertions of a file about a configuration (docs/ASSERTIONS.md).
 type Assertions struct {
 	Partition string            // default: default
 	Cluster   resources.Amounts // of assertions that state none
 	List      []Assertion
 }
 
-// Assertion is one question and what the answer must be. Exactly one of the questions is
-// set.
+// Assertion is one question and its expected result. Exactly one of Place, Queue, Limit and
+// Workloads is set.
 type Assertion struct {
 	Line      int
-	Name      string // empty: the question is its name
+	Name      string // empty: the question is the name
 	Partition string
-	Cluster   *resources.Amounts // the nodes, taken together; nil: none are stated
+	Cluster   *resources.Amounts // sum of all nodes; nil: not stated
 
-	Place     *placement.Submission
-	Queue     string // what holds for a queue
-	Limit     *LimitQuery
-	Workloads []Workload // in what order queues go
+	Place     *placement.Submission // where is this application placed
+	Queue     string                // what are the effective quotas of this queue
+	Limit     *LimitQuery           // what is the effective limit of a user or group
+	Workloads []Workload            // in which order are queues sorted with this work
 
 	Expect Expect
 }
 
-// LimitQuery asks what limits leave in a queue: to a user together with the group that answers
-// for the user, or to a group.
+// LimitQuery asks for the effective limit in a queue: of a user combined with the group that
+// the user counts for, or of a group.
 type LimitQuery struct {
 	Queue  string
-	User   string   // empty: it is about Group
+	User   string   // empty: the query is about Group
 	Groups []string // of the user
-	Group  string   // "*" is everybody who is in no group that is named
+	Group  string   // "*" is the pool of the users in no named group
 }
 
-// holder is the user or the group, in words.
+// holder is the user or the group, for messages.
 func (l *LimitQuery) holder() string {
 	if l.User == "" {
 		return "group " + l.Group
@@ -48,48 +48,48 @@ func (l *LimitQuery) holder() string {
 	return "user " + l.User
 }
 
-// Workload is work in a leaf: what it asks for at which priority, and what it holds already.
+// Workload is the work in a leaf queue: an ask with a priority, and an allocation.
 type Workload struct {
 	Queue         string
-	User          string // for a leaf that a rule would create: who must have access there
+	User          string // needed for a leaf that a rule would create: the user must have submit access
 	Groups        []string
 	Priority      int32
 	Pending, Used resources.Amounts
 }
 
-// Expect is what must come out. What is not said is not compared.
+// Expect is the expected result. Nil fields are not compared.
 type Expect struct {
 	Queue    *string // of place
 	Rejected *string // of place: part of the reason
-	Rule     *string // of place: that decided
+	Rule     *string // of place: the rule that placed the application
 	Created  *bool   // of place: the queue did not exist
 
-	Max, Guaranteed ExpectedQuantities // of place and queue: effective
+	Max, Guaranteed ExpectedQuantities // of place and queue: effective quantities
 	MaxApplications *uint64            // of place, queue and limit
 
 	MaxResources ExpectedQuantities // of limit
-	Group        *string            // of limit: that answers; empty: none does
+	Group        *string            // of limit: the group that the user counts for; empty: none
 
-	Order      []string        // of work: who goes before whom
+	Order      []string        // of work: queues in their order
 	Priorities []QueuePriority // of work
 }
 
-// QueuePriority is the priority that a queue shows its parent; Pending false: nothing is pending.
+// QueuePriority is the expected current priority of a queue; Pending false: nothing is pending.
 type QueuePriority struct {
 	Queue    string
 	Priority int32
 	Pending  bool
 }
 
-// ExpectedQuantities is what some resources must be limited to, in name order. nil: nothing is
-// said.
+// ExpectedQuantities are the expected quantities of some resources, in name order. nil: not
+// compared.
 type ExpectedQuantities []ExpectedQuantity
 
-// ExpectedQuantity is what one resource must be limited to.
+// ExpectedQuantity is the expected quantity of one resource.
 type ExpectedQuantity struct {
 	Resource  string
 	N         resources.Quantity
-	Unlimited bool // it must not be limited
+	Unlimited bool // the resource must not be limited
 }
 
 func (q ExpectedQuantity) String() string { return formatExpected(q.Resource, q.N, !q.Unlimited) }
@@ -101,7 +101,7 @@ func formatExpected(resource string, n resources.Quantity, limited bool) string 
 	return resources.FormatQuantity(resource, n)
 }
 
-// Question is the assertion's question in words.
+// Question is a text for the question of the assertion.
 func (a *Assertion) Question() string {
 	switch {
 	case a.Place != nil:
@@ -122,7 +122,7 @@ func (a *Assertion) Question() string {
 	return "queue " + a.Queue
 }
 
-// Mistake is something wrong with a file of assertions, at its place.
+// Mistake is an error in a file of assertions, with its position.
 type Mistake struct {
 	Line, Column  int
 	Message, Hint string // Hint may be empty

@@ -11,17 +11,17 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Result is how an assertion came out. Its JSON form is for other programs, so names stay.
+// Result is the result of an assertion. Its JSON names are a public interface and stay.
 type Result struct {
 	Line        int          `json:"line"`
-	Name        string       `json:"name"` // the assertion's own, or its question
+	Name        string       `json:"name"` // of the assertion or, without one, its question
 	OK          bool         `json:"ok"`
 	Differences []Difference `json:"differences"` // empty: none
 }
 
-// Difference is something that is not as expected.
+// Difference is a value that is not as expected.
 type Difference struct {
-	What     string `json:"what"` // the path of the queue first, where it is about one
+	What     string `json:"what"` // name of the value; the path of a queue comes first
 	Expected string `json:"expected"`
 	Actual   string `json:"actual"`
 }
@@ -30,8 +30,8 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s: expected %s, actual %s", d.What, d.Expected, d.Actual)
 }
 
-// Check answers all assertions, in their order. Those about one partition share a World.
-// The error names a partition that the configuration does not have.
+// Check checks all assertions, in their order. Assertions about the same partition share one
+// Partition. The error names a partition that the configuration does not have.
 func Check(conf *configs.Config, all Assertions) ([]Result, error) {
 	partitions := map[string]*Partition{}
 	out := make([]Result, 0, len(all.List))
@@ -64,7 +64,7 @@ func (p *Partition) check(a *Assertion) Result {
 		err = p.withCluster(a.Cluster, func() error { return p.checkQueue(r, a.Queue, a) })
 	}
 	if err != nil {
-		r.compare(a.Question(), "an answer", err.Error())
+		r.compare(a.Question(), "a result", err.Error())
 	}
 	r.OK = len(r.Differences) == 0
 	return *r
@@ -76,12 +76,12 @@ func (r *Result) compare(what, expected, actual string) {
 	}
 }
 
-// clusterNode is the node that stands for a stated cluster.
+// clusterNode is the single node that has the capacity of a stated cluster.
 const clusterNode objects.NodeID = "cluster"
 
-// withCluster does something while the partition has the stated nodes; nil: none. They stay until a
-// question states others: what queues are measured against changes with them, for every
-// queue, and most questions of a file are about one cluster.
+// withCluster calls do while the partition has a node with the stated capacity; nil: no node. The node
+// stays until an assertion states another cluster: a change of the cluster recomputes the shares
+// of every queue, and most assertions of a file state the same one.
 func (p *Partition) withCluster(cluster *resources.Amounts, do func() error) error {
 	if p.cluster != nil && (cluster == nil || !p.cluster.Equal(*cluster)) {
 		if _, err := p.partition.RemoveNode(clusterNode, fixedTime); err != nil {
@@ -109,7 +109,7 @@ func (w *Partition) checkPlace(r *Result, a *Assertion) error {
 		defer w.removeApplication(&p)
 		w.comparePlacement(r, a, p)
 		if !p.Placed {
-			r.compare("queue", "one that has max, guaranteed or maxapplications", "rejected: "+p.Reason)
+			r.compare("queue", "a queue with max, guaranteed or maxapplications", "rejected: "+p.Reason)
 			return nil
 		}
 		return w.checkQueue(r, p.Queue, a)
@@ -123,7 +123,7 @@ func (w *Partition) comparePlacement(r *Result, a *Assertion, p Placement) {
 		case p.Placed:
 			r.compare("placement", "rejected", fmt.Sprintf("%s by %s", p.Queue, p.Rule))
 		case !strings.Contains(p.Reason, *e.Rejected):
-			r.compare("reason", "one with "+fmt.Sprintf("%q", *e.Rejected), p.Reason)
+			r.compare("reason", "a reason with "+fmt.Sprintf("%q", *e.Rejected), p.Reason)
 		}
 		return
 	}
@@ -142,19 +142,19 @@ func (w *Partition) comparePlacement(r *Result, a *Assertion, p Placement) {
 	}
 }
 
-// checkQueue compares what holds for a queue, the queues above it and the cluster counted
-// in.
+// checkQueue compares the effective max, guarantee and max applications of a queue, combined
+// with those of the queues above and with the cluster (QUO-1, QUO-4).
 func (p *Partition) checkQueue(r *Result, path string, a *Assertion) error {
 	q, ok := p.partition.Queue(objects.QueuePath(path))
 	if !ok {
-		return fmt.Errorf("there is no queue %s; what a rule would create, place asks about", path)
+		return fmt.Errorf("there is no queue %s; use place for a queue that a rule would create", path)
 	}
 	e := &a.Expect
-	most := p.partition.Headroom(q) // of an empty cluster
+	most := p.partition.Headroom(q) // nothing is allocated, so the headroom is the effective max
 	limit := func(resource string) (resources.Quantity, bool) {
 		n, limited := most.Get(resource)
 		if a.Cluster != nil && a.Cluster.Get(resource) == 0 {
-			return 0, true // root has nothing of what no node has (behaviour.md 3.4)
+			return 0, true // the max of root is the capacity of the nodes (QUO-4)
 		}
 		return n, limited
 	}
@@ -175,7 +175,7 @@ func (p *Partition) checkQueue(r *Result, path string, a *Assertion) error {
 	return nil
 }
 
-// maxApplications is the smallest bound of a queue and those above it; 0: none.
+// maxApplications is the smallest max applications of a queue and the queues above it; 0: unlimited (QUO-26).
 func maxApplications(q *objects.Queue) uint64 {
 	var most []uint64
 	for ; q != nil; q = q.Parent() {

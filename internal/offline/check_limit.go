@@ -8,8 +8,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// checkLimit compares what limits leave to a group, or to a user: the user's own, and those
-// of the group that answers, whichever is less (behaviour.md 8).
+// checkLimit compares the effective limit of a group, or of a user: the minimum of the limit of
+// the user and that of the group that the user counts for (LIM-6, LIM-11).
 func (p *Partition) checkLimit(r *Result, a *Assertion) error {
 	path := p.limitsOf(objects.QueuePath(a.Limit.Queue))
 	group, bound := a.Limit.Group, limits.Bound{}
@@ -35,8 +35,8 @@ func (p *Partition) checkLimit(r *Result, a *Assertion) error {
 	return nil
 }
 
-// limitsOf is the limits of the queues along path, the lowest first. A queue that is not
-// configured has none of its own, and is limited by those above it.
+// limitsOf are the limits of the queues along path, the lowest first. A queue that is not
+// configured has no limits of its own.
 func (p *Partition) limitsOf(path objects.QueuePath) limits.Path {
 	q := &p.conf.Root
 	out := limits.Path{q.Limits}

@@ -11,12 +11,12 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// checkWorkload puts work into the queues and compares in what order they would go, and which
-// priorities they show (behaviour.md 3.9, 3.10).
+// checkWorkload adds work to the queues, and compares the order of the queues and their current
+// priorities (PRI-9, ORD-14).
 func (p *Partition) checkWorkload(r *Result, a *Assertion) error {
 	cluster := a.Cluster
 	if cluster == nil {
-		cluster = &resources.Amounts{} // work that is used must be somewhere
+		cluster = &resources.Amounts{} // allocations need a node
 	}
 	return p.withCluster(cluster, func() error {
 		defer func() {
@@ -44,7 +44,7 @@ func (p *Partition) checkWorkload(r *Result, a *Assertion) error {
 
 func workloadAppID(i int) objects.AppID { return objects.AppID(fmt.Sprintf("worker-%d", i)) }
 
-// addWorkload submits work i to its queue, which is created if a rule could do so.
+// addWorkload adds work i to its queue, which is created if a placement rule could create it.
 func (p *Partition) addWorkload(i int, x *Workload) error {
 	app, path := workloadAppID(i), objects.QueuePath(x.Queue)
 	user := security.User{Name: x.User, Groups: x.Groups}
@@ -72,8 +72,8 @@ func (p *Partition) addWorkload(i int, x *Workload) error {
 	return nil
 }
 
-// checkOrder compares each queue with the next: below the first parent that they have in
-// common, which of the two branches goes first?
+// checkOrder compares each queue with the next: the two queues above them that have the same
+// parent are compared as in scheduling.
 func (p *Partition) checkOrder(r *Result, order []string) error {
 	for i := range order {
 		q, ok := p.partition.Queue(objects.QueuePath(order[i]))
@@ -81,7 +81,7 @@ func (p *Partition) checkOrder(r *Result, order []string) error {
 		case !ok:
 			return fmt.Errorf("there is no queue %s", order[i])
 		case !q.HasPending():
-			return fmt.Errorf("%s has nothing pending, so it has no place in an order", order[i])
+			return fmt.Errorf("%s has nothing pending, so it is not sorted", order[i])
 		case i == 0:
 			continue
 		}
@@ -97,7 +97,7 @@ func (p *Partition) checkOrder(r *Result, order []string) error {
 	return nil
 }
 
-// divergingQueues are the two queues below the lowest parent that a and b have in common.
+// divergingQueues are the two children, above or equal to a and b, of the lowest common parent of a and b.
 func divergingQueues(a, b *objects.Queue) (*objects.Queue, *objects.Queue) {
 	for depth(a) > depth(b) {
 		a = a.Parent()
@@ -113,7 +113,7 @@ func divergingQueues(a, b *objects.Queue) (*objects.Queue, *objects.Queue) {
 
 func depth(q *objects.Queue) int { return strings.Count(string(q.Path()), ".") }
 
-// queueKeyOf is what queues are compared by, as the tree does it.
+// queueKeyOf is the sort key of a queue, as in scheduling.
 func queueKeyOf(q *objects.Queue) policies.QueueKey {
 	return policies.QueueKey{
 		Path: string(q.Path()), Priority: q.CurrentPriority(), Share: q.Share(), Pending: q.Pending().Sum(),

@@ -1,10 +1,11 @@
 // Package offline answers questions about a configuration without a server: where an
-// application would go, what would hold for a queue, who would be next. It builds the
-// partition that a server would build and asks that; it decides nothing itself. Reading
-// questions from files is its business too, printing answers is the commands'.
+// application would be placed, which quotas and limits would be effective, and how queues
+// would be sorted. It builds the partition that a server would build, and evaluates the
+// question with the code of the scheduler. It reads assertions from files; the commands print
+// the results.
 //
-// The rule that must hold: no question sees what another one left, so their order never
-// shows in the answers.
+// Invariant: a question leaves no state behind, so the order of questions does not affect the
+// results.
 package offline
 
 import (
@@ -19,16 +20,16 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Partition is one partition of a configuration, without applications, and without nodes but
-// those that a question states.
+// Partition is one partition of a configuration, without applications and with at most one
+// node, for the cluster that a question states.
 type Partition struct {
 	conf           configs.Partition
-	formatQuantity func(resource string, n resources.Quantity) string // as the document writes it
+	formatQuantity func(resource string, n resources.Quantity) string // in the spelling of the document
 	partition      *objects.Partition
-	cluster        *resources.Amounts // of the one node that there is; nil: there is none
+	cluster        *resources.Amounts // capacity of the node; nil: there is no node
 }
 
-// New builds the partition of that name, in any case. The error lists those there are.
+// New builds the partition of that name, in any case. If there is none, the error lists the partitions.
 func New(conf *configs.Config, partition string) (*Partition, error) {
 	var names []string
 	for _, p := range conf.Partitions {
@@ -43,8 +44,8 @@ func New(conf *configs.Config, partition string) (*Partition, error) {
 	return nil, fmt.Errorf("there is no partition %q: the configuration has %s", partition, strings.Join(names, ", "))
 }
 
-// withoutClassQuotas is a partition that takes in any ask: whether there is room is no question
-// here, and work that is put into queues has no class.
+// withoutClassQuotas is a partition without class quotas, which accepts any ask: assertions do not ask
+// for headroom, and the asks of a Workload have no priority class.
 func withoutClassQuotas(p configs.Partition) configs.Partition {
 	var strip func(q configs.Queue) configs.Queue
 	strip = func(q configs.Queue) configs.Queue {
@@ -58,10 +59,10 @@ func withoutClassQuotas(p configs.Partition) configs.Partition {
 	return p
 }
 
-// fixedTime is when everything offline happens. Nothing that is asked depends on it.
+// fixedTime is the time of all changes. No result depends on it.
 var fixedTime = time.Unix(0, 0).UTC()
 
-// limitMap is a limit for JSON: nil when nothing is limited, so that the key is left out.
+// limitMap is a limit for JSON: nil if nothing is limited, so that the key is omitted.
 func limitMap(l resources.Limit) map[string]resources.Quantity {
 	if l.IsUnlimited() {
 		return nil
@@ -76,14 +77,14 @@ func guaranteeMap(g resources.Guarantee) map[string]resources.Quantity {
 	return g.Map()
 }
 
-// FormatQuantities writes quantities as people read them, by the names of the resources: "memory
-// 16Gi, 1 pod, vcore 500m".
+// FormatQuantities formats quantities in the order of the resource names: "memory 16Gi, 1 pod, vcore
+// 500m".
 func FormatQuantities(m map[string]resources.Quantity) string {
 	return joinQuantities(m, resources.FormatNamedQuantity)
 }
 
-// FormatQuantities writes quantities as the function of that name does, in the spelling of the
-// configuration where it has the same amounts.
+// FormatQuantities is like the function FormatQuantities, with the spelling of the configuration for
+// amounts that it has (CFG-44).
 func (p *Partition) FormatQuantities(m map[string]resources.Quantity) string {
 	return joinQuantities(m, func(name string, n resources.Quantity) string {
 		if text := p.formatQuantity(name, n); text != resources.FormatQuantity(name, n) {

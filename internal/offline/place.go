@@ -7,23 +7,24 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// Placement is where an application would go, and why. Its JSON form is for other programs,
-// so names stay; quantities are in base units, thousandths of a core for vcore.
+// Placement is the queue in which an application would be placed, with the trace of the rules.
+// Its JSON names are a public interface and stay; quantities are in base units, thousandths
+// of a core for vcore.
 type Placement struct {
 	Partition string         `json:"partition"`
 	User      string         `json:"user"`
 	Groups    []string       `json:"groups"`
 	Placed    bool           `json:"placed"`
 	Queue     string         `json:"queue,omitempty"`  // empty: rejected
-	Rule      string         `json:"rule,omitempty"`   // that decided; root.default and recovery come after the rules
+	Rule      string         `json:"rule,omitempty"`   // that placed it; root.default and recovery come after the rules
 	Reason    string         `json:"reason,omitempty"` // why it was rejected
-	Steps     []Step         `json:"steps"`            // what every rule that was asked said
-	Access    *Access        `json:"access,omitempty"` // nil: rejected, or the recovery queue, which needs none
+	Steps     []Step         `json:"steps"`            // results of the evaluated rules, in order
+	Access    *Access        `json:"access,omitempty"` // nil: rejected, or the recovery queue, which needs no access
 	Created   []CreatedQueue `json:"created,omitempty"`
-	Warnings  []string       `json:"warnings,omitempty"` // tags about quotas that make no sense
+	Warnings  []string       `json:"warnings,omitempty"` // about malformed quota tags
 }
 
-// Step is what one rule said.
+// Step is the result of one placement rule.
 type Step struct {
 	Rule    string `json:"rule"`
 	Outcome string `json:"outcome"` // named, passed over, or rejected
@@ -32,44 +33,44 @@ type Step struct {
 	Parent  *Step  `json:"parent,omitempty"`
 }
 
-// Access is the list that lets the user in.
+// Access is the access list that allows the user to submit.
 type Access struct {
 	Queue string `json:"queue"`
 	List  string `json:"list"` // submitacl or adminacl
-	Name  string `json:"name"` // the name on it: *, user ann or group dev
+	Name  string `json:"name"` // the entry that matches: *, user ann or group dev
 }
 
-// CreatedQueue is a queue that would be created, and what it would have. Parents have nothing.
+// CreatedQueue is a dynamic queue that would be created, with its settings. Parents have none.
 type CreatedQueue struct {
 	Queue           string                        `json:"queue"`
 	Parent          bool                          `json:"parent"`
-	Template        string                        `json:"template,omitempty"` // the queue whose childtemplate it has; empty: none
+	Template        string                        `json:"template,omitempty"` // the queue that has its childtemplate; empty: none
 	MaxApplications uint64                        `json:"maxApplications,omitempty"`
 	Max             map[string]resources.Quantity `json:"max,omitempty"`
 	Guaranteed      map[string]resources.Quantity `json:"guaranteed,omitempty"`
 	Properties      map[string]string             `json:"properties,omitempty"`
 }
 
-// applicationID is the application of a question. It leaves again, and takes the queues with
-// it that were created for it.
+// applicationID is the ID of the application of a question. Its removal removes the dynamic queues
+// that were created for it.
 const applicationID objects.AppID = "applicant"
 
-// Place submits an application and takes it back. It goes the way of a server: the rules
-// name a queue, the queue is created if need be, the application is added.
+// Place submits an application and removes it again. It does the steps of a server: the placement
+// rules choose a queue, the queue is created if it does not exist, the application is added.
 func (p *Partition) Place(s placement.Submission) Placement {
 	out := p.place(s)
 	p.removeApplication(&out)
 	return out
 }
 
-// removeApplication takes back what place did.
+// removeApplication removes the application that place added, with its dynamic queues.
 func (w *Partition) removeApplication(p *Placement) {
 	if p.Placed {
 		w.partition.RemoveApplication(applicationID, fixedTime)
 	}
 }
 
-// place submits an application, which stays.
+// place submits an application. The caller must call removeApplication.
 func (p *Partition) place(s placement.Submission) Placement {
 	s.CreateForced = s.CreateForced || placement.IsCreateForced(s.Tags)
 	trace := placement.Explain(p.conf.PlacementRules, s, p.partition)
@@ -93,7 +94,8 @@ func (p *Partition) place(s placement.Submission) Placement {
 	return out
 }
 
-// addApplication adds the applicant to the queue at path, and notes what was created for it.
+// addApplication adds the application to the queue at path, and records access, created queues and
+// warnings in out.
 func (w *Partition) addApplication(s placement.Submission, path objects.QueuePath, out *Placement) error {
 	var missing []objects.QueuePath
 	if _, ok := w.partition.Queue(path); !ok {
@@ -117,7 +119,7 @@ func (w *Partition) addApplication(s placement.Submission, path objects.QueuePat
 	return nil
 }
 
-// missingQueues are the queues along path that do not exist, from the top.
+// missingQueues are the queues along path that do not exist, the highest first.
 func (p *Partition) missingQueues(path objects.QueuePath) []objects.QueuePath {
 	var out []objects.QueuePath
 	at := objects.RootPath

@@ -27,9 +27,9 @@ func TestPlace_CreatedQueues(t *testing.T) {
 		Properties: map[string]string{"application.sort.policy": "fair", "priority.offset": "10"}}
 	assert.DeepEqual(t, got.Created, []CreatedQueue{{Queue: "root.tenants.blue", Parent: true}, leaf})
 
-	assert.DeepEqual(t, w.Place(blue), got) // asking leaves no trace
+	assert.DeepEqual(t, w.Place(blue), got) // the first call left no state
 
-	blue.Tags["team"] = "red" // which inherits the template
+	blue.Tags["team"] = "red" // root.tenants.red inherits the template
 	got = w.Place(blue)
 	assert.Equal(t, len(got.Created), 1)
 	assert.Equal(t, got.Created[0].Template, "root.tenants")
@@ -47,7 +47,7 @@ func TestPlace_QuotaTags(t *testing.T) {
 	assert.DeepEqual(t, got.Warnings, []string{`tag namespace.resourcemaxapps: "x" is not a number of applications`})
 
 	got = w.Place(placement.Submission{User: ann, Tags: map[string]string{"team": "blue"}})
-	assert.Equal(t, got.Created[1].Max["vcore"], resources.Quantity(10500), "the queue went, and its quota with it")
+	assert.Equal(t, got.Created[1].Max["vcore"], resources.Quantity(10500), "the queue was removed with its quota")
 }
 
 func TestPlace_Access(t *testing.T) {
@@ -80,7 +80,7 @@ func TestPlace_Rejects(t *testing.T) {
 	assert.Equal(t, got.Steps[1].Outcome, "rejected")
 	assert.Equal(t, got.Steps[1].Parent.Outcome, "rejected")
 
-	// Only when it is made does it show that a queue cannot be there (behaviour.md 7.1).
+	// A rule may name a queue that cannot be created; the creation fails (PLC-8).
 	w = newTestPartition(t, "partitions: [{placementrules: [{name: provided, create: true}], queues: [{name: root, submitacl: '*', queues: [{name: a}]}]}]", "default")
 	got = w.Place(placement.Submission{Queue: "root.a.b", User: security.User{Name: "eve"}})
 	assert.Equal(t, got.Reason, "queue root.a.b cannot be created: root.a is a leaf")
@@ -115,7 +115,7 @@ func TestNew_FindsPartitionByName(t *testing.T) {
 	assert.Error(t, err, `there is no partition "default": the configuration has no partitions`)
 }
 
-// FuzzPlace looks for a submission that stops the program or leaves a trace.
+// FuzzPlace checks that no submission stops the program or leaves state behind.
 func FuzzPlace(f *testing.F) {
 	f.Add("root.tenants.red.x", "ann", "dev", "blue", false)
 	f.Add("", "admin", "", "root.tenants", true)

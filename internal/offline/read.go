@@ -16,13 +16,13 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// assertionReader reads YAML nodes, notes what is wrong with them, and reads on. What is missing or
-// wrong gives a zero value.
+// assertionReader reads YAML nodes, records mistakes, and continues. A missing or illegal value is read as
+// the zero value.
 type assertionReader struct {
 	mistakes []Mistake
 }
 
-// maxMistakes bounds how many are listed: nobody reads as many.
+// maxMistakes bounds how many mistakes are listed.
 const maxMistakes = 100
 
 func (f *assertionReader) addMistake(n *yaml.Node, hint, format string, args ...any) {
@@ -33,7 +33,7 @@ func (f *assertionReader) addMistake(n *yaml.Node, hint, format string, args ...
 
 var yamlErrorPattern = regexp.MustCompile(`^yaml: (?:line (\d+): )?(?s:(.*))$`)
 
-// document is the top of the text; nil: there is none, or it is no YAML.
+// document is the top node of the text; nil: the text is empty, or not YAML.
 func (f *assertionReader) document(text []byte) *yaml.Node {
 	var doc, second yaml.Node
 	d := yaml.NewDecoder(bytes.NewReader(text))
@@ -53,23 +53,23 @@ func (f *assertionReader) document(text []byte) *yaml.Node {
 	return doc.Content[0]
 }
 
-// addSyntaxMistake notes why the text is no YAML, at the line that the parser names.
+// addSyntaxMistake records an error of the YAML parser, at the line that the parser gives.
 func (f *assertionReader) addSyntaxMistake(err error) {
 	m := yamlErrorPattern.FindStringSubmatch(err.Error())
 	if m == nil {
 		m = []string{"", "", err.Error()}
 	}
-	line, _ := strconv.Atoi(m[1]) // no line: the first
+	line, _ := strconv.Atoi(m[1]) // 0: the parser gives no line
 	f.addMistake(&yaml.Node{Line: line}, "", "this is not YAML: %s", m[2])
 }
 
-// field is a known key of a mapping and who reads its value.
+// field is a known key of a mapping, and the function that reads its value.
 type field struct {
 	name string
 	read func(*yaml.Node)
 }
 
-// fields reads a mapping with fixed keys, each at most once.
+// fields reads a mapping with known keys, each at most once.
 func (f *assertionReader) fields(n *yaml.Node, what string, known ...field) {
 	var names []string
 	for _, k := range known {
@@ -89,7 +89,7 @@ func (f *assertionReader) fields(n *yaml.Node, what string, known ...field) {
 	})
 }
 
-// each goes over the entries of a mapping.
+// each calls do for each entry of a mapping.
 func (f *assertionReader) each(n *yaml.Node, what string, do func(key, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
 		f.addMistake(n, "", "%s must be a mapping, not %s", what, kindOf(n))
@@ -102,7 +102,7 @@ func (f *assertionReader) each(n *yaml.Node, what string, do func(key, value *ya
 		case key.Kind != yaml.ScalarNode || key.Tag == "!!merge":
 			f.addMistake(key, "", "a key of %s must be a text, not %s", what, kindOf(key))
 		case seen[key.Value]:
-			f.addMistake(key, "", "%s is twice in %s", clipped(key.Value), what)
+			f.addMistake(key, "", "duplicate key %s in %s", clipped(key.Value), what)
 		default:
 			seen[key.Value] = true
 			do(key, n.Content[i+1])
@@ -134,7 +134,7 @@ func (f *assertionReader) texts(n *yaml.Node, what string) []string {
 	return out
 }
 
-// queue is the path of a queue, in lower case as the tree has it.
+// queue reads the path of a queue, in lower case.
 func (f *assertionReader) queue(n *yaml.Node, what string) string {
 	path := strings.ToLower(f.text(n, what))
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
@@ -146,7 +146,7 @@ func (f *assertionReader) queue(n *yaml.Node, what string) string {
 	case names[0] != "root":
 		f.addMistake(n, "paths begin with root", "%s must be the path of a queue, not %s", what, clipped(path))
 	case slices.ContainsFunc(names, illegal):
-		f.addMistake(n, "names of 1 to 64 letters, digits or any of _ : # / @ -, with a dot between each two",
+		f.addMistake(n, "names of 1 to 64 letters, digits or any of _ : # / @ -, separated by dots",
 			"%s must be the path of a queue, not %s", what, clipped(path))
 	}
 	return path
@@ -159,15 +159,15 @@ func (f *assertionReader) boolean(n *yaml.Node, what string) (b bool) {
 	return b
 }
 
-// number reads a whole number of a type that has a range.
+// number reads a whole number within the range of its type.
 func number[T int32 | uint64](f *assertionReader, n *yaml.Node, what string) (x T) {
 	if n.Kind != yaml.ScalarNode || n.Tag != "!!int" || n.Decode(&x) != nil {
-		f.addMistake(n, "", "%s must be a whole number that fits, not %s", what, kindOf(n))
+		f.addMistake(n, "", "%s must be a whole number within its range, not %s", what, kindOf(n))
 	}
 	return x
 }
 
-// amounts reads quantities as queues.yaml writes them.
+// amounts reads quantities in the form of queues.yaml.
 func (f *assertionReader) amounts(n *yaml.Node, what string) resources.Amounts {
 	m := map[string]resources.Quantity{}
 	f.each(n, what, func(key, value *yaml.Node) {
@@ -180,9 +180,9 @@ func (f *assertionReader) amounts(n *yaml.Node, what string) resources.Amounts {
 	return resources.FromMap(m)
 }
 
-// expectedQuantities reads at least one quantity, or the word unlimited.
+// expectedQuantities reads a mapping with at least one entry; each is a quantity or the word unlimited.
 func (f *assertionReader) expectedQuantities(n *yaml.Node, what string) ExpectedQuantities {
-	f.requireEntries(n, what, "name a resource, and what it must be limited to")
+	f.requireEntries(n, what, "name a resource and its expected quantity")
 	out := ExpectedQuantities{}
 	f.each(n, what, func(key, value *yaml.Node) {
 		text := f.text(value, what+" "+key.Value)
@@ -200,7 +200,7 @@ func (f *assertionReader) expectedQuantities(n *yaml.Node, what string) Expected
 	return out
 }
 
-// requireEntries notes a mapping without entries where it says nothing.
+// requireEntries records an empty mapping as a mistake.
 func (f *assertionReader) requireEntries(n *yaml.Node, what, hint string) {
 	if n.Kind == yaml.MappingNode && len(n.Content) == 0 {
 		f.addMistake(n, hint, "%s is empty, so nothing is expected", what)

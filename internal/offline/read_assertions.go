@@ -10,8 +10,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// ReadAssertions reads a file of assertions. With mistakes there are no assertions: a
-// misspelt one would pass.
+// ReadAssertions reads a file of assertions. If it has mistakes, no assertions are returned: a
+// misspelt assertion could pass.
 func ReadAssertions(text []byte) (Assertions, []Mistake) {
 	f := &assertionReader{}
 	out := Assertions{Partition: "default"}
@@ -28,7 +28,7 @@ func ReadAssertions(text []byte) (Assertions, []Mistake) {
 			}})
 	}
 	if len(out.List) == 0 && len(f.mistakes) == 0 {
-		f.addMistake(&yaml.Node{}, "assertions: is a list of at least one", "there are no assertions")
+		f.addMistake(&yaml.Node{}, "assertions: is a list of at least one assertion", "there are no assertions")
 	}
 	for i := range out.List {
 		a := &out.List[i]
@@ -56,8 +56,8 @@ func (f *assertionReader) cluster(n *yaml.Node) *resources.Amounts {
 	return &a
 }
 
-// questions are the keys of which an assertion has exactly one, and what may be expected
-// of each.
+// questions are the keys of which an assertion has exactly one, with the keys of expect that
+// each allows.
 var questions = map[string][]string{
 	"place": {"queue", "rejected", "rule", "created", "max", "guaranteed", "maxapplications"},
 	"queue": {"max", "guaranteed", "maxapplications"},
@@ -87,7 +87,7 @@ func (f *assertionReader) assertion(n *yaml.Node) Assertion {
 	case len(asked) != 1:
 		f.addMistake(n, "it has one of place, queue, limit and work", "the assertion asks %d questions", len(asked))
 	case expected == nil:
-		f.addMistake(n, "expect: says what must come out", "the assertion expects nothing")
+		f.addMistake(n, "add expect: with the expected values", "the assertion expects nothing")
 	default:
 		f.expect(expected, asked[0], &a)
 	}
@@ -109,7 +109,7 @@ func (f *assertionReader) submission(n *yaml.Node) *placement.Submission {
 		f.addMistake(n, "", "place has no user")
 	}
 	if len(s.User.Groups) == 0 {
-		s.User.Groups = []string{s.User.Name} // as with a resource manager that sends none (behaviour.md 9.4)
+		s.User.Groups = []string{s.User.Name} // like a submission without groups (ACL-19)
 	}
 	return s
 }
@@ -126,7 +126,7 @@ func (f *assertionReader) limitQuery(n *yaml.Node) *LimitQuery {
 	case l.Queue == "" || (l.User == "") == (l.Group == ""):
 		f.addMistake(n, "", "limit needs a queue, and either a user or a group")
 	case l.Group != "" && l.Groups != nil:
-		f.addMistake(n, "", "groups are those of a user; the limit is that of one group")
+		f.addMistake(n, "", "groups are for a limit of a user; a limit of a group has none")
 	}
 	if l.User != "" && len(l.Groups) == 0 {
 		l.Groups = []string{l.User}
@@ -167,7 +167,7 @@ func (f *assertionReader) expect(n *yaml.Node, question string, a *Assertion) {
 		{"queue", func(n *yaml.Node) { s := f.queue(n, "queue"); e.Queue = &s }},
 		{"rejected", func(n *yaml.Node) {
 			if text(&e.Rejected)(n); n.Kind == yaml.ScalarNode && n.Tag != "!!null" && strings.TrimSpace(n.Value) == "" {
-				f.addMistake(n, "a part of the reason", "rejected is empty, and would fit every reason")
+				f.addMistake(n, "a part of the reason", "rejected is empty, and would match every reason")
 			}
 		}},
 		{"rule", text(&e.Rule)},
@@ -196,7 +196,7 @@ func (f *assertionReader) expect(n *yaml.Node, question string, a *Assertion) {
 	case stated == 0 && n.Kind == yaml.MappingNode:
 		f.addMistake(n, "one of "+strings.Join(questions[question], ", "), "nothing is expected")
 	case e.Rejected != nil && stated > 1:
-		f.addMistake(n, "", "an application that is rejected has nothing else")
+		f.addMistake(n, "", "a rejected application has no queue, so rejected must be the only key of expect")
 	}
 }
 
@@ -206,33 +206,33 @@ func (f *assertionReader) order(n *yaml.Node) []string {
 		out = append(out, f.queue(x, "an element of order"))
 	}
 	if len(out) < 2 && n.Kind == yaml.SequenceNode {
-		f.addMistake(n, "", "an order takes two queues or more")
+		f.addMistake(n, "", "order needs two queues or more")
 	}
 	if len(out) > maxOrdered {
-		f.addMistake(n, "", "an order takes %d queues at most", maxOrdered)
+		f.addMistake(n, "", "order may have at most %d queues", maxOrdered)
 		return nil
 	}
 	for i := range out {
 		for _, later := range out[i+1:] {
 			if isSameOrBelow(out[i], later) || isSameOrBelow(later, out[i]) {
-				f.addMistake(n, "", "%s and %s cannot be in an order: one is part of the other", out[i], later)
+				f.addMistake(n, "", "%s and %s cannot be compared: one contains the other", out[i], later)
 			}
 		}
 	}
 	return out
 }
 
-// maxOrdered bounds an order, in which everybody is compared with everybody.
+// maxOrdered bounds the queues of order, each of which is compared with each other.
 const maxOrdered = 1000
 
-// isSameOrBelow reports whether a queue is another, or below it.
+// isSameOrBelow reports whether path is above or a queue below it.
 func isSameOrBelow(path, above string) bool {
 	return path == above || strings.HasPrefix(path, above+".")
 }
 
 func (f *assertionReader) priorities(n *yaml.Node) []QueuePriority {
 	out := []QueuePriority{}
-	f.requireEntries(n, "priorities", "name a queue, and the priority it must show")
+	f.requireEntries(n, "priorities", "name a queue and its expected priority")
 	f.each(n, "priorities", func(key, value *yaml.Node) {
 		s := QueuePriority{Queue: f.queue(key, "a key of priorities"), Pending: true}
 		if value.Value == "none" {
