@@ -94,13 +94,13 @@ func (c *Client) Close() error {
 func (c *Client) Register(ctx context.Context, config string) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	c.started = time.Now()
 	_, err := c.api.RegisterResourceManager(ctx, &si.RegisterResourceManagerRequest{
 		RmID: c.rm, Version: "1", PolicyGroup: "queues", Config: config,
 	})
 	if err != nil {
 		return fmt.Errorf("registering resource manager %s: %w", c.rm, err)
 	}
+	c.started = time.Now()
 	if c.nodes, err = c.api.UpdateNode(c.streamCtx); err != nil {
 		return fmt.Errorf("opening the node stream: %w", err)
 	}

@@ -26,7 +26,7 @@ type clientState struct {
 	log            []Event
 	victims        []Victim        // all there were, in the order in which they were told to leave
 	delays         []time.Duration // from an ask to its allocation
-	started        time.Time       // when the conversation did
+	started        time.Time       // when the registration was accepted
 	lastAnswer     time.Time       // the last answer
 	excluded       time.Duration   // spent on other things in between
 }
