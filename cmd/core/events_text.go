@@ -62,12 +62,17 @@ func (e event) String() string {
 	if e.Partition != "" && e.Partition != "default" {
 		line += fmt.Sprintf(" (partition %s)", e.Partition)
 	}
-	return strings.Map(func(c rune) rune { // IDs and messages may have control characters
+	return printableLine(line)
+}
+
+// printableLine is text as one line without control characters, which IDs and messages may have.
+func printableLine(text string) string {
+	return strings.Map(func(c rune) rune {
 		if !unicode.IsPrint(c) {
 			return '?'
 		}
 		return c
-	}, line)
+	}, text)
 }
 
 // eventWords are the texts of events by detail and change; %s is the reference.

@@ -57,7 +57,8 @@ new ask of the same application. Flags that show it:
   --preemption compare replay once without preemption and once with it, and report both
 
 --output json prints one object: nodes, applications, asks with the counts of their states,
-wallSeconds, allocationsPerSecond and latencyMillis, queues at the end, balance (placed,
+wallSeconds, allocationsPerSecond and latencyMillis, queues at the end, the first rejections
+with their reasons, balance (placed,
 preempted, released and running) and preemption (by class, in all and, with compare,
 withoutPreemption).
 
@@ -207,7 +208,7 @@ func (t *trace) run(
 	if err := start(ctx); err != nil {
 		return nil, err
 	}
-	r := &replayReport{Report: p.client.Report()}
+	r := &replayReport{Report: p.client.Report(), Rejections: firstRejections(p.client.Rejections())}
 	r.Preemption = replayPreemption{Mode: onOff(preempts), Possible: player.Preempts, Preemption: player.Preemption()}
 	var err error
 	if r.Balance, err = p.client.Balance(); err != nil {

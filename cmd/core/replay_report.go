@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -11,6 +12,7 @@ import (
 // replayReport is the result of a replay. Its JSON form is stable: other programs read it.
 type replayReport struct {
 	sim.Report
+	Rejections []sim.Rejection  `json:"rejections,omitempty"` // the first of the rejected asks; Rejected counts all
 	Balance    sim.Balance      `json:"balance"`
 	Preemption replayPreemption `json:"preemption"`
 }
@@ -22,6 +24,12 @@ type replayPreemption struct {
 	sim.Preemption
 	WithoutPreemption *sim.Preemption `json:"withoutPreemption,omitempty"` // of compare: the same without preemption
 }
+
+// maxRejections is how many rejected asks a report lists.
+const maxRejections = 5
+
+// firstRejections are the rejections that a report lists.
+func firstRejections(all []sim.Rejection) []sim.Rejection { return all[:min(len(all), maxRejections)] }
 
 // summary has the lines that follow the figures of every report.
 func (r *replayReport) summary() []string {
@@ -40,11 +48,31 @@ func (r *replayReport) summary() []string {
 	if n := r.Asks - r.Allocated - r.Rejected - r.Pending; n > 0 {
 		lines = append(lines, fmt.Sprintf("%s ended while they were pending", withThousands(n)))
 	}
+	lines = append(lines, r.rejectionLines()...)
+	placeable := "every task that could be placed was"
+	if r.Rejected > 0 {
+		placeable = "every task that was accepted and could be placed was"
+	}
 	b := &r.Balance
 	return append(lines,
 		fmt.Sprintf("the accounting balances: %s placed - %s preempted - %s released = %s running", withThousands(b.Placed.Allocations),
 			withThousands(b.Preempted.Allocations), withThousands(b.Released.Allocations), withThousands(b.Running.Allocations)),
-		"every invariant held, and every task that could be placed was")
+		"every invariant held, and "+placeable)
+}
+
+// rejectionLines name the first of the rejected asks with the reasons; none: nothing was rejected.
+func (r *replayReport) rejectionLines() []string {
+	if r.Rejected == 0 {
+		return nil
+	}
+	lines := []string{withThousands(r.Rejected) + " of " + withThousands(r.Asks) + " asks were rejected:"}
+	for _, x := range r.Rejections {
+		lines = append(lines, fmt.Sprintf("  %s: %s", printableLine(string(x.Key)), printableLine(x.Reason)))
+	}
+	if more := r.Rejected - len(r.Rejections); more > 0 {
+		lines = append(lines, fmt.Sprintf("  and %s more", withThousands(more)))
+	}
+	return lines
 }
 
 func gpus(s sim.Sum) string { return oneDecimal(float64(s.Resources[sim.GPU]) / 1000) }
@@ -54,6 +82,10 @@ func (p *replayPreemption) lines() []string {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprint(t, "\nQOS\tPRIORITY\tTASKS\tPLACED\tPREEMPTED\tRESUBMITTED\tPLACED AGAIN\tRUNNING\tWAITING\tGONE")
+	rejected := slices.ContainsFunc(p.ByQoS, func(l sim.QoSLine) bool { return l.Rejected > 0 })
+	if rejected {
+		fmt.Fprint(t, "\tREJECTED")
+	}
 	if p.WithoutPreemption != nil {
 		fmt.Fprint(t, "\tRUNNING WITHOUT PREEMPTION")
 	}
@@ -62,6 +94,9 @@ func (p *replayPreemption) lines() []string {
 		fmt.Fprintf(t, "%s\t%d", c.QoS, c.Priority)
 		for _, n := range []int{c.Tasks, c.Placed, c.Preempted, c.Resubmitted, c.PlacedAgain, c.Running, c.Waiting, c.NotResubmitted} {
 			fmt.Fprintf(t, "\t%s", withThousands(n))
+		}
+		if rejected {
+			fmt.Fprintf(t, "\t%s", withThousands(c.Rejected))
 		}
 		if p.WithoutPreemption != nil {
 			fmt.Fprintf(t, "\t%s", withThousands(p.WithoutPreemption.ByQoS[i].Running))

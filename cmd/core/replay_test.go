@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/internal/sim"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 )
@@ -103,6 +105,60 @@ func TestReplay_Limit(t *testing.T) {
 	code, out, errs = replaySample("--limit", "1000", "--seed", "4", "--output", "json")
 	assert.Equal(t, code, 0, errs)
 	assert.Equal(t, readReport(t, out, "balance", "preemption").Asks, 80)
+}
+
+// Tasks whose amounts add up past 64 bits: the first is accepted, and the next are rejected.
+func TestReplay_RejectedTasksAreListed(t *testing.T) {
+	pods, err := os.ReadFile(samplePods)
+	assert.NilError(t, err)
+	text := string(pods)
+	for _, name := range []string{"task-001", "task-002", "task-003"} {
+		i := strings.Index(text, "\n"+name+",") + 1
+		cells := strings.SplitN(text[i:], ",", 3)
+		text = text[:i] + cells[0] + ",9000000000000000000," + cells[2]
+	}
+	file := writeTempFile(t, "pods.csv", text)
+	const reason = "quantities add up past 64 bits"
+	for _, mode := range []string{"fill", "lifetimes"} {
+		code, out, errs := replaySample("--pods", file, "--mode", mode, "--output", "json")
+		assert.Equal(t, code, 0, errs)
+		r := readReplay(t, out)
+		assert.Equal(t, r.Rejected, len(r.Rejections))
+		assert.Assert(t, r.Rejected > 0)
+		counted := 0
+		for _, x := range r.Rejections {
+			assert.Equal(t, x.Reason, reason)
+		}
+		for _, q := range r.Preemption.ByQoS {
+			counted += q.Rejected
+			if mode == "fill" {
+				assert.Equal(t, q.Running+q.Waiting+q.NotResubmitted+q.Rejected, q.Tasks, q.QoS)
+			}
+		}
+		assert.Equal(t, counted, r.Rejected)
+
+		code, out, errs = replaySample("--pods", file, "--mode", mode)
+		assert.Equal(t, code, 0, errs)
+		want := fmt.Sprintf("\n%d of 80 asks were rejected:\n  %s: %s\n", r.Rejected, r.Rejections[0].Key, reason)
+		assert.Assert(t, strings.Contains(out, want), "%s in\n%s", want, out)
+		assert.Assert(t, strings.Contains(out, "every invariant held, and every task that was accepted and could be placed was\n"), out)
+	}
+}
+
+func TestReplay_RejectionsInText(t *testing.T) {
+	all := make([]sim.Rejection, 7)
+	for i := range all {
+		all[i] = sim.Rejection{Key: objects.AllocationKey(fmt.Sprintf("k%d", i)), Reason: "no\nreason"}
+	}
+	r := replayReport{Rejections: firstRejections(all)}
+	assert.Equal(t, len(r.rejectionLines()), 0, "nothing was rejected")
+	r.Asks, r.Rejected = 1234, len(all)
+	assert.DeepEqual(t, r.rejectionLines(), []string{"7 of 1,234 asks were rejected:",
+		"  k0: no?reason", "  k1: no?reason", "  k2: no?reason", "  k3: no?reason", "  k4: no?reason", "  and 2 more"})
+
+	p := replayPreemption{Preemption: sim.Preemption{ByQoS: []sim.QoSLine{{QoS: "ls", Tasks: 9, Rejected: 4}}}}
+	lines := strings.Join(p.lines(), "\n")
+	assert.Assert(t, strings.Contains(lines, "GONE  REJECTED\n") && strings.Contains(lines, "  0     4\n"), lines)
 }
 
 // The report of a scheduler at --address is the same, apart from times.

@@ -36,6 +36,27 @@ func (c *Client) Log() []Event {
 	return slices.Clone(c.log)
 }
 
+// Rejection is an ask that the scheduler has rejected. Its JSON form is for other programs, so
+// names stay.
+type Rejection struct {
+	Key    objects.AllocationKey `json:"key"`
+	Reason string                `json:"reason"`
+}
+
+// Rejections are the rejected asks, in the order in which they were rejected.
+func (c *Client) Rejections() []Rejection {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.rejections)
+}
+
+// rejected reports whether the ask with the key was rejected.
+func (c *Client) rejected(key objects.AllocationKey) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.askStates[key] == nil && slices.ContainsFunc(c.rejections, func(r Rejection) bool { return r.Key == key })
+}
+
 // Balance is what has come and gone, and what is left of it. Its JSON form is for other
 // programs, so names stay.
 type Balance struct {

@@ -123,6 +123,7 @@ func (c *Client) onRejected(x *si.RejectedAllocation) {
 	}
 	delete(c.askStates, key)
 	delete(c.releasing, key)
+	c.rejections = append(c.rejections, Rejection{key, x.Reason})
 	c.counts.Rejected++
 }
 

@@ -24,6 +24,7 @@ type clientState struct {
 	eventCount     uint64                              // allocations and releases that were told
 	counts         Counts
 	log            []Event
+	rejections     []Rejection     // of asks, in the order in which they came
 	victims        []Victim        // all there were, in the order in which they were told to leave
 	delays         []time.Duration // from an ask to its allocation
 	started        time.Time       // when the registration was accepted

@@ -72,13 +72,14 @@ func (r *Replay) playSecond(ctx context.Context, m traceSecond) error {
 	return r.release(ctx, over)
 }
 
-// release ends tasks, in the order of the names of their asks.
+// release ends tasks, in the order of the keys of their asks. Rejected tasks have none.
 func (r *Replay) release(ctx context.Context, tasks []*Task) error {
 	var keys []objects.AllocationKey
 	for _, t := range tasks {
-		if key, there := r.asks[t.Name]; there {
+		key, there := r.asks[t.Name]
+		delete(r.asks, t.Name)
+		if there && !r.Client.rejected(key) {
 			keys = append(keys, key)
-			delete(r.asks, t.Name)
 		}
 	}
 	if len(keys) == 0 {

@@ -43,6 +43,7 @@ type QoSLine struct {
 	Running        int        `json:"running"`        // at the end
 	Waiting        int        `json:"waiting"`        // at the end
 	NotResubmitted int        `json:"notResubmitted"` // were preempted and are not back
+	Rejected       int        `json:"rejected"`       // asks that the scheduler rejected
 	Lost           Quantities `json:"lost"`           // what they held when they were told to leave
 }
 
@@ -81,6 +82,9 @@ func (r *Replay) Preemption() Preemption {
 	}
 	for _, key := range r.Client.Waiting() {
 		of(key).Waiting++
+	}
+	for _, x := range r.Client.Rejections() {
+		of(x.Key).Rejected++
 	}
 	out := Preemption{}
 	lost, all := map[*QoSLine]resources.Amounts{}, resources.Amounts{}
