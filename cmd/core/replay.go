@@ -57,10 +57,9 @@ new ask of the same application. Flags that show it:
   --preemption compare replay once without preemption and once with it, and report both
 
 --output json prints one object: nodes, applications, asks with the counts of their states,
-wallSeconds, allocationsPerSecond and latencyMillis, queues at the end, the first rejections
-with their reasons, balance (placed,
-preempted, released and running) and preemption (by class, in all and, with compare,
-withoutPreemption).
+wallSeconds, allocationsPerSecond and latencyMillis, queues at the end, rejections (the
+first, with their reasons), balance (placed, preempted, released and running) and preemption
+(by class, in all and, with compare, withoutPreemption).
 
 A replay makes the same decisions each time; --decisions writes them to a file. With
 --address another scheduler is used instead of one in this process. The configuration is
@@ -69,7 +68,7 @@ replay.
 
 The exit code is 0 when every invariant held, the accounting balances and every task that could
 be placed was, 1 when not, and 2 when the replay was not possible: invalid arguments, files that
-cannot be read, an address where no server answers.`
+cannot be read, an address without a scheduler.`
 
 const replayExamples = `  canopy replay --nodes examples/trace/nodes.csv --pods examples/trace/pods.csv
   canopy replay --nodes openb_node_list_all_node.csv --pods openb_pod_list_default.csv

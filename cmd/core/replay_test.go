@@ -247,7 +247,9 @@ func TestReplay_InvalidInput(t *testing.T) {
 		{"an unknown queue", append(files, "--queue", "root.shared"), "there is no leaf root.shared, which --queue names"},
 		{"a queue path with an empty name", append(files, "--queue", "root.", "--config", fewer), "there is no leaf root., which --queue names"},
 		{"no server at the address", append(files, "--address", "127.0.0.1:1"),
-			"connecting to 127.0.0.1:1: "},
+			"connecting to 127.0.0.1:1: connection error: "},
+		{"an address without a port", append(files, "--address", "localhost"),
+			"address localhost: missing port in address: HOST:PORT is needed"},
 		{"an invalid address", append(files, "--address", "\x00"), "\x00"},
 	}
 	for _, x := range cases {

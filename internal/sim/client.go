@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"sync"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 )
 
 // answerTimeout is how long a Client waits for any one answer, if nobody sets a shorter
@@ -46,13 +48,24 @@ type Client struct {
 	clientState
 }
 
-// Dial connects to a scheduler. rm is the name that the client registers under.
+// Dial connects to the scheduler at address, HOST:PORT. rm is the ID that the client registers with.
+// The error has the last reason why there was no connection.
 func Dial(ctx context.Context, address, rm string) (*Client, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("%w: HOST:PORT is needed", err)
+	}
+	if port == "" {
+		return nil, fmt.Errorf("address %s: missing port in address: HOST:PORT is needed", address)
+	}
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return nil, fmt.Errorf("address %s: %w", address, err)
 	}
 	if err := waitConnected(ctx, conn); err != nil {
+		if _, lookup := net.DefaultResolver.LookupHost(ctx, host); host != "" && lookup != nil {
+			err = fmt.Errorf("%w: %w", err, lookup) // gRPC does not pass on why there is no address
+		}
 		return nil, fmt.Errorf("connecting to %s: %w", address, errors.Join(err, conn.Close()))
 	}
 	c := &Client{
@@ -68,13 +81,27 @@ func waitConnected(ctx context.Context, conn *grpc.ClientConn) error {
 	conn.Connect()
 	for state := conn.GetState(); state != connectivity.Ready; state = conn.GetState() {
 		if state == connectivity.TransientFailure {
-			return errors.New("nobody answers there")
+			if err := connectError(ctx, conn); err != nil {
+				return err
+			}
 		}
 		if !conn.WaitForStateChange(ctx, state) {
 			return ctx.Err()
 		}
 	}
 	return nil
+}
+
+// connectError is why the last attempt to connect failed: what opening a stream now would fail with.
+// nil: the connection is ready meanwhile.
+func connectError(ctx context.Context, conn *grpc.ClientConn) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	_, err := si.NewSchedulerClient(conn).UpdateNode(ctx)
+	if err == nil {
+		return nil
+	}
+	return errors.New(status.Convert(err).Message())
 }
 
 // Close hangs up and waits until all answers have been taken in.
