@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -166,6 +167,8 @@ func (f *benchFlags) checkCombinations() error {
 	note(!suite && len(about) > 0 && f.spec.Preemptors == 0, "%s needs --preemptors", strings.Join(about, ", "))
 	note(f.set.Changed("trace") && !suite && (withSuite || f.set.Changed("via")),
 		"--trace is for suites, not for a workload of your own")
+	note(f.set.Changed("trace") && suite && !slices.Contains(f.suites, "trace"),
+		"--trace is for the suite trace, and --suite is %s", strings.Join(f.suites, ","))
 	note(f.runs < 1 || f.runs > maxRuns, "--runs is %d, and must be from 1 to %d", f.runs, maxRuns)
 	return errors.Join(wrong...)
 }

@@ -31,6 +31,7 @@ func TestBenchRun_InvalidFlagsAreRejected(t *testing.T) {
 		{"--suite trace", "suite trace needs the files of a trace: --trace NODES.csv,PODS.csv"},
 		{"--suite trace --trace nodes.csv", `--trace names two files, NODES.csv,PODS.csv, not "nodes.csv"`},
 		{"--suite trace --trace nodes.csv,pods.csv", "nodes.csv: no such file or directory"},
+		{"--suite depth,flat --trace nodes.csv,pods.csv", "--trace is for the suite trace, and --suite is depth,flat"},
 		{"--trace nodes.csv,pods.csv --asks 3", "--trace is for suites, not for a workload of your own"},
 		{"--depth 9 --fanout 9", "--depth 9 with --fanout 9 makes more than 200000 queues"},
 		{"--asks 0 --nodes -1", "--asks is 0, and must be from 1 to 5000000; --nodes is -1, and must be from 1 to 200000"},
