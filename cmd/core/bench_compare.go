@@ -26,7 +26,8 @@ Cells whose requests were not the same are not compared. There is a warning when
 machines or the versions of Go differ, or when a run was interrupted.
 
 The exit code is 0 when nothing is worse, 1 when something is, also when a cell had
-samples and now fails without any, and 2 when a file cannot be read or is no report.`
+samples and now fails without any, and 2 when nothing was compared, or a file cannot be
+read or is no report.`
 
 const benchCompareExamples = `  canopy bench compare old.json new.json
   canopy bench compare --threshold 10% --output json old.json new.json`
@@ -94,10 +95,15 @@ func benchCompare(out io.Writer, before, now string, threshold float64, output s
 	if err != nil {
 		return exitError{exitUsage, err} // exit code 1 means that a figure is worse
 	}
-	if c.Verdicts.Worse > 0 {
+	switch {
+	case c.Verdicts.Worse > 0:
 		return exitError{exitRefused, nil}
+	case len(c.Figures) > 0:
+		return nil
+	case output == "json": // the text says so itself
+		return exitError{exitUsage, errors.New(bench.NothingCompared)}
 	}
-	return nil
+	return exitError{exitUsage, nil}
 }
 
 func readBenchReport(name string) (*bench.Report, error) {

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/bench"
 )
 
 // runBenchCompare runs the command and returns its exit code.
@@ -141,6 +143,23 @@ func TestBenchCompare_JSON(t *testing.T) {
 	assert.Equal(t, got.Figures[0].Metric, "cpuPerDecision")
 	assert.Equal(t, got.Figures[0].Ratio.Value, 21.5/11.5)
 	assert.Equal(t, got.Verdicts.Worse, 1)
+}
+
+// Without a figure there is no verdict, and 0 would say that nothing is worse.
+func TestBenchCompare_NothingComparedIsNoVerdict(t *testing.T) {
+	inReportDirectory(t)
+	assert.NilError(t, os.WriteFile("other.json", []byte(strings.Replace(benchReport(10, 11, 12, 13), `"digest": "d"`, `"digest": "e"`, 1)), 0o600))
+	for output, want := range map[string]struct{ out, errs string }{
+		"text": {out: "\nnot compared:\n"}, "json": {out: `"figures": []`, errs: bench.NothingCompared + "\n"},
+	} {
+		var out, errs bytes.Buffer
+		assert.Equal(t, runBenchCompare([]string{"--output", output, "old.json", "other.json"}, &out, &errs), exitUsage)
+		assert.Equal(t, errs.String(), want.errs)
+		assert.Assert(t, strings.Contains(out.String(), want.out), "%s", &out)
+		if output == "text" {
+			assert.Assert(t, strings.Contains(out.String(), bench.NothingCompared+"\n"), "%s", &out)
+		}
+	}
 }
 
 // Exit code 1 would mean that a figure is worse.

@@ -23,7 +23,7 @@ var exitCodes = []struct{ command, zero, one, two string }{
 	{"replay", "every invariant held, and every task that could be placed was", "an invariant was violated, or a task that could be placed was not", "a file cannot be read, or the server does not answer"},
 	{"trace-synth", "both files were written", "a file could not be written", ""},
 	{"bench run", "everything was measured", "a cell failed, a decision was out of order, or it was interrupted", ""},
-	{"bench compare", "no figure is worse", "a figure is worse", "a file cannot be read, or is no report"},
+	{"bench compare", "no figure is worse", "a figure is worse", "nothing was compared, or a file cannot be read or is no report"},
 	{"bench list", "it was printed", "", ""},
 	{"schema", "it was printed", "", ""},
 	{"version", "it was printed", "", ""},

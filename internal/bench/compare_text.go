@@ -6,6 +6,9 @@ import (
 	"text/tabwriter"
 )
 
+// NothingCompared is what the text of a comparison without figures says.
+const NothingCompared = "nothing was compared: the reports have no work in common"
+
 // WriteText writes a comparison for a terminal: warnings, a row for every figure, what
 // could not be compared, how often each verdict fell, and once more what is worse. Its
 // errors are those of w.
@@ -58,7 +61,7 @@ func (c *Comparison) writeSummary(t *tabwriter.Writer) {
 	fmt.Fprintf(t, "\n%d better, %d worse, %d no difference, %d too few runs; differences up to %s do not count\n",
 		v.Better, v.Worse, v.NoDifference, v.TooFewRuns, percent(c.Threshold))
 	if len(c.Figures) == 0 {
-		fmt.Fprintln(t, "nothing was compared: the reports have no work in common")
+		fmt.Fprintln(t, NothingCompared)
 	}
 	if v.TooFewRuns > 0 {
 		fmt.Fprintf(t, "to see a difference among so many figures takes at least %d runs a side\n", c.RunsFor)
