@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -180,17 +179,4 @@ func TestClient_AuditFindsErrors(t *testing.T) {
 	assert.Equal(t, lines[1].Path, objects.QueuePath("root.a"))
 	assert.DeepEqual(t, lines[1].Pending, sim.Quantities{"vcore": 2000, "memory": 1})
 	assert.DeepEqual(t, lines[0].Max, sim.Quantities{"vcore": 8000, "memory": 10})
-}
-
-func TestClient_WallTimeStartsAfterRegistration(t *testing.T) {
-	registered := make(chan time.Time, 1)
-	c, err := dialFake(t, testContext(t), fakeScheduler{register: func() {
-		time.Sleep(200 * time.Millisecond)
-		registered <- time.Now()
-	}})
-	assert.NilError(t, err)
-	const rounding = time.Millisecond
-	most := (time.Since(<-registered) + rounding).Seconds()
-	got := c.Timing().WallSeconds
-	assert.Assert(t, got <= most, "%v s, and the scheduler registered the client %v s ago", got, most)
 }

@@ -21,14 +21,10 @@ type fakeScheduler struct {
 	answer      *si.AllocationResponse // nil: nothing
 	answerAt    string                 // it is said when this ask comes; empty: at the first
 	silentUntil chan struct{}          // not nil: barriers are not answered, and the first closes it
-	register    func()                 // not nil: is called before a registration is accepted
 }
 
-func (l fakeScheduler) RegisterResourceManager(context.Context, *si.RegisterResourceManagerRequest) (
+func (fakeScheduler) RegisterResourceManager(context.Context, *si.RegisterResourceManagerRequest) (
 	*si.RegisterResourceManagerResponse, error) {
-	if l.register != nil {
-		l.register()
-	}
 	return &si.RegisterResourceManagerResponse{}, nil
 }
 

@@ -1,10 +1,13 @@
 package sim
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"google.golang.org/grpc"
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -20,6 +23,29 @@ func TestLatency_NearestRank(t *testing.T) {
 	}
 	assert.Equal(t, latencyOf(delays), Latency{P50: 100, P95: 190, P99: 198})
 	assert.Equal(t, delays[0], 200*time.Millisecond, "what was measured stays as it was")
+}
+
+// registration is a scheduler that accepts a registration and opens no stream.
+type registration struct {
+	si.SchedulerClient
+	at time.Time // when it was accepted
+}
+
+func (r *registration) RegisterResourceManager(
+	context.Context, *si.RegisterResourceManagerRequest, ...grpc.CallOption) (*si.RegisterResourceManagerResponse, error) {
+	r.at = time.Now()
+	return &si.RegisterResourceManagerResponse{}, nil
+}
+
+func (*registration) UpdateNode(context.Context, ...grpc.CallOption) (si.Scheduler_UpdateNodeClient, error) {
+	return nil, errors.New("no stream")
+}
+
+func TestTiming_StartsAfterRegistration(t *testing.T) {
+	r := &registration{}
+	c := &Client{api: r}
+	assert.ErrorContains(t, c.Register(t.Context(), ""), "opening the node stream: no stream")
+	assert.Assert(t, !c.started.Before(r.at), "started at %v, registered at %v", c.started, r.at)
 }
 
 func TestClock_NeverGoesBack(t *testing.T) {
