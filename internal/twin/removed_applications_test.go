@@ -76,7 +76,7 @@ func copyNodes(c *scheduler.Core, s *scheduler.Snapshot, now time.Time) {
 // somebody may stand who has gone.
 var ignoredFields = map[string]bool{
 	"Partition.completed": true, "Partition.rejected": true, "Partition.stateChanges": true, "Partition.arrivals": true,
-	"Partition.names": true, "Partition.placedKinds": true, "Partition.namesGivenAtRefresh": true, "Queue.extraKinds": true, "Partition.preemptionGeneration": true, "Partition.newPreemptors": true, "Partition.slots": true, "Partition.nodeScorer": true, "Partition.freedNodes": true, "Partition.freedBase": true,
+	"Partition.names": true, "Partition.placedResources": true, "Partition.namesGivenAtRefresh": true, "Queue.extraResources": true, "Partition.preemptionGeneration": true, "Partition.newPreemptors": true, "Partition.slots": true, "Partition.nodeScorer": true, "Partition.freedNodes": true, "Partition.freedBase": true,
 	"Partition.joining": true, "Partition.changedNodes": true, "Partition.expectedReleases": true, "Partition.timeoutsRestartedAt": true, "Partition.unschedulableNodes": true, "Node.entry": true, "Partition.endedNominations": true, "Partition.nodeSetGeneration": true, "Partition.configGeneration": true, "Node.inChangedNodes": true, "Partition.requeueRequested": true, "Partition.hasMaxApps": true, "Partition.hasClassQuotas": true,
 	"Partition.appList": true, "Partition.nodeList": true, "Partition.queueList": true, "Partition.watch": true,
 	"Queue.listIndex": true, "Node.listIndex": true, "Application.listIndex": true, "Queue.changeRecorded": true, "Node.changeRecorded": true, "Application.changeRecorded": true, "account.changeRecorded": true,

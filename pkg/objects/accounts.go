@@ -158,7 +158,7 @@ func (p *Partition) joinAccount(a *Application, q *Queue, h UserOrGroup, limit l
 	a.memberships = append(a.memberships, membership{x, len(x.members)})
 	x.members = append(x.members, a)
 	p.recordAccountChange(x)
-	p.slots.addKinds(p.names.Len())
+	p.slots.addResources(p.names.Len())
 	p.fitAccount(x, &x.fit)
 }
 
@@ -204,7 +204,7 @@ func (p *Partition) refitAccount(x *account) {
 }
 
 func (p *Partition) fitAccount(x *account, fit *Mask) {
-	p.slots.addKinds(p.names.Len())
+	p.slots.addResources(p.names.Len())
 	p.slots.setAll(fit)
 	for i := range x.max {
 		k, left := x.max.Remaining(i, x.allocated)

@@ -112,7 +112,7 @@ func (p *Partition) AddReportedWithClass(priorityClass string, ask *Ask, on Node
 	p.register(x)
 	p.postPending(x.app, x.shape.vector, 1)
 	p.onAskAdded(x.app, now)
-	p.notePlacedKinds(x.shape)
+	p.notePlacedResources(x.shape)
 	p.bindToNode(x, n, now)
 	x.boundAt = min(x.boundAt, x.key.Created) // it has been running for an unknown time
 	p.reindex(x.app)

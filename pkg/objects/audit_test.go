@@ -122,7 +122,7 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 		"queue: fit":                      func(p *Partition) { clear(leaf(p).fit) },
 		"queue: mask":                     func(p *Partition) { clear(leaf(p).entry.mask) },
 		"queue: key":                      func(p *Partition) { leaf(p).key.Priority = policies.Pending(9) },
-		"queue: tally":                    func(p *Partition) { leaf(p).tally.Add(policies.Pending(9)) },
+		"queue: priorities":               func(p *Partition) { leaf(p).priorities.Add(policies.Pending(9)) },
 		"queue: not in order":             func(p *Partition) { p.root.children.reindex(&leaf(p).entry, false) },
 		"queue: not in queues":            func(p *Partition) { delete(p.queues, "root.b") },
 		"queue: expected release":         func(p *Partition) { leaf(p).expectedRelease[0]++ },

@@ -21,8 +21,8 @@ func (p *Partition) NodeSetGeneration() uint64 { return p.nodeSetGeneration }
 // ConfigGeneration changes whenever the configuration changes.
 func (p *Partition) ConfigGeneration() uint64 { return p.configGeneration }
 
-// KindCount is the number of resource indexes in use. It only grows.
-func (p *Partition) KindCount() int { return p.names.Len() }
+// ResourceCount is the number of resource indexes in use. It only grows.
+func (p *Partition) ResourceCount() int { return p.names.Len() }
 
 func (p *Partition) markNodeChanged(n *Node) {
 	p.recordNodeChange(n)

@@ -311,8 +311,8 @@ func (c *recount) checkQueue(q *Queue) error {
 		}
 	}
 	switch {
-	case q.tally.Max() != top:
-		return fmt.Errorf("queue %s counts %v as the highest priority below; it is %v", q.path, q.tally.Max(), top)
+	case q.priorities.Max() != top:
+		return fmt.Errorf("queue %s counts %v as the highest priority below; it is %v", q.path, q.priorities.Max(), top)
 	case children != q.children.n || apps != q.apps.n || starting != q.starting.n:
 		return fmt.Errorf("queue %s has unknown members in its order", q.path)
 	}

@@ -26,7 +26,7 @@ type queueDifference struct {
 	name        string
 	added       bool              // it is new in the configuration
 	ownSettings bool              // its own settings differ
-	kindChanges bool              // it or a queue below it is new or changes its kind (CFG-103)
+	typeChanges bool              // it or a queue below it is new or changes its type (CFG-103)
 	size        int               // number of differences, this one included
 	children    []queueDifference // with differences, in the order of the new configuration; then removed ones by name
 }
@@ -47,12 +47,12 @@ func buildDifference(from, to configs.Partition, below []queueDifference) *Diffe
 	return d
 }
 
-// summarize sets size and kindChanges of d from its children. kind: d itself changes its kind.
-func (d *queueDifference) summarize(kind bool) {
-	d.size, d.kindChanges = 1, kind || d.added
+// summarize sets size and typeChanges of d from its children. typeChanges: d itself changes its type.
+func (d *queueDifference) summarize(typeChanges bool) {
+	d.size, d.typeChanges = 1, typeChanges || d.added
 	for i := range d.children {
 		d.size += d.children[i].size
-		d.kindChanges = d.kindChanges || d.children[i].kindChanges
+		d.typeChanges = d.typeChanges || d.children[i].typeChanges
 	}
 }
 

@@ -179,7 +179,7 @@ func (p *Partition) orderingText() []string {
 		for a := range q.apps.members {
 			order = append(order, string(a.item.id), fmt.Sprint(a.item.key.Shares, a.mask))
 		}
-		out = append(out, fmt.Sprint(q.path, q.shareDenominators, q.key.Share, q.policy, q.tally.Max(), fit, q.entry.indexed(), order, q.managed, q.draining, q.recheckListed,
+		out = append(out, fmt.Sprint(q.path, q.shareDenominators, q.key.Share, q.policy, q.priorities.Max(), fit, q.entry.indexed(), order, q.managed, q.draining, q.recheckListed,
 			q.max, q.guaranteed, q.conf))
 	}
 	slices.Sort(out)

@@ -113,10 +113,10 @@ func (a *Application) mustStartBefore(priority int32) *Application {
 	if a.queue.policy.sort != policies.StateAware || a.rampedUp || first == nil || first == a {
 		return nil
 	}
-	key, tally := a.key, policies.PriorityCounter{}
-	tally.Add(a.priority.Max())
-	tally.Add(policies.Pending(priority))
-	if key.Priority = tally.Max(); policies.CompareStateAware(&key, &first.key, a.queue.policy.prioritySort) < 0 {
+	key, priorities := a.key, policies.PriorityCounter{}
+	priorities.Add(a.priority.Max())
+	priorities.Add(policies.Pending(priority))
+	if key.Priority = priorities.Max(); policies.CompareStateAware(&key, &first.key, a.queue.policy.prioritySort) < 0 {
 		return nil
 	}
 	return first

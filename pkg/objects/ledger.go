@@ -33,7 +33,7 @@ func (p *Partition) PlaceReported(key AllocationKey, on NodeID, now time.Time) (
 	if !ok {
 		return nil, fmt.Errorf("%w node %s", ErrUnknown, on)
 	}
-	p.notePlacedKinds(x.shape)
+	p.notePlacedResources(x.shape)
 	p.bindAndReindex(x, n, now)
 	return x, nil
 }
@@ -129,7 +129,7 @@ func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Alloc
 	p.releaseShape(x.shape, x.ask)
 	x.ask, x.shape = &ask, p.acquireShape(&ask)
 	if n != nil {
-		p.notePlacedKinds(x.shape)
+		p.notePlacedResources(x.shape)
 	}
 	p.postClassQuotas(x, 1)
 	if n == nil {

@@ -110,12 +110,12 @@ type Foreign struct {
 // nodeScorer scores nodes by the weights of resource indexes.
 type nodeScorer struct {
 	nodes   policies.NodeSort
-	weights []kindWeight // in name order
+	weights []resourceWeight // in name order
 }
 
-type kindWeight struct {
-	kind   resources.Index
-	weight float64
+type resourceWeight struct {
+	resource resources.Index
+	weight   float64
 }
 
 // applyNodeOrder applies the node order of the configuration.
@@ -123,10 +123,10 @@ func (p *Partition) applyNodeOrder() {
 	before := p.nodeScorer
 	p.nodeScorer = nodeScorer{nodes: p.conf.NodeSortPolicy.Sort}
 	for _, w := range p.conf.NodeSortPolicy.Weights {
-		p.nodeScorer.weights = append(p.nodeScorer.weights, kindWeight{p.names.HoldName(w.Resource, resources.Cluster), w.Weight})
+		p.nodeScorer.weights = append(p.nodeScorer.weights, resourceWeight{p.names.HoldName(w.Resource, resources.Cluster), w.Weight})
 	}
 	for _, w := range before.weights {
-		p.names.ReleaseIndex(w.kind, resources.Cluster)
+		p.names.ReleaseIndex(w.resource, resources.Cluster)
 	}
 }
 
@@ -134,8 +134,8 @@ func (p *Partition) applyNodeOrder() {
 func (s nodeScorer) score(n *Node) float64 {
 	var used, weights float64
 	for _, w := range s.weights {
-		if t := n.total.At(w.kind); t != 0 {
-			used, weights = policies.AddWeightedUse(used, weights, w.weight, n.available.At(w.kind), t)
+		if t := n.total.At(w.resource); t != 0 {
+			used, weights = policies.AddWeightedUse(used, weights, w.weight, n.available.At(w.resource), t)
 		}
 	}
 	return s.nodes.Score(used, weights)

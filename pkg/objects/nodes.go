@@ -92,7 +92,7 @@ func (p *Partition) resizeNode(n *Node, total resources.Amounts) error {
 	}
 	p.recordQueueChange(p.root) // REST shows the capacity as the max of root
 	before := slices.Clone(n.total)
-	p.placedKinds.SetMax(v)
+	p.placedResources.SetMax(v)
 	p.capacity = remaining
 	p.capacity.Add(v)
 	p.updateNode(n, func() { n.total.Difference(v, nil, nil) })
@@ -136,7 +136,7 @@ func (p *Partition) updateNode(n *Node, change func()) {
 
 // fitNode computes the shapes that fit n.
 func (p *Partition) fitNode(n *Node) {
-	p.slots.addKinds(p.names.Len())
+	p.slots.addResources(p.names.Len())
 	p.slots.setAll(&n.entry.mask)
 	for k := range p.names.Len() {
 		p.slots.dropExceeding(n.entry.mask, resources.Index(k), n.free(resources.Index(k)))

@@ -36,8 +36,8 @@ func (a *Application) reindex() (firstStartingChanged bool) {
 	for now := a.key.Priority; ; q = q.parent {
 		shown := q.CurrentPriority()
 		if was != now { // a level is updated only if the priority of the level below changed
-			q.tally.Remove(was)
-			q.tally.Add(now)
+			q.priorities.Remove(was)
+			q.priorities.Add(now)
 		}
 		was, now = shown, q.CurrentPriority()
 		if q.parent == nil {
@@ -113,7 +113,7 @@ func (p *Partition) refitQueue(q *Queue) {
 	if q.policy.unbounded {
 		return
 	}
-	p.slots.addKinds(p.names.Len())
+	p.slots.addResources(p.names.Len())
 	p.slots.setAll(&q.fit)
 	if q.atMaxApplications() {
 		q.fit.subtract(p.slots.maxAppsQueueSlots)

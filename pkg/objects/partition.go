@@ -44,7 +44,7 @@ type Partition struct {
 	queueList indexedList[Queue]       // queues
 	watch     *Changes                 // nil: changes are not tracked
 
-	placedKinds         resources.Vector // resources that a node or an allocation has, or had while the name has its index
+	placedResources     resources.Vector // resources that a node or an allocation has, or had while the name has its index
 	namesGivenAtRefresh uint64           // NameTable.Assigned when share denominators were set
 
 	capacity           resources.Vector // the sum of all nodes, schedulable or not (QUO-5)
@@ -122,7 +122,7 @@ func NewPartitionWithOptions(conf configs.Partition, opt Options) *Partition {
 	p.appList.index = func(a *Application) *int32 { return &a.listIndex }
 	p.nodeList.index = func(n *Node) *int32 { return &n.listIndex }
 	p.queueList.index = func(q *Queue) *int32 { return &q.listIndex }
-	p.names = resources.NewNameTableWithBounds(cmp.Or(opt.Names, resources.MaxNames), cmp.Or(opt.AskNames, resources.MaxAskNames), p.forgetKind)
+	p.names = resources.NewNameTableWithBounds(cmp.Or(opt.Names, resources.MaxNames), cmp.Or(opt.AskNames, resources.MaxAskNames), p.forgetResource)
 	p.applyNodeOrder()
 	p.root = p.buildQueue(conf.Root, nil, true)
 	p.sharesStale = true

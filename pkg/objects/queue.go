@@ -16,12 +16,12 @@ import (
 // The fields that decisions read come first: in a large tree a decision spends most of its time on
 // loading them.
 type Queue struct {
-	parent *Queue
-	key    policies.QueueKey        // in parent.children
-	entry  entry[*Queue]            // in parent.children
-	policy queuePolicy              // what decisions read of conf
-	tally  policies.PriorityCounter // priorities of the children or applications
-	apps   index[*Application]      // with something pending, in order; leaf only
+	parent     *Queue
+	key        policies.QueueKey        // in parent.children
+	entry      entry[*Queue]            // in parent.children
+	policy     queuePolicy              // what decisions read of conf
+	priorities policies.PriorityCounter // priorities of the children or applications
+	apps       index[*Application]      // with something pending, in order; leaf only
 
 	pending, allocated resources.Vector
 	boundCount         int                    // number of allocations of allocated
@@ -47,8 +47,8 @@ type Queue struct {
 	listIndex          int32                        // in Partition.queueList
 	recheckListed      bool                         // in Partition.toRecheck
 	removed            bool                         // was removed from the partition
-	namesHeldBy        resources.Holder             // of the names in max, guaranteed, scopes and extraKinds
-	extraKinds         []resources.Index            // resources in the limits and the child template of conf
+	namesHeldBy        resources.Holder             // of the names in max, guaranteed, scopes and extraResources
+	extraResources     []resources.Index            // resources in the limits and the child template of conf
 	managed            bool                         // in the configuration, not created by a placement rule
 	draining           bool                         // removed from the configuration, not empty yet
 	formerDynamic      *configs.Queue               // settings before the configuration named q; nil: q was not dynamic
@@ -187,15 +187,15 @@ func (q *Queue) Allocated() resources.Vector { return q.allocated }
 func (q *Queue) Pending() resources.Vector { return q.pending }
 
 // HasPending reports whether an ask in or below q is pending.
-func (q *Queue) HasPending() bool { return q.tally.Max().Pending }
+func (q *Queue) HasPending() bool { return q.priorities.Max().Pending }
 
 // CurrentPriority is the highest priority of the pending asks below q, after its offset and fence.
 // Those of root have no effect (QUE-6).
 func (q *Queue) CurrentPriority() policies.CurrentPriority {
 	if q.parent == nil {
-		return q.tally.Max()
+		return q.priorities.Max()
 	}
-	return q.policy.priority.ApplyOffset(q.tally.Max(), q.policy.offset)
+	return q.policy.priority.ApplyOffset(q.priorities.Max(), q.policy.offset)
 }
 
 // Share is the fair share of q, by which siblings are compared (ORD-17).

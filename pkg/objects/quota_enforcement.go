@@ -47,12 +47,12 @@ func (p *Partition) AboveMax(q *Queue) (a AboveMax, ok bool) {
 // where q is within its max.
 func (q *Queue) Excess() (over resources.Vector) {
 	for i := range q.max {
-		kind, left := q.max.Remaining(i, q.allocated)
-		if left += q.preemptingOf(kind); left < 0 {
-			for len(over) <= int(kind) {
+		k, left := q.max.Remaining(i, q.allocated)
+		if left += q.preemptingOf(k); left < 0 {
+			for len(over) <= int(k) {
 				over = append(over, 0)
 			}
-			over[kind] = -left
+			over[k] = -left
 		}
 	}
 	return over
@@ -82,7 +82,7 @@ func (q *Queue) GuaranteeOf(k resources.Index) (n resources.Quantity, ok bool) {
 
 func (q *Queue) exceedsMax() bool {
 	for i := range q.max {
-		if kind, left := q.max.Remaining(i, q.allocated); left < 0 && left+q.preemptingOf(kind) < 0 {
+		if k, left := q.max.Remaining(i, q.allocated); left < 0 && left+q.preemptingOf(k) < 0 {
 			return true
 		}
 	}

@@ -60,7 +60,7 @@ func (p *Partition) QuotaShortfalls(x *Allocation) (shortfalls []QuotaShortfall)
 			var missing resources.Vector
 			missing.Difference(v, p.capacity, nil)
 			missing.Add(used)
-			shortfalls = append(shortfalls, QuotaShortfall{queue: q, Amount: restrictKinds(missing, v)})
+			shortfalls = append(shortfalls, QuotaShortfall{queue: q, Amount: restrictResources(missing, v)})
 		}
 	}
 	for _, s := range x.app.memberships {
@@ -96,8 +96,8 @@ func shortfallOf(max resources.LimitVector, used, v resources.Vector) (missing r
 	return missing
 }
 
-// restrictKinds sets the quantities of a to zero for the resources of which b has none.
-func restrictKinds(a, b resources.Vector) resources.Vector {
+// restrictResources sets the quantities of a to zero for the resources of which b has none.
+func restrictResources(a, b resources.Vector) resources.Vector {
 	for k := range a {
 		if b.At(resources.Index(k)) <= 0 {
 			a[k] = 0

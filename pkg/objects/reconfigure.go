@@ -33,10 +33,10 @@ func (p *Partition) queueTypeError(d *Difference) error {
 const maxNamed = 10
 
 // typeClashesIn appends the type clashes at and below q, in the order of the configuration. There
-// is none where nothing differs: a configured queue is of its configured kind.
+// is none where nothing differs: a configured queue has its configured type.
 func typeClashesIn(q *Queue, d *queueDifference, found []string) []string {
 	switch {
-	case d.conf == nil || !d.kindChanges: // a removed queue drains, whatever it holds
+	case d.conf == nil || !d.typeChanges: // a removed queue drains, whatever it holds
 		return found
 	case d.added: // it may exist as a dynamic or a draining queue
 		return typeClashesBelow(q, d.conf, found)
@@ -138,7 +138,7 @@ func hasApplications(q *Queue) bool {
 	return len(q.byID) > 0 || slices.ContainsFunc(q.Children(), hasApplications)
 }
 
-// canBecome reports whether q can have the kind of conf without losing applications or queues.
+// canBecome reports whether q can have the type of conf without losing applications or queues.
 func (q *Queue) canBecome(conf configs.Queue) bool {
 	if conf.Parent {
 		return len(q.byID) == 0

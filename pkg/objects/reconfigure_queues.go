@@ -213,8 +213,8 @@ func (r *reload) reindex(m visitedQueue) {
 		return
 	}
 	if now := q.CurrentPriority(); now != m.exposedPriority {
-		q.parent.tally.Remove(m.exposedPriority)
-		q.parent.tally.Add(now)
+		q.parent.priorities.Remove(m.exposedPriority)
+		q.parent.priorities.Add(now)
 	}
 	q.reindexInParent()
 }

@@ -14,7 +14,7 @@ func (p *Partition) internNames(q *Queue) {
 	if !q.managed {
 		by = resources.Asks
 	}
-	simple := len(q.conf.Limits)+len(q.conf.ClassQuotas)+len(q.scopes)+len(q.extraKinds) == 0 && q.conf.ChildTemplate == nil && q.namesHeldBy == by
+	simple := len(q.conf.Limits)+len(q.conf.ClassQuotas)+len(q.scopes)+len(q.extraResources) == 0 && q.conf.ChildTemplate == nil && q.namesHeldBy == by
 	if simple && p.names.UpdateQuantities(q.max, q.conf.Max) && p.names.UpdateQuantities(q.guaranteed, resources.Limit(q.conf.Guaranteed)) {
 		p.applySettings(q) // the names are held already
 		return
@@ -24,9 +24,9 @@ func (p *Partition) internNames(q *Queue) {
 	q.max = p.names.HoldLimit(q.conf.Max, by)
 	q.guaranteed = p.names.HoldGuarantee(q.conf.Guaranteed, by)
 	q.scopes = p.scopesOf(q.conf.ClassQuotas, by)
-	q.extraKinds = nil
+	q.extraResources = nil
 	if len(q.conf.Limits) > 0 || q.conf.ChildTemplate != nil {
-		q.eachExtraName(func(name string) { q.extraKinds = append(q.extraKinds, p.names.HoldName(name, by)) })
+		q.eachExtraName(func(name string) { q.extraResources = append(q.extraResources, p.names.HoldName(name, by)) })
 	}
 	p.releaseNames(former)
 	p.applySettings(q)
@@ -51,12 +51,12 @@ func (p *Partition) countSettings(q *Queue, n int) {
 type heldNames struct {
 	max, guaranteed resources.LimitVector
 	scopes          []scope
-	extraKinds      []resources.Index
+	extraResources  []resources.Index
 	heldBy          resources.Holder
 }
 
 func (q *Queue) heldNames() heldNames {
-	return heldNames{q.max, q.guaranteed, q.scopes, q.extraKinds, q.namesHeldBy}
+	return heldNames{q.max, q.guaranteed, q.scopes, q.extraResources, q.namesHeldBy}
 }
 
 // releaseNames reverts the holds of internNames.
@@ -68,7 +68,7 @@ func (p *Partition) releaseNames(h heldNames) {
 			p.names.ReleaseBound(x.max, h.heldBy)
 		}
 	}
-	for _, k := range h.extraKinds {
+	for _, k := range h.extraResources {
 		p.names.ReleaseIndex(k, h.heldBy)
 	}
 }
@@ -98,22 +98,22 @@ func (p *Partition) overflows(amounts resources.Amounts) bool {
 	return p.root.pending.Overflows(p.root.allocated, v)
 }
 
-// notePlacedKinds records the resources of a reported allocation in placedKinds. Decided placements
+// notePlacedResources records the resources of a reported allocation in placedResources. Decided placements
 // need no record: their nodes have these resources.
-func (p *Partition) notePlacedKinds(s *Shape) {
-	p.placedKinds.SetMax(s.vector)
+func (p *Partition) notePlacedResources(s *Shape) {
+	p.placedResources.SetMax(s.vector)
 	if p.namesGivenAtRefresh != p.names.Assigned() {
 		p.sharesStale = true // shares need denominators for a new resource
 	}
 }
 
-// forgetKind removes the quantities of a resource index that is freed. They are zero except for
+// forgetResource removes the quantities of a resource index that is freed. They are zero except for
 // peaks of applications.
-func (p *Partition) forgetKind(k resources.Index) {
-	if p.placedKinds.At(k) == 0 {
+func (p *Partition) forgetResource(k resources.Index) {
+	if p.placedResources.At(k) == 0 {
 		return
 	}
-	p.placedKinds[k] = 0
+	p.placedResources[k] = 0
 	for _, a := range p.apps {
 		if a.peak.At(k) != 0 {
 			peak := p.Peak(a)

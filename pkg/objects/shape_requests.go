@@ -7,14 +7,14 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// kindRequests is what shapes request of one resource.
-type kindRequests struct {
+// resourceRequests is what shapes request of one resource.
+type resourceRequests struct {
 	amounts []resources.Quantity // above zero, ascending, each once
 	upTo    []Mask               // upTo[i]: the shapes that request at most amounts[:i], or none
 }
 
 // add records that the shape of slot requests q. It replaces the request of a former shape of slot.
-func (n *kindRequests) add(slot int, q resources.Quantity) {
+func (n *resourceRequests) add(slot int, q resources.Quantity) {
 	from := 0 // the first of upTo that has slot
 	if q > 0 {
 		at, found := slices.BinarySearch(n.amounts, q)
@@ -29,15 +29,15 @@ func (n *kindRequests) add(slot int, q resources.Quantity) {
 	}
 }
 
-// addKinds adds kindRequests for new resource indexes. kinds is the number of indexes.
-func (t *slots) addKinds(kinds int) {
-	for k := len(t.requests); k < kinds; k++ {
+// addResources adds resourceRequests for new resource indexes. count is the number of indexes.
+func (t *slots) addResources(count int) {
+	for k := len(t.requests); k < count; k++ {
 		t.requests = append(t.requests, t.requestsOf(resources.Index(k)))
 	}
 }
 
-func (t *slots) requestsOf(k resources.Index) kindRequests {
-	n := kindRequests{upTo: []Mask{nil}}
+func (t *slots) requestsOf(k resources.Index) resourceRequests {
+	n := resourceRequests{upTo: []Mask{nil}}
 	known := slices.Clone(t.shapes)
 	slices.SortFunc(known, func(a, b *Shape) int { return cmp.Compare(requestOf(a, k), requestOf(b, k)) })
 	for _, s := range known {

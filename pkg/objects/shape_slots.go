@@ -16,21 +16,21 @@ import (
 // has the slot of a bucket if the smallest possible shape of it fits, so it may have too many
 // shapes and never too few (ORD-10).
 type slots struct {
-	maxExact           int               // maximum number of shapes with a slot of their own, and of buckets
-	exactCount         int               // number of shapes with a slot of their own
-	tableFull          bool              // no slot is assigned to a single shape until the table is half empty
-	buckets            map[string]*Shape // in use, by bucketOf
-	catchAll           *Shape            // bucket of the shapes beyond maxExact buckets; it requests nothing
-	shapes             []*Shape          // shapes and buckets, by slot; nil: free
-	free               []int             // released slots
-	maxAppsQueueSlots  Mask              // slots of shapes that need a max applications check of queues and limits
-	maxAppsSlots       Mask              // slots of shapes that need a max applications check
-	requiredNodeSlots  Mask              // slots of shapes that require one node
-	pinnedSlots        Mask              // those, and slots of buckets of such shapes
-	byRequiredNode     map[NodeID][]int  // slots of shapes that require this node
-	requests           []kindRequests    // by resource index; addKinds adds those of new indexes
-	removedShapes      int               // shapes removed since requests were built
-	requiredInCatchAll int               // number of shapes in catchAll that require one node
+	maxExact           int                // maximum number of shapes with a slot of their own, and of buckets
+	exactCount         int                // number of shapes with a slot of their own
+	tableFull          bool               // no slot is assigned to a single shape until the table is half empty
+	buckets            map[string]*Shape  // in use, by bucketOf
+	catchAll           *Shape             // bucket of the shapes beyond maxExact buckets; it requests nothing
+	shapes             []*Shape           // shapes and buckets, by slot; nil: free
+	free               []int              // released slots
+	maxAppsQueueSlots  Mask               // slots of shapes that need a max applications check of queues and limits
+	maxAppsSlots       Mask               // slots of shapes that need a max applications check
+	requiredNodeSlots  Mask               // slots of shapes that require one node
+	pinnedSlots        Mask               // those, and slots of buckets of such shapes
+	byRequiredNode     map[NodeID][]int   // slots of shapes that require this node
+	requests           []resourceRequests // by resource index; addResources adds those of new indexes
+	removedShapes      int                // shapes removed since requests were built
+	requiredInCatchAll int                // number of shapes in catchAll that require one node
 }
 
 // DefaultShapes is the default of Options.Shapes. A production trace of 8,152 tasks has 151 shapes.

@@ -127,19 +127,19 @@ func (p *Partition) rebuildOrderingBelow(q *Queue) {
 // rebuildMembers rebuilds the orders and the priority of q from its children or applications.
 // Requires: none of its applications is in Partition.ramping.
 func (p *Partition) rebuildMembers(q *Queue) {
-	q.tally = policies.PriorityCounter{}
+	q.priorities = policies.PriorityCounter{}
 	q.children.fill(nil)
 	q.apps.fill(nil)
 	q.starting.fill(nil)
 	for _, c := range q.byName {
 		c.entry.block = nil
-		q.tally.Add(c.CurrentPriority())
+		q.priorities.Add(c.CurrentPriority())
 		c.reindexInParent()
 	}
 	for _, a := range q.byID {
 		a.entry.block, a.startingEntry.block, a.key.Shares = nil, nil, a.key.Shares[:0]
 		a.rekey()
-		q.tally.Add(a.key.Priority)
+		q.priorities.Add(a.key.Priority)
 		p.trackRamp(a)
 		a.askGroups.order.fill(nil)
 		for _, c := range a.askGroups.list {

@@ -22,7 +22,7 @@ func TestUsageHistory_EndedAllocationsByInstanceType(t *testing.T) {
 	run("short", "large", 1, false)
 	run("long", "large", 2, false)
 	run("other", "plain", 3, false)
-	run("stand-in", "plain", 4, true)
+	run("placeholder", "plain", 4, true)
 	victim := run("victim", "large", 5, false)
 
 	_, ok := p.Release("short", now.Add(time.Second-1))
@@ -37,7 +37,7 @@ func TestUsageHistory_EndedAllocationsByInstanceType(t *testing.T) {
 	free("long", 10*time.Second)
 	first := a.UsageHistory()
 	free("other", 20*time.Second)
-	free("stand-in", 30*time.Second)
+	free("placeholder", 30*time.Second)
 	p.markVictim(victim, now)
 	free("victim", 40*time.Second)
 	run("again", "large", 7, false)

@@ -48,7 +48,7 @@ func (l *nodeCache) sync() {
 	switch {
 	case l.indexOf == nil || len(l.updates) > 4*len(l.nodes)+64:
 		l.rebuild(nil, nil)
-	case l.nodeSetVersion == l.part.NodeSetGeneration() && l.resourceKinds == l.part.KindCount():
+	case l.nodeSetVersion == l.part.NodeSetGeneration() && l.resourceKinds == l.part.ResourceCount():
 	case l.mostLeavesAreEmpty():
 		l.rebuild(nil, nil)
 	default:
@@ -102,7 +102,7 @@ func (l *nodeCache) rebuild(before map[*objects.Node]int, summaries []nodeSummar
 	l.nodeSetVersion, l.nodes = l.part.NodeSetGeneration(), l.part.Nodes()
 	l.indexOf, l.summaries, l.updates = make(map[*objects.Node]int, len(l.nodes)), make([]nodeSummary, len(l.nodes)), l.updates[:0]
 	l.nodesOfLeaf, l.marks, l.mark = make([][]int32, len(l.leaves)), make([]uint64, len(l.leaves)), 0
-	l.resourceKinds = l.part.KindCount()
+	l.resourceKinds = l.part.ResourceCount()
 	l.quantities, l.singlePriority = make([]resources.Quantity, 2*l.resourceKinds*len(l.nodes)), make([]int64, len(l.nodes))
 	l.rebuilds++
 	for i, n := range l.nodes {
