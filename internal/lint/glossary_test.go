@@ -209,7 +209,6 @@ var textsToRevise = []string{
 	"tools/tour",
 	"CHANGELOG.md",
 	"docs/PERFORMANCE.md",
-	"docs/PRIORITY.md",
 	"docs/adr/0001-single-writer-and-floors.md",
 	"docs/adr/0002-named-and-dense-quantities.md",
 	"docs/adr/0003-ledger-and-trial.md",
