@@ -195,7 +195,6 @@ var textsToRevise = []string{
 	"internal/coalesce",
 	"internal/complexity",
 	"internal/lint",
-	"internal/plan",
 	"internal/sim",
 	"internal/testscale",
 	"internal/twin",

@@ -10,23 +10,23 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// OverLimit is a user or a group that uses more than a new limit allows in a queue. What
-// runs goes on, and nothing of theirs starts there until they are below.
+// OverLimit is a user or a group whose usage in a queue exceeds a new limit. Running allocations go on;
+// asks of the user or group in the queue wait until the usage is below the limit.
 type OverLimit struct {
 	Partition string             `json:"partition"`
 	Queue     string             `json:"queue"`
-	User      string             `json:"user,omitempty"`  // or else
-	Group     string             `json:"group,omitempty"` // as which applications count now
-	Resource  string             `json:"resource"`        // "applications" are running ones
+	User      string             `json:"user,omitempty"`
+	Group     string             `json:"group,omitempty"` // if User is empty: the group that applications count for now
+	Resource  string             `json:"resource"`        // "applications": number of running applications
 	Used      resources.Quantity `json:"used"`
 	Limit     resources.Quantity `json:"limit"`
 	By        resources.Quantity `json:"by"`
 }
 
-// runningApplications stands for a resource where applications are counted.
+// runningApplications is the OverLimit.Resource for max applications.
 const runningApplications = "applications"
 
-// String is the excess in words.
+// String is a line of text about the exceeded limit.
 func (o OverLimit) String() string {
 	holder := "user " + o.User
 	if o.Group != "" {
@@ -36,16 +36,16 @@ func (o OverLimit) String() string {
 		resources.FormatNamedQuantity(o.Resource, o.By), resources.FormatQuantity(o.Resource, o.Used), resources.FormatQuantity(o.Resource, o.Limit))
 }
 
-// Usage is what a user or a group uses in a queue and below it.
+// Usage is the usage of a user or a group in a queue and below it.
 type Usage struct {
 	Queue       string
-	User, Group string // one of them
+	User, Group string // exactly one is set
 	Resources   map[string]resources.Quantity
-	Running     int // applications
+	Running     int // number of running applications
 }
 
-// bound is what the limits of a queue say about whose usage it is; what is above counts at
-// the queue that has it.
+// bound is the queue's own limit for the user or group of u. Limits of the queues above are compared
+// with the usage in those queues.
 func (u *Usage) bound(q *configs.Queue) limits.Bound {
 	if q == nil {
 		return limits.Bound{}
@@ -58,7 +58,7 @@ func (u *Usage) bound(q *configs.Queue) limits.Bound {
 	return r.Bound()
 }
 
-// listOverLimit lists who uses more than limits that change allow.
+// listOverLimit lists the users and groups whose usage exceeds a limit that changes.
 func (p *Plan) listOverLimit(c *configs.PartitionChange, old, new queueTree, s *Partition) {
 	changed := map[string]bool{}
 	for _, l := range c.Limits {

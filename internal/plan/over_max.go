@@ -11,8 +11,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// NoQueueHeadroom is a queue that holds more than its new max, or than a max that is enforced from now
-// on. Nothing starts until the queue is below. What runs goes on, unless the max is enforced.
+// OverMax is a queue whose allocated resources exceed its new max, or a max that becomes enforced. Asks
+// in the queue wait until it is below its max. Running allocations go on, unless the max is enforced.
 type OverMax struct {
 	Partition string             `json:"partition"`
 	Queue     string             `json:"queue"`
@@ -21,14 +21,14 @@ type OverMax struct {
 	Max       resources.Quantity `json:"max"`
 	By        resources.Quantity `json:"by"`
 
-	// EnforcedAfter is how long after the queue came to be above its max work is told to leave,
-	// such as 5m0s; empty: it is not.
+	// EnforcedAfter is the time above its max after which allocations of the queue are preempted,
+	// such as 5m0s; empty: the max is not enforced.
 	EnforcedAfter string `json:"enforcedAfter,omitempty"`
-	// MaxUnchanged says that the max is as before, and that it is enforced is what is new.
+	// MaxUnchanged is true if the max is the same as before, and only its enforcement is new.
 	MaxUnchanged bool `json:"maxUnchanged,omitempty"`
 }
 
-// String is the excess in words.
+// String is a line of text about the exceeded max.
 func (o OverMax) String() string {
 	text := func(n resources.Quantity) string { return resources.FormatQuantity(o.Resource, n) }
 	maxText, enforcement := "new max", ""
@@ -42,13 +42,14 @@ func (o OverMax) String() string {
 		o.Queue, maxText, resources.FormatNamedQuantity(o.Resource, o.By), text(o.Allocated), text(o.Max), enforcement)
 }
 
-// enforcement is a configuration, and the queues of one partition of it.
+// enforcement is a configuration with the queues of one of its partitions, for the enforcement of a max.
 type enforcement struct {
 	conf   *configs.Config
 	queues queueTree
 }
 
-// delay is how long a configured queue may be above its max (behaviour.md 6.4); 0: for ever.
+// delay is the time that a configured queue may be above its max before allocations are preempted
+// (QUO-48); 0: the max is not enforced.
 func (e enforcement) delay(partition, path string) time.Duration {
 	if q := e.queues[path]; q != nil {
 		for i := range e.conf.Partitions {
@@ -60,9 +61,9 @@ func (e enforcement) delay(partition, path string) time.Duration {
 	return 0
 }
 
-// listOverMax lists the queues that hold more than a max of their own that changes, or is
-// enforced and was not. The queues below are not listed: whoever has the max holds at least
-// as much as they do. A queue that is left out drains with the max that it has.
+// listOverMax lists the queues above an own max that changes or becomes enforced. The queues below
+// are not listed, because the queue with the max has at least their allocated resources. A queue
+// that is removed from the configuration drains with its former max.
 func (p *Plan) listOverMax(c *configs.PartitionChange, old, new enforcement, s *Partition) {
 	changed := map[string]bool{}
 	for _, change := range c.Queues {

@@ -12,21 +12,21 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// OverQuota is a class quota, new or changed, in which more counts than it allows. What is there
-// stays; more of it is refused until enough has gone.
+// OverQuota is a new or changed class quota that is exceeded. Existing asks and allocations stay; further
+// asks are rejected until the usage is below the quota.
 type OverQuota struct {
 	Partition string             `json:"partition"`
 	Queue     string             `json:"queue"`
 	Quota     string             `json:"quota"`
-	User      string             `json:"user,omitempty"`  // or else
-	Group     string             `json:"group,omitempty"` // or else everybody together
-	Resource  string             `json:"resource"`        // "pods" are asks and allocations
+	User      string             `json:"user,omitempty"`
+	Group     string             `json:"group,omitempty"` // if User and Group are empty: all users together
+	Resource  string             `json:"resource"`        // "pods": number of asks and allocations
 	Used      resources.Quantity `json:"used"`
 	Hard      resources.Quantity `json:"hard"`
 	By        resources.Quantity `json:"by"`
 }
 
-// String is the excess in words.
+// String is a line of text about the exceeded quota.
 func (o OverQuota) String() string {
 	holder := ""
 	switch {
@@ -41,16 +41,16 @@ func (o OverQuota) String() string {
 
 // Workload is an ask or an allocation, for class quotas.
 type Workload struct {
-	Queue   string // of its application, as the user
-	User    security.User
-	Class   string // its priority class; empty: none
+	Queue   string        // of its application
+	User    security.User // of its application
+	Class   string        // priority class; empty: none
 	Amounts map[string]resources.Quantity
 }
 
-// quotaCounter is where work counts.
+// quotaCounter identifies a class quota and the user or group that it counts.
 type quotaCounter struct{ queue, quota, user, group string }
 
-// listOverQuota lists the class quotas that change and in which more counts than they allow then.
+// listOverQuota lists the class quotas that change and are exceeded after the change.
 func (p *Plan) listOverQuota(c *configs.PartitionChange, new queueTree, s *Partition) {
 	changed := map[quotaCounter]bool{}
 	for _, q := range c.Queues {
@@ -96,12 +96,12 @@ func (p *Plan) listOverQuota(c *configs.PartitionChange, new queueTree, s *Parti
 	})
 }
 
-// forEachQuota goes through the quotas that a piece of work counts in.
+// forEachQuota calls in for each class quota that counts an ask or allocation.
 func (t queueTree) forEachQuota(w *Workload, in func(quotaCounter)) {
 	for path := w.Queue; path != ""; path = path[:max(0, strings.LastIndexByte(path, '.'))] {
 		q := t[path]
 		if q == nil {
-			continue // a dynamic queue has none
+			continue // a dynamic queue has no class quotas
 		}
 		for _, s := range limits.Scopes(q.ClassQuotas) {
 			if !s.Match.Matches(w.Class) {

@@ -38,5 +38,5 @@ func TestCompute_OverQuota(t *testing.T) {
 	assert.Equal(t, strings.Join(lines, "\n"), `class quota high of root is exceeded by vcore 1m: 1001m used, and 1 allowed
 class quota each of root.a is exceeded for user bob by 1 pod: 2 used, and 1 allowed
 class quota each of root.a is exceeded for group dev by 2 pods: 3 used, and 1 allowed`)
-	assert.Equal(t, len(Compute(load(t, new), load(t, new), work).OverQuota), 0, "what does not change is no news")
+	assert.Equal(t, len(Compute(load(t, new), load(t, new), work).OverQuota), 0, "an unchanged quota is not listed")
 }

@@ -1,9 +1,8 @@
-// Package plan says what a new configuration would do before it is put in force: what it
-// changes, and what that means for the work of a running server. The change itself is
-// configs.Diff's; how a running server is asked is in server.go, and the rest is arithmetic
-// on the two. Printing is the commands' business.
+// Package plan computes the effects of a new configuration before it is put in force: the
+// changes of the configuration (configs.Diff), and their effects on the applications and
+// allocations of a running server, read over REST (server.go). The commands print a Plan.
 //
-// The rule that must hold: nothing is changed anywhere.
+// Invariant: a plan changes nothing, neither files nor the server (CFG-126).
 package plan
 
 import (
@@ -18,13 +17,13 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// Plan is what a new configuration would do. Its JSON form is for other programs, so names
-// stay; quantities are in base units, thousandths of a core for vcore.
+// Plan are the effects of a new configuration (CFG-127). Its JSON names are a public interface
+// and stay; quantities are in base units, thousandths of a core for vcore.
 type Plan struct {
-	Impact         bool            `json:"impact"` // something changes that is in force
+	Impact         bool            `json:"impact"` // the configurations differ
 	Summary        string          `json:"summary"`
 	Change         configs.Change  `json:"change"`
-	StateKnown     bool            `json:"stateKnown"` // a running server told of its work; else what follows is not known
+	StateKnown     bool            `json:"stateKnown"` // the state of a server was read; false: the lists below are empty
 	RefusedChanges []RefusedChange `json:"refused"`
 	OverMax        []OverMax       `json:"overMax"`
 
@@ -32,22 +31,22 @@ type Plan struct {
 	OverQuota  []OverQuota  `json:"overQuota"`
 	LostAccess []LostAccess `json:"lostAccess"`
 
-	Warnings configs.Problems `json:"warnings"` // of the new configuration; Of knows of none
+	Warnings configs.Problems `json:"warnings"` // of the new configuration; set by the caller of Compute
 }
 
-// RefusedChange is a queue whose type a server does not change: a leaf with applications cannot
-// become a parent, nor a parent a leaf while queues below hold some. As long as there is
-// one, the whole configuration is refused.
+// RefusedChange is a queue whose type the server would not change: a leaf with applications cannot
+// become a parent, nor a parent a leaf while queues below it hold applications. The server would
+// refuse the whole configuration (CFG-103).
 type RefusedChange struct {
 	Partition    string   `json:"partition"`
 	Queue        string   `json:"queue"`
 	From         string   `json:"from"`
 	To           string   `json:"to"`
-	Applications []string `json:"applications"` // all of them, in order
+	Applications []string `json:"applications"` // all applications in and below the queue, sorted
 }
 
-// LostAccess is an application whose user could not submit it to its queue any more. It goes on;
-// the next one like it is rejected, or goes elsewhere.
+// LostAccess is an application whose user would lose submit access to its queue. The application
+// goes on; a new one of the user would be rejected, or placed in another queue.
 type LostAccess struct {
 	Partition   string   `json:"partition"`
 	Application string   `json:"application"`
@@ -56,16 +55,16 @@ type LostAccess struct {
 	Queue       string   `json:"queue"`
 }
 
-// State is the work of a running server, by partition.
+// State is the state of a running server, by partition name.
 type State map[string]*Partition
 
-// Partition is the work in one partition.
+// Partition is the state of one partition of a running server.
 type Partition struct {
 	Leaf         map[string]bool                          // by queue path; false: a parent
 	Allocated    map[string]map[string]resources.Quantity // by queue path, then resource
-	Applications []Application                            // active ones
+	Applications []Application                            // the active ones
 	Usage        []Usage                                  // of users and groups
-	Workloads    []Workload                               // asks and allocations
+	Workloads    []Workload                               // asks and allocations of the active applications
 }
 
 // Application is an active application.
@@ -75,15 +74,15 @@ type Application struct {
 	User  security.User
 }
 
-// Compute compares two configurations. state is the work of the server where old is in force;
-// nil: no server was asked. Only partitions named count; none named: all.
+// Compute compares two configurations. state is the state of the server where old is in force;
+// nil: unknown. Only the named partitions are compared; none named: all.
 func Compute(old, new *configs.Config, state State, partitions ...string) Plan {
 	old, new = onlyPartitions(old, partitions), onlyPartitions(new, partitions)
 	p := Plan{Change: configs.Diff(old, new), StateKnown: state != nil, RefusedChanges: []RefusedChange{}, OverMax: []OverMax{}, OverLimit: []OverLimit{}, OverQuota: []OverQuota{}, LostAccess: []LostAccess{}, Warnings: configs.Problems{}}
 	p.Impact, p.Summary = !p.Change.IsEmpty(), p.Change.Summary()
 	for i := range p.Change.Partitions {
 		c := &p.Change.Partitions[i]
-		// One that is created may be there already: it drains, and comes back.
+		// A created partition may exist on the server: it drains there, and would be taken back (CFG-112).
 		if s := state[c.Partition]; s != nil && c.Kind != configs.Removed {
 			before, after := queueTreeOf(old, c.Partition), queueTreeOf(new, c.Partition)
 			p.listRefused(c.Partition, after, s)
@@ -96,7 +95,7 @@ func Compute(old, new *configs.Config, state State, partitions ...string) Plan {
 	return p
 }
 
-// onlyPartitions is a configuration without the partitions that are not named.
+// onlyPartitions is a configuration with the named partitions only; none named: all.
 func onlyPartitions(c *configs.Config, partitions []string) *configs.Config {
 	if c == nil || len(partitions) == 0 {
 		return c
@@ -110,8 +109,8 @@ func onlyPartitions(c *configs.Config, partitions []string) *configs.Config {
 	return out
 }
 
-// listRefused lists the queues that change their type while they hold applications. What they are
-// now the server says: a dynamic queue, or one that drains, is in no configuration.
+// listRefused lists the queues that change their type while they hold applications. Their present type
+// is that of the server, because dynamic and draining queues are in no configuration.
 func (p *Plan) listRefused(partition string, new queueTree, s *Partition) {
 	for _, path := range slices.Sorted(maps.Keys(new)) {
 		leaf, exists := s.Leaf[path]
@@ -134,7 +133,7 @@ func (p *Plan) listRefused(partition string, new queueTree, s *Partition) {
 	}
 }
 
-// listLostAccess lists the applications whose users had submit access and have it no more.
+// listLostAccess lists the applications whose users have submit access before the change and not after it.
 func (p *Plan) listLostAccess(old, new queueTree, partition string, s *Partition) {
 	for _, a := range s.Applications {
 		if old.admits(a.Queue, a.User) && !new.admits(a.Queue, a.User) {
@@ -146,7 +145,7 @@ func (p *Plan) listLostAccess(old, new queueTree, partition string, s *Partition
 	})
 }
 
-// queueTree is the queues of a partition by path.
+// queueTree are the configured queues of a partition by path.
 type queueTree map[string]*configs.Queue
 
 func queueTreeOf(c *configs.Config, partition string) queueTree {
@@ -169,8 +168,8 @@ func (t queueTree) add(q *configs.Queue, path string) {
 	}
 }
 
-// admits reports whether the lists along a path let somebody submit (behaviour.md 9.2).
-// Queues that are not configured have none.
+// admits reports whether an access list of a queue on the path allows the user to submit
+// (ACL-7, ACL-15). Queues that are not configured have no access list.
 func (t queueTree) admits(path string, u security.User) bool {
 	for path != "" {
 		if q := t[path]; q != nil && (q.SubmitACL.Allows(u) || q.AdminACL.Allows(u)) {
@@ -181,7 +180,7 @@ func (t queueTree) admits(path string, u security.User) bool {
 	return false
 }
 
-// String is the refusal in words.
+// String is a line of text about the refused change. It names at most 10 applications.
 func (r RefusedChange) String() string {
 	const most = 10
 	ids := r.Applications[:min(most, len(r.Applications))]
@@ -192,7 +191,7 @@ func (r RefusedChange) String() string {
 	return fmt.Sprintf("%s %s cannot become a %s: it holds %s", r.From, r.Queue, r.To, words)
 }
 
-// String is the loss in words.
+// String is a line of text about the lost access.
 func (l LostAccess) String() string {
 	return fmt.Sprintf("user %s loses submit access to %s, where application %s is", l.User, l.Queue, l.Application)
 }

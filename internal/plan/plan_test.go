@@ -64,7 +64,7 @@ func testState() State {
 			Applications: []Application{
 				app("app-2", "root.leaf", "bob", "dev"), app("app-1", "root.leaf", "ann", "ops"), app("app-3", "root.leaf", "admin"),
 				app("app-5", "root.team.x", "eve", "eve"), app("app-4", "root.team.x", "admin"),
-				app("app-6", "root.leaf", "zoe"), // who has been without access before
+				app("app-6", "root.leaf", "zoe"), // without access before the change
 			},
 		},
 		"gpu": {Allocated: map[string]amounts{"root.a": {"vcore": 1000}}},
@@ -79,7 +79,7 @@ func TestCompute_ImpactOnWorkloads(t *testing.T) {
 		{"default", "root.leaf", "leaf", "parent", []string{"app-1", "app-2", "app-3", "app-6"}},
 		{"default", "root.team", "parent", "leaf", []string{"app-4", "app-5"}},
 	})
-	// gpu was over before and is not news; root.team.y and root.gone keep what they have.
+	// gpu exceeds a max that does not change; root.team.y and root.gone are removed and drain.
 	assert.DeepEqual(t, p.OverMax, []OverMax{{Partition: "default", Queue: "root.team", Resource: "vcore", Allocated: 8500, Max: 6000, By: 2500}})
 	assert.DeepEqual(t, p.LostAccess, []LostAccess{
 		{"default", "app-1", "ann", []string{"ops"}, "root.leaf"}, {"default", "app-5", "eve", []string{"eve"}, "root.team.x"},
@@ -89,8 +89,8 @@ func TestCompute_ImpactOnWorkloads(t *testing.T) {
 	assert.Equal(t, p.LostAccess[0].String(), "user ann loses submit access to root.leaf, where application app-1 is")
 }
 
-// Dynamic queues and queues that drain are in no configuration, and may be in the way all the
-// same; so may a partition that drains.
+// A change is also refused because of dynamic and draining queues, and of a draining partition, which are in
+// no configuration.
 func TestCompute_RefusedByServerState(t *testing.T) {
 	const old = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, parent: true}]}]}]"
 	const new = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, queues: [{name: ann, parent: true}, {name: bob}]}, {name: old}]}]}," +
@@ -110,7 +110,7 @@ func TestCompute_RefusedByServerState(t *testing.T) {
 	p := Compute(load(t, old), load(t, new), work)
 	assert.DeepEqual(t, p.RefusedChanges, []RefusedChange{
 		{"default", "root.a.ann", "leaf", "parent", []string{"app-1"}},
-		{"default", "root.old", "parent", "leaf", []string{"app-2"}}, // root.a.bob holds nobody
+		{"default", "root.old", "parent", "leaf", []string{"app-2"}}, // root.a.bob has no application
 		{"gpu", "root.b", "leaf", "parent", []string{"app-3"}},
 	})
 	assert.DeepEqual(t, p.OverMax, []OverMax{{Partition: "gpu", Queue: "root.b", Resource: "gpu", Allocated: 3, Max: 1, By: 2}})
@@ -131,7 +131,7 @@ func TestCompute_OverLimit(t *testing.T) {
 		{Queue: "root", User: "eve", Resources: amounts{"vcore": 99_000}, Running: 3},
 		{Queue: "root.a", User: "eve", Resources: amounts{"vcore": 1001, "gpu": 9}, Running: 2},
 		{Queue: "root.a", User: "zoe", Resources: amounts{"vcore": 9000}, Running: 9},
-		{Queue: "root", User: "ann", Resources: amounts{"vcore": 5500, "gpu": 3}, Running: 9}, // gpu was over before
+		{Queue: "root", User: "ann", Resources: amounts{"vcore": 5500, "gpu": 3}, Running: 9}, // the limit of gpu does not change
 		{Queue: "root", Group: "dev", Resources: amounts{"vcore": 1}, Running: 2},
 		{Queue: "root", Group: "ops", Running: 20},
 	}}}
@@ -158,7 +158,7 @@ func TestRefusedChange_TruncatesList(t *testing.T) {
 func TestCompute_OnePartition(t *testing.T) {
 	p := Compute(load(t, oldYAML), load(t, newYAML), testState(), "gpu")
 	assert.Equal(t, p.Summary, "1 queue changed")
-	assert.Equal(t, len(p.RefusedChanges)+len(p.OverMax)+len(p.LostAccess), 0, "what is held is exactly the new max")
+	assert.Equal(t, len(p.RefusedChanges)+len(p.OverMax)+len(p.LostAccess), 0, "the allocated resources equal the new max")
 }
 
 func TestCompute_WithoutServerState(t *testing.T) {
@@ -171,7 +171,7 @@ func TestCompute_WithoutServerState(t *testing.T) {
 		`"refused":[],"overMax":[],"overLimit":[],"overQuota":[],"lostAccess":[],"warnings":[]}`)
 }
 
-// BenchmarkPlan reads two files of 10,000 queues and compares them, for a server with
+// BenchmarkPlan loads two documents of 10,000 queues and compares them, for a server with
 // 20,000 applications. The target is two seconds.
 func BenchmarkPlan(b *testing.B) {
 	var text strings.Builder

@@ -16,19 +16,19 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// ErrNoConfig says that a server does not tell its configuration.
-var ErrNoConfig = errors.New("the server does not tell its configuration")
+// ErrNoConfig is the error of a server without the REST path of the configuration history.
+var ErrNoConfig = errors.New("the server does not serve its configuration")
 
-// Server is the REST interface of a running server.
+// Server is a client of the REST API of a running server.
 type Server struct {
 	Address string // host:port
 	Client  *http.Client
 }
 
-// maxAnswerBytes bounds an answer. A cluster with 100,000 applications fits many times.
+// maxAnswerBytes bounds the body of a response: many times that of a cluster with 100,000 applications.
 const maxAnswerBytes = 1 << 30
 
-// Config reads the configuration in force. ErrNoConfig: the server is too old to tell it.
+// Config reads the configuration in force. ErrNoConfig: the server is too old.
 func (s Server) Config(ctx context.Context, o configs.Options) (*configs.Config, error) {
 	var all []struct {
 		Number uint64 `json:"generation"`
@@ -45,8 +45,8 @@ func (s Server) Config(ctx context.Context, o configs.Options) (*configs.Config,
 	return nil, fmt.Errorf("%s: %w", s.Address, ErrNoConfig)
 }
 
-// generation reads a configuration as it was written: what is served at /ws/v1/config has
-// been read and written again, with keys that no document may have.
+// generation reads the text of a generation. The document at /ws/v1/config cannot be used: it is
+// completed by the server, and has keys that are not legal in queues.yaml (CFG-121).
 func (s Server) generation(ctx context.Context, n uint64, o configs.Options) (*configs.Config, error) {
 	var g struct {
 		Text string `json:"text"`
@@ -65,10 +65,10 @@ func (s Server) generation(ctx context.Context, n uint64, o configs.Options) (*c
 	return conf, nil
 }
 
-// historyPath lists the configurations that were in force, and its members have their texts.
+// historyPath lists the generations; historyPath/N has the text of generation N (CFG-122).
 const historyPath = "/ws/v1/config/history"
 
-// NodeResources reads which resources the nodes of each partition have, in order.
+// NodeResources reads the names of the resources that the nodes of each partition have, sorted.
 func (s Server) NodeResources(ctx context.Context) (map[string][]string, error) {
 	var all []struct {
 		Name     string `json:"name"`
@@ -91,9 +91,9 @@ func (s Server) NodeResources(ctx context.Context) (map[string][]string, error) 
 	return out, nil
 }
 
-// State reads the work in partitions. The server must have those that are wanted: of one that
-// it does not have nothing is known, which is not the same as no work. Of others it tells as
-// far as it has them, such as one that drains and would come back.
+// State reads the state of partitions. A wanted partition that the server does not have is an
+// error: its state is unknown, which is not the same as empty. Other partitions are read if
+// the server has them: a draining partition may be configured again.
 func (s Server) State(ctx context.Context, wanted, others []string) (State, error) {
 	var have []struct {
 		Name string `json:"name"`
@@ -125,10 +125,10 @@ func (s Server) State(ctx context.Context, wanted, others []string) (State, erro
 	return out, nil
 }
 
-// restQueue is what a server says about a queue, as far as it matters here.
+// restQueue has the fields of a queue in REST that are read here.
 type restQueue struct {
 	Name      string                        `json:"queuename"`
-	Leaf      *bool                         `json:"isLeaf"` // nil: it does not say
+	Leaf      *bool                         `json:"isLeaf"` // nil: the field is missing
 	Allocated map[string]resources.Quantity `json:"allocatedResource"`
 	Children  []restQueue                   `json:"children"`
 }
@@ -174,20 +174,20 @@ func (s Server) partition(ctx context.Context, name string) (*Partition, error) 
 	return p, nil
 }
 
-// restWorkload is what a server says about an ask or an allocation.
+// restWorkload has the fields of an ask or an allocation in REST.
 type restWorkload struct {
 	Class    string                        `json:"priorityClass"`
 	Resource map[string]resources.Quantity `json:"resource"`
 }
 
-// restUsage is what a server says about a user or a group.
+// restUsage has the fields of the usage of a user or a group in REST.
 type restUsage struct {
 	User   string          `json:"userName"`
 	Group  string          `json:"groupName"`
 	Queues *restQueueUsage `json:"queues"`
 }
 
-// restQueueUsage is what somebody uses in a queue and below it.
+// restQueueUsage is the usage of a user or a group in a queue and below it.
 type restQueueUsage struct {
 	Queue     string                        `json:"queuePath"`
 	Resources map[string]resources.Quantity `json:"resourceUsage"`
@@ -219,7 +219,7 @@ func (s Server) read(ctx context.Context, path string, to any) error {
 	}
 	defer body.Close()
 	if err := json.NewDecoder(io.LimitReader(body, maxAnswerBytes)).Decode(to); err != nil {
-		return fmt.Errorf("%s answers %s with something else than was expected: %w", s.Address, path, err)
+		return fmt.Errorf("%s answers %s with an unexpected body: %w", s.Address, path, err)
 	}
 	return nil
 }
@@ -227,7 +227,7 @@ func (s Server) read(ctx context.Context, path string, to any) error {
 func (s Server) get(ctx context.Context, path string) (io.ReadCloser, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.Address+path, nil)
 	if err != nil {
-		return nil, fmt.Errorf("%s is no address: %w", s.Address, err)
+		return nil, fmt.Errorf("%s is not an address: %w", s.Address, err)
 	}
 	request.Header.Set("Accept", "application/json")
 	response, err := s.Client.Do(request)

@@ -13,7 +13,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// fakeServer answers paths with texts, everything else with 404, and "500" with that.
+// fakeServer answers the given paths with their texts, or with status 500 for the text "500", and
+// all other paths with 404.
 func fakeServer(t *testing.T, answers map[string]string) Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -43,7 +44,7 @@ func TestServer_ConfigIsTheActiveGeneration(t *testing.T) {
 	s = fakeServer(t, map[string]string{"/ws/v1/config/history": `[{"generation":1,"active":true}]`, "/ws/v1/config/history/1": `{"text":""}`})
 	c, err = s.Config(t.Context(), configs.DefaultOptions())
 	assert.NilError(t, err)
-	assert.Equal(t, len(c.Partitions), 1, "without a text the default is in force")
+	assert.Equal(t, len(c.Partitions), 1, "an empty text means the default configuration")
 }
 
 func TestServer_State(t *testing.T) {
@@ -80,12 +81,12 @@ func TestServer_Errors(t *testing.T) {
 		answers map[string]string
 		want    string
 	}{
-		{"no history", nil, "the server does not tell its configuration"},
-		{"nothing in force", map[string]string{"/ws/v1/config/history": "[]"}, "the server does not tell its configuration"},
+		{"no history", nil, "the server does not serve its configuration"},
+		{"no active generation", map[string]string{"/ws/v1/config/history": "[]"}, "the server does not serve its configuration"},
 		{"a broken server", map[string]string{"/ws/v1/config/history": "500"}, "answers /ws/v1/config/history with 500 Internal Server Error"},
-		{"no JSON", map[string]string{"/ws/v1/config/history": "<html>"}, "answers /ws/v1/config/history with something else than was expected"},
-		{"a generation that is gone", map[string]string{"/ws/v1/config/history": one}, "answers /ws/v1/config/history/1 with 404 Not Found"},
-		{"a configuration that cannot be read", map[string]string{"/ws/v1/config/history": one, "/ws/v1/config/history/1": `{"text":"partitions: 5"}`},
+		{"no JSON", map[string]string{"/ws/v1/config/history": "<html>"}, "answers /ws/v1/config/history with an unexpected body"},
+		{"a missing generation", map[string]string{"/ws/v1/config/history": one}, "answers /ws/v1/config/history/1 with 404 Not Found"},
+		{"an invalid configuration", map[string]string{"/ws/v1/config/history": one, "/ws/v1/config/history/1": `{"text":"partitions: 5"}`},
 			"the configuration in force cannot be read: 1:13: error [yaml-type]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -101,7 +102,7 @@ func TestServer_Errors(t *testing.T) {
 	_, err = s.Config(t.Context(), configs.DefaultOptions())
 	assert.ErrorContains(t, err, "127.0.0.1:1")
 	_, err = Server{Address: "a b", Client: http.DefaultClient}.State(t.Context(), nil, nil)
-	assert.ErrorContains(t, err, "a b is no address")
+	assert.ErrorContains(t, err, "a b is not an address")
 }
 
 func TestServer_NodeResources(t *testing.T) {
