@@ -92,8 +92,8 @@ type delivery struct {
 }
 
 func deliveries() []delivery {
-	victim := func(party scheduler.AllocationRef, by scheduler.AllocationRef, reason preemption.Reason, text string) scheduler.Effect {
-		return scheduler.Event{Kind: scheduler.EventPreempted, Subject: party, Preemptor: by, Reason: reason, Message: text, Node: "n1", Amounts: two}
+	victim := func(subject scheduler.AllocationRef, by scheduler.AllocationRef, reason preemption.Reason, text string) scheduler.Effect {
+		return scheduler.Event{Kind: scheduler.EventPreempted, Subject: subject, Preemptor: by, Reason: reason, Message: text, Node: "n1", Amounts: two}
 	}
 	ended := func(n scheduler.Event) scheduler.Effect {
 		n.Kind, n.Subject, n.Priority, n.Node, n.Since = scheduler.EventNominationEnded, high, 7, "n1", noon
@@ -199,8 +199,8 @@ func TestLog_NamesTheFirstVictimsAndCountsAll(t *testing.T) {
 	l, out := newRecordedLog(zapcore.InfoLevel)
 	var effects []scheduler.Effect
 	for i := range 1000 {
-		party := scheduler.AllocationRef{Key: objects.AllocationKey(fmt.Sprint("v", i)), App: "a", Queue: "root.a"}
-		effects = append(effects, scheduler.Event{Kind: scheduler.EventPreempted, Subject: party, Reason: preemption.ReasonQuota, Node: objects.NodeID(fmt.Sprint("n", i))})
+		subject := scheduler.AllocationRef{Key: objects.AllocationKey(fmt.Sprint("v", i)), App: "a", Queue: "root.a"}
+		effects = append(effects, scheduler.Event{Kind: scheduler.EventPreempted, Subject: subject, Reason: preemption.ReasonQuota, Node: objects.NodeID(fmt.Sprint("n", i))})
 	}
 	l.OnEffects("p", effects)
 	assert.Equal(t, len(outputLines(out)), 1)

@@ -150,7 +150,7 @@ func TestLog_RepeatedLinesAreOmittedWithACount(t *testing.T) {
 		log := newLog(out, 0, 2)
 		for i := range 5 {
 			log.Info("ask refused", zap.Int("number", i))
-			log.Warn("node gone")
+			log.Warn("node lost")
 		}
 		log.Info("other")
 		<-time.After(1100 * time.Millisecond)
@@ -161,12 +161,12 @@ func TestLog_RepeatedLinesAreOmittedWithACount(t *testing.T) {
 		assert.NilError(t, log.Close())
 		assert.DeepEqual(t, out.lines(), []string{
 			`{"level":"info","msg":"ask refused","number":0}`,
-			`{"level":"warn","msg":"node gone"}`,
+			`{"level":"warn","msg":"node lost"}`,
 			`{"level":"info","msg":"ask refused","number":1}`,
-			`{"level":"warn","msg":"node gone"}`,
+			`{"level":"warn","msg":"node lost"}`,
 			`{"level":"info","msg":"other"}`,
 			`{"level":"info","msg":"log lines left out: the same message was logged too often","message":"ask refused","lines":3}`,
-			`{"level":"warn","msg":"log lines left out: the same message was logged too often","message":"node gone","lines":3}`,
+			`{"level":"warn","msg":"log lines left out: the same message was logged too often","message":"node lost","lines":3}`,
 			`{"level":"info","msg":"ask refused"}`,
 			`{"level":"info","msg":"ask refused"}`,
 			`{"level":"info","msg":"log lines left out: the same message was logged too often","message":"ask refused","lines":1}`,

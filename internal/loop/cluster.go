@@ -194,8 +194,8 @@ func (c *Cluster) fullLoops() (full []*Loop) {
 	return full
 }
 
-// Forget removes the nodes, applications and allocations of all partitions.
-func (c *Cluster) Forget(ctx context.Context) error {
+// Reset removes the nodes, applications and allocations of all partitions.
+func (c *Cluster) Reset(ctx context.Context) error {
 	if err := c.lockPartitions(ctx); err != nil {
 		return err
 	}

@@ -114,9 +114,9 @@ func New(core *scheduler.Core, sink Sink, opt Options) *Loop {
 		queryLock: make(chan struct{}, 1)}
 }
 
-func orDefault(n, otherwise int) int {
+func orDefault(n, fallback int) int {
 	if n <= 0 {
-		return otherwise
+		return fallback
 	}
 	return n
 }

@@ -16,7 +16,7 @@ import (
 // The difference of two configurations is computed once, by the caller of Reload, and not again
 // by the loop, which is paused.
 func TestReload_DifferenceIsComputedOnce(t *testing.T) {
-	tree := func(most int64) *configs.Config {
+	tree := func(maxApplications int64) *configs.Config {
 		conf := wideConfig(50)
 		for i := range conf.Partitions[0].Root.Children {
 			for j := range conf.Partitions[0].Root.Children[i].Children {
@@ -24,7 +24,7 @@ func TestReload_DifferenceIsComputedOnce(t *testing.T) {
 				q.Limits = []limits.Limit{{Users: []string{fmt.Sprint("user", j)}, MaxResources: q.Max}} // comparing limits allocates
 			}
 		}
-		conf.Partitions[0].Root.Children[7].Children[7].MaxApplications = uint64(most)
+		conf.Partitions[0].Root.Children[7].Children[7].MaxApplications = uint64(maxApplications)
 		return conf
 	}
 	allocs := func(f func()) uint64 {

@@ -148,13 +148,13 @@ func TestReload_DrainingPartitionIsRestored(t *testing.T) {
 	callPartition(t, c, "gpu", node("n2", 1))
 }
 
-func TestForget_RemovesADrainingPartition(t *testing.T) {
+func TestReset_RemovesADrainingPartition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := newTwoPartitionCluster(t, loop.Options{})
 		defer c.End()
 		callPartition(t, c, "gpu", node("n1", 1), app("app"))
 		assert.NilError(t, c.Configure(t.Context(), configOf(partition("default", "a"))))
-		assert.NilError(t, c.Forget(t.Context()))
+		assert.NilError(t, c.Reset(t.Context()))
 		synctest.Wait()
 		assert.DeepEqual(t, c.Partitions(), []string{"default"})
 	})

@@ -41,8 +41,8 @@ func (m *AllocationRequest) Reset() {
 }
 
 func reuse[E any](s []E) []E {
-	const most = 4096
-	if cap(s) > most {
+	const maxCapacity = 4096
+	if cap(s) > maxCapacity {
 		return nil
 	}
 	return s[:0]

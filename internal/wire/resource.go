@@ -44,8 +44,8 @@ func (d *Decoder) finishResource(p *resourceParts, x *Allocation) error {
 		if err := d.startQuantities(p.first); err != nil {
 			return err
 		}
-		amounts, wrong := d.readAmounts(d.quantities)
-		*slot = memoSlot[amountsResult]{string(p.first), true, amountsResult{amounts, wrong}}
+		amounts, err := d.readAmounts(d.quantities)
+		*slot = memoSlot[amountsResult]{string(p.first), true, amountsResult{amounts, err}}
 	}
 	x.Amounts, x.AmountsErr = slot.value.amounts, slot.value.err
 	return nil

@@ -24,8 +24,8 @@ func (m *Response) Bytes() ([]byte, error) { return m.bytes, m.err }
 
 // Reset starts a new message.
 func (m *Response) Reset() {
-	const most = 1 << 17 // capacity that a stream may keep
-	if cap(m.bytes) > most {
+	const maxCapacity = 1 << 17 // capacity that a stream may keep
+	if cap(m.bytes) > maxCapacity {
 		m.bytes = nil
 	}
 	m.bytes, m.err = m.bytes[:0], nil

@@ -58,9 +58,9 @@ func TestClassAdmissionScenarios(t *testing.T) {
 	assert.NilError(t, json.Unmarshal(text, &file))
 	var found []classScenario
 	for _, text := range file.Scenarios {
-		var about struct{ Topic string }
-		assert.NilError(t, json.Unmarshal(text, &about))
-		if about.Topic == "class-admission" {
+		var header struct{ Topic string }
+		assert.NilError(t, json.Unmarshal(text, &header))
+		if header.Topic == "class-admission" {
 			var s classScenario
 			assert.NilError(t, json.Unmarshal(text, &s))
 			found = append(found, s)

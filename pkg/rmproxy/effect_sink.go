@@ -17,8 +17,8 @@ type effectSink struct {
 	partition string
 	log       *zap.Logger
 
-	mu             sync.Mutex
-	pendingForgets int // PartitionReset effects to come: the effects before the last of them are dropped
+	mu            sync.Mutex
+	pendingResets int // PartitionReset effects to come: the effects before the last of them are dropped
 }
 
 func (p *Proxy) newEffectSink(partition string) loop.Sink {
@@ -29,15 +29,15 @@ func (p *Proxy) newEffectSink(partition string) loop.Sink {
 	return s
 }
 
-// dropUntilForgotten makes every sink drop the effects of its partition up to the next
-// PartitionReset (RMI-12). The caller must then reset the partitions (loop.Cluster.Forget).
-func (p *Proxy) dropUntilForgotten() {
+// dropUntilReset makes every sink drop the effects of its partition up to the next
+// PartitionReset (RMI-12). The caller must then reset the partitions (loop.Cluster.Reset).
+func (p *Proxy) dropUntilReset() {
 	p.mu.Lock()
 	all := slices.Collect(maps.Values(p.effectSinks))
 	p.mu.Unlock()
 	for _, s := range all { // p.mu is not held: a sink that delivers takes the locks in the other order
 		s.mu.Lock()
-		s.pendingForgets++
+		s.pendingResets++
 		s.mu.Unlock()
 	}
 }
@@ -85,8 +85,8 @@ func (t *effectSink) forSession(effects []scheduler.Effect) []scheduler.Effect {
 			internal = true
 		case scheduler.PartitionReset:
 			start = i + 1
-			if t.pendingForgets > 0 {
-				t.pendingForgets--
+			if t.pendingResets > 0 {
+				t.pendingResets--
 			} else if s := t.p.current(); s != nil {
 				s.dropUndelivered(t.partition)
 			}
@@ -94,7 +94,7 @@ func (t *effectSink) forSession(effects []scheduler.Effect) []scheduler.Effect {
 	}
 	effects = effects[start:]
 	switch {
-	case t.pendingForgets > 0:
+	case t.pendingResets > 0:
 		return nil
 	case internal:
 		return slices.DeleteFunc(slices.Clone(effects), scheduler.Internal)

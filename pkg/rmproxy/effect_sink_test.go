@@ -35,10 +35,10 @@ func newTestEffectSink(p *Proxy) *effectSink {
 	return &effectSink{p: p, partition: "default", log: p.log}
 }
 
-func TestEffectSink_EffectsBeforeForgottenAreDropped(t *testing.T) {
+func TestEffectSink_EffectsBeforeResetAreDropped(t *testing.T) {
 	p, s, _ := newProxyWithSession(t)
 	sink := newTestEffectSink(p)
-	sink.pendingForgets = 2 // registered twice, and no PartitionReset has been delivered
+	sink.pendingResets = 2 // registered twice, and no PartitionReset has been delivered
 	sink.Deliver([]scheduler.Effect{rejected("1")})
 	sink.Deliver([]scheduler.Effect{rejected("2"), scheduler.PartitionReset{}, rejected("3")})
 	assert.Equal(t, undeliveredKeys(s), "")
@@ -62,7 +62,7 @@ func TestEffectSink_EffectsDoNotReachALaterRegistration(t *testing.T) {
 	assert.Equal(t, undeliveredKeys(p.current()), "")
 }
 
-func TestEffectSink_ForgottenEmptiesTheOutboxes(t *testing.T) {
+func TestEffectSink_ResetEmptiesTheOutboxes(t *testing.T) {
 	p, s, _ := newProxyWithSession(t)
 	sink := newTestEffectSink(p)
 	s.deliver("other", []scheduler.Effect{rejected("1")})

@@ -55,16 +55,16 @@ func sameText(a, b string) bool { return unsafe.StringData(a) == unsafe.StringDa
 
 // responseBatches has n effects of each list about allocations.
 func responseBatches(n int) [][]outboundEffect {
-	var made, gone, refused []outboundEffect
+	var made, released, refused []outboundEffect
 	amounts := resources.FromMap(map[string]resources.Quantity{"memory": 4 << 30, "vcore": 1000})
 	for i := range n {
 		key, app := objects.AllocationKey(fmt.Sprintf("%08x-5b0c-4f5e-9d3a-2f6f3c9e1a77", i)), objects.AppID("spark-application")
 		ask := &objects.Ask{Key: key, App: app, Amounts: amounts}
 		made = append(made, outboundEffect{"default", scheduler.Allocated{Ask: ask, Node: "node-0001"}})
-		gone = append(gone, outboundEffect{"default", scheduler.Released{Key: key, App: app, Type: 1, Message: "finished"}})
+		released = append(released, outboundEffect{"default", scheduler.Released{Key: key, App: app, Type: 1, Message: "finished"}})
 		refused = append(refused, outboundEffect{"default", scheduler.AskRejected{Key: key, App: app, Reason: "no such application"}})
 	}
-	return [][]outboundEffect{made, gone, refused}
+	return [][]outboundEffect{made, released, refused}
 }
 
 // decodeAllocs counts the objects that decoding a message makes. The memo of names is a hash

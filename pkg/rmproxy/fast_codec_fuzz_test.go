@@ -190,8 +190,8 @@ func TestFastCodec_LargestResponsesMatchGeneratedCode(t *testing.T) {
 
 func TestFastCodec_ResponsesOfAllLengthsMatchGeneratedCode(t *testing.T) {
 	s, m := &session{rm: "rm"}, newFastResponse()
-	for _, around := range []int{1 << 7, 1 << 14} { // where lengths take a byte more
-		for n := around - 90; n < around+10; n++ {
+	for _, length := range []int{1 << 7, 1 << 14} { // where lengths take a byte more
+		for n := length - 90; n < length+10; n++ {
 			name := strings.Repeat("x", n)
 			amounts := resources.FromMap(map[string]resources.Quantity{name: 1, "vcore": 1 << 62})
 			assertEncodedAsGenerated(t, s, m, []outboundEffect{

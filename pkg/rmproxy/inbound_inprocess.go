@@ -18,11 +18,11 @@ func (s *session) fromProto(m *si.AllocationRequest) *wire.AllocationRequest {
 			s.ignore(ignoredEmpty, zap.String("message", "an allocation message holds an entry without an allocation"))
 			continue
 		}
-		amounts, wrong := amountsFromProto(x.ResourcePerAlloc)
+		amounts, amountsErr := amountsFromProto(x.ResourcePerAlloc)
 		out.Allocations = append(out.Allocations, wire.Allocation{
 			Key: x.AllocationKey, App: x.ApplicationID, Node: x.NodeID,
 			Partition: x.PartitionName, TaskGroup: x.TaskGroupName,
-			Amounts: amounts, AmountsErr: wrong, Tags: s.cloneIfShared(x.AllocationTags), Priority: x.Priority,
+			Amounts: amounts, AmountsErr: amountsErr, Tags: s.cloneIfShared(x.AllocationTags), Priority: x.Priority,
 			Placeholder: x.Placeholder, Originator: x.Originator, Policy: preemptionPolicy(x.PreemptionPolicy),
 		})
 	}

@@ -80,8 +80,8 @@ func TestUpdateNode_InvalidNodeIsRejectedAlone(t *testing.T) {
 	negative.SchedulableResource = resourceOf(-1, 1)
 	otherPartition := nodeCreated("unknownPartition")
 	otherPartition.Attributes = map[string]string{"si/node-partition": "gpu"}
-	strange := nodeCreated("badResource")
-	strange.SchedulableResource.Resources[""] = &si.Quantity{Value: 1}
+	badResource := nodeCreated("badResource")
+	badResource.SchedulableResource.Resources[""] = &si.Quantity{Value: 1}
 	many := nodeCreated("many")
 	for i := range 300 {
 		many.SchedulableResource.Resources[fmt.Sprint("r", i)] = &si.Quantity{Value: 1}
@@ -91,7 +91,7 @@ func TestUpdateNode_InvalidNodeIsRejectedAlone(t *testing.T) {
 	good := nodeCreated("good")
 	good.Attributes = map[string]string{"si/node-partition": "[rm]default"}
 	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{
-		nodeCreated(""), nodeCreated(overlongID), otherPartition, strange, many, negative, empty, good,
+		nodeCreated(""), nodeCreated(overlongID), otherPartition, badResource, many, negative, empty, good,
 		{Action: si.NodeInfo_DRAIN_NODE},
 	}}))
 	var rejected []*si.RejectedNode

@@ -69,9 +69,9 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-func setDefault[N cmp.Ordered](n *N, otherwise N) {
+func setDefault[N cmp.Ordered](n *N, fallback N) {
 	if zero := *new(N); *n <= zero {
-		*n = otherwise
+		*n = fallback
 	}
 }
 

@@ -211,14 +211,14 @@ func TestUsers_FailedDirectoryRejectsApplications(t *testing.T) {
 func TestUsers_NumberOfGroupsIsBounded(t *testing.T) {
 	r := newRegisteredRig(t, Options{})
 	a := r.openApplicationStream()
-	most, more := newApp("most", "root.a"), newApp("more", "root.a")
+	atLimit, aboveLimit := newApp("at-limit", "root.a"), newApp("above-limit", "root.a")
 	for i := range security.MaxGroups {
-		most.Ugi.Groups = append(most.Ugi.Groups[:i], fmt.Sprint("g", i))
+		atLimit.Ugi.Groups = append(atLimit.Ugi.Groups[:i], fmt.Sprint("g", i))
 	}
-	more.Ugi.Groups = append(slices.Clone(most.Ugi.Groups), "one-more")
-	assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{most, more}}))
+	aboveLimit.Ugi.Groups = append(slices.Clone(atLimit.Ugi.Groups), "g4096")
+	assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{atLimit, aboveLimit}}))
 	assert.DeepEqual(t, applicationResults(t, a, 2), map[string]string{
-		"most": "accepted", "more": `user "u" has 4097 groups, at most 4096 are allowed`,
+		"at-limit": "accepted", "above-limit": `user "u" has 4097 groups, at most 4096 are allowed`,
 	})
 }
 

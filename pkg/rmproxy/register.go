@@ -179,8 +179,8 @@ func (p *Proxy) reset(old *session, proposal *reload.Proposal) error {
 	if p.isRemote {
 		p.cluster.SetListening(false) // until the RM opens the allocation stream
 	}
-	p.dropUntilForgotten()
-	if err := p.cluster.Forget(p.ctx); err != nil {
+	p.dropUntilReset()
+	if err := p.cluster.Reset(p.ctx); err != nil {
 		return p.asErrClosed(err)
 	}
 	_, err := p.reloads.Apply(p.ctx, proposal)
