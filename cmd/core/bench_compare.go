@@ -100,7 +100,7 @@ func benchCompare(out io.Writer, before, now string, threshold float64, output s
 		return exitError{exitRefused, nil}
 	case len(c.Figures) > 0:
 		return nil
-	case output == "json": // the text says so itself
+	case output == "json": // the text form has this message itself
 		return exitError{exitUsage, errors.New(bench.NothingCompared)}
 	}
 	return exitError{exitUsage, nil}

@@ -145,7 +145,7 @@ func TestBenchCompare_JSON(t *testing.T) {
 	assert.Equal(t, got.Verdicts.Worse, 1)
 }
 
-// Without a figure there is no verdict, and 0 would say that nothing is worse.
+// Without a figure there is no verdict: exit code 0 would mean that no figure is worse.
 func TestBenchCompare_NothingComparedIsNoVerdict(t *testing.T) {
 	inReportDirectory(t)
 	assert.NilError(t, os.WriteFile("other.json", []byte(strings.Replace(benchReport(10, 11, 12, 13), `"digest": "d"`, `"digest": "e"`, 1)), 0o600))

@@ -145,7 +145,7 @@ func printExplanation(out io.Writer, e *webservice.Explanation) error {
 	if len(e.Resources) == 0 {
 		return t.Flush()
 	}
-	t.line("\nRESOURCE\tREQUESTED\tLEFT IN QUEUE\tLEFT OF LIMIT\tLEFT IN CLUSTER\tMOST FREE ON A NODE\tLARGEST NODE")
+	t.line("\nRESOURCE\tREQUESTED\tQUEUE HEADROOM\tLIMIT HEADROOM\tCLUSTER HEADROOM\tMOST FREE ON A NODE\tLARGEST NODE")
 	for i := range e.Resources {
 		r := &e.Resources[i]
 		t.line("%s\t%s\t%s\t%s\t%s\t%s\t%s", r.Resource, r.Text(r.Requested), headroomText(r, r.Queue, true), headroomText(r, r.Limit, true),

@@ -19,8 +19,8 @@ func TestExplainCommand_PendingAndAllocatedKeys(t *testing.T) {
 pending since 2026-01-02T11:00:00Z, 1h0m0s
 it is nominated for node n1, where victims have still to end: 1
 
-RESOURCE  REQUESTED  LEFT IN QUEUE  LEFT OF LIMIT  LEFT IN CLUSTER  MOST FREE ON A NODE  LARGEST NODE
-vcore     2          no bound       no bound       0 of 4           0                    4
+RESOURCE  REQUESTED  QUEUE HEADROOM  LIMIT HEADROOM  CLUSTER HEADROOM  MOST FREE ON A NODE  LARGEST NODE
+vcore     2          no bound        no bound        0 of 4            0                    4
 `)
 	code, out, _ = runCanopy("explain", "low", "--address", address)
 	assert.Equal(t, code, 0)

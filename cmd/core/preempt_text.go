@@ -119,13 +119,13 @@ func outcomeText(p *webservice.Preemption) string {
 	case p.Nomination != nil:
 		return p.Nomination.State
 	}
-	gone := 0
+	ended := 0
 	for _, v := range p.Victims {
 		if v.Ended != 0 {
-			gone++
+			ended++
 		}
 	}
-	return fmt.Sprintf("%d of %d ended", gone, len(p.Victims))
+	return fmt.Sprintf("%d of %d ended", ended, len(p.Victims))
 }
 
 func printPreemption(out io.Writer, p *webservice.Preemption) error {

@@ -68,7 +68,7 @@ func TestReplay_PreemptionText(t *testing.T) {
 	code, out, errs := replayContested("--preemption", "compare", "--resubmit", "--decisions", decisions)
 	assert.Equal(t, code, 0, errs)
 	for _, want := range []string{
-		`\nQOS +PRIORITY +TASKS +PLACED +PREEMPTED +RESUBMITTED +PLACED AGAIN +RUNNING +WAITING +GONE +RUNNING WITHOUT PREEMPTION\nls +300 +\d`,
+		`\nQOS +PRIORITY +TASKS +PLACED +PREEMPTED +RESUBMITTED +PLACED AGAIN +RUNNING +WAITING +NOT RESUBMITTED +RUNNING WITHOUT PREEMPTION\nls +300 +\d`,
 		`\nbe +0 +\d+ `, `\n\d+ tasks preempted \d+ others\n\d+ were submitted again, and \d+ of them were placed again\n`,
 		`\nwork lost +[\d.]+ vcore, `, `\n\d+ of 80 tasks were placed; \d+ run at the end, with [\d.]+ GPUs\n`,
 		`\nthe accounting balances: \d+ placed - \d+ preempted - 0 released = \d+ running\n`, `\nasks +\d+: \d+ placed, \d+ preempted, `,

@@ -81,7 +81,7 @@ func gpus(s sim.Sum) string { return oneDecimal(float64(s.Resources[sim.GPU]) / 
 func (p *replayPreemption) lines() []string {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprint(t, "\nQOS\tPRIORITY\tTASKS\tPLACED\tPREEMPTED\tRESUBMITTED\tPLACED AGAIN\tRUNNING\tWAITING\tGONE")
+	fmt.Fprint(t, "\nQOS\tPRIORITY\tTASKS\tPLACED\tPREEMPTED\tRESUBMITTED\tPLACED AGAIN\tRUNNING\tWAITING\tNOT RESUBMITTED")
 	rejected := slices.ContainsFunc(p.ByQoS, func(l sim.QoSLine) bool { return l.Rejected > 0 })
 	if rejected {
 		fmt.Fprint(t, "\tREJECTED")

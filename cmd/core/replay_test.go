@@ -158,7 +158,7 @@ func TestReplay_RejectionsInText(t *testing.T) {
 
 	p := replayPreemption{Preemption: sim.Preemption{ByQoS: []sim.QoSLine{{QoS: "ls", Tasks: 9, Rejected: 4}}}}
 	lines := strings.Join(p.lines(), "\n")
-	assert.Assert(t, strings.Contains(lines, "GONE  REJECTED\n") && strings.Contains(lines, "  0     4\n"), lines)
+	assert.Assert(t, strings.Contains(lines, "NOT RESUBMITTED  REJECTED\n") && strings.Contains(lines, "  0                4\n"), lines)
 }
 
 // The report of a scheduler at --address is the same, apart from times.

@@ -35,7 +35,7 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 		}
 		l.open.Add(-1)
 		n := l.refused.Add(1) // before the peer can see it
-		_ = c.Close()         // the peer sees it, or has gone
+		_ = c.Close()         // the peer sees it, or has closed it itself
 		if n&(n-1) == 0 {     // 1, 2, 4, 8 and so on: a flood of connections is few lines
 			l.log.Warn("connection refused: too many are open", zap.String("listener", l.Addr().String()),
 				zap.Stringer("peer", c.RemoteAddr()), zap.Int("max", l.maxOpen), zap.Uint64("refused", n))

@@ -35,7 +35,7 @@ func TestTraceSynth_DefaultsMakeTheExample(t *testing.T) {
 		assert.Assert(t, len(text) < 100_000)
 	}
 	assert.Assert(t, strings.HasPrefix(out, "24 nodes with 64 GPUs: "), out)
-	assert.Assert(t, strings.Contains(out, "\n400 tasks, 313 of them with GPUs, that come within 20.7 h: "), out)
+	assert.Assert(t, strings.Contains(out, "\n400 tasks, 313 of them with GPUs, submitted within 20.7 h: "), out)
 }
 
 func TestTraceSynth_InJSON(t *testing.T) {
