@@ -119,6 +119,10 @@ func replay(ctx context.Context, f replayFlags, stderr io.Writer) (*replayReport
 		fmt.Fprintf(stderr, "warning: %d of %d tasks name a model of GPU in gpu_spec, which has no effect\n",
 			n, len(t.tasks))
 	}
+	inputs := []namedFile{{"nodes", f.nodes}, {"pods", f.pods}, {"config", f.config}}
+	if err := refuseSameFile(namedFile{"decisions", f.decisions}, inputs...); err != nil {
+		return nil, exitError{exitUsage, err}
+	}
 	decisions, err := createDecisions(f.decisions)
 	if err != nil {
 		return nil, exitError{exitUsage, err}

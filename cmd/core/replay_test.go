@@ -229,6 +229,7 @@ func TestReplay_InvalidInput(t *testing.T) {
 			"leaf root.be"},
 		{"a broken configuration", append(files, "--config", broken), broken + ":1:"},
 		{"no partition", append(files, "--config", other), "there is no partition default"},
+		{"decisions over an input", append(files, "--decisions", samplePods), "--decisions and --pods name the same file"},
 		{"decisions that cannot be written", append(files, "--decisions", filepath.Join(t.TempDir(), "no", "where")),
 			"no such file"},
 		{"more than 100 percent of the nodes", append(files, "--nodes-percent", "101"), "--nodes-percent is 101, and must be from 1 to 100"},

@@ -143,7 +143,9 @@ func (f *synthFlags) check() error {
 	note(sum == 0, "--qos gives every class the weight 0")
 	note(f.nodes == "", "--out-nodes names no file")
 	note(f.pods == "", "--out-pods names no file")
-	note(f.nodes != "" && f.nodes == f.pods, "--out-nodes and --out-pods name the same file, %s", f.nodes)
+	note(f.nodes == "-", "--out-nodes -: a trace is two files, so it cannot be written to standard output")
+	note(f.pods == "-", "--out-pods -: a trace is two files, so it cannot be written to standard output")
+	wrong = append(wrong, refuseSameFile(namedFile{"out-nodes", f.nodes}, namedFile{"out-pods", f.pods}))
 	return errors.Join(append(wrong, checkOutput(f.output))...)
 }
 
