@@ -36,6 +36,7 @@ const eventsExamples = `  canopy events --since 5m
 type eventsFlags struct {
 	address, since, until, output string
 	follow                        bool
+	timeout                       time.Duration
 }
 
 // eventsCommand prints the event history of a server (OBS-38).
@@ -66,6 +67,8 @@ func eventsCommand() *cobra.Command {
 	flags.StringVar(&f.since, "since", "", "events from this `TIME` on: RFC 3339, or how long ago, such as 5m")
 	flags.StringVar(&f.until, "until", "", "events before this `TIME`: RFC 3339, or how long ago, such as 1m")
 	flags.BoolVarP(&f.follow, "follow", "f", false, "print new events as they happen")
+	flags.DurationVar(&f.timeout, "timeout", 30*time.Second,
+		"how long to wait for each answer; with --follow for the first event record, which comes at once")
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text, or json for one object per line")
 	return cmd
 }
@@ -74,6 +77,9 @@ func (f *eventsFlags) check() error {
 	var wrong []error
 	if _, _, err := net.SplitHostPort(f.address); err != nil {
 		wrong = append(wrong, fmt.Errorf("--address: %w", err))
+	}
+	if f.timeout <= 0 {
+		wrong = append(wrong, fmt.Errorf("--timeout is %v, and must be above 0", f.timeout))
 	}
 	if f.follow && f.until != "" {
 		wrong = append(wrong, errors.New("--until and --follow exclude each other"))
@@ -119,13 +125,8 @@ func (f *eventsFlags) printBatches(ctx context.Context, out *bufio.Writer) error
 			NextID       uint64
 			EventRecords []json.RawMessage
 		}
-		body, err := f.get(ctx, "/ws/v1/events/batch?"+query.Encode())
-		if err != nil {
+		if err := f.getBatch(ctx, query, &batch); err != nil {
 			return err
-		}
-		err = json.NewDecoder(body).Decode(&batch)
-		if err := errors.Join(err, body.Close()); err != nil {
-			return fmt.Errorf("%s: %w", f.address, err)
 		}
 		for _, record := range batch.EventRecords {
 			if err := f.print(out, record); err != nil {
@@ -139,6 +140,32 @@ func (f *eventsFlags) printBatches(ctx context.Context, out *bufio.Writer) error
 	}
 }
 
+// getBatch reads one answer, within the time that the flags allow.
+func (f *eventsFlags) getBatch(ctx context.Context, query url.Values, batch any) error {
+	ctx, cancel := context.WithTimeout(ctx, f.timeout)
+	defer cancel()
+	body, err := f.get(ctx, "/ws/v1/events/batch?"+query.Encode())
+	if err != nil {
+		return f.explainTimeout(ctx, err)
+	}
+	err = json.NewDecoder(body).Decode(batch)
+	if err := errors.Join(err, body.Close()); err != nil {
+		return f.explainTimeout(ctx, fmt.Errorf("%s: %w", f.address, err))
+	}
+	return nil
+}
+
+// errNoAnswer is the cause of a context that ended because of --timeout.
+var errNoAnswer = errors.New("no answer in time")
+
+// explainTimeout says in words that the server did not answer in time, if that is the reason of err.
+func (f *eventsFlags) explainTimeout(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); errors.Is(cause, context.DeadlineExceeded) || errors.Is(cause, errNoAnswer) {
+		return fmt.Errorf("%s did not answer within %s (--timeout)", f.address, f.timeout)
+	}
+	return err
+}
+
 // errStreamEnded means that there may be more events than were printed.
 var errStreamEnded = errors.New("the server has ended the stream")
 
@@ -148,16 +175,21 @@ func (f *eventsFlags) followStream(ctx context.Context, out *bufio.Writer) error
 	if f.since != "" {
 		path += "?" + url.Values{"since": {f.since}}.Encode()
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	late := time.AfterFunc(f.timeout, func() { cancel(errNoAnswer) })
+	defer late.Stop()
 	body, err := f.get(ctx, path)
 	if err != nil {
-		return err
+		return f.explainTimeout(ctx, err)
 	}
 	defer body.Close()
 	in := json.NewDecoder(bufio.NewReader(body))
 	var first json.RawMessage
 	if err := in.Decode(&first); err != nil { // the record with the instance UUID
-		return fmt.Errorf("%s: %w", f.address, err)
+		return f.explainTimeout(ctx, fmt.Errorf("%s: %w", f.address, err))
 	}
+	late.Stop() // the stream may be silent for as long as nothing happens
 	for {
 		var record json.RawMessage
 		switch err := in.Decode(&record); {

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -122,6 +123,19 @@ func TestEventsCommand_FollowBeginsWithPastEvents(t *testing.T) {
 	assert.Assert(t, strings.Contains(errs, "the server has ended the stream"), errs)
 	assert.Equal(t, strings.Count(out, "\n"), 2, out)
 	assert.Assert(t, strings.Contains(out, "recent") && strings.Contains(out, "new") && !strings.Contains(out, "old"), out)
+}
+
+// A server that accepts the connection and does not answer ends the command after --timeout.
+func TestEventsCommand_EndsWithoutAnAnswer(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	assert.NilError(t, err)
+	defer silent.Close()
+	for _, follow := range [][]string{nil, {"--follow"}} {
+		code, out, errs := runCanopy(append([]string{"events", "--address", silent.Addr().String(), "--timeout", "50ms"}, follow...)...)
+		assert.Equal(t, code, exitRefused)
+		assert.Equal(t, out, "")
+		assert.Equal(t, errs, "canopy: "+silent.Addr().String()+" did not answer within 50ms (--timeout)\n")
+	}
 }
 
 func TestEventsCommand_InvalidFlagsAreRejected(t *testing.T) {
