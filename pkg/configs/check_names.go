@@ -88,6 +88,26 @@ func (r *report) collectResourceNames(o subject, seen map[string]bool, words []t
 	}
 }
 
+// checkDefaultPartition warns if the name of a partition is nearly default and no partition has that
+// name. Nodes, applications and asks without a partition are those of the partition default, so a
+// misspelt name rejects all of them (CFG-129). Two edits are near: most mistakes swap two letters.
+func (r *report) checkDefaultPartition(partitions []*partitionDraft) {
+	var misspelt *partitionDraft
+	for _, p := range partitions {
+		switch {
+		case p.name == defaultPartition:
+			return
+		case misspelt == nil && editDistance(normalizeWord(p.name), defaultPartition) <= 2:
+			misspelt = p
+		}
+	}
+	if misspelt != nil {
+		r.add(misspelt, misspelt.position, "partition-default",
+			fmt.Sprintf("no partition is named %q, to which nodes, applications and asks belong that name no partition", defaultPartition),
+			fmt.Sprintf("did you mean %q?", defaultPartition))
+	}
+}
+
 // checkSubmitters warns of a partition without any access list, to which no application can be submitted
 // (CFG-85). It is silent if a part of the document could not be read: that may be the access list.
 func (r *report) checkSubmitters(p *partitionDraft) {

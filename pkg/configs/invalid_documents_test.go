@@ -273,6 +273,17 @@ partitions:
   usergroupresolver:
     type: «resolver-unknown»LDAP
 `},
+		{"a misspelt default partition", `
+partitions:
+- name: gpu
+  queues:
+  - name: root
+    submitacl: '*'
+- name: «partition-default»defualt
+  queues:
+  - name: root
+    submitacl: '*'
+`},
 		{"a partition without access lists", `
 partitions:
 - queues:

@@ -77,6 +77,7 @@ func (o Options) withDefaults() Options {
 // check applies the rules that compare several values of the partitions.
 func (r *report) check(partitions []*partitionDraft) {
 	r.checkPartitionNames(partitions)
+	r.checkDefaultPartition(partitions)
 	for _, p := range partitions {
 		r.checkPartitionLimits(p)
 		r.checkQueues(p.root)

@@ -106,6 +106,7 @@ type ValidationRule struct {
 //	priority-off        warning  preemption.priority is set where priorities are switched off
 //	quota-delay         warning  quota.preemption.delay is set where no max is enforced
 //	no-submit-access      warning  no queue of a partition has an access list
+//	partition-default   warning  the name of a partition is nearly default, and no partition has that name
 //
 // The ID of a class- rule without its prefix is the reason that REST returns (package
 // priorities); so is that of a budget- rule (package budgets).
@@ -209,6 +210,7 @@ var ruleTable = []ValidationRule{
 	{"priority-off", Warning, "preemption.priority is set where priorities are switched off"},
 	{"quota-delay", Warning, "quota.preemption.delay is set where no max is enforced"},
 	{"no-submit-access", Warning, "no queue of a partition has an access list"},
+	{"partition-default", Warning, "the name of a partition is nearly default, and no partition has that name"},
 }
 
 // severityOf is the severity of a rule. Every rule has only one.
