@@ -44,17 +44,22 @@ const maxMessageBytes = 1 << 30
 func (l grpcLimits) check() error {
 	var wrong []error
 	for _, x := range []struct {
-		flag string
-		n    int64
+		flag  string
+		valid bool
+		value any
 	}{
-		{"grpc-max-connections", int64(l.connections)}, {"grpc-max-silent-streams", int64(l.rm.SilentStreams)},
-		{"grpc-first-message", int64(l.rm.FirstMessageTimeout)}, {"rm-max-message-bytes", int64(l.rm.MessageBytes)},
-		{"rm-max-message-elements", int64(l.rm.MessageElements)}, {"rm-decode-bytes", l.rm.DecodeBytes},
-		{"rm-max-undelivered-bytes", int64(l.rm.UndeliveredBytes)}, {"rm-undelivered-timeout", int64(l.rm.UndeliveredTimeout)},
-		{"rm-timeout", int64(l.rm.DisconnectedTimeout)},
+		{"grpc-max-connections", l.connections > 0, l.connections},
+		{"grpc-max-silent-streams", l.rm.SilentStreams > 0, l.rm.SilentStreams},
+		{"grpc-first-message", l.rm.FirstMessageTimeout > 0, l.rm.FirstMessageTimeout},
+		{"rm-max-message-bytes", l.rm.MessageBytes > 0, l.rm.MessageBytes},
+		{"rm-max-message-elements", l.rm.MessageElements > 0, l.rm.MessageElements},
+		{"rm-decode-bytes", l.rm.DecodeBytes > 0, l.rm.DecodeBytes},
+		{"rm-max-undelivered-bytes", l.rm.UndeliveredBytes > 0, l.rm.UndeliveredBytes},
+		{"rm-undelivered-timeout", l.rm.UndeliveredTimeout > 0, l.rm.UndeliveredTimeout},
+		{"rm-timeout", l.rm.DisconnectedTimeout > 0, l.rm.DisconnectedTimeout},
 	} {
-		if x.n <= 0 {
-			wrong = append(wrong, fmt.Errorf("--%s is %d, and must be above 0", x.flag, x.n))
+		if !x.valid {
+			wrong = append(wrong, fmt.Errorf("--%s is %v, and must be above 0", x.flag, x.value))
 		}
 	}
 	if l.rm.MessageBytes > maxMessageBytes {
