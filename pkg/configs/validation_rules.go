@@ -91,21 +91,21 @@ type ValidationRule struct {
 //	offset-system       warning  offsets raise asks of users to system priorities
 //	zero-resources      warning  max or guaranteed with nothing but zeroes counts as not set
 //	resource-name       warning  a quantity is for a name that is probably a well-known resource
-//	resource-similar       warning  a quantity is for a name that is nearly another one of the document
+//	resource-similar    warning  a quantity is for a name that is nearly another one of the document
 //	resource-absent     warning  a quantity is for a resource that no node of the server has
 //	quantity-small      warning  a quantity is so small that nothing can run in it
 //	resolver-unknown    warning  the type of usergroupresolver does not exist
 //	acl-name            warning  an access list has a name that no user or group can have
 //	filter-name         warning  a filter has a name that no user or group can have
 //	class-acl-name      warning  the access list of a priority class has a name that no user or group can have
-//	budget-empty-selector  warning  the selector of a disruption budget has no condition and selects nothing
+//	budget-empty-selector warning  the selector of a disruption budget has no condition and selects nothing
 //	classquota-class    warning  a class quota or a selector names a priority class that does not exist
 //	classquota-uncovered warning  a class needs a quota and no queue has one, so all its asks are rejected
 //	template-leaf       warning  a child template has no effect on a leaf
 //	fair-raw            warning  fair without a guarantee compares plain numbers
 //	priority-off        warning  preemption.priority is set where priorities are switched off
 //	quota-delay         warning  quota.preemption.delay is set where no max is enforced
-//	no-submit-access      warning  no queue of a partition has an access list
+//	no-submit-access    warning  no queue of a partition has an access list
 //	partition-default   warning  the name of a partition is nearly default, and no partition has that name
 //
 // The ID of a class- rule without its prefix is the reason that REST returns (package
