@@ -31,7 +31,7 @@ type PreemptionPolicy uint8
 // The bits of a PreemptionPolicy.
 const (
 	PolicySent              PreemptionPolicy = 1 << iota // the policy was sent
-	PolicyAllowPreemptSelf                               // the ask is willing to be a victim
+	PolicyAllowPreemptSelf                               // the ask does not opt out of being a victim
 	PolicyAllowPreemptOther                              // the ask may have victims
 )
 
@@ -46,7 +46,7 @@ func (p PreemptionPolicy) With(part PreemptionPolicy, set bool) PreemptionPolicy
 // Sent reports whether the policy was sent.
 func (p PreemptionPolicy) Sent() bool { return p&PolicySent != 0 }
 
-// AllowPreemptSelf reports whether the ask is willing to be a victim (PRE-36).
+// AllowPreemptSelf reports whether the ask does not opt out of being a victim (PRE-36).
 func (p PreemptionPolicy) AllowPreemptSelf() bool { return p&PolicyAllowPreemptSelf != 0 }
 
 // AllowPreemptOther reports whether the ask may have victims.

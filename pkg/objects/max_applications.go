@@ -10,11 +10,11 @@ import (
 // application that is not counted then waits although its asks would fit. Masks express that like
 // any other reason: the asks of such an application have slots of their own, which a queue or
 // account at its max applications does not have. So nothing is done for the thousands that wait
-// when the last application slot is taken or freed.
+// when the bound is reached, or no longer.
 //
 // A queue counts an application while it is Running (QUO-27, QUO-28). A limit counts it from its
 // first allocation: an application that had nothing left and asks again is Running, and needs a
-// slot of its limits for the next allocation (LIM-18, LIM-19, ADR 40).
+// place in the max applications of its limits for the next allocation (LIM-18, LIM-19, ADR 40).
 
 // maxAppsCheck is which max applications an application must be within before it may be allocated
 // anything.
