@@ -18,14 +18,14 @@ const (
 // layers lists the packages bottom up. A package may import only from floors below
 // its own. Test files may look anywhere: what they import does not ship.
 var layers = [][]string{
-	{"pkg/resources", "pkg/security", "pkg/names", "pkg/persistent", "internal/invariants"},
+	{"pkg/resources", "pkg/security", "pkg/names", "pkg/persistent"},
 	{"pkg/policies", "pkg/limits", "pkg/placement", "pkg/priorities", "pkg/budgets", "pkg/events"},
 	{"pkg/configs"},
 	{"pkg/objects"},
 	{"pkg/preemption"},
 	{"pkg/scheduler"},
 	{"internal/cpushare"},
-	{"internal/loop", "internal/offline", "internal/plan", "internal/trace", "internal/wire", "internal/history", "internal/effectlog", "internal/logging", "internal/testscale", "internal/coalesce", "internal/httpserver"},
+	{"internal/loop", "internal/offline", "internal/plan", "internal/wire", "internal/history", "internal/effectlog", "internal/logging", "internal/testscale", "internal/coalesce", "internal/httpserver"},
 	{"internal/reload"},
 	{
 		"pkg/rmproxy", "pkg/webservice", "pkg/metrics",
