@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Quantity is a count of one resource in its smallest unit: millicores for vcore,
-// bytes for memory, pieces for everything else.
+// Quantity is an amount of one resource in its smallest unit: millicores for vcore, bytes for memory, units for
+// other resources.
 type Quantity int64
 
 type entry struct {
@@ -18,19 +18,19 @@ type entry struct {
 	n    Quantity
 }
 
-// Amounts says how much of each resource is asked for, used or owned. The zero
-// value is "nothing"; a missing name is zero. Amounts never change once made.
+// Amounts is how much of each resource is requested, used or available. A missing name is zero; the zero value
+// has none. Values are immutable.
 type Amounts struct {
 	e []entry // sorted by name, never holds a zero
 }
 
-// FromMap copies m. Zero quantities are dropped, negative ones are kept: whether
-// they make sense is for the caller to say.
+// FromMap copies m. Zero quantities are dropped. Negative ones are kept: the caller decides whether they are
+// valid.
 func FromMap(m map[string]Quantity) Amounts {
 	return Amounts{slices.DeleteFunc(entries(m), func(x entry) bool { return x.n == 0 })}
 }
 
-// Get returns the quantity of name, zero when it is missing.
+// Get returns the quantity of name, zero if it is missing.
 func (a Amounts) Get(name string) Quantity {
 	n, _ := find(a.e, name)
 	return n
@@ -48,7 +48,7 @@ func (a Amounts) Add(b Amounts) Amounts { return a.zip(b, addSat) }
 // Sub returns a-b, which may be negative.
 func (a Amounts) Sub(b Amounts) Amounts { return a.zip(b, subSat) }
 
-// Times returns a, n times. n is not negative.
+// Times returns a multiplied by n. n must not be negative.
 func (a Amounts) Times(n int64) Amounts {
 	out := make([]entry, 0, len(a.e))
 	for _, x := range a.e {
@@ -59,10 +59,10 @@ func (a Amounts) Times(n int64) Amounts {
 	return Amounts{out}
 }
 
-// IsZero reports whether there is nothing in a.
+// IsZero reports whether every quantity is zero.
 func (a Amounts) IsZero() bool { return len(a.e) == 0 }
 
-// Equal reports whether a and b hold the same quantities.
+// Equal reports whether a and b have the same quantities.
 func (a Amounts) Equal(b Amounts) bool { return slices.Equal(a.e, b.e) }
 
 // HasNegative reports whether any quantity is below zero.
@@ -70,14 +70,13 @@ func (a Amounts) HasNegative() bool {
 	return slices.ContainsFunc(a.e, func(x entry) bool { return x.n < 0 })
 }
 
-// Covers reports whether b fits into a: each of b's quantities is at most a's, where
-// a negative quantity of a counts as zero (behaviour.md appendix A, "fits").
+// Covers reports whether b fits into a: each quantity of b is at most that of a, where a negative quantity of a
+// counts as zero.
 func (a Amounts) Covers(b Amounts) bool {
 	return !slices.ContainsFunc(b.e, func(x entry) bool { return x.n > max(0, a.Get(x.name)) })
 }
 
-// Sum adds all quantities up, whatever their units. It extends "asks for more of
-// everything" to a total order and means nothing else (performance.md Q2).
+// Sum adds up all quantities, whatever their units. It is for a total order of pending resources only (ORD-22).
 func (a Amounts) Sum() Quantity {
 	var s Quantity
 	for _, x := range a.e {
@@ -181,7 +180,7 @@ func subSat(x, y Quantity) Quantity {
 	return d
 }
 
-// mulSat is x*n. Requires: n is not negative.
+// mulSat is x*n, saturated. Requires: n is not negative.
 func mulSat(x, n Quantity) Quantity {
 	p := x * n
 	switch {

@@ -14,7 +14,7 @@ func TestAmounts_Times(t *testing.T) {
 		1: a.Map(),
 		2: {"a": 6, "b": math.MaxInt64 - 1, "c": -8, "d": math.MinInt64},
 		3: {"a": 9, "b": math.MaxInt64, "c": -12, "d": math.MinInt64},
-		// What cannot be counted any more stays at the end of the range.
+		// A product outside of the range saturates.
 		math.MaxInt64: {"a": math.MaxInt64, "b": math.MaxInt64, "c": math.MinInt64, "d": math.MinInt64},
 	} {
 		assert.DeepEqual(t, a.Times(n).Map(), want)

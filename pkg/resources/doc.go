@@ -1,15 +1,12 @@
-// Package resources is the arithmetic of scheduling: what is used (Amounts), what
-// may be used (Limit), what is promised (Guarantee) and how much of a share is
-// taken (Share).
+// Package resources has the arithmetic of resources: quantities (Amounts), a max (Limit), a guarantee (Guarantee)
+// and fair shares (Share).
 //
-// The questions have different types because "not mentioned" means different
-// things in them: zero in Amounts, unlimited in a Limit, no promise in a
-// Guarantee. No function takes a flag to choose between the meanings.
+// They are different types because a missing name means something else in each: zero in Amounts, unlimited in a
+// Limit, not guaranteed in a Guarantee. No function has a flag for the meaning.
 //
-// These types name their resources, and are for doors, settings and tests. The
-// books of a partition keep the same numbers densely: Names gives every resource
-// name of the partition a small number, and Vector, Bound and Denominators are
-// what Amounts, Limit and shares become on the decision path.
+// These types name their resources; APIs, configuration and tests use them. The state of a partition has the same
+// numbers without names: NameTable gives every resource name of the partition an index, and Vector, LimitVector
+// and Denominators are what Amounts, Limit and shares become in scheduling decisions.
 //
-// The rule that must hold: arithmetic saturates, it never wraps around.
+// The invariant: arithmetic saturates, it never wraps around.
 package resources

@@ -5,11 +5,10 @@ import (
 	"strings"
 )
 
-// FormatQuantity writes a quantity as people write it in queues.yaml: cores or thousandths for vcore,
-// and for anything else the shortest text that says exactly as much, with a decimal or a
-// binary suffix or with none. Of texts of the same length the one without a suffix is taken,
-// then the binary one. What is counted in pieces, such as pods or GPUs, has a suffix from a
-// million on only: 1000 pods are not "1k". Parse reads the text back, unless it is negative.
+// FormatQuantity writes a quantity in the units of queues.yaml: cores or millicores for vcore, otherwise the
+// shortest exact text, with a decimal suffix, a binary suffix or none. Of texts of equal length the one without a
+// suffix is taken, then the binary one. A resource that is not counted in bytes, such as pods or GPUs, has a
+// suffix only from a million on: 1000 pods are not "1k". Parse reads the text back unless it is negative.
 func FormatQuantity(name string, n Quantity) string {
 	if name == VCore {
 		if n%1000 == 0 {
@@ -30,8 +29,8 @@ func FormatQuantity(name string, n Quantity) string {
 	return best
 }
 
-// FormatNamedQuantity is a quantity with the name of its resource, as sentences have it: "memory 16Gi",
-// and "1 pod" or "2 pods" for what is counted in pieces under a plural name.
+// FormatNamedQuantity is a quantity with the name of its resource, for messages: "memory 16Gi", and "1 pod" or "2
+// pods" for pods and applications.
 func FormatNamedQuantity(name string, n Quantity) string {
 	if name != "pods" && name != "applications" {
 		return name + " " + FormatQuantity(name, n)
@@ -42,7 +41,7 @@ func FormatNamedQuantity(name string, n Quantity) string {
 	return FormatQuantity(name, n) + " " + name
 }
 
-// formatScaled is n in the largest unit that leaves nothing over. Requires: n is not 0.
+// formatScaled is n in the largest unit that divides it. Requires: n is not 0.
 func formatScaled(n, step Quantity, units ...string) string {
 	i := 0
 	for n%step == 0 && i < len(units)-1 {
@@ -51,8 +50,8 @@ func formatScaled(n, step Quantity, units ...string) string {
 	return strconv.FormatInt(int64(n), 10) + units[i]
 }
 
-// IsBytes reports whether a resource is counted in bytes, as far as its name tells: memory,
-// ephemeral-storage and the huge pages of Kubernetes.
+// IsBytes reports whether a resource is counted in bytes, judged by its name: memory, ephemeral-storage and the
+// huge pages of Kubernetes.
 func IsBytes(name string) bool {
 	return name == Memory || name == EphemeralStorage || strings.HasPrefix(name, hugePages)
 }
@@ -64,11 +63,11 @@ const (
 	hugePages        = "hugepages-" // the size of a page follows
 )
 
-// maxListed is how many resources a List names.
+// maxListed is how many resources FormatAmounts names.
 const maxListed = 20
 
-// FormatAmounts writes quantities as people write them, in name order: "memory=16Gi vcore=500m". Of more
-// than 20 resources it says how many more there are.
+// FormatAmounts writes quantities in name order: "memory=16Gi vcore=500m". Of more than 20 resources it names 20
+// and counts the others.
 func FormatAmounts(a Amounts) string {
 	var b strings.Builder
 	n := 0

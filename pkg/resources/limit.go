@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// Limit says how much of each resource may be used. The zero value limits nothing:
-// a missing name is unlimited, a name present with zero allows none of it
-// (behaviour.md 3.4). Limits never change once made.
+// Limit is how much of each resource may be used. The zero value limits nothing: a missing name is unlimited, a
+// name with zero forbids the resource (QUO-2). Values are immutable.
 type Limit struct {
 	e []entry // sorted by name, zeroes are kept
 }
@@ -16,20 +15,19 @@ type Limit struct {
 // LimitFromMap copies m, zeroes included.
 func LimitFromMap(m map[string]Quantity) Limit { return Limit{entries(m)} }
 
-// Get returns the limit of name; ok is false when it is unlimited.
+// Get returns the limit of name; ok is false if it is unlimited.
 func (l Limit) Get(name string) (n Quantity, ok bool) { return find(l.e, name) }
 
 // All yields the limited names and their limits, in name order.
 func (l Limit) All() iter.Seq2[string, Quantity] { return all(l.e) }
 
-// IsUnlimited reports whether l limits nothing at all.
+// IsUnlimited reports whether l limits no resource.
 func (l Limit) IsUnlimited() bool { return len(l.e) == 0 }
 
-// Equal reports whether l and m limit the same names to the same quantities.
+// Equal reports whether l and m have the same names and quantities.
 func (l Limit) Equal(m Limit) bool { return slices.Equal(l.e, m.e) }
 
-// Headroom is what is left of l after used, which may be negative. Resources that l
-// does not name stay unlimited.
+// Headroom is l less used, which may be negative. Resources that l does not name stay unlimited.
 func (l Limit) Headroom(used Amounts) Limit {
 	out := slices.Clone(l.e)
 	for i := range out {
@@ -38,7 +36,7 @@ func (l Limit) Headroom(used Amounts) Limit {
 	return Limit{out}
 }
 
-// Tighten is the smaller of the two limits in every resource.
+// Tighten is the smaller of the two limits in each resource.
 func (l Limit) Tighten(m Limit) Limit {
 	out := slices.Clone(l.e)
 	for _, x := range m.e {
@@ -52,7 +50,7 @@ func (l Limit) Tighten(m Limit) Limit {
 	return Limit{out}
 }
 
-// Allows reports whether a fits under l. A negative headroom allows zero, not less.
+// Allows reports whether a is within l. A negative limit allows zero and less.
 func (l Limit) Allows(a Amounts) bool {
 	return !slices.ContainsFunc(l.e, func(x entry) bool { return a.Get(x.name) > max(0, x.n) })
 }
@@ -68,10 +66,9 @@ func (l Limit) String() string {
 	return "≤{" + format(l.e) + "}"
 }
 
-// Guarantee says how much of each resource is promised. The zero value promises
-// nothing. A name present with zero is not the same as a missing one: sharing then
-// counts the queue as fully served once it uses any (behaviour.md 3.10), and
-// nothing below it may be promised any (V24). Guarantees never change once made.
+// Guarantee is how much of each resource is guaranteed. The zero value guarantees nothing. A name with zero is
+// not the same as a missing name: the fair share then counts the queue as fully served once it uses any (ORD-18),
+// and the queues below may not be guaranteed any (QUO-18). Values are immutable.
 type Guarantee struct {
 	e []entry // sorted by name, zeroes are kept
 }
@@ -79,19 +76,19 @@ type Guarantee struct {
 // GuaranteeFromMap copies m, zeroes included.
 func GuaranteeFromMap(m map[string]Quantity) Guarantee { return Guarantee{entries(m)} }
 
-// Get returns what is promised of name; ok is false when there is no promise.
+// Get returns the guarantee of name; ok is false if there is none.
 func (g Guarantee) Get(name string) (n Quantity, ok bool) { return find(g.e, name) }
 
-// All yields the promised names and quantities, in name order.
+// All yields the guaranteed names and quantities, in name order.
 func (g Guarantee) All() iter.Seq2[string, Quantity] { return all(g.e) }
 
-// IsEmpty reports whether g promises nothing at all.
+// IsEmpty reports whether g guarantees no resource.
 func (g Guarantee) IsEmpty() bool { return len(g.e) == 0 }
 
-// Equal reports whether g and h promise the same.
+// Equal reports whether g and h have the same names and quantities.
 func (g Guarantee) Equal(h Guarantee) bool { return slices.Equal(g.e, h.e) }
 
-// Amounts is g as plain amounts, where the difference between zero and missing is gone.
+// Amounts is g as Amounts, in which zero and missing are the same.
 func (g Guarantee) Amounts() Amounts { return FromMap(g.Map()) }
 
 // Map copies g into a map, zeroes included. It is never nil.

@@ -7,59 +7,57 @@ import (
 	"slices"
 )
 
-// MaxNames is how many different resource names one partition may use. Real
-// clusters use a dozen; the bound keeps nonsense from outside out of every vector.
+// MaxNames is how many different resource names one partition may use. Clusters use about a dozen; the bound
+// keeps vectors short whatever a client sends.
 const MaxNames = 256
 
-// MaxAskNames is how many of them may be names that only asks use. The rest is left for
-// nodes and the configuration.
+// MaxAskNames is how many of them may be names that only asks use. The others are reserved for nodes and the
+// configuration.
 const MaxAskNames = 64
 
-// Index is the number of a resource name within one partition.
+// Index is the index of a resource name in the vectors of one partition.
 type Index int
 
-// Holder says what uses a name.
+// Holder is what uses a name.
 type Holder uint8
 
-// The holders. A name is there as long as anything holds it.
+// The holders. A name exists as long as anything holds it.
 const (
 	Cluster Holder = iota // nodes, foreign allocations and the configuration
-	Asks                  // asks, allocations, and quotas that came with applications
+	Asks                  // asks, allocations, and quotas in the tags of applications
 	holders
 )
 
-// NameTable numbers the resource names of one partition. A name has a number as long as it is
-// held; a number that is free again is given to the next new name, the lowest first, so that
-// the same changes give the same numbers. Not for concurrent use: it belongs to the writer
-// of the partition.
+// NameTable assigns indexes to the resource names of one partition (ADR 38). A name has an index as long as it is
+// held. A new name gets the lowest free index, so that the same changes give the same indexes. Not for concurrent
+// use: only the writer of the partition may call it.
 type NameTable struct {
-	names        []string // by number; empty: free
+	names        []string // by index; empty: free
 	indexes      map[string]Index
-	held         [][holders]int // by number: how often each holder holds it
-	maxNames     int            // how many names may be there
-	askOnlyCount int            // names that only asks hold
-	maxAskNames  int            // how many of these may be there
+	held         [][holders]int // by index: how often each holder holds the name
+	maxNames     int            // the largest number of names
+	askOnlyCount int            // number of names that only asks hold
+	maxAskNames  int            // the largest number of these
 
-	pins        int     // Keep was called so often more than Sweep
-	unheld      []Index // dropped since; some may be held again
-	assignCount uint64  // how often a new name got a number
+	pins        int     // calls of PinNumbers less calls of UnpinNumbers
+	unheld      []Index // released while pinned; some may be held again
+	assignCount uint64  // how often a new name got an index
 	freed       func(k Index)
 }
 
-// NewNameTable returns a Names that knows no resource, with the usual bounds.
+// NewNameTable returns an empty NameTable with the default bounds.
 func NewNameTable() *NameTable { return NewNameTableWithBounds(MaxNames, MaxAskNames, nil) }
 
-// NewNameTableWithBounds is NewNameTable with other bounds. freed is told of each number that is not used any
-// more, before another name can get it; nil: nothing is.
-func NewNameTableWithBounds(most, asks int, freed func(k Index)) *NameTable {
+// NewNameTableWithBounds is NewNameTable with other bounds. freed is called with each index that becomes free,
+// before another name can get it; nil: it is not called.
+func NewNameTableWithBounds(maxNames, maxAskNames int, freed func(k Index)) *NameTable {
 	if freed == nil {
 		freed = func(Index) {}
 	}
-	return &NameTable{indexes: map[string]Index{}, maxNames: most, maxAskNames: asks, freed: freed}
+	return &NameTable{indexes: map[string]Index{}, maxNames: maxNames, maxAskNames: maxAskNames, freed: freed}
 }
 
-// Clone returns a Names that knows the same resources by the same numbers. Its changes are
-// told to nothing.
+// Clone returns a NameTable with the same names and indexes, without the freed callback.
 func (n *NameTable) Clone() *NameTable {
 	c := *n
 	c.names, c.indexes, c.held, c.unheld = slices.Clone(n.names), maps.Clone(n.indexes), slices.Clone(n.held), slices.Clone(n.unheld)
@@ -67,37 +65,37 @@ func (n *NameTable) Clone() *NameTable {
 	return &c
 }
 
-// Len is above every number that a name has, or had. A Vector may be shorter, never longer.
+// Len is above every index that a name has, or had. A Vector may be shorter, never longer.
 func (n *NameTable) Len() int { return len(n.names) }
 
-// Assigned is how often a new name got a number.
+// Assigned is how often a new name got an index.
 func (n *NameTable) Assigned() uint64 { return n.assignCount }
 
-// Name returns the name of k; empty: it is free.
+// Name returns the name of index k; empty: k is free.
 func (n *NameTable) Name(k Index) string { return n.names[k] }
 
-// HoldCounts is how often each holder holds the name of k.
+// HoldCounts is how often each holder holds the name of index k.
 func (n *NameTable) HoldCounts(k Index) (cluster, asks int) {
 	return n.held[k][Cluster], n.held[k][Asks]
 }
 
-// AskOnly is how many names only asks hold.
+// AskOnly is the number of names that only asks hold.
 func (n *NameTable) AskOnly() int { return n.askOnlyCount }
 
-// Lookup returns the number of name, if it has one.
+// Lookup returns the index of name, if it has one.
 func (n *NameTable) Lookup(name string) (Index, bool) {
 	k, ok := n.indexes[name]
 	return k, ok
 }
 
-// NameBoundError says that there is no room for one more resource name.
+// NameBoundError is the error of a resource name beyond the bounds.
 type NameBoundError string
 
-// Error is part of error.
+// Error implements error.
 func (e NameBoundError) Error() string { return string(e) }
 
-// Admit says why a holder may not hold all names of a; nil: it may. It changes nothing. The
-// configuration, which has a bound of its own, need not ask.
+// Admit is the error for which a holder may not hold all names of a; nil: it may. It changes nothing. The
+// configuration has a bound of its own and need not call it.
 func (n *NameTable) Admit(a Amounts, by Holder) error {
 	fresh := 0
 	for _, x := range a.e {
@@ -116,8 +114,7 @@ func (n *NameTable) Admit(a Amounts, by Holder) error {
 	return nil
 }
 
-// Hold is the dense form of a, whose names are held from now on. Requires: Admit(a), for what
-// came from outside.
+// Hold returns a as a Vector and holds its names. Requires: Admit(a) for amounts that a client sent.
 func (n *NameTable) Hold(a Amounts, by Holder) Vector {
 	var v Vector
 	for _, x := range a.e {
@@ -128,7 +125,7 @@ func (n *NameTable) Hold(a Amounts, by Holder) Vector {
 	return v
 }
 
-// Release takes back a Hold. Requires: v has not changed since.
+// Release undoes Hold. Requires: v has not changed since.
 func (n *NameTable) Release(v Vector, by Holder) {
 	for k, q := range v {
 		if q != 0 {
@@ -154,8 +151,8 @@ func (n *NameTable) HoldGuarantee(g Guarantee, by Holder) LimitVector {
 	return n.HoldLimit(Limit(g), by)
 }
 
-// UpdateQuantities gives b the quantities of l, if they are of the same names: what is held stays so. It
-// reports whether they are; else nothing has changed.
+// UpdateQuantities sets the quantities of b to those of l if both have the same names, whose holds stay.
+// Otherwise it returns false and changes nothing.
 func (n *NameTable) UpdateQuantities(b LimitVector, l Limit) bool {
 	if len(b) != len(l.e) {
 		return false
@@ -171,14 +168,14 @@ func (n *NameTable) UpdateQuantities(b LimitVector, l Limit) bool {
 	return true
 }
 
-// ReleaseBound takes back a HoldLimit or a HoldGuarantee.
+// ReleaseBound undoes HoldLimit or HoldGuarantee.
 func (n *NameTable) ReleaseBound(b LimitVector, by Holder) {
 	for _, x := range b {
 		n.ReleaseIndex(x.index, by)
 	}
 }
 
-// Vector is the dense form of a, whose names are held already.
+// Vector is a as a Vector. Requires: its names are held; otherwise it panics.
 func (n *NameTable) Vector(a Amounts) Vector {
 	var v Vector
 	for _, x := range a.e {
@@ -189,7 +186,7 @@ func (n *NameTable) Vector(a Amounts) Vector {
 	return v
 }
 
-// LimitVector is the dense form of l, whose names are held already.
+// LimitVector is l as a LimitVector. Requires: its names are held; otherwise it panics.
 func (n *NameTable) LimitVector(l Limit) LimitVector {
 	b := make(LimitVector, 0, len(l.e))
 	for _, x := range l.e {
@@ -201,18 +198,18 @@ func (n *NameTable) LimitVector(l Limit) LimitVector {
 func (n *NameTable) mustLookup(name string) Index {
 	k, ok := n.indexes[name]
 	if !ok {
-		panic(fmt.Sprintf("resources: the name %q is held by nothing", name))
+		panic(fmt.Sprintf("resources: the name %q is not held", name))
 	}
 	return k
 }
 
-// Amounts gives v its names back.
+// Amounts is v as Amounts. It panics if a quantity other than zero has no name.
 func (t *NameTable) Amounts(v Vector) Amounts {
 	n := 0
 	for k, q := range v {
 		if q != 0 {
 			if t.names[k] == "" {
-				panic(fmt.Sprintf("resources: there is %d of number %d, which has no name", q, k))
+				panic(fmt.Sprintf("resources: a vector has %d at index %d, which has no name", q, k))
 			}
 			n++
 		}
@@ -232,7 +229,7 @@ func (t *NameTable) Amounts(v Vector) Amounts {
 	return Amounts{out}
 }
 
-// HoldName returns the number of name, which is held from now on. Requires: as Hold.
+// HoldName holds a name and returns its index. Requires: as Hold.
 func (n *NameTable) HoldName(name string, by Holder) Index {
 	k, ok := n.indexes[name]
 	if !ok {
@@ -245,7 +242,7 @@ func (n *NameTable) HoldName(name string, by Holder) Index {
 	return k
 }
 
-// assign gives a new name the lowest number that is free.
+// assign gives a new name the lowest free index.
 func (n *NameTable) assign(name string) Index {
 	n.assignCount++
 	k := Index(len(n.names))
@@ -258,7 +255,7 @@ func (n *NameTable) assign(name string) Index {
 	return k
 }
 
-// ReleaseIndex takes back a HoldName.
+// ReleaseIndex undoes HoldName. It panics if by does not hold the name.
 func (n *NameTable) ReleaseIndex(k Index, by Holder) {
 	h := &n.held[k]
 	if h[by] == 0 {
@@ -276,6 +273,7 @@ func (n *NameTable) ReleaseIndex(k Index, by Holder) {
 	}
 }
 
+// countAskOnly is 1 if only asks hold the name of index k, 0 otherwise.
 func (n *NameTable) countAskOnly(k Index) int {
 	if h := &n.held[k]; h[Asks] > 0 && h[Cluster] == 0 {
 		return 1
@@ -289,11 +287,11 @@ func (n *NameTable) freeIndex(k Index) {
 	n.names[k] = ""
 }
 
-// PinNumbers has names keep their numbers, held or not, until Sweep: while much is released and held
-// anew, no number may change what it means.
+// PinNumbers makes names keep their indexes, held or not, until UnpinNumbers: while a reload releases and holds
+// names, no index may change its meaning.
 func (n *NameTable) PinNumbers() { n.pins++ }
 
-// UnpinNumbers takes back a Keep. After the last one the names that nothing holds are gone.
+// UnpinNumbers undoes one PinNumbers. The last one frees the names that are not held.
 func (n *NameTable) UnpinNumbers() {
 	if n.pins--; n.pins > 0 {
 		return

@@ -10,23 +10,22 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// heldAmounts is one Hold that was not released.
+// heldAmounts is a Hold that was not released.
 type heldAmounts struct {
 	amounts amounts
 	vector  vector
 	by      resources.Holder
 }
 
-// Whatever is held and released in whatever order: a name is there exactly as long as it is
-// held, with one number all that time; a new name gets the lowest number that is free; and
-// what is dense has its names back.
+// For any sequence of holds and releases: a name exists exactly as long as it is held, with one index all that
+// time; a new name gets the lowest free index; and a vector can be turned back into amounts.
 func TestNameTable_NamesExistWhileHeld(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		freed := map[resources.Index]bool{} // since the names were last looked at
+		freed := map[resources.Index]bool{} // since the last check
 		n := resources.NewNameTableWithBounds(6, 3, func(k resources.Index) { freed[k] = true })
 		var held []heldAmounts
 		number := map[string]resources.Index{}
-		kept := 0
+		pinned := 0
 		t.Repeat(map[string]func(*rapid.T){
 			"hold": func(t *rapid.T) {
 				m := rapid.MapOfN(rapid.StringMatching("[a-i]"), rapid.Custom(func(t *rapid.T) quantity {
@@ -47,11 +46,11 @@ func TestNameTable_NamesExistWhileHeld(t *testing.T) {
 					k, ok := n.Lookup(name)
 					assert.Assert(t, ok)
 					if before, known := number[name]; known {
-						assert.Equal(t, k, before, "a name keeps its number")
+						assert.Equal(t, k, before, "a name has another index")
 						continue
 					}
 					for lower := range k {
-						assert.Assert(t, used[lower], "%s has %d, and %d was free", name, k, lower)
+						assert.Assert(t, used[lower], "%s has index %d although %d was free", name, k, lower)
 					}
 					used[k], number[name] = true, k
 				}
@@ -65,16 +64,16 @@ func TestNameTable_NamesExistWhileHeld(t *testing.T) {
 				n.Release(held[i].vector, held[i].by)
 				held = append(held[:i], held[i+1:]...)
 			},
-			"keep": func(*rapid.T) { n.PinNumbers(); kept++ },
-			"sweep": func(t *rapid.T) {
-				if kept == 0 {
-					t.Skip("nothing is kept")
+			"pin": func(*rapid.T) { n.PinNumbers(); pinned++ },
+			"unpin": func(t *rapid.T) {
+				if pinned == 0 {
+					t.Skip("nothing is pinned")
 				}
 				n.UnpinNumbers()
-				kept--
+				pinned--
 			},
 			"": func(t *rapid.T) {
-				want, loose := map[string][2]int{}, 0
+				want, askOnly := map[string][2]int{}, 0
 				for _, h := range held {
 					for name := range h.amounts.All() {
 						c := want[name]
@@ -86,9 +85,9 @@ func TestNameTable_NamesExistWhileHeld(t *testing.T) {
 				}
 				for name, k := range number {
 					c, is := want[name]
-					if !is && kept == 0 {
-						_, there := n.Lookup(name)
-						assert.Assert(t, !there && freed[k], "nothing holds %s", name)
+					if !is && pinned == 0 {
+						_, exists := n.Lookup(name)
+						assert.Assert(t, !exists && freed[k], "%s is not held, but not freed", name)
 						delete(number, name)
 						continue
 					}
@@ -96,17 +95,17 @@ func TestNameTable_NamesExistWhileHeld(t *testing.T) {
 					cluster, asks := n.HoldCounts(k)
 					assert.Equal(t, [2]int{cluster, asks}, c)
 					if asks > 0 && cluster == 0 {
-						loose++
+						askOnly++
 					}
 				}
-				assert.Equal(t, n.AskOnly(), loose)
+				assert.Equal(t, n.AskOnly(), askOnly)
 				clear(freed)
 			},
 		})
 	})
 }
 
-// admits says what Admit should.
+// admits reports whether Admit should return nil.
 func admits(n *resources.NameTable, number map[string]resources.Index, h heldAmounts) bool {
 	fresh := 0
 	for name := range h.amounts.All() {
@@ -127,17 +126,17 @@ func TestNameTable_Bounds(t *testing.T) {
 	assert.Error(t, n.Admit(one(1000), resources.Asks),
 		`resource name "r1000": no node and no configuration knows it, and asks have 64 such names, of at most 64`)
 	for i := resources.MaxAskNames; i < resources.MaxNames; i++ {
-		assert.NilError(t, n.Admit(one(i), resources.Cluster), "asks leave the rest to nodes")
+		assert.NilError(t, n.Admit(one(i), resources.Cluster), "the other names are for nodes and the configuration")
 		n.Hold(one(i), resources.Cluster)
 	}
 	assert.NilError(t, n.Admit(resources.FromMap(map[string]quantity{"r0": 1, "r255": 1}), resources.Asks))
 	assert.Error(t, n.Admit(resources.FromMap(map[string]quantity{"r0": 1, "r256": 1}), resources.Cluster),
 		`resource name "r256": more than 256 different resource names in one partition`)
-	assert.Equal(t, n.Len(), resources.MaxNames, "Admit changes nothing")
+	assert.Equal(t, n.Len(), resources.MaxNames, "Admit must not add names")
 }
 
 func TestNameTable_CloneIsIndependent(t *testing.T) {
-	n := resources.NewNameTableWithBounds(6, 3, func(resources.Index) { t.Error("a change of the clone is told") })
+	n := resources.NewNameTableWithBounds(6, 3, func(resources.Index) { t.Error("the clone calls freed") })
 	a := resources.FromMap(map[string]quantity{"a": 1, "b": 1})
 	v := n.Hold(a, resources.Asks)
 	c := n.Clone()

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// Reasons a quantity text is refused.
+// Errors of Parse.
 var (
 	ErrNotAQuantity = errors.New("invalid quantity")           // no digits, a sign, a fraction, ...
-	ErrSuffix       = errors.New("invalid suffix")             // a unit that does not exist, or not for this resource
-	ErrOverflow     = errors.New("invalid quantity: overflow") // more than a signed 64-bit count
+	ErrSuffix       = errors.New("invalid suffix")             // an unknown unit, or not a unit of this resource
+	ErrOverflow     = errors.New("invalid quantity: overflow") // above the largest int64
 )
 
-// VCore is the resource that is written in cores and counted in thousandths.
+// VCore is the CPU resource: written in cores, counted in millicores.
 const VCore = "vcore"
 
 var multipliers = map[string]uint64{
@@ -24,7 +24,7 @@ var multipliers = map[string]uint64{
 	"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40, "Pi": 1 << 50, "Ei": 1 << 60,
 }
 
-// Suffixes are the units that Parse knows for the named resource, in order.
+// Suffixes are the units that Parse accepts for a resource, sorted.
 func Suffixes(name string) []string {
 	var out []string
 	for s := range multipliers {
@@ -39,10 +39,9 @@ func Suffixes(name string) []string {
 	return out
 }
 
-// Parse reads a quantity of the named resource as queues.yaml writes it
-// (behaviour.md 1.3): digits, optional space, optional suffix, and nothing else.
-// Cores are counted in thousandths, so for vcore "10" is 10000 and "500m" is 500.
-// The error wraps ErrNotAQuantity, ErrSuffix or ErrOverflow and quotes the text.
+// Parse reads a quantity of a resource as queues.yaml has it: digits, optional space, optional suffix, and
+// nothing else. Cores are counted in millicores: for vcore "10" is 10000 and "500m" is 500. The error wraps
+// ErrNotAQuantity, ErrSuffix or ErrOverflow and quotes the text.
 func Parse(name, text string) (Quantity, error) {
 	t := strings.TrimSpace(text)
 	digits := len(t) - len(strings.TrimLeft(t, "0123456789"))
@@ -74,8 +73,8 @@ func Parse(name, text string) (Quantity, error) {
 	return Quantity(lo), nil
 }
 
-// coreMultiplier turns a multiplier of cores into one of millicores. A product past
-// 64 bits is left at the largest value, which overflows for everything but zero.
+// coreMultiplier turns a multiplier of cores into one of millicores. A product above 64 bits becomes the largest
+// value, which overflows for any number but zero.
 func coreMultiplier(suffix string, mult uint64, ok bool) (uint64, bool) {
 	if suffix == "m" {
 		return 1, true

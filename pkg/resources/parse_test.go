@@ -28,13 +28,13 @@ func TestParse_Quantities(t *testing.T) {
 		{"T", "memory", "1T", 1e12}, {"P", "memory", "1P", 1e15}, {"E", "memory", "1E", 1e18},
 		{"Ki", "memory", "1Ki", 1 << 10}, {"Mi", "memory", "1Mi", 1 << 20}, {"Gi", "memory", "1Gi", 1 << 30},
 		{"Ti", "memory", "1Ti", 1 << 40}, {"Pi", "memory", "1Pi", 1 << 50}, {"Ei", "memory", "1Ei", 1 << 60},
-		{"cores are counted in thousandths", VCore, "10", 10_000},
-		{"thousandths of a core", VCore, "500m", 500},
+		{"cores are counted in millicores", VCore, "10", 10_000},
+		{"millicores", VCore, "500m", 500},
 		{"thousands of cores", VCore, "2k", 2_000_000},
-		{"other resources count pieces", "nvidia.com/gpu", "8", 8},
+		{"other resources count units", "nvidia.com/gpu", "8", 8},
 		{"the largest", "memory", "9223372036854775807", math.MaxInt64},
-		{"the largest in thousandths", VCore, "9223372036854775807m", math.MaxInt64},
-		{"nothing of the largest unit", VCore, "0Ei", 0},
+		{"the largest in millicores", VCore, "9223372036854775807m", math.MaxInt64},
+		{"zero of the largest unit", VCore, "0Ei", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := Parse(c.resource, c.text)
@@ -49,7 +49,7 @@ func TestParse_Errors(t *testing.T) {
 		name, resource, text string
 		want                 error
 	}{
-		{"nothing", "memory", "", ErrNotAQuantity},
+		{"an empty text", "memory", "", ErrNotAQuantity},
 		{"white space", "memory", "  ", ErrNotAQuantity},
 		{"a suffix alone", "memory", "Mi", ErrNotAQuantity},
 		{"a minus sign", "memory", "-1", ErrNotAQuantity},
@@ -64,12 +64,12 @@ func TestParse_Errors(t *testing.T) {
 		{"ki, which is Ki", "memory", "1ki", ErrSuffix},
 		{"mi, which is Mi", "memory", "1mi", ErrSuffix},
 		{"two suffixes", "memory", "1kM", ErrSuffix},
-		{"thousandths of anything but a core", "memory", "500m", ErrSuffix},
+		{"the suffix m for another resource than vcore", "memory", "500m", ErrSuffix},
 		{"one more than the largest", "memory", "9223372036854775808", ErrOverflow},
 		{"more than 64 bits", "memory", "99999999999999999999999", ErrOverflow},
-		{"a product past the largest", "memory", "8Ei", ErrOverflow},
-		{"cores past the largest", VCore, "9223372036854776", ErrOverflow},
-		{"cores in a unit past the largest", VCore, "1Ei", ErrOverflow},
+		{"a product above the largest", "memory", "8Ei", ErrOverflow},
+		{"cores above the largest", VCore, "9223372036854776", ErrOverflow},
+		{"cores in a unit above the largest", VCore, "1Ei", ErrOverflow},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := Parse(c.resource, c.text)
@@ -80,10 +80,10 @@ func TestParse_Errors(t *testing.T) {
 	}
 }
 
-// grammar is behaviour.md 1.3 once more, as one expression.
+// grammar is the grammar of quantities as one expression.
 var grammar = regexp.MustCompile(`^([0-9]+)[ \t]*(|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|m)$`)
 
-// parseReference reads a quantity with arithmetic that cannot overflow.
+// parseReference is Parse with arithmetic that cannot overflow.
 func parseReference(resource, text string) (Quantity, bool) {
 	m := grammar.FindStringSubmatch(strings.TrimSpace(text))
 	if m == nil || m[2] == "m" && resource != VCore {
@@ -139,13 +139,12 @@ func TestFormatQuantity_ParsesBack(t *testing.T) {
 		n <<= min(rapid.IntRange(0, 40).Draw(t, "zeroes"), bits.LeadingZeros64(uint64(n))-1)
 		back, err := Parse(name, FormatQuantity(name, n))
 		if err != nil || back != n {
-			t.Fatalf("%s %d is %q, which is %d, %v", name, n, FormatQuantity(name, n), back, err)
+			t.Fatalf("%s %d is formatted as %q, which is parsed as %d, %v", name, n, FormatQuantity(name, n), back, err)
 		}
 	})
 }
 
-// The text is the shortest there is: no other suffix, with as many digits as it takes, is
-// shorter and says the same.
+// No text with another suffix that is exact is shorter.
 func TestFormatQuantity_IsTheShortestExactForm(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		units := append(Suffixes(Memory), "")

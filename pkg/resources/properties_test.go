@@ -26,24 +26,24 @@ const (
 	smallest = quantity(math.MinInt64)
 )
 
-// names are few, so that two random amounts often share some and miss some.
+// names are few, so that two random amounts often have some names in common and some not.
 var names = []string{"gpu", "memory", "pods", "vcore"}
 
-// smallQuantity are quantities that meet, cross zero, and stay away from saturation.
-var smallQuantity = rapid.Custom(func(t *rapid.T) quantity { return quantity(rapid.Int64Range(-3, 9).Draw(t, "few")) })
+// smallQuantity are quantities that are often equal, may be negative, and never saturate.
+var smallQuantity = rapid.Custom(func(t *rapid.T) quantity { return quantity(rapid.Int64Range(-3, 9).Draw(t, "small")) })
 
-// smallNonNegative are as few, without what only books that went wrong would hold.
-var smallNonNegative = rapid.Custom(func(t *rapid.T) quantity { return quantity(rapid.Int64Range(0, 9).Draw(t, "some")) })
+// smallNonNegative are small quantities that are not negative.
+var smallNonNegative = rapid.Custom(func(t *rapid.T) quantity { return quantity(rapid.Int64Range(0, 9).Draw(t, "small")) })
 
-// anyQuantity are quantities of all sizes, many of them at the edges of what there is.
+// anyQuantity are quantities of all sizes, many of them at the ends of the range.
 var anyQuantity = rapid.OneOf(
 	smallQuantity,
 	rapid.SampledFrom([]quantity{smallest, smallest + 1, -1, 0, 1, largest - 1, largest}),
-	rapid.Custom(func(t *rapid.T) quantity { return quantity(rapid.Int64().Draw(t, "wild")) }),
+	rapid.Custom(func(t *rapid.T) quantity { return quantity(rapid.Int64().Draw(t, "any")) }),
 )
 
-// anyNonNegative are wild quantities that are not negative.
-var anyNonNegative = rapid.Custom(func(t *rapid.T) quantity { return max(0, anyQuantity.Draw(t, "huge")) })
+// anyNonNegative are quantities of all sizes that are not negative.
+var anyNonNegative = rapid.Custom(func(t *rapid.T) quantity { return max(0, anyQuantity.Draw(t, "nonNegative")) })
 
 func mapOf(t *rapid.T, label string, q *rapid.Generator[quantity]) map[string]quantity {
 	return rapid.MapOf(rapid.SampledFrom(names), q).Draw(t, label)
@@ -64,31 +64,31 @@ func assertEqual(t *rapid.T, got, want amounts) {
 	}
 }
 
-// property is a sentence and what makes it true.
+// property is a statement and its check.
 type property struct {
 	name  string
 	check func(t *rapid.T)
 }
 
-func checkProperties(t *testing.T, laws []property) {
+func checkProperties(t *testing.T, properties []property) {
 	t.Helper()
-	for _, l := range laws {
-		t.Run(l.name, rapid.MakeCheck(l.check))
+	for _, p := range properties {
+		t.Run(p.name, rapid.MakeCheck(p.check))
 	}
 }
 
 func TestAmounts_Arithmetic(t *testing.T) {
 	checkProperties(t, []property{
-		{"adding and taking away again is nothing", func(t *rapid.T) {
+		{"subtracting what was added gives the amounts before", func(t *rapid.T) {
 			a, b := amountsOf(t, "a", smallQuantity), amountsOf(t, "b", smallQuantity)
 			assertEqual(t, a.Add(b).Sub(b), a)
 		}},
-		{"adding has no order", func(t *rapid.T) {
+		{"addition is commutative and associative", func(t *rapid.T) {
 			a, b, c := amountsOf(t, "a", smallQuantity), amountsOf(t, "b", smallQuantity), amountsOf(t, "c", smallQuantity)
 			assertEqual(t, a.Add(b), b.Add(a))
 			assertEqual(t, a.Add(b).Add(c), a.Add(b.Add(c)))
 		}},
-		{"nothing changes nothing", func(t *rapid.T) {
+		{"the zero value is neutral", func(t *rapid.T) {
 			a := amountsOf(t, "a", smallQuantity)
 			assertEqual(t, a.Add(amounts{}), a)
 			assertEqual(t, a.Sub(amounts{}), a)
@@ -103,7 +103,7 @@ func TestAmounts_Arithmetic(t *testing.T) {
 			maps.DeleteFunc(m, func(_ string, n quantity) bool { return n == 0 })
 			assert.DeepEqual(t, a.Map(), m)
 		}},
-		{"amounts do not change when others are made from them", func(t *rapid.T) {
+		{"amounts are immutable", func(t *rapid.T) {
 			m := mapOf(t, "a", smallQuantity)
 			a, b := resources.FromMap(m), amountsOf(t, "b", smallQuantity)
 			before := a.String()
@@ -114,7 +114,7 @@ func TestAmounts_Arithmetic(t *testing.T) {
 	})
 }
 
-// saturated is x, held to what a Quantity can be.
+// saturated is x, clamped to the range of a Quantity.
 func saturated(x *big.Int) quantity {
 	switch {
 	case x.Cmp(big.NewInt(math.MaxInt64)) > 0:
@@ -136,14 +136,14 @@ func TestAmounts_Saturation(t *testing.T) {
 				assert.Equal(t, a.Sub(b).Get(name), saturated(new(big.Int).Sub(x, y)))
 			}
 		}},
-		{"adding more never leaves less", func(t *rapid.T) {
+		{"addition is monotone", func(t *rapid.T) {
 			a, b, more := amountsOf(t, "a", anyQuantity), amountsOf(t, "b", anyQuantity), amountsOf(t, "more", anyNonNegative)
 			for _, name := range names {
 				assert.Assert(t, a.Add(b.Add(more)).Get(name) >= a.Add(b).Get(name))
 				assert.Assert(t, a.Sub(b.Add(more)).Get(name) <= a.Sub(b).Get(name))
 			}
 		}},
-		{"the sum of what is not negative saturates too", func(t *rapid.T) {
+		{"the sum of quantities that are not negative saturates too", func(t *rapid.T) {
 			a, total := amountsOf(t, "a", anyNonNegative), new(big.Int)
 			for _, n := range a.All() {
 				total.Add(total, wide(n))
@@ -155,24 +155,24 @@ func TestAmounts_Saturation(t *testing.T) {
 
 func TestAmounts_Covers(t *testing.T) {
 	checkProperties(t, []property{
-		{"everything covers itself and nothing", func(t *rapid.T) {
+		{"amounts cover themselves and the zero value", func(t *rapid.T) {
 			a := amountsOf(t, "a", anyNonNegative)
 			assert.Assert(t, a.Covers(a))
 			assert.Assert(t, a.Covers(amounts{}))
 		}},
-		{"what covers a cover covers", func(t *rapid.T) {
+		{"covering is transitive", func(t *rapid.T) {
 			a, b, c := amountsOf(t, "a", smallQuantity), amountsOf(t, "b", smallQuantity), amountsOf(t, "c", smallQuantity)
 			assert.Assert(t, !a.Covers(b) || !b.Covers(c) || a.Covers(c))
 		}},
-		{"more covers no less", func(t *rapid.T) {
+		{"covering is monotone", func(t *rapid.T) {
 			a, b, more := amountsOf(t, "a", anyQuantity), amountsOf(t, "b", anyQuantity), amountsOf(t, "more", anyNonNegative)
 			assert.Assert(t, !a.Covers(b) || a.Add(more).Covers(b))
 		}},
-		{"what is left of a cover is not negative", func(t *rapid.T) {
+		{"amounts cover what leaves no negative quantity", func(t *rapid.T) {
 			a, b := amountsOf(t, "a", anyNonNegative), amountsOf(t, "b", anyNonNegative)
 			assert.Equal(t, a.Covers(b), !a.Sub(b).HasNegative())
 		}},
-		{"a debt covers nothing and costs nothing", func(t *rapid.T) {
+		{"a negative quantity counts as zero", func(t *rapid.T) {
 			a, b := amountsOf(t, "a", smallQuantity), amountsOf(t, "b", smallQuantity)
 			want := true
 			for _, name := range names {
@@ -189,37 +189,37 @@ func TestLimit_Properties(t *testing.T) {
 			assert.Assert(t, limit{}.Allows(amountsOf(t, "a", anyQuantity)))
 			assert.Assert(t, limit{}.IsUnlimited())
 		}},
-		{"a zero is kept and allows none", func(t *rapid.T) {
+		{"a limit of zero forbids the resource", func(t *rapid.T) {
 			none := resources.LimitFromMap(map[string]quantity{"gpu": 0})
 			a := amountsOf(t, "a", smallQuantity)
 			assert.Equal(t, none.Allows(a), a.Get("gpu") <= 0)
 			n, limited := none.Get("gpu")
 			assert.Assert(t, limited && n == 0)
 		}},
-		{"tighter allows what both allow, no more and no less", func(t *rapid.T) {
+		{"a tightened limit allows what both limits allow", func(t *rapid.T) {
 			l, m, a := limitOf(t, "l", smallQuantity), limitOf(t, "m", smallQuantity), amountsOf(t, "a", smallQuantity)
 			assert.Equal(t, l.Tighten(m).Allows(a), l.Allows(a) && m.Allows(a))
 		}},
-		{"tightening has no order and knows no twice", func(t *rapid.T) {
+		{"tightening is commutative, associative and idempotent", func(t *rapid.T) {
 			l, m, n := limitOf(t, "l", anyQuantity), limitOf(t, "m", anyQuantity), limitOf(t, "n", anyQuantity)
 			assert.Assert(t, l.Tighten(m).Equal(m.Tighten(l)))
 			assert.Assert(t, l.Tighten(m).Tighten(n).Equal(l.Tighten(m.Tighten(n))))
 			assert.Assert(t, l.Tighten(l).Equal(l))
 			assert.Assert(t, l.Tighten(limit{}).Equal(l) && limit{}.Tighten(l).Equal(l))
 		}},
-		{"using headroom keeps to the limit", func(t *rapid.T) {
+		{"usage within the headroom is within the limit", func(t *rapid.T) {
 			l, used, a := limitOf(t, "l", anyNonNegative), amountsOf(t, "used", smallNonNegative), amountsOf(t, "a", anyNonNegative)
 			if l.Allows(used) && l.Headroom(used).Allows(a) {
 				assert.Assert(t, l.Allows(used.Add(a)))
 			}
 		}},
-		{"what keeps to the limit was in the headroom", func(t *rapid.T) {
+		{"usage within the limit is within the headroom", func(t *rapid.T) {
 			l, used, a := limitOf(t, "l", smallNonNegative), amountsOf(t, "used", smallNonNegative), amountsOf(t, "a", smallNonNegative)
 			if l.Allows(used.Add(a)) {
 				assert.Assert(t, l.Headroom(used).Allows(a))
 			}
 		}},
-		{"headroom limits the same names", func(t *rapid.T) {
+		{"the headroom has the names of the limit", func(t *rapid.T) {
 			l, used := limitOf(t, "l", anyQuantity), amountsOf(t, "used", anyQuantity)
 			got, want := slices.Sorted(maps.Keys(l.Headroom(used).Map())), slices.Sorted(maps.Keys(l.Map()))
 			assert.DeepEqual(t, got, want)
@@ -227,7 +227,7 @@ func TestLimit_Properties(t *testing.T) {
 	})
 }
 
-// ratio is an independent idea of resources.Fraction.
+// ratio is resources.Fraction with math/big.
 func ratio(used, total quantity) *big.Rat {
 	switch {
 	case used <= 0:
@@ -259,7 +259,7 @@ func sharesOf(t *rapid.T, label string) (resources.Shares, []*big.Rat) {
 
 func TestShare_Properties(t *testing.T) {
 	checkProperties(t, []property{
-		{"shares compare as the fractions they are", func(t *rapid.T) {
+		{"shares compare as fractions", func(t *rapid.T) {
 			s, wantS := shareOf(t, "s")
 			u, wantU := shareOf(t, "u")
 			assert.Equal(t, s.Compare(u), wantS.Cmp(wantU))
@@ -273,7 +273,7 @@ func TestShare_Properties(t *testing.T) {
 			assert.Equal(t, s.Compare(u), -u.Compare(s))
 			assert.Assert(t, s.Compare(u) > 0 || u.Compare(v) > 0 || s.Compare(v) <= 0)
 		}},
-		{"the zero share is the least", func(t *rapid.T) {
+		{"the zero share is the smallest", func(t *rapid.T) {
 			s, _ := shareOf(t, "s")
 			assert.Assert(t, resources.Share{}.Compare(s) <= 0)
 		}},
@@ -281,18 +281,17 @@ func TestShare_Properties(t *testing.T) {
 			a, b := anyNonNegative.Draw(t, "a"), anyNonNegative.Draw(t, "b")
 			assert.Equal(t, resources.RawShare(a).Compare(resources.RawShare(b)), big.NewInt(int64(a)).Cmp(big.NewInt(int64(b))))
 		}},
-		{"several shares compare like words, largest first", func(t *rapid.T) {
+		{"lists of shares compare lexicographically, largest first", func(t *rapid.T) {
 			s, wantS := sharesOf(t, "s")
 			u, wantU := sharesOf(t, "u")
 			assert.Equal(t, s.Compare(u), slices.CompareFunc(wantS, wantU, (*big.Rat).Cmp))
 			assert.Equal(t, s.Compare(u), -u.Compare(s))
-			assert.Equal(t, append(slices.Clone(s), resources.RawShare(1)).Compare(s), 1) // whoever has more left is larger
+			assert.Equal(t, append(slices.Clone(s), resources.RawShare(1)).Compare(s), 1) // the longer list is larger
 		}},
 	})
 }
 
-// randomNameTable is a Names that has seen the names in a random order, some of them not
-// at all.
+// randomNameTable is a NameTable with some of the names, in a random order.
 func randomNameTable(t *rapid.T) *resources.NameTable {
 	n := resources.NewNameTable()
 	order := rapid.Permutation(names).Draw(t, "order")
@@ -304,7 +303,7 @@ func randomNameTable(t *rapid.T) *resources.NameTable {
 
 func TestVector_AgreesWithAmounts(t *testing.T) {
 	checkProperties(t, []property{
-		{"a vector has its names back", func(t *rapid.T) {
+		{"a vector can be turned back into amounts", func(t *rapid.T) {
 			n, a := randomNameTable(t), amountsOf(t, "a", anyQuantity)
 			v := n.Hold(a, resources.Cluster)
 			assertEqual(t, n.Amounts(v), a)
@@ -326,7 +325,7 @@ func TestVector_AgreesWithAmounts(t *testing.T) {
 			assertEqual(t, n.Amounts(rest), a.Sub(b))
 			assertEqual(t, n.Amounts(w), b)
 		}},
-		{"raising takes the larger, name by name", func(t *rapid.T) {
+		{"SetMax takes the larger quantity of each name", func(t *rapid.T) {
 			n, a, b := randomNameTable(t), amountsOf(t, "a", smallNonNegative), amountsOf(t, "b", smallNonNegative)
 			v, w := n.Hold(a, resources.Cluster), n.Hold(b, resources.Cluster)
 			v.SetMax(w)
@@ -340,7 +339,7 @@ func TestVector_AgreesWithAmounts(t *testing.T) {
 			n, a, b := randomNameTable(t), amountsOf(t, "a", smallQuantity), amountsOf(t, "b", smallQuantity)
 			assert.Equal(t, n.Hold(a, resources.Cluster).Covers(n.Hold(b, resources.Cluster)), a.Covers(b))
 		}},
-		{"covering beyond is covering with what is left", func(t *rapid.T) {
+		{"CoversAfter is Covers of the difference", func(t *rapid.T) {
 			n, a, used, b := randomNameTable(t), amountsOf(t, "a", anyQuantity), amountsOf(t, "used", anyQuantity), amountsOf(t, "b", anyQuantity)
 			got := n.Hold(a, resources.Cluster).CoversAfter(n.Hold(used, resources.Cluster), n.Hold(b, resources.Cluster))
 			assert.Equal(t, got, a.Sub(used).Covers(b))
@@ -350,23 +349,23 @@ func TestVector_AgreesWithAmounts(t *testing.T) {
 			assert.Equal(t, n.Hold(a, resources.Cluster).Sum(), a.Sum())
 			assert.Equal(t, n.Hold(b, resources.Cluster).Sum(), b.Sum())
 		}},
-		{"a bound allows what the headroom of its limit allows", func(t *rapid.T) {
+		{"a LimitVector allows what the headroom of its limit allows", func(t *rapid.T) {
 			n, l := randomNameTable(t), limitOf(t, "l", anyQuantity)
 			used, a := amountsOf(t, "used", anyQuantity), amountsOf(t, "a", anyQuantity)
 			assert.Equal(t, n.HoldLimit(l, resources.Cluster).Allows(n.Hold(used, resources.Cluster), n.Hold(a, resources.Cluster)), l.Headroom(used).Allows(a))
 		}},
-		{"a bound is exceeded when some name of its limit is", func(t *rapid.T) {
+		{"a LimitVector is exceeded if any name of its limit is", func(t *rapid.T) {
 			n, l, used := randomNameTable(t), limitOf(t, "l", smallQuantity), amountsOf(t, "used", smallQuantity)
 			b, want := n.HoldLimit(l, resources.Cluster), false
-			for name, most := range l.All() {
-				want = want || used.Get(name) > most
+			for name, maximum := range l.All() {
+				want = want || used.Get(name) > maximum
 				k, _ := n.Lookup(name)
 				got, limited := b.At(k)
-				assert.Assert(t, limited && got == most)
+				assert.Assert(t, limited && got == maximum)
 			}
 			assert.Equal(t, b.Exceeded(n.Hold(used, resources.Cluster)), want)
 		}},
-		{"the dominant share is the largest of the measured ones", func(t *rapid.T) {
+		{"the dominant share is the largest over the measured resources", func(t *rapid.T) {
 			used := vector(rapid.SliceOfN(anyQuantity, 0, 5).Draw(t, "used"))
 			measure := rapid.OneOf(anyQuantity, rapid.Just(resources.Unmeasured))
 			of := resources.Denominators(rapid.SliceOfN(measure, 0, 5).Draw(t, "of"))
@@ -381,7 +380,7 @@ func TestVector_AgreesWithAmounts(t *testing.T) {
 	})
 }
 
-// decisionState are the things a decision touches, for allocations and benchmarks.
+// decisionState has the values that a scheduling decision reads, for tests of heap allocations and benchmarks.
 type decisionState struct {
 	allocated, ask vector
 	max            resources.LimitVector
@@ -392,11 +391,11 @@ func newDecisionState() decisionState {
 	n := resources.NewNameTable()
 	held := resources.FromMap(map[string]quantity{"gpu": 8, "memory": 64 << 30, "pods": 12, "vcore": 16000})
 	asked := resources.FromMap(map[string]quantity{"memory": 1 << 30, "pods": 1, "vcore": 500})
-	most := resources.LimitFromMap(map[string]quantity{"memory": 128 << 30, "vcore": 32000})
+	limit := resources.LimitFromMap(map[string]quantity{"memory": 128 << 30, "vcore": 32000})
 	return decisionState{
-		allocated: n.Hold(held, resources.Cluster), // in name order, as the first that n sees
+		allocated: n.Hold(held, resources.Cluster), // held first, so that the indexes are in name order
 		ask:       n.Hold(asked, resources.Cluster),
-		max:       n.HoldLimit(most, resources.Cluster),
+		max:       n.HoldLimit(limit, resources.Cluster),
 		of:        resources.Denominators{16, 128 << 30, resources.Unmeasured, 32000},
 	}
 }
@@ -405,14 +404,14 @@ func TestDecisionPath_DoesNotAllocate(t *testing.T) {
 	b := newDecisionState()
 	half, third := resources.Fraction(1, 2), resources.Fraction(1, 3)
 	cases := map[string]func(){
-		"asking a bound":               func() { _ = b.max.Allows(b.allocated, b.ask) },
-		"asking whether it is passed":  func() { _ = b.max.Exceeded(b.allocated) },
-		"covering":                     func() { _ = b.allocated.Covers(b.ask) },
-		"covering with what is left":   func() { _ = b.allocated.CoversAfter(b.ask, b.ask) },
-		"adding to a long enough book": func() { b.allocated.Add(b.ask) },
-		"taking away":                  func() { b.allocated.Sub(b.ask) },
-		"comparing shares":             func() { _ = half.Compare(third) },
-		"finding the dominant share":   func() { _ = b.of.DominantShare(b.allocated) },
+		"LimitVector.Allows":         func() { _ = b.max.Allows(b.allocated, b.ask) },
+		"LimitVector.Exceeded":       func() { _ = b.max.Exceeded(b.allocated) },
+		"Vector.Covers":              func() { _ = b.allocated.Covers(b.ask) },
+		"Vector.CoversAfter":         func() { _ = b.allocated.CoversAfter(b.ask, b.ask) },
+		"Vector.Add without growing": func() { b.allocated.Add(b.ask) },
+		"Vector.Sub":                 func() { b.allocated.Sub(b.ask) },
+		"Share.Compare":              func() { _ = half.Compare(third) },
+		"Denominators.DominantShare": func() { _ = b.of.DominantShare(b.allocated) },
 	}
 	for name, f := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -2,9 +2,8 @@ package resources
 
 import "math"
 
-// Vector is Amounts on the decision path: one quantity per Kind. A Vector shorter
-// than Names has zeroes in the missing places. Unlike Amounts it changes in place;
-// only the book that owns it may do that.
+// Vector is Amounts in scheduling decisions: one quantity per Index of a NameTable. A Vector may be shorter than
+// the table; missing places are zero. Unlike Amounts it changes in place; only its owner may change it.
 type Vector []Quantity
 
 // At returns the quantity of k.
@@ -35,7 +34,7 @@ func (v *Vector) Sub(w Vector) {
 	}
 }
 
-// SetMax makes v the larger of v and w in every place. Requires: nothing is negative.
+// SetMax sets v to the larger of v and w in each place. Requires: no quantity is negative.
 func (v *Vector) SetMax(w Vector) {
 	if len(w) > len(*v) {
 		v.grow(Index(len(w) - 1))
@@ -45,7 +44,7 @@ func (v *Vector) SetMax(w Vector) {
 	}
 }
 
-// Covers is Amounts.Covers.
+// Covers reports whether w fits into v, as Amounts.Covers.
 func (v Vector) Covers(w Vector) bool {
 	for k, q := range w {
 		if q > 0 && q > v.At(Index(k)) {
@@ -55,8 +54,7 @@ func (v Vector) Covers(w Vector) bool {
 	return true
 }
 
-// CoversAfter reports whether v, less used, covers w. It is Covers without making
-// the difference.
+// CoversAfter reports whether v less used covers w, without a temporary Vector.
 func (v Vector) CoversAfter(used, w Vector) bool {
 	for k, q := range w {
 		if q > 0 && q > subSat(v.At(Index(k)), used.At(Index(k))) {
@@ -66,8 +64,8 @@ func (v Vector) CoversAfter(used, w Vector) bool {
 	return true
 }
 
-// Overflows reports whether v+w+x would leave the range of a Quantity. Books that
-// refuse such postings never saturate, so taking something out again is exact.
+// Overflows reports whether v+w+x would leave the range of a Quantity. An account that refuses such changes never
+// saturates, so subtracting is exact.
 func (v Vector) Overflows(w, x Vector) bool {
 	for k := range max(len(v), len(w), len(x)) {
 		k := Index(k)
@@ -85,7 +83,7 @@ func (v *Vector) Difference(w, x, y Vector) {
 	v.Sub(y)
 }
 
-// Sum is Amounts.Sum, computed in Kind order.
+// Sum is Amounts.Sum, computed in the order of the indexes.
 func (v Vector) Sum() Quantity {
 	var s Quantity
 	for _, q := range v {
@@ -110,7 +108,7 @@ func (v *Vector) grow(k Index) {
 	}
 }
 
-// LimitVector is a Limit on the decision path: only the limited kinds, in name order.
+// LimitVector is a Limit in scheduling decisions: the limited resources only, in name order.
 type LimitVector []limitEntry
 
 type limitEntry struct {
@@ -118,8 +116,8 @@ type limitEntry struct {
 	n     Quantity
 }
 
-// Allows reports whether w more may be used on top of used: Limit.Headroom and
-// Limit.Allows in one, without making anything.
+// Allows reports whether w may be used on top of used: Limit.Headroom and Limit.Allows in one, without
+// allocating.
 func (b LimitVector) Allows(used, w Vector) bool {
 	for _, x := range b {
 		if w.At(x.index) > max(0, subSat(x.n, used.At(x.index))) {
@@ -129,7 +127,7 @@ func (b LimitVector) Allows(used, w Vector) bool {
 	return true
 }
 
-// At returns the limit of k; ok is false when it is unlimited.
+// At returns the limit of k; ok is false if it is unlimited.
 func (b LimitVector) At(k Index) (n Quantity, ok bool) {
 	for _, x := range b {
 		if x.index == k {
@@ -139,16 +137,16 @@ func (b LimitVector) At(k Index) (n Quantity, ok bool) {
 	return 0, false
 }
 
-// Remaining is the i-th limited kind, and what is left of it on top of used, which can be
-// negative. i is below len(b).
+// Remaining is the index of the i-th limited resource, and its limit less used, which may be negative. i must be
+// below len(b).
 func (b LimitVector) Remaining(i int, used Vector) (Index, Quantity) {
 	return b[i].index, subSat(b[i].n, used.At(b[i].index))
 }
 
-// SubSaturated is a-b, saturated.
+// SubSaturated is a-b, saturated at the ends of int64.
 func SubSaturated(a, b Quantity) Quantity { return subSat(a, b) }
 
-// Exceeded reports whether used is above the bound in any kind.
+// Exceeded reports whether used is above the limit of any resource.
 func (b LimitVector) Exceeded(used Vector) bool {
 	for _, x := range b {
 		if used.At(x.index) > x.n {
@@ -158,14 +156,13 @@ func (b LimitVector) Exceeded(used Vector) bool {
 	return false
 }
 
-// Denominators say, per Kind, what a use of it is measured against when queues
-// share: a quantity, or Unmeasured.
+// Denominators are, per Index, the quantity by which usage is divided for the fair share, or Unmeasured.
 type Denominators []Quantity
 
-// Unmeasured marks a kind that does not count in a share.
+// Unmeasured marks a resource that does not count in a share.
 const Unmeasured Quantity = -1
 
-// DominantShare is the largest fraction used/denominator over the measured kinds.
+// DominantShare is the largest fraction of usage and denominator over the measured resources (ORD-17).
 func (d Denominators) DominantShare(used Vector) Share {
 	var top Share
 	for k, q := range used {
