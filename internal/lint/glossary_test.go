@@ -202,7 +202,6 @@ var textsToRevise = []string{
 	"pkg/names",
 	"pkg/persistent",
 	"pkg/placement",
-	"pkg/security",
 	"tools/testrun",
 	"tools/tour",
 	"CHANGELOG.md",

@@ -9,38 +9,35 @@ import (
 	"unicode/utf8"
 )
 
-// Reasons the text of an access list is refused.
+// Errors of ParseACL.
 var (
-	ErrTooManyLists = errors.New("access list has more than two lists")                 // V7
-	ErrLeadingSpace = errors.New("access list begins with a space but names two lists") // L1
+	ErrTooManyLists = errors.New("access list has more than two lists")
+	ErrLeadingSpace = errors.New("access list begins with a space but names two lists")
 )
 
-// The names of behaviour.md 1.4. Access lists have the same as limits and filters:
-// upstream's narrower ones make service accounts impossible to name (9.1).
+// The legal names of users and groups, the same as in limits and filters (ACL-4). The patterns of YuniKorn's
+// access lists are narrower and do not match service accounts.
 var (
 	userPattern  = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9:#/_.@-]*\$?$`)
 	groupPattern = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9:_.-]*$`)
 )
 
-// IsUserName reports whether somebody can have this name.
+// IsUserName reports whether a configuration may have this name for a user.
 func IsUserName(s string) bool { return userPattern.MatchString(s) }
 
-// IsGroupName reports whether a group can have this name.
+// IsGroupName reports whether a configuration may have this name for a group.
 func IsGroupName(s string) bool { return groupPattern.MatchString(s) }
 
-// IsPrintable reports whether a name can be written down for people, and is to everybody who
-// reads it the same: it is UTF-8 and has no control character. Names that no list can have
-// may still be names of users; those that are not showable are nobody's. C, where the
-// operating system looks users up, ends a name at NUL and so reads that of somebody else.
+// IsPrintable reports whether a name is valid UTF-8 without control characters (ACL-20). A user may have a
+// printable name that is not legal in a list; a name that is not printable is refused. C ends a name at NUL, so
+// an operating system would look up another user.
 func IsPrintable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// ParseACL reads an access list as queues.yaml writes it: users, white space, groups,
-// with commas between names (behaviour.md 9.1). Any amount of white space is as good
-// as one space. White space in front stands for an empty list of users, so " dev" is
-// the group dev. A list that is exactly "*" allows everybody; an empty text, nobody.
-// Illegal names can match nobody; they are left out and returned.
+// ParseACL reads an access list of queues.yaml (ACL-1 to ACL-4): users, white space, groups, with commas between
+// names. White space in front stands for an empty list of users, so " dev" is the group dev. A list "*" allows
+// every user, an empty text none. Illegal names match no user; they are left out and returned.
 func ParseACL(text string) (acl ACL, illegal []string, err error) {
 	lists := strings.Fields(text)
 	onlyGroups := strings.TrimLeftFunc(text, unicode.IsSpace) != text

@@ -1,9 +1,8 @@
-// Package security holds who a user is and what an access list lets them do.
-// Looking a user up in the operating system or LDAP is an edge's business, and
-// deciding where a list is asked is the queue tree's.
+// Package security has users with their groups, and access lists (docs/behaviour/access.md). Package
+// internal/usergroup resolves the groups of users, package objects checks the access lists of queues.
 //
-// The rule that must hold: a list is parsed once, when it is configured; asking it
-// cannot fail, and its cost does not grow with the list.
+// The invariant: a list is parsed once, when the configuration is loaded; checking it cannot fail, and the cost
+// does not grow linearly with the list.
 package security
 
 import (
@@ -11,8 +10,8 @@ import (
 	"strings"
 )
 
-// MaxGroups is how many groups a user may have: they are kept for each application, and
-// every list, filter and limit looks through them.
+// MaxGroups is how many groups a user may have (ACL-21): they are stored for each application, and every list,
+// filter and limit searches them.
 const MaxGroups = 4096
 
 // User is a resolved user with its groups. Values are immutable.
@@ -21,17 +20,17 @@ type User struct {
 	Groups []string
 }
 
-// ACL is a parsed access list. The zero value allows nobody (behaviour.md 9.1).
+// ACL is a parsed access list. The zero value allows no user (ACL-3). Values are immutable.
 type ACL struct {
 	everyone bool
-	users    []string // in order, each once; so are groups
+	users    []string // sorted and unique, like groups
 	groups   []string
 }
 
-// Everyone is the list that allows anybody.
+// Everyone is the list that allows every user (ACL-2).
 func Everyone() ACL { return ACL{everyone: true} }
 
-// AllowList is the list that allows exactly these users and members of these groups.
+// AllowList is the list that allows these users and the members of these groups only.
 func AllowList(users, groups []string) ACL {
 	return ACL{users: sortedUnique(users), groups: sortedUnique(groups)}
 }
@@ -42,15 +41,14 @@ func sortedUnique(names []string) []string {
 	return slices.Compact(names)
 }
 
-// Allows reports whether u may do what the list guards. Names match exactly, case
-// included.
+// Allows reports whether the list allows u. Names match exactly and with case (ACL-5).
 func (a ACL) Allows(u User) bool {
 	return a.everyone || containsSorted(a.users, u.Name) ||
 		slices.ContainsFunc(u.Groups, func(g string) bool { return containsSorted(a.groups, g) })
 }
 
-// MatchedEntry is the name in the list for which u is allowed: "*", "user ann" or "group dev",
-// the first of the user's groups that counts. Empty: u is not allowed.
+// MatchedEntry is the entry of the list that allows u: "*", "user ann", or "group dev" for the first group of the
+// user that is in the list. Empty: u is not allowed.
 func (a ACL) MatchedEntry(u User) string {
 	switch {
 	case a.everyone:
@@ -71,10 +69,10 @@ func containsSorted(names []string, name string) bool {
 	return found
 }
 
-// IsEmpty reports whether the list allows nobody.
+// IsEmpty reports whether the list allows no user.
 func (a ACL) IsEmpty() bool { return !a.everyone && len(a.users) == 0 && len(a.groups) == 0 }
 
-// String is the list as queues.yaml would write it, names in order: "alice,bob dev".
+// String is the list in the notation of queues.yaml, names sorted: "alice,bob dev".
 func (a ACL) String() string {
 	switch {
 	case a.everyone:

@@ -15,22 +15,22 @@ func TestACL_Allows(t *testing.T) {
 		user User
 		want bool
 	}{
-		{"9.1: the empty list is nobody", ACL{}, User{Name: "alice", Groups: []string{"dev"}}, false},
-		{"9.1: a star is everybody", Everyone(), User{Name: "eve"}, true},
-		{"9.1: even who has no name", Everyone(), User{}, true},
-		{"9.1: a listed user", list, User{Name: "alice"}, true},
-		{"9.1: a member of a listed group", list, User{Name: "eve", Groups: []string{"qa", "ops"}}, true},
-		{"9.1: a user does not match a group", list, User{Name: "dev"}, false},
-		{"9.1: nor a group a user", list, User{Name: "eve", Groups: []string{"alice"}}, false},
-		{"9.1: matching is case-sensitive", list, User{Name: "Alice", Groups: []string{"DEV"}}, false},
-		{"9.1: and of whole names", list, User{Name: "ali", Groups: []string{"developers"}}, false},
-		{"9.1: no name is no match", list, User{}, false},
+		{"ACL-3: the empty list", ACL{}, User{Name: "alice", Groups: []string{"dev"}}, false},
+		{"ACL-2: a star", Everyone(), User{Name: "eve"}, true},
+		{"ACL-2: a star and a user without a name", Everyone(), User{}, true},
+		{"ACL-1: a listed user", list, User{Name: "alice"}, true},
+		{"ACL-1: a member of a listed group", list, User{Name: "eve", Groups: []string{"qa", "ops"}}, true},
+		{"ACL-1: a user with the name of a listed group", list, User{Name: "dev"}, false},
+		{"ACL-1: a group with the name of a listed user", list, User{Name: "eve", Groups: []string{"alice"}}, false},
+		{"ACL-5: matching is case-sensitive", list, User{Name: "Alice", Groups: []string{"DEV"}}, false},
+		{"ACL-5: whole names match", list, User{Name: "ali", Groups: []string{"developers"}}, false},
+		{"ACL-5: a user without a name", list, User{}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) { assert.Equal(t, c.acl.Allows(c.user), c.want) })
 	}
 }
 
-// Whatever is written can be read again, and says the same.
+// String and ParseACL are inverse.
 func TestACL_StringParsesBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		users := rapid.SliceOf(rapid.StringMatching(`[a-zA-Z_][a-zA-Z0-9:#/_.@-]{0,8}\$?`)).Draw(t, "users")
