@@ -200,7 +200,6 @@ var textsToRevise = []string{
 	"internal/twin",
 	"internal/usergroup",
 	"pkg/names",
-	"pkg/persistent",
 	"pkg/placement",
 	"tools/testrun",
 	"tools/tour",

@@ -2,24 +2,23 @@ package persistent
 
 import "slices"
 
-// Builder makes Lists. It is for one goroutine; what it publishes is not. The zero value needs
-// Compare before its first use.
+// Builder builds Lists. A Builder is not safe for concurrent use; its Lists are. The zero value needs Compare
+// before its first use.
 type Builder[T any] struct {
-	// Compare is the order of the items. It is 0 for two items that stand for the same: of
-	// these the list has the one that was put last. It must not change.
+	// Compare is the order of the items. Items for which it is 0 have the same key: the list has
+	// the one that was put last. It must not change.
 	Compare func(a, b *T) int
 
 	pages     []*page[T]
 	n         int
-	epoch     uint64 // pages of an earlier one are published
-	published bool   // so is the list of pages
+	epoch     uint64 // pages of earlier epochs are published
+	published bool   // the slice pages is shared with a List
 }
 
-// Len is how many items there are.
+// Len is the number of items.
 func (b *Builder[T]) Len() int { return b.n }
 
-// Put takes x in, in place of the item that stood for the same, which it returns; nil: there
-// was none.
+// Put adds x, or replaces the item with the same key and returns it; nil: there was none.
 func (b *Builder[T]) Put(x *T) (previous *T) {
 	at, i, found := b.find(x)
 	if found {
@@ -44,7 +43,7 @@ func (b *Builder[T]) Put(x *T) (previous *T) {
 	return nil
 }
 
-// Remove takes out the item that stands for the same as x, and returns it; nil: there is none.
+// Remove removes the item with the key of x and returns it; nil: there is none.
 func (b *Builder[T]) Remove(x *T) (removed *T) {
 	at, i, found := b.find(x)
 	if !found {
@@ -61,7 +60,7 @@ func (b *Builder[T]) Remove(x *T) (removed *T) {
 	return removed
 }
 
-// Find is the item that stands for the same as x; nil: there is none.
+// Find is the item with the key of x; nil: there is none.
 func (b *Builder[T]) Find(x *T) *T {
 	if at, i, found := b.find(x); found {
 		return b.pages[at].items[i]
@@ -69,7 +68,7 @@ func (b *Builder[T]) Find(x *T) *T {
 	return nil
 }
 
-// List publishes the list as it is now. While nothing changes it is always the same one.
+// List publishes the current list. Without a change in between it is the same one (SameAs).
 func (b *Builder[T]) List() List[T] {
 	if !b.published {
 		b.published = true
@@ -78,13 +77,13 @@ func (b *Builder[T]) List() List[T] {
 	return List[T]{pages: b.pages, n: b.n}
 }
 
-// find is find for the place of x.
+// find is the position of x.
 func (b *Builder[T]) find(x *T) (at, i int, found bool) {
 	return find(b.pages, func(y *T) int { return b.Compare(y, x) })
 }
 
-// mergePage puts the few items of page at to those of a neighbour, if that has room for them.
-// Requires: both the page and the list of pages may be changed.
+// mergePage merges page at with a neighbour if both fit into one page. Requires: the page and the slice of pages
+// are writable.
 func (b *Builder[T]) mergePage(at int) {
 	for _, left := range []int{at - 1, at} {
 		if left < 0 || left+1 >= len(b.pages) || len(b.pages[left].items)+len(b.pages[left+1].items) > pageFill {
@@ -97,7 +96,7 @@ func (b *Builder[T]) mergePage(at int) {
 	}
 }
 
-// writablePage is page at, which may be changed.
+// writablePage is page at, copied first if it is published.
 func (b *Builder[T]) writablePage(at int) *page[T] {
 	b.copyPages()
 	if b.pages[at].epoch != b.epoch {
@@ -106,6 +105,7 @@ func (b *Builder[T]) writablePage(at int) *page[T] {
 	return b.pages[at]
 }
 
+// copyPages copies the slice of pages if a List shares it.
 func (b *Builder[T]) copyPages() {
 	if b.published {
 		b.pages, b.published = slices.Clone(b.pages), false

@@ -1,32 +1,29 @@
 // Package persistent has a sorted list that is cheap to publish again after a few changes.
 //
-// A Builder is changed in place. What it publishes, a List, never changes: the two share
-// their pages, and a Builder copies a page before it changes one that is published. So a
-// change costs a page however long the list is, publishing costs next to nothing, and two
-// Lists that were published one after the other share all pages between which nothing
-// changed (ADR 32).
+// A Builder is changed in place. The Lists that it publishes never change: they share pages with the Builder,
+// which copies a page before it changes a published one. So a change costs one page however long the list is,
+// publishing is nearly free, and two consecutive Lists share all pages without a change (ADR 32).
 package persistent
 
 import "iter"
 
-// List is an immutable list of pointers in the order of the Builder that published it. What
-// they point to must not be changed either: it is shared between Lists. The zero value is
-// empty. A List may be read by any number of goroutines.
+// List is an immutable list of pointers in the order of the Builder that published it. The values must not be
+// changed either: Lists share them. The zero value is empty. A List is safe for concurrent use.
 type List[T any] struct {
 	pages []*page[T] // none of them empty
 	n     int
 }
 
-// page is a part of a list. Once published it is not changed any more.
+// page is a part of a list. It does not change after it was published.
 type page[T any] struct {
 	items []*T
-	epoch uint64 // of the Builder that may still change it
+	epoch uint64 // of the Builder when it created the page
 }
 
-// pageFill is how many items a page gets when one is divided, twice that how many it may have.
+// pageFill is the number of items of a page after a split; a page has at most twice as many.
 const pageFill = 256
 
-// ListOf is the list of items in the order in which they are given.
+// ListOf is the list of items in the given order.
 func ListOf[T any](items ...*T) List[T] {
 	l := List[T]{n: len(items)}
 	for len(items) > 0 {
@@ -37,7 +34,7 @@ func ListOf[T any](items ...*T) List[T] {
 	return l
 }
 
-// Len is how many items there are.
+// Len is the number of items.
 func (l List[T]) Len() int { return l.n }
 
 // All yields the items in order.
@@ -53,7 +50,7 @@ func (l List[T]) All() iter.Seq[*T] {
 	}
 }
 
-// Backward yields the items, the last first.
+// Backward yields the items in reverse order.
 func (l List[T]) Backward() iter.Seq[*T] {
 	return func(yield func(*T) bool) {
 		for i := len(l.pages) - 1; i >= 0; i-- {
@@ -67,7 +64,7 @@ func (l List[T]) Backward() iter.Seq[*T] {
 	}
 }
 
-// At is item i. Requires: 0 <= i < Len(). It costs as much as there are pages.
+// At is item i. Requires: 0 <= i < Len(). Its cost is proportional to the number of pages.
 func (l List[T]) At(i int) *T {
 	for _, p := range l.pages {
 		if i < len(p.items) {
@@ -78,8 +75,8 @@ func (l List[T]) At(i int) *T {
 	panic("persistent: index out of range")
 }
 
-// Find is the item for which compare is 0; nil: there is none. compare is negative for items
-// before it and positive for items behind it.
+// Find is the item for which compare is 0; nil: there is none. compare must be negative for items before it and
+// positive for items after it.
 func (l List[T]) Find(compare func(*T) int) *T {
 	if p, i, found := find(l.pages, compare); found {
 		return l.pages[p].items[i]
@@ -87,7 +84,7 @@ func (l List[T]) Find(compare func(*T) int) *T {
 	return nil
 }
 
-// From yields the items from the first for which compare is not negative.
+// From yields the items from the first one on for which compare is not negative.
 func (l List[T]) From(compare func(*T) int) iter.Seq[*T] {
 	return func(yield func(*T) bool) {
 		at, i, _ := find(l.pages, compare)
@@ -101,17 +98,17 @@ func (l List[T]) From(compare func(*T) int) iter.Seq[*T] {
 	}
 }
 
-// SameAs reports whether l and other are the same list, published with no change in between.
-// Lists that are equal by chance need not be the same.
+// SameAs reports whether l and other were published without a change in between. Equal lists need not be the
+// same.
 func (l List[T]) SameAs(other List[T]) bool {
 	return l.n == other.n && (l.n == 0 || &l.pages[0] == &other.pages[0])
 }
 
-// find is the place of the first item for which compare is not negative: behind the last item
-// of the last page if there is none, unless there is no page.
+// find is the position of the first item for which compare is not negative. If there is none, it is the position
+// after the last item of the last page.
 func find[T any](pages []*page[T], compare func(*T) int) (at, i int, found bool) {
 	low, high := 0, len(pages)-1
-	for low < high { // the first page whose last item is not before what is sought
+	for low < high { // binary search for the first page whose last item does not compare negative
 		mid := (low + high) / 2
 		if items := pages[mid].items; compare(items[len(items)-1]) < 0 {
 			low = mid + 1

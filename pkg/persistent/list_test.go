@@ -23,7 +23,7 @@ func collect(l persistent.List[item]) []item {
 	return out
 }
 
-// A Builder is what a sorted slice is, and no List that it has published ever changes.
+// A Builder behaves as a sorted slice, and its published Lists never change.
 func TestBuilder_PublishedListsNeverChange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := persistent.Builder[item]{Compare: compare}
@@ -34,10 +34,10 @@ func TestBuilder_PublishedListsNeverChange(t *testing.T) {
 		}
 		var all []published
 		keys := rapid.IntRange(0, rapid.SampledFrom([]int{5, 100, 5000}).Draw(t, "keys"))
-		some := rapid.Custom(func(t *rapid.T) []int { return rapid.SliceOfN(keys, 0, 800).Draw(t, "some") })
+		changes := rapid.Custom(func(t *rapid.T) []int { return rapid.SliceOfN(keys, 0, 800).Draw(t, "changed keys") })
 		for step := range rapid.IntRange(1, 12).Draw(t, "steps") {
 			put := rapid.Bool().Draw(t, "put")
-			for n, k := range some.Draw(t, "of") {
+			for n, k := range changes.Draw(t, "changes") {
 				at, found := slices.BinarySearchFunc(model, k, func(x item, k int) int { return cmp.Compare(x.key, k) })
 				x := item{k, step<<20 + n}
 				var was *item
@@ -76,7 +76,7 @@ func TestBuilder_PublishedListsNeverChange(t *testing.T) {
 			}
 			assert.Equal(t, i, len(got))
 		}
-		k := keys.Draw(t, "sought")
+		k := keys.Draw(t, "key to find")
 		at, found := slices.BinarySearchFunc(model, k, func(x item, k int) int { return cmp.Compare(x.key, k) })
 		seek := func(x *item) int { return cmp.Compare(x.key, k) }
 		if x := b.List().Find(seek); found {
@@ -100,7 +100,7 @@ func TestBuilder_UnchangedPagesAreShared(t *testing.T) {
 		b.Put(&item{key: k})
 	}
 	first := b.List()
-	assert.Assert(t, first.SameAs(b.List()), "nothing has changed")
+	assert.Assert(t, first.SameAs(b.List()), "the list differs without a change")
 	b.Put(&item{5000, 1})
 	second := b.List()
 	assert.Assert(t, !first.SameAs(second))
@@ -113,7 +113,7 @@ func TestBuilder_UnchangedPagesAreShared(t *testing.T) {
 		b.Put(&item{7, 7})
 		b.List()
 	})
-	assert.Assert(t, allocs <= 4, "%v allocations for one change of 10,000", allocs)
+	assert.Assert(t, allocs <= 4, "%v heap allocations for one change of 10,000 items", allocs)
 }
 
 func TestListOf_KeepsTheOrderGiven(t *testing.T) {
