@@ -199,7 +199,6 @@ var textsToRevise = []string{
 	"internal/testscale",
 	"internal/twin",
 	"internal/usergroup",
-	"pkg/names",
 	"pkg/placement",
 	"tools/testrun",
 	"tools/tour",

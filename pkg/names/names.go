@@ -1,7 +1,7 @@
-// Package names knows what Kubernetes takes for the name of an object, of a namespace and of
-// a label. Names of queues, users and resources have rules of their own, where they belong.
+// Package names checks names of Kubernetes objects, namespaces and labels. Names of queues, users and resources
+// have other rules, which are in their packages.
 //
-// The rule that must hold: what is a name there is one here, and the other way round.
+// The invariant: a name is legal here if and only if Kubernetes accepts it.
 package names
 
 import (
@@ -10,21 +10,21 @@ import (
 	"strings"
 )
 
-// The longest names there are, in bytes.
+// The maximum length of names, in bytes.
 const (
 	MaxSubdomain = 253 // of an object
-	MaxLabel     = 63  // of a namespace, of a label's name and of its value
+	MaxLabel     = 63  // of a namespace, of the name part of a label key, and of a label value
 )
 
 var (
-	// subdomain is RFC 1123's, as Kubernetes reads it: parts have no length of their own.
+	// subdomain is a subdomain of RFC 1123 as in Kubernetes: the length of its labels is not bounded.
 	subdomain = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 	dnsLabel  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
 	labelText = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`)
 )
 
-// SubdomainProblem says why s is not the name of an object, a DNS subdomain of RFC 1123; empty: it
-// is. Who is meant goes in front: "the name", say.
+// SubdomainProblem is why s is no name of an object, a DNS subdomain of RFC 1123; empty: it is one. The text is a
+// predicate: the caller puts the subject in front, such as "the name".
 func SubdomainProblem(s string) string {
 	switch {
 	case len(s) > MaxSubdomain:
@@ -35,7 +35,7 @@ func SubdomainProblem(s string) string {
 	return ""
 }
 
-// NamespaceProblem says why s is not the name of a namespace, a DNS label; empty: it is.
+// NamespaceProblem is why s is no name of a namespace, a DNS label; empty: it is one.
 func NamespaceProblem(s string) string {
 	switch {
 	case len(s) > MaxLabel:
@@ -46,8 +46,8 @@ func NamespaceProblem(s string) string {
 	return ""
 }
 
-// LabelKeyProblem says why s is not the key of a label, a name with perhaps a subdomain and a
-// slash in front; empty: it is.
+// LabelKeyProblem is why s is no label key, a name with an optional DNS subdomain and slash in front; empty: it
+// is one.
 func LabelKeyProblem(s string) string {
 	prefix, name, long := strings.Cut(s, "/")
 	if !long {
@@ -62,7 +62,7 @@ func LabelKeyProblem(s string) string {
 	return LabelValueProblem(name)
 }
 
-// LabelValueProblem says why s is not the value of a label, which may be empty; empty: it is.
+// LabelValueProblem is why s is no label value; empty: it is one. A value may be empty.
 func LabelValueProblem(s string) string {
 	switch {
 	case len(s) > MaxLabel:
@@ -73,11 +73,11 @@ func LabelValueProblem(s string) string {
 	return ""
 }
 
-func tooLong(s string, most int) string {
-	return fmt.Sprintf("has %d characters, at most %d are allowed", len(s), most)
+func tooLong(s string, limit int) string {
+	return fmt.Sprintf("has %d characters, at most %d are allowed", len(s), limit)
 }
 
-// Quote shows a name, shortened when it is longer than any.
+// Quote is s in quotes, shortened to MaxSubdomain.
 func Quote(s string) string {
 	if len(s) > MaxSubdomain {
 		return fmt.Sprintf("%.*q...", MaxSubdomain, s)
