@@ -1,11 +1,10 @@
-// Package coalesce makes one value for all callers that ask for it at about the same time.
+// Package coalesce builds one value for all callers that ask for it at about the same time.
 //
-// A Group makes one value at a time. A caller gets a value whose making began after the
-// call, never an older one; callers that arrive while a value is made share the next. After
-// each value the Group pauses in proportion to the time that the value took, so that callers
-// together take no more than a fixed share of a processor, however many they are.
+// A Group builds one value at a time. A caller gets a value whose build began after the call, never an older one;
+// callers that arrive during a build share the next one. After each build the Group pauses in proportion to its
+// duration, so that all callers together use at most a fixed share of a processor, however many they are.
 //
-// The rule that must hold: a value that no caller waits for any more is not made to its end.
+// The invariant: a build is cancelled as soon as no caller waits for its value.
 package coalesce
 
 import (
@@ -16,36 +15,36 @@ import (
 	"time"
 )
 
-// Group shares the making of values. The zero value is ready for use and never pauses. It is
-// safe for concurrent use.
+// Group coalesces builds of a value. The zero value is ready for use and never pauses. It is safe for concurrent
+// use.
 type Group[T any] struct {
-	// Pause is how long the Group rests after a value, as a multiple of the time that making
-	// it took: with 3 at most a quarter of one processor is spent. It must not change after
+	// Pause is how long the Group waits after a build, as a multiple of the duration of the
+	// build: with 3 at most a quarter of one processor is used. It must not change after
 	// the first call.
 	Pause float64
 
 	mu        sync.Mutex
-	next      *call[T]  // still open for callers; nil: no caller waits for the next value
-	running   bool      // a goroutine makes values
-	notBefore time.Time // no value is begun before
+	next      *call[T]  // further callers may join; nil: no caller waits for the next build
+	running   bool      // a goroutine runs builds
+	notBefore time.Time // no build starts before
 }
 
-// call is a value that is to be made.
+// call is one build and its callers.
 type call[T any] struct {
-	ctx      context.Context // ends when the last caller has left
+	ctx      context.Context // cancelled when the last caller has given up
 	cancel   context.CancelFunc
 	build    func(context.Context) (T, error)
-	waiting  int // callers; guarded by the lock of the Group
+	waiting  int // number of callers; guarded by Group.mu
 	done     chan struct{}
-	value    T // as the next two: valid after done is closed
+	value    T // valid after done is closed, like the next two
 	err      error
 	panicked any // nil: build returned
 }
 
-// Do returns a value that build, or the build of another caller, began to make after Do was
-// called. When ctx ends first, its error is returned. The context of build ends when all
-// callers have left. All callers of a Group must pass a build that makes the same thing. A
-// panic of build is one of each of its callers, and of no other goroutine.
+// Do returns the value of build, or of the build of another caller, that started after Do was called. If ctx ends
+// first, its error is returned. The context of build ends when all callers have given up. All callers of a Group
+// must pass builds of the same value. A panic of build is a panic of each of its callers, and of no other
+// goroutine.
 func (g *Group[T]) Do(ctx context.Context, build func(context.Context) (T, error)) (T, error) {
 	c := g.join(build)
 	select {
@@ -61,7 +60,7 @@ func (g *Group[T]) Do(ctx context.Context, build func(context.Context) (T, error
 	return none, ctx.Err()
 }
 
-// join enters the next call, and sees that it will be made.
+// join adds a caller to the next call, and starts the goroutine that runs builds if there is none.
 func (g *Group[T]) join(build func(context.Context) (T, error)) *call[T] {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -72,11 +71,12 @@ func (g *Group[T]) join(build func(context.Context) (T, error)) *call[T] {
 	g.next.waiting++
 	if !g.running {
 		g.running = true
-		go g.makeValues()
+		go g.runBuilds()
 	}
 	return g.next
 }
 
+// abandon takes a caller off c; without callers c is cancelled.
 func (g *Group[T]) abandon(c *call[T]) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -89,8 +89,8 @@ func (g *Group[T]) abandon(c *call[T]) {
 	}
 }
 
-// makeValues makes values as long as callers wait.
-func (g *Group[T]) makeValues() {
+// runBuilds runs builds as long as callers wait.
+func (g *Group[T]) runBuilds() {
 	for {
 		c, delay := g.nextCall()
 		if c == nil {
@@ -114,7 +114,7 @@ func (g *Group[T]) makeValues() {
 	}
 }
 
-// nextCall is the call that comes next and how long it has to wait; nil: there is none.
+// nextCall is the next call and how long it must wait; nil: there is none, and running is false.
 func (g *Group[T]) nextCall() (*call[T], time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -125,7 +125,7 @@ func (g *Group[T]) nextCall() (*call[T], time.Duration) {
 	return g.next, time.Until(g.notBefore)
 }
 
-// begin closes c for further callers; false: all of them have left.
+// begin closes c for further callers; false: all callers have given up.
 func (g *Group[T]) begin(c *call[T]) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -136,11 +136,12 @@ func (g *Group[T]) begin(c *call[T]) bool {
 	return true
 }
 
+// run runs the build and closes done.
 func (c *call[T]) run() {
 	defer c.cancel()
 	defer close(c.done)
 	defer func() {
-		// This goroutine is no caller's own: here a panic would end the process.
+		// A panic in this goroutine would end the process.
 		if p := recover(); p != nil {
 			c.panicked = fmt.Sprintf("%v\n%s", p, debug.Stack())
 		}

@@ -42,9 +42,9 @@ func TestGroup_ConcurrentCallersShareOneValue(t *testing.T) {
 			}
 		})
 		all.Wait()
-		assert.Assert(t, n <= 3, "20 callers, %d values", n)
+		assert.Assert(t, n <= 3, "%d builds for 20 callers", n)
 		for _, v := range late {
-			assert.Assert(t, v > 1, "a value whose making began before the call is too old")
+			assert.Assert(t, v > 1, "a caller got a value whose build began before the call")
 			assert.Equal(t, v, late[0])
 		}
 	})
@@ -59,7 +59,7 @@ func TestGroup_CancelsBuildWithoutCallers(t *testing.T) {
 		_, err := g.Do(ctx, counted(&n))
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 		time.Sleep(10 * time.Second)
-		assert.Equal(t, n, 0, "it was made for no caller")
+		assert.Equal(t, n, 0, "a build without callers was not cancelled")
 		v, err := g.Do(t.Context(), counted(&n))
 		assert.NilError(t, err)
 		assert.Equal(t, v, 1)
@@ -90,7 +90,7 @@ func TestGroup_PauseBoundsCPUShare(t *testing.T) {
 			_, err := g.Do(t.Context(), counted(&n))
 			assert.NilError(t, err)
 		}
-		assert.Equal(t, time.Since(began), 17*time.Second, "5 s of work and 4 pauses of 3 s")
+		assert.Equal(t, time.Since(began), 17*time.Second, "5 builds of 1 s and 4 pauses of 3 s")
 	})
 }
 
@@ -102,7 +102,7 @@ func TestGroup_PanicReachesCallersOnly(t *testing.T) {
 			assert.Assert(t, strings.HasPrefix(got, "no such shape\n"), got)
 		}()
 		_, _ = g.Do(t.Context(), func(context.Context) (int, error) { panic("no such shape") })
-		t.Fatal("the panic is lost")
+		t.Fatal("the panic did not reach the caller")
 	}()
 	refused := errors.New("refused")
 	_, err := g.Do(t.Context(), func(context.Context) (int, error) { return 0, refused })

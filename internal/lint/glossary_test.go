@@ -192,7 +192,6 @@ var textsToRevise = []string{
 	"examples/shim-go",
 	"internal/bench",
 	"internal/chaos",
-	"internal/coalesce",
 	"internal/complexity",
 	"internal/lint",
 	"internal/sim",
