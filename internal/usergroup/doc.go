@@ -1,11 +1,9 @@
-// Package usergroup finds out which groups a user has, for applications that come
-// without: from the operating system or from LDAP (behaviour.md 9.4). A Directory is the
-// one of a partition. It remembers answers, asks about a user once however many want to
-// know, and gives up after a time.
+// Package usergroup resolves the groups of users of applications that are submitted without groups, from the
+// operating system or from LDAP (ACL-18, ACL-28 to ACL-44). A partition has one Resolver. It caches results, runs
+// one lookup per user however many applications wait for it, and ends a lookup after a time-out.
 //
-// Who an application belongs to is decided by the door that asks; the core never comes
-// here. What a source says is data: names are never parts of a command or a filter.
+// Package rmproxy resolves users before an application reaches the core. Answers and user names are data: a name
+// is never a part of a command or a filter.
 //
-// The rule that must hold: whoever asks gets one answer, in bounded time, and waits for
-// nobody who asks about somebody else.
+// The invariant: each Resolve gets one result within the time-out, whatever lookups of other users do.
 package usergroup

@@ -15,7 +15,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// fakeLDAPServer speaks as much LDAP as a lookup needs, and misbehaves on request.
+// fakeLDAPServer implements as much LDAP as a lookup needs, with configurable faults.
 type fakeLDAPServer struct {
 	t        *testing.T
 	listener net.Listener
@@ -24,17 +24,17 @@ type fakeLDAPServer struct {
 	mu                  sync.Mutex
 	conns               []net.Conn
 	entries             map[string][]entry // by filter
-	receivedFilters     []string           // filters
-	requestedAttributes []string           // attributes of the last search
+	receivedFilters     []string           // of all searches
+	requestedAttributes []string           // of the last search
 	searches            chan struct{}      // gets one per search
 	binds               chan struct{}      // gets one per bind
 
-	ignoreBinds   bool                         // answers no bind
-	searchHandler func(c net.Conn, id int64)   // instead of an answer to a search
-	connHandler   func(c net.Conn) (over bool) // before anything is read
+	ignoreBinds   bool                         // binds are not answered
+	searchHandler func(c net.Conn, id int64)   // replaces the answer to a search
+	connHandler   func(c net.Conn) (done bool) // runs before the first read
 }
 
-// entry is what the server finds.
+// entry is an entry of the directory.
 type entry struct {
 	dn     string
 	values map[string][]string // by attribute
@@ -42,7 +42,7 @@ type entry struct {
 
 const (
 	bindUser     = "cn=admin,dc=example,dc=com"
-	bindPassword = "let-me-in" // of a server that exists in a test only
+	bindPassword = "let-me-in" // of a test server only
 )
 
 // serveLDAP starts a server; secure: with the certificate of package httptest.
@@ -134,10 +134,10 @@ func (s *fakeLDAPServer) search(c net.Conn, id int64, op *ber.Packet) {
 		s.searchHandler(c, id)
 		return
 	}
-	most := int(op.Children[3].Value.(int64))
+	sizeLimit := int(op.Children[3].Value.(int64))
 	code := int64(ldap.LDAPResultSuccess)
-	if len(found) > most {
-		found, code = found[:most], ldap.LDAPResultSizeLimitExceeded
+	if len(found) > sizeLimit {
+		found, code = found[:sizeLimit], ldap.LDAPResultSizeLimitExceeded
 	}
 	for _, e := range found {
 		send(c, id, e.packet())
@@ -189,7 +189,7 @@ func (s *fakeLDAPServer) filters() []string {
 	return slices.Clone(s.receivedFilters)
 }
 
-// settings are those of this server, as files: change may take some away or alter them.
+// settings is a directory with the settings of this server; change replaces or removes some of them.
 func (s *fakeLDAPServer) settings(t *testing.T, change map[string]string) string {
 	t.Helper()
 	host, port, err := net.SplitHostPort(s.listener.Addr().String())
@@ -215,5 +215,5 @@ func writeSettings(t *testing.T, host, port string, change map[string]string) st
 	return dir
 }
 
-// removedFile takes a file away.
+// removedFile as a value of change removes the file.
 const removedFile = "\x00"

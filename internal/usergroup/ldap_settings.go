@@ -15,32 +15,32 @@ import (
 	"github.com/go-ldap/ldap/v3"
 )
 
-// DefaultSecretsDir is where the settings of LDAP are looked for.
+// DefaultSecretsDir is the default directory of the LDAP settings (ACL-39).
 const DefaultSecretsDir = "/run/secrets/ldap"
 
-// userPlaceholder stands for the user name in a filter.
+// userPlaceholder is the placeholder of the user name in a filter.
 const userPlaceholder = "%s"
 
-// maxSecretBytes bounds a file of settings.
+// maxSecretBytes is the largest size of a settings file.
 const maxSecretBytes = 64 << 10
 
-// ldapSettings say how an LDAP server is asked. Each is the content of the file of the
-// same name (behaviour.md 9.4). All but Insecure and SSL must be there.
+// ldapSettings are the LDAP settings, each the content of the file of the same name (ACL-39). All but Insecure
+// and SSL are required (ACL-40).
 type ldapSettings struct {
 	Host         string
 	Port         string // a number
-	BaseDN       string // where the search begins
-	Filter       string // with userPlaceholder for the user name
-	GroupAttr    string // the attribute that names the groups
-	ReturnAttr   string // the attributes that the server is asked for, GroupAttr in any case
+	BaseDN       string // the base of the search
+	Filter       string // contains userPlaceholder
+	GroupAttr    string // the attribute with the groups
+	ReturnAttr   string // the requested attributes; GroupAttr is always requested
 	BindUser     string
 	BindPassword string
 	Insecure     bool // the certificate of the server is not verified; default false
 	SSL          bool // ldaps; default false
 }
 
-// readSettings reads the files of a directory. The error names all that is missing or
-// wrong, and never says what is in BindPassword.
+// readSettings reads the settings files in a directory. The error names every missing and every malformed
+// setting, and never contains BindPassword.
 func readSettings(dir string) (ldapSettings, error) {
 	var s ldapSettings
 	var missing, wrong []string
@@ -89,7 +89,7 @@ func readSettings(dir string) (ldapSettings, error) {
 	return s, nil
 }
 
-// problems are what is wrong with settings that are there.
+// problems are the malformed settings among those that are set.
 func (s ldapSettings) problems() (wrong []string) {
 	if n, err := strconv.ParseUint(s.Port, 10, 16); s.Port != "" && (err != nil || n == 0) {
 		wrong = append(wrong, fmt.Sprintf("Port: %q is not a port", s.Port))
@@ -111,12 +111,12 @@ func (s ldapSettings) problems() (wrong []string) {
 	return wrong
 }
 
-// filterFor is the filter for a user. A name cannot change what the filter means.
+// filterFor is the filter for a user. The name is escaped, so it cannot change the filter.
 func (s ldapSettings) filterFor(user string) string {
 	return strings.ReplaceAll(s.Filter, userPlaceholder, ldap.EscapeFilter(user))
 }
 
-// attributes are those that the server is asked for.
+// attributes are the requested attributes.
 func (s ldapSettings) attributes() []string {
 	names := strings.FieldsFunc(s.ReturnAttr, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' })
 	if !slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, s.GroupAttr) }) {
@@ -125,8 +125,8 @@ func (s ldapSettings) attributes() []string {
 	return names
 }
 
-// readSecret reads a file without the line end that editors leave. It does not wait for who
-// might write to a pipe: a reload would wait with it.
+// readSecret reads a settings file without the line end. It opens the file non-blocking: a pipe without a writer
+// would block the reload.
 func readSecret(dir, name string) (string, error) {
 	f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -24,18 +24,18 @@ func TestLDAPSettings_Errors(t *testing.T) {
 		change map[string]string
 		want   string
 	}{
-		{"9.4: every missing name is named", map[string]string{"Host": removedFile, "BindPassword": removedFile, "ReturnAttr": removedFile},
+		{"ACL-40: every missing setting is named", map[string]string{"Host": removedFile, "BindPassword": removedFile, "ReturnAttr": removedFile},
 			"missing: Host, ReturnAttr, BindPassword"},
-		{"9.4: an empty one is missing", map[string]string{"BaseDN": "\n"}, "missing: BaseDN"},
-		{"9.4: Insecure and SSL may be missing, not wrong", map[string]string{"SSL": "maybe"}, `SSL: "maybe" is neither true nor false`},
-		{"a port", map[string]string{"Port": "ldap"}, `Port: "ldap" is not a port`},
-		{"a port that there is", map[string]string{"Port": "70000"}, `Port: "70000" is not a port`},
-		{"a filter for everybody", map[string]string{"Filter": "(uid=ann)"}, `Filter: "(uid=ann)" has no %s for the user name`},
-		{"no filter", map[string]string{"Filter": "(uid=%s"}, `Filter: "(uid=%s" is not a filter`},
-		{"no name", map[string]string{"BaseDN": "example.com"}, `BaseDN: "example.com" is not a distinguished name`},
-		{"all at once", map[string]string{"Host": removedFile, "Port": "0", "Insecure": "2"},
+		{"ACL-40: an empty file counts as missing", map[string]string{"BaseDN": "\n"}, "missing: BaseDN"},
+		{"ACL-40: Insecure and SSL may be missing, but not malformed", map[string]string{"SSL": "maybe"}, `SSL: "maybe" is neither true nor false`},
+		{"a port that is no number", map[string]string{"Port": "ldap"}, `Port: "ldap" is not a port`},
+		{"a port out of range", map[string]string{"Port": "70000"}, `Port: "70000" is not a port`},
+		{"a filter without the user name", map[string]string{"Filter": "(uid=ann)"}, `Filter: "(uid=ann)" has no %s for the user name`},
+		{"a malformed filter", map[string]string{"Filter": "(uid=%s"}, `Filter: "(uid=%s" is not a filter`},
+		{"a malformed distinguished name", map[string]string{"BaseDN": "example.com"}, `BaseDN: "example.com" is not a distinguished name`},
+		{"several problems", map[string]string{"Host": removedFile, "Port": "0", "Insecure": "2"},
 			`missing: Host; Insecure: "2" is neither true nor false; Port: "0" is not a port`},
-		{"too long", map[string]string{"BindPassword": strings.Repeat("x", maxSecretBytes+1)},
+		{"a file that is too long", map[string]string{"BindPassword": strings.Repeat("x", maxSecretBytes+1)},
 			"BindPassword: longer than 65536 bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

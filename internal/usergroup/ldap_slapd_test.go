@@ -20,7 +20,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestLDAP_Slapd asks a real server, as Debian packages it: make test-ldap.
+// TestLDAP_Slapd tests ldapSource with slapd of Debian: make test-ldap.
 func TestLDAP_Slapd(t *testing.T) {
 	program, err := exec.LookPath("slapd")
 	if err != nil {
@@ -36,9 +36,9 @@ func TestLDAP_Slapd(t *testing.T) {
 		{name: "groups of a user", user: "ann", want: []string{"dev", "ops, west"}},
 		{name: "a user without groups", user: "bob", want: []string{}},
 		{name: "a service account", user: "system:serviceaccount:ns:x", want: []string{"dev"}},
-		{name: "nobody", user: "eve", err: `there is no user "eve" below dc=example,dc=com`},
-		{name: "a star is a name", user: "*", err: `there is no user "*" below dc=example,dc=com`},
-		{name: "so is half a filter", user: "ann)(uid=*", err: `there is no user "ann)(uid=*" below dc=example,dc=com`},
+		{name: "an unknown user", user: "eve", err: `there is no user "eve" below dc=example,dc=com`},
+		{name: "a star in a name", user: "*", err: `there is no user "*" below dc=example,dc=com`},
+		{name: "a part of a filter in a name", user: "ann)(uid=*", err: `there is no user "ann)(uid=*" below dc=example,dc=com`},
 		{name: "many entries", user: "ann", change: map[string]string{"Filter": "(|(uid=%s)(objectClass=person))"},
 			err: `more than one entry below dc=example,dc=com is "ann"`},
 		{name: "another attribute", user: "ann", change: map[string]string{"GroupAttr": "employeeType"}, want: []string{"contractor"}},
@@ -48,7 +48,7 @@ func TestLDAP_Slapd(t *testing.T) {
 			err: `search below dc=example,dc=org: LDAP Result Code 32 "No Such Object": `},
 		{name: "over TLS", user: "ann", change: map[string]string{"SSL": "true", "Insecure": "true", "Port": secure},
 			want: []string{"dev", "ops, west"}},
-		{name: "over TLS with a stranger", user: "ann", change: map[string]string{"SSL": "true", "Port": secure},
+		{name: "over TLS with an unknown certificate", user: "ann", change: map[string]string{"SSL": "true", "Port": secure},
 			err: "tls: failed to verify certificate: x509: certificate signed by unknown authority"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestLDAP_Slapd(t *testing.T) {
 	}
 }
 
-// startSlapd runs a server with a few people until the test ends.
+// startSlapd runs a server with a few users until the test ends.
 func startSlapd(t *testing.T, program string) (plain, secure string) {
 	t.Helper()
 	dir, plain, secure := t.TempDir(), freePort(t), freePort(t)
@@ -95,7 +95,7 @@ rootpw %[3]s
 directory %[1]s/db
 overlay memberof
 `, dir, bindUser, bindPassword)), 0o600))
-	const statistics = "256" // which begin with a line that says that it listens
+	const statistics = "256" // slapd prints "slapd starting" at this debug level
 	cmd := exec.CommandContext(t.Context(), program, "-f", conf, "-d", statistics,
 		"-h", fmt.Sprintf("ldap://127.0.0.1:%s ldaps://127.0.0.1:%s", plain, secure))
 	stderr, err := cmd.StderrPipe()
@@ -153,7 +153,7 @@ func populate(t *testing.T, port string) {
 	add(`cn=ops\, west,dc=example,dc=com`, []string{"groupOfNames"}, member("ann"))
 }
 
-// dialSlapd connects. The server says that it starts a moment before it listens.
+// dialSlapd connects, with retries: the server prints that it starts before it listens.
 func dialSlapd(t *testing.T, port string) *ldap.Conn {
 	t.Helper()
 	again := time.NewTicker(10 * time.Millisecond)
@@ -179,7 +179,7 @@ func freePort(t *testing.T) string {
 	return port
 }
 
-// writeCertificate writes the certificate of package httptest, which nobody trusts.
+// writeCertificate writes the certificate of package httptest, which no client trusts.
 func writeCertificate(t *testing.T, dir string) {
 	t.Helper()
 	web := httptest.NewTLSServer(nil)

@@ -11,10 +11,9 @@ import (
 	"github.com/go-ldap/ldap/v3"
 )
 
-// ldapSource asks an LDAP server, over a connection of its own for each user: an
-// answer is remembered for minutes, so connections would be idle nearly always, and one
-// that broke unseen would cost the next user an error. Two with the same settings are
-// equal.
+// ldapSource is an LDAP server (ACL-41 to ACL-44). Each lookup has a connection of its own: results are cached
+// for minutes, so connections would mostly be idle, and a connection that broke unnoticed would fail the next
+// lookup. Sources with the same settings are equal.
 type ldapSource struct{ ldapSettings }
 
 func (s ldapSource) String() string {
@@ -25,15 +24,14 @@ func (s ldapSource) String() string {
 	return scheme + "://" + net.JoinHostPort(s.Host, s.Port)
 }
 
-// Groups implements Source: the groups are those that the entry of the user names in
-// GroupAttr. One that is written as a distinguished name is called by its first CN, as
-// upstream does; one that has none is left out.
+// Groups implements Source: the groups are the values of GroupAttr in the entry of the user. A distinguished name
+// stands for its first CN, as in YuniKorn; one without a CN is left out (ACL-42).
 func (s ldapSource) Groups(ctx context.Context, user string) ([]string, error) {
 	conn, err := s.dial(ctx)
 	if err != nil {
 		return nil, err
 	}
-	// The library knows no context. A closed connection ends whatever it waits for.
+	// The library has no contexts. Closing the connection ends every call.
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	c := ldap.NewConn(&limitedConn{Conn: conn, remaining: maxAnswerBytes}, s.SSL)
 	c.Start()
@@ -61,7 +59,7 @@ func (s ldapSource) Groups(ctx context.Context, user string) ([]string, error) {
 	return groups, nil
 }
 
-// dial connects, and agrees on TLS where the settings want it.
+// dial connects, with TLS if the settings have SSL (ACL-43).
 func (s ldapSource) dial(ctx context.Context) (net.Conn, error) {
 	address := net.JoinHostPort(s.Host, s.Port)
 	if !s.SSL {
@@ -69,13 +67,13 @@ func (s ldapSource) dial(ctx context.Context) (net.Conn, error) {
 	}
 	d := &tls.Dialer{Config: &tls.Config{
 		ServerName: s.Host, MinVersion: tls.VersionTLS12,
-		InsecureSkipVerify: s.Insecure, // whoever wrote the settings wanted it
+		InsecureSkipVerify: s.Insecure, // the setting Insecure
 	}}
 	return d.DialContext(ctx, "tcp", address)
 }
 
-// groupName is what a group is called: the first CN of a distinguished name, or a plain
-// name as it is. Empty: a distinguished name without a CN.
+// groupName is the first CN of a distinguished name, or a plain name as it is. Empty: a distinguished name
+// without a CN.
 func groupName(value string) string {
 	dn, err := ldap.ParseDN(value)
 	if err != nil {
@@ -91,13 +89,13 @@ func groupName(value string) string {
 	return ""
 }
 
-// maxAnswerBytes is how much a server may send about one user: 4,096 groups with names of 250
-// bytes. The library makes up to 150 times as much of it.
+// maxAnswerBytes is how much a server may send in one lookup (ACL-44): 4,096 groups with names of 250 bytes. The
+// library allocates up to 150 times as much.
 const maxAnswerBytes = 1 << 20
 
 var errAnswerTooLong = errors.New("the answer is too long")
 
-// limitedConn is a connection that ends after so many bytes.
+// limitedConn is a connection whose Read fails after remaining bytes.
 type limitedConn struct {
 	net.Conn
 	remaining int

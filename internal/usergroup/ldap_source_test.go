@@ -13,7 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// server returns a source that asks s.
+// source returns the ldapSource of the server s.
 func (s *fakeLDAPServer) source(t *testing.T, change map[string]string) ldapSource {
 	t.Helper()
 	read, err := readSettings(s.settings(t, change))
@@ -35,23 +35,23 @@ func TestLDAPSource_Groups(t *testing.T) {
 		err     string
 		request []string
 	}{
-		{name: "9.4: a group is the first CN of each value", want: []string{"dev", "ops"},
+		{name: "ACL-42: a group is the first CN of each value", want: []string{"dev", "ops"},
 			found: entryWithGroups("cn=dev,ou=groups,cn=x,dc=example,dc=com", "ou=groups,CN=ops,dc=example,dc=com")},
-		{name: "9.4: a value without a CN is none", want: []string{"dev"}, found: entryWithGroups("ou=people,dc=example,dc=com", "cn=dev")},
+		{name: "ACL-42: a value without a CN is left out", want: []string{"dev"}, found: entryWithGroups("ou=people,dc=example,dc=com", "cn=dev")},
 		{name: "a plain name is a group", want: []string{"dev", "data science"}, found: entryWithGroups("dev", "data science")},
 		{name: "escaped characters are part of the name", want: []string{"a,b"}, found: entryWithGroups(`cn=a\,b,dc=example`)},
 		{name: "the case of the attribute does not matter", want: []string{"dev"},
 			found: []entry{{"uid=ann", map[string][]string{"MEMBEROF": {"cn=dev"}}}}},
 		{name: "a user without groups has none", found: []entry{{dn: "uid=ann"}}},
-		{name: "9.4: GroupAttr says which attribute names them", want: []string{"staff"},
+		{name: "ACL-42: GroupAttr is the attribute with the groups", want: []string{"staff"},
 			change: map[string]string{"GroupAttr": "isMemberOf"}, request: []string{"memberOf", "isMemberOf"},
 			found: []entry{{"uid=ann", map[string][]string{"memberOf": {"cn=dev"}, "isMemberOf": {"cn=staff"}}}}},
-		{name: "9.4: ReturnAttr says what is asked for", want: []string{"dev"}, found: entryWithGroups("cn=dev"),
+		{name: "ACL-39: ReturnAttr has the requested attributes", want: []string{"dev"}, found: entryWithGroups("cn=dev"),
 			change: map[string]string{"ReturnAttr": "mail, MemberOf\n"}, request: []string{"mail", "MemberOf"}},
-		{name: "nobody of that name", err: `there is no user "ann" below dc=example,dc=com`},
-		{name: "two of that name", found: []entry{{dn: "uid=ann,ou=a"}, {dn: "uid=ann,ou=b"}},
+		{name: "no entry of the user", err: `there is no user "ann" below dc=example,dc=com`},
+		{name: "two entries of the user", found: []entry{{dn: "uid=ann,ou=a"}, {dn: "uid=ann,ou=b"}},
 			err: `more than one entry below dc=example,dc=com is "ann"`},
-		{name: "many of that name", found: make([]entry, 5), err: `more than one entry below dc=example,dc=com is "ann"`},
+		{name: "many entries of the user", found: make([]entry, 5), err: `more than one entry below dc=example,dc=com is "ann"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := serveLDAP(t, false, func(s *fakeLDAPServer) { s.entries[filter] = c.found })
@@ -70,7 +70,7 @@ func TestLDAPSource_Groups(t *testing.T) {
 	}
 }
 
-// Names are data: whatever is in them, the filter stays the same.
+// Names are escaped: no name changes the filter.
 func TestLDAPSource_NameCannotChangeFilter(t *testing.T) {
 	s := serveLDAP(t, false, nil)
 	source := s.source(t, nil)
@@ -98,7 +98,7 @@ func TestLDAPSource_TLS(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(trusting.String(), "ldaps://127.0.0.1:"), trusting.String())
 
 	_, err = s.source(t, map[string]string{"SSL": "true"}).Groups(t.Context(), "ann")
-	assert.ErrorContains(t, err, "certificate", "a stranger's certificate is not trusted without Insecure")
+	assert.ErrorContains(t, err, "certificate", "an unknown certificate is not trusted without Insecure")
 	assert.Equal(t, len(s.filters()), 1)
 }
 
@@ -113,7 +113,7 @@ func TestLDAPSource_WrongPasswordIsNotShown(t *testing.T) {
 func TestLDAPSource_ConnectionRefused(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	assert.NilError(t, err)
-	assert.NilError(t, l.Close()) // nobody listens there now
+	assert.NilError(t, l.Close()) // the port is closed now
 	host, port, err := net.SplitHostPort(l.Addr().String())
 	assert.NilError(t, err)
 	read, err := readSettings(writeSettings(t, host, port, nil))
@@ -122,7 +122,7 @@ func TestLDAPSource_ConnectionRefused(t *testing.T) {
 	assert.ErrorContains(t, err, "connection refused")
 }
 
-// Wherever a server hangs, the lookup ends with its context.
+// A lookup ends with its context wherever the server hangs.
 func TestLDAPSource_HangingServerEndsWithContext(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -157,7 +157,7 @@ func TestLDAPSource_HangingServerEndsWithContext(t *testing.T) {
 	}
 }
 
-// A Directory puts it in words that help, and asks others meanwhile.
+// The error of a Resolver names the time-out.
 func TestResolver_HangingLDAPServerTimesOut(t *testing.T) {
 	s := serveLDAP(t, false, func(s *fakeLDAPServer) { s.ignoreBinds = true })
 	source := s.source(t, nil)
@@ -168,7 +168,7 @@ func TestResolver_HangingLDAPServerTimesOut(t *testing.T) {
 	assert.Error(t, <-resultErr, source.String()+": no answer within 1ms")
 }
 
-// Elements of two bytes become packets of the library each, which take a hundred times as much.
+// The library makes a packet of each element of two bytes, which takes a hundred times as much memory.
 func TestLDAPSource_AnswerMemoryIsBounded(t *testing.T) {
 	const size = 16 << 20
 	s := serveLDAP(t, false, func(s *fakeLDAPServer) {
@@ -185,9 +185,9 @@ func TestLDAPSource_AnswerMemoryIsBounded(t *testing.T) {
 	_, err := source.Groups(t.Context(), "ann")
 	runtime.ReadMemStats(&after)
 	assert.ErrorContains(t, err, errAnswerTooLong.Error())
-	const most = 200 << 20
+	const limit = 200 << 20
 	got := after.TotalAlloc - before.TotalAlloc
-	assert.Assert(t, got < most, "%d MiB", got>>20)
+	assert.Assert(t, got < limit, "%d MiB", got>>20)
 	t.Logf("%d MiB", got>>20)
 }
 
@@ -204,7 +204,7 @@ func TestLDAPSource_InvalidAnswers(t *testing.T) {
 				}
 			}
 		}, errAnswerTooLong.Error()},
-		{"a packet that says it is long", func(s *fakeLDAPServer) {
+		{"a packet with a huge length", func(s *fakeLDAPServer) {
 			s.searchHandler = func(c net.Conn, _ int64) {
 				_, err := c.Write([]byte{0x30, 0x84, 0x7f, 0xff, 0xff, 0xff, 0x04, 0x84, 0x7f, 0xff, 0xff, 0xf0})
 				for err == nil {
@@ -212,16 +212,16 @@ func TestLDAPSource_InvalidAnswers(t *testing.T) {
 				}
 			}
 		}, errAnswerTooLong.Error()},
-		{"something else than LDAP", func(s *fakeLDAPServer) {
+		{"another protocol than LDAP", func(s *fakeLDAPServer) {
 			s.connHandler = func(c net.Conn) bool {
 				_, _ = c.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
 				return true
 			}
 		}, ""},
-		{"an entry without anything in it", func(s *fakeLDAPServer) {
+		{"an empty entry", func(s *fakeLDAPServer) {
 			s.searchHandler = func(c net.Conn, id int64) { send(c, id, ldapResult(4, 0)) }
 		}, ""},
-		{"the end", func(s *fakeLDAPServer) { s.searchHandler = func(c net.Conn, _ int64) { _ = c.Close() } }, ""},
+		{"a closed connection", func(s *fakeLDAPServer) { s.searchHandler = func(c net.Conn, _ int64) { _ = c.Close() } }, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := serveLDAP(t, false, c.change)

@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// lifetime is how long Directories answer: those of a process have one together, so that one
-// which is not wanted any more still answers who asked before, and then is garbage.
+// lifetime is the lifetime of Resolvers. All Resolvers of a process share one: a Resolver that was replaced still
+// finishes its lookups, and then is garbage.
 type lifetime struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	mu      sync.Mutex     // held to end, and by who begins: nobody does after the end
-	running sync.WaitGroup // who asks
+	mu      sync.Mutex     // held by start and close, so that no goroutine starts after the end
+	running sync.WaitGroup // the goroutines of start
 }
 
 func newLifetime() *lifetime {
@@ -21,7 +21,7 @@ func newLifetime() *lifetime {
 	return l
 }
 
-// start runs f beside, which must return soon after the end. ok is false when that has come.
+// start runs f in a goroutine; f must return soon after ctx has ended. ok is false if ctx has ended already.
 func (l *lifetime) start(f func()) (ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -32,7 +32,7 @@ func (l *lifetime) start(f func()) (ok bool) {
 	return true
 }
 
-// close ends the life, and waits for all who are running.
+// close ends the lifetime and waits for its goroutines.
 func (l *lifetime) close() {
 	l.mu.Lock()
 	l.cancel()

@@ -7,11 +7,11 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// maxGroupNameLength is how long names may be at the doors, too.
+// maxGroupNameLength is the limit of names in bytes, as for names that clients send (ACL-21).
 const maxGroupNameLength = 1 << 10
 
-// normalizeGroups puts groups in order, each once: a Source may list them in any. Names that cannot
-// be shown to anybody are left out, for no access list can have them.
+// normalizeGroups sorts groups and removes duplicates (ACL-32). Names that are empty, too long or not printable
+// are left out: no access list can have them. Too many groups are an error.
 func normalizeGroups(groups []string) ([]string, error) {
 	groups = slices.DeleteFunc(slices.Clone(groups), func(g string) bool {
 		return g == "" || len(g) > maxGroupNameLength || !security.IsPrintable(g)

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// maxOSCalls is how many calls of the operating system may be under way. One that hangs
-// cannot be ended, so they must not pile up.
+// maxOSCalls is how many calls of the operating system may run at a time in a process (ACL-38). A call that hangs
+// cannot be cancelled, so the number must be bounded.
 const maxOSCalls = 64
 
-// osSource asks the user and group database of the operating system.
+// osSource is the user and group database of the operating system (ACL-37).
 type osSource struct {
-	calls        chan struct{} // holds a token per call under way
+	calls        chan struct{} // holds a token per running call
 	lookupGroups func(user string) ([]string, error)
 }
 
@@ -46,9 +46,9 @@ func (s *osSource) Groups(ctx context.Context, name string) ([]string, error) {
 	}
 }
 
-// osGroups reads the database. A group without a name is left out.
+// osGroups reads the groups of a user. A group without a name is left out.
 func osGroups(name string) ([]string, error) {
-	if strings.ContainsRune(name, 0) { // C would read what is before it, which may be somebody
+	if strings.ContainsRune(name, 0) { // C ends the name at NUL and would find another user
 		return nil, fmt.Errorf("there is no user %q", name)
 	}
 	u, err := user.Lookup(name)

@@ -23,10 +23,10 @@ func TestOSSource_CurrentUser(t *testing.T) {
 	_, err = s.Groups(t.Context(), "no:such/user")
 	assert.Error(t, err, `there is no user "no:such/user"`)
 	_, err = s.Groups(t.Context(), current.Username+"\x00x")
-	assert.Error(t, err, fmt.Sprintf("there is no user %q", current.Username+"\x00x"), "it is nobody, not who is before the NUL")
+	assert.Error(t, err, fmt.Sprintf("there is no user %q", current.Username+"\x00x"), "a name with NUL is no user")
 }
 
-// A call that hangs is left alone, and others go on until too many hang.
+// A hanging call is abandoned, and other calls run until maxOSCalls of them hang.
 func TestOSSource_HangingCallIsAbandoned(t *testing.T) {
 	release := make(chan struct{})
 	var calls sync.WaitGroup
@@ -47,10 +47,10 @@ func TestOSSource_HangingCallIsAbandoned(t *testing.T) {
 	calls.Wait()
 	cancel()
 	waiting.Wait()
-	_, err := s.Groups(ctx, "bob") // no room: it would have been called once too often
+	_, err := s.Groups(ctx, "bob") // maxOSCalls hang, so there is no further call
 	assert.ErrorIs(t, err, context.Canceled)
 	close(release)
 	for range maxOSCalls {
-		s.calls <- struct{}{} // all have come back
+		s.calls <- struct{}{} // all calls have returned
 	}
 }

@@ -11,41 +11,41 @@ import (
 	"github.com/jellydator/ttlcache/v3"
 )
 
-// How long an answer is good (behaviour.md 9.4).
+// How long a result is cached (ACL-28).
 const (
 	resultTTL  = 300 * time.Second
-	failureTTL = 30 * time.Second // nobody can say
+	failureTTL = 30 * time.Second // of a failed lookup
 )
 
-// DefaultTimeout is how long an answer may take when nothing else is said.
+// DefaultTimeout is how long a lookup may take (ACL-31).
 const DefaultTimeout = 5 * time.Second
 
-// Source knows the groups of users.
+// Source is a directory of users and groups.
 type Source interface {
-	// Groups lists the groups of user in any order. It returns soon after ctx ends. An
-	// error means that nobody can say; a user without groups is none.
+	// Groups returns the groups of user in any order, and soon after ctx ends. An error means
+	// that the groups are not known; that a user has no groups is no error.
 	Groups(ctx context.Context, user string) ([]string, error)
-	fmt.Stringer // who it is, for a reason
+	fmt.Stringer // the name of the source, for error texts
 }
 
-// Options say how a Directory works. The zero value is good.
+// Options are the bounds of a Resolver. The zero value means the defaults.
 type Options struct {
-	Timeout        time.Duration // from question to answer; 0: DefaultTimeout
-	Workers        int           // questions a Source is asked at the same time; 0: 64
-	MaxCachedUsers uint64        // users whose answers are remembered; 0: 65,536
-	MaxCachedBytes uint64        // what these answers may take together, roughly; 0: 128 MiB
+	Timeout        time.Duration // of a lookup, waiting included; 0: DefaultTimeout
+	Workers        int           // lookups in a Source at the same time; 0: 64
+	MaxCachedUsers uint64        // users with a cached result; 0: 65,536
+	MaxCachedBytes uint64        // approximate memory of cached results; 0: 128 MiB
 }
 
-// Resolver answers questions about users out of a Source. It is safe for concurrent use.
+// Resolver resolves users by a Source and caches the results. It is safe for concurrent use.
 type Resolver struct {
 	opt      Options
 	source   Source
 	lifetime *lifetime
-	cache    *ttlcache.Cache[string, result] // cleaned when something is added: it has no goroutine
+	cache    *ttlcache.Cache[string, result] // cleaned when a result is added: it has no goroutine
 
-	mu      sync.Mutex         // guards the rest
-	pending map[string]*lookup // by user: those without an answer
-	waiting []*lookup          // those nobody asks yet
+	mu      sync.Mutex         // guards the following
+	pending map[string]*lookup // by user: lookups without a result
+	waiting []*lookup          // lookups that no worker runs yet
 	workers int
 }
 
@@ -54,11 +54,11 @@ type result struct {
 	err    error
 }
 
-// cacheCost is about what an answer takes to remember.
+// cacheCost is the approximate memory of a cached result.
 func cacheCost(item ttlcache.CostItem[string, result]) uint64 {
 	const (
-		entry = 256 // in the cache
-		text  = 16  // besides its bytes
+		entry = 256 // overhead of a cache entry
+		text  = 16  // overhead of a string
 	)
 	n := entry + len(item.Key)
 	if item.Value.err != nil {
@@ -70,20 +70,20 @@ func cacheCost(item ttlcache.CostItem[string, result]) uint64 {
 	return uint64(n)
 }
 
-// lookup is about one user, whoever wants to know.
+// lookup is the lookup of one user, with the callbacks of all Resolve calls that wait for it.
 type lookup struct {
 	user      string
 	deadline  time.Time
 	callbacks []func(groups []string, err error)
 }
 
-// NewResolver returns a Directory that asks source, with a life of its own.
+// NewResolver returns a Resolver of source with a lifetime of its own.
 func NewResolver(source Source, opt Options) *Resolver {
 	return newResolverWithLifetime(source, opt, newLifetime())
 }
 
-// newResolverWithLifetime returns a Directory that holds nothing but memory while nobody asks it: whoever
-// does not want it any more forgets it.
+// newResolverWithLifetime returns a Resolver that shares a lifetime. Without lookups it holds memory only: an
+// unused one need not be closed.
 func newResolverWithLifetime(source Source, opt Options, l *lifetime) *Resolver {
 	if opt.Timeout <= 0 {
 		opt.Timeout = DefaultTimeout
@@ -103,9 +103,8 @@ func newResolverWithLifetime(source Source, opt Options, l *lifetime) *Resolver 
 	return d
 }
 
-// Cached is what can be said without asking anybody. ok is false when it has to be Found
-// out; err says that nobody could say, a short while ago. The groups are in order and
-// must not be changed.
+// Cached is the cached result for a user. ok is false if there is none, and the user must be resolved; err is the
+// error of a lookup that failed a short while ago. The groups are sorted; the caller must not change them.
 func (r *Resolver) Cached(user string) (groups []string, ok bool, err error) {
 	item := r.cache.Get(user)
 	if item == nil {
@@ -114,9 +113,8 @@ func (r *Resolver) Cached(user string) (groups []string, ok bool, err error) {
 	return item.Value().groups, true, item.Value().err
 }
 
-// Resolve finds out and tells then, once and on another goroutine, unless the Directory
-// closes first. The wait for a turn counts in the time-out: a Source that hangs makes
-// nobody wait longer than that.
+// Resolve looks up a user and calls callback once, on another goroutine, unless the Resolver is closed first.
+// Waiting for a worker counts in the time-out, so a Source that hangs delays no result beyond it (ACL-31).
 func (r *Resolver) Resolve(user string, callback func(groups []string, err error)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,13 +133,13 @@ func (r *Resolver) Resolve(user string, callback func(groups []string, err error
 	}
 }
 
-// Close ends the life of the Directory. When it returns, nobody is told anything any more.
+// Close ends the lifetime of the Resolver. After it has returned no callback is called.
 func (r *Resolver) Close() { r.lifetime.close() }
 
-// runLookups asks one question after the other, until there are none.
+// runLookups runs lookups, one after another, until none is waiting.
 func (r *Resolver) runLookups() {
 	for q := r.nextLookup(); q != nil; q = r.nextLookup() {
-		groups, known, err := r.Cached(q.user) // somebody was told between two looks
+		groups, known, err := r.Cached(q.user) // an earlier lookup may have been cached since
 		a := result{groups, err}
 		if !known {
 			a = r.query(q)
@@ -153,6 +151,7 @@ func (r *Resolver) runLookups() {
 	}
 }
 
+// nextLookup is the next waiting lookup; nil: there is none, and the worker ends.
 func (r *Resolver) nextLookup() *lookup {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -166,12 +165,12 @@ func (r *Resolver) nextLookup() *lookup {
 	return q
 }
 
-// query asks the source.
+// query calls the source and normalizes the groups.
 func (r *Resolver) query(q *lookup) (a result) {
 	ctx, cancel := context.WithDeadline(r.lifetime.ctx, q.deadline)
 	defer cancel()
 	defer func() {
-		// What a Source reads comes from a network, through code that is not ours.
+		// A Source parses data of the network with third-party code.
 		if p := recover(); p != nil {
 			a = result{err: fmt.Errorf("%s: broken answer: %v", r.source, p)}
 		}
@@ -183,13 +182,13 @@ func (r *Resolver) query(q *lookup) (a result) {
 	switch {
 	case err == nil:
 		return result{groups: groups}
-	case !time.Now().Before(q.deadline): // a dialer may notice before ctx does
+	case !time.Now().Before(q.deadline): // a dialer may time out before ctx does
 		return result{err: fmt.Errorf("%s: no answer within %s", r.source, r.opt.Timeout)}
 	}
 	return result{err: fmt.Errorf("%s: %w", r.source, truncateError(err))}
 }
 
-// truncateError is an error without the end of a text that somebody else made very long.
+// truncateError is err with at most 1 KiB of its text: a server may send any length (ACL-33).
 func truncateError(err error) error {
 	const longest = 1 << 10
 	if text := err.Error(); len(text) > longest {
@@ -198,10 +197,10 @@ func truncateError(err error) error {
 	return err
 }
 
-// cacheResult keeps an answer, and forgets those that are not good any more: nobody else does.
+// cacheResult caches a result and deletes expired ones, which nothing else does.
 func (r *Resolver) cacheResult(q *lookup, a result) {
 	if r.lifetime.ctx.Err() != nil {
-		return // it is no answer, but the end
+		return // the lookup failed because the Resolver was closed
 	}
 	ttl := resultTTL
 	if a.err != nil {
@@ -211,7 +210,7 @@ func (r *Resolver) cacheResult(q *lookup, a result) {
 	r.cache.Set(q.user, a, ttl)
 }
 
-// finish closes a question and returns who has to be told: nobody, after the end.
+// finish ends a lookup and returns the callbacks to call, none after the lifetime has ended.
 func (r *Resolver) finish(q *lookup) []func([]string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

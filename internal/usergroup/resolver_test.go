@@ -17,11 +17,11 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// fakeSource is a Source that does as it is told.
+// fakeSource is a Source with a function for Groups; it counts calls.
 type fakeSource struct {
 	groups     func(ctx context.Context, user string) ([]string, error)
 	queries    atomic.Int64
-	running    atomic.Int64 // questions under way
+	running    atomic.Int64 // running calls of Groups
 	maxRunning atomic.Int64
 }
 
@@ -44,13 +44,13 @@ func returnError(text string) func(context.Context, string) ([]string, error) {
 	return func(context.Context, string) ([]string, error) { return nil, errors.New(text) }
 }
 
-// neverReturn gives no answer.
+// neverReturn returns when ctx ends.
 func neverReturn(ctx context.Context, _ string) ([]string, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
 
-// resultRecorder is what callers heard, by what they asked.
+// resultRecorder records the results of callbacks, by the name of the callback.
 type resultRecorder struct {
 	mu      sync.Mutex
 	results map[string]string
@@ -78,7 +78,7 @@ func (a *resultRecorder) result(name string) string {
 	return a.results[name]
 }
 
-// count is how many times name was told; empty: how many different names were.
+// count is how often the callback of name was called; empty: for how many names.
 func (a *resultRecorder) count(name string) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -88,7 +88,7 @@ func (a *resultRecorder) count(name string) int {
 	return a.counts[name]
 }
 
-// withResolver runs a test with a Directory of s on virtual time.
+// withResolver runs a test with a Resolver of s on virtual time.
 func withResolver(t *testing.T, s *fakeSource, opt Options, f func(t *testing.T, d *Resolver, a *resultRecorder)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -105,12 +105,12 @@ func TestResolver_CachesResultFiveMinutes(t *testing.T) {
 		assert.Assert(t, !ok)
 		d.Resolve("ann", a.callback("first"))
 		synctest.Wait()
-		assert.Equal(t, a.result("first"), "[dev ops]", "in order, each once, and only what can be shown")
+		assert.Equal(t, a.result("first"), "[dev ops]", "sorted, unique, and printable names only")
 
 		time.Sleep(299 * time.Second)
 		groups, ok, err := d.Cached("ann")
 		assert.NilError(t, err)
-		assert.Assert(t, ok, "9.4.3: 300 seconds")
+		assert.Assert(t, ok, "ACL-28: cached for 300 seconds")
 		assert.DeepEqual(t, groups, []string{"dev", "ops"})
 		d.Resolve("ann", a.callback("again"))
 		synctest.Wait()
@@ -119,7 +119,7 @@ func TestResolver_CachesResultFiveMinutes(t *testing.T) {
 
 		time.Sleep(2 * time.Second)
 		_, ok, _ = d.Cached("ann")
-		assert.Assert(t, !ok, "to be asked about does not keep an answer alive")
+		assert.Assert(t, !ok, "a read does not extend the time to live")
 	})
 }
 
@@ -135,7 +135,7 @@ func TestResolver_CachesFailureThirtySeconds(t *testing.T) {
 		assert.Error(t, err, "source: no such user")
 		time.Sleep(2 * time.Second)
 		_, ok, _ = d.Cached("ann")
-		assert.Assert(t, !ok, "9.4.3: 30 seconds")
+		assert.Assert(t, !ok, "ACL-28: a failure is cached for 30 seconds")
 	})
 }
 
@@ -150,7 +150,7 @@ func TestResolver_CoalescesLookupsOfOneUser(t *testing.T) {
 		}
 		d.Resolve("bob", a.callback("bob"))
 		synctest.Wait()
-		assert.Equal(t, s.queries.Load(), int64(2), "one about each user")
+		assert.Equal(t, s.queries.Load(), int64(2), "one lookup per user")
 		close(release)
 		synctest.Wait()
 		assert.Equal(t, a.count("ann"), 100)
@@ -158,7 +158,7 @@ func TestResolver_CoalescesLookupsOfOneUser(t *testing.T) {
 	})
 }
 
-// Whoever waits for a turn waits no longer than the time-out either.
+// Waiting for a worker counts in the time-out.
 func TestResolver_HangingSourceTimesOut(t *testing.T) {
 	s := &fakeSource{groups: neverReturn}
 	withResolver(t, s, Options{Timeout: 2 * time.Second, Workers: 3}, func(t *testing.T, d *Resolver, a *resultRecorder) {
@@ -166,7 +166,7 @@ func TestResolver_HangingSourceTimesOut(t *testing.T) {
 			d.Resolve(fmt.Sprint("u", i), a.callback(fmt.Sprint("u", i)))
 		}
 		synctest.Wait()
-		assert.Equal(t, s.running.Load(), int64(3), "as many as may be asked at the same time")
+		assert.Equal(t, s.running.Load(), int64(3), "lookups at the same time are bounded by Workers")
 		time.Sleep(2*time.Second - 1)
 		synctest.Wait()
 		assert.Equal(t, a.count(""), 0)
@@ -178,14 +178,14 @@ func TestResolver_HangingSourceTimesOut(t *testing.T) {
 	})
 }
 
-// A source that has a clock of its own may be the first to notice.
+// A time-out of the source itself has the same text as one of the Resolver.
 func TestResolver_TimeoutErrorIsUniform(t *testing.T) {
 	s := &fakeSource{groups: func(ctx context.Context, _ string) ([]string, error) {
 		until, _ := ctx.Deadline()
 		<-time.After(time.Until(until))
 		return nil, errors.New("dial tcp: i/o timeout")
 	}}
-	for range 20 { // in virtual time both are at once, and either may be first
+	for range 20 { // in virtual time both happen at the same instant, in any order
 		withResolver(t, s, Options{}, func(t *testing.T, d *Resolver, a *resultRecorder) {
 			d.Resolve("ann", a.callback("ann"))
 			time.Sleep(DefaultTimeout)
@@ -223,7 +223,7 @@ func TestResolver_NoCallbackAfterClose(t *testing.T) {
 		synctest.Wait()
 		before := time.Now()
 		d.Close()
-		assert.Equal(t, time.Since(before), time.Duration(0), "the source is not waited for")
+		assert.Equal(t, time.Since(before), time.Duration(0), "Close waited for the source")
 		d.Resolve("eve", a.callback("eve"))
 		synctest.Wait()
 		assert.Equal(t, a.count(""), 0)
@@ -249,7 +249,7 @@ func TestResolver_CacheIsBoundedByUsers(t *testing.T) {
 	})
 }
 
-// Groups may be many and long, so their number of users says little about what they take.
+// Groups may be many and long, so the number of users does not bound the memory.
 func TestResolver_CacheIsBoundedInBytes(t *testing.T) {
 	long := strings.Repeat("g", 1000)
 	s := &fakeSource{groups: func(_ context.Context, user string) ([]string, error) { return []string{user, long}, nil }}
@@ -261,17 +261,17 @@ func TestResolver_CacheIsBoundedInBytes(t *testing.T) {
 		assert.Equal(t, a.count("all"), 50)
 		assert.Equal(t, d.cache.Len(), 5)
 		_, ok, _ := d.Cached("u49")
-		assert.Assert(t, ok, "the latest is remembered")
+		assert.Assert(t, ok, "the latest result is cached")
 	})
 	withResolver(t, s, Options{MaxCachedBytes: 1000}, func(t *testing.T, d *Resolver, a *resultRecorder) {
 		d.Resolve("ann", a.callback("ann"))
 		synctest.Wait()
-		assert.Equal(t, a.result("ann"), "[ann "+long+"]", "an answer too long to be remembered is one")
+		assert.Equal(t, a.result("ann"), "[ann "+long+"]", "a result that is too large for the cache is delivered")
 		assert.Equal(t, d.cache.Len(), 0)
 	})
 }
 
-// Nothing cleans up while nobody asks, but what is not good any more makes room first.
+// Expired results are deleted when the next result is added.
 func TestResolver_ExpiredResultsAreEvicted(t *testing.T) {
 	s := &fakeSource{groups: returnGroups("dev")}
 	withResolver(t, s, Options{}, func(t *testing.T, d *Resolver, a *resultRecorder) {
@@ -300,7 +300,7 @@ func TestResolver_TooManyGroupsIsAnError(t *testing.T) {
 	})
 }
 
-// A server may put anything in an error. It is remembered, told, and logged.
+// A server may send an error of any length, which is cached, returned and logged.
 func TestResolver_TruncatesErrors(t *testing.T) {
 	s := &fakeSource{groups: returnError(strings.Repeat("why ä ", 1<<16))}
 	withResolver(t, s, Options{}, func(t *testing.T, d *Resolver, a *resultRecorder) {

@@ -2,27 +2,27 @@ package usergroup
 
 import "fmt"
 
-// Resolvers makes those of a process. It does not know which are in use: one that is not
-// is forgotten by whoever had it.
+// Resolvers creates the Resolver of each partition of a process. It keeps no list of them: a Resolver that its
+// partition has dropped is garbage.
 type Resolvers struct {
 	opt        Options
 	secretsDir string
-	osSource   *osSource // one for all: a call that hangs keeps a thread
+	osSource   *osSource // shared: a hanging call keeps a thread (ACL-38)
 	lifetime   *lifetime
 }
 
-// NewResolvers returns the Directories of a process. secrets is the directory with the
-// settings of LDAP, which is read when a partition wants LDAP.
+// NewResolvers returns the Resolvers of a process. secrets is the directory with the LDAP settings, which is read
+// when a partition has the resolver ldap.
 func NewResolvers(secrets string, opt Options) *Resolvers {
 	return &Resolvers{opt: opt, secretsDir: secrets, osSource: newOSSource(osGroups), lifetime: newLifetime()}
 }
 
-// For is the Directory of a partition with this type of usergroupresolver: now, which the
-// partition has at this time, nil for none, if it is still the right one, and one without
-// memory otherwise. nil without an error: the partition resolves nobody, users are alone in
-// a group of their name. The settings of LDAP are read anew each time.
+// For is the Resolver of a partition with this type of usergroupresolver: current, which the partition has now
+// (nil: none), if its source is the same, otherwise a new one with an empty cache (ACL-34). nil without an error:
+// the partition resolves no user, and users are alone in a group of their name (ACL-19). The LDAP settings are
+// read each time.
 //
-// Nothing changes by asking: a configuration that wants a Directory may be refused yet.
+// For has no side effect: the configuration may still be refused.
 func (r *Resolvers) For(resolver string, current *Resolver) (*Resolver, error) {
 	var source Source
 	switch resolver {
@@ -45,5 +45,5 @@ func (r *Resolvers) For(resolver string, current *Resolver) (*Resolver, error) {
 	return newResolverWithLifetime(source, r.opt, r.lifetime), nil
 }
 
-// Close ends all Directories. When it returns, nobody is told anything any more.
+// Close ends the lifetime of all Resolvers. After it has returned no callback is called.
 func (r *Resolvers) Close() { r.lifetime.close() }

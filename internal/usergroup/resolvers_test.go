@@ -25,7 +25,7 @@ func TestResolvers_ForPartition(t *testing.T) {
 	assert.NilError(t, err)
 	q, err := x.For("ldap", nil)
 	assert.NilError(t, err)
-	assert.Assert(t, p != q, "each partition has a memory of its own")
+	assert.Assert(t, p != q, "each partition has a cache of its own")
 	system, err := x.For("os", p)
 	assert.NilError(t, err)
 	assert.Assert(t, system != p)
@@ -39,22 +39,22 @@ func TestResolvers_ForPartition(t *testing.T) {
 	again, err = x.For("ldap", p)
 	assert.NilError(t, err)
 	_, known, _ := again.Cached("ann")
-	assert.Assert(t, again == p && known, "the same settings keep what is known")
+	assert.Assert(t, again == p && known, "the same settings keep the Resolver and its cache")
 
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "Port"), []byte("2"), 0o600))
 	again, err = x.For("ldap", p)
 	assert.NilError(t, err)
 	_, known, _ = again.Cached("ann")
-	assert.Assert(t, again != p && !known, "other settings do not")
+	assert.Assert(t, again != p && !known, "other settings make a new Resolver")
 	_, known, _ = p.Cached("ann")
-	assert.Assert(t, known, "what is in use stays as it is: the configuration may be refused yet")
+	assert.Assert(t, known, "the current Resolver keeps its cache: the configuration may still be refused")
 
 	assert.NilError(t, os.Remove(filepath.Join(dir, "Port")))
 	_, err = x.For("ldap", p)
 	assert.ErrorContains(t, err, "missing: Port")
 }
 
-// What nobody uses any more is garbage, however often configurations come and go.
+// An unused Resolver is garbage, however many reloads there are.
 func TestResolver_UnusedIsGarbageCollected(t *testing.T) {
 	x := NewResolvers(t.TempDir(), Options{})
 	t.Cleanup(x.Close)
@@ -68,19 +68,19 @@ func TestResolver_UnusedIsGarbageCollected(t *testing.T) {
 		assert.ErrorContains(t, <-resultErr, "there is no user")
 		runtime.AddCleanup(d, func(i int) { collected <- i }, i)
 	}
-	x.lifetime.running.Wait() // those who have answered, on their way out
+	x.lifetime.running.Wait() // the workers
 	for n := 0; n < made; {
 		runtime.GC()
 		select {
 		case <-collected:
 			n++
 		default:
-			runtime.Gosched() // the package's time-out fails the test
+			runtime.Gosched() // the time-out of go test ends an endless loop
 		}
 	}
 }
 
-// One that is not used on still answers who asked before, until the end of all.
+// A Resolver that was replaced still finishes its lookups, until Close.
 func TestResolver_UnusedStillAnswersPendingLookups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, a := NewResolvers(t.TempDir(), Options{}), &resultRecorder{}
@@ -106,12 +106,12 @@ func TestResolver_UnusedStillAnswersPendingLookups(t *testing.T) {
 		late.Resolve("eve", a.callback("eve"))
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		assert.Equal(t, a.count(""), 1, "nobody is told after the end")
+		assert.Equal(t, a.count(""), 1, "a callback was called after Close")
 	})
 }
 
-// A call of the operating system that hangs keeps a thread, so they are bounded for the
-// process, whatever configurations come and go meanwhile.
+// A hanging call of the operating system keeps a thread, so calls are bounded for the
+// process and not for a Resolver (ACL-38).
 func TestResolvers_ShareOSCalls(t *testing.T) {
 	x := NewResolvers(t.TempDir(), Options{})
 	t.Cleanup(x.Close)
