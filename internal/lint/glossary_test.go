@@ -197,7 +197,6 @@ var textsToRevise = []string{
 	"internal/sim",
 	"internal/testscale",
 	"internal/twin",
-	"pkg/placement",
 	"tools/testrun",
 	"tools/tour",
 	"CHANGELOG.md",

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// evaluate is what the rule makes of a submission, before anybody looks whether the queue can
-// take it (behaviour.md 7.2).
+// evaluate derives a queue path from a submission (PLC-4, PLC-11 to PLC-15), without the checks of checkUsable.
 func (r *Rule) evaluate(s Submission, t Tree) Step {
 	out := Step{Rule: r.String()}
 	name, qualified, reason := r.ruleQueueName(s)
@@ -56,8 +55,8 @@ func (s Step) rejected(format string, args ...any) Step {
 	return s
 }
 
-// ruleQueueName is the rule's own name, before it is made a path; qualified: it is a path; why:
-// the rule has no name for this submission.
+// ruleQueueName is the name that the rule itself derives. qualified: it is a path. reason is why it derives none;
+// empty: it does.
 func (r *Rule) ruleQueueName(s Submission) (name string, qualified bool, reason string) {
 	switch r.Kind {
 	case Provided:
@@ -72,10 +71,10 @@ func (r *Rule) ruleQueueName(s Submission) (name string, qualified bool, reason 
 	panic(fmt.Sprintf("placement: rule of kind %d", r.Kind))
 }
 
-// isQualified reports whether name is the path of a queue below root.
+// isQualified reports whether path begins with "root." and so is a whole path (PLC-13).
 func isQualified(path string) bool {
 	return len(path) > len(Root) && strings.EqualFold(path[:len(Root)+1], Root+".")
 }
 
-// queueNamePattern is what one level of a path may be (behaviour.md 1.4).
+// queueNamePattern is the legal name of one level of a path (PLC-11).
 var queueNamePattern = regexp.MustCompile(`^[a-zA-Z0-9_:#/@-]{1,64}$`)

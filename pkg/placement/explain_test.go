@@ -19,23 +19,23 @@ func TestExplain_StepOfEachRule(t *testing.T) {
 		tree  fakeTree
 		want  string
 	}{
-		{name: "7.1: the rules before the one that decides", s: Submission{User: ann, Tags: map[string]string{"queue": "old"}},
+		{name: "PLC-1: the rules before the one that decides", s: Submission{User: ann, Tags: map[string]string{"queue": "old"}},
 			rules: []Rule{{Kind: Provided}, {Kind: Tag, Value: "queue"}, {Kind: Fixed, Value: "a"}, {Kind: UserName, Create: true}},
 			want: "provided: passed over: the application names no queue | " +
 				"tag queue (root.old): passed over: queue root.old is being removed | fixed a (root.a): named"},
-		{name: "7.1: an error is the last word", s: Submission{User: ann, Queue: "a b"}, rules: []Rule{{Kind: Provided, Create: true}, {Kind: Fixed, Value: "a"}},
+		{name: "PLC-3: an error is the last step", s: Submission{User: ann, Queue: "a b"}, rules: []Rule{{Kind: Provided, Create: true}, {Kind: Fixed, Value: "a"}},
 			want: `provided: rejected: "a b" is not a legal queue name`},
-		{name: "7.1: root.default is asked last", s: Submission{User: ann}, tree: fakeTree{"root": {}, "root.default": {Leaf: true}},
+		{name: "PLC-6: root.default is tried last", s: Submission{User: ann}, tree: fakeTree{"root": {}, "root.default": {Leaf: true}},
 			want: "provided: passed over: the application names no queue | root.default (root.default): named"},
-		{name: "7.2: a parent rule that named a queue", s: Submission{User: ann}, rules: []Rule{{Kind: UserName, Create: true, Parent: team}},
+		{name: "PLC-14: a parent rule that derives a queue", s: Submission{User: ann}, rules: []Rule{{Kind: UserName, Create: true, Parent: team}},
 			want: "user (root.p.ann) [fixed p (root.p): named]: named"},
-		{name: "7.2: a parent rule that did not", s: Submission{User: security.User{Name: "bob"}}, rules: []Rule{{Kind: UserName, Create: true, Parent: team}},
+		{name: "PLC-14: a parent rule that is passed over", s: Submission{User: security.User{Name: "bob"}}, rules: []Rule{{Kind: UserName, Create: true, Parent: team}},
 			want: "user [fixed p: passed over: its filter is not for user bob]: passed over: its filter is not for user bob"},
-		{name: "7.2: a parent rule that named a leaf", s: Submission{User: ann}, rules: []Rule{{Kind: UserName, Create: true, Parent: &Rule{Kind: Fixed, Value: "a"}}},
+		{name: "PLC-14: a parent rule that derives a leaf", s: Submission{User: ann}, rules: []Rule{{Kind: UserName, Create: true, Parent: &Rule{Kind: Fixed, Value: "a"}}},
 			want: "user [fixed a (root.a): named]: rejected: parent rule fixed a names root.a, which is a leaf"},
-		{name: "7.3: a qualified name does without its parent rule", s: Submission{User: ann, Queue: "root.p.x"}, rules: []Rule{{Kind: Provided, Parent: team}},
+		{name: "PLC-13: a qualified name needs no parent rule", s: Submission{User: ann, Queue: "root.p.x"}, rules: []Rule{{Kind: Provided, Parent: team}},
 			want: "provided (root.p.x): named"},
-		{name: "7.6: recovery comes after everything", s: Submission{User: ann, CreateForced: true},
+		{name: "PLC-28: recovery comes last", s: Submission{User: ann, CreateForced: true},
 			want: "provided: passed over: the application names no queue | recovery (root.@recovery@): named"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestExplain_StepOfEachRule(t *testing.T) {
 			assert.Equal(t, path, e.Path)
 			assert.Equal(t, (err == nil), e.Path != "")
 			last := e.Steps[len(e.Steps)-1]
-			assert.Equal(t, last.Outcome == Named, e.Path != "", "the last step decides")
+			assert.Equal(t, last.Outcome == Named, e.Path != "", "the outcome of the last step contradicts the result")
 		})
 	}
 }

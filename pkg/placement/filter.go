@@ -8,15 +8,15 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// Filter says whom a rule is for (behaviour.md 7.4). The zero value lets everybody pass.
+// Filter restricts a rule to some users and groups (PLC-22 to PLC-26). The zero value passes every user.
 type Filter struct {
-	Deny          bool           // matching users and groups are kept out instead of let in
+	Deny          bool           // matching users and groups do not pass, instead of those that do not match
 	Users, Groups []string       // exact names
 	UserPattern   *regexp.Regexp // unanchored; nil: none
 	GroupPattern  *regexp.Regexp // unanchored; nil: none
 }
 
-// rejectReason says why the filter is not for u; empty: it is.
+// rejectReason is why u does not pass the filter; empty: u passes.
 func (f *Filter) rejectReason(u security.User) string {
 	matchesAll := len(f.Users) == 0 && len(f.Groups) == 0 && f.UserPattern == nil && f.GroupPattern == nil
 	if matchesAll && !f.Deny || !matchesAll && f.matches(u) != f.Deny {

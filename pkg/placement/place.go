@@ -8,47 +8,46 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// Submission is all that a rule may know about an application.
+// Submission is what placement reads of an application.
 type Submission struct {
-	Queue        string // as the RM named it; may be empty
+	Queue        string // the queue that the application names; may be empty
 	User         security.User
 	Tags         map[string]string
-	CreateForced bool // it runs already: it is placed in Recovery when no rule places it
+	CreateForced bool // it is placed in RecoveryQueue if no rule places it (PLC-28)
 }
 
-// Tree is what rules see of the queues.
+// Tree is what placement reads of the queues.
 type Tree interface {
-	// Lookup finds a queue by its lower-case path.
+	// Lookup returns the queue of a lower-case path.
 	Lookup(path string) (QueueInfo, bool)
-	// SubmitDenyReason says why u may not submit to the queue at path or, where there is none yet,
-	// have it made below the nearest queue that exists; empty: u may.
+	// SubmitDenyReason is why u may not submit to the queue at path or, if it does not exist yet, have it
+	// created below the nearest queue that exists; empty: u may (PLC-5).
 	SubmitDenyReason(path string, u security.User) string
 }
 
-// QueueInfo is what rules know about an existing queue.
+// QueueInfo is what placement reads of an existing queue.
 type QueueInfo struct{ Leaf, Draining bool }
 
-// Queues that placement knows by name. See also Recovery.
+// Queues with a meaning for placement. See also RecoveryQueue.
 const (
 	Root         = "root"
-	DefaultQueue = "root.default" // taken when no rule matched and it exists
+	DefaultQueue = "root.default" // used if no rule places the application and it exists (PLC-6)
 )
 
-// ErrNoMatch says that no rule named a queue that can take the application. It is
-// wrapped with what each rule had to say.
+// ErrNoMatch is the error if no rule derives a usable queue. It is wrapped with the reason of each rule
+// (PLC-7).
 var ErrNoMatch = errors.New("no placement rule matched")
 
-// Place names the queue for a submission: a leaf that exists and is not draining, or a
-// path that does not exist and may be created. An error of a rule ends the search, as a
-// rule that has no opinion does not, nor one that names a queue to which the user may not
-// submit (behaviour.md 7.1). Without rules the queue must be named by the submission and
-// exist. Recovery is the only queue whose access list is not asked.
+// Place is the queue of a submission: an existing leaf that is not draining, or a path that does not exist and
+// may be created (PLC-1 to PLC-6). The error of a rule ends the search; a rule that derives no queue, or one to
+// which the user may not submit, is passed over. Without rules the submission must name an existing queue.
+// RecoveryQueue is the only queue whose access list is not checked.
 func Place(rules []Rule, s Submission, t Tree) (path string, err error) {
 	e := Explain(rules, s, t)
 	return e.Path, e.Err
 }
 
-// Explain is Place with what every rule that was asked had to say.
+// Explain is Place with the result of every rule that was tried.
 func Explain(rules []Rule, s Submission, t Tree) Trace {
 	if len(rules) == 0 {
 		rules = []Rule{{Kind: Provided}}
@@ -86,14 +85,14 @@ func Explain(rules []Rule, s Submission, t Tree) Trace {
 	return e
 }
 
-// checkUsable passes over a queue that was named but cannot take the application of u.
+// checkUsable makes the step passed over if its queue cannot take an application of u.
 func (s *Step) checkUsable(u security.User, t Tree) {
 	if reason := unusableReason(s.Path, u, t); reason != "" {
 		s.Outcome, s.Reason = PassedOver, reason
 	}
 }
 
-// unusableReason says why an application of u cannot be placed at path; empty: it can.
+// unusableReason is why an application of u cannot be placed at path; empty: it can.
 func unusableReason(path string, u security.User, t Tree) string {
 	queue, exists := t.Lookup(path)
 	switch {

@@ -1,7 +1,7 @@
 package placement
 
-// fixedName is the rule's value, whose dots are levels. Only root and what begins with "root."
-// is a path: upstream takes rootfoo for one, and panics (behaviour.md 7.3).
+// fixedName is the value of the rule, whose dots are levels (PLC-18). Only root and a value that begins with
+// "root." is a path: YuniKorn takes rootfoo for one, and panics.
 func (r *Rule) fixedName() (name string, qualified bool, reason string) {
 	return r.Value, r.Value == Root || isQualified(r.Value), ""
 }

@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// The queue of applications that run already and must be taken somewhere. It is made on
-// demand; no access list opens it, and it takes nothing from templates (behaviour.md 7.6).
+// The recovery queue, for forced applications that no rule places (PLC-28, PLC-29). It is created on demand, no
+// access list opens it, and it has nothing of a child template.
 const (
 	RecoveryQueue     = Root + "." + RecoveryQueueName
-	RecoveryQueueName = "@recovery@" // the last part of Recovery
+	RecoveryQueueName = "@recovery@" // the last level of RecoveryQueue
 )
 
-// recoveryStep is the rule that always comes last and is only for forced applications.
+// recoveryStep is the step of the recovery queue, which comes last and is for forced applications only.
 func recoveryStep() Step { return Step{Rule: "recovery", Outcome: Named, Path: RecoveryQueue} }
 
-// createForceTag is the tag by which the RM says that an application is forced.
+// createForceTag is the tag of forced applications.
 const createForceTag = "application.create.force"
 
-// IsCreateForced reports whether the tags of an application say that it runs already and must
-// be taken somewhere (behaviour.md 4.5).
+// IsCreateForced reports whether the tags of an application make it forced: it runs already and must be accepted
+// (PLC-27).
 func IsCreateForced(tags map[string]string) bool {
 	for key, value := range tags {
 		if yes, err := strconv.ParseBool(value); err == nil && yes && strings.EqualFold(key, createForceTag) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// tagName is the value of a tag of the application (behaviour.md 7.3).
+// tagName is the value of a tag of the application (PLC-19).
 func (r *Rule) tagName(s Submission) (name string, qualified bool, reason string) {
 	if name = findTag(s.Tags, r.Value); name == "" {
 		return "", false, fmt.Sprintf("the application has no tag %s", r.Value)
@@ -13,7 +13,7 @@ func (r *Rule) tagName(s Submission) (name string, qualified bool, reason string
 	return name, isQualified(name), ""
 }
 
-// findTag finds a tag whatever the case of its name. Of several the first in order counts.
+// findTag is the value of a tag, whose name matches in any case. Of several the first by name counts.
 func findTag(tags map[string]string, name string) string {
 	found := ""
 	for key := range tags {

@@ -2,40 +2,40 @@ package placement
 
 import "fmt"
 
-// Trace is how a submission was placed, or why it was rejected.
+// Trace is how a submission was placed, or why it was rejected (PLC-31).
 type Trace struct {
-	Steps []Step // of the rules that were asked, in order; the last one decided
+	Steps []Step // of the rules that were tried, in order; the last one decided
 	Path  string // the queue; empty: rejected
-	Err   error  // why it was rejected: ErrNoMatch, or what was wrong with a rule's queue
+	Err   error  // why it was rejected: ErrNoMatch, or the error of a rule
 }
 
-// Step is what one rule said about a submission.
+// Step is the result of one rule for a submission.
 type Step struct {
-	Rule    string // as in reasons: provided, or tag namespace; root.default and recovery come after all rules
+	Rule    string // Rule.String; root.default and recovery come after all rules
 	Outcome Outcome
-	Path    string // the queue it named; empty: none
-	Reason  string // why not, empty when the rule decided
-	Parent  *Step  // what its parent rule said; nil: it has none, or was done without
+	Path    string // the queue that it derived; empty: none
+	Reason  string // why it is passed over or rejected; empty if it decided
+	Parent  *Step  // of its parent rule; nil: it has none, or did not need it
 }
 
-// Outcome is what came of asking a rule.
+// Outcome is the outcome of a rule.
 type Outcome uint8
 
-// What can come of asking a rule.
+// The outcomes of a rule.
 const (
-	PassedOver Outcome = iota // it has no opinion, or its queue cannot take the application: the next one is asked
-	Named                     // it named the queue
-	Rejected                  // what it named cannot be a queue: the application is rejected
+	PassedOver Outcome = iota // it derives no queue, or one that cannot be used: the next rule is tried
+	Named                     // it decided the queue
+	Rejected                  // it derives an illegal queue: the application is rejected (PLC-3)
 )
 
 func (o Outcome) String() string { return [...]string{"passed over", "named", "rejected"}[o] }
 
-// reasons is what each rule that was passed over said, for a rejection.
+// reasons are the reasons of all rules, for a rejection (PLC-7).
 func (e *Trace) reasons() []string {
 	var out []string
 	for _, s := range e.Steps {
 		if s.Rule == DefaultQueue {
-			out = append(out, "what no rule places: "+s.Reason)
+			out = append(out, "default queue: "+s.Reason)
 			continue
 		}
 		out = append(out, fmt.Sprintf("rule %s: %s", s.Rule, s.Reason))
