@@ -141,9 +141,9 @@ func TestDemo_InText(t *testing.T) {
 		`\nThe pending ask with the highest priority: 'canopy explain ask-\d+' prints\n\nask-\d+ of application app-\d+, user user-\d\d, queue root\.`,
 		`\nRESOURCE .*\n(.*\n)*vcore `,
 		`\nAt the end: 50 placed, 0 rejected, 0 waiting\. `,
-		`\n +0 s  ask urgent comes: 2 vcore, priority 1000; no node has room for it\n`,
+		`\n +0 s  ask urgent is submitted: 2 vcore, priority 1000; it fits on no node\n`,
 		`\n +0 s  (batch-\d\d) on (node-\d) is preempted for it`,
-		`\n +12 s  batch-\d\d has ended, and the resource manager confirms it\n +12 s  urgent waits: `,
+		`\n +12 s  batch-\d\d has ended, and the resource manager confirms the release\n +12 s  urgent is pending: `,
 		`\n +30 s  urgent is placed on node-\d\n`,
 		`\nTry next:\n`,
 	} {

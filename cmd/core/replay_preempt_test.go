@@ -119,5 +119,5 @@ func TestReplay_MissingPreemptionIsReported(t *testing.T) {
 	assert.NilError(t, err)
 	tr.config = strings.Replace(sim.PreemptionDemoConfig, "leaf", "disabled", 1)
 	_, err = tr.replay(t.Context(), &f, io.Discard, progressOn(io.Discard))
-	assert.ErrorContains(t, err, "is pending, and less important work on node ")
+	assert.ErrorContains(t, err, "is pending, and could preempt allocations of lower priority on node ")
 }

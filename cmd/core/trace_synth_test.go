@@ -79,7 +79,7 @@ func TestTraceSynth_InvalidFlagsAreRejected(t *testing.T) {
 		{"too many tasks", append(files, "--tasks", "1000001"), exitUsage, "--tasks is 1000001, and must be from 1 to 1000000"},
 		{"no load", append(files, "--load", "0"), exitUsage, "--load is 0, and must be above 0 and at most 1000"},
 		{"a load that is not a number", append(files, "--load", "NaN"), exitUsage, "--load is NaN"},
-		{"too little load", append(files, "--load", "0.000001"), exitUsage, "the tasks would come within"},
+		{"too little load", append(files, "--load", "0.000001"), exitUsage, "the tasks would arrive within"},
 		{"a share above 1", append(files, "--gpu-share", "80"), exitUsage, "--gpu-share is 80, and must be from 0 to 1"},
 		{"a share below 0", append(files, "--shared-gpu-share", "-0.1"), exitUsage, "--shared-gpu-share is -0.1"},
 		{"a share that is not a number", append(files, "--gpu-spec-share", "NaN"), exitUsage, "--gpu-spec-share is NaN"},

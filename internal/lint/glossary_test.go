@@ -194,7 +194,6 @@ var textsToRevise = []string{
 	"internal/chaos",
 	"internal/complexity",
 	"internal/lint",
-	"internal/sim",
 	"internal/testscale",
 	"internal/twin",
 	"tools/testrun",

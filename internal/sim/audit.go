@@ -9,12 +9,12 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Audit checks what must hold in a scheduler that has come to rest: every sum is the
-// sum of its parts, nothing holds more than it may, priorities are those of the pending
-// asks, and no pending ask could be placed. It works everything out from the single
-// pieces of work in the snapshot and returns the first thing that is wrong.
+// Audit checks the invariants of an idle scheduler: every sum is the sum of its parts, no queue exceeds
+// its max and no node its capacity, priorities are those of the pending asks, and no pending ask could
+// be placed. It computes everything from the asks and allocations of the snapshot and returns the first
+// violation.
 //
-// Requires: all work was placed by the scheduler; what an RM reports may exceed a max.
+// The scheduler must have placed all allocations: recovered ones may exceed a max.
 func Audit(s *scheduler.Snapshot) error {
 	a := auditState{
 		cluster: clusterState{capacity: s.Capacity, queues: map[objects.QueuePath]queueState{}},
@@ -43,13 +43,13 @@ type auditState struct {
 	cluster clusterState
 	pending []pendingAsk
 	nodeOf  map[objects.AllocationKey]objects.NodeID
-	onNode  map[objects.NodeID]resources.Amounts // by the work of applications
+	onNode  map[objects.NodeID]resources.Amounts // by the allocations of applications
 }
 
-// sums are what the work below a queue adds up to.
+// sums are totals of the asks and allocations below a queue.
 type sums struct {
 	allocated, pending resources.Amounts
-	priority           policies.CurrentPriority // of the asks, as the queue above sees them
+	priority           policies.CurrentPriority // of the asks, as seen by the queue above
 	applications       int
 }
 
@@ -85,11 +85,11 @@ func (a *auditState) queue(q *scheduler.QueueView) (sums, error) {
 	}
 	switch {
 	case !q.Allocated.Equal(t.allocated):
-		return t, fmt.Errorf("queue %s says %v is allocated, its work says %v", q.Path, q.Allocated, t.allocated)
+		return t, fmt.Errorf("queue %s says %v is allocated, the sum is %v", q.Path, q.Allocated, t.allocated)
 	case !q.Pending.Equal(t.pending):
-		return t, fmt.Errorf("queue %s says %v is pending, its work says %v", q.Path, q.Pending, t.pending)
+		return t, fmt.Errorf("queue %s says %v is pending, the sum is %v", q.Path, q.Pending, t.pending)
 	case q.Priority != t.priority:
-		return t, fmt.Errorf("queue %s says its priority is %v, its asks say %v", q.Path, q.Priority, t.priority)
+		return t, fmt.Errorf("queue %s says its priority is %v, its asks have %v", q.Path, q.Priority, t.priority)
 	}
 	return t, nil
 }
@@ -116,12 +116,12 @@ func (a *auditState) application(v *scheduler.ApplicationView, q *scheduler.Queu
 	}
 	switch {
 	case !v.Allocated.Add(v.Placeholders).Equal(t.allocated) || !v.Placeholders.Equal(placeholders):
-		return t, fmt.Errorf("application %s says %v and %v of placeholders are allocated, its work says %v in all",
+		return t, fmt.Errorf("application %s says %v and %v of placeholders are allocated, the sum is %v in all",
 			v.ID, v.Allocated, v.Placeholders, t.allocated)
 	case !v.Pending.Equal(t.pending):
-		return t, fmt.Errorf("application %s says %v is pending, its work says %v", v.ID, v.Pending, t.pending)
+		return t, fmt.Errorf("application %s says %v is pending, the sum is %v", v.ID, v.Pending, t.pending)
 	case v.Priority != t.priority:
-		return t, fmt.Errorf("application %s says its priority is %v, its asks say %v", v.ID, v.Priority, t.priority)
+		return t, fmt.Errorf("application %s says its priority is %v, its asks have %v", v.ID, v.Priority, t.priority)
 	}
 	return t, nil
 }
@@ -163,10 +163,10 @@ func (a *auditState) node(n *scheduler.NodeView) error {
 	left := n.Total.Sub(allocated).Sub(occupied)
 	switch {
 	case !n.Allocated.Equal(allocated) || !n.Allocated.Equal(a.onNode[n.ID]):
-		return fmt.Errorf("node %s says %v is allocated, its work says %v, its applications %v",
+		return fmt.Errorf("node %s says %v is allocated, the sum is %v, its applications %v",
 			n.ID, n.Allocated, allocated, a.onNode[n.ID])
 	case !n.Occupied.Equal(occupied):
-		return fmt.Errorf("node %s says %v is occupied, by what runs there it is %v", n.ID, n.Occupied, occupied)
+		return fmt.Errorf("node %s says %v is occupied, its foreign allocations have %v", n.ID, n.Occupied, occupied)
 	case !n.Available.Equal(left):
 		return fmt.Errorf("node %s says %v is available, %v is left", n.ID, n.Available, left)
 	case left.HasNegative():

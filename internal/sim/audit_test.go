@@ -16,8 +16,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// idleSnapshot is a small cluster at rest: k1 and the placeholder k2 run, k3 is held back by
-// the max of its queue and k4 by the room that is left; a daemon takes some of it.
+// idleSnapshot is a small idle cluster: k1 and the placeholder k2 are allocated, the max of its queue
+// blocks k3, and k4 fits on no node; a foreign allocation uses part of a node.
 func idleSnapshot(t *testing.T) *scheduler.Snapshot {
 	t.Helper()
 	conf, problems := configs.Load([]byte(twoQueues))
@@ -55,7 +55,7 @@ func TestAudit_AcceptsCorrectSnapshot(t *testing.T) {
 	assert.NilError(t, sim.Audit(idleSnapshot(t)))
 }
 
-// Each case breaks one thing in a snapshot that is right.
+// Each case breaks one thing in a correct snapshot.
 func TestAudit_FindsErrors(t *testing.T) {
 	type snapshot = scheduler.Snapshot
 	queue := func(s *snapshot, i int) *scheduler.QueueView { return s.Root.Children.At(i) }
@@ -65,57 +65,57 @@ func TestAudit_FindsErrors(t *testing.T) {
 		spoil func(s *snapshot)
 		want  string
 	}{
-		{"a queue that counts wrong", func(s *snapshot) { queue(s, 0).Allocated = amounts(2001, 1) },
-			"queue root.a says {memory=1 vcore=2001} is allocated, its work says {memory=1 vcore=2000}"},
-		{"a root that counts wrong", func(s *snapshot) { s.Root.Pending = amounts(1, 1) },
-			"queue root says {memory=1 vcore=1} is pending, its work says {memory=2 vcore=4000}"},
-		{"an old priority", func(s *snapshot) { queue(s, 0).Priority = policies.Pending(3) },
-			"queue root.a says its priority is 3, its asks say 8"},
-		{"a priority without an ask", func(s *snapshot) { app(s, 1).Priority = policies.Pending(99) },
-			"application app-b says its priority is 99, its asks say 7"},
-		{"an application that counts wrong", func(s *snapshot) { app(s, 0).Allocated = amounts(1, 1) },
-			"application app-a says {memory=1 vcore=1} and {} of placeholders are allocated, its work says " +
+		{"wrong allocated resources of a queue", func(s *snapshot) { queue(s, 0).Allocated = amounts(2001, 1) },
+			"queue root.a says {memory=1 vcore=2001} is allocated, the sum is {memory=1 vcore=2000}"},
+		{"wrong pending resources of root", func(s *snapshot) { s.Root.Pending = amounts(1, 1) },
+			"queue root says {memory=1 vcore=1} is pending, the sum is {memory=2 vcore=4000}"},
+		{"a stale current priority", func(s *snapshot) { queue(s, 0).Priority = policies.Pending(3) },
+			"queue root.a says its priority is 3, its asks have 8"},
+		{"an application priority without an ask", func(s *snapshot) { app(s, 1).Priority = policies.Pending(99) },
+			"application app-b says its priority is 99, its asks have 7"},
+		{"wrong allocated resources of an application", func(s *snapshot) { app(s, 0).Allocated = amounts(1, 1) },
+			"application app-a says {memory=1 vcore=1} and {} of placeholders are allocated, the sum is " +
 				"{memory=1 vcore=2000} in all"},
-		{"a placeholder that is counted as real", func(s *snapshot) {
+		{"a placeholder counted as an allocation", func(s *snapshot) {
 			app(s, 1).Allocated, app(s, 1).Placeholders = app(s, 1).Placeholders, app(s, 1).Allocated
-		}, "application app-b says {memory=1 vcore=1000} and {} of placeholders are allocated, its work " +
-			"says {memory=1 vcore=1000} in all"},
-		{"an application that asks for more", func(s *snapshot) { app(s, 1).Pending = amounts(9, 9) },
-			"application app-b says {memory=9 vcore=9} is pending, its work says {memory=1 vcore=2500}"},
-		{"a node that counts wrong", func(s *snapshot) { s.Nodes.At(0).Allocated = amounts(1, 1) },
-			"node n1 says {memory=1 vcore=1} is allocated, its work says {memory=2 vcore=3000}, its " +
+		}, "application app-b says {memory=1 vcore=1000} and {} of placeholders are allocated, the " +
+			"sum is {memory=1 vcore=1000} in all"},
+		{"wrong pending resources of an application", func(s *snapshot) { app(s, 1).Pending = amounts(9, 9) },
+			"application app-b says {memory=9 vcore=9} is pending, the sum is {memory=1 vcore=2500}"},
+		{"wrong allocated resources of a node", func(s *snapshot) { s.Nodes.At(0).Allocated = amounts(1, 1) },
+			"node n1 says {memory=1 vcore=1} is allocated, the sum is {memory=2 vcore=3000}, its " +
 				"applications {memory=2 vcore=3000}"},
-		{"a node that knows only some of its work", func(s *snapshot) {
+		{"an allocation missing on its node", func(s *snapshot) {
 			s.Nodes.At(0).Allocations, s.Nodes.At(0).Allocated = persistent.ListOf(s.Nodes.At(0).Allocations.At(0)), amounts(2000, 1)
-		}, "node n1 says {memory=1 vcore=2000} is allocated, its work says {memory=1 vcore=2000}, its " +
+		}, "node n1 says {memory=1 vcore=2000} is allocated, the sum is {memory=1 vcore=2000}, its " +
 			"applications {memory=2 vcore=3000}"},
-		{"work on a node that the application knows nothing of", func(s *snapshot) {
+		{"an allocation on another node than its application has", func(s *snapshot) {
 			work := slices.Collect(app(s, 0).Allocations.All())
 			onOtherNode := *work[0] // the node has the other one
 			onOtherNode.Node, work[0] = "n2", &onOtherNode
 			app(s, 0).Allocations = persistent.ListOf(work...)
 		},
 			`node n1 has allocation k1, its application says node "n2"`},
-		{"a forgotten daemon", func(s *snapshot) { s.Nodes.At(0).Foreign = nil },
-			"node n1 says {memory=1 vcore=1000} is occupied, by what runs there it is {}"},
-		{"room that is not there", func(s *snapshot) { s.Nodes.At(0).Available = amounts(9000, 9) },
+		{"a missing foreign allocation", func(s *snapshot) { s.Nodes.At(0).Foreign = nil },
+			"node n1 says {memory=1 vcore=1000} is occupied, its foreign allocations have {}"},
+		{"wrong available resources of a node", func(s *snapshot) { s.Nodes.At(0).Available = amounts(9000, 9) },
 			"node n1 says {memory=9 vcore=9000} is available, {memory=17 vcore=2000} is left"},
-		{"an overfull node", func(s *snapshot) {
+		{"a node above its capacity", func(s *snapshot) {
 			s.Nodes.At(0).Total, s.Nodes.At(0).Available = amounts(3000, 20), amounts(-1000, 17)
 		}, "node n1 has {memory=20 vcore=3000} and holds more: {memory=17 vcore=-1000} is left"},
-		{"a capacity that is not there", func(s *snapshot) { s.Capacity = amounts(1, 1) },
+		{"a wrong capacity of the cluster", func(s *snapshot) { s.Capacity = amounts(1, 1) },
 			"the cluster says it has {memory=1 vcore=1}, its nodes say {memory=40 vcore=12000}"},
-		{"a lost count", func(s *snapshot) { s.Asks = 7 },
+		{"a wrong count of asks", func(s *snapshot) { s.Asks = 7 },
 			"the partition counts [2 7 2] applications, asks and allocations, there are [2 2 2]"},
 		{"a queue above its max", func(s *snapshot) {
 			queue(s, 0).Max = resources.LimitFromMap(map[string]resources.Quantity{"vcore": 1000})
 		}, "queue root.a may hold ≤{vcore=1000}, and {memory=1 vcore=2000} is allocated"},
-		{"an ask that was overlooked below a max", func(s *snapshot) {
+		{"a pending ask within a max", func(s *snapshot) {
 			queue(s, 0).Max = resources.LimitFromMap(map[string]resources.Quantity{"vcore": 3500})
-		}, "ask k3 of queue root.a is pending, and node n1 has room for it: {memory=1 vcore=1500} of " +
+		}, "ask k3 of queue root.a is pending, and node n1 has space for it: {memory=1 vcore=1500} of " +
 			"{memory=17 vcore=2000}"},
-		{"an ask that was overlooked for a node", func(s *snapshot) { s.Nodes.At(1).Schedulable = true },
-			"ask k4 of queue root.b is pending, and node n2 has room for it: {memory=1 vcore=2500} of " +
+		{"a pending ask that fits on a node", func(s *snapshot) { s.Nodes.At(1).Schedulable = true },
+			"ask k4 of queue root.b is pending, and node n2 has space for it: {memory=1 vcore=2500} of " +
 				"{memory=20 vcore=6000}"},
 	}
 	for _, x := range cases {
@@ -127,7 +127,7 @@ func TestAudit_FindsErrors(t *testing.T) {
 	}
 }
 
-// In a stateaware leaf an ask may have to wait for other reasons than room.
+// In a StateAware leaf a feasible ask may be pending.
 func TestAudit_AllowsStateAwareToWait(t *testing.T) {
 	s := idleSnapshot(t)
 	s.Nodes.At(1).Schedulable = true
@@ -135,7 +135,7 @@ func TestAudit_AllowsStateAwareToWait(t *testing.T) {
 	assert.NilError(t, sim.Audit(s))
 }
 
-// What only one node may take is not overlooked because another has room.
+// An ask with a required node is not feasible on another.
 func TestAudit_RespectsRequiredNodes(t *testing.T) {
 	s := idleSnapshot(t)
 	s.Nodes.At(1).Schedulable = true

@@ -16,17 +16,14 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// answerTimeout is how long a Client waits for any one answer, if nobody sets a shorter
-// deadline.
+// answerTimeout is how long a Client waits for an answer if ctx has no shorter deadline.
 const answerTimeout = time.Minute
 
-// errCancelled is why a conversation is over that was cut off in the middle of a message,
-// because whoever sent it had run out of time.
+// errCancelled ends the streams if ctx ended while a message was being sent.
 var errCancelled = errors.New("the client has hung up")
 
-// Client is a resource manager at its end of the line. It is for use by one goroutine;
-// answers are taken in by goroutines of its own, which end with Close. After an error
-// it is of no use any more.
+// Client is the resource manager's end of the scheduler interface. It is for use by one goroutine; its
+// own goroutines receive answers until Close. It is not usable after an error.
 type Client struct {
 	rm        string
 	conn      *grpc.ClientConn
@@ -38,12 +35,12 @@ type Client struct {
 	nodes          si.Scheduler_UpdateNodeClient
 	applications   si.Scheduler_UpdateApplicationClient
 	allocations    si.Scheduler_UpdateAllocationClient
-	nodesUnsettled bool // nodes were changed and nobody has answered
+	nodesUnsettled bool // node changes were sent since the last barrier
 	barrierCount   int  // barriers sent
 
 	mu      sync.Mutex    // guards the rest
 	changed chan struct{} // closed, and replaced, with every answer
-	failed  error         // why the conversation is over
+	failed  error         // why the streams ended
 	closed  bool
 	clientState
 }
@@ -104,7 +101,7 @@ func connectError(ctx context.Context, conn *grpc.ClientConn) error {
 	return errors.New(status.Convert(err).Message())
 }
 
-// Close hangs up and waits until all answers have been taken in.
+// Close closes the connection and waits until all answers are processed.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true
@@ -115,9 +112,9 @@ func (c *Client) Close() error {
 	return err
 }
 
-// Register makes the client the resource manager of the scheduler, which forgets all it
-// knew of an earlier one of that name, and opens the three streams. config is the text
-// of a queues.yaml. Requires: it is called once, before anything else.
+// Register registers the client and opens the three streams; the
+// scheduler discards the state of an earlier registration of this ID. config is the text of a
+// queues.yaml. It must be called once, before anything else.
 func (c *Client) Register(ctx context.Context, config string) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -140,7 +137,7 @@ func (c *Client) Register(ctx context.Context, config string) error {
 	receive(c, "node", c.nodes, c.onNodes)
 	receive(c, "application", c.applications, c.onApplications)
 	receive(c, "allocation", c.allocations, c.onAllocations)
-	// A stream is known to be ours only when it has said so.
+	// A stream is attributed to the resource manager when its first message has arrived.
 	return errors.Join(
 		send(ctx, c, "a greeting", c.nodes, &si.NodeRequest{RmID: c.rm}),
 		send(ctx, c, "a greeting", c.applications, &si.ApplicationRequest{RmID: c.rm}),
@@ -148,7 +145,7 @@ func (c *Client) Register(ctx context.Context, config string) error {
 	)
 }
 
-// receive takes in the answers of one stream until it ends.
+// receive processes the answers of one stream until it ends.
 func receive[A any](c *Client, about string, stream interface{ Recv() (*A, error) }, take func(*A)) {
 	c.receivers.Go(func() {
 		for {
@@ -174,8 +171,7 @@ func receive[A any](c *Client, about string, stream interface{ Recv() (*A, error
 	})
 }
 
-// send sends one message. gRPC takes no deadline for that, so when ctx ends the whole
-// conversation does.
+// send sends one message. gRPC has no deadline for it, so the end of ctx ends all streams.
 func send[Q any](ctx context.Context, c *Client, what string, to interface{ Send(*Q) error }, message *Q) error {
 	defer context.AfterFunc(ctx, c.cancel)()
 	err := to.Send(message)
@@ -189,8 +185,8 @@ func send[Q any](ctx context.Context, c *Client, what string, to interface{ Send
 	return nil
 }
 
-// wait blocks until done, which looks at the books, says so. what says, at the time,
-// what is being waited for.
+// wait blocks until isDone, which is called with the lock held. what describes what it waits for in
+// errors.
 func (c *Client) wait(ctx context.Context, what func() string, isDone func() bool) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -198,7 +194,7 @@ func (c *Client) wait(ctx context.Context, what func() string, isDone func() boo
 		c.mu.Lock()
 		finished, err, news := isDone(), c.failed, c.changed
 		c.mu.Unlock()
-		cutOff := errors.Is(err, errCancelled) && ctx.Err() != nil // then it matters more what we waited for
+		cutOff := errors.Is(err, errCancelled) && ctx.Err() != nil // then the error names what it waited for
 		switch {
 		case err != nil && !cutOff:
 			return err

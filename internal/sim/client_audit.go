@@ -10,10 +10,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Audit checks, from what the client was told alone, that no queue of the configuration
-// holds more than it may and that no pending ask could be placed. That no node holds
-// more than it has is checked with every allocation. Requires: Settle came back, and no
-// message was sent since.
+// Audit checks, from the client's messages alone, that no configured queue exceeds its max and that no
+// pending ask could be placed. Node capacity is checked with every allocation. WaitIdle must have
+// returned, and no message may have been sent since.
 func (c *Client) Audit(conf configs.Partition) error {
 	r := clusterState{queues: map[objects.QueuePath]queueState{}}
 	allocated := map[objects.QueuePath]resources.Amounts{}
@@ -41,7 +40,7 @@ func (c *Client) Audit(conf configs.Partition) error {
 	return r.findPlaceable(pending)
 }
 
-// addQueues enters a configured queue and all below it, and returns what they hold.
+// addQueues adds a configured queue and all below it, and returns their allocated resources.
 func (r *clusterState) addQueues(q configs.Queue, path objects.QueuePath, leaves map[objects.QueuePath]resources.Amounts) (
 	total resources.Amounts) {
 	total = leaves[path]
@@ -52,8 +51,8 @@ func (r *clusterState) addQueues(q configs.Queue, path objects.QueuePath, leaves
 	return total
 }
 
-// CompareSnapshot checks that the scheduler believes what it has told: the same work is pending,
-// and the same work runs on the same nodes. Requires: as Audit.
+// CompareSnapshot checks that the snapshot has the same asks, and the same allocations on the same
+// nodes, as the client. The preconditions are those of Audit.
 func (c *Client) CompareSnapshot(s *scheduler.Snapshot) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,9 +65,9 @@ func (c *Client) CompareSnapshot(s *scheduler.Snapshot) error {
 				t, known := c.askStates[w.Ask.Key]
 				switch {
 				case !known:
-					return fmt.Errorf("the scheduler knows %s, which has ended or never was", w.Ask.Key)
+					return fmt.Errorf("the scheduler knows %s, which has ended or was never submitted", w.Ask.Key)
 				case t.node != w.Node:
-					return fmt.Errorf("the scheduler has %s on node %q and told us node %q", w.Ask.Key, w.Node, t.node)
+					return fmt.Errorf("the scheduler has %s on node %q and sent node %q", w.Ask.Key, w.Node, t.node)
 				case !t.Amounts.Equal(w.Ask.Amounts):
 					return fmt.Errorf("the scheduler counts %v for %s, which asked for %v",
 						w.Ask.Amounts, w.Ask.Key, t.Amounts)

@@ -9,10 +9,10 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// AuditPreemption checks, from what the client was told alone, that no pending ask could take
-// the place of less important work of its own leaf, where the configuration gives it that
-// right. Nodes are tried one by one, with all such work off them. Who is in other leaves is
-// not looked at. Requires: as Audit, and that asks have looked since anything changed last.
+// AuditPreemption checks, from the client's messages alone, that no pending ask could preempt
+// allocations of lower priority in its own leaf, where the configuration allows it (PRE-3). It tries
+// every node without these allocations. Allocations of other leaves are not tried. The preconditions
+// are those of Audit; and every pending ask must have been evaluated since the last change.
 func (c *Client) AuditPreemption(conf configs.Partition) error {
 	if !conf.PreemptionEnabled {
 		return nil
@@ -52,7 +52,7 @@ func (c *Client) AuditPreemption(conf configs.Partition) error {
 				}
 			}
 			if !m.Draining && m.Capacity.Sub(m.used).Add(preemptable).Covers(t.Amounts) && r.queuesAllow(pendingAsk{queue: leaf, amounts: t.Amounts}, preemptable) {
-				return fmt.Errorf("ask %s of queue %s has priority %d and is pending, and less important work on node %s is in its place",
+				return fmt.Errorf("ask %s of queue %s has priority %d and is pending, and could preempt allocations of lower priority on node %s",
 					t.Key, leaf, t.Priority, m.ID)
 			}
 		}
@@ -60,7 +60,7 @@ func (c *Client) AuditPreemption(conf configs.Partition) error {
 	return nil
 }
 
-// priorityPreemptionOf is whose place the asks of a leaf may take.
+// priorityPreemptionOf is the preemption.priority of a leaf.
 func priorityPreemptionOf(q configs.Queue, leaf objects.QueuePath) policies.PriorityPreemption {
 	for _, name := range leaf.Parts()[1:] {
 		for _, child := range q.Children {

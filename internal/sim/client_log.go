@@ -8,7 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Event is something that has happened to an allocation.
+// Event is a change of an allocation.
 type Event struct {
 	Kind    EventKind
 	Key     objects.AllocationKey
@@ -16,28 +16,26 @@ type Event struct {
 	Amounts resources.Amounts
 }
 
-// EventKind is what has happened.
+// EventKind is the kind of an Event.
 type EventKind uint8
 
-// What happens to allocations.
+// The kinds of events.
 const (
 	Placed    EventKind = iota // the scheduler gave it a node
-	Preempted                  // it has left, because the scheduler told it to
-	Released                   // it has ended otherwise
+	Preempted                  // it was preempted, and the client confirmed it
+	Released                   // it was released for another reason
 )
 
 func (k EventKind) String() string { return [...]string{"placed", "preempted", "released"}[k] }
 
-// Log is everything that has happened to allocations, in the order in which it was told or
-// done.
+// Log has all events in the order in which they were received, or for confirmations sent.
 func (c *Client) Log() []Event {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.log)
 }
 
-// Rejection is an ask that the scheduler has rejected. Its JSON form is for other programs, so
-// names stay.
+// Rejection is a rejected ask. Its JSON form is stable: other programs read it.
 type Rejection struct {
 	Key    objects.AllocationKey `json:"key"`
 	Reason string                `json:"reason"`
@@ -57,8 +55,8 @@ func (c *Client) rejected(key objects.AllocationKey) bool {
 	return c.askStates[key] == nil && slices.ContainsFunc(c.rejections, func(r Rejection) bool { return r.Key == key })
 }
 
-// Balance is what has come and gone, and what is left of it. Its JSON form is for other
-// programs, so names stay.
+// Balance are the totals of the log and the running allocations. Its JSON form is stable: other
+// programs read it.
 type Balance struct {
 	Placed    Sum `json:"placed"`
 	Preempted Sum `json:"preempted"`
@@ -66,14 +64,14 @@ type Balance struct {
 	Running   Sum `json:"running"`
 }
 
-// Sum is some allocations and what they hold.
+// Sum is a number of allocations and their resources.
 type Sum struct {
 	Allocations int        `json:"allocations"`
 	Resources   Quantities `json:"resources"`
 }
 
-// Balance adds the log up, node by node, and holds it against what runs. The error says
-// where the two differ: something was lost, or counted twice.
+// Balance adds up the log by node and compares it with the running allocations. The error names the
+// difference: an allocation was lost, or counted twice.
 func (c *Client) Balance() (Balance, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,7 +100,7 @@ func (c *Client) Balance() (Balance, error) {
 	out := Balance{sum(Placed), sum(Preempted), sum(Released), Sum{running, holds.Map()}}
 	for _, m := range c.sortedMachines() {
 		if !on[m.ID].Equal(runs[m.ID]) || !on[m.ID].Equal(m.used) {
-			return out, fmt.Errorf("node %s: what came and went leaves %v, %v runs there, and %v is counted",
+			return out, fmt.Errorf("node %s: the log leaves %v, %v runs there, and %v is counted",
 				m.ID, on[m.ID], runs[m.ID], m.used)
 		}
 	}
@@ -111,7 +109,7 @@ func (c *Client) Balance() (Balance, error) {
 			number[Placed], number[Preempted], number[Released], left, running)
 	}
 	if left := took[Placed].Sub(took[Preempted]).Sub(took[Released]); !left.Equal(holds) {
-		return out, fmt.Errorf("what came and went leaves %v, and %v runs", left, holds)
+		return out, fmt.Errorf("the log leaves %v, and %v runs", left, holds)
 	}
 	return out, nil
 }

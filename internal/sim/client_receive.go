@@ -9,9 +9,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// What the client is told is entered into its books, with the lock held. What makes no
-// sense, by what it knows, ends the conversation: a resource manager that went on would
-// start work twice or on a machine that has no room.
+// Answers update the client's state with the lock held. An answer that contradicts the state ends the
+// client: a resource manager that continued would start a pod twice, or on a full node.
 
 func (c *Client) onNodes(m *si.NodeResponse) {
 	for _, x := range m.Accepted {
@@ -24,7 +23,7 @@ func (c *Client) onNodes(m *si.NodeResponse) {
 	}
 	for _, x := range m.Rejected {
 		if n, ok := c.machines[objects.NodeID(x.NodeID)]; ok && n.accepted {
-			c.duplicateNodes++ // our own barrier
+			c.duplicateNodes++ // the client's own barrier
 			continue
 		}
 		c.fail("node %s was rejected: %s", x.NodeID, x.Reason)
@@ -49,8 +48,8 @@ func (c *Client) onApplications(m *si.ApplicationResponse) {
 	}
 }
 
-// onAllocations takes rejections last: that of a barrier must not seem to have come
-// before what came with it.
+// onAllocations processes rejections last: the rejection of a barrier must come after the other parts
+// of its message.
 func (c *Client) onAllocations(m *si.AllocationResponse) {
 	for _, x := range m.New {
 		c.onAllocated(x)
@@ -70,13 +69,13 @@ func (c *Client) onAllocated(x *si.Allocation) {
 	n, exists := c.machines[id]
 	switch {
 	case !known:
-		c.fail("%s was placed on node %s, and nobody asks for it", key, id)
+		c.fail("%s was placed on node %s, and is not an ask", key, id)
 		return
 	case t.node != "":
 		c.fail("%s was placed on node %s and again on node %s", key, t.node, id)
 		return
 	case !exists || !n.accepted || n.Draining:
-		c.fail("%s was placed on node %s, which takes no work", key, id)
+		c.fail("%s was placed on node %s, which is not schedulable", key, id)
 		return
 	}
 	n.used = n.used.Add(t.Amounts)
@@ -103,7 +102,7 @@ func (c *Client) onReleased(x *si.AllocationRelease) {
 		return
 	}
 	if !c.releasing[key] {
-		c.fail("%s was released, which nobody asked for: %s", key, x.Message)
+		c.fail("%s was released, which was not requested: %s", key, x.Message)
 		return
 	}
 	c.removeRunning(t, Released)
@@ -127,7 +126,7 @@ func (c *Client) onRejected(x *si.RejectedAllocation) {
 	c.counts.Rejected++
 }
 
-// fail notes the first thing that cannot be true.
+// fail records the first contradiction.
 func (c *Client) fail(format string, args ...any) {
 	if c.failed == nil {
 		c.failed = fmt.Errorf(format, args...)

@@ -10,11 +10,11 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// messageBatch is how many nodes or applications go into one message. Asks go as they are
-// given: together or apart makes a difference to who is first.
+// messageBatch bounds the nodes or applications of a message. Asks are not split: the order of
+// decisions depends on which asks arrive together.
 const messageBatch = 1000
 
-// AddNodes adds machines and waits until all are accepted.
+// AddNodes registers nodes and waits until all are accepted.
 func (c *Client) AddNodes(ctx context.Context, nodes ...Node) error {
 	for some := range slices.Chunk(nodes, messageBatch) {
 		m := &si.NodeRequest{RmID: c.rm}
@@ -41,15 +41,14 @@ func (c *Client) AddNodes(ctx context.Context, nodes ...Node) error {
 		func() bool { return missing() == 0 })
 }
 
-// OpenNodes takes draining machines into use, all in one message. It has no answer;
-// Settle waits for what follows from it.
+// OpenNodes makes drained nodes schedulable, in one message. The interface does not confirm it;
+// WaitIdle waits for the effects.
 func (c *Client) OpenNodes(ctx context.Context, ids ...objects.NodeID) error {
 	return c.setNodes(ctx, "nodes to take into use", false, ids)
 }
 
-// DrainNodes lets machines take no more work, all in one message; what runs there goes on.
-// As of OpenNodes there is no answer: what is asked for before Settle came back may still be
-// placed there. Requires: nothing is about to be placed.
+// DrainNodes drains nodes, in one message; their allocations stay. The interface does not confirm it:
+// until WaitIdle returns, asks may still be placed there. No placement may be outstanding.
 func (c *Client) DrainNodes(ctx context.Context, ids ...objects.NodeID) error {
 	return c.setNodes(ctx, "nodes to drain", true, ids)
 }
@@ -96,7 +95,7 @@ func (c *Client) AddApplications(ctx context.Context, apps ...Application) error
 		func() bool { return missing() == 0 })
 }
 
-// Submit asks for allocations, all in one message: the scheduler sees them at once.
+// Submit sends asks in one message: the scheduler gets them together.
 func (c *Client) Submit(ctx context.Context, asks ...Ask) error {
 	m := &si.AllocationRequest{RmID: c.rm}
 	for _, a := range asks {
@@ -108,17 +107,17 @@ func (c *Client) Submit(ctx context.Context, asks ...Ask) error {
 	return send(ctx, c, "asks", c.allocations, m)
 }
 
-// Confirm says that victims have left, all in one message: their places are free now, and
-// there is no answer. Requires: they are among Victims.
+// Confirm confirms the release of victims, in one message; their resources are free then. The keys must
+// be in UnconfirmedVictims.
 func (c *Client) Confirm(ctx context.Context, victims ...objects.AllocationKey) error {
 	m := &si.AllocationRequest{RmID: c.rm, Releases: &si.AllocationReleasesRequest{}}
 	if err := c.recordConfirmed(victims, m.Releases); err != nil {
 		return err
 	}
-	return send(ctx, c, "that victims have left", c.allocations, m)
+	return send(ctx, c, "confirmations of victims", c.allocations, m)
 }
 
-// Release gives allocations up, or withdraws asks, all in one message.
+// Release releases allocations, or withdraws asks, in one message.
 func (c *Client) Release(ctx context.Context, keys ...objects.AllocationKey) error {
 	m := &si.AllocationRequest{RmID: c.rm, Releases: &si.AllocationReleasesRequest{}}
 	if err := c.recordReleases(keys, m.Releases); err != nil {

@@ -12,24 +12,24 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// clientState are what a client has said and been told. They are kept from the messages
-// alone, so that they can be held against what the scheduler believes.
+// clientState is the client's own accounting. It follows from the messages alone, so that it can be
+// compared with the state of the scheduler.
 type clientState struct {
 	machines       map[objects.NodeID]*machine
 	apps           map[objects.AppID]*submission
 	askStates      map[objects.AllocationKey]*askState // pending and placed
-	releasing      map[objects.AllocationKey]bool      // released, and nobody has answered
-	barriers       map[objects.AllocationKey]uint64    // answered ones, and what had happened by then
+	releasing      map[objects.AllocationKey]bool      // release requested and not confirmed
+	barriers       map[objects.AllocationKey]uint64    // answered ones, with eventCount at that time
 	duplicateNodes int                                 // nodes rejected because they exist already
-	eventCount     uint64                              // allocations and releases that were told
+	eventCount     uint64                              // allocations and releases received
 	counts         Counts
 	log            []Event
-	rejections     []Rejection     // of asks, in the order in which they came
-	victims        []Victim        // all there were, in the order in which they were told to leave
+	rejections     []Rejection     // of asks, in the order of arrival
+	victims        []Victim        // all victims, in the order of preemption
 	delays         []time.Duration // from an ask to its allocation
 	started        time.Time       // when the registration was accepted
-	lastAnswer     time.Time       // the last answer
-	excluded       time.Duration   // spent on other things in between
+	lastAnswer     time.Time       // time of the last answer
+	excluded       time.Duration   // time that ExcludeFromTiming excludes
 }
 
 type machine struct {
@@ -45,15 +45,15 @@ type submission struct {
 
 type askState struct {
 	Ask
-	sentAt     time.Time      // when it was sent
+	sentAt     time.Time      // time of sending
 	node       objects.NodeID // empty: pending
-	preempting bool           // to leave, by the scheduler
+	preempting bool           // marked for preemption
 }
 
-// Counts are what was said and told in total.
+// Counts are totals of messages sent and received.
 type Counts struct {
 	Nodes, Applications, Asks                int // sent
-	Allocated, Preempted, Released, Rejected int // told
+	Allocated, Preempted, Released, Rejected int // received
 }
 
 func newClientState() clientState {
@@ -66,7 +66,7 @@ func newClientState() clientState {
 	}
 }
 
-// Counts are the numbers so far.
+// Counts returns the totals so far.
 func (c *Client) Counts() Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,9 +75,8 @@ func (c *Client) Counts() Counts {
 	return n
 }
 
-// ExcludeFromTiming does something that is no part of the conversation. The time it takes is counted
-// nowhere: not in the conversation, and not for the asks that wait meanwhile. Requires:
-// no answers are to come.
+// ExcludeFromTiming calls something and excludes its duration from the wall time and from the latency
+// of pending asks. No answers may be outstanding.
 func (c *Client) ExcludeFromTiming(something func() error) error {
 	from := time.Now()
 	err := something()
@@ -93,7 +92,7 @@ func (c *Client) ExcludeFromTiming(something func() error) error {
 	return err
 }
 
-// Running are the keys of the allocations that there are, in key order.
+// Running are the keys of the allocations, in key order.
 func (c *Client) Running() []objects.AllocationKey {
 	return c.keys(func(t *askState) bool { return t.node != "" })
 }
@@ -116,7 +115,7 @@ func (c *Client) keys(which func(*askState) bool) []objects.AllocationKey {
 	return keys
 }
 
-// sortedMachines are the nodes in ID order. Requires: the lock.
+// sortedMachines are the nodes in ID order. The caller must hold the lock.
 func (b *clientState) sortedMachines() []*machine {
 	out := make([]*machine, 0, len(b.machines))
 	for _, m := range b.machines {
@@ -126,7 +125,7 @@ func (b *clientState) sortedMachines() []*machine {
 	return out
 }
 
-// sortedAskStates is everything pending or placed, in key order. Requires: the lock.
+// sortedAskStates are the asks and allocations in key order. The caller must hold the lock.
 func (b *clientState) sortedAskStates() []*askState {
 	out := make([]*askState, 0, len(b.askStates))
 	for _, t := range b.askStates {
@@ -164,7 +163,7 @@ func (c *Client) recordReleases(keys []objects.AllocationKey, to *si.AllocationR
 	return nil
 }
 
-// release is a message that an allocation ends, or an ask.
+// release is a message that releases an allocation or an ask.
 func (t *askState) release(how si.TerminationType, why string) *si.AllocationRelease {
 	return &si.AllocationRelease{
 		PartitionName: Partition, ApplicationID: string(t.App), AllocationKey: string(t.Key),
@@ -172,7 +171,7 @@ func (t *askState) release(how si.TerminationType, why string) *si.AllocationRel
 	}
 }
 
-// removeRunning takes an allocation off its node. Requires: the lock, and that it has one.
+// removeRunning removes an allocation from its node. The caller must hold the lock.
 func (b *clientState) removeRunning(t *askState, how EventKind) {
 	n := b.machines[t.node]
 	n.used = n.used.Sub(t.Amounts)
@@ -181,13 +180,13 @@ func (b *clientState) removeRunning(t *askState, how EventKind) {
 	b.log = append(b.log, Event{how, t.Key, t.node, t.Amounts})
 }
 
-// forgetWithdrawn ends the asks that were released before they were placed: the
-// interface has no answer for those. Requires: the lock, and that a barrier sent after
-// the releases was answered.
+// forgetWithdrawn removes the asks that were released before they were placed: the interface does not
+// confirm these. The caller must hold the lock; a barrier sent after the releases must have been
+// answered.
 func (b *clientState) forgetWithdrawn() error {
 	for key := range b.releasing {
 		if t := b.askStates[key]; t.node != "" {
-			return fmt.Errorf("allocation %s on node %s was released and the scheduler never said so", key, t.node)
+			return fmt.Errorf("allocation %s on node %s was released and the scheduler did not confirm it", key, t.node)
 		}
 		delete(b.askStates, key)
 	}

@@ -41,7 +41,7 @@ func TestClient_SubmitReleaseAudit(t *testing.T) {
 	assert.NilError(t, s.Audit(ctx, c))
 	assert.Equal(t, c.Counts(), sim.Counts{Nodes: 1, Applications: 2, Asks: 4, Allocated: 3, Released: 1})
 
-	assert.NilError(t, c.Submit(ctx, ask("lost", "nobody", 1)))
+	assert.NilError(t, c.Submit(ctx, ask("lost", "missing", 1)))
 	assert.NilError(t, c.WaitIdle(ctx))
 	assert.Equal(t, c.Counts().Rejected, 1)
 
@@ -54,8 +54,7 @@ func TestClient_SubmitReleaseAudit(t *testing.T) {
 	assert.DeepEqual(t, keys, []objects.AllocationKey{"low", "a1", "b1"})
 }
 
-// The client settles only when everything is placed, however short the steps are in
-// which the scheduler decides.
+// WaitIdle returns after all placements, however small the decision batches are.
 func TestClient_WaitIdleWaitsForAllPlacements(t *testing.T) {
 	for _, stride := range []int{1, 7, 0} {
 		t.Run(fmt.Sprintf("stride %d", stride), func(t *testing.T) {
@@ -72,7 +71,7 @@ func TestClient_WaitIdleWaitsForAllPlacements(t *testing.T) {
 			}
 			assert.NilError(t, c.Submit(ctx, asks...))
 			assert.NilError(t, c.WaitIdle(ctx))
-			assert.Equal(t, len(c.Waiting()), n, "the node takes no work yet")
+			assert.Equal(t, len(c.Waiting()), n, "the node is drained")
 			assert.NilError(t, c.OpenNodes(ctx, "n1"))
 			assert.NilError(t, c.WaitIdle(ctx))
 			assert.Equal(t, len(c.Running()), n)
@@ -93,7 +92,7 @@ func TestClient_ReregistrationForgetsState(t *testing.T) {
 	assert.NilError(t, err)
 	t.Cleanup(func() { assert.NilError(t, second.Close()) })
 	assert.NilError(t, second.Register(ctx, twoQueues))
-	assert.NilError(t, second.AddNodes(ctx, sim.Node{ID: "n1", Capacity: amounts(2, 2)}), "it was forgotten")
+	assert.NilError(t, second.AddNodes(ctx, sim.Node{ID: "n1", Capacity: amounts(2, 2)}), "the earlier registration was discarded")
 	assert.NilError(t, s.Audit(ctx, second))
 
 	err = first.WaitIdle(ctx)
@@ -150,7 +149,7 @@ func TestClient_DialPassesOnTheReason(t *testing.T) {
 	}
 }
 
-// replaceMax is the configuration of the tests with another max of root.a.
+// replaceMax is twoQueues with another max of root.a.
 func replaceMax(with string) string { return strings.Replace(twoQueues, "vcore: 3", with, 1) }
 
 func TestClient_AuditFindsErrors(t *testing.T) {
@@ -166,7 +165,7 @@ func TestClient_AuditFindsErrors(t *testing.T) {
 
 	wider, _ := configs.Load([]byte(replaceMax("vcore: 4")))
 	assert.Error(t, c.Audit(wider.Partitions[0]), "ask k2 of queue root.a is pending, and node n1 has "+
-		"room for it: "+
+		"space for it: "+
 		"{memory=1 vcore=2000} of {memory=9 vcore=6000}")
 
 	narrower, _ := configs.Load([]byte(replaceMax("vcore: 1")))

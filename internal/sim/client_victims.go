@@ -11,25 +11,25 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Victim is an allocation that the scheduler has told to leave, because somebody else has a
-// right to its place. It keeps the place until the client confirms that it has left.
+// Victim is an allocation that the scheduler has preempted. It holds its resources until the client
+// confirms its release (PRE-1).
 type Victim struct {
 	Key       objects.AllocationKey
 	App       objects.AppID
 	Node      objects.NodeID
 	Amounts   resources.Amounts
 	Priority  int32
-	Message   string                // as it was told
-	Preemptor objects.AllocationKey // the ask that has the right; empty: it was not said
+	Message   string                // of the release
+	Preemptor objects.AllocationKey // the ask it was preempted for; empty: the message names none
 }
 
-// preemptorPattern finds in the reason the ask that a victim leaves for.
+// preemptorPattern finds the preemptor in the message of a release.
 var preemptorPattern = regexp.MustCompile(`\bfor ask (\S+)`)
 
-// onPreempted notes that an allocation was told to leave. Requires: the lock.
+// onPreempted records a victim. The caller must hold the lock.
 func (c *Client) onPreempted(t *askState, why string) {
 	if t.preempting {
-		c.fail("%s was told to leave twice: %s", t.Key, why)
+		c.fail("%s was preempted twice: %s", t.Key, why)
 		return
 	}
 	t.preempting = true
@@ -41,15 +41,15 @@ func (c *Client) onPreempted(t *askState, why string) {
 	c.counts.Preempted++
 }
 
-// AllVictims are all who were ever told to leave, in the order in which they were told.
+// AllVictims are all victims so far, in the order of preemption.
 func (c *Client) AllVictims() []Victim {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.victims)
 }
 
-// UnconfirmedVictims are those who were told to leave and have not left, in the order in which they
-// were told. Those that were released on other grounds meanwhile are not among them.
+// UnconfirmedVictims are the victims whose release is not confirmed, in the order of preemption,
+// without those whose release the client requested itself.
 func (c *Client) UnconfirmedVictims() []Victim {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,10 +68,10 @@ func (c *Client) recordConfirmed(keys []objects.AllocationKey, to *si.Allocation
 	for _, key := range keys {
 		t, ok := c.askStates[key]
 		if !ok || !t.preempting {
-			return fmt.Errorf("%s was not told to leave", key)
+			return fmt.Errorf("%s was not preempted", key)
 		}
 		to.AllocationsToRelease = append(to.AllocationsToRelease,
-			t.release(si.TerminationType_PREEMPTED_BY_SCHEDULER, "it has left"))
+			t.release(si.TerminationType_PREEMPTED_BY_SCHEDULER, "terminated"))
 		c.removeRunning(t, Preempted)
 	}
 	return nil

@@ -9,17 +9,18 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// barrierName starts the keys, and is the application, of asks that must be rejected.
+// barrierName is the prefix of the keys, and the application ID, of barriers: asks that must be
+// rejected.
 const barrierName = "canopy-sim-barrier"
 
-// evaluationsPerBarrier is how many asks look for victims, at least, before the scheduler takes the
-// next barrier.
+// evaluationsPerBarrier is a lower bound of the asks that the scheduler evaluates for preemption
+// between two barriers.
 const evaluationsPerBarrier = 4
 
-// quietBarriers is how many barriers in a row must meet silence. The scheduler decides
-// right after it took a barrier, before it takes the next; the second makes sure that
-// no decision was still on its way to us. Asks that look for victims do so after all
-// decisions, a few at a time, and are silent if they look in vain.
+// quietBarriers is how many barriers in a row must pass without an event. The scheduler decides after
+// each barrier and before the next; the second barrier ensures that no decision is in transit.
+// Preemption is evaluated after all decisions, a few asks at a time, and sends nothing if an ask finds
+// no victims.
 func (c *Client) quietBarriers() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -32,9 +33,9 @@ func (c *Client) quietBarriers() int {
 	return 2 + (looking+evaluationsPerBarrier-1)/evaluationsPerBarrier
 }
 
-// WaitIdle waits until all that was sent has been taken, all that can be placed has been
-// placed, and we have been told of it. Requires: the scheduler asks no predicates; one
-// that waits for answers between decisions may be silent with work left.
+// WaitIdle waits until every sent message is processed, all feasible asks are placed, and the client
+// has the answers. The scheduler must not call predicates: while it waits for them it may be silent
+// with asks left to place.
 func (c *Client) WaitIdle(ctx context.Context) error {
 	if err := c.waitNodesIdle(ctx); err != nil {
 		return err
@@ -57,8 +58,8 @@ func (c *Client) WaitIdle(ctx context.Context) error {
 	return c.forgetWithdrawn()
 }
 
-// barrier asks for something that the scheduler has to reject, and waits until it has:
-// by then everything sent before has been taken. It returns how much had happened.
+// barrier sends an ask that the scheduler must reject, and waits for the rejection: every earlier
+// message is processed then. It returns the number of events until then.
 func (c *Client) barrier(ctx context.Context) (happened uint64, err error) {
 	c.barrierCount++
 	key := objects.AllocationKey(fmt.Sprintf("%s-%d", barrierName, c.barrierCount))
@@ -78,8 +79,8 @@ func (c *Client) barrier(ctx context.Context) (happened uint64, err error) {
 	return happened, err
 }
 
-// waitNodesIdle is a barrier on the node stream, which the one among the asks may
-// overtake: a node that exists already has to be rejected.
+// waitNodesIdle is a barrier on the node stream, which asks may overtake: the registration of an
+// existing node must be rejected.
 func (c *Client) waitNodesIdle(ctx context.Context) error {
 	c.mu.Lock()
 	want := c.duplicateNodes + 1
@@ -97,6 +98,6 @@ func (c *Client) waitNodesIdle(ctx context.Context) error {
 		return err
 	}
 	return c.wait(ctx,
-		func() string { return "node changes to be taken: a node that exists to be rejected" },
+		func() string { return "node changes to be processed: a node that exists to be rejected" },
 		func() bool { return c.duplicateNodes >= want })
 }

@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// Clock is a clock that stands still until it is moved: the time of a replay.
+// Clock is a clock that only Set advances: the virtual time of a replay.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-// NewClock returns a clock that shows second 0 of every trace.
+// NewClock returns a clock at second 0 of a trace.
 func NewClock() *Clock { return &Clock{now: epoch} }
 
-// Now is what the clock shows.
+// Now is the time of the clock.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// Set moves the clock to t, unless that is in its past.
+// Set advances the clock to t; an earlier t has no effect.
 func (c *Clock) Set(t time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

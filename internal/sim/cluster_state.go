@@ -9,18 +9,17 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// clusterState is where work may go: a cluster as plain lists. It knows one question and
-// answers it by trying everything.
+// clusterState is a cluster as plain lists, to find a feasible ask by trying every node.
 type clusterState struct {
 	capacity resources.Amounts
 	queues   map[objects.QueuePath]queueState
-	nodes    []nodeSpace // those that take work
+	nodes    []nodeSpace // schedulable ones
 }
 
 type queueState struct {
-	max            resources.Limit // root has none: the capacity of the cluster is its ceiling
+	max            resources.Limit // none for root: its max is the capacity of the cluster
 	allocated      resources.Amounts
-	startsOneByOne bool // applications start one at a time: room alone is no reason to place
+	startsOneByOne bool // StateAware: an ask may be pending although it fits
 }
 
 type nodeSpace struct {
@@ -36,8 +35,8 @@ type pendingAsk struct {
 	required objects.NodeID // empty: any
 }
 
-// findPlaceable says which wish could be fulfilled, and where. nil: none can, as it should
-// be when a scheduler has done its work. Wishes that are alike get the same answer.
+// findPlaceable is an error for a pending ask that could be placed, with the node; nil: there is none,
+// as it must be in an idle scheduler. Equal asks are tried once.
 func (r clusterState) findPlaceable(pending []pendingAsk) error {
 	nodes, tried := map[string]*nodeSpace{}, map[string]bool{}
 	for _, w := range pending {
@@ -53,14 +52,14 @@ func (r clusterState) findPlaceable(pending []pendingAsk) error {
 			nodes[what] = n
 		}
 		if n != nil && r.queuesAllow(w, resources.Amounts{}) {
-			return fmt.Errorf("ask %s of queue %s is pending, and node %s has room for it: %v of %v",
+			return fmt.Errorf("ask %s of queue %s is pending, and node %s has space for it: %v of %v",
 				w.key, w.queue, n.id, w.amounts, n.free)
 		}
 	}
 	return nil
 }
 
-// nodeFor is the first node with room for a wish, nil when there is none.
+// nodeFor is the first node on which an ask fits; nil: none.
 func (r clusterState) nodeFor(w pendingAsk) *nodeSpace {
 	for i, n := range r.nodes {
 		if (w.required == "" || w.required == n.id) && n.free.Covers(w.amounts) {
@@ -70,8 +69,8 @@ func (r clusterState) nodeFor(w pendingAsk) *nodeSpace {
 	return nil
 }
 
-// queuesAllow reports whether the queues allow a wish, from the leaf up to root, when others of
-// the leaf have left.
+// queuesAllow reports whether an ask is within the max of its leaf and of all queues above, after
+// preemptable was released from the leaf.
 func (r clusterState) queuesAllow(w pendingAsk, preemptable resources.Amounts) bool {
 	for path := w.queue; ; path = parentPath(path) {
 		q := r.queues[path]
@@ -87,7 +86,7 @@ func (r clusterState) queuesAllow(w pendingAsk, preemptable resources.Amounts) b
 	}
 }
 
-// findOverMax says which queue holds more than it may.
+// findOverMax is an error for a queue above its max.
 func (r clusterState) findOverMax() error {
 	for _, path := range sortedKeys(r.queues) {
 		q := r.queues[path]

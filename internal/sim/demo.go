@@ -10,31 +10,31 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// stepInterval is how much time passes in the cluster of a demo from one step to the next.
+// stepInterval is the time between two steps of a demo.
 const stepInterval = time.Minute
 
-// Demo lets a client live through a workload, in virtual time: waves of asks come, each for
-// more than there is room, and between them half of what runs ends. When all have come, work
-// ends until the last ask has its place.
+// Demo runs a workload in virtual time: waves of asks arrive, each larger than the free resources, and
+// half of the allocations end before each wave. After the last wave allocations end until no ask is
+// pending.
 //
-// What it decides and reports follows from the workload alone, although the two talk over
-// gRPC: the nodes take no work while a wave arrives and are opened together, in one message, so
-// each decision is made with the whole wave known; nothing is sent before all that follows from
-// the last message has been told; and the scheduler goes by a clock that the demo moves.
+// Decisions and reports depend only on the workload, although the messages go over gRPC: the nodes are
+// drained while a wave is submitted and are opened in one message, so that the whole wave is known
+// before the first decision; nothing is sent before all effects of the last message are delivered; and
+// the scheduler uses the clock of the demo.
 type Demo struct {
 	Client   *Client
 	Server   *Server
 	Clock    *Clock // of the scheduler
 	Workload Workload
-	Progress func(phase string)              // nil: none is wanted
-	Audit    func(ctx context.Context) error // called with the books at rest
+	Progress func(phase string)              // nil: no progress is reported
+	Audit    func(ctx context.Context) error // called while the scheduler is idle
 
 	rng    *rand.Rand
 	report DemoReport
 }
 
-// Run does it. Requires: the client has registered with the configuration of the
-// workload, and nothing else has used the scheduler.
+// Run runs the workload. The client must be registered with the configuration of the workload, and the
+// scheduler must not have been used for anything else.
 func (d *Demo) Run(ctx context.Context) (*DemoReport, error) {
 	w := d.Workload
 	d.rng = rand.New(rand.NewPCG(w.Seed, 2))
@@ -62,7 +62,7 @@ func (d *Demo) Run(ctx context.Context) (*DemoReport, error) {
 	return &d.report, nil
 }
 
-// newPreemptCase adds the nodes, which take no work yet, and the applications.
+// setUp adds the nodes, drained, and the applications.
 func (d *Demo) setUp(ctx context.Context) error {
 	nodes := slices.Clone(d.Workload.Nodes)
 	for i := range nodes {
@@ -78,7 +78,7 @@ func (d *Demo) setUp(ctx context.Context) error {
 	return nil
 }
 
-// runWave ends half of what runs, submits the asks of a wave and then lets the nodes take work.
+// runWave ends half of the allocations, submits the asks of a wave and then opens the nodes.
 func (d *Demo) runWave(ctx context.Context, number int, asks []Ask) error {
 	ids := make([]objects.NodeID, len(d.Workload.Nodes))
 	for i, n := range d.Workload.Nodes {
@@ -90,7 +90,7 @@ func (d *Demo) runWave(ctx context.Context, number int, asks []Ask) error {
 		if err := d.Client.DrainNodes(ctx, ids...); err != nil {
 			return err
 		}
-		if err := d.Client.WaitIdle(ctx); err != nil { // the asks use another stream, and could overtake
+		if err := d.Client.WaitIdle(ctx); err != nil { // asks use another stream, and could arrive first
 			return err
 		}
 		var err error
@@ -112,7 +112,7 @@ func (d *Demo) runWave(ctx context.Context, number int, asks []Ask) error {
 	return d.waitIdle(ctx, step)
 }
 
-// finishRound ends half of what runs, and lets those that wait have the room.
+// finishRound ends half of the allocations, and waits until pending asks are placed.
 func (d *Demo) finishRound(ctx context.Context) error {
 	d.advanceClock()
 	ended, err := d.releaseHalf(ctx)
@@ -122,7 +122,7 @@ func (d *Demo) finishRound(ctx context.Context) error {
 	return d.waitIdle(ctx, DemoStep{Ended: ended})
 }
 
-// releaseHalf releases half of what runs, at least one, and says how many.
+// releaseHalf releases half of the allocations, at least one, and returns the number.
 func (d *Demo) releaseHalf(ctx context.Context) (int, error) {
 	running := d.Client.Running()
 	if len(running) == 0 {
@@ -135,14 +135,14 @@ func (d *Demo) releaseHalf(ctx context.Context) (int, error) {
 		if err := d.Client.Release(ctx, some...); err != nil {
 			return 0, err
 		}
-		if err := d.Client.WaitIdle(ctx); err != nil { // or it would depend on time what is decided before the next
+		if err := d.Client.WaitIdle(ctx); err != nil { // otherwise the time of decisions would depend on the machine
 			return 0, err
 		}
 	}
 	return len(over), nil
 }
 
-// waitIdle waits until nothing more can happen, notes what there is and checks it.
+// waitIdle waits until the scheduler is idle, and records and checks the state.
 func (d *Demo) waitIdle(ctx context.Context, step DemoStep) error {
 	if err := d.Client.WaitIdle(ctx); err != nil {
 		return err
@@ -159,7 +159,7 @@ func (d *Demo) waitIdle(ctx context.Context, step DemoStep) error {
 	return d.Client.ExcludeFromTiming(func() error { return d.Audit(ctx) })
 }
 
-// advanceClock lets time go by in the cluster.
+// advanceClock advances the clock by a step.
 func (d *Demo) advanceClock() { d.Clock.Set(d.Clock.Now().Add(stepInterval)) }
 
 func (d *Demo) reportProgress(format string, args ...any) {

@@ -9,8 +9,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// DemoReport is what came of a demo. All of it follows from the workload: there is nothing in
-// it that was measured. Its JSON form is for other programs, so names stay.
+// DemoReport is the result of a demo. It follows from the workload alone, and has no measured figures.
+// Its JSON form is stable: other programs read it.
 type DemoReport struct {
 	Seed uint64 `json:"seed"`
 	Totals
@@ -18,29 +18,29 @@ type DemoReport struct {
 	Full  DemoSnapshot `json:"full"`
 }
 
-// DemoStep is one minute of a demo: work ends, asks come, and what can be placed is.
+// DemoStep is one minute of a demo: allocations end, asks are submitted, and feasible asks are placed.
 type DemoStep struct {
-	Second    int64 `json:"second"`    // in the cluster, since the first wave
-	Wave      int   `json:"wave"`      // from 1; 0: no asks come any more
-	Ended     int   `json:"ended"`     // allocations that ended first
-	Submitted int   `json:"submitted"` // asks that came
-	Placed    int   `json:"placed"`    // of these and of those that waited
-	Running   int   `json:"running"`   // then
-	Waiting   int   `json:"waiting"`   // then
+	Second    int64 `json:"second"`    // in virtual time, since the first wave
+	Wave      int   `json:"wave"`      // from 1; 0: after the last wave
+	Ended     int   `json:"ended"`     // allocations that ended at the start of the step
+	Submitted int   `json:"submitted"` // asks of the wave
+	Placed    int   `json:"placed"`    // asks of this wave or of earlier ones
+	Running   int   `json:"running"`   // at the end of the step
+	Waiting   int   `json:"waiting"`   // pending at the end of the step
 }
 
-// DemoSnapshot is the cluster at the end of the last wave, when more is wanted than there is.
+// DemoSnapshot is the cluster at the end of the last wave, with pending asks.
 type DemoSnapshot struct {
 	DemoStep
 	AllocatedResources Quantities  `json:"allocatedResources"`
-	Queues             []QueueLine `json:"queues"` // a queue comes before those below it
+	Queues             []QueueLine `json:"queues"` // parents before their children
 
-	// TopPending is the most important ask that waits, and why. nil: none does. Its JSON form is up to
-	// the caller: that of REST.
+	// TopPending explains the pending ask of the highest priority; nil: none is pending. The caller
+	// adds its JSON form, that of REST.
 	TopPending *scheduler.Explanation `json:"-"`
 }
 
-// recordFull notes what there is at the end of the last wave.
+// recordFull records the state at the end of the last wave.
 func (d *Demo) recordFull(ctx context.Context) error {
 	snap, err := d.Server.Snapshot(ctx)
 	if err != nil {
@@ -55,8 +55,8 @@ func (d *Demo) recordFull(ctx context.Context) error {
 	return err
 }
 
-// highestPriorityPending is the pending ask with the highest priority of its own, the first by
-// key where several have it; empty: none is pending.
+// highestPriorityPending is the pending ask with the highest priority, without offsets, then with the
+// lowest key; empty: none is pending.
 func (c *Client) highestPriorityPending() objects.AllocationKey {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -71,7 +71,7 @@ func TestDemo_PlacesAllAsks(t *testing.T) {
 	}
 	r, err := d.Run(ctx)
 	assert.NilError(t, err)
-	assert.Assert(t, waited > 0, "there is meant to be too much work")
+	assert.Assert(t, waited > 0, "the workload must exceed the cluster")
 	assert.Equal(t, r.Allocated, 400)
 	assert.Equal(t, r.Pending+r.Rejected, 0)
 	assert.Equal(t, r.Allocated-r.Released, len(d.Client.Running()))
@@ -88,8 +88,8 @@ func TestDemo_PlacesAllAsks(t *testing.T) {
 	assert.DeepEqual(t, lines, d.Client.QueueLines(conf.Partitions[0]))
 }
 
-// The whole wave is known when the first of its asks is placed, however many messages it takes:
-// no ask waits while a less important one of its application, which wants as much, runs.
+// All asks of a wave are known before its first placement, however many messages it takes: no ask is
+// pending while an ask of lower priority of its application and of the same size is placed.
 func TestDemo_WholeWaveIsKnownBeforeDecisions(t *testing.T) {
 	d := newDemo(t, sim.Size{Nodes: 80, Queues: sim.MinQueues, Asks: 3500, Seed: 1})
 	d.Workload.Waves = [][]sim.Ask{slices.Concat(d.Workload.Waves...)}

@@ -1,12 +1,10 @@
-// Package sim is a resource manager that does not manage anything: it talks to a
-// scheduler over the published gRPC interface as a shim would, and its machines and
-// tasks exist only as numbers. Client is the conversation; Workload and Trace are what
-// it has to say; Audit checks what came of it.
+// Package sim simulates a resource manager: Client talks to a scheduler over the gRPC scheduler
+// interface as a shim does, and its nodes and tasks exist only as numbers. Workload and the traces
+// define what it submits; Replay and Demo submit it; Audit checks the result.
 //
-// The interface does not say when an ask was taken, so Client.WaitIdle asks for something
-// impossible and waits for the refusal: whatever was sent before it has then been
-// taken.
+// The interface has no acknowledgement of an ask. So Client.WaitIdle sends an ask that must be rejected
+// and waits for the rejection: every earlier message is then processed.
 //
-// The rule that must hold: the audits share nothing with the scheduler but the
-// arithmetic of package resources, so both would have to be wrong to agree on a mistake.
+// The audits share only the arithmetic of package resources with the scheduler: a mistake passes only
+// if both make it.
 package sim

@@ -14,12 +14,11 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/sim"
 )
 
-// fakeScheduler is a scheduler that accepts everything and answers the first ask with whatever
-// the test wants to be said.
+// fakeScheduler accepts everything and sends a given answer to an ask.
 type fakeScheduler struct {
 	si.UnimplementedSchedulerServer
 	answer      *si.AllocationResponse // nil: nothing
-	answerAt    string                 // it is said when this ask comes; empty: at the first
+	answerAt    string                 // the answer follows this ask; empty: the first
 	silentUntil chan struct{}          // not nil: barriers are not answered, and the first closes it
 }
 
@@ -86,8 +85,8 @@ func (l fakeScheduler) UpdateAllocation(s si.Scheduler_UpdateAllocationServer) e
 	}
 }
 
-// dialFake lets a client with an ask "k" of 2 cores talk to a liar. It has node "n" with
-// 3 cores, and node "d", which drains.
+// dialFake registers a client with an ask "k" of 2 cores at a fakeScheduler. It has node "n" with 3
+// cores, and node "d", which is draining.
 func dialFake(t *testing.T, ctx context.Context, l fakeScheduler) (*sim.Client, error) {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
@@ -121,23 +120,23 @@ func TestClient_DetectsInvalidAnswers(t *testing.T) {
 		says *si.AllocationResponse
 		want string
 	}{
-		{"an allocation that nobody asked for", &si.AllocationResponse{New: []*si.Allocation{placed("x", "n")}},
-			"x was placed on node n, and nobody asks for it"},
+		{"an allocation without an ask", &si.AllocationResponse{New: []*si.Allocation{placed("x", "n")}},
+			"x was placed on node n, and is not an ask"},
 		{"an ask that is placed twice",
 			&si.AllocationResponse{New: []*si.Allocation{placed("k", "n"), placed("k", "n")}},
 			"k was placed on node n and again on node n"},
 		{"a node that does not exist", &si.AllocationResponse{New: []*si.Allocation{placed("k", "x")}},
-			"k was placed on node x, which takes no work"},
+			"k was placed on node x, which is not schedulable"},
 		{"a node that drains", &si.AllocationResponse{New: []*si.Allocation{placed("k", "d")}},
-			"k was placed on node d, which takes no work"},
-		{"a release of what is not placed", &si.AllocationResponse{Released: []*si.AllocationRelease{gone("k")}},
+			"k was placed on node d, which is not schedulable"},
+		{"a release of a pending ask", &si.AllocationResponse{Released: []*si.AllocationRelease{gone("k")}},
 			"k was released, and it is not placed"},
-		{"a release that nobody wants",
+		{"a release without a request",
 			&si.AllocationResponse{
 				New: []*si.Allocation{placed("k", "n")}, Released: []*si.AllocationRelease{gone("k")},
 			},
-			"k was released, which nobody asked for: so"},
-		{"a rejection of what is placed",
+			"k was released, which was not requested: so"},
+		{"a rejection of an allocation",
 			&si.AllocationResponse{
 				New:                 []*si.Allocation{placed("k", "n")},
 				RejectedAllocations: []*si.RejectedAllocation{{AllocationKey: "k", Reason: "no"}},
@@ -176,7 +175,7 @@ func TestClient_DetectsUnconfirmedRelease(t *testing.T) {
 	c, err := dialFake(t, ctx, fakeScheduler{answer: says})
 	assert.NilError(t, err)
 	assert.NilError(t, c.Release(ctx, "k"))
-	assert.Error(t, c.WaitIdle(ctx), "allocation k on node n was released and the scheduler never said so")
+	assert.Error(t, c.WaitIdle(ctx), "allocation k on node n was released and the scheduler did not confirm it")
 }
 
 func TestClient_WaitIdleIsCancelled(t *testing.T) {

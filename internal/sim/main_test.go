@@ -39,7 +39,7 @@ func testContext(t *testing.T) context.Context {
 	return ctx
 }
 
-// startSession starts a scheduler and registers a client with it.
+// startPair starts a scheduler and registers a client with it.
 func startPair(t *testing.T, opt loop.Options, config string) (*sim.Server, *sim.Client) {
 	t.Helper()
 	ctx := testContext(t)

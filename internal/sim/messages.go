@@ -11,17 +11,17 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Partition is the only partition a Client talks about.
+// Partition is the partition of all messages of a Client.
 const Partition = "default"
 
-// Node is a machine of the simulated cluster.
+// Node is a node of the simulated cluster.
 type Node struct {
 	ID       objects.NodeID
 	Capacity resources.Amounts
-	Draining bool // it joins, but takes no work before it is opened
+	Draining bool // it is registered as draining
 }
 
-// Application is a submission to a queue.
+// Application is an application and its leaf queue.
 type Application struct {
 	ID    objects.AppID
 	Queue objects.QueuePath // the full path of a leaf, in lower case
@@ -34,8 +34,8 @@ type Ask struct {
 	App      objects.AppID
 	Amounts  resources.Amounts
 	Priority int32
-	Created  time.Time // when its object was made; zero: not said
-	Preempts bool      // it may take the place of others, and says so; false: it says nothing
+	Created  time.Time // creation time of the ask; zero: not sent
+	Preempts bool      // the ask sends a preemption policy that allows it to preempt; false: it sends none
 }
 
 func (n Node) message() *si.NodeInfo {

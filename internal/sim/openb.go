@@ -2,11 +2,10 @@ package sim
 
 import _ "embed" // for openb.yaml
 
-// openb.yaml is a copy of examples/openb.yaml, which people find more easily; a test
-// keeps the two alike.
+// openb.yaml is a copy of examples/openb.yaml; a test keeps the two equal.
 //
 //go:embed openb.yaml
 var openbText string
 
-// OpenbConfig is the queues.yaml for traces when nobody gives another.
+// OpenbConfig is the default queues.yaml for traces.
 func OpenbConfig() string { return openbText }

@@ -15,10 +15,10 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// sharedLeafConfig is one leaf in which the more important may take the place of the less important.
+// sharedLeafConfig is one leaf in which an ask may preempt allocations of lower priority.
 const sharedLeafConfig = sim.PreemptionDemoConfig
 
-// replayByQoS is a replay of the sample on part of its nodes, class by class, in one leaf.
+// replayByQoS replays the sample on half of its nodes, one QoS class after the other, in one leaf.
 func replayByQoS(t *testing.T, config string, change func(*sim.Replay)) (*sim.Client, *sim.Replay, string) {
 	t.Helper()
 	ctx := testContext(t)
@@ -51,7 +51,7 @@ func replayByQoS(t *testing.T, config string, change func(*sim.Replay)) (*sim.Cl
 	return c, r, b.String()
 }
 
-// findQoSLine is what became of a class.
+// findQoSLine is the line of a QoS class.
 func findQoSLine(t *testing.T, p sim.Preemption, qos string) sim.QoSLine {
 	t.Helper()
 	for _, l := range p.ByQoS {
@@ -63,7 +63,7 @@ func findQoSLine(t *testing.T, p sim.Preemption, qos string) sim.QoSLine {
 	return sim.QoSLine{}
 }
 
-// What is latency sensitive comes last, and takes the place of best effort.
+// The class ls comes last, and preempts be.
 func TestReplay_HighPriorityPreempts(t *testing.T) {
 	c, r, log := replayByQoS(t, sharedLeafConfig, func(*sim.Replay) {})
 	with := r.Preemption()
@@ -75,7 +75,7 @@ func TestReplay_HighPriorityPreempts(t *testing.T) {
 	assert.Equal(t, without.Victims+without.Preemptions, 0)
 	assert.Assert(t, with.Preemptions > 0 && with.Preemptions <= with.Victims)
 	assert.Equal(t, with.Unsuccessful, 0)
-	assert.Equal(t, findQoSLine(t, with, "ls").Preempted, 0, "nobody is more important")
+	assert.Equal(t, findQoSLine(t, with, "ls").Preempted, 0, "it has the highest priority")
 	assert.DeepEqual(t, []string{with.ByQoS[0].QoS, with.ByQoS[3].QoS}, []string{"ls", "be"})
 	var lost int64
 	for _, l := range with.ByQoS {
@@ -117,7 +117,7 @@ func TestReplay_VictimsAreResubmitted(t *testing.T) {
 	assert.Equal(t, c.Report().Preempted, p.Victims)
 }
 
-// A trace may call its tasks as we call those that come back.
+// A trace may have a task name that equals the key of a resubmitted ask.
 func TestReplay_ResubmittedKeysAreUnique(t *testing.T) {
 	_, _, log := replayByQoS(t, sharedLeafConfig, func(r *sim.Replay) {
 		r.Resubmit = true
@@ -136,7 +136,7 @@ func TestReplay_ResubmittedKeysAreUnique(t *testing.T) {
 	assert.Assert(t, strings.Contains(log, "#2' placed "), log)
 }
 
-// In the order of the trace tasks have to leave as well, and what has left does not end again.
+// Lifetimes has victims too, and a victim is not released at its end in the trace.
 func TestReplay_LifetimesWithPreemption(t *testing.T) {
 	for _, resubmit := range []bool{false, true} {
 		c, r, _ := replayByQoS(t, sharedLeafConfig, func(r *sim.Replay) { r.ByQoS, r.Resubmit, r.Nodes = false, resubmit, r.Nodes[:2] })
@@ -151,7 +151,7 @@ func TestReplay_LifetimesWithPreemption(t *testing.T) {
 	}
 }
 
-// Without a right in the configuration, importance alone moves nobody.
+// Priority alone does not allow preemption: the configuration must.
 func TestVictimWait_FollowsFromConfiguration(t *testing.T) {
 	for config, want := range map[string]string{
 		sharedLeafConfig: "6s", strings.Replace(sharedLeafConfig, "leaf", "disabled", 1): "0s",
@@ -165,14 +165,14 @@ func TestVictimWait_FollowsFromConfiguration(t *testing.T) {
 	}
 }
 
-// A guarantee gives its right after a while in which nothing happens.
+// Preemption for a guarantee waits for the preemption delay.
 func TestReplay_WaitsForGuaranteeDelay(t *testing.T) {
 	const config = "partitions: [{name: default, queues: [{name: root, submitacl: '*', queues: [" +
 		"{name: ls, resources: {guaranteed: {vcore: 200, nvidia.com/gpu-milli: 20000}}}, {name: be}, {name: burstable}, {name: guaranteed}]}]}]"
 	_, r, log := replayByQoS(t, config, func(r *sim.Replay) {
 		r.Queue = nil
 		for i := range r.Tasks {
-			r.Tasks[i].Created = 2000 // none is old when the last has come
+			r.Tasks[i].Created = 2000 // no ask is older than the delay at the end
 		}
 	})
 	p := r.Preemption()
@@ -184,7 +184,7 @@ func TestAuditPreemption_FindsMissedVictim(t *testing.T) {
 	off, _ := configs.Load([]byte(strings.Replace(sharedLeafConfig, "leaf", "disabled", 1)))
 	max, _ := configs.Load([]byte(strings.Replace(sharedLeafConfig, "- name: shared", "- name: shared\n            resources: {max: {vcore: 1m}}", 1)))
 	ctx := testContext(t)
-	_, c := startPair(t, loop.Options{}, strings.Replace(sharedLeafConfig, "leaf", "disabled", 1)) // a scheduler that does not look
+	_, c := startPair(t, loop.Options{}, strings.Replace(sharedLeafConfig, "leaf", "disabled", 1)) // a scheduler that does not preempt
 	assert.NilError(t, c.AddNodes(ctx, sim.Node{ID: "n1", Capacity: amounts(3, 10)}))
 	assert.NilError(t, c.AddApplications(ctx, sim.Application{ID: "app", Queue: "root.shared", User: "u"}))
 	low, high := ask("low", "app", 2), ask("high", "app", 2)
@@ -194,9 +194,9 @@ func TestAuditPreemption_FindsMissedVictim(t *testing.T) {
 	assert.NilError(t, c.Submit(ctx, high))
 	assert.NilError(t, c.WaitIdle(ctx))
 	assert.Error(t, c.AuditPreemption(conf.Partitions[0]), "ask high of queue root.shared has priority 5 and is pending, "+
-		"and less important work on node n1 is in its place")
-	assert.NilError(t, c.AuditPreemption(off.Partitions[0]), "there is no right")
-	assert.NilError(t, c.AuditPreemption(max.Partitions[0]), "it would still be in the way of the max")
+		"and could preempt allocations of lower priority on node n1")
+	assert.NilError(t, c.AuditPreemption(off.Partitions[0]), "preemption is disabled")
+	assert.NilError(t, c.AuditPreemption(max.Partitions[0]), "the max would still block the ask")
 }
 
 func TestPreemptionDemo_Timeline(t *testing.T) {
@@ -210,7 +210,7 @@ func TestPreemptionDemo_Timeline(t *testing.T) {
 	assert.Equal(t, len(scene.Victims), 2)
 	for _, v := range scene.Victims {
 		assert.Equal(t, v.Node, scene.PlacedOn)
-		assert.Equal(t, v.Priority, int32(0), "the least important")
+		assert.Equal(t, v.Priority, int32(0), "the lowest priority")
 	}
 	assert.Equal(t, scene.PlacedOn, scene.NominatedNode)
 	var kinds []string
@@ -236,11 +236,11 @@ func TestClient_ConfirmNeedsPreemption(t *testing.T) {
 	assert.NilError(t, c.AddApplications(ctx, sim.Application{ID: "app", Queue: "root.shared", User: "u"}))
 	assert.NilError(t, c.Submit(ctx, ask("k", "app", 2)))
 	assert.NilError(t, c.WaitIdle(ctx))
-	assert.Error(t, c.Confirm(ctx, "k"), "k was not told to leave")
-	assert.Error(t, c.Confirm(ctx, "nobody"), "nobody was not told to leave")
+	assert.Error(t, c.Confirm(ctx, "k"), "k was not preempted")
+	assert.Error(t, c.Confirm(ctx, "missing"), "missing was not preempted")
 }
 
-// A release that was on its way when its allocation was told to leave counts as what it is.
+// A requested release of an allocation that was preempted meanwhile stays a requested release.
 func TestClient_ReleaseOfPreemptedAllocation(t *testing.T) {
 	ctx := testContext(t)
 	leave := []*si.AllocationRelease{{
@@ -250,12 +250,12 @@ func TestClient_ReleaseOfPreemptedAllocation(t *testing.T) {
 	c, err := dialFake(t, ctx, fakeScheduler{answer: says})
 	assert.NilError(t, err)
 	assert.Equal(t, len(c.UnconfirmedVictims()), 1)
-	assert.Equal(t, c.UnconfirmedVictims()[0].Preemptor, objects.AllocationKey(""), "it was not said")
+	assert.Equal(t, c.UnconfirmedVictims()[0].Preemptor, objects.AllocationKey(""), "the message names none")
 	assert.NilError(t, c.Release(ctx, "k"))
 	assert.Equal(t, len(c.UnconfirmedVictims()), 0)
 	assert.Equal(t, len(c.AllVictims()), 1)
 
 	says.Released = append(leave, leave...)
 	_, err = dialFake(t, ctx, fakeScheduler{answer: says})
-	assert.Error(t, err, "waiting for the scheduler to be idle: k was told to leave twice: so")
+	assert.Error(t, err, "waiting for the scheduler to be idle: k was preempted twice: so")
 }

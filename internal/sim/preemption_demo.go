@@ -12,8 +12,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// PreemptionDemoConfig is the queues.yaml of a Scene: one leaf, in which the more important may take
-// the place of the less important.
+// PreemptionDemoConfig is the queues.yaml of a PreemptionDemo: one leaf in which an ask may preempt
+// allocations of lower priority.
 const PreemptionDemoConfig = `partitions:
   - name: default
     queues:
@@ -24,31 +24,31 @@ const PreemptionDemoConfig = `partitions:
             properties: {preemption.priority: leaf}
 `
 
-// The cast of a scene.
+// Sizes of a PreemptionDemo.
 const (
 	demoNodes         = 3
-	demoNodeCores     = 4 // of each node, and as many asks of one core fill it
+	demoNodeCores     = 4 // of each node; as many asks of one core fill it
 	urgentPriority    = 1000
 	urgentCores       = 2
 	urgentKey         = objects.AllocationKey("urgent")
 	demoQueue         = objects.QueuePath("root.shared")
-	demoMemoryPerCore = gibibyte // for each core
+	demoMemoryPerCore = gibibyte // per core
 	lowPriorityCount  = 3        // 0, 10 and 20
 )
 
-// PreemptionDemo is a preemption, step by step: a cluster is full of work that is not important, an
-// important ask comes, allocations are preempted for it, and it is placed when they have ended.
-// Its JSON form is for other programs, so names stay.
+// PreemptionDemo is a preemption step by step: a cluster is full of allocations of low priority, an ask
+// of high priority arrives, allocations are preempted for it, and it is placed when they have ended.
+// Its JSON form is stable: other programs read it.
 type PreemptionDemo struct {
 	Nodes         int                    `json:"nodes"`
-	Filling       int                    `json:"filling"` // allocations that fill them
+	Filling       int                    `json:"filling"` // allocations that fill the nodes
 	Ask           objects.AllocationKey  `json:"ask"`
-	Queue         objects.QueuePath      `json:"queue"` // of all of them
+	Queue         objects.QueuePath      `json:"queue"` // of all asks
 	Priority      int32                  `json:"priority"`
 	Wants         Quantities             `json:"wants"`
 	Victims       []PreemptionDemoVictim `json:"victims"`
-	NominatedNode objects.NodeID         `json:"nominatedNode"` // where the ask waits for its victims
-	PlacedOn      objects.NodeID         `json:"placedOn"`      // when the last has ended
+	NominatedNode objects.NodeID         `json:"nominatedNode"` // of the ask
+	PlacedOn      objects.NodeID         `json:"placedOn"`      // after the last victim ended
 	Timeline      []PreemptionDemoEvent  `json:"timeline"`
 }
 
@@ -59,21 +59,21 @@ type PreemptionDemoVictim struct {
 	Node     objects.NodeID        `json:"node"`
 }
 
-// PreemptionDemoEvent is a line of the story.
+// PreemptionDemoEvent is an event of a PreemptionDemo.
 type PreemptionDemoEvent struct {
-	Second int64  `json:"second"` // in the cluster, since the ask came
+	Second int64  `json:"second"` // in virtual time, since the ask was submitted
 	Kind   string `json:"kind"`   // asked, preempted, confirmed, explained or placed
 	Text   string `json:"text"`
 }
 
-// The story takes place in virtual time.
+// Delays in virtual time.
 const (
-	firstVictimDelay = 12 * time.Second // a victim saves its work and ends
-	gracePeriodDelay = 18 * time.Second // the others are killed when their grace period of 30 s is over
+	firstVictimDelay = 12 * time.Second // the first victim ends by itself
+	gracePeriodDelay = 18 * time.Second // the other victims are killed when their grace period of 30 s ends
 )
 
-// RunPreemptionDemo plays the scene with a scheduler of this process that goes by clock. The error says
-// which step did not happen as it must. Requires: the client has registered with PreemptionDemoConfig.
+// RunPreemptionDemo runs the demo with a scheduler of this process that uses clock. The error names the
+// step that failed. The client must be registered with PreemptionDemoConfig.
 func RunPreemptionDemo(ctx context.Context, s *Server, c *Client, clock *Clock) (*PreemptionDemo, error) {
 	scene := &PreemptionDemo{
 		Nodes: demoNodes, Filling: demoNodes * demoNodeCores, Ask: urgentKey, Queue: demoQueue, Priority: urgentPriority,
@@ -86,7 +86,7 @@ func RunPreemptionDemo(ctx context.Context, s *Server, c *Client, clock *Clock) 
 	addEvent := func(kind, format string, args ...any) {
 		scene.Timeline = append(scene.Timeline, PreemptionDemoEvent{int64(clock.Now().Sub(began) / time.Second), kind, fmt.Sprintf(format, args...)})
 	}
-	addEvent("asked", "ask %s comes: %d vcore, priority %d; no node has room for it", urgentKey, urgentCores, urgentPriority)
+	addEvent("asked", "ask %s is submitted: %d vcore, priority %d; it fits on no node", urgentKey, urgentCores, urgentPriority)
 	err := c.Submit(ctx, Ask{Key: urgentKey, App: "important", Amounts: coresOf(urgentCores), Priority: urgentPriority, Preempts: true})
 	if err == nil {
 		err = c.WaitIdle(ctx)
@@ -98,7 +98,7 @@ func RunPreemptionDemo(ctx context.Context, s *Server, c *Client, clock *Clock) 
 		return nil, err
 	}
 	for _, v := range scene.Victims {
-		addEvent("preempted", "%s on %s is preempted for it: priority %d is the lowest there is", v.Key, v.Node, v.Priority)
+		addEvent("preempted", "%s on %s is preempted for it: priority %d is the lowest", v.Key, v.Node, v.Priority)
 	}
 	if err := scene.explain(ctx, s, addEvent); err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func RunPreemptionDemo(ctx context.Context, s *Server, c *Client, clock *Clock) 
 		if err := scene.confirm(ctx, c, v.Key); err != nil {
 			return nil, err
 		}
-		addEvent("confirmed", "%s has ended, and the resource manager confirms it", v.Key)
+		addEvent("confirmed", "%s has ended, and the resource manager confirms the release", v.Key)
 		if i == len(scene.Victims)-1 {
 			break
 		}
@@ -127,17 +127,17 @@ func RunPreemptionDemo(ctx context.Context, s *Server, c *Client, clock *Clock) 
 	return scene, err
 }
 
-// explain tells why the ask waits.
+// explain adds the explanation of the pending ask.
 func (x *PreemptionDemo) explain(ctx context.Context, s *Server, addEvent func(kind, format string, args ...any)) error {
 	e, err := s.Explain(ctx, urgentKey)
 	if err != nil {
 		return err
 	}
-	addEvent("explained", "%s waits: %s", urgentKey, e)
+	addEvent("explained", "%s is pending: %s", urgentKey, e)
 	return nil
 }
 
-// fill leaves no room on any node.
+// fill fills every node.
 func (x *PreemptionDemo) fill(ctx context.Context, c *Client) error {
 	for i := range demoNodes {
 		if err := c.AddNodes(ctx, Node{ID: objects.NodeID(fmt.Sprintf("node-%d", i+1)), Capacity: coresOf(demoNodeCores)}); err != nil {
@@ -167,7 +167,7 @@ func (x *PreemptionDemo) fill(ctx context.Context, c *Client) error {
 	return nil
 }
 
-// preempted checks which allocations are preempted, and that the ask is nominated for their node.
+// preempted checks the victims, and that the ask is nominated for their node.
 func (x *PreemptionDemo) preempted(ctx context.Context, s *Server, c *Client) error {
 	victims := c.UnconfirmedVictims()
 	if len(victims) == 0 {
@@ -200,7 +200,7 @@ func (x *PreemptionDemo) preempted(ctx context.Context, s *Server, c *Client) er
 	return nil
 }
 
-// confirm ends a victim, and checks that the ask was not placed before.
+// confirm confirms the end of a victim, and checks that the ask was not placed before.
 func (x *PreemptionDemo) confirm(ctx context.Context, c *Client, victim objects.AllocationKey) error {
 	if slices.Contains(c.Running(), urgentKey) {
 		return errors.New("the ask was placed before its victims had ended")
@@ -214,7 +214,7 @@ func (x *PreemptionDemo) confirm(ctx context.Context, c *Client, victim objects.
 	return nil
 }
 
-// placed checks that the ask is on the node for which it was nominated.
+// placed checks that the ask is placed on its nominated node.
 func (x *PreemptionDemo) placed(c *Client) error {
 	for _, e := range c.Log() {
 		if e.Key == urgentKey && e.Kind == Placed {
@@ -227,7 +227,7 @@ func (x *PreemptionDemo) placed(c *Client) error {
 	return nil
 }
 
-// nominationOf is the node that an ask below q waits for; empty: none.
+// nominationOf is the nominated node of an ask below q; empty: none.
 func nominationOf(q *scheduler.QueueView, key objects.AllocationKey) objects.NodeID {
 	for a := range q.Applications.All() {
 		for w := range a.Allocations.All() {
@@ -244,11 +244,11 @@ func nominationOf(q *scheduler.QueueView, key objects.AllocationKey) objects.Nod
 	return ""
 }
 
-// Lines is the scene in plain words.
+// Lines is the demo as text.
 func (x *PreemptionDemo) Lines() []string {
 	lines := []string{
 		fmt.Sprintf("%d nodes of %d vcore are full of %d allocations of 1 vcore, of priority 0, 10 and 20, in the leaf", x.Nodes, demoNodeCores, x.Filling),
-		fmt.Sprintf("%s. There, preemption.priority: leaf lets an ask preempt what is less important.", x.Queue),
+		fmt.Sprintf("%s. There, preemption.priority: leaf lets an ask preempt allocations of lower priority.", x.Queue),
 		"",
 	}
 	for _, e := range x.Timeline {
@@ -257,7 +257,7 @@ func (x *PreemptionDemo) Lines() []string {
 	return lines
 }
 
-// coresOf is so many cores, with memory.
+// coresOf is n cores with their memory.
 func coresOf(n resources.Quantity) resources.Amounts {
 	return resources.FromMap(map[string]resources.Quantity{resources.VCore: n * millicoresPerCore, "memory": n * demoMemoryPerCore})
 }

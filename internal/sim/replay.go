@@ -10,44 +10,42 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// epoch is the second 0 of every trace: long enough ago that no trace reaches the
-// present, because an ask from the future is nobody's oldest.
+// epoch is second 0 of every trace, so early that no creation time of a trace is in the future.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// askBatch bounds a message of asks where it makes no difference who comes together.
+// askBatch bounds the asks of a message where batching does not change decisions.
 const askBatch = 500
 
-// Replay lets a client live through a trace.
+// Replay submits the tasks of a trace.
 //
-// Every task is an application of one ask; both have its name. The application belongs to a
-// user who is called like its QoS class, in lower case, and usually goes to a queue of that
-// name. So the configuration says what a QoS class is worth.
+// Every task is an application with one ask; the task name is the ID of both. The user of the
+// application is the QoS class in lower case, and the default queue is root.<QoS class>, so that the
+// configuration sets the priority of a QoS class.
 type Replay struct {
 	Client   *Client
-	Clock    *Clock // of the scheduler; nil: it has its own
+	Clock    *Clock // of the scheduler; nil: the scheduler uses its own clock
 	Nodes    []Node
 	Tasks    []Task
-	Queue    func(Task) objects.QueuePath       // where it goes; nil: root.<QoS class>, in lower case
-	Seed     uint64                             // other than 0: what is submitted together is shuffled
-	Progress func(what string, done, total int) // nil: nobody wants to know
-	Audit    func(ctx context.Context) error    // called with the books at rest; nil: nobody checks
+	Queue    func(Task) objects.QueuePath       // leaf of a task; nil: root.<QoS class>, in lower case
+	Seed     uint64                             // other than 0: the order within a batch is shuffled
+	Progress func(what string, done, total int) // nil: no progress is reported
+	Audit    func(ctx context.Context) error    // called while the scheduler is idle; nil: no audit
 
-	Priorities     map[string]int32 // of the QoS classes, in lower case; one that is missing has 0
-	SendPriorities bool             // tasks have the priority of their class; else 0
-	ByQoS          bool             // Fill: the least important class comes first, with the nodes to itself
-	Preempts       bool             // tasks may take the place of others
-	Resubmit       bool             // a task that had to leave asks again
-	VictimWait     time.Duration    // how long Fill waits until all have looked for victims who might
+	Priorities     map[string]int32 // of the QoS classes, in lower case; missing: 0
+	SendPriorities bool             // asks have the priority of their class; else 0
+	ByQoS          bool             // Fill: one QoS class after the other, by ascending priority
+	Preempts       bool             // asks allow preemption of others
+	Resubmit       bool             // a victim asks again
+	VictimWait     time.Duration    // how long Fill waits for preemption that is backed off or delayed
 
-	now      time.Time                         // in the trace
-	attempts map[objects.AllocationKey]attempt // all asks there are and were
-	asks     map[string]objects.AllocationKey  // the ask of each task; missing: it has left for good
+	now      time.Time                         // virtual time
+	attempts map[objects.AllocationKey]attempt // all asks so far
+	asks     map[string]objects.AllocationKey  // the current ask of each task; missing: the task has ended
 }
 
-// Fill submits everything while no node takes work, and then opens all nodes at once:
-// every decision is made with everything known, and nothing ends. By class it does so once
-// for each class, the next one when nothing more comes of the one before. Requires: the
-// client has registered.
+// Fill submits all asks while all nodes are drained, and then opens all nodes at once: all asks are
+// known before the first decision, and no task ends. With ByQoS it does so for each class, after the
+// class before is idle. The client must be registered.
 func (r *Replay) Fill(ctx context.Context) error {
 	tasks := r.prepare()
 	for _, t := range tasks {
@@ -68,7 +66,7 @@ func (r *Replay) Fill(ctx context.Context) error {
 			if err := r.Client.DrainNodes(ctx, ids...); err != nil {
 				return err
 			}
-			if err := r.Client.WaitIdle(ctx); err != nil { // asks go another way, and could be faster
+			if err := r.Client.WaitIdle(ctx); err != nil { // asks use another stream, and could arrive first
 				return err
 			}
 		}
@@ -106,7 +104,7 @@ func (r *Replay) waves(tasks []*Task) [][]*Task {
 	return out
 }
 
-// submit sends asks and waits until they have been taken. Requires: no node takes work.
+// submit sends asks and waits until they are processed. All nodes must be drained.
 func (r *Replay) submit(ctx context.Context, tasks []*Task) error {
 	sent := 0
 	for some := range slices.Chunk(tasks, askBatch) {
@@ -147,8 +145,8 @@ func (r *Replay) addApplications(ctx context.Context, tasks []*Task) error {
 	return nil
 }
 
-// prepare returns the tasks in the order in which they are submitted, as far as they are
-// not apart in time anyway: the order of their creation, or any.
+// prepare returns the tasks in the order of submission: by creation time, or shuffled if there is a
+// seed.
 func (r *Replay) prepare() []*Task {
 	r.now, r.attempts, r.asks = epoch, map[objects.AllocationKey]attempt{}, map[string]objects.AllocationKey{}
 	tasks := make([]*Task, len(r.Tasks))
@@ -166,7 +164,7 @@ func (r *Replay) prepare() []*Task {
 	return tasks
 }
 
-// traceTime is a second of the trace as a time.
+// traceTime is the time of a second of the trace.
 func traceTime(second int64) time.Time { return epoch.Add(time.Duration(second) * time.Second) }
 
 func (r *Replay) setTime(second int64) {

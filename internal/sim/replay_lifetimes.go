@@ -8,21 +8,20 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// auditInterval is how many moments of a trace pass between two audits: each looks at the
+// auditInterval is the number of trace seconds with events between two audits, each of which checks the
 // whole cluster.
 const auditInterval = 1000
 
-// traceSecond is what happens in one second of a trace.
+// traceSecond has the tasks that end and arrive in one second of a trace.
 type traceSecond struct {
 	second           int64
 	ending, arriving []*Task
 }
 
-// Lifetimes lives through a trace: in the order of time tasks end and then tasks arrive,
-// and each time all that can be placed is placed before anything else happens. A task
-// that still waits when it should end is withdrawn. One that ends when it arrives, or
-// before, is released right after it was placed. One that had to leave before is no more,
-// unless it comes back. Requires: the client has registered.
+// Lifetimes submits and releases tasks at the times of the trace: in each second tasks end and then
+// tasks arrive, and all feasible asks are placed before the next second. A task that is pending at its
+// end is withdrawn. A task that ends in the second of its arrival, or earlier, is released right after
+// its placement. A victim ends unless it is resubmitted. The client must be registered.
 func (r *Replay) Lifetimes(ctx context.Context) error {
 	tasks := r.prepare()
 	r.setTime(0)
@@ -42,13 +41,13 @@ func (r *Replay) Lifetimes(ctx context.Context) error {
 				return fmt.Errorf("second %d of the trace: %w", m.second, err)
 			}
 		}
-		r.reportProgress("moments lived through", i+1, len(moments))
+		r.reportProgress("seconds replayed", i+1, len(moments))
 	}
 	return r.checkEmpty()
 }
 
-// playSecond lets one moment happen. What ends and what arrives go in messages of their own
-// with a rest in between, so that the order is the same in every run.
+// playSecond replays one second. Ending and arriving tasks are in separate messages, with a wait for
+// idleness between them, so that every run has the same order.
 func (r *Replay) playSecond(ctx context.Context, m traceSecond) error {
 	r.setTime(m.second)
 	if err := r.release(ctx, m.ending); err != nil {
@@ -72,7 +71,8 @@ func (r *Replay) playSecond(ctx context.Context, m traceSecond) error {
 	return r.release(ctx, over)
 }
 
-// release ends tasks, in the order of the keys of their asks. Rejected tasks have none.
+// release releases tasks, in the order of the keys of their asks; rejected asks have nothing to
+// release.
 func (r *Replay) release(ctx context.Context, tasks []*Task) error {
 	var keys []objects.AllocationKey
 	for _, t := range tasks {
@@ -92,7 +92,7 @@ func (r *Replay) release(ctx context.Context, tasks []*Task) error {
 	return r.waitIdle(ctx, false)
 }
 
-// traceSeconds are the seconds in which something happens, in order.
+// traceSeconds are the seconds with events, in order.
 func traceSeconds(tasks []*Task) []traceSecond {
 	all := map[int64]*traceSecond{}
 	when := func(second int64) *traceSecond {
@@ -116,10 +116,10 @@ func traceSeconds(tasks []*Task) []traceSecond {
 	return out
 }
 
-// checkEmpty checks that everything has ended.
+// checkEmpty checks that every task has ended.
 func (r *Replay) checkEmpty() error {
 	if left := len(r.Client.Running()) + len(r.Client.Waiting()); left > 0 {
-		return fmt.Errorf("the trace is over, and %d tasks are left", left)
+		return fmt.Errorf("the trace has ended, and %d tasks have not", left)
 	}
 	return nil
 }

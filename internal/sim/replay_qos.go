@@ -10,8 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// QoSPriorities are numbers for the QoS classes of openb traces, by name in lower case:
-// best effort gives way to everybody, and what is latency sensitive to nobody.
+// QoSPriorities are the default priorities of the QoS classes of openb traces, by name in lower case.
 func QoSPriorities() map[string]int32 {
 	return map[string]int32{"be": 0, "burstable": 100, "guaranteed": 200, "ls": 300}
 }
@@ -19,35 +18,35 @@ func QoSPriorities() map[string]int32 {
 // QoSClass is the QoS class of a task, in lower case.
 func (t Task) QoSClass() string { return strings.ToLower(t.QoS) }
 
-// Preemption is what preemption did in a replay. Its JSON form is for other programs, so
-// names stay.
+// Preemption has the figures of preemption in a replay. Its JSON form is stable: other programs read
+// it.
 type Preemption struct {
-	Preemptions  int        `json:"preemptions"`  // asks that others were told to leave for
-	Unsuccessful int        `json:"unsuccessful"` // of these, asks that got no place all the same
-	Victims      int        `json:"victims"`      // those who were told to leave, each time
+	Preemptions  int        `json:"preemptions"`  // asks that preempted
+	Unsuccessful int        `json:"unsuccessful"` // of these, asks that were not placed
+	Victims      int        `json:"victims"`      // preempted allocations
 	Resubmitted  int        `json:"resubmitted"`
 	PlacedAgain  int        `json:"placedAgain"`
-	Lost         Quantities `json:"lost"`  // what victims held
-	ByQoS        []QoSLine  `json:"byQoS"` // the most important first
+	Lost         Quantities `json:"lost"`  // resources of the victims
+	ByQoS        []QoSLine  `json:"byQoS"` // by descending priority
 }
 
-// QoSLine is what became of the tasks of a QoS class.
+// QoSLine has the figures of a QoS class.
 type QoSLine struct {
 	QoS            string     `json:"qos"` // in lower case
 	Priority       int32      `json:"priority"`
 	Tasks          int        `json:"tasks"`
-	Placed         int        `json:"placed"`         // tasks that had a place at some time
-	Preempted      int        `json:"preempted"`      // how often one of them was told to leave
-	Resubmitted    int        `json:"resubmitted"`    // how often one came back after that
-	PlacedAgain    int        `json:"placedAgain"`    // how often that got it a place
+	Placed         int        `json:"placed"`         // tasks that were placed at least once
+	Preempted      int        `json:"preempted"`      // victims among its allocations
+	Resubmitted    int        `json:"resubmitted"`    // victims that asked again
+	PlacedAgain    int        `json:"placedAgain"`    // resubmitted asks that were placed
 	Running        int        `json:"running"`        // at the end
-	Waiting        int        `json:"waiting"`        // at the end
-	NotResubmitted int        `json:"notResubmitted"` // were preempted and are not back
+	Waiting        int        `json:"waiting"`        // pending at the end
+	NotResubmitted int        `json:"notResubmitted"` // victims that did not ask again
 	Rejected       int        `json:"rejected"`       // asks that the scheduler rejected
-	Lost           Quantities `json:"lost"`           // what they held when they were told to leave
+	Lost           Quantities `json:"lost"`           // resources of the victims
 }
 
-// Preemption sums up what became of the tasks. Requires: the replay is over.
+// Preemption adds up the figures. The replay must have ended.
 func (r *Replay) Preemption() Preemption {
 	lines := map[string]*QoSLine{}
 	for _, t := range r.Tasks {

@@ -10,13 +10,11 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
 
-// backOffTime is more than an ask waits that has looked for victims in vain, before it looks
-// again.
+// backOffTime exceeds the back-off of an ask after a preemption evaluation without victims.
 const backOffTime = 6 * time.Second
 
-// VictimWait is how long nothing may happen although somebody will have victims: those who
-// looked look again after a while, and a guarantee gives its right after another. 0: the
-// configuration gives nobody a right to victims.
+// VictimWait is the longest time without an event before a preemption: the back-off and, with a
+// guarantee, the preemption delay. 0: no ask may preempt under this configuration.
 func VictimWait(conf configs.Partition) time.Duration {
 	var longest time.Duration
 	var look func(q *configs.Queue)
@@ -46,19 +44,19 @@ func maxPreemptionDelay(q *configs.Queue) time.Duration {
 	return most
 }
 
-// maxAttempts is how often a task may be told to leave and come back. Whoever takes its place
-// is more important and stays, so with a scheduler in its right mind there is an end.
+// maxAttempts bounds how often a task is preempted and resubmitted. A correct scheduler stays below:
+// preemptors have higher priority and are not preempted for the task.
 const maxAttempts = 1000
 
-// attempt is an ask of a task: the first, or a later one after the task had to leave.
+// attempt is an ask of a task: the first, or one after a preemption.
 type attempt struct {
 	task   *Task
 	number int // from 1
 }
 
-// waitIdle lets everything happen that follows from what was said: what can be placed is, victims
-// leave and, if they are to, come back. A patient rest ends only when those who looked for
-// victims in vain have looked once more and nothing came of it.
+// waitIdle waits until the effects of all messages are processed: feasible asks are placed, victims are
+// confirmed and, with Resubmit, ask again. With untilVictimWait it returns only when the back-off of
+// pending asks has passed once more without an event.
 func (r *Replay) waitIdle(ctx context.Context, untilVictimWait bool) error {
 	if !r.Preempts {
 		return r.Client.WaitIdle(ctx)
@@ -89,8 +87,7 @@ func (r *Replay) waitIdle(ctx context.Context, untilVictimWait bool) error {
 	}
 }
 
-// confirmVictims confirms that victims have left. Those that are to come back do so when whoever has
-// a right to their places has had them.
+// confirmVictims confirms victims. With Resubmit they ask again after the preemptors were placed.
 func (r *Replay) confirmVictims(ctx context.Context, victims []Victim) error {
 	keys := make([]objects.AllocationKey, len(victims))
 	for i, v := range victims {
@@ -107,7 +104,7 @@ func (r *Replay) confirmVictims(ctx context.Context, victims []Victim) error {
 			continue
 		}
 		if x.number == maxAttempts {
-			return fmt.Errorf("task %s was preempted %d times, which has to end", x.task.Name, maxAttempts)
+			return fmt.Errorf("task %s was preempted %d times, which is the bound", x.task.Name, maxAttempts)
 		}
 		back = append(back, r.ask(x.task, x.number+1))
 	}
@@ -129,7 +126,7 @@ func (r *Replay) firstAsks(tasks []*Task) []Ask {
 	return out
 }
 
-// ask makes an ask of a task. One that comes back is a new ask, made now.
+// ask creates an ask of a task. A resubmitted task has a new ask, created now.
 func (r *Replay) ask(t *Task, number int) Ask {
 	a := Ask{
 		Key: objects.AllocationKey(t.Name), App: objects.AppID(t.Name), Amounts: t.Amounts, Created: traceTime(t.Created),
@@ -139,14 +136,14 @@ func (r *Replay) ask(t *Task, number int) Ask {
 		a.Created = r.now
 		a.Key += objects.AllocationKey(fmt.Sprintf("#%d", number))
 		for r.attempts[a.Key].task != nil {
-			a.Key += "'" // a trace may call its tasks anything
+			a.Key += "'" // a task of the trace may have this name
 		}
 	}
 	r.attempts[a.Key], r.asks[t.Name] = attempt{t, number}, a.Key
 	return a
 }
 
-// priority is that of the tasks of a class.
+// priority is the priority of asks of a QoS class.
 func (r *Replay) priority(qos string) int32 {
 	if !r.SendPriorities {
 		return 0
@@ -154,12 +151,12 @@ func (r *Replay) priority(qos string) int32 {
 	return r.Priorities[qos]
 }
 
-// firstAskOf is the first ask of the task that key is an ask of.
+// firstAskOf is the first ask of the task of key.
 func (r *Replay) firstAskOf(key objects.AllocationKey) objects.AllocationKey {
 	return objects.AllocationKey(r.attempts[key].task.Name)
 }
 
-// waitFor lets time pass: that of the trace or, where the scheduler has a clock of its own, ours.
+// waitFor advances the clock of the scheduler, or waits in real time if the scheduler uses its own.
 func (r *Replay) waitFor(ctx context.Context, d time.Duration) error {
 	r.now = r.now.Add(d)
 	if r.Clock != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/sim"
 )
 
-// replayResult is what came of a replay of the sample.
+// replayResult is the result of a replay of the sample.
 type replayResult struct {
 	decisions string
 	report    sim.Report
@@ -47,8 +47,8 @@ func replaySample(t *testing.T, seed uint64, mode func(*sim.Replay, context.Cont
 	return out
 }
 
-// The decisions for the sample, in full. After a change of the scheduler: go test
-// ./internal/sim -update, and read the diff.
+// The decisions for the sample, in full. After a change of the scheduler run go test ./internal/sim
+// -update, and read the diff.
 func TestReplay_Fill(t *testing.T) {
 	got := replaySample(t, 0, (*sim.Replay).Fill)
 	golden.Assert(t, got.decisions, "fill.txt")
@@ -56,16 +56,16 @@ func TestReplay_Fill(t *testing.T) {
 	r := got.report
 	assert.Equal(t, r.Asks, 80)
 	assert.Equal(t, r.Allocated+r.Pending, 80)
-	assert.Assert(t, r.Pending > 0, "the sample is meant to be too large")
+	assert.Assert(t, r.Pending > 0, "the sample must exceed the cluster")
 	assert.Equal(t, r.Released, 0)
-	assert.Equal(t, r.Queues[0].CurrentPriority, int32(200), "work that is latency sensitive waits")
+	assert.Equal(t, r.Queues[0].CurrentPriority, int32(200), "asks of the class ls are pending")
 
 	for range 3 {
 		assert.Equal(t, replaySample(t, 0, (*sim.Replay).Fill).decisions, got.decisions, "the same decisions each time")
 	}
 	for seed := range uint64(4) {
 		assert.Equal(t, replaySample(t, seed, (*sim.Replay).Fill).decisions, got.decisions,
-			"the age of a task counts, not when it was submitted")
+			"creation times count, not the order of submission")
 	}
 }
 
@@ -77,7 +77,7 @@ func TestReplay_Lifetimes(t *testing.T) {
 	assert.Equal(t, r.Asks, 80)
 	assert.Equal(t, r.Released, r.Allocated)
 	assert.Equal(t, r.Pending, 0)
-	assert.Assert(t, r.Allocated < 80, "some tasks are meant to end while they wait")
+	assert.Assert(t, r.Allocated < 80, "some tasks must end while they are pending")
 	for _, q := range r.Queues {
 		assert.DeepEqual(t, q.Allocated, sim.Quantities{})
 		assert.DeepEqual(t, q.Pending, sim.Quantities{})

@@ -13,38 +13,38 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Report is what came of a run. Its JSON form is flat.
+// Report is the result of a run. Its JSON form is flat.
 type Report struct {
 	Totals
 	Timing
-	Queues []QueueLine `json:"queues"` // a queue comes before those below it
+	Queues []QueueLine `json:"queues"` // parents before their children
 }
 
-// Totals are the figures of a run that follow from what was decided, and not from how fast.
-// Quantities are in the smallest unit.
+// Totals are the figures of a run that follow from the decisions alone. Quantities are in the smallest
+// unit.
 type Totals struct {
 	Nodes              int        `json:"nodes"`
 	Applications       int        `json:"applications"`
 	Asks               int        `json:"asks"`
-	Allocated          int        `json:"allocated"` // allocations told in total, also of what has ended
-	Preempted          int        `json:"preempted"` // allocations that were told to leave
+	Allocated          int        `json:"allocated"` // all allocations, also those that have ended
+	Preempted          int        `json:"preempted"` // all victims
 	Released           int        `json:"released"`
 	Pending            int        `json:"pending"` // at the end
 	Rejected           int        `json:"rejected"`
 	AllocatedResources Quantities `json:"allocatedResources"` // at the end
 }
 
-// Timing is how long a run took on this machine. It differs from run to run.
+// Timing are the measured figures of a run.
 type Timing struct {
 	WallSeconds          float64 `json:"wallSeconds"`
 	AllocationsPerSecond float64 `json:"allocationsPerSecond"`
 	LatencyMillis        Latency `json:"latencyMillis"`
 }
 
-// Quantities are amounts by resource name, never nil.
+// Quantities are amounts by resource name; never nil.
 type Quantities map[string]resources.Quantity
 
-// Latency is the time from sending an ask to hearing of its allocation.
+// Latency is the time from sending an ask to receiving its allocation.
 type Latency struct {
 	P50 float64 `json:"p50"`
 	P95 float64 `json:"p95"`
@@ -58,14 +58,13 @@ type QueueLine struct {
 	Allocated       Quantities        `json:"allocated"`
 	Pending         Quantities        `json:"pending"`
 	Guaranteed      Quantities        `json:"guaranteed"`
-	Max             Quantities        `json:"max"` // of root: what the cluster has
+	Max             Quantities        `json:"max"` // of root: the capacity of the cluster
 }
 
-// Report sums up what the client has said and been told, from its registration to the
-// last answer. The caller adds the queues.
+// Report has the figures from the registration to the last answer. The caller adds the queues.
 func (c *Client) Report() Report { return Report{Totals: c.Totals(), Timing: c.Timing()} }
 
-// Totals counts what the client has said and been told since its registration.
+// Totals counts the messages since the registration.
 func (c *Client) Totals() Totals {
 	n := c.Counts()
 	c.mu.Lock()
@@ -86,7 +85,7 @@ func (c *Client) Totals() Totals {
 	return r
 }
 
-// Timing measures from the registration of the client to the last answer.
+// Timing measures from the accepted registration to the last answer, without excluded time.
 func (c *Client) Timing() Timing {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -94,7 +93,7 @@ func (c *Client) Timing() Timing {
 	return Timing{rounded(seconds), rounded(float64(c.counts.Allocated) / seconds), latencyOf(c.delays)}
 }
 
-// latencyOf ranks delays; without any it is zero.
+// latencyOf has percentiles of delays; without delays they are zero.
 func latencyOf(delays []time.Duration) Latency {
 	sorted := slices.Clone(delays)
 	slices.Sort(sorted)
@@ -108,7 +107,7 @@ func latencyOf(delays []time.Duration) Latency {
 	return Latency{P50: at(0.50), P95: at(0.95), P99: at(0.99)}
 }
 
-// rounded leaves what a person can read, and what JSON can write.
+// rounded rounds to three decimals; NaN and infinity, which JSON cannot express, are 0.
 func rounded(x float64) float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return 0
@@ -130,8 +129,8 @@ func queueLinesBelow(q *scheduler.QueueView) []QueueLine {
 	return lines
 }
 
-// QueueLines are the queues of a configuration with what the client knows to be in them. It
-// is for a scheduler that cannot be looked into.
+// QueueLines are the configured queues with the asks and allocations that the client knows. It is for a
+// scheduler whose snapshots cannot be read.
 func (c *Client) QueueLines(conf configs.Partition) []QueueLine {
 	leaves := map[objects.QueuePath]*sums{}
 	var capacity resources.Amounts
@@ -177,7 +176,7 @@ func configuredLines(q configs.Queue, path objects.QueuePath, leaves map[objects
 	return lines, total
 }
 
-// sortedQueues are queues in name order, as a snapshot has them.
+// sortedQueues are queues in name order, the order of snapshots.
 func sortedQueues(queues []configs.Queue) []configs.Queue {
 	return slices.SortedFunc(slices.Values(queues), func(a, b configs.Queue) int {
 		return cmp.Compare(a.Name, b.Name)

@@ -22,7 +22,7 @@ func TestLatency_NearestRank(t *testing.T) {
 		delays = append(delays, time.Duration(i)*time.Millisecond)
 	}
 	assert.Equal(t, latencyOf(delays), Latency{P50: 100, P95: 190, P99: 198})
-	assert.Equal(t, delays[0], 200*time.Millisecond, "what was measured stays as it was")
+	assert.Equal(t, delays[0], 200*time.Millisecond, "the argument is not sorted")
 }
 
 // registration is a scheduler that accepts a registration and opens no stream.
@@ -53,7 +53,7 @@ func TestClock_NeverGoesBack(t *testing.T) {
 	c.Set(traceTime(10))
 	c.Set(traceTime(5))
 	assert.Equal(t, c.Now(), traceTime(10))
-	assert.Equal(t, traceTime(maxTraceSeconds).Before(time.Now()), true, "no trace reaches the present")
+	assert.Equal(t, traceTime(maxTraceSeconds).Before(time.Now()), true, "every time of a trace is in the past")
 }
 
 func TestBalance_FindsErrors(t *testing.T) {
@@ -63,16 +63,16 @@ func TestBalance_FindsErrors(t *testing.T) {
 		spoil func(b *clientState)
 		want  string
 	}{
-		{"honest ones", func(*clientState) {}, ""},
-		{"a departure that nobody noted", func(b *clientState) { b.log = b.log[:2] },
-			"node n: what came and went leaves {vcore=4}, {vcore=2} runs there, and {vcore=2} is counted"},
-		{"a node that counts wrong", func(b *clientState) { b.machines["n"].used = resources.Amounts{} },
-			"node n: what came and went leaves {vcore=2}, {vcore=2} runs there, and {} is counted"},
-		{"a departure that took nothing", func(b *clientState) { b.log = append(b.log, Event{Kind: Released, Node: "n"}) },
+		{"a consistent log", func(*clientState) {}, ""},
+		{"a missing event", func(b *clientState) { b.log = b.log[:2] },
+			"node n: the log leaves {vcore=4}, {vcore=2} runs there, and {vcore=2} is counted"},
+		{"a wrong sum of a node", func(b *clientState) { b.machines["n"].used = resources.Amounts{} },
+			"node n: the log leaves {vcore=2}, {vcore=2} runs there, and {} is counted"},
+		{"an event without resources", func(b *clientState) { b.log = append(b.log, Event{Kind: Released, Node: "n"}) },
 			"of 2 allocations 1 were preempted and 1 released, which leaves 0, and 1 run"},
-		{"work on a node that is not there", func(b *clientState) {
+		{"an allocation on an unknown node", func(b *clientState) {
 			b.log = append(b.log, Event{Placed, "c", "m", two}, Event{Released, "d", "n", resources.Amounts{}})
-		}, "what came and went leaves {vcore=4}, and {vcore=2} runs"},
+		}, "the log leaves {vcore=4}, and {vcore=2} runs"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			client := &Client{clientState: newClientState()}
@@ -91,7 +91,7 @@ func TestBalance_FindsErrors(t *testing.T) {
 	}
 }
 
-// What has left is confirmed as what it is, and its place is free in our books at once.
+// A confirmation has the termination type of the victim, and frees its resources at the client at once.
 func TestClient_ConfirmationHasTerminationType(t *testing.T) {
 	two := resources.FromMap(map[string]resources.Quantity{"vcore": 2})
 	c := &Client{clientState: newClientState()}

@@ -13,15 +13,14 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// LocalScheduler is a scheduler in this process, behind the door that Server puts on the network.
+// LocalScheduler is a scheduler in this process that Server serves over gRPC.
 type LocalScheduler interface {
 	Register(grpc.ServiceRegistrar)
 	Cluster() *loop.Cluster
 	Close()
 }
 
-// Server serves a scheduler of this process over gRPC, on an address that only this
-// machine can reach.
+// Server serves a scheduler of this process over gRPC on a loopback address.
 type Server struct {
 	local   LocalScheduler
 	grpc    *grpc.Server
@@ -29,7 +28,7 @@ type Server struct {
 	ended   chan error
 }
 
-// Serve starts serving. The door is the server's from now on.
+// Serve starts serving. The server closes d.
 func Serve(ctx context.Context, d LocalScheduler) (*Server, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -42,10 +41,10 @@ func Serve(ctx context.Context, d LocalScheduler) (*Server, error) {
 	return s, nil
 }
 
-// Address is where the server can be reached.
+// Address is HOST:PORT of the server.
 func (s *Server) Address() string { return s.address }
 
-// Snapshot is the state of the partition that clients talk about.
+// Snapshot is the state of the partition of the client.
 func (s *Server) Snapshot(ctx context.Context) (*scheduler.Snapshot, error) {
 	l, err := s.partition()
 	if err != nil {
@@ -60,7 +59,7 @@ func (s *Server) Snapshot(ctx context.Context) (*scheduler.Snapshot, error) {
 	return snap, nil
 }
 
-// Explain says how a key stands now.
+// Explain explains a key.
 func (s *Server) Explain(ctx context.Context, key objects.AllocationKey) (*scheduler.Explanation, error) {
 	l, err := s.partition()
 	if err != nil {
@@ -75,8 +74,7 @@ func (s *Server) Explain(ctx context.Context, key objects.AllocationKey) (*sched
 	return e, nil
 }
 
-// Audit holds the scheduler at rest to account: by its own check of its books, by
-// ours, and by what it has told the client.
+// Audit checks an idle scheduler: by its own audit, by Audit, and against the state of the client.
 func (s *Server) Audit(ctx context.Context, c *Client) error {
 	l, err := s.partition()
 	if err != nil {
@@ -85,7 +83,7 @@ func (s *Server) Audit(ctx context.Context, c *Client) error {
 	checking, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	if err := l.Check(checking); err != nil {
-		return fmt.Errorf("the books of the scheduler: %w", err)
+		return fmt.Errorf("the accounting of the scheduler: %w", err)
 	}
 	snap, err := s.Snapshot(ctx)
 	if err != nil {

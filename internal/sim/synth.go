@@ -10,16 +10,16 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Synth says what a made-up trace is like. The same values make the same trace, on every
-// machine: nothing in it is worked out with functions whose last bit differs between them.
+// Synth are the parameters of a synthetic trace. The same values give the same trace on every machine:
+// no function is used whose last bit differs between machines.
 type Synth struct {
 	Nodes, Tasks int
 	Seed         uint64
-	Load         float64        // the work of all tasks, in what the scarcest resource of the nodes can do while tasks arrive
-	GPU          float64        // share of the tasks that want a GPU, from 0 to 1
-	SharedGPU    float64        // share of the tasks with one GPU that take only a part of it
-	GPUSpec      float64        // share of the tasks with a GPU that name the models that will do
-	QoS          map[string]int // weights of the classes; missing: 0. Sum of at least 1
+	Load         float64        // the work of all tasks divided by the capacity of the scarcest resource in the time in which tasks arrive
+	GPU          float64        // share of the tasks with GPUs, from 0 to 1
+	SharedGPU    float64        // share of the tasks with one GPU that use a part of it
+	GPUSpec      float64        // share of the tasks with GPUs that name accepted models
+	QoS          map[string]int // weights of the classes; missing: 0. The sum is at least 1
 }
 
 // DefaultSynth is the trace in examples/trace.
@@ -30,21 +30,20 @@ func DefaultSynth() Synth {
 	}
 }
 
-// SynthNode is a machine of a made-up trace.
+// SynthNode is a node of a synthetic trace.
 type SynthNode struct {
 	Node
-	Model string // of its GPUs; empty: it has none
+	Model string // of its GPUs; empty: no GPU
 }
 
-// SynthTask is a task of a made-up trace.
+// SynthTask is a task of a synthetic trace.
 type SynthTask struct {
 	Task
 	GPUs  int64 // whole ones
-	Milli int64 // of a GPU that it takes of each
+	Milli int64 // thousandths of each GPU that it uses
 }
 
-// synthMachines are the machines, in the order in which they come again and again. The first
-// has room for the largest task.
+// synthMachines are the nodes, in the order in which they repeat. The largest task fits on the first.
 var synthMachines = func() []SynthNode {
 	a100 := SynthNode{machine8, "A100"}
 	return []SynthNode{
@@ -62,8 +61,8 @@ var (
 	machineSmall = Node{Capacity: synthAmounts(32_000, 131_072, 0, podsPerNode)}
 )
 
-// synthSize is what a task wants, or what there is; GPUs are whole or thousandths. What has a
-// larger weight is likelier.
+// synthSize is the size of a task or of a node; GPUs are whole or thousandths. A size is drawn in
+// proportion to its weight.
 type synthSize struct {
 	weight, milliCPU, mebibytes, gpus int64
 }
@@ -81,11 +80,11 @@ var (
 // multiGPUPercent is how many of 100 tasks with GPUs want more than one.
 const multiGPUPercent = 7
 
-// synthSpecs are what tasks write that want a certain model.
+// synthSpecs are the values of gpu_spec.
 var synthSpecs = [...]string{"A100", "V100", "T4", "A10", "A100|V100", "T4|A10"}
 
-// synthSeconds are how long tasks last: eleven quantiles for each class, from the shortest to
-// the longest. Between two of them all is equally likely. Services last, best effort is short.
+// synthSeconds are durations of tasks: eleven quantiles for each class in ascending order, with uniform
+// distributions between them.
 var synthSeconds = map[string][11]int64{
 	"LS":         {60, 600, 1_800, 3_600, 5_400, 9_000, 14_400, 25_200, 43_200, 86_400, 259_200},
 	"BE":         {20, 60, 150, 300, 600, 1_200, 2_100, 3_600, 7_200, 14_400, 86_400},
@@ -93,11 +92,11 @@ var synthSeconds = map[string][11]int64{
 	"Guaranteed": {600, 3_600, 7_200, 10_800, 14_400, 21_600, 28_800, 43_200, 64_800, 108_000, 345_600},
 }
 
-// synthDay is how many tasks come in each hour of a day, in proportion.
+// synthDay has the relative numbers of tasks that arrive in each hour of a day.
 var synthDay = [24]int{4, 3, 2, 2, 2, 3, 4, 6, 9, 11, 12, 11, 9, 10, 12, 12, 11, 10, 8, 7, 7, 6, 6, 5}
 
-// Make makes the trace. Tasks are in the order in which they come. The error says that the load
-// is so small that the trace would be longer than one may be. Requires: the values make sense.
+// Make generates the trace, with the tasks in the order of arrival. The error says that the load is so
+// small that the trace would exceed maxTraceSeconds. The values must be valid.
 func (s Synth) Make() ([]SynthNode, []SynthTask, error) {
 	nodes := make([]SynthNode, s.Nodes)
 	var capacity resources.Amounts
@@ -108,7 +107,7 @@ func (s Synth) Make() ([]SynthNode, []SynthTask, error) {
 	}
 	rng := rand.New(rand.NewPCG(s.Seed, 3))
 	tasks, lasts := make([]SynthTask, s.Tasks), make([]int64, s.Tasks)
-	var work synthSize // times seconds; 1,000,000 of the largest tasks fit
+	var work synthSize // times seconds; 1,000,000 of the largest tasks do not overflow
 	for i := range tasks {
 		tasks[i] = s.drawTask(rng)
 		lasts[i] = duration(rng, tasks[i].QoS)
@@ -125,7 +124,7 @@ func (s Synth) Make() ([]SynthNode, []SynthTask, error) {
 	}
 	const longestTask = 345_600
 	if span > maxTraceSeconds-longestTask {
-		return nil, nil, fmt.Errorf("with a load of %v the tasks would come within %.0f s, and a trace is at most %d s long", s.Load, span, maxTraceSeconds)
+		return nil, nil, fmt.Errorf("with a load of %v the tasks would arrive within %.0f s, and a trace is at most %d s long", s.Load, span, maxTraceSeconds)
 	}
 	come := make([]int64, s.Tasks)
 	for i := range come {
@@ -139,7 +138,7 @@ func (s Synth) Make() ([]SynthNode, []SynthTask, error) {
 	return nodes, tasks, nil
 }
 
-// drawTask draws all but the name and the times.
+// drawTask draws a task without name and times.
 func (s Synth) drawTask(rng *rand.Rand) (t SynthTask) {
 	t.QoS = s.drawQoS(rng)
 	size, of := drawSize(rng, sizesWithoutGPU), int64(0)
@@ -194,7 +193,7 @@ func duration(rng *rand.Rand, qos string) int64 {
 	return q[i] + rng.Int64N(q[i+1]-q[i]+1)
 }
 
-// arrival is a second below span: by day more come than at night.
+// arrival is a second below span; more tasks arrive by day than at night.
 func arrival(rng *rand.Rand, span int64) int64 {
 	most := slices.Max(synthDay[:])
 	for {

@@ -44,7 +44,7 @@ func TestSynth_WriteReadRoundTrip(t *testing.T) {
 		assert.Assert(t, reflect.DeepEqual(back[i], tasks[i].Task), "%+v, and not %+v", back[i], tasks[i].Task)
 		if tasks[i].GPUSpec != "" {
 			specs++
-			assert.Assert(t, tasks[i].GPUs > 0, "only a task with GPUs wants a model of them")
+			assert.Assert(t, tasks[i].GPUs > 0, "gpu_spec needs a GPU")
 		}
 	}
 	assert.Assert(t, almostEqual(float64(specs)/4000, 0.3*0.8, 0.03), "%d", specs)
@@ -67,7 +67,7 @@ func TestSynth_SharesAndWeightsAreKept(t *testing.T) {
 		switch {
 		case x.GPUs > 1:
 			gpus++
-			assert.Equal(t, x.Milli, int64(1000), "several GPUs are whole ones")
+			assert.Equal(t, x.Milli, int64(1000), "a task with several GPUs uses whole ones")
 		case x.GPUs == 1:
 			gpus++
 			one++
@@ -91,8 +91,8 @@ func TestSynth_SharesAndWeightsAreKept(t *testing.T) {
 	}
 }
 
-// The work of all tasks is as many times what the nodes can do while tasks come as --load says,
-// in the scarcest resource.
+// The work of all tasks in the scarcest resource is Load times the capacity in the time in which tasks
+// arrive.
 func TestSynth_LoadIsKept(t *testing.T) {
 	for _, load := range []float64{0.01, 0.5, 1.2, 7} {
 		for _, gpu := range []float64{0, 0.8} {
@@ -116,7 +116,7 @@ func TestSynth_LoadIsKept(t *testing.T) {
 		}
 	}
 	_, _, err := smallSynth(func(s *sim.Synth) { s.Load = 1e-6 }).Make()
-	assert.ErrorContains(t, err, "with a load of 1e-06 the tasks would come within ")
+	assert.ErrorContains(t, err, "with a load of 1e-06 the tasks would arrive within ")
 }
 
 func TestSynth_SameSeedSameTrace(t *testing.T) {
@@ -132,7 +132,8 @@ func TestSynth_SameSeedSameTrace(t *testing.T) {
 	assert.Assert(t, text(1) != text(2))
 }
 
-// More come by day than by night, the largest task fits on the first node, and services last.
+// More tasks arrive by day than at night, the largest task fits on the first node, and services run
+// longest.
 func TestSynth_IsRealistic(t *testing.T) {
 	for n := 1; n < 30; n++ {
 		nodes, tasks, err := smallSynth(func(s *sim.Synth) { s.Nodes, s.Load = n, 0.3 }).Make()

@@ -8,7 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// WriteNodes writes the machines of a made-up trace as ReadNodes reads them.
+// WriteNodes writes the nodes of a synthetic trace in the format of ReadNodes.
 func WriteNodes(out io.Writer, nodes []SynthNode) error {
 	w := bufio.NewWriter(out)
 	fmt.Fprintln(w, "sn,cpu_milli,memory_mib,gpu,model")
@@ -18,8 +18,8 @@ func WriteNodes(out io.Writer, nodes []SynthNode) error {
 	return w.Flush()
 }
 
-// WriteTasks writes the tasks of a made-up trace as ReadTasks reads them. They were never
-// scheduled, so that column is empty.
+// WriteTasks writes the tasks of a synthetic trace in the format of ReadTasks. The column
+// scheduled_time is empty.
 func WriteTasks(out io.Writer, tasks []SynthTask) error {
 	w := bufio.NewWriter(out)
 	fmt.Fprintln(w, "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time")

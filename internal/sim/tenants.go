@@ -8,28 +8,28 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// tenant is one of the three that share the cluster of a workload.
+// tenant is one of the three parent queues of a workload.
 type tenant struct {
 	name       string
 	comment    string
 	properties []string
-	guaranteed int64 // percent of the cluster; 0: nothing
+	guaranteed int64 // percent of the cluster; 0: none
 	max        int64 // percent of the cluster; 0: no limit
 }
 
 var tenantList = [tenantCount]tenant{
 	{
-		name: "production", comment: "more important than the others by 50, ask by ask",
+		name: "production", comment: "an offset of 50 for each ask",
 		properties: []string{`priority.offset: "50"`}, guaranteed: 40,
 	}, {
-		name: "research", comment: "its priorities count among its own only; to the others it is 20, always",
+		name: "research", comment: "a fence: outside of the queue its priority is always 20",
 		properties: []string{"priority.policy: fence", `priority.offset: "20"`}, guaranteed: 20,
 	}, {
-		name: "batch", comment: "whatever is left, but never the whole cluster", max: 75,
+		name: "batch", comment: "no guarantee, and a max below the cluster", max: 75,
 	},
 }
 
-// amount is a part of the cluster as queues.yaml has it. The zero value is none.
+// amount is a quantity of vcore and memory in queues.yaml. The zero value is none.
 type amount struct{ millicores, mebibytes int64 }
 
 func percentOf(capacity resources.Amounts, percent int64) amount {
@@ -40,8 +40,8 @@ func percentOf(capacity resources.Amounts, percent int64) amount {
 	}
 }
 
-// leafMax is the max of a leaf with that many siblings: every ask fits below it, and it
-// fits below the max of its tenant.
+// leafMax is the max of a leaf with that many siblings: at least the largest ask, and at most the max
+// of the tenant.
 func leafMax(capacity resources.Amounts, siblings int, t tenant) amount {
 	m := percentOf(capacity, max(200/int64(siblings), 5))
 	m = amount{max(m.millicores, largestAskCores*millicoresPerCore), max(m.mebibytes, largestAskCores*maxMemoryPerCore*1024)}
@@ -52,12 +52,12 @@ func leafMax(capacity resources.Amounts, siblings int, t tenant) amount {
 	return m
 }
 
-// tenantQueues writes a queues.yaml with n queues below root: the tenants, and their
-// leaves in turn. Every third leaf has a part of what its tenant is guaranteed and shares
-// it fairly, every fourth has a max. leaves are the paths of the leaves.
+// tenantQueues is a queues.yaml with n queues below root: the tenants and their leaves in turn. Every
+// third leaf has a part of the guarantee of its tenant and sorts its applications by fair share; every
+// fourth has a max. leaves are the paths of the leaves.
 func tenantQueues(n int, capacity resources.Amounts) (text string, leaves []objects.QueuePath) {
 	var b strings.Builder
-	b.WriteString("# Three tenants and their queues, as `canopy demo` makes them up.\n" +
+	b.WriteString("# Three tenants and their queues, as `canopy demo` generates them.\n" +
 		"partitions:\n  - name: default\n    queues:\n      - name: root\n        submitacl: '*'\n        queues:\n")
 	for i, t := range tenantList {
 		fmt.Fprintf(&b, "          # %s\n          - name: %s\n", t.comment, t.name)
@@ -74,7 +74,7 @@ func tenantQueues(n int, capacity resources.Amounts) (text string, leaves []obje
 			if j%3 == 0 {
 				guaranteed = percentOf(capacity, t.guaranteed/int64(siblings))
 			}
-			if guaranteed != (amount{}) { // without it, fair has nothing to measure by
+			if guaranteed != (amount{}) { // fair share needs a guarantee
 				b.WriteString("                properties: {application.sort.policy: fair}\n")
 			}
 			if j%4 == 1 {

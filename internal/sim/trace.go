@@ -13,7 +13,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// The resources of a trace, in the units of the scheduler.
+// Resource names of a trace, in the units of the scheduler.
 const (
 	GPU  = "nvidia.com/gpu-milli" // a whole GPU is 1000
 	pods = "pods"
@@ -22,18 +22,18 @@ const (
 	podsPerNode = 110
 )
 
-// Task is a line of a trace of tasks. Times are in seconds since the trace began.
+// Task is a row of a trace of tasks. Times are in seconds since the start of the trace.
 type Task struct {
 	Name    string
 	Amounts resources.Amounts
 	QoS     string
 	Created int64
 	Deleted int64
-	GPUSpec string // the models of GPU that it wants; not honoured
+	GPUSpec string // accepted models of GPU; not honoured
 }
 
-// ReadNodes reads the machines of an openb trace: sn, cpu_milli, memory_mib, gpu. name
-// is that of the file, for errors.
+// ReadNodes reads the nodes of an openb trace: columns sn, cpu_milli, memory_mib, gpu. name is the file
+// name in errors.
 func ReadNodes(name string, text io.Reader) ([]Node, error) {
 	t, err := openTable(name, text, "sn", "cpu_milli", "memory_mib", "gpu")
 	if err != nil {
@@ -58,7 +58,7 @@ func ReadTasks(name string, text io.Reader) ([]Task, error) {
 	for t.next() {
 		gpu := t.number("num_gpu", math.MaxInt64/wholeGPU) * wholeGPU
 		if part := t.number("gpu_milli", wholeGPU); gpu == wholeGPU {
-			gpu = part // one task may share a GPU with others
+			gpu = part // a task may share a GPU
 		}
 		tasks = append(tasks, Task{
 			Name: t.name("name"), Amounts: t.amounts(gpu, 1), QoS: t.filled("qos"), GPUSpec: t.text("gpu_spec"),
@@ -68,11 +68,11 @@ func ReadTasks(name string, text io.Reader) ([]Task, error) {
 	return tasks, t.end("task")
 }
 
-// maxTraceSeconds is how long a trace may be, in seconds: about fifteen years, so that none
-// reaches the present.
+// maxTraceSeconds bounds the length of a trace, about fifteen years, so that every time of a trace is
+// in the past.
 const maxTraceSeconds = 500_000_000
 
-// table reads a CSV file with a header, by column. The first mistake is kept.
+// table reads a CSV file with a header by column, and keeps the first error.
 type table struct {
 	file    string
 	csv     *csv.Reader
@@ -107,7 +107,7 @@ func openTable(file string, text io.Reader, wanted ...string) (*table, error) {
 	return t, nil
 }
 
-// next goes to the next row, if there is one and nothing was wrong so far.
+// next reads the next row; false: there is none, or there was an error.
 func (t *table) next() bool {
 	if t.err != nil {
 		return false
@@ -124,7 +124,7 @@ func (t *table) next() bool {
 	return true
 }
 
-// end is what was wrong, if anything. what is a row.
+// end is the first error, also that of a file without rows. what names a row in errors.
 func (t *table) end(what string) error {
 	if t.err == nil && len(t.seen) == 0 {
 		return fmt.Errorf("%s:1: there is no %s in it", t.file, what)
@@ -142,7 +142,7 @@ func (t *table) filled(column string) string {
 	return text
 }
 
-// name reads a name that no row before had.
+// name reads a name and rejects one that an earlier row has.
 func (t *table) name(column string) string {
 	name := t.filled(column)
 	line, _ := t.csv.FieldPos(t.columns[column])
@@ -153,7 +153,7 @@ func (t *table) name(column string) string {
 	return name
 }
 
-// number reads a whole number from zero to most.
+// number reads an integer from 0 to limit.
 func (t *table) number(column string, limit int64) int64 {
 	n, err := strconv.ParseInt(t.text(column), 10, 64)
 	if err != nil || n < 0 || n > limit {
@@ -163,7 +163,7 @@ func (t *table) number(column string, limit int64) int64 {
 	return n
 }
 
-// amounts reads processors and memory and adds what else there is.
+// amounts reads vcore and memory and adds the GPUs and pods.
 func (t *table) amounts(gpu, pod int64) resources.Amounts {
 	const mebibyte = 1 << 20
 	return resources.FromMap(map[string]resources.Quantity{
@@ -181,7 +181,7 @@ func (t *table) wrong(column, problem string) {
 	}
 }
 
-// broken is an error about the form of the file, at its place.
+// broken is an error of the CSV format, with the line.
 func (t *table) broken(err error) error {
 	parse := new(csv.ParseError)
 	if errors.As(err, &parse) {

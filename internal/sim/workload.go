@@ -9,8 +9,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// The bounds of a workload. Fewer queues than the least would leave a tenant without a
-// leaf; more of anything would not fit the messages and the patience of a demo.
+// Bounds of a workload. Each tenant needs a leaf; the upper bounds keep messages and the time of a demo
+// small.
 const (
 	MinQueues = 2 * tenantCount // each tenant and a leaf below it
 	MaxQueues = 10_000
@@ -20,13 +20,12 @@ const (
 	tenantCount = 3
 )
 
-// Workload is a made-up cluster and what is asked of it, the same for the same size and
-// seed.
+// Workload is a synthetic cluster with its asks. The same size and seed give the same workload.
 type Workload struct {
 	Config       string // queues.yaml
 	Nodes        []Node
 	Applications []Application
-	Waves        [][]Ask // in the order in which they come
+	Waves        [][]Ask // in the order of submission
 	Seed         uint64
 }
 
@@ -39,23 +38,23 @@ type Size struct {
 const (
 	millicoresPerCore = 1000         // a vcore in the unit of the scheduler
 	gibibyte          = 1 << 30      // of memory
-	memoryPerCore     = 4 * gibibyte // the memory that machines have for each of their cores
+	memoryPerCore     = 4 * gibibyte // memory of a node per core
 	largestAskCores   = 4            // the cores of the largest ask
-	maxMemoryPerCore  = 6            // GiB for each core of the greediest ask
-	waveDemand        = 1.3          // a wave asks for this many times what the cluster has
+	maxMemoryPerCore  = 6            // GiB per core of the ask with the most memory
+	waveDemand        = 1.3          // what a wave asks for, as a multiple of the capacity
 	maxWaves          = 20           // the most waves
-	asksPerApp        = 25           // about how many asks an application has
+	asksPerApp        = 25           // approximate number of asks per application
 )
 
-// machines and requests are drawn from these; what is there more often is likelier.
+// Nodes and requests are drawn from these; a repeated value is drawn more often.
 var (
 	machineCores  = [...]int64{8, 8, 16, 16, 32}
 	requestCores  = [...]int64{500, 500, 500, 1000, 1000, 2000, 2000, largestAskCores * millicoresPerCore} // millicores
-	requestMemory = [...]int64{1, 2, 4, maxMemoryPerCore}                                                  // GiB for each core
+	requestMemory = [...]int64{1, 2, 4, maxMemoryPerCore}                                                  // GiB per core
 	askPriorities = [...]int32{0, 0, 0, 0, 0, 10, 10, 10, 100, -10}
 )
 
-// NewWorkload makes a workload up. Requires: the size is within the bounds.
+// NewWorkload generates a workload. The size must be within the bounds.
 func NewWorkload(s Size) Workload {
 	rng := rand.New(rand.NewPCG(s.Seed, 1))
 	w := Workload{Seed: s.Seed}
@@ -100,8 +99,8 @@ func drawAsks(rng *rand.Rand, n int, apps []Application) []Ask {
 	return asks
 }
 
-// waves cuts asks into parts that each ask for more than the cluster has, so that it
-// matters who is first. Fewer asks than that are one wave.
+// waves splits asks into parts that each exceed the capacity of the cluster, so that the order matters.
+// Fewer asks are one wave.
 func waves(asks []Ask, capacity resources.Amounts) [][]Ask {
 	var wanted resources.Quantity
 	for _, a := range asks {
