@@ -16,27 +16,27 @@ func indexOnNode(x *Allocation) *int32          { return &x.nodeIndex }
 func indexInUnschedulable(x *Allocation) *int32 { return &x.nodeIndex }
 
 // add adds x to the list. Requires: it is not on it.
-func (r *allocationList) add(x *Allocation, place func(*Allocation) *int32) {
-	*place(x) = int32(len(*r))
+func (r *allocationList) add(x *Allocation, index func(*Allocation) *int32) {
+	*index(x) = int32(len(*r))
 	*r = append(*r, x)
 }
 
 // remove removes x; the last one takes its position. Requires: x is on the list.
-func (r *allocationList) remove(x *Allocation, place func(*Allocation) *int32) {
-	if !r.has(x, place) {
+func (r *allocationList) remove(x *Allocation, index func(*Allocation) *int32) {
+	if !r.has(x, index) {
 		panic("objects: " + string(x.Key()) + " is not on its list")
 	}
 	list := *r
-	i, last := *place(x), len(list)-1
+	i, last := *index(x), len(list)-1
 	list[i] = list[last]
-	*place(list[i]) = i
+	*index(list[i]) = i
 	list[last] = nil
 	*r = list[:last]
 }
 
 // has reports whether x is on the list.
-func (r *allocationList) has(x *Allocation, place func(*Allocation) *int32) bool {
-	i := int(*place(x))
+func (r *allocationList) has(x *Allocation, index func(*Allocation) *int32) bool {
+	i := int(*index(x))
 	return i < len(*r) && (*r)[i] == x
 }
 

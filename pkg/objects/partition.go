@@ -108,14 +108,14 @@ func NewPartition(conf configs.Partition) *Partition {
 
 // NewPartitionWithOptions is NewPartition with options.
 func NewPartitionWithOptions(conf configs.Partition, opt Options) *Partition {
-	keep := opt.Lifetimes
+	lifetimes := opt.Lifetimes
 	p := &Partition{
 		conf: conf, queues: map[QueuePath]*Queue{}, apps: map[AppID]*Application{},
 		allocations: map[AllocationKey]*Allocation{}, nodes: map[NodeID]*Node{}, foreign: map[AllocationKey]*Foreign{},
 		preempting: map[*Allocation]preemptionMark{}, nominated: map[*Allocation]nomination{},
 		shapes: map[string]*Shape{}, slots: newSlots(opt.Shapes), freedBase: 1,
-		lifetimes: keep,
-		completed: newHistory(keep.Completed, keep.MaxEnded, false), rejected: newHistory(keep.Rejected, keep.MaxEnded, true),
+		lifetimes: lifetimes,
+		completed: newHistory(lifetimes.Completed, lifetimes.MaxEnded, false), rejected: newHistory(lifetimes.Rejected, lifetimes.MaxEnded, true),
 	}
 	p.schedulableNodes.compare = func(a, b *Node) int { return policies.CompareNodes(&a.key, &b.key) }
 	p.unschedulableNodes.compare = p.schedulableNodes.compare

@@ -6,11 +6,11 @@ package objects
 // A partition has at most one open Trial. While it is open, only the Trial may change the
 // partition. End restores the state before Try.
 type Trial struct {
-	p     *Partition
-	taken []taken // removed allocations, in order
+	p       *Partition
+	removed []removedAllocation // removed allocations, in order
 }
 
-type taken struct {
+type removedAllocation struct {
 	x             *Allocation
 	class         string // its priority class
 	wasPreempting bool   // then it had the preemptionMark
@@ -31,7 +31,7 @@ func (p *Partition) Try() *Trial {
 }
 
 // Mark is the current state of t.
-func (t *Trial) Mark() Mark { return Mark(len(t.taken)) }
+func (t *Trial) Mark() Mark { return Mark(len(t.removed)) }
 
 // Without removes an allocation. It reports false if key has none.
 func (t *Trial) Without(key AllocationKey) bool {
@@ -40,20 +40,20 @@ func (t *Trial) Without(key AllocationKey) bool {
 		return false
 	}
 	d, preempting := t.p.preempting[x]
-	t.taken = append(t.taken, taken{x, t.p.PriorityClass(x), preempting, d})
+	t.removed = append(t.removed, removedAllocation{x, t.p.PriorityClass(x), preempting, d})
 	t.p.removeAllocation(x)
 	return true
 }
 
 // Undo restores the allocations that were removed since m, the last first.
 func (t *Trial) Undo(m Mark) {
-	for i := len(t.taken) - 1; i >= int(m); i-- {
-		t.p.restore(t.taken[i].x, t.taken[i].class)
-		if t.taken[i].wasPreempting {
-			t.p.addPreempting(t.taken[i].x, t.taken[i].preemptionMark)
+	for i := len(t.removed) - 1; i >= int(m); i-- {
+		t.p.restore(t.removed[i].x, t.removed[i].class)
+		if t.removed[i].wasPreempting {
+			t.p.addPreempting(t.removed[i].x, t.removed[i].preemptionMark)
 		}
 	}
-	t.taken = t.taken[:m]
+	t.removed = t.removed[:m]
 }
 
 // End restores all allocations and closes the Trial.
