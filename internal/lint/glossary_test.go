@@ -200,18 +200,6 @@ var textsToRevise = []string{
 	"tools/tour",
 	"CHANGELOG.md",
 	"docs/PERFORMANCE.md",
-	"docs/adr/0034-reading-without-slowing-scheduling.md",
-	"docs/adr/0035-resource-manager-limits.md",
-	"docs/adr/0036-disconnected-resource-manager.md",
-	"docs/adr/0037-logging-never-blocks.md",
-	"docs/adr/0038-resource-names-are-freed.md",
-	"docs/adr/0039-configuration-warnings.md",
-	"docs/adr/0040-limits-of-resumed-applications.md",
-	"docs/adr/0041-large-victims.md",
-	"docs/adr/0042-explain.md",
-	"docs/adr/0043-refused-asks-in-ask-groups.md",
-	"docs/adr/0044-reload-by-difference.md",
-	"docs/adr/0045-cpu-share-of-readers.md",
 	"examples/shim-go/README.md",
 }
 
