@@ -199,7 +199,6 @@ var textsToRevise = []string{
 	"tools/testrun",
 	"tools/tour",
 	"CHANGELOG.md",
-	"docs/PERFORMANCE.md",
 	"examples/shim-go/README.md",
 }
 
