@@ -198,7 +198,6 @@ var textsToRevise = []string{
 	"internal/twin",
 	"tools/testrun",
 	"tools/tour",
-	"CHANGELOG.md",
 	"examples/shim-go/README.md",
 }
 
