@@ -35,7 +35,7 @@ func emptyAllocations(rm string, n int) []byte { return append(str(3, rm), bytes
 func TestLimits_MessageLengthIsSmallWithoutRegistration(t *testing.T) {
 	r := newRig(t, Options{})
 	r.assertRefused("UpdateAllocation", emptyAllocations("rm", unregisteredBytes), codes.FailedPrecondition,
-		"received AllocationRequest of 131076 bytes, but no resource manager is not registered")
+		"received AllocationRequest of 131076 bytes, but the sender is not registered: at most 65536 bytes are read before a resource manager registers")
 	r.assertRefused("UpdateNode", append(bytes.Repeat(sub(1), 100), str(2, "rm")...), codes.FailedPrecondition, "not registered")
 }
 

@@ -95,7 +95,7 @@ func (l *rmStream) readFirst(m request) error {
 		return err
 	}
 	if n > unregisteredBytes && l.p.current() == nil {
-		return fmt.Errorf("received %s of %d bytes, but no resource manager is %w: at most %d bytes are read until then",
+		return fmt.Errorf("received %s of %d bytes, but the sender is %w: at most %d bytes are read before a resource manager registers",
 			l.kind, n, ErrNotRegistered, unregisteredBytes)
 	}
 	b, err := l.reader.readBytes(n, l.p.memory.unidentified)
