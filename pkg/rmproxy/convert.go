@@ -30,11 +30,16 @@ func checkID(what, id string) error {
 func checkName(what, name string, longest int) error {
 	switch {
 	case len(name) > longest:
-		return fmt.Errorf("%s has %d bytes, at most %d are allowed: %q", what, len(name), longest, truncate(name))
+		return tooLong(what, name, len(name), longest)
 	case !utf8.ValidString(name):
 		return fmt.Errorf("%s is not valid UTF-8: %q", what, name)
 	}
 	return nil
+}
+
+// tooLong is the error for a name of length bytes, of which start is enough to quote.
+func tooLong(what, start string, length, longest int) error {
+	return fmt.Errorf("%s has %d bytes, at most %d are allowed: %q", what, length, longest, truncate(start))
 }
 
 // truncate shortens a name that is quoted in a text.

@@ -7,7 +7,7 @@ import (
 	"maps"
 	"strings"
 	"time"
-	"unicode/utf8"
+	"unicode"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
@@ -97,10 +97,14 @@ func (p *Proxy) checkRegister(rm string) error {
 	return nil
 }
 
-// checkRMID checks the length and the encoding of an rmID (RMI-7).
+// checkRMID checks an rmID, which is repeated in errors for other clients (RMI-7).
 func checkRMID(rm string) error {
-	if !utf8.ValidString(rm) || len(rm) > maxID || rm == "" {
-		return fmt.Errorf("%w: %w", ErrRequest, checkID("rmID", rm))
+	err := checkID("rmID", rm)
+	if err == nil && strings.ContainsFunc(rm, unicode.IsControl) {
+		err = fmt.Errorf("rmID has a control character: %q", truncate(rm))
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrRequest, err)
 	}
 	return nil
 }

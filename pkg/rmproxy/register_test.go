@@ -1,6 +1,7 @@
 package rmproxy
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -32,7 +33,11 @@ func TestRegister_QueuesExistBeforeRegistration(t *testing.T) {
 func TestRegister_RMIDIsValidated(t *testing.T) {
 	r := newRig(t, Options{})
 	wantStatus(t, r.register("", queues), codes.InvalidArgument, "rmID is empty")
-	wantStatus(t, r.register(strings.Repeat("x", 1025), queues), codes.InvalidArgument, "rmID has 1025 bytes")
+	wantStatus(t, r.register(strings.Repeat("x", 1025), queues), codes.InvalidArgument, "rmID has 1025 bytes, at most 1024 are allowed")
+	wantStatus(t, r.register(strings.Repeat("x", 2000), queues), codes.InvalidArgument, "rmID has 2000 bytes, at most 1024 are allowed")
+	for _, id := range []string{"a\nb", "a\x00", "\t", "\x7f", "a\u0085"} {
+		wantStatus(t, r.register(id, queues), codes.InvalidArgument, fmt.Sprintf("rmID has a control character: %q", id))
+	}
 	assert.NilError(t, r.register(strings.Repeat("x", 1024), queues))
 }
 

@@ -64,6 +64,9 @@ func (c registrationCall) register() (err error) {
 	if err != nil {
 		return malformed(err)
 	}
+	if len(rm) > maxID { // before the text is copied
+		return fmt.Errorf("%w: %w", ErrRequest, tooLong("rmID", string(rm[:maxID]), len(rm), maxID))
+	}
 	c.p.awaitReplaceable(c.ctx, rmIDOf(rm))
 	if err := c.p.checkRegister(rmIDOf(rm)); err != nil {
 		return err
