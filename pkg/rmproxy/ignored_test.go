@@ -24,8 +24,8 @@ func TestIgnored_IsCountedAndLoggedOnce(t *testing.T) {
 	d.addApp()
 	ask := newAsk("k", "app")
 	assert.NilError(t, d.UpdateAllocation(&si.AllocationRequest{RmID: "rm", Allocations: []*si.Allocation{ask}}))
-	changed, moved, odd := newAsk("k", "app"), newAsk("k", "app"), newAsk("odd", "app")
-	changed.Priority, moved.NodeID = 7, "n2"
+	changed, odd := newAsk("k", "app"), newAsk("odd", "app")
+	changed.Priority = 7
 	odd.AllocationTags = map[string]string{"creationTime": "soon"}
 	release := &si.AllocationRelease{ApplicationID: "app", AllocationKey: "none"}
 	for range 3 {
@@ -54,4 +54,30 @@ func TestIgnored_IsCountedAndLoggedOnce(t *testing.T) {
 	}))
 	waitDelivered(t, l)
 	assert.Equal(t, d.logs.FilterMessageSnippet("the interface has no answer for it").Len(), 6, "and for each registration")
+}
+
+func TestIgnored_ReportWithAnotherNodeDoesNotMoveTheAllocation(t *testing.T) {
+	r := newRegisteredRig(t, Options{})
+	r.withNodeAndApp()
+	n, x := r.openNodeStream(), r.openAllocationStream()
+	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n2")}}))
+	receive(t, n, 1, (*si.NodeResponse).GetAccepted)
+	report := newAsk("k", "app")
+	report.NodeID = "n1"
+	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{report}}))
+	assert.Equal(t, receive(t, x, 1, (*si.AllocationResponse).GetNew)[0].NodeID, "n1")
+
+	for _, node := range []string{"n2", "unknown"} {
+		moved, next := newAsk("k", "app"), newAsk("after "+node, "app")
+		moved.NodeID, next.NodeID = node, "n2"
+		assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{moved, next}}))
+		answer, err := x.Recv()
+		assert.NilError(t, err)
+		assert.Equal(t, len(answer.New), 1, "the repeated report has no answer: %v", answer)
+		assert.Equal(t, answer.New[0].AllocationKey, "after "+node)
+	}
+	assert.Equal(t, r.p.Counts().Ignored["changed-content"], uint64(2))
+	nodes := r.snapshot("default").Nodes
+	assert.Equal(t, int64(nodes.At(0).Allocated.Get("memory")), int64(10), "k is on n1")
+	assert.Equal(t, int64(nodes.At(1).Allocated.Get("memory")), int64(20), "the other two are on n2")
 }

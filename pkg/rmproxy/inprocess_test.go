@@ -102,8 +102,12 @@ func (s *shim) PreemptionPredicates(m *si.PreemptionPredicatesArgs) *si.Preempti
 	s.preemptionQueries = append(s.preemptionQueries, fmt.Sprintf("%s on %s without %v from %d", m.AllocationKey, m.NodeID, m.PreemptAllocationKeys, m.StartIndex))
 	return nil
 }
-func (s *shim) SendEvent([]*si.EventRecord)                                              {}
-func (s *shim) UpdateContainerSchedulingState(*si.UpdateContainerSchedulingStateRequest) {}
+
+func (s *shim) SendEvent([]*si.EventRecord) { _ = s.record("events") }
+
+func (s *shim) UpdateContainerSchedulingState(*si.UpdateContainerSchedulingStateRequest) {
+	_ = s.record("scheduling state")
+}
 
 // linkedCore is a core that a test links, with the RM "rm" registered.
 type linkedCore struct {
@@ -174,6 +178,58 @@ func TestInProcess_EffectsAreDeliveredBeforePredicates(t *testing.T) {
 			"allocations k2@n1",
 		})
 		assert.Assert(t, !s.overlaps)
+	})
+}
+
+func TestInProcess_EventsAndSchedulingStateAreNotSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &shim{}
+		d := newLinkedCore(t, s)
+		assert.NilError(t, d.UpdateConfiguration(&si.UpdateConfigurationRequest{
+			RmID: "rm", Config: queues, ExtraConfig: map[string]string{"event.trackingEnabled": "true", "event.requestCapacity": "1"},
+		}))
+		d.addNodes("n1")
+		d.addApp()
+		placed, tooLarge := newAsk("placed", "app"), newAsk("tooLarge", "app")
+		tooLarge.ResourcePerAlloc = resourceOf(1000, 1) // a reason for an autoscaler to add a node
+		assert.NilError(t, d.UpdateAllocation(&si.AllocationRequest{RmID: "rm", Allocations: []*si.Allocation{placed, tooLarge}}))
+		time.Sleep(time.Hour)
+		got := s.recorded()
+		assert.Assert(t, slices.Contains(got, "allocations placed@n1"), "%v", got)
+		assert.Assert(t, !slices.Contains(got, "events") && !slices.Contains(got, "scheduling state"), "%v", got)
+	})
+}
+
+func TestInProcess_GangFieldsOfApplicationsHaveNoEffect(t *testing.T) {
+	const fairLeaf = `
+partitions:
+  - name: default
+    queues:
+      - name: root
+        submitacl: '*'
+        queues:
+          - name: a
+            properties: {application.sort.policy: fair}
+            resources: {max: {memory: 10, vcore: 10}}
+`
+	synctest.Test(t, func(t *testing.T) {
+		s := &shim{}
+		d := newLinkedCore(t, s)
+		assert.NilError(t, d.UpdateConfiguration(&si.UpdateConfigurationRequest{RmID: "rm", Config: fairLeaf}))
+		d.addNodes("n1")
+		app := newApp("app", "root.a")
+		app.PlaceholderAsk, app.GangSchedulingStyle, app.ExecutionTimeoutMilliSeconds = resourceOf(1000, 1000), "Hard", 1
+		assert.NilError(t, d.UpdateApplication(&si.ApplicationRequest{RmID: "rm", New: []*si.AddApplicationRequest{app}}))
+		d.submitAsks("k")
+		time.Sleep(time.Hour)
+		assert.DeepEqual(t, s.recorded(), []string{
+			"nodes +1 -0",
+			"applications +1 -0",
+			"applications +0 -0 Accepted",
+			"fits k@n1 allocate=true",
+			"applications +0 -0 Running",
+			"allocations k@n1",
+		})
 	})
 }
 
