@@ -43,7 +43,7 @@ type ldapSettings struct {
 // setting, and never contains BindPassword.
 func readSettings(dir string) (ldapSettings, error) {
 	var s ldapSettings
-	var missing, wrong []string
+	var missing, malformed []string
 	texts := []struct {
 		name string
 		to   *string
@@ -58,7 +58,7 @@ func readSettings(dir string) (ldapSettings, error) {
 		case errors.Is(err, fs.ErrNotExist) || err == nil && text == "":
 			missing = append(missing, t.name)
 		case err != nil:
-			wrong = append(wrong, fmt.Sprintf("%s: %v", t.name, err))
+			malformed = append(malformed, fmt.Sprintf("%s: %v", t.name, err))
 		}
 		*t.to = text
 	}
@@ -76,39 +76,39 @@ func readSettings(dir string) (ldapSettings, error) {
 			}
 		}
 		if err != nil {
-			wrong = append(wrong, fmt.Sprintf("%s: %v", f.name, err))
+			malformed = append(malformed, fmt.Sprintf("%s: %v", f.name, err))
 		}
 	}
-	wrong = append(wrong, s.problems()...)
+	malformed = append(malformed, s.problems()...)
 	if len(missing) > 0 {
-		wrong = slices.Insert(wrong, 0, "missing: "+strings.Join(missing, ", "))
+		malformed = slices.Insert(malformed, 0, "missing: "+strings.Join(missing, ", "))
 	}
-	if len(wrong) > 0 {
-		return ldapSettings{}, fmt.Errorf("settings of LDAP in %s: %s", dir, strings.Join(wrong, "; "))
+	if len(malformed) > 0 {
+		return ldapSettings{}, fmt.Errorf("settings of LDAP in %s: %s", dir, strings.Join(malformed, "; "))
 	}
 	return s, nil
 }
 
 // problems are the malformed settings among those that are set.
-func (s ldapSettings) problems() (wrong []string) {
+func (s ldapSettings) problems() (malformed []string) {
 	if n, err := strconv.ParseUint(s.Port, 10, 16); s.Port != "" && (err != nil || n == 0) {
-		wrong = append(wrong, fmt.Sprintf("Port: %q is not a port", s.Port))
+		malformed = append(malformed, fmt.Sprintf("Port: %q is not a port", s.Port))
 	}
 	if s.BaseDN != "" {
 		if _, err := ldap.ParseDN(s.BaseDN); err != nil {
-			wrong = append(wrong, fmt.Sprintf("BaseDN: %q is not a distinguished name", s.BaseDN))
+			malformed = append(malformed, fmt.Sprintf("BaseDN: %q is not a distinguished name", s.BaseDN))
 		}
 	}
 	switch {
 	case s.Filter == "":
 	case !strings.Contains(s.Filter, userPlaceholder):
-		wrong = append(wrong, fmt.Sprintf("Filter: %q has no %s for the user name", s.Filter, userPlaceholder))
+		malformed = append(malformed, fmt.Sprintf("Filter: %q has no %s for the user name", s.Filter, userPlaceholder))
 	default:
 		if _, err := ldap.CompileFilter(s.filterFor("name")); err != nil {
-			wrong = append(wrong, fmt.Sprintf("Filter: %q is not a filter", s.Filter))
+			malformed = append(malformed, fmt.Sprintf("Filter: %q is not a filter", s.Filter))
 		}
 	}
-	return wrong
+	return malformed
 }
 
 // filterFor is the filter for a user. The name is escaped, so it cannot change the filter.

@@ -24,8 +24,8 @@ func newOSSource(find func(user string) ([]string, error)) *osSource {
 
 func (s *osSource) String() string { return "os" }
 
-// Groups implements Source. The call itself knows no time-out (it may ask a server of its
-// own), so it is left alone when ctx ends.
+// Groups implements Source. The call of the operating system has no time-out (it may query a server), so it is
+// abandoned when ctx ends.
 func (s *osSource) Groups(ctx context.Context, name string) ([]string, error) {
 	select {
 	case s.calls <- struct{}{}:

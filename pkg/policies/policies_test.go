@@ -254,7 +254,7 @@ func TestPriorityCounter_RemoveUncountedPanics(t *testing.T) {
 func TestPriorityPolicy_ApplyOffset(t *testing.T) {
 	pending, none := policies.Pending, policies.CurrentPriority{}
 	const plain, fence = policies.PriorityDefault, policies.PriorityFence
-	const least, most = math.MinInt32, math.MaxInt32
+	const smallest, largest = math.MinInt32, math.MaxInt32
 	cases := []struct {
 		name    string
 		policy  policies.PriorityPolicy
@@ -265,9 +265,9 @@ func TestPriorityPolicy_ApplyOffset(t *testing.T) {
 		{"without offset the priority is exposed as it is", plain, pending(5), 0, pending(5)},
 		{"a positive offset", plain, pending(5), 10, pending(15)},
 		{"a negative offset", plain, pending(5), -10, pending(-5)},
-		{"clamped at the largest int32", plain, pending(most), 1, pending(most)},
-		{"clamped at the smallest int32", plain, pending(least), -1, pending(least)},
-		{"smallest priority, largest offset", plain, pending(least), most, pending(-1)},
+		{"clamped at the largest int32", plain, pending(largest), 1, pending(largest)},
+		{"clamped at the smallest int32", plain, pending(smallest), -1, pending(smallest)},
+		{"smallest priority, largest offset", plain, pending(smallest), largest, pending(-1)},
 		{"a fence exposes its offset only", fence, pending(5), 3, pending(3)},
 		{"a fence without offset exposes zero", fence, pending(5), 0, pending(0)},
 		{"nothing pending, with an offset", plain, none, 10, none},
