@@ -56,7 +56,7 @@ func Parse(text string) ([]Fault, error) {
 		case key == "tests:":
 			f.Packages = strings.Fields(value)
 		default:
-			return nil, fmt.Errorf("line %d: %q begins with none of fault:, in:, -, +, tests:", i+1, line)
+			return nil, fmt.Errorf("line %d: %q begins with none of the keys fault, in, -, + and tests", i+1, line)
 		}
 	}
 	for _, f := range list {

@@ -180,7 +180,7 @@ func TestParse_Faults(t *testing.T) {
 		Packages: []string{"./pkg/a", "./pkg/b"}, Line: 3}})
 	for text, want := range map[string]string{
 		"in: a b\n":                       `line 1: "in: a b" stands before the first fault`,
-		"fault: a\nwhere: b\n":            `line 2: "where: b" begins with none of fault:, in:, -, +, tests:`,
+		"fault: a\nwhere: b\n":            `line 2: "where: b" begins with none of the keys fault, in, -, + and tests`,
 		"fault: a\nin: f g\ntests: ./a\n": `line 1: fault "a" has no place, no text to replace, or no tests`,
 		list + list:                       `line 11: there are two faults "a is b"`,
 	} {
