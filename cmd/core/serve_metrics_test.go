@@ -42,3 +42,20 @@ func TestServe_Metrics(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(body, `{"Healthy":true,"HealthChecks":[{"Name":"Partitions answer"`), body)
 	p.stop()
 }
+
+// The metrics of the configuration are those of the running process (OBS-89).
+func TestServe_MetricsOfTheConfiguration(t *testing.T) {
+	p, s := startServing(t, buildProgram(t), "--data-dir", t.TempDir(), "--admin", "--admin-listen", "127.0.0.1:0")
+	code, body := s.post("/ws/v1/config", "application/yaml", twoLeaves)
+	assert.Equal(t, code, http.StatusOK, body)
+	code, _ = s.post("/ws/v1/config", "application/yaml", "partitions: 7")
+	assert.Equal(t, code, http.StatusBadRequest)
+	_, body = s.get("/metrics")
+	for _, want := range []string{
+		"\ncanopy_config_generation 2\n", "\ncanopy_config_stored 1\n", `canopy_config_rejections_total{source="rest"} 1` + "\n",
+		`canopy_config_rejections_total{source="file"} 0` + "\n",
+	} {
+		assert.Assert(t, strings.Contains(body, want), "%s\n%s", want, body)
+	}
+	p.stop()
+}

@@ -9,7 +9,18 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/configwatch"
 	"github.com/canopy-scheduler/canopy/internal/reload"
+	"github.com/canopy-scheduler/canopy/pkg/metrics"
 )
+
+// configCounts are the metrics of the configuration.
+func (s *servers) configCounts() metrics.Config {
+	c := s.proxy.Reloads().Counts()
+	out := metrics.Config{Generation: c.Generation, HasStore: c.HasStore, Stored: c.Stored, Rejections: map[string]uint64{}}
+	for source, n := range c.Rejections {
+		out.Rejections[string(source)] = n
+	}
+	return out
+}
 
 // watchConfig reloads the file of --config until ctx ends: when it changes, unless --config-watch is
 // false (CFG-90, CFG-91), and on every signal (CFG-92). known is the content that is in force.

@@ -73,6 +73,7 @@ func newServers(opt rmproxy.Options, admin bool, web httpFlags) *servers {
 	}
 	s.proxy = rmproxy.New(opt)
 	s.metrics.SetRMSource(managers{s.proxy}.counts)
+	s.metrics.SetConfigSource(s.configCounts)
 	s.grpc = s.newGRPCServer()
 	s.health.SetServingStatus(rmproxy.ServiceName, healthpb.HealthCheckResponse_SERVING)
 	rest := webservice.Options{

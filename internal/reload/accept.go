@@ -72,6 +72,7 @@ func (r *Reloader) accept(p *Proposal, paused time.Duration) (g *Generation, sto
 		g.Checksum, r.textWarnings = p.Config.Checksum, p.Warnings
 	}
 	oldest := r.history.add(g)
+	r.stored = false // until it is
 	r.mu.Unlock()
 	r.notifyInForce(g)
 	r.opt.Log.Info("configuration accepted", generationFields(g)...)
@@ -90,6 +91,7 @@ func (r *Reloader) accept(p *Proposal, paused time.Duration) (g *Generation, sto
 			r.opt.Log.Error("the configuration is in force, but could not be stored for the next start",
 				zap.Uint64("generation", g.Number), zap.Error(storeErr))
 		}
+		r.setStored(storeErr == nil)
 	}
 	return g, storeErr
 }
@@ -128,7 +130,7 @@ func generationFields(g *Generation) []zap.Field {
 	return fields
 }
 
-// LogRefusal logs that a configuration was refused (CFG-114). Servers call it too, for a text that they
+// LogRefusal logs that a configuration was refused, and counts it (CFG-114, OBS-89). Servers call it too, for a text that they
 // could not read.
 func (r *Reloader) LogRefusal(source Source, from string, reason error) {
 	fields := []zap.Field{
@@ -140,6 +142,7 @@ func (r *Reloader) LogRefusal(source Source, from string, reason error) {
 	} else {
 		fields = append(fields, zap.String("reason", reason.Error()))
 	}
+	r.countRejection(source, reason)
 	r.opt.Log.Error("configuration refused: the one in force stays", fields...)
 }
 

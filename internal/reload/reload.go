@@ -74,6 +74,8 @@ type Reloader struct {
 	mu           sync.Mutex // guards the rest
 	history      history
 	textWarnings configs.Problems // of the text in force
+	stored       bool             // the generation in force is in Store
+	rejections   map[Source]uint64
 }
 
 // Result is the result of Apply for a Proposal that was not refused.
@@ -100,6 +102,7 @@ func New(cluster Cluster, first *Proposal, opt Options) *Reloader {
 		opt.PauseTimeout = 30 * time.Second
 	}
 	r := &Reloader{cluster: cluster, opt: opt, lastChecksums: maps.Clone(opt.StoredState.LastChecksums), textWarnings: first.Warnings}
+	r.rejections = map[Source]uint64{File: 0, Signal: 0, RM: 0, REST: 0, Rollback: 0}
 	if r.lastChecksums == nil {
 		r.lastChecksums = map[string]string{}
 	}
@@ -112,6 +115,7 @@ func New(cluster Cluster, first *Proposal, opt Options) *Reloader {
 		last := r.history.latest()
 		if last.Checksum == first.Config.Checksum {
 			r.conf = first.Config
+			r.setStored(opt.Store != nil)
 			r.opt.Log.Info("configuration restored", generationFields(last)...)
 			r.notifyInForce(last)
 			return r

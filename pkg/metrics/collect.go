@@ -28,6 +28,7 @@ func (s *scrape) writeAll(to *exposition) {
 	s.writeHTTP(to)
 	s.writeLog(to)
 	s.writeRM(to)
+	s.writeConfig(to)
 }
 
 // writeCounters writes the counters of the effects of a partition.

@@ -94,4 +94,5 @@ var families = []*family{
 	connections, connectionsRefused, connectionsEvicted, connectionsStalled, largeAnswers, largeRefused, parametersIgnored,
 	logDropped, logOmitted,
 	rmRegistered, rmConnected, rmListening, rmDisconnects, rmUndelivered, streamsSilent, streamsSilentEnded, elementsIgnored,
+	configGeneration, configStored, configRejections,
 }

@@ -66,6 +66,15 @@ func (x *exposition) sectionOf(f *family) *section {
 	return s
 }
 
+// flag writes 1 for true, and 0 for false.
+func (x *exposition) flag(f *family, is bool) {
+	n := 0.0
+	if is {
+		n = 1
+	}
+	x.value(f, n)
+}
+
 // value writes one value. labelValues are in the order of the labels of f.
 func (x *exposition) value(f *family, value float64, labelValues ...string) {
 	x.slot.Yield()

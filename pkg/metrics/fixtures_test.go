@@ -66,6 +66,9 @@ func newFixture(t *testing.T, text string) *fixture {
 	w.logs = logs
 	w.metrics = metrics.New(metrics.Options{History: w.history, Log: zap.New(core)})
 	w.metrics.SetLogSource(func() (dropped, omitted int64) { return 3, 14 })
+	w.metrics.SetConfigSource(func() metrics.Config {
+		return metrics.Config{Generation: 7, HasStore: true, Stored: true, Rejections: map[string]uint64{"file": 2, "rest": 0}}
+	})
 	w.Cluster = loop.NewCluster(loop.Options{SyncDelivery: true}, func(partition string) loop.Sink {
 		return sinkFunc(func(effects []scheduler.Effect) {
 			if w.blockDelivery != nil {

@@ -45,16 +45,9 @@ func (s *scrape) writeRM(to *exposition) {
 		return
 	}
 	rm := s.m.rmSource()
-	flag := func(f *family, is bool) {
-		n := 0.0
-		if is {
-			n = 1
-		}
-		to.value(f, n)
-	}
-	flag(rmRegistered, rm.Registered)
-	flag(rmConnected, rm.Connected)
-	flag(rmListening, rm.Listening)
+	to.flag(rmRegistered, rm.Registered)
+	to.flag(rmConnected, rm.Connected)
+	to.flag(rmListening, rm.Listening)
 	to.value(rmDisconnects, float64(rm.Disconnects))
 	to.value(rmUndelivered, float64(rm.Undelivered))
 	to.value(streamsSilent, float64(rm.Silent))

@@ -68,7 +68,7 @@ func TestScrape_MetricNamesPassPromlint(t *testing.T) {
 			"yunikorn_scheduler_memory_node_usage_total" + gauge:          true,
 			"yunikorn_scheduler_example_com_gpu_node_usage_total" + gauge: true,
 		})
-		labels := []string{"partition", "queue", "state", "result", "resource", "reason", "range"}
+		labels := []string{"partition", "queue", "state", "result", "resource", "reason", "range", "source"}
 		for _, line := range strings.Split(busyFixture(t).scrapeLines("yunikorn_", "canopy_"), "\n") {
 			for _, label := range strings.Split(between(line, "{", "}"), `",`) {
 				name, _, _ := strings.Cut(label, "=")
@@ -155,5 +155,23 @@ func TestScrape_CollidingResourceNames(t *testing.T) {
 		lines := w.scrapeLines("yunikorn_scheduler_a_b_node", "yunikorn_queue_resource", "yunikorn_scheduler_no_utf")
 		assert.Equal(t, strings.Count(lines, "a_b_node_usage_total{"), 10, lines)
 		assert.Assert(t, strings.Contains(lines, `resource="no_utf"`), lines)
+	})
+}
+
+// Without --data-dir no generation is ever stored, and an alert on canopy_config_stored would always fire (OBS-89).
+func TestScrape_ConfigStoredNeedsAStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t, clusterYAML)
+		for want, c := range map[string]metrics.Config{
+			"":                         {Generation: 1},
+			"canopy_config_stored 0\n": {Generation: 1, HasStore: true},
+			"canopy_config_stored 1\n": {Generation: 1, HasStore: true, Stored: true},
+		} {
+			w.metrics.SetConfigSource(func() metrics.Config { return c })
+			lines := w.scrapeLines("canopy_config_")
+			assert.Equal(t, strings.Contains(lines, "canopy_config_stored "), want != "", lines)
+			assert.Assert(t, strings.Contains(lines, want), lines)
+			assert.Assert(t, strings.Contains(lines, "canopy_config_generation 1\n"), lines)
+		}
 	})
 }
