@@ -169,7 +169,11 @@ func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer)
 	opt := f.options(first, store, log.Logger)
 	opt.Directories = directoriesOf(users)
 	flagLevel := level.Level()
-	opt.Reload.OnInForce = func(g *reload.Generation) { level.SetLevel(extraLevel(g.Extra, flagLevel)) }
+	checked := extraCheck{log: log.Logger, flagLevel: flagLevel}
+	opt.Reload.OnInForce = func(g *reload.Generation) {
+		level.SetLevel(extraLevel(g.Extra, flagLevel))
+		checked.check(g.Extra)
+	}
 	s := newServers(opt, f.admin, f.http)
 	s.termination = term
 	s.metrics.SetLogSource(log.Lines)

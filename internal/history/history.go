@@ -35,23 +35,45 @@ func DefaultSettings() Settings {
 	return Settings{Capacity: 100_000, BatchSize: 10_000, MaxStreams: 100, MaxStreamsPerHost: 15}
 }
 
+// InvalidSetting is a value of an extra configuration that is not used.
+type InvalidSetting struct{ Key, Value, Used string }
+
 // ParseSettings reads the settings from an extra configuration. A missing or invalid value has its
 // default; zero is valid for the numbers of streams only.
 func ParseSettings(extra map[string]string) Settings {
-	s := DefaultSettings()
-	if on, err := strconv.ParseBool(strings.TrimSpace(extra["event.trackingEnabled"])); err == nil {
-		s.Disabled = !on
-	}
-	number := func(to *int, key string, least int) {
-		if n, err := strconv.ParseInt(strings.TrimSpace(extra[key]), 10, 32); err == nil && int(n) >= least {
-			*to = int(n)
+	s, _ := ReadSettings(extra)
+	return s
+}
+
+// ReadSettings is ParseSettings, and returns the invalid values, too (CFG-130). An empty value is a
+// missing one.
+func ReadSettings(extra map[string]string) (s Settings, invalid []InvalidSetting) {
+	s = DefaultSettings()
+	read := func(key string, used any, parse func(text string) (ok bool)) {
+		if text := strings.TrimSpace(extra[key]); text != "" && !parse(text) {
+			invalid = append(invalid, InvalidSetting{key, extra[key], fmt.Sprint(used)})
 		}
+	}
+	read("event.trackingEnabled", !s.Disabled, func(text string) bool {
+		on, err := strconv.ParseBool(text)
+		s.Disabled = err == nil && !on
+		return err == nil
+	})
+	number := func(to *int, key string, least int) {
+		read(key, *to, func(text string) bool {
+			n, err := strconv.ParseInt(text, 10, 32)
+			if err != nil || int(n) < least {
+				return false
+			}
+			*to = int(n)
+			return true
+		})
 	}
 	number(&s.Capacity, "event.ringBufferCapacity", 1)
 	number(&s.BatchSize, "event.RESTResponseSize", 1)
 	number(&s.MaxStreams, "event.maxStreams", 0)
 	number(&s.MaxStreamsPerHost, "event.maxStreamsPerHost", 0)
-	return s
+	return s, invalid
 }
 
 // History is the event history of all partitions. It is safe for concurrent use.

@@ -115,6 +115,18 @@ func TestParseSettings(t *testing.T) {
 	}
 }
 
+func TestReadSettings_InvalidValuesAreNamed(t *testing.T) {
+	_, invalid := ReadSettings(map[string]string{
+		"event.trackingEnabled": "maybe", "event.ringBufferCapacity": "-5", "event.RESTResponseSize": " 7 ",
+		"event.maxStreams": "", "event.maxStreamsPerHost": "x", "event.requestCapacity": "?",
+	})
+	assert.DeepEqual(t, invalid, []InvalidSetting{
+		{"event.trackingEnabled", "maybe", "true"},
+		{"event.ringBufferCapacity", "-5", "100000"},
+		{"event.maxStreamsPerHost", "x", "15"},
+	})
+}
+
 func TestHistory_CapacityIsLimited(t *testing.T) {
 	h := newHistory()
 	h.Configure(Settings{Capacity: 3, BatchSize: 2})
