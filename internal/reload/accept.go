@@ -96,6 +96,16 @@ func (r *Reloader) accept(p *Proposal, paused time.Duration) (g *Generation, sto
 	return g, storeErr
 }
 
+// logIgnoredKeys logs that keys of a ConfigMap have no effect: the extra configuration is what a resource
+// manager sends (CFG-131).
+func (r *Reloader) logIgnoredKeys(p *Proposal) {
+	if n := len(p.IgnoredKeys); n > 0 {
+		r.opt.Log.Warn("keys of the ConfigMap have no effect: the extra configuration comes from the resource manager only",
+			zap.String("source", string(p.Source)), zap.String("from", p.From), zap.Int("count", n),
+			zap.Strings("keys", p.IgnoredKeys[:min(n, loggedWarnings)]))
+	}
+}
+
 func (r *Reloader) notifyInForce(g *Generation) {
 	if r.opt.OnInForce != nil {
 		r.opt.OnInForce(g)

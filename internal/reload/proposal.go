@@ -14,6 +14,7 @@ type Proposal struct {
 	Text               string            // of queues.yaml, without the ConfigMap around it
 	Config             *configs.Config   // of the text; nil: the text in force stays
 	Warnings           configs.Problems  // of the text
+	IgnoredKeys        []string          // keys of the ConfigMap around the text, which are not read
 	Extra              map[string]string // the extra configuration, if HasExtra
 	HasExtra           bool              // false: the extra configuration in force stays
 	ExpectedGeneration uint64            // refused unless this generation is in force; 0: any (CFG-117)
@@ -37,7 +38,10 @@ func Read(source Source, from string, text []byte, bounds configs.Options) (*Pro
 	if conf == nil {
 		return nil, &InvalidError{problems}
 	}
-	return &Proposal{Source: source, From: from, Text: string(configs.QueuesYAML(text)), Config: conf, Warnings: problems}, nil
+	return &Proposal{
+		Source: source, From: from, Text: string(configs.QueuesYAML(text)), Config: conf, Warnings: problems,
+		IgnoredKeys: configs.IgnoredConfigMapKeys(text),
+	}, nil
 }
 
 // Default is the embedded configuration.

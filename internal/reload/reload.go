@@ -110,6 +110,7 @@ func New(cluster Cluster, first *Proposal, opt Options) *Reloader {
 	if _, err := cluster.Reload(context.Background(), first.Config); err != nil {
 		panic("reload: the first configuration: " + err.Error())
 	}
+	r.logIgnoredKeys(first)
 	proposal := *first
 	if len(r.history.all) > 0 {
 		last := r.history.latest()
@@ -180,8 +181,10 @@ func (r *Reloader) Apply(ctx context.Context, p *Proposal) (Result, error) {
 	res, err := r.applyLocked(ctx, p)
 	if err != nil {
 		r.LogRefusal(p.Source, p.From, err)
+		return res, err
 	}
-	return res, err
+	r.logIgnoredKeys(p)
+	return res, nil
 }
 
 func (r *Reloader) applyLocked(ctx context.Context, p *Proposal) (Result, error) {

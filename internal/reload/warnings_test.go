@@ -37,3 +37,24 @@ func TestApply_LogsWarnings(t *testing.T) {
 	assert.Equal(t, len(lines), 2*51)
 	assert.Equal(t, lines[101], "configuration warnings: there are more, canopy validate lists them")
 }
+
+func TestRead_IgnoredKeysOfAConfigMapAreLogged(t *testing.T) {
+	const configMap = "kind: ConfigMap\ndata:\n  log.level: debug\n  event.maxStreams: '1'\n  queues.yaml: |\n    "
+	w := newFixture(t, reload.Options{})
+	logged := func(text string) (keys []string) {
+		p, err := w.Read(reload.File, "config-map.yaml", []byte(text))
+		assert.NilError(t, err)
+		w.logs.TakeAll()
+		_, err = w.Apply(t.Context(), p)
+		assert.NilError(t, err)
+		for _, e := range w.logs.FilterMessageSnippet("keys of the ConfigMap have no effect").All() {
+			assert.Equal(t, e.Level.String(), "warn")
+			keys = append(keys, fmt.Sprint(e.ContextMap()["keys"]))
+		}
+		return keys
+	}
+	assert.DeepEqual(t, logged(configMap+text("a", "b")), []string{"[log.level event.maxStreams]"})
+	assert.DeepEqual(t, logged(configMap+text("a", "b")), []string{"[log.level event.maxStreams]"}) // only other keys have changed
+	assert.Equal(t, len(logged(text("c"))), 0)
+	assert.Equal(t, len(w.Current().Extra), 0)
+}

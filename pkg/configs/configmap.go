@@ -31,6 +31,27 @@ func QueuesYAML(text []byte) []byte {
 	return text
 }
 
+// IgnoredConfigMapKeys are the keys of data of a ConfigMap that are not read, in their order; nil: the
+// text is not a ConfigMap with a queues.yaml, or has no other keys (CFG-18).
+func IgnoredConfigMapKeys(text []byte) (ignored []string) {
+	var first yaml.Node
+	if !bytes.Contains(text, []byte(configMapKind)) ||
+		yaml.NewDecoder(bytes.NewReader(text)).Decode(&first) != nil || !isConfigMap(first.Content[0]) {
+		return nil
+	}
+	used, _ := configMapText(first.Content[0])
+	if used == nil {
+		return nil
+	}
+	_, data := lookupKey(first.Content[0], "data")
+	for i := 0; i+1 < len(data.Content); i += 2 {
+		if data.Content[i+1] != used {
+			ignored = append(ignored, data.Content[i].Value)
+		}
+	}
+	return ignored
+}
+
 func isConfigMap(n *yaml.Node) bool { return peek(n, "kind") == configMapKind }
 
 // configMapText finds the queues.yaml of a ConfigMap: data.queues.yaml, or the only other key

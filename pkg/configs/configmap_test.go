@@ -77,3 +77,11 @@ func badConfigMaps() []badDocument {
 		{"a queues.yaml that is not YAML", configMapHead + "  queues.yaml: |\n    partitions:\n    «yaml-syntax»- queues: [}\n"},
 	}
 }
+
+func TestConfigMap_IgnoredKeys(t *testing.T) {
+	const text = "kind: ConfigMap\ndata:\n  log.level: info\n  queues.yaml: |\n    partitions: []\n  other.yaml: x\n"
+	assert.DeepEqual(t, IgnoredConfigMapKeys([]byte(text)), []string{"log.level", "other.yaml"})
+	for _, none := range []string{"", "ConfigMap", "kind: ConfigMap", "kind: ConfigMap\ndata: {queues.yaml: x}", "{kind: Secret, data: {a: ConfigMap}}", "partitions: []", ": ConfigMap"} {
+		assert.Equal(t, len(IgnoredConfigMapKeys([]byte(none))), 0, none)
+	}
+}
