@@ -40,7 +40,7 @@ func TestLifetimes_InvalidValues(t *testing.T) {
 }
 
 func TestServe_LifetimesOfApplications(t *testing.T) {
-	s := newServers((&serveFlags{lifetimes: objects.Lifetimes{Completed: time.Hour, MaxEnded: 1}}).options(nil, nil, zap.NewNop()), false, httpFlags{})
+	s := newServers((&serveFlags{lifetimes: objects.Lifetimes{Completed: time.Hour, MaxEnded: 1}}).options(nil, nil, zap.NewNop()), false, httpFlags{}, "")
 	defer s.stop()
 	l, ok := s.proxy.Cluster().Partition("default")
 	assert.Assert(t, ok)

@@ -174,7 +174,7 @@ func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer)
 		level.SetLevel(extraLevel(g.Extra, flagLevel))
 		checked.check(g.Extra)
 	}
-	s := newServers(opt, f.admin, f.http)
+	s := newServers(opt, f.admin, f.http, f.fileWarning())
 	s.termination = term
 	s.metrics.SetLogSource(log.Lines)
 	s.start(opened)

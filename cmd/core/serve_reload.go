@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 
 	"go.uber.org/zap"
@@ -20,6 +21,21 @@ func (s *servers) configCounts() metrics.Config {
 		out.Rejections[string(source)] = n
 	}
 	return out
+}
+
+// fileWarning says when the file of --config replaces a configuration that came over REST; empty: there
+// is no file (CFG-132).
+func (f *serveFlags) fileWarning() string {
+	when := "when it changes, on SIGHUP and at a restart"
+	switch {
+	case f.config == "":
+		return ""
+	case f.config == "-" || isOpenFile(f.config): // it can be read only once
+		when = "at a restart"
+	case !f.configWatch:
+		when = "on SIGHUP and at a restart"
+	}
+	return fmt.Sprintf("--config %s is read again %s, and then replaces this configuration", f.config, when)
 }
 
 // watchConfig reloads the file of --config until ctx ends: when it changes, unless --config-watch is

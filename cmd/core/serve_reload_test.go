@@ -145,3 +145,19 @@ func TestServe_ConfigHistorySurvivesRestart(t *testing.T) {
 	assert.Equal(t, code, exitUsage)
 	assert.Assert(t, strings.Contains(errs, "--config-history is 0"), errs)
 }
+
+func TestServe_FileWarningSaysWhenTheFileIsRead(t *testing.T) {
+	const replaces = ", and then replaces this configuration"
+	for _, c := range []struct {
+		f    serveFlags
+		want string
+	}{
+		{serveFlags{configWatch: true}, ""},
+		{serveFlags{config: "q.yaml", configWatch: true}, "--config q.yaml is read again when it changes, on SIGHUP and at a restart" + replaces},
+		{serveFlags{config: "q.yaml"}, "--config q.yaml is read again on SIGHUP and at a restart" + replaces},
+		{serveFlags{config: "-", configWatch: true}, "--config - is read again at a restart" + replaces},
+		{serveFlags{config: "/dev/fd/5", configWatch: true}, "--config /dev/fd/5 is read again at a restart" + replaces},
+	} {
+		assert.Equal(t, c.f.fileWarning(), c.want)
+	}
+}

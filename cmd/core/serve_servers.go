@@ -49,7 +49,7 @@ type servers struct {
 	err         error         // the first failure; may be read after failed is closed, or after stop
 }
 
-func newServers(opt rmproxy.Options, admin bool, web httpFlags) *servers {
+func newServers(opt rmproxy.Options, admin bool, web httpFlags, fileWarning string) *servers {
 	s := &servers{log: opt.Log, health: health.NewServer(), failed: make(chan struct{})}
 	s.history = history.New(opt.Loop.Now)
 	counts := new(httpserver.Counts)
@@ -78,7 +78,7 @@ func newServers(opt rmproxy.Options, admin bool, web httpFlags) *servers {
 	s.health.SetServingStatus(rmproxy.ServiceName, healthpb.HealthCheckResponse_SERVING)
 	rest := webservice.Options{
 		ClusterID:  func() string { r, _ := s.proxy.Registration(); return r.RM },
-		ReadyCheck: s.ready, Log: s.log, Reloads: s.proxy.Reloads(), History: s.history, AdminEnabled: admin,
+		ReadyCheck: s.ready, Log: s.log, Reloads: s.proxy.Reloads(), History: s.history, AdminEnabled: admin, FileWarning: fileWarning,
 		Managers: managers{s.proxy},
 		Metrics:  s.metrics.Handler(s.proxy.Cluster()), Counts: counts, CacheBytes: web.cacheBytes, LargeAnswers: large,
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/reload"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
 // Admin serves what Handler does and, besides, the requests that change the scheduler: the
@@ -126,13 +127,20 @@ func (s *service) rollback(r *http.Request) (any, error) {
 	return s.viewReload(s.opt.Reloads.Rollback(r.Context(), n, expected))
 }
 
+// viewReload shows the result of a change, with the warning that a file will replace it (CFG-132).
 func (s *service) viewReload(res reload.Result, err error) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	warnings := s.opt.Reloads.Warnings()
+	if s.opt.FileWarning != "" { // about the document itself
+		warnings = append(slices.Clone(warnings), configs.Problem{
+			Line: 1, Col: 1, RuleID: "config-file", Severity: configs.Warning, Message: s.opt.FileWarning, Hint: "change the file, too",
+		})
+	}
 	body := reloadBody{
 		generationBody: viewGeneration(res.Generation, res.Generation), Changed: res.Changed,
-		Warnings: s.opt.Reloads.Warnings(), NotStored: errorText(res.StoreError),
+		Warnings: warnings, NotStored: errorText(res.StoreError),
 	}
 	if res.Changed {
 		body.Changes = res.Generation.Changes

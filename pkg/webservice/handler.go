@@ -25,6 +25,7 @@ type Options struct {
 	Metrics      http.Handler     // answers scrapes of Prometheus; nil: they are not served
 	Managers     ResourceManagers // the registered resource managers; nil: they are not served
 	AdminEnabled bool             // the process has an admin listener, see Admin
+	FileWarning  string           // says when a file replaces a configuration of the admin listener; empty: never
 
 	Now func() time.Time // the clock of the partitions; nil: time.Now
 
