@@ -114,7 +114,7 @@ func (s *service) putConfig(r *http.Request) (any, error) {
 	return s.viewReload(s.opt.Reloads.Apply(r.Context(), proposal))
 }
 
-// rollback applies the text of an earlier generation again.
+// rollback applies the text of an earlier generation again (CFG-116, CFG-133).
 func (s *service) rollback(r *http.Request) (any, error) {
 	n, err := generationNumber(r)
 	if err != nil {
@@ -123,6 +123,11 @@ func (s *service) rollback(r *http.Request) (any, error) {
 	expected, err := ifMatch(r)
 	if err != nil {
 		return nil, err
+	}
+	if n, err := io.ReadFull(r.Body, make([]byte, 1)); n > 0 {
+		return nil, badRequest("the body is not empty: a rollback takes the number of the generation in the path, and no body")
+	} else if !errors.Is(err, io.EOF) {
+		return nil, badRequest("the body cannot be read: " + err.Error())
 	}
 	return s.viewReload(s.opt.Reloads.Rollback(r.Context(), n, expected))
 }

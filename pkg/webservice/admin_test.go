@@ -231,6 +231,8 @@ func TestAdmin_RejectionsNameTheReason(t *testing.T) {
 			status: http.StatusNotFound, want: "generation 9 is not remembered"},
 		{name: "rollback to a negative generation", target: "/ws/v1/config/rollback/-1", headers: []string{"Content-Type", "application/json"},
 			status: http.StatusBadRequest, want: `\"-1\" is not the number of a generation`},
+		{name: "rollback with a body", target: "/ws/v1/config/rollback/1", body: "{nonsense", headers: []string{"Content-Type", "application/json"},
+			status: http.StatusBadRequest, want: "the body is not empty: a rollback takes the number of the generation in the path"},
 		{name: "rollback without a content type", target: "/ws/v1/config/rollback/1", status: http.StatusUnsupportedMediaType,
 			want: "send application/json"},
 	} {
