@@ -176,7 +176,7 @@ func TestPreemptCommand_InvalidFlagsAreRejected(t *testing.T) {
 		"--list more" + at:                  "more",
 		"--list --partition gpu" + at:       "Partition not found",
 		"--list --reason might" + at:        `reason "might": it is one of node, guarantee, priority, quota, pressure`,
-		"--show 7" + at:                     "Preemption not found",
+		"--show 7" + at:                     "preemption 7 not found",
 		"--dry-run --ask missing.yaml" + at: "--ask: open missing.yaml",
 		"--dry-run --ask ask.yaml" + at:     "the ask would be rejected: unknown queue root.x",
 		"--dry-run --ask odd.yaml" + at:     `unknown field "usr": did you mean "user"?`,

@@ -38,6 +38,9 @@ func (s *service) node(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if n == nil {
+		return nil, notFound("Node") // the text of YuniKorn
+	}
 	all, _ := nodePieces(newEncoder(), n)
 	return all, nil
 }
@@ -48,6 +51,9 @@ func (s *service) evictionOrder(r *http.Request) (any, error) {
 	n, snap, err := s.findNode(r)
 	if err != nil {
 		return nil, err
+	}
+	if n == nil {
+		return nil, notFound("node " + r.PathValue("node"))
 	}
 	load := preemption.NodeLoad{Total: n.Total, Available: n.Available}
 	preempting := map[objects.AllocationKey]bool{}
@@ -86,6 +92,7 @@ func (s *service) evictionOrder(r *http.Request) (any, error) {
 	return body, nil
 }
 
+// findNode is the node in the path of a request; nil: there is none.
 func (s *service) findNode(r *http.Request) (*scheduler.NodeView, *scheduler.Snapshot, error) {
 	id, err := parameter(r, "node")
 	if err != nil {
@@ -95,9 +102,5 @@ func (s *service) findNode(r *http.Request) (*scheduler.NodeView, *scheduler.Sna
 	if err != nil {
 		return nil, nil, err
 	}
-	n := snap.Node(objects.NodeID(id))
-	if n == nil {
-		return nil, nil, notFound("Node")
-	}
-	return n, snap, nil
+	return snap.Node(objects.NodeID(id)), snap, nil
 }

@@ -85,7 +85,7 @@ func TestHandler_NotFoundAndBadRequest(t *testing.T) {
 		},
 		{
 			"eviction order of an unknown node", "/ws/v1/partition/default/node/n9/eviction-order", 404,
-			`{"status_code":404,"message":"Node not found","description":"Node not found"}`,
+			`{"status_code":404,"message":"node n9 not found","description":"node n9 not found"}`,
 		},
 		{
 			"eviction order by an unknown resource", "/ws/v1/partition/default/node/n1/eviction-order?resource=zzz", 400,

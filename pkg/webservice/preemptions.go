@@ -70,7 +70,7 @@ func (s *service) preemption(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if found == nil {
-		return nil, notFound("Preemption")
+		return nil, notFound(fmt.Sprintf("preemption %d", number))
 	}
 	body := viewPreemption(found)
 	body.Candidates, body.MoreCandidates = viewCandidates(found.Candidates), found.MoreCandidates

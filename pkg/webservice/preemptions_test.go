@@ -121,7 +121,7 @@ func TestPreemptions_InvalidQueriesAreRejected(t *testing.T) {
 		reason string
 	}{
 		"none/preemptions":                 {404, "Partition not found"},
-		"default/preemptions/3":            {404, "Preemption not found"},
+		"default/preemptions/3":            {404, "preemption 3 not found"},
 		"default/preemptions/0":            {400, `preemption "0": it is a number from 1 on`},
 		"default/preemptions/x":            {400, `preemption "x": it is a number from 1 on`},
 		"default/preemptions?limit=0":      {400, `limit "0": it is a number from 1 on`},
