@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+
+	"go.uber.org/zap"
 )
 
 // listeners are the listeners of a server.
@@ -54,6 +56,14 @@ func (d listeners) close() (err error) {
 		}
 	}
 	return err
+}
+
+// warnOfOpenGRPC warns if other machines can reach the gRPC address (RMI-70).
+func (s *servers) warnOfOpenGRPC(grpc net.Listener) {
+	if at, ok := grpc.Addr().(*net.TCPAddr); ok && !at.IP.IsLoopback() {
+		s.log.Warn("--grpc-address can be reached from other machines: any client there may register, as there is no authentication",
+			zap.Stringer("grpc", at))
+	}
 }
 
 // listen opens a port. Errors name the flag.

@@ -127,6 +127,7 @@ func (s *servers) announce(out io.Writer, d listeners) {
 	if d.admin != nil {
 		fields = append(fields, zap.String("admin", adminAddress(d.admin)))
 	}
+	s.warnOfOpenGRPC(d.grpc)
 	s.log.Info("ready", fields...)
 	go func() {
 		if _, err := fmt.Fprintln(out, d); err != nil {
