@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// warmUpShare is the share of the events that come first and are not measured.
+// warmUpShare is the share of the first events, which are not measured.
 const warmUpShare = 0.1
 
-// steadyViaClient sends asks at a rate and measures how long each takes until its allocation
-// is heard of, from the time it should have been sent.
+// steadyViaClient sends asks at a rate and measures the time of each from its due time until its
+// allocation is received.
 func steadyViaClient(ctx context.Context, s *stream, r *result) (err error) {
 	l, err := loadViaClient(ctx, s, 0)
 	if err != nil {
@@ -54,14 +54,14 @@ func steadyViaClient(ctx context.Context, s *stream, r *result) (err error) {
 	return nil
 }
 
-// churnViaClient fills a cluster and then ends work at a rate; for each another ask comes.
+// churnViaClient fills a cluster and then releases allocations at a rate; an ask follows each.
 func churnViaClient(ctx context.Context, s *stream, r *result) (err error) {
 	p, err := s.coreOutcome()
 	if err != nil {
 		return err
 	}
 	s.enterOutcome(p, r.sample)
-	delete(r.sample, "allocations") // how many there are afterwards is up to chance
+	delete(r.sample, "allocations") // their number varies between runs
 	c := &clientChurn{rng: s.rng(seedReleases), next: s.spec.Asks, releases: r.family(releaseTimes)}
 	for _, x := range p {
 		c.running = append(c.running, numberOf(x.Key))
@@ -95,13 +95,13 @@ func churnViaClient(ctx context.Context, s *stream, r *result) (err error) {
 	var total usage
 	total.add(before, l.allocated())
 	if total.decisions == 0 {
-		return errors.New("no release made room for another ask")
+		return errors.New("no release was followed by an allocation")
 	}
 	total.enter(r.sample, paced)
 	return nil
 }
 
-// clientChurn is a full cluster behind a door in which work ends.
+// clientChurn is a full cluster behind a client, in which allocations end.
 type clientChurn struct {
 	*loadedScheduler
 	rng    *rand.Rand
@@ -109,16 +109,16 @@ type clientChurn struct {
 	events schedule
 	first  int // event that is measured
 
-	// The rest is guarded by the lock of the ear.
-	running         []int // numbers of asks that have their node
-	endEvent        []int // by number of the ask: the event that ends it
+	// The fields below are guarded by the lock of the recorder.
+	running         []int // numbers of the allocated asks
+	endEvent        []int // by number of the ask: the event that releases it
 	ended           int
 	pendingReleases []pendingRelease
 	releases        histogram
 }
 
-// send ends an allocation, and asks for another one, for each event. When nothing runs,
-// because the scheduler is behind, an event has to wait.
+// send releases an allocation, and sends an ask, for each event. If nothing is allocated, because the
+// scheduler is behind, the event waits.
 func (c *clientChurn) send(first, next int) (sent int, err error) {
 	ends := make([]int, 0, next-first)
 	c.mu.Lock()
@@ -138,19 +138,18 @@ func (c *clientChurn) send(first, next int) (sent int, err error) {
 	return len(ends), c.sendAsks(from, c.next, ends)
 }
 
-// pendingRelease was heard of, and no allocation since.
+// pendingRelease is a received release that no allocation has followed yet.
 type pendingRelease struct {
 	event int
 	at    time.Time
 }
 
-// releasePairingWindow is how long after a release an allocation may still be for its room. Most
-// follow within microseconds; a scheduler that stops for longer must not look good for it.
+// releasePairingWindow is how long after a release an allocation is attributed to it. Most follow
+// within microseconds; the window must cover pauses of a slow scheduler.
 const releasePairingWindow = 5 * time.Millisecond
 
-// observe pairs releases with the allocation that is heard of next: in a burst it ends the
-// wait of all of them. A release that nothing follows has made no room that anybody could
-// use, and has no time.
+// observe attributes the next received allocation to all pending releases before it. A release without
+// an allocation, because no ask fits, has no time.
 func (c *clientChurn) observe(number int, allocated bool) {
 	now := time.Now()
 	if !allocated {
@@ -168,7 +167,7 @@ func (c *clientChurn) observe(number int, allocated bool) {
 	c.pendingReleases = c.pendingReleases[:0]
 }
 
-// allocated is how many allocations were heard of since somebody listens.
+// allocated is the number of allocations received since the observer was set.
 func (l *loadedScheduler) allocated() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

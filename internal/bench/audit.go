@@ -8,8 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// The most that an audited workload has: for every decision the whole tree is sorted and
-// every node looked at.
+// Bounds of an audited workload: each decision sorts the whole tree and tries every node.
 const (
 	auditedLeaves = 40
 	auditedApps   = 80
@@ -19,7 +18,7 @@ const (
 	auditedChurn  = 0.25
 )
 
-// auditable is a workload of the same kind that is small enough to be audited.
+// auditable is a workload of the same kind within the bounds of an audit.
 func auditable(s Spec) Spec {
 	s.Depth = min(s.Depth, auditedLevels)
 	for _, leaves := s.queues(); leaves > auditedLeaves; _, leaves = s.queues() {
@@ -46,18 +45,18 @@ func auditable(s Spec) Spec {
 	return s
 }
 
-// auditor is a second scheduler that sorts everything for each decision. It believes what
-// the first one has decided, and says whether it would have decided the same.
+// auditor is a second scheduler that sorts everything for each decision. It applies the decisions of
+// the first, and checks whether it would have made them.
 type auditor struct {
 	*driver
 	reference  *driver
 	twin       *twin.Twin
 	checked    int
-	violations []string // a line for each decision that was not the first in the order
+	violations []string // a line for each decision that was not the first in order
 }
 
-// measureAudit runs a workload and checks every decision against the legal order. It fails only
-// when the workload cannot be run; wrong decisions are counted.
+// measureAudit runs a workload and checks the order of every decision. The error is about the workload;
+// wrong decisions are counted.
 func measureAudit(s *stream, d decider, r *result) error {
 	a, err := auditOf(s, d)
 	if err != nil {
@@ -92,7 +91,7 @@ func auditOf(s *stream, d decider) (*auditor, error) {
 	return a, nil
 }
 
-// decide checks decisions until there are none, and also that there are none.
+// decide checks decisions until none is left, and also that none should be left.
 func (a *auditor) decide(p *placements) {
 	for {
 		want, where := a.twin.Next(a.reference.now)
@@ -113,9 +112,9 @@ func (a *auditor) decide(p *placements) {
 			a.checked++
 			switch {
 			case want == nil:
-				a.violations = append(a.violations, fmt.Sprintf("ask %s got node %s, and nothing may be placed", x.Ask.Key, x.Node))
+				a.violations = append(a.violations, fmt.Sprintf("ask %s got node %s, and no ask may be placed", x.Ask.Key, x.Node))
 			case want.Key != x.Ask.Key || where != x.Node:
-				a.violations = append(a.violations, fmt.Sprintf("ask %s got node %s, and it was the turn of ask %s on node %s",
+				a.violations = append(a.violations, fmt.Sprintf("ask %s got node %s, and the first in order was ask %s on node %s",
 					x.Ask.Key, x.Node, want.Key, where))
 			}
 			a.reference.Step(a.reference.now, scheduler.ReportAllocation{Ask: x.Ask, Node: x.Node})

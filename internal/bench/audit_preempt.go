@@ -9,11 +9,11 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// auditedPreemptors is the most that preempt in an audit.
+// auditedPreemptors bounds the preemptors of an audit.
 const auditedPreemptors = 60
 
-// withFewPreemptors is a workload of so few asks that everybody finds their victims in it
-// still: as many run on each node as before, on fewer nodes.
+// withFewPreemptors is a workload with few preemptors for which there are still enough victims: each
+// node has as many allocations, and there are fewer nodes.
 func (s Spec) withFewPreemptors(perNode int) Spec {
 	perNode = min(perNode, s.Asks)
 	s.Nodes = max(min(s.Nodes, auditedNodes, s.Asks/perNode), 1)
@@ -25,9 +25,8 @@ func (s Spec) withFewPreemptors(perNode int) Spec {
 	return s
 }
 
-// auditPreempting lets asks preempt in a decider and in the naive twin, and compares what
-// they say. It fails when a workload does not end as it should, by who is told to leave or
-// who gets a node.
+// auditPreempting runs preemption in a decider and in the naive twin, and compares their effects. It
+// fails when the numbers of victims or of placed preemptors are not those of the workload.
 func auditPreempting(s *stream, d decider, r *result) error {
 	m := &twinComparison{decider: d, twin: twin.NewWith(s.partition, nil, *neverCompleting())}
 	p, err := loadPreempting(s, m)
@@ -35,7 +34,7 @@ func auditPreempting(s *stream, d decider, r *result) error {
 		return err
 	}
 	if err := p.runTo(s.spec.Preemptors, newHistogram(), newHistogram()); err != nil && len(m.violations) == 0 {
-		return err // what went wrong before it explains it otherwise
+		return err // an earlier error explains the others
 	}
 	r.sample["audited"] = float64(m.checked)
 	r.sample["auditViolations"] = float64(len(m.violations))
@@ -45,12 +44,12 @@ func auditPreempting(s *stream, d decider, r *result) error {
 	return nil
 }
 
-// twinComparison is a decider whose every answer is held against that of the twin. After the
-// first difference the two live in different worlds, so nothing more is compared.
+// twinComparison is a decider whose effects are compared with those of the twin, until the first
+// difference: the states differ from then on.
 type twinComparison struct {
 	decider
 	twin       *twin.Twin
-	checked    int      // steps in which something was decided
+	checked    int      // steps with decisions
 	violations []string // at most one line: the first difference
 }
 
@@ -60,8 +59,7 @@ func (m *twinComparison) Step(now time.Time, cmd scheduler.Command) []scheduler.
 	return got
 }
 
-// Schedule goes on until something is decided or nothing is left: the two may take more or
-// fewer rounds to find out.
+// Schedule runs both until they have decided or are idle: they may take different numbers of rounds.
 func (m *twinComparison) Schedule(now time.Time, budget int) ([]scheduler.Effect, bool) {
 	got, more := nextDecision(m.decider, now, budget)
 	want, _ := nextDecision(m.twin, now, budget)

@@ -50,18 +50,18 @@ func TestAudit_FindsWrongDecisions(t *testing.T) {
 			other := *s
 			other.partition.NodeSortPolicy.Sort = policies.NodeSortBinPacking
 			return newCore(&other)
-		}, "and it was the turn of ask"},
+		}, "and the first in order was ask"},
 		{"applications in another order", func(s *stream) decider {
 			spec := s.spec
 			spec.Sort = "fifo"
 			other := streamOf(t, spec, s.seed)
 			return newCore(other)
-		}, "and it was the turn of ask"},
+		}, "and the first in order was ask"},
 		{"a quota that is not seen", func(s *stream) decider {
 			other := *s
 			other.partition.Root.Children = append(other.partition.Root.Children[:0:0], other.partition.Root.Children...)
 			return newCore(streamOf(t, func() Spec { spec := s.spec; spec.Bound = 0; return spec }(), s.seed))
-		}, "and nothing may be placed"},
+		}, "and no ask may be placed"},
 		{"deciding that stops too early", func(s *stream) decider {
 			return &stoppingCore{newCore(s), 10}
 		}, "nothing was decided, and ask"},

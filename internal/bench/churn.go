@@ -10,8 +10,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// churnCore keeps a cluster as full as it gets: an allocation ends, what waits takes its
-// place, and another ask comes.
+// churnCore keeps a cluster full: an allocation is released, a pending ask is placed, and another ask
+// follows.
 func churnCore(s *stream, r *result) error {
 	core := newCore(s)
 	t := newDriver(core)
@@ -27,7 +27,7 @@ func churnCore(s *stream, r *result) error {
 	s.enterOutcome(c.running, r.sample)
 	delete(r.sample, "allocations")
 	count := min(int(s.spec.Churn*float64(len(c.running))), len(s.draws)-s.spec.Asks)
-	for i := range count { // made before, so that making them costs the scheduler nothing
+	for i := range count { // created in advance, so that this costs no time of the scheduler
 		c.nextAsks = append(c.nextAsks, s.submit(s.spec.Asks+i))
 	}
 	if err := c.releaseAndDecide(count/10, newHistogram(), newHistogram()); err != nil { // the warm-up
@@ -41,14 +41,14 @@ func churnCore(s *stream, r *result) error {
 	var total usage
 	total.add(before, c.decided-decided)
 	if total.decisions == 0 {
-		return errors.New("no release made room for another ask")
+		return errors.New("no release was followed by an allocation")
 	}
 	total.enter(r.sample, unpaced)
 	r.sample["allocations"] = float64(total.decisions)
 	return core.Check()
 }
 
-// coreChurn is a full cluster in which work ends.
+// coreChurn is a full cluster in which allocations end.
 type coreChurn struct {
 	*driver
 	running  placements
@@ -57,11 +57,12 @@ type coreChurn struct {
 	decided  int
 }
 
-// releaseAndDecide ends so many allocations, one after the other. Requires: as many asks are coming.
+// releaseAndDecide releases count allocations one after the other. There must be as many asks in
+// nextAsks.
 func (c *coreChurn) releaseAndDecide(count int, decisions, releases histogram) error {
 	for range count {
 		if len(c.running) == 0 {
-			return errors.New("everything has ended, and nothing took its place")
+			return errors.New("all allocations have ended, and no ask was placed")
 		}
 		x := c.takeRunning()
 		began := time.Now()
@@ -89,7 +90,7 @@ func (c *coreChurn) releaseAndDecide(count int, decisions, releases histogram) e
 	return nil
 }
 
-// takeRunning takes any of the allocations that run out of the list. Requires: there is one.
+// takeRunning removes a random allocation from the list, which must not be empty.
 func (c *coreChurn) takeRunning() *objects.Ask {
 	i, last := c.rng.IntN(len(c.running)), len(c.running)-1
 	x := c.running[i]

@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// Verdict is what a comparison says about one figure.
+// Verdict is the result for one figure.
 type Verdict string
 
-// The verdicts. TooFewRuns means that even runs without any overlap could not have shown
-// a difference among so many figures.
+// The verdicts. TooFewRuns: among so many figures, no result of so few runs could have been
+// significant.
 const (
 	Better       Verdict = "better"
 	Worse        Verdict = "worse"
@@ -18,16 +18,16 @@ const (
 	TooFewRuns   Verdict = "too few runs"
 )
 
-// Comparison is what `canopy bench compare` finds between two reports.
+// Comparison is the result of `canopy bench compare`.
 type Comparison struct {
-	Threshold float64 `json:"threshold"` // share by which medians must differ to count; 0: by anything
-	// Warnings say why figures may differ although the program does not, such as another
-	// CPU, or be too few, because a run was cut short. Empty, never nil.
+	Threshold float64 `json:"threshold"` // share by which medians must differ; 0: any difference counts
+	// Warnings are reasons for differences outside of the program, such as another CPU, and for missing
+	// figures, such as an interrupted run. Never nil.
 	Warnings    []string      `json:"warnings"`
 	Figures     []Compared    `json:"figures"`     // in the order of the old report
-	NotCompared []NotCompared `json:"notCompared"` // what could not be compared
-	RunsFor     int           `json:"runsFor"`     // runs a side that it takes to see a difference among so many figures
-	Verdicts    Verdicts      `json:"verdicts"`    // how many of each
+	NotCompared []NotCompared `json:"notCompared"` // cells and metrics without a counterpart
+	RunsFor     int           `json:"runsFor"`     // runs per report needed for a significant difference among so many figures
+	Verdicts    Verdicts      `json:"verdicts"`    // number of each verdict
 }
 
 // Verdicts counts verdicts. Worse includes cells that now fail.
@@ -51,27 +51,26 @@ type Compared struct {
 	OldRuns int      `json:"oldRuns"`
 	NewRuns int      `json:"newRuns"`
 	Ratio   Estimate `json:"ratio"` // of the medians, new over old; infinite, and null in JSON, if old is 0
-	// P is the chance to see such a difference without there being one, corrected for the
-	// number of figures. nil: the metric is exact, so there is no chance in it.
+	// P is the p-value of the difference, corrected for the number of figures. nil: the metric is
+	// exact.
 	P       *float64 `json:"p"`
 	Verdict Verdict  `json:"verdict"`
 	metric  Metric
 }
 
-// NotCompared is what only one report has, or what is not the same work in both.
+// NotCompared is a suite, cell or metric that only one report has, or whose work differs.
 type NotCompared struct {
 	Suite  string `json:"suite"`
 	Cell   string `json:"cell,omitempty"`   // empty: the whole suite
 	Metric string `json:"metric,omitempty"` // empty: the whole cell
 	Why    string `json:"why"`
-	Worse  bool   `json:"worse"` // it worked and now fails
+	Worse  bool   `json:"worse"` // the old report has samples and the new one a failure
 }
 
-// Compare sets two reports against each other, cell by cell. A figure is better or worse
-// when a Mann-Whitney test says so at 5 %, after Holm's correction over all figures of the
-// comparison, and the medians differ by more than threshold, a share of the old one. So
-// two reports of the same thing alarm in at most 5 of 100 comparisons. Exact metrics know
-// no chance: any difference is one. Requires: threshold >= 0.
+// Compare compares two reports, cell by cell. A figure is better or worse when a Mann-Whitney test
+// finds a difference at 5 %, after Holm's correction over all figures of the comparison, and the
+// medians differ by more than threshold, a share of the old one. So at most 5 of 100 comparisons of
+// equal programs report a difference. For exact metrics any difference counts. threshold must be >= 0.
 func Compare(before, now *Report, threshold float64) *Comparison {
 	c := &Comparison{
 		Threshold: threshold, Warnings: warningsAbout(before, now), Figures: []Compared{}, NotCompared: []NotCompared{},
@@ -188,8 +187,8 @@ func (c *Comparison) cell(suite string, before, now Cell) {
 	}
 }
 
-// exactVerdict looks at the worst run first: one wrong decision in ten runs is worse than
-// none, whatever the median is.
+// exactVerdict compares the worst runs first: one wrong decision in ten runs is worse than none,
+// whatever the median is.
 func (f Compared) exactVerdict() Verdict {
 	pairs := [][2]float64{{f.Old.High, f.New.High}, {f.Old.Low, f.New.Low}, {f.Old.Value, f.New.Value}}
 	if f.metric.Higher {

@@ -12,8 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxReportBytes is more than any report has, in bytes. A file that is larger is
-// something else.
+// maxReportBytes bounds the size of a report file, in bytes.
 const maxReportBytes = 16 << 20
 
 // ReadReport reads what `canopy bench run --output json` wrote. What it returns has at
@@ -35,7 +34,7 @@ func ReadReport(r io.Reader) (*Report, error) {
 	return &report, report.check()
 }
 
-// readError says in terms of the file what the parser objects to.
+// readError is a parser error in terms of the file.
 func readError(text []byte, err error) error {
 	var syntax *jsontext.SyntacticError
 	var meaning *json.SemanticError
@@ -61,7 +60,7 @@ func readError(text []byte, err error) error {
 	return err
 }
 
-// position is a place as editors count it, from 1.
+// position is a line and a column, from 1.
 func position(text []byte, offset int64) string {
 	before := text[:min(offset, int64(len(text)))]
 	line := bytes.Count(before, []byte("\n"))
@@ -76,7 +75,7 @@ func pointerSuffix(p jsontext.Pointer) string {
 	return " (at " + singleLine(string(p)) + ")"
 }
 
-// check finds what has the form of a report and is none.
+// check finds values that are invalid in a report.
 func (r *Report) check() error {
 	switch {
 	case r.Version == "" || r.Go == "":

@@ -62,9 +62,9 @@ func TestReadReport_Errors(t *testing.T) {
 			`suite "s", cell "c": there are samples, and no digest of the work`},
 		{"a figure below zero", cellReport(`"name": "c", "digest": "d", "samples": [{}, {"idleCPU": -0.5}]`),
 			`suite "s", cell "c": sample number 2: idleCPU is -0.5`},
-		{"a figure that nobody knows", cellReport(`"name": "c", "digest": "d", "samples": [{"speed": 1}]`),
+		{"an unknown metric", cellReport(`"name": "c", "digest": "d", "samples": [{"speed": 1}]`),
 			`suite "s", cell "c": sample number 1: unknown metric "speed"`},
-		{"percentiles of all runs that nobody knows", cellReport(`"name": "c", "digest": "d", "samples": [{}], "merged": {"p": 1}`),
+		{"an unknown merged metric", cellReport(`"name": "c", "digest": "d", "samples": [{}], "merged": {"p": 1}`),
 			`suite "s", cell "c": merged: unknown metric "p"`},
 		{"more than a report can have", strings.Repeat(" ", maxReportBytes+1), "not a report: longer than 16777216 bytes"},
 	} {

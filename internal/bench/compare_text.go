@@ -6,12 +6,11 @@ import (
 	"text/tabwriter"
 )
 
-// NothingCompared is what the text of a comparison without figures says.
+// NothingCompared is the text of a comparison without figures.
 const NothingCompared = "nothing was compared: the reports have no work in common"
 
-// WriteText writes a comparison for a terminal: warnings, a row for every figure, what
-// could not be compared, how often each verdict fell, and once more what is worse. Its
-// errors are those of w.
+// WriteText writes a comparison for a terminal: warnings, a row for every figure, what was not
+// compared, the number of each verdict, and the worse figures. Errors are those of w.
 func (c *Comparison) WriteText(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, warning := range c.Warnings {

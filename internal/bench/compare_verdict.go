@@ -2,8 +2,8 @@ package bench
 
 import "math"
 
-// decideVerdicts gives every figure its verdict, which depends on all the others: the more are
-// looked at, the more differ by chance.
+// decideVerdicts sets the verdict of every figure. It depends on the number of figures: the more are
+// tested, the more differ by chance.
 func (c *Comparison) decideVerdicts() {
 	var ps []float64
 	for _, f := range c.Figures {
@@ -29,7 +29,7 @@ func (c *Comparison) decideVerdicts() {
 	}
 }
 
-// verdict is that of a figure with some chance in it. Requires: P is corrected.
+// verdict is the verdict of a figure that is not exact. P must be corrected.
 func (f *Compared) verdict(threshold float64, tests int) Verdict {
 	switch {
 	case *f.P <= significance && math.Abs(f.Ratio.Value-1) > threshold:

@@ -1,8 +1,7 @@
-// Package bench measures what decisions cost: on queue trees of chosen depth and width,
-// through the core alone, the in-process door or gRPC.
+// Package bench measures the cost of scheduling decisions: on queue trees of given depth and width,
+// in the core alone, over the in-process API or over gRPC.
 //
-// It owns the workloads, the suites made of them, the measuring and the reading of what
-// was measured. It leaves to package sim what a real trace looks like and to package twin
-// what the right decision is. The rule: a figure in a Report was measured in a process
-// that did nothing else, with a stream that is the same for the same Spec and seed.
+// It has the workloads, the suites of workloads, the measurement and the comparison of reports. Traces are in
+// package sim, the naive twin in package twin. Every figure of a Report is measured in a process that does
+// nothing else, with a request stream that is the same for the same Spec and seed.
 package bench

@@ -11,33 +11,33 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// hostileSpec is an attack.
+// hostileSpec describes an attack.
 type hostileSpec struct {
 	Attack         string `json:"attack"`
 	Method         string `json:"method,omitempty"`         // of attackMessages
-	Entry          int    `json:"entry,omitempty"`          // the field of the message that is sent empty, again and again
+	Entry          int    `json:"entry,omitempty"`          // the field of the message that is sent empty, repeatedly
 	Bytes          int    `json:"bytes,omitempty"`          // of a message
 	UnregisteredRM bool   `json:"unregisteredRM,omitempty"` // the messages name an RM that is not registered
 	Streams        int    `json:"streams,omitempty"`        // of attackIdle and attackStale
-	Seconds        int    `json:"seconds"`                  // that each phase takes at least
+	Seconds        int    `json:"seconds"`                  // minimum duration of each phase
 }
 
 // The attacks.
 const (
-	attackMessages = "messages" // several large messages at once, again and again
+	attackMessages = "messages" // several large messages at once, repeatedly
 	attackUnread   = "unread"   // messages whose answers are not read
-	attackIdle     = "idle"     // streams that say nothing
-	attackStale    = "stale"    // streams that speak after a later registration than theirs
+	attackIdle     = "idle"     // streams without messages
+	attackStale    = "stale"    // streams that send after a later registration of their resource manager
 )
 
-// The families of times: how long an ask took.
+// The families of times: from an ask to its allocation.
 const (
 	beforeAttackTimes = "askBeforeAttack"
 	duringAttackTimes = "askDuringAttack"
 )
 
-// measureHostile measures what an attack costs a server, and its other client. Server, attacker and
-// client are processes of their own, and the attacker yields to both: it is on another machine.
+// measureHostile measures what an attack costs a server and its regular client. Server, attacker and
+// client are separate processes; the attacker has the lowest priority, as if it ran on another machine.
 func measureHostile(ctx context.Context, r *result, j Job) (err error) {
 	spec := j.Hostile
 	j.raisePriority()
@@ -55,7 +55,7 @@ func measureHostile(ctx context.Context, r *result, j Job) (err error) {
 	attack := func(ctx context.Context) (Answer, error) {
 		return j.spawner()(ctx, Job{Measure: Attack, Attack: &attackJob{Spec: spec, Address: server.grpc}})
 	}
-	if spec.Attack == attackStale { // its streams are opened before the registration that counts
+	if spec.Attack == attackStale { // its streams are opened before the last registration
 		if err := c.register(ctx); err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func measureHostile(ctx context.Context, r *result, j Job) (err error) {
 	return nil
 }
 
-// regularClient is the client that behaves.
+// regularClient is the client that is not attacking.
 type regularClient struct {
 	conn *grpc.ClientConn
 	si.SchedulerClient
@@ -124,7 +124,7 @@ func (c *regularClient) register(ctx context.Context) error {
 	return err
 }
 
-// begin registers, offers a node, and starts an application.
+// begin registers, adds a node, and submits an application.
 func (c *regularClient) begin(ctx context.Context) error {
 	if err := c.register(ctx); err != nil {
 		return err
@@ -156,12 +156,11 @@ func (c *regularClient) begin(ctx context.Context) error {
 	return err
 }
 
-// minAsks is how many asks of the client that behaves are answered at least: as many as a
-// median takes.
+// minAsks is the minimum number of measured asks, enough for a median.
 const minAsks = 10
 
-// submitFor asks for one allocation after the other, 50 a second, for at least so long, and until
-// over is closed; nil: it is.
+// submitFor sends asks one after the other, 50 a second, for at least minDuration, and until over is
+// closed; nil: it is closed.
 func (c *regularClient) submitFor(ctx context.Context, took histogram, minDuration time.Duration, over <-chan struct{}) error {
 	began := time.Now()
 	for n := 0; n < minAsks || time.Since(began) < minDuration || over != nil && !isClosed(over); n++ {
@@ -173,12 +172,12 @@ func (c *regularClient) submitFor(ctx context.Context, took histogram, minDurati
 		}}}
 		asked := time.Now()
 		if err := c.allocations.Send(m); err != nil {
-			return fmt.Errorf("the client that behaves: %w", err)
+			return fmt.Errorf("the regular client: %w", err)
 		}
 		for made := 0; made == 0; {
 			answer, err := c.allocations.Recv()
 			if err != nil {
-				return fmt.Errorf("the client that behaves: %w", err)
+				return fmt.Errorf("the regular client: %w", err)
 			}
 			made = len(answer.New)
 		}

@@ -18,13 +18,13 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 )
 
-// attackJob is an attack by a process of its own.
+// attackJob is an attack by a separate process.
 type attackJob struct {
 	Spec    hostileSpec `json:"spec"`
 	Address string      `json:"address"` // gRPC
 }
 
-// run attacks for as long as the job says.
+// run attacks for the duration of the job.
 func (j *attackJob) run(ctx context.Context, r *result) error {
 	a := &attacker{spec: j.Spec, address: j.Address}
 	if err := a.prepare(ctx); err != nil {
@@ -36,22 +36,22 @@ func (j *attackJob) run(ctx context.Context, r *result) error {
 	return err
 }
 
-// attacker is the client that does not behave.
+// attacker is the attacking client.
 type attacker struct {
 	spec    hostileSpec
 	address string
 
 	conns   []*grpc.ClientConn
-	streams []grpc.ClientStream // that were opened beforehand
+	streams []grpc.ClientStream // opened before the last registration
 	cancel  context.CancelFunc
 
 	sent, refused, openStreams atomic.Int64
 }
 
-// streamsPerConn is how many streams an attacker opens on one connection: as many as a server takes.
+// streamsPerConn is the number of streams per connection: the server's limit.
 const streamsPerConn = 100
 
-// concurrentMessages is how many large messages an attacker sends at the same time.
+// concurrentMessages is the number of large messages sent at the same time.
 const concurrentMessages = 4
 
 var anyStream = &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}
@@ -76,7 +76,7 @@ func (a *attacker) newStream(ctx context.Context, conn *grpc.ClientConn, method 
 	return conn.NewStream(ctx, anyStream, "/"+rmproxy.ServiceName+"/"+method, grpc.ForceCodecV2(rawCodec{}))
 }
 
-// prepare does what comes before the registration that counts.
+// prepare opens streams before the last registration.
 func (a *attacker) prepare(ctx context.Context) error {
 	ctx, a.cancel = context.WithCancel(ctx)
 	conn, err := a.dial()
@@ -90,7 +90,7 @@ func (a *attacker) prepare(ctx context.Context) error {
 		}
 		a.streams = append(a.streams, s)
 	}
-	preciseSleep(100 * time.Millisecond) // until the server has them
+	preciseSleep(100 * time.Millisecond) // until the server has accepted them
 	return nil
 }
 
@@ -101,14 +101,14 @@ func (a *attacker) close() {
 	}
 }
 
-// answer is what the attack has met so far.
+// answer has the counts of the attack so far.
 func (a *attacker) answer() Answer {
 	return Answer{Sample: Sample{
 		"attackMessages": float64(a.sent.Load()), "attackRefused": float64(a.refused.Load()), "attackStreamsKept": float64(a.openStreams.Load()),
 	}}
 }
 
-// run attacks for at least as long as the attack is to last.
+// run attacks for at least the duration of the attack.
 func (a *attacker) run(ctx context.Context) error {
 	minDuration := time.Duration(a.spec.Seconds) * time.Second
 	ctx, stop := context.WithTimeout(ctx, minDuration+2*time.Minute)
@@ -126,7 +126,7 @@ func (a *attacker) run(ctx context.Context) error {
 	return fmt.Errorf("there is no attack %q", a.spec.Attack)
 }
 
-// message is a message of so many empty entries.
+// message is a message of empty entries.
 func (a *attacker) message() mem.BufferSlice {
 	name := rmID
 	if a.spec.UnregisteredRM {
@@ -143,7 +143,7 @@ func (a *attacker) message() mem.BufferSlice {
 	return mem.BufferSlice{mem.SliceBuffer(b)}
 }
 
-// flood sends several large messages at once, and again, each on a stream of its own, for so long.
+// flood sends several large messages at once, each on its own stream, repeatedly for minDuration.
 func (a *attacker) flood(ctx context.Context, minDuration time.Duration) error {
 	m := a.message()
 	var at sync.WaitGroup
@@ -159,7 +159,7 @@ func (a *attacker) flood(ctx context.Context, minDuration time.Duration) error {
 				s, err := a.newStream(ctx, conn, a.spec.Method)
 				if err == nil {
 					a.sent.Add(1)
-					_ = s.SendMsg(m) // what cannot be sent is refused below
+					_ = s.SendMsg(m) // a failed send is counted as refused below
 					_ = s.CloseSend()
 					for err == nil {
 						err = s.RecvMsg(nil)
@@ -176,7 +176,7 @@ func (a *attacker) flood(ctx context.Context, minDuration time.Duration) error {
 	return errors.Join(errs...)
 }
 
-// sendUnread asks for nodes that are refused, and reads none of that.
+// sendUnread sends nodes that are rejected, and does not read the answers.
 func (a *attacker) sendUnread(ctx context.Context, minDuration time.Duration) error {
 	ctx, stop := context.WithTimeout(ctx, minDuration)
 	defer stop()
@@ -188,14 +188,14 @@ func (a *attacker) sendUnread(ctx context.Context, minDuration time.Duration) er
 			a.sent.Add(1)
 		}
 	}
-	if ctx.Err() != nil { // it was not read any more
+	if ctx.Err() != nil { // the server stopped reading
 		return nil
 	}
 	a.refused.Add(1)
 	return nil
 }
 
-// openIdle opens streams that say nothing, and counts those that are there at the end.
+// openIdle opens streams without messages, and counts the open ones at the end.
 func (a *attacker) openIdle(ctx context.Context, minDuration time.Duration) error {
 	began := time.Now()
 	live, hangUp := context.WithCancel(ctx)
@@ -236,7 +236,8 @@ func (a *attacker) openIdle(ctx context.Context, minDuration time.Duration) erro
 	return nil
 }
 
-// sendStale speaks on the streams that were opened under the registration before, in the name of the RM.
+// sendStale sends on the streams that were opened under an earlier registration of the resource
+// manager.
 func (a *attacker) sendStale() error {
 	a.spec.Method, a.spec.Entry, a.spec.Bytes = "UpdateAllocation", 4, 0
 	m := a.message()

@@ -10,7 +10,7 @@ import (
 )
 
 // shortenAttack shortens an attack for a quick run. A flood needs no time of its own: it goes on until every
-// attacker has sent a message and the client that behaves has been served often enough; late
+// attacker has sent a message and the regular client has been served often enough; late
 // speakers have all been answered. The other attacks are made of waiting, and keep their second.
 func shortenAttack(h hostileSpec) hostileSpec {
 	if (h.Attack == attackMessages || h.Attack == attackStale) && !testscale.Full() {
@@ -20,7 +20,7 @@ func shortenAttack(h hostileSpec) hostileSpec {
 }
 
 // Every attack ends with what it is meant to show: the server has ended what it should, and the
-// client that behaves was served all the while.
+// regular client was served all the while.
 func TestHostile_ServerWithstandsEveryAttack(t *testing.T) {
 	// In the quick suite a large message is one of 8 MiB, and what is refused of nodes is so in either size.
 	much := []string{"allocations-large-unregistered", "nodes-64KiB"}

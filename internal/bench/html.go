@@ -11,13 +11,12 @@ import (
 //go:embed html_report.tmpl
 var htmlText string
 
-// htmlPage escapes whatever a report says: names may come from a file of somebody else.
+// htmlPage escapes the texts of a report: names may come from an untrusted file.
 var htmlPage = template.Must(template.New("report").Parse(htmlText))
 
-// WriteHTML writes a report as one page that needs nothing else: for each suite a plot of
-// the CPU per decision over the axis, bars for the latencies, all figures, and what it
-// takes to measure the same again. Figures are medians with 95 % intervals. Its errors
-// are those of w.
+// WriteHTML writes a report as one self-contained page: for each suite a plot of the CPU per decision
+// over the axis, bars of the latencies, all figures, and the commands to measure it again. Figures are
+// medians with 95 % intervals. Errors are those of w.
 func WriteHTML(w io.Writer, r *Report) error {
 	page := htmlReport{Machine: r.machine(), RunInfo: r.runInfo(), Report: r}
 	for i, s := range r.Suites {
@@ -34,7 +33,7 @@ type htmlReport struct {
 
 type htmlSuite struct {
 	ID, Name, About string
-	Plot            *plot // nil: there is no axis, or nothing on it
+	Plot            *plot // nil: there is no axis, or no value
 	Latencies       []bars
 	Metrics         []Metric
 	Rows            []htmlRow
@@ -67,7 +66,7 @@ func (s Suite) section(i int) htmlSuite {
 
 func (s Spec) text() string {
 	text, err := json.Marshal(s)
-	if err != nil { // a float that JSON does not know
+	if err != nil { // NaN and infinity
 		return err.Error()
 	}
 	return string(text)

@@ -5,12 +5,12 @@ import (
 	"strconv"
 )
 
-// frame is a picture in pixels, and the field in it that an axis or two span.
+// frame is the size of a picture in pixels, with the area of its axes.
 type frame struct {
 	Width, Height, Left, Right, Top, Bottom int
 }
 
-// Where the field's labels stand. Names and ticks on its left end before it.
+// The positions of labels. Names and ticks on the left end before the area.
 
 func (f frame) MiddleX() int { return (f.Left + f.Right) / 2 }
 func (f frame) MiddleY() int { return (f.Top + f.Bottom) / 2 }
@@ -19,24 +19,23 @@ func (f frame) TickY() int   { return f.Bottom + 20 }
 func (f frame) TitleY() int  { return f.Bottom + 48 }
 func (f frame) ValueX() int  { return f.Right + 8 }
 
-// logAxis maps values above zero to places on a picture, a decade as long as the next.
+// logAxis maps positive values to positions, with decades of equal length.
 type logAxis struct {
 	low, high float64 // logarithms to base 10
-	from, to  float64 // where they are
+	from, to  float64 // positions
 }
 
-// axisTick is a value with a place on an axis.
+// axisTick is a value with its position on an axis.
 type axisTick struct {
 	At    float64
 	Label string
 }
 
-// newLogAxis makes an axis for values between low and high, with some air around them.
-// Requires: 0 < low <= high.
+// newLogAxis is an axis for values between low and high, with margins; 0 < low <= high.
 func newLogAxis(low, high, from, to float64) logAxis {
 	const air = 0.08
 	a := logAxis{low: math.Log10(low), high: math.Log10(high), from: from, to: to}
-	if a.high-a.low < 0.3 { // noise on a flat line must not look like a mountain
+	if a.high-a.low < 0.3 { // noise on a flat line must not look large
 		middle := (a.low + a.high) / 2
 		a.low, a.high = middle-0.15, middle+0.15
 	}
@@ -45,14 +44,14 @@ func newLogAxis(low, high, from, to float64) logAxis {
 	return a
 }
 
-// at is the place of a value, to a tenth of a pixel.
+// at is the position of a value, to a tenth of a pixel.
 func (a logAxis) at(v float64) float64 {
 	share := (math.Log10(v) - a.low) / (a.high - a.low)
 	return math.Round(10*(a.from+share*(a.to-a.from))) / 10
 }
 
-// tickSteps are the values of a decade that may get a tick, the most of them first, with the
-// share of the decade between the two that are closest.
+// tickSteps are the values of a decade that may have a tick, the longest list first, with the smallest
+// distance between two as a share of the decade.
 var tickSteps = []struct {
 	steps   []float64
 	closest float64
@@ -64,13 +63,13 @@ var tickSteps = []struct {
 	{[]float64{1}, 1},
 }
 
-// ticks are at as many round values as have room for their labels.
+// ticks are as many round values as have space for their labels.
 func (a logAxis) ticks() []axisTick {
 	decades := a.high - a.low
 	decade := math.Abs(a.to-a.from) / decades // in pixels
-	minGap := 48.0                            // for a label beside others
+	minGap := 48.0                            // for labels side by side
 	if a.to < a.from {
-		minGap = 18 // above others, as the axis goes up
+		minGap = 18 // for labels above each other
 	}
 	steps := tickSteps[len(tickSteps)-1].steps
 	for _, r := range tickSteps {

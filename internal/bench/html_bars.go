@@ -7,18 +7,17 @@ import (
 	"strings"
 )
 
-// latencyFamilies are the latencies of which there are percentiles.
+// latencyFamilies are the latencies with percentiles.
 var latencyFamilies = []struct{ prefix, title string }{
 	{"decision", "Time of one decision in the core"},
 	{"askToAllocation", "From ask to allocation"},
 	{"releaseToNext", "From a release to the next allocation"},
 }
 
-// barPercentiles are the suffixes of their metrics, and what people call them.
+// barPercentiles are the suffixes of their metrics, and the displayed names.
 var barPercentiles = []struct{ suffix, name string }{{"P50", "p50"}, {"P99", "p99"}, {"P999", "p99.9"}}
 
-// The size of bars in pixels, and the room for their names on the left and values on the
-// right.
+// Sizes of bars in pixels, with the space for names on the left and values on the right.
 const (
 	barsWidth, barsLeft, barsRight = 640, 190, 460
 	barsTop, barsBottom            = 10, 34
@@ -26,31 +25,31 @@ const (
 	maxNameLetters                 = 24 // in letters
 )
 
-// bars show percentiles of a latency, a row a cell, on one logarithmic axis.
+// bars show percentiles of a latency, a row per cell, on one logarithmic axis.
 type bars struct {
 	frame
 	Title  string
 	Ticks  []axisTick
 	Rows   []barRow
-	Legend []bar // of the percentiles that there are
+	Legend []bar // of the present percentiles
 }
 
-// barRow has the bars of a cell, the longest first, so that shorter ones lie on top.
+// barRow has the bars of a cell, the longest first: shorter ones are drawn on top.
 type barRow struct {
-	Name, Cell      string // shortened to what fits, and in full
+	Name, Cell      string // shortened, and in full
 	Y, TextY, Thick int    // upper edge, base line of the text, height
 	Bars            []bar
 	Text            string // the values
 }
 
-// bar is a percentile. Kind is its place in barPercentiles.
+// bar is a percentile. Kind is its index in barPercentiles.
 type bar struct {
 	Kind  int
 	Width float64
 	Text  string
 }
 
-// latencies are the families of which the suite has any value above zero.
+// latencies are the families for which the suite has a positive value.
 func (s Suite) latencies() []bars {
 	var all []bars
 	for _, f := range latencyFamilies {
@@ -69,11 +68,10 @@ func (s Suite) latencies() []bars {
 	return all
 }
 
-// axisStart is where the axis of bars begins, so that the shortest has some length.
+// axisStart is the start of the axis of bars, so that the shortest has a length.
 func axisStart(low float64) float64 { return max(low/2, math.SmallestNonzeroFloat64) }
 
-// latency is not there without samples, and not when it is zero: that has no place on the
-// axis.
+// latency is missing without samples, and if it is zero: a logarithmic axis has no position for it.
 func (c Cell) latency(metric string) (v float64, ok bool) {
 	e, _ := c.estimate(Metric{Name: metric})
 	return e.Value, e.Value > 0
@@ -111,7 +109,7 @@ func (s Suite) bars(prefix, title string, x logAxis) bars {
 	return b
 }
 
-// shortened is the beginning of a name that is too long for its place.
+// shortened is a name, cut to maxNameLetters.
 func shortened(name string) string {
 	if letters := []rune(name); len(letters) > maxNameLetters {
 		return string(letters[:maxNameLetters-1]) + "…"

@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// plotFrame is the picture of a plot.
+// plotFrame is the frame of a plot.
 var plotFrame = frame{Width: 640, Height: 380, Left: 74, Right: 620, Top: 16, Bottom: 320}
 
 // lineStyles is how many styles of lines the stylesheet has.
 const lineStyles = 6
 
-// plot is the cost of a decision over the axis of a suite, both logarithmic: a power is a
-// straight line.
+// plot is the cost of a decision over the axis of a suite, both logarithmic: a power law is a straight
+// line.
 type plot struct {
 	frame
 	Title, Axis    string
 	XTicks, YTicks []axisTick
 	Lines          []plotLine
 	Named          bool     // any of the lines
-	Scaling        []string // a sentence a line
+	Scaling        []string // one sentence per line
 }
 
 // plotLine is a curve of medians and all the samples around it.
@@ -34,13 +34,13 @@ type plotLine struct {
 	Dots    []dot
 }
 
-// dot is a point, with what it says when somebody points at it.
+// dot is a point with its tooltip.
 type dot struct {
 	X, Y float64
 	Text string
 }
 
-// plot is nil when the suite has no axis or nothing was measured along it.
+// plot is nil when the suite has no axis or no measured values.
 func (s Suite) plot() *plot {
 	lines := s.lines()
 	if len(lines) == 0 {
@@ -61,7 +61,7 @@ func (s Suite) plot() *plot {
 	return p
 }
 
-// axes hold every point that the plot shows.
+// axes cover all points of the plot.
 func (s Suite) axes() (x, y logAxis) {
 	left, right := math.Inf(1), 0.0
 	low, high := math.Inf(1), 0.0

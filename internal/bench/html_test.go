@@ -12,7 +12,7 @@ import (
 )
 
 // wellFormed writes a report as a page and checks what must hold for any of them. It
-// returns what the page says.
+// returns its text.
 func wellFormed(t *testing.T, r *Report) (pageText string) {
 	t.Helper()
 	var page, text strings.Builder
@@ -111,7 +111,7 @@ func TestWriteHTML_ShowsAllFigures(t *testing.T) {
 func TestLogAxis_TicksDoNotOverlap(t *testing.T) {
 	for _, c := range []struct {
 		low, high  float64
-		across, up string // upwards there is more room
+		across, up string // upwards there is more space
 	}{
 		{1, 1, "0.7 0.8 0.9 1", "0.7 0.8 0.9 1"},
 		{100, 300, "100 150 200 300", "100 150 200 300"},

@@ -9,31 +9,31 @@ import (
 	"runtime/pprof"
 )
 
-// Measure is what is done with a workload.
+// Measure is how a workload is measured.
 type Measure string
 
 // The measures.
 const (
-	Fill    Measure = "fill"    // everything is asked for, then decided as fast as it goes
-	Churn   Measure = "churn"   // a full cluster in which allocations end and others take their place
-	Steady  Measure = "steady"  // asks come at a rate, and there is room
-	Memory  Measure = "memory"  // what a queue, a node, an application and an ask hold
-	Reload  Measure = "reload"  // how long deciding pauses for a new configuration
-	Preempt Measure = "preempt" // a full cluster in which asks take the place of others
-	Readers Measure = "readers" // asks come at a rate, by turns without readers and with them
-	Hostile Measure = "hostile" // a server is attacked, and a client asks all the while
+	Fill    Measure = "fill"    // all asks are submitted, then placed as fast as possible
+	Churn   Measure = "churn"   // a full cluster in which allocations end and pending asks are placed
+	Steady  Measure = "steady"  // asks arrive at a rate, and all fit
+	Memory  Measure = "memory"  // heap bytes of a queue, a node, an application and an ask
+	Reload  Measure = "reload"  // how long scheduling pauses for a new configuration
+	Preempt Measure = "preempt" // a full cluster in which asks preempt
+	Readers Measure = "readers" // asks arrive at a rate, alternately without and with readers
+	Hostile Measure = "hostile" // a server is attacked while a client sends asks
 	Poll    Measure = "poll"    // the readers of another process
 	Attack  Measure = "attack"  // the attacker of another process
 	Audit   Measure = "audit"   // no timing: every decision is checked
 )
 
-// Job is what one process is to measure.
+// Job is what one process measures.
 type Job struct {
 	Spec       Spec    `json:"spec"`
 	Measure    Measure `json:"measure"`
 	Seed       uint64  `json:"seed"`
 	Trace      Trace   `json:"trace"`      // instead of the stream of Spec
-	Once       bool    `json:"once"`       // do not repeat what is over too soon: for a test
+	Once       bool    `json:"once"`       // do not repeat short fills: for tests
 	CPUProfile string  `json:"cpuProfile"` // file to write; empty: none
 	MemProfile string  `json:"memProfile"`
 
@@ -41,17 +41,17 @@ type Job struct {
 	Hostile hostileSpec `json:"hostile,omitzero"` // of the measure of that name
 	Poll    *pollJob    `json:"poll,omitempty"`   // as well
 	Attack  *attackJob  `json:"attack,omitempty"` // as well
-	Command []string    `json:"self,omitempty"`   // the command that measures in a process of its own; empty: this process does
+	Command []string    `json:"self,omitempty"`   // the command that measures in a separate process; empty: this process does
 }
 
-// Answer is what it has measured.
+// Answer is the result of a Job.
 type Answer struct {
 	Digest string            `json:"digest"`
 	Sample Sample            `json:"sample"`
 	Times  map[string]string `json:"times"` // by family: histograms, to be merged over the runs
 }
 
-// result is an Answer in the making.
+// result is an Answer under construction.
 type result struct {
 	sample     Sample
 	histograms map[string]histogram
@@ -59,7 +59,7 @@ type result struct {
 
 func newResult() *result { return &result{sample: Sample{}, histograms: map[string]histogram{}} }
 
-// family are the times of a family, which the sample gets percentiles of in the end.
+// family is the histogram of a family; the sample gets its percentiles at the end.
 func (r *result) family(name string) histogram {
 	t, ok := r.histograms[name]
 	if !ok {
@@ -69,7 +69,7 @@ func (r *result) family(name string) histogram {
 	return t
 }
 
-// Do measures in this process. For figures that can be trusted it must do nothing else.
+// Do measures in this process, which must do nothing else for the figures to be valid.
 func Do(ctx context.Context, j Job) (Answer, error) {
 	if j.Poll != nil || j.Attack != nil {
 		return j.doLoadProcess(ctx)
@@ -92,21 +92,21 @@ func Do(ctx context.Context, j Job) (Answer, error) {
 }
 
 // raisePriority gives this process, and the server that it starts, priority over readers and attackers,
-// which run on this machine only because there is no other.
+// which stand for other machines.
 func (j Job) raisePriority() {
 	if len(j.Command) > 0 { // else all are in this process
 		setHighPriority()
 	}
 }
 
-// raisePriorityAboveServer gives this process priority over the server, which has been started.
+// raisePriorityAboveServer gives this process priority over the started server.
 func (j Job) raisePriorityAboveServer() {
 	if len(j.Command) > 0 {
 		setRealtimePriority()
 	}
 }
 
-// doLoadProcess does what others than the measured do: it is meant for a process of its own.
+// doLoadProcess runs readers or attackers. It is meant for a separate process.
 func (j Job) doLoadProcess(ctx context.Context) (Answer, error) {
 	if len(j.Command) > 0 { // else this process does other things, too
 		if err := setIdlePriority(); err != nil {
@@ -126,7 +126,7 @@ func (j Job) doLoadProcess(ctx context.Context) (Answer, error) {
 	return r.answer("")
 }
 
-// answer is what was measured.
+// answer is the result as an Answer.
 func (r *result) answer(digest string) (a Answer, err error) {
 	a = Answer{Digest: digest, Sample: r.sample, Times: map[string]string{}}
 	for family, t := range r.histograms {
@@ -185,7 +185,7 @@ func (j Job) measure(ctx context.Context, s *stream, r *result) error {
 	return fmt.Errorf("there is no measure %q", j.Measure)
 }
 
-// spawner measures another job: in a process of its own if that is known.
+// spawner measures another job, in a separate process if Command is set.
 func (j Job) spawner() func(context.Context, Job) (Answer, error) {
 	if len(j.Command) == 0 {
 		return Do
@@ -193,7 +193,7 @@ func (j Job) spawner() func(context.Context, Job) (Answer, error) {
 	return Spawner(j.Command[0], j.Command[1:]...)
 }
 
-// maxRounds is how often a fill may be repeated until there are enough decisions.
+// maxRounds bounds how often a fill is repeated for enough decisions.
 const maxRounds = 20
 
 func (j Job) rounds() int {
@@ -203,7 +203,7 @@ func (j Job) rounds() int {
 	return maxRounds
 }
 
-// MeasureOf is what is done with a workload that no suite says anything about.
+// MeasureOf is the measure of a workload outside of the suites.
 func MeasureOf(s Spec) Measure {
 	switch {
 	case s.Preemptors > 0:
@@ -216,7 +216,7 @@ func MeasureOf(s Spec) Measure {
 	return Fill
 }
 
-// profileCPU writes a CPU profile of what follows to a file, until stop is called.
+// profileCPU writes a CPU profile to a file until stop is called.
 func profileCPU(path string) (stop func() error, err error) {
 	if path == "" {
 		return func() error { return nil }, nil
@@ -234,7 +234,7 @@ func profileCPU(path string) (stop func() error, err error) {
 	}, nil
 }
 
-// profileMemory writes what the heap holds and has held to a file.
+// profileMemory writes a heap profile to a file.
 func profileMemory(path string) error {
 	if path == "" {
 		return nil

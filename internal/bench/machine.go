@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Files of Linux that say what there is. Where they are missing it is not known.
+// Linux files. Without them the values are unknown.
 const (
 	cpuFile    = "/proc/cpuinfo"
 	loadFile   = "/proc/loadavg"
@@ -16,7 +16,7 @@ const (
 	timesFile  = "/proc/stat"
 )
 
-// cpuModel is the name of the CPU; empty: not known.
+// cpuModel is the name of the CPU; empty: unknown.
 func cpuModel() string { return fieldOf(cpuFile, "model name") }
 
 // fieldOf reads the first line "name : value" of a file.
@@ -35,7 +35,7 @@ func fieldOf(file, name string) string {
 	return ""
 }
 
-// loadAverage is that of the last minute; -1: not known.
+// loadAverage is the load average of the last minute; -1: unknown.
 func loadAverage() float64 {
 	text, err := os.ReadFile(loadFile)
 	if err != nil {
@@ -49,7 +49,7 @@ func loadAverage() float64 {
 	return load
 }
 
-// memoryAvailable is in bytes; 0: not known.
+// memoryAvailable is in bytes; 0: unknown.
 func memoryAvailable() int64 {
 	number, _, _ := strings.Cut(fieldOf(memoryFile, "MemAvailable"), " ")
 	kibibytes, err := strconv.ParseInt(number, 10, 64)
@@ -59,8 +59,7 @@ func memoryAvailable() int64 {
 	return kibibytes << 10
 }
 
-// processorTimes are what processors were used for since the machine started, in ticks. The zero
-// value is: not known.
+// processorTimes are ticks since the start of the machine. The zero value: unknown.
 type processorTimes struct{ all, stolen uint64 }
 
 func readProcessorTimes() processorTimes {
@@ -71,8 +70,8 @@ func readProcessorTimes() processorTimes {
 	return processorTimesOf(string(text))
 }
 
-// processorTimesOf reads the first line of timesFile: user, nice, system, idle, waiting, two kinds
-// of interrupts, and what the host of a virtual machine took. What comes behind is in user already.
+// processorTimesOf reads the first line of timesFile: user, nice, system, idle, iowait, irq, softirq,
+// steal. Later values are contained in user.
 func processorTimesOf(text string) (t processorTimes) {
 	const fields, stolen = 8, 7
 	line, _, _ := strings.Cut(text, "\n")
@@ -93,7 +92,8 @@ func processorTimesOf(text string) (t processorTimes) {
 	return t
 }
 
-// stolenSince is the share of the processors' time that the host took since then; 0 if it is not known.
+// stolenSince is the share of processor time that the host of a virtual machine took since then; 0 if
+// unknown.
 func (t processorTimes) stolenSince(then processorTimes) float64 {
 	if then.all == 0 || t.all <= then.all || t.stolen < then.stolen {
 		return 0

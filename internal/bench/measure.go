@@ -11,17 +11,17 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// reading is the state of the clock and of the accounts of this process.
+// reading has the clock and the resource usage of this process.
 type reading struct {
 	at      time.Time
 	cpu     time.Duration // user and system, all threads
-	gc      float64       // seconds spent on collections, as the runtime accounts for them
-	work    float64       // seconds spent on the program itself, by the same account
-	objects uint64        // allocated on the heap, ever
+	gc      float64       // seconds of garbage collection, by the runtime's account
+	work    float64       // seconds of the program itself, by the same account
+	objects uint64        // heap allocations since the start
 	bytes   uint64
 }
 
-// read takes a reading before something is measured: what reading costs is not in it.
+// read takes a reading before a measurement.
 func read() reading {
 	r := reading{}
 	r.heap()
@@ -32,7 +32,7 @@ func read() reading {
 func (r *reading) clocks() {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic("getrusage: " + err.Error()) // it has no reason to fail for the process itself
+		panic("getrusage: " + err.Error()) // it cannot fail for the own process
 	}
 	r.cpu, r.at = time.Duration(u.Utime.Nano()+u.Stime.Nano()), time.Now()
 }
@@ -47,7 +47,7 @@ func (r *reading) heap() {
 	r.objects, r.bytes = samples[2].Value.Uint64(), samples[3].Value.Uint64()
 }
 
-// usage is what happened between two readings, or several pairs of them.
+// usage is the sum of the differences between pairs of readings.
 type usage struct {
 	cpu, wall      time.Duration
 	gc, work       float64
@@ -55,7 +55,7 @@ type usage struct {
 	decisions      int
 }
 
-// add takes in what happened since a reading.
+// add adds the difference to a reading.
 func (s *usage) add(since reading, decisions int) {
 	var now reading
 	now.clocks()
@@ -69,7 +69,7 @@ func (s *usage) add(since reading, decisions int) {
 	s.decisions += decisions
 }
 
-// paceKind says whether how fast it went was up to the scheduler.
+// paceKind says whether the scheduler determined the speed.
 type paceKind bool
 
 const (
@@ -77,14 +77,14 @@ const (
 	paced   paceKind = false
 )
 
-// enter puts the figures into a sample. Requires: there were decisions.
+// enter puts the figures into a sample. There must be decisions.
 func (s *usage) enter(to Sample, p paceKind) {
 	n := float64(s.decisions)
 	to["cpuPerDecision"] = micros(s.cpu) / n
 	to["heapAllocsPerDecision"] = float64(s.objects) / n
 	to["heapBytesPerDecision"] = float64(s.bytes) / n
-	// Both by the account of the runtime, which counts by the clock: on a busy machine it is
-	// not that of the system. Without a collection in between both are zero.
+	// Both are from the runtime's account, which uses wall time: on a busy machine it differs from that
+	// of the system. Without a collection in between both are zero.
 	to["gcShare"] = 0
 	if s.gc+s.work > 0 {
 		to["gcShare"] = s.gc / (s.gc + s.work)
@@ -97,7 +97,7 @@ func (s *usage) enter(to Sample, p paceKind) {
 
 func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
 
-// The families of times that are measured one by one, by the prefix of their metrics.
+// The families of individually measured times, by the prefix of their metrics.
 const (
 	decisionTimes       = "decision"
 	askTimes            = "askToAllocation"
@@ -110,29 +110,29 @@ const (
 	answerTimes         = "answer"
 )
 
-// maxDuration is the longest that a histogram tells from longer ones.
+// maxDuration is the largest duration of a histogram.
 const maxDuration = 2 * time.Minute
 
-// histogram collects durations to three digits.
+// histogram collects durations with three digits.
 type histogram struct{ h *hdrhistogram.Histogram }
 
 func newHistogram() histogram { return histogram{hdrhistogram.New(1, maxDuration.Nanoseconds(), 3)} }
 
 func (t histogram) add(d time.Duration) {
-	// It can fail only for what is out of its range.
+	// The error is only possible for values out of range.
 	_ = t.h.RecordValue(min(max(d.Nanoseconds(), 1), maxDuration.Nanoseconds()))
 }
 
-// percentiles are the metrics that a family may have, and how many values it takes to say
-// so: ten beyond the percentile.
+// percentiles are the metrics of a family, with the minimum number of values: ten beyond the
+// percentile.
 var percentiles = []struct {
 	suffix  string
 	percent float64
 	least   int64
 }{{"P50", 50, 10}, {"P99", 99, 100}, {"P999", 99.9, 10_000}}
 
-// enter puts the percentiles of a family into a sample, as far as the family has them
-// and there are enough values.
+// enter puts the percentiles of a family into a sample, if the family has them and there are enough
+// values.
 func (t histogram) enter(family string, to Sample) {
 	for _, p := range percentiles {
 		if name := family + p.suffix; isMetric(name) && t.h.TotalCount() >= p.least {
@@ -160,12 +160,12 @@ func decodeHistogram(text string) (t histogram, err error) {
 	return t, nil
 }
 
-// idleWindow is how long a scheduler at rest is watched.
+// idleWindow is how long an idle scheduler is measured.
 const idleWindow = time.Second
 
-// idleShare is the share of a core that this process uses while nothing happens.
+// idleShare is the share of a core that this process uses while idle.
 func idleShare() float64 {
-	runtime.GC() // what it started is over when it returns, but for sweeping
+	runtime.GC() // the collection has ended on return, except for sweeping
 	before := read()
 	time.Sleep(idleWindow)
 	var s usage

@@ -8,9 +8,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// measureMemory measures what a leaf, a node, an application and an ask hold in the heap: the
-// difference between a tenth of them and all. Ids, keys and tags are those of the core
-// from then on, so they count.
+// measureMemory measures the heap bytes of a leaf, a node, an application and an ask: the difference
+// between a tenth of them and all. IDs, keys and tags are held by the core and count.
 func measureMemory(s *stream, r *result) error {
 	perLeaf, err := s.bytesPerLeaf()
 	if err != nil {
@@ -38,12 +37,12 @@ func measureMemory(s *stream, r *result) error {
 		r.sample[part.metric] = growth(before, heapHeld(), part.count-few)
 	}
 	err = core.Check()
-	runtime.KeepAlive(s) // what it holds must not seem to have been freed in between
+	runtime.KeepAlive(s) // the stream must not be freed in between
 	return err
 }
 
-// bytesPerLeaf compares a tree with one that has a tenth of the children at the last but
-// one level. What the configuration holds is part of it.
+// bytesPerLeaf compares a tree with one that has a tenth of the children at the last but one level,
+// including the configuration.
 func (s *stream) bytesPerLeaf() (float64, error) {
 	few := *s
 	few.spec.Fanout = max(s.spec.Fanout/10, 1)
@@ -74,8 +73,8 @@ func growth(before, after uint64, count int) float64 {
 	return max(0, float64(int64(after)-int64(before))/float64(max(count, 1)))
 }
 
-// heapHeld is what the heap holds after collections: the second frees what finalizers and
-// pools have kept over the first.
+// heapHeld is the heap after two collections: the second frees what finalizers and pools held over the
+// first.
 func heapHeld() uint64 {
 	runtime.GC()
 	runtime.GC()

@@ -10,22 +10,22 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// rmID is the name that the benchmark registers under.
+// rmID is the ID of the benchmark's resource manager.
 const rmID = "canopy-bench"
 
-// messageBatch is how many entries go into a message while loading.
+// messageBatch is the number of entries per message while loading.
 const messageBatch = 1000
 
-// apiClient is a way to a scheduler of its own, through the interface. What is heard goes to
-// the ear that it was opened with. It is for one goroutine.
+// apiClient is a client of the scheduler interface that passes answers to a recorder. It is for one
+// goroutine.
 type apiClient interface {
 	sendNode(*si.NodeRequest) error
 	sendApplication(*si.ApplicationRequest) error
 	sendAllocation(*si.AllocationRequest) error
-	// sendAsks sends those from first to before next of the stream in one message, with
-	// releases of what the keys name.
+	// sendAsks sends the asks from first to before next of the stream in one message, with releases of
+	// the given keys.
 	sendAsks(first, next int, ends []int) error
-	check() error // the books of the scheduler
+	check() error // audits the accounting of the scheduler
 	close() error
 }
 
@@ -33,7 +33,7 @@ func registration(s *stream) *si.RegisterResourceManagerRequest {
 	return &si.RegisterResourceManagerRequest{RmID: rmID, Version: "1", PolicyGroup: "queues", Config: s.config}
 }
 
-// nodeMessages offer all nodes, closed.
+// nodeMessages register all nodes, drained.
 func (s *stream) nodeMessages() (all []*si.NodeRequest) {
 	for some := range slices.Chunk(s.nodes, messageBatch) {
 		m := &si.NodeRequest{RmID: rmID}
@@ -47,7 +47,7 @@ func (s *stream) nodeMessages() (all []*si.NodeRequest) {
 	return all
 }
 
-// openMessage takes all nodes into use at once.
+// openMessage makes all nodes schedulable at once.
 func (s *stream) openMessage() *si.NodeRequest {
 	m := &si.NodeRequest{RmID: rmID}
 	for _, n := range s.nodes {
@@ -101,7 +101,7 @@ func resourceOf(a resources.Amounts) *si.Resource {
 	return &si.Resource{Resources: m}
 }
 
-// The answers, as every door gives them to the ear.
+// Answers, as every client passes them to the recorder.
 
 func (e *recorder) onNodes(m *si.NodeResponse) {
 	e.lock()
@@ -121,7 +121,7 @@ func (e *recorder) onApplications(m *si.ApplicationResponse) {
 	}
 }
 
-// onRejected is about an ask that was rejected. Requires: the ear is locked.
+// onRejected handles a rejected ask. The caller must hold the lock.
 func (e *recorder) onRejected(key, reason string) {
 	if len(key) >= len(sentinel) && key[:len(sentinel)] == sentinel {
 		e.rejectedSentinels++

@@ -9,8 +9,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// enterOutcome puts into a sample how good the decisions are: how much of the cluster is
-// used, and how far leaves are from their fair share.
+// enterOutcome puts the quality of the decisions into a sample: utilisation, and the distance of leaves
+// from their fair share.
 func (s *stream) enterOutcome(p placements, to Sample) {
 	var used, capacity resources.Amounts
 	for _, n := range s.nodes {
@@ -30,16 +30,15 @@ func (s *stream) enterOutcome(p placements, to Sample) {
 	}
 	to["allocations"] = float64(len(p))
 	to["utilisation"] = utilisation
-	// Where there is room for all, everybody has what they want. Where priorities decide,
-	// or quotas, nobody is promised a fair share.
+	// Where all asks fit, all are placed. Where priorities or quotas decide, there is no fair share.
 	if s.spec.Saturation > 1 && s.spec.Priorities == 1 && s.spec.Bound == 0 && scarce != "" {
 		to["fairShareError"] = s.fairShareError(perLeaf, used, scarce)
 	}
 }
 
-// fairShareError is the largest distance of a leaf from its fair share, as a part of that
-// share. Fair is what max-min fairness gives: at each level as much to one queue as to
-// the others, but not more than is asked for below it.
+// fairShareError is the largest distance of a leaf from its fair share, relative to that share. The
+// fair share is max-min fair: at each level queues get equal amounts, but not more than is requested
+// below them.
 func (s *stream) fairShareError(got map[objects.QueuePath]resources.Amounts, used resources.Amounts, of string) float64 {
 	demand := make([]float64, len(s.leaves))
 	index := make(map[objects.QueuePath]int, len(s.leaves))
@@ -59,8 +58,8 @@ func (s *stream) fairShareError(got map[objects.QueuePath]resources.Amounts, use
 	return worst
 }
 
-// fairShares deals an amount to leaves of a tree in which every queue has so many children.
-// demand is what the leaves ask for, in the order of the tree.
+// fairShares distributes an amount to the leaves of a tree with a constant fanout. demand is what the
+// leaves request, in tree order.
 func fairShares(amount float64, demand []float64, fanout int) []float64 {
 	if len(demand) == 1 {
 		return []float64{min(amount, demand[0])}
@@ -79,7 +78,7 @@ func fairShares(amount float64, demand []float64, fanout int) []float64 {
 	return fair
 }
 
-// maxMinFair pours an amount into vessels until they are full or all at the same level.
+// maxMinFair is the max-min fair distribution of an amount.
 func maxMinFair(amount float64, wants []float64) []float64 {
 	order := make([]int, len(wants))
 	for i := range order {

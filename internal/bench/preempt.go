@@ -10,8 +10,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// preemptCore fills a cluster and lets asks take the place of what runs in it. Every victim
-// leaves when it is told to, and every one of these asks must get its node.
+// preemptCore fills a cluster and submits preemptors. Every victim is confirmed at once, and every
+// preemptor must be placed.
 func preemptCore(s *stream, r *result) error {
 	core := newCore(s)
 	p, err := loadPreempting(s, core)
@@ -41,7 +41,7 @@ func preemptCore(s *stream, r *result) error {
 	return core.Check()
 }
 
-// enterSearchEffort puts into a sample what was looked at between two counts, per look.
+// enterSearchEffort puts the effort between two counts into a sample, per evaluation.
 func (r *result) enterSearchEffort(before, now preemption.SearchStats) {
 	looks := float64(now.Searches - before.Searches)
 	r.sample["nodesTried"] = float64(now.NodesTried-before.NodesTried) / looks
@@ -49,19 +49,19 @@ func (r *result) enterSearchEffort(before, now preemption.SearchStats) {
 	r.sample["candidatesListed"] = float64(now.NodesListed-before.NodesListed) / looks
 }
 
-// preemptionRun is a full cluster in which asks take the place of others.
+// preemptionRun is a full cluster in which asks preempt.
 type preemptionRun struct {
 	*driver
 	stream         *stream
-	nextPreemptors []scheduler.Command // made before, so that making them costs the scheduler nothing
-	next           int                 // the preemptor that comes next
-	placed         int                 // preemptors that have their node
-	preempted      int                 // allocations that were told to leave
+	nextPreemptors []scheduler.Command // created in advance, so that this costs no time of the scheduler
+	next           int                 // index of the next preemptor
+	placed         int                 // placed preemptors
+	preempted      int                 // victims
 
-	unconfirmed [][]scheduler.Released // of these, who has not left yet, preemptor by preemptor
+	unconfirmed [][]scheduler.Released // victims that are not confirmed, by preemptor
 }
 
-// loadPreempting fills d with everything but the asks that preempt.
+// loadPreempting fills d with everything but the preemptors.
 func loadPreempting(s *stream, d decider) (*preemptionRun, error) {
 	p := &preemptionRun{driver: newDriver(d), stream: s}
 	err := errors.Join(p.load(s), p.applyAll(len(s.preemptorLeaves()), s.addPreemptorApp))
@@ -79,7 +79,7 @@ func loadPreempting(s *stream, d decider) (*preemptionRun, error) {
 	return p, nil
 }
 
-// runTo lets preemptors come until so many have come in all.
+// runTo submits preemptors up to the number until.
 func (p *preemptionRun) runTo(until int, victims, afterRelease histogram) error {
 	for p.next < until {
 		if err := p.runBatch(min(p.stream.spec.AtOnce, until-p.next), victims, afterRelease); err != nil {
@@ -89,7 +89,7 @@ func (p *preemptionRun) runTo(until int, victims, afterRelease histogram) error 
 	return nil
 }
 
-// runBatch lets so many preemptors come together, and each victim leave when it was told to.
+// runBatch submits count preemptors together, and confirms each victim.
 func (p *preemptionRun) runBatch(count int, victims, afterRelease histogram) error {
 	began := time.Now()
 	for range count {
@@ -98,7 +98,7 @@ func (p *preemptionRun) runBatch(count int, victims, afterRelease histogram) err
 		}
 		p.next++
 	}
-	p.now = p.now.Add(commandInterval) // as long as a guarantee has to wait
+	p.now = p.now.Add(commandInterval) // the preemption delay of a guarantee
 	if err := p.decide(began, victims, afterRelease); err != nil {
 		return err
 	}
@@ -115,13 +115,13 @@ func (p *preemptionRun) runBatch(count int, victims, afterRelease histogram) err
 		}
 	}
 	if p.placed != p.next {
-		return fmt.Errorf("%d asks came that may preempt, and %d have their node", p.next, p.placed)
+		return fmt.Errorf("%d preemptors were submitted, and %d are placed", p.next, p.placed)
 	}
 	return nil
 }
 
-// decide decides until nothing is left, and notes how long it took, since it began or since
-// the last one, until the victims of a preemptor were told, or until one was placed.
+// decide schedules until nothing is left. It records the time, since began or since the last record,
+// until the victims of a preemptor are released, or until a preemptor is placed.
 func (p *preemptionRun) decide(began time.Time, victims, afterRelease histogram) error {
 	for {
 		effects, more := p.Schedule(p.now, 1)
@@ -144,8 +144,7 @@ func (p *preemptionRun) decide(began time.Time, victims, afterRelease histogram)
 	}
 }
 
-// collect takes note of who was told to leave and of preemptors that were placed. Its error
-// names a victim that is none.
+// collect records victims and placed preemptors. The error names an invalid victim.
 func (p *preemptionRun) collect(effects []scheduler.Effect) (plan []scheduler.Released, placed int, err error) {
 	for _, e := range effects {
 		switch e := e.(type) {
@@ -165,14 +164,14 @@ func (p *preemptionRun) collect(effects []scheduler.Effect) (plan []scheduler.Re
 	return plan, placed, nil
 }
 
-// checkVictim checks what can be known of a victim without the books: asks that preempt are
-// above all others, or in a queue that is owed room, and take nothing from each other.
+// checkVictim checks a victim without the state of the scheduler: preemptors have a higher priority
+// than all others, or a queue below its guarantee, and do not preempt each other.
 func (s *stream) checkVictim(y scheduler.Released) error {
 	switch {
 	case y.Type != scheduler.PreemptedByScheduler:
 		return fmt.Errorf("allocation %s was released as %s, and not preempted", y.Key, y.Type)
 	case numberOf(y.Key) >= s.firstPreemptor():
-		return fmt.Errorf("allocation %s was told to leave, and is as important as who preempts it", y.Key)
+		return fmt.Errorf("allocation %s was preempted, and is a preemptor", y.Key)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func TestPreempt_MinimalVictims(t *testing.T) {
 			alone := preemptSpec(right)
 			alone.AtOnce = 1
 			a = runJob(t, Job{Spec: alone, Measure: Preempt, Seed: 1})
-			assert.Equal(t, a.Sample["victims"], 3.0, "nobody else's victims make room for it")
+			assert.Equal(t, a.Sample["victims"], 3.0, "victims of other preemptors do not count")
 		})
 	}
 }
@@ -43,7 +43,7 @@ func TestAuditPreempting_AcceptsCore(t *testing.T) {
 	}
 }
 
-// alteredCore is a core whose decisions are changed on the way out.
+// alteredCore is a core whose effects are changed.
 type alteredCore struct {
 	*scheduler.Core
 	change func([]scheduler.Effect) []scheduler.Effect
@@ -65,8 +65,8 @@ func TestAuditPreempting_FindsWrongVictims(t *testing.T) {
 		name  string
 		plant func(s *stream) decider
 	}{
-		{"the first node and not the best", func(s *stream) decider { return core(s, 1) }},
-		{"a victim that is not told", func(s *stream) decider {
+		{"the first node instead of the best", func(s *stream) decider { return core(s, 1) }},
+		{"a victim without a release", func(s *stream) decider {
 			return alteredCore{core(s, 0), func(all []scheduler.Effect) []scheduler.Effect { return slices.DeleteFunc(all, isRelease) }}
 		}},
 	} {
@@ -94,7 +94,7 @@ func TestPreempt_WrongOutcomeFails(t *testing.T) {
 				return y
 			}
 			return e
-		}, "was told to leave, and is as important as who preempts it"},
+		}, "was preempted, and is a preemptor"},
 		{"a victim that was stopped", func(e scheduler.Effect) scheduler.Effect {
 			if y, ok := e.(scheduler.Released); ok {
 				y.Type = scheduler.StoppedByRM
@@ -107,7 +107,7 @@ func TestPreempt_WrongOutcomeFails(t *testing.T) {
 				return scheduler.PartitionReset{}
 			}
 			return e
-		}, "5 asks came that may preempt, and 0 have their node"},
+		}, "5 preemptors were submitted, and 0 are placed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, err := loadPreempting(s, alteredCore{newCore(s), func(all []scheduler.Effect) []scheduler.Effect {
@@ -122,11 +122,11 @@ func TestPreempt_WrongOutcomeFails(t *testing.T) {
 	}
 }
 
-// A cluster in which nobody may preempt shows as preemptors without a node.
+// If preemption is disabled, preemptors are not placed.
 func TestPreempt_DisabledPreemptionFails(t *testing.T) {
 	s := streamOf(t, preemptSpec(ByFence), 1)
 	s.partition.PreemptionEnabled = false
 	p, err := loadPreempting(s, newCore(s))
 	assert.NilError(t, err)
-	assert.Error(t, p.runTo(5, newHistogram(), newHistogram()), "5 asks came that may preempt, and 0 have their node")
+	assert.Error(t, p.runTo(5, newHistogram(), newHistogram()), "5 preemptors were submitted, and 0 are placed")
 }

@@ -7,26 +7,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setIdlePriority lets this process run only when no other wants a processor: attackers and readers
-// are on other machines, so what they do themselves must not take time from the server that is
-// measured.
+// setIdlePriority runs this process only when no other process needs a processor: attackers and readers
+// stand for other machines, so their own work must not take time from the measured server.
 func setIdlePriority() error {
 	return setPolicy(unix.SchedAttr{Policy: unix.SCHED_IDLE})
 }
 
-// setHighPriority lets this process, and those that it starts, run before all others as far as it is
-// allowed to. Otherwise the system gives even the least urgent threads a share, in slices of some
-// milliseconds: those of a reader that is here only because there is no other machine.
+// setHighPriority runs this process, and those that it starts, before all others, if that is permitted.
+// Otherwise even threads of the lowest priority get slices of some milliseconds.
 func setHighPriority() { _ = setPolicy(unix.SchedAttr{Policy: unix.SCHED_NORMAL, Nice: minNice}) }
 
 const minNice = -20
 
-// setRealtimePriority lets this process run before what it has started, too, as far as it is allowed to:
-// a client that uses next to no time must not wait for the server to leave it a processor.
+// setRealtimePriority runs this process before those that it has started, too, if that is permitted: a
+// client with little work must not wait for the server.
 func setRealtimePriority() { _ = setPolicy(unix.SchedAttr{Policy: unix.SCHED_RR, Priority: 1}) }
 
-// setPolicy gives all threads a policy. It is one of each thread, and a thread that is created has
-// that of its creator: it is given until no other thread has appeared meanwhile.
+// setPolicy sets the policy of all threads. New threads inherit it from their creator, so it repeats
+// until no new thread has appeared.
 func setPolicy(a unix.SchedAttr) error {
 	a.Size = unix.SizeofSchedAttr
 	done := map[int]bool{}

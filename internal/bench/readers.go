@@ -11,20 +11,20 @@ import (
 	"time"
 )
 
-// What the readers of a suite do. They are a process of their own.
+// readersSpec describes the readers of a suite, which are a separate process.
 type readersSpec struct {
-	Pollers int `json:"pollers"` // each asks for one path after the other, once a second, at random times
-	Stalled int `json:"stalled"` // connections that ask for a large list and read nothing
-	Phases  int `json:"phases"`  // with readers; before each there is one without
-	Seconds int `json:"seconds"` // that a phase takes
+	Pollers int `json:"pollers"` // each requests the paths in turn, once a second, at random times
+	Stalled int `json:"stalled"` // connections that request a large list and do not read it
+	Phases  int `json:"phases"`  // phases with readers; one without precedes each
+	Seconds int `json:"seconds"` // duration of a phase
 }
 
-// keptAsks is after how many asks one ends: so many run besides those that stay.
+// keptAsks is the number of temporary allocations: each further ask is followed by a release.
 const keptAsks = 100
 
-// measureReaders measures how long asks take to be allocated, by turns without readers and with them.
-// Server, readers and the client that asks are processes of their own, and the readers yield to
-// both: they are on other machines.
+// measureReaders measures the time from ask to allocation, alternately without and with readers.
+// Server, readers and client are separate processes, and the readers have the lowest priority: they
+// stand for other machines.
 func measureReaders(ctx context.Context, s *stream, r *result, j Job) (err error) {
 	j.raisePriority()
 	server, err := startServer(ctx, j.Command)
@@ -40,11 +40,11 @@ func measureReaders(ctx context.Context, s *stream, r *result, j Job) (err error
 	if w.loadedScheduler, err = loadWith(ctx, s, s.spec.Asks, open); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, w.close()) }() // that the books balance is for other suites
+	defer func() { err = errors.Join(err, w.close()) }() // other suites check the accounting
 	if _, err := w.fill(ctx, s.spec.Asks); err != nil {
 		return err
 	}
-	// The first snapshot and the first text of each list are made before anything is measured.
+	// The first snapshot and the first text of each list are made before the measurement.
 	for _, e := range (&pollJob{}).endpoints() {
 		if err := fetch(ctx, server.http, e.path); err != nil {
 			return err
@@ -62,7 +62,7 @@ func measureReaders(ctx context.Context, s *stream, r *result, j Job) (err error
 	return w.enter()
 }
 
-// readersRun is a server, a client that asks, and readers.
+// readersRun is a server, a client that sends asks, and readers.
 type readersRun struct {
 	*loadedScheduler
 	stream  *stream
@@ -71,19 +71,19 @@ type readersRun struct {
 	server  *serverProcess
 	result  *result
 	next    int   // ask
-	running []int // asks that came beside those that stay, and run; guarded by the lock of the ear
+	running []int // temporary allocations; guarded by the lock of the recorder
 
 	withoutReaders, withReaders phaseTotals
-	polled                      Sample // sums of what the pollers have found
+	polled                      Sample // sums of the results of the pollers
 }
 
-// phaseTotals is what was measured in the phases of one kind.
+// phaseTotals are the totals of the phases of one kind.
 type phaseTotals struct {
 	cpu, wall time.Duration // of the server
-	peak      float64       // bytes of its memory, the most at any time
+	peak      float64       // peak of its memory in bytes
 }
 
-// pollers are the job of a process of readers.
+// pollers is the job of a process of readers.
 func (w *readersRun) pollers() *Job {
 	p := &pollJob{
 		Address: w.server.http, Pollers: w.spec.Pollers, Stalled: w.spec.Stalled, Seconds: w.spec.Seconds,
@@ -96,7 +96,7 @@ func (w *readersRun) pollers() *Job {
 	return &Job{Measure: Poll, Poll: p}
 }
 
-// phase sends asks at the rate of the workload, besides the readers of a job; nil: none.
+// phase sends asks at the rate of the workload, with the readers of a job; nil: none.
 func (w *readersRun) phase(ctx context.Context, family string, to *phaseTotals, job *Job) error {
 	type outcome struct {
 		answer Answer
@@ -110,7 +110,7 @@ func (w *readersRun) phase(ctx context.Context, family string, to *phaseTotals, 
 			a, err := w.spawn(ctx, *job)
 			polled <- outcome{a, err}
 		}()
-		// The process is there and its first requests are under way when the first ask comes.
+		// The process is running and has sent its first requests before the first ask.
 		preciseSleep(readersLeadTime)
 	}
 	schedule := w.stream.schedule(int(w.stream.spec.Rate * float64(w.spec.Seconds)))
@@ -130,7 +130,7 @@ func (w *readersRun) phase(ctx context.Context, family string, to *phaseTotals, 
 	}
 	err = schedule.play(ctx, func(from, next int) (int, error) {
 		w.mu.Lock()
-		ends := slices.Clone(w.running[:max(0, len(w.running)-keptAsks)]) // only what runs can end
+		ends := slices.Clone(w.running[:max(0, len(w.running)-keptAsks)]) // only allocated asks can be released
 		w.running = w.running[len(ends):]
 		w.mu.Unlock()
 		return next - from, w.sendAsks(first+from, first+next, ends)
@@ -159,10 +159,10 @@ func (w *readersRun) phase(ctx context.Context, family string, to *phaseTotals, 
 	return errors.Join(err, o.err)
 }
 
-// readersLeadTime is how long the readers are at it before asks are sent.
+// readersLeadTime is how long the readers run before the first ask.
 const readersLeadTime = 300 * time.Millisecond
 
-// enter puts what was found into the sample.
+// enter puts the results into the sample.
 func (w *readersRun) enter() error {
 	to := w.result.sample
 	quiet, read := w.result.family(withoutReadersTimes), w.result.family(withReadersTimes)
@@ -190,7 +190,7 @@ func (w *readersRun) enter() error {
 	return nil
 }
 
-// fetch reads an answer and drops it, whatever it is.
+// fetch reads an answer and discards it.
 func fetch(ctx context.Context, address, path string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, nil)
 	if err != nil {
@@ -204,11 +204,11 @@ func fetch(ctx context.Context, address, path string) error {
 	return errors.Join(err, response.Body.Close())
 }
 
-// memoryPollInterval is how often memory is looked at for its peak.
+// memoryPollInterval is the interval of memory readings for the peak.
 const memoryPollInterval = 50 * time.Millisecond
 
-// watchMemory looks at the memory of the server until the function that it returns is called,
-// which returns the most that it was, in bytes.
+// watchMemory reads the memory of the server until the returned function is called, which returns the
+// peak in bytes.
 func (w *readersRun) watchMemory() (peak func() float64) {
 	var most float64
 	done, ended := make(chan struct{}), make(chan struct{})
@@ -217,7 +217,7 @@ func (w *readersRun) watchMemory() (peak func() float64) {
 		t := time.NewTicker(memoryPollInterval)
 		defer t.Stop()
 		for {
-			if bytes, err := w.server.memory("VmRSS"); err == nil { // else the phase fails without this
+			if bytes, err := w.server.memory("VmRSS"); err == nil { // otherwise the phase fails elsewhere
 				most = max(most, bytes)
 			}
 			select {

@@ -13,13 +13,13 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/httpserver"
 )
 
-// serverStallTimeout is how long a server waits for a reader that takes nothing.
+// serverStallTimeout is how long a server waits for a client that does not read.
 const serverStallTimeout = httpserver.DefaultStall
 
-// errWrong is of an answer that is complete and says something else than it must.
+// errWrong is the error of a complete answer with wrong content.
 var errWrong = errors.New("wrong answer")
 
-// unpacked is the body of an answer as it was before it was packed.
+// unpacked is the uncompressed body of an answer.
 func unpacked(response *http.Response) (io.Reader, error) {
 	if response.Header.Get("Content-Encoding") != "gzip" {
 		return response.Body, nil
@@ -27,8 +27,7 @@ func unpacked(response *http.Response) (io.Reader, error) {
 	return gzip.NewReader(response.Body)
 }
 
-// checkText holds a whole answer against what it must have. All of it is read; every so manieth
-// is also held against the grammar of JSON, which takes longer.
+// checkText checks a whole answer; with validate also its JSON grammar, which takes longer.
 func (e *endpoint) checkText(text []byte, validate bool) error {
 	if !e.text {
 		if err := balanced(text); err != nil {
@@ -50,8 +49,8 @@ func (e *endpoint) checkText(text []byte, validate bool) error {
 	return nil
 }
 
-// balanced goes through the brackets of a JSON text: one that was cut short, or has the pieces
-// of another in it, does not end where its first bracket is closed.
+// balanced checks the brackets of a JSON text: a truncated or mixed text does not end where its first
+// bracket is closed.
 func balanced(text []byte) error {
 	var open []byte
 	for i := 0; i < len(text); i++ {
@@ -63,7 +62,7 @@ func balanced(text []byte) error {
 				}
 			}
 		case '{', '[':
-			open = append(open, c+2) // '}' and ']' are two behind
+			open = append(open, c+2) // the closing bracket is two code points later
 		case '}', ']':
 			if len(open) == 0 || open[len(open)-1] != c {
 				return fmt.Errorf("%w: %q at byte %d closes nothing", errWrong, c, i)
@@ -79,5 +78,5 @@ func balanced(text []byte) error {
 	return nil
 }
 
-// logError says what was wrong to a person who looks at standard error.
+// logError writes to standard error.
 func logError(format string, about ...any) { fmt.Fprintf(os.Stderr, format+"\n", about...) }

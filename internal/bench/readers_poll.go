@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// pollJob says what the readers of one process do, and what they must be told.
+// pollJob describes the readers of one process, and the contents that they expect.
 type pollJob struct {
 	Address string `json:"address"`
 	Pollers int    `json:"pollers"`
@@ -24,22 +24,22 @@ type pollJob struct {
 	Queues       int    `json:"queues"`
 	Nodes        int    `json:"nodes"`
 	Applications int    `json:"applications"`
-	Allocations  int    `json:"allocations"` // at least
-	Extra        int    `json:"extra"`       // so many more at most
-	Queue        string `json:"queue"`       // the names of one of each
+	Allocations  int    `json:"allocations"` // minimum
+	Extra        int    `json:"extra"`       // at most this many more
+	Queue        string `json:"queue"`       // the name of one of each
 	Node         string `json:"node"`
 	Application  string `json:"application"`
 	User         string `json:"user"`
 }
 
-// endpoint is a path and what its answer must have.
+// endpoint is a path with the expected content of its answer.
 type endpoint struct {
 	path string
-	want map[string][2]int // how often a key occurs: at least, at most
-	text bool              // no JSON: the marks are parts of lines
+	want map[string][2]int // minimum and maximum occurrences of a key
+	text bool              // plain text: the keys are parts of lines
 }
 
-// endpoints are all that a server has for readers.
+// endpoints are the endpoints of a server that readers use.
 func (p *pollJob) endpoints() []endpoint {
 	const partition = "/ws/v1/partition/default/"
 	within := func(least, most int) [2]int { return [2]int{least, most} }
@@ -76,7 +76,7 @@ func (p *pollJob) endpoints() []endpoint {
 	}
 }
 
-// measurePoll reads for as long as the job says.
+// measurePoll reads for the duration of the job.
 func measurePoll(ctx context.Context, p *pollJob, r *result) error {
 	var before reading
 	before.clocks()
@@ -103,15 +103,15 @@ func measurePoll(ctx context.Context, p *pollJob, r *result) error {
 	return nil
 }
 
-// pollResults is what readers have found.
+// pollResults are the results of readers.
 type pollResults struct {
 	mu           sync.Mutex
 	sample       Sample
 	answerTimes  histogram
-	loggedErrors int // wrong answers that were told on standard error
+	loggedErrors int // wrong answers written to standard error
 }
 
-// poll asks for one path after the other at the times of a clock that waits for no answer.
+// poll requests the paths in turn at given times, without waiting for answers.
 func (a *pollResults) poll(ctx context.Context, p *pollJob, client *http.Client, number int) {
 	paths := p.endpoints()
 	rng := rand.New(rand.NewPCG(p.Seed, uint64(number)))
@@ -134,16 +134,16 @@ func (a *pollResults) poll(ctx context.Context, p *pollJob, client *http.Client,
 
 const (
 	responseTimeout = 30 * time.Second // an answer that takes longer has failed
-	validateEvery   = 10               // every so manieth answer is also held against the grammar of JSON
+	validateEvery   = 10               // one of this many answers is checked for its JSON grammar
 )
 
-// ask sends a request and holds its answer against what it must have.
+// ask sends a request and checks its answer.
 func (a *pollResults) ask(p *pollJob, client *http.Client, e endpoint, due time.Time, packed, validate bool) {
-	ctx, stop := context.WithTimeout(context.Background(), responseTimeout) // one that began is read to its end
+	ctx, stop := context.WithTimeout(context.Background(), responseTimeout) // a request that was sent is read to its end
 	defer stop()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.Address+e.path, nil)
 	if err != nil {
-		panic("bench: " + err.Error()) // the paths are ours
+		panic("bench: " + err.Error()) // the paths are constants
 	}
 	if packed {
 		request.Header.Set("Accept-Encoding", "gzip")
@@ -184,7 +184,7 @@ func (a *pollResults) record(metric string, e endpoint, err error, bytes int, du
 	}
 }
 
-// stall asks for a large list and reads nothing of it.
+// stall requests a large list and does not read it.
 func (a *pollResults) stall(ctx context.Context, p *pollJob, number int) {
 	lists := []string{"nodes", "queues", "applications/active"}
 	for ctx.Err() == nil {
@@ -199,14 +199,14 @@ func (a *pollResults) stall(ctx context.Context, p *pollJob, number int) {
 		}
 		if err == nil && ctx.Err() == nil {
 			a.mu.Lock()
-			a.sample["connectionsCut"]++ // the server has given it up by now: another takes its place
+			a.sample["connectionsCut"]++ // the server has closed it by now: a new connection replaces it
 			a.mu.Unlock()
 		}
 		_ = conn.Close()
 	}
 }
 
-// stallDuration is how long a connection is kept without reading: longer than a server waits.
+// stallDuration is how long an unread connection is kept: longer than the server waits.
 const stallDuration = serverStallTimeout + time.Second
 
 // check reads an answer to its end.

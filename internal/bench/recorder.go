@@ -9,28 +9,27 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// answerTimeout is how long any one answer of a scheduler may take. Longer is a failure, not
-// a measurement.
+// answerTimeout bounds the time of an answer. A longer time is a failure, not a measurement.
 const answerTimeout = time.Minute
 
-// recorder is what a resource manager hears, whichever the door. Doors call it from one
+// recorder records the answers to a resource manager, over any interface. It is called from one
 // goroutine at a time.
 type recorder struct {
 	mu                sync.Mutex // guards the rest
 	nodes             int        // accepted
 	apps              int        // accepted
-	rejectedSentinels int        // of the asks that had to be
-	failed            error      // what should not have been said
+	rejectedSentinels int        // of sentinels
+	failed            error      // the first invalid answer
 	placed            int
-	// observer is told of every allocation and every release by the number of its ask, with
-	// the lock held; nil: nobody listens.
+	// observer is called with every allocation and every release by the number of its ask, with the
+	// lock held; nil: there is none.
 	observer func(number int, allocated bool)
-	changed  chan struct{} // holds one token when something was told
+	changed  chan struct{} // holds one token after an answer
 }
 
 func newRecorder() *recorder { return &recorder{changed: make(chan struct{}, 1)} }
 
-// lock takes the ear for one message. unlock tells who waits.
+// lock locks the recorder for one message. unlock wakes waiting goroutines.
 func (e *recorder) lock() { e.mu.Lock() }
 
 func (e *recorder) unlock() {
@@ -41,7 +40,7 @@ func (e *recorder) unlock() {
 	}
 }
 
-// record takes in one allocation, or a release. Requires: the ear is locked.
+// record records an allocation or a release. The caller must hold the lock.
 func (e *recorder) record(number int, allocated bool) {
 	if allocated {
 		e.placed++
@@ -51,22 +50,22 @@ func (e *recorder) record(number int, allocated bool) {
 	}
 }
 
-// fail notes the first thing that cannot be. Requires: the ear is locked.
+// fail records the first invalid answer. The caller must hold the lock.
 func (e *recorder) fail(format string, args ...any) {
 	if e.failed == nil {
 		e.failed = fmt.Errorf(format, args...)
 	}
 }
 
-// setObserver replaces who is told. Placements are counted anew.
+// setObserver replaces the observer. The count of placements starts anew.
 func (e *recorder) setObserver(observer func(number int, allocated bool)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.observer, e.placed = observer, 0
 }
 
-// await blocks until done, which is called with the lock held, or something went wrong.
-// what is awaited goes into the error.
+// await blocks until done, which is called with the lock held, or until a failure. what is part of the
+// error.
 func (e *recorder) await(ctx context.Context, what string, done func() bool) error {
 	late := time.NewTimer(answerTimeout)
 	defer late.Stop()
@@ -90,8 +89,8 @@ func (e *recorder) await(ctx context.Context, what string, done func() bool) err
 	}
 }
 
-// sentinel starts the keys of asks that must be refused: hearing so means that all that
-// was said before has been taken.
+// sentinel is the prefix of the keys of asks that must be rejected: the rejection shows that every
+// earlier message was processed.
 const (
 	sentinel    = "sentinel"
 	sentinelApp = objects.AppID("nobody")

@@ -10,13 +10,12 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// reloads is how often a configuration is put in force: enough for a 99th percentile.
+// reloads is the number of reloads: enough for a 99th percentile.
 const reloads = 200
 
-// measureReload measures how long deciding pauses when a core with a full cluster gets another
-// configuration: from the command to the end of the decisions that follow from it. Two
-// configurations take turns, of which one spreads and the other packs, so that all nodes
-// change their places, too.
+// measureReload measures how long scheduling pauses when a core with a full cluster gets another
+// configuration: from the command to the end of its decisions. Two configurations alternate, one with
+// the node sort policy fair and one with binpacking, so that all nodes are re-sorted.
 func measureReload(s *stream, r *result) error {
 	other, problems := configs.Load([]byte(s.otherConfig()))
 	if other == nil {

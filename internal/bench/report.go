@@ -2,45 +2,45 @@ package bench
 
 import "time"
 
-// Report is what a call of `canopy bench run` found: the file that it writes with
-// --output json and that `canopy bench compare` reads.
+// Report is the result of `canopy bench run`: the file of --output json, which `canopy bench compare`
+// reads.
 type Report struct {
 	Version    string    `json:"version"` // of canopy
 	Go         string    `json:"go"`
-	CPU        string    `json:"cpu"` // model name; empty: not known
+	CPU        string    `json:"cpu"` // model name; empty: unknown
 	Cores      int       `json:"cores"`
 	Started    time.Time `json:"started"`
 	Seed       uint64    `json:"seed"`
-	Runs       int       `json:"runs"`       // samples per cell that were asked for
-	LoadBefore float64   `json:"loadBefore"` // load average over one minute; -1: not known
+	Runs       int       `json:"runs"`       // requested samples per cell
+	LoadBefore float64   `json:"loadBefore"` // load average over one minute; -1: unknown
 	LoadAfter  float64   `json:"loadAfter"`
-	Stolen     float64   `json:"stolen"` // share of the processors' time that the host took meanwhile; 0: none, or not known
+	Stolen     float64   `json:"stolen"` // share of processor time that the host took in the meantime; 0: none, or unknown
 	Suites     []Suite   `json:"suites"`
-	Incomplete string    `json:"incomplete,omitempty"` // why not everything was measured; empty: it was
+	Incomplete string    `json:"incomplete,omitempty"` // why the run is incomplete; empty: it is complete
 }
 
-// Suite is a set of cells that belong together.
+// Suite is a set of related cells.
 type Suite struct {
 	Name  string `json:"name"`
 	About string `json:"about"`
-	Axis  string `json:"axis,omitempty"` // what grows from cell to cell, such as "nodes"; empty: nothing does
+	Axis  string `json:"axis,omitempty"` // what grows from cell to cell, such as "nodes"; empty: nothing
 	Cells []Cell `json:"cells"`
 }
 
-// Cell is one workload and what was measured with it.
+// Cell is one workload with its samples.
 type Cell struct {
 	Name    string   `json:"name"`           // unique within the suite, the same in every Report
 	Line    string   `json:"line,omitempty"` // cells of the same line form one curve over Size, such as "binpacking"
 	Size    float64  `json:"size,omitempty"` // position on the suite's Axis; 0: it has none
 	Spec    Spec     `json:"spec"`
 	Digest  string   `json:"digest"`            // of the request stream: equal digests, equal work
-	Samples []Sample `json:"samples"`           // one per run, in the order of the runs
+	Samples []Sample `json:"samples"`           // one per run, in order
 	Merged  Sample   `json:"merged,omitempty"`  // percentiles of the times of all runs together
-	Failure string   `json:"failure,omitempty"` // why there are no samples, or fewer than asked for
+	Failure string   `json:"failure,omitempty"` // why samples are missing
 }
 
-// Sample is what one process measured: values by the name of a Metric. A metric that
-// does not apply is missing.
+// Sample is what one process measured: values by the name of a Metric. A metric that does not apply is
+// missing.
 type Sample map[string]float64
 
 // Metric describes a figure.
@@ -48,11 +48,11 @@ type Metric struct {
 	Name   string // as in Sample
 	Unit   string // µs, 1/s, bytes, share, count
 	About  string
-	Higher bool // more is better; else less is
+	Higher bool // higher is better; else lower
 	Exact  bool // a count that does not vary: any difference is a difference
 }
 
-// The figures, in the order in which they are shown.
+// Metrics are the figures, in the order of display.
 var Metrics = []Metric{
 	{Name: "cpuPerDecision", Unit: "µs", About: "CPU per allocation, user and system, whole process, with collections"},
 	{Name: "wallPerDecision", Unit: "µs", About: "wall time per allocation"},
@@ -65,11 +65,11 @@ var Metrics = []Metric{
 	{Name: "askToAllocationP999", Unit: "µs", About: "the same, 99.9th percentile"},
 	{Name: "releaseToNextP50", Unit: "µs", About: "from a release in a full cluster to the next allocation, median"},
 	{Name: "releaseToNextP99", Unit: "µs", About: "the same, 99th percentile"},
-	{Name: "askToVictimsP50", Unit: "µs", About: "from an ask that preempts, or the victims of the one before it, to its victims being told, median"},
+	{Name: "askToVictimsP50", Unit: "µs", About: "from a preemptor, or the victims of the one before it, to the release of its victims, median"},
 	{Name: "askToVictimsP99", Unit: "µs", About: "the same, 99th percentile"},
-	{Name: "victimReleaseToAllocationP50", Unit: "µs", About: "from the first of its victims leaving to the allocation of an ask that preempts, median"},
+	{Name: "victimReleaseToAllocationP50", Unit: "µs", About: "from the confirmation of its first victim to the allocation of a preemptor, median"},
 	{Name: "victimReleaseToAllocationP99", Unit: "µs", About: "the same, 99th percentile"},
-	{Name: "firstEvaluation", Unit: "µs", About: "the first look for victims, when nothing about the nodes is known yet"},
+	{Name: "firstEvaluation", Unit: "µs", About: "the first preemption evaluation, without cached node summaries"},
 	{Name: "askWithoutReadersP50", Unit: "µs", About: "from the time an ask should have been sent to its allocation, in phases without readers, median"},
 	{Name: "askWithoutReadersP99", Unit: "µs", About: "the same, 99th percentile"},
 	{Name: "askWithReadersP50", Unit: "µs", About: "the same in phases with readers, median"},
@@ -86,7 +86,7 @@ var Metrics = []Metric{
 	{Name: "answersWrong", Unit: "count", About: "answers that said something else than they had to"},
 	{Name: "answerBytes", Unit: "bytes", About: "of all answers, unpacked", Higher: true},
 	{Name: "connectionsCut", Unit: "count", About: "times that a reader who reads nothing came again"},
-	{Name: "serverCPUWithoutReaders", Unit: "share", About: "share of one core used without readers, by the server and who asks"},
+	{Name: "serverCPUWithoutReaders", Unit: "share", About: "share of one core used without readers, by the server and the client"},
 	{Name: "serverCPU", Unit: "share", About: "the same with readers; these are in another process"},
 	{Name: "readerCPU", Unit: "share", About: "share of one core used by the readers"},
 	{Name: "readersMemory", Unit: "bytes", About: "how much higher memory was at its peak with readers than without"},
@@ -108,10 +108,10 @@ var Metrics = []Metric{
 	{Name: "attackMessages", Unit: "count", About: "messages or streams of the attacker"},
 	{Name: "attackRefused", Unit: "count", About: "of these, ended by the server"},
 	{Name: "attackStreamsKept", Unit: "count", About: "silent streams of the attacker that were open at the end"},
-	{Name: "victims", Unit: "count", About: "allocations told to leave, per ask that preempts", Exact: true},
-	{Name: "nodesTried", Unit: "count", About: "nodes on which victims were looked for, per look", Exact: true},
-	{Name: "nodesRanked", Unit: "count", About: "nodes that were ranked for a kind of ask, per look", Exact: true},
-	{Name: "candidatesListed", Unit: "count", About: "allocations in reach that were listed because they are few, per look", Exact: true},
+	{Name: "victims", Unit: "count", About: "preempted allocations per preemptor", Exact: true},
+	{Name: "nodesTried", Unit: "count", About: "nodes tried per preemption evaluation", Exact: true},
+	{Name: "nodesRanked", Unit: "count", About: "nodes ranked for an ask group, per preemption evaluation", Exact: true},
+	{Name: "candidatesListed", Unit: "count", About: "candidates listed individually, per preemption evaluation", Exact: true},
 	{Name: "allocations", Unit: "count", About: "allocations decided", Higher: true, Exact: true},
 	{Name: "utilisation", Unit: "share", About: "share of the scarcest resource that is allocated at the end", Higher: true, Exact: true},
 	{Name: "fairShareError", Unit: "share", About: "largest distance of a leaf from its fair share at the end", Exact: true},

@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// Options say how plans are measured.
+// Options are the parameters of Run.
 type Options struct {
 	Version    string
 	Runs       int // samples per cell, at least 1
 	Seed       uint64
 	CPUProfile string // of the last run of the only cell; empty: none
 	MemProfile string
-	Spawn      func(context.Context, Job) (Answer, error) // measures in a process of its own
+	Spawn      func(context.Context, Job) (Answer, error) // measures in a separate process
 	Progress   func(Step)                                 // called after each sample
 }
 
-// Step says how far a Run is.
+// Step is the progress of a Run.
 type Step struct {
 	Suite, Cell string
 	Run, Runs   int // which sample of the cell; Run 0: its audit
@@ -30,10 +30,9 @@ type Step struct {
 	Err         error // why there is no sample
 }
 
-// Run measures all cells: round after round one sample of each, in an order that chance
-// decides, so that a machine that gets slower with time does not show as a slower cell.
-// A sample that fails is the failure of its cell. When ctx ends, the report has what was
-// measured until then, and says that it is incomplete.
+// Run measures all cells: in each round one sample of each, in random order, so that a machine that
+// slows down does not show as a slower cell. A sample that fails is the failure of its cell. When ctx
+// ends, the report has the samples until then, and says that it is incomplete.
 func Run(ctx context.Context, plans []Plan, o Options) *Report {
 	r := &Report{
 		Version: o.Version, Go: runtime.Version(), CPU: cpuModel(), Cores: runtime.NumCPU(), Started: time.Now(),
@@ -61,8 +60,8 @@ func Run(ctx context.Context, plans []Plan, o Options) *Report {
 	return r
 }
 
-// audits are the cells whose decisions are checked: the first of every line. The others
-// differ from it in size only, and an audit has a size of its own.
+// audits are the cells whose decisions are checked: the first of every line. The others differ only in
+// size, and an audit has its own size.
 func audits(cells []plannedCell, all []*cellState) (audited []*cellState) {
 	var lines []string
 	for i, c := range cells {
@@ -75,7 +74,7 @@ func audits(cells []plannedCell, all []*cellState) (audited []*cellState) {
 	return audited
 }
 
-// suiteRunner is a Run under way.
+// suiteRunner is the state of a Run.
 type suiteRunner struct {
 	ctx    context.Context
 	o      Options
@@ -85,7 +84,7 @@ type suiteRunner struct {
 	done   int
 }
 
-// cellState is a cell of which there are some samples.
+// cellState is a cell with the samples so far.
 type cellState struct {
 	plannedCell
 	suite  string
@@ -119,7 +118,7 @@ func (w *suiteRunner) rounds() {
 	}
 }
 
-// sample measures once. What is cut off in the middle counts for nothing.
+// sample measures one sample. An interrupted sample is discarded.
 func (w *suiteRunner) sample(c *cellState, job Job, number int) {
 	answer, err := w.o.Spawn(w.ctx, job)
 	if w.ctx.Err() != nil {
@@ -142,7 +141,7 @@ func (w *suiteRunner) sample(c *cellState, job Job, number int) {
 	})
 }
 
-// take enters an answer.
+// take adds an answer to the cell.
 func (c *cellState) take(a Answer, m Measure) error {
 	if m == Audit {
 		c.audit = a.Sample
@@ -174,7 +173,7 @@ func (c *cellState) take(a Answer, m Measure) error {
 	return nil
 }
 
-// finish enters what all samples say together.
+// finish computes the figures over all samples.
 func (c *cellState) finish(runs int) {
 	if len(c.to.Samples) == 0 {
 		if c.to.Failure == "" {
@@ -194,7 +193,7 @@ func (c *cellState) finish(runs int) {
 	}
 }
 
-// Failures counts the cells that have one, and decisions that an audit found to be wrong.
+// Failures counts the failed cells, and the decisions that an audit found to be wrong.
 func (r *Report) Failures() (cells, wrong int) {
 	for _, s := range r.Suites {
 		for _, c := range s.Cells {

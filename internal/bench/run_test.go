@@ -87,7 +87,7 @@ func TestRun_FailureBelongsToCell(t *testing.T) {
 	o.Spawn = func(_ context.Context, j Job) (Answer, error) {
 		switch at := j.Spec.Asks - smallSpec().Asks; {
 		case j.Measure == Audit && at == 3:
-			return Answer{}, errors.New("broke its books")
+			return Answer{}, errors.New("inconsistent accounting")
 		case j.Measure == Audit:
 			return Answer{Sample: Sample{"audited": 1, "auditViolations": 0}}, nil
 		case at == 1:
@@ -106,7 +106,7 @@ func TestRun_FailureBelongsToCell(t *testing.T) {
 	assert.Equal(t, len(cells[1].Samples), 0)
 	assert.Equal(t, cells[2].Failure, "run 2: the requests were not those of the other runs")
 	assert.Equal(t, len(cells[2].Samples), 1)
-	assert.Equal(t, cells[3].Failure, "audit: broke its books")
+	assert.Equal(t, cells[3].Failure, "audit: inconsistent accounting")
 	failed, wrong := r.Failures()
 	assert.Equal(t, failed, 3)
 	assert.Equal(t, wrong, 0)

@@ -23,15 +23,15 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
-// serverProcess is a server that is measured from outside.
+// serverProcess is a server whose process is measured.
 type serverProcess struct {
 	grpc, http string // addresses
 	pid        int
 	stop       func() error
 }
 
-// startServer starts canopy serve. Without a program it serves in this process, whose memory and
-// time are then those of the clients as well: for a test.
+// startServer starts canopy serve. Without a program it serves in this process, whose memory and CPU
+// time then include those of the clients: for tests.
 func startServer(ctx context.Context, self []string) (*serverProcess, error) {
 	if len(self) == 0 {
 		return serveHere(ctx)
@@ -67,7 +67,7 @@ func startServer(ctx context.Context, self []string) (*serverProcess, error) {
 	return s, nil
 }
 
-// serveHere serves in this process as canopy serve does.
+// serveHere serves in this process like canopy serve.
 func serveHere(ctx context.Context) (*serverProcess, error) {
 	var counts httpserver.Counts
 	hist := history.New(nil)
@@ -103,7 +103,7 @@ func serveHere(ctx context.Context) (*serverProcess, error) {
 	}}, nil
 }
 
-// memory is a figure of the kernel about the server, in bytes.
+// memory is a field of the kernel's status of the server, in bytes.
 func (s *serverProcess) memory(field string) (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid))
 	if err != nil {
@@ -118,16 +118,17 @@ func (s *serverProcess) memory(field string) (float64, error) {
 	return 0, fmt.Errorf("the kernel does not say %s", field)
 }
 
-// userTick is the unit of times in /proc, which is the same on all Linux.
+// userTick is the unit of CPU times in /proc, which is the same on all Linux systems.
 const userTick = 10 * time.Millisecond
 
-// cpu is how long the server has used processors.
+// cpu is the CPU time of the server.
 func (s *serverProcess) cpu() (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.pid))
 	if err != nil {
 		return 0, fmt.Errorf("the CPU time of the server: %w", err)
 	}
-	// The name of the program may have spaces, and is in brackets; the times are 12 and 13 behind it.
+	// The name of the program may have spaces, and is in brackets; the times are 12 and 13 fields after
+	// it.
 	words := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 	const user, system = 11, 12
 	if len(words) <= system {

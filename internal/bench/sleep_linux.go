@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// preciseSleep blocks the thread. A timer of the runtime is up to a millisecond late when
-// nothing else happens.
+// preciseSleep blocks the thread. A timer of the runtime is up to a millisecond late on an idle
+// process.
 func preciseSleep(d time.Duration) {
 	t := syscall.NsecToTimespec(d.Nanoseconds())
-	// Being woken too early is no harm: who waits looks at the clock again.
+	// An early return is harmless: callers check the clock.
 	_ = syscall.Nanosleep(&t, nil)
 }

@@ -4,5 +4,5 @@ package bench
 
 import "time"
 
-// preciseSleep is up to a millisecond late when nothing else happens.
+// preciseSleep is up to a millisecond late on an idle process.
 func preciseSleep(d time.Duration) { time.Sleep(d) }

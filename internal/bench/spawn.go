@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// sampleTimeout is how long a sample may take. A cell that needs longer is too large.
+// sampleTimeout bounds the time of a sample.
 const sampleTimeout = 10 * time.Minute
 
-// Spawner measures in processes of their own, each of which is the given command. A
-// process reads its job from its standard input and writes the answer to its standard
-// output. It ends when its input does, so it outlives nobody.
+// Spawner measures in separate processes with the given command. A process reads its job from standard
+// input and writes the answer to standard output. It ends when its input ends, so that it does not
+// outlive its parent.
 func Spawner(command string, args ...string) func(context.Context, Job) (Answer, error) {
 	return func(ctx context.Context, j Job) (Answer, error) { return spawn(ctx, j, command, args) }
 }
@@ -37,7 +37,7 @@ func spawn(ctx context.Context, j Job, command string, args []string) (a Answer,
 		return a, err
 	}
 	j.Command = append([]string{command}, args...)
-	// What cannot be written is not read by anybody: Wait knows why.
+	// A failed write needs no handling: Wait returns the reason.
 	_ = json.NewEncoder(in).Encode(j)
 	err = cmd.Wait() // closes the input
 	switch {
@@ -52,8 +52,8 @@ func spawn(ctx context.Context, j Job, command string, args []string) (a Answer,
 	return a, nil
 }
 
-// firstErrorLine is how a process that has failed explains itself: a panic begins with its
-// reason, and what follows is for nobody's report.
+// firstErrorLine is the first line of the standard error of a failed process: a panic begins with its
+// reason.
 func firstErrorLine(errs string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(errs), "\n")
 	if first == "" {
@@ -63,15 +63,15 @@ func firstErrorLine(errs string) string {
 	return ": " + singleLine(first[:min(len(first), most)])
 }
 
-// Serve is the other end: it does the job that in describes. gone is called when whoever
-// asked has gone, which may be in the middle of it.
+// Serve does the job that in describes. onParentExit is called when the parent has ended, possibly
+// during the job.
 func Serve(ctx context.Context, in io.Reader, onParentExit func()) (Answer, error) {
 	var j Job
 	if err := json.NewDecoder(in).Decode(&j); err != nil {
 		return Answer{}, fmt.Errorf("the job: %w", err)
 	}
 	go func() {
-		// It ends when the parent does, or with this process.
+		// The goroutine ends with the parent, or with this process.
 		if _, err := io.Copy(io.Discard, in); err == nil {
 			onParentExit()
 		}

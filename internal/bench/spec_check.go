@@ -7,15 +7,14 @@ import (
 	"strings"
 )
 
-// The ways to the scheduler that Spec.Via names.
+// The interfaces to the scheduler that Spec.Via names.
 const (
-	ViaCore      = "core"      // the core alone, called by whoever measures
-	ViaInProcess = "inprocess" // api.SchedulerAPI, asked about every placement
-	ViaGRPC      = "grpc"      // the service, over the loopback interface, client in the same process
+	ViaCore      = "core"      // the core alone, called directly
+	ViaInProcess = "inprocess" // api.SchedulerAPI, with a predicate call for every placement
+	ViaGRPC      = "grpc"      // the gRPC service over the loopback interface, client in the same process
 )
 
-// The most that a workload may have. Beyond these a single cell takes minutes, or more
-// memory than machines have.
+// Bounds of a workload. Beyond these a single cell takes minutes, or more memory than machines have.
 const (
 	maxQueues = 200_000
 	maxApps   = 1_000_000
@@ -30,11 +29,11 @@ const (
 	maxPreemptors = 100_000
 )
 
-// fitting is how full a cluster may become in which every ask is sure to find a node.
+// maxSafeSaturation is the saturation up to which every ask fits on a node.
 const maxSafeSaturation = 0.9
 
-// DefaultSpec is the workload when no flag says otherwise: a thousand leaves on five
-// levels, one application each, and room for everything.
+// DefaultSpec is the workload without flags: a thousand leaves on five levels, with one application
+// each, and all asks fit.
 func DefaultSpec() Spec {
 	return Spec{
 		Depth: 5, Fanout: 4, AppsPerLeaf: 1, Asks: 50_000, Nodes: 1000, Shapes: 20, Types: 2, Priorities: 1,
@@ -43,8 +42,8 @@ func DefaultSpec() Spec {
 	}
 }
 
-// Check reports everything that is wrong with a workload in terms of the flags, one line
-// each; nil: it can be made.
+// Check is an error with a line for everything that is wrong with a workload, in terms of the flags;
+// nil: it is valid.
 func (s Spec) Check() error {
 	c := checks{}
 	c.within("depth", s.Depth, 1, maxLevels)
@@ -70,7 +69,7 @@ func (s Spec) Check() error {
 	return errors.Join(s.checkSize(), s.checkPace(), s.checkPreempting())
 }
 
-// checkPreemptors finds numbers of preemptors that make no sense.
+// checkPreemptors checks the ranges of the preemptor flags.
 func (s Spec) checkPreemptors(c *checks) {
 	c.within("preemptors", s.Preemptors, 0, maxPreemptors)
 	if s.Preemptors <= 0 {
@@ -82,7 +81,7 @@ func (s Spec) checkPreemptors(c *checks) {
 	c.within("at-once", s.AtOnce, 1, s.Preemptors)
 }
 
-// checkPreempting finds preemptors who would find nobody to take, or cannot be measured.
+// checkPreempting checks that preemptors find victims, and can be measured.
 func (s Spec) checkPreempting() error {
 	switch {
 	case s.Preemptors == 0:
@@ -103,7 +102,7 @@ func (s Spec) checkPreempting() error {
 	return nil
 }
 
-// checkSize finds what is too much only together.
+// checkSize checks bounds on combinations of flags.
 func (s Spec) checkSize() error {
 	queues, leaves := s.queues()
 	switch {
@@ -120,7 +119,7 @@ func (s Spec) checkSize() error {
 	return nil
 }
 
-// checkPace finds combinations that mean nothing.
+// checkPace checks the combination of rate and other flags.
 func (s Spec) checkPace() error {
 	switch {
 	case s.Rate > 0 && s.Via == ViaCore:
@@ -136,7 +135,7 @@ func (s Spec) checkPace() error {
 	return nil
 }
 
-// events are what is sent at a rate.
+// events is the number of events that are sent at a rate.
 func (s Spec) events() float64 {
 	if s.Churn > 0 {
 		return s.Churn * float64(s.Asks)
@@ -144,8 +143,7 @@ func (s Spec) events() float64 {
 	return float64(s.Asks)
 }
 
-// queues counts those below root, and the leaves among them. It stops soon beyond the
-// most there may be.
+// queues counts the queues below root, and the leaves among them. It stops soon after the bound.
 func (s Spec) queues() (all, leaves int) {
 	leaves = 1
 	for range s.Depth {
@@ -158,7 +156,7 @@ func (s Spec) queues() (all, leaves int) {
 	return all, leaves
 }
 
-// fitsAll reports whether every ask is sure to be placed.
+// fitsAll reports whether every ask is certain to be placed.
 func (s Spec) fitsAll() bool { return s.Saturation <= maxSafeSaturation && s.Bound == 0 }
 
 type checks struct{ errs []error }
@@ -173,7 +171,7 @@ func (c *checks) within(flag string, n, least, most int) {
 	}
 }
 
-// share refuses NaN too.
+// share also refuses NaN.
 func (c *checks) share(flag string, x, least, most float64) {
 	if !(x >= least && x <= most) {
 		c.note("--%s is %g, and must be from %g to %g", flag, x, least, most)

@@ -7,20 +7,19 @@ import (
 	"slices"
 )
 
-// headlineMetric is the figure that exponents and plots are about.
+// headlineMetric is the metric of exponents and plots.
 const headlineMetric = "cpuPerDecision"
 
-// resamples is how often a bootstrap draws.
+// resamples is the number of draws of a bootstrap.
 const resamples = 2000
 
-// Estimate is a figure and the interval that holds the true one in 95 of 100 cases.
-// Low and High are NaN when there is no interval, as with a single run, and one of them
-// may be infinite. In JSON either of these is null.
+// Estimate is a figure with its 95 % interval. Low and High are NaN when there is no interval, as with
+// a single run, and one of them may be infinite. In JSON both are null.
 type Estimate struct {
 	Value, Low, High float64
 }
 
-// HasInterval reports whether there were enough values for one.
+// HasInterval reports whether there are enough values for an interval.
 func (e Estimate) HasInterval() bool { return !math.IsNaN(e.Low) && !math.IsNaN(e.High) }
 
 func (e Estimate) MarshalJSON() ([]byte, error) {
@@ -37,8 +36,7 @@ func (e Estimate) MarshalJSON() ([]byte, error) {
 	}{finite(e.Value), finite(e.Low), finite(e.High)})
 }
 
-// values are what the runs of a cell found for a metric, in the order of the runs. Runs
-// without it are left out.
+// values are the values of a metric, in the order of the runs, without runs that lack it.
 func (c Cell) values(metric string) []float64 {
 	var vs []float64
 	for _, s := range c.Samples {
@@ -49,9 +47,9 @@ func (c Cell) values(metric string) []float64 {
 	return vs
 }
 
-// estimate is what the runs of a cell found for a metric, and whether there is anything.
-// Of an exact metric and of one that was merged over the runs, Low and High are the least
-// and the greatest run: a percentile of all runs together lies between those of the runs.
+// estimate is the figure of a metric; false: there is none. Of an exact metric and of one that was
+// merged over the runs, Low and High are the least and the greatest run: a percentile of all runs
+// together lies between those of the runs.
 func (c Cell) estimate(m Metric) (e Estimate, ok bool) {
 	vs := c.values(m.Name)
 	merged, isMerged := c.Merged[m.Name]
@@ -69,8 +67,7 @@ func (c Cell) estimate(m Metric) (e Estimate, ok bool) {
 	return e, true
 }
 
-// median is the middle value, or the mean of the two in the middle. Requires: vs is
-// sorted and not empty.
+// median is the middle value, or the mean of the two in the middle. vs must be sorted and not empty.
 func median(vs []float64) float64 {
 	n := len(vs)
 	if n%2 == 1 {
@@ -87,8 +84,8 @@ func middle(a, b float64) float64 {
 	return a/2 + b/2
 }
 
-// medianOf is the median of a sample with its bootstrap interval. It does not depend on
-// the order of the values. Requires: there is one.
+// medianOf is the median of a sample with its bootstrap interval. It does not depend on the order of
+// the values. There must be one.
 func medianOf(vs []float64) Estimate {
 	vs = slices.Sorted(slices.Values(vs))
 	e := Estimate{Value: median(vs), Low: math.NaN(), High: math.NaN()}
@@ -100,8 +97,8 @@ func medianOf(vs []float64) Estimate {
 	return e
 }
 
-// ratioOf is the median of now over the median of before, with its bootstrap interval.
-// Two medians of zero are equal. Requires: both have values.
+// ratioOf is the median of now over the median of before, with its bootstrap interval. Two medians of
+// zero are equal. Both must have values.
 func ratioOf(before, now []float64) Estimate {
 	before, now = slices.Sorted(slices.Values(before)), slices.Sorted(slices.Values(now))
 	e := Estimate{Value: ratio(median(before), median(now)), Low: math.NaN(), High: math.NaN()}
@@ -120,14 +117,14 @@ func ratio(before, now float64) float64 {
 	return now / before
 }
 
-// spreadOf is the median between the least and the greatest value. Requires: there is one.
+// spreadOf is the median with the least and the greatest value. There must be one.
 func spreadOf(vs []float64) Estimate {
 	vs = slices.Sorted(slices.Values(vs))
 	return Estimate{Value: median(vs), Low: vs[0], High: vs[len(vs)-1]}
 }
 
-// bootstrap draws samples out of a sample. It starts from the same seed each time, so
-// that a figure has the same interval wherever it is shown.
+// bootstrap draws samples out of a sample, always from the same seed, so that a figure always has the
+// same interval.
 type bootstrap struct {
 	rand  *rand.Rand
 	drawn []int // how often each value was drawn
@@ -135,8 +132,7 @@ type bootstrap struct {
 
 func newBootstrap() *bootstrap { return &bootstrap{rand: rand.New(rand.NewPCG(1, 2))} }
 
-// median is that of as many values as there are, drawn with replacement. Requires: vs is
-// sorted.
+// median is the median of as many values as there are, drawn with replacement. vs must be sorted.
 func (b *bootstrap) median(vs []float64) float64 {
 	n := len(vs)
 	b.drawn = append(b.drawn[:0], make([]int, n)...)
@@ -156,7 +152,7 @@ func (b *bootstrap) median(vs []float64) float64 {
 	panic("bench: fewer values were drawn than there are")
 }
 
-// interval cuts 2.5 % of the outcomes off at both ends.
+// interval removes 2.5 % of the outcomes at both ends.
 func interval(draw func() float64) (low, high float64) {
 	outcomes := make([]float64, resamples)
 	for i := range outcomes {

@@ -8,21 +8,20 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// Scaling says how the cost of a decision grows along a line of a suite.
+// Scaling is the growth of the cost of a decision along a line of a suite.
 type Scaling struct {
 	Line     string   // as in Cell; empty: the suite's only line
 	Points   int      // cells that have a size and a cost
 	Exponent Estimate // of the cost as a power of the size: 0 does not grow, 1 grows in step
-	// PerLevel is the CPU in µs that one more level of the tree adds to a decision. It is
-	// there when the axis is "levels", and nil otherwise.
+	// PerLevel is the CPU in µs that one more level of the tree adds to a decision, if the axis is
+	// "levels"; else nil.
 	PerLevel *Estimate
-	// Err says why there is no Exponent and no PerLevel, such as too few points.
+	// why there is no Exponent and no PerLevel, such as too few points
 	Err error
 }
 
-// Scaling fits the lines of a suite, in the order in which they begin. Each cell counts
-// once, with its median: runs of one cell are no further sizes. Lines of which no cell
-// has a cost are left out, so a suite without an axis has none.
+// Scaling fits the lines of a suite, in order. Each cell counts once, with its median: further runs of
+// a cell are no further sizes. Lines without a cost are left out, so a suite without an axis has none.
 func (s Suite) Scaling() []Scaling {
 	var all []Scaling
 	for _, line := range s.lines() {
@@ -36,7 +35,7 @@ func (s Suite) Scaling() []Scaling {
 		}
 		fit.Exponent, fit.Err = slope(logs(line.sizes), logs(line.costs))
 		if s.Axis == "levels" && fit.Err == nil {
-			// It cannot fail where the logarithms did not.
+			// It cannot fail where the fit of the logarithms did not.
 			perLevel, _ := slope(line.sizes, line.costs)
 			fit.PerLevel = &perLevel
 		}
@@ -45,7 +44,7 @@ func (s Suite) Scaling() []Scaling {
 	return all
 }
 
-// curve is what a line measured: median costs over sizes, both above zero.
+// curve are the median costs of a line over sizes, both positive.
 type curve struct {
 	name         string
 	sizes, costs []float64

@@ -8,12 +8,12 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// significance is the chance of an alarm that a comparison of equals may have.
+// significance is the probability of a reported difference between equal reports.
 const significance = 0.05
 
-// mannWhitney is the two-sided p-value of the hypothesis that neither sample tends to
-// have the larger values: exact for up to 50 values a side, 25 with ties, and near enough
-// beyond. Requires: both have values.
+// mannWhitney is the two-sided p-value of the hypothesis that neither sample tends to have the larger
+// values: exact for up to 50 values a side, 25 with ties, and approximate beyond. Both must have
+// values.
 func mannWhitney(a, b []float64) float64 {
 	return min(1, 2*min(oneSidedP(a, b), oneSidedP(b, a)))
 }
@@ -45,8 +45,8 @@ func holm(ps []float64) []float64 {
 	return corrected
 }
 
-// smallestP is what mannWhitney gives when all of m values are below all of n values:
-// two of the (m+n choose m) ways to share them out. Fewer runs cannot say more.
+// smallestP is the result of mannWhitney when all of m values are below all of n values: two of the
+// (m+n choose m) ways to distribute them. It is the smallest possible.
 func smallestP(m, n int) float64 {
 	p := 2.0
 	for i := 1; i <= m; i++ {
@@ -55,7 +55,7 @@ func smallestP(m, n int) float64 {
 	return math.Min(1, p)
 }
 
-// runsFor is how many runs a side it takes to see anything among so many tests.
+// runsFor is the number of runs per report needed for a significant result among so many tests.
 func runsFor(tests int) int {
 	n := 1
 	for smallestP(n, n)*float64(tests) > significance {

@@ -8,18 +8,17 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
-// Plan is a suite before it is measured.
+// Plan is a suite to measure.
 type Plan struct {
 	Name  string
 	About string
 	Axis  string // as in Suite
 	cells []plannedCell
-	// custom says that people have made the workloads up on the command line, so that it is
-	// not known whether they can be run.
+	// custom marks workloads from the command line, which may be invalid.
 	custom bool
 }
 
-// plannedCell is a cell before it is measured.
+// plannedCell is a cell to measure.
 type plannedCell struct {
 	name    string
 	line    string
@@ -31,16 +30,16 @@ type plannedCell struct {
 	hostile hostileSpec
 }
 
-// Scale says how large suites are.
+// Scale is the size of suites.
 type Scale bool
 
-// The scales: Quick has the same suites with a tenth of the work, for a look in passing.
+// The scales: Quick has the same suites with a tenth of the work.
 const (
 	Full  Scale = false
 	Quick Scale = true
 )
 
-// of is a size at a scale: what is quick has a tenth of it, but not less than least.
+// of is a size at a scale: Quick has a tenth of it, but at least least.
 func (s Scale) of(n, least int) int {
 	if s == Quick {
 		return max(n/10, least)
@@ -48,8 +47,7 @@ func (s Scale) of(n, least int) int {
 	return n
 }
 
-// suites are all there are, in the order in which they are listed and shown. trace may be
-// missing; then the suite of that name has no cells.
+// suites are all suites, in the order of display. Without a trace, the suite trace has no cells.
 func suites(scale Scale, trace Trace) []Plan {
 	return []Plan{
 		flatPlan(scale), fanoutPlan(scale), depthPlan(scale), appsPlan(scale), bigAppPlan(scale),
@@ -68,14 +66,14 @@ func SuiteNames() []string {
 	return names
 }
 
-// List is all suites, for people to choose from.
+// List are all suites.
 func List() []Plan { return suites(Full, Trace{}) }
 
 // Cells is how many cells there are.
 func (p Plan) Cells() int { return len(p.cells) }
 
-// Choose finds suites by their names; none means all that need nothing else. via other
-// than empty is the way that all cells go, or those that are measured in several ways.
+// Choose finds suites by their names; without names, all that need no further files. A via that is not
+// empty selects the cells of that interface, or moves all cells to it.
 func Choose(names []string, scale Scale, trace Trace, via string) ([]Plan, error) {
 	all := suites(scale, trace)
 	if len(names) == 0 {
@@ -102,7 +100,7 @@ func Choose(names []string, scale Scale, trace Trace, via string) ([]Plan, error
 	return chosen, nil
 }
 
-// via is the suite by one way only.
+// via is the suite with one interface only.
 func (p Plan) via(via string) (Plan, error) {
 	if via == "" {
 		return p, nil
@@ -134,7 +132,7 @@ func (p Plan) via(via string) (Plan, error) {
 	return p, nil
 }
 
-// Custom is the suite of one workload that is none of a suite.
+// Custom is a suite of one workload from the command line.
 func Custom(spec Spec) Plan {
 	return Plan{
 		Name: "custom", About: "One workload, as the flags say.", custom: true,
@@ -142,15 +140,15 @@ func Custom(spec Spec) Plan {
 	}
 }
 
-// Check finds what cannot be measured, before anything is: what makes no sense, what needs
-// more memory than the machine has, and asks that fit on no node.
+// Check finds plans that cannot be measured: invalid workloads, workloads that need more memory than
+// the machine has, and asks that fit on no node.
 func (p Plan) Check(seed uint64) error { return p.check(seed, memoryAvailable()) }
 
-// check is Check on a machine with that much memory; 0: not known.
+// check is Check for a machine with that much memory; 0: unknown.
 func (p Plan) check(seed uint64, have int64) error {
 	for _, c := range p.cells {
 		if c.trace.given() {
-			continue // it was read to know its size
+			continue // its files were read to know the size
 		}
 		if err := c.spec.Check(); err != nil {
 			return err
@@ -171,8 +169,8 @@ func (p Plan) check(seed uint64, have int64) error {
 	return nil
 }
 
-// bytes is about what the process that measures a workload takes: the core, what the
-// stream keeps, and as much again for the collector.
+// bytes estimates the memory of the process that measures a workload: the core, the stream, and as much
+// again for the garbage collector.
 func (s Spec) bytes() int64 {
 	queues, leaves := s.queues()
 	asks := int64(s.Asks) * int64(500+100*s.Tags+100*s.Types)
@@ -180,7 +178,7 @@ func (s Spec) bytes() int64 {
 		int64(leaves)*int64(s.AppsPerLeaf)*1500)
 }
 
-// suggestSuite suggests the suite that somebody may have misspelled, or cut short.
+// suggestSuite suggests the suite whose name is similar.
 func suggestSuite(name string) string {
 	for _, known := range SuiteNames() {
 		if strings.HasPrefix(known, name) && name != "" {

@@ -2,8 +2,7 @@ package bench
 
 import "fmt"
 
-// baseSpec is what a cell has unless its suite says otherwise: two leaves, one application
-// each, and room for everything.
+// baseSpec is the default of cells: two leaves with one application each, and all asks fit.
 func baseSpec(asks int) Spec {
 	return Spec{
 		Depth: 1, Fanout: 2, AppsPerLeaf: 1, Asks: asks, Nodes: 1000, Shapes: 20, Types: 2, Priorities: 1,
@@ -26,7 +25,7 @@ func flatPlan(s Scale) Plan {
 }
 
 func fanoutPlan(s Scale) Plan {
-	p := Plan{Name: "fanout", About: "Ever more leaves below one parent.", Axis: "leaves"}
+	p := Plan{Name: "fanout", About: "Increasing numbers of leaves below one parent.", Axis: "leaves"}
 	for leaves := 16; leaves <= 4096; leaves *= 4 {
 		spec := baseSpec(s.of(40_000, 8192))
 		spec.Fanout = leaves
@@ -58,7 +57,7 @@ func depthPlan(s Scale) Plan {
 }
 
 func appsPlan(s Scale) Plan {
-	p := Plan{Name: "apps", About: "Ever more applications in each of two leaves, fifo and fair.", Axis: "applications"}
+	p := Plan{Name: "apps", About: "Increasing numbers of applications in each of two leaves, fifo and fair.", Axis: "applications"}
 	for _, sort := range []string{"fifo", "fair"} {
 		for _, apps := range []int{10, 50, 200, 1000, 3000, 10_000} {
 			spec := baseSpec(s.of(40_000, 20_000))
@@ -70,7 +69,7 @@ func appsPlan(s Scale) Plan {
 }
 
 func bigAppPlan(s Scale) Plan {
-	p := Plan{Name: "bigapp", About: "Ever more asks in one application.", Axis: "asks"}
+	p := Plan{Name: "bigapp", About: "Increasing numbers of asks in one application.", Axis: "asks"}
 	for _, asks := range []int{1000, 3200, 10_000, 32_000, 100_000, 320_000} {
 		spec := baseSpec(s.of(asks, 100))
 		spec.Fanout = 1
@@ -80,7 +79,7 @@ func bigAppPlan(s Scale) Plan {
 }
 
 func nodesPlan(s Scale) Plan {
-	p := Plan{Name: "nodes", About: "Ever more nodes, in both orders.", Axis: "nodes"}
+	p := Plan{Name: "nodes", About: "Increasing numbers of nodes, in both orders.", Axis: "nodes"}
 	for _, order := range []string{"fair", "binpacking"} {
 		for _, nodes := range []int{100, 1000, 5000, 20_000, 100_000} {
 			spec := baseSpec(s.of(40_000, 4000))
@@ -92,7 +91,7 @@ func nodesPlan(s Scale) Plan {
 }
 
 func shapesPlan(s Scale) Plan {
-	p := Plan{Name: "shapes", About: "Ever more sizes of asks, in 32 x 32 leaves.", Axis: "shapes"}
+	p := Plan{Name: "shapes", About: "Increasing numbers of sizes of asks, in 32 x 32 leaves.", Axis: "shapes"}
 	for _, shapes := range []int{1, 10, 50, 200, 1000, 4000} {
 		spec := baseSpec(s.of(40_960, 8192))
 		spec.Depth, spec.Fanout, spec.Shapes = 2, 32, shapes
@@ -102,7 +101,7 @@ func shapesPlan(s Scale) Plan {
 }
 
 func boundPlan(s Scale) Plan {
-	p := Plan{Name: "quota-bound", About: "Half or nearly all of 1,024 leaves are held at their max, with asks waiting in them."}
+	p := Plan{Name: "quota-bound", About: "Half or nearly all of 1,024 leaves are held at their max, with pending asks."}
 	for _, bound := range []float64{0.5, 0.9, 0.99} {
 		spec := baseSpec(s.of(40_960, 8192))
 		spec.Depth, spec.Fanout, spec.Bound = 5, 4, bound
@@ -112,7 +111,7 @@ func boundPlan(s Scale) Plan {
 }
 
 func prioritiesPlan(s Scale) Plan {
-	p := Plan{Name: "priorities", About: "Ever more priorities of asks, in 32 x 32 leaves.", Axis: "priorities"}
+	p := Plan{Name: "priorities", About: "Increasing numbers of priorities of asks, in 32 x 32 leaves.", Axis: "priorities"}
 	for _, n := range []int{1, 3, 10, 100, 1000} {
 		spec := baseSpec(s.of(40_960, 8192))
 		spec.Depth, spec.Fanout, spec.Priorities = 2, 32, n
@@ -122,7 +121,7 @@ func prioritiesPlan(s Scale) Plan {
 }
 
 func adversarialPlan(s Scale) Plan {
-	p := Plan{Name: "adversarial", About: "No two asks are alike: with room for all, and in a full cluster where work ends."}
+	p := Plan{Name: "adversarial", About: "No two asks are alike: all asks fit, and in a full cluster where allocations end."}
 	unlike := func(asks int) Spec {
 		spec := baseSpec(asks)
 		spec.Depth, spec.Fanout, spec.Shapes = 2, 32, asks
@@ -135,7 +134,7 @@ func adversarialPlan(s Scale) Plan {
 	return p
 }
 
-// churnWorkload is a full cluster in which 10,000 applications of 100 shapes wait.
+// churnWorkload is a full cluster in which 10,000 applications of 100 shapes are pending.
 func churnWorkload(s Scale) Spec {
 	spec := baseSpec(s.of(40_960, 4096))
 	spec.Depth, spec.Fanout, spec.AppsPerLeaf, spec.Shapes = 5, 4, s.of(20, 2), 100
@@ -146,7 +145,7 @@ func churnWorkload(s Scale) Spec {
 func churnPlan(s Scale) Plan {
 	p := Plan{
 		Name:  "churn",
-		About: "A full cluster in which work ends at random times, and others take its place: 20,480 applications, 100 shapes.",
+		About: "A full cluster in which allocations end at random times, and pending asks are placed: 20,480 applications, 100 shapes.",
 	}
 	for _, sort := range []string{"fifo", "fair"} {
 		spec := churnWorkload(s)
@@ -162,7 +161,7 @@ func churnPlan(s Scale) Plan {
 }
 
 func latencyPlan(s Scale) Plan {
-	p := Plan{Name: "latency", About: "10,000 asks a second at random times, and room for them: how long until each has its node."}
+	p := Plan{Name: "latency", About: "10,000 asks a second at random times, all of which fit: the time from ask to allocation."}
 	for _, via := range []string{ViaInProcess, ViaGRPC} {
 		spec := baseSpec(s.of(50_000, 5000))
 		spec.Depth, spec.Fanout, spec.Via, spec.Rate = 5, 4, via, 10_000
@@ -172,7 +171,7 @@ func latencyPlan(s Scale) Plan {
 }
 
 func reloadPlan(s Scale) Plan {
-	p := Plan{Name: "reload", About: "How long deciding pauses for a new configuration, with a full cluster and work waiting.", Axis: "leaves"}
+	p := Plan{Name: "reload", About: "How long scheduling pauses for a new configuration, with a full cluster and pending asks.", Axis: "leaves"}
 	for _, leaves := range []int{64, 256, 1024} {
 		spec := churnWorkload(s)
 		spec.Depth, spec.Fanout, spec.Churn = 1, leaves, 0
@@ -197,7 +196,7 @@ func tracePlan(t Trace) Plan {
 }
 
 func soakPlan(s Scale) Plan {
-	p := Plan{Name: "soak", About: "The churn of many hours in a row, on the core, and of half a minute over gRPC; then the books are checked."}
+	p := Plan{Name: "soak", About: "The churn of many hours in a row, on the core, and of half a minute over gRPC; then the accounting is audited."}
 	core := churnWorkload(s)
 	core.Churn = 20
 	viaGRPC := churnWorkload(s)

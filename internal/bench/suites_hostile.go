@@ -1,6 +1,6 @@
 package bench
 
-// hostilePlan is what peers can cost that do not behave, in a canopy serve of its own.
+// hostilePlan measures the cost of attacks on a canopy serve in a separate process.
 func hostilePlan(s Scale) Plan {
 	p := Plan{
 		Name: "hostile",

@@ -2,7 +2,7 @@ package bench
 
 import "fmt"
 
-// preemptWorkload is a cluster that is full of one kind of work, and in which asks preempt.
+// preemptWorkload is a cluster full of allocations of one kind, in which asks preempt.
 func preemptWorkload(s Scale, nodes, perNode int) Spec {
 	nodes = s.of(nodes, 20)
 	spec := baseSpec(nodes * perNode)
@@ -15,7 +15,7 @@ func preemptWorkload(s Scale, nodes, perNode int) Spec {
 func preemptPlan(s Scale) Plan {
 	p := Plan{
 		Name:  "preempt",
-		About: "1,000 asks take the place of others in a full cluster: by each right, on ever more nodes, alike or of 1,000 sizes; together; on nodes with much work.",
+		About: "1,000 asks preempt in a full cluster: for each reason, on increasing numbers of nodes, of one or of 1,000 sizes; together; on nodes with many allocations.",
 		Axis:  "nodes",
 	}
 	add := func(name, line string, size int, spec Spec) {

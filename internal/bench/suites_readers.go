@@ -1,6 +1,6 @@
 package bench
 
-// readersWorkload is a cluster that many look at: 10,000 leaves, 100,000 allocations on 2,000 nodes.
+// readersWorkload is a cluster with many readers: 10,000 leaves, 100,000 allocations on 2,000 nodes.
 func readersWorkload(s Scale) Spec {
 	spec := baseSpec(s.of(100_000, 1000))
 	spec.Depth, spec.Fanout, spec.Nodes, spec.Via = 2, 100, s.of(2000, 20), ViaGRPC

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// maxColumns is how many figures stand beside each other in a table of text.
+// maxColumns is the number of figures side by side in a table.
 const maxColumns = 8
 
-// WriteText writes a report for a terminal: a head that says what was measured where,
-// and for each suite its figures, how the cost of a decision grows, and what failed.
-// With more than one run a figure is the median, and ± the farther end of its 95 %
-// interval; of a percentile of all runs together, ± is the farthest run. Its errors are those of w.
+// WriteText writes a report for a terminal: a head with the machine and the versions, and for each
+// suite its figures, the growth of the cost of a decision, and failures. With more than one run a
+// figure is the median, and ± the farther end of its 95 % interval; of a percentile of all runs
+// together, ± is the farthest run. Errors are those of w.
 func WriteText(w io.Writer, r *Report) error {
 	// A tabwriter keeps what failed until it is flushed, and so does its last flush.
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -28,7 +28,7 @@ func WriteText(w io.Writer, r *Report) error {
 	return t.Flush()
 }
 
-// machine is what was measured, and where.
+// machine describes the versions and the machine.
 func (r *Report) machine() string {
 	cpu := "of an unknown CPU"
 	if r.CPU != "" {
@@ -38,10 +38,10 @@ func (r *Report) machine() string {
 		singleLine(r.Version), singleLine(r.Go), countText(r.Cores, "core"), cpu, loadText(r.LoadBefore), loadText(r.LoadAfter))
 }
 
-// stolenWarningShare is the share of stolen time from which the slowest asks may be those that the host delayed.
+// stolenWarningShare is the share of stolen time from which percentiles may be affected by the host.
 const stolenWarningShare = 0.005
 
-// runInfo is when it was measured, and how often.
+// runInfo is the time and the number of runs.
 func (r *Report) runInfo() string {
 	s := fmt.Sprintf("%s of each cell, seed %d, started %s",
 		countText(r.Runs, "run"), r.Seed, r.Started.UTC().Format(time.DateTime+" UTC"))
@@ -89,7 +89,7 @@ func (s Suite) writeText(t *tabwriter.Writer) error {
 		fmt.Fprintln(t)
 		s.writeTable(t, ms, first)
 		first = false
-		// Flushed, so that the columns of one table do not widen those of the next.
+		// flushed, so that the columns of one table do not widen those of the next
 		if err := t.Flush(); err != nil {
 			return err
 		}
@@ -116,8 +116,8 @@ func linePrefix(line string) string {
 	return singleLine(line) + ": "
 }
 
-// writeTable writes one row a cell. The first table of a suite also says how many runs
-// there were and of what work.
+// writeTable writes one row per cell. The first table of a suite also has the numbers of runs and the
+// digests.
 func (s Suite) writeTable(t *tabwriter.Writer, ms []Metric, first bool) {
 	head, units := []string{"CELL"}, []string{""}
 	if first {
@@ -145,7 +145,7 @@ func (s Suite) writeTable(t *tabwriter.Writer, ms []Metric, first bool) {
 	}
 }
 
-// sentence says how the cost grows with what the axis counts.
+// sentence describes the growth of the cost along the axis.
 func (g Scaling) sentence(axis string) string {
 	axis = singleLine(axis)
 	if g.Err != nil {

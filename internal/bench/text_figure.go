@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// threeDigits writes a number with three significant digits, or more in front of the point:
-// 0.0123, 1.23, 12,345. A number that is not known is a dash.
+// threeDigits writes a number with three significant digits, or more before the point: 0.0123, 1.23,
+// 12,345. NaN is a dash.
 func threeDigits(x float64) string {
 	size := math.Abs(x)
 	switch {
@@ -31,7 +31,7 @@ func threeDigits(x float64) string {
 	return grouped(strconv.FormatFloat(x, 'f', max(2-e, 0), 64))
 }
 
-// allDigits writes all digits of a number: where any difference is one, it must be seen.
+// allDigits writes all digits of a number, for exact metrics.
 func allDigits(x float64) string {
 	if x == math.Trunc(x) {
 		return threeDigits(x)
@@ -39,8 +39,7 @@ func allDigits(x float64) string {
 	return strconv.FormatFloat(x, 'g', -1, 64)
 }
 
-// sixDigits writes up to six digits, and all of a whole number: what does not vary
-// deserves more than figure gives it.
+// sixDigits writes up to six digits, and all of a whole number.
 func sixDigits(x float64) string {
 	if x == math.Trunc(x) {
 		return threeDigits(x)
@@ -99,7 +98,7 @@ func withEnds(e Estimate) string {
 	return fmt.Sprintf("%s (%s to %s)", threeDigits(e.Value), threeDigits(e.Low), threeDigits(e.High))
 }
 
-// spreadText is the value of all runs, or their median and how far apart they are.
+// spreadText is the common value of all runs, or their median with the least and the greatest.
 func spreadText(e Estimate, write func(float64) string) string {
 	if e.Low == e.High {
 		return write(e.Value)
@@ -107,8 +106,8 @@ func spreadText(e Estimate, write func(float64) string) string {
 	return fmt.Sprintf("%s (%s to %s)", write(e.Value), write(e.Low), write(e.High))
 }
 
-// singleLine makes a string of a file one line without control characters, so that it can
-// neither break a table nor command a terminal.
+// singleLine replaces control characters and line breaks of a text from a file, so that it can neither
+// break a table nor control a terminal.
 func singleLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -119,7 +118,7 @@ func singleLine(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// shortDigest is enough of a digest to tell it from others by eye.
+// shortDigest is a prefix of a digest.
 func shortDigest(digest string) string {
 	if digest == "" {
 		return "-"

@@ -28,7 +28,7 @@ func ParseTrace(text string) (Trace, error) {
 
 func (t Trace) given() bool { return t != Trace{} }
 
-// Read reads the files to see whether they can be used, and what they hold.
+// Read reads the files, to check them and to know their sizes.
 func (t Trace) Read() (nodes, tasks int, err error) {
 	n, p, err := t.read()
 	return len(n), len(p), err
@@ -52,9 +52,8 @@ func readCSV[T any](name string, read func(name string, in io.Reader) (T, error)
 	return read(name, file)
 }
 
-// stream is the trace as `canopy replay --mode fill` plays it: every task is an
-// application of one ask in the queue of its class. spec says by which way it goes, and
-// what there is of everything.
+// stream is the trace as `canopy replay --mode fill` replays it: every task is an application of one
+// ask in the queue of its class. spec has the interface and the sizes.
 func (t Trace) stream(spec Spec) (*stream, error) {
 	nodes, tasks, err := t.read()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// openClient starts a scheduler and registers.
+// openClient starts a scheduler and registers a client.
 func openClient(ctx context.Context, s *stream, rec *recorder) (apiClient, error) {
 	if s.spec.Via == ViaGRPC {
 		return openGRPC(ctx, s, rec)
@@ -16,8 +16,7 @@ func openClient(ctx context.Context, s *stream, rec *recorder) (apiClient, error
 	return openInProcess(s, rec)
 }
 
-// loadedScheduler is a scheduler behind a door that knows everything, and of which no node may be
-// used yet.
+// loadedScheduler is a scheduler that has all queues, applications and drained nodes.
 type loadedScheduler struct {
 	apiClient
 	*recorder
@@ -25,12 +24,12 @@ type loadedScheduler struct {
 	sentinels int
 }
 
-// loadViaClient opens a door and tells what there is. asks says how many of the asks go with it.
+// loadViaClient opens a client and sends applications, nodes and that many asks.
 func loadViaClient(ctx context.Context, s *stream, asks int) (*loadedScheduler, error) {
 	return loadWith(ctx, s, asks, openClient)
 }
 
-// loadWith is loadViaClient for a door that open opens.
+// loadWith is loadViaClient with a given open function.
 func loadWith(
 	ctx context.Context, s *stream, asks int, open func(context.Context, *stream, *recorder) (apiClient, error),
 ) (l *loadedScheduler, err error) {
@@ -67,7 +66,7 @@ func loadWith(
 	return l, l.awaitSentinel(ctx)
 }
 
-// awaitSentinel waits until all that was said about asks has been taken.
+// awaitSentinel waits until all earlier asks are processed.
 func (l *loadedScheduler) awaitSentinel(ctx context.Context) error {
 	l.sentinels++
 	if err := l.sendAllocation(sentinelMessage(l.sentinels)); err != nil {
@@ -76,7 +75,7 @@ func (l *loadedScheduler) awaitSentinel(ctx context.Context) error {
 	return l.await(ctx, "the last ask to be taken", func() bool { return l.rejectedSentinels == l.sentinels })
 }
 
-// fill takes all nodes into use and waits until so many asks have their node.
+// fill makes all nodes schedulable and waits until want asks are placed.
 func (l *loadedScheduler) fill(ctx context.Context, want int) (usage, error) {
 	open := l.stream.openMessage()
 	result := make(chan usage, 1)
@@ -85,7 +84,7 @@ func (l *loadedScheduler) fill(ctx context.Context, want int) (usage, error) {
 	var before reading
 	l.setObserver(func(number int, allocated bool) {
 		if count++; allocated && count == want {
-			// Read here and not by who waits for it: waking up is no part of a decision.
+			// Read here and not by the waiting goroutine: its wake-up is not part of a decision.
 			var s usage
 			s.add(before, want)
 			result <- s
@@ -102,8 +101,7 @@ func (l *loadedScheduler) fill(ctx context.Context, want int) (usage, error) {
 	return <-result, nil
 }
 
-// coreOutcome is how many asks find a node, and which: what the core alone says, which decides
-// the same by every way.
+// coreOutcome are the placements of the core alone, which are the same over every interface.
 func (s *stream) coreOutcome() (placements, error) {
 	p := make(placements, 0, s.spec.Asks)
 	t := newDriver(newCore(s))
@@ -117,7 +115,7 @@ func (s *stream) coreOutcome() (placements, error) {
 	return p, nil
 }
 
-// fillViaClient is fillCore through a door.
+// fillViaClient is fillCore over an interface.
 func fillViaClient(ctx context.Context, s *stream, r *result, rounds int) error {
 	p, err := s.coreOutcome()
 	if err != nil {
@@ -145,13 +143,13 @@ func fillViaClient(ctx context.Context, s *stream, r *result, rounds int) error 
 	return nil
 }
 
-// join adds what another pair of readings has found.
+// join adds the usage of another pair of readings.
 func (s *usage) join(t usage) {
 	s.cpu, s.wall, s.gc, s.work = s.cpu+t.cpu, s.wall+t.wall, s.gc+t.gc, s.work+t.work
 	s.objects, s.bytes, s.decisions = s.objects+t.objects, s.bytes+t.bytes, s.decisions+t.decisions
 }
 
-// schedule is when things are to be sent: at random, at a rate, from its begin on.
+// schedule has the due times of events: at random, at a rate.
 type schedule struct {
 	begin time.Time
 	due   []time.Duration
@@ -167,19 +165,19 @@ func (s *stream) schedule(events int) schedule {
 	return schedule{due: due}
 }
 
-// late is how long ago an event should have happened.
+// late is the time since an event was due.
 func (t *schedule) late(event int) time.Duration { return time.Since(t.begin) - t.due[event] }
 
-// sendRetryInterval is how long play waits when what is due cannot be sent yet.
+// sendRetryInterval is how long play waits when a due event cannot be sent yet.
 const sendRetryInterval = 100 * time.Microsecond
 
-// play calls send for the events that are due, several together when it is behind, until
-// all are sent. send says how many it has sent; the others stay due, and late.
+// play calls send for the events that are due, several together when it is late, until all are sent.
+// send returns how many it has sent; the others stay due.
 func (t *schedule) play(ctx context.Context, send func(first, next int) (sent int, err error)) error {
-	runtime.LockOSThread() // its sleep is that of the thread, which is finer than a timer
+	runtime.LockOSThread() // the sleep of a thread is more precise than a timer
 	defer runtime.UnlockOSThread()
 	t.begin = time.Now()
-	sent := time.Duration(0) // when anything was, the last time
+	sent := time.Duration(0) // time of the last send
 	for first := 0; first < len(t.due); {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -12,7 +12,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// decider is a Core, or what is put in its place to see whether that would be noticed.
+// decider is a Core, or a replacement in tests of the checks.
 type decider interface {
 	Step(now time.Time, cmd scheduler.Command) []scheduler.Effect
 	Schedule(now time.Time, budget int) (effects []scheduler.Effect, more bool)
@@ -24,15 +24,15 @@ func newCore(s *stream) *scheduler.Core {
 	return scheduler.NewWith(s.partition, nil, opt)
 }
 
-// neverCompleting are lifetimes that let applications stay, however long they have nothing to do:
-// a workload gives them something again.
+// neverCompleting are lifetimes in which an application without asks stays Running: the workload
+// submits further asks.
 func neverCompleting() *objects.Lifetimes {
 	keep := objects.DefaultLifetimes()
 	keep.Completing = math.MaxInt64
 	return &keep
 }
 
-// driver is what happens to a decider: commands in order, each a moment after the other.
+// driver applies commands to a decider, with virtual time advancing between them.
 type driver struct {
 	decider
 	now time.Time
@@ -42,7 +42,7 @@ const commandInterval = time.Millisecond
 
 func newDriver(d decider) *driver { return &driver{d, time.Unix(1_700_000_000, 0)} }
 
-// apply applies a command that has no reason to be refused.
+// apply applies a command that must not be rejected.
 func (t *driver) apply(cmd scheduler.Command) error {
 	t.now = t.now.Add(commandInterval)
 	for _, e := range t.Step(t.now, cmd) {
@@ -76,7 +76,7 @@ func (s *stream) addApp(i int) scheduler.Command {
 
 func (s *stream) submit(i int) scheduler.Command { return scheduler.SubmitAsk{Ask: s.ask(i)} }
 
-// load tells everything but the asks that churn adds.
+// load applies all commands but the asks of churn.
 func (t *driver) load(s *stream) error {
 	return errors.Join(
 		t.applyAll(len(s.nodes), s.addNode),
@@ -85,7 +85,7 @@ func (t *driver) load(s *stream) error {
 	)
 }
 
-// placements are the asks that have their node, in the order in which they got it.
+// placements are the placed asks, in the order of placement.
 type placements []*objects.Ask
 
 func (p *placements) collect(effects []scheduler.Effect) (more int) {
@@ -98,8 +98,8 @@ func (p *placements) collect(effects []scheduler.Effect) (more int) {
 	return more
 }
 
-// fill decides until nothing more can be placed. A nil took means that nobody wants to
-// know how long each decision was.
+// fill schedules until nothing more can be placed. took records the duration of each decision; nil: it
+// is not measured.
 func (t *driver) fill(p *placements, took *histogram) {
 	last := time.Now()
 	for {
@@ -117,12 +117,12 @@ func (t *driver) fill(p *placements, took *histogram) {
 }
 
 const (
-	minDecisions = 40_000 // a cell that decides less is repeated
-	warmUp       = 20_000 // asks: what code and caches have seen before it counts
+	minDecisions = 40_000 // a cell with fewer decisions is repeated
+	warmUp       = 20_000 // asks of the warm-up
 )
 
-// fillCore places everything that can be placed, with all of it known before. What is
-// over too soon is repeated, up to so many rounds.
+// fillCore places all asks, which are known before the first decision. Short fills are repeated, up to
+// rounds times.
 func fillCore(s *stream, r *result, rounds int) error {
 	var total usage
 	took := r.family(decisionTimes)
@@ -154,7 +154,7 @@ func fillOnce(s *stream, took *histogram, total *usage) (placements, error) {
 	if err := t.load(s); err != nil {
 		return nil, err
 	}
-	t.Schedule(t.now, 0) // what loading has left to be settled
+	t.Schedule(t.now, 0) // the deferred work of loading
 	p := make(placements, 0, s.spec.Asks)
 	runtime.GC()
 	before := read()
@@ -163,7 +163,7 @@ func fillOnce(s *stream, took *histogram, total *usage) (placements, error) {
 		total.add(before, len(p))
 	}
 	if s.spec.fitsAll() && len(p) != s.spec.Asks {
-		return nil, fmt.Errorf("%d of %d asks were placed, and there is room for all", len(p), s.spec.Asks)
+		return nil, fmt.Errorf("%d of %d asks were placed, and all must fit", len(p), s.spec.Asks)
 	}
 	return p, nil
 }

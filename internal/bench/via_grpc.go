@@ -19,12 +19,12 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 )
 
-// grpcClient is the service over the loopback interface, with a client that costs next to
-// nothing: asks are encoded before they are sent, and of answers only keys are read. If the
-// server is in the same process, what the client costs counts.
+// grpcClient uses the service over the loopback interface at low cost: asks are encoded in advance, and
+// only the keys of answers are read. If the server is in the same process, the cost of the client is
+// included.
 type grpcClient struct {
 	address   string
-	server    *sim.Server    // nil: it is not ours
+	server    *sim.Server    // nil: the server is another process
 	proxy     *rmproxy.Proxy // of server
 	conn      *grpc.ClientConn
 	streamCtx context.Context // of the streams
@@ -37,8 +37,8 @@ type grpcClient struct {
 	applications si.Scheduler_UpdateApplicationClient
 	allocations  grpc.ClientStream
 
-	encoded []byte // all asks: messages of one entry each, which behind each other are one message
-	ends    []int  // where each of them ends
+	encoded []byte // all asks: messages of one entry each, whose concatenation is one message
+	ends    []int  // the end of each
 }
 
 // openGRPC serves in this process.
@@ -51,7 +51,7 @@ func openGRPC(ctx context.Context, s *stream, rec *recorder) (apiClient, error) 
 	return (&grpcClient{address: server.Address(), server: server, proxy: proxy, recorder: rec, stream: s}).open(ctx)
 }
 
-// dialGRPC is a door of a server that has it already.
+// dialGRPC is a client of a running server.
 func dialGRPC(ctx context.Context, s *stream, rec *recorder, address string) (apiClient, error) {
 	return (&grpcClient{address: address, recorder: rec, stream: s}).open(ctx)
 }
@@ -90,14 +90,14 @@ func (g *grpcClient) connect(ctx context.Context) (err error) {
 		return a, g.allocations.RecvMsg(a)
 	}
 	receive(g, "allocation", next, func(a *keyAnswer) { a.report(g.recorder) })
-	// A stream is known to be ours only when it has said so.
+	// A stream is attributed to the resource manager when its first message has arrived.
 	return errors.Join(
 		g.sendNode(&si.NodeRequest{RmID: rmID}), g.sendApplication(&si.ApplicationRequest{RmID: rmID}),
 		g.sendAllocation(&si.AllocationRequest{RmID: rmID}),
 	)
 }
 
-// receive takes in the answers of one stream until it ends.
+// receive processes the answers of one stream until it ends.
 func receive[A any](g *grpcClient, about string, next func() (A, error), take func(A)) {
 	g.receivers.Go(func() {
 		for {
@@ -162,7 +162,7 @@ func (g *grpcClient) sendAsks(first, next int, ends []int) error {
 	return g.send(m)
 }
 
-// send says why the stream has ended, which a failed send does not.
+// send returns the reason why the stream has ended, which a failed send does not.
 func (g *grpcClient) send(m mem.BufferSlice) error {
 	err := g.allocations.SendMsg(m)
 	if errors.Is(err, io.EOF) {
@@ -173,7 +173,7 @@ func (g *grpcClient) send(m mem.BufferSlice) error {
 	return err
 }
 
-// check holds the books of the server against each other. Requires: it is ours.
+// check audits the accounting of the server, which must be in this process.
 func (g *grpcClient) check() error { return checkAccounting(g.proxy.Cluster()) }
 
 func (g *grpcClient) close() (err error) {
@@ -188,13 +188,13 @@ func (g *grpcClient) close() (err error) {
 	return err
 }
 
-// keyCodec is a codec that sends bytes as they are and reads as little as it can.
+// keyCodec sends bytes unchanged and decodes only keys.
 type keyCodec struct{}
 
-// Name is that of the codec it replaces.
+// Name is the name of the codec that it replaces.
 func (keyCodec) Name() string { return "proto" }
 
-// Marshal sends bytes as they are.
+// Marshal sends bytes unchanged.
 func (keyCodec) Marshal(v any) (mem.BufferSlice, error) { return v.(mem.BufferSlice), nil }
 
 // Unmarshal reads the keys of an AllocationResponse.
@@ -204,7 +204,7 @@ func (keyCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	return v.(*keyAnswer).read(buf.ReadOnlyData())
 }
 
-// keyAnswer is an AllocationResponse, read as far as it matters.
+// keyAnswer are the keys of an AllocationResponse.
 type keyAnswer struct {
 	allocated, released []int // numbers of asks
 	rejected            []rejection
@@ -212,8 +212,7 @@ type keyAnswer struct {
 
 type rejection struct{ key, reason string }
 
-// The fields of the messages (behaviour.md 10.8): lists in an AllocationResponse, and keys
-// in what they hold.
+// Field numbers of si.proto: lists of an AllocationResponse, and keys of their entries.
 const (
 	listNew, listReleased, listRejected           = 1, 2, 5
 	keyInAllocation, keyInRelease, keyInRejection = 1, 6, 1
@@ -253,7 +252,7 @@ func (a *keyAnswer) report(rec *recorder) {
 	}
 }
 
-// fieldIn is the first value of a field, empty when it is not there.
+// fieldIn is the first value of a field; empty if it is missing.
 func fieldIn(in []byte, field protowire.Number) []byte {
 	for len(in) > 0 {
 		at, value, n := chunkOf(in)

@@ -12,7 +12,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 )
 
-// inProcessClient is the door for shims that link the core. The shim agrees to every placement.
+// inProcessClient uses the in-process API. Its callback accepts every placement.
 type inProcessClient struct {
 	*rmproxy.InProcess
 	stream *stream
@@ -54,7 +54,7 @@ func (d inProcessClient) close() error {
 	return nil
 }
 
-// checkAccounting has a scheduler recount its books.
+// checkAccounting audits the accounting of a scheduler.
 func checkAccounting(c *loop.Cluster) error {
 	l, ok := c.Partition(sim.Partition)
 	if !ok {
@@ -65,13 +65,13 @@ func checkAccounting(c *loop.Cluster) error {
 	return l.Check(ctx)
 }
 
-// shim hears of allocations and agrees to everything.
+// shim records allocations and accepts every placement.
 type shim struct {
-	api.ResourceManagerCallback // what nobody calls
+	api.ResourceManagerCallback // methods that are not called
 	recorder                    *recorder
 }
 
-// UpdateAllocation is told of allocations, releases and refusals.
+// UpdateAllocation records allocations, releases and rejections.
 func (s shim) UpdateAllocation(m *si.AllocationResponse) error {
 	s.recorder.lock()
 	defer s.recorder.unlock()
@@ -87,17 +87,17 @@ func (s shim) UpdateAllocation(m *si.AllocationResponse) error {
 	return nil
 }
 
-// UpdateApplication is told of applications.
+// UpdateApplication records applications.
 func (s shim) UpdateApplication(m *si.ApplicationResponse) error {
 	s.recorder.onApplications(m)
 	return nil
 }
 
-// UpdateNode is told of nodes.
+// UpdateNode records nodes.
 func (s shim) UpdateNode(m *si.NodeResponse) error {
 	s.recorder.onNodes(m)
 	return nil
 }
 
-// Predicates agrees.
+// Predicates accepts every placement.
 func (shim) Predicates(*si.PredicatesArgs) error { return nil }

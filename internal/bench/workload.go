@@ -16,8 +16,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// stream is everything a scheduler is told in a cell, in order. Asks are kept as draws
-// and made when they are sent, so that a stream of a million of them is small.
+// stream has all messages of a cell, in order. Asks are kept as draws and created when they are sent,
+// so that a stream of a million of them is small.
 type stream struct {
 	spec           Spec
 	seed           uint64
@@ -27,20 +27,19 @@ type stream struct {
 	apps           []sim.Application
 	leaves         []objects.QueuePath
 	shapes         []resources.Amounts
-	draws          []draw              // of the asks, and behind them of those that churn asks for
+	draws          []draw              // of the asks, followed by those of churn
 	size           resources.Amounts   // of each node
 	preemptorSizes []resources.Amounts // sizes of asks that preempt
 	digest         string
 }
 
-// draw is what chance has to say about an ask.
+// draw has the random properties of an ask.
 type draw struct {
 	shape    uint32
 	priority int32
 }
 
-// Where the dice of a stream are thrown: each for itself, so that more nodes do not mean
-// other asks.
+// Random sources of a stream: separate ones, so that other nodes do not change the asks.
 const (
 	seedShapes = iota + 1
 	seedDraws
@@ -51,9 +50,8 @@ const (
 
 func (s *stream) rng(what uint64) *rand.Rand { return rand.New(rand.NewPCG(s.seed, what)) }
 
-// newStream makes the stream of a workload, the same for the same seed. Its error says
-// that the nodes it takes would be smaller than the largest ask. Requires: the spec was
-// checked.
+// newStream creates the stream of a workload, the same for the same seed. Its error says that the nodes
+// would be smaller than the largest ask. The spec must have been checked.
 func newStream(spec Spec, seed uint64) (*stream, error) {
 	s := &stream{spec: spec, seed: seed}
 	s.leaves = leafPaths(objects.RootPath, spec.Depth, spec.Fanout, nil)
@@ -114,7 +112,7 @@ func hashNumber(h hash.Hash, n int) {
 	h.Write(b[:])
 }
 
-// drawShapes makes sizes of asks, of which no two are alike.
+// drawShapes draws different sizes of asks.
 func (s *stream) drawShapes() {
 	const mebibyte = 1 << 20
 	rng, seen := s.rng(seedShapes), map[[2]int64]bool{}
@@ -132,15 +130,15 @@ func (s *stream) drawShapes() {
 			}
 			m[fmt.Sprintf("example.com/type-%02d", k)] = resources.Quantity(1 + rng.Int64N(4))
 		}
-		if s.spec.Types == 1 { // one number tells them apart
+		if s.spec.Types == 1 { // the only number must differ
 			m[resources.VCore] = resources.Quantity(100 + int64(len(s.shapes)))
 		}
 		s.shapes = append(s.shapes, resources.FromMap(m))
 	}
 }
 
-// drawAsks deals the shapes: the n-th is asked for 1/n as often as the first. When there
-// are as many as asks, each is asked for once.
+// drawAsks draws shapes: the n-th is 1/n as frequent as the first. With as many shapes as asks, each is
+// used once.
 func (s *stream) drawAsks() {
 	rng := s.rng(seedDraws)
 	sums, sum := make([]float64, len(s.shapes)), 0.0
@@ -159,10 +157,10 @@ func (s *stream) drawAsks() {
 	}
 }
 
-// minAsksPerNode is how many of the largest ask fit on a node of a cluster that must not fill up.
+// minAsksPerNode is how many of the largest ask fit on a node of a cluster in which all asks must fit.
 const minAsksPerNode = 8
 
-// computeSizes finds out how large nodes are, and asks that preempt. Requires: asks are drawn.
+// computeSizes computes the sizes of nodes and of preemptors. Asks must be drawn.
 func (s *stream) computeSizes() (err error) {
 	if s.size, err = s.nodeSize(); err == nil {
 		err = s.drawPreemptors()
@@ -170,8 +168,8 @@ func (s *stream) computeSizes() (err error) {
 	return err
 }
 
-// nodeSize is what each node has, so that the first asks take as much of the cluster as
-// the spec says, or less when nodes would get too small for that.
+// nodeSize is the size of each node: the asks use the share of the cluster that the spec says, or less
+// when nodes would get too small.
 func (s *stream) nodeSize() (resources.Amounts, error) {
 	demand, largest := map[string]resources.Quantity{}, map[string]resources.Quantity{}
 	for _, d := range s.draws[:s.spec.Asks] {
@@ -206,7 +204,7 @@ func (s *stream) key(i int) objects.AllocationKey {
 	return objects.AllocationKey(keyStart + padded(i, keyDigits))
 }
 
-// leafIndexOf is the number in a key that a stream has made.
+// numberOf is the number in a key of a stream.
 func numberOf[S ~string | ~[]byte](key S) (n int) {
 	for i := len(keyStart); i < len(key); i++ {
 		n = n*10 + int(key[i]-'0')
@@ -218,14 +216,14 @@ func (s *stream) appOf(i int) *sim.Application { return &s.apps[i%len(s.apps)] }
 
 func (s *stream) amounts(i int) resources.Amounts { return s.shapes[s.draws[i].shape] }
 
-// ask is what a door makes of the i-th ask.
+// ask is the i-th ask.
 func (s *stream) ask(i int) *objects.Ask {
 	return &objects.Ask{
 		Key: s.key(i), App: s.appOf(i).ID, Amounts: s.amounts(i), Priority: s.draws[i].priority, Tags: s.tags(i),
 	}
 }
 
-// tags are those of a pod: some are the same for all of an application.
+// tags are like those of a pod: some are the same for all of an application.
 func (s *stream) tags(i int) map[string]string {
 	if s.spec.Tags == 0 {
 		return nil
@@ -253,7 +251,7 @@ var tagNames = func() (names [maxTags]string) {
 	return names
 }()
 
-// padded writes a number with at least so many digits.
+// padded writes a number with at least that many digits.
 func padded(n, digits int) string {
 	var buf [20]byte
 	b := strconv.AppendInt(buf[:0], int64(n), 10)

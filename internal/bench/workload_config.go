@@ -21,8 +21,7 @@ func leafPaths(above objects.QueuePath, depth, fanout int, to []objects.QueuePat
 
 func queueName(i int) string { return "q" + padded(i, 4) }
 
-// configText is the queues.yaml. Queues are written on one line each, because a tree of
-// many levels would be mostly indentation.
+// configText is the queues.yaml, with a line per queue: a deep tree would be mostly indentation.
 func (s *stream) configText() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "partitions:\n  - name: default\n    nodesortpolicy: {type: %s}\n    preemption: {enabled: %t}\n"+
@@ -62,8 +61,7 @@ func (s *stream) writeQueues(b *strings.Builder, depth int, held map[int]string,
 	b.WriteString("]")
 }
 
-// maxOfLeaves are the leaves that get a max of half of what is asked for there, by their
-// number.
+// maxOfLeaves are the leaves with a max of half of what is requested there, by their number.
 func (s *stream) maxOfLeaves() map[int]string {
 	n := int(s.spec.Bound * float64(len(s.leaves)))
 	if n == 0 {
@@ -80,14 +78,14 @@ func (s *stream) maxOfLeaves() map[int]string {
 		for name, q := range demand[leaf].All() {
 			parts = append(parts, fmt.Sprintf("%s: %s", name, quantityText(name, q/2)))
 		}
-		if len(parts) > 0 { // a leaf that nobody asks in needs no max
+		if len(parts) > 0 { // a leaf without asks needs no max
 			held[leaf] = "{" + strings.Join(parts, ", ") + "}"
 		}
 	}
 	return held
 }
 
-// formatExpected is a number as a configuration has it.
+// quantityText is a quantity in a configuration.
 func quantityText(name string, q resources.Quantity) string {
 	if name == resources.VCore {
 		return fmt.Sprintf("%dm", max(q, 1))

@@ -10,24 +10,23 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// The rights that Spec.PreemptBy names.
+// The reasons of preemption that Spec.PreemptBy names.
 const (
-	ByLeaf      = "leaf"      // of priority, among the work of its own leaf
-	ByFence     = "fence"     // of priority, among all work
-	ByGuarantee = "guarantee" // of a queue of its own that has nothing yet
+	ByLeaf      = "leaf"      // by priority, in its own leaf
+	ByFence     = "fence"     // by priority, in the whole cluster
+	ByGuarantee = "guarantee" // for the guarantee of its own queue, which has no allocations
 )
 
-// guaranteedLeaf is the leaf that takes back what it is guaranteed.
+// guaranteedLeaf is the leaf with a guarantee.
 const guaranteedLeaf = "owed"
 
-// preemptsByGuarantee reports whether preemptors are in a leaf of their own that is guaranteed all they ask for.
+// preemptsByGuarantee reports whether preemptors are in a leaf whose guarantee covers all of them.
 func (s *stream) preemptsByGuarantee() bool {
 	return s.spec.Preemptors > 0 && s.spec.PreemptBy == ByGuarantee
 }
 
-// drawPreemptors sizes the asks that preempt: each is as large as so many of the commonest
-// allocations, but for a few bytes of memory that tell them apart. Requires: nodes have
-// their size.
+// drawPreemptors draws the sizes of preemptors: each is as large as Victims of the most frequent
+// allocations, less a few bytes of memory that make it unique. Nodes must have their size.
 func (s *stream) drawPreemptors() error {
 	s.preemptorSizes = nil
 	if s.spec.Preemptors == 0 {
@@ -50,7 +49,7 @@ func (s *stream) drawPreemptors() error {
 	return nil
 }
 
-// preemptProperty is what root says of preemption by priority, for all queues.
+// preemptProperty is the property preemption.priority of root, which all queues inherit.
 func (s *stream) preemptProperty() string {
 	if s.spec.Preemptors == 0 || s.preemptsByGuarantee() {
 		return ""
@@ -58,8 +57,8 @@ func (s *stream) preemptProperty() string {
 	return ", preemption.priority: " + s.spec.PreemptBy
 }
 
-// guaranteedQueue is the leaf of preemptors that is owed room. The least delay there is counts as
-// none: time passes between asking and deciding.
+// guaranteedQueue is the leaf with the guarantee. The shortest preemption delay has passed at once:
+// time advances between ask and decision.
 func (s *stream) guaranteedQueue() string {
 	var parts []string
 	for name, n := range s.preemptorSizes[0].All() {
@@ -69,7 +68,7 @@ func (s *stream) guaranteedQueue() string {
 		guaranteedLeaf, commandInterval, strings.Join(parts, ", "))
 }
 
-// preemptorLeaves are the leaves in which asks preempt.
+// preemptorLeaves are the leaves with preemptors.
 func (s *stream) preemptorLeaves() []objects.QueuePath {
 	if s.preemptsByGuarantee() {
 		return []objects.QueuePath{objects.RootPath.Child(guaranteedLeaf)}
@@ -77,20 +76,20 @@ func (s *stream) preemptorLeaves() []objects.QueuePath {
 	return s.leaves
 }
 
-// preemptorApp is the application of asks that preempt in a leaf, by its number.
+// preemptorApp is the ID of the application of preemptors in a leaf, by its number.
 func preemptorApp(leaf int) objects.AppID {
 	return objects.AppID("preemptor-" + padded(leaf, 8) + "-application")
 }
 
-// addPreemptorApp is the application of asks that preempt in a leaf.
+// addPreemptorApp adds the application of preemptors in a leaf.
 func (s *stream) addPreemptorApp(leaf int) scheduler.Command {
 	return scheduler.AddApplication{
 		App: preemptorApp(leaf), User: security.User{Name: "preemptor"}, Queue: string(s.preemptorLeaves()[leaf]),
 	}
 }
 
-// submitPreemptor is the i-th ask that preempts. By priority it is above all others; a
-// guarantee is enough for one that is not.
+// submitPreemptor submits the i-th preemptor. By priority it is above all others; for a guarantee it
+// has the same priority.
 func (s *stream) submitPreemptor(i int) scheduler.Command {
 	priority := s.spec.Priorities
 	if s.preemptsByGuarantee() {
@@ -103,6 +102,5 @@ func (s *stream) submitPreemptor(i int) scheduler.Command {
 	}}
 }
 
-// firstPreemptor is the number in the key of the first ask that preempts: those of all
-// others are lower.
+// firstPreemptor is the number in the key of the first preemptor; all other asks have lower numbers.
 func (s *stream) firstPreemptor() int { return len(s.draws) }

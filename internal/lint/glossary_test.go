@@ -190,7 +190,6 @@ func glossary(t *testing.T) []refusedWord {
 var textsToRevise = []string{
 	"bench/versus",
 	"examples/shim-go",
-	"internal/bench",
 	"internal/chaos",
 	"internal/complexity",
 	"internal/lint",
