@@ -17,19 +17,18 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// The words that docs/GLOSSARY.md refuses are refused here: as parts of names, and in comments and
-// documents.
+// The words that docs/GLOSSARY.md refuses, in names, comments and documents.
 
 // A refusedWord is a row of the table of refused words.
 type refusedWord struct {
 	word    string   // lower case; several words are separated by spaces
 	instead string   // what to write
-	except  []string // names, or phrases of a text, in which it may stand
+	except  []string // names, or phrases of a text, in which it is allowed
 	names   bool     // it is refused as part of a name
 	text    *regexp.Regexp
 }
 
-// glossaryHeading is above the table of refused words.
+// glossaryHeading is the heading of the table of refused words.
 const glossaryHeading = "## Words that are not used"
 
 // refusedWords reads the table: "| `word`, `word` | instead | names, text | `exception` |".
@@ -71,7 +70,7 @@ func refusedWords(text string) (words []refusedWord, problems []string) {
 	return words, problems
 }
 
-// wordsOf are the words of a name in lower case, each with a space before and behind it.
+// wordsOf are the words of a name in lower case, each between spaces.
 func wordsOf(name string) string {
 	var b strings.Builder
 	runes := []rune(name)
@@ -194,7 +193,6 @@ var textsToRevise = []string{
 	"internal/complexity",
 	"internal/lint",
 	"internal/testscale",
-	"internal/twin",
 	"tools/testrun",
 	"tools/tour",
 	"examples/shim-go/README.md",

@@ -9,8 +9,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// maySubmit reports whether a list of one of the queues along path has the user, or a
-// group of the user (sheet 9.2). The lists are read as text, word by word.
+// maySubmit reports whether a submit ACL of one of the queues along path has the user, or a group of
+// the user (ACL-7). ACLs are read as text, word by word.
 func (t *Twin) maySubmit(path objects.QueuePath, u security.User) bool {
 	for _, q := range t.pathQueues(path) {
 		if inACL(q.conf.SubmitACL.String(), u) || inACL(q.conf.AdminACL.String(), u) {
@@ -33,8 +33,8 @@ func inACL(list string, u security.User) bool {
 	return slices.Contains(strings.Split(users, ","), u.Name)
 }
 
-// isRecoveryQueue reports whether path is the recovery queue or below it, which no rule
-// leads to (sheet 7.6).
+// isRecoveryQueue reports whether path is the recovery queue or below it, to which no placement rule
+// leads (PLC-30).
 func isRecoveryQueue(path objects.QueuePath) bool {
 	return path == placement.RecoveryQueue || strings.HasPrefix(string(path), placement.RecoveryQueue+".")
 }

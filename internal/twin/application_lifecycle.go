@@ -11,18 +11,18 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// The life of an application (sheet 4.1 and 4.2), as far as nobody asks for gangs.
+// Application states (APP-1, APP-6), without gangs.
 
 // endedApp is an application that completed or was rejected.
 type endedApp struct {
 	id      objects.AppID
-	queue   objects.QueuePath // where it was, or wanted to be
+	queue   objects.QueuePath // its queue, or the requested queue
 	state   objects.State
 	endedAt time.Time
 	peak    resources.Amounts
 }
 
-// updatePeak notes what an application holds, if it never held as much.
+// updatePeak updates the maximum of what an application has allocated.
 func (t *Twin) updatePeak(a *app) {
 	h, most := t.total().apps[a.id], a.peak.Map()
 	for _, held := range []resources.Amounts{h.allocated, h.placeholders} {
@@ -33,7 +33,7 @@ func (t *Twin) updatePeak(a *app) {
 	a.peak = resources.FromMap(most)
 }
 
-// enterState notes that an application has entered a state. It is told with emitStates.
+// enterState records that an application has entered a state. emitStates emits it.
 func (t *Twin) enterState(a *app, s objects.State, why objects.StateReason) {
 	a.state, a.stateSince, a.completionDue, a.askedAgain = s, t.now, false, false
 	t.stateEntries++
@@ -50,7 +50,7 @@ func (t *Twin) emitStates() {
 	t.unreportedStates = nil
 }
 
-// onAskAdded moves an application on that has asked for something.
+// onAskAdded updates the state of an application that has a new ask.
 func (t *Twin) onAskAdded(a *app) {
 	switch a.state {
 	case objects.New:
@@ -61,9 +61,9 @@ func (t *Twin) onAskAdded(a *app) {
 	}
 }
 
-// removeAllocations takes work off the list, and sees each time whether its application has anything
-// left to do: nothing pending, nothing real that runs. Placeholders keep it from
-// completing, unless it was something real that has ended.
+// removeAllocations removes allocations and asks, and updates the state of their applications: one
+// without pending asks and without real allocations completes. Placeholders prevent it unless a real
+// allocation has ended.
 func (t *Twin) removeAllocations(gone func(*allocation) bool) []*allocation {
 	out := byKey(filter(t.allocations, gone))
 	for _, w := range out {
@@ -81,7 +81,7 @@ func (t *Twin) removeAllocations(gone func(*allocation) bool) []*allocation {
 	return out
 }
 
-// complete lets an application end.
+// complete completes an application.
 func (t *Twin) complete(a *app, why objects.StateReason) {
 	if a.state != objects.Completing {
 		t.enterState(a, objects.Completing, why)
@@ -92,7 +92,7 @@ func (t *Twin) complete(a *app, why objects.StateReason) {
 	t.completed = t.appendEnded(t.completed, &endedApp{a.id, a.leaf, objects.Completed, t.now, a.peak})
 }
 
-// appendEnded adds to a list that must not get too long.
+// appendEnded appends to a bounded list.
 func (t *Twin) appendEnded(list []*endedApp, p *endedApp) []*endedApp {
 	list = append(list, p)
 	for len(list) > t.lifetimes.MaxEnded {
@@ -102,21 +102,20 @@ func (t *Twin) appendEnded(list []*endedApp, p *endedApp) []*endedApp {
 	return list
 }
 
-// expire tells that p is forgotten, unless that would be taken for somebody else, or
-// nobody was told of its end.
+// expire emits the expiry of p, unless the ID is in use again, or the end of p was not emitted.
 func (t *Twin) expire(p *endedApp, why objects.StateReason) {
 	if t.app(p.id) == nil && p.state == objects.Completed {
 		t.recordState(p.id, objects.Expired, why)
 	}
 }
 
-// recordRejected notes an application that was not let in. The last time counts.
+// recordRejected records a rejected application. The last rejection counts.
 func (t *Twin) recordRejected(c scheduler.AddApplication) {
 	t.rejected = slices.DeleteFunc(t.rejected, func(p *endedApp) bool { return p.id == c.App })
 	t.rejected = t.appendEnded(t.rejected, &endedApp{c.App, objects.QueuePath(c.Queue), objects.Rejected, t.now, resources.Amounts{}})
 }
 
-// runTimers does what is due by now.
+// runTimers applies what is due.
 func (t *Twin) runTimers() {
 	due := filter(t.apps, func(a *app) bool {
 		at, ok := t.completionTime(a)
@@ -152,7 +151,7 @@ func (t *Twin) expireOld(list []*endedApp, keep time.Duration) []*endedApp {
 	})
 }
 
-// completionTime is when an application completes by time alone, if it does.
+// completionTime is when an application completes by a timeout, if it does.
 func (t *Twin) completionTime(a *app) (time.Time, bool) {
 	return a.stateSince.Add(t.lifetimes.Completing), a.state == objects.Completing && !a.completionDue
 }

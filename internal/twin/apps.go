@@ -51,7 +51,7 @@ func (t *Twin) removeApplication(c scheduler.RemoveApplication) {
 	t.prune(t.root)
 }
 
-// emitReleased says that an allocation is gone.
+// emitReleased emits the release of an allocation.
 func (t *Twin) emitReleased(w *allocation, message string) {
 	if w.node != "" {
 		t.emit(scheduler.Released{

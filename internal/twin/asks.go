@@ -21,7 +21,7 @@ func (t *Twin) submit(ask *objects.Ask, class string) {
 	t.upsertAsk(ask, class)
 }
 
-// submitAskWithClass asks what the class of an ask has against it, if the ask is new.
+// submitAskWithClass checks the priority class of a new ask.
 func (t *Twin) submitClassed(c scheduler.SubmitAskWithClass) {
 	if w := t.allocation(c.Ask.Key); w == nil || w.ask.App != c.Ask.App {
 		if c.NamedClass != "" && t.ignorePriority {
@@ -40,8 +40,8 @@ func (t *Twin) submitClassed(c scheduler.SubmitAskWithClass) {
 	t.submit(c.Ask, c.Class)
 }
 
-// report takes in an allocation that has its node. Where the RM says it is does not
-// matter any more once it is known to run. Nobody asks a quota about what is so already.
+// report adds a recovered allocation. The node of a known allocation does not change. Quotas are not
+// checked for a recovered allocation.
 func (t *Twin) report(c scheduler.ReportAllocation) {
 	ask, on := c.Ask, c.Node
 	reason, w := t.invalidReason(ask, true), t.allocation(ask.Key)
@@ -65,8 +65,8 @@ func (t *Twin) reject(ask *objects.Ask, reason string) {
 	t.emit(scheduler.AskRejected{Key: ask.Key, App: ask.App, Reason: reason})
 }
 
-// invalidReason says what is wrong with an ask, or with the new amounts of a known one. runs: the RM
-// says that it does.
+// invalidReason is why an ask, or new amounts of a known one, are invalid. runs: it is a recovered
+// allocation.
 func (t *Twin) invalidReason(ask *objects.Ask, runs bool) string {
 	w := t.allocation(ask.Key)
 	var before resources.Amounts
@@ -94,7 +94,7 @@ func (t *Twin) invalidReason(ask *objects.Ask, runs bool) string {
 	return ""
 }
 
-// upsertAsk takes a valid ask into the list, or gives a known one its new amounts.
+// upsertAsk adds a valid ask, or sets the amounts of a known one.
 func (t *Twin) upsertAsk(ask *objects.Ask, class string) *allocation {
 	if w := t.allocation(ask.Key); w != nil {
 		if !w.ask.Amounts.Equal(ask.Amounts) {
@@ -130,7 +130,7 @@ func (t *Twin) upsertAsk(ask *objects.Ask, class string) *allocation {
 	return w
 }
 
-// bind gives an ask its node, whoever decided that.
+// bind gives an ask its node.
 func (t *Twin) bind(w *allocation, on objects.NodeID) {
 	a := t.app(w.ask.App)
 	if a.allocationsMade == 0 {
@@ -158,7 +158,7 @@ func (t *Twin) release(c scheduler.Release) {
 		switch {
 		case w.node == "":
 			t.emit(scheduler.AskCancelled{Key: w.ask.Key, App: w.ask.App, Reason: "cancelled as the RM asked"})
-		case c.Type == scheduler.Unspecified, c.Type == scheduler.StoppedByRM: // else the RM confirms what it was told
+		case c.Type == scheduler.Unspecified, c.Type == scheduler.StoppedByRM: // else the RM confirms a release
 			t.emitReleased(w, "allocation remove as per RM request")
 		}
 	}
@@ -172,7 +172,7 @@ func (t *Twin) totalRequested() resources.Amounts {
 	return sum
 }
 
-// overflows reports whether a sum would reach the end of the numbers.
+// overflows reports whether a sum exceeds 64 bits.
 func overflows(sum, more resources.Amounts) bool {
 	for _, n := range sum.Add(more).All() {
 		if n == math.MaxInt64 {

@@ -7,8 +7,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// budgetUsage are the allocations that a budget is about, and how many of them leave. Placeholders
-// stand in for work; they are none.
+// budgetUsage are the allocations that a budget selects, and how many of them are terminating.
+// Placeholders are not selected.
 func (t *Twin) budgetUsage(b *budgets.Budget) (all, leaving int) {
 	for _, w := range t.allocations {
 		if w.node == "" || w.ask.Placeholder || !budgetSelects(b, w.ask.Tags) {
@@ -56,11 +56,11 @@ func budgetSelects(b *budgets.Budget, tags map[string]string) bool {
 	return true
 }
 
-// disruptionsAllowed is how many more may be told to leave, of so many of whom some leave.
+// disruptionsAllowed is how many more of the allocations may be preempted.
 func disruptionsAllowed(a budgets.Allowance, all, leaving int) int {
 	n := int(a.N)
 	if a.Percent {
-		for n = 0; n*100 < all*int(a.N); n++ { // the least that is that share or more
+		for n = 0; n*100 < all*int(a.N); n++ { // rounded up
 		}
 	}
 	switch a.Kind {

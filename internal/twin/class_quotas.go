@@ -8,24 +8,23 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Class quotas, added up from the list of work for every question.
+// Class quotas, computed from the list of asks and allocations each time.
 
-// quotaAccount is where an ask counts: in which quota of which queue, as whom.
+// quotaAccount is where an ask counts: the quota, its queue, and the user or group.
 type quotaAccount struct {
 	queue  objects.QueuePath
 	quota  string
 	holder objects.UserOrGroup
 }
 
-// selectorMatches reports whether a selector is about asks of a class.
+// selectorMatches reports whether a selector selects asks of a class.
 func selectorMatches(s limits.Selector, class string) bool {
 	listed := slices.Contains(s.Classes, class)
 	return s.Operator == limits.In && listed || s.Operator == limits.NotIn && !listed ||
 		s.Operator == limits.Exists && class != "" || s.Operator == limits.DoesNotExist && class == ""
 }
 
-// quotaAccounts are where asks of a class count that belong to an application, and what is allowed
-// there.
+// quotaAccounts are the class quotas that count asks of a class of an application, with their max.
 func (t *Twin) quotaAccounts(a *app, class string) map[quotaAccount]map[string]resources.Quantity {
 	all := map[quotaAccount]map[string]resources.Quantity{}
 	for _, q := range t.pathQueues(a.leaf) {
@@ -47,7 +46,7 @@ func (t *Twin) quotaAccounts(a *app, class string) map[quotaAccount]map[string]r
 	return all
 }
 
-// holders are those as whom an application counts in x.
+// holders are the users or groups that an application counts for in x.
 func holders(x limits.ClassQuota, like []limits.ClassQuota, a *app) (as []objects.UserOrGroup) {
 	if x.Users == nil && x.Groups == nil {
 		return []objects.UserOrGroup{{}}
@@ -73,13 +72,13 @@ func holders(x limits.ClassQuota, like []limits.ClassQuota, a *app) (as []object
 	return as
 }
 
-// classUse is what counts somewhere.
+// classUse is the usage of a class quota.
 type classUse struct {
 	amounts resources.Amounts
 	pods    int
 }
 
-// quotaUsage adds up the work that counts in each place.
+// quotaUsage adds up the asks that count in each account.
 func (t *Twin) quotaUsage() map[quotaAccount]classUse {
 	all := map[quotaAccount]classUse{}
 	for _, w := range t.allocations {
@@ -91,7 +90,7 @@ func (t *Twin) quotaUsage() map[quotaAccount]classUse {
 	return all
 }
 
-// quotaRejection says that an ask cannot be taken in, or cannot grow: w is what is known of it.
+// quotaRejection is why an ask cannot be added, or cannot grow: w is the known ask.
 func (t *Twin) quotaRejection(ask *objects.Ask, class string, w *allocation) string {
 	var before resources.Amounts
 	pods := 1
@@ -118,7 +117,7 @@ func (t *Twin) quotaRejection(ask *objects.Ask, class string, w *allocation) str
 	return ""
 }
 
-// checkClassQuotas compares what a queue shows of its class quotas.
+// checkClassQuotas compares the class quotas of a queue with the snapshot.
 func (d *comparison) classQuotas(q *queue, views []objects.ClassQuota) {
 	if !same(d, string(q.path), "class quotas", len(q.conf.ClassQuotas), len(views)) || len(views) == 0 {
 		return

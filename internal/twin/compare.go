@@ -11,8 +11,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Differences says, line by line, where a snapshot of a Core is not what the twin
-// counts. None: they agree.
+// Differences are the differences between a snapshot of a Core and the twin, a line each; none: they
+// agree.
 func (t *Twin) Differences(s *scheduler.Snapshot) []string {
 	d := &comparison{t: t, s: s, c: t.total(), quotaUsage: t.quotaUsage()}
 	same(d, "partition", "applications", len(t.apps), s.Applications)
@@ -28,8 +28,7 @@ func (t *Twin) Differences(s *scheduler.Snapshot) []string {
 	return d.lines
 }
 
-// ShareDifferences is Differences for the shares by which queues take turns, which no snapshot
-// shows.
+// ShareDifferences is Differences for the fair shares of queues, which a snapshot does not have.
 func (t *Twin) ShareDifferences(p *objects.Partition) []string {
 	p.RefreshShares()
 	d := &comparison{t: t, c: t.total()}
@@ -51,7 +50,7 @@ func (t *Twin) ShareDifferences(p *objects.Partition) []string {
 	return d.lines
 }
 
-// comparison collects the differences between what the twin counts and a snapshot.
+// comparison collects the differences.
 type comparison struct {
 	t          *Twin
 	s          *scheduler.Snapshot
@@ -188,7 +187,7 @@ func same[T comparable](d *comparison, name, what string, want, got T) bool {
 	return want == got
 }
 
-// sameAmounts is same for quantities.
+// sameAmounts is same for resources.
 func sameAmounts[T interface{ Equal(T) bool }](d *comparison, name, what string, want, got T) {
 	if !want.Equal(got) {
 		d.differ(name, what, want, got)

@@ -8,8 +8,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// decide finds the first ask, in the order of queues, applications and asks, that the
-// quotas allow and a node takes. nil: there is none.
+// decide finds the first ask, in the order of queues, applications and asks, that is within its quotas
+// and fits on a node; nil: there is none.
 func (t *Twin) decide() (*allocation, objects.NodeID) {
 	c := t.total()
 	nodes := t.nodesInOrder(c)
@@ -26,7 +26,7 @@ func (t *Twin) decide() (*allocation, objects.NodeID) {
 	return nil, ""
 }
 
-// asksInOrder are all asks below q that may be considered, the first in turn first.
+// asksInOrder are the asks below q that may be placed, in order.
 func (t *Twin) asksInOrder(c *totals, q *queue) []*allocation {
 	var turns []*allocation
 	for _, child := range t.childrenInOrder(c, q) {
@@ -57,9 +57,8 @@ func (t *Twin) appsInOrder(c *totals, q *queue) []*app {
 	})
 }
 
-// firstUnrampedOnly leaves out all applications that have not ramped up except the first. One
-// that has had its first allocation stands in line for as long as it holds any or
-// asks for more.
+// firstUnrampedOnly keeps, of the applications that have not ramped up, only the first. An application
+// is in this order from its first allocation for as long as it has allocations or pending asks.
 func (t *Twin) firstUnrampedOnly(
 	c *totals, apps []*app, key func(*app) policies.AppKey, by policies.PrioritySort,
 ) []*app {
@@ -71,12 +70,12 @@ func (t *Twin) firstUnrampedOnly(
 	return filter(apps, func(a *app) bool { return t.rampedUp(a) || len(unramped) > 0 && a == unramped[0] })
 }
 
-// rampedUp reports whether a has enough allocations behind it, or enough time.
+// rampedUp reports whether a has had enough allocations, or enough time.
 func (t *Twin) rampedUp(a *app) bool {
 	return a.allocationsMade >= policies.RampAllocations || a.allocationsMade > 0 && !t.now.Before(a.firstAllocated.Add(policies.RampTime))
 }
 
-// withinQuota asks every queue's own maximum, and the cluster (sheet 3.7).
+// withinQuota checks the max of every queue, and the capacity of the cluster (QUO-1).
 func (t *Twin) withinQuota(c *totals, w *allocation) bool {
 	for _, q := range t.pathQueues(t.app(w.ask.App).leaf)[1:] {
 		if !q.conf.Max.Headroom(c.allocated[q.path]).Allows(w.ask.Amounts) {
@@ -90,13 +89,13 @@ func (t *Twin) nodesInOrder(c *totals) []*node {
 	return sorted(t.nodes, func(n *node) policies.NodeKey { return t.nodeKey(c, n) }, compareNodes)
 }
 
-// fits reports whether an ask could run on a node. One that requires a node gets no
+// fits reports whether an ask fits on a node. An ask with a required node fits on no other.
 // other.
 func (c *totals) fits(n *node, ask *objects.Ask) bool {
 	return n.admits(ask) && c.available(n).Sub(c.nominatedOnNode[n.id]).Covers(ask.Amounts)
 }
 
-// admits reports whether an ask may run on n at all. One that requires n may although n drains.
+// admits reports whether an ask may be placed on n. An ask that requires n may also if n is draining.
 func (n *node) admits(ask *objects.Ask) bool {
 	if ask.RequiredNode != "" {
 		return ask.RequiredNode == n.id
@@ -104,12 +103,12 @@ func (n *node) admits(ask *objects.Ask) bool {
 	return n.schedulable
 }
 
-// predicatesPass asks the RM.
+// predicatesPass calls the Oracle.
 func (t *Twin) predicatesPass(n *node, ask *objects.Ask) bool {
 	return t.oracle == nil || t.oracle.Fits(ask.Key, n.id)
 }
 
-// headroom is the tightest bound from q to the root (sheet 3.7).
+// headroom is the smallest headroom from q to the root (QUO-1, QUO-4).
 func (t *Twin) headroom(c *totals, q *queue) resources.Limit {
 	tightest := resources.LimitFromMap(c.capacity.Map()).Headroom(c.allocated[t.root.path])
 	for _, above := range t.pathQueues(q.path)[1:] {
@@ -118,7 +117,7 @@ func (t *Twin) headroom(c *totals, q *queue) resources.Limit {
 	return tightest
 }
 
-// sorted returns the list in the order of its keys, each computed once.
+// sorted returns the list ordered by keys, each computed once.
 func sorted[T any, K any](list []*T, key func(*T) K, compare func(a, b *K) int) []*T {
 	keys := make(map[*T]K, len(list))
 	for _, x := range list {

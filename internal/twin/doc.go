@@ -1,12 +1,10 @@
-// Package twin is the scheduler told a second time, naively. The Twin keeps plain
-// lists and adds everything up again for every question; for each decision it sorts
-// the whole tree and looks at every node. It takes the same commands as the Core and
-// must answer with the same effects.
+// Package twin is a naive second implementation of the scheduler core. The Twin keeps plain lists and
+// adds up everything for every question; for each decision it sorts the whole tree and tries every
+// node. It takes the same commands as the Core and must have the same effects.
 //
-// It was written from the documents, shares no data structure with package objects,
-// and computes and compares every key itself; only the named quantities of package
-// resources, which have laws of their own, are common ground. Stories are random
-// conversations in which the two must agree after every step.
+// It was written from the rules (docs/behaviour), shares no data structure with package objects, and
+// computes and compares every key itself; only the resource arithmetic of package resources, which has
+// property tests of its own, is shared. In random runs both must agree after every step.
 //
-// The rule that must hold: nothing here is remembered that could be counted.
+// The twin stores nothing that it can compute.
 package twin

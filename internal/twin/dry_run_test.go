@@ -15,15 +15,15 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// dryRunIgnoredFields are the fields that a dry run may change, as the victim search takes the list
-// of the nodes that have changed; and the list of freed nodes, which may have nodes that are gone
-// together with the names of their resources.
+// dryRunIgnoredFields are the fields that a dry run may change: the victim search consumes the list of
+// changed nodes; and the list of freed nodes, which may have removed nodes with the names of their
+// resources.
 var dryRunIgnoredFields = map[string]bool{
 	"Partition.changedNodes": true, "Node.inChangedNodes": true, "List.root": true, "Partition.freedNodes": true,
 }
 
-// Whatever is supposed, and however often: the partition is the same bytes afterwards, and
-// the story goes on as if nobody had asked. Stories with somebody to take are told more often.
+// After any number of dry runs the partition is the same bytes, and the random run continues unchanged.
+// Runs with possible victims are more frequent.
 func TestDryRun_ChangesNothing(t *testing.T) {
 	runs := uint64(testscale.Runs(60))
 	outcomes, refused := map[scheduler.DryRunOutcome]int{}, 0
@@ -77,7 +77,7 @@ func TestDryRun_ChangesNothing(t *testing.T) {
 	assert.Assert(t, refused > 0)
 }
 
-// compareReasons compares what is said about the rights of an ask with those it has.
+// compareReasons compares the reported reasons of preemption with those of the twin.
 func compareReasons(t *testing.T, p *objects.Partition, key objects.AllocationKey, now time.Time) {
 	t.Helper()
 	x, ok := p.Allocation(key)
@@ -99,7 +99,7 @@ func compareReasons(t *testing.T, p *objects.Partition, key objects.AllocationKe
 	assert.Equal(t, due, at)
 }
 
-// randomHypothesis is about an ask that is pending, or one that could be.
+// randomHypothesis is a pending ask, or a hypothetical one.
 func randomHypothesis(rng *rand.Rand, c *scheduler.Core, now time.Time) scheduler.DryRunRequest {
 	var pending []objects.AllocationKey
 	var apps []objects.AppID

@@ -9,13 +9,13 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// eventState is what a Core has noted, added up: it must come to what the twin knows.
+// eventState is the state according to the events of a Core: it must equal that of the twin.
 type eventState struct {
-	nominated    map[objects.AllocationKey]objects.NodeID // nominated, and not ended
+	nominated    map[objects.AllocationKey]objects.NodeID // nominated, and the nomination has not ended
 	preempting   map[objects.AllocationKey]bool
 	overdue      map[objects.AllocationKey]bool
-	queueChanges []string        // of the last step: what became of queues, in order of these texts
-	cycles       []string        // circles that room went round
+	queueChanges []string        // changes of queues in the last step, sorted as text
+	cycles       []string        // preemption cycles
 	coolDowns    map[string]bool // by two leaves, or one twice
 }
 
@@ -23,7 +23,8 @@ func newEventState() *eventState {
 	return &eventState{map[objects.AllocationKey]objects.NodeID{}, map[objects.AllocationKey]bool{}, map[objects.AllocationKey]bool{}, nil, nil, map[string]bool{}}
 }
 
-// consume takes the notes, and what became of queues, out of effects. Its problem is one that cannot be.
+// consume removes the events and queue changes from effects and applies them. Its problem is an invalid
+// event.
 func (n *eventState) consume(effects []scheduler.Effect) (remaining []scheduler.Effect, problem string) {
 	n.queueChanges = nil
 	defer func() { slices.Sort(n.queueChanges) }()
@@ -82,7 +83,7 @@ func (n *eventState) apply(e scheduler.Event) (fine bool) {
 
 func queuePair(a, b objects.QueuePath) string { return fmt.Sprint(min(a, b), " ", max(a, b)) }
 
-// differences compares what was noted with what the twin knows. Who has gone leaves no note.
+// differences compares the events with the state of the twin. A removed ask has no event.
 func (n *eventState) differences(t *Twin) (lines []string) {
 	differ := func(w *allocation, what string, noted, is any) {
 		if noted != is {

@@ -2,7 +2,7 @@ package twin
 
 import "github.com/canopy-scheduler/canopy/pkg/scheduler"
 
-// obstacle is what stands in the way of a pending ask, the first it meets.
+// obstacle is the first reason why a pending ask is not placed.
 func (t *Twin) obstacle(c *totals, w *allocation) scheduler.PendingReason {
 	a := t.app(w.ask.App)
 	if w.nominated != "" {
@@ -35,7 +35,7 @@ func (t *Twin) obstacle(c *totals, w *allocation) scheduler.PendingReason {
 	return scheduler.WaitsForTurn
 }
 
-// permanentObstacle is what would keep w from being placed in an empty cluster, if anything would.
+// permanentObstacle is the reason why w would not be placed in an empty cluster, if there is one.
 func (t *Twin) permanentObstacle(c *totals, w *allocation) (scheduler.PendingReason, bool) {
 	a := t.app(w.ask.App)
 	for _, b := range c.apps[a.id].limits {

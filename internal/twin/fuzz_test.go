@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// FuzzRandomRun lets the fuzzer be the author: every byte is one choice.
+// FuzzRandomRun uses the fuzzer's bytes as the choices of a generator.
 func FuzzRandomRun(f *testing.F) {
 	for seed := range uint64(4) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -24,15 +24,14 @@ func FuzzRandomRun(f *testing.F) {
 	})
 }
 
-// byteSource is a rand.Source that spends one byte on a number. When all are spent it
-// goes on with another source.
+// byteSource is a rand.Source that uses one byte per number, and another source when all bytes are
+// used.
 type byteSource struct {
 	remaining []byte
 	fallback  rand.Source
 }
 
-// Uint64 implements rand.Source. A byte fills the whole number, so that it decides
-// whichever end of it is looked at.
+// Uint64 implements rand.Source. A byte fills the whole number: callers use either end of it.
 func (c *byteSource) Uint64() uint64 {
 	if len(c.remaining) == 0 {
 		return c.fallback.Uint64()

@@ -10,37 +10,37 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// generator makes a story up. It remembers roughly what it has told, so that most
-// commands are about things that exist, and never asks whether they were accepted.
+// generator generates a random run. It remembers roughly what it has generated, so that most commands
+// are about existing objects, without knowing whether they were accepted.
 type generator struct {
 	*rand.Rand
 	conf             configs.Partition
-	uniform          bool // a flood of like asks from one application, on a large cluster
-	large            bool // many of everything
-	limited          bool // users, groups and running applications are limited
-	preempting       bool // some may take the place of others
-	contended        bool // and the cluster is so small and so plain that they must
-	configuredQueues int  // queues that were given settings
+	uniform          bool // many equal asks of one application, on a large cluster
+	large            bool // large numbers of everything
+	limited          bool // limits on users, groups and running applications
+	preempting       bool // some asks may preempt
+	contended        bool // and the cluster is so small that they must
+	configuredQueues int  // queues that were configured
 	reloads          int
-	nodePool         int                 // how many nodes come and go
+	nodePool         int                 // number of node IDs
 	shapes           []resources.Amounts // none: every ask is different
 	apps             []objects.AppID
 	removed          []objects.AppID
-	recentAsks       []*objects.Ask // lately asked for or reported
+	recentAsks       []*objects.Ask // last asks and recovered allocations
 	askCount         int
 	appCount         int           // applications so far
-	nodeCount        int           // about how many nodes there are
-	elapsed          time.Duration // how long the story has lasted
+	nodeCount        int           // approximate number of nodes
+	elapsed          time.Duration // virtual time since the start
 }
 
-// RandomRun is the story with this number.
+// RandomRun is the random run of a seed.
 func RandomRun(seed uint64, steps int) Run {
 	s := generateRun(rand.NewPCG(seed, 0x63616e6f7079), steps)
 	s.Seed = seed
 	return s
 }
 
-// generateRun is the story that follows from a source of choices.
+// generateRun is the random run of a source of choices.
 func generateRun(source rand.Source, steps int) Run {
 	a := &generator{Rand: rand.New(source)}
 	a.uniform, a.nodePool = a.oneIn(12), pick(a, 2, 3, 6, 6, 6, 6, 6, 6, 24, 24)
@@ -80,12 +80,12 @@ func generateRun(source rand.Source, steps int) Run {
 	}
 	s.addPriorityClasses(source)
 	s.addListeningGaps(source)
-	s.MaxRefusals = pick(&generator{Rand: rand.New(source)}, 0, 1, 1, 2, 3) // last, so that the stories before are the same
+	s.MaxRefusals = pick(&generator{Rand: rand.New(source)}, 0, 1, 1, 2, 3) // drawn last, so that the rest of a run does not depend on it
 	return s
 }
 
-// largeSize is how many nodes, applications and perhaps queues a wide story has: more than
-// one block of an index holds.
+// largeSize is the number of nodes, applications and perhaps queues of a large run: more than one block
+// of an index holds.
 const largeSize = 60
 
 func (a *generator) nextStep() Step {
@@ -135,8 +135,8 @@ func (a *generator) nextStep() Step {
 	return a.step(scheduler.ResetPartition{})
 }
 
-// scheduleStep comes a long time after the beat before, now and then, when applications
-// have ramped up meanwhile and nothing else has happened.
+// scheduleStep is sometimes a long time after the step before, when applications have ramped up without
+// another event.
 func (a *generator) scheduleStep() Step {
 	b := a.step(nil)
 	if a.oneIn(10) {
@@ -147,7 +147,7 @@ func (a *generator) scheduleStep() Step {
 	return b
 }
 
-// step lets some time pass first: mostly little.
+// step adds a step some time, mostly little, after the last.
 func (a *generator) step(cmd scheduler.Command) Step {
 	after := pick(a, 0, time.Nanosecond, 700*time.Millisecond, time.Second, 5*time.Second)
 	if a.oneIn(80) {

@@ -14,13 +14,12 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// maxRecentAsks bounds how many asks the author remembers, so that most releases are of work that
-// still lives.
+// maxRecentAsks bounds how many asks the generator remembers, so that most releases are of existing
+// ones.
 const maxRecentAsks = 40
 
-// submit sends an ask, now and then as one of a priority class that has something against
-// it. Which one follows from what has been told: a draw more would make other stories of
-// all seeds.
+// submit sends an ask, sometimes with a priority class that rejects it. Which one follows from the
+// counts so far: another draw would change the runs of all seeds.
 func (a *generator) submit(ask *objects.Ask) scheduler.Command {
 	m := scheduler.SubmitAskWithClass{Ask: ask, Class: "c"}
 	switch a.askCount % 23 {
@@ -31,14 +30,14 @@ func (a *generator) submit(ask *objects.Ask) scheduler.Command {
 	case 17:
 		few := security.AllowList([]string{"u"}, []string{"dev"})
 		m.AllowedUsers = &few
-	case 19: // nothing against it
+	case 19: // valid
 	default:
 		return scheduler.SubmitAsk{Ask: ask}
 	}
 	return m
 }
 
-// newAsk is a new one, as a rule.
+// newAsk is mostly a new ask.
 func (a *generator) newAsk() *objects.Ask {
 	a.askCount++
 	if a.uniform && len(a.apps) > 0 && !a.oneIn(10) {
@@ -62,7 +61,7 @@ func (a *generator) newAsk() *objects.Ask {
 		ask.Placeholder, ask.TaskGroup = true, pick(a, "g", "g", "g", "g", "g", "g", "g", "")
 	}
 	if a.oneIn(25) {
-		ask.Key = a.knownAsk().Key // perhaps that of another application
+		ask.Key = a.knownAsk().Key // perhaps of another application
 	}
 	if a.oneIn(60) {
 		ask.Key = a.foreignKey()
@@ -78,7 +77,7 @@ func (a *generator) askKey() objects.AllocationKey {
 	return objects.AllocationKey(fmt.Sprintf("k%d", a.askCount))
 }
 
-// createdTime is a time as RMs give it, in whole seconds, or none.
+// createdTime is a creation time in whole seconds, or none.
 func (a *generator) createdTime() time.Time {
 	if a.oneIn(2) {
 		return time.Time{}
@@ -87,7 +86,7 @@ func (a *generator) createdTime() time.Time {
 	return startTime().Add(a.elapsed - back).Truncate(time.Second)
 }
 
-// knownAsk is an ask that was told before, or one that nobody knows.
+// knownAsk is an ask that was sent before, or an unknown one.
 func (a *generator) knownAsk() *objects.Ask {
 	if len(a.recentAsks) == 0 || a.oneIn(15) {
 		return &objects.Ask{Key: "unknown", App: a.appID(), Amounts: a.shape()}
@@ -105,7 +104,8 @@ func (a *generator) resizedAsk() *objects.Ask {
 	return &ask
 }
 
-// reportedAsk is a known ask as it was, a known one with other amounts, or a new one.
+// reportedAsk is a recovered allocation: a known ask unchanged, a known one with other amounts, or a
+// new one.
 func (a *generator) reportedAsk() *objects.Ask {
 	switch a.IntN(4) {
 	case 0:
@@ -130,7 +130,7 @@ func (a *generator) release() scheduler.Release {
 	return r
 }
 
-// shape is one of the story's usual amounts, where it has some.
+// shape is one of the run's shapes, if it has any.
 func (a *generator) shape() resources.Amounts {
 	if len(a.shapes) == 0 || a.oneIn(12) {
 		return a.amounts()
@@ -179,7 +179,7 @@ func (a *generator) addApplication() scheduler.AddApplication {
 		c.App = pick(a, a.removed...)
 		a.apps = append(a.apps, c.App)
 	case len(a.apps) > 0 && a.oneIn(6):
-		c.App = a.appID() // it may have completed, or be at work
+		c.App = a.appID() // it may have completed, or still have asks
 	default:
 		a.appCount++
 		c.App = objects.AppID(fmt.Sprintf("a%d", a.appCount))
@@ -211,7 +211,7 @@ func (a *generator) appID() objects.AppID {
 	return pick(a, a.apps...)
 }
 
-// queuePath leads to a leaf, unless it leads to a parent or nowhere.
+// queuePath is mostly a leaf, and sometimes a parent or an unknown queue.
 func (a *generator) queuePath() string {
 	path, q := "root", &a.conf.Root
 	for len(q.Children) > 0 && !a.oneIn(50) {

@@ -11,20 +11,20 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 )
 
-// What budgets are and which labels work has follows from what has been told, by a draw beside
-// the others: a draw more would make other stories of all seeds.
+// Budgets and the labels of asks follow from the counts so far and from a separate source: another draw
+// would change the runs of all seeds.
 
-// independentGenerator is an author for something that must not change what else is told.
+// independentGenerator is a generator whose draws do not change the rest of the run.
 func independentGenerator(what string) *generator {
 	h := fnv.New64a()
 	h.Write([]byte(what))
 	return &generator{Rand: rand.New(rand.NewPCG(h.Sum64(), 0))}
 }
 
-// withBudgets is a configuration with budgets: with those that it has, sometimes.
+// withBudgets is a configuration with budgets: sometimes its own.
 func withBudgets(conf configs.Partition) configs.Partition {
 	plain := conf
-	plain.NominationTimeout, plain.Churn, plain.PriorityDisabled = 0, configs.Churn{}, false // follow from the seed by another way
+	plain.NominationTimeout, plain.Churn, plain.PriorityDisabled = 0, configs.Churn{}, false // these follow from the seed in another way
 	a := independentGenerator(describePartition(plain))
 	if a.oneIn(3) {
 		return conf
@@ -37,7 +37,7 @@ func withBudgets(conf configs.Partition) configs.Partition {
 	}
 	r, err := budgets.New(all...)
 	if err != nil {
-		panic(err) // of our own making
+		panic(err) // the texts are constants
 	}
 	conf.Budgets = r
 	return conf
@@ -67,7 +67,7 @@ func (a *generator) budgetAllowance() budgets.Allowance {
 	return budgets.Allowance{Kind: k, N: pick[int32](a, 0, 1, 2, 3)}
 }
 
-// askTags are those of a number of asks so far.
+// askTags are the tags of the n-th ask.
 func askTags(asks int) map[string]string {
 	a := independentGenerator(fmt.Sprint("ask ", asks))
 	if a.oneIn(5) {

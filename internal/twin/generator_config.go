@@ -14,7 +14,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// partition makes up a configuration of one to four levels below the root.
+// partition generates a configuration with one to four levels below root.
 func (a *generator) partition() configs.Partition {
 	root := a.queue("root", 1+a.IntN(4))
 	root.Parent, root.Max = true, resources.Limit{}
@@ -37,13 +37,12 @@ func (a *generator) partition() configs.Partition {
 	return withBudgets(conf)
 }
 
-// nominationTimeout follows from what has been told: a draw more would make other stories of all
-// seeds.
+// nominationTimeout follows from the counts so far: another draw would change the runs of all seeds.
 func (a *generator) nominationTimeout() time.Duration {
 	return []time.Duration{8 * time.Second, 0, 30 * time.Second, 5 * time.Minute}[(a.nodePool+a.askCount)%4]
 }
 
-// cycleConfig has limits that stories come to. As with patience, nothing is drawn.
+// cycleConfig has limits that runs reach. Like nominationTimeout it draws nothing.
 func (a *generator) cycleConfig() configs.Churn {
 	return []configs.Churn{
 		{CircuitBreaker: true, Cycles: 1, Window: time.Hour, CoolDown: time.Minute}, {},
@@ -52,7 +51,7 @@ func (a *generator) cycleConfig() configs.Churn {
 	}[(a.nodePool+2*a.askCount)%5]
 }
 
-// placementRules place by the user first, sometimes, and then as the submission says.
+// placementRules place by user first, sometimes, and then by the submitted queue.
 func (a *generator) placementRules() []placement.Rule {
 	provided := placement.Rule{Kind: placement.Provided, Create: !a.oneIn(3)}
 	switch a.IntN(4) {
@@ -84,7 +83,7 @@ func (a *generator) queue(name string, levels int) configs.Queue {
 	return q
 }
 
-// configureQueue gives a queue quotas and settings of its own.
+// configureQueue gives a queue quotas and settings.
 func (a *generator) configureQueue(q *configs.Queue) {
 	q.Max, q.Guaranteed = resources.Limit{}, resources.Guarantee{}
 	if a.oneIn(3) && q.Name != "root" {
@@ -122,7 +121,7 @@ func (a *generator) configureQueue(q *configs.Queue) {
 			q.Max, q.PreemptionPolicy, q.PriorityPolicy = resources.Limit{}, policies.PreemptDefault, policies.PriorityDefault
 		}
 	}
-	a.configuredQueues++ // not drawn: a draw more would make other stories of all seeds
+	a.configuredQueues++ // not drawn: another draw would change the runs of all seeds
 	q.QuotaPreemptionDelay = []time.Duration{0, time.Second, 10 * time.Second, time.Minute}[a.configuredQueues%4]
 	q.SubmitACL, q.AdminACL = a.acl(), a.acl()
 	q.MaxApplications, q.Limits = 0, nil
@@ -137,7 +136,7 @@ func (a *generator) configureQueue(q *configs.Queue) {
 	}
 }
 
-// limit is one of some users and groups of the story.
+// limit is a limit for some users and groups of the run.
 func (a *generator) limit() limits.Limit {
 	var r limits.Limit
 	for r.Users == nil && r.Groups == nil {
@@ -157,7 +156,7 @@ func (a *generator) limit() limits.Limit {
 	return r
 }
 
-// acl is empty, as a rule, or names some of the users and groups of the story.
+// acl is mostly empty, or has some of the users and groups of the run.
 func (a *generator) acl() security.ACL {
 	switch a.IntN(12) {
 	case 0:
@@ -172,8 +171,7 @@ func (a *generator) acl() security.ACL {
 	return security.ACL{}
 }
 
-// users submit the applications of all stories. Names of users and groups look alike on
-// purpose.
+// users submit the applications of all runs. Names of users and groups overlap on purpose.
 var users = []security.User{
 	{Name: "u"}, {Name: "v.w", Groups: []string{"v.w"}}, {Name: "dev", Groups: []string{"dev"}},
 	{Name: "x", Groups: []string{"ops", "dev"}}, {Name: "system:serviceaccount:ns:x", Groups: []string{"data.science"}},
@@ -204,9 +202,9 @@ func (a *generator) priority() int32 {
 	return pick[int32](a, 0, 0, 0, 1, 2, 5, -3)
 }
 
-// reloadConfig changes the configuration: often a little, seldom all of it. The author
-// keeps most changes and forgets some, so that a tree that was refused is not
-// proposed for ever. A max that is lowered to be enforced is back at the next reload.
+// reloadConfig changes the configuration: mostly a little, seldom all of it. The generator keeps most
+// changes and drops some, so that a rejected configuration is not repeated for ever. A max that was
+// lowered for enforcement is restored at the next reload.
 func (a *generator) reloadConfig() configs.Partition {
 	conf := a.conf
 	switch {
@@ -228,8 +226,8 @@ func (a *generator) reloadConfig() configs.Partition {
 	return conf
 }
 
-// recordQueueChange is q with something different at q or at one of the queues below it. The
-// old one stays as it was: others hold it.
+// recordQueueChange is q with a change at q or at a queue below it. The old one is unchanged: it may be
+// in use.
 func (a *generator) changedQueue(q configs.Queue) configs.Queue {
 	q.Children = slices.Clone(q.Children)
 	n := len(q.Children)
@@ -258,8 +256,8 @@ func (a *generator) changedQueue(q configs.Queue) configs.Queue {
 	return q
 }
 
-// withLoweredMax is q with a small max at one of the queues below it, which is enforced soon. Which
-// one, and how small, follows from what has been told.
+// withLoweredMax is q with a small max at one of the queues below it, which is enforced soon. Queue and
+// max follow from the counts so far.
 func (a *generator) withLoweredMax(q configs.Queue, turn int) configs.Queue {
 	q.Children = slices.Clone(q.Children)
 	if n := len(q.Children); n > 0 && (q.Name == "root" || turn%3 > 0) {

@@ -8,9 +8,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// addListeningGaps has the RM of some runs not listen for a while, or again and again: for a few beats,
-// or for longer than anything times out. It comes after everything else that is drawn, so that the
-// same seed means what it meant without it.
+// addListeningGaps disconnects the RM in some runs, once or repeatedly: for a few steps, or for longer
+// than every timeout. It draws after everything else, so that the rest of a run does not depend on it.
 func (s *Run) addListeningGaps(source rand.Source) {
 	r := rand.New(source)
 	if r.IntN(4) > 0 || len(s.Steps) == 0 {

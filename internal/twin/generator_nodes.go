@@ -31,7 +31,7 @@ func (a *generator) nodeID() objects.NodeID {
 	return objects.NodeID(fmt.Sprintf("n%d", a.IntN(a.nodePool)))
 }
 
-// capacity is that of a small node, so that nodes fill up and tie.
+// capacity is the capacity of a small node, so that nodes fill up and tie.
 func (a *generator) capacity() resources.Amounts {
 	m := map[string]resources.Quantity{
 		"vcore":  pick[resources.Quantity](a, 4, 8, 16, 20, 30),

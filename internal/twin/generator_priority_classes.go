@@ -12,8 +12,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// addPriorityClasses makes a third of the stories speak of priority classes. It comes when all else is
-// told, and draws what the author has left, so that the others stay what they were.
+// addPriorityClasses adds priority classes to a third of the runs. It draws after everything else, so
+// that the other runs do not depend on it.
 func (s *Run) addPriorityClasses(source rand.Source) {
 	a := &generator{Rand: rand.New(source)}
 	if !a.oneIn(3) {
@@ -47,13 +47,13 @@ func (s *Run) addPriorityClasses(source rand.Source) {
 	s.Steps = steps
 }
 
-// withClass is an ask as one of a class, or of none.
+// withClass is an ask with a priority class, or with none.
 func (a *generator) withClass(ask *objects.Ask) scheduler.Command {
 	if a.oneIn(3) {
 		return scheduler.SubmitAsk{Ask: ask}
 	}
 	m := scheduler.SubmitAskWithClass{Ask: ask, Class: a.className()}
-	if ask.Priority%2 == 0 { // the others are of the default class
+	if ask.Priority%2 == 0 { // the others have the default class
 		m.NamedClass = m.Class
 	}
 	return m
@@ -61,14 +61,14 @@ func (a *generator) withClass(ask *objects.Ask) scheduler.Command {
 
 func (a *generator) className() string { return pick(a, "", "high", "high", "low", "odd") }
 
-// withOtherAmounts is an ask, perhaps of one that is known, with other amounts.
+// withOtherAmounts is an ask, perhaps a known one, with other amounts.
 func (a *generator) withOtherAmounts(ask *objects.Ask) *objects.Ask {
 	other := *ask
 	other.Amounts = a.amounts()
 	return &other
 }
 
-// withClassQuotas is a configuration with other class quotas. The old one stays as it was.
+// withClassQuotas is a configuration with other class quotas. The old one is unchanged.
 func (a *generator) withClassQuotas(p configs.Partition) configs.Partition {
 	p.ClassesNeedingQuota = nil
 	for a.oneIn(3) && len(p.ClassesNeedingQuota) < 2 {

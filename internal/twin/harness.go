@@ -10,11 +10,11 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// harness is a story being told.
+// harness executes a random run.
 type harness struct {
 	now          time.Time
 	twin         *Twin
-	core, second *scheduler.Core // the same twice: the story must come out the same
+	core, second *scheduler.Core // two cores, whose effects must be equal
 	events       *eventState     // of core
 	reader       *snapshotReader // of core
 }
@@ -68,7 +68,7 @@ func (b Step) apply(a stepper, now time.Time) ([]scheduler.Effect, bool) {
 	return a.Step(now, b.Command), false
 }
 
-// checkState looks behind what was said: at the books, and at the next deadline.
+// checkState compares the states, and the next deadlines.
 func (p *harness) checkState(step Step) string {
 	if err := p.core.Check(); err != nil {
 		return "check: " + err.Error()
@@ -90,15 +90,15 @@ func (p *harness) checkState(step Step) string {
 	if due, want := p.twin.NextDeadline(); want && (!set || at.After(due)) {
 		return fmt.Sprintf("the core would sleep over the deadline %s", due)
 	}
-	// A command may leave something due at once; whoever then wakes the core has done it.
+	// A command may leave work that is due at once; waking the core does it.
 	if _, woken := step.Command.(scheduler.Wake); set && !at.After(p.now) && (woken || step.Command == nil) {
 		return fmt.Sprintf("the core asks to be woken at %s, which is past", at)
 	}
 	return ""
 }
 
-// checkExplanations has the core explain why what is still pending was not placed. The second core is
-// asked, so that it would show if explaining changed anything.
+// checkExplanations has the core explain pending asks. The second core explains, so that a side effect
+// would show as a difference.
 func (p *harness) checkExplanations() string {
 	c := p.twin.total()
 	for _, w := range p.twin.allocations {
@@ -113,8 +113,8 @@ func (p *harness) checkExplanations() string {
 	return ""
 }
 
-// effectSummary is an effect as text, without the words of a refusal or a release: that both
-// refuse the same thing is what matters.
+// effectSummary is an effect as text, without the messages of rejections and releases, which may
+// differ.
 func effectSummary(e scheduler.Effect) string {
 	switch e := e.(type) {
 	case scheduler.NodeRejected:

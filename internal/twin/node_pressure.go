@@ -11,7 +11,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// preemptForPressure tells work to leave a node that has less than it holds (priority.md S3-63).
+// preemptForPressure preempts allocations on a node that has less capacity than they use (PRE-118,
+// PRE-119).
 func (t *Twin) preemptForPressure(n *node) {
 	if !t.nodePressure {
 		return

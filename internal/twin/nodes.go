@@ -36,7 +36,7 @@ func (t *Twin) setCapacity(c scheduler.SetCapacity) {
 	t.preemptForPressure(n)
 }
 
-// invalidCapacity reports whether a node, new or not, cannot have this much.
+// invalidCapacity reports whether a capacity is invalid for a node, new or not.
 func (t *Twin) invalidCapacity(id objects.NodeID, total resources.Amounts) bool {
 	var others resources.Amounts
 	for _, n := range t.nodes {

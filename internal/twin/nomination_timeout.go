@@ -7,10 +7,10 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
 
-// How long preemption waits.
+// Timeouts of preemption.
 
-// expireNominations stops counting on those who were told to leave too long ago, and ends the
-// nominations that have lasted too long.
+// expireNominations marks victims as overdue whose confirmation took too long, and ends the nominations
+// that have lasted too long.
 func (t *Twin) expireNominations() {
 	if t.nominationTimeout == 0 {
 		return
@@ -25,8 +25,8 @@ func (t *Twin) expireNominations() {
 	}
 }
 
-// delayEnds are the times, after one and not after another, at which a delay ends that kept w
-// from preempting. Then w looks, whenever it looked last.
+// delayEnds are the times, after one and not after another, at which a delay ends that prevented w from
+// preempting. Then w is evaluated whatever its back-off.
 func (t *Twin) delayEnds(w *allocation, after, until time.Time) (ends []time.Time) {
 	conf := t.queue(t.app(w.ask.App).leaf).conf
 	delays := []time.Duration{conf.PreemptionDelay}
@@ -41,13 +41,13 @@ func (t *Twin) delayEnds(w *allocation, after, until time.Time) (ends []time.Tim
 	return ends
 }
 
-// evaluationsDue is when some who looked in vain look again because a delay ends; none, if one has
-// ended already and only the next Schedule is awaited.
+// evaluationsDue is when backed-off asks are evaluated because a delay ends; none, if one has ended
+// already and the next Schedule evaluates them.
 func (t *Twin) evaluationsDue() (times []time.Time) {
 	for _, w := range t.firstOfEachGroup(t.total()) {
 		at, ok := t.backedOff[askGroupKey(w.ask)]
 		if !ok || !t.mayPreempt(w) {
-			continue // the next Schedule lets it look, or it never does
+			continue // the next Schedule evaluates it, or none does
 		}
 		if len(t.delayEnds(w, at, t.now)) > 0 {
 			return nil
@@ -60,7 +60,7 @@ func (t *Twin) evaluationsDue() (times []time.Time) {
 	return times
 }
 
-// abandonNomination ends the nomination of w, which may look again later: it might be led astray again.
+// abandonNomination ends the nomination of w, which is backed off: it might choose the same node.
 func (t *Twin) abandonNomination(w *allocation) {
 	kind := askGroupKey(w.ask)
 	if !slices.ContainsFunc(t.allocations, func(x *allocation) bool { return x.node == "" && x.nominated == "" && askGroupKey(x.ask) == kind }) {
@@ -70,7 +70,7 @@ func (t *Twin) abandonNomination(w *allocation) {
 	t.recordReturn(w)
 }
 
-// timeoutEnds are the times that expireNominations waits for; none, if it need not wait.
+// timeoutEnds are the times that expireNominations waits for; none, if there is none.
 func (t *Twin) timeoutEnds() (times []time.Time) {
 	for _, w := range t.allocations {
 		if w.preempting && !w.overdue {
@@ -86,7 +86,7 @@ func (t *Twin) timeoutEnds() (times []time.Time) {
 	return times
 }
 
-// waitStart is when preemption began to wait for what began at a time.
+// waitStart is the start of the nomination timeout of what began at a time.
 func (t *Twin) waitStart(at time.Time) time.Time {
 	if t.listeningSince.After(at) {
 		return t.listeningSince

@@ -11,42 +11,42 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// queue is a queue and its settings. What it holds is found by looking through the
-// applications for its path.
+// queue is a queue and its settings. Its allocations are found by searching the applications for its
+// path.
 type queue struct {
 	path        objects.QueuePath
-	conf        configs.Queue  // its Children are out of date as soon as one drains
-	managed     bool           // by the configuration; else it was made for an application
-	draining    bool           // it vanished from the configuration and still holds something
-	dynamicConf *configs.Queue // what it was made as for an application, before the configuration named it
+	conf        configs.Queue  // its Children are stale once one drains
+	managed     bool           // by the configuration; else it is dynamic
+	draining    bool           // it was removed from the configuration and still has applications
+	dynamicConf *configs.Queue // its settings as a dynamic queue, before the configuration named it
 	children    []*queue
 }
 
-// node is a node; what it holds is found by looking through the work.
+// node is a node; its allocations are found by searching all allocations.
 type node struct {
 	id          objects.NodeID
 	total       resources.Amounts
 	schedulable bool
 }
 
-// app is an application; what it holds is found by looking through the work.
+// app is an application; its allocations are found by searching all allocations.
 type app struct {
 	id              objects.AppID
 	leaf            objects.QueuePath
 	user            security.User
-	submitted       time.Time // of its oldest ask, if that is older than itself
+	submitted       time.Time // of its oldest ask, if that is earlier
 	state           objects.State
 	stateSince      time.Time         // when it entered the state
-	stateEntry      uint64            // which of all entries into a state that was
-	askedAgain      bool              // it has asked again after it had nothing left, and was given nothing since
-	completionDue   bool              // it would be completed, but for its placeholders
-	allocationsMade int               // allocations ever made for it
-	firstAllocated  time.Time         // when the first of them was
-	peak            resources.Amounts // the most that its allocations or its placeholders ever held
-	groupPriority   *int32            // priority of its groups, as its tags say; nil: they do not
+	stateEntry      uint64            // sequence number of that state change
+	askedAgain      bool              // it has a new ask after it had none left, and no allocation since
+	completionDue   bool              // it would complete, but for its placeholders
+	allocationsMade int               // number of allocations so far
+	firstAllocated  time.Time         // time of the first allocation
+	peak            resources.Amounts // maximum of its allocations or of its placeholders so far
+	groupPriority   *int32            // priority of its gangs by its tags; nil: none
 }
 
-// allocation is an ask, or an allocation once it has a node.
+// allocation is an ask or, once it has a node, an allocation.
 type allocation struct {
 	ask     *objects.Ask
 	class   string // its priority class; empty: none
@@ -54,13 +54,13 @@ type allocation struct {
 	arrival uint64
 	node    objects.NodeID // empty: pending
 
-	boundAt         time.Time           // when it got its node
-	preempting      bool                // was told to leave
-	overdue         bool                // so long ago that nobody counts on it
-	preemptingSince time.Time           // when it was
-	nominated       objects.NodeID      // where it waits until others have left; empty: nowhere
-	nominatedAt     time.Time           // since when
-	victimLeaves    []objects.QueuePath // where others were told to leave for it
+	boundAt         time.Time           // when it was bound
+	preempting      bool                // marked for preemption
+	overdue         bool                // overdue: not counted as released soon
+	preemptingSince time.Time           // when it was preempted
+	nominated       objects.NodeID      // nominated node; empty: none
+	nominatedAt     time.Time           // time of the nomination
+	victimLeaves    []objects.QueuePath // leaves of its victims
 }
 
 func (t *Twin) node(id objects.NodeID) *node {
@@ -83,7 +83,7 @@ func (t *Twin) queue(path objects.QueuePath) *queue {
 	return find(t.pathQueues(path), func(q *queue) bool { return q.path == path })
 }
 
-// pathQueues are the queues from the root to path, as far as they exist.
+// pathQueues are the existing queues from root to path.
 func (t *Twin) pathQueues(path objects.QueuePath) []*queue {
 	queues := []*queue{t.root}
 	for _, name := range path.Parts()[1:] {
@@ -102,7 +102,7 @@ func (q *queue) contains(path objects.QueuePath) bool {
 	return path == q.path || strings.HasPrefix(string(path), string(q.path)+".")
 }
 
-// allocationsOf are the pieces of work that belong to an application.
+// allocationsOf are the asks and allocations of an application.
 func (t *Twin) allocationsOf(id objects.AppID) []*allocation {
 	return filter(t.allocations, func(w *allocation) bool { return w.ask.App == id })
 }

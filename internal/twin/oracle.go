@@ -7,15 +7,15 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// OracleKind says what the resource manager of a story answers when it is asked about nodes.
+// OracleKind is the behaviour of the Oracle of a run.
 type OracleKind uint8
 
-// The resource managers.
+// The Oracles.
 const (
-	NoOracle   OracleKind = iota // it cannot be asked
-	AcceptAll                    // it takes every node
-	RejectSome                   // it refuses some
-	RejectMost                   // it refuses every node to most asks, and some nodes to the others
+	NoOracle   OracleKind = iota // there is no Oracle
+	AcceptAll                    // it accepts every node
+	RejectSome                   // it rejects some nodes
+	RejectMost                   // it rejects every node for most asks, and some nodes for the others
 )
 
 func (r OracleKind) oracle() scheduler.Oracle {
@@ -34,8 +34,8 @@ func (r OracleKind) String() string {
 	return [...]string{"no oracle", "accept all", "reject some", "reject most"}[r]
 }
 
-// rejectingOracle is an RM that refuses every fourth node or so, and some asks in a hundred altogether. It
-// never changes its mind, so whether a refusal is remembered cannot be seen.
+// rejectingOracle rejects about every fourth node, and some asks in a hundred on every node. Its
+// answers do not change, so that caching them has no effect.
 type rejectingOracle struct{ rejectedPercent uint64 }
 
 // Fits implements scheduler.Oracle.
@@ -43,7 +43,7 @@ func (p rejectingOracle) Fits(ask objects.AllocationKey, node objects.NodeID) bo
 	return hashPercent(string(ask)) >= p.rejectedPercent && hashPercent(string(ask)+" on "+string(node)) >= 25
 }
 
-// hashPercent is a number below a hundred that follows from s.
+// hashPercent is a number below a hundred that depends on s.
 func hashPercent(s string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(s))

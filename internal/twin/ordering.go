@@ -6,10 +6,10 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
 
-// The orders once more, from the sheet, as one line of questions each: the first that
-// has an answer decides, and the last always has one.
+// The orders, as lists of comparisons: the first that is not equal decides, and the last is never
+// equal.
 
-// compareQueues orders siblings (sheet 3.10).
+// compareQueues orders siblings (ORD-14, ORD-15).
 func compareQueues(a, b *policies.QueueKey, by policies.PrioritySort) int {
 	first, second := comparePriority(a.Priority, b.Priority), a.Share.Compare(b.Share)
 	if by == policies.PriorityIgnored {
@@ -18,7 +18,7 @@ func compareQueues(a, b *policies.QueueKey, by policies.PrioritySort) int {
 	return cmp.Or(first, second, -cmp.Compare(a.Pending, b.Pending), cmp.Compare(a.Path, b.Path))
 }
 
-// compareApps orders the applications of a leaf (sheet 3.11).
+// compareApps orders the applications of a leaf (ORD-25, ORD-26, ORD-27).
 func compareApps(a, b *policies.AppKey, sort policies.AppSort, by policies.PrioritySort) int {
 	first, second := comparePriority(a.Priority, b.Priority), cmp.Compare(a.Submitted, b.Submitted)
 	if sort == policies.Fair {
@@ -30,9 +30,8 @@ func compareApps(a, b *policies.AppKey, sort policies.AppSort, by policies.Prior
 	return cmp.Or(first, second, cmp.Compare(a.ID, b.ID))
 }
 
-// compareUnramped orders those applications of a StateAware leaf that have not ramped up. The
-// most important goes first, not the oldest (seed 004), and one that has started goes
-// before those that have not.
+// compareUnramped orders the applications of a StateAware leaf that have not ramped up: by priority,
+// then a started one before others (ORD-34).
 func compareUnramped(a, b *policies.AppKey, by policies.PrioritySort) int {
 	first := comparePriority(a.Priority, b.Priority)
 	if by == policies.PriorityIgnored {
@@ -42,7 +41,7 @@ func compareUnramped(a, b *policies.AppKey, by policies.PrioritySort) int {
 	return cmp.Or(first, started, cmp.Compare(a.Submitted, b.Submitted), cmp.Compare(a.ID, b.ID))
 }
 
-// prioritySort says whether priority counts among the children of q.
+// prioritySort reports whether priority counts among the children of q.
 func (t *Twin) prioritySort(q *queue) policies.PrioritySort {
 	if t.ignorePriority {
 		return policies.PriorityIgnored
@@ -50,7 +49,7 @@ func (t *Twin) prioritySort(q *queue) policies.PrioritySort {
 	return q.conf.PrioritySort
 }
 
-// compareAsks orders the asks of an application (sheet 3.12).
+// compareAsks orders the asks of an application (ORD-37).
 func (t *Twin) compareAsks(a, b *allocation) int {
 	priority := -cmp.Compare(a.ask.Priority, b.ask.Priority)
 	if t.ignorePriority {
@@ -60,13 +59,12 @@ func (t *Twin) compareAsks(a, b *allocation) int {
 		cmp.Compare(a.arrival, b.arrival))
 }
 
-// compareNodes orders nodes (sheet 5.5).
+// compareNodes orders nodes (ORD-45).
 func compareNodes(a, b *policies.NodeKey) int {
 	return cmp.Or(cmp.Compare(a.Score, b.Score), cmp.Compare(a.ID, b.ID))
 }
 
-// comparePriority is negative when a is more important than b: any number is more important
-// than nothing pending, and a larger one than a smaller.
+// comparePriority is negative when a is higher than b. Any number is higher than no pending ask.
 func comparePriority(a, b policies.CurrentPriority) int {
 	if !a.Pending || !b.Pending {
 		return boolToInt(b.Pending) - boolToInt(a.Pending)

@@ -8,15 +8,15 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// queueKey is what siblings are compared by.
+// queueKey is the sort key of siblings.
 func (t *Twin) queueKey(c *totals, q *queue) policies.QueueKey {
 	return policies.QueueKey{
 		Path: string(q.path), Priority: t.exposedPriority(c, q), Share: t.share(c, q), Pending: c.pending[q.path].Sum(),
 	}
 }
 
-// exposedPriority is the priority that q shows its parent (sheet 3.9). Root has no parent, so
-// neither its fence nor its offset means anything.
+// exposedPriority is the current priority of q for its parent (PRI-9, PRI-16). Fence and offset of root
+// have no effect.
 func (t *Twin) exposedPriority(c *totals, q *queue) policies.CurrentPriority {
 	var top policies.CurrentPriority
 	for _, child := range q.children {
@@ -37,7 +37,7 @@ func (t *Twin) exposedPriority(c *totals, q *queue) policies.CurrentPriority {
 	return policies.Pending(int32(min(max(shown, math.MinInt32), math.MaxInt32)))
 }
 
-// priority is the highest of an application's pending asks.
+// priority is the highest priority of an application's pending asks.
 func (c *totals) priority(a *app) policies.CurrentPriority {
 	var top policies.CurrentPriority
 	for _, w := range c.apps[a.id].asks {
@@ -53,8 +53,8 @@ func higherPriority(a, b policies.CurrentPriority) policies.CurrentPriority {
 	return a
 }
 
-// share is how well q is served: the largest part it has of what it is promised, type
-// by type, or of its fair maximum where nothing is promised (sheet 3.10).
+// share is the fair share of q: the largest ratio of usage to guarantee over all resources, or to the
+// fair max without a guarantee (ORD-17).
 func (t *Twin) share(c *totals, q *queue) resources.Share {
 	var top resources.Share
 	fair := t.fairMax(c, q)
@@ -73,7 +73,7 @@ func (t *Twin) share(c *totals, q *queue) resources.Share {
 	return top
 }
 
-// fairMax is the cluster, overwritten by every queue's own maximum on the way down.
+// fairMax is the capacity of the cluster, overwritten by the max of every queue from root down.
 func (t *Twin) fairMax(c *totals, q *queue) map[string]resources.Quantity {
 	if c.capacity.IsZero() {
 		return nil
@@ -85,7 +85,7 @@ func (t *Twin) fairMax(c *totals, q *queue) map[string]resources.Quantity {
 	return fair
 }
 
-// appKey is what the applications of a leaf are compared by.
+// appKey is the sort key of the applications of a leaf.
 func (t *Twin) appKey(c *totals, a *app) policies.AppKey {
 	return policies.AppKey{
 		ID: string(a.id), Priority: c.priority(a), Submitted: a.submitted.UnixNano(), Shares: t.shares(c, a),
@@ -93,8 +93,8 @@ func (t *Twin) appKey(c *totals, a *app) policies.AppKey {
 	}
 }
 
-// shares is what an application uses of what its leaf is promised, or the bare
-// quantity where that says nothing (sheet 3.11).
+// shares are ratios of an application's usage to the guarantee of its leaf, or the quantity itself
+// without one (ORD-29, ORD-30).
 func (t *Twin) shares(c *totals, a *app) resources.Shares {
 	var shares resources.Shares
 	for name, n := range c.apps[a.id].allocated.All() {
@@ -109,8 +109,8 @@ func (t *Twin) shares(c *totals, a *app) resources.Shares {
 	return shares
 }
 
-// nodeKey is what nodes are compared by. The conversions pin the rounding, so that
-// equal means equal to the last bit (sheet 5.5).
+// nodeKey is the sort key of nodes. The conversions fix the rounding, so that equal keys are equal to
+// the last bit (ORD-39, ORD-46).
 func (t *Twin) nodeKey(c *totals, n *node) policies.NodeKey {
 	var used, weights float64
 	available := c.available(n)

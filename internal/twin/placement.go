@@ -10,9 +10,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// placementQueue is the queue for a new application: a leaf, or a path that may be made
-// (sheet 7.1). Of the rules, stories use those that name the queue of the submission
-// or that of the user, without filters and parents; the others have tables of their own.
+// placementQueue is the queue for a new application: a leaf, or a path to create (PLC-1). Random runs
+// only have the rules provided and user, without filters and parents; the others have table tests.
 func (t *Twin) placementQueue(c scheduler.AddApplication) (objects.QueuePath, bool) {
 	rules := t.rules
 	if len(rules) == 0 {
@@ -33,7 +32,7 @@ func (t *Twin) placementQueue(c scheduler.AddApplication) (objects.QueuePath, bo
 	return placement.RecoveryQueue, c.Tags[forceTag] == "true"
 }
 
-// forceTag marks an application that runs already and must be taken somewhere.
+// forceTag marks an application that must be accepted.
 const forceTag = "application.create.force"
 
 func ruleTarget(kind placement.Kind, c scheduler.AddApplication) objects.QueuePath {
@@ -49,7 +48,7 @@ func ruleTarget(kind placement.Kind, c scheduler.AddApplication) objects.QueuePa
 
 func (q *queue) acceptsApplications() bool { return !q.conf.Parent && !q.draining }
 
-// createQueues makes the queues that a path lacks. It reports false where they cannot be.
+// createQueues creates the missing queues of a path. It returns false where that is not possible.
 func (t *Twin) createQueues(path objects.QueuePath) bool {
 	above := t.pathQueues(path)
 	q := above[len(above)-1]
@@ -63,7 +62,7 @@ func (t *Twin) createQueues(path objects.QueuePath) bool {
 	parts := path.Parts()
 	for i := len(above); i < len(parts); i++ {
 		made := &queue{path: q.path.Child(parts[i]), conf: configs.Queue{Name: parts[i], Parent: true}}
-		made.conf.PreemptionDelay = 30 * time.Second // sheet 2.1: nobody says anything else
+		made.conf.PreemptionDelay = 30 * time.Second // the default (PRE-15)
 		if i == len(parts)-1 {
 			made.conf.Parent = false
 			if template != nil && path != placement.RecoveryQueue {

@@ -12,18 +12,18 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Preemption once more, from the principles P1 to P11. What cannot be counted is remembered:
-// who was told to leave, who waits for which node, and who looked in vain, and when.
+// Preemption (PRE-1 to PRE-91). Only history is stored: victims, nominations, and back-offs with their
+// times.
 
-// backOff is how long one that looked in vain does not look again.
+// backOff is the back-off after an evaluation without victims.
 const backOff = 5 * time.Second
 
-// askGroupKey is all that decides what an ask could take.
+// askGroupKey is everything that determines the possible victims of an ask.
 func askGroupKey(ask *objects.Ask) string {
 	return fmt.Sprint(ask.App, ask.Priority, ask.RequiredNode, ask.Amounts, ask.Policy.AllowPreemptOther(), ask.TaskGroup)
 }
 
-// forgetGroups forgets who looked in vain and is not pending any more.
+// forgetGroups removes the back-offs of ask groups without pending asks.
 func (t *Twin) forgetGroups() {
 	t.dropNominations()
 	maps.DeleteFunc(t.resumeAfter, func(kind string, _ allocation) bool {
@@ -36,7 +36,7 @@ func (t *Twin) forgetGroups() {
 	}
 }
 
-// bindableNominee is the first, of those who wait for a node, that may have it now.
+// bindableNominee is the first nominated ask that can be bound now.
 func (t *Twin) bindableNominee() (*allocation, objects.NodeID) {
 	c := t.total()
 	for _, w := range t.nominees {
@@ -58,7 +58,7 @@ func (t *Twin) fitsNominatedNode(c *totals, w *allocation) bool {
 	return n.admits(w.ask) && t.availableFor(c, w, n).Covers(w.ask.Amounts)
 }
 
-// availableFor is what w may use of n beside the nominees that are as important.
+// availableFor is what w may use of n beside nominated asks of the same or higher priority.
 func (t *Twin) availableFor(c *totals, w *allocation, n *node) resources.Amounts {
 	free := c.available(n)
 	for _, other := range t.nominees {
@@ -74,7 +74,7 @@ func (t *Twin) unnominate(w *allocation) {
 	t.nominees = slices.DeleteFunc(t.nominees, func(x *allocation) bool { return x == w })
 }
 
-// dropNominations forgets those of whom is pending no more, or whose node is not to be had.
+// dropNominations removes nominations of asks that are not pending, or whose node is not available.
 func (t *Twin) dropNominations() {
 	t.nominees = slices.DeleteFunc(t.nominees, func(w *allocation) bool {
 		n := t.node(w.nominated)
@@ -86,11 +86,11 @@ func (t *Twin) dropNominations() {
 	})
 }
 
-// preempt tells those to leave whom the first ask may take that may take anybody.
+// preempt preempts for the first ask that finds victims.
 func (t *Twin) preempt() bool {
 	c := t.total()
 	stale := false
-	for _, w := range slices.Clone(t.nominees) { // one that gives up may make room for the next
+	for _, w := range slices.Clone(t.nominees) { // an ended nomination may free space for the next
 		if len(t.preemptingOn(w.nominated)) > 0 || t.nominationFeasible(c, w) {
 			continue
 		}
@@ -122,8 +122,8 @@ func (t *Twin) preempt() bool {
 	return false
 }
 
-// preemptForGroup tries the asks of a kind, one after the other as long as the RM refuses them, but
-// not more of these than there may be: then it goes on behind them the next time (ADR 43).
+// preemptForGroup tries the asks of a group one after the other as long as the RM rejects them, up to a
+// bound; the next evaluation continues after them (ADR 43).
 func (t *Twin) preemptForGroup(c *totals, kind string) bool {
 	asks := filter(t.allocations, func(w *allocation) bool { return w.node == "" && w.nominated == "" && askGroupKey(w.ask) == kind })
 	slices.SortFunc(asks, t.compareAsks)
@@ -156,7 +156,7 @@ func (t *Twin) preemptForGroup(c *totals, kind string) bool {
 	return false
 }
 
-// planVictims tries one right after the other.
+// planVictims finds victims for the first reason that has any.
 func (t *Twin) planVictims(c *totals, w *allocation) (p plan, reason string, ok bool) {
 	for _, reason := range t.preemptionReasons(c, w) {
 		if p, ok := t.bestPlan(c, w, reason); ok {
@@ -169,15 +169,15 @@ func (t *Twin) planVictims(c *totals, w *allocation) (p plan, reason string, ok 
 	return plan{}, "", false
 }
 
-// nominationFeasible says whether w can have the node it waits for, now or when those have left who
-// are in the way of its quotas.
+// nominationFeasible reports whether w can be bound to its nominated node, now or after the victims
+// that block its quotas are released.
 func (t *Twin) nominationFeasible(c *totals, w *allocation) bool {
 	obstacle, limited := t.limitObstacle(c, w)
 	blocked := limited && obstacle != scheduler.NoLimitHeadroom
 	return t.fitsNominatedNode(c, w) && !blocked && t.applicationMayStart(c, w) && t.quotasAllowWithout(c, w, nil) && t.predicatesPass(t.node(w.nominated), w.ask)
 }
 
-// firstOfEachGroup are the asks that wait for no node yet, in turn, one of each kind.
+// firstOfEachGroup are the asks without a nomination, in order, one of each group.
 func (t *Twin) firstOfEachGroup(c *totals) (firsts []*allocation) {
 	for _, q := range t.leavesInOrder(c, t.root) {
 		apps := filter(t.apps, func(a *app) bool { return a.leaf == q.path && len(c.apps[a.id].asks) > 0 })
@@ -217,12 +217,12 @@ func (t *Twin) leavesInOrder(c *totals, q *queue) (leaves []*queue) {
 	return leaves
 }
 
-// waitsForVictims reports whether w will be placed as soon as those have left who were told to.
+// waitsForVictims reports whether w will be placed once all victims are released.
 func (t *Twin) waitsForVictims(c *totals, w *allocation) bool {
 	return t.quotasAllowWithout(c, w, nil) && find(t.nodes, func(n *node) bool { return c.fits(n, w.ask) && t.predicatesPass(n, w.ask) }) != nil
 }
 
-// mayPreempt says whether the configuration gives w any right.
+// mayPreempt reports whether the configuration allows w to preempt.
 func (t *Twin) mayPreempt(w *allocation) bool {
 	leaf := t.queue(t.app(w.ask.App).leaf)
 	if t.ignorePriority {
@@ -242,7 +242,7 @@ func (t *Twin) mayPreempt(w *allocation) bool {
 	return false
 }
 
-// preemptionReasons are the reasons for which w may take somebody's place (P2, P8).
+// preemptionReasons are the reasons for which w may preempt (PRE-7, PRE-8).
 func (t *Twin) preemptionReasons(c *totals, w *allocation) (reasons []string) {
 	leaf := t.queue(t.app(w.ask.App).leaf)
 	obstacle, limited := t.limitObstacle(c, w)
@@ -265,7 +265,7 @@ func (t *Twin) preemptionReasons(c *totals, w *allocation) (reasons []string) {
 	return reasons
 }
 
-// entitlingQueue is the queue by whose guarantee w is entitled.
+// entitlingQueue is the queue whose guarantee entitles w to preempt.
 func (t *Twin) entitlingQueue(c *totals, w *allocation) *queue {
 	for _, q := range slices.Backward(t.pathQueues(t.app(w.ask.App).leaf)) {
 		about, within := false, true
@@ -286,7 +286,7 @@ func (t *Twin) entitlingQueue(c *totals, w *allocation) *queue {
 	return nil
 }
 
-// projectedUsage is what q holds without those who leave and with those who wait for a node.
+// projectedUsage is the usage of q without victims and with nominated asks.
 func (t *Twin) projectedUsage(c *totals, q *queue, victims []*allocation) resources.Amounts {
 	used := c.allocated[q.path]
 	for _, w := range t.allocations {
@@ -307,12 +307,12 @@ func (t *Twin) projectedUsage(c *totals, q *queue, victims []*allocation) resour
 	return used
 }
 
-// quotasAllowWithout asks all quotas and limits about the time when the victims have gone.
+// quotasAllowWithout checks all quotas and limits without the victims.
 func (t *Twin) quotasAllowWithout(c *totals, w *allocation, victims []*allocation) bool {
 	return len(t.shortfalls(c, w, victims)) == 0
 }
 
-// shortfalls is what quotas and limits lack then, by whose it is and by resource.
+// shortfalls are what quotas and limits lack then, by owner and resource.
 func (t *Twin) shortfalls(c *totals, w *allocation, victims []*allocation) map[string]resources.Quantity {
 	missing := map[string]resources.Quantity{}
 	note := func(owner any, most resources.Limit, used resources.Amounts) {
@@ -324,7 +324,7 @@ func (t *Twin) shortfalls(c *totals, w *allocation, victims []*allocation) map[s
 	}
 	for _, q := range t.pathQueues(t.app(w.ask.App).leaf) {
 		used := t.projectedUsage(c, q, victims)
-		for _, x := range t.nominees { // not beside itself, and before the less important
+		for _, x := range t.nominees { // neither its own nomination, nor those of lower priority
 			if x == w || x.ask.Priority < w.ask.Priority && q.contains(t.app(x.ask.App).leaf) {
 				used = used.Sub(x.ask.Amounts)
 			}

@@ -2,12 +2,12 @@ package twin
 
 import "slices"
 
-// preemptsAsGang says whether w looks for victims together with its task group.
+// preemptsAsGang reports whether w preempts together with its task group.
 func (t *Twin) preemptsAsGang(w *allocation) bool {
 	return w.ask.TaskGroup != "" && t.queue(t.app(w.ask.App).leaf).conf.GangPreemption
 }
 
-// preemptGang finds room for all pending asks of a task group, or tells nobody to leave.
+// preemptGang finds victims for all pending asks of a task group, or preempts for none.
 func (t *Twin) preemptGang(c *totals, w *allocation) bool {
 	if len(t.preemptionReasons(c, w)) == 0 {
 		return false
@@ -24,7 +24,7 @@ func (t *Twin) preemptGang(c *totals, w *allocation) bool {
 	var reasons []string
 	victims := 0
 	for _, x := range members {
-		p, reason, ok := t.planMember(t.total(), x) // what is held has changed
+		p, reason, ok := t.planMember(t.total(), x) // usage has changed
 		if !ok {
 			plans = nil
 			break

@@ -10,21 +10,22 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 )
 
-// Room that goes round: all that ever moved is remembered, and counted anew each time.
+// Preemption cycles: all moves of capacity are stored, and counted anew each time.
 
-// cycleDetector is what was moved, and who is paused.
+// cycleDetector has the moves and the cool-downs.
 type cycleDetector struct {
 	configured, active configs.Churn
 	moves              []capacityMove
 	coolDowns          []preemption.CoolDown
-	detected           []string // circles, each leaf and the first again
+	detected           []string // cycles: each leaf and the first again
 }
 
-// capacityMove is room that went from one place to another. Places are leaves, and takers in a leaf.
+// capacityMove is capacity that moved between two places by a preemption. A place is a leaf or,
+// for preemption within a leaf, its preemptors.
 type capacityMove struct {
 	from, to string
 	movedAt  time.Time
-	counted  bool // it has made its contribution to a circle
+	counted  bool // it has counted for a cycle
 }
 
 func (t *Twin) endCoolDowns() {
@@ -36,7 +37,7 @@ func (t *Twin) endCoolDowns() {
 		over := !c.active.CircuitBreaker || !t.now.Before(p.Until)
 		for _, w := range t.allocations {
 			if leaf := t.app(w.ask.App).leaf; over && (leaf == p.A || leaf == p.B) {
-				delete(t.backedOff, askGroupKey(w.ask)) // they look again
+				delete(t.backedOff, askGroupKey(w.ask)) // its back-off ends
 			}
 		}
 		return over
@@ -52,7 +53,7 @@ func (t *Twin) coolingDown(a, b objects.QueuePath) bool {
 	return false
 }
 
-// moveEndpoints are where room comes from, when one in a leaf takes that of one in another, and goes.
+// moveEndpoints are the places that a preemption moves capacity from and to.
 func moveEndpoints(victimLeaf, preemptorLeaf objects.QueuePath) (from, to string) {
 	if victimLeaf == preemptorLeaf {
 		return string(victimLeaf), string(preemptorLeaf) + " taken"
@@ -117,7 +118,7 @@ func (t *Twin) recordMove(from, to string) {
 	}
 }
 
-// cycleText names the leaves of a circle of places.
+// cycleText names the leaves of a cycle of places.
 func cycleText(places []string) string {
 	var leaves []string
 	for _, s := range places {
@@ -128,8 +129,8 @@ func cycleText(places []string) string {
 	return strings.Join(append(leaves, leaves[0]), " -> ")
 }
 
-// countedMoves are the moves between two places that count: the first for as long as the rule
-// looks back, and those before which something came to where they start.
+// countedMoves are the moves between two places that count: the first within the observed time, and
+// those that follow a move to their origin.
 func (t *Twin) countedMoves(from, to string) (at []time.Time) {
 	came := false
 	for _, m := range t.cycles.moves {
@@ -150,7 +151,7 @@ func (t *Twin) movesOften(from, to string) bool {
 	return len(at) >= rule.Cycles && t.now.Sub(at[len(at)-rule.Cycles]) < rule.Window
 }
 
-// cyclePaths are all ways, by what often moves, from where one has come to a place.
+// cyclePaths are all paths of frequent moves between two places.
 func (t *Twin) cyclePaths(to string, path []string, found func(path []string)) {
 	if path[len(path)-1] == to {
 		found(path)

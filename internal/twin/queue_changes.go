@@ -7,7 +7,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// queueState is what effects say of a queue.
+// queueState is the state of a queue that effects have.
 type queueState struct{ draining, managed bool }
 
 func (t *Twin) queueStates() map[objects.QueuePath]queueState {
@@ -23,8 +23,8 @@ func (t *Twin) queueStates() map[objects.QueuePath]queueState {
 	return all
 }
 
-// compareQueues notes how the queues differ from those that were seen last. In which order
-// queues change within one command, the twin does not know.
+// compareQueues records the differences to the last queue states. The twin does not know the order of
+// changes within one command.
 func (t *Twin) compareQueues() {
 	is := t.queueStates()
 	note := func(path objects.QueuePath, what objects.QueueChange, managed bool) {

@@ -8,7 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// useConfig makes the tree anew. What the configuration does not name any more drains.
+// useConfig rebuilds the tree. Queues that the configuration does not have drain.
 func (t *Twin) useConfig(conf configs.Partition) {
 	if t.root != nil && t.changesQueueKind(t.root, &conf.Root) {
 		t.refuse("configuration", "a queue with applications cannot change between leaf and parent")
@@ -25,8 +25,8 @@ func (t *Twin) useConfig(conf configs.Partition) {
 	t.prune(t.root)
 }
 
-// changesQueueKind reports whether q, or a queue below it, would have to change its kind while
-// applications are in it.
+// changesQueueKind reports whether q, or a queue below it, would change between leaf and parent while
+// it has applications.
 func (t *Twin) changesQueueKind(q *queue, conf *configs.Queue) bool {
 	if q.conf.Parent != conf.Parent && t.inUse(q) {
 		return true
@@ -42,8 +42,7 @@ func (t *Twin) inUse(q *queue) bool {
 	return slices.ContainsFunc(t.apps, func(a *app) bool { return q.contains(a.leaf) })
 }
 
-// mergeQueue is the queue that conf describes, with those children of the old one that
-// conf leaves out.
+// mergeQueue is the queue of conf, with those children of the old queue that conf does not have.
 func (t *Twin) mergeQueue(old *queue, conf *configs.Queue, path objects.QueuePath) *queue {
 	q := &queue{path: path, conf: *conf, managed: true}
 	var vanished []*queue
@@ -66,13 +65,13 @@ func (t *Twin) mergeQueue(old *queue, conf *configs.Queue, path objects.QueuePat
 	return q
 }
 
-// drainQueue closes a queue that the configuration made, with those below it. What was made
-// for applications stays open (sheet 3.6), also when a configuration named it meanwhile.
+// drainQueue drains a managed queue and those below it. Dynamic queues do not drain (QUE-37), also if a
+// configuration had them in the meantime.
 func (t *Twin) drainQueue(q *queue) {
 	if !q.managed {
 		return
 	}
-	stays := false // something below
+	stays := false // a queue below
 	for _, child := range q.children {
 		t.drainQueue(child)
 		stays = stays || t.inUse(child)
@@ -85,13 +84,12 @@ func (t *Twin) drainQueue(q *queue) {
 	q.draining = true
 }
 
-// prune drops the queues that hold nothing and that nobody wants any more, from the
-// bottom up.
+// prune removes empty queues that are draining or dynamic, from the bottom up.
 func (t *Twin) prune(q *queue) {
 	q.children = slices.DeleteFunc(q.children, func(child *queue) bool {
 		t.prune(child)
 		if !t.inUse(child) {
-			child.dynamicConf = nil // as what it was it would be gone
+			child.dynamicConf = nil // as a dynamic queue it would be removed
 		}
 		return (child.draining || !child.managed) && !t.inUse(child)
 	})
@@ -101,6 +99,6 @@ func (t *Twin) forget() {
 	t.nodes, t.apps, t.allocations, t.foreign, t.completed, t.rejected = nil, nil, nil, nil, nil, nil
 	t.nominees, t.cycles = nil, cycleDetector{configured: t.cycles.configured}
 	t.prune(t.root)
-	t.lastQueueStates = t.queueStates() // of what was forgotten nothing else is said
+	t.lastQueueStates = t.queueStates() // removed queues have no further changes
 	t.emit(scheduler.PartitionReset{})
 }

@@ -14,15 +14,15 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Enforcing a max that was lowered (sheet 6.4, as its mistakes are fixed). What cannot be
-// counted is remembered: since when a queue has been above its max, and when somebody looked.
+// Quota enforcement of a lowered max (QUO-46). Only history is stored: since when a queue violates its
+// max, and the last search.
 
-// maxSearchSteps, and twice as many as there are candidates, is how far a search goes.
+// maxSearchSteps plus twice the number of candidates bounds a search.
 const maxSearchSteps = 10_000
 
 type violation struct{ since, evaluated time.Time }
 
-// quotaViolation says what q holds above its max although that is enforced.
+// quotaViolation is the excess of q above an enforced max.
 func (t *Twin) quotaViolation(c *totals, q *queue) (over resources.Amounts, is bool) {
 	if !t.quotaPreemption || !q.managed || q.conf.QuotaPreemptionDelay <= 0 {
 		return over, false
@@ -35,7 +35,7 @@ func (t *Twin) quotaViolation(c *totals, q *queue) (over resources.Amounts, is b
 	return over, !over.IsZero()
 }
 
-// allocatedAfterPreemption is what q holds without those who leave.
+// allocatedAfterPreemption is the usage of q without victims.
 func (t *Twin) allocatedAfterPreemption(c *totals, q *queue) resources.Amounts {
 	held := c.allocated[q.path]
 	for _, w := range t.allocations {
@@ -46,7 +46,7 @@ func (t *Twin) allocatedAfterPreemption(c *totals, q *queue) resources.Amounts {
 	return held
 }
 
-// updateViolations notes which queues are above their max.
+// updateViolations records which queues exceed their max.
 func (t *Twin) updateViolations() {
 	if !t.quotaPreemption {
 		t.violations = map[objects.QueuePath]*violation{}
@@ -71,7 +71,7 @@ func (t *Twin) allQueues(q *queue) []*queue {
 	return all
 }
 
-// nextEnforcement is when somebody looks for victims in q, at the earliest.
+// nextEnforcement is the earliest time of the next search in q.
 func (t *Twin) nextEnforcement(path objects.QueuePath) time.Time {
 	at, a := t.enforcementDue(path), t.violations[path]
 	if again := a.evaluated.Add(backOff); !a.evaluated.IsZero() && again.After(at) {
@@ -84,8 +84,8 @@ func (t *Twin) enforcementDue(path objects.QueuePath) time.Time {
 	return t.violations[path].since.Add(t.queue(path).conf.QuotaPreemptionDelay)
 }
 
-// enforceQuotas tells those to leave who keep a queue above its max: of those whose time has come
-// one in the lowest place in which anybody may go.
+// enforceQuotas preempts allocations of a queue above its max: of the queues that are due, one at the
+// lowest level that has a victim.
 func (t *Twin) enforceQuotas() bool {
 	var due []*queue
 	for path := range t.violations {
@@ -110,11 +110,11 @@ func (t *Twin) enforceQuotas() bool {
 	return false
 }
 
-// quotaVictims are those who have to leave q, the least important first.
+// quotaVictims are the victims in q, by ascending priority.
 func (t *Twin) quotaVictims(q *queue) []*allocation {
 	c := t.total()
 	over, _ := t.quotaViolation(c, q)
-	var candidates [][]*allocation // units, of which each goes whole or not at all
+	var candidates [][]*allocation // units that are preempted together
 	for _, w := range t.allocations {
 		if w.node == "" || w.preempting || !q.contains(t.app(w.ask.App).leaf) {
 			continue
@@ -154,8 +154,8 @@ func (t *Twin) evictable(unit []*allocation) bool {
 	return !slices.ContainsFunc(unit, func(w *allocation) bool { return w.ask.RequiredNode != "" || t.victimPriority(w) >= 2_000_000_000 })
 }
 
-// searchQuotaVictims is the first of all ways to choose that brings q within its max, where each is
-// chosen before it is not.
+// searchQuotaVictims is the first set that brings q within its max, where sets with a candidate come
+// before those without it.
 func (t *Twin) searchQuotaVictims(c *totals, q *queue, over resources.Amounts, candidates, chosen [][]*allocation, skipped []string, steps *int) ([][]*allocation, bool) {
 	left := remainingExcess(over, chosen...)
 	if !anyPositive(left) {
@@ -205,7 +205,7 @@ func holdsAnyOf(unit []*allocation, over resources.Amounts) bool {
 	return false
 }
 
-// fallsBelowGuarantee says whether a queue from that of the unit up to q would be below its
+// fallsBelowGuarantee reports whether a queue from that of the unit up to q would fall below its
 // guarantee.
 func (t *Twin) fallsBelowGuarantee(c *totals, q *queue, unit []*allocation, chosen [][]*allocation) bool {
 	for _, above := range t.pathQueues(t.app(unit[0].ask.App).leaf) {
@@ -227,7 +227,7 @@ func (t *Twin) fallsBelowGuarantee(c *totals, q *queue, unit []*allocation, chos
 	return false
 }
 
-// compareQuotaVictims is positive when a should stay rather than b.
+// compareQuotaVictims is positive when b is preempted before a.
 func (t *Twin) compareQuotaVictims(q *queue, over resources.Amounts, a, b []*allocation) int {
 	size := func(unit []*allocation) (largest resources.Share) {
 		var held resources.Amounts
@@ -264,7 +264,7 @@ func (t *Twin) compareQuotaVictims(q *queue, over resources.Amounts, a, b []*all
 	)
 }
 
-// violation compares what is said about a queue that is above its max.
+// violation compares the reported violation of a queue.
 func (d *comparison) violation(q *queue, v *objects.AboveMax) {
 	var want objects.AboveMax
 	if a := d.t.violations[q.path]; a != nil {

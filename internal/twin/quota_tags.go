@@ -11,10 +11,10 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// What tags say about quotas (sheet 3.3). The twin cannot read them: it knows what each of
-// the texts means that stories use.
+// Quotas from application tags (QUO-21, QUO-22). The twin does not parse them: it has the meaning of
+// each text of random runs.
 
-// quotaTexts are resources as tags have them; nil: makes no sense.
+// quotaTexts are resources as tags have them; nil: invalid.
 var quotaTexts = map[string]map[string]resources.Quantity{
 	`{"resources":{"vcore":{"value":9}}}`:                        {"vcore": 9},
 	`{"resources":{"vcore":{"value":20},"memory":{"value":16}}}`: {"vcore": 20, "memory": 16},
@@ -29,16 +29,16 @@ var quotaTexts = map[string]map[string]resources.Quantity{
 	``:                                                           nil,
 }
 
-// applicationTexts are numbers of applications as tags have them; -1: makes no sense.
+// applicationTexts are numbers of applications as tags have them; -1: invalid.
 var applicationTexts = map[string]int64{"0": 0, "3": 3, " 12": 12, "-1": -1, "1e3": -1, "": -1}
 
-// applyQuotaTags gives the leaf of a new application what its tags say.
+// applyQuotaTags sets the quotas of the leaf of a new application from its tags.
 func (t *Twin) applyQuotaTags(c scheduler.AddApplication, leaf objects.QueuePath) {
 	q := t.queue(leaf)
 	if q.managed || leaf == placement.RecoveryQueue {
 		return
 	}
-	was := q.conf // what it names is held until all tags are read
+	was := q.conf // its resource names count until all tags are read
 	t.replacedConf = &was
 	defer func() { t.replacedConf = nil }()
 	tags := slices.Sorted(maps.Keys(c.Tags))
@@ -70,7 +70,7 @@ func (t *Twin) applyQuotaTags(c scheduler.AddApplication, leaf objects.QueuePath
 	}
 }
 
-// quotaTags are tags of a new application about its leaf.
+// quotaTags are the tags of a new application about its leaf.
 func (a *generator) quotaTags(tags map[string]string) {
 	texts := slices.Sorted(maps.Keys(quotaTexts))
 	if a.oneIn(2) {

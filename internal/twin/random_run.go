@@ -11,28 +11,28 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Run is a conversation with a scheduler, from the first configuration on.
+// Run is the configuration and the steps of a random run.
 type Run struct {
 	Seed      uint64
 	Partition configs.Partition
 	Oracle    OracleKind
 	Lifetimes objects.Lifetimes
-	Shapes    int // how many the second core can tell apart
+	Shapes    int // shapes that the second core distinguishes
 
-	MaxNames, MaxAskNames int // how many resource names there may be, and that only asks have; 0: as usual
-	MaxRefusals           int // how many refused asks of a group are gone through; 0: as many as in earnest
-	MaxCandidates         int // how many nodes are compared for an ask that could preempt; above 0
+	MaxNames, MaxAskNames int // bounds of resource names, and of those only asks have; 0: the default
+	MaxRefusals           int // bound of rejected asks per group; 0: the default
+	MaxCandidates         int // bound of compared nodes per preemption; above 0
 	Steps                 []Step
 }
 
-// Step is one thing that happens in a story: a command, or a call of Schedule.
+// Step is a step of a run: a command, or a call of Schedule.
 type Step struct {
-	After   time.Duration     // since the beat before
+	After   time.Duration     // time since the step before
 	Command scheduler.Command // nil: Schedule
 	Budget  int
 }
 
-// Failure says at which beat of a story a Core and its twin parted, and how.
+// Failure is the first step at which a Core and its twin differ, with the differences.
 type Failure struct {
 	StepIndex  int
 	FailedStep Step
@@ -55,15 +55,15 @@ func (f *Failure) Error() string {
 	return b.String()
 }
 
-// startTime is when all stories begin.
+// startTime is the start of all runs.
 func startTime() time.Time { return time.Unix(1_700_000_000, 0).UTC() }
 
-// Execute tells the story to a Core, to its twin and to a second Core, and compares them
-// after every beat. nil: they agree to the end. The second Core may have another table of
-// shapes, which must not be seen, and nobody looks at its books, which might settle them.
+// Execute runs the steps on a Core, on its twin and on a second Core, and compares them after every
+// step. nil: they agree. The second Core may have another bound of shapes, which must have no effect,
+// and is not audited, because an audit might refresh its state.
 func (s Run) Execute() *Failure { return s.executeOn(s.newHarness()) }
 
-// newHarness is where a story begins.
+// newHarness is the state at the start of a run.
 func (s Run) newHarness() *harness {
 	oracle := s.Oracle.oracle()
 	opt := objects.Options{Shapes: objects.DefaultShapes, Lifetimes: s.Lifetimes, Evaluations: 1 << 30, Candidates: s.MaxCandidates, Names: s.MaxNames, AskNames: s.MaxAskNames, Refusals: s.MaxRefusals}

@@ -13,7 +13,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Stories in which something never happens show nothing about it.
+// Every kind of event must occur in the random runs.
 func TestRandomRuns_CoverEveryBehaviour(t *testing.T) {
 	const runs = 60
 	occurrences := map[string]int{}
@@ -131,7 +131,7 @@ func countStep(occurrences map[string]int, b Step, s *scheduler.Snapshot, now ti
 	}
 }
 
-// countTaggedLeaves counts the dynamic leaves that may have what only tags say.
+// countTaggedLeaves counts the dynamic leaves with settings that only tags set.
 func countTaggedLeaves(q *scheduler.QueueView) (n int) {
 	if gpu, ok := q.Max.Get("gpu"); ok && gpu == 1 && q.Leaf && !q.Managed {
 		n++
@@ -142,7 +142,7 @@ func countTaggedLeaves(q *scheduler.QueueView) (n int) {
 	return n
 }
 
-// countAboveMax counts the queues that are above a max that is enforced.
+// countAboveMax counts the queues above an enforced max.
 func countAboveMax(occurrences map[string]int, q *scheduler.QueueView) {
 	if q.AboveMax != nil {
 		occurrences["queues above a max"]++
@@ -155,7 +155,7 @@ func countAboveMax(occurrences map[string]int, q *scheduler.QueueView) {
 	}
 }
 
-// countOverdue counts who has become overdue, and who is and leaves after all.
+// countOverdue counts allocations that become overdue, and overdue ones that are released.
 func countOverdue(occurrences map[string]int, overdue map[objects.AllocationKey]bool, s *scheduler.Snapshot) {
 	now := map[objects.AllocationKey]bool{}
 	for n := range s.Nodes.All() {

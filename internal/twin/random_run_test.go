@@ -12,12 +12,11 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/testscale"
 )
 
-// stepsPerRun is how long a story is.
+// stepsPerRun is the number of steps of a run.
 const stepsPerRun = 300
 
-// TestRandomRuns tells random stories to the Core and to its twin. The environment
-// variables CANOPY_TWIN_SEED and CANOPY_TWIN_RUNS say with which it begins and how
-// many they are; make twin sets them. Without it package testscale says how many.
+// TestRandomRuns executes random runs. The environment variables CANOPY_TWIN_SEED and CANOPY_TWIN_RUNS
+// set the first seed and the number; make twin sets them. Otherwise package testscale sets the number.
 func TestRandomRuns(t *testing.T) {
 	first := envNumber(t, "CANOPY_TWIN_SEED", 1)
 	runs := int(envNumber(t, "CANOPY_TWIN_RUNS", uint64(testscale.Runs(500))))
@@ -33,8 +32,7 @@ func TestRandomRuns(t *testing.T) {
 	}
 }
 
-// executeAndReport plays a story. Of all that fail, one is printed in the shortest version that
-// can be found.
+// executeAndReport executes runs. It prints one of the failed ones, shortened.
 func executeAndReport(t *testing.T, s Run, shortened *atomic.Bool) {
 	f := s.Execute()
 	if f == nil {

@@ -21,7 +21,7 @@ const refusedConfig = `partitions: [{name: default, preemption: {enabled: true},
   {name: b, properties: {preemption.priority: leaf}, resources: {max: {vcore: 14m}}}]}]}]`
 
 // refusingRun is a random run on two full nodes: the asks of an application are of few groups, all may
-// preempt, and the resource manager refuses most of them.
+// preempt, and the resource manager rejects most of them.
 func refusingRun(t *testing.T, seed uint64) Run {
 	conf, problems := configs.Load([]byte(refusedConfig))
 	assert.Assert(t, conf != nil, "%v", problems)
@@ -65,8 +65,8 @@ func refusingRun(t *testing.T, seed uint64) Run {
 	return s
 }
 
-// An ask that the resource manager refuses hides none of its group behind it: core and twin agree on
-// which of them preempt, also when an evaluation goes through few refused ones.
+// A rejected ask does not hide others of its group: core and twin agree on which of them preempt, also
+// when an evaluation passes few rejected ones.
 func TestRandomRuns_RefusedAsksDoNotBlockTheirGroup(t *testing.T) {
 	runs, behind, wentOn := testscale.Runs(100), 0, 0
 	for seed := range uint64(runs) {

@@ -11,11 +11,10 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// TestReload_RoundTripLeavesNoState tells a story to two Cores. One of
-// them goes to another configuration and back now and then, and nobody may be able to
-// tell which: not by its state, and not by anything it ever decides afterwards. While a
-// queue drains it stays at home: what another configuration makes of that queue is kept. So
-// it does while a queue is above its max: its delay begins anew if it was allowed more.
+// TestReload_RoundTripLeavesNoState executes a run on two Cores. One of them sometimes reloads another
+// configuration and the first again, which must have no effect on its state or its later decisions.
+// There is no such round trip while a queue drains, because its settings under the other configuration
+// are kept, or while a queue exceeds its max, because its delay would start anew.
 func TestReload_RoundTripLeavesNoState(t *testing.T) {
 	runs, trips := uint64(testscale.Runs(150)), 0
 	first := envNumber(t, "CANOPY_TWIN_SEED", 1)
@@ -25,12 +24,12 @@ func TestReload_RoundTripLeavesNoState(t *testing.T) {
 	assert.Assert(t, trips > 20*int(runs), "only %d other configurations were in force", trips)
 }
 
-// roundTrip tells one story and returns how often the second Core was away.
+// roundTrip executes one run and returns the number of round trips.
 func roundTrip(t *testing.T, s Run) (trips int) {
 	t.Helper()
 	oracle := s.Oracle.oracle()
 	opt := objects.DefaultOptions()
-	opt.Evaluations = 1 << 30 // how many look at a time is no trace
+	opt.Evaluations = 1 << 30 // the bound of evaluations leaves no state
 	reference, reloaded := scheduler.NewWith(s.Partition, oracle, opt), scheduler.NewWith(s.Partition, oracle, opt)
 	gen := &generator{Rand: rand.New(rand.NewPCG(s.Seed, 1)), conf: s.Partition}
 	now, drains := startTime(), false
@@ -43,7 +42,7 @@ func roundTrip(t *testing.T, s Run) (trips int) {
 		assert.Equal(t, more, alsoMore)
 		switch step.Command.(type) {
 		case scheduler.DrainPartition:
-			drains = true // and is not in the configuration that it could go back to
+			drains = true // and is not in the first configuration
 		case scheduler.UseConfig:
 			drains = drains && len(scheduler.WithoutEvents(want)) > 0
 		}
@@ -54,7 +53,7 @@ func roundTrip(t *testing.T, s Run) (trips int) {
 		original := reloaded.Partition().Config()
 		gen.conf = original
 		if len(scheduler.WithoutEvents(reloaded.Step(now, scheduler.UseConfig{Partition: gen.reloadConfig()}))) > 0 {
-			continue // refused
+			continue // rejected
 		}
 		assert.NilError(t, reloaded.Check(), "seed %d, step %d", s.Seed, i)
 		assert.Equal(t, effectsText(scheduler.WithoutEvents(reloaded.Step(now, scheduler.UseConfig{Partition: original}))), "", "seed %d, step %d", s.Seed, i)
@@ -79,7 +78,7 @@ func anyDraining(q *scheduler.QueueView) bool {
 	return q.Draining
 }
 
-// anyAboveMax reports whether q, or a queue below it, is above a max that is enforced.
+// anyAboveMax reports whether q, or a queue below it, exceeds an enforced max.
 func anyAboveMax(q *scheduler.QueueView) bool {
 	for child := range q.Children.All() {
 		if anyAboveMax(child) {

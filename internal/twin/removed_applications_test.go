@@ -16,9 +16,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// When the RM has removed all applications, whatever they did, a partition is as if there
-// had never been any: its books are the bytes of a new partition's that was told of the
-// same nodes, foreign allocations and configuration (behaviour.md 4.6).
+// When the RM has removed all applications, the partition must equal a new partition with the same
+// nodes, foreign allocations and configuration, byte by byte (APP-36).
 func TestPartition_RemovedApplicationsLeaveNoState(t *testing.T) {
 	runs := uint64(testscale.Runs(80))
 	removed := 0
@@ -70,10 +69,9 @@ func copyNodes(c *scheduler.Core, s *scheduler.Snapshot, now time.Time) {
 	}
 }
 
-// ignoredFields are the fields of a partition that are not in its books: history, what counts
-// up, room that is kept, what was learnt of names, shapes and bounds (unschedulable nodes stand in
-// an index for the shapes that require them), and lists in which
-// somebody may stand who has gone.
+// ignoredFields are fields of a partition that are not part of its state: history, counters, spare
+// capacity, known names, shapes and bounds (unschedulable nodes are in an index by the shapes that
+// require them), and lists that may have removed members.
 var ignoredFields = map[string]bool{
 	"Partition.completed": true, "Partition.rejected": true, "Partition.stateChanges": true, "Partition.arrivals": true,
 	"Partition.names": true, "Partition.placedResources": true, "Partition.namesGivenAtRefresh": true, "Queue.extraResources": true, "Partition.preemptionGeneration": true, "Partition.newPreemptors": true, "Partition.slots": true, "Partition.nodeScorer": true, "Partition.freedNodes": true, "Partition.freedBase": true,
@@ -83,13 +81,13 @@ var ignoredFields = map[string]bool{
 	"Queue.buffers": true, "Node.buffers": true, "Queue.formerDynamic": true, "List.root": true,
 }
 
-// partitionText is everything a partition holds, as text. Vectors have the names of resources, and
-// of an index only its members are told: blocks remember how they came about.
+// partitionText is everything in a partition, as text. Vectors have the names of resources, and indexes
+// only their members: the division into blocks depends on history.
 func partitionText(p *objects.Partition) string {
 	return dumpText(p, ignoredFields)
 }
 
-// dumpText is a partition as text, but for some fields.
+// dumpText is a partition as text without some fields.
 func dumpText(p *objects.Partition, without map[string]bool) string {
 	d := &dump{p: p, without: without, seen: map[uintptr]int{}}
 	d.value("partition", reflect.ValueOf(p))
@@ -98,7 +96,7 @@ func dumpText(p *objects.Partition, without map[string]bool) string {
 
 type dump struct {
 	p       *objects.Partition
-	without map[string]bool // fields
+	without map[string]bool // omitted fields
 	text    strings.Builder
 	seen    map[uintptr]int
 }
@@ -120,7 +118,7 @@ func (d *dump) value(path string, v reflect.Value) {
 		d.line(path, d.vectorText(v))
 		return
 	case name == "priorityCount" && v.FieldByName("n").Int() == 0:
-		d.line(path, "nobody") // whose priority may be that of the last who was
+		d.line(path, "nobody") // the priority without an ask may be that of the last one
 		return
 	case name == "limitEntry":
 		kind := make(resources.Vector, v.FieldByName("index").Int()+1)
@@ -169,7 +167,7 @@ func (d *dump) pointer(path string, v reflect.Value) {
 	d.value(path, v.Elem())
 }
 
-// vectorText is a vector by names. Zeroes and what is not measured say nothing.
+// vectorText is a vector by names, without zeros and unmeasured types.
 func (d *dump) vectorText(v reflect.Value) string {
 	var out []string
 	for i := range v.Len() {

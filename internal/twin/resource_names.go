@@ -8,11 +8,11 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// quantities are names of resources with something to each.
+// quantities are names of resources with values.
 type quantities = iter.Seq2[string, resources.Quantity]
 
-// namesWithinLimit reports whether resources may be named by an ask, or by the cluster, beside all that
-// is named already. Of what only asks name there may be less.
+// namesWithinLimit reports whether an ask, or the cluster, may name further resources. The bound for
+// asks is lower.
 func (t *Twin) namesWithinLimit(ask bool, wanted ...quantities) bool {
 	cluster, asks := t.namedResources()
 	all, askOnly := map[string]bool{}, map[string]bool{}
@@ -43,8 +43,8 @@ func (t *Twin) namesWithinLimit(ask bool, wanted ...quantities) bool {
 	return len(all) <= t.maxNames && (!ask || before+newNames <= t.maxAskNames)
 }
 
-// namedResources is which resources the cluster names (nodes, foreign allocations, the configuration),
-// and which asks do, with what came with applications.
+// namedResources are the resources named by the cluster (nodes, foreign allocations, the
+// configuration), and by asks and applications.
 func (t *Twin) namedResources() (cluster, asks map[string]bool) {
 	cluster, asks = map[string]bool{}, map[string]bool{}
 	put := func(in map[string]bool, q quantities) {
@@ -82,7 +82,7 @@ func (t *Twin) namedResources() (cluster, asks map[string]bool) {
 	return cluster, asks
 }
 
-// resourcesNamedBy yields all that the settings of a queue say of resources.
+// resourcesNamedBy yields all resource names in the settings of a queue.
 func resourcesNamedBy(conf *configs.Queue, yield func(quantities)) {
 	yield(conf.Max.All())
 	yield(conf.Guaranteed.All())

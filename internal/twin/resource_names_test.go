@@ -13,8 +13,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// withScarceNames is a story in which there are more resource names than there may be: what stories
-// call gpu or disk has one of several names, by the key of the ask or the name of the node.
+// withScarceNames is a run with more resource names than are allowed: gpu and disk get one of several
+// names, by the key of the ask or the ID of the node.
 func withScarceNames(s Run) Run {
 	s.MaxNames, s.MaxAskNames = 5+int(s.Seed%3), 1+int(s.Seed/3%3)
 	other := func(of string, a resources.Amounts) resources.Amounts {
@@ -59,12 +59,12 @@ func withScarceNames(s Run) Run {
 	return s
 }
 
-// Core and twin agree on what is refused when names run out, and on everything else although
-// numbers are given to one name after another.
+// Core and twin agree on rejections when names run out, and on everything else, although the numbers of
+// names are reused.
 func TestRandomRuns_ResourceNamesAreReused(t *testing.T) {
 	runs, refused := testscale.Runs(300), 0
 	if !testscale.Full() {
-		runs = 10 // each is played by cores and twin, and twice more to count
+		runs = 10 // each is executed by cores and twin, and twice more to count
 	}
 	for seed := range uint64(runs) {
 		s := withScarceNames(RandomRun(seed+7000, 300))
@@ -78,7 +78,7 @@ func TestRandomRuns_ResourceNamesAreReused(t *testing.T) {
 	assert.Assert(t, refused > runs, "names ran out %d times", refused)
 }
 
-// countRejections is how many asks and nodes a core rejects in a story.
+// countRejections is how many asks and nodes a core rejects in a run.
 func countRejections(s Run) (n int) {
 	core := scheduler.NewWith(s.Partition, s.Oracle.oracle(), objects.Options{
 		Shapes: objects.DefaultShapes, Lifetimes: s.Lifetimes, Evaluations: 1 << 30, Candidates: s.MaxCandidates, Names: s.MaxNames, AskNames: s.MaxAskNames,

@@ -2,11 +2,11 @@ package twin
 
 import "slices"
 
-// maxReplays bounds how often a failing story is told again to make it shorter.
+// maxReplays bounds how often a failing run is executed to shorten it.
 const maxReplays = 600
 
-// Shorten leaves beats out of a failing story for as long as it still fails, whatever
-// with, and returns what is left with its failure. Requires: telling s gives f.
+// Shorten removes steps of a failing run as long as it still fails, with any difference, and returns
+// the rest with its failure. Executing s must fail with f.
 func (s Run) Shorten(f *Failure, execute func(Run) *Failure) (Run, *Failure) {
 	s.Steps = s.Steps[:f.StepIndex+1]
 	replays := 0
@@ -24,7 +24,7 @@ func (s Run) Shorten(f *Failure, execute func(Run) *Failure) (Run, *Failure) {
 	return s, f
 }
 
-// without is the story with some beats left out, but not their time.
+// without is the run without some steps, but with their time.
 func (s Run) without(from, n int) Run {
 	to := min(from+n, len(s.Steps))
 	kept := slices.Concat(s.Steps[:from], s.Steps[to:])

@@ -9,8 +9,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// plainSnapshot is a snapshot in which lists are slices: two of the same state are deeply equal,
-// whatever their lists share and however they are divided into pages.
+// plainSnapshot is a snapshot with slices as lists: two snapshots of equal state are deeply equal,
+// however their lists share memory.
 type plainSnapshot struct {
 	scheduler.Snapshot // its lists are empty
 	Root               plainQueue
@@ -81,7 +81,7 @@ func values[T any](l persistent.List[T]) []T {
 	return out
 }
 
-// SnapshotDifference says where two snapshots that should be equal are not; empty: nowhere.
+// SnapshotDifference is the first difference between two snapshots; empty: they are equal.
 func SnapshotDifference(got, want *scheduler.Snapshot) string {
 	if a, b := plainSnapshotOf(got), plainSnapshotOf(want); !reflect.DeepEqual(a, b) {
 		return firstUnequal("snapshot", reflect.ValueOf(a), reflect.ValueOf(b))

@@ -9,19 +9,20 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// snapshotReader reads a core now and then, and refreshes the next snapshot by random amounts in between.
+// snapshotReader reads snapshots of a core sometimes, and refreshes the next snapshot in random parts
+// in between.
 type snapshotReader struct {
 	rng      *rand.Rand
-	held     *scheduler.Snapshot // one that was read some time ago; nil: none yet
-	heldCopy plainSnapshot       // what it said then
+	held     *scheduler.Snapshot // an earlier snapshot; nil: none yet
+	heldCopy plainSnapshot       // its contents at that time
 }
 
 func newSnapshotReader(seed uint64) *snapshotReader {
 	return &snapshotReader{rng: rand.New(rand.NewPCG(seed, 32))}
 }
 
-// read does one of several things with c; full is what its snapshot must be. It returns what is
-// wrong; empty: nothing.
+// read reads, refreshes or compares; full is what the snapshot must be. It returns a difference; empty:
+// none.
 func (r *snapshotReader) read(c *scheduler.Core, full *scheduler.Snapshot, now time.Time) string {
 	switch n := r.rng.IntN(200); {
 	case n == 0:

@@ -5,8 +5,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// totals is everything added up at one moment. One is made for every question and
-// thrown away with the answer.
+// totals are all sums at one moment. They are computed for every question.
 type totals struct {
 	capacity        resources.Amounts // of all nodes, schedulable or not
 	pending         map[objects.QueuePath]resources.Amounts
@@ -14,17 +13,17 @@ type totals struct {
 	apps            map[objects.AppID]*appTotals
 	allocatedOnNode map[objects.NodeID]resources.Amounts
 	foreignOnNode   map[objects.NodeID]resources.Amounts
-	nominatedOnNode map[objects.NodeID]resources.Amounts // for those who wait for the node
-	asks, running   int                                  // how many are pending, how many have a node
+	nominatedOnNode map[objects.NodeID]resources.Amounts // of the asks nominated for the node
+	asks, running   int                                  // numbers of pending asks and of allocations
 }
 
-// appTotals is what an application has.
+// appTotals are the sums of an application.
 type appTotals struct {
 	pending, allocated, placeholders resources.Amounts
 	asks                             []*allocation // pending
 	running                          int
 
-	group    string // whose limits count for it, if grouped
+	group    string // the group whose limits count for it, if grouped
 	hasGroup bool
 	limits   []applicableLimit // the limits that count for it
 }
@@ -84,7 +83,7 @@ func (c *totals) add(w *allocation) {
 	}
 }
 
-// available is what is left on a node; negative after a shrink.
+// available is the free resources of a node; negative after a shrink.
 func (c *totals) available(n *node) resources.Amounts {
 	return n.total.Sub(c.allocatedOnNode[n.id]).Sub(c.foreignOnNode[n.id])
 }

@@ -13,59 +13,58 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Twin is a whole partition as lists. It is driven like a scheduler.Core, from one
-// goroutine.
+// Twin is a whole partition as lists. It is called like a scheduler.Core, from one goroutine.
 type Twin struct {
-	oracle   scheduler.Oracle // nil: nobody is asked
+	oracle   scheduler.Oracle // nil: there are no predicates
 	order    policies.NodeSortPolicy
 	rules    []placement.Rule
 	root     *queue
 	draining bool // the partition is being removed
 
-	needQuota []limits.Selector // which asks a class quota must cover
+	needQuota []limits.Selector // asks that a class quota must cover
 
 	nodes       []*node
 	apps        []*app
 	allocations []*allocation
 	foreign     []objects.Foreign
 
-	maxNames, maxAskNames int            // resource names that there may be, and that only asks may have
-	replacedConf          *configs.Queue // settings that are about to be replaced; nil: none
+	maxNames, maxAskNames int            // bounds of resource names, and of those only asks have
+	replacedConf          *configs.Queue // settings during a replacement; nil: none
 
 	lifetimes        objects.Lifetimes
 	completed        []*endedApp // oldest first
 	rejected         []*endedApp
-	stateEntries     uint64             // states ever entered
-	unreportedStates []scheduler.Effect // entered, and not told yet
+	stateEntries     uint64             // number of state changes
+	unreportedStates []scheduler.Effect // state changes that are not emitted yet
 
 	preemption                                   bool
-	rmNotListening                               bool                             // nothing is decided
-	listeningSince                               time.Time                        // when patience began anew
-	nominationTimeout                            time.Duration                    // how long preemption waits; 0: for ever
-	quotaPreemption                              bool                             // a max that was lowered is enforced
-	violations                                   map[objects.QueuePath]*violation // which queues are above theirs
-	nodePressure                                 bool                             // who has no room on a node that shrinks is told to leave
-	ignoreQuotas                                 bool                             // quotas do not count for now
-	maxCandidates                                int                              // nodes compared for an ask at most; 0: any number
-	nominees                                     []*allocation                    // in the order in which they were nominated
-	backedOff                                    map[string]time.Time             // kinds of asks that could take nobody, and when
-	maxRefusals                                  int                              // asks of a kind that the RM refuses before others are tried
-	resumeAfter                                  map[string]allocation            // behind which ask of a kind it goes on the next time
-	oracleRefused                                bool                             // the RM refused the ask that is tried
-	preemptedAfterRefused, stoppedAtRefusalBound int                              // how often an ask preempted behind one that was refused, and the bound was met
+	rmNotListening                               bool                             // the RM is not listening: there are no decisions
+	listeningSince                               time.Time                        // start of the nomination timeout at the earliest
+	nominationTimeout                            time.Duration                    // nomination timeout; 0: none
+	quotaPreemption                              bool                             // quota enforcement is on
+	violations                                   map[objects.QueuePath]*violation // queues above their max
+	nodePressure                                 bool                             // allocations on a node that shrinks are preempted
+	ignoreQuotas                                 bool                             // quotas are not checked at the moment
+	maxCandidates                                int                              // bound of compared nodes per ask; 0: none
+	nominees                                     []*allocation                    // in the order of nomination
+	backedOff                                    map[string]time.Time             // ask groups without victims, and the time of the evaluation
+	maxRefusals                                  int                              // bound of rejected asks of a group per evaluation
+	resumeAfter                                  map[string]allocation            // the ask of a group after which the next evaluation starts
+	oracleRefused                                bool                             // the RM rejected the current ask
+	preemptedAfterRefused, stoppedAtRefusalBound int                              // preemptions after a rejected ask of the group, and evaluations that reached the bound
 	budgets                                      []budgets.Budget
 	cycles                                       cycleDetector
-	ignorePriority                               bool // no order heeds priorities, and no ask preempts
+	ignorePriority                               bool // priorities are off: no order uses them, and no ask preempts
 
-	lastQueueStates map[objects.QueuePath]queueState // when they were last compared
-	queueChanges    []string                         // since the step began: what became of queues, as effects say it
+	lastQueueStates map[objects.QueuePath]queueState // at the last comparison
+	queueChanges    []string                         // changes of queues since the start of the step, as effects have them
 
 	arrivals uint64
 	now      time.Time
 	out      []scheduler.Effect
 }
 
-// New returns a partition with this queue tree and nothing in it.
+// New returns an empty partition with this queue tree.
 func New(conf configs.Partition, oracle scheduler.Oracle) *Twin {
 	return NewWith(conf, oracle, objects.DefaultLifetimes())
 }
@@ -80,7 +79,7 @@ func NewWith(conf configs.Partition, oracle scheduler.Oracle, keep objects.Lifet
 	return t
 }
 
-// Step applies a command and returns what has to be told.
+// Step applies a command and returns its effects.
 func (t *Twin) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
 	t.now, t.out, t.queueChanges = now, nil, nil
 	t.runTimers()
@@ -121,7 +120,7 @@ func (t *Twin) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
 			t.listeningSince = now
 		}
 		t.rmNotListening = !c.Listening
-	case scheduler.Wake: // time has passed already
+	case scheduler.Wake: // the time has advanced already
 	}
 	t.compareQueues()
 	t.emitStates()
@@ -130,7 +129,7 @@ func (t *Twin) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
 	return t.out
 }
 
-// Schedule makes up to budget decisions. more is true when the budget ran out first.
+// Schedule makes up to budget decisions. more is true when the budget was reached first.
 func (t *Twin) Schedule(now time.Time, budget int) (effects []scheduler.Effect, more bool) {
 	t.now, t.out, t.queueChanges = now, nil, nil
 	t.runTimers()
@@ -161,8 +160,8 @@ func (t *Twin) Schedule(now time.Time, budget int) (effects []scheduler.Effect, 
 	return t.out, true
 }
 
-// Next is the decision that Schedule would make now, without making it: for whoever holds
-// the decisions of somebody else against it. A nil ask: there is nothing to decide.
+// Next is the decision that Schedule would make now, without making it, to compare it with that of
+// another scheduler. A nil ask: there is none.
 func (t *Twin) Next(now time.Time) (ask *objects.Ask, on objects.NodeID) {
 	t.now = now
 	w, on := t.decide()
@@ -172,8 +171,8 @@ func (t *Twin) Next(now time.Time) (ask *objects.Ask, on objects.NodeID) {
 	return w.ask, on
 }
 
-// NextDeadline is when something happens by time alone: an application ramps up, completes
-// or is forgotten. A Core may want to be woken earlier, for other reasons; never later.
+// NextDeadline is the next time of a change without a command: an application ramps up, completes or
+// expires. A Core may want to be woken earlier, for other reasons; never later.
 func (t *Twin) NextDeadline() (next time.Time, ok bool) {
 	at := func(when time.Time) {
 		if !ok || when.Before(next) {
@@ -205,7 +204,7 @@ func (t *Twin) NextDeadline() (next time.Time, ok bool) {
 	return next, ok
 }
 
-// scheduleDeadlines are the times that only Schedule has something to do at.
+// scheduleDeadlines are the deadlines of Schedule.
 func (t *Twin) scheduleDeadlines(at func(time.Time)) {
 	for _, when := range t.timeoutEnds() {
 		at(when)

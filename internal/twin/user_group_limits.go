@@ -17,7 +17,7 @@ type applicableLimit struct {
 	holder objects.UserOrGroup
 }
 
-// applicableLimits are the limits that count for a, from its leaf up (sheet 8.2 to 8.4).
+// applicableLimits are the limits that count for a, from its leaf up (LIM-1, LIM-6, LIM-11).
 func (t *Twin) applicableLimits(a *app, h *appTotals) (all []applicableLimit) {
 	for _, q := range slices.Backward(t.pathQueues(a.leaf)) {
 		named, wild := rulesFor(q, a.user.Name, false), rulesFor(q, limits.Wildcard, false)
@@ -34,8 +34,8 @@ func (t *Twin) applicableLimits(a *app, h *appTotals) (all []applicableLimit) {
 	return all
 }
 
-// limitedGroup is the one group whose limits count for a: the first from its leaf up that is
-// limited in a queue and that the user has, or there the wildcard (sheet 8.3).
+// limitedGroup is the one group whose limits count for a: the first of the user's groups with a limit,
+// from the leaf up, or the wildcard there (LIM-6, LIM-8).
 func (t *Twin) limitedGroup(a *app) (string, bool) {
 	for _, q := range slices.Backward(t.pathQueues(a.leaf)) {
 		wild := false
@@ -63,14 +63,14 @@ func rulesFor(q *queue, name string, group bool) (rules []limits.Limit) {
 	return rules
 }
 
-// usage is what the applications of a holder hold in a queue, how many of them run, and
-// how many there are.
+// usage is what the applications of a user or group use in a queue, how many of them run, and how many
+// there are.
 type usage struct {
 	resources             resources.Amounts
 	running, applications int
 }
 
-// usageOf counts what the applications of b have.
+// usageOf adds up the applications of b.
 func (t *Twin) usageOf(c *totals, b applicableLimit) (u usage) {
 	for _, a := range t.apps {
 		if t.countsFor(c, a, b.holder) && b.queue.contains(a.leaf) {
@@ -87,8 +87,9 @@ func (t *Twin) countsFor(c *totals, a *app, h objects.UserOrGroup) bool {
 	return h.Group && of.hasGroup && of.group == h.Name || !h.Group && a.user.Name == h.Name
 }
 
-// limitObstacle says whether a limit, or a bound on running applications, keeps an ask from
-// being placed (sheet 3.8, 8.4, 8.5). One that runs already needs no further place, unless it had
+// limitObstacle reports whether a limit, or a bound on running applications, prevents the placement of
+// an ask (QUO-26, LIM-11, LIM-17). A running application does not count again, unless it had no asks
+// left and has a new one: then a limit counts it from its next allocation.
 // nothing left and has asked again: then a limit counts it from what it is given next.
 func (t *Twin) limitObstacle(c *totals, w *allocation) (scheduler.PendingReason, bool) {
 	a := t.app(w.ask.App)
@@ -111,7 +112,7 @@ func (t *Twin) limitObstacle(c *totals, w *allocation) (scheduler.PendingReason,
 	return 0, false
 }
 
-// runningApps is how many applications run in q and below.
+// runningApps is the number of running applications in q and below.
 func (t *Twin) runningApps(q *queue) (n uint64) {
 	for _, a := range t.apps {
 		n += uint64(boolToInt(a.state == objects.Running && q.contains(a.leaf)))

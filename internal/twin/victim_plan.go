@@ -9,16 +9,16 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
 
-// Who is taken, and where (P3 to P9).
+// Victims and their node (PRE-21 to PRE-64).
 
-// plan is who has to leave which node.
+// plan is a node with its victims.
 type plan struct {
 	node    *node
-	victims []*allocation // the most important first
+	victims []*allocation // by descending priority
 	cost    []int64
 }
 
-// bestPlan compares the first so many nodes on which room could be made.
+// bestPlan compares the plans of the first maxCandidates nodes that have one.
 func (t *Twin) bestPlan(c *totals, w *allocation, reason string) (best plan, ok bool) {
 	compared := 0
 	for _, n := range t.candidateNodes(c, w, reason) {
@@ -41,15 +41,15 @@ func (t *Twin) bestPlan(c *totals, w *allocation, reason string) (best plan, ok 
 	return best, ok
 }
 
-// predicatesAccept asks the RM, and notes that it said no.
+// predicatesAccept calls the Oracle, and records a rejection.
 func (t *Twin) predicatesAccept(n *node, ask *objects.Ask) bool {
 	yes := t.predicatesPass(n, ask)
 	t.oracleRefused = t.oracleRefused || !yes
 	return yes
 }
 
-// candidateNodes are those where w would fit if all went who could, in the order of their names.
-// By priority those are first where the less important would be enough.
+// candidateNodes are the nodes on which w would fit without all candidates, by ID. For preemption by
+// priority, nodes where lower priorities suffice come first.
 func (t *Twin) candidateNodes(c *totals, w *allocation, reason string) []*node {
 	nodes := slices.Clone(t.nodes)
 	slices.SortFunc(nodes, func(a, b *node) int { return cmp.Compare(a.id, b.id) })
@@ -117,7 +117,7 @@ func (t *Twin) planFor(c *totals, w *allocation, n *node, candidates []*allocati
 	}
 	slices.Reverse(chosen)
 	exceeding := map[*allocation]bool{}
-	for i, u := range chosen { // the most important is allowed to leave first
+	for i, u := range chosen { // reprieve by descending priority
 		exceeding[u[0]] = t.exceedsBudget(slices.Concat(chosen[:i]...), u)
 	}
 	for _, first := range []bool{true, false} {
@@ -139,8 +139,7 @@ func (t *Twin) budgetPolicy(unit []*allocation) policies.BudgetPolicy {
 	return t.queue(t.app(unit[0].ask.App).leaf).conf.BudgetPolicy
 }
 
-// exceedsBudget says whether a unit, if it leaves after others, is more than some budget of its
-// work allows.
+// exceedsBudget reports whether preempting a unit, after others, exceeds a budget.
 func (t *Twin) exceedsBudget(before, unit []*allocation) bool {
 	if t.budgetPolicy(unit) == policies.BudgetsIgnored {
 		return false
@@ -159,7 +158,7 @@ func (t *Twin) exceedsBudget(before, unit []*allocation) bool {
 	return false
 }
 
-// anyProtected says whether a guarantee keeps one of a unit where it is.
+// anyProtected reports whether a guarantee protects a member of a unit.
 func (t *Twin) anyProtected(c *totals, w *allocation, unit, victims []*allocation) bool {
 	for i, y := range unit {
 		if t.guaranteeProtects(c, w, y, slices.Concat(victims, unit[:i])) {
@@ -173,7 +172,7 @@ func (t *Twin) preemptingOn(id objects.NodeID) []*allocation {
 	return filter(t.allocations, func(w *allocation) bool { return w.preempting && !w.overdue && w.node == id })
 }
 
-// eligibleVictim says whether w could take y (P3, P6, P7).
+// eligibleVictim reports whether w could preempt y (PRE-21, PRE-19, PRE-25).
 func (t *Twin) eligibleVictim(c *totals, w, y *allocation, reason string) bool {
 	own, other := t.queue(t.app(w.ask.App).leaf), t.queue(t.app(y.ask.App).leaf)
 	if y.node == "" || y.preempting || y.ask.RequiredNode != "" || !sharesResource(w, y) {
@@ -243,7 +242,7 @@ func (t *Twin) effectivePriority(above, leaf *queue, priority int32) int64 {
 	return p
 }
 
-// guaranteeProtects says whether a guarantee on the side of y keeps it where it is (P4).
+// guaranteeProtects reports whether a guarantee protects y (PRE-34).
 func (t *Twin) guaranteeProtects(c *totals, w, y *allocation, victims []*allocation) bool {
 	own := t.app(w.ask.App).leaf
 	for _, q := range t.pathQueues(t.app(y.ask.App).leaf) {
@@ -251,7 +250,7 @@ func (t *Twin) guaranteeProtects(c *totals, w, y *allocation, victims []*allocat
 			continue
 		}
 		left := t.projectedUsage(c, q, victims).Sub(y.ask.Amounts)
-		for _, x := range t.nominees { // what is promised does not count
+		for _, x := range t.nominees { // nominated asks do not count
 			if q.contains(t.app(x.ask.App).leaf) {
 				left = left.Sub(x.ask.Amounts)
 			}
@@ -265,7 +264,7 @@ func (t *Twin) guaranteeProtects(c *totals, w, y *allocation, victims []*allocat
 	return false
 }
 
-// victimUnit are those that fall with y, by their names.
+// victimUnit are the allocations that are preempted with y, by key.
 func (t *Twin) victimUnit(y *allocation) []*allocation {
 	how := t.queue(t.app(y.ask.App).leaf).conf.VictimUnit
 	if how == policies.VictimUnitAllocation || how == policies.VictimUnitTaskGroup && y.ask.TaskGroup == "" {
@@ -286,7 +285,7 @@ func (t *Twin) victimPriority(y *allocation) int32 {
 	return y.ask.Priority
 }
 
-// victimWeight is larger, number by number, for a unit that should stay longer.
+// victimWeight is larger, number by number, for a unit that is preempted later.
 func (t *Twin) victimWeight(unit []*allocation, w *allocation, reason string) []int64 {
 	number, refusesPreemption, originator, since := int64(math.MinInt64), int64(0), int64(0), int64(math.MaxInt64)
 	var quality int64
@@ -323,7 +322,7 @@ func qosRank(text string) int64 {
 	return 1
 }
 
-// planCost is smaller, number by number, for a plan that takes less.
+// planCost is smaller, number by number, for a plan with less disruption.
 func (t *Twin) planCost(chosen [][]*allocation, w *allocation, reason string) []int64 {
 	top, sum, count, oldest := int64(math.MinInt64), int64(0), int64(0), int64(math.MaxInt64)
 	var refusesPreemption, originator int64
@@ -351,7 +350,7 @@ func (t *Twin) planCost(chosen [][]*allocation, w *allocation, reason string) []
 	return append([]int64{refusesPreemption, originator}, numbers...)
 }
 
-// textKey compares as the text does.
+// textKey compares like the text.
 func textKey[T ~string](text T) []int64 {
 	var letters []int64
 	for _, b := range []byte(text) {

@@ -8,8 +8,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
 
-// planCrossNode is for one whom a quota keeps from every node: the node is chosen as if there was
-// none, and then those leave who are in the way of the quota, wherever they run.
+// planCrossNode is for an ask that a quota keeps from every node: the node is chosen without the quota,
+// and then allocations that count in the quota are preempted, on any node.
 func (t *Twin) planCrossNode(c *totals, w *allocation, reason string) (plan, bool) {
 	quotas := 0
 	for owner := range t.shortfalls(c, w, nil) {
