@@ -1,6 +1,6 @@
-// Command shim-go is the smallest resource manager that is of any use: it offers two
-// machines, asks for room for one application, prints where its work may run, gives
-// the room back, and ends. It uses the scheduler interface and gRPC, nothing else.
+// Command shim-go is a minimal resource manager: it registers two nodes, submits an application with
+// some asks, prints the allocations, releases them, and ends. It uses only the scheduler interface and
+// gRPC.
 package main
 
 import (
@@ -27,8 +27,8 @@ const (
 )
 
 func main() {
-	address := flag.String("address", "127.0.0.1:3333", "where the scheduler listens for gRPC")
-	timeout := flag.Duration("timeout", 30*time.Second, "how long the whole conversation may take")
+	address := flag.String("address", "127.0.0.1:3333", "gRPC address of the scheduler")
+	timeout := flag.Duration("timeout", 30*time.Second, "timeout of the whole run")
 	flag.Parse()
 	ctx, cancel := context.WithTimeout(context.Background(), *timeout)
 	defer cancel()
@@ -38,7 +38,7 @@ func main() {
 	}
 }
 
-// run is the whole life of the shim.
+// run registers, and runs the three streams one after the other.
 func run(ctx context.Context, address string) error {
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -47,7 +47,7 @@ func run(ctx context.Context, address string) error {
 	defer conn.Close()
 	client := si.NewSchedulerClient(conn)
 
-	// Registering starts with an empty scheduler, and with our queues.
+	// Registering discards the state of an earlier registration, and sends the queues.
 	_, err = client.RegisterResourceManager(ctx, &si.RegisterResourceManagerRequest{
 		RmID: rmID, Version: "1.9.0", PolicyGroup: "queues", Config: queues,
 	})
@@ -71,8 +71,8 @@ func amounts(vcore, memory int64) *si.Resource {
 	return &si.Resource{Resources: map[string]*si.Quantity{"vcore": {Value: vcore}, "memory": {Value: memory}}}
 }
 
-// addNodes offers two machines and waits until both are accepted. Allocations on a node
-// make sense only after that: the three streams have no order among each other.
+// addNodes registers two nodes and waits until both are accepted. Allocations need the nodes, and
+// messages of different streams have no order.
 func addNodes(ctx context.Context, client si.SchedulerClient) error {
 	stream, err := client.UpdateNode(ctx)
 	if err != nil {
@@ -104,7 +104,7 @@ func addNodes(ctx context.Context, client si.SchedulerClient) error {
 	return stream.CloseSend()
 }
 
-// addApplication asks for a place in the queue tree.
+// addApplication submits an application.
 func addApplication(ctx context.Context, client si.SchedulerClient) error {
 	stream, err := client.UpdateApplication(ctx)
 	if err != nil {
@@ -128,13 +128,13 @@ func addApplication(ctx context.Context, client si.SchedulerClient) error {
 	return stream.CloseSend()
 }
 
-// runAllocations asks for allocations, prints them as they are made, and gives them back.
+// runAllocations submits asks, prints their allocations, and releases them.
 func runAllocations(ctx context.Context, client si.SchedulerClient) error {
 	stream, err := client.UpdateAllocation(ctx)
 	if err != nil {
 		return err
 	}
-	// Without a node, an allocation is an ask.
+	// An allocation without a node is an ask.
 	request := &si.AllocationRequest{RmID: rmID}
 	for i := range asks {
 		request.Allocations = append(request.Allocations, &si.Allocation{
@@ -159,7 +159,7 @@ func runAllocations(ctx context.Context, client si.SchedulerClient) error {
 		}
 	}
 
-	// Without a key, a release is about all work of the application.
+	// A release without a key releases all allocations of the application.
 	err = stream.Send(&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{
 		AllocationsToRelease: []*si.AllocationRelease{{
 			ApplicationID: app, PartitionName: "default", TerminationType: si.TerminationType_STOPPED_BY_RM,
@@ -178,8 +178,7 @@ func runAllocations(ctx context.Context, client si.SchedulerClient) error {
 			gone++
 		}
 	}
-	// Whoever ends its streams in order, and hears the end, has left: another resource manager may
-	// register at once.
+	// After the server has closed the streams, another resource manager may register at once.
 	if err := stream.CloseSend(); err != nil {
 		return err
 	}

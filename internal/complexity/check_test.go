@@ -8,13 +8,13 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/testscale"
 )
 
-// What size.check names.
+// The checks of size.check.
 const (
 	checkByRecount = 1 // Core.Check
 	checkByAudit   = 2 // an audit in steps
 )
 
-// runChecks is what is counted: as many checks of the books as there are decisions.
+// runChecks is the counted work: as many checks of the accounting as there are decisions.
 func (s size) runChecks() {
 	c, _ := s.cluster()
 	for range s.decisions {
@@ -33,9 +33,9 @@ func (s size) runChecks() {
 	}
 }
 
-// TestCheck_CostIsLinearInAsksOfApplication compares what a check of the books executes with asks
-// that all are of one application and one group, and with ten times as many. In a full run what is
-// searched in a list counts too, by the package slices: for that much of the standard library is built anew.
+// TestCheck_CostIsLinearInAsksOfApplication compares the statements of a check of the accounting for
+// asks of one application and one group, and for ten times as many. A full run also counts package
+// slices, for which that part of the standard library is rebuilt.
 func TestCheck_CostIsLinearInAsksOfApplication(t *testing.T) {
 	packages := countedPackages
 	if testscale.Full() {
@@ -49,8 +49,8 @@ func TestCheck_CostIsLinearInAsksOfApplication(t *testing.T) {
 			large.asks = 10_000
 			smallCost, largeCost := statementsPerDecision(t, binary, small), statementsPerDecision(t, binary, large)
 			t.Logf("%.0f statements, and %.0f: %.1f times as many", smallCost, largeCost, largeCost/smallCost)
-			assert.Assert(t, smallCost > 10*1000, "hardly anything was counted")
-			assert.Assert(t, largeCost <= 13*smallCost, "%.1f times the statements for 10 times the asks, at most 13 times are due", largeCost/smallCost)
+			assert.Assert(t, smallCost > 10*1000, "too few statements were counted")
+			assert.Assert(t, largeCost <= 13*smallCost, "%.1f times the statements for 10 times the asks, the bound is 13 times", largeCost/smallCost)
 		})
 	}
 }

@@ -13,21 +13,21 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/testscale"
 )
 
-// countedPackages are the packages whose statements count.
+// countedPackages are the packages whose statements are counted.
 const countedPackages = "github.com/canopy-scheduler/canopy/pkg/resources,github.com/canopy-scheduler/canopy/pkg/policies," +
 	"github.com/canopy-scheduler/canopy/pkg/objects,github.com/canopy-scheduler/canopy/pkg/scheduler," +
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 
-// TestDecision_CostDoesNotGrowWithCluster compares what a release, a new ask and the decision that follows
-// execute in a small cluster and in one that is larger in one respect.
+// TestDecision_CostDoesNotGrowWithCluster compares the statements of a release, a new ask and the
+// following decision in a small cluster and in one that is larger in one dimension.
 func TestDecision_CostDoesNotGrowWithCluster(t *testing.T) {
 	small := size{leaves: 10, levels: 2, apps: 20, asks: 400, nodes: 20, shapes: 3, decisions: 100}
 	binary := buildCounting(t, countedPackages)
 	for _, tc := range []struct {
 		name   string
 		larger func(s *size)
-		most   float64 // how many times the work of the small cluster
-		slow   bool    // left out of a quick run: it is much like another case, or takes a second
+		most   float64 // bound of the cost, as a multiple of that of the small cluster
+		slow   bool    // omitted in a quick run: similar to another case, or takes a second
 	}{
 		{"a hundred times the leaves", func(s *size) { s.leaves, s.apps, s.asks = 1000, 2000, 8000 }, 1.5, false},
 		{"a hundred times the leaves, fair", func(s *size) { s.leaves, s.apps, s.asks, s.fair = 1000, 2000, 8000, 1 }, 1.5, true},
@@ -48,16 +48,15 @@ func TestDecision_CostDoesNotGrowWithCluster(t *testing.T) {
 			tc.larger(&large)
 			smallCost, largeCost := statementsPerDecision(t, binary, small), statementsPerDecision(t, binary, large)
 			t.Logf("%.0f statements, and %.0f: %.2f times as many", smallCost, largeCost, largeCost/smallCost)
-			assert.Assert(t, smallCost > 100, "hardly anything was counted")
-			assert.Assert(t, largeCost <= tc.most*smallCost, "%.2f times the statements, at most %.1f times are due", largeCost/smallCost, tc.most)
+			assert.Assert(t, smallCost > 100, "too few statements were counted")
+			assert.Assert(t, largeCost <= tc.most*smallCost, "%.2f times the statements, the bound is %.1f times", largeCost/smallCost, tc.most)
 		})
 	}
 }
 
-// TestVictimSearch_CostDoesNotGrowWithNodes compares what it takes to find somebody to preempt, with
-// the release and the placement that follow, on nodes of ten allocations. On 100 nodes all
-// of them are compared, and on more no more than that; what grows is the list of work in
-// reach, until it is an eighth of the nodes.
+// TestVictimSearch_CostDoesNotGrowWithNodes compares the statements of a victim search, with the
+// release and the placement that follow, on nodes of ten allocations. Up to 100 nodes all are compared,
+// on larger clusters no more; what grows is the list of candidates, until it is an eighth of the nodes.
 func TestVictimSearch_CostDoesNotGrowWithNodes(t *testing.T) {
 	small := size{leaves: 10, levels: 2, apps: 10, asks: 1000, nodes: 100, shapes: 1, preempt: preemptByPriority, decisions: 20}
 	binary := buildCounting(t, countedPackages)
@@ -78,13 +77,13 @@ func TestVictimSearch_CostDoesNotGrowWithNodes(t *testing.T) {
 			large.nodes, large.asks = 10_000, 100_000
 			smallCost, largeCost := statementsPerDecision(t, binary, small), statementsPerDecision(t, binary, large)
 			t.Logf("%.0f statements, and %.0f: %.2f times as many", smallCost, largeCost, largeCost/smallCost)
-			assert.Assert(t, smallCost > 1000, "hardly anything was counted")
-			assert.Assert(t, largeCost <= tc.most*smallCost, "%.2f times the statements, at most %.1f times are due", largeCost/smallCost, tc.most)
+			assert.Assert(t, smallCost > 1000, "too few statements were counted")
+			assert.Assert(t, largeCost <= tc.most*smallCost, "%.2f times the statements, the bound is %.1f times", largeCost/smallCost, tc.most)
 		})
 	}
 }
 
-// buildCounting makes a program of this package in which the statements of some packages are counted.
+// buildCounting builds a program of this package in which the statements of some packages are counted.
 func buildCounting(t *testing.T, counted string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "subject")
@@ -93,8 +92,9 @@ func buildCounting(t *testing.T, counted string) string {
 	return path
 }
 
-// statementsPerDecision is how many statements a decision of that size executes, with the release
-// and the ask before it. What builds the cluster is in both of two runs, and drops out.
+// statementsPerDecision is the number of statements of a decision in a cluster of that size, with the
+// release and the ask before it. It is the difference of two runs, so that building the cluster is not
+// counted.
 func statementsPerDecision(t *testing.T, binary string, s size) float64 {
 	t.Helper()
 	some, more := s, s

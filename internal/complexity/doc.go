@@ -1,8 +1,7 @@
-// Package counts holds decisions to a cost that does not grow with the cluster, by counting
-// what they execute. Its tests build the core so that every statement is counted, let it
-// decide in a small cluster and in a large one, and compare the counts: they are the same
-// on every machine, however busy it is, and a scan shows in them whatever it looks like.
+// Package counts checks that the cost of a decision does not grow with the cluster, by counting
+// statements. Its tests build the core so that every statement is counted, run decisions in a small
+// cluster and in a large one, and compare the counts: they are the same on every machine, and every
+// scan shows in them.
 //
-// It leaves to `canopy bench` what a decision takes in time. The rule: nothing here reads
-// a clock.
+// Times are measured by `canopy bench`; nothing here reads a clock.
 package complexity

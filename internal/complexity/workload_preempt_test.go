@@ -12,14 +12,14 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// The rights that size.preempt names.
+// The reasons of preemption of size.preempt.
 const (
 	preemptByPriority  = 1
 	preemptByGuarantee = 2
 )
 
-// runVictimSearches is what is counted: asks that each take the place of another in a full
-// cluster, and get it.
+// runVictimSearches is the counted work: asks in a full cluster that each preempt one allocation and
+// are placed.
 func (s size) runVictimSearches() {
 	c, now := s.fullCluster()
 	for i := range s.decisions {
@@ -34,17 +34,17 @@ func (s size) runVictimSearches() {
 		c.Step(now, scheduler.SubmitAsk{Ask: ask})
 		effects, _ := c.Schedule(now, 1)
 		if len(scheduler.WithoutEvents(effects)) != 1 {
-			panic(fmt.Sprintf("one should leave, and not %v", effects))
+			panic(fmt.Sprintf("one allocation must be preempted, not %v", effects))
 		}
 		victim := effects[0].(scheduler.Released)
 		c.Step(now, scheduler.Release{App: victim.App, Key: victim.Key, Type: victim.Type})
 		if effects, _ = c.Schedule(now, 1); len(appendAsks(nil, effects)) != 1 {
-			panic(fmt.Sprintf("the preemptor should be placed, and not %v", effects))
+			panic(fmt.Sprintf("the preemptor must be placed, not %v", effects))
 		}
 	}
 }
 
-// fullCluster is a Core whose nodes are full, and the leaf of the preemptors, last of all.
+// fullCluster is a Core with full nodes; the last leaf is that of the preemptors.
 func (s size) fullCluster() (*scheduler.Core, time.Time) {
 	root := s.queueTree("root", 1)
 	owed := configs.Queue{Name: "owed"}

@@ -16,19 +16,17 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// sizeVariable names the environment variable with the size that is worked on: the values of
-// the fields of size, in order.
+// sizeVariable names the environment variable with the size: the values of its fields, in order.
 const sizeVariable = "CANOPY_COMPLEXITY_SIZE"
 
-// size is how large a cluster is, and how many decisions are made in it. Priorities fall from
-// ask to ask.
+// size is the size of a cluster, and the number of decisions. Priorities decrease from ask to ask.
 type size struct{ leaves, levels, apps, asks, nodes, shapes, priorities, fair, pack, preempt, check, decisions int }
 
 func (s size) String() string {
 	return fmt.Sprint(s.leaves, s.levels, s.apps, s.asks, s.nodes, s.shapes, s.priorities, s.fair, s.pack, s.preempt, s.check, s.decisions)
 }
 
-// TestMain makes a process that is told a size the subject, and runs no test in it.
+// TestMain makes a process with a size the measured program, which runs no tests.
 func TestMain(m *testing.M) {
 	if text := os.Getenv(sizeVariable); text != "" {
 		var s size
@@ -51,7 +49,7 @@ func mustScan(_ int, err error) {
 	}
 }
 
-// runDecisions is what is counted: releases, new asks and decisions in a full cluster.
+// runDecisions is the counted work: releases, new asks and decisions in a full cluster.
 func (s size) runDecisions() {
 	c, now := s.cluster()
 	var placed []*objects.Ask
@@ -70,19 +68,19 @@ func (s size) runDecisions() {
 		again := *ask
 		again.Key += "'"
 		if s.priorities > 1 {
-			again.Priority -= int32(s.asks) // behind everybody, and the best of those who wait is placed
+			again.Priority -= int32(s.asks) // below all others: the pending ask with the highest priority is placed
 		}
 		c.Step(now, scheduler.SubmitAsk{Ask: &again})
 		effects, _ := c.Schedule(now, 10)
 		before := len(placed)
 		placed = appendAsks(placed, effects)
 		if len(placed) != before+1 {
-			panic("room for one was released, and not taken")
+			panic("an allocation was released, and no ask was placed")
 		}
 	}
 }
 
-// cluster is a Core with nodes and asks of which half find a place.
+// cluster is a Core with nodes and asks of which half are placed.
 func (s size) cluster() (*scheduler.Core, time.Time) {
 	conf := configs.Partition{Name: "default", Root: s.queueTree("root", s.levels)}
 	conf.NodeSortPolicy = policies.DefaultNodeSortPolicy()
@@ -118,7 +116,7 @@ func (s size) cluster() (*scheduler.Core, time.Time) {
 	return c, now
 }
 
-// queueTree is a queue with levels of queues below it, one each but for the last, the leaves.
+// queueTree is a queue with levels below it, one child each but for the last, the leaves.
 func (s size) queueTree(name string, levels int) configs.Queue {
 	q := configs.Queue{Name: name, Parent: levels > 0, SubmitACL: security.Everyone()}
 	if s.fair > 0 {

@@ -13,8 +13,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// The rules of docs/behaviour, the files that implement them, the tests that show them and the
-// comments that cite them are held against each other.
+// Consistency of the rules of docs/behaviour with the files that implement them, the tests that show
+// them and the comments that cite them.
 
 var (
 	ruleHeading  = regexp.MustCompile(`^### ([A-Z]{3})-(\d+) (\S.*)$`)
@@ -154,7 +154,7 @@ func fieldsOf(spec *ast.TypeSpec, yield func(string)) {
 	}
 }
 
-// checkRule says what a rule names that does not exist.
+// checkRule reports the names in a rule that do not exist.
 func checkRule(r behaviourRule, byFile map[string]source, byDir map[string][]source) (problems []string) {
 	wrong := func(format string, args ...any) {
 		problems = append(problems, fmt.Sprintf("%s: %s: ", r.document, r.id)+fmt.Sprintf(format, args...))

@@ -10,15 +10,15 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// standardMethods are methods whose meaning the standard library has fixed.
+// standardMethods are methods whose meaning the standard library defines.
 var standardMethods = map[string]bool{
 	"Error": true, "Is": true, "Len": true, "Less": true, "MarshalJSON": true, "MarshalText": true, "Read": true,
 	"ServeHTTP": true, "String": true, "Swap": true, "UnmarshalJSON": true, "UnmarshalText": true, "Unwrap": true,
 	"Write": true,
 }
 
-// exportsAreDocumented refuses exported names without a comment, outside of tests and
-// programs. A comment on a group speaks for all of it.
+// exportsAreDocumented refuses exported names without a comment, outside of tests and programs. A
+// comment on a group is enough for its members.
 func exportsAreDocumented(s source) []string {
 	if s.isTest() || s.isMain() || s.generated() {
 		return nil
@@ -88,7 +88,7 @@ func undocumented(d *ast.GenDecl) []*ast.Ident {
 	return names
 }
 
-// hasPackageComment reports whether one of a package's files says what it is for.
+// hasPackageComment reports whether a file of a package has a package comment.
 func hasPackageComment(files []source) bool {
 	return slices.ContainsFunc(files, func(s source) bool { return s.file.Doc != nil })
 }

@@ -1,8 +1,8 @@
-// Package lint keeps the house rules that no compiler knows: which package may
-// import which, what the pure core must not contain, how long a file may get, what
-// needs a comment, and which words do not belong in the repository.
+// Package lint checks rules of the repository that the compiler does not: which package may import
+// which, what the core must not contain, the length of files, documentation comments, and refused
+// words.
 //
-// The rules are ordinary tests; there is nothing here to import. Each is a function
-// from a source file to the problems in it, so that each is also shown a snippet
-// that breaks it. The rule that must hold: a test that looked at nothing fails.
+// The rules are tests; there is nothing to import. Each rule is a function from a source file to the
+// problems in it, and is also tested with snippets that break it. A test that found nothing to check
+// fails.
 package lint

@@ -12,7 +12,7 @@ import (
 
 var testNamePattern = regexp.MustCompile("`(Test\\w+)`")
 
-// The tables of docs say which test shows what. A test that was renamed shows nothing.
+// The tables of docs name tests that exist.
 func TestTables_NameExistingTests(t *testing.T) {
 	all, err := allSources()
 	assert.NilError(t, err)

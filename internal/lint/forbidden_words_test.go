@@ -17,12 +17,12 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// machinePath is an absolute path that exists on somebody's machine only. A longer
-// path or an address that merely contains one of the names is none.
+// machinePath is an absolute path of one machine. A longer path or an address that contains one of the
+// names is not.
 var machinePath = regexp.MustCompile(`(?:^|[^\w./~)}%*+-])(/(?:work|home|root|tmp)/)`)
 
-// todoMarker is work that belongs into an issue. Spelled in halves, so that this file
-// keeps its own rule.
+// todoMarker marks work that belongs into an issue. It is written in halves, so that this file passes
+// its own rule.
 var todoMarker = regexp.MustCompile(`\b(` + "TO" + `DO|` + "FIX" + `ME|` + "X" + `XX)\b`)
 
 // forbiddenWords refuses machine paths and notes about postponed work in a text file.
@@ -38,13 +38,12 @@ func forbiddenWords(name, text string) []string {
 	return problems
 }
 
-// isText reports whether people write and read such a file.
+// isText reports whether a file is a text file.
 func isText(name string, content []byte) bool {
 	return path.Base(name) != "go.sum" && !bytes.ContainsRune(content, 0) && utf8.Valid(content)
 }
 
-// tracked are the files that are in the repository or about to be: git's word where
-// there is git, and the whole tree where there is none.
+// tracked are the files that git tracks or would, or the whole tree without git.
 func tracked() ([]string, error) {
 	out, err := exec.Command("git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
 	if err == nil {

@@ -15,8 +15,8 @@ const (
 	si     = "github.com/apache/yunikorn-scheduler-interface"
 )
 
-// layers lists the packages bottom up. A package may import only from floors below
-// its own. Test files may look anywhere: what they import does not ship.
+// layers lists the packages bottom up. A package may import only from layers below its own. Test files
+// may import anything.
 var layers = [][]string{
 	{"pkg/resources", "pkg/security", "pkg/names", "pkg/persistent"},
 	{"pkg/policies", "pkg/limits", "pkg/placement", "pkg/priorities", "pkg/budgets", "pkg/events"},
@@ -35,11 +35,10 @@ var layers = [][]string{
 	{"cmd/core"},
 }
 
-// firstImpureLayer is the first floor with goroutines and a clock; floors[:firstImpureLayer] are
-// the pure core.
+// firstImpureLayer is the first layer with goroutines and a clock; the layers below are the pure core.
 const firstImpureLayer = 6
 
-// impure are the standard packages, and all below them, that the core does without.
+// impure are the standard packages, with all below them, that the core must not import.
 var impure = []string{
 	"C", "context", "crypto/rand", "log", "math/rand", "net", "os", "plugin", "runtime", "sync", "syscall", "unsafe",
 }
@@ -50,18 +49,18 @@ var coreImportExceptions = map[string][]string{
 }
 
 // restrictedImports are the modules that only the named packages may import, tests included.
-// internal/sim and internal/bench speak the wire as clients.
+// internal/sim and internal/bench are clients of the scheduler interface.
 var restrictedImports = map[string][]string{
 	si: {"pkg/rmproxy", "internal/sim", "internal/bench"},
 
 	"github.com/prometheus": {"pkg/metrics"},
 }
 
-// examplesDir are directories of programs that use Canopy as strangers: they stand on
-// no floor and reach nothing of the pure core.
+// examplesDir are directories of programs that use Canopy from outside: they are in no layer and do not
+// import the core.
 const examplesDir = "examples/"
 
-// standaloneExamples must build without a single package of ours.
+// standaloneExamples must build without packages of this repository.
 const standaloneExamples = "examples/shim-go/"
 
 func layerOf(dir string) (floor int, known bool) {
@@ -87,7 +86,7 @@ func isStandard(importPath string) bool {
 	return !strings.Contains(first, ".")
 }
 
-// importsFollowLayers refuses imports from the same floor or a higher one.
+// importsFollowLayers refuses imports from the same layer or a higher one.
 func importsFollowLayers(s source) []string {
 	f, known := layerOf(s.dir())
 	if !known || s.isTest() {
@@ -110,8 +109,7 @@ func importsFollowLayers(s source) []string {
 	return problems
 }
 
-// coreImportsOnlyStandard refuses what the pure core must not know: the machine it runs on, and
-// other people's modules.
+// coreImportsOnlyStandard refuses imports of the core that depend on the machine, and of other modules.
 func coreImportsOnlyStandard(s source) []string {
 	if !isPure(s.dir()) || s.isTest() {
 		return nil
@@ -130,7 +128,7 @@ func coreImportsOnlyStandard(s source) []string {
 	return problems
 }
 
-// restrictedImportsAreKept refuses imports of a module that only its doors may know.
+// restrictedImportsAreKept refuses restricted imports in other packages.
 func restrictedImportsAreKept(s source) []string {
 	var problems []string
 	for _, spec := range s.file.Imports {
@@ -143,8 +141,8 @@ func restrictedImportsAreKept(s source) []string {
 	return problems
 }
 
-// examplesAvoidCore refuses examples that reach into the core, or that use a
-// package of ours although they should show how to do without.
+// examplesAvoidCore refuses examples that import the core, and packages of this repository in
+// standaloneExamples.
 func examplesAvoidCore(s source) []string {
 	if !strings.HasPrefix(s.path, examplesDir) {
 		return nil
@@ -163,7 +161,7 @@ func examplesAvoidCore(s source) []string {
 	return problems
 }
 
-// packagesWithoutLayer are the package directories that are on no floor and need none.
+// packagesWithoutLayer are the package directories that are in no layer and need none.
 func packagesWithoutLayer(dirs []string) []string {
 	var problems []string
 	for _, dir := range dirs {

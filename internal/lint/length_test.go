@@ -7,15 +7,14 @@ import (
 	"testing"
 )
 
-// The longest that things may get. Past sixty lines a function is worth a second
-// look; past these the build fails.
+// Bounds of lengths.
 const (
 	maxFileLines     = 400
 	maxTestLines     = 800
 	maxFunctionLines = 80
 )
 
-// filesAreShort refuses files that answer more than one question.
+// filesAreShort refuses long files.
 func filesAreShort(s source) []string {
 	limit := maxFileLines
 	if s.isTest() {
@@ -28,7 +27,7 @@ func filesAreShort(s source) []string {
 		s.path, s.lines(), limit)}
 }
 
-// functionsAreShort refuses functions that do not fit on a screen.
+// functionsAreShort refuses long functions.
 func functionsAreShort(s source) []string {
 	if s.isTest() || s.generated() {
 		return nil

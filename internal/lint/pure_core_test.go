@@ -8,7 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// clocks are the ways package time has of asking the machine what time it is.
+// clocks are the functions of package time that read the machine's clock.
 var clocks = map[string]bool{
 	"Now": true, "Since": true, "Until": true, "After": true, "AfterFunc": true,
 	"NewTimer": true, "NewTicker": true, "Sleep": true, "Tick": true,

@@ -13,8 +13,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// requirements are how many there are in each document that the project started from. Those of
-// S1 are those of S0 again, and stand as one.
+// requirements are the numbers of requirements in each document. Those of S1 repeat those of S0, and
+// are listed together.
 var requirements = map[string]int{"S0": 35, "S2": 34, "S3": 65, "S4": 83}
 
 var (
@@ -23,8 +23,8 @@ var (
 	evidencePattern    = regexp.MustCompile("`Test\\w+`|\\b(SC-\\d{3}|CX-\\d{2}|P\\d)\\b|\\bclasses\\b|^not there: |^historic: |^the RM's; ")
 )
 
-// requirementsOf are the numbers in the first cells of the tables of text, each with what it is
-// shown by; a row that is not as it should be is a problem.
+// requirementsOf are the numbers in the first cells of the tables of text, each with its evidence; a
+// malformed row is a problem.
 func requirementsOf(text string) (evidenceOf map[string]string, problems []string) {
 	evidenceOf = map[string]string{}
 	for _, line := range strings.Split(text, "\n") {
@@ -67,7 +67,7 @@ func requirementsOf(text string) (evidenceOf map[string]string, problems []strin
 	return evidenceOf, problems
 }
 
-// No requirement of the list that the project started from may be missing without a word.
+// Every requirement is in the table.
 func TestRequirements_AreInTheTable(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs", "PRIORITY.md"))
 	assert.NilError(t, err)
@@ -106,7 +106,7 @@ func TestRequirements_FindInvalidRows(t *testing.T) {
 	assert.Equal(t, len(problems), 35+1+34-3+65+83, "what is missing is named")
 }
 
-// A table that cites a worked case cites one that is played.
+// A table cites only scenarios that are tested.
 func TestTables_NameExistingScenarios(t *testing.T) {
 	existing := map[string]bool{}
 	id := regexp.MustCompile(`"id": "([^"]+)"`)

@@ -9,8 +9,7 @@ import (
 
 var sleep = map[string]bool{"Sleep": true}
 
-// testsDoNotSleep refuses to wait for the wall clock. Within testing/synctest a
-// sleep costs nothing and is exact.
+// testsDoNotSleep refuses time.Sleep in tests. Within testing/synctest it is exact and takes no time.
 func testsDoNotSleep(s source) []string {
 	if !s.isTest() || s.localName("testing/synctest") != "" {
 		return nil

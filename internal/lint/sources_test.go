@@ -17,10 +17,10 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// root is the top of the checkout, seen from this package.
+// root is the top of the checkout, relative to this package.
 const root = "../.."
 
-// A tree with fewer files or packages than these was not really looked at.
+// A tree with fewer files or packages than these was not read completely.
 const (
 	minFiles    = 16
 	minPackages = 6
@@ -29,13 +29,13 @@ const (
 // source is one parsed Go file.
 type source struct {
 	path   string // from the top of the checkout, with slashes
-	nested bool   // it belongs to a module of its own below ours
+	nested bool   // it belongs to a nested module
 	text   string
 	set    *token.FileSet
 	file   *ast.File
 }
 
-// rule says what is wrong with a file, one sentence per problem.
+// rule returns the problems of a file, one sentence each.
 type rule func(source) []string
 
 func parse(name, text string) (source, error) {
@@ -51,13 +51,13 @@ func (s source) generated() bool      { return ast.IsGenerated(s.file) }
 func (s source) isMain() bool         { return s.file.Name.Name == "main" }
 func (s source) line(n token.Pos) int { return s.set.Position(n).Line }
 
-// problem is a sentence about a place in the file.
+// problem is a problem at a position of the file.
 func (s source) problem(at ast.Node, format string, args ...any) string {
 	return fmt.Sprintf("%s:%d: ", s.path, s.line(at.Pos())) + fmt.Sprintf(format, args...)
 }
 
-// localName is what the file calls the package that it imports from importedPath:
-// "." for a dot import, "" when it does not import it.
+// localName is the name of an imported package in the file: "." for a dot import, "" when it is not
+// imported.
 func (s source) localName(importedPath string) string {
 	for _, spec := range s.file.Imports {
 		if importPath(spec) != importedPath {
@@ -79,7 +79,7 @@ func importPath(spec *ast.ImportSpec) string {
 	return p
 }
 
-// uses yields every place where the file names pkg.X for one of the names.
+// uses yields every use of pkg.X for one of the names.
 func (s source) uses(pkg string, names map[string]bool, found func(at ast.Node, name string)) {
 	local := s.localName(pkg)
 	if local == "" {
@@ -166,7 +166,7 @@ func packages(t *testing.T) map[string][]source {
 	return byDir
 }
 
-// checkModule holds every file of the module to a rule.
+// checkModule checks every file of the module.
 func checkModule(t *testing.T, r rule) {
 	t.Helper()
 	for _, s := range moduleSources(t) {
@@ -176,15 +176,15 @@ func checkModule(t *testing.T, r rule) {
 	}
 }
 
-// snippet is a source file that shows what a rule says and what it lets pass.
+// snippet is a source file that breaks or keeps a rule.
 type snippet struct {
 	name string // a sentence
 	path string // pkg/objects/a.go unless given
 	text string
-	want []string // the problems, without path and line; none when the file is fine
+	want []string // the problems, without path and line; none when the file is valid
 }
 
-// checkSnippets proves that a rule refuses what it should and nothing else.
+// checkSnippets tests a rule with snippets.
 func checkSnippets(t *testing.T, r rule, snippets []snippet) {
 	t.Helper()
 	for _, c := range snippets {
@@ -212,7 +212,7 @@ func TestSources_WithoutNestedModules(t *testing.T) {
 	}
 }
 
-// functionsOf are the functions that a file declares, methods also with their type before them.
+// functionsOf are the functions that a file declares, methods also with their type.
 func functionsOf(s source) map[string]bool {
 	names := map[string]bool{}
 	for _, decl := range s.file.Decls {

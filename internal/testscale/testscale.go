@@ -1,11 +1,11 @@
-// Package testscale says how much a test with random runs does. It is the only place that
-// reads the environment variable CANOPY_TESTS:
+// Package testscale sets the number of random runs of tests. It is the only reader of the environment
+// variable CANOPY_TESTS:
 //
-//	quick    what "go test" and "make test" do: a tenth of the runs; the default
-//	full     what "make check" does, and with it CI
-//	nightly  what "make nightly" does: ten times the runs of full
+//	quick    for "go test" and "make test": a tenth of the runs; the default
+//	full     for "make check", and with it CI
+//	nightly  for "make nightly": ten times the runs of full
 //
-// A test says how many runs it makes in full. Only tests import this package.
+// A test states its number of runs in full. Only tests import this package.
 package testscale
 
 import (
@@ -13,7 +13,7 @@ import (
 	"os"
 )
 
-// variable is the environment variable that names the scale.
+// variable is the environment variable with the scale.
 const variable = "CANOPY_TESTS"
 
 // The scales.
@@ -23,20 +23,20 @@ const (
 	scaleNightly = "nightly"
 )
 
-// The factors between the numbers of runs.
+// Factors between the numbers of runs.
 const (
-	quickShare    = 10 // quick makes one of so many runs of full
-	nightlyFactor = 10 // nightly makes so many times the runs of full
-	raceShare     = 5  // the race detector makes a run several times slower: one of so many
+	quickShare    = 10 // quick makes 1/quickShare of the runs of full
+	nightlyFactor = 10 // nightly makes nightlyFactor times the runs of full
+	raceShare     = 5  // with the race detector a run is several times slower: 1/raceShare of the runs
 )
 
-// Runs is how many random runs a test makes that makes n in full, at least 1. Under the race
-// detector it is never more than a fifth of n, or of ten times n in a nightly run. A value of
-// CANOPY_TESTS that is none of the three is a panic: the run would not test what it was told to.
+// Runs is the number of random runs of a test that makes n in full, at least 1. With the race detector
+// it is at most a fifth of n, or of ten times n in a nightly run. Another value of CANOPY_TESTS is a
+// panic.
 func Runs(n int) int { return runs(scale(), RaceDetector, n) }
 
-// Full reports whether everything is to be tested: CANOPY_TESTS is full or nightly. A quick
-// run leaves out what takes seconds and is implied by, or nearly the same as, what it runs.
+// Full reports whether CANOPY_TESTS is full or nightly. A quick run omits tests that take seconds and
+// are similar to others.
 func Full() bool { return scale() != scaleQuick }
 
 func scale() string {

@@ -22,7 +22,7 @@ func TestRuns_ByScale(t *testing.T) {
 
 func TestScale_ComesFromTheEnvironment(t *testing.T) {
 	t.Setenv(variable, "")
-	assert.Assert(t, !Full(), "without a word it is quick")
+	assert.Assert(t, !Full(), "quick is the default")
 	t.Setenv(variable, scaleQuick)
 	assert.Assert(t, !Full())
 	for _, s := range []string{scaleFull, scaleNightly} {

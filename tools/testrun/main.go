@@ -1,9 +1,8 @@
-// Command testrun is go test that fails when a test executed nothing.
+// Command testrun is go test that fails when a package with tests ran none.
 //
-// It takes the arguments of go test and prints what go test would print. A package
-// that has tests of which none ran, because a pattern matched none of them or
-// because all were skipped, has failed; so has a run without any test. The last line
-// counts.
+// It takes the arguments of go test and prints the output of go test. A package in which no test ran,
+// because no name matched or because all were skipped, has failed; so has a run without any test. The
+// last line has the counts.
 package main
 
 import (
@@ -39,7 +38,7 @@ func run(args []string) error {
 	r := report{out: os.Stdout, verbose: slices.Contains(args, "-v"), packages: map[string]*packageResult{}}
 	readErr := r.read(events)
 	if readErr != nil {
-		_, _ = io.Copy(io.Discard, events) // let go test finish; the error is told below
+		_, _ = io.Copy(io.Discard, events) // let go test finish; the error is reported below
 	}
 	waitErr := cmd.Wait()
 	return errors.Join(readErr, r.verdict(), waitErr)
@@ -51,16 +50,16 @@ type event struct {
 	ImportPath                    string // of build output, instead of Package
 }
 
-// packageResult is what is known of one package.
+// packageResult is the state of one package.
 type packageResult struct {
 	passed, failed, skipped int
 	output                  map[string]string // by test, "" for the package itself
 }
 
-// report turns events back into what go test prints, and counts.
+// report converts events to the output of go test, and counts.
 type report struct {
 	out      io.Writer
-	verbose  bool // print what passing tests say as well
+	verbose  bool // print the output of passing tests, too
 	packages map[string]*packageResult
 	empty    []string // packages whose tests did not run
 }
@@ -83,11 +82,11 @@ func (r *report) read(events io.Reader) error {
 func (r *report) handleLine(line string) {
 	var e event
 	if err := json.Unmarshal([]byte(line), &e); err != nil {
-		fmt.Fprint(r.out, line) // go test itself complains in plain text
+		fmt.Fprint(r.out, line) // plain text of go test itself
 		return
 	}
 	if e.Package == "" {
-		fmt.Fprint(r.out, e.Output) // the compiler's
+		fmt.Fprint(r.out, e.Output) // of the compiler
 		return
 	}
 	p := r.packages[e.Package]
@@ -99,7 +98,7 @@ func (r *report) handleLine(line string) {
 	case e.Action == "output" && r.verbose:
 		fmt.Fprint(r.out, e.Output)
 	case e.Action == "output":
-		if !strings.HasPrefix(e.Output, "=== ") { // which only says that it began to run
+		if !strings.HasPrefix(e.Output, "=== ") { // the start of a test
 			p.output[e.Test] += e.Output
 		}
 	case e.Test == "":
@@ -109,7 +108,7 @@ func (r *report) handleLine(line string) {
 	}
 }
 
-// count notes how one test ended, and lets it speak when it failed.
+// count counts the end of a test, and prints the output of a failed one.
 func (r *report) count(e event, p *packageResult) {
 	switch e.Action {
 	case "pass":
@@ -125,8 +124,8 @@ func (r *report) count(e event, p *packageResult) {
 	delete(p.output, e.Test)
 }
 
-// finish prints the closing lines of a package: all it said when it failed, which
-// includes tests that never ended, otherwise only go test's own line.
+// finish prints the end of a package: all output when it failed, including that of tests that did not
+// end, otherwise only go test's line.
 func (r *report) finish(e event, p *packageResult) {
 	switch e.Action {
 	case "fail":
@@ -151,7 +150,7 @@ func (r *report) finish(e event, p *packageResult) {
 	clear(p.output)
 }
 
-// verdict prints the count and says whether something was tested everywhere.
+// verdict prints the counts; the error is that tests did not run.
 func (r *report) verdict() error {
 	var sum packageResult
 	for _, p := range r.packages {

@@ -41,7 +41,7 @@ func TestReport_Verdict(t *testing.T) {
 			wantOut: "?   \ta\t[no test files]\n0 passed, 0 failed, 0 skipped\n",
 			wantErr: "no test ran at all",
 		}, {
-			name: "a failing test says everything, a passing one nothing",
+			name: "the output of a failing test is printed, of a passing one not",
 			events: `{"Action":"output","Package":"a","Test":"T","Output":"why\n"}
 {"Action":"fail","Package":"a","Test":"T"}
 {"Action":"output","Package":"a","Test":"U","Output":"noise\n"}
@@ -50,14 +50,14 @@ func TestReport_Verdict(t *testing.T) {
 {"Action":"fail","Package":"a"}`,
 			wantOut: "why\nFAIL\ta\n1 passed, 1 failed, 0 skipped\n",
 		}, {
-			name: "a test that never ended is heard",
+			name: "the output of a test that did not end is printed",
 			events: `{"Action":"output","Package":"a","Test":"T","Output":"panic: timed out\n"}
 {"Action":"output","Package":"a","Output":"FAIL\ta\n"}
 {"Action":"fail","Package":"a"}`,
 			wantOut: "panic: timed out\nFAIL\ta\n0 passed, 0 failed, 0 skipped\n",
 			wantErr: "no test ran at all",
 		}, {
-			name: "the compiler is heard",
+			name: "the output of the compiler is printed",
 			events: `{"ImportPath":"a","Action":"build-output","Output":"a.go:1: no\n"}
 {"Action":"output","Package":"a","Output":"FAIL\ta [build failed]\n"}
 {"Action":"fail","Package":"a"}`,

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// copyTracked copies the files of a repository that a clone would have.
+// copyTracked copies the files that a clone would have.
 func copyTracked(from, to string) error {
 	names, err := tracked(from)
 	if err != nil {
@@ -22,8 +22,7 @@ func copyTracked(from, to string) error {
 	return nil
 }
 
-// tracked are the files that are in the repository or about to be: git's word where there is
-// git, and all but bin where there is none.
+// tracked are the files that git tracks or would, or without git all but bin.
 func tracked(dir string) (names []string, err error) {
 	out, err := exec.Command("git", "-C", dir, "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
 	if err == nil {

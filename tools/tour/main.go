@@ -1,16 +1,14 @@
-// Command tour does what a README tells its readers to do, line by line, in a fresh copy of the
-// repository.
+// Command tour runs the commands of a README, in order, in a fresh copy of the repository.
 //
-// It takes the blocks of a Markdown file that are fenced as console. A line that begins with
-// "$ " is a command, with the lines after it if it ends with a backslash; the lines up to the next
-// command are what it prints. All commands run in one bash, in order, so directories, variables
-// and background jobs carry over. Each must exit with 0, or with N if "# exit code N" stands in
-// it. Where the file shows output, it must be all that is printed, on standard output or error:
-// "..." stands for anything within a line, and alone on a line for any number of lines. A
-// command in the background has 30 s to print what is shown.
+// It uses the blocks of a Markdown file that are fenced as console. A line that begins with "$ " is a
+// command, with the lines after it if it ends with a backslash; the lines up to the next command are
+// its output. All commands run in one bash, so directories, variables and background jobs carry over.
+// Each must exit with 0, or with N if it contains "# exit code N". Shown output must be all output, on
+// standard output and error: "..." matches anything within a line, and alone on a line any number of
+// lines. A command in the background has 30 s to print its output.
 //
-// The copy has the files that git tracks, or would, as they are in the working tree: what a clone
-// has after a commit. At the end everything that still runs is killed, and the copy is removed.
+// The copy has the files that git tracks, or would, as they are in the working tree. At the end all
+// running processes are killed, and the copy is removed.
 package main
 
 import (
@@ -46,7 +44,7 @@ func main() {
 	}
 }
 
-// tour follows a file of the repository in the current directory.
+// tour runs the commands of a file of the repository in the current directory.
 func tour(ctx context.Context, name string, timeout time.Duration, out io.Writer) (err error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -67,7 +65,7 @@ func tour(ctx context.Context, name string, timeout time.Duration, out io.Writer
 	return follow(ctx, filepath.Base(name), steps, dir, timeout, out)
 }
 
-// follow runs the steps in dir.
+// follow runs steps in dir.
 func follow(ctx context.Context, name string, steps []step, dir string, timeout time.Duration, out io.Writer) error {
 	sh, err := startShell(dir)
 	if err != nil {

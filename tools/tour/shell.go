@@ -16,22 +16,22 @@ import (
 	"time"
 )
 
-// backgroundTimeout is how long a command in the background may take to print what is shown.
+// backgroundTimeout is the time for the output of a command in the background.
 const backgroundTimeout = 30 * time.Second
 
-// shell is a bash that runs one command after the other.
+// shell is a bash that runs commands in order.
 type shell struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
-	token string // what it prints when a command is over
+	token string // it is printed after each command
 
 	mu      sync.Mutex
-	output  []byte        // since the current command began
-	changed chan struct{} // closed, and replaced, when there is more
-	ended   bool          // nothing more will come
+	output  []byte        // since the start of the current command
+	changed chan struct{} // closed, and replaced, when there is more output
+	ended   bool          // there is no further output
 }
 
-// startShell starts bash in a process group of its own.
+// startShell starts bash in its own process group.
 func startShell(dir string) (*shell, error) {
 	s := &shell{cmd: exec.Command("bash", "--noprofile", "--norc"), token: rand.Text(), changed: make(chan struct{})}
 	s.cmd.Dir = dir
@@ -74,12 +74,12 @@ func (s *shell) readOutput(reader *os.File) {
 	}
 }
 
-// run runs a command, and says what it printed. The error says what is not as it should be.
+// run runs a command, and returns its output. The error is the difference to the step.
 func (s *shell) run(ctx context.Context, x step, timeout time.Duration) (output string, err error) {
 	s.mu.Lock()
 	s.output = nil
 	s.mu.Unlock()
-	// Commands have no standard input: that of the shell is what comes next.
+	// Commands have no standard input: that of the shell has the next commands.
 	if _, err := fmt.Fprintf(s.in, "{ %s\n} </dev/null\nprintf '\\n%%s %%s\\n' %s $?\n", x.command, s.token); err != nil {
 		return "", err
 	}
@@ -90,7 +90,7 @@ func (s *shell) run(ctx context.Context, x step, timeout time.Duration) (output 
 		if !over || !complete {
 			return false
 		}
-		code, _ = strconv.Atoi(digits) // the shell's own number
+		code, _ = strconv.Atoi(digits) // printed by the shell
 		return true
 	})
 	output = s.clean(output)
@@ -110,7 +110,7 @@ func (s *shell) run(ctx context.Context, x step, timeout time.Duration) (output 
 	return output, fmt.Errorf("it should have printed:\n%s", indent(strings.Join(x.prints, "\n")))
 }
 
-// clean takes the line of the shell out of what was printed.
+// clean removes the token line from an output.
 func (s *shell) clean(text string) string {
 	before, after, over := strings.Cut(text, "\n"+s.token+" ")
 	if !over {
@@ -123,7 +123,7 @@ func (s *shell) clean(text string) string {
 	return before + after
 }
 
-// wait waits until what was printed since the command began satisfies done.
+// wait waits until the output since the start of the command satisfies done.
 func (s *shell) wait(ctx context.Context, most time.Duration, done func(string) bool) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("it is not done after %v", most))
 	defer cancel()
@@ -145,7 +145,7 @@ func (s *shell) wait(ctx context.Context, most time.Duration, done func(string) 
 	}
 }
 
-// kill ends the shell and all that it has started.
+// kill ends the shell and all processes that it has started.
 func (s *shell) kill() {
 	_ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
 	_ = s.cmd.Wait() // it was killed

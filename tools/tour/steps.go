@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// step is a command and what is to come of it.
+// step is a command with its expected output.
 type step struct {
 	line    int      // of the file, from 1
 	command string   // may have several lines
 	exit    int      // its exit code
-	prints  []string // what it prints, with wildcards; nil: anything
+	prints  []string // its output, with wildcards; nil: anything
 }
 
-// inBackground reports whether the shell goes on at once.
+// inBackground reports whether the command runs in the background.
 func (s step) inBackground() bool {
 	return strings.HasSuffix(strings.TrimSpace(comment.ReplaceAllString(s.command, "")), "&")
 }
@@ -53,7 +53,7 @@ func extract(text string) (steps []step) {
 	return steps
 }
 
-// trim leaves empty lines out at both ends, and spaces at the end of lines.
+// trim removes empty lines at both ends, and spaces at the end of lines.
 func trim(lines []string) (out []string) {
 	for _, line := range lines {
 		out = append(out, strings.TrimRight(line, " \t\r"))
@@ -70,7 +70,7 @@ func trim(lines []string) (out []string) {
 	return out
 }
 
-// matches reports whether a command has printed what is shown.
+// matches reports whether an output matches what is shown.
 func matches(shown []string, output string) bool {
 	var b strings.Builder
 	b.WriteString(`^`)

@@ -60,7 +60,7 @@ func TestMatches_Wildcards(t *testing.T) {
 	}
 }
 
-// followText follows a text in an empty directory.
+// followText runs the commands of a text in an empty directory.
 func followText(t *testing.T, text string) (out string, err error) {
 	t.Helper()
 	var b bytes.Buffer
@@ -119,7 +119,7 @@ func TestFollow_TimesOut(t *testing.T) {
 	}
 }
 
-// What was left in the background is killed.
+// Background jobs are killed at the end.
 func TestFollow_KillsBackgroundJobs(t *testing.T) {
 	dir := t.TempDir()
 	err := follow(context.Background(), "x", extract("```console\n$ sleep 100 & echo $! >pid\n```"), dir, 10*time.Second, &bytes.Buffer{})
@@ -130,7 +130,7 @@ func TestFollow_KillsBackgroundJobs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// It is gone, or dead until its parent takes note. Elsewhere than on Linux this shows nothing.
+	// The process is gone, or a zombie. On other systems than Linux this checks nothing.
 	stat := filepath.Join("/proc", strings.TrimSpace(string(pid)), "stat")
 	for range 100_000 {
 		if text, err := os.ReadFile(stat); err != nil || strings.Contains(string(text), ") Z ") {
