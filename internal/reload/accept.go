@@ -97,9 +97,12 @@ func (r *Reloader) accept(p *Proposal, paused time.Duration) (g *Generation, sto
 }
 
 // logIgnoredKeys logs that keys of a ConfigMap have no effect: the extra configuration is what a resource
-// manager sends (CFG-131).
+// manager sends. The same keys as those of the last text are not logged again (CFG-131). Requires:
+// r.applyMu is held, or r is not shared yet.
 func (r *Reloader) logIgnoredKeys(p *Proposal) {
-	if n := len(p.IgnoredKeys); n > 0 {
+	repeated := slices.Equal(p.IgnoredKeys, r.ignoredKeys)
+	r.ignoredKeys = p.IgnoredKeys
+	if n := len(p.IgnoredKeys); n > 0 && !repeated {
 		r.opt.Log.Warn("keys of the ConfigMap have no effect: the extra configuration comes from the resource manager only",
 			zap.String("source", string(p.Source)), zap.String("from", p.From), zap.Int("count", n),
 			zap.Strings("keys", p.IgnoredKeys[:min(n, loggedWarnings)]))

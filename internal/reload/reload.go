@@ -70,6 +70,7 @@ type Reloader struct {
 	applyMu       sync.Mutex        // held while a configuration is put in force; locked before mu
 	lastChecksums map[string]string // by source; guarded by applyMu, like conf
 	conf          *configs.Config   // in force; nil: unknown, only during New
+	ignoredKeys   []string          // of the last text; guarded by applyMu
 
 	mu           sync.Mutex // guards the rest
 	history      history
