@@ -28,7 +28,7 @@ func startScheduler(arm string) (api.SchedulerAPI, error) {
 		conf := zap.NewProductionConfig()
 		conf.Level = zap.NewAtomicLevelAt(zap.ErrorLevel)
 		yklog.InitializeLogger(zap.NewNop(), &conf)
-		// Scheduling by its own goroutine, without the web application.
+		// Scheduling in its own goroutine, without the web application.
 		return entrypoint.StartAllServicesWithParams(false, false).RMProxy, nil
 	case canopy:
 		return rmproxy.NewInProcess(rmproxy.Options{}), nil
@@ -39,14 +39,14 @@ func startScheduler(arm string) (api.SchedulerAPI, error) {
 // loadLimit bounds each step of loading. Reaching it is an error, not a measurement.
 const loadLimit = 2 * time.Minute
 
-// load tells the scheduler everything but that the nodes may be used, and returns when
-// all of it was taken in. Applications and nodes are acknowledged. Asks are not, so a
-// last one that must be refused stands for those before it: messages about asks are
-// handled in order. Waiting for an idle process would not do: yunikorn-core tries asks
+// load sends everything but the opening of the nodes, and returns when all of it is processed.
+// Applications and nodes are acknowledged. Asks are not, so a last one that must be rejected marks
+// their end: messages about asks are handled in order. Waiting for an idle process would not work:
+// yunikorn-core repeatedly tries asks that fit on no node.
 // again and again that find no node.
 //
-// The draining nodes come last for the same reason. With them there first, each of these
-// attempts walks over all nodes, and loading 50,000 asks takes minutes.
+// The draining nodes come last for the same reason: with them first, each of these attempts visits all
+// nodes, and loading 50,000 asks takes minutes.
 func load(scheduler api.SchedulerAPI, s *Stream, w Workload, callback *shim) error {
 	if _, err := scheduler.RegisterResourceManager(s.Register, callback); err != nil {
 		return err
@@ -60,7 +60,7 @@ func load(scheduler api.SchedulerAPI, s *Stream, w Workload, callback *shim) err
 	if err := callback.await("applications", loadLimit, func() bool { return callback.apps == want }); err != nil {
 		return err
 	}
-	if w.preempts() { // nothing waits yet, and what runs needs its node
+	if w.preempts() { // no ask is pending yet, and running allocations need their nodes
 		return errors.Join(loadNodes(scheduler, s, w, callback), loadAllocations(scheduler, s.Running, w.Nodes*w.Cores, s.Sentinel, callback))
 	}
 	return errors.Join(loadAllocations(scheduler, s.Asks, 0, s.Sentinel, callback), loadNodes(scheduler, s, w, callback))
@@ -84,8 +84,8 @@ func loadNodes(scheduler api.SchedulerAPI, s *Stream, w Workload, callback *shim
 	return callback.await("nodes", loadLimit, func() bool { return callback.nodes == w.Nodes })
 }
 
-// startDeciding says what deciding follows from: that nodes may be used, or else what is asked for
-// where nobody has room.
+// startDeciding sends what starts scheduling: the nodes become schedulable or, in a full cluster, the
+// asks.
 func startDeciding(scheduler api.SchedulerAPI, s *Stream, w Workload) error {
 	if w.preempts() {
 		return scheduler.UpdateAllocation(s.Asks[0])

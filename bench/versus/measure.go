@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// Sample is what one process measured.
+// Sample is the measurement of one process.
 type Sample struct {
 	Workload  string        `json:"workload"`
 	Arm       string        `json:"arm"`
 	Digest    string        `json:"digest"` // of the stream
 	Asks      int           `json:"asks"`
 	Allocated int           `json:"allocated"`
-	Victims   int           `json:"victims,omitempty"` // told to leave while deciding
+	Victims   int           `json:"victims,omitempty"` // preempted allocations
 	CPU       time.Duration `json:"cpuNanos"`          // user and system, while deciding
 	Wall      time.Duration `json:"wallNanos"`         // while deciding
 	LoadCPU   time.Duration `json:"loadCPUNanos"`
@@ -45,7 +45,7 @@ type usage struct {
 func readUsage() usage {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic("getrusage: " + err.Error()) // it has no reason to fail for the process itself
+		panic("getrusage: " + err.Error()) // it cannot fail for the own process
 	}
 	return usage{time.Now(), time.Duration(u.Utime.Nano() + u.Stime.Nano())}
 }
@@ -54,12 +54,12 @@ func (r usage) since(start usage) (cpu, wall time.Duration) {
 	return r.cpu - start.cpu, r.at.Sub(start.at)
 }
 
-// idleWatch is how long a loaded scheduler is watched before it may decide. A garbage
-// collection comes first, so that no arm pays for what loading left behind.
+// idleWatch is how long a loaded scheduler is measured before it may schedule. A garbage collection
+// comes first, so that neither arm pays for loading.
 const idleWatch = 300 * time.Millisecond
 
-// measure runs a workload through an arm in this process. A run that the deadline cuts
-// off counts for what it placed until then.
+// measure runs a workload with an arm in this process. A run that the deadline ends counts for its
+// placements until then.
 func measure(w Workload, arm string, o options) (Sample, error) {
 	stream := newStream(w, o.seed)
 	sample := Sample{Workload: w.Name, Arm: arm, Digest: stream.Digest, Asks: w.Asks}

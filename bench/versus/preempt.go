@@ -8,23 +8,23 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 )
 
-// What a workload with preemption consists of: a queue that is owed what it asks for, and
-// others far above what they are guaranteed, whose work fills every node. An ask is as large
-// as two of their allocations, so two must leave one node for it.
+// A workload with preemption: a queue with a guarantee for its asks, and others far above their
+// guarantees, whose allocations fill every node. An ask is as large as two allocations, so two victims
+// of one node are needed for it.
 const (
 	preemptorApp  = "app-owed"
 	runningPrefix = "running-"
 )
 
 var (
-	victimShape    = [2]int64{1000, 4} // millicores and GiB of what runs
-	preemptorShape = [2]int64{2000, 8} // of what is asked for
+	victimShape    = [2]int64{1000, 4} // millicores and GiB of an allocation
+	preemptorShape = [2]int64{2000, 8} // of a preemptor
 )
 
-// creationTime is when asks were made, in seconds: no delay keeps them from preempting.
+// creationTime is the creation time of asks, in seconds: no preemption delay applies.
 const creationTime = "1700000000"
 
-// preempts reports whether asks have to take the place of others.
+// preempts reports whether the asks must preempt.
 func (w Workload) preempts() bool { return w.Preemptors > 0 }
 
 // preemptConfig is the queues.yaml of a workload with preemption.
@@ -52,7 +52,7 @@ func (w Workload) preemptConfig() string {
 	return text
 }
 
-// addPreemption adds what runs on the nodes when the measurement begins, and the asks.
+// addPreemption adds the running allocations and the asks.
 func (s *Stream) addPreemption(w Workload) {
 	var running, asks []*si.Allocation
 	for i := range w.Nodes * w.Cores {
@@ -73,9 +73,8 @@ func (s *Stream) addPreemption(w Workload) {
 	s.Asks = []*si.AllocationRequest{{RmID: rmID, Allocations: asks}}
 }
 
-// confirmVictims lets those go who were told to, one message for each that named them, until the
-// process ends. It runs beside the shim, because a scheduler may not be called from its own
-// callback.
+// confirmVictims confirms victims, one message for each release message, until the process ends. It
+// runs in a separate goroutine, because a scheduler may not be called from its own callback.
 func confirmVictims(callback *shim, send func(*si.AllocationRequest) error) {
 	for {
 		victims := callback.takeVictims()

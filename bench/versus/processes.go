@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// armOrder is which arm goes first in a pair of runs: A B, then B A.
+// armOrder is the order of the arms in a pair of runs: A B, then B A.
 func armOrder(pair int) [2]string {
 	if pair%2 == 0 {
 		return [2]string{yunikorn, canopy}
@@ -23,8 +23,8 @@ func armOrder(pair int) [2]string {
 	return [2]string{canopy, yunikorn}
 }
 
-// runAlternating runs a workload in both arms, as many times as wanted, and says on errs how
-// far it is.
+// runAlternating runs a workload in both arms the given number of times, and prints the progress to
+// errs.
 func runAlternating(w Workload, o options, errs io.Writer) ([]Sample, error) {
 	var samples []Sample
 	for pair := range o.runs {
@@ -46,13 +46,13 @@ func runAlternating(w Workload, o options, errs io.Writer) ([]Sample, error) {
 	return samples, nil
 }
 
-// spawn measures in a fresh process.
+// spawn measures in a new process.
 func spawn(w Workload, arm string, pair int, o options) (s Sample, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return s, err
 	}
-	// A child does not outlive who reads its answer.
+	// A child ends with its parent.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// Loading has three steps with a limit each.
@@ -76,7 +76,7 @@ func spawn(w Workload, arm string, pair int, o options) (s Sample, err error) {
 	return s, s.parse(out.Bytes())
 }
 
-// measureAndPrint measures in this process and prints the one line for who spawned it.
+// measureAndPrint measures in this process and prints one line for the parent.
 func measureAndPrint(out io.Writer, w Workload, o options) error {
 	s, err := measure(w, o.arm, o)
 	if err != nil {

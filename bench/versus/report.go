@@ -12,7 +12,7 @@ import (
 	"text/tabwriter"
 )
 
-// Report is everything a comparison found, and under which circumstances.
+// Report is the result of a comparison, with its circumstances.
 type Report struct {
 	Scale      string       `json:"scale"`
 	Seed       uint64       `json:"seed"`
@@ -66,7 +66,7 @@ func versionOf(module string) string {
 	return "unknown"
 }
 
-// loadAverage is that of the last minute, where the system tells.
+// loadAverage is the load average of the last minute, if the system has it.
 func loadAverage() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -76,7 +76,7 @@ func loadAverage() string {
 	return first
 }
 
-// add compares the samples of a workload. Requires: as many of one arm as of the other.
+// add compares the samples of a workload. Both arms must have the same number.
 func (r *Report) add(w Workload, samples []Sample, seed uint64) {
 	cpu, wall := map[string][]float64{}, map[string][]float64{}
 	for _, s := range samples {
@@ -94,7 +94,7 @@ func (r *Report) add(w Workload, samples []Sample, seed uint64) {
 	})
 }
 
-// reportNotes say what a reader must know: the arms did not place the same number of asks.
+// reportNotes are notes for the reader: the arms did not place the same number of asks.
 func reportNotes(w Workload, samples []Sample) (all []string) {
 	var taken []string
 	for _, arm := range []string{yunikorn, canopy} {
@@ -123,7 +123,7 @@ func reportNotes(w Workload, samples []Sample) (all []string) {
 	return append(all, taken...)
 }
 
-// victimRange are the fewest and the most that an arm told to leave. Requires: it has a sample.
+// victimRange is the lowest and the highest number of victims of an arm, which must have a sample.
 func victimRange(samples []Sample, arm string) (least, most int) {
 	least = math.MaxInt
 	for _, s := range samples {
@@ -170,7 +170,7 @@ func (r *Report) writeText(out io.Writer) error {
 	return nil
 }
 
-// String is the ratio with as many digits as mean something.
+// String is the ratio with its significant digits.
 func (r Ratio) String() string {
 	return fmt.Sprintf("%s (%s to %s)", digits(r.Value), digits(r.Low), digits(r.High))
 }

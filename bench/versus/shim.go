@@ -10,25 +10,25 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 )
 
-// shim counts what it is told and agrees to everything at once. It is the same code in
-// both arms, and its part in the measured time is a lock and an append.
+// shim counts messages and accepts everything at once. It is the same code in both arms, and its part
+// of the measured time is a lock and an append.
 type shim struct {
 	mu       sync.Mutex // guards the rest
 	nodes    int        // accepted
 	apps     int        // accepted
-	running  int        // reported to run, and accepted
-	sentinel bool       // was refused, as it should be
-	problems []string   // what should not have been said
+	running  int        // recovered allocations that were accepted
+	sentinel bool       // the last ask was rejected
+	problems []string   // unexpected messages
 	placed   []string   // allocation keys, in order
-	want     int        // placements after which the clock stops
+	want     int        // placements at which the clock stops
 
-	expectsVictims bool                    // victims are expected, and leave at once
-	victims        []*si.AllocationRelease // told to leave, and not confirmed yet
-	victimCount    int                     // were told to leave, in all
+	expectsVictims bool                    // victims are expected, and confirmed at once
+	victims        []*si.AllocationRelease // not confirmed yet
+	victimCount    int                     // total
 	victimsReady   chan struct{}           // holds one token when there are victims
 
 	end     usage         // taken with the last placement
-	changed chan struct{} // holds one token when something was told
+	changed chan struct{} // holds one token after a message
 	done    chan struct{} // closed with the last placement
 }
 
@@ -41,8 +41,8 @@ func newShim(want int) *shim {
 	}
 }
 
-// await blocks until true holds, or something went wrong, or the time is over. what is
-// awaited goes into the error.
+// await blocks until holds is true, there is a problem, or the limit is reached. what is part of the
+// error.
 func (s *shim) await(what string, limit time.Duration, holds func() bool) error {
 	timeout := time.NewTimer(limit)
 	defer timeout.Stop()
@@ -64,7 +64,7 @@ func (s *shim) await(what string, limit time.Duration, holds func() bool) error 
 	}
 }
 
-// notify leaves a token for who waits, unless there is one.
+// notify adds a token, unless there is one.
 func notify(token chan struct{}) {
 	select {
 	case token <- struct{}{}:
@@ -72,7 +72,7 @@ func notify(token chan struct{}) {
 	}
 }
 
-// addProblem adds to the trouble.
+// addProblem records a problem.
 func (s *shim) addProblem(trouble string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,14 +80,14 @@ func (s *shim) addProblem(trouble string) {
 	notify(s.changed)
 }
 
-// expectVictims says that from now on allocations may be told to leave.
+// expectVictims allows preemption from now on.
 func (s *shim) expectVictims() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.expectsVictims = true
 }
 
-// addVictim notes a victim. Requires: the lock is held.
+// addVictim records a victim. The caller must hold the lock.
 func (s *shim) addVictim(r *si.AllocationRelease) {
 	s.victims = append(s.victims, &si.AllocationRelease{
 		PartitionName: partition, ApplicationID: r.ApplicationID, AllocationKey: r.AllocationKey,
@@ -97,7 +97,7 @@ func (s *shim) addVictim(r *si.AllocationRelease) {
 	notify(s.victimsReady)
 }
 
-// takeVictims are those who were told to leave since it was last called.
+// takeVictims are the victims since the last call.
 func (s *shim) takeVictims() []*si.AllocationRelease {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,20 +106,20 @@ func (s *shim) takeVictims() []*si.AllocationRelease {
 	return all
 }
 
-// countVictims is how many were told to leave.
+// countVictims is the number of victims.
 func (s *shim) countVictims() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.victimCount
 }
 
-// UpdateAllocation counts placements. The clock is read here and not by who waits for
-// it: waking up is no part of a decision.
+// UpdateAllocation counts placements. The clock is read here and not by the waiting goroutine: its
+// wake-up is not part of a decision.
 func (s *shim) UpdateAllocation(m *si.AllocationResponse) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, a := range m.New {
-		if strings.HasPrefix(a.AllocationKey, runningPrefix) { // the answer to a report
+		if strings.HasPrefix(a.AllocationKey, runningPrefix) { // the answer to a recovered allocation
 			s.running++
 			continue
 		}
@@ -173,16 +173,16 @@ func (s *shim) UpdateNode(m *si.NodeResponse) error {
 	return nil
 }
 
-// Predicates agrees.
+// Predicates accepts every placement.
 func (*shim) Predicates(*si.PredicatesArgs) error { return nil }
 
-// PreemptionPredicates agrees as soon as those have left who must in any case.
+// PreemptionPredicates accepts with the minimum of victims.
 func (*shim) PreemptionPredicates(args *si.PreemptionPredicatesArgs) *si.PreemptionPredicatesResponse {
 	return &si.PreemptionPredicatesResponse{Success: true, Index: args.StartIndex}
 }
 
-// SendEvent takes events and drops them.
+// SendEvent drops events.
 func (*shim) SendEvent([]*si.EventRecord) {}
 
-// UpdateContainerSchedulingState is of no interest.
+// UpdateContainerSchedulingState does nothing.
 func (*shim) UpdateContainerSchedulingState(*si.UpdateContainerSchedulingStateRequest) {}

@@ -17,28 +17,28 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// stepsPerRun is how long a storm is.
+// stepsPerRun is the number of steps with faults of a chaos run.
 const stepsPerRun = 100
 
-// requiredEvents is what must happen in the storms together, each at least so often: a property of what
-// never happens shows nothing.
+// requiredEvents must each occur in the chaos runs together: an invariant is not tested by events that
+// never occur.
 var requiredEvents = []string{
 	"a gang asks", "a node comes back", "a node drains, or does not any more", "a node has another size",
 	"a node vanishes under a preemption", "a reload", "a running task is resized", "a task ends", "a victim asks again",
 	"a victim ends by itself", "a victim never asks again", "again, as a more important one took the node",
 	"again, as it has waited too long", "again, as its node has changed",
 	"again, as it is another one", "an application is removed", "an ask is resized", "an ask that preempted is cancelled",
-	"an ask that preempted is resized", "by right of pressure", "by right of guarantee",
-	"by right of priority", "by right of quota", "by right of required node", "confirmed as something else", "confirmed at once",
+	"an ask that preempted is resized", "reason pressure", "reason guarantee",
+	"reason priority", "reason quota", "reason required node", "confirmed as something else", "confirmed at once",
 	"confirmed for another application first", "confirmed late", "confirmed out of order", "confirmed twice",
-	"confirmed what is unknown", "everything is said anew", "never confirmed", "preempted in the calm", "room goes round",
-	"room goes round, and there is a pause", "somebody alone gives up its node", "somebody waits for a node",
-	"who preempted gets another node", "who preempted gets the node",
+	"confirmed what is unknown", "registered again", "never confirmed", "preempted without faults", "a preemption cycle",
+	"a preemption cycle with a cool-down", "the only pending ask gives up its nomination", "an ask is nominated",
+	"a preemptor is placed on another node", "a preemptor is placed on its nominated node",
 }
 
-// TestChaos lets everything go wrong and then nothing any more. The environment variables
-// CANOPY_CHAOS_SEED and CANOPY_CHAOS_RUNS say with which storm it begins and how many they are; without
-// the latter package testscale does.
+// TestChaos executes chaos runs: steps with faults, then none until the partition is idle. The
+// environment variables CANOPY_CHAOS_SEED and CANOPY_CHAOS_RUNS set the first seed and the number of
+// runs; package testscale sets the default number.
 func TestChaos(t *testing.T) {
 	const shards = 8
 	first, runs := envNumber(t, "CANOPY_CHAOS_SEED", 1), envNumber(t, "CANOPY_CHAOS_RUNS", uint64(testscale.Runs(200)))
@@ -63,9 +63,9 @@ func TestChaos(t *testing.T) {
 	for _, what := range slices.Sorted(maps.Keys(counts)) {
 		t.Logf("%6d %s", counts[what], what)
 	}
-	t.Logf("an ask preempted %d times at most; in the calm, a chain had %d links at most and there were %d preemptions at most", most, chain, preemptions)
+	t.Logf("an ask preempted %d times at most; without faults, a chain had %d links at most and there were %d preemptions at most", most, chain, preemptions)
 	if runs < 100 || t.Failed() {
-		return // too few for everything to happen
+		return // too few runs for every event
 	}
 	for _, what := range requiredEvents {
 		assert.Assert(t, counts[what] >= 10, "%q happened %d times", what, counts[what])
@@ -100,8 +100,8 @@ func runChaos(t *testing.T, seed uint64) tracker {
 	return m.tracker
 }
 
-// quiesce is the second part: the faults stop, and everybody who had to leave asks again. The
-// manager acts when a confirmation is due or the Core wants to be woken, until neither is.
+// quiesce is the part without faults, in which every victim asks again. The manager acts when a
+// confirmation is due or at a deadline of the Core, until there is neither.
 func (m *resourceManager) quiesce() {
 	m.confirmations = nil
 	for _, id := range slices.Sorted(maps.Keys(m.nodes)) {
@@ -119,10 +119,10 @@ func (m *resourceManager) quiesce() {
 		m.tracker.nodeDisturbed(id)
 	}
 	s := randomSetting(m.rng)
-	s.nominationTimeout, s.circuitBreaker = time.Minute, false // P10 holds without it
+	s.nominationTimeout, s.circuitBreaker = time.Minute, false // PRE-102 holds without it
 	m.reload(s)
 	m.faultsStopped = true
-	for _, key := range slices.Sorted(maps.Keys(m.tasks)) { // the last that were told
+	for _, key := range slices.Sorted(maps.Keys(m.tasks)) { // the last victims
 		if x := m.tasks[key]; preempting(x) && m.rng.IntN(4) > 0 {
 			m.scheduleConfirmation(x)
 		}
@@ -146,21 +146,21 @@ func (m *resourceManager) quiesce() {
 		m.deliver()
 		m.resubmitVictims()
 	}
-	m.fail("it does not come to rest: %d preemptions since the faults stopped", m.tracker.preemptionsAfterFaults)
+	m.fail("it does not become idle: %d preemptions since the faults stopped", m.tracker.preemptionsAfterFaults)
 }
 
-// checkQuiescent holds when everybody has confirmed who ever will: nobody waits for a node any more.
+// checkQuiescent checks that no ask is nominated after all confirmations.
 func (m *resourceManager) checkQuiescent() {
 	if n := m.core.Partition().Nominees(); len(n) > 0 {
 		m.fail("%s still waits for node %s", n[0].Key(), m.core.Partition().Nomination(n[0]).ID())
 	}
 	if m.tracker.preemptionsAfterFaults > 0 {
-		m.countEvent("preempted in the calm")
+		m.countEvent("preempted without faults")
 	}
 	m.checkAccounting()
 }
 
-// removeAllApplications is the end: without applications nothing is left, of preemptions either.
+// removeAllApplications removes all applications; nothing of preemptions may be left.
 func (m *resourceManager) removeAllApplications() {
 	for _, id := range slices.Sorted(maps.Keys(m.apps)) {
 		m.removeApplication(id)

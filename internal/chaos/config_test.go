@@ -17,19 +17,19 @@ var leaves = []objects.QueuePath{"root.owed", "root.spared", "root.shared", "roo
 
 const (
 	batchLeaf  objects.QueuePath = "root.batch"  // whose max is lowered
-	groupsLeaf objects.QueuePath = "root.groups" // whose task groups look, and fall, together
+	groupsLeaf objects.QueuePath = "root.groups" // whose gangs preempt, and are preempted, together
 )
 
-// priorityLevels are the priorities. No queue has an offset, so they are compared as they are.
+// priorityLevels are the priorities. No queue has an offset, so that they are compared unchanged.
 var priorityLevels = []int32{0, 10, 20, 30}
 
-// setting is what a reload may change.
+// setting are the settings that a reload may change.
 type setting struct {
 	guaranteedCores, protectedCores, batchMaxCores int // cores
 	priorityPreemption, budgets                    string
 	nominationTimeout                              time.Duration
 	nodePressure                                   bool
-	circuitBreaker                                 bool // else who goes round is only named
+	circuitBreaker                                 bool // false: preemption cycles are only reported
 	cycleRounds                                    int
 }
 

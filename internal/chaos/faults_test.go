@@ -11,15 +11,15 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// nodeCores is what a node has.
+// nodeCores is the capacity of a node.
 const nodeCores = 10
 
-// confirmAfter is when a confirmation comes.
+// confirmAfter schedules a confirmation.
 func (m *resourceManager) confirmAfter(d time.Duration, release scheduler.Release) {
 	m.confirmations = append(m.confirmations, confirmation{m.now.Add(d), release, m.tracker.preemptedCount})
 }
 
-// scheduleConfirmation decides what becomes of a task that was just told to leave.
+// scheduleConfirmation chooses how a victim is confirmed.
 func (m *resourceManager) scheduleConfirmation(x *task) {
 	release := scheduler.Release{App: x.ask.App, Key: x.ask.Key, Type: scheduler.PreemptedByScheduler}
 	late := time.Duration(1+m.rng.IntN(600)) * time.Second
@@ -60,7 +60,7 @@ func (m *resourceManager) scheduleConfirmation(x *task) {
 	}
 }
 
-// injectEvent lets one thing go wrong, or right.
+// injectEvent injects one event.
 func (m *resourceManager) injectEvent() {
 	switch m.rng.IntN(30) {
 	case 0, 1, 2:
@@ -111,7 +111,7 @@ func (m *resourceManager) injectEvent() {
 	}
 }
 
-// cancelAsk takes an ask back, rather one that waits for a node.
+// cancelAsk cancels an ask, preferably a nominated one.
 func (m *resourceManager) cancelAsk() {
 	x := m.pickTask(m.waitsForNode)
 	if x != nil {
@@ -123,7 +123,7 @@ func (m *resourceManager) cancelAsk() {
 	m.step(scheduler.Release{App: x.ask.App, Key: x.ask.Key, Type: scheduler.StoppedByRM})
 }
 
-// removeNode takes a node away, rather one that somebody was told to leave.
+// removeNode removes a node, preferably one with victims.
 func (m *resourceManager) removeNode() {
 	id := m.pickNode(func(n *machine) bool { return !n.removed })
 	if x := m.pickTask(preempting); x != nil && m.rng.IntN(4) > 0 {
@@ -204,7 +204,7 @@ func (m *resourceManager) removeApplication(id objects.AppID) {
 	m.countEvent("an application is removed")
 }
 
-// resizeTask changes what a task takes, rather one that was told to leave or that is pending.
+// resizeTask changes the amounts of a task, preferably of a victim or a pending one.
 func (m *resourceManager) resizeTask() {
 	preferred := [][]func(*task) bool{
 		{preempting, running}, {m.waitsForNode, preempting, running}, {m.waitsForNode, running}, {pending, running},
@@ -229,7 +229,7 @@ func (m *resourceManager) resizeTask() {
 	case running(x):
 		m.tracker.nodeDisturbed(x.node)
 		if x.queue() == batchLeaf {
-			m.tracker.batchUsedAt = m.tracker.eventSeq // it may use more of it now
+			m.tracker.batchUsedAt = m.tracker.eventSeq // it may have a larger quota for others now
 		}
 		m.countEvent("a running task is resized")
 	case m.waitsForNode(x):
@@ -240,7 +240,8 @@ func (m *resourceManager) resizeTask() {
 	m.step(scheduler.SubmitAsk{Ask: &ask})
 }
 
-// reregister registers again: everything is said anew, and who was told to leave has forgotten.
+// reregister registers again: everything is sent anew, and victims are recovered as running
+// allocations.
 func (m *resourceManager) reregister() {
 	m.step(scheduler.ResetPartition{})
 	for _, id := range slices.Sorted(maps.Keys(m.nodes)) {
@@ -268,10 +269,10 @@ func (m *resourceManager) reregister() {
 			m.step(scheduler.SubmitAsk{Ask: x.ask})
 		}
 	}
-	m.countEvent("everything is said anew")
+	m.countEvent("registered again")
 }
 
-// decide lets the Core decide until it has nothing more to do, and asks again for who had to leave.
+// decide schedules until there is nothing to do, and resubmits victims.
 func (m *resourceManager) decide() {
 	m.updateOverdue()
 	clear(m.tracker.abandoned)
@@ -295,7 +296,7 @@ func (m *resourceManager) resubmitVictims() {
 	}
 }
 
-// injectFaults is the first part: a full cluster, in which everything goes wrong.
+// injectFaults is the part with faults, in a full cluster.
 func (m *resourceManager) injectFaults(steps int) {
 	for i := range 3 + m.rng.IntN(3) {
 		m.nodes[objects.NodeID(fmt.Sprint("n", i))] = &machine{removed: true}

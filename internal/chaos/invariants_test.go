@@ -10,59 +10,59 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// What is watched.
+// Invariants.
 //
-// An ask preempts once. It is nominated for the node then, the room is held for it against asks
-// that are no more important, and while its victims leave it does not look (ADR 24). So it can
-// only preempt again after its nomination has ended unplaced, and for that something must have
-// happened to it since: an excuse. excuse says which there are: what the manager did or
-// saw, never what only the Core believes. Each time needs an excuse that is younger than the time before, so
+// An ask preempts once. It is nominated for the node then, the resources are reserved against asks of
+// the same or lower priority, and while its victims terminate it is not evaluated (ADR 24). So it can
+// preempt again only after its nomination has ended without a placement, which needs an event since
+// then: a reason. repreemptReason lists them: what the manager did or received, never the state of the
+// Core. Each preemption needs a reason that is newer than the last preemption, so
 //
-//	preemptions of an ask <= 1 + excuses that it had,
+//	preemptions of an ask <= 1 + reasons that it had,
 //
-// and where nothing happens any more, which is the calm, only asks that are more important can
-// be one, and asks of its own queue that take the rest of its quota.
+// and without faults the only reasons are asks of higher priority, and asks of the same queue that use
+// the rest of its quota.
 //
-// Work that comes back may preempt in its turn. By right of priority its victims are strictly less
-// important. By right of the guarantee they may be as important, but then they come from a queue
-// that stays at or above its guarantee (P4), so that one cannot take them back by the same right.
-// Between one level of priority and the next there is at most one such step, so
+// A resubmitted task may preempt in turn. By priority its victims have strictly lower priority. For a
+// guarantee they may have the same priority, but they come from a queue that stays at or above its
+// guarantee (PRE-34), so that they cannot preempt back for the same reason. Between two levels of
+// priority there is at most one such step, so
 //
-//	a chain in which each was displaced by the one before is at most 2 * levels - 1 long,
+//	a chain of preemptions, each of the preemptor before, has at most 2 * levels - 1 links,
 //
-// and each of its links is an ask that preempts at most once: there is no ping-pong (P10).
+// and each of its asks preempts at most once: there is no ping-pong (PRE-102).
 
-// maxChain is how many preemptions in the calm may have led to one another.
+// maxChain bounds the length of a chain of preemptions without faults.
 func maxChain() int { return 2*len(priorityLevels) - 1 }
 
-// tracker is what the properties need to remember.
+// tracker is the history that the invariants need.
 type tracker struct {
 	events map[string]int
 
-	eventSeq             int // of everything that is heard or done
-	preemptedCount       int // to leave
+	eventSeq             int // of all messages sent and received
+	preemptedCount       int // victims so far
 	pendingCount         int // now
 	lastPreemptionNumber uint64
 
 	lastPreemption      map[objects.AllocationKey]preemptionRecord
-	preemptionsOf       map[objects.AllocationKey]int // that an ask preempted
+	preemptionsOf       map[objects.AllocationKey]int // number of preemptions of an ask
 	maxPreemptions      int
-	askPriority         map[objects.AllocationKey]int32 // the priorities of all that ever were
-	toResubmit          []task                          // that have left and are to ask again
-	nodeChangedAt       map[objects.NodeID]int          // when something happened to a node
-	nodeUses            map[objects.NodeID][]nodeUse    // what came to a node
-	nodeOverdueAt       map[objects.NodeID]int          // when the time of somebody on a node ended who was told to leave
-	resizedAt           map[objects.AllocationKey]int   // when an ask became another one
-	abandoned           map[objects.AllocationKey]bool  // since the core began to decide, alone in their application: true
-	batchUsedAt         int                             // when something was placed in the leaf that has a max
+	askPriority         map[objects.AllocationKey]int32 // the priorities of all asks so far
+	toResubmit          []task                          // confirmed victims that will ask again
+	nodeChangedAt       map[objects.NodeID]int          // last change of a node
+	nodeUses            map[objects.NodeID][]nodeUse    // asks placed on a node or nominated for it
+	nodeOverdueAt       map[objects.NodeID]int          // when a victim on a node became overdue
+	resizedAt           map[objects.AllocationKey]int   // last resize of an ask
+	abandoned           map[objects.AllocationKey]bool  // asks that gave up a nomination during the current decisions; true: no other ask of its application was pending
+	batchUsedAt         int                             // last placement in the leaf that has a max
 	reloadAt            int
 	predicatesChangedAt int
-	overcommittedAt     int // when a node held more than it has
+	overcommittedAt     int // last time a node was above its capacity
 
-	coolDowns              map[[2]objects.QueuePath]time.Time // leaves, in both orders, and since when
-	lastMessage            string                             // of the last preemption that was heard
-	longestChainSeen       int                                // the longest in the calm
-	preemptionsAfterFaults int                                // preemptions in the calm
+	coolDowns              map[[2]objects.QueuePath]time.Time // by two leaves, in both orders: the start of the cool-down
+	lastMessage            string                             // of the last preemption received
+	longestChainSeen       int                                // the longest without faults
+	preemptionsAfterFaults int                                // preemptions without faults
 }
 
 // preemptionRecord is the last preemption of an ask.
@@ -73,7 +73,7 @@ type preemptionRecord struct {
 	node     objects.NodeID
 }
 
-// nodeUse is an ask that came to a node, or is nominated for it.
+// nodeUse is an ask that was placed on a node, or is nominated for it.
 type nodeUse struct {
 	eventSeq int
 	priority int32
@@ -93,7 +93,7 @@ func (w *tracker) nodeDisturbed(id objects.NodeID) {
 	w.nodeChangedAt[id] = w.eventSeq
 }
 
-// onEffects brings the books of the manager up to date.
+// onEffects updates the accounting of the manager.
 func (m *resourceManager) onEffects(effects []scheduler.Effect) {
 	m.t.Helper()
 	m.tracker.lastMessage = ""
@@ -123,15 +123,16 @@ func (m *resourceManager) onEffects(effects []scheduler.Effect) {
 	}
 }
 
-// checkCoolDowns holds preemptions against pauses. What is decided together, as for a gang, may go on.
+// checkCoolDowns checks that there is no preemption during a cool-down. Decisions made together, as for
+// a gang, may continue.
 func (m *resourceManager) checkCoolDowns(e scheduler.Event) {
 	switch e.Kind {
 	case scheduler.EventPreemptionCycle:
-		m.countEvent("room goes round")
+		m.countEvent("a preemption cycle")
 		for i, a := range e.Cycle {
 			b := e.Cycle[(i+1)%len(e.Cycle)]
 			if !e.Until.IsZero() {
-				m.countEvent("room goes round, and there is a pause")
+				m.countEvent("a preemption cycle with a cool-down")
 				m.tracker.coolDowns[[2]objects.QueuePath{a, b}], m.tracker.coolDowns[[2]objects.QueuePath{b, a}] = m.now, m.now
 			}
 		}
@@ -146,16 +147,17 @@ func (m *resourceManager) checkCoolDowns(e scheduler.Event) {
 	}
 }
 
-// recordAbandoned remembers who has given its node up and is alone.
+// recordAbandoned records an ask that gave up its nomination, and whether it is the only pending one.
 func (m *resourceManager) recordAbandoned(e scheduler.Event) {
 	if e.NominationEnd == scheduler.NominationGivenUp || e.NominationEnd == scheduler.NominationTimedOut {
 		if m.tracker.abandoned[e.Subject.Key] = m.onlyPendingOfApp(e.Subject.Key); m.tracker.abandoned[e.Subject.Key] {
-			m.countEvent("somebody alone gives up its node")
+			m.countEvent("the only pending ask gives up its nomination")
 		}
 	}
 }
 
-// onlyPendingOfApp reports whether nothing else of its application is pending: others like it may look.
+// onlyPendingOfApp reports whether no other ask of its application is pending: others of its group may
+// be evaluated.
 func (m *resourceManager) onlyPendingOfApp(key objects.AllocationKey) bool {
 	for _, x := range m.tasks {
 		if pending(x) && x.ask.Key != key && x.ask.App == m.tasks[key].ask.App {
@@ -168,18 +170,18 @@ func (m *resourceManager) onlyPendingOfApp(key objects.AllocationKey) bool {
 func (m *resourceManager) onAllocated(e scheduler.Allocated) {
 	x := m.tasks[e.Ask.Key]
 	if x == nil || running(x) && x.node != e.Node {
-		m.fail("%s, and nobody asks for it", e)
+		m.fail("%s, and is not an ask", e)
 	}
 	if n := m.nodes[e.Node]; n == nil || n.removed || n.draining && !running(x) && e.Ask.RequiredNode != e.Node {
-		m.fail("%s, which takes no work", e)
+		m.fail("%s, which is not schedulable", e)
 	}
 	x.node = e.Node
 	if c, waited := m.tracker.lastPreemption[x.ask.Key]; waited {
 		delete(m.tracker.lastPreemption, x.ask.Key)
 		if c.node == e.Node {
-			m.countEvent("who preempted gets the node")
+			m.countEvent("a preemptor is placed on its nominated node")
 		} else {
-			m.countEvent("who preempted gets another node")
+			m.countEvent("a preemptor is placed on another node")
 		}
 	}
 	m.tracker.nodeUses[e.Node] = append(m.tracker.nodeUses[e.Node], nodeUse{m.tracker.eventSeq, x.ask.Priority})
@@ -206,7 +208,8 @@ func (m *resourceManager) onReleased(e scheduler.Released) {
 	m.scheduleConfirmation(x)
 }
 
-// onPreempted finds out whose victim it is. The ledger has an entry for each preemption, in the order in which they are heard of.
+// onPreempted finds the preemption of a victim. The preemption log has an entry for each preemption, in
+// the order of delivery.
 func (m *resourceManager) onPreempted(e scheduler.Released) {
 	victim := func(v scheduler.Victim) bool { return v.Key == e.Key }
 	p, _ := m.core.Preemption(m.tracker.lastPreemptionNumber)
@@ -217,7 +220,7 @@ func (m *resourceManager) onPreempted(e scheduler.Released) {
 		if p, ok = m.core.Preemption(m.tracker.lastPreemptionNumber); !ok || !slices.ContainsFunc(p.Victims, victim) {
 			m.fail("%s, which is no victim of preemption %d", e, m.tracker.lastPreemptionNumber)
 		}
-		m.countEvent("by right of " + p.Reason.String())
+		m.countEvent("reason " + p.Reason.String())
 		if m.faultsStopped {
 			m.tracker.preemptionsAfterFaults++
 		}
@@ -235,20 +238,20 @@ func (m *resourceManager) onPreempted(e scheduler.Released) {
 	}
 	m.tracker.longestChainSeen = max(m.tracker.longestChainSeen, x.chainDepth)
 	if x.chainDepth > maxChain() {
-		m.fail("%s is the end of a chain of %d preemptions, which is ping-pong", e.Key, x.chainDepth)
+		m.fail("%s is the end of a chain of %d preemptions", e.Key, x.chainDepth)
 	}
 }
 
-// checkPreemption holds a preemption against what was before.
+// checkPreemption checks a preemption against the history.
 func (m *resourceManager) checkPreemption(p scheduler.Preemption) {
 	key := p.Ask.Key
 	x := m.tasks[key]
 	if x == nil {
-		m.fail("preemption %d is for ask %s, which nobody wants", p.Number, key)
+		m.fail("preemption %d is for ask %s, which is not pending", p.Number, key)
 	}
 	for _, v := range p.Victims {
 		if v.Priority > x.ask.Priority || v.Priority == x.ask.Priority && p.Reason == preemption.ReasonPriority {
-			m.fail("%s at %d takes the place of %s at %d by right of %s", key, x.ask.Priority, v.Key, v.Priority, p.Reason)
+			m.fail("%s at %d takes the place of %s at %d for reason %s", key, x.ask.Priority, v.Key, v.Priority, p.Reason)
 		}
 	}
 	if m.tracker.abandoned[key] {
@@ -269,7 +272,7 @@ func (m *resourceManager) checkPreemption(p scheduler.Preemption) {
 	m.tracker.nodeUses[p.Node] = append(m.tracker.nodeUses[p.Node], nodeUse{m.tracker.eventSeq, x.ask.Priority})
 }
 
-// repreemptReason is what has happened to an ask since it preempted; empty: nothing.
+// repreemptReason is the event since the last preemption of an ask that allows another; empty: none.
 func (m *resourceManager) repreemptReason(x *task, c preemptionRecord) string {
 	switch {
 	case m.tracker.resizedAt[x.ask.Key] > c.eventSeq:
@@ -289,13 +292,13 @@ func (m *resourceManager) repreemptReason(x *task, c preemptionRecord) string {
 	case x.queue() == batchLeaf && m.tracker.batchUsedAt > c.eventSeq:
 		return "others have used its quota"
 	case m.tracker.overcommittedAt > c.eventSeq:
-		return "another node holds more than it has" // which the root lacks
+		return "another node holds more than it has" // which root lacks
 	}
 	return ""
 }
 
-// lostNode reports whether a more important ask came to the node. One that took it over, for which
-// nobody else had to leave, may be placed elsewhere by now; only the ledger knows which it was.
+// lostNode reports whether an ask of higher priority took the node. One that took it without victims
+// may be placed on another node by now; only the preemption log knows which it was.
 func (m *resourceManager) lostNode(x *task, c preemptionRecord) bool {
 	before, _ := m.core.Preemption(c.number)
 	more, known := m.tracker.askPriority[before.Nomination.LostTo]
@@ -303,20 +306,20 @@ func (m *resourceManager) lostNode(x *task, c preemptionRecord) bool {
 		slices.ContainsFunc(m.tracker.nodeUses[c.node], func(u nodeUse) bool { return u.eventSeq > c.eventSeq && u.priority > x.ask.Priority })
 }
 
-// updateOverdue notes who has not left in time, which the Core finds out when it begins to decide.
+// updateOverdue records overdue victims, which the Core detects when it begins to schedule.
 func (m *resourceManager) updateOverdue() {
 	m.tracker.eventSeq++
 	for _, x := range m.tasks {
 		if preempting(x) && !x.overdue && m.conf.nominationTimeout > 0 && !m.now.Before(x.preemptedAt.Add(m.conf.nominationTimeout)) {
 			x.overdue, m.tracker.nodeOverdueAt[x.node] = true, m.tracker.eventSeq
 			if x.queue() == batchLeaf {
-				m.tracker.batchUsedAt = m.tracker.eventSeq // nobody counts on what it holds of it any more
+				m.tracker.batchUsedAt = m.tracker.eventSeq // what it uses does not count any more
 			}
 		}
 	}
 }
 
-// checkInvariants looks at everything that must hold at any time.
+// checkInvariants checks everything that must hold at any time.
 func (m *resourceManager) checkInvariants() {
 	m.t.Helper()
 	if err := m.core.Check(); err != nil {
@@ -348,14 +351,14 @@ func (m *resourceManager) checkInvariants() {
 	}
 }
 
-// checkNominees holds what waits against the manager's own books, when nothing can be decided: whoever
-// has room on the node it waits for, beside what is held for others, must have been placed, and
-// who has none waits for somebody to leave.
+// checkNominees checks the nominated asks against the manager's accounting when nothing can be decided:
+// an ask that fits on its node, beside other nominated asks, must have been placed, and for one that
+// does not fit there must be a victim.
 func (m *resourceManager) checkNominees() {
 	part := m.core.Partition()
 	for _, y := range part.Nominees() {
 		x, id := m.tasks[y.Key()], part.Nomination(y).ID()
-		m.countEvent("somebody waits for a node")
+		m.countEvent("an ask is nominated")
 		free, all, leaf := m.nodes[id].cores-m.nodes[id].foreign, 0, 0
 		for _, n := range m.nodes {
 			if !n.removed && !n.draining {
@@ -385,12 +388,12 @@ func (m *resourceManager) checkNominees() {
 			m.fail("%s has %d cores on node %s, which it waits for, and is not placed", y.Key(), free, id)
 		}
 		if free < x.size && !victimsLeaving {
-			m.fail("%s waits in vain: it has %d cores on node %s, and nobody will leave", y.Key(), free, id)
+			m.fail("%s is nominated without victims: it has %d cores on node %s, and no victim terminates", y.Key(), free, id)
 		}
 	}
 }
 
-// checkAccounting compares all books at the end.
+// checkAccounting compares all accounting at the end.
 func (m *resourceManager) checkAccounting() {
 	s := m.core.Snapshot(m.now)
 	used, runs := map[objects.NodeID]int{}, 0
@@ -398,7 +401,7 @@ func (m *resourceManager) checkAccounting() {
 		x := m.tasks[key]
 		y, ok := m.core.Partition().Allocation(key)
 		if !ok || y.Pending() != pending(x) || running(x) && y.Node().ID() != x.node || m.core.Partition().Preempting(y) != preempting(x) {
-			m.fail("%s is not in the books as the manager knows it", key)
+			m.fail("%s differs from the accounting of the manager", key)
 		}
 		if running(x) {
 			used[x.node] += x.size

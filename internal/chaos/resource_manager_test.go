@@ -23,7 +23,7 @@ func cores(n int) resources.Amounts {
 	return resources.FromMap(map[string]resources.Quantity{"vcore": resources.Quantity(n * millicoresPerCore)})
 }
 
-// resourceManager is the resource manager: what it believes, from what it said and heard.
+// resourceManager is the resource manager, with its own accounting from its messages.
 type resourceManager struct {
 	t                *testing.T
 	seed             uint64
@@ -32,37 +32,37 @@ type resourceManager struct {
 	now              time.Time
 	conf             setting
 	faultsStopped    bool // the faults have stopped
-	predicatesChange bool // it can be asked about nodes, and changes its mind
+	predicatesChange bool // its predicates can be called, and their answers change
 	predicateSeed    int
 
 	nodes         map[objects.NodeID]*machine
 	apps          map[objects.AppID]objects.QueuePath
 	tasks         map[objects.AllocationKey]*task
-	confirmations []confirmation // confirmations that are under way
+	confirmations []confirmation // confirmations that are scheduled
 	taskCount     int            // tasks
 
-	expectedUnknown scheduler.Release // that is about nobody
+	expectedUnknown scheduler.Release // the unknown confirmation that was sent
 
 	tracker tracker
 }
 
-// machine is a node as the manager knows it.
+// machine is a node of the manager.
 type machine struct {
 	cores, foreign    int // cores
 	removed, draining bool
 }
 
-// task is something that runs or wants to, under one key.
+// task is an ask or an allocation of one key.
 type task struct {
 	ask             *objects.Ask
 	size            int
 	node            objects.NodeID // empty: pending
-	preemptedAt     time.Time      // to leave; zero: not
-	overdue         bool           // so long ago that nobody counts on it
-	preemptionOrder int            // among all that were told
-	lineage         string         // what it is called, whenever it comes back
-	restarts        int            // how often it has come back
-	chainDepth      int            // how many preemptions in the calm led to this one asking
+	preemptedAt     time.Time      // zero: not preempted
+	overdue         bool           // confirmed so late that it does not count
+	preemptionOrder int            // sequence number among all victims
+	lineage         string         // the same name for all its keys
+	restarts        int            // how often it was resubmitted
+	chainDepth      int            // number of preemptions without faults that led to this ask
 }
 
 // confirmation is a confirmation that arrives later.
@@ -72,7 +72,7 @@ type confirmation struct {
 	preemptionOrder int
 }
 
-// Fits implements scheduler.Oracle. In the calm it agrees to everything.
+// Fits implements scheduler.Oracle. Without faults it accepts everything.
 func (m *resourceManager) Fits(ask objects.AllocationKey, node objects.NodeID) bool {
 	if m.faultsStopped {
 		return true
@@ -91,7 +91,7 @@ func (m *resourceManager) fail(format string, args ...any) {
 	m.t.Fatalf("seed %d at %s: %s", m.seed, m.now.Format("15:04:05"), fmt.Sprintf(format, args...))
 }
 
-// pickTask is one of those that pass, in the order of their keys; nil: none does.
+// pickTask is a random task that passes, from the keys in order; nil: none does.
 func (m *resourceManager) pickTask(pass func(*task) bool) *task {
 	var found []*task
 	for _, key := range slices.Sorted(maps.Keys(m.tasks)) {
@@ -109,13 +109,13 @@ func pending(x *task) bool    { return x.node == "" }
 func running(x *task) bool    { return x.node != "" }
 func preempting(x *task) bool { return !x.preemptedAt.IsZero() }
 
-// waitsForNode reports whether x has preempted and has no node yet.
+// waitsForNode reports whether x has preempted and is not placed.
 func (m *resourceManager) waitsForNode(x *task) bool {
 	_, waits := m.tracker.lastPreemption[x.ask.Key]
 	return pending(x) && waits
 }
 
-// pickNode is one of the machines that pass; empty: none does.
+// pickNode is a random machine that passes; empty: none does.
 func (m *resourceManager) pickNode(pass func(*machine) bool) objects.NodeID {
 	var found []objects.NodeID
 	for _, id := range slices.Sorted(maps.Keys(m.nodes)) {
@@ -129,14 +129,14 @@ func (m *resourceManager) pickNode(pass func(*machine) bool) objects.NodeID {
 	return found[m.rng.IntN(len(found))]
 }
 
-// step tells the Core, and hears it.
+// step sends a command to the Core, and processes its effects.
 func (m *resourceManager) step(cmd scheduler.Command) {
 	m.t.Helper()
 	m.onEffects(m.core.Step(m.now, cmd))
 	m.checkInvariants()
 }
 
-// submit asks for a new task of a lineage that may have run before.
+// submit submits a task, new or resubmitted.
 func (m *resourceManager) submit(app objects.AppID, x task) {
 	if _, there := m.apps[app]; !there {
 		m.apps[app] = x.queue()
@@ -149,13 +149,13 @@ func (m *resourceManager) submit(app objects.AppID, x task) {
 	m.step(scheduler.SubmitAsk{Ask: &ask})
 }
 
-// queue is the leaf of a task: its application is called after it.
+// queue is the leaf of a task: the application is named after it.
 func (x *task) queue() objects.QueuePath {
 	path, _, _ := strings.Cut(string(x.ask.App), "/")
 	return objects.QueuePath(path)
 }
 
-// submitNew asks for something new: a single task, or the members of a gang.
+// submitNew submits new tasks: a single one, or the members of a gang.
 func (m *resourceManager) submitNew() {
 	leaf := leaves[m.rng.IntN(len(leaves))]
 	app := objects.AppID(fmt.Sprintf("%s/%d", leaf, m.rng.IntN(2)))
@@ -183,7 +183,7 @@ func (m *resourceManager) submitNew() {
 	}
 }
 
-// removeTask takes a task that has left out of the books. Who had to leave may ask again.
+// removeTask removes an ended task. A victim may be resubmitted.
 func (m *resourceManager) removeTask(x *task) {
 	delete(m.tasks, x.ask.Key)
 	if !preempting(x) {
@@ -199,7 +199,7 @@ func (m *resourceManager) removeTask(x *task) {
 	}
 }
 
-// deliver sends the confirmations that are due, in any order.
+// deliver sends the confirmations that are due, in random order.
 func (m *resourceManager) deliver() {
 	var due []confirmation
 	m.confirmations = slices.DeleteFunc(m.confirmations, func(l confirmation) bool {
@@ -218,7 +218,7 @@ func (m *resourceManager) deliver() {
 	}
 }
 
-// confirm says that a task has left. Of one that the manager does not have, nothing may come.
+// confirm confirms a release. For an unknown task there must be no effect but the report.
 func (m *resourceManager) confirm(release scheduler.Release) {
 	m.t.Helper()
 	x := m.tasks[release.Key]
@@ -228,7 +228,7 @@ func (m *resourceManager) confirm(release scheduler.Release) {
 	}
 	confirms := release.Type != scheduler.Unspecified && release.Type != scheduler.StoppedByRM
 	if confirms {
-		m.removeTask(x) // nobody is told again
+		m.removeTask(x) // there is no further effect
 	}
 	m.step(release)
 	if !confirms && m.tasks[release.Key] != nil {
@@ -236,7 +236,7 @@ func (m *resourceManager) confirm(release scheduler.Release) {
 	}
 }
 
-// confirmUnknown confirms what the Core cannot know: it says so, counts it, and changes nothing.
+// confirmUnknown confirms an unknown allocation: the Core reports and counts it, and changes nothing.
 func (m *resourceManager) confirmUnknown(release scheduler.Release) {
 	m.t.Helper()
 	_, asks, allocations := m.core.Partition().Counts()
@@ -249,7 +249,7 @@ func (m *resourceManager) confirmUnknown(release scheduler.Release) {
 	m.step(release)
 	m.expectedUnknown = scheduler.Release{}
 	if _, b, c := m.core.Partition().Counts(); b != asks || c != allocations {
-		m.fail("the confirmation of %s, which is unknown, changed the books", release.Key)
+		m.fail("the confirmation of %s, which is unknown, changed the accounting", release.Key)
 	}
 	if got := m.core.Preemptions().UnknownConfirmations; got != want {
 		m.fail("%d confirmations of unknown work were counted, not %d", got, want)
