@@ -25,10 +25,10 @@ type replayFlags struct {
 	decisions           string // the file to write them to; empty: none
 	bounds              configs.Options
 
-	order, priorities string           // age or qos; none or qos
-	qosNumbers        map[string]int64 // priorities by QoS class; a missing class has the default
-	queue             string           // of all tasks; empty: one for each class
-	preemption        string           // on, off or compare
+	order, priorities string       // age or qos; none or qos
+	qosNumbers        classNumbers // priorities by QoS class; a missing class has the default
+	queue             string       // of all tasks; empty: one for each class
+	preemption        string       // on, off or compare
 	resubmit          bool
 }
 
@@ -46,7 +46,7 @@ func (f *replayFlags) define(flags *pflag.FlagSet) {
 		"write a line 'task node' for each allocation, and 'task node preempted' for each victim, to `FILE`")
 	flags.StringVar(&f.order, "order", "age", "order of the tasks in a fill: age (all at once, the oldest first) or qos (class by class, the lowest priority first)")
 	flags.StringVar(&f.priorities, "priority-from", "none", "source of the priority of a task: none (all have 0) or qos")
-	flags.StringToInt64Var(&f.qosNumbers, "qos-priorities", nil,
+	flags.Var(&f.qosNumbers, "qos-priorities",
 		"priorities of QoS classes, as `CLASS=N,...`; default: BE=0,Burstable=100,Guaranteed=200,LS=300")
 	flags.StringVar(&f.queue, "queue", "", "`PATH` of the leaf of all tasks; default: root.<qos>")
 	flags.StringVar(&f.preemption, "preemption", "on",
@@ -81,6 +81,21 @@ func (f *replayFlags) check() error {
 		note(n < math.MinInt32 || n > math.MaxInt32, "--qos-priorities: %s=%d is not a 32-bit integer", class, n)
 	}
 	return errors.Join(append(wrong, checkBounds(f.bounds), checkOutput(f.output))...)
+}
+
+// checkClasses rejects a class of --qos-priorities that is neither a usual one nor that of a task, which is
+// a misspelling. A usual one may be given for every trace.
+func (f *replayFlags) checkClasses(tasks []sim.Task) error {
+	known := sim.QoSPriorities()
+	for _, t := range tasks {
+		known[t.QoSClass()] = 0
+	}
+	for _, class := range slices.Sorted(maps.Keys(f.qosNumbers)) {
+		if _, ok := known[strings.ToLower(class)]; !ok {
+			return fmt.Errorf("--qos-priorities: %s: no task has QoS class %s", f.pods, class)
+		}
+	}
+	return nil
 }
 
 // qosPriorities are the priorities of the QoS classes, by name in lower case. The caller must have

@@ -32,6 +32,9 @@ func readTrace(f *replayFlags) (*trace, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := f.checkClasses(tasks); err != nil {
+		return nil, err
+	}
 	if f.limit > 0 && f.limit < len(tasks) {
 		tasks = tasks[:f.limit]
 	}

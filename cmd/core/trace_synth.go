@@ -57,7 +57,7 @@ const traceSynthExamples = `  canopy trace-synth --out-nodes nodes.csv --out-pod
 
 type synthFlags struct {
 	sim.Synth
-	qos         map[string]int
+	qos         classNumbers
 	nodes, pods string // files
 	output      string
 }
@@ -75,7 +75,10 @@ func traceSynthCommand() *cobra.Command {
 		Args:          noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(f.qos) > 0 {
-				f.QoS = f.qos
+				f.QoS = map[string]int{}
+				for class, n := range f.qos {
+					f.QoS[class] = int(n)
+				}
 			}
 			if err := f.check(); err != nil {
 				return exitError{exitUsage, err}
@@ -96,7 +99,7 @@ func (f *synthFlags) define(flags *pflag.FlagSet) {
 	flags.Float64Var(&f.GPU, "gpu-share", f.GPU, "share of the tasks that request GPUs, from 0 to 1")
 	flags.Float64Var(&f.SharedGPU, "shared-gpu-share", f.SharedGPU, "share of the tasks with one GPU that request a part of it, from 0 to 1")
 	flags.Float64Var(&f.GPUSpec, "gpu-spec-share", f.GPUSpec, "share of the tasks with GPUs that name their models, from 0 to 1")
-	flags.StringToIntVar(&f.qos, "qos", nil, "proportion of the tasks of each QoS class, as `CLASS=WEIGHT,...`; default: "+weights(f.QoS))
+	flags.Var(&f.qos, "qos", "proportion of the tasks of each QoS class, as `CLASS=WEIGHT,...`; default: "+weights(f.QoS))
 	flags.StringVar(&f.nodes, "out-nodes", "", "CSV `FILE` to write the nodes to")
 	flags.StringVar(&f.pods, "out-pods", "", "CSV `FILE` to write the tasks to")
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print the summary: text or json")

@@ -84,6 +84,8 @@ func TestTraceSynth_InvalidFlagsAreRejected(t *testing.T) {
 		{"a share below 0", append(files, "--shared-gpu-share", "-0.1"), exitUsage, "--shared-gpu-share is -0.1"},
 		{"a share that is not a number", append(files, "--gpu-spec-share", "NaN"), exitUsage, "--gpu-spec-share is NaN"},
 		{"an unknown class", append(files, "--qos", "Best=1"), exitUsage, `--qos: there is no class "Best", only BE, Burstable, Guaranteed, LS`},
+		{"a class twice", append(files, "--qos", "BE=1,BE=2"), exitUsage, "class BE is given twice"},
+		{"a weight that is not a number", append(files, "--qos", "BE=x"), exitUsage, `the number of class BE must be a whole number of at most 64 bits, not "x"`},
 		{"a negative weight", append(files, "--qos", "BE=-1,LS=2"), exitUsage, "the weight of BE is -1, and must be from 0 to 1000000"},
 		{"no weight", append(files, "--qos", "BE=0"), exitUsage, "--qos gives every class the weight 0"},
 		{"an unknown output format", append(files, "--output", "xml"), exitUsage, `--output is text or json, not "xml"`},
