@@ -17,11 +17,7 @@ const maxProperties = 256
 func (r *report) checkQueueProperties(q *queueDraft) {
 	r.countProperties(q)
 	for _, s := range q.settings {
-		// priority.policy and priority.offset have no effect on root, which has no parent
-		// that sees its priority; they are not checked there (QUE-6, CFG-74).
-		if q.parentQueue != nil || s.name.text != priorityPolicyProperty && s.name.text != priorityOffsetProperty {
-			r.checkProperty(q, "", s)
-		}
+		r.checkProperty(q, "", s)
 		if q.partition.priorityDisabled {
 			r.checkPriorityPreemption(q, s)
 		}

@@ -133,8 +133,8 @@ func badProperties() []badDocument {
 `},
 		{"malformed property values", rootHead + `
     properties:
-      priority.policy: silent on root
-      priority.offset: silent on root
+      priority.policy: «property-value»fenced
+      priority.offset: «property-value»high
       application.sort.priority: «property-value»yes
     childtemplate:
       properties:
