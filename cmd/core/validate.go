@@ -23,8 +23,8 @@ Every problem is listed with its line, column, rule and queue, not only the firs
 with errors is not loaded. A warning does not prevent that, but the file may not have the
 intended effect: a max of "cpu" limits nothing where nodes have "vcore". With --strict,
 warnings are errors. With --address there is a warning for every quantity of a resource
-that no node of a running server has. A file named - is standard input; of a ConfigMap of
-Kubernetes its queues.yaml is read.
+that no node of a running server has. A file named - is standard input, and can be given
+once; of a ConfigMap of Kubernetes its queues.yaml is read.
 
 The exit code is 0 when all files are valid, perhaps with warnings, 1 when a file
 has errors, and 2 when a file cannot be read, the server cannot be reached or the
@@ -57,6 +57,8 @@ func validateCommand() *cobra.Command {
 				return exitError{exitUsage, errors.New("name at least one file, or - for standard input")}
 			case rules && len(files) > 0:
 				return exitError{exitUsage, errors.New("--rules takes no files")}
+			case countOf(files, "-") > 1:
+				return exitError{exitUsage, errors.New("- is standard input, which can be read only once, and it is given more than once")}
 			}
 			if err := f.check(); err != nil {
 				return exitError{exitUsage, err}
@@ -85,6 +87,16 @@ func validateCommand() *cobra.Command {
 	addBounds(cmd.Flags(), &f.bounds)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{exitUsage, err} })
 	return cmd
+}
+
+// countOf counts the elements of names that are equal to name.
+func countOf(names []string, name string) (n int) {
+	for _, x := range names {
+		if x == name {
+			n++
+		}
+	}
+	return n
 }
 
 // validation has the problems of all files. Its JSON form is stable: other programs read it.

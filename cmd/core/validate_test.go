@@ -194,3 +194,11 @@ func TestValidate_WithNodesOfServer(t *testing.T) {
 	assert.Equal(t, code, 2)
 	assert.Assert(t, strings.Contains(errs, "127.0.0.1:1"), errs)
 }
+
+// The second - would be an empty file, with errors that standard input does not have.
+func TestValidate_StandardInputTwiceIsUsageError(t *testing.T) {
+	code, out, errs := runValidate(t, validQueues, "-", "-")
+	assert.Equal(t, code, exitUsage)
+	assert.Equal(t, out, "")
+	assert.Equal(t, errs, "- is standard input, which can be read only once, and it is given more than once")
+}
