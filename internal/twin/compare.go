@@ -168,7 +168,7 @@ func (d *comparison) allocations(holder string, work []*allocation, views persis
 		same(d, name, "class", w.class, v.PriorityClass)
 		same(d, name, "leaving", w.preempting, v.Preempting)
 		same(d, name, "overdue", w.overdue, v.Overdue)
-		same(d, name, "told to leave", w.preemptingSince, v.PreemptedAt)
+		same(d, name, "preempting since", w.preemptingSince, v.PreemptedAt)
 		same(d, name, "nominated", w.nominated, v.Nominated)
 		same(d, name, "created", w.created, v.Created)
 		same(d, name, "priority", w.ask.Priority, v.Ask.Priority)

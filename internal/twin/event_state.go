@@ -91,7 +91,7 @@ func (n *eventState) differences(t *Twin) (lines []string) {
 		}
 	}
 	for _, w := range t.allocations {
-		differ(w, "told to leave", n.preempting[w.ask.Key], w.preempting)
+		differ(w, "preempting", n.preempting[w.ask.Key], w.preempting)
 		differ(w, "overdue", n.overdue[w.ask.Key], w.overdue)
 		differ(w, "the node that it waits for", n.nominated[w.ask.Key], w.nominated)
 	}
