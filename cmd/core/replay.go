@@ -68,7 +68,7 @@ replay.
 
 The exit code is 0 when every invariant held, the accounting balances and every task that could
 be placed was, 1 when not, and 2 when the replay was not possible: invalid arguments, files that
-cannot be read, an address without a scheduler.`
+cannot be read, an address without a scheduler, a scheduler that refuses the registration.`
 
 const replayExamples = `  canopy replay --nodes examples/trace/nodes.csv --pods examples/trace/pods.csv
   canopy replay --nodes openb_node_list_all_node.csv --pods openb_pod_list_default.csv
@@ -176,7 +176,9 @@ func (t *trace) runOnce(
 	r, err := t.run(ctx, f, p, clock, preempts, progress)
 	// Decisions are written after a failure too: they may explain it.
 	if err := errors.Join(err, writeDecisions(decisions, p.client.Log()), p.close()); err != nil {
-		return nil, exitError{exitRefused, err}
+		exit := exitError{code: exitRefused}
+		errors.As(err, &exit)
+		return nil, exitError{exit.code, err}
 	}
 	return r, nil
 }
@@ -187,7 +189,7 @@ func (t *trace) run(
 ) (*replayReport, error) {
 	defer progress.end()
 	if err := p.client.Register(ctx, t.config); err != nil {
-		return nil, err
+		return nil, exitError{exitUsage, err} // nothing was replayed
 	}
 	player := sim.Replay{
 		Client: p.client, Clock: clock, Nodes: t.nodes, Tasks: t.tasks, Seed: f.seed, Progress: progress.count,

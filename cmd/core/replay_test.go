@@ -274,3 +274,14 @@ func writeTempFile(t *testing.T, name, text string) string {
 	assert.NilError(t, os.WriteFile(name, []byte(text), 0o600))
 	return name
 }
+
+// A scheduler that refuses the registration makes the replay impossible, which is not its verdict.
+func TestReplay_RefusedRegistrationIsUsageError(t *testing.T) {
+	p, s := startServing(t, buildProgram(t))
+	s.openStream()
+	code, out, errs := replaySample("--address", s.conn.Target())
+	assert.Equal(t, code, exitUsage, errs)
+	assert.Equal(t, out, "")
+	assert.Assert(t, strings.Contains(errs, "registering resource manager "), errs)
+	p.stop()
+}
