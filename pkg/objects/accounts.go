@@ -80,7 +80,7 @@ type membership struct {
 	index   int // in account.members
 }
 
-// joinAccounts makes a a member of every account that limits it: those of its user and of its
+// joinAccounts adds a to every account of every account that limits it: those of its user and of its
 // group, in its leaf and in every queue above (LIM-3).
 func (p *Partition) joinAccounts(a *Application) {
 	group, grouped := a.limitGroup()

@@ -85,8 +85,8 @@ func (a *Application) Submitted() time.Time { return time.Unix(0, a.key.Submitte
 // AskMaxPriority is the highest priority of the pending asks.
 func (a *Application) AskMaxPriority() policies.CurrentPriority { return a.priority.Max() }
 
-// RestrictToHeadroom removes from f the shapes for which the user or the group of a has no
-// headroom.
+// RestrictToHeadroom removes from f the shapes for which the user limit or the group limit of a
+// leaves no headroom (LIM-11).
 func (a *Application) RestrictToHeadroom(f Mask) {
 	for _, s := range a.memberships {
 		f.intersectWith(s.account.fit)

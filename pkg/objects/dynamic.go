@@ -56,7 +56,8 @@ func (p *Partition) CreateLeaf(path QueuePath, u security.User) error {
 	return nil
 }
 
-// dynamicLeafConf is the settings of a dynamic leaf with child template t; nil: none (PLC-29, QUO-20).
+// dynamicLeafConf is the settings of a dynamic leaf with child template t, its priority offset and
+// priority policy included (PRI-20, PLC-29, QUO-20); nil: no template.
 func dynamicLeafConf(name string, t *configs.ChildTemplate) configs.Queue {
 	if t == nil || name == placement.RecoveryQueueName {
 		return configs.Queue{Name: name, Settings: configs.DefaultSettings()}

@@ -35,7 +35,7 @@ func (p *Partition) BlockingMaxApplications(a *Application) (q *Queue, userOrGro
 	return nil, userOrGroup, false
 }
 
-// BlockingLimit is the limit of the user or the group of a that an ask of shape s exceeds; ok is
+// BlockingLimit is the user limit or group limit of a that an ask of shape s exceeds; ok is
 // false if there is none (LIM-11).
 func (p *Partition) BlockingLimit(a *Application, s *Shape) (q *Queue, h UserOrGroup, ok bool) {
 	for _, m := range a.memberships {

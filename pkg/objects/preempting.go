@@ -9,7 +9,8 @@ import (
 
 // Allocations that are marked for preemption, and nominations. A preempting allocation keeps its
 // resources until the RM confirms its release (PRE-83). A nomination holds the resources of its ask
-// on the node (PRE-75) and has no other effect.
+// on the node (PRE-75), counts in its queues for guarantees and quotas (PRE-14), and is placed
+// first (ORD-6).
 
 // Preempt marks victims for preemption and nominates x for n (PRE-73). An older nomination of x
 // ends, and so do those for n of asks with lower priority, which are returned in the order of their

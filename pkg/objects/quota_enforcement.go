@@ -9,7 +9,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Quota enforcement. A queue may use more than its max after a reload that lowers the max, or
+// Quota enforcement (quota-change preemption in YuniKorn). A queue may use more than its max after a reload that lowers the max, or
 // because the RM reported allocations (QUO-47). If quota.preemption.delay is set, the max is
 // enforced after the queue was above it for that time (QUO-48). This file says which queues are due
 // and when; package preemption chooses the victims. Preempting allocations do not count, overdue

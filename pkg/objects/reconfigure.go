@@ -146,9 +146,9 @@ func (q *Queue) canBecome(conf configs.Queue) bool {
 	return len(q.byName) == 0
 }
 
-// prune removes q if it is empty and either draining or dynamic, and then its parent likewise
-// (QUE-29, QUE-38). A managed queue without applications is not dynamic again later: as a dynamic
-// queue it would be removed by now (QUE-32).
+// prune removes an empty dynamic or draining queue, and then its parent likewise (QUE-29, QUE-38). A
+// managed queue without applications forgets that it was dynamic before the configuration named it:
+// had it stayed dynamic, it would be removed by now (QUE-32).
 func (p *Partition) prune(q *Queue) {
 	for above := q; above != nil; above = above.parent {
 		if above.formerDynamic != nil && !hasApplications(above) {

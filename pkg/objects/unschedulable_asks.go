@@ -1,7 +1,7 @@
 package objects
 
 // Unschedulable asks. Masks say which nodes fit, not what the RM refuses. An ask that the RM
-// refused on every node that it fits is unschedulable: it is not tried again until a change that
+// refused on every node that it fits is unschedulable and backs off: it is not tried again until a change that
 // frees resources in a node or below a max, since placements only take resources (ASK-33, ASK-34).
 
 // MarkUnschedulable takes x, which the RM refused on every node that it fits, out of the

@@ -90,7 +90,7 @@ func (h *victimSearch) yunikornCompatible() bool {
 	return h.reason == ReasonGuarantee && h.victimOrder == policies.VictimOrderCompatible
 }
 
-// ineligibleReason is the first eligibility check that y fails (PRE-21). Guarantees and budgets are not checked
+// ineligibleReason is why y may not be a victim: the first eligibility check that it fails (PRE-21). Guarantees and budgets are not checked
 // here: they depend on the other victims, see victimSelector.protectionOf. A member of a victim group is
 // ineligible if any member has a required node, and has the priority of the group (PRE-51, PRE-52).
 func (h *victimSearch) ineligibleReason(y *objects.Allocation) IneligibleReason {

@@ -3,7 +3,7 @@ package scheduler
 import "github.com/canopy-scheduler/canopy/pkg/objects"
 
 // firstFeasibleNode is the first node, in node order, that has the free resources for x and that the Oracle
-// accepts; nil: none (ORD-1, NOD-29, NOD-32, NOD-33).
+// (the predicates of the RM) accepts; nil: none (ORD-1, NOD-29, NOD-32, NOD-33).
 func (c *Core) firstFeasibleNode(x *objects.Allocation) *objects.Node {
 	if c.oracle == nil {
 		return c.part.FirstFittingNode(x.Shape())

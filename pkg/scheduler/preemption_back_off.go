@@ -27,7 +27,8 @@ type evaluation struct {
 // retriesUnchanged reports whether the group is evaluated again although nothing has changed.
 func (e *evaluation) retriesUnchanged() bool { return e.nominationGivenUp || e.oracleRefused }
 
-// backOff has the groups that were evaluated without a result. Each is evaluated again after
+// backOff is the back-off of preemption (for asks that the RM refused see unschedulable_asks.go of
+// package objects). It has the groups that were evaluated without a result. Each is evaluated again after
 // evaluationRetry (PRE-95, ASK-36), and when a delay of its first ask ends, if that is earlier (PRE-16). So a group
 // is evaluated at most once more for each delay of an ask (PRE-97).
 type backOff struct {
@@ -86,7 +87,7 @@ func (b *backOff) popExpired(now time.Time) (old []*evaluation) {
 	return old
 }
 
-// popMatching returns the waiting groups for which which is true, by evaluatedAt, and ends their back-off.
+// popMatching returns the waiting groups for which the condition holds, by evaluatedAt, and ends their back-off.
 func (b *backOff) popMatching(which func(*objects.AskGroup) bool) (found []*evaluation) {
 	for _, e := range b.queue {
 		if e.waiting && which(e.group) {
