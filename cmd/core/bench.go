@@ -26,8 +26,6 @@ func benchCommand() *cobra.Command {
 		Long:          benchHelp,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(benchRunCommand(), benchCompareCommand(), benchListCommand(), benchSampleCommand())
 	return cmd

@@ -82,7 +82,12 @@ func rejectUnknownSubcommands(c *cobra.Command) {
 		if len(args) == 0 {
 			return nil
 		}
-		return exitError{exitUsage, fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())}
+		unknown := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
+		cmd.SuggestionsMinimumDistance = 2
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			unknown += "\n\nDid you mean this?\n\t" + strings.Join(near, "\n\t") + "\n"
+		}
+		return exitError{exitUsage, fmt.Errorf("%s\nRun '%s --help' for the commands", unknown, cmd.CommandPath())}
 	}
 	c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 }

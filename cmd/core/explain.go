@@ -47,8 +47,11 @@ func explainCommand() *cobra.Command {
 		Long:    explainHelp,
 		Example: explainExamples,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 || args[0] == "" {
+			switch {
+			case len(args) != 1:
 				return exitError{exitUsage, errors.New("explain takes one argument: the key of an ask or an allocation")}
+			case args[0] == "":
+				return exitError{exitUsage, errors.New("explain: the key is empty")}
 			}
 			return nil
 		},

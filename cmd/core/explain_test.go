@@ -43,6 +43,7 @@ func TestExplainCommand_InvalidArguments(t *testing.T) {
 		{[]string{"a/b c%"}, exitRefused, `canopy: no ask or allocation has the key "a/b c%"`},
 		{[]string{"high", "--partition", "other"}, exitRefused, "canopy: Partition not found"},
 		{[]string{}, exitUsage, "canopy: explain takes one argument: the key of an ask or an allocation"},
+		{[]string{""}, exitUsage, "canopy: explain: the key is empty"},
 		{[]string{"a", "b"}, exitUsage, "canopy: explain takes one argument: the key of an ask or an allocation"},
 		{[]string{"high", "--output", "xml"}, exitUsage, ""},
 		{[]string{"high", "--timeout", "0s"}, exitUsage, "canopy: --timeout is 0s, and must be above 0"},

@@ -66,7 +66,9 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{exitUsage, err} })
+	root.Version = thisBuild().String()
+	root.SetVersionTemplate("{{.Version}}")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{exitUsage, plainFlagError(err)} })
 	root.AddCommand(serveCommand(), validateCommand(), schemaCommand(), placeCommand(), testCommand(), planCommand(), explainCommand(), preemptCommand(), demoCommand(),
 		replayCommand(), traceSynthCommand(), benchCommand(), eventsCommand(), versionCommand(), exitCodesCommand())
 	root.SetHelpCommand(helpCommand(root))

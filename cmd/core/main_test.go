@@ -97,9 +97,36 @@ func TestVersion(t *testing.T) {
 	assert.Equal(t, errs, "")
 	assert.Assert(t, strings.HasPrefix(out, "canopy dev\ngo go"), out)
 
+	code, same, _ := runCanopy("--version")
+	assert.Equal(t, code, 0)
+	assert.Equal(t, same, out)
+
 	code, out, _ = runCanopy("version", "--output", "json")
 	assert.Equal(t, code, 0)
 	var got build
 	assert.NilError(t, json.Unmarshal([]byte(out), &got))
 	assert.DeepEqual(t, got, thisBuild())
+}
+
+// A command of a group is suggested like one of the program.
+func TestRun_UnknownCommandHasSuggestion(t *testing.T) {
+	for _, args := range [][]string{{"serv"}, {"bench", "runn"}} {
+		_, _, errs := runCanopy(args...)
+		assert.Assert(t, strings.Contains(errs, "Did you mean this?\n\t"+args[len(args)-1][:3]), errs)
+		assert.Assert(t, strings.Contains(errs, "--help' for the commands\n"), errs)
+	}
+}
+
+// The error about a malformed value of a flag says what the flag takes, not which function of Go failed.
+func TestRun_MalformedFlagValueSaysWhatIsWanted(t *testing.T) {
+	for _, x := range []struct{ command, flag, value, want string }{
+		{"replay", "limit", "x", "a whole number"},
+		{"replay", "seed", "-1", "a whole number that is not negative"},
+		{"trace-synth", "load", "much", "a number"},
+		{"plan", "timeout", "30", "a duration such as 30s or 5m"},
+		{"validate", "strict", "maybe", "true or false"},
+	} {
+		_, _, errs := runCanopy(x.command, "--"+x.flag+"="+x.value)
+		assert.Equal(t, errs, `canopy: invalid argument "`+x.value+`" for "--`+x.flag+`" flag: it must be `+x.want+"\n")
+	}
 }

@@ -87,7 +87,7 @@ func planCommand() *cobra.Command {
 	flags.StringVar(&f.color, "color", "auto", "colours of the text: auto (on a terminal, unless NO_COLOR is set), always or never")
 	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "how long the server may take to answer")
 	addBounds(flags, &f.bounds)
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return withExitRefused(err) })
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return withExitRefused(plainFlagError(err)) })
 	return cmd
 }
 

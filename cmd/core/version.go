@@ -35,8 +35,7 @@ func versionCommand() *cobra.Command {
 			case "json":
 				return printJSON(cmd.OutOrStdout(), b)
 			case "text":
-				_, err := fmt.Fprintf(cmd.OutOrStdout(), "canopy %s\ngo %s %s\nscheduler interface %s\n",
-					b.Version, b.Go, b.Platform, b.Interface)
+				_, err := fmt.Fprint(cmd.OutOrStdout(), b)
 				return err
 			}
 			return exitError{exitUsage, fmt.Errorf("--output is text or json, not %q", output)}
@@ -44,6 +43,11 @@ func versionCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "how to print: text or json")
 	return cmd
+}
+
+// String is the output of canopy version and canopy --version.
+func (b build) String() string {
+	return fmt.Sprintf("canopy %s\ngo %s %s\nscheduler interface %s\n", b.Version, b.Go, b.Platform, b.Interface)
 }
 
 func thisBuild() build {
