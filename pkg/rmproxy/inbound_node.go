@@ -62,19 +62,24 @@ func (b *commandBatch) node(n *si.NodeInfo) error {
 	case si.NodeInfo_DECOMISSION:
 		batch.add(scheduler.RemoveNode{Node: id})
 	default:
-		return fmt.Errorf("unknown action %d", n.Action)
+		return fmt.Errorf("unknown action %d for node %s: the actions are CREATE, CREATE_DRAIN, UPDATE, DRAIN_NODE, "+
+			"DRAIN_TO_SCHEDULABLE and DECOMISSION", n.Action, n.NodeID)
 	}
 	return nil
 }
 
-// rejectNode answers the registration of a node; the interface has no answer to the other actions,
-// so they are logged (RMI-54, NOD-8).
+// rejectNode rejects a node that cannot be a registered one or has no known action. The other actions
+// on a node that may be registered are logged only: an RM reads a rejection as that of a registration
+// (RMI-54, NOD-8, NOD-39).
 func (b *commandBatch) rejectNode(n *si.NodeInfo, err error) {
-	if n.Action == si.NodeInfo_CREATE || n.Action == si.NodeInfo_CREATE_DRAIN {
-		b.reject(scheduler.NodeRejected{Node: objects.NodeID(sanitizedID(n.NodeID)), Reason: err.Error()})
-		return
+	switch n.Action {
+	case si.NodeInfo_UPDATE, si.NodeInfo_DRAIN_NODE, si.NodeInfo_DRAIN_TO_SCHEDULABLE, si.NodeInfo_DECOMISSION:
+		if checkID("node ID", n.NodeID) == nil {
+			b.s.logRefused(n.Action.String()+" of node", n.NodeID, err)
+			return
+		}
 	}
-	b.s.logRefused(n.Action.String()+" of node", n.NodeID, err)
+	b.reject(scheduler.NodeRejected{Node: objects.NodeID(sanitizedID(n.NodeID)), Reason: err.Error()})
 }
 
 // nodeAttributes returns a copy of the attributes with the full name of the partition, as YuniKorn

@@ -55,9 +55,7 @@ func TestUpdateNode_EveryAction(t *testing.T) {
 	send(&si.NodeInfo{NodeID: "n1", Action: si.NodeInfo_UPDATE, SchedulableResource: resourceOf(7, 8)},
 		&si.NodeInfo{NodeID: "n1", Action: si.NodeInfo_DRAIN_NODE},
 		&si.NodeInfo{NodeID: "n2", Action: si.NodeInfo_DRAIN_TO_SCHEDULABLE},
-		&si.NodeInfo{NodeID: "n3", Action: si.NodeInfo_UPDATE},
-		&si.NodeInfo{NodeID: "n1", Action: 99},
-		&si.NodeInfo{NodeID: "n1"})
+		&si.NodeInfo{NodeID: "n3", Action: si.NodeInfo_UPDATE})
 	roundTrip(t, n)
 	view = r.snapshot("default")
 	assert.Equal(t, int64(view.Nodes.At(0).Total.Get("memory")), int64(7))
@@ -69,8 +67,42 @@ func TestUpdateNode_EveryAction(t *testing.T) {
 	assert.Equal(t, again.NodeID, "n2")
 	assert.Assert(t, strings.Contains(again.Reason, "already exists"), again.Reason)
 	assert.Equal(t, r.snapshot("default").Nodes.Len(), 1)
-	// The unknown node, and two invalid actions.
-	assert.Equal(t, r.logs.FilterMessage("refused").Len(), 3)
+	assert.Equal(t, r.logs.FilterMessage("refused").Len(), 1, "the unknown node")
+}
+
+func TestUpdateNode_UnknownActionAndInvalidIDAreAnswered(t *testing.T) {
+	r := newRegisteredRig(t, Options{})
+	n := r.openNodeStream()
+	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{
+		{NodeID: "n1"},
+		{NodeID: "n2", Action: 99},
+		{Action: si.NodeInfo_UPDATE},
+		{Action: si.NodeInfo_DRAIN_NODE},
+		{NodeID: overlongID, Action: si.NodeInfo_DRAIN_TO_SCHEDULABLE},
+		{Action: si.NodeInfo_DECOMISSION},
+		{NodeID: "n3", Attributes: map[string]string{"si/node-partition": "gpu"}},
+		{NodeID: "n4", Action: si.NodeInfo_UPDATE}, // no answer: it could be a registered node
+		{NodeID: "n5", Action: si.NodeInfo_DECOMISSION, Attributes: map[string]string{"si/node-partition": "gpu"}},
+		nodeCreated(""),
+	}}))
+	rejected := receive(t, n, 8, (*si.NodeResponse).GetRejected)
+	const actions = ": the actions are CREATE, CREATE_DRAIN, UPDATE, DRAIN_NODE, DRAIN_TO_SCHEDULABLE and DECOMISSION"
+	for i, want := range [][2]string{
+		{"n1", "unknown action 0 for node n1" + actions},
+		{"n2", "unknown action 99 for node n2" + actions},
+		{"", "node ID is empty"},
+		{"", "node ID is empty"},
+		{overlongID[:maxID], "node ID has 1025 bytes, at most 1024 are allowed"},
+		{"", "node ID is empty"},
+		{"n3", "failed to find partition gpu for node n3"},
+		{"", "node ID is empty"},
+	} {
+		assert.Equal(t, rejected[i].NodeID, want[0])
+		assert.Assert(t, strings.HasPrefix(rejected[i].Reason, want[1]), "%q", rejected[i].Reason)
+	}
+	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n6")}}))
+	assert.Equal(t, receive(t, n, 1, (*si.NodeResponse).GetAccepted)[0].NodeID, "n6")
+	assert.Equal(t, r.logs.FilterMessage("refused").Len(), 2, "n4 and n5")
 }
 
 func TestUpdateNode_InvalidNodeIsRejectedAlone(t *testing.T) {
@@ -92,7 +124,6 @@ func TestUpdateNode_InvalidNodeIsRejectedAlone(t *testing.T) {
 	good.Attributes = map[string]string{"si/node-partition": "[rm]default"}
 	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{
 		nodeCreated(""), nodeCreated(overlongID), otherPartition, badResource, many, negative, empty, good,
-		{Action: si.NodeInfo_DRAIN_NODE},
 	}}))
 	var rejected []*si.RejectedNode
 	var accepted []*si.AcceptedNode
