@@ -102,12 +102,12 @@ func TestShim_UnexpectedReleaseIsProblem(t *testing.T) {
 	victims := callback.takeVictims()
 	assert.Equal(t, len(victims), 1)
 	assert.Equal(t, victims[0].AllocationKey+victims[0].ApplicationID, "ab")
-	assert.Equal(t, len(callback.takeVictims()), 0, "nobody leaves twice")
+	assert.Equal(t, len(callback.takeVictims()), 0, "no allocation is preempted twice")
 }
 
 func TestSpawn_ReportsFailure(t *testing.T) {
-	_, err := spawn(smallWorkloads[0], "nobody", 0, options{scale: "small", seed: 1, deadline: time.Second})
-	assert.ErrorContains(t, err, `arm "nobody": is neither yunikorn nor canopy`)
+	_, err := spawn(smallWorkloads[0], "other", 0, options{scale: "small", seed: 1, deadline: time.Second})
+	assert.ErrorContains(t, err, `arm "other": is neither yunikorn nor canopy`)
 }
 
 func TestRun_WrongFlags(t *testing.T) {

@@ -59,7 +59,6 @@ func benchCompareCommand() *cobra.Command {
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "how to print the result: text or json")
 	cmd.Flags().StringVar(&threshold, "threshold", "5%",
 		"differences of medians up to this `SHARE` do not count, such as 5% or 0.05")
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{exitUsage, plainFlagError(err)} })
 	return cmd
 }
 

@@ -18,8 +18,8 @@ import (
 
 // runBenchCompare runs the command and returns its exit code.
 func runBenchCompare(args []string, out, errs io.Writer) int {
-	cmd := benchCompareCommand()
-	cmd.SetArgs(args)
+	cmd := rootCommand()
+	cmd.SetArgs(append([]string{"bench", "compare"}, args...))
 	cmd.SetOut(out)
 	cmd.SetErr(errs)
 	err := cmd.Execute()

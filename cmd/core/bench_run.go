@@ -71,7 +71,6 @@ func benchRunCommand() *cobra.Command {
 		},
 	}
 	f.define(cmd.Flags())
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{exitUsage, plainFlagError(err)} })
 	return cmd
 }
 

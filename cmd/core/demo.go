@@ -79,7 +79,6 @@ func demoCommand() *cobra.Command {
 	f.IntVar(&size.Asks, "asks", 5000, "number of asks; they take 0.5 to 4 cores")
 	f.Uint64Var(&size.Seed, "seed", 1, "seed of the generated cluster and its asks")
 	f.StringVarP(&output, "output", "o", "text", "how to print the result: text or json")
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{exitUsage, plainFlagError(err)} })
 	return cmd
 }
 

@@ -103,7 +103,6 @@ func replayCommand() *cobra.Command {
 		},
 	}
 	f.define(cmd.Flags())
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{exitUsage, plainFlagError(err)} })
 	return cmd
 }
 

@@ -33,7 +33,7 @@ func (l *grpcLimits) add(f *pflag.FlagSet) {
 	f.DurationVar(&l.rm.UndeliveredTimeout, "rm-undelivered-timeout", rmproxy.DefaultUndeliveredTimeout,
 		"end the stream of a resource manager that reads nothing for this time while decisions or messages wait for that")
 	f.DurationVar(&l.rm.DisconnectedTimeout, "rm-timeout", rmproxy.DefaultDisconnectedTimeout,
-		"another resource manager may register when the former one has had no stream for this time; one that ended its streams itself is replaced at once")
+		"another resource manager may register when the former one has had no stream for this time; one that ended all of its streams itself is replaced after 2s")
 }
 
 // maxMessageBytes is the largest --rm-max-message-bytes: two such messages may be received at the same

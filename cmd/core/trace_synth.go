@@ -87,7 +87,6 @@ func traceSynthCommand() *cobra.Command {
 		},
 	}
 	f.define(cmd.Flags())
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{exitUsage, plainFlagError(err)} })
 	return cmd
 }
 

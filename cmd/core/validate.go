@@ -85,7 +85,6 @@ func validateCommand() *cobra.Command {
 	cmd.Flags().StringVar(&f.address, "address", "", "`HOST:PORT` of the REST interface of a running server, to warn of resources that none of its nodes has")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 30*time.Second, "how long the server may take to answer")
 	addBounds(cmd.Flags(), &f.bounds)
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{exitUsage, plainFlagError(err)} })
 	return cmd
 }
 

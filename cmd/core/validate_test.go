@@ -36,8 +36,8 @@ const (
 func runValidate(t *testing.T, stdin string, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	cmd := validateCommand()
-	cmd.SetArgs(args)
+	cmd := rootCommand()
+	cmd.SetArgs(append([]string{"validate"}, args...))
 	cmd.SetIn(strings.NewReader(stdin))
 	cmd.SetOut(&stdout)
 	cmd.SetErr(&stderr)

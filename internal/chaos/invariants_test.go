@@ -284,7 +284,7 @@ func (m *resourceManager) repreemptReason(x *task, c preemptionRecord) string {
 	case m.conf.nominationTimeout > 0 && m.now.Sub(c.at) >= m.conf.nominationTimeout:
 		return "it has waited too long"
 	case m.tracker.nodeOverdueAt[c.node] > c.eventSeq:
-		return "somebody else has not left in time"
+		return "another victim has not ended in time"
 	case m.tracker.reloadAt >= c.eventSeq:
 		return "the configuration has changed"
 	case m.predicatesChange && m.tracker.predicatesChangedAt >= c.eventSeq:
@@ -346,7 +346,7 @@ func (m *resourceManager) checkInvariants() {
 	for _, y := range m.core.Partition().Nominees() {
 		x, n := m.tasks[y.Key()], m.nodes[m.core.Partition().Nomination(y).ID()]
 		if x == nil || running(x) || n == nil || n.removed || n.draining && x.ask.RequiredNode != m.core.Partition().Nomination(y).ID() {
-			m.fail("%s waits for a node, and nobody wants it, or it runs, or the node takes no work", y.Key())
+			m.fail("%s is nominated, but is not pending, or runs, or its node is unschedulable", y.Key())
 		}
 	}
 }

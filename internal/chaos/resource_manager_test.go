@@ -232,7 +232,7 @@ func (m *resourceManager) confirm(release scheduler.Release) {
 	}
 	m.step(release)
 	if !confirms && m.tasks[release.Key] != nil {
-		m.fail("%s was released and nobody is told", release.Key)
+		m.fail("%s was released without an effect", release.Key)
 	}
 }
 

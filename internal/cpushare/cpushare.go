@@ -19,7 +19,7 @@ import (
 var Readers = New(halfOfProcessors)
 
 // Senders are the slots for walks over long messages of resource managers, before they are decoded
-// (RMI-42).
+// and while they are turned into commands (RMI-42).
 var Senders = New(halfOfProcessors)
 
 var halfOfProcessors = max(1, runtime.GOMAXPROCS(0)/2)

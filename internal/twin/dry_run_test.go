@@ -72,7 +72,7 @@ func TestDryRun_ChangesNothing(t *testing.T) {
 		assert.DeepEqual(t, dryRunCore.Preemptions().Total, referenceCore.Preemptions().Total)
 	}
 	for o := scheduler.WouldFit; o <= scheduler.WouldNotStart; o++ {
-		assert.Assert(t, outcomes[o] > 0, "nothing was supposed that %s: %v", o, outcomes)
+		assert.Assert(t, outcomes[o] > 0, "no dry run %s: %v", o, outcomes)
 	}
 	assert.Assert(t, refused > 0)
 }
@@ -130,7 +130,7 @@ func randomHypothesis(rng *rand.Rand, c *scheduler.Core, now time.Time) schedule
 		return h
 	}
 	h.Ask = &objects.Ask{
-		Key: "supposed", App: "supposed", Priority: int32(rng.IntN(20)), Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
+		Key: "hypothetical", App: "hypothetical", Priority: int32(rng.IntN(20)), Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
 		Amounts: resources.FromMap(map[string]resources.Quantity{
 			"vcore": resources.Quantity(rng.IntN(6)), "memory": resources.Quantity(rng.IntN(6)), "seldom": resources.Quantity(rng.IntN(30) / 29),
 		}),

@@ -47,14 +47,14 @@ func TestRandomRuns_CoverEveryBehaviour(t *testing.T) {
 		"Expired: the retention time has passed": runs / 2, "Expired: the history is full": runs / 2,
 		"preempted (quota):": runs, "queues above a max": 10 * runs, "queues above a max after a look": 5 * runs,
 		"more than a quota leaves": 2 * runs, "no quota covers it": runs / 4, "grew more than a quota leaves": 5,
-		"asks wait, and priority does not count": 50 * runs, "a class is named in vain": runs / 10,
+		"asks wait, and priority does not count": 50 * runs, "an unknown class is named": runs / 10,
 		"released, timed out": 1, "a tag makes no sense": 5, "queues with a quota from tags": runs, "asks wait": 1000 * runs,
 		"allocations have a budget": 60 * runs, "preempted (priority)": runs / 4, "those with a budget leave": runs / 2, "a budget is exceeded": 10 * runs, "an ID is used again": runs / 2,
 		"node resized": runs, "node drained": runs / 2, "node undrained": runs / 3, "node removed": runs, "ask cancelled": runs,
 		"queue created": runs, "queue draining": runs / 4, "queue restored": runs / 10, "queue removed": runs,
 		"preemption cycle, cool-down true": 2, "preemption cycle, cool-down false": 4, "cool-down ended": 2, "overdue": runs / 2, "overdue and left": runs / 10, "Completing: the resource manager removed it": runs,
 	} {
-		assert.Check(t, occurrences[what] >= least, "%s happens %d times in %d stories, at least %d are due", what, occurrences[what], runs, least)
+		assert.Check(t, occurrences[what] >= least, "%s happens %d times in %d runs, at least %d are due", what, occurrences[what], runs, least)
 	}
 	assert.Check(t, occurrences["rejected ask"] < occurrences["beats"]/4, "too much of what is told is nonsense")
 }
@@ -68,7 +68,7 @@ func effectKind(e scheduler.Effect) string {
 		case priorities.ExceedsQuota:
 			return "more than a quota leaves"
 		case priorities.PriorityDisabled:
-			return "a class is named in vain"
+			return "an unknown class is named"
 		case priorities.NeedsQuota:
 			return "no quota covers it"
 		}

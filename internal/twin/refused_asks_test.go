@@ -78,6 +78,6 @@ func TestRandomRuns_RefusedAsksDoNotBlockTheirGroup(t *testing.T) {
 		}
 		behind, wentOn = behind+p.twin.preemptedAfterRefused, wentOn+p.twin.stoppedAtRefusalBound
 	}
-	t.Logf("%d stories: %d asks preempted from behind a refused one, %d evaluations ended at the bound", runs, behind, wentOn)
+	t.Logf("%d runs: %d asks preempted from behind a refused one, %d evaluations ended at the bound", runs, behind, wentOn)
 	assert.Assert(t, behind >= runs && wentOn >= runs)
 }

@@ -118,7 +118,7 @@ func (d *dump) value(path string, v reflect.Value) {
 		d.line(path, d.vectorText(v))
 		return
 	case name == "priorityCount" && v.FieldByName("n").Int() == 0:
-		d.line(path, "nobody") // the priority without an ask may be that of the last one
+		d.line(path, "none") // the priority without an ask may be that of the last one
 		return
 	case name == "limitEntry":
 		kind := make(resources.Vector, v.FieldByName("index").Int()+1)

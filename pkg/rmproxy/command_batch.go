@@ -5,6 +5,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/canopy-scheduler/canopy/internal/cpushare"
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -20,6 +21,35 @@ type commandBatch struct {
 	rejections  []scheduler.Effect // answers to elements that do not become a command
 
 	registry *priorities.Registry // use classes()
+	slot     *cpushare.Slot       // of a batch of many elements; nil: of few
+}
+
+// fewElements is how many elements a message may have to be turned into commands without a slot: this
+// takes about as long as a time slice.
+const fewElements = 256
+
+// newBatch returns an empty batch for a message of so many elements. The caller must call step before
+// each element, and send or discard at the end. Turning many elements into commands takes
+// milliseconds, in which the goroutine would leave no processor to scheduling (RMI-42).
+func (s *session) newBatch(elements int) *commandBatch {
+	return &commandBatch{s: s, maxCommands: elements, slot: elementsSlot(elements)}
+}
+
+// elementsSlot returns a slot for handling so many elements; nil: for few.
+func elementsSlot(elements int) *cpushare.Slot {
+	if elements <= fewElements {
+		return nil
+	}
+	return cpushare.Senders.Acquire()
+}
+
+// step lets other goroutines run now and then.
+func (b *commandBatch) step() { b.slot.Yield() }
+
+// discard ends the batch, also after a panic. After send it does nothing.
+func (b *commandBatch) discard() {
+	b.slot.Release()
+	b.slot = nil
 }
 
 type partitionBatch struct {
@@ -80,28 +110,67 @@ func (s *session) logRefused(what, name string, err error) {
 // ORD-4). For a linked shim, which cannot be made to wait, it returns ErrPendingLookupsFull and
 // sends nothing if a command would have to wait for a lookup and too many wait already.
 func (b *commandBatch) send() error {
+	b.discard() // what follows may wait
+	sent, err := b.apply()
+	if sent {
+		b.s.reportRejections(b.rejections)
+	}
+	return err
+}
+
+// apply queues the rejections and passes the commands to the partitions; false: neither.
+func (b *commandBatch) apply() (bool, error) {
 	s := b.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended() {
-		return nil
+		return false, nil
 	}
 	if s.shim != nil && s.lookups.isFull() && slices.ContainsFunc(b.partitions, s.wouldHold) {
-		return ErrPendingLookupsFull
+		return false, ErrPendingLookupsFull
 	}
-	for _, e := range b.rejections {
-		s.reply(e)
-	}
+	s.queue(apiOrigin, b.rejections)
 	for _, p := range b.partitions {
 		s.dispatchOrHold(p)
 	}
-	return nil
+	return true, nil
 }
 
-// reply queues an answer of the API itself (OBS-74).
+// reportRejections tells OnAPIRejected, without the lock of the session: there may be as many as
+// elements in a message (OBS-74).
+func (s *session) reportRejections(rejections []scheduler.Effect) {
+	if s.p.opt.OnAPIRejected == nil {
+		return
+	}
+	slot := elementsSlot(len(rejections))
+	defer slot.Release()
+	for _, e := range rejections {
+		slot.Yield()
+		s.p.opt.OnAPIRejected(e)
+	}
+}
+
+// reply queues an answer of the API itself, and reports it (OBS-74).
 func (s *session) reply(e scheduler.Effect) {
 	if s.p.opt.OnAPIRejected != nil {
 		s.p.opt.OnAPIRejected(e)
 	}
 	s.outboxes[listOf(e).kind()].put(apiOrigin, e)
+}
+
+// queue puts effects of a partition into the outboxes. It returns what put returned for the last ones
+// about allocations; 0: there are none.
+func (s *session) queue(partition string, effects []scheduler.Effect) (in uint64) {
+	for len(effects) > 0 {
+		kind, n := listOf(effects[0]).kind(), 1
+		for n < len(effects) && listOf(effects[n]).kind() == kind {
+			n++
+		}
+		count := s.outboxes[kind].put(partition, effects[:n]...)
+		if kind == allocationStream {
+			in = count
+		}
+		effects = effects[n:]
+	}
+	return in
 }

@@ -21,8 +21,10 @@ const requiredNodeTag = common.DomainYuniKorn + common.KeyRequiredNode
 // handleAllocations turns an allocation message into commands: first asks and allocations, then
 // releases (ASK-4, RMI-49, RMI-57, PRI-48).
 func (s *session) handleAllocations(m *wire.AllocationRequest) error {
-	batch := &commandBatch{s: s, maxCommands: len(m.Allocations) + len(m.Releases)}
+	batch := s.newBatch(len(m.Allocations) + len(m.Releases))
+	defer batch.discard()
 	for i := range m.Allocations {
+		batch.step()
 		x := &m.Allocations[i]
 		if err := batch.allocation(x); err != nil {
 			batch.reject(scheduler.AskRejected{
@@ -32,6 +34,7 @@ func (s *session) handleAllocations(m *wire.AllocationRequest) error {
 		}
 	}
 	for i := range m.Releases {
+		batch.step()
 		if err := batch.release(&m.Releases[i]); err != nil {
 			s.logRefused("release of", m.Releases[i].Key, err)
 		}

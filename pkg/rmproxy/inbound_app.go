@@ -15,8 +15,10 @@ import (
 // handleApplications turns an application message into commands: first new applications, then
 // removals (APP-14, RMI-49, RMI-55).
 func (s *session) handleApplications(m *si.ApplicationRequest) error {
-	batch := &commandBatch{s: s, maxCommands: len(m.GetNew()) + len(m.GetRemove())}
+	batch := s.newBatch(len(m.GetNew()) + len(m.GetRemove()))
+	defer batch.discard()
 	for _, a := range m.GetNew() {
+		batch.step()
 		if a == nil {
 			s.ignore(ignoredEmpty, zap.String("message", "an application message holds an entry without an application"))
 			continue
@@ -28,6 +30,7 @@ func (s *session) handleApplications(m *si.ApplicationRequest) error {
 		}
 	}
 	for _, a := range m.GetRemove() {
+		batch.step()
 		if err := batch.removeApplication(a); err != nil {
 			s.logRefused("removal of application", a.GetApplicationID(), err)
 		}

@@ -15,8 +15,10 @@ import (
 
 // handleNodes turns a node message into commands (RMI-49).
 func (s *session) handleNodes(m *si.NodeRequest) error {
-	batch := &commandBatch{s: s, maxCommands: len(m.GetNodes())}
+	batch := s.newBatch(len(m.GetNodes()))
+	defer batch.discard()
 	for _, n := range m.GetNodes() {
+		batch.step()
 		if n == nil {
 			s.ignore(ignoredEmpty, zap.String("message", "a node message holds an entry without a node"))
 			continue

@@ -309,7 +309,7 @@ func FuzzUsers(f *testing.F) {
 		case 0:
 			directory = fixedDirectory{groups: []string{"dev"}}
 		case 1:
-			directory = fixedDirectory{err: errors.New("who is " + name + "?")}
+			directory = fixedDirectory{err: errors.New("unknown user " + name)}
 		case 2:
 			directory = failingDirectory{errors.New(group)}
 		}

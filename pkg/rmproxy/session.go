@@ -90,18 +90,7 @@ func (s *session) deliver(partition string, effects []scheduler.Effect) {
 		return
 	}
 	answers := s.outboxes[allocationStream]
-	in := uint64(0) // bytesIn up to which effects about allocations must be delivered
-	for len(effects) > 0 {
-		kind, n := listOf(effects[0]).kind(), 1
-		for n < len(effects) && listOf(effects[n]).kind() == kind {
-			n++
-		}
-		count := s.outboxes[kind].put(partition, effects[:n]...)
-		if kind == allocationStream {
-			in = count
-		}
-		effects = effects[n:]
-	}
+	in := s.queue(partition, effects) // bytesIn up to which effects about allocations must be delivered
 	for {
 		err := answers.waitBelow(s.ctx, in, s.maxUndelivered, s.p.opt.Limits.UndeliveredTimeout)
 		if !errors.Is(err, errNotReading) {
@@ -121,15 +110,23 @@ func (s *session) cancelUnreadStream(k streamKind, cause error) {
 	}
 }
 
-// waitForReader blocks while more answers of any kind are unread than allowed: an RM that does not
-// read is not read either (RMI-46). A stream without progress for too long is ended, and so is the
-// stream that waits for it.
-func (s *session) waitForReader(ctx context.Context) error {
+// answersTo are the kinds of answers that the messages of a kind may lead to. No other message leads
+// to answers about nodes.
+var answersTo = [streamKinds][]streamKind{
+	nodeStream:        {nodeStream, allocationStream},        // the removal of a node releases
+	applicationStream: {applicationStream, allocationStream}, // the removal of an application releases
+	allocationStream:  {applicationStream, allocationStream}, // the state of an application changes
+}
+
+// waitForReader blocks a stream while more answers of a kind that its messages lead to are unread than
+// allowed: an RM that does not read is not read either (RMI-46). A stream without progress for too long
+// is ended, and so is the stream that waits for it.
+func (s *session) waitForReader(ctx context.Context, stream streamKind) error {
 	l := &s.p.opt.Limits
-	for k, box := range s.outboxes {
-		err := box.waitBelow(ctx, math.MaxUint64, uint64(l.UndeliveredBytes), l.UndeliveredTimeout)
+	for _, k := range answersTo[stream] {
+		err := s.outboxes[k].waitBelow(ctx, math.MaxUint64, uint64(l.UndeliveredBytes), l.UndeliveredTimeout)
 		if errors.Is(err, errNotReading) {
-			s.cancelUnreadStream(streamKind(k), err)
+			s.cancelUnreadStream(k, err)
 		}
 		if err != nil {
 			return err

@@ -146,7 +146,7 @@ func (l *rmStream) handle(b []byte, m request) error {
 	if err := l.session.waitForLookups(l.ctx); err != nil {
 		return err
 	}
-	return l.session.waitForReader(l.ctx)
+	return l.session.waitForReader(l.ctx, l.kind)
 }
 
 // handleDecoded handles a decoded message, which must have the rmID of the stream or none (RMI-24).

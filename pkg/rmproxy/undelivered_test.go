@@ -91,11 +91,13 @@ func TestUndelivered_DecisionsThatAreNotReadEndTheStream(t *testing.T) {
 	})
 }
 
-// Rejections by the API itself are bounded in the same way, on every stream.
+// Rejections by the API itself are bounded in the same way. Unread answers about nodes stop nothing
+// but messages about nodes.
 func TestUndelivered_RefusalsThatAreNotReadEndTheStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newBubbleRig(t, Options{Limits: Limits{UndeliveredBytes: 1 << 20, UndeliveredTimeout: 10 * time.Second}})
 		assert.NilError(t, r.register("rm", queues))
+		r.withNodeAndApp()
 		n := r.openNodeStream()
 		m := &si.NodeRequest{Nodes: make([]*si.NodeInfo, 1000)}
 		for i := range m.Nodes {
@@ -109,7 +111,10 @@ func TestUndelivered_RefusalsThatAreNotReadEndTheStream(t *testing.T) {
 		waits := r.p.current().outboxes[nodeStream].undeliveredBytes()
 		assert.Assert(t, waits > 1<<20 && waits < 2<<20, "%d bytes wait", waits)
 		other := r.openAllocationStream()
-		assert.NilError(t, other.Send(&si.AllocationRequest{}))
+		for i := range 3 {
+			assert.NilError(t, other.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk(fmt.Sprint(i), "app")}}))
+			receive(t, other, 1, (*si.AllocationResponse).GetNew)
+		}
 		<-time.After(10 * time.Second)
 		assertStreamFails(t, n, codes.ResourceExhausted, "more than 1048576 bytes wait, and nothing was read for 10s")
 	})
