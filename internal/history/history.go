@@ -169,8 +169,8 @@ func (h *History) Counts() Counts {
 
 // Batch is a part of the history.
 type Batch struct {
-	Lowest, Highest uint64          // the IDs of the oldest and the newest record that are kept; both 0 if there are none
-	Records         []events.Record // nil: the first requested record is not kept
+	Lowest, Highest uint64         // the IDs of the oldest and the newest record that are kept; both 0 if there are none
+	Records         events.Records // nil: the first requested record is not kept
 }
 
 // From returns up to count records from an ID on; count 0: up to BatchSize. ok is false if history is
@@ -226,27 +226,28 @@ func (h *History) Select(id *uint64, count int, match func(*events.Record) bool)
 	if count == 0 || count > limit {
 		count = limit
 	}
-	b.Records = []events.Record{}
-	for ok && next <= b.Highest && len(b.Records) < count {
+	var found []events.Record
+	for ok && next <= b.Highest && len(found) < count {
 		page := h.page(&next)
-		if len(page) == 0 {
+		if page == nil {
 			break
 		}
-		for i := range page {
-			if next > b.Highest || len(b.Records) == count {
+		for r := range page.All() {
+			if next > b.Highest || len(found) == count {
 				break // it was added after the call began
 			}
 			next++
-			if match(&page[i]) {
-				b.Records = append(b.Records, page[i])
+			if match(r) {
+				found = append(found, *r)
 			}
 		}
 	}
+	b.Records = events.Records{found}
 	return b, next, ok
 }
 
 // page returns some records from an ID on, or from the oldest if that record is not kept any more.
-func (h *History) page(id *uint64) []events.Record {
+func (h *History) page(id *uint64) events.Records {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	*id = max(*id, h.ring.Lowest())

@@ -21,6 +21,14 @@ func newHistory() *History { return New(func() time.Time { return noon }) }
 
 func node(id string) scheduler.Effect { return scheduler.NodeAccepted{Node: objects.NodeID(id)} }
 
+// list has the records in one slice.
+func list(all events.Records) (records []events.Record) {
+	for r := range all.All() {
+		records = append(records, *r)
+	}
+	return records
+}
+
 // recordsText is one line for each record.
 func recordsText(records []events.Record) string {
 	var b strings.Builder
@@ -88,8 +96,8 @@ func TestOnEffects_RecordsOfEachEffect(t *testing.T) {
 		h.OnEffects("p", []scheduler.Effect{c.effect})
 		b, ok := h.Oldest(0)
 		assert.Assert(t, ok)
-		assert.Equal(t, strings.TrimSuffix(recordsText(b.Records), "\n"), c.want, "%T", c.effect)
-		for _, r := range b.Records {
+		assert.Equal(t, strings.TrimSuffix(recordsText(list(b.Records)), "\n"), c.want, "%T", c.effect)
+		for _, r := range list(b.Records) {
 			assert.Equal(t, r.Partition, "p")
 		}
 	}
@@ -138,10 +146,10 @@ func TestHistory_CapacityIsLimited(t *testing.T) {
 	b, _ = h.Oldest(0)
 	assert.Equal(t, b.Lowest, uint64(2))
 	assert.Equal(t, b.Highest, uint64(4))
-	assert.Equal(t, len(b.Records), 2, "bounded by BatchSize")
-	assert.Equal(t, b.Records[0].Object, "2")
+	assert.Equal(t, b.Records.Len(), 2, "bounded by BatchSize")
+	assert.Equal(t, list(b.Records)[0].Object, "2")
 	b, _ = h.From(4, 9)
-	assert.Equal(t, len(b.Records), 1)
+	assert.Equal(t, b.Records.Len(), 1)
 	for _, id := range []uint64{0, 1, 5} {
 		b, _ = h.From(id, 1)
 		assert.Assert(t, b.Records == nil, "record %d is not kept", id)

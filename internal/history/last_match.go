@@ -10,19 +10,19 @@ func (h *History) Last(match func(*events.Record) bool) (r events.Record, ok boo
 	h.mu.Unlock()
 	for {
 		page := h.pageBefore(&end)
-		if len(page) == 0 {
+		if page == nil {
 			return r, false
 		}
-		for i := len(page) - 1; i >= 0; i-- {
-			if match(&page[i]) {
-				return page[i], true
+		for found := range page.Backward() {
+			if match(found) {
+				return *found, true
 			}
 		}
 	}
 }
 
 // pageBefore returns the records before an ID, at most pageRecords, and moves the ID to the first of them.
-func (h *History) pageBefore(end *uint64) []events.Record {
+func (h *History) pageBefore(end *uint64) events.Records {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	lowest := h.ring.Lowest()

@@ -3,7 +3,6 @@ package history
 import (
 	"errors"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/events"
@@ -59,8 +58,11 @@ func (h *History) follow(host string, past int, since time.Time) (*Stream, error
 	}
 	s := &Stream{h: h, host: host, records: make(chan []events.Record, maxLag)}
 	if past = min(past, h.ring.Len()); past > 0 {
-		s.past = h.ring.From(h.ring.Next()-uint64(past), past)
-		s.past = slices.DeleteFunc(s.past, func(r events.Record) bool { return r.At.Before(since) })
+		for r := range h.ring.From(h.ring.Next()-uint64(past), past).All() {
+			if !r.At.Before(since) {
+				s.past = append(s.past, *r)
+			}
+		}
 	}
 	h.streams[s] = true
 	return s, nil

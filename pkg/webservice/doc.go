@@ -7,5 +7,8 @@
 // longer than its client does. Lists are in name order, so equal states give equal bytes. JSON
 // names are in the files dao*.go; bodies with a single user are beside their handler.
 //
+// Objects of which an answer may have thousands are written by jsonText, others by encoding/json. Buffers of
+// answers are in pools, at most 64 KiB each.
+//
 // The rule that must hold: only values that the loop returns are read, never the Core.
 package webservice

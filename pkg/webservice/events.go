@@ -1,8 +1,6 @@
 package webservice
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -45,16 +43,15 @@ func (s *service) eventBatch(r *http.Request) (any, error) {
 		count = 0
 	}
 	limit := int(min(count, 1<<30))
-	body := eventsBody{InstanceUUID: s.opt.History.ID()}
 	var b history.Batch
-	enabled := true
+	next, enabled := uint64(0), true
 	switch {
 	case between.isSet():
 		first := &start
 		if !given {
 			first = nil
 		}
-		b, body.NextID, enabled = s.opt.History.Select(first, limit, between.covers)
+		b, next, enabled = s.opt.History.Select(first, limit, between.covers)
 	case given:
 		b, enabled = s.opt.History.From(start, limit)
 	default:
@@ -63,39 +60,7 @@ func (s *service) eventBatch(r *http.Request) (any, error) {
 	if !enabled {
 		return nil, &failure{status: http.StatusInternalServerError, reason: history.ErrDisabled.Error()}
 	}
-	body.LowestID, body.HighestID = b.Lowest, b.Highest
-	if b.Records == nil {
-		return body, nil
-	}
-	return eventPieces(body, b.Records), nil
-}
-
-// eventPieces is the JSON of body with records.
-func eventPieces(body eventsBody, records []events.Record) pieces {
-	return func(yield func([]byte) bool) {
-		e := newEncoder()
-		body.EventRecords = []eventBody{{}}
-		element := bytes.Clone(e.piece(eventBody{}))
-		before, after, found := cutAroundList(bytes.Clone(e.piece(body)), "EventRecords", element)
-		if !found {
-			panic("webservice: events have no records")
-		}
-		if !yield(before) {
-			return
-		}
-		for piece := range listOf(func(yield func(eventBody) bool) {
-			for i := range records {
-				if !yield(viewRecord(&records[i])) {
-					return
-				}
-			}
-		}) {
-			if !yield(piece) {
-				return
-			}
-		}
-		yield(after)
-	}
+	return eventPieces(s.opt.History.ID(), b, next), nil
 }
 
 // period is a time interval of records: since is inclusive, until is not.
@@ -187,8 +152,9 @@ func (s *service) eventStream(w http.ResponseWriter, r *http.Request) {
 		allowOrigins(w.Header())
 	}
 	w.Header().Set("Content-Type", jsonType)
-	out := eventWriter{json.NewEncoder(w), http.NewResponseController(w)}
-	if err = out.send(instanceBody{s.opt.History.ID()}); err == nil {
+	out := eventWriter{w, http.NewResponseController(w), newJSONText()}
+	defer out.release()
+	if err = out.sendInstance(s.opt.History.ID()); err == nil {
 		err = out.sendRecords(stream.Past())
 	}
 	for err == nil {
@@ -208,75 +174,37 @@ func (s *service) eventStream(w http.ResponseWriter, r *http.Request) {
 
 // eventWriter writes JSON to a client and flushes each line.
 type eventWriter struct {
-	*json.Encoder
+	http.ResponseWriter
 	*http.ResponseController
+	*jsonText
+}
+
+// sendInstance sends the first line of a stream.
+func (l eventWriter) sendInstance(id string) error {
+	l.begin('{')
+	l.field("InstanceUUID", id)
+	l.end('}')
+	return l.sendLine()
 }
 
 func (l eventWriter) sendRecords(records []events.Record) error {
 	for i := range records {
-		if err := l.send(viewRecord(&records[i])); err != nil {
+		l.record(&records[i])
+		if err := l.sendLine(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (l eventWriter) send(body any) error {
+// sendLine sends the text as a line, and empties it.
+func (l eventWriter) sendLine() error {
 	if err := l.SetWriteDeadline(time.Now().Add(eventWriteTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
-	if err := l.Encode(body); err != nil {
+	_, err := l.Write(append(l.text, '\n'))
+	if l.text, l.comma = l.text[:0], false; err != nil {
 		return err
 	}
 	return l.Flush()
-}
-
-// eventsBody has the keys of YuniKorn, which are names of Go fields.
-type eventsBody struct {
-	InstanceUUID        string
-	LowestID, HighestID uint64
-	EventRecords        []eventBody // null if the record with the ID start is not kept
-	NextID              uint64      `json:",omitempty"` // ours, with since or until: the start of the next page
-}
-
-type instanceBody struct{ InstanceUUID string }
-
-type eventBody struct {
-	Type              events.Type   `json:"type,omitempty"`
-	ObjectID          string        `json:"objectID,omitempty"`
-	Message           string        `json:"message,omitempty"`
-	TimestampNano     int64         `json:"timestampNano,omitempty"`
-	EventChangeType   events.Change `json:"eventChangeType,omitempty"`
-	EventChangeDetail events.Detail `json:"eventChangeDetail,omitempty"`
-	ReferenceID       string        `json:"referenceID,omitempty"`
-	Resource          eventResource `json:"resource"`
-	Partition         string        `json:"partition,omitempty"` // ours: YuniKorn's records do not have it
-
-	// Ours: the numbers in words.
-	TypeName         string `json:"typeName,omitempty"`
-	ChangeTypeName   string `json:"eventChangeTypeName,omitempty"`
-	ChangeDetailName string `json:"eventChangeDetailName,omitempty"`
-}
-
-type eventResource struct {
-	Resources map[string]eventQuantity `json:"resources,omitempty"`
-}
-
-type eventQuantity struct {
-	Value int64 `json:"value,omitempty"`
-}
-
-func viewRecord(r *events.Record) eventBody {
-	b := eventBody{
-		Type: r.Type, ObjectID: r.Object, Message: r.Message, TimestampNano: r.At.UnixNano(), EventChangeType: r.Change,
-		EventChangeDetail: r.Detail, ReferenceID: r.Reference, Partition: r.Partition,
-		TypeName: r.Type.String(), ChangeTypeName: r.Change.String(), ChangeDetailName: r.Detail.String(),
-	}
-	for name, n := range r.Amounts.All() {
-		if b.Resource.Resources == nil {
-			b.Resource.Resources = map[string]eventQuantity{}
-		}
-		b.Resource.Resources[name] = eventQuantity{int64(n)}
-	}
-	return b
 }
